@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* event.h - one decoded record of any source: a sample or a piece of side-band.
+ *
+ * Strings and pointers are borrowed from the record (see sample.h); strings are NUL-terminated
+ * inside the record, the decoder has checked it. */
+
+#pragma once
+
+#include "lu/sample.h"
+
+#include <stdint.h>
+
+typedef enum
+{
+  LU_EVENT_NONE, /* a valid record that nobody needs */
+  LU_EVENT_SAMPLE,
+  LU_EVENT_MMAP,
+  LU_EVENT_COMM,
+  LU_EVENT_FORK,
+  LU_EVENT_EXIT,
+  LU_EVENT_LOST,         /* records lost by the ring, side-band or samples */
+  LU_EVENT_LOST_SAMPLES, /* samples dropped before they reached the ring */
+  LU_EVENT_THROTTLE,
+  LU_EVENT_UNTHROTTLE,
+  LU_EVENT_NAMESPACES,
+} LuEventKind;
+
+#define LU_BUILD_ID_MAX 20
+
+typedef struct
+{
+  uint64_t start;     /* run-time address */
+  uint64_t length;    /* bytes; start + length does not wrap */
+  uint64_t file_offset;
+  uint32_t major, minor;
+  uint64_t inode, inode_generation;
+  uint32_t prot;      /* PROT_*; PROT_EXEC is assumed for MMAP records that are not data */
+  uint32_t flags;     /* MAP_* */
+  uint8_t build_id_size; /* 0: none in the record */
+  uint8_t build_id[LU_BUILD_ID_MAX];
+  uint8_t has_inode;  /* device and inode are known */
+  uint8_t is_kernel;  /* the mapping is of the kernel or a module of it (pid is -1 then) */
+  const char *path;   /* in the task's mount namespace, as the kernel names it; "//anon", "[vdso]" */
+} LuMmapEvent;
+
+typedef struct
+{
+  LuEventKind kind;
+  int32_t cpu;      /* -1 unknown */
+  int32_t pid, tid; /* of the task the record is about: the child for FORK; -1 for dying tasks */
+  uint64_t time;    /* ns, CLOCK_MONOTONIC for our own events; 0 unknown */
+  union
+  {
+    LuSample sample;
+    LuMmapEvent mmap;
+    struct
+    {
+      const char *name;
+      uint8_t is_exec;
+    } comm;
+    struct
+    {
+      int32_t parent_pid, parent_tid;
+    } task; /* FORK, EXIT */
+    struct
+    {
+      uint64_t count;
+      uint64_t event_id;
+    } lost;
+    struct
+    {
+      uint64_t mount_inode; /* 0 if the record does not name the mount namespace */
+    } namespaces;
+  };
+} LuEvent;

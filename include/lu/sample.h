@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* sample.h - a borrowed view of one sample: what an engine needs to unwind it.
+ *
+ * All pointers point into a ring, a scratch buffer or a queue slot and are valid only during the
+ * call that receives the sample. The bytes are hostile: sizes were checked by the decoder, values
+ * were not. */
+
+#pragma once
+
+#include <stdint.h>
+
+/* Values of the abi word of a sample's registers (enum perf_sample_regs_abi, perf_event.h). */
+enum
+{
+  LU_ABI_NONE = 0,
+  LU_ABI_32 = 1,
+  LU_ABI_64 = 2,
+};
+
+typedef struct
+{
+  uint32_t abi;          /* LU_ABI_*: of the task, not of the kernel */
+  uint32_t n_words;      /* bits set in mask; 0 when abi is LU_ABI_NONE */
+  uint64_t mask;         /* perf register mask (attr.sample_regs_user) */
+  const uint64_t *words; /* in bit order of mask, 8-aligned; borrowed */
+} LuRegs;
+
+typedef struct
+{
+  uint64_t ip;
+  uint64_t period;           /* events (ns, for clocks) this sample stands for; 0 if not recorded */
+  uint64_t event_id;         /* PERF_SAMPLE_IDENTIFIER; 0 if not recorded */
+  const uint64_t *callchain; /* as the kernel gave it, markers included; 8-aligned; borrowed */
+  uint32_t n_callchain;
+  uint8_t cpumode;           /* PERF_RECORD_MISC_CPUMODE: 1 kernel, 2 user, 3 hypervisor, 4, 5 guest */
+  LuRegs regs;
+  const uint8_t *stack;      /* bytes at the user stack pointer, upward; 8-aligned; borrowed */
+  uint32_t stack_asked;      /* size of the copy in the record (may be less than requested) */
+  uint32_t stack_size;       /* of these, valid bytes: min (dyn_size, stack_asked) */
+} LuSample;

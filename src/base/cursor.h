@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* cursor.h - reads bytes from outside with a sticky failure: read everything, then test once.
+ *
+ * A read past the end returns zeros and sets `failed`; nothing after that succeeds. Little-endian only:
+ * the files and records we read are, and so are the hosts we run on. */
+
+#pragma once
+
+#include <glib.h>
+#include <string.h>
+
+typedef struct
+{
+  const guint8 *at;
+  const guint8 *end;
+  gboolean failed;
+} LuCursor;
+
+static inline void
+lu_cursor_init (LuCursor *self, gconstpointer bytes, gsize size)
+{
+  self->at = bytes;
+  self->end = self->at + size;
+  self->failed = FALSE;
+}
+
+static inline gsize
+lu_cursor_left (const LuCursor *self)
+{
+  return self->failed ? 0 : (gsize) (self->end - self->at);
+}
+
+/* Borrows `size` bytes and moves past them; NULL (and failed) if they are not there. */
+static inline const guint8 *
+lu_cursor_take (LuCursor *self, gsize size)
+{
+  const guint8 *at = self->at;
+
+  if (self->failed || size > (gsize) (self->end - at))
+    {
+      self->failed = TRUE;
+      return NULL;
+    }
+  self->at = at + size;
+  return at;
+}
+
+#define LU_CURSOR_DEFINE_READ(name, type)                                                          \
+  static inline type lu_cursor_##name (LuCursor *self)                                             \
+  {                                                                                                \
+    const guint8 *at = lu_cursor_take (self, sizeof (type));                                       \
+    type value = 0;                                                                                \
+                                                                                                   \
+    if (at != NULL)                                                                                \
+      memcpy (&value, at, sizeof value);                                                           \
+    return value;                                                                                  \
+  }
+LU_CURSOR_DEFINE_READ (u8, guint8)
+LU_CURSOR_DEFINE_READ (u16, guint16)
+LU_CURSOR_DEFINE_READ (u32, guint32)
+LU_CURSOR_DEFINE_READ (u64, guint64)
+#undef LU_CURSOR_DEFINE_READ
+
+/* Borrows a NUL-terminated string that must end inside the bytes. */
+static inline const char *
+lu_cursor_string (LuCursor *self)
+{
+  gsize left = lu_cursor_left (self);
+  const guint8 *nul = left > 0 ? memchr (self->at, 0, left) : NULL;
+
+  if (nul == NULL)
+    {
+      self->failed = TRUE;
+      return "";
+    }
+  return (const char *) lu_cursor_take (self, (gsize) (nul - self->at) + 1);
+}

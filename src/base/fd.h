@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* fd.h - small helpers around file descriptors: whole reads and writes, owned descriptors. */
+
+#pragma once
+
+#include <glib.h>
+
+/* Closes a descriptor on leaving the scope; -1 means none. */
+static inline void
+lu_fd_clear (int *fd)
+{
+  extern int close (int);
+
+  if (*fd >= 0)
+    close (*fd);
+  *fd = -1;
+}
+#define lu_autofd __attribute__ ((cleanup (lu_fd_clear))) int
+
+static inline int
+lu_fd_steal (int *fd)
+{
+  int value = *fd;
+
+  *fd = -1;
+  return value;
+}
+
+/* Writes all bytes, across EINTR and short writes. FALSE with errno set when that fails. */
+gboolean lu_fd_write_all (int fd, gconstpointer bytes, gsize size);
+
+/* Reads up to `size` bytes at `offset` (pread), across EINTR and short reads. Returns what could be read
+ * (less only at the end of the file), or -1 with errno set. */
+gssize lu_fd_pread_all (int fd, gpointer bytes, gsize size, gint64 offset);
+
+/* Reads a small file of unknown size (as /proc has them) into a NUL-terminated buffer. At most `limit`
+ * bytes are read; a longer file is cut there. NULL with errno set on failure. */
+char *lu_fd_read_file (const char *path, gsize limit, gsize *length);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* module.h - one mapped file: who it claims to be, and, once opened, its image.
+ *
+ * The drain thread makes a module when a mapping first names its file and passes it on; the worker opens
+ * the file and publishes the outcome once (release); from then on a module is immutable. Mappings of all
+ * processes share it. References are atomic and may be dropped by any thread. */
+
+#pragma once
+
+#include "elf/image.h"
+#include "lu/event.h"
+
+#include <glib.h>
+
+typedef enum
+{
+  LU_MODULE_PENDING, /* the worker has not looked yet */
+  LU_MODULE_READY,   /* image is there */
+  LU_MODULE_GONE,    /* no file of this identity could be opened */
+  LU_MODULE_BROKEN,  /* opened, but it is not an ELF file we can use */
+} LuModuleState;
+
+typedef enum
+{
+  LU_MODULE_FILE,
+  LU_MODULE_VDSO,     /* [vdso] */
+  LU_MODULE_VSYSCALL, /* [vsyscall]: known to the kernel, no image */
+  LU_MODULE_ANONYMOUS, /* //anon, [heap], memfd or /dev/zero: generated code, no image */
+} LuModuleKind;
+
+/* What is known of a file from a record or a line of /proc/PID/maps, before it is opened. */
+typedef struct
+{
+  LuModuleKind kind;
+  gboolean is_32bit;     /* of the vDSO: which of the two */
+  gboolean has_inode;
+  guint32 major, minor;
+  guint64 inode, inode_generation; /* generation 0: unknown */
+  guint8 build_id_size;  /* 0: unknown */
+  guint8 build_id[LU_BUILD_ID_MAX];
+  const char *path;      /* in the task's mount namespace, " (deleted)" taken off; borrowed in look-ups */
+} LuModuleKey;
+
+typedef struct _LuModule LuModule;
+
+LuModule *lu_module_new (const LuModuleKey *key);
+LuModule *lu_module_ref (LuModule *self);
+void lu_module_unref (LuModule *self);
+
+const LuModuleKey *lu_module_key (const LuModule *self);
+const char *lu_module_path (const LuModule *self);
+/* A number that is never used again in this run, from 1. */
+guint32 lu_module_id (const LuModule *self);
+
+/* Acquire: after READY the image may be used. */
+LuModuleState lu_module_state (const LuModule *self);
+LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
+/* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts. */
+void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);
+
+/* The build-id from the opened file, else the one the kernel reported; NULL if neither. */
+const guint8 *lu_module_build_id (const LuModule *self, gsize *size);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuModule, lu_module_unref)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* unwinder.h - the engine vtable: one sample and the address space of its time in, one stack out.
+ *
+ * An unwinder belongs to one thread: the drain thread, or the worker if the engine says so (it reads files
+ * or allocates). Besides unwind() all operations are optional; the session wires what is there. */
+
+#pragma once
+
+#include "lu/sample.h"
+#include "lu/stack.h"
+#include "process/space.h"
+
+#include <glib.h>
+
+typedef struct _LuUnwinder LuUnwinder;
+
+typedef struct
+{
+  const char *name; /* as given to --engine */
+  gboolean runs_in_worker;
+  LuUnwinder *(*new) (GError **error);
+  /* Fills `stack` (reset by the caller) with user frames and a status. Never fails, never blocks on anything
+   * the sampled process can hold. The sample has registers and at least one byte of stack. `pid` and `tid`
+   * are for the engine's book-keeping only. */
+  void (*unwind) (LuUnwinder *self, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
+                  LuStack *stack);
+  /* Optional: the sampler's descriptors, one per CPU, before they are enabled. */
+  gboolean (*attach) (LuUnwinder *self, const int *fds, guint n_fds, GError **error);
+  /* Optional: the space of a process was replaced (exec, fork: new; exit: NULL). */
+  void (*space_changed) (LuUnwinder *self, gint32 pid, LuSpace *space);
+  /* Optional: takes over a stack walked elsewhere and finishes it. */
+  void (*adopt) (LuUnwinder *self, LuSpace *space, LuStack *stack);
+  void (*free) (LuUnwinder *self);
+} LuUnwinderOps;
+
+/* Embedded as the first member of every engine. */
+struct _LuUnwinder
+{
+  const LuUnwinderOps *ops;
+};
+
+/* All engines of this build, ended by NULL; the first one is the default. */
+extern const LuUnwinderOps *const lu_unwinders[];
+extern const LuUnwinderOps lu_unwinder_dwfl;
+
+static inline void
+lu_unwinder_free (LuUnwinder *self)
+{
+  if (self != NULL)
+    self->ops->free (self);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuUnwinder, lu_unwinder_free)
