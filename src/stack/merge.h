@@ -18,5 +18,5 @@
 
 /* Writes the kernel part of a callchain to `frames`; returns how many. A kernel-mode sample without callchain
  * gives its ip. */
-guint32 lu_merge_kernel_frames (const LuSample *sample,
+uint32_t lu_merge_kernel_frames (const LuSample *sample,
                                 LuFrame frames[LU_MERGE_MAX_KERNEL_FRAMES]);
