@@ -6,13 +6,12 @@
 #pragma once
 
 #include <glib.h>
+#include <unistd.h>
 
 /* Closes a descriptor on leaving the scope; -1 means none. */
 static inline void
 lu_fd_clear (int *fd)
 {
-  extern int close (int);
-
   if (*fd >= 0)
     close (*fd);
   *fd = -1;

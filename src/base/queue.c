@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* queue.c - bounded single-producer, single-consumer byte queue; see queue.h.
+ *
+ * Layout: messages of { u64 size; bytes, 8-aligned } in one power-of-two buffer. A message that would not
+ * fit before the end of the buffer is preceded by a filler (size with FILLER set) so that none wraps.
+ * head and tail are byte counts that never wrap in practice; the producer owns head, the consumer owns
+ * tail. The consumer announces that it sleeps before it looks a last time, and the producer looks at
+ * the announcement after it has published: one of the two sees the other (sequentially consistent). */
+
+#include "base/queue.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FILLER (1ull << 63)
+#define HEADER_SIZE sizeof (guint64)
+#define MAX_WAIT_QUEUES 8
+
+struct _LuQueue
+{
+  guint8 *buffer; /* anonymous mapping: untouched pages cost nothing */
+  gsize capacity; /* bytes, a power of two */
+  int event_fd;
+
+  _Alignas (64) atomic_ullong head; /* producer: bytes ever committed */
+  guint64 reserved_at;              /* producer: where the reserved message begins */
+
+  _Alignas (64) atomic_ullong tail; /* consumer: bytes ever released */
+  atomic_bool sleeping;
+  atomic_bool closed;
+};
+
+static gsize
+message_space (gsize size)
+{
+  return HEADER_SIZE + ((size + 7) & ~(gsize) 7);
+}
+
+static guint64 *
+slot (LuQueue *self, guint64 position)
+{
+  return (guint64 *) (self->buffer + (position & (self->capacity - 1)));
+}
+
+LuQueue *
+lu_queue_new (gsize capacity)
+{
+  LuQueue *self = g_new0 (LuQueue, 1);
+  gsize rounded = 4096;
+
+  while (rounded < capacity)
+    rounded *= 2;
+  self->capacity = rounded;
+  self->buffer = mmap (NULL, rounded, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (self->buffer == MAP_FAILED)
+    g_error ("cannot reserve %" G_GSIZE_FORMAT " bytes for a queue: %s", rounded,
+             g_strerror (errno));
+  self->event_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (self->event_fd < 0)
+    g_error ("eventfd: %s", g_strerror (errno));
+  return self;
+}
+
+void
+lu_queue_free (LuQueue *self)
+{
+  if (self == NULL)
+    return;
+  munmap (self->buffer, self->capacity);
+  close (self->event_fd);
+  g_free (self);
+}
+
+gsize
+lu_queue_max_message (const LuQueue *self)
+{
+  /* Half, so that a message fits wherever the head is once the queue is empty. */
+  return self->capacity / 2 - HEADER_SIZE;
+}
+
+gpointer
+lu_queue_reserve (LuQueue *self, gsize size)
+{
+  guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
+  gsize need = message_space (size);
+  gsize to_end = self->capacity - (head & (self->capacity - 1));
+  gsize skip = need > to_end ? to_end : 0;
+
+  if (size > lu_queue_max_message (self) || head - tail + skip + need > self->capacity)
+    return NULL;
+  if (skip > 0)
+    *slot (self, head) = FILLER | skip;
+  self->reserved_at = head + skip;
+  return slot (self, self->reserved_at) + 1;
+}
+
+static void
+wake (LuQueue *self)
+{
+  if (atomic_load (&self->sleeping))
+    {
+      guint64 one = 1;
+
+      if (write (self->event_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+        g_error ("eventfd: %s", g_strerror (errno));
+    }
+}
+
+void
+lu_queue_commit (LuQueue *self, gsize size)
+{
+  *slot (self, self->reserved_at) = size;
+  atomic_store (&self->head, self->reserved_at + message_space (size));
+  wake (self);
+}
+
+void
+lu_queue_close (LuQueue *self)
+{
+  atomic_store (&self->closed, true);
+  wake (self);
+}
+
+gpointer
+lu_queue_peek (LuQueue *self, gsize *size)
+{
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
+  guint64 head = atomic_load (&self->head);
+
+  if (tail == head)
+    return NULL;
+  if (*slot (self, tail) & FILLER)
+    {
+      tail += *slot (self, tail) & ~FILLER;
+      atomic_store_explicit (&self->tail, tail, memory_order_release);
+      /* A filler is published together with the message behind it. */
+      g_assert (tail < head);
+    }
+  if (size != NULL)
+    *size = *slot (self, tail);
+  return slot (self, tail) + 1;
+}
+
+void
+lu_queue_release (LuQueue *self)
+{
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
+
+  atomic_store_explicit (&self->tail, tail + message_space (*slot (self, tail)),
+                         memory_order_release);
+}
+
+gboolean
+lu_queue_is_finished (LuQueue *self)
+{
+  /* closed is read first: what was committed before the close is seen then. */
+  return atomic_load (&self->closed) && lu_queue_peek (self, NULL) == NULL;
+}
+
+static gboolean
+has_news (LuQueue *self)
+{
+  return lu_queue_peek (self, NULL) != NULL || atomic_load (&self->closed);
+}
+
+void
+lu_queue_wait_any (LuQueue *const *queues, guint n_queues, int timeout_ms)
+{
+  struct pollfd fds[MAX_WAIT_QUEUES];
+  gboolean news = FALSE;
+
+  g_assert (n_queues <= MAX_WAIT_QUEUES);
+  for (guint i = 0; i < n_queues; i++)
+    {
+      atomic_store (&queues[i]->sleeping, true);
+      fds[i] = (struct pollfd){ .fd = queues[i]->event_fd, .events = POLLIN };
+      news |= has_news (queues[i]);
+    }
+  if (!news)
+    poll (fds, n_queues, timeout_ms);
+  for (guint i = 0; i < n_queues; i++)
+    {
+      guint64 count;
+
+      atomic_store (&queues[i]->sleeping, false);
+      if (read (queues[i]->event_fd, &count, sizeof count) < 0 && errno != EAGAIN)
+        g_error ("eventfd: %s", g_strerror (errno));
+    }
+}
+
+void
+lu_queue_wait (LuQueue *self, int timeout_ms)
+{
+  lu_queue_wait_any (&self, 1, timeout_ms);
+}
+
+gsize
+lu_queue_used (LuQueue *self)
+{
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
+
+  return atomic_load_explicit (&self->head, memory_order_acquire) - tail;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* module-cache.c - alias -> module, with the longest unused dropped first; see module-cache.h.
+ *
+ * The table holds one reference per module. Whether anything else does is not asked: a dropped module lives
+ * on in the spaces that map it, it is only opened anew if another process maps the file later. */
+
+#include "module/module-cache.h"
+
+#include <string.h>
+
+struct _LuModuleCache
+{
+  GHashTable *modules; /* LuModuleKey* (inside the module) -> Entry */
+  GQueue used;         /* Entry, the longest unused first */
+  guint max_modules;
+};
+
+typedef struct
+{
+  LuModule *module; /* owned */
+  GList link;       /* in used */
+} Entry;
+
+static guint
+key_hash (gconstpointer pointer)
+{
+  const LuModuleKey *key = pointer;
+  guint64 h = key->kind * 2u + (key->is_32bit ? 1u : 0u);
+
+  if (key->kind == LU_MODULE_ANONYMOUS)
+    return (guint) h;
+  if (key->has_inode)
+    h ^= key->inode * 0x9E3779B97F4A7C15ull ^ ((guint64) key->major << 20 ^ key->minor);
+  else
+    h ^= g_str_hash (key->path);
+  return (guint) (h ^ h >> 32);
+}
+
+static gboolean
+key_equal (gconstpointer a, gconstpointer b)
+{
+  const LuModuleKey *k = a, *l = b;
+
+  if (k->kind != l->kind || k->is_32bit != l->is_32bit || k->has_inode != l->has_inode)
+    return FALSE;
+  if (k->kind == LU_MODULE_ANONYMOUS || k->kind == LU_MODULE_VSYSCALL)
+    return TRUE;
+  if (k->build_id_size != l->build_id_size
+      || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)
+    return FALSE;
+  if (k->has_inode)
+    /* Generation 0 is "unknown": /proc/PID/maps does not name it. The path belongs to the alias because a
+     * hard link or a bind mount may be readable where the other name is not. */
+    return k->major == l->major && k->minor == l->minor && k->inode == l->inode
+           && strcmp (k->path, l->path) == 0
+           && (k->inode_generation == l->inode_generation || k->inode_generation == 0
+               || l->inode_generation == 0);
+  return strcmp (k->path, l->path) == 0;
+}
+
+static void
+entry_free (gpointer pointer)
+{
+  Entry *entry = pointer;
+
+  lu_module_unref (entry->module);
+  g_free (entry);
+}
+
+LuModuleCache *
+lu_module_cache_new (guint max_modules)
+{
+  LuModuleCache *self = g_new0 (LuModuleCache, 1);
+
+  self->modules = g_hash_table_new_full (key_hash, key_equal, NULL, entry_free);
+  self->max_modules = MAX (max_modules, 1);
+  return self;
+}
+
+void
+lu_module_cache_free (LuModuleCache *self)
+{
+  if (self == NULL)
+    return;
+  g_hash_table_unref (self->modules);
+  g_free (self);
+}
+
+static void
+drop_longest_unused (LuModuleCache *self)
+{
+  Entry *entry = self->used.head->data;
+
+  g_queue_unlink (&self->used, &entry->link);
+  g_hash_table_remove (self->modules, lu_module_key (entry->module));
+}
+
+LuModule *
+lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new)
+{
+  Entry *entry = g_hash_table_lookup (self->modules, key);
+
+  if (entry != NULL && lu_module_state (entry->module) == LU_MODULE_GONE)
+    {
+      /* Nobody could open it for an earlier process; this one may still have it. */
+      g_queue_unlink (&self->used, &entry->link);
+      g_hash_table_remove (self->modules, lu_module_key (entry->module));
+      entry = NULL;
+    }
+  *is_new = entry == NULL;
+  if (entry != NULL)
+    {
+      g_queue_unlink (&self->used, &entry->link);
+      g_queue_push_tail_link (&self->used, &entry->link);
+      return entry->module;
+    }
+  if (g_hash_table_size (self->modules) >= self->max_modules)
+    drop_longest_unused (self);
+  entry = g_new0 (Entry, 1);
+  entry->module = lu_module_new (key);
+  entry->link.data = entry;
+  g_queue_push_tail_link (&self->used, &entry->link);
+  g_hash_table_insert (self->modules, (gpointer) lu_module_key (entry->module), entry);
+  return entry->module;
+}
+
+static gboolean
+is_anonymous (const char *path)
+{
+  return path[0] == 0 || g_str_has_prefix (path, "//anon") || path[0] == '['
+         || g_str_has_prefix (path, "/dev/zero") || g_str_has_prefix (path, "anon_inode:")
+         || g_str_has_prefix (path, "/anon_hugepage") || g_str_has_prefix (path, "/memfd:")
+         || g_str_has_prefix (path, "/SYSV");
+}
+
+void
+lu_module_key_init (LuModuleKey *key, const char *path, char *buffer, gsize buffer_size)
+{
+  memset (key, 0, sizeof *key);
+  key->path = path;
+  if (strcmp (path, "[vdso]") == 0)
+    key->kind = LU_MODULE_VDSO;
+  else if (strcmp (path, "[vsyscall]") == 0)
+    key->kind = LU_MODULE_VSYSCALL;
+  else if (is_anonymous (path))
+    {
+      key->kind = LU_MODULE_ANONYMOUS;
+      key->path = "//anon";
+    }
+  else if (g_str_has_suffix (path, " (deleted)") && strlen (path) < buffer_size)
+    {
+      g_strlcpy (buffer, path, strlen (path) - strlen (" (deleted)") + 1);
+      key->path = buffer;
+    }
+}

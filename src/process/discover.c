@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* discover.c - processes as /proc shows them: those that ran before the recording, and what has to be
+ * re-read after side-band was lost; see process-table.h.
+ *
+ * Side-band is on before this runs, so what changes meanwhile arrives as events and is applied after. */
+
+#include "base/fd.h"
+#include "process/proc-maps.h"
+#include "process/process-private.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A process with more text than this in its maps is cut there (65,530 mappings of 100 bytes). */
+#define MAX_MAPS_BYTES (8u << 20)
+
+typedef struct
+{
+  LuProcessTable *table;
+  guint64 time;
+  LuSpace *space;    /* owned: what was built so far */
+  GArray *mappings;  /* of LuMapping whose module is new; the module is borrowed from the space */
+} Scan;
+
+static gboolean
+add_map (const LuProcMap *map, gpointer user_data)
+{
+  Scan *scan = user_data;
+  LuMmapEvent event = { .start = map->start,
+                        .length = map->end - map->start,
+                        .file_offset = map->file_offset,
+                        .major = map->major,
+                        .minor = map->minor,
+                        .inode = map->inode,
+                        .has_inode = map->inode != 0,
+                        .prot = map->prot,
+                        .path = map->path };
+  LuMapping mapping = {
+    .start = map->start, .end = map->end, .file_offset = map->file_offset, .time = scan->time
+  };
+  LuSpace *next;
+  gboolean is_new;
+
+  if (!(map->prot & PROT_EXEC))
+    return TRUE;
+  mapping.module = lu_process_table_module (scan->table, &event, &is_new);
+  next = lu_space_with_mapping (scan->space, &mapping);
+  lu_space_unref (scan->space);
+  scan->space = next;
+  if (is_new)
+    g_array_append_val (scan->mappings, mapping);
+  return TRUE;
+}
+
+static guint
+count_threads (gint32 pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task", pid);
+  DIR *dir = opendir (path);
+  guint n = 0;
+
+  if (dir == NULL)
+    return 0;
+  for (struct dirent *entry = readdir (dir); entry != NULL; entry = readdir (dir))
+    if (entry->d_name[0] != '.')
+      n++;
+  closedir (dir);
+  return n;
+}
+
+static char *
+read_proc (gint32 pid, const char *name, gsize limit, gsize *length)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/%s", pid, name);
+
+  return lu_fd_read_file (path, limit, length);
+}
+
+gboolean
+lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
+{
+  gsize size = 0;
+  g_autofree char *comm = read_proc (pid, "comm", 64, NULL);
+  g_autofree char *maps = read_proc (pid, "maps", MAX_MAPS_BYTES, &size);
+  g_autoptr (GArray) mappings = NULL;
+  Scan scan;
+  LuProcess *process;
+  LuSpace *current;
+
+  if (comm == NULL)
+    return FALSE;
+  g_strchomp (comm);
+  mappings = g_array_new (FALSE, FALSE, sizeof (LuMapping));
+  scan = (Scan){ .table = self, .time = time, .space = lu_space_new (), .mappings = mappings };
+  if (maps != NULL)
+    lu_proc_maps_parse (maps, size, add_map, &scan);
+  lu_process_table_put_discovered (self, pid, comm, MAX (count_threads (pid), 1), scan.space,
+                                   time);
+  if (lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
+    for (guint i = 0; i < mappings->len; i++)
+      {
+        LuMapping *mapping = &g_array_index (mappings, LuMapping, i);
+
+        lu_process_table_announce (self, mapping->module, process, mapping->start, mapping->end);
+      }
+  lu_space_unref (scan.space);
+  return TRUE;
+}
+
+void
+lu_process_table_discover_all (LuProcessTable *self, guint64 time)
+{
+  DIR *dir;
+
+  if (!lu_process_table_follows_all (self))
+    {
+      lu_process_table_discover_followed (self, time);
+      return;
+    }
+  dir = opendir ("/proc");
+  if (dir == NULL)
+    return;
+  for (struct dirent *entry = readdir (dir); entry != NULL; entry = readdir (dir))
+    {
+      char *end;
+      long pid = strtol (entry->d_name, &end, 10);
+
+      if (*end == 0 && pid > 0 && pid <= G_MAXINT32)
+        lu_process_table_discover (self, (gint32) pid, time);
+    }
+  closedir (dir);
+}

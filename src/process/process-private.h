@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* process-private.h - what the files of this folder share of a process. */
+
+#pragma once
+
+#include "process/process-table.h"
+
+#define LU_COMM_SIZE 16 /* TASK_COMM_LEN, linux/sched.h */
+
+/* A version of the space and when it began to hold. */
+typedef struct
+{
+  guint64 time;
+  LuSpace *space; /* owned */
+} LuSpaceVersion;
+
+LuProcess *lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
+                           LuSpace *space);
+/* Replaces the current space from `time` on; takes it. The old one stays for lu_process_space_at(). */
+void lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space);
+LuSpace *lu_process_space (LuProcess *self);                    /* current; borrowed */
+LuSpace *lu_process_space_at (LuProcess *self, guint64 time);   /* borrowed */
+/* Drops versions that ended before `time`. */
+void lu_process_trim (LuProcess *self, guint64 time);
+gboolean lu_process_has_history (const LuProcess *self);
+
+/* Puts an incarnation that /proc shows in place (or its space, if the pid is known already). */
+void lu_process_table_put_discovered (LuProcessTable *self, gint32 pid, const char *comm,
+                                      guint n_threads, LuSpace *space, guint64 time);
+/* Looks up the module of a mapping; *is_new as lu_module_cache_find(). Borrowed. */
+LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap,
+                                   gboolean *is_new);
+/* Tells the owner of the table that a new module is mapped there. */
+void lu_process_table_announce (LuProcessTable *self, LuModule *module, LuProcess *process,
+                                guint64 start, guint64 end);
+gboolean lu_process_table_follows_all (LuProcessTable *self);
+void lu_process_table_discover_followed (LuProcessTable *self, guint64 time);

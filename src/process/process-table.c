@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* process-table.c - applies side-band to processes and answers (pid, time); see process-table.h.
+ *
+ * A pid has one current incarnation and, for as long as a ring may hold samples of them, past ones: an exec
+ * or a reuse of the pid moves the current one there. "As long as" is counted in closed rounds: what ended
+ * in round n is needed in n and n + 1 only, because a round handles every sample committed before the
+ * side-band it read. */
+
+#include "process/process-private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Modules kept for the next process that maps them. */
+#define MAX_MODULES 4096
+/* A process with more executable mappings than this is generating code; the rest is "no mapping". */
+#define MAX_MAPPINGS 8192
+#define ROUNDS_TO_KEEP 2
+
+typedef struct
+{
+  LuProcess *process; /* owned */
+  guint64 round;      /* in which it ended */
+} Past;
+
+typedef struct
+{
+  LuProcess *current; /* owned */
+  GArray *past;       /* of Past, oldest first; NULL while there is none */
+  gint n_threads;     /* alive; a lower bound if some were never announced */
+  guint32 n_execs;
+  gboolean leader_exited;
+  gboolean dead;
+  guint64 dead_round;
+  gboolean needs_discovery;
+} Pid;
+
+struct _LuProcessTable
+{
+  GHashTable *pids; /* pid -> Pid */
+  LuModuleCache *modules;
+  gboolean follow_all;
+  const LuProcessTableFuncs *funcs;
+  gpointer user_data;
+  guint64 round;
+  guint64 newest_time;   /* of any side-band event */
+  guint64 cut_times[2];  /* newest_time at the end of the last two rounds */
+  GHashTable *unsettled; /* set of pids with history, past incarnations or death to clean up */
+  GHashTable *undiscovered; /* set of pids that need lu_process_table_repair() */
+  guint n_live;
+};
+
+static void
+past_clear (gpointer pointer)
+{
+  lu_process_unref (((Past *) pointer)->process);
+}
+
+static void
+pid_free (gpointer pointer)
+{
+  Pid *self = pointer;
+
+  lu_process_unref (self->current);
+  if (self->past != NULL)
+    g_array_unref (self->past);
+  g_free (self);
+}
+
+LuProcessTable *
+lu_process_table_new (gboolean follow_all, const LuProcessTableFuncs *funcs, gpointer user_data)
+{
+  LuProcessTable *self = g_new0 (LuProcessTable, 1);
+
+  self->pids = g_hash_table_new_full (NULL, NULL, NULL, pid_free);
+  self->unsettled = g_hash_table_new (NULL, NULL);
+  self->undiscovered = g_hash_table_new (NULL, NULL);
+  self->modules = lu_module_cache_new (MAX_MODULES);
+  self->follow_all = follow_all;
+  self->funcs = funcs;
+  self->user_data = user_data;
+  return self;
+}
+
+void
+lu_process_table_free (LuProcessTable *self)
+{
+  if (self == NULL)
+    return;
+  g_hash_table_unref (self->pids);
+  g_hash_table_unref (self->unsettled);
+  g_hash_table_unref (self->undiscovered);
+  lu_module_cache_free (self->modules);
+  g_free (self);
+}
+
+static Pid *
+find_pid (LuProcessTable *self, gint32 pid)
+{
+  return g_hash_table_lookup (self->pids, GINT_TO_POINTER (pid));
+}
+
+static void
+mark_unsettled (LuProcessTable *self, gint32 pid)
+{
+  g_hash_table_add (self->unsettled, GINT_TO_POINTER (pid));
+}
+
+/* Puts a new incarnation in place; takes it. */
+static Pid *
+put_current (LuProcessTable *self, LuProcess *process)
+{
+  gint32 number = lu_process_pid (process);
+  Pid *pid = find_pid (self, number);
+
+  if (pid == NULL)
+    {
+      pid = g_new0 (Pid, 1);
+      g_hash_table_insert (self->pids, GINT_TO_POINTER (number), pid);
+      self->n_live++;
+    }
+  else
+    {
+      Past past = { .process = pid->current, .round = self->round };
+
+      if (pid->past == NULL)
+        {
+          pid->past = g_array_new (FALSE, FALSE, sizeof (Past));
+          g_array_set_clear_func (pid->past, past_clear);
+        }
+      g_array_append_val (pid->past, past);
+      mark_unsettled (self, number);
+      if (pid->dead)
+        self->n_live++;
+    }
+  pid->current = process;
+  pid->dead = FALSE;
+  pid->leader_exited = FALSE;
+  pid->needs_discovery = FALSE;
+  return pid;
+}
+
+void
+lu_process_table_follow (LuProcessTable *self, gint32 pid)
+{
+  g_autoptr (LuSpace) space = NULL;
+
+  if (find_pid (self, pid) != NULL)
+    return;
+  space = lu_space_new ();
+  put_current (self, lu_process_new (pid, 0, 0, "", space))->n_threads = 1;
+}
+
+LuModule *
+lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap, gboolean *is_new)
+{
+  char buffer[4096];
+  LuModuleKey key;
+  LuModule *module;
+
+  lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
+  key.is_32bit = key.kind == LU_MODULE_VDSO && mmap->start < G_GUINT64_CONSTANT (1) << 32;
+  if (key.kind == LU_MODULE_FILE)
+    {
+      key.has_inode = mmap->has_inode != 0;
+      key.major = mmap->major;
+      key.minor = mmap->minor;
+      key.inode = mmap->inode;
+      key.inode_generation = mmap->inode_generation;
+    }
+  if (key.kind == LU_MODULE_FILE || key.kind == LU_MODULE_VDSO)
+    {
+      key.build_id_size = mmap->build_id_size;
+      memcpy (key.build_id, mmap->build_id, sizeof key.build_id);
+    }
+  module = lu_module_cache_find (self->modules, &key, is_new);
+  if (key.kind == LU_MODULE_ANONYMOUS || key.kind == LU_MODULE_VSYSCALL)
+    *is_new = FALSE; /* there is nothing to open */
+  return module;
+}
+
+static void
+apply_mmap (LuProcessTable *self, const LuEvent *event)
+{
+  const LuMmapEvent *mmap = &event->mmap;
+  Pid *pid = find_pid (self, event->pid);
+  LuMapping mapping = { .start = mmap->start,
+                        .end = mmap->start + mmap->length,
+                        .file_offset = mmap->file_offset,
+                        .time = event->time };
+  gboolean is_new;
+  LuSpace *space, *next;
+  guint n_mappings;
+
+  if (pid == NULL || mmap->is_kernel || !(mmap->prot & PROT_EXEC) || mmap->length == 0)
+    return;
+  space = lu_process_space (pid->current);
+  lu_space_mappings (space, &n_mappings);
+  if (n_mappings >= MAX_MAPPINGS)
+    return;
+  mapping.module = lu_process_table_module (self, mmap, &is_new);
+  next = lu_space_with_mapping (space, &mapping);
+  if (next == space)
+    lu_space_unref (next);
+  else
+    {
+      lu_process_take_space (pid->current, event->time, next);
+      mark_unsettled (self, event->pid);
+    }
+  if (is_new)
+    self->funcs->module_added (mapping.module, pid->current, mapping.start, mapping.end,
+                               self->user_data);
+}
+
+static void
+apply_exec (LuProcessTable *self, const LuEvent *event)
+{
+  Pid *pid = find_pid (self, event->pid);
+  g_autoptr (LuSpace) space = NULL;
+  LuProcess *process;
+
+  if (pid == NULL)
+    return;
+  space = lu_space_new ();
+  process = lu_process_new (event->pid, ++pid->n_execs, event->time, event->comm.name, space);
+  put_current (self, process);
+  pid->n_threads = 1; /* exec ends all other threads */
+  self->funcs->process_added (process, TRUE, self->user_data);
+}
+
+static void
+apply_fork (LuProcessTable *self, const LuEvent *event)
+{
+  Pid *parent = find_pid (self, event->task.parent_pid);
+  LuProcess *child;
+
+  if (parent == NULL && !(self->follow_all && event->pid != event->task.parent_pid))
+    return;
+  if (event->pid == event->task.parent_pid)
+    {
+      parent->n_threads++;
+      self->funcs->forked (event->time, event->pid, event->tid, self->user_data);
+      return;
+    }
+  if (parent != NULL)
+    {
+      child = lu_process_new (event->pid, 0, event->time, lu_process_comm (parent->current),
+                              lu_process_space_at (parent->current, event->time));
+      lu_process_take_command_line (
+          child, g_strdup (lu_process_command_line (parent->current)));
+    }
+  else
+    {
+      g_autoptr (LuSpace) space = lu_space_new ();
+
+      child = lu_process_new (event->pid, 0, event->time, "", space);
+      g_hash_table_add (self->undiscovered, GINT_TO_POINTER (event->pid));
+    }
+  put_current (self, child)->n_threads = 1;
+  self->funcs->forked (event->time, event->task.parent_pid, event->pid, self->user_data);
+  self->funcs->process_added (child, FALSE, self->user_data);
+}
+
+static void
+mark_dead (LuProcessTable *self, gint32 number, Pid *pid, guint64 time)
+{
+  if (pid->dead)
+    return;
+  pid->dead = TRUE;
+  pid->dead_round = self->round;
+  self->n_live--;
+  mark_unsettled (self, number);
+  self->funcs->exited (time, number, self->user_data);
+}
+
+static void
+apply_exit (LuProcessTable *self, const LuEvent *event)
+{
+  Pid *pid = find_pid (self, event->pid);
+
+  if (pid == NULL || pid->dead)
+    return;
+  pid->n_threads--;
+  if (event->tid == event->pid)
+    pid->leader_exited = TRUE;
+  if (pid->leader_exited && pid->n_threads <= 0)
+    mark_dead (self, event->pid, pid, event->time);
+}
+
+void
+lu_process_table_apply (LuProcessTable *self, const LuEvent *event)
+{
+  self->newest_time = MAX (self->newest_time, event->time);
+  if (event->pid < 0)
+    return;
+  switch (event->kind)
+    {
+    case LU_EVENT_MMAP:
+      apply_mmap (self, event);
+      break;
+    case LU_EVENT_COMM:
+      if (event->comm.is_exec)
+        apply_exec (self, event);
+      break;
+    case LU_EVENT_FORK:
+      apply_fork (self, event);
+      break;
+    case LU_EVENT_EXIT:
+      apply_exit (self, event);
+      break;
+    default:
+      break;
+    }
+}
+
+static LuProcess *
+process_at (Pid *pid, guint64 time)
+{
+  LuProcess *process = pid->current;
+
+  for (guint i = pid->past != NULL ? pid->past->len : 0;
+       i > 0 && lu_process_start_time (process) > time; i--)
+    process = g_array_index (pid->past, Past, i - 1).process;
+  return process;
+}
+
+gboolean
+lu_process_table_lookup (LuProcessTable *self, gint32 number, guint64 time, LuProcess **process,
+                         LuSpace **space)
+{
+  Pid *pid = number >= 0 ? find_pid (self, number) : NULL;
+
+  if (pid == NULL && self->follow_all && number > 0)
+    {
+      lu_process_table_follow (self, number);
+      g_hash_table_add (self->undiscovered, GINT_TO_POINTER (number));
+      pid = find_pid (self, number);
+    }
+  if (pid == NULL)
+    return FALSE;
+  *process = process_at (pid, time);
+  *space = lu_process_space_at (*process, time);
+  return TRUE;
+}
+
+/* Drops what no ring can hold samples of any more. TRUE if nothing is left to clean up for the pid. */
+static gboolean
+settle (LuProcessTable *self, gint32 number, Pid *pid)
+{
+  while (pid->past != NULL && pid->past->len > 0
+         && g_array_index (pid->past, Past, 0).round + ROUNDS_TO_KEEP <= self->round)
+    g_array_remove_index (pid->past, 0);
+  lu_process_trim (pid->current, self->cut_times[1]);
+  if (pid->dead)
+    {
+      if (pid->dead_round + ROUNDS_TO_KEEP <= self->round)
+        {
+          g_hash_table_remove (self->pids, GINT_TO_POINTER (number));
+          return TRUE;
+        }
+      return FALSE;
+    }
+  return (pid->past == NULL || pid->past->len == 0) && !lu_process_has_history (pid->current);
+}
+
+void
+lu_process_table_end_round (LuProcessTable *self)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  self->round++;
+  g_hash_table_iter_init (&iter, self->unsettled);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      Pid *pid = find_pid (self, GPOINTER_TO_INT (key));
+
+      if (pid == NULL || settle (self, GPOINTER_TO_INT (key), pid))
+        g_hash_table_iter_remove (&iter);
+    }
+  self->cut_times[1] = self->cut_times[0];
+  self->cut_times[0] = self->newest_time;
+}
+
+/* The last thread of a process may have ended without an EXIT of its own (it was never announced). */
+static void
+bury_unseen_dead (LuProcessTable *self, guint64 time)
+{
+  GHashTableIter iter;
+  gpointer key, value;
+
+  g_hash_table_iter_init (&iter, self->pids);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    {
+      Pid *pid = value;
+
+      if (pid->leader_exited && !pid->dead && kill (GPOINTER_TO_INT (key), 0) < 0
+          && errno == ESRCH)
+        mark_dead (self, GPOINTER_TO_INT (key), pid, time);
+    }
+}
+
+void
+lu_process_table_repair (LuProcessTable *self, guint64 time)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, self->undiscovered);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      gint32 number = GPOINTER_TO_INT (key);
+      Pid *pid = find_pid (self, number);
+
+      if (pid != NULL && !pid->dead && !lu_process_table_discover (self, number, time))
+        mark_dead (self, number, pid, time);
+      g_hash_table_iter_remove (&iter);
+    }
+  bury_unseen_dead (self, time);
+}
+
+void
+lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char *comm,
+                                 guint n_threads, LuSpace *space, guint64 time)
+{
+  Pid *pid = find_pid (self, number);
+  guint64 start;
+
+  if (pid != NULL && !pid->dead && lu_process_comm (pid->current)[0] != 0)
+    {
+      lu_process_take_space (pid->current, time, lu_space_ref (space));
+      pid->n_threads = (gint) n_threads;
+      mark_unsettled (self, number);
+      return;
+    }
+  /* What was never announced has always been so, as far as its samples go. */
+  start = pid != NULL && pid->dead ? time : 0;
+  pid = put_current (self, lu_process_new (number, pid != NULL ? pid->n_execs : 0, start, comm,
+                                           space));
+  pid->n_threads = (gint) n_threads;
+  self->funcs->process_added (pid->current, TRUE, self->user_data);
+}
+
+gboolean
+lu_process_table_has_live (LuProcessTable *self)
+{
+  return self->n_live > 0;
+}
+
+guint
+lu_process_table_size (LuProcessTable *self)
+{
+  return g_hash_table_size (self->pids);
+}
+
+static gboolean
+is_live (gpointer value)
+{
+  return !((Pid *) value)->dead;
+}
+
+void
+lu_process_table_discover_followed (LuProcessTable *self, guint64 time)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gint32));
+  GHashTableIter iter;
+  gpointer key, value;
+
+  g_hash_table_iter_init (&iter, self->pids);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    if (is_live (value))
+      {
+        gint32 number = GPOINTER_TO_INT (key);
+
+        g_array_append_val (numbers, number);
+      }
+  for (guint i = 0; i < numbers->len; i++)
+    lu_process_table_discover (self, g_array_index (numbers, gint32, i), time);
+}
+
+void
+lu_process_table_announce (LuProcessTable *self, LuModule *module, LuProcess *process,
+                           guint64 start, guint64 end)
+{
+  self->funcs->module_added (module, process, start, end, self->user_data);
+}
+
+gboolean
+lu_process_table_follows_all (LuProcessTable *self)
+{
+  return self->follow_all;
+}

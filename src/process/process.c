@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* process.c - one incarnation of a process; see process.h.
+ *
+ * Versions of the space are few (they are dropped as soon as all rings have been read past them), so a
+ * plain array, oldest first, is searched from its end. */
+
+#include "process/process-private.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct _LuProcess
+{
+  atomic_int ref_count;
+  gint32 pid;
+  guint32 generation;
+  guint64 id;
+  guint64 start_time;
+  char comm[LU_COMM_SIZE];
+  _Atomic (char *) command_line; /* owned; published once */
+  _Atomic (char *) mountinfo;    /* owned; published once */
+  GArray *versions;              /* of LuSpaceVersion, oldest first, the last is current; drain thread */
+};
+
+static void
+version_clear (gpointer pointer)
+{
+  lu_space_unref (((LuSpaceVersion *) pointer)->space);
+}
+
+LuProcess *
+lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
+                LuSpace *space)
+{
+  static atomic_ullong last_id;
+  LuProcess *self = g_new0 (LuProcess, 1);
+  LuSpaceVersion first = { .time = 0, .space = lu_space_ref (space) };
+
+  atomic_init (&self->ref_count, 1);
+  self->pid = pid;
+  self->generation = generation;
+  self->id = atomic_fetch_add_explicit (&last_id, 1, memory_order_relaxed) + 1;
+  self->start_time = start_time;
+  g_strlcpy (self->comm, comm, sizeof self->comm);
+  self->versions = g_array_new (FALSE, FALSE, sizeof (LuSpaceVersion));
+  g_array_set_clear_func (self->versions, version_clear);
+  g_array_append_val (self->versions, first);
+  return self;
+}
+
+LuProcess *
+lu_process_ref (LuProcess *self)
+{
+  atomic_fetch_add_explicit (&self->ref_count, 1, memory_order_relaxed);
+  return self;
+}
+
+void
+lu_process_unref (LuProcess *self)
+{
+  if (self == NULL
+      || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
+    return;
+  g_array_unref (self->versions);
+  g_free (atomic_load (&self->command_line));
+  g_free (atomic_load (&self->mountinfo));
+  g_free (self);
+}
+
+gint32
+lu_process_pid (const LuProcess *self)
+{
+  return self->pid;
+}
+
+guint32
+lu_process_generation (const LuProcess *self)
+{
+  return self->generation;
+}
+
+guint64
+lu_process_id (const LuProcess *self)
+{
+  return self->id;
+}
+
+guint64
+lu_process_start_time (const LuProcess *self)
+{
+  return self->start_time;
+}
+
+const char *
+lu_process_comm (const LuProcess *self)
+{
+  return self->comm;
+}
+
+static void
+publish_once (_Atomic (char *) *where, char *text)
+{
+  char *expected = NULL;
+
+  if (!atomic_compare_exchange_strong (where, &expected, text))
+    g_free (text);
+}
+
+const char *
+lu_process_command_line (LuProcess *self)
+{
+  const char *text = atomic_load (&self->command_line);
+
+  return text != NULL && text[0] != 0 ? text : self->comm;
+}
+
+void
+lu_process_take_command_line (LuProcess *self, char *command_line)
+{
+  publish_once (&self->command_line, command_line);
+}
+
+const char *
+lu_process_mountinfo (LuProcess *self)
+{
+  return atomic_load (&self->mountinfo);
+}
+
+void
+lu_process_take_mountinfo (LuProcess *self, char *mountinfo)
+{
+  publish_once (&self->mountinfo, mountinfo);
+}
+
+static LuSpaceVersion *
+version (LuProcess *self, guint i)
+{
+  return &g_array_index (self->versions, LuSpaceVersion, i);
+}
+
+LuSpace *
+lu_process_space (LuProcess *self)
+{
+  return version (self, self->versions->len - 1)->space;
+}
+
+void
+lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space)
+{
+  LuSpaceVersion next = { .time = time, .space = space };
+
+  g_array_append_val (self->versions, next);
+}
+
+LuSpace *
+lu_process_space_at (LuProcess *self, guint64 time)
+{
+  guint i = self->versions->len - 1;
+
+  while (i > 0 && version (self, i)->time > time)
+    i--;
+  return version (self, i)->space;
+}
+
+void
+lu_process_trim (LuProcess *self, guint64 time)
+{
+  guint n_old = 0;
+
+  while (n_old + 1 < self->versions->len && version (self, n_old + 1)->time <= time)
+    n_old++;
+  if (n_old > 0)
+    g_array_remove_range (self->versions, 0, n_old);
+}
+
+gboolean
+lu_process_has_history (const LuProcess *self)
+{
+  return self->versions->len > 1;
+}

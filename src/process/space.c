@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* space.c - immutable versions of an address space; see space.h.
+ *
+ * One allocation per version: a header and the sorted mappings. Copying is cheap next to what a mapping
+ * costs the process that makes it: executable mappings only, a handful to a few hundred. */
+
+#include "process/space.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct _LuSpace
+{
+  atomic_int ref_count;
+  guint n_mappings;
+  guint64 serial;
+  LuMapping mappings[]; /* sorted by start, no overlap; each holds a reference to its module */
+};
+
+static guint64
+next_serial (void)
+{
+  static atomic_ullong last;
+
+  return atomic_fetch_add_explicit (&last, 1, memory_order_relaxed) + 1;
+}
+
+static LuSpace *
+space_alloc (guint n_mappings)
+{
+  LuSpace *self = g_malloc0 (sizeof *self + n_mappings * sizeof (LuMapping));
+
+  atomic_init (&self->ref_count, 1);
+  self->serial = next_serial ();
+  return self;
+}
+
+LuSpace *
+lu_space_new (void)
+{
+  return space_alloc (0);
+}
+
+LuSpace *
+lu_space_ref (LuSpace *self)
+{
+  atomic_fetch_add_explicit (&self->ref_count, 1, memory_order_relaxed);
+  return self;
+}
+
+void
+lu_space_unref (LuSpace *self)
+{
+  if (self == NULL
+      || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
+    return;
+  for (guint i = 0; i < self->n_mappings; i++)
+    lu_module_unref (self->mappings[i].module);
+  g_free (self);
+}
+
+static void
+append (LuSpace *self, const LuMapping *mapping, guint64 start, guint64 end)
+{
+  LuMapping *copy = &self->mappings[self->n_mappings++];
+
+  *copy = *mapping;
+  copy->start = start;
+  copy->end = end;
+  copy->file_offset = mapping->file_offset + (start - mapping->start);
+  lu_module_ref (copy->module);
+}
+
+static gboolean
+contains_equal (LuSpace *self, const LuMapping *mapping)
+{
+  const LuMapping *found = lu_space_find (self, mapping->start);
+
+  return found != NULL && found->start == mapping->start && found->end == mapping->end
+         && found->file_offset == mapping->file_offset && found->module == mapping->module;
+}
+
+LuSpace *
+lu_space_with_mapping (LuSpace *self, const LuMapping *mapping)
+{
+  LuSpace *next;
+  gboolean placed = FALSE;
+
+  if (contains_equal (self, mapping))
+    return lu_space_ref (self);
+  next = space_alloc (self->n_mappings + 2);
+  for (guint i = 0; i < self->n_mappings; i++)
+    {
+      const LuMapping *old = &self->mappings[i];
+
+      if (old->start < mapping->start)
+        append (next, old, old->start, MIN (old->end, mapping->start));
+      if (!placed && old->end > mapping->start)
+        {
+          append (next, mapping, mapping->start, mapping->end);
+          placed = TRUE;
+        }
+      if (old->end > mapping->end)
+        append (next, old, MAX (old->start, mapping->end), old->end);
+    }
+  if (!placed)
+    append (next, mapping, mapping->start, mapping->end);
+  return next;
+}
+
+const LuMapping *
+lu_space_mappings (const LuSpace *self, guint *n_mappings)
+{
+  *n_mappings = self->n_mappings;
+  return self->mappings;
+}
+
+const LuMapping *
+lu_space_find (const LuSpace *self, guint64 address)
+{
+  guint low = 0, high = self->n_mappings;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (address >= self->mappings[middle].end)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low < self->n_mappings && address >= self->mappings[low].start)
+    return &self->mappings[low];
+  return NULL;
+}
+
+guint64
+lu_space_serial (const LuSpace *self)
+{
+  return self->serial;
+}
