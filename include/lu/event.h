@@ -32,7 +32,7 @@ typedef enum
 typedef struct
 {
   uint64_t start;     /* run-time address */
-  uint64_t length;    /* bytes; start + length does not wrap */
+  uint64_t length;    /* bytes, may be 0; start + length does not wrap */
   uint64_t file_offset;
   uint32_t major, minor;
   uint64_t inode, inode_generation;
@@ -41,7 +41,7 @@ typedef struct
   uint8_t build_id_size; /* 0: none in the record */
   uint8_t build_id[LU_BUILD_ID_MAX];
   uint8_t has_inode;  /* device and inode are known */
-  uint8_t is_kernel;  /* the mapping is of the kernel or a module of it (pid is -1 then) */
+  uint8_t is_kernel;  /* of the kernel, a module of it, a hypervisor or a guest: no user mapping */
   const char *path;   /* in the task's mount namespace, as the kernel names it; "//anon", "[vdso]" */
 } LuMmapEvent;
 
@@ -49,7 +49,7 @@ typedef struct
 {
   LuEventKind kind;
   int32_t cpu;      /* -1 unknown */
-  int32_t pid, tid; /* of the task the record is about: the child for FORK; -1 for dying tasks */
+  int32_t pid, tid; /* of the task the record is about: the child for FORK; -1 dying or unknown */
   uint64_t time;    /* ns, CLOCK_MONOTONIC for our own events; 0 unknown */
   union
   {
