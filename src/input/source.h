@@ -41,6 +41,8 @@ typedef struct
   guint32 stack_size;      /* bytes of stack asked for per sample, as of now */
   guint n_rings;
   gsize ring_bytes;        /* all rings together, data pages */
+  gsize ring_size;         /* of one sample ring; 0 if there are none */
+  gsize ring_size_wanted;  /* what the rate asks for; more than ring_size where the mlock limit pressed */
   gboolean kernel_samples; /* kernel mode is sampled */
   gboolean cpu_wide;
   gboolean has_lost_counter; /* lost_samples is exact (PERF_FORMAT_LOST, Linux 6.0), else a lower bound */

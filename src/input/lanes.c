@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* lanes.c - one kind of event on every CPU; see lanes.h. */
+
+#include "input/lanes.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "input/perf-event.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#ifndef PERF_FORMAT_LOST
+#define PERF_FORMAT_LOST (1U << 4)
+#endif
+
+static void
+lane_free (gpointer pointer)
+{
+  LuLane *lane = pointer;
+
+  lu_ring_unmap (&lane->ring);
+  if (lane->more != NULL)
+    {
+      for (guint i = 0; i < lane->more->len; i++)
+        close (g_array_index (lane->more, int, i));
+      g_array_unref (lane->more);
+    }
+  lu_fd_clear (&lane->fd);
+  g_free (lane);
+}
+
+LuLane *
+lu_lanes_get (const LuLanes *self, guint i)
+{
+  return g_ptr_array_index (self->lanes, i);
+}
+
+static void
+set_open_error (GError **error, int saved_errno, const char *what, gboolean cpu_wide)
+{
+  g_autofree char *help = lu_perf_explain (saved_errno, cpu_wide);
+  int code = saved_errno == EACCES || saved_errno == EPERM ? LU_ERROR_PERMISSION
+             : saved_errno == ESRCH                        ? LU_ERROR_NO_PROCESS
+                                                           : LU_ERROR_UNSUPPORTED;
+
+  g_set_error (error, LU_ERROR, code, "%s: %s\n%s", what, g_strerror (saved_errno), help);
+  g_strchomp ((*error)->message);
+}
+
+/* Redirects the event of one more task into the lane. A task that has just ended is no error. */
+static gboolean
+add_task (LuLanes *self, LuLane *lane, pid_t task, GError **error)
+{
+  lu_autofd fd = lu_perf_open (&self->attr, task, lane->cpu);
+  int steal;
+
+  if (fd < 0 && errno == ESRCH)
+    return TRUE;
+  if (fd < 0 || ioctl (fd, PERF_EVENT_IOC_SET_OUTPUT, lane->fd) < 0)
+    {
+      set_open_error (error, errno, "perf_event_open (a further thread)", FALSE);
+      return FALSE;
+    }
+  if (lane->more == NULL)
+    lane->more = g_array_new (FALSE, FALSE, sizeof (int));
+  steal = lu_fd_steal (&fd);
+  g_array_append_val (lane->more, steal);
+  return TRUE;
+}
+
+/* The first task that still lives owns the lane's ring. */
+static LuLane *
+open_lane (LuLanes *self, int cpu, guint *first_more, GError **error)
+{
+  guint n_tasks = self->tasks != NULL ? self->tasks->len : 1;
+  LuLane *lane = g_new0 (LuLane, 1);
+
+  lane->cpu = cpu;
+  lane->fd = -1;
+  for (guint i = 0; i < n_tasks && lane->fd < 0; i++)
+    {
+      pid_t task = self->tasks != NULL ? g_array_index (self->tasks, pid_t, i) : -1;
+
+      lane->fd = lu_perf_open (&self->attr, task, cpu);
+      *first_more = i + 1;
+      if (lane->fd < 0 && errno != ESRCH)
+        break;
+    }
+  if (lane->fd >= 0)
+    return lane;
+  set_open_error (error, errno, "perf_event_open", self->tasks == NULL);
+  lane_free (lane);
+  return NULL;
+}
+
+static gboolean
+add_lane (LuLanes *self, int cpu, GError **error)
+{
+  guint first_more = 0;
+  LuLane *lane = open_lane (self, cpu, &first_more, error);
+
+  if (lane == NULL)
+    return FALSE;
+  g_ptr_array_add (self->lanes, lane);
+  /* Mapped later, when all are open: a redirected event needs no ring of its own, and the size is shared. */
+  for (guint i = first_more; self->tasks != NULL && i < self->tasks->len; i++)
+    if (!add_task (self, lane, g_array_index (self->tasks, pid_t, i), error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+map_all (LuLanes *self, gsize size)
+{
+  for (guint i = 0; i < self->lanes->len; i++)
+    {
+      LuLane *lane = lu_lanes_get (self, i);
+
+      if (!lu_ring_map (&lane->ring, lane->fd, size))
+        {
+          int saved_errno = errno;
+
+          for (guint k = 0; k < i; k++)
+            lu_ring_unmap (&lu_lanes_get (self, k)->ring);
+          errno = saved_errno;
+          return FALSE;
+        }
+    }
+  self->ring_size = size;
+  return TRUE;
+}
+
+static gboolean
+map_largest (LuLanes *self, gsize size, gsize minimum, GError **error)
+{
+  while (!map_all (self, size))
+    {
+      if ((errno != EPERM && errno != ENOMEM) || size / 2 < minimum)
+        {
+          g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
+                       "mapping %u rings of %" G_GSIZE_FORMAT " KiB: %s\n"
+                       "  The memory that perf may lock is used up: kernel.perf_event_mlock_kb is "
+                       "%" G_GUINT64_FORMAT " KiB per CPU, and the limit\n"
+                       "  \"ulimit -l\" counts on top. Raise one of them, or run as root.",
+                       self->lanes->len, size >> 10, g_strerror (errno), lu_perf_mlock_kb ());
+          return FALSE;
+        }
+      size /= 2;
+    }
+  return TRUE;
+}
+
+LuLanes *
+lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks, gsize ring_size,
+              gsize ring_minimum, GError **error)
+{
+  g_autoptr (LuLanes) self = g_new0 (LuLanes, 1);
+
+  self->attr = *attr;
+  self->lanes = g_ptr_array_new_with_free_func (lane_free);
+  self->tasks = tasks != NULL ? g_array_ref (tasks) : NULL;
+  for (guint i = 0; i < cpus->len; i++)
+    if (!add_lane (self, g_array_index (cpus, int, i), error))
+      return NULL;
+  if (!map_largest (self, ring_size, ring_minimum, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+void
+lu_lanes_free (LuLanes *self)
+{
+  if (self == NULL)
+    return;
+  g_ptr_array_unref (self->lanes);
+  if (self->tasks != NULL)
+    g_array_unref (self->tasks);
+  g_free (self);
+}
+
+gboolean
+lu_lanes_add_cpu (LuLanes *self, int cpu, GError **error)
+{
+  LuLane *lane;
+
+  if (!add_lane (self, cpu, error))
+    return FALSE;
+  lane = lu_lanes_get (self, self->lanes->len - 1);
+  if (lu_ring_map (&lane->ring, lane->fd, self->ring_size))
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION, "mapping the ring of CPU %d: %s", cpu,
+               g_strerror (errno));
+  g_ptr_array_remove_index (self->lanes, self->lanes->len - 1);
+  return FALSE;
+}
+
+gboolean
+lu_lanes_has_cpu (const LuLanes *self, int cpu)
+{
+  for (guint i = 0; i < self->lanes->len; i++)
+    if (lu_lanes_get (self, i)->cpu == cpu)
+      return TRUE;
+  return FALSE;
+}
+
+void
+lu_lanes_control (LuLanes *self, unsigned long request)
+{
+  for (guint i = 0; i < self->lanes->len; i++)
+    {
+      LuLane *lane = lu_lanes_get (self, i);
+
+      /* The only error is a descriptor that is no event. */
+      ioctl (lane->fd, request, 0);
+      for (guint k = 0; lane->more != NULL && k < lane->more->len; k++)
+        ioctl (g_array_index (lane->more, int, k), request, 0);
+    }
+}
+
+void
+lu_lanes_load_heads (LuLanes *self)
+{
+  for (guint i = 0; i < self->lanes->len; i++)
+    lu_lanes_get (self, i)->head = lu_ring_head (&lu_lanes_get (self, i)->ring);
+}
+
+gboolean
+lu_lanes_are_drained (const LuLanes *self)
+{
+  for (guint i = 0; i < self->lanes->len; i++)
+    if (lu_lanes_get (self, i)->ring.tail != lu_lanes_get (self, i)->head)
+      return FALSE;
+  return TRUE;
+}
+
+static guint64
+read_lost (int fd)
+{
+  struct
+  {
+    guint64 value, lost;
+  } counts; /* read_format is PERF_FORMAT_LOST alone */
+
+  return read (fd, &counts, sizeof counts) == sizeof counts ? counts.lost : 0;
+}
+
+guint64
+lu_lane_read_lost (const LuLanes *self, const LuLane *lane)
+{
+  guint64 lost;
+
+  if (self->attr.read_format != PERF_FORMAT_LOST)
+    return 0;
+  lost = read_lost (lane->fd);
+  for (guint i = 0; lane->more != NULL && i < lane->more->len; i++)
+    lost += read_lost (g_array_index (lane->more, int, i));
+  return lost;
+}
+
+guint64
+lu_lanes_read_lost (const LuLanes *self)
+{
+  guint64 lost = 0;
+
+  for (guint i = 0; i < self->lanes->len; i++)
+    lost += lu_lane_read_lost (self, lu_lanes_get (self, i));
+  return lost;
+}
+
+GArray *
+lu_online_cpus (void)
+{
+  g_autofree char *text = lu_fd_read_file ("/sys/devices/system/cpu/online", 4096, NULL);
+  GArray *cpus = g_array_new (FALSE, FALSE, sizeof (int));
+  const char *at = text;
+
+  while (at != NULL && g_ascii_isdigit (*at))
+    {
+      char *end;
+      gint64 first = g_ascii_strtoll (at, &end, 10);
+      gint64 last = *end == '-' ? g_ascii_strtoll (end + 1, &end, 10) : first;
+
+      for (int cpu = (int) first; cpu <= last && cpus->len < 8192; cpu++)
+        g_array_append_val (cpus, cpu);
+      at = *end == ',' ? end + 1 : NULL;
+    }
+  if (cpus->len == 0)
+    for (int cpu = 0; cpu < sysconf (_SC_NPROCESSORS_ONLN); cpu++)
+      g_array_append_val (cpus, cpu);
+  return cpus;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* lanes.h - one kind of event on every CPU: a descriptor and a ring per CPU.
+ *
+ * CPU-wide events have one descriptor per CPU. Per-task events have one per task and CPU, all of one CPU
+ * redirected into that CPU's ring (PERF_EVENT_IOC_SET_OUTPUT): an inherited event cannot be mapped with
+ * cpu = -1. Belongs to the drain thread. */
+
+#pragma once
+
+#include "input/ring.h"
+
+#include <glib.h>
+#include <linux/perf_event.h>
+
+typedef struct
+{
+  int cpu;
+  int fd;          /* owns the ring */
+  GArray *more;    /* of int: descriptors of further tasks redirected into this ring; NULL for none */
+  LuRing ring;
+  guint64 head;    /* as loaded for this round */
+  guint64 lost_records; /* summed from LOST records in this ring */
+} LuLane;
+
+typedef struct
+{
+  struct perf_event_attr attr;
+  gsize ring_size;
+  GPtrArray *lanes;  /* of LuLane, owned */
+  GArray *tasks;     /* of pid_t; NULL: CPU-wide */
+} LuLanes;
+
+/* Opens the event on each CPU of `cpus` (of int), for each task of `tasks` (of pid_t; NULL: CPU-wide), and
+ * maps rings of ring_size bytes, halved together down to `ring_minimum` where the kernel refuses. */
+LuLanes *lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks,
+                       gsize ring_size, gsize ring_minimum, GError **error);
+void lu_lanes_free (LuLanes *self);
+
+/* A CPU came online: one more lane, of the same size. */
+gboolean lu_lanes_add_cpu (LuLanes *self, int cpu, GError **error);
+gboolean lu_lanes_has_cpu (const LuLanes *self, int cpu);
+
+/* PERF_EVENT_IOC_ENABLE or _DISABLE on all. */
+void lu_lanes_control (LuLanes *self, unsigned long request);
+/* Loads the heads of all rings. */
+void lu_lanes_load_heads (LuLanes *self);
+/* Nothing is left before the loaded heads. */
+gboolean lu_lanes_are_drained (const LuLanes *self);
+/* Samples lost by all descriptors (PERF_FORMAT_LOST); 0 if attr.read_format does not ask for it. */
+guint64 lu_lanes_read_lost (const LuLanes *self);
+guint64 lu_lane_read_lost (const LuLanes *self, const LuLane *lane);
+
+LuLane *lu_lanes_get (const LuLanes *self, guint i);
+
+/* CPUs that are online, from /sys/devices/system/cpu/online: array of int. Owned. */
+GArray *lu_online_cpus (void);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuLanes, lu_lanes_free)

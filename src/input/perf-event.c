@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* perf-event.c - opening perf events; see perf-event.h.
+ *
+ * What can be had is tried once, on ourselves and on CPU 0, instead of being read off version numbers:
+ * distributions backport and forbid. */
+
+#include "input/perf-event.h"
+
+#include "base/fd.h"
+
+#include <asm/perf_regs.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#ifndef PERF_FORMAT_LOST
+#define PERF_FORMAT_LOST (1U << 4) /* Linux 6.0, commit 119a784c8127 */
+#endif
+
+int
+lu_perf_open (const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+  return (int) syscall (SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+guint64
+lu_perf_user_registers (void)
+{
+#if defined __x86_64__
+  /* AX BX CX DX SI DI BP SP IP, R8..R15: all that DWARF names; no flags, no segments. */
+  return 0xff01ff;
+#elif defined __aarch64__
+  return (G_GUINT64_CONSTANT (1) << PERF_REG_ARM64_MAX) - 1; /* x0..x29, lr, sp, pc */
+#else
+#error "no user register mask for this architecture"
+#endif
+}
+
+static void
+init_attr (struct perf_event_attr *attr, guint32 type, guint64 config)
+{
+  memset (attr, 0, sizeof *attr);
+  attr->size = sizeof *attr;
+  attr->type = type;
+  attr->config = config;
+  attr->disabled = 1;
+  attr->use_clockid = 1;
+  attr->clockid = CLOCK_MONOTONIC;
+}
+
+void
+lu_perf_sampling_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities,
+                       guint frequency, guint32 stack_size)
+{
+  if (abilities->hardware)
+    init_attr (attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  else
+    init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+  attr->freq = 1;
+  attr->sample_freq = frequency;
+  attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID
+                      | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD
+                      | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attr->sample_regs_user = lu_perf_user_registers ();
+  attr->sample_stack_user = stack_size;
+  attr->sample_id_all = 1;
+  /* Our frames come from unwind information; the kernel's walk of frame pointers would be thrown away. */
+  attr->exclude_callchain_user = 1;
+  attr->exclude_idle = 1;
+  attr->exclude_kernel = !abilities->kernel;
+  attr->exclude_hv = 1;
+  attr->exclude_guest = 1;
+  if (abilities->has_lost_counter)
+    attr->read_format = PERF_FORMAT_LOST;
+}
+
+void
+lu_perf_sideband_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities)
+{
+  init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+  attr->sample_type
+      = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+  attr->sample_id_all = 1;
+  attr->mmap = 1;
+  attr->mmap2 = 1;
+  attr->comm = 1;
+  attr->comm_exec = 1;
+  attr->task = 1;
+  attr->exclude_kernel = !abilities->kernel;
+  attr->exclude_hv = 1;
+  attr->watermark = 1;
+  attr->wakeup_watermark = 1; /* a new process is looked at while it lives */
+}
+
+void
+lu_perf_task_clock_attr (struct perf_event_attr *attr)
+{
+  init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  attr->exclude_kernel = 1; /* allowed without privilege; the clock counts both modes all the same */
+  attr->exclude_hv = 1;
+  attr->inherit = 1;
+}
+
+static gboolean
+can_open (const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+  lu_autofd fd = lu_perf_open (attr, pid, cpu);
+
+  return fd >= 0;
+}
+
+void
+lu_perf_probe (LuPerfAbilities *abilities)
+{
+  struct perf_event_attr attr;
+
+  memset (abilities, 0, sizeof *abilities);
+  init_attr (&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  if (!can_open (&attr, 0, -1))
+    {
+      abilities->error = errno;
+      return;
+    }
+  attr.read_format = PERF_FORMAT_LOST;
+  abilities->has_lost_counter = can_open (&attr, 0, -1);
+  attr.read_format = 0;
+  abilities->cpu_wide = can_open (&attr, -1, 0);
+  attr.exclude_kernel = 0;
+  abilities->kernel = can_open (&attr, 0, -1);
+  init_attr (&attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  attr.exclude_kernel = !abilities->kernel;
+  attr.exclude_hv = 1;
+  attr.freq = 1;
+  attr.sample_freq = 100;
+  abilities->hardware = can_open (&attr, 0, -1);
+}
+
+static gint64
+read_number (const char *path, gint64 fallback)
+{
+  g_autofree char *text = lu_fd_read_file (path, 64, NULL);
+
+  return text != NULL ? g_ascii_strtoll (text, NULL, 10) : fallback;
+}
+
+int
+lu_perf_paranoid (void)
+{
+  return (int) read_number ("/proc/sys/kernel/perf_event_paranoid", -2);
+}
+
+guint64
+lu_perf_mlock_kb (void)
+{
+  return (guint64) read_number ("/proc/sys/kernel/perf_event_mlock_kb", 0);
+}
+
+guint64
+lu_perf_max_sample_rate (void)
+{
+  return (guint64) read_number ("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+}
+
+static gboolean
+in_container (void)
+{
+  return g_file_test ("/.dockerenv", G_FILE_TEST_EXISTS)
+         || g_file_test ("/run/.containerenv", G_FILE_TEST_EXISTS)
+         || g_getenv ("container") != NULL;
+}
+
+static void
+explain_refusal (GString *text, gboolean cpu_wide)
+{
+  int paranoid = lu_perf_paranoid ();
+
+  if (in_container ())
+    g_string_append (text, "  This is a container: its seccomp profile or missing capabilities may be "
+                           "what refuses.\n  Start it with --cap-add PERFMON --cap-add SYS_PTRACE "
+                           "(and a seccomp profile that allows perf_event_open).\n");
+  g_string_append_printf (text, "  kernel.perf_event_paranoid is %d: ", paranoid);
+  if (paranoid >= 3)
+    g_string_append (text, "no use of perf events without privilege.\n");
+  else if (cpu_wide && paranoid > 0)
+    g_string_append (text, "the whole system is for privileged users.\n");
+  else
+    g_string_append (text, "your own programs may be recorded.\n");
+  g_string_append (text, "  One of these helps:\n    run it as root (sudo live-unwinder …)\n");
+  if (cpu_wide)
+    g_string_append (text, "    record one program of yours instead: live-unwinder -- COMMAND\n"
+                           "    sudo sysctl kernel.perf_event_paranoid=-1\n");
+  else
+    g_string_append (text, "    sudo sysctl kernel.perf_event_paranoid=2\n");
+  g_string_append (text, "    sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock,"
+                         "cap_dac_read_search=ep $(command -v live-unwinder)\n");
+}
+
+char *
+lu_perf_explain (int error, gboolean cpu_wide)
+{
+  GString *text = g_string_new (NULL);
+
+  switch (error)
+    {
+    case EACCES:
+    case EPERM:
+      explain_refusal (text, cpu_wide);
+      break;
+    case ENOSYS:
+      g_string_append (text, "  This kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox "
+                             "hides them: it must be another kernel, or outside the sandbox.\n");
+      break;
+    case EMFILE:
+    case ENFILE:
+      g_string_append (text, "  Too many open files: raise the limit (ulimit -n).\n");
+      break;
+    case ESRCH:
+      g_string_append (text, "  The task has ended.\n");
+      break;
+    case EBUSY:
+      g_string_append (text, "  Another user of the hardware counters holds them.\n");
+      break;
+    default:
+      g_string_append (text, "  Run \"live-unwinder doctor\" to see which step fails.\n");
+      break;
+    }
+  return g_string_free (text, FALSE);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* ring.c - drains one perf mmap ring; see ring.h.
+ *
+ * The kernel owns data_head, we own data_tail; the tail moves record by record, so that a full ring has room
+ * again at once. Records that wrap are copied into `scratch`; all others are read in place.
+ * Tried: mapping the data twice, back to back, so that none wraps; the kernel refuses it (EINVAL). */
+
+#include "input/ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SCRATCH_SIZE (1u << 16) /* header.size is 16 bits wide */
+
+static struct perf_event_mmap_page *
+control (const LuRing *self)
+{
+  return (struct perf_event_mmap_page *) self->base;
+}
+
+static gsize
+page_size (void)
+{
+  return (gsize) sysconf (_SC_PAGESIZE);
+}
+
+gboolean
+lu_ring_map (LuRing *self, int fd, gsize data_size)
+{
+  void *base
+      = mmap (NULL, page_size () + data_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+  memset (self, 0, sizeof *self);
+  if (base == MAP_FAILED)
+    return FALSE;
+  self->base = base;
+  self->data_size = data_size;
+  return TRUE;
+}
+
+void
+lu_ring_unmap (LuRing *self)
+{
+  if (self->base != NULL)
+    munmap (self->base, page_size () + self->data_size);
+  g_free (self->scratch);
+  memset (self, 0, sizeof *self);
+}
+
+guint64
+lu_ring_head (const LuRing *self)
+{
+  return __atomic_load_n (&control (self)->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* Bytes at a position, put together if they wrap. */
+static gconstpointer
+bytes_at (LuRing *self, guint64 position, gsize size)
+{
+  const guint8 *data = self->base + page_size ();
+  gsize offset = position & (self->data_size - 1);
+  gsize to_end = self->data_size - offset;
+
+  if (size <= to_end)
+    return data + offset;
+  if (self->scratch == NULL)
+    self->scratch = g_malloc (SCRATCH_SIZE);
+  memcpy (self->scratch, data + offset, to_end);
+  memcpy (self->scratch + to_end, data, size - to_end);
+  return self->scratch;
+}
+
+gconstpointer
+lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
+{
+  const struct perf_event_header *header;
+  guint64 left = head - self->tail;
+
+  *corrupt = FALSE;
+  if (left == 0)
+    return NULL;
+  /* Records are 8-aligned, so a header never wraps. */
+  header = bytes_at (self, self->tail, sizeof *header);
+  *size = header->size;
+  if (left > self->data_size || *size < sizeof *header || *size % 8 != 0 || *size > left)
+    {
+      *corrupt = TRUE;
+      self->record_size = left;
+      lu_ring_consume (self);
+      return NULL;
+    }
+  self->record_size = *size;
+  return bytes_at (self, self->tail, *size);
+}
+
+void
+lu_ring_consume (LuRing *self)
+{
+  self->tail += self->record_size;
+  self->record_size = 0;
+  __atomic_store_n (&control (self)->data_tail, self->tail, __ATOMIC_RELEASE);
+}
