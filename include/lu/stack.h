@@ -40,6 +40,7 @@ typedef struct
   uint32_t n_frames;
   uint64_t end_pc;       /* pc of the frame the walk could not get past; 0 when complete */
   uint64_t stack_needed; /* truncated copy: bytes above the sampled sp the next read wanted, else 0 */
+  uint64_t stack_used;   /* bytes above the sampled sp that the walk read, at most */
   uint8_t live_read;     /* something was read from the live process: never counts as complete */
   LuFrame frames[LU_STACK_MAX_FRAMES];
 } LuStack;
@@ -51,6 +52,7 @@ lu_stack_reset (LuStack *stack)
   stack->n_frames = 0;
   stack->end_pc = 0;
   stack->stack_needed = 0;
+  stack->stack_used = 0;
   stack->live_read = 0;
 }
 

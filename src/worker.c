@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* worker.c - opens modules, reads what /proc says of new processes, unwinds samples; see worker.h. */
+
+#include "worker.h"
+
+#include "base/fd.h"
+#include "messages.h"
+#include "module/opener.h"
+#include "stack/merge.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Private memory for images no process maps any more. */
+#define IMAGE_BUDGET (16u << 20)
+#define COMMAND_LINE_MAX 4096
+#define MOUNTINFO_MAX (256u << 10)
+/* Mount tables of our own namespace are alike; these many bytes of them are kept at most. */
+#define OWN_MOUNTINFO_BUDGET (512u << 10)
+/* A copy this much smaller than asked for was made before the size grew. */
+#define STACK_SIZE_SLACK 512
+
+struct _LuWorker
+{
+  LuUnwinder *unwinder; /* owned */
+  LuQueue *input, *output; /* borrowed */
+  LuOpener *opener;
+  gboolean live;
+  GThread *thread;
+  LuStack *stack;
+  LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
+  char own_mount_namespace[64];
+  gsize own_mountinfo_bytes;
+
+  atomic_ullong walked, complete, truncated, window;
+  atomic_uint stack_size;
+};
+
+static gpointer
+reserve_patiently (LuQueue *queue, gsize size)
+{
+  gpointer message;
+
+  while ((message = lu_queue_reserve (queue, size)) == NULL)
+    g_usleep (500);
+  return message;
+}
+
+static void
+hand_on (LuWorker *self, gconstpointer message, gsize size)
+{
+  memcpy (reserve_patiently (self->output, size), message, size);
+  lu_queue_commit (self->output, size);
+}
+
+static void
+open_module (LuWorker *self, LuOpenMessage *message)
+{
+  lu_opener_open (self->opener, message->module, message->pid, message->start, message->end);
+  lu_module_unref (message->module);
+}
+
+static void
+read_command_line (LuProcess *process)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", lu_process_pid (process));
+  gsize length = 0;
+  char *text = lu_fd_read_file (path, COMMAND_LINE_MAX, &length);
+
+  if (text == NULL)
+    return;
+  while (length > 0 && text[length - 1] == 0)
+    length--;
+  for (gsize i = 0; i < length; i++)
+    if (text[i] == 0)
+      text[i] = ' ';
+  lu_process_take_command_line (process, text);
+}
+
+static gboolean
+mount_namespace (gint32 pid, char *name, gsize size)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/ns/mnt", pid);
+  gssize n = readlink (path, name, size - 1);
+
+  if (n < 0)
+    return FALSE;
+  name[n] = 0;
+  return TRUE;
+}
+
+/* Viewers need the mount table to find the files of a container; that of our own namespace only says that
+ * paths are what they seem, so it is kept for the first processes only. */
+static void
+read_mountinfo (LuWorker *self, LuProcess *process)
+{
+  gint32 pid = lu_process_pid (process);
+  g_autofree char *path = g_strdup_printf ("/proc/%d/mountinfo", pid);
+  char name[64];
+  gboolean own;
+  gsize length = 0;
+  char *text;
+
+  if (!mount_namespace (pid, name, sizeof name))
+    return;
+  own = strcmp (name, self->own_mount_namespace) == 0;
+  if (own && self->own_mountinfo_bytes >= OWN_MOUNTINFO_BUDGET)
+    return;
+  text = lu_fd_read_file (path, MOUNTINFO_MAX, &length);
+  if (text == NULL)
+    return;
+  if (own)
+    self->own_mountinfo_bytes += length;
+  lu_process_take_mountinfo (process, text);
+}
+
+static void
+look_at_process (LuWorker *self, LuProcessMessage *message)
+{
+  if (self->live)
+    {
+      read_command_line (message->process);
+      read_mountinfo (self, message->process);
+    }
+  lu_process_unref (message->process);
+}
+
+/* Points the sample into the message's own payload. */
+static void
+attach_payload (LuSampleMessage *message)
+{
+  LuSample *sample = &message->sample;
+
+  sample->callchain = message->payload;
+  sample->regs.words = message->payload + sample->n_callchain;
+  sample->stack = (const guint8 *) (message->payload + sample->n_callchain + sample->regs.n_words);
+}
+
+static void
+unwind (LuWorker *self, LuSampleMessage *message)
+{
+  lu_stack_reset (self->stack);
+  self->stack->status = message->status;
+  if (message->status != LU_STATUS_COMPLETE)
+    return;
+  self->unwinder->ops->unwind (self->unwinder, message->header.pid, message->header.tid,
+                               &message->sample, message->header.space, self->stack);
+}
+
+static void
+count (LuWorker *self, const LuSampleMessage *message)
+{
+  LuStatus status = self->stack->status;
+
+  if (lu_status_is_excluded (status))
+    return;
+  atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
+  if (status == LU_STATUS_COMPLETE && !self->stack->live_read)
+    atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
+  if (message->sample.stack_asked + STACK_SIZE_SLACK
+      < atomic_load_explicit (&self->stack_size, memory_order_relaxed))
+    return;
+  atomic_fetch_add_explicit (&self->window, 1, memory_order_relaxed);
+  if (status == LU_STATUS_TRUNCATED_COPY)
+    atomic_fetch_add_explicit (&self->truncated, 1, memory_order_relaxed);
+}
+
+static void
+send_stack (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
+{
+  const LuStack *stack = self->stack;
+  gsize size = sizeof (LuStackMessage) + (n_kernel + stack->n_frames) * sizeof (LuFrame);
+  LuStackMessage *out = reserve_patiently (self->output, size);
+
+  out->kind = LU_MESSAGE_STACK;
+  out->status = stack->status;
+  out->header = message->header;
+  out->end_pc = stack->end_pc;
+  out->stack_needed = stack->stack_needed;
+  out->stack_used = stack->stack_used;
+  out->stack_asked = message->sample.stack_asked;
+  out->live_read = stack->live_read;
+  out->n_kernel = n_kernel;
+  out->n_user = stack->n_frames;
+  memcpy (out->frames, self->kernel, n_kernel * sizeof (LuFrame));
+  memcpy (out->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
+  lu_queue_commit (self->output, size);
+}
+
+static void
+handle_sample (LuWorker *self, LuSampleMessage *message)
+{
+  attach_payload (message);
+  unwind (self, message);
+  count (self, message);
+  send_stack (self, message, lu_merge_kernel_frames (&message->sample, self->kernel));
+}
+
+static void
+handle (LuWorker *self, LuMessage *message, gsize size)
+{
+  switch (message->kind)
+    {
+    case LU_MESSAGE_OPEN:
+      open_module (self, (LuOpenMessage *) message);
+      break;
+    case LU_MESSAGE_PROCESS:
+      look_at_process (self, (LuProcessMessage *) message);
+      break;
+    case LU_MESSAGE_SAMPLE:
+      handle_sample (self, (LuSampleMessage *) message);
+      break;
+    case LU_MESSAGE_STACK:
+    case LU_MESSAGE_TASK:
+    case LU_MESSAGE_LOG:
+      hand_on (self, message, size);
+      break;
+    }
+}
+
+static gpointer
+worker_main (gpointer data)
+{
+  LuWorker *self = data;
+  gpointer message;
+  gsize size;
+
+  while (!lu_queue_is_finished (self->input))
+    {
+      while ((message = lu_queue_peek (self->input, &size)) != NULL)
+        {
+          handle (self, message, size);
+          lu_queue_release (self->input);
+        }
+      lu_queue_wait (self->input, -1);
+    }
+  lu_queue_close (self->output);
+  return NULL;
+}
+
+LuWorker *
+lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live)
+{
+  LuWorker *self = g_new0 (LuWorker, 1);
+
+  self->unwinder = unwinder;
+  self->input = input;
+  self->output = output;
+  self->live = live;
+  self->opener = lu_opener_new (live, IMAGE_BUDGET);
+  self->stack = g_new (LuStack, 1);
+  if (!mount_namespace (getpid (), self->own_mount_namespace, sizeof self->own_mount_namespace))
+    self->own_mount_namespace[0] = 0;
+  return self;
+}
+
+void
+lu_worker_start (LuWorker *self)
+{
+  self->thread = g_thread_new ("worker", worker_main, self);
+}
+
+void
+lu_worker_join (LuWorker *self)
+{
+  if (self->thread != NULL)
+    g_thread_join (g_steal_pointer (&self->thread));
+}
+
+void
+lu_worker_free (LuWorker *self)
+{
+  if (self == NULL)
+    return;
+  lu_worker_join (self);
+  lu_unwinder_free (self->unwinder);
+  lu_opener_free (self->opener);
+  g_free (self->stack);
+  g_free (self);
+}
+
+void
+lu_worker_reset_window (LuWorker *self, guint32 stack_size)
+{
+  atomic_store (&self->stack_size, stack_size);
+  atomic_store (&self->truncated, 0);
+  atomic_store (&self->window, 0);
+}
+
+void
+lu_worker_get_progress (LuWorker *self, LuWorkerProgress *progress)
+{
+  progress->walked = atomic_load_explicit (&self->walked, memory_order_relaxed);
+  progress->complete = atomic_load_explicit (&self->complete, memory_order_relaxed);
+  progress->truncated = atomic_load_explicit (&self->truncated, memory_order_relaxed);
+  progress->window = atomic_load_explicit (&self->window, memory_order_relaxed);
+}

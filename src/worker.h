@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* worker.h - the thread that opens files and runs engines that may allocate or read files.
+ *
+ * It takes requests of the drain in order, so a module is open before a sample needs it, and hands
+ * finished stacks to the writer. It may wait for the writer; the drain never waits for it. */
+
+#pragma once
+
+#include "base/queue.h"
+#include "unwind/unwinder.h"
+
+typedef struct _LuWorker LuWorker;
+
+/* Numbers other threads look at while recording; each is a snapshot. */
+typedef struct
+{
+  guint64 walked;       /* samples that had registers and stack */
+  guint64 complete;
+  guint64 truncated;    /* of these, cut off by the size of the copy as it is asked for now */
+  guint64 window;       /* walked since the last lu_worker_reset_window() */
+} LuWorkerProgress;
+
+/* input: owned by the drain side; output: to the writer. Both are borrowed. Takes the unwinder. live: as
+ * lu_opener_new(). */
+LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live);
+/* Ends when the input queue is closed and empty; then closes the output. */
+void lu_worker_start (LuWorker *self);
+void lu_worker_join (LuWorker *self);
+void lu_worker_free (LuWorker *self);
+
+/* Any thread. Truncation is counted against copies of at least this size from now on. */
+void lu_worker_reset_window (LuWorker *self, guint32 stack_size);
+void lu_worker_get_progress (LuWorker *self, LuWorkerProgress *progress);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuWorker, lu_worker_free)
