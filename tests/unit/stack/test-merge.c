@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-merge.c - kernel frames out of callchains, honest and hostile ones. */
+
+#include "stack/merge.h"
+
+#include <glib.h>
+
+#define HV           ((guint64)-32)
+#define KERNEL       ((guint64)-128)
+#define USER         ((guint64)-512)
+#define DEFERRED     ((guint64)-640)
+#define GUEST        ((guint64)-2048)
+#define GUEST_KERNEL ((guint64)-2176)
+#define GUEST_USER   ((guint64)-2560)
+#define UNKNOWN      ((guint64)-4000)
+#define K            0xffffffff81000000ull
+#define IP           0xffffffff81999999ull
+
+typedef struct
+{
+  const char *name;
+  guint8 cpumode;
+  guint32 n_callchain;
+  guint64 callchain[12];
+  guint32 n_want;
+  LuFrame want[8];
+} MergeCase;
+
+#define FRAME(address, bits)                                                                       \
+  {                                                                                                \
+    .pc = (address), .flags = (bits)                                                               \
+  }
+
+static const MergeCase cases[] = {
+  { "kernel and user",
+    1,
+    6,
+    { KERNEL, K, K + 1, USER, 0x1000, 0x2000 },
+    2,
+    { FRAME (K, LU_FRAME_KERNEL), FRAME (K + 1, LU_FRAME_KERNEL) } },
+  { "kernel without user (exclude_callchain_user)",
+    1,
+    2,
+    { KERNEL, K },
+    1,
+    { FRAME (K, LU_FRAME_KERNEL) } },
+  { "user mode: the frame-pointer chain is dropped", 2, 3, { USER, 0x1000, 0x2000 }, 0, { { 0 } } },
+  { "no callchain, kernel mode", 1, 0, { 0 }, 1, { FRAME (IP, LU_FRAME_KERNEL) } },
+  { "no callchain, user mode", 2, 0, { 0 }, 0, { { 0 } } },
+  { "no marker, kernel mode",
+    1,
+    2,
+    { K, K + 8 },
+    2,
+    { FRAME (K, LU_FRAME_KERNEL), FRAME (K + 8, LU_FRAME_KERNEL) } },
+  { "no marker, user mode", 2, 2, { 0x1000, 0x2000 }, 0, { { 0 } } },
+  { "only a marker", 1, 1, { KERNEL }, 1, { FRAME (IP, LU_FRAME_KERNEL) } },
+  { "only markers, user mode", 2, 2, { USER, KERNEL }, 0, { { 0 } } },
+  { "deferred user chain with its cookie",
+    1,
+    4,
+    { KERNEL, K, DEFERRED, 0x77 },
+    1,
+    { FRAME (K, LU_FRAME_KERNEL) } },
+  { "unknown marker drops what follows it",
+    1,
+    5,
+    { KERNEL, K, UNKNOWN, K + 1, K + 2 },
+    1,
+    { FRAME (K, LU_FRAME_KERNEL) } },
+  { "hypervisor, guest kernel and guest user",
+    1,
+    9,
+    { HV, 0x10, KERNEL, K, GUEST_KERNEL, 0x20, GUEST_USER, 0x30, GUEST },
+    4,
+    { FRAME (0x10, LU_FRAME_HYPERVISOR), FRAME (K, LU_FRAME_KERNEL),
+      FRAME (0x20, LU_FRAME_GUEST_KERNEL), FRAME (0x30, LU_FRAME_GUEST_USER) } },
+  { "kernel twice, user between",
+    1,
+    6,
+    { KERNEL, K, USER, 0x1000, KERNEL, K + 4 },
+    2,
+    { FRAME (K, LU_FRAME_KERNEL), FRAME (K + 4, LU_FRAME_KERNEL) } },
+  { "lowest and highest marker values are no addresses",
+    1,
+    4,
+    { KERNEL, (guint64)-4095, (guint64)-1, K },
+    1,
+    { FRAME (IP, LU_FRAME_KERNEL) } },
+  { "highest address that is not a marker",
+    1,
+    2,
+    { KERNEL, (guint64)-4096 },
+    1,
+    { FRAME ((guint64)-4096, LU_FRAME_KERNEL) } },
+  { "guest user mode without callchain", 5, 0, { 0 }, 1, { FRAME (IP, LU_FRAME_GUEST_USER) } },
+};
+
+static void
+test_case (gconstpointer data)
+{
+  const MergeCase *c = data;
+  g_autofree guint64 *callchain = g_memdup2 (c->callchain, sizeof c->callchain);
+  g_autofree LuFrame *frames = g_new0 (LuFrame, LU_MERGE_MAX_KERNEL_FRAMES);
+  LuSample sample = { .ip = IP,
+                      .cpumode = c->cpumode,
+                      .callchain = c->n_callchain > 0 ? callchain : NULL,
+                      .n_callchain = c->n_callchain };
+
+  g_assert_cmpuint (lu_merge_kernel_frames (&sample, frames), ==, c->n_want);
+  for (guint i = 0; i < c->n_want; i++)
+    {
+      g_assert_cmphex (frames[i].pc, ==, c->want[i].pc);
+      g_assert_cmphex (frames[i].flags, ==, c->want[i].flags);
+    }
+}
+
+static void
+test_bounded (void)
+{
+  const guint n = 5000;
+  g_autofree guint64 *callchain = g_new (guint64, n);
+  /* one frame more than the contract, to see a write behind the end */
+  g_autofree LuFrame *frames = g_new0 (LuFrame, LU_MERGE_MAX_KERNEL_FRAMES + 1);
+  LuSample sample = { .cpumode = 1, .callchain = callchain, .n_callchain = n };
+
+  for (guint i = 0; i < n; i++)
+    callchain[i] = K + i;
+  frames[LU_MERGE_MAX_KERNEL_FRAMES].pc = 0x5a5a;
+  g_assert_cmpuint (lu_merge_kernel_frames (&sample, frames), ==, LU_MERGE_MAX_KERNEL_FRAMES);
+  g_assert_cmphex (frames[LU_MERGE_MAX_KERNEL_FRAMES].pc, ==, 0x5a5a);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/stack/merge/%s", cases[i].name);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  g_test_add_func ("/stack/merge/bounded", test_bounded);
+  return g_test_run ();
+}
