@@ -185,6 +185,8 @@ class Section:
                 elif letter != "B":
                     break
             cursor.at = code_at
+        elif augmentation == b"S":      # .debug_frame has no sizes
+            signal = True
         elif augmentation:
             raise CfiError(f"augmentation {augmentation!r}")
         return _Cie(signal, ra_register, code_align, encoding, augmentation[:1] == b"z",

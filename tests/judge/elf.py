@@ -90,7 +90,7 @@ class Elf:
 
     def _read_header(self):
         data = self.data
-        if data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] != 1:
+        if data[:4] != b"\x7fELF" or data[4:6] not in (b"\1\1", b"\2\1"):
             raise ElfError(f"{self.path}: no little-endian ELF file")
         self.is_64 = data[4] == 2
         self.pointer_size = 8 if self.is_64 else 4

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""calls.py - is the instruction in front of a return address a call?  x86, 64 and 32 bits.
+
+Used by the judge.  x86 cannot be decoded backwards with certainty, so every call that could end at
+the return address is tried; prefixes in front of the opcode do not matter then.  The near call with
+a displacement must also lead into executable code of the same image, which a chance 0xe8 byte does
+not, so that a wrong return address has little chance to pass.
+"""
+
+LONGEST = 7
+
+
+def _indirect_size(code, at):
+    """Size of the `ff /2` call at code[at:], or 0 when that is none."""
+    if code[at] != 0xff or at + 1 >= len(code):
+        return 0
+    modrm = code[at + 1]
+    mod, reg, rm = modrm >> 6, modrm >> 3 & 7, modrm & 7
+    if reg != 2:
+        return 0
+    if mod == 3:
+        return 2
+    size = 2
+    if rm == 4:
+        if at + 2 >= len(code):
+            return 0
+        size += 1
+        if mod == 0 and code[at + 2] & 7 == 5:
+            size += 4
+    elif mod == 0 and rm == 5:
+        size += 4
+    if mod == 1:
+        size += 1
+    elif mod == 2:
+        size += 4
+    return size
+
+
+def is_behind_call(code, return_ea, is_code, address_mask=(1 << 64) - 1):
+    """Whether @code, the bytes that end at @return_ea, ends with a call instruction.
+
+    @is_code tells whether an address of the image is executable code of it.
+    """
+    if len(code) >= 5 and code[-5] == 0xe8:
+        target = return_ea + int.from_bytes(code[-4:], "little", signed=True)
+        if is_code(target & address_mask):
+            return True
+    return any(len(code) >= n and _indirect_size(code, len(code) - n) == n for n in (2, 3, 4, 6, 7))

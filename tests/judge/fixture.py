@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""fixture.py - builds the programs in fixtures/ for the judge's tests, in a temporary folder."""
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+CC = shlex.split(os.environ.get("CC", "cc"))
+SKIP = 77
+
+_folder = tempfile.TemporaryDirectory(prefix="judge-")
+
+
+def build(source, name, *flags):
+    """Compiles fixtures/@source as @name; returns its path, or skips the test with the reason."""
+    target = os.path.join(_folder.name, name)
+    command = [*CC, "-o", target, os.path.join(SOURCES, source), *flags]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise unittest.SkipTest(f"no compiler: {error}") from error
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        raise unittest.SkipTest(f"cannot build {name}: {lines[-1]}")
+    return target
+
+
+def path(name):
+    return os.path.join(_folder.name, name)
+
+
+def main():
+    """Runs the tests of the calling file; exits with 77 on a machine that they do not fit."""
+    if platform.machine() != "x86_64":
+        print("SKIP: the fixtures are x86-64 programs")
+        sys.exit(SKIP)
+    unittest.main(verbosity=2)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""frames.py - what the mapped file says about one frame of a stack.
+
+Used by the judge.  A frame is a mapping and a stored address, which is the exact pc of the leaf and
+of a frame that a signal interrupted, and the return address minus one of every other frame.
+
+Invariant: only the bytes of the ELF file (or of the running kernel's vDSO) decide; what cannot be
+read cannot be right.  Everything is asked once for each (file, offset, kind of frame).
+"""
+
+import os
+from typing import NamedTuple
+
+import calls
+import elf
+
+EXACT, RETURN = "exact", "return"
+
+NOT_CHECKABLE_ANON = "code in no file"
+NOT_CHECKABLE_FILE = "file cannot be read"
+NOT_THE_FILE = "file is not the one that was mapped"
+NOT_CODE = "address in no executable segment of its file"
+NO_CALL = "no call in front of the return address"
+
+NOP = 0x90
+
+
+class Frame(NamedTuple):
+    """The judgement of one frame; @fault is None when nothing is wrong with it by itself."""
+    fault: str
+    signal: bool          # a signal frame: its outer neighbour was interrupted, not called
+    root: bool            # nothing can be further out
+    name: str             # module+offset and symbol, for people
+
+
+class Module:
+    """One file or the vDSO."""
+
+    def __init__(self, name, image, fault=None):
+        self.name, self.image, self.fault = name, image, fault
+        self._frames = {}
+        self._entry = None
+        if image is not None and image.is_program:
+            self._entry = image.entry_range()
+
+    def frame(self, fo, how):
+        key = fo, how
+        found = self._frames.get(key)
+        if found is None:
+            found = self._frames[key] = self._judge(fo, how)
+        return found
+
+    def _judge(self, fo, how):
+        name = f"{self.name}+{fo:#x}"
+        if self.image is None:
+            return Frame(self.fault, False, False, name)
+        ea = self.image.fo_to_ea(fo)
+        if ea is None:
+            return Frame(NOT_CODE, False, False, name)
+        symbol = self.image.symbol_at(ea)
+        if symbol is not None:
+            name += f" {symbol.name}+{ea - symbol.ea:#x}"
+        info = self.image.frame_info(ea)
+        in_entry = self._entry is not None and self._entry[0] <= ea < self._entry[1]
+        root = info.ra_undefined or in_entry
+        fault = None
+        # The kernel, not a call, makes a signal frame the caller of its handler.
+        if how == RETURN and not info.signal and not self._is_called(ea + 1, info):
+            fault = NO_CALL
+        return Frame(fault, info.signal, root, name)
+
+    def _is_called(self, return_ea, info):
+        image = self.image
+        for size in range(calls.LONGEST, 1, -1):
+            code = image.bytes_at(return_ea - size, size)
+            if code is not None:
+                break
+        else:
+            return False
+        mask = (1 << 8 * image.pointer_size) - 1
+        if calls.is_behind_call(code, return_ea, image.is_exec_ea, mask):
+            return True
+        # A root that nobody called: the start of a hand-made stack, whose return address was
+        # written behind a nop at the start of a function without a caller (Go's goroutines).
+        return info.ra_undefined and return_ea == info.start + 1 and code[-1] == NOP
+
+
+class Modules:
+    """All modules of a capture, found by what their MAP frames say."""
+
+    def __init__(self, vdso32=None):
+        self._modules = {}
+        self._vdso32 = vdso32
+
+    def of(self, mapping):
+        key = mapping.path, mapping.build_id, mapping.inode
+        if mapping.path == "[vdso]":
+            key = mapping.path, mapping.start >> 32 != 0
+        module = self._modules.get(key)
+        if module is None:
+            module = self._modules[key] = self._open(mapping)
+        return module
+
+    def frame(self, mapping, address, how):
+        offset = 0 if mapping.path == "[vdso]" else mapping.offset
+        return self.of(mapping).frame(address - mapping.start + offset, how)
+
+    def _open(self, mapping):
+        path = mapping.path
+        if path == "[vdso]":
+            image = elf.running_vdso() if mapping.start >> 32 else self._open_vdso32()
+            return Module(path, image, NOT_CHECKABLE_FILE)
+        if not path.startswith("/") or path.startswith(("//anon", "/memfd:", "/dev/zero")):
+            return Module(path or "(anonymous)", None, NOT_CHECKABLE_ANON)
+        try:
+            image = elf.Elf(path)
+            inode = os.stat(path).st_ino
+        except (OSError, elf.ElfError):
+            return Module(path, None, NOT_CHECKABLE_FILE)
+        same = image.build_id == mapping.build_id if mapping.build_id else (
+            mapping.inode in (0, inode))
+        return Module(path, image) if same else Module(path, None, NOT_THE_FILE)
+
+    def _open_vdso32(self):
+        return elf.Elf(self._vdso32) if self._vdso32 else None
