@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* headers.c - reads and checks ELF headers; see headers.h.
+ *
+ * Decoded field by field from bytes, once for both classes: libelf is kept away from headers that
+ * an attacker wrote, it only ever sees those that image.c writes. */
+
+#include "elf/headers.h"
+
+#include "base/cursor.h"
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <elf.h>
+
+/* Real files have at most some dozens of program headers and, linked, some hundreds of sections. */
+#define MAX_PROGRAM_HEADERS 1024
+#define MAX_SECTION_NAMES   (4u << 20)
+
+/* Offsets of the header tables, needed only while reading. */
+typedef struct
+{
+  guint64 program_headers, section_headers;
+  guint16 program_header_size, n_program_headers;
+  guint16 section_header_size, n_section_headers, section_names;
+} Tables;
+
+gboolean
+lu_elf_input_read (const LuElfInput *self, guint64 offset, gpointer bytes, gsize size)
+{
+  if (offset > self->size || size > self->size - offset)
+    return FALSE;
+  if (self->fd < 0)
+    {
+      memcpy (bytes, self->bytes + offset, size);
+      return TRUE;
+    }
+  /* Less is read when the file was truncated meanwhile. */
+  return lu_fd_pread_all (self->fd, bytes, size, (gint64)offset) == (gssize)size;
+}
+
+static guint64
+read_word (LuCursor *cursor, gboolean is_64bit)
+{
+  return is_64bit ? lu_cursor_u64 (cursor) : lu_cursor_u32 (cursor);
+}
+
+static gboolean
+refuse (GError **error, const char *why)
+{
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, why);
+  return FALSE;
+}
+
+static gboolean
+decode_file_header (LuElfHeaders *self, Tables *tables, LuCursor *cursor, GError **error)
+{
+  const guint8 *ident = lu_cursor_take (cursor, EI_NIDENT);
+
+  if (ident == NULL || memcmp (ident, ELFMAG, SELFMAG) != 0)
+    return refuse (error, "not an ELF file");
+  if (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64)
+    return refuse (error, "ELF file of an unknown class");
+  if (ident[EI_DATA] != ELFDATA2LSB)
+    return refuse (error, "ELF file that is not little-endian");
+  self->is_64bit = ident[EI_CLASS] == ELFCLASS64;
+  self->type = lu_cursor_u16 (cursor);
+  self->machine = lu_cursor_u16 (cursor);
+  lu_cursor_u32 (cursor); /* e_version */
+  self->entry = read_word (cursor, self->is_64bit);
+  tables->program_headers = read_word (cursor, self->is_64bit);
+  tables->section_headers = read_word (cursor, self->is_64bit);
+  lu_cursor_u32 (cursor); /* e_flags */
+  lu_cursor_u16 (cursor); /* e_ehsize */
+  tables->program_header_size = lu_cursor_u16 (cursor);
+  tables->n_program_headers = lu_cursor_u16 (cursor);
+  tables->section_header_size = lu_cursor_u16 (cursor);
+  tables->n_section_headers = lu_cursor_u16 (cursor);
+  tables->section_names = lu_cursor_u16 (cursor);
+  if (cursor->failed)
+    return refuse (error, "ELF file that ends within its header");
+  if (self->type != ET_EXEC && self->type != ET_DYN)
+    return refuse (error, "ELF file that is neither an executable nor a shared object");
+  return TRUE;
+}
+
+static void
+decode_program_header (LuElfProgramHeader *self, LuCursor *cursor, gboolean is_64bit)
+{
+  self->type = lu_cursor_u32 (cursor);
+  if (is_64bit)
+    self->flags = lu_cursor_u32 (cursor);
+  self->file_offset = read_word (cursor, is_64bit);
+  self->vaddr = read_word (cursor, is_64bit);
+  read_word (cursor, is_64bit); /* p_paddr */
+  self->file_size = read_word (cursor, is_64bit);
+  self->memory_size = read_word (cursor, is_64bit);
+  if (!is_64bit)
+    self->flags = lu_cursor_u32 (cursor);
+  self->align = read_word (cursor, is_64bit);
+}
+
+static gboolean
+is_sane_load (const LuElfProgramHeader *self)
+{
+  return self->memory_size <= G_MAXUINT64 - self->vaddr
+         && self->file_size <= G_MAXUINT64 - self->file_offset
+         && self->file_size <= self->memory_size;
+}
+
+static gboolean
+read_program_headers (LuElfHeaders *self, const Tables *tables, const LuElfInput *input,
+                      GError **error)
+{
+  gsize entry = self->is_64bit ? sizeof (Elf64_Phdr) : sizeof (Elf32_Phdr);
+  gsize size = entry * tables->n_program_headers;
+  g_autofree guint8 *bytes = NULL;
+  gboolean has_load = FALSE;
+  LuCursor cursor;
+
+  if (tables->n_program_headers == 0 || tables->n_program_headers > MAX_PROGRAM_HEADERS
+      || tables->program_header_size != entry)
+    return refuse (error, "ELF file without usable program headers");
+  bytes = g_malloc (size);
+  if (!lu_elf_input_read (input, tables->program_headers, bytes, size))
+    return refuse (error, "ELF file that ends before its program headers");
+
+  self->n_program_headers = tables->n_program_headers;
+  self->program_headers = g_new0 (LuElfProgramHeader, self->n_program_headers);
+  lu_cursor_init (&cursor, bytes, size);
+  for (guint i = 0; i < self->n_program_headers; i++)
+    {
+      LuElfProgramHeader *header = &self->program_headers[i];
+
+      decode_program_header (header, &cursor, self->is_64bit);
+      if (header->type != PT_LOAD)
+        continue;
+      if (!is_sane_load (header))
+        return refuse (error, "ELF file with an impossible segment");
+      has_load = TRUE;
+    }
+  return has_load ? TRUE : refuse (error, "ELF file that loads nothing");
+}
+
+static void
+decode_section_header (LuElfSectionHeader *self, LuCursor *cursor, gboolean is_64bit)
+{
+  self->name = lu_cursor_u32 (cursor);
+  self->type = lu_cursor_u32 (cursor);
+  self->flags = read_word (cursor, is_64bit);
+  self->vaddr = read_word (cursor, is_64bit);
+  self->file_offset = read_word (cursor, is_64bit);
+  self->size = read_word (cursor, is_64bit);
+  lu_cursor_u64 (cursor); /* sh_link, sh_info */
+  read_word (cursor, is_64bit);
+  read_word (cursor, is_64bit);
+}
+
+static void
+drop_section_headers (LuElfHeaders *self)
+{
+  g_clear_pointer (&self->section_headers, g_free);
+  g_clear_pointer (&self->section_names, g_free);
+  self->n_section_headers = 0;
+  self->section_names_size = 0;
+}
+
+static void
+read_section_names (LuElfHeaders *self, const Tables *tables, const LuElfInput *input)
+{
+  const LuElfSectionHeader *names = &self->section_headers[tables->section_names];
+
+  if (names->type == SHT_NOBITS || names->size > MAX_SECTION_NAMES)
+    return;
+  self->section_names = g_malloc0 (names->size + 1);
+  if (lu_elf_input_read (input, names->file_offset, self->section_names, names->size))
+    self->section_names_size = names->size;
+}
+
+/* The extended numbering of more than 65,279 sections (e_shnum 0) is for object files; not
+ * supported. */
+static void
+read_section_headers (LuElfHeaders *self, const Tables *tables, const LuElfInput *input)
+{
+  gsize entry = self->is_64bit ? sizeof (Elf64_Shdr) : sizeof (Elf32_Shdr);
+  gsize size = entry * tables->n_section_headers;
+  g_autofree guint8 *bytes = NULL;
+  LuCursor cursor;
+
+  if (tables->section_headers == 0 || tables->n_section_headers == 0
+      || tables->section_header_size != entry || tables->section_names >= tables->n_section_headers
+      || size > input->size)
+    return;
+  bytes = g_malloc (size);
+  if (!lu_elf_input_read (input, tables->section_headers, bytes, size))
+    return;
+  self->n_section_headers = tables->n_section_headers;
+  self->section_headers = g_new0 (LuElfSectionHeader, self->n_section_headers);
+  lu_cursor_init (&cursor, bytes, size);
+  for (guint i = 0; i < self->n_section_headers; i++)
+    decode_section_header (&self->section_headers[i], &cursor, self->is_64bit);
+  read_section_names (self, tables, input);
+  if (self->section_names_size == 0)
+    drop_section_headers (self);
+}
+
+gboolean
+lu_elf_headers_read (LuElfHeaders *self, const LuElfInput *input, GError **error)
+{
+  guint8 bytes[sizeof (Elf64_Ehdr)] = { 0 };
+  gsize size = MIN (sizeof bytes, input->size);
+  Tables tables = { 0 };
+  LuCursor cursor;
+
+  memset (self, 0, sizeof *self);
+  if (!lu_elf_input_read (input, 0, bytes, size))
+    return refuse (error, "the file cannot be read");
+  lu_cursor_init (&cursor, bytes, size);
+  if (!decode_file_header (self, &tables, &cursor, error)
+      || !read_program_headers (self, &tables, input, error))
+    {
+      lu_elf_headers_clear (self);
+      return FALSE;
+    }
+  read_section_headers (self, &tables, input);
+  return TRUE;
+}
+
+void
+lu_elf_headers_clear (LuElfHeaders *self)
+{
+  drop_section_headers (self);
+  g_clear_pointer (&self->program_headers, g_free);
+  self->n_program_headers = 0;
+}
+
+const LuElfSectionHeader *
+lu_elf_headers_find_section (const LuElfHeaders *self, const char *name)
+{
+  for (guint i = 0; i < self->n_section_headers; i++)
+    {
+      const LuElfSectionHeader *section = &self->section_headers[i];
+
+      if (section->type != SHT_NULL && section->type != SHT_NOBITS
+          && section->name < self->section_names_size
+          && strcmp (self->section_names + section->name, name) == 0)
+        return section;
+    }
+  return NULL;
+}
+
+const LuElfProgramHeader *
+lu_elf_headers_find_program_header (const LuElfHeaders *self, guint32 type)
+{
+  for (guint i = 0; i < self->n_program_headers; i++)
+    if (self->program_headers[i].type == type)
+      return &self->program_headers[i];
+  return NULL;
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* image.c - reads one ELF file into an image; see image.h.
+ *
+ * Order of work: headers, build-id, CFI bytes into an arena laid out by arena.c, guard, digest. The
+ * digest is taken before the guard changes anything, so it says what the file says. */
+
+#include "elf/image.h"
+
+#include "base/error.h"
+#include "elf/cfi-guard.h"
+#include "elf/headers.h"
+#include "elf/synthetic.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Files larger than this are refused: no linker makes them, and offsets stay far from overflow. */
+#define MAX_FILE     (G_GUINT64_CONSTANT (16) << 30)
+#define MAX_EH_FRAME (G_GUINT64_CONSTANT (256) << 20)
+#define MAX_NOTES    65536
+#define MAX_BUILD_ID 64
+
+struct _LuImage
+{
+  gatomicrefcount ref_count;
+  LuElfHeaders headers; /* sections are dropped after open */
+  LuSegment *segments;
+  guint n_segments;
+  guint8 build_id[MAX_BUILD_ID];
+  gsize build_id_size;
+  guint8 digest[32];
+  guint n_unsorted_fdes, n_refused_fdes;
+  LuSynthetic *synthetic;
+};
+
+/* --- build-id
+ * ----------------------------------------------------------------------------------------- */
+
+/* Notes are 4-aligned; the 8-aligned ones (.note.gnu.property) hold no build-id. */
+static gboolean
+find_build_id (LuImage *self, const guint8 *bytes, gsize size)
+{
+  gsize at = 0;
+
+  while (size - at >= sizeof (Elf64_Nhdr))
+    {
+      Elf64_Nhdr note; /* the same in both classes */
+      gsize name, desc;
+
+      memcpy (&note, bytes + at, sizeof note);
+      name = at + sizeof note;
+      if (note.n_namesz > size - name)
+        return FALSE;
+      desc = name + (((gsize)note.n_namesz + 3) & ~(gsize)3);
+      if (desc > size || note.n_descsz > size - desc)
+        return FALSE;
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU
+          && memcmp (bytes + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0
+          && note.n_descsz <= MAX_BUILD_ID)
+        {
+          self->build_id_size = note.n_descsz;
+          memcpy (self->build_id, bytes + desc, note.n_descsz);
+          return TRUE;
+        }
+      at = desc + (((gsize)note.n_descsz + 3) & ~(gsize)3);
+      if (at > size)
+        return FALSE;
+    }
+  return FALSE;
+}
+
+static gboolean
+read_notes (LuImage *self, const LuElfInput *input, guint64 offset, guint64 size)
+{
+  g_autofree guint8 *bytes = NULL;
+
+  if (size == 0 || size > MAX_NOTES)
+    return FALSE;
+  bytes = g_malloc (size);
+  return lu_elf_input_read (input, offset, bytes, size) && find_build_id (self, bytes, size);
+}
+
+static void
+read_build_id (LuImage *self, const LuElfInput *input)
+{
+  const LuElfSectionHeader *section;
+
+  for (guint i = 0; i < self->headers.n_program_headers; i++)
+    {
+      const LuElfProgramHeader *header = &self->headers.program_headers[i];
+
+      if (header->type == PT_NOTE
+          && read_notes (self, input, header->file_offset, header->file_size))
+        return;
+    }
+  section = lu_elf_headers_find_section (&self->headers, ".note.gnu.build-id");
+  if (section != NULL)
+    read_notes (self, input, section->file_offset, section->size);
+}
+
+/* --- CFI
+ * ---------------------------------------------------------------------------------------------- */
+
+/* From an ELF address to the end of the bytes that its segment has in the file. */
+static gboolean
+find_in_segment (const LuImage *self, guint64 vaddr, guint64 *file_offset, guint64 *size)
+{
+  for (guint i = 0; i < self->n_segments; i++)
+    {
+      const LuSegment *segment = &self->segments[i];
+      guint64 delta = vaddr - segment->vaddr;
+
+      if (vaddr < segment->vaddr || delta >= segment->file_size)
+        continue;
+      *file_offset = segment->file_offset + delta;
+      *size = segment->file_size - delta;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+read_section (LuSyntheticSection *out, const LuElfInput *input, guint64 vaddr, guint64 offset,
+              guint64 size)
+{
+  g_autofree guint8 *bytes = NULL;
+
+  if (offset >= input->size || size == 0)
+    return;
+  size = MIN (size, input->size - offset);
+  if (size > MAX_EH_FRAME)
+    return;
+  bytes = g_try_malloc (size);
+  if (bytes == NULL || !lu_elf_input_read (input, offset, bytes, size))
+    return;
+  out->bytes = g_steal_pointer (&bytes);
+  out->size = size;
+  out->vaddr = vaddr;
+}
+
+static void
+clear_section (LuSyntheticSection *section)
+{
+  g_clear_pointer (&section->bytes, g_free);
+  section->size = 0;
+}
+
+/* The header (PT_GNU_EH_FRAME) is what the program's own unwinder uses, so it decides where
+ * .eh_frame is, and the segments say where that is in the file; a section at the same place only
+ * tells where it ends. Rewritten files (BOLT) have several. */
+static void
+read_eh_frame (const LuImage *self, const LuElfInput *input, LuSyntheticSection *table,
+               LuSyntheticSection *eh_frame)
+{
+  const LuElfProgramHeader *header =
+      lu_elf_headers_find_program_header (&self->headers, PT_GNU_EH_FRAME);
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".eh_frame");
+  guint64 vaddr, offset, size;
+
+  if (header != NULL)
+    read_section (table, input, header->vaddr, header->file_offset, header->file_size);
+  if (table->bytes != NULL
+      && lu_cfi_table_eh_frame (table->bytes, table->size, table->vaddr, &vaddr)
+      && find_in_segment (self, vaddr, &offset, &size))
+    {
+      if (section != NULL && section->vaddr == vaddr && section->file_offset == offset)
+        size = MIN (size, section->size);
+      read_section (eh_frame, input, vaddr, offset, size);
+    }
+  else if (section != NULL)
+    read_section (eh_frame, input, section->vaddr, section->file_offset, section->size);
+}
+
+static void
+read_debug_frame (const LuImage *self, const LuElfInput *input, LuSyntheticSection *debug_frame)
+{
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".debug_frame");
+
+  if (section == NULL)
+    section = lu_elf_headers_find_section (&self->headers, ".zdebug_frame");
+  if (section == NULL)
+    return;
+  read_section (debug_frame, input, 0, section->file_offset, section->size);
+  debug_frame->is_compressed = (section->flags & SHF_COMPRESSED) != 0;
+  debug_frame->is_gnu_compressed =
+      strcmp (self->headers.section_names + section->name, ".zdebug_frame") == 0;
+}
+
+static LuCfiSection
+as_cfi (const LuImage *self, const LuSyntheticSection *section, gboolean is_eh_frame)
+{
+  return (LuCfiSection){
+    .bytes = section->bytes,
+    .size = section->size,
+    .vaddr = section->vaddr,
+    .is_eh_frame = is_eh_frame,
+    .address_size = self->headers.is_64bit ? 8 : 4,
+  };
+}
+
+static void
+guard_walk (LuImage *self, LuSyntheticSection *section, gboolean is_eh_frame)
+{
+  LuCfiSection cfi = as_cfi (self, section, is_eh_frame);
+  guint n_refused, n;
+
+  if (section->bytes == NULL)
+    return;
+  n = lu_cfi_guard_walk (&cfi, &n_refused);
+  self->n_unsorted_fdes += n;
+  self->n_refused_fdes += n_refused;
+  section->size = cfi.size;
+  if (n == 0)
+    clear_section (section);
+}
+
+static void
+guard_eh_frame (LuImage *self, LuSyntheticSection *table, LuSyntheticSection *eh_frame)
+{
+  LuCfiSection cfi = as_cfi (self, eh_frame, TRUE);
+  guint n;
+
+  /* libdw takes a section at address 0 for .debug_frame. */
+  if (eh_frame->vaddr == 0)
+    clear_section (eh_frame);
+  if (eh_frame->bytes != NULL && table->bytes != NULL
+      && lu_cfi_guard_check_table (&cfi, table->bytes, table->size, table->vaddr, &n))
+    return;
+  clear_section (table);
+  guard_walk (self, eh_frame, TRUE);
+}
+
+static void
+add_to_digest (GChecksum *checksum, gconstpointer bytes, gsize size)
+{
+  guint64 length = size; /* so that a byte cannot move from one part to the next */
+
+  g_checksum_update (checksum, (const guchar *)&length, sizeof length);
+  if (size > 0)
+    g_checksum_update (checksum, bytes, (gssize)size);
+}
+
+static void
+make_digest (LuImage *self, const LuElfInput *input, const LuSyntheticSection *sections)
+{
+  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA256);
+  gsize size = sizeof self->digest;
+
+  add_to_digest (checksum, self->build_id, self->build_id_size);
+  add_to_digest (checksum, &input->size, sizeof input->size);
+  add_to_digest (checksum, self->headers.program_headers,
+                 self->headers.n_program_headers * sizeof *self->headers.program_headers);
+  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+    add_to_digest (checksum, sections[i].bytes, sections[i].size);
+  g_checksum_get_digest (checksum, self->digest, &size);
+}
+
+static void
+read_cfi (LuImage *self, const LuElfInput *input)
+{
+  LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS] = { 0 };
+  LuSyntheticSection *debug_frame = &sections[LU_SYNTHETIC_DEBUG_FRAME];
+
+  read_eh_frame (self, input, &sections[LU_SYNTHETIC_EH_FRAME_HDR],
+                 &sections[LU_SYNTHETIC_EH_FRAME]);
+  read_debug_frame (self, input, debug_frame);
+  make_digest (self, input, sections);
+  if (debug_frame->is_compressed || debug_frame->is_gnu_compressed)
+    lu_synthetic_decompress (debug_frame, self->headers.is_64bit, self->headers.machine);
+  guard_eh_frame (self, &sections[LU_SYNTHETIC_EH_FRAME_HDR], &sections[LU_SYNTHETIC_EH_FRAME]);
+  guard_walk (self, debug_frame, FALSE);
+  self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine, sections);
+  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+    clear_section (&sections[i]);
+}
+
+/* --- life cycle
+ * --------------------------------------------------------------------------------------- */
+
+static void
+collect_segments (LuImage *self)
+{
+  self->segments = g_new0 (LuSegment, self->headers.n_program_headers);
+  for (guint i = 0; i < self->headers.n_program_headers; i++)
+    {
+      const LuElfProgramHeader *header = &self->headers.program_headers[i];
+
+      if (header->type == PT_LOAD)
+        self->segments[self->n_segments++] = (LuSegment){
+          .vaddr = header->vaddr,
+          .memory_size = header->memory_size,
+          .file_offset = header->file_offset,
+          .file_size = header->file_size,
+          .align = header->align,
+          .executable = (header->flags & PF_X) != 0,
+        };
+    }
+}
+
+static LuImage *
+open_input (const LuElfInput *input, GError **error)
+{
+  g_autoptr (LuImage) self = g_new0 (LuImage, 1);
+
+  g_atomic_ref_count_init (&self->ref_count);
+  if (input->size > MAX_FILE)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "the file is larger than 16 GiB");
+      return NULL;
+    }
+  if (!lu_elf_headers_read (&self->headers, input, error))
+    return NULL;
+  collect_segments (self);
+  read_build_id (self, input);
+  read_cfi (self, input);
+  if (self->synthetic == NULL)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, "not enough memory");
+      return NULL;
+    }
+  lu_elf_headers_clear (&self->headers); /* the plain values stay */
+  return g_steal_pointer (&self);
+}
+
+LuImage *
+lu_image_open (int fd, GError **error)
+{
+  LuElfInput input = { .fd = fd };
+  struct stat info;
+
+  if (fstat (fd, &info) != 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "fstat: %s", g_strerror (errno));
+      return NULL;
+    }
+  if (!S_ISREG (info.st_mode))
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "not a regular file");
+      return NULL;
+    }
+  input.size = (guint64)info.st_size;
+  return open_input (&input, error);
+}
+
+LuImage *
+lu_image_new_from_memory (gconstpointer bytes, gsize size, GError **error)
+{
+  LuElfInput input = { .fd = -1, .bytes = bytes, .size = size };
+
+  return open_input (&input, error);
+}
+
+LuImage *
+lu_image_ref (LuImage *self)
+{
+  g_atomic_ref_count_inc (&self->ref_count);
+  return self;
+}
+
+void
+lu_image_unref (LuImage *self)
+{
+  if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
+    return;
+  lu_elf_headers_clear (&self->headers);
+  lu_synthetic_free (self->synthetic);
+  g_free (self->segments);
+  g_free (self);
+}
+
+/* --- queries
+ * ------------------------------------------------------------------------------------------ */
+
+guint16
+lu_image_machine (const LuImage *self)
+{
+  return self->headers.machine;
+}
+
+gboolean
+lu_image_is_64bit (const LuImage *self)
+{
+  return self->headers.is_64bit;
+}
+
+gboolean
+lu_image_is_position_independent (const LuImage *self)
+{
+  return self->headers.type == ET_DYN;
+}
+
+guint64
+lu_image_entry (const LuImage *self)
+{
+  return self->headers.entry;
+}
+
+const LuSegment *
+lu_image_segments (const LuImage *self, guint *n_segments)
+{
+  *n_segments = self->n_segments;
+  return self->segments;
+}
+
+const guint8 *
+lu_image_build_id (const LuImage *self, gsize *size)
+{
+  *size = self->build_id_size;
+  return self->build_id_size > 0 ? self->build_id : NULL;
+}
+
+const guint8 *
+lu_image_digest (const LuImage *self, gsize *size)
+{
+  *size = sizeof self->digest;
+  return self->digest;
+}
+
+gsize
+lu_image_resident_bytes (const LuImage *self)
+{
+  return sizeof *self + self->n_segments * sizeof *self->segments
+         + lu_synthetic_size (self->synthetic);
+}
+
+guint
+lu_image_n_unsorted_fdes (const LuImage *self)
+{
+  return self->n_unsorted_fdes;
+}
+
+guint
+lu_image_n_refused_fdes (const LuImage *self)
+{
+  return self->n_refused_fdes;
+}
+
+/* How well a segment explains a mapping at that offset: mappings begin at whole pages, so the page
+ * that a segment starts in is its own too, but another one that has the very byte goes first. */
+static guint
+rate_segment (const LuSegment *segment, guint64 file_offset)
+{
+  guint64 first_page = segment->file_offset & ~G_GUINT64_CONSTANT (4095);
+  guint64 end = segment->file_offset + segment->file_size;
+
+  if (file_offset < first_page || file_offset >= end)
+    return 0;
+  return 1 + (file_offset >= segment->file_offset) + 2 * (segment->executable != FALSE);
+}
+
+gboolean
+lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 *bias)
+{
+  guint best = 0;
+
+  for (guint i = 0; i < self->n_segments; i++)
+    {
+      const LuSegment *segment = &self->segments[i];
+      guint rating = rate_segment (segment, file_offset);
+
+      if (rating <= best)
+        continue;
+      best = rating;
+      *bias = start - file_offset - (segment->vaddr - segment->file_offset);
+    }
+  return best > 0;
+}
+
+Elf *
+lu_image_elf (LuImage *self, guint64 vaddr)
+{
+  return lu_synthetic_elf (self->synthetic, vaddr);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* module.c - one mapped file; see module.h.
+ *
+ * The outcome is published once: the worker claims the right to publish, sets the image, then
+ * stores the state with release; readers load the state with acquire before they touch the image.
+ */
+
+#include "module/module.h"
+
+struct _LuModule
+{
+  gatomicrefcount ref_count;
+  guint32 id;
+  LuModuleKey key; /* path: owned */
+  gint is_claimed; /* atomic: somebody publishes or has published */
+  gint state;      /* atomic: LuModuleState */
+  LuImage *image;  /* owned; valid from state READY on */
+};
+
+static gint n_modules; /* atomic: the last id given out */
+
+LuModule *
+lu_module_new (const LuModuleKey *key)
+{
+  LuModule *self = g_new0 (LuModule, 1);
+
+  g_atomic_ref_count_init (&self->ref_count);
+  self->id = (guint32)g_atomic_int_add (&n_modules, 1) + 1;
+  self->key = *key;
+  self->key.path = g_strdup (key->path != NULL ? key->path : "");
+  self->key.build_id_size = MIN (key->build_id_size, LU_BUILD_ID_MAX);
+  self->state = LU_MODULE_PENDING;
+  return self;
+}
+
+LuModule *
+lu_module_ref (LuModule *self)
+{
+  g_atomic_ref_count_inc (&self->ref_count);
+  return self;
+}
+
+void
+lu_module_unref (LuModule *self)
+{
+  if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
+    return;
+  lu_image_unref (self->image);
+  g_free ((char *)self->key.path);
+  g_free (self);
+}
+
+const LuModuleKey *
+lu_module_key (const LuModule *self)
+{
+  return &self->key;
+}
+
+const char *
+lu_module_path (const LuModule *self)
+{
+  return self->key.path;
+}
+
+guint32
+lu_module_id (const LuModule *self)
+{
+  return self->id;
+}
+
+LuModuleState
+lu_module_state (const LuModule *self)
+{
+  return (LuModuleState)g_atomic_int_get (&self->state);
+}
+
+LuImage *
+lu_module_image (const LuModule *self)
+{
+  return lu_module_state (self) == LU_MODULE_READY ? self->image : NULL;
+}
+
+void
+lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
+{
+  g_assert (state != LU_MODULE_PENDING && (state == LU_MODULE_READY) == (image != NULL));
+
+  if (!g_atomic_int_compare_and_exchange (&self->is_claimed, 0, 1))
+    {
+      lu_image_unref (image);
+      return;
+    }
+  self->image = image;
+  g_atomic_int_set (&self->state, (gint)state);
+}
+
+const guint8 *
+lu_module_build_id (const LuModule *self, gsize *size)
+{
+  LuImage *image = lu_module_image (self);
+  const guint8 *build_id = NULL;
+
+  *size = 0;
+  if (image != NULL)
+    build_id = lu_image_build_id (image, size);
+  if (build_id == NULL && self->key.build_id_size > 0)
+    {
+      build_id = self->key.build_id;
+      *size = self->key.build_id_size;
+    }
+  return build_id;
+}

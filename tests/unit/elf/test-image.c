@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-image.c - images of real files (this program, libc) and of damaged copies of them.
+ *
+ * The damaged ones are made in memory: a copy of our own executable with bytes changed or cut off.
+ */
+
+#include "elf/image.h"
+
+#include "base/error.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct
+{
+  guint8 *bytes;
+  gsize size;
+} File;
+
+static File self_file;
+
+static LuImage *
+open_path (const char *path, GError **error)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  LuImage *image;
+
+  g_assert_cmpint (fd, >=, 0);
+  image = lu_image_open (fd, error);
+  close (fd);
+  return image;
+}
+
+static Elf64_Ehdr *
+header_of (File *file)
+{
+  return (Elf64_Ehdr *)file->bytes;
+}
+
+static File
+copy_of_self (void)
+{
+  return (File){ .bytes = g_memdup2 (self_file.bytes, self_file.size), .size = self_file.size };
+}
+
+static gboolean
+has_row_at (LuImage *image, guint64 pc)
+{
+  Elf *elf = lu_image_elf (image, 0);
+  Dwarf_CFI *cfi = dwarf_getcfi_elf (elf);
+  Dwarf_Frame *frame = NULL;
+  gboolean found = cfi != NULL && dwarf_cfi_addrframe (cfi, pc, &frame) == 0;
+
+  free (frame);
+  if (cfi != NULL)
+    dwarf_cfi_end (cfi);
+  return found;
+}
+
+/* ELF address of a function of this program. */
+static guint64
+elf_address_of_main (void)
+{
+  extern int main (int, char **);
+  Dl_info info;
+  struct link_map *map = NULL;
+
+  g_assert_true (dladdr1 ((void *)main, &info, (void **)&map, RTLD_DL_LINKMAP) != 0);
+  return (guint64)(guintptr)main - map->l_addr;
+}
+
+static void
+test_own_executable (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuImage) image = open_path ("/proc/self/exe", &error);
+  guint n;
+  gsize size;
+
+  g_assert_no_error (error);
+  g_assert_cmpint (lu_image_machine (image), ==, header_of (&self_file)->e_machine);
+  g_assert_true (lu_image_is_64bit (image));
+  g_assert_cmpuint (lu_image_entry (image), ==, header_of (&self_file)->e_entry);
+  g_assert_nonnull (lu_image_segments (image, &n));
+  g_assert_cmpuint (n, >=, 2);
+  g_assert_nonnull (lu_image_build_id (image, &size));
+  g_assert_cmpuint (size, ==, 20);
+  g_assert_nonnull (lu_image_digest (image, &size));
+  g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 0);
+  g_assert_true (has_row_at (image, elf_address_of_main ()));
+  g_assert_cmpuint (lu_image_resident_bytes (image), <, 1 << 20);
+}
+
+static void
+test_memory_equals_file (void)
+{
+  g_autoptr (LuImage) a = open_path ("/proc/self/exe", NULL);
+  g_autoptr (LuImage) b = lu_image_new_from_memory (self_file.bytes, self_file.size, NULL);
+  gsize size;
+
+  g_assert_cmpmem (lu_image_digest (a, &size), 32, lu_image_digest (b, &size), 32);
+}
+
+static void
+test_vdso (void)
+{
+  const guint8 *vdso = (const guint8 *)getauxval (AT_SYSINFO_EHDR);
+  g_autoptr (LuImage) image = NULL;
+  g_autoptr (GError) error = NULL;
+  guint64 bias = 1;
+  gsize size;
+
+  if (vdso == NULL)
+    {
+      g_test_skip ("no vDSO");
+      return;
+    }
+  image = lu_image_new_from_memory (vdso, 8192, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (lu_image_build_id (image, &size));
+  g_assert_true (lu_image_bias (image, 0x7fff0000, 0, &bias));
+  g_assert_cmphex (bias, ==, 0x7fff0000);
+  g_assert_nonnull (lu_image_elf (image, 0));
+}
+
+static void
+test_views (void)
+{
+  g_autoptr (LuImage) image = open_path ("/proc/self/exe", NULL);
+  Elf *first = lu_image_elf (image, 0x1000);
+  Elf *again;
+
+  g_assert_nonnull (first);
+  g_assert_true (lu_image_elf (image, 0x1000) == first);
+  for (guint i = 2; i <= 8; i++)
+    g_assert_nonnull (lu_image_elf (image, i * 0x1000));
+  g_assert_null (lu_image_elf (image, 0x9000));
+  /* A further reference survives the end of the borrower's. */
+  again = elf_begin (-1, ELF_C_READ, first);
+  g_assert_true (again == first);
+  g_assert_cmpint (elf_end (again), ==, 1);
+  g_assert_nonnull (elf_getident (first, NULL));
+}
+
+static void
+test_cut_everywhere (void)
+{
+  const Elf64_Ehdr *header = header_of (&self_file);
+  gsize program_headers_end = header->e_phoff + header->e_phnum * sizeof (Elf64_Phdr);
+
+  for (gsize size = 0; size < self_file.size; size += size < program_headers_end + 64 ? 1 : 997)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree guint8 *cut = g_memdup2 (self_file.bytes, MAX (size, 1)); /* no byte behind */
+      g_autoptr (LuImage) image = lu_image_new_from_memory (cut, size, &error);
+
+      if (size < program_headers_end)
+        {
+          g_assert_null (image);
+          g_assert_error (error, LU_ERROR, LU_ERROR_INVALID);
+        }
+      else
+        g_assert_no_error (error);
+    }
+}
+
+static void
+drop_sections (File *file)
+{
+  header_of (file)->e_shoff = 0;
+  header_of (file)->e_shnum = 0;
+  header_of (file)->e_shstrndx = 0;
+}
+
+static void
+test_stripped_section_headers (void)
+{
+  File file = copy_of_self ();
+  g_autoptr (LuImage) image = NULL;
+  gsize size;
+
+  drop_sections (&file);
+  image = lu_image_new_from_memory (file.bytes, file.size, NULL);
+  g_assert_nonnull (image);
+  g_assert_nonnull (lu_image_build_id (image, &size));
+  g_assert_true (has_row_at (image, elf_address_of_main ()));
+  g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, 0);
+  g_free (file.bytes);
+}
+
+/* --- headers that lie
+ * ----------------------------------------------------------------------------------- */
+
+static Elf64_Phdr *
+program_headers (File *file)
+{
+  return (Elf64_Phdr *)(file->bytes + header_of (file)->e_phoff);
+}
+
+static void
+lie_magic (File *file)
+{
+  file->bytes[1] = 'X';
+}
+
+static void
+lie_class (File *file)
+{
+  file->bytes[EI_CLASS] = 7;
+}
+
+static void
+lie_big_endian (File *file)
+{
+  file->bytes[EI_DATA] = ELFDATA2MSB;
+}
+
+static void
+lie_core_file (File *file)
+{
+  header_of (file)->e_type = ET_CORE;
+}
+
+static void
+lie_entry_size (File *file)
+{
+  header_of (file)->e_phentsize = 8;
+}
+
+static void
+lie_many_segments (File *file)
+{
+  header_of (file)->e_phnum = 0xffff;
+}
+
+static void
+lie_no_segments (File *file)
+{
+  header_of (file)->e_phnum = 0;
+}
+
+static void
+lie_far_program_headers (File *file)
+{
+  header_of (file)->e_phoff = G_MAXUINT64 - 8;
+}
+
+static void
+lie_no_load (File *file)
+{
+  for (guint i = 0; i < header_of (file)->e_phnum; i++)
+    if (program_headers (file)[i].p_type == PT_LOAD)
+      program_headers (file)[i].p_type = PT_NULL;
+}
+
+static void
+lie_wrapping_load (File *file)
+{
+  for (guint i = 0; i < header_of (file)->e_phnum; i++)
+    if (program_headers (file)[i].p_type == PT_LOAD)
+      program_headers (file)[i].p_vaddr = G_MAXUINT64 - 1;
+}
+
+static const struct
+{
+  const char *name;
+  void (*lie) (File *);
+} lies[] = {
+  { "wrong magic", lie_magic },
+  { "unknown class", lie_class },
+  { "big-endian", lie_big_endian },
+  { "core file", lie_core_file },
+  { "wrong entry size", lie_entry_size },
+  { "more program headers than bytes", lie_many_segments },
+  { "no program headers", lie_no_segments },
+  { "program headers beyond the address space", lie_far_program_headers },
+  { "no segment", lie_no_load },
+  { "segment that wraps", lie_wrapping_load },
+};
+
+static void
+test_refused (gconstpointer data)
+{
+  void (*lie) (File *) = ((const typeof (lies[0]) *)data)->lie;
+  g_autoptr (GError) error = NULL;
+  File file = copy_of_self ();
+
+  lie (&file);
+  g_assert_null (lu_image_new_from_memory (file.bytes, file.size, &error));
+  g_assert_error (error, LU_ERROR, LU_ERROR_INVALID);
+  g_free (file.bytes);
+}
+
+/* Section headers are a help only: lies in them cost nothing that program headers can tell. */
+static void
+test_lying_sections (void)
+{
+  File file = copy_of_self ();
+  Elf64_Ehdr *header = header_of (&file);
+  Elf64_Shdr *sections = (Elf64_Shdr *)(file.bytes + header->e_shoff);
+
+  for (guint field = 0; field < 4; field++)
+    for (guint i = 0; i < header->e_shnum; i++)
+      {
+        Elf64_Shdr saved = sections[i];
+        g_autoptr (LuImage) image = NULL;
+
+        switch (field)
+          {
+          case 0:
+            sections[i].sh_offset = G_MAXUINT64 - 100;
+            break;
+          case 1:
+            sections[i].sh_size = G_MAXUINT64;
+            break;
+          case 2:
+            sections[i].sh_name = G_MAXUINT32;
+            break;
+          default:
+            sections[i].sh_addr ^= 0x10;
+          }
+        image = lu_image_new_from_memory (file.bytes, file.size, NULL);
+        g_assert_nonnull (image);
+        g_assert_true (has_row_at (image, elf_address_of_main ()));
+        sections[i] = saved;
+      }
+  g_free (file.bytes);
+}
+
+static void
+test_bias (void)
+{
+  /* A text segment at file offset 0x1400, address 0x201400; its page starts at 0x1000. */
+  File file = copy_of_self ();
+  Elf64_Phdr *headers = program_headers (&file);
+  g_autoptr (LuImage) image = NULL;
+  guint64 bias;
+  guint n_loads = 0;
+
+  for (guint i = 0; i < header_of (&file)->e_phnum; i++)
+    {
+      if (headers[i].p_type != PT_LOAD)
+        continue;
+      if (n_loads++ > 1)
+        {
+          headers[i].p_type = PT_NULL;
+          continue;
+        }
+      headers[i].p_flags = n_loads == 1 ? PF_R : PF_R | PF_X;
+      headers[i].p_offset = n_loads == 1 ? 0 : 0x1400;
+      headers[i].p_vaddr = n_loads == 1 ? 0x200000 : 0x202400;
+      headers[i].p_filesz = headers[i].p_memsz = n_loads == 1 ? 0x1400 : 0x1000;
+    }
+  image = lu_image_new_from_memory (file.bytes, file.size, NULL);
+  g_assert_nonnull (image);
+  /* The mapping of the text begins with the page both share; the executable one decides. */
+  g_assert_true (lu_image_bias (image, 0x555555002000, 0x1000, &bias));
+  g_assert_cmphex (bias, ==, 0x555555002000 - 0x202000);
+  /* Only the first segment has this byte. */
+  g_assert_true (lu_image_bias (image, 0x555555000000, 0, &bias));
+  g_assert_cmphex (bias, ==, 0x555555000000 - 0x200000);
+  g_assert_false (lu_image_bias (image, 0x555555000000, 0x100000, &bias));
+  g_free (file.bytes);
+}
+
+static void
+test_not_a_file (void)
+{
+  g_autoptr (GError) error = NULL;
+  int fds[2];
+
+  g_assert_cmpint (pipe (fds), ==, 0);
+  g_assert_null (lu_image_open (fds[0], &error));
+  g_assert_error (error, LU_ERROR, LU_ERROR_INVALID);
+  close (fds[0]);
+  close (fds[1]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_assert_true (
+      g_file_get_contents ("/proc/self/exe", (char **)&self_file.bytes, &self_file.size, NULL));
+  g_test_add_func ("/image/own-executable", test_own_executable);
+  g_test_add_func ("/image/memory-equals-file", test_memory_equals_file);
+  g_test_add_func ("/image/vdso", test_vdso);
+  g_test_add_func ("/image/views", test_views);
+  g_test_add_func ("/image/cut-everywhere", test_cut_everywhere);
+  g_test_add_func ("/image/stripped-section-headers", test_stripped_section_headers);
+  for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/image/refused/%s", lies[i].name);
+
+      g_test_add_data_func (path, &lies[i], test_refused);
+    }
+  g_test_add_func ("/image/lying-sections", test_lying_sections);
+  g_test_add_func ("/image/bias", test_bias);
+  g_test_add_func ("/image/not-a-file", test_not_a_file);
+  return g_test_run ();
+}
