@@ -69,8 +69,7 @@ read_uleb (LuCursor *cursor)
   return 0;
 }
 
-/* --- expressions
- * ---------------------------------------------------------------------------------- */
+/* Expressions */
 
 typedef enum
 {
@@ -167,8 +166,7 @@ check_expression (LuCursor *program, gboolean is_cfa)
   return TRUE;
 }
 
-/* --- call frame instructions
- * ------------------------------------------------------------------------ */
+/* Call frame instructions */
 
 typedef enum
 {
@@ -284,8 +282,7 @@ check_program (LuCursor *cursor)
   return !cursor->failed;
 }
 
-/* --- entries
- * ---------------------------------------------------------------------------------------- */
+/* Entries */
 
 static gboolean
 read_entry (const LuCfiSection *section, guint64 offset, Entry *entry)

@@ -38,8 +38,7 @@ struct _LuImage
   LuSynthetic *synthetic;
 };
 
-/* --- build-id
- * ----------------------------------------------------------------------------------------- */
+/* Build-id */
 
 /* Notes are 4-aligned; the 8-aligned ones (.note.gnu.property) hold no build-id. */
 static gboolean
@@ -103,8 +102,7 @@ read_build_id (LuImage *self, const LuElfInput *input)
     read_notes (self, input, section->file_offset, section->size);
 }
 
-/* --- CFI
- * ---------------------------------------------------------------------------------------------- */
+/* CFI */
 
 /* From an ELF address to the end of the bytes that its segment has in the file. */
 static gboolean
@@ -279,8 +277,7 @@ read_cfi (LuImage *self, const LuElfInput *input)
     clear_section (&sections[i]);
 }
 
-/* --- life cycle
- * --------------------------------------------------------------------------------------- */
+/* Life cycle */
 
 static void
 collect_segments (LuImage *self)
@@ -373,8 +370,13 @@ lu_image_unref (LuImage *self)
   g_free (self);
 }
 
-/* --- queries
- * ------------------------------------------------------------------------------------------ */
+gboolean
+lu_image_is_unshared (const LuImage *self)
+{
+  return g_atomic_ref_count_compare ((gatomicrefcount *) &self->ref_count, 1);
+}
+
+/* Queries */
 
 guint16
 lu_image_machine (const LuImage *self)

@@ -35,6 +35,8 @@ LuImage *lu_image_open (int fd, GError **error);
 LuImage *lu_image_new_from_memory (gconstpointer bytes, gsize size, GError **error);
 LuImage *lu_image_ref (LuImage *self);
 void lu_image_unref (LuImage *self);
+/* Whether the caller's reference is the only one. */
+gboolean lu_image_is_unshared (const LuImage *self);
 
 guint16 lu_image_machine (const LuImage *self); /* EM_* */
 gboolean lu_image_is_64bit (const LuImage *self);

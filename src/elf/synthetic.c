@@ -244,8 +244,7 @@ lu_synthetic_elf (LuSynthetic *self, guint64 vaddr)
   return NULL;
 }
 
-/* --- decompression
- * ------------------------------------------------------------------------------------ */
+/* Decompression */
 
 /* What the section says it will grow to: the ch_size of an Elf32_Chdr or Elf64_Chdr, or the
  * big-endian length after "ZLIB" of the older form. 0 if it is too short to say. */

@@ -3,9 +3,9 @@
 
 /* module.h - one mapped file: who it claims to be, and, once opened, its image.
  *
- * The drain thread makes a module when a mapping first names its file and passes it on; the worker opens
- * the file and publishes the outcome once (release); from then on a module is immutable. Mappings of all
- * processes share it. References are atomic and may be dropped by any thread. */
+ * The drain thread makes a module when a mapping first names its file and passes it on; the worker
+ * opens the file and publishes the outcome once (release); from then on a module is immutable.
+ * Mappings of all processes share it. References are atomic and may be dropped by any thread. */
 
 #pragma once
 
@@ -25,8 +25,8 @@ typedef enum
 typedef enum
 {
   LU_MODULE_FILE,
-  LU_MODULE_VDSO,     /* [vdso] */
-  LU_MODULE_VSYSCALL, /* [vsyscall]: known to the kernel, no image */
+  LU_MODULE_VDSO,      /* [vdso] */
+  LU_MODULE_VSYSCALL,  /* [vsyscall]: known to the kernel, no image */
   LU_MODULE_ANONYMOUS, /* //anon, [heap], memfd or /dev/zero: generated code, no image */
 } LuModuleKind;
 
@@ -34,13 +34,14 @@ typedef enum
 typedef struct
 {
   LuModuleKind kind;
-  gboolean is_32bit;     /* of the vDSO: which of the two */
+  gboolean is_32bit; /* of the vDSO: which of the two */
   gboolean has_inode;
   guint32 major, minor;
   guint64 inode, inode_generation; /* generation 0: unknown */
-  guint8 build_id_size;  /* 0: unknown */
+  guint8 build_id_size;            /* 0: unknown */
   guint8 build_id[LU_BUILD_ID_MAX];
-  const char *path;      /* in the task's mount namespace, " (deleted)" taken off; borrowed in look-ups */
+  const char
+      *path; /* in the task's mount namespace, " (deleted)" taken off; borrowed in look-ups */
 } LuModuleKey;
 
 typedef struct _LuModule LuModule;
@@ -57,7 +58,8 @@ guint32 lu_module_id (const LuModule *self);
 /* Acquire: after READY the image may be used. */
 LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
-/* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts. */
+/* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
+ */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);
 
 /* The build-id from the opened file, else the one the kernel reported; NULL if neither. */

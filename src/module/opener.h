@@ -3,10 +3,10 @@
 
 /* opener.h - finds and opens the file behind a module, and shares one image among equal files.
  *
- * Worker thread only. A file is opened through /proc/PID/map_files/START-END (accepted as it is: it is the
- * mapped file, even deleted), else /proc/PID/root + path, else the path; the latter two only if build-id,
- * or device and inode, agree with the key. Only regular files are opened, never blocking, without
- * following anything outside the process's root. Images are shared by digest. */
+ * Worker thread only. A file is opened through /proc/PID/map_files/START-END (accepted as it is: it
+ * is the mapped file, even deleted), else /proc/PID/root + path, else the path; the latter two only
+ * if build-id, or device and inode, agree with the key. Only regular files are opened, never
+ * blocking, without following anything outside the process's root. Images are shared by digest. */
 
 #pragma once
 
@@ -14,13 +14,14 @@
 
 typedef struct _LuOpener LuOpener;
 
-/* live: the processes exist on this machine now (else only the path itself is tried, by build-id if known).
- * budget: bytes of private memory for images that no module uses any more before the oldest are dropped. */
+/* live: the processes exist on this machine now (else only the path itself is tried, by build-id if
+ * known). budget: bytes of private memory for images that no module uses any more before the oldest
+ * are dropped. */
 LuOpener *lu_opener_new (gboolean live, gsize budget);
 void lu_opener_free (LuOpener *self);
 
-/* Opens the file of `module` and publishes the outcome. pid, start, end: one mapping of it, for map_files;
- * pid 0 if none is known. Does nothing if already published. */
+/* Opens the file of `module` and publishes the outcome. pid, start, end: one mapping of it, for
+ * map_files; pid 0 if none is known. Does nothing if already published. */
 void lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuOpener, lu_opener_free)

@@ -197,8 +197,7 @@ test_stripped_section_headers (void)
   g_free (file.bytes);
 }
 
-/* --- headers that lie
- * ----------------------------------------------------------------------------------- */
+/* Headers that lie */
 
 static Elf64_Phdr *
 program_headers (File *file)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* identity.c - compares an opened file with what the kernel said of the mapping; see identity.h. */
+
+#include "module/identity.h"
+
+#include "base/fd.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* Enough for the maps of a process with some ten thousand mappings; more are not looked at. */
+#define MAX_MAPS (4u << 20)
+
+/* The line of a mapping in the text of /proc/PID/maps, or NULL. */
+static const char *
+find_line (const char *maps, guint64 start, guint64 end)
+{
+  g_autofree char *range =
+      g_strdup_printf ("%08" G_GINT64_MODIFIER "x-%08" G_GINT64_MODIFIER "x ", start, end);
+  gsize length = strlen (range);
+
+  for (const char *line = maps; line != NULL && *line != '\0';)
+    {
+      if (strncmp (line, range, length) == 0)
+        return line + length;
+      line = strchr (line, '\n');
+      if (line != NULL)
+        line++;
+    }
+  return NULL;
+}
+
+static gboolean
+line_names_key (const char *line, const LuModuleKey *key)
+{
+  unsigned int major, minor;
+  unsigned long long inode;
+  gsize length = strlen (key->path);
+  int path_at = 0;
+
+  /* permissions offset major:minor inode path */
+  if (sscanf (line, "%*s %*x %x:%x %llu %n", &major, &minor, &inode, &path_at) != 3 || path_at == 0)
+    return FALSE;
+  if (key->has_inode && (major != key->major || minor != key->minor || inode != key->inode))
+    return FALSE;
+  /* The path may be followed by " (deleted)". */
+  return strncmp (line + path_at, key->path, length) == 0;
+}
+
+gboolean
+lu_identity_is_mapped (const LuModuleKey *key, const LuMappingHint *hint)
+{
+  char path[32];
+  g_autofree char *maps = NULL;
+  const char *line;
+
+  if (hint->pid <= 0)
+    return FALSE;
+  g_snprintf (path, sizeof path, "/proc/%d/maps", hint->pid);
+  maps = lu_fd_read_file (path, MAX_MAPS, NULL);
+  line = maps != NULL ? find_line (maps, hint->start, hint->end) : NULL;
+  return line != NULL && line_names_key (line, key);
+}
+
+gboolean
+lu_identity_has_inode (const LuModuleKey *key, const struct stat *info, const LuMappingHint *hint)
+{
+  if (!key->has_inode || info->st_ino != key->inode)
+    return FALSE;
+  return (major (info->st_dev) == key->major && minor (info->st_dev) == key->minor)
+         || lu_identity_is_mapped (key, hint);
+}
+
+gboolean
+lu_identity_has_build_id (const LuModuleKey *key, const LuImage *image)
+{
+  gsize size;
+  const guint8 *build_id = lu_image_build_id (image, &size);
+
+  size = MIN (size, LU_BUILD_ID_MAX);
+  return build_id != NULL && key->build_id_size == size
+         && memcmp (build_id, key->build_id, size) == 0;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* opener.c - finds and opens the file behind a module; see opener.h.
+ *
+ * A name is first opened as a mere place (O_PATH), which has no effect on devices and FIFOs, and
+ * again for reading only when that place is a regular file. At most two descriptors are open at
+ * once, none after. */
+
+#include "module/opener.h"
+
+#include "base/fd.h"
+#include "module/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#define MAX_VDSO   65536
+
+/* An image that was opened, kept for the next module with an equal file. */
+typedef struct
+{
+  LuImage *image; /* owned */
+  guint64 last_use;
+} Kept;
+
+struct _LuOpener
+{
+  gboolean is_live;
+  gsize budget;
+  guint64 n_uses;
+  GHashTable *images;      /* digest (borrowed from the image) -> Kept */
+  LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
+};
+
+typedef enum
+{
+  OPEN_GONE,   /* nothing there, or another file */
+  OPEN_BROKEN, /* the file, but nothing we can use */
+  OPEN_READY,
+} Outcome;
+
+/* Images */
+
+static guint
+digest_hash (gconstpointer key)
+{
+  guint hash;
+
+  memcpy (&hash, key, sizeof hash); /* a digest is as good as random */
+  return hash;
+}
+
+static gboolean
+digest_equal (gconstpointer a, gconstpointer b)
+{
+  return memcmp (a, b, 32) == 0;
+}
+
+static void
+kept_free (gpointer data)
+{
+  Kept *kept = data;
+
+  lu_image_unref (kept->image);
+  g_free (kept);
+}
+
+/* Takes a fresh image; returns (with a reference for the caller) the one of equal digest if there
+ * is one. */
+static LuImage *
+share_image (LuOpener *self, LuImage *image)
+{
+  gsize size;
+  const guint8 *digest = lu_image_digest (image, &size);
+  Kept *kept = g_hash_table_lookup (self->images, digest);
+
+  if (kept == NULL)
+    {
+      kept = g_new0 (Kept, 1);
+      kept->image = lu_image_ref (image);
+      g_hash_table_insert (self->images, (gpointer)digest, kept);
+    }
+  kept->last_use = ++self->n_uses;
+  lu_image_ref (kept->image);
+  lu_image_unref (image);
+  return kept->image;
+}
+
+/* Drops images that no module uses, the longest unused first, until the rest is within the budget.
+ */
+static void
+enforce_budget (LuOpener *self)
+{
+  for (;;)
+    {
+      const guint8 *oldest = NULL;
+      guint64 oldest_use = G_MAXUINT64;
+      gsize unused = 0;
+      GHashTableIter iter;
+      gpointer digest, value;
+
+      g_hash_table_iter_init (&iter, self->images);
+      while (g_hash_table_iter_next (&iter, &digest, &value))
+        {
+          const Kept *kept = value;
+
+          if (!lu_image_is_unshared (kept->image))
+            continue;
+          unused += lu_image_resident_bytes (kept->image);
+          if (kept->last_use < oldest_use)
+            {
+              oldest = digest;
+              oldest_use = kept->last_use;
+            }
+        }
+      if (unused <= self->budget || oldest == NULL)
+        return;
+      g_hash_table_remove (self->images, oldest);
+    }
+}
+
+/* Files */
+
+/* Turns a place (O_PATH) into a descriptor for reading, if it is a regular file. Takes `place`. */
+static int
+reopen_regular (int place, struct stat *info)
+{
+  lu_autofd fd = place;
+  char path[32];
+
+  if (fd < 0 || fstat (fd, info) != 0 || !S_ISREG (info->st_mode))
+    return -1;
+  g_snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
+  return open (path, READ_FLAGS);
+}
+
+static int
+open_in_root (gint32 pid, const char *path, struct stat *info)
+{
+  struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+                          .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+  char root_path[32];
+  lu_autofd root = -1;
+  int place;
+
+  g_snprintf (root_path, sizeof root_path, "/proc/%d/root", pid);
+  root = open (root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0)
+    return -1;
+  place = (int)syscall (SYS_openat2, root, path, &how, sizeof how);
+  /* Before Linux 5.6 absolute symbolic links lead out of the root; the identity check catches that.
+   */
+  if (place < 0 && (errno == ENOSYS || errno == EPERM))
+    place = openat (root, path + strspn (path, "/"), O_PATH | O_CLOEXEC);
+  lu_fd_clear (&root);
+  return reopen_regular (place, info);
+}
+
+static int
+open_by_path (const char *path, struct stat *info)
+{
+  return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
+}
+
+/* This link is the mapped file itself. Whether the mapping is still the one the record told of is
+ * for the caller to find out. It needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+static int
+open_by_mapping (const LuMappingHint *hint, struct stat *info)
+{
+  char path[80];
+
+  g_snprintf (path, sizeof path,
+              "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", hint->pid,
+              hint->start, hint->end);
+  return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
+}
+
+/* Reads the file and decides whether it is the module's. `is_known`: by device and inode, or
+ * because there is nothing to compare with. Takes `fd`. */
+static Outcome
+take_file (LuOpener *self, const LuModuleKey *key, int fd, gboolean is_known, LuImage **image)
+{
+  lu_autofd owned = fd;
+  g_autoptr (GError) error = NULL;
+  LuImage *opened;
+
+  if (owned < 0 || (!is_known && key->build_id_size == 0))
+    return OPEN_GONE;
+  opened = lu_image_open (owned, &error);
+  if (opened == NULL)
+    {
+      g_debug ("%s: %s", key->path, error->message);
+      return is_known ? OPEN_BROKEN : OPEN_GONE;
+    }
+  /* A build-id that the kernel reported always has to agree. */
+  if (key->build_id_size > 0 ? !lu_identity_has_build_id (key, opened) : !is_known)
+    {
+      lu_image_unref (opened);
+      return OPEN_GONE;
+    }
+  *image = share_image (self, opened);
+  return OPEN_READY;
+}
+
+static Outcome
+open_live (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
+{
+  struct stat info = { 0 };
+  gboolean is_known;
+  Outcome outcome = OPEN_GONE;
+  int fd;
+
+  if (hint->pid <= 0)
+    return OPEN_GONE;
+  fd = open_by_mapping (hint, &info);
+  if (fd >= 0)
+    {
+      is_known = key->build_id_size == 0
+                 && (lu_identity_has_inode (key, &info, hint) || lu_identity_is_mapped (key, hint));
+      outcome = take_file (self, key, fd, is_known, image);
+    }
+  if (outcome != OPEN_GONE || key->path[0] != '/')
+    return outcome;
+  fd = open_in_root (hint->pid, key->path, &info);
+  is_known = fd >= 0 && lu_identity_has_inode (key, &info, hint);
+  return take_file (self, key, fd, is_known, image);
+}
+
+static Outcome
+open_file (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
+{
+  struct stat info = { 0 };
+  gboolean is_known;
+  Outcome outcome = OPEN_GONE;
+  int fd;
+
+  if (self->is_live)
+    outcome = open_live (self, key, hint, image);
+  if (outcome != OPEN_GONE || key->path[0] != '/')
+    return outcome;
+  fd = open_by_path (key->path, &info);
+  if (fd < 0)
+    return OPEN_GONE;
+  /* With nothing to compare (old perf.data files) the path has to do. */
+  is_known =
+      lu_identity_has_inode (key, &info, hint) || (!key->has_inode && key->build_id_size == 0);
+  return take_file (self, key, fd, is_known, image);
+}
+
+/* vDSO */
+
+/* Ours is everybody's: the kernel has one of each kind. */
+static LuImage *
+read_own_vdso (void)
+{
+  guint64 at = getauxval (AT_SYSINFO_EHDR), start, end;
+  g_autofree char *maps = lu_fd_read_file ("/proc/self/maps", MAX_VDSO * 16, NULL);
+
+  for (const char *line = maps; at != 0 && line != NULL && *line != '\0';)
+    {
+      if (sscanf (line, "%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", &start, &end) == 2
+          && start == at)
+        return lu_image_new_from_memory ((gconstpointer)(guintptr)at, MIN (end - start, MAX_VDSO),
+                                         NULL);
+      line = strchr (line, '\n');
+      if (line != NULL)
+        line++;
+    }
+  return NULL;
+}
+
+static LuImage *
+read_vdso_of (const LuMappingHint *hint)
+{
+  char path[32];
+  lu_autofd fd = -1;
+  guint64 size = hint->end - hint->start;
+  g_autofree guint8 *bytes = NULL;
+
+  if (hint->pid <= 0 || hint->end <= hint->start || size > MAX_VDSO)
+    return NULL;
+  g_snprintf (path, sizeof path, "/proc/%d/mem", hint->pid);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  bytes = g_malloc (size);
+  if (fd < 0 || lu_fd_pread_all (fd, bytes, size, (gint64)hint->start) != (gssize)size)
+    return NULL;
+  return lu_image_new_from_memory (bytes, size, NULL);
+}
+
+static Outcome
+open_vdso (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
+{
+  LuImage **slot = &self->vdso_images[key->is_32bit != FALSE];
+
+  if (*slot == NULL && !key->is_32bit && sizeof (gpointer) == 8)
+    *slot = read_own_vdso ();
+  if (*slot == NULL && self->is_live)
+    {
+      g_autoptr (LuImage) read = read_vdso_of (hint);
+
+      /* Only if that process was still what the record said. */
+      if (read != NULL && lu_image_is_64bit (read) != key->is_32bit)
+        *slot = g_steal_pointer (&read);
+    }
+  if (*slot == NULL || (key->build_id_size > 0 && !lu_identity_has_build_id (key, *slot))
+      || (!self->is_live && key->build_id_size == 0))
+    return OPEN_GONE;
+  *image = lu_image_ref (*slot);
+  return OPEN_READY;
+}
+
+/* The opener */
+
+LuOpener *
+lu_opener_new (gboolean live, gsize budget)
+{
+  LuOpener *self = g_new0 (LuOpener, 1);
+
+  self->is_live = live;
+  self->budget = budget;
+  self->images = g_hash_table_new_full (digest_hash, digest_equal, NULL, kept_free);
+  return self;
+}
+
+void
+lu_opener_free (LuOpener *self)
+{
+  if (self == NULL)
+    return;
+  g_hash_table_unref (self->images);
+  lu_image_unref (self->vdso_images[0]);
+  lu_image_unref (self->vdso_images[1]);
+  g_free (self);
+}
+
+void
+lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
+{
+  static const LuModuleState states[] = {
+    [OPEN_GONE] = LU_MODULE_GONE,
+    [OPEN_BROKEN] = LU_MODULE_BROKEN,
+    [OPEN_READY] = LU_MODULE_READY,
+  };
+  const LuModuleKey *key = lu_module_key (module);
+  LuMappingHint hint = { .pid = pid, .start = start, .end = end };
+  Outcome outcome = OPEN_BROKEN;
+  LuImage *image = NULL;
+
+  if (lu_module_state (module) != LU_MODULE_PENDING)
+    return;
+  if (key->kind == LU_MODULE_VDSO)
+    outcome = open_vdso (self, key, &hint, &image);
+  else if (key->kind == LU_MODULE_FILE)
+    outcome = open_file (self, key, &hint, &image);
+  lu_module_publish (module, states[outcome], image);
+  enforce_budget (self);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-opener.c - which file the opener takes for a module, and which it refuses, on copies of this
+ * program in a temporary folder. */
+
+#include "module/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct
+{
+  char *folder;
+  char *path; /* of a copy of this program */
+  LuOpener *opener;
+} Fixture;
+
+static void
+copy_self (const char *path)
+{
+  g_autofree char *bytes = NULL;
+  gsize size;
+
+  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &size, NULL));
+  g_assert_true (g_file_set_contents (path, bytes, (gssize)size, NULL));
+}
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  self->folder = g_dir_make_tmp ("lu-opener-XXXXXX", NULL);
+  self->path = g_build_filename (self->folder, "program", NULL);
+  copy_self (self->path);
+  self->opener = lu_opener_new (TRUE, 1 << 20);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  lu_opener_free (self->opener);
+  g_unlink (self->path);
+  g_rmdir (self->folder);
+  g_free (self->path);
+  g_free (self->folder);
+}
+
+static LuModuleKey
+key_of (const char *path)
+{
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .has_inode = TRUE, .path = path };
+  struct stat info;
+
+  g_assert_cmpint (stat (path, &info), ==, 0);
+  key.major = major (info.st_dev);
+  key.minor = minor (info.st_dev);
+  key.inode = info.st_ino;
+  return key;
+}
+
+static void
+add_own_build_id (LuModuleKey *key)
+{
+  int fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  g_autoptr (LuImage) image = lu_image_open (fd, NULL);
+  gsize size;
+  const guint8 *build_id = lu_image_build_id (image, &size);
+
+  close (fd);
+  g_assert_cmpuint (size, ==, LU_BUILD_ID_MAX);
+  key->build_id_size = LU_BUILD_ID_MAX;
+  memcpy (key->build_id, build_id, size);
+}
+
+static guint
+count_descriptors (void)
+{
+  g_autoptr (GDir) folder = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (folder) != NULL)
+    n++;
+  return n;
+}
+
+static LuModule *
+open_module (Fixture *self, const LuModuleKey *key, gint32 pid, gpointer start, gsize size)
+{
+  LuModule *module = lu_module_new (key);
+  guint n_descriptors = count_descriptors ();
+
+  lu_opener_open (self->opener, module, pid, (guintptr)start, (guintptr)start + size);
+  g_assert_cmpuint (count_descriptors (), ==, n_descriptors);
+  return module;
+}
+
+static void
+check_outcome (Fixture *self, const LuModuleKey *key, LuModuleState want)
+{
+  g_autoptr (LuModule) module = open_module (self, key, 0, NULL, 0);
+
+  g_assert_cmpint (lu_module_state (module), ==, want);
+  g_assert_true ((lu_module_image (module) != NULL) == (want == LU_MODULE_READY));
+}
+
+static void
+test_by_path (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path);
+
+  check_outcome (self, &key, LU_MODULE_READY);
+}
+
+static void
+test_replaced (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path);
+  g_autofree char *other = g_strconcat (self->path, ".new", NULL);
+
+  copy_self (other);
+  g_assert_cmpint (rename (other, self->path), ==, 0);
+  check_outcome (self, &key, LU_MODULE_GONE);
+}
+
+static void
+test_build_id (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = self->path };
+
+  add_own_build_id (&key);
+  check_outcome (self, &key, LU_MODULE_READY);
+  key.build_id[3] ^= 1;
+  check_outcome (self, &key, LU_MODULE_GONE);
+  /* A build-id that the kernel reported outweighs device and inode. */
+  key = key_of (self->path);
+  add_own_build_id (&key);
+  key.major ^= 5;
+  key.inode++;
+  check_outcome (self, &key, LU_MODULE_READY);
+  key = key_of (self->path);
+  key.inode++;
+  check_outcome (self, &key, LU_MODULE_GONE);
+}
+
+static void
+test_nothing_to_compare (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = self->path };
+
+  check_outcome (self, &key, LU_MODULE_READY);
+}
+
+static void
+test_not_elf (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key;
+
+  g_assert_true (g_file_set_contents (self->path, "#!/bin/sh\n", -1, NULL));
+  key = key_of (self->path);
+  check_outcome (self, &key, LU_MODULE_BROKEN);
+}
+
+static void
+test_fifo (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key;
+  gint64 start;
+
+  g_unlink (self->path);
+  g_assert_cmpint (mkfifo (self->path, 0600), ==, 0);
+  key = key_of (self->path);
+  start = g_get_monotonic_time ();
+  check_outcome (self, &key, LU_MODULE_GONE);
+  g_assert_cmpint (g_get_monotonic_time () - start, <, G_USEC_PER_SEC);
+}
+
+static gpointer
+map_copy (const char *path, gsize *size)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  gpointer at;
+
+  g_assert_cmpint (fstat (fd, &info), ==, 0);
+  *size = ((gsize)info.st_size + 4095) & ~(gsize)4095;
+  at = mmap (NULL, *size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  g_assert_true (at != MAP_FAILED);
+  close (fd);
+  return at;
+}
+
+static gboolean
+can_open_mappings (gpointer at, gsize size)
+{
+  g_autofree char *path =
+      g_strdup_printf ("/proc/self/map_files/%" G_GINTPTR_MODIFIER "x-%" G_GINTPTR_MODIFIER "x",
+                       (gintptr)at, (gintptr)at + (gintptr)size);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
+}
+
+static void
+test_deleted (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path);
+  g_autoptr (LuModule) module = NULL;
+  gsize size;
+  gpointer at = map_copy (self->path, &size);
+
+  g_unlink (self->path);
+  if (can_open_mappings (at, size))
+    {
+      module = open_module (self, &key, getpid (), at, size);
+      g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_READY);
+    }
+  else
+    g_test_skip ("no permission to open /proc/PID/map_files");
+  munmap (at, size);
+}
+
+/* The range was unmapped and another file mapped there since the record: not that file's module. */
+static void
+test_mapping_changed (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path);
+  g_autofree char *other = g_strconcat (self->path, ".new", NULL);
+  g_autoptr (LuModule) module = NULL;
+  gsize size;
+  gpointer at;
+
+  copy_self (other);
+  at = map_copy (other, &size);
+  g_unlink (self->path);
+  module = open_module (self, &key, getpid (), at, size);
+  g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_GONE);
+  g_unlink (other);
+  munmap (at, size);
+}
+
+/* A process in a root of its own that waits to be killed; -1 without the privilege. */
+static pid_t
+spawn_in_root (const char *folder)
+{
+  int fds[2];
+  char ok = 0;
+  pid_t pid;
+
+  g_assert_cmpint (pipe (fds), ==, 0);
+  pid = fork ();
+  if (pid == 0)
+    {
+      ok = chroot (folder) == 0 && chdir ("/") == 0;
+      if (write (fds[1], &ok, 1) != 1)
+        _exit (1);
+      for (;;)
+        pause ();
+    }
+  g_assert_cmpint (read (fds[0], &ok, 1), ==, 1);
+  close (fds[0]);
+  close (fds[1]);
+  if (ok)
+    return pid;
+  kill (pid, SIGKILL);
+  waitpid (pid, NULL, 0);
+  return -1;
+}
+
+static void
+test_other_root (Fixture *self, gconstpointer data)
+{
+  g_autofree char *link = g_build_filename (self->folder, "link", NULL);
+  LuModuleKey key = key_of (self->path);
+  pid_t pid = spawn_in_root (self->folder);
+
+  if (pid < 0)
+    {
+      g_test_skip ("no permission to change the root");
+      return;
+    }
+  g_assert_cmpint (symlink ("/program", link), ==, 0);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (LuModule) module = NULL;
+
+      key.path = i == 0 ? "/program" : "/link";
+      module = open_module (self, &key, pid, GSIZE_TO_POINTER (0x1000), 0x1000);
+      g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_READY);
+    }
+  kill (pid, SIGKILL);
+  waitpid (pid, NULL, 0);
+  g_unlink (link);
+}
+
+static void
+test_shared (Fixture *self, gconstpointer data)
+{
+  g_autofree char *other = g_strconcat (self->path, ".copy", NULL);
+  LuModuleKey keys[2];
+  g_autoptr (LuModule) a = NULL;
+  g_autoptr (LuModule) b = NULL;
+
+  copy_self (other);
+  keys[0] = key_of (self->path);
+  keys[1] = key_of (other);
+  a = open_module (self, &keys[0], 0, NULL, 0);
+  b = open_module (self, &keys[1], 0, NULL, 0);
+  g_assert_nonnull (lu_module_image (a));
+  g_assert_true (lu_module_image (a) == lu_module_image (b));
+  g_assert_cmpuint (lu_module_id (a), !=, lu_module_id (b));
+  g_unlink (other);
+}
+
+static void
+test_budget (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path);
+  g_autoptr (LuOpener) frugal = lu_opener_new (TRUE, 0);
+  g_autoptr (LuModule) module = lu_module_new (&key);
+  g_autoptr (LuImage) image = NULL;
+
+  lu_opener_open (frugal, module, 0, 0, 0);
+  image = lu_image_ref (lu_module_image (module));
+  g_assert_false (lu_image_is_unshared (image));
+  lu_module_unref (g_steal_pointer (&module));
+  g_assert_false (lu_image_is_unshared (image)); /* the opener still has it */
+  lu_image_unref (g_steal_pointer (&image));
+
+  /* The next opening finds it unused and, with no budget, drops it: nothing to observe but that the
+   * same file gives a working image again. */
+  module = lu_module_new (&key);
+  lu_opener_open (frugal, module, 0, 0, 0);
+  g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_READY);
+}
+
+static void
+test_vdso (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = { .kind = LU_MODULE_VDSO, .path = "[vdso]" };
+  g_autoptr (LuModule) live = open_module (self, &key, 0, NULL, 0);
+  g_autoptr (LuOpener) replay = lu_opener_new (FALSE, 0);
+  g_autoptr (LuModule) unknown = lu_module_new (&key);
+  g_autoptr (LuModule) known = NULL;
+  const guint8 *build_id;
+  gsize size;
+
+  if (sizeof (gpointer) != 8)
+    {
+      g_test_skip ("not a 64-bit process");
+      return;
+    }
+  g_assert_cmpint (lu_module_state (live), ==, LU_MODULE_READY);
+  /* A recording from elsewhere may have had another kernel. */
+  lu_opener_open (replay, unknown, 0, 0, 0);
+  g_assert_cmpint (lu_module_state (unknown), ==, LU_MODULE_GONE);
+  build_id = lu_module_build_id (live, &size);
+  g_assert_cmpuint (size, ==, LU_BUILD_ID_MAX);
+  key.build_id_size = LU_BUILD_ID_MAX;
+  memcpy (key.build_id, build_id, size);
+  known = lu_module_new (&key);
+  lu_opener_open (replay, known, 0, 0, 0);
+  g_assert_cmpint (lu_module_state (known), ==, LU_MODULE_READY);
+}
+
+static void
+test_publish_once (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path);
+  g_autoptr (LuModule) module = lu_module_new (&key);
+
+  g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_PENDING);
+  lu_module_publish (module, LU_MODULE_GONE, NULL);
+  lu_opener_open (self->opener, module, 0, 0, 0);
+  lu_module_publish (module, LU_MODULE_BROKEN, NULL);
+  g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_GONE);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char *name;
+    void (*test) (Fixture *, gconstpointer);
+  } tests[] = {
+    { "by-path", test_by_path },
+    { "replaced-file-is-refused", test_replaced },
+    { "build-id-decides", test_build_id },
+    { "nothing-to-compare", test_nothing_to_compare },
+    { "not-elf", test_not_elf },
+    { "fifo", test_fifo },
+    { "deleted-file", test_deleted },
+    { "mapping-changed", test_mapping_changed },
+    { "other-root", test_other_root },
+    { "shared-image", test_shared },
+    { "budget", test_budget },
+    { "vdso", test_vdso },
+    { "publish-once", test_publish_once },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
+    {
+      g_autofree char *path = g_strconcat ("/opener/", tests[i].name, NULL);
+
+      g_test_add (path, Fixture, NULL, set_up, tests[i].test, tear_down);
+    }
+  return g_test_run ();
+}
