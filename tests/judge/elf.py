@@ -3,8 +3,8 @@
 """elf.py - one ELF file as the judge sees it: segments, symbols, build-id and CFI questions.
 
 Used by the judge and the program tests.  Little-endian 32-bit and 64-bit files, and the vDSO from
-memory.  Addresses are named as in the C code: `ea` is an address inside the ELF file (p_vaddr
-space), `fo` an offset in the file.
+memory.  Names as in the C code: an `ea` is an address inside the ELF file (p_vaddr space), an
+`offset` counts from the start of the file.
 
 Invariant: nothing here trusts the file beyond its bytes; whatever is malformed raises ElfError when
 the file is opened and means "not known" when a question is asked later.
@@ -32,7 +32,7 @@ class ElfError(Exception):
 class Segment(NamedTuple):
     kind: int
     flags: int
-    fo: int
+    offset: int
     ea: int
     file_size: int
     mem_size: int
@@ -43,7 +43,7 @@ class Section(NamedTuple):
     kind: int
     flags: int
     ea: int
-    fo: int
+    offset: int
     size: int
     link: int
 
@@ -101,28 +101,28 @@ class Elf:
         for i in range(phnum):
             at = phoff + i * phentsize
             if self.is_64:
-                kind, flags, fo, ea, _, fsz, msz, _ = struct.unpack_from("<IIQQQQQQ", data, at)
+                kind, flags, offset, ea, _, fsz, msz, _ = struct.unpack_from("<IIQQQQQQ", data, at)
             else:
-                kind, fo, ea, _, fsz, msz, flags, _ = struct.unpack_from("<IIIIIIII", data, at)
-            self.segments.append(Segment(kind, flags, fo, ea, fsz, msz))
+                kind, offset, ea, _, fsz, msz, flags, _ = struct.unpack_from("<IIIIIIII", data, at)
+            self.segments.append(Segment(kind, flags, offset, ea, fsz, msz))
         self.exec_loads = [s for s in self.segments if s.kind == PT_LOAD and s.flags & PF_X]
 
     # Address spaces -----------------------------------------------------------------------------
 
-    def load_of_fo(self, fo):
-        """The executable LOAD that covers file offset @fo: exactly, else with its page rounding."""
+    def load_of_fo(self, offset):
+        """The executable LOAD that covers @offset: exactly, else with its page rounding."""
         for s in self.exec_loads:
-            if s.fo <= fo < s.fo + s.file_size:
+            if s.offset <= offset < s.offset + s.file_size:
                 return s
         for s in self.exec_loads:
-            if s.fo & -PAGE <= fo < (s.fo + s.file_size + PAGE - 1) & -PAGE:
+            if s.offset & -PAGE <= offset < (s.offset + s.file_size + PAGE - 1) & -PAGE:
                 return s
         return None
 
-    def fo_to_ea(self, fo):
-        """Address of file offset @fo through an executable LOAD, or None."""
-        s = self.load_of_fo(fo)
-        return None if s is None else fo - s.fo + s.ea
+    def fo_to_ea(self, offset):
+        """Address of file offset @offset through an executable LOAD, or None."""
+        s = self.load_of_fo(offset)
+        return None if s is None else offset - s.offset + s.ea
 
     def is_exec_ea(self, ea):
         return any(s.ea <= ea < s.ea + s.mem_size for s in self.exec_loads)
@@ -131,7 +131,7 @@ class Elf:
         """@size bytes of the image at @ea, or None when no LOAD has them all in its file part."""
         for s in self.segments:
             if s.kind == PT_LOAD and s.ea <= ea and ea + size <= s.ea + s.file_size:
-                at = s.fo + ea - s.ea
+                at = s.offset + ea - s.ea
                 return self.data[at:at + size]
         return None
 
@@ -155,8 +155,9 @@ class Elf:
             return []
         names_at = raw[self._shstrndx][4]
         found = []
-        for name, kind, flags, ea, fo, size, link, _, _, _ in raw:
-            found.append(Section(self._cstring(names_at + name), kind, flags, ea, fo, size, link))
+        for name, kind, flags, ea, offset, size, link, _, _, _ in raw:
+            name = self._cstring(names_at + name)
+            found.append(Section(name, kind, flags, ea, offset, size, link))
         return found
 
     def _cstring(self, at):
@@ -168,9 +169,9 @@ class Elf:
 
     def section_data(self, section):
         """Contents of @section, decompressed; None when it has none or they are malformed."""
-        if section.kind == 8 or section.fo + section.size > len(self.data):
+        if section.kind == 8 or section.offset + section.size > len(self.data):
             return None
-        data = self.data[section.fo:section.fo + section.size]
+        data = self.data[section.offset:section.offset + section.size]
         if section.flags & SHF_COMPRESSED:
             head = 24 if self.is_64 else 12
             kind, = struct.unpack_from("<I", data, 0)
@@ -211,7 +212,7 @@ class Elf:
             kind = info & 0xf
             if section == 0 or section >= 0xff00 or kind not in (0, 1, 2, 10):
                 continue
-            yield Symbol(ea, size, self._cstring(strings.fo + name), kind, section)
+            yield Symbol(ea, size, self._cstring(strings.offset + name), kind, section)
 
     def symbol_at(self, ea):
         """The function symbol that covers @ea, else the nearest unsized one below; or None."""
@@ -247,7 +248,7 @@ class Elf:
         step = 2 * self.pointer_size
         for s in self.segments:
             if s.kind == PT_DYNAMIC:
-                data = self.data[s.fo:s.fo + s.file_size]
+                data = self.data[s.offset:s.offset + s.file_size]
                 fmt = "<QQ" if self.is_64 else "<II"
                 for tag, value in struct.iter_unpack(fmt, data[:len(data) // step * step]):
                     if tag == DT_FLAGS_1:
@@ -260,7 +261,7 @@ class Elf:
         for s in self.segments:
             if s.kind != PT_NOTE:
                 continue
-            at, end = s.fo, min(s.fo + s.file_size, len(self.data))
+            at, end = s.offset, min(s.offset + s.file_size, len(self.data))
             while at + 12 <= end:
                 name_size, size, kind = struct.unpack_from("<III", self.data, at)
                 data_at = at + 12 + (name_size + 3 & ~3)
@@ -300,7 +301,7 @@ class Elf:
     def _open_eh_frame(self):
         header = next((s for s in self.segments if s.kind == PT_GNU_EH_FRAME), None)
         try:
-            table = dwarfcfi.SearchTable(self.data[header.fo:header.fo + header.file_size],
+            table = dwarfcfi.SearchTable(self.data[header.offset:header.offset + header.file_size],
                                          header.ea, self.pointer_size) if header else None
         except dwarfcfi.CfiError:
             table = None
@@ -318,7 +319,7 @@ class Elf:
         for s in self.segments:
             if s.kind == PT_LOAD and s.ea <= ea < s.ea + s.file_size:
                 # Some linkers put FDEs before the address .eh_frame_hdr gives: take the whole LOAD.
-                data = self.data[s.fo:s.fo + s.file_size]
+                data = self.data[s.offset:s.offset + s.file_size]
                 return dwarfcfi.Section(data, s.ea, True, self.pointer_size)
         return None
 

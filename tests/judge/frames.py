@@ -44,18 +44,18 @@ class Module:
         if image is not None and image.is_program:
             self._entry = image.entry_range()
 
-    def frame(self, fo, how):
-        key = fo, how
+    def frame(self, offset, how):
+        key = offset, how
         found = self._frames.get(key)
         if found is None:
-            found = self._frames[key] = self._judge(fo, how)
+            found = self._frames[key] = self._judge(offset, how)
         return found
 
-    def _judge(self, fo, how):
-        name = f"{self.name}+{fo:#x}"
+    def _judge(self, offset, how):
+        name = f"{self.name}+{offset:#x}"
         if self.image is None:
             return Frame(self.fault, False, False, name)
-        ea = self.image.fo_to_ea(fo)
+        ea = self.image.fo_to_ea(offset)
         if ea is None:
             return Frame(NOT_CODE, False, False, name)
         symbol = self.image.symbol_at(ea)

@@ -103,8 +103,8 @@ class Files(unittest.TestCase):
             good = file.read()
         section = elf.Elf(good).section(".eh_frame")
         header = elf.Elf(good).section(".eh_frame_hdr")
-        places = [*range(section.fo, section.fo + section.size),
-                  *range(header.fo, header.fo + header.size)]
+        places = [*range(section.offset, section.offset + section.size),
+                  *range(header.offset, header.offset + header.size)]
         for at in places:
             for value in (0x00, 0x7f, 0xff):
                 data = bytearray(good)
@@ -129,12 +129,12 @@ class Files(unittest.TestCase):
         phoff, = struct.unpack_from("<Q", data, 32)
         code = image.exec_loads[0]
         spare = next(i for i, s in enumerate(image.segments) if s.kind not in (1, 0x6474e550))
-        struct.pack_into("<IIQQQQQQ", data, phoff + 56 * spare, elf.PT_LOAD, 5, code.fo + 0x10000,
-                         0x7000000, 0x7000000, 0x100, 0x100, 0x1000)
+        struct.pack_into("<IIQQQQQQ", data, phoff + 56 * spare, elf.PT_LOAD, 5,
+                         code.offset + 0x10000, 0x7000000, 0x7000000, 0x100, 0x100, 0x1000)
         image = elf.Elf(bytes(data))
-        self.assertEqual(image.fo_to_ea(code.fo + 1), code.ea + 1)
-        self.assertEqual(image.fo_to_ea(code.fo + 0x10005), 0x7000005)
-        self.assertIsNone(image.fo_to_ea(code.fo + 0x20000))
+        self.assertEqual(image.fo_to_ea(code.offset + 1), code.ea + 1)
+        self.assertEqual(image.fo_to_ea(code.offset + 0x10005), 0x7000005)
+        self.assertIsNone(image.fo_to_ea(code.offset + 0x20000))
 
     def test_vdso(self):
         image = elf.running_vdso()

@@ -228,9 +228,9 @@ class WrongStacks(Verdicts):
         p = program()
         image = elf.Elf(p.path)
         data = next(s for s in image.segments if s.kind == elf.PT_LOAD and s.flags & 2)
-        w = p.writer().map(0x10000, 0x20000, data.fo & -4096, p.path, image.build_id)
+        w = p.writer().map(0x10000, 0x20000, data.offset & -4096, p.path, image.build_id)
         stack = p.stored("main")
-        w.sample([0x10000 + (data.fo & 4095) + 8] + stack[1:])
+        w.sample([0x10000 + (data.offset & 4095) + 8] + stack[1:])
         self.refuse(w, frames.NOT_CODE)
 
     def test_signal_frame_taken_out(self):
