@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors
+ */
+/* noreturn.c - a call that does not return is the last instruction of its function.
+ * Its return address is the first byte of decoy(), which must not appear in any stack. Built with functions unaligned
+ * and in source order; the case checks that the return address really is where fails() ends.
+ */
+#include "known.h"
+
+__attribute__ ((noreturn)) KNOWN void
+hot (void)
+{
+  spin (600);
+  _exit (0);
+}
+
+__attribute__ ((noreturn)) KNOWN void
+fails (void)
+{
+  JUNK_FRAME_POINTER ();
+  hot ();
+}
+
+KNOWN void
+decoy (void)
+{
+  AFTER_CALL ();
+}
+
+KNOWN void
+a (void)
+{
+  fails ();
+}
+
+int
+main (int argc, char **argv)
+{
+  (void) argv;
+  if (argc > 1)
+    decoy ();
+  a ();
+}

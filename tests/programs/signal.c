@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors
+ */
+/* signal.c - a timer signal interrupts a function at any instruction, and its handler burns the time.
+ * step() saves registers, so that signals also arrive within its prologue and epilogue and on its first instruction,
+ * whose name is only right when the interrupted pc is looked up as it is. With an argument the handler runs on a
+ * stack of its own, and the copied bytes hold nothing of the interrupted one.
+ */
+#include "known.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t handled;
+static char alternate[64 * 1024];
+
+KNOWN void
+hot (void)
+{
+  spin (2);
+}
+
+KNOWN void
+handler_inner (void)
+{
+  JUNK_FRAME_POINTER ();
+  hot ();
+  handled++;
+}
+
+KNOWN void
+handler (int number)
+{
+  (void) number;
+  handler_inner ();
+  AFTER_CALL ();
+}
+
+KNOWN long
+step (long x)
+{
+#ifdef __i386__
+  __asm__ volatile ("" ::: "ebx", "esi", "edi");
+#else
+  __asm__ volatile ("" ::: "rbx", "rbp", "r12", "r13");
+#endif
+  return x * 3 + 1;
+}
+
+KNOWN void
+interrupted (void)
+{
+  long x = 1;
+
+  while (handled < 250)
+    x = step (x);
+}
+
+KNOWN void
+b (void)
+{
+  JUNK_FRAME_POINTER ();
+  interrupted ();
+  AFTER_CALL ();
+}
+
+KNOWN void
+a (void)
+{
+  b ();
+  AFTER_CALL ();
+}
+
+int
+main (int argc, char **argv)
+{
+  const struct itimerval every_3_ms = { { 0, 3000 }, { 0, 3000 } };
+  struct sigaction action = { .sa_handler = handler };
+  stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };
+
+  (void) argv;
+  if (argc > 1)
+    {
+      sigaltstack (&stack, NULL);
+      action.sa_flags = SA_ONSTACK;
+    }
+  sigaction (SIGALRM, &action, NULL);
+  setitimer (ITIMER_REAL, &every_3_ms, NULL);
+  a ();
+  return 0;
+}
