@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* brief.c - lives for two milliseconds; many-short.c runs it. It is gone before anybody can look at its /proc. */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* brief.c - lives for two milliseconds; many-short.c runs it. It is gone before anybody can look at
+ * its /proc. */
 #include "known.h"
 
 KNOWN void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* chain.c - main calls a, a calls b, b calls c, c calls hot; no frame pointers anywhere.
  * The plain case, also built static, static-pie, non-PIE and 32-bit.
  */
@@ -25,7 +25,7 @@ b (void)
 {
   char room[200];
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   JUNK_FRAME_POINTER ();
   c ();
   AFTER_CALL ();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* coroutine.c - `coroutine context|switch`: the time is burnt on a stack of its own.
- * `context`: libc's makecontext; the stack ends in libc. `switch`: a few hand-written instructions without CFI, which is
- * how most coroutine libraries look; nobody can go past them, and the walk must say so.
+ * `context`: libc's makecontext; the stack ends in libc. `switch`: a few hand-written instructions
+ * without CFI, which is how most coroutine libraries look; nobody can go past them, and the walk
+ * must say so.
  */
 #include "known.h"
 
@@ -15,19 +16,19 @@ static char own_stack[256 * 1024] __attribute__ ((aligned (16)));
 
 void run_on_stack (void *top, void (*function) (void));
 
-__asm__ (".pushsection .text\n"
-         ".globl run_on_stack\n"
-         ".type run_on_stack, @function\n"
-         "run_on_stack:\n"
-         "  push %rbx\n"
-         "  mov %rsp, %rbx\n"
-         "  mov %rdi, %rsp\n"
-         "  call *%rsi\n"
-         "  mov %rbx, %rsp\n"
-         "  pop %rbx\n"
-         "  ret\n"
-         ".size run_on_stack, . - run_on_stack\n"
-         ".popsection\n");
+__asm__(".pushsection .text\n"
+        ".globl run_on_stack\n"
+        ".type run_on_stack, @function\n"
+        "run_on_stack:\n"
+        "  push %rbx\n"
+        "  mov %rsp, %rbx\n"
+        "  mov %rdi, %rsp\n"
+        "  call *%rsi\n"
+        "  mov %rbx, %rsp\n"
+        "  pop %rbx\n"
+        "  ret\n"
+        ".size run_on_stack, . - run_on_stack\n"
+        ".popsection\n");
 
 KNOWN void
 hot (void)

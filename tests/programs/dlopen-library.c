@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* dlopen-library.c - the library of dlopen.c, built twice with other names and frame sizes. */
 #include "known.h"
 
@@ -20,7 +20,7 @@ NAMED (WHICH, _middle) (void)
 {
   char room[ROOM];
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   NAMED (WHICH, _hot) ();
   AFTER_CALL ();
 }

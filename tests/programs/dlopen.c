@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* dlopen.c - `dlopen LIBRARY LIBRARY`: loads, uses and unloads two libraries in turn, so that the second lies where the
- * first was.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dlopen.c - `dlopen LIBRARY LIBRARY`: loads, uses and unloads two libraries in turn, so that the
+ * second lies where the first was.
  */
 #include "known.h"
 
@@ -20,7 +20,7 @@ use_library (const char *path, const char *function)
       fprintf (stderr, "%s\n", dlerror ());
       return 1;
     }
-  work = (void (*) (void)) dlsym (library, function);
+  work = (void (*) (void))dlsym (library, function);
   work ();
   return dlclose (library);
 }

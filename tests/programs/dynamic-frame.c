@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* dynamic-frame.c - frames whose size is known at run time only: alloca, a variable-length array, and a frame aligned
- * beyond the stack's own alignment, whose CFA is an expression that reads memory.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dynamic-frame.c - frames whose size is known at run time only: alloca, a variable-length array,
+ * and a frame aligned beyond the stack's own alignment, whose CFA is an expression that reads
+ * memory.
  */
 #include "known.h"
 
@@ -20,7 +21,7 @@ with_alignment (unsigned size)
   char aligned[128] __attribute__ ((aligned (64)));
   char *room = alloca (size);
 
-  __asm__ volatile ("" : : "r"(aligned), "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(aligned), "r"(room) : "memory");
   hot ();
   AFTER_CALL ();
 }
@@ -30,7 +31,7 @@ with_array (unsigned size)
 {
   char room[size];
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   with_alignment (size / 2 + 1);
   AFTER_CALL ();
 }
@@ -40,7 +41,7 @@ with_alloca (unsigned size)
 {
   char *room = alloca (size);
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   with_array (size / 3 + 1);
   AFTER_CALL ();
 }

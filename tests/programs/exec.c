@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* exec.c - `exec-X COUNT OTHER`: burns time, then becomes OTHER, COUNT times in turn.
- * Built twice at the same fixed address, with other function names and frame sizes: a stack unwound against the
- * binary before or after shows names of the wrong one, or junk.
+ * Built twice at the same fixed address, with other function names and frame sizes: a stack unwound
+ * against the binary before or after shows names of the wrong one, or junk.
  */
 #include "known.h"
 
@@ -24,7 +24,7 @@ NAMED (middle_, WHICH) (void)
 {
   char room[ROOM];
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   NAMED (hot_, WHICH) ();
   AFTER_CALL ();
 }
@@ -34,7 +34,7 @@ NAMED (outer_, WHICH) (void)
 {
   char room[ROOM * 3];
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   NAMED (middle_, WHICH) ();
   AFTER_CALL ();
 }
@@ -48,6 +48,6 @@ main (int argc, char **argv)
   if (argc < 3 || atoi (argv[1]) == 0)
     return 0;
   snprintf (count, sizeof count, "%d", atoi (argv[1]) - 1);
-  execl (argv[2], argv[2], count, argv[0], (char *) NULL);
+  execl (argv[2], argv[2], count, argv[0], (char *)NULL);
   return 1;
 }

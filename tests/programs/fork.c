@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* fork.c - a child and a grandchild that never call exec burn the time, so that their mappings are only known from
- * their parent's. With an argument the child comes from vfork and uses the stack of its sleeping parent.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* fork.c - a child and a grandchild that never call exec burn the time, so that their mappings are
+ * only known from their parent's. With an argument the child comes from vfork and uses the stack of
+ * its sleeping parent.
  */
 #include "known.h"
 
@@ -46,7 +47,7 @@ vfork_child (void)
 int
 main (int argc, char **argv)
 {
-  (void) argv;
+  (void)argv;
   if (argc > 1)
     {
       if (vfork () == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* kernel.c - burns its time in system calls: read of /dev/zero, write to /dev/null, getppid. */
 #include "known.h"
 

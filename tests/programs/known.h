@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* known.h - what the programs with known stacks share.
- * A program includes this, marks every function of the stack KNOWN, and burns its time with spin(), which is expanded
- * in the caller: the leaf of a sample is then always the function that the case names, also when the sample was taken
- * in the kernel, because the clock is read with a bare system call and not through libc or the vDSO.
- * Time is CPU time of the thread, so that a busy machine gives as many samples as an idle one.
+ * A program includes this, marks every function of the stack KNOWN, and burns its time with spin(),
+ * which is expanded in the caller: the leaf of a sample is then always the function that the case
+ * names, also when the sample was taken in the kernel, because the clock is read with a bare system
+ * call and not through libc or the vDSO. Time is CPU time of the thread, so that a busy machine
+ * gives as many samples as an idle one.
  */
 #pragma once
 
@@ -20,13 +21,13 @@
 #endif
 
 /* Placed after a call, keeps it from being the last instruction. */
-#define AFTER_CALL() __asm__ volatile ("" ::: "memory")
+#define AFTER_CALL() __asm__ volatile("" ::: "memory")
 
 /* Fills the frame pointer register with junk: who walks frame pointers gets lost here. */
 #ifdef __i386__
-#define JUNK_FRAME_POINTER() __asm__ volatile ("movl $0x5a5a5a5a, %%ebp" ::: "ebp")
+#define JUNK_FRAME_POINTER() __asm__ volatile("movl $0x5a5a5a5a, %%ebp" ::: "ebp")
 #else
-#define JUNK_FRAME_POINTER() __asm__ volatile ("movl $0x5a5a5a5a, %%ebp" ::: "rbp")
+#define JUNK_FRAME_POINTER() __asm__ volatile("movl $0x5a5a5a5a, %%ebp" ::: "rbp")
 #endif
 
 /* CPU time of this thread in nanoseconds. */
@@ -37,17 +38,17 @@ cpu_time (void)
   long ignored;
 
 #ifdef __i386__
-  __asm__ volatile ("int $0x80"
-                    : "=a"(ignored)
-                    : "0"(SYS_clock_gettime), "b"(3 /* CLOCK_THREAD_CPUTIME_ID */), "c"(now)
-                    : "memory");
+  __asm__ volatile("int $0x80"
+                   : "=a"(ignored)
+                   : "0"(SYS_clock_gettime), "b"(3 /* CLOCK_THREAD_CPUTIME_ID */), "c"(now)
+                   : "memory");
 #else
-  __asm__ volatile ("syscall"
-                    : "=a"(ignored)
-                    : "0"(SYS_clock_gettime), "D"(3 /* CLOCK_THREAD_CPUTIME_ID */), "S"(now)
-                    : "rcx", "r11", "memory");
+  __asm__ volatile("syscall"
+                   : "=a"(ignored)
+                   : "0"(SYS_clock_gettime), "D"(3 /* CLOCK_THREAD_CPUTIME_ID */), "S"(now)
+                   : "rcx", "r11", "memory");
 #endif
-  (void) ignored;
+  (void)ignored;
   return now[0] * 1000000000LL + now[1];
 }
 
@@ -58,6 +59,6 @@ spin (unsigned milliseconds)
 
   do
     for (unsigned i = 0; i < 200000; i++)
-      __asm__ volatile ("");
+      __asm__ volatile("");
   while (cpu_time () < end);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* many-short.c - `many-short PROGRAM`: runs PROGRAM 200 times, one after the other. */
 #include <spawn.h>
 #include <stddef.h>

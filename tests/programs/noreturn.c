@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* noreturn.c - a call that does not return is the last instruction of its function.
- * Its return address is the first byte of decoy(), which must not appear in any stack. Built with functions unaligned
- * and in source order; the case checks that the return address really is where fails() ends.
+ * Its return address is the first byte of decoy(), which must not appear in any stack. Built with
+ * functions unaligned and in source order; the case checks that the return address really is where
+ * fails() ends.
  */
 #include "known.h"
 
@@ -36,7 +37,7 @@ a (void)
 int
 main (int argc, char **argv)
 {
-  (void) argv;
+  (void)argv;
   if (argc > 1)
     decoy ();
   a ();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* plt-library.c - the library of plt.c: calls each of its functions once, or one of them often. */
 #include "known.h"
 #include "plt.h"
@@ -24,5 +24,5 @@ call_one_often (void)
 
   while (cpu_time () < end)
     for (unsigned i = 0; i < 100000; i++)
-      target_000 ();
+      target_0000 ();
 }

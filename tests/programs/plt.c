@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* plt.c - `plt LIBRARY`: samples in PLT entries and in the lazy-binding resolver of the dynamic linker.
- * The library is loaded afresh again and again, so that each of its calls has to be resolved each time; then one entry
- * is called in a tight loop.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* plt.c - `plt LIBRARY`: samples in PLT entries and in the lazy-binding resolver of the dynamic
+ * linker. The library is loaded afresh again and again, so that each of its calls has to be
+ * resolved each time; then one entry is called in a tight loop.
  */
 #include "known.h"
 #include "plt.h"
@@ -11,10 +11,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#define DEFINE_TARGET(name) \
-  void name (void) \
-  { \
-    AFTER_CALL (); \
+#define DEFINE_TARGET(name)                                                                        \
+  void name (void)                                                                                 \
+  {                                                                                                \
+    AFTER_CALL ();                                                                                 \
   }
 EACH_TARGET (DEFINE_TARGET)
 
@@ -29,7 +29,7 @@ use_library (const char *path, const char *function)
       fprintf (stderr, "%s\n", dlerror ());
       return 1;
     }
-  work = (void (*) (void)) dlsym (library, function);
+  work = (void (*) (void))dlsym (library, function);
   work ();
   return dlclose (library);
 }

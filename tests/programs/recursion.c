@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* recursion.c - `recursion DEPTH`: a function calls itself until DEPTH frames of it are on the stack.
- * ROOM bytes of each frame are unused space: it decides what a copy of the stack can hold.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* recursion.c - `recursion DEPTH`: a function calls itself until DEPTH frames of it are on the
+ * stack. ROOM bytes of each frame are unused space: it decides what a copy of the stack can hold.
  */
 #include "known.h"
 
@@ -19,7 +19,7 @@ recurse (unsigned depth)
 {
 #if ROOM > 0
   char room[ROOM];
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
 #endif
 
   if (depth > 1)
@@ -32,6 +32,6 @@ recurse (unsigned depth)
 int
 main (int argc, char **argv)
 {
-  recurse (argc > 1 ? (unsigned) atoi (argv[1]) : 1);
+  recurse (argc > 1 ? (unsigned)atoi (argv[1]) : 1);
   return 0;
 }

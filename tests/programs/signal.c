@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* signal.c - a timer signal interrupts a function at any instruction, and its handler burns the time.
- * step() saves registers, so that signals also arrive within its prologue and epilogue and on its first instruction,
- * whose name is only right when the interrupted pc is looked up as it is. With an argument the handler runs on a
- * stack of its own, and the copied bytes hold nothing of the interrupted one.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* signal.c - a timer signal interrupts a function at any instruction, and its handler burns the
+ * time. step() saves registers, so that signals also arrive within its prologue and epilogue and on
+ * its first instruction, whose name is only right when the interrupted pc is looked up as it is.
+ * With an argument the handler runs on a stack of its own, and the copied bytes hold nothing of the
+ * interrupted one.
  */
 #include "known.h"
 
@@ -32,7 +33,7 @@ handler_inner (void)
 KNOWN void
 handler (int number)
 {
-  (void) number;
+  (void)number;
   handler_inner ();
   AFTER_CALL ();
 }
@@ -41,9 +42,9 @@ KNOWN long
 step (long x)
 {
 #ifdef __i386__
-  __asm__ volatile ("" ::: "ebx", "esi", "edi");
+  __asm__ volatile("" ::: "ebx", "esi", "edi");
 #else
-  __asm__ volatile ("" ::: "rbx", "rbp", "r12", "r13");
+  __asm__ volatile("" ::: "rbx", "rbp", "r12", "r13");
 #endif
   return x * 3 + 1;
 }
@@ -79,7 +80,7 @@ main (int argc, char **argv)
   struct sigaction action = { .sa_handler = handler };
   stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };
 
-  (void) argv;
+  (void)argv;
   if (argc > 1)
     {
       sigaltstack (&stack, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
 /* threads.c - four threads burn time at once; their stacks end where libc starts a thread.
- * With an argument there is one thread, and the leader of the process leaves before it: /proc then shows the process
- * as a zombie without mappings while its thread runs on.
+ * With an argument there is one thread, and the leader of the process leaves before it: /proc then
+ * shows the process as a zombie without mappings while its thread runs on.
  */
 #include "known.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* vanish.c - `vanish [FILE]`: removes its own executable, or moves FILE over it, and then burns the time.
- * FILE is another good program: who opens the path now reads the wrong one.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* vanish.c - `vanish [FILE]`: removes its own executable, or moves FILE over it, and then burns the
+ * time. FILE is another good program: who opens the path now reads the wrong one.
  */
 #include "known.h"
 
@@ -19,7 +19,7 @@ gone_inner (void)
 {
   char room[333];
 
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   hot ();
   AFTER_CALL ();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
- * SPDX-FileCopyrightText: 2026 The live-unwinder authors
- */
-/* bigframe.c - a frame of 540 KiB in the middle of the stack, as one function of the Rust compiler has: no copy can
- * reach over it.
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* big-frame.c - a frame of 540 KiB in the middle of the stack, as one function of the Rust compiler
+ * has: no copy can reach over it.
  */
 #include "known.h"
 
@@ -26,7 +26,7 @@ big (void)
   char room[540 * 1024];
 
   room[0] = 1;
-  __asm__ volatile ("" : : "r"(room) : "memory");
+  __asm__ volatile("" : : "r"(room) : "memory");
   inner ();
   AFTER_CALL ();
 }

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""cases.py - the table of programs and the stacks they must have; check.py runs it.
+
+Read a case as: run `command` under the recorder; every sample whose leaf is one of `hot` must match
+`exact`, at least `minimum` samples must do so, and at least `share` of all samples with a user part
+must match `exact`, `allowed` or the few stacks that every program has outside of main (OUTSIDE).
+
+In a command `@x` is the program x, and `%x` a copy of it in a folder of the run's own.
+"""
+
+from dataclasses import dataclass, field
+
+START = ["LIBC+", "_start"]
+
+# Before and after main: the dynamic linker, libc's start-up and exit code.
+OUTSIDE = [
+    ["LDSO+"],
+    ["LIBC|LDSO|PLT*", *START],
+    ["_start"],
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    about: str
+    command: list
+    exact: list                                     # patterns, leaf first
+    hot: tuple = ("hot",)
+    allowed: list = field(default_factory=list)
+    options: list = field(default_factory=list)     # of the recorder
+    minimum: int = 200
+    share: float = 0.99
+    files: tuple = ()                               # programs of interest; () = the command's
+    seen: list = field(default_factory=list)        # (pattern, how often at least)
+    needs: tuple = ()                               # "root", or a tool
+    check: object = None                            # function (stacks, programs) -> fault or None
+
+
+def threads_differ(stacks, _programs):
+    n = len({s.tid for s in stacks if s.labels[:1] == ["hot"]})
+    return None if n == 4 else f"{n} threads were sampled, not 4"
+
+
+def processes_differ(n):
+    def check(stacks, _programs):
+        pids = {s.pid for s in stacks if s.labels[:1] and s.labels[0].startswith("hot")}
+        return None if len(pids) >= n else f"{len(pids)} processes were sampled, not {n}"
+    return check
+
+
+def call_is_last(stacks, programs):
+    """The stored address plus one is where fails() ends: else the case shows nothing."""
+    symbols = {s.name: s for s in programs.by_name("noreturn").symbols}
+    fails, decoy = symbols["fails"], symbols["decoy"]
+    if fails.ea + fails.size != decoy.ea:
+        return "the compiler put something between fails() and decoy()"
+    eas = {s.eas[s.labels.index("fails")] for s in stacks if "fails" in s.labels[1:]}
+    return None if eas == {decoy.ea - 1} else f"fails() is at {[hex(e) for e in eas]}"
+
+
+def kernel_parts(stacks, _programs):
+    n = sum(1 for s in stacks if s.kernel and "system_calls" in s.labels)
+    return None if n >= 200 else f"{n} samples have a kernel part and system_calls(), not 200"
+
+
+def at_most_1024(stacks, _programs):
+    longest = max(len(s.addresses) for s in stacks)
+    return None if longest <= 1024 else f"a stack has {longest} addresses"
+
+
+def deep_enough(n):
+    """A truncated copy must still give all the frames it holds."""
+    def check(stacks, _programs):
+        least = min(s.labels.count("recurse") for s in stacks if s.labels[:1] == ["hot"])
+        return None if least >= n else f"a stack has {least} frames of recurse(), not {n}"
+    return check
+
+
+CHAIN = [["hot", "c", "b", "a", "main", *START]]
+INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
+HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
+# Entering and leaving the handler: one of its functions, libc's restorer, or the interrupted code.
+AROUND_HANDLER = [["handler_inner?", "handler", "LIBC|VDSO", *INTERRUPTED],
+                  ["LIBC|VDSO?", *INTERRUPTED], ["main", *START]]
+THREAD = [["hot", "work", "thread_main", "LIBC+"]]
+THREAD_SETUP = [["ANY*", "main", *START], ["ANY*", "thread_main", "LIBC+"], ["LIBC+"]]
+TRUNCATED = "[truncated stack copy]"
+NO_CFI = "[no unwind information]"
+
+CASES = {
+    "chain": Case("no frame pointers", ["@chain"], CHAIN),
+    "chain-static": Case("a static program", ["@chain-static"], CHAIN),
+    "chain-static-pie": Case("a static program at a random address", ["@chain-static-pie"], CHAIN),
+    "chain-nopie": Case("a program at a fixed address", ["@chain-nopie"], CHAIN),
+    "chain-32": Case("a 32-bit program", ["@chain-32"], CHAIN),
+    "chain-32-nopie": Case("a 32-bit program at a fixed address", ["@chain-32-nopie"], CHAIN),
+    "no-aslr": Case("addresses not randomised, the stack at the very top",
+                    ["setarch", "-R", "@chain"], CHAIN, needs=("setarch",)),
+    "signal": Case("a signal handler, and the function it interrupted at any instruction",
+                   ["@signal"], [HANDLER + INTERRUPTED], allowed=AROUND_HANDLER,
+                   seen=[(HANDLER + ["step"] + INTERRUPTED[1:], 20)]),
+    "signal-32": Case("a signal handler of a 32-bit program",
+                      ["@signal-32"], [HANDLER + INTERRUPTED], allowed=AROUND_HANDLER),
+    "signal-stack": Case("a signal handler on a stack of its own",
+                         ["@signal", "own-stack"],
+                         [HANDLER + ["step|interrupted", "[other stack]"]],
+                         allowed=AROUND_HANDLER
+                         + [["handler_inner?", "handler", "LIBC", "step|interrupted",
+                             "[other stack]"],
+                            ["LIBC", "step|interrupted", "[other stack]"]]),
+    "dynamic-frame": Case("alloca, a variable-length array, an aligned frame", ["@dynamic-frame"],
+                          [["hot", "with_alignment", "with_array", "with_alloca", "main", *START]],
+                          allowed=[["with_alignment?", "with_array?", "with_alloca?", "main",
+                                    *START]]),
+    "noreturn": Case("a call that does not return, last in its function", ["@noreturn"],
+                     [["hot", "fails", "a", "main", *START]], check=call_is_last),
+    "recursion-100": Case("100 calls deep", ["@recursion", "100"],
+                          [["hot", "recurse{100}", "main", *START]]),
+    "recursion-400": Case("400 calls deep, 45 KB of stack", ["@recursion", "400"],
+                          [["hot", "recurse{400}", "main", *START]], options=["-s", "65528"]),
+    "recursion-2000": Case("2,000 calls deep in 32 KB: complete, but too long for the viewer",
+                           ["@recursion-thin", "2000"],
+                           [["hot", "recurse{10,}", "[… frames left out]", "recurse{10,}", "main",
+                             *START]], options=["-s", "65528"], check=at_most_1024),
+    "recursion-5000": Case("5,000 calls deep: cut off, and right as far as it goes",
+                           ["@recursion", "5000"], [["hot", "recurse+", TRUNCATED]],
+                           allowed=[["recurse+", TRUNCATED]], options=["-s", "16384"],
+                           check=deep_enough(16384 // 112 - 1)),
+    "threads": Case("four threads", ["@threads"], THREAD, allowed=THREAD_SETUP, minimum=600,
+                    check=threads_differ),
+    "leader-gone": Case("the first thread of the process is gone", ["@threads", "leader-leaves"],
+                        THREAD, allowed=THREAD_SETUP, minimum=150),
+    "fork": Case("children that never call exec", ["@fork"],
+                 [["hot", "child", "main", *START], ["hot", "grandchild", "child", "main", *START]],
+                 allowed=[["ANY*", "child?", "main", *START]], check=processes_differ(2),
+                 seen=[(["hot", "child", "main", *START], 150),
+                       (["hot", "grandchild", "child", "main", *START], 150)]),
+    "vfork": Case("a vfork child on the stack of its parent", ["@fork", "vfork"],
+                  [["hot", "vfork_child", "main", *START]], minimum=150,
+                  allowed=[["ANY*", "main", *START]]),
+    "exec": Case("six programs in turn in one process", ["@exec-a", "5", "@exec-b"],
+                 [[f"hot_{x}", f"middle_{x}", f"outer_{x}", "main", *START] for x in "ab"],
+                 hot=("hot_a", "hot_b"), allowed=[["LIBC*", "main", *START]], share=0.97,
+                 seen=[([f"hot_{x}", "ANY*"], 120) for x in "ab"]),
+    "dlopen": Case("libraries loaded one after the other at the same address",
+                   ["@dlopen", "@dlopen-one.so", "@dlopen-two.so"],
+                   [[f"{x}_hot", f"{x}_middle", f"{x}_work", "use_library", "main", *START]
+                    for x in ("one", "two")], hot=("one_hot", "two_hot"),
+                   allowed=[["LIBC|LDSO|PLT*", "use_library?", "main", *START]],
+                   seen=[([f"{x}_hot", "ANY*"], 150) for x in ("one", "two")]),
+    "vdso": Case("reading the clock in the vDSO", ["@vdso"],
+                 [["VDSO|LIBC|PLT*", "read_clock", "main", *START]], hot=("read_clock",),
+                 allowed=[["main", *START]],
+                 seen=[(["VDSO+", "LIBC*", "read_clock", "main", *START], 100)]),
+    "coroutine": Case("a coroutine of libc's makecontext", ["@coroutine", "context"],
+                      [["hot", "coroutine_inner", "coroutine", "LIBC"],
+                       ["hot", "coroutine_inner", "coroutine", "LIBC", NO_CFI]]),
+    "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
+                             [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
+    "big-frame": Case("a frame of 540 KiB", ["@big-frame"], [["hot", "inner", "big", TRUNCATED]]),
+    "short-lived": Case("200 processes of 2 ms", ["@many-short", "@brief"],
+                        [["hot", "brief", "main", *START]], files=("brief",), minimum=250,
+                        allowed=[["brief?", "main", *START]], check=processes_differ(150)),
+    "deleted": Case("the executable is removed while it runs", ["%vanish"],
+                    [["hot", "gone_inner", "gone", "main", *START]],
+                    allowed=[["LIBC*", "main", *START]]),
+    "replaced": Case("another program takes the path of the executable", ["%vanish", "%chain"],
+                     [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",),
+                     allowed=[["LIBC*", "main", *START]]),
+    "jit-call": Case("generated code calls a function", ["@jit", "call"],
+                     [["hot", "ANON", "[JIT or anonymous code]"]]),
+    "jit-spin": Case("generated code burns the time", ["@jit", "spin"],
+                     [["ANON", "[JIT or anonymous code]"]], hot=("anon:", "anon://anon"),
+                     allowed=[["LIBC*", "main", *START]]),
+    "no-cfi": Case("a function without CFI in a file", ["@no-cfi"],
+                   [["hot", "inner", "without_cfi", NO_CFI]]),
+    "kernel": Case("samples taken in the kernel", ["@kernel"],
+                   [["LIBC?", "system_calls", "work", "main", *START]], hot=("system_calls",),
+                   allowed=[["LIBC*", "work", "main", *START],
+                            ["PLT", "system_calls", "work", "main", *START]],
+                   check=kernel_parts, minimum=0),
+    "container": Case("a program in namespaces and a file system of its own",
+                      ["unshare", "-m", "-p", "-f", "sh", "-c",
+                       'mount -t tmpfs none "$2" && cp "$1" "$2/inside" && exec "$2/inside"',
+                       "sh", "@chain", "%"], CHAIN, needs=("root", "unshare")),
+    "plt": Case("PLT entries and lazy binding", ["@plt", "@plt-library.so"],
+                [["PLT|target_0000?", "call_one_often", "use_library", "main", *START]],
+                hot=("call_one_often",),
+                allowed=[["ANY*", "main", *START]], share=1.0 - 0.002,
+                seen=[(["PLT", "call_one_often", "use_library", "main", *START], 30),
+                      (["LDSO+", "call_each_once", "use_library", "main", *START], 30)]),
+    "plt-ibt": Case("PLT entries for indirect branch tracking", ["@plt", "@plt-library-ibt.so"],
+                    [["PLT|target_0000?", "call_one_often", "use_library", "main", *START]],
+                    hot=("call_one_often",),
+                    allowed=[["ANY*", "main", *START]], share=1.0 - 0.002,
+                    seen=[(["PLT", "call_one_often", "use_library", "main", *START], 30),
+                          (["LDSO+", "call_each_once", "use_library", "main", *START], 30)]),
+}
