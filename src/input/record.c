@@ -22,7 +22,8 @@ enum
   BRANCH_COUNTERS = 1 << 19, /* Linux 6.8 */
   FORMAT_LOST = 1 << 4,      /* Linux 6.0 */
   MISC_MMAP_BUILD_ID = 1 << 14,
-  MOUNT_NAMESPACE = 5, /* index in NAMESPACES records, MNT_NS_INDEX */
+  MISC_LOST_TO_FILTER = 1 << 15, /* perf 6.3: the user's own filter dropped them, nothing is lost */
+  MOUNT_NAMESPACE = 5,           /* index in NAMESPACES records, MNT_NS_INDEX */
 };
 
 /* Fields of the sample_id trailer, in its order (perf_event.h, struct sample_id). */
@@ -413,7 +414,7 @@ decode_lost_samples (LuCursor *body, guint16 misc, LuEvent *event)
 {
   event->lost.event_id = 0;
   event->lost.count = lu_cursor_u64 (body);
-  event->kind = LU_EVENT_LOST_SAMPLES;
+  event->kind = (misc & MISC_LOST_TO_FILTER) ? LU_EVENT_NONE : LU_EVENT_LOST_SAMPLES;
   return !body->failed;
 }
 

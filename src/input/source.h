@@ -48,6 +48,10 @@ typedef struct
   gboolean has_lost_counter; /* lost_samples is exact (PERF_FORMAT_LOST, Linux 6.0), else a lower bound */
   gboolean live;           /* the sampled processes exist now; FALSE for files */
   gboolean lossless;       /* the source waits for us: LU_VERDICT_LATER never loses anything */
+  guint64 start_time;      /* ns, files: the earliest time of a record; 0 unknown */
+  const char *os_release;  /* files: kernel the records come from; NULL unknown. Borrowed, as below */
+  const char *command_line; /* files: how they were recorded; NULL unknown */
+  const char *trouble;     /* files: why records are missing, for people; NULL if none are */
 } LuSourceInfo;
 
 typedef struct

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* inflate-none.c - takes the place of inflate-zstd.c in builds without libzstd: compressed files
+ * are refused where they are opened, with what to do instead. */
+
+#include "input/inflate.h"
+
+#include "base/error.h"
+#include "input/record-stream.h"
+
+LuInflate *
+lu_inflate_new (GError **error)
+{
+  g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+               "the records are compressed and this build has no libzstd; "
+               "record without -z, or build with -Dzstd=enabled");
+  return NULL;
+}
+
+void
+lu_inflate_free (LuInflate *self)
+{
+}
+
+void
+lu_inflate_feed (LuInflate *self, gconstpointer bytes, gsize size)
+{
+}
+
+gssize
+lu_inflate_fill (gpointer self, guint8 *bytes, gsize room)
+{
+  return LU_FILL_FAILED;
+}

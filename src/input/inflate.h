@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* inflate.h - turns the COMPRESSED records of a perf.data file back into a stream of records.
+ *
+ * perf runs one zstd stream through all of them; a record may begin in one and end in the next. One
+ * compressed record is held and inflated only as far as its bytes are asked for, so that a small
+ * file cannot make us hold a large one. Built with libzstd only; without it lu_inflate_new() says
+ * that it is missing. */
+
+#pragma once
+
+#include <glib.h>
+
+typedef struct _LuInflate LuInflate;
+
+/* NULL with an error if this build cannot inflate. */
+LuInflate *lu_inflate_new (GError **error);
+void lu_inflate_free (LuInflate *self);
+
+/* Gives the next piece; the bytes are copied. Only when lu_inflate_fill() has said LU_FILL_AGAIN.
+ */
+void lu_inflate_feed (LuInflate *self, gconstpointer bytes, gsize size);
+
+/* An LuFillFunc; LU_FILL_AGAIN when the next piece is needed. */
+gssize lu_inflate_fill (gpointer self, guint8 *bytes, gsize room);
