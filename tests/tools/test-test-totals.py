@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""Tests of tools/test-totals.py, whose last line is what continuous integration believes: above all
+that nothing that did not pass is ever counted as passed. Run by meson with the path of the tool."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.environ.get("TEST_TOTALS") or os.path.join(os.path.dirname(__file__),
+                                                     "../../tools/test-totals.py")
+
+
+def tool(*args):
+    return subprocess.run([sys.executable, TOOL, *args], capture_output=True, text=True,
+                          check=False)
+
+
+class Totals(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.results = os.path.join(folder.name, "results")
+        self.log = os.path.join(folder.name, "testlog.json")
+        open(self.results, "w", encoding="utf-8").close()
+
+    def total(self, *tests):
+        """The output lines and the exit status for a meson log with these tests."""
+        with open(self.log, "w", encoding="utf-8") as out:
+            for test in tests:
+                out.write(json.dumps({"name": "t", "stdout": "", "stderr": "", **test}) + "\n")
+        self.assertEqual(tool("add", self.results, "", self.log).returncode, 0)
+        done = tool("sum", self.results)
+        return done.stdout.splitlines(), done.returncode
+
+    def test_exit_codes(self):
+        lines, status = self.total({"result": "OK"}, {"result": "SKIP", "stdout": "a\nno perf\n"},
+                                   {"result": "EXPECTEDFAIL"})
+        self.assertEqual(lines, ["skipped: t (no perf)", "2 passed, 0 failed, 1 skipped"])
+        self.assertEqual(status, 0)
+
+    def test_everything_else_fails(self):
+        for result in ("FAIL", "TIMEOUT", "ERROR", "INTERRUPT", "UNEXPECTEDPASS", "???"):
+            self.setUp()
+            lines, status = self.total({"result": "OK"}, {"result": result, "stderr": "why"})
+            self.assertEqual(lines, [f"FAILED: t ({result}: why)", "1 passed, 1 failed, 0 skipped"])
+            self.assertEqual(status, 1)
+
+    def test_tap_subtests(self):
+        tap = ("TAP version 13\n1..5\nok 1 /a/b\nok 2 /a/c # SKIP no root\nnot ok 3 - /a/d\n"
+               "ok 4\nnot ok 5 /a/e # TODO later\n")
+        lines, status = self.total({"result": "FAIL", "stdout": tap})
+        self.assertEqual(lines, ["skipped: t: /a/c (no root)", "FAILED: t: /a/d",
+                                 "3 passed, 1 failed, 1 skipped"])
+        self.assertEqual(status, 1)
+
+    def test_tap_that_died(self):
+        lines, status = self.total({"result": "ERROR", "stdout": "1..2\nok 1 /a\n",
+                                    "stderr": "Aborted"})
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+        self.assertEqual(status, 1)
+
+    def test_tap_skip_all(self):
+        lines, status = self.total({"result": "SKIP", "stdout": "1..0 # SKIP no tool\n"},
+                                   {"result": "OK"})
+        self.assertEqual(lines, ["skipped: t (no tool)", "1 passed, 0 failed, 1 skipped"])
+        self.assertEqual(status, 0)
+
+    def test_nothing_passed_is_a_failure(self):
+        lines, status = self.total({"result": "SKIP"})
+        self.assertEqual(lines[-1], "0 passed, 0 failed, 1 skipped")
+        self.assertEqual(status, 1)
+
+    def test_stages(self):
+        tool("stage", self.results, "pass", "one")
+        tool("stage", self.results, "skip", "two", "not\there")
+        lines, status = self.total()
+        self.assertEqual(lines, ["skipped: two (not here)", "1 passed, 0 failed, 1 skipped"])
+        self.assertEqual(status, 0)
+        self.assertEqual(tool("stage", self.results, "maybe", "three").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
