@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+# shellcheck shell=bash
+#
+# chroot.sh - fresh Debian systems in a directory, for tools/check and tests/peers/sysprof-chroot.
+# Sourced, never run. The invariant: nothing is ever mounted in the caller's mount namespace. Every
+# command inside a chroot gets a mount namespace of its own, which ends with it, so no mount can be
+# left behind for chroot_remove to walk into; chroot_remove looks all the same, and stays on one
+# file system. /dev is a small tmpfs of its own: the machine's device nodes are never reachable.
+
+# Prints the mirror apt uses on this machine for Debian itself, or fails.
+chroot_mirror ()
+{
+  local uri
+  # The format is apt's, not the shell's.
+  # shellcheck disable=SC2016
+  uri=$(apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' \
+          2>/dev/null | sed -n 's/^Debian|Debian|//p' | head -n 1)
+  case $uri in
+    http://* | https://*) echo "$uri" ;;
+    *) return 1 ;;
+  esac
+}
+
+# Says in $chroot_why why chroots cannot be made here, and fails; silent success otherwise.
+chroot_possible ()
+{
+  chroot_why=
+  if [ "$(id -u)" -ne 0 ]; then
+    chroot_why='needs root'
+  elif ! command -v debootstrap >/dev/null; then
+    chroot_why='debootstrap is not installed'
+  elif ! unshare --mount --propagation private true 2>/dev/null; then
+    chroot_why='no permission to make a mount namespace'
+  elif ! chroot_mirror >/dev/null; then
+    chroot_why='apt has no http(s) mirror of Debian in its lists (apt-get update?)'
+  fi
+  [ -z "$chroot_why" ]
+}
+
+# chroot_create SUITE DIR [PACKAGE,PACKAGE…]: a minimal Debian that starts no daemons. DIR must not
+# exist. apt inside uses the same mirror and, where there is one, the same proxy.
+chroot_create ()
+{
+  local suite=$1 dir=$2 include=${3:-} mirror log
+  mirror=$(chroot_mirror)
+  case $mirror in https://*) include=${include:+$include,}ca-certificates ;; esac
+  [ ! -e "$dir" ] || { echo "chroot_create: $dir exists" >&2; return 1; }
+  mkdir -p "$dir"
+  log=$(mktemp)
+  # debootstrap mounts /proc inside while it works: a namespace of its own for it as well.
+  if ! unshare --mount --propagation private debootstrap --variant=minbase \
+         ${include:+--include="$include"} "$suite" "$dir" "$mirror" </dev/null >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+  printf '#!/bin/sh\nexit 101\n' >"$dir/usr/sbin/policy-rc.d"
+  chmod 755 "$dir/usr/sbin/policy-rc.d"
+  cp -L /etc/resolv.conf "$dir/etc/resolv.conf" 2>/dev/null || true
+  cp -L /etc/hosts "$dir/etc/hosts" 2>/dev/null || true
+  apt-config dump | grep -i '^Acquire::https\?::Proxy ' >"$dir/etc/apt/apt.conf.d/80proxy" || true
+  if [ -f /etc/ssl/certs/ca-certificates.crt ] && [ -d "$dir/etc/ssl/certs" ]; then
+    cp -L /etc/ssl/certs/ca-certificates.crt "$dir/etc/ssl/certs/ca-certificates.crt"
+  fi
+}
+
+# chroot_run DIR COMMAND…: runs it as root inside, in a mount namespace of its own, with a clean
+# environment (no HOME). VAR=VALUE words may come before COMMAND. Standard input is empty.
+chroot_run ()
+{
+  local dir=$1
+  shift
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  unshare --mount --propagation private bash -euc '
+    dir=$1; shift
+    mount -t proc -o nosuid,nodev,noexec proc "$dir/proc"
+    mount --bind /sys "$dir/sys"
+    mount -o remount,bind,ro "$dir/sys"
+    mount -t tmpfs -o mode=755,nosuid dev "$dir/dev"
+    for node in null:3 zero:5 full:7 random:8 urandom:9; do
+      mknod -m 666 "$dir/dev/${node%:*}" c 1 "${node#*:}"
+    done
+    mknod -m 666 "$dir/dev/tty" c 5 0
+    ln -s /proc/self/fd "$dir/dev/fd"
+    ln -s fd/0 "$dir/dev/stdin"; ln -s fd/1 "$dir/dev/stdout"; ln -s fd/2 "$dir/dev/stderr"
+    mkdir -m 1777 "$dir/dev/shm"
+    mkdir -m 755 "$dir/dev/pts"
+    mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$dir/dev/pts"
+    ln -s pts/ptmx "$dir/dev/ptmx"
+    mount -t tmpfs -o mode=755,nosuid,nodev run "$dir/run"
+    exec chroot "$dir" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+      LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
+      ${https_proxy:+https_proxy="$https_proxy"} "$@"
+  ' chroot_run "$dir" "$@" </dev/null
+}
+
+# chroot_install DIR PACKAGE…
+chroot_install ()
+{
+  local dir=$1 log
+  shift
+  log=$(mktemp)
+  if ! chroot_run "$dir" apt-get -q -y -o Acquire::Retries=3 install --no-install-recommends "$@" \
+         >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+# chroot_copy_source DIR PATH: the source tree (what git knows or would add) as PATH inside.
+chroot_copy_source ()
+{
+  local root
+  root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+  mkdir -p "$1$2"
+  if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    (cd "$root" && git ls-files -z --cached --others --exclude-standard \
+       | while IFS= read -r -d '' file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done \
+       | tar --null --files-from=- -cf -)
+  else
+    tar -C "$root" --exclude='./build*' --exclude='./_build*' -cf - .
+  fi | tar -C "$1$2" --no-same-owner -xf -
+}
+
+# chroot_remove DIR: refuses when anything is mounted at or below DIR.
+chroot_remove ()
+{
+  local dir
+  [ -n "${1:-}" ] && [ -d "$1" ] || return 0
+  dir=$(readlink -f "$1")
+  if [ "$dir" = / ]; then
+    echo "chroot_remove: refusing to remove /" >&2
+    return 1
+  fi
+  if awk -v d="$dir" '$5 == d || index ($5, d "/") == 1 { found = 1 } END { exit !found }' \
+       /proc/self/mountinfo; then
+    echo "chroot_remove: something is mounted in $dir; left alone" >&2
+    return 1
+  fi
+  rm -rf --one-file-system "$dir"
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""test-totals.py - turns meson's test log into the totals that tools/check prints.
+
+    test-totals.py add RESULTS LABEL TESTLOG.JSON   append every test of a meson run to RESULTS
+    test-totals.py stage RESULTS pass|fail|skip NAME [REASON]
+    test-totals.py sum RESULTS                      print skips, failures and the totals line
+
+RESULTS is a text file, one line per test: outcome, name, reason, separated by tabs. A test that
+speaks TAP counts once per subtest; if it failed without a failed subtest (crash, time-out, missing
+plan) that is one failure more. "sum" fails when anything failed or when nothing passed: a run of no
+tests is not a good run.
+"""
+
+import json
+import re
+import sys
+
+TAP_LINE = re.compile(r"^(ok|not ok)\b\s*(\d+)?\s*(?:-\s*)?([^#]*?)\s*(?:#\s*(.*))?$")
+TAP_SKIP_ALL = re.compile(r"^1\.\.0\s*#\s*skip\S*\s*(.*)$", re.IGNORECASE)
+SKIP = re.compile(r"^skip\S*\s*(.*)$", re.IGNORECASE)
+TODO = re.compile(r"^todo\b", re.IGNORECASE)
+
+GOOD = {"OK", "EXPECTEDFAIL"}
+
+
+def last_line(test):
+    """The reason a test gives for skipping or failing: the last line it printed."""
+    for stream in ("stdout", "stderr"):
+        lines = [line for line in (test.get(stream) or "").splitlines() if line.strip()]
+        if lines:
+            return lines[-1].strip()
+    return "no reason given"
+
+
+def tap_results(test):
+    """The TAP subtests of one test as (outcome, name, reason); empty if it does not speak TAP."""
+    found = []
+    output = test.get("stdout") or ""
+    for line in output.splitlines():
+        whole = TAP_SKIP_ALL.match(line)
+        if whole:
+            return [("skip", "", whole.group(1) or "no reason given")]
+        match = TAP_LINE.match(line)
+        if not match:
+            continue
+        ok, number, name, directive = match.groups()
+        name = name or number or "?"
+        skip = SKIP.match(directive or "")
+        if skip:
+            found.append(("skip", name, skip.group(1) or "no reason given"))
+        elif ok == "ok" or TODO.match(directive or ""):
+            found.append(("pass", name, ""))
+        else:
+            found.append(("fail", name, directive or ""))
+    return found
+
+
+def results(test):
+    """All results of one line of meson's log."""
+    status, name = test["result"], test["name"]
+    subtests = [(o, f"{name}: {n}" if n else name, r) for o, n, r in tap_results(test)]
+    if subtests:
+        if status not in GOOD | {"SKIP"} and not any(o == "fail" for o, _, _ in subtests):
+            subtests.append(("fail", name, f"{status}: {last_line(test)}"))
+        return subtests
+    if status in GOOD:
+        return [("pass", name, "")]
+    if status == "SKIP":
+        return [("skip", name, last_line(test))]
+    return [("fail", name, f"{status}: {last_line(test)}")]
+
+
+def clean(text):
+    return " ".join(text.split())
+
+
+def append(path, rows):
+    with open(path, "a", encoding="utf-8") as out:
+        for outcome, name, reason in rows:
+            out.write(f"{outcome}\t{clean(name)}\t{clean(reason)}\n")
+
+
+def add(path, label, log):
+    rows = []
+    with open(log, encoding="utf-8") as lines:
+        for line in lines:
+            for outcome, name, reason in results(json.loads(line)):
+                rows.append((outcome, f"{label}: {name}" if label else name, reason))
+    append(path, rows)
+
+
+def total(path):
+    """Prints the summary of RESULTS; True if it is a good one."""
+    rows = []
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            rows.append(line.rstrip("\n").split("\t"))
+    for outcome, title in (("skip", "skipped"), ("fail", "FAILED")):
+        for _, name, reason in (row for row in rows if row[0] == outcome):
+            print(f"{title}: {name}" + (f" ({reason})" if reason else ""))
+    counts = {o: sum(row[0] == o for row in rows) for o in ("pass", "fail", "skip")}
+    print(f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped")
+    return counts["fail"] == 0 and counts["pass"] > 0
+
+
+def main(argv):
+    match argv[1:]:
+        case ["add", path, label, log]:
+            add(path, label, log)
+        case ["stage", path, ("pass" | "fail" | "skip") as outcome, name, *reason]:
+            append(path, [(outcome, name, " ".join(reason))])
+        case ["sum", path]:
+            return 0 if total(path) else 1
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
