@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-kernel.h - the part of /proc/kallsyms that a capture needs, written as it is needed.
+ *
+ * The whole file is 5 to 20 MB; a recording hits a few hundred functions. So each function goes
+ * into the capture with its successor (readers take it as the end) when it was first hit, in chunks
+ * of the file that readers join: a recorder that is killed leaves the kernel names of all its
+ * samples. */
+
+#pragma once
+
+#include "lu/stack.h"
+#include "output/syscap-writer.h"
+#include "symbolize/kallsyms.h"
+
+typedef struct _LuSyscapKernel LuSyscapKernel;
+
+/* Takes the symbols; NULL if they are not known: then nothing is written. */
+LuSyscapKernel *lu_syscap_kernel_new (LuKallsyms *symbols);
+void lu_syscap_kernel_free (LuSyscapKernel *self);
+
+/* Notes the functions of these frames; only those with LU_FRAME_KERNEL are looked at. */
+void lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frames);
+/* Writes what was noted and not written yet; the file ends with `is_last`. */
+gboolean lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
+                                 GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuSyscapKernel, lu_syscap_kernel_free)

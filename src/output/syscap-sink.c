@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-sink.c - the Sysprof capture as an output; see syscap.h.
+ *
+ * Decides when a frame is written: PROCESS, mountinfo and MAPs of a process right before its first
+ * sample, new mappings before the first sample that may lie in them, kernel names at the next
+ * flush. So nothing is written of processes that were never sampled, and a file that was cut
+ * anywhere explains all its samples, except kernel names of the last moment. Frames with a pid
+ * below 0 crash the viewer and are never written. */
+
+#include "output/syscap.h"
+
+#include "output/syscap-frames.h"
+#include "output/syscap-kernel.h"
+#include "output/syscap-pids.h"
+#include "output/syscap-stack.h"
+#include "output/syscap-system.h"
+
+#include <string.h>
+
+#define KALLSYMS_PATH "/proc/kallsyms"
+
+typedef struct
+{
+  LuSink parent;
+  LuSyscapWriter *writer;
+  char *kallsyms_path;
+  gboolean kallsyms_is_given;
+  LuSyscapKernel *kernel;
+  LuSyscapPids *pids;
+  guint64 n_shadowed; /* samples that may lie in a mapping the viewer does not keep */
+  guint64 n_no_pid;   /* samples of tasks without a pid, left out */
+  guint64 n_dropped;  /* mappings over LU_SYSCAP_MAPS_MAX */
+} SyscapSink;
+
+/* What lu_syscap_maps_add() needs to write one. */
+typedef struct
+{
+  LuSyscapWriter *writer;
+  gint32 pid;
+} MapTarget;
+
+static gboolean
+emit_map (const LuSyscapMapping *mapping, gpointer user_data, GError **error)
+{
+  const MapTarget *target = user_data;
+
+  return lu_syscap_write_map (target->writer, target->pid, mapping, error);
+}
+
+/* Path and identity of a file as LuSyscapMapping holds it; owned. */
+static char *
+module_name (const LuModule *module)
+{
+  const LuModuleKey *key = lu_module_key (module);
+  gsize size = 0;
+  const guint8 *build_id = lu_module_build_id (module, &size);
+  g_autoptr (GString) name = g_string_new (lu_module_path (module));
+
+  g_string_append_c (name, LU_SYSCAP_NAME_SEPARATOR);
+  if (build_id != NULL && size > 0)
+    {
+      g_string_append_c (name, '@');
+      for (gsize i = 0; i < size; i++)
+        g_string_append_printf (name, "%02x", build_id[i]);
+    }
+  else if (key->has_inode && key->kind == LU_MODULE_FILE)
+    g_string_append_printf (name, "#%" G_GUINT64_FORMAT, key->inode);
+  return g_ref_string_new_intern (name->str);
+}
+
+static gboolean
+write_mapping (SyscapSink *self, LuSyscapPid *pid, const LuMapping *source, GError **error)
+{
+  MapTarget target = { self->writer, pid->pid };
+  LuSyscapMapping mapping = { .start = source->start,
+                              .end = source->end,
+                              .file_offset = source->file_offset,
+                              .time = source->time,
+                              .module_id = lu_module_id (source->module) };
+  gboolean shadowed = FALSE, dropped = FALSE;
+  gboolean ok;
+
+  if (lu_syscap_maps_has (pid->maps, &mapping))
+    return TRUE;
+  mapping.name = module_name (source->module);
+  ok = lu_syscap_maps_add (pid->maps, &mapping, emit_map, &target, &shadowed, &dropped, error);
+  g_ref_string_release (mapping.name);
+  if (shadowed)
+    {
+      self->n_shadowed += pid->n_samples;
+      pid->n_samples = 0;
+    }
+  if (dropped)
+    self->n_dropped++;
+  return ok;
+}
+
+static gboolean
+write_space (SyscapSink *self, LuSyscapPid *pid, const LuSpace *space, GError **error)
+{
+  const LuMapping *mappings;
+  guint n_mappings;
+
+  if (pid->space_serial == lu_space_serial (space))
+    return TRUE;
+  if (pid->maps == NULL)
+    pid->maps = lu_syscap_maps_new ();
+  mappings = lu_space_mappings (space, &n_mappings);
+  for (guint i = 0; i < n_mappings; i++)
+    if (!write_mapping (self, pid, &mappings[i], error))
+      return FALSE;
+  pid->space_serial = lu_space_serial (space);
+  return TRUE;
+}
+
+/* A later incarnation names the pid; a sample of an earlier one may still come after it. */
+static gboolean
+write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **error)
+{
+  const char *command_line = lu_process_command_line (process);
+  const char *mountinfo = pid->has_mountinfo ? NULL : lu_process_mountinfo (process);
+  guint64 id = lu_process_id (process);
+
+  if (id > pid->process_id || (id == pid->process_id && command_line != pid->command_line))
+    {
+      if (!lu_syscap_write_process (self->writer, lu_process_start_time (process), pid->pid,
+                                    command_line, error))
+        return FALSE;
+      pid->process_id = id;
+      pid->command_line = command_line;
+      pid->is_known = TRUE;
+    }
+  if (mountinfo != NULL)
+    {
+      g_autofree char *path = g_strdup_printf ("/proc/%d/mountinfo", pid->pid);
+
+      pid->has_mountinfo = TRUE;
+      return lu_syscap_write_file (self->writer, path, mountinfo, strlen (mountinfo), TRUE, error);
+    }
+  return TRUE;
+}
+
+static gboolean
+syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+  g_autoptr (GError) no_kallsyms = NULL;
+  LuKallsyms *kallsyms = NULL;
+
+  if (self->kallsyms_path != NULL && (recording->live || self->kallsyms_is_given))
+    kallsyms = lu_kallsyms_load (self->kallsyms_path, &no_kallsyms);
+  self->kernel = lu_syscap_kernel_new (kallsyms);
+
+  if (!lu_syscap_writer_header (self->writer, recording->start_time, recording->wall_clock, error)
+      || !lu_syscap_write_jitmap (self->writer, error)
+      || !lu_syscap_write_system (self->writer, recording, error))
+    return FALSE;
+  if (no_kallsyms != NULL
+      && !lu_syscap_write_metadata (self->writer, "live-unwinder.no-kernel-names",
+                                    no_kallsyms->message, error))
+    return FALSE;
+  /* What cannot be written at all should be known before the command is started. */
+  return lu_syscap_writer_flush (self->writer, error);
+}
+
+static gboolean
+syscap_sample (LuSink *sink, const LuSinkSample *sample, GError **error)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+  guint64 addresses[LU_SYSCAP_MAX_ADDRESSES];
+  LuSyscapPid *pid;
+  guint n;
+
+  if (sample->pid < 0)
+    {
+      self->n_no_pid++;
+      return TRUE;
+    }
+  if (sample->process != NULL)
+    {
+      pid = lu_syscap_pids_get (self->pids, sample->pid);
+      pid->n_samples++;
+      if (!write_process (self, pid, sample->process, error)
+          || (sample->space != NULL && !write_space (self, pid, sample->space, error)))
+        return FALSE;
+    }
+  lu_syscap_kernel_hit (self->kernel, sample->kernel, sample->n_kernel);
+  n = lu_syscap_stack_encode (sample, addresses);
+  return lu_syscap_write_sample (self->writer, sample->time, sample->cpu, sample->pid, sample->tid,
+                                 addresses, n, error);
+}
+
+static gboolean
+syscap_fork (LuSink *sink, guint64 time, gint32 pid, gint32 child_pid, GError **error)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+
+  /* A new thread (child_pid is then that of its process) is nothing a viewer shows. */
+  if (pid < 0 || child_pid < 0 || pid == child_pid)
+    return TRUE;
+  lu_syscap_pids_begin (self->pids, child_pid)->is_known = TRUE;
+  return lu_syscap_write_fork (self->writer, time, pid, child_pid, error);
+}
+
+static gboolean
+syscap_exit (LuSink *sink, guint64 time, gint32 pid, GError **error)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+  LuSyscapPid *found = pid >= 0 ? lu_syscap_pids_find (self->pids, pid) : NULL;
+
+  if (found == NULL || !found->is_known)
+    return TRUE;
+  lu_syscap_pids_exit (self->pids, found);
+  return lu_syscap_write_exit (self->writer, time, pid, error);
+}
+
+static gboolean
+syscap_log (LuSink *sink, guint64 time, const char *message, GError **error)
+{
+  return lu_syscap_write_log (((SyscapSink *)sink)->writer, time, message, error);
+}
+
+static gboolean
+syscap_metadata (LuSink *sink, const char *key, const char *text, GError **error)
+{
+  return lu_syscap_write_metadata (((SyscapSink *)sink)->writer, key, text, error);
+}
+
+static gboolean
+syscap_flush (LuSink *sink, GError **error)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+
+  return lu_syscap_kernel_write (self->kernel, self->writer, FALSE, error)
+         && lu_syscap_writer_flush (self->writer, error);
+}
+
+static gboolean
+write_counts (SyscapSink *self, GError **error)
+{
+  const struct
+  {
+    const char *key;
+    guint64 count;
+  } counts[] = { { "live-unwinder.shadowed-samples", self->n_shadowed },
+                 { "live-unwinder.samples-without-pid", self->n_no_pid },
+                 { "live-unwinder.mappings-left-out", self->n_dropped } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, counts[i].count);
+
+      if (counts[i].count > 0
+          && !lu_syscap_write_metadata (self->writer, counts[i].key, text, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+syscap_end (LuSink *sink, guint64 end_time, GError **error)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+  gboolean ok = lu_syscap_kernel_write (self->kernel, self->writer, TRUE, error)
+                && write_counts (self, error);
+
+  /* The header is completed even when the disk is full. */
+  return lu_syscap_writer_finish (self->writer, end_time, ok ? error : NULL) && ok;
+}
+
+static guint64
+syscap_bytes_written (LuSink *sink)
+{
+  return lu_syscap_writer_size (((SyscapSink *)sink)->writer);
+}
+
+static void
+syscap_free (LuSink *sink)
+{
+  SyscapSink *self = (SyscapSink *)sink;
+
+  lu_syscap_writer_free (self->writer);
+  lu_syscap_kernel_free (self->kernel);
+  lu_syscap_pids_free (self->pids);
+  g_free (self->kallsyms_path);
+  g_free (self);
+}
+
+const LuSinkOps lu_syscap_sink_ops = {
+  .name = "syscap",
+  .suffix = ".syscap",
+  .begin = syscap_begin,
+  .sample = syscap_sample,
+  .fork = syscap_fork,
+  .exit = syscap_exit,
+  .log = syscap_log,
+  .metadata = syscap_metadata,
+  .flush = syscap_flush,
+  .end = syscap_end,
+  .bytes_written = syscap_bytes_written,
+  .free = syscap_free,
+};
+
+static SyscapSink *
+sink_new (int fd, const char *kallsyms_path)
+{
+  SyscapSink *self = g_new0 (SyscapSink, 1);
+
+  self->parent.ops = &lu_syscap_sink_ops;
+  self->writer = lu_syscap_writer_new (fd);
+  self->kallsyms_path = g_strdup (kallsyms_path);
+  self->pids = lu_syscap_pids_new ();
+  return self;
+}
+
+LuSink *
+lu_syscap_sink_new (int fd)
+{
+  return &sink_new (fd, KALLSYMS_PATH)->parent;
+}
+
+LuSink *
+lu_syscap_sink_new_with_kallsyms (int fd, const char *path)
+{
+  SyscapSink *self = sink_new (fd, path);
+
+  self->kallsyms_is_given = TRUE;
+  return &self->parent;
+}

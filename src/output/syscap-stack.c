@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-stack.c - frames to addresses; see syscap-stack.h.
+ *
+ * The kernel part is kept whole (it is at most 640 frames, LU_MERGE_MAX_KERNEL_FRAMES); what does
+ * not fit is cut out of the middle of the user part: the leaf says what ran, the root where it
+ * belongs in the tree. */
+
+#include "output/syscap-stack.h"
+
+/* Words the kernel part may take, so that a user part always fits: only a hostile chain that
+ * changes context at every frame reaches it. */
+#define MAX_KERNEL_WORDS 900
+
+gboolean
+lu_syscap_status_is_shown (LuStatus status)
+{
+  return status != LU_STATUS_COMPLETE && status != LU_STATUS_NO_USER_CONTEXT
+         && status != LU_STATUS_KERNEL_ONLY && status < LU_N_STATUS;
+}
+
+static guint64
+context_word (guint32 flags)
+{
+  if (flags & LU_FRAME_HYPERVISOR)
+    return LU_SYSCAP_CONTEXT_HV;
+  if (flags & LU_FRAME_GUEST_KERNEL)
+    return LU_SYSCAP_CONTEXT_GUEST_KERNEL;
+  if (flags & LU_FRAME_GUEST_USER)
+    return LU_SYSCAP_CONTEXT_GUEST_USER;
+  return LU_SYSCAP_CONTEXT_KERNEL;
+}
+
+static guint
+encode_kernel (const LuFrame *frames, guint n_frames, guint64 *addresses)
+{
+  guint64 context = 0;
+  guint n = 0;
+
+  for (guint i = 0; i < n_frames && n + 2 <= MAX_KERNEL_WORDS; i++)
+    {
+      guint64 word = context_word (frames[i].flags);
+
+      if (word != context)
+        addresses[n++] = context = word;
+      addresses[n++] = frames[i].pc;
+    }
+  return n;
+}
+
+static guint64
+user_address (const LuFrame *frame)
+{
+  guint64 address = frame->pc;
+
+  if ((frame->flags & LU_FRAME_RETURN_ADDRESS) && address > 0)
+    address--;
+  /* A register may hold anything: it must not be taken for a context word or a name of ours. */
+  if (address >= LU_SYSCAP_CONTEXT_MAX || (address >> 32) == (LU_SYNTHETIC_BASE >> 32))
+    return 0;
+  return address;
+}
+
+static guint
+encode_user (const LuFrame *frames, guint n_frames, guint room, guint64 *addresses)
+{
+  guint n_leaf = n_frames, n_root = 0;
+  guint n = 0;
+
+  if (n_frames > room)
+    {
+      n_root = (room - 1) / 2;
+      n_leaf = room - 1 - n_root;
+    }
+  for (guint i = 0; i < n_leaf; i++)
+    addresses[n++] = user_address (&frames[i]);
+  if (n_frames > room)
+    addresses[n++] = LU_SYSCAP_LEFT_OUT;
+  for (guint i = n_frames - n_root; i < n_frames; i++)
+    addresses[n++] = user_address (&frames[i]);
+  return n;
+}
+
+guint
+lu_syscap_stack_encode (const LuSinkSample *sample, guint64 addresses[LU_SYSCAP_MAX_ADDRESSES])
+{
+  gboolean is_shown = lu_syscap_status_is_shown (sample->status);
+  guint n = encode_kernel (sample->kernel, sample->n_kernel, addresses);
+
+  if (sample->n_user == 0 && !is_shown)
+    return n;
+  addresses[n++] = LU_SYSCAP_CONTEXT_USER;
+  n += encode_user (sample->user, sample->n_user, LU_SYSCAP_MAX_ADDRESSES - n - (is_shown ? 1 : 0),
+                    addresses + n);
+  if (is_shown)
+    addresses[n++] = LU_SYNTHETIC_BASE + sample->status;
+  return n;
+}

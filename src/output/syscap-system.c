@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-system.c - recording and machine as metadata; see syscap-system.h.
+ *
+ * Keys without our prefix are those Sysprof writes and shows. Nothing of the environment goes into
+ * a capture: it is made to be passed on. */
+
+#include "output/syscap-system.h"
+
+#include "base/fd.h"
+#include "config.h"
+#include "output/syscap-frames.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MOUNTS_PATH     "/proc/mounts"
+#define MAX_MOUNTS_SIZE (1024 * 1024)
+
+typedef struct
+{
+  const char *key;
+  const char *text; /* NULL: not known */
+} Item;
+
+static gboolean
+write_items (LuSyscapWriter *writer, const Item *items, gsize n_items, GError **error)
+{
+  for (gsize i = 0; i < n_items; i++)
+    if (items[i].text != NULL
+        && !lu_syscap_write_metadata (writer, items[i].key, items[i].text, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+write_machine (LuSyscapWriter *writer, GError **error)
+{
+  g_autofree char *n_cpu = g_strdup_printf ("%ld", sysconf (_SC_NPROCESSORS_ONLN));
+  g_autofree char *page_size = g_strdup_printf ("%ld", sysconf (_SC_PAGESIZE));
+  g_autofree char *mounts = NULL;
+  gsize mounts_size = 0;
+  struct utsname name;
+
+  if (uname (&name) == 0)
+    {
+      const Item items[] = { { "uname.sysname", name.sysname },
+                             { "uname.release", name.release },
+                             { "uname.version", name.version },
+                             { "uname.machine", name.machine },
+                             { "hostname", name.nodename } };
+
+      if (!write_items (writer, items, G_N_ELEMENTS (items), error))
+        return FALSE;
+    }
+  if (!lu_syscap_write_metadata (writer, "n-cpu", n_cpu, error)
+      || !lu_syscap_write_metadata (writer, "page-size", page_size, error))
+    return FALSE;
+
+  mounts = lu_fd_read_file (MOUNTS_PATH, MAX_MOUNTS_SIZE, &mounts_size);
+  return mounts == NULL
+         || lu_syscap_write_file (writer, MOUNTS_PATH, mounts, mounts_size, TRUE, error);
+}
+
+gboolean
+lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording, GError **error)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *stack_size = g_strdup_printf ("%u", recording->stack_size);
+  g_autoptr (GDateTime) date =
+      g_date_time_new_from_unix_utc (recording->wall_clock / G_USEC_PER_SEC);
+  g_autofree char *capture_time = date != NULL ? g_date_time_format_iso8601 (date) : NULL;
+  const Item items[] = {
+    { "org.gnome.sysprof.app-id", "live-unwinder" },
+    { "capture-time", capture_time },
+    { "live-unwinder.version", LU_VERSION },
+    { "live-unwinder.command", recording->command },
+    { "live-unwinder.engine", recording->engine },
+    { "live-unwinder.event", recording->event_name },
+    { "live-unwinder.frequency", recording->frequency > 0
+                                     ? g_ascii_dtostr (number, sizeof number, recording->frequency)
+                                     : NULL },
+    { "live-unwinder.stack-size", recording->stack_size > 0 ? stack_size : NULL },
+    { LU_SYSCAP_KEY_ADDRESS, LU_SYSCAP_ADDRESS_MINUS_1 },
+  };
+
+  if (!write_items (writer, items, G_N_ELEMENTS (items), error))
+    return FALSE;
+  return !recording->live || write_machine (writer, error);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-system.h - what a capture says of the recording and of the machine it was made on. */
+
+#pragma once
+
+#include "output/sink.h"
+#include "output/syscap-writer.h"
+
+/* Metadata of the recording; of the machine and its mounts only if the recording is live. */
+gboolean lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording,
+                                 GError **error);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-writer.c - buffers whole frames and writes them out; see syscap-writer.h.
+ *
+ * The buffer starts and ends at a frame, so after a write that failed half-way the frames that
+ * reached the file can be counted and the torn one cut off. Upstream's library is not used: it
+ * repeats bytes after EINTR, cannot write build-ids on Debian 12, and leaves heap bytes in its
+ * padding. */
+
+#include "output/syscap-writer.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* About 200 samples of 150 frames; one write() of this size costs far less than building it. */
+#define BUFFER_SIZE (256 * 1024)
+
+struct _LuSyscapWriter
+{
+  int fd;
+  gboolean is_regular;
+  gint64 file_start; /* offset of the file header; only if is_regular */
+  guint64 min_time;
+  guint64 written; /* bytes the kernel took */
+  gsize used;
+  GError *failure; /* the first one; sticky */
+  guint8 buffer[BUFFER_SIZE] __attribute__ ((aligned (LU_SYSCAP_ALIGN)));
+};
+
+LuSyscapWriter *
+lu_syscap_writer_new (int fd)
+{
+  LuSyscapWriter *self = g_new0 (LuSyscapWriter, 1);
+  struct stat st;
+
+  self->fd = fd;
+  /* With O_APPEND ("live-unwinder -o - >> file") pwrite() would append, too. */
+  self->is_regular =
+      fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (fcntl (fd, F_GETFL) & O_APPEND) == 0;
+  if (self->is_regular)
+    self->file_start = lseek (fd, 0, SEEK_CUR);
+  return self;
+}
+
+void
+lu_syscap_writer_free (LuSyscapWriter *self)
+{
+  if (self == NULL)
+    return;
+  lu_fd_clear (&self->fd);
+  g_clear_error (&self->failure);
+  g_free (self);
+}
+
+/* Writes as much as can be, across EINTR, short writes and descriptors that must not block. Returns
+ * the bytes that were taken; fewer than asked only with errno set. */
+static gsize
+write_some (int fd, const guint8 *bytes, gsize size)
+{
+  gsize done = 0;
+
+  while (done < size)
+    {
+      gssize n = write (fd, bytes + done, size - done);
+
+      if (n >= 0)
+        done += (gsize)n;
+      else if (errno == EAGAIN || errno == EWOULDBLOCK)
+        poll (&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+      else if (errno != EINTR)
+        break;
+    }
+  return done;
+}
+
+/* How many of the first `size` bytes of the buffer are whole frames (or the file header). */
+static gsize
+whole_frames (const LuSyscapWriter *self, gsize size)
+{
+  gsize whole = 0;
+
+  if (self->written == 0)
+    {
+      if (size < sizeof (LuSyscapHeader))
+        return 0;
+      whole = sizeof (LuSyscapHeader);
+    }
+  while (whole + sizeof (LuSyscapFrame) <= size)
+    {
+      guint16 len;
+
+      memcpy (&len, self->buffer + whole, sizeof len);
+      if (whole + len > size)
+        break;
+      whole += len;
+    }
+  return whole;
+}
+
+static void
+fail (LuSyscapWriter *self, gsize done)
+{
+  int saved_errno = errno;
+  gsize whole = whole_frames (self, done);
+
+  if (whole < done && self->is_regular)
+    {
+      gint64 end = self->file_start + (gint64)(self->written + whole);
+
+      if (ftruncate (self->fd, end) == 0)
+        done = whole;
+    }
+  self->written += done;
+  self->used = 0;
+  if (saved_errno == EPIPE)
+    self->failure = g_error_new_literal (
+        LU_ERROR, LU_ERROR_FAILED, "cannot write the capture: nobody reads the pipe any more");
+  else
+    self->failure = g_error_new (LU_ERROR, LU_ERROR_FAILED,
+                                 "cannot write the capture: %s; what was written up to then, "
+                                 "%" G_GUINT64_FORMAT " bytes, can be read",
+                                 g_strerror (saved_errno), self->written);
+}
+
+static gboolean
+check (LuSyscapWriter *self, GError **error)
+{
+  if (self->failure == NULL)
+    return TRUE;
+  if (error != NULL)
+    *error = g_error_copy (self->failure);
+  return FALSE;
+}
+
+gboolean
+lu_syscap_writer_flush (LuSyscapWriter *self, GError **error)
+{
+  gsize done;
+
+  if (self->failure == NULL && self->used > 0)
+    {
+      done = write_some (self->fd, self->buffer, self->used);
+      if (done < self->used)
+        fail (self, done);
+      else
+        {
+          self->written += done;
+          self->used = 0;
+        }
+    }
+  return check (self, error);
+}
+
+gboolean
+lu_syscap_writer_header (LuSyscapWriter *self, guint64 time, gint64 wall_clock, GError **error)
+{
+  g_autoptr (GDateTime) date = g_date_time_new_from_unix_utc (wall_clock / G_USEC_PER_SEC);
+  g_autofree char *text = date != NULL ? g_date_time_format_iso8601 (date) : NULL;
+  LuSyscapHeader header = { .magic = LU_SYSCAP_MAGIC,
+                            .version_and_flags = LU_SYSCAP_VERSION | LU_SYSCAP_LITTLE_ENDIAN,
+                            .time = (gint64)time };
+
+  g_assert (self->written == 0 && self->used == 0);
+  if (text != NULL)
+    g_strlcpy (header.capture_time, text, sizeof header.capture_time);
+  self->min_time = time;
+  memcpy (self->buffer, &header, sizeof header);
+  self->used = sizeof header;
+  return check (self, error);
+}
+
+gpointer
+lu_syscap_writer_add (LuSyscapWriter *self, LuSyscapType type, gsize size, gint32 cpu, gint32 pid,
+                      guint64 time, GError **error)
+{
+  gsize len = (size + LU_SYSCAP_ALIGN - 1) & ~(gsize)(LU_SYSCAP_ALIGN - 1);
+  LuSyscapFrame *frame;
+
+  g_assert (size >= sizeof *frame && len <= LU_SYSCAP_MAX_FRAME);
+  if (self->used + len > BUFFER_SIZE && !lu_syscap_writer_flush (self, error))
+    return NULL;
+  if (!check (self, error))
+    return NULL;
+
+  frame = (LuSyscapFrame *)(self->buffer + self->used);
+  memset (frame, 0, len);
+  frame->len = (guint16)len;
+  frame->cpu = cpu >= 0 && cpu <= G_MAXINT16 ? (gint16)cpu : -1;
+  frame->pid = pid;
+  frame->time = (gint64)MIN (MAX (time, self->min_time), G_MAXINT64);
+  frame->type = (guint8)type;
+  self->used += len;
+  return frame;
+}
+
+gboolean
+lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError **error)
+{
+  gint64 value = (gint64)MAX (end_time, self->min_time);
+  gboolean ok = lu_syscap_writer_flush (self, error);
+  gssize n;
+
+  if (!self->is_regular || self->written < sizeof (LuSyscapHeader))
+    return ok;
+  do
+    n = pwrite (self->fd, &value, sizeof value,
+                self->file_start + (gint64)offsetof (LuSyscapHeader, end_time));
+  while (n < 0 && errno == EINTR);
+  if (ok && n != sizeof value)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "cannot finish the capture: %s",
+                   g_strerror (errno));
+      return FALSE;
+    }
+  return ok;
+}
+
+guint64
+lu_syscap_writer_size (const LuSyscapWriter *self)
+{
+  return self->written + self->used;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* kallsyms.c - kernel functions by address; see kallsyms.h.
+ *
+ * A line is "ADDRESS TYPE NAME[\t[MODULE]]". The kernel's own part is sorted, modules and BPF
+ * programs follow unsorted. Of several names of one address the first is kept. */
+
+#include "symbolize/kallsyms.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_FILE_SIZE (128u * 1024 * 1024)
+/* How far the last function reaches at most. */
+#define LAST_SIZE 4096
+
+typedef struct
+{
+  guint64 address;
+  guint32 text; /* offset in strings of NAME NUL MODULE NUL */
+  guint32 type;
+} Entry;
+
+struct _LuKallsyms
+{
+  GArray *entries; /* of Entry, sorted by address, no two equal */
+  GByteArray *strings;
+};
+
+static void
+append_string (GByteArray *strings, const char *text, gsize size)
+{
+  g_byte_array_append (strings, (const guint8 *)text, (guint)size);
+  g_byte_array_append (strings, (const guint8 *)"", 1);
+}
+
+/* Reads hexadecimal digits; returns how many there were. */
+static gsize
+read_address (const char *at, const char *end, guint64 *address)
+{
+  gsize n = 0;
+
+  *address = 0;
+  for (; n < 16 && at + n < end && g_ascii_isxdigit (at[n]); n++)
+    *address = *address << 4 | (guint64)g_ascii_xdigit_value (at[n]);
+  return n;
+}
+
+static gsize
+word_length (const char *at, const char *end)
+{
+  gsize n = 0;
+
+  while (at + n < end && (guchar)at[n] > ' ')
+    n++;
+  return n;
+}
+
+static void
+parse_line (LuKallsyms *self, const char *at, const char *end)
+{
+  Entry entry = { .text = self->strings->len };
+  const char *name;
+  gsize n = read_address (at, end, &entry.address);
+  gsize name_length;
+
+  at += n;
+  if (n == 0 || entry.address == 0 || end - at < 4 || at[0] != ' ' || at[2] != ' ')
+    return;
+  entry.type = (guint8)at[1];
+  if (entry.type == 0 || strchr ("tTwW", (int)entry.type) == NULL)
+    return;
+  name = at + 3;
+  name_length = word_length (name, end);
+  if (name_length == 0 || self->strings->len > G_MAXINT32)
+    return;
+
+  at = name + name_length;
+  while (at < end && (*at == '\t' || *at == ' '))
+    at++;
+  append_string (self->strings, name, name_length);
+  append_string (self->strings, at, word_length (at, end));
+  g_array_append_val (self->entries, entry);
+}
+
+/* By address; the order of the file (of the strings) among equal ones. */
+static int
+compare_entries (gconstpointer a, gconstpointer b)
+{
+  const Entry *x = a, *y = b;
+
+  if (x->address != y->address)
+    return x->address < y->address ? -1 : 1;
+  return x->text < y->text ? -1 : x->text > y->text;
+}
+
+static void
+sort_and_thin (GArray *entries)
+{
+  guint n = 0;
+
+  g_array_sort (entries, compare_entries);
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const Entry *entry = &g_array_index (entries, Entry, i);
+
+      if (n == 0 || g_array_index (entries, Entry, n - 1).address != entry->address)
+        g_array_index (entries, Entry, n++) = *entry;
+    }
+  g_array_set_size (entries, n);
+}
+
+LuKallsyms *
+lu_kallsyms_parse (const char *text, gsize size, GError **error)
+{
+  g_autoptr (LuKallsyms) self = g_new0 (LuKallsyms, 1);
+  const char *end = text + size;
+
+  self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  self->strings = g_byte_array_new ();
+  for (const char *at = text; at < end;)
+    {
+      const char *newline = memchr (at, '\n', (gsize)(end - at));
+      const char *line_end = newline != NULL ? newline : end;
+
+      parse_line (self, at, line_end);
+      at = newline != NULL ? newline + 1 : end;
+    }
+  if (self->entries->len == 0)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
+                           "kernel symbols have no addresses (see kernel.kptr_restrict)");
+      return NULL;
+    }
+  sort_and_thin (self->entries);
+  return g_steal_pointer (&self);
+}
+
+LuKallsyms *
+lu_kallsyms_load (const char *path, GError **error)
+{
+  gsize size = 0;
+  g_autofree char *text = lu_fd_read_file (path, MAX_FILE_SIZE, &size);
+
+  if (text == NULL)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
+      return NULL;
+    }
+  return lu_kallsyms_parse (text, size, error);
+}
+
+void
+lu_kallsyms_free (LuKallsyms *self)
+{
+  if (self == NULL)
+    return;
+  g_array_unref (self->entries);
+  g_byte_array_unref (self->strings);
+  g_free (self);
+}
+
+guint
+lu_kallsyms_size (const LuKallsyms *self)
+{
+  return self->entries->len;
+}
+
+static guint64
+entry_end (const LuKallsyms *self, guint index)
+{
+  guint64 address = g_array_index (self->entries, Entry, index).address;
+
+  if (index + 1 < self->entries->len)
+    return g_array_index (self->entries, Entry, index + 1).address;
+  return address > G_MAXUINT64 - LAST_SIZE ? G_MAXUINT64 : address + LAST_SIZE;
+}
+
+gint
+lu_kallsyms_find (const LuKallsyms *self, guint64 address)
+{
+  guint low = 0, high = self->entries->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (self->entries, Entry, middle).address <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low == 0 || address >= entry_end (self, low - 1))
+    return -1;
+  return (gint)low - 1;
+}
+
+void
+lu_kallsyms_get (const LuKallsyms *self, guint index, LuKernelSymbol *symbol)
+{
+  const Entry *entry = &g_array_index (self->entries, Entry, index);
+  const char *name = (const char *)self->strings->data + entry->text;
+  const char *module = name + strlen (name) + 1;
+
+  *symbol = (LuKernelSymbol){ .address = entry->address,
+                              .end = entry_end (self, index),
+                              .type = (char)entry->type,
+                              .name = name,
+                              .module = module[0] != 0 ? module : NULL };
+}
