@@ -274,7 +274,8 @@ lu_syscap_maps_add (LuSyscapMaps *self, const LuSyscapMapping *mapping, LuSyscap
       free_part.start = at;
       free_part.end = end;
       free_part.file_offset += at - mapping->start;
-      if (at < end && !put (self, &free_part, &to, shadowed, error))
+      if (at < end && !lu_syscap_maps_has (self, &free_part)
+          && !put (self, &free_part, &to, shadowed, error))
         return FALSE;
       at = next;
     }
