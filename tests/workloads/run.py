@@ -31,6 +31,7 @@ MAX_RSS_MIB = 48
 MIN_DELIVERED = 98.0
 POLL = 0.05
 RECORD_TIMEOUT = 300
+SKIP = 77
 
 
 class Watch(threading.Thread):
@@ -236,12 +237,27 @@ def run_all(args, folder):
     return results, failures
 
 
+def why_it_cannot_record(recorder, folder):
+    """Why an ordinary user is not allowed to record here, or None."""
+    if os.geteuid() == 0:
+        return None
+    done = subprocess.run([recorder, "--quiet", "--stats", "none", "--force", "-o",
+                           os.path.join(folder, "try.syscap"), "--", "true"],
+                          capture_output=True, text=True, check=False)
+    denied = "perf_event_paranoid" in done.stderr or "ermission" in done.stderr
+    return done.stderr.strip() if done.returncode != 0 and denied else None
+
+
 def main(argv):
     args = parse_arguments(argv)
     with tempfile.TemporaryDirectory(prefix="workloads-") as temporary:
         folder = args.keep or temporary
         os.makedirs(folder, exist_ok=True)
         programs.set_folder(os.path.abspath(folder))
+        reason = why_it_cannot_record(os.path.abspath(args.recorder), folder)
+        if reason is not None:
+            print(f"SKIP: cannot record here: {reason}")
+            return SKIP
         results, failures = run_all(args, folder)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
