@@ -196,6 +196,11 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   LuSpace *space, *next;
   guint n_mappings;
 
+  if (pid == NULL && self->follow_all)
+    {
+      lu_process_table_follow (self, event->pid);
+      pid = find_pid (self, event->pid);
+    }
   if (pid == NULL || mmap->is_kernel || !(mmap->prot & PROT_EXEC) || mmap->length == 0)
     return;
   space = lu_process_space (pid->current);
@@ -233,6 +238,26 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
 }
 
 static void
+apply_comm (LuProcessTable *self, const LuEvent *event)
+{
+  Pid *pid;
+
+  if (event->comm.is_exec)
+    {
+      apply_exec (self, event);
+      return;
+    }
+  if (event->tid != event->pid)
+    return;
+  if (self->follow_all)
+    lu_process_table_follow (self, event->pid);
+  pid = find_pid (self, event->pid);
+  /* In a file a name is all that is known of a process that ran before. */
+  if (pid != NULL && lu_process_comm (pid->current)[0] == 0)
+    lu_process_take_command_line (pid->current, g_strdup (event->comm.name));
+}
+
+static void
 apply_fork (LuProcessTable *self, const LuEvent *event)
 {
   Pid *parent = find_pid (self, event->task.parent_pid);
@@ -246,7 +271,8 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
       self->funcs->forked (event->time, event->pid, event->tid, self->user_data);
       return;
     }
-  if (parent != NULL)
+  /* Time 0 is a fork that a recorder made up for a process that ran before: it has its own mappings. */
+  if (parent != NULL && event->time != 0)
     {
       child = lu_process_new (event->pid, 0, event->time, lu_process_comm (parent->current),
                               lu_process_space_at (parent->current, event->time));
@@ -303,8 +329,7 @@ lu_process_table_apply (LuProcessTable *self, const LuEvent *event)
       apply_mmap (self, event);
       break;
     case LU_EVENT_COMM:
-      if (event->comm.is_exec)
-        apply_exec (self, event);
+      apply_comm (self, event);
       break;
     case LU_EVENT_FORK:
       apply_fork (self, event);

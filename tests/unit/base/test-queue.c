@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-queue.c - src/base/queue.c: order, wrap-around, fullness, waking, end. */
+
+#include "base/queue.h"
+
+#include <string.h>
+
+static void
+put (LuQueue *queue, guint32 value, gsize size)
+{
+  guint8 *message = lu_queue_reserve (queue, size);
+
+  g_assert_nonnull (message);
+  memset (message, (int) (value & 0xff), size);
+  memcpy (message, &value, sizeof value);
+  lu_queue_commit (queue, size);
+}
+
+static void
+check (LuQueue *queue, guint32 value, gsize size)
+{
+  gsize got;
+  guint8 *message = lu_queue_peek (queue, &got);
+  guint32 number;
+
+  g_assert_nonnull (message);
+  memcpy (&number, message, sizeof number);
+  g_assert_cmpuint (number, ==, value);
+  g_assert_cmpuint (got, ==, size);
+  if (size > 4)
+    g_assert_cmpuint (message[size - 1], ==, value & 0xff);
+  lu_queue_release (queue);
+}
+
+static void
+test_keeps_order_across_the_wrap (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+
+  for (guint32 i = 0; i < 10000; i++)
+    {
+      gsize size = 4 + i * 37 % 1300;
+
+      put (queue, i, size);
+      check (queue, i, size);
+    }
+  g_assert_null (lu_queue_peek (queue, NULL));
+}
+
+static void
+test_is_full_and_recovers (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+  guint32 n = 0;
+
+  g_assert_null (lu_queue_reserve (queue, lu_queue_max_message (queue) + 1));
+  while (lu_queue_reserve (queue, 100) != NULL)
+    {
+      lu_queue_commit (queue, 100);
+      n++;
+    }
+  g_assert_cmpuint (n, >=, 30);
+  g_assert_cmpuint (lu_queue_used (queue), <=, 4096);
+  lu_queue_peek (queue, NULL);
+  lu_queue_release (queue);
+  g_assert_nonnull (lu_queue_reserve (queue, 100));
+}
+
+static void
+test_largest_message_fits_anywhere (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+
+  for (guint32 i = 0; i < 100; i++)
+    {
+      put (queue, i, 8 * (1 + i % 7));
+      check (queue, i, 8 * (1 + i % 7));
+      put (queue, i, lu_queue_max_message (queue));
+      check (queue, i, lu_queue_max_message (queue));
+    }
+}
+
+static void
+test_commit_may_be_smaller (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+  guint32 *message = lu_queue_reserve (queue, 1000);
+
+  *message = 7;
+  lu_queue_commit (queue, 4);
+  check (queue, 7, 4);
+  g_assert_null (lu_queue_peek (queue, NULL));
+}
+
+static void
+test_ends (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+
+  put (queue, 1, 8);
+  lu_queue_close (queue);
+  g_assert_false (lu_queue_is_finished (queue));
+  lu_queue_wait (queue, -1);
+  check (queue, 1, 8);
+  g_assert_true (lu_queue_is_finished (queue));
+  lu_queue_wait (queue, -1);
+}
+
+#define N_MESSAGES 200000u
+
+static gpointer
+produce (gpointer data)
+{
+  LuQueue *queue = data;
+
+  for (guint32 i = 0; i < N_MESSAGES; i++)
+    {
+      gsize size = 4 + i % 61 * 5;
+      guint8 *message;
+
+      while ((message = lu_queue_reserve (queue, size)) == NULL)
+        g_thread_yield ();
+      memset (message, (int) (i & 0xff), size);
+      memcpy (message, &i, sizeof i);
+      lu_queue_commit (queue, size);
+    }
+  lu_queue_close (queue);
+  return NULL;
+}
+
+static void
+test_two_threads (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (16384);
+  GThread *thread = g_thread_new ("producer", produce, queue);
+  guint32 i = 0;
+
+  while (!lu_queue_is_finished (queue))
+    {
+      while (lu_queue_peek (queue, NULL) != NULL)
+        {
+          check (queue, i, 4 + i % 61 * 5);
+          i++;
+        }
+      lu_queue_wait (queue, -1);
+    }
+  g_thread_join (thread);
+  g_assert_cmpuint (i, ==, N_MESSAGES);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/queue/keeps order across the wrap", test_keeps_order_across_the_wrap);
+  g_test_add_func ("/queue/is full and recovers", test_is_full_and_recovers);
+  g_test_add_func ("/queue/the largest message fits anywhere", test_largest_message_fits_anywhere);
+  g_test_add_func ("/queue/commit may be smaller", test_commit_may_be_smaller);
+  g_test_add_func ("/queue/ends", test_ends);
+  g_test_add_func ("/queue/two threads", test_two_threads);
+  return g_test_run ();
+}

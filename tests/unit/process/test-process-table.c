@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-process-table.c - src/process/process-table.c: what a sample of a given time is looked up against. */
+
+#include "process/process-table.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct
+{
+  guint n_modules, n_processes, n_forks, n_exits;
+} Seen;
+
+static void
+module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer data)
+{
+  ((Seen *) data)->n_modules++;
+}
+
+static void
+process_added (LuProcess *process, gboolean is_exec, gpointer data)
+{
+  ((Seen *) data)->n_processes++;
+}
+
+static void
+forked (guint64 time, gint32 pid, gint32 child_pid, gpointer data)
+{
+  ((Seen *) data)->n_forks++;
+}
+
+static void
+exited (guint64 time, gint32 pid, gpointer data)
+{
+  ((Seen *) data)->n_exits++;
+}
+
+static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited };
+
+static void
+map (LuProcessTable *table, guint64 time, gint32 pid, guint64 start, const char *path, guint64 inode)
+{
+  LuEvent event = { .kind = LU_EVENT_MMAP,
+                    .time = time,
+                    .pid = pid,
+                    .tid = pid,
+                    .mmap = { .start = start,
+                              .length = 0x1000,
+                              .inode = inode,
+                              .has_inode = 1,
+                              .prot = PROT_READ | PROT_EXEC,
+                              .path = path } };
+
+  lu_process_table_apply (table, &event);
+}
+
+static void
+exec (LuProcessTable *table, guint64 time, gint32 pid, const char *comm)
+{
+  LuEvent event = { .kind = LU_EVENT_COMM, .time = time, .pid = pid, .tid = pid };
+
+  event.comm.name = comm;
+  event.comm.is_exec = 1;
+  lu_process_table_apply (table, &event);
+}
+
+static void
+task (LuProcessTable *table, LuEventKind kind, guint64 time, gint32 pid, gint32 tid, gint32 parent)
+{
+  LuEvent event = { .kind = kind, .time = time, .pid = pid, .tid = tid };
+
+  event.task.parent_pid = event.task.parent_tid = parent;
+  lu_process_table_apply (table, &event);
+}
+
+/* The path mapped at an address for a sample of that time; "-": nothing, NULL: no such process. */
+static const char *
+path_at (LuProcessTable *table, gint32 pid, guint64 time, guint64 address)
+{
+  LuProcess *process;
+  LuSpace *space;
+  const LuMapping *mapping;
+
+  if (!lu_process_table_lookup (table, pid, time, &process, &space))
+    return NULL;
+  mapping = lu_space_find (space, address);
+  return mapping != NULL ? lu_module_path (mapping->module) : "-";
+}
+
+static LuProcessTable *
+table_following (gint32 pid, Seen *seen)
+{
+  LuProcessTable *table = lu_process_table_new (FALSE, &funcs, seen);
+
+  lu_process_table_follow (table, pid);
+  return table;
+}
+
+static void
+test_mapping_holds_from_its_time (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 10, 0x1000, "/old", 1);
+  map (table, 200, 10, 0x1000, "/new", 2);
+  g_assert_cmpstr (path_at (table, 10, 50, 0x1000), ==, "-");
+  g_assert_cmpstr (path_at (table, 10, 150, 0x1000), ==, "/old");
+  g_assert_cmpstr (path_at (table, 10, 200, 0x1000), ==, "/new");
+  g_assert_cmpuint (seen.n_modules, ==, 2);
+}
+
+static void
+test_exec_drops_mappings_at_its_time (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+  LuProcess *before, *after;
+  LuSpace *space;
+
+  map (table, 100, 10, 0x1000, "/bin/sh", 1);
+  exec (table, 200, 10, "true");
+  map (table, 210, 10, 0x5000, "/bin/true", 2);
+  g_assert_cmpstr (path_at (table, 10, 199, 0x1000), ==, "/bin/sh");
+  g_assert_cmpstr (path_at (table, 10, 205, 0x1000), ==, "-");
+  g_assert_cmpstr (path_at (table, 10, 300, 0x5000), ==, "/bin/true");
+  lu_process_table_lookup (table, 10, 150, &before, &space);
+  lu_process_table_lookup (table, 10, 250, &after, &space);
+  g_assert_cmpuint (lu_process_generation (before), ==, 0);
+  g_assert_cmpuint (lu_process_generation (after), ==, 1);
+  g_assert_cmpstr (lu_process_comm (after), ==, "true");
+}
+
+static void
+test_fork_copies_from_our_own_state (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 10, 0x1000, "/bin/sh", 1);
+  task (table, LU_EVENT_FORK, 150, 11, 11, 10);
+  map (table, 160, 10, 0x1000, "/later", 2);
+  g_assert_cmpstr (path_at (table, 11, 170, 0x1000), ==, "/bin/sh");
+  g_assert_cmpstr (path_at (table, 10, 170, 0x1000), ==, "/later");
+  g_assert_cmpuint (seen.n_forks, ==, 1);
+}
+
+static void
+test_strangers_are_not_followed (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 20, 0x1000, "/bin/sh", 1);
+  task (table, LU_EVENT_FORK, 150, 21, 21, 20);
+  exec (table, 160, 21, "x");
+  g_assert_null (path_at (table, 20, 200, 0x1000));
+  g_assert_null (path_at (table, 21, 200, 0x1000));
+  g_assert_cmpuint (seen.n_forks + seen.n_processes + seen.n_modules, ==, 0);
+}
+
+static void
+test_the_dead_stay_until_all_rings_are_past_them (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 10, 0x1000, "/bin/sh", 1);
+  task (table, LU_EVENT_FORK, 150, 11, 11, 10);
+  task (table, LU_EVENT_EXIT, 160, 11, 11, 10);
+  g_assert_cmpuint (seen.n_exits, ==, 1);
+  lu_process_table_end_round (table);
+  g_assert_cmpstr (path_at (table, 11, 155, 0x1000), ==, "/bin/sh");
+  lu_process_table_end_round (table);
+  lu_process_table_end_round (table);
+  g_assert_null (path_at (table, 11, 155, 0x1000));
+  g_assert_cmpuint (lu_process_table_size (table), ==, 1);
+}
+
+static void
+test_pid_reuse_within_a_round (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 10, 0x1000, "/bin/sh", 1);
+  task (table, LU_EVENT_FORK, 110, 11, 11, 10);
+  exec (table, 120, 11, "first");
+  map (table, 121, 11, 0x2000, "/first", 2);
+  task (table, LU_EVENT_EXIT, 130, 11, 11, 10);
+  task (table, LU_EVENT_FORK, 140, 11, 11, 10);
+  exec (table, 150, 11, "second");
+  map (table, 151, 11, 0x2000, "/second", 3);
+  g_assert_cmpstr (path_at (table, 11, 125, 0x2000), ==, "/first");
+  g_assert_cmpstr (path_at (table, 11, 145, 0x1000), ==, "/bin/sh");
+  g_assert_cmpstr (path_at (table, 11, 160, 0x2000), ==, "/second");
+  for (guint i = 0; i < 4; i++)
+    lu_process_table_end_round (table);
+  g_assert_cmpstr (path_at (table, 11, 160, 0x2000), ==, "/second");
+}
+
+static void
+test_threads_outlive_their_leader (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 10, 0x1000, "/a", 1);
+  task (table, LU_EVENT_FORK, 110, 10, 12, 10);
+  task (table, LU_EVENT_EXIT, 120, 10, 10, 1);
+  for (guint i = 0; i < 4; i++)
+    lu_process_table_end_round (table);
+  g_assert_cmpstr (path_at (table, 10, 200, 0x1000), ==, "/a");
+  g_assert_true (lu_process_table_has_live (table));
+  task (table, LU_EVENT_EXIT, 300, 10, 12, 1);
+  g_assert_false (lu_process_table_has_live (table));
+}
+
+static void
+test_files_are_shared_by_identity (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  lu_process_table_follow (table, 20);
+  map (table, 100, 10, 0x1000, "/lib/libc.so", 7);
+  map (table, 100, 20, 0x9000, "/lib/libc.so", 7);
+  map (table, 110, 20, 0xa000, "/lib/libc.so", 8);
+  map (table, 120, 20, 0xb000, "//anon", 0);
+  g_assert_cmpuint (seen.n_modules, ==, 2);
+}
+
+static void
+test_data_and_kernel_mappings_are_left_out (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+  LuEvent event = { .kind = LU_EVENT_MMAP,
+                    .pid = 10,
+                    .mmap = { .start = 0x1000, .length = 0x1000, .prot = PROT_READ, .path = "/d" } };
+
+  lu_process_table_apply (table, &event);
+  event.mmap.prot = PROT_EXEC;
+  event.mmap.is_kernel = 1;
+  lu_process_table_apply (table, &event);
+  g_assert_cmpstr (path_at (table, 10, 10, 0x1000), ==, "-");
+}
+
+static void
+test_discovers_ourselves (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (getpid (), &seen);
+  LuProcess *process;
+  LuSpace *space;
+
+  lu_process_table_discover_all (table, 0);
+  g_assert_true (lu_process_table_lookup (table, getpid (), 5, &process, &space));
+  g_assert_nonnull (lu_space_find (space, (guint64) (gsize) lu_process_table_new));
+  g_assert_cmpuint (seen.n_modules, >=, 2);
+  g_assert_cmpstr (lu_process_comm (process), !=, "");
+  g_assert_false (lu_process_table_discover (table, G_MAXINT32, 0));
+}
+
+static void
+test_a_thousand_short_processes_leave_nothing (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 1, 10, 0x1000, "/bin/sh", 1);
+  for (guint i = 0; i < 1000; i++)
+    {
+      gint32 pid = 100 + (gint32) i;
+
+      task (table, LU_EVENT_FORK, 10 * i + 10, pid, pid, 10);
+      exec (table, 10 * i + 11, pid, "true");
+      map (table, 10 * i + 12, pid, 0x5000, "/bin/true", 2);
+      task (table, LU_EVENT_EXIT, 10 * i + 15, pid, pid, 10);
+      lu_process_table_end_round (table);
+      g_assert_cmpuint (lu_process_table_size (table), <=, 5);
+    }
+  g_assert_cmpuint (seen.n_modules, ==, 2);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, func) g_test_add_func ("/process-table/" name, func)
+  ADD ("a mapping holds from its time", test_mapping_holds_from_its_time);
+  ADD ("exec drops mappings at its time", test_exec_drops_mappings_at_its_time);
+  ADD ("fork copies from our own state", test_fork_copies_from_our_own_state);
+  ADD ("strangers are not followed", test_strangers_are_not_followed);
+  ADD ("the dead stay until all rings are past them",
+       test_the_dead_stay_until_all_rings_are_past_them);
+  ADD ("pid reuse within a round", test_pid_reuse_within_a_round);
+  ADD ("threads outlive their leader", test_threads_outlive_their_leader);
+  ADD ("files are shared by identity", test_files_are_shared_by_identity);
+  ADD ("data and kernel mappings are left out", test_data_and_kernel_mappings_are_left_out);
+  ADD ("discovers ourselves", test_discovers_ourselves);
+  ADD ("a thousand short processes leave nothing", test_a_thousand_short_processes_leave_nothing);
+#undef ADD
+  return g_test_run ();
+}

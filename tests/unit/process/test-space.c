@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-space.c - src/process/space.c: overlaps, remainders, versions; against a byte-by-byte oracle. */
+
+#include "process/space.h"
+
+static LuModule *
+module_named (const char *path)
+{
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = path };
+
+  return lu_module_new (&key);
+}
+
+static LuSpace *
+with (LuSpace *space, guint64 start, guint64 end, guint64 offset, LuModule *module)
+{
+  LuMapping mapping = { .start = start, .end = end, .file_offset = offset, .module = module };
+  LuSpace *next = lu_space_with_mapping (space, &mapping);
+
+  lu_space_unref (space);
+  return next;
+}
+
+static void
+test_remainders_keep_their_offsets (void)
+{
+  g_autoptr (LuModule) a = module_named ("/a"), b = module_named ("/b");
+  g_autoptr (LuSpace) space = lu_space_new ();
+  const LuMapping *mappings;
+  guint n;
+
+  space = with (space, 0x1000, 0x9000, 0x100000, a);
+  space = with (space, 0x3000, 0x5000, 0, b);
+  mappings = lu_space_mappings (space, &n);
+  g_assert_cmpuint (n, ==, 3);
+  g_assert_cmphex (mappings[0].end, ==, 0x3000);
+  g_assert_cmphex (mappings[2].start, ==, 0x5000);
+  g_assert_cmphex (mappings[2].file_offset, ==, 0x104000);
+  g_assert_true (lu_space_find (space, 0x2fff)->module == a);
+  g_assert_true (lu_space_find (space, 0x3000)->module == b);
+  g_assert_true (lu_space_find (space, 0x5000)->module == a);
+  g_assert_null (lu_space_find (space, 0x9000));
+  g_assert_null (lu_space_find (space, 0xfff));
+}
+
+static void
+test_older_versions_do_not_change (void)
+{
+  g_autoptr (LuModule) a = module_named ("/a"), b = module_named ("/b");
+  LuMapping second = { .start = 0x1000, .end = 0x2000, .module = b };
+  g_autoptr (LuSpace) first = with (lu_space_new (), 0x1000, 0x2000, 0, a);
+  g_autoptr (LuSpace) next = lu_space_with_mapping (first, &second);
+  g_autoptr (LuSpace) same = lu_space_with_mapping (next, &second);
+
+  g_assert_true (lu_space_find (first, 0x1800)->module == a);
+  g_assert_true (lu_space_find (next, 0x1800)->module == b);
+  g_assert_cmpuint (lu_space_serial (first), !=, lu_space_serial (next));
+  g_assert_true (same == next);
+}
+
+#define PAGES 64
+
+static void
+test_against_an_oracle (void)
+{
+  LuModule *modules[8];
+  LuModule *owner[PAGES] = { NULL };
+  guint64 offset[PAGES] = { 0 };
+  g_autoptr (LuSpace) space = lu_space_new ();
+  g_autoptr (GRand) rand = g_rand_new_with_seed (42);
+
+  for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
+    modules[i] = module_named ("/m");
+  for (guint round = 0; round < 3000; round++)
+    {
+      guint start = (guint) g_rand_int_range (rand, 0, PAGES);
+      guint end = (guint) g_rand_int_range (rand, (gint32) start + 1, PAGES + 1);
+      LuModule *module = modules[g_rand_int_range (rand, 0, G_N_ELEMENTS (modules))];
+
+      space = with (space, start * 4096, end * 4096, round * 1000, module);
+      for (guint page = start; page < end; page++)
+        {
+          owner[page] = module;
+          offset[page] = round * 1000 + (page - start) * 4096;
+        }
+      for (guint page = 0; page < PAGES; page++)
+        {
+          const LuMapping *found = lu_space_find (space, page * 4096 + 5);
+
+          g_assert_true ((found != NULL ? found->module : NULL) == owner[page]);
+          if (found != NULL)
+            g_assert_cmpuint (found->file_offset + page * 4096 - found->start, ==, offset[page]);
+        }
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
+    lu_module_unref (modules[i]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/space/remainders keep their offsets", test_remainders_keep_their_offsets);
+  g_test_add_func ("/space/older versions do not change", test_older_versions_do_not_change);
+  g_test_add_func ("/space/random mappings against an oracle", test_against_an_oracle);
+  return g_test_run ();
+}
