@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* command.c - starts COMMAND; see command.h. */
+
+#include "command.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void
+run_child (int go_fd, int status_fd, char *const *argv)
+{
+  sigset_t none;
+  char byte;
+
+  sigemptyset (&none);
+  sigprocmask (SIG_SETMASK, &none, NULL);
+  signal (SIGPIPE, SIG_DFL);
+  if (read (go_fd, &byte, 1) != 1)
+    _exit (LU_EXIT_FAILED);
+  execvp (argv[0], argv);
+  if (write (status_fd, &errno, sizeof errno) < 0)
+    _exit (LU_EXIT_FAILED);
+  _exit (errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE);
+}
+
+gboolean
+lu_command_prepare (LuCommand *self, char *const *argv, GError **error)
+{
+  int go[2], status[2];
+
+  *self = (LuCommand){ .go_fd = -1, .status_fd = -1 };
+  if (pipe2 (go, O_CLOEXEC) < 0 || pipe2 (status, O_CLOEXEC) < 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "pipe: %s", g_strerror (errno));
+      return FALSE;
+    }
+  self->pid = fork ();
+  if (self->pid == 0)
+    {
+      close (go[1]);
+      run_child (go[0], status[1], argv);
+    }
+  close (go[0]);
+  close (status[1]);
+  self->go_fd = go[1];
+  self->status_fd = status[0];
+  if (self->pid < 0)
+    {
+      self->pid = 0;
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "fork: %s", g_strerror (errno));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+int
+lu_command_go (LuCommand *self)
+{
+  int exec_errno = 0;
+  gssize n;
+
+  if (write (self->go_fd, "g", 1) != 1)
+    return errno;
+  lu_fd_clear (&self->go_fd);
+  do
+    n = read (self->status_fd, &exec_errno, sizeof exec_errno);
+  while (n < 0 && errno == EINTR);
+  lu_fd_clear (&self->status_fd);
+  return n == sizeof exec_errno ? exec_errno : 0;
+}
+
+gboolean
+lu_command_reap (LuCommand *self, gboolean wait)
+{
+  pid_t pid;
+
+  if (self->pid == 0 || self->reaped)
+    return self->reaped;
+  do
+    pid = waitpid (self->pid, &self->wait_status, wait ? 0 : WNOHANG);
+  while (pid < 0 && errno == EINTR);
+  self->reaped = pid == self->pid;
+  return self->reaped;
+}
+
+int
+lu_command_exit_code (const LuCommand *self)
+{
+  if (WIFSIGNALED (self->wait_status))
+    return 128 + WTERMSIG (self->wait_status);
+  return WEXITSTATUS (self->wait_status);
+}
+
+void
+lu_command_clear (LuCommand *self)
+{
+  gboolean waiting = self->pid != 0 && self->go_fd >= 0;
+
+  lu_fd_clear (&self->go_fd);
+  lu_fd_clear (&self->status_fd);
+  if (waiting)
+    lu_command_reap (self, TRUE);
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* drain.c - empties the rings; see drain.h. */
+
+#include "drain.h"
+
+#include "messages.h"
+#include "process/process-table.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Samples are taken only while this share of the queue is free, so that side-band always finds room. */
+#define SIDEBAND_SHARE 4
+/* Longest wait for room for side-band: the worker may be reading a large file. */
+#define SIDEBAND_PATIENCE_US (200 * 1000)
+#define WAIT_MS 250
+/* After side-band woke us, more of it usually follows at once; this much is taken in one go. */
+#define SETTLE_US 1000
+#define RETRY_US 500
+/* The last samples of a stopped source are read for this long at most. */
+#define LAST_DRAIN_US (10 * G_USEC_PER_SEC)
+/* The copy grows when more than 1 % of at least this many stacks were cut off. */
+#define GROW_MIN_SAMPLES 64
+#define GROW_WINDOW 1024
+#define STACK_SIZE_LIMIT 65528u
+
+struct _LuDrain
+{
+  LuSource *source; /* owned */
+  LuWorker *worker; /* borrowed */
+  LuQueue *output;  /* borrowed */
+  LuDrainOptions options;
+  LuProcessTable *table;
+  GHashTable *tids; /* set; NULL: all */
+  GThread *thread;
+  int wake_fd, ended_fd;
+  pid_t own_pid;
+  gboolean live; /* the processes exist now */
+  gboolean command_has_executed;
+  guint64 handled_lost_sideband;
+  gint64 last_tick;
+
+  atomic_bool quit, ended;
+  atomic_ullong seen, own, others, taken, over_budget, throttled, lost_samples;
+  atomic_uint stack_size, stack_grown;
+};
+
+static guint64
+monotonic_ns (void)
+{
+  return (guint64) g_get_monotonic_time () * 1000;
+}
+
+static void
+bump (atomic_ullong *counter)
+{
+  /* One writer: a plain add, visible to snapshots. */
+  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
+                         memory_order_relaxed);
+}
+
+/* Room for a message that follows from side-band, which must not be dropped. The worker makes room unless it
+ * hangs; then the message is given up and counted. */
+static gpointer
+reserve_sideband (LuDrain *self, gsize size)
+{
+  gint64 deadline = 0;
+  gpointer message;
+
+  while ((message = lu_queue_reserve (self->output, size)) == NULL)
+    {
+      gint64 now = g_get_monotonic_time ();
+
+      if (deadline == 0)
+        deadline = now + SIDEBAND_PATIENCE_US;
+      if (now >= deadline && self->live)
+        {
+          bump (&self->over_budget);
+          return NULL;
+        }
+      g_usleep (RETRY_US);
+    }
+  return message;
+}
+
+static void
+module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end,
+              gpointer user_data)
+{
+  LuDrain *self = user_data;
+  LuOpenMessage *message = reserve_sideband (self, sizeof *message);
+
+  if (message == NULL)
+    return;
+  *message = (LuOpenMessage){ .kind = LU_MESSAGE_OPEN,
+                              .pid = lu_process_pid (process),
+                              .start = start,
+                              .end = end,
+                              .module = lu_module_ref (module) };
+  lu_queue_commit (self->output, sizeof *message);
+}
+
+static void
+process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
+{
+  LuDrain *self = user_data;
+  LuProcessMessage *message = reserve_sideband (self, sizeof *message);
+
+  if (message == NULL)
+    return;
+  *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS, .process = lu_process_ref (process) };
+  lu_queue_commit (self->output, sizeof *message);
+}
+
+static void
+send_task (LuDrain *self, gboolean is_exit, guint64 time, gint32 pid, gint32 child_pid)
+{
+  LuTaskMessage *message = reserve_sideband (self, sizeof *message);
+
+  if (message == NULL)
+    return;
+  *message = (LuTaskMessage){ .kind = LU_MESSAGE_TASK,
+                              .is_exit = is_exit,
+                              .time = time,
+                              .pid = pid,
+                              .child_pid = child_pid };
+  lu_queue_commit (self->output, sizeof *message);
+}
+
+static void
+forked (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data)
+{
+  send_task (user_data, FALSE, time, pid, child_pid);
+}
+
+static void
+exited (guint64 time, gint32 pid, gpointer user_data)
+{
+  send_task (user_data, TRUE, time, pid, 0);
+}
+
+static const LuProcessTableFuncs table_funcs = {
+  .module_added = module_added,
+  .process_added = process_added,
+  .forked = forked,
+  .exited = exited,
+};
+
+static void
+send_log (LuDrain *self, guint64 time, const char *text)
+{
+  gsize size = sizeof (LuLogMessage) + strlen (text) + 1;
+  LuLogMessage *message = lu_queue_reserve (self->output, size);
+
+  if (message == NULL)
+    return;
+  message->kind = LU_MESSAGE_LOG;
+  message->time = time;
+  memcpy (message->text, text, strlen (text) + 1);
+  lu_queue_commit (self->output, size);
+}
+
+static void
+log_event (LuDrain *self, const LuEvent *event)
+{
+  char text[128];
+
+  switch (event->kind)
+    {
+    case LU_EVENT_LOST:
+    case LU_EVENT_LOST_SAMPLES:
+      g_snprintf (text, sizeof text, "%" G_GUINT64_FORMAT " records lost on CPU %d",
+                  event->lost.count, event->cpu);
+      break;
+    case LU_EVENT_THROTTLE:
+      bump (&self->throttled);
+      g_snprintf (text, sizeof text, "the kernel throttled sampling on CPU %d", event->cpu);
+      break;
+    default:
+      return;
+    }
+  send_log (self, event->time, text);
+}
+
+/* The counter of what keeps a sample out of the recording, or NULL if it belongs to it. */
+static atomic_ullong *
+reason_to_skip (LuDrain *self, const LuEvent *event)
+{
+  if (self->live && event->pid == self->own_pid && !self->options.include_self)
+    return &self->own;
+  /* The child is a copy of us until it executes COMMAND. */
+  if (self->options.command != 0 && event->pid == self->options.command
+      && !self->command_has_executed)
+    return &self->own;
+  if (event->pid < 0)
+    return &self->others;
+  if (self->tids != NULL && !g_hash_table_contains (self->tids, GINT_TO_POINTER (event->tid)))
+    return &self->others;
+  return NULL;
+}
+
+static LuStatus
+settled_status (const LuSample *sample, LuSpace *space)
+{
+  guint n_mappings;
+
+  if (sample->regs.abi != LU_ABI_NONE)
+    return sample->stack_size > 0 ? LU_STATUS_COMPLETE : LU_STATUS_NO_USER_STACK;
+  lu_space_mappings (space, &n_mappings);
+  return n_mappings == 0 ? LU_STATUS_KERNEL_ONLY : LU_STATUS_NO_USER_CONTEXT;
+}
+
+/* Copies bytes (none: from nowhere) and returns the place behind them. */
+static guint64 *
+put (guint64 *to, gconstpointer from, gsize size)
+{
+  if (size > 0)
+    memcpy (to, from, size);
+  return to + size / sizeof *to;
+}
+
+static void
+fill_sample (LuSampleMessage *message, const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  const LuSample *sample = &event->sample;
+  guint64 *payload = message->payload;
+
+  message->kind = LU_MESSAGE_SAMPLE;
+  message->status = settled_status (sample, space);
+  message->header = (LuSampleHeader){ .time = event->time,
+                                      .period = sample->period,
+                                      .cpu = event->cpu,
+                                      .pid = event->pid,
+                                      .tid = event->tid,
+                                      .process = lu_process_ref (process),
+                                      .space = lu_space_ref (space) };
+  message->sample = *sample;
+  payload = put (payload, sample->callchain, sample->n_callchain * sizeof *payload);
+  payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
+  put (payload, sample->stack, sample->stack_size);
+}
+
+static gboolean
+has_room_for_samples (LuDrain *self)
+{
+  gsize limit = lu_queue_max_message (self->output) * 2 / SIDEBAND_SHARE * (SIDEBAND_SHARE - 1);
+
+  return lu_queue_used (self->output) <= limit;
+}
+
+static LuVerdict
+take_sample (LuDrain *self, const LuEvent *event)
+{
+  const LuSample *sample = &event->sample;
+  gsize size = sizeof (LuSampleMessage)
+               + (sample->n_callchain + sample->regs.n_words) * sizeof (guint64)
+               + sample->stack_size;
+  atomic_ullong *skipped = reason_to_skip (self, event);
+  LuSampleMessage *message = NULL;
+  LuProcess *process;
+  LuSpace *space;
+
+  if (skipped == NULL
+      && !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space))
+    skipped = &self->others;
+  if (skipped == NULL
+      && (!has_room_for_samples (self)
+          || (message = lu_queue_reserve (self->output, size)) == NULL))
+    return LU_VERDICT_LATER;
+  bump (&self->seen);
+  bump (skipped != NULL ? skipped : &self->taken);
+  if (message != NULL)
+    {
+      fill_sample (message, event, process, space);
+      lu_queue_commit (self->output, size);
+    }
+  return LU_VERDICT_DONE;
+}
+
+static LuVerdict
+handle_event (const LuEvent *event, gpointer user_data)
+{
+  LuDrain *self = user_data;
+
+  switch (event->kind)
+    {
+    case LU_EVENT_SAMPLE:
+      return take_sample (self, event);
+    case LU_EVENT_COMM:
+      if (event->comm.is_exec && event->pid == self->options.command)
+        self->command_has_executed = TRUE;
+      lu_process_table_apply (self->table, event);
+      break;
+    case LU_EVENT_LOST:
+    case LU_EVENT_LOST_SAMPLES:
+    case LU_EVENT_THROTTLE:
+      log_event (self, event);
+      break;
+    default:
+      lu_process_table_apply (self->table, event);
+      break;
+    }
+  return LU_VERDICT_DONE;
+}
+
+/* Larger copies from now on, if too many stacks were cut off by the size. */
+static void
+grow_stack_if_needed (LuDrain *self)
+{
+  LuWorkerProgress progress;
+  guint32 size = atomic_load (&self->stack_size);
+  guint32 larger = MIN (size * 2, STACK_SIZE_LIMIT);
+  g_autoptr (GError) error = NULL;
+
+  lu_worker_get_progress (self->worker, &progress);
+  if (progress.window < GROW_MIN_SAMPLES)
+    return;
+  if (progress.truncated * 100 <= progress.window)
+    {
+      if (progress.window >= GROW_WINDOW)
+        lu_worker_reset_window (self->worker, size);
+      return;
+    }
+  if (larger <= size || !self->source->ops->set_stack_size (self->source, larger, &error))
+    {
+      if (error != NULL)
+        send_log (self, monotonic_ns (), error->message);
+      self->options.grow_stack = FALSE;
+      return;
+    }
+  lu_worker_reset_window (self->worker, larger);
+  atomic_store (&self->stack_size, larger);
+  atomic_fetch_add (&self->stack_grown, 1);
+}
+
+/* Reads files: between rounds only. */
+static void
+repair_after_loss (LuDrain *self)
+{
+  LuSourceStats stats;
+
+  self->source->ops->get_stats (self->source, &stats);
+  atomic_store (&self->lost_samples, stats.lost_samples);
+  if (!self->live)
+    return;
+  if (stats.lost_sideband > self->handled_lost_sideband)
+    lu_process_table_discover_all (self->table, monotonic_ns ());
+  self->handled_lost_sideband = stats.lost_sideband;
+  lu_process_table_repair (self->table, monotonic_ns ());
+}
+
+static void
+tick (LuDrain *self)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (self->options.grow_stack)
+    grow_stack_if_needed (self);
+  if (now - self->last_tick < G_USEC_PER_SEC)
+    return;
+  self->last_tick = now;
+  if (self->source->ops->tick != NULL)
+    self->source->ops->tick (self->source);
+  repair_after_loss (self);
+}
+
+static void
+announce_end (LuDrain *self)
+{
+  guint64 one = 1;
+
+  if (atomic_exchange (&self->ended, true))
+    return;
+  if (write (self->ended_fd, &one, sizeof one) < 0)
+    g_debug ("eventfd: %s", g_strerror (errno));
+}
+
+static LuRound
+one_round (LuDrain *self)
+{
+  LuRound round = self->source->ops->drain (self->source, handle_event, self);
+
+  if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
+    lu_process_table_end_round (self->table);
+  if (round == LU_ROUND_END
+      || (!self->options.follow_all && !lu_process_table_has_live (self->table)
+          && round == LU_ROUND_EMPTY))
+    announce_end (self);
+  return round;
+}
+
+static void
+last_rounds (LuDrain *self)
+{
+  gint64 deadline = g_get_monotonic_time () + LAST_DRAIN_US;
+  LuRound round;
+
+  self->source->ops->stop (self->source);
+  while ((round = one_round (self)) != LU_ROUND_EMPTY && round != LU_ROUND_END
+         && g_get_monotonic_time () < deadline)
+    if (round == LU_ROUND_OPEN)
+      g_usleep (RETRY_US);
+}
+
+static gpointer
+drain_main (gpointer data)
+{
+  LuDrain *self = data;
+
+  while (!atomic_load (&self->quit))
+    {
+      LuRound round = one_round (self);
+
+      tick (self);
+      if (round == LU_ROUND_END)
+        break;
+      if (round == LU_ROUND_OPEN)
+        g_usleep (RETRY_US);
+      else if (self->source->ops->wait != NULL)
+        {
+          if (round == LU_ROUND_CLOSED)
+            g_usleep (SETTLE_US);
+          self->source->ops->wait (self->source, self->wake_fd, WAIT_MS);
+        }
+    }
+  last_rounds (self);
+  lu_queue_close (self->output);
+  return NULL;
+}
+
+LuDrain *
+lu_drain_new (LuSource *source, LuWorker *worker, LuQueue *output, const LuDrainOptions *options,
+              int ended_fd)
+{
+  LuDrain *self = g_new0 (LuDrain, 1);
+  LuSourceInfo info;
+
+  self->source = source;
+  self->worker = worker;
+  self->output = output;
+  self->options = *options;
+  self->ended_fd = ended_fd;
+  self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  self->own_pid = getpid ();
+  self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
+  if (options->tids != NULL)
+    {
+      self->tids = g_hash_table_new (NULL, NULL);
+      for (guint i = 0; i < options->tids->len; i++)
+        g_hash_table_add (self->tids, GINT_TO_POINTER (g_array_index (options->tids, pid_t, i)));
+    }
+  source->ops->get_info (source, &info);
+  self->live = info.live;
+  self->options.grow_stack = options->grow_stack && source->ops->set_stack_size != NULL;
+  atomic_store (&self->stack_size, info.stack_size);
+  lu_worker_reset_window (worker, info.stack_size);
+  return self;
+}
+
+gboolean
+lu_drain_start (LuDrain *self, GError **error)
+{
+  for (guint i = 0; self->options.pids != NULL && i < self->options.pids->len; i++)
+    lu_process_table_follow (self->table, g_array_index (self->options.pids, pid_t, i));
+  if (self->live)
+    lu_process_table_discover_all (self->table, 0);
+  if (!self->source->ops->start (self->source, error))
+    return FALSE;
+  self->thread = g_thread_new ("drain", drain_main, self);
+  return TRUE;
+}
+
+void
+lu_drain_stop (LuDrain *self)
+{
+  guint64 one = 1;
+
+  if (self->thread == NULL)
+    return;
+  atomic_store (&self->quit, true);
+  if (write (self->wake_fd, &one, sizeof one) < 0)
+    g_debug ("eventfd: %s", g_strerror (errno));
+  g_thread_join (g_steal_pointer (&self->thread));
+}
+
+void
+lu_drain_free (LuDrain *self)
+{
+  if (self == NULL)
+    return;
+  lu_drain_stop (self);
+  lu_process_table_free (self->table);
+  lu_source_free (self->source);
+  g_clear_pointer (&self->tids, g_hash_table_unref);
+  close (self->wake_fd);
+  g_free (self);
+}
+
+void
+lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
+{
+  *progress = (LuDrainProgress){
+    .seen = atomic_load (&self->seen),
+    .own = atomic_load (&self->own),
+    .others = atomic_load (&self->others),
+    .taken = atomic_load (&self->taken),
+    .over_budget = atomic_load (&self->over_budget),
+    .throttled = atomic_load (&self->throttled),
+    .lost_samples = atomic_load (&self->lost_samples),
+    .ended = atomic_load (&self->ended),
+    .stack_size = atomic_load (&self->stack_size),
+    .stack_grown = atomic_load (&self->stack_grown),
+  };
+}
+
+LuSource *
+lu_drain_source (LuDrain *self)
+{
+  return self->source;
+}

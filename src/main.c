@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* main.c - chooses between recording and the other commands. */
+
+#include "config.h"
+
+#include "base/error.h"
+#include "command.h"
+#include "doctor.h"
+#include "options.h"
+#include "report-capture.h"
+#include "session.h"
+
+#include <glib/gi18n.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static int
+print_error (GError *error)
+{
+  fprintf (stderr, "live-unwinder: %s\n", error->message);
+  g_error_free (error);
+  return LU_EXIT_FAILED;
+}
+
+static int
+run_record (int argc, char **argv)
+{
+  LuOptions options;
+  GError *error = NULL;
+  int code = 0;
+
+  if (!lu_options_parse (&options, argc, argv, &error))
+    code = print_error (error);
+  else if (options.show_version)
+    printf ("live-unwinder %s\n", LU_VERSION);
+  else
+    code = lu_session_run (&options);
+  lu_options_clear (&options);
+  return code;
+}
+
+static int
+run_report (int argc, char **argv)
+{
+  int limit = 20;
+  const GOptionEntry entries[] = { { "limit", 'n', 0, G_OPTION_ARG_INT, &limit,
+                                     N_ ("Functions to print (default: 20)"), N_ ("N") },
+                                   { 0 } };
+  g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE"));
+  GError *error = NULL;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  g_option_context_set_summary (context, _ ("Prints where the time of a capture went."));
+  g_set_prgname ("live-unwinder report");
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    return print_error (error);
+  if (argc != 2 || limit < 1)
+    {
+      g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
+
+      fputs (help, stderr);
+      return LU_EXIT_FAILED;
+    }
+  if (!lu_report_run (argv[1], (guint) limit, &error))
+    return print_error (error);
+  return 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  setlocale (LC_ALL, "");
+  bindtextdomain (GETTEXT_PACKAGE, LU_LOCALE_DIR);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+  textdomain (GETTEXT_PACKAGE);
+
+  if (argc > 1 && strcmp (argv[1], "report") == 0)
+    return run_report (argc - 1, argv + 1);
+  if (argc > 1 && strcmp (argv[1], "doctor") == 0)
+    return lu_doctor_run ();
+  return run_record (argc, argv);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* options.h - the command line, from one table: parsing, --help, and the man page's list are the same. */
+
+#pragma once
+
+#include "unwind/unwinder.h"
+
+#include <glib.h>
+
+typedef enum
+{
+  LU_STATS_TEXT,
+  LU_STATS_JSON,
+  LU_STATS_NONE,
+} LuStatsFormat;
+
+typedef struct
+{
+  char **command;    /* NULL-terminated; NULL: none */
+  GArray *pids;      /* of pid_t; NULL: none */
+  GArray *tids;      /* of pid_t; NULL: none */
+  gboolean all;
+  char *input;       /* perf.data to replay; NULL: sample */
+  char *output;
+  gboolean force;
+  double duration;   /* seconds; 0: until the end */
+  guint frequency;   /* Hz */
+  guint32 stack_size; /* bytes; 0: auto */
+  const LuUnwinderOps *engine;
+  LuStatsFormat stats;
+  double fail_on_loss; /* percent; negative: never */
+  gboolean include_self, quiet;
+  gboolean show_version;
+  char *command_line; /* all of it, for the capture */
+} LuOptions;
+
+/* Parses the arguments of a recording. --help is answered and ends the program. */
+gboolean lu_options_parse (LuOptions *self, int argc, char **argv, GError **error);
+void lu_options_clear (LuOptions *self);

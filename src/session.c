@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* session.c - one recording: wires source, engine and sink, then waits; see session.h.
+ *
+ * Threads: drain (rings, processes) -> worker (files, dwfl) -> writer (sink). The main thread waits for
+ * signals, the command, the duration and trouble. Everything that can be refused is refused before COMMAND
+ * runs. */
+
+#include "config.h"
+
+#include "session.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "command.h"
+#include "drain.h"
+#include "input/source-perf-data.h"
+#include "input/source-perf.h"
+#include "output/output-file.h"
+#include "output/syscap.h"
+#include "summary.h"
+#include "target.h"
+#include "worker.h"
+#include "writer.h"
+
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define WORKER_QUEUE_BYTES (16u << 20)
+#define WRITER_QUEUE_BYTES (4u << 20)
+#define STATUS_INTERVAL_MS 500
+#define FIRST_STACK_SIZE 16384
+
+typedef struct
+{
+  const LuOptions *options;
+  LuTarget target;
+  LuCommand command;
+  LuQueue *to_worker, *to_writer;
+  LuWorker *worker;
+  LuWriter *writer;
+  LuDrain *drain;
+  int signal_fd, ended_fd, failed_fd;
+  gint64 start_us, stop_us;
+  guint64 busy_ns_at_start;
+  gboolean interrupted, status_shown;
+} Session;
+
+static guint64
+monotonic_ns (void)
+{
+  return (guint64) g_get_monotonic_time () * 1000;
+}
+
+/* Time all CPUs spent on something, from the first line of /proc/stat; 0 if it cannot be read. */
+static guint64
+busy_ns (void)
+{
+  g_autofree char *text = lu_fd_read_file ("/proc/stat", 4096, NULL);
+  unsigned long long user, nice, system, idle, iowait, irq, softirq;
+
+  if (text == NULL
+      || sscanf (text, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+                 &iowait, &irq, &softirq)
+             != 7)
+    return 0;
+  return (user + nice + system + irq + softirq) * (1000000000u / (guint64) sysconf (_SC_CLK_TCK));
+}
+
+static gboolean
+block_signals (Session *self, GError **error)
+{
+  sigset_t set;
+
+  sigemptyset (&set);
+  sigaddset (&set, SIGINT);
+  sigaddset (&set, SIGTERM);
+  sigaddset (&set, SIGHUP);
+  sigaddset (&set, SIGCHLD);
+  sigprocmask (SIG_BLOCK, &set, NULL);
+  signal (SIGPIPE, SIG_IGN);
+  self->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  self->ended_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  self->failed_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (self->signal_fd >= 0 && self->ended_fd >= 0 && self->failed_fd >= 0)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "signalfd: %s", g_strerror (errno));
+  return FALSE;
+}
+
+static LuSource *
+open_source (Session *self, GError **error)
+{
+  const LuOptions *options = self->options;
+  guint32 stack_size = options->stack_size != 0 ? options->stack_size : FIRST_STACK_SIZE;
+
+  if (options->input != NULL)
+    return lu_source_perf_data_new (options->input, error);
+  return lu_target_open (&self->target, options, &self->command, stack_size, error);
+}
+
+static void
+fill_recording (Session *self, LuSource *source, LuRecording *recording)
+{
+  LuSourceInfo info;
+
+  source->ops->get_info (source, &info);
+  *recording = (LuRecording){ .start_time = info.live ? monotonic_ns () : 0,
+                              .wall_clock = g_get_real_time (),
+                              .command = self->options->command_line,
+                              .live = info.live,
+                              .engine = self->options->engine->name,
+                              .event_name = info.event_name,
+                              .frequency = info.frequency,
+                              .stack_size = info.stack_size };
+}
+
+/* Builds the threads' objects back to front and starts them in the same order. */
+static gboolean
+start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GError **error)
+{
+  g_autoptr (LuSource) source = source_taken;
+  lu_autofd output_fd = output_fd_taken;
+  LuDrainOptions drain_options = { .follow_all = self->options->all || self->options->input != NULL,
+                                   .pids = self->target.pids,
+                                   .tids = self->options->tids,
+                                   .command = self->command.pid,
+                                   .include_self = self->options->include_self,
+                                   .grow_stack = self->options->stack_size == 0 };
+  LuUnwinder *unwinder = self->options->engine->new (error);
+  LuRecording recording;
+  LuSourceInfo info;
+
+  if (unwinder == NULL)
+    return FALSE;
+  source->ops->get_info (source, &info);
+  fill_recording (self, source, &recording);
+  self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);
+  self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
+  self->worker = lu_worker_new (unwinder, self->to_worker, self->to_writer, info.live);
+  self->writer = lu_writer_new (lu_syscap_sink_new (lu_fd_steal (&output_fd)), self->to_writer,
+                                self->failed_fd);
+  self->drain = lu_drain_new (g_steal_pointer (&source), self->worker, self->to_worker,
+                              &drain_options, self->ended_fd);
+  if (!lu_writer_start (self->writer, &recording, error))
+    return FALSE;
+  lu_worker_start (self->worker);
+  if (!lu_drain_start (self->drain, error))
+    {
+      lu_queue_close (self->to_worker);
+      return FALSE;
+    }
+  self->start_us = g_get_monotonic_time ();
+  self->busy_ns_at_start = busy_ns ();
+  return TRUE;
+}
+
+static void
+erase_status (Session *self)
+{
+  if (self->status_shown)
+    fputs ("\r\033[K", stderr);
+  self->status_shown = FALSE;
+}
+
+/* Only on a terminal that COMMAND does not write to as well. */
+static void
+show_status (Session *self)
+{
+  LuWorkerProgress progress;
+  LuDrainProgress drain;
+  double seconds = (double) (g_get_monotonic_time () - self->start_us) / 1e6;
+
+  if (self->options->quiet || self->options->command != NULL || !isatty (STDERR_FILENO))
+    return;
+  lu_worker_get_progress (self->worker, &progress);
+  lu_drain_get_progress (self->drain, &drain);
+  fprintf (stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" G_GUINT64_FORMAT " lost"),
+           seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
+           progress.walked > 0 ? 100.0 * (double) progress.complete / (double) progress.walked
+                               : 100.0,
+           drain.lost_samples);
+  self->status_shown = TRUE;
+}
+
+/* The first signal ends the recording, the second one the program; what is written by then is readable. */
+static void
+handle_interrupt (Session *self, const struct signalfd_siginfo *info)
+{
+  if (self->interrupted)
+    {
+      erase_status (self);
+      _exit (128 + (int) info->ssi_signo);
+    }
+  self->interrupted = TRUE;
+  /* A terminal sends Ctrl-C to COMMAND as well; what somebody sent to us alone is passed on. */
+  if (info->ssi_code != SI_KERNEL && self->command.pid > 0 && !self->command.reaped)
+    kill (self->command.pid, (int) info->ssi_signo);
+}
+
+static void
+read_signals (Session *self)
+{
+  struct signalfd_siginfo info;
+
+  while (read (self->signal_fd, &info, sizeof info) == sizeof info)
+    if (info.ssi_signo == SIGCHLD)
+      lu_command_reap (&self->command, FALSE);
+    else
+      handle_interrupt (self, &info);
+}
+
+static int
+poll_timeout (Session *self)
+{
+  gint64 end_us;
+
+  if (self->options->duration <= 0)
+    return STATUS_INTERVAL_MS;
+  end_us = self->start_us + (gint64) (self->options->duration * 1e6);
+  return (int) CLAMP ((end_us - g_get_monotonic_time () + 999) / 1000, 0, STATUS_INTERVAL_MS);
+}
+
+static gboolean
+is_over (Session *self)
+{
+  double seconds = (double) (g_get_monotonic_time () - self->start_us) / 1e6;
+
+  return self->interrupted || self->command.reaped
+         || (self->options->duration > 0 && seconds >= self->options->duration);
+}
+
+static void
+wait_for_the_end (Session *self)
+{
+  struct pollfd fds[] = { { .fd = self->signal_fd, .events = POLLIN },
+                          { .fd = self->ended_fd, .events = POLLIN },
+                          { .fd = self->failed_fd, .events = POLLIN } };
+
+  while (!is_over (self))
+    {
+      if (poll (fds, G_N_ELEMENTS (fds), poll_timeout (self)) < 0 && errno != EINTR)
+        break;
+      read_signals (self);
+      if ((fds[1].revents | fds[2].revents) & POLLIN)
+        break;
+      show_status (self);
+    }
+  erase_status (self);
+}
+
+static guint64
+rss_anon_bytes (void)
+{
+  g_autofree char *text = lu_fd_read_file ("/proc/self/status", 8192, NULL);
+  const char *line = text != NULL ? strstr (text, "RssAnon:") : NULL;
+
+  return line != NULL ? g_ascii_strtoull (line + strlen ("RssAnon:"), NULL, 10) * 1024 : 0;
+}
+
+static void
+fill_summary (Session *self, LuSummary *summary)
+{
+  LuSource *source = lu_drain_source (self->drain);
+  struct rusage usage;
+  guint64 busy = busy_ns ();
+
+  *summary = (LuSummary){ .tally = lu_writer_tally (self->writer) };
+  lu_drain_get_progress (self->drain, &summary->drain);
+  source->ops->get_info (source, &summary->source);
+  source->ops->get_stats (source, &summary->source_stats);
+  summary->seconds = (double) (self->stop_us - self->start_us) / 1e6;
+  getrusage (RUSAGE_SELF, &usage);
+  summary->cpu_seconds
+      = (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+        + (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  summary->expected_samples = summary->source_stats.expected_samples;
+  if (self->options->all && self->busy_ns_at_start > 0)
+    summary->expected_samples = (guint64) ((double) (busy - self->busy_ns_at_start) / 1e9
+                                           * summary->source.frequency);
+  summary->rss_anon_bytes = rss_anon_bytes ();
+  summary->output = self->options->output;
+  summary->output_bytes = lu_writer_bytes_written (self->writer);
+}
+
+static int
+report_error (const GError *error)
+{
+  fprintf (stderr, "live-unwinder: %s\n", error->message);
+  return LU_EXIT_FAILED;
+}
+
+static int
+report_summary (Session *self)
+{
+  LuSummary summary;
+  g_autofree char *json = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *metadata[3] = { "live-unwinder.stats", NULL, NULL };
+  gboolean ok;
+
+  fill_summary (self, &summary);
+  json = lu_summary_to_json (&summary);
+  metadata[1] = json;
+  ok = lu_writer_finish (self->writer, summary.source.live ? monotonic_ns () : 0, metadata, &error);
+  summary.output_bytes = lu_writer_bytes_written (self->writer);
+  if (self->options->stats == LU_STATS_JSON)
+    fprintf (stderr, "%s\n", json);
+  else if (self->options->stats == LU_STATS_TEXT && !self->options->quiet)
+    lu_summary_print (&summary);
+  if (!ok)
+    return report_error (error);
+  if (summary.tally->samples == 0 && !self->options->quiet)
+    fprintf (stderr, "live-unwinder: %s\n",
+             _ ("nothing was sampled: what was recorded used no CPU time. If it should have, "
+                "try \"live-unwinder doctor\"."));
+  if (self->options->fail_on_loss >= 0
+      && lu_summary_loss_percent (&summary) > self->options->fail_on_loss)
+    {
+      fprintf (stderr, _ ("live-unwinder: %.2f %% of the samples were lost, more than %.2f %%\n"),
+               lu_summary_loss_percent (&summary), self->options->fail_on_loss);
+      return LU_EXIT_FAILED;
+    }
+  return 0;
+}
+
+static void
+stop_threads (Session *self)
+{
+  if (self->drain != NULL)
+    lu_drain_stop (self->drain);
+  self->stop_us = g_get_monotonic_time ();
+  if (self->worker != NULL)
+    lu_worker_join (self->worker);
+  if (self->writer != NULL)
+    lu_writer_join (self->writer);
+}
+
+/* COMMAND could not be started: what was recorded is nothing, so no file is left behind. */
+static int
+exec_error (Session *self, int exec_errno)
+{
+  lu_output_discard (self->options->output);
+  fprintf (stderr, "live-unwinder: %s: %s\n", self->options->command[0],
+           g_strerror (exec_errno));
+  return exec_errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE;
+}
+
+/* The recording is over, COMMAND need not be; a signal now ends the waiting. */
+static int
+wait_for_command (Session *self, int our_code)
+{
+  struct pollfd fd = { .fd = self->signal_fd, .events = POLLIN };
+  int code;
+
+  while (!lu_command_reap (&self->command, FALSE))
+    {
+      poll (&fd, 1, STATUS_INTERVAL_MS);
+      read_signals (self);
+    }
+  code = lu_command_exit_code (&self->command);
+  return code != 0 ? code : our_code;
+}
+
+static int
+record (Session *self)
+{
+  int exec_errno = 0, code;
+
+  if (self->options->command != NULL)
+    exec_errno = lu_command_go (&self->command);
+  if (exec_errno == 0)
+    wait_for_the_end (self);
+  stop_threads (self);
+  if (exec_errno != 0)
+    return exec_error (self, exec_errno);
+  code = report_summary (self);
+  return self->options->command != NULL ? wait_for_command (self, code) : code;
+}
+
+static gboolean
+prepare (Session *self, GError **error)
+{
+  g_autoptr (LuSource) source = NULL;
+  lu_autofd output_fd = -1;
+
+  if (!block_signals (self, error))
+    return FALSE;
+  output_fd = lu_output_open (self->options->output, self->options->force, error);
+  if (output_fd < 0)
+    return FALSE;
+  if (self->options->command != NULL
+      && !lu_command_prepare (&self->command, self->options->command, error))
+    return FALSE;
+  source = open_source (self, error);
+  if (source == NULL)
+    {
+      /* Nothing was recorded: do not leave an empty file behind. */
+      lu_output_discard (self->options->output);
+      return FALSE;
+    }
+  return start_threads (self, g_steal_pointer (&source), lu_fd_steal (&output_fd), error);
+}
+
+static void
+session_clear (Session *self)
+{
+  lu_command_clear (&self->command);
+  if (self->drain == NULL && self->to_worker != NULL)
+    lu_queue_close (self->to_worker);
+  lu_drain_free (self->drain);
+  lu_worker_free (self->worker);
+  lu_writer_free (self->writer);
+  lu_queue_free (self->to_worker);
+  lu_queue_free (self->to_writer);
+  lu_target_clear (&self->target);
+  lu_fd_clear (&self->signal_fd);
+  lu_fd_clear (&self->ended_fd);
+  lu_fd_clear (&self->failed_fd);
+}
+
+int
+lu_session_run (const LuOptions *options)
+{
+  Session self = { .options = options,
+                   .signal_fd = -1,
+                   .ended_fd = -1,
+                   .failed_fd = -1,
+                   .command = { .go_fd = -1, .status_fd = -1 } };
+  g_autoptr (GError) error = NULL;
+  int code;
+
+  code = prepare (&self, &error) ? record (&self) : report_error (error);
+  session_clear (&self);
+  return code;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* summary.c - text and JSON of a finished recording; see summary.h.
+ *
+ * Both come from the same struct. Every end state is printed by name with its count, those that say
+ * nothing about unwinding (no registers, no stack in the sample) beside "complete %", not inside it. */
+
+#include "config.h"
+
+#include "summary.h"
+
+#include <glib/gi18n.h>
+#include <json-glib/json-glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_MODULES_PRINTED 5
+
+static guint64
+lost_samples (const LuSummary *self)
+{
+  return self->source_stats.lost_samples + self->drain.over_budget;
+}
+
+double
+lu_summary_loss_percent (const LuSummary *self)
+{
+  guint64 lost = lost_samples (self);
+  guint64 all = self->drain.seen + lost;
+
+  return all > 0 ? 100.0 * (double) lost / (double) all : 0.0;
+}
+
+static gint64
+unexplained (const LuSummary *self)
+{
+  return (gint64) self->expected_samples - (gint64) self->drain.taken
+         - (gint64) lost_samples (self);
+}
+
+static double
+us_per_sample (const LuSummary *self)
+{
+  return self->drain.taken > 0 ? self->cpu_seconds * 1e6 / (double) self->drain.taken : 0.0;
+}
+
+static void
+add_int (JsonBuilder *json, const char *name, gint64 value)
+{
+  json_builder_set_member_name (json, name);
+  json_builder_add_int_value (json, value);
+}
+
+static void
+add_double (JsonBuilder *json, const char *name, double value)
+{
+  json_builder_set_member_name (json, name);
+  json_builder_add_double_value (json, value);
+}
+
+static void
+add_string (JsonBuilder *json, const char *name, const char *value)
+{
+  g_autofree char *valid = g_utf8_make_valid (value, -1);
+
+  json_builder_set_member_name (json, name);
+  json_builder_add_string_value (json, valid);
+}
+
+static void
+add_bool (JsonBuilder *json, const char *name, gboolean value)
+{
+  json_builder_set_member_name (json, name);
+  json_builder_add_boolean_value (json, value);
+}
+
+static void
+begin_object (JsonBuilder *json, const char *name)
+{
+  json_builder_set_member_name (json, name);
+  json_builder_begin_object (json);
+}
+
+static void
+add_states (JsonBuilder *json, const guint64 by_status[LU_N_STATUS])
+{
+  begin_object (json, "by_state");
+  for (guint i = 0; i < LU_N_STATUS; i++)
+    if (by_status[i] > 0)
+      add_int (json, lu_status_key ((LuStatus) i), (gint64) by_status[i]);
+  json_builder_end_object (json);
+}
+
+static void
+add_modules (JsonBuilder *json, const LuTally *tally)
+{
+  g_autoptr (GPtrArray) modules = lu_tally_modules (tally);
+
+  json_builder_set_member_name (json, "modules");
+  json_builder_begin_array (json);
+  for (guint i = 0; i < modules->len && i < 64; i++)
+    {
+      const LuModuleTally *module = g_ptr_array_index (modules, i);
+
+      json_builder_begin_object (json);
+      add_string (json, "path", module->path);
+      add_int (json, "samples", (gint64) module->total);
+      add_states (json, module->by_status);
+      json_builder_end_object (json);
+    }
+  json_builder_end_array (json);
+}
+
+static void
+add_counts (JsonBuilder *json, const LuSummary *self)
+{
+  add_int (json, "samples", (gint64) self->tally->samples);
+  add_double (json, "complete_percent", lu_tally_complete_percent (self->tally));
+  add_int (json, "walked", (gint64) lu_tally_walked (self->tally));
+  add_int (json, "excluded", (gint64) (self->tally->samples - lu_tally_walked (self->tally)));
+  add_int (json, "live_reads", (gint64) self->tally->live_reads);
+  add_states (json, self->tally->by_status);
+  begin_object (json, "lost");
+  add_int (json, "samples", (gint64) self->source_stats.lost_samples);
+  add_bool (json, "exact", self->source.has_lost_counter);
+  add_int (json, "sideband", (gint64) self->source_stats.lost_sideband);
+  add_int (json, "over_budget", (gint64) self->drain.over_budget);
+  add_int (json, "malformed", (gint64) self->source_stats.malformed);
+  add_double (json, "percent", lu_summary_loss_percent (self));
+  json_builder_end_object (json);
+  add_int (json, "throttled", (gint64) self->drain.throttled);
+  add_int (json, "expected", (gint64) self->expected_samples);
+  if (self->expected_samples > 0)
+    add_int (json, "unexplained", unexplained (self));
+  add_int (json, "own_samples", (gint64) self->drain.own);
+  add_int (json, "other_samples", (gint64) self->drain.others);
+}
+
+static void
+add_settings (JsonBuilder *json, const LuSummary *self)
+{
+  begin_object (json, "cpu");
+  add_double (json, "self_seconds", self->cpu_seconds);
+  add_double (json, "us_per_sample", us_per_sample (self));
+  json_builder_end_object (json);
+  begin_object (json, "stack");
+  add_int (json, "size", self->drain.stack_size);
+  add_int (json, "grown", self->drain.stack_grown);
+  add_int (json, "used_max", (gint64) self->tally->stack_used_max);
+  add_int (json, "needed_max", (gint64) self->tally->stack_needed_max);
+  add_int (json, "size_for_99_percent",
+           (gint64) lu_tally_stack_size_for (self->tally, 99.0));
+  json_builder_end_object (json);
+  begin_object (json, "source");
+  add_string (json, "event", self->source.event_name);
+  add_double (json, "frequency", self->source.frequency);
+  add_bool (json, "cpu_wide", self->source.cpu_wide);
+  add_bool (json, "kernel", self->source.kernel_samples);
+  add_int (json, "rings", self->source.n_rings);
+  add_int (json, "ring_bytes", (gint64) self->source.ring_bytes);
+  json_builder_end_object (json);
+  add_int (json, "rss_anon_bytes", (gint64) self->rss_anon_bytes);
+  add_double (json, "seconds", self->seconds);
+  add_string (json, "file", self->output);
+  add_int (json, "bytes", (gint64) self->output_bytes);
+}
+
+char *
+lu_summary_to_json (const LuSummary *self)
+{
+  g_autoptr (JsonBuilder) json = json_builder_new ();
+  g_autoptr (JsonNode) root = NULL;
+
+  json_builder_begin_object (json);
+  add_counts (json, self);
+  add_settings (json, self);
+  add_modules (json, self->tally);
+  json_builder_end_object (json);
+  root = json_builder_get_root (json);
+  return json_to_string (root, FALSE);
+}
+
+static void
+print_states (const LuSummary *self, gboolean excluded)
+{
+  guint64 walked = lu_tally_walked (self->tally);
+
+  for (guint i = LU_STATUS_COMPLETE + 1; i < LU_N_STATUS; i++)
+    {
+      guint64 n = self->tally->by_status[i];
+
+      if (n == 0 || !!lu_status_is_excluded ((LuStatus) i) != !!excluded)
+        continue;
+      if (excluded)
+        fprintf (stderr, "  %10" G_GUINT64_FORMAT "          %s (not counted in complete %%)\n", n,
+                 lu_status_title ((LuStatus) i));
+      else
+        fprintf (stderr, "  %10" G_GUINT64_FORMAT "  %5.2f %%  %s\n", n,
+                 walked > 0 ? 100.0 * (double) n / (double) walked : 0.0,
+                 lu_status_title ((LuStatus) i));
+    }
+}
+
+static void
+print_modules (const LuSummary *self)
+{
+  g_autoptr (GPtrArray) modules = lu_tally_modules (self->tally);
+
+  if (modules->len == 0)
+    return;
+  fprintf (stderr, "%s\n", _ ("Incomplete stacks ended in:"));
+  for (guint i = 0; i < modules->len && i < MAX_MODULES_PRINTED; i++)
+    {
+      const LuModuleTally *module = g_ptr_array_index (modules, i);
+      g_autofree char *path = g_strescape (module->path, NULL);
+
+      fprintf (stderr, "  %10" G_GUINT64_FORMAT "  %s:", module->total, path);
+      for (guint k = 0; k < LU_N_STATUS; k++)
+        if (module->by_status[k] > 0)
+          fprintf (stderr, " %s %" G_GUINT64_FORMAT, lu_status_title ((LuStatus) k),
+                   module->by_status[k]);
+      fputc ('\n', stderr);
+    }
+}
+
+static void
+print_stack_advice (const LuSummary *self)
+{
+  guint64 truncated = self->tally->by_status[LU_STATUS_TRUNCATED_COPY];
+  guint64 wanted = lu_tally_stack_size_for (self->tally, 99.0);
+
+  if (self->drain.stack_grown > 0)
+    fprintf (stderr,
+             _ ("Stack copies grew to %u bytes; --stack-size %u from the start keeps the first "
+                "stacks whole too.\n"),
+             self->drain.stack_size, self->drain.stack_size);
+  if (truncated == 0)
+    return;
+  if (self->drain.stack_size < 65528)
+    fprintf (stderr,
+             _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes: try "
+                "--stack-size %u, or auto.\n"),
+             truncated, self->drain.stack_size, MIN (self->drain.stack_size * 2, 65528));
+  else
+    fprintf (stderr,
+             _ ("%" G_GUINT64_FORMAT " stacks were cut off; the kernel copies 65528 bytes at "
+                "most, %" G_GUINT64_FORMAT " sufficed for 99 %% of the whole ones.\n"),
+             truncated, wanted);
+}
+
+static void
+print_losses (const LuSummary *self)
+{
+  guint64 lost = lost_samples (self);
+
+  fprintf (stderr, _ ("Lost: %" G_GUINT64_FORMAT "%s (%.2f %%)"), lost,
+           self->source.has_lost_counter || !self->source.live ? ""
+                                                               : _ (" at least, no exact count before Linux 6.0"),
+           lu_summary_loss_percent (self));
+  fprintf (stderr, _ ("; throttled: %" G_GUINT64_FORMAT " times"), self->drain.throttled);
+  if (self->expected_samples > 0)
+    fprintf (stderr, _ ("; expected %" G_GUINT64_FORMAT ", unexplained %" G_GINT64_FORMAT),
+             self->expected_samples, unexplained (self));
+  fputc ('\n', stderr);
+  if (self->source_stats.lost_sideband > 0)
+    fprintf (stderr,
+             _ ("%" G_GUINT64_FORMAT " records about processes were lost and read again from "
+                "/proc.\n"),
+             self->source_stats.lost_sideband);
+  if (self->drain.throttled > 0)
+    fprintf (stderr, "%s\n",
+             _ ("The kernel lowered the rate (kernel.perf_cpu_time_max_percent): try a lower "
+                "--frequency."));
+}
+
+static void
+print_notes (const LuSummary *self)
+{
+  if (!self->source.live)
+    return;
+  if (!self->source.kernel_samples)
+    fprintf (stderr, "%s\n",
+             _ ("Kernel mode was not sampled (no permission): time in the kernel is missing."));
+  if (!self->source.cpu_wide)
+    fprintf (stderr, "%s\n",
+             _ ("Recorded per task (no permission for more): short-lived children are "
+                "under-sampled."));
+  if (self->source.ring_size < self->source.ring_size_wanted)
+    fprintf (stderr,
+             _ ("The rings are %" G_GSIZE_FORMAT " KiB each instead of %" G_GSIZE_FORMAT
+                " KiB: the limit on locked memory (ulimit -l) is reached.\n"),
+             self->source.ring_size >> 10, self->source.ring_size_wanted >> 10);
+}
+
+void
+lu_summary_print (const LuSummary *self)
+{
+  guint64 samples = self->tally->samples;
+
+  fprintf (stderr,
+           _ ("%" G_GUINT64_FORMAT " samples in %.1f s (%s), %.2f %% of %" G_GUINT64_FORMAT
+              " stacks complete\n"),
+           samples, self->seconds, self->source.event_name,
+           lu_tally_complete_percent (self->tally), lu_tally_walked (self->tally));
+  print_states (self, FALSE);
+  print_states (self, TRUE);
+  if (self->tally->live_reads > 0)
+    fprintf (stderr,
+             _ ("  %10" G_GUINT64_FORMAT "          needed a read of the live process (not "
+                "counted as complete)\n"),
+             self->tally->live_reads);
+  print_modules (self);
+  print_stack_advice (self);
+  print_losses (self);
+  print_notes (self);
+  fprintf (stderr, _ ("Cost: %.1f µs of CPU time per sample (%.2f s in all)"),
+           us_per_sample (self), self->cpu_seconds);
+  if (self->drain.seen > 0 && self->source.live)
+    fprintf (stderr, _ ("; live-unwinder itself was hit by %.2f %% of all samples"),
+             100.0 * (double) self->drain.own / (double) self->drain.seen);
+  fputc ('\n', stderr);
+  if (strcmp (self->output, "-") != 0)
+    fprintf (stderr, _ ("%s: %.1f MB. Open it with: sysprof %s   or: live-unwinder report %s\n"),
+           self->output, (double) self->output_bytes / 1e6, self->output, self->output);
+}

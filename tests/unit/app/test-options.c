@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-options.c - src/options.c: what is accepted, what is refused, and what the refusal says. */
+
+#include "options.h"
+
+#include <string.h>
+
+static gboolean
+parse (LuOptions *options, const char *line, GError **error)
+{
+  g_auto (GStrv) argv = NULL;
+  int argc;
+
+  g_assert_true (g_shell_parse_argv (line, &argc, &argv, NULL));
+  return lu_options_parse (options, argc, argv, error);
+}
+
+static void
+test_command_keeps_its_own_options (void)
+{
+  LuOptions options;
+
+  g_assert_true (parse (&options, "lu -F 500 -o x.syscap -- prog --pid 3 -o y", NULL));
+  g_assert_cmpuint (options.frequency, ==, 500);
+  g_assert_cmpstr (options.output, ==, "x.syscap");
+  g_assert_cmpuint (g_strv_length (options.command), ==, 5);
+  g_assert_cmpstr (options.command[1], ==, "--pid");
+  g_assert_null (options.pids);
+  lu_options_clear (&options);
+  g_assert_true (parse (&options, "lu prog -F 1", NULL));
+  g_assert_cmpstr (options.command[1], ==, "-F");
+  lu_options_clear (&options);
+}
+
+static void
+test_lists_of_ids (void)
+{
+  LuOptions options;
+
+  g_assert_true (parse (&options, "lu --pid 1,22,333", NULL));
+  g_assert_cmpuint (options.pids->len, ==, 3);
+  g_assert_cmpint (g_array_index (options.pids, pid_t, 2), ==, 333);
+  lu_options_clear (&options);
+}
+
+static void
+test_stack_sizes (void)
+{
+  static const struct
+  {
+    const char *text;
+    guint32 size;
+    gboolean ok;
+  } cases[] = { { "auto", 0, TRUE },      { "16384", 16384, TRUE }, { "16k", 16384, TRUE },
+                { "65528", 65528, TRUE }, { "65536", 0, FALSE },    { "65529", 0, FALSE },
+                { "12", 0, FALSE },       { "-8", 0, FALSE },       { "8192x", 0, FALSE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *line = g_strdup_printf ("lu --stack-size=%s -a", cases[i].text);
+      g_autoptr (GError) error = NULL;
+      LuOptions options;
+
+      g_assert_cmpint (parse (&options, line, &error), ==, cases[i].ok);
+      if (cases[i].ok)
+        g_assert_cmpuint (options.stack_size, ==, cases[i].size);
+      else
+        g_assert_nonnull (strstr (error->message, "65528"));
+      lu_options_clear (&options);
+    }
+}
+
+static void
+test_refusals (void)
+{
+  static const struct
+  {
+    const char *line, *says;
+  } cases[] = { { "lu", "What shall be recorded" },
+                { "lu -a --pid 1", "Only one" },
+                { "lu --pid 1 -- prog", "Only one" },
+                { "lu --pid 1x", "1x" },
+                { "lu --pid 0", "\"0\"" },
+                { "lu --pid ''", "not a process" },
+                { "lu --engine magic -a", "dwfl" },
+                { "lu --stats xml -a", "json" },
+                { "lu -F 0 -a", "rate" },
+                { "lu -F 1000000000 -a", "perf_event_max_sample_rate" },
+                { "lu -d -3 -a", "duration" },
+                { "lu --nonsense", "nonsense" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      LuOptions options;
+
+      g_assert_false (parse (&options, cases[i].line, &error));
+      if (strstr (error->message, cases[i].says) == NULL)
+        g_error ("%s: \"%s\" does not say \"%s\"", cases[i].line, error->message, cases[i].says);
+      lu_options_clear (&options);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/options/COMMAND keeps its own options", test_command_keeps_its_own_options);
+  g_test_add_func ("/options/lists of ids", test_lists_of_ids);
+  g_test_add_func ("/options/stack sizes", test_stack_sizes);
+  g_test_add_func ("/options/refusals", test_refusals);
+  return g_test_run ();
+}
