@@ -9,7 +9,6 @@
 #include "command.h"
 #include "doctor.h"
 #include "options.h"
-#include "report-capture.h"
 #include "session.h"
 
 #include <glib/gi18n.h>
@@ -42,33 +41,6 @@ run_record (int argc, char **argv)
   return code;
 }
 
-static int
-run_report (int argc, char **argv)
-{
-  int limit = 20;
-  const GOptionEntry entries[] = { { "limit", 'n', 0, G_OPTION_ARG_INT, &limit,
-                                     N_ ("Functions to print (default: 20)"), N_ ("N") },
-                                   { 0 } };
-  g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE"));
-  GError *error = NULL;
-
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  g_option_context_set_summary (context, _ ("Prints where the time of a capture went."));
-  g_set_prgname ("live-unwinder report");
-  if (!g_option_context_parse (context, &argc, &argv, &error))
-    return print_error (error);
-  if (argc != 2 || limit < 1)
-    {
-      g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
-
-      fputs (help, stderr);
-      return LU_EXIT_FAILED;
-    }
-  if (!lu_report_run (argv[1], (guint) limit, &error))
-    return print_error (error);
-  return 0;
-}
-
 int
 main (int argc, char **argv)
 {
@@ -77,8 +49,6 @@ main (int argc, char **argv)
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
 
-  if (argc > 1 && strcmp (argv[1], "report") == 0)
-    return run_report (argc - 1, argv + 1);
   if (argc > 1 && strcmp (argv[1], "doctor") == 0)
     return lu_doctor_run ();
   return run_record (argc, argv);
