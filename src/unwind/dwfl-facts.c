@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dwfl-facts.c - what the unwind information says of a place; see dwfl-facts.h. */
+
+#include "unwind/dwfl-facts.h"
+
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+
+#define N_SLOTS                                                                                    \
+  4096 /* 64 KiB; a pc look-up hits 85 % and more with so many, by module and offset */
+
+/* Hand-written entry code without unwind information is at most this long (ld.so, static C
+ * libraries). */
+#define ENTRY_SIZE 0x40
+
+typedef struct
+{
+  guint64 elf_address;
+  guint32 module; /* id; 0: empty */
+  guint8 status;
+  guint8 is_end, is_signal_frame;
+} Slot;
+
+_Static_assert(sizeof (Slot) == 16, "four slots to a cache line");
+
+struct _LuDwflFactsCache
+{
+  Slot slots[N_SLOTS];
+};
+
+LuDwflFactsCache *
+lu_dwfl_facts_cache_new (void)
+{
+  return g_new0 (LuDwflFactsCache, 1);
+}
+
+void
+lu_dwfl_facts_cache_free (LuDwflFactsCache *self)
+{
+  g_free (self);
+}
+
+gboolean
+lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address)
+{
+  LuImage *image = lu_module_image (mapping->module);
+  guint64 entry = image != NULL ? lu_image_entry (image) : 0;
+
+  return entry != 0 && address - mapping->bias >= entry
+         && address - mapping->bias - entry < ENTRY_SIZE;
+}
+
+/* The row for the address, from .eh_frame, else .debug_frame, in the order libdwfl itself has. */
+static Dwarf_Frame *
+find_row (Dwfl_Module *module, guint64 address)
+{
+  Dwarf_Frame *frame = NULL;
+  Dwarf_Addr bias;
+  Dwarf_CFI *cfi = dwfl_module_eh_cfi (module, &bias);
+
+  if (cfi != NULL && dwarf_cfi_addrframe (cfi, address - bias, &frame) == 0)
+    return frame;
+  cfi = dwfl_module_dwarf_cfi (module, &bias);
+  if (cfi != NULL && dwarf_cfi_addrframe (cfi, address - bias, &frame) == 0)
+    return frame;
+  return NULL;
+}
+
+static LuDwflFacts
+ask_libdw (const LuDwflMapping *mapping, guint64 address)
+{
+  LuDwflFacts facts = { .status = LU_STATUS_COMPLETE };
+  Dwarf_Frame *frame =
+      mapping->dwfl_module != NULL ? find_row (mapping->dwfl_module, address) : NULL;
+  Dwarf_Op memory[3], *ops = memory;
+  bool is_signal_frame = false;
+  size_t n_ops = 0;
+  int return_address;
+
+  if (frame == NULL)
+    {
+      facts.is_end = lu_dwfl_facts_is_entry (mapping, address);
+      facts.status = facts.is_end ? LU_STATUS_COMPLETE : LU_STATUS_NO_UNWIND_INFO;
+      return facts;
+    }
+  return_address = dwarf_frame_info (frame, NULL, NULL, &is_signal_frame);
+  facts.is_signal_frame = is_signal_frame;
+  if (return_address < 0 || dwarf_frame_register (frame, return_address, memory, &ops, &n_ops) != 0)
+    facts.status = LU_STATUS_UNSUPPORTED_RULE;
+  else
+    facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */
+  free (frame);
+  return facts;
+}
+
+LuDwflFacts
+lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapping *mapping,
+                    guint64 address)
+{
+  guint64 elf_address = address - mapping->bias;
+  guint32 module = lu_module_id (mapping->module);
+  guint64 hash = (elf_address ^ ((guint64)module << 40)) * 0x9e3779b97f4a7c15ull;
+  Slot *slot = &self->slots[hash >> 52];
+  LuDwflFacts facts;
+
+  if (mapping->status != LU_STATUS_COMPLETE)
+    return (LuDwflFacts){ .status = mapping->status };
+  lu_dwfl_space_touch (space, mapping, elf_address);
+  if (slot->module == module && slot->elf_address == elf_address)
+    return (LuDwflFacts){ .status = (LuStatus)slot->status,
+                          .is_end = slot->is_end,
+                          .is_signal_frame = slot->is_signal_frame };
+  facts = ask_libdw (mapping, address);
+  *slot = (Slot){ .elf_address = elf_address,
+                  .module = module,
+                  .status = (guint8)facts.status,
+                  .is_end = facts.is_end != FALSE,
+                  .is_signal_frame = facts.is_signal_frame != FALSE };
+  return facts;
+}

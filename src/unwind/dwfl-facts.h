@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dwfl-facts.h - what the unwind information says of a place in a module, remembered by module and
+ * address.
+ *
+ * Used by the dwfl engine before each step, because libdwfl does not say how it ended and guesses
+ * by frame pointer where there is no unwind information. All processes share the cache. */
+
+#pragma once
+
+#include "unwind/dwfl-space.h"
+
+typedef struct
+{
+  /* COMPLETE with `is_end`: the outermost frame. COMPLETE without: libdwfl may go on. Else the
+   * reason why not. */
+  LuStatus status;
+  gboolean is_end;
+  gboolean is_signal_frame; /* the caller was interrupted, its pc is exact */
+} LuDwflFacts;
+
+typedef struct _LuDwflFactsCache LuDwflFactsCache;
+
+LuDwflFactsCache *lu_dwfl_facts_cache_new (void);
+void lu_dwfl_facts_cache_free (LuDwflFactsCache *self);
+
+/* `address`: where to look up, run-time, inside the mapping. */
+LuDwflFacts lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space,
+                                const LuDwflMapping *mapping, guint64 address);
+
+/* Whether the code is what the file is entered by: nobody has called it. */
+gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dwfl-space.c - libdwfl sessions for address spaces; see dwfl-space.h.
+ *
+ * libdwfl puts the start of a module at the address of the first segment of the Elf it is given; an
+ * image has a view for each such address (lu_image_elf). Nothing here reads a file or asks a
+ * server: find_elf hands out the view, find_debuginfo always fails, and libdwfl's own callbacks are
+ * not used. */
+
+#include "unwind/dwfl-space.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+
+#define MAX_SPACES 16
+
+/* What libdw allocates for an FDE that it has met: the entry, its tree node, their malloc headers.
+ */
+#define BYTES_PER_FDE 136
+/* Code is counted in pieces of this size; most functions are larger, so the estimate is high. */
+#define PIECE_SHIFT 7
+#define N_PIECES    65536
+
+/* What a module of libdwfl points to. */
+typedef struct
+{
+  LuImage *image; /* owned; outlives the module */
+  guint64 vaddr;  /* ELF address of the module's start */
+} Target;
+
+struct _LuDwflSpace
+{
+  gint32 pid;
+  const LuArch *arch;
+  LuSpace *space;       /* owned */
+  Dwfl *dwfl;           /* owned */
+  GArray *mappings;     /* LuDwflMapping, sorted */
+  GHashTable *targets;  /* set of owned Targets, those of the modules */
+  gboolean has_pending; /* a module was not opened yet */
+  guint64 last_use;
+  guint n_pieces; /* bits set in: */
+  guint8 pieces[N_PIECES / 8];
+  guint n_unsorted_fdes; /* of images whose sections libdw reads through */
+};
+
+struct _LuDwflSpaces
+{
+  const Dwfl_Thread_Callbacks *callbacks; /* borrowed */
+  gpointer callback_data;
+  gsize budget;
+  guint64 n_uses;
+  LuDwflSpace *spaces[MAX_SPACES];
+};
+
+/* Callbacks of libdwfl */
+
+static void
+target_free (gpointer data)
+{
+  Target *target = data;
+
+  lu_image_unref (target->image);
+  g_free (target);
+}
+
+static int
+find_elf (Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base,
+          char **file_name, Elf **elf)
+{
+  const Target *target = *user_data;
+  Elf *view = target != NULL ? lu_image_elf (target->image, target->vaddr) : NULL;
+
+  *file_name = NULL;
+  *elf = view != NULL ? elf_begin (-1, ELF_C_READ, view) : NULL;
+  return -1;
+}
+
+static int
+find_debuginfo (Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base,
+                const char *file_name, const char *link, GElf_Word crc, char **debug_file_name)
+{
+  return -1;
+}
+
+static const Dwfl_Callbacks dwfl_callbacks = {
+  .find_elf = find_elf,
+  .find_debuginfo = find_debuginfo,
+};
+
+/* One session */
+
+static void
+space_free (LuDwflSpace *self)
+{
+  if (self == NULL)
+    return;
+  if (self->dwfl != NULL)
+    dwfl_end (self->dwfl);
+  g_hash_table_unref (self->targets);
+  g_array_unref (self->mappings);
+  lu_space_unref (self->space);
+  g_free (self);
+}
+
+/* libdwfl takes the architecture from an Elf; it copies what it needs. */
+static gboolean
+attach (LuDwflSpace *self, const Dwfl_Thread_Callbacks *callbacks, gpointer data)
+{
+  union
+  {
+    Elf64_Ehdr wide;
+    Elf32_Ehdr narrow;
+  } header = { 0 };
+  Elf *elf;
+  gboolean done;
+
+  memcpy (header.wide.e_ident, ELFMAG, SELFMAG);
+  header.wide.e_ident[EI_CLASS] = self->arch->word_size == 8 ? ELFCLASS64 : ELFCLASS32;
+  header.wide.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.wide.e_ident[EI_VERSION] = EV_CURRENT;
+  header.wide.e_type = ET_DYN; /* type, machine and version are at the same place in both classes */
+  header.wide.e_machine = self->arch->machine;
+  header.wide.e_version = EV_CURRENT;
+  if (self->arch->word_size == 8)
+    header.wide.e_ehsize = sizeof header.wide;
+  else
+    header.narrow.e_ehsize = sizeof header.narrow;
+  elf_version (EV_CURRENT);
+  elf = elf_memory ((char *)&header, sizeof header);
+  done = elf != NULL && dwfl_attach_state (self->dwfl, elf, 1, callbacks, data);
+  if (elf != NULL)
+    elf_end (elf);
+  return done;
+}
+
+static LuDwflSpace *
+space_new (const LuArch *arch, const Dwfl_Thread_Callbacks *callbacks, gpointer data)
+{
+  LuDwflSpace *self = g_new0 (LuDwflSpace, 1);
+
+  self->arch = arch;
+  self->mappings = g_array_new (FALSE, TRUE, sizeof (LuDwflMapping));
+  self->targets = g_hash_table_new_full (NULL, NULL, target_free, NULL);
+  self->dwfl = dwfl_begin (&dwfl_callbacks);
+  if (self->dwfl != NULL && attach (self, callbacks, data))
+    return self;
+  space_free (self);
+  return NULL;
+}
+
+static LuStatus
+judge_module (const LuModule *module, const LuArch *arch)
+{
+  LuImage *image;
+
+  switch (lu_module_key (module)->kind)
+    {
+    case LU_MODULE_ANONYMOUS:
+      return LU_STATUS_JIT;
+    case LU_MODULE_VSYSCALL:
+      return LU_STATUS_NO_UNWIND_INFO;
+    case LU_MODULE_FILE:
+    case LU_MODULE_VDSO:
+      break;
+    }
+  switch (lu_module_state (module))
+    {
+    case LU_MODULE_PENDING:
+    case LU_MODULE_GONE:
+      return LU_STATUS_FILE_GONE;
+    case LU_MODULE_BROKEN:
+      return LU_STATUS_NO_UNWIND_INFO;
+    case LU_MODULE_READY:
+      break;
+    }
+  image = lu_module_image (module);
+  if (lu_image_machine (image) != arch->machine
+      || lu_image_is_64bit (image) != (arch->word_size == 8))
+    return LU_STATUS_UNSUPPORTED_ABI;
+  return LU_STATUS_COMPLETE;
+}
+
+static LuDwflMapping
+describe_mapping (const LuMapping *mapping, const LuArch *arch)
+{
+  LuDwflMapping described = {
+    .start = mapping->start,
+    .end = mapping->end,
+    .module = mapping->module,
+    .status = judge_module (mapping->module, arch),
+  };
+  /* The kernel maps the vDSO from its first byte, whatever offset a record gives. */
+  guint64 offset =
+      lu_module_key (mapping->module)->kind == LU_MODULE_VDSO ? 0 : mapping->file_offset;
+
+  if (described.status == LU_STATUS_COMPLETE
+      && !lu_image_bias (lu_module_image (mapping->module), mapping->start, offset,
+                         &described.bias))
+    described.status = LU_STATUS_NO_UNWIND_INFO;
+  return described;
+}
+
+/* Tells libdwfl of one module, from the start of `first` to `end` (mappings of the same file and
+ * bias are joined); NULL if it cannot be. The name makes it the same module in the next version of
+ * the space. */
+static Dwfl_Module *
+report_module (LuDwflSpace *self, const LuDwflMapping *first, guint64 end)
+{
+  LuImage *image = lu_module_image (first->module);
+  guint64 vaddr = first->start - first->bias;
+  void **user_data = NULL;
+  Dwfl_Module *module;
+  char name[48];
+
+  if (lu_image_elf (image, vaddr) == NULL)
+    return NULL;
+  g_snprintf (name, sizeof name, "%u:%" G_GINT64_MODIFIER "x", lu_module_id (first->module),
+              first->bias);
+  module = dwfl_report_module (self->dwfl, name, first->start, end);
+  if (module == NULL)
+    return NULL;
+  dwfl_module_info (module, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
+  if (*user_data == NULL)
+    {
+      Target *target = g_new0 (Target, 1);
+
+      target->image = lu_image_ref (image);
+      target->vaddr = vaddr;
+      g_hash_table_add (self->targets, target);
+      *user_data = target;
+    }
+  return module;
+}
+
+/* The module still uses its image while this is called, so the target is only set aside. */
+static int
+set_aside (Dwfl_Module *module, void *user_data, const char *name, Dwarf_Addr base, void *dropped)
+{
+  if (user_data != NULL)
+    g_ptr_array_add (dropped, user_data);
+  return 0;
+}
+
+static gboolean
+is_continued (const LuDwflMapping *a, const LuDwflMapping *b)
+{
+  return b->status == LU_STATUS_COMPLETE && b->start == a->end && b->module == a->module
+         && b->bias == a->bias;
+}
+
+static void
+report_modules (LuDwflSpace *self)
+{
+  g_autoptr (GPtrArray) dropped = g_ptr_array_new ();
+  guint n = self->mappings->len;
+
+  dwfl_report_begin (self->dwfl);
+  for (guint i = 0; i < n;)
+    {
+      LuDwflMapping *first = &g_array_index (self->mappings, LuDwflMapping, i);
+      LuDwflMapping *last = first;
+
+      if (first->status == LU_STATUS_COMPLETE)
+        {
+          Dwfl_Module *module;
+
+          while (i + 1 < n && is_continued (last, last + 1))
+            {
+              last++;
+              i++;
+            }
+          module = report_module (self, first, last->end);
+          for (LuDwflMapping *mapping = first; mapping <= last; mapping++)
+            {
+              mapping->dwfl_module = module;
+              /* libdwfl would guess by frame pointer in a module that it does not know. */
+              if (module == NULL)
+                mapping->status = LU_STATUS_NO_UNWIND_INFO;
+            }
+          self->n_unsorted_fdes += lu_image_n_unsorted_fdes (lu_module_image (first->module));
+        }
+      i++;
+    }
+  dwfl_report_end (self->dwfl, set_aside, dropped);
+  for (guint i = 0; i < dropped->len; i++)
+    g_hash_table_remove (self->targets, g_ptr_array_index (dropped, i));
+}
+
+/* Makes the session one of this version of the space; what both versions have in common stays as it
+ * is. */
+static void
+space_update (LuDwflSpace *self, LuSpace *space)
+{
+  guint n;
+  const LuMapping *mappings = lu_space_mappings (space, &n);
+
+  lu_space_ref (space);
+  lu_space_unref (self->space);
+  self->space = space;
+  self->has_pending = FALSE;
+  self->n_unsorted_fdes = 0;
+  g_array_set_size (self->mappings, 0);
+  for (guint i = 0; i < n; i++)
+    {
+      LuDwflMapping described = describe_mapping (&mappings[i], self->arch);
+
+      if (lu_module_state (mappings[i].module) == LU_MODULE_PENDING)
+        self->has_pending = TRUE;
+      g_array_append_val (self->mappings, described);
+    }
+  report_modules (self);
+}
+
+static gsize
+space_estimate (const LuDwflSpace *self)
+{
+  return sizeof *self + (gsize)(self->n_pieces + self->n_unsorted_fdes) * BYTES_PER_FDE;
+}
+
+Dwfl *
+lu_dwfl_space_dwfl (const LuDwflSpace *self)
+{
+  return self->dwfl;
+}
+
+const LuDwflMapping *
+lu_dwfl_space_find (const LuDwflSpace *self, guint64 address)
+{
+  guint low = 0, high = self->mappings->len;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+      const LuDwflMapping *mapping = &g_array_index (self->mappings, LuDwflMapping, middle);
+
+      if (address < mapping->start)
+        high = middle;
+      else if (address >= mapping->end)
+        low = middle + 1;
+      else
+        return mapping;
+    }
+  return NULL;
+}
+
+void
+lu_dwfl_space_touch (LuDwflSpace *self, const LuDwflMapping *mapping, guint64 elf_address)
+{
+  guint64 piece = (elf_address >> PIECE_SHIFT) + lu_module_id (mapping->module) * 0x9e3779b1ull;
+  guint bit = (guint)((piece * 0x9e3779b97f4a7c15ull) >> 48);
+
+  if (self->pieces[bit / 8] & (1u << (bit % 8)))
+    return;
+  self->pieces[bit / 8] |= (guint8)(1u << (bit % 8));
+  self->n_pieces++;
+}
+
+/* The few that are kept */
+
+LuDwflSpaces *
+lu_dwfl_spaces_new (const Dwfl_Thread_Callbacks *callbacks, gpointer callback_data, gsize budget)
+{
+  LuDwflSpaces *self = g_new0 (LuDwflSpaces, 1);
+
+  self->callbacks = callbacks;
+  self->callback_data = callback_data;
+  self->budget = budget;
+  return self;
+}
+
+void
+lu_dwfl_spaces_free (LuDwflSpaces *self)
+{
+  if (self == NULL)
+    return;
+  for (guint i = 0; i < MAX_SPACES; i++)
+    space_free (self->spaces[i]);
+  g_free (self);
+}
+
+static void
+enforce_budget (LuDwflSpaces *self)
+{
+  for (;;)
+    {
+      LuDwflSpace **oldest = NULL;
+      gsize total = 0;
+
+      for (guint i = 0; i < MAX_SPACES; i++)
+        {
+          if (self->spaces[i] == NULL)
+            continue;
+          total += space_estimate (self->spaces[i]);
+          if (oldest == NULL || self->spaces[i]->last_use < (*oldest)->last_use)
+            oldest = &self->spaces[i];
+        }
+      if (total <= self->budget || oldest == NULL)
+        return;
+      space_free (*oldest);
+      *oldest = NULL;
+    }
+}
+
+static gboolean
+is_current (const LuDwflSpace *slot, LuSpace *space, const LuArch *arch)
+{
+  return slot != NULL && slot->arch == arch && !slot->has_pending
+         && lu_space_serial (slot->space) == lu_space_serial (space);
+}
+
+/* The slot of this version; else of the process's last one, to be updated; else a free one; else
+ * the one that was not used for longest. */
+static LuDwflSpace **
+choose_slot (LuDwflSpaces *self, gint32 pid, LuSpace *space, const LuArch *arch)
+{
+  LuDwflSpace **same_process = NULL, **oldest = &self->spaces[0];
+
+  for (guint i = 0; i < MAX_SPACES; i++)
+    {
+      LuDwflSpace **slot = &self->spaces[i];
+
+      if (is_current (*slot, space, arch))
+        return slot;
+      if (*slot != NULL && (*slot)->pid == pid && (*slot)->arch == arch)
+        same_process = slot;
+      if (*oldest != NULL && (*slot == NULL || (*slot)->last_use < (*oldest)->last_use))
+        oldest = slot;
+    }
+  return same_process != NULL ? same_process : oldest;
+}
+
+LuDwflSpace *
+lu_dwfl_spaces_get (LuDwflSpaces *self, gint32 pid, LuSpace *space, const LuArch *arch)
+{
+  LuDwflSpace **slot = choose_slot (self, pid, space, arch);
+
+  if (!is_current (*slot, space, arch))
+    {
+      if (*slot == NULL || (*slot)->pid != pid || (*slot)->arch != arch)
+        {
+          space_free (g_steal_pointer (slot));
+          enforce_budget (self);
+          *slot = space_new (arch, self->callbacks, self->callback_data);
+        }
+      if (*slot == NULL)
+        return NULL;
+      space_update (*slot, space);
+      /* Only now: a child that still shares this version must not take the session along when it
+       * execs. */
+      (*slot)->pid = pid;
+    }
+  (*slot)->last_use = ++self->n_uses;
+  if (self->n_uses % 256 == 0)
+    enforce_budget (self);
+  /* One session alone may be over the budget. */
+  if (*slot == NULL)
+    return lu_dwfl_spaces_get (self, pid, space, arch);
+  return *slot;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dwfl.c - the reference engine: libdwfl over our own mappings, images and stack copies.
+ *
+ * libdwfl calls an unreadable return address the end of the stack, and guesses where there is no
+ * unwind information. So before each step we ask what the unwind information says of the place
+ * (dwfl-facts.h) and stop ourselves where it says nothing; and each read of memory that fails is
+ * remembered, so that we know why libdwfl saw an end. libdwfl's own verdict is not used.
+ *
+ * Everything libdwfl needs to know about the sample in work comes to the callbacks as their
+ * argument, the Walk of this engine; there is no global state and no access to the process. */
+
+#include "unwind/dwfl-facts.h"
+#include "unwind/dwfl-space.h"
+#include "unwind/unwinder.h"
+
+#include <string.h>
+
+/* What libdw's parsed entries may take, by estimate (dwfl-space.h). */
+#define BUDGET (24u << 20)
+
+/* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
+ * MiB and thread stacks are made that large by default. */
+#define MAX_STACK (64u << 20)
+
+/* The kernel puts registers and vector state (some 11 KiB with AMX) between a handler's stack and
+ * the interrupted one when both are the same stack. */
+#define MAX_SIGNAL_FRAME 65536u
+
+/* One sample may take so long; real ones take some microseconds a frame. */
+#define MAX_NS (100 * G_TIME_SPAN_MILLISECOND)
+
+typedef struct
+{
+  const LuArch *arch;
+  const LuSample *sample;
+  LuDwflSpace *space;
+  LuDwflFactsCache *facts;
+  LuStack *stack;
+  guint64 sampled_sp;
+  gint64 deadline;      /* monotonic, us */
+  gboolean is_finished; /* the status of the stack is decided */
+
+  /* The last frame. */
+  const LuDwflMapping *mapping;
+  guint64 lookup; /* address that was looked up */
+  guint64 sp;
+  gboolean is_exact;    /* its pc is not a return address */
+  gboolean is_off_copy; /* interrupted on a stack that we have no copy of */
+  gboolean is_signal_frame;
+
+  /* Reads since then. The return address is read last (its DWARF number is the highest). */
+  guint n_reads;
+  gboolean has_failed; /* the last one */
+  guint64 last_value, failed_address;
+
+  /* A read that failed at any time: some register may not be known any more. */
+  gboolean has_lost;
+  guint64 lost_address;
+} Walk;
+
+typedef struct
+{
+  LuUnwinder parent;
+  LuDwflSpaces *spaces;
+  LuDwflFactsCache *facts;
+  Walk walk;
+} DwflUnwinder;
+
+/* Callbacks of libdwfl */
+
+static pid_t
+next_thread (Dwfl *dwfl, void *data, void **thread_data)
+{
+  return 0;
+}
+
+static bool
+get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
+{
+  *thread_data = data;
+  return true;
+}
+
+static bool
+read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
+{
+  Walk *walk = data;
+  const LuSample *sample = walk->sample;
+  guint word = walk->arch->word_size;
+  guint64 offset;
+  guint32 narrow;
+
+  address &= walk->arch->address_mask;
+  offset = address - walk->sampled_sp;
+  walk->n_reads++;
+  walk->has_failed =
+      address < walk->sampled_sp || sample->stack_size < word || offset > sample->stack_size - word;
+  if (walk->has_failed)
+    {
+      walk->failed_address = walk->lost_address = address;
+      walk->has_lost = TRUE;
+      return false;
+    }
+  if (word == 8)
+    memcpy (result, sample->stack + offset, 8);
+  else
+    {
+      memcpy (&narrow, sample->stack + offset, 4);
+      *result = narrow;
+    }
+  walk->last_value = *result;
+  return true;
+}
+
+static bool
+set_registers (Dwfl_Thread *thread, void *data)
+{
+  const Walk *walk = data;
+  const LuArch *arch = walk->arch;
+  guint64 value;
+
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    {
+      Dwarf_Word word;
+
+      if (arch->dwarf_numbers[bit] < 0 || !lu_arch_read (&walk->sample->regs, bit, &value))
+        continue;
+      word = value;
+      if (!dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1, &word))
+        return false;
+    }
+  if (!lu_arch_read (&walk->sample->regs, arch->perf_pc, &value))
+    return false;
+  dwfl_thread_state_register_pc (thread, value & arch->address_mask);
+  return true;
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+  .next_thread = next_thread,
+  .get_thread = get_thread,
+  .memory_read = read_memory,
+  .set_initial_registers = set_registers,
+};
+
+/* One walk */
+
+static int
+finish (Walk *walk, LuStatus status, guint64 end_pc)
+{
+  walk->stack->status = status;
+  walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
+  walk->is_finished = TRUE;
+  return DWARF_CB_ABORT;
+}
+
+static guint64
+last_pc (const Walk *walk)
+{
+  const LuStack *stack = walk->stack;
+
+  return stack->n_frames > 0 ? stack->frames[stack->n_frames - 1].pc : 0;
+}
+
+/* Moves on to the frame of `state`. FALSE if it cannot be above the last one: the caller's frame is
+ * higher on the stack, except that of an interrupted function, which may be anywhere, and that of a
+ * leaf function that has not moved the stack pointer. */
+static gboolean
+advance (Walk *walk, Dwfl_Frame *state)
+{
+  gboolean is_first = walk->stack->n_frames == 0;
+  gboolean may_stay = walk->is_exact;
+  gboolean was_signal_frame = walk->is_signal_frame;
+  guint64 last_sp = walk->sp;
+  Dwarf_Word sp;
+
+  if (dwfl_frame_reg (state, walk->arch->dwarf_sp, &sp) != 0)
+    return FALSE;
+  walk->sp = sp & walk->arch->address_mask;
+  walk->is_exact = is_first || was_signal_frame;
+  if (was_signal_frame)
+    walk->is_off_copy = walk->sp - walk->sampled_sp >= walk->sample->stack_size
+                        && walk->sp - last_sp > MAX_SIGNAL_FRAME;
+  walk->has_failed = FALSE;
+  walk->n_reads = 0;
+  return walk->is_exact || walk->sp > last_sp || (walk->sp == last_sp && may_stay);
+}
+
+static int
+visit_frame (Dwfl_Frame *state, void *data)
+{
+  Walk *walk = data;
+  LuDwflFacts facts;
+  Dwarf_Addr pc;
+
+  if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
+    return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  walk->lookup = walk->is_exact ? pc : pc - 1;
+  walk->mapping = lu_dwfl_space_find (walk->space, walk->lookup);
+  /* An address that is not code is no caller. */
+  if (walk->mapping == NULL && walk->stack->n_frames > 0)
+    return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  if (!lu_stack_push (walk->stack, pc, walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS))
+    return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
+  if (walk->mapping == NULL)
+    return finish (walk, LU_STATUS_NO_MAPPING, pc);
+  if (g_get_monotonic_time () > walk->deadline)
+    return finish (walk, LU_STATUS_OVER_BUDGET, pc);
+
+  facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
+  if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
+    return finish (walk, facts.status, pc);
+  walk->is_signal_frame = facts.is_signal_frame;
+  return DWARF_CB_OK;
+}
+
+/* Why the bytes at this address are not in the copy. */
+static LuStatus
+explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
+{
+  const LuSample *sample = walk->sample;
+  guint64 offset = address - walk->sampled_sp;
+
+  if (walk->is_off_copy)
+    return LU_STATUS_OTHER_STACK;
+  if (lu_dwfl_space_find (walk->space, address) != NULL)
+    return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
+  if (address < walk->sampled_sp || offset > MAX_STACK)
+    return LU_STATUS_OTHER_STACK;
+  if (sample->stack_size < sample->stack_asked)
+    return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
+  *stack_needed = offset + walk->arch->word_size;
+  return LU_STATUS_TRUNCATED_COPY;
+}
+
+/* libdwfl found no caller of the last frame, though there is a rule for its return address. */
+static LuStatus
+explain_end (const Walk *walk, guint64 *stack_needed)
+{
+  if (walk->has_failed)
+    return explain_address (walk, walk->failed_address, stack_needed);
+  if (walk->n_reads > 0 && (walk->last_value & walk->arch->address_mask) == 0)
+    return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup) ? LU_STATUS_COMPLETE
+                                                                : LU_STATUS_BAD_RETURN_ADDRESS;
+  /* The rule needs a register that was saved where we could not read. */
+  if (walk->has_lost)
+    return explain_address (walk, walk->lost_address, stack_needed);
+  return LU_STATUS_UNSUPPORTED_RULE;
+}
+
+static gboolean
+walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *space, LuStack *stack)
+{
+  Walk *walk = &self->walk;
+
+  *walk = (Walk){
+    .arch = lu_arch_of_abi (sample->regs.abi),
+    .sample = sample,
+    .facts = self->facts,
+    .stack = stack,
+    .deadline = g_get_monotonic_time () + MAX_NS,
+  };
+  if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
+    return FALSE;
+  walk->sampled_sp &= walk->arch->address_mask;
+  walk->space = lu_dwfl_spaces_get (self->spaces, pid, space, walk->arch);
+  return walk->space != NULL;
+}
+
+static void
+dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
+             LuStack *stack)
+{
+  DwflUnwinder *self = (DwflUnwinder *)unwinder;
+  Walk *walk = &self->walk;
+
+  if (!walk_init (self, pid, sample, space, stack))
+    {
+      stack->status = LU_STATUS_UNSUPPORTED_ABI;
+      return;
+    }
+  dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
+  if (walk->is_finished)
+    return;
+  if (stack->n_frames == 0) /* a register is missing */
+    finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
+  else
+    finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
+}
+
+/* The engine */
+
+static LuUnwinder *
+dwfl_new (GError **error)
+{
+  DwflUnwinder *self = g_new0 (DwflUnwinder, 1);
+
+  self->parent.ops = &lu_unwinder_dwfl;
+  self->facts = lu_dwfl_facts_cache_new ();
+  self->spaces = lu_dwfl_spaces_new (&thread_callbacks, &self->walk, BUDGET);
+  return &self->parent;
+}
+
+static void
+dwfl_free (LuUnwinder *unwinder)
+{
+  DwflUnwinder *self = (DwflUnwinder *)unwinder;
+
+  lu_dwfl_spaces_free (self->spaces);
+  lu_dwfl_facts_cache_free (self->facts);
+  g_free (self);
+}
+
+const LuUnwinderOps lu_unwinder_dwfl = {
+  .name = "dwfl",
+  .runs_in_worker = TRUE,
+  .new = dwfl_new,
+  .unwind = dwfl_unwind,
+  .free = dwfl_free,
+};
