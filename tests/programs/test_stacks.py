@@ -90,7 +90,7 @@ class WholeCase(unittest.TestCase):
         self.good = [self.at[n] + 4 for n in ("hot", "c", "b", "a", "main")]
 
     def va(self, ea):
-        return ea - self.load.ea + self.load.fo + BASE
+        return ea - self.load.ea + self.load.offset + BASE
 
     def run_with(self, stacks_and_counts, status=None, maps=True):
         """Faults of `chain` when its capture holds these stacks, each so many times."""
