@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* target.c - a program that stops itself at the end of a call chain that it has written down.
+ *
+ * Run by tracee.c under ptrace. Each function of the chain writes down where it returns to; the
+ * last one executes int3 with the list's address and length in registers. Built in several ways
+ * (PIE, fixed address, static, 32-bit, ...), so it uses nothing but libc. */
+
+#define NOINLINE __attribute__ ((noinline, noclone))
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+static uintptr_t returns[8192]; /* leaf first */
+static uintptr_t chain[8192];   /* as it is built, outermost first */
+static unsigned n_chain;
+
+static unsigned char alternate_stack[65536];
+
+/* Keeps a call from becoming a jump, and a frame from being merged. */
+#define HERE()  __asm__ volatile("" ::: "memory")
+#define ENTER() (chain[n_chain++] = (uintptr_t) __builtin_return_address (0))
+
+/* The registers of the stop: a = list, b = length. */
+static inline __attribute__ ((always_inline)) void
+stop (void)
+{
+  for (unsigned i = 0; i < n_chain; i++)
+    returns[i] = chain[n_chain - 1 - i];
+  __asm__ volatile("int3" ::"a"(returns), "b"((uintptr_t) n_chain) : "memory");
+}
+
+static NOINLINE void
+leaf (void)
+{
+  ENTER ();
+  stop ();
+  HERE ();
+}
+
+static NOINLINE void
+middle (void (*next) (void))
+{
+  ENTER ();
+  next ();
+  HERE ();
+}
+
+static NOINLINE int
+outer (int n, void (*next) (void))
+{
+  volatile char room[300];
+
+  ENTER ();
+  memset ((char *) room, n, sizeof room);
+  middle (next);
+  HERE ();
+  return room[7];
+}
+
+static NOINLINE int
+recurse (int depth)
+{
+  int result;
+
+  ENTER ();
+  if (depth == 0)
+    stop ();
+  result = depth > 0 ? recurse (depth - 1) : 1;
+  HERE ();
+  return result + 1;
+}
+
+static NOINLINE __attribute__ ((noreturn)) void
+never_returns (void)
+{
+  ENTER ();
+  stop ();
+  for (;;)
+    HERE ();
+}
+
+/* The call is the last instruction: it returns to the function behind. */
+static NOINLINE void
+calls_never_returns (void)
+{
+  ENTER ();
+  never_returns ();
+}
+
+/* The interrupted pc is written down as it is, and before it where the handler returns to. */
+static void
+on_fault (int signo, siginfo_t *info, void *context)
+{
+  ucontext_t *user = context;
+
+#if defined __x86_64__
+  chain[n_chain++] = (uintptr_t) user->uc_mcontext.gregs[REG_RIP];
+#else
+  chain[n_chain++] = (uintptr_t) user->uc_mcontext.gregs[REG_EIP];
+#endif
+  ENTER ();
+  stop ();
+}
+
+static NOINLINE void
+fault (void)
+{
+  ENTER ();
+  __asm__ volatile("ud2");
+  HERE ();
+}
+
+static void
+catch_fault (int flags)
+{
+  struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | flags };
+  stack_t stack = { .ss_sp = alternate_stack, .ss_size = sizeof alternate_stack };
+
+  sigaltstack (&stack, NULL);
+  sigaction (SIGILL, &action, NULL);
+}
+
+static NOINLINE int
+run (int argc, char **argv)
+{
+  const char *what = argc > 1 ? argv[1] : "plain";
+
+  if (strcmp (what, "plain") == 0)
+    return outer (argc, leaf);
+  if (strcmp (what, "signal") == 0 || strcmp (what, "alternate") == 0)
+    {
+      catch_fault (strcmp (what, "alternate") == 0 ? SA_ONSTACK : 0);
+      return outer (argc, fault);
+    }
+  if (strcmp (what, "noreturn") == 0)
+    return outer (argc, calls_never_returns);
+  if (strcmp (what, "recurse") == 0)
+    return recurse (atoi (argv[2]));
+  return 99;
+}
+
+int
+main (int argc, char **argv)
+{
+  int result = run (argc, argv);
+
+  HERE ();
+  return result;
+}

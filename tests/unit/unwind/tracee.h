@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* tracee.h - starts target.c's program under ptrace, lets it run to its stop, and makes a sample of
+ * it. */
+
+#pragma once
+
+#include "lu/sample.h"
+#include "process/space.h"
+
+#include <sys/types.h>
+
+typedef struct
+{
+  pid_t pid;
+  guint64 words[17]; /* in perf's order, mask 0xff01ff */
+  guint8 *stack;
+  LuSample sample;  /* the whole stack, up to `limit` bytes; borrows from here */
+  LuSpace *space;   /* all modules opened */
+  guint64 *returns; /* what the program wrote down, leaf first */
+  guint n_returns;
+} Tracee;
+
+/* NULL when the program cannot be run here (no such ABI, ptrace not allowed): *why says it. */
+Tracee *tracee_start (const char *program, const char *const *args, gsize limit, const char **why);
+void tracee_free (Tracee *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tracee, tracee_free)
