@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* output-file.c - opens the file a capture is written to; see output-file.h. */
+/* output-file.c - opens the output safely; see output-file.h.
+ *
+ * A file is replaced by unlink and exclusive creation, not truncated: whoever holds the old one
+ * open keeps it, and what was put in its place in between makes the creation fail instead of being
+ * overwritten. */
 
 #include "output/output-file.h"
 
@@ -10,109 +14,176 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int
-fail (GError **error, int code, const char *path, const char *reason)
+typedef struct
 {
-  g_set_error (error, LU_ERROR, code, "%s: %s", path, reason);
-  return -1;
+  gboolean is_set;
+  uid_t uid;
+  gid_t gid;
+} SudoCaller;
+
+static gboolean
+read_id (const char *name, guint64 *id)
+{
+  const char *text = g_getenv (name);
+
+  /* (uid_t) -1 means "leave it" to chown() */
+  return text != NULL && g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32 - 1, id, NULL);
+}
+
+static SudoCaller
+sudo_caller (void)
+{
+  SudoCaller caller = { FALSE, 0, 0 };
+  guint64 uid, gid;
+
+  if (geteuid () != 0 || !read_id ("SUDO_UID", &uid) || !read_id ("SUDO_GID", &gid))
+    return caller;
+  caller.is_set = TRUE;
+  caller.uid = (uid_t) uid;
+  caller.gid = (gid_t) gid;
+  return caller;
 }
 
 static int
-open_standard_output (GError **error)
+open_stdout (GError **error)
 {
   int fd;
 
   if (isatty (STDOUT_FILENO))
-    return fail (error, LU_ERROR_INVALID, "-",
-                 "a capture is not for a terminal; redirect standard output or give --output FILE");
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
+                           "standard output is a terminal; a capture is not text: redirect it, or "
+                           "name a file with --output");
+      return -1;
+    }
   fd = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  return fd >= 0 ? fd : fail (error, LU_ERROR_FAILED, "-", g_strerror (errno));
-}
-
-static gboolean
-read_id (const char *variable, guint *id)
-{
-  const char *text = g_getenv (variable);
-  guint64 value;
-
-  if (text == NULL || !g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT - 1, &value, NULL))
-    return FALSE;
-  *id = (guint) value;
-  return TRUE;
-}
-
-/* Who calls sudo wants to own what it leaves. Best effort: the file is as good without. */
-static void
-give_to_caller (int fd)
-{
-  guint uid, gid;
-
-  if (geteuid () == 0 && read_id ("SUDO_UID", &uid) && read_id ("SUDO_GID", &gid)
-      && fchown (fd, uid, gid) < 0)
-    g_debug ("fchown: %s", g_strerror (errno));
-}
-
-static int
-create (const char *path)
-{
-  int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
-
-  if (fd >= 0)
-    give_to_caller (fd);
+  if (fd < 0)
+    g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "standard output: %s", g_strerror (errno));
   return fd;
 }
 
-/* What is there already: a device or a pipe is used, a file is replaced if that is wanted. */
 static int
-open_existing (const char *path, gboolean force, GError **error)
+fail_errno (const char *path, GError **error)
 {
-  struct stat status;
-  int fd;
+  int saved_errno = errno;
+  LuError code = LU_ERROR_FAILED;
 
-  if (lstat (path, &status) < 0)
-    return fail (error, LU_ERROR_FAILED, path, g_strerror (errno));
-  if (S_ISLNK (status.st_mode))
-    return fail (error, LU_ERROR_EXISTS, path, "is a symbolic link; captures are not written through one");
-  if (S_ISCHR (status.st_mode) || S_ISFIFO (status.st_mode))
-    {
-      fd = open (path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
-      return fd >= 0 ? fd : fail (error, LU_ERROR_FAILED, path, g_strerror (errno));
-    }
-  if (!S_ISREG (status.st_mode))
-    return fail (error, LU_ERROR_EXISTS, path, "exists and is not a file");
+  if (saved_errno == EEXIST)
+    code = LU_ERROR_EXISTS;
+  else if (saved_errno == EACCES || saved_errno == EPERM || saved_errno == EROFS)
+    code = LU_ERROR_PERMISSION;
+  g_set_error (error, LU_ERROR, code, "cannot create %s: %s; name another file with --output", path,
+               g_strerror (saved_errno));
+  return -1;
+}
+
+static int
+create (const char *path, GError **error)
+{
+  SudoCaller caller = sudo_caller ();
+  int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+
+  if (fd < 0)
+    return fail_errno (path, error);
+  /* Where the file system does not allow it the file stays root's, which is no reason not to
+   * record. */
+  if (caller.is_set && fchown (fd, caller.uid, caller.gid) != 0)
+    g_debug ("%s stays with root: %s", path, g_strerror (errno));
+  return fd;
+}
+
+static int
+replace (const char *path, const struct stat *st, gboolean force, GError **error)
+{
+  SudoCaller caller = sudo_caller ();
+
   if (!force)
-    return fail (error, LU_ERROR_EXISTS, path, "exists; use --force to overwrite it, or --output FILE");
-  /* A new file instead of the old one's contents: whoever reads the old one keeps it. */
-  if (unlink (path) < 0)
-    return fail (error, LU_ERROR_FAILED, path, g_strerror (errno));
-  fd = create (path);
-  return fd >= 0 ? fd : fail (error, LU_ERROR_FAILED, path, g_strerror (errno));
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
+                   "%s exists; use --force to replace it, or name another file with --output",
+                   path);
+      return -1;
+    }
+  if (st->st_uid != geteuid () && !(caller.is_set && st->st_uid == caller.uid))
+    {
+      g_set_error (
+          error, LU_ERROR, LU_ERROR_EXISTS,
+          "%s exists and belongs to somebody else (user id %u); it is not replaced: remove "
+          "it, or name another file with --output",
+          path, (guint) st->st_uid);
+      return -1;
+    }
+  if (unlink (path) != 0)
+    return fail_errno (path, error);
+  return create (path, error);
+}
+
+/* A FIFO or a character device: nothing is created or cut. */
+static int
+open_special (const char *path, GError **error)
+{
+  lu_autofd fd = open (path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+  struct stat st;
+
+  if (fd < 0 || fstat (fd, &st) != 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "cannot open %s: %s", path,
+                   g_strerror (errno));
+      return -1;
+    }
+  if (!(S_ISCHR (st.st_mode) || S_ISFIFO (st.st_mode)) || isatty (fd))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                   "%s is a terminal, or changed while it was opened; name a file with --output",
+                   path);
+      return -1;
+    }
+  return lu_fd_steal (&fd);
+}
+
+static const char *
+kind_name (mode_t mode)
+{
+  if (S_ISLNK (mode))
+    return "a symbolic link, which is not followed";
+  if (S_ISDIR (mode))
+    return "a folder";
+  if (S_ISBLK (mode))
+    return "a block device";
+  return "not a file";
 }
 
 int
 lu_output_open (const char *path, gboolean force, GError **error)
 {
-  int fd;
+  struct stat st;
 
-  if (strcmp (path, "-") == 0)
-    return open_standard_output (error);
-  fd = create (path);
-  if (fd >= 0)
-    return fd;
-  if (errno == EEXIST)
-    return open_existing (path, force, error);
-  return fail (error, LU_ERROR_FAILED, path, g_strerror (errno));
+  if (g_str_equal (path, "-"))
+    return open_stdout (error);
+  if (lstat (path, &st) != 0)
+    {
+      if (errno == ENOENT)
+        return create (path, error);
+      return fail_errno (path, error);
+    }
+  if (S_ISREG (st.st_mode))
+    return replace (path, &st, force, error);
+  if (S_ISCHR (st.st_mode) || S_ISFIFO (st.st_mode))
+    return open_special (path, error);
+  g_set_error (error, LU_ERROR, LU_ERROR_EXISTS, "%s is %s; name a file with --output", path,
+               kind_name (st.st_mode));
+  return -1;
 }
 
 void
 lu_output_discard (const char *path)
 {
-  struct stat status;
+  struct stat st;
 
-  if (lstat (path, &status) == 0 && S_ISREG (status.st_mode))
+  /* "-" was standard output, whatever else may have that name */
+  if (!g_str_equal (path, "-") && lstat (path, &st) == 0 && S_ISREG (st.st_mode))
     unlink (path);
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* output-file.h - opens the file a capture is written to, safely even as root in a directory of somebody else. */
+/* output-file.h - opens the file a recording goes to, often as root in a folder of somebody else.
+ */
 
 #pragma once
 
 #include <glib.h>
 
-/* Creates `path` exclusively, mode 0600, never through a symbolic link; under sudo it belongs to the user who
- * called sudo. An existing file is refused, or with `force` replaced if it is a regular file. Devices and
- * pipes are written as they are; "-" is standard output, unless that is a terminal. Returns the descriptor or
- * -1. */
+/* Opens `path` for writing and returns the descriptor (close-on-exec), or -1.
+ *
+ * "-" is standard output, refused if that is a terminal. A new file is created exclusively, never
+ * through a symbolic link, with mode 0600, and given to the user who called sudo. An existing
+ * regular file is an error (LU_ERROR_EXISTS), or with `force` replaced by a new file, if it belongs
+ * to the caller. An existing FIFO or character device is written to as it is; opening a FIFO waits
+ * for its reader. */
 int lu_output_open (const char *path, gboolean force, GError **error);
 
-/* Removes a regular file that was just created and into which nothing worth keeping was written. */
+/* Removes a regular file that lu_output_open() just created and into which nothing worth keeping was written. */
 void lu_output_discard (const char *path);
