@@ -26,8 +26,8 @@
 #define RETRY_US 500
 /* The last samples of a stopped source are read for this long at most. */
 #define LAST_DRAIN_US (10 * G_USEC_PER_SEC)
-/* The copy grows when more than 1 % of at least this many stacks were cut off. */
-#define GROW_MIN_SAMPLES 64
+/* The copy grows when more than 1 % of the stacks of a window, and at least this many, were cut off. */
+#define GROW_MIN_TRUNCATED 3
 #define GROW_WINDOW 1024
 #define STACK_SIZE_LIMIT 65528u
 
@@ -320,9 +320,7 @@ grow_stack_if_needed (LuDrain *self)
   g_autoptr (GError) error = NULL;
 
   lu_worker_get_progress (self->worker, &progress);
-  if (progress.window < GROW_MIN_SAMPLES)
-    return;
-  if (progress.truncated * 100 <= progress.window)
+  if (progress.truncated < GROW_MIN_TRUNCATED || progress.truncated * 100 <= progress.window)
     {
       if (progress.window >= GROW_WINDOW)
         lu_worker_reset_window (self->worker, size);

@@ -10,6 +10,8 @@
 
 #include "summary.h"
 
+#include "input/perf-event.h"
+
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 #include <stdio.h>
@@ -149,6 +151,8 @@ add_settings (JsonBuilder *json, const LuSummary *self)
   add_int (json, "grown", self->drain.stack_grown);
   add_int (json, "used_max", (gint64) self->tally->stack_used_max);
   add_int (json, "needed_max", (gint64) self->tally->stack_needed_max);
+  add_int (json, "cut_off_at_last_size",
+           (gint64) lu_tally_truncated_at (self->tally, self->drain.stack_size));
   add_int (json, "size_for_99_percent",
            (gint64) lu_tally_stack_size_for (self->tally, 99.0));
   json_builder_end_object (json);
@@ -224,29 +228,31 @@ print_modules (const LuSummary *self)
     }
 }
 
+/* Which size of the copy would have sufficed. */
 static void
 print_stack_advice (const LuSummary *self)
 {
   guint64 truncated = self->tally->by_status[LU_STATUS_TRUNCATED_COPY];
-  guint64 wanted = lu_tally_stack_size_for (self->tally, 99.0);
+  guint64 at_last = lu_tally_truncated_at (self->tally, self->drain.stack_size);
 
-  if (self->drain.stack_grown > 0)
+  if (truncated > at_last)
     fprintf (stderr,
-             _ ("Stack copies grew to %u bytes; --stack-size %u from the start keeps the first "
-                "stacks whole too.\n"),
-             self->drain.stack_size, self->drain.stack_size);
-  if (truncated == 0)
+             _ ("%" G_GUINT64_FORMAT " stacks were cut off before the copy grew to %u bytes: "
+                "--stack-size %u keeps the first ones whole too.\n"),
+             truncated - at_last, self->drain.stack_size, self->drain.stack_size);
+  if (at_last == 0)
     return;
-  if (self->drain.stack_size < 65528)
+  if (self->drain.stack_size < LU_STACK_SIZE_MAX)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes: try "
-                "--stack-size %u, or auto.\n"),
-             truncated, self->drain.stack_size, MIN (self->drain.stack_size * 2, 65528));
+             _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next one "
+                "up is --stack-size %u.\n"),
+             at_last, self->drain.stack_size,
+             MIN (self->drain.stack_size * 2, LU_STACK_SIZE_MAX));
   else
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " stacks were cut off; the kernel copies 65528 bytes at "
-                "most, %" G_GUINT64_FORMAT " sufficed for 99 %% of the whole ones.\n"),
-             truncated, wanted);
+             _ ("%" G_GUINT64_FORMAT " stacks need more than %u bytes, the most the kernel "
+                "copies.\n"),
+             at_last, self->drain.stack_size);
 }
 
 static void

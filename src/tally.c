@@ -47,30 +47,43 @@ add_to_module (LuTally *self, LuStatus status, const char *path)
   module->total++;
 }
 
-static void
-add_used (LuTally *self, guint64 used)
+/* The smallest i with bytes <= 2^i, as far as the arrays go. */
+static guint
+log2_of (guint64 bytes)
 {
   guint i = 0;
 
-  while (i + 1 < G_N_ELEMENTS (self->used_log2) && (G_GUINT64_CONSTANT (1) << i) < used)
+  while (i + 1 < LU_TALLY_LOG2_SIZES && (G_GUINT64_CONSTANT (1) << i) < bytes)
     i++;
-  self->used_log2[i]++;
+  return i;
 }
 
 void
 lu_tally_add (LuTally *self, LuStatus status, guint32 n_kernel, guint32 n_user,
-              guint64 stack_needed, guint64 stack_used, const char *end_path)
+              const LuStackUse *use, const char *end_path)
 {
   self->samples++;
   self->by_status[status]++;
   self->kernel_frames += n_kernel;
   self->user_frames += n_user;
-  self->stack_needed_max = MAX (self->stack_needed_max, stack_needed);
-  self->stack_used_max = MAX (self->stack_used_max, stack_used);
+  self->stack_needed_max = MAX (self->stack_needed_max, use->needed);
+  self->stack_used_max = MAX (self->stack_used_max, use->used);
   if (status == LU_STATUS_COMPLETE)
-    add_used (self, stack_used);
+    self->used_log2[log2_of (use->used)]++;
   else if (end_path != NULL)
     add_to_module (self, status, end_path);
+  if (status == LU_STATUS_TRUNCATED_COPY)
+    self->truncated_log2[log2_of (use->asked)]++;
+}
+
+guint64
+lu_tally_truncated_at (const LuTally *self, guint32 stack_asked)
+{
+  guint64 n = 0;
+
+  for (guint i = log2_of (stack_asked); i < LU_TALLY_LOG2_SIZES; i++)
+    n += self->truncated_log2[i];
+  return n;
 }
 
 guint64
@@ -121,7 +134,7 @@ lu_tally_stack_size_for (const LuTally *self, double percent)
 {
   guint64 whole = self->by_status[LU_STATUS_COMPLETE], sum = 0;
 
-  for (guint i = 0; i < G_N_ELEMENTS (self->used_log2) && whole > 0; i++)
+  for (guint i = 0; i < LU_TALLY_LOG2_SIZES && whole > 0; i++)
     {
       sum += self->used_log2[i];
       if ((double) sum * 100.0 >= percent * (double) whole)

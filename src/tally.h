@@ -12,6 +12,17 @@
 
 #include <glib.h>
 
+/* Copies are at most 65,528 bytes: 2^0 .. 2^16. */
+#define LU_TALLY_LOG2_SIZES 17
+
+/* How much of the stack a walk wanted, in bytes above the sampled stack pointer. */
+typedef struct
+{
+  guint64 needed; /* LuStack.stack_needed */
+  guint64 used;   /* LuStack.stack_used */
+  guint32 asked;  /* size of the copy */
+} LuStackUse;
+
 typedef struct
 {
   char *path; /* of the module in which stacks ended, owned */
@@ -27,7 +38,8 @@ typedef struct
   guint64 kernel_frames, user_frames;
   guint64 stack_needed_max; /* bytes: the furthest read that a truncated copy could not serve */
   guint64 stack_used_max;   /* bytes: the furthest read of any stack that was served */
-  guint64 used_log2[17];    /* complete stacks by bytes of stack they needed: [i]: at most 2^i bytes */
+  guint64 truncated_log2[LU_TALLY_LOG2_SIZES]; /* truncated copies by the size asked for, likewise */
+  guint64 used_log2[LU_TALLY_LOG2_SIZES];    /* complete stacks by bytes of stack they needed: [i]: at most 2^i bytes */
   GHashTable *modules;      /* path -> LuModuleTally */
 } LuTally;
 
@@ -36,7 +48,9 @@ void lu_tally_clear (LuTally *self);
 
 /* Counts one finished sample. end_path: the file in which an incomplete stack ended, NULL if none. */
 void lu_tally_add (LuTally *self, LuStatus status, guint32 n_kernel, guint32 n_user,
-                   guint64 stack_needed, guint64 stack_used, const char *end_path);
+                   const LuStackUse *use, const char *end_path);
+/* Truncated copies of at least about this size. */
+guint64 lu_tally_truncated_at (const LuTally *self, guint32 stack_asked);
 
 /* Samples that had registers and stack bytes, and how many of them are complete. */
 guint64 lu_tally_walked (const LuTally *self);

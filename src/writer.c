@@ -67,10 +67,13 @@ write_stack (LuWriter *self, const LuStackMessage *message)
                           .user = message->frames + message->n_kernel,
                           .process = message->header.process,
                           .space = message->header.space };
+  LuStackUse use = { .needed = message->stack_needed,
+                     .used = message->stack_used,
+                     .asked = message->stack_asked };
   GError *error = NULL;
 
-  lu_tally_add (&self->tally, message->status, message->n_kernel, message->n_user,
-                message->stack_needed, message->stack_used, end_path (message));
+  lu_tally_add (&self->tally, message->status, message->n_kernel, message->n_user, &use,
+                end_path (message));
   if (message->live_read && message->status == LU_STATUS_COMPLETE)
     self->tally.live_reads++;
   if (self->error == NULL)
