@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "input/inflate.h"
+#include "input/perf-events.h"
 #include "input/perf-features.h"
 
 #include <errno.h>
@@ -31,8 +32,6 @@ enum
   ATTR_SIZE_MIN = PERF_ATTR_SIZE_VER0,
   ATTR_SIZE_MAX = 4096,
   SECTION_SIZE = 16,
-  MAX_EVENTS = 4096,
-  MAX_IDS = 1 << 18,           /* events x CPUs; 4 MiB */
   MAX_FEATURE_SIZE = 16 << 20, /* the build-ids of 100,000 files */
   N_FEATURES = 256,
 };
@@ -54,12 +53,6 @@ typedef struct
   guint64 offset, size;
 } Section;
 
-typedef struct
-{
-  guint64 id;
-  const LuPerfEvent *event;
-} EventId;
-
 struct _LuPerfData
 {
   int fd;
@@ -67,9 +60,7 @@ struct _LuPerfData
   gboolean is_pipe;
   guint64 file_size;
   guint64 read_offset, data_end; /* of a file */
-  GPtrArray *events;             /* LuPerfEvent */
-  GArray *ids;                   /* EventId, sorted unless ids_changed */
-  gboolean ids_changed;
+  LuPerfEvents events;
   LuPerfFeatures features;
   LuRecordStream records;
   LuInflate *inflate;      /* NULL until the first compressed record */
@@ -78,15 +69,6 @@ struct _LuPerfData
   gboolean has_ended;
   char *trouble;
 };
-
-static void
-free_event (gpointer data)
-{
-  LuPerfEvent *event = data;
-
-  g_free (event->name);
-  g_free (event);
-}
 
 void
 lu_perf_data_free (LuPerfData *self)
@@ -97,8 +79,7 @@ lu_perf_data_free (LuPerfData *self)
   lu_record_stream_clear (&self->inflated);
   lu_inflate_free (self->inflate);
   lu_perf_features_clear (&self->features);
-  g_ptr_array_unref (self->events);
-  g_array_unref (self->ids);
+  lu_perf_events_clear (&self->events);
   lu_fd_clear (&self->fd);
   g_free (self->name);
   g_free (self->trouble);
@@ -199,58 +180,19 @@ read_section_header (LuCursor *cursor)
 
 /* Events */
 
-static int
-compare_ids (gconstpointer a, gconstpointer b)
-{
-  guint64 left = ((const EventId *)a)->id, right = ((const EventId *)b)->id;
-
-  return (left > right) - (left < right);
-}
-
-static void
-sort_ids (LuPerfData *self)
-{
-  if (self->ids_changed)
-    g_array_sort (self->ids, compare_ids);
-  self->ids_changed = FALSE;
-}
-
-/* An attr as large as its writer knew it; zero beyond, cut where it is larger than ours. */
-static LuPerfEvent *
-add_event (LuPerfData *self, const guint8 *attr, gsize size)
-{
-  LuPerfEvent *event = g_new0 (LuPerfEvent, 1);
-
-  memcpy (&event->attr, attr, MIN (size, sizeof event->attr));
-  lu_record_layout_init (&event->layout, &event->attr);
-  g_ptr_array_add (self->events, event);
-  return event;
-}
-
-static void
-add_ids (LuPerfData *self, const LuPerfEvent *event, LuCursor *ids)
-{
-  while (lu_cursor_left (ids) >= 8 && self->ids->len < MAX_IDS)
-    {
-      EventId id = { .id = lu_cursor_u64 (ids), .event = event };
-
-      g_array_append_val (self->ids, id);
-      self->ids_changed = TRUE;
-    }
-}
-
 static gboolean
 read_event (LuPerfData *self, LuCursor *entry, gsize attr_size, GError **error)
 {
   const guint8 *attr = lu_cursor_take (entry, attr_size);
   Section ids = read_section_header (entry);
-  g_autofree guint8 *bytes = read_section (self, ids, (MAX_IDS - self->ids->len) * 8ull);
+  g_autofree guint8 *bytes =
+      read_section (self, ids, lu_perf_events_get_room (&self->events) * 8ull);
   LuCursor cursor;
 
   if (entry->failed || bytes == NULL)
     return refuse (self, error, "damaged: the list of event ids lies outside of the file");
   lu_cursor_init (&cursor, bytes, ids.size);
-  add_ids (self, add_event (self, attr, attr_size), &cursor);
+  lu_perf_events_add (&self->events, attr, attr_size, &cursor);
   return TRUE;
 }
 
@@ -263,7 +205,7 @@ read_events (LuPerfData *self, Section section, guint64 entry_size, GError **err
   if (entry_size < ATTR_SIZE_MIN + SECTION_SIZE || entry_size > ATTR_SIZE_MAX + SECTION_SIZE)
     return refuse (self, error, "damaged: event attributes of %" G_GUINT64_FORMAT " bytes",
                    entry_size);
-  bytes = read_section (self, section, MAX_EVENTS * entry_size);
+  bytes = read_section (self, section, LU_PERF_MAX_EVENTS * entry_size);
   if (bytes == NULL)
     return refuse (self, error, "damaged: the event attributes lie outside of the file");
   lu_cursor_init (&cursor, bytes, section.size);
@@ -271,64 +213,6 @@ read_events (LuPerfData *self, Section section, guint64 entry_size, GError **err
     if (!read_event (self, &cursor, entry_size - SECTION_SIZE, error))
       return FALSE;
   return TRUE;
-}
-
-static void
-name_events (LuPerfData *self)
-{
-  const GPtrArray *names = self->features.event_names;
-
-  for (guint i = 0; i < self->events->len && i < names->len; i++)
-    {
-      LuPerfEvent *event = g_ptr_array_index (self->events, i);
-
-      g_free (event->name);
-      event->name = g_strdup (g_ptr_array_index (names, i));
-    }
-}
-
-const char *
-lu_perf_data_get_name (const LuPerfData *self)
-{
-  return self->name;
-}
-
-gboolean
-lu_perf_data_is_pipe (const LuPerfData *self)
-{
-  return self->is_pipe;
-}
-
-guint
-lu_perf_data_get_n_events (const LuPerfData *self)
-{
-  return self->events->len;
-}
-
-const LuPerfEvent *
-lu_perf_data_get_event (const LuPerfData *self, guint index)
-{
-  return g_ptr_array_index (self->events, index);
-}
-
-const LuPerfEvent *
-lu_perf_data_find_event (const LuPerfData *self, guint64 id)
-{
-  gsize low = 0, high = self->ids->len;
-
-  while (low < high)
-    {
-      gsize middle = (low + high) / 2;
-      const EventId *entry = &g_array_index (self->ids, EventId, middle);
-
-      if (entry->id == id)
-        return entry->event;
-      if (entry->id < id)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return NULL;
 }
 
 /* Opening */
@@ -358,7 +242,7 @@ read_features (LuPerfData *self, guint64 table, const guint8 *bits)
       lu_cursor_init (&cursor, bytes, section.size);
       lu_perf_features_read (&self->features, feature, &cursor);
     }
-  name_events (self);
+  lu_perf_events_set_names (&self->events, self->features.event_names);
 }
 
 static gboolean
@@ -401,7 +285,7 @@ open_file (LuPerfData *self, LuCursor *header, GError **error)
         self, error,
         "recorded with --threads: its records lie in the other files of the directory, which "
         "cannot be read yet; record without --threads");
-  if (self->events->len == 0)
+  if (lu_perf_events_get_n (&self->events) == 0)
     return refuse (self, error, "describes no event");
   return TRUE;
 }
@@ -503,8 +387,7 @@ lu_perf_data_new_for_fd (int fd, const char *name, GError **error)
 
   self->fd = fd;
   self->name = g_strdup (name);
-  self->events = g_ptr_array_new_with_free_func (free_event);
-  self->ids = g_array_new (FALSE, FALSE, sizeof (EventId));
+  lu_perf_events_init (&self->events);
   lu_perf_features_init (&self->features);
   if (!open_any (self, error))
     return NULL;
@@ -513,7 +396,7 @@ lu_perf_data_new_for_fd (int fd, const char *name, GError **error)
       g_prefix_error (error, "%s: ", self->name);
       return NULL;
     }
-  sort_ids (self);
+  lu_perf_events_sort (&self->events);
   return g_steal_pointer (&self);
 }
 
@@ -551,14 +434,15 @@ take_attr (LuPerfData *self, LuCursor *record)
   guint32 size = 0;
   const guint8 *attr;
 
-  if (lu_cursor_left (record) < ATTR_SIZE_MIN || self->events->len >= MAX_EVENTS)
+  if (lu_cursor_left (record) < ATTR_SIZE_MIN
+      || lu_perf_events_get_n (&self->events) >= LU_PERF_MAX_EVENTS)
     return;
   memcpy (&size, record->at + 4, sizeof size); /* attr.size */
   size = size == 0 ? ATTR_SIZE_MIN : size;
   attr = lu_cursor_take (record, size);
   if (attr == NULL || size < ATTR_SIZE_MIN)
     return;
-  add_ids (self, add_event (self, attr, size), record);
+  lu_perf_events_add (&self->events, attr, size, record);
 }
 
 /* { header, u64 feature, bytes } */
@@ -570,7 +454,7 @@ take_feature (LuPerfData *self, LuCursor *record)
   if (record->failed || feature >= N_FEATURES)
     return;
   lu_perf_features_read (&self->features, (guint)feature, record);
-  name_events (self);
+  lu_perf_events_set_names (&self->events, self->features.event_names);
 }
 
 static gboolean
@@ -676,13 +560,43 @@ lu_perf_data_next (LuPerfData *self, LuRawRecord *record, gboolean *readable)
       *readable = stream == &self->records && !self->is_pipe;
       if (record->type < LU_RECORD_USER_FIRST || record->type == LU_PERF_FINISHED_ROUND)
         {
-          sort_ids (self);
+          lu_perf_events_sort (&self->events);
           return LU_PERF_RECORD;
         }
       if (!take_own_record (self, stream, record))
         break;
     }
   return LU_PERF_END;
+}
+
+const char *
+lu_perf_data_get_name (const LuPerfData *self)
+{
+  return self->name;
+}
+
+gboolean
+lu_perf_data_is_pipe (const LuPerfData *self)
+{
+  return self->is_pipe;
+}
+
+guint
+lu_perf_data_get_n_events (const LuPerfData *self)
+{
+  return lu_perf_events_get_n (&self->events);
+}
+
+const LuPerfEvent *
+lu_perf_data_get_event (const LuPerfData *self, guint index)
+{
+  return lu_perf_events_get (&self->events, index);
+}
+
+const LuPerfEvent *
+lu_perf_data_find_event (const LuPerfData *self, guint64 id)
+{
+  return lu_perf_events_find (&self->events, id);
 }
 
 const LuPerfInfo *
