@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* fuzz-record.c - the record decoder: no bytes make it leave the record, and what it gives out is
+ * inside.
+ *
+ * Input: u64 sample_type, u64 read_format, u64 branch_sample_type, u64 regs_user, u64 regs_intr,
+ * u64 flags (bit 0: sample_id_all, bit 1: leave the size in the record's header as it is), then the
+ * record. */
+
+#include "fuzz.h"
+#include "input/record.h"
+
+#include <string.h>
+
+enum
+{
+  LAYOUT_WORDS = 6,
+  RECORD_MAX = 65535,
+};
+
+static void
+assert_inside (gconstpointer bytes, gsize size, gconstpointer at, gsize length)
+{
+  gsize offset = (gsize) ((const guint8 *) at - (const guint8 *) bytes);
+
+  g_assert_cmpuint (offset, <=, size);
+  g_assert_cmpuint (length, <=, size - offset);
+  g_assert_cmpuint (offset % 8, ==, 0);
+}
+
+static void
+check_sample (gconstpointer bytes, gsize size, const LuSample *sample)
+{
+  if (sample->n_callchain > 0)
+    assert_inside (bytes, size, sample->callchain, sample->n_callchain * 8ull);
+  g_assert_cmpuint (sample->regs.abi, <=, LU_ABI_64);
+  if (sample->regs.n_words > 0)
+    assert_inside (bytes, size, sample->regs.words, sample->regs.n_words * 8ull);
+  g_assert_cmpuint (sample->stack_size, <=, sample->stack_asked);
+  if (sample->stack_asked > 0)
+    assert_inside (bytes, size, sample->stack, sample->stack_asked);
+}
+
+static void
+check_string (gconstpointer bytes, gsize size, const char *string)
+{
+  gsize offset = (gsize) ((const guint8 *) string - (const guint8 *) bytes);
+
+  g_assert_cmpuint (offset, <, size);
+  g_assert_nonnull (memchr (string, 0, size - offset));
+}
+
+static void
+check_event (gconstpointer bytes, gsize size, const LuEvent *event)
+{
+  if (event->kind == LU_EVENT_SAMPLE)
+    check_sample (bytes, size, &event->sample);
+  else if (event->kind == LU_EVENT_COMM)
+    check_string (bytes, size, event->comm.name);
+  else if (event->kind == LU_EVENT_MMAP)
+    {
+      check_string (bytes, size, event->mmap.path);
+      g_assert_cmpuint (event->mmap.length, <=, G_MAXUINT64 - event->mmap.start);
+      g_assert_cmpuint (event->mmap.build_id_size, <=, LU_BUILD_ID_MAX);
+    }
+}
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+  guint64 words[LAYOUT_WORDS];
+  g_autofree guint8 *record = NULL;
+  LuRecordLayout layout;
+  LuEvent event;
+  guint64 id;
+
+  if (size < sizeof words || size > sizeof words + RECORD_MAX)
+    return 0;
+  memcpy (words, data, sizeof words);
+  layout = (LuRecordLayout){ .sample_type = words[0],
+                             .read_format = words[1],
+                             .branch_sample_type = words[2],
+                             .regs_user = words[3],
+                             .regs_intr = words[4],
+                             .sample_id_all = words[5] & 1 };
+  size -= sizeof words;
+  record = size > 0 ? g_memdup2 (data + sizeof words, size)
+                    : g_malloc (1); /* of its exact size, for the sanitizers */
+  if (size >= 8 && !(words[5] & 2))
+    memcpy (record + 6, &(guint16){ (guint16) size }, 2);
+  if (lu_record_decode (&layout, record, size, &event))
+    check_event (record, size, &event);
+  lu_record_event_id (&layout, record, size, &id);
+  return 0;
+}

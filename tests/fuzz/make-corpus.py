@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""make-corpus.py - makes the corpora of fuzz-record and fuzz-proc-maps anew.
+
+Records are taken from the recorded files of the unit tests: up to two of each type and flags per
+file, each behind the layout of its event, as fuzz-record.c wants it.  The lines of /proc/PID/maps
+are written here, in every form that the kernel has.
+"""
+
+import collections
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE.parent / "unit" / "input" / "data"
+SAMPLE = 9
+FIRST_OWN = 64
+PER_KIND = 2
+
+MAPS = {
+    "usual": """\
+559a4d3f2000-559a4d3f4000 r--p 00000000 fe:00 1835051                    /usr/bin/cat
+559a4d3f4000-559a4d3f9000 r-xp 00002000 fe:00 1835051                    /usr/bin/cat
+559a4f0c7000-559a4f0e8000 rw-p 00000000 00:00 0                          [heap]
+7f1c5a26e000-7f1c5a290000 rw-p 00000000 00:00 0 
+7ffd3b5e6000-7ffd3b607000 rw-p 00000000 00:00 0                          [stack]
+7ffd3b7a5000-7ffd3b7a9000 r--p 00000000 00:00 0                          [vvar]
+7ffd3b7a9000-7ffd3b7ab000 r-xp 00000000 00:00 0                          [vdso]
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+""",
+    "paths": """\
+7f0000000000-7f0000001000 r-xp 00000000 08:01 12                         /tmp/with blank/and  two
+7f0000001000-7f0000002000 r-xp 00000000 08:01 13                         /tmp/line\\012end
+7f0000002000-7f0000003000 r-xp 00000000 08:01 14                         /tmp/back\\134slash
+7f0000003000-7f0000004000 r-xp 00000000 08:01 15                         /tmp/gone (deleted)
+7f0000004000-7f0000005000 rwxs 00000000 00:01 1026                       /memfd:jit (deleted)
+7f0000005000-7f0000006000 rwxp 00000000 00:00 0                          [anon:code]
+7f0000006000-7f0000007000 r-xp 00000000 08:01 16                         /tmp/\\9 \\400 \\
+""",
+    "broken": """\
+7f0000000000-7f0000000000 r-xp 00000000 08:01 12                         /empty
+7f0000002000-7f0000001000 r-xp 00000000 08:01 12                         /backwards
+fffffffffffffffff-1 r-xp 0 0:0 0
+7f0000000000 r-xp
+7f0000000000-7f0000001000 rwx
+7f0000000000-7f0000001000 ---- 0 ffffffff:ffffffff 18446744073709551616
+
+7f0000000000-7f0000001000 r-xp 00000000 08:01 12                         /no end of line""",
+}
+
+
+def events(data):
+    """[(attr words for the fuzzer)] and {id: index} of a file with a header."""
+    entry, offset, size = struct.unpack_from("<3Q", data, 16)
+    layouts, by_id = [], {}
+    for at in range(offset, offset + size, entry):
+        attr = data[at:at + 136].ljust(136, b"\0")
+        flags, = struct.unpack_from("<Q", attr, 40)
+        layouts.append(struct.pack("<6Q", *struct.unpack_from("<2Q", attr, 24),
+                                   *struct.unpack_from("<2Q", attr, 72),
+                                   struct.unpack_from("<Q", attr, 96)[0], flags >> 18 & 1))
+        ids_at, ids_size = struct.unpack_from("<2Q", data, at + entry - 16)
+        for id_at in range(ids_at, ids_at + ids_size, 8):
+            by_id[struct.unpack_from("<Q", data, id_at)[0]] = len(layouts) - 1
+    return layouts, by_id
+
+
+def records(data):
+    at, = struct.unpack_from("<Q", data, 40)
+    size, = struct.unpack_from("<Q", data, 48)
+    end = at + size if size else len(data)
+    while at + 8 <= end:
+        kind, misc, length = struct.unpack_from("<IHH", data, at)
+        yield kind, misc, data[at:at + length]
+        at += length
+
+
+def write_records(folder):
+    for path in sorted(DATA.glob("*.perf")):
+        data = path.read_bytes()
+        if struct.unpack_from("<Q", data, 8)[0] != 104 or path.stem == "compressed":
+            continue
+        layouts, by_id = events(data)
+        seen = collections.Counter()
+        for kind, misc, record in records(data):
+            seen[kind, misc] += 1
+            if kind >= FIRST_OWN or seen[kind, misc] > PER_KIND:
+                continue
+            layout = 0
+            if kind == SAMPLE:      # if PERF_SAMPLE_IDENTIFIER is set; else the events look alike
+                layout = by_id.get(struct.unpack_from("<Q", record, 8)[0], 0)
+            name = f"{path.stem}-{kind}-{misc:x}-{seen[kind, misc]}"
+            (folder / name).write_bytes(layouts[layout] + record)
+
+
+def main():
+    for name in ("record", "proc-maps", "perf-data"):
+        (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
+    write_records(HERE / "corpus" / "record")
+    for name, text in MAPS.items():
+        (HERE / "corpus" / "proc-maps" / name).write_text(text)
+    (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
+        b"PERFILE2" + struct.pack("<Q", 16))
+
+
+if __name__ == "__main__":
+    main()
