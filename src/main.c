@@ -9,6 +9,7 @@
 #include "command.h"
 #include "doctor.h"
 #include "options.h"
+#include "report-capture.h"
 #include "session.h"
 
 #include <glib/gi18n.h>
@@ -22,6 +23,29 @@ print_error (GError *error)
   fprintf (stderr, "live-unwinder: %s\n", error->message);
   g_error_free (error);
   return LU_EXIT_FAILED;
+}
+
+static int
+run_report (int argc, char **argv)
+{
+  int limit = 25;
+  const GOptionEntry entries[] = {
+    { "limit", 'n', 0, G_OPTION_ARG_INT, &limit, N_ ("Functions in each table, 25 by default"),
+      N_ ("N") },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE - where the time went"));
+  GError *error = NULL;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    return print_error (error);
+  if (argc != 2 || limit < 1)
+    {
+      fprintf (stderr, _ ("Usage: live-unwinder report [--limit N] FILE\n"));
+      return LU_EXIT_FAILED;
+    }
+  return lu_report_run (argv[1], (guint) limit, &error) ? 0 : print_error (error);
 }
 
 static int
@@ -51,5 +75,7 @@ main (int argc, char **argv)
 
   if (argc > 1 && strcmp (argv[1], "doctor") == 0)
     return lu_doctor_run ();
+  if (argc > 1 && strcmp (argv[1], "report") == 0)
+    return run_report (argc - 1, argv + 1);
   return run_record (argc, argv);
 }

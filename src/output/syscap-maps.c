@@ -31,7 +31,7 @@ typedef struct
 static void
 mapping_clear (gpointer pointer)
 {
-  g_ref_string_release (((LuSyscapMapping *)pointer)->name);
+  g_ref_string_release (((LuSyscapMapping *) pointer)->name);
 }
 
 LuSyscapMaps *
@@ -117,6 +117,18 @@ lu_syscap_maps_has (const LuSyscapMaps *self, const LuSyscapMapping *mapping)
       reached = old->end;
     }
   return TRUE;
+}
+
+const LuSyscapMapping *
+lu_syscap_maps_find (const LuSyscapMaps *self, guint64 address)
+{
+  guint i = find_current (self, address);
+  const LuSyscapMapping *found;
+
+  if (i >= self->current->len)
+    return NULL;
+  found = &g_array_index (self->current, LuSyscapMapping, i);
+  return found->start <= address ? found : NULL;
 }
 
 static void

@@ -39,6 +39,9 @@ void lu_syscap_maps_free (LuSyscapMaps *self);
  * at. */
 gboolean lu_syscap_maps_has (const LuSyscapMaps *self, const LuSyscapMapping *mapping);
 
+/* The newest mapping that holds the address, or NULL; borrowed until the next add(). */
+const LuSyscapMapping *lu_syscap_maps_find (const LuSyscapMaps *self, guint64 address);
+
 /* Puts a mapping on top of older ones (beneath those with a later time) and calls `emit` for each
  * frame to write. *shadowed is set if it covers a part of another file's mapping. Does nothing when
  * the limit is reached; *dropped is set then. */

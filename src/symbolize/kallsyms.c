@@ -34,8 +34,8 @@ struct _LuKallsyms
 static void
 append_string (GByteArray *strings, const char *text, gsize size)
 {
-  g_byte_array_append (strings, (const guint8 *)text, (guint)size);
-  g_byte_array_append (strings, (const guint8 *)"", 1);
+  g_byte_array_append (strings, (const guint8 *) text, (guint) size);
+  g_byte_array_append (strings, (const guint8 *) "", 1);
 }
 
 /* Reads hexadecimal digits; returns how many there were. */
@@ -46,7 +46,7 @@ read_address (const char *at, const char *end, guint64 *address)
 
   *address = 0;
   for (; n < 16 && at + n < end && g_ascii_isxdigit (at[n]); n++)
-    *address = *address << 4 | (guint64)g_ascii_xdigit_value (at[n]);
+    *address = *address << 4 | (guint64) g_ascii_xdigit_value (at[n]);
   return n;
 }
 
@@ -55,7 +55,7 @@ word_length (const char *at, const char *end)
 {
   gsize n = 0;
 
-  while (at + n < end && (guchar)at[n] > ' ')
+  while (at + n < end && (guchar) at[n] > ' ')
     n++;
   return n;
 }
@@ -71,8 +71,8 @@ parse_line (LuKallsyms *self, const char *at, const char *end)
   at += n;
   if (n == 0 || entry.address == 0 || end - at < 4 || at[0] != ' ' || at[2] != ' ')
     return;
-  entry.type = (guint8)at[1];
-  if (entry.type == 0 || strchr ("tTwW", (int)entry.type) == NULL)
+  entry.type = (guint8) at[1];
+  if (entry.type == 0 || strchr ("tTwW", (int) entry.type) == NULL)
     return;
   name = at + 3;
   name_length = word_length (name, end);
@@ -124,7 +124,7 @@ lu_kallsyms_parse (const char *text, gsize size, GError **error)
   self->strings = g_byte_array_new ();
   for (const char *at = text; at < end;)
     {
-      const char *newline = memchr (at, '\n', (gsize)(end - at));
+      const char *newline = memchr (at, '\n', (gsize) (end - at));
       const char *line_end = newline != NULL ? newline : end;
 
       parse_line (self, at, line_end);
@@ -196,19 +196,19 @@ lu_kallsyms_find (const LuKallsyms *self, guint64 address)
     }
   if (low == 0 || address >= entry_end (self, low - 1))
     return -1;
-  return (gint)low - 1;
+  return (gint) low - 1;
 }
 
 void
 lu_kallsyms_get (const LuKallsyms *self, guint index, LuKernelSymbol *symbol)
 {
   const Entry *entry = &g_array_index (self->entries, Entry, index);
-  const char *name = (const char *)self->strings->data + entry->text;
+  const char *name = (const char *) self->strings->data + entry->text;
   const char *module = name + strlen (name) + 1;
 
   *symbol = (LuKernelSymbol){ .address = entry->address,
                               .end = entry_end (self, index),
-                              .type = (char)entry->type,
+                              .type = (char) entry->type,
                               .name = name,
                               .module = module[0] != 0 ? module : NULL };
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-capture.c - the tables of `live-unwinder report`; see report-capture.h.
+ *
+ * Lines are cut to the width of the terminal, and not at all into a pipe. Names come from files:
+ * what a terminal would take for a command is replaced. */
+
+#include "report-capture.h"
+
+#include "report-profile.h"
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define MIN_WIDTH  60
+#define MAX_MODULE 28
+/* What stands before the name of a function. */
+#define NUMBERS_WIDTH 36
+
+typedef struct
+{
+  guint width; /* of a line; 0: any */
+  guint name_width, module_width;
+} Layout;
+
+static guint
+terminal_width (void)
+{
+  struct winsize size;
+
+  if (!isatty (STDOUT_FILENO))
+    return 0;
+  if (ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return 80;
+  return MAX (size.ws_col, MIN_WIDTH);
+}
+
+/* A text that is safe to print, cut to `width` characters (0: not cut). */
+static char *
+printable (const char *text, guint width)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *result = g_string_new (NULL);
+  glong length = g_utf8_strlen (valid, -1);
+  glong keep = width > 0 && length > (glong) width ? (glong) width - 1 : length;
+  const char *at = valid;
+
+  for (glong i = 0; i < keep; i++, at = g_utf8_next_char (at))
+    {
+      gunichar c = g_utf8_get_char (at);
+
+      g_string_append_unichar (result, g_unichar_isprint (c) ? c : '?');
+    }
+  if (keep < length)
+    g_string_append (result, "…");
+  return g_string_free (result, FALSE);
+}
+
+static double
+percent (guint64 part, guint64 whole)
+{
+  return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
+}
+
+static int
+compare_self (gconstpointer a, gconstpointer b)
+{
+  const LuReportFunction *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->self != y->self)
+    return x->self > y->self ? -1 : 1;
+  if (x->total != y->total)
+    return x->total > y->total ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+static int
+compare_total (gconstpointer a, gconstpointer b)
+{
+  const LuReportFunction *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->total != y->total)
+    return x->total > y->total ? -1 : 1;
+  return compare_self (a, b);
+}
+
+static int
+compare_states (gconstpointer a, gconstpointer b)
+{
+  const LuReportState *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  return x->n > y->n ? -1 : x->n < y->n;
+}
+
+static Layout
+choose_layout (const LuProfile *profile)
+{
+  Layout layout = { .width = terminal_width () };
+  guint longest = 0;
+
+  if (layout.width == 0)
+    return (Layout){ 0, 48, 0 };
+  for (guint i = 0; i < profile->functions->len; i++)
+    {
+      const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
+
+      longest = MAX (longest, (guint) strlen (function->module));
+    }
+  layout.module_width = MIN (MIN (longest, MAX_MODULE), layout.width / 4);
+  layout.name_width = layout.width - NUMBERS_WIDTH - layout.module_width - 2;
+  return layout;
+}
+
+static void
+print_function (const LuProfile *profile, const Layout *layout, const LuReportFunction *function)
+{
+  g_autofree char *name = printable (function->name, layout->width > 0 ? layout->name_width : 0);
+  g_autofree char *module = printable (function->module, layout->module_width);
+  glong length = g_utf8_strlen (name, -1);
+  int padding = length < (glong) layout->name_width ? (int) (layout->name_width - length) : 0;
+
+  printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8" G_GUINT64_FORMAT " %6.2f %%  %s%*s  %s\n",
+          function->self, percent (function->self, profile->n_samples), function->total,
+          percent (function->total, profile->n_samples), name, padding, "", module);
+}
+
+static void
+print_functions (LuProfile *profile, const Layout *layout, const char *title, guint limit,
+                 GCompareFunc compare)
+{
+  guint n = MIN (limit, profile->functions->len);
+
+  g_ptr_array_sort (profile->functions, compare);
+  printf ("\n%s\n%17s %17s  %s\n", title, _ ("self"), _ ("total"), _ ("function"));
+  for (guint i = 0; i < n; i++)
+    {
+      const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
+
+      if (compare == compare_self && function->self == 0)
+        break;
+      print_function (profile, layout, function);
+    }
+}
+
+static void
+print_states (LuProfile *profile)
+{
+  gboolean any = FALSE;
+
+  g_ptr_array_sort (profile->states, compare_states);
+  for (guint i = 0; i < profile->states->len; i++)
+    {
+      const LuReportState *state = g_ptr_array_index (profile->states, i);
+      g_autofree char *name = printable (state->name, 0);
+
+      if (state->n == 0)
+        continue;
+      if (!any)
+        printf ("\n%s\n", _ ("Stacks that are not complete, by how they ended"));
+      any = TRUE;
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s\n", state->n,
+              percent (state->n, profile->n_samples), name,
+              state->excluded ? _ (" (not counted in complete %)") : "");
+    }
+}
+
+static void
+print_head (const LuProfile *profile, const char *path)
+{
+  g_autofree char *name = printable (path, 0);
+
+  printf (_ ("%s: %" G_GUINT64_FORMAT " samples in %.1f s"), name, profile->n_samples,
+          (double) (profile->end - profile->begin) / 1e9);
+  if (profile->n_user > 0)
+    printf (_ (", %.2f %% of %" G_GUINT64_FORMAT " user stacks complete"),
+            percent (profile->n_complete, profile->n_user), profile->n_user);
+  if (profile->n_lost >= 0)
+    printf (_ (", %" G_GINT64_FORMAT " lost"), profile->n_lost);
+  printf ("\n");
+  if (!profile->is_finished)
+    printf ("%s\n", _ ("The recording did not end properly; what was written until then is here."));
+}
+
+gboolean
+lu_report_run (const char *path, guint limit, GError **error)
+{
+  g_autoptr (LuProfile) profile = lu_profile_load (path, error);
+  Layout layout;
+
+  if (profile == NULL)
+    return FALSE;
+  print_head (profile, path);
+  if (profile->n_samples == 0)
+    return TRUE;
+  layout = choose_layout (profile);
+  print_functions (profile, &layout, _ ("Functions by self"), limit, compare_self);
+  print_functions (profile, &layout, _ ("Functions by total"), limit, compare_total);
+  print_states (profile);
+  return TRUE;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-profile.h - a capture added up by function: what `live-unwinder report` prints.
+ *
+ * Reads only the capture and, for names, the files it mentions. Any bytes are fine. */
+
+#pragma once
+
+#include "lu/status.h"
+
+#include <glib.h>
+
+typedef struct
+{
+  char *name;          /* readable, or a text in parentheses where there is no symbol */
+  const char *module;  /* base name of the file, "kernel"; borrowed from the profile */
+  guint64 self;        /* samples with this function at the leaf */
+  guint64 total;       /* samples with this function anywhere, once each */
+  guint64 last_sample; /* number of the last sample that was counted in total */
+} LuReportFunction;
+
+typedef struct
+{
+  char *name; /* as the capture calls it, without brackets */
+  guint64 n;
+  gboolean excluded; /* from complete %, see lu_status_is_excluded() */
+} LuReportState;
+
+typedef struct
+{
+  GPtrArray *functions; /* of LuReportFunction, owned; no order */
+  GPtrArray *states; /* of LuReportState, owned: how stacks that are not complete ended; no order */
+  guint64 n_samples;
+  guint64 n_user;       /* samples with a user stack, complete or not, without the excluded ones */
+  guint64 n_complete;   /* of these, without a synthetic root */
+  gint64 n_lost;        /* -1: the capture does not say */
+  gint64 begin, end;    /* ns: first and last sample */
+  gboolean is_cut;      /* the recorder was stopped in the middle of a frame */
+  gboolean is_finished; /* the recorder wrote the end of the capture */
+  gboolean has_kernel_names;
+  GStringChunk *strings; /* owned */
+} LuProfile;
+
+LuProfile *lu_profile_load (const char *path, GError **error);
+void lu_profile_free (LuProfile *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuProfile, lu_profile_free)
