@@ -50,13 +50,17 @@ hex_of (const guint8 *bytes, gssize size)
   return g_string_free (text, FALSE);
 }
 
-/* Opens a regular file without waiting for anything. */
+/* Opens a regular file without waiting for anything. The path may come from a capture of somebody
+ * else: of a device even the opening could do something, so it is looked at first. */
 static int
 open_regular (const char *path)
 {
-  lu_autofd fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   struct stat st;
+  lu_autofd fd = -1;
 
+  if (stat (path, &st) != 0 || !S_ISREG (st.st_mode))
+    return -1;
+  fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 || fstat (fd, &st) != 0 || !S_ISREG (st.st_mode))
     return -1;
   return lu_fd_steal (&fd);

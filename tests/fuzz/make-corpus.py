@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""make-corpus.py - makes the corpora of fuzz-record and fuzz-proc-maps anew.
+"""make-corpus.py - makes the corpora of the fuzz targets anew.
 
 Records are taken from the recorded files of the unit tests: up to two of each type and flags per
 file, each behind the layout of its event, as fuzz-record.c wants it.  The lines of /proc/PID/maps
-are written here, in every form that the kernel has.
+and /proc/kallsyms are written here, in every form that the kernel has, and captures by the writer
+of the judge's tests.
 """
 
 import collections
 import pathlib
 import struct
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "unit" / "input" / "data"
+sys.path.insert(0, str(HERE.parent / "judge"))
+import capwriter  # noqa: E402  (found through the line above)
+
 SAMPLE = 9
 FIRST_OWN = 64
 PER_KIND = 2
@@ -47,6 +52,29 @@ fffffffffffffffff-1 r-xp 0 0:0 0
 7f0000000000-7f0000001000 ---- 0 ffffffff:ffffffff 18446744073709551616
 
 7f0000000000-7f0000001000 r-xp 00000000 08:01 12                         /no end of line""",
+}
+
+KALLSYMS = {
+    "usual": """\
+0000000000000000 A fixed_percpu_data
+ffffffff81000000 T _stext
+ffffffff81000000 T _text
+ffffffff81000100 t do_work
+ffffffff81000180 d some_data
+ffffffff81000200 W weak_one
+ffffffffc0002000 t in_module\t[xfs]
+ffffffffc0001000 t bpf_prog_6deef7357e7b4530\t[bpf]
+""",
+    "hidden": "0000000000000000 T _stext\n0000000000000000 t do_work\n",
+    "broken": """\
+ffffffffffffffffff T too_long
+ffffffff81000000 T
+ffffffff81000000  T two_blanks
+ffffffff81000010 T name with blanks and\ttabs
+g T no_number
+fffffffffffffff0 t near_the_end
+ffffffffffffffff T the_end
+ffffffff81000020 t no_newline""",
 }
 
 
@@ -94,12 +122,40 @@ def write_records(folder):
             (folder / name).write_bytes(layouts[layout] + record)
 
 
+def write_captures(folder):
+    whole = capwriter.Writer(end_time=9000)
+    whole.jitmap({capwriter.SYNTHETIC + 1: "[truncated stack copy]"})
+    whole.metadata("live-unwinder.stats", '{"lost":{"samples":3}}').process("demo --x", pid=7)
+    whole.map(0x1000, 0x5000, 0, "/bin/demo", build_id="00ff00ff", pid=7)
+    whole.map(0x2000, 0x3000, 0x1000, "/lib/libdemo.so", inode=12, time=3000, pid=7)
+    whole.map(0x800, 0x9000, 0, "//anon", time=4000, pid=7)
+    whole.sample((0x1100, 0x2222, capwriter.SYNTHETIC + 1), kernel=(0xffffffff81000100,), pid=7)
+    whole.frame(5, struct.pack("<i", 8), pid=7).frame(6, b"", pid=8)
+    whole.frame(12, struct.pack("<H6x32s", 16, b"demo") + b"a line\0", pid=-1)
+    text = KALLSYMS["usual"].encode()
+    whole.frame(13, struct.pack("<BxH256s", 1, len(text), b"/proc/kallsyms") + text, pid=-1)
+    whole.frame(14, bytes(24)).frame(200, bytes(8))
+    whole.save(folder / "whole")
+    (folder / "cut").write_bytes(whole.data[:-5])
+    (folder / "header-only").write_bytes(whole.data[:256])
+    (folder / "wrong-length").write_bytes(whole.data[:256] + b"\x19\0" + whole.data[258:])
+    (folder / "short-sample").write_bytes(whole.data[:256] + capwriter.Writer().frame(
+        2, struct.pack("<HHi", 999, 0, 7)).data[256:])
+    (folder / "many-names").write_bytes(whole.data[:256] + capwriter.Writer().frame(
+        7, struct.pack("<I", 0xffffffff) + bytes(300)).data[256:])
+    (folder / "no-nul").write_bytes(whole.data[:256] + capwriter.Writer().frame(
+        4, b"x" * 8).data[256:])
+
+
 def main():
-    for name in ("record", "proc-maps", "perf-data"):
+    for name in ("kallsyms", "perf-data", "proc-maps", "record", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     for name, text in MAPS.items():
         (HERE / "corpus" / "proc-maps" / name).write_text(text)
+    for name, text in KALLSYMS.items():
+        (HERE / "corpus" / "kallsyms" / name).write_text(text)
+    write_captures(HERE / "corpus" / "syscap-reader")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
 
