@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-kallsyms.c - kernel functions by address, from text in every form that the kernel has. */
+
+#include "symbolize/kallsyms.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+static const char text[] = "0000000000000000 A fixed_percpu_data\n"
+                           "ffffffff81000000 T _stext\n"
+                           "ffffffff81000000 T _text\n"
+                           "ffffffff81000100 t do_work\n"
+                           "ffffffff81000180 d some_data\n"
+                           "ffffffff81000200 W weak_one\n"
+                           "not a line\n"
+                           "\n"
+                           "ffffffffc0002000 t later\t[xfs]\n"
+                           "ffffffffc0001000 t earlier\t[xfs]"; /* no newline */
+
+static const struct
+{
+  guint64 address;
+  const char *name; /* NULL: none */
+  const char *module;
+} lookups[] = {
+  { 0, NULL, NULL },
+  { 0xffffffff80ffffff, NULL, NULL },
+  { 0xffffffff81000000, "_stext", NULL }, /* the first of two names */
+  { 0xffffffff810000ff, "_stext", NULL },
+  { 0xffffffff81000100, "do_work", NULL },
+  { 0xffffffff81000190, "do_work", NULL }, /* data is no function */
+  { 0xffffffff81000200, "weak_one", NULL },
+  { 0xffffffffc0001000, "earlier", "[xfs]" },
+  { 0xffffffffc0001fff, "earlier", "[xfs]" },
+  { 0xffffffffc0002fff, "later", "[xfs]" },
+  { 0xffffffffc0003000, NULL, NULL }, /* nobody knows how long the last one is */
+  { G_MAXUINT64, NULL, NULL },
+};
+
+static void
+test_find (void)
+{
+  g_autoptr (LuKallsyms) kallsyms = lu_kallsyms_parse (text, strlen (text), NULL);
+
+  g_assert_nonnull (kallsyms);
+  g_assert_cmpuint (lu_kallsyms_size (kallsyms), ==, 5);
+  for (guint i = 0; i < G_N_ELEMENTS (lookups); i++)
+    {
+      gint index = lu_kallsyms_find (kallsyms, lookups[i].address);
+      LuKernelSymbol symbol;
+
+      g_assert_cmpint (index >= 0, ==, lookups[i].name != NULL);
+      if (index < 0)
+        continue;
+      lu_kallsyms_get (kallsyms, (guint) index, &symbol);
+      g_assert_cmpstr (symbol.name, ==, lookups[i].name);
+      g_assert_cmpstr (symbol.module, ==, lookups[i].module);
+      g_assert_cmphex (symbol.address, <=, lookups[i].address);
+      g_assert_cmphex (symbol.end, >, lookups[i].address);
+    }
+}
+
+static void
+test_hidden (void)
+{
+  static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t do_work\n";
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (lu_kallsyms_parse (hidden, strlen (hidden), &error));
+  g_assert_error (error, LU_ERROR, LU_ERROR_PERMISSION);
+  g_assert_nonnull (strstr (error->message, "kptr_restrict"));
+}
+
+static void
+test_missing (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (lu_kallsyms_load ("/nonexistent/kallsyms", &error));
+  g_assert_nonnull (strstr (error->message, "/nonexistent/kallsyms"));
+}
+
+static void
+test_this_kernel (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuKallsyms) kallsyms = lu_kallsyms_load ("/proc/kallsyms", &error);
+
+  if (kallsyms == NULL)
+    {
+      g_test_skip (error->message);
+      return;
+    }
+  g_assert_cmpuint (lu_kallsyms_size (kallsyms), >, 1000);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/symbolize/kallsyms/find", test_find);
+  g_test_add_func ("/symbolize/kallsyms/hidden", test_hidden);
+  g_test_add_func ("/symbolize/kallsyms/missing", test_missing);
+  g_test_add_func ("/symbolize/kallsyms/this-kernel", test_this_kernel);
+  return g_test_run ();
+}
