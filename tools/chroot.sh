@@ -23,6 +23,7 @@ chroot_mirror ()
 }
 
 # Says in $chroot_why why chroots cannot be made here, and fails; silent success otherwise.
+chroot_why=
 chroot_possible ()
 {
   chroot_why=
@@ -67,13 +68,14 @@ chroot_create ()
 }
 
 # chroot_run DIR COMMAND…: runs it as root inside, in a mount namespace of its own, with a clean
-# environment (no HOME). VAR=VALUE words may come before COMMAND. Standard input is empty.
+# environment (no HOME). VAR=VALUE words may come before COMMAND. Standard input is empty. With
+# chroot_alone=1 in the environment it gets a PID namespace too, and all it started ends with it.
 chroot_run ()
 {
   local dir=$1
   shift
   # shellcheck disable=SC2016 # expanded by the inner shell
-  unshare --mount --propagation private bash -euc '
+  unshare --mount --propagation private ${chroot_alone:+--pid --fork --kill-child} bash -euc '
     dir=$1; shift
     mount -t proc -o nosuid,nodev,noexec proc "$dir/proc"
     mount --bind /sys "$dir/sys"

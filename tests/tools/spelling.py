@@ -12,8 +12,8 @@ import sys
 
 import tree
 
-# _fo is the suffix of a file offset.
-WORDS = ["fo"]
+# _fo is the suffix of a file offset; \(bu is a bullet in a man page.
+WORDS = ["fo", "bu"]
 
 
 def main(argv):
