@@ -31,7 +31,7 @@ typedef struct
 {
   uint64_t pc; /* raw address, as found in a register or on the stack */
   uint32_t flags;
-  uint32_t reserved;
+  uint32_t stack_offset; /* of the frame's stack pointer above the sampled one; 0 unknown or no user frame */
 } LuFrame;
 
 typedef struct

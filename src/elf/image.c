@@ -36,6 +36,7 @@ struct _LuImage
   guint8 digest[32];
   guint n_unsorted_fdes, n_refused_fdes;
   LuSynthetic *synthetic;
+  GArray *go_functions; /* of LuGoFunction; NULL: not a Go program */
 };
 
 /* Build-id */
@@ -320,6 +321,7 @@ open_input (const LuElfInput *input, GError **error)
       g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, "not enough memory");
       return NULL;
     }
+  self->go_functions = lu_go_functions_read (&self->headers, input);
   lu_elf_headers_clear (&self->headers); /* the plain values stay */
   return g_steal_pointer (&self);
 }
@@ -366,8 +368,15 @@ lu_image_unref (LuImage *self)
     return;
   lu_elf_headers_clear (&self->headers);
   lu_synthetic_free (self->synthetic);
+  g_clear_pointer (&self->go_functions, g_array_unref);
   g_free (self->segments);
   g_free (self);
+}
+
+LuGoPlace
+lu_image_go_place (const LuImage *self, guint64 elf_address)
+{
+  return lu_go_functions_find (self->go_functions, elf_address);
 }
 
 gboolean

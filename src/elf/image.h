@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "elf/go-stacks.h"
 #include "lu/event.h"
 
 #include <glib.h>
@@ -49,6 +50,9 @@ const guint8 *lu_image_build_id (const LuImage *self, gsize *size);
  * claim. */
 const guint8 *lu_image_digest (const LuImage *self, gsize *size);
 gsize lu_image_resident_bytes (const LuImage *self);
+
+/* What a place in a Go program means for the stack it is on; ordinary in all other files. */
+LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
 
 /* Run-time address minus ELF address of a mapping of this file at `start` with `file_offset`: from
  * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */

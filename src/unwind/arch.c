@@ -35,3 +35,12 @@ lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value)
   *value = regs->words[index];
   return TRUE;
 }
+
+gboolean
+lu_arch_read_dwarf (const LuArch *self, const LuRegs *regs, int dwarf_number, guint64 *value)
+{
+  for (guint bit = 0; bit < self->n_registers; bit++)
+    if (self->dwarf_numbers[bit] == dwarf_number)
+      return lu_arch_read (regs, bit, value);
+  return FALSE;
+}

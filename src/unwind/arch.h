@@ -38,3 +38,6 @@ const LuArch *lu_arch_of_abi (guint32 abi);
 
 /* The register behind a bit of the perf mask; FALSE if the sample does not have it. */
 gboolean lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value);
+/* The register with this DWARF number; FALSE if the sample does not have it. */
+gboolean lu_arch_read_dwarf (const LuArch *self, const LuRegs *regs, int dwarf_number,
+                             guint64 *value);

@@ -5,6 +5,7 @@
 
 #include "unwind/dwfl-facts.h"
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 
@@ -119,4 +120,56 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapp
                   .is_end = facts.is_end != FALSE,
                   .is_signal_frame = facts.is_signal_frame != FALSE };
   return facts;
+}
+
+/* The CFA, if it is the stack pointer and a constant. */
+static gboolean
+cfa_from_stack_pointer (Dwarf_Frame *frame, const LuArch *arch, guint64 stack_pointer, guint64 *cfa)
+{
+  Dwarf_Op *ops;
+  size_t n_ops;
+
+  if (dwarf_frame_cfa (frame, &ops, &n_ops) != 0 || n_ops != 1)
+    return FALSE;
+  if (ops[0].atom == DW_OP_breg0 + arch->dwarf_sp)
+    *cfa = stack_pointer + ops[0].number;
+  else if (ops[0].atom == DW_OP_bregx && ops[0].number == arch->dwarf_sp)
+    *cfa = stack_pointer + ops[0].number2;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+/* libdw reports "saved at CFA + n" as these two operations, the second only if n is not 0. */
+static gboolean
+is_saved_at (Dwarf_Frame *frame, int dwarf_register, guint64 cfa, guint64 address)
+{
+  Dwarf_Op memory[3], *ops = memory;
+  size_t n_ops = 0;
+
+  if (dwarf_frame_register (frame, dwarf_register, memory, &ops, &n_ops) != 0 || n_ops == 0
+      || n_ops > 2 || ops[0].atom != DW_OP_call_frame_cfa)
+    return FALSE;
+  if (n_ops == 1)
+    return cfa == address;
+  return ops[1].atom == DW_OP_plus_uconst && cfa + ops[1].number == address;
+}
+
+int
+lu_dwfl_facts_saved_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
+                              guint64 stack_pointer, guint64 address)
+{
+  Dwarf_Frame *frame = find_row (mapping->dwfl_module, lookup);
+  int found = -1;
+  guint64 cfa;
+
+  if (frame == NULL)
+    return -1;
+  if (cfa_from_stack_pointer (frame, arch, stack_pointer, &cfa))
+    for (guint bit = 0; bit < arch->n_registers && found < 0; bit++)
+      if (arch->dwarf_numbers[bit] >= 0
+          && is_saved_at (frame, arch->dwarf_numbers[bit], cfa, address))
+        found = arch->dwarf_numbers[bit];
+  free (frame);
+  return found;
 }

@@ -31,3 +31,8 @@ LuDwflFacts lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space,
 
 /* Whether the code is what the file is entered by: nobody has called it. */
 gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);
+
+/* Which register (DWARF number) the row of this place says is saved at `address`, given the stack
+ * pointer there; -1 if none, or if the row's CFA does not follow from the stack pointer. */
+int lu_dwfl_facts_saved_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
+                                  guint64 stack_pointer, guint64 address);

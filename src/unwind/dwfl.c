@@ -28,6 +28,9 @@
  * the interrupted one when both are the same stack. */
 #define MAX_SIGNAL_FRAME 65536u
 
+/* Bytes below the stack pointer that a function may use without moving it. */
+#define RED_ZONE 128u
+
 /* One sample may take so long; real ones take some microseconds a frame. */
 #define MAX_NS (100 * G_TIME_SPAN_MILLISECOND)
 
@@ -83,6 +86,25 @@ get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
   return true;
 }
 
+/* In an epilogue the rows still say that registers are saved where they have just been popped from,
+ * below the stack pointer, which no copy has: the register itself is the value. (System V ABI,
+ * AMD64 supplement, 3.2.2: the 128 bytes below belong to the function.) */
+static bool
+read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
+{
+  guint64 value;
+  int popped;
+
+  if (walk->stack->n_frames != 1 || walk->sampled_sp - address > RED_ZONE)
+    return false;
+  popped = lu_dwfl_facts_saved_register (walk->mapping, walk->lookup, walk->arch,
+                                         walk->sampled_sp, address);
+  if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
+    return false;
+  *result = value & walk->arch->address_mask;
+  return true;
+}
+
 static bool
 read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
 {
@@ -97,6 +119,11 @@ read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
   walk->n_reads++;
   walk->has_failed =
       address < walk->sampled_sp || sample->stack_size < word || offset > sample->stack_size - word;
+  if (walk->has_failed && address < walk->sampled_sp && read_popped (walk, address, result))
+    {
+      walk->has_failed = FALSE;
+      return true;
+    }
   if (walk->has_failed)
     {
       walk->failed_address = walk->lost_address = address;
@@ -111,6 +138,7 @@ read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
       *result = narrow;
     }
   walk->last_value = *result;
+  walk->stack->stack_used = MAX (walk->stack->stack_used, offset + word);
   return true;
 }
 
@@ -187,11 +215,37 @@ advance (Walk *walk, Dwfl_Frame *state)
   return walk->is_exact || walk->sp > last_sp || (walk->sp == last_sp && may_stay);
 }
 
+static gboolean
+push_frame (Walk *walk, guint64 pc)
+{
+  guint64 offset = walk->sp - walk->sampled_sp;
+
+  if (!lu_stack_push (walk->stack, pc, walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS))
+    return FALSE;
+  if (offset <= G_MAXUINT32)
+    walk->stack->frames[walk->stack->n_frames - 1].stack_offset = (guint32) offset;
+  return TRUE;
+}
+
+/* Go's unwind information does not say where stacks end; see elf/go-stacks.h. */
+static gboolean
+is_end_of_go_stack (const Walk *walk, LuStatus *status)
+{
+  LuImage *image = lu_module_image (walk->mapping->module);
+  LuGoPlace place = LU_GO_ORDINARY;
+
+  if (image != NULL && !walk->is_exact)
+    place = lu_image_go_place (image, walk->lookup - walk->mapping->bias);
+  *status = place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE;
+  return place != LU_GO_ORDINARY;
+}
+
 static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
   Walk *walk = data;
   LuDwflFacts facts;
+  LuStatus status;
   Dwarf_Addr pc;
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
@@ -201,12 +255,15 @@ visit_frame (Dwfl_Frame *state, void *data)
   /* An address that is not code is no caller. */
   if (walk->mapping == NULL && walk->stack->n_frames > 0)
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
-  if (!lu_stack_push (walk->stack, pc, walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS))
+  if (!push_frame (walk, pc))
     return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
   if (walk->mapping == NULL)
     return finish (walk, LU_STATUS_NO_MAPPING, pc);
   if (g_get_monotonic_time () > walk->deadline)
     return finish (walk, LU_STATUS_OVER_BUDGET, pc);
+
+  if (is_end_of_go_stack (walk, &status))
+    return finish (walk, status, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
   if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
