@@ -79,14 +79,24 @@ int use{i} (int n)
     return "".join(parts)
 
 
+RUST_NUMBERS = ("u16", "u32", "u64", "i16", "i32", "i64", "f32", "f64")
+
+
 def rs_source(types):
     """A Rust file with @types instantiations of generic code."""
+    impls = "".join(f"impl Number for {t} {{ fn from(n: usize) -> Self {{ n as {t} }} "
+                    f"fn to(self) -> usize {{ self as usize }} }}\n" for t in RUST_NUMBERS)
     parts = ["#![allow(dead_code)]\nuse std::collections::{BTreeMap, HashMap};\n"
-             "use std::fmt::Debug;\n\n"
+             "use std::fmt::Debug;\nuse std::ops::{Add, Div, Mul, Sub};\n\n"
+             "pub trait Number: Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self>\n"
+             "    + Sub<Output = Self> + Div<Output = Self>\n{\n"
+             "    fn from(n: usize) -> Self;\n    fn to(self) -> usize;\n}\n" + impls +
              "fn group<K: Ord + Clone + Debug, V: Clone + Debug>(all: &[(K, V)]) "
              "-> BTreeMap<K, Vec<V>> {\n    let mut map = BTreeMap::new();\n"
              "    for (k, v) in all {\n        map.entry(k.clone()).or_insert_with(Vec::new)"
-             ".push(v.clone());\n    }\n    map\n}\n"]
+             ".push(v.clone());\n    }\n    map\n}\n"
+             "fn row_sum<T: Number>(row: &[T]) -> T {\n"
+             "    row.iter().fold(T::from(0), |a, &b| a + b)\n}\n"]
     for i in range(types):
         parts.append(f"""
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,9 +114,33 @@ pub fn use{i}(n: usize) -> usize {{
         *seen.entry(kind.clone()).or_default() += text.len();
     }}
     let text = format!("{{:?}}", group(&all));
+    let n = n + text.len();
+    let numbers = {" + ".join(f"crunch{i}::<{t}>(n)" for t in RUST_NUMBERS)};
     let mut sorted: Vec<_> = seen.into_iter().filter(|(_, v)| v % 2 == 0).collect();
     sorted.sort_by(|a, b| b.cmp(a));
-    sorted.iter().map(|(_, v)| v).sum::<usize>() + text.len()
+    sorted.iter().map(|(_, v)| v).sum::<usize>() + numbers
+}}
+pub fn crunch{i}<T: Number>(n: usize) -> usize {{
+    let first = |k: usize| [T::from(k * {i + 5}); {i % 3 + 4}];
+    let mut table: Vec<[T; {i % 3 + 4}]> = (0..n).map(first).collect();
+    let mut total = T::from({i});
+    for round in 0..n {{
+        for row in table.iter_mut() {{
+            for (k, cell) in row.iter_mut().enumerate() {{
+                *cell = match (k + round) % 5 {{
+                    0 => *cell + T::from(round),
+                    1 => *cell * T::from(k + 1) - total,
+                    2 if *cell > total => *cell / T::from(k + {i + 2}),
+                    3 => row_sum(&[*cell, total]) - *cell,
+                    _ => total,
+                }};
+            }}
+            total = total + row_sum(row);
+        }}
+        table.sort_by(|a, b| b[0].partial_cmp(&a[{i % 3 + 3}]).unwrap_or(std::cmp::Ordering::Less));
+        table.dedup_by(|a, b| a[1] > b[1]);
+    }}
+    total.to() + table.len()
 }}
 """)
     calls = "".join(f"    total += use{i}(std::env::args().count());\n" for i in range(types))

@@ -8,7 +8,15 @@ use std::fmt::Debug;
 use std::ops::Add;
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+
+extern "C" {
+    // The CPU time of the process in microseconds, from the C library.
+    fn clock() -> std::ffi::c_long;
+}
+
+fn cpu_seconds() -> f64 {
+    unsafe { clock() as f64 / 1e6 }
+}
 
 trait Shape {
     fn area(&self) -> f64;
@@ -87,12 +95,11 @@ fn one_round(mut seed: u64) -> u64 {
 fn main() {
     let seconds: f64 = std::env::args().nth(1).unwrap().parse().unwrap();
     let (sender, receiver) = mpsc::channel();
-    let end = Instant::now() + Duration::from_secs_f64(seconds / 2.0);
     for id in 0..2u64 {
         let sender = sender.clone();
         thread::spawn(move || {
             let mut total = id;
-            while Instant::now() < end {
+            while cpu_seconds() < seconds {
                 total = total.wrapping_add(one_round(total));
             }
             sender.send(total).unwrap();

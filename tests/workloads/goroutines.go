@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // SPDX-FileCopyrightText: 2026 The live-unwinder authors
 
-// goroutines.go - the workload Go: computing goroutines, channels, maps and some garbage.
+// goroutines.go - the workload Go: computing goroutines, channels, maps and little or much garbage.
 package main
 
 import (
@@ -58,14 +58,18 @@ func words(seed int) int {
 	return len(counts) + len(list[0])
 }
 
-func compute(jobs <-chan int, results chan<- int) {
+func compute(garbage bool, jobs <-chan int, results chan<- int) {
 	for seed := range jobs {
 		var root *node
-		for i := 0; i < 300; i++ {
+		for i := 0; i < 100; i++ {
 			seed = (seed*1103515245 + 12345) & 0x7fffffff
 			root = root.insert(seed)
 		}
-		results <- root.sum() + fibonacci(20) + words(seed)
+		total := root.sum() + fibonacci(28)
+		for i := 0; garbage && i < 10; i++ {
+			total += words(seed + i)
+		}
+		results <- total + words(seed)
 	}
 }
 
@@ -79,7 +83,7 @@ func main() {
 	seconds, _ := strconv.ParseFloat(os.Args[1], 64)
 	jobs, results := make(chan int, 64), make(chan int, 64)
 	for i := 0; i < 8; i++ {
-		go compute(jobs, results)
+		go compute(len(os.Args) > 2, jobs, results)
 	}
 	total := 0
 	for round := 0; cpuTime().Seconds() < seconds; round++ {

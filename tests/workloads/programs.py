@@ -34,7 +34,7 @@ class Workload(NamedTuple):
     name: str
     goal: float            # least complete %, None for information only
     prepare: Callable      # CPU seconds -> command
-    options: list = []     # of the recorder
+    max_rss_mib: int = None
 
 
 def set_folder(folder):
@@ -127,19 +127,32 @@ def _go(seconds):
                                   _source("goroutines.go")], env), str(seconds)]
 
 
+def _go_garbage(seconds):
+    return [*_go(seconds), "garbage"]
+
+
 def _rust(seconds):
     return [_build("generics", [_tool("rustc"), "-O", "-o", _path("generics"),
                                 _source("generics.rs")]), str(seconds)]
 
 
 def _rustc(seconds):
-    source = _write("large.rs", generate.rs_source(max(2, int(1.6 * seconds))))
+    source = _write("large.rs", generate.rs_source(max(1, int(0.4 * seconds))))
     return [_tool("rustc"), "-O", "-o", _path("large-rs"), source]
 
 
 def _clang(seconds):
-    source = _write("large.cc", generate.cc_source(max(1, int(0.7 * seconds))))
-    return [_tool("clang++"), "-O2", "-std=c++17", "-c", source, "-o", _path("large-cc.o")]
+    text = generate.cc_source(max(1, int(0.22 * seconds))) + generate.c_source(int(22 * seconds))
+    return _clang_command("large.cc", text)
+
+
+def _clang_templates(seconds):
+    return _clang_command("templates.cc", generate.cc_source(max(1, int(0.7 * seconds))))
+
+
+def _clang_command(name, text):
+    tool = _tool("clang++")
+    return [tool, "-O2", "-std=c++17", "-c", _write(name, text), "-o", _path(name + ".o")]
 
 
 def _bash(seconds):
@@ -160,9 +173,13 @@ ALL = [
     Workload("perl", 99.0, _perl),
     Workload("c++", 99.0, _cxx),
     Workload("go", 99.0, _go),
+    # The runtime's own work runs on another stack than the goroutine that asked for it.
+    Workload("go-garbage", None, _go_garbage),
     Workload("rust", 99.0, _rust),
     Workload("rustc", 97.0, _rustc),
     Workload("clang++", 97.0, _clang),
-    Workload("bash", 98.0, _bash),
+    # Instantiations inside instantiations: stacks of more than the 64 KiB that the kernel copies.
+    Workload("templates", None, _clang_templates),
+    Workload("bash", 98.0, _bash, 48),
     Workload("node", None, _node),
 ]

@@ -27,7 +27,6 @@ import judge  # noqa: E402  (needs the path above)
 import syscap  # noqa: E402
 
 FREQUENCY = 999
-MAX_RSS_MIB = 48
 MIN_DELIVERED = 98.0
 POLL = 0.05
 RECORD_TIMEOUT = 300
@@ -147,8 +146,7 @@ def run_workload(workload, recorder, args, folder):
     except programs.Skip as reason:
         run.error = f"SKIP {reason}"
         return run
-    options = workload.options + args.option
-    path = record(run, recorder, options, command, folder)
+    path = record(run, recorder, args.option, command, folder)
     if path is not None:
         judge_run(run, path)
     return run
@@ -162,8 +160,8 @@ def faults(workload, run):
         found.append(f"complete {report['complete_percent']:.2f} % < {workload.goal} %")
     if run.delivered < MIN_DELIVERED:
         found.append(f"delivered {run.delivered:.1f} % < {MIN_DELIVERED} %")
-    if run.rss_kib > MAX_RSS_MIB * 1024:
-        found.append(f"RssAnon {run.rss_kib / 1024:.0f} MiB > {MAX_RSS_MIB} MiB")
+    if workload.max_rss_mib is not None and run.rss_kib > workload.max_rss_mib * 1024:
+        found.append(f"RssAnon {run.rss_kib / 1024:.0f} MiB > {workload.max_rss_mib} MiB")
     most = 32 + 4 * os.cpu_count()
     if run.descriptors > most:
         found.append(f"{run.descriptors} descriptors > {most}")
@@ -190,9 +188,7 @@ def print_run(workload, run):
     ours = find_key(run.stats, *programs.STATS_COMPLETE)
     lost = find_key(run.stats, *programs.STATS_LOST)
     bad = faults(workload, run)
-    verdict = "; ".join(bad) or "good"
-    if workload.goal is None:
-        verdict = "for information" if bad else verdict
+    verdict = "for information" if workload.goal is None else "; ".join(bad) or "good"
     print_row([run.name, f"{report['complete_percent']:.2f}",
                "?" if ours is None else f"{ours:.2f}", f"{report['claimed_percent']:.2f}",
                run.samples, f"{100 * excluded / max(1, run.samples):.1f}", f"{run.cpu:.2f}",
@@ -207,7 +203,7 @@ def parse_arguments(argv):
     parser.add_argument("--workload", action="append", choices=[w.name for w in programs.ALL])
     parser.add_argument("--seconds", type=float, default=9.0, help="CPU seconds of each workload")
     parser.add_argument("--option", action="append", default=[],
-                        help="one more option for the recorder, as --option=-s65528")
+                        help="one more option for the recorder, as --option=--stack-size=65528")
     parser.add_argument("--check", action="store_true", help="fail when a goal is missed")
     parser.add_argument("--keep", metavar="FOLDER", help="keep captures and build results here")
     parser.add_argument("--details", action="store_true", help="print the judge's report of each")

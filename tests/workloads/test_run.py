@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""Tests of run.py and programs.py that need no recorder: above all, that a bad run is called bad."""
+"""Tests of run.py and programs.py that need no recorder; above all, a bad run is called bad."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def a_run(**changes):
 
 
 class Verdicts(unittest.TestCase):
-    workload = programs.Workload("x", 99.0, None)
+    workload = programs.Workload("x", 99.0, None, 48)
 
     def test_a_good_run(self):
         self.assertEqual(run.faults(self.workload, a_run()), [])
