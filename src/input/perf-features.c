@@ -196,7 +196,7 @@ lu_perf_features_read_build_id (LuPerfFeatures *self, LuCursor *record)
     return;
   if (misc & MISC_BUILD_ID_SIZE)
     size = id[LU_BUILD_ID_MAX];
-  if (size > 0 && size <= LU_BUILD_ID_MAX && path[0] == '/')
+  if (size > 0 && size <= LU_BUILD_ID_MAX && (path[0] == '/' || strcmp (path, "[vdso]") == 0))
     add_build_id (self, path, id, size);
 }
 
