@@ -73,12 +73,12 @@ static const struct
   guint samples, mmaps, comms, forks, exits, build_ids;
   const char *trouble; /* part of it; NULL none */
 } cases[] = {
-  { "plain.perf", 12, 37, 2, 0, 1, 5 },
+  { "plain.perf", 12, 37, 2, 0, 1, 6 },
   { "compressed.perf", 13, 37, 2, 0, 1, 0 },
   { "pipe.perf", 12, 37, 2, 0, 1, 0 },
-  { "two-events.perf", 14, 37, 2, 0, 1, 5 },
+  { "two-events.perf", 14, 37, 2, 0, 1, 6 },
   { "build-ids.perf", 12, 37, 2, 0, 1, 25 },
-  { "tasks.perf", 4, 168, 7, 5, 6, 10 },
+  { "tasks.perf", 4, 168, 7, 5, 6, 16 },
   { "killed.perf", 38, 37, 2, 0, 0, 0, "did not finish" },
 };
 
@@ -288,7 +288,7 @@ test_damaged (void)
   g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
   memcpy (&offset, bytes + 40, sizeof offset); /* where the records begin */
   for (int i = 0; i < 20; i++)
-    offset += *(guint16 *)(bytes + offset + 6);
+    offset += *(guint16 *) (bytes + offset + 6);
   memset (bytes + offset + 6, 0, 2);
   source = lu_source_perf_data_new_for_fd (memory_file (bytes, size), "damaged", &error);
   g_assert_no_error (error);
