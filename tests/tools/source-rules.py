@@ -6,6 +6,7 @@
     spdx   the two SPDX lines stand at the top, with the licence of the file's folder
     paths  no text names a path of the machine it was written on
     docs   documents name only files that exist
+    po     po/POTFILES lists the sources with texts to translate, and no others
 
 Prints one line per broken rule; exit status 1 if there is any. --self-test checks the checker."""
 
@@ -95,7 +96,20 @@ def check_docs(root, path, content, _all):
             if not exists(root, folder, name)]
 
 
-RULES = {"spdx": check_spdx, "paths": check_paths, "docs": check_docs}
+TRANSLATED = re.compile(r'(?<![\w])(?:N?_|[CQ]_|ngettext) ?\("')
+
+
+def check_po(root, path, content, everything):
+    if path != "po/POTFILES":
+        return []
+    listed = set((content or "").split())
+    used = {name for name in everything if name.startswith("src/") and name.endswith((".c", ".h"))
+            and TRANSLATED.search(tree.text(root, name) or "")}
+    return [f"{path}: {name} has texts to translate and is not listed" for name in used - listed] \
+        + [f"{path}: {name} has no text to translate" for name in listed - used]
+
+
+RULES = {"spdx": check_spdx, "paths": check_paths, "docs": check_docs, "po": check_po}
 
 
 def check_tree(rule, root):
@@ -128,6 +142,9 @@ CASES = [
     ("docs", {"README.md": "See src/a.{c,h}.\n", "src/a.c": ""}, "src/a.h does not exist"),
     ("docs", {"README.md": "[there](docs/C.md)\n"}, "docs/C.md does not exist"),
     ("docs", {"docs/A.md": "see `NEWS.md`\n"}, "NEWS.md does not exist"),
+    ("po", {"po/POTFILES": "src/a.c\n", "src/a.c": 'puts (_("x"));', "src/b.c": 'lu_("x");'}, ""),
+    ("po", {"po/POTFILES": "", "src/a.c": 'puts (_("x"));'}, "src/a.c has texts"),
+    ("po", {"po/POTFILES": "src/a.c src/b.c", "src/a.c": '{ N_("x") }'}, "src/b.c has no"),
     ("docs", {"docs/A.md": "run build/src/program\n"}, ""),
 ]
 
