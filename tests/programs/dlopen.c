@@ -20,7 +20,7 @@ use_library (const char *path, const char *function)
       fprintf (stderr, "%s\n", dlerror ());
       return 1;
     }
-  work = (void (*) (void))dlsym (library, function);
+  work = (void (*) (void)) dlsym (library, function);
   work ();
   return dlclose (library);
 }

@@ -48,6 +48,6 @@ main (int argc, char **argv)
   if (argc < 3 || atoi (argv[1]) == 0)
     return 0;
   snprintf (count, sizeof count, "%d", atoi (argv[1]) - 1);
-  execl (argv[2], argv[2], count, argv[0], (char *)NULL);
+  execl (argv[2], argv[2], count, argv[0], (char *) NULL);
   return 1;
 }

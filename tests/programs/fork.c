@@ -47,7 +47,7 @@ vfork_child (void)
 int
 main (int argc, char **argv)
 {
-  (void)argv;
+  (void) argv;
   if (argc > 1)
     {
       if (vfork () == 0)

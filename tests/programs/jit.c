@@ -46,13 +46,13 @@ assemble (uint8_t *at, void (*callee) (void))
 {
   uint32_t count = 1000000000;
 
-  at = put_load_rax (at, (const char *)(uintptr_t)decoy + 5);
+  at = put_load_rax (at, (const char *) (uintptr_t) decoy + 5);
   for (unsigned i = 0; i < 30; i++)
     at = put (at, "\x50", 1);           /* push %rax */
   at = put (at, "\x48\x83\xec\x08", 4); /* sub $8, %rsp */
   if (callee)
     {
-      at = put_load_rax (at, (const void *)(uintptr_t)callee);
+      at = put_load_rax (at, (const void *) (uintptr_t) callee);
       at = put (at, "\xff\xd0", 2); /* call *%rax */
     }
   else
@@ -67,7 +67,7 @@ assemble (uint8_t *at, void (*callee) (void))
 KNOWN void
 run_generated (void *code)
 {
-  ((void (*) (void)) (uintptr_t)code) ();
+  ((void (*) (void)) (uintptr_t) code) ();
   AFTER_CALL ();
 }
 

@@ -48,7 +48,7 @@ cpu_time (void)
                    : "0"(SYS_clock_gettime), "D"(3 /* CLOCK_THREAD_CPUTIME_ID */), "S"(now)
                    : "rcx", "r11", "memory");
 #endif
-  (void)ignored;
+  (void) ignored;
   return now[0] * 1000000000LL + now[1];
 }
 

@@ -37,7 +37,7 @@ a (void)
 int
 main (int argc, char **argv)
 {
-  (void)argv;
+  (void) argv;
   if (argc > 1)
     decoy ();
   a ();

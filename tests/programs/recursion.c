@@ -32,6 +32,6 @@ recurse (unsigned depth)
 int
 main (int argc, char **argv)
 {
-  recurse (argc > 1 ? (unsigned)atoi (argv[1]) : 1);
+  recurse (argc > 1 ? (unsigned) atoi (argv[1]) : 1);
   return 0;
 }

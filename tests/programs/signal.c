@@ -33,7 +33,7 @@ handler_inner (void)
 KNOWN void
 handler (int number)
 {
-  (void)number;
+  (void) number;
   handler_inner ();
   AFTER_CALL ();
 }
@@ -80,7 +80,7 @@ main (int argc, char **argv)
   struct sigaction action = { .sa_handler = handler };
   stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };
 
-  (void)argv;
+  (void) argv;
   if (argc > 1)
     {
       sigaltstack (&stack, NULL);
