@@ -285,7 +285,7 @@ explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
     return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
   if (address < walk->sampled_sp || offset > MAX_STACK)
     return LU_STATUS_OTHER_STACK;
-  if (sample->stack_size < sample->stack_asked)
+  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
     return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
   *stack_needed = offset + walk->arch->word_size;
   return LU_STATUS_TRUNCATED_COPY;
