@@ -49,6 +49,9 @@ lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address)
   LuImage *image = lu_module_image (mapping->module);
   guint64 entry = image != NULL ? lu_image_entry (image) : 0;
 
+  /* No process starts in the vDSO; its entry is the system call stub of 32-bit programs. */
+  if (lu_module_key (mapping->module)->kind == LU_MODULE_VDSO)
+    return FALSE;
   return entry != 0 && address - mapping->bias >= entry
          && address - mapping->bias - entry < ENTRY_SIZE;
 }
