@@ -2,9 +2,12 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* big-frame.c - a frame of 540 KiB in the middle of the stack, as one function of the Rust compiler
- * has: no copy can reach over it.
+ * has: no copy can reach over it. With an argument the frame is filled first, else most of its
+ * pages do not exist and the kernel's copy ends at the first of them.
  */
 #include "known.h"
+
+#include <string.h>
 
 KNOWN void
 hot (void)
@@ -21,26 +24,28 @@ inner (void)
 }
 
 KNOWN void
-big (void)
+big (int fill)
 {
   char room[540 * 1024];
 
-  room[0] = 1;
+  if (fill)
+    memset (room, 1, sizeof room);
   __asm__ volatile("" : : "r"(room) : "memory");
   inner ();
   AFTER_CALL ();
 }
 
 KNOWN void
-outer (void)
+outer (int fill)
 {
-  big ();
+  big (fill);
   AFTER_CALL ();
 }
 
 int
-main (void)
+main (int argc, char **argv)
 {
-  outer ();
+  (void) argv;
+  outer (argc > 1);
   return 0;
 }

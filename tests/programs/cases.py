@@ -5,6 +5,7 @@
 Read a case as: run `command` under the recorder; every sample whose leaf is one of `hot` must match
 `exact`, at least `minimum` samples must do so, and at least `share` of all samples with a user part
 must match `exact`, `allowed` or the few stacks that every program has outside of main (OUTSIDE).
+The rest must end in a named state: a stack that claims to be complete always has to match.
 
 In a command `@x` is the program x, and `%x` a copy of it in a folder of the run's own.
 """
@@ -13,11 +14,18 @@ from dataclasses import dataclass, field
 
 START = ["LIBC+", "_start"]
 
-# Before and after main: the dynamic linker, libc's start-up and exit code.
+NO_CFI = "[no unwind information]"
+TRUNCATED = "[truncated stack copy]"
+
+# Before and after main: the dynamic linker, libc's start-up and exit code, and what main itself
+# calls of libc. The functions that the compiler's own start files bring have no CFI.
 OUTSIDE = [
-    ["LDSO+"],
+    ["LIBC|LDSO|PLT*", "ldso:_start"],
     ["LIBC|LDSO|PLT*", *START],
+    ["LIBC|LDSO|VDSO|PLT*", "main", *START],
     ["_start"],
+    ["LIBC*", "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones"
+              "|__do_global_dtors_aux", NO_CFI],
 ]
 
 
@@ -69,6 +77,20 @@ def at_most_1024(stacks, _programs):
     return None if longest <= 1024 else f"a stack has {longest} addresses"
 
 
+def lazy_binding(about, library):
+    """Every stack is complete and goes through main, but for one fault of libdw up to 0.188.
+
+    It takes rbx for lost in a function whose CFI does not mention it, and so cannot go from the
+    first instructions of the resolver's callee to the resolver, whose CFA is rbx + n.
+    """
+    called = ["call_one_often", "use_library", "main", *START]
+    return Case(about, ["@plt", "@" + library], [["PLT|target_0000?", *called]],
+                hot=("call_one_often",), share=1.0,
+                allowed=[["ANY*", "main", *START], ["LDSO", "LDSO", "[rule not supported]"]],
+                seen=[(["PLT", *called], 30),
+                      (["LDSO+", "call_each_once", "use_library", "main", *START], 30)])
+
+
 def deep_enough(n):
     """A truncated copy must still give all the frames it holds."""
     def check(stacks, _programs):
@@ -82,16 +104,16 @@ INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
 HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
 # Entering and leaving the handler: one of its functions, libc's restorer, or the interrupted code.
 AROUND_HANDLER = [["handler_inner?", "handler", "LIBC|VDSO", *INTERRUPTED],
-                  ["LIBC|VDSO?", *INTERRUPTED], ["main", *START]]
+                  ["LIBC|VDSO?", *INTERRUPTED]]
 THREAD = [["hot", "work", "thread_main", "LIBC+"]]
 THREAD_SETUP = [["ANY*", "main", *START], ["ANY*", "thread_main", "LIBC+"], ["LIBC+"]]
-TRUNCATED = "[truncated stack copy]"
-NO_CFI = "[no unwind information]"
 
 CASES = {
     "chain": Case("no frame pointers", ["@chain"], CHAIN),
-    "chain-static": Case("a static program", ["@chain-static"], CHAIN),
-    "chain-static-pie": Case("a static program at a random address", ["@chain-static-pie"], CHAIN),
+    "chain-static": Case("a static program", ["@chain-static"], CHAIN,
+                         allowed=[["ANY*", *START]]),
+    "chain-static-pie": Case("a static program at a random address", ["@chain-static-pie"], CHAIN,
+                             allowed=[["ANY*", *START]]),
     "chain-nopie": Case("a program at a fixed address", ["@chain-nopie"], CHAIN),
     "chain-32": Case("a 32-bit program", ["@chain-32"], CHAIN),
     "chain-32-nopie": Case("a 32-bit program at a fixed address", ["@chain-32-nopie"], CHAIN),
@@ -101,7 +123,9 @@ CASES = {
                    ["@signal"], [HANDLER + INTERRUPTED], allowed=AROUND_HANDLER,
                    seen=[(HANDLER + ["step"] + INTERRUPTED[1:], 20)]),
     "signal-32": Case("a signal handler of a 32-bit program",
-                      ["@signal-32"], [HANDLER + INTERRUPTED], allowed=AROUND_HANDLER),
+                      ["@signal-32"], [HANDLER + INTERRUPTED],
+                      # In the system call that ends a handler the pc is one past the vDSO's CFI.
+                      allowed=AROUND_HANDLER + [["VDSO", NO_CFI]]),
     "signal-stack": Case("a signal handler on a stack of its own",
                          ["@signal", "own-stack"],
                          [HANDLER + ["step|interrupted", "[other stack]"]],
@@ -141,7 +165,7 @@ CASES = {
                   allowed=[["ANY*", "main", *START]]),
     "exec": Case("six programs in turn in one process", ["@exec-a", "5", "@exec-b"],
                  [[f"hot_{x}", f"middle_{x}", f"outer_{x}", "main", *START] for x in "ab"],
-                 hot=("hot_a", "hot_b"), allowed=[["LIBC*", "main", *START]], share=0.97,
+                 hot=("hot_a", "hot_b"), share=0.97,
                  seen=[([f"hot_{x}", "ANY*"], 120) for x in "ab"]),
     "dlopen": Case("libraries loaded one after the other at the same address",
                    ["@dlopen", "@dlopen-one.so", "@dlopen-two.so"],
@@ -151,28 +175,27 @@ CASES = {
                    seen=[([f"{x}_hot", "ANY*"], 150) for x in ("one", "two")]),
     "vdso": Case("reading the clock in the vDSO", ["@vdso"],
                  [["VDSO|LIBC|PLT*", "read_clock", "main", *START]], hot=("read_clock",),
-                 allowed=[["main", *START]],
                  seen=[(["VDSO+", "LIBC*", "read_clock", "main", *START], 100)]),
     "coroutine": Case("a coroutine of libc's makecontext", ["@coroutine", "context"],
                       [["hot", "coroutine_inner", "coroutine", "LIBC"],
                        ["hot", "coroutine_inner", "coroutine", "LIBC", NO_CFI]]),
     "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
                              [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
-    "big-frame": Case("a frame of 540 KiB", ["@big-frame"], [["hot", "inner", "big", TRUNCATED]]),
+    "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],
+                      [["hot", "inner", "big", TRUNCATED]]),
+    "big-frame-sparse": Case("a frame of 540 KiB with pages that were never touched",
+                             ["@big-frame"], [["hot", "inner", "big", TRUNCATED]]),
     "short-lived": Case("200 processes of 2 ms", ["@many-short", "@brief"],
                         [["hot", "brief", "main", *START]], files=("brief",), minimum=250,
                         allowed=[["brief?", "main", *START]], check=processes_differ(150)),
     "deleted": Case("the executable is removed while it runs", ["%vanish"],
-                    [["hot", "gone_inner", "gone", "main", *START]],
-                    allowed=[["LIBC*", "main", *START]]),
+                    [["hot", "gone_inner", "gone", "main", *START]]),
     "replaced": Case("another program takes the path of the executable", ["%vanish", "%chain"],
-                     [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",),
-                     allowed=[["LIBC*", "main", *START]]),
+                     [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",)),
     "jit-call": Case("generated code calls a function", ["@jit", "call"],
                      [["hot", "ANON", "[JIT or anonymous code]"]]),
     "jit-spin": Case("generated code burns the time", ["@jit", "spin"],
-                     [["ANON", "[JIT or anonymous code]"]], hot=("anon:", "anon://anon"),
-                     allowed=[["LIBC*", "main", *START]]),
+                     [["ANON", "[JIT or anonymous code]"]], hot=("anon:", "anon://anon")),
     "no-cfi": Case("a function without CFI in a file", ["@no-cfi"],
                    [["hot", "inner", "without_cfi", NO_CFI]]),
     "kernel": Case("samples taken in the kernel", ["@kernel"],
@@ -184,16 +207,6 @@ CASES = {
                       ["unshare", "-m", "-p", "-f", "sh", "-c",
                        'mount -t tmpfs none "$2" && cp "$1" "$2/inside" && exec "$2/inside"',
                        "sh", "@chain", "%"], CHAIN, needs=("root", "unshare")),
-    "plt": Case("PLT entries and lazy binding", ["@plt", "@plt-library.so"],
-                [["PLT|target_0000?", "call_one_often", "use_library", "main", *START]],
-                hot=("call_one_often",),
-                allowed=[["ANY*", "main", *START]], share=1.0 - 0.002,
-                seen=[(["PLT", "call_one_often", "use_library", "main", *START], 30),
-                      (["LDSO+", "call_each_once", "use_library", "main", *START], 30)]),
-    "plt-ibt": Case("PLT entries for indirect branch tracking", ["@plt", "@plt-library-ibt.so"],
-                    [["PLT|target_0000?", "call_one_often", "use_library", "main", *START]],
-                    hot=("call_one_often",),
-                    allowed=[["ANY*", "main", *START]], share=1.0 - 0.002,
-                    seen=[(["PLT", "call_one_often", "use_library", "main", *START], 30),
-                          (["LDSO+", "call_each_once", "use_library", "main", *START], 30)]),
+    "plt": lazy_binding("PLT entries and lazy binding", "plt-library.so"),
+    "plt-ibt": lazy_binding("PLT entries for indirect branch tracking", "plt-library-ibt.so"),
 }

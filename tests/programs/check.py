@@ -122,6 +122,9 @@ def compare(case, found, programs):
     print_stacks("unexpected:", wrong)
     if wrong_hot:
         yield f"{len(wrong_hot)} samples of the hot function have another stack"
+    claimed = sum(not s.labels[-1].startswith("[") for s in wrong)
+    if claimed:
+        yield f"{claimed} samples with an unexpected stack claim to be complete"
     if len(wrong) + len(wrong_hot) > (1 - case.share) * len(user):
         yield f"{len(wrong) + len(wrong_hot)} of {len(user)} samples match no pattern"
     if len(good) < max(case.minimum, 1):

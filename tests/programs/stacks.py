@@ -152,7 +152,8 @@ def name_in(image, ea):
         return "PLT"
     symbol = image.symbol_at(ea)
     if symbol is None or (inside is not None and symbol.ea < inside.ea):
-        return None
+        start, end = image.entry_range()
+        return "_start" if start <= ea < end else None
     return symbol.name
 
 

@@ -136,9 +136,13 @@ class WholeCase(unittest.TestCase):
         self.assertTrue(self.run_with([(good, 400), (kernel + good[1:], 1)]))
 
     def test_unexpected_stacks_fail_above_their_share(self):
-        other = self.stack(self.good[2], self.good[4])
+        other = [USER, self.good[2], self.good[4], TRUNCATED]
         self.assertEqual(self.run_with([(self.stack(*self.good), 995), (other, 5)]), [])
         self.assertTrue(self.run_with([(self.stack(*self.good), 980), (other, 20)]))
+
+    def test_one_unexpected_stack_that_claims_to_be_complete_fails(self):
+        other = self.stack(self.good[2], self.good[4])
+        self.assertTrue(self.run_with([(self.stack(*self.good), 999), (other, 1)]))
 
     def test_too_few_samples_fail(self):
         self.assertTrue(self.run_with([]))
