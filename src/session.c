@@ -113,7 +113,7 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
   LuSourceInfo info;
 
   source->ops->get_info (source, &info);
-  *recording = (LuRecording){ .start_time = info.live ? monotonic_ns () : 0,
+  *recording = (LuRecording){ .start_time = info.live ? monotonic_ns () : info.start_time,
                               .wall_clock = g_get_real_time (),
                               .command = self->options->command_line,
                               .live = info.live,

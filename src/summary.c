@@ -163,6 +163,8 @@ add_settings (JsonBuilder *json, const LuSummary *self)
   add_bool (json, "kernel", self->source.kernel_samples);
   add_int (json, "rings", self->source.n_rings);
   add_int (json, "ring_bytes", (gint64) self->source.ring_bytes);
+  if (self->source.trouble != NULL)
+    add_string (json, "trouble", self->source.trouble);
   json_builder_end_object (json);
   add_int (json, "rss_anon_bytes", (gint64) self->rss_anon_bytes);
   add_double (json, "seconds", self->seconds);
@@ -244,8 +246,11 @@ print_stack_advice (const LuSummary *self)
     return;
   if (self->drain.stack_size < LU_STACK_SIZE_MAX)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next one "
-                "up is --stack-size %u.\n"),
+             self->source.live
+                 ? _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next "
+                      "one up is --stack-size %u.\n")
+                 : _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next "
+                      "one up is perf record --call-graph dwarf,%u.\n"),
              at_last, self->drain.stack_size,
              MIN (self->drain.stack_size * 2, LU_STACK_SIZE_MAX));
   else
@@ -283,6 +288,8 @@ print_losses (const LuSummary *self)
 static void
 print_notes (const LuSummary *self)
 {
+  if (self->source.trouble != NULL)
+    fprintf (stderr, _ ("Incomplete input: %s.\n"), self->source.trouble);
   if (!self->source.live)
     return;
   if (!self->source.kernel_samples)
