@@ -68,7 +68,8 @@ static inline const char *
 lu_cursor_string (LuCursor *self)
 {
   gsize left = lu_cursor_left (self);
-  const guint8 *nul = left > 0 ? memchr (self->at, 0, left) : NULL;
+  /* Counted from the end, because GCC 14 warns of an overread at `at` (-Wstringop-overread). */
+  const guint8 *nul = left > 0 ? memchr (self->end - left, 0, left) : NULL;
 
   if (nul == NULL)
     {
