@@ -34,7 +34,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define WORKER_QUEUE_BYTES (16u << 20)
+/* Room for what is sampled while the worker reads a large file; touched only as far as it is needed. */
+#define WORKER_QUEUE_BYTES (32u << 20)
 #define WRITER_QUEUE_BYTES (4u << 20)
 #define STATUS_INTERVAL_MS 500
 #define FIRST_STACK_SIZE 16384

@@ -23,6 +23,7 @@
 #define FILLER (1ull << 63)
 #define HEADER_SIZE sizeof (guint64)
 #define MAX_WAIT_QUEUES 8
+#define REWIND_BYTES (1u << 20)
 
 struct _LuQueue
 {
@@ -87,14 +88,26 @@ lu_queue_max_message (const LuQueue *self)
   return self->capacity / 2 - HEADER_SIZE;
 }
 
+/* Bytes to pass over before a message: to the end of the buffer if it does not fit before it, or back to
+ * the beginning once the queue has run empty, so that little memory is touched while it hardly fills. */
+static gsize
+bytes_to_skip (const LuQueue *self, guint64 head, guint64 tail, gsize need)
+{
+  gsize offset = head & (self->capacity - 1);
+  gsize to_end = self->capacity - offset;
+
+  if (need > to_end)
+    return to_end;
+  return head == tail && offset >= MAX (need, REWIND_BYTES) ? to_end : 0;
+}
+
 gpointer
 lu_queue_reserve (LuQueue *self, gsize size)
 {
   guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
   gsize need = message_space (size);
-  gsize to_end = self->capacity - (head & (self->capacity - 1));
-  gsize skip = need > to_end ? to_end : 0;
+  gsize skip = bytes_to_skip (self, head, tail, need);
 
   if (size > lu_queue_max_message (self) || head - tail + skip + need > self->capacity)
     return NULL;

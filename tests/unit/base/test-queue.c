@@ -95,6 +95,29 @@ test_commit_may_be_smaller (void)
 }
 
 static void
+test_starts_again_at_the_beginning (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (8u << 20);
+  guint8 *first = NULL, *lowest, *highest;
+
+  for (guint32 i = 0; i < 1000; i++)
+    {
+      guint8 *message = lu_queue_reserve (queue, 60000);
+
+      if (first == NULL)
+        first = lowest = highest = message;
+      lowest = MIN (lowest, message);
+      highest = MAX (highest, message);
+      memcpy (message, &i, sizeof i);
+      memset (message + 4, (int) (i & 0xff), 60000 - 4);
+      lu_queue_commit (queue, 60000);
+      check (queue, i, 60000);
+    }
+  g_assert_true (lowest == first);
+  g_assert_cmpuint ((gsize) (highest - lowest), <, 2u << 20);
+}
+
+static void
 test_ends (void)
 {
   g_autoptr (LuQueue) queue = lu_queue_new (4096);
@@ -158,6 +181,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/is full and recovers", test_is_full_and_recovers);
   g_test_add_func ("/queue/the largest message fits anywhere", test_largest_message_fits_anywhere);
   g_test_add_func ("/queue/commit may be smaller", test_commit_may_be_smaller);
+  g_test_add_func ("/queue/starts again at the beginning", test_starts_again_at_the_beginning);
   g_test_add_func ("/queue/ends", test_ends);
   g_test_add_func ("/queue/two threads", test_two_threads);
   return g_test_run ();
