@@ -68,8 +68,9 @@ typedef struct
   LuStatus status;
   LuSampleHeader header;
   guint64 end_pc;
-  guint64 stack_needed, stack_used;
+  guint64 sampled_sp, stack_needed, stack_used;
   guint32 stack_asked;
+  guint32 n_joined; /* of the user frames, the outermost, taken from other samples (join.h) */
   gboolean live_read;
   guint32 n_kernel, n_user;
   LuFrame frames[]; /* kernel, then user */

@@ -231,6 +231,10 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("Summary at the end, on standard error: text, json or none"), N_ ("FORMAT") },
     { "fail-on-loss", 0, 0, G_OPTION_ARG_DOUBLE, &raw.fail_on_loss,
       N_ ("Exit with 125 if more than this share of the samples was lost"), N_ ("PERCENT") },
+    { "no-join", 0, 0, G_OPTION_ARG_NONE, &self->no_join,
+      N_ ("Leave stacks that the copy cut off as they are, instead of completing them from other "
+          "samples of the same thread"),
+      NULL },
     { "include-self", 0, 0, G_OPTION_ARG_NONE, &self->include_self,
       N_ ("Keep samples of live-unwinder itself"), NULL },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &self->quiet,

@@ -31,7 +31,7 @@ typedef struct
   const LuUnwinderOps *engine;
   LuStatsFormat stats;
   double fail_on_loss; /* percent; negative: never */
-  gboolean include_self, quiet;
+  gboolean include_self, no_join, quiet;
   gboolean show_version;
   char *command_line; /* all of it, for the capture */
 } LuOptions;

@@ -146,7 +146,8 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   fill_recording (self, source, &recording);
   self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
-  self->worker = lu_worker_new (unwinder, self->to_worker, self->to_writer, info.live);
+  self->worker = lu_worker_new (unwinder, self->to_worker, self->to_writer, info.live,
+                                !self->options->no_join);
   self->writer = lu_writer_new (lu_syscap_sink_new (lu_fd_steal (&output_fd)), self->to_writer,
                                 self->failed_fd);
   self->drain = lu_drain_new (g_steal_pointer (&source), self->worker, self->to_worker,

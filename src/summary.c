@@ -122,6 +122,7 @@ add_counts (JsonBuilder *json, const LuSummary *self)
   add_int (json, "walked", (gint64) lu_tally_walked (self->tally));
   add_int (json, "excluded", (gint64) (self->tally->samples - lu_tally_walked (self->tally)));
   add_int (json, "live_reads", (gint64) self->tally->live_reads);
+  add_int (json, "joined", (gint64) self->tally->joined);
   add_states (json, self->tally->by_status);
   begin_object (json, "lost");
   add_int (json, "samples", (gint64) self->source_stats.lost_samples);
@@ -323,6 +324,11 @@ lu_summary_print (const LuSummary *self)
              _ ("  %10" G_GUINT64_FORMAT "          needed a read of the live process (not "
                 "counted as complete)\n"),
              self->tally->live_reads);
+  if (self->tally->joined > 0)
+    fprintf (stderr,
+             _ ("%" G_GUINT64_FORMAT " of the complete stacks were cut off by the copy and got their "
+                "outermost frames from other samples of the same thread (--no-join).\n"),
+             self->tally->joined);
   print_modules (self);
   print_stack_advice (self);
   print_losses (self);

@@ -35,6 +35,7 @@ typedef struct
   guint64 samples;
   guint64 by_status[LU_N_STATUS];
   guint64 live_reads;
+  guint64 joined;           /* complete only with outer frames of other samples (join.h) */
   guint64 kernel_frames, user_frames;
   guint64 stack_needed_max; /* bytes: the furthest read that a truncated copy could not serve */
   guint64 stack_used_max;   /* bytes: the furthest read of any stack that was served */

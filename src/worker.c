@@ -6,6 +6,7 @@
 #include "worker.h"
 
 #include "base/fd.h"
+#include "join.h"
 #include "messages.h"
 #include "module/opener.h"
 #include "stack/merge.h"
@@ -34,6 +35,8 @@ struct _LuWorker
   GThread *thread;
   LuStack *stack;
   LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
+  LuStackMessage *finished; /* room for the largest */
+  LuJoin *join;             /* NULL: cut-off stacks stay so */
   char own_mount_namespace[64];
   gsize own_mountinfo_bytes;
 
@@ -170,26 +173,55 @@ count (LuWorker *self, const LuSampleMessage *message)
     atomic_fetch_add_explicit (&self->truncated, 1, memory_order_relaxed);
 }
 
+/* The whole of a stack goes to the writer. */
 static void
-send_stack (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
+send_stack (const LuStackMessage *stack, const LuFrame *tail, guint n_tail, gpointer user_data)
 {
-  const LuStack *stack = self->stack;
-  gsize size = sizeof (LuStackMessage) + (n_kernel + stack->n_frames) * sizeof (LuFrame);
+  LuWorker *self = user_data;
+  gsize n_frames = stack->n_kernel + stack->n_user;
+  gsize size = sizeof *stack + (n_frames + n_tail) * sizeof (LuFrame);
   LuStackMessage *out = reserve_patiently (self->output, size);
 
-  out->kind = LU_MESSAGE_STACK;
-  out->status = stack->status;
-  out->header = message->header;
-  out->end_pc = stack->end_pc;
-  out->stack_needed = stack->stack_needed;
-  out->stack_used = stack->stack_used;
-  out->stack_asked = message->sample.stack_asked;
-  out->live_read = stack->live_read;
-  out->n_kernel = n_kernel;
-  out->n_user = stack->n_frames;
+  memcpy (out, stack, sizeof *stack + n_frames * sizeof (LuFrame));
+  if (n_tail > 0)
+    {
+      memcpy (out->frames + n_frames, tail, n_tail * sizeof (LuFrame));
+      for (guint i = 0; i < n_tail; i++)
+        out->frames[n_frames + i].flags |= LU_FRAME_GUESSED;
+      out->status = LU_STATUS_COMPLETE;
+      out->end_pc = 0;
+      out->n_user += n_tail;
+      out->n_joined = n_tail;
+    }
+  lu_queue_commit (self->output, size);
+}
+
+static void
+finish_stack (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
+{
+  const LuStack *stack = self->stack;
+  LuStackMessage *out = self->finished;
+
+  *out = (LuStackMessage){ .kind = LU_MESSAGE_STACK,
+                           .status = stack->status,
+                           .header = message->header,
+                           .end_pc = stack->end_pc,
+                           .sampled_sp = stack->sampled_sp,
+                           .stack_needed = stack->stack_needed,
+                           .stack_used = stack->stack_used,
+                           .stack_asked = message->sample.stack_asked,
+                           .live_read = stack->live_read,
+                           .n_kernel = n_kernel,
+                           .n_user = stack->n_frames };
   memcpy (out->frames, self->kernel, n_kernel * sizeof (LuFrame));
   memcpy (out->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
-  lu_queue_commit (self->output, size);
+  if (self->join != NULL)
+    {
+      lu_join_add (self->join, out);
+      lu_join_expire (self->join, out->header.time);
+    }
+  else
+    send_stack (out, NULL, 0, self);
 }
 
 static void
@@ -198,7 +230,7 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
   attach_payload (message);
   unwind (self, message);
   count (self, message);
-  send_stack (self, message, lu_merge_kernel_frames (&message->sample, self->kernel));
+  finish_stack (self, message, lu_merge_kernel_frames (&message->sample, self->kernel));
 }
 
 static void
@@ -239,12 +271,14 @@ worker_main (gpointer data)
         }
       lu_queue_wait (self->input, -1);
     }
+  g_clear_pointer (&self->join, lu_join_free);
   lu_queue_close (self->output);
   return NULL;
 }
 
 LuWorker *
-lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live)
+lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live,
+               gboolean join)
 {
   LuWorker *self = g_new0 (LuWorker, 1);
 
@@ -254,6 +288,11 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->live = live;
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->stack = g_new (LuStack, 1);
+  self->finished = g_malloc (sizeof *self->finished
+                             + (LU_MERGE_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES)
+                                   * sizeof (LuFrame));
+  if (join)
+    self->join = lu_join_new (send_stack, self);
   if (!mount_namespace (getpid (), self->own_mount_namespace, sizeof self->own_mount_namespace))
     self->own_mount_namespace[0] = 0;
   return self;
@@ -280,6 +319,8 @@ lu_worker_free (LuWorker *self)
   lu_worker_join (self);
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
+  g_clear_pointer (&self->join, lu_join_free);
+  g_free (self->finished);
   g_free (self->stack);
   g_free (self);
 }

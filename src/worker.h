@@ -23,8 +23,9 @@ typedef struct
 } LuWorkerProgress;
 
 /* input: owned by the drain side; output: to the writer. Both are borrowed. Takes the unwinder. live: as
- * lu_opener_new(). */
-LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live);
+ * lu_opener_new(). join: complete cut-off stacks from others of their thread (join.h). */
+LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live,
+                         gboolean join);
 /* Ends when the input queue is closed and empty; then closes the output. */
 void lu_worker_start (LuWorker *self);
 void lu_worker_join (LuWorker *self);

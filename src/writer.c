@@ -76,6 +76,8 @@ write_stack (LuWriter *self, const LuStackMessage *message)
                 end_path (message));
   if (message->live_read && message->status == LU_STATUS_COMPLETE)
     self->tally.live_reads++;
+  if (message->n_joined > 0)
+    self->tally.joined++;
   if (self->error == NULL)
     note_failure (self, self->sink->ops->sample (self->sink, &sample, &error), error);
   lu_process_unref (message->header.process);

@@ -39,6 +39,7 @@ typedef struct
   LuStatus status;
   uint32_t n_frames;
   uint64_t end_pc;       /* pc of the frame the walk could not get past; 0 when complete */
+  uint64_t sampled_sp;   /* stack pointer of the sample */
   uint64_t stack_needed; /* truncated copy: bytes above the sampled sp the next read wanted, else 0 */
   uint64_t stack_used;   /* bytes above the sampled sp that the walk read, at most */
   uint8_t live_read;     /* something was read from the live process: never counts as complete */
@@ -51,6 +52,7 @@ lu_stack_reset (LuStack *stack)
   stack->status = LU_STATUS_COMPLETE;
   stack->n_frames = 0;
   stack->end_pc = 0;
+  stack->sampled_sp = 0;
   stack->stack_needed = 0;
   stack->stack_used = 0;
   stack->live_read = 0;

@@ -321,6 +321,7 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
   if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
     return FALSE;
   walk->sampled_sp &= walk->arch->address_mask;
+  stack->sampled_sp = walk->sampled_sp;
   walk->space = lu_dwfl_spaces_get (self->spaces, pid, space, walk->arch);
   return walk->space != NULL;
 }
