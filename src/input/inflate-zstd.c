@@ -75,5 +75,5 @@ lu_inflate_fill (gpointer data, guint8 *bytes, gsize room)
       if (out.pos == 0 && self->piece.pos == before)
         break;
     }
-  return out.pos > 0 ? (gssize)out.pos : LU_FILL_AGAIN;
+  return out.pos > 0 ? (gssize) out.pos : LU_FILL_AGAIN;
 }

@@ -56,7 +56,7 @@ lu_perf_events_get_room (const LuPerfEvents *self)
 static int
 compare_ids (gconstpointer a, gconstpointer b)
 {
-  guint64 left = ((const EventId *)a)->id, right = ((const EventId *)b)->id;
+  guint64 left = ((const EventId *) a)->id, right = ((const EventId *) b)->id;
 
   return (left > right) - (left < right);
 }

@@ -53,7 +53,7 @@ dup_string (LuCursor *bytes)
 
   if (at == NULL)
     return NULL;
-  raw = g_strndup ((const char *)at, length);
+  raw = g_strndup ((const char *) at, length);
   return g_utf8_make_valid (raw, -1);
 }
 
@@ -126,7 +126,7 @@ read_event_description (LuPerfFeatures *self, LuCursor *bytes)
       lu_cursor_take (bytes, attr_size);
       nr_ids = lu_cursor_u32 (bytes);
       name = dup_string (bytes);
-      lu_cursor_take (bytes, (gsize)nr_ids * 8);
+      lu_cursor_take (bytes, (gsize) nr_ids * 8);
       if (bytes->failed)
         return;
       g_ptr_array_add (self->event_names, g_steal_pointer (&name));

@@ -29,7 +29,7 @@ typedef struct
 } LuOrderEntry;
 
 #define LU_ORDER_POSITION(entry) ((entry)->place >> 16)
-#define LU_ORDER_SIZE(entry)     ((guint32)((entry)->place & 0xffff))
+#define LU_ORDER_SIZE(entry)     ((guint32) ((entry)->place & 0xffff))
 
 typedef struct
 {

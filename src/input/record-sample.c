@@ -32,7 +32,7 @@ skip (LuCursor *cursor, guint64 count, gsize each)
   if (count > lu_cursor_left (cursor) / each)
     cursor->failed = TRUE;
   else
-    lu_cursor_take (cursor, (gsize)count * each);
+    lu_cursor_take (cursor, (gsize) count * each);
 }
 
 static void
@@ -50,8 +50,8 @@ read_ip (SampleReader *self)
 static void
 read_tid (SampleReader *self)
 {
-  self->event->pid = (gint32)lu_cursor_u32 (&self->cursor);
-  self->event->tid = (gint32)lu_cursor_u32 (&self->cursor);
+  self->event->pid = (gint32) lu_cursor_u32 (&self->cursor);
+  self->event->tid = (gint32) lu_cursor_u32 (&self->cursor);
 }
 
 static void
@@ -63,7 +63,7 @@ read_time (SampleReader *self)
 static void
 read_cpu (SampleReader *self)
 {
-  self->event->cpu = (gint32)lu_cursor_u32 (&self->cursor);
+  self->event->cpu = (gint32) lu_cursor_u32 (&self->cursor);
   lu_cursor_u32 (&self->cursor);
 }
 
@@ -104,8 +104,8 @@ read_callchain (SampleReader *self)
   skip (&self->cursor, nr, 8);
   if (self->cursor.failed)
     return;
-  sample->callchain = (const guint64 *)at;
-  sample->n_callchain = (guint32)nr;
+  sample->callchain = (const guint64 *) at;
+  sample->n_callchain = (guint32) nr;
 }
 
 /* The kernel pads the data so that size and data together are a multiple of 8; `size` counts the
@@ -138,16 +138,16 @@ static void
 read_regs (LuCursor *cursor, guint64 mask, LuRegs *regs)
 {
   guint64 abi = lu_cursor_u64 (cursor);
-  guint32 n_words = (guint32)__builtin_popcountll (mask);
+  guint32 n_words = (guint32) __builtin_popcountll (mask);
 
-  *regs = (LuRegs){ .abi = (guint32)abi };
+  *regs = (LuRegs){ .abi = (guint32) abi };
   if (abi == LU_ABI_NONE)
     return;
   if (abi > LU_ABI_64)
     cursor->failed = TRUE;
   regs->mask = mask;
   regs->n_words = n_words;
-  regs->words = (const guint64 *)lu_cursor_take (cursor, n_words * 8);
+  regs->words = (const guint64 *) lu_cursor_take (cursor, n_words * 8);
 }
 
 static void
@@ -174,8 +174,8 @@ read_user_stack (SampleReader *self)
   if (self->cursor.failed)
     return;
   sample->stack = at;
-  sample->stack_asked = (guint32)size;
-  sample->stack_size = (guint32)dyn_size;
+  sample->stack_asked = (guint32) size;
+  sample->stack_size = (guint32) dyn_size;
 }
 
 static void

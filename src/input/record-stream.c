@@ -59,7 +59,7 @@ ensure (LuRecordStream *self, gsize size)
         return self->used == 0 ? LU_STREAM_END : LU_STREAM_CUT;
       if (got < 0)
         return got == LU_FILL_AGAIN ? LU_STREAM_AGAIN : LU_STREAM_FAILED;
-      self->used += (gsize)got;
+      self->used += (gsize) got;
     }
   return LU_STREAM_RECORD;
 }
@@ -74,7 +74,7 @@ skip_pending (LuRecordStream *self)
 
       if (result != LU_STREAM_RECORD)
         return result == LU_STREAM_END ? LU_STREAM_CUT : result;
-      size = (gsize)MIN (self->to_skip, self->used - self->at);
+      size = (gsize) MIN (self->to_skip, self->used - self->at);
       consume (self, size);
       self->to_skip -= size;
     }
@@ -105,7 +105,7 @@ lu_record_stream_next (LuRecordStream *self, LuRawRecord *record)
   if (self->at % 8 != 0)
     {
       memcpy (self->aligned, record->bytes, record->size);
-      record->bytes = (const guint8 *)self->aligned;
+      record->bytes = (const guint8 *) self->aligned;
     }
   consume (self, record->size);
   return LU_STREAM_RECORD;

@@ -3,10 +3,10 @@
 
 /* record.c - decodes one perf record, from a ring or a file, into an LuEvent.
  *
- * Used by every source; the layouts are those of linux/perf_event.h (enum perf_event_type). Everything is read
- * through a cursor that cannot leave the record, sizes found inside are checked before they are used, and
- * nothing is allocated: the event points into the record. Side-band records are here, samples in
- * record-sample.c. */
+ * Used by every source; the layouts are those of linux/perf_event.h (enum perf_event_type).
+ * Everything is read through a cursor that cannot leave the record, sizes found inside are checked
+ * before they are used, and nothing is allocated: the event points into the record. Side-band
+ * records are here, samples in record-sample.c. */
 
 #include "input/record-private.h"
 
@@ -73,8 +73,8 @@ decode_mapping (LuCursor *body, guint16 misc, gboolean is_mmap2, LuEvent *event)
   LuMmapEvent *map = &event->mmap;
 
   *map = (LuMmapEvent){ 0 };
-  event->pid = (gint32)lu_cursor_u32 (body);
-  event->tid = (gint32)lu_cursor_u32 (body);
+  event->pid = (gint32) lu_cursor_u32 (body);
+  event->tid = (gint32) lu_cursor_u32 (body);
   map->start = lu_cursor_u64 (body);
   map->length = lu_cursor_u64 (body);
   map->file_offset = lu_cursor_u64 (body);
@@ -115,8 +115,8 @@ decode_mmap2 (LuCursor *body, guint16 misc, LuEvent *event)
 static gboolean
 decode_comm (LuCursor *body, guint16 misc, LuEvent *event)
 {
-  event->pid = (gint32)lu_cursor_u32 (body);
-  event->tid = (gint32)lu_cursor_u32 (body);
+  event->pid = (gint32) lu_cursor_u32 (body);
+  event->tid = (gint32) lu_cursor_u32 (body);
   event->comm.name = lu_cursor_string (body);
   event->comm.is_exec = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
   event->kind = LU_EVENT_COMM;
@@ -128,10 +128,10 @@ decode_task (LuCursor *body, LuEvent *event, LuEventKind kind)
 {
   guint64 time;
 
-  event->pid = (gint32)lu_cursor_u32 (body);
-  event->task.parent_pid = (gint32)lu_cursor_u32 (body);
-  event->tid = (gint32)lu_cursor_u32 (body);
-  event->task.parent_tid = (gint32)lu_cursor_u32 (body);
+  event->pid = (gint32) lu_cursor_u32 (body);
+  event->task.parent_pid = (gint32) lu_cursor_u32 (body);
+  event->tid = (gint32) lu_cursor_u32 (body);
+  event->task.parent_tid = (gint32) lu_cursor_u32 (body);
   time = lu_cursor_u64 (body);
   if (event->time == 0)
     event->time = time;
@@ -200,8 +200,8 @@ decode_namespaces (LuCursor *body, guint16 misc, LuEvent *event)
 {
   guint64 nr;
 
-  event->pid = (gint32)lu_cursor_u32 (body);
-  event->tid = (gint32)lu_cursor_u32 (body);
+  event->pid = (gint32) lu_cursor_u32 (body);
+  event->tid = (gint32) lu_cursor_u32 (body);
   event->namespaces.mount_inode = 0;
   nr = lu_cursor_u64 (body);
   if (nr > lu_cursor_left (body) / 16)
@@ -264,13 +264,13 @@ read_trailer (const LuRecordLayout *layout, LuCursor *body, LuEvent *event)
       word = lu_cursor_u64 (&trailer);
       if (trailer_bits[i] == PERF_SAMPLE_TID)
         {
-          event->pid = (gint32)(guint32)word;
-          event->tid = (gint32)(word >> 32);
+          event->pid = (gint32) (guint32) word;
+          event->tid = (gint32) (word >> 32);
         }
       else if (trailer_bits[i] == PERF_SAMPLE_TIME)
         event->time = word;
       else if (trailer_bits[i] == PERF_SAMPLE_CPU)
-        event->cpu = (gint32)(guint32)word;
+        event->cpu = (gint32) (guint32) word;
     }
 }
 

@@ -164,7 +164,7 @@ load_record (PerfDataSource *self, const LuOrderEntry *entry, LuEvent *event)
 
   if (entry->held == NULL)
     {
-      record.bytes = (const guint8 *)self->scratch;
+      record.bytes = (const guint8 *) self->scratch;
       if (!lu_perf_data_read_at (self->file, LU_ORDER_POSITION (entry), self->scratch, record.size))
         return FALSE;
     }
@@ -197,7 +197,7 @@ give_record (PerfDataSource *self, const LuOrderEntry *entry, LuEventFunc func, 
 static LuRound
 source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
 {
-  PerfDataSource *self = (PerfDataSource *)source;
+  PerfDataSource *self = (PerfDataSource *) source;
   gboolean has_read = read_ahead (self);
   guint n = 0;
 
@@ -224,7 +224,7 @@ source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
 static void
 source_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
-  PerfDataSource *self = (PerfDataSource *)source;
+  PerfDataSource *self = (PerfDataSource *) source;
 
   if (self->was_refused)
     poll (&(struct pollfd){ .fd = wake_fd, .events = POLLIN }, 1, RETRY_MS);
@@ -242,7 +242,7 @@ source_start (LuSource *source, GError **error)
 static void
 source_stop (LuSource *source)
 {
-  PerfDataSource *self = (PerfDataSource *)source;
+  PerfDataSource *self = (PerfDataSource *) source;
 
   if (self->has_ended)
     return;
@@ -271,14 +271,14 @@ event_name (const LuPerfEvent *event)
 static void
 source_get_info (LuSource *source, LuSourceInfo *info)
 {
-  const PerfDataSource *self = (const PerfDataSource *)source;
+  const PerfDataSource *self = (const PerfDataSource *) source;
   const struct perf_event_attr *attr = &self->sampler->attr;
   const LuPerfInfo *file = lu_perf_data_get_info (self->file);
   const char *trouble = lu_perf_data_get_trouble (self->file);
 
   *info = (LuSourceInfo){
     .event_name = event_name (self->sampler),
-    .frequency = attr->freq ? (double)attr->sample_freq : 0,
+    .frequency = attr->freq ? (double) attr->sample_freq : 0,
     .period = attr->freq ? 0 : attr->sample_period,
     .stack_size = attr->sample_stack_user,
     .kernel_samples = !attr->exclude_kernel,
@@ -294,7 +294,7 @@ source_get_info (LuSource *source, LuSourceInfo *info)
 static void
 source_get_stats (LuSource *source, LuSourceStats *stats)
 {
-  const PerfDataSource *self = (const PerfDataSource *)source;
+  const PerfDataSource *self = (const PerfDataSource *) source;
 
   *stats = self->stats;
   stats->lost_samples = MAX (self->lost, self->lost_samples);
@@ -303,7 +303,7 @@ source_get_stats (LuSource *source, LuSourceStats *stats)
 static void
 source_free (LuSource *source)
 {
-  PerfDataSource *self = (PerfDataSource *)source;
+  PerfDataSource *self = (PerfDataSource *) source;
 
   lu_record_order_clear (&self->order);
   lu_perf_data_free (self->file);

@@ -22,7 +22,7 @@ static void
 put (Record *self, gconstpointer bytes, gsize size)
 {
   g_assert_cmpuint (self->size + size, <=, sizeof self->words);
-  memcpy ((guint8 *)self->words + self->size, bytes, size);
+  memcpy ((guint8 *) self->words + self->size, bytes, size);
   self->size += size;
 }
 
@@ -61,9 +61,9 @@ begin (guint32 type, guint16 misc)
 static void
 set_size (Record *self, gsize size)
 {
-  guint16 value = (guint16)size;
+  guint16 value = (guint16) size;
 
-  memcpy ((guint8 *)self->words + 6, &value, sizeof value);
+  memcpy ((guint8 *) self->words + 6, &value, sizeof value);
 }
 
 /* Decodes from a block of exactly the record's size, so that a sanitizer sees any read past it. */
@@ -74,7 +74,7 @@ decode (const LuRecordLayout *layout, const Record *record, gsize size, LuEvent 
   *bytes = g_malloc (MAX (size, 8));
   memcpy (*bytes, record->words, size);
   if (size >= 8)
-    ((guint16 *)*bytes)[3] = (guint16)size;
+    ((guint16 *) *bytes)[3] = (guint16) size;
   return lu_record_decode (layout, *bytes, size, event);
 }
 
@@ -115,7 +115,7 @@ enum
    | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 static const guint64 usual_mask = 0xff01ff;
-static const guint64 chain[] = { (guint64)-128, 0xffffffff81000010, 0xffffffff81000020 };
+static const guint64 chain[] = { (guint64) -128, 0xffffffff81000010, 0xffffffff81000020 };
 
 static void
 put_fields_before_stacks (Record *self, guint64 type)
@@ -276,7 +276,7 @@ assert_sample (const LuEvent *event, const LuRecordLayout *layout, guint flags)
   g_assert_cmpuint (sample->stack_asked, ==, (flags & NO_STACK) ? 0 : 64);
   g_assert_cmpuint (sample->stack_size, ==, (flags & NO_STACK) ? 0 : 40);
   if (!(flags & NO_STACK))
-    g_assert_cmphex (((const guint64 *)sample->stack)[1], ==, 0x57ac0008);
+    g_assert_cmphex (((const guint64 *) sample->stack)[1], ==, 0x57ac0008);
 }
 
 static const struct
@@ -491,7 +491,7 @@ test_mmap2_build_id (void)
   g_assert_cmpuint (event.mmap.build_id_size, ==, 20);
   g_assert_cmpuint (event.mmap.build_id[19], ==, 0xc5);
 
-  ((guint8 *)record->words)[40] = 21;
+  ((guint8 *) record->words)[40] = 21;
   g_assert_false (decode (&sideband, record, record->size, &event, &bytes2));
 }
 
@@ -518,7 +518,7 @@ test_mmap_path_without_end (void)
   g_autofree gpointer bytes = NULL;
   LuEvent event;
 
-  memset ((guint8 *)record->words + 40, 'x', 16);
+  memset ((guint8 *) record->words + 40, 'x', 16);
   g_assert_false (decode (&sideband, record, record->size, &event, &bytes));
 }
 
@@ -620,7 +620,7 @@ test_throttling (void)
   put64 (record, 1), put64 (record, 2), put64 (record, 3), put_trailer (record);
   decode_sideband (record, &event, &bytes);
   g_assert_cmpint (event.kind, ==, LU_EVENT_THROTTLE);
-  ((guint32 *)bytes)[0] = PERF_RECORD_UNTHROTTLE;
+  ((guint32 *) bytes)[0] = PERF_RECORD_UNTHROTTLE;
   g_assert_true (lu_record_decode (&sideband, bytes, record->size, &event));
   g_assert_cmpint (event.kind, ==, LU_EVENT_UNTHROTTLE);
 }
