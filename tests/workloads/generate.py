@@ -82,8 +82,11 @@ int use{i} (int n)
 RUST_NUMBERS = ("u16", "u32", "u64", "i16", "i32", "i64", "f32", "f64")
 
 
-def rs_source(types):
-    """A Rust file with @types instantiations of generic code."""
+def rs_source(types, variants):
+    """A Rust file with @types types, each with @variants × 8 instantiations of one function.
+
+    Variants are work for the code generator, types for the passes in front of it.
+    """
     impls = "".join(f"impl Number for {t} {{ fn from(n: usize) -> Self {{ n as {t} }} "
                     f"fn to(self) -> usize {{ self as usize }} }}\n" for t in RUST_NUMBERS)
     parts = ["#![allow(dead_code)]\nuse std::collections::{BTreeMap, HashMap};\n"
@@ -98,6 +101,8 @@ def rs_source(types):
              "fn row_sum<T: Number>(row: &[T]) -> T {\n"
              "    row.iter().fold(T::from(0), |a, &b| a + b)\n}\n"]
     for i in range(types):
+        calls = "\n".join(f"    numbers += crunch{i}::<{t}, {v}>(n);" for v in range(variants)
+                          for t in RUST_NUMBERS)
         parts.append(f"""
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind{i} {{ A(u32), B {{ name: String, size: usize }}, C(Vec<u8>) }}
@@ -115,13 +120,14 @@ pub fn use{i}(n: usize) -> usize {{
     }}
     let text = format!("{{:?}}", group(&all));
     let n = n + text.len();
-    let numbers = {" + ".join(f"crunch{i}::<{t}>(n)" for t in RUST_NUMBERS)};
+    let mut numbers = n;
+{calls}
     let mut sorted: Vec<_> = seen.into_iter().filter(|(_, v)| v % 2 == 0).collect();
     sorted.sort_by(|a, b| b.cmp(a));
     sorted.iter().map(|(_, v)| v).sum::<usize>() + numbers
 }}
-pub fn crunch{i}<T: Number>(n: usize) -> usize {{
-    let first = |k: usize| [T::from(k * {i + 5}); {i % 3 + 4}];
+pub fn crunch{i}<T: Number, const V: usize>(n: usize) -> usize {{
+    let first = |k: usize| [T::from(k * (V + 5)); {i % 3 + 4}];
     let mut table: Vec<[T; {i % 3 + 4}]> = (0..n).map(first).collect();
     let mut total = T::from({i});
     for round in 0..n {{
@@ -130,7 +136,7 @@ pub fn crunch{i}<T: Number>(n: usize) -> usize {{
                 *cell = match (k + round) % 5 {{
                     0 => *cell + T::from(round),
                     1 => *cell * T::from(k + 1) - total,
-                    2 if *cell > total => *cell / T::from(k + {i + 2}),
+                    2 if *cell > total => *cell / T::from(k + V),
                     3 => row_sum(&[*cell, total]) - *cell,
                     _ => total,
                 }};

@@ -81,7 +81,8 @@ class Measuring(unittest.TestCase):
             self.assertLess(seconds, 2.0)
 
     def test_inputs_are_the_same_every_time(self):
-        for make in (generate.c_source, generate.cc_source, generate.rs_source, generate.lines):
+        for make in (generate.c_source, generate.cc_source, generate.lines,
+                     lambda size: generate.rs_source(size, size)):
             self.assertEqual(make(3), make(3))
             self.assertLess(len(make(3)), len(make(6)))
 
