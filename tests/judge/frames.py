@@ -25,12 +25,21 @@ NO_CALL = "no call in front of the return address"
 
 NOP = 0x90
 
+# Go writes no CFI for the ends of its stacks on x86. These functions are where its own run-time
+# ends a traceback (topofstack() in runtime/traceback.go): nobody called the first three, and what
+# the others run on the scheduler's stack never returns to them. systemstack is none of them: it
+# returns to a goroutine whose frames are on another stack.
+GO_ROOTS = {"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall",
+            "runtime.morestack"}
+GO_SECTION = ".go.buildinfo"
+
 
 class Frame(NamedTuple):
     """The judgement of one frame; @fault is None when nothing is wrong with it by itself."""
     fault: str
     signal: bool          # a signal frame: its outer neighbour was interrupted, not called
     root: bool            # nothing can be further out
+    go_root: bool         # a root only because Go's run-time says so
     name: str             # module+offset and symbol, for people
 
 
@@ -41,6 +50,7 @@ class Module:
         self.name, self.image, self.fault = name, image, fault
         self._frames = {}
         self._entry = None
+        self._is_go = image is not None and image.section(GO_SECTION) is not None
         if image is not None and image.is_program:
             self._entry = image.entry_range()
 
@@ -54,23 +64,38 @@ class Module:
     def _judge(self, offset, how):
         name = f"{self.name}+{offset:#x}"
         if self.image is None:
-            return Frame(self.fault, False, False, name)
+            return Frame(self.fault, False, False, False, name)
         ea = self.image.fo_to_ea(offset)
         if ea is None:
-            return Frame(NOT_CODE, False, False, name)
+            return Frame(NOT_CODE, False, False, False, name)
         symbol = self.image.symbol_at(ea)
         if symbol is not None:
             name += f" {symbol.name}+{ea - symbol.ea:#x}"
         info = self.image.frame_info(ea)
         in_entry = self._entry is not None and self._entry[0] <= ea < self._entry[1]
+        go_root = self._is_go and self._is_go_root(ea, symbol)
         root = info.ra_undefined or in_entry
         fault = None
         # The kernel, not a call, makes a signal frame the caller of its handler.
-        if how == RETURN and not info.signal and not self._is_called(ea + 1, info):
-            fault = NO_CALL
-        return Frame(fault, info.signal, root, name)
+        if how == RETURN and not info.signal and not self._is_called(ea + 1):
+            fault = None if self._is_hand_made(ea + 1, info, root or go_root) else NO_CALL
+        return Frame(fault, info.signal, root or go_root, go_root and not root, name)
 
-    def _is_called(self, return_ea, info):
+    @staticmethod
+    def _is_go_root(ea, symbol):
+        return (symbol is not None and symbol.ea <= ea < symbol.ea + symbol.size
+                and symbol.name.removesuffix(".abi0") in GO_ROOTS)
+
+    def _is_hand_made(self, return_ea, info, root):
+        """Whether this is the root of a stack that was made by hand, and so called by nobody.
+
+        The return address stands behind a nop at the start of a function that has no caller; Go's
+        goroutines begin so.
+        """
+        return (root and return_ea == info.start + 1
+                and self.image.bytes_at(info.start, 1) == bytes([NOP]))
+
+    def _is_called(self, return_ea):
         image = self.image
         for size in range(calls.LONGEST, 1, -1):
             code = image.bytes_at(return_ea - size, size)
@@ -79,11 +104,7 @@ class Module:
         else:
             return False
         mask = (1 << 8 * image.pointer_size) - 1
-        if calls.is_behind_call(code, return_ea, image.is_exec_ea, mask):
-            return True
-        # A root that nobody called: the start of a hand-made stack, whose return address was
-        # written behind a nop at the start of a function without a caller (Go's goroutines).
-        return info.ra_undefined and return_ea == info.start + 1 and code[-1] == NOP
+        return calls.is_behind_call(code, return_ea, image.is_exec_ea, mask)
 
 
 class Modules:

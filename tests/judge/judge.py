@@ -11,7 +11,8 @@ that its MAP frames name.  A user stack is complete when
   - every return address stands behind a call instruction; a frame interrupted by a signal (its
     inner neighbour is a signal frame) and the signal frame itself need none,
   - the outermost frame is in the function at the ELF entry point, or where CFI says that the return
-    address is undefined.
+    address is undefined, or, in Go programs, in a function where Go's run-time ends its tracebacks
+    (their CFI says nothing there); the last are counted.
 
 Samples that the recorder calls impossible (EXCLUDED) are left out of the percentage, and counted.
 Exit status: 0 good, 1 fewer complete stacks than asked for, 2 the capture cannot be judged.
@@ -42,11 +43,11 @@ MAX_EXAMPLES = 10
 
 class Stack:
     """One user stack on its way through the judgement."""
-    __slots__ = ("sample", "addresses", "claimed", "fault", "fault_at", "root")
+    __slots__ = ("sample", "addresses", "claimed", "fault", "fault_at", "root", "go_root")
 
     def __init__(self, sample, addresses, claimed):
         self.sample, self.addresses, self.claimed = sample, addresses, claimed
-        self.fault, self.fault_at, self.root = None, -1, False
+        self.fault, self.fault_at, self.root, self.go_root = None, -1, False, False
 
 
 class Judge:
@@ -59,6 +60,7 @@ class Judge:
         self.found = {}                 # (pid, generation, address, how) -> Frame or None
         self.samples = self.with_user = self.complete = 0
         self.shortened = 0              # stacks with frames left out in the middle
+        self.go_roots = 0               # complete stacks that end where only Go says so
         self.leaf_unmapped = 0
         self.rooted_but_incomplete = 0  # the recorder says incomplete, we see a root
         self.excluded = collections.Counter()
@@ -115,6 +117,7 @@ class Judge:
                 self._fault(stack, at, frame.fault)
             how = frames.EXACT if frame.signal else frames.RETURN
         stack.root = frame is not None and frame.root
+        stack.go_root = frame is not None and frame.go_root
         if not stack.addresses:
             self._fault(stack, 0, SYNTHETIC_ONLY)
         elif not stack.root:
@@ -143,6 +146,7 @@ class Judge:
                 self.examples.append(self._example(stack))
         else:
             self.complete += 1
+            self.go_roots += stack.go_root
 
     def _where(self, stack):
         """Module and function of the outermost real frame."""
@@ -192,6 +196,7 @@ class Judge:
                 "claimed_percent": round(self.claimed_percent(), 3),
                 "refused": dict(self.refused), "incomplete": dict(self.incomplete),
                 "incomplete_at": dict(top), "shortened": self.shortened,
+                "go_roots": self.go_roots,
                 "rooted_but_incomplete": self.rooted_but_incomplete,
                 "leaf_unmapped_percent": round(self.leaf_unmapped_percent(), 3),
                 "examples": self.examples}
@@ -211,6 +216,8 @@ def print_report(report, out):
         print(f"claimed incomplete     {count}  {state}", file=out)
         for where, times in report["incomplete_at"][state]:
             print(f"                       {times} after {where}", file=out)
+    if report["go_roots"]:
+        print(f"  of them at Go's roots {report['go_roots']}", file=out)
     print(f"shortened in the middle {report['shortened']}", file=out)
     print(f"called incomplete at a root {report['rooted_but_incomplete']}", file=out)
     print(f"leaf outside every map {report['leaf_unmapped_percent']:.2f} %", file=out)

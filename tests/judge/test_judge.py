@@ -251,6 +251,36 @@ class WrongStacks(Verdicts):
         self.assertEqual(judged(self.one(program().stored("main")[::-1])).complete, 0)
 
 
+class GoStacks(Verdicts):
+    """Ends of stacks that only Go's run-time knows; addresses of a file that never runs."""
+
+    def stack(self, root, offset, *flags):
+        path = fixture.build("go.S", "go-" + "-".join(f.strip("-") for f in flags), "-nostdlib",
+                             "-static", "-no-pie", *flags)
+        image = elf.Elf(path)
+        symbols = {s.name: s.ea for s in image.symbols}
+        code = image.exec_loads[0]
+        w = capwriter.Writer().map(code.ea, code.ea + 4096, code.offset, path, image.build_id)
+        return w.sample([symbols["worker"], symbols[root] + offset])
+
+    def test_goroutine(self):
+        self.assertEqual(self.accept(self.stack("runtime.goexit.abi0", 0, "-DGO")).go_roots, 1)
+        self.accept(self.stack("runtime.goexit.abi0", 5, "-DGO"))
+        self.accept(self.stack("runtime.mcall", 4, "-DGO"))
+
+    def test_not_in_the_files_of_others(self):
+        self.refuse(self.stack("runtime.goexit.abi0", 0, "-DC"), frames.NO_CALL)
+        self.refuse(self.stack("runtime.goexit.abi0", 5, "-DC"), judge.NO_ROOT)
+
+    def test_not_behind_another_instruction(self):
+        for offset in (1, 3, 6):
+            self.refuse(self.stack("runtime.goexit.abi0", offset, "-DGO"), frames.NO_CALL)
+
+    def test_not_where_the_stack_is_switched(self):
+        self.refuse(self.stack("runtime.systemstack.abi0", 4, "-DGO"), judge.NO_ROOT)
+        self.refuse(self.stack("worker", 0, "-DGO"), frames.NO_CALL)
+
+
 class Counting(Verdicts):
     def test_states_and_exclusions(self):
         p = program()
