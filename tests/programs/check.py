@@ -60,7 +60,8 @@ def prepare(case, directory, private, programs):
     """The command with its programs in place."""
     command = []
     for word in case.command:
-        if word[0] in "@%" and len(word) > 1 and not (directory / word[1:]).exists():
+        if (word[0] in "@%" and word[1:] in cases.OPTIONAL
+                and not (directory / word[1:]).exists()):
             raise Skip(f"{word[1:]} was not built: the compiler cannot make such programs here")
         if word.startswith("@"):
             word = str(directory / word[1:])
@@ -105,7 +106,9 @@ def print_stacks(title, found):
 def compare(case, found, programs):
     """Yields what differs; prints the figures and every stack that matches nothing."""
     exact = [stacks.compile_pattern(p) for p in case.exact]
-    allowed = [stacks.compile_pattern(p) for p in case.allowed + cases.OUTSIDE]
+    # A function that has not called the next one yet, or to which it has returned.
+    callers = [p[i:] for p in case.exact for i in range(1, len(p) - 1)]
+    allowed = [stacks.compile_pattern(p) for p in case.allowed + callers + cases.OUTSIDE]
     user = [s for s in found if s.labels and s.labels[-1] not in STATES_WITHOUT_STACK]
     good, other, wrong, wrong_hot = [], [], [], []
     for s in user:
