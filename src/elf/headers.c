@@ -37,7 +37,7 @@ lu_elf_input_read (const LuElfInput *self, guint64 offset, gpointer bytes, gsize
       return TRUE;
     }
   /* Less is read when the file was truncated meanwhile. */
-  return lu_fd_pread_all (self->fd, bytes, size, (gint64)offset) == (gssize)size;
+  return lu_fd_pread_all (self->fd, bytes, size, (gint64) offset) == (gssize) size;
 }
 
 static guint64

@@ -56,7 +56,7 @@ find_build_id (LuImage *self, const guint8 *bytes, gsize size)
       name = at + sizeof note;
       if (note.n_namesz > size - name)
         return FALSE;
-      desc = name + (((gsize)note.n_namesz + 3) & ~(gsize)3);
+      desc = name + (((gsize) note.n_namesz + 3) & ~(gsize) 3);
       if (desc > size || note.n_descsz > size - desc)
         return FALSE;
       if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU
@@ -67,7 +67,7 @@ find_build_id (LuImage *self, const guint8 *bytes, gsize size)
           memcpy (self->build_id, bytes + desc, note.n_descsz);
           return TRUE;
         }
-      at = desc + (((gsize)note.n_descsz + 3) & ~(gsize)3);
+      at = desc + (((gsize) note.n_descsz + 3) & ~(gsize) 3);
       if (at > size)
         return FALSE;
     }
@@ -239,9 +239,9 @@ add_to_digest (GChecksum *checksum, gconstpointer bytes, gsize size)
 {
   guint64 length = size; /* so that a byte cannot move from one part to the next */
 
-  g_checksum_update (checksum, (const guchar *)&length, sizeof length);
+  g_checksum_update (checksum, (const guchar *) &length, sizeof length);
   if (size > 0)
-    g_checksum_update (checksum, bytes, (gssize)size);
+    g_checksum_update (checksum, bytes, (gssize) size);
 }
 
 static void
@@ -342,7 +342,7 @@ lu_image_open (int fd, GError **error)
       g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "not a regular file");
       return NULL;
     }
-  input.size = (guint64)info.st_size;
+  input.size = (guint64) info.st_size;
   return open_input (&input, error);
 }
 

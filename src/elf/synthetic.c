@@ -187,7 +187,9 @@ write_view_32 (const LuSynthetic *self, guint8 *at, gsize base, guint64 vaddr)
     .e_shnum = N_HEADERS,
     .e_shstrndx = N_HEADERS - 1,
   };
-  Elf32_Phdr segment = { .p_type = PT_LOAD, .p_vaddr = (guint32)vaddr, .p_memsz = 1, .p_align = 1 };
+  Elf32_Phdr segment = {
+    .p_type = PT_LOAD, .p_vaddr = (guint32) vaddr, .p_memsz = 1, .p_align = 1
+  };
   Elf32_Shdr sections[N_HEADERS] = { 0 };
 
   memcpy (file.e_ident, ident, sizeof ident);
@@ -200,11 +202,11 @@ write_view_32 (const LuSynthetic *self, guint8 *at, gsize base, guint64 vaddr)
       sections[i] = (Elf32_Shdr){
         .sh_name = wide.sh_name,
         .sh_type = wide.sh_type,
-        .sh_flags = (guint32)wide.sh_flags,
-        .sh_addr = (guint32)wide.sh_addr,
-        .sh_offset = (guint32)wide.sh_offset,
-        .sh_size = (guint32)wide.sh_size,
-        .sh_addralign = (guint32)wide.sh_addralign,
+        .sh_flags = (guint32) wide.sh_flags,
+        .sh_addr = (guint32) wide.sh_addr,
+        .sh_offset = (guint32) wide.sh_offset,
+        .sh_size = (guint32) wide.sh_size,
+        .sh_addralign = (guint32) wide.sh_addralign,
       };
     }
   at = mempcpy (at, &file, sizeof file);
@@ -223,7 +225,7 @@ make_view (LuSynthetic *self, guint index, guint64 vaddr)
   else
     write_view_32 (self, self->map + base, base, vaddr);
   elf_version (EV_CURRENT);
-  return elf_memory ((char *)self->map + base, self->size - base);
+  return elf_memory ((char *) self->map + base, self->size - base);
 }
 
 Elf *

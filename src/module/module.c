@@ -27,7 +27,7 @@ lu_module_new (const LuModuleKey *key)
   LuModule *self = g_new0 (LuModule, 1);
 
   g_atomic_ref_count_init (&self->ref_count);
-  self->id = (guint32)g_atomic_int_add (&n_modules, 1) + 1;
+  self->id = (guint32) g_atomic_int_add (&n_modules, 1) + 1;
   self->key = *key;
   self->key.path = g_strdup (key->path != NULL ? key->path : "");
   self->key.build_id_size = MIN (key->build_id_size, LU_BUILD_ID_MAX);
@@ -48,7 +48,7 @@ lu_module_unref (LuModule *self)
   if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
     return;
   lu_image_unref (self->image);
-  g_free ((char *)self->key.path);
+  g_free ((char *) self->key.path);
   g_free (self);
 }
 
@@ -73,7 +73,7 @@ lu_module_id (const LuModule *self)
 LuModuleState
 lu_module_state (const LuModule *self)
 {
-  return (LuModuleState)g_atomic_int_get (&self->state);
+  return (LuModuleState) g_atomic_int_get (&self->state);
 }
 
 LuImage *
@@ -93,7 +93,7 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
       return;
     }
   self->image = image;
-  g_atomic_int_set (&self->state, (gint)state);
+  g_atomic_int_set (&self->state, (gint) state);
 }
 
 const guint8 *

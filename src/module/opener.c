@@ -86,7 +86,7 @@ share_image (LuOpener *self, LuImage *image)
     {
       kept = g_new0 (Kept, 1);
       kept->image = lu_image_ref (image);
-      g_hash_table_insert (self->images, (gpointer)digest, kept);
+      g_hash_table_insert (self->images, (gpointer) digest, kept);
     }
   kept->last_use = ++self->n_uses;
   lu_image_ref (kept->image);
@@ -155,7 +155,7 @@ open_in_root (gint32 pid, const char *path, struct stat *info)
   root = open (root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (root < 0)
     return -1;
-  place = (int)syscall (SYS_openat2, root, path, &how, sizeof how);
+  place = (int) syscall (SYS_openat2, root, path, &how, sizeof how);
   /* Before Linux 5.6 absolute symbolic links lead out of the root; the identity check catches that.
    */
   if (place < 0 && (errno == ENOSYS || errno == EPERM))
@@ -268,7 +268,7 @@ read_own_vdso (void)
     {
       if (sscanf (line, "%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", &start, &end) == 2
           && start == at)
-        return lu_image_new_from_memory ((gconstpointer)(guintptr)at, MIN (end - start, MAX_VDSO),
+        return lu_image_new_from_memory ((gconstpointer) (guintptr) at, MIN (end - start, MAX_VDSO),
                                          NULL);
       line = strchr (line, '\n');
       if (line != NULL)
@@ -290,7 +290,7 @@ read_vdso_of (const LuMappingHint *hint)
   g_snprintf (path, sizeof path, "/proc/%d/mem", hint->pid);
   fd = open (path, O_RDONLY | O_CLOEXEC);
   bytes = g_malloc (size);
-  if (fd < 0 || lu_fd_pread_all (fd, bytes, size, (gint64)hint->start) != (gssize)size)
+  if (fd < 0 || lu_fd_pread_all (fd, bytes, size, (gint64) hint->start) != (gssize) size)
     return NULL;
   return lu_image_new_from_memory (bytes, size, NULL);
 }

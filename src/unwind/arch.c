@@ -28,7 +28,7 @@ gboolean
 lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value)
 {
   guint64 bit = G_GUINT64_CONSTANT (1) << perf_bit;
-  guint index = (guint)__builtin_popcountll (regs->mask & (bit - 1));
+  guint index = (guint) __builtin_popcountll (regs->mask & (bit - 1));
 
   if ((regs->mask & bit) == 0 || index >= regs->n_words)
     return FALSE;

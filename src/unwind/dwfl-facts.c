@@ -105,7 +105,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapp
 {
   guint64 elf_address = address - mapping->bias;
   guint32 module = lu_module_id (mapping->module);
-  guint64 hash = (elf_address ^ ((guint64)module << 40)) * 0x9e3779b97f4a7c15ull;
+  guint64 hash = (elf_address ^ ((guint64) module << 40)) * 0x9e3779b97f4a7c15ull;
   Slot *slot = &self->slots[hash >> 52];
   LuDwflFacts facts;
 
@@ -113,13 +113,13 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapp
     return (LuDwflFacts){ .status = mapping->status };
   lu_dwfl_space_touch (space, mapping, elf_address);
   if (slot->module == module && slot->elf_address == elf_address)
-    return (LuDwflFacts){ .status = (LuStatus)slot->status,
+    return (LuDwflFacts){ .status = (LuStatus) slot->status,
                           .is_end = slot->is_end,
                           .is_signal_frame = slot->is_signal_frame };
   facts = ask_libdw (mapping, address);
   *slot = (Slot){ .elf_address = elf_address,
                   .module = module,
-                  .status = (guint8)facts.status,
+                  .status = (guint8) facts.status,
                   .is_end = facts.is_end != FALSE,
                   .is_signal_frame = facts.is_signal_frame != FALSE };
   return facts;

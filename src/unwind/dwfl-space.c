@@ -129,7 +129,7 @@ attach (LuDwflSpace *self, const Dwfl_Thread_Callbacks *callbacks, gpointer data
   else
     header.narrow.e_ehsize = sizeof header.narrow;
   elf_version (EV_CURRENT);
-  elf = elf_memory ((char *)&header, sizeof header);
+  elf = elf_memory ((char *) &header, sizeof header);
   done = elf != NULL && dwfl_attach_state (self->dwfl, elf, 1, callbacks, data);
   if (elf != NULL)
     elf_end (elf);
@@ -317,7 +317,7 @@ space_update (LuDwflSpace *self, LuSpace *space)
 static gsize
 space_estimate (const LuDwflSpace *self)
 {
-  return sizeof *self + (gsize)(self->n_pieces + self->n_unsorted_fdes) * BYTES_PER_FDE;
+  return sizeof *self + (gsize) (self->n_pieces + self->n_unsorted_fdes) * BYTES_PER_FDE;
 }
 
 Dwfl *
@@ -350,11 +350,11 @@ void
 lu_dwfl_space_touch (LuDwflSpace *self, const LuDwflMapping *mapping, guint64 elf_address)
 {
   guint64 piece = (elf_address >> PIECE_SHIFT) + lu_module_id (mapping->module) * 0x9e3779b1ull;
-  guint bit = (guint)((piece * 0x9e3779b97f4a7c15ull) >> 48);
+  guint bit = (guint) ((piece * 0x9e3779b97f4a7c15ull) >> 48);
 
   if (self->pieces[bit / 8] & (1u << (bit % 8)))
     return;
-  self->pieces[bit / 8] |= (guint8)(1u << (bit % 8));
+  self->pieces[bit / 8] |= (guint8) (1u << (bit % 8));
   self->n_pieces++;
 }
 

@@ -16,6 +16,7 @@
 #include "unwind/unwinder.h"
 
 #include <string.h>
+#include <time.h>
 
 /* What libdw's parsed entries may take, by estimate (dwfl-space.h). */
 #define BUDGET (24u << 20)
@@ -31,8 +32,10 @@
 /* Bytes below the stack pointer that a function may use without moving it. */
 #define RED_ZONE 128u
 
-/* One sample may take so long; real ones take some microseconds a frame. */
-#define MAX_NS (100 * G_TIME_SPAN_MILLISECOND)
+/* One sample may take so much CPU time, in ns; real ones take a microsecond a frame. The clock is
+ * asked once in so many frames. */
+#define MAX_CPU_TIME     (500 * G_GINT64_CONSTANT (1000000))
+#define FRAMES_PER_CLOCK 64
 
 typedef struct
 {
@@ -42,7 +45,7 @@ typedef struct
   LuDwflFactsCache *facts;
   LuStack *stack;
   guint64 sampled_sp;
-  gint64 deadline;      /* monotonic, us */
+  gint64 deadline;      /* thread CPU time, ns */
   gboolean is_finished; /* the status of the stack is decided */
 
   /* The last frame. */
@@ -97,8 +100,8 @@ read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
 
   if (walk->stack->n_frames != 1 || walk->sampled_sp - address > RED_ZONE)
     return false;
-  popped = lu_dwfl_facts_saved_register (walk->mapping, walk->lookup, walk->arch,
-                                         walk->sampled_sp, address);
+  popped = lu_dwfl_facts_saved_register (walk->mapping, walk->lookup, walk->arch, walk->sampled_sp,
+                                         address);
   if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
     return false;
   *result = value & walk->arch->address_mask;
@@ -173,6 +176,15 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 };
 
 /* One walk */
+
+static gint64
+cpu_time (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
+}
 
 static int
 finish (Walk *walk, LuStatus status, guint64 end_pc)
@@ -259,7 +271,7 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
   if (walk->mapping == NULL)
     return finish (walk, LU_STATUS_NO_MAPPING, pc);
-  if (g_get_monotonic_time () > walk->deadline)
+  if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && cpu_time () > walk->deadline)
     return finish (walk, LU_STATUS_OVER_BUDGET, pc);
 
   if (is_end_of_go_stack (walk, &status))
@@ -316,7 +328,7 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
     .sample = sample,
     .facts = self->facts,
     .stack = stack,
-    .deadline = g_get_monotonic_time () + MAX_NS,
+    .deadline = cpu_time () + MAX_CPU_TIME,
   };
   if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
     return FALSE;
@@ -330,7 +342,7 @@ static void
 dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
              LuStack *stack)
 {
-  DwflUnwinder *self = (DwflUnwinder *)unwinder;
+  DwflUnwinder *self = (DwflUnwinder *) unwinder;
   Walk *walk = &self->walk;
 
   if (!walk_init (self, pid, sample, space, stack))
@@ -363,7 +375,7 @@ dwfl_new (GError **error)
 static void
 dwfl_free (LuUnwinder *unwinder)
 {
-  DwflUnwinder *self = (DwflUnwinder *)unwinder;
+  DwflUnwinder *self = (DwflUnwinder *) unwinder;
 
   lu_dwfl_spaces_free (self->spaces);
   lu_dwfl_facts_cache_free (self->facts);

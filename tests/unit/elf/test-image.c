@@ -43,7 +43,7 @@ open_path (const char *path, GError **error)
 static Elf64_Ehdr *
 header_of (File *file)
 {
-  return (Elf64_Ehdr *)file->bytes;
+  return (Elf64_Ehdr *) file->bytes;
 }
 
 static File
@@ -74,8 +74,8 @@ elf_address_of_main (void)
   Dl_info info;
   struct link_map *map = NULL;
 
-  g_assert_true (dladdr1 ((void *)main, &info, (void **)&map, RTLD_DL_LINKMAP) != 0);
-  return (guint64)(guintptr)main - map->l_addr;
+  g_assert_true (dladdr1 ((void *) main, &info, (void **) &map, RTLD_DL_LINKMAP) != 0);
+  return (guint64) (guintptr) main - map->l_addr;
 }
 
 static void
@@ -113,7 +113,7 @@ test_memory_equals_file (void)
 static void
 test_vdso (void)
 {
-  const guint8 *vdso = (const guint8 *)getauxval (AT_SYSINFO_EHDR);
+  const guint8 *vdso = (const guint8 *) getauxval (AT_SYSINFO_EHDR);
   g_autoptr (LuImage) image = NULL;
   g_autoptr (GError) error = NULL;
   guint64 bias = 1;
@@ -202,7 +202,7 @@ test_stripped_section_headers (void)
 static Elf64_Phdr *
 program_headers (File *file)
 {
-  return (Elf64_Phdr *)(file->bytes + header_of (file)->e_phoff);
+  return (Elf64_Phdr *) (file->bytes + header_of (file)->e_phoff);
 }
 
 static void
@@ -289,7 +289,7 @@ static const struct
 static void
 test_refused (gconstpointer data)
 {
-  void (*lie) (File *) = ((const typeof (lies[0]) *)data)->lie;
+  void (*lie) (File *) = ((const typeof (lies[0]) *) data)->lie;
   g_autoptr (GError) error = NULL;
   File file = copy_of_self ();
 
@@ -305,7 +305,7 @@ test_lying_sections (void)
 {
   File file = copy_of_self ();
   Elf64_Ehdr *header = header_of (&file);
-  Elf64_Shdr *sections = (Elf64_Shdr *)(file.bytes + header->e_shoff);
+  Elf64_Shdr *sections = (Elf64_Shdr *) (file.bytes + header->e_shoff);
 
   for (guint field = 0; field < 4; field++)
     for (guint i = 0; i < header->e_shnum; i++)
@@ -389,7 +389,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_assert_true (
-      g_file_get_contents ("/proc/self/exe", (char **)&self_file.bytes, &self_file.size, NULL));
+      g_file_get_contents ("/proc/self/exe", (char **) &self_file.bytes, &self_file.size, NULL));
   g_test_add_func ("/image/own-executable", test_own_executable);
   g_test_add_func ("/image/memory-equals-file", test_memory_equals_file);
   g_test_add_func ("/image/vdso", test_vdso);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -32,7 +33,7 @@ copy_self (const char *path)
   gsize size;
 
   g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &size, NULL));
-  g_assert_true (g_file_set_contents (path, bytes, (gssize)size, NULL));
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) size, NULL));
 }
 
 static void
@@ -98,7 +99,7 @@ open_module (Fixture *self, const LuModuleKey *key, gint32 pid, gpointer start, 
   LuModule *module = lu_module_new (key);
   guint n_descriptors = count_descriptors ();
 
-  lu_opener_open (self->opener, module, pid, (guintptr)start, (guintptr)start + size);
+  lu_opener_open (self->opener, module, pid, (guintptr) start, (guintptr) start + size);
   g_assert_cmpuint (count_descriptors (), ==, n_descriptors);
   return module;
 }
@@ -191,7 +192,7 @@ map_copy (const char *path, gsize *size)
   gpointer at;
 
   g_assert_cmpint (fstat (fd, &info), ==, 0);
-  *size = ((gsize)info.st_size + 4095) & ~(gsize)4095;
+  *size = ((gsize) info.st_size + 4095) & ~(gsize) 4095;
   at = mmap (NULL, *size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
   g_assert_true (at != MAP_FAILED);
   close (fd);
@@ -203,7 +204,7 @@ can_open_mappings (gpointer at, gsize size)
 {
   g_autofree char *path =
       g_strdup_printf ("/proc/self/map_files/%" G_GINTPTR_MODIFIER "x-%" G_GINTPTR_MODIFIER "x",
-                       (gintptr)at, (gintptr)at + (gintptr)size);
+                       (gintptr) at, (gintptr) at + (gintptr) size);
   int fd = open (path, O_RDONLY | O_CLOEXEC);
 
   if (fd >= 0)
@@ -261,6 +262,7 @@ spawn_in_root (const char *folder)
   pid = fork ();
   if (pid == 0)
     {
+      prctl (PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
       ok = chroot (folder) == 0 && chdir ("/") == 0;
       if (write (fds[1], &ok, 1) != 1)
         _exit (1);

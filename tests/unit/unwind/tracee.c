@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -140,6 +141,7 @@ run_program (const char *program, const char *const *args)
 
   for (guint i = 0; i < 6 && args[i] != NULL; i++)
     argv[i + 1] = args[i];
+  prctl (PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
   ptrace (PTRACE_TRACEME, 0, NULL, NULL);
   execv (program, (char **) argv);
   _exit (127);
