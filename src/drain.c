@@ -26,6 +26,8 @@
 #define RETRY_US 500
 /* The last samples of a stopped source are read for this long at most. */
 #define LAST_DRAIN_US (10 * G_USEC_PER_SEC)
+/* A round handles every sample committed before it began, so the second one after an end has the last. */
+#define ROUNDS_AFTER_END 2
 /* The copy grows when more than 1 % of the stacks of a window, and at least this many, were cut off. */
 #define GROW_MIN_TRUNCATED 3
 #define GROW_WINDOW 1024
@@ -46,6 +48,7 @@ struct _LuDrain
   gboolean command_has_executed;
   guint64 handled_lost_sideband;
   gint64 last_tick;
+  guint rounds_after_end;
 
   atomic_bool quit, ended;
   atomic_ullong seen, own, others, taken, over_budget, throttled, lost_samples;
@@ -380,31 +383,45 @@ announce_end (LuDrain *self)
     g_debug ("eventfd: %s", g_strerror (errno));
 }
 
+/* Nothing that is recorded lives any more. The rest of the system need not be quiet for that. */
+static gboolean
+is_deserted (LuDrain *self)
+{
+  return !self->options.follow_all && !lu_process_table_has_live (self->table);
+}
+
 static LuRound
 one_round (LuDrain *self)
 {
   LuRound round = self->source->ops->drain (self->source, handle_event, self);
 
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
-    lu_process_table_end_round (self->table);
-  if (round == LU_ROUND_END
-      || (!self->options.follow_all && !lu_process_table_has_live (self->table)
-          && round == LU_ROUND_EMPTY))
+    {
+      lu_process_table_end_round (self->table);
+      self->rounds_after_end += is_deserted (self);
+    }
+  if (round == LU_ROUND_END || self->rounds_after_end >= ROUNDS_AFTER_END)
     announce_end (self);
   return round;
 }
 
+/* Side-band goes on, so the rings need not run empty; a closed round has read all samples. */
 static void
 last_rounds (LuDrain *self)
 {
   gint64 deadline = g_get_monotonic_time () + LAST_DRAIN_US;
-  LuRound round;
+  guint n_closed = 0;
 
   self->source->ops->stop (self->source);
-  while ((round = one_round (self)) != LU_ROUND_EMPTY && round != LU_ROUND_END
-         && g_get_monotonic_time () < deadline)
-    if (round == LU_ROUND_OPEN)
-      g_usleep (RETRY_US);
+  while (n_closed < ROUNDS_AFTER_END && g_get_monotonic_time () < deadline)
+    {
+      LuRound round = one_round (self);
+
+      if (round == LU_ROUND_OPEN)
+        g_usleep (RETRY_US);
+      else
+        n_closed++;
+    }
 }
 
 static gpointer

@@ -199,6 +199,8 @@ lu_writer_finish (LuWriter *self, guint64 end_time, const char *const *metadata,
 {
   if (self->error != NULL)
     {
+      /* The header may still be given its end; whether that works changes nothing. */
+      self->sink->ops->end (self->sink, end_time, NULL);
       g_propagate_error (error, g_steal_pointer (&self->error));
       return FALSE;
     }

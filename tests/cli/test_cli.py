@@ -1,0 +1,428 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""test_cli.py - the program as a user meets it: exit codes, files, signals, errors.
+
+    test_cli.py LIVE_UNWINDER [-v] [TEST…]
+
+Everything is checked from outside; captures are read with the judge's own reader.  Tests that need
+root or the permission to sample skip with the reason.
+"""
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import syscap  # noqa: E402  (needs the path above)
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+SPIN = "import time\ne = time.process_time() + {}\nwhile time.process_time() < e: sum(range(1000))"
+NOBODY = 65534
+
+
+def spin(seconds):
+    return [sys.executable, "-S", "-c", SPIN.format(seconds)]
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def stats_of(stderr):
+    lines = [line for line in stderr.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else None
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cli-")
+        os.chmod(self.folder, 0o755)
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.file = os.path.join(self.folder, "x.syscap")
+
+    def run_it(self, *arguments, timeout=60, **options):
+        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
+                              timeout=timeout, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              **options)
+
+    def start(self, *arguments, **options):
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, **options)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def samples(self, file=None):
+        return len(syscap.read(file or self.file).samples)
+
+
+class ExitCodes(Case):
+    def test_the_commands_own(self):
+        self.assertEqual(self.run_it("-q", "--", "sh", "-c", "exit 42").returncode, 42)
+
+    def test_a_signal(self):
+        result = self.run_it("-q", "--", "sh", "-c", "kill -TERM $$")
+        self.assertEqual(result.returncode, 128 + signal.SIGTERM)
+
+    def test_command_not_found(self):
+        result = self.run_it("--", "/nonexistent/program")
+        self.assertEqual(result.returncode, 127)
+        self.assertIn("/nonexistent/program", result.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "capture.syscap")))
+
+    def test_command_not_executable(self):
+        self.assertEqual(self.run_it("--", "/etc/passwd").returncode, 126)
+
+    def test_our_own_failures(self):
+        for arguments in (["--nonsense"], [], ["-a", "-p", "1"], ["-p", "99999999"],
+                          ["-s", "65529", "-a"], ["--input", "/nonexistent"], ["report"],
+                          ["report", "/nonexistent"]):
+            result = self.run_it(*arguments)
+            self.assertEqual(result.returncode, 125, arguments)
+            self.assertRegex(result.stderr, r"\S", arguments)
+
+    def test_help_and_version(self):
+        self.assertRegex(self.run_it("--version").stdout, r"^live-unwinder \d+\.\d+\.\d+\n$")
+        text = self.run_it("--help").stdout
+        for option in ("--pid", "--tid", "--all", "--output", "--duration", "--frequency",
+                       "--stack-size", "--engine", "--input", "--stats", "--fail-on-loss",
+                       "--include-self", "--quiet", "--force", "doctor", "report"):
+            self.assertIn(option, text)
+
+    def test_the_man_page_names_every_option(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data",
+                            "live-unwinder.1")
+        with open(page, encoding="utf-8") as file:
+            text = file.read().replace("\\-", "-")
+        for option in re.findall(r"--[a-z-]{3,}", self.run_it("--help").stdout):
+            self.assertIn(option, text)
+
+
+class Files(Case):
+    def test_default_name_mode_and_owner(self):
+        self.assertEqual(self.run_it("-q", "--", *spin(0.1)).returncode, 0)
+        status = os.stat(os.path.join(self.folder, "capture.syscap"))
+        self.assertEqual(stat.S_IMODE(status.st_mode), 0o600)
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_belongs_to_the_user_of_sudo(self):
+        env = dict(os.environ, SUDO_UID="12345", SUDO_GID="23456")
+        self.run_it("-q", "-o", self.file, "--", "true", env=env)
+        status = os.stat(self.file)
+        self.assertEqual((status.st_uid, status.st_gid), (12345, 23456))
+
+    def test_an_existing_file_is_refused_before_the_command_starts(self):
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write("precious")
+        mark = os.path.join(self.folder, "ran")
+        result = self.run_it("-o", self.file, "--", "touch", mark)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("--force", result.stderr)
+        self.assertFalse(os.path.exists(mark))
+        with open(self.file, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+        self.assertEqual(self.run_it("-q", "-f", "-o", self.file, "--", *spin(0.1)).returncode, 0)
+        self.assertGreater(self.samples(), 0)
+
+    def test_never_through_a_link(self):
+        victim = os.path.join(self.folder, "victim")
+        os.symlink(victim, self.file)
+        for force in ([], ["--force"]):
+            result = self.run_it(*force, "-o", self.file, "--", "true")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("symbolic link", result.stderr)
+        self.assertFalse(os.path.exists(victim))
+
+    def test_standard_output(self):
+        with open(self.file, "wb") as file:
+            subprocess.run([PROGRAM, "-q", "-o", "-", "--", *spin(0.2)], stdout=file, check=True,
+                           timeout=60)
+        self.assertGreater(self.samples(), 50)
+
+    def test_not_to_a_terminal(self):
+        main, second = pty.openpty()
+        result = subprocess.run([PROGRAM, "-o", "-", "--", "true"], stdout=second, timeout=60,
+                                stderr=subprocess.PIPE, text=True, check=False)
+        os.close(main)
+        os.close(second)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("terminal", result.stderr)
+
+    def test_a_directory_that_is_not_there(self):
+        result = self.run_it("-o", "/nonexistent/x.syscap", "--", "true")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("No such file", result.stderr)
+
+    def test_a_full_disk(self):
+        """What was written stays readable, and the error says what happened."""
+        def limit():
+            import resource
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (40960, 40960))
+        result = self.run_it("-o", self.file, "--", *spin(2), preexec_fn=limit)
+        self.assertEqual(result.returncode, 125)
+        self.assertRegex(result.stderr, "File too large|No space left")
+        self.assertLessEqual(os.path.getsize(self.file), 40960)
+        syscap.read(self.file)
+
+    def test_a_reader_that_leaves(self):
+        read_end, write_end = os.pipe()
+        process = self.start("-o", f"/dev/fd/{write_end}", "--", *spin(5), pass_fds=[write_end])
+        os.close(write_end)
+        os.read(read_end, 100)
+        os.close(read_end)
+        self.assertEqual(process.wait(timeout=30), 125)
+
+
+class Recording(Case):
+    def test_samples_follow_cpu_time(self):
+        result = self.run_it("--stats", "json", "-o", self.file, "--", *spin(1))
+        stats = stats_of(result.stderr)
+        self.assertGreater(stats["samples"], 900)
+        self.assertGreater(stats["complete_percent"], 95)
+        self.assertEqual(self.samples(), stats["samples"])
+        capture = syscap.read(self.file)
+        self.assertEqual(json.loads(capture.metadata["live-unwinder.stats"])["samples"],
+                         stats["samples"])
+
+    def test_duration_ends_the_recording_not_the_command(self):
+        begin = time.monotonic()
+        result = self.run_it("--stats", "json", "-d", "0.5", "-o", self.file, "--", "sh", "-c",
+                             "sleep 1.5; exit 7")
+        self.assertEqual(result.returncode, 7)
+        self.assertGreater(time.monotonic() - begin, 1.4)
+        self.assertLess(stats_of(result.stderr)["seconds"], 1.0)
+
+    def test_children_are_followed(self):
+        self.run_it("-q", "-o", self.file, "--", "sh", "-c",
+                    f"{sys.executable} -S -c '{SPIN.format(0.3)}' & wait")
+        capture = syscap.read(self.file)
+        self.assertGreaterEqual(len({sample.pid for sample in capture.samples}), 1)
+        self.assertTrue(any("process_time" in process.cmdline for process in capture.processes))
+
+    def test_a_running_process_is_never_touched(self):
+        target = subprocess.Popen(spin(30))
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        time.sleep(0.2)
+        process = self.start("--stats", "json", "-d", "1", "-o", self.file, "--pid",
+                             str(target.pid))
+        seen = set()
+        while process.poll() is None:
+            with open(f"/proc/{target.pid}/status", encoding="utf-8") as file:
+                text = file.read()
+            seen.add(re.search(r"State:\t(\S)", text).group(1))
+            self.assertIn("TracerPid:\t0", text)
+            time.sleep(0.01)
+        self.assertEqual(process.returncode, 0)
+        self.assertLessEqual(seen, {"R", "S"})
+        stats = stats_of(process.stderr.read())
+        self.assertGreater(stats["samples"], 300)
+        self.assertGreater(stats["complete_percent"], 95)
+        self.assertEqual({sample.pid for sample in syscap.read(self.file).samples}, {target.pid})
+
+    def test_it_ends_with_the_process(self):
+        target = subprocess.Popen(spin(0.5))
+        result = self.run_it("-q", "-o", self.file, "-p", str(target.pid), timeout=20)
+        target.wait()
+        self.assertEqual(result.returncode, 0)
+
+    def test_one_thread(self):
+        code = ("import threading, time\n"
+                "def f():\n e = time.monotonic() + 20\n while time.monotonic() < e: pass\n"
+                "t = threading.Thread(target=f); t.start(); f()")
+        target = subprocess.Popen([sys.executable, "-S", "-c", code])
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        time.sleep(0.3)
+        tids = [int(tid) for tid in os.listdir(f"/proc/{target.pid}/task")]
+        other = next(tid for tid in tids if tid != target.pid)
+        self.run_it("-q", "-d", "1", "-o", self.file, "--tid", str(other))
+        samples = syscap.read(self.file).samples
+        self.assertGreater(len(samples), 50)
+        self.assertEqual({sample.tid for sample in samples}, {other})
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_the_whole_system(self):
+        target = subprocess.Popen(spin(30))
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        result = self.run_it("--stats", "json", "-a", "-d", "1", "-o", self.file)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        capture = syscap.read(self.file)
+        self.assertIn(target.pid, {sample.pid for sample in capture.samples})
+        self.assertGreater(stats_of(result.stderr)["expected"], 0)
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_ourselves_only_if_asked(self):
+        process = self.start("-q", "-a", "-d", "1", "-o", self.file)
+        process.wait()
+        self.assertNotIn(process.pid, {sample.pid for sample in syscap.read(self.file).samples})
+        process = self.start("-q", "-a", "-d", "1", "-F", "9999", "--include-self", "-f", "-o",
+                             self.file)
+        process.wait()
+        self.assertIn(process.pid, {sample.pid for sample in syscap.read(self.file).samples})
+
+    def test_the_stack_copy_grows_by_itself(self):
+        code = "import sys\nsys.setrecursionlimit(10000)\nimport json\n" + SPIN.format(0.5)
+        deep = "def f(n):\n return sorted([1], key=lambda x: f(n - 1)) if n else exec(code)\nf(120)"
+        result = self.run_it("--stats", "json", "-o", self.file, "--", sys.executable, "-S", "-c",
+                             f"code = {code!r}\n{deep}")
+        stats = stats_of(result.stderr)
+        self.assertGreater(stats["stack"]["size"], 16384)
+        self.assertGreater(stats["stack"]["grown"], 0)
+
+    def test_loss_can_fail_the_recording(self):
+        result = self.run_it("-q", "--fail-on-loss", "0", "-o", self.file, "--", *spin(0.3))
+        self.assertIn(result.returncode, (0, 125))
+        result = self.run_it("-q", "--fail-on-loss", "100", "-f", "-o", self.file, "--",
+                             *spin(0.3))
+        self.assertEqual(result.returncode, 0)
+
+    def test_a_dead_debuginfod_costs_nothing(self):
+        """The server takes the connection and never answers."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            calls = []
+            thread = threading.Thread(target=lambda: calls.append(self.accept(server)))
+            thread.start()
+            env = dict(os.environ, DEBUGINFOD_URLS=f"http://127.0.0.1:{server.getsockname()[1]}",
+                       DEBUGINFOD_CACHE_PATH=self.folder)
+            begin = time.monotonic()
+            result = self.run_it("-q", "-o", self.file, "--", *spin(0.3), env=env, timeout=30)
+            took = time.monotonic() - begin
+            report = self.run_it("report", self.file, env=env, timeout=30)
+            thread.join()
+        self.assertEqual((result.returncode, report.returncode), (0, 0))
+        self.assertLess(took, 10)
+        self.assertEqual(calls, [False], "somebody asked the server")
+
+    @staticmethod
+    def accept(server):
+        return bool(select.select([server], [], [], 4)[0])
+
+
+class Signals(Case):
+    def test_interrupt_finishes_the_file(self):
+        process = self.start("--stats", "json", "-o", self.file, "--", *spin(30),
+                             start_new_session=True)
+        time.sleep(1.2)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertIn(process.wait(timeout=10), (1, 128 + signal.SIGINT))
+        self.assertIsNotNone(stats_of(process.stderr.read()))
+        self.assertIn("live-unwinder.stats", syscap.read(self.file).metadata)
+
+    def test_a_signal_for_us_alone_reaches_the_command(self):
+        process = self.start("-q", "-o", self.file, "--", *spin(30))
+        time.sleep(0.8)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=10), 128 + signal.SIGTERM)
+        self.assertIn("live-unwinder.stats", syscap.read(self.file).metadata)
+
+    def test_the_second_one_exits_at_once(self):
+        stubborn = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        process = self.start("-q", "-o", self.file, "--", sys.executable, "-S", "-c",
+                             stubborn + "time.sleep(1)\n" + SPIN.format(20),
+                             start_new_session=True)
+        time.sleep(1.0)
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(timeout=5), 128 + signal.SIGINT)
+        os.killpg(process.pid, signal.SIGKILL)
+        syscap.read(self.file)
+
+    def test_killed_at_any_moment_the_file_opens(self):
+        for delay in (0.05, 0.2, 0.5, 1.0):
+            process = self.start("-q", "-f", "-o", self.file, "--", *spin(20),
+                                 start_new_session=True)
+            time.sleep(delay)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if os.path.exists(self.file) and os.path.getsize(self.file) >= 256:
+                syscap.read(self.file)
+        self.assertGreater(self.samples(), 100)
+
+
+@unittest.skipUnless(is_root(), "needs root to become somebody else")
+class WithoutPrivilege(Case):
+    def setUp(self):
+        super().setUp()
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+            self.paranoid = int(file.read())
+        self.copy = os.path.join(self.folder, "live-unwinder")
+        shutil.copy(PROGRAM, self.copy)
+        os.chmod(self.copy, 0o755)
+        os.chown(self.folder, NOBODY, NOBODY)
+
+    def as_nobody(self, *arguments):
+        return subprocess.run([self.copy, *arguments], capture_output=True, text=True, timeout=60,
+                              cwd=self.folder, stdin=subprocess.DEVNULL, user=NOBODY,
+                              group=NOBODY, extra_groups=[], check=False)
+
+    def needs_paranoid_at_most_2(self):
+        if self.paranoid > 2:
+            self.skipTest(f"kernel.perf_event_paranoid is {self.paranoid}")
+
+    def test_ones_own_command(self):
+        self.needs_paranoid_at_most_2()
+        program = "/usr/bin/perl"
+        if not os.path.exists(program):
+            self.skipTest("no perl")
+        result = self.as_nobody("--stats", "json", "-o", "x.syscap", "--", program, "-e",
+                                "my $x; for my $i (1 .. 12000000) { $x += $i }")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        stats = stats_of(result.stderr)
+        self.assertGreater(stats["samples"], 100)
+        self.assertGreater(stats["complete_percent"], 98)
+        self.assertFalse(stats["source"]["kernel"])
+        for sample in syscap.read(self.file).samples:
+            for address in sample.addresses:
+                self.assertFalse(0xFFFF800000000000 <= address < 0xFFFFFFFFFFFFF000)
+
+    def test_the_system_is_refused_with_a_remedy(self):
+        if self.paranoid < 1:
+            self.skipTest(f"kernel.perf_event_paranoid is {self.paranoid}")
+        result = self.as_nobody("-a")
+        self.assertEqual(result.returncode, 125)
+        for word in ("perf_event_paranoid", "setcap", "root"):
+            self.assertIn(word, result.stderr)
+
+    def test_a_process_of_somebody_else(self):
+        result = self.as_nobody("-p", str(os.getpid()))
+        self.assertEqual(result.returncode, 125)
+        self.assertRegex(result.stderr, "another user|perf_event_paranoid")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "capture.syscap")))
+
+    def test_doctor(self):
+        result = self.as_nobody("doctor")
+        self.assertIn("perf_event_paranoid", result.stdout)
+        self.assertEqual(result.returncode, 0 if self.paranoid <= 2 else 125)
+
+
+def can_sample():
+    result = subprocess.run([PROGRAM, "doctor"], capture_output=True, text=True, check=False)
+    return result.returncode == 0, result.stdout
+
+
+if __name__ == "__main__":
+    works, why = can_sample()
+    if not works:
+        print(f"1..0 # SKIP this machine does not let us sample:\n{why}")
+        sys.exit(77)
+    unittest.main()
