@@ -25,8 +25,8 @@ OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "s
 # Before and after main: the dynamic linker, libc's start-up and exit code, and what main itself
 # calls of libc. The functions that the compiler's own start files bring have no CFI.
 OUTSIDE = [
-    ["LIBC|LDSO|PLT*", "ldso:_start"],
-    ["LIBC|LDSO|PLT*", *START],
+    ["LIBC|LDSO|VDSO|PLT*", "ldso:_start"],
+    ["LIBC|LDSO|VDSO|PLT*", *START],
     ["LIBC|LDSO|VDSO|PLT*", "main", *START],
     ["_start"],
     ["LIBC*", "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones"
