@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* row.h - the compact unwind table: what a rule says, how rows are laid out, how a row is found.
+ *
+ * Written by the compiler (src/table), read by the table engine, the BPF program, the dump and
+ * fuzzers, so it needs no libc. Rows of one module are sorted by address; each holds from its
+ * address to that of the next one. docs/unwind-table.md describes the bytes. */
+
+#pragma once
+
+#include <stdint.h>
+
+/* How the canonical frame address (CFA: the caller's stack pointer) is computed. SP, FP and BX are
+ * rsp, rbp and rbx on x86-64; sp and x29 on aarch64, which has no BX. */
+enum lu_cfa_kind
+{
+  LU_CFA_NONE,     /* nothing is known here; rule 0 of every table */
+  LU_CFA_SP,       /* cfa = sp + cfa_off */
+  LU_CFA_FP,       /* cfa = fp + cfa_off */
+  LU_CFA_BX,       /* cfa = bx + cfa_off */
+  LU_CFA_PLT,      /* cfa = sp + cfa_off + ((pc & 15) >= aux ? 8 : 0) */
+  LU_CFA_DEREF_SP, /* cfa = *(sp + aux) + cfa_off */
+  LU_CFA_DEREF_FP, /* cfa = *(fp + aux) + cfa_off */
+  LU_CFA_REGISTER, /* cfa = DWARF register aux + cfa_off; only where all registers are known */
+  LU_CFA_COMPLEX,  /* none of these; rule 1 of every table */
+  LU_N_CFA_KINDS
+};
+
+/* Where the caller's FP and BX are. */
+enum lu_save_kind
+{
+  LU_SAVE_SAME,    /* still in the register */
+  LU_SAVE_AT_CFA,  /* *(cfa + 8 * off) */
+  LU_SAVE_AT_SP,   /* *(sp + 8 * off) */
+  LU_SAVE_AT_FP,   /* *(fp + 8 * off), fp being that of this frame */
+  LU_SAVE_UNKNOWN, /* undefined, or not expressible here: the caller's value is not known */
+};
+
+/* Where the return address is. */
+enum lu_ra_kind
+{
+  LU_RA_AT_CFA,   /* *(cfa + 8 * ra_off) */
+  LU_RA_AT_SP,    /* *(sp + 8 * ra_off) */
+  LU_RA_AT_FP,    /* *(fp + 8 * ra_off) */
+  LU_RA_END,      /* undefined: this is the outermost frame */
+  LU_RA_LINK,     /* in the link register, as long as it is known */
+  LU_RA_REGISTER, /* in DWARF register aux; only where all registers are known */
+};
+
+enum lu_rule_flags
+{
+  LU_RULE_SIGNAL = 1 << 0,   /* the caller was interrupted: its pc is exact, its sp anywhere */
+  LU_RULE_UCONTEXT = 1 << 1, /* x86-64: a struct ucontext of the kernel begins at sp */
+  LU_RULE_SIGNED = 1 << 2,   /* aarch64: the return address carries an authentication code */
+};
+
+/*  0       4     6      8      10     12    13     14    15
+ *  | cfa_off | aux | fp_off | bx_off | ra_off | cfa | saves | ra | flags |
+ * 32 bits for the CFA: frames of 540 KB exist; slots are counted in words of 8 bytes from it. */
+struct lu_rule
+{
+  int32_t cfa_off;
+  int16_t aux;
+  int16_t fp_off, bx_off, ra_off; /* in words of 8 bytes */
+  uint8_t cfa_kind;               /* enum lu_cfa_kind */
+  uint8_t saves;                  /* enum lu_save_kind: of FP in bits 0-3, of BX in bits 4-7 */
+  uint8_t ra_kind;                /* enum lu_ra_kind */
+  uint8_t flags;                  /* enum lu_rule_flags */
+};
+
+_Static_assert(sizeof (struct lu_rule) == 16, "four rules to a cache line");
+
+static inline enum lu_save_kind
+lu_rule_fp_kind (const struct lu_rule *rule)
+{
+  return (enum lu_save_kind) (rule->saves & 15);
+}
+
+static inline enum lu_save_kind
+lu_rule_bx_kind (const struct lu_rule *rule)
+{
+  return (enum lu_save_kind) (rule->saves >> 4);
+}
+
+/* Rule ids that mean the same in every table. */
+enum
+{
+  LU_RULE_NONE = 0,
+  LU_RULE_COMPLEX = 1,
+  LU_RULE_FIRST = 2,
+};
+
+/* The most rules a table has: real ones have up to some 1,300; what exceeds it becomes complex. */
+#define LU_MAX_RULES 4096
+
+/* A row: bits 0-15 are the low bits of the address, bits 16-31 the rule id. */
+#define LU_ROW(address, rule) ((uint32_t) ((address) &0xffff) | (uint32_t) (rule) << 16)
+#define LU_PAGE_SHIFT         16
+
+/* A table covers [base, base + n_pages * 64 KiB), base being a multiple of 64 KiB. pages[i] is the
+ * number of rows below page i, pages[n_pages] that of all. rows[-1] exists and has rule 0, so the
+ * row before a page's first one is always what holds at the page's first byte. */
+struct lu_rows
+{
+  uint64_t base;
+  uint32_t n_pages;
+  const uint32_t *pages;
+  const uint32_t *rows;
+};
+
+/* The rule id for an address; LU_RULE_NONE outside the table. At most 16 turns, no branch that
+ * depends on the data. */
+static inline uint32_t
+lu_rows_find (const struct lu_rows *self, uint64_t address)
+{
+  uint64_t page = (address - self->base) >> LU_PAGE_SHIFT;
+  uint32_t key = (uint32_t) address & 0xffff;
+  const uint32_t *row;
+  uint32_t n;
+
+  if (address < self->base || page >= self->n_pages)
+    return LU_RULE_NONE;
+  row = self->rows + self->pages[page] - 1;
+  n = self->pages[page + 1] - self->pages[page];
+  while (n > 0)
+    {
+      uint32_t half = (n + 1) >> 1;
+
+      row += (row[half] & 0xffff) <= key ? half : 0;
+      n -= half;
+    }
+  return *row >> 16;
+}

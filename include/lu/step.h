@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* step.h - one step up the stack: registers and a rule in, the caller's registers out.
+ *
+ * The one place where rules are executed, compiled into the table engine, the BPF program and
+ * fuzzers; no libc. Nothing is guessed: what a frame's rule does not say is "not known", and a
+ * later rule that needs it ends the walk with a state. */
+
+#pragma once
+
+#include "lu/row.h"
+#include "lu/status.h"
+
+#include <stdint.h>
+
+enum lu_known
+{
+  LU_KNOWN_FP = 1 << 0,
+  LU_KNOWN_BX = 1 << 1,
+  LU_KNOWN_LINK = 1 << 2,
+};
+
+/* What kind of frame the registers belong to. */
+enum lu_frame_kind
+{
+  LU_FRAME_KIND_SAMPLED,     /* frame 0: all registers are in the sample, pc is exact */
+  LU_FRAME_KIND_INTERRUPTED, /* by a signal: pc is exact; all registers are known if ucontext is */
+  LU_FRAME_KIND_CALLER,      /* pc is a return address: its rule is that of pc - 1 */
+};
+
+struct lu_regs
+{
+  uint64_t pc, sp, fp, bx;
+  uint64_t link;     /* aarch64: x30 */
+  uint64_t ucontext; /* address of an interrupted frame's saved registers; 0: none */
+  uint64_t
+      address_mask;   /* bits an address has; the others of a signed return address are cut off */
+  uint8_t known;      /* enum lu_known */
+  uint8_t frame_kind; /* enum lu_frame_kind */
+};
+
+/* Reads the 8 bytes at a run-time address of the sampled stack; 0 if they cannot be read. */
+typedef int (*lu_read_fn) (void *data, uint64_t address, uint64_t *value);
+/* A register of the sample by its DWARF number; 0 if the sample does not have it. */
+typedef int (*lu_sampled_fn) (void *data, uint32_t number, uint64_t *value);
+
+/* The step went on to the caller; any other result is an LuStatus. */
+#define LU_STEP_CALLER (-1)
+
+/* Offset in a struct ucontext of the kernel of a register by its DWARF number: uc_mcontext begins
+ * at 40 (struct ucontext, asm-generic/ucontext.h) and holds r8-r15, rdi, rsi, rbp, rbx, rdx, rax,
+ * rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
+static inline uint64_t
+lu_step_ucontext_offset (uint32_t number)
+{
+  static const uint8_t words[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
+
+  return number < sizeof words ? 40 + 8 * (uint64_t) words[number] : 0;
+}
+
+static inline __attribute__ ((always_inline)) int
+lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn read,
+                      lu_sampled_fn sampled, void *data, uint64_t *value)
+{
+  uint64_t offset;
+
+  if (regs->frame_kind == LU_FRAME_KIND_SAMPLED)
+    return sampled (data, number, value);
+  if (regs->frame_kind != LU_FRAME_KIND_INTERRUPTED || regs->ucontext == 0)
+    return 0;
+  offset = lu_step_ucontext_offset (number);
+  return offset != 0 && read (data, regs->ucontext + offset, value);
+}
+
+/* Result: LU_STEP_CALLER, or why there is no CFA. */
+static inline __attribute__ ((always_inline)) int
+lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
+             lu_sampled_fn sampled, void *data, uint64_t *cfa)
+{
+  uint64_t base = regs->sp;
+  uint64_t add = (uint64_t) (int64_t) rule->cfa_off;
+  uint64_t aux = (uint64_t) (int64_t) rule->aux;
+
+  switch (rule->cfa_kind)
+    {
+    case LU_CFA_SP:
+      break;
+    case LU_CFA_DEREF_FP:
+    case LU_CFA_FP:
+      if ((regs->known & LU_KNOWN_FP) == 0)
+        return LU_STATUS_UNSUPPORTED_RULE;
+      base = regs->fp;
+      break;
+    case LU_CFA_BX:
+      if ((regs->known & LU_KNOWN_BX) == 0)
+        return LU_STATUS_UNSUPPORTED_RULE;
+      base = regs->bx;
+      break;
+    case LU_CFA_PLT:
+      add += (regs->pc & 15) >= aux ? 8 : 0;
+      break;
+    case LU_CFA_DEREF_SP:
+      break;
+    case LU_CFA_REGISTER:
+      if (!lu_step_any_register (regs, (uint32_t) aux, read, sampled, data, &base))
+        return LU_STATUS_UNSUPPORTED_RULE;
+      break;
+    case LU_CFA_NONE:
+      return LU_STATUS_NO_UNWIND_INFO;
+    default:
+      return LU_STATUS_UNSUPPORTED_RULE;
+    }
+  if ((rule->cfa_kind == LU_CFA_DEREF_SP || rule->cfa_kind == LU_CFA_DEREF_FP)
+      && !read (data, base + aux, &base))
+    return LU_STATUS_UNREADABLE_MEMORY;
+  *cfa = base + add;
+  return LU_STEP_CALLER;
+}
+
+/* The caller's value of FP or BX; returns whether it is known. A slot below the stack pointer of a
+ * frame that runs has been popped: the compiler still names the slot, the register has the value
+ * again. */
+static inline __attribute__ ((always_inline)) int
+lu_step_saved (const struct lu_regs *regs, enum lu_save_kind kind, int16_t off, uint64_t cfa,
+               int is_known, lu_read_fn read, void *data, uint64_t *value)
+{
+  uint64_t slot = 8 * (uint64_t) (int64_t) off;
+
+  switch (kind)
+    {
+    case LU_SAVE_SAME:
+      return is_known;
+    case LU_SAVE_AT_CFA:
+      slot += cfa;
+      break;
+    case LU_SAVE_AT_SP:
+      slot += regs->sp;
+      break;
+    case LU_SAVE_AT_FP:
+      if ((regs->known & LU_KNOWN_FP) == 0)
+        return 0;
+      slot += regs->fp;
+      break;
+    default:
+      return 0;
+    }
+  if (slot < regs->sp && regs->sp - slot <= 128 && regs->frame_kind != LU_FRAME_KIND_CALLER)
+    return is_known;
+  return read (data, slot, value);
+}
+
+/* Result: LU_STEP_CALLER, or why there is no return address. */
+static inline __attribute__ ((always_inline)) int
+lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t cfa,
+                        lu_read_fn read, lu_sampled_fn sampled, void *data, uint64_t *pc)
+{
+  uint64_t slot = 8 * (uint64_t) (int64_t) rule->ra_off;
+
+  switch (rule->ra_kind)
+    {
+    case LU_RA_AT_CFA:
+      slot += cfa;
+      break;
+    case LU_RA_AT_SP:
+      slot += regs->sp;
+      break;
+    case LU_RA_AT_FP:
+      if ((regs->known & LU_KNOWN_FP) == 0)
+        return LU_STATUS_UNSUPPORTED_RULE;
+      slot += regs->fp;
+      break;
+    case LU_RA_LINK:
+      *pc = regs->link;
+      return (regs->known & LU_KNOWN_LINK) != 0 ? LU_STEP_CALLER : LU_STATUS_UNSUPPORTED_RULE;
+    case LU_RA_REGISTER:
+      return lu_step_any_register (regs, (uint32_t) rule->aux, read, sampled, data, pc)
+                 ? LU_STEP_CALLER
+                 : LU_STATUS_UNSUPPORTED_RULE;
+    default:
+      return LU_STATUS_UNSUPPORTED_RULE;
+    }
+  return read (data, slot, pc) ? LU_STEP_CALLER : LU_STATUS_UNREADABLE_MEMORY;
+}
+
+/* Moves `regs` to the caller and returns LU_STEP_CALLER. Otherwise `regs` is unchanged and the
+ * result is COMPLETE (the rule says this is the outermost frame), NO_UNWIND_INFO, UNSUPPORTED_RULE
+ * (complex, or it needs a register that is not known), UNREADABLE_MEMORY (the reader knows the
+ * address) or BAD_RETURN_ADDRESS (the caller's frame would not be above this one). A return address
+ * of 0 is handed on. */
+static inline __attribute__ ((always_inline)) int
+lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_sampled_fn sampled,
+         void *data)
+{
+  uint64_t cfa, pc, fp = regs->fp, bx = regs->bx;
+  int is_running = regs->frame_kind != LU_FRAME_KIND_CALLER;
+  int is_signal = (rule->flags & LU_RULE_SIGNAL) != 0;
+  uint8_t known = 0;
+  int result;
+
+  if (rule->ra_kind == LU_RA_END)
+    return LU_STATUS_COMPLETE;
+  result = lu_step_cfa (regs, rule, read, sampled, data, &cfa);
+  if (result != LU_STEP_CALLER)
+    return result;
+  if (!is_signal && (is_running ? cfa < regs->sp : cfa <= regs->sp))
+    return LU_STATUS_BAD_RETURN_ADDRESS;
+  result = lu_step_return_address (regs, rule, cfa, read, sampled, data, &pc);
+  if (result != LU_STEP_CALLER)
+    return result;
+  if (lu_step_saved (regs, lu_rule_fp_kind (rule), rule->fp_off, cfa,
+                     (regs->known & LU_KNOWN_FP) != 0, read, data, &fp))
+    known |= LU_KNOWN_FP;
+  if (lu_step_saved (regs, lu_rule_bx_kind (rule), rule->bx_off, cfa,
+                     (regs->known & LU_KNOWN_BX) != 0, read, data, &bx))
+    known |= LU_KNOWN_BX;
+  regs->ucontext = (rule->flags & LU_RULE_UCONTEXT) != 0 ? regs->sp : 0;
+  regs->frame_kind = is_signal ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
+  regs->pc = (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
+  regs->sp = cfa;
+  regs->fp = fp;
+  regs->bx = bx;
+  regs->known = known;
+  return LU_STEP_CALLER;
+}
