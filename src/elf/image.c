@@ -451,6 +451,18 @@ lu_image_n_refused_fdes (const LuImage *self)
   return self->n_refused_fdes;
 }
 
+const guint8 *
+lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr)
+{
+  static const guint sections[] = {
+    [LU_IMAGE_EH_FRAME_HDR] = LU_SYNTHETIC_EH_FRAME_HDR,
+    [LU_IMAGE_EH_FRAME] = LU_SYNTHETIC_EH_FRAME,
+    [LU_IMAGE_DEBUG_FRAME] = LU_SYNTHETIC_DEBUG_FRAME,
+  };
+
+  return lu_synthetic_section (self->synthetic, sections[which], size, vaddr);
+}
+
 /* How well a segment explains a mapping at that offset: mappings begin at whole pages, so the page
  * that a segment starts in is its own too, but another one that has the very byte goes first. */
 static guint

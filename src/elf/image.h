@@ -58,6 +58,16 @@ LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
  * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */
 gboolean lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 *bias);
 
+/* The CFI bytes of the private copy, as they passed the guard; NULL if there are none. A search table
+ * is there only if every entry of it is good. Borrowed; any thread. */
+typedef enum
+{
+  LU_IMAGE_EH_FRAME_HDR,
+  LU_IMAGE_EH_FRAME,
+  LU_IMAGE_DEBUG_FRAME, /* decompressed */
+} LuImageCfi;
+const guint8 *lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr);
+
 /* FDEs that libdw would have to read one after another, because no search table leads to them; 0 in
  * most files. An engine's memory grows by about 130 bytes for each, and for each process. */
 guint lu_image_n_unsorted_fdes (const LuImage *self);

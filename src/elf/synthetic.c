@@ -109,6 +109,14 @@ lu_synthetic_size (const LuSynthetic *self)
   return sizeof *self + self->map_size;
 }
 
+const guint8 *
+lu_synthetic_section (const LuSynthetic *self, guint section, gsize *size, guint64 *vaddr)
+{
+  *size = self->sections[section].size;
+  *vaddr = self->sections[section].vaddr;
+  return *size > 0 ? self->map + self->sections[section].offset : NULL;
+}
+
 /* Fills `header` of section `index` (1..) as seen from a view that begins at `base`. */
 static void
 describe_section (const LuSynthetic *self, guint index, gsize base, Elf64_Shdr *header)

@@ -44,6 +44,9 @@ LuSynthetic *lu_synthetic_new (gboolean is_64bit, guint16 machine,
 void lu_synthetic_free (LuSynthetic *self);
 
 gsize lu_synthetic_size (const LuSynthetic *self);
+/* The bytes of a section (LU_SYNTHETIC_*); NULL if there is none. Borrowed. */
+const guint8 *lu_synthetic_section (const LuSynthetic *self, guint section, gsize *size,
+                                    guint64 *vaddr);
 /* The handle of the view with that segment address, made at first use; NULL when all views are
  * taken. */
 Elf *lu_synthetic_elf (LuSynthetic *self, guint64 vaddr);

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* cfi.c - finds and reads the entries of call frame information; see cfi.h.
+ *
+ * CIEs are parsed once and kept, by section and offset. Lists of FDEs come from the search table
+ * when there is one, in its order, which is sorted; so nothing is sorted unless it must be. */
+
+#include "table/cfi.h"
+
+#include "base/leb128.h"
+#include "table/opcodes.h"
+
+#include <string.h>
+
+/* Real files have up to a few hundred; each takes 200 bytes. */
+#define MAX_CIES     8192
+#define LENGTH_64BIT 0xffffffffu
+#define TABLE_HEAD   12 /* of .eh_frame_hdr: form, pointer, count */
+#define TABLE_ENTRY  8
+#define NO_CIE       G_MAXUINT16
+/* Four times what the largest programs have. */
+#define MAX_FDES (4u << 20)
+
+typedef struct
+{
+  LuFde *fdes;
+  guint n;
+  gboolean is_made;
+} Index;
+
+struct _LuCfi
+{
+  LuCfiInput input;
+  const LuTableArch *arch;
+  LuCodeRange *ranges;
+  guint n_table; /* entries of the search table; 0: there is none */
+  LuCie *cies;
+  guint n_cies, n_cies_allocated;
+  GHashTable *cie_indices; /* section and offset -> index + 1 */
+  guint64 last_key;
+  guint16 last_cie;
+  Index indices[LU_N_CFI_SECTIONS];
+  guint faults[LU_N_CFI_FAULTS];
+  LuCfaRun run; /* for the initial instructions of CIEs */
+};
+
+typedef struct
+{
+  guint64 offset, next; /* of this entry and the one after it; next == offset: the terminator */
+  guint64 cie_offset;   /* of an FDE */
+  gboolean is_cie;
+  LuCursor body; /* after the id */
+} Entry;
+
+/* Entries */
+
+static gboolean
+read_entry (const LuCfiBytes *section, guint64 offset, Entry *entry)
+{
+  guint64 length, id, id_offset;
+  gboolean is_wide;
+  const guint8 *body;
+  LuCursor cursor;
+
+  if (offset >= section->size)
+    return FALSE;
+  lu_cursor_init (&cursor, section->bytes + offset, section->size - offset);
+  length = lu_cursor_u32 (&cursor);
+  is_wide = length == LENGTH_64BIT;
+  if (is_wide)
+    length = lu_cursor_u64 (&cursor);
+  entry->offset = entry->next = offset;
+  if (length == 0)
+    return !cursor.failed;
+  body = lu_cursor_take (&cursor, length);
+  if (body == NULL)
+    return FALSE;
+  id_offset = (guint64) (body - section->bytes);
+  entry->next = id_offset + length;
+  lu_cursor_init (&entry->body, body, length);
+  id = is_wide ? lu_cursor_u64 (&entry->body) : lu_cursor_u32 (&entry->body);
+  if (section->is_eh_frame)
+    entry->is_cie = id == 0;
+  else
+    entry->is_cie = id == (is_wide ? G_MAXUINT64 : G_MAXUINT32);
+  entry->cie_offset = section->is_eh_frame ? id_offset - id : id;
+  return !entry->body.failed;
+}
+
+static guint16
+add_cie (LuCfi *self, guint section_id, guint64 offset)
+{
+  const LuCfiBytes *section = &self->input.sections[section_id];
+  guint16 index = (guint16) self->n_cies;
+  Entry entry;
+  LuCie *cie;
+
+  if (self->n_cies == MAX_CIES)
+    return NO_CIE;
+  if (self->n_cies == self->n_cies_allocated)
+    {
+      self->n_cies_allocated = MAX (2 * self->n_cies_allocated, 8);
+      self->cies = g_renew (LuCie, self->cies, self->n_cies_allocated);
+    }
+  cie = &self->cies[self->n_cies++];
+  if (!read_entry (section, offset, &entry) || entry.next == offset || !entry.is_cie)
+    {
+      *cie = (LuCie){ .fault = LU_CFI_FAULT_CIE };
+      return index;
+    }
+  lu_cie_parse (cie, section, self->arch, &entry.body);
+  lu_cfa_run_initial (&self->run, section, self->arch, cie);
+  return index;
+}
+
+static guint16
+find_cie (LuCfi *self, guint section_id, guint64 offset)
+{
+  guint64 key = offset << 1 | section_id;
+  guint index;
+
+  if (key == self->last_key)
+    return self->last_cie;
+  index = GPOINTER_TO_UINT (g_hash_table_lookup (self->cie_indices, GSIZE_TO_POINTER (key)));
+  if (index == 0)
+    {
+      index = add_cie (self, section_id, offset) + 1u;
+      if (index <= MAX_CIES)
+        g_hash_table_insert (self->cie_indices, GSIZE_TO_POINTER (key), GUINT_TO_POINTER (index));
+    }
+  self->last_key = key;
+  self->last_cie = (guint16) (index - 1);
+  return self->last_cie;
+}
+
+static gboolean
+is_code (const LuCfi *self, guint64 start, guint64 end)
+{
+  for (guint i = 0; i < self->input.n_ranges; i++)
+    if (start >= self->ranges[i].start && end <= self->ranges[i].end)
+      return TRUE;
+  return self->input.n_ranges == 0;
+}
+
+static LuCfiFault
+read_fde (LuCfi *self, guint section_id, Entry *entry, LuFde *fde)
+{
+  const LuCfiBytes *section = &self->input.sections[section_id];
+  const LuCie *cie;
+  guint64 start, size;
+
+  if (entry->cie_offset >= section->size)
+    return LU_CFI_FAULT_CIE;
+  fde->cie = find_cie (self, section_id, entry->cie_offset);
+  if (fde->cie == NO_CIE)
+    return LU_CFI_FAULT_BUDGET;
+  cie = &self->cies[fde->cie];
+  if (cie->fault != LU_CFI_FAULT_NONE)
+    return cie->fault;
+  /* The size is encoded as the start is, but never relative to anything. */
+  if (!lu_cfi_read_pointer (section, cie->pointer_encoding, &entry->body, &start)
+      || !lu_cfi_read_pointer (section, cie->pointer_encoding & 0x0f, &entry->body, &size))
+    return LU_CFI_FAULT_ENCODING;
+  if (cie->is_sized)
+    lu_cursor_take (&entry->body, lu_cursor_uleb (&entry->body));
+  if (entry->body.failed)
+    return LU_CFI_FAULT_TRUNCATED;
+  if (size == 0 || start + size < start || !is_code (self, start, start + size))
+    return LU_CFI_FAULT_RANGE;
+  fde->start = start;
+  fde->end = start + size;
+  fde->offset = (guint32) entry->offset;
+  fde->program = (guint32) (entry->body.at - section->bytes);
+  fde->program_size = (guint32) lu_cursor_left (&entry->body);
+  fde->section = (guint8) section_id;
+  return LU_CFI_FAULT_NONE;
+}
+
+/* Lists of FDEs */
+
+static void
+index_add (LuCfi *self, guint section_id, Index *index, Entry *entry)
+{
+  LuCfiFault fault = read_fde (self, section_id, entry, &index->fdes[index->n]);
+
+  if (fault == LU_CFI_FAULT_NONE)
+    index->n++;
+  else
+    self->faults[fault]++;
+}
+
+static void
+index_from_table (LuCfi *self, Index *index)
+{
+  const LuCfiBytes *section = &self->input.sections[LU_CFI_EH_FRAME];
+
+  index->fdes = g_new (LuFde, self->n_table);
+  for (guint i = 0; i < self->n_table; i++)
+    {
+      gint32 delta;
+      Entry entry;
+
+      memcpy (&delta, self->input.table + TABLE_HEAD + i * TABLE_ENTRY + 4, sizeof delta);
+      if (read_entry (section, self->input.table_vaddr + (guint64) (gint64) delta - section->vaddr,
+                      &entry)
+          && entry.next != entry.offset && !entry.is_cie)
+        index_add (self, LU_CFI_EH_FRAME, index, &entry);
+      else
+        self->faults[LU_CFI_FAULT_ENTRY]++;
+    }
+}
+
+static void
+index_from_walk (LuCfi *self, guint section_id, Index *index)
+{
+  const LuCfiBytes *section = &self->input.sections[section_id];
+  guint n_allocated = 0;
+  guint64 offset = 0;
+  Entry entry;
+
+  while (read_entry (section, offset, &entry))
+    {
+      /* Only .eh_frame has a terminator; a linker may have put others in the middle. */
+      offset = entry.next != offset ? entry.next : offset + sizeof (guint32);
+      if (entry.next == entry.offset || entry.is_cie)
+        continue;
+      if (index->n == MAX_FDES)
+        {
+          self->faults[LU_CFI_FAULT_BUDGET]++;
+          break;
+        }
+      if (index->n == n_allocated)
+        {
+          n_allocated = MAX (2 * n_allocated, 64);
+          index->fdes = g_renew (LuFde, index->fdes, n_allocated);
+        }
+      index_add (self, section_id, index, &entry);
+    }
+  if (offset < section->size)
+    self->faults[LU_CFI_FAULT_ENTRY]++;
+}
+
+static int
+compare_fdes (const void *a, const void *b)
+{
+  const LuFde *left = a, *right = b;
+
+  if (left->start != right->start)
+    return left->start < right->start ? -1 : 1;
+  return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static gboolean
+is_sorted (const Index *index)
+{
+  for (guint i = 1; i < index->n; i++)
+    if (index->fdes[i].start < index->fdes[i - 1].start)
+      return FALSE;
+  return TRUE;
+}
+
+const LuFde *
+lu_cfi_fdes (LuCfi *self, LuCfiSectionId section, guint *n_fdes)
+{
+  Index *index = &self->indices[section];
+
+  if (!index->is_made && self->input.sections[section].bytes != NULL)
+    {
+      if (section == LU_CFI_EH_FRAME && self->n_table > 0)
+        index_from_table (self, index);
+      else
+        index_from_walk (self, section, index);
+      if (!is_sorted (index))
+        qsort (index->fdes, index->n, sizeof *index->fdes, compare_fdes);
+    }
+  index->is_made = TRUE;
+  *n_fdes = index->n;
+  return index->fdes;
+}
+
+/* Looking up */
+
+static guint64
+table_start (const LuCfi *self, guint i)
+{
+  gint32 delta;
+
+  memcpy (&delta, self->input.table + TABLE_HEAD + i * TABLE_ENTRY, sizeof delta);
+  return self->input.table_vaddr + (guint64) (gint64) delta;
+}
+
+/* Index of the first entry that starts above the address. */
+static guint
+table_upper_bound (const LuCfi *self, guint64 address)
+{
+  guint low = 0, high = self->n_table;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (table_start (self, middle) <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* The FDE of a section that has the code at the address; *next: where the one after it starts. */
+static gboolean
+find_by_table (LuCfi *self, guint64 address, LuFde *fde, guint64 *next)
+{
+  const LuCfiBytes *section = &self->input.sections[LU_CFI_EH_FRAME];
+  guint i = table_upper_bound (self, address);
+  gint32 delta;
+  Entry entry;
+
+  *next = i < self->n_table ? table_start (self, i) : G_MAXUINT64;
+  if (i == 0)
+    return FALSE;
+  memcpy (&delta, self->input.table + TABLE_HEAD + (i - 1) * TABLE_ENTRY + 4, sizeof delta);
+  return read_entry (section, self->input.table_vaddr + (guint64) (gint64) delta - section->vaddr,
+                     &entry)
+         && entry.next != entry.offset && !entry.is_cie
+         && read_fde (self, LU_CFI_EH_FRAME, &entry, fde) == LU_CFI_FAULT_NONE
+         && address >= fde->start && address < fde->end;
+}
+
+static gboolean
+find_by_index (LuCfi *self, LuCfiSectionId section, guint64 address, LuFde *fde, guint64 *next)
+{
+  guint low = 0, high;
+  const LuFde *fdes = lu_cfi_fdes (self, section, &high);
+  guint n = high;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (fdes[middle].start <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  *next = low < n ? fdes[low].start : G_MAXUINT64;
+  if (low == 0)
+    return FALSE;
+  *fde = fdes[low - 1];
+  return address < fde->end;
+}
+
+gboolean
+lu_cfi_find (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *to)
+{
+  guint64 next, eh_next;
+  gboolean found;
+
+  if (self->n_table > 0 && !self->indices[LU_CFI_EH_FRAME].is_made)
+    found = find_by_table (self, address, fde, &next);
+  else
+    found = find_by_index (self, LU_CFI_EH_FRAME, address, fde, &next);
+  *from = found ? fde->start : 0;
+  if (!found && self->input.sections[LU_CFI_DEBUG_FRAME].bytes != NULL)
+    {
+      eh_next = next;
+      found = find_by_index (self, LU_CFI_DEBUG_FRAME, address, fde, &next);
+      next = MIN (next, eh_next);
+      /* What .eh_frame has below may reach into this one: promise only the address onward. */
+      *from = address;
+    }
+  if (found)
+    *to = MIN (fde->end, next);
+  return found;
+}
+
+/* Life cycle */
+
+/* The number of entries of a search table in the form that linkers write: version 1, pointer to
+ * .eh_frame, count, pairs of 32-bit numbers relative to the table (LSB Core, 10.6.2). */
+static guint
+count_table (const LuCfiInput *input)
+{
+  static const guint8 form[] = { 1, 0x1b, 0x03, 0x3b };
+  guint32 n;
+
+  if (input->table == NULL || input->table_size < TABLE_HEAD
+      || input->sections[LU_CFI_EH_FRAME].bytes == NULL
+      || memcmp (input->table, form, sizeof form) != 0)
+    return 0;
+  memcpy (&n, input->table + 8, sizeof n);
+  return n <= (input->table_size - TABLE_HEAD) / TABLE_ENTRY && n <= MAX_FDES ? n : 0;
+}
+
+LuCfi *
+lu_cfi_new (const LuCfiInput *input)
+{
+  const LuTableArch *arch = lu_table_arch_find (input->machine);
+  LuCfi *self;
+
+  if (arch == NULL)
+    return NULL;
+  self = g_new0 (LuCfi, 1);
+  self->input = *input;
+  self->arch = arch;
+  self->ranges = g_memdup2 (input->ranges, input->n_ranges * sizeof *input->ranges);
+  self->input.ranges = self->ranges;
+  self->n_table = count_table (input);
+  self->cie_indices = g_hash_table_new (NULL, NULL);
+  self->last_key = G_MAXUINT64;
+  /* Offsets are kept in 32 bits; images hold less anyway. */
+  for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
+    self->input.sections[i].size = MIN (input->sections[i].size, G_MAXUINT32);
+  return self;
+}
+
+LuCfi *
+lu_cfi_new_for_image (const LuImage *image)
+{
+  guint n_segments, n_ranges = 0;
+  const LuSegment *segments = lu_image_segments (image, &n_segments);
+  g_autofree LuCodeRange *ranges = g_new (LuCodeRange, MAX (n_segments, 1));
+  LuCfiInput input = { .machine = lu_image_machine (image) };
+  LuCfiBytes *eh_frame = &input.sections[LU_CFI_EH_FRAME];
+  LuCfiBytes *debug_frame = &input.sections[LU_CFI_DEBUG_FRAME];
+
+  if (!lu_image_is_64bit (image))
+    return NULL;
+  for (guint i = 0; i < n_segments; i++)
+    if (segments[i].executable)
+      ranges[n_ranges++] = (LuCodeRange){
+        .start = segments[i].vaddr,
+        .end = segments[i].vaddr + segments[i].memory_size,
+      };
+  /* No code, no entry is good. */
+  if (n_ranges == 0)
+    ranges[n_ranges++] = (LuCodeRange){ 0 };
+  input.ranges = ranges;
+  input.n_ranges = n_ranges;
+  input.table = lu_image_cfi (image, LU_IMAGE_EH_FRAME_HDR, &input.table_size, &input.table_vaddr);
+  eh_frame->bytes = lu_image_cfi (image, LU_IMAGE_EH_FRAME, &eh_frame->size, &eh_frame->vaddr);
+  eh_frame->is_eh_frame = TRUE;
+  eh_frame->data_base = input.table_vaddr;
+  debug_frame->bytes =
+      lu_image_cfi (image, LU_IMAGE_DEBUG_FRAME, &debug_frame->size, &debug_frame->vaddr);
+  return lu_cfi_new (&input);
+}
+
+void
+lu_cfi_free (LuCfi *self)
+{
+  if (self == NULL)
+    return;
+  for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
+    g_free (self->indices[i].fdes);
+  g_hash_table_unref (self->cie_indices);
+  g_free (self->cies);
+  g_free (self->ranges);
+  g_free (self);
+}
+
+const LuTableArch *
+lu_cfi_arch (const LuCfi *self)
+{
+  return self->arch;
+}
+
+const LuCfiBytes *
+lu_cfi_section (const LuCfi *self, const LuFde *fde)
+{
+  return &self->input.sections[fde->section];
+}
+
+const LuCie *
+lu_cfi_cie (const LuCfi *self, const LuFde *fde)
+{
+  return &self->cies[fde->cie];
+}
+
+LuCursor
+lu_cfi_program (const LuCfi *self, const LuFde *fde)
+{
+  LuCursor cursor;
+
+  lu_cursor_init (&cursor, lu_cfi_section (self, fde)->bytes + fde->program, fde->program_size);
+  return cursor;
+}
+
+gsize
+lu_cfi_size (const LuCfi *self)
+{
+  gsize size = 0;
+
+  for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
+    size += self->input.sections[i].size;
+  return size;
+}
+
+const guint *
+lu_cfi_faults (const LuCfi *self)
+{
+  return self->faults;
+}
+
+void
+lu_cfi_add_fault (LuCfi *self, LuCfiFault fault)
+{
+  self->faults[fault]++;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* compile.c - runs FDEs and collects their rows; see compile.h. */
+
+#include "table/compile.h"
+
+#include "table/rule.h"
+
+/* Entries of a hostile file can share their bytes, so work is bounded by this many times its size.
+ */
+#define BUDGET_FACTOR 4
+#define BUDGET_MIN    65536
+
+LuCompiler *
+lu_compiler_new (LuCfi *cfi)
+{
+  LuCompiler *self = g_new0 (LuCompiler, 1);
+
+  self->cfi = cfi;
+  self->budget = BUDGET_FACTOR * lu_cfi_size (cfi) + BUDGET_MIN;
+  lu_rule_list_init (&self->rules);
+  return self;
+}
+
+void
+lu_compiler_free (LuCompiler *self)
+{
+  lu_rule_list_clear (&self->rules);
+  g_free (self->fde_rows.rows);
+  g_free (self);
+}
+
+static void
+add_row (LuRawRows *rows, guint64 address, guint32 rule)
+{
+  if (rows->n > 0 && rows->rows[rows->n - 1].address == address)
+    rows->n--; /* replaced before it held anywhere */
+  if (rows->n > 0 && rows->rows[rows->n - 1].rule == rule)
+    return;
+  if (rows->n == rows->n_allocated)
+    {
+      rows->n_allocated = MAX (2 * rows->n_allocated, 64);
+      rows->rows = g_renew (LuRawRow, rows->rows, rows->n_allocated);
+    }
+  rows->rows[rows->n++] = (LuRawRow){ .address = address, .rule = rule };
+}
+
+gboolean
+lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to)
+{
+  const LuTableArch *arch = lu_cfi_arch (self->cfi);
+  const LuCie *cie = lu_cfi_cie (self->cfi, fde);
+  LuCfaRun *run = &self->run;
+
+  self->fde_rows.n = 0;
+  lu_cfa_run_start (run, lu_cfi_section (self->cfi, fde), arch, cie,
+                    lu_cfi_program (self->cfi, fde), fde->start, to);
+  if (fde->program_size > self->budget)
+    run->fault = LU_CFI_FAULT_BUDGET;
+  else
+    self->budget -= fde->program_size;
+  while (run->fault == LU_CFI_FAULT_NONE && lu_cfa_run_next (run))
+    {
+      struct lu_rule rule = lu_rule_make (&run->state, cie->is_signal, arch);
+
+      add_row (&self->fde_rows, MAX (run->row_start, from),
+               lu_rule_list_intern (&self->rules, &rule));
+    }
+  if (run->fault == LU_CFI_FAULT_NONE)
+    return TRUE;
+  lu_cfi_add_fault (self->cfi, run->fault);
+  self->fde_rows.n = 0;
+  add_row (&self->fde_rows, from, LU_RULE_NONE);
+  return FALSE;
+}
+
+/* Pieces */
+
+typedef struct
+{
+  const LuFde *fdes;
+  guint n, i;
+} Queue;
+
+static guint64
+next_start (const Queue *queue, guint i)
+{
+  return i < queue->n ? queue->fdes[i].start : G_MAXUINT64;
+}
+
+/* Where the code of the queue's first FDE ends: the next one cuts it off. */
+static guint64
+piece_end (const Queue *queue)
+{
+  return MIN (queue->fdes[queue->i].end, next_start (queue, queue->i + 1));
+}
+
+void
+lu_compiler_foreach_piece (LuCompiler *self, LuPieceFunc func, gpointer user_data)
+{
+  Queue eh = { 0 }, debug = { 0 };
+  guint64 done = 0; /* everything below is decided */
+
+  eh.fdes = lu_cfi_fdes (self->cfi, LU_CFI_EH_FRAME, &eh.n);
+  debug.fdes = lu_cfi_fdes (self->cfi, LU_CFI_DEBUG_FRAME, &debug.n);
+  while (eh.i < eh.n || debug.i < debug.n)
+    {
+      guint64 eh_start = next_start (&eh, eh.i);
+      gboolean is_debug = next_start (&debug, debug.i) < eh_start;
+      Queue *queue = is_debug ? &debug : &eh;
+      guint64 from = MAX (queue->fdes[queue->i].start, done);
+      guint64 end = piece_end (queue);
+      guint64 to = is_debug ? MIN (end, eh_start) : end;
+
+      if (from < to)
+        func (&queue->fdes[queue->i], from, to, user_data);
+      done = MAX (done, to);
+      /* The rest of a debug FDE comes after the .eh_frame FDE that cuts it. */
+      if (is_debug && end > to)
+        {
+          queue = &eh;
+          from = eh.fdes[eh.i].start;
+          to = piece_end (&eh);
+          if (from < to)
+            func (&eh.fdes[eh.i], from, to, user_data);
+          done = MAX (done, to);
+        }
+      queue->i++;
+    }
+}
