@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "doctor.h"
+#include "dump-tables.h"
 #include "options.h"
 #include "report-capture.h"
 #include "session.h"
@@ -49,6 +50,30 @@ run_report (int argc, char **argv)
 }
 
 static int
+run_tables (int argc, char **argv)
+{
+  gboolean stats = FALSE;
+  const GOptionEntry entries[] = {
+    { "stats", 0, 0, G_OPTION_ARG_NONE, &stats,
+      N_ ("Print counts of rows, rules and bytes instead of the rows"), NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context =
+      g_option_context_new (_ ("FILE - the unwind table that an ELF file compiles to"));
+  GError *error = NULL;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    return print_error (error);
+  if (argc != 2)
+    {
+      fprintf (stderr, _ ("Usage: live-unwinder tables [--stats] FILE\n"));
+      return LU_EXIT_FAILED;
+    }
+  return lu_dump_tables (argv[1], stats, &error) ? 0 : print_error (error);
+}
+
+static int
 run_record (int argc, char **argv)
 {
   LuOptions options;
@@ -77,5 +102,7 @@ main (int argc, char **argv)
     return lu_doctor_run ();
   if (argc > 1 && strcmp (argv[1], "report") == 0)
     return run_report (argc - 1, argv + 1);
+  if (argc > 1 && strcmp (argv[1], "tables") == 0)
+    return run_tables (argc - 1, argv + 1);
   return run_record (argc, argv);
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dump-tables.h - `live-unwinder tables FILE [--stats]`: the unwind table of a file, readably. */
+
+#pragma once
+
+#include <glib.h>
+
+/* Prints the rows, or, with `stats`, counts of rows, rules and bytes, to standard output. */
+gboolean lu_dump_tables (const char *path, gboolean stats, GError **error);
