@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-against-libdw.c [--seed N] [--pcs N] [DIR...] - tables of all ELF files of a system against
+ * libdw.
+ *
+ * Random places in the code of every file: libdw reads the original file, we our table of it; both
+ * answers are executed on the same invented registers and memory (evaluate.h), ours by step.h, and
+ * must agree on CFA, return address, frame pointer, rbx and signal frame. Half of the places are
+ * the first or last byte of a row or FDE. */
+
+#include "evaluate.h"
+
+#include "elf/image.h"
+#include "lu/step.h"
+#include "table/rule.h"
+#include "table/table.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_COMPLEX_PERCENT 0.1
+#define MAX_PRINTED         20
+
+typedef struct
+{
+  guint64 n_files, n_refused_files, n_pcs, n_none, n_complex, n_end, n_unknown, n_same;
+  guint64 n_different, n_faults;
+  guint64 code_bytes, complex_bytes, leaf_bytes, unknown_fp_bytes, n_rows, table_bytes;
+} Totals;
+
+typedef struct
+{
+  const char *path;
+  LuTable *table;
+  LuCfi *cfi;
+  const LuTableArch *arch;
+  Elf *elf;
+  Dwarf *dwarf;
+  Dwarf_CFI *eh_cfi, *debug_cfi;
+} File;
+
+static Totals totals;
+static GPtrArray *paths;
+static GRand *rand_state;
+
+/* Our side: step.h over the invented world. */
+
+static int
+read_world (void *data, uint64_t address, uint64_t *value)
+{
+  *value = world_read (data, address);
+  return 1;
+}
+
+static int
+read_sampled (void *data, uint32_t number, uint64_t *value)
+{
+  const World *world = data;
+
+  *value = number < N_REGISTERS ? world->registers[number] : 0;
+  return number < N_REGISTERS;
+}
+
+static int
+run_rule (const File *file, const World *world, const struct lu_rule *rule, struct lu_regs *regs)
+{
+  const LuTableArch *arch = file->arch;
+  gboolean is_leaf = rule->cfa_kind == LU_CFA_REGISTER || rule->ra_kind == LU_RA_REGISTER
+                     || rule->ra_kind == LU_RA_LINK;
+
+  *regs = (struct lu_regs){
+    .pc = world->pc,
+    .sp = world->registers[arch->sp],
+    .fp = world->registers[arch->fp],
+    .bx = arch->bx < N_REGISTERS ? world->registers[arch->bx] : 0,
+    .link = world->registers[arch->ra],
+    .address_mask = G_MAXUINT64,
+    .known = LU_KNOWN_FP | LU_KNOWN_BX | LU_KNOWN_LINK,
+    .frame_kind = is_leaf ? LU_FRAME_KIND_SAMPLED : LU_FRAME_KIND_CALLER,
+  };
+  return lu_step (regs, rule, read_world, read_sampled, (void *) world);
+}
+
+/* Comparison */
+
+static void
+complain (const File *file, guint64 pc, const struct lu_rule *rule, const char *what,
+          guint64 theirs, guint64 ours)
+{
+  g_autofree char *text = lu_rule_to_text (rule, file->arch);
+
+  if (totals.n_different++ < MAX_PRINTED)
+    printf ("# %s %#lx: %s: libdw %#lx, table %#lx (%s)\n", file->path, (gulong) pc, what,
+            (gulong) theirs, (gulong) ours, text);
+}
+
+static Dwarf_Frame *
+ask_libdw (const File *file, guint64 pc)
+{
+  Dwarf_Frame *frame = NULL;
+
+  if (file->eh_cfi != NULL && dwarf_cfi_addrframe (file->eh_cfi, pc, &frame) == 0)
+    return frame;
+  if (file->debug_cfi != NULL && dwarf_cfi_addrframe (file->debug_cfi, pc, &frame) == 0)
+    return frame;
+  return NULL;
+}
+
+/* A slot that the sampled frame has popped is not read: the register has the value (step.h). */
+static gboolean
+is_popped (const struct lu_rule *rule, guint64 cfa, guint64 sp, int16_t off)
+{
+  return cfa + 8 * (gint64) off < sp
+         && (rule->cfa_kind == LU_CFA_REGISTER || rule->ra_kind == LU_RA_REGISTER);
+}
+
+static gboolean
+compare_saved (const File *file, const World *world, const struct lu_rule *rule, Dwarf_Frame *frame,
+               guint number, guint64 cfa, gboolean is_known, guint64 ours)
+{
+  guint64 theirs = 0;
+  FrameValue kind = world_caller_register (world, frame, number, cfa, &theirs);
+
+  if (number == G_MAXUINT16)
+    return TRUE;
+  if (!is_known)
+    {
+      totals.n_unknown += kind == FRAME_VALUE;
+      return TRUE;
+    }
+  /* libdw's list of registers that the ABI preserves has rax in the place of rbx, so one that no
+   * instruction names is undefined to it. */
+  if (kind == FRAME_UNDEFINED && number == file->arch->bx && ours == world->registers[number])
+    return TRUE;
+  if (kind == FRAME_VALUE && theirs == ours)
+    return TRUE;
+  if (ours == world->registers[number]
+      && is_popped (rule, cfa, world->registers[file->arch->sp],
+                    number == file->arch->bx ? rule->bx_off : rule->fp_off))
+    return TRUE;
+  complain (file, world->pc, rule, lu_table_arch_register_name (file->arch, number), theirs, ours);
+  return FALSE;
+}
+
+static void
+compare_step (const File *file, const World *world, const struct lu_rule *rule, Dwarf_Frame *frame)
+{
+  const LuTableArch *arch = file->arch;
+  struct lu_regs regs;
+  guint64 cfa, ra, sp = world->registers[arch->sp];
+  bool is_signal = false;
+  int result = run_rule (file, world, rule, &regs);
+
+  dwarf_frame_info (frame, NULL, NULL, &is_signal);
+  if (!world_cfa (world, frame, &cfa))
+    complain (file, world->pc, rule, "no CFA", 0, regs.sp);
+  else if (result == LU_STATUS_BAD_RETURN_ADDRESS && cfa <= sp)
+    totals.n_same++; /* no caller can be there; libdw does not look */
+  else if (result != LU_STEP_CALLER)
+    complain (file, world->pc, rule, "no step", 0, (guint64) (gint64) result);
+  else if (cfa != regs.sp)
+    complain (file, world->pc, rule, "CFA", cfa, regs.sp);
+  else if (world_caller_register (world, frame, arch->ra, cfa, &ra) != FRAME_VALUE || ra != regs.pc)
+    complain (file, world->pc, rule, "return address", ra, regs.pc);
+  else if ((regs.frame_kind == LU_FRAME_KIND_INTERRUPTED) != is_signal)
+    complain (file, world->pc, rule, "signal frame", is_signal, !is_signal);
+  else if (compare_saved (file, world, rule, frame, arch->fp, cfa, (regs.known & LU_KNOWN_FP) != 0,
+                          regs.fp)
+           && compare_saved (file, world, rule, frame, arch->bx, cfa,
+                             (regs.known & LU_KNOWN_BX) != 0, regs.bx))
+    totals.n_same++;
+}
+
+static gboolean
+is_end (Dwarf_Frame *frame, guint number)
+{
+  Dwarf_Op memory[3], *ops;
+  size_t n_ops;
+
+  return dwarf_frame_register (frame, (int) number, memory, &ops, &n_ops) == 0 && n_ops == 0
+         && ops == memory;
+}
+
+static void
+compare_at (const File *file, guint64 pc)
+{
+  const struct lu_rule *rule = lu_table_find (file->table, pc);
+  Dwarf_Frame *frame = ask_libdw (file, pc);
+  World world;
+
+  totals.n_pcs++;
+  world_init (&world, pc + g_rand_int (rand_state), file->arch->sp,
+              file->arch->has_link_register ? N_REGISTERS : file->arch->ra, pc);
+  if (rule->cfa_kind == LU_CFA_COMPLEX)
+    totals.n_complex++;
+  else if (rule->cfa_kind == LU_CFA_NONE)
+    {
+      totals.n_none++;
+      if (frame != NULL)
+        complain (file, pc, rule, "nothing known", 1, 0);
+    }
+  else if (frame == NULL)
+    complain (file, pc, rule, "libdw knows nothing", 0, 1);
+  else if (rule->ra_kind == LU_RA_END)
+    {
+      totals.n_end++;
+      if (!is_end (frame, file->arch->ra))
+        complain (file, pc, rule, "end of stack", 0, 1);
+    }
+  else
+    compare_step (file, &world, rule, frame);
+  free (frame);
+}
+
+/* Places */
+
+static guint64
+random_below (guint64 n)
+{
+  return (((guint64) g_rand_int (rand_state) << 32) | g_rand_int (rand_state)) % n;
+}
+
+/* The first byte of a random row, or the one before it. */
+static guint64
+random_boundary (const LuTable *table)
+{
+  guint row = (guint) random_below (table->n_rows), page = 0;
+
+  while (table->rows.pages[page + 1] <= row)
+    page++;
+  return table->rows.base + ((guint64) page << LU_PAGE_SHIFT) + (table->rows.rows[row] & 0xffff)
+         - random_below (2);
+}
+
+static guint64
+random_code (const File *file)
+{
+  guint n;
+  const LuFde *fdes = lu_cfi_fdes (file->cfi, LU_CFI_EH_FRAME, &n);
+  const LuFde *fde;
+
+  if (n == 0)
+    fdes = lu_cfi_fdes (file->cfi, LU_CFI_DEBUG_FRAME, &n);
+  fde = &fdes[random_below (n)];
+  return fde->start + random_below (fde->end - fde->start);
+}
+
+static void
+compare_file (File *file, guint n_pcs)
+{
+  if (file->table->n_rows == 0)
+    return;
+  for (guint i = 0; i < n_pcs; i++)
+    compare_at (file, i % 2 == 0 ? random_boundary (file->table) : random_code (file));
+}
+
+/* Files */
+
+/* Files that must compile: 64-bit x86-64 and aarch64 programs and libraries. */
+static gboolean
+is_ours (int fd)
+{
+  Elf64_Ehdr header;
+
+  return pread (fd, &header, sizeof header, 0) == sizeof header
+         && memcmp (header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64
+         && header.e_ident[EI_DATA] == ELFDATA2LSB
+         && (header.e_type == ET_DYN || header.e_type == ET_EXEC)
+         && (header.e_machine == EM_X86_64 || header.e_machine == EM_AARCH64);
+}
+
+static void
+add_stats (const LuTableStats *stats)
+{
+  totals.n_rows += stats->n_rows;
+  totals.table_bytes += stats->table_bytes;
+  totals.code_bytes += stats->code_bytes;
+  totals.complex_bytes += stats->complex_bytes;
+  totals.leaf_bytes += stats->leaf_bytes;
+  totals.unknown_fp_bytes += stats->unknown_fp_bytes;
+  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
+    totals.n_faults += stats->faults[i];
+}
+
+static void
+check_file (const char *path, int fd, guint n_pcs)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuImage) image = lu_image_open (fd, &error);
+  g_autoptr (LuCfi) cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
+  g_autoptr (LuTable) table = cfi != NULL ? lu_table_new (cfi) : NULL;
+  File file = { .path = path, .table = table, .cfi = cfi };
+
+  if (table == NULL)
+    {
+      printf ("# %s: %s\n", path, error != NULL ? error->message : "no table");
+      totals.n_refused_files++;
+      return;
+    }
+  for (guint i = 1; i < LU_N_CFI_FAULTS; i++)
+    if (table->stats.faults[i] > 0)
+      printf ("# %s: %u FDEs refused: %s\n", path, table->stats.faults[i],
+              lu_cfi_fault_title ((LuCfiFault) i));
+  totals.n_files++;
+  add_stats (&table->stats);
+  file.arch = lu_cfi_arch (cfi);
+  file.elf = elf_begin (fd, ELF_C_READ_MMAP, NULL);
+  file.dwarf = dwarf_begin_elf (file.elf, DWARF_C_READ, NULL);
+  file.eh_cfi = dwarf_getcfi_elf (file.elf);
+  file.debug_cfi = file.dwarf != NULL ? dwarf_getcfi (file.dwarf) : NULL;
+  compare_file (&file, n_pcs);
+  if (file.eh_cfi != NULL)
+    dwarf_cfi_end (file.eh_cfi);
+  dwarf_end (file.dwarf); /* its CFI too */
+  elf_end (file.elf);
+}
+
+static int
+add_path (const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+  if (kind == FTW_F && S_ISREG (info->st_mode) && info->st_size > (off_t) sizeof (Elf64_Ehdr))
+    {
+      int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+      if (fd >= 0 && is_ours (fd))
+        g_ptr_array_add (paths, g_strdup (path));
+      if (fd >= 0)
+        close (fd);
+    }
+  return 0;
+}
+
+static double
+percent (guint64 part, guint64 whole)
+{
+  return whole > 0 ? 100. * (double) part / (double) whole : 0;
+}
+
+static gboolean
+report (void)
+{
+  double complex_percent = percent (totals.complex_bytes, totals.code_bytes);
+
+  printf ("# %lu files, %lu rows, %.3f bytes per row, %lu FDEs refused\n", totals.n_files,
+          totals.n_rows, (double) totals.table_bytes / MAX ((double) totals.n_rows, 1),
+          totals.n_faults);
+  printf ("# of %lu bytes of code: complex %.4f %%, only as the sampled frame %.4f %%, "
+          "frame pointer lost %.4f %%\n",
+          totals.code_bytes, complex_percent, percent (totals.leaf_bytes, totals.code_bytes),
+          percent (totals.unknown_fp_bytes, totals.code_bytes));
+  printf ("# %lu places: %lu the same, %lu nothing known, %lu end of stack, %lu complex; "
+          "%lu registers that only libdw knows\n",
+          totals.n_pcs, totals.n_same, totals.n_none, totals.n_end, totals.n_complex,
+          totals.n_unknown);
+  printf ("1..3\n");
+  printf ("%sok 1 - every file compiles\n", totals.n_refused_files > 0 ? "not " : "");
+  printf ("%sok 2 - no place differs from libdw (%lu of %lu do)\n",
+          totals.n_different > 0 || totals.n_pcs == 0 ? "not " : "", totals.n_different,
+          totals.n_pcs);
+  printf ("%sok 3 - complex code is at most %.1f %% of the bytes (%.4f %%)\n",
+          complex_percent > MAX_COMPLEX_PERCENT ? "not " : "", MAX_COMPLEX_PERCENT,
+          complex_percent);
+  return totals.n_refused_files == 0 && totals.n_different == 0 && totals.n_pcs > 0
+         && complex_percent <= MAX_COMPLEX_PERCENT;
+}
+
+int
+main (int argc, char **argv)
+{
+  guint seed = (guint) time (NULL);
+  guint n_pcs = 120000;
+  int i = 1;
+
+  for (; i + 1 < argc && g_str_has_prefix (argv[i], "--"); i += 2)
+    if (strcmp (argv[i], "--seed") == 0)
+      seed = (guint) strtoul (argv[i + 1], NULL, 0);
+    else
+      n_pcs = (guint) strtoul (argv[i + 1], NULL, 0);
+  printf ("# seed %u\n", seed);
+  elf_version (EV_CURRENT);
+  rand_state = g_rand_new_with_seed (seed);
+  paths = g_ptr_array_new_with_free_func (g_free);
+  for (; i < argc; i++)
+    nftw (argv[i], add_path, 16, FTW_PHYS);
+  for (guint k = 0; k < paths->len; k++)
+    {
+      int fd = open (paths->pdata[k], O_RDONLY | O_CLOEXEC);
+
+      if (fd < 0)
+        continue;
+      check_file (paths->pdata[k], fd, n_pcs / paths->len + 1);
+      close (fd);
+    }
+  g_rand_free (rand_state);
+  g_ptr_array_unref (paths);
+  return report () ? 0 : 1;
+}
