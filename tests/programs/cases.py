@@ -47,6 +47,7 @@ class Case:
     files: tuple = ()                               # programs of interest; () = the command's
     seen: list = field(default_factory=list)        # (pattern, how often at least)
     needs: tuple = ()                               # "root", or a tool
+    without_root: list = field(default_factory=list)    # more patterns that are exact then
     check: object = None                            # function (stacks, programs) -> fault or None
 
 
@@ -107,6 +108,8 @@ HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
 # Entering and leaving the handler: one of its functions, libc's restorer, or the interrupted code.
 AROUND_HANDLER = [["handler_inner?", "handler", "LIBC|VDSO", *INTERRUPTED],
                   ["LIBC|VDSO?", *INTERRUPTED]]
+# Only root may open what another name or no name leads to; the wrong file is never taken.
+FILE_GONE = [["hot", "[file gone]"]]
 DESCENT = [["recurse+", "main", *START], ["recurse+", TRUNCATED]]
 THREAD = [["hot", "work", "thread_main", "LIBC+"]]
 THREAD_SETUP = [["ANY*", "main", *START], ["ANY*", "thread_main", "LIBC+"], ["LIBC+"]]
@@ -198,9 +201,10 @@ CASES = {
                         [["hot", "brief", "main", *START]], files=("brief",), minimum=250,
                         allowed=[["brief?", "main", *START]], check=processes_differ(150)),
     "deleted": Case("the executable is removed while it runs", ["%vanish"],
-                    [["hot", "gone_inner", "gone", "main", *START]]),
+                    [["hot", "gone_inner", "gone", "main", *START]], without_root=FILE_GONE),
     "replaced": Case("another program takes the path of the executable", ["%vanish", "%chain"],
-                     [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",)),
+                     [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",),
+                     without_root=FILE_GONE),
     "jit-call": Case("generated code calls a function", ["@jit", "call"],
                      [["hot", "ANON", "[JIT or anonymous code]"]]),
     "jit-spin": Case("generated code burns the time", ["@jit", "spin"],
@@ -211,7 +215,7 @@ CASES = {
                    [["LIBC?", "system_calls", "work", "main", *START]], hot=("system_calls",),
                    allowed=[["LIBC*", "work", "main", *START],
                             ["PLT", "system_calls", "work", "main", *START]],
-                   check=kernel_parts, minimum=0),
+                   check=kernel_parts, minimum=0, needs=("root",)),
     "container": Case("a program in namespaces and a file system of its own",
                       ["unshare", "-m", "-p", "-f", "sh", "-c",
                        'mount -t tmpfs none "$2" && cp "$1" "$2/inside" && exec "$2/inside"',

@@ -105,7 +105,8 @@ def print_stacks(title, found):
 
 def compare(case, found, programs):
     """Yields what differs; prints the figures and every stack that matches nothing."""
-    exact = [stacks.compile_pattern(p) for p in case.exact]
+    exact = [stacks.compile_pattern(p)
+             for p in case.exact + (case.without_root if os.geteuid() != 0 else [])]
     # A function that has not called the next one yet, or to which it has returned.
     callers = [p[i:] for p in case.exact for i in range(1, len(p) - 1)]
     allowed = [stacks.compile_pattern(p) for p in case.allowed + callers + cases.OUTSIDE]
