@@ -19,6 +19,7 @@ SOURCES = os.path.dirname(os.path.abspath(__file__))
 # Where the statistics of the recorder have their totals; the first key that exists counts.
 STATS_COMPLETE = ("complete_percent",)
 STATS_LOST = ("lost.samples",)
+STATS_JOINED = ("joined",)
 
 COMMANDS = 2000
 SORT_LINES = 500000
