@@ -125,6 +125,25 @@ catch_fault (int flags)
   sigaction (SIGILL, &action, NULL);
 }
 
+#ifdef HOSTILE
+/* Unwind information that no compiler writes, each a way to make libdw crash or eat memory. */
+#define HOSTILE_FUNCTION(name, ...)                                                                \
+  static NOINLINE void name (void)                                                                 \
+  {                                                                                                \
+    ENTER ();                                                                                      \
+    __asm__ volatile(".cfi_escape " #__VA_ARGS__);                                                 \
+    stop ();                                                                                       \
+    HERE ();                                                                                       \
+  }
+
+/* CFA = DW_OP_breg7 0, DW_OP_deref_size 8 */
+HOSTILE_FUNCTION (deref_size, 0x0f, 4, 0x77, 0, 0x94, 8)
+/* CFA = smallest integer (1 << 63) / -1 */
+HOSTILE_FUNCTION (divide, 0x0f, 7, 0x31, 0x08, 63, 0x24, 0x11, 0x7f, 0x1b)
+/* DW_CFA_same_value of register 10^8 */
+HOSTILE_FUNCTION (registers, 0x08, 0x80, 0xc2, 0xd7, 0x2f)
+#endif
+
 static NOINLINE int
 run (int argc, char **argv)
 {
@@ -141,6 +160,14 @@ run (int argc, char **argv)
     return outer (argc, calls_never_returns);
   if (strcmp (what, "recurse") == 0)
     return recurse (atoi (argv[2]));
+#ifdef HOSTILE
+  if (strcmp (what, "deref-size") == 0)
+    return outer (argc, deref_size);
+  if (strcmp (what, "divide") == 0)
+    return outer (argc, divide);
+  if (strcmp (what, "registers") == 0)
+    return outer (argc, registers);
+#endif
   return 99;
 }
 

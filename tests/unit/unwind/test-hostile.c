@@ -22,9 +22,9 @@ static const char *folder;
 static guint n_rounds = 4000;
 
 static Tracee *
-start (const char *what)
+start_build (const char *build, const char *what)
 {
-  g_autofree char *program = g_strdup_printf ("%s/target-pie", folder);
+  g_autofree char *program = g_strdup_printf ("%s/target-%s", folder, build);
   const char *args[] = { what, NULL };
   const char *why = "the program could not be made here";
   Tracee *tracee = NULL;
@@ -34,6 +34,12 @@ start (const char *what)
   if (tracee == NULL)
     g_test_skip (why);
   return tracee;
+}
+
+static Tracee *
+start (const char *what)
+{
+  return start_build ("pie", what);
 }
 
 static void
@@ -136,6 +142,37 @@ test_damaged_files (void)
   g_assert_cmpuint (n_by_status[LU_STATUS_COMPLETE], <, n_rounds);
 }
 
+/* The function that stopped has unwind information that must not reach libdw; the others still have
+ * theirs. */
+static void
+test_instructions (gconstpointer what)
+{
+  g_autoptr (Tracee) tracee = start_build ("hostile", what);
+  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+
+  if (tracee == NULL)
+    return;
+  check_unwinds (unwinder, tracee, tracee->space, stack);
+  g_assert_cmpstr (lu_status_key (stack->status), ==, lu_status_key (LU_STATUS_NO_UNWIND_INFO));
+  g_assert_cmpuint (stack->n_frames, ==, 1);
+}
+
+static void
+test_neighbours (void)
+{
+  g_autoptr (Tracee) tracee = start_build ("hostile", "plain");
+  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+
+  if (tracee == NULL)
+    return;
+  check_unwinds (unwinder, tracee, tracee->space, stack);
+  g_assert_cmpstr (lu_status_key (stack->status), ==, lu_status_key (LU_STATUS_COMPLETE));
+  for (guint i = 0; i < tracee->n_returns; i++)
+    g_assert_cmphex (stack->frames[i + 1].pc, ==, tracee->returns[i]);
+}
+
 static void
 test_damaged_stacks (void)
 {
@@ -227,6 +264,10 @@ main (int argc, char **argv)
   if (argc > 2)
     n_rounds = (guint) atoi (argv[2]);
   g_test_add_func ("/hostile/damaged-files", test_damaged_files);
+  g_test_add_data_func ("/hostile/instructions/deref-size", "deref-size", test_instructions);
+  g_test_add_data_func ("/hostile/instructions/divide", "divide", test_instructions);
+  g_test_add_data_func ("/hostile/instructions/registers", "registers", test_instructions);
+  g_test_add_func ("/hostile/instructions/neighbours", test_neighbours);
   g_test_add_func ("/hostile/damaged-stacks", test_damaged_stacks);
   g_test_add_func ("/hostile/endless-stack", test_endless_stack);
   g_test_add_func ("/hostile/no-debuginfod", test_no_debuginfod);
