@@ -236,8 +236,10 @@ open_pipe (LuPerfData *self, GError **error)
 
   while (size < sizeof bytes)
     {
-      gssize got = read (self->fd, bytes + size, sizeof bytes - size);
+      gssize got;
 
+      lu_perf_data_wait_at_start (self);
+      got = read (self->fd, bytes + size, sizeof bytes - size);
       if (got < 0 && errno == EINTR)
         continue;
       if (got < 0)
@@ -270,6 +272,10 @@ open_any (LuPerfData *self, GError **error)
         self, error,
         "is a directory (perf record --threads), which cannot be read yet; record without "
         "--threads");
+  if (isatty (self->fd))
+    return refuse (
+        self, error,
+        "is a terminal; pipe the output of `perf record --call-graph dwarf -o -` into it");
   self->is_pipe = !S_ISREG (st.st_mode);
   if (self->is_pipe)
     return open_pipe (self, error);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,6 +90,17 @@ lu_perf_data_wait (LuPerfData *self, int wake_fd, int timeout_ms)
 
   if (self->is_pipe && !self->has_ended)
     poll (fds, G_N_ELEMENTS (fds), timeout_ms);
+}
+
+void
+lu_perf_data_wait_at_start (LuPerfData *self)
+{
+  struct pollfd pollfd = { .fd = self->fd, .events = POLLIN };
+  sigset_t none;
+
+  sigemptyset (&none);
+  if (self->is_pipe && !self->has_ended)
+    ppoll (&pollfd, 1, NULL, &none);
 }
 
 static void

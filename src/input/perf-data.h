@@ -89,9 +89,13 @@ LuPerfResult lu_perf_data_next (LuPerfData *self, LuRawRecord *record, gboolean 
 /* Reads `size` bytes of the file. FALSE if they are not there (any more). */
 gboolean lu_perf_data_read_at (LuPerfData *self, guint64 offset, gpointer bytes, gsize size);
 
-/* Waits until a pipe has something, `wake_fd` (or -1) is readable or the time is over. Returns at
- * once for files. */
+/* Waits until a pipe has something, `wake_fd` is readable or the time is over. Returns at once for
+ * files. */
 void lu_perf_data_wait (LuPerfData *self, int wake_fd, int timeout_ms);
+
+/* Waits until a pipe has something, however long it takes. Signals act as by default meanwhile,
+ * even blocked ones: nothing has been recorded yet, and whoever started us may want to give up. */
+void lu_perf_data_wait_at_start (LuPerfData *self);
 
 /* Why reading ended early (cut-off file, damaged record), in words for people; NULL if it did not.
  */

@@ -12,7 +12,8 @@ enum
 {
   MISC_BUILD_ID_SIZE = 1 << 15, /* perf 5.12: the byte after the build-id is its size */
   BUILD_ID_FIELD = 24,          /* u8 build_id[20], u8 size, 3 reserved */
-  MAX_BUILD_IDS = 1 << 16,
+  MAX_BUILD_IDS = 1 << 14,
+  MAX_PATH = 4096, /* 64 MiB in all, for a pipe that goes on naming files */
   MAX_STRINGS = 1 << 16,
 };
 
@@ -168,7 +169,7 @@ add_build_id (LuPerfFeatures *self, const char *path, const guint8 *bytes, guint
         known->size = 0;
       return;
     }
-  if (g_hash_table_size (self->build_ids) >= MAX_BUILD_IDS)
+  if (g_hash_table_size (self->build_ids) >= MAX_BUILD_IDS || strlen (path) >= MAX_PATH)
     return;
   known = g_new0 (BuildId, 1);
   known->size = size;

@@ -367,7 +367,7 @@ read_first_record (PerfDataSource *self)
 {
   while (!self->has_ended && self->stats.records + self->stats.malformed == 0)
     if (!read_ahead (self))
-      lu_perf_data_wait (self->file, -1, -1);
+      lu_perf_data_wait_at_start (self->file);
 }
 
 /* A file's first round tells when the recording began. */
