@@ -77,7 +77,8 @@ build (LuCfiSection *section, guint8 *bytes, const guint8 *program, gsize size)
 
   memcpy (fde, &back, 4);
   memcpy (fde + 8, &range, 4);
-  memcpy (fde + 13, program, size);
+  if (size > 0)
+    memcpy (fde + 13, program, size);
   /* The padding of a program that is cut off would complete it: no padding, then. */
   *(guint32 *) (bytes + at) = (guint32) (13 + size);
   memcpy (bytes + at + 4, fde, 13 + size);
