@@ -48,6 +48,11 @@ typedef struct
   gint64 deadline;      /* thread CPU time, ns */
   gboolean is_finished; /* the status of the stack is decided */
 
+  /* A walk that begins with the caller of a leaf without unwind information: its return address and
+   * what it leaves of the stack. 0: begins with the sampled registers. */
+  guint64 caller_pc;
+  guint32 caller_offset;
+
   /* The last frame. */
   const LuDwflMapping *mapping;
   guint64 lookup; /* address that was looked up */
@@ -159,11 +164,16 @@ set_registers (Dwfl_Thread *thread, void *data)
       if (arch->dwarf_numbers[bit] < 0 || !lu_arch_read (&walk->sample->regs, bit, &value))
         continue;
       word = value;
+      if (bit == arch->perf_sp)
+        word += walk->caller_offset;
       if (!dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1, &word))
         return false;
     }
   if (!lu_arch_read (&walk->sample->regs, arch->perf_pc, &value))
     return false;
+  /* libdwfl looks the first pc up as it is; a call may be the last instruction of its row. */
+  if (walk->caller_pc != 0)
+    value = walk->caller_pc - 1;
   dwfl_thread_state_register_pc (thread, value & arch->address_mask);
   return true;
 }
@@ -262,6 +272,8 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  if (walk->caller_pc != 0 && walk->stack->n_frames == 1)
+    pc = walk->caller_pc;
   walk->lookup = walk->is_exact ? pc : pc - 1;
   walk->mapping = lu_dwfl_space_find (walk->space, walk->lookup);
   /* An address that is not code is no caller. */
@@ -339,17 +351,10 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
 }
 
 static void
-dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
-             LuStack *stack)
+walk_frames (Walk *walk)
 {
-  DwflUnwinder *self = (DwflUnwinder *) unwinder;
-  Walk *walk = &self->walk;
+  LuStack *stack = walk->stack;
 
-  if (!walk_init (self, pid, sample, space, stack))
-    {
-      stack->status = LU_STATUS_UNSUPPORTED_ABI;
-      return;
-    }
   dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
   if (walk->is_finished)
     return;
@@ -357,6 +362,65 @@ dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sampl
     finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
   else
     finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
+}
+
+/* Takes the word at this place above the stack pointer for the leaf's return address and walks on from
+ * there. TRUE if that is a whole stack; else the stack is the leaf alone, as before. */
+static gboolean
+try_caller_at (Walk *walk, guint32 offset)
+{
+  const Walk before = *walk;
+  Dwarf_Word caller;
+
+  if (!read_memory (NULL, walk->sampled_sp + offset, &caller, walk)
+      || lu_dwfl_space_find (walk->space, caller - 1) == NULL)
+    {
+      *walk = before;
+      return FALSE;
+    }
+  walk->caller_pc = caller;
+  walk->caller_offset = offset + walk->arch->word_size;
+  walk->is_finished = FALSE;
+  walk->is_exact = walk->is_signal_frame = FALSE;
+  walk_frames (walk);
+  if (walk->stack->status == LU_STATUS_COMPLETE)
+    {
+      walk->stack->frames[1].flags |= LU_FRAME_GUESSED;
+      return TRUE;
+    }
+  *walk = before;
+  walk->stack->n_frames = 1;
+  walk->stack->stack_needed = 0;
+  finish (walk, LU_STATUS_NO_UNWIND_INFO, walk->stack->frames[0].pc);
+  return FALSE;
+}
+
+/* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone), _init
+ * and _fini, procedure linkage tables. Their return address is on top of the stack, or one word up
+ * after an alignment; it is believed only if the stack is whole from there on. */
+static void
+guess_leaf (Walk *walk)
+{
+  if (walk->stack->status != LU_STATUS_NO_UNWIND_INFO || walk->stack->n_frames != 1
+      || walk->mapping == NULL || walk->mapping->status != LU_STATUS_COMPLETE)
+    return;
+  if (!try_caller_at (walk, 0))
+    try_caller_at (walk, walk->arch->word_size);
+}
+
+static void
+dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
+             LuStack *stack)
+{
+  DwflUnwinder *self = (DwflUnwinder *) unwinder;
+
+  if (!walk_init (self, pid, sample, space, stack))
+    {
+      stack->status = LU_STATUS_UNSUPPORTED_ABI;
+      return;
+    }
+  walk_frames (&self->walk);
+  guess_leaf (&self->walk);
 }
 
 /* The engine */

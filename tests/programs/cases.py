@@ -211,6 +211,8 @@ CASES = {
                      [["ANON", "[JIT or anonymous code]"]], hot=("anon:", "anon://anon")),
     "no-cfi": Case("a function without CFI in a file", ["@no-cfi"],
                    [["hot", "inner", "without_cfi", NO_CFI]]),
+    "leaf-no-cfi": Case("a leaf without CFI in a file", ["@leaf-no-cfi"],
+                        [["hot", "inner", "outer", "main", *START]]),
     "kernel": Case("samples taken in the kernel", ["@kernel"],
                    [["LIBC?", "system_calls", "work", "main", *START]], hot=("system_calls",),
                    allowed=[["LIBC*", "work", "main", *START],
