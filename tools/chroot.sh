@@ -77,6 +77,8 @@ chroot_run ()
   # shellcheck disable=SC2016 # expanded by the inner shell
   unshare --mount --propagation private ${chroot_alone:+--pid --fork --kill-child} bash -euc '
     dir=$1; shift
+    # The root must be a mount point, or nothing inside can make a mount namespace.
+    mount --bind "$dir" "$dir"
     mount -t proc -o nosuid,nodev,noexec proc "$dir/proc"
     mount --bind /sys "$dir/sys"
     mount -o remount,bind,ro "$dir/sys"
