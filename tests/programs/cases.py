@@ -214,7 +214,7 @@ CASES = {
     "leaf-no-cfi": Case("a leaf without CFI in a file", ["@leaf-no-cfi"],
                         [["hot", "inner", "outer", "main", *START]]),
     "kernel": Case("samples taken in the kernel", ["@kernel"],
-                   [["LIBC?", "system_calls", "work", "main", *START]], hot=("system_calls",),
+                   [["LIBC*", "system_calls", "work", "main", *START]], hot=("system_calls",),
                    allowed=[["LIBC*", "work", "main", *START],
                             ["PLT", "system_calls", "work", "main", *START]],
                    check=kernel_parts, minimum=0, needs=("root",)),
