@@ -3,8 +3,8 @@
 
 /* command.h - the program that is started to be recorded.
  *
- * The child waits until it is told to go, so that events can be opened on it first; it is never stopped or
- * traced. */
+ * The child waits until it is told to go, so that events can be opened on it first; it is never
+ * stopped or traced. */
 
 #pragma once
 
@@ -12,15 +12,15 @@
 #include <sys/types.h>
 
 /* Exit codes of our own, as env(1) and timeout(1) have them. */
-#define LU_EXIT_FAILED 125        /* live-unwinder failed */
+#define LU_EXIT_FAILED         125 /* live-unwinder failed */
 #define LU_EXIT_NOT_EXECUTABLE 126 /* COMMAND was found but could not be started */
-#define LU_EXIT_NOT_FOUND 127     /* COMMAND was not found */
+#define LU_EXIT_NOT_FOUND      127 /* COMMAND was not found */
 
 typedef struct
 {
-  pid_t pid;      /* 0: none */
-  int go_fd;      /* closing it without a byte makes the child give up */
-  int status_fd;  /* errno of a failed exec comes here; end of file when it succeeded */
+  pid_t pid;     /* 0: none */
+  int go_fd;     /* closing it without a byte makes the child give up */
+  int status_fd; /* errno of a failed exec comes here; end of file when it succeeded */
   gboolean reaped;
   int wait_status;
 } LuCommand;

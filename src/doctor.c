@@ -3,8 +3,8 @@
 
 /* doctor.c - tries what a recording needs, on ourselves, with the code that records; see doctor.h.
  *
- * A step is either needed (without it nothing can be recorded) or makes recordings better; each that fails is
- * followed by what to do. */
+ * A step is either needed (without it nothing can be recorded) or makes recordings better; each
+ * that fails is followed by what to do. */
 
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TRIAL_SECONDS 0.2
+#define TRIAL_SECONDS    0.2
 #define TRIAL_STACK_SIZE 16384
 
 typedef struct
@@ -93,13 +93,15 @@ try_sampling (Doctor *self, const LuPerfAbilities *abilities)
   source = lu_source_perf_new (abilities, &options, &error);
   if (source == NULL)
     {
-      say (self, FALSE, TRUE, _ ("open sampling events with registers and stack, and map their rings"),
+      say (self, FALSE, TRUE,
+           _ ("open sampling events with registers and stack, and map their rings"),
            error->message);
       return;
     }
   source->ops->get_info (source, &info);
-  what = g_strdup_printf (_ ("rings of %" G_GSIZE_FORMAT " KiB per CPU (%" G_GSIZE_FORMAT " KiB wanted)"),
-                          info.ring_size >> 10, info.ring_size_wanted >> 10);
+  what = g_strdup_printf (
+      _ ("rings of %" G_GSIZE_FORMAT " KiB per CPU (%" G_GSIZE_FORMAT " KiB wanted)"),
+      info.ring_size >> 10, info.ring_size_wanted >> 10);
   say (self, info.ring_size >= info.ring_size_wanted, FALSE, what,
        _ ("Samples may be lost under load. Raise \"ulimit -l\" or kernel.perf_event_mlock_kb."));
   if (!source->ops->start (source, &error))

@@ -16,22 +16,25 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Samples are taken only while this share of the queue is free, so that side-band always finds room. */
+/* Samples are taken only while this share of the queue is free, so that side-band always finds
+ * room. */
 #define SIDEBAND_SHARE 4
 /* Longest wait for room for side-band: the worker may be reading a large file. */
 #define SIDEBAND_PATIENCE_US (200 * 1000)
-#define WAIT_MS 250
+#define WAIT_MS              250
 /* After side-band woke us, more of it usually follows at once; this much is taken in one go. */
 #define SETTLE_US 1000
-#define RETRY_US 500
+#define RETRY_US  500
 /* The last samples of a stopped source are read for this long at most. */
 #define LAST_DRAIN_US (10 * G_USEC_PER_SEC)
-/* A round handles every sample committed before it began, so the second one after an end has the last. */
+/* A round handles every sample committed before it began, so the second one after an end has the
+ * last. */
 #define ROUNDS_AFTER_END 2
-/* The copy grows when more than 1 % of the stacks of a window, and at least this many, were cut off. */
+/* The copy grows when more than 1 % of the stacks of a window, and at least this many, were cut
+ * off. */
 #define GROW_MIN_TRUNCATED 3
-#define GROW_WINDOW 1024
-#define STACK_SIZE_LIMIT 65528u
+#define GROW_WINDOW        1024
+#define STACK_SIZE_LIMIT   65528u
 
 struct _LuDrain
 {
@@ -69,8 +72,8 @@ bump (atomic_ullong *counter)
                          memory_order_relaxed);
 }
 
-/* Room for a message that follows from side-band, which must not be dropped. The worker makes room unless it
- * hangs; then the message is given up and counted. */
+/* Room for a message that follows from side-band, which must not be dropped. The worker makes room
+ * unless it hangs; then the message is given up and counted. */
 static gpointer
 reserve_sideband (LuDrain *self, gsize size)
 {
@@ -94,8 +97,7 @@ reserve_sideband (LuDrain *self, gsize size)
 }
 
 static void
-module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end,
-              gpointer user_data)
+module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
 {
   LuDrain *self = user_data;
   LuOpenMessage *message = reserve_sideband (self, sizeof *message);
@@ -129,11 +131,9 @@ send_task (LuDrain *self, gboolean is_exit, guint64 time, gint32 pid, gint32 chi
 
   if (message == NULL)
     return;
-  *message = (LuTaskMessage){ .kind = LU_MESSAGE_TASK,
-                              .is_exit = is_exit,
-                              .time = time,
-                              .pid = pid,
-                              .child_pid = child_pid };
+  *message = (LuTaskMessage){
+    .kind = LU_MESSAGE_TASK, .is_exit = is_exit, .time = time, .pid = pid, .child_pid = child_pid
+  };
   lu_queue_commit (self->output, sizeof *message);
 }
 

@@ -3,8 +3,8 @@
 
 /* drain.h - the thread that empties the rings: events in, messages to the worker out.
  *
- * It owns the source and the table of processes. Between reading a record and giving it back it waits for
- * nothing; when the worker has no room, samples stay in their rings. */
+ * It owns the source and the table of processes. Between reading a record and giving it back it
+ * waits for nothing; when the worker has no room, samples stay in their rings. */
 
 #pragma once
 
@@ -14,32 +14,33 @@
 
 typedef struct
 {
-  gboolean follow_all;   /* every process; else those of `pids` and what they start */
-  GArray *pids;          /* of pid_t; borrowed; may be NULL */
-  GArray *tids;          /* of pid_t: only these threads are kept; borrowed; may be NULL */
-  pid_t command;         /* a child that has not executed its program yet: nothing before that counts; 0: none */
+  gboolean follow_all; /* every process; else those of `pids` and what they start */
+  GArray *pids;        /* of pid_t; borrowed; may be NULL */
+  GArray *tids;        /* of pid_t: only these threads are kept; borrowed; may be NULL */
+  pid_t command; /* a child that has not executed its program yet: nothing before that counts; 0:
+                    none */
   gboolean include_self; /* keep our own samples */
   gboolean grow_stack;   /* ask for larger copies when too many are cut off */
 } LuDrainOptions;
 
 typedef struct
 {
-  guint64 seen;          /* samples of any process */
-  guint64 own;           /* of these, our own */
-  guint64 others;        /* of these, of processes that are not recorded */
-  guint64 taken;         /* handed to the worker */
-  guint64 over_budget;   /* too large for the queue, or side-band the queue had no room for */
-  guint64 throttled;     /* THROTTLE records */
-  guint64 lost_samples;  /* snapshot of the source's */
-  gboolean ended;        /* nothing is left to record */
-  guint32 stack_size;    /* asked for now */
-  guint stack_grown;     /* times it was grown */
+  guint64 seen;         /* samples of any process */
+  guint64 own;          /* of these, our own */
+  guint64 others;       /* of these, of processes that are not recorded */
+  guint64 taken;        /* handed to the worker */
+  guint64 over_budget;  /* too large for the queue, or side-band the queue had no room for */
+  guint64 throttled;    /* THROTTLE records */
+  guint64 lost_samples; /* snapshot of the source's */
+  gboolean ended;       /* nothing is left to record */
+  guint32 stack_size;   /* asked for now */
+  guint stack_grown;    /* times it was grown */
 } LuDrainProgress;
 
 typedef struct _LuDrain LuDrain;
 
-/* Takes the source; the worker is borrowed and outlives the drain. ended_fd: an eventfd written once when
- * nothing is left to record; borrowed. */
+/* Takes the source; the worker is borrowed and outlives the drain. ended_fd: an eventfd written
+ * once when nothing is left to record; borrowed. */
 LuDrain *lu_drain_new (LuSource *source, LuWorker *worker, LuQueue *output,
                        const LuDrainOptions *options, int ended_fd);
 /* Finds the processes that run already (live sources), enables sampling and starts the thread. */

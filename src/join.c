@@ -3,15 +3,16 @@
 
 /* join.c - completes cut-off stacks; see join.h.
  *
- * One entry per thread that has deep stacks: the outer frames of its last whole stack, and the cut-off stacks
- * that wait for the next one. Shallow stacks, the usual case, cost one comparison. */
+ * One entry per thread that has deep stacks: the outer frames of its last whole stack, and the
+ * cut-off stacks that wait for the next one. Shallow stacks, the usual case, cost one comparison.
+ */
 
 #include "join.h"
 
 #include <string.h>
 
 /* A stack that used less than 1 / DEEP of its copy tells nothing about one that did not fit. */
-#define DEEP 4
+#define DEEP        4
 #define MAX_THREADS 256
 /* At 1 kHz this is a quarter of a second of nothing but cut-off stacks. */
 #define MAX_WAITING 256

@@ -3,11 +3,12 @@
 
 /* join.h - completes stacks that the copy cut off, from other samples of the same thread.
  *
- * The kernel copies less than 64 KiB of a stack; deep ones lose their outermost frames, which change least of all.
- * A cut-off stack is completed when the frame it ends with (same pc, same stack pointer) is found both in
- * the last whole stack of the thread before it and in the next one after it, and both agree on all
- * frames outside of it: the thread has then almost surely not left that frame in between. The frames added are
- * marked LU_FRAME_GUESSED and the stacks are counted. Everything else stays cut off, under its own name.
+ * The kernel copies less than 64 KiB of a stack; deep ones lose their outermost frames, which
+ * change least of all. A cut-off stack is completed when the frame it ends with (same pc, same
+ * stack pointer) is found both in the last whole stack of the thread before it and in the next one
+ * after it, and both agree on all frames outside of it: the thread has then almost surely not left
+ * that frame in between. The frames added are marked LU_FRAME_GUESSED and the stacks are counted.
+ * Everything else stays cut off, under its own name.
  *
  * Belongs to the worker thread. */
 
@@ -17,7 +18,8 @@
 
 typedef struct _LuJoin LuJoin;
 
-/* Hands a stack on; the `n_tail` frames of `tail` belong behind the message's own and make it complete. */
+/* Hands a stack on; the `n_tail` frames of `tail` belong behind the message's own and make it
+ * complete. */
 typedef void (*LuJoinEmit) (const LuStackMessage *message, const LuFrame *tail, guint n_tail,
                             gpointer user_data);
 
@@ -25,8 +27,8 @@ LuJoin *lu_join_new (LuJoinEmit emit, gpointer user_data);
 /* Hands on what is still waiting. */
 void lu_join_free (LuJoin *self);
 
-/* Learns from the stack, and hands it on, at once or when it is decided. The message (frames included) is copied
- * where it has to wait, and its references go with it. */
+/* Learns from the stack, and hands it on, at once or when it is decided. The message (frames
+ * included) is copied where it has to wait, and its references go with it. */
 void lu_join_add (LuJoin *self, const LuStackMessage *message);
 /* Hands on what waits for longer than it should (`now`: time of the newest sample, ns). */
 void lu_join_expire (LuJoin *self, guint64 now);

@@ -3,8 +3,8 @@
 
 /* messages.h - what travels drain -> worker -> writer, as bytes in bounded queues.
  *
- * Pointers in messages are references: the sender takes one, the last receiver drops it. Everything goes
- * through the worker, also what it only hands on, so that the order of the drain is kept. */
+ * Pointers in messages are references: the sender takes one, the last receiver drops it. Everything
+ * goes through the worker, also what it only hands on, so that the order of the drain is kept. */
 
 #pragma once
 

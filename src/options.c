@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_OUTPUT "capture.syscap"
+#define DEFAULT_OUTPUT    "capture.syscap"
 #define DEFAULT_FREQUENCY 999
 
 /* Values as the user wrote them. */
@@ -49,8 +49,8 @@ parse_ids (const char *text, const char *option, GArray **ids, GError **error)
 
       if (!g_ascii_string_to_unsigned (parts[i], 10, 1, G_MAXINT32, &value, NULL))
         {
-          g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("%s: \"%s\" is not a process or thread id"),
-                       option, parts[i]);
+          g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                       _ ("%s: \"%s\" is not a process or thread id"), option, parts[i]);
           return FALSE;
         }
       id = (pid_t) value;
@@ -149,8 +149,9 @@ check_targets (const LuOptions *self, GError **error)
     return fail (error, "%s",
                  _ ("What shall be recorded? Give -- COMMAND, --pid PID, --tid TID, --all or "
                     "--input FILE; --help tells more."));
-  return fail (error, "%s",
-               _ ("Only one of -- COMMAND, --pid, --tid, --all and --input can be recorded at once"));
+  return fail (
+      error, "%s",
+      _ ("Only one of -- COMMAND, --pid, --tid, --all and --input can be recorded at once"));
 }
 
 static gboolean

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* options.h - the command line, from one table: parsing, --help, and the man page's list are the same. */
+/* options.h - the command line, from one table: parsing, --help, and the man page's list are the
+ * same. */
 
 #pragma once
 
@@ -18,15 +19,15 @@ typedef enum
 
 typedef struct
 {
-  char **command;    /* NULL-terminated; NULL: none */
-  GArray *pids;      /* of pid_t; NULL: none */
-  GArray *tids;      /* of pid_t; NULL: none */
+  char **command; /* NULL-terminated; NULL: none */
+  GArray *pids;   /* of pid_t; NULL: none */
+  GArray *tids;   /* of pid_t; NULL: none */
   gboolean all;
-  char *input;       /* perf.data to replay; NULL: sample */
+  char *input; /* perf.data to replay; NULL: sample */
   char *output;
   gboolean force;
-  double duration;   /* seconds; 0: until the end */
-  guint frequency;   /* Hz */
+  double duration;    /* seconds; 0: until the end */
+  guint frequency;    /* Hz */
   guint32 stack_size; /* bytes; 0: auto */
   const LuUnwinderOps *engine;
   LuStatsFormat stats;

@@ -3,9 +3,9 @@
 
 /* session.c - one recording: wires source, engine and sink, then waits; see session.h.
  *
- * Threads: drain (rings, processes) -> worker (files, dwfl) -> writer (sink). The main thread waits for
- * signals, the command, the duration and trouble. Everything that can be refused is refused before COMMAND
- * runs. */
+ * Threads: drain (rings, processes) -> worker (files, dwfl) -> writer (sink). The main thread waits
+ * for signals, the command, the duration and trouble. Everything that can be refused is refused
+ * before COMMAND runs. */
 
 #include "config.h"
 
@@ -34,11 +34,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Room for what is sampled while the worker reads a large file; touched only as far as it is needed. */
+/* Room for what is sampled while the worker reads a large file; touched only as far as it is
+ * needed. */
 #define WORKER_QUEUE_BYTES (32u << 20)
 #define WRITER_QUEUE_BYTES (4u << 20)
 #define STATUS_INTERVAL_MS 500
-#define FIRST_STACK_SIZE 16384
+#define FIRST_STACK_SIZE   16384
 
 typedef struct
 {
@@ -185,15 +186,16 @@ show_status (Session *self)
     return;
   lu_worker_get_progress (self->worker, &progress);
   lu_drain_get_progress (self->drain, &drain);
-  fprintf (stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" G_GUINT64_FORMAT " lost"),
-           seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
-           progress.walked > 0 ? 100.0 * (double) progress.complete / (double) progress.walked
-                               : 100.0,
-           drain.lost_samples);
+  fprintf (
+      stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" G_GUINT64_FORMAT " lost"),
+      seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
+      progress.walked > 0 ? 100.0 * (double) progress.complete / (double) progress.walked : 100.0,
+      drain.lost_samples);
   self->status_shown = TRUE;
 }
 
-/* The first signal ends the recording, the second one the program; what is written by then is readable. */
+/* The first signal ends the recording, the second one the program; what is written by then is
+ * readable. */
 static void
 handle_interrupt (Session *self, const struct signalfd_siginfo *info)
 {
@@ -281,13 +283,12 @@ fill_summary (Session *self, LuSummary *summary)
   source->ops->get_stats (source, &summary->source_stats);
   summary->seconds = (double) (self->stop_us - self->start_us) / 1e6;
   getrusage (RUSAGE_SELF, &usage);
-  summary->cpu_seconds
-      = (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-        + (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  summary->cpu_seconds = (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+                         + (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
   summary->expected_samples = summary->source_stats.expected_samples;
   if (self->options->all && self->busy_ns_at_start > 0)
-    summary->expected_samples = (guint64) ((double) (busy - self->busy_ns_at_start) / 1e9
-                                           * summary->source.frequency);
+    summary->expected_samples =
+        (guint64) ((double) (busy - self->busy_ns_at_start) / 1e9 * summary->source.frequency);
   summary->rss_anon_bytes = rss_anon_bytes ();
   summary->output = self->options->output;
   summary->output_bytes = lu_writer_bytes_written (self->writer);
@@ -351,8 +352,7 @@ static int
 exec_error (Session *self, int exec_errno)
 {
   lu_output_discard (self->options->output);
-  fprintf (stderr, "live-unwinder: %s: %s\n", self->options->command[0],
-           g_strerror (exec_errno));
+  fprintf (stderr, "live-unwinder: %s: %s\n", self->options->command[0], g_strerror (exec_errno));
   return exec_errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE;
 }
 

@@ -7,6 +7,6 @@
 
 #include "options.h"
 
-/* Records as the options say. Returns the exit code of the program; a GError that was reported to the user is
- * part of it. */
+/* Records as the options say. Returns the exit code of the program; a GError that was reported to
+ * the user is part of it. */
 int lu_session_run (const LuOptions *options);

@@ -4,7 +4,8 @@
 /* summary.c - text and JSON of a finished recording; see summary.h.
  *
  * Both come from the same struct. Every end state is printed by name with its count, those that say
- * nothing about unwinding (no registers, no stack in the sample) beside "complete %", not inside it. */
+ * nothing about unwinding (no registers, no stack in the sample) beside "complete %", not inside
+ * it. */
 
 #include "config.h"
 
@@ -154,8 +155,7 @@ add_settings (JsonBuilder *json, const LuSummary *self)
   add_int (json, "needed_max", (gint64) self->tally->stack_needed_max);
   add_int (json, "cut_off_at_last_size",
            (gint64) lu_tally_truncated_at (self->tally, self->drain.stack_size));
-  add_int (json, "size_for_99_percent",
-           (gint64) lu_tally_stack_size_for (self->tally, 99.0));
+  add_int (json, "size_for_99_percent", (gint64) lu_tally_stack_size_for (self->tally, 99.0));
   json_builder_end_object (json);
   begin_object (json, "source");
   add_string (json, "event", self->source.event_name);
@@ -252,8 +252,7 @@ print_stack_advice (const LuSummary *self)
                       "one up is --stack-size %u.\n")
                  : _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next "
                       "one up is perf record --call-graph dwarf,%u.\n"),
-             at_last, self->drain.stack_size,
-             MIN (self->drain.stack_size * 2, LU_STACK_SIZE_MAX));
+             at_last, self->drain.stack_size, MIN (self->drain.stack_size * 2, LU_STACK_SIZE_MAX));
   else
     fprintf (stderr,
              _ ("%" G_GUINT64_FORMAT " stacks need more than %u bytes, the most the kernel "
@@ -267,8 +266,9 @@ print_losses (const LuSummary *self)
   guint64 lost = lost_samples (self);
 
   fprintf (stderr, _ ("Lost: %" G_GUINT64_FORMAT "%s (%.2f %%)"), lost,
-           self->source.has_lost_counter || !self->source.live ? ""
-                                                               : _ (" at least, no exact count before Linux 6.0"),
+           self->source.has_lost_counter || !self->source.live
+               ? ""
+               : _ (" at least, no exact count before Linux 6.0"),
            lu_summary_loss_percent (self));
   fprintf (stderr, _ ("; throttled: %" G_GUINT64_FORMAT " times"), self->drain.throttled);
   if (self->expected_samples > 0)
@@ -315,8 +315,8 @@ lu_summary_print (const LuSummary *self)
   fprintf (stderr,
            _ ("%" G_GUINT64_FORMAT " samples in %.1f s (%s), %.2f %% of %" G_GUINT64_FORMAT
               " stacks complete\n"),
-           samples, self->seconds, self->source.event_name,
-           lu_tally_complete_percent (self->tally), lu_tally_walked (self->tally));
+           samples, self->seconds, self->source.event_name, lu_tally_complete_percent (self->tally),
+           lu_tally_walked (self->tally));
   print_states (self, FALSE);
   print_states (self, TRUE);
   if (self->tally->live_reads > 0)
@@ -326,20 +326,21 @@ lu_summary_print (const LuSummary *self)
              self->tally->live_reads);
   if (self->tally->joined > 0)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " of the complete stacks were cut off by the copy and got their "
+             _ ("%" G_GUINT64_FORMAT
+                " of the complete stacks were cut off by the copy and got their "
                 "outermost frames from other samples of the same thread (--no-join).\n"),
              self->tally->joined);
   print_modules (self);
   print_stack_advice (self);
   print_losses (self);
   print_notes (self);
-  fprintf (stderr, _ ("Cost: %.1f µs of CPU time per sample (%.2f s in all)"),
-           us_per_sample (self), self->cpu_seconds);
+  fprintf (stderr, _ ("Cost: %.1f µs of CPU time per sample (%.2f s in all)"), us_per_sample (self),
+           self->cpu_seconds);
   if (self->drain.seen > 0 && self->source.live)
     fprintf (stderr, _ ("; live-unwinder itself was hit by %.2f %% of all samples"),
              100.0 * (double) self->drain.own / (double) self->drain.seen);
   fputc ('\n', stderr);
   if (strcmp (self->output, "-") != 0)
     fprintf (stderr, _ ("%s: %.1f MB. Open it with: sysprof %s   or: live-unwinder report %s\n"),
-           self->output, (double) self->output_bytes / 1e6, self->output, self->output);
+             self->output, (double) self->output_bytes / 1e6, self->output, self->output);
 }

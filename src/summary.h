@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* summary.h - what a recording was like: the lines at its end, the same as JSON, and the live status line. */
+/* summary.h - what a recording was like: the lines at its end, the same as JSON, and the live
+ * status line. */
 
 #pragma once
 
@@ -11,7 +12,7 @@
 
 typedef struct
 {
-  const LuTally *tally;     /* borrowed */
+  const LuTally *tally; /* borrowed */
   LuDrainProgress drain;
   LuSourceInfo source;
   LuSourceStats source_stats;

@@ -35,19 +35,22 @@ typedef struct
   guint64 samples;
   guint64 by_status[LU_N_STATUS];
   guint64 live_reads;
-  guint64 joined;           /* complete only with outer frames of other samples (join.h) */
+  guint64 joined; /* complete only with outer frames of other samples (join.h) */
   guint64 kernel_frames, user_frames;
   guint64 stack_needed_max; /* bytes: the furthest read that a truncated copy could not serve */
   guint64 stack_used_max;   /* bytes: the furthest read of any stack that was served */
-  guint64 truncated_log2[LU_TALLY_LOG2_SIZES]; /* truncated copies by the size asked for, likewise */
-  guint64 used_log2[LU_TALLY_LOG2_SIZES];    /* complete stacks by bytes of stack they needed: [i]: at most 2^i bytes */
-  GHashTable *modules;      /* path -> LuModuleTally */
+  guint64
+      truncated_log2[LU_TALLY_LOG2_SIZES]; /* truncated copies by the size asked for, likewise */
+  guint64 used_log2[LU_TALLY_LOG2_SIZES];  /* complete stacks by bytes of stack they needed: [i]: at
+                                              most 2^i bytes */
+  GHashTable *modules;                     /* path -> LuModuleTally */
 } LuTally;
 
 void lu_tally_init (LuTally *self);
 void lu_tally_clear (LuTally *self);
 
-/* Counts one finished sample. end_path: the file in which an incomplete stack ended, NULL if none. */
+/* Counts one finished sample. end_path: the file in which an incomplete stack ended, NULL if none.
+ */
 void lu_tally_add (LuTally *self, LuStatus status, guint32 n_kernel, guint32 n_user,
                    const LuStackUse *use, const char *end_path);
 /* Truncated copies of at least about this size. */
@@ -59,6 +62,6 @@ guint64 lu_tally_walked (const LuTally *self);
 double lu_tally_complete_percent (const LuTally *self);
 /* Modules in which stacks ended incomplete, most first: array of borrowed LuModuleTally. Owned. */
 GPtrArray *lu_tally_modules (const LuTally *self);
-/* The smallest size of the copy, in bytes, that would have held `percent` of the stacks that were whole, rounded up
- * to a power of two; 0 if nothing is known. */
+/* The smallest size of the copy, in bytes, that would have held `percent` of the stacks that were
+ * whole, rounded up to a power of two; 0 if nothing is known. */
 guint64 lu_tally_stack_size_for (const LuTally *self, double percent);

@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CPU time is counted with one descriptor per thread that runs already; with more than this it is not. */
+/* CPU time is counted with one descriptor per thread that runs already; with more than this it is
+ * not. */
 #define MAX_CLOCKS 16
 /* Threads may appear while their siblings' events are opened: look again, but not for ever. */
 #define MAX_RESCANS 8
@@ -121,8 +122,8 @@ open_per_task (LuTarget *self, const LuOptions *options, const LuPerfAbilities *
 {
   for (guint i = 0;; i++)
     {
-      g_autoptr (GArray) before
-          = options->tids != NULL ? g_array_ref (options->tids) : list_threads (self->pids);
+      g_autoptr (GArray) before =
+          options->tids != NULL ? g_array_ref (options->tids) : list_threads (self->pids);
       g_autoptr (GArray) after = NULL;
       g_autoptr (LuSource) source = NULL;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* worker.c - opens modules, reads what /proc says of new processes, unwinds samples; see worker.h. */
+/* worker.c - opens modules, reads what /proc says of new processes, unwinds samples; see worker.h.
+ */
 
 #include "worker.h"
 
@@ -18,9 +19,9 @@
 #include <unistd.h>
 
 /* Private memory for images no process maps any more. */
-#define IMAGE_BUDGET (16u << 20)
+#define IMAGE_BUDGET     (16u << 20)
 #define COMMAND_LINE_MAX 4096
-#define MOUNTINFO_MAX (256u << 10)
+#define MOUNTINFO_MAX    (256u << 10)
 /* Mount tables of our own namespace are alike; these many bytes of them are kept at most. */
 #define OWN_MOUNTINFO_BUDGET (512u << 10)
 /* A copy this much smaller than asked for was made before the size grew. */
@@ -28,7 +29,7 @@
 
 struct _LuWorker
 {
-  LuUnwinder *unwinder; /* owned */
+  LuUnwinder *unwinder;    /* owned */
   LuQueue *input, *output; /* borrowed */
   LuOpener *opener;
   gboolean live;
@@ -97,8 +98,8 @@ mount_namespace (gint32 pid, char *name, gsize size)
   return TRUE;
 }
 
-/* Viewers need the mount table to find the files of a container; that of our own namespace only says that
- * paths are what they seem, so it is kept for the first processes only. */
+/* Viewers need the mount table to find the files of a container; that of our own namespace only
+ * says that paths are what they seem, so it is kept for the first processes only. */
 static void
 read_mountinfo (LuWorker *self, LuProcess *process)
 {
@@ -277,8 +278,7 @@ worker_main (gpointer data)
 }
 
 LuWorker *
-lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live,
-               gboolean join)
+lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live, gboolean join)
 {
   LuWorker *self = g_new0 (LuWorker, 1);
 
@@ -288,9 +288,9 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->live = live;
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->stack = g_new (LuStack, 1);
-  self->finished = g_malloc (sizeof *self->finished
-                             + (LU_MERGE_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES)
-                                   * sizeof (LuFrame));
+  self->finished =
+      g_malloc (sizeof *self->finished
+                + (LU_MERGE_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame));
   if (join)
     self->join = lu_join_new (send_stack, self);
   if (!mount_namespace (getpid (), self->own_mount_namespace, sizeof self->own_mount_namespace))

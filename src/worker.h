@@ -16,14 +16,14 @@ typedef struct _LuWorker LuWorker;
 /* Numbers other threads look at while recording; each is a snapshot. */
 typedef struct
 {
-  guint64 walked;       /* samples that had registers and stack */
+  guint64 walked; /* samples that had registers and stack */
   guint64 complete;
-  guint64 truncated;    /* of these, cut off by the size of the copy as it is asked for now */
-  guint64 window;       /* walked since the last lu_worker_reset_window() */
+  guint64 truncated; /* of these, cut off by the size of the copy as it is asked for now */
+  guint64 window;    /* walked since the last lu_worker_reset_window() */
 } LuWorkerProgress;
 
-/* input: owned by the drain side; output: to the writer. Both are borrowed. Takes the unwinder. live: as
- * lu_opener_new(). join: complete cut-off stacks from others of their thread (join.h). */
+/* input: owned by the drain side; output: to the writer. Both are borrowed. Takes the unwinder.
+ * live: as lu_opener_new(). join: complete cut-off stacks from others of their thread (join.h). */
 LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live,
                          gboolean join);
 /* Ends when the input queue is closed and empty; then closes the output. */

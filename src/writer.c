@@ -3,8 +3,8 @@
 
 /* writer.c - takes finished stacks from the queue and gives them to the sink; see writer.h.
  *
- * After the first failure of the sink everything further is taken from the queue and dropped, so that
- * nobody upstream waits for a full disk. */
+ * After the first failure of the sink everything further is taken from the queue and dropped, so
+ * that nobody upstream waits for a full disk. */
 
 #include "writer.h"
 

@@ -11,15 +11,16 @@
 
 typedef struct _LuWriter LuWriter;
 
-/* input: borrowed. Takes the sink. failed_fd: an eventfd written once when the output fails; borrowed. */
+/* input: borrowed. Takes the sink. failed_fd: an eventfd written once when the output fails;
+ * borrowed. */
 LuWriter *lu_writer_new (LuSink *sink, LuQueue *input, int failed_fd);
 /* Begins the capture and starts the thread. */
 gboolean lu_writer_start (LuWriter *self, const LuRecording *recording, GError **error);
 /* Waits for the input to end. */
 void lu_writer_join (LuWriter *self);
 
-/* After join. Writes the final metadata (key, text pairs, ended by NULL) and ends the capture. The error is that
- * of the first failure, also one while recording. */
+/* After join. Writes the final metadata (key, text pairs, ended by NULL) and ends the capture. The
+ * error is that of the first failure, also one while recording. */
 gboolean lu_writer_finish (LuWriter *self, guint64 end_time, const char *const *metadata,
                            GError **error);
 /* After join. */

@@ -31,18 +31,18 @@ typedef enum
 
 typedef struct
 {
-  uint64_t start;     /* run-time address */
-  uint64_t length;    /* bytes, may be 0; start + length does not wrap */
+  uint64_t start;  /* run-time address */
+  uint64_t length; /* bytes, may be 0; start + length does not wrap */
   uint64_t file_offset;
   uint32_t major, minor;
   uint64_t inode, inode_generation;
-  uint32_t prot;      /* PROT_*; PROT_EXEC is assumed for MMAP records that are not data */
-  uint32_t flags;     /* MAP_* */
+  uint32_t prot;         /* PROT_*; PROT_EXEC is assumed for MMAP records that are not data */
+  uint32_t flags;        /* MAP_* */
   uint8_t build_id_size; /* 0: none in the record */
   uint8_t build_id[LU_BUILD_ID_MAX];
-  uint8_t has_inode;  /* device and inode are known */
-  uint8_t is_kernel;  /* of the kernel, a module of it, a hypervisor or a guest: no user mapping */
-  const char *path;   /* in the task's mount namespace, as the kernel names it; "//anon", "[vdso]" */
+  uint8_t has_inode; /* device and inode are known */
+  uint8_t is_kernel; /* of the kernel, a module of it, a hypervisor or a guest: no user mapping */
+  const char *path;  /* in the task's mount namespace, as the kernel names it; "//anon", "[vdso]" */
 } LuMmapEvent;
 
 typedef struct

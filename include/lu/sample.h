@@ -34,9 +34,9 @@ typedef struct
   uint64_t event_id;         /* PERF_SAMPLE_IDENTIFIER; 0 if not recorded */
   const uint64_t *callchain; /* as the kernel gave it, markers included; 8-aligned; borrowed */
   uint32_t n_callchain;
-  uint8_t cpumode;           /* PERF_RECORD_MISC_CPUMODE: 1 kernel, 2 user, 3 hypervisor, 4, 5 guest */
+  uint8_t cpumode; /* PERF_RECORD_MISC_CPUMODE: 1 kernel, 2 user, 3 hypervisor, 4, 5 guest */
   LuRegs regs;
-  const uint8_t *stack;      /* bytes at the user stack pointer, upward; 8-aligned; borrowed */
-  uint32_t stack_asked;      /* size of the copy in the record (may be less than requested) */
-  uint32_t stack_size;       /* of these, valid bytes: min (dyn_size, stack_asked) */
+  const uint8_t *stack; /* bytes at the user stack pointer, upward; 8-aligned; borrowed */
+  uint32_t stack_asked; /* size of the copy in the record (may be less than requested) */
+  uint32_t stack_size;  /* of these, valid bytes: min (dyn_size, stack_asked) */
 } LuSample;

@@ -31,18 +31,20 @@ typedef struct
 {
   uint64_t pc; /* raw address, as found in a register or on the stack */
   uint32_t flags;
-  uint32_t stack_offset; /* of the frame's stack pointer above the sampled one; 0 unknown or no user frame */
+  uint32_t stack_offset; /* of the frame's stack pointer above the sampled one; 0 unknown or no user
+                            frame */
 } LuFrame;
 
 typedef struct
 {
   LuStatus status;
   uint32_t n_frames;
-  uint64_t end_pc;       /* pc of the frame the walk could not get past; 0 when complete */
-  uint64_t sampled_sp;   /* stack pointer of the sample */
-  uint64_t stack_needed; /* truncated copy: bytes above the sampled sp the next read wanted, else 0 */
-  uint64_t stack_used;   /* bytes above the sampled sp that the walk read, at most */
-  uint8_t live_read;     /* something was read from the live process: never counts as complete */
+  uint64_t end_pc;     /* pc of the frame the walk could not get past; 0 when complete */
+  uint64_t sampled_sp; /* stack pointer of the sample */
+  uint64_t
+      stack_needed;    /* truncated copy: bytes above the sampled sp the next read wanted, else 0 */
+  uint64_t stack_used; /* bytes above the sampled sp that the walk read, at most */
+  uint8_t live_read;   /* something was read from the live process: never counts as complete */
   LuFrame frames[LU_STACK_MAX_FRAMES];
 } LuStack;
 

@@ -4,7 +4,8 @@
 /* status.h - the one list of states in which a sample can end.
  *
  * Used by the engines, the BPF program, the counters, the summary, the JSON output and the docs, so
- * a state that is not in this list does not exist. Values are stable: they are written to captures. */
+ * a state that is not in this list does not exist. Values are stable: they are written to captures.
+ */
 
 #pragma once
 
@@ -31,6 +32,7 @@
   X (OVER_BUDGET, 16, "over-budget", "over budget")                                                \
   X (LOST, 17, "lost", "lost")
 
+/* clang-format off */
 typedef enum
 {
 #define X(NAME, value, key, title) LU_STATUS_##NAME = value,
@@ -38,6 +40,7 @@ typedef enum
 #undef X
   LU_N_STATUS
 } LuStatus;
+/* clang-format on */
 
 /* A synthetic address stands for a state or a marker where a format has only addresses. Sysprof
  * reserves addresses from 0xE000000000000001 upward for names that the capture itself brings

@@ -3,8 +3,8 @@
 
 /* cursor.h - reads bytes from outside with a sticky failure: read everything, then test once.
  *
- * A read past the end returns zeros and sets `failed`; nothing after that succeeds. Little-endian only:
- * the files and records we read are, and so are the hosts we run on. */
+ * A read past the end returns zeros and sets `failed`; nothing after that succeeds. Little-endian
+ * only: the files and records we read are, and so are the hosts we run on. */
 
 #pragma once
 

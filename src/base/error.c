@@ -5,4 +5,4 @@
 
 #include "base/error.h"
 
-G_DEFINE_QUARK (lu-error-quark, lu_error)
+G_DEFINE_QUARK (lu - error - quark, lu_error)

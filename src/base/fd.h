@@ -30,10 +30,10 @@ lu_fd_steal (int *fd)
 /* Writes all bytes, across EINTR and short writes. FALSE with errno set when that fails. */
 gboolean lu_fd_write_all (int fd, gconstpointer bytes, gsize size);
 
-/* Reads up to `size` bytes at `offset` (pread), across EINTR and short reads. Returns what could be read
- * (less only at the end of the file), or -1 with errno set. */
+/* Reads up to `size` bytes at `offset` (pread), across EINTR and short reads. Returns what could be
+ * read (less only at the end of the file), or -1 with errno set. */
 gssize lu_fd_pread_all (int fd, gpointer bytes, gsize size, gint64 offset);
 
-/* Reads a small file of unknown size (as /proc has them) into a NUL-terminated buffer. At most `limit`
- * bytes are read; a longer file is cut there. NULL with errno set on failure. */
+/* Reads a small file of unknown size (as /proc has them) into a NUL-terminated buffer. At most
+ * `limit` bytes are read; a longer file is cut there. NULL with errno set on failure. */
 char *lu_fd_read_file (const char *path, gsize limit, gsize *length);

@@ -3,11 +3,12 @@
 
 /* queue.c - bounded single-producer, single-consumer byte queue; see queue.h.
  *
- * Layout: messages of { u64 size; bytes, 8-aligned } in one power-of-two buffer. A message that would not
- * fit before the end of the buffer is preceded by a filler (size with FILLER set) so that none wraps.
- * head and tail are byte counts that never wrap in practice; the producer owns head, the consumer owns
- * tail. The consumer announces that it sleeps before it looks a last time, and the producer looks at
- * the announcement after it has published: one of the two sees the other (sequentially consistent). */
+ * Layout: messages of { u64 size; bytes, 8-aligned } in one power-of-two buffer. A message that
+ * would not fit before the end of the buffer is preceded by a filler (size with FILLER set) so that
+ * none wraps. head and tail are byte counts that never wrap in practice; the producer owns head,
+ * the consumer owns tail. The consumer announces that it sleeps before it looks a last time, and
+ * the producer looks at the announcement after it has published: one of the two sees the other
+ * (sequentially consistent). */
 
 #include "base/queue.h"
 
@@ -20,10 +21,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FILLER (1ull << 63)
-#define HEADER_SIZE sizeof (guint64)
+#define FILLER          (1ull << 63)
+#define HEADER_SIZE     sizeof (guint64)
 #define MAX_WAIT_QUEUES 8
-#define REWIND_BYTES (1u << 20)
+#define REWIND_BYTES    (1u << 20)
 
 struct _LuQueue
 {
@@ -31,10 +32,10 @@ struct _LuQueue
   gsize capacity; /* bytes, a power of two */
   int event_fd;
 
-  _Alignas (64) atomic_ullong head; /* producer: bytes ever committed */
-  guint64 reserved_at;              /* producer: where the reserved message begins */
+  _Alignas(64) atomic_ullong head; /* producer: bytes ever committed */
+  guint64 reserved_at;             /* producer: where the reserved message begins */
 
-  _Alignas (64) atomic_ullong tail; /* consumer: bytes ever released */
+  _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
   atomic_bool sleeping;
   atomic_bool closed;
 };
@@ -88,8 +89,9 @@ lu_queue_max_message (const LuQueue *self)
   return self->capacity / 2 - HEADER_SIZE;
 }
 
-/* Bytes to pass over before a message: to the end of the buffer if it does not fit before it, or back to
- * the beginning once the queue has run empty, so that little memory is touched while it hardly fills. */
+/* Bytes to pass over before a message: to the end of the buffer if it does not fit before it, or
+ * back to the beginning once the queue has run empty, so that little memory is touched while it
+ * hardly fills. */
 static gsize
 bytes_to_skip (const LuQueue *self, guint64 head, guint64 tail, gsize need)
 {

@@ -3,9 +3,9 @@
 
 /* queue.h - bounded single-producer, single-consumer queue of variable-size messages, as bytes.
  *
- * The producer reserves, fills and commits; the consumer peeks and releases. Neither allocates, locks
- * or waits for the other; a full queue says so and the producer decides. An eventfd wakes a consumer
- * that sleeps. Messages are 8-aligned and never wrap. */
+ * The producer reserves, fills and commits; the consumer peeks and releases. Neither allocates,
+ * locks or waits for the other; a full queue says so and the producer decides. An eventfd wakes a
+ * consumer that sleeps. Messages are 8-aligned and never wrap. */
 
 #pragma once
 
@@ -13,12 +13,13 @@
 
 typedef struct _LuQueue LuQueue;
 
-/* capacity: bytes, rounded up to a power of two; the memory is touched only as far as it is used. */
+/* capacity: bytes, rounded up to a power of two; the memory is touched only as far as it is used.
+ */
 LuQueue *lu_queue_new (gsize capacity);
 void lu_queue_free (LuQueue *self);
 
-/* Producer. Reserves room for a message of `size` bytes; NULL when there is none now. A message larger
- * than lu_queue_max_message() never fits. */
+/* Producer. Reserves room for a message of `size` bytes; NULL when there is none now. A message
+ * larger than lu_queue_max_message() never fits. */
 gpointer lu_queue_reserve (LuQueue *self, gsize size);
 gsize lu_queue_max_message (const LuQueue *self);
 /* Producer. Publishes the reserved message; `size` may be smaller than what was reserved. */
@@ -31,7 +32,8 @@ gpointer lu_queue_peek (LuQueue *self, gsize *size);
 void lu_queue_release (LuQueue *self);
 /* Consumer. Nothing is left and nothing will come. */
 gboolean lu_queue_is_finished (LuQueue *self);
-/* Consumer. Waits until a message is there, the queue is closed, or timeout_ms passed (-1: for ever). */
+/* Consumer. Waits until a message is there, the queue is closed, or timeout_ms passed (-1: for
+ * ever). */
 void lu_queue_wait (LuQueue *self, int timeout_ms);
 /* Consumer. Waits likewise on several queues at once. */
 void lu_queue_wait_any (LuQueue *const *queues, guint n_queues, int timeout_ms);

@@ -18,12 +18,9 @@ static const struct
   const char *name;
   LuGoPlace place;
 } places[] = {
-  { "runtime.goexit", LU_GO_TOP },
-  { "runtime.mstart", LU_GO_TOP },
-  { "runtime.rt0_go", LU_GO_TOP },
-  { "runtime.mcall", LU_GO_TOP },
-  { "runtime.morestack", LU_GO_TOP },
-  { "runtime.systemstack", LU_GO_SWITCH },
+  { "runtime.goexit", LU_GO_TOP },        { "runtime.mstart", LU_GO_TOP },
+  { "runtime.rt0_go", LU_GO_TOP },        { "runtime.mcall", LU_GO_TOP },
+  { "runtime.morestack", LU_GO_TOP },     { "runtime.systemstack", LU_GO_SWITCH },
   { "runtime.asmcgocall", LU_GO_SWITCH },
 };
 
@@ -34,13 +31,11 @@ typedef struct
 } Section;
 
 static gboolean
-read_section (Section *self, const LuElfHeaders *headers, const LuElfInput *input,
-              const char *name)
+read_section (Section *self, const LuElfHeaders *headers, const LuElfInput *input, const char *name)
 {
   const LuElfSectionHeader *section = lu_elf_headers_find_section (headers, name);
 
-  if (section == NULL || section->size > MAX_SYMBOL_BYTES
-      || (section->flags & SHF_COMPRESSED) != 0)
+  if (section == NULL || section->size > MAX_SYMBOL_BYTES || (section->flags & SHF_COMPRESSED) != 0)
     return FALSE;
   self->bytes = g_try_malloc (section->size);
   self->size = section->size;
@@ -89,8 +84,7 @@ lu_go_functions_read (const LuElfHeaders *headers, const LuElfInput *input)
   Section symbols = { 0 }, names = { 0 };
   GArray *functions = NULL;
 
-  if (!headers->is_64bit
-      || lu_elf_headers_find_section (headers, ".go.buildinfo") == NULL)
+  if (!headers->is_64bit || lu_elf_headers_find_section (headers, ".go.buildinfo") == NULL)
     return NULL;
   if (read_section (&symbols, headers, input, ".symtab")
       && read_section (&names, headers, input, ".strtab") && names.size > 0

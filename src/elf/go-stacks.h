@@ -3,10 +3,10 @@
 
 /* go-stacks.h - where the stacks of a Go program end, which its unwind information cannot say.
  *
- * On x86 Go's linker writes no rule for the outermost function of a stack (TOPFRAME in textflag.h becomes
- * "return address undefined" only where there is a link register), so the functions are known by
- * name, as its own run-time knows them (topofstack() in runtime/traceback.go). Only files with a
- * .go.buildinfo section are looked at. */
+ * On x86 Go's linker writes no rule for the outermost function of a stack (TOPFRAME in textflag.h
+ * becomes "return address undefined" only where there is a link register), so the functions are
+ * known by name, as its own run-time knows them (topofstack() in runtime/traceback.go). Only files
+ * with a .go.buildinfo section are looked at. */
 
 #pragma once
 

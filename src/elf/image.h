@@ -58,8 +58,8 @@ LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
  * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */
 gboolean lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 *bias);
 
-/* The CFI bytes of the private copy, as they passed the guard; NULL if there are none. A search table
- * is there only if every entry of it is good. Borrowed; any thread. */
+/* The CFI bytes of the private copy, as they passed the guard; NULL if there are none. A search
+ * table is there only if every entry of it is good. Borrowed; any thread. */
 typedef enum
 {
   LU_IMAGE_EH_FRAME_HDR,

@@ -107,7 +107,8 @@ add_lane (LuLanes *self, int cpu, GError **error)
   if (lane == NULL)
     return FALSE;
   g_ptr_array_add (self->lanes, lane);
-  /* Mapped later, when all are open: a redirected event needs no ring of its own, and the size is shared. */
+  /* Mapped later, when all are open: a redirected event needs no ring of its own, and the size is
+   * shared. */
   for (guint i = first_more; self->tasks != NULL && i < self->tasks->len; i++)
     if (!add_task (self, lane, g_array_index (self->tasks, pid_t, i), error))
       return FALSE;

@@ -3,9 +3,9 @@
 
 /* lanes.h - one kind of event on every CPU: a descriptor and a ring per CPU.
  *
- * CPU-wide events have one descriptor per CPU. Per-task events have one per task and CPU, all of one CPU
- * redirected into that CPU's ring (PERF_EVENT_IOC_SET_OUTPUT): an inherited event cannot be mapped with
- * cpu = -1. Belongs to the drain thread. */
+ * CPU-wide events have one descriptor per CPU. Per-task events have one per task and CPU, all of
+ * one CPU redirected into that CPU's ring (PERF_EVENT_IOC_SET_OUTPUT): an inherited event cannot be
+ * mapped with cpu = -1. Belongs to the drain thread. */
 
 #pragma once
 
@@ -17,10 +17,10 @@
 typedef struct
 {
   int cpu;
-  int fd;          /* owns the ring */
-  GArray *more;    /* of int: descriptors of further tasks redirected into this ring; NULL for none */
+  int fd;       /* owns the ring */
+  GArray *more; /* of int: descriptors of further tasks redirected into this ring; NULL for none */
   LuRing ring;
-  guint64 head;    /* as loaded for this round */
+  guint64 head;         /* as loaded for this round */
   guint64 lost_records; /* summed from LOST records in this ring */
 } LuLane;
 
@@ -28,12 +28,13 @@ typedef struct
 {
   struct perf_event_attr attr;
   gsize ring_size;
-  GPtrArray *lanes;  /* of LuLane, owned */
-  GArray *tasks;     /* of pid_t; NULL: CPU-wide */
+  GPtrArray *lanes; /* of LuLane, owned */
+  GArray *tasks;    /* of pid_t; NULL: CPU-wide */
 } LuLanes;
 
-/* Opens the event on each CPU of `cpus` (of int), for each task of `tasks` (of pid_t; NULL: CPU-wide), and
- * maps rings of ring_size bytes, halved together down to `ring_minimum` where the kernel refuses. */
+/* Opens the event on each CPU of `cpus` (of int), for each task of `tasks` (of pid_t; NULL:
+ * CPU-wide), and maps rings of ring_size bytes, halved together down to `ring_minimum` where the
+ * kernel refuses. */
 LuLanes *lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks,
                        gsize ring_size, gsize ring_minimum, GError **error);
 void lu_lanes_free (LuLanes *self);

@@ -3,8 +3,8 @@
 
 /* perf-event.c - opening perf events; see perf-event.h.
  *
- * What can be had is tried once, on ourselves and on CPU 0, instead of being read off version numbers:
- * distributions backport and forbid. */
+ * What can be had is tried once, on ourselves and on CPU 0, instead of being read off version
+ * numbers: distributions backport and forbid. */
 
 #include "input/perf-event.h"
 
@@ -62,13 +62,14 @@ lu_perf_sampling_attr (struct perf_event_attr *attr, const LuPerfAbilities *abil
     init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
   attr->freq = 1;
   attr->sample_freq = frequency;
-  attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID
-                      | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD
-                      | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME
+                      | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN
+                      | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attr->sample_regs_user = lu_perf_user_registers ();
   attr->sample_stack_user = stack_size;
   attr->sample_id_all = 1;
-  /* Our frames come from unwind information; the kernel's walk of frame pointers would be thrown away. */
+  /* Our frames come from unwind information; the kernel's walk of frame pointers would be thrown
+   * away. */
   attr->exclude_callchain_user = 1;
   attr->exclude_idle = 1;
   attr->exclude_kernel = !abilities->kernel;
@@ -82,8 +83,7 @@ void
 lu_perf_sideband_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities)
 {
   init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
-  attr->sample_type
-      = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+  attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
   attr->sample_id_all = 1;
   attr->mmap = 1;
   attr->mmap2 = 1;
@@ -100,7 +100,8 @@ void
 lu_perf_task_clock_attr (struct perf_event_attr *attr)
 {
   init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  attr->exclude_kernel = 1; /* allowed without privilege; the clock counts both modes all the same */
+  attr->exclude_kernel =
+      1; /* allowed without privilege; the clock counts both modes all the same */
   attr->exclude_hv = 1;
   attr->inherit = 1;
 }
@@ -181,9 +182,10 @@ explain_refusal (GString *text, gboolean cpu_wide)
   int paranoid = lu_perf_paranoid ();
 
   if (in_container ())
-    g_string_append (text, "  This is a container: its seccomp profile or missing capabilities may be "
-                           "what refuses.\n  Start it with --cap-add PERFMON --cap-add SYS_PTRACE "
-                           "(and a seccomp profile that allows perf_event_open).\n");
+    g_string_append (text,
+                     "  This is a container: its seccomp profile or missing capabilities may be "
+                     "what refuses.\n  Start it with --cap-add PERFMON --cap-add SYS_PTRACE "
+                     "(and a seccomp profile that allows perf_event_open).\n");
   g_string_append_printf (text, "  kernel.perf_event_paranoid is %d: ", paranoid);
   if (paranoid >= 3)
     g_string_append (text, "no use of perf events without privilege.\n");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-event.h - opening perf events: attributes, what this kernel can do, and errors people can act on. */
+/* perf-event.h - opening perf events: attributes, what this kernel can do, and errors people can
+ * act on. */
 
 #pragma once
 
@@ -9,8 +10,8 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
-/* Largest copy of the user stack: perf_event_attr.sample_stack_user must be a multiple of 8 and less than
- * USHRT_MAX (perf_copy_attr(), kernel/events/core.c). */
+/* Largest copy of the user stack: perf_event_attr.sample_stack_user must be a multiple of 8 and
+ * less than USHRT_MAX (perf_copy_attr(), kernel/events/core.c). */
 #define LU_STACK_SIZE_MAX 65528
 #define LU_STACK_SIZE_MIN 512
 

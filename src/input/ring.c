@@ -3,9 +3,10 @@
 
 /* ring.c - drains one perf mmap ring; see ring.h.
  *
- * The kernel owns data_head, we own data_tail; the tail moves record by record, so that a full ring has room
- * again at once. Records that wrap are copied into `scratch`; all others are read in place.
- * Tried: mapping the data twice, back to back, so that none wraps; the kernel refuses it (EINVAL). */
+ * The kernel owns data_head, we own data_tail; the tail moves record by record, so that a full ring
+ * has room again at once. Records that wrap are copied into `scratch`; all others are read in
+ * place. Tried: mapping the data twice, back to back, so that none wraps; the kernel refuses it
+ * (EINVAL). */
 
 #include "input/ring.h"
 
@@ -32,8 +33,7 @@ page_size (void)
 gboolean
 lu_ring_map (LuRing *self, int fd, gsize data_size)
 {
-  void *base
-      = mmap (NULL, page_size () + data_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void *base = mmap (NULL, page_size () + data_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
   memset (self, 0, sizeof *self);
   if (base == MAP_FAILED)

@@ -11,22 +11,23 @@
 
 typedef struct
 {
-  guint8 *base;     /* control page, then data; NULL when not mapped */
-  gsize data_size;  /* bytes, a power of two */
-  guint64 tail;     /* our copy; published by lu_ring_consume() */
+  guint8 *base;      /* control page, then data; NULL when not mapped */
+  gsize data_size;   /* bytes, a power of two */
+  guint64 tail;      /* our copy; published by lu_ring_consume() */
   gsize record_size; /* of the record last peeked */
-  guint8 *scratch;  /* a record that wraps is put together here; 64 KiB, made at first need */
+  guint8 *scratch;   /* a record that wraps is put together here; 64 KiB, made at first need */
 } LuRing;
 
-/* Maps the ring of a perf descriptor. data_size: bytes, a power of two of pages. FALSE with errno set. */
+/* Maps the ring of a perf descriptor. data_size: bytes, a power of two of pages. FALSE with errno
+ * set. */
 gboolean lu_ring_map (LuRing *self, int fd, gsize data_size);
 void lu_ring_unmap (LuRing *self);
 
 /* Where the kernel has got to (acquire): records before it may be read. */
 guint64 lu_ring_head (const LuRing *self);
 
-/* The oldest unread record before `head`, or NULL. A record whose size cannot be is the end: everything up to
- * `head` is skipped and *corrupt set. */
+/* The oldest unread record before `head`, or NULL. A record whose size cannot be is the end:
+ * everything up to `head` is skipped and *corrupt set. */
 gconstpointer lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt);
 
 /* Gives the record last peeked back to the kernel (release). */

@@ -3,12 +3,13 @@
 
 /* source-perf.c - samples and side-band from our own perf events; see source-perf.h.
  *
- * Two kinds of rings: samples, and side-band on a dummy event of its own, so that samples can never push
- * out a mapping. A round is: load the heads of all sample rings; take the time; handle all side-band up to
- * that time, merged by time over the CPUs; then the samples up to the loaded heads. A side-band record is
- * committed before its task can run the new code, so whatever a sample needs has been handled before it,
- * and because one side-band record can only follow from another (a child's exec from its fork) that was
- * committed before, cutting at the time taken keeps them in causal order too. */
+ * Two kinds of rings: samples, and side-band on a dummy event of its own, so that samples can never
+ * push out a mapping. A round is: load the heads of all sample rings; take the time; handle all
+ * side-band up to that time, merged by time over the CPUs; then the samples up to the loaded heads.
+ * A side-band record is committed before its task can run the new code, so whatever a sample needs
+ * has been handled before it, and because one side-band record can only follow from another (a
+ * child's exec from its fork) that was committed before, cutting at the time taken keeps them in
+ * causal order too. */
 
 #include "input/source-perf.h"
 
@@ -24,11 +25,11 @@
 #include <unistd.h>
 
 /* A ring holds this share of a second at full rate: the drain may be off the CPU that long. */
-#define RING_SECONDS 0.125
+#define RING_SECONDS   0.125
 #define RING_BYTES_MIN (2u << 20)
 #define RING_BYTES_MAX (64u << 20)
 /* What the mlock limit may press the rings down to: two records of the largest size. */
-#define RING_BYTES_FLOOR (128u << 10)
+#define RING_BYTES_FLOOR    (128u << 10)
 #define SIDEBAND_RING_BYTES (512u << 10)
 #define SIDEBAND_RING_FLOOR (32u << 10)
 /* Sample record without its stack: header, fixed fields, a chain of 127, registers. */
@@ -46,9 +47,9 @@ typedef struct
   GArray *clock_fds;  /* of int */
   LuRecordLayout sideband_layout, sample_layout;
   LuSourceStats stats;
-  GArray *cpus; /* online, as last seen */
+  GArray *cpus;        /* online, as last seen */
   guint64 lost_closed; /* lost counts of rings that are closed */
-  GArray *poll_fds; /* of struct pollfd */
+  GArray *poll_fds;    /* of struct pollfd */
 } PerfSource;
 
 static void
@@ -152,7 +153,8 @@ perf_source_stop (LuSource *source)
     ioctl (g_array_index (self->clock_fds, int, i), PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Decodes the oldest unread record of a lane before its head. Malformed ones are counted and passed over. */
+/* Decodes the oldest unread record of a lane before its head. Malformed ones are counted and passed
+ * over. */
 static gboolean
 next_event (PerfSource *self, LuLane *lane, const LuRecordLayout *layout, LuEvent *event)
 {
@@ -357,7 +359,8 @@ contains_cpu (GArray *cpus, int cpu)
   return FALSE;
 }
 
-/* A CPU that went takes its events with it for good: what its rings still hold is drained, the lane goes. */
+/* A CPU that went takes its events with it for good: what its rings still hold is drained, the lane
+ * goes. */
 static void
 drop_lanes_of_gone_cpus (PerfSource *self, LuLanes *lanes, GArray *cpus)
 {
@@ -368,8 +371,8 @@ drop_lanes_of_gone_cpus (PerfSource *self, LuLanes *lanes, GArray *cpus)
       if (contains_cpu (cpus, lane->cpu) || lu_ring_head (&lane->ring) != lane->ring.tail)
         continue;
       if (lanes == self->samples)
-        self->lost_closed += self->abilities.has_lost_counter ? lu_lane_read_lost (lanes, lane)
-                                                              : lane->lost_records;
+        self->lost_closed +=
+            self->abilities.has_lost_counter ? lu_lane_read_lost (lanes, lane) : lane->lost_records;
       g_ptr_array_remove_index (lanes->lanes, i - 1);
     }
 }
@@ -453,8 +456,7 @@ perf_source_get_stats (LuSource *source, LuSourceStats *stats)
     stats->lost_samples += lanes_lost (self, g_ptr_array_index (self->retired, i));
   for (guint i = 0; i < self->clock_fds->len; i++)
     stats->task_clock_ns += read_clock (g_array_index (self->clock_fds, int, i));
-  stats->expected_samples
-      = (guint64) ((double) stats->task_clock_ns * self->frequency / 1e9 + 0.5);
+  stats->expected_samples = (guint64) ((double) stats->task_clock_ns * self->frequency / 1e9 + 0.5);
 }
 
 static void

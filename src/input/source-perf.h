@@ -10,13 +10,15 @@
 
 typedef struct
 {
-  GArray *tasks;      /* of pid_t: per-task events on these threads and what they start; NULL: CPU-wide */
-  GArray *clock_tasks; /* of pid_t: threads whose CPU time (and that of what they start) is counted; may be NULL */
+  GArray
+      *tasks; /* of pid_t: per-task events on these threads and what they start; NULL: CPU-wide */
+  GArray *clock_tasks; /* of pid_t: threads whose CPU time (and that of what they start) is counted;
+                          may be NULL */
   gboolean enable_on_exec; /* the (only) task is a child that is about to exec */
-  guint frequency;    /* Hz */
-  guint32 stack_size; /* bytes, a multiple of 8, LU_STACK_SIZE_MIN..LU_STACK_SIZE_MAX */
+  guint frequency;         /* Hz */
+  guint32 stack_size;      /* bytes, a multiple of 8, LU_STACK_SIZE_MIN..LU_STACK_SIZE_MAX */
 } LuPerfSourceOptions;
 
 /* Opens and maps everything; side-band flows from now on, samples from start() on. */
-LuSource *lu_source_perf_new (const LuPerfAbilities *abilities,
-                              const LuPerfSourceOptions *options, GError **error);
+LuSource *lu_source_perf_new (const LuPerfAbilities *abilities, const LuPerfSourceOptions *options,
+                              GError **error);

@@ -3,8 +3,9 @@
 
 /* source.h - where records come from: own perf events, handed-over descriptors, a perf.data file.
  *
- * One of the three vtables (LuSource, LuUnwinder, LuSink). A source belongs to the thread that calls drain()
- * (the drain thread); new(), prepare() and free() are called by the main thread while no other runs. */
+ * One of the three vtables (LuSource, LuUnwinder, LuSink). A source belongs to the thread that
+ * calls drain() (the drain thread); new(), prepare() and free() are called by the main thread while
+ * no other runs. */
 
 #pragma once
 
@@ -19,7 +20,8 @@ typedef struct _LuSourceOps LuSourceOps;
 typedef enum
 {
   LU_VERDICT_DONE,  /* the event was used, its record may be given back */
-  LU_VERDICT_LATER, /* no room just now: keep the record (samples only) and offer it again next round */
+  LU_VERDICT_LATER, /* no room just now: keep the record (samples only) and offer it again next
+                       round */
 } LuVerdict;
 
 typedef LuVerdict (*LuEventFunc) (const LuEvent *event, gpointer user_data);
@@ -27,41 +29,46 @@ typedef LuVerdict (*LuEventFunc) (const LuEvent *event, gpointer user_data);
 /* What drain() did. */
 typedef enum
 {
-  LU_ROUND_EMPTY,   /* nothing to read now */
-  LU_ROUND_CLOSED,  /* something was read, and every sample committed before the round began was handled */
-  LU_ROUND_OPEN,    /* something was read, but samples of this round are still unread (LU_VERDICT_LATER) */
-  LU_ROUND_END,     /* the source has ended for good (end of file, all tasks gone) */
+  LU_ROUND_EMPTY,  /* nothing to read now */
+  LU_ROUND_CLOSED, /* something was read, and every sample committed before the round began was
+                      handled */
+  LU_ROUND_OPEN,   /* something was read, but samples of this round are still unread
+                      (LU_VERDICT_LATER) */
+  LU_ROUND_END,    /* the source has ended for good (end of file, all tasks gone) */
 } LuRound;
 
 typedef struct
 {
-  const char *event_name;  /* "cycles", "cpu-clock", …; borrowed from the source */
-  double frequency;        /* Hz asked for; 0 unknown */
-  guint64 period;          /* fixed period in events or ns; 0 when the kernel adapts it */
-  guint32 stack_size;      /* bytes of stack asked for per sample, as of now */
+  const char *event_name; /* "cycles", "cpu-clock", …; borrowed from the source */
+  double frequency;       /* Hz asked for; 0 unknown */
+  guint64 period;         /* fixed period in events or ns; 0 when the kernel adapts it */
+  guint32 stack_size;     /* bytes of stack asked for per sample, as of now */
   guint n_rings;
   gsize ring_bytes;        /* all rings together, data pages */
   gsize ring_size;         /* of one sample ring; 0 if there are none */
-  gsize ring_size_wanted;  /* what the rate asks for; more than ring_size where the mlock limit pressed */
+  gsize ring_size_wanted;  /* what the rate asks for; more than ring_size where the mlock limit
+                              pressed */
   gboolean kernel_samples; /* kernel mode is sampled */
   gboolean cpu_wide;
-  gboolean has_lost_counter; /* lost_samples is exact (PERF_FORMAT_LOST, Linux 6.0), else a lower bound */
-  gboolean live;           /* the sampled processes exist now; FALSE for files */
-  gboolean lossless;       /* the source waits for us: LU_VERDICT_LATER never loses anything */
-  guint64 start_time;      /* ns, files: the earliest time of a record; 0 unknown */
-  const char *os_release;  /* files: kernel the records come from; NULL unknown. Borrowed, as below */
+  gboolean has_lost_counter; /* lost_samples is exact (PERF_FORMAT_LOST, Linux 6.0), else a lower
+                                bound */
+  gboolean live;             /* the sampled processes exist now; FALSE for files */
+  gboolean lossless;         /* the source waits for us: LU_VERDICT_LATER never loses anything */
+  guint64 start_time;        /* ns, files: the earliest time of a record; 0 unknown */
+  const char
+      *os_release; /* files: kernel the records come from; NULL unknown. Borrowed, as below */
   const char *command_line; /* files: how they were recorded; NULL unknown */
-  const char *trouble;     /* files: why records are missing, for people; NULL if none are */
+  const char *trouble;      /* files: why records are missing, for people; NULL if none are */
 } LuSourceInfo;
 
 typedef struct
 {
-  guint64 records;         /* decoded, of all kinds */
-  guint64 malformed;       /* refused by the decoder */
-  guint64 lost_samples;    /* see has_lost_counter */
-  guint64 lost_sideband;   /* LOST records in side-band rings */
-  guint64 throttled;       /* THROTTLE records */
-  guint64 task_clock_ns;   /* CPU time of what was sampled, 0 unknown */
+  guint64 records;          /* decoded, of all kinds */
+  guint64 malformed;        /* refused by the decoder */
+  guint64 lost_samples;     /* see has_lost_counter */
+  guint64 lost_sideband;    /* LOST records in side-band rings */
+  guint64 throttled;        /* THROTTLE records */
+  guint64 task_clock_ns;    /* CPU time of what was sampled, 0 unknown */
   guint64 expected_samples; /* from counted events or time and the period; 0 unknown */
 } LuSourceStats;
 
@@ -70,8 +77,8 @@ struct _LuSourceOps
   const char *name;
   /* Starts (or resumes) sampling; side-band has been on since new(). */
   gboolean (*start) (LuSource *self, GError **error);
-  /* One round: loads the heads of all sample rings, delivers all side-band, then the samples up to the
-   * loaded heads. */
+  /* One round: loads the heads of all sample rings, delivers all side-band, then the samples up to
+   * the loaded heads. */
   LuRound (*drain) (LuSource *self, LuEventFunc func, gpointer user_data);
   /* Blocks until there is something to drain, `timeout_ms` passed or `wake_fd` is readable. */
   void (*wait) (LuSource *self, int wake_fd, int timeout_ms);

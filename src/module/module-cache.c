@@ -3,8 +3,9 @@
 
 /* module-cache.c - alias -> module, with the longest unused dropped first; see module-cache.h.
  *
- * The table holds one reference per module. Whether anything else does is not asked: a dropped module lives
- * on in the spaces that map it, it is only opened anew if another process maps the file later. */
+ * The table holds one reference per module. Whether anything else does is not asked: a dropped
+ * module lives on in the spaces that map it, it is only opened anew if another process maps the
+ * file later. */
 
 #include "module/module-cache.h"
 
@@ -51,8 +52,8 @@ key_equal (gconstpointer a, gconstpointer b)
       || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)
     return FALSE;
   if (k->has_inode)
-    /* Generation 0 is "unknown": /proc/PID/maps does not name it. The path belongs to the alias because a
-     * hard link or a bind mount may be readable where the other name is not. */
+    /* Generation 0 is "unknown": /proc/PID/maps does not name it. The path belongs to the alias
+     * because a hard link or a bind mount may be readable where the other name is not. */
     return k->major == l->major && k->minor == l->minor && k->inode == l->inode
            && strcmp (k->path, l->path) == 0
            && (k->inode_generation == l->inode_generation || k->inode_generation == 0

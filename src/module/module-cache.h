@@ -3,9 +3,10 @@
 
 /* module-cache.h - finds the module that a record or a line of /proc/PID/maps names.
  *
- * Drain thread only (main thread before it runs). The aliases (device, inode, generation) or, where those
- * are unknown, (build-id, path) lead to one module for all processes. Modules that nothing maps any more are
- * kept for the next process, up to a number; then the longest unused are dropped. */
+ * Drain thread only (main thread before it runs). The aliases (device, inode, generation) or, where
+ * those are unknown, (build-id, path) lead to one module for all processes. Modules that nothing
+ * maps any more are kept for the next process, up to a number; then the longest unused are dropped.
+ */
 
 #pragma once
 
@@ -22,8 +23,9 @@ void lu_module_cache_free (LuModuleCache *self);
 /* The module of the key, made if it is new (*is_new). Borrowed: take a reference to keep it. */
 LuModule *lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new);
 
-/* Fills the key from what a record or a maps line says of a mapping. `path` may be changed by the caller after
- * the call only if the key is not used any more; " (deleted)" is cut off by pointing into `buffer`. */
+/* Fills the key from what a record or a maps line says of a mapping. `path` may be changed by the
+ * caller after the call only if the key is not used any more; " (deleted)" is cut off by pointing
+ * into `buffer`. */
 void lu_module_key_init (LuModuleKey *key, const char *path, char *buffer, gsize buffer_size);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuModuleCache, lu_module_cache_free)

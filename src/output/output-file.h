@@ -17,5 +17,6 @@
  * for its reader. */
 int lu_output_open (const char *path, gboolean force, GError **error);
 
-/* Removes a regular file that lu_output_open() just created and into which nothing worth keeping was written. */
+/* Removes a regular file that lu_output_open() just created and into which nothing worth keeping
+ * was written. */
 void lu_output_discard (const char *path);

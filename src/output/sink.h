@@ -3,9 +3,9 @@
 
 /* sink.h - where finished stacks go: the output vtable.
  *
- * A sink belongs to the writer thread; it may block, nobody waits for it. Calls come in the order begin,
- * any of the others, end. A call that fails ends the recording with that error; what was written stays
- * readable. */
+ * A sink belongs to the writer thread; it may block, nobody waits for it. Calls come in the order
+ * begin, any of the others, end. A call that fails ends the recording with that error; what was
+ * written stays readable. */
 
 #pragma once
 
@@ -21,13 +21,13 @@ typedef struct _LuSinkOps LuSinkOps;
 /* What is known when the recording starts. */
 typedef struct
 {
-  guint64 start_time;   /* ns, CLOCK_MONOTONIC: no frame is earlier */
-  gint64 wall_clock;    /* µs since the epoch at start_time */
-  const char *command;  /* command line of what is recorded ("live-unwinder --pid 1"), UTF-8 */
-  gboolean live;        /* of this machine, now: kallsyms, mounts and uname may be read */
+  guint64 start_time;  /* ns, CLOCK_MONOTONIC: no frame is earlier */
+  gint64 wall_clock;   /* µs since the epoch at start_time */
+  const char *command; /* command line of what is recorded ("live-unwinder --pid 1"), UTF-8 */
+  gboolean live;       /* of this machine, now: kallsyms, mounts and uname may be read */
   const char *engine;
   const char *event_name;
-  double frequency;     /* Hz; 0 unknown */
+  double frequency; /* Hz; 0 unknown */
   guint32 stack_size;
 } LuRecording;
 
@@ -42,7 +42,7 @@ typedef struct
   guint32 n_kernel, n_user;
   const LuFrame *kernel, *user; /* borrowed */
   LuProcess *process;           /* borrowed; NULL for tasks without one (kernel threads, pid 0) */
-  LuSpace *space;               /* borrowed; the version of the sample's time; NULL without user frames */
+  LuSpace *space; /* borrowed; the version of the sample's time; NULL without user frames */
 } LuSinkSample;
 
 struct _LuSinkOps
@@ -58,7 +58,8 @@ struct _LuSinkOps
   gboolean (*log) (LuSink *self, guint64 time, const char *message, GError **error);
   /* A key (at most 39 bytes) and a text, any time: end-state summary, settings. */
   gboolean (*metadata) (LuSink *self, const char *key, const char *text, GError **error);
-  /* Called a few times a second: writes out what is buffered, so that a killed recorder loses little. */
+  /* Called a few times a second: writes out what is buffered, so that a killed recorder loses
+   * little. */
   gboolean (*flush) (LuSink *self, GError **error);
   gboolean (*end) (LuSink *self, guint64 end_time, GError **error);
   guint64 (*bytes_written) (LuSink *self);

@@ -40,13 +40,13 @@ typedef enum
 } LuSyscapType;
 
 /* Words among the addresses of a sample: what follows is of that context (perf_event.h). */
-#define LU_SYSCAP_CONTEXT_HV           ((guint64)-32)
-#define LU_SYSCAP_CONTEXT_KERNEL       ((guint64)-128)
-#define LU_SYSCAP_CONTEXT_USER         ((guint64)-512)
-#define LU_SYSCAP_CONTEXT_GUEST        ((guint64)-2048)
-#define LU_SYSCAP_CONTEXT_GUEST_KERNEL ((guint64)-2176)
-#define LU_SYSCAP_CONTEXT_GUEST_USER   ((guint64)-2560)
-#define LU_SYSCAP_CONTEXT_MAX          ((guint64)-4095) /* words from here on are no addresses */
+#define LU_SYSCAP_CONTEXT_HV           ((guint64) -32)
+#define LU_SYSCAP_CONTEXT_KERNEL       ((guint64) -128)
+#define LU_SYSCAP_CONTEXT_USER         ((guint64) -512)
+#define LU_SYSCAP_CONTEXT_GUEST        ((guint64) -2048)
+#define LU_SYSCAP_CONTEXT_GUEST_KERNEL ((guint64) -2176)
+#define LU_SYSCAP_CONTEXT_GUEST_USER   ((guint64) -2560)
+#define LU_SYSCAP_CONTEXT_MAX          ((guint64) -4095) /* words from here on are no addresses */
 
 /* Offset 0 of the file:
  *   0 u32 magic | 4 u32 version:8 little_endian:1 | 8 char[64] ISO 8601 | 72 i64 time | 80 i64

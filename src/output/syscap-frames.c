@@ -20,7 +20,7 @@ fitting_length (const char *text, gsize room)
 
   if (length <= room)
     return length;
-  while (room > 0 && ((guchar)text[room] & 0xc0) == 0x80)
+  while (room > 0 && ((guchar) text[room] & 0xc0) == 0x80)
     room--;
   return room;
 }
@@ -48,9 +48,9 @@ lu_syscap_write_sample (LuSyscapWriter *writer, guint64 time, gint32 cpu, gint32
 
   if (frame == NULL)
     return FALSE;
-  frame->n_addresses = (guint16)n_addresses;
+  frame->n_addresses = (guint16) n_addresses;
   frame->tid = tid;
-  memcpy ((guint8 *)frame + sizeof *frame, addresses, n_addresses * sizeof addresses[0]);
+  memcpy ((guint8 *) frame + sizeof *frame, addresses, n_addresses * sizeof addresses[0]);
   return TRUE;
 }
 
@@ -61,7 +61,7 @@ lu_syscap_write_map (LuSyscapWriter *writer, gint32 pid, const LuSyscapMapping *
   const char *separator = strrchr (mapping->name, LU_SYSCAP_NAME_SEPARATOR);
   const char *tail = separator != NULL ? separator + 1 : "";
   gsize path_length =
-      separator != NULL ? (gsize)(separator - mapping->name) : strlen (mapping->name);
+      separator != NULL ? (gsize) (separator - mapping->name) : strlen (mapping->name);
   gsize tail_size = tail[0] == '@' ? strlen (tail) + 1 : 0;
   gsize size;
   LuSyscapMapFrame *frame;
@@ -75,8 +75,8 @@ lu_syscap_write_map (LuSyscapWriter *writer, gint32 pid, const LuSyscapMapping *
   frame->end = mapping->end;
   frame->file_offset = mapping->file_offset;
   frame->inode = tail[0] == '#' ? g_ascii_strtoull (tail + 1, NULL, 10) : 0;
-  memcpy ((guint8 *)frame + sizeof *frame, mapping->name, path_length);
-  memcpy ((guint8 *)frame + sizeof *frame + path_length + 1, tail, tail_size);
+  memcpy ((guint8 *) frame + sizeof *frame, mapping->name, path_length);
+  memcpy ((guint8 *) frame + sizeof *frame + path_length + 1, tail, tail_size);
   return TRUE;
 }
 
@@ -137,8 +137,8 @@ lu_syscap_write_log (LuSyscapWriter *writer, guint64 time, const char *message, 
 static void
 append_name (GByteArray *names, guint64 address, const char *name)
 {
-  g_byte_array_append (names, (const guint8 *)&address, sizeof address);
-  g_byte_array_append (names, (const guint8 *)name, (guint)strlen (name) + 1);
+  g_byte_array_append (names, (const guint8 *) &address, sizeof address);
+  g_byte_array_append (names, (const guint8 *) name, (guint) strlen (name) + 1);
 }
 
 gboolean
@@ -150,7 +150,7 @@ lu_syscap_write_jitmap (LuSyscapWriter *writer, GError **error)
 
   for (guint status = 1; status < LU_N_STATUS; status++, n_names++)
     {
-      g_autofree char *name = g_strdup_printf ("[%s]", lu_status_title ((LuStatus)status));
+      g_autofree char *name = g_strdup_printf ("[%s]", lu_status_title ((LuStatus) status));
 
       append_name (names, LU_SYNTHETIC_BASE + status, name);
     }
@@ -178,7 +178,7 @@ lu_syscap_write_file (LuSyscapWriter *writer, const char *path, const char *byte
       if (frame == NULL)
         return FALSE;
       frame->is_last = is_last && length == size;
-      frame->len = (guint16)length;
+      frame->len = (guint16) length;
       g_strlcpy (frame->path, path, sizeof frame->path);
       memcpy (frame->bytes, bytes, length);
       bytes += length;

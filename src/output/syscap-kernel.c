@@ -51,7 +51,7 @@ note (LuSyscapKernel *self, guint index)
 
   if (self->is_written[index / 8] & 1u << index % 8)
     return;
-  self->is_written[index / 8] |= (guint8)(1u << index % 8);
+  self->is_written[index / 8] |= (guint8) (1u << index % 8);
   lu_kallsyms_get (self->symbols, index, &symbol);
   /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
   g_string_append_printf (self->lines, "%016" G_GINT64_MODIFIER "x %c %s", symbol.address,
@@ -88,11 +88,11 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
       index = lu_kallsyms_find (self->symbols, frames[i].pc);
       if (index < 0)
         continue;
-      note (self, (guint)index);
-      if ((guint)index + 1 < lu_kallsyms_size (self->symbols))
-        note (self, (guint)index + 1);
+      note (self, (guint) index);
+      if ((guint) index + 1 < lu_kallsyms_size (self->symbols))
+        note (self, (guint) index + 1);
       else
-        note_end (self, (guint)index);
+        note_end (self, (guint) index);
     }
 }
 

@@ -29,8 +29,8 @@ struct _LuSyscapReader
   LuSyscapHeader header;
   GArray *names;     /* of LuSyscapJitName */
   GArray *addresses; /* of guint64: aligned copies */
-  char key[sizeof ((LuSyscapMetadataFrame *)NULL)->key + 1];
-  char path[sizeof ((LuSyscapFileChunkFrame *)NULL)->path + 1];
+  char key[sizeof ((LuSyscapMetadataFrame *) NULL)->key + 1];
+  char path[sizeof ((LuSyscapFileChunkFrame *) NULL)->path + 1];
 };
 
 /* Makes `size` bytes available at `at`, as far as the file has them; FALSE only on a read error. */
@@ -59,7 +59,7 @@ fill (LuSyscapReader *self, gsize size, GError **error)
           self->at_eof = TRUE;
           break;
         }
-      self->size += (gsize)n;
+      self->size += (gsize) n;
     }
   return TRUE;
 }
@@ -154,7 +154,7 @@ decode_sample (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
   const guint8 *addresses;
 
   lu_cursor_u16 (cursor);
-  record->sample.tid = (gint32)lu_cursor_u32 (cursor);
+  record->sample.tid = (gint32) lu_cursor_u32 (cursor);
   addresses = lu_cursor_take (cursor, n * sizeof (guint64));
   if (addresses == NULL)
     return;
@@ -162,7 +162,7 @@ decode_sample (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
   if (n > 0)
     memcpy (self->addresses->data, addresses, n * sizeof (guint64));
   record->sample.n_addresses = n;
-  record->sample.addresses = (const guint64 *)(gpointer)self->addresses->data;
+  record->sample.addresses = (const guint64 *) (gpointer) self->addresses->data;
 }
 
 static void
@@ -194,7 +194,7 @@ decode_jitmap (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
       g_array_append_val (self->names, name);
     }
   record->jitmap.n_names = self->names->len;
-  record->jitmap.names = (const LuSyscapJitName *)(gpointer)self->names->data;
+  record->jitmap.names = (const LuSyscapJitName *) (gpointer) self->names->data;
 }
 
 /* A text in a field of fixed size, with or without NUL at its end. */
@@ -222,7 +222,7 @@ decode_log (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
 {
   record->log.severity = lu_cursor_u16 (cursor);
   lu_cursor_take (cursor, 6);
-  record->log.domain = take_field (cursor, self->key, sizeof ((LuSyscapLogFrame *)NULL)->domain);
+  record->log.domain = take_field (cursor, self->key, sizeof ((LuSyscapLogFrame *) NULL)->domain);
   record->log.message = lu_cursor_string (cursor);
 }
 
@@ -251,7 +251,7 @@ decode (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
       record->process.command_line = lu_cursor_string (cursor);
       break;
     case LU_SYSCAP_FORK:
-      record->fork.child_pid = (gint32)lu_cursor_u32 (cursor);
+      record->fork.child_pid = (gint32) lu_cursor_u32 (cursor);
       break;
     case LU_SYSCAP_JITMAP:
       decode_jitmap (self, cursor, record);

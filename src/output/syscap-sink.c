@@ -145,7 +145,7 @@ write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **
 static gboolean
 syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
   g_autoptr (GError) no_kallsyms = NULL;
   LuKallsyms *kallsyms = NULL;
 
@@ -168,7 +168,7 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
 static gboolean
 syscap_sample (LuSink *sink, const LuSinkSample *sample, GError **error)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
   guint64 addresses[LU_SYSCAP_MAX_ADDRESSES];
   LuSyscapPid *pid;
   guint n;
@@ -195,7 +195,7 @@ syscap_sample (LuSink *sink, const LuSinkSample *sample, GError **error)
 static gboolean
 syscap_fork (LuSink *sink, guint64 time, gint32 pid, gint32 child_pid, GError **error)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
 
   /* A new thread (child_pid is then that of its process) is nothing a viewer shows. */
   if (pid < 0 || child_pid < 0 || pid == child_pid)
@@ -207,7 +207,7 @@ syscap_fork (LuSink *sink, guint64 time, gint32 pid, gint32 child_pid, GError **
 static gboolean
 syscap_exit (LuSink *sink, guint64 time, gint32 pid, GError **error)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
   LuSyscapPid *found = pid >= 0 ? lu_syscap_pids_find (self->pids, pid) : NULL;
 
   if (found == NULL || !found->is_known)
@@ -219,19 +219,19 @@ syscap_exit (LuSink *sink, guint64 time, gint32 pid, GError **error)
 static gboolean
 syscap_log (LuSink *sink, guint64 time, const char *message, GError **error)
 {
-  return lu_syscap_write_log (((SyscapSink *)sink)->writer, time, message, error);
+  return lu_syscap_write_log (((SyscapSink *) sink)->writer, time, message, error);
 }
 
 static gboolean
 syscap_metadata (LuSink *sink, const char *key, const char *text, GError **error)
 {
-  return lu_syscap_write_metadata (((SyscapSink *)sink)->writer, key, text, error);
+  return lu_syscap_write_metadata (((SyscapSink *) sink)->writer, key, text, error);
 }
 
 static gboolean
 syscap_flush (LuSink *sink, GError **error)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
 
   return lu_syscap_kernel_write (self->kernel, self->writer, FALSE, error)
          && lu_syscap_writer_flush (self->writer, error);
@@ -262,7 +262,7 @@ write_counts (SyscapSink *self, GError **error)
 static gboolean
 syscap_end (LuSink *sink, guint64 end_time, GError **error)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
   gboolean ok = lu_syscap_kernel_write (self->kernel, self->writer, TRUE, error)
                 && write_counts (self, error);
 
@@ -273,13 +273,13 @@ syscap_end (LuSink *sink, guint64 end_time, GError **error)
 static guint64
 syscap_bytes_written (LuSink *sink)
 {
-  return lu_syscap_writer_size (((SyscapSink *)sink)->writer);
+  return lu_syscap_writer_size (((SyscapSink *) sink)->writer);
 }
 
 static void
 syscap_free (LuSink *sink)
 {
-  SyscapSink *self = (SyscapSink *)sink;
+  SyscapSink *self = (SyscapSink *) sink;
 
   lu_syscap_writer_free (self->writer);
   lu_syscap_kernel_free (self->kernel);

@@ -73,7 +73,7 @@ write_some (int fd, const guint8 *bytes, gsize size)
       gssize n = write (fd, bytes + done, size - done);
 
       if (n >= 0)
-        done += (gsize)n;
+        done += (gsize) n;
       else if (errno == EAGAIN || errno == EWOULDBLOCK)
         poll (&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
       else if (errno != EINTR)
@@ -114,7 +114,7 @@ fail (LuSyscapWriter *self, gsize done)
 
   if (whole < done && self->is_regular)
     {
-      gint64 end = self->file_start + (gint64)(self->written + whole);
+      gint64 end = self->file_start + (gint64) (self->written + whole);
 
       if (ftruncate (self->fd, end) == 0)
         done = whole;
@@ -167,7 +167,7 @@ lu_syscap_writer_header (LuSyscapWriter *self, guint64 time, gint64 wall_clock, 
   g_autofree char *text = date != NULL ? g_date_time_format_iso8601 (date) : NULL;
   LuSyscapHeader header = { .magic = LU_SYSCAP_MAGIC,
                             .version_and_flags = LU_SYSCAP_VERSION | LU_SYSCAP_LITTLE_ENDIAN,
-                            .time = (gint64)time };
+                            .time = (gint64) time };
 
   g_assert (self->written == 0 && self->used == 0);
   if (text != NULL)
@@ -182,7 +182,7 @@ gpointer
 lu_syscap_writer_add (LuSyscapWriter *self, LuSyscapType type, gsize size, gint32 cpu, gint32 pid,
                       guint64 time, GError **error)
 {
-  gsize len = (size + LU_SYSCAP_ALIGN - 1) & ~(gsize)(LU_SYSCAP_ALIGN - 1);
+  gsize len = (size + LU_SYSCAP_ALIGN - 1) & ~(gsize) (LU_SYSCAP_ALIGN - 1);
   LuSyscapFrame *frame;
 
   g_assert (size >= sizeof *frame && len <= LU_SYSCAP_MAX_FRAME);
@@ -191,13 +191,13 @@ lu_syscap_writer_add (LuSyscapWriter *self, LuSyscapType type, gsize size, gint3
   if (!check (self, error))
     return NULL;
 
-  frame = (LuSyscapFrame *)(self->buffer + self->used);
+  frame = (LuSyscapFrame *) (self->buffer + self->used);
   memset (frame, 0, len);
-  frame->len = (guint16)len;
-  frame->cpu = cpu >= 0 && cpu <= G_MAXINT16 ? (gint16)cpu : -1;
+  frame->len = (guint16) len;
+  frame->cpu = cpu >= 0 && cpu <= G_MAXINT16 ? (gint16) cpu : -1;
   frame->pid = pid;
-  frame->time = (gint64)MIN (MAX (time, self->min_time), G_MAXINT64);
-  frame->type = (guint8)type;
+  frame->time = (gint64) MIN (MAX (time, self->min_time), G_MAXINT64);
+  frame->type = (guint8) type;
   self->used += len;
   return frame;
 }
@@ -205,7 +205,7 @@ lu_syscap_writer_add (LuSyscapWriter *self, LuSyscapType type, gsize size, gint3
 gboolean
 lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError **error)
 {
-  gint64 value = (gint64)MAX (end_time, self->min_time);
+  gint64 value = (gint64) MAX (end_time, self->min_time);
   gboolean ok = lu_syscap_writer_flush (self, error);
   gssize n;
 
@@ -213,7 +213,7 @@ lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError **error)
     return ok;
   do
     n = pwrite (self->fd, &value, sizeof value,
-                self->file_start + (gint64)offsetof (LuSyscapHeader, end_time));
+                self->file_start + (gint64) offsetof (LuSyscapHeader, end_time));
   while (n < 0 && errno == EINTR);
   if (ok && n != sizeof value)
     {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* discover.c - processes as /proc shows them: those that ran before the recording, and what has to be
- * re-read after side-band was lost; see process-table.h.
+/* discover.c - processes as /proc shows them: those that ran before the recording, and what has to
+ * be re-read after side-band was lost; see process-table.h.
  *
- * Side-band is on before this runs, so what changes meanwhile arrives as events and is applied after. */
+ * Side-band is on before this runs, so what changes meanwhile arrives as events and is applied
+ * after. */
 
 #include "base/fd.h"
 #include "process/proc-maps.h"
@@ -22,8 +23,8 @@ typedef struct
 {
   LuProcessTable *table;
   guint64 time;
-  LuSpace *space;    /* owned: what was built so far */
-  GArray *mappings;  /* of LuMapping whose module is new; the module is borrowed from the space */
+  LuSpace *space;   /* owned: what was built so far */
+  GArray *mappings; /* of LuMapping whose module is new; the module is borrowed from the space */
 } Scan;
 
 static gboolean
@@ -98,8 +99,7 @@ lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
   scan = (Scan){ .table = self, .time = time, .space = lu_space_new (), .mappings = mappings };
   if (maps != NULL)
     lu_proc_maps_parse (maps, size, add_map, &scan);
-  lu_process_table_put_discovered (self, pid, comm, MAX (count_threads (pid), 1), scan.space,
-                                   time);
+  lu_process_table_put_discovered (self, pid, comm, MAX (count_threads (pid), 1), scan.space, time);
   if (lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
     for (guint i = 0; i < mappings->len; i++)
       {

@@ -3,8 +3,8 @@
 
 /* proc-maps.c - parser of /proc/PID/maps; see proc-maps.h.
  *
- * A line: START-END PERM OFFSET MAJ:MIN INODE [spaces PATH]. Numbers are hexadecimal but for the inode.
- * Written by hand: sscanf accepts signs, spaces and overflow. */
+ * A line: START-END PERM OFFSET MAJ:MIN INODE [spaces PATH]. Numbers are hexadecimal but for the
+ * inode. Written by hand: sscanf accepts signs, spaces and overflow. */
 
 #include "process/proc-maps.h"
 
@@ -98,8 +98,8 @@ take_path (Line *line, char path[MAX_PATH_BYTES])
     {
       if (is_octal_escape (line->at, line->end))
         {
-          path[n++] = (char) ((line->at[1] - '0') << 6 | (line->at[2] - '0') << 3
-                              | (line->at[3] - '0'));
+          path[n++] =
+              (char) ((line->at[1] - '0') << 6 | (line->at[2] - '0') << 3 | (line->at[3] - '0'));
           line->at += 4;
         }
       else

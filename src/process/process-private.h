@@ -18,10 +18,11 @@ typedef struct
 
 LuProcess *lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
                            LuSpace *space);
-/* Replaces the current space from `time` on; takes it. The old one stays for lu_process_space_at(). */
+/* Replaces the current space from `time` on; takes it. The old one stays for lu_process_space_at().
+ */
 void lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space);
-LuSpace *lu_process_space (LuProcess *self);                    /* current; borrowed */
-LuSpace *lu_process_space_at (LuProcess *self, guint64 time);   /* borrowed */
+LuSpace *lu_process_space (LuProcess *self);                  /* current; borrowed */
+LuSpace *lu_process_space_at (LuProcess *self, guint64 time); /* borrowed */
 /* Drops versions that ended before `time`. */
 void lu_process_trim (LuProcess *self, guint64 time);
 gboolean lu_process_has_history (const LuProcess *self);
@@ -30,8 +31,7 @@ gboolean lu_process_has_history (const LuProcess *self);
 void lu_process_table_put_discovered (LuProcessTable *self, gint32 pid, const char *comm,
                                       guint n_threads, LuSpace *space, guint64 time);
 /* Looks up the module of a mapping; *is_new as lu_module_cache_find(). Borrowed. */
-LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap,
-                                   gboolean *is_new);
+LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap, gboolean *is_new);
 /* Tells the owner of the table that a new module is mapped there. */
 void lu_process_table_announce (LuProcessTable *self, LuModule *module, LuProcess *process,
                                 guint64 start, guint64 end);

@@ -3,10 +3,10 @@
 
 /* process-table.c - applies side-band to processes and answers (pid, time); see process-table.h.
  *
- * A pid has one current incarnation and, for as long as a ring may hold samples of them, past ones: an exec
- * or a reuse of the pid moves the current one there. "As long as" is counted in closed rounds: what ended
- * in round n is needed in n and n + 1 only, because a round handles every sample committed before the
- * side-band it read. */
+ * A pid has one current incarnation and, for as long as a ring may hold samples of them, past ones:
+ * an exec or a reuse of the pid moves the current one there. "As long as" is counted in closed
+ * rounds: what ended in round n is needed in n and n + 1 only, because a round handles every sample
+ * committed before the side-band it read. */
 
 #include "process/process-private.h"
 
@@ -17,8 +17,9 @@
 
 /* Modules kept for the next process that maps them. */
 #define MAX_MODULES 4096
-/* A process with more executable mappings than this is generating code; the rest is "no mapping". */
-#define MAX_MAPPINGS 8192
+/* A process with more executable mappings than this is generating code; the rest is "no mapping".
+ */
+#define MAX_MAPPINGS   8192
 #define ROUNDS_TO_KEEP 2
 
 typedef struct
@@ -47,9 +48,9 @@ struct _LuProcessTable
   const LuProcessTableFuncs *funcs;
   gpointer user_data;
   guint64 round;
-  guint64 newest_time;   /* of any side-band event */
-  guint64 cut_times[2];  /* newest_time at the end of the last two rounds */
-  GHashTable *unsettled; /* set of pids with history, past incarnations or death to clean up */
+  guint64 newest_time;      /* of any side-band event */
+  guint64 cut_times[2];     /* newest_time at the end of the last two rounds */
+  GHashTable *unsettled;    /* set of pids with history, past incarnations or death to clean up */
   GHashTable *undiscovered; /* set of pids that need lu_process_table_repair() */
   guint n_live;
 };
@@ -271,13 +272,13 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
       self->funcs->forked (event->time, event->pid, event->tid, self->user_data);
       return;
     }
-  /* Time 0 is a fork that a recorder made up for a process that ran before: it has its own mappings. */
+  /* Time 0 is a fork that a recorder made up for a process that ran before: it has its own
+   * mappings. */
   if (parent != NULL && event->time != 0)
     {
       child = lu_process_new (event->pid, 0, event->time, lu_process_comm (parent->current),
                               lu_process_space_at (parent->current, event->time));
-      lu_process_take_command_line (
-          child, g_strdup (lu_process_command_line (parent->current)));
+      lu_process_take_command_line (child, g_strdup (lu_process_command_line (parent->current)));
     }
   else
     {
@@ -372,7 +373,8 @@ lu_process_table_lookup (LuProcessTable *self, gint32 number, guint64 time, LuPr
   return TRUE;
 }
 
-/* Drops what no ring can hold samples of any more. TRUE if nothing is left to clean up for the pid. */
+/* Drops what no ring can hold samples of any more. TRUE if nothing is left to clean up for the pid.
+ */
 static gboolean
 settle (LuProcessTable *self, gint32 number, Pid *pid)
 {
@@ -411,7 +413,8 @@ lu_process_table_end_round (LuProcessTable *self)
   self->cut_times[0] = self->newest_time;
 }
 
-/* The last thread of a process may have ended without an EXIT of its own (it was never announced). */
+/* The last thread of a process may have ended without an EXIT of its own (it was never announced).
+ */
 static void
 bury_unseen_dead (LuProcessTable *self, guint64 time)
 {
@@ -423,8 +426,7 @@ bury_unseen_dead (LuProcessTable *self, guint64 time)
     {
       Pid *pid = value;
 
-      if (pid->leader_exited && !pid->dead && kill (GPOINTER_TO_INT (key), 0) < 0
-          && errno == ESRCH)
+      if (pid->leader_exited && !pid->dead && kill (GPOINTER_TO_INT (key), 0) < 0 && errno == ESRCH)
         mark_dead (self, GPOINTER_TO_INT (key), pid, time);
     }
 }
@@ -464,8 +466,8 @@ lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char
     }
   /* What was never announced has always been so, as far as its samples go. */
   start = pid != NULL && pid->dead ? time : 0;
-  pid = put_current (self, lu_process_new (number, pid != NULL ? pid->n_execs : 0, start, comm,
-                                           space));
+  pid = put_current (self,
+                     lu_process_new (number, pid != NULL ? pid->n_execs : 0, start, comm, space));
   pid->n_threads = (gint) n_threads;
   self->funcs->process_added (pid->current, TRUE, self->user_data);
 }

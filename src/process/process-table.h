@@ -3,9 +3,10 @@
 
 /* process-table.h - all processes we follow, as of any moment the rings can still hold samples of.
  *
- * Drain thread only (main thread while it discovers, before the drain thread runs). Side-band events change
- * it; a sample is looked up by (pid, time). Exec ends one incarnation of a pid and begins the next, fork
- * copies the parent's space from here, exit keeps everything until every ring has been read past it. */
+ * Drain thread only (main thread while it discovers, before the drain thread runs). Side-band
+ * events change it; a sample is looked up by (pid, time). Exec ends one incarnation of a pid and
+ * begins the next, fork copies the parent's space from here, exit keeps everything until every ring
+ * has been read past it. */
 
 #pragma once
 
@@ -39,25 +40,27 @@ void lu_process_table_follow (LuProcessTable *self, gint32 pid);
 /* Applies a side-band event. */
 void lu_process_table_apply (LuProcessTable *self, const LuEvent *event);
 
-/* The incarnation of the pid at that time and the version of its space then; both borrowed until the end of
- * the round. FALSE if the pid is not followed (or, when all are, has not been seen: it is then made, without
- * mappings). */
+/* The incarnation of the pid at that time and the version of its space then; both borrowed until
+ * the end of the round. FALSE if the pid is not followed (or, when all are, has not been seen: it
+ * is then made, without mappings). */
 gboolean lu_process_table_lookup (LuProcessTable *self, gint32 pid, guint64 time,
                                   LuProcess **process, LuSpace **space);
 
-/* Every sample committed before the last call has been handled: older versions and dead processes may go. */
+/* Every sample committed before the last call has been handled: older versions and dead processes
+ * may go. */
 void lu_process_table_end_round (LuProcessTable *self);
 
-/* Follows what was sampled without ever having been announced (side-band was lost). Reads files; call it
- * between rounds. Also forgets processes whose last thread ended unseen. */
+/* Follows what was sampled without ever having been announced (side-band was lost). Reads files;
+ * call it between rounds. Also forgets processes whose last thread ended unseen. */
 void lu_process_table_repair (LuProcessTable *self, guint64 time);
 
 /* TRUE if one pid at least is followed and alive. */
 gboolean lu_process_table_has_live (LuProcessTable *self);
 guint lu_process_table_size (LuProcessTable *self);
 
-/* Adds what /proc says of one process now (a mapping that is already known is not touched). Reads files.
- * FALSE if there is no such process. `time` is what new mappings are stamped with; 0 for "always was". */
+/* Adds what /proc says of one process now (a mapping that is already known is not touched). Reads
+ * files. FALSE if there is no such process. `time` is what new mappings are stamped with; 0 for
+ * "always was". */
 gboolean lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time);
 /* The same for all processes (follow_all) or those followed and alive. Reads files. */
 void lu_process_table_discover_all (LuProcessTable *self, guint64 time);

@@ -3,8 +3,8 @@
 
 /* process.c - one incarnation of a process; see process.h.
  *
- * Versions of the space are few (they are dropped as soon as all rings have been read past them), so a
- * plain array, oldest first, is searched from its end. */
+ * Versions of the space are few (they are dropped as soon as all rings have been read past them),
+ * so a plain array, oldest first, is searched from its end. */
 
 #include "process/process-private.h"
 
@@ -21,7 +21,7 @@ struct _LuProcess
   char comm[LU_COMM_SIZE];
   _Atomic (char *) command_line; /* owned; published once */
   _Atomic (char *) mountinfo;    /* owned; published once */
-  GArray *versions;              /* of LuSpaceVersion, oldest first, the last is current; drain thread */
+  GArray *versions; /* of LuSpaceVersion, oldest first, the last is current; drain thread */
 };
 
 static void
@@ -60,8 +60,7 @@ lu_process_ref (LuProcess *self)
 void
 lu_process_unref (LuProcess *self)
 {
-  if (self == NULL
-      || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
+  if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   g_array_unref (self->versions);
   g_free (atomic_load (&self->command_line));

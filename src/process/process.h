@@ -3,8 +3,9 @@
 
 /* process.h - one incarnation of a process: a pid from fork or exec to exec or exit.
  *
- * Made and changed by the drain thread only, except where a function says otherwise; other threads hold
- * references and read what never changes (pid, generation, start) or what is published atomically. */
+ * Made and changed by the drain thread only, except where a function says otherwise; other threads
+ * hold references and read what never changes (pid, generation, start) or what is published
+ * atomically. */
 
 #pragma once
 
@@ -20,16 +21,19 @@ void lu_process_unref (LuProcess *self);
 /* Any thread. */
 gint32 lu_process_pid (const LuProcess *self);
 guint32 lu_process_generation (const LuProcess *self); /* execs of this pid seen so far; from 0 */
-/* A number that is never used again in this run, from 1: names (pid, generation) across pid reuse. */
+/* A number that is never used again in this run, from 1: names (pid, generation) across pid reuse.
+ */
 guint64 lu_process_id (const LuProcess *self);
 guint64 lu_process_start_time (const LuProcess *self); /* ns; 0 if it ran before the recording */
 /* At most 15 characters, as the kernel keeps it at exec (or at discovery). */
 const char *lu_process_comm (const LuProcess *self);
-/* Command line, arguments separated by spaces, if it could be read in time, else comm. Borrowed, stable. */
+/* Command line, arguments separated by spaces, if it could be read in time, else comm. Borrowed,
+ * stable. */
 const char *lu_process_command_line (LuProcess *self);
 /* Worker: publishes the command line once; takes it. */
 void lu_process_take_command_line (LuProcess *self, char *command_line);
-/* /proc/PID/mountinfo of the process, or NULL where it is not known (or not needed). Borrowed, stable. */
+/* /proc/PID/mountinfo of the process, or NULL where it is not known (or not needed). Borrowed,
+ * stable. */
 const char *lu_process_mountinfo (LuProcess *self);
 /* Worker: publishes it once; takes it. */
 void lu_process_take_mountinfo (LuProcess *self, char *mountinfo);

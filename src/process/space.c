@@ -3,8 +3,8 @@
 
 /* space.c - immutable versions of an address space; see space.h.
  *
- * One allocation per version: a header and the sorted mappings. Copying is cheap next to what a mapping
- * costs the process that makes it: executable mappings only, a handful to a few hundred. */
+ * One allocation per version: a header and the sorted mappings. Copying is cheap next to what a
+ * mapping costs the process that makes it: executable mappings only, a handful to a few hundred. */
 
 #include "process/space.h"
 
@@ -53,8 +53,7 @@ lu_space_ref (LuSpace *self)
 void
 lu_space_unref (LuSpace *self)
 {
-  if (self == NULL
-      || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
+  if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   for (guint i = 0; i < self->n_mappings; i++)
     lu_module_unref (self->mappings[i].module);

@@ -3,8 +3,8 @@
 
 /* space.h - one version of an address space: executable mappings, sorted, never overlapping.
  *
- * Immutable once published, so that a sample can hold the version of its own time while the process moves
- * on; a new mapping makes a new version. References are atomic. */
+ * Immutable once published, so that a sample can hold the version of its own time while the process
+ * moves on; a new mapping makes a new version. References are atomic. */
 
 #pragma once
 
@@ -27,8 +27,8 @@ LuSpace *lu_space_new (void);
 LuSpace *lu_space_ref (LuSpace *self);
 void lu_space_unref (LuSpace *self);
 
-/* A new version with `mapping` on top: what it covers of others is cut away, remainders stay. The module is
- * referenced, not taken. Returns self with a new reference if nothing changes. */
+/* A new version with `mapping` on top: what it covers of others is cut away, remainders stay. The
+ * module is referenced, not taken. Returns self with a new reference if nothing changes. */
 LuSpace *lu_space_with_mapping (LuSpace *self, const LuMapping *mapping);
 
 const LuMapping *lu_space_mappings (const LuSpace *self, guint *n_mappings);

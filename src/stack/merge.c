@@ -13,11 +13,11 @@
 
 #include <glib.h>
 
-#define CONTEXT_MAX          ((uint64_t)-4095)
-#define CONTEXT_HV           ((uint64_t)-32)
-#define CONTEXT_KERNEL       ((uint64_t)-128)
-#define CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
-#define CONTEXT_GUEST_USER   ((uint64_t)-2560)
+#define CONTEXT_MAX          ((uint64_t) -4095)
+#define CONTEXT_HV           ((uint64_t) -32)
+#define CONTEXT_KERNEL       ((uint64_t) -128)
+#define CONTEXT_GUEST_KERNEL ((uint64_t) -2176)
+#define CONTEXT_GUEST_USER   ((uint64_t) -2560)
 
 /* PERF_RECORD_MISC_* (perf_event.h) */
 enum

@@ -364,8 +364,8 @@ walk_frames (Walk *walk)
     finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
 }
 
-/* Takes the word at this place above the stack pointer for the leaf's return address and walks on from
- * there. TRUE if that is a whole stack; else the stack is the leaf alone, as before. */
+/* Takes the word at this place above the stack pointer for the leaf's return address and walks on
+ * from there. TRUE if that is a whole stack; else the stack is the leaf alone, as before. */
 static gboolean
 try_caller_at (Walk *walk, guint32 offset)
 {
@@ -395,9 +395,9 @@ try_caller_at (Walk *walk, guint32 offset)
   return FALSE;
 }
 
-/* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone), _init
- * and _fini, procedure linkage tables. Their return address is on top of the stack, or one word up
- * after an alignment; it is believed only if the stack is whole from there on. */
+/* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
+ * _init and _fini, procedure linkage tables. Their return address is on top of the stack, or one
+ * word up after an alignment; it is believed only if the stack is whole from there on. */
 static void
 guess_leaf (Walk *walk)
 {

@@ -3,8 +3,9 @@
 
 /* unwinder.h - the engine vtable: one sample and the address space of its time in, one stack out.
  *
- * An unwinder belongs to one thread: the drain thread, or the worker if the engine says so (it reads files
- * or allocates). Besides unwind() all operations are optional; the session wires what is there. */
+ * An unwinder belongs to one thread: the drain thread, or the worker if the engine says so (it
+ * reads files or allocates). Besides unwind() all operations are optional; the session wires what
+ * is there. */
 
 #pragma once
 
@@ -21,9 +22,9 @@ typedef struct
   const char *name; /* as given to --engine */
   gboolean runs_in_worker;
   LuUnwinder *(*new) (GError **error);
-  /* Fills `stack` (reset by the caller) with user frames and a status. Never fails, never blocks on anything
-   * the sampled process can hold. The sample has registers and at least one byte of stack. `pid` and `tid`
-   * are for the engine's book-keeping only. */
+  /* Fills `stack` (reset by the caller) with user frames and a status. Never fails, never blocks on
+   * anything the sampled process can hold. The sample has registers and at least one byte of stack.
+   * `pid` and `tid` are for the engine's book-keeping only. */
   void (*unwind) (LuUnwinder *self, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
                   LuStack *stack);
   /* Optional: the sampler's descriptors, one per CPU, before they are enabled. */

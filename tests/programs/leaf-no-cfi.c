@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* leaf-no-cfi.c - a leaf without any CFI, as system call stubs and _init have it: its return address is on
- * top of the stack all the time.
+/* leaf-no-cfi.c - a leaf without any CFI, as system call stubs and _init have it: its return
+ * address is on top of the stack all the time.
  */
 #include "known.h"
 

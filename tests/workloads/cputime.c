@@ -16,7 +16,7 @@
 static double
 seconds_of (struct timeval time)
 {
-  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+  return (double) time.tv_sec + (double) time.tv_usec / 1e6;
 }
 
 static int
@@ -27,7 +27,7 @@ write_result (const char *path, const struct rusage *usage, int status)
   if (file == NULL)
     return 125;
   fprintf (file, "%.6f %d\n", seconds_of (usage->ru_utime) + seconds_of (usage->ru_stime),
-           (int)getpid ());
+           (int) getpid ());
   fclose (file);
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
 }

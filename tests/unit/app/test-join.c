@@ -7,7 +7,7 @@
 
 #include "process/process-private.h"
 
-#define SP 0x7ff000000000ull
+#define SP    0x7ff000000000ull
 #define ASKED 65528
 
 typedef struct
@@ -30,8 +30,8 @@ keep (const LuStackMessage *stack, const LuFrame *tail, guint n_tail, gpointer u
   Fixture *fixture = user_data;
   Result result = { .time = stack->header.time,
                     .n_tail = n_tail,
-                    .last_pc = n_tail > 0 ? tail[n_tail - 1].pc
-                                          : stack->frames[stack->n_user - 1].pc };
+                    .last_pc =
+                        n_tail > 0 ? tail[n_tail - 1].pc : stack->frames[stack->n_user - 1].pc };
 
   g_array_append_val (fixture->stacks, result);
 }
@@ -59,11 +59,11 @@ static void
 add (Fixture *fixture, guint64 time, gint32 tid, LuStatus status, guint n, const guint64 *pcs,
      const guint32 *depths)
 {
-  g_autofree LuStackMessage *stack
-      = g_malloc0 (sizeof (LuStackMessage) + n * sizeof (LuFrame));
+  g_autofree LuStackMessage *stack = g_malloc0 (sizeof (LuStackMessage) + n * sizeof (LuFrame));
 
   stack->status = status;
-  stack->header = (LuSampleHeader){ .time = time, .pid = 5, .tid = tid, .process = fixture->process };
+  stack->header =
+      (LuSampleHeader){ .time = time, .pid = 5, .tid = tid, .process = fixture->process };
   stack->stack_asked = ASKED;
   stack->stack_used = 60000;
   stack->sampled_sp = SP - depths[0];

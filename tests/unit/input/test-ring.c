@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-ring.c - src/input/ring.c on a ring made of plain memory: wrap-around, the tail, sizes that lie. */
+/* test-ring.c - src/input/ring.c on a ring made of plain memory: wrap-around, the tail, sizes that
+ * lie. */
 
 #include "input/ring.h"
 

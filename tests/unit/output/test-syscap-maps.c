@@ -57,14 +57,14 @@ collect (const LuSyscapMapping *mapping, gpointer user_data, GError **error)
   LuSyscapMapping copy = *mapping;
 
   copy.name = g_ref_string_acquire (copy.name);
-  g_array_append_val ((GArray *)user_data, copy);
+  g_array_append_val ((GArray *) user_data, copy);
   return TRUE;
 }
 
 static void
 clear_name (gpointer pointer)
 {
-  g_ref_string_release (((LuSyscapMapping *)pointer)->name);
+  g_ref_string_release (((LuSyscapMapping *) pointer)->name);
 }
 
 static GArray *
@@ -213,11 +213,11 @@ test_random (void)
 
       for (guint i = 0; i < G_N_ELEMENTS (puts); i++)
         {
-          guint start = (guint)g_test_rand_int_range (0, N_PAGES - 1);
+          guint start = (guint) g_test_rand_int_range (0, N_PAGES - 1);
 
           puts[i] = (Put){ .start = start,
-                           .n_pages = (guint)g_test_rand_int_range (1, (gint)(N_PAGES - start)),
-                           .file = (guint)g_test_rand_int_range (1, 5) * 100 + i,
+                           .n_pages = (guint) g_test_rand_int_range (1, (gint) (N_PAGES - start)),
+                           .file = (guint) g_test_rand_int_range (1, 5) * 100 + i,
                            .time = i };
         }
       put_and_compare (puts, G_N_ELEMENTS (puts));

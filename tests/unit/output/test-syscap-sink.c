@@ -58,7 +58,7 @@ append_sample (GString *line, const LuSyscapRecord *record)
   g_string_append_printf (line, "sample %d/%d:", record->pid, record->sample.tid);
   for (guint i = 0; i < record->sample.n_addresses; i++)
     {
-      gint64 address = (gint64)record->sample.addresses[i];
+      gint64 address = (gint64) record->sample.addresses[i];
 
       if (address < 0 && address >= -4095)
         g_string_append_printf (line, " %" G_GINT64_FORMAT, address);
@@ -80,9 +80,9 @@ append_frame (GString *line, const LuSyscapRecord *record)
                               "map %d %" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER
                               "x +%" G_GINT64_MODIFIER "x i%d %s %s @%d",
                               record->pid, record->map.start, record->map.end,
-                              record->map.file_offset, (int)record->map.inode, record->map.path,
+                              record->map.file_offset, (int) record->map.inode, record->map.path,
                               record->map.build_id != NULL ? record->map.build_id : "-",
-                              (int)record->time);
+                              (int) record->time);
       break;
     case LU_SYSCAP_PROCESS:
       g_string_append_printf (line, "process %d %s", record->pid, record->process.command_line);
@@ -95,7 +95,7 @@ append_frame (GString *line, const LuSyscapRecord *record)
       break;
     case LU_SYSCAP_FILE_CHUNK:
       g_string_append_printf (line, "file %s%s %.*s", record->file.path,
-                              record->file.is_last ? "" : " …", (int)record->file.size,
+                              record->file.is_last ? "" : " …", (int) record->file.size,
                               record->file.bytes);
       break;
     case LU_SYSCAP_LOG:
@@ -410,7 +410,7 @@ static const StackCase stack_cases[] = {
     { { 0 } },
     { { 0x10, 0, 0 }, { 0x20, RA, 0 } },
     3,
-    { (guint64)-512, 0x10, 0x1f } },
+    { (guint64) -512, 0x10, 0x1f } },
   { "interrupted by a signal: exact",
     LU_STATUS_COMPLETE,
     0,
@@ -418,7 +418,7 @@ static const StackCase stack_cases[] = {
     { { 0 } },
     { { 0x10, 0, 0 }, { 0x20, RA, 0 }, { 0x30, 0, 0 } },
     4,
-    { (guint64)-512, 0x10, 0x1f, 0x30 } },
+    { (guint64) -512, 0x10, 0x1f, 0x30 } },
   { "kernel and user",
     LU_STATUS_COMPLETE,
     1,
@@ -426,7 +426,7 @@ static const StackCase stack_cases[] = {
     { { K, LU_FRAME_KERNEL, 0 } },
     { { 0x10, 0, 0 } },
     4,
-    { (guint64)-128, K, (guint64)-512, 0x10 } },
+    { (guint64) -128, K, (guint64) -512, 0x10 } },
   { "kernel only",
     LU_STATUS_KERNEL_ONLY,
     1,
@@ -434,7 +434,7 @@ static const StackCase stack_cases[] = {
     { { K, LU_FRAME_KERNEL, 0 } },
     { { 0 } },
     2,
-    { (guint64)-128, K } },
+    { (guint64) -128, K } },
   { "no user context",
     LU_STATUS_NO_USER_CONTEXT,
     1,
@@ -442,7 +442,7 @@ static const StackCase stack_cases[] = {
     { { K, LU_FRAME_KERNEL, 0 } },
     { { 0 } },
     2,
-    { (guint64)-128, K } },
+    { (guint64) -128, K } },
   { "no user stack",
     LU_STATUS_NO_USER_STACK,
     1,
@@ -450,7 +450,7 @@ static const StackCase stack_cases[] = {
     { { K, LU_FRAME_KERNEL, 0 } },
     { { 0 } },
     4,
-    { (guint64)-128, K, (guint64)-512, LU_SYNTHETIC_BASE + 13 } },
+    { (guint64) -128, K, (guint64) -512, LU_SYNTHETIC_BASE + 13 } },
   { "truncated",
     LU_STATUS_TRUNCATED_COPY,
     0,
@@ -458,7 +458,7 @@ static const StackCase stack_cases[] = {
     { { 0 } },
     { { 0x10, 0, 0 } },
     3,
-    { (guint64)-512, 0x10, LU_SYNTHETIC_BASE + 1 } },
+    { (guint64) -512, 0x10, LU_SYNTHETIC_BASE + 1 } },
   { "guest and hypervisor",
     LU_STATUS_KERNEL_ONLY,
     3,
@@ -468,15 +468,15 @@ static const StackCase stack_cases[] = {
       { 0x10, LU_FRAME_GUEST_USER, 0 } },
     { { 0 } },
     6,
-    { (guint64)-32, 0x30, (guint64)-2176, 0x20, (guint64)-2560, 0x10 } },
+    { (guint64) -32, 0x30, (guint64) -2176, 0x20, (guint64) -2560, 0x10 } },
   { "a register that looks like a marker or a name",
     LU_STATUS_NO_MAPPING,
     0,
     2,
     { { 0 } },
-    { { (guint64)-512, 0, 0 }, { LU_SYNTHETIC_BASE + 2, RA, 0 } },
+    { { (guint64) -512, 0, 0 }, { LU_SYNTHETIC_BASE + 2, RA, 0 } },
     4,
-    { (guint64)-512, 0, 0, LU_SYNTHETIC_BASE + 8 } },
+    { (guint64) -512, 0, 0, LU_SYNTHETIC_BASE + 8 } },
 };
 
 static void
@@ -541,7 +541,7 @@ test_large_stacks (void)
                         cases[i].is_cut ? LU_SYSCAP_MAX_ADDRESSES
                                         : kernel_words + 1 + cases[i].n_user
                                               + (cases[i].status != LU_STATUS_COMPLETE));
-      g_assert_cmphex (addresses[kernel_words], ==, (guint64)-512);
+      g_assert_cmphex (addresses[kernel_words], ==, (guint64) -512);
       g_assert_cmphex (addresses[kernel_words + 1], ==, 0x10000);
       g_assert_cmphex (addresses[root], ==, 0x10000 + cases[i].n_user - 1);
       if (cases[i].status != LU_STATUS_COMPLETE)

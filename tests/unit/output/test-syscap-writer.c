@@ -111,8 +111,8 @@ write_until_full (int fd, gsize limit)
   g_assert_false (lu_syscap_writer_finish (writer, 9000, &error));
 
   g_assert_cmpint (fstat (copy, &st), ==, 0);
-  g_assert_cmpint (st.st_size, <=, (gint64)limit);
-  g_assert_cmpint (st.st_size, ==, (gint64)lu_syscap_writer_size (writer));
+  g_assert_cmpint (st.st_size, <=, (gint64) limit);
+  g_assert_cmpint (st.st_size, ==, (gint64) lu_syscap_writer_size (writer));
   n = count_frames (copy, FALSE, &end_time);
   g_assert_cmpint (n, >, 10);
   g_assert_cmpint (st.st_size, ==, 256 + n * 56);
@@ -205,7 +205,7 @@ test_slow_pipe (void)
       setitimer (ITIMER_REAL, &timer, NULL);
       ok = lu_syscap_writer_header (writer, START, 0, NULL);
       for (guint i = 0; ok && i < n_frames; i++)
-        ok = lu_syscap_write_fork (writer, START + i, 1, (gint32)i, NULL);
+        ok = lu_syscap_write_fork (writer, START + i, 1, (gint32) i, NULL);
       ok = ok && lu_syscap_writer_finish (writer, 0, NULL);
       _exit (ok ? 0 : 1);
     }
@@ -219,7 +219,7 @@ test_slow_pipe (void)
     while (lu_syscap_reader_next (reader, &record, NULL) == LU_SYSCAP_READ_FRAME)
       {
         g_assert_cmpint (record.type, ==, LU_SYSCAP_FORK);
-        g_assert_cmpint (record.fork.child_pid, ==, (gint32)n);
+        g_assert_cmpint (record.fork.child_pid, ==, (gint32) n);
         n++;
       }
     g_assert_cmpuint (n, ==, n_frames);

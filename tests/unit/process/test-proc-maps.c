@@ -63,8 +63,8 @@ test_paths (void)
     {
       Seen seen = { 0 };
 
-      g_assert_cmpuint (lu_proc_maps_parse (cases[i].text, strlen (cases[i].text), keep, &seen),
-                        ==, 0);
+      g_assert_cmpuint (lu_proc_maps_parse (cases[i].text, strlen (cases[i].text), keep, &seen), ==,
+                        0);
       g_assert_cmpstr (seen.path, ==, cases[i].path);
     }
 }
@@ -86,8 +86,8 @@ test_bad_lines_are_skipped (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *text
-          = g_strconcat (cases[i], "3000-4000 r-xp 00000000 00:00 0 /good\n", NULL);
+      g_autofree char *text =
+          g_strconcat (cases[i], "3000-4000 r-xp 00000000 00:00 0 /good\n", NULL);
       Seen seen = { 0 };
 
       g_assert_cmpuint (lu_proc_maps_parse (text, strlen (text), keep, &seen), ==, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-process-table.c - src/process/process-table.c: what a sample of a given time is looked up against. */
+/* test-process-table.c - src/process/process-table.c: what a sample of a given time is looked up
+ * against. */
 
 #include "process/process-table.h"
 
@@ -41,7 +42,8 @@ exited (guint64 time, gint32 pid, gpointer data)
 static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited };
 
 static void
-map (LuProcessTable *table, guint64 time, gint32 pid, guint64 start, const char *path, guint64 inode)
+map (LuProcessTable *table, guint64 time, gint32 pid, guint64 start, const char *path,
+     guint64 inode)
 {
   LuEvent event = { .kind = LU_EVENT_MMAP,
                     .time = time,
@@ -240,7 +242,8 @@ test_data_and_kernel_mappings_are_left_out (void)
   g_autoptr (LuProcessTable) table = table_following (10, &seen);
   LuEvent event = { .kind = LU_EVENT_MMAP,
                     .pid = 10,
-                    .mmap = { .start = 0x1000, .length = 0x1000, .prot = PROT_READ, .path = "/d" } };
+                    .mmap = {
+                        .start = 0x1000, .length = 0x1000, .prot = PROT_READ, .path = "/d" } };
 
   lu_process_table_apply (table, &event);
   event.mmap.prot = PROT_EXEC;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-space.c - src/process/space.c: overlaps, remainders, versions; against a byte-by-byte oracle. */
+/* test-space.c - src/process/space.c: overlaps, remainders, versions; against a byte-by-byte
+ * oracle. */
 
 #include "process/space.h"
 

@@ -7,14 +7,14 @@
 
 #include <glib.h>
 
-#define HV           ((guint64)-32)
-#define KERNEL       ((guint64)-128)
-#define USER         ((guint64)-512)
-#define DEFERRED     ((guint64)-640)
-#define GUEST        ((guint64)-2048)
-#define GUEST_KERNEL ((guint64)-2176)
-#define GUEST_USER   ((guint64)-2560)
-#define UNKNOWN      ((guint64)-4000)
+#define HV           ((guint64) -32)
+#define KERNEL       ((guint64) -128)
+#define USER         ((guint64) -512)
+#define DEFERRED     ((guint64) -640)
+#define GUEST        ((guint64) -2048)
+#define GUEST_KERNEL ((guint64) -2176)
+#define GUEST_USER   ((guint64) -2560)
+#define UNKNOWN      ((guint64) -4000)
 #define K            0xffffffff81000000ull
 #define IP           0xffffffff81999999ull
 
@@ -86,15 +86,15 @@ static const MergeCase cases[] = {
   { "lowest and highest marker values are no addresses",
     1,
     4,
-    { KERNEL, (guint64)-4095, (guint64)-1, K },
+    { KERNEL, (guint64) -4095, (guint64) -1, K },
     1,
     { FRAME (IP, LU_FRAME_KERNEL) } },
   { "highest address that is not a marker",
     1,
     2,
-    { KERNEL, (guint64)-4096 },
+    { KERNEL, (guint64) -4096 },
     1,
-    { FRAME ((guint64)-4096, LU_FRAME_KERNEL) } },
+    { FRAME ((guint64) -4096, LU_FRAME_KERNEL) } },
   { "guest user mode without callchain", 5, 0, { 0 }, 1, { FRAME (IP, LU_FRAME_GUEST_USER) } },
 };
 
