@@ -247,6 +247,7 @@ test_no_debuginfod (void)
       check_unwinds (unwinder, tracee, tracee->space, stack);
       /* Where libdw would look for another file: code that has no unwind information. */
       tracee->words[8] = lu_space_find (tracee->space, tracee->words[8])->start;
+      memset (tracee->stack, 0, 16); /* and no return address on top of the stack */
       check_unwinds (unwinder, tracee, tracee->space, stack);
       g_assert_cmpuint (stack->status, ==, LU_STATUS_NO_UNWIND_INFO);
       g_assert_cmpint (accept (server, NULL, NULL), ==, -1);
