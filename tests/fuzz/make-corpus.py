@@ -6,7 +6,8 @@
 Records are taken from the recorded files of the unit tests: up to two of each type and flags per
 file, each behind the layout of its event, as fuzz-record.c wants it.  The lines of /proc/PID/maps
 and /proc/kallsyms are written here, in every form that the kernel has, and captures by the writer
-of the judge's tests.
+of the judge's tests. Call frame information is assembled here, the instructions of each kind in
+an entry of their own; so are rules and a stack to walk by them.
 """
 
 import collections
@@ -147,8 +148,65 @@ def write_captures(folder):
         4, b"x" * 8).data[256:])
 
 
+CFI_SECTION = 0x20000
+CFI_PROGRAMS = {
+    "cfa": "410e10 0c0610 0d07 0e20 4112067e 137c 410c0a00",
+    "expressions": "0f0b7708 80003f1a3b2a332422 41 0f03767806 0d070e30 41 1006027670 160676 00",
+    "registers": "8602 8303 0506 02 11067e 2f0602 c6 0606 0806 0706 090610 140602 150602",
+    "signal": "0f0477a00106 100603 77f800 10030377800110070377a00110100377a801",
+    "location": "0210 031000 0400010000 41 0e10 1d1000000000000000 0e18 2e10 41",
+    "state": "0a 0e10 0a 0e18 8602 41 0b 41 0b 41",
+    "aarch64": "2d 41 0e20 9d04 9e03 41 0d1d 2d 2c",
+}
+
+
+def cfi_entry(ident, body):
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", len(body) + 4, ident) + body
+
+
+def cfi_section(is_eh_frame, column, program):
+    """A CIE and two FDEs with 4-byte pointers, or 8-byte ones in .debug_frame."""
+    initial = bytes([0x0c, 31, 0]) if column == 30 else bytes([0x0c, 7, 8, 0x90, 1])
+    out = cfi_entry(0, b"\1zR\0\1\x78" + bytes([column, 1, 0x1b]) + initial) if is_eh_frame \
+        else cfi_entry(0xffffffff, b"\1\0\1\x78" + bytes([column]) + initial)
+    for start in (0x21000, 0x23000):
+        if is_eh_frame:
+            at = CFI_SECTION + len(out) + 8
+            head = struct.pack("<iIB", start - at, 0x200, 0)
+        else:
+            head = struct.pack("<QQ", start, 0x200)
+        out += cfi_entry(len(out) + 4 if is_eh_frame else 0, head + program)
+    return out
+
+
+def write_cfi(folder):
+    for name, program in CFI_PROGRAMS.items():
+        is_aarch64 = name == "aarch64"
+        for is_eh_frame in (True, False):
+            data = bytes([is_aarch64 | (not is_eh_frame) << 1, 0, 0])
+            data += cfi_section(is_eh_frame, 30 if is_aarch64 else 16, bytes.fromhex(program))
+            (folder / f"{name}-{'eh' if is_eh_frame else 'debug'}").write_bytes(data)
+
+
+def write_step(folder):
+    stack = 0x7000
+    rules = [(8, 0, 0, 0, -1, 1, 0, 0, 0), (16, 0, -2, -3, -1, 2, 0x11, 0, 0),
+             (0, 160, 15, 16, 21, 5, 0x22, 1, 3), (8, 11, 0, 0, -1, 4, 0, 0, 0),
+             (0, 10, 0, 0, -1, 7, 0, 0, 0), (0, 0, 0, 0, 0, 1, 0, 3, 0)]
+    for first in range(len(rules)):
+        regs = struct.pack("<7QBB6x", first, stack, stack + 0x40, stack + 0x80, 0x1234, 0,
+                           2 ** 64 - 1, 7, first % 3)
+        data = regs + bytes([len(rules) - 1])
+        data += b"".join(struct.pack("<i4h4B", *rule) for rule in rules)
+        data += b"".join(struct.pack("<Q", stack + 8 * i if i % 3 else i % len(rules))
+                         for i in range(128))
+        (folder / f"first-{first}").write_bytes(data)
+
+
 def main():
-    for name in ("kallsyms", "perf-data", "proc-maps", "record", "syscap-reader"):
+    for name in ("cfi", "kallsyms", "perf-data", "proc-maps", "record", "step",
+                 "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     for name, text in MAPS.items():
@@ -156,6 +214,8 @@ def main():
     for name, text in KALLSYMS.items():
         (HERE / "corpus" / "kallsyms" / name).write_text(text)
     write_captures(HERE / "corpus" / "syscap-reader")
+    write_cfi(HERE / "corpus" / "cfi")
+    write_step(HERE / "corpus" / "step")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
 
