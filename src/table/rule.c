@@ -89,6 +89,19 @@ make_cfa (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *arch)
 
 /* Registers */
 
+/* *(cfa + n): in large frames the other end of the frame may be nearer. */
+static enum lu_save_kind
+save_by_cfa (const struct lu_rule *rule, gint64 offset, int16_t *off)
+{
+  if (to_words (offset, off))
+    return LU_SAVE_AT_CFA;
+  if (__builtin_add_overflow (offset, rule->cfa_off, &offset) || !to_words (offset, off))
+    return LU_SAVE_UNKNOWN;
+  return rule->cfa_kind == LU_CFA_SP   ? LU_SAVE_AT_SP
+         : rule->cfa_kind == LU_CFA_FP ? LU_SAVE_AT_FP
+                                       : LU_SAVE_UNKNOWN;
+}
+
 /* *(reg + n): relative to the CFA if that is the same register plus something. */
 static enum lu_save_kind
 save_by_register (const struct lu_rule *rule, const LuPlace *place, const LuTableArch *arch,
@@ -103,7 +116,7 @@ save_by_register (const struct lu_rule *rule, const LuPlace *place, const LuTabl
     {
       if (__builtin_sub_overflow (offset, rule->cfa_off, &offset))
         return LU_SAVE_UNKNOWN;
-      return to_words (offset, off) ? LU_SAVE_AT_CFA : LU_SAVE_UNKNOWN;
+      return save_by_cfa (rule, offset, off);
     }
   if (!to_words (offset, off))
     return LU_SAVE_UNKNOWN;
@@ -119,7 +132,7 @@ make_save (const struct lu_rule *rule, const LuPlace *place, const LuTableArch *
     case LU_PLACE_SAME:
       return LU_SAVE_SAME;
     case LU_PLACE_AT_CFA:
-      return to_words (place->offset, off) ? LU_SAVE_AT_CFA : LU_SAVE_UNKNOWN;
+      return save_by_cfa (rule, place->offset, off);
     case LU_PLACE_AT_REGISTER:
       return save_by_register (rule, place, arch, off);
     default:

@@ -132,8 +132,10 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   table = lu_table_new (cfi);
   check_rows (table);
   print_rules (table, lu_cfi_arch (cfi));
-  if (table->stats.faults[LU_CFI_FAULT_BUDGET] == 0 && !table->stats.is_overflown
-      && table_size == 0)
+  /* A whole table leaves out what one FDE alone may have: code beyond 4 GiB, work beyond the
+   * budget, one rule too many, entries that the search table's order hides. */
+  if (table->stats.faults[LU_CFI_FAULT_BUDGET] == 0 && table->stats.faults[LU_CFI_FAULT_RANGE] == 0
+      && !table->stats.is_overflown && table_size == 0)
     compare (&input, table);
   return 0;
 }

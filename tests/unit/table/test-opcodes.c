@@ -139,6 +139,8 @@ test_registers (void)
     { "GNU_negative_offset_extended", BYTES (0x2f, 6, 2), "0 cfa=rsp+8 rbp=*(cfa+16) " RBX_RA },
     { "an offset that a rule cannot hold", BYTES (0x05, 6, 0x80, 0x80, 4),
       "0 cfa=rsp+8 rbp=unknown " RBX_RA },
+    { "the far end of a large frame", BYTES (0x0e, 0xd0, 0xfb, 0x20, 0x86, 0xb9, 0x8f, 4),
+      "0 cfa=rsp+540112 rbp=*(rsp+8) " RBX_RA },
     { "restore", BYTES (0x86, 2, 0x41, 0xc6),
       "0 cfa=rsp+8 rbp=*(cfa-16) " RBX_RA "\n0x1 cfa=rsp+8 " USUAL },
     { "restore_extended", BYTES (0x86, 2, 0x41, 0x06, 6),
