@@ -50,6 +50,7 @@ struct _LuDrain
   gboolean live; /* the processes exist now */
   gboolean command_has_executed;
   guint64 handled_lost_sideband;
+  guint logged_cpu_changes;
   gint64 last_tick;
   guint rounds_after_end;
 
@@ -341,14 +342,17 @@ grow_stack_if_needed (LuDrain *self)
   atomic_fetch_add (&self->stack_grown, 1);
 }
 
-/* Reads files: between rounds only. */
+/* Looks after what goes wrong meanwhile. Reads files: between rounds only. */
 static void
-repair_after_loss (LuDrain *self)
+look_after_source (LuDrain *self)
 {
   LuSourceStats stats;
 
   self->source->ops->get_stats (self->source, &stats);
   atomic_store (&self->lost_samples, stats.lost_samples);
+  if (stats.cpu_changes > self->logged_cpu_changes)
+    send_log (self, monotonic_ns (), "CPUs came or went; their rings were opened or closed");
+  self->logged_cpu_changes = stats.cpu_changes;
   if (!self->live)
     return;
   if (stats.lost_sideband > self->handled_lost_sideband)
@@ -369,7 +373,7 @@ tick (LuDrain *self)
   self->last_tick = now;
   if (self->source->ops->tick != NULL)
     self->source->ops->tick (self->source);
-  repair_after_loss (self);
+  look_after_source (self);
 }
 
 static void

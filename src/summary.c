@@ -134,6 +134,8 @@ add_counts (JsonBuilder *json, const LuSummary *self)
   add_double (json, "percent", lu_summary_loss_percent (self));
   json_builder_end_object (json);
   add_int (json, "throttled", (gint64) self->drain.throttled);
+  add_int (json, "max_sample_rate", (gint64) self->max_sample_rate);
+  add_int (json, "cpu_changes", self->source_stats.cpu_changes);
   add_int (json, "expected", (gint64) self->expected_samples);
   if (self->expected_samples > 0)
     add_int (json, "unexplained", unexplained (self));
@@ -280,6 +282,14 @@ print_losses (const LuSummary *self)
              _ ("%" G_GUINT64_FORMAT " records about processes were lost and read again from "
                 "/proc.\n"),
              self->source_stats.lost_sideband);
+  if (self->source_stats.cpu_changes > 0)
+    fprintf (stderr, _ ("CPUs came or went %u times.\n"), self->source_stats.cpu_changes);
+  if (self->source.live && self->max_sample_rate > 0
+      && (double) self->max_sample_rate < self->source.frequency)
+    fprintf (stderr,
+             _ ("The kernel lowered its limit to %" G_GUINT64_FORMAT " samples per second "
+                "(kernel.perf_event_max_sample_rate).\n"),
+             self->max_sample_rate);
   if (self->drain.throttled > 0)
     fprintf (stderr, "%s\n",
              _ ("The kernel lowered the rate (kernel.perf_cpu_time_max_percent): try a lower "

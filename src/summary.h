@@ -19,6 +19,7 @@ typedef struct
   double seconds;           /* wall time from enabling to stopping */
   double cpu_seconds;       /* user + system time of this process, all threads */
   guint64 expected_samples; /* from CPU time used and the rate; 0 unknown */
+  guint64 max_sample_rate;  /* kernel.perf_event_max_sample_rate at the end, 0 unknown */
   guint64 rss_anon_bytes;
   const char *output;
   guint64 output_bytes;

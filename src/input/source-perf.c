@@ -359,6 +359,12 @@ contains_cpu (GArray *cpus, int cpu)
   return FALSE;
 }
 
+static gboolean
+same_cpus (GArray *a, GArray *b)
+{
+  return a->len == b->len && memcmp (a->data, b->data, a->len * sizeof (int)) == 0;
+}
+
 /* A CPU that went takes its events with it for good: what its rings still hold is drained, the lane
  * goes. */
 static void
@@ -401,9 +407,10 @@ perf_source_tick (LuSource *source)
   PerfSource *self = (PerfSource *) source;
   g_autoptr (GArray) cpus = lu_online_cpus ();
 
-  if (cpus->len == self->cpus->len
-      && memcmp (cpus->data, self->cpus->data, cpus->len * sizeof (int)) == 0)
+  if (same_cpus (cpus, self->cpus) && self->samples->lanes->len == cpus->len
+      && self->sideband->lanes->len == cpus->len)
     return;
+  self->stats.cpu_changes += !same_cpus (cpus, self->cpus);
   drop_lanes_of_gone_cpus (self, self->sideband, cpus);
   drop_lanes_of_gone_cpus (self, self->samples, cpus);
   for (guint i = 0; i < cpus->len; i++)

@@ -68,6 +68,7 @@ typedef struct
   guint64 lost_samples;     /* see has_lost_counter */
   guint64 lost_sideband;    /* LOST records in side-band rings */
   guint64 throttled;        /* THROTTLE records */
+  guint cpu_changes;        /* times that CPUs came or went */
   guint64 task_clock_ns;    /* CPU time of what was sampled, 0 unknown */
   guint64 expected_samples; /* from counted events or time and the period; 0 unknown */
 } LuSourceStats;
