@@ -75,6 +75,29 @@ lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to)
   return FALSE;
 }
 
+struct lu_rule
+lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address)
+{
+  const struct lu_rule none = { .cfa_kind = LU_CFA_NONE };
+  gboolean is_found = FALSE;
+  guint64 from, to;
+  LuCfaState state;
+  LuFde fde;
+
+  if (!lu_cfi_find (cfi, address, &fde, &from, &to))
+    return none;
+  lu_cfa_run_start (run, lu_cfi_section (cfi, &fde), lu_cfi_arch (cfi), lu_cfi_cie (cfi, &fde),
+                    lu_cfi_program (cfi, &fde), fde.start, to);
+  while (lu_cfa_run_next (run) && run->row_start <= address)
+    {
+      state = run->state;
+      is_found = TRUE;
+    }
+  if (!is_found || run->fault != LU_CFI_FAULT_NONE)
+    return none;
+  return lu_rule_make (&state, lu_cfi_cie (cfi, &fde)->is_signal, lu_cfi_arch (cfi));
+}
+
 /* Pieces */
 
 typedef struct

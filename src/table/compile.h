@@ -43,6 +43,10 @@ void lu_compiler_free (LuCompiler *self);
  * there is one row of rule 0. */
 gboolean lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to);
 
+/* The rule for one address alone, as the whole table would have it, but for what a table leaves out
+ * (LU_MAX_RULES, 4 GiB of code) and for FDEs that are bad behind the address. `run` is scratch. */
+struct lu_rule lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address);
+
 /* One piece of code and the FDE that has it. */
 typedef void (*LuPieceFunc) (const LuFde *fde, guint64 from, guint64 to, gpointer user_data);
 /* Calls `func` for each piece of code that an FDE has, in order; pieces never overlap. */

@@ -183,8 +183,8 @@ judge_module (const LuModule *module, const LuArch *arch)
   return LU_STATUS_COMPLETE;
 }
 
-static LuDwflMapping
-describe_mapping (const LuMapping *mapping, const LuArch *arch)
+LuDwflMapping
+lu_dwfl_mapping_describe (const LuMapping *mapping, const LuArch *arch)
 {
   LuDwflMapping described = {
     .start = mapping->start,
@@ -305,7 +305,7 @@ space_update (LuDwflSpace *self, LuSpace *space)
   g_array_set_size (self->mappings, 0);
   for (guint i = 0; i < n; i++)
     {
-      LuDwflMapping described = describe_mapping (&mappings[i], self->arch);
+      LuDwflMapping described = lu_dwfl_mapping_describe (&mappings[i], self->arch);
 
       if (lu_module_state (mappings[i].module) == LU_MODULE_PENDING)
         self->has_pending = TRUE;

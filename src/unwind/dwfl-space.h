@@ -26,6 +26,9 @@ typedef struct
   Dwfl_Module *dwfl_module; /* NULL unless COMPLETE */
 } LuDwflMapping;
 
+/* Without a module of libdwfl. */
+LuDwflMapping lu_dwfl_mapping_describe (const LuMapping *mapping, const LuArch *arch);
+
 typedef struct _LuDwflSpace LuDwflSpace;
 typedef struct _LuDwflSpaces LuDwflSpaces;
 

@@ -45,6 +45,8 @@ struct _LuUnwinder
 /* All engines of this build, ended by NULL; the first one is the default. */
 extern const LuUnwinderOps *const lu_unwinders[];
 extern const LuUnwinderOps lu_unwinder_dwfl;
+extern const LuUnwinderOps lu_unwinder_table;
+extern const LuUnwinderOps lu_unwinder_check;
 
 static inline void
 lu_unwinder_free (LuUnwinder *self)

@@ -5,4 +5,4 @@
 
 #include "unwind/unwinder.h"
 
-const LuUnwinderOps *const lu_unwinders[] = { &lu_unwinder_dwfl, NULL };
+const LuUnwinderOps *const lu_unwinders[] = { &lu_unwinder_dwfl, &lu_unwinder_table, &lu_unwinder_check, NULL };

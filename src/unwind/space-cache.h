@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* space-cache.h - the mappings of spaces with what unwinding needs to know of each.
+ *
+ * Used by the table engine. Kept by the serial number of a space, so an entry can be wrong only by
+ * being old; it borrows the modules and is used only while its space is there. Belongs to one
+ * thread. */
+
+#pragma once
+
+#include "unwind/dwfl-space.h"
+
+typedef struct
+{
+  guint64 serial; /* of the space */
+  const LuArch *arch;
+  gboolean has_pending; /* a module was not opened yet */
+  guint n, n_allocated;
+  LuDwflMapping *mappings; /* owned, sorted; no modules of libdwfl */
+  const LuDwflMapping *last;
+} LuSpaceView;
+
+typedef struct _LuSpaceCache LuSpaceCache;
+
+LuSpaceCache *lu_space_cache_new (void);
+void lu_space_cache_free (LuSpaceCache *self);
+
+/* The view of a space; borrowed, good until the next call. */
+LuSpaceView *lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch);
+/* The mapping that holds the address, or NULL. */
+const LuDwflMapping *lu_space_view_search (LuSpaceView *self, guint64 address);
+
+static inline const LuDwflMapping *
+lu_space_view_find (LuSpaceView *self, guint64 address)
+{
+  const LuDwflMapping *last = self->last;
+
+  if (G_LIKELY (last != NULL && address >= last->start && address < last->end))
+    return last;
+  return lu_space_view_search (self, address);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* table.c - the table engine: compiled rules, executed by step.h, over the stack copy in place.
+ *
+ * It finishes what rules can say and whose end is certain: complete, cut off, another stack, code
+ * without a rule above the leaf. Every other sample is unwound anew, from frame 0 and with all
+ * registers, by the dwfl engine: complex rules, registers that are not known, leaves without unwind
+ * information, return addresses that lead nowhere, 32-bit tasks. So the two engines differ only
+ * where a rule does. */
+
+#include "lu/step.h"
+#include "unwind/rule-cache.h"
+#include "unwind/space-cache.h"
+#include "unwind/dwfl-facts.h"
+#include "unwind/unwinder.h"
+
+#include <elf.h>
+#include <string.h>
+
+/* As in dwfl.c: what is further above the sampled stack pointer is another stack; what the kernel
+ * puts between a handler's stack and the interrupted one. */
+#define MAX_STACK        (64u << 20)
+#define MAX_SIGNAL_FRAME 65536u
+
+typedef struct
+{
+  const LuArch *arch;
+  const LuSample *sample;
+  LuSpaceView *view;
+  LuStack *stack;
+  guint64 sampled_sp, last_word; /* where the copy starts, and its last whole word */
+  guint64 failed_address;        /* of the last read that failed */
+  guint64 highest;               /* offset of the highest read */
+  gboolean is_off_copy;          /* interrupted on a stack that we have no copy of */
+} Walk;
+
+typedef struct
+{
+  LuUnwinder parent;
+  LuUnwinder *dwfl; /* owned */
+  LuRuleCache *rules;
+  LuSpaceCache *spaces;
+  guint64 n_samples, n_frames, n_handed_on;
+} TableUnwinder;
+
+/* What the step reads */
+
+static int
+read_stack (void *data, uint64_t address, uint64_t *value)
+{
+  Walk *walk = data;
+  guint64 offset = address - walk->sampled_sp;
+
+  if (G_UNLIKELY (address < walk->sampled_sp || address > walk->last_word))
+    {
+      walk->failed_address = address;
+      return 0;
+    }
+  memcpy (value, walk->sample->stack + offset, sizeof *value);
+  walk->highest = MAX (walk->highest, offset);
+  return 1;
+}
+
+static int
+read_register (void *data, uint32_t number, uint64_t *value)
+{
+  const Walk *walk = data;
+
+  return lu_arch_read_dwarf (walk->arch, &walk->sample->regs, (int) number, value);
+}
+
+static gboolean
+start (Walk *walk, struct lu_regs *regs)
+{
+  const LuArch *arch = walk->arch;
+  const LuRegs *sampled = &walk->sample->regs;
+  gboolean is_x86 = arch->machine == EM_X86_64;
+
+  *regs = (struct lu_regs){ .address_mask = arch->address_mask };
+  if (!lu_arch_read (sampled, arch->perf_pc, &regs->pc)
+      || !lu_arch_read (sampled, arch->perf_sp, &regs->sp) || walk->sample->stack_size < 8)
+    return FALSE;
+  if (lu_arch_read_dwarf (arch, sampled, is_x86 ? 6 : 29, &regs->fp))
+    regs->known |= LU_KNOWN_FP;
+  if (is_x86 && lu_arch_read_dwarf (arch, sampled, 3, &regs->bx))
+    regs->known |= LU_KNOWN_BX;
+  if (!is_x86 && lu_arch_read_dwarf (arch, sampled, 30, &regs->link))
+    regs->known |= LU_KNOWN_LINK;
+  walk->sampled_sp = regs->sp;
+  walk->last_word = regs->sp + walk->sample->stack_size - 8;
+  return walk->last_word >= regs->sp;
+}
+
+/* How walks end. TRUE: this engine has finished the stack; FALSE: the other one must. */
+
+static gboolean
+finish (Walk *walk, LuStatus status, guint64 end_pc)
+{
+  walk->stack->status = status;
+  walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
+  return TRUE;
+}
+
+/* The word at failed_address is not in the copy. */
+static gboolean
+finish_unreadable (Walk *walk, guint64 pc)
+{
+  const LuSample *sample = walk->sample;
+  guint64 address = walk->failed_address;
+  guint64 offset = address - walk->sampled_sp;
+
+  if (walk->is_off_copy)
+    return finish (walk, LU_STATUS_OTHER_STACK, pc);
+  if (lu_space_view_search (walk->view, address) != NULL)
+    return finish (walk, LU_STATUS_UNREADABLE_MEMORY, pc);
+  if (address < walk->sampled_sp || offset > MAX_STACK)
+    return finish (walk, LU_STATUS_OTHER_STACK, pc);
+  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
+    return finish (walk, LU_STATUS_UNREADABLE_MEMORY, pc);
+  walk->stack->stack_needed = offset + 8;
+  return finish (walk, LU_STATUS_TRUNCATED_COPY, pc);
+}
+
+static gboolean
+finish_without_rule (Walk *walk, const LuDwflMapping *mapping, guint64 lookup, guint64 pc)
+{
+  if (lu_dwfl_facts_is_entry (mapping, lookup))
+    return finish (walk, LU_STATUS_COMPLETE, pc);
+  /* The other engine may find the leaf's caller. */
+  return walk->stack->n_frames > 1 && finish (walk, LU_STATUS_NO_UNWIND_INFO, pc);
+}
+
+/* The walk */
+
+static gboolean
+push_frame (Walk *walk, const struct lu_regs *regs)
+{
+  guint64 offset = regs->sp - walk->sampled_sp;
+  gboolean is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER;
+
+  if (!lu_stack_push (walk->stack, regs->pc, is_exact ? 0 : LU_FRAME_RETURN_ADDRESS))
+    return FALSE;
+  if (offset <= G_MAXUINT32)
+    walk->stack->frames[walk->stack->n_frames - 1].stack_offset = (guint32) offset;
+  return TRUE;
+}
+
+static gboolean
+step (Walk *walk, struct lu_regs *regs, const struct lu_rule *rule, const LuDwflMapping *mapping,
+      guint64 lookup, gboolean *is_finished)
+{
+  guint64 last_sp = regs->sp, last_pc = regs->pc;
+  int result = lu_step (regs, rule, read_stack, read_register, walk);
+
+  *is_finished = TRUE;
+  if (G_UNLIKELY (result == LU_STATUS_COMPLETE))
+    return finish (walk, LU_STATUS_COMPLETE, last_pc);
+  if (G_UNLIKELY (result == LU_STATUS_UNREADABLE_MEMORY))
+    return finish_unreadable (walk, last_pc);
+  if (G_UNLIKELY (result != LU_STEP_CALLER))
+    return FALSE;
+  if (G_UNLIKELY (regs->pc == 0))
+    return lu_dwfl_facts_is_entry (mapping, lookup) && finish (walk, LU_STATUS_COMPLETE, last_pc);
+  if (G_UNLIKELY (regs->frame_kind == LU_FRAME_KIND_INTERRUPTED))
+    walk->is_off_copy = regs->sp - walk->sampled_sp >= walk->sample->stack_size
+                        && regs->sp - last_sp > MAX_SIGNAL_FRAME;
+  *is_finished = FALSE;
+  return TRUE;
+}
+
+static gboolean
+walk_frames (TableUnwinder *self, Walk *walk, struct lu_regs *regs)
+{
+  gboolean is_finished = FALSE, is_ours = TRUE;
+
+  while (!is_finished)
+    {
+      gboolean is_caller = regs->frame_kind == LU_FRAME_KIND_CALLER;
+      guint64 lookup = regs->pc - is_caller;
+      const LuDwflMapping *mapping = lu_space_view_find (walk->view, lookup);
+      const LuRuleSlot *slot;
+
+      if (G_UNLIKELY (mapping == NULL))
+        return FALSE;
+      if (G_UNLIKELY (!push_frame (walk, regs)))
+        return finish (walk, LU_STATUS_DEPTH_LIMIT,
+                       walk->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
+      if (G_UNLIKELY (mapping->status != LU_STATUS_COMPLETE))
+        return finish (walk, mapping->status, regs->pc);
+      slot = lu_rule_cache_find (self->rules, mapping->module, lu_module_id (mapping->module),
+                                 lookup - mapping->bias);
+      if (G_UNLIKELY (slot->go_place != LU_GO_ORDINARY && is_caller))
+        return finish (walk,
+                       slot->go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
+                       regs->pc);
+      if (G_UNLIKELY (slot->rule.cfa_kind == LU_CFA_NONE))
+        return finish_without_rule (walk, mapping, lookup, regs->pc);
+      is_ours = step (walk, regs, &slot->rule, mapping, lookup, &is_finished);
+    }
+  return is_ours;
+}
+
+static gboolean
+walk_sample (TableUnwinder *self, const LuSample *sample, LuSpace *space, LuStack *stack)
+{
+  Walk walk = { .arch = lu_arch_of_abi (sample->regs.abi), .sample = sample, .stack = stack };
+  struct lu_regs regs;
+  gboolean is_ours;
+
+  if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &regs))
+    return FALSE;
+  walk.view = lu_space_cache_get (self->spaces, space, walk.arch);
+  stack->sampled_sp = walk.sampled_sp;
+  is_ours = walk_frames (self, &walk, &regs);
+  stack->stack_used = walk.highest + 8;
+  return is_ours;
+}
+
+static void
+table_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
+              LuStack *stack)
+{
+  TableUnwinder *self = (TableUnwinder *) unwinder;
+
+  self->n_samples++;
+  if (walk_sample (self, sample, space, stack))
+    {
+      self->n_frames += stack->n_frames;
+      return;
+    }
+  self->n_handed_on++;
+  lu_stack_reset (stack);
+  self->dwfl->ops->unwind (self->dwfl, pid, tid, sample, space, stack);
+}
+
+/* The engine */
+
+static LuUnwinder *
+table_new (GError **error)
+{
+  LuUnwinder *dwfl = lu_unwinder_dwfl.new(error);
+  TableUnwinder *self;
+
+  if (dwfl == NULL)
+    return NULL;
+  self = g_new0 (TableUnwinder, 1);
+  self->parent.ops = &lu_unwinder_table;
+  self->dwfl = dwfl;
+  self->rules = lu_rule_cache_new ();
+  self->spaces = lu_space_cache_new ();
+  return &self->parent;
+}
+
+static void
+table_free (LuUnwinder *unwinder)
+{
+  TableUnwinder *self = (TableUnwinder *) unwinder;
+
+  g_debug ("table: %" G_GUINT64_FORMAT " samples, %" G_GUINT64_FORMAT " frames, %" G_GUINT64_FORMAT
+           " rules compiled, %" G_GUINT64_FORMAT " samples handed to dwfl",
+           self->n_samples, self->n_frames, self->rules->n_misses, self->n_handed_on);
+  lu_unwinder_free (self->dwfl);
+  lu_rule_cache_free (self->rules);
+  lu_space_cache_free (self->spaces);
+  g_free (self);
+}
+
+const LuUnwinderOps lu_unwinder_table = {
+  .name = "table",
+  .runs_in_worker = TRUE,
+  .new = table_new,
+  .unwind = table_unwind,
+  .free = table_free,
+};
