@@ -49,7 +49,7 @@ start (const char *build, const char *const *args, gsize limit)
 static LuStack *
 unwind (const Tracee *tracee)
 {
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   LuStack *stack = g_new (LuStack, 1);
 
   lu_stack_reset (stack);
@@ -190,7 +190,7 @@ static void
 test_truncated (gconstpointer build)
 {
   g_autoptr (Tracee) tracee = start (build, args_of ("signal", NULL), WHOLE);
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *whole = NULL;
   g_autofree LuStack *stack = g_new (LuStack, 1);
   guint n_complete = 0;
@@ -356,7 +356,7 @@ static void
 test_space_changes (gconstpointer build)
 {
   g_autoptr (Tracee) tracee = start (build, args_of ("plain", NULL), WHOLE);
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *whole = NULL;
   g_autofree LuStack *stack = g_new (LuStack, 1);
 

@@ -107,7 +107,7 @@ test_damaged_files (void)
 {
   static const char *const sections[] = { ".eh_frame", ".eh_frame_hdr" };
   g_autoptr (Tracee) tracee = start ("signal");
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree char *program = g_strdup_printf ("%s/target-pie", folder);
   g_autofree LuStack *stack = g_new (LuStack, 1);
   g_autoptr (GRand) random = g_rand_new_with_seed ((guint32) g_test_rand_int ());
@@ -148,7 +148,7 @@ static void
 test_instructions (gconstpointer what)
 {
   g_autoptr (Tracee) tracee = start_build ("hostile", what);
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *stack = g_new (LuStack, 1);
 
   if (tracee == NULL)
@@ -163,7 +163,7 @@ static void
 test_neighbours (void)
 {
   g_autoptr (Tracee) tracee = start_build ("hostile", "plain");
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *stack = g_new (LuStack, 1);
 
   if (tracee == NULL)
@@ -178,7 +178,7 @@ static void
 test_damaged_stacks (void)
 {
   g_autoptr (Tracee) tracee = start ("signal");
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *stack = g_new (LuStack, 1);
   g_autoptr (GRand) random = g_rand_new_with_seed (7);
   g_autofree guint8 *saved = NULL;
@@ -208,7 +208,7 @@ static void
 test_endless_stack (void)
 {
   g_autoptr (Tracee) tracee = start ("plain");
-  g_autoptr (LuUnwinder) unwinder = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *stack = g_new (LuStack, 1);
 
   if (tracee == NULL)
@@ -242,7 +242,7 @@ test_no_debuginfod (void)
   g_setenv ("DEBUGINFOD_TIMEOUT", "2", TRUE);
 
   tracee = start ("signal");
-  unwinder = lu_unwinder_dwfl.new(NULL);
+  unwinder = tracee_engine ()->new (NULL);
   if (tracee != NULL)
     {
       check_unwinds (unwinder, tracee, tracee->space, stack);

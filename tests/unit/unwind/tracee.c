@@ -209,3 +209,14 @@ tracee_free (Tracee *self)
   g_free (self->returns);
   g_free (self);
 }
+
+const LuUnwinderOps *
+tracee_engine (void)
+{
+  const char *name = g_getenv ("LU_TEST_ENGINE");
+
+  for (guint i = 0; lu_unwinders[i] != NULL; i++)
+    if (name == NULL || strcmp (lu_unwinders[i]->name, name) == 0)
+      return name == NULL ? &lu_unwinder_dwfl : lu_unwinders[i];
+  g_error ("LU_TEST_ENGINE: no engine %s", name);
+}

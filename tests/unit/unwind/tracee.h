@@ -8,6 +8,7 @@
 
 #include "lu/sample.h"
 #include "process/space.h"
+#include "unwind/unwinder.h"
 
 #include <sys/types.h>
 
@@ -25,5 +26,8 @@ typedef struct
 /* NULL when the program cannot be run here (no such ABI, ptrace not allowed): *why says it. */
 Tracee *tracee_start (const char *program, const char *const *args, gsize limit, const char **why);
 void tracee_free (Tracee *self);
+
+/* The engine to test: the one that LU_TEST_ENGINE names, else dwfl. */
+const LuUnwinderOps *tracee_engine (void);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tracee, tracee_free)
