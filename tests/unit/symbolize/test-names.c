@@ -105,7 +105,7 @@ test_find (void)
   g_autoptr (LuNames) names = lu_names_new ();
   g_autofree char *path = own_path ();
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
-  g_autofree char *build_id = self.build_id;
+  g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
   const char *name = lu_names_find (names, path, build_id, self.file_offset + 1);
 
   g_assert_cmpint (lu_test_function_with_a_name (2), ==, 7);
@@ -122,7 +122,7 @@ test_other_file (void)
   g_autoptr (LuNames) names = lu_names_new ();
   g_autofree char *path = own_path ();
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
-  g_autofree char *build_id = self.build_id;
+  g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
 
   g_assert_null (lu_names_find (names, path, "00112233", self.file_offset));
   g_assert_null (lu_names_find (names, "/nonexistent", NULL, 0));
@@ -177,7 +177,7 @@ test_asks_no_server (void)
   g_autoptr (LuNames) names = lu_names_new ();
   struct pollfd event = { .fd = server, .events = POLLIN };
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
-  g_autofree char *build_id = self.build_id;
+  g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
   g_autofree char *copy = NULL;
 
   if (server < 0 || build_id == NULL)
