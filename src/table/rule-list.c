@@ -63,6 +63,8 @@ lu_rule_list_intern (LuRuleList *self, const struct lu_rule *rule)
     return self->last;
   if (rule->cfa_kind == LU_CFA_COMPLEX)
     return LU_RULE_COMPLEX;
+  if (rule->cfa_kind == LU_CFA_NONE)
+    return LU_RULE_NONE;
   for (bucket = hash_rule (rule); self->buckets[bucket] != 0;
        bucket = (bucket + 1) % LU_RULE_LIST_BUCKETS)
     if (is_same (&self->rules[self->buckets[bucket]], rule))

@@ -11,19 +11,22 @@
 
 #include "table/compile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Modules whose CFI is kept; a few KB each. When there are more, all are forgotten. */
 #define MAX_MODULES 512
+#define CACHE_LINE  64
+#define N_SETS      (1u << LU_RULE_CACHE_BITS)
 
-_Static_assert(sizeof (LuRuleSlot) == 32, "two slots to a cache line");
-_Static_assert(LU_RULE_CACHE_SLOTS == 1 << (64 - 52),
-               "the hash has as many bits as there are slots");
+_Static_assert(sizeof (LuRuleSet) == CACHE_LINE, "one look-up, one cache line");
 
 typedef struct _LuRuleCompiler
 {
   GHashTable *modules; /* id -> LuCfi, owned; NULL: no tables for its architecture */
+  LuRuleList rules;
   LuCfaRun run;
+  LuRulePlace unkept; /* for an address that no key can hold */
 } LuRuleCompiler;
 
 static void
@@ -36,9 +39,15 @@ LuRuleCache *
 lu_rule_cache_new (void)
 {
   LuRuleCache *self = g_new0 (LuRuleCache, 1);
+  gpointer sets = NULL;
 
+  if (posix_memalign (&sets, CACHE_LINE, N_SETS * sizeof *self->sets) != 0)
+    g_error ("not enough memory");
+  self->sets = memset (sets, 0, N_SETS * sizeof *self->sets);
   self->compiler = g_new0 (LuRuleCompiler, 1);
   self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
+  lu_rule_list_init (&self->compiler->rules);
+  self->rules = self->compiler->rules.rules;
   return self;
 }
 
@@ -46,7 +55,9 @@ void
 lu_rule_cache_free (LuRuleCache *self)
 {
   g_hash_table_unref (self->compiler->modules);
+  lu_rule_list_clear (&self->compiler->rules);
   g_free (self->compiler);
+  free (self->sets);
   g_free (self);
 }
 
@@ -65,16 +76,60 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
   return cfi;
 }
 
-void
-lu_rule_cache_fill (LuRuleCache *self, LuRuleSlot *slot, const LuModule *module, guint64 address)
+/* The list of rules is full: begins anew with nothing known. */
+static void
+forget_all (LuRuleCache *self)
+{
+  memset (self->sets, 0, N_SETS * sizeof *self->sets);
+  lu_rule_list_clear (&self->compiler->rules);
+  lu_rule_list_init (&self->compiler->rules);
+}
+
+static LuRulePlace
+compile (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address)
 {
   LuRuleCompiler *compiler = self->compiler;
   LuCfi *cfi = find_cfi (compiler, module);
+  struct lu_rule rule = { .cfa_kind = LU_CFA_COMPLEX };
+  LuRulePlace place = { .key = key };
 
   self->n_misses++;
-  slot->module = lu_module_id (module);
-  slot->address = address;
-  slot->go_place = (guint8) lu_image_go_place (lu_module_image (module), address);
-  slot->rule = cfi != NULL ? lu_compile_at (cfi, &compiler->run, address)
-                           : (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  if (cfi != NULL)
+    rule = lu_compile_at (cfi, &compiler->run, address);
+  if (compiler->rules.n == LU_MAX_RULES)
+    forget_all (self);
+  place.rule = (guint16) lu_rule_list_intern (&compiler->rules, &rule);
+  place.go_place = (guint8) lu_image_go_place (lu_module_image (module), address);
+  self->rules = compiler->rules.rules;
+  return place;
+}
+
+const LuRulePlace *
+lu_rule_cache_search (LuRuleCache *self, LuRuleSet *set, const LuModule *module, guint64 key,
+                      guint64 address)
+{
+  LuRulePlace *places = set->places;
+  LuRulePlace place;
+
+  if (G_UNLIKELY (address >> LU_RULE_KEY_SHIFT != 0
+                  || lu_module_id (module) >> (64 - LU_RULE_KEY_SHIFT) != 0))
+    {
+      self->compiler->unkept = compile (self, module, 0, address);
+      return &self->compiler->unkept;
+    }
+  for (guint i = 0; i < LU_RULE_CACHE_WAYS; i++)
+    if (places[i].key == key)
+      {
+        if (i == 0)
+          return &places[0];
+        place = places[i];
+        places[i] = places[i - 1];
+        places[i - 1] = place;
+        return &places[i - 1];
+      }
+  place = compile (self, module, key, address);
+  /* In the middle: what is asked for once must not push out what is asked for again and again. */
+  memmove (&places[2], &places[1], (LU_RULE_CACHE_WAYS - 2) * sizeof *places);
+  places[1] = place;
+  return &places[1];
 }

@@ -35,7 +35,7 @@ fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
   if (n > view->n_allocated)
     {
       view->n_allocated = n;
-      view->mappings = g_renew (LuDwflMapping, view->mappings, n);
+      view->mappings = g_renew (LuViewMapping, view->mappings, n);
     }
   view->serial = lu_space_serial (space);
   view->arch = arch;
@@ -44,7 +44,8 @@ fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
   view->last = NULL;
   for (guint i = 0; i < n; i++)
     {
-      view->mappings[i] = lu_dwfl_mapping_describe (&mappings[i], arch);
+      view->mappings[i].base = lu_dwfl_mapping_describe (&mappings[i], arch);
+      view->mappings[i].key = lu_rule_cache_module_key (mappings[i].module);
       if (lu_module_state (mappings[i].module) == LU_MODULE_PENDING)
         view->has_pending = TRUE;
     }
@@ -60,7 +61,7 @@ lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch)
   return view;
 }
 
-const LuDwflMapping *
+const LuViewMapping *
 lu_space_view_search (LuSpaceView *self, guint64 address)
 {
   guint low = 0, high = self->n;
@@ -69,12 +70,12 @@ lu_space_view_search (LuSpaceView *self, guint64 address)
     {
       guint middle = low + (high - low) / 2;
 
-      if (self->mappings[middle].end <= address)
+      if (self->mappings[middle].base.end <= address)
         low = middle + 1;
       else
         high = middle;
     }
-  if (low == self->n || address < self->mappings[low].start)
+  if (low == self->n || address < self->mappings[low].base.start)
     return NULL;
   return self->last = &self->mappings[low];
 }

@@ -10,6 +10,13 @@
 #pragma once
 
 #include "unwind/dwfl-space.h"
+#include "unwind/rule-cache.h"
+
+typedef struct
+{
+  LuDwflMapping base; /* no module of libdwfl */
+  guint64 key;        /* lu_rule_cache_module_key() */
+} LuViewMapping;
 
 typedef struct
 {
@@ -17,8 +24,8 @@ typedef struct
   const LuArch *arch;
   gboolean has_pending; /* a module was not opened yet */
   guint n, n_allocated;
-  LuDwflMapping *mappings; /* owned, sorted; no modules of libdwfl */
-  const LuDwflMapping *last;
+  LuViewMapping *mappings; /* owned, sorted */
+  const LuViewMapping *last;
 } LuSpaceView;
 
 typedef struct _LuSpaceCache LuSpaceCache;
@@ -29,14 +36,14 @@ void lu_space_cache_free (LuSpaceCache *self);
 /* The view of a space; borrowed, good until the next call. */
 LuSpaceView *lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch);
 /* The mapping that holds the address, or NULL. */
-const LuDwflMapping *lu_space_view_search (LuSpaceView *self, guint64 address);
+const LuViewMapping *lu_space_view_search (LuSpaceView *self, guint64 address);
 
-static inline const LuDwflMapping *
+static inline const LuViewMapping *
 lu_space_view_find (LuSpaceView *self, guint64 address)
 {
-  const LuDwflMapping *last = self->last;
+  const LuViewMapping *last = self->last;
 
-  if (G_LIKELY (last != NULL && address >= last->start && address < last->end))
+  if (G_LIKELY (last != NULL && address >= last->base.start && address < last->base.end))
     return last;
   return lu_space_view_search (self, address);
 }

@@ -29,16 +29,37 @@ typedef struct
   const LuSample *sample;
   LuSpaceView *view;
   LuStack *stack;
-  guint64 sampled_sp, last_word; /* where the copy starts, and its last whole word */
-  guint64 failed_address;        /* of the last read that failed */
-  guint64 highest;               /* offset of the highest read */
-  gboolean is_off_copy;          /* interrupted on a stack that we have no copy of */
+  guint64 sampled_sp, last_offset; /* where the copy starts; offset of its last whole word */
+  const guint8 *bytes;
+  guint64 failed_address; /* of the last read that failed */
+  gboolean is_off_copy;   /* interrupted on a stack that we have no copy of */
 } Walk;
+
+enum
+{
+  WORD_PC,
+  WORD_SP,
+  WORD_FP,
+  WORD_BX,
+  WORD_LINK,
+  N_WORDS
+};
+
+#define NO_WORD G_MAXUINT8
+
+typedef struct
+{
+  const LuArch *arch;
+  guint64 mask; /* of the registers that perf gave */
+  guint8 indices[N_WORDS];
+  guint8 known; /* enum lu_known */
+} Words;
 
 typedef struct
 {
   LuUnwinder parent;
   LuUnwinder *dwfl; /* owned */
+  Words words;
   LuRuleCache *rules;
   LuSpaceCache *spaces;
   guint64 n_samples, n_frames, n_handed_on;
@@ -52,13 +73,12 @@ read_stack (void *data, uint64_t address, uint64_t *value)
   Walk *walk = data;
   guint64 offset = address - walk->sampled_sp;
 
-  if (G_UNLIKELY (address < walk->sampled_sp || address > walk->last_word))
+  if (G_UNLIKELY (offset > walk->last_offset)) /* below the copy, too */
     {
       walk->failed_address = address;
       return 0;
     }
-  memcpy (value, walk->sample->stack + offset, sizeof *value);
-  walk->highest = MAX (walk->highest, offset);
+  memcpy (value, walk->bytes + offset, sizeof *value);
   return 1;
 }
 
@@ -70,26 +90,72 @@ read_register (void *data, uint32_t number, uint64_t *value)
   return lu_arch_read_dwarf (walk->arch, &walk->sample->regs, (int) number, value);
 }
 
-static gboolean
-start (Walk *walk, struct lu_regs *regs)
+/* Where the registers of a sample are, for one mask; all samples of a recording have the same. */
+static void
+find_words (Words *words, const LuArch *arch, guint64 mask)
 {
-  const LuArch *arch = walk->arch;
-  const LuRegs *sampled = &walk->sample->regs;
-  gboolean is_x86 = arch->machine == EM_X86_64;
+  const guint8 dwarf_numbers[N_WORDS] = {
+    [WORD_FP] = arch->machine == EM_X86_64 ? 6 : 29,
+    [WORD_BX] = 3,
+    [WORD_LINK] = 30,
+  };
 
-  *regs = (struct lu_regs){ .address_mask = arch->address_mask };
-  if (!lu_arch_read (sampled, arch->perf_pc, &regs->pc)
-      || !lu_arch_read (sampled, arch->perf_sp, &regs->sp) || walk->sample->stack_size < 8)
+  words->arch = arch;
+  words->mask = mask;
+  words->known = 0;
+  for (guint i = 0; i < N_WORDS; i++)
+    words->indices[i] = NO_WORD;
+  for (guint bit = 0, index = 0; bit < arch->n_registers; bit++)
+    {
+      if ((mask >> bit & 1) == 0)
+        continue;
+      for (guint i = 0; i < N_WORDS; i++)
+        if (i == WORD_PC   ? bit == arch->perf_pc
+            : i == WORD_SP ? bit == arch->perf_sp
+                           : arch->dwarf_numbers[bit] == dwarf_numbers[i])
+          words->indices[i] = (guint8) index;
+      index++;
+    }
+  if (words->indices[WORD_FP] != NO_WORD)
+    words->known |= LU_KNOWN_FP;
+  if (words->indices[WORD_BX] != NO_WORD && arch->machine == EM_X86_64)
+    words->known |= LU_KNOWN_BX;
+  if (words->indices[WORD_LINK] != NO_WORD && arch->machine == EM_AARCH64)
+    words->known |= LU_KNOWN_LINK;
+}
+
+static guint64
+word (const Words *words, const LuRegs *sampled, guint which)
+{
+  guint index = words->indices[which];
+
+  return index < sampled->n_words ? sampled->words[index] : 0;
+}
+
+static gboolean
+start (Walk *walk, Words *words, struct lu_regs *regs)
+{
+  const LuSample *sample = walk->sample;
+  const LuRegs *sampled = &sample->regs;
+
+  if (words->mask != sampled->mask || words->arch != walk->arch)
+    find_words (words, walk->arch, sampled->mask);
+  if (words->indices[WORD_PC] == NO_WORD || words->indices[WORD_SP] == NO_WORD
+      || sample->stack_size < sizeof (guint64))
     return FALSE;
-  if (lu_arch_read_dwarf (arch, sampled, is_x86 ? 6 : 29, &regs->fp))
-    regs->known |= LU_KNOWN_FP;
-  if (is_x86 && lu_arch_read_dwarf (arch, sampled, 3, &regs->bx))
-    regs->known |= LU_KNOWN_BX;
-  if (!is_x86 && lu_arch_read_dwarf (arch, sampled, 30, &regs->link))
-    regs->known |= LU_KNOWN_LINK;
+  *regs = (struct lu_regs){
+    .pc = word (words, sampled, WORD_PC),
+    .sp = word (words, sampled, WORD_SP),
+    .fp = word (words, sampled, WORD_FP),
+    .bx = word (words, sampled, WORD_BX),
+    .link = word (words, sampled, WORD_LINK),
+    .address_mask = walk->arch->address_mask,
+    .known = words->known,
+  };
+  walk->bytes = sample->stack;
   walk->sampled_sp = regs->sp;
-  walk->last_word = regs->sp + walk->sample->stack_size - 8;
-  return walk->last_word >= regs->sp;
+  walk->last_offset = sample->stack_size - sizeof (guint64);
+  return regs->sp + walk->last_offset >= regs->sp;
 }
 
 /* How walks end. TRUE: this engine has finished the stack; FALSE: the other one must. */
@@ -178,25 +244,27 @@ walk_frames (TableUnwinder *self, Walk *walk, struct lu_regs *regs)
     {
       gboolean is_caller = regs->frame_kind == LU_FRAME_KIND_CALLER;
       guint64 lookup = regs->pc - is_caller;
-      const LuDwflMapping *mapping = lu_space_view_find (walk->view, lookup);
-      const LuRuleSlot *slot;
+      const LuViewMapping *mapping = lu_space_view_find (walk->view, lookup);
+      const LuRulePlace *place;
+      const struct lu_rule *rule;
 
       if (G_UNLIKELY (mapping == NULL))
         return FALSE;
       if (G_UNLIKELY (!push_frame (walk, regs)))
         return finish (walk, LU_STATUS_DEPTH_LIMIT,
                        walk->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
-      if (G_UNLIKELY (mapping->status != LU_STATUS_COMPLETE))
-        return finish (walk, mapping->status, regs->pc);
-      slot = lu_rule_cache_find (self->rules, mapping->module, lu_module_id (mapping->module),
-                                 lookup - mapping->bias);
-      if (G_UNLIKELY (slot->go_place != LU_GO_ORDINARY && is_caller))
+      if (G_UNLIKELY (mapping->base.status != LU_STATUS_COMPLETE))
+        return finish (walk, mapping->base.status, regs->pc);
+      place = lu_rule_cache_find (self->rules, mapping->base.module, mapping->key,
+                                  lookup - mapping->base.bias);
+      if (G_UNLIKELY (place->go_place != LU_GO_ORDINARY && is_caller))
         return finish (walk,
-                       slot->go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
+                       place->go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
                        regs->pc);
-      if (G_UNLIKELY (slot->rule.cfa_kind == LU_CFA_NONE))
-        return finish_without_rule (walk, mapping, lookup, regs->pc);
-      is_ours = step (walk, regs, &slot->rule, mapping, lookup, &is_finished);
+      rule = &self->rules->rules[place->rule];
+      if (G_UNLIKELY (place->rule == LU_RULE_NONE))
+        return finish_without_rule (walk, &mapping->base, lookup, regs->pc);
+      is_ours = step (walk, regs, rule, &mapping->base, lookup, &is_finished);
     }
   return is_ours;
 }
@@ -208,12 +276,12 @@ walk_sample (TableUnwinder *self, const LuSample *sample, LuSpace *space, LuStac
   struct lu_regs regs;
   gboolean is_ours;
 
-  if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &regs))
+  if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &self->words, &regs))
     return FALSE;
   walk.view = lu_space_cache_get (self->spaces, space, walk.arch);
   stack->sampled_sp = walk.sampled_sp;
   is_ours = walk_frames (self, &walk, &regs);
-  stack->stack_used = walk.highest + 8;
+  stack->stack_used = MIN (regs.sp - walk.sampled_sp, walk.last_offset + sizeof (guint64));
   return is_ours;
 }
 

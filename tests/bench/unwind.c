@@ -23,7 +23,7 @@
 
 #define ROUNDS     5
 #define N_HOT      256
-#define HOT_PASSES 40
+#define HOT_PASSES 400
 
 typedef struct
 {
@@ -249,6 +249,7 @@ measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *re
 int
 main (int argc, char **argv)
 {
+  const char *only = g_getenv ("LU_BENCH_ONLY_TABLE"); /* for a profiler */
   int status = argc > 1 ? 0 : 2;
 
   if (argc < 2)
@@ -264,7 +265,8 @@ main (int argc, char **argv)
           continue;
         }
       reference = g_new0 (guint64, set.items->len);
-      measure (argv[i], &set, &lu_unwinder_dwfl, reference);
+      if (only == NULL)
+        measure (argv[i], &set, &lu_unwinder_dwfl, reference);
       measure (argv[i], &set, &lu_unwinder_table, reference);
       clear_set (&set);
     }
