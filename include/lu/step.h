@@ -73,10 +73,10 @@ lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn re
   return offset != 0 && read (data, regs->ucontext + offset, value);
 }
 
-/* Result: LU_STEP_CALLER, or why there is no CFA. */
+/* As lu_step_cfa(), for the kinds that are rare. */
 static inline __attribute__ ((always_inline)) int
-lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
-             lu_sampled_fn sampled, void *data, uint64_t *cfa)
+lu_step_rare_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
+                  lu_sampled_fn sampled, void *data, uint64_t *cfa)
 {
   uint64_t base = regs->sp;
   uint64_t add = (uint64_t) (int64_t) rule->cfa_off;
@@ -84,10 +84,7 @@ lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn 
 
   switch (rule->cfa_kind)
     {
-    case LU_CFA_SP:
-      break;
     case LU_CFA_DEREF_FP:
-    case LU_CFA_FP:
       if ((regs->known & LU_KNOWN_FP) == 0)
         return LU_STATUS_UNSUPPORTED_RULE;
       base = regs->fp;
@@ -115,6 +112,22 @@ lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn 
       && !read (data, base + aux, &base))
     return LU_STATUS_UNREADABLE_MEMORY;
   *cfa = base + add;
+  return LU_STEP_CALLER;
+}
+
+/* Result: LU_STEP_CALLER, or why there is no CFA. */
+static inline __attribute__ ((always_inline)) int
+lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
+             lu_sampled_fn sampled, void *data, uint64_t *cfa)
+{
+  if (__builtin_expect (rule->cfa_kind == LU_CFA_SP, 1))
+    *cfa = regs->sp + (uint64_t) (int64_t) rule->cfa_off;
+  else if (rule->cfa_kind != LU_CFA_FP)
+    return lu_step_rare_cfa (regs, rule, read, sampled, data, cfa);
+  else if ((regs->known & LU_KNOWN_FP) == 0)
+    return LU_STATUS_UNSUPPORTED_RULE;
+  else
+    *cfa = regs->fp + (uint64_t) (int64_t) rule->cfa_off;
   return LU_STEP_CALLER;
 }
 
@@ -150,18 +163,15 @@ lu_step_saved (const struct lu_regs *regs, enum lu_save_kind kind, int16_t off, 
   return read (data, slot, value);
 }
 
-/* Result: LU_STEP_CALLER, or why there is no return address. */
+/* As lu_step_return_address(), for the kinds that are rare. */
 static inline __attribute__ ((always_inline)) int
-lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t cfa,
-                        lu_read_fn read, lu_sampled_fn sampled, void *data, uint64_t *pc)
+lu_step_rare_return_address (const struct lu_regs *regs, const struct lu_rule *rule,
+                             lu_read_fn read, lu_sampled_fn sampled, void *data, uint64_t *pc)
 {
   uint64_t slot = 8 * (uint64_t) (int64_t) rule->ra_off;
 
   switch (rule->ra_kind)
     {
-    case LU_RA_AT_CFA:
-      slot += cfa;
-      break;
     case LU_RA_AT_SP:
       slot += regs->sp;
       break;
@@ -181,6 +191,17 @@ lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, 
       return LU_STATUS_UNSUPPORTED_RULE;
     }
   return read (data, slot, pc) ? LU_STEP_CALLER : LU_STATUS_UNREADABLE_MEMORY;
+}
+
+/* Result: LU_STEP_CALLER, or why there is no return address. */
+static inline __attribute__ ((always_inline)) int
+lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t cfa,
+                        lu_read_fn read, lu_sampled_fn sampled, void *data, uint64_t *pc)
+{
+  if (__builtin_expect (rule->ra_kind != LU_RA_AT_CFA, 0))
+    return lu_step_rare_return_address (regs, rule, read, sampled, data, pc);
+  return read (data, cfa + 8 * (uint64_t) (int64_t) rule->ra_off, pc) ? LU_STEP_CALLER
+                                                                      : LU_STATUS_UNREADABLE_MEMORY;
 }
 
 /* Moves `regs` to the caller and returns LU_STEP_CALLER. Otherwise `regs` is unchanged and the

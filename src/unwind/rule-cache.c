@@ -26,7 +26,6 @@ typedef struct _LuRuleCompiler
   GHashTable *modules; /* id -> LuCfi, owned; NULL: no tables for its architecture */
   LuRuleList rules;
   LuCfaRun run;
-  LuRulePlace unkept; /* for an address that no key can hold */
 } LuRuleCompiler;
 
 static void
@@ -35,19 +34,26 @@ free_cfi (gpointer cfi)
   lu_cfi_free (cfi);
 }
 
+/* Zeros, at the start of a cache line. */
+static gpointer
+allocate (gsize size)
+{
+  gpointer bytes = NULL;
+
+  if (posix_memalign (&bytes, CACHE_LINE, size) != 0)
+    g_error ("not enough memory");
+  return memset (bytes, 0, size);
+}
+
 LuRuleCache *
 lu_rule_cache_new (void)
 {
-  LuRuleCache *self = g_new0 (LuRuleCache, 1);
-  gpointer sets = NULL;
+  LuRuleCache *self = allocate (sizeof *self);
 
-  if (posix_memalign (&sets, CACHE_LINE, N_SETS * sizeof *self->sets) != 0)
-    g_error ("not enough memory");
-  self->sets = memset (sets, 0, N_SETS * sizeof *self->sets);
+  self->sets = allocate (N_SETS * sizeof *self->sets);
   self->compiler = g_new0 (LuRuleCompiler, 1);
   self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
   lu_rule_list_init (&self->compiler->rules);
-  self->rules = self->compiler->rules.rules;
   return self;
 }
 
@@ -58,7 +64,7 @@ lu_rule_cache_free (LuRuleCache *self)
   lu_rule_list_clear (&self->compiler->rules);
   g_free (self->compiler);
   free (self->sets);
-  g_free (self);
+  free (self);
 }
 
 static LuCfi *
@@ -100,36 +106,44 @@ compile (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address
     forget_all (self);
   place.rule = (guint16) lu_rule_list_intern (&compiler->rules, &rule);
   place.go_place = (guint8) lu_image_go_place (lu_module_image (module), address);
-  self->rules = compiler->rules.rules;
   return place;
 }
 
-const LuRulePlace *
-lu_rule_cache_search (LuRuleCache *self, LuRuleSet *set, const LuModule *module, guint64 key,
-                      guint64 address)
+/* The place in the second level; one that is found moves a step to the front. */
+static LuRulePlace
+find_place (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address)
 {
-  LuRulePlace *places = set->places;
+  LuRulePlace *places = self->sets[lu_rule_cache_hash (key) >> (64 - LU_RULE_CACHE_BITS)].places;
   LuRulePlace place;
 
-  if (G_UNLIKELY (address >> LU_RULE_KEY_SHIFT != 0
-                  || lu_module_id (module) >> (64 - LU_RULE_KEY_SHIFT) != 0))
-    {
-      self->compiler->unkept = compile (self, module, 0, address);
-      return &self->compiler->unkept;
-    }
   for (guint i = 0; i < LU_RULE_CACHE_WAYS; i++)
     if (places[i].key == key)
       {
-        if (i == 0)
-          return &places[0];
         place = places[i];
-        places[i] = places[i - 1];
-        places[i - 1] = place;
-        return &places[i - 1];
+        if (i > 0)
+          {
+            places[i] = places[i - 1];
+            places[i - 1] = place;
+          }
+        return place;
       }
   place = compile (self, module, key, address);
   /* In the middle: what is asked for once must not push out what is asked for again and again. */
   memmove (&places[2], &places[1], (LU_RULE_CACHE_WAYS - 2) * sizeof *places);
   places[1] = place;
-  return &places[1];
+  return place;
+}
+
+void
+lu_rule_cache_fill (LuRuleCache *self, LuRuleSlot *slot, const LuModule *module, guint64 key,
+                    guint64 address)
+{
+  gboolean is_unique =
+      address >> LU_RULE_KEY_SHIFT == 0 && lu_module_id (module) >> (64 - LU_RULE_KEY_SHIFT) == 0;
+  LuRulePlace place =
+      is_unique ? find_place (self, module, key, address) : compile (self, module, key, address);
+
+  slot->key = is_unique ? key : 0;
+  slot->go_place = place.go_place;
+  slot->rule = self->compiler->rules.rules[place.rule];
 }

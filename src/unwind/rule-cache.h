@@ -18,6 +18,15 @@
 typedef struct
 {
   guint64 key;     /* 0: empty */
+  guint8 go_place; /* LuGoPlace */
+  struct lu_rule rule;
+} LuRuleSlot;
+
+#define LU_RULE_SLOT_BITS 10 /* of the number of slots: 32 KiB */
+
+typedef struct
+{
+  guint64 key;     /* 0: empty */
   guint16 rule;    /* id in the list of rules */
   guint8 go_place; /* LuGoPlace */
 } LuRulePlace;
@@ -32,8 +41,8 @@ typedef struct
 
 typedef struct
 {
-  LuRuleSet *sets;             /* owned, 64-aligned */
-  const struct lu_rule *rules; /* borrowed from the compiler */
+  LuRuleSlot slots[1 << LU_RULE_SLOT_BITS];
+  LuRuleSet *sets; /* owned, 64-aligned */
   guint64 n_misses;
   struct _LuRuleCompiler *compiler; /* private */
 } LuRuleCache;
@@ -50,19 +59,24 @@ lu_rule_cache_module_key (const LuModule *module)
   return (guint64) lu_module_id (module) << LU_RULE_KEY_SHIFT;
 }
 
-/* As lu_rule_cache_find() where the first place of the set has another key. */
-const LuRulePlace *lu_rule_cache_search (LuRuleCache *self, LuRuleSet *set, const LuModule *module,
-                                         guint64 key, guint64 address);
+/* Fills the slot from the second level, or by compiling. */
+void lu_rule_cache_fill (LuRuleCache *self, LuRuleSlot *slot, const LuModule *module, guint64 key,
+                         guint64 address);
+
+static inline guint64
+lu_rule_cache_hash (guint64 key)
+{
+  return key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+}
 
 /* What is known of an ELF address of a module that is ready; good until the next call. */
-static inline const LuRulePlace *
+static inline const LuRuleSlot *
 lu_rule_cache_find (LuRuleCache *self, const LuModule *module, guint64 module_key, guint64 address)
 {
   guint64 key = module_key ^ address;
-  guint64 hash = key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
-  LuRuleSet *set = &self->sets[hash >> (64 - LU_RULE_CACHE_BITS)];
+  LuRuleSlot *slot = &self->slots[lu_rule_cache_hash (key) >> (64 - LU_RULE_SLOT_BITS)];
 
-  if (G_LIKELY (set->places[0].key == key && address >> LU_RULE_KEY_SHIFT == 0))
-    return &set->places[0];
-  return lu_rule_cache_search (self, set, module, key, address);
+  if (G_UNLIKELY (slot->key != key))
+    lu_rule_cache_fill (self, slot, module, key, address);
+  return slot;
 }

@@ -41,7 +41,7 @@ fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
   view->arch = arch;
   view->has_pending = FALSE;
   view->n = n;
-  view->last = NULL;
+  view->last = view->before = view->mappings;
   for (guint i = 0; i < n; i++)
     {
       view->mappings[i].base = lu_dwfl_mapping_describe (&mappings[i], arch);
@@ -77,5 +77,6 @@ lu_space_view_search (LuSpaceView *self, guint64 address)
     }
   if (low == self->n || address < self->mappings[low].base.start)
     return NULL;
+  self->before = self->last;
   return self->last = &self->mappings[low];
 }

@@ -24,8 +24,8 @@ typedef struct
   const LuArch *arch;
   gboolean has_pending; /* a module was not opened yet */
   guint n, n_allocated;
-  LuViewMapping *mappings; /* owned, sorted */
-  const LuViewMapping *last;
+  LuViewMapping *mappings;            /* owned, sorted */
+  const LuViewMapping *last, *before; /* found last and before that; not NULL if n > 0 */
 } LuSpaceView;
 
 typedef struct _LuSpaceCache LuSpaceCache;
@@ -38,12 +38,24 @@ LuSpaceView *lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArc
 /* The mapping that holds the address, or NULL. */
 const LuViewMapping *lu_space_view_search (LuSpaceView *self, guint64 address);
 
+static inline gboolean
+lu_view_mapping_has (const LuViewMapping *self, guint64 address)
+{
+  return address >= self->base.start && address < self->base.end;
+}
+
+/* Walks go to and fro between two mappings, a program and a library. */
 static inline const LuViewMapping *
 lu_space_view_find (LuSpaceView *self, guint64 address)
 {
-  const LuViewMapping *last = self->last;
+  const LuViewMapping *before = self->before;
 
-  if (G_LIKELY (last != NULL && address >= last->base.start && address < last->base.end))
-    return last;
-  return lu_space_view_search (self, address);
+  if (G_UNLIKELY (self->n == 0))
+    return NULL;
+  if (G_LIKELY (lu_view_mapping_has (self->last, address)))
+    return self->last;
+  if (!lu_view_mapping_has (before, address))
+    return lu_space_view_search (self, address);
+  self->before = self->last;
+  return self->last = before;
 }

@@ -245,8 +245,7 @@ walk_frames (TableUnwinder *self, Walk *walk, struct lu_regs *regs)
       gboolean is_caller = regs->frame_kind == LU_FRAME_KIND_CALLER;
       guint64 lookup = regs->pc - is_caller;
       const LuViewMapping *mapping = lu_space_view_find (walk->view, lookup);
-      const LuRulePlace *place;
-      const struct lu_rule *rule;
+      const LuRuleSlot *slot;
 
       if (G_UNLIKELY (mapping == NULL))
         return FALSE;
@@ -255,16 +254,15 @@ walk_frames (TableUnwinder *self, Walk *walk, struct lu_regs *regs)
                        walk->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
       if (G_UNLIKELY (mapping->base.status != LU_STATUS_COMPLETE))
         return finish (walk, mapping->base.status, regs->pc);
-      place = lu_rule_cache_find (self->rules, mapping->base.module, mapping->key,
-                                  lookup - mapping->base.bias);
-      if (G_UNLIKELY (place->go_place != LU_GO_ORDINARY && is_caller))
+      slot = lu_rule_cache_find (self->rules, mapping->base.module, mapping->key,
+                                 lookup - mapping->base.bias);
+      if (G_UNLIKELY (slot->go_place != LU_GO_ORDINARY && is_caller))
         return finish (walk,
-                       place->go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
+                       slot->go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
                        regs->pc);
-      rule = &self->rules->rules[place->rule];
-      if (G_UNLIKELY (place->rule == LU_RULE_NONE))
+      if (G_UNLIKELY (slot->rule.cfa_kind == LU_CFA_NONE))
         return finish_without_rule (walk, &mapping->base, lookup, regs->pc);
-      is_ours = step (walk, regs, rule, &mapping->base, lookup, &is_finished);
+      is_ours = step (walk, regs, &slot->rule, &mapping->base, lookup, &is_finished);
     }
   return is_ours;
 }
