@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -99,9 +100,8 @@ try_sampling (Doctor *self, const LuPerfAbilities *abilities)
       return;
     }
   source->ops->get_info (source, &info);
-  what = g_strdup_printf (
-      _ ("rings of %" G_GSIZE_FORMAT " KiB per CPU (%" G_GSIZE_FORMAT " KiB wanted)"),
-      info.ring_size >> 10, info.ring_size_wanted >> 10);
+  what = g_strdup_printf (_ ("rings of %zu KiB per CPU (%zu KiB wanted)"), info.ring_size >> 10,
+                          info.ring_size_wanted >> 10);
   say (self, info.ring_size >= info.ring_size_wanted, FALSE, what,
        _ ("Samples may be lost under load. Raise \"ulimit -l\" or kernel.perf_event_mlock_kb."));
   if (!source->ops->start (source, &error))
@@ -111,9 +111,9 @@ try_sampling (Doctor *self, const LuPerfAbilities *abilities)
   while (source->ops->drain (source, count_event, &trial) == LU_ROUND_CLOSED)
     ;
   g_free (what);
-  what = g_strdup_printf (_ ("sample ourselves: %" G_GUINT64_FORMAT " samples, %" G_GUINT64_FORMAT
-                             " with registers and stack"),
-                          trial.samples, trial.with_stack);
+  what = g_strdup_printf (
+      _ ("sample ourselves: %" PRIu64 " samples, %" G_GUINT64_FORMAT " with registers and stack"),
+      trial.samples, trial.with_stack);
   say (self, trial.with_stack > 0, TRUE, what,
        _ ("The kernel delivers no samples; is another profiler holding the counters?"));
 }
@@ -138,13 +138,14 @@ kallsyms_is_real (void)
   return FALSE;
 }
 
+/* CAP_SYS_PTRACE (linux/capability.h) is what lets /proc/PID/maps of others be read. */
 static gboolean
 can_read_foreign_maps (void)
 {
-  lu_autofd fd = open ("/proc/1/maps", O_RDONLY | O_CLOEXEC);
-  char byte;
+  g_autofree char *text = lu_fd_read_file ("/proc/self/status", 8192, NULL);
+  const char *line = text != NULL ? strstr (text, "\nCapEff:") : NULL;
 
-  return fd >= 0 && read (fd, &byte, 1) >= 0;
+  return line != NULL && (g_ascii_strtoull (line + strlen ("\nCapEff:"), NULL, 16) >> 19 & 1) != 0;
 }
 
 static void

@@ -47,8 +47,8 @@ struct _LuDrain
   GThread *thread;
   int wake_fd, ended_fd;
   pid_t own_pid;
-  gboolean live; /* the processes exist now */
-  gboolean command_has_executed;
+  gboolean live;             /* the processes exist now */
+  guint64 command_exec_time; /* when COMMAND replaced us in the child; far ahead until then */
   guint64 handled_lost_sideband;
   guint logged_cpu_changes;
   gint64 last_tick;
@@ -201,7 +201,7 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
     return &self->own;
   /* The child is a copy of us until it executes COMMAND. */
   if (self->options.command != 0 && event->pid == self->options.command
-      && !self->command_has_executed)
+      && event->time < self->command_exec_time)
     return &self->own;
   if (event->pid < 0)
     return &self->others;
@@ -299,7 +299,7 @@ handle_event (const LuEvent *event, gpointer user_data)
       return take_sample (self, event);
     case LU_EVENT_COMM:
       if (event->comm.is_exec && event->pid == self->options.command)
-        self->command_has_executed = TRUE;
+        self->command_exec_time = MIN (self->command_exec_time, event->time);
       lu_process_table_apply (self->table, event);
       break;
     case LU_EVENT_LOST:
@@ -468,6 +468,7 @@ lu_drain_new (LuSource *source, LuWorker *worker, LuQueue *output, const LuDrain
   self->ended_fd = ended_fd;
   self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->own_pid = getpid ();
+  self->command_exec_time = G_MAXUINT64;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
   if (options->tids != NULL)
     {

@@ -11,6 +11,7 @@
 #include "input/perf-event.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,7 +132,7 @@ check_frequency (int frequency, GError **error)
   if (limit == 0 || (guint64) frequency <= limit)
     return TRUE;
   g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-               _ ("--frequency: this kernel samples at %" G_GUINT64_FORMAT " Hz at most "
+               _ ("--frequency: this kernel samples at %" PRIu64 " Hz at most "
                   "(kernel.perf_event_max_sample_rate)"),
                limit);
   return FALSE;

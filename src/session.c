@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -186,11 +187,11 @@ show_status (Session *self)
     return;
   lu_worker_get_progress (self->worker, &progress);
   lu_drain_get_progress (self->drain, &drain);
-  fprintf (
-      stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" G_GUINT64_FORMAT " lost"),
-      seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
-      progress.walked > 0 ? 100.0 * (double) progress.complete / (double) progress.walked : 100.0,
-      drain.lost_samples);
+  fprintf (stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" PRIu64 " lost"),
+           seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
+           progress.walked > 0 ? 100.0 * (double) progress.complete / (double) progress.walked
+                               : 100.0,
+           drain.lost_samples);
   self->status_shown = TRUE;
 }
 

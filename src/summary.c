@@ -14,6 +14,7 @@
 #include "input/perf-event.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,10 +203,10 @@ print_states (const LuSummary *self, gboolean excluded)
       if (n == 0 || !!lu_status_is_excluded ((LuStatus) i) != !!excluded)
         continue;
       if (excluded)
-        fprintf (stderr, "  %10" G_GUINT64_FORMAT "          %s (not counted in complete %%)\n", n,
+        fprintf (stderr, "  %10" PRIu64 "          %s (not counted in complete %%)\n", n,
                  lu_status_title ((LuStatus) i));
       else
-        fprintf (stderr, "  %10" G_GUINT64_FORMAT "  %5.2f %%  %s\n", n,
+        fprintf (stderr, "  %10" PRIu64 "  %5.2f %%  %s\n", n,
                  walked > 0 ? 100.0 * (double) n / (double) walked : 0.0,
                  lu_status_title ((LuStatus) i));
     }
@@ -224,11 +225,10 @@ print_modules (const LuSummary *self)
       const LuModuleTally *module = g_ptr_array_index (modules, i);
       g_autofree char *path = g_strescape (module->path, NULL);
 
-      fprintf (stderr, "  %10" G_GUINT64_FORMAT "  %s:", module->total, path);
+      fprintf (stderr, "  %10" PRIu64 "  %s:", module->total, path);
       for (guint k = 0; k < LU_N_STATUS; k++)
         if (module->by_status[k] > 0)
-          fprintf (stderr, " %s %" G_GUINT64_FORMAT, lu_status_title ((LuStatus) k),
-                   module->by_status[k]);
+          fprintf (stderr, " %s %" PRIu64, lu_status_title ((LuStatus) k), module->by_status[k]);
       fputc ('\n', stderr);
     }
 }
@@ -242,7 +242,7 @@ print_stack_advice (const LuSummary *self)
 
   if (truncated > at_last)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " stacks were cut off before the copy grew to %u bytes: "
+             _ ("%" PRIu64 " stacks were cut off before the copy grew to %u bytes: "
                 "--stack-size %u keeps the first ones whole too.\n"),
              truncated - at_last, self->drain.stack_size, self->drain.stack_size);
   if (at_last == 0)
@@ -250,14 +250,14 @@ print_stack_advice (const LuSummary *self)
   if (self->drain.stack_size < LU_STACK_SIZE_MAX)
     fprintf (stderr,
              self->source.live
-                 ? _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next "
+                 ? _ ("%" PRIu64 " stacks were cut off by the copy of %u bytes; the next "
                       "one up is --stack-size %u.\n")
-                 : _ ("%" G_GUINT64_FORMAT " stacks were cut off by the copy of %u bytes; the next "
+                 : _ ("%" PRIu64 " stacks were cut off by the copy of %u bytes; the next "
                       "one up is perf record --call-graph dwarf,%u.\n"),
              at_last, self->drain.stack_size, MIN (self->drain.stack_size * 2, LU_STACK_SIZE_MAX));
   else
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " stacks need more than %u bytes, the most the kernel "
+             _ ("%" PRIu64 " stacks need more than %u bytes, the most the kernel "
                 "copies.\n"),
              at_last, self->drain.stack_size);
 }
@@ -267,19 +267,19 @@ print_losses (const LuSummary *self)
 {
   guint64 lost = lost_samples (self);
 
-  fprintf (stderr, _ ("Lost: %" G_GUINT64_FORMAT "%s (%.2f %%)"), lost,
+  fprintf (stderr, _ ("Lost: %" PRIu64 "%s (%.2f %%)"), lost,
            self->source.has_lost_counter || !self->source.live
                ? ""
                : _ (" at least, no exact count before Linux 6.0"),
            lu_summary_loss_percent (self));
-  fprintf (stderr, _ ("; throttled: %" G_GUINT64_FORMAT " times"), self->drain.throttled);
+  fprintf (stderr, _ ("; throttled: %" PRIu64 " times"), self->drain.throttled);
   if (self->expected_samples > 0)
-    fprintf (stderr, _ ("; expected %" G_GUINT64_FORMAT ", unexplained %" G_GINT64_FORMAT),
-             self->expected_samples, unexplained (self));
+    fprintf (stderr, _ ("; expected %" PRIu64 ", unexplained %" PRId64), self->expected_samples,
+             unexplained (self));
   fputc ('\n', stderr);
   if (self->source_stats.lost_sideband > 0)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " records about processes were lost and read again from "
+             _ ("%" PRIu64 " records about processes were lost and read again from "
                 "/proc.\n"),
              self->source_stats.lost_sideband);
   if (self->source_stats.cpu_changes > 0)
@@ -287,7 +287,7 @@ print_losses (const LuSummary *self)
   if (self->source.live && self->max_sample_rate > 0
       && (double) self->max_sample_rate < self->source.frequency)
     fprintf (stderr,
-             _ ("The kernel lowered its limit to %" G_GUINT64_FORMAT " samples per second "
+             _ ("The kernel lowered its limit to %" PRIu64 " samples per second "
                 "(kernel.perf_event_max_sample_rate).\n"),
              self->max_sample_rate);
   if (self->drain.throttled > 0)
@@ -312,7 +312,7 @@ print_notes (const LuSummary *self)
                 "under-sampled."));
   if (self->source.ring_size < self->source.ring_size_wanted)
     fprintf (stderr,
-             _ ("The rings are %" G_GSIZE_FORMAT " KiB each instead of %" G_GSIZE_FORMAT
+             _ ("The rings are %zu KiB each instead of %" G_GSIZE_FORMAT
                 " KiB: the limit on locked memory (ulimit -l) is reached.\n"),
              self->source.ring_size >> 10, self->source.ring_size_wanted >> 10);
 }
@@ -322,16 +322,16 @@ lu_summary_print (const LuSummary *self)
 {
   guint64 samples = self->tally->samples;
 
-  fprintf (stderr,
-           _ ("%" G_GUINT64_FORMAT " samples in %.1f s (%s), %.2f %% of %" G_GUINT64_FORMAT
-              " stacks complete\n"),
-           samples, self->seconds, self->source.event_name, lu_tally_complete_percent (self->tally),
-           lu_tally_walked (self->tally));
+  fprintf (
+      stderr,
+      _ ("%" PRIu64 " samples in %.1f s (%s), %.2f %% of %" G_GUINT64_FORMAT " stacks complete\n"),
+      samples, self->seconds, self->source.event_name, lu_tally_complete_percent (self->tally),
+      lu_tally_walked (self->tally));
   print_states (self, FALSE);
   print_states (self, TRUE);
   if (self->tally->live_reads > 0)
     fprintf (stderr,
-             _ ("  %10" G_GUINT64_FORMAT "          needed a read of the live process (not "
+             _ ("  %10" PRIu64 "          needed a read of the live process (not "
                 "counted as complete)\n"),
              self->tally->live_reads);
   if (self->tally->joined > 0)

@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 /* Private memory for images no process maps any more. */
-#define IMAGE_BUDGET     (16u << 20)
-#define COMMAND_LINE_MAX 4096
-#define MOUNTINFO_MAX    (256u << 10)
+#define IMAGE_BUDGET       (16u << 20)
+#define COMMAND_LINE_MAX   4096
+#define ARGUMENTS_TRIES    5
+#define ARGUMENTS_RETRY_US 100
+#define MOUNTINFO_MAX      (256u << 10)
 /* Mount tables of our own namespace are alike; these many bytes of them are kept at most. */
 #define OWN_MOUNTINFO_BUDGET (512u << 10)
 /* A copy this much smaller than asked for was made before the size grew. */
@@ -69,21 +71,39 @@ open_module (LuWorker *self, LuOpenMessage *message)
   lu_module_unref (message->module);
 }
 
+/* The kernel announces an exec before the new program has its arguments: they are empty for a
+ * moment. A process that was there before has none only if it is a kernel thread. */
+static char *
+read_arguments (LuProcess *process, gsize *length)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", lu_process_pid (process));
+  guint n_tries = lu_process_start_time (process) != 0 ? ARGUMENTS_TRIES : 1;
+  char *text;
+
+  while ((text = lu_fd_read_file (path, COMMAND_LINE_MAX, length)) != NULL && *length == 0
+         && --n_tries > 0)
+    {
+      g_free (text);
+      g_usleep (ARGUMENTS_RETRY_US);
+    }
+  return text;
+}
+
 static void
 read_command_line (LuProcess *process)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", lu_process_pid (process));
   gsize length = 0;
-  char *text = lu_fd_read_file (path, COMMAND_LINE_MAX, &length);
+  char *text = read_arguments (process, &length);
 
-  if (text == NULL)
-    return;
   while (length > 0 && text[length - 1] == 0)
     length--;
   for (gsize i = 0; i < length; i++)
     if (text[i] == 0)
       text[i] = ' ';
-  lu_process_take_command_line (process, text);
+  if (length > 0)
+    lu_process_take_command_line (process, text);
+  else
+    g_free (text);
 }
 
 static gboolean
