@@ -44,7 +44,7 @@ lu_view_mapping_has (const LuViewMapping *self, guint64 address)
   return address >= self->base.start && address < self->base.end;
 }
 
-/* Walks go to and fro between two mappings, a program and a library. */
+/* Walks alternate between two mappings, a program and a library. */
 static inline const LuViewMapping *
 lu_space_view_find (LuSpaceView *self, guint64 address)
 {
