@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* truth.c [--known FILE] [--only NAME] [--self-test] PROGRAMS - who is right about real code, the
+ * table or libdw?
+ *
+ * Programs run one instruction at a time under a shadow stack that is kept from the instructions
+ * alone (shadow.h); at every step the caller's stack pointer, pc, rbp and rbx according to each
+ * decider are compared with it. LU_TRUTH_LONG=1 in the environment runs them longer. With
+ * --self-test the table is replaced by broken ones, which must be found out. */
+
+#include "report.h"
+#include "tracer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SKIP          77
+#define MAX_ARGUMENTS 4
+/* Short and long runs. */
+#define SHORT_SECONDS 4
+#define LONG_SECONDS  15
+#define LONG_FACTOR   6
+#define LEAST_STEPS   100000
+#define LONG_STEPS    1000000
+
+typedef struct
+{
+  const char *name;
+  const char *argv[MAX_ARGUMENTS]; /* a name without a slash: in the folder of programs */
+  guint steps;                     /* at most, in thousands */
+  gboolean has_marker;             /* see Plan */
+} Program;
+
+#define PERL                                                                                       \
+  "getppid; my @a = sort { $a <=> $b } map { ($_ * 7919) % 101 } 1 .. 300;"                        \
+  "my $s = join ',', map { sprintf '%x', $_ } @a; $s =~ s/(\\d+)([a-f])/$2$1/g;"                   \
+  "eval { die { a => $s } }; print length $s"
+#define PYTHON                                                                                     \
+  "import os, json, re, hashlib, zlib, ctypes, decimal\n"                                          \
+  "callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda a, b: 0)\n"  \
+  "array, qsort = (ctypes.c_int * 3)(3, 2, 1), ctypes.CDLL(None).qsort\n"                          \
+  "os.getppid()\n"                                                                                 \
+  "[hashlib.new(n, b'x' * 300).digest() for n in ('md5', 'sha1', 'sha256', 'sha512')]\n"           \
+  "qsort(array, 3, 4, callback)\n"                                                                 \
+  "zlib.decompress(zlib.compress(b'abc' * 50))\n"                                                  \
+  "json.loads(json.dumps({'a': [1.5, None, 'x']}))\n"                                              \
+  "re.sub('(a+)b', r'\\1', 'aaabab')\n"                                                            \
+  "try: decimal.Decimal(1) / 0\n"                                                                  \
+  "except ArithmeticError: sorted(range(30), key=lambda i: -i)\n"
+
+static const Program programs[] = {
+  { "true", { "/usr/bin/true" }, 150, FALSE },
+  { "lazy", { "lazy" }, 60, FALSE },
+  { "calls", { "calls" }, 60, TRUE },
+  { "calls-fp", { "calls-fp" }, 60, TRUE },
+  { "signals", { "signals" }, 80, TRUE },
+  { "throw", { "throw" }, 120, TRUE },
+  { "frames", { "frames" }, 60, TRUE },
+  { "frames-fp", { "frames-fp" }, 60, TRUE },
+  { "library", { "library" }, 60, TRUE },
+  { "jumps", { "jumps" }, 60, TRUE },
+  { "threads", { "threads" }, 60, TRUE },
+  { "vfork", { "vfork" }, 60, TRUE },
+  { "ls", { "/usr/bin/ls", "-l", "/usr/bin/env" }, 250, FALSE },
+  { "perl", { "/usr/bin/perl", "-e", PERL }, 250, TRUE },
+  { "python", { "/usr/bin/python3", "-c", PYTHON }, 400, TRUE },
+};
+
+typedef struct
+{
+  const char *known, *only, *folder;
+  gboolean is_self_test;
+  gboolean is_long;
+  guint n_tests, n_failed;
+} Run;
+
+static void
+result (Run *run, gboolean is_good, const char *text)
+{
+  printf ("%sok %u - %s\n", is_good ? "" : "not ", ++run->n_tests, text);
+  fflush (stdout);
+  run->n_failed += is_good ? 0 : 1;
+}
+
+/* FALSE if the program is not on this machine. */
+static gboolean
+run_program (const Run *run, const Program *program, Tally *tally, GError **error)
+{
+  const char *argv[MAX_ARGUMENTS + 1] = { NULL };
+  g_autofree char *path = program->argv[0][0] == '/'
+                              ? g_strdup (program->argv[0])
+                              : g_build_filename (run->folder, program->argv[0], NULL);
+  Plan plan = {
+    .argv = argv,
+    .has_marker = program->has_marker,
+    .max_steps = 1000 * (guint64) program->steps * (run->is_long ? LONG_FACTOR : 1),
+    .max_seconds = run->is_long ? LONG_SECONDS : SHORT_SECONDS,
+  };
+
+  memcpy (argv, program->argv, sizeof program->argv);
+  argv[0] = path;
+  if (access (path, X_OK) != 0)
+    {
+      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s is not there", path);
+      return FALSE;
+    }
+  return tracer_run (&plan, tally->deciders, tally, error);
+}
+
+static void
+run_one (Run *run, const Program *program, Tally *tally)
+{
+  guint64 n_before = tally->n_compared;
+  gint64 start = g_get_monotonic_time ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+
+  if (!run_program (run, program, tally, &error))
+    {
+      printf ("ok %u - %s # SKIP %s\n", ++run->n_tests, program->name, error->message);
+      return;
+    }
+  text = g_strdup_printf ("%s: %lu steps compared in %.1f s", program->name,
+                          tally->n_compared - n_before,
+                          (double) (g_get_monotonic_time () - start) / 1e6);
+  result (run, tally->n_compared > n_before, text);
+}
+
+static void
+run_all (Run *run, Tally *tally)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
+    if (run->only == NULL || strcmp (run->only, programs[i].name) == 0)
+      run_one (run, &programs[i], tally);
+}
+
+static gboolean
+compare_programs (Run *run)
+{
+  DeciderList deciders = { { &decide_libdw, &decide_table }, 2 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (Known) known = NULL;
+  ReportResult counts;
+  Tally tally;
+
+  if (run->known != NULL)
+    {
+      known = known_load (run->known, &error);
+      if (known == NULL)
+        {
+          printf ("Bail out! %s\n", error->message);
+          return FALSE;
+        }
+    }
+  tally_init (&tally, &deciders);
+  run_all (run, &tally);
+  counts = report_tally (&tally, known);
+  result (run, tally.n_bad_calls == 0, "every call is understood");
+  if (run->only == NULL)
+    result (run, tally.n_compared >= (run->is_long ? LONG_STEPS : LEAST_STEPS), "enough steps");
+  result (run, counts.n_worse == 0, "the table is right wherever libdw is");
+  result (run, counts.n_unlisted == 0, "every difference is listed with its reason");
+  tally_clear (&tally);
+  return run->n_failed == 0;
+}
+
+/* Broken tables, all in one run; the good one beside them must not be accused. */
+static gboolean
+find_out_broken (Run *run)
+{
+  static const char *const names[] = { "lazy", "signals", "frames" };
+  DeciderList deciders = { { &decide_libdw, &decide_table }, 2 };
+  Tally tally;
+
+  for (guint i = 0; deciders.n < MAX_DECIDERS; i++)
+    {
+      Decider *broken = decide_broken_new (i);
+
+      if (broken == NULL)
+        break;
+      deciders.at[deciders.n++] = broken;
+    }
+  tally_init (&tally, &deciders);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      run->only = names[i];
+      run_all (run, &tally);
+    }
+  result (run, tally_count_worse (&tally, 1) == 0, "the table as it is stands the test");
+  for (guint i = 2; i < deciders.n; i++)
+    {
+      guint n = tally_count_worse (&tally, i);
+      g_autofree char *text =
+          g_strdup_printf ("found out at %u places: %s", n, deciders.at[i]->name);
+
+      result (run, n > 0, text);
+      g_free ((gpointer) deciders.at[i]);
+    }
+  tally_clear (&tally);
+  return run->n_failed == 0;
+}
+
+static gboolean
+parse_arguments (Run *run, int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--self-test") == 0)
+      run->is_self_test = TRUE;
+    else if (strcmp (argv[i], "--known") == 0 && i + 1 < argc)
+      run->known = argv[++i];
+    else if (strcmp (argv[i], "--only") == 0 && i + 1 < argc)
+      run->only = argv[++i];
+    else
+      run->folder = argv[i];
+  return run->folder != NULL;
+}
+
+int
+main (int argc, char **argv)
+{
+  Run run = { .is_long = g_getenv ("LU_TRUTH_LONG") != NULL };
+  const char *obstacle;
+  gboolean is_good;
+
+  if (!parse_arguments (&run, argc, argv))
+    {
+      fprintf (stderr, "usage: truth [--known FILE] [--only NAME] [--self-test] PROGRAMS\n");
+      return 2;
+    }
+  elf_version (EV_CURRENT);
+  obstacle = tracer_obstacle ();
+  if (obstacle != NULL)
+    {
+      printf ("1..0 # SKIP %s\n", obstacle);
+      return SKIP;
+    }
+  is_good = run.is_self_test ? find_out_broken (&run) : compare_programs (&run);
+  printf ("1..%u\n", run.n_tests);
+  return is_good ? 0 : 1;
+}
