@@ -72,6 +72,22 @@ find_row (Dwfl_Module *module, guint64 address)
   return NULL;
 }
 
+/* Whether the file's entry has a row: then that says where stacks end, and code without one near
+ * the entry is some other function. */
+static gboolean
+has_entry_row (const LuDwflMapping *mapping)
+{
+  LuImage *image = lu_module_image (mapping->module);
+  Dwarf_Frame *frame = NULL;
+  gboolean has_row;
+
+  if (mapping->dwfl_module != NULL && image != NULL)
+    frame = find_row (mapping->dwfl_module, lu_image_entry (image) + mapping->bias);
+  has_row = frame != NULL;
+  free (frame);
+  return has_row;
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -85,7 +101,7 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
 
   if (frame == NULL)
     {
-      facts.is_end = lu_dwfl_facts_is_entry (mapping, address);
+      facts.is_end = lu_dwfl_facts_is_entry (mapping, address) && !has_entry_row (mapping);
       facts.status = facts.is_end ? LU_STATUS_COMPLETE : LU_STATUS_NO_UNWIND_INFO;
       return facts;
     }

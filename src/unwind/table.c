@@ -191,10 +191,9 @@ finish_unreadable (Walk *walk, guint64 pc)
 static gboolean
 finish_without_rule (Walk *walk, const LuDwflMapping *mapping, guint64 lookup, guint64 pc)
 {
-  if (lu_dwfl_facts_is_entry (mapping, lookup))
-    return finish (walk, LU_STATUS_COMPLETE, pc);
-  /* The other engine may find the leaf's caller. */
-  return walk->stack->n_frames > 1 && finish (walk, LU_STATUS_NO_UNWIND_INFO, pc);
+  /* The other engine knows whether that is the entry, and may find the leaf's caller. */
+  return walk->stack->n_frames > 1 && !lu_dwfl_facts_is_entry (mapping, lookup)
+         && finish (walk, LU_STATUS_NO_UNWIND_INFO, pc);
 }
 
 /* The walk */

@@ -220,6 +220,8 @@ CASES = {
                    [["hot", "inner", "without_cfi", NO_CFI]]),
     "leaf-no-cfi": Case("a leaf without CFI in a file", ["@leaf-no-cfi"],
                         [["hot", "inner", "outer", "main", *START]]),
+    "entry": Case("a leaf without CFI just behind the entry point", ["@entry"],
+                  [["hot", "run", "_start"]], allowed=[["run", "_start"]]),
     "kernel": Case("samples taken in the kernel", ["@kernel"],
                    [["LIBC*", "system_calls", "work", "main", *START]], hot=("system_calls",),
                    allowed=[["LIBC*", "work", "main", *START],
