@@ -4,6 +4,8 @@
 """test-totals.py - turns meson's test log into the totals that tools/check prints.
 
     test-totals.py add RESULTS LABEL TESTLOG.JSON   append every test of a meson run to RESULTS
+    test-totals.py tap RESULTS NAME STATUS FILE     append what a program that ended with STATUS
+                                                    and speaks TAP wrote to FILE
     test-totals.py stage RESULTS pass|fail|skip NAME [REASON]
     test-totals.py sum RESULTS                      print skips, failures and the totals line
 
@@ -91,6 +93,13 @@ def add(path, label, log):
     append(path, rows)
 
 
+def add_tap(path, name, status, log):
+    with open(log, encoding="utf-8", errors="replace") as lines:
+        output = lines.read()
+    result = {"0": "OK", "77": "SKIP"}.get(status, f"status {status}")
+    append(path, results({"name": name, "result": result, "stdout": output}))
+
+
 def total(path):
     """Prints the summary of RESULTS; True if it is a good one."""
     rows = []
@@ -109,6 +118,8 @@ def main(argv):
     match argv[1:]:
         case ["add", path, label, log]:
             add(path, label, log)
+        case ["tap", path, name, status, log]:
+            add_tap(path, name, status, log)
         case ["stage", path, ("pass" | "fail" | "skip") as outcome, name, *reason]:
             append(path, [(outcome, name, " ".join(reason))])
         case ["sum", path]:

@@ -37,6 +37,24 @@ class Totals(unittest.TestCase):
         done = tool("sum", self.results)
         return done.stdout.splitlines(), done.returncode
 
+    def tap_total(self, status, output):
+        """The same for a program that is no meson test."""
+        with open(self.log, "w", encoding="utf-8") as out:
+            out.write(output)
+        self.assertEqual(tool("tap", self.results, "n", status, self.log).returncode, 0)
+        return tool("sum", self.results).stdout.splitlines()
+
+    def test_tap_of_a_program(self):
+        self.assertEqual(self.tap_total("0", "1..2\nok 1 - a\nok 2 - b # SKIP gone\n# why\n"),
+                         ["skipped: n: b (gone)", "1 passed, 0 failed, 1 skipped"])
+
+    def test_tap_of_a_program_that_dies(self):
+        for output, passed in (("1..2\nok 1 - a\nTraceback\n", 1), ("1..2\n", 0), ("", 0)):
+            self.setUp()
+            lines = self.tap_total("1", output)
+            self.assertTrue(lines[0].startswith("FAILED: n (status 1: "), lines)
+            self.assertEqual(lines[-1], f"{passed} passed, 1 failed, 0 skipped")
+
     def test_exit_codes(self):
         lines, status = self.total({"result": "OK"}, {"result": "SKIP", "stdout": "a\nno perf\n"},
                                    {"result": "EXPECTEDFAIL"})
