@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""guest.py - a small system in memory, and one run of a kernel with it under qemu's emulation.
+
+Used by `run`.  The initramfs holds init, busybox, the recorder, the programs and every library they
+need, each at the path it has on this machine, symbolic links on the way included: a capture made in
+the guest then names files that are here too.  No module, disk or network is needed: what Debian's
+kernels have built in suffices, and the results come out of a serial port.
+"""
+
+import gzip
+import io
+import os
+import re
+import stat
+import subprocess
+import tarfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+HERE = Path(__file__).resolve().parent
+BUSYBOX = Path("/bin/busybox")
+LIBRARY = re.compile(r"(?:=> |^\s*)(/\S+) \(0x")
+
+# Software emulation, also where /dev/kvm exists: it may be there and not work.
+QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+        "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot"]
+
+
+class GuestError(Exception):
+    """The guest gave no results; the message says why."""
+
+
+class Archive:
+    """A cpio archive ("newc") as the kernel unpacks it; knows which paths it already has."""
+
+    def __init__(self):
+        self._out = io.BytesIO()
+        self._paths = set()
+
+    def _add(self, path, mode, data=b""):
+        """One entry: 6 bytes of magic, 13 fields of 8 hex digits, the name, the contents."""
+        self._paths.add(path)
+        name = str(path).lstrip("/").encode() + b"\0"
+        inode = len(self._paths)
+        fields = [inode, mode, 0, 0, 2 if stat.S_ISDIR(mode) else 1, 0, len(data), 0, 0, 0, 0,
+                  len(name), 0]
+        self._out.write(b"070701" + "".join(f"{n:08X}" for n in fields).encode() + name)
+        self._pad()
+        self._out.write(data)
+        self._pad()
+
+    def _pad(self):
+        self._out.write(bytes(-self._out.tell() % 4))
+
+    def add_folder(self, path):
+        path = PurePosixPath(path)
+        for folder in [*reversed(path.parents), path]:
+            if folder not in self._paths and folder != PurePosixPath("/"):
+                self._add(folder, stat.S_IFDIR | 0o755)
+
+    def add_data(self, path, data, mode=0o644):
+        self.add_folder(PurePosixPath(path).parent)
+        self._add(PurePosixPath(path), stat.S_IFREG | mode, data)
+
+    def add_host_file(self, path):
+        """A file of this machine and the symbolic links its path goes through."""
+        seen = PurePosixPath("/")
+        parts = list(PurePosixPath(path).parts[1:])
+        while parts:
+            seen = seen / parts.pop(0)
+            if os.path.islink(seen):
+                target = os.readlink(seen)
+                if seen not in self._paths:
+                    self.add_folder(seen.parent)
+                    self._add(seen, stat.S_IFLNK | 0o777, target.encode())
+                whole = PurePosixPath(os.path.normpath(seen.parent / target))
+                parts = [*whole.parts[1:], *parts]
+                seen = PurePosixPath("/")
+        if seen not in self._paths:
+            self.add_data(seen, Path(seen).read_bytes(), 0o755)
+
+    def finish(self):
+        """The whole archive, compressed."""
+        self._add(PurePosixPath("TRAILER!!!"), 0)
+        return gzip.compress(self._out.getvalue(), 1)
+
+
+def libraries_of(program):
+    """The dynamic linker and all libraries of a program; none of a static one."""
+    run = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    return [m.group(1) for line in run.stdout.splitlines() if (m := LIBRARY.search(line))]
+
+
+def build(recorder, programs, commands):
+    """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`."""
+    archive = Archive()
+    for folder in ("/proc", "/sys", "/dev", "/tmp", "/bin", "/sbin"):
+        if not os.path.islink(folder):
+            archive.add_folder(folder)
+    for path in [recorder, *programs]:
+        archive.add_host_file(path)
+        for library in libraries_of(path):
+            archive.add_host_file(library)
+    archive.add_host_file(BUSYBOX)
+    archive.add_data("/init", (HERE / "init").read_bytes(), 0o755)
+    archive.add_data("/recorder", f"{recorder}\n".encode())
+    lines = (" ".join([name, *words]) + "\n" for name, words in commands.items())
+    archive.add_data("/commands", "".join(lines).encode())
+    return archive.finish()
+
+
+def run(kernel, initramfs, folder, time_limit):
+    """Boots @kernel; returns its results as {file name: bytes}.  The console stays in @folder."""
+    console, results = folder / "console", folder / "results.tar.gz"
+    with open(folder / "qemu.log", "wb") as log:
+        machine = subprocess.Popen(
+            [*QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
+             "-append", "console=ttyS0 panic=-1 quiet", "-serial", f"file:{console}",
+             "-serial", f"file:{results}"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            status = machine.wait(time_limit)
+        except subprocess.TimeoutExpired:
+            raise GuestError(f"not done after {time_limit} s{said(console)}") from None
+        finally:
+            machine.kill()
+            machine.wait()
+    if status != 0:
+        last = (folder / "qemu.log").read_text(errors="replace").strip().splitlines()[-1:]
+        raise GuestError(f"qemu ended with {status}: {' '.join(last)}")
+    try:
+        whole = io.BytesIO(gzip.decompress(results.read_bytes()))
+        with tarfile.open(fileobj=whole) as tar:
+            return {m.name.removeprefix("./"): tar.extractfile(m).read()
+                    for m in tar if m.isfile()}
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise GuestError(f"no whole results ({error}){said(console)}") from None
+
+
+def said(console):
+    """The end of what the guest wrote to its console, for a message."""
+    if not console.exists():
+        return "; nothing on the console"
+    lines = console.read_text(errors="replace").splitlines()
+    return "; last on the console:" + "".join(f"\n# {line}" for line in lines[-20:])

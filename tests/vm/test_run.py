@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""Tests of tests/vm: above all that a guest which gave less than it must is never taken for good.
+No kernel is booted and nothing is downloaded."""
+
+import gzip
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import sys
+import tarfile
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+loader = importlib.machinery.SourceFileLoader("vm_run", str(HERE / "run"))
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("vm_run", loader))
+loader.exec_module(run)
+guest, kernels = run.guest, run.kernels
+
+STATS = {"samples": 600, "complete_percent": 99.0, "lost": {"samples": 0, "exact": True},
+         "throttled": 0, "cpu": {"us_per_sample": 1000.0}}
+SUMMARY = "32 samples\nLost: 0 (0.00 %); throttled: 0 times\n"
+SUMMARY_OLD = "Lost: 3 at least, no exact count before Linux 6.0 (1.00 %); throttled: 0 times\n"
+
+
+def entries(compressed):
+    """Name -> (mode, contents) of a cpio archive."""
+    data, at, found = gzip.decompress(compressed), 0, {}
+    while True:
+        fields = [int(data[i:i + 8], 16) for i in range(at + 6, at + 110, 8)]
+        assert data[at:at + 6] == b"070701", at
+        name = data[at + 110:at + 110 + fields[11] - 1].decode()
+        start = at + 110 + fields[11]
+        start += -start % 4
+        if name == "TRAILER!!!":
+            return found
+        found[name] = fields[1], data[start:start + fields[6]]
+        at = start + fields[6]
+        at += -at % 4
+
+
+class Archive(unittest.TestCase):
+    def test_links_on_the_way_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(os.path.realpath(folder))
+            (folder / "real").mkdir()
+            (folder / "real/file-2").write_bytes(b"12345")
+            (folder / "real/file").symlink_to("file-2")
+            (folder / "link").symlink_to("real")
+            archive = guest.Archive()
+            archive.add_host_file(folder / "link/file")
+            archive.add_host_file(folder / "real/file")
+            found = entries(archive.finish())
+        base = str(folder).lstrip("/")
+        self.assertEqual(found[f"{base}/link"], (0o120777, b"real"))
+        self.assertEqual(found[f"{base}/real/file"], (0o120777, b"file-2"))
+        self.assertEqual(found[f"{base}/real/file-2"], (0o100755, b"12345"))
+        self.assertEqual(found[base][0], 0o40755)
+        self.assertEqual(len(found), len(Path(base).parts) + 4)
+
+    def test_libraries(self):
+        found = guest.libraries_of(Path(sys.executable))
+        self.assertTrue(any("ld-linux" in name for name in found), found)
+
+
+class Kernels(unittest.TestCase):
+    def test_newest(self):
+        names = ["linux-image-5.10.0-9-amd64", "linux-image-5.10.0-30-amd64", "linux-image-amd64",
+                 "linux-image-5.10.0-31-rt-amd64", "linux-image-5.10.0-31-cloud-amd64",
+                 "linux-image-5.10.0-31-amd64-dbg", "linux-image-6.1.0-0.deb11.52-amd64",
+                 "linux-image-7.2.9+deb13-amd64", "linux-image-7.2.12+deb13-amd64",
+                 "linux-binary-7.2.12+deb13-amd64", "linux-image-7.10.1+deb13-amd64-unsigned"]
+        for version, want in (("5.10.", names[1]), ("6.1.", names[6]), ("", names[9])):
+            self.assertEqual(kernels.newest(names, version), want)
+        with self.assertRaises(kernels.NoKernel):
+            kernels.newest(names, "6.12.")
+
+    def test_a_failing_command_says_why(self):
+        with self.assertRaisesRegex(kernels.NoKernel, "sh: gone"):
+            kernels.run("sh", "-c", "echo gone >&2; exit 3")
+
+    def test_lost_counter(self):
+        for release, version, want in (
+                ("5.10.0-28-amd64", "#1 SMP Debian 5.10.203-1 (2023-12-01)", False),
+                ("5.10.0-46-amd64", "#1 SMP Debian 5.10.262-1 (2026-09-01)", True),
+                ("5.19.17", "#1 SMP", False), ("6.1.0-56-amd64", "#1", True), ("7.2.12", "", True)):
+            self.assertEqual(run.has_lost_counter(release, version), want, release)
+
+
+class Guest(unittest.TestCase):
+    def boot(self, *emulator, time_limit=20):
+        with tempfile.TemporaryDirectory() as folder:
+            old, guest.QEMU = guest.QEMU, list(emulator)
+            try:
+                return guest.run("kernel", "initramfs", Path(folder), time_limit)
+            finally:
+                guest.QEMU = old
+
+    def test_failures(self):
+        for emulator, said in ((("sh", "-c", "echo no machine >&2; exit 2"), "2: no machine"),
+                               (("true",), "no whole results")):
+            with self.assertRaisesRegex(guest.GuestError, said):
+                self.boot(*emulator)
+        with self.assertRaisesRegex(guest.GuestError, "not done after"):
+            self.boot("sh", "-c", "exec sleep 60", time_limit=0.1)
+
+    def test_results(self):
+        # The arguments are -kernel K -initrd I -append A -serial CONSOLE -serial RESULTS.
+        script = ('cd "$(dirname "${10#file:}")"; echo 6.1 >release; '
+                  'tar -czf "${10#file:}" ./release')
+        self.assertEqual(self.boot("sh", "-c", script, "sh"), {"release": b"6.1\n"})
+        with self.assertRaisesRegex(guest.GuestError, "no whole results"):
+            self.boot("sh", "-c", script + '; truncate -s -20 "${10#file:}"', "sh")
+
+
+class Faults(unittest.TestCase):
+    def results(self, **changes):
+        """What a guest sends when all is well, but for the captures: no samples are in them."""
+        found = {"release": b"6.1.0-56-amd64\n", "version": b"#1 SMP Debian 6.1.192-2\n"}
+        for name in run.CASES:
+            found[f"{name}.log"] = json.dumps(STATS).encode()
+            found[f"{name}.status"] = b"0\n"
+        found[f"{run.TEXT}.log"], found[f"{run.TEXT}.status"] = SUMMARY.encode(), b"0\n"
+        found.update(changes)
+        return found
+
+    def faults(self, results, stack_faults=()):
+        old, run.faults_of_stacks = run.faults_of_stacks, lambda *_: stack_faults
+        try:
+            with redirect_stdout(io.StringIO()):
+                return list(run.faults_of(results, None, None))
+        finally:
+            run.faults_of_stacks = old
+
+    def assert_faults(self, said, name, text):
+        faults = self.faults(self.results(**{name: text.encode()}))
+        self.assertEqual(len(faults), 1, faults)
+        self.assertRegex(faults[0], said)
+
+    def test_good(self):
+        self.assertEqual(self.faults(self.results()), [])
+
+    def test_bad_figures(self):
+        less = json.dumps({**STATS, "complete_percent": 96.9})
+        vague = json.dumps({**STATS, "lost": {"samples": 0, "exact": False}})
+        self.assert_faults("chain: 96.90 % complete", "chain.log", less)
+        self.assert_faults("chain: lost.exact is False", "chain.log", vague)
+        self.assert_faults("chain: no statistics", "chain.log", "killed\n")
+        self.assert_faults("chain: the recorder ended with 125", "chain.status", "125\n")
+        self.assert_faults("text: the summary says", "text.log", SUMMARY_OLD)
+        self.assert_faults("text: 0 lines", "text.log", "nothing\n")
+
+    def test_old_kernel(self):
+        faults = self.faults(self.results(release=b"5.10.0-9-amd64", version=b"Debian 5.10.70-1"))
+        self.assertEqual(len(faults), len(run.CASES) + 1, faults)
+
+    def test_nothing_recorded(self):
+        results = self.results()
+        for name in run.CASES:
+            del results[f"{name}.status"]
+        self.assertEqual(len(self.faults(results)), len(run.CASES))
+
+    def test_wrong_stacks(self):
+        faults = self.faults(self.results(), ["wrong"])
+        self.assertEqual(faults, [f"{name}: wrong" for name in run.CASES])
+
+    def test_no_capture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            faults = list(run.faults_of_stacks("chain", b"", None, Path(folder)))
+        self.assertEqual(len(faults), 1)
+        self.assertRegex(faults[0], "the capture: ")
+
+
+if __name__ == "__main__":
+    unittest.main()
