@@ -42,7 +42,6 @@ struct _LuCfi
   guint16 last_cie;
   Index indices[LU_N_CFI_SECTIONS];
   guint faults[LU_N_CFI_FAULTS];
-  LuCfaRun run; /* for the initial instructions of CIEs */
 };
 
 typedef struct
@@ -93,6 +92,7 @@ add_cie (LuCfi *self, guint section_id, guint64 offset)
 {
   const LuCfiBytes *section = &self->input.sections[section_id];
   guint16 index = (guint16) self->n_cies;
+  LuCfaRun run;
   Entry entry;
   LuCie *cie;
 
@@ -110,7 +110,7 @@ add_cie (LuCfi *self, guint section_id, guint64 offset)
       return index;
     }
   lu_cie_parse (cie, section, self->arch, &entry.body);
-  lu_cfa_run_initial (&self->run, section, self->arch, cie);
+  lu_cfa_run_initial (&run, section, self->arch, cie);
   return index;
 }
 
