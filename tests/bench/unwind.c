@@ -184,8 +184,8 @@ pass (LuUnwinder *unwinder, const Set *set, guint first, guint n, Totals *totals
 }
 
 /* Written so that the reads are not left out. */
-extern volatile guint64 touched;
-volatile guint64 touched;
+extern volatile guint64 last_words;
+volatile guint64 last_words;
 
 /* Reads two words of each frame, as many as a walk cannot do without. */
 static double
@@ -205,7 +205,7 @@ touch (const Set *set, const Totals *totals)
            at += step)
         local += *(const guint64 *) (item->sample.stack + at)
                  + *(const guint64 *) (item->sample.stack + at + 8);
-      touched = local;
+      last_words = local;
     }
   return now () - began;
 }
