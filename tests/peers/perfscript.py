@@ -3,9 +3,10 @@
 """perfscript.py - reads the stacks that `perf script` prints.
 
 Used by perf-script.py.  perf prints a kernel frame by its address and a user frame by its offset in
-the mapped file, so a frame here is (file, offset); the addresses of callers are return addresses
-minus one, as in our captures.  A user address in no mapping is (None, address).  perf marks the end
-of a walk that failed by a last address of -1, which is no frame.
+the mapped file (since 6.4 beside the file's name, and the address in front), so a frame here is
+(file, offset); the addresses of callers are return addresses minus one, as in our captures.  A user
+address in no mapping is (None, address).  perf marks the end of a walk that failed by a last address
+of -1, which is no frame.
 """
 
 import re
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 _HEAD = re.compile(r"^\s*(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
 _FRAME = re.compile(r"^\s+([0-9a-f]+)\s.*\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*$")
+_OFFSET = re.compile(r"^(.*)\+0x([0-9a-f]+)$")
 KERNEL_FROM = 1 << 63
 NO_ADDRESS = (1 << 64) - 1
 
@@ -48,6 +50,10 @@ def _add_frame(sample, line):
     if frame is None:
         raise ValueError(f"no frame of perf script: {line!r}")
     value, where = int(frame[1], 16), frame[2]
+    offset = _OFFSET.match(where)
+    if offset is not None:
+        where = offset[1]
+        value = value if value >= KERNEL_FROM else int(offset[2], 16)
     if where == "[unknown]":
         if value != NO_ADDRESS and not value >= KERNEL_FROM:
             sample.user.append((None, value))
@@ -57,10 +63,17 @@ def _add_frame(sample, line):
         sample.user.append((where, value))
 
 
+def _version():
+    said = subprocess.run(["perf", "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"(\d+)\.(\d+)", said.stdout)
+    return tuple(map(int, match.groups())) if match else (0, 0)
+
+
 def samples(path):
     """All samples of a perf.data file, unwound by perf."""
+    fields = "pid,tid,time,ip,sym,dso" + (",dsoff" if _version() >= (6, 4) else "")
     command = ["perf", "script", "-i", path, "--ns", "--no-inline", "--max-stack", "2048",
-               "-F", "pid,tid,time,ip,sym,dso"]
+               "-F", fields]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True, errors="replace") as process:
         yield from parse(process.stdout)
