@@ -71,7 +71,7 @@ judge (Walk *self, const Caller *truth, Answer answer, const Registers *caller)
       self->verdict = truth == NULL ? VERDICT_RIGHT : VERDICT_END;
       break;
     case ANSWER_NOTHING:
-      self->verdict = VERDICT_NOTHING;
+      self->verdict = truth != NULL ? VERDICT_NOTHING : VERDICT_NO_END;
       break;
     case ANSWER_UNSUPPORTED:
       self->verdict = VERDICT_LEFT;
@@ -116,6 +116,9 @@ record (const Comparison *self, const Walk *walks, guint decider, const Place *p
   };
 
   tally_add (self->tally, decider, walk->verdict);
+  if (walks[0].verdict == VERDICT_RIGHT
+      && (walk->verdict == VERDICT_LEFT || walk->verdict == VERDICT_PARTLY))
+    self->tally->n_less[decider]++;
   if (walk->verdict != VERDICT_RIGHT)
     tally_add_difference (self->tally, &difference);
 }

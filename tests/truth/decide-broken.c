@@ -64,14 +64,28 @@ look_up_plt (gpointer module, guint64 address)
   return rule;
 }
 
+/* Functions that save the frame pointer are left to the other engine. */
+static gpointer
+look_up_left (gpointer module, guint64 address)
+{
+  struct lu_rule *rule = copy_rule (module, address);
+
+  if (lu_rule_fp_kind (rule) != LU_SAVE_SAME)
+    rule->cfa_kind = LU_CFA_COMPLEX;
+  return rule;
+}
+
 static const struct
 {
   const char *name;
   gpointer (*look_up) (gpointer module, guint64 address);
 } mistakes[] = {
-  { "table, one byte early", look_up_early }, { "table, frame pointer's slot off", look_up_slot },
-  { "table, nothing saved", look_up_same },   { "table, no signal frames", look_up_signal },
+  { "table, one byte early", look_up_early },
+  { "table, frame pointer's slot off", look_up_slot },
+  { "table, nothing saved", look_up_same },
+  { "table, no signal frames", look_up_signal },
   { "table, no PLT rule", look_up_plt },
+  { "table, much left to the other engine", look_up_left },
 };
 
 Decider *

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decide-table.c - the compiled table and the one step function (row.h, step.h), as the table
- * engine uses them. */
+/* decide-table.c - the compiled table of a whole file, the rule that is compiled for one place
+ * alone as the table engine does, and the one step function (row.h, step.h). */
 
 #include "decider.h"
 
 #include "elf/image.h"
 #include "lu/step.h"
+#include "table/compile.h"
 #include "table/rule.h"
 #include "table/table.h"
 
@@ -41,6 +42,16 @@ look_up (gpointer module, guint64 address)
   const Module *self = module;
 
   return (gpointer) lu_table_find (self->table, address);
+}
+
+static gpointer
+look_up_alone (gpointer module, guint64 address)
+{
+  static LuCfaRun run;
+  const Module *self = module;
+  struct lu_rule rule = lu_compile_at (self->cfi, &run, address);
+
+  return g_memdup2 (&rule, sizeof rule);
 }
 
 typedef struct
@@ -133,6 +144,14 @@ const Decider decide_table = {
   .name = "table",
   .open = open_module,
   .look_up = look_up,
+  .step = step,
+  .describe = describe,
+};
+
+const Decider decide_alone = {
+  .name = "alone",
+  .open = open_module,
+  .look_up = look_up_alone,
   .step = step,
   .describe = describe,
 };

@@ -75,6 +75,7 @@ typedef struct
 #define MAX_DECIDERS 8
 
 extern const Decider decide_libdw;
-extern const Decider decide_table;
+extern const Decider decide_table; /* of whole files */
+extern const Decider decide_alone; /* the same, one place at a time */
 /* decide_table with one mistake, for tests that must fail; NULL after the last. g_free() it. */
 Decider *decide_broken_new (guint index);

@@ -96,11 +96,11 @@ print_differences (const GPtrArray *differences, const DeciderList *deciders)
     }
 }
 
-ReportResult
+guint
 report_tally (const Tally *tally, const Known *known)
 {
   g_autoptr (GPtrArray) differences = tally_differences (tally);
-  ReportResult result = { 0 };
+  guint n_unlisted = 0;
 
   for (guint i = 0; i < differences->len; i++)
     {
@@ -108,12 +108,10 @@ report_tally (const Tally *tally, const Known *known)
 
       if (known != NULL && verdict_is_wrong (difference->verdict))
         difference->reason = known_reason (known, tally->deciders, difference);
-      result.n_worse += difference->is_worse ? 1 : 0;
-      result.n_unlisted +=
-          verdict_is_wrong (difference->verdict) && difference->reason == NULL ? 1 : 0;
+      n_unlisted += verdict_is_wrong (difference->verdict) && difference->reason == NULL ? 1 : 0;
     }
   print_counts (tally);
   print_differences (differences, tally->deciders);
   fflush (stdout);
-  return result;
+  return n_unlisted;
 }

@@ -95,6 +95,12 @@ tally_count_worse (const Tally *self, guint decider)
   return n;
 }
 
+double
+tally_percent_less (const Tally *self, guint decider)
+{
+  return 100. * (double) self->n_less[decider] / (double) MAX (self->verdicts[0][VERDICT_RIGHT], 1);
+}
+
 static gint
 compare_differences (gconstpointer left, gconstpointer right)
 {

@@ -14,6 +14,7 @@
 #define VERDICT_LIST(X)                                                                            \
   X (RIGHT, "right", FALSE)                                                                        \
   X (PARTLY, "right, frame pointer or rbx not known", FALSE)                                       \
+  X (NO_END, "outermost frame, no unwind information", FALSE)                                      \
   X (NOTHING, "no unwind information", FALSE)                                                      \
   X (LEFT, "left to the other engine", FALSE)                                                      \
   X (CFA, "cfa", TRUE)                                                                             \
@@ -57,6 +58,7 @@ typedef struct
   guint64 n_compared; /* innermost frames, that is steps */
   guint64 n_frames;   /* all frames */
   guint64 verdicts[MAX_DECIDERS][N_VERDICTS]; /* of all frames */
+  guint64 n_less[MAX_DECIDERS]; /* libdw is right, the decider leaves it, or a register, open */
   guint64 n_calls, n_bad_calls, n_returns, n_diverted, n_signals, n_bad_signals;
   GHashTable *differences; /* of Difference, by itself */
 } Tally;
@@ -68,6 +70,8 @@ void tally_add (Tally *self, guint decider, Verdict verdict);
 void tally_add_difference (Tally *self, const Difference *difference);
 /* Places that libdw has right and the decider has not. */
 guint tally_count_worse (const Tally *self, guint decider);
+/* Share of the frames that libdw has right and the decider leaves open. */
+double tally_percent_less (const Tally *self, guint decider);
 /* Sorted by decider and place; free the array. */
 GPtrArray *tally_differences (const Tally *self);
 /* The rule that the decider went by; g_free() it. */

@@ -17,7 +17,8 @@
 typedef struct
 {
   const char *const *argv;
-  gboolean has_marker; /* else all steps are made, from the first instruction on */
+  gboolean has_marker; /* the program has MARKER in it */
+  guint n_skipped;     /* system calls at full speed before the steps begin */
   guint64 max_steps;
   double max_seconds;
 } Plan;

@@ -19,20 +19,29 @@
 #define SKIP          77
 #define MAX_ARGUMENTS 4
 /* Short and long runs. */
-#define SHORT_SECONDS 4
-#define LONG_SECONDS  15
+#define SHORT_SECONDS 3
+#define LONG_SECONDS  12
 #define LONG_FACTOR   6
 #define LEAST_STEPS   100000
 #define LONG_STEPS    1000000
+/* What may be left to the other engine, of what that knows. */
+#define MOST_LEFT 0.1
 
 typedef struct
 {
   const char *name;
   const char *argv[MAX_ARGUMENTS]; /* a name without a slash: in the folder of programs */
   guint steps;                     /* at most, in thousands */
-  gboolean has_marker;             /* see Plan */
+  gboolean has_marker;             /* see Plan, this and the next */
+  guint n_skipped;
 } Program;
 
+#define BASH                                                                                       \
+  "f() { local a=(3 1 2); x=${a[1]/1/one}; }; for i in {1..20}; do f $i; done; echo ${x^^}"
+#define SQL                                                                                        \
+  "create table t (a integer primary key, b text);"                                                \
+  "insert into t (b) values ('x'), ('y'), ('z');"                                                  \
+  "select count(*), group_concat(u.b) from t join t as u on t.a < u.a where u.b like '%z%';"
 #define PERL                                                                                       \
   "getppid; my @a = sort { $a <=> $b } map { ($_ * 7919) % 101 } 1 .. 300;"                        \
   "my $s = join ',', map { sprintf '%x', $_ } @a; $s =~ s/(\\d+)([a-f])/$2$1/g;"                   \
@@ -42,8 +51,8 @@ typedef struct
   "callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda a, b: 0)\n"  \
   "array, qsort = (ctypes.c_int * 3)(3, 2, 1), ctypes.CDLL(None).qsort\n"                          \
   "os.getppid()\n"                                                                                 \
-  "[hashlib.new(n, b'x' * 300).digest() for n in ('md5', 'sha1', 'sha256', 'sha512')]\n"           \
   "qsort(array, 3, 4, callback)\n"                                                                 \
+  "[hashlib.new(n, b'x' * 200).digest() for n in ('md5', 'sha1', 'sha256', 'sha512')]\n"           \
   "zlib.decompress(zlib.compress(b'abc' * 50))\n"                                                  \
   "json.loads(json.dumps({'a': [1.5, None, 'x']}))\n"                                              \
   "re.sub('(a+)b', r'\\1', 'aaabab')\n"                                                            \
@@ -64,6 +73,10 @@ static const Program programs[] = {
   { "threads", { "threads" }, 60, TRUE },
   { "vfork", { "vfork" }, 60, TRUE },
   { "ls", { "/usr/bin/ls", "-l", "/usr/bin/env" }, 250, FALSE },
+  { "bash", { "/usr/bin/bash", "-c", BASH }, 100, FALSE, 60 },
+  { "openssl", { "/usr/bin/openssl", "dgst", "-sha512", "/usr/bin/env" }, 100, FALSE, 90 },
+  { "git", { "/usr/bin/git", "config", "--system", "--list" }, 100, FALSE, 30 },
+  { "sqlite", { "/usr/bin/sqlite3", ":memory:", SQL }, 150, FALSE, 60 },
   { "perl", { "/usr/bin/perl", "-e", PERL }, 250, TRUE },
   { "python", { "/usr/bin/python3", "-c", PYTHON }, 400, TRUE },
 };
@@ -95,6 +108,7 @@ run_program (const Run *run, const Program *program, Tally *tally, GError **erro
   Plan plan = {
     .argv = argv,
     .has_marker = program->has_marker,
+    .n_skipped = program->n_skipped,
     .max_steps = 1000 * (guint64) program->steps * (run->is_long ? LONG_FACTOR : 1),
     .max_seconds = run->is_long ? LONG_SECONDS : SHORT_SECONDS,
   };
@@ -136,38 +150,41 @@ run_all (Run *run, Tally *tally)
       run_one (run, &programs[i], tally);
 }
 
-static gboolean
-compare_programs (Run *run)
+static void
+judge_decider (Run *run, const Tally *tally, guint decider)
 {
-  DeciderList deciders = { { &decide_libdw, &decide_table }, 2 };
-  g_autoptr (GError) error = NULL;
-  g_autoptr (Known) known = NULL;
-  ReportResult counts;
-  Tally tally;
+  const char *name = tally->deciders->at[decider]->name;
+  double percent = tally_percent_less (tally, decider);
+  g_autofree char *right = g_strdup_printf ("%s: right wherever libdw is", name);
+  g_autofree char *left = g_strdup_printf (
+      "%s: leaves open %.4f %% of what libdw knows, not over %.1f", name, percent, MOST_LEFT);
 
-  if (run->known != NULL)
-    {
-      known = known_load (run->known, &error);
-      if (known == NULL)
-        {
-          printf ("Bail out! %s\n", error->message);
-          return FALSE;
-        }
-    }
+  result (run, tally_count_worse (tally, decider) == 0, right);
+  result (run, percent <= MOST_LEFT, left);
+}
+
+static void
+compare_programs (Run *run, const Known *known)
+{
+  DeciderList deciders = { { &decide_libdw, &decide_table, &decide_alone }, 3 };
+  Tally tally;
+  guint n_unlisted;
+
   tally_init (&tally, &deciders);
   run_all (run, &tally);
-  counts = report_tally (&tally, known);
-  result (run, tally.n_bad_calls == 0, "every call is understood");
+  n_unlisted = report_tally (&tally, known);
+  result (run, tally.n_bad_calls == 0 && tally.n_bad_signals == 0,
+          "every call and signal is understood");
   if (run->only == NULL)
     result (run, tally.n_compared >= (run->is_long ? LONG_STEPS : LEAST_STEPS), "enough steps");
-  result (run, counts.n_worse == 0, "the table is right wherever libdw is");
-  result (run, counts.n_unlisted == 0, "every difference is listed with its reason");
+  for (guint i = 1; i < deciders.n; i++)
+    judge_decider (run, &tally, i);
+  result (run, n_unlisted == 0, "every difference is listed with its reason");
   tally_clear (&tally);
-  return run->n_failed == 0;
 }
 
 /* Broken tables, all in one run; the good one beside them must not be accused. */
-static gboolean
+static void
 find_out_broken (Run *run)
 {
   static const char *const names[] = { "lazy", "signals", "frames" };
@@ -188,18 +205,18 @@ find_out_broken (Run *run)
       run->only = names[i];
       run_all (run, &tally);
     }
-  result (run, tally_count_worse (&tally, 1) == 0, "the table as it is stands the test");
+  judge_decider (run, &tally, 1);
   for (guint i = 2; i < deciders.n; i++)
     {
       guint n = tally_count_worse (&tally, i);
-      g_autofree char *text =
-          g_strdup_printf ("found out at %u places: %s", n, deciders.at[i]->name);
+      double percent = tally_percent_less (&tally, i);
+      g_autofree char *text = g_strdup_printf ("found out, %u places wrong, %.1f %% left open: %s",
+                                               n, percent, deciders.at[i]->name);
 
-      result (run, n > 0, text);
+      result (run, n > 0 || percent > MOST_LEFT, text);
       g_free ((gpointer) deciders.at[i]);
     }
   tally_clear (&tally);
-  return run->n_failed == 0;
 }
 
 static gboolean
@@ -221,13 +238,19 @@ int
 main (int argc, char **argv)
 {
   Run run = { .is_long = g_getenv ("LU_TRUTH_LONG") != NULL };
+  g_autoptr (Known) known = NULL;
+  g_autoptr (GError) error = NULL;
   const char *obstacle;
-  gboolean is_good;
 
   if (!parse_arguments (&run, argc, argv))
     {
       fprintf (stderr, "usage: truth [--known FILE] [--only NAME] [--self-test] PROGRAMS\n");
       return 2;
+    }
+  if (run.known != NULL && (known = known_load (run.known, &error)) == NULL)
+    {
+      printf ("Bail out! %s\n", error->message);
+      return 1;
     }
   elf_version (EV_CURRENT);
   obstacle = tracer_obstacle ();
@@ -236,7 +259,10 @@ main (int argc, char **argv)
       printf ("1..0 # SKIP %s\n", obstacle);
       return SKIP;
     }
-  is_good = run.is_self_test ? find_out_broken (&run) : compare_programs (&run);
+  if (run.is_self_test)
+    find_out_broken (&run);
+  else
+    compare_programs (&run, known);
   printf ("1..%u\n", run.n_tests);
-  return is_good ? 0 : 1;
+  return run.n_failed == 0 ? 0 : 1;
 }
