@@ -229,7 +229,7 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("Bytes of stack to copy per sample, or auto: 16384, grown when stacks are cut off"),
       N_ ("BYTES") },
     { "engine", 0, 0, G_OPTION_ARG_STRING, &raw.engine,
-      N_ ("How to unwind: dwfl, table, or check (both, compared)"), N_ ("NAME") },
+      N_ ("How to unwind: table (default), dwfl, or check (both, compared)"), N_ ("NAME") },
     { "stats", 0, 0, G_OPTION_ARG_STRING, &raw.stats,
       N_ ("Summary at the end, on standard error: text, json or none"), N_ ("FORMAT") },
     { "fail-on-loss", 0, 0, G_OPTION_ARG_DOUBLE, &raw.fail_on_loss,

@@ -5,5 +5,5 @@
 
 #include "unwind/unwinder.h"
 
-const LuUnwinderOps *const lu_unwinders[] = { &lu_unwinder_dwfl, &lu_unwinder_table,
+const LuUnwinderOps *const lu_unwinders[] = { &lu_unwinder_table, &lu_unwinder_dwfl,
                                               &lu_unwinder_check, NULL };
