@@ -8,7 +8,11 @@
 
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__ ((noinline))
+#else
 #define NOINLINE __attribute__ ((noinline, noclone))
+#endif
 
 #define MAIN(run)                                                                                  \
   int main (void)                                                                                  \
