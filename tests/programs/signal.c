@@ -77,7 +77,8 @@ a (void)
 int
 main (int argc, char **argv)
 {
-  const struct itimerval every_3_ms = { { 0, 3000 }, { 0, 3000 } };
+  /* The first one later, so that a slow machine has left setitimer() by then. */
+  const struct itimerval every_3_ms = { { 0, 3000 }, { 0, 100000 } };
   struct sigaction action = { .sa_handler = handler };
   stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };
 
