@@ -196,7 +196,7 @@ lu_doctor_run (void)
        _ ("Most virtual machines have none; cpu-clock is as exact for time, but blind where "
           "interrupts are off."));
   say (&self, abilities.has_lost_counter, FALSE, _ ("exact count of lost samples"),
-       _ ("Needs Linux 6.0; before it the figure is a lower bound."));
+       _ ("Needs Linux 6.0 (or 5.10.204 and the like); without it the figure is a lower bound."));
   puts (self.n_failed_needed == 0 ? _ ("Your own commands can be recorded.")
                                   : _ ("Nothing can be recorded until what FAILED is mended."));
   return self.n_failed_needed == 0 ? 0 : LU_EXIT_FAILED;

@@ -270,7 +270,7 @@ print_losses (const LuSummary *self)
   fprintf (stderr, _ ("Lost: %" PRIu64 "%s (%.2f %%)"), lost,
            self->source.has_lost_counter || !self->source.live
                ? ""
-               : _ (" at least, no exact count before Linux 6.0"),
+               : _ (" at least, this kernel has no exact count"),
            lu_summary_loss_percent (self));
   fprintf (stderr, _ ("; throttled: %" PRIu64 " times"), self->drain.throttled);
   if (self->expected_samples > 0)

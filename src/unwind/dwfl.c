@@ -29,6 +29,8 @@
  * the interrupted one when both are the same stack. */
 #define MAX_SIGNAL_FRAME 65536u
 
+#define CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL, linux/perf_event.h */
+
 /* Bytes below the stack pointer that a function may use without moving it. */
 #define RED_ZONE 128u
 
@@ -52,6 +54,8 @@ typedef struct
    * what it leaves of the stack. 0: begins with the sampled registers. */
   guint64 caller_pc;
   guint32 caller_offset;
+  /* 1: the sampled pc is where a system call returns to, and what it belongs to ends there. */
+  guint8 leaf_back;
 
   /* The last frame. */
   const LuDwflMapping *mapping;
@@ -172,6 +176,7 @@ set_registers (Dwfl_Thread *thread, void *data)
   if (!lu_arch_read (&walk->sample->regs, arch->perf_pc, &value))
     return false;
   /* libdwfl looks the first pc up as it is; a call may be the last instruction of its row. */
+  value -= walk->leaf_back;
   if (walk->caller_pc != 0)
     value = walk->caller_pc - 1;
   dwfl_thread_state_register_pc (thread, value & arch->address_mask);
@@ -275,6 +280,8 @@ visit_frame (Dwfl_Frame *state, void *data)
   if (walk->caller_pc != 0 && walk->stack->n_frames == 1)
     pc = walk->caller_pc;
   walk->lookup = walk->is_exact ? pc : pc - 1;
+  if (walk->stack->n_frames == 0)
+    pc += walk->leaf_back;
   walk->mapping = lu_dwfl_space_find (walk->space, walk->lookup);
   /* An address that is not code is no caller. */
   if (walk->mapping == NULL && walk->stack->n_frames > 0)
@@ -395,6 +402,27 @@ try_caller_at (Walk *walk, guint32 offset)
   return FALSE;
 }
 
+/* Begins again with the instruction before the sampled pc. TRUE if that can be unwound from; else
+ * the stack is the leaf alone, as before. */
+static gboolean
+try_before_leaf (Walk *walk)
+{
+  const Walk before = *walk;
+  guint64 pc = walk->stack->frames[0].pc;
+
+  walk->leaf_back = 1;
+  walk->is_finished = walk->is_exact = walk->is_signal_frame = walk->has_lost = FALSE;
+  walk->stack->n_frames = 0;
+  walk_frames (walk);
+  if (walk->stack->n_frames > 1)
+    return TRUE;
+  *walk = before;
+  walk->stack->n_frames = 0;
+  lu_stack_push (walk->stack, pc, 0);
+  finish (walk, LU_STATUS_NO_UNWIND_INFO, pc);
+  return FALSE;
+}
+
 /* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
  * _init and _fini, procedure linkage tables. Their return address is on top of the stack, or one
  * word up after an alignment; it is believed only if the stack is whole from there on. */
@@ -403,6 +431,8 @@ guess_leaf (Walk *walk)
 {
   if (walk->stack->status != LU_STATUS_NO_UNWIND_INFO || walk->stack->n_frames != 1
       || walk->mapping == NULL || walk->mapping->status != LU_STATUS_COMPLETE)
+    return;
+  if (walk->sample->cpumode == CPUMODE_KERNEL && try_before_leaf (walk))
     return;
   if (!try_caller_at (walk, 0))
     try_caller_at (walk, walk->arch->word_size);

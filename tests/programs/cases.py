@@ -134,13 +134,11 @@ CASES = {
                     ["setarch", "-R", "@chain"], CHAIN, needs=("setarch",)),
     "signal": Case("a signal handler, and the function it interrupted at any instruction",
                    ["@signal"], [HANDLER + INTERRUPTED],
-                   # In the system call that ends a handler the pc is one past libc's CFI.
-                   allowed=AROUND_HANDLER + [["LIBC", NO_CFI]],
+                   allowed=AROUND_HANDLER,
                    seen=[(HANDLER + ["step"] + INTERRUPTED[1:], 20)]),
     "signal-32": Case("a signal handler of a 32-bit program",
                       ["@signal-32"], [HANDLER + INTERRUPTED],
-                      # In the system call that ends a handler the pc is one past the vDSO's CFI.
-                      allowed=AROUND_HANDLER + [["VDSO", NO_CFI]]),
+                      allowed=AROUND_HANDLER),
     "signal-stack": Case("a signal handler on a stack of its own",
                          ["@signal", "own-stack"],
                          [HANDLER + ["step|interrupted", "[other stack]"]],
