@@ -27,7 +27,7 @@ guest, kernels = run.guest, run.kernels
 STATS = {"samples": 600, "complete_percent": 99.0, "lost": {"samples": 0, "exact": True},
          "throttled": 0, "cpu": {"us_per_sample": 1000.0}}
 SUMMARY = "32 samples\nLost: 0 (0.00 %); throttled: 0 times\n"
-SUMMARY_OLD = "Lost: 3 at least, no exact count before Linux 6.0 (1.00 %); throttled: 0 times\n"
+SUMMARY_OLD = "Lost: 3 at least, this kernel has no exact count (1.00 %); throttled: 0 times\n"
 
 
 def entries(compressed):
