@@ -15,12 +15,13 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Private memory for images no process maps any more. */
 #define IMAGE_BUDGET       (16u << 20)
 #define COMMAND_LINE_MAX   4096
+#define TOUCHES_PER_SECOND 1000
 #define ARGUMENTS_TRIES    5
 #define ARGUMENTS_RETRY_US 100
 #define MOUNTINFO_MAX      (256u << 10)
@@ -42,6 +43,8 @@ struct _LuWorker
   LuJoin *join;             /* NULL: cut-off stacks stay so */
   char own_mount_namespace[64];
   gsize own_mountinfo_bytes;
+  guint64 touch_second; /* of samples; n_touches pages were touched in it */
+  guint n_touches;
 
   atomic_ullong walked, complete, truncated, window;
   atomic_uint stack_size;
@@ -165,6 +168,34 @@ attach_payload (LuSampleMessage *message)
   sample->stack = (const guint8 *) (message->payload + sample->n_callchain + sample->regs.n_words);
 }
 
+/* The kernel's copy of a stack ends at the first page that was never touched, as inside a large
+ * array, and would do so in every sample of the thread. Reading one byte of such a page makes it
+ * present, as if the program had read it; what is read is not used. This sample stays as it is,
+ * later ones are whole. */
+static void
+touch_missing_pages (LuWorker *self, const LuSampleMessage *message)
+{
+  const LuSample *sample = &message->sample;
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE);
+  guint64 at = self->stack->sampled_sp + sample->stack_size;
+  guint64 end = self->stack->sampled_sp + sample->stack_asked;
+  guint64 second = message->header.time / G_GUINT64_CONSTANT (1000000000);
+
+  if (second != self->touch_second)
+    self->n_touches = 0;
+  self->touch_second = second;
+  for (; at < end && self->n_touches < TOUCHES_PER_SECOND; at = (at / page + 1) * page)
+    {
+      char byte;
+      struct iovec local = { .iov_base = &byte, .iov_len = 1 };
+      struct iovec remote = { .iov_base = (void *) (gsize) at, .iov_len = 1 };
+
+      self->n_touches++;
+      if (process_vm_readv (message->header.pid, &local, 1, &remote, 1, 0) != 1)
+        break; /* the end of the stack, or not allowed */
+    }
+}
+
 static void
 unwind (LuWorker *self, LuSampleMessage *message)
 {
@@ -174,6 +205,9 @@ unwind (LuWorker *self, LuSampleMessage *message)
     return;
   self->unwinder->ops->unwind (self->unwinder, message->header.pid, message->header.tid,
                                &message->sample, message->header.space, self->stack);
+  if (self->live && self->stack->status == LU_STATUS_UNREADABLE_MEMORY
+      && message->sample.stack_size < message->sample.stack_asked)
+    touch_missing_pages (self, message);
 }
 
 static void

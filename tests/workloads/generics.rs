@@ -11,7 +11,7 @@ use std::thread;
 
 extern "C" {
     // The CPU time of the process in microseconds, from the C library.
-    fn clock() -> std::ffi::c_long;
+    fn clock() -> std::os::raw::c_long;
 }
 
 fn cpu_seconds() -> f64 {
