@@ -14,7 +14,6 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -371,20 +371,30 @@ walk_frames (Walk *walk)
     finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
 }
 
+/* Gives up a second walk: the stack is the leaf alone, as it was before. */
+static gboolean
+back_to_leaf (Walk *walk, const Walk *before, LuFrame leaf)
+{
+  *walk = *before;
+  walk->stack->frames[0] = leaf;
+  walk->stack->n_frames = 1;
+  walk->stack->stack_needed = 0;
+  finish (walk, LU_STATUS_NO_UNWIND_INFO, leaf.pc);
+  return FALSE;
+}
+
 /* Takes the word at this place above the stack pointer for the leaf's return address and walks on
  * from there. TRUE if that is a whole stack; else the stack is the leaf alone, as before. */
 static gboolean
 try_caller_at (Walk *walk, guint32 offset)
 {
   const Walk before = *walk;
+  const LuFrame leaf = walk->stack->frames[0];
   Dwarf_Word caller;
 
   if (!read_memory (NULL, walk->sampled_sp + offset, &caller, walk)
       || lu_dwfl_space_find (walk->space, caller - 1) == NULL)
-    {
-      *walk = before;
-      return FALSE;
-    }
+    return back_to_leaf (walk, &before, leaf);
   walk->caller_pc = caller;
   walk->caller_offset = offset + walk->arch->word_size;
   walk->is_finished = FALSE;
@@ -395,11 +405,7 @@ try_caller_at (Walk *walk, guint32 offset)
       walk->stack->frames[1].flags |= LU_FRAME_GUESSED;
       return TRUE;
     }
-  *walk = before;
-  walk->stack->n_frames = 1;
-  walk->stack->stack_needed = 0;
-  finish (walk, LU_STATUS_NO_UNWIND_INFO, walk->stack->frames[0].pc);
-  return FALSE;
+  return back_to_leaf (walk, &before, leaf);
 }
 
 /* Begins again with the instruction before the sampled pc. TRUE if that can be unwound from; else
@@ -408,7 +414,7 @@ static gboolean
 try_before_leaf (Walk *walk)
 {
   const Walk before = *walk;
-  guint64 pc = walk->stack->frames[0].pc;
+  const LuFrame leaf = walk->stack->frames[0];
 
   walk->leaf_back = 1;
   walk->is_finished = walk->is_exact = walk->is_signal_frame = walk->has_lost = FALSE;
@@ -416,11 +422,7 @@ try_before_leaf (Walk *walk)
   walk_frames (walk);
   if (walk->stack->n_frames > 1)
     return TRUE;
-  *walk = before;
-  walk->stack->n_frames = 0;
-  lu_stack_push (walk->stack, pc, 0);
-  finish (walk, LU_STATUS_NO_UNWIND_INFO, pc);
-  return FALSE;
+  return back_to_leaf (walk, &before, leaf);
 }
 
 /* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
