@@ -132,7 +132,7 @@ CASES = [
     ("spdx", {"src/a.c": SPDX.replace(LGPL, "MIT")}, "does not belong here"),
     ("spdx", {"bpf/a.c": SPDX}, "does not belong here"),
     ("spdx", {"bpf/a.c": SPDX.replace(LGPL, BPF), "include/lu/a.h": SPDX}, ""),
-    ("paths", {"src/a.c": "see /proc/PID/root/x, build/src/x, $HOME/work/x, /usr/lib/x\n"}, ""),
+    ("paths", {"src/a.c": "see /proc/PID/root/x, build/src/x, $HOME/wo" "rk/x, /usr/lib/x\n"}, ""),
     ("paths", {"src/a.c": f"see {LEAK}\n"}, "names"),
     ("paths", {"src/a.c": 'open ("/wo' 'rk/tree/x")\n'}, "names"),
     ("paths", {"src/a.c": "see @ROOT@/src/a.c\n"}, "folder of this checkout"),
