@@ -5,6 +5,8 @@
 
 #include "drain.h"
 
+#include "base/clock.h"
+#include "input/perf-event.h"
 #include "messages.h"
 #include "process/process-table.h"
 
@@ -34,7 +36,6 @@
  * off. */
 #define GROW_MIN_TRUNCATED 3
 #define GROW_WINDOW        1024
-#define STACK_SIZE_LIMIT   65528u
 
 struct _LuDrain
 {
@@ -58,12 +59,6 @@ struct _LuDrain
   atomic_ullong seen, own, others, taken, over_budget, throttled, lost_samples;
   atomic_uint stack_size, stack_grown;
 };
-
-static guint64
-monotonic_ns (void)
-{
-  return (guint64) g_get_monotonic_time () * 1000;
-}
 
 static void
 bump (atomic_ullong *counter)
@@ -320,7 +315,7 @@ grow_stack_if_needed (LuDrain *self)
 {
   LuWorkerProgress progress;
   guint32 size = atomic_load (&self->stack_size);
-  guint32 larger = MIN (size * 2, STACK_SIZE_LIMIT);
+  guint32 larger = MIN (size * 2, LU_STACK_SIZE_MAX);
   g_autoptr (GError) error = NULL;
 
   lu_worker_get_progress (self->worker, &progress);
@@ -333,7 +328,7 @@ grow_stack_if_needed (LuDrain *self)
   if (larger <= size || !self->source->ops->set_stack_size (self->source, larger, &error))
     {
       if (error != NULL)
-        send_log (self, monotonic_ns (), error->message);
+        send_log (self, lu_monotonic_ns (), error->message);
       self->options.grow_stack = FALSE;
       return;
     }
@@ -351,14 +346,14 @@ look_after_source (LuDrain *self)
   self->source->ops->get_stats (self->source, &stats);
   atomic_store (&self->lost_samples, stats.lost_samples);
   if (stats.cpu_changes > self->logged_cpu_changes)
-    send_log (self, monotonic_ns (), "CPUs came or went; their rings were opened or closed");
+    send_log (self, lu_monotonic_ns (), "CPUs came or went; their rings were opened or closed");
   self->logged_cpu_changes = stats.cpu_changes;
   if (!self->live)
     return;
   if (stats.lost_sideband > self->handled_lost_sideband)
-    lu_process_table_discover_all (self->table, monotonic_ns ());
+    lu_process_table_discover_all (self->table, lu_monotonic_ns ());
   self->handled_lost_sideband = stats.lost_sideband;
-  lu_process_table_repair (self->table, monotonic_ns ());
+  lu_process_table_repair (self->table, lu_monotonic_ns ());
 }
 
 static void

@@ -11,6 +11,7 @@
 
 #include "session.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "command.h"
@@ -56,12 +57,6 @@ typedef struct
   guint64 busy_ns_at_start;
   gboolean interrupted, status_shown;
 } Session;
-
-static guint64
-monotonic_ns (void)
-{
-  return (guint64) g_get_monotonic_time () * 1000;
-}
 
 /* Time all CPUs spent on something, from the first line of /proc/stat; 0 if it cannot be read. */
 static guint64
@@ -116,7 +111,7 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
   LuSourceInfo info;
 
   source->ops->get_info (source, &info);
-  *recording = (LuRecording){ .start_time = info.live ? monotonic_ns () : info.start_time,
+  *recording = (LuRecording){ .start_time = info.live ? lu_monotonic_ns () : info.start_time,
                               .wall_clock = g_get_real_time (),
                               .command = self->options->command_line,
                               .live = info.live,
@@ -315,7 +310,8 @@ report_summary (Session *self)
   fill_summary (self, &summary);
   json = lu_summary_to_json (&summary);
   metadata[1] = json;
-  ok = lu_writer_finish (self->writer, summary.source.live ? monotonic_ns () : 0, metadata, &error);
+  ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, metadata,
+                         &error);
   summary.output_bytes = lu_writer_bytes_written (self->writer);
   if (self->options->stats == LU_STATS_JSON)
     fprintf (stderr, "%s\n", json);

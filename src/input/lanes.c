@@ -14,10 +14,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#ifndef PERF_FORMAT_LOST
-#define PERF_FORMAT_LOST (1U << 4)
-#endif
-
 static void
 lane_free (gpointer pointer)
 {

@@ -17,10 +17,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#ifndef PERF_FORMAT_LOST
-#define PERF_FORMAT_LOST (1U << 4) /* Linux 6.0, commit 119a784c8127 */
-#endif
-
 int
 lu_perf_open (const struct perf_event_attr *attr, pid_t pid, int cpu)
 {

@@ -10,6 +10,10 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
+#ifndef PERF_FORMAT_LOST
+#define PERF_FORMAT_LOST (1U << 4) /* Linux 6.0, commit 119a784c8127 */
+#endif
+
 /* Largest copy of the user stack: perf_event_attr.sample_stack_user must be a multiple of 8 and
  * less than USHRT_MAX (perf_copy_attr(), kernel/events/core.c). */
 #define LU_STACK_SIZE_MAX 65528

@@ -11,6 +11,7 @@
 #include "input/source-perf-data.h"
 
 #include "base/error.h"
+#include "input/perf-event.h"
 #include "input/perf-data.h"
 #include "input/record-order.h"
 
@@ -282,7 +283,7 @@ source_get_info (LuSource *source, LuSourceInfo *info)
     .period = attr->freq ? 0 : attr->sample_period,
     .stack_size = attr->sample_stack_user,
     .kernel_samples = !attr->exclude_kernel,
-    .has_lost_counter = (attr->read_format & (1 << 4)) != 0, /* PERF_FORMAT_LOST */
+    .has_lost_counter = (attr->read_format & PERF_FORMAT_LOST) != 0,
     .lossless = TRUE,
     .start_time = self->start_time,
     .os_release = file->os_release,

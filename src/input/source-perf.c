@@ -13,6 +13,7 @@
 
 #include "input/source-perf.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "input/lanes.h"
@@ -56,15 +57,6 @@ static void
 ptr_lanes_free (gpointer lanes)
 {
   lu_lanes_free (lanes);
-}
-
-static guint64
-monotonic_ns (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (guint64) now.tv_sec * 1000000000u + (guint64) now.tv_nsec;
 }
 
 static gsize
@@ -279,7 +271,7 @@ perf_source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   for (guint i = 0; i < self->retired->len; i++)
     lu_lanes_load_heads (g_ptr_array_index (self->retired, i));
   lu_lanes_load_heads (self->samples);
-  now = monotonic_ns ();
+  now = lu_monotonic_ns ();
   lu_lanes_load_heads (self->sideband);
   any = drain_sideband (self, now, func, user_data);
   any |= !lu_lanes_are_drained (self->samples) || self->retired->len > 0;
