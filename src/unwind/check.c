@@ -120,7 +120,6 @@ check_new (GError **error)
 
 const LuUnwinderOps lu_unwinder_check = {
   .name = "check",
-  .runs_in_worker = TRUE,
   .new = check_new,
   .unwind = check_unwind,
   .free = check_free,

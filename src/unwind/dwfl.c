@@ -480,7 +480,6 @@ dwfl_free (LuUnwinder *unwinder)
 
 const LuUnwinderOps lu_unwinder_dwfl = {
   .name = "dwfl",
-  .runs_in_worker = TRUE,
   .new = dwfl_new,
   .unwind = dwfl_unwind,
   .free = dwfl_free,

@@ -3,9 +3,8 @@
 
 /* unwinder.h - the engine vtable: one sample and the address space of its time in, one stack out.
  *
- * An unwinder belongs to one thread: the drain thread, or the worker if the engine says so (it
- * reads files or allocates). Besides unwind() all operations are optional; the session wires what
- * is there. */
+ * An unwinder belongs to the worker thread: it may allocate. Besides unwind() all operations are
+ * optional; the session wires what is there. */
 
 #pragma once
 
@@ -19,8 +18,8 @@ typedef struct _LuUnwinder LuUnwinder;
 
 typedef struct
 {
-  const char *name; /* as given to --engine */
-  gboolean runs_in_worker;
+  const char *name;        /* as given to --engine */
+  gboolean walks_in_drain; /* the drain tries a walker first (walker.h) and hands on the rest */
   LuUnwinder *(*new) (GError **error);
   /* Fills `stack` (reset by the caller) with user frames and a status. Never fails, never blocks on
    * anything the sampled process can hold. The sample has registers and at least one byte of stack.

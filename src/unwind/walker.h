@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walker.h - the fast part of the table engine: one sample walked by compiled rules, in place.
+ *
+ * Used by the drain thread on samples that still lie in the ring, and by the table engine in the
+ * worker. It finishes what rules can say and whose end is certain: complete, cut off, another
+ * stack, code without a rule above the leaf. Every other sample is unwound anew, from frame 0 and
+ * with all registers, by the dwfl engine: modules that are not open yet, complex rules, registers
+ * that are not known, leaves without unwind information, return addresses that lead nowhere, 32-bit
+ * tasks. So the two engines differ only where a rule does. */
+
+#pragma once
+
+#include "lu/sample.h"
+#include "lu/stack.h"
+#include "process/space.h"
+
+#include <glib.h>
+
+typedef struct _LuWalker LuWalker;
+
+/* A walker belongs to one thread. */
+LuWalker *lu_walker_new (void);
+void lu_walker_free (LuWalker *self);
+
+/* Fills `stack` (reset by the caller). FALSE: not finished, and what is in `stack` is to be
+ * forgotten. Neither locks nor touches files. The sample has registers and at least one byte of
+ * stack, the space is that of its time; `tid` is for book-keeping only. */
+gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space,
+                         LuStack *stack);
+
+/* Rules compiled so far because no cache had them. */
+guint64 lu_walker_n_rules_compiled (const LuWalker *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuWalker, lu_walker_free)
