@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* events.h - the sampling events as Sysprof's client opens them, for handing over to a helper.
+ *
+ * Used by play.c only. The attributes are those of libsysprof 48 (sysprof-user-sampler.c), field by
+ * field, with one addition: read_format PERF_FORMAT_LOST, which changes no record and lets us ask
+ * the kernel itself how many samples found no room. */
+
+#pragma once
+
+#include <glib.h>
+
+typedef struct
+{
+  int fd;
+  guint cpu;        /* where it samples */
+  guint cpu_number; /* what the helper is told */
+} PlayEvent;
+
+typedef struct
+{
+  guint32 stack_size;         /* bytes; 0 is allowed and means no copy */
+  guint frequency;            /* of each CPU, Hz; only for cpu-clock */
+  gboolean hardware;          /* try cycles first, with the client's fixed period */
+  guint copies;               /* events on each CPU, which share the frequency */
+  const char *const *numbers; /* CPU numbers to tell, in the order of the events; NULL: the true */
+} PlayEventSettings;
+
+typedef struct
+{
+  GArray *events; /* PlayEvent */
+  const char *name;
+  guint64 period;
+} PlayEvents;
+
+/* Opens them on every CPU we may run on, disabled. FALSE with a message for people. */
+gboolean play_events_open (PlayEvents *self, const PlayEventSettings *settings, GError **error);
+void play_events_close (PlayEvents *self);
+
+void play_events_enable (PlayEvents *self);
+void play_events_disable (PlayEvents *self);
+
+/* Samples that found no room in a ring, over all events. */
+guint64 play_events_get_lost (const PlayEvents *self);

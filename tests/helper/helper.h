@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* helper.h - the helper under test: started as sysprofd starts it, watched, and waited for.
+ *
+ * Used by play.c only. One thread. */
+
+#pragma once
+
+#include "events.h"
+
+typedef struct
+{
+  guint rss_anon_kib; /* peaks, of what /proc says */
+  guint rss_kib;
+  guint descriptors;
+  guint threads;
+} PlayPeaks;
+
+typedef struct
+{
+  pid_t pid;
+  PlayPeaks peaks;
+  gboolean has_ended;
+  gboolean was_killed; /* by us, because it did not end */
+  int status;          /* of waitpid() */
+  double cpu_seconds;  /* user and system, all threads, once ended */
+} PlayHelper;
+
+/* Descriptors to hand over; -1 where there is none. */
+typedef struct
+{
+  guint32 stack_size;
+  const PlayEvents *events;
+  int event_fd;
+  int capture_fd;
+  int kallsyms_fd;
+} PlayHandover;
+
+/* `command`: program and words that stand before the options. Descriptors become 3 and up, standard
+ * input is empty, the environment has no PATH, HOME or LANG. */
+void play_helper_start (PlayHelper *self, char **command, const PlayHandover *handover);
+
+/* Looks at memory, descriptors and threads; a few times a second is enough. */
+void play_helper_watch (PlayHelper *self);
+
+/* CPU seconds so far; 0 once it has ended. */
+double play_helper_get_cpu (const PlayHelper *self);
+
+/* Waits for the end, kills it after `timeout_ms`. */
+void play_helper_wait (PlayHelper *self, guint timeout_ms);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* tree.h - which processes descend from the workload, from our own fork records.
+ *
+ * Used by play.c, so that samples can be given to the workload without believing the helper under
+ * test. One dummy event and one ring for each CPU; a record that found no room is counted. */
+
+#pragma once
+
+#include <glib.h>
+#include <sys/types.h>
+
+typedef struct _PlayTree PlayTree;
+
+/* Starts to follow new processes. NULL with errno set when events are refused. */
+PlayTree *play_tree_new (void);
+void play_tree_free (PlayTree *self);
+
+/* Takes what is in the rings; called every few milliseconds by one thread. */
+void play_tree_read (PlayTree *self);
+
+guint64 play_tree_get_lost (const PlayTree *self);
+
+/* Appends the processes under `root`, itself included, as "[pid,born,died],…" in ns of
+ * CLOCK_MONOTONIC; died is 0 for one that still runs. */
+void play_tree_append (PlayTree *self, pid_t root, GString *json);
