@@ -8,6 +8,7 @@
 
 #include "elf/image.h"
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "elf/cfi-guard.h"
 #include "elf/headers.h"
@@ -33,7 +34,7 @@ struct _LuImage
   guint n_segments;
   guint8 build_id[MAX_BUILD_ID];
   gsize build_id_size;
-  guint8 digest[32];
+  guint8 digest[LU_DIGEST_SIZE];
   guint n_unsorted_fdes, n_refused_fdes;
   LuSynthetic *synthetic;
   GArray *go_functions; /* of LuGoFunction; NULL: not a Go program */
@@ -234,29 +235,30 @@ guard_eh_frame (LuImage *self, LuSyntheticSection *table, LuSyntheticSection *eh
   guard_walk (self, eh_frame, TRUE);
 }
 
-static void
-add_to_digest (GChecksum *checksum, gconstpointer bytes, gsize size)
+/* What identifies the file: the digest of the digests of its parts. */
+enum
 {
-  guint64 length = size; /* so that a byte cannot move from one part to the next */
-
-  g_checksum_update (checksum, (const guchar *) &length, sizeof length);
-  if (size > 0)
-    g_checksum_update (checksum, bytes, (gssize) size);
-}
+  PART_HEAD,
+  PART_BUILD_ID,
+  PART_PROGRAM_HEADERS,
+  PART_SECTIONS,
+  N_PARTS = PART_SECTIONS + LU_N_SYNTHETIC_SECTIONS
+};
 
 static void
 make_digest (LuImage *self, const LuElfInput *input, const LuSyntheticSection *sections)
 {
-  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA256);
-  gsize size = sizeof self->digest;
+  guint64 head[] = { input->size, self->headers.machine, self->headers.is_64bit != FALSE };
+  guint8 parts[N_PARTS][LU_DIGEST_SIZE];
 
-  add_to_digest (checksum, self->build_id, self->build_id_size);
-  add_to_digest (checksum, &input->size, sizeof input->size);
-  add_to_digest (checksum, self->headers.program_headers,
-                 self->headers.n_program_headers * sizeof *self->headers.program_headers);
+  lu_digest (head, sizeof head, parts[PART_HEAD]);
+  lu_digest (self->build_id, self->build_id_size, parts[PART_BUILD_ID]);
+  lu_digest (self->headers.program_headers,
+             self->headers.n_program_headers * sizeof *self->headers.program_headers,
+             parts[PART_PROGRAM_HEADERS]);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
-    add_to_digest (checksum, sections[i].bytes, sections[i].size);
-  g_checksum_get_digest (checksum, self->digest, &size);
+    lu_digest (sections[i].bytes, sections[i].size, parts[PART_SECTIONS + i]);
+  lu_digest (parts, sizeof parts, self->digest);
 }
 
 static void

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* digest.c - BLAKE3 as its paper defines it (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: "BLAKE3,
+ * one function, fast everywhere", sections 2.1 to 2.4), in the plain hash mode; see digest.h.
+ *
+ * The tree is made level by level: chaining values of all chunks, of pairs of them, of pairs of
+ * these. An odd one at the end goes up as it is, which gives the same tree as the paper's rule that
+ * a left subtree holds the largest power of two of chunks. On each level eight nodes are hashed at
+ * once, each in one lane of vectors of the compiler's; what is left over takes unused lanes. */
+
+#include "base/digest.h"
+
+#include <string.h>
+
+#define LANES       8
+#define CHUNK_SIZE  1024
+#define BLOCK_SIZE  64
+#define BLOCK_WORDS 16
+#define ROUNDS      7
+
+enum
+{
+  CHUNK_START = 1 << 0,
+  CHUNK_END = 1 << 1,
+  PARENT = 1 << 2,
+  ROOT = 1 << 3,
+};
+
+typedef guint32 Vector __attribute__ ((vector_size (4 * LANES)));
+
+/* The first words of the fractional parts of square roots, as in SHA-256. */
+static const guint32 iv[8] = {
+  0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+};
+
+/* Where each round takes its words from: the permutation of the paper's table 2, repeated. */
+static const guint8 schedule[ROUNDS][BLOCK_WORDS] = {
+  { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+  { 2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8 },
+  { 3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1 },
+  { 10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6 },
+  { 12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4 },
+  { 9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7 },
+  { 11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13 },
+};
+
+/* Up to LANES nodes of one level: chunks of `size` bytes each, or pairs of chaining values. */
+typedef struct
+{
+  const guint8 *bytes;
+  gsize stride, size; /* from node to node; of each */
+  guint n;
+  guint64 first; /* number of the first chunk; 0 for pairs */
+  guint32 flags; /* of all blocks */
+  guint32 first_flags, last_flags;
+} Nodes;
+
+/* A vector is never passed by value: how depends on the CPU a function is for. */
+#define FILL(value)  ((Vector){ 0 } + (value))
+#define ROTATE(v, n) ((v) >> (n) | (v) << (32 - (n)))
+
+#define MIX(a, b, c, d, x, y)                                                                      \
+  do                                                                                               \
+    {                                                                                              \
+      v[a] += v[b] + (x);                                                                          \
+      v[d] = ROTATE (v[d] ^ v[a], 16);                                                             \
+      v[c] += v[d];                                                                                \
+      v[b] = ROTATE (v[b] ^ v[c], 12);                                                             \
+      v[a] += v[b] + (y);                                                                          \
+      v[d] = ROTATE (v[d] ^ v[a], 8);                                                              \
+      v[c] += v[d];                                                                                \
+      v[b] = ROTATE (v[b] ^ v[c], 7);                                                              \
+    }                                                                                              \
+  while (0)
+
+__attribute__ ((always_inline)) static inline void
+compress (Vector chain[8], const Vector m[BLOCK_WORDS], const Vector *low, const Vector *high,
+          guint32 length, guint32 flags)
+{
+  Vector v[16];
+
+  memcpy (v, chain, 8 * sizeof *v);
+  for (guint i = 0; i < 4; i++)
+    v[8 + i] = FILL (iv[i]);
+  v[12] = *low;
+  v[13] = *high;
+  v[14] = FILL (length);
+  v[15] = FILL (flags);
+#pragma GCC unroll 7
+  for (guint round = 0; round < ROUNDS; round++)
+    {
+      const guint8 *s = schedule[round];
+
+      MIX (0, 4, 8, 12, m[s[0]], m[s[1]]);
+      MIX (1, 5, 9, 13, m[s[2]], m[s[3]]);
+      MIX (2, 6, 10, 14, m[s[4]], m[s[5]]);
+      MIX (3, 7, 11, 15, m[s[6]], m[s[7]]);
+      MIX (0, 5, 10, 15, m[s[8]], m[s[9]]);
+      MIX (1, 6, 11, 12, m[s[10]], m[s[11]]);
+      MIX (2, 7, 8, 13, m[s[12]], m[s[13]]);
+      MIX (3, 4, 9, 14, m[s[14]], m[s[15]]);
+    }
+  for (guint i = 0; i < 8; i++)
+    chain[i] = v[i] ^ v[8 + i];
+}
+
+/* Word i of each lane's block of `length` bytes, padded with zeros. */
+__attribute__ ((always_inline)) static inline void
+load (const Nodes *nodes, gsize at, gsize length, Vector m[BLOCK_WORDS])
+{
+  guint32 words[BLOCK_WORDS][LANES];
+
+  for (guint lane = 0; lane < LANES; lane++)
+    {
+      guint32 block[BLOCK_WORDS] = { 0 };
+
+      memcpy (block, nodes->bytes + MIN (lane, nodes->n - 1) * nodes->stride + at, length);
+      for (guint i = 0; i < BLOCK_WORDS; i++)
+        words[i][lane] = GUINT32_FROM_LE (block[i]);
+    }
+  memcpy (m, words, sizeof words);
+}
+
+__attribute__ ((always_inline)) static inline void
+hash_inline (const Nodes *nodes, guint8 *chaining_values)
+{
+  Vector chain[8], low = { 0 }, high = { 0 };
+  gsize at = 0;
+
+  for (guint i = 0; i < 8; i++)
+    chain[i] = FILL (iv[i]);
+  for (guint lane = 0; lane < LANES && nodes->flags == 0; lane++)
+    {
+      low[lane] = (guint32) (nodes->first + lane);
+      high[lane] = (guint32) ((nodes->first + lane) >> 32);
+    }
+  do
+    {
+      gsize length = MIN (BLOCK_SIZE, nodes->size - at);
+      guint32 flags = nodes->flags | (at == 0 ? nodes->first_flags : 0)
+                      | (at + length == nodes->size ? nodes->last_flags : 0);
+      Vector m[BLOCK_WORDS];
+
+      if (G_LIKELY (length == BLOCK_SIZE))
+        load (nodes, at, BLOCK_SIZE, m);
+      else
+        load (nodes, at, length, m);
+      compress (chain, m, &low, &high, (guint32) length, flags);
+      at += length;
+    }
+  while (at < nodes->size);
+  for (guint lane = 0; lane < nodes->n; lane++)
+    for (guint i = 0; i < 8; i++)
+      {
+        guint32 word = GUINT32_TO_LE (chain[i][lane]);
+
+        memcpy (chaining_values + LU_DIGEST_SIZE * lane + 4 * i, &word, sizeof word);
+      }
+}
+
+static void
+hash_plain (const Nodes *nodes, guint8 *chaining_values)
+{
+  hash_inline (nodes, chaining_values);
+}
+
+#if defined __x86_64__
+__attribute__ ((target ("avx2"))) static void
+hash_avx2 (const Nodes *nodes, guint8 *chaining_values)
+{
+  hash_inline (nodes, chaining_values);
+}
+#endif
+
+static void
+hash (const Nodes *nodes, guint8 *chaining_values)
+{
+#if defined __x86_64__
+  if (__builtin_cpu_supports ("avx2"))
+    {
+      hash_avx2 (nodes, chaining_values);
+      return;
+    }
+#endif
+  hash_plain (nodes, chaining_values);
+}
+
+/* All nodes of a level, of equal size. Chaining values may overwrite the nodes they are from. */
+static void
+hash_all (Nodes nodes, gsize n, guint8 *chaining_values)
+{
+  for (gsize i = 0; i < n; i += LANES)
+    {
+      nodes.n = (guint) MIN (LANES, n - i);
+      hash (&nodes, chaining_values + i * LU_DIGEST_SIZE);
+      nodes.bytes += LANES * nodes.stride;
+      nodes.first += LANES;
+    }
+}
+
+/* Chaining values of all chunks; the last one may be short (and is empty only for no bytes). */
+static void
+hash_chunks (const guint8 *bytes, gsize size, guint32 root, guint8 *chaining_values)
+{
+  gsize n_full = size > 0 ? (size - 1) / CHUNK_SIZE : 0; /* the last one apart */
+  Nodes nodes = {
+    .bytes = bytes,
+    .stride = CHUNK_SIZE,
+    .size = CHUNK_SIZE,
+    .first_flags = CHUNK_START,
+    .last_flags = CHUNK_END,
+  };
+
+  hash_all (nodes, n_full, chaining_values);
+  nodes.bytes += n_full * CHUNK_SIZE;
+  nodes.first = n_full;
+  nodes.size = size - n_full * CHUNK_SIZE;
+  nodes.last_flags |= root;
+  hash_all (nodes, 1, chaining_values + n_full * LU_DIGEST_SIZE);
+}
+
+void
+lu_digest (gconstpointer bytes, gsize size, guint8 digest[LU_DIGEST_SIZE])
+{
+  static const guint8 nothing;
+  gsize n = size > 0 ? (size - 1) / CHUNK_SIZE + 1 : 1;
+  g_autofree guint8 *level = g_malloc (n * LU_DIGEST_SIZE);
+
+  hash_chunks (size > 0 ? bytes : &nothing, size, n == 1 ? ROOT : 0, level);
+  while (n > 1)
+    {
+      Nodes pairs = {
+        .bytes = level,
+        .stride = 2 * LU_DIGEST_SIZE,
+        .size = 2 * LU_DIGEST_SIZE,
+        .flags = PARENT | (n == 2 ? ROOT : 0),
+      };
+
+      hash_all (pairs, n / 2, level);
+      if (n % 2 == 1)
+        memmove (level + n / 2 * LU_DIGEST_SIZE, level + (n - 1) * LU_DIGEST_SIZE, LU_DIGEST_SIZE);
+      n = (n + 1) / 2;
+    }
+  memcpy (digest, level, LU_DIGEST_SIZE);
+}
