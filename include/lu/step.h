@@ -131,14 +131,16 @@ lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn 
   return LU_STEP_CALLER;
 }
 
-/* The caller's value of FP or BX; returns whether it is known. A slot below the stack pointer of a
- * frame that runs has been popped: the compiler still names the slot, the register has the value
- * again. */
+/* The caller's value of FP or BX; returns whether it is known. In the epilogue of a frame that runs
+ * the compiler still names slots that have been popped, and their registers have the values again:
+ * those below the stack pointer, and all that are named by a frame pointer that points out of the
+ * frame, since it is the caller's by now (gcc's realigned frames). */
 static inline __attribute__ ((always_inline)) int
 lu_step_saved (const struct lu_regs *regs, enum lu_save_kind kind, int16_t off, uint64_t cfa,
                int is_known, lu_read_fn read, void *data, uint64_t *value)
 {
   uint64_t slot = 8 * (uint64_t) (int64_t) off;
+  int is_running = regs->frame_kind != LU_FRAME_KIND_CALLER;
 
   switch (kind)
     {
@@ -153,12 +155,14 @@ lu_step_saved (const struct lu_regs *regs, enum lu_save_kind kind, int16_t off, 
     case LU_SAVE_AT_FP:
       if ((regs->known & LU_KNOWN_FP) == 0)
         return 0;
+      if (is_running && (regs->fp < regs->sp || regs->fp >= cfa))
+        return is_known;
       slot += regs->fp;
       break;
     default:
       return 0;
     }
-  if (slot < regs->sp && regs->sp - slot <= 128 && regs->frame_kind != LU_FRAME_KIND_CALLER)
+  if (slot < regs->sp && regs->sp - slot <= 128 && is_running)
     return is_known;
   return read (data, slot, value);
 }

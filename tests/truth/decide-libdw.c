@@ -4,8 +4,9 @@
 /* decide-libdw.c - what libdw reads in a file's CFI, executed on real registers and memory.
  *
  * Every place has a frame of its own: the row's bounds that libdw gives begin, after a
- * DW_CFA_restore_state, where the remembered row did. A slot below the stack pointer of code that
- * runs has been popped: its register has the value again. */
+ * DW_CFA_restore_state, where the remembered row did. What code that runs has popped is in its
+ * register again, though the row still names the slot: below the stack pointer, or found through a
+ * frame pointer that points out of the frame. */
 
 #include "decider.h"
 
@@ -46,12 +47,26 @@ look_up (gpointer module, guint64 address)
   return NULL;
 }
 
+/* `ops`: where a register is saved; `slot`: their value. */
+static gboolean
+is_popped (const Expression *context, const Dwarf_Op *ops, size_t n_ops, guint64 slot)
+{
+  const Registers *callee = context->registers;
+  guint64 sp = callee->value[REGISTER_RSP], fp = callee->value[REGISTER_RBP];
+
+  if (callee->kind == FRAME_CALLING)
+    return FALSE;
+  /* An expression begins with the CFA on its stack. */
+  if (n_ops == 2 && ops[1].atom == DW_OP_breg6)
+    return fp < sp || fp >= context->cfa;
+  return slot < sp && sp - slot <= RED_ZONE;
+}
+
 /* FALSE if the register is undefined or cannot be computed. */
 static gboolean
 caller_register (Dwarf_Frame *frame, guint number, Expression *context, guint64 *value)
 {
   const Registers *callee = context->registers;
-  guint64 sp = callee->value[REGISTER_RSP];
   Dwarf_Op memory[3], *ops;
   size_t n_ops;
 
@@ -67,8 +82,7 @@ caller_register (Dwarf_Frame *frame, guint number, Expression *context, guint64 
     return expression_evaluate (context, ops, n_ops, value);
   if (!expression_evaluate (context, ops, n_ops, value))
     return FALSE;
-  if (callee->kind != FRAME_CALLING && number != REGISTER_PC && *value < sp
-      && sp - *value <= RED_ZONE)
+  if (number != REGISTER_PC && is_popped (context, ops, n_ops, *value))
     {
       *value = callee->value[number];
       return (callee->known >> number & 1) != 0;

@@ -114,10 +114,18 @@ ask_libdw (const File *file, guint64 pc)
 
 /* A slot that the sampled frame has popped is not read: the register has the value (step.h). */
 static gboolean
-is_popped (const struct lu_rule *rule, guint64 cfa, guint64 sp, int16_t off)
+is_popped (const File *file, const World *world, const struct lu_rule *rule, guint number,
+           guint64 cfa)
 {
-  return cfa + 8 * (gint64) off < sp
-         && (rule->cfa_kind == LU_CFA_REGISTER || rule->ra_kind == LU_RA_REGISTER);
+  gboolean is_bx = number == file->arch->bx;
+  enum lu_save_kind kind = is_bx ? lu_rule_bx_kind (rule) : lu_rule_fp_kind (rule);
+  guint64 sp = world->registers[file->arch->sp], fp = world->registers[file->arch->fp];
+
+  if (rule->cfa_kind != LU_CFA_REGISTER && rule->ra_kind != LU_RA_REGISTER)
+    return FALSE;
+  if (kind == LU_SAVE_AT_FP)
+    return fp < sp || fp >= cfa;
+  return cfa + 8 * (gint64) (is_bx ? rule->bx_off : rule->fp_off) < sp;
 }
 
 static gboolean
@@ -141,8 +149,7 @@ compare_saved (const File *file, const World *world, const struct lu_rule *rule,
   if (kind == FRAME_VALUE && theirs == ours)
     return TRUE;
   if (ours == world->registers[number]
-      && is_popped (rule, cfa, world->registers[file->arch->sp],
-                    number == file->arch->bx ? rule->bx_off : rule->fp_off))
+      && is_popped (file, world, rule, number, cfa))
     return TRUE;
   complain (file, world->pc, rule, lu_table_arch_register_name (file->arch, number), theirs, ours);
   return FALSE;
