@@ -21,7 +21,7 @@ typedef struct
   guint64 elf_address;
   guint32 module; /* id; 0: empty */
   guint8 status;
-  guint8 is_end, is_signal_frame;
+  guint8 is_end, is_signal_frame, self_saved;
 } Slot;
 
 _Static_assert(sizeof (Slot) == 16, "four slots to a cache line");
@@ -88,6 +88,32 @@ has_entry_row (const LuDwflMapping *mapping)
   return has_row;
 }
 
+/* "Saved at *(base + n)": libdw puts the CFA on the stack before an expression. */
+static gboolean
+is_saved_by (Dwarf_Frame *frame, int dwarf_register, guint base, guint64 *offset)
+{
+  Dwarf_Op memory[3], *ops = memory;
+  size_t n_ops = 0;
+
+  if (dwarf_frame_register (frame, dwarf_register, memory, &ops, &n_ops) != 0 || n_ops != 2
+      || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_breg0 + base)
+    return FALSE;
+  *offset = ops[1].number;
+  return TRUE;
+}
+
+/* The frame pointer of gcc's realigned frames. */
+static guint8
+find_self_saved (Dwarf_Frame *frame)
+{
+  guint64 offset;
+
+  for (guint i = 1; i <= DW_OP_breg31 - DW_OP_breg0; i++)
+    if (is_saved_by (frame, (int) i, i, &offset))
+      return (guint8) i;
+  return 0;
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -111,6 +137,7 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   else
     facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */
+  facts.self_saved = find_self_saved (frame);
   free (frame);
   return facts;
 }
@@ -131,31 +158,38 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapp
   if (slot->module == module && slot->elf_address == elf_address)
     return (LuDwflFacts){ .status = (LuStatus) slot->status,
                           .is_end = slot->is_end,
-                          .is_signal_frame = slot->is_signal_frame };
+                          .is_signal_frame = slot->is_signal_frame,
+                          .self_saved = slot->self_saved };
   facts = ask_libdw (mapping, address);
   *slot = (Slot){ .elf_address = elf_address,
                   .module = module,
                   .status = (guint8) facts.status,
                   .is_end = facts.is_end != FALSE,
-                  .is_signal_frame = facts.is_signal_frame != FALSE };
+                  .is_signal_frame = facts.is_signal_frame != FALSE,
+                  .self_saved = facts.self_saved };
   return facts;
 }
 
-/* The CFA, if it is the stack pointer and a constant. */
+/* The CFA, if it is a register and a constant. */
 static gboolean
-cfa_from_stack_pointer (Dwarf_Frame *frame, const LuArch *arch, guint64 stack_pointer, guint64 *cfa)
+cfa_from_register (Dwarf_Frame *frame, const LuArch *arch, const LuRegs *regs, guint64 *cfa)
 {
   Dwarf_Op *ops;
   size_t n_ops;
+  guint64 number, offset;
 
   if (dwarf_frame_cfa (frame, &ops, &n_ops) != 0 || n_ops != 1)
     return FALSE;
-  if (ops[0].atom == DW_OP_breg0 + arch->dwarf_sp)
-    *cfa = stack_pointer + ops[0].number;
-  else if (ops[0].atom == DW_OP_bregx && ops[0].number == arch->dwarf_sp)
-    *cfa = stack_pointer + ops[0].number2;
-  else
+  number = ops[0].atom - DW_OP_breg0;
+  offset = ops[0].number;
+  if (ops[0].atom == DW_OP_bregx)
+    {
+      number = ops[0].number;
+      offset = ops[0].number2;
+    }
+  if (number > DW_OP_breg31 - DW_OP_breg0 || !lu_arch_read_dwarf (arch, regs, (int) number, cfa))
     return FALSE;
+  *cfa += offset;
   return TRUE;
 }
 
@@ -174,21 +208,41 @@ is_saved_at (Dwarf_Frame *frame, int dwarf_register, guint64 cfa, guint64 addres
   return ops[1].atom == DW_OP_plus_uconst && cfa + ops[1].number == address;
 }
 
-int
-lu_dwfl_facts_saved_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
-                              guint64 stack_pointer, guint64 address)
+typedef struct
 {
-  Dwarf_Frame *frame = find_row (mapping->dwfl_module, lookup);
-  int found = -1;
-  guint64 cfa;
+  Dwarf_Frame *frame;
+  guint64 cfa, sp, fp;
+  guint self_saved;
+} Popped;
 
-  if (frame == NULL)
+static gboolean
+is_popped (const Popped *self, int dwarf_register, guint64 address)
+{
+  guint64 offset;
+
+  if (address < self->sp && is_saved_at (self->frame, dwarf_register, self->cfa, address))
+    return TRUE;
+  return self->self_saved != 0 && (self->fp < self->sp || self->fp >= self->cfa)
+         && is_saved_by (self->frame, dwarf_register, self->self_saved, &offset)
+         && self->fp + offset == address;
+}
+
+int
+lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
+                               const LuRegs *regs, guint self_saved, guint64 address)
+{
+  Popped popped = { .frame = find_row (mapping->dwfl_module, lookup), .self_saved = self_saved };
+  int found = -1;
+
+  if (popped.frame == NULL)
     return -1;
-  if (cfa_from_stack_pointer (frame, arch, stack_pointer, &cfa))
+  if (self_saved != 0 && !lu_arch_read_dwarf (arch, regs, (int) self_saved, &popped.fp))
+    popped.self_saved = 0;
+  if (lu_arch_read (regs, arch->perf_sp, &popped.sp)
+      && cfa_from_register (popped.frame, arch, regs, &popped.cfa))
     for (guint bit = 0; bit < arch->n_registers && found < 0; bit++)
-      if (arch->dwarf_numbers[bit] >= 0
-          && is_saved_at (frame, arch->dwarf_numbers[bit], cfa, address))
+      if (arch->dwarf_numbers[bit] >= 0 && is_popped (&popped, arch->dwarf_numbers[bit], address))
         found = arch->dwarf_numbers[bit];
-  free (frame);
+  free (popped.frame);
   return found;
 }

@@ -18,6 +18,7 @@ typedef struct
   LuStatus status;
   gboolean is_end;
   gboolean is_signal_frame; /* the caller was interrupted, its pc is exact */
+  guint8 self_saved;        /* DWARF number of a register that is found through itself; 0: none */
 } LuDwflFacts;
 
 typedef struct _LuDwflFactsCache LuDwflFactsCache;
@@ -32,7 +33,9 @@ LuDwflFacts lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space,
 /* Whether the code is what the file is entered by: nobody has called it. */
 gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);
 
-/* Which register (DWARF number) the row of this place says is saved at `address`, given the stack
- * pointer there; -1 if none, or if the row's CFA does not follow from the stack pointer. */
-int lu_dwfl_facts_saved_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
-                                  guint64 stack_pointer, guint64 address);
+/* Which register (DWARF number) the row of this place says is saved at `address`, though a frame
+ * that runs has popped it: the slot is below the stack pointer, or it is named by a frame pointer
+ * (`self_saved` of the place, or 0) that points out of the frame and so is the caller's by now. -1
+ * if none, or if the row's CFA is not a register and a constant. */
+int lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
+                                   const LuRegs *regs, guint self_saved, guint64 address);

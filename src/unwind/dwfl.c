@@ -64,6 +64,7 @@ typedef struct
   gboolean is_exact;    /* its pc is not a return address */
   gboolean is_off_copy; /* interrupted on a stack that we have no copy of */
   gboolean is_signal_frame;
+  guint8 self_saved; /* see dwfl-facts.h */
 
   /* Reads since then. The return address is read last (its DWARF number is the highest). */
   guint n_reads;
@@ -98,19 +99,21 @@ get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
   return true;
 }
 
-/* In an epilogue the rows still say that registers are saved where they have just been popped from,
- * below the stack pointer, which no copy has: the register itself is the value. (System V ABI,
- * AMD64 supplement, 3.2.2: the 128 bytes below belong to the function.) */
+/* In an epilogue the rows still say that registers are saved where they have just been popped from:
+ * below the stack pointer, which no copy has (System V ABI, AMD64 supplement, 3.2.2: the 128 bytes
+ * there belong to the function), or at a frame pointer that is the caller's again. The register
+ * itself is the value. */
 static bool
 read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
 {
   guint64 value;
   int popped;
 
-  if (walk->stack->n_frames != 1 || walk->sampled_sp - address > RED_ZONE)
+  if (walk->stack->n_frames != 1
+      || (walk->sampled_sp - address > RED_ZONE && walk->self_saved == 0))
     return false;
-  popped = lu_dwfl_facts_saved_register (walk->mapping, walk->lookup, walk->arch, walk->sampled_sp,
-                                         address);
+  popped = lu_dwfl_facts_popped_register (walk->mapping, walk->lookup, walk->arch,
+                                          &walk->sample->regs, walk->self_saved, address);
   if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
     return false;
   *result = value & walk->arch->address_mask;
@@ -129,13 +132,11 @@ read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
   address &= walk->arch->address_mask;
   offset = address - walk->sampled_sp;
   walk->n_reads++;
+  walk->has_failed = FALSE;
+  if ((address < walk->sampled_sp || walk->self_saved != 0) && read_popped (walk, address, result))
+    return true;
   walk->has_failed =
       address < walk->sampled_sp || sample->stack_size < word || offset > sample->stack_size - word;
-  if (walk->has_failed && address < walk->sampled_sp && read_popped (walk, address, result))
-    {
-      walk->has_failed = FALSE;
-      return true;
-    }
   if (walk->has_failed)
     {
       walk->failed_address = walk->lost_address = address;
@@ -300,6 +301,7 @@ visit_frame (Dwfl_Frame *state, void *data)
   if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
     return finish (walk, facts.status, pc);
   walk->is_signal_frame = facts.is_signal_frame;
+  walk->self_saved = facts.self_saved;
   return DWARF_CB_OK;
 }
 

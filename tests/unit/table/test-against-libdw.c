@@ -148,8 +148,7 @@ compare_saved (const File *file, const World *world, const struct lu_rule *rule,
     return TRUE;
   if (kind == FRAME_VALUE && theirs == ours)
     return TRUE;
-  if (ours == world->registers[number]
-      && is_popped (file, world, rule, number, cfa))
+  if (ours == world->registers[number] && is_popped (file, world, rule, number, cfa))
     return TRUE;
   complain (file, world->pc, rule, lu_table_arch_register_name (file->arch, number), theirs, ours);
   return FALSE;

@@ -125,6 +125,52 @@ catch_fault (int flags)
   sigaction (SIGILL, &action, NULL);
 }
 
+#ifdef __x86_64__
+/* Stops before the return of a frame that gcc has realigned, with the unwind information that gcc
+ * writes: rbp is the caller's by now, and is still said to be saved where rbp points. Writes down
+ * its own return address at list[0]. */
+void realigned_leaf (uintptr_t *list, uintptr_t n);
+__asm__(".text\n"
+        ".type realigned_leaf, @function\n"
+        "realigned_leaf:\n"
+        "  .cfi_startproc\n"
+        "  movq (%rsp), %rax\n"
+        "  movq %rax, (%rdi)\n"
+        "  leaq 8(%rsp), %r10\n"
+        "  .cfi_def_cfa 10, 0\n"
+        "  andq $-64, %rsp\n"
+        "  pushq -8(%r10)\n"
+        "  pushq %rbp\n"
+        "  movq %rsp, %rbp\n"
+        "  .cfi_escape 0x10, 6, 2, 0x76, 0\n" /* rbp: *(rbp + 0) */
+        "  pushq %r10\n"
+        "  .cfi_escape 0x0f, 3, 0x76, 0x78, 6\n" /* cfa: *(rbp - 8) */
+        "  movq %rdi, %rax\n"
+        "  movq %rsi, %rbx\n"
+        "  movq -8(%rbp), %r10\n"
+        "  .cfi_def_cfa 10, 0\n"
+        "  leave\n"
+        "  leaq -8(%r10), %rsp\n"
+        "  .cfi_def_cfa 7, 8\n"
+        "  int3\n"
+        "  ret\n"
+        "  .cfi_endproc\n");
+
+/* Its frame is found by rbp. */
+static NOINLINE void
+calls_realigned (void)
+{
+  char *volatile room = __builtin_alloca (n_chain * 16);
+
+  room[0] = 1;
+  ENTER ();
+  for (unsigned i = 0; i < n_chain; i++)
+    returns[1 + i] = chain[n_chain - 1 - i];
+  realigned_leaf (returns, n_chain + 1);
+  HERE ();
+}
+#endif
+
 #ifdef HOSTILE
 /* Unwind information that no compiler writes, each a way to make libdw crash or eat memory. */
 #define HOSTILE_FUNCTION(name, ...)                                                                \
@@ -160,6 +206,10 @@ run (int argc, char **argv)
     return outer (argc, calls_never_returns);
   if (strcmp (what, "recurse") == 0)
     return recurse (atoi (argv[2]));
+#ifdef __x86_64__
+  if (strcmp (what, "realigned") == 0)
+    return outer (argc, calls_realigned);
+#endif
 #ifdef HOSTILE
   if (strcmp (what, "deref-size") == 0)
     return outer (argc, deref_size);

@@ -147,6 +147,19 @@ test_recursion (gconstpointer build)
 }
 
 static void
+test_realigned (gconstpointer build)
+{
+  g_autoptr (Tracee) tracee = start (build, args_of ("realigned", NULL), WHOLE);
+  g_autofree LuStack *stack = NULL;
+
+  if (tracee == NULL)
+    return;
+  stack = unwind (tracee);
+  check_frames (stack, tracee, tracee->n_returns);
+  check_status (stack, LU_STATUS_COMPLETE);
+}
+
+static void
 test_depth (gconstpointer build)
 {
   g_autoptr (Tracee) tracee = start (build, args_of ("recurse", "5000"), WHOLE);
@@ -413,6 +426,8 @@ main (int argc, char **argv)
       add ("alternate-stack", builds[i], test_alternate_stack);
       add ("recursion", builds[i], test_recursion);
     }
+  add ("realigned", "pie", test_realigned);
+  add ("realigned", "debug-frame", test_realigned);
   add ("depth", "pie", test_depth);
   add ("truncated", "pie", test_truncated);
   add ("truncated", "m32", test_truncated);
