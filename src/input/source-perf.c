@@ -16,8 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "input/lanes.h"
-#include "input/record.h"
+#include "input/lane-reader.h"
 
 #include <poll.h>
 #include <string.h>
@@ -145,96 +144,6 @@ perf_source_stop (LuSource *source)
     ioctl (g_array_index (self->clock_fds, int, i), PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Decodes the oldest unread record of a lane before its head. Malformed ones are counted and passed
- * over. */
-static gboolean
-next_event (PerfSource *self, LuLane *lane, const LuRecordLayout *layout, LuEvent *event)
-{
-  gconstpointer record;
-  gsize size;
-  gboolean corrupt;
-
-  while ((record = lu_ring_peek (&lane->ring, lane->head, &size, &corrupt)) != NULL || corrupt)
-    {
-      if (!corrupt && lu_record_decode (layout, record, size, event))
-        return TRUE;
-      self->stats.malformed++;
-      if (!corrupt)
-        lu_ring_consume (&lane->ring);
-    }
-  return FALSE;
-}
-
-/* The lane whose oldest record is the oldest of all, decoded into `event`. */
-static LuLane *
-oldest_sideband (PerfSource *self, guint64 until, LuEvent *event)
-{
-  LuLane *oldest = NULL;
-
-  for (guint i = 0; i < self->sideband->lanes->len; i++)
-    {
-      LuLane *lane = lu_lanes_get (self->sideband, i);
-      LuEvent candidate;
-
-      if (next_event (self, lane, &self->sideband_layout, &candidate) && candidate.time <= until
-          && (oldest == NULL || candidate.time < event->time))
-        {
-          oldest = lane;
-          *event = candidate;
-        }
-    }
-  return oldest;
-}
-
-static gboolean
-drain_sideband (PerfSource *self, guint64 until, LuEventFunc func, gpointer user_data)
-{
-  LuEvent event;
-  LuLane *lane;
-  gboolean any = FALSE;
-
-  while ((lane = oldest_sideband (self, until, &event)) != NULL)
-    {
-      self->stats.records++;
-      if (event.kind == LU_EVENT_LOST)
-        self->stats.lost_sideband += event.lost.count;
-      func (&event, user_data);
-      lu_ring_consume (&lane->ring);
-      any = TRUE;
-    }
-  return any;
-}
-
-/* Returns FALSE if the receiver wants the rest later. */
-static gboolean
-drain_samples (PerfSource *self, LuLane *lane, LuEventFunc func, gpointer user_data)
-{
-  LuEvent event;
-
-  while (next_event (self, lane, &self->sample_layout, &event))
-    {
-      if (event.kind == LU_EVENT_LOST)
-        lane->lost_records += event.lost.count;
-      if (event.kind == LU_EVENT_THROTTLE)
-        self->stats.throttled++;
-      if (func (&event, user_data) == LU_VERDICT_LATER)
-        return FALSE;
-      self->stats.records++;
-      lu_ring_consume (&lane->ring);
-    }
-  return TRUE;
-}
-
-static gboolean
-drain_lanes (PerfSource *self, LuLanes *lanes, LuEventFunc func, gpointer user_data)
-{
-  gboolean all = TRUE;
-
-  for (guint i = 0; i < lanes->lanes->len && all; i++)
-    all = drain_samples (self, lu_lanes_get (lanes, i), func, user_data);
-  return all;
-}
-
 static guint64
 lanes_lost (PerfSource *self, LuLanes *lanes)
 {
@@ -261,6 +170,12 @@ close_drained (PerfSource *self)
     }
 }
 
+static gboolean
+drain_samples (PerfSource *self, LuLanes *lanes, LuEventFunc func, gpointer user_data)
+{
+  return lu_lanes_drain_samples (lanes, &self->sample_layout, FALSE, &self->stats, func, user_data);
+}
+
 static LuRound
 perf_source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
 {
@@ -273,11 +188,12 @@ perf_source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   lu_lanes_load_heads (self->samples);
   now = lu_monotonic_ns ();
   lu_lanes_load_heads (self->sideband);
-  any = drain_sideband (self, now, func, user_data);
+  any = lu_lanes_drain_sideband (self->sideband, &self->sideband_layout, now, &self->stats, func,
+                                 user_data);
   any |= !lu_lanes_are_drained (self->samples) || self->retired->len > 0;
   for (guint i = 0; i < self->retired->len && all; i++)
-    all = drain_lanes (self, g_ptr_array_index (self->retired, i), func, user_data);
-  all = all && drain_lanes (self, self->samples, func, user_data);
+    all = drain_samples (self, g_ptr_array_index (self->retired, i), func, user_data);
+  all = all && drain_samples (self, self->samples, func, user_data);
   if (all)
     close_drained (self);
   if (!any)
@@ -286,35 +202,12 @@ perf_source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
 }
 
 static void
-add_poll_fds (PerfSource *self, LuLanes *lanes)
-{
-  for (guint i = 0; i < lanes->lanes->len; i++)
-    {
-      struct pollfd entry = { .fd = lu_lanes_get (lanes, i)->fd, .events = POLLIN };
-
-      g_array_append_val (self->poll_fds, entry);
-    }
-}
-
-static void
 perf_source_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
   PerfSource *self = (PerfSource *) source;
-  struct pollfd wake = { .fd = wake_fd, .events = POLLIN };
+  LuLanes *const lanes[] = { self->sideband, self->samples };
 
-  g_array_set_size (self->poll_fds, 0);
-  g_array_append_val (self->poll_fds, wake);
-  add_poll_fds (self, self->sideband);
-  add_poll_fds (self, self->samples);
-  if (poll ((struct pollfd *) (void *) self->poll_fds->data, self->poll_fds->len, timeout_ms) <= 0)
-    return;
-  for (guint i = 1; i < self->poll_fds->len; i++)
-    if (g_array_index (self->poll_fds, struct pollfd, i).revents & (POLLHUP | POLLERR))
-      {
-        /* A per-task event whose task has ended is readable for ever. */
-        poll (&wake, 1, MIN (timeout_ms, 20));
-        break;
-      }
+  lu_lanes_wait (lanes, G_N_ELEMENTS (lanes), self->poll_fds, wake_fd, timeout_ms);
 }
 
 static gboolean

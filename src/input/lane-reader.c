@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* lane-reader.c - the two passes of a round over the lanes; see lane-reader.h. */
+
+#include "input/lane-reader.h"
+
+#include <poll.h>
+
+/* A per-task event whose task has ended is readable for ever: look at such lanes this often. */
+#define HUNG_UP_MS 20
+
+/* Decodes the oldest unread record of a lane before its head. */
+static gboolean
+next_event (LuLane *lane, const LuRecordLayout *layout, LuSourceStats *stats, LuEvent *event)
+{
+  gconstpointer record;
+  gsize size;
+  gboolean corrupt;
+
+  while ((record = lu_ring_peek (&lane->ring, lane->head, &size, &corrupt)) != NULL || corrupt)
+    {
+      if (!corrupt && lu_record_decode (layout, record, size, event))
+        return TRUE;
+      stats->malformed++;
+      if (!corrupt)
+        lu_ring_consume (&lane->ring);
+    }
+  return FALSE;
+}
+
+/* The lane whose oldest record is the oldest of all, decoded into `event`. */
+static LuLane *
+oldest_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until, LuSourceStats *stats,
+                 LuEvent *event)
+{
+  LuLane *oldest = NULL;
+
+  for (guint i = 0; i < self->lanes->len; i++)
+    {
+      LuLane *lane = lu_lanes_get (self, i);
+      LuEvent candidate;
+
+      if (next_event (lane, layout, stats, &candidate) && candidate.time <= until
+          && (oldest == NULL || candidate.time < event->time))
+        {
+          oldest = lane;
+          *event = candidate;
+        }
+    }
+  return oldest;
+}
+
+gboolean
+lu_lanes_drain_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until,
+                         LuSourceStats *stats, LuEventFunc func, gpointer user_data)
+{
+  LuEvent event;
+  LuLane *lane;
+  gboolean any = FALSE;
+
+  while ((lane = oldest_sideband (self, layout, until, stats, &event)) != NULL)
+    {
+      stats->records++;
+      if (event.kind == LU_EVENT_LOST)
+        stats->lost_sideband += event.lost.count;
+      func (&event, user_data);
+      lu_ring_consume (&lane->ring);
+      any = TRUE;
+    }
+  return any;
+}
+
+static gboolean
+is_sideband (LuEventKind kind)
+{
+  return kind == LU_EVENT_MMAP || kind == LU_EVENT_COMM || kind == LU_EVENT_FORK
+         || kind == LU_EVENT_EXIT || kind == LU_EVENT_NAMESPACES;
+}
+
+static gboolean
+drain_samples (LuLane *lane, const LuRecordLayout *layout, gboolean skip_sideband,
+               LuSourceStats *stats, LuEventFunc func, gpointer user_data)
+{
+  LuEvent event;
+
+  while (next_event (lane, layout, stats, &event))
+    {
+      if (event.cpu < 0)
+        event.cpu = lane->cpu;
+      if (event.kind == LU_EVENT_LOST)
+        lane->lost_records += event.lost.count;
+      if (event.kind == LU_EVENT_THROTTLE)
+        stats->throttled++;
+      if (!(skip_sideband && is_sideband (event.kind))
+          && func (&event, user_data) == LU_VERDICT_LATER)
+        return FALSE;
+      stats->records++;
+      lu_ring_consume (&lane->ring);
+    }
+  return TRUE;
+}
+
+gboolean
+lu_lanes_drain_samples (LuLanes *self, const LuRecordLayout *layout, gboolean skip_sideband,
+                        LuSourceStats *stats, LuEventFunc func, gpointer user_data)
+{
+  for (guint i = 0; i < self->lanes->len; i++)
+    if (!drain_samples (lu_lanes_get (self, i), layout, skip_sideband, stats, func, user_data))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+add_poll_fds (GArray *poll_fds, const LuLanes *lanes)
+{
+  for (guint i = 0; i < lanes->lanes->len; i++)
+    {
+      struct pollfd entry = { .fd = lu_lanes_get (lanes, i)->fd, .events = POLLIN };
+
+      g_array_append_val (poll_fds, entry);
+    }
+}
+
+void
+lu_lanes_wait (LuLanes *const *lanes, guint n_lanes, GArray *poll_fds, int wake_fd, int timeout_ms)
+{
+  struct pollfd wake = { .fd = wake_fd, .events = POLLIN };
+
+  g_array_set_size (poll_fds, 0);
+  g_array_append_val (poll_fds, wake);
+  for (guint i = 0; i < n_lanes; i++)
+    add_poll_fds (poll_fds, lanes[i]);
+  if (poll ((struct pollfd *) (void *) poll_fds->data, poll_fds->len, timeout_ms) <= 0)
+    return;
+  for (guint i = 1; i < poll_fds->len; i++)
+    if (g_array_index (poll_fds, struct pollfd, i).revents & (POLLHUP | POLLERR))
+      {
+        poll (&wake, 1, MIN (timeout_ms, HUNG_UP_MS));
+        break;
+      }
+}
