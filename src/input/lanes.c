@@ -14,6 +14,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* What another program may have mapped an event's ring with, at most. */
+#define OTHERS_RING_MAX (256u << 20)
+
 static void
 lane_free (gpointer pointer)
 {
@@ -152,14 +155,22 @@ map_largest (LuLanes *self, gsize size, gsize minimum, GError **error)
   return TRUE;
 }
 
+static LuLanes *
+lanes_new (const struct perf_event_attr *attr)
+{
+  LuLanes *self = g_new0 (LuLanes, 1);
+
+  self->attr = *attr;
+  self->lanes = g_ptr_array_new_with_free_func (lane_free);
+  return self;
+}
+
 LuLanes *
 lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks, gsize ring_size,
               gsize ring_minimum, GError **error)
 {
-  g_autoptr (LuLanes) self = g_new0 (LuLanes, 1);
+  g_autoptr (LuLanes) self = lanes_new (attr);
 
-  self->attr = *attr;
-  self->lanes = g_ptr_array_new_with_free_func (lane_free);
   self->tasks = tasks != NULL ? g_array_ref (tasks) : NULL;
   for (guint i = 0; i < cpus->len; i++)
     if (!add_lane (self, g_array_index (cpus, int, i), error))
@@ -167,6 +178,89 @@ lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks, g
   if (!map_largest (self, ring_size, ring_minimum, error))
     return NULL;
   return g_steal_pointer (&self);
+}
+
+/* An event has one size of ring, whoever maps it first chooses it: EINVAL for any other. */
+static gboolean
+map_handed (LuLane *lane, gsize size, gsize minimum)
+{
+  gsize at;
+
+  for (at = size; at >= minimum; at /= 2)
+    if (lu_ring_map (&lane->ring, lane->fd, at))
+      return TRUE;
+    else if (errno != EPERM && errno != ENOMEM && errno != EINVAL)
+      return FALSE;
+  for (at = size * 2; errno == EINVAL && at <= OTHERS_RING_MAX; at *= 2)
+    if (lu_ring_map (&lane->ring, lane->fd, at))
+      return TRUE;
+  for (at = minimum / 2; errno == EINVAL && at >= (gsize) sysconf (_SC_PAGESIZE); at /= 2)
+    if (lu_ring_map (&lane->ring, lane->fd, at))
+      return TRUE;
+  return FALSE;
+}
+
+/* What a read() of the event gives is the value, and with PERF_FORMAT_LOST a second number. The
+ * only other way to get two is an id, or times, which run only in events that are enabled. */
+static gboolean
+counts_losses (int fd)
+{
+  guint64 words[8], id = 0;
+
+  return read (fd, words, sizeof words) == 2 * sizeof words[0]
+         && ioctl (fd, PERF_EVENT_IOC_ID, &id) == 0 && words[1] != id;
+}
+
+LuLanes *
+lu_lanes_adopt (const struct perf_event_attr *attr, GArray *events, gsize ring_size,
+                gsize ring_minimum, GError **error)
+{
+  g_autoptr (LuLanes) self = lanes_new (attr);
+  gboolean count_losses = TRUE;
+
+  /* All are owned before anything can fail. */
+  for (guint i = 0; i < events->len; i++)
+    {
+      const LuHandedEvent *event = &g_array_index (events, LuHandedEvent, i);
+      LuLane *lane = g_new0 (LuLane, 1);
+
+      lane->fd = event->fd;
+      lane->cpu = event->cpu;
+      g_ptr_array_add (self->lanes, lane);
+    }
+  for (guint i = 0; i < self->lanes->len; i++)
+    {
+      LuLane *lane = lu_lanes_get (self, i);
+
+      if (!map_handed (lane, ring_size, ring_minimum))
+        {
+          g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
+                       "mapping the ring of descriptor %d (CPU %d): %s", lane->fd, lane->cpu,
+                       g_strerror (errno));
+          return NULL;
+        }
+      self->ring_size = i == 0 ? lane->ring.data_size : MIN (self->ring_size, lane->ring.data_size);
+      count_losses = count_losses && counts_losses (lane->fd);
+    }
+  self->attr.read_format = count_losses ? PERF_FORMAT_LOST : 0;
+  return g_steal_pointer (&self);
+}
+
+LuLanes *
+lu_lanes_view (const LuLanes *of)
+{
+  LuLanes *self = lanes_new (&of->attr);
+
+  for (guint i = 0; i < of->lanes->len; i++)
+    {
+      LuLane *lane = g_new0 (LuLane, 1);
+
+      lane->fd = -1;
+      lane->cpu = lu_lanes_get (of, i)->cpu;
+      lu_ring_view (&lane->ring, &lu_lanes_get (of, i)->ring);
+      g_ptr_array_add (self->lanes, lane);
+    }
+  return self;
 }
 
 void

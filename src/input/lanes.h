@@ -37,6 +37,21 @@ typedef struct
  * kernel refuses. */
 LuLanes *lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks,
                        gsize ring_size, gsize ring_minimum, GError **error);
+/* An event that somebody else opened. */
+typedef struct
+{
+  int fd;
+  int cpu; /* -1 unknown; need not be dense */
+} LuHandedEvent;
+
+/* Takes over the descriptors of `events` (of LuHandedEvent), all with these attributes, and maps a
+ * ring for each: of ring_size bytes, halved down to `ring_minimum` where the kernel refuses, or of
+ * the size in which somebody else has mapped it already. Whether PERF_FORMAT_LOST can be read is
+ * found out and noted in attr.read_format. On failure the descriptors are closed, too. */
+LuLanes *lu_lanes_adopt (const struct perf_event_attr *attr, GArray *events, gsize ring_size,
+                         gsize ring_minimum, GError **error);
+/* Lanes that read ahead in the rings of `of`, see lu_ring_view(); to be freed before them. */
+LuLanes *lu_lanes_view (const LuLanes *of);
 void lu_lanes_free (LuLanes *self);
 
 /* A CPU came online: one more lane, of the same size. */

@@ -40,13 +40,22 @@ lu_ring_map (LuRing *self, int fd, gsize data_size)
     return FALSE;
   self->base = base;
   self->data_size = data_size;
+  /* Not 0 only where somebody has read from this ring before. */
+  self->tail = __atomic_load_n (&control (self)->data_tail, __ATOMIC_RELAXED);
   return TRUE;
+}
+
+void
+lu_ring_view (LuRing *self, const LuRing *of)
+{
+  *self =
+      (LuRing){ .base = of->base, .data_size = of->data_size, .tail = of->tail, .is_view = TRUE };
 }
 
 void
 lu_ring_unmap (LuRing *self)
 {
-  if (self->base != NULL)
+  if (self->base != NULL && !self->is_view)
     munmap (self->base, page_size () + self->data_size);
   g_free (self->scratch);
   memset (self, 0, sizeof *self);
@@ -103,5 +112,6 @@ lu_ring_consume (LuRing *self)
 {
   self->tail += self->record_size;
   self->record_size = 0;
-  __atomic_store_n (&control (self)->data_tail, self->tail, __ATOMIC_RELEASE);
+  if (!self->is_view)
+    __atomic_store_n (&control (self)->data_tail, self->tail, __ATOMIC_RELEASE);
 }

@@ -16,12 +16,16 @@ typedef struct
   guint64 tail;      /* our copy; published by lu_ring_consume() */
   gsize record_size; /* of the record last peeked */
   guint8 *scratch;   /* a record that wraps is put together here; 64 KiB, made at first need */
+  gboolean is_view;  /* reads ahead in another's ring: gives nothing back, unmaps nothing */
 } LuRing;
 
 /* Maps the ring of a perf descriptor. data_size: bytes, a power of two of pages. FALSE with errno
  * set. */
 gboolean lu_ring_map (LuRing *self, int fd, gsize data_size);
 void lu_ring_unmap (LuRing *self);
+
+/* A second reader of the same records, ahead of the first; unmap it before the first. */
+void lu_ring_view (LuRing *self, const LuRing *of);
 
 /* Where the kernel has got to (acquire): records before it may be read. */
 guint64 lu_ring_head (const LuRing *self);

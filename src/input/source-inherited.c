@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* source-inherited.c - samples of events that were handed over; see source-inherited.h.
+ *
+ * The order is that of source-perf.c: load the heads of the sample rings, handle all side-band up
+ * to now, then the samples. The handed rings hold side-band as well, but there samples push it out;
+ * so it is read from dummy events of our own, and only where these are refused from the handed
+ * rings, by a second reader that runs ahead and sees nothing else. */
+
+#include "input/source-inherited.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "input/lane-reader.h"
+#include "input/perf-event.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* A ring holds this share of a second at this rate, that of cpu-clock; the cycles counter at
+ * Sysprof's period samples up to four times as often. */
+#define RING_SECONDS   0.25
+#define RING_RATE      1000
+#define RING_BYTES_MIN (2u << 20)
+/* All rings together, unless RING_BYTES_MIN each is more. */
+#define RINGS_BYTES_MAX     (256u << 20)
+#define RING_BYTES_FLOOR    (128u << 10)
+#define SIDEBAND_RING_BYTES (512u << 10)
+#define SIDEBAND_RING_FLOOR (32u << 10)
+/* Sample record without its stack: header, fixed fields, a chain of 127, registers. */
+#define RECORD_OVERHEAD 1400
+/* The events wake us every 149 samples or when a ring is half full; who looks at a running
+ * recording need not wait that long. */
+#define WAIT_MS 100
+
+typedef struct
+{
+  LuSource base;
+  LuLanes *samples;
+  LuLanes *sideband; /* own dummy events; NULL: `ahead` is used */
+  LuLanes *ahead;    /* second readers of the rings of `samples`; NULL: `sideband` is used */
+  LuRecordLayout sample_layout, sideband_layout;
+  LuSourceStats stats;
+  guint32 stack_size;
+  gsize ring_size_wanted;
+  GArray *poll_fds; /* of struct pollfd */
+} InheritedSource;
+
+/* The receiver behind the second readers. */
+typedef struct
+{
+  LuEventFunc func;
+  gpointer user_data;
+} Receiver;
+
+static gsize
+ring_bytes (guint32 stack_size, guint n_rings)
+{
+  double wanted = RING_SECONDS * RING_RATE * (stack_size + RECORD_OVERHEAD);
+  gsize bytes = RING_BYTES_MIN;
+
+  while (bytes < wanted && bytes * 2 * n_rings <= RINGS_BYTES_MAX)
+    bytes *= 2;
+  return bytes;
+}
+
+static gboolean
+inherited_start (LuSource *source, GError **error)
+{
+  return TRUE;
+}
+
+static void
+inherited_stop (LuSource *source)
+{
+}
+
+static LuVerdict
+pass_sideband (const LuEvent *event, gpointer user_data)
+{
+  const Receiver *receiver = user_data;
+
+  switch (event->kind)
+    {
+    case LU_EVENT_MMAP:
+    case LU_EVENT_COMM:
+    case LU_EVENT_FORK:
+    case LU_EVENT_EXIT:
+    case LU_EVENT_NAMESPACES:
+      return receiver->func (event, receiver->user_data);
+    default:
+      return LU_VERDICT_DONE;
+    }
+}
+
+static gboolean
+drain_sideband (InheritedSource *self, LuEventFunc func, gpointer user_data)
+{
+  guint64 now = lu_monotonic_ns ();
+  LuSourceStats seen_twice = { 0 };
+  Receiver receiver = { func, user_data };
+
+  if (self->sideband != NULL)
+    {
+      lu_lanes_load_heads (self->sideband);
+      return lu_lanes_drain_sideband (self->sideband, &self->sideband_layout, now, &self->stats,
+                                      func, user_data);
+    }
+  lu_lanes_load_heads (self->ahead);
+  lu_lanes_drain_sideband (self->ahead, &self->sample_layout, now, &seen_twice, pass_sideband,
+                           &receiver);
+  /* Any of them may have been about a process. */
+  self->stats.lost_sideband += seen_twice.lost_sideband;
+  return seen_twice.records > 0;
+}
+
+static LuRound
+inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
+{
+  InheritedSource *self = (InheritedSource *) source;
+  gboolean any, all;
+
+  lu_lanes_load_heads (self->samples);
+  any = drain_sideband (self, func, user_data);
+  any |= !lu_lanes_are_drained (self->samples);
+  all = lu_lanes_drain_samples (self->samples, &self->sample_layout, TRUE, &self->stats, func,
+                                user_data);
+  if (!any)
+    return LU_ROUND_EMPTY;
+  return all ? LU_ROUND_CLOSED : LU_ROUND_OPEN;
+}
+
+static void
+inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
+{
+  InheritedSource *self = (InheritedSource *) source;
+  LuLanes *const lanes[] = { self->samples, self->sideband };
+
+  lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
+                 MIN (timeout_ms, WAIT_MS));
+}
+
+static gsize
+mapped_bytes (const LuLanes *lanes)
+{
+  gsize bytes = 0;
+
+  for (guint i = 0; lanes != NULL && i < lanes->lanes->len; i++)
+    bytes += lu_lanes_get (lanes, i)->ring.data_size;
+  return bytes;
+}
+
+static void
+inherited_get_info (LuSource *source, LuSourceInfo *info)
+{
+  InheritedSource *self = (InheritedSource *) source;
+
+  *info = (LuSourceInfo){
+    .event_name = "handed over",
+    .stack_size = self->stack_size,
+    .n_rings =
+        self->samples->lanes->len + (self->sideband != NULL ? self->sideband->lanes->len : 0),
+    .ring_bytes = mapped_bytes (self->samples) + mapped_bytes (self->sideband),
+    .ring_size = self->samples->ring_size,
+    .ring_size_wanted = self->ring_size_wanted,
+    .kernel_samples = TRUE,
+    .cpu_wide = TRUE,
+    .has_lost_counter = self->samples->attr.read_format == PERF_FORMAT_LOST,
+    .live = TRUE,
+    .trouble = self->stats.malformed > self->stats.records
+                   ? "the events were not opened as Sysprof's client does it"
+                   : NULL,
+  };
+}
+
+static void
+inherited_get_stats (LuSource *source, LuSourceStats *stats)
+{
+  InheritedSource *self = (InheritedSource *) source;
+
+  *stats = self->stats;
+  if (self->samples->attr.read_format == PERF_FORMAT_LOST)
+    stats->lost_samples = lu_lanes_read_lost (self->samples);
+  else
+    for (guint i = 0; i < self->samples->lanes->len; i++)
+      stats->lost_samples += lu_lanes_get (self->samples, i)->lost_records;
+}
+
+static void
+inherited_free (LuSource *source)
+{
+  InheritedSource *self = (InheritedSource *) source;
+
+  lu_lanes_free (self->ahead);
+  lu_lanes_free (self->sideband);
+  lu_lanes_free (self->samples);
+  g_array_unref (self->poll_fds);
+  g_free (self);
+}
+
+static const LuSourceOps inherited_source_ops = {
+  .name = "handed-over events",
+  .start = inherited_start,
+  .drain = inherited_drain,
+  .wait = inherited_wait,
+  .stop = inherited_stop,
+  .get_info = inherited_get_info,
+  .get_stats = inherited_get_stats,
+  .free = inherited_free,
+};
+
+/* What Sysprof's client asks for, as far as it decides how records look. */
+static void
+init_attr (struct perf_event_attr *attr, guint32 stack_size)
+{
+  memset (attr, 0, sizeof *attr);
+  attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME
+                      | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attr->sample_regs_user = lu_perf_user_registers ();
+  attr->sample_stack_user = stack_size;
+  attr->sample_id_all = 1;
+}
+
+/* A file can shrink under its mapping, which would be our end, and only an event's records are the
+ * kernel's. */
+static gboolean
+check_is_event (const LuHandedEvent *event, GError **error)
+{
+  g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", event->fd);
+  char target[64] = "";
+
+  if (readlink (link, target, sizeof target - 1) >= 0
+      && strcmp (target, "anon_inode:[perf_event]") == 0)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "descriptor %d (CPU %d) is not a perf event%s%s",
+               event->fd, event->cpu, target[0] != 0 ? " but " : ": nothing is open there", target);
+  return FALSE;
+}
+
+/* One event twice would be read twice. */
+static gboolean
+check_differ (const LuHandedEvent *a, const LuHandedEvent *b, GError **error)
+{
+  guint64 a_id = 0, b_id = 0;
+
+  if (a->fd != b->fd
+      && (ioctl (a->fd, PERF_EVENT_IOC_ID, &a_id) < 0 || ioctl (b->fd, PERF_EVENT_IOC_ID, &b_id) < 0
+          || a_id != b_id))
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "descriptors %d and %d are the same event", a->fd,
+               b->fd);
+  return FALSE;
+}
+
+static gboolean
+check_events (GArray *events, gboolean any_file, GError **error)
+{
+  for (guint i = 0; i < events->len; i++)
+    {
+      const LuHandedEvent *event = &g_array_index (events, LuHandedEvent, i);
+
+      if (!any_file && !check_is_event (event, error))
+        return FALSE;
+      for (guint k = 0; k < i; k++)
+        if (!check_differ (&g_array_index (events, LuHandedEvent, k), event, error))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+open_sideband (InheritedSource *self, gboolean own)
+{
+  LuPerfAbilities abilities = { .cpu_wide = TRUE, .kernel = TRUE };
+  g_autoptr (GArray) cpus = lu_online_cpus ();
+  g_autoptr (GError) refusal = NULL;
+  struct perf_event_attr attr;
+
+  lu_perf_sideband_attr (&attr, &abilities);
+  lu_record_layout_init (&self->sideband_layout, &attr);
+  if (own)
+    self->sideband =
+        lu_lanes_new (&attr, cpus, NULL, SIDEBAND_RING_BYTES, SIDEBAND_RING_FLOOR, &refusal);
+  if (self->sideband != NULL)
+    {
+      lu_lanes_control (self->sideband, PERF_EVENT_IOC_ENABLE);
+      return;
+    }
+  if (refusal != NULL)
+    g_debug ("side-band from the handed rings: %s", refusal->message);
+  self->ahead = lu_lanes_view (self->samples);
+}
+
+static void
+close_events (GArray *events)
+{
+  for (guint i = 0; i < events->len; i++)
+    close (g_array_index (events, LuHandedEvent, i).fd);
+}
+
+LuSource *
+lu_source_inherited_new (const LuInheritedSourceOptions *options, GError **error)
+{
+  gsize wanted = ring_bytes (options->stack_size, options->events->len);
+  struct perf_event_attr attr;
+  InheritedSource *self;
+  LuLanes *samples;
+
+  if (!check_events (options->events, options->any_file, error))
+    {
+      close_events (options->events);
+      return NULL;
+    }
+  init_attr (&attr, options->stack_size);
+  samples = lu_lanes_adopt (&attr, options->events, wanted, RING_BYTES_FLOOR, error);
+  if (samples == NULL)
+    return NULL;
+  self = g_new0 (InheritedSource, 1);
+  self->base.ops = &inherited_source_ops;
+  self->samples = samples;
+  self->stack_size = options->stack_size;
+  self->ring_size_wanted = wanted;
+  self->poll_fds = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
+  lu_record_layout_init (&self->sample_layout, &attr);
+  open_sideband (self, options->own_sideband);
+  return &self->base;
+}
