@@ -4,10 +4,11 @@
 /* fuzz-cfi.c - the compiler of call frame information. Input: a byte of choices, two of the length
  * of the search table, the table, the section.
  *
- * The table of the whole must be well-formed, and what it says of an address must be what compiling
- * the one FDE there says. */
+ * The table of the whole must be well-formed, what it says of an address must be what compiling the
+ * one FDE there says, and each FDE alone must be what it is to libdw. */
 
 #include "fuzz.h"
+#include "oracle.h"
 
 #include "table/compile.h"
 #include "table/rule.h"
@@ -137,5 +138,6 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (table->stats.faults[LU_CFI_FAULT_BUDGET] == 0 && table->stats.faults[LU_CFI_FAULT_RANGE] == 0
       && !table->stats.is_overflown && table_size == 0)
     compare (&input, table);
+  oracle_compare (&input, (data[0] & IS_DEBUG_FRAME) != 0 ? LU_CFI_DEBUG_FRAME : LU_CFI_EH_FRAME);
   return 0;
 }

@@ -189,6 +189,15 @@ def write_cfi(folder):
             (folder / f"{name}-{'eh' if is_eh_frame else 'debug'}").write_bytes(data)
 
 
+def write_opcodes(folder):
+    for name, program in CFI_PROGRAMS.items():
+        is_aarch64 = name == "aarch64"
+        initial = bytes([0x0c, 31, 0]) if is_aarch64 else bytes([0x0c, 7, 8, 0x90, 1])
+        for choices in (0, 2):
+            data = bytes([is_aarch64 | choices, 1, len(initial)]) + initial
+            (folder / f"{name}-{choices}").write_bytes(data + bytes.fromhex(program))
+
+
 def write_step(folder):
     stack = 0x7000
     rules = [(8, 0, 0, 0, -1, 1, 0, 0, 0), (16, 0, -2, -3, -1, 2, 0x11, 0, 0),
@@ -205,7 +214,7 @@ def write_step(folder):
 
 
 def main():
-    for name in ("cfi", "kallsyms", "perf-data", "proc-maps", "record", "step",
+    for name in ("cfi", "kallsyms", "opcodes", "perf-data", "proc-maps", "record", "step",
                  "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -215,6 +224,7 @@ def main():
         (HERE / "corpus" / "kallsyms" / name).write_text(text)
     write_captures(HERE / "corpus" / "syscap-reader")
     write_cfi(HERE / "corpus" / "cfi")
+    write_opcodes(HERE / "corpus" / "opcodes")
     write_step(HERE / "corpus" / "step")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
