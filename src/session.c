@@ -285,6 +285,7 @@ fill_summary (Session *self, LuSummary *summary)
   if (self->options->all && self->busy_ns_at_start > 0)
     summary->expected_samples =
         (guint64) ((double) (busy - self->busy_ns_at_start) / 1e9 * summary->source.frequency);
+  lu_worker_get_counts (self->worker, &summary->engine_counts);
   summary->max_sample_rate = lu_perf_max_sample_rate ();
   summary->rss_anon_bytes = rss_anon_bytes ();
   summary->output = self->options->output;

@@ -145,6 +145,18 @@ add_counts (JsonBuilder *json, const LuSummary *self)
 }
 
 static void
+add_check (JsonBuilder *json, const LuUnwinderCounts *counts)
+{
+  if (counts->compared == 0)
+    return;
+  begin_object (json, "check");
+  add_int (json, "compared", (gint64) counts->compared);
+  add_int (json, "frames_differ", (gint64) counts->frames_differ);
+  add_int (json, "states_differ", (gint64) counts->states_differ);
+  json_builder_end_object (json);
+}
+
+static void
 add_settings (JsonBuilder *json, const LuSummary *self)
 {
   begin_object (json, "cpu");
@@ -184,6 +196,7 @@ lu_summary_to_json (const LuSummary *self)
 
   json_builder_begin_object (json);
   add_counts (json, self);
+  add_check (json, &self->engine_counts);
   add_settings (json, self);
   add_modules (json, self->tally);
   json_builder_end_object (json);
@@ -317,6 +330,16 @@ print_notes (const LuSummary *self)
              self->source.ring_size >> 10, self->source.ring_size_wanted >> 10);
 }
 
+static void
+print_check (const LuUnwinderCounts *counts)
+{
+  if (counts->compared > 0)
+    fprintf (stderr,
+             _ ("Engines compared on %" PRIu64 " samples: frames differ in %" PRIu64
+                ", only the state in %" PRIu64 "\n"),
+             counts->compared, counts->frames_differ, counts->states_differ);
+}
+
 void
 lu_summary_print (const LuSummary *self)
 {
@@ -340,6 +363,7 @@ lu_summary_print (const LuSummary *self)
                 " of the complete stacks were cut off by the copy and got their "
                 "outermost frames from other samples of the same thread (--no-join).\n"),
              self->tally->joined);
+  print_check (&self->engine_counts);
   print_modules (self);
   print_stack_advice (self);
   print_losses (self);

@@ -9,6 +9,7 @@
 #include "drain.h"
 #include "options.h"
 #include "tally.h"
+#include "unwind/unwinder.h"
 
 typedef struct
 {
@@ -16,10 +17,11 @@ typedef struct
   LuDrainProgress drain;
   LuSourceInfo source;
   LuSourceStats source_stats;
-  double seconds;           /* wall time from enabling to stopping */
-  double cpu_seconds;       /* user + system time of this process, all threads */
-  guint64 expected_samples; /* from CPU time used and the rate; 0 unknown */
-  guint64 max_sample_rate;  /* kernel.perf_event_max_sample_rate at the end, 0 unknown */
+  LuUnwinderCounts engine_counts; /* all zero: the engine compares nothing */
+  double seconds;                 /* wall time from enabling to stopping */
+  double cpu_seconds;             /* user + system time of this process, all threads */
+  guint64 expected_samples;       /* from CPU time used and the rate; 0 unknown */
+  guint64 max_sample_rate;        /* kernel.perf_event_max_sample_rate at the end, 0 unknown */
   guint64 rss_anon_bytes;
   const char *output;
   guint64 output_bytes;

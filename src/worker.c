@@ -394,3 +394,11 @@ lu_worker_get_progress (LuWorker *self, LuWorkerProgress *progress)
   progress->truncated = atomic_load_explicit (&self->truncated, memory_order_relaxed);
   progress->window = atomic_load_explicit (&self->window, memory_order_relaxed);
 }
+
+void
+lu_worker_get_counts (LuWorker *self, LuUnwinderCounts *counts)
+{
+  *counts = (LuUnwinderCounts){ 0 };
+  if (self->unwinder->ops->get_counts != NULL)
+    self->unwinder->ops->get_counts (self->unwinder, counts);
+}

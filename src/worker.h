@@ -34,5 +34,7 @@ void lu_worker_free (LuWorker *self);
 /* Any thread. Truncation is counted against copies of at least this size from now on. */
 void lu_worker_reset_window (LuWorker *self, guint32 stack_size);
 void lu_worker_get_progress (LuWorker *self, LuWorkerProgress *progress);
+/* What its engine has counted; all zero if it counts nothing. After lu_worker_join(). */
+void lu_worker_get_counts (LuWorker *self, LuUnwinderCounts *counts);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuWorker, lu_worker_free)

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* check.c - the check engine: unwinds every sample with dwfl and with table and compares.
+/* check.c - the check engine: unwinds every sample with dwfl and with table and compares; see
+ * check.h.
  *
- * The stack that goes on is that of dwfl. A difference is told on standard error by its first frame
- * that is not the same, with the module and the ELF address of the frame before it, whose rule the
- * engines disagree about; a count stands at the end. */
+ * A difference is told by its first frame that is not the same, and by the frame before it, whose
+ * rule the engines must have taken differently: module, ELF address, and what the compiled rule and
+ * libdw's row say there. One report for each such place; all samples are counted. */
 
-#include "unwind/dwfl-space.h"
-#include "unwind/unwinder.h"
+#include "unwind/check.h"
+
+#include "table/compile.h"
+#include "table/rule.h"
+#include "unwind/dwfl-rule.h"
 
 #include <inttypes.h>
 
-/* Differences told in full; more are only counted. */
+/* Places told in full; more are only counted. */
 #define MAX_TOLD 50
 
 typedef struct
 {
   LuUnwinder parent;
-  LuUnwinder *dwfl, *table; /* owned */
+  LuUnwinder *reference, *tested; /* owned */
+  LuDifferenceFunc func;
+  gpointer user_data;
+  GHashTable *told; /* set of owned guint64: the place's key */
   LuStack other;
-  guint64 n_samples, n_frames_differ, n_states_differ;
+  LuUnwinderCounts counts;
 } CheckUnwinder;
+
+/* The code whose rule led from one frame to the next. */
+typedef struct
+{
+  const LuFrame *frame; /* NULL: the sampled registers */
+  const LuMapping *mapping;
+  LuDwflMapping described;
+  guint64 lookup; /* run-time */
+} Place;
 
 static guint
 first_difference (const LuStack *a, const LuStack *b)
@@ -34,39 +50,119 @@ first_difference (const LuStack *a, const LuStack *b)
   return i;
 }
 
-static char *
-describe_place (LuSpace *space, const LuFrame *frame)
+static Place
+place_before (const LuStack *stack, guint frame, LuSpace *space, const LuArch *arch)
 {
-  guint64 lookup = frame->pc - ((frame->flags & LU_FRAME_RETURN_ADDRESS) != 0);
-  const LuMapping *mapping = lu_space_find (space, lookup);
-  LuDwflMapping described;
+  Place place = { 0 };
 
-  if (mapping == NULL)
-    return g_strdup_printf ("%#" PRIx64, frame->pc);
-  described = lu_dwfl_mapping_describe (mapping, lu_arch_of_abi (LU_ABI_64));
-  return g_strdup_printf ("%s %#" PRIx64, lu_module_path (mapping->module),
-                          frame->pc - described.bias);
+  if (frame == 0 || arch == NULL)
+    return place;
+  place.frame = &stack->frames[frame - 1];
+  place.lookup = place.frame->pc - ((place.frame->flags & LU_FRAME_RETURN_ADDRESS) != 0);
+  place.mapping = lu_space_find (space, place.lookup);
+  if (place.mapping != NULL)
+    place.described = lu_dwfl_mapping_describe (place.mapping, arch);
+  return place;
 }
 
-static guint64
-pc_at (const LuStack *stack, guint i)
+static gboolean
+is_told (CheckUnwinder *self, const Place *place)
 {
-  return i < stack->n_frames ? stack->frames[i].pc : 0;
+  guint64 key = 0;
+
+  if (place->mapping != NULL)
+    key = (place->lookup - place->described.bias)
+          ^ (guint64) lu_module_id (place->mapping->module) << 40;
+  return g_hash_table_size (self->told) >= MAX_TOLD
+         || !g_hash_table_add (self->told, g_memdup2 (&key, sizeof key));
+}
+
+/* Writing */
+
+static void
+write_frame (GString *text, const char *engine, const LuStack *stack, guint i)
+{
+  if (i < stack->n_frames)
+    g_string_append_printf (text, "%s %#" PRIx64, engine, (guint64) stack->frames[i].pc);
+  else
+    g_string_append_printf (text, "%s none", engine);
+  g_string_append_printf (text, " (%u frames, %s)", stack->n_frames, lu_status_key (stack->status));
+}
+
+/* As the table has it, or would have it: compiled anew, from the same bytes. */
+static char *
+table_rule (const Place *place)
+{
+  LuImage *image = lu_module_image (place->mapping->module);
+  g_autoptr (LuCfi) cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
+  g_autofree LuCfaRun *run = g_new (LuCfaRun, 1);
+  struct lu_rule rule;
+
+  if (cfi == NULL)
+    return g_strdup ("no tables for this architecture");
+  rule = lu_compile_at (cfi, run, place->lookup - place->described.bias);
+  return lu_rule_to_text (&rule, lu_cfi_arch (cfi));
 }
 
 static void
-tell (const CheckUnwinder *self, LuSpace *space, const LuStack *dwfl, guint i)
+write_place (GString *text, const Place *place, const LuArch *arch)
 {
-  g_autofree char *place = NULL;
+  g_autofree char *table = NULL, *libdw = NULL;
 
-  if (self->n_frames_differ + self->n_states_differ > MAX_TOLD)
-    return;
-  place = i > 0 ? describe_place (space, &dwfl->frames[i - 1]) : g_strdup ("the sampled pc");
-  g_printerr ("check: frame %u, after %s: dwfl %#" PRIx64 " of %u (%s), table %#" PRIx64
-              " of %u (%s)\n",
-              i, place, pc_at (dwfl, i), dwfl->n_frames, lu_status_key (dwfl->status),
-              pc_at (&self->other, i), self->other.n_frames, lu_status_key (self->other.status));
+  if (place->frame == NULL)
+    {
+      g_string_append (text, "check:   in the sampled registers\n");
+      return;
+    }
+  g_string_append (text, "check:   after ");
+  if (place->mapping == NULL)
+    {
+      g_string_append_printf (text, "%#" PRIx64 ", in no mapping\n", (guint64) place->frame->pc);
+      return;
+    }
+  g_string_append_printf (text, "%s %#" PRIx64 "%s, stack pointer +%u\n",
+                          lu_module_path (place->mapping->module),
+                          place->lookup - place->described.bias,
+                          place->lookup != place->frame->pc ? " (before a return address)" : "",
+                          place->frame->stack_offset);
+  if (place->described.status != LU_STATUS_COMPLETE)
+    {
+      g_string_append_printf (text, "check:   not unwound: %s\n",
+                              lu_status_key (place->described.status));
+      return;
+    }
+  table = table_rule (place);
+  libdw = lu_dwfl_rule_to_text (&place->described, place->lookup, arch);
+  g_string_append_printf (text, "check:   table %s\ncheck:   libdw %s\n", table, libdw);
 }
+
+static void
+to_standard_error (const LuDifference *difference, gpointer user_data)
+{
+  g_printerr ("%s", difference->report);
+}
+
+static void
+tell (CheckUnwinder *self, LuSpace *space, const LuArch *arch, const LuStack *reference, guint i)
+{
+  Place place = place_before (reference, i, space, arch);
+  LuDifference difference = { .reference = reference, .tested = &self->other, .frame = i };
+  g_autoptr (GString) text = NULL;
+
+  if (is_told (self, &place))
+    return;
+  text = g_string_new (NULL);
+  g_string_append_printf (text, "check: frame %u: ", i);
+  write_frame (text, self->reference->ops->name, reference, i);
+  g_string_append (text, ", ");
+  write_frame (text, self->tested->ops->name, &self->other, i);
+  g_string_append_c (text, '\n');
+  write_place (text, &place, arch);
+  difference.report = text->str;
+  self->func (&difference, self->user_data);
+}
+
+/* The engine */
 
 static void
 check_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
@@ -75,18 +171,24 @@ check_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *samp
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
   guint i;
 
-  self->dwfl->ops->unwind (self->dwfl, pid, tid, sample, space, stack);
+  self->reference->ops->unwind (self->reference, pid, tid, sample, space, stack);
   lu_stack_reset (&self->other);
-  self->table->ops->unwind (self->table, pid, tid, sample, space, &self->other);
-  self->n_samples++;
+  self->tested->ops->unwind (self->tested, pid, tid, sample, space, &self->other);
+  self->counts.compared++;
   i = first_difference (stack, &self->other);
   if (i < stack->n_frames || i < self->other.n_frames)
-    self->n_frames_differ++;
+    self->counts.frames_differ++;
   else if (stack->status != self->other.status)
-    self->n_states_differ++;
+    self->counts.states_differ++;
   else
     return;
-  tell (self, space, stack, i);
+  tell (self, space, lu_arch_of_abi (sample->regs.abi), stack, i);
+}
+
+static void
+check_get_counts (LuUnwinder *unwinder, LuUnwinderCounts *counts)
+{
+  *counts = ((CheckUnwinder *) unwinder)->counts;
 }
 
 static void
@@ -94,12 +196,24 @@ check_free (LuUnwinder *unwinder)
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
 
-  g_printerr ("check: %" PRIu64 " samples: frames differ in %" PRIu64 ", only the state in %" PRIu64
-              "\n",
-              self->n_samples, self->n_frames_differ, self->n_states_differ);
-  lu_unwinder_free (self->dwfl);
-  lu_unwinder_free (self->table);
+  lu_unwinder_free (self->reference);
+  lu_unwinder_free (self->tested);
+  g_hash_table_unref (self->told);
   g_free (self);
+}
+
+LuUnwinder *
+lu_check_new (LuUnwinder *reference, LuUnwinder *tested, LuDifferenceFunc func, gpointer user_data)
+{
+  CheckUnwinder *self = g_new0 (CheckUnwinder, 1);
+
+  self->parent.ops = &lu_unwinder_check;
+  self->reference = reference;
+  self->tested = tested;
+  self->func = func != NULL ? func : to_standard_error;
+  self->user_data = user_data;
+  self->told = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  return &self->parent;
 }
 
 static LuUnwinder *
@@ -107,20 +221,16 @@ check_new (GError **error)
 {
   g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(error);
   g_autoptr (LuUnwinder) table = dwfl != NULL ? lu_unwinder_table.new(error) : NULL;
-  CheckUnwinder *self;
 
   if (table == NULL)
     return NULL;
-  self = g_new0 (CheckUnwinder, 1);
-  self->parent.ops = &lu_unwinder_check;
-  self->dwfl = g_steal_pointer (&dwfl);
-  self->table = g_steal_pointer (&table);
-  return &self->parent;
+  return lu_check_new (g_steal_pointer (&dwfl), g_steal_pointer (&table), NULL, NULL);
 }
 
 const LuUnwinderOps lu_unwinder_check = {
   .name = "check",
   .new = check_new,
   .unwind = check_unwind,
+  .get_counts = check_get_counts,
   .free = check_free,
 };

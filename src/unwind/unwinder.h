@@ -16,6 +16,14 @@
 
 typedef struct _LuUnwinder LuUnwinder;
 
+/* What engines that compare count. */
+typedef struct
+{
+  guint64 compared; /* samples */
+  guint64 frames_differ;
+  guint64 states_differ; /* the same frames, another end state */
+} LuUnwinderCounts;
+
 typedef struct
 {
   const char *name;        /* as given to --engine */
@@ -32,6 +40,8 @@ typedef struct
   void (*space_changed) (LuUnwinder *self, gint32 pid, LuSpace *space);
   /* Optional: takes over a stack walked elsewhere and finishes it. */
   void (*adopt) (LuUnwinder *self, LuSpace *space, LuStack *stack);
+  /* Optional: what it has counted so far. */
+  void (*get_counts) (LuUnwinder *self, LuUnwinderCounts *counts);
   void (*free) (LuUnwinder *self);
 } LuUnwinderOps;
 

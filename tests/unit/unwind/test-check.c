@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-check.c - the check engine: what it reports of engines that disagree. One of them is the
+ * table engine with one change to its stacks, so that the difference is known.
+ *
+ * Arguments: the folder of target.c's programs. */
+
+#include "unwind/check.h"
+
+#include "tracee.h"
+
+#include <string.h>
+#include <unistd.h>
+
+typedef enum
+{
+  LIE_NONE,
+  LIE_FRAME, /* another pc in frame 2 */
+  LIE_KIND,  /* frame 1 is not a return address */
+  LIE_SHORT, /* one frame is missing at the end */
+  LIE_STATE, /* the same frames, another state */
+  LIE_FIRST, /* no frame at all */
+} Lie;
+
+static const char *folder;
+static Lie lie;
+
+/* The engine that lies */
+
+typedef struct
+{
+  LuUnwinder parent;
+  LuUnwinder *table;
+} Liar;
+
+static void
+liar_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
+             LuStack *stack)
+{
+  LuUnwinder *table = ((Liar *) unwinder)->table;
+
+  table->ops->unwind (table, pid, tid, sample, space, stack);
+  if (lie == LIE_FRAME)
+    stack->frames[2].pc += 8;
+  else if (lie == LIE_KIND)
+    stack->frames[1].flags = 0;
+  else if (lie == LIE_SHORT)
+    stack->n_frames--;
+  else if (lie == LIE_STATE)
+    stack->status = LU_STATUS_TRUNCATED_COPY;
+  else if (lie == LIE_FIRST)
+    stack->n_frames = 0;
+}
+
+static void
+liar_free (LuUnwinder *unwinder)
+{
+  lu_unwinder_free (((Liar *) unwinder)->table);
+  g_free (unwinder);
+}
+
+static const LuUnwinderOps liar_ops = { .name = "liar", .unwind = liar_unwind, .free = liar_free };
+
+static LuUnwinder *
+liar_new (void)
+{
+  Liar *self = g_new0 (Liar, 1);
+
+  self->parent.ops = &liar_ops;
+  self->table = lu_unwinder_table.new(NULL);
+  return &self->parent;
+}
+
+/* What it reports */
+
+typedef struct
+{
+  guint n_calls, frame;
+  char *report;
+} Told;
+
+static void
+remember (const LuDifference *difference, gpointer user_data)
+{
+  Told *told = user_data;
+
+  told->n_calls++;
+  told->frame = difference->frame;
+  g_free (told->report);
+  told->report = g_strdup (difference->report);
+}
+
+static Tracee *
+start (void)
+{
+  g_autofree char *program = g_strdup_printf ("%s/target-pie", folder);
+  const char *args[] = { "plain", NULL };
+  const char *why = "the program could not be made here";
+  Tracee *tracee = NULL;
+
+  if (access (program, X_OK) == 0)
+    tracee = tracee_start (program, args, 1 << 20, &why);
+  if (tracee == NULL)
+    g_test_skip (why);
+  return tracee;
+}
+
+static void
+unwind_twice (const Tracee *tracee, Lie which, Told *told, LuUnwinderCounts *counts)
+{
+  g_autoptr (LuUnwinder) check =
+      lu_check_new (lu_unwinder_dwfl.new(NULL), liar_new (), remember, told);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+
+  lie = which;
+  for (guint i = 0; i < 2; i++)
+    {
+      lu_stack_reset (stack);
+      check->ops->unwind (check, 1, 1, &tracee->sample, tracee->space, stack);
+      /* What goes on is the reference. */
+      g_assert_cmpuint (stack->status, ==, LU_STATUS_COMPLETE);
+      g_assert_cmphex (stack->frames[2].pc, ==, tracee->returns[1]);
+    }
+  check->ops->get_counts (check, counts);
+  g_assert_cmpuint (counts->compared, ==, 2);
+}
+
+static void
+assert_has (const Told *told, const char *text)
+{
+  if (strstr (told->report, text) == NULL)
+    g_error ("no \"%s\" in the report:\n%s", text, told->report);
+}
+
+static void
+test_agreement (void)
+{
+  g_autoptr (Tracee) tracee = start ();
+  Told told = { 0 };
+  LuUnwinderCounts counts;
+
+  if (tracee == NULL)
+    return;
+  unwind_twice (tracee, LIE_NONE, &told, &counts);
+  g_assert_cmpuint (told.n_calls, ==, 0);
+  g_assert_cmpuint (counts.frames_differ + counts.states_differ, ==, 0);
+}
+
+/* The report names the frame, the module and address of the one before it, and both rules; once for
+ * a place, however many samples pass it. */
+static void
+test_frame (void)
+{
+  g_autoptr (Tracee) tracee = start ();
+  Told told = { 0 };
+  LuUnwinderCounts counts;
+  g_auto (GStrv) lines = NULL;
+
+  if (tracee == NULL)
+    return;
+  unwind_twice (tracee, LIE_FRAME, &told, &counts);
+  g_assert_cmpuint (told.n_calls, ==, 1);
+  g_assert_cmpuint (told.frame, ==, 2);
+  g_assert_cmpuint (counts.frames_differ, ==, 2);
+  g_assert_cmpuint (counts.states_differ, ==, 0);
+  assert_has (&told, "check: frame 2: dwfl 0x");
+  assert_has (&told, ", liar 0x");
+  assert_has (&told, "/target-pie 0x");
+  assert_has (&told, "(before a return address)");
+  lines = g_strsplit (told.report, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 5); /* the last one is empty */
+  g_assert_true (g_str_has_prefix (lines[2], "check:   table cfa=rsp+"));
+  g_assert_true (g_str_has_prefix (lines[3], "check:   libdw cfa=rsp+"));
+  g_assert_nonnull (strstr (lines[2], " ra=*(cfa-8)"));
+  g_assert_nonnull (strstr (lines[3], " ra=*(cfa-8)"));
+  g_free (told.report);
+}
+
+static void
+test_others (void)
+{
+  static const struct
+  {
+    Lie lie;
+    guint frames_differ, states_differ;
+    const char *text;
+  } cases[] = {
+    { LIE_KIND, 2, 0, "check: frame 1: " },
+    { LIE_SHORT, 2, 0, ", liar none (" },
+    { LIE_STATE, 0, 2, ", truncated-copy)" },
+    { LIE_FIRST, 2, 0, "check:   in the sampled registers\n" },
+  };
+  g_autoptr (Tracee) tracee = start ();
+
+  for (guint i = 0; tracee != NULL && i < G_N_ELEMENTS (cases); i++)
+    {
+      Told told = { 0 };
+      LuUnwinderCounts counts;
+
+      unwind_twice (tracee, cases[i].lie, &told, &counts);
+      g_assert_cmpuint (told.n_calls, ==, 1);
+      g_assert_cmpuint (counts.frames_differ, ==, cases[i].frames_differ);
+      g_assert_cmpuint (counts.states_differ, ==, cases[i].states_differ);
+      assert_has (&told, cases[i].text);
+      g_free (told.report);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  folder = argc > 1 ? argv[1] : ".";
+  g_test_add_func ("/check/agreement", test_agreement);
+  g_test_add_func ("/check/frame", test_frame);
+  g_test_add_func ("/check/others", test_others);
+  return g_test_run ();
+}
