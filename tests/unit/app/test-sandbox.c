@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-sandbox.c - src/sandbox.c: each call that a recording has no use for is tried in a process
+ * that went into the sandbox, and is refused with the error we promise; so is what root could do
+ * without capabilities. What a recording does need still works, in threads as well. */
+
+#include "sandbox.h"
+
+#include "base/error.h"
+#include "input/perf-event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_SANDBOX 255
+
+/* 0 or the errno of what it tried. */
+typedef int (*TryFunc) (void);
+
+static int
+result (long value)
+{
+  return value < 0 ? errno : 0;
+}
+
+static int
+raw_fork (void)
+{
+  long pid = syscall (SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+  if (pid == 0)
+    _exit (0);
+  return result (pid);
+}
+
+static int
+try_execve (void)
+{
+  char *const none[] = { NULL };
+
+  return result (execve ("/bin/true", none, none));
+}
+
+static int
+try_execveat (void)
+{
+  char *const none[] = { NULL };
+
+  return result (syscall (SYS_execveat, AT_FDCWD, "/bin/true", none, none, 0));
+}
+
+#ifdef SYS_fork
+static int
+try_fork (void)
+{
+  long pid = syscall (SYS_fork);
+
+  if (pid == 0)
+    _exit (0);
+  return result (pid);
+}
+#endif
+
+static int
+try_clone3 (void)
+{
+  guint64 args[8] = { 0 };
+
+  return result (syscall (SYS_clone3, args, sizeof args));
+}
+
+static int
+try_socket_unix (void)
+{
+  return result (socket (AF_UNIX, SOCK_STREAM, 0));
+}
+
+static int
+try_socket_inet (void)
+{
+  return result (socket (AF_INET, SOCK_STREAM, 0));
+}
+
+static int
+try_socketpair (void)
+{
+  int fds[2];
+
+  return result (socketpair (AF_UNIX, SOCK_STREAM, 0, fds));
+}
+
+static int
+try_ptrace (void)
+{
+  return result (ptrace (PTRACE_TRACEME, 0, NULL, NULL));
+}
+
+static int
+try_write_memory (void)
+{
+  char byte = 0;
+  struct iovec io = { .iov_base = &byte, .iov_len = 1 };
+
+  return result (process_vm_writev (getpid (), &io, 1, &io, 1, 0));
+}
+
+static int
+try_open_for_writing (void)
+{
+  return result (open ("/dev/null", O_WRONLY));
+}
+
+static int
+try_open_read_write (void)
+{
+  return result (open ("/dev/null", O_RDWR));
+}
+
+static int
+try_create (void)
+{
+  return result (open ("/tmp", O_RDONLY | O_CREAT | O_EXCL, 0600));
+}
+
+static int
+try_truncate (void)
+{
+  return result (open ("/dev/null", O_RDONLY | O_TRUNC));
+}
+
+static int
+try_openat2 (void)
+{
+  struct open_how how = { .flags = O_WRONLY };
+
+  return result (syscall (SYS_openat2, AT_FDCWD, "/dev/null", &how, sizeof how));
+}
+
+static int
+try_unlink (void)
+{
+  return result (unlink ("/nowhere/nothing"));
+}
+
+static int
+try_rename (void)
+{
+  return result (rename ("/nowhere/nothing", "/nowhere/else"));
+}
+
+static int
+try_mkdir (void)
+{
+  return result (mkdir ("/nowhere/nothing", 0700));
+}
+
+static int
+try_chmod (void)
+{
+  return result (chmod ("/nowhere/nothing", 0700));
+}
+
+static int
+try_mount (void)
+{
+  return result (mount ("none", "/nowhere", "tmpfs", 0, NULL));
+}
+
+static int
+try_unshare (void)
+{
+  return result (unshare (CLONE_FS));
+}
+
+static int
+try_setuid (void)
+{
+  return result (setuid (getuid ()));
+}
+
+static int
+try_kill (void)
+{
+  return result (kill (getpid (), 0));
+}
+
+static int
+try_memfd (void)
+{
+  return result (memfd_create ("x", 0));
+}
+
+static int
+try_executable_memory (void)
+{
+  gpointer memory = mmap (NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  return memory == MAP_FAILED ? errno : 0;
+}
+
+static int
+try_make_executable (void)
+{
+  gpointer memory = mmap (NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  return result (mprotect (memory, 4096, PROT_READ | PROT_EXEC));
+}
+
+static int
+try_perf_event (void)
+{
+  struct perf_event_attr attr = { .size = sizeof attr,
+                                  .type = PERF_TYPE_SOFTWARE,
+                                  .config = PERF_COUNT_SW_DUMMY,
+                                  .exclude_kernel = 1 };
+
+  return result (lu_perf_open (&attr, 0, -1));
+}
+
+static int
+try_bpf (void)
+{
+  return result (syscall (SYS_bpf, 0, NULL, 0));
+}
+
+static int
+try_io_uring (void)
+{
+  return result (syscall (SYS_io_uring_setup, 1, NULL));
+}
+
+static int
+try_dumpable (void)
+{
+  return result (prctl (PR_SET_DUMPABLE, 1));
+}
+
+static const struct
+{
+  const char *name;
+  TryFunc try;
+  int refusal;
+} forbidden[] = {
+  { "execve", try_execve, EPERM },
+  { "execveat", try_execveat, EPERM },
+  { "clone of a process", raw_fork, EPERM },
+#ifdef SYS_fork
+  { "fork", try_fork, EPERM },
+#endif
+  { "clone3", try_clone3, ENOSYS },
+  { "socket AF_UNIX", try_socket_unix, EPERM },
+  { "socket AF_INET", try_socket_inet, EPERM },
+  { "socketpair", try_socketpair, EPERM },
+  { "ptrace", try_ptrace, EPERM },
+  { "process_vm_writev", try_write_memory, EPERM },
+  { "open for writing", try_open_for_writing, EPERM },
+  { "open for reading and writing", try_open_read_write, EPERM },
+  { "open that creates", try_create, EPERM },
+  { "open that truncates", try_truncate, EPERM },
+  { "openat2", try_openat2, ENOSYS },
+  { "unlink", try_unlink, EPERM },
+  { "rename", try_rename, EPERM },
+  { "mkdir", try_mkdir, EPERM },
+  { "chmod", try_chmod, EPERM },
+  { "mount", try_mount, EPERM },
+  { "unshare", try_unshare, EPERM },
+  { "setuid", try_setuid, EPERM },
+  { "kill", try_kill, EPERM },
+  { "memfd_create", try_memfd, EPERM },
+  { "mmap of executable memory", try_executable_memory, EPERM },
+  { "mprotect to executable", try_make_executable, EPERM },
+  { "perf_event_open", try_perf_event, EPERM },
+  { "bpf", try_bpf, EPERM },
+  { "io_uring_setup", try_io_uring, EPERM },
+  { "prctl of anything but names", try_dumpable, EPERM },
+};
+
+/* The sandbox does not come off, so everything is done in a child. */
+static int
+run_in_child (gboolean in_sandbox, TryFunc func)
+{
+  pid_t pid = fork ();
+  int status;
+
+  if (pid == 0)
+    _exit (!in_sandbox || lu_sandbox_restrict_calls (NULL) ? func () : NO_SANDBOX);
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_true (WIFEXITED (status));
+  return WEXITSTATUS (status);
+}
+
+static void
+test_forbidden (gconstpointer data)
+{
+  guint i = GPOINTER_TO_UINT (data);
+  int code = run_in_child (TRUE, forbidden[i].try);
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("no seccomp here");
+  else
+    g_assert_cmpint (code, ==, forbidden[i].refusal);
+}
+
+static gpointer
+wait_and_try (gpointer data)
+{
+  int *pipe_fds = data;
+  char byte;
+
+  if (read (pipe_fds[0], &byte, 1) != 1)
+    return GINT_TO_POINTER (NO_SANDBOX);
+  return GINT_TO_POINTER (try_socket_unix ());
+}
+
+/* The filter is for threads that are there already, too. */
+static int
+try_in_old_thread (void)
+{
+  int pipe_fds[2];
+  GThread *thread;
+
+  if (pipe (pipe_fds) != 0)
+    return NO_SANDBOX;
+  thread = g_thread_new ("old", wait_and_try, pipe_fds);
+  if (!lu_sandbox_restrict_calls (NULL) || write (pipe_fds[1], "", 1) != 1)
+    return NO_SANDBOX;
+  return GPOINTER_TO_INT (g_thread_join (thread));
+}
+
+static void
+test_old_threads (void)
+{
+  int code = run_in_child (FALSE, try_in_old_thread);
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("no seccomp here");
+  else
+    g_assert_cmpint (code, ==, EPERM);
+}
+
+static gpointer
+read_in_thread (gpointer data)
+{
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
+    return GINT_TO_POINTER (1);
+  return GINT_TO_POINTER (strstr (text, "NoNewPrivs:\t1") == NULL ? 2 : 0);
+}
+
+/* What draining, unwinding and writing do. */
+static int
+do_what_is_needed (void)
+{
+  g_autofree gpointer memory = g_malloc (64 << 20);
+  struct rlimit limit;
+  char byte = 7, copy = 0;
+  struct iovec from = { .iov_base = &byte, .iov_len = 1 };
+  struct iovec to = { .iov_base = &copy, .iov_len = 1 };
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  GThread *thread;
+
+  memset (memory, 1, 64 << 20);
+  if (dir == NULL || g_dir_read_name (dir) == NULL)
+    return 10;
+  g_dir_close (dir);
+  if (getrlimit (RLIMIT_NOFILE, &limit) != 0 || isatty (STDERR_FILENO) < 0)
+    return 11;
+  if (process_vm_readv (getpid (), &to, 1, &from, 1, 0) != 1 || copy != 7)
+    return 12;
+  g_usleep (10);
+  thread = g_thread_try_new ("new", read_in_thread, NULL, NULL);
+  return thread != NULL ? GPOINTER_TO_INT (g_thread_join (thread)) : 13;
+}
+
+static void
+test_needed (void)
+{
+  int code = run_in_child (TRUE, do_what_is_needed);
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("no seccomp here");
+  else
+    g_assert_cmpint (code, ==, 0);
+}
+
+/* 0 if all that is not needed is gone. */
+static int
+count_capabilities (LuNeeds needs, guint64 *effective, guint64 *bounding)
+{
+  g_autofree char *text = NULL;
+  const char *line;
+
+  if (!lu_sandbox_drop_capabilities (needs, NULL)
+      || !g_file_get_contents ("/proc/thread-self/status", &text, NULL, NULL))
+    return NO_SANDBOX;
+  line = strstr (text, "CapEff:\t");
+  *effective = g_ascii_strtoull (line + strlen ("CapEff:\t"), NULL, 16);
+  line = strstr (text, "CapPrm:\t");
+  *effective |= g_ascii_strtoull (line + strlen ("CapPrm:\t"), NULL, 16);
+  line = strstr (text, "CapBnd:\t");
+  *bounding = g_ascii_strtoull (line + strlen ("CapBnd:\t"), NULL, 16);
+  return 0;
+}
+
+static int
+drop_for_helper (void)
+{
+  guint64 effective, bounding;
+  int code = count_capabilities (LU_NEEDS_FILES | LU_NEEDS_PROCESSES, &effective, &bounding);
+  const guint64 wanted = 1ull << 2 | 1ull << 19 | 1ull << 40; /* linux/capability.h */
+
+  if (code != 0)
+    return code;
+  if (geteuid () == 0 && bounding != 0)
+    return 1;
+  return (effective & ~wanted) == 0 ? 0 : 2;
+}
+
+static int
+drop_everything (void)
+{
+  guint64 effective, bounding;
+  int code = count_capabilities (0, &effective, &bounding);
+
+  return code != 0 ? code : effective != 0;
+}
+
+/* Root without capabilities is like others to a file that is not its own. */
+static int
+read_anothers_file (void)
+{
+  char path[] = "/tmp/test-sandbox-XXXXXX";
+  int fd = g_mkstemp (path), code;
+
+  if (fchown (fd, 1, 1) != 0 || !lu_sandbox_drop_capabilities (0, NULL))
+    return NO_SANDBOX;
+  code = result (open (path, O_RDONLY));
+  unlink (path);
+  return code;
+}
+
+static void
+test_capabilities (void)
+{
+  int code = run_in_child (FALSE, drop_for_helper);
+
+  if (code == NO_SANDBOX)
+    {
+      g_test_skip ("built without libcap");
+      return;
+    }
+  g_assert_cmpint (code, ==, 0);
+  g_assert_cmpint (run_in_child (FALSE, drop_everything), ==, 0);
+}
+
+static void
+test_files_of_others (void)
+{
+  int code;
+
+  if (geteuid () != 0)
+    {
+      g_test_skip ("needs root");
+      return;
+    }
+  code = run_in_child (FALSE, read_anothers_file);
+  if (code == NO_SANDBOX)
+    g_test_skip ("built without libcap");
+  else
+    g_assert_cmpint (code, ==, EACCES);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (forbidden); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/sandbox/refused/%s", forbidden[i].name);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_forbidden);
+    }
+  g_test_add_func ("/sandbox/old threads are in it, too", test_old_threads);
+  g_test_add_func ("/sandbox/what is needed works", test_needed);
+  g_test_add_func ("/sandbox/capabilities that are not needed go", test_capabilities);
+  g_test_add_func ("/sandbox/files of others", test_files_of_others);
+  return g_test_run ();
+}
