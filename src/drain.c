@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "input/perf-event.h"
-#include "messages.h"
 #include "process/process-table.h"
 
 #include <errno.h>
@@ -18,12 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Samples are taken only while this share of the queue is free, so that side-band always finds
- * room. */
-#define SIDEBAND_SHARE 4
-/* Longest wait for room for side-band: the worker may be reading a large file. */
-#define SIDEBAND_PATIENCE_US (200 * 1000)
-#define WAIT_MS              250
+/* How long to sleep when nothing wakes us: as long as something comes, and when it is quiet. */
+#define WAIT_MS      250
+#define WAIT_IDLE_MS 1000
 /* After side-band woke us, more of it usually follows at once; this much is taken in one go. */
 #define SETTLE_US 1000
 #define RETRY_US  500
@@ -39,9 +35,9 @@
 
 struct _LuDrain
 {
-  LuSource *source; /* owned */
-  LuWorker *worker; /* borrowed */
-  LuQueue *output;  /* borrowed */
+  LuSource *source;     /* owned */
+  LuDispatch *dispatch; /* owned */
+  LuWriter *writer;     /* borrowed: what it counts decides on the size of the copies */
   LuDrainOptions options;
   LuProcessTable *table;
   GHashTable *tids; /* set; NULL: all */
@@ -56,7 +52,7 @@ struct _LuDrain
   guint rounds_after_end;
 
   atomic_bool quit, ended;
-  atomic_ullong seen, own, others, taken, over_budget, throttled, lost_samples;
+  atomic_ullong seen, own, others, taken, throttled, lost_samples;
   atomic_uint stack_size, stack_grown;
 };
 
@@ -68,81 +64,36 @@ bump (atomic_ullong *counter)
                          memory_order_relaxed);
 }
 
-/* Room for a message that follows from side-band, which must not be dropped. The worker makes room
- * unless it hangs; then the message is given up and counted. */
-static gpointer
-reserve_sideband (LuDrain *self, gsize size)
-{
-  gint64 deadline = 0;
-  gpointer message;
-
-  while ((message = lu_queue_reserve (self->output, size)) == NULL)
-    {
-      gint64 now = g_get_monotonic_time ();
-
-      if (deadline == 0)
-        deadline = now + SIDEBAND_PATIENCE_US;
-      if (now >= deadline && self->live)
-        {
-          bump (&self->over_budget);
-          return NULL;
-        }
-      g_usleep (RETRY_US);
-    }
-  return message;
-}
-
 static void
 module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
 {
   LuDrain *self = user_data;
-  LuOpenMessage *message = reserve_sideband (self, sizeof *message);
 
-  if (message == NULL)
-    return;
-  *message = (LuOpenMessage){ .kind = LU_MESSAGE_OPEN,
-                              .pid = lu_process_pid (process),
-                              .start = start,
-                              .end = end,
-                              .module = lu_module_ref (module) };
-  lu_queue_commit (self->output, sizeof *message);
+  lu_dispatch_open (self->dispatch, module, lu_process_pid (process), start, end);
 }
 
 static void
 process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
 {
   LuDrain *self = user_data;
-  LuProcessMessage *message = reserve_sideband (self, sizeof *message);
 
-  if (message == NULL)
-    return;
-  *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS, .process = lu_process_ref (process) };
-  lu_queue_commit (self->output, sizeof *message);
-}
-
-static void
-send_task (LuDrain *self, gboolean is_exit, guint64 time, gint32 pid, gint32 child_pid)
-{
-  LuTaskMessage *message = reserve_sideband (self, sizeof *message);
-
-  if (message == NULL)
-    return;
-  *message = (LuTaskMessage){
-    .kind = LU_MESSAGE_TASK, .is_exit = is_exit, .time = time, .pid = pid, .child_pid = child_pid
-  };
-  lu_queue_commit (self->output, sizeof *message);
+  lu_dispatch_process (self->dispatch, process);
 }
 
 static void
 forked (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data)
 {
-  send_task (user_data, FALSE, time, pid, child_pid);
+  LuDrain *self = user_data;
+
+  lu_dispatch_fork (self->dispatch, time, pid, child_pid);
 }
 
 static void
 exited (guint64 time, gint32 pid, gpointer user_data)
 {
-  send_task (user_data, TRUE, time, pid, 0);
+  LuDrain *self = user_data;
+
+  lu_dispatch_exit (self->dispatch, time, pid);
 }
 
 static const LuProcessTableFuncs table_funcs = {
@@ -151,20 +102,6 @@ static const LuProcessTableFuncs table_funcs = {
   .forked = forked,
   .exited = exited,
 };
-
-static void
-send_log (LuDrain *self, guint64 time, const char *text)
-{
-  gsize size = sizeof (LuLogMessage) + strlen (text) + 1;
-  LuLogMessage *message = lu_queue_reserve (self->output, size);
-
-  if (message == NULL)
-    return;
-  message->kind = LU_MESSAGE_LOG;
-  message->time = time;
-  memcpy (message->text, text, strlen (text) + 1);
-  lu_queue_commit (self->output, size);
-}
 
 static void
 log_event (LuDrain *self, const LuEvent *event)
@@ -185,7 +122,7 @@ log_event (LuDrain *self, const LuEvent *event)
     default:
       return;
     }
-  send_log (self, event->time, text);
+  lu_dispatch_log (self->dispatch, event->time, text);
 }
 
 /* The counter of what keeps a sample out of the recording, or NULL if it belongs to it. */
@@ -205,64 +142,10 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
   return NULL;
 }
 
-static LuStatus
-settled_status (const LuSample *sample, LuSpace *space)
-{
-  guint n_mappings;
-
-  if (sample->regs.abi != LU_ABI_NONE)
-    return sample->stack_size > 0 ? LU_STATUS_COMPLETE : LU_STATUS_NO_USER_STACK;
-  lu_space_mappings (space, &n_mappings);
-  return n_mappings == 0 ? LU_STATUS_KERNEL_ONLY : LU_STATUS_NO_USER_CONTEXT;
-}
-
-/* Copies bytes (none: from nowhere) and returns the place behind them. */
-static guint64 *
-put (guint64 *to, gconstpointer from, gsize size)
-{
-  if (size > 0)
-    memcpy (to, from, size);
-  return to + size / sizeof *to;
-}
-
-static void
-fill_sample (LuSampleMessage *message, const LuEvent *event, LuProcess *process, LuSpace *space)
-{
-  const LuSample *sample = &event->sample;
-  guint64 *payload = message->payload;
-
-  message->kind = LU_MESSAGE_SAMPLE;
-  message->status = settled_status (sample, space);
-  message->header = (LuSampleHeader){ .time = event->time,
-                                      .period = sample->period,
-                                      .cpu = event->cpu,
-                                      .pid = event->pid,
-                                      .tid = event->tid,
-                                      .process = lu_process_ref (process),
-                                      .space = lu_space_ref (space) };
-  message->sample = *sample;
-  payload = put (payload, sample->callchain, sample->n_callchain * sizeof *payload);
-  payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
-  put (payload, sample->stack, sample->stack_size);
-}
-
-static gboolean
-has_room_for_samples (LuDrain *self)
-{
-  gsize limit = lu_queue_max_message (self->output) * 2 / SIDEBAND_SHARE * (SIDEBAND_SHARE - 1);
-
-  return lu_queue_used (self->output) <= limit;
-}
-
 static LuVerdict
 take_sample (LuDrain *self, const LuEvent *event)
 {
-  const LuSample *sample = &event->sample;
-  gsize size = sizeof (LuSampleMessage)
-               + (sample->n_callchain + sample->regs.n_words) * sizeof (guint64)
-               + sample->stack_size;
   atomic_ullong *skipped = reason_to_skip (self, event);
-  LuSampleMessage *message = NULL;
   LuProcess *process;
   LuSpace *space;
 
@@ -270,16 +153,10 @@ take_sample (LuDrain *self, const LuEvent *event)
       && !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space))
     skipped = &self->others;
   if (skipped == NULL
-      && (!has_room_for_samples (self)
-          || (message = lu_queue_reserve (self->output, size)) == NULL))
+      && lu_dispatch_sample (self->dispatch, event, process, space) == LU_DISPATCH_NO_ROOM)
     return LU_VERDICT_LATER;
   bump (&self->seen);
   bump (skipped != NULL ? skipped : &self->taken);
-  if (message != NULL)
-    {
-      fill_sample (message, event, process, space);
-      lu_queue_commit (self->output, size);
-    }
   return LU_VERDICT_DONE;
 }
 
@@ -313,26 +190,26 @@ handle_event (const LuEvent *event, gpointer user_data)
 static void
 grow_stack_if_needed (LuDrain *self)
 {
-  LuWorkerProgress progress;
+  LuWriterProgress progress;
   guint32 size = atomic_load (&self->stack_size);
   guint32 larger = MIN (size * 2, LU_STACK_SIZE_MAX);
   g_autoptr (GError) error = NULL;
 
-  lu_worker_get_progress (self->worker, &progress);
+  lu_writer_get_progress (self->writer, &progress);
   if (progress.truncated < GROW_MIN_TRUNCATED || progress.truncated * 100 <= progress.window)
     {
       if (progress.window >= GROW_WINDOW)
-        lu_worker_reset_window (self->worker, size);
+        lu_writer_reset_window (self->writer, size);
       return;
     }
   if (larger <= size || !self->source->ops->set_stack_size (self->source, larger, &error))
     {
       if (error != NULL)
-        send_log (self, lu_monotonic_ns (), error->message);
+        lu_dispatch_log (self->dispatch, lu_monotonic_ns (), error->message);
       self->options.grow_stack = FALSE;
       return;
     }
-  lu_worker_reset_window (self->worker, larger);
+  lu_writer_reset_window (self->writer, larger);
   atomic_store (&self->stack_size, larger);
   atomic_fetch_add (&self->stack_grown, 1);
 }
@@ -346,7 +223,8 @@ look_after_source (LuDrain *self)
   self->source->ops->get_stats (self->source, &stats);
   atomic_store (&self->lost_samples, stats.lost_samples);
   if (stats.cpu_changes > self->logged_cpu_changes)
-    send_log (self, lu_monotonic_ns (), "CPUs came or went; their rings were opened or closed");
+    lu_dispatch_log (self->dispatch, lu_monotonic_ns (),
+                     "CPUs came or went; their rings were opened or closed");
   self->logged_cpu_changes = stats.cpu_changes;
   if (!self->live)
     return;
@@ -423,6 +301,21 @@ last_rounds (LuDrain *self)
     }
 }
 
+static void
+wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
+{
+  gboolean is_idle = round == LU_ROUND_EMPTY && !has_unwritten;
+
+  if (round == LU_ROUND_OPEN)
+    g_usleep (RETRY_US);
+  else if (self->source->ops->wait != NULL)
+    {
+      if (round == LU_ROUND_CLOSED)
+        g_usleep (SETTLE_US);
+      self->source->ops->wait (self->source, self->wake_fd, is_idle ? WAIT_IDLE_MS : WAIT_MS);
+    }
+}
+
 static gpointer
 drain_main (gpointer data)
 {
@@ -435,30 +328,23 @@ drain_main (gpointer data)
       tick (self);
       if (round == LU_ROUND_END)
         break;
-      if (round == LU_ROUND_OPEN)
-        g_usleep (RETRY_US);
-      else if (self->source->ops->wait != NULL)
-        {
-          if (round == LU_ROUND_CLOSED)
-            g_usleep (SETTLE_US);
-          self->source->ops->wait (self->source, self->wake_fd, WAIT_MS);
-        }
+      wait_for_news (self, round, lu_dispatch_end_round (self->dispatch));
     }
   last_rounds (self);
-  lu_queue_close (self->output);
+  lu_dispatch_close (self->dispatch);
   return NULL;
 }
 
 LuDrain *
-lu_drain_new (LuSource *source, LuWorker *worker, LuQueue *output, const LuDrainOptions *options,
-              int ended_fd)
+lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
+              const LuDrainOptions *options, int ended_fd)
 {
   LuDrain *self = g_new0 (LuDrain, 1);
   LuSourceInfo info;
 
   self->source = source;
-  self->worker = worker;
-  self->output = output;
+  self->dispatch = dispatch;
+  self->writer = writer;
   self->options = *options;
   self->ended_fd = ended_fd;
   self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -475,7 +361,7 @@ lu_drain_new (LuSource *source, LuWorker *worker, LuQueue *output, const LuDrain
   self->live = info.live;
   self->options.grow_stack = options->grow_stack && source->ops->set_stack_size != NULL;
   atomic_store (&self->stack_size, info.stack_size);
-  lu_worker_reset_window (worker, info.stack_size);
+  lu_writer_reset_window (writer, info.stack_size);
   return self;
 }
 
@@ -512,6 +398,7 @@ lu_drain_free (LuDrain *self)
     return;
   lu_drain_stop (self);
   lu_process_table_free (self->table);
+  lu_dispatch_free (self->dispatch);
   lu_source_free (self->source);
   g_clear_pointer (&self->tids, g_hash_table_unref);
   close (self->wake_fd);
@@ -521,12 +408,17 @@ lu_drain_free (LuDrain *self)
 void
 lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
 {
+  LuDispatchProgress dispatch;
+
+  lu_dispatch_get_progress (self->dispatch, &dispatch);
   *progress = (LuDrainProgress){
     .seen = atomic_load (&self->seen),
     .own = atomic_load (&self->own),
     .others = atomic_load (&self->others),
     .taken = atomic_load (&self->taken),
-    .over_budget = atomic_load (&self->over_budget),
+    .walked = dispatch.walked,
+    .handed_on = dispatch.handed_on,
+    .over_budget = dispatch.over_budget,
     .throttled = atomic_load (&self->throttled),
     .lost_samples = atomic_load (&self->lost_samples),
     .ended = atomic_load (&self->ended),

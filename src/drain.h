@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* drain.h - the thread that empties the rings: events in, messages to the worker out.
+/* drain.h - the thread that empties the rings: events in, stacks and requests out.
  *
- * It owns the source and the table of processes. Between reading a record and giving it back it
- * waits for nothing; when the worker has no room, samples stay in their rings. */
+ * It owns the source and the table of processes, and walks samples where they lie. Between reading
+ * a record and giving it back it waits for nothing; when the others have no room, samples stay in
+ * their rings. */
 
 #pragma once
 
-#include "base/queue.h"
+#include "dispatch.h"
 #include "input/source.h"
-#include "worker.h"
+#include "writer.h"
 
 typedef struct
 {
@@ -28,8 +29,10 @@ typedef struct
   guint64 seen;         /* samples of any process */
   guint64 own;          /* of these, our own */
   guint64 others;       /* of these, of processes that are not recorded */
-  guint64 taken;        /* handed to the worker */
-  guint64 over_budget;  /* too large for the queue, or side-band the queue had no room for */
+  guint64 taken;        /* recorded */
+  guint64 walked;       /* of these, finished in the drain */
+  guint64 handed_on;    /* of these, given to the worker */
+  guint64 over_budget;  /* side-band there was no room for */
   guint64 throttled;    /* THROTTLE records */
   guint64 lost_samples; /* snapshot of the source's */
   gboolean ended;       /* nothing is left to record */
@@ -39,9 +42,9 @@ typedef struct
 
 typedef struct _LuDrain LuDrain;
 
-/* Takes the source; the worker is borrowed and outlives the drain. ended_fd: an eventfd written
- * once when nothing is left to record; borrowed. */
-LuDrain *lu_drain_new (LuSource *source, LuWorker *worker, LuQueue *output,
+/* Takes the source and the dispatch; the writer is borrowed and outlives the drain. ended_fd: an
+ * eventfd written once when nothing is left to record; borrowed. */
+LuDrain *lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
                        const LuDrainOptions *options, int ended_fd);
 /* Finds the processes that run already (live sources), enables sampling and starts the thread. */
 gboolean lu_drain_start (LuDrain *self, GError **error);

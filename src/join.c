@@ -18,13 +18,23 @@
 #define MAX_WAITING 256
 #define MAX_WAIT_NS (G_GUINT64_CONSTANT (1000) * 1000 * 1000)
 
+/* A copy of a stack. */
+typedef struct _Held Held;
+struct _Held
+{
+  Held *next;
+  guint capacity; /* frames there is room for */
+  LuStackMessage *message;
+};
+
 typedef struct
 {
   guint64 process_id;
   gint32 tid;
-  guint64 time;         /* of the newest sample */
-  LuStackMessage *last; /* the newest whole stack, without references; NULL before the first */
-  GQueue waiting;       /* of LuStackMessage, oldest first */
+  guint64 time;        /* of the newest sample */
+  Held *last;          /* the newest whole stack, without references; NULL before the first */
+  Held *first, **next; /* cut-off stacks, oldest first; where the next one is put */
+  guint n_waiting;
 } Thread;
 
 struct _LuJoin
@@ -32,6 +42,7 @@ struct _LuJoin
   LuJoinEmit emit;
   gpointer user_data;
   GHashTable *threads; /* tid -> Thread */
+  Held *unused;
   guint64 next_expiry;
 };
 
@@ -47,10 +58,40 @@ stack_pointer (const LuStackMessage *stack, guint i)
   return stack->sampled_sp + user_frames (stack)[i].stack_offset;
 }
 
-static LuStackMessage *
-copy (const LuStackMessage *stack)
+static void
+make_room (Held *held, guint n_frames)
 {
-  return g_memdup2 (stack, sizeof *stack + (stack->n_kernel + stack->n_user) * sizeof (LuFrame));
+  if (held->capacity >= n_frames)
+    return;
+  held->capacity = n_frames * 2;
+  held->message =
+      g_realloc (held->message, sizeof *held->message + held->capacity * sizeof (LuFrame));
+}
+
+static void
+set_copy (Held *held, const LuStackMessage *stack)
+{
+  make_room (held, stack->n_kernel + stack->n_user);
+  memcpy (held->message, stack, lu_stack_message_size (stack));
+}
+
+static Held *
+take_unused (LuJoin *self)
+{
+  Held *held = self->unused;
+
+  if (held == NULL)
+    return g_new0 (Held, 1);
+  self->unused = held->next;
+  held->next = NULL;
+  return held;
+}
+
+static void
+give_back (LuJoin *self, Held *held)
+{
+  held->next = self->unused;
+  self->unused = held;
 }
 
 static gboolean
@@ -85,41 +126,67 @@ agree_from (const LuStackMessage *a, guint i, const LuStackMessage *b, guint k)
 }
 
 static void
-emit_plain (LuJoin *self, const LuStackMessage *stack)
+hand_on (LuJoin *self, const LuStackMessage *stack)
 {
-  self->emit (stack, NULL, 0, self->user_data);
+  self->emit (stack, self->user_data);
+}
+
+/* The frames of `whole` from `from` on belong behind those of the cut-off stack. */
+static void
+complete (Held *cut, const LuStackMessage *whole, guint from)
+{
+  guint n_tail = whole->n_user - from;
+  guint n_frames = cut->message->n_kernel + cut->message->n_user;
+  LuStackMessage *message;
+
+  make_room (cut, n_frames + n_tail);
+  message = cut->message;
+  for (guint i = 0; i < n_tail; i++)
+    {
+      message->frames[n_frames + i] = user_frames (whole)[from + i];
+      message->frames[n_frames + i].flags |= LU_FRAME_GUESSED;
+    }
+  message->status = LU_STATUS_COMPLETE;
+  message->end_pc = 0;
+  message->n_user += n_tail;
+  message->n_joined = n_tail;
 }
 
 /* Decides on a stack that waited: `before` and `after` are the whole stacks around it. */
 static void
-decide (LuJoin *self, const LuStackMessage *before, const LuStackMessage *after,
-        const LuStackMessage *cut)
+decide (const LuStackMessage *before, const LuStackMessage *after, Held *cut)
 {
-  guint i = find_end (before, cut), k = find_end (after, cut);
+  guint i = find_end (before, cut->message), k = find_end (after, cut->message);
 
-  if (i < before->n_user && k < after->n_user && agree_from (before, i, after, k))
-    self->emit (cut, user_frames (after) + k + 1, after->n_user - k - 1, self->user_data);
-  else
-    emit_plain (self, cut);
+  if (i < before->n_user && k < after->n_user && agree_from (before, i, after, k)
+      && after->n_user > k + 1)
+    complete (cut, after, k + 1);
 }
 
+/* Hands on what waits, decided if there is a whole stack after it. */
 static void
-give_up_waiting (LuJoin *self, Thread *thread)
+end_waiting (LuJoin *self, Thread *thread, const LuStackMessage *after)
 {
-  LuStackMessage *cut;
-
-  while ((cut = g_queue_pop_head (&thread->waiting)) != NULL)
+  while (thread->first != NULL)
     {
-      emit_plain (self, cut);
-      g_free (cut);
+      Held *cut = thread->first;
+
+      thread->first = cut->next;
+      if (after != NULL)
+        decide (thread->last->message, after, cut);
+      hand_on (self, cut->message);
+      give_back (self, cut);
     }
+  thread->next = &thread->first;
+  thread->n_waiting = 0;
 }
 
 static void
 thread_free (LuJoin *self, Thread *thread)
 {
-  give_up_waiting (self, thread);
-  g_free (thread->last);
+  end_waiting (self, thread, NULL);
+  if (thread->last != NULL)
+    give_back (self, thread->last);
   g_free (thread);
 }
 
@@ -158,6 +225,7 @@ thread_of (LuJoin *self, const LuStackMessage *stack)
       thread = g_new0 (Thread, 1);
       thread->process_id = process_id;
       thread->tid = stack->header.tid;
+      thread->next = &thread->first;
       g_hash_table_insert (self->threads, GINT_TO_POINTER (thread->tid), thread);
     }
   thread->time = stack->header.time;
@@ -168,28 +236,31 @@ static void
 add_whole (LuJoin *self, const LuStackMessage *stack)
 {
   Thread *thread = thread_of (self, stack);
-  LuStackMessage *cut;
 
-  while ((cut = g_queue_pop_head (&thread->waiting)) != NULL)
-    {
-      decide (self, thread->last, stack, cut);
-      g_free (cut);
-    }
-  g_free (thread->last);
-  thread->last = copy (stack);
-  emit_plain (self, stack);
+  end_waiting (self, thread, stack);
+  if (thread->last == NULL)
+    thread->last = take_unused (self);
+  set_copy (thread->last, stack);
+  hand_on (self, stack);
 }
 
 static void
 add_cut (LuJoin *self, const LuStackMessage *stack)
 {
   Thread *thread = thread_of (self, stack);
+  Held *held;
 
-  if (thread->last == NULL || thread->waiting.length >= MAX_WAITING
-      || find_end (thread->last, stack) == thread->last->n_user)
-    emit_plain (self, stack);
-  else
-    g_queue_push_tail (&thread->waiting, copy (stack));
+  if (thread->last == NULL || thread->n_waiting >= MAX_WAITING
+      || find_end (thread->last->message, stack) == thread->last->message->n_user)
+    {
+      hand_on (self, stack);
+      return;
+    }
+  held = take_unused (self);
+  set_copy (held, stack);
+  *thread->next = held;
+  thread->next = &held->next;
+  thread->n_waiting++;
 }
 
 LuJoin *
@@ -215,6 +286,14 @@ lu_join_free (LuJoin *self)
   while (g_hash_table_iter_next (&iter, NULL, &value))
     thread_free (self, value);
   g_hash_table_unref (self->threads);
+  while (self->unused != NULL)
+    {
+      Held *held = self->unused;
+
+      self->unused = held->next;
+      g_free (held->message);
+      g_free (held);
+    }
   g_free (self);
 }
 
@@ -222,14 +301,14 @@ void
 lu_join_add (LuJoin *self, const LuStackMessage *message)
 {
   if (message->header.process == NULL || message->n_user == 0)
-    emit_plain (self, message);
+    hand_on (self, message);
   else if (message->status == LU_STATUS_TRUNCATED_COPY)
     add_cut (self, message);
   else if (message->status == LU_STATUS_COMPLETE && !message->live_read
            && message->stack_used * DEEP >= message->stack_asked)
     add_whole (self, message);
   else
-    emit_plain (self, message);
+    hand_on (self, message);
 }
 
 void
@@ -245,9 +324,8 @@ lu_join_expire (LuJoin *self, guint64 now)
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
       Thread *thread = value;
-      const LuStackMessage *oldest = g_queue_peek_head (&thread->waiting);
 
-      if (oldest != NULL && oldest->header.time + MAX_WAIT_NS < now)
-        give_up_waiting (self, thread);
+      if (thread->first != NULL && thread->first->message->header.time + MAX_WAIT_NS < now)
+        end_waiting (self, thread, NULL);
     }
 }

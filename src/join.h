@@ -10,7 +10,7 @@
  * that frame in between. The frames added are marked LU_FRAME_GUESSED and the stacks are counted.
  * Everything else stays cut off, under its own name.
  *
- * Belongs to the worker thread. */
+ * Belongs to the writer thread. */
 
 #pragma once
 
@@ -18,17 +18,16 @@
 
 typedef struct _LuJoin LuJoin;
 
-/* Hands a stack on; the `n_tail` frames of `tail` belong behind the message's own and make it
- * complete. */
-typedef void (*LuJoinEmit) (const LuStackMessage *message, const LuFrame *tail, guint n_tail,
-                            gpointer user_data);
+/* Takes a stack; n_joined says whether it was completed. */
+typedef void (*LuJoinEmit) (const LuStackMessage *message, gpointer user_data);
 
 LuJoin *lu_join_new (LuJoinEmit emit, gpointer user_data);
 /* Hands on what is still waiting. */
 void lu_join_free (LuJoin *self);
 
 /* Learns from the stack, and hands it on, at once or when it is decided. The message (frames
- * included) is copied where it has to wait, and its references go with it. */
+ * included) is copied where it has to wait, and its references go with it. Room for copies is used
+ * again: nothing is allocated once there was as much to do before. */
 void lu_join_add (LuJoin *self, const LuStackMessage *message);
 /* Hands on what waits for longer than it should (`now`: time of the newest sample, ns). */
 void lu_join_expire (LuJoin *self, guint64 now);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* messages.h - what travels drain -> worker -> writer, as bytes in bounded queues.
+/* messages.h - what travels between drain, worker and writer, as bytes in bounded queues.
  *
- * Pointers in messages are references: the sender takes one, the last receiver drops it. Everything
- * goes through the worker, also what it only hands on, so that the order of the drain is kept. */
+ * Pointers in messages are references: the sender takes one, the last receiver drops it. To each
+ * message of the drain the worker gives one answer, in order; DEFERRED keeps the answer's place in
+ * the writer's queue, so the order of the drain is kept. */
 
 #pragma once
 
@@ -13,15 +14,18 @@
 #include "process/process.h"
 
 #include <glib.h>
+#include <string.h>
 
 typedef enum
 {
-  LU_MESSAGE_OPEN,    /* drain -> worker: LuOpenMessage */
-  LU_MESSAGE_PROCESS, /* drain -> worker: LuProcessMessage */
-  LU_MESSAGE_SAMPLE,  /* drain -> worker: LuSampleMessage */
-  LU_MESSAGE_STACK,   /* worker -> writer: LuStackMessage */
-  LU_MESSAGE_TASK,    /* all the way: LuTaskMessage */
-  LU_MESSAGE_LOG,     /* all the way: LuLogMessage */
+  LU_MESSAGE_OPEN,     /* drain -> worker: LuOpenMessage; answer: DONE */
+  LU_MESSAGE_PROCESS,  /* drain -> worker: LuProcessMessage; answer: DONE */
+  LU_MESSAGE_SAMPLE,   /* drain -> worker: LuSampleMessage; answer: STACK */
+  LU_MESSAGE_DONE,     /* worker -> writer: nothing to write */
+  LU_MESSAGE_STACK,    /* drain or worker -> writer: LuStackMessage */
+  LU_MESSAGE_DEFERRED, /* drain -> writer: here belongs the worker's next answer */
+  LU_MESSAGE_TASK,     /* drain -> writer: LuTaskMessage */
+  LU_MESSAGE_LOG,      /* drain -> writer: LuLogMessage */
 } LuMessageKind;
 
 typedef struct
@@ -55,7 +59,6 @@ typedef struct
 typedef struct
 {
   LuMessageKind kind;
-  LuStatus status; /* COMPLETE: to be unwound; else it is settled already */
   LuSampleHeader header;
   LuSample sample; /* its pointers are replaced by what follows: */
   /* guint64 callchain[n_callchain]; guint64 words[n_words]; guint8 stack[stack_size] */
@@ -75,6 +78,33 @@ typedef struct
   guint32 n_kernel, n_user;
   LuFrame frames[]; /* kernel, then user */
 } LuStackMessage;
+
+/* Bytes of the whole message. */
+static inline gsize
+lu_stack_message_size (const LuStackMessage *self)
+{
+  return sizeof *self + (self->n_kernel + self->n_user) * sizeof (LuFrame);
+}
+
+/* Makes the message of a stack whose kernel frames stand in it already. The header's references go
+ * with it. */
+static inline void
+lu_stack_message_fill (LuStackMessage *self, LuSampleHeader header, const LuStack *stack,
+                       guint32 stack_asked, guint32 n_kernel)
+{
+  *self = (LuStackMessage){ .kind = LU_MESSAGE_STACK,
+                            .status = stack->status,
+                            .header = header,
+                            .end_pc = stack->end_pc,
+                            .sampled_sp = stack->sampled_sp,
+                            .stack_needed = stack->stack_needed,
+                            .stack_used = stack->stack_used,
+                            .stack_asked = stack_asked,
+                            .live_read = stack->live_read,
+                            .n_kernel = n_kernel,
+                            .n_user = stack->n_frames };
+  memcpy (self->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
+}
 
 typedef struct
 {

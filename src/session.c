@@ -3,9 +3,9 @@
 
 /* session.c - one recording: wires source, engine and sink, then waits; see session.h.
  *
- * Threads: drain (rings, processes) -> worker (files, dwfl) -> writer (sink). The main thread waits
- * for signals, the command, the duration and trouble. Everything that can be refused is refused
- * before COMMAND runs. */
+ * Threads: drain (rings, processes, walks) -> writer (sink), and worker (files, dwfl) for what the
+ * drain must not do. The main thread waits for signals, the command, the duration and trouble.
+ * Everything that can be refused is refused before COMMAND runs. */
 
 #include "config.h"
 
@@ -39,7 +39,9 @@
 /* Room for what is sampled while the worker reads a large file; touched only as far as it is
  * needed. */
 #define WORKER_QUEUE_BYTES (32u << 20)
-#define WRITER_QUEUE_BYTES (4u << 20)
+#define ANSWER_QUEUE_BYTES (4u << 20)
+/* The output may block for a while: half a minute of stacks at 1 kHz on two CPUs. */
+#define WRITER_QUEUE_BYTES (32u << 20)
 #define STATUS_INTERVAL_MS 500
 #define FIRST_STACK_SIZE   16384
 
@@ -48,7 +50,7 @@ typedef struct
   const LuOptions *options;
   LuTarget target;
   LuCommand command;
-  LuQueue *to_worker, *to_writer;
+  LuQueue *to_worker, *from_worker, *to_writer;
   LuWorker *worker;
   LuWriter *writer;
   LuDrain *drain;
@@ -134,6 +136,7 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
                                    .include_self = self->options->include_self,
                                    .grow_stack = self->options->stack_size == 0 };
   LuUnwinder *unwinder = self->options->engine->new (error);
+  LuDispatch *dispatch;
   LuRecording recording;
   LuSourceInfo info;
 
@@ -142,19 +145,22 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   source->ops->get_info (source, &info);
   fill_recording (self, source, &recording);
   self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);
+  self->from_worker = lu_queue_new (ANSWER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
-  self->worker = lu_worker_new (unwinder, self->to_worker, self->to_writer, info.live,
-                                !self->options->no_join);
+  self->worker = lu_worker_new (unwinder, self->to_worker, self->from_worker, info.live);
   self->writer = lu_writer_new (lu_syscap_sink_new (lu_fd_steal (&output_fd)), self->to_writer,
-                                self->failed_fd);
-  self->drain = lu_drain_new (g_steal_pointer (&source), self->worker, self->to_worker,
-                              &drain_options, self->ended_fd);
+                                self->from_worker, !self->options->no_join, self->failed_fd);
+  dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
+                              self->options->engine->walks_in_drain, info.live);
+  self->drain = lu_drain_new (g_steal_pointer (&source), dispatch, self->writer, &drain_options,
+                              self->ended_fd);
   if (!lu_writer_start (self->writer, &recording, error))
     return FALSE;
   lu_worker_start (self->worker);
   if (!lu_drain_start (self->drain, error))
     {
       lu_queue_close (self->to_worker);
+      lu_queue_close (self->to_writer);
       return FALSE;
     }
   self->start_us = g_get_monotonic_time ();
@@ -171,16 +177,22 @@ erase_status (Session *self)
 }
 
 /* Only on a terminal that COMMAND does not write to as well. */
+static gboolean
+shows_status (Session *self)
+{
+  return !self->options->quiet && self->options->command == NULL && isatty (STDERR_FILENO);
+}
+
 static void
 show_status (Session *self)
 {
-  LuWorkerProgress progress;
+  LuWriterProgress progress;
   LuDrainProgress drain;
   double seconds = (double) (g_get_monotonic_time () - self->start_us) / 1e6;
 
-  if (self->options->quiet || self->options->command != NULL || !isatty (STDERR_FILENO))
+  if (!shows_status (self))
     return;
-  lu_worker_get_progress (self->worker, &progress);
+  lu_writer_get_progress (self->writer, &progress);
   lu_drain_get_progress (self->drain, &drain);
   fprintf (stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" PRIu64 " lost"),
            seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
@@ -221,12 +233,16 @@ read_signals (Session *self)
 static int
 poll_timeout (Session *self)
 {
-  gint64 end_us;
+  gint64 left_ms = G_MAXINT, end_us;
 
-  if (self->options->duration <= 0)
-    return STATUS_INTERVAL_MS;
-  end_us = self->start_us + (gint64) (self->options->duration * 1e6);
-  return (int) CLAMP ((end_us - g_get_monotonic_time () + 999) / 1000, 0, STATUS_INTERVAL_MS);
+  if (self->options->duration > 0)
+    {
+      end_us = self->start_us + (gint64) (self->options->duration * 1e6);
+      left_ms = CLAMP ((end_us - g_get_monotonic_time () + 999) / 1000, 0, G_MAXINT);
+    }
+  if (shows_status (self))
+    left_ms = MIN (left_ms, STATUS_INTERVAL_MS);
+  return left_ms == G_MAXINT ? -1 : (int) left_ms;
 }
 
 static gboolean
@@ -415,12 +431,11 @@ static void
 session_clear (Session *self)
 {
   lu_command_clear (&self->command);
-  if (self->drain == NULL && self->to_worker != NULL)
-    lu_queue_close (self->to_worker);
   lu_drain_free (self->drain);
   lu_worker_free (self->worker);
   lu_writer_free (self->writer);
   lu_queue_free (self->to_worker);
+  lu_queue_free (self->from_worker);
   lu_queue_free (self->to_writer);
   lu_target_clear (&self->target);
   lu_fd_clear (&self->signal_fd);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* worker.c - opens modules, reads what /proc says of new processes, unwinds samples; see worker.h.
- */
+/* worker.c - opens modules, reads what /proc says of new processes, unwinds what the drain could
+ * not; see worker.h. */
 
 #include "worker.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
-#include "join.h"
 #include "messages.h"
 #include "module/opener.h"
 #include "stack/merge.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -26,8 +25,12 @@
 #define MOUNTINFO_MAX      (256u << 10)
 /* Mount tables of our own namespace are alike; these many bytes of them are kept at most. */
 #define OWN_MOUNTINFO_BUDGET (512u << 10)
-/* A copy this much smaller than asked for was made before the size grew. */
-#define STACK_SIZE_SLACK 512
+/* Unwinding may take this much of each second; what comes then ends as "over budget". An enemy can
+ * make samples that only libdwfl unwinds, and that slowly; files have to be opened meanwhile. */
+#define BUDGET_SECOND_NS G_GUINT64_CONSTANT (1000000000)
+#define UNWIND_BUDGET_NS (BUDGET_SECOND_NS / 2)
+/* Answers wait for this many bytes of them, or until there is nothing more to do. */
+#define ANSWER_BATCH_BYTES (256u << 10)
 
 struct _LuWorker
 {
@@ -38,32 +41,33 @@ struct _LuWorker
   GThread *thread;
   LuStack *stack;
   LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
-  LuStackMessage *finished; /* room for the largest */
-  LuJoin *join;             /* NULL: cut-off stacks stay so */
   char own_mount_namespace[64];
   gsize own_mountinfo_bytes;
   guint64 touch_second; /* of samples; n_touches pages were touched in it */
   guint n_touches;
-
-  atomic_ullong walked, complete, truncated, window;
-  atomic_uint stack_size;
+  guint64 budget_start, unwind_ns; /* spent since then */
 };
 
 static gpointer
-reserve_patiently (LuQueue *queue, gsize size)
+reserve_patiently (LuWorker *self, gsize size)
 {
   gpointer message;
 
-  while ((message = lu_queue_reserve (queue, size)) == NULL)
-    g_usleep (500);
+  while ((message = lu_queue_reserve (self->output, size)) == NULL)
+    {
+      lu_queue_wake (self->output);
+      g_usleep (500);
+    }
   return message;
 }
 
 static void
-hand_on (LuWorker *self, gconstpointer message, gsize size)
+answer_done (LuWorker *self)
 {
-  memcpy (reserve_patiently (self->output, size), message, size);
-  lu_queue_commit (self->output, size);
+  LuMessage *message = reserve_patiently (self, sizeof *message);
+
+  message->kind = LU_MESSAGE_DONE;
+  lu_queue_commit_quietly (self->output, sizeof *message);
 }
 
 static void
@@ -195,117 +199,71 @@ touch_missing_pages (LuWorker *self, const LuSampleMessage *message)
     }
 }
 
+/* Whether the sample may be unwound, as of now; what is recorded already can take its time. */
+static gboolean
+is_in_budget (LuWorker *self, guint64 now)
+{
+  if (now - self->budget_start >= BUDGET_SECOND_NS)
+    {
+      self->budget_start = now;
+      self->unwind_ns = 0;
+    }
+  return !self->live || self->unwind_ns < UNWIND_BUDGET_NS;
+}
+
 static void
 unwind (LuWorker *self, LuSampleMessage *message)
 {
+  guint64 now = lu_monotonic_ns ();
+
   lu_stack_reset (self->stack);
-  self->stack->status = message->status;
-  if (message->status != LU_STATUS_COMPLETE)
-    return;
+  if (!is_in_budget (self, now))
+    {
+      self->stack->status = LU_STATUS_OVER_BUDGET;
+      return;
+    }
   self->unwinder->ops->unwind (self->unwinder, message->header.pid, message->header.tid,
                                &message->sample, message->header.space, self->stack);
+  self->unwind_ns += lu_monotonic_ns () - now;
   if (self->live && self->stack->status == LU_STATUS_UNREADABLE_MEMORY
       && message->sample.stack_size < message->sample.stack_asked)
     touch_missing_pages (self, message);
 }
 
 static void
-count (LuWorker *self, const LuSampleMessage *message)
-{
-  LuStatus status = self->stack->status;
-
-  if (lu_status_is_excluded (status))
-    return;
-  atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
-  if (status == LU_STATUS_COMPLETE && !self->stack->live_read)
-    atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
-  if (message->sample.stack_asked + STACK_SIZE_SLACK
-      < atomic_load_explicit (&self->stack_size, memory_order_relaxed))
-    return;
-  atomic_fetch_add_explicit (&self->window, 1, memory_order_relaxed);
-  if (status == LU_STATUS_TRUNCATED_COPY)
-    atomic_fetch_add_explicit (&self->truncated, 1, memory_order_relaxed);
-}
-
-/* The whole of a stack goes to the writer. */
-static void
-send_stack (const LuStackMessage *stack, const LuFrame *tail, guint n_tail, gpointer user_data)
-{
-  LuWorker *self = user_data;
-  gsize n_frames = stack->n_kernel + stack->n_user;
-  gsize size = sizeof *stack + (n_frames + n_tail) * sizeof (LuFrame);
-  LuStackMessage *out = reserve_patiently (self->output, size);
-
-  memcpy (out, stack, sizeof *stack + n_frames * sizeof (LuFrame));
-  if (n_tail > 0)
-    {
-      memcpy (out->frames + n_frames, tail, n_tail * sizeof (LuFrame));
-      for (guint i = 0; i < n_tail; i++)
-        out->frames[n_frames + i].flags |= LU_FRAME_GUESSED;
-      out->status = LU_STATUS_COMPLETE;
-      out->end_pc = 0;
-      out->n_user += n_tail;
-      out->n_joined = n_tail;
-    }
-  lu_queue_commit (self->output, size);
-}
-
-static void
-finish_stack (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
-{
-  const LuStack *stack = self->stack;
-  LuStackMessage *out = self->finished;
-
-  *out = (LuStackMessage){ .kind = LU_MESSAGE_STACK,
-                           .status = stack->status,
-                           .header = message->header,
-                           .end_pc = stack->end_pc,
-                           .sampled_sp = stack->sampled_sp,
-                           .stack_needed = stack->stack_needed,
-                           .stack_used = stack->stack_used,
-                           .stack_asked = message->sample.stack_asked,
-                           .live_read = stack->live_read,
-                           .n_kernel = n_kernel,
-                           .n_user = stack->n_frames };
-  memcpy (out->frames, self->kernel, n_kernel * sizeof (LuFrame));
-  memcpy (out->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
-  if (self->join != NULL)
-    {
-      lu_join_add (self->join, out);
-      lu_join_expire (self->join, out->header.time);
-    }
-  else
-    send_stack (out, NULL, 0, self);
-}
-
-static void
 handle_sample (LuWorker *self, LuSampleMessage *message)
 {
+  LuStackMessage *out;
+  guint32 n_kernel;
+
   attach_payload (message);
   unwind (self, message);
-  count (self, message);
-  finish_stack (self, message, lu_merge_kernel_frames (&message->sample, self->kernel));
+  n_kernel = lu_merge_kernel_frames (&message->sample, self->kernel);
+  out =
+      reserve_patiently (self, sizeof *out + (n_kernel + self->stack->n_frames) * sizeof (LuFrame));
+  memcpy (out->frames, self->kernel, n_kernel * sizeof (LuFrame));
+  lu_stack_message_fill (out, message->header, self->stack, message->sample.stack_asked, n_kernel);
+  lu_queue_commit_quietly (self->output, lu_stack_message_size (out));
 }
 
 static void
-handle (LuWorker *self, LuMessage *message, gsize size)
+handle (LuWorker *self, LuMessage *message)
 {
   switch (message->kind)
     {
     case LU_MESSAGE_OPEN:
       open_module (self, (LuOpenMessage *) message);
+      answer_done (self);
       break;
     case LU_MESSAGE_PROCESS:
       look_at_process (self, (LuProcessMessage *) message);
+      answer_done (self);
       break;
     case LU_MESSAGE_SAMPLE:
       handle_sample (self, (LuSampleMessage *) message);
       break;
-    case LU_MESSAGE_STACK:
-    case LU_MESSAGE_TASK:
-    case LU_MESSAGE_LOG:
-      hand_on (self, message, size);
-      break;
+    default:
+      g_assert_not_reached ();
     }
 }
 
@@ -314,24 +272,25 @@ worker_main (gpointer data)
 {
   LuWorker *self = data;
   gpointer message;
-  gsize size;
 
   while (!lu_queue_is_finished (self->input))
     {
-      while ((message = lu_queue_peek (self->input, &size)) != NULL)
+      while ((message = lu_queue_peek (self->input, NULL)) != NULL)
         {
-          handle (self, message, size);
+          handle (self, message);
           lu_queue_release (self->input);
+          if (lu_queue_used (self->output) >= ANSWER_BATCH_BYTES)
+            lu_queue_wake (self->output);
         }
+      lu_queue_wake (self->output);
       lu_queue_wait (self->input, -1);
     }
-  g_clear_pointer (&self->join, lu_join_free);
   lu_queue_close (self->output);
   return NULL;
 }
 
 LuWorker *
-lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live, gboolean join)
+lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live)
 {
   LuWorker *self = g_new0 (LuWorker, 1);
 
@@ -341,11 +300,6 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->live = live;
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->stack = g_new (LuStack, 1);
-  self->finished =
-      g_malloc (sizeof *self->finished
-                + (LU_MERGE_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame));
-  if (join)
-    self->join = lu_join_new (send_stack, self);
   if (!mount_namespace (getpid (), self->own_mount_namespace, sizeof self->own_mount_namespace))
     self->own_mount_namespace[0] = 0;
   return self;
@@ -372,27 +326,8 @@ lu_worker_free (LuWorker *self)
   lu_worker_join (self);
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
-  g_clear_pointer (&self->join, lu_join_free);
-  g_free (self->finished);
   g_free (self->stack);
   g_free (self);
-}
-
-void
-lu_worker_reset_window (LuWorker *self, guint32 stack_size)
-{
-  atomic_store (&self->stack_size, stack_size);
-  atomic_store (&self->truncated, 0);
-  atomic_store (&self->window, 0);
-}
-
-void
-lu_worker_get_progress (LuWorker *self, LuWorkerProgress *progress)
-{
-  progress->walked = atomic_load_explicit (&self->walked, memory_order_relaxed);
-  progress->complete = atomic_load_explicit (&self->complete, memory_order_relaxed);
-  progress->truncated = atomic_load_explicit (&self->truncated, memory_order_relaxed);
-  progress->window = atomic_load_explicit (&self->window, memory_order_relaxed);
 }
 
 void

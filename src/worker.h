@@ -3,8 +3,8 @@
 
 /* worker.h - the thread that opens files and runs engines that may allocate or read files.
  *
- * It takes requests of the drain in order, so a module is open before a sample needs it, and hands
- * finished stacks to the writer. It may wait for the writer; the drain never waits for it. */
+ * It takes requests of the drain in order, so a module is open before a sample needs it, and gives
+ * the writer one answer to each. It may wait for the writer; the drain never waits for it. */
 
 #pragma once
 
@@ -13,27 +13,14 @@
 
 typedef struct _LuWorker LuWorker;
 
-/* Numbers other threads look at while recording; each is a snapshot. */
-typedef struct
-{
-  guint64 walked; /* samples that had registers and stack */
-  guint64 complete;
-  guint64 truncated; /* of these, cut off by the size of the copy as it is asked for now */
-  guint64 window;    /* walked since the last lu_worker_reset_window() */
-} LuWorkerProgress;
-
 /* input: owned by the drain side; output: to the writer. Both are borrowed. Takes the unwinder.
- * live: as lu_opener_new(). join: complete cut-off stacks from others of their thread (join.h). */
-LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live,
-                         gboolean join);
+ * live: as lu_opener_new(). */
+LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live);
 /* Ends when the input queue is closed and empty; then closes the output. */
 void lu_worker_start (LuWorker *self);
 void lu_worker_join (LuWorker *self);
 void lu_worker_free (LuWorker *self);
 
-/* Any thread. Truncation is counted against copies of at least this size from now on. */
-void lu_worker_reset_window (LuWorker *self, guint32 stack_size);
-void lu_worker_get_progress (LuWorker *self, LuWorkerProgress *progress);
 /* What its engine has counted; all zero if it counts nothing. After lu_worker_join(). */
 void lu_worker_get_counts (LuWorker *self, LuUnwinderCounts *counts);
 

@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* writer.c - takes finished stacks from the queue and gives them to the sink; see writer.h.
+/* writer.c - takes finished stacks from the queues and gives them to the sink; see writer.h.
  *
  * After the first failure of the sink everything further is taken from the queue and dropped, so
  * that nobody upstream waits for a full disk. */
 
 #include "writer.h"
 
+#include "join.h"
 #include "messages.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
-#define FLUSH_INTERVAL_US (200 * 1000)
-#define FLUSH_INTERVAL_MS 200
+/* A copy this much smaller than asked for was made before the size grew. */
+#define STACK_SIZE_SLACK 512
+
+/* Less than the interval at which the drain wakes us, so that one wake-up does both. */
+#define FLUSH_INTERVAL_US (100 * 1000)
+#define FLUSH_INTERVAL_MS 100
 
 struct _LuWriter
 {
   LuSink *sink; /* owned */
-  LuQueue *input;
+  LuQueue *from_drain, *from_worker;
+  LuJoin *join; /* NULL: cut-off stacks stay so */
   int failed_fd;
   GThread *thread;
   LuTally tally;
   GError *error; /* the first failure */
   gboolean dirty;
   gint64 last_flush;
+
+  atomic_ullong walked, complete, truncated, window;
+  atomic_uint stack_size;
 };
 
 static void
@@ -52,9 +62,28 @@ end_path (const LuStackMessage *message)
   return mapping != NULL ? lu_module_path (mapping->module) : NULL;
 }
 
+/* Before stacks are completed from others: that is for the numbers that people see. */
 static void
-write_stack (LuWriter *self, const LuStackMessage *message)
+count (LuWriter *self, const LuStackMessage *message)
 {
+  if (lu_status_is_excluded (message->status))
+    return;
+  atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
+  if (message->status == LU_STATUS_COMPLETE && !message->live_read)
+    atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
+  if (message->stack_asked + STACK_SIZE_SLACK
+      < atomic_load_explicit (&self->stack_size, memory_order_relaxed))
+    return;
+  atomic_fetch_add_explicit (&self->window, 1, memory_order_relaxed);
+  if (message->status == LU_STATUS_TRUNCATED_COPY)
+    atomic_fetch_add_explicit (&self->truncated, 1, memory_order_relaxed);
+}
+
+/* The message's references end here. */
+static void
+write_stack (const LuStackMessage *message, gpointer user_data)
+{
+  LuWriter *self = user_data;
   LuSinkSample sample = { .time = message->header.time,
                           .period = message->header.period,
                           .cpu = message->header.cpu,
@@ -85,6 +114,19 @@ write_stack (LuWriter *self, const LuStackMessage *message)
 }
 
 static void
+handle_stack (LuWriter *self, const LuStackMessage *message)
+{
+  count (self, message);
+  if (self->join == NULL)
+    {
+      write_stack (message, self);
+      return;
+    }
+  lu_join_add (self->join, message);
+  lu_join_expire (self->join, message->header.time);
+}
+
+static void
 write_task (LuWriter *self, const LuTaskMessage *message)
 {
   const LuSinkOps *ops = self->sink->ops;
@@ -111,28 +153,6 @@ write_log (LuWriter *self, const LuLogMessage *message)
 }
 
 static void
-handle (LuWriter *self, const LuMessage *message)
-{
-  switch (message->kind)
-    {
-    case LU_MESSAGE_STACK:
-      write_stack (self, (const LuStackMessage *) message);
-      break;
-    case LU_MESSAGE_TASK:
-      write_task (self, (const LuTaskMessage *) message);
-      break;
-    case LU_MESSAGE_LOG:
-      write_log (self, (const LuLogMessage *) message);
-      break;
-    case LU_MESSAGE_OPEN:
-    case LU_MESSAGE_PROCESS:
-    case LU_MESSAGE_SAMPLE:
-      g_assert_not_reached ();
-    }
-  self->dirty = TRUE;
-}
-
-static void
 flush_now_and_then (LuWriter *self)
 {
   gint64 now = g_get_monotonic_time ();
@@ -146,33 +166,78 @@ flush_now_and_then (LuWriter *self)
     note_failure (self, self->sink->ops->flush (self->sink, &error), error);
 }
 
+/* The worker's answer to what the drain sent it instead of the message that is handled now. */
+static void
+handle_answer (LuWriter *self)
+{
+  const LuMessage *message;
+
+  while ((message = lu_queue_peek (self->from_worker, NULL)) == NULL)
+    {
+      if (lu_queue_is_finished (self->from_worker))
+        return;
+      flush_now_and_then (self);
+      lu_queue_wait (self->from_worker, self->dirty ? FLUSH_INTERVAL_MS : -1);
+    }
+  if (message->kind == LU_MESSAGE_STACK)
+    handle_stack (self, (const LuStackMessage *) message);
+  lu_queue_release (self->from_worker);
+}
+
+static void
+handle (LuWriter *self, const LuMessage *message)
+{
+  switch (message->kind)
+    {
+    case LU_MESSAGE_STACK:
+      handle_stack (self, (const LuStackMessage *) message);
+      break;
+    case LU_MESSAGE_DEFERRED:
+      handle_answer (self);
+      break;
+    case LU_MESSAGE_TASK:
+      write_task (self, (const LuTaskMessage *) message);
+      break;
+    case LU_MESSAGE_LOG:
+      write_log (self, (const LuLogMessage *) message);
+      break;
+    default:
+      g_assert_not_reached ();
+    }
+  self->dirty = TRUE;
+}
+
 static gpointer
 writer_main (gpointer data)
 {
   LuWriter *self = data;
   gpointer message;
 
-  while (!lu_queue_is_finished (self->input))
+  while (!lu_queue_is_finished (self->from_drain))
     {
-      while ((message = lu_queue_peek (self->input, NULL)) != NULL)
+      while ((message = lu_queue_peek (self->from_drain, NULL)) != NULL)
         {
           handle (self, message);
-          lu_queue_release (self->input);
+          lu_queue_release (self->from_drain);
         }
       flush_now_and_then (self);
-      lu_queue_wait (self->input, self->dirty ? FLUSH_INTERVAL_MS : -1);
+      lu_queue_wait (self->from_drain, self->dirty ? FLUSH_INTERVAL_MS : -1);
     }
+  g_clear_pointer (&self->join, lu_join_free);
   return NULL;
 }
 
 LuWriter *
-lu_writer_new (LuSink *sink, LuQueue *input, int failed_fd)
+lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean join,
+               int failed_fd)
 {
   LuWriter *self = g_new0 (LuWriter, 1);
 
   self->sink = sink;
-  self->input = input;
+  self->from_drain = from_drain;
+  self->from_worker = from_worker;
   self->failed_fd = failed_fd;
+  self->join = join ? lu_join_new (write_stack, self) : NULL;
   lu_tally_init (&self->tally);
   return self;
 }
@@ -228,8 +293,26 @@ lu_writer_free (LuWriter *self)
   if (self == NULL)
     return;
   lu_writer_join (self);
+  g_clear_pointer (&self->join, lu_join_free);
   lu_sink_free (self->sink);
   lu_tally_clear (&self->tally);
   g_clear_error (&self->error);
   g_free (self);
+}
+
+void
+lu_writer_reset_window (LuWriter *self, guint32 stack_size)
+{
+  atomic_store (&self->stack_size, stack_size);
+  atomic_store (&self->truncated, 0);
+  atomic_store (&self->window, 0);
+}
+
+void
+lu_writer_get_progress (LuWriter *self, LuWriterProgress *progress)
+{
+  progress->walked = atomic_load_explicit (&self->walked, memory_order_relaxed);
+  progress->complete = atomic_load_explicit (&self->complete, memory_order_relaxed);
+  progress->truncated = atomic_load_explicit (&self->truncated, memory_order_relaxed);
+  progress->window = atomic_load_explicit (&self->window, memory_order_relaxed);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* writer.h - the thread that owns the sinks: it may block, nobody waits for it. */
+/* writer.h - the thread that owns the sinks: it may block, nobody waits for it.
+ *
+ * It takes what the drain sends, in order, and the worker's answers where the drain kept places for
+ * them. */
 
 #pragma once
 
@@ -11,13 +14,27 @@
 
 typedef struct _LuWriter LuWriter;
 
-/* input: borrowed. Takes the sink. failed_fd: an eventfd written once when the output fails;
- * borrowed. */
-LuWriter *lu_writer_new (LuSink *sink, LuQueue *input, int failed_fd);
+/* Numbers other threads look at while recording; each is a snapshot. */
+typedef struct
+{
+  guint64 walked; /* samples that had registers and stack */
+  guint64 complete;
+  guint64 truncated; /* of these, cut off by the size of the copy as it is asked for now */
+  guint64 window;    /* walked since the last lu_writer_reset_window() */
+} LuWriterProgress;
+
+/* The queues are borrowed. Takes the sink. join: complete cut-off stacks from others of their
+ * thread (join.h). failed_fd: an eventfd written once when the output fails; borrowed. */
+LuWriter *lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean join,
+                         int failed_fd);
 /* Begins the capture and starts the thread. */
 gboolean lu_writer_start (LuWriter *self, const LuRecording *recording, GError **error);
-/* Waits for the input to end. */
+/* Waits for both queues to end. */
 void lu_writer_join (LuWriter *self);
+
+/* Any thread. Truncation is counted against copies of at least this size from now on. */
+void lu_writer_reset_window (LuWriter *self, guint32 stack_size);
+void lu_writer_get_progress (LuWriter *self, LuWriterProgress *progress);
 
 /* After join. Writes the final metadata (key, text pairs, ended by NULL) and ends the capture. The
  * error is that of the first failure, also one while recording. */

@@ -119,9 +119,10 @@ lu_queue_reserve (LuQueue *self, gsize size)
   return slot (self, self->reserved_at) + 1;
 }
 
-static void
-wake (LuQueue *self)
+void
+lu_queue_wake (LuQueue *self)
 {
+  atomic_thread_fence (memory_order_seq_cst);
   if (atomic_load (&self->sleeping))
     {
       guint64 one = 1;
@@ -132,18 +133,25 @@ wake (LuQueue *self)
 }
 
 void
-lu_queue_commit (LuQueue *self, gsize size)
+lu_queue_commit_quietly (LuQueue *self, gsize size)
 {
   *slot (self, self->reserved_at) = size;
-  atomic_store (&self->head, self->reserved_at + message_space (size));
-  wake (self);
+  atomic_store_explicit (&self->head, self->reserved_at + message_space (size),
+                         memory_order_release);
+}
+
+void
+lu_queue_commit (LuQueue *self, gsize size)
+{
+  lu_queue_commit_quietly (self, size);
+  lu_queue_wake (self);
 }
 
 void
 lu_queue_close (LuQueue *self)
 {
   atomic_store (&self->closed, true);
-  wake (self);
+  lu_queue_wake (self);
 }
 
 gpointer

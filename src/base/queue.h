@@ -24,6 +24,9 @@ gpointer lu_queue_reserve (LuQueue *self, gsize size);
 gsize lu_queue_max_message (const LuQueue *self);
 /* Producer. Publishes the reserved message; `size` may be smaller than what was reserved. */
 void lu_queue_commit (LuQueue *self, gsize size);
+/* Producer. The same, but a consumer that sleeps goes on sleeping, until lu_queue_wake(). */
+void lu_queue_commit_quietly (LuQueue *self, gsize size);
+void lu_queue_wake (LuQueue *self);
 /* Producer. No more messages will come. */
 void lu_queue_close (LuQueue *self);
 

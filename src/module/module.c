@@ -82,6 +82,13 @@ lu_module_image (const LuModule *self)
   return lu_module_state (self) == LU_MODULE_READY ? self->image : NULL;
 }
 
+gboolean
+lu_module_is_pending (const LuModule *self)
+{
+  return lu_module_state (self) == LU_MODULE_PENDING
+         && (self->key.kind == LU_MODULE_FILE || self->key.kind == LU_MODULE_VDSO);
+}
+
 void
 lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
 {

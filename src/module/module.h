@@ -58,6 +58,8 @@ guint32 lu_module_id (const LuModule *self);
 /* Acquire: after READY the image may be used. */
 LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
+/* Whether the worker will still look at it; never of what has no file. */
+gboolean lu_module_is_pending (const LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);

@@ -307,7 +307,7 @@ space_update (LuDwflSpace *self, LuSpace *space)
     {
       LuDwflMapping described = lu_dwfl_mapping_describe (&mappings[i], self->arch);
 
-      if (lu_module_state (mappings[i].module) == LU_MODULE_PENDING)
+      if (lu_module_is_pending (mappings[i].module))
         self->has_pending = TRUE;
       g_array_append_val (self->mappings, described);
     }

@@ -44,10 +44,11 @@ fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
   view->last = view->before = view->mappings;
   for (guint i = 0; i < n; i++)
     {
+      /* Before the rest: another thread may open it any time. */
+      if (lu_module_is_pending (mappings[i].module))
+        view->has_pending = TRUE;
       view->mappings[i].base = lu_dwfl_mapping_describe (&mappings[i], arch);
       view->mappings[i].key = lu_rule_cache_module_key (mappings[i].module);
-      if (lu_module_state (mappings[i].module) == LU_MODULE_PENDING)
-        view->has_pending = TRUE;
     }
 }
 

@@ -243,8 +243,8 @@ walk_frames (LuWalker *self, Walk *walk, struct lu_regs *regs)
       if (G_UNLIKELY (!push_frame (walk, regs)))
         return finish (walk, LU_STATUS_DEPTH_LIMIT,
                        walk->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
-      if (G_UNLIKELY (mapping->base.status != LU_STATUS_COMPLETE))
-        return finish (walk, mapping->base.status, regs->pc);
+      if (G_UNLIKELY (mapping->base.status != LU_STATUS_COMPLETE)) /* or not open yet */
+        return !walk->view->has_pending && finish (walk, mapping->base.status, regs->pc);
       slot = lu_rule_cache_find (self->rules, mapping->base.module, mapping->key,
                                  lookup - mapping->base.bias);
       if (G_UNLIKELY (slot->go_place != LU_GO_ORDINARY && is_caller))

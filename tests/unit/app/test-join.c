@@ -25,13 +25,12 @@ typedef struct
 } Result;
 
 static void
-keep (const LuStackMessage *stack, const LuFrame *tail, guint n_tail, gpointer user_data)
+keep (const LuStackMessage *stack, gpointer user_data)
 {
   Fixture *fixture = user_data;
   Result result = { .time = stack->header.time,
-                    .n_tail = n_tail,
-                    .last_pc =
-                        n_tail > 0 ? tail[n_tail - 1].pc : stack->frames[stack->n_user - 1].pc };
+                    .n_tail = stack->n_joined,
+                    .last_pc = stack->frames[stack->n_user - 1].pc };
 
   g_array_append_val (fixture->stacks, result);
 }

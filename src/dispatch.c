@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dispatch.c - from the drain to the worker and the writer; see dispatch.h. */
+
+#include "dispatch.h"
+
+#include "messages.h"
+#include "stack/merge.h"
+#include "unwind/walker.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Samples are taken only while this share of the queues is free, so that side-band always finds
+ * room. */
+#define SIDEBAND_SHARE 4
+/* Longest wait for room for side-band: the worker may be reading a large file. */
+#define SIDEBAND_PATIENCE_US (200 * 1000)
+#define RETRY_US             500
+/* The writer is woken this often, or when it has this much to do: each time costs more than writing
+ * a stack does. */
+#define WRITER_INTERVAL_US (200 * 1000)
+#define WRITER_BATCH_BYTES (512u << 10)
+
+#define STACK_MESSAGE_MAX                                                                          \
+  (sizeof (LuStackMessage) + (LU_MERGE_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame))
+
+struct _LuDispatch
+{
+  LuQueue *to_worker, *to_writer; /* borrowed */
+  LuWalker *walker;               /* owned; NULL: only the worker unwinds */
+  gboolean live;
+  LuStack stack;
+  gint64 last_wake;
+
+  atomic_ullong walked, handed_on, over_worker, over_budget;
+};
+
+static void
+bump (atomic_ullong *counter)
+{
+  /* One writer: a plain add, visible to snapshots. */
+  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
+                         memory_order_relaxed);
+}
+
+LuDispatch *
+lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, gboolean walks, gboolean live)
+{
+  LuDispatch *self = g_new0 (LuDispatch, 1);
+
+  self->to_worker = to_worker;
+  self->to_writer = to_writer;
+  self->live = live;
+  self->walker = walks ? lu_walker_new () : NULL;
+  return self;
+}
+
+void
+lu_dispatch_free (LuDispatch *self)
+{
+  if (self == NULL)
+    return;
+  lu_walker_free (self->walker);
+  g_free (self);
+}
+
+/* Room for a message that follows from side-band, which must not be dropped. The others make room
+ * unless they hang; then the message is given up and counted. */
+static gpointer
+reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
+{
+  gint64 deadline = 0;
+  gpointer message;
+
+  while ((message = lu_queue_reserve (queue, size)) == NULL)
+    {
+      gint64 now = g_get_monotonic_time ();
+
+      lu_queue_wake (self->to_writer);
+      if (deadline == 0)
+        deadline = now + SIDEBAND_PATIENCE_US;
+      if (now >= deadline && self->live)
+        {
+          bump (&self->over_budget);
+          return NULL;
+        }
+      g_usleep (RETRY_US);
+    }
+  return message;
+}
+
+/* The place of the worker's answer; NULL as reserve_sideband(). Committed by keep_place(). */
+static LuMessage *
+reserve_place (LuDispatch *self)
+{
+  return reserve_sideband (self, self->to_writer, sizeof (LuMessage));
+}
+
+static void
+keep_place (LuDispatch *self, LuMessage *place)
+{
+  place->kind = LU_MESSAGE_DEFERRED;
+  lu_queue_commit_quietly (self->to_writer, sizeof *place);
+}
+
+void
+lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
+{
+  LuMessage *place = reserve_place (self);
+  LuOpenMessage *message =
+      place != NULL ? reserve_sideband (self, self->to_worker, sizeof *message) : NULL;
+
+  if (message == NULL)
+    return;
+  *message = (LuOpenMessage){ .kind = LU_MESSAGE_OPEN,
+                              .pid = pid,
+                              .start = start,
+                              .end = end,
+                              .module = lu_module_ref (module) };
+  keep_place (self, place);
+  lu_queue_commit (self->to_worker, sizeof *message);
+}
+
+void
+lu_dispatch_process (LuDispatch *self, LuProcess *process)
+{
+  LuMessage *place = reserve_place (self);
+  LuProcessMessage *message =
+      place != NULL ? reserve_sideband (self, self->to_worker, sizeof *message) : NULL;
+
+  if (message == NULL)
+    return;
+  *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS, .process = lu_process_ref (process) };
+  keep_place (self, place);
+  lu_queue_commit (self->to_worker, sizeof *message);
+}
+
+static void
+send_task (LuDispatch *self, gboolean is_exit, guint64 time, gint32 pid, gint32 child_pid)
+{
+  LuTaskMessage *message = reserve_sideband (self, self->to_writer, sizeof *message);
+
+  if (message == NULL)
+    return;
+  *message = (LuTaskMessage){
+    .kind = LU_MESSAGE_TASK, .is_exit = is_exit, .time = time, .pid = pid, .child_pid = child_pid
+  };
+  lu_queue_commit_quietly (self->to_writer, sizeof *message);
+}
+
+void
+lu_dispatch_fork (LuDispatch *self, guint64 time, gint32 pid, gint32 child_pid)
+{
+  send_task (self, FALSE, time, pid, child_pid);
+}
+
+void
+lu_dispatch_exit (LuDispatch *self, guint64 time, gint32 pid)
+{
+  send_task (self, TRUE, time, pid, 0);
+}
+
+void
+lu_dispatch_log (LuDispatch *self, guint64 time, const char *text)
+{
+  gsize size = sizeof (LuLogMessage) + strlen (text) + 1;
+  LuLogMessage *message = lu_queue_reserve (self->to_writer, size);
+
+  if (message == NULL)
+    return;
+  message->kind = LU_MESSAGE_LOG;
+  message->time = time;
+  memcpy (message->text, text, strlen (text) + 1);
+  lu_queue_commit_quietly (self->to_writer, size);
+}
+
+/* Samples */
+
+static gboolean
+has_room_for_samples (LuQueue *queue)
+{
+  gsize limit = lu_queue_max_message (queue) * 2 / SIDEBAND_SHARE * (SIDEBAND_SHARE - 1);
+
+  return lu_queue_used (queue) <= limit;
+}
+
+static LuStatus
+settled_status (const LuSample *sample, LuSpace *space)
+{
+  guint n_mappings;
+
+  if (sample->regs.abi != LU_ABI_NONE)
+    return sample->stack_size > 0 ? LU_STATUS_COMPLETE : LU_STATUS_NO_USER_STACK;
+  lu_space_mappings (space, &n_mappings);
+  return n_mappings == 0 ? LU_STATUS_KERNEL_ONLY : LU_STATUS_NO_USER_CONTEXT;
+}
+
+static LuSampleHeader
+header_of (const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  return (LuSampleHeader){ .time = event->time,
+                           .period = event->sample.period,
+                           .cpu = event->cpu,
+                           .pid = event->pid,
+                           .tid = event->tid,
+                           .process = lu_process_ref (process),
+                           .space = lu_space_ref (space) };
+}
+
+/* Copies bytes (none: from nowhere) and returns the place behind them. */
+static guint64 *
+put (guint64 *to, gconstpointer from, gsize size)
+{
+  if (size > 0)
+    memcpy (to, from, size);
+  return to + size / sizeof *to;
+}
+
+/* A copy of the sample goes to the worker; FALSE if there is no room for it. */
+static gboolean
+send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  const LuSample *sample = &event->sample;
+  gsize size = sizeof (LuSampleMessage)
+               + (sample->n_callchain + sample->regs.n_words) * sizeof (guint64)
+               + sample->stack_size;
+  LuSampleMessage *message =
+      has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
+  guint64 *payload;
+
+  if (message == NULL)
+    return FALSE;
+  message->kind = LU_MESSAGE_SAMPLE;
+  message->header = header_of (event, process, space);
+  message->sample = *sample;
+  payload = put (message->payload, sample->callchain, sample->n_callchain * sizeof *payload);
+  payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
+  put (payload, sample->stack, sample->stack_size);
+  lu_queue_commit (self->to_worker, size);
+  bump (&self->handed_on);
+  return TRUE;
+}
+
+/* Whether the sample's stack is finished, in self->stack. A copy that ends at a page of a live
+ * process that is not present is the worker's: it may see to it that the next one does not. */
+static gboolean
+walk (LuDispatch *self, const LuEvent *event, LuSpace *space)
+{
+  const LuSample *sample = &event->sample;
+
+  lu_stack_reset (&self->stack);
+  self->stack.status = settled_status (sample, space);
+  if (self->stack.status != LU_STATUS_COMPLETE)
+    return TRUE;
+  return self->walker != NULL
+         && lu_walker_walk (self->walker, event->tid, sample, space, &self->stack)
+         && !(self->live && self->stack.status == LU_STATUS_UNREADABLE_MEMORY
+              && sample->stack_size < sample->stack_asked);
+}
+
+static void
+send_stack (LuDispatch *self, LuStackMessage *message, const LuEvent *event, LuProcess *process,
+            LuSpace *space)
+{
+  guint32 n_kernel = lu_merge_kernel_frames (&event->sample, message->frames);
+
+  lu_stack_message_fill (message, header_of (event, process, space), &self->stack,
+                         event->sample.stack_asked, n_kernel);
+  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
+}
+
+LuDispatchResult
+lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  gpointer message = has_room_for_samples (self->to_writer)
+                         ? lu_queue_reserve (self->to_writer, STACK_MESSAGE_MAX)
+                         : NULL;
+
+  if (message == NULL)
+    return LU_DISPATCH_NO_ROOM;
+  if (walk (self, event, space))
+    bump (&self->walked);
+  else if (send_sample (self, event, process, space))
+    {
+      keep_place (self, message);
+      return LU_DISPATCH_DONE;
+    }
+  else if (!self->live)
+    return LU_DISPATCH_NO_ROOM;
+  else
+    {
+      lu_stack_reset (&self->stack);
+      self->stack.status = LU_STATUS_OVER_BUDGET;
+      bump (&self->over_worker);
+    }
+  send_stack (self, message, event, process, space);
+  return LU_DISPATCH_DONE;
+}
+
+gboolean
+lu_dispatch_end_round (LuDispatch *self)
+{
+  gsize used = lu_queue_used (self->to_writer);
+  gint64 now;
+
+  if (used == 0)
+    return FALSE;
+  now = g_get_monotonic_time ();
+  if (used < WRITER_BATCH_BYTES && now - self->last_wake < WRITER_INTERVAL_US)
+    return TRUE;
+  self->last_wake = now;
+  lu_queue_wake (self->to_writer);
+  return FALSE;
+}
+
+void
+lu_dispatch_close (LuDispatch *self)
+{
+  lu_queue_close (self->to_worker);
+  lu_queue_close (self->to_writer);
+}
+
+void
+lu_dispatch_get_progress (LuDispatch *self, LuDispatchProgress *progress)
+{
+  *progress = (LuDispatchProgress){
+    .walked = atomic_load_explicit (&self->walked, memory_order_relaxed),
+    .handed_on = atomic_load_explicit (&self->handed_on, memory_order_relaxed),
+    .over_worker = atomic_load_explicit (&self->over_worker, memory_order_relaxed),
+    .over_budget = atomic_load_explicit (&self->over_budget, memory_order_relaxed),
+  };
+}
