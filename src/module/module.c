@@ -13,10 +13,11 @@ struct _LuModule
 {
   gatomicrefcount ref_count;
   guint32 id;
-  LuModuleKey key; /* path: owned */
-  gint is_claimed; /* atomic: somebody publishes or has published */
-  gint state;      /* atomic: LuModuleState */
-  LuImage *image;  /* owned; valid from state READY on */
+  LuModuleKey key;         /* path: owned */
+  gint is_claimed;         /* atomic: somebody publishes or has published */
+  gint state;              /* atomic: LuModuleState */
+  LuImage *image;          /* owned; valid from state READY on */
+  LuCallSites *call_sites; /* owned; atomic */
 };
 
 static gint n_modules; /* atomic: the last id given out */
@@ -48,6 +49,7 @@ lu_module_unref (LuModule *self)
   if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
     return;
   lu_image_unref (self->image);
+  lu_call_sites_free (self->call_sites);
   g_free ((char *) self->key.path);
   g_free (self);
 }
@@ -101,6 +103,20 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
     }
   self->image = image;
   g_atomic_int_set (&self->state, (gint) state);
+}
+
+const LuCallSites *
+lu_module_call_sites (const LuModule *self)
+{
+  return g_atomic_pointer_get (&((LuModule *) self)->call_sites);
+}
+
+LuCallSites *
+lu_module_make_call_sites (LuModule *self)
+{
+  if (self->call_sites == NULL)
+    g_atomic_pointer_set (&self->call_sites, lu_call_sites_new ());
+  return self->call_sites;
 }
 
 const guint8 *

@@ -11,6 +11,7 @@
 
 #include "elf/image.h"
 #include "lu/event.h"
+#include "module/call-sites.h"
 
 #include <glib.h>
 
@@ -63,6 +64,12 @@ gboolean lu_module_is_pending (const LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);
+
+/* What is known of return addresses in the file; NULL until somebody asked. Borrowed; any thread.
+ */
+const LuCallSites *lu_module_call_sites (const LuModule *self);
+/* Worker thread only: makes it if there is none. */
+LuCallSites *lu_module_make_call_sites (LuModule *self);
 
 /* The build-id from the opened file, else the one the kernel reported; NULL if neither. */
 const guint8 *lu_module_build_id (const LuModule *self, gsize *size);

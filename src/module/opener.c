@@ -363,3 +363,45 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
   lu_module_publish (module, states[outcome], image);
   enforce_budget (self);
 }
+
+/* Takes `fd` and returns it if its file is the module's. */
+static int
+keep_if_same (const LuModule *module, int fd, gboolean is_known)
+{
+  const LuModuleKey *key = lu_module_key (module);
+  g_autoptr (LuImage) opened = NULL;
+  lu_autofd owned = fd;
+
+  if (owned < 0)
+    return -1;
+  if (key->build_id_size == 0)
+    return is_known ? lu_fd_steal (&owned) : -1;
+  opened = lu_image_open (owned, NULL);
+  return opened != NULL && lu_identity_has_build_id (key, opened) ? lu_fd_steal (&owned) : -1;
+}
+
+int
+lu_opener_reopen (const LuModule *module, gint32 pid, guint64 start, guint64 end)
+{
+  const LuModuleKey *key = lu_module_key (module);
+  LuMappingHint hint = { .pid = pid, .start = start, .end = end };
+  struct stat info = { 0 };
+  int fd = pid > 0 ? open_by_mapping (&hint, &info) : -1;
+
+  if (fd >= 0)
+    fd = keep_if_same (module, fd,
+                       lu_identity_has_inode (key, &info, &hint)
+                           || lu_identity_is_mapped (key, &hint));
+  if (fd >= 0 || key->path[0] != '/')
+    return fd;
+  fd = pid > 0 ? open_in_root (pid, key->path, &info) : -1;
+  if (fd >= 0)
+    fd = keep_if_same (module, fd, lu_identity_has_inode (key, &info, &hint));
+  if (fd >= 0)
+    return fd;
+  fd = open_by_path (key->path, &info);
+  return keep_if_same (module, fd,
+                       fd >= 0
+                           && (lu_identity_has_inode (key, &info, &hint)
+                               || (!key->has_inode && key->build_id_size == 0)));
+}

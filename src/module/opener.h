@@ -24,4 +24,8 @@ void lu_opener_free (LuOpener *self);
  * map_files; pid 0 if none is known. Does nothing if already published. */
 void lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
 
+/* Opens the file of a published module once more, in the same ways and with the same checks. The
+ * hint is as above. Returns a descriptor for reading that the caller closes, or -1. */
+int lu_opener_reopen (const LuModule *module, gint32 pid, guint64 start, guint64 end);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuOpener, lu_opener_free)
