@@ -19,6 +19,7 @@ const LuArch lu_arch_aarch64 = {
   .perf_sp = 31,
   .perf_pc = 32,
   .dwarf_sp = 31,
+  .dwarf_fp = 29,
   .address_mask = (G_GUINT64_CONSTANT (1) << 48) - 1,
   .n_registers = 33,
   .dwarf_numbers = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,

@@ -18,6 +18,7 @@ const LuArch lu_arch_i386 = {
   .perf_sp = 7,
   .perf_pc = 8,
   .dwarf_sp = 4,
+  .dwarf_fp = 5,
   .address_mask = G_MAXUINT32,
   .n_registers = 9,
   .dwarf_numbers = {

@@ -19,6 +19,7 @@ const LuArch lu_arch_x86_64 = {
   .perf_sp = 7,
   .perf_pc = 8,
   .dwarf_sp = 7,
+  .dwarf_fp = 6,
   .address_mask = G_MAXUINT64,
   .n_registers = 24,
   .dwarf_numbers = {

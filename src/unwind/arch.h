@@ -18,13 +18,13 @@
 typedef struct
 {
   const char *name;
-  guint16 machine;         /* EM_* */
-  guint8 word_size;        /* of a stack slot, in bytes */
-  guint64 mask;            /* the registers to ask perf for (attr.sample_regs_user) */
-  guint8 perf_sp, perf_pc; /* bits in the mask */
-  guint8 dwarf_sp;
-  guint64 address_mask; /* bits an address can have */
-  guint n_registers;    /* of the table */
+  guint16 machine;           /* EM_* */
+  guint8 word_size;          /* of a stack slot, in bytes */
+  guint64 mask;              /* the registers to ask perf for (attr.sample_regs_user) */
+  guint8 perf_sp, perf_pc;   /* bits in the mask */
+  guint8 dwarf_sp, dwarf_fp; /* fp: that the platform's frame chains use */
+  guint64 address_mask;      /* bits an address can have */
+  guint n_registers;         /* of the table */
   /* perf bit -> DWARF register; -1: not one that unwinding follows */
   gint8 dwarf_numbers[LU_ARCH_MAX_PERF_REGISTERS];
 } LuArch;

@@ -246,3 +246,21 @@ lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, con
   free (popped.frame);
   return found;
 }
+
+gboolean
+lu_dwfl_facts_keeps_frame_pointer (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch)
+{
+  Dwarf_Frame *frame =
+      mapping->dwfl_module != NULL ? find_row (mapping->dwfl_module, lookup) : NULL;
+  guint distance = 2u * arch->word_size;
+  gboolean keeps = FALSE;
+  Dwarf_Op *ops;
+  size_t n_ops;
+
+  if (frame != NULL && dwarf_frame_cfa (frame, &ops, &n_ops) == 0 && n_ops == 1)
+    keeps = (ops[0].atom == DW_OP_breg0 + arch->dwarf_fp && ops[0].number == distance)
+            || (ops[0].atom == DW_OP_bregx && ops[0].number == arch->dwarf_fp
+                && ops[0].number2 == distance);
+  free (frame);
+  return keeps;
+}

@@ -39,3 +39,8 @@ gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);
  * if none, or if the row's CFA is not a register and a constant. */
 int lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
                                    const LuRegs *regs, guint self_saved, guint64 address);
+
+/* Whether the row of this place says that the CFA is two words above the frame pointer, as in code
+ * that has pushed the caller's and made it its own. */
+gboolean lu_dwfl_facts_keeps_frame_pointer (const LuDwflMapping *mapping, guint64 lookup,
+                                            const LuArch *arch);

@@ -189,6 +189,7 @@ lu_dwfl_mapping_describe (const LuMapping *mapping, const LuArch *arch)
   LuDwflMapping described = {
     .start = mapping->start,
     .end = mapping->end,
+    .file_offset = mapping->file_offset,
     .module = mapping->module,
     .status = judge_module (mapping->module, arch),
   };

@@ -3,16 +3,18 @@
 
 /* dwfl.c - the reference engine: libdwfl over our own mappings, images and stack copies.
  *
- * libdwfl calls an unreadable return address the end of the stack, and guesses where there is no
- * unwind information. So before each step we ask what the unwind information says of the place
- * (dwfl-facts.h) and stop ourselves where it says nothing; and each read of memory that fails is
- * remembered, so that we know why libdwfl saw an end. libdwfl's own verdict is not used.
+ * libdwfl calls an unreadable return address the end of the stack, and guesses without a check
+ * where there is no unwind information. So before each step we ask what the unwind information says
+ * of the place (dwfl-facts.h) and stop ourselves where it says nothing; and each read of memory
+ * that fails is remembered, so that we know why libdwfl saw an end. libdwfl's own verdict is not
+ * used. Where a caller is found otherwise (guess.h), libdwfl begins anew from there.
  *
  * Everything libdwfl needs to know about the sample in work comes to the callbacks as their
  * argument, the Walk of this engine; there is no global state and no access to the process. */
 
 #include "unwind/dwfl-facts.h"
 #include "unwind/dwfl-space.h"
+#include "unwind/guess.h"
 #include "unwind/unwinder.h"
 
 #include <string.h>
@@ -45,15 +47,27 @@ typedef struct
   const LuSample *sample;
   LuDwflSpace *space;
   LuDwflFactsCache *facts;
+  LuCodeReader *reader;
   LuStack *stack;
+  gint32 pid;
   guint64 sampled_sp;
   gint64 deadline;      /* thread CPU time, ns */
   gboolean is_finished; /* the status of the stack is decided */
 
-  /* A walk that begins with the caller of a leaf without unwind information: its return address and
-   * what it leaves of the stack. 0: begins with the sampled registers. */
-  guint64 caller_pc;
-  guint32 caller_offset;
+  /* libdwfl begins with the caller of a frame without unwind information. pc 0: with the sampled
+   * registers. Of a leaf's caller on top of the stack all registers are known, of one that was
+   * found by frame pointer (has_only_fp) no others than these. */
+  LuGuessFrame caller;
+  gboolean has_only_fp;
+  gboolean is_to_begin; /* anew, with `caller` */
+  gboolean has_begun;   /* and the frame to come is the first one */
+
+  /* The last guess by frame pointer: the frame that it was made from, and its state. n_frames 0: no
+   * guess yet. */
+  guint guess_n_frames;
+  LuStatus guess_status;
+  guint64 last_fp;
+
   /* 1: the sampled pc is where a system call returns to, and what it belongs to ends there. */
   guint8 leaf_back;
 
@@ -81,6 +95,7 @@ typedef struct
   LuUnwinder parent;
   LuDwflSpaces *spaces;
   LuDwflFactsCache *facts;
+  LuCodeReader *reader;
   Walk walk;
 } DwflUnwinder;
 
@@ -169,8 +184,12 @@ set_registers (Dwfl_Thread *thread, void *data)
       if (arch->dwarf_numbers[bit] < 0 || !lu_arch_read (&walk->sample->regs, bit, &value))
         continue;
       word = value;
-      if (bit == arch->perf_sp)
-        word += walk->caller_offset;
+      if (walk->caller.pc != 0 && bit == arch->perf_sp)
+        word = walk->caller.sp;
+      else if (walk->has_only_fp && arch->dwarf_numbers[bit] == arch->dwarf_fp)
+        word = walk->caller.fp;
+      else if (walk->has_only_fp)
+        continue;
       if (!dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1, &word))
         return false;
     }
@@ -178,8 +197,8 @@ set_registers (Dwfl_Thread *thread, void *data)
     return false;
   /* libdwfl looks the first pc up as it is; a call may be the last instruction of its row. */
   value -= walk->leaf_back;
-  if (walk->caller_pc != 0)
-    value = walk->caller_pc - 1;
+  if (walk->caller.pc != 0)
+    value = walk->caller.pc - 1;
   dwfl_thread_state_register_pc (thread, value & arch->address_mask);
   return true;
 }
@@ -247,8 +266,12 @@ static gboolean
 push_frame (Walk *walk, guint64 pc)
 {
   guint64 offset = walk->sp - walk->sampled_sp;
+  guint32 flags = walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
 
-  if (!lu_stack_push (walk->stack, pc, walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS))
+  if (walk->has_begun)
+    flags |= LU_FRAME_GUESSED;
+  walk->has_begun = FALSE;
+  if (!lu_stack_push (walk->stack, pc, flags))
     return FALSE;
   if (offset <= G_MAXUINT32)
     walk->stack->frames[walk->stack->n_frames - 1].stack_offset = (guint32) offset;
@@ -268,6 +291,102 @@ is_end_of_go_stack (const Walk *walk, LuStatus *status)
   return place != LU_GO_ORDINARY;
 }
 
+/* Why the bytes at this address are not in the copy. */
+static LuStatus
+explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
+{
+  const LuSample *sample = walk->sample;
+  guint64 offset = address - walk->sampled_sp;
+
+  if (walk->is_off_copy)
+    return LU_STATUS_OTHER_STACK;
+  if (lu_dwfl_space_find (walk->space, address) != NULL)
+    return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
+  if (address < walk->sampled_sp || offset > MAX_STACK)
+    return LU_STATUS_OTHER_STACK;
+  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
+    return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
+  *stack_needed = offset + walk->arch->word_size;
+  return LU_STATUS_TRUNCATED_COPY;
+}
+
+/* What a guess asks for */
+
+static const LuDwflMapping *
+find_mapping (gpointer data, guint64 address)
+{
+  return lu_dwfl_space_find (((Walk *) data)->space, address);
+}
+
+static LuCallKind
+call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  Walk *walk = data;
+
+  return lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc);
+}
+
+static gboolean
+keeps_frame_pointer (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+{
+  return lu_dwfl_facts_keeps_frame_pointer (mapping, lookup, ((Walk *) data)->arch);
+}
+
+static gboolean
+is_behind_call (Walk *walk, const LuDwflMapping *mapping, guint64 pc)
+{
+  LuCallKind kind = call_before (walk, mapping, pc);
+
+  return kind == LU_CALL_DIRECT || kind == LU_CALL_INDIRECT;
+}
+
+/* A leaf of a file has other ways first, see guess_leaf(). */
+static gboolean
+is_leaf_of_file (const Walk *walk)
+{
+  return walk->stack->n_frames == 1 && walk->mapping->status == LU_STATUS_COMPLETE;
+}
+
+/* The last frame has no unwind information, for the reason `status`. TRUE: libdwfl is to begin anew
+ * with its caller. FALSE: there is none to be believed, and the walk may be finished. */
+static gboolean
+guess_caller (Walk *walk, LuStatus status, guint64 fp)
+{
+  guint64 mask = walk->arch->address_mask;
+  LuGuessFrame frame = { .pc = last_pc (walk), .sp = walk->sp, .fp = fp & mask };
+  LuGuess guess = { .arch = walk->arch,
+                    .sample = walk->sample,
+                    .sampled_sp = walk->sampled_sp,
+                    .is_exact = walk->is_exact,
+                    .last_fp = walk->last_fp,
+                    .find = find_mapping,
+                    .call_before = call_before,
+                    .keeps_frame_pointer = keeps_frame_pointer,
+                    .data = walk };
+
+  if (!lu_guess_is_possible (walk->mapping))
+    return FALSE;
+  switch (lu_guess_caller (&guess, walk->mapping, &frame, &walk->caller))
+    {
+    case LU_GUESS_FOUND:
+      walk->last_fp = guess.last_fp;
+      walk->guess_n_frames = walk->stack->n_frames;
+      walk->guess_status = status;
+      walk->is_signal_frame = walk->has_lost = FALSE;
+      return walk->is_to_begin = walk->has_only_fp = TRUE;
+    case LU_GUESS_BEYOND:
+      status = explain_address (walk, frame.fp + walk->arch->word_size, &walk->stack->stack_needed);
+      finish (walk, status, frame.pc);
+      break;
+    case LU_GUESS_UNKNOWN:
+      finish (walk, LU_STATUS_OVER_BUDGET, frame.pc);
+      break;
+    case LU_GUESS_NONE:
+      break;
+    }
+  return FALSE;
+}
+
 static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
@@ -275,11 +394,12 @@ visit_frame (Dwfl_Frame *state, void *data)
   LuDwflFacts facts;
   LuStatus status;
   Dwarf_Addr pc;
+  Dwarf_Word fp;
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
-  if (walk->caller_pc != 0 && walk->stack->n_frames == 1)
-    pc = walk->caller_pc;
+  if (walk->has_begun)
+    pc = walk->caller.pc;
   walk->lookup = walk->is_exact ? pc : pc - 1;
   if (walk->stack->n_frames == 0)
     pc += walk->leaf_back;
@@ -298,30 +418,15 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, status, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
+  if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)
+      && dwfl_frame_reg (state, walk->arch->dwarf_fp, &fp) == 0
+      && guess_caller (walk, facts.status, fp))
+    return DWARF_CB_ABORT;
   if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
-    return finish (walk, facts.status, pc);
+    return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
   walk->is_signal_frame = facts.is_signal_frame;
   walk->self_saved = facts.self_saved;
   return DWARF_CB_OK;
-}
-
-/* Why the bytes at this address are not in the copy. */
-static LuStatus
-explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
-{
-  const LuSample *sample = walk->sample;
-  guint64 offset = address - walk->sampled_sp;
-
-  if (walk->is_off_copy)
-    return LU_STATUS_OTHER_STACK;
-  if (lu_dwfl_space_find (walk->space, address) != NULL)
-    return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
-  if (address < walk->sampled_sp || offset > MAX_STACK)
-    return LU_STATUS_OTHER_STACK;
-  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
-    return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
-  *stack_needed = offset + walk->arch->word_size;
-  return LU_STATUS_TRUNCATED_COPY;
 }
 
 /* libdwfl found no caller of the last frame, though there is a rule for its return address. */
@@ -348,7 +453,9 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
     .arch = lu_arch_of_abi (sample->regs.abi),
     .sample = sample,
     .facts = self->facts,
+    .reader = self->reader,
     .stack = stack,
+    .pid = pid,
     .deadline = cpu_time () + MAX_CPU_TIME,
   };
   if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
@@ -359,18 +466,35 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
   return walk->space != NULL;
 }
 
+/* Where a guess led cannot be: the stack ends where it was made. */
+static void
+take_guess_back (Walk *walk)
+{
+  LuStack *stack = walk->stack;
+
+  stack->n_frames = walk->guess_n_frames;
+  stack->stack_needed = 0;
+  finish (walk, walk->guess_status, last_pc (walk));
+}
+
 static void
 walk_frames (Walk *walk)
 {
   LuStack *stack = walk->stack;
 
-  dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
-  if (walk->is_finished)
-    return;
-  if (stack->n_frames == 0) /* a register is missing */
+  do
+    {
+      walk->has_begun = walk->is_to_begin;
+      walk->is_to_begin = FALSE;
+      dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
+    }
+  while (walk->is_to_begin);
+  if (!walk->is_finished && stack->n_frames == 0) /* a register is missing */
     finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
-  else
+  else if (!walk->is_finished)
     finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
+  if (walk->guess_n_frames > 0 && lu_guess_is_refuted_by (stack->status))
+    take_guess_back (walk);
 }
 
 /* Gives up a second walk: the stack is the leaf alone, as it was before. */
@@ -392,22 +516,34 @@ try_caller_at (Walk *walk, guint32 offset)
 {
   const Walk before = *walk;
   const LuFrame leaf = walk->stack->frames[0];
+  const LuDwflMapping *mapping;
   Dwarf_Word caller;
 
   if (!read_memory (NULL, walk->sampled_sp + offset, &caller, walk)
-      || lu_dwfl_space_find (walk->space, caller - 1) == NULL)
+      || (mapping = lu_dwfl_space_find (walk->space, caller - 1)) == NULL
+      || (mapping->status != LU_STATUS_JIT && !is_behind_call (walk, mapping, caller)))
     return back_to_leaf (walk, &before, leaf);
-  walk->caller_pc = caller;
-  walk->caller_offset = offset + walk->arch->word_size;
+  walk->caller.pc = caller;
+  walk->caller.sp = walk->sampled_sp + offset + walk->arch->word_size;
+  walk->is_to_begin = TRUE;
   walk->is_finished = FALSE;
   walk->is_exact = walk->is_signal_frame = FALSE;
   walk_frames (walk);
-  if (walk->stack->status == LU_STATUS_COMPLETE)
-    {
-      walk->stack->frames[1].flags |= LU_FRAME_GUESSED;
-      return TRUE;
-    }
-  return back_to_leaf (walk, &before, leaf);
+  return walk->stack->status == LU_STATUS_COMPLETE || back_to_leaf (walk, &before, leaf);
+}
+
+/* Goes on by frame pointer. */
+static void
+try_frame_pointer (Walk *walk)
+{
+  guint64 fp;
+
+  walk->is_finished = FALSE;
+  if (lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->dwarf_fp, &fp)
+      && guess_caller (walk, LU_STATUS_NO_UNWIND_INFO, fp))
+    walk_frames (walk);
+  else if (!walk->is_finished)
+    finish (walk, LU_STATUS_NO_UNWIND_INFO, last_pc (walk));
 }
 
 /* Begins again with the instruction before the sampled pc. TRUE if that can be unwound from; else
@@ -438,8 +574,8 @@ guess_leaf (Walk *walk)
     return;
   if (walk->sample->cpumode == CPUMODE_KERNEL && try_before_leaf (walk))
     return;
-  if (!try_caller_at (walk, 0))
-    try_caller_at (walk, walk->arch->word_size);
+  if (!try_caller_at (walk, 0) && !try_caller_at (walk, walk->arch->word_size))
+    try_frame_pointer (walk);
 }
 
 static void
@@ -466,6 +602,7 @@ dwfl_new (GError **error)
 
   self->parent.ops = &lu_unwinder_dwfl;
   self->facts = lu_dwfl_facts_cache_new ();
+  self->reader = lu_code_reader_new ();
   self->spaces = lu_dwfl_spaces_new (&thread_callbacks, &self->walk, BUDGET);
   return &self->parent;
 }
@@ -477,6 +614,7 @@ dwfl_free (LuUnwinder *unwinder)
 
   lu_dwfl_spaces_free (self->spaces);
   lu_dwfl_facts_cache_free (self->facts);
+  lu_code_reader_free (self->reader);
   g_free (self);
 }
 

@@ -7,6 +7,7 @@
 
 #include "lu/step.h"
 #include "unwind/dwfl-facts.h"
+#include "unwind/guess.h"
 #include "unwind/rule-cache.h"
 #include "unwind/space-cache.h"
 
@@ -28,6 +29,9 @@ typedef struct
   const guint8 *bytes;
   guint64 failed_address; /* of the last read that failed */
   gboolean is_off_copy;   /* interrupted on a stack that we have no copy of */
+  gboolean is_guessed;    /* the frame to come */
+  gboolean has_guessed;   /* some frame */
+  guint64 last_fp;        /* by which the last guess went */
 } Walk;
 
 enum
@@ -157,7 +161,7 @@ finish (Walk *walk, LuStatus status, guint64 end_pc)
 {
   walk->stack->status = status;
   walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
-  return TRUE;
+  return !walk->has_guessed || !lu_guess_is_refuted_by (status);
 }
 
 /* The word at failed_address is not in the copy. */
@@ -180,12 +184,83 @@ finish_unreadable (Walk *walk, guint64 pc)
   return finish (walk, LU_STATUS_TRUNCATED_COPY, pc);
 }
 
-static gboolean
-finish_without_rule (Walk *walk, const LuDwflMapping *mapping, guint64 lookup, guint64 pc)
+/* A place without a rule */
+
+/* Of a guess: the caches and the walk. */
+typedef struct
 {
-  /* The other engine knows whether that is the entry, and may find the leaf's caller. */
-  return walk->stack->n_frames > 1 && !lu_dwfl_facts_is_entry (mapping, lookup)
-         && finish (walk, LU_STATUS_NO_UNWIND_INFO, pc);
+  LuWalker *walker;
+  Walk *walk;
+} Guesser;
+
+static const LuDwflMapping *
+find_mapping (gpointer data, guint64 address)
+{
+  const LuViewMapping *mapping = lu_space_view_find (((Guesser *) data)->walk->view, address);
+
+  return mapping != NULL ? &mapping->base : NULL;
+}
+
+static LuCallKind
+call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  return lu_guess_known_call (mapping, pc);
+}
+
+static gboolean
+keeps_frame_pointer (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+{
+  Guesser *guesser = data;
+  const LuRuleSlot *slot =
+      lu_rule_cache_find (guesser->walker->rules, mapping->module,
+                          lu_rule_cache_module_key (mapping->module), lookup - mapping->bias);
+
+  return slot->rule.cfa_kind == LU_CFA_FP && slot->rule.cfa_off == 16;
+}
+
+/* Moves on to the caller by frame pointer, or ends here with the state. */
+static gboolean
+guess_or_finish (LuWalker *self, Walk *walk, struct lu_regs *regs, const LuDwflMapping *mapping,
+                 LuStatus status, gboolean *is_finished)
+{
+  Guesser guesser = { .walker = self, .walk = walk };
+  LuGuess guess = { .arch = walk->arch,
+                    .sample = walk->sample,
+                    .sampled_sp = walk->sampled_sp,
+                    .is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER,
+                    .last_fp = walk->last_fp,
+                    .find = find_mapping,
+                    .call_before = call_before,
+                    .keeps_frame_pointer = keeps_frame_pointer,
+                    .data = &guesser };
+  LuGuessFrame frame = { .pc = regs->pc, .sp = regs->sp, .fp = regs->fp & regs->address_mask };
+  LuGuessFrame caller;
+  LuGuessResult result = LU_GUESS_NONE;
+
+  *is_finished = TRUE;
+  if (walk->view->has_pending) /* perhaps this module, or the caller's */
+    return FALSE;
+  if ((regs->known & LU_KNOWN_FP) != 0 && lu_guess_is_possible (mapping))
+    result = lu_guess_caller (&guess, mapping, &frame, &caller);
+  if (result == LU_GUESS_UNKNOWN)
+    return FALSE;
+  if (result == LU_GUESS_NONE)
+    return finish (walk, status, regs->pc);
+  if (result == LU_GUESS_BEYOND)
+    {
+      walk->failed_address = frame.fp + sizeof (guint64);
+      return finish_unreadable (walk, regs->pc);
+    }
+  walk->last_fp = guess.last_fp;
+  walk->is_guessed = walk->has_guessed = TRUE;
+  regs->pc = caller.pc;
+  regs->sp = caller.sp;
+  regs->fp = caller.fp;
+  regs->ucontext = 0;
+  regs->known = LU_KNOWN_FP;
+  regs->frame_kind = LU_FRAME_KIND_CALLER;
+  *is_finished = FALSE;
+  return TRUE;
 }
 
 /* The walk */
@@ -195,8 +270,12 @@ push_frame (Walk *walk, const struct lu_regs *regs)
 {
   guint64 offset = regs->sp - walk->sampled_sp;
   gboolean is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER;
+  guint32 flags = is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
 
-  if (!lu_stack_push (walk->stack, regs->pc, is_exact ? 0 : LU_FRAME_RETURN_ADDRESS))
+  if (G_UNLIKELY (walk->is_guessed))
+    flags |= LU_FRAME_GUESSED;
+  walk->is_guessed = FALSE;
+  if (!lu_stack_push (walk->stack, regs->pc, flags))
     return FALSE;
   if (offset <= G_MAXUINT32)
     walk->stack->frames[walk->stack->n_frames - 1].stack_offset = (guint32) offset;
@@ -243,8 +322,12 @@ walk_frames (LuWalker *self, Walk *walk, struct lu_regs *regs)
       if (G_UNLIKELY (!push_frame (walk, regs)))
         return finish (walk, LU_STATUS_DEPTH_LIMIT,
                        walk->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
-      if (G_UNLIKELY (mapping->base.status != LU_STATUS_COMPLETE)) /* or not open yet */
-        return !walk->view->has_pending && finish (walk, mapping->base.status, regs->pc);
+      if (G_UNLIKELY (mapping->base.status != LU_STATUS_COMPLETE))
+        {
+          is_ours = guess_or_finish (self, walk, regs, &mapping->base, mapping->base.status,
+                                     &is_finished);
+          continue;
+        }
       slot = lu_rule_cache_find (self->rules, mapping->base.module, mapping->key,
                                  lookup - mapping->base.bias);
       if (G_UNLIKELY (slot->go_place != LU_GO_ORDINARY && is_caller))
@@ -252,7 +335,14 @@ walk_frames (LuWalker *self, Walk *walk, struct lu_regs *regs)
                        slot->go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
                        regs->pc);
       if (G_UNLIKELY (slot->rule.cfa_kind == LU_CFA_NONE))
-        return finish_without_rule (walk, &mapping->base, lookup, regs->pc);
+        {
+          /* The other engine knows whether that is the entry, and may find the leaf's caller. */
+          if (walk->stack->n_frames == 1 || lu_dwfl_facts_is_entry (&mapping->base, lookup))
+            return FALSE;
+          is_ours = guess_or_finish (self, walk, regs, &mapping->base, LU_STATUS_NO_UNWIND_INFO,
+                                     &is_finished);
+          continue;
+        }
       is_ours = step (walk, regs, &slot->rule, &mapping->base, lookup, &is_finished);
     }
   return is_ours;

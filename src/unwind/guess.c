@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* guess.c - one step by frame pointer; see guess.h.
+ *
+ * Two traps, both of x86, where calls leave return addresses on the stack:
+ * - Code that was sampled before it has set up its frame, or after it has taken it down: the frame
+ *   pointer is still the caller's, and going by it would leave the caller out. The return address
+ * is then on top of the stack, or below the frame pointer that has just been pushed.
+ * - Code without a frame pointer, called by code that has one: the same, at any place. The return
+ *   address into the caller is then somewhere between the stack pointer and the frame pointer, and
+ *   unwind information says of its place that the frame pointer is in use.
+ */
+
+#include "unwind/guess.h"
+
+#include "unwind/calls.h"
+
+#include <elf.h>
+#include <string.h>
+
+/* A frame pointer further above the sampled stack pointer is none: frames of this size do not
+ * exist, and the kernel copies less than 64 KiB. */
+#define MAX_DISTANCE (1u << 20)
+/* Words of a frame that are looked at. Frames of generated code have some ten, rarely a hundred. */
+#define MAX_WORDS 256
+/* No address; and what compilers put into a frame pointer register that they use for numbers. */
+#define MIN_ADDRESS 4096
+
+gboolean
+lu_guess_is_possible (const LuDwflMapping *mapping)
+{
+  if (lu_module_key (mapping->module)->kind == LU_MODULE_VSYSCALL)
+    return FALSE;
+  return mapping->status == LU_STATUS_JIT || mapping->status == LU_STATUS_COMPLETE
+         || mapping->status == LU_STATUS_NO_UNWIND_INFO;
+}
+
+/* The word at a run-time address, if it is in the copy. */
+static gboolean
+read_word (const LuGuess *self, guint64 address, guint64 *value)
+{
+  guint size = self->arch->word_size;
+  guint64 offset = address - self->sampled_sp;
+  guint32 narrow;
+
+  if (address < self->sampled_sp || self->sample->stack_size < size
+      || offset > self->sample->stack_size - size)
+    return FALSE;
+  if (size == sizeof *value)
+    memcpy (value, self->sample->stack + offset, sizeof *value);
+  else
+    {
+      memcpy (&narrow, self->sample->stack + offset, sizeof narrow);
+      *value = narrow;
+    }
+  return TRUE;
+}
+
+/* Whether `fp` can be the frame pointer of a frame whose stack pointer is `sp`. */
+static gboolean
+is_frame_pointer (const LuGuess *self, guint64 fp, guint64 sp)
+{
+  return fp % self->arch->word_size == 0 && fp >= sp && fp > self->last_fp
+         && fp - self->sampled_sp < MAX_DISTANCE;
+}
+
+/* FOUND if code that keeps frame pointers may have left this return address: there is code, and a
+ * call in front of it. Of memory without a file that cannot be read: there the frame pointer of
+ * that code has to go on. */
+static LuGuessResult
+check_return (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
+{
+  const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
+
+  if (mapping == NULL || !lu_guess_is_possible (mapping))
+    return LU_GUESS_NONE;
+  if (mapping->status == LU_STATUS_JIT)
+    return is_frame_pointer (self, fp, sp) ? LU_GUESS_FOUND : LU_GUESS_NONE;
+  switch (self->call_before (self->data, mapping, pc))
+    {
+    case LU_CALL_UNKNOWN:
+      return LU_GUESS_UNKNOWN;
+    case LU_CALL_DIRECT:
+    case LU_CALL_INDIRECT:
+      return LU_GUESS_FOUND;
+    case LU_CALL_NONE:
+      break;
+    }
+  return LU_GUESS_NONE;
+}
+
+/* The frame is set up: the caller's frame pointer and the return address are where it points. */
+static LuGuessResult
+go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
+{
+  guint word = self->arch->word_size;
+  guint64 mask = self->arch->address_mask;
+
+  if (!is_frame_pointer (self, frame->fp, frame->sp))
+    return LU_GUESS_NONE;
+  if (!read_word (self, frame->fp, &caller->fp) || !read_word (self, frame->fp + word, &caller->pc))
+    return LU_GUESS_BEYOND;
+  caller->pc &= mask;
+  caller->sp = frame->fp + 2 * word;
+  return check_return (self, caller->pc, caller->fp, caller->sp);
+}
+
+/* The first word in [from, to) that may be a return address by itself. FOUND: *at is its place. */
+static LuGuessResult
+find_return (const LuGuess *self, guint64 from, guint64 to, guint64 *at)
+{
+  guint word = self->arch->word_size;
+  guint64 value;
+
+  for (*at = from; *at < to && *at - from < MAX_WORDS * word; *at += word)
+    {
+      LuGuessResult result = LU_GUESS_NONE;
+
+      /* The frame pointer of such code would be `to`. */
+      if (read_word (self, *at, &value))
+        result = check_return (self, value, to, from);
+      if (result != LU_GUESS_NONE)
+        return result;
+    }
+  return LU_GUESS_NONE;
+}
+
+/* The frame is not set up yet, or not any more, but its caller's is. */
+static LuGuessResult
+go_by_top (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
+{
+  guint word = self->arch->word_size;
+  LuGuessResult result;
+  guint64 top, at;
+
+  if (!read_word (self, frame->sp, &top))
+    return LU_GUESS_NONE;
+  *caller = *frame;
+  /* The frame pointer has been pushed and not been changed. */
+  if (top == frame->fp && top > MIN_ADDRESS && read_word (self, frame->sp + word, &caller->pc))
+    {
+      caller->sp = frame->sp + 2 * word;
+      return check_return (self, caller->pc, frame->fp, caller->sp);
+    }
+  caller->pc = top;
+  caller->sp = frame->sp + word;
+  if (!is_frame_pointer (self, frame->fp, caller->sp))
+    return LU_GUESS_NONE;
+  result = check_return (self, top, frame->fp, caller->sp);
+  if (result != LU_GUESS_FOUND)
+    return result;
+  /* A frame full of them says nothing about the topmost. */
+  result = find_return (self, caller->sp, frame->fp, &at);
+  return result == LU_GUESS_FOUND  ? LU_GUESS_NONE
+         : result == LU_GUESS_NONE ? LU_GUESS_FOUND
+                                   : result;
+}
+
+/* FOUND: between the stack pointer and the frame pointer is a return address into code that keeps
+ * frame pointers, so this one may be that code's. Code in a file can call code outside of it only
+ * through a register or memory. */
+static LuGuessResult
+find_other_owner (const LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame)
+{
+  guint word = self->arch->word_size;
+  guint64 value;
+
+  for (guint64 at = frame->sp; at < frame->fp && at - frame->sp < MAX_WORDS * word; at += word)
+    {
+      const LuDwflMapping *mapping;
+      LuCallKind kind;
+
+      if (!read_word (self, at, &value) || value <= MIN_ADDRESS)
+        continue;
+      mapping = self->find (self->data, value - 1);
+      if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
+          || !self->keeps_frame_pointer (self->data, mapping, value - 1))
+        continue;
+      kind = self->call_before (self->data, mapping, value);
+      if (kind == LU_CALL_UNKNOWN)
+        return LU_GUESS_UNKNOWN;
+      if (kind == LU_CALL_INDIRECT || (kind == LU_CALL_DIRECT && code->module == mapping->module))
+        return LU_GUESS_FOUND;
+    }
+  return LU_GUESS_NONE;
+}
+
+LuGuessResult
+lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame *frame,
+                 LuGuessFrame *caller)
+{
+  gboolean is_x86 = self->arch->machine != EM_AARCH64;
+  LuGuessResult result, other;
+  LuGuessFrame by_top;
+
+  /* The link register would have to be told from an old one. */
+  if (!is_x86 && self->is_exact)
+    return LU_GUESS_NONE;
+  if (self->is_exact)
+    {
+      result = go_by_top (self, frame, &by_top);
+      if (result == LU_GUESS_UNKNOWN)
+        return result;
+      if (result == LU_GUESS_FOUND)
+        {
+          *caller = by_top;
+          return result;
+        }
+    }
+  result = go_by_frame_pointer (self, frame, caller);
+  if (result != LU_GUESS_FOUND)
+    return result;
+  other = is_x86 ? find_other_owner (self, mapping, frame) : LU_GUESS_NONE;
+  if (other != LU_GUESS_NONE)
+    return other == LU_GUESS_FOUND ? LU_GUESS_NONE : other;
+  self->last_fp = frame->fp;
+  return LU_GUESS_FOUND;
+}
+
+/* Calls */
+
+/* The file's bytes are at the same distance as the memory's. */
+static guint64
+file_offset_of (const LuDwflMapping *mapping, guint64 pc)
+{
+  return mapping->file_offset + (pc - mapping->start);
+}
+
+LuCallKind
+lu_guess_known_call (const LuDwflMapping *mapping, guint64 pc)
+{
+  const LuCallSites *sites = lu_module_call_sites (mapping->module);
+
+  return sites != NULL ? lu_call_sites_find (sites, file_offset_of (mapping, pc)) : LU_CALL_UNKNOWN;
+}
+
+/* Whether the image has code at the address; what is no ELF file cannot say. */
+static gboolean
+has_code_at (const LuDwflMapping *mapping, guint64 address)
+{
+  LuImage *image = lu_module_image (mapping->module);
+  guint64 elf_address = address - mapping->bias;
+  const LuSegment *segments;
+  guint n;
+
+  if (image == NULL)
+    return TRUE;
+  segments = lu_image_segments (image, &n);
+  for (guint i = 0; i < n; i++)
+    if (segments[i].executable && elf_address >= segments[i].vaddr
+        && elf_address - segments[i].vaddr < segments[i].memory_size)
+      return TRUE;
+  return FALSE;
+}
+
+LuCallKind
+lu_guess_read_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                    const LuDwflMapping *mapping, guint64 pc)
+{
+  LuCallKind kind = lu_guess_known_call (mapping, pc);
+  guint64 offset = file_offset_of (mapping, pc);
+  gsize size = MIN (LU_CALL_LONGEST, offset);
+  guint8 bytes[LU_CALL_LONGEST];
+  gint64 displacement;
+
+  if (kind != LU_CALL_UNKNOWN)
+    return kind;
+  switch (lu_code_reader_read (reader, mapping->module, pid, mapping->start, mapping->end,
+                               offset - size, bytes, size))
+    {
+    case LU_CODE_OVER_BUDGET:
+      return LU_CALL_UNKNOWN;
+    case LU_CODE_UNREADABLE:
+      kind = LU_CALL_NONE;
+      break;
+    case LU_CODE_READ:
+      kind = lu_call_decode (arch->machine, bytes, size, &displacement);
+      if (kind == LU_CALL_DIRECT && !has_code_at (mapping, pc + (guint64) displacement))
+        kind = LU_CALL_NONE;
+      break;
+    }
+  lu_call_sites_add (lu_module_make_call_sites (mapping->module), offset, kind);
+  return kind;
+}

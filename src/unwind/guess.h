@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* guess.h - the caller of code that has no unwind information: by frame pointer, if all that can be
+ * checked agrees.
+ *
+ * Used by both engines, which give the same stacks: generated code, hand-written code, start files.
+ * A guess is believed only if the frame pointer lies in the copied stack, is aligned, not below the
+ * stack pointer and above that of the last guess, and leads to a return address in executable
+ * memory that stands behind a call wherever that can be read. What the code itself did to the stack
+ * is not known: two traps that the frame pointer alone leads into are looked for on the stack, see
+ * guess.c. Nothing is read from the sampled process. */
+
+#pragma once
+
+#include "module/code-reader.h"
+#include "unwind/arch.h"
+#include "unwind/dwfl-space.h"
+
+/* What both frames, the one without unwind information and its caller, are described by. */
+typedef struct
+{
+  guint64 pc, sp, fp;
+} LuGuessFrame;
+
+typedef enum
+{
+  LU_GUESS_NONE,    /* nothing that could be believed */
+  LU_GUESS_FOUND,   /* the caller */
+  LU_GUESS_BEYOND,  /* the frame pointer leads out of the copy, and not too far */
+  LU_GUESS_UNKNOWN, /* whether a call stands at some place has to be read first */
+} LuGuessResult;
+
+typedef struct _LuGuess LuGuess;
+
+struct _LuGuess
+{
+  const LuArch *arch;
+  const LuSample *sample;
+  guint64 sampled_sp;
+  gboolean is_exact; /* the pc is not a return address: the frame may not be set up */
+  guint64 last_fp;   /* that the last guess of this walk went by; 0: none */
+
+  /* Of the engine; `data` is handed to all. The mapping of an address, or NULL: */
+  const LuDwflMapping *(*find) (gpointer data, guint64 address);
+  /* What stands in front of a return address into a file; UNKNOWN if that is not for here: */
+  LuCallKind (*call_before) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
+  /* Whether the unwind information there says that the CFA is just above the saved frame pointer:
+   */
+  gboolean (*keeps_frame_pointer) (gpointer data, const LuDwflMapping *mapping, guint64 lookup);
+  gpointer data;
+};
+
+/* Whether a frame in this mapping can be guessed from, when there is no rule for its place. */
+gboolean lu_guess_is_possible (const LuDwflMapping *mapping);
+
+/* Looks for the caller of `frame`, whose code is in `mapping`. Fills `caller` if FOUND; its other
+ * registers are not known. */
+LuGuessResult lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping,
+                               const LuGuessFrame *frame, LuGuessFrame *caller);
+
+/* Whether a walk that ended so may have been led there by a wrong guess: then the stack ends where
+ * that guess was made. */
+static inline gboolean
+lu_guess_is_refuted_by (LuStatus status)
+{
+  return status == LU_STATUS_BAD_RETURN_ADDRESS || status == LU_STATUS_NO_MAPPING
+         || status == LU_STATUS_OTHER_STACK || status == LU_STATUS_UNREADABLE_MEMORY;
+}
+
+/* What is known of the call in front of a return address into the mapping; any thread. */
+LuCallKind lu_guess_known_call (const LuDwflMapping *mapping, guint64 pc);
+/* Reads it, if it is not known, and remembers it; worker thread only. UNKNOWN: over the budget. */
+LuCallKind lu_guess_read_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                               const LuDwflMapping *mapping, guint64 pc);
