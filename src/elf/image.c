@@ -3,14 +3,15 @@
 
 /* image.c - reads one ELF file into an image; see image.h.
  *
- * Order of work: headers, build-id, CFI bytes into an arena laid out by arena.c, guard, digest. The
- * digest is taken before the guard changes anything, so it says what the file says. */
+ * Order of work: headers, build-id, CFI bytes, digest of what the file says, decompression, the
+ * private copy. The guard comes when libdw does. */
 
 #include "elf/image.h"
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "elf/cfi-guard.h"
+#include "elf/guarded.h"
 #include "elf/headers.h"
 #include "elf/synthetic.h"
 
@@ -35,8 +36,12 @@ struct _LuImage
   guint8 build_id[MAX_BUILD_ID];
   gsize build_id_size;
   guint8 digest[LU_DIGEST_SIZE];
-  guint n_unsorted_fdes, n_refused_fdes;
+  guint64 text;
   LuSynthetic *synthetic;
+  LuSynthetic *guarded; /* for libdw: NULL until needed, and the same one if the guard has nothing
+                         * against it */
+  gboolean is_guarded;
+  LuGuardCounts guard_counts;
   GArray *go_functions; /* of LuGoFunction; NULL: not a Go program */
 };
 
@@ -191,50 +196,6 @@ read_debug_frame (const LuImage *self, const LuElfInput *input, LuSyntheticSecti
       strcmp (self->headers.section_names + section->name, ".zdebug_frame") == 0;
 }
 
-static LuCfiSection
-as_cfi (const LuImage *self, const LuSyntheticSection *section, gboolean is_eh_frame)
-{
-  return (LuCfiSection){
-    .bytes = section->bytes,
-    .size = section->size,
-    .vaddr = section->vaddr,
-    .is_eh_frame = is_eh_frame,
-    .address_size = self->headers.is_64bit ? 8 : 4,
-  };
-}
-
-static void
-guard_walk (LuImage *self, LuSyntheticSection *section, gboolean is_eh_frame)
-{
-  LuCfiSection cfi = as_cfi (self, section, is_eh_frame);
-  guint n_refused, n;
-
-  if (section->bytes == NULL)
-    return;
-  n = lu_cfi_guard_walk (&cfi, &n_refused);
-  self->n_unsorted_fdes += n;
-  self->n_refused_fdes += n_refused;
-  section->size = cfi.size;
-  if (n == 0)
-    clear_section (section);
-}
-
-static void
-guard_eh_frame (LuImage *self, LuSyntheticSection *table, LuSyntheticSection *eh_frame)
-{
-  LuCfiSection cfi = as_cfi (self, eh_frame, TRUE);
-  guint n;
-
-  /* libdw takes a section at address 0 for .debug_frame. */
-  if (eh_frame->vaddr == 0)
-    clear_section (eh_frame);
-  if (eh_frame->bytes != NULL && table->bytes != NULL
-      && lu_cfi_guard_check_table (&cfi, table->bytes, table->size, table->vaddr, &n))
-    return;
-  clear_section (table);
-  guard_walk (self, eh_frame, TRUE);
-}
-
 /* What identifies the file: the digest of the digests of its parts. */
 enum
 {
@@ -248,7 +209,8 @@ enum
 static void
 make_digest (LuImage *self, const LuElfInput *input, const LuSyntheticSection *sections)
 {
-  guint64 head[] = { input->size, self->headers.machine, self->headers.is_64bit != FALSE };
+  guint64 head[] = { input->size, self->headers.machine, self->headers.is_64bit != FALSE,
+                     self->text };
   guint8 parts[N_PARTS][LU_DIGEST_SIZE];
 
   lu_digest (head, sizeof head, parts[PART_HEAD]);
@@ -273,8 +235,6 @@ read_cfi (LuImage *self, const LuElfInput *input)
   make_digest (self, input, sections);
   if (debug_frame->is_compressed || debug_frame->is_gnu_compressed)
     lu_synthetic_decompress (debug_frame, self->headers.is_64bit, self->headers.machine);
-  guard_eh_frame (self, &sections[LU_SYNTHETIC_EH_FRAME_HDR], &sections[LU_SYNTHETIC_EH_FRAME]);
-  guard_walk (self, debug_frame, FALSE);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine, sections);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     clear_section (&sections[i]);
@@ -306,6 +266,7 @@ static LuImage *
 open_input (const LuElfInput *input, GError **error)
 {
   g_autoptr (LuImage) self = g_new0 (LuImage, 1);
+  const LuElfSectionHeader *text;
 
   g_atomic_ref_count_init (&self->ref_count);
   if (input->size > MAX_FILE)
@@ -317,6 +278,8 @@ open_input (const LuElfInput *input, GError **error)
     return NULL;
   collect_segments (self);
   read_build_id (self, input);
+  text = lu_elf_headers_find_section (&self->headers, ".text");
+  self->text = text != NULL ? text->vaddr : 0;
   read_cfi (self, input);
   if (self->synthetic == NULL)
     {
@@ -369,6 +332,8 @@ lu_image_unref (LuImage *self)
   if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
     return;
   lu_elf_headers_clear (&self->headers);
+  if (self->guarded != self->synthetic)
+    lu_synthetic_free (self->guarded);
   lu_synthetic_free (self->synthetic);
   g_clear_pointer (&self->go_functions, g_array_unref);
   g_free (self->segments);
@@ -438,19 +403,16 @@ gsize
 lu_image_resident_bytes (const LuImage *self)
 {
   return sizeof *self + self->n_segments * sizeof *self->segments
-         + lu_synthetic_size (self->synthetic);
+         + lu_synthetic_size (self->synthetic)
+         + (self->guarded != NULL && self->guarded != self->synthetic
+                ? lu_synthetic_size (self->guarded)
+                : 0);
 }
 
-guint
-lu_image_n_unsorted_fdes (const LuImage *self)
+guint64
+lu_image_text (const LuImage *self)
 {
-  return self->n_unsorted_fdes;
-}
-
-guint
-lu_image_n_refused_fdes (const LuImage *self)
-{
-  return self->n_refused_fdes;
+  return self->text;
 }
 
 const guint8 *
@@ -496,8 +458,34 @@ lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 
   return best > 0;
 }
 
+/* For libdw */
+
+static void
+guard (LuImage *self)
+{
+  if (self->is_guarded)
+    return;
+  self->is_guarded = TRUE;
+  self->guarded = lu_guarded_new (self->synthetic, &self->guard_counts);
+}
+
+guint
+lu_image_n_unsorted_fdes (LuImage *self)
+{
+  guard (self);
+  return self->guard_counts.n_unsorted;
+}
+
+guint
+lu_image_n_refused_fdes (LuImage *self)
+{
+  guard (self);
+  return self->guard_counts.n_refused;
+}
+
 Elf *
 lu_image_elf (LuImage *self, guint64 vaddr)
 {
-  return lu_synthetic_elf (self->synthetic, vaddr);
+  guard (self);
+  return self->guarded != NULL ? lu_synthetic_elf (self->guarded, vaddr) : NULL;
 }

@@ -5,11 +5,12 @@
  * memory.
  *
  * The file is hostile and may be truncated or rewritten under us, so everything is read once, at
- * open, and checked. What stays is a compact ELF file of our own making: headers that we wrote,
- * with one segment and the sections .eh_frame_hdr, .eh_frame and .debug_frame (decompressed)
- * holding the bytes that passed cfi-guard.h. libelf and libdw see only that. No file mapping is
- * ever used and the descriptor is not needed after open. Immutable after open, except for the
- * libelf handles, which belong to the worker thread. */
+ * open. What stays is a compact ELF file of our own making: headers that we wrote, with one segment
+ * and the sections .eh_frame_hdr, .eh_frame and .debug_frame (decompressed). The table compiler,
+ * which trusts nothing, reads their bytes as they are; libelf and libdw see only what passed
+ * cfi-guard.h, checked when they first need the image. No file mapping is ever used and the
+ * descriptor is not needed after open. Immutable after open, except for what libdw sees, which
+ * belongs to the worker thread. */
 
 #pragma once
 
@@ -58,8 +59,8 @@ LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
  * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */
 gboolean lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 *bias);
 
-/* The CFI bytes of the private copy, as they passed the guard; NULL if there are none. A search
- * table is there only if every entry of it is good. Borrowed; any thread. */
+/* The CFI bytes of the private copy, as hostile as the file; NULL if there are none. Borrowed; any
+ * thread. */
 typedef enum
 {
   LU_IMAGE_EH_FRAME_HDR,
@@ -68,15 +69,20 @@ typedef enum
 } LuImageCfi;
 const guint8 *lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr);
 
-/* FDEs that libdw would have to read one after another, because no search table leads to them; 0 in
- * most files. An engine's memory grows by about 130 bytes for each, and for each process. */
-guint lu_image_n_unsorted_fdes (const LuImage *self);
-/* FDEs that were disabled because libdw must not see them. */
-guint lu_image_n_refused_fdes (const LuImage *self);
+/* ELF address of the section .text; 0 if no section header says it. */
+guint64 lu_image_text (const LuImage *self);
 
-/* A libelf handle on the private copy whose only segment starts at the ELF address `vaddr`: libdwfl
- * puts the start of a module there. Borrowed; take a reference with elf_begin (-1, ELF_C_READ,
- * elf). NULL when too many different addresses (8) were asked for. Worker thread only. */
+/* FDEs that libdw would have to read one after another, because no search table leads to them; 0 in
+ * most files. An engine's memory grows by about 130 bytes for each, and for each process. Worker
+ * thread only. */
+guint lu_image_n_unsorted_fdes (LuImage *self);
+/* FDEs that were disabled because libdw must not see them. Worker thread only. */
+guint lu_image_n_refused_fdes (LuImage *self);
+
+/* A libelf handle on what libdw may see, whose only segment starts at the ELF address `vaddr`:
+ * libdwfl puts the start of a module there. Borrowed; take a reference with elf_begin (-1,
+ * ELF_C_READ, elf). NULL when too many different addresses (8) were asked for. Worker thread only.
+ */
 Elf *lu_image_elf (LuImage *self, guint64 vaddr);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuImage, lu_image_unref)

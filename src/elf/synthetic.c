@@ -5,6 +5,8 @@
 
 #include "elf/synthetic.h"
 
+#include "elf/zstd.h"
+
 #include <elf.h>
 #include <libelf.h>
 #include <string.h>
@@ -14,6 +16,8 @@
 #define VIEW_SIZE        512
 #define SECTION_ALIGN    16
 #define MAX_DECOMPRESSED (64u << 20)
+/* ELFCOMPRESS_ZSTD of the generic ABI; headers know it from glibc 2.37 on. */
+#define COMPRESSED_ZSTD 2
 
 /* One section more than ours for the null section, one for the names. */
 #define N_HEADERS (LU_N_SYNTHETIC_SECTIONS + 2)
@@ -107,6 +111,18 @@ gsize
 lu_synthetic_size (const LuSynthetic *self)
 {
   return sizeof *self + self->map_size;
+}
+
+gboolean
+lu_synthetic_is_64bit (const LuSynthetic *self)
+{
+  return self->is_64bit;
+}
+
+guint16
+lu_synthetic_machine (const LuSynthetic *self)
+{
+  return self->machine;
 }
 
 const guint8 *
@@ -293,30 +309,56 @@ decompress (Elf *elf, const LuSyntheticSection *section)
   return elf_rawdata (scn, NULL);
 }
 
+/* What libelf makes of the section; bytes of the caller's. */
+static LuSyntheticSection
+inflate (const LuSyntheticSection *section, gboolean is_64bit, guint16 machine)
+{
+  LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS] = { 0 };
+  LuSyntheticSection plain = { 0 };
+  LuSynthetic *holder;
+  Elf_Data *data;
+
+  sections[LU_SYNTHETIC_DEBUG_FRAME] = *section;
+  holder = lu_synthetic_new (is_64bit, machine, sections);
+  if (holder == NULL)
+    return plain;
+  data = decompress (lu_synthetic_elf (holder, 0), section);
+  if (data != NULL && data->d_buf != NULL && data->d_size <= MAX_DECOMPRESSED)
+    {
+      plain.bytes = g_memdup2 (data->d_buf, data->d_size);
+      plain.size = plain.bytes != NULL ? data->d_size : 0;
+    }
+  lu_synthetic_free (holder);
+  return plain;
+}
+
+static LuSyntheticSection
+inflate_zstd (const LuSyntheticSection *section, gboolean is_64bit, gsize size)
+{
+  gsize head = is_64bit ? sizeof (Elf64_Chdr) : sizeof (Elf32_Chdr);
+  LuSyntheticSection plain = { .bytes = g_malloc (size), .size = size };
+
+  if (!lu_zstd_decompress (section->bytes + head, section->size - head, plain.bytes, size))
+    {
+      g_free (plain.bytes);
+      plain = (LuSyntheticSection){ 0 };
+    }
+  return plain;
+}
+
 void
 lu_synthetic_decompress (LuSyntheticSection *section, gboolean is_64bit, guint16 machine)
 {
-  LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS] = { 0 };
   guint64 size = section->bytes != NULL ? decompressed_size (section, is_64bit) : 0;
   LuSyntheticSection plain = { 0 };
+  guint32 type = 0; /* ch_type, first in both classes */
 
   if (size > 0 && size <= MAX_DECOMPRESSED)
     {
-      LuSynthetic *holder;
-
-      sections[LU_SYNTHETIC_DEBUG_FRAME] = *section;
-      holder = lu_synthetic_new (is_64bit, machine, sections);
-      if (holder != NULL)
-        {
-          Elf_Data *data = decompress (lu_synthetic_elf (holder, 0), section);
-
-          if (data != NULL && data->d_buf != NULL && data->d_size <= MAX_DECOMPRESSED)
-            {
-              plain.bytes = g_memdup2 (data->d_buf, data->d_size);
-              plain.size = plain.bytes != NULL ? data->d_size : 0;
-            }
-          lu_synthetic_free (holder);
-        }
+      memcpy (&type, section->bytes, sizeof type);
+      plain = section->is_compressed && type == COMPRESSED_ZSTD
+                  ? inflate_zstd (section, is_64bit, size)
+                  : inflate (section, is_64bit, machine);
     }
   g_free (section->bytes);
   *section = plain;

@@ -44,6 +44,8 @@ LuSynthetic *lu_synthetic_new (gboolean is_64bit, guint16 machine,
 void lu_synthetic_free (LuSynthetic *self);
 
 gsize lu_synthetic_size (const LuSynthetic *self);
+gboolean lu_synthetic_is_64bit (const LuSynthetic *self);
+guint16 lu_synthetic_machine (const LuSynthetic *self); /* EM_* */
 /* The bytes of a section (LU_SYNTHETIC_*); NULL if there is none. Borrowed. */
 const guint8 *lu_synthetic_section (const LuSynthetic *self, guint section, gsize *size,
                                     guint64 *vaddr);

@@ -159,8 +159,10 @@ read_fde (LuCfi *self, guint section_id, Entry *entry, LuFde *fde)
   if (cie->fault != LU_CFI_FAULT_NONE)
     return cie->fault;
   /* The size is encoded as the start is, but never relative to anything. */
-  if (!lu_cfi_read_pointer (section, cie->pointer_encoding, &entry->body, &start)
-      || !lu_cfi_read_pointer (section, cie->pointer_encoding & 0x0f, &entry->body, &size))
+  if (!lu_cfi_read_pointer (section, LU_CFI_NO_FUNCTION, cie->pointer_encoding, &entry->body,
+                            &start)
+      || !lu_cfi_read_pointer (section, LU_CFI_NO_FUNCTION, cie->pointer_encoding & 0x0f,
+                               &entry->body, &size))
     return LU_CFI_FAULT_ENCODING;
   if (cie->is_sized)
     lu_cursor_take (&entry->body, lu_cursor_uleb (&entry->body));
@@ -221,7 +223,9 @@ index_from_walk (LuCfi *self, guint section_id, Index *index)
 
   while (read_entry (section, offset, &entry))
     {
-      /* Only .eh_frame has a terminator; a linker may have put others in the middle. */
+      /* Where .eh_frame ends, if no section header says it. */
+      if (entry.next == offset && section->is_eh_frame)
+        return;
       offset = entry.next != offset ? entry.next : offset + sizeof (guint32);
       if (entry.next == entry.offset || entry.is_cie)
         continue;
@@ -377,20 +381,46 @@ lu_cfi_find (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *t
 
 /* Life cycle */
 
+/* A table that is not sorted or leads out of the section finds nothing reliably. What its entries
+ * lead to is looked at when they are used. */
+static gboolean
+is_usable_table (const LuCfiInput *input, guint n)
+{
+  const LuCfiBytes *section = &input->sections[LU_CFI_EH_FRAME];
+  gint32 previous = G_MININT32;
+
+  for (guint i = 0; i < n; i++)
+    {
+      gint32 pair[2]; /* start of the code, its FDE */
+
+      memcpy (pair, input->table + TABLE_HEAD + i * TABLE_ENTRY, sizeof pair);
+      if (pair[0] < previous
+          || input->table_vaddr + (guint64) (gint64) pair[1] - section->vaddr >= section->size)
+        return FALSE;
+      previous = pair[0];
+    }
+  return TRUE;
+}
+
 /* The number of entries of a search table in the form that linkers write: version 1, pointer to
  * .eh_frame, count, pairs of 32-bit numbers relative to the table (LSB Core, 10.6.2). */
 static guint
 count_table (const LuCfiInput *input)
 {
   static const guint8 form[] = { 1, 0x1b, 0x03, 0x3b };
+  const LuCfiBytes *section = &input->sections[LU_CFI_EH_FRAME];
+  gint32 eh_frame;
   guint32 n;
 
-  if (input->table == NULL || input->table_size < TABLE_HEAD
-      || input->sections[LU_CFI_EH_FRAME].bytes == NULL
+  if (input->table == NULL || input->table_size < TABLE_HEAD || section->bytes == NULL
       || memcmp (input->table, form, sizeof form) != 0)
     return 0;
+  memcpy (&eh_frame, input->table + 4, sizeof eh_frame);
   memcpy (&n, input->table + 8, sizeof n);
-  return n <= (input->table_size - TABLE_HEAD) / TABLE_ENTRY && n <= MAX_FDES ? n : 0;
+  if (input->table_vaddr + 4 + (guint64) (gint64) eh_frame != section->vaddr
+      || n > (input->table_size - TABLE_HEAD) / TABLE_ENTRY || n > MAX_FDES)
+    return 0;
+  return is_usable_table (input, n) ? n : 0;
 }
 
 LuCfi *
@@ -442,6 +472,7 @@ lu_cfi_new_for_image (const LuImage *image)
   eh_frame->bytes = lu_image_cfi (image, LU_IMAGE_EH_FRAME, &eh_frame->size, &eh_frame->vaddr);
   eh_frame->is_eh_frame = TRUE;
   eh_frame->data_base = input.table_vaddr;
+  eh_frame->text_base = lu_image_text (image);
   debug_frame->bytes =
       lu_image_cfi (image, LU_IMAGE_DEBUG_FRAME, &debug_frame->size, &debug_frame->vaddr);
   return lu_cfi_new (&input);

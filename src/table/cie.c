@@ -3,12 +3,14 @@
 
 /* cie.c - common information entries; see cie.h.
  *
- * DWARF 5, 6.4.1; LSB Core, 10.5 (DW_EH_PE_*), 10.6 (.eh_frame); augmentation 'B': DWARF for the
- * Arm 64-bit Architecture, 5.3. */
+ * DWARF 5, 6.4.1; LSB Core, 10.5 (DW_EH_PE_*), 10.6 (.eh_frame); augmentations 'B' and 'G': DWARF
+ * for the Arm 64-bit Architecture, 5.3. */
 
 #include "table/cie.h"
 
 #include "base/leb128.h"
+
+#include <string.h>
 
 enum
 {
@@ -16,11 +18,16 @@ enum
   PE_ABSPTR = 0x00,
   PE_APPLICATION = 0x70,
   PE_PCREL = 0x10,
+  PE_TEXTREL = 0x20,
   PE_DATAREL = 0x30,
+  PE_FUNCREL = 0x40,
   PE_ALIGNED = 0x50,
   PE_INDIRECT = 0x80,
   PE_OMIT = 0xff,
 };
+
+/* Of gcc 2: the address of a table for exceptions follows, in front of the rest. */
+#define OLD_AUGMENTATION "eh"
 
 static guint64
 read_format (guint8 format, LuCursor *cursor)
@@ -62,33 +69,48 @@ align_cursor (const LuCfiBytes *section, LuCursor *cursor)
   lu_cursor_take (cursor, -place_of (section, cursor) & 7);
 }
 
-gboolean
-lu_cfi_read_pointer (const LuCfiBytes *section, guint8 encoding, LuCursor *cursor, guint64 *value)
+/* What a pointer of that encoding is relative to. */
+static gboolean
+find_base (const LuCfiBytes *section, guint64 function, guint8 encoding, guint64 place,
+           guint64 *base)
 {
-  guint64 place = place_of (section, cursor);
-
-  if (encoding == PE_OMIT || (encoding & PE_INDIRECT) != 0)
-    return FALSE;
   switch (encoding & PE_APPLICATION)
     {
     case 0:
-      *value = read_format (encoding & PE_FORMAT, cursor);
-      break;
-    case PE_PCREL:
-      *value = place + read_format (encoding & PE_FORMAT, cursor);
-      break;
-    case PE_DATAREL:
-      *value = section->data_base + read_format (encoding & PE_FORMAT, cursor);
-      break;
     case PE_ALIGNED:
-      if ((encoding & PE_FORMAT) != PE_ABSPTR)
-        return FALSE;
-      align_cursor (section, cursor);
-      *value = lu_cursor_u64 (cursor);
-      break;
-    default: /* relative to text or function: nobody says where that is */
+      *base = 0;
+      return TRUE;
+    case PE_PCREL:
+      *base = place;
+      return TRUE;
+    case PE_TEXTREL:
+      *base = section->text_base;
+      return *base != 0;
+    case PE_DATAREL:
+      *base = section->data_base;
+      return TRUE;
+    case PE_FUNCREL:
+      *base = function;
+      return function != LU_CFI_NO_FUNCTION;
+    default:
       return FALSE;
     }
+}
+
+gboolean
+lu_cfi_read_pointer (const LuCfiBytes *section, guint64 function, guint8 encoding, LuCursor *cursor,
+                     guint64 *value)
+{
+  gboolean is_aligned = (encoding & PE_APPLICATION) == PE_ALIGNED;
+  guint64 base;
+
+  if (encoding == PE_OMIT || (encoding & PE_INDIRECT) != 0
+      || (is_aligned && (encoding & PE_FORMAT) != PE_ABSPTR)
+      || !find_base (section, function, encoding, place_of (section, cursor), &base))
+    return FALSE;
+  if (is_aligned)
+    align_cursor (section, cursor);
+  *value = base + read_format (encoding & PE_FORMAT, cursor);
   return !cursor->failed;
 }
 
@@ -126,6 +148,7 @@ parse_letters (LuCie *self, const LuCfiBytes *section, const char *letters, LuCu
         self->is_signal = TRUE;
         break;
       case 'B': /* which key signs return addresses */
+      case 'G': /* the frame's memory is tagged */
         break;
       default:
         return LU_CFI_FAULT_AUGMENTATION;
@@ -140,7 +163,7 @@ parse_augmentation (LuCie *self, const LuCfiBytes *section, const char *letters,
   guint64 size;
   const guint8 *bytes;
 
-  if (letters[0] == '\0')
+  if (letters[0] == '\0' || strcmp (letters, OLD_AUGMENTATION) == 0)
     return LU_CFI_FAULT_NONE;
   if (letters[0] != 'z')
     return LU_CFI_FAULT_AUGMENTATION;
@@ -166,6 +189,8 @@ parse (LuCie *self, const LuCfiBytes *section, const LuTableArch *arch, LuCursor
   /* Size of an address, size of a segment selector. */
   if (version == 4 && (lu_cursor_u8 (cursor) != 8 || lu_cursor_u8 (cursor) != 0))
     return LU_CFI_FAULT_VERSION;
+  if (strcmp (letters, OLD_AUGMENTATION) == 0)
+    lu_cursor_u64 (cursor);
   self->code_align = lu_cursor_uleb (cursor);
   self->data_align = lu_cursor_sleb (cursor);
   column = version == 1 ? lu_cursor_u8 (cursor) : lu_cursor_uleb (cursor);

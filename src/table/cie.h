@@ -20,6 +20,7 @@ typedef struct
   guint64 vaddr;        /* ELF address of the first byte; 0 for .debug_frame */
   gboolean is_eh_frame; /* else .debug_frame */
   guint64 data_base;    /* what data-relative pointers are relative to: .eh_frame_hdr */
+  guint64 text_base;    /* text-relative ones: .text; 0 if that is not known */
 } LuCfiBytes;
 
 typedef struct
@@ -38,7 +39,11 @@ typedef struct
 void lu_cie_parse (LuCie *self, const LuCfiBytes *section, const LuTableArch *arch,
                    LuCursor *cursor);
 
-/* Reads a pointer of that encoding (DW_EH_PE_*) from the cursor, which must be inside the section.
- * FALSE for one that cannot be known without memory, or that fails. */
-gboolean lu_cfi_read_pointer (const LuCfiBytes *section, guint8 encoding, LuCursor *cursor,
-                              guint64 *value);
+/* What function-relative pointers are relative to where there is no function yet. */
+#define LU_CFI_NO_FUNCTION G_MAXUINT64
+
+/* Reads a pointer of that encoding (DW_EH_PE_*) from the cursor, which must be inside the section;
+ * `function`: the start of the FDE's code. FALSE for one that cannot be known without memory
+ * (indirect), whose base is not known, or that fails. */
+gboolean lu_cfi_read_pointer (const LuCfiBytes *section, guint64 function, guint8 encoding,
+                              LuCursor *cursor, guint64 *value);

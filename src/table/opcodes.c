@@ -126,7 +126,8 @@ op_set_loc (LuCfaRun *run)
 {
   guint64 location;
 
-  if (lu_cfi_read_pointer (run->section, run->cie->pointer_encoding, &run->cursor, &location))
+  if (lu_cfi_read_pointer (run->section, run->start, run->cie->pointer_encoding, &run->cursor,
+                           &location))
     move_to (run, location);
   else
     run->fault = LU_CFI_FAULT_OPERAND;
@@ -446,7 +447,7 @@ lu_cfa_run_start (LuCfaRun *self, const LuCfiBytes *section, const LuTableArch *
   self->cie = cie;
   self->state = cie->initial;
   self->cursor = program;
-  self->location = self->row_start = start;
+  self->location = self->row_start = self->start = start;
   self->end = end;
   self->is_changed = TRUE;
   self->is_done = FALSE;

@@ -21,7 +21,7 @@ typedef struct
 
   /* private */
   LuCursor cursor;
-  guint64 location, end;
+  guint64 start, location, end;
   const LuCfiBytes *section;
   const LuTableArch *arch;
   const LuCie *cie;

@@ -11,6 +11,8 @@
 #include <elf.h>
 #include <string.h>
 
+#define TEXT 0x3000
+
 static LuCfi *
 new_cfi (const Section *eh_frame, const Section *debug_frame)
 {
@@ -18,6 +20,7 @@ new_cfi (const Section *eh_frame, const Section *debug_frame)
 
   if (eh_frame != NULL)
     input.sections[LU_CFI_EH_FRAME] = section_bytes (eh_frame);
+  input.sections[LU_CFI_EH_FRAME].text_base = TEXT;
   if (debug_frame != NULL)
     input.sections[LU_CFI_DEBUG_FRAME] = section_bytes (debug_frame);
   return lu_cfi_new (&input);
@@ -51,8 +54,9 @@ test_encodings (void)
     { "aligned", BYTES (5, 0x50, 9, 9, 9, 9),
       BYTES (0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0), 0 },
     { "indirect", BYTES (1, 0x83), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_FAULT_ENCODING },
-    { "relative to text", BYTES (1, 0x23), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0),
-      LU_CFI_FAULT_ENCODING },
+    { "relative to text", BYTES (1, 0x23), BYTES (0, 0x10, 0, 0, 0x20, 0, 0, 0, 0), 0 },
+    { "relative to a function that is not known yet", BYTES (1, 0x43),
+      BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_FAULT_ENCODING },
     { "omitted", BYTES (1, 0xff), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_FAULT_ENCODING },
   };
 
@@ -105,7 +109,7 @@ test_augmentations (void)
     { "version 4", { .version = 4 }, 0 },
     { "version 2", { .version = 2 }, LU_CFI_FAULT_VERSION },
     { "an unknown letter", { .augmentation = "zRX" }, LU_CFI_FAULT_AUGMENTATION },
-    { "the oldest form", { .augmentation = "eh" }, LU_CFI_FAULT_AUGMENTATION },
+    { "tagged memory of aarch64", { .augmentation = "zRBG" }, 0 },
     { "less data than letters", { .augmentation = "zRL" }, LU_CFI_FAULT_TRUNCATED },
     { "more data than bytes", { .augmentation_data = BYTES (0xff, 0x7f) }, LU_CFI_FAULT_TRUNCATED },
     { "return address elsewhere", { .return_column = 17 }, LU_CFI_FAULT_RETURN_COLUMN },
@@ -128,6 +132,26 @@ test_augmentations (void)
       g_assert_cmpint (offset_at (table, 0x4000), ==, cases[i].fault != 0 ? 0 : 8);
       g_assert_cmpint (offset_at (table, 0x5000), ==, 24); /* not hurt by its neighbour */
     }
+}
+
+/* Augmentation "eh" of gcc 2: 8 bytes more in front of the alignments, absolute pointers, no
+ * lengths. */
+static void
+test_oldest_form (void)
+{
+  const Bytes head = BYTES (0, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0);
+  static const guint8 cie[] = { 24, 0, 0, 0, 0, 0, 0, 0,    1,  'e',  'h', 0, 9,    9,
+                                9,  9, 9, 9, 9, 9, 1, 0x78, 16, 0x0c, 7,   8, 0x90, 1 };
+  g_autoptr (Section) section = section_new (TRUE);
+  g_autoptr (LuCfi) cfi = NULL;
+  g_autoptr (LuTable) table = NULL;
+
+  g_assert_cmpuint (cie[0] + 4, ==, sizeof cie);
+  g_byte_array_append (section->bytes, cie, sizeof cie);
+  section_add_raw_fde (section, 0, head, BYTES (0x0e, 24));
+  cfi = new_cfi (section, NULL);
+  table = lu_table_new (cfi);
+  g_assert_cmpint (offset_at (table, 0x4000), ==, 24);
 }
 
 /* The FDEs of a section in whatever order, found and compiled in that of addresses. */
@@ -353,6 +377,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cfi/encodings", test_encodings);
   g_test_add_func ("/cfi/augmentations", test_augmentations);
+  g_test_add_func ("/cfi/oldest-form", test_oldest_form);
   g_test_add_func ("/cfi/order", test_order);
   g_test_add_func ("/cfi/two-sections", test_two_sections);
   g_test_add_func ("/cfi/search-table", test_search_table);
