@@ -56,7 +56,8 @@ def _frames(data):
 def _clean_map(frame):
     """Zeroes what stands behind the path and is no build-id."""
     end = frame.find(b"\0", 56) + 1
-    if not re.match(rb"@([0-9a-f]{2})+\0", frame[end:]):
+    inode = int.from_bytes(frame[48:56], "little")
+    if inode or not re.match(rb"@([0-9a-f]{2}){8,}\0", frame[end:]):
         frame[end:] = bytes(len(frame) - end)
 
 

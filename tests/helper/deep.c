@@ -34,14 +34,14 @@ burn (void)
 static __attribute__ ((noipa)) void
 descend (unsigned depth)
 {
-  volatile char room[80];
+  char room[80];
 
-  room[0] = 0;
+  __asm__ volatile("" : : "r"(room) : "memory");
   if (depth > 1)
     descend (depth - 1);
   else
     burn ();
-  room[79] = 0;
+  __asm__ volatile("" ::: "memory");
 }
 
 static void *

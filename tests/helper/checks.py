@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""checks.py - the table of what a helper must do where Sysprof 48's own helper does not.
+
+Run by weaknesses.py.  Each entry of CHECKS is a sentence and a function; the function gets a
+Bench, runs the helper under test through play or replay, and yields one text for each fault.  A
+check that cannot fail on the shipped helper is marked `common`: it is a requirement all the same.
+"""
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import Callable
+
+import captures
+import replay
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+import cases  # noqa: E402  (needs the path above)
+import stacks  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+START = cases.START
+STOP_MS = 150           # 100 for the helper, the rest for a busy machine
+MAX_RSS_KIB = 48 * 1024
+PC = 0x400010           # of replayed samples; in no mapping of ours
+
+
+class Skip(Exception):
+    """The check cannot run here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Check:
+    about: str
+    run: Callable               # (Bench) -> iterator of faults
+    common: bool = False        # the shipped helper may pass
+
+
+def tool(name):
+    found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    if not found:
+        raise Skip(f"no {name}")
+    return found
+
+
+def python(code):
+    return [tool("python3"), "-c", code]
+
+
+def short_processes(count):
+    return [tool("bash"), "-c", f"for ((i = 0; i < {count}; i++)); do {tool('true')}; done"]
+
+
+def most_descriptors():
+    return 32 + 4 * os.cpu_count()
+
+
+def known(name, *options):
+    """A check that a program of tests/programs or of this folder has the stacks it must have."""
+    case = CASES.get(name) or cases.CASES[name]
+    return lambda bench: bench.known(case, list(options))
+
+
+# Programs of this folder, in the form of tests/programs/cases.py.
+CASES = {
+    "brief-fork": cases.Case(
+        "children of 2 ms that never call exec", ["@brief-fork"], [["hot", "child", "main", *START]],
+        allowed=[["child?", "main", *START]], minimum=250, check=cases.processes_differ(150)),
+    "junk-chain": cases.Case(
+        "a long chain of wrong frames on the frame pointer", ["@junk-chain"],
+        [["hot", "a", "main", *START]]),
+    "remap": cases.Case(
+        "executable mappings come and go", ["@remap", "600"],
+        [["hot", "map_again", "main", *START]],
+        allowed=[["LIBC|PLT*", "map_again", "main", *START]], share=0.98),
+    "reuse-pid": cases.Case(
+        "a pid used again by another program at the same addresses",
+        [sys.executable, os.path.join(HERE, "reuse-pid.py"), "@exec-b", "0", "::", "@exec-a", "0"],
+        [[f"hot_{x}", f"middle_{x}", f"outer_{x}", "main", *START] for x in "ab"],
+        hot=("hot_a", "hot_b"), share=0.95, minimum=100, files=("exec-a", "exec-b"),
+        seen=[([f"hot_{x}", "ANY*"], 50) for x in "ab"], needs=("root",)),
+}
+
+
+# Weaknesses 1, 3, 5, 12 … are the numbers of the list in the documentation of the helper mode.
+
+def marker_stays(bench):
+    result = bench.play([bench.program("kernel")])
+    both = faulty = 0
+    for sample in result.raw_samples():
+        both += any(a >= captures.KERNEL_HALF for a in sample.addresses[1:2]) and any(
+            a < captures.KERNEL_HALF for a in sample.addresses)
+        faulty += stacks.marker_fault(sample.addresses) is not None
+    if both < 50:
+        yield f"only {both} samples of kernel mode with user frames"
+    if faulty:
+        yield f"{faulty} samples have no marker between kernel and user frames"
+
+
+def nothing_outside(bench):
+    result = bench.play(bench.python_workload(2))
+    percent = captures.outside_percent(result.stream, result.tree)
+    if percent > 0:
+        yield f"{percent:.2f} % of the user addresses lie in no mapping"
+
+
+def says_truncated(bench):
+    result = bench.play([bench.program("recursion"), "400"], "--stack-size=8192")
+    names = {result.stream.capture.jitmap.get(s.user[-1]) for s in result.samples() if s.user}
+    if cases.TRUNCATED not in names:
+        yield f"no stack ends in {cases.TRUNCATED}"
+    report = captures.judged(result.stream, result.tree)
+    if report["refused"]:
+        yield f"stacks that claim to be complete: {report['refused']}"
+
+
+def dying_tasks(bench):
+    ended = bench.replay([[replay.sample(pid, pid, PC, [replay.CONTEXT_USER, PC])
+                           for pid in (-1, os.getpid())]])
+    if ended.status != 0:
+        yield f"ended with {ended.status}: {ended.messages[-200:]}"
+    stream = captures.parse(ended.data)
+    if stream.negative_pids:
+        yield f"{stream.negative_pids} frames with a pid that makes the viewer crash"
+    if not stream.capture.samples:
+        yield "the sample of another task is missing"
+
+
+def record_without_size(bench):
+    good = replay.sample(os.getpid(), os.getpid(), PC, [replay.CONTEXT_USER, PC])
+    ended = bench.replay([[good, replay.empty()]])
+    if ended.status != 0:
+        yield f"ended with {ended.status}: {ended.messages[-200:]}"
+    if len(ended.data) > 16 << 20:
+        yield f"wrote {len(ended.data)} bytes"
+
+
+def guests_are_not_kernel(bench):
+    ended = bench.replay([[replay.sample(os.getpid(), os.getpid(), PC, misc=misc)
+                           for misc in (replay.USER, replay.GUEST_USER)]])
+    for sample in captures.parse(ended.data).raw:
+        if captures.syscap.CONTEXT_KERNEL in sample.addresses:
+            yield "a user sample of a guest was given to the kernel"
+    if ended.status != 0:
+        yield f"ended with {ended.status}: {ended.messages[-200:]}"
+
+
+def flat_descriptors(bench):
+    result = bench.play(short_processes(1500))
+    if result["fds"] > most_descriptors():
+        yield f"{result['fds']} descriptors, not {most_descriptors()}"
+    if result["rss_anon_kib"] > MAX_RSS_KIB:
+        yield f"{result['rss_anon_kib']} KiB of anonymous memory"
+
+
+def flat_memory(bench):
+    one = f"{tool('python3')} -c 'sum(range(400000))'"
+    result = bench.play([tool("sh"), "-c", f"for i in $(seq 150); do {one} & {one}; done; wait"])
+    if result["rss_anon_kib"] > MAX_RSS_KIB:
+        yield f"{result['rss_anon_kib']} KiB of anonymous memory"
+    if result["fds"] > most_descriptors():
+        yield f"{result['fds']} descriptors, not {most_descriptors()}"
+
+
+def cheap_mappings(bench):
+    result = bench.play([bench.program("remap"), "1500"])
+    n = len(result.stream.capture.samples)
+    cost = 1e6 * result["cpu_during"] / max(1, n)
+    if cost > 15:
+        yield f"{cost:.1f} µs of CPU for each sample while mappings come and go"
+
+
+def no_loss_with_large_copies(bench):
+    result = bench.play([bench.deep(), "20", "1.5", "6"], "--stack-size=61440")
+    if result["lost"]:
+        yield f"{result['lost']} samples lost, {result['samples']} delivered"
+
+
+def no_loss_at_4_khz(bench):
+    result = bench.play([bench.deep(), "20", "1.5", "4"], "--frequency=4000")
+    if result["lost"]:
+        yield f"{result['lost']} samples lost, {result['samples']} delivered"
+
+
+def no_loss_at_a_stopped_reader(bench):
+    result = bench.play([bench.deep(), "20", "1.5", "4"], "--stall=2000")
+    yield from delivered(result)
+
+
+def no_loss_before_the_reader_runs(bench):
+    result = bench.play([bench.deep(), "20", "0.7", "2"], "--settle=200", "--unread=1000")
+    yield from delivered(result)
+
+
+def no_loss_at_a_slow_reader(bench):
+    result = bench.play([bench.deep(), "20", "1", "4"], "--pace=200000")
+    yield from delivered(result)
+
+
+def delivered(result, least=97.0):
+    n = sum(1 for _ in result.samples())
+    share = 100.0 * n / (result["frequency"] * result["workload"]["cpu"])
+    if result["lost"]:
+        yield f"{result['lost']} samples lost"
+    if share < least:
+        yield f"{share:.1f} % of the workload's samples were delivered"
+
+
+def full_command_lines(bench):
+    word = "an-argument-of-more-than-fifteen-characters"
+    result = bench.play(python("import sys, time\nwhile time.process_time() < .3: pass") + [word])
+    named = [p.cmdline for p in sorted(result.stream.capture.processes, key=lambda p: p.time)
+             if p.pid == result["workload"]["pid"]]
+    if not named or word not in named[-1]:
+        yield f"the process is named {named[-1:]}"
+
+
+def own_samples_are_left_out(bench):
+    result = bench.play(short_processes(600))
+    own = sum(s.pid == result["pid"] for s in result.stream.capture.samples)
+    if own:
+        yield f"{own} samples of the helper itself"
+
+
+def counts_at_the_end(bench):
+    result = bench.play([bench.deep(), "20", "1"])
+    logs = [log.message for log in result.stream.capture.logs]
+    summary = [m for m in logs if "samples" in m and "lost" in m and re.search(r"\d", m)]
+    if not summary:
+        yield f"no line with the number of samples and what was lost; logs: {logs[-3:]}"
+
+
+def stops(how, *options):
+    def run(bench):
+        result = bench.play([bench.deep(), "20", "1", "2"], f"--stop={how}", *options)
+        if result["killed"]:
+            yield "did not end"
+        elif result["signal"]:
+            yield f"ended by signal {result['signal']}"
+        elif result["exit"] != 0:
+            yield f"ended with status {result['exit']}"
+        if result["stop_ms"] > STOP_MS:
+            yield f"took {result['stop_ms']:.0f} ms to end"
+    return run
+
+
+def short_processes_are_unwound(bench):
+    result = bench.play(short_processes(800))
+    report = captures.judged(result.stream, result.tree)
+    if report["complete_percent"] < 98:
+        yield f"{report['complete_percent']:.2f} % of the stacks are complete"
+
+
+def kernel_threads_are_nothing(bench):
+    """Nothing is sent about processes that were never sampled."""
+    result = bench.play([bench.deep(), "20", "0.3"])
+    sampled = {s.pid for s in result.stream.capture.samples}
+    n = len({p.pid for p in result.stream.capture.processes} - sampled)
+    if n:
+        yield f"{n} processes were sent that have no sample"
+    if result.stream.file_bytes > 1 << 20:
+        yield f"{result.stream.file_bytes} bytes of files that the client has already"
+
+
+def help_is_about_this_program(bench):
+    text = bench.help()
+    if "sysprof-translate" in text:
+        yield "the help text is another program's"
+    for option in ("--perf-fd", "--capture-fd", "--event-fd", "--kallsyms", "--stack-size"):
+        if option not in text:
+            yield f"the help text does not know {option}"
+
+
+def digestible(bench):
+    result = bench.play(short_processes(200) if bench.quick else bench.python_workload(1))
+    if result["fault"]:
+        yield f"the client's muxer would stop: {result['fault']}"
+    wrong = sorted(set(result.stream.types) - captures.SAFE_TYPES)
+    if wrong:
+        yield f"frames of types {wrong}, which the client cannot pass on"
+    if result.stream.too_long:
+        yield f"{result.stream.too_long} samples that the viewer ignores"
+
+
+def other_captures(kind):
+    def run(bench):
+        result = bench.play([bench.deep(), "20", "0.5"], f"--capture={kind}")
+        if result["exit"] != 0 or sum(1 for _ in result.samples()) < 400:
+            yield f"exit {result['exit']}, {sum(1 for _ in result.samples())} samples"
+    return run
+
+
+def sparse_cpus(bench):
+    numbers = ",".join(str(7 + 64 * i) for i in range(os.cpu_count()))
+    result = bench.play([bench.deep(), "20", "0.7", "4"], f"--cpu-numbers={numbers}")
+    yield from delivered(result)
+    used = {s.cpu for s in result.samples()}
+    if not used <= {int(n) for n in numbers.split(",")}:
+        yield f"samples are given to CPUs {sorted(used)}"
+
+
+def sixty_four_rings(bench):
+    copies = 64 // os.cpu_count()
+    numbers = ",".join(str(3 * i + 1) for i in range(copies * os.cpu_count()))
+    result = bench.play([bench.deep(), "20", "1", "4"], f"--copies={copies}",
+                        f"--cpu-numbers={numbers}")
+    yield from delivered(result)
+    report = captures.judged(result.stream, result.tree)
+    if report["complete_percent"] < 99:
+        yield f"{report['complete_percent']:.2f} % of the stacks are complete"
+
+
+CHECKS = {
+    "01-marker": Check("kernel-mode samples keep the marker before their user frames",
+                       marker_stays),
+    "02-junk-chain": Check("a longer chain of frame pointers does not win", known("junk-chain")),
+    "02-outside": Check("no user address outside every mapping", nothing_outside, common=True),
+    "03-deep": Check("400 calls are whole", known("recursion-400")),
+    "04-compat": Check("32-bit tasks are unwound", known("chain-32")),
+    "05-no-aslr": Check("a clipped copy of the stack is used", known("no-aslr")),
+    "07-dying": Check("samples of dying tasks do no harm", dying_tasks),
+    "08-short": Check("processes that have ended are unwound", known("short-lived")),
+    "08-commands": Check("a loop of short commands is complete", short_processes_are_unwound),
+    "09-exec": Check("exec changes the mappings at once", known("exec"), common=True),
+    "09-pid": Check("a pid used again has the mappings of its new owner", known("reuse-pid"),
+                    common=True),
+    "10-fork": Check("children that never call exec are unwound", known("brief-fork")),
+    "12-descriptors": Check("descriptors do not grow with processes", flat_descriptors),
+    "13-mappings": Check("each new mapping does not cost the process", cheap_mappings),
+    "13-remap": Check("stacks stay whole while mappings come and go", known("remap"), common=True),
+    "14-memory": Check("memory does not grow with processes", flat_memory),
+    "15-copies": Check("nothing is lost with 60 KiB copies", no_loss_with_large_copies),
+    "15-rate": Check("nothing is lost at 4 kHz", no_loss_at_4_khz),
+    "16-stopped": Check("a stopped reader costs no sample", no_loss_at_a_stopped_reader),
+    "16-slow": Check("a slow reader costs no sample", no_loss_at_a_slow_reader),
+    "17-start": Check("nothing blocks before the reader runs", no_loss_before_the_reader_runs),
+    "17-dump": Check("only what was sampled is described", kernel_threads_are_nothing),
+    "18-names": Check("processes have their full command lines", full_command_lines),
+    "19-own": Check("own samples are left out", own_samples_are_left_out),
+    "20-counts": Check("the capture says what was lost", counts_at_the_end),
+    "21-blocked": Check("stops within 100 ms while the pipe is blocked",
+                        stops("blocked", "--stall=5000", "--stack-size=16384")),
+    "21-client": Check("stops in the client's way without an error", stops("client", "--pace=50000")),
+    "21-killed": Check("the client's end is no error", stops("killed")),
+    "25-says": Check("a stack that was cut says so", says_truncated),
+    "25-altstack": Check("a signal stack is named as the end", known("signal-stack")),
+    "26-deleted": Check("a deleted executable is unwound and named", known("deleted")),
+    "26-replaced": Check("a replaced executable is not mistaken", known("replaced"), common=True),
+    "28-empty": Check("a record without size does not make it run away", record_without_size),
+    "29-leader": Check("threads outlive their leader", known("leader-gone"), common=True),
+    "30-guest": Check("modes are compared, not bits", guests_are_not_kernel),
+    "33-help": Check("the help text is right", help_is_about_this_program),
+    "client-digests": Check("only what the client can digest is sent", digestible, common=True),
+    "capture-file": Check("a regular file as capture", other_captures("file"), common=True),
+    "capture-socket": Check("a socket as capture", other_captures("socket"), common=True),
+    "cpus-sparse": Check("CPU numbers need not be dense", sparse_cpus, common=True),
+    "cpus-64": Check("64 rings behave as two do", sixty_four_rings, common=True),
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* junk-chain.c - a long chain of frames that are none hangs on the frame pointer register, which is
+ * a general register here: who follows frame pointers finds 100 callers, all of them wrong. */
+#include "../programs/known.h"
+
+struct frame
+{
+  struct frame *next;
+  unsigned long address;
+};
+
+static struct frame frames[100];
+
+KNOWN void
+hot (void)
+{
+  long long end = cpu_time () + 600000000LL;
+
+  do
+    for (unsigned i = 0; i < 200000; i++)
+      __asm__ volatile("movq %0, %%rbp" : : "r"(frames) : "rbp");
+  while (cpu_time () < end);
+}
+
+KNOWN void
+a (void)
+{
+  hot ();
+  AFTER_CALL ();
+}
+
+int
+main (void)
+{
+  for (unsigned i = 0; i < 100; i++)
+    frames[i] = (struct frame){ &frames[i + 1], 0x123450 + i };
+  frames[99].next = 0;
+  a ();
+  return 0;
+}

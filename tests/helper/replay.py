@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""replay.py - hands a helper rings that hold records of our own making.
+
+Used by checks.py for what no real machine sends on demand: samples of dying tasks, records of size
+zero, guests.  A ring is a memory file with a control page as the kernel fills it; records are few
+enough that no ring size makes them wrap.  The records have the attributes of play's events.
+"""
+
+import mmap
+import os
+import struct
+import subprocess
+import time
+
+SAMPLE, LOST, EXIT = 9, 2, 4
+KERNEL, USER, GUEST_USER = 1, 2, 5
+CONTEXT_KERNEL = (1 << 64) - 128
+CONTEXT_USER = (1 << 64) - 512
+REGISTERS = 17
+DATA_HEAD, DATA_OFFSET = 1024, 1040
+FILE_SIZE = 64 << 20
+IDENTIFIER = 77
+
+
+def record(kind, misc, body):
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def sample(pid, tid, pc, chain=(), misc=USER, stack=bytes(64), when=None):
+    """A sample record; registers are 0 but for the stack pointer and the pc (words 7 and 8)."""
+    registers = [0] * REGISTERS
+    registers[7], registers[8] = 0x7ffc00000000, pc
+    body = struct.pack("<QQIIQQ", IDENTIFIER, pc, pid & 0xffffffff, tid & 0xffffffff,
+                       when or time.monotonic_ns(), len(chain))
+    body += struct.pack(f"<{len(chain)}Q", *chain)
+    body += struct.pack(f"<Q{REGISTERS}Q", 2, *registers)
+    body += struct.pack("<Q", len(stack)) + stack + struct.pack("<Q", len(stack))
+    return record(SAMPLE, misc, body)
+
+
+def empty():
+    """A header that says its record has no bytes at all."""
+    return struct.pack("<IHH", SAMPLE, USER, 0)
+
+
+def ring(records):
+    """A file descriptor that a helper can map as a ring with @records in it."""
+    data = b"".join(records)
+    fd = os.memfd_create("ring", 0)
+    os.ftruncate(fd, FILE_SIZE)
+    control = bytearray(mmap.PAGESIZE)
+    struct.pack_into("<QQQQ", control, DATA_HEAD, len(data), 0, mmap.PAGESIZE, 0)
+    os.pwrite(fd, control, 0)
+    os.pwrite(fd, data, mmap.PAGESIZE)
+    return fd
+
+
+class Ended:
+    """How a replay ended: exit status (negative: signal; None: it had to be killed) and bytes."""
+
+    def __init__(self, status, data, messages):
+        self.status, self.data, self.messages = status, data, messages
+
+
+def run(helper, rings, seconds=1.0, timeout=5.0, numbers=None):
+    """Gives @rings (lists of records) to @helper, stops it after @seconds; returns Ended."""
+    fds = [ring(records) for records in rings]
+    numbers = numbers or range(len(fds))
+    event = os.eventfd(0)
+    reading, writing = os.pipe()
+    child = subprocess.Popen(
+        [*helper, "--stack-size=16384", f"--event-fd={event}",
+         *[f"--perf-fd={fd}:{n}" for fd, n in zip(fds, numbers)], f"--capture-fd={writing}"],
+        pass_fds=[event, writing, *fds], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    os.close(writing)
+    os.set_blocking(reading, False)
+    try:
+        return _attend(child, event, reading, seconds, timeout)
+    finally:
+        child.stderr.close()
+        for fd in [event, reading, *fds]:
+            os.close(fd)
+
+
+def _attend(child, event, reading, seconds, timeout):
+    data, stopped = bytearray(), False
+    began = time.monotonic()
+    while True:
+        data += _read(reading)
+        now = time.monotonic() - began
+        if now > seconds and not stopped:
+            os.write(event, struct.pack("=Q", 1234))
+            stopped = True
+        if child.poll() is not None:
+            data += _read(reading)
+            return Ended(child.returncode, bytes(data), _messages(child))
+        if now > seconds + timeout:
+            child.kill()
+            child.wait()
+            return Ended(None, bytes(data), _messages(child))
+        time.sleep(0.01)
+
+
+def _messages(child):
+    os.set_blocking(child.stderr.fileno(), False)
+    return (child.stderr.read() or b"").decode("utf-8", "replace")
+
+
+def _read(fd):
+    data = bytearray()
+    while True:
+        try:
+            part = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            return data
+        if not part:
+            return data
+        data += part
