@@ -28,6 +28,9 @@ typedef struct
   guint64 base, last_address;
   guint last_rule;
   gboolean has_base;
+  gsize max_rows;
+  const gint *is_cancelled; /* atomic; NULL: never */
+  gboolean is_stopped;      /* by one of these */
 } Writer;
 
 /* Rows */
@@ -57,8 +60,13 @@ write_row (Writer *self, guint64 address, guint rule)
 {
   if (self->n_rows > 0 && self->last_address == address)
     self->last_rule = take_back (self);
-  if (rule == self->last_rule || self->n_rows == MAX_ROWS)
+  if (rule == self->last_rule)
     return;
+  if (self->n_rows == self->max_rows)
+    {
+      self->is_stopped = TRUE;
+      return;
+    }
   if (self->n_rows == self->n_rows_allocated)
     {
       self->n_rows_allocated = MAX (2 * self->n_rows_allocated, 1024);
@@ -89,6 +97,10 @@ write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
   Writer *self = user_data;
   const LuRawRows *rows = &self->compiler->fde_rows;
 
+  if (self->is_cancelled != NULL && g_atomic_int_get (self->is_cancelled))
+    self->is_stopped = TRUE;
+  if (self->is_stopped)
+    return;
   if (!self->has_base)
     self->base = from & ~((G_GUINT64_CONSTANT (1) << LU_PAGE_SHIFT) - 1);
   self->has_base = TRUE;
@@ -113,64 +125,178 @@ write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
 
 /* The block: pages, a row of rule 0, rows, rules. */
 
-static gsize
-round_up (gsize value)
+gsize
+lu_table_block_size (guint n_pages, guint n_rows, guint n_rules, gsize *rules_at)
 {
-  return (value + 15) & ~(gsize) 15;
+  gsize words = (gsize) n_pages + 1 + 1 + n_rows;
+
+  *rules_at = (words * sizeof (guint32) + 15) & ~(gsize) 15;
+  return *rules_at + n_rules * sizeof (struct lu_rule);
+}
+
+/* Points into the block what is to be found there, by n_pages, n_rows and n_rules. */
+static void
+attach (LuTable *self, const guint8 *block)
+{
+  gsize rules_at;
+
+  self->stats.table_bytes =
+      lu_table_block_size (self->rows.n_pages, self->n_rows, self->n_rules, &rules_at);
+  self->stats.n_rows = self->n_rows;
+  self->stats.n_rules = self->n_rules;
+  self->stats.n_pages = self->rows.n_pages;
+  self->rows.pages = (const guint32 *) block;
+  self->rows.rows = self->rows.pages + self->rows.n_pages + 2;
+  self->rules = (const struct lu_rule *) (block + rules_at);
 }
 
 static void
 finish (LuTable *self, Writer *writer, const LuRuleList *rules)
 {
-  gsize words = writer->n_pages + 1 + 1 + writer->n_rows;
-  gsize rules_at = round_up (words * sizeof (guint32));
-  guint8 *block = g_malloc0 (rules_at + rules->n * sizeof *rules->rules);
+  gsize rules_at;
+  gsize size = lu_table_block_size (writer->n_pages, (guint) writer->n_rows, rules->n, &rules_at);
+  guint8 *block = g_malloc (size);
   guint32 *pages = (guint32 *) block;
   guint32 *rows = pages + writer->n_pages + 2;
 
   if (writer->n_pages > 0)
     memcpy (pages, writer->pages, writer->n_pages * sizeof *pages);
   pages[writer->n_pages] = (guint32) writer->n_rows;
+  rows[-1] = LU_RULE_NONE;
   if (writer->n_rows > 0)
     memcpy (rows, writer->rows, writer->n_rows * sizeof *rows);
+  memset (rows + writer->n_rows, 0,
+          (gsize) (block + rules_at - (guint8 *) (rows + writer->n_rows)));
   memcpy (block + rules_at, rules->rules, rules->n * sizeof *rules->rules);
-  self->rows = (struct lu_rows){
-    .base = writer->base,
-    .n_pages = writer->n_pages,
-    .pages = pages,
-    .rows = rows,
-  };
-  self->rules = (const struct lu_rule *) (block + rules_at);
+  self->memory = block;
+  self->rows.base = writer->base;
+  self->rows.n_pages = writer->n_pages;
   self->n_rows = (guint) writer->n_rows;
   self->n_rules = rules->n;
-  self->stats.table_bytes = rules_at + rules->n * sizeof *rules->rules;
+  attach (self, block);
+}
+
+LuTable *
+lu_table_new_within (LuCfi *cfi, const LuTableLimits *limits)
+{
+  g_autoptr (LuCompiler) compiler = lu_compiler_new (cfi);
+  g_autoptr (LuTable) self = g_new0 (LuTable, 1);
+  Writer writer = {
+    .compiler = compiler, .stats = &self->stats, .last_rule = LU_RULE_NONE, .max_rows = MAX_ROWS
+  };
+  const guint *faults = lu_cfi_faults (cfi);
+
+  if (limits != NULL)
+    {
+      writer.max_rows = MIN (MAX_ROWS, limits->max_bytes / sizeof (guint32));
+      writer.is_cancelled = limits->is_cancelled;
+    }
+  lu_compiler_foreach_piece (compiler, write_piece, &writer);
+  if (!writer.is_stopped || limits == NULL)
+    finish (self, &writer, &compiler->rules);
+  g_free (writer.rows);
+  g_free (writer.pages);
+  if (self->memory == NULL)
+    return NULL;
+  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
+    self->stats.faults[i] += faults[i];
+  self->stats.is_overflown = compiler->rules.is_overflown;
+  return g_steal_pointer (&self);
 }
 
 LuTable *
 lu_table_new (LuCfi *cfi)
 {
-  g_autoptr (LuCompiler) compiler = lu_compiler_new (cfi);
-  LuTable *self = g_new0 (LuTable, 1);
-  Writer writer = { .compiler = compiler, .stats = &self->stats, .last_rule = LU_RULE_NONE };
-  const guint *faults;
+  return lu_table_new_within (cfi, NULL);
+}
 
-  lu_compiler_foreach_piece (compiler, write_piece, &writer);
-  finish (self, &writer, &compiler->rules);
-  faults = lu_cfi_faults (cfi);
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    self->stats.faults[i] += faults[i];
-  self->stats.n_rows = self->n_rows;
-  self->stats.n_rules = self->n_rules;
-  self->stats.n_pages = self->rows.n_pages;
-  self->stats.is_overflown = compiler->rules.is_overflown;
-  g_free (writer.rows);
-  g_free (writer.pages);
-  return self;
+/* Tables from elsewhere */
+
+static gboolean
+are_pages_sound (const LuTable *self)
+{
+  const struct lu_rows *rows = &self->rows;
+
+  if (rows->n_pages > MAX_PAGES || (rows->base & ((1u << LU_PAGE_SHIFT) - 1)) != 0
+      || rows->base > G_MAXUINT64 - ((guint64) rows->n_pages << LU_PAGE_SHIFT)
+      || rows->pages[0] != 0 || rows->pages[rows->n_pages] != self->n_rows || rows->rows[-1] != 0)
+    return FALSE;
+  for (guint i = 0; i < rows->n_pages; i++)
+    if (rows->pages[i] > rows->pages[i + 1])
+      return FALSE;
+  return TRUE;
+}
+
+/* Needs sound pages. */
+static gboolean
+are_rows_sound (const LuTable *self)
+{
+  const struct lu_rows *rows = &self->rows;
+  guint32 largest = 0;
+
+  for (guint page = 0; page < rows->n_pages; page++)
+    {
+      gint32 last = -1;
+      gboolean is_sorted = TRUE;
+
+      for (guint32 i = rows->pages[page]; i < rows->pages[page + 1]; i++)
+        {
+          gint32 low = (gint32) (rows->rows[i] & 0xffff);
+
+          is_sorted &= low > last;
+          last = low;
+          largest = MAX (largest, rows->rows[i] >> 16);
+        }
+      if (!is_sorted)
+        return FALSE;
+    }
+  return largest < self->n_rules;
+}
+
+static gboolean
+are_rules_sound (const LuTable *self)
+{
+  for (guint i = 0; i < self->n_rules; i++)
+    {
+      const struct lu_rule *rule = &self->rules[i];
+
+      if (rule->cfa_kind >= LU_N_CFA_KINDS || lu_rule_fp_kind (rule) > LU_SAVE_UNKNOWN
+          || lu_rule_bx_kind (rule) > LU_SAVE_UNKNOWN || rule->ra_kind > LU_RA_REGISTER
+          || rule->flags > (LU_RULE_SIGNAL | LU_RULE_UCONTEXT | LU_RULE_SIGNED))
+        return FALSE;
+    }
+  return self->rules[LU_RULE_NONE].cfa_kind == LU_CFA_NONE
+         && self->rules[LU_RULE_COMPLEX].cfa_kind == LU_CFA_COMPLEX;
+}
+
+LuTable *
+lu_table_new_from_memory (const LuTableShape *shape, gpointer memory, gsize block_at,
+                          gsize block_size)
+{
+  g_autoptr (LuTable) self = g_new0 (LuTable, 1);
+  gsize rules_at;
+
+  self->memory = memory;
+  if (shape->n_pages > MAX_PAGES || shape->n_rows > MAX_ROWS || shape->n_rules > LU_MAX_RULES
+      || shape->n_rules < LU_RULE_FIRST
+      || lu_table_block_size (shape->n_pages, shape->n_rows, shape->n_rules, &rules_at)
+             != block_size)
+    return NULL;
+  self->rows.base = shape->base;
+  self->rows.n_pages = shape->n_pages;
+  self->n_rows = shape->n_rows;
+  self->n_rules = shape->n_rules;
+  attach (self, (const guint8 *) memory + block_at);
+  if (!are_pages_sound (self) || !are_rows_sound (self) || !are_rules_sound (self))
+    return NULL;
+  return g_steal_pointer (&self);
 }
 
 void
 lu_table_free (LuTable *self)
 {
-  g_free ((gpointer) self->rows.pages);
+  if (self == NULL)
+    return;
+  g_free (self->memory);
   g_free (self);
 }

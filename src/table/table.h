@@ -21,7 +21,7 @@ typedef struct
   guint64 complex_bytes;    /* of them: complex */
   guint64 leaf_bytes;       /* need a register that only the sampled frame has */
   guint64 unknown_fp_bytes; /* the caller's frame pointer is lost there */
-  gsize table_bytes;        /* index, rows and rules */
+  gsize table_bytes;        /* of the block: index, rows and rules */
   guint faults[LU_N_CFI_FAULTS];
 } LuTableStats;
 
@@ -31,11 +31,42 @@ typedef struct
   const struct lu_rule *rules;
   guint n_rows, n_rules;
   LuTableStats stats;
+  gpointer memory; /* owned; the block is in it */
 } LuTable;
+
+/* What a table may cost. */
+typedef struct
+{
+  gsize max_bytes;          /* of rows; there are twice as many for a moment */
+  const gint *is_cancelled; /* atomic, looked at now and then; NULL: never */
+} LuTableLimits;
+
+/* The numbers that the layout of a block follows from. */
+typedef struct
+{
+  guint64 base;
+  guint32 n_pages, n_rows, n_rules;
+} LuTableShape;
 
 /* Compiles all of it; never fails: what cannot be compiled has no rows. */
 LuTable *lu_table_new (LuCfi *cfi);
+/* The same, or NULL when a limit is met. */
+LuTable *lu_table_new_within (LuCfi *cfi, const LuTableLimits *limits);
+/* A table from a block that somebody else kept, at `block_at` (a multiple of 16) of `memory`
+ * (g_malloc; taken, and freed if it fails). Everything that a look-up or a step relies on is
+ * checked; NULL if anything is odd. The statistics that the block does not tell are 0. */
+LuTable *lu_table_new_from_memory (const LuTableShape *shape, gpointer memory, gsize block_at,
+                                   gsize block_size);
 void lu_table_free (LuTable *self);
+
+/* Bytes of a block; *rules_at: where its rules begin. */
+gsize lu_table_block_size (guint n_pages, guint n_rows, guint n_rules, gsize *rules_at);
+/* The block, stats.table_bytes long. */
+static inline gconstpointer
+lu_table_block (const LuTable *self)
+{
+  return self->rows.pages;
+}
 
 /* The rule for an ELF address; never NULL. */
 static inline const struct lu_rule *

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* store.c - the folder of stored tables: finding, reading, writing, removing; see store.h. */
+
+#include "config.h"
+
+#include "table/store.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SUFFIX        ".table"
+#define NEW_PREFIX    ".new-"
+#define MAX_NAME      (2 * 20 + 1 + 2 * 16 + sizeof SUFFIX)
+#define NAME_BUILD_ID 20 /* bytes of the build-id, and of the digest, that a name has */
+#define NAME_DIGEST   16
+#define WRITE_TRIES   8
+/* A writer needs a moment; what is this old was left by one that died. */
+#define STALE_SECONDS 3600
+/* How stale the time of last use may be: a day, so that reading hardly ever writes. */
+#define USE_SECONDS 86400
+
+struct _LuStore
+{
+  int folder; /* owned */
+  guint8 maker[LU_DIGEST_SIZE];
+  gint is_read_only; /* atomic */
+};
+
+const char *
+lu_store_result_title (LuStoreResult result)
+{
+  static const char *const titles[] = {
+#define X(NAME, title) title,
+    LU_STORE_RESULT_LIST (X)
+#undef X
+  };
+
+  return result < LU_N_STORE_RESULTS ? titles[result] : "?";
+}
+
+/* The maker. Tables depend on every detail of the compiler, so they are good for one build of the
+ * program only: the one with this build-id, or, without one, this version. */
+
+static int
+find_own_notes (struct dl_phdr_info *info, size_t size, void *data)
+{
+  GByteArray *notes = data;
+
+  for (guint i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *header = &info->dlpi_phdr[i];
+      ElfW (Nhdr) note;
+
+      if (header->p_type != PT_NOTE || header->p_memsz < sizeof note)
+        continue;
+      memcpy (&note, (gconstpointer) (info->dlpi_addr + header->p_vaddr), sizeof note);
+      g_byte_array_append (notes, (gconstpointer) (info->dlpi_addr + header->p_vaddr),
+                           (guint) header->p_memsz);
+    }
+  return 1; /* the first one is the program */
+}
+
+static void
+find_maker (guint8 maker[LU_DIGEST_SIZE])
+{
+  g_autoptr (GByteArray) notes = g_byte_array_new ();
+
+  g_byte_array_append (notes, (gconstpointer) LU_VERSION, sizeof LU_VERSION);
+  dl_iterate_phdr (find_own_notes, notes);
+  lu_digest (notes->data, notes->len, maker);
+}
+
+const guint8 *
+lu_store_maker (const LuStore *self)
+{
+  return self->maker;
+}
+
+/* The folder */
+
+char *
+lu_store_default_path (void)
+{
+  const char *path = secure_getenv ("LIVE_UNWINDER_STORE");
+  const char *cache;
+
+  if (path != NULL)
+    return path[0] != 0 ? g_strdup (path) : NULL;
+  if (geteuid () == 0)
+    return g_strdup ("/var/cache/live-unwinder");
+  cache = g_get_user_cache_dir (); /* also without the variable */
+  return cache != NULL && g_path_is_absolute (cache)
+             ? g_build_filename (cache, "live-unwinder", NULL)
+             : NULL;
+}
+
+/* Ours, and nobody else may write to it. */
+static gboolean
+is_private (const struct stat *info)
+{
+  return info->st_uid == geteuid () && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+LuStore *
+lu_store_open_at (int folder_taken, LuStoreMode mode, GError **error)
+{
+  lu_autofd folder = folder_taken;
+  struct stat info;
+  LuStore *self;
+
+  if (fstat (folder, &info) != 0 || !S_ISDIR (info.st_mode) || !is_private (&info))
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
+                           "it is not a folder that is ours and that nobody else may write to");
+      return NULL;
+    }
+  self = g_new0 (LuStore, 1);
+  self->folder = lu_fd_steal (&folder);
+  self->is_read_only = mode == LU_STORE_READ_ONLY;
+  find_maker (self->maker);
+  return self;
+}
+
+LuStore *
+lu_store_open (const char *path, LuStoreMode mode, GError **error)
+{
+  const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int folder = open (path, flags);
+  LuStore *self;
+
+  if (folder < 0 && errno == ENOENT && mode == LU_STORE_READ_WRITE
+      && g_mkdir_with_parents (path, 0700) == 0)
+    folder = open (path, flags);
+  if (folder < 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
+      return NULL;
+    }
+  self = lu_store_open_at (folder, mode, error);
+  if (self == NULL)
+    g_prefix_error (error, "%s: ", path);
+  return self;
+}
+
+void
+lu_store_free (LuStore *self)
+{
+  if (self == NULL)
+    return;
+  close (self->folder);
+  g_free (self);
+}
+
+void
+lu_store_set_read_only (LuStore *self)
+{
+  g_atomic_int_set (&self->is_read_only, TRUE);
+}
+
+gboolean
+lu_store_is_read_only (const LuStore *self)
+{
+  return g_atomic_int_get (&self->is_read_only);
+}
+
+/* Names: build-id, for people, and digest, for us. */
+
+static void
+append_hex (char *name, const guint8 *bytes, gsize size)
+{
+  char *at = name + strlen (name);
+
+  for (gsize i = 0; i < size; i++)
+    at += g_snprintf (at, 3, "%02x", bytes[i]);
+}
+
+static void
+make_name (char name[MAX_NAME], const LuImage *image)
+{
+  gsize build_id_size, digest_size;
+  const guint8 *build_id = lu_image_build_id (image, &build_id_size);
+  const guint8 *digest = lu_image_digest (image, &digest_size);
+
+  name[0] = 0;
+  append_hex (name, build_id, MIN (build_id_size, NAME_BUILD_ID));
+  strcat (name, "-");
+  append_hex (name, digest, NAME_DIGEST);
+  strcat (name, SUFFIX);
+}
+
+/* Whether a name in the folder can be one of ours. */
+static gboolean
+is_table_name (const char *name)
+{
+  gsize length = strlen (name);
+
+  return length < MAX_NAME && g_str_has_suffix (name, SUFFIX)
+         && strspn (name, "0123456789abcdef-") == length - strlen (SUFFIX);
+}
+
+/* Reading */
+
+static void
+note_use (const LuStore *self, int fd, const struct stat *info)
+{
+  gint64 now = g_get_real_time () / G_USEC_PER_SEC;
+
+  if (!lu_store_is_read_only (self) && ABS (now - info->st_mtim.tv_sec) > USE_SECONDS)
+    futimens (fd, NULL);
+}
+
+static LuStoreResult
+read_file (const LuStore *self, int fd, gsize max_bytes, guint8 **bytes, gsize *size)
+{
+  struct stat info;
+
+  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode) || !is_private (&info)
+      || info.st_nlink > 1) /* 0: just replaced by another writer */
+    return LU_STORE_FOREIGN;
+  if (info.st_size < (goffset) sizeof (LuStoreHeader) || (guint64) info.st_size > max_bytes)
+    return LU_STORE_SIZE;
+  *size = (gsize) info.st_size;
+  *bytes = g_try_malloc (*size);
+  if (*bytes == NULL || lu_fd_pread_all (fd, *bytes, *size, 0) != (gssize) *size)
+    {
+      g_clear_pointer (bytes, g_free);
+      return LU_STORE_SIZE;
+    }
+  note_use (self, fd, &info);
+  return LU_STORE_LOADED;
+}
+
+LuTable *
+lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResult *result)
+{
+  char name[MAX_NAME];
+  guint8 *bytes;
+  gsize size, digest_size;
+  lu_autofd fd = -1;
+
+  make_name (name, image);
+  fd = openat (self->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0)
+    {
+      *result = errno == ENOENT ? LU_STORE_MISSING : LU_STORE_FOREIGN;
+      return NULL;
+    }
+  *result = read_file (self, fd, MIN (max_bytes, G_MAXUINT32), &bytes, &size);
+  if (*result != LU_STORE_LOADED)
+    return NULL;
+  return lu_store_decode (bytes, size, lu_image_digest (image, &digest_size), self->maker, result);
+}
+
+/* Writing */
+
+static int
+open_new (const LuStore *self, char name[MAX_NAME])
+{
+  int fd = -1;
+
+  for (guint i = 0; fd < 0 && i < WRITE_TRIES; i++)
+    {
+      g_snprintf (name, MAX_NAME, NEW_PREFIX "%08x%08x", g_random_int (), g_random_int ());
+      fd = openat (self->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      if (fd < 0 && errno != EEXIST)
+        break;
+    }
+  return fd;
+}
+
+static gboolean
+write_file (const LuStore *self, const char *name, const guint8 *bytes, gsize size)
+{
+  char new_name[MAX_NAME];
+  int fd = open_new (self, new_name);
+  gboolean ok;
+  int saved;
+
+  if (fd < 0)
+    return FALSE;
+  ok = lu_fd_write_all (fd, bytes, size);
+  saved = errno;
+  if (close (fd) != 0 && ok)
+    {
+      ok = FALSE;
+      saved = errno;
+    }
+  if (ok && renameat (self->folder, new_name, self->folder, name) == 0)
+    return TRUE;
+  if (ok)
+    saved = errno;
+  unlinkat (self->folder, new_name, 0);
+  errno = saved;
+  return FALSE;
+}
+
+gboolean
+lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
+{
+  char name[MAX_NAME];
+  g_autofree guint8 *bytes = NULL;
+  gsize size, digest_size;
+
+  if (lu_store_is_read_only (self))
+    {
+      errno = EROFS;
+      return FALSE;
+    }
+  make_name (name, image);
+  bytes = lu_store_encode (table, lu_image_digest (image, &digest_size), self->maker, &size);
+  return write_file (self, name, bytes, size);
+}
+
+/* Removing */
+
+typedef struct
+{
+  char name[MAX_NAME];
+  gint64 last_use;
+  guint64 bytes;
+} Stored;
+
+static int
+compare_by_use (gconstpointer a, gconstpointer b)
+{
+  const Stored *left = a, *right = b;
+
+  return left->last_use < right->last_use ? -1 : left->last_use > right->last_use;
+}
+
+/* Adds the file to `stored` if it is a table; removes it if a writer left it behind. */
+static void
+look_at (const LuStore *self, const char *name, GArray *stored)
+{
+  gint64 now = g_get_real_time () / G_USEC_PER_SEC;
+  Stored entry = { 0 };
+  struct stat info;
+
+  if (fstatat (self->folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return;
+  if (g_str_has_prefix (name, NEW_PREFIX) && ABS (now - info.st_mtim.tv_sec) > STALE_SECONDS)
+    unlinkat (self->folder, name, 0);
+  if (!is_table_name (name) || !S_ISREG (info.st_mode))
+    return;
+  g_strlcpy (entry.name, name, sizeof entry.name);
+  entry.last_use = info.st_mtim.tv_sec;
+  entry.bytes = (guint64) info.st_blocks * 512;
+  g_array_append_val (stored, entry);
+}
+
+static GArray *
+list_files (const LuStore *self)
+{
+  int fd = openat (self->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd >= 0 ? fdopendir (fd) : NULL;
+  GArray *stored;
+  struct dirent *entry;
+
+  if (folder == NULL)
+    {
+      lu_fd_clear (&fd);
+      return NULL;
+    }
+  stored = g_array_new (FALSE, FALSE, sizeof (Stored));
+  while ((entry = readdir (folder)) != NULL)
+    look_at (self, entry->d_name, stored);
+  closedir (folder);
+  return stored;
+}
+
+gboolean
+lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
+{
+  g_autoptr (GArray) stored = NULL;
+
+  *pruned = (LuStorePruned){ 0 };
+  if (lu_store_is_read_only (self))
+    {
+      errno = EROFS;
+      return FALSE;
+    }
+  stored = list_files (self);
+  if (stored == NULL)
+    return FALSE;
+  g_array_sort (stored, compare_by_use);
+  pruned->n_files = stored->len;
+  for (guint i = 0; i < stored->len; i++)
+    pruned->bytes += g_array_index (stored, Stored, i).bytes;
+  for (guint i = 0; i < stored->len; i++)
+    {
+      const Stored *entry = &g_array_index (stored, Stored, i);
+
+      if (pruned->bytes <= max_bytes && pruned->n_files <= LU_STORE_MAX_FILES)
+        break;
+      if (unlinkat (self->folder, entry->name, 0) != 0)
+        continue;
+      pruned->n_files--;
+      pruned->n_removed++;
+      pruned->bytes -= entry->bytes;
+      pruned->removed_bytes += entry->bytes;
+    }
+  return TRUE;
+}

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-store.c - stored tables come back as they were, and nothing else does: files of other kinds,
+ * owners and modes, cut off or changed anywhere, of other files, programs and formats, written by
+ * several processes at once. On the table of this program, in a temporary folder. */
+
+#include "table/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+typedef struct
+{
+  char *folder;
+  char *path; /* of the stored table */
+  LuStore *store;
+  LuImage *image;
+  LuTable *table;
+} Fixture;
+
+static LuImage *
+open_image (const char *path)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  LuImage *image;
+
+  g_assert_cmpint (fd, >=, 0);
+  image = lu_image_open (fd, NULL);
+  g_assert_nonnull (image);
+  close (fd);
+  return image;
+}
+
+static LuTable *
+compile (const LuImage *image)
+{
+  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
+
+  return lu_table_new (cfi);
+}
+
+/* The only table in the folder. */
+static char *
+find_stored (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name = g_dir_read_name (dir);
+
+  g_assert_nonnull (name);
+  g_assert_null (g_dir_read_name (dir));
+  g_assert_true (g_str_has_suffix (name, ".table"));
+  return g_build_filename (folder, name, NULL);
+}
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  self->folder = g_dir_make_tmp ("lu-store-XXXXXX", NULL);
+  self->store = lu_store_open (self->folder, LU_STORE_READ_WRITE, &error);
+  g_assert_no_error (error);
+  self->image = open_image ("/proc/self/exe");
+  self->table = compile (self->image);
+  g_assert_cmpuint (self->table->n_rows, >, 100);
+  g_assert_true (lu_store_save (self->store, self->image, self->table));
+  self->path = find_stored (self->folder);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (self->folder, name, NULL);
+
+      g_assert_cmpint (g_remove (path), ==, 0);
+    }
+  g_rmdir (self->folder);
+  lu_table_free (self->table);
+  lu_image_unref (self->image);
+  lu_store_free (self->store);
+  g_free (self->path);
+  g_free (self->folder);
+}
+
+static LuTable *
+load (Fixture *self, LuStoreResult *result)
+{
+  return lu_store_load (self->store, self->image, G_MAXSIZE, result);
+}
+
+static void
+assert_result (Fixture *self, LuStoreResult wanted)
+{
+  LuStoreResult result;
+  g_autoptr (LuTable) table = load (self, &result);
+
+  g_assert_cmpstr (lu_store_result_title (result), ==, lu_store_result_title (wanted));
+  g_assert_true ((table != NULL) == (wanted == LU_STORE_LOADED));
+}
+
+static guint8 *
+read_stored (Fixture *self, gsize *size)
+{
+  char *bytes;
+
+  g_assert_true (g_file_get_contents (self->path, &bytes, size, NULL));
+  return (guint8 *) bytes;
+}
+
+static void
+write_stored (Fixture *self, const guint8 *bytes, gsize size)
+{
+  g_assert_true (g_file_set_contents (self->path, (const char *) bytes, (gssize) size, NULL));
+  g_assert_cmpint (g_chmod (self->path, 0600), ==, 0);
+}
+
+static void
+assert_same (const LuTable *a, const LuTable *b)
+{
+  g_assert_cmpuint (a->rows.base, ==, b->rows.base);
+  g_assert_cmpuint (a->n_rows, ==, b->n_rows);
+  g_assert_cmpuint (a->n_rules, ==, b->n_rules);
+  g_assert_cmpmem (&a->stats, sizeof a->stats, &b->stats, sizeof b->stats);
+  g_assert_cmpmem (lu_table_block (a), a->stats.table_bytes, lu_table_block (b),
+                   b->stats.table_bytes);
+}
+
+static void
+test_round_trip (Fixture *self, gconstpointer data)
+{
+  LuStoreResult result;
+  g_autoptr (LuTable) table = load (self, &result);
+  struct stat info;
+
+  g_assert_cmpint (result, ==, LU_STORE_LOADED);
+  assert_same (table, self->table);
+  g_assert_cmpint (g_stat (self->path, &info), ==, 0);
+  g_assert_cmpuint (info.st_mode & 07777, ==, 0600);
+  /* Again, over the older one; nothing else is left. */
+  g_assert_true (lu_store_save (self->store, self->image, self->table));
+  g_free (find_stored (self->folder));
+  assert_result (self, LU_STORE_LOADED);
+  g_unlink (self->path);
+  assert_result (self, LU_STORE_MISSING);
+  g_assert_true (lu_store_save (self->store, self->image, self->table));
+}
+
+static void
+test_libraries (Fixture *self, gconstpointer data)
+{
+  g_autofree char *maps = NULL;
+  g_auto (GStrv) lines = NULL;
+  guint n = 0;
+
+  g_assert_true (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  lines = g_strsplit (maps, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *path = strchr (lines[i], '/');
+      g_autoptr (LuImage) image = NULL;
+      g_autoptr (LuTable) table = NULL;
+      g_autoptr (LuTable) loaded = NULL;
+      LuStoreResult result;
+
+      if (path == NULL || strstr (lines[i], " r-xp ") == NULL)
+        continue;
+      image = open_image (path);
+      table = compile (image);
+      g_assert_true (lu_store_save (self->store, image, table));
+      loaded = lu_store_load (self->store, image, G_MAXSIZE, &result);
+      g_assert_cmpint (result, ==, LU_STORE_LOADED);
+      assert_same (loaded, table);
+      n++;
+    }
+  g_assert_cmpuint (n, >=, 3);
+}
+
+/* Folders */
+
+static void
+assert_no_store (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (lu_store_open (path, LU_STORE_READ_WRITE, &error));
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+  g_assert_null (lu_store_open (path, LU_STORE_READ_ONLY, &error));
+  g_assert_nonnull (error);
+}
+
+static void
+test_folders (Fixture *self, gconstpointer data)
+{
+  g_autofree char *link = g_build_filename (self->folder, "link", NULL);
+  g_autofree char *below = g_build_filename (self->folder, "made", "for", "us", NULL);
+  g_autofree char *made = g_build_filename (self->folder, "made", NULL);
+  g_autofree char *two = g_build_filename (self->folder, "made", "for", NULL);
+  g_autoptr (LuStore) store = NULL;
+  struct stat info;
+
+  assert_no_store (self->path); /* a file */
+  g_assert_cmpint (symlink (self->folder, link), ==, 0);
+  assert_no_store (link);
+  for (guint bit = 0; bit < 2; bit++)
+    {
+      g_assert_cmpint (g_chmod (self->folder, bit == 0 ? 0720 : 0702), ==, 0);
+      assert_no_store (self->folder);
+    }
+  g_assert_cmpint (g_chmod (self->folder, 0700), ==, 0);
+  if (geteuid () == 0)
+    {
+      g_assert_cmpint (chown (self->folder, NOBODY, (gid_t) -1), ==, 0);
+      assert_no_store (self->folder);
+      g_assert_cmpint (chown (self->folder, 0, (gid_t) -1), ==, 0);
+    }
+  /* Only a store that may be written to is made. */
+  g_assert_null (lu_store_open (below, LU_STORE_READ_ONLY, NULL));
+  g_assert_cmpint (g_stat (made, &info), !=, 0);
+  store = lu_store_open (below, LU_STORE_READ_WRITE, NULL);
+  g_assert_nonnull (store);
+  g_assert_cmpint (g_stat (below, &info), ==, 0);
+  g_assert_cmpuint (info.st_mode & 07777, ==, 0700);
+  g_rmdir (below);
+  g_rmdir (two);
+}
+
+static void
+test_default_path (void)
+{
+  g_autofree char *from_variable = NULL;
+  g_autofree char *usual = NULL;
+
+  g_setenv ("LIVE_UNWINDER_STORE", "/some/where", TRUE);
+  from_variable = lu_store_default_path ();
+  g_assert_cmpstr (from_variable, ==, "/some/where");
+  g_setenv ("LIVE_UNWINDER_STORE", "", TRUE);
+  g_assert_null (lu_store_default_path ());
+  g_unsetenv ("LIVE_UNWINDER_STORE");
+  usual = lu_store_default_path ();
+  if (geteuid () == 0)
+    g_assert_cmpstr (usual, ==, "/var/cache/live-unwinder");
+  else
+    g_assert_true (usual == NULL || g_str_has_prefix (usual, g_get_user_cache_dir ()));
+}
+
+/* Files of other kinds, owners and modes */
+
+static void
+test_foreign_files (Fixture *self, gconstpointer data)
+{
+  g_autofree char *other = g_build_filename (self->folder, "other", NULL);
+
+  for (guint bit = 0; bit < 2; bit++)
+    {
+      g_assert_cmpint (g_chmod (self->path, bit == 0 ? 0620 : 0602), ==, 0);
+      assert_result (self, LU_STORE_FOREIGN);
+    }
+  g_assert_cmpint (g_chmod (self->path, 0600), ==, 0);
+  if (geteuid () == 0)
+    {
+      g_assert_cmpint (chown (self->path, NOBODY, (gid_t) -1), ==, 0);
+      assert_result (self, LU_STORE_FOREIGN);
+      g_assert_cmpint (chown (self->path, 0, (gid_t) -1), ==, 0);
+    }
+  g_assert_cmpint (link (self->path, other), ==, 0);
+  assert_result (self, LU_STORE_FOREIGN);
+  g_unlink (other);
+  assert_result (self, LU_STORE_LOADED);
+
+  g_assert_cmpint (g_rename (self->path, other), ==, 0);
+  g_assert_cmpint (symlink (other, self->path), ==, 0);
+  assert_result (self, LU_STORE_FOREIGN);
+  g_unlink (self->path);
+  g_assert_cmpint (mkfifo (self->path, 0600), ==, 0);
+  assert_result (self, LU_STORE_FOREIGN); /* and does not wait for a writer */
+  g_unlink (self->path);
+  g_assert_cmpint (mkdir (self->path, 0700), ==, 0);
+  assert_result (self, LU_STORE_FOREIGN);
+  g_assert_cmpint (rmdir (self->path), ==, 0);
+  /* A link in the way of a writer is replaced, not followed. */
+  g_assert_cmpint (symlink ("other", self->path), ==, 0);
+  g_assert_true (lu_store_save (self->store, self->image, self->table));
+  g_assert_false (g_file_test (self->path, G_FILE_TEST_IS_SYMLINK));
+  assert_result (self, LU_STORE_LOADED);
+}
+
+/* Bytes */
+
+static void
+test_cut_off (Fixture *self, gconstpointer data)
+{
+  gsize size;
+  g_autofree guint8 *bytes = read_stored (self, &size);
+
+  for (gsize cut = 0; cut < size; cut += cut + 65 < size ? 64 : 1)
+    {
+      write_stored (self, bytes, cut);
+      assert_result (self, cut < sizeof (LuStoreHeader) ? LU_STORE_SIZE : LU_STORE_DAMAGED);
+      if (cut < sizeof (LuStoreHeader))
+        continue;
+      /* Even with the right checksum: the size does not fit the numbers. */
+      g_assert_cmpint (truncate (self->path, 0), ==, 0);
+      {
+        g_autofree guint8 *part = g_memdup2 (bytes, cut);
+
+        lu_store_seal (part, cut);
+        write_stored (self, part, cut);
+      }
+      assert_result (self, LU_STORE_DAMAGED);
+    }
+  bytes = g_realloc (bytes, size + 16);
+  memset (bytes + size, 0, 16);
+  lu_store_seal (bytes, size + 16);
+  write_stored (self, bytes, size + 16);
+  assert_result (self, LU_STORE_DAMAGED);
+}
+
+static void
+test_too_large (Fixture *self, gconstpointer data)
+{
+  gsize size = sizeof (LuStoreHeader) + self->table->stats.table_bytes;
+  g_autoptr (LuTable) table = NULL;
+  LuStoreResult result;
+
+  g_assert_null (lu_store_load (self->store, self->image, size - 1, &result));
+  g_assert_cmpint (result, ==, LU_STORE_SIZE);
+  table = lu_store_load (self->store, self->image, size, &result);
+  g_assert_nonnull (table);
+}
+
+/* What a table that came through says of every place must be something a step can use. */
+static void
+look_everywhere (const LuTable *table)
+{
+  guint64 end = table->rows.base + ((guint64) table->rows.n_pages << LU_PAGE_SHIFT);
+
+  for (guint64 at = table->rows.base - 8; at != end + 8; at += 4)
+    {
+      const struct lu_rule *rule = lu_table_find (table, at);
+
+      g_assert_true (rule >= table->rules && rule < table->rules + table->n_rules);
+      g_assert_cmpuint (rule->cfa_kind, <, LU_N_CFA_KINDS);
+    }
+}
+
+static LuStoreResult
+wanted_result (gsize at)
+{
+  if (at < G_STRUCT_OFFSET (LuStoreHeader, checksum))
+    return LU_STORE_FORMAT;
+  if (at < LU_STORE_SEALED_AT)
+    return LU_STORE_DAMAGED;
+  if (at < G_STRUCT_OFFSET (LuStoreHeader, maker))
+    return LU_STORE_IDENTITY;
+  if (at < G_STRUCT_OFFSET (LuStoreHeader, base))
+    return LU_STORE_MAKER;
+  return LU_STORE_DAMAGED;
+}
+
+/* Every bit of the header, and one in some bytes of the table: the checksum tells. */
+static void
+test_flipped (Fixture *self, gconstpointer data)
+{
+  gsize size, digest_size;
+  g_autofree guint8 *bytes = read_stored (self, &size);
+  const guint8 *digest = lu_image_digest (self->image, &digest_size);
+
+  for (gsize bit = 0; bit < 8 * size; bit += bit < 8 * sizeof (LuStoreHeader) ? 1 : 1009)
+    {
+      guint8 *changed = g_memdup2 (bytes, size);
+      LuStoreResult result;
+
+      changed[bit / 8] ^= (guint8) (1 << bit % 8);
+      g_assert_null (
+          lu_store_decode (changed, size, digest, lu_store_maker (self->store), &result));
+      g_assert_cmpint (result, ==, wanted_result (bit / 8));
+    }
+}
+
+/* The same with a checksum that is right, as somebody would do it on purpose. What tells who the
+ * table is of and how large it is must still be right; the rest may be nonsense, but harmless. */
+static void
+test_forged (Fixture *self, gconstpointer data)
+{
+  gsize size, digest_size, n_refused = 0;
+  g_autofree guint8 *bytes = read_stored (self, &size);
+  const guint8 *digest = lu_image_digest (self->image, &digest_size);
+
+  for (gsize bit = 0; bit < 8 * size; bit += bit < 8 * sizeof (LuStoreHeader) ? 1 : 499)
+    {
+      guint8 *changed = g_memdup2 (bytes, size);
+      g_autoptr (LuTable) table = NULL;
+      LuStoreResult result;
+
+      changed[bit / 8] ^= (guint8) (1 << bit % 8);
+      lu_store_seal (changed, size);
+      table = lu_store_decode (changed, size, digest, lu_store_maker (self->store), &result);
+      if (table != NULL && bit % 7 == 0)
+        look_everywhere (table);
+      if (table == NULL)
+        n_refused++;
+      if (bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, checksum)
+          || (bit / 8 >= LU_STORE_SEALED_AT && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, base)))
+        g_assert_cmpint (result, ==, wanted_result (bit / 8));
+      if (bit / 8 >= G_STRUCT_OFFSET (LuStoreHeader, n_pages)
+          && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, flags) && table != NULL)
+        /* Padding before the rules can swallow a few rows more; nothing else can be. */
+        g_assert_cmpuint (table->stats.table_bytes, ==, self->table->stats.table_bytes);
+    }
+  g_test_message ("%" G_GSIZE_FORMAT " refused", n_refused);
+}
+
+typedef struct
+{
+  const char *title;
+  gsize at; /* in words of 4 bytes, from the block on */
+  guint32 value;
+} Lie;
+
+static void
+test_lying_block (Fixture *self, gconstpointer data)
+{
+  gsize size, digest_size, rules_at;
+  g_autofree guint8 *bytes = read_stored (self, &size);
+  const guint8 *digest = lu_image_digest (self->image, &digest_size);
+  guint n_pages = self->table->rows.n_pages, n_rules = self->table->n_rules;
+  gsize rows_at = n_pages + 2;
+  const guint32 *words = (const guint32 *) (bytes + sizeof (LuStoreHeader));
+  const Lie lies[] = {
+    { "first page", 0, 1 },
+    { "pages beyond the rows", n_pages > 1 ? 1 : 0, self->table->n_rows + 1 },
+    { "last page", n_pages, self->table->n_rows - 1 },
+    { "pages that go back", n_pages > 1 ? 1 : 0, G_MAXUINT32 },
+    { "row before the first", rows_at - 1, LU_ROW (0, 1) },
+    { "rule beyond the rules", rows_at, words[rows_at] | 0xffff0000u },
+    { "first rule that is none", rows_at + 1, LU_ROW (words[rows_at + 1], n_rules) },
+    { "rows that are alike", rows_at + 1, words[rows_at] },
+    { "rows that go back", rows_at, words[rows_at] | 0xffff },
+  };
+
+  lu_table_block_size (n_pages, self->table->n_rows, n_rules, &rules_at);
+  for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
+    {
+      guint8 *changed = g_memdup2 (bytes, size);
+      LuStoreResult result;
+
+      g_test_message ("%s", lies[i].title);
+      memcpy (changed + sizeof (LuStoreHeader) + 4 * lies[i].at, &lies[i].value, 4);
+      lu_store_seal (changed, size);
+      g_assert_null (
+          lu_store_decode (changed, size, digest, lu_store_maker (self->store), &result));
+      g_assert_cmpint (result, ==, LU_STORE_DAMAGED);
+    }
+  for (guint i = 12; i < 16; i++) /* kinds and flags of a rule */
+    {
+      guint8 *changed = g_memdup2 (bytes, size);
+      LuStoreResult result;
+
+      changed[sizeof (LuStoreHeader) + rules_at + 2 * sizeof (struct lu_rule) + i] = 0xff;
+      lu_store_seal (changed, size);
+      g_assert_null (
+          lu_store_decode (changed, size, digest, lu_store_maker (self->store), &result));
+      g_assert_cmpint (result, ==, LU_STORE_DAMAGED);
+    }
+}
+
+/* The table of another file under this file's name. */
+static void
+test_other_file (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuImage) other = open_image ("/bin/sh");
+  g_autoptr (LuTable) table = compile (other);
+  gsize size, digest_size;
+  g_autofree guint8 *bytes = lu_store_encode (table, lu_image_digest (other, &digest_size),
+                                              lu_store_maker (self->store), &size);
+
+  write_stored (self, bytes, size);
+  assert_result (self, LU_STORE_IDENTITY);
+}
+
+/* Several writers */
+
+static void
+test_racing_writers (Fixture *self, gconstpointer data)
+{
+  pid_t children[3];
+  int status;
+
+  for (guint i = 0; i < G_N_ELEMENTS (children); i++)
+    {
+      children[i] = fork ();
+      if (children[i] != 0)
+        continue;
+      for (guint k = 0; k < 100; k++)
+        if (!lu_store_save (self->store, self->image, self->table))
+          _exit (1);
+      _exit (0);
+    }
+  for (guint k = 0; k < 300; k++)
+    {
+      LuStoreResult result;
+      g_autoptr (LuTable) table = load (self, &result);
+
+      g_assert_cmpint (result, ==, LU_STORE_LOADED);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (children); i++)
+    {
+      g_assert_cmpint (waitpid (children[i], &status, 0), ==, children[i]);
+      g_assert_cmpint (status, ==, 0);
+    }
+  assert_result (self, LU_STORE_LOADED);
+  g_free (find_stored (self->folder));
+}
+
+/* No more room than for half of the table. */
+static void
+test_no_room (Fixture *self, gconstpointer data)
+{
+  struct rlimit limit = { .rlim_cur = self->table->stats.table_bytes / 2,
+                          .rlim_max = RLIM_INFINITY };
+  int status;
+  pid_t child;
+
+  g_unlink (self->path);
+  child = fork ();
+  if (child == 0)
+    {
+      signal (SIGXFSZ, SIG_IGN);
+      setrlimit (RLIMIT_FSIZE, &limit);
+      _exit (!lu_store_save (self->store, self->image, self->table) && errno == EFBIG ? 0 : 1);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  g_assert_cmpint (status, ==, 0);
+  assert_result (self, LU_STORE_MISSING);
+  g_assert_cmpint (g_rmdir (self->folder), ==, 0); /* nothing is left in it */
+  g_assert_cmpint (g_mkdir (self->folder, 0700), ==, 0);
+}
+
+static void
+test_read_only (Fixture *self, gconstpointer data)
+{
+  LuStorePruned pruned;
+
+  lu_store_set_read_only (self->store);
+  assert_result (self, LU_STORE_LOADED);
+  g_assert_false (lu_store_save (self->store, self->image, self->table));
+  g_assert_cmpint (errno, ==, EROFS);
+  g_assert_false (lu_store_prune (self->store, 0, &pruned));
+  g_assert_cmpint (errno, ==, EROFS);
+  assert_result (self, LU_STORE_LOADED);
+}
+
+/* Age */
+
+static void
+set_age (const char *path, gint64 seconds)
+{
+  struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
+                               { .tv_sec = g_get_real_time () / G_USEC_PER_SEC - seconds } };
+
+  g_assert_cmpint (utimensat (AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), ==, 0);
+}
+
+static gint64
+get_age (const char *path)
+{
+  struct stat info;
+
+  g_assert_cmpint (g_lstat (path, &info), ==, 0);
+  return g_get_real_time () / G_USEC_PER_SEC - info.st_mtim.tv_sec;
+}
+
+static void
+test_last_use (Fixture *self, gconstpointer data)
+{
+  set_age (self->path, 40000);
+  assert_result (self, LU_STORE_LOADED);
+  g_assert_cmpint (get_age (self->path), >=, 40000); /* of today: not worth a write */
+  set_age (self->path, 200000);
+  assert_result (self, LU_STORE_LOADED);
+  g_assert_cmpint (get_age (self->path), <, 100);
+  set_age (self->path, 200000);
+  lu_store_set_read_only (self->store);
+  assert_result (self, LU_STORE_LOADED);
+  g_assert_cmpint (get_age (self->path), >=, 200000);
+}
+
+static char *
+add_file (Fixture *self, const char *name, gsize size, gint64 age)
+{
+  char *path = g_build_filename (self->folder, name, NULL);
+  g_autofree char *bytes = g_malloc0 (size);
+
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) size, NULL));
+  set_age (path, age);
+  return path;
+}
+
+static void
+test_prune (Fixture *self, gconstpointer data)
+{
+  g_autofree char *old = add_file (self, "0123-4567.table", 65536, 3000000);
+  g_autofree char *older = add_file (self, "-89ab.table", 65536, 4000000);
+  g_autofree char *left = add_file (self, ".new-0011223344556677", 100, 10000);
+  g_autofree char *fresh = add_file (self, ".new-8899aabbccddeeff", 100, 5);
+  g_autofree char *other = add_file (self, "README.table", 65536, 5000000);
+  g_autofree char *link = g_build_filename (self->folder, "cdef-cdef.table", NULL);
+  LuStorePruned pruned;
+
+  g_assert_cmpint (symlink (other, link), ==, 0);
+  set_age (link, 6000000);
+  g_assert_true (lu_store_prune (self->store, G_MAXUINT64, &pruned));
+  g_assert_cmpuint (pruned.n_files, ==, 3);
+  g_assert_cmpuint (pruned.n_removed, ==, 0);
+  g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (fresh, G_FILE_TEST_EXISTS));
+  g_assert_true (lu_store_prune (self->store, pruned.bytes - 1, &pruned));
+  g_assert_cmpuint (pruned.n_removed, ==, 1);
+  g_assert_false (g_file_test (older, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (old, G_FILE_TEST_EXISTS));
+  g_assert_true (lu_store_prune (self->store, 0, &pruned));
+  g_assert_cmpuint (pruned.n_files, ==, 0);
+  g_assert_cmpuint (pruned.bytes, ==, 0);
+  g_assert_false (g_file_test (self->path, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (other, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (link, G_FILE_TEST_IS_SYMLINK));
+}
+
+#define ADD(name, func) g_test_add ("/store/" name, Fixture, NULL, set_up, func, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/store/default-path", test_default_path);
+  ADD ("round-trip", test_round_trip);
+  ADD ("libraries", test_libraries);
+  ADD ("folders", test_folders);
+  ADD ("foreign-files", test_foreign_files);
+  ADD ("cut-off", test_cut_off);
+  ADD ("too-large", test_too_large);
+  ADD ("flipped", test_flipped);
+  ADD ("forged", test_forged);
+  ADD ("lying-block", test_lying_block);
+  ADD ("other-file", test_other_file);
+  ADD ("racing-writers", test_racing_writers);
+  ADD ("no-room", test_no_room);
+  ADD ("read-only", test_read_only);
+  ADD ("last-use", test_last_use);
+  ADD ("prune", test_prune);
+  return g_test_run ();
+}
