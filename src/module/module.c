@@ -18,6 +18,7 @@ struct _LuModule
   gint state;              /* atomic: LuModuleState */
   LuImage *image;          /* owned; valid from state READY on */
   LuCallSites *call_sites; /* owned; atomic */
+  LuTableSlot *slot;       /* reference; as image; NULL: no whole tables */
 };
 
 static gint n_modules; /* atomic: the last id given out */
@@ -50,6 +51,7 @@ lu_module_unref (LuModule *self)
     return;
   lu_image_unref (self->image);
   lu_call_sites_free (self->call_sites);
+  lu_table_slot_unref (self->slot);
   g_free ((char *) self->key.path);
   g_free (self);
 }
@@ -89,6 +91,26 @@ lu_module_is_pending (const LuModule *self)
 {
   return lu_module_state (self) == LU_MODULE_PENDING
          && (self->key.kind == LU_MODULE_FILE || self->key.kind == LU_MODULE_VDSO);
+}
+
+void
+lu_module_take_slot (LuModule *self, LuTableSlot *slot)
+{
+  g_assert (lu_module_state (self) == LU_MODULE_PENDING && self->slot == NULL);
+  self->slot = slot;
+}
+
+gboolean
+lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule)
+{
+  return self->slot != NULL && lu_table_slot_find (self->slot, address, rule);
+}
+
+void
+lu_module_note_miss (const LuModule *self)
+{
+  if (self->slot != NULL)
+    lu_table_slot_miss (self->slot, self->image);
 }
 
 void

@@ -12,6 +12,7 @@
 #include "elf/image.h"
 #include "lu/event.h"
 #include "module/call-sites.h"
+#include "module/tables.h"
 
 #include <glib.h>
 
@@ -61,6 +62,13 @@ LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
 /* Whether the worker will still look at it; never of what has no file. */
 gboolean lu_module_is_pending (const LuModule *self);
+/* Worker, before publication: where whole tables of the image come from. Takes the slot. */
+void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
+/* The rule for an ELF address of a module that is ready, from the whole table of its file. FALSE if
+ * there is none (yet), or it cannot say: lu_compile_at() then, and tell by lu_module_note_miss().
+ * Any thread; neither waits nor allocates. */
+gboolean lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule);
+void lu_module_note_miss (const LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);

@@ -27,7 +27,8 @@
 /* An image that was opened, kept for the next module with an equal file. */
 typedef struct
 {
-  LuImage *image; /* owned */
+  LuImage *image;    /* owned */
+  LuTableSlot *slot; /* reference; NULL: no whole tables */
   guint64 last_use;
 } Kept;
 
@@ -38,6 +39,7 @@ struct _LuOpener
   guint64 n_uses;
   GHashTable *images;      /* digest (borrowed from the image) -> Kept */
   LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
+  LuTables *tables;        /* borrowed; NULL: none */
 };
 
 typedef enum
@@ -70,6 +72,7 @@ kept_free (gpointer data)
   Kept *kept = data;
 
   lu_image_unref (kept->image);
+  lu_table_slot_unref (kept->slot);
   g_free (kept);
 }
 
@@ -86,12 +89,25 @@ share_image (LuOpener *self, LuImage *image)
     {
       kept = g_new0 (Kept, 1);
       kept->image = lu_image_ref (image);
+      if (self->tables != NULL)
+        kept->slot = lu_tables_add (self->tables, image);
       g_hash_table_insert (self->images, (gpointer) digest, kept);
     }
   kept->last_use = ++self->n_uses;
   lu_image_ref (kept->image);
   lu_image_unref (image);
   return kept->image;
+}
+
+/* The vDSO's image is not among the kept ones: it is small. */
+static void
+give_slot (LuOpener *self, LuModule *module, const LuImage *image)
+{
+  gsize size;
+  const Kept *kept = g_hash_table_lookup (self->images, lu_image_digest (image, &size));
+
+  if (kept != NULL && kept->image == image && kept->slot != NULL)
+    lu_module_take_slot (module, lu_table_slot_ref (kept->slot));
 }
 
 /* Drops images that no module uses, the longest unused first, until the rest is within the budget.
@@ -342,6 +358,12 @@ lu_opener_free (LuOpener *self)
 }
 
 void
+lu_opener_set_tables (LuOpener *self, LuTables *tables)
+{
+  self->tables = tables;
+}
+
+void
 lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
   static const LuModuleState states[] = {
@@ -360,6 +382,8 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     outcome = open_vdso (self, key, &hint, &image);
   else if (key->kind == LU_MODULE_FILE)
     outcome = open_file (self, key, &hint, &image);
+  if (image != NULL)
+    give_slot (self, module, image);
   lu_module_publish (module, states[outcome], image);
   enforce_budget (self);
 }

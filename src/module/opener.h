@@ -19,6 +19,9 @@ typedef struct _LuOpener LuOpener;
  * are dropped. */
 LuOpener *lu_opener_new (gboolean live, gsize budget);
 void lu_opener_free (LuOpener *self);
+/* Modules that are opened from now on take part in whole tables. `tables` is borrowed and has to
+ * outlive the opener. */
+void lu_opener_set_tables (LuOpener *self, LuTables *tables);
 
 /* Opens the file of `module` and publishes the outcome. pid, start, end: one mapping of it, for
  * map_files; pid 0 if none is known. Does nothing if already published. */

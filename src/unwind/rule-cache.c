@@ -91,17 +91,29 @@ forget_all (LuRuleCache *self)
   lu_rule_list_init (&self->compiler->rules);
 }
 
+/* The whole table's rule, or one compiled for this address alone. */
+static struct lu_rule
+make_rule (LuRuleCache *self, const LuModule *module, guint64 address)
+{
+  struct lu_rule rule;
+  LuCfi *cfi;
+
+  if (lu_module_find_rule (module, address, &rule))
+    return rule;
+  cfi = find_cfi (self->compiler, module);
+  self->n_misses++;
+  lu_module_note_miss (module);
+  return cfi != NULL ? lu_compile_at (cfi, &self->compiler->run, address)
+                     : (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+}
+
 static LuRulePlace
 compile (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address)
 {
   LuRuleCompiler *compiler = self->compiler;
-  LuCfi *cfi = find_cfi (compiler, module);
-  struct lu_rule rule = { .cfa_kind = LU_CFA_COMPLEX };
+  struct lu_rule rule = make_rule (self, module, address);
   LuRulePlace place = { .key = key };
 
-  self->n_misses++;
-  if (cfi != NULL)
-    rule = lu_compile_at (cfi, &compiler->run, address);
   if (compiler->rules.n == LU_MAX_RULES)
     forget_all (self);
   place.rule = (guint16) lu_rule_list_intern (&compiler->rules, &rule);

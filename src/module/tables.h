@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* tables.h - whole tables of the files that are sampled: taken from the store, or compiled in the
+ * background, and forgotten when there are too many.
+ *
+ * A slot stands for one file (one image, shared by all modules of equal files). Walks look a rule
+ * up in the slot's table if there is one, and otherwise compile single rules; when that was needed
+ * often enough, a thread of low priority compiles the whole file, stores the table and publishes
+ * it. So the first sight of a large library delays neither walks nor the opening of other files.
+ *
+ * Readers never wait: they announce themselves in the slot, take the table and leave; who takes a
+ * table away makes it unreachable first and then waits until nobody is inside. */
+
+#pragma once
+
+#include "elf/image.h"
+#include "table/store.h"
+
+typedef struct _LuTables LuTables;
+typedef struct _LuTableSlot LuTableSlot;
+
+typedef struct
+{
+  guint64 n_loaded;  /* from the store */
+  guint64 n_built;   /* whole files compiled */
+  guint64 n_evicted; /* forgotten because of the budget */
+  guint64 n_saved;
+  guint64 n_refused;      /* stored tables that were not used (LuStoreResult but MISSING) */
+  gsize bytes, bytes_max; /* of tables in memory, now and at most */
+} LuTablesStats;
+
+/* A good default for `budget`. */
+#define LU_TABLES_BUDGET (16u << 20)
+
+/* store: taken; NULL for none. budget: bytes of tables in memory. Starts the thread. */
+LuTables *lu_tables_new (LuStore *store, gsize budget);
+/* Ends the thread, also in the middle of a file. Slots may live on, without tables. */
+void lu_tables_free (LuTables *self);
+/* Any thread. */
+void lu_tables_get_stats (LuTables *self, LuTablesStats *stats);
+LuStore *lu_tables_store (LuTables *self); /* borrowed; may be NULL */
+
+/* A new slot for an image, with the stored table if there is one. Reads a file; worker thread. */
+LuTableSlot *lu_tables_add (LuTables *self, const LuImage *image);
+LuTableSlot *lu_table_slot_ref (LuTableSlot *self);
+void lu_table_slot_unref (LuTableSlot *self); /* NULL is fine */
+
+/* The rule for an ELF address, as lu_compile_at() would have it. FALSE if there is no table or it
+ * cannot say. Any thread; neither waits nor allocates. */
+gboolean lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule *rule);
+/* A single rule of that image had to be compiled. Any thread; neither waits nor allocates. */
+void lu_table_slot_miss (LuTableSlot *self, LuImage *image);
+
+/* For tests: misses after which a file is compiled. */
+guint lu_table_slot_threshold (LuTableSlot *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuTables, lu_tables_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuTableSlot, lu_table_slot_unref)

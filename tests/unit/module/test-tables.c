@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-tables.c - whole tables are compiled when they are wanted, say what single rules say, come
+ * back from the store, go when there are too many, and may go while they are read. On the libraries
+ * of this program. */
+
+#include "module/tables.h"
+#include "table/compile.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_US (20 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  char *folder;
+  GPtrArray *images; /* of this process, with different tables */
+} Fixture;
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  g_autofree char *maps = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  self->folder = g_dir_make_tmp ("lu-tables-XXXXXX", NULL);
+  self->images = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_image_unref);
+  g_assert_true (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  lines = g_strsplit (maps, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *path = strchr (lines[i], '/');
+      int fd = path != NULL && strstr (lines[i], " r-xp ") != NULL ? open (path, O_RDONLY) : -1;
+
+      if (fd >= 0)
+        g_ptr_array_add (self->images, lu_image_open (fd, NULL));
+      if (fd >= 0)
+        close (fd);
+    }
+  g_assert_cmpuint (self->images->len, >=, 3);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (self->folder, name, NULL);
+
+      g_unlink (path);
+    }
+  g_rmdir (self->folder);
+  g_ptr_array_unref (self->images);
+  g_free (self->folder);
+}
+
+static LuTables *
+new_tables (Fixture *self, gsize budget)
+{
+  LuStore *store = lu_store_open (self->folder, LU_STORE_READ_WRITE, NULL);
+
+  g_assert_nonnull (store);
+  return lu_tables_new (store, budget);
+}
+
+static LuImage *
+get_image (Fixture *self, guint i)
+{
+  return g_ptr_array_index (self->images, i);
+}
+
+static LuTable *
+compile (const LuImage *image)
+{
+  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
+
+  return lu_table_new (cfi);
+}
+
+static void
+miss_enough (LuTableSlot *slot, LuImage *image)
+{
+  for (guint n = lu_table_slot_threshold (slot); n > 0; n--)
+    lu_table_slot_miss (slot, image);
+}
+
+static void
+wait_for_built (LuTables *tables, guint64 n)
+{
+  gint64 end = g_get_monotonic_time () + PATIENCE_US;
+  LuTablesStats stats;
+
+  do
+    {
+      lu_tables_get_stats (tables, &stats);
+      g_usleep (1000);
+    }
+  while (stats.n_built < n && g_get_monotonic_time () < end);
+  g_assert_cmpuint (stats.n_built, ==, n);
+}
+
+static gboolean
+has_table (LuTableSlot *slot, guint64 address)
+{
+  struct lu_rule rule;
+
+  return lu_table_slot_find (slot, address, &rule);
+}
+
+/* An address with a rule. */
+static guint64
+some_code (const LuImage *image)
+{
+  g_autoptr (LuTable) table = compile (image);
+
+  for (guint64 at = table->rows.base;; at++)
+    if (lu_table_find (table, at)->cfa_kind == LU_CFA_SP)
+      return at;
+}
+
+/* At every row and just before it. */
+static guint
+compare_with_single_rules (LuTableSlot *slot, const LuImage *image)
+{
+  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
+  g_autoptr (LuTable) table = compile (image);
+  g_autofree LuCfaRun *run = g_new0 (LuCfaRun, 1);
+  guint n = 0;
+
+  for (guint page = 0; page < table->rows.n_pages; page++)
+    for (guint i = table->rows.pages[page]; i < table->rows.pages[page + 1]; i++)
+      for (guint before = 0; before < 2; before++)
+        {
+          guint64 at = table->rows.base + ((guint64) page << LU_PAGE_SHIFT)
+                       + (table->rows.rows[i] & 0xffff) - before;
+          struct lu_rule rule, single = lu_compile_at (cfi, run, at);
+
+          if (!lu_table_slot_find (slot, at, &rule))
+            continue;
+          g_assert_cmpmem (&rule, sizeof rule, &single, sizeof single);
+          n++;
+        }
+  return n;
+}
+
+static void
+test_built (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+  LuTablesStats stats;
+
+  for (guint i = 0; i < self->images->len; i++)
+    {
+      LuImage *image = get_image (self, i);
+      g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+      g_autoptr (LuTable) table = compile (image);
+      guint64 at = some_code (image);
+
+      g_assert_false (has_table (slot, at));
+      lu_table_slot_miss (slot, image); /* one is not enough */
+      g_usleep (20000);
+      g_assert_false (has_table (slot, at));
+      for (guint n = lu_table_slot_threshold (slot); n > 1; n--)
+        lu_table_slot_miss (slot, image);
+      wait_for_built (tables, i + 1);
+      g_assert_true (has_table (slot, at));
+      g_assert_cmpuint (compare_with_single_rules (slot, image), >=, table->n_rows);
+    }
+  lu_tables_get_stats (tables, &stats);
+  g_assert_cmpuint (stats.n_saved, ==, self->images->len);
+  g_assert_cmpuint (stats.n_loaded, ==, 0);
+  g_assert_cmpuint (stats.n_evicted, ==, 0);
+  g_assert_cmpuint (stats.bytes_max, >, 0);
+}
+
+static void
+fill_store (Fixture *self)
+{
+  g_autoptr (LuStore) store = lu_store_open (self->folder, LU_STORE_READ_WRITE, NULL);
+
+  for (guint i = 0; i < self->images->len; i++)
+    {
+      g_autoptr (LuTable) table = compile (get_image (self, i));
+
+      g_assert_true (lu_store_save (store, get_image (self, i), table));
+    }
+}
+
+static void
+test_loaded (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+  LuTablesStats stats;
+
+  fill_store (self);
+  for (guint i = 0; i < self->images->len; i++)
+    {
+      LuImage *image = get_image (self, i);
+      g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+
+      g_assert_cmpuint (compare_with_single_rules (slot, image), >, 100);
+      lu_tables_get_stats (tables, &stats);
+      g_assert_cmpuint (stats.n_loaded, ==, i + 1);
+    }
+  g_assert_cmpuint (stats.n_built, ==, 0);
+  g_assert_cmpuint (stats.n_refused, ==, 0);
+}
+
+static void
+test_without_store (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = lu_tables_new (NULL, LU_TABLES_BUDGET);
+  LuImage *image = get_image (self, 0);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+
+  miss_enough (slot, image);
+  wait_for_built (tables, 1);
+  g_assert_true (has_table (slot, some_code (image)));
+}
+
+/* Room for one of two tables. */
+static void
+test_budget (Fixture *self, gconstpointer data)
+{
+  LuImage *a = get_image (self, 0), *b = get_image (self, 1);
+  g_autoptr (LuTable) table_a = compile (a);
+  g_autoptr (LuTable) table_b = compile (b);
+  gsize budget = MAX (table_a->stats.table_bytes, table_b->stats.table_bytes) + 16;
+  g_autoptr (LuTables) tables = new_tables (self, budget);
+  g_autoptr (LuTableSlot) slot_a = lu_tables_add (tables, a);
+  g_autoptr (LuTableSlot) slot_b = lu_tables_add (tables, b);
+  guint64 code_a = some_code (a), code_b = some_code (b);
+  guint threshold = lu_table_slot_threshold (slot_a);
+  LuTablesStats stats;
+
+  miss_enough (slot_a, a);
+  wait_for_built (tables, 1);
+  g_assert_true (has_table (slot_a, code_a));
+  miss_enough (slot_b, b);
+  wait_for_built (tables, 2);
+  g_assert_true (has_table (slot_b, code_b));
+  g_assert_false (has_table (slot_a, code_a));
+  lu_tables_get_stats (tables, &stats);
+  g_assert_cmpuint (stats.n_evicted, ==, 1);
+  g_assert_cmpuint (stats.bytes, ==, table_b->stats.table_bytes);
+  g_assert_cmpuint (stats.bytes_max, <=, budget);
+  /* It comes back, but not as easily. */
+  g_assert_cmpuint (lu_table_slot_threshold (slot_a), >, threshold);
+  miss_enough (slot_a, a);
+  wait_for_built (tables, 3);
+  g_assert_true (has_table (slot_a, code_a));
+}
+
+static void
+test_too_large (Fixture *self, gconstpointer data)
+{
+  LuImage *image = get_image (self, 1);
+  g_autoptr (LuTable) table = compile (image);
+  g_autoptr (LuTables) tables = new_tables (self, table->stats.table_bytes / 2);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+  LuTablesStats stats;
+
+  miss_enough (slot, image);
+  g_usleep (200000);
+  lu_tables_get_stats (tables, &stats);
+  g_assert_cmpuint (stats.n_built, ==, 0);
+  g_assert_cmpuint (stats.bytes_max, ==, 0);
+}
+
+/* A slot that nobody holds any more goes with its table. */
+static void
+test_unused (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+  g_autoptr (LuTableSlot) other = NULL;
+  LuTablesStats before, after;
+
+  fill_store (self);
+  lu_table_slot_unref (lu_tables_add (tables, get_image (self, 0)));
+  lu_tables_get_stats (tables, &before);
+  g_assert_cmpuint (before.bytes, >, 0);
+  other = lu_tables_add (tables, get_image (self, 1));
+  lu_tables_get_stats (tables, &after);
+  g_assert_cmpuint (after.n_evicted, ==, 0);
+  g_assert_cmpuint (after.bytes, <, before.bytes + after.bytes_max);
+  g_assert_cmpuint (after.bytes_max, ==, MAX (before.bytes, after.bytes));
+}
+
+/* The tables end while a file is being compiled, or before; slots outlive them. */
+static void
+test_stop (Fixture *self, gconstpointer data)
+{
+  for (guint i = 0; i < 20; i++)
+    {
+      LuImage *image = get_image (self, i % self->images->len);
+      LuTables *tables = lu_tables_new (NULL, LU_TABLES_BUDGET);
+      g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+
+      miss_enough (slot, image);
+      g_usleep (i * 50);
+      lu_tables_free (tables);
+      g_assert_false (has_table (slot, some_code (image)));
+      miss_enough (slot, image);
+    }
+}
+
+typedef struct
+{
+  GPtrArray *slots;
+  guint64 *codes;
+  struct lu_rule *rules;   /* that a table has there */
+  gint is_over;            /* atomic */
+  gsize n_found, n_missed; /* atomic */
+} Readers;
+
+static gpointer
+read_slots (gpointer data)
+{
+  Readers *self = data;
+  gsize n_found = 0, n_missed = 0;
+
+  while (!g_atomic_int_get (&self->is_over))
+    for (guint i = 0; i < self->slots->len; i++)
+      {
+        struct lu_rule rule;
+
+        if (lu_table_slot_find (g_ptr_array_index (self->slots, i), self->codes[i], &rule))
+          {
+            g_assert_cmpmem (&rule, sizeof rule, &self->rules[i], sizeof rule);
+            n_found++;
+          }
+        else
+          n_missed++;
+      }
+  g_atomic_pointer_add (&self->n_found, n_found);
+  g_atomic_pointer_add (&self->n_missed, n_missed);
+  return NULL;
+}
+
+/* Two readers while tables come and go, there being room for about half of them. */
+static void
+test_readers (Fixture *self, gconstpointer data)
+{
+  Readers readers = { .slots = g_ptr_array_new () };
+  gsize bytes = 0, largest = 0;
+  g_autoptr (LuTables) tables = NULL;
+  GThread *threads[2];
+  LuTablesStats stats;
+
+  fill_store (self);
+  readers.codes = g_new0 (guint64, self->images->len);
+  readers.rules = g_new0 (struct lu_rule, self->images->len);
+  for (guint i = 0; i < self->images->len; i++)
+    {
+      g_autoptr (LuTable) table = compile (get_image (self, i));
+
+      bytes += table->stats.table_bytes;
+      largest = MAX (largest, table->stats.table_bytes);
+      readers.codes[i] = some_code (get_image (self, i));
+      readers.rules[i] = *lu_table_find (table, readers.codes[i]);
+    }
+  tables = new_tables (self, MAX (bytes / 2, largest));
+  for (guint i = 0; i < self->images->len; i++)
+    g_ptr_array_add (readers.slots, lu_tables_add (tables, get_image (self, i)));
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("reader", read_slots, &readers);
+  for (guint k = 0; k < 200; k++)
+    {
+      /* Loading another one pushes one of the read ones out, which then is built anew. */
+      guint i = k % self->images->len;
+
+      lu_table_slot_unref (lu_tables_add (tables, get_image (self, i)));
+      for (guint n = 0; n < 64; n++)
+        lu_table_slot_miss (g_ptr_array_index (readers.slots, i), get_image (self, i));
+      g_usleep (500);
+    }
+  g_atomic_int_set (&readers.is_over, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  lu_tables_get_stats (tables, &stats);
+  g_test_message ("%" G_GSIZE_FORMAT " found, %" G_GSIZE_FORMAT " not, %" G_GUINT64_FORMAT
+                  " evicted, %" G_GUINT64_FORMAT " built",
+                  readers.n_found, readers.n_missed, stats.n_evicted, stats.n_built);
+  g_assert_cmpuint (stats.n_evicted, >, 0);
+  g_assert_cmpuint (readers.n_found, >, 0);
+  for (guint i = 0; i < readers.slots->len; i++)
+    lu_table_slot_unref (g_ptr_array_index (readers.slots, i));
+  g_ptr_array_unref (readers.slots);
+  g_free (readers.codes);
+  g_free (readers.rules);
+}
+
+#define ADD(name, func) g_test_add ("/tables/" name, Fixture, NULL, set_up, func, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("built", test_built);
+  ADD ("loaded", test_loaded);
+  ADD ("without-store", test_without_store);
+  ADD ("budget", test_budget);
+  ADD ("too-large", test_too_large);
+  ADD ("unused", test_unused);
+  ADD ("stop", test_stop);
+  ADD ("readers", test_readers);
+  return g_test_run ();
+}
