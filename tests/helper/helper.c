@@ -113,13 +113,21 @@ read_status (PlayHelper *self)
 
   while (file != NULL && fgets (line, sizeof line, file) != NULL)
     if (sscanf (line, "RssAnon: %u", &value) == 1)
-      self->peaks.rss_anon_kib = MAX (self->peaks.rss_anon_kib, value);
+      self->current.rss_anon_kib = value;
+    else if (sscanf (line, "VmRSS: %u", &value) == 1)
+      self->current.rss_kib = value;
     else if (sscanf (line, "VmHWM: %u", &value) == 1)
       self->peaks.rss_kib = MAX (self->peaks.rss_kib, value);
     else if (sscanf (line, "Threads: %u", &value) == 1)
-      self->peaks.threads = MAX (self->peaks.threads, value);
+      self->current.threads = value;
   if (file != NULL)
     fclose (file);
+}
+
+static void
+raise_to (guint *peak, guint value)
+{
+  *peak = MAX (*peak, value);
 }
 
 void
@@ -138,7 +146,10 @@ play_helper_watch (PlayHelper *self)
   for (struct dirent *entry = readdir (folder); entry != NULL; entry = readdir (folder))
     n += entry->d_name[0] != '.';
   closedir (folder);
-  self->peaks.descriptors = MAX (self->peaks.descriptors, n);
+  self->current.descriptors = n;
+  raise_to (&self->peaks.rss_anon_kib, self->current.rss_anon_kib);
+  raise_to (&self->peaks.descriptors, n);
+  raise_to (&self->peaks.threads, self->current.threads);
 }
 
 double

@@ -11,16 +11,16 @@
 
 typedef struct
 {
-  guint rss_anon_kib; /* peaks, of what /proc says */
-  guint rss_kib;
+  guint rss_anon_kib;
+  guint rss_kib; /* peak: VmHWM */
   guint descriptors;
   guint threads;
-} PlayPeaks;
+} PlayPeaks; /* what /proc says */
 
 typedef struct
 {
   pid_t pid;
-  PlayPeaks peaks;
+  PlayPeaks peaks, current; /* at the last look */
   gboolean has_ended;
   gboolean was_killed; /* by us, because it did not end */
   int status;          /* of waitpid() */

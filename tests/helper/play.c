@@ -35,12 +35,12 @@
 
 static struct
 {
-  int stack_size, frequency, copies, settle_ms, unread_ms, stall_ms, tail_ms;
+  int stack_size, frequency, copies, settle_ms, unread_ms, stall_ms, tail_ms, series;
   double seconds;
   gint64 pace;
-  gboolean hardware, kallsyms, no_event_fd;
+  gboolean hardware, kallsyms, no_event_fd, no_tree;
   char *output, *capture, *stop, *numbers;
-} options = { 16384, 1000, 1, 300, 0, 0, 0, 0, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL };
+} options = { .stack_size = 16384, .frequency = 1000, .copies = 1, .settle_ms = 300 };
 
 static const GOptionEntry entries[] = {
   { "stack-size", 's', 0, G_OPTION_ARG_INT, &options.stack_size, "Bytes (16384)", "N" },
@@ -64,6 +64,9 @@ static const GOptionEntry entries[] = {
     "HOW" },
   { "kallsyms", 0, 0, G_OPTION_ARG_NONE, &options.kallsyms, "Hand over /proc/kallsyms", NULL },
   { "no-event-fd", 0, 0, G_OPTION_ARG_NONE, &options.no_event_fd, "Hand over none", NULL },
+  { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options.seconds, "End the workload after N", "N" },
+  { "series", 0, 0, G_OPTION_ARG_INT, &options.series, "Memory and descriptors every N s", "N" },
+  { "no-tree", 0, 0, G_OPTION_ARG_NONE, &options.no_tree, "No list of processes", NULL },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the capture goes", "FILE" },
   G_OPTION_ENTRY_NULL,
 };
@@ -84,7 +87,9 @@ typedef struct
   gint64 started, ended; /* workload, us */
   double cpu_before;     /* of the helper, when the workload starts */
   double cpu_after;      /* and when it has ended */
-  double own_cpu, stop_ms;
+  double stop_ms;
+  gint64 next_in_series;
+  GString *series; /* [s, RssAnon KiB, RSS KiB, descriptors], now */
 } Play;
 
 static double
@@ -135,6 +140,20 @@ start_helper (Play *self)
     close (self->capture_fd);
 }
 
+/* One more point of the series, when it is time. */
+static void
+extend_series (Play *self, gint64 now)
+{
+  PlayPeaks *peaks = &self->helper.current;
+
+  if (options.series <= 0 || now < self->next_in_series)
+    return;
+  self->next_in_series = now + options.series * G_USEC_PER_SEC;
+  g_string_append_printf (self->series, "%s[%.1f,%u,%u,%u]", self->series->len > 0 ? "," : "",
+                          (double) (now - self->started) / 1e6, peaks->rss_anon_kib, peaks->rss_kib,
+                          peaks->descriptors);
+}
+
 /* Looks after everything for a while; returns early when the workload has ended, if asked. */
 static void
 attend (Play *self, gint64 until_us, gboolean until_workload_ends)
@@ -147,6 +166,8 @@ attend (Play *self, gint64 until_us, gboolean until_workload_ends)
         {
           play_helper_watch (&self->helper);
           play_tree_read (self->tree);
+          if (self->started > 0)
+            extend_series (self, g_get_monotonic_time ());
           next = g_get_monotonic_time () + WATCH_US;
         }
       if (until_workload_ends
@@ -242,6 +263,7 @@ static void
 append_capture (Play *self, GString *json)
 {
   const PlayReaderCounts *counts;
+  g_autofree char *escaped = NULL;
 
   if (self->reader == NULL)
     return;
@@ -256,6 +278,8 @@ append_capture (Play *self, GString *json)
                             counts->fault_at);
   else
     g_string_append (json, "null,");
+  escaped = g_strescape (counts->last_log, NULL);
+  g_string_append_printf (json, "\"last_log\":\"%s\",", escaped);
 }
 
 static void
@@ -295,8 +319,9 @@ print_result (Play *self, double settle_cpu)
       (int) self->workload, self->workload_status, usage_seconds (&self->workload_usage),
       (double) (self->ended - self->started) / 1e6, self->started * 1000, self->ended * 1000,
       play_tree_get_lost (self->tree));
-  play_tree_append (self->tree, self->workload, json);
-  g_string_append (json, "]}");
+  if (!options.no_tree)
+    play_tree_append (self->tree, self->workload, json);
+  g_string_append_printf (json, "],\"series\":[%s]}", self->series->str);
   puts (json->str);
 }
 
@@ -379,6 +404,7 @@ main (int argc, char **argv)
     .copies = (guint) options.copies,
     .numbers = (const char *const *) numbers,
   };
+  self.series = g_string_new (NULL);
   self.tree = play_tree_new ();
   if (self.tree == NULL || !play_events_open (&self.events, &settings, &error))
     {
@@ -388,5 +414,6 @@ main (int argc, char **argv)
   play (&self);
   play_tree_free (self.tree);
   play_events_close (&self.events);
+  g_string_free (self.series, TRUE);
   return 0;
 }

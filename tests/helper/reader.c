@@ -16,6 +16,8 @@
 
 #define HEADER_SIZE       256
 #define FRAME_HEADER_SIZE 24
+#define LOG_TYPE          12
+#define LOG_TEXT_AT       64
 #define CHUNK             65536
 #define POLL_MS           10
 
@@ -66,6 +68,9 @@ take_frame (PlayReader *self, const guint8 *data, gsize size)
     self->counts.unknown_frames++;
   else
     self->counts.frames[type]++;
+  if (type == LOG_TYPE && length > LOG_TEXT_AT)
+    g_strlcpy (self->counts.last_log, (const char *) data + LOG_TEXT_AT,
+               MIN (sizeof self->counts.last_log, length - LOG_TEXT_AT));
   return length;
 }
 

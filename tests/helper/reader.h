@@ -17,8 +17,9 @@ typedef struct
   guint64 frames[PLAY_FRAME_TYPES]; /* by type */
   guint64 unknown_frames;           /* of types that Sysprof 48 does not know */
   guint64 reads;
-  const char *fault; /* what the client's muxer could not digest; NULL if nothing */
-  gint64 fault_at;   /* offset of that frame */
+  const char *fault;  /* what the client's muxer could not digest; NULL if nothing */
+  gint64 fault_at;    /* offset of that frame */
+  char last_log[512]; /* text of the last LOG frame, as far as it fits */
 } PlayReaderCounts;
 
 typedef struct _PlayReader PlayReader;
