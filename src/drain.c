@@ -50,6 +50,7 @@ struct _LuDrain
   guint logged_cpu_changes;
   gint64 last_tick;
   guint rounds_after_end;
+  gboolean had_sideband; /* in the last round */
 
   atomic_bool quit, ended;
   atomic_ullong seen, own, others, taken, throttled, lost_samples;
@@ -165,10 +166,11 @@ handle_event (const LuEvent *event, gpointer user_data)
 {
   LuDrain *self = user_data;
 
+  if (event->kind == LU_EVENT_SAMPLE)
+    return take_sample (self, event);
+  self->had_sideband = TRUE;
   switch (event->kind)
     {
-    case LU_EVENT_SAMPLE:
-      return take_sample (self, event);
     case LU_EVENT_COMM:
       if (event->comm.is_exec && event->pid == self->options.command)
         self->command_exec_time = MIN (self->command_exec_time, event->time);
@@ -270,8 +272,10 @@ is_deserted (LuDrain *self)
 static LuRound
 one_round (LuDrain *self)
 {
-  LuRound round = self->source->ops->drain (self->source, handle_event, self);
+  LuRound round;
 
+  self->had_sideband = FALSE;
+  round = self->source->ops->drain (self->source, handle_event, self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {
       lu_process_table_end_round (self->table);
@@ -310,7 +314,7 @@ wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
     g_usleep (RETRY_US);
   else if (self->source->ops->wait != NULL)
     {
-      if (round == LU_ROUND_CLOSED)
+      if (round == LU_ROUND_CLOSED && self->had_sideband)
         g_usleep (SETTLE_US);
       self->source->ops->wait (self->source, self->wake_fd, is_idle ? WAIT_IDLE_MS : WAIT_MS);
     }

@@ -10,6 +10,7 @@
 #include "input/perf-event.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -363,13 +364,23 @@ lu_lanes_read_lost (const LuLanes *self)
   return lost;
 }
 
+void
+lu_online_cpus_read (char text[LU_ONLINE_CPUS_MAX])
+{
+  lu_autofd fd = open ("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+  gssize n = fd >= 0 ? read (fd, text, LU_ONLINE_CPUS_MAX - 1) : 0;
+
+  text[MAX (n, 0)] = 0;
+}
+
 GArray *
 lu_online_cpus (void)
 {
-  g_autofree char *text = lu_fd_read_file ("/sys/devices/system/cpu/online", 4096, NULL);
+  char text[LU_ONLINE_CPUS_MAX];
   GArray *cpus = g_array_new (FALSE, FALSE, sizeof (int));
   const char *at = text;
 
+  lu_online_cpus_read (text);
   while (at != NULL && g_ascii_isdigit (*at))
     {
       char *end;

@@ -72,5 +72,8 @@ LuLane *lu_lanes_get (const LuLanes *self, guint i);
 
 /* CPUs that are online, from /sys/devices/system/cpu/online: array of int. Owned. */
 GArray *lu_online_cpus (void);
+/* The kernel's list of them as text, empty if it cannot be read; allocates nothing. */
+#define LU_ONLINE_CPUS_MAX 1024
+void lu_online_cpus_read (char text[LU_ONLINE_CPUS_MAX]);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuLanes, lu_lanes_free)

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 /* A ring holds this share of a second at full rate: the drain may be off the CPU that long. */
-#define RING_SECONDS   0.125
+#define RING_SECONDS   0.25
 #define RING_BYTES_MIN (2u << 20)
 #define RING_BYTES_MAX (64u << 20)
 /* What the mlock limit may press the rings down to: two records of the largest size. */
@@ -47,7 +47,8 @@ typedef struct
   GArray *clock_fds;  /* of int */
   LuRecordLayout sideband_layout, sample_layout;
   LuSourceStats stats;
-  GArray *cpus;        /* online, as last seen */
+  GArray *cpus; /* online, as last seen */
+  char cpus_text[LU_ONLINE_CPUS_MAX];
   guint64 lost_closed; /* lost counts of rings that are closed */
   GArray *poll_fds;    /* of struct pollfd */
 } PerfSource;
@@ -290,11 +291,15 @@ static void
 perf_source_tick (LuSource *source)
 {
   PerfSource *self = (PerfSource *) source;
-  g_autoptr (GArray) cpus = lu_online_cpus ();
+  g_autoptr (GArray) cpus = NULL;
+  char text[LU_ONLINE_CPUS_MAX];
 
-  if (same_cpus (cpus, self->cpus) && self->samples->lanes->len == cpus->len
-      && self->sideband->lanes->len == cpus->len)
+  lu_online_cpus_read (text);
+  if (strcmp (text, self->cpus_text) == 0 && self->samples->lanes->len == self->cpus->len
+      && self->sideband->lanes->len == self->cpus->len)
     return;
+  cpus = lu_online_cpus ();
+  g_strlcpy (self->cpus_text, text, sizeof self->cpus_text);
   self->stats.cpu_changes += !same_cpus (cpus, self->cpus);
   drop_lanes_of_gone_cpus (self, self->sideband, cpus);
   drop_lanes_of_gone_cpus (self, self->samples, cpus);

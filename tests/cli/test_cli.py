@@ -237,6 +237,21 @@ class Recording(Case):
         self.assertGreater(stats["complete_percent"], 95)
         self.assertEqual({sample.pid for sample in syscap.read(self.file).samples}, {target.pid})
 
+    def test_nothing_is_allocated_from_ring_to_sink(self):
+        preload = os.environ.get("FORBID_MALLOC")
+        if not preload:
+            self.skipTest("FORBID_MALLOC does not name forbid-malloc.so")
+        target = subprocess.Popen(spin(30))
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        environment = {**os.environ, "LD_PRELOAD": preload, "FORBID_MALLOC_AFTER": "2",
+                       "FORBID_MALLOC_THREADS": "drain,writer"}
+        process = self.start("--stats", "json", "-d", "5", "-o", self.file, "--pid",
+                             str(target.pid), env=environment)
+        stderr = process.stderr.read()
+        self.assertEqual(process.wait(), 0, stderr)
+        self.assertGreater(stats_of(stderr)["samples"], 2000)
+
     def test_it_ends_with_the_process(self):
         target = subprocess.Popen(spin(0.5))
         result = self.run_it("-q", "-o", self.file, "-p", str(target.pid), timeout=20)
