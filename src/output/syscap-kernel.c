@@ -11,14 +11,19 @@
 #include "output/syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
+/* Room for the lines of one flush; more only makes it grow. */
+#define LINES_BYTES (64u << 10)
+/* Samples come from the same places again and again; these were looked up lately. */
+#define SEEN_BITS 10
 
 struct _LuSyscapKernel
 {
   LuKallsyms *symbols; /* owned; may be NULL */
   guint8 *is_written;  /* one bit per symbol */
   GString *lines;      /* not in the capture yet */
-  gboolean any;        /* a chunk is in the capture */
-  gboolean has_end;    /* the line that ends the last function was noted */
+  guint64 seen[1 << SEEN_BITS];
+  gboolean any;     /* a chunk is in the capture */
+  gboolean has_end; /* the line that ends the last function was noted */
 };
 
 LuSyscapKernel *
@@ -27,7 +32,7 @@ lu_syscap_kernel_new (LuKallsyms *symbols)
   LuSyscapKernel *self = g_new0 (LuSyscapKernel, 1);
 
   self->symbols = symbols;
-  self->lines = g_string_new (NULL);
+  self->lines = g_string_sized_new (LINES_BYTES);
   if (symbols != NULL)
     self->is_written = g_malloc0 (lu_kallsyms_size (symbols) / 8 + 1);
   return self;
@@ -44,6 +49,25 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
   g_free (self);
 }
 
+/* Without printf, which allocates. */
+static void
+append_line (LuSyscapKernel *self, guint64 address, char type, const char *name, const char *module)
+{
+  char head[] = "................ . ";
+
+  for (guint i = 0; i < 16; i++)
+    head[i] = "0123456789abcdef"[address >> (60 - 4 * i) & 15];
+  head[17] = type;
+  g_string_append_len (self->lines, head, sizeof head - 1);
+  g_string_append (self->lines, name);
+  if (module != NULL)
+    {
+      g_string_append_c (self->lines, '\t');
+      g_string_append (self->lines, module);
+    }
+  g_string_append_c (self->lines, '\n');
+}
+
 static void
 note (LuSyscapKernel *self, guint index)
 {
@@ -54,11 +78,8 @@ note (LuSyscapKernel *self, guint index)
   self->is_written[index / 8] |= (guint8) (1u << index % 8);
   lu_kallsyms_get (self->symbols, index, &symbol);
   /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
-  g_string_append_printf (self->lines, "%016" G_GINT64_MODIFIER "x %c %s", symbol.address,
-                          g_ascii_isupper (symbol.type) ? 'T' : 't', symbol.name);
-  if (symbol.module != NULL)
-    g_string_append_printf (self->lines, "\t%s", symbol.module);
-  g_string_append_c (self->lines, '\n');
+  append_line (self, symbol.address, g_ascii_isupper (symbol.type) ? 'T' : 't', symbol.name,
+               symbol.module);
 }
 
 /* A line that ends the last function of all. */
@@ -71,7 +92,21 @@ note_end (LuSyscapKernel *self, guint index)
     return;
   self->has_end = TRUE;
   lu_kallsyms_get (self->symbols, index, &symbol);
-  g_string_append_printf (self->lines, "%016" G_GINT64_MODIFIER "x t _end\n", symbol.end);
+  append_line (self, symbol.end, 't', "_end", NULL);
+}
+
+static void
+look_up (LuSyscapKernel *self, guint64 pc)
+{
+  gint index = lu_kallsyms_find (self->symbols, pc);
+
+  if (index < 0)
+    return;
+  note (self, (guint) index);
+  if ((guint) index + 1 < lu_kallsyms_size (self->symbols))
+    note (self, (guint) index + 1);
+  else
+    note_end (self, (guint) index);
 }
 
 void
@@ -81,18 +116,14 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
     return;
   for (guint i = 0; i < n_frames; i++)
     {
-      gint index;
+      guint64 pc = frames[i].pc;
+      guint64 *seen =
+          &self->seen[(pc * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)) >> (64 - SEEN_BITS)];
 
-      if (!(frames[i].flags & LU_FRAME_KERNEL))
+      if (!(frames[i].flags & LU_FRAME_KERNEL) || *seen == pc)
         continue;
-      index = lu_kallsyms_find (self->symbols, frames[i].pc);
-      if (index < 0)
-        continue;
-      note (self, (guint) index);
-      if ((guint) index + 1 < lu_kallsyms_size (self->symbols))
-        note (self, (guint) index + 1);
-      else
-        note_end (self, (guint) index);
+      *seen = pc;
+      look_up (self, pc);
     }
 }
 

@@ -29,7 +29,7 @@ add (LuRuleList *self, const struct lu_rule *rule)
 {
   if (self->n == self->n_allocated)
     {
-      self->n_allocated = MAX (2 * self->n_allocated, 32);
+      self->n_allocated = MAX (2 * self->n_allocated, 1024); /* enough for most, so at once */
       self->rules = g_renew (struct lu_rule, self->rules, self->n_allocated);
     }
   self->rules[self->n] = *rule;
