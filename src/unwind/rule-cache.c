@@ -67,6 +67,17 @@ lu_rule_cache_free (LuRuleCache *self)
   free (self);
 }
 
+gsize
+lu_rule_cache_bytes (const LuRuleCache *self)
+{
+  gsize bytes = sizeof self->slots + self->compiler->rules.n * sizeof (struct lu_rule);
+
+  for (guint i = 0; i < N_SETS; i++)
+    for (guint k = 0; k < LU_RULE_CACHE_WAYS; k++)
+      bytes += self->sets[i].places[k].key != 0 ? sizeof (LuRulePlace) : 0;
+  return bytes;
+}
+
 static LuCfi *
 find_cfi (LuRuleCompiler *compiler, const LuModule *module)
 {

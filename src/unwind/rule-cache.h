@@ -49,6 +49,8 @@ typedef struct
 
 LuRuleCache *lu_rule_cache_new (void);
 void lu_rule_cache_free (LuRuleCache *self);
+/* Bytes of places in use and of what was compiled for them. */
+gsize lu_rule_cache_bytes (const LuRuleCache *self);
 
 #define LU_RULE_KEY_SHIFT 40
 

@@ -390,3 +390,9 @@ lu_walker_n_rules_compiled (const LuWalker *self)
 {
   return self->rules->n_misses;
 }
+
+gsize
+lu_walker_table_bytes (const LuWalker *self)
+{
+  return lu_rule_cache_bytes (self->rules);
+}

@@ -32,5 +32,7 @@ gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuS
 
 /* Rules compiled so far because no cache had them. */
 guint64 lu_walker_n_rules_compiled (const LuWalker *self);
+/* Bytes that hold what was compiled: places in use, rules, common entries. */
+gsize lu_walker_table_bytes (const LuWalker *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuWalker, lu_walker_free)

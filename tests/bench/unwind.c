@@ -2,20 +2,25 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* unwind.c FILE... - how fast the engines unwind the samples of a perf.data file (recorded with
- * --call-graph dwarf). Prints one JSON line per file and engine, in ns of CPU time per frame:
+ * --call-graph dwarf). Used by unwind.py. Prints one JSON line per file and engine, in ns of CPU
+ * time per frame, the engines taking turns in one run:
  *
- *   first  a new engine, one pass over all samples, whatever it must set up included
+ *   first  a new engine, one pass over all samples, the opening of all files included
  *   warm   the best of further passes: rules are there, stacks come from memory
  *   hot    256 samples again and again: stacks are in the caches, nearest to recording
- *   touch  a loop that reads the same stack words and does nothing else, warm
+ *   read   a loop that reads the words that the steps read, in their order, and does nothing else
  *
- * Files are opened before the clock starts, by both engines alike. `different`: samples whose stack
- * is not that of the first engine. */
+ * `handed`: samples that the walker left to dwfl. `different`: samples whose stack is not that of
+ * the first engine. Words of guessed frames and of samples handed on are not in `read`. */
 
 #include "input/source-perf-data.h"
+#include "lu/step.h"
 #include "module/opener.h"
 #include "process/process-table.h"
+#include "table/compile.h"
+#include "unwind/dwfl-space.h"
 #include "unwind/unwinder.h"
+#include "unwind/walker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,9 +32,10 @@
 
 typedef struct
 {
-  LuSample sample; /* owns its words and stack */
+  LuSample sample; /* owns its words, and the stack behind them as in a record */
   LuSpace *space;
-  gint32 pid;
+  gint32 pid, tid;
+  guint first_word, n_words; /* of Set.words: what the steps read */
 } Item;
 
 typedef struct
@@ -37,11 +43,15 @@ typedef struct
   LuProcessTable *table;
   LuOpener *opener;
   GArray *items;
+  GArray *words;     /* guint32: offsets in the stacks */
+  guint n_handed;    /* samples */
+  gsize table_bytes; /* held by a walker after all samples */
+  double opening;    /* ns, of all files */
 } Set;
 
 typedef struct
 {
-  guint64 n_frames, stack_used, digest, n_complete;
+  guint64 n_frames, n_complete;
 } Totals;
 
 static double
@@ -59,8 +69,10 @@ static void
 module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
 {
   Set *set = user_data;
+  double began = now ();
 
   lu_opener_open (set->opener, module, 0, start, end);
+  set->opening += now () - began;
 }
 
 static void
@@ -83,15 +95,19 @@ keep_sample (Set *set, const LuEvent *event)
 {
   LuProcess *process;
   LuSpace *space;
-  Item item = { .sample = event->sample, .pid = event->pid };
+  Item item = { .sample = event->sample, .pid = event->pid, .tid = event->tid };
+  gsize words_size = event->sample.regs.n_words * sizeof (guint64);
+  guint8 *bytes;
 
   if (event->sample.regs.abi != LU_ABI_64 || event->sample.stack_size < 8
       || !lu_process_table_lookup (set->table, event->pid, event->time, &process, &space))
     return;
   item.space = lu_space_ref (space);
-  item.sample.regs.words =
-      g_memdup2 (event->sample.regs.words, event->sample.regs.n_words * sizeof (guint64));
-  item.sample.stack = g_memdup2 (event->sample.stack, event->sample.stack_size);
+  bytes = g_malloc (words_size + event->sample.stack_size);
+  memcpy (bytes, event->sample.regs.words, words_size);
+  memcpy (bytes + words_size, event->sample.stack, event->sample.stack_size);
+  item.sample.regs.words = (const guint64 *) bytes;
+  item.sample.stack = bytes + words_size;
   g_array_append_val (set->items, item);
 }
 
@@ -127,6 +143,7 @@ read_set (Set *set, const char *path)
   set->table = lu_process_table_new (TRUE, &funcs, set);
   set->opener = lu_opener_new (FALSE, 1u << 30);
   set->items = g_array_new (FALSE, FALSE, sizeof (Item));
+  set->words = g_array_new (FALSE, FALSE, sizeof (guint32));
   while (source->ops->drain (source, handle_event, set) != LU_ROUND_END)
     lu_process_table_end_round (set->table);
   return set->items->len > 0;
@@ -141,9 +158,9 @@ clear_set (Set *set)
 
       lu_space_unref (item->space);
       g_free ((gpointer) item->sample.regs.words);
-      g_free ((gpointer) item->sample.stack);
     }
   g_array_unref (set->items);
+  g_array_unref (set->words);
   lu_process_table_free (set->table);
   lu_opener_free (set->opener);
 }
@@ -173,9 +190,8 @@ pass (LuUnwinder *unwinder, const Set *set, guint first, guint n, Totals *totals
       const Item *item = &g_array_index (set->items, Item, i);
 
       lu_stack_reset (&stack);
-      unwinder->ops->unwind (unwinder, item->pid, item->pid, &item->sample, item->space, &stack);
+      unwinder->ops->unwind (unwinder, item->pid, item->tid, &item->sample, item->space, &stack);
       totals->n_frames += stack.n_frames;
-      totals->stack_used += stack.stack_used;
       totals->n_complete += stack.status == LU_STATUS_COMPLETE;
       if (digests != NULL)
         digests[i] = digest_of (&stack);
@@ -187,28 +203,141 @@ pass (LuUnwinder *unwinder, const Set *set, guint first, guint n, Totals *totals
 extern volatile guint64 last_words;
 volatile guint64 last_words;
 
-/* Reads two words of each frame, as many as a walk cannot do without. */
+/* Reads the words of all samples; 0 if there are none. */
 static double
-touch (const Set *set, const Totals *totals)
+read_words (const Set *set)
 {
-  guint64 step = totals->stack_used / MAX (totals->n_frames, 1) & ~G_GUINT64_CONSTANT (7);
+  const guint32 *words = (const guint32 *) (gpointer) set->words->data;
   double began = now ();
 
-  step = MAX (step, 16);
   for (guint i = 0; i < set->items->len; i++)
     {
       const Item *item = &g_array_index (set->items, Item, i);
-      guint64 local = 0;
+      const guint32 *word = words + item->first_word;
+      guint64 local = 0, value;
 
-      for (guint64 at = 0;
-           at + 16 <= MIN (item->sample.stack_size, totals->stack_used / set->items->len);
-           at += step)
-        local += *(const guint64 *) (item->sample.stack + at)
-                 + *(const guint64 *) (item->sample.stack + at + 8);
+      for (guint k = 0; k < item->n_words; k++)
+        {
+          memcpy (&value, item->sample.stack + word[k], sizeof value);
+          local += value;
+        }
       last_words = local;
     }
   return now () - began;
 }
+
+/* Which words the steps read */
+
+typedef struct
+{
+  Set *set;
+  const Item *item;
+  guint64 sp;
+} Tracing;
+
+static int
+trace_word (void *data, uint64_t address, uint64_t *value)
+{
+  Tracing *tracing = data;
+  guint64 offset = address - tracing->sp;
+  guint32 kept = (guint32) offset;
+
+  if (offset > tracing->item->sample.stack_size - sizeof *value)
+    return 0;
+  memcpy (value, tracing->item->sample.stack + offset, sizeof *value);
+  g_array_append_val (tracing->set->words, kept);
+  return 1;
+}
+
+static int
+trace_register (void *data, uint32_t number, uint64_t *value)
+{
+  const Tracing *tracing = data;
+
+  return lu_arch_read_dwarf (lu_arch_of_abi (LU_ABI_64), &tracing->item->sample.regs, (int) number,
+                             value);
+}
+
+static guint64
+sampled (const Item *item, int dwarf_number)
+{
+  guint64 value = 0;
+
+  lu_arch_read_dwarf (lu_arch_of_abi (LU_ABI_64), &item->sample.regs, dwarf_number, &value);
+  return value;
+}
+
+static gboolean
+find_rule (GHashTable *cfis, LuSpace *space, guint64 lookup, struct lu_rule *rule)
+{
+  static LuCfaRun run;
+  const LuMapping *mapping = lu_space_find (space, lookup);
+  LuDwflMapping described;
+  gpointer cfi;
+
+  if (mapping == NULL)
+    return FALSE;
+  described = lu_dwfl_mapping_describe (mapping, lu_arch_of_abi (LU_ABI_64));
+  if (described.status != LU_STATUS_COMPLETE)
+    return FALSE;
+  if (!g_hash_table_lookup_extended (cfis, mapping->module, NULL, &cfi))
+    {
+      cfi = lu_cfi_new_for_image (lu_module_image (mapping->module));
+      g_hash_table_insert (cfis, mapping->module, cfi);
+    }
+  if (cfi == NULL)
+    return FALSE;
+  *rule = lu_compile_at (cfi, &run, lookup - described.bias);
+  return rule->cfa_kind != LU_CFA_NONE;
+}
+
+/* Steps as far as the frames are those of the stack. x86-64 only. */
+static void
+trace_sample (Set *set, Item *item, const LuStack *stack, GHashTable *cfis)
+{
+  struct lu_regs regs = { .pc = sampled (item, 16),
+                          .sp = sampled (item, 7),
+                          .fp = sampled (item, 6),
+                          .bx = sampled (item, 3),
+                          .address_mask = G_MAXUINT64,
+                          .known = LU_KNOWN_FP | LU_KNOWN_BX };
+  Tracing tracing = { .set = set, .item = item, .sp = regs.sp };
+  struct lu_rule rule;
+
+  for (guint i = 0; i < stack->n_frames && stack->frames[i].pc == regs.pc; i++)
+    {
+      guint64 lookup = regs.pc - (regs.frame_kind == LU_FRAME_KIND_CALLER);
+
+      if (!find_rule (cfis, item->space, lookup, &rule)
+          || lu_step (&regs, &rule, trace_word, trace_register, &tracing) != LU_STEP_CALLER)
+        break;
+    }
+}
+
+static void
+trace (Set *set)
+{
+  g_autoptr (LuWalker) walker = lu_walker_new ();
+  g_autoptr (GHashTable) cfis =
+      g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_cfi_free);
+  static LuStack stack;
+
+  for (guint i = 0; i < set->items->len; i++)
+    {
+      Item *item = &g_array_index (set->items, Item, i);
+
+      lu_stack_reset (&stack);
+      item->first_word = set->words->len;
+      if (!lu_walker_walk (walker, item->tid, &item->sample, item->space, &stack))
+        set->n_handed++;
+      else if (lu_arch_of_abi (LU_ABI_64) == &lu_arch_x86_64)
+        trace_sample (set, item, &stack, cfis);
+      item->n_words = set->words->len - item->first_word;
+    }
+  set->table_bytes = lu_walker_table_bytes (walker);
+}
+
+/* Results */
 
 static void
 measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *reference)
@@ -216,18 +345,18 @@ measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *re
   g_autoptr (LuUnwinder) unwinder = ops->new (NULL);
   g_autofree guint64 *digests = g_new0 (guint64, set->items->len);
   guint n = set->items->len, n_hot = MIN (n, N_HOT), n_different = 0;
-  double first, warm = G_MAXDOUBLE, hot = G_MAXDOUBLE, touched = G_MAXDOUBLE;
+  double first, warm = G_MAXDOUBLE, hot = G_MAXDOUBLE, reading = G_MAXDOUBLE;
   Totals totals, hot_totals;
 
-  first = pass (unwinder, set, 0, n, &totals, digests);
+  first = set->opening + pass (unwinder, set, 0, n, &totals, digests);
   for (guint i = 0; i < ROUNDS; i++)
     {
       double ns;
 
       ns = pass (unwinder, set, 0, n, &totals, NULL);
       warm = MIN (warm, ns);
-      ns = touch (set, &totals);
-      touched = MIN (touched, ns);
+      ns = read_words (set);
+      reading = MIN (reading, ns);
     }
   for (double spent = 0, ns; spent < HOT_NS; spent += ns)
     {
@@ -240,12 +369,15 @@ measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *re
     else
       n_different += reference[i] != digests[i];
   printf ("{\"file\": \"%s\", \"engine\": \"%s\", \"samples\": %u, \"frames\": %" G_GUINT64_FORMAT
-          ", \"complete_percent\": %.2f, \"different\": %u, \"first\": %.1f, \"warm\": %.1f, "
-          "\"hot\": %.1f, \"touch\": %.1f, \"hot_us_per_sample\": %.3f}\n",
+          ", \"complete_percent\": %.2f, \"different\": %u, \"first\": %.1f, \"opening\": %.1f, "
+          "\"warm\": %.1f, \"hot\": %.1f, \"read\": %.1f, \"words_per_frame\": %.2f, "
+          "\"hot_us_per_sample\": %.3f, \"handed_percent\": %.2f, \"table_bytes\": %zu}\n",
           path, ops->name, n, totals.n_frames, 100. * (double) totals.n_complete / n, n_different,
-          first / (double) totals.n_frames, warm / (double) totals.n_frames,
-          hot / (double) hot_totals.n_frames, touched / (double) totals.n_frames,
-          hot / 1000 / n_hot);
+          first / (double) totals.n_frames, set->opening / (double) totals.n_frames,
+          warm / (double) totals.n_frames, hot / (double) hot_totals.n_frames,
+          reading / (double) totals.n_frames, set->words->len / (double) totals.n_frames,
+          hot / 1000 / n_hot, 100. * set->n_handed / n, set->table_bytes);
+  fflush (stdout);
 }
 
 int
@@ -266,6 +398,7 @@ main (int argc, char **argv)
           status = 1;
           continue;
         }
+      trace (&set);
       reference = g_new0 (guint64, set.items->len);
       if (only == NULL)
         measure (argv[i], &set, &lu_unwinder_dwfl, reference);
