@@ -211,7 +211,8 @@ run_workload (Play *self)
     {
       play_reader_pause (self->reader);
       attend (self, MIN (last, self->started + options.stall_ms * 1000LL), TRUE);
-      play_reader_resume (self->reader);
+      if (!self->workload_ended)
+        play_reader_resume (self->reader);
     }
   if (!self->workload_ended)
     attend (self, last, TRUE);
@@ -245,6 +246,8 @@ stop (Play *self)
   play_helper_watch (&self->helper);
   if (self->reader != NULL && (is_client || g_str_equal (options.stop, "blocked")))
     play_reader_pause (self->reader);
+  else if (self->reader != NULL)
+    play_reader_resume (self->reader);
   if (!is_killed)
     write_stop (self);
   if (!is_killed)
