@@ -29,6 +29,7 @@ class Fde(NamedTuple):
     signal: bool         # augmentation 'S'
     ra_register: int
     code_align: int
+    data_align: int
     pointer_encoding: int
     cie_code: bytes
     code: bytes
@@ -114,6 +115,7 @@ class _Cie(NamedTuple):
     signal: bool
     ra_register: int
     code_align: int
+    data_align: int
     pointer_encoding: int
     has_size: bool
     code: bytes
@@ -167,7 +169,7 @@ class Section:
         if version == 4:
             cursor.skip(2)
         code_align = cursor.uleb()
-        cursor.sleb()
+        data_align = cursor.sleb()
         ra_register = cursor.u8() if version == 1 else cursor.uleb()
         encoding, signal = 0x00, False
         if augmentation[:1] == b"z":
@@ -189,7 +191,7 @@ class Section:
             signal = True
         elif augmentation:
             raise CfiError(f"augmentation {augmentation!r}")
-        return _Cie(signal, ra_register, code_align, encoding, augmentation[:1] == b"z",
+        return _Cie(signal, ra_register, code_align, data_align, encoding, augmentation[:1] == b"z",
                     bytes(self.data[cursor.at:end]))
 
     def fde_at(self, at):
@@ -206,7 +208,7 @@ class Section:
         if cie.has_size:
             cursor.skip(cursor.uleb())
         return Fde(start, start + size, cie.signal, cie.ra_register, cie.code_align,
-                   cie.pointer_encoding, cie.code, bytes(self.data[cursor.at:end]),
+                   cie.data_align, cie.pointer_encoding, cie.code, bytes(self.data[cursor.at:end]),
                    self.va + cursor.at)
 
     def _range_at(self, at):

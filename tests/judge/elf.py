@@ -279,6 +279,17 @@ class Elf:
             info = self._frame_infos[ea] = self._frame_info(ea)
         return info
 
+    def fde(self, ea):
+        """The FDE that covers @ea, or None."""
+        for find in self._finders():
+            try:
+                fde = find(ea)
+            except dwarfcfi.CfiError:
+                continue
+            if fde is not None and fde.start <= ea < fde.end:
+                return fde
+        return None
+
     def _frame_info(self, ea):
         for find in self._finders():
             try:
