@@ -200,7 +200,11 @@ parse (LuCie *self, const LuCfiBytes *section, const LuTableArch *arch, LuCursor
   self->program = *cursor;
   if (cursor->failed)
     return LU_CFI_FAULT_TRUNCATED;
-  return column == arch->ra ? LU_CFI_FAULT_NONE : LU_CFI_FAULT_RETURN_COLUMN;
+  self->return_column = (guint8) column;
+  /* With a link register, some hand-written code keeps the return address in another one. */
+  return column == arch->ra || (arch->has_link_register && column < arch->sp)
+             ? LU_CFI_FAULT_NONE
+             : LU_CFI_FAULT_RETURN_COLUMN;
 }
 
 void

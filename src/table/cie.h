@@ -29,10 +29,11 @@ typedef struct
   guint64 code_align;
   gint64 data_align;
   guint8 pointer_encoding;
-  gboolean is_sized;  /* augmentation 'z': FDEs have their data's length */
-  gboolean is_signal; /* augmentation 'S' */
-  LuCursor program;   /* initial instructions */
-  LuCfaState initial; /* after them */
+  guint8 return_column; /* DWARF number */
+  gboolean is_sized;    /* augmentation 'z': FDEs have their data's length */
+  gboolean is_signal;   /* augmentation 'S' */
+  LuCursor program;     /* initial instructions */
+  LuCfaState initial;   /* after them */
 } LuCie;
 
 /* Parses the CIE whose body (after the id) the cursor is at; `initial` is left to the caller. */

@@ -23,10 +23,14 @@ slot_of (LuCfaRun *run, guint64 reg)
 {
   guint slot = LU_SLOT_OTHER;
 
-  if (G_LIKELY (reg <= LU_CFA_MAX_REGISTER))
-    slot = run->arch->slots[reg];
-  else
+  if (G_UNLIKELY (reg > LU_CFA_MAX_REGISTER))
     run->fault = LU_CFI_FAULT_OPERAND;
+  else if (G_LIKELY (run->cie->return_column == run->arch->ra))
+    slot = run->arch->slots[reg];
+  else if (reg == run->cie->return_column)
+    slot = LU_SLOT_RA;
+  else if (reg != run->arch->ra)
+    slot = run->arch->slots[reg];
   if (slot != LU_SLOT_OTHER)
     run->is_changed = TRUE;
   return &run->state.slots[slot];
@@ -210,10 +214,23 @@ op_undefined (LuCfaRun *run)
   set_place (read_slot (run), LU_PLACE_UNDEFINED, 0);
 }
 
+/* The return address that nobody has moved yet. */
+static LuPlace
+unmoved_return_address (const LuTableArch *arch, const LuCie *cie)
+{
+  if (cie->return_column == arch->ra)
+    return (LuPlace){ .kind = LU_PLACE_UNSPECIFIED };
+  return (LuPlace){ .kind = LU_PLACE_REGISTER, .reg = cie->return_column };
+}
+
 static void
 op_same_value (LuCfaRun *run)
 {
-  set_place (read_slot (run), LU_PLACE_SAME, 0);
+  LuPlace *place = read_slot (run);
+
+  set_place (place, LU_PLACE_SAME, 0);
+  if (place == &run->state.slots[LU_SLOT_RA] && run->cie->return_column != run->arch->ra)
+    *place = unmoved_return_address (run->arch, run->cie);
 }
 
 static void
@@ -460,6 +477,7 @@ lu_cfa_run_initial (LuCfaRun *self, const LuCfiBytes *section, const LuTableArch
 {
   if (cie->fault != LU_CFI_FAULT_NONE)
     return;
+  cie->initial.slots[LU_SLOT_RA] = unmoved_return_address (arch, cie);
   lu_cfa_run_start (self, section, arch, cie, cie->program, 0, G_MAXUINT64);
   while (lu_cfa_run_next (self))
     ;

@@ -6,6 +6,7 @@
 #include "unwind/dwfl-facts.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 
@@ -15,6 +16,8 @@
 /* Hand-written entry code without unwind information is at most this long (ld.so, static C
  * libraries). */
 #define ENTRY_SIZE 0x40
+
+#define AARCH64_X30 30 /* DWARF number of the link register */
 
 typedef struct
 {
@@ -114,6 +117,16 @@ find_self_saved (Dwarf_Frame *frame)
   return 0;
 }
 
+/* Hand-written aarch64 code may keep its return address in a column of its own, which libdw takes
+ * for undefined where the file does not mention it. */
+static gboolean
+is_own_column (const LuDwflMapping *mapping, int column)
+{
+  LuImage *image = lu_module_image (mapping->module);
+
+  return image == NULL || lu_image_machine (image) != EM_AARCH64 || column == AARCH64_X30;
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -133,7 +146,8 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     }
   return_address = dwarf_frame_info (frame, NULL, NULL, &is_signal_frame);
   facts.is_signal_frame = is_signal_frame;
-  if (return_address < 0 || dwarf_frame_register (frame, return_address, memory, &ops, &n_ops) != 0)
+  if (return_address < 0 || !is_own_column (mapping, return_address)
+      || dwarf_frame_register (frame, return_address, memory, &ops, &n_ops) != 0)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   else
     facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */

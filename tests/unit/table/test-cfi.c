@@ -154,6 +154,35 @@ test_oldest_form (void)
   g_assert_cmpint (offset_at (table, 0x4000), ==, 24);
 }
 
+/* Code of aarch64 that keeps its return address in x15, then on the stack, then in x15 again; x30
+ * is of no interest there. */
+static void
+test_return_column (void)
+{
+  const CieSpec spec = { .return_column = 15, .program = BYTES (0x0c, 31, 0) };
+  g_autoptr (Section) section = section_new (TRUE);
+  g_autoptr (LuCfi) cfi = NULL;
+  g_autoptr (LuTable) table = NULL;
+  LuCfiInput input = { .machine = EM_AARCH64 };
+  const struct lu_rule *rule;
+
+  section_add_fde (
+      section, section_add_cie (section, &spec), 0x4000, 0x20,
+      BYTES (0x9e, 2, 0x44, 0x8f, 1, 0x0e, 16, 0x44, 0xcf, 0x44, 0x8f, 1, 0x44, 0x08, 15));
+  input.sections[LU_CFI_EH_FRAME] = section_bytes (section);
+  cfi = lu_cfi_new (&input);
+  table = lu_table_new (cfi);
+  for (guint i = 0; i < 5; i++)
+    {
+      rule = lu_table_find (table, 0x4000 + 4 * i);
+      g_assert_cmpint (rule->ra_kind, ==, i % 2 == 1 ? LU_RA_AT_CFA : LU_RA_REGISTER);
+      if (i % 2 == 1)
+        g_assert_cmpint (rule->ra_off, ==, -1);
+      else
+        g_assert_cmpint (rule->aux, ==, 15);
+    }
+}
+
 /* The FDEs of a section in whatever order, found and compiled in that of addresses. */
 static void
 test_order (void)
@@ -378,6 +407,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cfi/encodings", test_encodings);
   g_test_add_func ("/cfi/augmentations", test_augmentations);
   g_test_add_func ("/cfi/oldest-form", test_oldest_form);
+  g_test_add_func ("/cfi/return-column", test_return_column);
   g_test_add_func ("/cfi/order", test_order);
   g_test_add_func ("/cfi/two-sections", test_two_sections);
   g_test_add_func ("/cfi/search-table", test_search_table);
