@@ -168,7 +168,7 @@ read_fde (LuCfi *self, guint section_id, Entry *entry, LuFde *fde)
     lu_cursor_take (&entry->body, lu_cursor_uleb (&entry->body));
   if (entry->body.failed)
     return LU_CFI_FAULT_TRUNCATED;
-  if (size == 0 || start + size < start || !is_code (self, start, start + size))
+  if (start + size < start || (size > 0 && !is_code (self, start, start + size)))
     return LU_CFI_FAULT_RANGE;
   fde->start = start;
   fde->end = start + size;
@@ -186,10 +186,10 @@ index_add (LuCfi *self, guint section_id, Index *index, Entry *entry)
 {
   LuCfiFault fault = read_fde (self, section_id, entry, &index->fdes[index->n]);
 
-  if (fault == LU_CFI_FAULT_NONE)
-    index->n++;
-  else
+  if (fault != LU_CFI_FAULT_NONE)
     self->faults[fault]++;
+  else if (index->fdes[index->n].start < index->fdes[index->n].end)
+    index->n++; /* else rewriters (BOLT) have left it of a function that is gone */
 }
 
 static void
