@@ -23,8 +23,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static LuImage *
-open_image (const char *path, GError **error)
+LuImage *
+lu_dump_tables_open (const char *path, GError **error)
 {
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   LuImage *image;
@@ -39,6 +39,17 @@ open_image (const char *path, GError **error)
   if (image == NULL)
     g_prefix_error (error, "%s: ", path);
   return image;
+}
+
+LuCfi *
+lu_dump_tables_cfi (LuImage *image, const char *path, GError **error)
+{
+  LuCfi *cfi = lu_cfi_new_for_image (image);
+
+  if (cfi == NULL)
+    g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                 _ ("%s: tables are made for 64-bit x86-64 and aarch64 files only"), path);
+  return cfi;
 }
 
 static void
@@ -98,18 +109,12 @@ print_stats (LuCfi *cfi)
 gboolean
 lu_dump_tables (const char *path, gboolean stats, GError **error)
 {
-  g_autoptr (LuImage) image = open_image (path, error);
-  g_autoptr (LuCfi) cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
+  g_autoptr (LuImage) image = lu_dump_tables_open (path, error);
+  g_autoptr (LuCfi) cfi = image != NULL ? lu_dump_tables_cfi (image, path, error) : NULL;
   g_autoptr (LuCompiler) compiler = NULL;
 
-  if (image == NULL)
-    return FALSE;
   if (cfi == NULL)
-    {
-      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                   _ ("%s: tables are made for 64-bit x86-64 and aarch64 files only"), path);
-      return FALSE;
-    }
+    return FALSE;
   if (stats)
     {
       print_stats (cfi);

@@ -5,7 +5,11 @@
 
 #pragma once
 
-#include <glib.h>
+#include "table/cfi.h"
 
 /* Prints the rows, or, with `stats`, counts of rows, rules and bytes, to standard output. */
 gboolean lu_dump_tables (const char *path, gboolean stats, GError **error);
+
+/* The image of a file, and its CFI; NULL with an error that names the path. */
+LuImage *lu_dump_tables_open (const char *path, GError **error);
+LuCfi *lu_dump_tables_cfi (LuImage *image, const char *path, GError **error);

@@ -12,6 +12,7 @@
 #include "options.h"
 #include "report-capture.h"
 #include "session.h"
+#include "store-tables.h"
 
 #include <glib/gi18n.h>
 #include <locale.h>
@@ -49,13 +50,51 @@ run_report (int argc, char **argv)
   return lu_report_run (argv[1], (guint) limit, &error) ? 0 : print_error (error);
 }
 
+typedef struct
+{
+  gboolean stats, build;
+  int prune; /* MiB; negative: no */
+} TablesOptions;
+
+/* Which of the forms it is, by the number of files. */
+static int
+choose_tables (const TablesOptions *options, char **files)
+{
+  guint n = g_strv_length (files);
+  GError *error = NULL;
+  gboolean ok;
+
+  if (options->stats + options->build + (options->prune >= 0) > 1
+      || (options->prune >= 0 ? n != 0
+          : options->build    ? n == 0
+                              : n != 1))
+    {
+      fprintf (stderr, _ ("Usage: live-unwinder tables [--stats] FILE\n"
+                          "       live-unwinder tables --build FILE…\n"
+                          "       live-unwinder tables --prune MIB\n"));
+      return LU_EXIT_FAILED;
+    }
+  if (options->prune >= 0)
+    ok = lu_store_tables_prune ((guint64) options->prune << 20, &error);
+  else if (options->build)
+    ok = lu_store_tables_build (files, &error);
+  else
+    ok = lu_dump_tables (files[0], options->stats, &error);
+  return ok ? 0 : print_error (error);
+}
+
 static int
 run_tables (int argc, char **argv)
 {
-  gboolean stats = FALSE;
+  TablesOptions options = { .prune = -1 };
   const GOptionEntry entries[] = {
-    { "stats", 0, 0, G_OPTION_ARG_NONE, &stats,
+    { "stats", 0, 0, G_OPTION_ARG_NONE, &options.stats,
       N_ ("Print counts of rows, rules and bytes instead of the rows"), NULL },
+    { "build", 0, 0, G_OPTION_ARG_NONE, &options.build,
+      N_ ("Put the tables of these files on disk, for recordings to come"), NULL },
+    { "prune", 0, 0, G_OPTION_ARG_INT, &options.prune,
+      N_ ("Remove the tables on disk that were not used for longest, until so much is left"),
+      N_ ("MIB") },
     G_OPTION_ENTRY_NULL,
   };
   g_autoptr (GOptionContext) context =
@@ -65,12 +104,7 @@ run_tables (int argc, char **argv)
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return print_error (error);
-  if (argc != 2)
-    {
-      fprintf (stderr, _ ("Usage: live-unwinder tables [--stats] FILE\n"));
-      return LU_EXIT_FAILED;
-    }
-  return lu_dump_tables (argv[1], stats, &error) ? 0 : print_error (error);
+  return choose_tables (&options, argv + 1);
 }
 
 static int

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "input/perf-event.h"
+#include "module/tables.h"
 
 #include <glib/gi18n.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 
 #define DEFAULT_OUTPUT    "capture.syscap"
 #define DEFAULT_FREQUENCY 999
+#define MAX_TABLE_MEMORY  65536
 
 /* Values as the user wrote them. */
 typedef struct
@@ -24,7 +26,7 @@ typedef struct
   char *pids, *tids, *stack_size, *engine, *stats;
   char **command;
   double fail_on_loss;
-  int frequency;
+  int frequency, table_memory;
 } Raw;
 
 static gboolean
@@ -160,8 +162,11 @@ convert (LuOptions *self, const Raw *raw, GError **error)
 {
   self->frequency = (guint) MAX (raw->frequency, 0);
   self->fail_on_loss = raw->fail_on_loss;
+  self->table_memory = (guint) raw->table_memory;
   if (self->duration < 0)
     return fail (error, "%s", _ ("--duration: give seconds, more than 0"));
+  if (raw->table_memory < 0 || raw->table_memory > MAX_TABLE_MEMORY)
+    return fail (error, "%s", _ ("--table-memory: give MiB, up to 65536, or 0 for no tables"));
   return parse_ids (raw->pids, "--pid", &self->pids, error)
          && parse_ids (raw->tids, "--tid", &self->tids, error)
          && parse_stack_size (raw->stack_size, &self->stack_size, error)
@@ -207,7 +212,9 @@ parse_context (GOptionContext *context, int argc, char **argv, GError **error)
 gboolean
 lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
 {
-  Raw raw = { .frequency = DEFAULT_FREQUENCY, .fail_on_loss = -1 };
+  Raw raw = { .frequency = DEFAULT_FREQUENCY,
+              .fail_on_loss = -1,
+              .table_memory = LU_TABLES_BUDGET >> 20 };
   const GOptionEntry entries[] = {
     { "pid", 'p', 0, G_OPTION_ARG_STRING, &raw.pids,
       N_ ("Record these processes: all threads, and the threads and children they start"),
@@ -238,6 +245,10 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("Leave stacks that the copy cut off as they are, instead of completing them from other "
           "samples of the same thread"),
       NULL },
+    { "table-memory", 0, 0, G_OPTION_ARG_INT, &raw.table_memory,
+      N_ ("Memory for unwind tables of whole files; 0: none are made (default: 16)"), N_ ("MIB") },
+    { "no-store", 0, 0, G_OPTION_ARG_NONE, &self->no_store,
+      N_ ("Neither use nor keep unwind tables on disk"), NULL },
     { "include-self", 0, 0, G_OPTION_ARG_NONE, &self->include_self,
       N_ ("Keep samples of live-unwinder itself"), NULL },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &self->quiet,

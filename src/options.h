@@ -32,6 +32,8 @@ typedef struct
   const LuUnwinderOps *engine;
   LuStatsFormat stats;
   double fail_on_loss; /* percent; negative: never */
+  guint table_memory;  /* MiB of whole unwind tables; 0: none are made */
+  gboolean no_store;   /* whole tables are not kept on disk */
   gboolean include_self, no_join, quiet;
   gboolean show_version;
   char *command_line; /* all of it, for the capture */

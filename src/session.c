@@ -52,6 +52,7 @@ typedef struct
   LuCommand command;
   LuQueue *to_worker, *from_worker, *to_writer;
   LuWorker *worker;
+  LuTables *tables; /* NULL: none */
   LuWriter *writer;
   LuDrain *drain;
   int signal_fd, ended_fd, failed_fd;
@@ -123,6 +124,23 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
                               .stack_size = info.stack_size };
 }
 
+/* A store that cannot be used costs time only. */
+static void
+open_tables (Session *self)
+{
+  g_autofree char *path = self->options->no_store ? NULL : lu_store_default_path ();
+  g_autoptr (GError) error = NULL;
+  LuStore *store = NULL;
+
+  if (self->options->table_memory == 0 || self->options->engine == &lu_unwinder_dwfl)
+    return;
+  if (path != NULL)
+    store = lu_store_open (path, LU_STORE_READ_WRITE, &error);
+  if (error != NULL && !self->options->quiet)
+    fprintf (stderr, _ ("live-unwinder: unwind tables are not kept on disk: %s\n"), error->message);
+  self->tables = lu_tables_new (store, (gsize) self->options->table_memory << 20);
+}
+
 /* Builds the threads' objects back to front and starts them in the same order. */
 static gboolean
 start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GError **error)
@@ -148,6 +166,9 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   self->from_worker = lu_queue_new (ANSWER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
   self->worker = lu_worker_new (unwinder, self->to_worker, self->from_worker, info.live);
+  open_tables (self);
+  if (self->tables != NULL)
+    lu_worker_set_tables (self->worker, self->tables);
   self->writer = lu_writer_new (lu_syscap_sink_new (lu_fd_steal (&output_fd)), self->to_writer,
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
@@ -302,6 +323,8 @@ fill_summary (Session *self, LuSummary *summary)
     summary->expected_samples =
         (guint64) ((double) (busy - self->busy_ns_at_start) / 1e9 * summary->source.frequency);
   lu_worker_get_counts (self->worker, &summary->engine_counts);
+  if (self->tables != NULL)
+    lu_tables_get_stats (self->tables, &summary->tables);
   summary->max_sample_rate = lu_perf_max_sample_rate ();
   summary->rss_anon_bytes = rss_anon_bytes ();
   summary->output = self->options->output;
@@ -433,6 +456,7 @@ session_clear (Session *self)
   lu_command_clear (&self->command);
   lu_drain_free (self->drain);
   lu_worker_free (self->worker);
+  lu_tables_free (self->tables);
   lu_writer_free (self->writer);
   lu_queue_free (self->to_worker);
   lu_queue_free (self->from_worker);

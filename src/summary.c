@@ -157,6 +157,21 @@ add_check (JsonBuilder *json, const LuUnwinderCounts *counts)
 }
 
 static void
+add_tables (JsonBuilder *json, const LuTablesStats *tables)
+{
+  begin_object (json, "tables");
+  add_int (json, "loaded", (gint64) tables->n_loaded);
+  add_int (json, "built", (gint64) tables->n_built);
+  add_int (json, "evicted", (gint64) tables->n_evicted);
+  add_int (json, "stored", (gint64) tables->n_saved);
+  add_int (json, "refused", (gint64) tables->n_refused);
+  add_int (json, "single_rules", (gint64) tables->n_misses);
+  add_int (json, "bytes", (gint64) tables->bytes);
+  add_int (json, "bytes_max", (gint64) tables->bytes_max);
+  json_builder_end_object (json);
+}
+
+static void
 add_settings (JsonBuilder *json, const LuSummary *self)
 {
   begin_object (json, "cpu");
@@ -197,6 +212,7 @@ lu_summary_to_json (const LuSummary *self)
   json_builder_begin_object (json);
   add_counts (json, self);
   add_check (json, &self->engine_counts);
+  add_tables (json, &self->tables);
   add_settings (json, self);
   add_modules (json, self->tally);
   json_builder_end_object (json);
@@ -331,6 +347,20 @@ print_notes (const LuSummary *self)
 }
 
 static void
+print_tables (const LuTablesStats *tables)
+{
+  if (tables->n_loaded + tables->n_built == 0)
+    return;
+  fprintf (stderr,
+           _ ("Unwind tables of whole files: %" PRIu64 " loaded, %" PRIu64 " compiled, %" PRIu64
+              " dropped for lack of room (--table-memory); %.1f MB at most"),
+           tables->n_loaded, tables->n_built, tables->n_evicted, (double) tables->bytes_max / 1e6);
+  if (tables->n_refused > 0)
+    fprintf (stderr, _ ("; %" PRIu64 " stored ones are of no use"), tables->n_refused);
+  fputc ('\n', stderr);
+}
+
+static void
 print_check (const LuUnwinderCounts *counts)
 {
   if (counts->compared > 0)
@@ -368,6 +398,7 @@ lu_summary_print (const LuSummary *self)
   print_stack_advice (self);
   print_losses (self);
   print_notes (self);
+  print_tables (&self->tables);
   fprintf (stderr, _ ("Cost: %.1f µs of CPU time per sample (%.2f s in all)"), us_per_sample (self),
            self->cpu_seconds);
   if (self->drain.seen > 0 && self->source.live)

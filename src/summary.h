@@ -7,6 +7,7 @@
 #pragma once
 
 #include "drain.h"
+#include "module/tables.h"
 #include "options.h"
 #include "tally.h"
 #include "unwind/unwinder.h"
@@ -17,6 +18,7 @@ typedef struct
   LuDrainProgress drain;
   LuSourceInfo source;
   LuSourceStats source_stats;
+  LuTablesStats tables;           /* all zero: there are none */
   LuUnwinderCounts engine_counts; /* all zero: the engine compares nothing */
   double seconds;                 /* wall time from enabling to stopping */
   double cpu_seconds;             /* user + system time of this process, all threads */

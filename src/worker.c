@@ -306,6 +306,12 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
 }
 
 void
+lu_worker_set_tables (LuWorker *self, LuTables *tables)
+{
+  lu_opener_set_tables (self->opener, tables);
+}
+
+void
 lu_worker_start (LuWorker *self)
 {
   self->thread = g_thread_new ("worker", worker_main, self);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/queue.h"
+#include "module/tables.h"
 #include "unwind/unwinder.h"
 
 typedef struct _LuWorker LuWorker;
@@ -16,6 +17,8 @@ typedef struct _LuWorker LuWorker;
 /* input: owned by the drain side; output: to the writer. Both are borrowed. Takes the unwinder.
  * live: as lu_opener_new(). */
 LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live);
+/* Before start: modules take part in whole tables; borrowed. */
+void lu_worker_set_tables (LuWorker *self, LuTables *tables);
 /* Ends when the input queue is closed and empty; then closes the output. */
 void lu_worker_start (LuWorker *self);
 void lu_worker_join (LuWorker *self);

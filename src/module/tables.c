@@ -23,10 +23,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A whole file is compiled when single rules were for about 3 % of its FDEs. */
-#define FDES_PER_MISS 33
-#define MIN_MISSES    64
-#define MAX_MISSES    4096
+/* A whole file is compiled when single rules were for about 3 % of its FDEs: then they have cost
+ * about a tenth of that. Where it can be stored, later starts gain too, so less is enough. */
+#define FDES_PER_MISS     33
+#define MIN_MISSES        64
+#define MAX_MISSES        4096
+#define MAX_MISSES_STORED 256
 /* Of .eh_frame, where no search table tells the number. */
 #define BYTES_PER_FDE 48
 /* After a table had to go, it takes this many times more to make it anew. */
@@ -55,7 +57,8 @@ struct _LuTables
   LuStore *store; /* owned */
   GThread *thread;
   int wake_fd;
-  gint is_stopping;  /* atomic */
+  gint is_stopping; /* atomic */
+  atomic_ullong n_misses;
   atomic_uint clock; /* counts what changed, for least recent use */
 
   pthread_mutex_t mutex; /* not a GMutex: thread sanitizers see through this one */
@@ -116,6 +119,7 @@ lu_table_slot_miss (LuTableSlot *self, LuImage *image)
   guint n = atomic_fetch_add_explicit (&self->n_misses, 1, memory_order_relaxed) + 1;
   LuImage *none = NULL, *wanted;
 
+  atomic_fetch_add_explicit (&self->owner->n_misses, 1, memory_order_relaxed);
   if (n != lu_table_slot_threshold (self))
     return;
   wanted = lu_image_ref (image);
@@ -265,6 +269,14 @@ count_fdes (const LuImage *image)
   return (guint) (MAX (table_size / 8, size / BYTES_PER_FDE) + debug_size / BYTES_PER_FDE);
 }
 
+static guint
+first_threshold (const LuTables *self, guint n_fdes)
+{
+  gboolean is_kept = self->store != NULL && !lu_store_is_read_only (self->store);
+
+  return CLAMP (n_fdes / FDES_PER_MISS, MIN_MISSES, is_kept ? MAX_MISSES_STORED : MAX_MISSES);
+}
+
 static void
 load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
 {
@@ -291,7 +303,7 @@ lu_tables_add (LuTables *self, const LuImage *image)
   g_atomic_ref_count_init (&slot->ref_count);
   g_atomic_ref_count_inc (&self->ref_count);
   slot->owner = self;
-  slot->threshold = CLAMP (n_fdes / FDES_PER_MISS, MIN_MISSES, MAX_MISSES);
+  slot->threshold = first_threshold (self, n_fdes);
   pthread_mutex_lock (&self->mutex);
   g_ptr_array_add (self->slots, lu_table_slot_ref (slot));
   pthread_mutex_unlock (&self->mutex);
@@ -432,6 +444,7 @@ lu_tables_get_stats (LuTables *self, LuTablesStats *stats)
 {
   pthread_mutex_lock (&self->mutex);
   *stats = self->stats;
+  stats->n_misses = atomic_load (&self->n_misses);
   pthread_mutex_unlock (&self->mutex);
 }
 

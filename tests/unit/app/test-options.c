@@ -46,6 +46,25 @@ test_lists_of_ids (void)
 }
 
 static void
+test_tables (void)
+{
+  LuOptions options;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (parse (&options, "lu --all", NULL));
+  g_assert_cmpuint (options.table_memory, ==, 16);
+  g_assert_false (options.no_store);
+  lu_options_clear (&options);
+  g_assert_true (parse (&options, "lu --all --table-memory 0 --no-store", NULL));
+  g_assert_cmpuint (options.table_memory, ==, 0);
+  g_assert_true (options.no_store);
+  lu_options_clear (&options);
+  g_assert_false (parse (&options, "lu --all --table-memory=-1", &error));
+  g_assert_nonnull (strstr (error->message, "--table-memory"));
+  lu_options_clear (&options);
+}
+
+static void
 test_stack_sizes (void)
 {
   static const struct
@@ -109,6 +128,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/options/COMMAND keeps its own options", test_command_keeps_its_own_options);
   g_test_add_func ("/options/lists of ids", test_lists_of_ids);
+  g_test_add_func ("/options/tables", test_tables);
   g_test_add_func ("/options/stack sizes", test_stack_sizes);
   g_test_add_func ("/options/refusals", test_refusals);
   return g_test_run ();
