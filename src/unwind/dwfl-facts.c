@@ -261,20 +261,21 @@ lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, con
   return found;
 }
 
-gboolean
-lu_dwfl_facts_keeps_frame_pointer (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch)
+LuDwflCfa
+lu_dwfl_facts_cfa (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch)
 {
   Dwarf_Frame *frame =
       mapping->dwfl_module != NULL ? find_row (mapping->dwfl_module, lookup) : NULL;
+  LuDwflCfa cfa = frame != NULL ? LU_DWFL_CFA_OTHER : LU_DWFL_CFA_NONE;
   guint distance = 2u * arch->word_size;
-  gboolean keeps = FALSE;
   Dwarf_Op *ops;
   size_t n_ops;
 
-  if (frame != NULL && dwarf_frame_cfa (frame, &ops, &n_ops) == 0 && n_ops == 1)
-    keeps = (ops[0].atom == DW_OP_breg0 + arch->dwarf_fp && ops[0].number == distance)
-            || (ops[0].atom == DW_OP_bregx && ops[0].number == arch->dwarf_fp
-                && ops[0].number2 == distance);
+  if (frame != NULL && dwarf_frame_cfa (frame, &ops, &n_ops) == 0 && n_ops == 1
+      && ((ops[0].atom == DW_OP_breg0 + arch->dwarf_fp && ops[0].number == distance)
+          || (ops[0].atom == DW_OP_bregx && ops[0].number == arch->dwarf_fp
+              && ops[0].number2 == distance)))
+    cfa = LU_DWFL_CFA_ABOVE_FP;
   free (frame);
-  return keeps;
+  return cfa;
 }

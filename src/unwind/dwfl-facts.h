@@ -40,7 +40,12 @@ gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);
 int lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
                                    const LuRegs *regs, guint self_saved, guint64 address);
 
-/* Whether the row of this place says that the CFA is two words above the frame pointer, as in code
- * that has pushed the caller's and made it its own. */
-gboolean lu_dwfl_facts_keeps_frame_pointer (const LuDwflMapping *mapping, guint64 lookup,
-                                            const LuArch *arch);
+/* How the row of this place computes the CFA. */
+typedef enum
+{
+  LU_DWFL_CFA_NONE,     /* there is no row */
+  LU_DWFL_CFA_ABOVE_FP, /* two words above the frame pointer, as in code that has pushed the
+                           caller's and made it its own */
+  LU_DWFL_CFA_OTHER,
+} LuDwflCfa;
+LuDwflCfa lu_dwfl_facts_cfa (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch);

@@ -326,10 +326,21 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
   return lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc);
 }
 
-static gboolean
-keeps_frame_pointer (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+static LuGuessRule
+rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
-  return lu_dwfl_facts_keeps_frame_pointer (mapping, lookup, ((Walk *) data)->arch);
+  Walk *walk = data;
+
+  switch (lu_dwfl_facts_cfa (mapping, lookup, walk->arch))
+    {
+    case LU_DWFL_CFA_NONE:
+      return LU_GUESS_RULE_NONE;
+    case LU_DWFL_CFA_ABOVE_FP:
+      return LU_GUESS_RULE_BY_FP;
+    case LU_DWFL_CFA_OTHER:
+      break;
+    }
+  return LU_GUESS_RULE_OTHER;
 }
 
 static gboolean
@@ -361,7 +372,7 @@ guess_caller (Walk *walk, LuStatus status, guint64 fp)
                     .last_fp = walk->last_fp,
                     .find = find_mapping,
                     .call_before = call_before,
-                    .keeps_frame_pointer = keeps_frame_pointer,
+                    .rule_at = rule_at,
                     .data = walk };
 
   if (!lu_guess_is_possible (walk->mapping))
@@ -521,7 +532,9 @@ try_caller_at (Walk *walk, guint32 offset)
 
   if (!read_memory (NULL, walk->sampled_sp + offset, &caller, walk)
       || (mapping = lu_dwfl_space_find (walk->space, caller - 1)) == NULL
-      || (mapping->status != LU_STATUS_JIT && !is_behind_call (walk, mapping, caller)))
+      || mapping->status != LU_STATUS_COMPLETE
+      || rule_at (walk, mapping, caller - 1) != LU_GUESS_RULE_OTHER
+      || !is_behind_call (walk, mapping, caller))
     return back_to_leaf (walk, &before, leaf);
   walk->caller.pc = caller;
   walk->caller.sp = walk->sampled_sp + offset + walk->arch->word_size;
@@ -564,8 +577,9 @@ try_before_leaf (Walk *walk)
 }
 
 /* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
- * _init and _fini, procedure linkage tables. Their return address is on top of the stack, or one
- * word up after an alignment; it is believed only if the stack is whole from there on. */
+ * _init and _fini, procedure linkage tables. Their return address, into code that has it, is on top
+ * of the stack, or one word up after an alignment; it is believed only if the stack is whole from
+ * there on. Other leaves keep frame pointers, as do those that call them. */
 static void
 guess_leaf (Walk *walk)
 {

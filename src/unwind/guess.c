@@ -6,10 +6,13 @@
  * Two traps, both of x86, where calls leave return addresses on the stack:
  * - Code that was sampled before it has set up its frame, or after it has taken it down: the frame
  *   pointer is still the caller's, and going by it would leave the caller out. The return address
- * is then on top of the stack, or below the frame pointer that has just been pushed.
+ *   is then on top of the stack, or below the frame pointer that has just been pushed.
  * - Code without a frame pointer, called by code that has one: the same, at any place. The return
  *   address into the caller is then somewhere between the stack pointer and the frame pointer, and
- *   unwind information says of its place that the frame pointer is in use.
+ *   unwind information says of its place that the frame pointer is in use. Frames also hold old
+ *   return addresses, in words that were reserved and not written yet; so that counts only if the
+ *   code that the frame pointer leads to has unwind information too, as what calls ordinary code
+ *   has. Tried: without that condition; 5 % of node's stacks ended in optimised code.
  */
 
 #include "unwind/guess.h"
@@ -65,18 +68,9 @@ is_frame_pointer (const LuGuess *self, guint64 fp, guint64 sp)
          && fp - self->sampled_sp < MAX_DISTANCE;
 }
 
-/* FOUND if code that keeps frame pointers may have left this return address: there is code, and a
- * call in front of it. Of memory without a file that cannot be read: there the frame pointer of
- * that code has to go on. */
 static LuGuessResult
-check_return (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
+check_call (const LuGuess *self, const LuDwflMapping *mapping, guint64 pc)
 {
-  const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
-
-  if (mapping == NULL || !lu_guess_is_possible (mapping))
-    return LU_GUESS_NONE;
-  if (mapping->status == LU_STATUS_JIT)
-    return is_frame_pointer (self, fp, sp) ? LU_GUESS_FOUND : LU_GUESS_NONE;
   switch (self->call_before (self->data, mapping, pc))
     {
     case LU_CALL_UNKNOWN:
@@ -88,6 +82,32 @@ check_return (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
       break;
     }
   return LU_GUESS_NONE;
+}
+
+/* FOUND if this can be a return address: there is code, and a call in front of it. Of memory
+ * without a file that cannot be read: there the frame pointer of that code has to go on. */
+static LuGuessResult
+check_return (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
+{
+  const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
+
+  if (mapping == NULL || !lu_guess_is_possible (mapping))
+    return LU_GUESS_NONE;
+  if (mapping->status == LU_STATUS_JIT)
+    return is_frame_pointer (self, fp, sp) ? LU_GUESS_FOUND : LU_GUESS_NONE;
+  return check_call (self, mapping, pc);
+}
+
+/* The same for a return address into code that keeps frame pointers, whose is `fp`. */
+static LuGuessResult
+check_return_by_fp (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
+{
+  const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
+
+  if (mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+      && self->rule_at (self->data, mapping, pc - 1) == LU_GUESS_RULE_OTHER)
+    return LU_GUESS_NONE;
+  return check_return (self, pc, fp, sp);
 }
 
 /* The frame is set up: the caller's frame pointer and the return address are where it points. */
@@ -106,33 +126,34 @@ go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFram
   return check_return (self, caller->pc, caller->fp, caller->sp);
 }
 
-/* The first word in [from, to) that may be a return address by itself. FOUND: *at is its place. */
+/* FOUND: some word in [from, fp) could be the return address into the code whose frame pointer is
+ * `fp`. */
 static LuGuessResult
-find_return (const LuGuess *self, guint64 from, guint64 to, guint64 *at)
+find_return_by_fp (const LuGuess *self, guint64 from, guint64 fp)
 {
   guint word = self->arch->word_size;
   guint64 value;
 
-  for (*at = from; *at < to && *at - from < MAX_WORDS * word; *at += word)
+  for (guint64 at = from; at < fp && at - from < MAX_WORDS * word; at += word)
     {
       LuGuessResult result = LU_GUESS_NONE;
 
-      /* The frame pointer of such code would be `to`. */
-      if (read_word (self, *at, &value))
-        result = check_return (self, value, to, from);
+      if (read_word (self, at, &value))
+        result = check_return_by_fp (self, value, fp, at);
       if (result != LU_GUESS_NONE)
         return result;
     }
   return LU_GUESS_NONE;
 }
 
-/* The frame is not set up yet, or not any more, but its caller's is. */
+/* The frame is not set up yet, or not any more, but its caller's is. NONE: it is set up. BEYOND:
+ * that cannot be told. */
 static LuGuessResult
 go_by_top (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
 {
   guint word = self->arch->word_size;
   LuGuessResult result;
-  guint64 top, at;
+  guint64 top;
 
   if (!read_word (self, frame->sp, &top))
     return LU_GUESS_NONE;
@@ -147,35 +168,38 @@ go_by_top (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
   caller->sp = frame->sp + word;
   if (!is_frame_pointer (self, frame->fp, caller->sp))
     return LU_GUESS_NONE;
-  result = check_return (self, top, frame->fp, caller->sp);
+  result = check_return_by_fp (self, top, frame->fp, caller->sp);
   if (result != LU_GUESS_FOUND)
     return result;
-  /* A frame full of them says nothing about the topmost. */
-  result = find_return (self, caller->sp, frame->fp, &at);
-  return result == LU_GUESS_FOUND  ? LU_GUESS_NONE
+  /* Among several the topmost need not be the one. */
+  result = find_return_by_fp (self, caller->sp, frame->fp);
+  return result == LU_GUESS_FOUND  ? LU_GUESS_BEYOND
          : result == LU_GUESS_NONE ? LU_GUESS_FOUND
                                    : result;
 }
 
-/* FOUND: between the stack pointer and the frame pointer is a return address into code that keeps
- * frame pointers, so this one may be that code's. Code in a file can call code outside of it only
- * through a register or memory. */
+/* FOUND: the frame pointer may be that of ordinary code that has called this one. Code in a file
+ * can call code outside of it only through a register or memory. */
 static LuGuessResult
-find_other_owner (const LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame)
+find_other_owner (const LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame,
+                  const LuGuessFrame *caller)
 {
+  const LuDwflMapping *mapping = self->find (self->data, caller->pc - 1);
   guint word = self->arch->word_size;
   guint64 value;
 
+  if (mapping->status != LU_STATUS_COMPLETE
+      || self->rule_at (self->data, mapping, caller->pc - 1) == LU_GUESS_RULE_NONE)
+    return LU_GUESS_NONE;
   for (guint64 at = frame->sp; at < frame->fp && at - frame->sp < MAX_WORDS * word; at += word)
     {
-      const LuDwflMapping *mapping;
       LuCallKind kind;
 
       if (!read_word (self, at, &value) || value <= MIN_ADDRESS)
         continue;
       mapping = self->find (self->data, value - 1);
       if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
-          || !self->keeps_frame_pointer (self->data, mapping, value - 1))
+          || self->rule_at (self->data, mapping, value - 1) != LU_GUESS_RULE_BY_FP)
         continue;
       kind = self->call_before (self->data, mapping, value);
       if (kind == LU_CALL_UNKNOWN)
@@ -191,31 +215,26 @@ lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame
                  LuGuessFrame *caller)
 {
   gboolean is_x86 = self->arch->machine != EM_AARCH64;
-  LuGuessResult result, other;
-  LuGuessFrame by_top;
+  LuGuessResult result = LU_GUESS_NONE;
 
-  /* The link register would have to be told from an old one. */
-  if (!is_x86 && self->is_exact)
+  /* aarch64: the link register would have to be told from an old one. */
+  if (self->is_exact && !is_x86)
     return LU_GUESS_NONE;
   if (self->is_exact)
-    {
-      result = go_by_top (self, frame, &by_top);
-      if (result == LU_GUESS_UNKNOWN)
-        return result;
-      if (result == LU_GUESS_FOUND)
-        {
-          *caller = by_top;
-          return result;
-        }
-    }
+    result = go_by_top (self, frame, caller);
+  if (result != LU_GUESS_NONE)
+    return result == LU_GUESS_BEYOND ? LU_GUESS_NONE : result;
   result = go_by_frame_pointer (self, frame, caller);
-  if (result != LU_GUESS_FOUND)
-    return result;
-  other = is_x86 ? find_other_owner (self, mapping, frame) : LU_GUESS_NONE;
-  if (other != LU_GUESS_NONE)
-    return other == LU_GUESS_FOUND ? LU_GUESS_NONE : other;
-  self->last_fp = frame->fp;
-  return LU_GUESS_FOUND;
+  if (result == LU_GUESS_FOUND && is_x86)
+    {
+      LuGuessResult other = find_other_owner (self, mapping, frame, caller);
+
+      if (other != LU_GUESS_NONE)
+        return other == LU_GUESS_FOUND ? LU_GUESS_NONE : other;
+    }
+  if (result == LU_GUESS_FOUND)
+    self->last_fp = frame->fp;
+  return result;
 }
 
 /* Calls */

@@ -31,6 +31,14 @@ typedef enum
   LU_GUESS_UNKNOWN, /* whether a call stands at some place has to be read first */
 } LuGuessResult;
 
+/* What unwind information says of a place in a file. */
+typedef enum
+{
+  LU_GUESS_RULE_NONE,
+  LU_GUESS_RULE_BY_FP, /* the CFA is just above the saved frame pointer: code that keeps it */
+  LU_GUESS_RULE_OTHER,
+} LuGuessRule;
+
 typedef struct _LuGuess LuGuess;
 
 struct _LuGuess
@@ -45,9 +53,7 @@ struct _LuGuess
   const LuDwflMapping *(*find) (gpointer data, guint64 address);
   /* What stands in front of a return address into a file; UNKNOWN if that is not for here: */
   LuCallKind (*call_before) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
-  /* Whether the unwind information there says that the CFA is just above the saved frame pointer:
-   */
-  gboolean (*keeps_frame_pointer) (gpointer data, const LuDwflMapping *mapping, guint64 lookup);
+  LuGuessRule (*rule_at) (gpointer data, const LuDwflMapping *mapping, guint64 lookup);
   gpointer data;
 };
 

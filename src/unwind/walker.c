@@ -18,6 +18,7 @@
  * puts between a handler's stack and the interrupted one. */
 #define MAX_STACK        (64u << 20)
 #define MAX_SIGNAL_FRAME 65536u
+#define CPUMODE_KERNEL   1
 
 typedef struct
 {
@@ -207,15 +208,42 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
   return lu_guess_known_call (mapping, pc);
 }
 
-static gboolean
-keeps_frame_pointer (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+static LuGuessRule
+rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
   Guesser *guesser = data;
   const LuRuleSlot *slot =
       lu_rule_cache_find (guesser->walker->rules, mapping->module,
                           lu_rule_cache_module_key (mapping->module), lookup - mapping->bias);
 
-  return slot->rule.cfa_kind == LU_CFA_FP && slot->rule.cfa_off == 16;
+  if (slot->rule.cfa_kind == LU_CFA_NONE)
+    return LU_GUESS_RULE_NONE;
+  return slot->rule.cfa_kind == LU_CFA_FP && slot->rule.cfa_off == 16 ? LU_GUESS_RULE_BY_FP
+                                                                      : LU_GUESS_RULE_OTHER;
+}
+
+/* Whether a leaf of a file may have been called by code with unwind information, or entered the
+ * kernel; as in guess_leaf() in dwfl.c. */
+static gboolean
+may_have_caller_on_top (LuWalker *self, Walk *walk, guint64 sp)
+{
+  Guesser guesser = { .walker = self, .walk = walk };
+
+  if (walk->sample->cpumode == CPUMODE_KERNEL || walk->view->has_pending)
+    return TRUE;
+  for (guint64 offset = 0; offset <= 8; offset += 8)
+    {
+      const LuDwflMapping *mapping;
+      guint64 value;
+
+      if (read_stack (walk, sp + offset, &value)
+          && (mapping = find_mapping (&guesser, value - 1)) != NULL
+          && mapping->status == LU_STATUS_COMPLETE
+          && rule_at (&guesser, mapping, value - 1) == LU_GUESS_RULE_OTHER
+          && call_before (&guesser, mapping, value) != LU_CALL_NONE)
+        return TRUE;
+    }
+  return FALSE;
 }
 
 /* Moves on to the caller by frame pointer, or ends here with the state. */
@@ -231,7 +259,7 @@ guess_or_finish (LuWalker *self, Walk *walk, struct lu_regs *regs, const LuDwflM
                     .last_fp = walk->last_fp,
                     .find = find_mapping,
                     .call_before = call_before,
-                    .keeps_frame_pointer = keeps_frame_pointer,
+                    .rule_at = rule_at,
                     .data = &guesser };
   LuGuessFrame frame = { .pc = regs->pc, .sp = regs->sp, .fp = regs->fp & regs->address_mask };
   LuGuessFrame caller;
@@ -337,7 +365,8 @@ walk_frames (LuWalker *self, Walk *walk, struct lu_regs *regs)
       if (G_UNLIKELY (slot->rule.cfa_kind == LU_CFA_NONE))
         {
           /* The other engine knows whether that is the entry, and may find the leaf's caller. */
-          if (walk->stack->n_frames == 1 || lu_dwfl_facts_is_entry (&mapping->base, lookup))
+          if (lu_dwfl_facts_is_entry (&mapping->base, lookup)
+              || (walk->stack->n_frames == 1 && may_have_caller_on_top (self, walk, regs->sp)))
             return FALSE;
           is_ours = guess_or_finish (self, walk, regs, &mapping->base, LU_STATUS_NO_UNWIND_INFO,
                                      &is_finished);
