@@ -66,3 +66,16 @@ lu_call_sites_add (LuCallSites *self, guint64 file_offset, LuCallKind kind)
   atomic_store_explicit (&self->words[set][way], file_offset << 2 | (guint64) kind,
                          memory_order_relaxed);
 }
+
+void
+lu_call_sites_foreach (const LuCallSites *self, LuCallSiteFunc func, gpointer user_data)
+{
+  for (guint set = 0; set < 1u << SET_BITS; set++)
+    for (guint way = 0; way < N_WAYS; way++)
+      {
+        guint64 word = atomic_load_explicit (&self->words[set][way], memory_order_relaxed);
+
+        if (word != 0)
+          func (word >> 2, (LuCallKind) (word & 3), user_data);
+      }
+}

@@ -30,3 +30,6 @@ void lu_call_sites_free (LuCallSites *self);
 LuCallKind lu_call_sites_find (const LuCallSites *self, guint64 file_offset);
 /* Worker thread only. Offsets above 2^62 are not kept. */
 void lu_call_sites_add (LuCallSites *self, guint64 file_offset, LuCallKind kind);
+/* All answers that are kept, in no order. */
+typedef void (*LuCallSiteFunc) (guint64 file_offset, LuCallKind kind, gpointer user_data);
+void lu_call_sites_foreach (const LuCallSites *self, LuCallSiteFunc func, gpointer user_data);

@@ -179,19 +179,30 @@ touch (Choice *self, LuSpace *space, guint64 address)
     reduction_touch (reduction, elf_address);
 }
 
-/* The places that an engine may ask about: those of the frames, and what a leaf without a rule may
- * have as its return address. */
+/* Bytes of the stack in which an engine may look for return addresses. */
+static guint
+searched (const LuSample *sample, const LuStack *stack, guint64 stack_used)
+{
+  for (guint i = 0; i < stack->n_frames; i++)
+    if ((stack->frames[i].flags & LU_FRAME_GUESSED) != 0)
+      return (guint) MIN (sample->stack_size, stack_used);
+  return MIN (sample->stack_size, 16u);
+}
+
+/* The places that an engine may ask about: those of the frames, what a leaf without a rule may have
+ * as its return address, and what may be one where a frame is guessed. */
 static void
-touch_all (Choice *self, const Item *item, const LuStack *stack)
+touch_all (Choice *self, const Item *item, const LuStack *stack, guint64 stack_used)
 {
   const LuSample *sample = &item->recorded.sample;
+  guint n_searched = searched (sample, stack, stack_used);
 
   for (guint i = 0; i < stack->n_frames; i++)
     {
       touch (self, item->space, stack->frames[i].pc);
       touch (self, item->space, stack->frames[i].pc - 1);
     }
-  for (guint at = 0; at + 8 <= MIN (sample->stack_size, 16u); at += 8)
+  for (guint at = 0; at + 8 <= n_searched; at += 8)
     {
       guint64 word;
 
@@ -253,7 +264,7 @@ take (Choice *self, const Item *item, const LuStack *stack, guint64 stack_used)
   recorded.space = add_space (self, item->space);
   count_new_places (self, item->space, stack, TRUE);
   self->by_status[stack->status]++;
-  touch_all (self, item, stack);
+  touch_all (self, item, stack, stack_used);
   sample->regs.words = g_memdup2 (sample->regs.words, sample->regs.n_words * sizeof (guint64));
   if (stack->status == LU_STATUS_COMPLETE)
     sample->stack_size = (guint32) MIN (sample->stack_size, (stack_used + SLACK) & ~7ull);

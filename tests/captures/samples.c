@@ -93,6 +93,34 @@ write_module (GString *out, const RecordedModule *module)
   write_bytes (out, bytes, size);
 }
 
+typedef struct
+{
+  GString *out;
+  guint module;
+} CallWriter;
+
+static void
+write_call (guint64 file_offset, LuCallKind kind, gpointer user_data)
+{
+  CallWriter *writer = user_data;
+
+  g_string_append_printf (writer->out, "call %x %" PRIx64 " %x\n", writer->module, file_offset,
+                          (guint) kind);
+}
+
+static void
+write_calls (GString *out, const Recorded *self)
+{
+  for (guint i = 0; i < self->modules->len; i++)
+    {
+      const LuModule *module = g_array_index (self->modules, RecordedModule, i).module;
+      CallWriter writer = { .out = out, .module = i };
+
+      if (lu_module_call_sites (module) != NULL)
+        lu_call_sites_foreach (lu_module_call_sites (module), write_call, &writer);
+    }
+}
+
 static guint
 index_of_module (const Recorded *self, const LuModule *module)
 {
@@ -152,6 +180,7 @@ recorded_write (const Recorded *self, const char *path, GError **error)
   g_string_append_printf (out, "command %s\n", self->command);
   for (guint i = 0; i < self->modules->len; i++)
     write_module (out, &g_array_index (self->modules, RecordedModule, i));
+  write_calls (out, self);
   for (guint i = 0; i < self->spaces->len; i++)
     write_space (out, self, self->spaces->pdata[i]);
   for (guint i = 0; i < self->samples->len; i++)
@@ -225,7 +254,7 @@ read_module (Recorded *self, Reader *reader, char **words)
       recorded.kind = (LuModuleKind) i;
   recorded.path = g_strdup (words[3]);
   key.kind = recorded.kind;
-  key.path = recorded.path;
+  key.path = recorded.path + (recorded.path[0] == '/'); /* so that no engine finds the real file */
   recorded.module = lu_module_new (&key);
   if (size > 0)
     {
@@ -235,6 +264,20 @@ read_module (Recorded *self, Reader *reader, char **words)
     }
   lu_module_publish (recorded.module, image != NULL ? LU_MODULE_READY : LU_MODULE_GONE, image);
   g_array_append_val (self->modules, recorded);
+}
+
+static void
+read_call (Recorded *self, Reader *reader, char **words)
+{
+  guint64 module = number (reader, words, 1), offset = number (reader, words, 2);
+  guint64 kind = number (reader, words, 3);
+
+  reader->failed |=
+      module >= self->modules->len || kind == LU_CALL_UNKNOWN || kind > LU_CALL_INDIRECT;
+  if (!reader->failed)
+    lu_call_sites_add (
+        lu_module_make_call_sites (g_array_index (self->modules, RecordedModule, module).module),
+        offset, (LuCallKind) kind);
 }
 
 static void
@@ -308,6 +351,8 @@ read_item (Recorded *self, Reader *reader)
     self->command = g_strdup (words[1]);
   else if (g_strcmp0 (words[0], "module") == 0)
     read_module (self, reader, words);
+  else if (g_strcmp0 (words[0], "call") == 0)
+    read_call (self, reader, words);
   else if (g_strcmp0 (words[0], "space") == 0)
     read_space (self, reader, words);
   else if (g_strcmp0 (words[0], "sample") == 0)

@@ -10,6 +10,7 @@
  *   command TEXT                              how it was recorded
  *   module KIND BYTES PATH                    KIND: file, vdso, vsyscall or anonymous; an ELF file
  *                                             (reduce.h), 0 bytes if there is none
+ *   call MODULE FILE-OFFSET KIND              what is in front of a return address: enum LuCallKind
  *   space N                                   then N lines:
  *   START END FILE-OFFSET MODULE              executable mappings, by address
  *   sample SPACE CPUMODE ASKED MASK BYTES WORD...   registers; the stack from the stack pointer up
