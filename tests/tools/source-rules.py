@@ -7,6 +7,7 @@
     paths  no text names a path of the machine it was written on
     docs   documents name only files that exist
     po     po/POTFILES lists the sources with texts to translate, and no others
+    length functions of src/table, src/elf and include are at most 60 lines long
 
 Prints one line per broken rule; exit status 1 if there is any. --self-test checks the checker."""
 
@@ -109,7 +110,31 @@ def check_po(root, path, content, everything):
         + [f"{path}: {name} has no text to translate" for name in listed - used]
 
 
-RULES = {"spdx": check_spdx, "paths": check_paths, "docs": check_docs, "po": check_po}
+LONGEST_FUNCTION = 60
+NAME = re.compile(r"^([A-Za-z_]\w*) \(")
+
+
+def check_length(_root, path, content, _all):
+    """From the brace in the first column to its end; the lines above it have the name."""
+    if content is None or not re.match(r"(src/table|src/elf|include)/.*\.[ch]$", path):
+        return []
+    problems, name, start = [], "?", None
+    for number, line in enumerate(content.splitlines(), 1):
+        match = NAME.match(line)
+        if match and start is None:
+            name = match.group(1)
+        if line == "{":
+            start = number
+        elif line.startswith("}") and start is not None:
+            # The braces are no lines of the function.
+            if number - start - 1 > LONGEST_FUNCTION:
+                problems.append(f"{path}: {name} has {number - start - 1} lines")
+            start = None
+    return problems
+
+
+RULES = {"spdx": check_spdx, "paths": check_paths, "docs": check_docs, "po": check_po,
+         "length": check_length}
 
 
 def check_tree(rule, root):
@@ -146,6 +171,10 @@ CASES = [
     ("po", {"po/POTFILES": "", "src/a.c": 'puts (_("x"));'}, "src/a.c has texts"),
     ("po", {"po/POTFILES": "src/a.c src/b.c", "src/a.c": '{ N_("x") }'}, "src/b.c has no"),
     ("docs", {"docs/A.md": "run build/src/program\n"}, ""),
+    ("length", {"src/table/a.c": "static int\nshort_one (void)\n{\n" + "  x ();\n" * 60 + "}\n"}, ""),
+    ("length", {"src/table/a.c": "static int\nlong_one (void)\n{\n" + "  x ();\n" * 61 + "}\n"},
+     "long_one has 61 lines"),
+    ("length", {"tests/a.c": "int\na (void)\n{\n" + "  x ();\n" * 61 + "}\n"}, ""),
 ]
 
 
