@@ -53,6 +53,8 @@ enum lu_rule_flags
   LU_RULE_SIGNAL = 1 << 0,   /* the caller was interrupted: its pc is exact, its sp anywhere */
   LU_RULE_UCONTEXT = 1 << 1, /* x86-64: a struct ucontext of the kernel begins at sp */
   LU_RULE_SIGNED = 1 << 2,   /* aarch64: the return address carries an authentication code */
+  LU_RULE_SIGFRAME = 1 << 3, /* aarch64: a struct rt_sigframe of the kernel begins at sp */
+  LU_RULE_ALL_FLAGS = 15
 };
 
 /*  0       4     6      8      10     12    13     14    15

@@ -35,9 +35,10 @@ struct lu_regs
   uint64_t link;     /* aarch64: x30 */
   uint64_t ucontext; /* address of an interrupted frame's saved registers; 0: none */
   uint64_t
-      address_mask;   /* bits an address has; the others of a signed return address are cut off */
-  uint8_t known;      /* enum lu_known */
-  uint8_t frame_kind; /* enum lu_frame_kind */
+      address_mask;    /* bits an address has; the others of a signed return address are cut off */
+  uint8_t known;       /* enum lu_known */
+  uint8_t frame_kind;  /* enum lu_frame_kind */
+  uint8_t is_sigframe; /* ucontext is the address of a struct rt_sigframe of aarch64 */
 };
 
 /* Reads the 8 bytes at a run-time address of the sampled stack; 0 if they cannot be read. */
@@ -59,6 +60,15 @@ lu_step_ucontext_offset (uint32_t number)
   return number < sizeof words ? 40 + 8 * (uint64_t) words[number] : 0;
 }
 
+/* The same in a struct rt_sigframe of aarch64 (arch/arm64/kernel/signal.c): siginfo of 128 bytes,
+ * struct ucontext, in which uc_mcontext begins at 176 (asm/ucontext.h), and there behind the
+ * fault's address x0-x30, sp, pc (struct sigcontext, asm/sigcontext.h). */
+static inline uint64_t
+lu_step_sigframe_offset (uint32_t number)
+{
+  return number <= 32 ? 128 + 176 + 8 + 8 * (uint64_t) number : 0;
+}
+
 static inline __attribute__ ((always_inline)) int
 lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn read,
                       lu_sampled_fn sampled, void *data, uint64_t *value)
@@ -69,7 +79,7 @@ lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn re
     return sampled (data, number, value);
   if (regs->frame_kind != LU_FRAME_KIND_INTERRUPTED || regs->ucontext == 0)
     return 0;
-  offset = lu_step_ucontext_offset (number);
+  offset = regs->is_sigframe ? lu_step_sigframe_offset (number) : lu_step_ucontext_offset (number);
   return offset != 0 && read (data, regs->ucontext + offset, value);
 }
 
@@ -239,7 +249,11 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
   if (lu_step_saved (regs, lu_rule_bx_kind (rule), rule->bx_off, cfa,
                      (regs->known & LU_KNOWN_BX) != 0, read, data, &bx))
     known |= LU_KNOWN_BX;
-  regs->ucontext = (rule->flags & LU_RULE_UCONTEXT) != 0 ? regs->sp : 0;
+  if (__builtin_expect ((rule->flags & LU_RULE_SIGFRAME) != 0, 0)
+      && read (data, regs->sp + lu_step_sigframe_offset (30), &regs->link))
+    known |= LU_KNOWN_LINK;
+  regs->is_sigframe = (rule->flags & LU_RULE_SIGFRAME) != 0;
+  regs->ucontext = (rule->flags & (LU_RULE_UCONTEXT | LU_RULE_SIGFRAME)) != 0 ? regs->sp : 0;
   regs->frame_kind = is_signal ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
   regs->pc = (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
   regs->sp = cfa;

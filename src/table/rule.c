@@ -5,7 +5,11 @@
 
 #include "table/rule.h"
 
+#include "lu/step.h"
+
 #include <elf.h>
+
+#define AARCH64_PC 32 /* DWARF number */
 
 static const struct lu_rule complex_rule = { .cfa_kind = LU_CFA_COMPLEX };
 
@@ -203,6 +207,32 @@ is_ucontext (const struct lu_rule *rule, const LuTableArch *arch)
          && lu_rule_bx_kind (rule) == LU_SAVE_AT_SP && rule->bx_off == 128 / 8;
 }
 
+/* What the kernel pushes on aarch64, as the vDSO's restorer describes it: x29 points to a record of
+ * the interrupted x29 and pc. That says neither where the interrupted stack is nor what the link
+ * register held; the frame that the record is a part of does, and begins at sp
+ * (lu_step_sigframe_offset()). */
+static gboolean
+is_sigframe (const struct lu_rule *rule, const LuTableArch *arch)
+{
+  return arch->machine == EM_AARCH64 && rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 0
+         && rule->ra_kind == LU_RA_AT_CFA && rule->ra_off == 1
+         && lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA && rule->fp_off == 0;
+}
+
+static struct lu_rule
+sigframe_rule (const LuTableArch *arch)
+{
+  return (struct lu_rule){
+    .cfa_kind = LU_CFA_DEREF_SP,
+    .aux = (int16_t) lu_step_sigframe_offset (arch->sp),
+    .saves = LU_SAVE_AT_SP | LU_SAVE_UNKNOWN << 4,
+    .fp_off = (int16_t) (lu_step_sigframe_offset (arch->fp) / 8),
+    .ra_kind = LU_RA_AT_SP,
+    .ra_off = (int16_t) (lu_step_sigframe_offset (AARCH64_PC) / 8),
+    .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,
+  };
+}
+
 struct lu_rule
 lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuTableArch *arch)
 {
@@ -225,6 +255,8 @@ lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuTableArch *ar
     rule.flags |= LU_RULE_SIGNAL;
   if (is_signal && is_ucontext (&rule, arch))
     rule.flags |= LU_RULE_UCONTEXT;
+  if (is_signal && is_sigframe (&rule, arch))
+    rule = sigframe_rule (arch);
   return rule;
 }
 

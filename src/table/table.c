@@ -262,7 +262,7 @@ are_rules_sound (const LuTable *self)
 
       if (rule->cfa_kind >= LU_N_CFA_KINDS || lu_rule_fp_kind (rule) > LU_SAVE_UNKNOWN
           || lu_rule_bx_kind (rule) > LU_SAVE_UNKNOWN || rule->ra_kind > LU_RA_REGISTER
-          || rule->flags > (LU_RULE_SIGNAL | LU_RULE_UCONTEXT | LU_RULE_SIGNED))
+          || rule->flags > LU_RULE_ALL_FLAGS)
         return FALSE;
     }
   return self->rules[LU_RULE_NONE].cfa_kind == LU_CFA_NONE

@@ -322,6 +322,43 @@ test_signal (void)
   g_assert_cmphex (regs.ucontext, ==, 0);
 }
 
+/* The same on aarch64; the interrupted leaf has its return address in the link register, and then
+ * one that is in x15. */
+static void
+test_signal_aarch64 (void)
+{
+  const struct lu_rule restorer = {
+    .cfa_kind = LU_CFA_DEREF_SP,
+    .aux = 560,
+    .saves = SAVES (AT_SP, UNKNOWN),
+    .fp_off = 68,
+    .ra_kind = LU_RA_AT_SP,
+    .ra_off = 71,
+    .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,
+  };
+  const struct lu_rule leaf = { .cfa_kind = LU_CFA_SP, .cfa_off = 32, .ra_kind = LU_RA_LINK };
+  const struct lu_rule other = { .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_REGISTER, .aux = 15 };
+  Memory memory = { .low = SP, .high = SP + 0x10000 };
+  struct lu_regs regs = { .sp = SP, .known = KNOWN_BOTH, .frame_kind = LU_FRAME_KIND_CALLER };
+  struct lu_regs again;
+
+  g_assert_cmpint (lu_step (&regs, &restorer, read_word, read_sampled, &memory), ==,
+                   LU_STEP_CALLER);
+  g_assert_cmphex (regs.pc, ==, WORD (SP + 568));
+  g_assert_cmphex (regs.sp, ==, WORD (SP + 560));
+  g_assert_cmphex (regs.fp, ==, WORD (SP + 544));
+  g_assert_cmphex (regs.link, ==, WORD (SP + 552));
+  g_assert_cmphex (regs.known, ==, LU_KNOWN_FP | LU_KNOWN_LINK);
+  g_assert_cmpint (regs.frame_kind, ==, LU_FRAME_KIND_INTERRUPTED);
+  again = regs;
+  g_assert_cmpint (lu_step (&regs, &leaf, read_word, read_sampled, &memory), ==, LU_STEP_CALLER);
+  g_assert_cmphex (regs.pc, ==, WORD (SP + 552));
+  g_assert_cmphex (regs.sp, ==, WORD (SP + 560) + 32);
+  g_assert_cmphex (regs.known, ==, LU_KNOWN_FP);
+  g_assert_cmpint (lu_step (&again, &other, read_word, read_sampled, &memory), ==, LU_STEP_CALLER);
+  g_assert_cmphex (again.pc, ==, WORD (SP + 312 + 8 * 15));
+}
+
 /* An interrupted frame on another stack may lie below its signal frame. */
 static void
 test_signal_below (void)
@@ -358,8 +395,14 @@ test_ucontext (void)
     g_assert_cmpuint (lu_step_ucontext_offset (registers[i].number), ==,
                       offsetof (ucontext_t, uc_mcontext.gregs) + 8 * (guint) registers[i].index);
   g_assert_cmpuint (lu_step_ucontext_offset (17), ==, 0);
+#elif defined __aarch64__
+  for (guint i = 0; i < 31; i++)
+    g_assert_cmpuint (lu_step_sigframe_offset (i), ==,
+                      128 + offsetof (ucontext_t, uc_mcontext.regs) + 8 * i);
+  g_assert_cmpuint (lu_step_sigframe_offset (31), ==, 128 + offsetof (ucontext_t, uc_mcontext.sp));
+  g_assert_cmpuint (lu_step_sigframe_offset (32), ==, 128 + offsetof (ucontext_t, uc_mcontext.pc));
 #else
-  g_test_skip ("not an x86-64 system");
+  g_test_skip ("neither an x86-64 nor an aarch64 system");
 #endif
 }
 
@@ -369,6 +412,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/step/rules", test_rules);
   g_test_add_func ("/step/signal", test_signal);
+  g_test_add_func ("/step/signal-aarch64", test_signal_aarch64);
   g_test_add_func ("/step/signal-below", test_signal_below);
   g_test_add_func ("/step/ucontext", test_ucontext);
   return g_test_run ();
