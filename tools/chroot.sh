@@ -70,6 +70,7 @@ chroot_create ()
 # chroot_run DIR COMMAND…: runs it as root inside, in a mount namespace of its own, with a clean
 # environment (no HOME). VAR=VALUE words may come before COMMAND. Standard input is empty. With
 # chroot_alone=1 in the environment it gets a PID namespace too, and all it started ends with it.
+# With chroot_plain=1 its root is no mount of its own: who reads mountinfo inside finds the same paths.
 chroot_run ()
 {
   local dir=$1
@@ -78,7 +79,7 @@ chroot_run ()
   unshare --mount --propagation private ${chroot_alone:+--pid --fork --kill-child} bash -euc '
     dir=$1; shift
     # The root must be a mount point, or nothing inside can make a mount namespace.
-    mount --bind "$dir" "$dir"
+    [ -n "${chroot_plain:-}" ] || mount --bind "$dir" "$dir"
     mount -t proc -o nosuid,nodev,noexec proc "$dir/proc"
     mount --bind /sys "$dir/sys"
     mount -o remount,bind,ro "$dir/sys"

@@ -7,6 +7,7 @@ zero, guests.  A ring is a memory file with a control page as the kernel fills i
 enough that no ring size makes them wrap.  The records have the attributes of play's events.
 """
 
+import fcntl
 import mmap
 import os
 import struct
@@ -48,8 +49,10 @@ def empty():
 def ring(records):
     """A file descriptor that a helper can map as a ring with @records in it."""
     data = b"".join(records)
-    fd = os.memfd_create("ring", 0)
+    fd = os.memfd_create("ring", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, FILE_SIZE)
+    # A helper need not trust a mapping that could shrink under it.
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     control = bytearray(mmap.PAGESIZE)
     struct.pack_into("<QQQQ", control, DATA_HEAD, len(data), 0, mmap.PAGESIZE, 0)
     os.pwrite(fd, control, 0)
