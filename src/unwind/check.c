@@ -4,9 +4,10 @@
 /* check.c - the check engine: unwinds every sample with dwfl and with table and compares; see
  * check.h.
  *
- * A difference is told by its first frame that is not the same, and by the frame before it, whose
- * rule the engines must have taken differently: module, ELF address, and what the compiled rule and
- * libdw's row say there. One report for each such place; all samples are counted. */
+ * A difference is told by its first frame that is not the same, and by the two frames before it,
+ * whose rules the engines must have taken differently (the first of them if a register was lost
+ * there that the second one needs): module, ELF address, and what the compiled rule and libdw's row
+ * say. One report for each place; all samples are counted. */
 
 #include "unwind/check.h"
 
@@ -105,7 +106,7 @@ table_rule (const Place *place)
 }
 
 static void
-write_place (GString *text, const Place *place, const LuArch *arch)
+write_place (GString *text, const char *where, const Place *place, const LuArch *arch)
 {
   g_autofree char *table = NULL, *libdw = NULL;
 
@@ -114,7 +115,7 @@ write_place (GString *text, const Place *place, const LuArch *arch)
       g_string_append (text, "check:   in the sampled registers\n");
       return;
     }
-  g_string_append (text, "check:   after ");
+  g_string_append_printf (text, "check:   %s ", where);
   if (place->mapping == NULL)
     {
       g_string_append_printf (text, "%#" PRIx64 ", in no mapping\n", (guint64) place->frame->pc);
@@ -157,7 +158,12 @@ tell (CheckUnwinder *self, LuSpace *space, const LuArch *arch, const LuStack *re
   g_string_append (text, ", ");
   write_frame (text, self->tested->ops->name, &self->other, i);
   g_string_append_c (text, '\n');
-  write_place (text, &place, arch);
+  write_place (text, "after", &place, arch);
+  if (i > 1)
+    {
+      place = place_before (reference, i - 1, space, arch);
+      write_place (text, "called by that:", &place, arch);
+    }
   difference.report = text->str;
   self->func (&difference, self->user_data);
 }

@@ -252,7 +252,7 @@ static void
 unwind (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space, LuStack *stack)
 {
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, 1, 1, sample, space, stack);
+  unwinder->ops->unwind (unwinder, 0, 0, sample, space, stack);
 }
 
 static void

@@ -438,10 +438,17 @@ recorded_stack_to_text (const Recorded *self, guint space, const LuStack *stack)
   return g_string_free (text, FALSE);
 }
 
+static void
+unwind (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space, LuStack *stack)
+{
+  lu_stack_reset (stack);
+  unwinder->ops->unwind (unwinder, 0, 0, sample, space, stack);
+}
+
 GString *
 recorded_expectations (const Recorded *self)
 {
-  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
+  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL), table = lu_unwinder_table.new(NULL);
   g_autofree LuStack *stack = g_new (LuStack, 1);
   GString *text = g_string_new ("# SPDX-License-"
                                 "Identifier: LGPL-2.1-or-later\n"
@@ -456,9 +463,9 @@ recorded_expectations (const Recorded *self)
       const RecordedSample *recorded = &g_array_index (self->samples, RecordedSample, i);
       g_autofree char *line = NULL;
 
-      lu_stack_reset (stack);
-      dwfl->ops->unwind (dwfl, 1, 1, &recorded->sample, self->spaces->pdata[recorded->space],
-                         stack);
+      unwind (dwfl, &recorded->sample, self->spaces->pdata[recorded->space], stack);
+      if (stack->status == LU_STATUS_UNSUPPORTED_RULE)
+        unwind (table, &recorded->sample, self->spaces->pdata[recorded->space], stack);
       line = recorded_stack_to_text (self, recorded->space, stack);
       g_string_append_printf (text, "%s\n", line);
     }

@@ -58,7 +58,7 @@ gboolean recorded_write (const Recorded *self, const char *path, GError **error)
 char *recorded_stack_to_text (const Recorded *self, guint space, const LuStack *stack);
 
 /* What a .stacks file says: the command, the modules by number, and the stack of each sample as the
- * dwfl engine finds it. Owned. */
+ * dwfl engine finds it, or the table engine where libdw cannot follow a rule. Owned. */
 GString *recorded_expectations (const Recorded *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Recorded, recorded_free)

@@ -169,11 +169,14 @@ test_frame (void)
   assert_has (&told, "/target-pie 0x");
   assert_has (&told, "(before a return address)");
   lines = g_strsplit (told.report, "\n", -1);
-  g_assert_cmpuint (g_strv_length (lines), ==, 5); /* the last one is empty */
+  g_assert_cmpuint (g_strv_length (lines), ==, 8); /* the last one is empty */
   g_assert_true (g_str_has_prefix (lines[2], "check:   table cfa=rsp+"));
   g_assert_true (g_str_has_prefix (lines[3], "check:   libdw cfa=rsp+"));
   g_assert_nonnull (strstr (lines[2], " ra=*(cfa-8)"));
   g_assert_nonnull (strstr (lines[3], " ra=*(cfa-8)"));
+  g_assert_true (g_str_has_prefix (lines[4], "check:   called by that: "));
+  g_assert_true (g_str_has_prefix (lines[5], "check:   table cfa="));
+  g_assert_true (g_str_has_prefix (lines[6], "check:   libdw cfa="));
   g_free (told.report);
 }
 
