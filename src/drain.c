@@ -422,6 +422,7 @@ lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
     .taken = atomic_load (&self->taken),
     .walked = dispatch.walked,
     .handed_on = dispatch.handed_on,
+    .over_worker = dispatch.over_worker,
     .over_budget = dispatch.over_budget,
     .throttled = atomic_load (&self->throttled),
     .lost_samples = atomic_load (&self->lost_samples),

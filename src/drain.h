@@ -32,6 +32,7 @@ typedef struct
   guint64 taken;        /* recorded */
   guint64 walked;       /* of these, finished in the drain */
   guint64 handed_on;    /* of these, given to the worker */
+  guint64 over_worker;  /* of these, "over budget" because the worker had no room */
   guint64 over_budget;  /* side-band there was no room for */
   guint64 throttled;    /* THROTTLE records */
   guint64 lost_samples; /* snapshot of the source's */

@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* One part in this many. */
+#define WORTH_TELLING       20
 #define MAX_MODULES_PRINTED 5
 
 static guint64
@@ -145,6 +147,16 @@ add_counts (JsonBuilder *json, const LuSummary *self)
 }
 
 static void
+add_walks (JsonBuilder *json, const LuDrainProgress *drain)
+{
+  begin_object (json, "walks");
+  add_int (json, "in_place", (gint64) drain->walked);
+  add_int (json, "by_worker", (gint64) drain->handed_on);
+  add_int (json, "refused", (gint64) drain->over_worker);
+  json_builder_end_object (json);
+}
+
+static void
 add_check (JsonBuilder *json, const LuUnwinderCounts *counts)
 {
   if (counts->compared == 0)
@@ -211,6 +223,7 @@ lu_summary_to_json (const LuSummary *self)
 
   json_builder_begin_object (json);
   add_counts (json, self);
+  add_walks (json, &self->drain);
   add_check (json, &self->engine_counts);
   add_tables (json, &self->tables);
   add_settings (json, self);
@@ -346,6 +359,22 @@ print_notes (const LuSummary *self)
              self->source.ring_size >> 10, self->source.ring_size_wanted >> 10);
 }
 
+/* What the drain could not do in place, where that is worth a thought. */
+static void
+print_walks (const LuSummary *self)
+{
+  const LuDrainProgress *drain = &self->drain;
+
+  if (drain->walked > 0 && drain->handed_on * WORTH_TELLING > drain->taken)
+    fprintf (stderr,
+             _ ("%" PRIu64 " samples were beyond compiled rules, or of files not open yet, and "
+                "went to the worker.\n"),
+             drain->handed_on);
+  if (drain->over_worker > 0)
+    fprintf (stderr, _ ("%" PRIu64 " samples found no room on their way to the worker.\n"),
+             drain->over_worker);
+}
+
 static void
 print_tables (const LuTablesStats *tables)
 {
@@ -393,6 +422,7 @@ lu_summary_print (const LuSummary *self)
                 " of the complete stacks were cut off by the copy and got their "
                 "outermost frames from other samples of the same thread (--no-join).\n"),
              self->tally->joined);
+  print_walks (self);
   print_check (&self->engine_counts);
   print_modules (self);
   print_stack_advice (self);

@@ -50,15 +50,12 @@ lu_fd_pread_all (int fd, gpointer bytes, gsize size, gint64 offset)
 }
 
 char *
-lu_fd_read_file (const char *path, gsize limit, gsize *length)
+lu_fd_read_all (int fd, gsize limit, gsize *length)
 {
-  lu_autofd fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   gsize capacity = MIN (limit, 4096);
   gsize size = 0;
   g_autofree char *text = NULL;
 
-  if (fd < 0)
-    return NULL;
   text = g_malloc (capacity + 1);
   for (;;)
     {
@@ -84,4 +81,12 @@ lu_fd_read_file (const char *path, gsize limit, gsize *length)
   if (length != NULL)
     *length = size;
   return g_steal_pointer (&text);
+}
+
+char *
+lu_fd_read_file (const char *path, gsize limit, gsize *length)
+{
+  lu_autofd fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+  return fd >= 0 ? lu_fd_read_all (fd, limit, length) : NULL;
 }

@@ -37,3 +37,5 @@ gssize lu_fd_pread_all (int fd, gpointer bytes, gsize size, gint64 offset);
 /* Reads a small file of unknown size (as /proc has them) into a NUL-terminated buffer. At most
  * `limit` bytes are read; a longer file is cut there. NULL with errno set on failure. */
 char *lu_fd_read_file (const char *path, gsize limit, gsize *length);
+/* The same from a descriptor (borrowed), from where it stands. */
+char *lu_fd_read_all (int fd, gsize limit, gsize *length);

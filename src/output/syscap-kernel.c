@@ -8,6 +8,7 @@
 
 #include "output/syscap-kernel.h"
 
+#include "base/fd.h"
 #include "output/syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
@@ -18,7 +19,8 @@
 
 struct _LuSyscapKernel
 {
-  LuKallsyms *symbols; /* owned; may be NULL */
+  int fd;              /* of the file, until it is read; -1 */
+  LuKallsyms *symbols; /* owned; NULL before the file is read, or if it cannot be */
   guint8 *is_written;  /* one bit per symbol */
   GString *lines;      /* not in the capture yet */
   guint64 seen[1 << SEEN_BITS];
@@ -27,14 +29,12 @@ struct _LuSyscapKernel
 };
 
 LuSyscapKernel *
-lu_syscap_kernel_new (LuKallsyms *symbols)
+lu_syscap_kernel_new (int kallsyms_fd)
 {
   LuSyscapKernel *self = g_new0 (LuSyscapKernel, 1);
 
-  self->symbols = symbols;
+  self->fd = kallsyms_fd;
   self->lines = g_string_sized_new (LINES_BYTES);
-  if (symbols != NULL)
-    self->is_written = g_malloc0 (lu_kallsyms_size (symbols) / 8 + 1);
   return self;
 }
 
@@ -43,6 +43,7 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
 {
   if (self == NULL)
     return;
+  lu_fd_clear (&self->fd);
   g_clear_pointer (&self->symbols, lu_kallsyms_free);
   g_free (self->is_written);
   g_string_free (self->lines, TRUE);
@@ -96,10 +97,25 @@ note_end (LuSyscapKernel *self, guint index)
 }
 
 static void
+load (LuSyscapKernel *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  self->symbols = lu_kallsyms_load (lu_fd_steal (&self->fd), &error);
+  if (self->symbols == NULL)
+    g_debug ("%s", error->message);
+  else
+    self->is_written = g_malloc0 (lu_kallsyms_size (self->symbols) / 8 + 1);
+}
+
+static void
 look_up (LuSyscapKernel *self, guint64 pc)
 {
-  gint index = lu_kallsyms_find (self->symbols, pc);
+  gint index;
 
+  if (self->fd >= 0)
+    load (self);
+  index = self->symbols != NULL ? lu_kallsyms_find (self->symbols, pc) : -1;
   if (index < 0)
     return;
   note (self, (guint) index);
@@ -112,7 +128,7 @@ look_up (LuSyscapKernel *self, guint64 pc)
 void
 lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frames)
 {
-  if (self->symbols == NULL)
+  if (self->fd < 0 && self->symbols == NULL)
     return;
   for (guint i = 0; i < n_frames; i++)
     {

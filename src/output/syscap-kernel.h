@@ -16,8 +16,9 @@
 
 typedef struct _LuSyscapKernel LuSyscapKernel;
 
-/* Takes the symbols; NULL if they are not known: then nothing is written. */
-LuSyscapKernel *lu_syscap_kernel_new (LuKallsyms *symbols);
+/* Takes a descriptor of lu_kallsyms_open(), which is read when the first frame of the kernel comes;
+ * -1: nothing is written. */
+LuSyscapKernel *lu_syscap_kernel_new (int kallsyms_fd);
 void lu_syscap_kernel_free (LuSyscapKernel *self);
 
 /* Notes the functions of these frames; only those with LU_FRAME_KERNEL are looked at. */

@@ -147,10 +147,10 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
   g_autoptr (GError) no_kallsyms = NULL;
-  LuKallsyms *kallsyms = NULL;
+  int kallsyms = -1;
 
   if (self->kallsyms_path != NULL && (recording->live || self->kallsyms_is_given))
-    kallsyms = lu_kallsyms_load (self->kallsyms_path, &no_kallsyms);
+    kallsyms = lu_kallsyms_open (self->kallsyms_path, &no_kallsyms);
   self->kernel = lu_syscap_kernel_new (kallsyms);
 
   if (!lu_syscap_writer_header (self->writer, recording->start_time, recording->wall_clock, error)

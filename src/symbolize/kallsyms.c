@@ -12,9 +12,13 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #define MAX_FILE_SIZE (128u * 1024 * 1024)
+/* Of the file, enough to see whether addresses are hidden. */
+#define START_SIZE   (16u << 10)
+#define NO_ADDRESSES "kernel symbols have no addresses (see kernel.kptr_restrict)"
 /* How far the last function reaches at most. */
 #define LAST_SIZE 4096
 
@@ -34,8 +38,22 @@ struct _LuKallsyms
 static void
 append_string (GByteArray *strings, const char *text, gsize size)
 {
-  g_byte_array_append (strings, (const guint8 *) text, (guint) size);
-  g_byte_array_append (strings, (const guint8 *) "", 1);
+  guint at = strings->len;
+
+  g_byte_array_set_size (strings, at + (guint) size + 1);
+  memcpy (strings->data + at, text, size);
+  strings->data[at + size] = 0;
+}
+
+/* The value of a hexadecimal digit; more than 15 for anything else. */
+static guint
+digit (char c)
+{
+  guint value = (guint) (guchar) c - '0';
+
+  return value <= 9                               ? value
+         : ((guint) (guchar) c | 0x20) - 'a' <= 5 ? ((guint) (guchar) c | 0x20) - 'a' + 10
+                                                  : 16;
 }
 
 /* Reads hexadecimal digits; returns how many there were. */
@@ -45,9 +63,15 @@ read_address (const char *at, const char *end, guint64 *address)
   gsize n = 0;
 
   *address = 0;
-  for (; n < 16 && at + n < end && g_ascii_isxdigit (at[n]); n++)
-    *address = *address << 4 | (guint64) g_ascii_xdigit_value (at[n]);
+  for (; n < 16 && at + n < end && digit (at[n]) < 16; n++)
+    *address = *address << 4 | digit (at[n]);
   return n;
+}
+
+static gboolean
+is_function (guint32 type)
+{
+  return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
 static gsize
@@ -72,7 +96,7 @@ parse_line (LuKallsyms *self, const char *at, const char *end)
   if (n == 0 || entry.address == 0 || end - at < 4 || at[0] != ' ' || at[2] != ' ')
     return;
   entry.type = (guint8) at[1];
-  if (entry.type == 0 || strchr ("tTwW", (int) entry.type) == NULL)
+  if (!is_function (entry.type))
     return;
   name = at + 3;
   name_length = word_length (name, end);
@@ -132,23 +156,61 @@ lu_kallsyms_parse (const char *text, gsize size, GError **error)
     }
   if (self->entries->len == 0)
     {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
-                           "kernel symbols have no addresses (see kernel.kptr_restrict)");
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION, NO_ADDRESSES);
       return NULL;
     }
   sort_and_thin (self->entries);
   return g_steal_pointer (&self);
 }
 
-LuKallsyms *
-lu_kallsyms_load (const char *path, GError **error)
+/* Whether a line at the start has an address other than 0. */
+static gboolean
+shows_addresses (const char *text, gsize size)
 {
+  const char *end = text + size;
+
+  for (const char *at = text; at != NULL && at < end;)
+    {
+      guint64 address;
+
+      if (read_address (at, end, &address) > 0 && address != 0)
+        return TRUE;
+      at = memchr (at, '\n', (gsize) (end - at));
+      at = at != NULL ? at + 1 : NULL;
+    }
+  return FALSE;
+}
+
+int
+lu_kallsyms_open (const char *path, GError **error)
+{
+  lu_autofd fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  g_autofree char *start = fd >= 0 ? g_malloc (START_SIZE) : NULL;
+  gssize n = fd >= 0 ? lu_fd_pread_all (fd, start, START_SIZE, 0) : -1;
+
+  if (n < 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
+      return -1;
+    }
+  if (!shows_addresses (start, (gsize) n))
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION, NO_ADDRESSES);
+      return -1;
+    }
+  return lu_fd_steal (&fd);
+}
+
+LuKallsyms *
+lu_kallsyms_load (int fd_taken, GError **error)
+{
+  lu_autofd fd = fd_taken;
   gsize size = 0;
-  g_autofree char *text = lu_fd_read_file (path, MAX_FILE_SIZE, &size);
+  g_autofree char *text = lu_fd_read_all (fd, MAX_FILE_SIZE, &size);
 
   if (text == NULL)
     {
-      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "kernel symbols: %s", g_strerror (errno));
       return NULL;
     }
   return lu_kallsyms_parse (text, size, error);

@@ -21,9 +21,11 @@ typedef struct
   const char *module; /* "[module]"; NULL for the kernel itself; borrowed */
 } LuKernelSymbol;
 
-/* Reads the file; fails if it cannot be read or holds no address (kernel.kptr_restrict hides them).
- */
-LuKallsyms *lu_kallsyms_load (const char *path, GError **error);
+/* Opens the file for lu_kallsyms_load(): what it shows is decided by the privilege at open. -1 if
+ * it cannot be read or shows no address (kernel.kptr_restrict hides them). */
+int lu_kallsyms_open (const char *path, GError **error);
+/* Reads all of it (some 30 ms of the kernel's time) and closes the descriptor. */
+LuKallsyms *lu_kallsyms_load (int fd, GError **error);
 /* The same from text; need not end in NUL. */
 LuKallsyms *lu_kallsyms_parse (const char *text, gsize size, GError **error);
 void lu_kallsyms_free (LuKallsyms *self);

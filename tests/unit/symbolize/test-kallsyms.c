@@ -79,7 +79,7 @@ test_missing (void)
 {
   g_autoptr (GError) error = NULL;
 
-  g_assert_null (lu_kallsyms_load ("/nonexistent/kallsyms", &error));
+  g_assert_cmpint (lu_kallsyms_open ("/nonexistent/kallsyms", &error), ==, -1);
   g_assert_nonnull (strstr (error->message, "/nonexistent/kallsyms"));
 }
 
@@ -87,7 +87,8 @@ static void
 test_this_kernel (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LuKallsyms) kallsyms = lu_kallsyms_load ("/proc/kallsyms", &error);
+  int fd = lu_kallsyms_open ("/proc/kallsyms", &error);
+  g_autoptr (LuKallsyms) kallsyms = fd >= 0 ? lu_kallsyms_load (fd, &error) : NULL;
 
   if (kallsyms == NULL)
     {
