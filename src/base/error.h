@@ -18,6 +18,7 @@ typedef enum
   LU_ERROR_UNSUPPORTED, /* the kernel or the build cannot do it */
   LU_ERROR_INVALID,     /* a value out of range, a malformed file */
   LU_ERROR_EXISTS,      /* the output exists */
+  LU_ERROR_NO_READER,   /* who reads the output has gone, or no longer reads after the end */
 } LuError;
 
 GQuark lu_error_quark (void);

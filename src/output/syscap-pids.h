@@ -20,6 +20,7 @@ typedef struct
   gint32 pid;
   gboolean is_known; /* its FORK or PROCESS is in the file: so may its EXIT be */
   gboolean has_mountinfo;
+  guint32 named_states;     /* bit: the frame that names this end state is written (client) */
   guint64 process_id;       /* lu_process_id() of the newest PROCESS frame; 0 none */
   const char *command_line; /* borrowed from that process, only to be compared */
   guint64 space_serial;     /* of the version whose mappings are all in the file; 0 none */

@@ -11,6 +11,8 @@
 
 #include "output/syscap.h"
 
+#include "base/fd.h"
+#include "lu/status.h"
 #include "output/syscap-frames.h"
 #include "output/syscap-kernel.h"
 #include "output/syscap-pids.h"
@@ -19,7 +21,12 @@
 
 #include <string.h>
 
-#define KALLSYMS_PATH "/proc/kallsyms"
+#define KALLSYMS_PATH  "/proc/kallsyms"
+#define MOUNTINFO_PATH "/proc/self/mountinfo"
+#define MOUNTINFO_MAX  (256u << 10)
+/* Bit of LuSyscapPid.named_states for the marker of frames left out; the others are the states. */
+#define LEFT_OUT_BIT 31
+_Static_assert(LU_N_STATUS <= LEFT_OUT_BIT, "a bit for each state");
 
 typedef struct
 {
@@ -27,6 +34,8 @@ typedef struct
   LuSyscapWriter *writer;
   char *kallsyms_path;
   gboolean kallsyms_is_given;
+  gboolean for_client;
+  char *own_mountinfo; /* for a client, who knows it; else NULL */
   LuSyscapKernel *kernel;
   LuSyscapPids *pids;
   guint64 n_shadowed; /* samples that may lie in a mapping the viewer does not keep */
@@ -115,6 +124,14 @@ write_space (SyscapSink *self, LuSyscapPid *pid, const LuSpace *space, GError **
   return TRUE;
 }
 
+/* Of our own mount namespace a client has it, and paths there are what they seem. */
+static gboolean
+wants_mountinfo (SyscapSink *self, const char *mountinfo)
+{
+  return mountinfo != NULL
+         && (self->own_mountinfo == NULL || strcmp (mountinfo, self->own_mountinfo) != 0);
+}
+
 /* A later incarnation names the pid; a sample of an earlier one may still come after it. */
 static gboolean
 write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **error)
@@ -132,7 +149,7 @@ write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **
       pid->command_line = command_line;
       pid->is_known = TRUE;
     }
-  if (mountinfo != NULL)
+  if (wants_mountinfo (self, mountinfo))
     {
       g_autofree char *path = g_strdup_printf ("/proc/%d/mountinfo", pid->pid);
 
@@ -140,6 +157,61 @@ write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **
       return lu_syscap_write_file (self->writer, path, mountinfo, strlen (mountinfo), TRUE, error);
     }
   return TRUE;
+}
+
+/* A client cannot take the names of synthetic addresses, which are a whole capture's. So each is a
+ * mapping of one byte, whose file has the name. */
+static gboolean
+name_address (SyscapSink *self, LuSyscapPid *pid, guint bit, guint64 address, const char *name,
+              GError **error)
+{
+  g_autofree char *file = NULL;
+  LuSyscapMapping mapping = { .start = address, .end = address + 1 };
+
+  if ((pid->named_states & 1u << bit) != 0)
+    return TRUE;
+  pid->named_states |= 1u << bit;
+  file = g_strdup_printf ("%s%c", name, LU_SYSCAP_NAME_SEPARATOR);
+  mapping.name = file;
+  return lu_syscap_write_map (self->writer, pid->pid, &mapping, error);
+}
+
+static gboolean
+name_synthetic_frames (SyscapSink *self, const LuSinkSample *sample, guint n_addresses,
+                       GError **error)
+{
+  LuSyscapPid *pid;
+  g_autofree char *name = NULL;
+
+  if (!self->for_client)
+    return TRUE;
+  pid = lu_syscap_pids_get (self->pids, sample->pid);
+  if (n_addresses == LU_SYSCAP_MAX_ADDRESSES
+      && !name_address (self, pid, LEFT_OUT_BIT, LU_SYSCAP_LEFT_OUT, LU_SYSCAP_LEFT_OUT_NAME,
+                        error))
+    return FALSE;
+  if (!lu_syscap_status_is_shown (sample->status))
+    return TRUE;
+  name = g_strdup_printf ("[%s]", lu_status_title (sample->status));
+  return name_address (self, pid, sample->status, LU_SYNTHETIC_BASE + sample->status, name, error);
+}
+
+/* The place where a walk got lost names nothing in a viewer; what stays is the state. */
+static void
+leave_out_unmapped_end (LuSinkSample *sample)
+{
+  while (sample->status != LU_STATUS_COMPLETE && sample->n_user > 0 && sample->space != NULL
+         && lu_space_find (sample->space, sample->user[sample->n_user - 1].pc) == NULL)
+    sample->n_user--;
+}
+
+static gboolean
+write_beginning (SyscapSink *self, const LuRecording *recording, GError **error)
+{
+  if (self->for_client)
+    return lu_syscap_write_recording (self->writer, recording, error);
+  return lu_syscap_write_jitmap (self->writer, error)
+         && lu_syscap_write_system (self->writer, recording, error);
 }
 
 static gboolean
@@ -154,8 +226,7 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
   self->kernel = lu_syscap_kernel_new (kallsyms);
 
   if (!lu_syscap_writer_header (self->writer, recording->start_time, recording->wall_clock, error)
-      || !lu_syscap_write_jitmap (self->writer, error)
-      || !lu_syscap_write_system (self->writer, recording, error))
+      || !write_beginning (self, recording, error))
     return FALSE;
   if (no_kallsyms != NULL
       && !lu_syscap_write_metadata (self->writer, "live-unwinder.no-kernel-names",
@@ -166,29 +237,34 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
 }
 
 static gboolean
-syscap_sample (LuSink *sink, const LuSinkSample *sample, GError **error)
+syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
+  LuSinkSample sample = *finished;
   guint64 addresses[LU_SYSCAP_MAX_ADDRESSES];
   LuSyscapPid *pid;
   guint n;
 
-  if (sample->pid < 0)
+  if (sample.pid < 0)
     {
       self->n_no_pid++;
       return TRUE;
     }
-  if (sample->process != NULL)
+  if (sample.process != NULL)
     {
-      pid = lu_syscap_pids_get (self->pids, sample->pid);
+      pid = lu_syscap_pids_get (self->pids, sample.pid);
       pid->n_samples++;
-      if (!write_process (self, pid, sample->process, error)
-          || (sample->space != NULL && !write_space (self, pid, sample->space, error)))
+      if (!write_process (self, pid, sample.process, error)
+          || (sample.space != NULL && !write_space (self, pid, sample.space, error)))
         return FALSE;
     }
-  lu_syscap_kernel_hit (self->kernel, sample->kernel, sample->n_kernel);
-  n = lu_syscap_stack_encode (sample, addresses);
-  return lu_syscap_write_sample (self->writer, sample->time, sample->cpu, sample->pid, sample->tid,
+  lu_syscap_kernel_hit (self->kernel, sample.kernel, sample.n_kernel);
+  if (self->for_client)
+    leave_out_unmapped_end (&sample);
+  n = lu_syscap_stack_encode (&sample, addresses);
+  if (!name_synthetic_frames (self, &sample, n, error))
+    return FALSE;
+  return lu_syscap_write_sample (self->writer, sample.time, sample.cpu, sample.pid, sample.tid,
                                  addresses, n, error);
 }
 
@@ -285,6 +361,7 @@ syscap_free (LuSink *sink)
   lu_syscap_kernel_free (self->kernel);
   lu_syscap_pids_free (self->pids);
   g_free (self->kallsyms_path);
+  g_free (self->own_mountinfo);
   g_free (self);
 }
 
@@ -327,5 +404,17 @@ lu_syscap_sink_new_with_kallsyms (int fd, const char *path)
   SyscapSink *self = sink_new (fd, path);
 
   self->kallsyms_is_given = TRUE;
+  return &self->parent;
+}
+
+LuSink *
+lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd)
+{
+  SyscapSink *self = sink_new (fd, kallsyms);
+
+  self->kallsyms_is_given = TRUE;
+  self->for_client = TRUE;
+  self->own_mountinfo = lu_fd_read_file (MOUNTINFO_PATH, MOUNTINFO_MAX, NULL);
+  lu_syscap_writer_set_stop (self->writer, stop_fd);
   return &self->parent;
 }

@@ -64,16 +64,11 @@ write_machine (LuSyscapWriter *writer, GError **error)
 }
 
 gboolean
-lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording, GError **error)
+lu_syscap_write_recording (LuSyscapWriter *writer, const LuRecording *recording, GError **error)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *stack_size = g_strdup_printf ("%u", recording->stack_size);
-  g_autoptr (GDateTime) date =
-      g_date_time_new_from_unix_utc (recording->wall_clock / G_USEC_PER_SEC);
-  g_autofree char *capture_time = date != NULL ? g_date_time_format_iso8601 (date) : NULL;
   const Item items[] = {
-    { "org.gnome.sysprof.app-id", "live-unwinder" },
-    { "capture-time", capture_time },
     { "live-unwinder.version", LU_VERSION },
     { "live-unwinder.command", recording->command },
     { "live-unwinder.engine", recording->engine },
@@ -85,7 +80,22 @@ lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording, GE
     { LU_SYSCAP_KEY_ADDRESS, LU_SYSCAP_ADDRESS_MINUS_1 },
   };
 
-  if (!write_items (writer, items, G_N_ELEMENTS (items), error))
+  return write_items (writer, items, G_N_ELEMENTS (items), error);
+}
+
+gboolean
+lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording, GError **error)
+{
+  g_autoptr (GDateTime) date =
+      g_date_time_new_from_unix_utc (recording->wall_clock / G_USEC_PER_SEC);
+  g_autofree char *capture_time = date != NULL ? g_date_time_format_iso8601 (date) : NULL;
+  const Item items[] = {
+    { "org.gnome.sysprof.app-id", "live-unwinder" },
+    { "capture-time", capture_time },
+  };
+
+  if (!write_items (writer, items, G_N_ELEMENTS (items), error)
+      || !lu_syscap_write_recording (writer, recording, error))
     return FALSE;
   return !recording->live || write_machine (writer, error);
 }

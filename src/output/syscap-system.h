@@ -8,6 +8,10 @@
 #include "output/sink.h"
 #include "output/syscap-writer.h"
 
-/* Metadata of the recording; of the machine and its mounts only if the recording is live. */
+/* Metadata of the recording: what readers of a capture have to know of it. */
+gboolean lu_syscap_write_recording (LuSyscapWriter *writer, const LuRecording *recording,
+                                    GError **error);
+/* The same for a capture that is ours alone, with its time and program; and of the machine and its
+ * mounts, if the recording is live. */
 gboolean lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording,
                                  GError **error);

@@ -24,10 +24,16 @@
 /* About 200 samples of 150 frames; one write() of this size costs far less than building it. */
 #define BUFFER_SIZE (256 * 1024)
 
+/* After the stop: how long a reader may pause, and how long it may take in all. */
+#define STOP_PAUSE_MS 50
+#define STOP_TOTAL_US G_USEC_PER_SEC
+
 struct _LuSyscapWriter
 {
   int fd;
   gboolean is_regular;
+  int stop_fd;       /* borrowed; -1: writing waits for ever */
+  gint64 stopped;    /* when it became readable, as we saw it; 0 not yet */
   gint64 file_start; /* offset of the file header; only if is_regular */
   guint64 min_time;
   guint64 written; /* bytes the kernel took */
@@ -43,6 +49,7 @@ lu_syscap_writer_new (int fd)
   struct stat st;
 
   self->fd = fd;
+  self->stop_fd = -1;
   /* With O_APPEND ("live-unwinder -o - >> file") pwrite() would append, too. */
   self->is_regular =
       fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (fcntl (fd, F_GETFL) & O_APPEND) == 0;
@@ -61,21 +68,67 @@ lu_syscap_writer_free (LuSyscapWriter *self)
   g_free (self);
 }
 
+void
+lu_syscap_writer_set_stop (LuSyscapWriter *self, int stop_fd)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/self/fd/%d", self->fd);
+  int own;
+
+  self->stop_fd = stop_fd;
+  if (self->is_regular)
+    return;
+  /* A pipe opened anew has flags of its own; those of a socket are shared with who gave it to us.
+   */
+  own = open (path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (own >= 0)
+    {
+      close (self->fd);
+      self->fd = own;
+    }
+  else
+    fcntl (self->fd, F_SETFL, fcntl (self->fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* Waits for room. FALSE, with errno set, if that has no point any more. */
+static gboolean
+wait_for_room (LuSyscapWriter *self)
+{
+  struct pollfd fds[] = { { .fd = self->fd, .events = POLLOUT },
+                          { .fd = self->stop_fd, .events = POLLIN } };
+  gint64 left_us;
+
+  if (self->stopped == 0)
+    {
+      poll (fds, self->stop_fd >= 0 ? 2 : 1, -1);
+      if ((fds[1].revents & POLLIN) == 0 || fds[0].revents != 0)
+        return TRUE;
+      self->stopped = g_get_monotonic_time ();
+    }
+  left_us = self->stopped + STOP_TOTAL_US - g_get_monotonic_time ();
+  if (left_us > 0 && poll (fds, 1, STOP_PAUSE_MS) != 0)
+    return TRUE;
+  errno = ETIMEDOUT;
+  return FALSE;
+}
+
 /* Writes as much as can be, across EINTR, short writes and descriptors that must not block. Returns
  * the bytes that were taken; fewer than asked only with errno set. */
 static gsize
-write_some (int fd, const guint8 *bytes, gsize size)
+write_some (LuSyscapWriter *self, const guint8 *bytes, gsize size)
 {
   gsize done = 0;
 
   while (done < size)
     {
-      gssize n = write (fd, bytes + done, size - done);
+      gssize n = write (self->fd, bytes + done, size - done);
 
       if (n >= 0)
         done += (gsize) n;
       else if (errno == EAGAIN || errno == EWOULDBLOCK)
-        poll (&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        {
+          if (!wait_for_room (self))
+            break;
+        }
       else if (errno != EINTR)
         break;
     }
@@ -121,9 +174,9 @@ fail (LuSyscapWriter *self, gsize done)
     }
   self->written += done;
   self->used = 0;
-  if (saved_errno == EPIPE)
+  if (saved_errno == EPIPE || saved_errno == ETIMEDOUT || saved_errno == ECONNRESET)
     self->failure = g_error_new_literal (
-        LU_ERROR, LU_ERROR_FAILED, "cannot write the capture: nobody reads the pipe any more");
+        LU_ERROR, LU_ERROR_NO_READER, "cannot write the capture: nobody reads the pipe any more");
   else
     self->failure = g_error_new (LU_ERROR, LU_ERROR_FAILED,
                                  "cannot write the capture: %s; what was written up to then, "
@@ -148,7 +201,7 @@ lu_syscap_writer_flush (LuSyscapWriter *self, GError **error)
 
   if (self->failure == NULL && self->used > 0)
     {
-      done = write_some (self->fd, self->buffer, self->used);
+      done = write_some (self, self->buffer, self->used);
       if (done < self->used)
         fail (self, done);
       else

@@ -18,4 +18,10 @@ LuSink *lu_syscap_sink_new (int fd);
  * recording is not live. NULL: no kernel names. */
 LuSink *lu_syscap_sink_new_with_kallsyms (int fd, const char *path);
 
+/* The same for a Sysprof client that copies our frames into a capture of its own (helper mode):
+ * what it cannot digest (JITMAP) or has already (the machine, kernel names unless `kallsyms` names
+ * a file with them, mount tables of our namespace) is left out, end states are named by MAP frames.
+ * stop_fd: see lu_syscap_writer_set_stop(). */
+LuSink *lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd);
+
 extern const LuSinkOps lu_syscap_sink_ops;

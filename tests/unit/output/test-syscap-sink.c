@@ -28,9 +28,8 @@ typedef struct
 } Fixture;
 
 static void
-setup (Fixture *self, const char *kallsyms)
+begin (Fixture *self)
 {
-  int fd = memfd_create ("capture", MFD_CLOEXEC);
   const LuRecording recording = { .start_time = START,
                                   .command = "live-unwinder -- demo",
                                   .engine = "dwfl",
@@ -39,10 +38,18 @@ setup (Fixture *self, const char *kallsyms)
                                   .stack_size = 16384 };
   g_autoptr (GError) error = NULL;
 
-  self->fd = dup (fd);
-  self->sink = lu_syscap_sink_new_with_kallsyms (fd, kallsyms);
   g_assert_true (self->sink->ops->begin (self->sink, &recording, &error));
   g_assert_no_error (error);
+}
+
+static void
+setup (Fixture *self, const char *kallsyms)
+{
+  int fd = memfd_create ("capture", MFD_CLOEXEC);
+
+  self->fd = dup (fd);
+  self->sink = lu_syscap_sink_new_with_kallsyms (fd, kallsyms);
+  begin (self);
 }
 
 static void
@@ -237,6 +244,65 @@ test_process_and_maps (void)
                    "map 7 8000-9000 +0 i88 /lib/libdemo.so - @2500\n"
                    "sample 7/7: -512 1300 130f\n"
                    "sample 7/7: -512 1400 140f\n");
+  teardown (&fixture);
+}
+
+static void
+sample_ending (Fixture *self, LuProcess *process, LuSpace *space, LuStatus status, guint64 root)
+{
+  const LuFrame frames[] = { { .pc = 0x1100 }, { .pc = root } };
+  const LuSinkSample sample = { .time = 2000,
+                                .pid = lu_process_pid (process),
+                                .tid = lu_process_pid (process),
+                                .status = status,
+                                .n_user = 2,
+                                .user = frames,
+                                .process = process,
+                                .space = space };
+
+  g_assert_true (self->sink->ops->sample (self->sink, &sample, NULL));
+}
+
+/* No JITMAP, no machine, no mount table of ours; end states are mappings of one byte. */
+static void
+test_for_client (void)
+{
+  Fixture fixture;
+  g_autoptr (LuModule) program = module_new ("/bin/demo", 0xab, 77);
+  g_autoptr (LuSpace) empty = lu_space_new ();
+  g_autoptr (LuSpace) space = space_with (empty, program, 0x1000, 0x3000, 0x1000, 0);
+  g_autoptr (LuProcess) process = lu_process_new (7, 0, 0, "demo", space);
+  g_autoptr (LuProcess) other = lu_process_new (8, 0, 0, "contained", space);
+  int fd = memfd_create ("capture", MFD_CLOEXEC);
+  g_autofree char *text = NULL, *mountinfo = NULL;
+
+  g_assert_true (g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL));
+  lu_process_take_mountinfo (process, g_steal_pointer (&mountinfo));
+  lu_process_take_mountinfo (other, g_strdup ("1 2 3\n"));
+  fixture.fd = dup (fd);
+  fixture.sink = lu_syscap_sink_new_for_client (fd, NULL, -1);
+  begin (&fixture);
+  sample_ending (&fixture, process, space, LU_STATUS_TRUNCATED_COPY, 0x1200);
+  sample_ending (&fixture, process, space, LU_STATUS_TRUNCATED_COPY, 0x1300);
+  sample_ending (&fixture, process, space, LU_STATUS_NO_MAPPING, 0x55);
+  sample_ending (&fixture, other, space, LU_STATUS_COMPLETE, 0x1400);
+  text = dump (&fixture, TRUE);
+  g_assert_nonnull (
+      strstr (text, "metadata live-unwinder.address-convention=return-address-minus-1"));
+  g_assert_null (strstr (text, "jitmap"));
+  g_assert_null (strstr (text, "org.gnome"));
+  g_assert_cmpstr (strstr (text, "process 7"), ==,
+                   "process 7 demo\n"
+                   "map 7 1000-3000 +1000 i0 /bin/demo abab0001 @1000\n"
+                   "map 7 e000000000000001-e000000000000002 +0 i0 [truncated stack copy] - @1000\n"
+                   "sample 7/7: -512 1100 1200 e000000000000001\n"
+                   "sample 7/7: -512 1100 1300 e000000000000001\n"
+                   "map 7 e000000000000008-e000000000000009 +0 i0 [no mapping] - @1000\n"
+                   "sample 7/7: -512 1100 e000000000000008\n"
+                   "process 8 contained\n"
+                   "file /proc/8/mountinfo 1 2 3\n\n"
+                   "map 8 1000-3000 +1000 i0 /bin/demo abab0001 @1000\n"
+                   "sample 8/8: -512 1100 1400\n");
   teardown (&fixture);
 }
 
@@ -574,6 +640,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/output/syscap-sink/begin", test_begin);
   g_test_add_func ("/output/syscap-sink/process-and-maps", test_process_and_maps);
+  g_test_add_func ("/output/syscap-sink/for-client", test_for_client);
   g_test_add_func ("/output/syscap-sink/exec", test_exec);
   g_test_add_func ("/output/syscap-sink/fork-and-exit", test_fork_and_exit);
   g_test_add_func ("/output/syscap-sink/no-pid", test_no_pid);

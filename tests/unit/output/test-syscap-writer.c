@@ -4,6 +4,7 @@
 /* test-syscap-writer.c - whole frames reach the file whatever the file does; what is there can be
  * read. */
 
+#include "base/error.h"
 #include "output/syscap-frames.h"
 #include "output/syscap-reader.h"
 
@@ -12,8 +13,10 @@
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -175,6 +178,95 @@ test_closed_pipe (void)
   g_assert_nonnull (strstr (error->message, "pipe"));
 }
 
+/* Fills the pipe and goes on until the writer gives up; returns how long it waited, ms. */
+static gint64
+write_until_it_fails (LuSyscapWriter *writer, GError **error)
+{
+  gint64 start;
+
+  do
+    start = g_get_monotonic_time ();
+  while (lu_syscap_write_exit (writer, START, 1, error) && lu_syscap_writer_flush (writer, error));
+  return (g_get_monotonic_time () - start) / 1000;
+}
+
+static gpointer
+stop_soon (gpointer data)
+{
+  g_usleep (100 * 1000);
+  g_assert_cmpint (eventfd_write (GPOINTER_TO_INT (data), 1), ==, 0);
+  return NULL;
+}
+
+/* Waits as long as the recording goes on, and then hardly any more. */
+static void
+test_reader_that_stopped (gconstpointer data)
+{
+  gboolean is_socket = GPOINTER_TO_INT (data);
+  int fds[2], stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  g_autoptr (LuSyscapWriter) writer = NULL;
+  g_autoptr (GError) error = NULL;
+  GThread *thread;
+  gint64 waited_ms;
+
+  signal (SIGPIPE, SIG_IGN);
+  if (is_socket)
+    g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
+  else
+    g_assert_cmpint (pipe2 (fds, O_CLOEXEC), ==, 0);
+  writer = lu_syscap_writer_new (fds[1]);
+  lu_syscap_writer_set_stop (writer, stop_fd);
+  g_assert_true (lu_syscap_writer_header (writer, START, 0, NULL));
+  thread = g_thread_new ("stop", stop_soon, GINT_TO_POINTER (stop_fd));
+  waited_ms = write_until_it_fails (writer, &error);
+  g_thread_join (thread);
+  g_assert_error (error, LU_ERROR, LU_ERROR_NO_READER);
+  g_assert_cmpint (waited_ms, >=, 40); /* of the 100, what filling left, and 50 after the stop */
+  g_assert_cmpint (waited_ms, <, 1000);
+  close (fds[0]);
+  close (stop_fd);
+}
+
+static gpointer
+read_slowly (gpointer data)
+{
+  guint8 bytes[4096];
+  gsize total = 0;
+  gssize n;
+
+  while ((n = read (GPOINTER_TO_INT (data), bytes, sizeof bytes)) > 0)
+    {
+      total += (gsize) n;
+      g_usleep (5000);
+    }
+  return GSIZE_TO_POINTER (total);
+}
+
+/* After the stop, a reader that reads gets the rest. */
+static void
+test_reader_that_is_slow (void)
+{
+  int fds[2], stop_fd = eventfd (1, EFD_CLOEXEC | EFD_NONBLOCK);
+  g_autoptr (LuSyscapWriter) writer = NULL;
+  GThread *thread;
+  gsize size;
+
+  signal (SIGPIPE, SIG_IGN);
+  g_assert_cmpint (pipe2 (fds, O_CLOEXEC), ==, 0);
+  writer = lu_syscap_writer_new (fds[1]);
+  lu_syscap_writer_set_stop (writer, stop_fd);
+  thread = g_thread_new ("reader", read_slowly, GINT_TO_POINTER (fds[0]));
+  g_assert_true (lu_syscap_writer_header (writer, START, 0, NULL));
+  for (guint i = 0; i < 6000; i++)
+    g_assert_true (lu_syscap_write_exit (writer, START, 1, NULL));
+  g_assert_true (lu_syscap_writer_finish (writer, 5000, NULL));
+  size = lu_syscap_writer_size (writer);
+  g_clear_pointer (&writer, lu_syscap_writer_free);
+  g_assert_cmpuint (GPOINTER_TO_SIZE (g_thread_join (thread)), ==, size);
+  close (fds[0]);
+  close (stop_fd);
+}
+
 static void
 count_signal (int number)
 {
@@ -306,6 +398,11 @@ main (int argc, char **argv)
   g_test_add_func ("/output/syscap-writer/full-at-the-end", test_full_at_the_end);
   g_test_add_func ("/output/syscap-writer/closed-pipe", test_closed_pipe);
   g_test_add_func ("/output/syscap-writer/slow-pipe", test_slow_pipe);
+  g_test_add_data_func ("/output/syscap-writer/pipe-that-is-not-read", GINT_TO_POINTER (FALSE),
+                        test_reader_that_stopped);
+  g_test_add_data_func ("/output/syscap-writer/socket-that-is-not-read", GINT_TO_POINTER (TRUE),
+                        test_reader_that_stopped);
+  g_test_add_func ("/output/syscap-writer/slow-reader-after-the-stop", test_reader_that_is_slow);
   g_test_add_func ("/output/syscap-writer/killed", test_killed);
   g_test_add_func ("/output/syscap-writer/limits-of-texts", test_limits_of_texts);
   return g_test_run ();
