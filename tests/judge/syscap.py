@@ -236,6 +236,10 @@ def _read_map(capture, frame):
             frame.fail("MAP has a build-id and an inode")
     if start >= end:
         frame.fail(f"MAP is empty: {start:#x}..{end:#x}")
+    # Where JITMAP frames cannot be had, a mapping of one byte names a synthetic address.
+    if is_synthetic(start) and end == start + 1:
+        capture.jitmap.setdefault(start, path)
+        return
     capture.maps.append(Map(frame.time, frame.pid, start, end, offset, inode, path, build_id))
 
 

@@ -54,6 +54,12 @@ class Reading(unittest.TestCase):
             self.assertEqual(len(c.samples), 1)
             self.assertEqual(c.truncated, end != first)
 
+    def test_mappings_that_name_synthetic_addresses(self):
+        w = Writer().map(SYNTHETIC + 1, SYNTHETIC + 2, 0, "[one]").map(0x1000, 0x2000, 0, "/two")
+        c = syscap.parse(bytes(w.data))
+        self.assertEqual(c.jitmap, {SYNTHETIC + 1: "[one]"})
+        self.assertEqual([m.path for m in c.maps], ["/two"])
+
     def test_words_of_an_address_list(self):
         w = Writer().words([7, CONTEXT_KERNEL, 1, CONTEXT_USER, 2]).words([(1 << 64) - 2048, 9])
         c = syscap.parse(bytes(w.data))
