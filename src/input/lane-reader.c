@@ -116,9 +116,11 @@ add_poll_fds (GArray *poll_fds, const LuLanes *lanes)
 {
   for (guint i = 0; i < lanes->lanes->len; i++)
     {
-      struct pollfd entry = { .fd = lu_lanes_get (lanes, i)->fd, .events = POLLIN };
+      const LuLane *lane = lu_lanes_get (lanes, i);
+      struct pollfd entry = { .fd = lane->fd, .events = POLLIN };
 
-      g_array_append_val (poll_fds, entry);
+      if (!lane->is_file)
+        g_array_append_val (poll_fds, entry);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What another program may have mapped an event's ring with, at most. */
@@ -183,20 +184,36 @@ lu_lanes_new (const struct perf_event_attr *attr, GArray *cpus, GArray *tasks, g
 
 /* An event has one size of ring, whoever maps it first chooses it: EINVAL for any other. */
 static gboolean
+map_handed_size (LuLane *lane, gsize size)
+{
+  struct stat info;
+
+  /* Behind the end of a file there is a signal. */
+  if (lane->is_file
+      && (fstat (lane->fd, &info) != 0
+          || info.st_size < (gint64) size + (gint64) sysconf (_SC_PAGESIZE)))
+    {
+      errno = EINVAL;
+      return FALSE;
+    }
+  return lu_ring_map (&lane->ring, lane->fd, size);
+}
+
+static gboolean
 map_handed (LuLane *lane, gsize size, gsize minimum)
 {
   gsize at;
 
   for (at = size; at >= minimum; at /= 2)
-    if (lu_ring_map (&lane->ring, lane->fd, at))
+    if (map_handed_size (lane, at))
       return TRUE;
     else if (errno != EPERM && errno != ENOMEM && errno != EINVAL)
       return FALSE;
   for (at = size * 2; errno == EINVAL && at <= OTHERS_RING_MAX; at *= 2)
-    if (lu_ring_map (&lane->ring, lane->fd, at))
+    if (map_handed_size (lane, at))
       return TRUE;
   for (at = minimum / 2; errno == EINVAL && at >= (gsize) sysconf (_SC_PAGESIZE); at /= 2)
-    if (lu_ring_map (&lane->ring, lane->fd, at))
+    if (map_handed_size (lane, at))
       return TRUE;
   return FALSE;
 }
@@ -227,6 +244,7 @@ lu_lanes_adopt (const struct perf_event_attr *attr, GArray *events, gsize ring_s
 
       lane->fd = event->fd;
       lane->cpu = event->cpu;
+      lane->is_file = !lu_perf_is_event (event->fd);
       g_ptr_array_add (self->lanes, lane);
     }
   for (guint i = 0; i < self->lanes->len; i++)

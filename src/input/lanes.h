@@ -17,7 +17,8 @@
 typedef struct
 {
   int cpu;
-  int fd;       /* owns the ring */
+  int fd;           /* owns the ring */
+  gboolean is_file; /* handed over, and no event: poll() says nothing about it */
   GArray *more; /* of int: descriptors of further tasks redirected into this ring; NULL for none */
   LuRing ring;
   guint64 head;         /* as loaded for this round */
@@ -44,7 +45,8 @@ typedef struct
   int cpu; /* -1 unknown; need not be dense */
 } LuHandedEvent;
 
-/* Takes over the descriptors of `events` (of LuHandedEvent), all with these attributes, and maps a
+/* Takes over the descriptors of `events` (of LuHandedEvent; events, or files with the layout of a
+ * ring that cannot shrink), all with these attributes, and maps a
  * ring for each: of ring_size bytes, halved down to `ring_minimum` where the kernel refuses, or of
  * the size in which somebody else has mapped it already. Whether PERF_FORMAT_LOST can be read is
  * found out and noted in attr.read_format. On failure the descriptors are closed, too. */

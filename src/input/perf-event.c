@@ -16,11 +16,22 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 int
 lu_perf_open (const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
   return (int) syscall (SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+gboolean
+lu_perf_is_event (int fd)
+{
+  g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", fd);
+  char target[64] = "";
+
+  return readlink (link, target, sizeof target - 1) >= 0
+         && strcmp (target, "anon_inode:[perf_event]") == 0;
 }
 
 guint64

@@ -40,6 +40,9 @@ void lu_perf_task_clock_attr (struct perf_event_attr *attr);
 /* The system call, close-on-exec. -1 with errno set. */
 int lu_perf_open (const struct perf_event_attr *attr, pid_t pid, int cpu);
 
+/* Whether the descriptor is a perf event. */
+gboolean lu_perf_is_event (int fd);
+
 /* User registers asked for, by the architecture this is built for. */
 guint64 lu_perf_user_registers (void);
 

@@ -15,6 +15,7 @@
 #include "input/lane-reader.h"
 #include "input/perf-event.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -224,17 +225,23 @@ init_attr (struct perf_event_attr *attr, guint32 stack_size)
   attr->sample_id_all = 1;
 }
 
-/* A file can shrink under its mapping, which would be our end, and only an event's records are the
- * kernel's. */
+/* Events, and recorded rings in memory files: these must not shrink, because behind the end of a
+ * mapped file there is a signal, and their owner can change what we have checked, so no text is
+ * taken from them. */
 static gboolean
-check_is_event (const LuHandedEvent *event, GError **error)
+check_is_ring (const LuHandedEvent *event, gboolean own_sideband, GError **error)
 {
   g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", event->fd);
   char target[64] = "";
+  int seals;
 
-  if (readlink (link, target, sizeof target - 1) >= 0
-      && strcmp (target, "anon_inode:[perf_event]") == 0)
+  if (lu_perf_is_event (event->fd))
     return TRUE;
+  seals = fcntl (event->fd, F_GET_SEALS);
+  if (own_sideband && seals >= 0 && (seals & F_SEAL_SHRINK) != 0)
+    return TRUE;
+  if (readlink (link, target, sizeof target - 1) < 0)
+    target[0] = 0;
   g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "descriptor %d (CPU %d) is not a perf event%s%s",
                event->fd, event->cpu, target[0] != 0 ? " but " : ": nothing is open there", target);
   return FALSE;
@@ -256,13 +263,15 @@ check_differ (const LuHandedEvent *a, const LuHandedEvent *b, GError **error)
 }
 
 static gboolean
-check_events (GArray *events, gboolean any_file, GError **error)
+check_events (const LuInheritedSourceOptions *options, GError **error)
 {
+  GArray *events = options->events;
+
   for (guint i = 0; i < events->len; i++)
     {
       const LuHandedEvent *event = &g_array_index (events, LuHandedEvent, i);
 
-      if (!any_file && !check_is_event (event, error))
+      if (!options->any_file && !check_is_ring (event, options->own_sideband, error))
         return FALSE;
       for (guint k = 0; k < i; k++)
         if (!check_differ (&g_array_index (events, LuHandedEvent, k), event, error))
@@ -271,8 +280,9 @@ check_events (GArray *events, gboolean any_file, GError **error)
   return TRUE;
 }
 
-static void
-open_sideband (InheritedSource *self, gboolean own)
+/* FALSE if there is none that may be read. */
+static gboolean
+open_sideband (InheritedSource *self, gboolean own, gboolean any_file, GError **error)
 {
   LuPerfAbilities abilities = { .cpu_wide = TRUE, .kernel = TRUE };
   g_autoptr (GArray) cpus = lu_online_cpus ();
@@ -287,11 +297,18 @@ open_sideband (InheritedSource *self, gboolean own)
   if (self->sideband != NULL)
     {
       lu_lanes_control (self->sideband, PERF_EVENT_IOC_ENABLE);
-      return;
+      return TRUE;
     }
+  for (guint i = 0; i < self->samples->lanes->len && !any_file; i++)
+    if (lu_lanes_get (self->samples, i)->is_file)
+      {
+        g_propagate_error (error, g_steal_pointer (&refusal));
+        return FALSE;
+      }
   if (refusal != NULL)
     g_debug ("side-band from the handed rings: %s", refusal->message);
   self->ahead = lu_lanes_view (self->samples);
+  return TRUE;
 }
 
 static void
@@ -306,10 +323,11 @@ lu_source_inherited_new (const LuInheritedSourceOptions *options, GError **error
 {
   gsize wanted = ring_bytes (options->stack_size, options->events->len);
   struct perf_event_attr attr;
+  g_autoptr (LuSource) owner = NULL;
   InheritedSource *self;
   LuLanes *samples;
 
-  if (!check_events (options->events, options->any_file, error))
+  if (!check_events (options, error))
     {
       close_events (options->events);
       return NULL;
@@ -325,6 +343,8 @@ lu_source_inherited_new (const LuInheritedSourceOptions *options, GError **error
   self->ring_size_wanted = wanted;
   self->poll_fds = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
   lu_record_layout_init (&self->sample_layout, &attr);
-  open_sideband (self, options->own_sideband);
-  return &self->base;
+  owner = &self->base;
+  if (!open_sideband (self, options->own_sideband, options->any_file, error))
+    return NULL;
+  return g_steal_pointer (&owner);
 }

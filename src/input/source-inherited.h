@@ -20,7 +20,8 @@ typedef struct
   guint32 stack_size; /* bytes per sample, as the events were opened with; for the size of rings */
   gboolean own_sideband; /* open dummy events for side-band where that is allowed; else it is read
                             from the handed rings */
-  gboolean any_file;     /* take descriptors that are no perf events (tests) */
+  gboolean any_file;     /* take files of any kind (tests); else only events, and memory files that
+                            are sealed against shrinking, with own_sideband */
 } LuInheritedSourceOptions;
 
 /* Maps the rings first: what is sampled before that has no place to go and is lost uncounted. Then

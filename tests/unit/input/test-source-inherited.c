@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "input/perf-event.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <string.h>
@@ -308,6 +309,54 @@ test_odd_descriptors_are_refused (void)
   check_refused (987, -1, "*987*nothing is open there*");
 }
 
+/* Recorded rings are read, but not waited for: poll() would always say that there is something. */
+static void
+test_sealed_files (void)
+{
+  Fixture self;
+  LuInheritedSourceOptions options = { .stack_size = STACK_SIZE, .own_sideband = TRUE };
+  LuHandedEvent event = { .fd = memfd_create ("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                          .cpu = 512 };
+  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuHandedEvent));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuSource) source = NULL;
+  gpointer base;
+  LuSourceInfo info;
+  gint64 start;
+
+  g_assert_cmpint (ftruncate (event.fd, 3 << 20), ==, 0);
+  g_assert_cmpint (fcntl (event.fd, F_ADD_SEALS, F_SEAL_SHRINK), ==, 0);
+  base = mmap (NULL, 3 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, event.fd, 0);
+  fixture_init (&self, 0);
+  self.rings[0].control = base;
+  self.rings[0].data = (guint8 *) base + sysconf (_SC_PAGESIZE);
+  g_array_append_val (events, event);
+  options.events = events;
+  source = lu_source_inherited_new (&options, &error);
+  if (source == NULL)
+    {
+      g_test_skip (error->message);
+      fixture_clear (&self);
+      return;
+    }
+  source->ops->get_info (source, &info);
+  g_assert_cmpuint (info.ring_size, ==, 2 << 20); /* not behind the end */
+  produce_fork (&self.rings[0], 1, 2, 10);        /* not believed */
+  produce_sample (&self.rings[0], 2, 20);
+  g_string_set_size (self.seen, 0);
+  while (strstr (self.seen->str, "s2@512") == NULL)
+    source->ops->drain (source, note, &self);
+  g_assert_null (strstr (self.seen->str, "f2 "));
+  start = g_get_monotonic_time ();
+  for (guint i = 0; i < 100; i++)
+    source->ops->wait (source, -1, 5);
+  /* Unless the whole system is so busy starting processes. */
+  if (g_get_monotonic_time () - start < 5000)
+    g_error ("100 waits took %d us", (int) (g_get_monotonic_time () - start));
+  munmap (base, 3 << 20);
+  fixture_clear (&self);
+}
+
 /* As Sysprof's client opens its event on one CPU. */
 static int
 open_client_event (int cpu)
@@ -429,6 +478,7 @@ main (int argc, char **argv)
   g_test_add_func ("/source-inherited/many-rings", test_many_rings);
   g_test_add_func ("/source-inherited/odd-descriptors-are-refused",
                    test_odd_descriptors_are_refused);
+  g_test_add_func ("/source-inherited/sealed-files", test_sealed_files);
   g_test_add_func ("/source-inherited/real-events", test_real_events);
   g_test_add_func ("/source-inherited/real-events-that-are-mapped",
                    test_real_events_that_are_mapped);
