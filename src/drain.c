@@ -28,6 +28,8 @@
 /* A round handles every sample committed before it began, so the second one after an end has the
  * last. */
 #define ROUNDS_AFTER_END 2
+/* The last seconds of a recording may not be read by a client, so it is told now and then. */
+#define LOG_INTERVAL_US (5 * G_USEC_PER_SEC)
 /* The copy grows when more than 1 % of the stacks of a window, and at least this many, were cut
  * off. */
 #define GROW_MIN_TRUNCATED 3
@@ -48,7 +50,7 @@ struct _LuDrain
   guint64 command_exec_time; /* when COMMAND replaced us in the child; far ahead until then */
   guint64 handled_lost_sideband;
   guint logged_cpu_changes;
-  gint64 last_tick;
+  gint64 last_tick, last_log;
   guint rounds_after_end;
   gboolean had_sideband; /* in the last round */
 
@@ -237,6 +239,20 @@ look_after_source (LuDrain *self)
 }
 
 static void
+log_progress (LuDrain *self, gint64 now)
+{
+  g_autofree char *line = NULL;
+
+  if (self->last_log == 0)
+    self->last_log = now;
+  if (!self->options.log_progress || now - self->last_log < LOG_INTERVAL_US)
+    return;
+  self->last_log = now;
+  line = lu_drain_progress_line (self);
+  lu_dispatch_log (self->dispatch, lu_monotonic_ns (), line);
+}
+
+static void
 tick (LuDrain *self)
 {
   gint64 now = g_get_monotonic_time ();
@@ -249,6 +265,7 @@ tick (LuDrain *self)
   if (self->source->ops->tick != NULL)
     self->source->ops->tick (self->source);
   look_after_source (self);
+  log_progress (self, now);
 }
 
 static void
@@ -430,6 +447,30 @@ lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
     .stack_size = atomic_load (&self->stack_size),
     .stack_grown = atomic_load (&self->stack_grown),
   };
+}
+
+char *
+lu_drain_progress_line (LuDrain *self)
+{
+  LuDrainProgress progress;
+  LuWriterProgress written;
+  LuSourceStats stats;
+  LuSourceInfo info;
+
+  lu_drain_get_progress (self, &progress);
+  self->source->ops->get_stats (self->source, &stats);
+  lu_writer_get_progress (self->writer, &written);
+  self->source->ops->get_info (self->source, &info);
+  return g_strdup_printf (
+      "%" G_GUINT64_FORMAT " samples, %.2f %% of %" G_GUINT64_FORMAT
+      " stacks complete, %s%" G_GUINT64_FORMAT " lost, throttled %" G_GUINT64_FORMAT
+      " times; live-unwinder itself was hit by %" G_GUINT64_FORMAT " (%.2f %%), left out%s%s",
+      progress.taken,
+      written.walked > 0 ? 100.0 * (double) written.complete / (double) written.walked : 100.0,
+      written.walked, info.has_lost_counter ? "" : "at least ", stats.lost_samples,
+      progress.throttled, progress.own,
+      progress.seen > 0 ? 100.0 * (double) progress.own / (double) progress.seen : 0.0,
+      info.trouble != NULL ? "; " : "", info.trouble != NULL ? info.trouble : "");
 }
 
 LuSource *

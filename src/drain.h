@@ -22,6 +22,7 @@ typedef struct
                     none */
   gboolean include_self; /* keep our own samples */
   gboolean grow_stack;   /* ask for larger copies when too many are cut off */
+  gboolean log_progress; /* a line about it in the capture every few seconds */
 } LuDrainOptions;
 
 typedef struct
@@ -55,6 +56,8 @@ void lu_drain_free (LuDrain *self);
 
 /* Any thread; a snapshot. */
 void lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress);
+/* The same for people, one line. Owned. Drain thread, or after stop. */
+char *lu_drain_progress_line (LuDrain *self);
 /* Before start and after stop. */
 LuSource *lu_drain_source (LuDrain *self);
 

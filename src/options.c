@@ -15,10 +15,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_OUTPUT    "capture.syscap"
 #define DEFAULT_FREQUENCY 999
 #define MAX_TABLE_MEMORY  65536
+#define NOT_GIVEN         G_MININT
 
 /* Values as the user wrote them. */
 typedef struct
@@ -26,7 +28,10 @@ typedef struct
   char *pids, *tids, *stack_size, *engine, *stats;
   char **command;
   double fail_on_loss;
-  int frequency, table_memory;
+  int table_memory;
+  int frequency; /* NOT_GIVEN, or any number */
+  char **perf_fds;
+  int capture_fd, event_fd, kallsyms_fd; /* -1: not given */
 } Raw;
 
 static gboolean
@@ -86,6 +91,19 @@ parse_stack_size (const char *text, guint32 *size, GError **error)
                    text, LU_STACK_SIZE_MIN, LU_STACK_SIZE_MAX);
       return FALSE;
     }
+  *size = (guint32) value;
+  return TRUE;
+}
+
+/* The size that the handed events were opened with; whoever did so has seen to it that the kernel
+ * takes it. */
+static gboolean
+parse_handed_stack_size (const char *text, guint32 *size, GError **error)
+{
+  guint64 value = 0;
+
+  if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &value, NULL))
+    return fail (error, _ ("--stack-size: \"%s\" is not a number of bytes"), text);
   *size = (guint32) value;
   return TRUE;
 }
@@ -157,22 +175,140 @@ check_targets (const LuOptions *self, GError **error)
       _ ("Only one of -- COMMAND, --pid, --tid, --all and --input can be recorded at once"));
 }
 
+/* FD or FD:CPU */
+static gboolean
+parse_perf_fd (const char *text, LuHandedEvent *event, GError **error)
+{
+  char *end;
+  guint64 fd = g_ascii_strtoull (text, &end, 10), cpu = 0;
+  gboolean is_number = g_ascii_isdigit (text[0]) && fd <= G_MAXINT;
+
+  event->fd = (int) fd;
+  event->cpu = -1;
+  if (is_number && *end == ':')
+    {
+      is_number = g_ascii_string_to_unsigned (end + 1, 10, 0, G_MAXINT16, &cpu, NULL);
+      event->cpu = (int) cpu;
+    }
+  else
+    is_number = is_number && *end == 0;
+  if (is_number && event->fd > STDERR_FILENO)
+    return TRUE;
+  return fail (error, _ ("--perf-fd: \"%s\" is not a descriptor above 2 and a CPU, as in 5:0"),
+               text);
+}
+
+static gboolean
+parse_perf_fds (char **texts, GArray **events, GError **error)
+{
+  *events = g_array_new (FALSE, FALSE, sizeof (LuHandedEvent));
+  for (guint i = 0; texts[i] != NULL; i++)
+    {
+      LuHandedEvent event;
+
+      if (!parse_perf_fd (texts[i], &event, error))
+        return FALSE;
+      g_array_append_val (*events, event);
+    }
+  return TRUE;
+}
+
+static gboolean
+check_fd (const char *option, int fd, gboolean is_needed, GError **error)
+{
+  if (fd > STDERR_FILENO || (fd == -1 && !is_needed))
+    return TRUE;
+  if (fd == -1)
+    return fail (error, _ ("A helper needs --perf-fd and --capture-fd; there is no %s"), option);
+  return fail (error, _ ("%s: give the number of an open descriptor, above 2"), option);
+}
+
+/* What is recorded, and where to, is the client's business. */
+static gboolean
+check_helper (const LuOptions *self, const Raw *raw, GError **error)
+{
+  const struct
+  {
+    gboolean is_given;
+    const char *option;
+  } others[] = {
+    { self->command != NULL, "-- COMMAND" },
+    { raw->pids != NULL, "--pid" },
+    { raw->tids != NULL, "--tid" },
+    { self->all, "--all" },
+    { self->input != NULL, "--input" },
+    { self->output != NULL, "--output" },
+    { self->force, "--force" },
+    { self->duration != 0, "--duration" },
+    { raw->frequency != NOT_GIVEN, "--frequency" },
+    { raw->fail_on_loss >= 0, "--fail-on-loss" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    if (others[i].is_given)
+      return fail (error,
+                   _ ("%s does not go with the options of a helper: the client that hands over "
+                      "descriptors decides on that"),
+                   others[i].option);
+  return check_fd ("--perf-fd", raw->perf_fds != NULL ? G_MAXINT : -1, TRUE, error)
+         && check_fd ("--capture-fd", raw->capture_fd, TRUE, error)
+         && check_fd ("--event-fd", raw->event_fd, FALSE, error)
+         && check_fd ("--kallsyms", raw->kallsyms_fd, FALSE, error);
+}
+
+static gboolean
+convert_table_memory (LuOptions *self, const Raw *raw, GError **error)
+{
+  self->table_memory = (guint) raw->table_memory;
+  if (raw->table_memory < 0 || raw->table_memory > MAX_TABLE_MEMORY)
+    return fail (error, "%s", _ ("--table-memory: give MiB, up to 65536, or 0 for no tables"));
+  return TRUE;
+}
+
+static gboolean
+convert_helper (LuOptions *self, const Raw *raw, GError **error)
+{
+  self->helper.capture_fd = raw->capture_fd;
+  self->helper.event_fd = raw->event_fd;
+  self->helper.kallsyms_fd = raw->kallsyms_fd;
+  self->fail_on_loss = -1;
+  if (!check_helper (self, raw, error))
+    return FALSE;
+  self->output = g_strdup ("-");
+  /* Its standard error is a journal, where nobody asked for a summary. */
+  self->quiet |= raw->stats == NULL;
+  return parse_perf_fds (raw->perf_fds, &self->helper.events, error)
+         && parse_handed_stack_size (raw->stack_size, &self->stack_size, error)
+         && convert_table_memory (self, raw, error)
+         && find_engine (raw->engine, &self->engine, error)
+         && parse_stats (raw->stats, &self->stats, error);
+}
+
+static gboolean
+wants_helper (const Raw *raw)
+{
+  return raw->perf_fds != NULL || raw->capture_fd != -1 || raw->event_fd != -1
+         || raw->kallsyms_fd != -1;
+}
+
 static gboolean
 convert (LuOptions *self, const Raw *raw, GError **error)
 {
-  self->frequency = (guint) MAX (raw->frequency, 0);
+  int frequency = raw->frequency != NOT_GIVEN ? raw->frequency : DEFAULT_FREQUENCY;
+
+  if (wants_helper (raw))
+    return convert_helper (self, raw, error);
+  self->frequency = (guint) MAX (frequency, 0);
   self->fail_on_loss = raw->fail_on_loss;
-  self->table_memory = (guint) raw->table_memory;
   if (self->duration < 0)
     return fail (error, "%s", _ ("--duration: give seconds, more than 0"));
-  if (raw->table_memory < 0 || raw->table_memory > MAX_TABLE_MEMORY)
-    return fail (error, "%s", _ ("--table-memory: give MiB, up to 65536, or 0 for no tables"));
   return parse_ids (raw->pids, "--pid", &self->pids, error)
          && parse_ids (raw->tids, "--tid", &self->tids, error)
          && parse_stack_size (raw->stack_size, &self->stack_size, error)
+         && convert_table_memory (self, raw, error)
          && find_engine (raw->engine, &self->engine, error)
          && parse_stats (raw->stats, &self->stats, error)
-         && (self->input != NULL || check_frequency (raw->frequency, error))
+         && (self->input != NULL || check_frequency (frequency, error))
          && check_targets (self, error);
 }
 
@@ -195,6 +331,7 @@ raw_clear (Raw *raw)
   g_free (raw->engine);
   g_free (raw->stats);
   g_strfreev (raw->command);
+  g_strfreev (raw->perf_fds);
 }
 
 /* Everything from "--" or the first word that is no option is COMMAND. */
@@ -212,9 +349,12 @@ parse_context (GOptionContext *context, int argc, char **argv, GError **error)
 gboolean
 lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
 {
-  Raw raw = { .frequency = DEFAULT_FREQUENCY,
+  Raw raw = { .frequency = NOT_GIVEN,
+              .table_memory = LU_TABLES_BUDGET >> 20,
               .fail_on_loss = -1,
-              .table_memory = LU_TABLES_BUDGET >> 20 };
+              .capture_fd = -1,
+              .event_fd = -1,
+              .kallsyms_fd = -1 };
   const GOptionEntry entries[] = {
     { "pid", 'p', 0, G_OPTION_ARG_STRING, &raw.pids,
       N_ ("Record these processes: all threads, and the threads and children they start"),
@@ -257,11 +397,28 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw.command, NULL, NULL },
     { 0 },
   };
+  const GOptionEntry helper_entries[] = {
+    { "perf-fd", 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw.perf_fds,
+      N_ ("An open perf event and the CPU it samples; may be given often"), N_ ("FD[:CPU]") },
+    { "capture-fd", 0, 0, G_OPTION_ARG_INT, &raw.capture_fd,
+      N_ ("Where the capture is written: a pipe, a socket or a file"), N_ ("FD") },
+    { "event-fd", 0, 0, G_OPTION_ARG_INT, &raw.event_fd, N_ ("Stop when this becomes readable"),
+      N_ ("FD") },
+    { "kallsyms", 'k', 0, G_OPTION_ARG_INT, &raw.kallsyms_fd,
+      N_ ("Put kernel names from here into the capture"), N_ ("FD") },
+    { 0 },
+  };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("[-- COMMAND ARGS…]"));
+  GOptionGroup *helper_group = g_option_group_new (
+      "helper", _ ("As Sysprof's helper (with --stack-size):"),
+      _ ("Show the options of a helper, which Sysprof's daemon gives"), NULL, NULL);
   gboolean ok;
 
-  *self = (LuOptions){ 0 };
+  *self = (LuOptions){ .helper = { .capture_fd = -1, .event_fd = -1, .kallsyms_fd = -1 } };
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  g_option_group_add_entries (helper_group, helper_entries);
+  g_option_group_set_translation_domain (helper_group, GETTEXT_PACKAGE);
+  g_option_context_add_group (context, helper_group);
   g_option_context_set_summary (
       context, _ ("Samples programs, unwinds each stack live and writes a Sysprof capture.\n\n"
                   "  live-unwinder [OPTIONS] -- COMMAND ARGS…   record a program from its start\n"
@@ -290,6 +447,8 @@ lu_options_clear (LuOptions *self)
     g_array_unref (self->pids);
   if (self->tids != NULL)
     g_array_unref (self->tids);
+  if (self->helper.events != NULL)
+    g_array_unref (self->helper.events);
   g_free (self->input);
   g_free (self->output);
   g_free (self->command_line);

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "input/lanes.h"
 #include "unwind/unwinder.h"
 
 #include <glib.h>
@@ -16,6 +17,15 @@ typedef enum
   LU_STATS_JSON,
   LU_STATS_NONE,
 } LuStatsFormat;
+
+/* What a Sysprof client's daemon gives to its helper: descriptors. */
+typedef struct
+{
+  GArray *events;  /* of LuHandedEvent; NULL: no helper is wanted */
+  int capture_fd;  /* where the capture goes */
+  int event_fd;    /* readable: stop; -1: none */
+  int kallsyms_fd; /* -1: the capture needs no kernel names */
+} LuHelperOptions;
 
 typedef struct
 {
@@ -36,9 +46,17 @@ typedef struct
   gboolean no_store;   /* whole tables are not kept on disk */
   gboolean include_self, no_join, quiet;
   gboolean show_version;
+  LuHelperOptions helper;
   char *command_line; /* all of it, for the capture */
 } LuOptions;
 
 /* Parses the arguments of a recording. --help is answered and ends the program. */
 gboolean lu_options_parse (LuOptions *self, int argc, char **argv, GError **error);
 void lu_options_clear (LuOptions *self);
+
+/* The program is a helper: it was given perf events. */
+static inline gboolean
+lu_options_is_helper (const LuOptions *self)
+{
+  return self->helper.events != NULL;
+}

@@ -173,6 +173,8 @@ static const char *const allowed[] = {
   "sched_getscheduler",
   "sched_setscheduler",
   "sched_getparam",
+  "setitimer",
+  "setitimer",
   "setpriority",
   "getpriority",
   "exit",

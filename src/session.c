@@ -16,10 +16,12 @@
 #include "base/fd.h"
 #include "command.h"
 #include "drain.h"
+#include "helper.h"
 #include "input/source-perf-data.h"
 #include "input/source-perf.h"
 #include "output/output-file.h"
 #include "output/syscap.h"
+#include "sandbox.h"
 #include "summary.h"
 #include "target.h"
 #include "worker.h"
@@ -50,6 +52,7 @@ typedef struct
   const LuOptions *options;
   LuTarget target;
   LuCommand command;
+  LuHelper helper; /* nothing in it unless we are one */
   LuQueue *to_worker, *from_worker, *to_writer;
   LuWorker *worker;
   LuTables *tables; /* NULL: none */
@@ -124,7 +127,7 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
                               .stack_size = info.stack_size };
 }
 
-/* A store that cannot be used costs time only. */
+/* A store that cannot be used costs time only. A helper may not write to it. */
 static void
 open_tables (Session *self)
 {
@@ -135,10 +138,36 @@ open_tables (Session *self)
   if (self->options->table_memory == 0 || self->options->engine == &lu_unwinder_dwfl)
     return;
   if (path != NULL)
-    store = lu_store_open (path, LU_STORE_READ_WRITE, &error);
-  if (error != NULL && !self->options->quiet)
+    store = lu_store_open (
+        path, lu_options_is_helper (self->options) ? LU_STORE_READ_ONLY : LU_STORE_READ_WRITE,
+        &error);
+  if (error != NULL && !self->options->quiet && !lu_options_is_helper (self->options))
     fprintf (stderr, _ ("live-unwinder: unwind tables are not kept on disk: %s\n"), error->message);
   self->tables = lu_tables_new (store, (gsize) self->options->table_memory << 20);
+}
+
+/* A capture of our own, or one for a client. Takes the descriptor. */
+static LuSink *
+new_sink (Session *self, int output_fd)
+{
+  if (lu_options_is_helper (self->options))
+    return lu_helper_sink (&self->helper, &self->options->helper, output_fd);
+  return lu_syscap_sink_new (output_fd);
+}
+
+/* From here on foreign files are read. */
+static void
+give_up_rights (Session *self, gboolean live)
+{
+  gboolean is_helper = lu_options_is_helper (self->options);
+  LuNeeds needs = LU_NEEDS_FILES | (live ? LU_NEEDS_PROCESSES : 0)
+                  | (live && !is_helper ? LU_NEEDS_EVENTS : 0)
+                  | (self->options->command != NULL ? LU_NEEDS_COMMAND : 0);
+  g_autoptr (GError) error = NULL;
+
+  if (!lu_sandbox_drop_capabilities (needs, &error)
+      || (is_helper && !lu_sandbox_restrict_calls (&error)))
+    fprintf (stderr, "live-unwinder: %s\n", error->message);
 }
 
 /* Builds the threads' objects back to front and starts them in the same order. */
@@ -147,12 +176,14 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
 {
   g_autoptr (LuSource) source = source_taken;
   lu_autofd output_fd = output_fd_taken;
-  LuDrainOptions drain_options = { .follow_all = self->options->all || self->options->input != NULL,
+  LuDrainOptions drain_options = { .follow_all = self->options->all || self->options->input != NULL
+                                                 || lu_options_is_helper (self->options),
                                    .pids = self->target.pids,
                                    .tids = self->options->tids,
                                    .command = self->command.pid,
                                    .include_self = self->options->include_self,
-                                   .grow_stack = self->options->stack_size == 0 };
+                                   .grow_stack = self->options->stack_size == 0,
+                                   .log_progress = lu_options_is_helper (self->options) };
   LuUnwinder *unwinder = self->options->engine->new (error);
   LuDispatch *dispatch;
   LuRecording recording;
@@ -166,17 +197,19 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   self->from_worker = lu_queue_new (ANSWER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
   self->worker = lu_worker_new (unwinder, self->to_worker, self->from_worker, info.live);
-  open_tables (self);
-  if (self->tables != NULL)
-    lu_worker_set_tables (self->worker, self->tables);
-  self->writer = lu_writer_new (lu_syscap_sink_new (lu_fd_steal (&output_fd)), self->to_writer,
+  self->writer = lu_writer_new (new_sink (self, lu_fd_steal (&output_fd)), self->to_writer,
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
                               self->options->engine->walks_in_drain, info.live);
   self->drain = lu_drain_new (g_steal_pointer (&source), dispatch, self->writer, &drain_options,
                               self->ended_fd);
-  if (!lu_writer_start (self->writer, &recording, error))
+  if (!lu_writer_begin (self->writer, &recording, error))
     return FALSE;
+  give_up_rights (self, info.live);
+  open_tables (self);
+  if (self->tables != NULL)
+    lu_worker_set_tables (self->worker, self->tables);
+  lu_writer_start (self->writer);
   lu_worker_start (self->worker);
   if (!lu_drain_start (self->drain, error))
     {
@@ -280,14 +313,17 @@ wait_for_the_end (Session *self)
 {
   struct pollfd fds[] = { { .fd = self->signal_fd, .events = POLLIN },
                           { .fd = self->ended_fd, .events = POLLIN },
-                          { .fd = self->failed_fd, .events = POLLIN } };
+                          { .fd = self->failed_fd, .events = POLLIN },
+                          { .fd = self->helper.event_fd, .events = POLLIN },
+                          { .fd = self->helper.reader_fd } };
 
   while (!is_over (self))
     {
       if (poll (fds, G_N_ELEMENTS (fds), poll_timeout (self)) < 0 && errno != EINTR)
         break;
       read_signals (self);
-      if ((fds[1].revents | fds[2].revents) & POLLIN)
+      if (((fds[1].revents | fds[2].revents) & POLLIN) || fds[3].revents != 0
+          || fds[4].revents != 0)
         break;
       show_status (self);
     }
@@ -345,18 +381,25 @@ report_summary (Session *self)
   g_autofree char *json = NULL;
   g_autoptr (GError) error = NULL;
   const char *metadata[3] = { "live-unwinder.stats", NULL, NULL };
+  g_autofree char *line = NULL;
   gboolean ok;
 
   fill_summary (self, &summary);
+  if (lu_options_is_helper (self->options))
+    line = lu_drain_progress_line (self->drain);
   json = lu_summary_to_json (&summary);
   metadata[1] = json;
-  ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, metadata,
+  ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, line, metadata,
                          &error);
   summary.output_bytes = lu_writer_bytes_written (self->writer);
   if (self->options->stats == LU_STATS_JSON)
     fprintf (stderr, "%s\n", json);
   else if (self->options->stats == LU_STATS_TEXT && !self->options->quiet)
     lu_summary_print (&summary);
+  /* A client reads nothing more after it said stop. */
+  if (!ok && lu_options_is_helper (self->options)
+      && g_error_matches (error, LU_ERROR, LU_ERROR_NO_READER))
+    return 0;
   if (!ok)
     return report_error (error);
   if (summary.tally->samples == 0 && !self->options->quiet)
@@ -376,6 +419,7 @@ report_summary (Session *self)
 static void
 stop_threads (Session *self)
 {
+  lu_helper_stop (&self->helper);
   if (self->drain != NULL)
     lu_drain_stop (self->drain);
   self->stop_us = g_get_monotonic_time ();
@@ -434,6 +478,13 @@ prepare (Session *self, GError **error)
 
   if (!block_signals (self, error))
     return FALSE;
+  if (lu_options_is_helper (self->options))
+    {
+      source = lu_helper_open_source (self->options, error);
+      return source != NULL
+             && lu_helper_open (&self->helper, &self->options->helper, &output_fd, error)
+             && start_threads (self, g_steal_pointer (&source), lu_fd_steal (&output_fd), error);
+    }
   output_fd = lu_output_open (self->options->output, self->options->force, error);
   if (output_fd < 0)
     return FALSE;
@@ -465,6 +516,7 @@ session_clear (Session *self)
   lu_fd_clear (&self->signal_fd);
   lu_fd_clear (&self->ended_fd);
   lu_fd_clear (&self->failed_fd);
+  lu_helper_clear (&self->helper);
 }
 
 int
@@ -474,6 +526,7 @@ lu_session_run (const LuOptions *options)
                    .signal_fd = -1,
                    .ended_fd = -1,
                    .failed_fd = -1,
+                   .helper = LU_HELPER_INIT,
                    .command = { .go_fd = -1, .status_fd = -1 } };
   g_autoptr (GError) error = NULL;
   int code;

@@ -243,13 +243,16 @@ lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean
 }
 
 gboolean
-lu_writer_start (LuWriter *self, const LuRecording *recording, GError **error)
+lu_writer_begin (LuWriter *self, const LuRecording *recording, GError **error)
 {
-  if (!self->sink->ops->begin (self->sink, recording, error)
-      || !self->sink->ops->flush (self->sink, error))
-    return FALSE;
+  return self->sink->ops->begin (self->sink, recording, error)
+         && self->sink->ops->flush (self->sink, error);
+}
+
+void
+lu_writer_start (LuWriter *self)
+{
   self->thread = g_thread_new ("writer", writer_main, self);
-  return TRUE;
 }
 
 void
@@ -260,7 +263,8 @@ lu_writer_join (LuWriter *self)
 }
 
 gboolean
-lu_writer_finish (LuWriter *self, guint64 end_time, const char *const *metadata, GError **error)
+lu_writer_finish (LuWriter *self, guint64 end_time, const char *last_line,
+                  const char *const *metadata, GError **error)
 {
   if (self->error != NULL)
     {
@@ -269,6 +273,8 @@ lu_writer_finish (LuWriter *self, guint64 end_time, const char *const *metadata,
       g_propagate_error (error, g_steal_pointer (&self->error));
       return FALSE;
     }
+  if (last_line != NULL && !self->sink->ops->log (self->sink, end_time, last_line, error))
+    return FALSE;
   for (guint i = 0; metadata[i] != NULL; i += 2)
     if (!self->sink->ops->metadata (self->sink, metadata[i], metadata[i + 1], error))
       return FALSE;

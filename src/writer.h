@@ -27,8 +27,9 @@ typedef struct
  * thread (join.h). failed_fd: an eventfd written once when the output fails; borrowed. */
 LuWriter *lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean join,
                          int failed_fd);
-/* Begins the capture and starts the thread. */
-gboolean lu_writer_start (LuWriter *self, const LuRecording *recording, GError **error);
+/* Begins the capture, which may take rights that are given up before the thread starts. */
+gboolean lu_writer_begin (LuWriter *self, const LuRecording *recording, GError **error);
+void lu_writer_start (LuWriter *self);
 /* Waits for both queues to end. */
 void lu_writer_join (LuWriter *self);
 
@@ -36,10 +37,11 @@ void lu_writer_join (LuWriter *self);
 void lu_writer_reset_window (LuWriter *self, guint32 stack_size);
 void lu_writer_get_progress (LuWriter *self, LuWriterProgress *progress);
 
-/* After join. Writes the final metadata (key, text pairs, ended by NULL) and ends the capture. The
+/* After join. Writes a last line for its readers (may be NULL) and the final metadata (key, text
+ * pairs, ended by NULL) and ends the capture. The
  * error is that of the first failure, also one while recording. */
-gboolean lu_writer_finish (LuWriter *self, guint64 end_time, const char *const *metadata,
-                           GError **error);
+gboolean lu_writer_finish (LuWriter *self, guint64 end_time, const char *last_line,
+                           const char *const *metadata, GError **error);
 /* After join. */
 const LuTally *lu_writer_tally (const LuWriter *self);
 guint64 lu_writer_bytes_written (const LuWriter *self);

@@ -108,7 +108,21 @@ test_refusals (void)
                 { "lu -F 0 -a", "rate" },
                 { "lu -F 1000000000 -a", "perf_event_max_sample_rate" },
                 { "lu -d -3 -a", "duration" },
-                { "lu --nonsense", "nonsense" } };
+                { "lu --nonsense", "nonsense" },
+                { "lu --capture-fd=4", "no --perf-fd" },
+                { "lu --perf-fd=4:0", "no --capture-fd" },
+                { "lu --event-fd=4", "no --perf-fd" },
+                { "lu --perf-fd=4:0 --capture-fd=1", "--capture-fd: give" },
+                { "lu --perf-fd=2:0 --capture-fd=5", "\"2:0\" is not" },
+                { "lu --perf-fd=4: --capture-fd=5", "\"4:\" is not" },
+                { "lu --perf-fd=x:0 --capture-fd=5", "\"x:0\" is not" },
+                { "lu --perf-fd=4:0:1 --capture-fd=5", "\"4:0:1\" is not" },
+                { "lu --perf-fd=4:-1 --capture-fd=5", "\"4:-1\" is not" },
+                { "lu --perf-fd=4:0 --capture-fd=5 --stack-size=auto", "\"auto\" is not a number" },
+                { "lu --perf-fd=4:0 --capture-fd=5 -a", "--all does not go" },
+                { "lu --perf-fd=4:0 --capture-fd=5 -F 999", "--frequency does not go" },
+                { "lu --perf-fd=4:0 --capture-fd=5 -o x", "--output does not go" },
+                { "lu --perf-fd=4:0 --capture-fd=5 -- prog", "-- COMMAND does not go" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -122,6 +136,42 @@ test_refusals (void)
     }
 }
 
+static void
+test_helper (void)
+{
+  LuOptions options;
+  const LuHandedEvent *second;
+
+  /* As Sysprof's daemon says it. */
+  g_assert_true (parse (&options,
+                        "lu --stack-size=16384 --event-fd=3 --perf-fd=4:0 --perf-fd=5:7 "
+                        "--capture-fd=6",
+                        NULL));
+  g_assert_true (lu_options_is_helper (&options));
+  g_assert_cmpuint (options.stack_size, ==, 16384);
+  g_assert_cmpint (options.helper.event_fd, ==, 3);
+  g_assert_cmpint (options.helper.capture_fd, ==, 6);
+  g_assert_cmpint (options.helper.kallsyms_fd, ==, -1);
+  g_assert_cmpuint (options.helper.events->len, ==, 2);
+  second = &g_array_index (options.helper.events, LuHandedEvent, 1);
+  g_assert_cmpint (second->fd, ==, 5);
+  g_assert_cmpint (second->cpu, ==, 7);
+  lu_options_clear (&options);
+
+  g_assert_true (parse (
+      &options, "lu -s 65536 -k 8 --perf-fd=4 --capture-fd 6 --engine dwfl --stats json", NULL));
+  g_assert_cmpuint (options.stack_size, ==, 65536);
+  g_assert_cmpint (options.helper.kallsyms_fd, ==, 8);
+  g_assert_cmpint (g_array_index (options.helper.events, LuHandedEvent, 0).cpu, ==, -1);
+  g_assert_cmpstr (options.engine->name, ==, "dwfl");
+  lu_options_clear (&options);
+
+  g_assert_true (parse (&options, "lu -a", NULL));
+  g_assert_false (lu_options_is_helper (&options));
+  g_assert_cmpuint (options.frequency, ==, 999);
+  lu_options_clear (&options);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -131,5 +181,6 @@ main (int argc, char **argv)
   g_test_add_func ("/options/tables", test_tables);
   g_test_add_func ("/options/stack sizes", test_stack_sizes);
   g_test_add_func ("/options/refusals", test_refusals);
+  g_test_add_func ("/options/helper", test_helper);
   return g_test_run ();
 }
