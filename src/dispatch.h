@@ -27,7 +27,7 @@ typedef struct
 {
   guint64 walked;      /* stacks finished in the drain */
   guint64 handed_on;   /* samples given to the worker */
-  guint64 over_worker; /* of them refused at once, for want of room: they end as "over budget" */
+  guint64 over_worker; /* samples the worker had no room for: they end as "over budget" */
   guint64 over_budget; /* side-band given up for want of room */
 } LuDispatchProgress;
 

@@ -131,6 +131,33 @@ test_ends (void)
   lu_queue_wait (queue, -1);
 }
 
+static gpointer
+wait_for_it (gpointer data)
+{
+  LuQueue *queue = data;
+
+  while (lu_queue_peek (queue, NULL) == NULL)
+    lu_queue_wait (queue, -1);
+  return NULL;
+}
+
+/* Whether it is still asleep cannot be seen; that it wakes can. */
+static void
+test_a_quiet_commit_is_woken (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+  GThread *thread = g_thread_new ("consumer", wait_for_it, queue);
+  gpointer message;
+
+  g_usleep (20000);
+  message = lu_queue_reserve (queue, 8);
+  memset (message, 0, 8);
+  lu_queue_commit_quietly (queue, 8);
+  g_assert_cmpuint (lu_queue_used (queue), >, 0);
+  lu_queue_wake (queue);
+  g_thread_join (thread);
+}
+
 #define N_MESSAGES 200000u
 
 static gpointer
@@ -183,6 +210,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/commit may be smaller", test_commit_may_be_smaller);
   g_test_add_func ("/queue/starts again at the beginning", test_starts_again_at_the_beginning);
   g_test_add_func ("/queue/ends", test_ends);
+  g_test_add_func ("/queue/a quiet commit is woken", test_a_quiet_commit_is_woken);
   g_test_add_func ("/queue/two threads", test_two_threads);
   return g_test_run ();
 }

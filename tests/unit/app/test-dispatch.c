@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-dispatch.c - src/dispatch.c: what goes where, in which order, and what full queues do. */
+
+#include "dispatch.h"
+
+#include "messages.h"
+#include "process/process-private.h"
+
+#define PID         5
+#define STACK_BYTES 16384
+#define QUEUE_BYTES (1u << 20)
+
+typedef struct
+{
+  LuQueue *to_worker, *to_writer;
+  LuDispatch *dispatch;
+  LuProcess *process;
+  LuSpace *space;
+  guint64 words[20];
+  guint8 stack[STACK_BYTES];
+} Fixture;
+
+static void
+set_up (Fixture *self, gconstpointer is_live)
+{
+  self->to_worker = lu_queue_new (QUEUE_BYTES);
+  self->to_writer = lu_queue_new (QUEUE_BYTES);
+  self->dispatch =
+      lu_dispatch_new (self->to_worker, self->to_writer, TRUE, GPOINTER_TO_INT (is_live));
+  self->space = lu_space_new ();
+  self->process = lu_process_new (PID, 0, 0, "x", self->space);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer is_live)
+{
+  lu_dispatch_free (self->dispatch);
+  lu_process_unref (self->process);
+  lu_space_unref (self->space);
+  lu_queue_free (self->to_worker);
+  lu_queue_free (self->to_writer);
+}
+
+/* A sample of kernel mode without user context: it needs no walk. */
+static LuEvent
+settled_sample (void)
+{
+  return (LuEvent){ .kind = LU_EVENT_SAMPLE, .pid = PID, .tid = PID, .sample.ip = 0x1000 };
+}
+
+/* A sample in a space without mappings: a walker finds nothing there. */
+static LuEvent
+strange_sample (Fixture *self)
+{
+  LuEvent event = settled_sample ();
+
+  event.sample.regs =
+      (LuRegs){ .abi = LU_ABI_64, .n_words = 20, .mask = 0xff0fff, .words = self->words };
+  event.sample.stack = self->stack;
+  event.sample.stack_size = event.sample.stack_asked = STACK_BYTES;
+  return event;
+}
+
+static LuDispatchResult
+offer (Fixture *self, const LuEvent *event)
+{
+  return lu_dispatch_sample (self->dispatch, event, self->process, self->space);
+}
+
+static void
+drop_header (const LuSampleHeader *header)
+{
+  lu_process_unref (header->process);
+  lu_space_unref (header->space);
+}
+
+/* Takes the next message of a queue; its kind, or -1 if there is none. */
+static int
+take (LuQueue *queue, LuStatus *status)
+{
+  const LuMessage *message = lu_queue_peek (queue, NULL);
+  int kind = message != NULL ? (int) message->kind : -1;
+
+  if (kind == LU_MESSAGE_STACK)
+    {
+      drop_header (&((const LuStackMessage *) message)->header);
+      if (status != NULL)
+        *status = ((const LuStackMessage *) message)->status;
+    }
+  if (kind == LU_MESSAGE_SAMPLE)
+    drop_header (&((const LuSampleMessage *) message)->header);
+  if (kind == LU_MESSAGE_PROCESS)
+    lu_process_unref (((const LuProcessMessage *) message)->process);
+  if (message != NULL)
+    lu_queue_release (queue);
+  return kind;
+}
+
+static void
+take_all (LuQueue *queue)
+{
+  while (take (queue, NULL) >= 0)
+    ;
+}
+
+static void
+test_places_are_kept_in_order (Fixture *self, gconstpointer is_live)
+{
+  LuEvent settled = settled_sample (), strange = strange_sample (self);
+  LuStatus status;
+
+  lu_dispatch_process (self->dispatch, self->process);
+  g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
+  g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_DONE);
+  lu_dispatch_exit (self->dispatch, 7, PID);
+  lu_dispatch_log (self->dispatch, 8, "text");
+
+  g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_DEFERRED);
+  g_assert_cmpint (take (self->to_writer, &status), ==, LU_MESSAGE_STACK);
+  g_assert_cmpint (status, ==, LU_STATUS_KERNEL_ONLY);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_DEFERRED);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_TASK);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_LOG);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, -1);
+
+  g_assert_cmpint (take (self->to_worker, NULL), ==, LU_MESSAGE_PROCESS);
+  g_assert_cmpint (take (self->to_worker, NULL), ==, LU_MESSAGE_SAMPLE);
+  g_assert_cmpint (take (self->to_worker, NULL), ==, -1);
+}
+
+static void
+test_a_copy_is_the_sample (Fixture *self, gconstpointer is_live)
+{
+  LuEvent strange = strange_sample (self);
+  const LuSampleMessage *message;
+
+  self->words[3] = 33;
+  self->stack[STACK_BYTES - 1] = 44;
+  offer (self, &strange);
+  message = lu_queue_peek (self->to_worker, NULL);
+  g_assert_cmpuint (message->payload[3], ==, 33);
+  g_assert_cmpuint (((const guint8 *) (message->payload + 20))[STACK_BYTES - 1], ==, 44);
+  take_all (self->to_worker);
+  take_all (self->to_writer);
+}
+
+/* The worker is behind: nobody waits for it. */
+static void
+test_a_full_worker (Fixture *self, gconstpointer is_live)
+{
+  LuEvent settled = settled_sample (), strange = strange_sample (self);
+  LuDispatchProgress progress;
+  LuStatus status = LU_STATUS_COMPLETE;
+  guint n = 0;
+
+  do
+    {
+      g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_DONE);
+      lu_dispatch_get_progress (self->dispatch, &progress);
+    }
+  while (progress.over_worker == 0 && ++n < 1000);
+  g_assert_cmpuint (progress.handed_on, ==, n);
+  g_assert_cmpuint (n, >, QUEUE_BYTES / STACK_BYTES / 2);
+  /* Side-band and what needs no worker still go through. */
+  lu_dispatch_process (self->dispatch, self->process);
+  g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
+
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_DEFERRED);
+  g_assert_cmpint (take (self->to_writer, &status), ==, LU_MESSAGE_STACK);
+  g_assert_cmpint (status, ==, LU_STATUS_OVER_BUDGET);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_DEFERRED);
+  take_all (self->to_worker);
+  take_all (self->to_writer);
+}
+
+/* A file can wait. */
+static void
+test_a_full_worker_of_a_file (Fixture *self, gconstpointer is_live)
+{
+  LuEvent strange = strange_sample (self);
+  guint n = 0;
+
+  while (offer (self, &strange) == LU_DISPATCH_DONE && n < 1000)
+    n++;
+  g_assert_cmpuint (n, <, 1000);
+  g_assert_cmpint (take (self->to_worker, NULL), ==, LU_MESSAGE_SAMPLE);
+  g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_DONE);
+  take_all (self->to_worker);
+  take_all (self->to_writer);
+}
+
+/* The output blocks: samples stay where they are, side-band has its share. */
+static void
+test_a_full_writer (Fixture *self, gconstpointer is_live)
+{
+  LuEvent settled = settled_sample ();
+  gsize used;
+  guint n = 0;
+
+  while (offer (self, &settled) == LU_DISPATCH_DONE && n < 100000)
+    n++;
+  g_assert_cmpuint (n, <, 100000);
+  used = lu_queue_used (self->to_writer);
+  lu_dispatch_exit (self->dispatch, 7, PID);
+  g_assert_cmpuint (lu_queue_used (self->to_writer), >, used);
+  take_all (self->to_writer);
+  g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
+  take_all (self->to_writer);
+}
+
+#define add(name, is_live, function)                                                               \
+  g_test_add ("/dispatch/" name, Fixture, GINT_TO_POINTER (is_live), set_up, function, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  add ("order", TRUE, test_places_are_kept_in_order);
+  add ("copy", TRUE, test_a_copy_is_the_sample);
+  add ("full-worker", TRUE, test_a_full_worker);
+  add ("full-worker-of-a-file", FALSE, test_a_full_worker_of_a_file);
+  add ("full-writer", TRUE, test_a_full_writer);
+  return g_test_run ();
+}
