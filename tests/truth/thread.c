@@ -22,6 +22,7 @@ thread_new (pid_t tid, const Comparison *context)
   self->tid = tid;
   self->context = context;
   shadow_init (&self->shadow, TRUE);
+  stacks_init (&self->stacks);
   return self;
 }
 
@@ -32,6 +33,7 @@ drop_shadow (Thread *self)
   self->context->tally->n_returns += self->shadow.n_returns;
   self->context->tally->n_diverted += self->shadow.n_diverted;
   shadow_clear (&self->shadow);
+  stacks_clear (&self->stacks);
 }
 
 void
@@ -59,6 +61,8 @@ thread_restart (Thread *self, gboolean is_whole)
 {
   drop_shadow (self);
   shadow_init (&self->shadow, is_whole);
+  stacks_init (&self->stacks);
+  self->is_switching = FALSE;
   self->signal_number = 0;
   ptrace (PTRACE_GETREGS, self->tid, NULL, &self->regs);
   look_at_instruction (self);
@@ -145,16 +149,51 @@ apply_instruction (Thread *self, const struct user_regs_struct *now)
     }
 }
 
+/* The first function of a new stack returns to what makecontext() has put there. */
+static void
+entered_stack (Thread *self, const struct user_regs_struct *now)
+{
+  guint64 pc;
+
+  self->is_switching = FALSE;
+  if (shadow_caller (&self->shadow, 0) == NULL
+      && memory_read_word (self->context->memory, now->rsp, &pc))
+    shadow_call (&self->shadow, now->rsp, pc, now->rbp, now->rbx);
+}
+
+static void
+follow_stack (Thread *self, const struct user_regs_struct *now, gboolean is_signal)
+{
+  gboolean is_transfer =
+      self->instruction.kind == INSTRUCTION_RETURN || self->instruction.kind == INSTRUCTION_JUMP;
+
+  if (stacks_follow (&self->stacks, &self->shadow, self->tid, now->rsp, is_signal))
+    self->is_switching = TRUE;
+  else if (self->is_switching && is_transfer && !is_signal)
+    entered_stack (self, now);
+}
+
+gboolean
+thread_is_leaving (const Thread *self)
+{
+  return self->is_switching || shadow_is_leaving (&self->shadow, self->regs.rsp);
+}
+
 void
 thread_stopped (Thread *self, int signal_number)
 {
   struct user_regs_struct now;
+  gboolean is_signal;
 
   ptrace (PTRACE_GETREGS, self->tid, NULL, &now);
+  is_signal = entered_handler (self, &now);
   /* Before a signal nothing has run, but for a system call that it cut short. */
-  if (!entered_handler (self, &now)
-      && (signal_number == 0 || self->instruction.kind == INSTRUCTION_SYSCALL))
-    apply_instruction (self, &now);
+  if (!is_signal && (signal_number == 0 || self->instruction.kind == INSTRUCTION_SYSCALL))
+    {
+      apply_instruction (self, &now);
+      is_signal = self->instruction.kind == INSTRUCTION_SYSCALL; /* rt_sigreturn */
+    }
+  follow_stack (self, &now, is_signal);
   self->regs = now;
   self->signal_number = signal_number;
   look_at_instruction (self);

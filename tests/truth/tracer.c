@@ -107,7 +107,7 @@ compare (Tracer *self, Thread *thread)
   self->n_steps++;
   if (place == NULL)
     tally->n_outside++;
-  else if (shadow_is_leaving (&thread->shadow, thread->regs.rsp))
+  else if (thread_is_leaving (thread))
     tally->n_leaving++;
   else if (shadow_caller (&thread->shadow, 0) == NULL && !thread->shadow.is_whole)
     tally->n_unknown++;
