@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* truth.c [--known FILE] [--only NAME] [--self-test] PROGRAMS - who is right about real code, the
- * table or libdw?
+ * table or libdw? Or: truth.c --run [--skip N] COMMAND..., the same with any program, by hand.
  *
  * Programs run one instruction at a time under a shadow stack that is kept from the instructions
  * alone (shadow.h); at every step the caller's stack pointer, pc, rbp and rbx according to each
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define SKIP          77
-#define MAX_ARGUMENTS 4
+#define MAX_ARGUMENTS 8
 /* Short and long runs. */
 #define SHORT_SECONDS 3
 #define LONG_SECONDS  12
@@ -90,6 +90,7 @@ static const Program programs[] = {
 typedef struct
 {
   const char *known, *only, *folder;
+  Program other; /* --run; name NULL: not asked for */
   gboolean is_self_test;
   gboolean is_long;
   guint n_tests, n_failed;
@@ -151,6 +152,11 @@ run_one (Run *run, const Program *program, Tally *tally)
 static void
 run_all (Run *run, Tally *tally)
 {
+  if (run->other.name != NULL)
+    {
+      run_one (run, &run->other, tally);
+      return;
+    }
   for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
     if (run->only == NULL || strcmp (run->only, programs[i].name) == 0)
       run_one (run, &programs[i], tally);
@@ -182,7 +188,9 @@ compare_programs (Run *run, const Known *known)
   n_unlisted = report_tally (&tally, known);
   result (run, tally.n_bad_calls == 0 && tally.n_bad_signals == 0,
           "every call and signal is understood");
-  n_least = run->only != NULL ? 1 : run->is_long ? LONG_STEPS : LEAST_STEPS;
+  n_least = run->only != NULL || run->other.name != NULL ? 1
+            : run->is_long                               ? LONG_STEPS
+                                                         : LEAST_STEPS;
   result (run, tally.n_compared >= n_least, "enough steps");
   for (guint i = 1; i < deciders.n; i++)
     judge_decider (run, &tally, i);
@@ -226,6 +234,27 @@ find_out_broken (Run *run)
   tally_clear (&tally);
 }
 
+/* As many steps as LONG_SECONDS allow; the system calls of a start can be skipped. */
+static gboolean
+parse_command (Run *run, int argc, char **argv)
+{
+  Program *other = &run->other;
+  int i = 0;
+
+  if (argc > 2 && strcmp (argv[0], "--skip") == 0)
+    {
+      other->n_skipped = (guint) g_ascii_strtoull (argv[1], NULL, 10);
+      i = 2;
+    }
+  for (int k = i; k < argc && k - i < MAX_ARGUMENTS; k++)
+    other->argv[k - i] = argv[k];
+  other->name = other->argv[0];
+  other->steps = 2 * LONG_STEPS / 1000;
+  run->folder = "";
+  run->is_long = TRUE;
+  return other->name != NULL && argc - i <= MAX_ARGUMENTS;
+}
+
 static gboolean
 parse_arguments (Run *run, int argc, char **argv)
 {
@@ -234,6 +263,8 @@ parse_arguments (Run *run, int argc, char **argv)
       run->is_self_test = TRUE;
     else if (strcmp (argv[i], "--known") == 0 && i + 1 < argc)
       run->known = argv[++i];
+    else if (strcmp (argv[i], "--run") == 0)
+      return parse_command (run, argc - i - 1, argv + i + 1);
     else if (strcmp (argv[i], "--only") == 0 && i + 1 < argc)
       run->only = argv[++i];
     else
@@ -251,7 +282,8 @@ main (int argc, char **argv)
 
   if (!parse_arguments (&run, argc, argv))
     {
-      fprintf (stderr, "usage: truth [--known FILE] [--only NAME] [--self-test] PROGRAMS\n");
+      fprintf (stderr, "usage: truth [--known FILE] [--only NAME] [--self-test] PROGRAMS\n"
+                       "       truth [--known FILE] --run [--skip N] COMMAND [ARGUMENT]...\n");
       return 2;
     }
   if (run.known != NULL && (known = known_load (run.known, &error)) == NULL)
