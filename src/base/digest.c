@@ -74,6 +74,20 @@ typedef struct
     }                                                                                              \
   while (0)
 
+#define ROUND(s)                                                                                   \
+  do                                                                                               \
+    {                                                                                              \
+      MIX (0, 4, 8, 12, m[s[0]], m[s[1]]);                                                         \
+      MIX (1, 5, 9, 13, m[s[2]], m[s[3]]);                                                         \
+      MIX (2, 6, 10, 14, m[s[4]], m[s[5]]);                                                        \
+      MIX (3, 7, 11, 15, m[s[6]], m[s[7]]);                                                        \
+      MIX (0, 5, 10, 15, m[s[8]], m[s[9]]);                                                        \
+      MIX (1, 6, 11, 12, m[s[10]], m[s[11]]);                                                      \
+      MIX (2, 7, 8, 13, m[s[12]], m[s[13]]);                                                       \
+      MIX (3, 4, 9, 14, m[s[14]], m[s[15]]);                                                       \
+    }                                                                                              \
+  while (0)
+
 __attribute__ ((always_inline)) static inline void
 compress (Vector chain[8], const Vector m[BLOCK_WORDS], const Vector *low, const Vector *high,
           guint32 length, guint32 flags)
@@ -87,39 +101,64 @@ compress (Vector chain[8], const Vector m[BLOCK_WORDS], const Vector *low, const
   v[13] = *high;
   v[14] = FILL (length);
   v[15] = FILL (flags);
-#pragma GCC unroll 7
-  for (guint round = 0; round < ROUNDS; round++)
-    {
-      const guint8 *s = schedule[round];
-
-      MIX (0, 4, 8, 12, m[s[0]], m[s[1]]);
-      MIX (1, 5, 9, 13, m[s[2]], m[s[3]]);
-      MIX (2, 6, 10, 14, m[s[4]], m[s[5]]);
-      MIX (3, 7, 11, 15, m[s[6]], m[s[7]]);
-      MIX (0, 5, 10, 15, m[s[8]], m[s[9]]);
-      MIX (1, 6, 11, 12, m[s[10]], m[s[11]]);
-      MIX (2, 7, 8, 13, m[s[12]], m[s[13]]);
-      MIX (3, 4, 9, 14, m[s[14]], m[s[15]]);
-    }
+  /* Written out, so that words of the block are found while compiling. */
+  ROUND (schedule[0]);
+  ROUND (schedule[1]);
+  ROUND (schedule[2]);
+  ROUND (schedule[3]);
+  ROUND (schedule[4]);
+  ROUND (schedule[5]);
+  ROUND (schedule[6]);
   for (guint i = 0; i < 8; i++)
     chain[i] = v[i] ^ v[8 + i];
+}
+
+/* Lanes to words: an 8 × 8 matrix is transposed by swapping halves of 1, 2 and 4 elements. */
+#define ZIP_LOW(a, b)    __builtin_shufflevector (a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define ZIP_HIGH(a, b)   __builtin_shufflevector (a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define PAIRS_LOW(a, b)  __builtin_shufflevector (a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PAIRS_HIGH(a, b) __builtin_shufflevector (a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define FOURS_LOW(a, b)  __builtin_shufflevector (a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define FOURS_HIGH(a, b) __builtin_shufflevector (a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+
+__attribute__ ((always_inline)) static inline void
+transpose (Vector m[LANES])
+{
+  Vector a[LANES], b[LANES];
+
+  for (guint i = 0; i < LANES; i += 2)
+    {
+      a[i] = ZIP_LOW (m[i], m[i + 1]);
+      a[i + 1] = ZIP_HIGH (m[i], m[i + 1]);
+    }
+  for (guint i = 0; i < LANES; i += 4)
+    {
+      b[i] = PAIRS_LOW (a[i], a[i + 2]);
+      b[i + 1] = PAIRS_HIGH (a[i], a[i + 2]);
+      b[i + 2] = PAIRS_LOW (a[i + 1], a[i + 3]);
+      b[i + 3] = PAIRS_HIGH (a[i + 1], a[i + 3]);
+    }
+  for (guint i = 0; i < LANES / 2; i++)
+    {
+      m[i] = FOURS_LOW (b[i], b[i + 4]);
+      m[i + 4] = FOURS_HIGH (b[i], b[i + 4]);
+    }
 }
 
 /* Word i of each lane's block of `length` bytes, padded with zeros. */
 __attribute__ ((always_inline)) static inline void
 load (const Nodes *nodes, gsize at, gsize length, Vector m[BLOCK_WORDS])
 {
-  guint32 words[BLOCK_WORDS][LANES];
-
   for (guint lane = 0; lane < LANES; lane++)
     {
-      guint32 block[BLOCK_WORDS] = { 0 };
+      guint8 block[BLOCK_SIZE] = { 0 };
 
       memcpy (block, nodes->bytes + MIN (lane, nodes->n - 1) * nodes->stride + at, length);
-      for (guint i = 0; i < BLOCK_WORDS; i++)
-        words[i][lane] = GUINT32_FROM_LE (block[i]);
+      memcpy (&m[lane], block, sizeof *m);
+      memcpy (&m[LANES + lane], block + sizeof *m, sizeof *m);
     }
-  memcpy (m, words, sizeof words);
+  transpose (m);
+  transpose (m + LANES);
 }
 
 __attribute__ ((always_inline)) static inline void
@@ -153,7 +192,7 @@ hash_inline (const Nodes *nodes, guint8 *chaining_values)
   for (guint lane = 0; lane < nodes->n; lane++)
     for (guint i = 0; i < 8; i++)
       {
-        guint32 word = GUINT32_TO_LE (chain[i][lane]);
+        guint32 word = chain[i][lane];
 
         memcpy (chaining_values + LU_DIGEST_SIZE * lane + 4 * i, &word, sizeof word);
       }
@@ -171,19 +210,26 @@ hash_avx2 (const Nodes *nodes, guint8 *chaining_values)
 {
   hash_inline (nodes, chaining_values);
 }
+
+/* Not for wider vectors: for rotations, and twice as many registers. */
+__attribute__ ((target ("avx2,avx512f,avx512vl"))) static void
+hash_avx512 (const Nodes *nodes, guint8 *chaining_values)
+{
+  hash_inline (nodes, chaining_values);
+}
 #endif
 
 static void
 hash (const Nodes *nodes, guint8 *chaining_values)
 {
 #if defined __x86_64__
-  if (__builtin_cpu_supports ("avx2"))
-    {
-      hash_avx2 (nodes, chaining_values);
-      return;
-    }
+  if (__builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx2"))
+    hash_avx512 (nodes, chaining_values);
+  else if (__builtin_cpu_supports ("avx2"))
+    hash_avx2 (nodes, chaining_values);
+  else
 #endif
-  hash_plain (nodes, chaining_values);
+    hash_plain (nodes, chaining_values);
 }
 
 /* All nodes of a level, of equal size. Chaining values may overwrite the nodes they are from. */

@@ -82,8 +82,9 @@ lu_synthetic_new (gboolean is_64bit, guint16 machine,
       self->size = round_up (self->size + sections[i].size, SECTION_ALIGN);
     }
   self->map_size = round_up (self->size, 4096) + 4096;
+  /* Filled at once: page by page takes longer than the copying. */
   self->map = mmap (NULL, self->map_size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (self->map == MAP_FAILED)
     {
       g_free (self);
