@@ -213,9 +213,31 @@ def write_step(folder):
         (folder / f"first-{first}").write_bytes(data)
 
 
+def write_store(folder):
+    """Stored tables; the checksum is made right by the target."""
+    faults = 13
+    rules = [(0,) * 9, (0, 0, 0, 0, 0, 8, 0, 0, 0), (8, 0, 0, 0, -1, 1, 0, 0, 0),
+             (16, 0, -2, -3, -1, 2, 0x11, 0, 0), (8, 11, 0, 0, -1, 4, 0, 0, 0)]
+    tables = {
+        "empty": (0, [], rules[:2]),
+        "one-page": (0x400000, [[(0x10, 2), (0x11, 3), (0x80, 4), (0xffff, 0)]], rules),
+        "pages": (0x7f0000, [[(0x8000, 2)], [], [(0, 3), (4, 1), (8, 0)], [(0xfffe, 4)]], rules),
+    }
+    for name, (base, pages, made) in tables.items():
+        rows = [low | rule << 16 for page in pages for low, rule in page]
+        index = [sum(map(len, pages[:i])) for i in range(len(pages) + 1)]
+        block = struct.pack(f"<{len(index) + 1 + len(rows)}I", *index, 0, *rows)
+        block += bytes(-len(block) % 16) + b"".join(struct.pack("<i4h4B", *rule) for rule in made)
+        head = b"LU-TABLE" + struct.pack("<II", 1, 256) + bytes(3 * 32)
+        head += struct.pack("<Q4I4Q2I", base, len(pages), len(rows), len(made), 0, 0x1000, 16, 8, 4,
+                            3, faults) + bytes(4 * faults)
+        (folder / name).write_bytes(head + bytes(256 - len(head)) + block)
+        (folder / f"{name}-cut").write_bytes((head + bytes(256 - len(head)) + block)[:-16])
+
+
 def main():
     for name in ("cfi", "kallsyms", "opcodes", "perf-data", "proc-maps", "record", "step",
-                 "syscap-reader"):
+                 "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     for name, text in MAPS.items():
@@ -226,6 +248,7 @@ def main():
     write_cfi(HERE / "corpus" / "cfi")
     write_opcodes(HERE / "corpus" / "opcodes")
     write_step(HERE / "corpus" / "step")
+    write_store(HERE / "corpus" / "store")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
 
