@@ -84,6 +84,17 @@ check_call (const LuGuess *self, const LuDwflMapping *mapping, guint64 pc)
   return LU_GUESS_NONE;
 }
 
+/* FOUND if this is a return address into a file. */
+static LuGuessResult
+check_call_before (const LuGuess *self, guint64 pc)
+{
+  const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
+
+  if (mapping == NULL || mapping->status == LU_STATUS_JIT || !lu_guess_is_possible (mapping))
+    return LU_GUESS_NONE;
+  return check_call (self, mapping, pc);
+}
+
 /* FOUND if this can be a return address: there is code, and a call in front of it. Of memory
  * without a file that cannot be read: there the frame pointer of that code has to go on. */
 static LuGuessResult
@@ -116,6 +127,7 @@ go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFram
 {
   guint word = self->arch->word_size;
   guint64 mask = self->arch->address_mask;
+  LuGuessResult result;
 
   if (!is_frame_pointer (self, frame->fp, frame->sp))
     return LU_GUESS_NONE;
@@ -123,6 +135,9 @@ go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFram
     return LU_GUESS_BEYOND;
   caller->pc &= mask;
   caller->sp = frame->fp + 2 * word;
+  /* Nobody keeps a return address in that register: these are other words. */
+  if ((result = check_call_before (self, caller->fp)) != LU_GUESS_NONE)
+    return result == LU_GUESS_FOUND ? LU_GUESS_NONE : result;
   return check_return (self, caller->pc, caller->fp, caller->sp);
 }
 

@@ -23,8 +23,8 @@ OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "s
             "plt-library-ibt.so")
 
 # Before and after main: the dynamic linker, libc's start-up and exit code, and what main itself
-# calls of libc. The functions that the compiler's own start files bring have no CFI; as a leaf they
-# may be passed.
+# calls of libc. The functions that the compiler's own start files bring have no CFI; some keep a
+# frame pointer and are passed, as is one that is the leaf.
 START_FILES = ("_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones"
                "|__do_global_dtors_aux")
 OUTSIDE = [
@@ -33,7 +33,7 @@ OUTSIDE = [
     ["LIBC|LDSO|VDSO|PLT*", "main", *START],
     ["_start"],
     ["LIBC*", START_FILES, NO_CFI],
-    [START_FILES, "LIBC|LDSO*", *START],
+    ["LIBC|PLT*", START_FILES, "LIBC|LDSO*", *START],
 ]
 
 
@@ -120,6 +120,27 @@ FILE_GONE = [["hot", "[file gone]"]]
 DESCENT = [["recurse+", "main", *START], ["recurse+", TRUNCATED]]
 THREAD = [["hot", "work", "thread_main", "LIBC+"]]
 THREAD_SETUP = [["ANY*", "main", *START], ["ANY*", "thread_main", "LIBC+"], ["LIBC+"]]
+
+# A generated function that is believed to have a frame it has not; its own stack is right.
+JIT = "[JIT or anonymous code]"
+NO_CALLER = [["hot", "ANON", JIT]]
+
+
+def frames_case(about, name, exact, kind="anonymous", **more):
+    """The case @name of jit-frames; also maps and writes its code, in main() and map()."""
+    return Case(about, ["@jit-frames", name, kind], exact,
+                allowed=[["LIBC|LDSO|PLT*", "map|publish|assemble?", "run_steps?", "main", *START]],
+                **more)
+
+
+def both_frames(leaf):
+    """Of two functions that call each other the inner one was seen: the outer one is there too."""
+    return lambda stacks, _programs: None if sum(
+        s.labels[:1] == [leaf] for s in stacks) > 20 else f"{leaf} was hardly seen"
+
+
+AOT_JIT_AOT = [["hot", "GENERATED{2}", "callback", "GENERATED{3}", "run_generated", "main", *START]]
+JIT_LEAF = [["GENERATED{2}", "run_generated", "main", *START]]
 
 CASES = {
     "chain": Case("no frame pointers", ["@chain"], CHAIN),
@@ -224,6 +245,38 @@ CASES = {
                      [["hot", "ANON", "[JIT or anonymous code]"]]),
     "jit-spin": Case("generated code burns the time", ["@jit", "spin"],
                      [["ANON", "[JIT or anonymous code]"]], hot=("anon:", "anon://anon")),
+    "jit-frames": frames_case("generated code with frame pointers calls a function that calls more",
+                              "frames", AOT_JIT_AOT),
+    "jit-frames-memfd": frames_case("the same in a memfd", "frames", AOT_JIT_AOT, "memfd"),
+    "jit-frames-file": frames_case("the same in a file", "frames", AOT_JIT_AOT, "%"),
+    "jit-leaf": frames_case("generated code with a frame pointer burns the time", "leaf", JIT_LEAF,
+                            hot=("anon:", "anon://anon")),
+    "jit-leaf-file": frames_case("the same in a file", "leaf", JIT_LEAF, "%",
+                                 hot=("generated:?",)),
+    "jit-steps": frames_case("each instruction of a small function in a file that keeps frame "
+                             "pointers, called by code in no file", "steps",
+                             [["GENFILE?", "ANON", "run_generated", "run_steps", "main", *START]], "%",
+                             hot=("generated:?", "anon:", "anon://anon"), share=1.0,
+                             check=both_frames("generated:?")),
+    "jit-steps-back": frames_case("the same, in no file, called by code in a file", "steps-back",
+                                  [["ANON?", "GENFILE", "run_generated", "run_steps", "main", *START]], "%",
+                                  hot=("generated:?", "anon:", "anon://anon"), share=1.0,
+                                  check=both_frames("anon://anon")),
+    "jit-none": frames_case("generated code without a frame pointer, called by code with one",
+                            "none", NO_CALLER),
+    "jit-none-leaf": frames_case("the same burns the time", "none-leaf", [["ANON", JIT]],
+                                 hot=("anon:", "anon://anon")),
+    "jit-mixed": frames_case("generated code with a frame pointer, called by some without",
+                             "mixed", NO_CALLER),
+    "jit-loop": frames_case("a frame pointer that leads to itself", "loop", NO_CALLER),
+    "jit-no-call": frames_case("a frame with an address that no call is in front of", "no-call",
+                               NO_CALLER),
+    "jit-no-code": frames_case("a frame with an address that is no code", "no-code", NO_CALLER),
+    "jit-unaligned": frames_case("a frame pointer that is not aligned", "unaligned", NO_CALLER),
+    "jit-below": frames_case("a frame pointer below the stack pointer", "below", NO_CALLER),
+    "jit-inside": frames_case("a frame pointer into words that the code has pushed", "inside",
+                              NO_CALLER),
+    "jit-elsewhere": frames_case("a frame pointer into the program's data", "elsewhere", NO_CALLER),
     "no-cfi": Case("a function without CFI in a file", ["@no-cfi"],
                    [["hot", "inner", "without_cfi", NO_CFI]]),
     "leaf-no-cfi": Case("a leaf without CFI in a file", ["@leaf-no-cfi"],

@@ -8,6 +8,8 @@ list of tokens, leaf first; it has to account for every frame of the stack.
 
     hot         that label            a|b         either
     LIBC LDSO VDSO PLT ANON           any frame there; in a static program LIBC is its start-up code
+    GENFILE                           in the file `generated`
+    GENERATED                         in that file, or in memory without a file
     ANY         any frame of code     [name]      that synthetic frame
     ? * + {5} {5,} {5,9} behind a token: as in regular expressions
 
@@ -33,6 +35,8 @@ CLASSES = {
     "VDSO": r"vdso:[^\n]*",
     "PLT": r"PLT",
     "ANON": r"anon:[^\n]*",
+    "GENERATED": r"generated:[^\n]*|anon:[^\n]*",
+    "GENFILE": r"generated:[^\n]*",
     "ANY": r"[^\[\n][^\n]*",
 }
 TOKEN = re.compile(r"(.+?)([?*+]|\{\d+(?:,\d*)?\})?")
