@@ -25,8 +25,8 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
-/* The worker may be in a file system that does not answer. */
-#define LAST_RESORT_MS 1500
+/* The worker may be in a file system that does not answer. More than the writer takes. */
+#define LAST_RESORT_S 31
 
 LuSource *
 lu_helper_open_source (const LuOptions *options, GError **error)
@@ -117,8 +117,7 @@ void
 lu_helper_stop (LuHelper *self)
 {
   const struct sigaction action = { .sa_handler = end_now };
-  const struct itimerval timer = { .it_value = { .tv_sec = LAST_RESORT_MS / 1000,
-                                                 .tv_usec = LAST_RESORT_MS % 1000 * 1000 } };
+  const struct itimerval timer = { .it_value = { .tv_sec = LAST_RESORT_S } };
 
   if (self->stop_fd < 0)
     return;

@@ -34,6 +34,6 @@ void lu_helper_clear (LuHelper *self);
 /* The sink for the capture; takes output_fd. */
 LuSink *lu_helper_sink (LuHelper *self, const LuHelperOptions *options, int output_fd);
 
-/* From now on the client hardly waits: the writer is told, and the process ends with success soon,
- * whatever hangs. */
+/* From now on the client hardly waits: the writer is told, and the process ends with success in
+ * some seconds, whatever hangs. */
 void lu_helper_stop (LuHelper *self);

@@ -21,13 +21,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A ring holds this share of a second at this rate, that of cpu-clock; the cycles counter at
- * Sysprof's period samples up to four times as often. */
+/* A ring holds this share of a second at the highest rate there is: the cycles counter at Sysprof's
+ * period samples four times as often as cpu-clock. The drain may be off the CPU that long. */
 #define RING_SECONDS   0.25
-#define RING_RATE      1000
+#define RING_RATE      4000
 #define RING_BYTES_MIN (2u << 20)
 /* All rings together, unless RING_BYTES_MIN each is more. */
-#define RINGS_BYTES_MAX     (256u << 20)
+#define RINGS_BYTES_MAX     (128u << 20)
 #define RING_BYTES_FLOOR    (128u << 10)
 #define SIDEBAND_RING_BYTES (512u << 10)
 #define SIDEBAND_RING_FLOOR (32u << 10)

@@ -24,17 +24,20 @@
 /* About 200 samples of 150 frames; one write() of this size costs far less than building it. */
 #define BUFFER_SIZE (256 * 1024)
 
-/* After the stop: how long a reader may pause, and how long it may take in all. */
-#define STOP_PAUSE_MS 50
-#define STOP_TOTAL_US G_USEC_PER_SEC
+/* After the stop: how long a reader may pause that never did before (twice as long as it did, if
+ * that is more), and how long it may take in all. */
+#define STOP_PAUSE_US     (50 * 1000)
+#define STOP_PAUSE_MAX_US G_USEC_PER_SEC
+#define STOP_TOTAL_US     (30 * G_USEC_PER_SEC)
 
 struct _LuSyscapWriter
 {
   int fd;
   gboolean is_regular;
-  int stop_fd;       /* borrowed; -1: writing waits for ever */
-  gint64 stopped;    /* when it became readable, as we saw it; 0 not yet */
-  gint64 file_start; /* offset of the file header; only if is_regular */
+  int stop_fd;          /* borrowed; -1: writing waits for ever */
+  gint64 stopped;       /* when it became readable, as we saw it; 0 not yet */
+  gint64 longest_pause; /* µs that the reader let us wait before that */
+  gint64 file_start;    /* offset of the file header; only if is_regular */
   guint64 min_time;
   guint64 written; /* bytes the kernel took */
   gsize used;
@@ -89,23 +92,35 @@ lu_syscap_writer_set_stop (LuSyscapWriter *self, int stop_fd)
     fcntl (self->fd, F_SETFL, fcntl (self->fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* Waits for room while the recording goes on. FALSE: it has stopped, and there is none. */
+static gboolean
+wait_while_recording (LuSyscapWriter *self)
+{
+  struct pollfd fds[] = { { .fd = self->fd, .events = POLLOUT },
+                          { .fd = self->stop_fd, .events = POLLIN } };
+  gint64 start = g_get_monotonic_time ();
+
+  poll (fds, self->stop_fd >= 0 ? 2 : 1, -1);
+  if ((fds[1].revents & POLLIN) == 0 || fds[0].revents != 0)
+    {
+      self->longest_pause = MAX (self->longest_pause, g_get_monotonic_time () - start);
+      return TRUE;
+    }
+  self->stopped = g_get_monotonic_time ();
+  return FALSE;
+}
+
 /* Waits for room. FALSE, with errno set, if that has no point any more. */
 static gboolean
 wait_for_room (LuSyscapWriter *self)
 {
-  struct pollfd fds[] = { { .fd = self->fd, .events = POLLOUT },
-                          { .fd = self->stop_fd, .events = POLLIN } };
-  gint64 left_us;
+  struct pollfd fd = { .fd = self->fd, .events = POLLOUT };
+  gint64 pause = CLAMP (self->longest_pause * 2, STOP_PAUSE_US, STOP_PAUSE_MAX_US);
 
-  if (self->stopped == 0)
-    {
-      poll (fds, self->stop_fd >= 0 ? 2 : 1, -1);
-      if ((fds[1].revents & POLLIN) == 0 || fds[0].revents != 0)
-        return TRUE;
-      self->stopped = g_get_monotonic_time ();
-    }
-  left_us = self->stopped + STOP_TOTAL_US - g_get_monotonic_time ();
-  if (left_us > 0 && poll (fds, 1, STOP_PAUSE_MS) != 0)
+  if (self->stopped == 0 && wait_while_recording (self))
+    return TRUE;
+  if (g_get_monotonic_time () < self->stopped + STOP_TOTAL_US
+      && poll (&fd, 1, (int) (pause / 1000)) != 0)
     return TRUE;
   errno = ETIMEDOUT;
   return FALSE;

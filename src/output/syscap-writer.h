@@ -16,9 +16,9 @@ typedef struct _LuSyscapWriter LuSyscapWriter;
  * process. */
 LuSyscapWriter *lu_syscap_writer_new (int fd);
 /* For a reader that may be slow or stop reading: when `stop_fd` (an eventfd; borrowed) becomes
- * readable, writing goes on only as long as the reader reads, and for a second at most; then it
- * fails with LU_ERROR_NO_READER. Before that, call it once, with the rights to open the descriptor
- * anew. */
+ * readable, writing goes on only while the reader reads (pauses are measured before), and for
+ * thirty seconds at most; then it fails with LU_ERROR_NO_READER. Before that, call it once, with
+ * the rights to open the descriptor anew. */
 void lu_syscap_writer_set_stop (LuSyscapWriter *self, int stop_fd);
 /* Does not write what is still buffered: call finish() first. */
 void lu_syscap_writer_free (LuSyscapWriter *self);
