@@ -16,6 +16,7 @@
 #include "table/cfi.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -33,8 +34,11 @@
 #define BYTES_PER_FDE 48
 /* After a table had to go, it takes this many times more to make it anew. */
 #define PATIENCE 4
-/* The list of FDEs that compiling needs for a moment is about as large as the CFI. */
-#define MAX_CFI_PER_BUDGET 2
+/* A table has about this many bytes for each FDE; files whose table would not fit are not even
+ * begun, since the list of FDEs alone takes as much. */
+#define BYTES_PER_TABLE_FDE 32
+/* Slots are added between two searches for unused ones. */
+#define ADDED_PER_SEARCH 64
 /* Written between two prunings of the store. */
 #define PRUNE_BYTES (32u << 20)
 #define NICE        19
@@ -305,6 +309,8 @@ lu_tables_add (LuTables *self, const LuImage *image)
   slot->owner = self;
   slot->threshold = first_threshold (self, n_fdes);
   pthread_mutex_lock (&self->mutex);
+  if (self->slots->len % ADDED_PER_SEARCH == ADDED_PER_SEARCH - 1)
+    forget_unused (self);
   g_ptr_array_add (self->slots, lu_table_slot_ref (slot));
   pthread_mutex_unlock (&self->mutex);
   if (self->store != NULL && n_fdes > 0 && lu_image_is_64bit (image))
@@ -341,10 +347,13 @@ static void
 build (LuTables *self, LuTableSlot *slot, const LuImage *image)
 {
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
-  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
+  g_autoptr (LuCfi) cfi = NULL;
   LuTable *table;
 
-  if (cfi == NULL || lu_cfi_size (cfi) / MAX_CFI_PER_BUDGET > self->budget)
+  if (count_fdes (image) > self->budget / BYTES_PER_TABLE_FDE)
+    return;
+  cfi = lu_cfi_new_for_image (image);
+  if (cfi == NULL)
     return;
   table = lu_table_new_within (cfi, &limits);
   if (table == NULL)
@@ -397,6 +406,9 @@ tables_main (gpointer data)
         }
       build (self, slot, image);
       lu_image_unref (image);
+#ifdef __GLIBC__
+      malloc_trim (0); /* compiling took several times what is kept */
+#endif
       lu_table_slot_unref (slot);
     }
   return NULL;
@@ -444,6 +456,7 @@ lu_tables_get_stats (LuTables *self, LuTablesStats *stats)
 {
   pthread_mutex_lock (&self->mutex);
   *stats = self->stats;
+  stats->n_slots = self->slots->len;
   stats->n_misses = atomic_load (&self->n_misses);
   pthread_mutex_unlock (&self->mutex);
 }

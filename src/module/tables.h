@@ -26,8 +26,9 @@ typedef struct
   guint64 n_built;   /* whole files compiled */
   guint64 n_evicted; /* forgotten because of the budget */
   guint64 n_saved;
-  guint64 n_refused;      /* stored tables that were not used (LuStoreResult but MISSING) */
-  guint64 n_misses;       /* rules that were compiled alone */
+  guint64 n_refused; /* stored tables that were not used (LuStoreResult but MISSING) */
+  guint64 n_misses;  /* rules that were compiled alone */
+  guint n_slots;
   gsize bytes, bytes_max; /* of tables in memory, now and at most */
 } LuTablesStats;
 

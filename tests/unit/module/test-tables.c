@@ -293,6 +293,22 @@ test_unused (Fixture *self, gconstpointer data)
   g_assert_cmpuint (after.bytes_max, ==, MAX (before.bytes, after.bytes));
 }
 
+/* Many files that are gone again leave nothing behind, tables or not. */
+static void
+test_many (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+  LuTablesStats stats;
+
+  fill_store (self);
+  for (guint i = 0; i < 1000; i++)
+    lu_table_slot_unref (lu_tables_add (tables, get_image (self, i % self->images->len)));
+  lu_tables_get_stats (tables, &stats);
+  g_assert_cmpuint (stats.n_loaded, ==, 1000);
+  g_assert_cmpuint (stats.n_evicted, ==, 0);
+  g_assert_cmpuint (stats.n_slots, <=, 64);
+}
+
 /* The tables end while a file is being compiled, or before; slots outlive them. */
 static void
 test_stop (Fixture *self, gconstpointer data)
@@ -409,6 +425,7 @@ main (int argc, char **argv)
   ADD ("budget", test_budget);
   ADD ("too-large", test_too_large);
   ADD ("unused", test_unused);
+  ADD ("many", test_many);
   ADD ("stop", test_stop);
   ADD ("readers", test_readers);
   return g_test_run ();
