@@ -20,6 +20,11 @@
 #define LENGTH_64BIT          0xffffffffu
 #define NOWHERE               0xfffffff0u
 
+/* Entries that a search table leads to can lie in each other or be the same: bytes that are looked
+ * at, by the size of the section. Those of real files are disjoint. */
+#define BUDGET_FACTOR 4
+#define BUDGET_MIN    65536
+
 typedef struct
 {
   gboolean is_good;
@@ -43,6 +48,7 @@ typedef struct
   GHashTable *cies; /* offset -> Cie */
   guint64 last_offset;
   const Cie *last;
+  guint64 budget; /* bytes of entries that may still be looked at */
 } Guard;
 
 static gboolean
@@ -168,6 +174,17 @@ check_cie (Cie *cie, const LuCfiSection *section, LuCursor *cursor)
   return lu_cfi_check_program (cursor);
 }
 
+static gboolean
+charge (Guard *guard, const Entry *entry)
+{
+  guint64 size = lu_cursor_left (&entry->body) + sizeof (guint64);
+
+  if (size > guard->budget)
+    return FALSE;
+  guard->budget -= size;
+  return TRUE;
+}
+
 static const Cie *
 add_cie (Guard *guard, guint64 offset)
 {
@@ -178,7 +195,7 @@ add_cie (Guard *guard, guint64 offset)
   if (g_hash_table_size (guard->cies) >= LU_CFI_MAX_WALKED)
     return &bad;
   cie = g_new0 (Cie, 1);
-  if (read_entry (guard->section, offset, &entry) && entry.is_cie)
+  if (read_entry (guard->section, offset, &entry) && entry.is_cie && charge (guard, &entry))
     cie->is_good = check_cie (cie, guard->section, &entry.body);
   g_hash_table_insert (guard->cies, g_memdup2 (&offset, sizeof offset), cie);
   return cie;
@@ -205,7 +222,7 @@ check_fde (Guard *guard, Entry *entry)
   const Cie *cie;
   guint size;
 
-  if (entry->cie_offset >= section->size)
+  if (entry->cie_offset >= section->size || !charge (guard, entry))
     return FALSE;
   cie = find_cie (guard, entry->cie_offset);
   if (cie == NULL)
@@ -222,6 +239,7 @@ guard_init (Guard *guard, LuCfiSection *section)
 {
   *guard = (Guard){
     .section = section,
+    .budget = BUDGET_FACTOR * section->size + BUDGET_MIN,
     .cies = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free),
   };
 }

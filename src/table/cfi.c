@@ -11,6 +11,7 @@
 #include "base/leb128.h"
 #include "table/opcodes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Real files have up to a few hundred; each takes 200 bytes. */
@@ -21,6 +22,10 @@
 #define NO_CIE       G_MAXUINT16
 /* Four times what the largest programs have. */
 #define MAX_FDES (4u << 20)
+/* Entries of a hostile file can lie in each other, and each look-up runs one: real CIEs have some
+ * 50 bytes, the longest program of 3.3 million FDEs is far below this. */
+#define MAX_CIE_SIZE     4096
+#define MAX_PROGRAM_SIZE 65536
 
 typedef struct
 {
@@ -109,6 +114,11 @@ add_cie (LuCfi *self, guint section_id, guint64 offset)
       *cie = (LuCie){ .fault = LU_CFI_FAULT_CIE };
       return index;
     }
+  if (lu_cursor_left (&entry.body) > MAX_CIE_SIZE)
+    {
+      *cie = (LuCie){ .fault = LU_CFI_FAULT_BUDGET };
+      return index;
+    }
   lu_cie_parse (cie, section, self->arch, &entry.body);
   lu_cfa_run_initial (&run, section, self->arch, cie);
   return index;
@@ -134,13 +144,22 @@ find_cie (LuCfi *self, guint section_id, guint64 offset)
   return self->last_cie;
 }
 
+/* The ranges are sorted. */
 static gboolean
 is_code (const LuCfi *self, guint64 start, guint64 end)
 {
-  for (guint i = 0; i < self->input.n_ranges; i++)
-    if (start >= self->ranges[i].start && end <= self->ranges[i].end)
-      return TRUE;
-  return self->input.n_ranges == 0;
+  guint low = 0, high = self->input.n_ranges;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (self->ranges[middle].start <= start)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return self->input.n_ranges == 0 || (low > 0 && end <= self->ranges[low - 1].end);
 }
 
 static LuCfiFault
@@ -168,6 +187,8 @@ read_fde (LuCfi *self, guint section_id, Entry *entry, LuFde *fde)
     lu_cursor_take (&entry->body, lu_cursor_uleb (&entry->body));
   if (entry->body.failed)
     return LU_CFI_FAULT_TRUNCATED;
+  if (lu_cursor_left (&entry->body) > MAX_PROGRAM_SIZE)
+    return LU_CFI_FAULT_BUDGET;
   if (start + size < start || (size > 0 && !is_code (self, start, start + size)))
     return LU_CFI_FAULT_RANGE;
   fde->start = start;
@@ -423,6 +444,14 @@ count_table (const LuCfiInput *input)
   return is_usable_table (input, n) ? n : 0;
 }
 
+static int
+compare_ranges (const void *a, const void *b)
+{
+  const LuCodeRange *left = a, *right = b;
+
+  return left->start < right->start ? -1 : left->start > right->start;
+}
+
 LuCfi *
 lu_cfi_new (const LuCfiInput *input)
 {
@@ -435,6 +464,8 @@ lu_cfi_new (const LuCfiInput *input)
   self->input = *input;
   self->arch = arch;
   self->ranges = g_memdup2 (input->ranges, input->n_ranges * sizeof *input->ranges);
+  if (input->n_ranges > 0)
+    qsort (self->ranges, input->n_ranges, sizeof *self->ranges, compare_ranges);
   self->input.ranges = self->ranges;
   self->n_table = count_table (input);
   self->cie_indices = g_hash_table_new (NULL, NULL);

@@ -84,8 +84,10 @@ lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address)
   LuCfaState state;
   LuFde fde;
 
+  run->work = 0;
   if (!lu_cfi_find (cfi, address, &fde, &from, &to))
     return none;
+  run->work = fde.program_size;
   lu_cfa_run_start (run, lu_cfi_section (cfi, &fde), lu_cfi_arch (cfi), lu_cfi_cie (cfi, &fde),
                     lu_cfi_program (cfi, &fde), fde.start, to);
   while (lu_cfa_run_next (run) && run->row_start <= address)

@@ -18,6 +18,7 @@ typedef struct
 {
   LuCfaState state; /* holds from row_start on, until the next row */
   guint64 row_start;
+  guint32 work; /* bytes of instructions that lu_compile_at() had to look at */
 
   /* private */
   LuCursor cursor;

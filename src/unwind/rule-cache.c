@@ -106,25 +106,32 @@ forget_all (LuRuleCache *self)
 static struct lu_rule
 make_rule (LuRuleCache *self, const LuModule *module, guint64 address)
 {
+  LuRuleCompiler *compiler = self->compiler;
   struct lu_rule rule;
   LuCfi *cfi;
 
   if (lu_module_find_rule (module, address, &rule))
     return rule;
-  cfi = find_cfi (self->compiler, module);
+  cfi = find_cfi (compiler, module);
   self->n_misses++;
   lu_module_note_miss (module);
-  return cfi != NULL ? lu_compile_at (cfi, &self->compiler->run, address)
-                     : (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  if (cfi == NULL)
+    return (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  rule = lu_compile_at (cfi, &compiler->run, address);
+  self->work_left -= MIN (self->work_left, compiler->run.work);
+  return rule;
 }
 
 static LuRulePlace
 compile (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address)
 {
   LuRuleCompiler *compiler = self->compiler;
-  struct lu_rule rule = make_rule (self, module, address);
   LuRulePlace place = { .key = key };
+  struct lu_rule rule;
 
+  if (self->work_left == 0)
+    return (LuRulePlace){ .rule = LU_RULE_COMPLEX }; /* without a key: not to be kept */
+  rule = make_rule (self, module, address);
   if (compiler->rules.n == LU_MAX_RULES)
     forget_all (self);
   place.rule = (guint16) lu_rule_list_intern (&compiler->rules, &rule);
@@ -151,6 +158,8 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key, guint64 addr
         return place;
       }
   place = compile (self, module, key, address);
+  if (place.key == 0)
+    return place;
   /* In the middle: what is asked for once must not push out what is asked for again and again. */
   memmove (&places[2], &places[1], (LU_RULE_CACHE_WAYS - 2) * sizeof *places);
   places[1] = place;
@@ -166,7 +175,7 @@ lu_rule_cache_fill (LuRuleCache *self, LuRuleSlot *slot, const LuModule *module,
   LuRulePlace place =
       is_unique ? find_place (self, module, key, address) : compile (self, module, key, address);
 
-  slot->key = is_unique ? key : 0;
+  slot->key = is_unique ? place.key : 0;
   slot->go_place = place.go_place;
   slot->rule = self->compiler->rules.rules[place.rule];
 }

@@ -44,6 +44,7 @@ typedef struct
   LuRuleSlot slots[1 << LU_RULE_SLOT_BITS];
   LuRuleSet *sets; /* owned, 64-aligned */
   guint64 n_misses;
+  guint32 work_left;                /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
   struct _LuRuleCompiler *compiler; /* private */
 } LuRuleCache;
 
@@ -51,6 +52,18 @@ LuRuleCache *lu_rule_cache_new (void);
 void lu_rule_cache_free (LuRuleCache *self);
 /* Bytes of places in use and of what was compiled for them. */
 gsize lu_rule_cache_bytes (const LuRuleCache *self);
+
+/* Bytes of call frame instructions that one walk may have executed. Walks through code never seen
+ * before need some 10 KB; hostile files have 64 KB for each of a thousand frames. */
+#define LU_RULE_CACHE_WORK (256u << 10)
+
+/* A walk begins. When it has had its share, rules that are not known yet are complex, but not for
+ * the next walk. */
+static inline void
+lu_rule_cache_begin (LuRuleCache *self)
+{
+  self->work_left = LU_RULE_CACHE_WORK;
+}
 
 #define LU_RULE_KEY_SHIFT 40
 

@@ -389,6 +389,7 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
     return FALSE;
   walk.view = lu_space_cache_get (self->spaces, space, walk.arch);
   stack->sampled_sp = walk.sampled_sp;
+  lu_rule_cache_begin (self->rules);
   is_ours = walk_frames (self, &walk, &regs);
   stack->stack_used = MIN (regs.sp - walk.sampled_sp, walk.last_offset + sizeof (guint64));
   return is_ours;

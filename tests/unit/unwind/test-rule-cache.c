@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-rule-cache.c - how much a walk may have compiled: a file whose only FDE has a program as
+ * long as it may be, asked for many places. */
+
+#include "../table/section.h"
+
+#include "unwind/rule-cache.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define CODE         0x400000
+#define CODE_SIZE    0x100000
+#define PROGRAM_SIZE 65000
+#define SECTION_AT   0x400
+
+static const char names[] = "\0.eh_frame\0.shstrtab";
+
+/* A file of one segment with the section. */
+static LuImage *
+make_image (const Section *section)
+{
+  gsize names_at = SECTION_AT + section->bytes->len,
+        headers_at = (names_at + sizeof names + 7) & ~7;
+  Elf64_Phdr segment = { .p_type = PT_LOAD,
+                         .p_flags = PF_R | PF_X,
+                         .p_vaddr = CODE,
+                         .p_filesz = CODE_SIZE,
+                         .p_memsz = CODE_SIZE };
+  Elf64_Shdr sections[] = {
+    { 0 },
+    { .sh_name = 1,
+      .sh_type = SHT_PROGBITS,
+      .sh_addr = SECTION_VADDR,
+      .sh_offset = SECTION_AT,
+      .sh_size = section->bytes->len },
+    { .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof names },
+  };
+  Elf64_Ehdr header = { .e_ident = ELFMAG,
+                        .e_type = ET_DYN,
+                        .e_machine = EM_X86_64,
+                        .e_phoff = sizeof header,
+                        .e_shoff = headers_at,
+                        .e_phentsize = sizeof segment,
+                        .e_phnum = 1,
+                        .e_shentsize = sizeof *sections,
+                        .e_shnum = G_N_ELEMENTS (sections),
+                        .e_shstrndx = 2 };
+  g_autofree guint8 *bytes = g_malloc0 (headers_at + sizeof sections);
+
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  memcpy (bytes, &header, sizeof header);
+  memcpy (bytes + sizeof header, &segment, sizeof segment);
+  memcpy (bytes + SECTION_AT, section->bytes->data, section->bytes->len);
+  memcpy (bytes + names_at, names, sizeof names);
+  memcpy (bytes + headers_at, sections, sizeof sections);
+  return lu_image_new_from_memory (bytes, headers_at + sizeof sections, NULL);
+}
+
+static LuModule *
+make_module (void)
+{
+  g_autoptr (Section) section = section_new (TRUE);
+  g_autofree guint8 *program = g_malloc (PROGRAM_SIZE);
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "long-program" };
+  LuModule *module = lu_module_new (&key);
+  guint cie = section_add_cie (section, &(CieSpec){ 0 });
+
+  /* advance_loc 1, def_cfa_offset 16 or 24 */
+  for (guint i = 0; i < PROGRAM_SIZE; i++)
+    program[i] = i % 3 == 2 ? 16 + i / 3 % 2 * 8 : "\x41\x0e"[i % 3];
+  section_add_fde (section, cie, CODE, CODE_SIZE, (Bytes){ program, PROGRAM_SIZE });
+  section_add_u32 (section, 0);
+  lu_module_publish (module, LU_MODULE_READY, make_image (section));
+  return module;
+}
+
+static void
+test_work (void)
+{
+  g_autoptr (LuModule) module = make_module ();
+  LuRuleCache *cache = lu_rule_cache_new ();
+  guint64 key = lu_rule_cache_module_key (module);
+  guint n_known = 0, n_walks = 0;
+
+  g_assert_nonnull (lu_module_image (module));
+  while (n_known < 100)
+    {
+      guint n_before = n_known;
+
+      lu_rule_cache_begin (cache);
+      for (n_known = 0; n_known < 100; n_known++)
+        {
+          const LuRuleSlot *slot = lu_rule_cache_find (cache, module, key, CODE + n_known);
+
+          if (slot->rule.cfa_kind == LU_CFA_COMPLEX)
+            break;
+          g_assert_cmpint (slot->rule.cfa_kind, ==, LU_CFA_SP);
+        }
+      /* Each walk gets some further, and none much. */
+      g_assert_cmpuint (n_known, >, n_before);
+      g_assert_cmpuint (n_known - n_before, <=, LU_RULE_CACHE_WORK / PROGRAM_SIZE + 1);
+      n_walks++;
+    }
+  g_test_message ("%u walks", n_walks);
+  g_assert_cmpuint (cache->n_misses, ==, 100);
+  lu_rule_cache_free (cache);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/rule-cache/work", test_work);
+  return g_test_run ();
+}
