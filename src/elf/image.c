@@ -22,8 +22,9 @@
 #include <unistd.h>
 
 /* Files larger than this are refused: no linker makes them, and offsets stay far from overflow. */
-#define MAX_FILE     (G_GUINT64_CONSTANT (16) << 30)
-#define MAX_EH_FRAME (G_GUINT64_CONSTANT (256) << 20)
+#define MAX_FILE (G_GUINT64_CONSTANT (16) << 30)
+/* Browsers and compilers, the largest there are, have some 30 MB. */
+#define MAX_EH_FRAME (G_GUINT64_CONSTANT (64) << 20)
 #define MAX_NOTES    65536
 #define MAX_BUILD_ID 64
 

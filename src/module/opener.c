@@ -23,6 +23,9 @@
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define MAX_VDSO   65536
+/* Of all images together: all programs of a large system have some 150 MB, a running one 20. More
+ * is somebody who maps files that he has made for that. */
+#define MAX_IMAGE_BYTES ((gsize) 512 << 20)
 
 /* An image that was opened, kept for the next module with an equal file. */
 typedef struct
@@ -35,7 +38,7 @@ typedef struct
 struct _LuOpener
 {
   gboolean is_live;
-  gsize budget;
+  gsize budget, max_bytes;
   guint64 n_uses;
   GHashTable *images;      /* digest (borrowed from the image) -> Kept */
   LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
@@ -143,6 +146,21 @@ enforce_budget (LuOpener *self)
     }
 }
 
+static gboolean
+has_room (LuOpener *self, const LuImage *image)
+{
+  gsize bytes = lu_image_resident_bytes (image), size;
+  GHashTableIter iter;
+  gpointer value;
+
+  if (g_hash_table_contains (self->images, lu_image_digest (image, &size)))
+    return TRUE;
+  g_hash_table_iter_init (&iter, self->images);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    bytes += lu_image_resident_bytes (((const Kept *) value)->image);
+  return bytes <= self->max_bytes;
+}
+
 /* Files */
 
 /* Turns a place (O_PATH) into a descriptor for reading, if it is a regular file. Takes `place`. */
@@ -221,6 +239,12 @@ take_file (LuOpener *self, const LuModuleKey *key, int fd, gboolean is_known, Lu
     {
       lu_image_unref (opened);
       return OPEN_GONE;
+    }
+  if (!has_room (self, opened))
+    {
+      g_debug ("%s: the limit of memory for all files is reached", key->path);
+      lu_image_unref (opened);
+      return OPEN_BROKEN;
     }
   *image = share_image (self, opened);
   return OPEN_READY;
@@ -342,8 +366,15 @@ lu_opener_new (gboolean live, gsize budget)
 
   self->is_live = live;
   self->budget = budget;
+  self->max_bytes = MAX_IMAGE_BYTES;
   self->images = g_hash_table_new_full (digest_hash, digest_equal, NULL, kept_free);
   return self;
+}
+
+void
+lu_opener_set_limit (LuOpener *self, gsize max_bytes)
+{
+  self->max_bytes = max_bytes;
 }
 
 void

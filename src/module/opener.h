@@ -19,6 +19,9 @@ typedef struct _LuOpener LuOpener;
  * are dropped. */
 LuOpener *lu_opener_new (gboolean live, gsize budget);
 void lu_opener_free (LuOpener *self);
+/* Bytes that all images together may take (512 MiB if this is not called); files beyond that count
+ * as broken. */
+void lu_opener_set_limit (LuOpener *self, gsize max_bytes);
 /* Modules that are opened from now on take part in whole tables. `tables` is borrowed and has to
  * outlive the opener. */
 void lu_opener_set_tables (LuOpener *self, LuTables *tables);

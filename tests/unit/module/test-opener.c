@@ -121,6 +121,25 @@ test_by_path (Fixture *self, gconstpointer data)
   check_outcome (self, &key, LU_MODULE_READY);
 }
 
+/* A file too many is as good as broken; one that is there already costs nothing. */
+static void
+test_limit (Fixture *self, gconstpointer data)
+{
+  LuModuleKey key = key_of (self->path), same = key_of ("/proc/self/exe");
+  LuModuleKey other = key_of ("/bin/sh");
+  g_autoptr (LuModule) first = NULL;
+  gsize size;
+
+  lu_opener_set_limit (self->opener, 1);
+  check_outcome (self, &key, LU_MODULE_BROKEN);
+  lu_opener_set_limit (self->opener, 64u << 20);
+  first = open_module (self, &key, 0, NULL, 0);
+  size = lu_image_resident_bytes (lu_module_image (first));
+  lu_opener_set_limit (self->opener, size);
+  check_outcome (self, &same, LU_MODULE_READY);
+  check_outcome (self, &other, LU_MODULE_BROKEN);
+}
+
 static void
 test_replaced (Fixture *self, gconstpointer data)
 {
@@ -397,6 +416,7 @@ main (int argc, char **argv)
     void (*test) (Fixture *, gconstpointer);
   } tests[] = {
     { "by-path", test_by_path },
+    { "limit", test_limit },
     { "replaced-file-is-refused", test_replaced },
     { "build-id-decides", test_build_id },
     { "nothing-to-compare", test_nothing_to_compare },
