@@ -416,6 +416,36 @@ test_zstd_debug_frame (void)
   check_debug_frame (NAME_DEBUG_FRAME, SHF_COMPRESSED, bytes->data, bytes->len - 1, 0);
 }
 
+/* The vDSO of aarch64: a handler returns to `mov x8, 139; svc 0`. In memory only: a program may
+ * have these bytes for other reasons. */
+static void
+test_sigreturn (void)
+{
+  const guint32 code[] = { 0xd503201f, 0xd503201f, 0xd2801168, 0xd4000001, 0xd503201f };
+  g_autoptr (LuImage) image = NULL;
+  g_autoptr (LuCfi) cfi = NULL;
+  g_autoptr (LuTable) table = NULL;
+  File file;
+
+  file_init (&file, EM_AARCH64);
+  put (&file, SECTION_AT, code, sizeof code);
+  file.segments[0].p_offset = SECTION_AT;
+  file.segments[0].p_filesz = sizeof code;
+  image = file_open (&file);
+  cfi = lu_cfi_new_for_image (image);
+  table = lu_table_new (cfi);
+  for (guint64 address = CODE; address < CODE + sizeof code; address++)
+    {
+      const struct lu_rule *rule = lu_table_find (table, address);
+      gboolean is_in = address >= CODE + 4 && address < CODE + 16;
+
+      g_assert_cmpint (rule->flags, ==, is_in ? LU_RULE_SIGNAL | LU_RULE_SIGFRAME : 0);
+      g_assert_cmpint (rule->cfa_kind, ==, is_in ? LU_CFA_DEREF_SP : LU_CFA_NONE);
+    }
+  g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 0);
+  g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, 1); /* libdw has it too */
+}
+
 int
 main (int argc, char **argv)
 {
@@ -423,6 +453,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image-cfi/kept-from-libdw", test_kept_from_libdw);
   g_test_add_func ("/image-cfi/shared", test_shared);
   g_test_add_func ("/image-cfi/tables-that-lie", test_tables_that_lie);
+  g_test_add_func ("/image-cfi/sigreturn", test_sigreturn);
   g_test_add_func ("/image-cfi/plain", test_plain_debug_frame);
   g_test_add_func ("/image-cfi/zlib", test_zlib_debug_frame);
   g_test_add_func ("/image-cfi/zstd", test_zstd_debug_frame);
