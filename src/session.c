@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/priority.h"
 #include "command.h"
 #include "drain.h"
 #include "helper.h"
@@ -165,6 +166,8 @@ give_up_rights (Session *self, gboolean live)
                   | (self->options->command != NULL ? LU_NEEDS_COMMAND : 0);
   g_autoptr (GError) error = NULL;
 
+  if (live)
+    lu_thread_be_urgent (); /* the drain; the others take it back */
   if (!lu_sandbox_drop_capabilities (needs, &error)
       || (is_helper && !lu_sandbox_restrict_calls (&error)))
     fprintf (stderr, "live-unwinder: %s\n", error->message);

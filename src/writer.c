@@ -8,6 +8,7 @@
 
 #include "writer.h"
 
+#include "base/priority.h"
 #include "join.h"
 #include "messages.h"
 
@@ -213,6 +214,7 @@ writer_main (gpointer data)
   LuWriter *self = data;
   gpointer message;
 
+  lu_thread_be_ordinary ();
   while (!lu_queue_is_finished (self->from_drain))
     {
       while ((message = lu_queue_peek (self->from_drain, NULL)) != NULL)
