@@ -250,7 +250,7 @@ class Recording(Case):
                              str(target.pid), env=environment)
         stderr = process.stderr.read()
         self.assertEqual(process.wait(), 0, stderr)
-        self.assertGreater(stats_of(stderr)["samples"], 2000)
+        self.assertGreater(stats_of(stderr)["samples"], 500)
 
     def test_it_ends_with_the_process(self):
         target = subprocess.Popen(spin(0.5))
