@@ -4,11 +4,13 @@
 """test_helper.py [PLAY] - tests the tools of this folder, before they judge anybody's helper."""
 
 import os
+import re
 import struct
 import sys
 import unittest
 
 import captures
+import checks
 import compare
 import replay
 
@@ -81,6 +83,13 @@ class Captures(unittest.TestCase):
         tree = captures.Tree([(5, 1000, 2000), (5, 9000000, 0)])
         at = {t: tree.has(syscap.Sample(t, 5, 5, 0, ())) for t in (999, 1500, 8000000, 9000001)}
         self.assertEqual(at, {999: False, 1500: True, 8000000: False, 9000001: True})
+
+
+class Table(unittest.TestCase):
+    def test_every_check_is_a_test(self):
+        with open(os.path.join(HERE, "meson.build"), encoding="utf-8") as file:
+            listed = re.search(r"helper_checks = \[(.*?)\]", file.read(), re.DOTALL).group(1)
+        self.assertEqual(re.findall("'([^']*)'", listed), list(checks.CHECKS))
 
 
 class Replay(unittest.TestCase):
