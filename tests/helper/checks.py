@@ -67,7 +67,8 @@ def known(name, *options):
 # Programs of this folder, in the form of tests/programs/cases.py.
 CASES = {
     "brief-fork": cases.Case(
-        "children of 2 ms that never call exec", ["@brief-fork"], [["hot", "child", "main", *START]],
+        "children of 2 ms that never call exec", ["@brief-fork"],
+        [["hot", "child", "main", *START]],
         allowed=[["child?", "main", *START]], minimum=250, check=cases.processes_differ(150)),
     "junk-chain": cases.Case(
         "a long chain of wrong frames on the frame pointer", ["@junk-chain"],
@@ -198,7 +199,8 @@ def no_loss_before_the_reader_runs(bench):
 
 
 def no_loss_at_a_slow_reader(bench):
-    result = bench.play([bench.deep(), "20", "1", "4"], "--pace=300000", "--tail=3000")
+    result = bench.play([bench.deep(), "20", "30", "4"], "--seconds=2", "--pace=300000",
+                        "--tail=3000")
     yield from delivered(result)
 
 
@@ -346,7 +348,8 @@ CHECKS = {
     "20-counts": Check("the capture says what was lost", counts_at_the_end),
     "21-blocked": Check("stops within 100 ms while the pipe is blocked",
                         stops("blocked", "--stall=5000", "--stack-size=16384")),
-    "21-client": Check("stops in the client's way without an error", stops("client", "--pace=50000")),
+    "21-client": Check("stops in the client's way without an error",
+                       stops("client", "--pace=50000")),
     "21-killed": Check("the client's end is no error", stops("killed")),
     "25-says": Check("a stack that was cut says so", says_truncated),
     "25-altstack": Check("a signal stack is named as the end", known("signal-stack")),

@@ -85,7 +85,8 @@ def run(args, folder, workload, kib, frequency):
     """One workload with every helper in turn; returns what was measured."""
     results = []
     for name, helper in args.helper:
-        output = os.path.join(args.keep or folder, f"{workload.name}-{kib}-{frequency}-{name}.syscap")
+        output = os.path.join(args.keep or folder,
+                              f"{workload.name}-{kib}-{frequency}-{name}.syscap")
         try:
             command = workload.prepare(folder, args.seconds)
             result = play(args.play, helper, command, output,
