@@ -17,6 +17,7 @@
 #include "unwind/guess.h"
 #include "unwind/unwinder.h"
 
+#include <elf.h>
 #include <string.h>
 #include <time.h>
 
@@ -427,6 +428,11 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (is_end_of_go_stack (walk, &status))
     return finish (walk, status, pc);
+
+  /* The CFI of aarch64's signal frames does not say where the interrupted stack is, and libdwfl
+   * takes another place for it. The table engine reads the kernel's frame (table/rule.c). */
+  if (walk->is_signal_frame && walk->arch->machine == EM_AARCH64)
+    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
   if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)
