@@ -142,7 +142,10 @@ open_tables (Session *self)
     store = lu_store_open (
         path, lu_options_is_helper (self->options) ? LU_STORE_READ_ONLY : LU_STORE_READ_WRITE,
         &error);
-  if (error != NULL && !self->options->quiet && !lu_options_is_helper (self->options))
+  /* That there is no place for one, as for users without a home, is nothing to be told each time.
+   */
+  if (error != NULL && error->code == LU_ERROR_PERMISSION && !self->options->quiet
+      && !lu_options_is_helper (self->options))
     fprintf (stderr, _ ("live-unwinder: unwind tables are not kept on disk: %s\n"), error->message);
   self->tables = lu_tables_new (store, (gsize) self->options->table_memory << 20);
 }

@@ -151,7 +151,9 @@ lu_store_open (const char *path, LuStoreMode mode, GError **error)
     folder = open (path, flags);
   if (folder < 0)
     {
-      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
+      /* A symbolic link is no folder either. */
+      g_set_error (error, LU_ERROR, errno == ENOTDIR ? LU_ERROR_PERMISSION : LU_ERROR_FAILED,
+                   "%s: %s", path, g_strerror (errno));
       return NULL;
     }
   self = lu_store_open_at (folder, mode, error);

@@ -38,7 +38,8 @@ typedef enum
  * the variable is empty (no store is wanted) or there is no home. Owned. */
 char *lu_store_default_path (void);
 
-/* Opens the folder, and for READ_WRITE makes it (mode 0700) if there is none. */
+/* Opens the folder, and for READ_WRITE makes it (mode 0700) if there is none. LU_ERROR_PERMISSION:
+ * what is there must not be used; LU_ERROR_FAILED: there is nothing, and it cannot be made. */
 LuStore *lu_store_open (const char *path, LuStoreMode mode, GError **error);
 /* The same with an opened folder; takes the descriptor. No other name is looked up later on, so it
  * works after names have become unreachable. */

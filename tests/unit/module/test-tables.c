@@ -5,6 +5,7 @@
  * back from the store, go when there are too many, and may go while they are read. On the libraries
  * of this program. */
 
+#include "module/opener.h"
 #include "module/tables.h"
 #include "table/compile.h"
 
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #define PATIENCE_US (20 * G_USEC_PER_SEC)
+/* As many make every file wanted. */
+#define MISSES_ENOUGH 4096
 
 typedef struct
 {
@@ -309,6 +312,53 @@ test_many (Fixture *self, gconstpointer data)
   g_assert_cmpuint (stats.n_slots, <=, 64);
 }
 
+static LuModule *
+open_self (LuOpener *opener)
+{
+  const LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "/proc/self/exe" };
+  LuModule *module = lu_module_new (&key);
+
+  lu_opener_open (opener, module, 0, 0, 0);
+  g_assert_nonnull (lu_module_image (module));
+  return module;
+}
+
+/* Modules of one file have one table; what the opener had opened before has none. */
+static void
+test_modules (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+  g_autoptr (LuOpener) opener = lu_opener_new (FALSE, 1 << 20);
+  g_autoptr (LuModule) before = open_self (opener);
+  guint64 code = some_code (lu_module_image (before));
+  LuModule *modules[2];
+  struct lu_rule rule;
+  LuTablesStats stats;
+
+  g_assert_false (lu_module_find_rule (before, code, &rule));
+  lu_module_note_miss (before);
+  lu_opener_free (opener);
+  opener = lu_opener_new (FALSE, 1 << 20);
+  lu_opener_set_tables (opener, tables);
+  for (guint i = 0; i < 2; i++)
+    modules[i] = open_self (opener);
+  g_assert_true (lu_module_image (modules[0]) == lu_module_image (modules[1]));
+  g_assert_false (lu_module_find_rule (modules[0], code, &rule));
+  for (guint i = 0; i < 2 * MISSES_ENOUGH; i++)
+    lu_module_note_miss (modules[i % 2]);
+  wait_for_built (tables, 1);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_true (lu_module_find_rule (modules[i], code, &rule));
+      g_assert_cmpint (rule.cfa_kind, ==, LU_CFA_SP);
+    }
+  lu_tables_get_stats (tables, &stats);
+  g_assert_cmpuint (stats.n_slots, ==, 1);
+  g_assert_cmpuint (stats.n_misses, ==, 2 * MISSES_ENOUGH);
+  for (guint i = 0; i < 2; i++)
+    lu_module_unref (modules[i]);
+}
+
 /* The tables end while a file is being compiled, or before; slots outlive them. */
 static void
 test_stop (Fixture *self, gconstpointer data)
@@ -426,6 +476,7 @@ main (int argc, char **argv)
   ADD ("too-large", test_too_large);
   ADD ("unused", test_unused);
   ADD ("many", test_many);
+  ADD ("modules", test_modules);
   ADD ("stop", test_stop);
   ADD ("readers", test_readers);
   return g_test_run ();

@@ -5,6 +5,7 @@
  * owners and modes, cut off or changed anywhere, of other files, programs and formats, written by
  * several processes at once. On the table of this program, in a temporary folder. */
 
+#include "base/error.h"
 #include "table/store.h"
 
 #include <errno.h>
@@ -198,10 +199,10 @@ assert_no_store (const char *path)
   g_autoptr (GError) error = NULL;
 
   g_assert_null (lu_store_open (path, LU_STORE_READ_WRITE, &error));
-  g_assert_nonnull (error);
+  g_assert_error (error, LU_ERROR, LU_ERROR_PERMISSION);
   g_clear_error (&error);
   g_assert_null (lu_store_open (path, LU_STORE_READ_ONLY, &error));
-  g_assert_nonnull (error);
+  g_assert_error (error, LU_ERROR, LU_ERROR_PERMISSION);
 }
 
 static void
@@ -212,6 +213,7 @@ test_folders (Fixture *self, gconstpointer data)
   g_autofree char *made = g_build_filename (self->folder, "made", NULL);
   g_autofree char *two = g_build_filename (self->folder, "made", "for", NULL);
   g_autoptr (LuStore) store = NULL;
+  g_autoptr (GError) error = NULL;
   struct stat info;
 
   assert_no_store (self->path); /* a file */
@@ -230,7 +232,8 @@ test_folders (Fixture *self, gconstpointer data)
       g_assert_cmpint (chown (self->folder, 0, (gid_t) -1), ==, 0);
     }
   /* Only a store that may be written to is made. */
-  g_assert_null (lu_store_open (below, LU_STORE_READ_ONLY, NULL));
+  g_assert_null (lu_store_open (below, LU_STORE_READ_ONLY, &error));
+  g_assert_error (error, LU_ERROR, LU_ERROR_FAILED);
   g_assert_cmpint (g_stat (made, &info), !=, 0);
   store = lu_store_open (below, LU_STORE_READ_WRITE, NULL);
   g_assert_nonnull (store);
