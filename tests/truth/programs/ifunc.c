@@ -25,7 +25,7 @@ doubled (long value)
 }
 
 /* Runs while the program is relocated, or at the first call. */
-static NOINLINE Function
+static NOINLINE __attribute__ ((used)) Function
 choose (void)
 {
   volatile int one = 1;
