@@ -20,9 +20,11 @@
 /* How long to sleep when nothing wakes us: as long as something comes, and when it is quiet. */
 #define WAIT_MS      250
 #define WAIT_IDLE_MS 1000
-/* After side-band woke us, more of it usually follows at once; this much is taken in one go. */
-#define SETTLE_US 1000
-#define RETRY_US  500
+/* After side-band woke us, more of it usually follows at once; this much is taken in one go. While
+ * it goes on like that, goes get larger: waking up costs more than what is read. */
+#define SETTLE_US     1000
+#define SETTLE_MAX_US 4000
+#define RETRY_US      500
 /* The last samples of a stopped source are read for this long at most. */
 #define LAST_DRAIN_US (10 * G_USEC_PER_SEC)
 /* A round handles every sample committed before it began, so the second one after an end has the
@@ -51,6 +53,7 @@ struct _LuDrain
   guint64 handled_lost_sideband;
   guint logged_cpu_changes;
   gint64 last_tick, last_log;
+  gulong settle_us;
   guint rounds_after_end;
   gboolean had_sideband; /* in the last round */
 
@@ -332,7 +335,8 @@ wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
   else if (self->source->ops->wait != NULL)
     {
       if (round == LU_ROUND_CLOSED && self->had_sideband)
-        g_usleep (SETTLE_US);
+        g_usleep (self->settle_us);
+      self->settle_us = self->had_sideband ? MIN (self->settle_us * 2, SETTLE_MAX_US) : SETTLE_US;
       self->source->ops->wait (self->source, self->wake_fd, is_idle ? WAIT_IDLE_MS : WAIT_MS);
     }
 }
@@ -371,6 +375,7 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->own_pid = getpid ();
   self->command_exec_time = G_MAXUINT64;
+  self->settle_us = SETTLE_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
   if (options->tids != NULL)
     {

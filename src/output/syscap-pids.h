@@ -12,8 +12,8 @@
 
 #include "output/syscap-maps.h"
 
-/* At 1 KB for one with mappings: 4 MB. */
-#define LU_SYSCAP_MAX_EXITED 4096
+/* At 1 to 2 KB for one with mappings: 2 MB. A pid comes again after tens of thousands of others. */
+#define LU_SYSCAP_MAX_EXITED 1024
 
 typedef struct
 {
