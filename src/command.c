@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "output/output-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +16,10 @@
 #include <sys/wait.h>
 
 static void
-run_child (int go_fd, int status_fd, char *const *argv)
+run_child (int go_fd, int status_fd, char *const *argv, const char *output)
 {
   sigset_t none;
+  int exec_errno;
   char byte;
 
   sigemptyset (&none);
@@ -26,13 +28,16 @@ run_child (int go_fd, int status_fd, char *const *argv)
   if (read (go_fd, &byte, 1) != 1)
     _exit (LU_EXIT_FAILED);
   execvp (argv[0], argv);
-  if (write (status_fd, &errno, sizeof errno) < 0)
+  exec_errno = errno;
+  /* Here, because the recorder has given up the rights that this may take. */
+  lu_output_discard (output);
+  if (write (status_fd, &exec_errno, sizeof exec_errno) < 0)
     _exit (LU_EXIT_FAILED);
-  _exit (errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE);
+  _exit (exec_errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE);
 }
 
 gboolean
-lu_command_prepare (LuCommand *self, char *const *argv, GError **error)
+lu_command_prepare (LuCommand *self, char *const *argv, const char *output, GError **error)
 {
   int go[2], status[2];
 
@@ -46,7 +51,7 @@ lu_command_prepare (LuCommand *self, char *const *argv, GError **error)
   if (self->pid == 0)
     {
       close (go[1]);
-      run_child (go[0], status[1], argv);
+      run_child (go[0], status[1], argv, output);
     }
   close (go[0]);
   close (status[1]);

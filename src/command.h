@@ -25,8 +25,10 @@ typedef struct
   int wait_status;
 } LuCommand;
 
-/* Forks. argv: NULL-terminated, borrowed. Call before any thread exists. */
-gboolean lu_command_prepare (LuCommand *self, char *const *argv, GError **error);
+/* Forks. argv: NULL-terminated, borrowed. output: the capture, which goes if argv cannot be
+ * executed (lu_output_discard()). Call before any thread exists. */
+gboolean lu_command_prepare (LuCommand *self, char *const *argv, const char *output,
+                             GError **error);
 /* Lets the child execute. Returns 0, or the errno with which exec failed. */
 int lu_command_go (LuCommand *self);
 /* Reaps the child if it has ended (or, with `wait`, when it does). TRUE once it has. */

@@ -439,7 +439,6 @@ stop_threads (Session *self)
 static int
 exec_error (Session *self, int exec_errno)
 {
-  lu_output_discard (self->options->output);
   fprintf (stderr, "live-unwinder: %s: %s\n", self->options->command[0], g_strerror (exec_errno));
   return exec_errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE;
 }
@@ -495,7 +494,7 @@ prepare (Session *self, GError **error)
   if (output_fd < 0)
     return FALSE;
   if (self->options->command != NULL
-      && !lu_command_prepare (&self->command, self->options->command, error))
+      && !lu_command_prepare (&self->command, self->options->command, self->options->output, error))
     return FALSE;
   source = open_source (self, error);
   if (source == NULL)

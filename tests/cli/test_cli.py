@@ -9,6 +9,7 @@ Everything is checked from outside; captures are read with the judge's own reade
 root or the permission to sample skip with the reason.
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -84,6 +85,13 @@ class ExitCodes(Case):
         self.assertEqual(result.returncode, 127)
         self.assertIn("/nonexistent/program", result.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "capture.syscap")))
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_command_not_found_in_anothers_folder(self):
+        """The file goes although the recorder has given up the rights of root by then."""
+        os.chown(self.folder, NOBODY, NOBODY)
+        self.assertEqual(self.run_it("--", "/nonexistent/program").returncode, 127)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_command_not_executable(self):
         self.assertEqual(self.run_it("--", "/etc/passwd").returncode, 126)
@@ -189,6 +197,62 @@ class Files(Case):
         self.assertEqual(process.wait(timeout=30), 125)
 
 
+class Helper(Case):
+    """Helper mode on an empty ring; tests/helper has the rest."""
+
+    def begin(self, *arguments):
+        ring = os.memfd_create("ring", os.MFD_ALLOW_SEALING)
+        os.ftruncate(ring, 64 << 20)
+        fcntl.fcntl(ring, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        event = os.eventfd(0)
+        self.reader, writer = os.pipe()
+        process = self.start("--stack-size=16384", f"--event-fd={event}", f"--perf-fd={ring}:0",
+                             f"--capture-fd={writer}", *arguments,
+                             pass_fds=[ring, event, writer])
+        for fd in (ring, writer):
+            os.close(fd)
+        self.addCleanup(os.close, event)
+        return process, event
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_in_the_sandbox(self):
+        process, event = self.begin()
+        self.assertEqual(os.read(self.reader, 4), b"\x5e\x97\xca\xfd")
+        time.sleep(0.5)
+        kept = sum(1 << n for n in (2, 19, 40))  # linux/capability.h
+        for thread in os.listdir(f"/proc/{process.pid}/task"):
+            with open(f"/proc/{process.pid}/task/{thread}/status", encoding="utf-8") as file:
+                status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+            if status["NoNewPrivs"] == "0":
+                self.skipTest("built without the sandbox")
+            self.assertEqual(status["Seccomp"], "2")
+            self.assertEqual(int(status["CapPrm"], 16) & ~kept, 0)
+            self.assertEqual(int(status["CapBnd"], 16), 0)
+        begin = time.monotonic()
+        os.eventfd_write(event, 1234)
+        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertLess(time.monotonic() - begin, 2)
+        os.close(self.reader)
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_a_client_that_dies(self):
+        process, _ = self.begin()
+        os.read(self.reader, 4)
+        os.close(self.reader)
+        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertEqual(process.stderr.read(), "")
+
+    def test_descriptors_that_cannot_be(self):
+        for arguments, says in (
+                (["--perf-fd=77:0", "--capture-fd=78"], "nothing is open there"),
+                (["--perf-fd=2:0", "--capture-fd=78"], "above 2"),
+                (["--capture-fd=78"], "--perf-fd"),
+                (["--perf-fd=77:0", "--capture-fd=78", "--all"], "--all")):
+            result = self.run_it(*arguments)
+            self.assertEqual(result.returncode, 125, arguments)
+            self.assertIn(says, result.stderr)
+
+
 class Recording(Case):
     def test_samples_follow_cpu_time(self):
         result = self.run_it("--stats", "json", "-o", self.file, "--", *spin(1))
@@ -208,6 +272,24 @@ class Recording(Case):
         self.assertEqual(result.returncode, 7)
         self.assertGreater(time.monotonic() - begin, 1.4)
         self.assertLess(stats_of(result.stderr)["seconds"], 1.0)
+
+    def test_rights_are_given_up(self):
+        """Of root's capabilities those stay that docs/sandbox.md lists; in every thread."""
+        process = self.start("-q", "-o", self.file, "--", *spin(1.5))
+        time.sleep(0.8)
+        kept = sum(1 << n for n in (2, 5, 14, 19, 38, 40))  # linux/capability.h
+        seen = set()
+        for thread in os.listdir(f"/proc/{process.pid}/task"):
+            with open(f"/proc/{process.pid}/task/{thread}/status", encoding="utf-8") as file:
+                status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+            if status["NoNewPrivs"] == "0":
+                self.skipTest("built without the sandbox")
+            for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+                self.assertEqual(int(status[name], 16) & ~kept, 0, f"{name} {status[name]}")
+            seen.add(status["Name"])
+        self.assertTrue({"drain", "worker", "writer"} <= seen, seen)
+        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertGreater(self.samples(), 50)
 
     def test_children_are_followed(self):
         self.run_it("-q", "-o", self.file, "--", "sh", "-c",
