@@ -217,7 +217,7 @@ are_pages_sound (const LuTable *self)
 {
   const struct lu_rows *rows = &self->rows;
 
-  if (rows->n_pages > MAX_PAGES || (rows->base & ((1u << LU_PAGE_SHIFT) - 1)) != 0
+  if ((rows->base & ((1u << LU_PAGE_SHIFT) - 1)) != 0
       || rows->base > G_MAXUINT64 - ((guint64) rows->n_pages << LU_PAGE_SHIFT)
       || rows->pages[0] != 0 || rows->pages[rows->n_pages] != self->n_rows || rows->rows[-1] != 0)
     return FALSE;

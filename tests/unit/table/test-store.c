@@ -421,6 +421,9 @@ test_forged (Fixture *self, gconstpointer data)
       if (bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, checksum)
           || (bit / 8 >= LU_STORE_SEALED_AT && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, base)))
         g_assert_cmpint (result, ==, wanted_result (bit / 8));
+      if (bit / 8 >= G_STRUCT_OFFSET (LuStoreHeader, n_faults)
+          && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, faults))
+        g_assert_cmpint (result, ==, LU_STORE_DAMAGED);
       if (bit / 8 >= G_STRUCT_OFFSET (LuStoreHeader, n_pages)
           && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, flags) && table != NULL)
         /* Padding before the rules can swallow a few rows more; nothing else can be. */
@@ -470,16 +473,80 @@ test_lying_block (Fixture *self, gconstpointer data)
           lu_store_decode (changed, size, digest, lu_store_maker (self->store), &result));
       g_assert_cmpint (result, ==, LU_STORE_DAMAGED);
     }
-  for (guint i = 12; i < 16; i++) /* kinds and flags of a rule */
+}
+
+/* One byte of the third rule, or the kind of one of the first two. */
+static void
+test_lying_rules (Fixture *self, gconstpointer data)
+{
+  static const struct
+  {
+    const char *title;
+    guint at;
+    guint8 value;
+  } lies[] = {
+    { "nothing is something", 12, LU_CFA_SP },
+    { "complex is simple", sizeof (struct lu_rule) + 12, LU_CFA_SP },
+    { "kind of CFA", 2 * sizeof (struct lu_rule) + 12, LU_N_CFA_KINDS },
+    { "kind of frame pointer", 2 * sizeof (struct lu_rule) + 13, LU_SAVE_UNKNOWN + 1 },
+    { "kind of rbx", 2 * sizeof (struct lu_rule) + 13, (LU_SAVE_UNKNOWN + 1) << 4 },
+    { "kind of return address", 2 * sizeof (struct lu_rule) + 14, LU_RA_REGISTER + 1 },
+    { "flags", 2 * sizeof (struct lu_rule) + 15, 0x80 },
+  };
+  gsize size, digest_size, rules_at;
+  g_autofree guint8 *bytes = read_stored (self, &size);
+  const guint8 *digest = lu_image_digest (self->image, &digest_size);
+
+  lu_table_block_size (self->table->rows.n_pages, self->table->n_rows, self->table->n_rules,
+                       &rules_at);
+  for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
     {
       guint8 *changed = g_memdup2 (bytes, size);
       LuStoreResult result;
 
-      changed[sizeof (LuStoreHeader) + rules_at + 2 * sizeof (struct lu_rule) + i] = 0xff;
+      g_test_message ("%s", lies[i].title);
+      changed[sizeof (LuStoreHeader) + rules_at + lies[i].at] = lies[i].value;
       lu_store_seal (changed, size);
       g_assert_null (
           lu_store_decode (changed, size, digest, lu_store_maker (self->store), &result));
       g_assert_cmpint (result, ==, LU_STORE_DAMAGED);
+    }
+}
+
+/* Empty tables of all sizes: the largest ones that are allowed, and one more. */
+static void
+test_shapes (void)
+{
+  static const struct
+  {
+    LuTableShape shape;
+    gboolean ok;
+  } cases[] = {
+    { { .n_rules = 2 }, TRUE },
+    { { .n_rules = 1 }, FALSE },
+    { { .n_rules = 0 }, FALSE },
+    { { .n_rules = LU_MAX_RULES }, TRUE },
+    { { .n_rules = LU_MAX_RULES + 1 }, FALSE },
+    { { .n_rules = 2, .n_pages = 65536 }, TRUE },
+    { { .n_rules = 2, .n_pages = 65537 }, FALSE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0x10000 }, TRUE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0x18000 }, FALSE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0xfffffffffffe0000 }, TRUE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0xffffffffffff0000 }, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const LuTableShape *shape = &cases[i].shape;
+      gsize rules_at;
+      gsize size = lu_table_block_size (shape->n_pages, shape->n_rows, shape->n_rules, &rules_at);
+      guint8 *memory = g_malloc0 (size + 2 * sizeof (struct lu_rule));
+      g_autoptr (LuTable) table = NULL;
+
+      memory[rules_at + sizeof (struct lu_rule) + 12] = LU_CFA_COMPLEX;
+      table = lu_table_new_from_memory (shape, memory, 0, size);
+      g_test_message ("%u", i);
+      g_assert_true ((table != NULL) == cases[i].ok);
     }
 }
 
@@ -652,6 +719,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/store/default-path", test_default_path);
+  g_test_add_func ("/store/shapes", test_shapes);
   ADD ("round-trip", test_round_trip);
   ADD ("libraries", test_libraries);
   ADD ("folders", test_folders);
@@ -661,6 +729,7 @@ main (int argc, char **argv)
   ADD ("flipped", test_flipped);
   ADD ("forged", test_forged);
   ADD ("lying-block", test_lying_block);
+  ADD ("lying-rules", test_lying_rules);
   ADD ("other-file", test_other_file);
   ADD ("racing-writers", test_racing_writers);
   ADD ("no-room", test_no_room);
