@@ -20,6 +20,7 @@
 #define N_SETS      (1u << LU_RULE_CACHE_BITS)
 
 _Static_assert(sizeof (LuRuleSet) == CACHE_LINE, "one look-up, one cache line");
+_Static_assert(LU_MAX_RULES <= LU_PLAIN_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
 
 typedef struct _LuRuleCompiler
 {
@@ -54,6 +55,7 @@ lu_rule_cache_new (void)
   self->compiler = g_new0 (LuRuleCompiler, 1);
   self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
   lu_rule_list_init (&self->compiler->rules);
+  self->rules = self->compiler->rules.rules;
   return self;
 }
 
@@ -70,7 +72,7 @@ lu_rule_cache_free (LuRuleCache *self)
 gsize
 lu_rule_cache_bytes (const LuRuleCache *self)
 {
-  gsize bytes = sizeof self->slots + self->compiler->rules.n * sizeof (struct lu_rule);
+  gsize bytes = sizeof self->places + self->compiler->rules.n * sizeof (struct lu_rule);
 
   for (guint i = 0; i < N_SETS; i++)
     for (guint k = 0; k < LU_RULE_CACHE_WAYS; k++)
@@ -97,6 +99,7 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
 static void
 forget_all (LuRuleCache *self)
 {
+  memset (self->places, 0, sizeof self->places);
   memset (self->sets, 0, N_SETS * sizeof *self->sets);
   lu_rule_list_clear (&self->compiler->rules);
   lu_rule_list_init (&self->compiler->rules);
@@ -122,26 +125,36 @@ make_rule (LuRuleCache *self, const LuModule *module, guint64 address)
   return rule;
 }
 
-static LuRulePlace
-compile (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address)
+static LuGoPlace
+go_place (const LuModule *module, guint64 address)
 {
-  LuRuleCompiler *compiler = self->compiler;
-  LuRulePlace place = { .key = key };
-  struct lu_rule rule;
+  return lu_image_go_place (lu_module_image (module), address);
+}
 
-  if (self->work_left == 0)
-    return (LuRulePlace){ .rule = LU_RULE_COMPLEX }; /* without a key: not to be kept */
+static LuRulePlace
+compile (LuRuleCache *self, const LuModule *module, guint64 key)
+{
+  LuRuleList *rules = &self->compiler->rules;
+  guint64 address = key - lu_rule_cache_module_key (module);
+  LuGoPlace go = go_place (module, address);
+  struct lu_rule rule;
+  lu_plain plain;
+
+  if (self->work_left == 0) /* without a key: not to be kept */
+    return (LuRulePlace){ .plain = (guint64) LU_RULE_COMPLEX << LU_PLAIN_ID_SHIFT };
   rule = make_rule (self, module, address);
-  if (compiler->rules.n == LU_MAX_RULES)
+  plain = go == LU_GO_ORDINARY ? lu_plain_make (&rule) : 0;
+  if (rules->n == LU_MAX_RULES)
     forget_all (self);
-  place.rule = (guint16) lu_rule_list_intern (&compiler->rules, &rule);
-  place.go_place = (guint8) lu_image_go_place (lu_module_image (module), address);
-  return place;
+  plain |= (guint64) lu_rule_list_intern (rules, &rule) << LU_PLAIN_ID_SHIFT;
+  plain |= (guint64) go << LU_PLAIN_GO_SHIFT;
+  self->rules = rules->rules;
+  return (LuRulePlace){ .key = key, .plain = plain };
 }
 
 /* The place in the second level; one that is found moves a step to the front. */
 static LuRulePlace
-find_place (LuRuleCache *self, const LuModule *module, guint64 key, guint64 address)
+find_place (LuRuleCache *self, const LuModule *module, guint64 key)
 {
   LuRulePlace *places = self->sets[lu_rule_cache_hash (key) >> (64 - LU_RULE_CACHE_BITS)].places;
   LuRulePlace place;
@@ -157,7 +170,7 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key, guint64 addr
           }
         return place;
       }
-  place = compile (self, module, key, address);
+  place = compile (self, module, key);
   if (place.key == 0)
     return place;
   /* In the middle: what is asked for once must not push out what is asked for again and again. */
@@ -167,15 +180,30 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key, guint64 addr
 }
 
 void
-lu_rule_cache_fill (LuRuleCache *self, LuRuleSlot *slot, const LuModule *module, guint64 key,
-                    guint64 address)
+lu_rule_cache_fill (LuRuleCache *self, LuRulePlace *place, const LuModule *module, guint64 key)
 {
-  gboolean is_unique =
-      address >> LU_RULE_KEY_SHIFT == 0 && lu_module_id (module) >> (64 - LU_RULE_KEY_SHIFT) == 0;
-  LuRulePlace place =
-      is_unique ? find_place (self, module, key, address) : compile (self, module, key, address);
+  *place = find_place (self, module, key);
+}
 
-  slot->key = is_unique ? place.key : 0;
-  slot->go_place = place.go_place;
-  slot->rule = self->compiler->rules.rules[place.rule];
+/* At an address too high for a key. */
+static LuRuleFound
+look_up_unkept (LuRuleCache *self, const LuModule *module, guint64 address)
+{
+  LuRuleFound found = { .rule = { .cfa_kind = LU_CFA_COMPLEX },
+                        .go_place = go_place (module, address) };
+
+  if (self->work_left > 0)
+    found.rule = make_rule (self, module, address);
+  return found;
+}
+
+LuRuleFound
+lu_rule_cache_look_up (LuRuleCache *self, const LuModule *module, guint64 address)
+{
+  lu_plain plain;
+
+  if (!lu_rule_cache_can_keep (module, address))
+    return look_up_unkept (self, module, address);
+  plain = lu_rule_cache_find (self, module, lu_rule_cache_module_key (module) + address);
+  return (LuRuleFound){ .rule = self->rules[LU_PLAIN_ID (plain)], .go_place = LU_PLAIN_GO (plain) };
 }

@@ -3,36 +3,29 @@
 
 /* rule-cache.h - the rule for a place in a module, compiled at first use and remembered.
  *
- * Used by the table engine. Keyed by module and ELF address, so that all processes share it; a
- * module's id is never used again, so nothing in it ever becomes wrong. Four places to a cache
- * line, the most used ones first; rules are interned, so the few hundred that matter stay close.
- * Tried: a direct-mapped cache of 4,096 places with the rule inside; cc1 missed in every fifth
- * frame. Belongs to one thread. */
+ * Used by the walker. Keyed by module and ELF address, so that all processes share it; a module's
+ * id is never used again, so nothing in it ever becomes wrong. A place has its rule packed into 8
+ * bytes (plain.h), so that what nearly all frames need is one look at one cache line; the whole
+ * rule is in a list. Two levels: one place for each hash, then four, the most used ones first.
+ * Tried: one level of 4,096 places with whole rules; cc1 missed in every fifth frame. Belongs to
+ * one thread. */
 
 #pragma once
 
 #include "elf/go-stacks.h"
 #include "lu/row.h"
 #include "module/module.h"
+#include "unwind/plain.h"
 
 typedef struct
 {
-  guint64 key;     /* 0: empty */
-  guint8 go_place; /* LuGoPlace */
-  struct lu_rule rule;
-} LuRuleSlot;
-
-#define LU_RULE_SLOT_BITS 10 /* of the number of slots: 32 KiB */
-
-typedef struct
-{
-  guint64 key;     /* 0: empty */
-  guint16 rule;    /* id in the list of rules */
-  guint8 go_place; /* LuGoPlace */
+  guint64 key;    /* 0: empty */
+  lu_plain plain; /* with the rule's id, and LuGoPlace */
 } LuRulePlace;
 
+#define LU_RULE_PLACE_BITS 11 /* of the number of places of the first level: 32 KiB */
+#define LU_RULE_CACHE_BITS 13 /* of the number of sets of the second: 512 KiB */
 #define LU_RULE_CACHE_WAYS 4
-#define LU_RULE_CACHE_BITS 13 /* of the number of sets: 512 KiB */
 
 typedef struct
 {
@@ -41,8 +34,9 @@ typedef struct
 
 typedef struct
 {
-  LuRuleSlot slots[1 << LU_RULE_SLOT_BITS];
-  LuRuleSet *sets; /* owned, 64-aligned */
+  LuRulePlace places[1 << LU_RULE_PLACE_BITS];
+  LuRuleSet *sets;             /* owned, 64-aligned */
+  const struct lu_rule *rules; /* by id */
   guint64 n_misses;
   guint32 work_left;                /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
   struct _LuRuleCompiler *compiler; /* private */
@@ -67,16 +61,23 @@ lu_rule_cache_begin (LuRuleCache *self)
 
 #define LU_RULE_KEY_SHIFT 40
 
-/* The part of a key that a module has; 0 if its places cannot be kept. */
+/* Whether the module's addresses below `end` (ELF) can be keys: module << 40 + address. */
+static inline gboolean
+lu_rule_cache_can_keep (const LuModule *module, guint64 end)
+{
+  return end >> LU_RULE_KEY_SHIFT == 0 && lu_module_id (module) >> (64 - LU_RULE_KEY_SHIFT) == 0;
+}
+
+/* What all keys of a module have in common. */
 static inline guint64
 lu_rule_cache_module_key (const LuModule *module)
 {
   return (guint64) lu_module_id (module) << LU_RULE_KEY_SHIFT;
 }
 
-/* Fills the slot from the second level, or by compiling. */
-void lu_rule_cache_fill (LuRuleCache *self, LuRuleSlot *slot, const LuModule *module, guint64 key,
-                         guint64 address);
+/* Fills the place from the second level, or by compiling. */
+void lu_rule_cache_fill (LuRuleCache *self, LuRulePlace *place, const LuModule *module,
+                         guint64 key);
 
 static inline guint64
 lu_rule_cache_hash (guint64 key)
@@ -84,14 +85,23 @@ lu_rule_cache_hash (guint64 key)
   return key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
 }
 
-/* What is known of an ELF address of a module that is ready; good until the next call. */
-static inline const LuRuleSlot *
-lu_rule_cache_find (LuRuleCache *self, const LuModule *module, guint64 module_key, guint64 address)
+/* Of a key that can be kept, of a module that is ready. */
+static inline lu_plain
+lu_rule_cache_find (LuRuleCache *self, const LuModule *module, guint64 key)
 {
-  guint64 key = module_key ^ address;
-  LuRuleSlot *slot = &self->slots[lu_rule_cache_hash (key) >> (64 - LU_RULE_SLOT_BITS)];
+  LuRulePlace *place = &self->places[lu_rule_cache_hash (key) >> (64 - LU_RULE_PLACE_BITS)];
 
-  if (G_UNLIKELY (slot->key != key))
-    lu_rule_cache_fill (self, slot, module, key, address);
-  return slot;
+  if (G_UNLIKELY (place->key != key))
+    lu_rule_cache_fill (self, place, module, key);
+  return place->plain;
 }
+
+/* What is known of a place: the rule, and what it means in a Go program. */
+typedef struct
+{
+  struct lu_rule rule;
+  LuGoPlace go_place;
+} LuRuleFound;
+
+/* Of any ELF address of a module that is ready. */
+LuRuleFound lu_rule_cache_look_up (LuRuleCache *self, const LuModule *module, guint64 address);

@@ -26,6 +26,23 @@ lu_space_cache_free (LuSpaceCache *self)
   g_free (self);
 }
 
+static LuViewMapping
+describe (const LuMapping *mapping, const LuArch *arch)
+{
+  LuViewMapping view = { .base = lu_dwfl_mapping_describe (mapping, arch) };
+  const LuDwflMapping *base = &view.base;
+
+  if (base->status == LU_STATUS_COMPLETE && base->end > base->start
+      && base->start - base->bias < base->end - base->bias
+      && lu_rule_cache_can_keep (base->module, base->end - base->bias))
+    {
+      view.start = base->start;
+      view.size = base->end - base->start;
+      view.to_key = lu_rule_cache_module_key (base->module) - base->bias;
+    }
+  return view;
+}
+
 static void
 fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
 {
@@ -47,8 +64,7 @@ fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
       /* Before the rest: another thread may open it any time. */
       if (lu_module_is_pending (mappings[i].module))
         view->has_pending = TRUE;
-      view->mappings[i].base = lu_dwfl_mapping_describe (&mappings[i], arch);
-      view->mappings[i].key = lu_rule_cache_module_key (mappings[i].module);
+      view->mappings[i] = describe (&mappings[i], arch);
     }
 }
 

@@ -14,8 +14,9 @@
 
 typedef struct
 {
-  LuDwflMapping base; /* no module of libdwfl */
-  guint64 key;        /* lu_rule_cache_module_key() */
+  guint64 start, size; /* size 0: its rules are not in the rule cache */
+  guint64 to_key;      /* run-time address + to_key is the key of the rule cache */
+  LuDwflMapping base;  /* no module of libdwfl */
 } LuViewMapping;
 
 typedef struct

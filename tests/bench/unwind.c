@@ -10,8 +10,9 @@
  *   hot    256 samples again and again: stacks are in the caches, nearest to recording
  *   read   a loop that reads the words that the steps read, in their order, and does nothing else
  *
- * `handed`: samples that the walker left to dwfl. `different`: samples whose stack is not that of
- * the first engine. Words of guessed frames and of samples handed on are not in `read`. */
+ * `handed`: samples of a warm pass that the walker left to dwfl. `different`: samples whose stack
+ * is not that of the first engine. Words of guessed frames and of samples handed on are not in
+ * `read`. */
 
 #include "input/source-perf-data.h"
 #include "lu/step.h"
@@ -44,7 +45,6 @@ typedef struct
   LuOpener *opener;
   GArray *items;
   GArray *words;     /* guint32: offsets in the stacks */
-  guint n_handed;    /* samples */
   gsize table_bytes; /* held by a walker after all samples */
   double opening;    /* ns, of all files */
 } Set;
@@ -177,20 +177,61 @@ digest_of (const LuStack *stack)
   return digest;
 }
 
+/* The engines as the recorder has them: with tables, the drain walks what it can and leaves the
+ * rest to the worker's engine. */
+typedef struct
+{
+  const LuUnwinderOps *ops;
+  LuWalker *walker; /* NULL: every sample goes to the unwinder */
+  LuUnwinder *unwinder;
+  guint n_handed; /* in this pass */
+} Engine;
+
+static void
+engine_init (Engine *self, const LuUnwinderOps *ops)
+{
+  self->ops = ops;
+  self->walker = ops->walks_in_drain ? lu_walker_new () : NULL;
+  self->unwinder = ops->new (NULL);
+}
+
+static void
+engine_clear (Engine *self)
+{
+  lu_walker_free (self->walker);
+  lu_unwinder_free (self->unwinder);
+}
+
+static void
+unwind (Engine *self, const Item *item, LuStack *stack)
+{
+  lu_stack_reset (stack);
+  if (self->walker != NULL)
+    {
+      if (lu_walker_walk (self->walker, item->tid, &item->sample, item->space, stack))
+        return;
+      lu_stack_reset (stack);
+      self->n_handed++;
+    }
+  self->ops->unwind (self->unwinder, item->pid, item->tid, &item->sample, item->space, stack);
+}
+
 /* ns for one pass over items [first, first + n). digests: what each stack was, or NULL. */
 static double
-pass (LuUnwinder *unwinder, const Set *set, guint first, guint n, Totals *totals, guint64 *digests)
+pass (Engine *engine, const Set *set, guint first, guint n, Totals *totals, guint64 *digests)
 {
   static LuStack stack;
   double began = now ();
 
   *totals = (Totals){ 0 };
+  engine->n_handed = 0;
   for (guint i = first; i < first + n; i++)
     {
       const Item *item = &g_array_index (set->items, Item, i);
 
-      lu_stack_reset (&stack);
-      unwinder->ops->unwind (unwinder, item->pid, item->tid, &item->sample, item->space, &stack);
+      if (i + 1 < first + n)
+        lu_walker_expect (&g_array_index (set->items, Item, i + 1).sample);
+      unwind (engine, item, &stack);
       totals->n_frames += stack.n_frames;
       totals->n_complete += stack.status == LU_STATUS_COMPLETE;
       if (digests != NULL)
@@ -328,9 +369,8 @@ trace (Set *set)
 
       lu_stack_reset (&stack);
       item->first_word = set->words->len;
-      if (!lu_walker_walk (walker, item->tid, &item->sample, item->space, &stack))
-        set->n_handed++;
-      else if (lu_arch_of_abi (LU_ABI_64) == &lu_arch_x86_64)
+      if (lu_walker_walk (walker, item->tid, &item->sample, item->space, &stack)
+          && lu_arch_of_abi (LU_ABI_64) == &lu_arch_x86_64)
         trace_sample (set, item, &stack, cfis);
       item->n_words = set->words->len - item->first_word;
     }
@@ -342,25 +382,28 @@ trace (Set *set)
 static void
 measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *reference)
 {
-  g_autoptr (LuUnwinder) unwinder = ops->new (NULL);
+  Engine engine = { 0 };
   g_autofree guint64 *digests = g_new0 (guint64, set->items->len);
   guint n = set->items->len, n_hot = MIN (n, N_HOT), n_different = 0;
+  guint n_handed = 0;
   double first, warm = G_MAXDOUBLE, hot = G_MAXDOUBLE, reading = G_MAXDOUBLE;
   Totals totals, hot_totals;
 
-  first = set->opening + pass (unwinder, set, 0, n, &totals, digests);
+  engine_init (&engine, ops);
+  first = set->opening + pass (&engine, set, 0, n, &totals, digests);
   for (guint i = 0; i < ROUNDS; i++)
     {
       double ns;
 
-      ns = pass (unwinder, set, 0, n, &totals, NULL);
+      ns = pass (&engine, set, 0, n, &totals, NULL);
       warm = MIN (warm, ns);
+      n_handed = engine.n_handed;
       ns = read_words (set);
       reading = MIN (reading, ns);
     }
   for (double spent = 0, ns; spent < HOT_NS; spent += ns)
     {
-      ns = pass (unwinder, set, (n - n_hot) / 2, n_hot, &hot_totals, NULL);
+      ns = pass (&engine, set, (n - n_hot) / 2, n_hot, &hot_totals, NULL);
       hot = MIN (hot, ns);
     }
   for (guint i = 0; i < n; i++)
@@ -376,8 +419,9 @@ measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *re
           first / (double) totals.n_frames, set->opening / (double) totals.n_frames,
           warm / (double) totals.n_frames, hot / (double) hot_totals.n_frames,
           reading / (double) totals.n_frames, set->words->len / (double) totals.n_frames,
-          hot / 1000 / n_hot, 100. * set->n_handed / n, set->table_bytes);
+          hot / 1000 / n_hot, 100. * n_handed / n, set->table_bytes);
   fflush (stdout);
+  engine_clear (&engine);
 }
 
 int

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-memo.c - what a thread's last stack may be taken for: made-up code in which every register
+ * matters, made-up stacks, and the registers at the end of the walk compared, too. */
+
+#include "unwind/walk.h"
+
+#include <string.h>
+
+#define N_PCS     96
+#define N_WORDS   512
+#define N_ROUNDS  400
+#define N_CHANGES 400
+#define CODE      G_GUINT64_CONSTANT (0x10000)
+#define STACK     G_GUINT64_CONSTANT (0x7ffc00000000)
+
+typedef struct
+{
+  GRand *rand;
+  LuRuleCache *rules;
+  LuMemo *memo;
+  LuViewMapping mapping;
+  LuSpaceView view;
+  guint64 pcs[N_PCS];
+  lu_plain plains[N_PCS];
+  guint64 words[N_WORDS];
+  gint32 next_tid;
+  guint64 size; /* of the copy */
+} Fixture;
+
+typedef struct
+{
+  struct lu_regs regs;
+  LuWalkResult result;
+  LuStack stack;
+} Outcome;
+
+/* Small frames; FP and BX kept, saved or lost; a third by frame pointer. */
+static lu_plain
+random_plain (GRand *rand)
+{
+  struct lu_rule rule = {
+    .cfa_kind = g_rand_int_range (rand, 0, 3) == 0 ? LU_CFA_FP : LU_CFA_SP,
+    .cfa_off = 8 * g_rand_int_range (rand, 3, 9),
+    .ra_off = -1,
+    .fp_off = -2,
+    .bx_off = -3,
+    .saves = (guint8) (g_rand_int_range (rand, 0, 2) | g_rand_int_range (rand, 0, 2) << 4),
+  };
+
+  if (g_rand_int_range (rand, 0, 12) == 0)
+    rule.saves = (guint8) ((rule.saves & 15) | LU_SAVE_UNKNOWN << 4);
+  return lu_plain_make (&rule);
+}
+
+/* Return addresses, each with a place of its own in the cache. */
+static void
+make_code (Fixture *self)
+{
+  guint64 pc = CODE;
+
+  memset (self->rules->places, 0, sizeof self->rules->places);
+  for (guint i = 0; i < N_PCS; pc += 5)
+    {
+      LuRulePlace *place =
+          &self->rules->places[lu_rule_cache_hash (pc - 1) >> (64 - LU_RULE_PLACE_BITS)];
+
+      if (place->key != 0)
+        continue;
+      self->pcs[i] = pc;
+      self->plains[i] = i == 0 ? LU_PLAIN_END : random_plain (self->rand);
+      *place = (LuRulePlace){ .key = pc - 1, .plain = self->plains[i] };
+      i++;
+    }
+  self->mapping = (LuViewMapping){ .start = CODE, .size = pc - CODE };
+  self->mapping.base.start = CODE;
+  self->mapping.base.end = pc;
+  self->view = (LuSpaceView){ .n = 1, .mappings = &self->mapping };
+  self->view.last = self->view.before = &self->mapping;
+}
+
+/* Any word may be a return address or a frame pointer: walks go far. */
+static guint64
+random_word (Fixture *self)
+{
+  if (g_rand_int_range (self->rand, 0, 4) == 0)
+    return STACK + 8 * (guint64) g_rand_int_range (self->rand, 0, N_WORDS + 8);
+  return self->pcs[g_rand_int_range (self->rand, g_rand_int_range (self->rand, 0, 20) != 0, N_PCS)];
+}
+
+/* Makes the words a whole stack of the registers given. */
+static void
+make_stack (Fixture *self, struct lu_regs regs)
+{
+  struct lu_copy copy = { (const guint8 *) self->words, STACK, sizeof self->words };
+
+  for (guint i = 0; i < N_WORDS; i++)
+    self->words[i] = random_word (self);
+  for (guint guard = 0; guard < N_WORDS; guard++)
+    {
+      guint i = 0;
+
+      while (i < N_PCS && self->pcs[i] != regs.pc)
+        i++;
+      if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy))
+        return;
+      /* That was the wrong kind of word: another return address in its place. */
+      if (regs.pc >= STACK)
+        {
+          regs.pc = self->pcs[g_rand_int_range (self->rand, 1, N_PCS)];
+          self->words[(regs.sp - 8 - STACK) / 8] = regs.pc;
+        }
+    }
+}
+
+static void
+walk (Fixture *self, gint32 tid, const struct lu_regs *regs, Outcome *outcome)
+{
+  LuSample sample = { .stack_size = (guint32) self->size };
+  LuWalk walk = {
+    .sample = &sample,
+    .view = &self->view,
+    .rules = self->rules,
+    .memo = self->memo,
+    .stack = &outcome->stack,
+    .copy = { (const guint8 *) self->words, STACK, self->size },
+    .regs = *regs,
+  };
+
+  lu_stack_reset (&outcome->stack);
+  lu_memo_begin (self->memo, tid, 1);
+  outcome->result = lu_walk_plain (&walk);
+  lu_memo_end (self->memo);
+  outcome->regs = walk.regs;
+}
+
+static void
+compare (Fixture *self, gint32 tid, const struct lu_regs *regs)
+{
+  static Outcome kept, fresh;
+
+  walk (self, tid, regs, &kept);
+  walk (self, self->next_tid++, regs, &fresh);
+  g_assert_cmpint (kept.result, ==, fresh.result);
+  g_assert_cmphex (kept.regs.pc, ==, fresh.regs.pc);
+  g_assert_cmphex (kept.regs.sp, ==, fresh.regs.sp);
+  g_assert_cmphex (kept.regs.known, ==, fresh.regs.known);
+  g_assert_cmpint (kept.regs.frame_kind, ==, fresh.regs.frame_kind);
+  if ((fresh.regs.known & LU_KNOWN_FP) != 0)
+    g_assert_cmphex (kept.regs.fp, ==, fresh.regs.fp);
+  if ((fresh.regs.known & LU_KNOWN_BX) != 0)
+    g_assert_cmphex (kept.regs.bx, ==, fresh.regs.bx);
+  g_assert_cmpmem (kept.stack.frames, kept.stack.n_frames * sizeof (LuFrame), fresh.stack.frames,
+                   fresh.stack.n_frames * sizeof (LuFrame));
+}
+
+static void
+test_random (void)
+{
+  Fixture *self = g_new0 (Fixture, 1);
+
+  self->rand = g_rand_new_with_seed ((guint32) g_test_rand_int ());
+  self->rules = lu_rule_cache_new ();
+  self->memo = lu_memo_new ();
+  self->next_tid = 1000;
+  for (guint round = 0; round < N_ROUNDS; round++)
+    {
+      struct lu_regs regs = { .sp = STACK,
+                              .known = LU_KNOWN_FP | LU_KNOWN_BX,
+                              .frame_kind = LU_FRAME_KIND_CALLER };
+
+      make_code (self);
+      lu_memo_free (self->memo); /* other code, other rules */
+      self->memo = lu_memo_new ();
+      regs.pc = self->pcs[1];
+      regs.fp = STACK + 64;
+      make_stack (self, regs);
+      for (guint i = 0; i < N_CHANGES; i++)
+        {
+          guint at = (guint) g_rand_int_range (self->rand, 0, N_WORDS);
+
+          self->size = g_rand_int_range (self->rand, 0, 10) == 0
+                           ? (guint64) g_rand_int_range (self->rand, 8, N_WORDS * 8)
+                           : sizeof self->words;
+          if (i % 3 != 0)
+            self->words[at] = random_word (self);
+          if (i % 7 == 0)
+            regs.bx = random_word (self);
+          if (i % 11 == 0)
+            regs.fp = random_word (self);
+          if (i % 13 == 0)
+            regs.pc = self->pcs[g_rand_int_range (self->rand, 1, N_PCS)];
+          compare (self, 1, &regs);
+        }
+    }
+  g_assert_cmpuint (self->memo->n_followed, >, 100);
+  lu_memo_free (self->memo);
+  lu_rule_cache_free (self->rules);
+  g_rand_free (self->rand);
+  g_free (self);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/memo/random", test_random);
+  return g_test_run ();
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-walker.c - a walk that follows the thread's last stack gives what a walk without one gives.
+ *
+ * A stack of target.c's programs is changed in every way that could lead a memory astray. Each
+ * changed sample is walked as the next one of a thread whose last stack was the unchanged one, and
+ * as the first one of another thread; everything must be the same.
+ *
+ * Arguments: the folder of target.c's programs. */
+
+#include "unwind/walker.h"
+
+#include "tracee.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define N_RANDOM 20000
+#define WORD_SP  7
+#define WORD_FP  6
+#define WORD_BX  1
+
+static const char *folder;
+
+typedef struct
+{
+  Tracee *tracee;
+  LuWalker *walker;
+  gint32 next_tid; /* that nothing is remembered of */
+  guint64 words[17];
+  guint8 *stack;
+  LuSample sample; /* the changed one */
+  gboolean is_ours;
+  LuStack kept, fresh;
+} Fixture;
+
+/* The sample, unchanged. */
+static void
+reset (Fixture *self)
+{
+  self->sample = self->tracee->sample;
+  memcpy (self->words, self->tracee->words, sizeof self->words);
+  memcpy (self->stack, self->tracee->stack, self->sample.stack_size);
+  self->sample.regs.words = self->words;
+  self->sample.stack = self->stack;
+}
+
+static gboolean
+set_up (Fixture *self, const char *what, const char *number)
+{
+  g_autofree char *program = g_build_filename (folder, "target-pie", NULL);
+  const char *args[] = { what, number, NULL };
+  const char *why = "this build is not possible here";
+
+  *self = (Fixture){ .next_tid = 1000 };
+  if (access (program, X_OK) == 0)
+    self->tracee = tracee_start (program, args, 1 << 20, &why);
+  if (self->tracee == NULL)
+    {
+      g_test_skip (why);
+      return FALSE;
+    }
+  self->walker = lu_walker_new ();
+  self->stack = g_malloc (self->tracee->sample.stack_size);
+  reset (self);
+  return TRUE;
+}
+
+static void
+tear_down (Fixture *self)
+{
+  lu_walker_free (self->walker);
+  g_free (self->stack);
+  tracee_free (self->tracee);
+}
+
+static gboolean
+walk (Fixture *self, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
+{
+  gboolean is_ours;
+
+  lu_stack_reset (stack);
+  is_ours = lu_walker_walk (self->walker, tid, sample, space, stack);
+  if (!is_ours) /* what is in the stack is to be forgotten */
+    lu_stack_reset (stack);
+  return is_ours;
+}
+
+/* The changed sample after the unchanged one, and alone. */
+static void
+compare_in (Fixture *self, LuSpace *space)
+{
+  LuStack *kept = &self->kept, *fresh = &self->fresh;
+  gboolean is_ours;
+
+  walk (self, 1, &self->tracee->sample, self->tracee->space, kept);
+  is_ours = walk (self, 1, &self->sample, space, kept);
+  self->is_ours = walk (self, self->next_tid++, &self->sample, space, fresh);
+  g_assert_cmpint (is_ours, ==, self->is_ours);
+  g_assert_cmpint (kept->status, ==, fresh->status);
+  g_assert_cmpuint (kept->n_frames, ==, fresh->n_frames);
+  g_assert_cmphex (kept->end_pc, ==, fresh->end_pc);
+  g_assert_cmphex (kept->sampled_sp, ==, fresh->sampled_sp);
+  g_assert_cmpuint (kept->stack_needed, ==, fresh->stack_needed);
+  g_assert_cmpuint (kept->stack_used, ==, fresh->stack_used);
+  for (guint i = 0; i < fresh->n_frames; i++)
+    g_assert_cmpmem (&kept->frames[i], sizeof kept->frames[i], &fresh->frames[i],
+                     sizeof fresh->frames[i]);
+}
+
+static void
+compare (Fixture *self)
+{
+  compare_in (self, self->tracee->space);
+}
+
+static guint64
+get_word (const Fixture *self, guint64 offset)
+{
+  guint64 value;
+
+  memcpy (&value, self->stack + offset, sizeof value);
+  return value;
+}
+
+static void
+set_word (Fixture *self, guint64 offset, guint64 value)
+{
+  memcpy (self->stack + offset, &value, sizeof value);
+}
+
+/* Bytes of the stack that the walk of the unchanged sample reads, and some more. */
+static guint64
+used (Fixture *self)
+{
+  walk (self, 1, &self->tracee->sample, self->tracee->space, &self->kept);
+  return MIN (self->kept.stack_used + 256, self->sample.stack_size - sizeof (guint64));
+}
+
+/* The cases */
+
+static void
+test_same (Fixture *self)
+{
+  guint64 before;
+
+  compare (self);
+  g_assert_true (self->is_ours);
+  g_assert_cmpint (self->kept.status, ==, LU_STATUS_COMPLETE);
+  before = lu_walker_n_followed (self->walker);
+  compare (self);
+  /* Nearly all, twice. */
+  g_assert_cmpuint (lu_walker_n_followed (self->walker) - before, >=,
+                    MIN (self->kept.n_frames, 400));
+}
+
+/* Each word alone: another value, that of another word, nothing. */
+static void
+test_word (Fixture *self)
+{
+  guint64 end = used (self);
+
+  for (guint64 at = 0; at + 8 <= end; at += 8)
+    {
+      guint64 value = get_word (self, at);
+      const guint64 others[] = { value ^ 1,         value + 8,
+                                 value - 16,        0,
+                                 G_MAXUINT64,       get_word (self, (at + 64) % end & ~7ull),
+                                 value ^ 1ull << 63 };
+
+      for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+        {
+          set_word (self, at, others[i]);
+          compare (self);
+        }
+      set_word (self, at, value);
+    }
+}
+
+/* A copy that ends anywhere, also in the middle of a word. */
+static void
+test_size (Fixture *self)
+{
+  guint64 end = used (self);
+
+  for (guint64 size = 8; size <= end; size += size % 8 == 0 ? 5 : 3)
+    {
+      self->sample.stack_size = (guint32) size;
+      self->sample.stack_asked = (guint32) (size % 2 == 0 ? size : end);
+      compare (self);
+    }
+}
+
+/* Registers alone, and the whole stack at another place. */
+static void
+test_registers (Fixture *self)
+{
+  static const gint64 deltas[] = { 1, -1, 8, -8, 16, -16, 64, 4096, -65536, 1ll << 40 };
+
+  for (guint word = 0; word < 17; word++)
+    for (guint i = 0; i < G_N_ELEMENTS (deltas); i++)
+      {
+        guint64 value = self->words[word];
+
+        self->words[word] = value + (guint64) deltas[i];
+        compare (self);
+        self->words[word] = 0;
+        compare (self);
+        self->words[word] = value;
+      }
+}
+
+/* The sample begins in another frame, or some words lower. */
+static void
+test_shifted (Fixture *self)
+{
+  guint64 end = used (self);
+
+  for (guint64 by = 8; by < end; by += 8)
+    {
+      memmove (self->stack, self->tracee->stack + by, self->tracee->sample.stack_size - by);
+      self->words[WORD_SP] = self->tracee->words[WORD_SP] + by;
+      compare (self); /* the same words at their places */
+      self->words[WORD_SP] = self->tracee->words[WORD_SP];
+      compare (self); /* at other places */
+    }
+}
+
+/* The same thread after an exec or a mapping: nothing of the old space may be left. */
+static void
+test_space (Fixture *self)
+{
+  guint n;
+  const LuMapping *mappings = lu_space_mappings (self->tracee->space, &n);
+  const LuModuleKey key = { .kind = LU_MODULE_ANONYMOUS, .path = "//anon" };
+  g_autoptr (LuModule) module = lu_module_new (&key);
+
+  for (guint i = 0; i < n; i++)
+    {
+      LuMapping mapping = mappings[i];
+      g_autoptr (LuSpace) space = NULL, empty = lu_space_new ();
+
+      mapping.module = module;
+      space = lu_space_with_mapping (self->tracee->space, &mapping);
+      compare_in (self, space);
+      compare_in (self, empty);
+    }
+}
+
+/* A bit of everything, also one on top of the other: pieces of the last stack between others. */
+static void
+test_random (Fixture *self)
+{
+  GRand *rand = g_rand_new_with_seed ((guint32) g_test_rand_int ());
+  guint64 end = used (self);
+
+  for (guint i = 0; i < N_RANDOM; i++)
+    {
+      guint n_changes = (guint) g_rand_int_range (rand, 0, 6);
+
+      if (g_rand_int_range (rand, 0, 4) == 0)
+        reset (self);
+      for (guint k = 0; k < n_changes; k++)
+        {
+          guint64 at = 8 * (guint64) g_rand_int_range (rand, 0, (gint32) (end / 8));
+          guint64 from = 8 * (guint64) g_rand_int_range (rand, 0, (gint32) (end / 8));
+
+          set_word (self, at,
+                    g_rand_boolean (rand) ? get_word (self, from)
+                                          : get_word (self, at) + 8 * g_rand_int (rand) % 64);
+        }
+      if (g_rand_int_range (rand, 0, 3) == 0)
+        self->words[g_rand_boolean (rand) ? WORD_FP : WORD_BX] += 8;
+      if (g_rand_int_range (rand, 0, 8) == 0)
+        self->sample.stack_size = (guint32) g_rand_int_range (rand, 8, (gint32) end);
+      /* The last stack is what the last turn left. */
+      walk (self, 2, &self->sample, self->tracee->space, &self->kept);
+      compare (self);
+    }
+  g_rand_free (rand);
+}
+
+/* A thread whose last stack was any other one: chains of changed stacks without the unchanged one
+ * between. */
+static void
+test_chain (Fixture *self)
+{
+  GRand *rand = g_rand_new_with_seed ((guint32) g_test_rand_int ());
+  guint64 end = used (self);
+
+  for (guint i = 0; i < N_RANDOM; i++)
+    {
+      guint64 at = 8 * (guint64) g_rand_int_range (rand, 0, (gint32) (end / 8));
+      gboolean is_ours;
+
+      if (g_rand_int_range (rand, 0, 16) == 0)
+        reset (self);
+      set_word (self, at, get_word (self, at) + 8);
+      is_ours = walk (self, 3, &self->sample, self->tracee->space, &self->kept);
+      g_assert_cmpint (
+          is_ours, ==,
+          walk (self, self->next_tid++, &self->sample, self->tracee->space, &self->fresh));
+      g_assert_cmpint (self->kept.status, ==, self->fresh.status);
+      g_assert_cmpuint (self->kept.n_frames, ==, self->fresh.n_frames);
+      g_assert_cmpmem (self->kept.frames, self->kept.n_frames * sizeof (LuFrame),
+                       self->fresh.frames, self->fresh.n_frames * sizeof (LuFrame));
+    }
+  g_rand_free (rand);
+}
+
+static const struct
+{
+  const char *name, *what, *number;
+  void (*run) (Fixture *self);
+} cases[] = {
+  { "/walker/plain/same", "plain", NULL, test_same },
+  { "/walker/plain/word", "plain", NULL, test_word },
+  { "/walker/plain/size", "plain", NULL, test_size },
+  { "/walker/plain/registers", "plain", NULL, test_registers },
+  { "/walker/plain/shifted", "plain", NULL, test_shifted },
+  { "/walker/plain/space", "plain", NULL, test_space },
+  { "/walker/plain/random", "plain", NULL, test_random },
+  { "/walker/plain/chain", "plain", NULL, test_chain },
+  { "/walker/deep/same", "recurse", "500", test_same },
+  { "/walker/deep/random", "recurse", "300", test_chain },
+  { "/walker/signal/word", "signal", NULL, test_word },
+  { "/walker/signal/size", "signal", NULL, test_size },
+  { "/walker/signal/random", "signal", NULL, test_random },
+  { "/walker/registers/word", "registers", NULL, test_word },
+  { "/walker/registers/registers", "registers", NULL, test_registers },
+  { "/walker/realigned/random", "realigned", NULL, test_random },
+};
+
+static void
+run_case (gconstpointer data)
+{
+  const guint *i = data;
+  g_autofree Fixture *self = g_new0 (Fixture, 1);
+
+  if (!set_up (self, cases[*i].what, cases[*i].number))
+    return;
+  cases[*i].run (self);
+  tear_down (self);
+}
+
+int
+main (int argc, char **argv)
+{
+  static guint indices[G_N_ELEMENTS (cases)];
+
+  g_test_init (&argc, &argv, NULL);
+  folder = argc > 1 ? argv[1] : ".";
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      indices[i] = i;
+      g_test_add_data_func (cases[i].name, &indices[i], run_case);
+    }
+  return g_test_run ();
+}
