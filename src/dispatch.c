@@ -316,6 +316,13 @@ lu_dispatch_end_round (LuDispatch *self)
 }
 
 void
+lu_dispatch_trim (LuDispatch *self)
+{
+  lu_queue_trim (self->to_worker);
+  lu_queue_trim (self->to_writer);
+}
+
+void
 lu_dispatch_close (LuDispatch *self)
 {
   lu_queue_close (self->to_worker);

@@ -49,6 +49,8 @@ void lu_dispatch_log (LuDispatch *self, guint64 time, const char *text);
 /* At the end of a round: wakes the writer if it has slept long enough, or has much to do. TRUE if
  * something waits for a later call. */
 gboolean lu_dispatch_end_round (LuDispatch *self);
+/* About once a second: gives back what bursts needed. */
+void lu_dispatch_trim (LuDispatch *self);
 /* No more will come. */
 void lu_dispatch_close (LuDispatch *self);
 

@@ -269,6 +269,7 @@ tick (LuDrain *self)
     self->source->ops->tick (self->source);
   look_after_source (self);
   log_progress (self, now);
+  lu_dispatch_trim (self->dispatch);
 }
 
 static void

@@ -41,7 +41,7 @@
 
 /* Room for what is sampled while the worker reads a large file; touched only as far as it is
  * needed. */
-#define WORKER_QUEUE_BYTES (32u << 20)
+#define WORKER_QUEUE_BYTES (16u << 20)
 #define ANSWER_QUEUE_BYTES (4u << 20)
 /* The output may block for a while: half a minute of stacks at 1 kHz on two CPUs. */
 #define WRITER_QUEUE_BYTES (32u << 20)

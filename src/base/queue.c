@@ -25,6 +25,8 @@
 #define HEADER_SIZE     sizeof (guint64)
 #define MAX_WAIT_QUEUES 8
 #define REWIND_BYTES    (1u << 20)
+/* Where a queue that runs empty all the time may get: a message beyond REWIND_BYTES. */
+#define REWIND_MAX (2 * REWIND_BYTES)
 
 struct _LuQueue
 {
@@ -34,6 +36,8 @@ struct _LuQueue
 
   _Alignas(64) atomic_ullong head; /* producer: bytes ever committed */
   guint64 reserved_at;             /* producer: where the reserved message begins */
+  gsize touched, recent; /* producer: how far into the buffer, since memory was given back, and
+                            since the last lu_queue_trim() */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
   atomic_bool sleeping;
@@ -138,6 +142,22 @@ lu_queue_commit_quietly (LuQueue *self, gsize size)
   *slot (self, self->reserved_at) = size;
   atomic_store_explicit (&self->head, self->reserved_at + message_space (size),
                          memory_order_release);
+  self->recent =
+      MAX (self->recent, (self->reserved_at & (self->capacity - 1)) + message_space (size));
+}
+
+void
+lu_queue_trim (LuQueue *self)
+{
+  self->touched = MAX (self->touched, self->recent);
+  if (self->recent <= REWIND_MAX && self->touched > REWIND_MAX
+      && atomic_load_explicit (&self->head, memory_order_relaxed)
+             == atomic_load_explicit (&self->tail, memory_order_acquire))
+    {
+      madvise (self->buffer + REWIND_MAX, self->touched - REWIND_MAX, MADV_DONTNEED);
+      self->touched = 0;
+    }
+  self->recent = 0;
 }
 
 void

@@ -27,6 +27,9 @@ void lu_queue_commit (LuQueue *self, gsize size);
 /* Producer. The same, but a consumer that sleeps goes on sleeping, until lu_queue_wake(). */
 void lu_queue_commit_quietly (LuQueue *self, gsize size);
 void lu_queue_wake (LuQueue *self);
+/* Producer, about once a second, with nothing reserved: gives memory back that a burst touched,
+ * when it is over since the last call. */
+void lu_queue_trim (LuQueue *self);
 /* Producer. No more messages will come. */
 void lu_queue_close (LuQueue *self);
 

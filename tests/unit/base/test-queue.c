@@ -6,6 +6,8 @@
 #include "base/queue.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void
 put (LuQueue *queue, guint32 value, gsize size)
@@ -117,6 +119,51 @@ test_starts_again_at_the_beginning (void)
   g_assert_cmpuint ((gsize) (highest - lowest), <, 2u << 20);
 }
 
+static gboolean
+is_resident (gpointer at)
+{
+  gsize page = (gsize) sysconf (_SC_PAGESIZE);
+  guint8 *start = (guint8 *) at - (gsize) at % page;
+  guchar state = 0;
+
+  g_assert_cmpint (mincore (start, page, &state), ==, 0);
+  return state & 1;
+}
+
+/* A burst, then a quiet interval: the memory goes, the queue goes on. */
+static void
+test_trims (void)
+{
+  const gsize size = 64 << 10;
+  g_autoptr (LuQueue) queue = lu_queue_new (16 << 20);
+  guint8 *late = NULL;
+  gpointer message;
+  guint n = 0;
+
+  while ((message = lu_queue_reserve (queue, size)) != NULL)
+    {
+      memset (message, 1, size);
+      lu_queue_commit (queue, size);
+      late = ++n == 100 ? message : late;
+    }
+  lu_queue_trim (queue);
+  g_assert_true (is_resident (late)); /* still in it */
+  while (lu_queue_peek (queue, NULL) != NULL)
+    lu_queue_release (queue);
+  lu_queue_trim (queue);
+  g_assert_false (is_resident (late));
+  for (guint i = 0; i < 1000; i++)
+    {
+      message = lu_queue_reserve (queue, size);
+      memset (message, (int) i, size);
+      lu_queue_commit (queue, size);
+      if (i % 100 == 0)
+        lu_queue_trim (queue);
+      g_assert_cmpuint (*(guint8 *) lu_queue_peek (queue, NULL), ==, (guint8) i);
+      lu_queue_release (queue);
+    }
+}
+
 static void
 test_ends (void)
 {
@@ -209,6 +256,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/the largest message fits anywhere", test_largest_message_fits_anywhere);
   g_test_add_func ("/queue/commit may be smaller", test_commit_may_be_smaller);
   g_test_add_func ("/queue/starts again at the beginning", test_starts_again_at_the_beginning);
+  g_test_add_func ("/queue/gives memory back", test_trims);
   g_test_add_func ("/queue/ends", test_ends);
   g_test_add_func ("/queue/a quiet commit is woken", test_a_quiet_commit_is_woken);
   g_test_add_func ("/queue/two threads", test_two_threads);
