@@ -352,6 +352,18 @@ op_negate_ra_state (LuCfaRun *run)
   run->is_changed = TRUE;
 }
 
+/* The state (0: not signed) and where the signing instruction is, which only checking a signature
+ * needs. */
+static void
+op_set_ra_state (LuCfaRun *run)
+{
+  if (run->arch->machine != EM_AARCH64)
+    run->fault = LU_CFI_FAULT_OPCODE;
+  run->state.is_signed = lu_cursor_uleb (&run->cursor) != 0;
+  lu_cursor_sleb (&run->cursor);
+  run->is_changed = TRUE;
+}
+
 static void
 op_nop (LuCfaRun *run)
 {
@@ -396,7 +408,8 @@ static const Handler handlers[64] = {
   [0x16] = op_val_expression,
   [0x17 ... 0x1c] = op_unknown,
   [0x1d] = op_advance_loc8, /* MIPS_advance_loc8 */
-  [0x1e ... 0x2b] = op_unknown,
+  [0x1e ... 0x2a] = op_unknown,
+  [0x2b] = op_set_ra_state,    /* AARCH64_set_ra_state */
   [0x2c] = op_negate_ra_state, /* AARCH64_negate_ra_state_with_pc */
   [0x2d] = op_negate_ra_state, /* AARCH64_negate_ra_state; elsewhere GNU_window_save of SPARC */
   [0x2e] = op_args_size,

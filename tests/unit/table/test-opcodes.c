@@ -211,6 +211,7 @@ test_location (void)
     { "an unknown instruction", BYTES (0x41, 0x0e, 16, 0x41, 0x17), NULL, LU_CFI_FAULT_OPCODE },
     { "a user instruction", BYTES (0x3f), NULL, LU_CFI_FAULT_OPCODE },
     { "GNU_window_save is of another machine", BYTES (0x2d), NULL, LU_CFI_FAULT_OPCODE },
+    { "set_ra_state is of another machine", BYTES (0x2b, 0, 0), NULL, LU_CFI_FAULT_OPCODE },
     { "cut off", BYTES (0, 0, 0x0e), NULL, LU_CFI_FAULT_TRUNCATED },
     { "an expression longer than the program", BYTES (0, 0x0f, 9), NULL, LU_CFI_FAULT_TRUNCATED },
   };
@@ -265,6 +266,11 @@ test_aarch64 (void)
       "0 cfa=sp+0 x29=same ra=x30\n0x4 cfa=sp+0 x29=same ra=x30 signed\n"
       "0x8 cfa=sp+16 x29=*(cfa-16) ra=*(cfa-8) signed\n"
       "0xc cfa=sp+16 x29=*(cfa-16) ra=*(cfa-8)" },
+    { "set_ra_state, with the place of the instruction",
+      BYTES (0x41, 0x2b, 2, 0, 0x41, 0x2b, 0, 0x7f),
+      "0 cfa=sp+0 x29=same ra=x30\n0x4 cfa=sp+0 x29=same ra=x30 signed\n"
+      "0x8 cfa=sp+0 x29=same ra=x30" },
+    { "set_ra_state cut off", BYTES (0x2b, 1, 0x80), NULL, LU_CFI_FAULT_TRUNCATED },
     { "negate_ra_state_with_pc", BYTES (0x2c), "0 cfa=sp+0 x29=same ra=x30 signed" },
     { "outermost", BYTES (0x07, 30), "0 end of stack" },
     { "CFA in another register", BYTES (0x0c, 19, 16), "0 cfa=x19+16 (leaf) x29=same ra=x30" },
