@@ -10,10 +10,10 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "elf/aarch64-vdso.h"
 #include "elf/cfi-guard.h"
 #include "elf/guarded.h"
 #include "elf/headers.h"
-#include "elf/sigreturn.h"
 #include "elf/synthetic.h"
 
 #include <elf.h>
@@ -237,7 +237,7 @@ read_cfi (LuImage *self, const LuElfInput *input)
   make_digest (self, input, sections);
   if (debug_frame->is_compressed || debug_frame->is_gnu_compressed)
     lu_synthetic_decompress (debug_frame, self->headers.is_64bit, self->headers.machine);
-  lu_sigreturn_describe (&self->headers, input, debug_frame);
+  lu_aarch64_vdso_describe (&self->headers, input, &sections[LU_SYNTHETIC_EH_FRAME], debug_frame);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine, sections);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     clear_section (&sections[i]);

@@ -33,13 +33,14 @@ typedef struct
   guint n_segments, n_sections;
 } File;
 
-static const char names[] = "\0.text\0.debug_frame\0.zdebug_frame\0.shstrtab";
+static const char names[] = "\0.text\0.debug_frame\0.zdebug_frame\0.shstrtab\0.dynsym";
 enum
 {
   NAME_TEXT = 1,
   NAME_DEBUG_FRAME = 7,
   NAME_ZDEBUG_FRAME = 20,
   NAME_NAMES = 34,
+  NAME_DYNSYM = 44,
 };
 
 static void
@@ -416,34 +417,76 @@ test_zstd_debug_frame (void)
   check_debug_frame (NAME_DEBUG_FRAME, SHF_COMPRESSED, bytes->data, bytes->len - 1, 0);
 }
 
-/* The vDSO of aarch64: a handler returns to `mov x8, 139; svc 0`. In memory only: a program may
- * have these bytes for other reasons. */
+/* The vDSO of aarch64: a handler returns to `mov x8, 139; svc 0`; the rest is leaves, unless an
+ * instruction says otherwise. In memory only: a program may have these bytes for other reasons. */
 static void
-test_sigreturn (void)
+test_vdso (void)
 {
-  const guint32 code[] = { 0xd503201f, 0xd503201f, 0xd2801168, 0xd4000001, 0xd503201f };
-  g_autoptr (LuImage) image = NULL;
-  g_autoptr (LuCfi) cfi = NULL;
-  g_autoptr (LuTable) table = NULL;
-  File file;
+  static const struct
+  {
+    const char *name;
+    guint32 word;
+    gboolean is_leaf;
+  } cases[] = {
+    { "nop", 0xd503201f, TRUE },
+    { "paciasp", 0xd503233f, TRUE },
+    { "b", 0x14000001, TRUE },
+    { "cmp w0, 15", 0x71003c1f, TRUE },
+    { "add x4, sp, x4", 0x8b2463e4, TRUE },
+    { "ldr x0, [x1]", 0xf9400020, TRUE },
+    { "bl", 0x94000001, FALSE },
+    { "blr x3", 0xd63f0060, FALSE },
+    { "stp x29, x30, [sp, -16]!", 0xa9bf7bfd, FALSE },
+    { "str x30, [sp, -16]!", 0xf81f0ffe, FALSE },
+    { "ldr x30, [sp], 16", 0xf84107fe, FALSE },
+    { "sub sp, sp, 16", 0xd10043ff, FALSE },
+    { "mov sp, x29", 0x910003bf, FALSE },
+  };
 
-  file_init (&file, EM_AARCH64);
-  put (&file, SECTION_AT, code, sizeof code);
-  file.segments[0].p_offset = SECTION_AT;
-  file.segments[0].p_filesz = sizeof code;
-  image = file_open (&file);
-  cfi = lu_cfi_new_for_image (image);
-  table = lu_table_new (cfi);
-  for (guint64 address = CODE; address < CODE + sizeof code; address++)
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      const struct lu_rule *rule = lu_table_find (table, address);
-      gboolean is_in = address >= CODE + 4 && address < CODE + 16;
+      const guint32 code[] = { cases[i].word, 0xd65f03c0, 0xd503201f,
+                               0xd2801168,    0xd4000001, 0xd503201f };
+      g_autoptr (LuImage) image = NULL;
+      g_autoptr (LuCfi) cfi = NULL;
+      g_autoptr (LuTable) table = NULL;
+      const Elf64_Sym symbols[] = {
+        { 0 },
+        { .st_info = ELF64_ST_INFO (STB_GLOBAL, STT_FUNC), .st_value = CODE, .st_size = 8 },
+        { .st_info = ELF64_ST_INFO (STB_GLOBAL, STT_FUNC), .st_value = CODE + 16, .st_size = 800 },
+        { .st_info = ELF64_ST_INFO (STB_GLOBAL, STT_FUNC), .st_value = 0, .st_size = CODE + 8 },
+      };
+      File file;
 
-      g_assert_cmpint (rule->flags, ==, is_in ? LU_RULE_SIGNAL | LU_RULE_SIGFRAME : 0);
-      g_assert_cmpint (rule->cfa_kind, ==, is_in ? LU_CFA_DEREF_SP : LU_CFA_NONE);
+      g_test_message ("%s", cases[i].name);
+      file_init (&file, EM_AARCH64);
+      put (&file, TABLE_AT, symbols, sizeof symbols);
+      file.sections[file.n_sections++] = (Elf64_Shdr){ .sh_name = NAME_DYNSYM,
+                                                       .sh_type = SHT_DYNSYM,
+                                                       .sh_offset = TABLE_AT,
+                                                       .sh_size = sizeof symbols };
+      put (&file, SECTION_AT, code, sizeof code);
+      file.sections[1].sh_offset = SECTION_AT;
+      file.sections[1].sh_size = sizeof code;
+      image = file_open (&file);
+      cfi = lu_cfi_new_for_image (image);
+      table = lu_table_new (cfi);
+      for (guint64 at = 0; at < sizeof code; at++)
+        {
+          const struct lu_rule *rule = lu_table_find (table, CODE + at);
+          guint want = at < 8    ? cases[i].is_leaf ? LU_RULE_SIGNED : 0
+                       : at < 20 ? LU_RULE_SIGNAL | LU_RULE_SIGFRAME
+                                 : 0;
+
+          g_assert_cmpuint (rule->flags, ==, want);
+          g_assert_cmpint (rule->cfa_kind, ==,
+                           want == 0                ? LU_CFA_NONE
+                           : want == LU_RULE_SIGNED ? LU_CFA_SP
+                                                    : LU_CFA_DEREF_SP);
+        }
+      g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 0);
+      g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, cases[i].is_leaf ? 2 : 1);
     }
-  g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 0);
-  g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, 1); /* libdw has it too */
 }
 
 int
@@ -453,7 +496,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image-cfi/kept-from-libdw", test_kept_from_libdw);
   g_test_add_func ("/image-cfi/shared", test_shared);
   g_test_add_func ("/image-cfi/tables-that-lie", test_tables_that_lie);
-  g_test_add_func ("/image-cfi/sigreturn", test_sigreturn);
+  g_test_add_func ("/image-cfi/vdso", test_vdso);
   g_test_add_func ("/image-cfi/plain", test_plain_debug_frame);
   g_test_add_func ("/image-cfi/zlib", test_zlib_debug_frame);
   g_test_add_func ("/image-cfi/zstd", test_zstd_debug_frame);

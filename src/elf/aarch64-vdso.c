@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* aarch64-vdso.c - see aarch64-vdso.h.
+ *
+ * Two things are said. The code that handlers return to has a rule of its own. A function is a leaf
+ * if no instruction of it calls and none touches memory through the stack pointer or changes that:
+ * then the return address never leaves the link register, where it may carry a signature.
+ * Instructions: Arm Architecture Reference Manual, C4.1. */
+
+#include "elf/aarch64-vdso.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define INSTRUCTION 4
+#define SP          31
+/* There are half a dozen. */
+#define MAX_SYMBOLS 256
+
+/* mov x8, #__NR_rt_sigreturn (139); svc #0 */
+static const guint32 restorer[] = { 0xd2801168, 0xd4000001 };
+
+typedef struct
+{
+  const guint8 *bytes; /* borrowed */
+  guint64 vaddr, size;
+} Text;
+
+static guint32
+instruction_at (const Text *text, guint64 at)
+{
+  guint32 word;
+
+  memcpy (&word, text->bytes + at, sizeof word);
+  return word;
+}
+
+static gboolean
+find_text (Text *text, const LuElfHeaders *headers, const LuElfInput *input)
+{
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (headers, ".text");
+
+  if (headers->machine != EM_AARCH64 || !headers->is_64bit || input->bytes == NULL
+      || section == NULL || section->file_offset > input->size
+      || section->size > input->size - section->file_offset || section->vaddr % INSTRUCTION != 0)
+    return FALSE;
+  *text = (Text){
+    .bytes = input->bytes + section->file_offset,
+    .vaddr = section->vaddr,
+    .size = section->size & ~(guint64) (INSTRUCTION - 1),
+  };
+  return TRUE;
+}
+
+/* Calls, or makes a frame. */
+static gboolean
+is_of_no_leaf (guint32 word)
+{
+  gboolean is_call = (word & 0xfc000000) == 0x94000000     /* BL */
+                     || (word & 0xfffff000) == 0xd63f0000; /* BLR, signed forms, too */
+  gboolean is_memory = (word & 0x0a000000) == 0x08000000;  /* loads and stores */
+  gboolean is_add = (word & 0x3f000000) == 0x11000000;     /* ADD, SUB, immediate */
+  guint base = word >> 5 & 31, result = word & 31;
+
+  return is_call || (is_memory && base == SP) || (is_add && result == SP);
+}
+
+static gboolean
+is_leaf (const Text *text, guint64 at, guint64 end)
+{
+  for (; at < end; at += INSTRUCTION)
+    if (is_of_no_leaf (instruction_at (text, at)))
+      return FALSE;
+  return TRUE;
+}
+
+/* Offset of the restorer, which has an instruction in front: what is looked up for a handler's
+ * return address is the byte before. 0: it is not there. */
+static guint64
+find_restorer (const Text *text)
+{
+  for (guint64 at = INSTRUCTION; at + sizeof restorer <= text->size; at += INSTRUCTION)
+    if (instruction_at (text, at) == restorer[0]
+        && instruction_at (text, at + INSTRUCTION) == restorer[1])
+      return at;
+  return 0;
+}
+
+/* Entries: DWARF 5, 6.4.1 */
+
+/* Version 1, "zS", code 1, data -8, x30; CFA = x29, x29 at CFA + 0, x30 at CFA + 8: the record that
+ * the kernel pushes in front of all other registers. */
+static const guint8 restorer_cie[] = {
+  24, 0, 0,    0,  0xff, 0xff, 0xff, 0xff, 1,  'z',  'S', 0, 1, 0x78,
+  30, 0, 0x0c, 29, 0,    0x9d, 0,    0x11, 30, 0x7f, 0,   0, 0, 0,
+};
+
+/* The same without 'S'; CFA = sp, x30 signed. */
+static const guint8 leaf_cie[] = {
+  20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 'z', 0, 1, 0x78, 30, 0, 0x0c, 31, 0, 0x2d, 0, 0, 0, 0, 0,
+};
+
+static void
+add_u32 (GByteArray *out, guint32 value)
+{
+  g_byte_array_append (out, (const guint8 *) &value, sizeof value);
+}
+
+static void
+add_u64 (GByteArray *out, guint64 value)
+{
+  g_byte_array_append (out, (const guint8 *) &value, sizeof value);
+}
+
+/* `start`, `end`: offsets in the text. */
+static void
+add_fde (GByteArray *out, guint32 cie, const Text *text, guint64 start, guint64 end)
+{
+  add_u32 (out, 24);
+  add_u32 (out, cie);
+  add_u64 (out, text->vaddr + start);
+  add_u64 (out, end - start);
+  add_u32 (out, 0); /* no data, no instructions */
+}
+
+static guint32
+add_cie (GByteArray *out, const guint8 *cie, guint size)
+{
+  guint32 at = out->len;
+
+  g_byte_array_append (out, cie, size);
+  return at;
+}
+
+static void
+add_leaves (GByteArray *out, const Text *text, const LuElfHeaders *headers, const LuElfInput *input)
+{
+  const LuElfSectionHeader *symbols = lu_elf_headers_find_section (headers, ".dynsym");
+  guint32 cie = add_cie (out, leaf_cie, sizeof leaf_cie);
+  Elf64_Sym symbol;
+
+  for (guint i = 0; symbols != NULL && i < MIN (symbols->size / sizeof symbol, MAX_SYMBOLS); i++)
+    {
+      guint64 start, end;
+
+      if (!lu_elf_input_read (input, symbols->file_offset + i * sizeof symbol, &symbol,
+                              sizeof symbol))
+        return;
+      start = symbol.st_value - text->vaddr;
+      end = start + symbol.st_size;
+      if (ELF64_ST_TYPE (symbol.st_info) == STT_FUNC && symbol.st_value % INSTRUCTION == 0
+          && symbol.st_size % INSTRUCTION == 0 && start < end && end <= text->size
+          && is_leaf (text, start, end))
+        add_fde (out, cie, text, start, end);
+    }
+}
+
+void
+lu_aarch64_vdso_describe (const LuElfHeaders *headers, const LuElfInput *input,
+                          const LuSyntheticSection *eh_frame, LuSyntheticSection *debug_frame)
+{
+  g_autoptr (GByteArray) out = NULL;
+  guint32 cie;
+  guint64 at;
+  Text text;
+
+  if (eh_frame->bytes != NULL || debug_frame->bytes != NULL || !find_text (&text, headers, input))
+    return;
+  at = find_restorer (&text);
+  if (at == 0)
+    return;
+  out = g_byte_array_new ();
+  cie = add_cie (out, restorer_cie, sizeof restorer_cie);
+  add_fde (out, cie, &text, at - INSTRUCTION, at + sizeof restorer);
+  add_leaves (out, &text, headers, input);
+  debug_frame->size = out->len;
+  debug_frame->bytes = g_byte_array_free (g_steal_pointer (&out), FALSE);
+}
