@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "command.h"
 #include "input/source-perf.h"
+#include "table/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -178,6 +179,24 @@ check_privilege (Doctor *self, const LuPerfAbilities *abilities)
        caps);
 }
 
+static void
+check_store (Doctor *self)
+{
+  g_autofree char *path = lu_store_default_path ();
+  g_autofree char *what = NULL;
+  g_autofree char *remedy = NULL;
+  g_autoptr (LuStore) store = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (path == NULL)
+    return;
+  store = lu_store_open (path, LU_STORE_READ_WRITE, &error);
+  what = g_strdup_printf (_ ("unwind tables are kept for later recordings, in %s"), path);
+  if (store == NULL)
+    remedy = g_strdup_printf (_ ("%s. LIVE_UNWINDER_STORE names another folder."), error->message);
+  say (self, store != NULL, FALSE, what, remedy);
+}
+
 int
 lu_doctor_run (void)
 {
@@ -197,6 +216,7 @@ lu_doctor_run (void)
           "interrupts are off."));
   say (&self, abilities.has_lost_counter, FALSE, _ ("exact count of lost samples"),
        _ ("Needs Linux 6.0 (or 5.10.204 and the like); without it the figure is a lower bound."));
+  check_store (&self);
   puts (self.n_failed_needed == 0 ? _ ("Your own commands can be recorded.")
                                   : _ ("Nothing can be recorded until what FAILED is mended."));
   return self.n_failed_needed == 0 ? 0 : LU_EXIT_FAILED;

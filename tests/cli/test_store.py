@@ -94,6 +94,15 @@ class Store(Case):
             _, text = self.record()
             self.assertIn("not kept on disk", text)
 
+    def test_the_doctor_looks_at_it(self):
+        self.store.mkdir(mode=0o700)
+        text = self.run_it("doctor", env=self.environment).stdout
+        self.assertRegex(text, f"ok +unwind tables are kept .*{self.store}")
+        self.store.chmod(0o722)
+        text = self.run_it("doctor", env=self.environment).stdout
+        self.assertRegex(text, f"no +unwind tables are kept .*{self.store}")
+        self.assertIn("nobody else may write", text)
+
     def test_no_store(self):
         self.build_own()
         for options, variable in ((["--no-store"], str(self.store)), ([], "")):
