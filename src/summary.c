@@ -127,6 +127,8 @@ add_counts (JsonBuilder *json, const LuSummary *self)
   add_int (json, "excluded", (gint64) (self->tally->samples - lu_tally_walked (self->tally)));
   add_int (json, "live_reads", (gint64) self->tally->live_reads);
   add_int (json, "joined", (gint64) self->tally->joined);
+  add_int (json, "guessed", (gint64) self->tally->guessed);
+  add_int (json, "guessed_frames", (gint64) self->tally->guessed_frames);
   add_states (json, self->tally->by_status);
   begin_object (json, "lost");
   add_int (json, "samples", (gint64) self->source_stats.lost_samples);
@@ -422,6 +424,11 @@ lu_summary_print (const LuSummary *self)
                 " of the complete stacks were cut off by the copy and got their "
                 "outermost frames from other samples of the same thread (--no-join).\n"),
              self->tally->joined);
+  if (self->tally->guessed > 0)
+    fprintf (stderr,
+             _ ("%" G_GUINT64_FORMAT " of the complete stacks lead through code without unwind "
+                "information, by frame pointer.\n"),
+             self->tally->guessed);
   print_walks (self);
   print_check (&self->engine_counts);
   print_modules (self);

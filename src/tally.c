@@ -76,6 +76,18 @@ lu_tally_add (LuTally *self, LuStatus status, guint32 n_kernel, guint32 n_user,
     self->truncated_log2[log2_of (use->asked)]++;
 }
 
+void
+lu_tally_add_guesses (LuTally *self, LuStatus status, const LuFrame *user, guint32 n_user)
+{
+  guint n = 0;
+
+  for (guint32 i = 0; i < n_user; i++)
+    n += (user[i].flags & LU_FRAME_GUESSED) != 0;
+  self->guessed_frames += n;
+  if (n > 0 && status == LU_STATUS_COMPLETE)
+    self->guessed++;
+}
+
 guint64
 lu_tally_truncated_at (const LuTally *self, guint32 stack_asked)
 {

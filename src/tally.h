@@ -35,7 +35,9 @@ typedef struct
   guint64 samples;
   guint64 by_status[LU_N_STATUS];
   guint64 live_reads;
-  guint64 joined; /* complete only with outer frames of other samples (join.h) */
+  guint64 joined;  /* complete only with outer frames of other samples (join.h) */
+  guint64 guessed; /* complete only with frames that were found by frame pointer */
+  guint64 guessed_frames;
   guint64 kernel_frames, user_frames;
   guint64 stack_needed_max; /* bytes: the furthest read that a truncated copy could not serve */
   guint64 stack_used_max;   /* bytes: the furthest read of any stack that was served */
@@ -53,6 +55,8 @@ void lu_tally_clear (LuTally *self);
  */
 void lu_tally_add (LuTally *self, LuStatus status, guint32 n_kernel, guint32 n_user,
                    const LuStackUse *use, const char *end_path);
+/* Counts the guesses among the user frames of that sample; not those of other samples (join.h). */
+void lu_tally_add_guesses (LuTally *self, LuStatus status, const LuFrame *user, guint32 n_user);
 /* Truncated copies of at least about this size. */
 guint64 lu_tally_truncated_at (const LuTally *self, guint32 stack_asked);
 

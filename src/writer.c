@@ -104,6 +104,8 @@ write_stack (const LuStackMessage *message, gpointer user_data)
 
   lu_tally_add (&self->tally, message->status, message->n_kernel, message->n_user, &use,
                 end_path (message));
+  lu_tally_add_guesses (&self->tally, message->status, sample.user,
+                        message->n_user - message->n_joined);
   if (message->live_read && message->status == LU_STATUS_COMPLETE)
     self->tally.live_reads++;
   if (message->n_joined > 0)

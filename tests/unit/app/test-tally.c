@@ -61,6 +61,27 @@ test_stack_size_that_suffices (void)
   lu_tally_clear (&tally);
 }
 
+static void
+test_guesses (void)
+{
+  LuFrame frames[] = {
+    { .flags = 0 },
+    { .flags = LU_FRAME_RETURN_ADDRESS | LU_FRAME_GUESSED },
+    { .flags = LU_FRAME_RETURN_ADDRESS },
+    { .flags = LU_FRAME_RETURN_ADDRESS | LU_FRAME_GUESSED },
+  };
+  LuTally tally;
+
+  lu_tally_init (&tally);
+  lu_tally_add_guesses (&tally, LU_STATUS_COMPLETE, frames, 1);
+  g_assert_cmpuint (tally.guessed + tally.guessed_frames, ==, 0);
+  lu_tally_add_guesses (&tally, LU_STATUS_COMPLETE, frames, 4);
+  lu_tally_add_guesses (&tally, LU_STATUS_JIT, frames, 3);
+  g_assert_cmpuint (tally.guessed, ==, 1);
+  g_assert_cmpuint (tally.guessed_frames, ==, 3);
+  lu_tally_clear (&tally);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -68,5 +89,6 @@ main (int argc, char **argv)
   g_test_add_func ("/tally/excluded states do not count", test_excluded_states_do_not_count);
   g_test_add_func ("/tally/modules, most first", test_modules_most_first);
   g_test_add_func ("/tally/the stack size that suffices", test_stack_size_that_suffices);
+  g_test_add_func ("/tally/guesses", test_guesses);
   return g_test_run ();
 }
