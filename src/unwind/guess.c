@@ -30,33 +30,29 @@
 /* No address; and what compilers put into a frame pointer register that they use for numbers. */
 #define MIN_ADDRESS 4096
 
-gboolean
-lu_guess_is_possible (const LuDwflMapping *mapping)
+static gboolean
+is_in_copy (const LuGuess *self, guint64 address)
 {
-  if (lu_module_key (mapping->module)->kind == LU_MODULE_VSYSCALL)
-    return FALSE;
-  return mapping->status == LU_STATUS_JIT || mapping->status == LU_STATUS_COMPLETE
-         || mapping->status == LU_STATUS_NO_UNWIND_INFO;
+  return address - self->sampled_sp < self->sample->stack_size;
 }
 
 /* The word at a run-time address, if it is in the copy. */
-static gboolean
+static inline gboolean
 read_word (const LuGuess *self, guint64 address, guint64 *value)
 {
   guint size = self->arch->word_size;
-  guint64 offset = address - self->sampled_sp;
+  guint64 offset = address - self->sampled_sp; /* below the copy: beyond it */
   guint32 narrow;
 
-  if (address < self->sampled_sp || self->sample->stack_size < size
-      || offset > self->sample->stack_size - size)
+  if (self->sample->stack_size < size || offset > self->sample->stack_size - size)
     return FALSE;
-  if (size == sizeof *value)
-    memcpy (value, self->sample->stack + offset, sizeof *value);
-  else
+  if (G_LIKELY (size == sizeof *value))
     {
-      memcpy (&narrow, self->sample->stack + offset, sizeof narrow);
-      *value = narrow;
+      memcpy (value, self->sample->stack + offset, sizeof *value);
+      return TRUE;
     }
+  memcpy (&narrow, self->sample->stack + offset, sizeof narrow);
+  *value = narrow;
   return TRUE;
 }
 
@@ -64,7 +60,7 @@ read_word (const LuGuess *self, guint64 address, guint64 *value)
 static gboolean
 is_frame_pointer (const LuGuess *self, guint64 fp, guint64 sp)
 {
-  return fp % self->arch->word_size == 0 && fp >= sp && fp > self->last_fp
+  return (fp & (self->arch->word_size - 1u)) == 0 && fp >= sp && fp > self->last_fp
          && fp - self->sampled_sp < MAX_DISTANCE;
 }
 
@@ -136,7 +132,8 @@ go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFram
   caller->pc &= mask;
   caller->sp = frame->fp + 2 * word;
   /* Nobody keeps a return address in that register: these are other words. */
-  if ((result = check_call_before (self, caller->fp)) != LU_GUESS_NONE)
+  if (!is_in_copy (self, caller->fp)
+      && (result = check_call_before (self, caller->fp)) != LU_GUESS_NONE)
     return result == LU_GUESS_FOUND ? LU_GUESS_NONE : result;
   return check_return (self, caller->pc, caller->fp, caller->sp);
 }

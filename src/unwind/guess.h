@@ -58,7 +58,13 @@ struct _LuGuess
 };
 
 /* Whether a frame in this mapping can be guessed from, when there is no rule for its place. */
-gboolean lu_guess_is_possible (const LuDwflMapping *mapping);
+static inline gboolean
+lu_guess_is_possible (const LuDwflMapping *mapping)
+{
+  return mapping->status == LU_STATUS_JIT || mapping->status == LU_STATUS_COMPLETE
+         || (mapping->status == LU_STATUS_NO_UNWIND_INFO
+             && lu_module_key (mapping->module)->kind != LU_MODULE_VSYSCALL);
+}
 
 /* Looks for the caller of `frame`, whose code is in `mapping`. Fills `caller` if FOUND; its other
  * registers are not known. */
