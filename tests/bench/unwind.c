@@ -11,8 +11,7 @@
  *   read   a loop that reads the words that the steps read, in their order, and does nothing else
  *
  * `handed`: samples of a warm pass that the walker left to dwfl. `different`: samples whose stack
- * is not that of the first engine. Words of guessed frames and of samples handed on are not in
- * `read`. */
+ * is not that of the first engine. Words of samples handed on are not in `read`. */
 
 #include "input/source-perf-data.h"
 #include "lu/step.h"
@@ -332,6 +331,22 @@ find_rule (GHashTable *cfis, LuSpace *space, guint64 lookup, struct lu_rule *rul
   return rule->cfa_kind != LU_CFA_NONE;
 }
 
+/* A frame without a rule: the two words at the frame pointer, if they lead to this pc. */
+static gboolean
+guess_step (struct lu_regs *regs, guint64 pc, Tracing *tracing)
+{
+  guint64 fp;
+
+  if (!trace_word (tracing, regs->fp, &fp) || !trace_word (tracing, regs->fp + 8, &regs->pc)
+      || regs->pc != pc)
+    return FALSE;
+  regs->sp = regs->fp + 16;
+  regs->fp = fp;
+  regs->known = LU_KNOWN_FP;
+  regs->frame_kind = LU_FRAME_KIND_CALLER;
+  return TRUE;
+}
+
 /* Steps as far as the frames are those of the stack. x86-64 only. */
 static void
 trace_sample (Set *set, Item *item, const LuStack *stack, GHashTable *cfis)
@@ -349,8 +364,12 @@ trace_sample (Set *set, Item *item, const LuStack *stack, GHashTable *cfis)
     {
       guint64 lookup = regs.pc - (regs.frame_kind == LU_FRAME_KIND_CALLER);
 
-      if (!find_rule (cfis, item->space, lookup, &rule)
-          || lu_step (&regs, &rule, trace_word, trace_register, &tracing) != LU_STEP_CALLER)
+      if (!find_rule (cfis, item->space, lookup, &rule))
+        {
+          if (i + 1 == stack->n_frames || !guess_step (&regs, stack->frames[i + 1].pc, &tracing))
+            break;
+        }
+      else if (lu_step (&regs, &rule, trace_word, trace_register, &tracing) != LU_STEP_CALLER)
         break;
     }
 }
@@ -359,6 +378,7 @@ static void
 trace (Set *set)
 {
   g_autoptr (LuWalker) walker = lu_walker_new ();
+  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
   g_autoptr (GHashTable) cfis =
       g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_cfi_free);
   static LuStack stack;
@@ -367,6 +387,9 @@ trace (Set *set)
     {
       Item *item = &g_array_index (set->items, Item, i);
 
+      /* What stands in front of return addresses is known to the walker only after the engine. */
+      lu_stack_reset (&stack);
+      dwfl->ops->unwind (dwfl, item->pid, item->tid, &item->sample, item->space, &stack);
       lu_stack_reset (&stack);
       item->first_word = set->words->len;
       if (lu_walker_walk (walker, item->tid, &item->sample, item->space, &stack)
