@@ -79,17 +79,28 @@ open_module (LuWorker *self, LuOpenMessage *message)
   lu_module_unref (message->module);
 }
 
+/* Neither a kernel thread nor a process that has ended has a program. */
+static gboolean
+has_program (gint32 pid)
+{
+  char path[32], target[1];
+
+  g_snprintf (path, sizeof path, "/proc/%d/exe", pid);
+  return readlink (path, target, sizeof target) > 0;
+}
+
 /* The kernel announces an exec before the new program has its arguments: they are empty for a
- * moment. A process that was there before has none only if it is a kernel thread. */
+ * moment. */
 static char *
 read_arguments (LuProcess *process, gsize *length)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", lu_process_pid (process));
+  gint32 pid = lu_process_pid (process);
+  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", pid);
   guint n_tries = lu_process_start_time (process) != 0 ? ARGUMENTS_TRIES : 1;
   char *text;
 
   while ((text = lu_fd_read_file (path, COMMAND_LINE_MAX, length)) != NULL && *length == 0
-         && --n_tries > 0)
+         && --n_tries > 0 && has_program (pid))
     {
       g_free (text);
       g_usleep (ARGUMENTS_RETRY_US);

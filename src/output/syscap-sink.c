@@ -58,6 +58,18 @@ emit_map (const LuSyscapMapping *mapping, gpointer user_data, GError **error)
   return lu_syscap_write_map (target->writer, target->pid, mapping, error);
 }
 
+static void
+append_hex (GString *text, const guint8 *bytes, gsize size)
+{
+  static const char digits[] = "0123456789abcdef";
+
+  for (gsize i = 0; i < size; i++)
+    {
+      g_string_append_c (text, digits[bytes[i] >> 4]);
+      g_string_append_c (text, digits[bytes[i] & 15]);
+    }
+}
+
 /* Path and identity of a file as LuSyscapMapping holds it; owned. */
 static char *
 module_name (const LuModule *module)
@@ -65,14 +77,14 @@ module_name (const LuModule *module)
   const LuModuleKey *key = lu_module_key (module);
   gsize size = 0;
   const guint8 *build_id = lu_module_build_id (module, &size);
-  g_autoptr (GString) name = g_string_new (lu_module_path (module));
+  g_autoptr (GString) name = g_string_sized_new (256);
 
+  g_string_append (name, lu_module_path (module));
   g_string_append_c (name, LU_SYSCAP_NAME_SEPARATOR);
   if (build_id != NULL && size > 0)
     {
       g_string_append_c (name, '@');
-      for (gsize i = 0; i < size; i++)
-        g_string_append_printf (name, "%02x", build_id[i]);
+      append_hex (name, build_id, size);
     }
   else if (key->has_inode && key->kind == LU_MODULE_FILE)
     g_string_append_printf (name, "#%" G_GUINT64_FORMAT, key->inode);
