@@ -142,6 +142,18 @@ compare_saved (const Oracle *self, const World *world, const struct lu_rule *rul
               ours);
 }
 
+/* By the file's column for it. One that nobody mentions is undefined to libdw if the column is not
+ * the architecture's own. */
+static gboolean
+has_return_address (const Oracle *self, const World *world, Dwarf_Frame *frame, guint64 cfa,
+                    guint64 *value)
+{
+  int column = dwarf_frame_info (frame, NULL, NULL, NULL);
+  FrameValue kind = world_caller_register (world, frame, (guint) column, cfa, value);
+
+  return kind == FRAME_VALUE || (kind == FRAME_UNDEFINED && column != self->arch->ra);
+}
+
 static void
 compare_step (const Oracle *self, const World *world, const struct lu_rule *rule,
               Dwarf_Frame *frame)
@@ -172,7 +184,7 @@ compare_step (const Oracle *self, const World *world, const struct lu_rule *rule
     complain (self, world->pc, rule, "no step", cfa, (guint64) (gint64) result);
   if (cfa != regs.sp)
     complain (self, world->pc, rule, "CFA", cfa, regs.sp);
-  if (world_caller_register (world, frame, arch->ra, cfa, &ra) != FRAME_VALUE || ra != regs.pc)
+  if (!has_return_address (self, world, frame, cfa, &ra) || ra != regs.pc)
     complain (self, world->pc, rule, "return address", ra, regs.pc);
   if ((regs.frame_kind == LU_FRAME_KIND_INTERRUPTED) != is_signal)
     complain (self, world->pc, rule, "signal frame", is_signal, !is_signal);
@@ -183,12 +195,13 @@ compare_step (const Oracle *self, const World *world, const struct lu_rule *rule
 }
 
 static gboolean
-is_end (Dwarf_Frame *frame, guint number)
+is_end (Dwarf_Frame *frame)
 {
+  int column = dwarf_frame_info (frame, NULL, NULL, NULL);
   Dwarf_Op memory[3], *ops;
   size_t n_ops;
 
-  return dwarf_frame_register (frame, (int) number, memory, &ops, &n_ops) == 0 && n_ops == 0
+  return dwarf_frame_register (frame, column, memory, &ops, &n_ops) == 0 && n_ops == 0
          && ops == memory;
 }
 
@@ -201,9 +214,11 @@ compare_at (Oracle *self, guint64 pc)
   World world;
 
   /* libdw goes on after some of what we refuse, such as the offset of a CFA without a register, and
-   * begins anew at address 0 after the last one. */
-  if (self->run.fault != LU_CFI_FAULT_NONE || self->run.location == G_MAXUINT64
-      || rule.cfa_kind == LU_CFA_COMPLEX || dwarf_cfi_addrframe (self->libdw, pc, &frame) != 0)
+   * begins anew at address 0 after the last one. Of aarch64's signal frames the rule says more than
+   * the file does. */
+  if ((rule.flags & LU_RULE_SIGFRAME) != 0 || self->run.fault != LU_CFI_FAULT_NONE
+      || self->run.location == G_MAXUINT64 || rule.cfa_kind == LU_CFA_COMPLEX
+      || dwarf_cfi_addrframe (self->libdw, pc, &frame) != 0)
     return;
   self->n_compared++;
   world_init (&world, pc, arch->sp, arch->has_link_register ? N_REGISTERS : arch->ra, pc);
@@ -211,7 +226,7 @@ compare_at (Oracle *self, guint64 pc)
     complain (self, pc, &rule, "nothing known", 1, 0);
   else if (rule.ra_kind != LU_RA_END)
     compare_step (self, &world, &rule, frame);
-  else if (!is_end (frame, arch->ra))
+  else if (!is_end (frame))
     complain (self, pc, &rule, "end of stack", 0, 1);
   free (frame);
 }

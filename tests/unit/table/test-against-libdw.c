@@ -246,8 +246,8 @@ compare_at (const File *file, guint64 pc)
   totals.n_pcs++;
   world_init (&world, pc + g_rand_int (rand_state), file->arch->sp,
               file->arch->has_link_register ? N_REGISTERS : file->arch->ra, pc);
-  if (rule->cfa_kind == LU_CFA_COMPLEX)
-    totals.n_complex++;
+  if (rule->cfa_kind == LU_CFA_COMPLEX || (rule->flags & LU_RULE_SIGFRAME) != 0)
+    totals.n_complex++; /* of a signal frame of aarch64 the rule says more than the file does */
   else if (rule->cfa_kind == LU_CFA_NONE)
     {
       totals.n_none++;
