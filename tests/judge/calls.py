@@ -37,13 +37,22 @@ def _indirect_size(code, at):
     return size
 
 
+def fixed_target(code, return_ea, address_mask=(1 << 64) - 1):
+    """Where a near call that ends at @return_ea leads to; None when no near call can end there."""
+    if len(code) < 5 or code[-5] != 0xe8:
+        return None
+    return return_ea + int.from_bytes(code[-4:], "little", signed=True) & address_mask
+
+
+def is_behind_indirect_call(code):
+    """Whether @code ends with a call through a register or memory."""
+    return any(len(code) >= n and _indirect_size(code, len(code) - n) == n for n in (2, 3, 4, 6, 7))
+
+
 def is_behind_call(code, return_ea, is_code, address_mask=(1 << 64) - 1):
     """Whether @code, the bytes that end at @return_ea, ends with a call instruction.
 
     @is_code tells whether an address of the image is executable code of it.
     """
-    if len(code) >= 5 and code[-5] == 0xe8:
-        target = return_ea + int.from_bytes(code[-4:], "little", signed=True)
-        if is_code(target & address_mask):
-            return True
-    return any(len(code) >= n and _indirect_size(code, len(code) - n) == n for n in (2, 3, 4, 6, 7))
+    target = fixed_target(code, return_ea, address_mask)
+    return target is not None and is_code(target) or is_behind_indirect_call(code)

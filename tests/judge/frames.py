@@ -17,11 +17,11 @@ import elf
 
 EXACT, RETURN = "exact", "return"
 
-NOT_CHECKABLE_ANON = "code in no file"
 NOT_CHECKABLE_FILE = "file cannot be read"
 NOT_THE_FILE = "file is not the one that was mapped"
 NOT_CODE = "address in no executable segment of its file"
 NO_CALL = "no call in front of the return address"
+OTHER_CALL = "the call in front leads to other code, not to code in no file"
 
 NOP = 0x90
 
@@ -40,14 +40,16 @@ class Frame(NamedTuple):
     signal: bool          # a signal frame: its outer neighbour was interrupted, not called
     root: bool            # nothing can be further out
     go_root: bool         # a root only because Go's run-time says so
+    anonymous: bool       # code in no file: nothing can be said of it
+    reaches_anonymous: bool     # the call in front may have led to such code
     name: str             # module+offset and symbol, for people
 
 
 class Module:
     """One file or the vDSO."""
 
-    def __init__(self, name, image, fault=None):
-        self.name, self.image, self.fault = name, image, fault
+    def __init__(self, name, image, fault=None, anonymous=False):
+        self.name, self.image, self.fault, self.anonymous = name, image, fault, anonymous
         self._frames = {}
         self._entry = None
         self._is_go = image is not None and image.section(GO_SECTION) is not None
@@ -64,10 +66,10 @@ class Module:
     def _judge(self, offset, how):
         name = f"{self.name}+{offset:#x}"
         if self.image is None:
-            return Frame(self.fault, False, False, False, name)
+            return Frame(self.fault, False, False, False, self.anonymous, False, name)
         ea = self.image.fo_to_ea(offset)
         if ea is None:
-            return Frame(NOT_CODE, False, False, False, name)
+            return Frame(NOT_CODE, False, False, False, False, False, name)
         symbol = self.image.symbol_at(ea)
         if symbol is not None:
             name += f" {symbol.name}+{ea - symbol.ea:#x}"
@@ -79,7 +81,8 @@ class Module:
         # The kernel, not a call, makes a signal frame the caller of its handler.
         if how == RETURN and not info.signal and not self._is_called(ea + 1):
             fault = None if self._is_hand_made(ea + 1, info, root or go_root) else NO_CALL
-        return Frame(fault, info.signal, root or go_root, go_root and not root, name)
+        return Frame(fault, info.signal, root or go_root, go_root and not root, False,
+                     how == RETURN and self._reaches_anonymous(ea + 1), name)
 
     @staticmethod
     def _is_go_root(ea, symbol):
@@ -95,16 +98,32 @@ class Module:
         return (root and return_ea == info.start + 1
                 and self.image.bytes_at(info.start, 1) == bytes([NOP]))
 
+    def _code_before(self, return_ea):
+        for size in range(calls.LONGEST, 1, -1):
+            code = self.image.bytes_at(return_ea - size, size)
+            if code is not None:
+                return code
+        return b""
+
     def _is_called(self, return_ea):
         image = self.image
-        for size in range(calls.LONGEST, 1, -1):
-            code = image.bytes_at(return_ea - size, size)
-            if code is not None:
-                break
-        else:
-            return False
         mask = (1 << 8 * image.pointer_size) - 1
-        return calls.is_behind_call(code, return_ea, image.is_exec_ea, mask)
+        return calls.is_behind_call(self._code_before(return_ea), return_ea, image.is_exec_ea, mask)
+
+    def _reaches_anonymous(self, return_ea):
+        """Whether the call in front of @return_ea may have led to code in no file.
+
+        Nothing in a file knows such an address, so it takes a call through a register or memory; or
+        one to hand-written code, which may have jumped on: code without CFI, as that of V8's
+        builtins, or a PLT entry.
+        """
+        image, code = self.image, self._code_before(return_ea)
+        target = calls.fixed_target(code, return_ea, (1 << 8 * image.pointer_size) - 1)
+        if calls.is_behind_indirect_call(code) or target is None:
+            return True
+        section = next((s for s in image.sections if s.ea and s.ea <= target < s.ea + s.size), None)
+        return (not image.frame_info(target).has_fde
+                or section is not None and section.name.startswith(".plt"))
 
 
 class Modules:
@@ -133,7 +152,7 @@ class Modules:
             image = elf.running_vdso() if mapping.start >> 32 else self._open_vdso32()
             return Module(path, image, NOT_CHECKABLE_FILE)
         if not path.startswith("/") or path.startswith(("//anon", "/memfd:", "/dev/zero")):
-            return Module(path or "(anonymous)", None, NOT_CHECKABLE_ANON)
+            return Module(path or "(anonymous)", None, anonymous=True)
         try:
             image = elf.Elf(path)
             inode = os.stat(path).st_ino

@@ -10,6 +10,8 @@ that its MAP frames name.  A user stack is complete when
   - every address lies inside an executable mapping that was valid at the time of the sample,
   - every return address stands behind a call instruction; a frame interrupted by a signal (its
     inner neighbour is a signal frame) and the signal frame itself need none,
+  - code in no file (a JIT's), of which nothing can be read, is called by code in no file too, or
+    from a file by a call that can lead there; such stacks are counted,
   - the outermost frame is in the function at the ELF entry point, or where CFI says that the return
     address is undefined, or, in Go programs, in a function where Go's run-time ends its tracebacks
     (their CFI says nothing there); the last are counted.
@@ -43,11 +45,13 @@ MAX_EXAMPLES = 10
 
 class Stack:
     """One user stack on its way through the judgement."""
-    __slots__ = ("sample", "addresses", "claimed", "fault", "fault_at", "root", "go_root")
+    __slots__ = ("sample", "addresses", "claimed", "fault", "fault_at", "root", "go_root",
+                 "anonymous")
 
     def __init__(self, sample, addresses, claimed):
         self.sample, self.addresses, self.claimed = sample, addresses, claimed
         self.fault, self.fault_at, self.root, self.go_root = None, -1, False, False
+        self.anonymous = 0              # frames in no file
 
 
 class Judge:
@@ -61,6 +65,7 @@ class Judge:
         self.samples = self.with_user = self.complete = 0
         self.shortened = 0              # stacks with frames left out in the middle
         self.go_roots = 0               # complete stacks that end where only Go says so
+        self.anonymous = 0              # complete stacks that pass code in no file
         self.leaf_unmapped = 0
         self.rooted_but_incomplete = 0  # the recorder says incomplete, we see a root
         self.excluded = collections.Counter()
@@ -101,11 +106,11 @@ class Judge:
     def _walk(self, stack):
         """Judges the frames from the leaf outwards; the first fault stays."""
         how = frames.EXACT
-        frame = None
+        frame, was_anonymous = None, False
         for at, address in enumerate(stack.addresses):
             if syscap.is_synthetic(address):
                 self._synthetic(stack, at, address)
-                how, frame = frames.RETURN, None
+                how, frame, was_anonymous = frames.RETURN, None, False
                 continue
             frame = self._frame(stack.sample.pid, address, how)
             if frame is None:
@@ -115,6 +120,11 @@ class Judge:
                 continue
             if frame.fault is not None:
                 self._fault(stack, at, frame.fault)
+            elif was_anonymous and how == frames.RETURN and not (
+                    frame.anonymous or frame.signal or frame.reaches_anonymous):
+                self._fault(stack, at, frames.OTHER_CALL)
+            stack.anonymous += frame.anonymous
+            was_anonymous = frame.anonymous
             how = frames.EXACT if frame.signal else frames.RETURN
         stack.root = frame is not None and frame.root
         stack.go_root = frame is not None and frame.go_root
@@ -146,6 +156,7 @@ class Judge:
                 self.examples.append(self._example(stack))
         else:
             self.complete += 1
+            self.anonymous += stack.anonymous > 0
             self.go_roots += stack.go_root
 
     def _where(self, stack):
@@ -196,7 +207,7 @@ class Judge:
                 "claimed_percent": round(self.claimed_percent(), 3),
                 "refused": dict(self.refused), "incomplete": dict(self.incomplete),
                 "incomplete_at": dict(top), "shortened": self.shortened,
-                "go_roots": self.go_roots,
+                "go_roots": self.go_roots, "through_no_file": self.anonymous,
                 "rooted_but_incomplete": self.rooted_but_incomplete,
                 "leaf_unmapped_percent": round(self.leaf_unmapped_percent(), 3),
                 "examples": self.examples}
@@ -218,6 +229,8 @@ def print_report(report, out):
             print(f"                       {times} after {where}", file=out)
     if report["go_roots"]:
         print(f"  of them at Go's roots {report['go_roots']}", file=out)
+    if report["through_no_file"]:
+        print(f"  of them through code in no file {report['through_no_file']}", file=out)
     print(f"shortened in the middle {report['shortened']}", file=out)
     print(f"called incomplete at a root {report['rooted_but_incomplete']}", file=out)
     print(f"leaf outside every map {report['leaf_unmapped_percent']:.2f} %", file=out)

@@ -56,6 +56,15 @@ class Calls(unittest.TestCase):
     def test_calls_are_seen(self):
         self.check(YES, True)
 
+    def test_what_a_call_is_fixed_to(self):
+        self.assertEqual(calls.fixed_target(bytes.fromhex(YES["near call"]), HERE), HERE + 0xfb)
+        self.assertEqual(calls.fixed_target(bytes.fromhex("e8 00 f0 ff ff"), HERE), HERE - 0x1000)
+        self.assertEqual(calls.fixed_target(bytes.fromhex("e8 00 f0 ff ff"), 0x100, 0xffffffff),
+                         0xfffff100)
+        self.assertIsNone(calls.fixed_target(bytes.fromhex(YES["through (rsp)"]), HERE))
+        self.assertTrue(calls.is_behind_indirect_call(bytes.fromhex(YES["through r11"])))
+        self.assertFalse(calls.is_behind_indirect_call(bytes.fromhex(YES["near call"])))
+
     def test_others_are_not(self):
         self.check(NO, False)
 

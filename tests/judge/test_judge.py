@@ -195,9 +195,25 @@ class WrongStacks(Verdicts):
         w = p.writer().map(start, end, 0, "", time=3000)
         self.accept(w.sample(p.stored("main"), time=2999))
         w = p.writer().map(start, end, 0, "", time=3000).sample(p.stored("main"), time=3000)
-        self.refuse(w, frames.NOT_CHECKABLE_ANON)
+        self.refuse(w, judge.NO_ROOT)
         w = p.writer().map(end, end + 4096, 0, "", time=1500).sample(p.stored("main"))
         self.accept(w)
+
+    def test_code_in_no_file(self):
+        p, anonymous = program(), 0x10000000
+        stack = p.stored("main")
+        libc = next(i for i, a in enumerate(stack)
+                    if any(m[0] <= a < m[1] and "libc" in m[3] for m in p.maps))
+        def spoiled(at, n=1):
+            stored = stack[:at] + [anonymous + 5] * n + stack[at:]
+            return p.writer().map(anonymous, anonymous + 4096, 0, "").sample(stored)
+        # libc calls main() through a register, and so may call anything.
+        for n in (1, 3):
+            self.assertEqual(self.accept(spoiled(libc, n)).anonymous, 1)
+        # These functions call each other and nothing else.
+        for at in range(1, libc):
+            self.refuse(spoiled(at), frames.OTHER_CALL)
+        self.refuse(spoiled(len(stack)), judge.NO_ROOT)
 
     def test_other_file_at_the_path(self):
         p = program()
