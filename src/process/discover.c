@@ -43,15 +43,12 @@ add_map (const LuProcMap *map, gpointer user_data)
   LuMapping mapping = {
     .start = map->start, .end = map->end, .file_offset = map->file_offset, .time = scan->time
   };
-  LuSpace *next;
   gboolean is_new;
 
   if (!(map->prot & PROT_EXEC))
     return TRUE;
   mapping.module = lu_process_table_module (scan->table, &event, &is_new);
-  next = lu_space_with_mapping (scan->space, &mapping);
-  lu_space_unref (scan->space);
-  scan->space = next;
+  scan->space = lu_space_take_with_mapping (scan->space, &mapping);
   if (is_new)
     g_array_append_val (scan->mappings, mapping);
   return TRUE;

@@ -21,6 +21,10 @@ LuProcess *lu_process_new (gint32 pid, guint32 generation, guint64 start_time, c
 /* Replaces the current space from `time` on; takes it. The old one stays for lu_process_space_at().
  */
 void lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space);
+/* Puts a mapping on top of the current space, from `time` on; FALSE if nothing changes. When very
+ * much has changed since samples were last looked at, the newest version is changed instead of
+ * adding one. */
+gboolean lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping);
 LuSpace *lu_process_space (LuProcess *self);                  /* current; borrowed */
 LuSpace *lu_process_space_at (LuProcess *self, guint64 time); /* borrowed */
 /* Drops versions that ended before `time`. */

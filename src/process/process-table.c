@@ -194,7 +194,6 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
                         .file_offset = mmap->file_offset,
                         .time = event->time };
   gboolean is_new;
-  LuSpace *space, *next;
   guint n_mappings;
 
   if (pid == NULL && self->follow_all)
@@ -204,19 +203,12 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
     }
   if (pid == NULL || mmap->is_kernel || !(mmap->prot & PROT_EXEC) || mmap->length == 0)
     return;
-  space = lu_process_space (pid->current);
-  lu_space_mappings (space, &n_mappings);
+  lu_space_mappings (lu_process_space (pid->current), &n_mappings);
   if (n_mappings >= MAX_MAPPINGS)
     return;
   mapping.module = lu_process_table_module (self, mmap, &is_new);
-  next = lu_space_with_mapping (space, &mapping);
-  if (next == space)
-    lu_space_unref (next);
-  else
-    {
-      lu_process_take_space (pid->current, event->time, next);
-      mark_unsettled (self, event->pid);
-    }
+  if (lu_process_add_mapping (pid->current, event->time, &mapping))
+    mark_unsettled (self, event->pid);
   if (is_new)
     self->funcs->module_added (mapping.module, pid->current, mapping.start, mapping.end,
                                self->user_data);

@@ -11,6 +11,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* Mappings in all versions together, about: 3 MB. Thousands of mappings change between two rounds
+ * only where somebody means it; each version of so many would take half a megabyte. */
+#define MAX_HISTORY 65536
+
 struct _LuProcess
 {
   atomic_int ref_count;
@@ -151,6 +155,28 @@ lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space)
   LuSpaceVersion next = { .time = time, .space = space };
 
   g_array_append_val (self->versions, next);
+}
+
+gboolean
+lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
+{
+  LuSpaceVersion *last = version (self, self->versions->len - 1);
+  guint64 serial = lu_space_serial (last->space);
+  LuSpace *next;
+  guint n;
+
+  lu_space_mappings (last->space, &n);
+  if (last->time == time || (guint64) n * self->versions->len > MAX_HISTORY)
+    {
+      last->space = lu_space_take_with_mapping (last->space, mapping);
+      return lu_space_serial (last->space) != serial;
+    }
+  next = lu_space_with_mapping (last->space, mapping);
+  if (next != last->space)
+    lu_process_take_space (self, time, next);
+  else
+    lu_space_unref (next);
+  return lu_space_serial (next) != serial;
 }
 
 LuSpace *

@@ -14,7 +14,7 @@
 struct _LuSpace
 {
   atomic_int ref_count;
-  guint n_mappings;
+  guint n_mappings, n_allocated;
   guint64 serial;
   LuMapping mappings[]; /* sorted by start, no overlap; each holds a reference to its module */
 };
@@ -33,6 +33,7 @@ space_alloc (guint n_mappings)
   LuSpace *self = g_malloc0 (sizeof *self + n_mappings * sizeof (LuMapping));
 
   atomic_init (&self->ref_count, 1);
+  self->n_allocated = n_mappings;
   self->serial = next_serial ();
   return self;
 }
@@ -107,6 +108,89 @@ lu_space_with_mapping (LuSpace *self, const LuMapping *mapping)
   if (!placed)
     append (next, mapping, mapping->start, mapping->end);
   return next;
+}
+
+/* The first mapping that ends above the address. */
+static guint
+first_above (const LuSpace *self, guint64 address)
+{
+  guint low = 0, high = self->n_mappings;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (self->mappings[middle].end <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* What stands in the place of the mappings [first, last) that `mapping` covers: up to three, each
+ * with a reference. */
+static guint
+make_pieces (const LuSpace *self, guint first, guint last, const LuMapping *mapping,
+             LuMapping pieces[3])
+{
+  const LuMapping *left = &self->mappings[first], *right = &self->mappings[last - (last > 0)];
+  guint n = 0;
+
+  if (first < last && left->start < mapping->start)
+    {
+      pieces[n] = *left;
+      pieces[n++].end = mapping->start;
+    }
+  pieces[n++] = *mapping;
+  if (first < last && right->end > mapping->end)
+    {
+      pieces[n] = *right;
+      pieces[n].file_offset += mapping->end - right->start;
+      pieces[n++].start = mapping->end;
+    }
+  for (guint i = 0; i < n; i++)
+    lu_module_ref (pieces[i].module);
+  return n;
+}
+
+static LuSpace *
+reserve (LuSpace *self, guint n_mappings)
+{
+  if (n_mappings <= self->n_allocated)
+    return self;
+  self = g_realloc (self, sizeof *self + 2 * (gsize) n_mappings * sizeof (LuMapping));
+  self->n_allocated = 2 * n_mappings;
+  return self;
+}
+
+LuSpace *
+lu_space_take_with_mapping (LuSpace *self, const LuMapping *mapping)
+{
+  guint first = first_above (self, mapping->start), last = first, n_pieces;
+  LuMapping pieces[3];
+
+  if (atomic_load_explicit (&self->ref_count, memory_order_acquire) != 1)
+    {
+      LuSpace *next = lu_space_with_mapping (self, mapping);
+
+      lu_space_unref (self);
+      return next;
+    }
+  if (contains_equal (self, mapping))
+    return self;
+  while (last < self->n_mappings && self->mappings[last].start < mapping->end)
+    last++;
+  n_pieces = make_pieces (self, first, last, mapping, pieces);
+  for (guint i = first; i < last; i++)
+    lu_module_unref (self->mappings[i].module);
+  self = reserve (self, self->n_mappings + n_pieces);
+  memmove (&self->mappings[first + n_pieces], &self->mappings[last],
+           (self->n_mappings - last) * sizeof (LuMapping));
+  memcpy (&self->mappings[first], pieces, n_pieces * sizeof *pieces);
+  self->n_mappings += n_pieces - (last - first);
+  self->serial = next_serial ();
+  return self;
 }
 
 const LuMapping *

@@ -31,6 +31,10 @@ void lu_space_unref (LuSpace *self);
  * module is referenced, not taken. Returns self with a new reference if nothing changes. */
 LuSpace *lu_space_with_mapping (LuSpace *self, const LuMapping *mapping);
 
+/* The same, and takes `self`: if nobody else has a reference, it is changed in place, which does
+ * not cost as much as the space is large. For spaces that are being built. */
+LuSpace *lu_space_take_with_mapping (LuSpace *self, const LuMapping *mapping);
+
 const LuMapping *lu_space_mappings (const LuSpace *self, guint *n_mappings);
 /* The mapping that holds the address, or NULL. */
 const LuMapping *lu_space_find (const LuSpace *self, guint64 address);

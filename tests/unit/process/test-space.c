@@ -63,8 +63,33 @@ test_older_versions_do_not_change (void)
 
 #define PAGES 64
 
+/* In place: of every fourth somebody else has a reference, so it must not change. */
+static LuSpace *
+take_with (LuSpace *space, guint64 start, guint64 end, guint64 offset, LuModule *module)
+{
+  static guint n_calls;
+  LuMapping mapping = { .start = start, .end = end, .file_offset = offset, .module = module };
+  g_autoptr (LuSpace) other = n_calls++ % 4 == 0 ? lu_space_ref (space) : NULL;
+  guint64 serial = lu_space_serial (space);
+  guint n_before = 0, n_after = 0;
+
+  lu_space_mappings (space, &n_before);
+  space = lu_space_take_with_mapping (space, &mapping);
+  g_assert_cmpuint (lu_space_serial (space), !=, serial);
+  if (other != NULL)
+    {
+      lu_space_mappings (other, &n_after);
+      g_assert_cmpuint (n_after, ==, n_before);
+      g_assert_cmpuint (lu_space_serial (other), ==, serial);
+    }
+  return space;
+}
+
+typedef LuSpace *(*WithFunc) (LuSpace *space, guint64 start, guint64 end, guint64 offset,
+                              LuModule *module);
+
 static void
-test_against_an_oracle (void)
+check_against_an_oracle (WithFunc func)
 {
   LuModule *modules[8];
   LuModule *owner[PAGES] = { NULL };
@@ -80,7 +105,7 @@ test_against_an_oracle (void)
       guint end = (guint) g_rand_int_range (rand, (gint32) start + 1, PAGES + 1);
       LuModule *module = modules[g_rand_int_range (rand, 0, G_N_ELEMENTS (modules))];
 
-      space = with (space, start * 4096, end * 4096, round * 1000, module);
+      space = func (space, start * 4096, end * 4096, round * 1000, module);
       for (guint page = start; page < end; page++)
         {
           owner[page] = module;
@@ -99,6 +124,18 @@ test_against_an_oracle (void)
     lu_module_unref (modules[i]);
 }
 
+static void
+test_against_an_oracle (void)
+{
+  check_against_an_oracle (with);
+}
+
+static void
+test_in_place_against_an_oracle (void)
+{
+  check_against_an_oracle (take_with);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -106,5 +143,6 @@ main (int argc, char **argv)
   g_test_add_func ("/space/remainders keep their offsets", test_remainders_keep_their_offsets);
   g_test_add_func ("/space/older versions do not change", test_older_versions_do_not_change);
   g_test_add_func ("/space/random mappings against an oracle", test_against_an_oracle);
+  g_test_add_func ("/space/the same in place", test_in_place_against_an_oracle);
   return g_test_run ();
 }
