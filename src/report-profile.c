@@ -141,27 +141,29 @@ lost_of_stats (const char *json)
 }
 
 static void
+learn_name (Loader *self, guint64 address, const char *name)
+{
+  gsize length = strlen (name);
+  LuReportState *state;
+
+  if (!is_synthetic (address) || find_u64 (self->states, address) != NULL)
+    return;
+  state = g_new0 (LuReportState, 1);
+  if (length > 2 && name[0] == '[' && name[length - 1] == ']')
+    state->name = g_strndup (name + 1, length - 2);
+  else
+    state->name = g_strdup (name);
+  if (address - LU_SYNTHETIC_BASE < LU_N_STATUS)
+    state->excluded = lu_status_is_excluded ((LuStatus) (address - LU_SYNTHETIC_BASE));
+  g_ptr_array_add (self->profile->states, state);
+  insert_u64 (self->states, address, state);
+}
+
+static void
 learn_names (Loader *self, const LuSyscapRecord *record)
 {
   for (guint i = 0; i < record->jitmap.n_names; i++)
-    {
-      guint64 address = record->jitmap.names[i].address;
-      const char *name = record->jitmap.names[i].name;
-      gsize length = strlen (name);
-      LuReportState *state;
-
-      if (!is_synthetic (address) || find_u64 (self->states, address) != NULL)
-        continue;
-      state = g_new0 (LuReportState, 1);
-      if (length > 2 && name[0] == '[' && name[length - 1] == ']')
-        state->name = g_strndup (name + 1, length - 2);
-      else
-        state->name = g_strdup (name);
-      if (address - LU_SYNTHETIC_BASE < LU_N_STATUS)
-        state->excluded = lu_status_is_excluded ((LuStatus) (address - LU_SYNTHETIC_BASE));
-      g_ptr_array_add (self->profile->states, state);
-      insert_u64 (self->states, address, state);
-    }
+    learn_name (self, record->jitmap.names[i].address, record->jitmap.names[i].name);
 }
 
 /* First pass: what gives names. */
@@ -172,6 +174,9 @@ learn (Loader *self, const LuSyscapRecord *record)
     {
     case LU_SYSCAP_JITMAP:
       learn_names (self, record);
+      break;
+    case LU_SYSCAP_MAP: /* in captures made for a client of Sysprof */
+      learn_name (self, record->map.start, record->map.path);
       break;
     case LU_SYSCAP_METADATA:
       if (g_str_equal (record->metadata.key, LU_SYSCAP_KEY_STATS))

@@ -177,6 +177,18 @@ test_odd_stats (Fixture *self, gconstpointer data)
   g_assert_cmpuint (profile->n_samples, ==, 0);
 }
 
+/* What is made for a client of Sysprof names states by mappings. */
+static void
+test_states_of_mappings (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuProfile) profile = NULL;
+
+  map (self, 1, LU_SYNTHETIC_BASE + 0x200, LU_SYNTHETIC_BASE + 0x201, "[of a mapping]\n");
+  SAMPLE (2000, 1, USER, 0x1000, LU_SYNTHETIC_BASE + 0x200);
+  profile = load (self);
+  g_assert_cmpuint (find_state (profile, "of a mapping")->n, ==, 1);
+}
+
 static void
 test_errors (void)
 {
@@ -202,6 +214,7 @@ main (int argc, char **argv)
   ADD ("counts", test_counts);
   ADD ("killed", test_killed);
   ADD ("odd-stats", test_odd_stats);
+  ADD ("states-of-mappings", test_states_of_mappings);
   g_test_add_func ("/app/report-profile/errors", test_errors);
   return g_test_run ();
 }
