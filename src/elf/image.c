@@ -3,8 +3,8 @@
 
 /* image.c - reads one ELF file into an image; see image.h.
  *
- * Order of work: headers, build-id, CFI bytes, digest of what the file says, decompression, the
- * private copy. The guard comes when libdw does. */
+ * Order of work: headers, build-id, where the CFI is, decompression, the private copy, digest of
+ * what the file says. The guard comes when libdw does. */
 
 #include "elf/image.h"
 
@@ -27,7 +27,19 @@
 /* Browsers and compilers, the largest there are, have some 30 MB. */
 #define MAX_EH_FRAME (G_GUINT64_CONSTANT (64) << 20)
 #define MAX_NOTES    65536
-#define MAX_BUILD_ID 64
+/* Of .eh_frame_hdr, up to where its table begins (LSB Core, 10.6.2). */
+#define EH_FRAME_HDR_HEAD 12
+#define MAX_BUILD_ID      64
+
+/* What identifies the file: the digest of the digests of its parts. */
+enum
+{
+  PART_HEAD,
+  PART_BUILD_ID,
+  PART_PROGRAM_HEADERS,
+  PART_SECTIONS,
+  N_PARTS = PART_SECTIONS + LU_N_SYNTHETIC_SECTIONS
+};
 
 struct _LuImage
 {
@@ -37,7 +49,10 @@ struct _LuImage
   guint n_segments;
   guint8 build_id[MAX_BUILD_ID];
   gsize build_id_size;
-  guint8 digest[LU_DIGEST_SIZE];
+  guint8 digest[LU_DIGEST_SIZE]; /* of `parts` */
+  guint8 parts[N_PARTS][LU_DIGEST_SIZE];
+  gboolean is_digested;
+  gboolean is_part_pending[N_PARTS]; /* of sections that are in the private copy as in the file */
   guint64 text;
   LuSynthetic *synthetic;
   LuSynthetic *guarded; /* for libdw: NULL until needed, and the same one if the guard has nothing
@@ -131,23 +146,29 @@ find_in_segment (const LuImage *self, guint64 vaddr, guint64 *file_offset, guint
   return FALSE;
 }
 
-static void
-read_section (LuSyntheticSection *out, const LuElfInput *input, guint64 vaddr, guint64 offset,
-              guint64 size)
+/* The sections of one file on their way into an image. Most are read where they stay; what has to
+ * be looked at or changed before, into memory of their own. */
+typedef struct
 {
-  g_autofree guint8 *bytes = NULL;
+  const LuElfInput *input;
+  LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS];
+  guint64 file_offsets[LU_N_SYNTHETIC_SECTIONS];
+} Sections;
+
+static void
+place_section (Sections *self, guint which, guint64 vaddr, guint64 offset, guint64 size)
+{
+  const LuElfInput *input = self->input;
 
   if (offset >= input->size || size == 0)
     return;
   size = MIN (size, input->size - offset);
   if (size > MAX_EH_FRAME)
     return;
-  bytes = g_try_malloc (size);
-  if (bytes == NULL || !lu_elf_input_read (input, offset, bytes, size))
-    return;
-  out->bytes = g_steal_pointer (&bytes);
-  out->size = size;
-  out->vaddr = vaddr;
+  self->file_offsets[which] = offset;
+  self->sections[which].size = size;
+  self->sections[which].vaddr = vaddr;
+  self->sections[which].is_room = TRUE;
 }
 
 static void
@@ -155,92 +176,126 @@ clear_section (LuSyntheticSection *section)
 {
   g_clear_pointer (&section->bytes, g_free);
   section->size = 0;
+  section->is_room = FALSE;
+}
+
+/* Reads a section now. */
+static void
+fetch_section (LuImage *image, Sections *self, guint which)
+{
+  LuSyntheticSection *section = &self->sections[which];
+
+  if (!section->is_room)
+    return;
+  section->is_room = FALSE;
+  section->bytes = g_try_malloc (section->size);
+  if (section->bytes == NULL
+      || !lu_elf_input_read (self->input, self->file_offsets[which], section->bytes, section->size))
+    clear_section (section);
+  lu_digest (section->bytes, section->size, image->parts[PART_SECTIONS + which]);
+}
+
+/* Reads the others to where they stay. */
+static void
+fill_rooms (LuImage *image, const Sections *self)
+{
+  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+    {
+      gsize size;
+      guint8 *room = lu_synthetic_room (image->synthetic, i, &size);
+
+      if (!self->sections[i].is_room)
+        continue;
+      if (lu_elf_input_read (self->input, self->file_offsets[i], room, size))
+        image->is_part_pending[PART_SECTIONS + i] = TRUE;
+      else
+        lu_synthetic_drop (image->synthetic, i);
+    }
 }
 
 /* The header (PT_GNU_EH_FRAME) is what the program's own unwinder uses, so it decides where
  * .eh_frame is, and the segments say where that is in the file; a section at the same place only
  * tells where it ends. Rewritten files (BOLT) have several. */
 static void
-read_eh_frame (const LuImage *self, const LuElfInput *input, LuSyntheticSection *table,
-               LuSyntheticSection *eh_frame)
+place_eh_frame (const LuImage *self, Sections *sections)
 {
   const LuElfProgramHeader *header =
       lu_elf_headers_find_program_header (&self->headers, PT_GNU_EH_FRAME);
   const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".eh_frame");
+  const LuSyntheticSection *table = &sections->sections[LU_SYNTHETIC_EH_FRAME_HDR];
+  guint8 head[EH_FRAME_HDR_HEAD];
   guint64 vaddr, offset, size;
 
   if (header != NULL)
-    read_section (table, input, header->vaddr, header->file_offset, header->file_size);
-  if (table->bytes != NULL
-      && lu_cfi_table_eh_frame (table->bytes, table->size, table->vaddr, &vaddr)
+    place_section (sections, LU_SYNTHETIC_EH_FRAME_HDR, header->vaddr, header->file_offset,
+                   header->file_size);
+  if (table->size >= sizeof head
+      && lu_elf_input_read (sections->input, header->file_offset, head, sizeof head)
+      && lu_cfi_table_eh_frame (head, sizeof head, table->vaddr, &vaddr)
       && find_in_segment (self, vaddr, &offset, &size))
     {
       if (section != NULL && section->vaddr == vaddr && section->file_offset == offset)
         size = MIN (size, section->size);
-      read_section (eh_frame, input, vaddr, offset, size);
+      place_section (sections, LU_SYNTHETIC_EH_FRAME, vaddr, offset, size);
     }
   else if (section != NULL)
-    read_section (eh_frame, input, section->vaddr, section->file_offset, section->size);
+    place_section (sections, LU_SYNTHETIC_EH_FRAME, section->vaddr, section->file_offset,
+                   section->size);
 }
 
 static void
-read_debug_frame (const LuImage *self, const LuElfInput *input, LuSyntheticSection *debug_frame)
+place_debug_frame (LuImage *self, Sections *sections)
 {
   const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".debug_frame");
+  LuSyntheticSection *debug_frame = &sections->sections[LU_SYNTHETIC_DEBUG_FRAME];
 
   if (section == NULL)
     section = lu_elf_headers_find_section (&self->headers, ".zdebug_frame");
   if (section == NULL)
     return;
-  read_section (debug_frame, input, 0, section->file_offset, section->size);
+  place_section (sections, LU_SYNTHETIC_DEBUG_FRAME, 0, section->file_offset, section->size);
   debug_frame->is_compressed = (section->flags & SHF_COMPRESSED) != 0;
   debug_frame->is_gnu_compressed =
       strcmp (self->headers.section_names + section->name, ".zdebug_frame") == 0;
+  if (!debug_frame->is_compressed && !debug_frame->is_gnu_compressed)
+    return;
+  fetch_section (self, sections, LU_SYNTHETIC_DEBUG_FRAME);
+  lu_synthetic_decompress (debug_frame, self->headers.is_64bit, self->headers.machine);
 }
 
-/* What identifies the file: the digest of the digests of its parts. */
-enum
-{
-  PART_HEAD,
-  PART_BUILD_ID,
-  PART_PROGRAM_HEADERS,
-  PART_SECTIONS,
-  N_PARTS = PART_SECTIONS + LU_N_SYNTHETIC_SECTIONS
-};
-
 static void
-make_digest (LuImage *self, const LuElfInput *input, const LuSyntheticSection *sections)
+digest_head (LuImage *self, const LuElfInput *input)
 {
   guint64 head[] = { input->size, self->headers.machine, self->headers.is_64bit != FALSE,
                      self->text };
-  guint8 parts[N_PARTS][LU_DIGEST_SIZE];
 
-  lu_digest (head, sizeof head, parts[PART_HEAD]);
-  lu_digest (self->build_id, self->build_id_size, parts[PART_BUILD_ID]);
+  lu_digest (head, sizeof head, self->parts[PART_HEAD]);
+  lu_digest (self->build_id, self->build_id_size, self->parts[PART_BUILD_ID]);
   lu_digest (self->headers.program_headers,
              self->headers.n_program_headers * sizeof *self->headers.program_headers,
-             parts[PART_PROGRAM_HEADERS]);
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
-    lu_digest (sections[i].bytes, sections[i].size, parts[PART_SECTIONS + i]);
-  lu_digest (parts, sizeof parts, self->digest);
+             self->parts[PART_PROGRAM_HEADERS]);
+  for (guint i = PART_SECTIONS; i < N_PARTS; i++)
+    lu_digest (NULL, 0, self->parts[i]);
 }
 
 static void
 read_cfi (LuImage *self, const LuElfInput *input)
 {
-  LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS] = { 0 };
-  LuSyntheticSection *debug_frame = &sections[LU_SYNTHETIC_DEBUG_FRAME];
+  Sections sections = { .input = input };
 
-  read_eh_frame (self, input, &sections[LU_SYNTHETIC_EH_FRAME_HDR],
-                 &sections[LU_SYNTHETIC_EH_FRAME]);
-  read_debug_frame (self, input, debug_frame);
-  make_digest (self, input, sections);
-  if (debug_frame->is_compressed || debug_frame->is_gnu_compressed)
-    lu_synthetic_decompress (debug_frame, self->headers.is_64bit, self->headers.machine);
-  lu_aarch64_vdso_describe (&self->headers, input, &sections[LU_SYNTHETIC_EH_FRAME], debug_frame);
-  self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine, sections);
+  digest_head (self, input);
+  place_eh_frame (self, &sections);
+  place_debug_frame (self, &sections);
+  for (guint i = 0; input->bytes != NULL && i < LU_N_SYNTHETIC_SECTIONS; i++)
+    fetch_section (self, &sections, i);
+  lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_SYNTHETIC_EH_FRAME],
+                            &sections.sections[LU_SYNTHETIC_DEBUG_FRAME]);
+  self->synthetic =
+      lu_synthetic_new (self->headers.is_64bit, self->headers.machine, sections.sections);
+  if (self->synthetic != NULL)
+    fill_rooms (self, &sections);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
-    clear_section (&sections[i]);
+    clear_section (&sections.sections[i]);
 }
 
 /* Life cycle */
@@ -395,11 +450,50 @@ lu_image_build_id (const LuImage *self, gsize *size)
   return self->build_id_size > 0 ? self->build_id : NULL;
 }
 
+/* Sections are digested when somebody asks, which takes as long as reading them. */
 const guint8 *
-lu_image_digest (const LuImage *self, gsize *size)
+lu_image_digest (const LuImage *image, gsize *size)
 {
+  LuImage *self = (LuImage *) image;
+
+  for (guint i = PART_SECTIONS; i < N_PARTS && !self->is_digested; i++)
+    {
+      gsize length;
+      guint64 vaddr;
+      const guint8 *bytes =
+          lu_synthetic_section (self->synthetic, i - PART_SECTIONS, &length, &vaddr);
+
+      if (self->is_part_pending[i])
+        lu_digest (bytes, length, self->parts[i]);
+    }
+  if (!self->is_digested)
+    lu_digest (self->parts, sizeof self->parts, self->digest);
+  self->is_digested = TRUE;
   *size = sizeof self->digest;
   return self->digest;
+}
+
+guint
+lu_image_hash (const LuImage *self)
+{
+  guint hashes[2];
+
+  memcpy (&hashes[0], self->parts[PART_BUILD_ID], sizeof hashes[0]);
+  memcpy (&hashes[1], self->parts[PART_HEAD], sizeof hashes[1]);
+  return hashes[0] ^ hashes[1];
+}
+
+gboolean
+lu_image_is_same (const LuImage *self, const LuImage *other)
+{
+  gsize size;
+
+  if (self == other)
+    return TRUE;
+  if (memcmp (self->parts, other->parts, PART_SECTIONS * sizeof *self->parts) != 0)
+    return FALSE;
+  return memcmp (lu_image_digest (self, &size), lu_image_digest (other, &size), LU_DIGEST_SIZE)
+         == 0;
 }
 
 gsize

@@ -50,6 +50,11 @@ const guint8 *lu_image_build_id (const LuImage *self, gsize *size);
 /* Identity: build-id, size, program headers and CFI bytes, digested. A build-id alone is the file's
  * claim. */
 const guint8 *lu_image_digest (const LuImage *self, gsize *size);
+/* Whether two images are of equal files, and a hash that is the same then. The digest is computed
+ * at the first need, so it and this are the worker thread's; once the worker has asked for the
+ * digest, any thread may. */
+guint lu_image_hash (const LuImage *self);
+gboolean lu_image_is_same (const LuImage *self, const LuImage *other);
 gsize lu_image_resident_bytes (const LuImage *self);
 
 /* What a place in a Go program means for the stack it is on; ordinary in all other files. */

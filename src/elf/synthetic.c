@@ -72,7 +72,7 @@ lu_synthetic_new (gboolean is_64bit, guint16 machine,
   self->size = N_VIEWS * VIEW_SIZE;
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     {
-      if (sections[i].bytes == NULL)
+      if (sections[i].bytes == NULL && !sections[i].is_room)
         continue;
       self->sections[i].offset = self->size;
       self->sections[i].size = sections[i].size;
@@ -91,9 +91,22 @@ lu_synthetic_new (gboolean is_64bit, guint16 machine,
       return NULL;
     }
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
-    if (self->sections[i].size > 0)
+    if (self->sections[i].size > 0 && sections[i].bytes != NULL)
       memcpy (self->map + self->sections[i].offset, sections[i].bytes, sections[i].size);
   return self;
+}
+
+guint8 *
+lu_synthetic_room (LuSynthetic *self, guint section, gsize *size)
+{
+  *size = self->sections[section].size;
+  return self->map + self->sections[section].offset;
+}
+
+void
+lu_synthetic_drop (LuSynthetic *self, guint section)
+{
+  self->sections[section].size = 0;
 }
 
 void

@@ -29,8 +29,9 @@ enum
 
 typedef struct
 {
-  guint8 *bytes; /* g_malloc; NULL: there is no such section */
+  guint8 *bytes; /* g_malloc; NULL: there is no such section, or only room for it */
   gsize size;
+  gboolean is_room; /* no bytes yet: they are written to lu_synthetic_room() */
   guint64 vaddr;
   gboolean is_compressed;     /* SHF_COMPRESSED */
   gboolean is_gnu_compressed; /* the older form, .zdebug_frame */
@@ -42,6 +43,10 @@ typedef struct _LuSynthetic LuSynthetic;
 LuSynthetic *lu_synthetic_new (gboolean is_64bit, guint16 machine,
                                const LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS]);
 void lu_synthetic_free (LuSynthetic *self);
+/* Where the bytes of a section go that was only room; nobody may have the object yet. */
+guint8 *lu_synthetic_room (LuSynthetic *self, guint section, gsize *size);
+/* They could not be had: there is no such section. */
+void lu_synthetic_drop (LuSynthetic *self, guint section);
 
 gsize lu_synthetic_size (const LuSynthetic *self);
 gboolean lu_synthetic_is_64bit (const LuSynthetic *self);

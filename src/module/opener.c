@@ -40,7 +40,7 @@ struct _LuOpener
   gboolean is_live;
   gsize budget, max_bytes;
   guint64 n_uses;
-  GHashTable *images;      /* digest (borrowed from the image) -> Kept */
+  GHashTable *images;      /* image (borrowed from it) -> Kept */
   LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
   LuTables *tables;        /* borrowed; NULL: none */
 };
@@ -55,18 +55,15 @@ typedef enum
 /* Images */
 
 static guint
-digest_hash (gconstpointer key)
+image_hash (gconstpointer image)
 {
-  guint hash;
-
-  memcpy (&hash, key, sizeof hash); /* a digest is as good as random */
-  return hash;
+  return lu_image_hash (image);
 }
 
 static gboolean
-digest_equal (gconstpointer a, gconstpointer b)
+image_equal (gconstpointer a, gconstpointer b)
 {
-  return memcmp (a, b, 32) == 0;
+  return lu_image_is_same (a, b);
 }
 
 static void
@@ -79,14 +76,12 @@ kept_free (gpointer data)
   g_free (kept);
 }
 
-/* Takes a fresh image; returns (with a reference for the caller) the one of equal digest if there
+/* Takes a fresh image; returns (with a reference for the caller) the one of an equal file if there
  * is one. */
 static LuImage *
 share_image (LuOpener *self, LuImage *image)
 {
-  gsize size;
-  const guint8 *digest = lu_image_digest (image, &size);
-  Kept *kept = g_hash_table_lookup (self->images, digest);
+  Kept *kept = g_hash_table_lookup (self->images, image);
 
   if (kept == NULL)
     {
@@ -94,7 +89,7 @@ share_image (LuOpener *self, LuImage *image)
       kept->image = lu_image_ref (image);
       if (self->tables != NULL)
         kept->slot = lu_tables_add (self->tables, image);
-      g_hash_table_insert (self->images, (gpointer) digest, kept);
+      g_hash_table_insert (self->images, kept->image, kept);
     }
   kept->last_use = ++self->n_uses;
   lu_image_ref (kept->image);
@@ -106,8 +101,7 @@ share_image (LuOpener *self, LuImage *image)
 static void
 give_slot (LuOpener *self, LuModule *module, const LuImage *image)
 {
-  gsize size;
-  const Kept *kept = g_hash_table_lookup (self->images, lu_image_digest (image, &size));
+  const Kept *kept = g_hash_table_lookup (self->images, image);
 
   if (kept != NULL && kept->image == image && kept->slot != NULL)
     lu_module_take_slot (module, lu_table_slot_ref (kept->slot));
@@ -120,14 +114,14 @@ enforce_budget (LuOpener *self)
 {
   for (;;)
     {
-      const guint8 *oldest = NULL;
+      LuImage *oldest = NULL;
       guint64 oldest_use = G_MAXUINT64;
       gsize unused = 0;
       GHashTableIter iter;
-      gpointer digest, value;
+      gpointer value;
 
       g_hash_table_iter_init (&iter, self->images);
-      while (g_hash_table_iter_next (&iter, &digest, &value))
+      while (g_hash_table_iter_next (&iter, NULL, &value))
         {
           const Kept *kept = value;
 
@@ -136,7 +130,7 @@ enforce_budget (LuOpener *self)
           unused += lu_image_resident_bytes (kept->image);
           if (kept->last_use < oldest_use)
             {
-              oldest = digest;
+              oldest = kept->image;
               oldest_use = kept->last_use;
             }
         }
@@ -149,11 +143,11 @@ enforce_budget (LuOpener *self)
 static gboolean
 has_room (LuOpener *self, const LuImage *image)
 {
-  gsize bytes = lu_image_resident_bytes (image), size;
+  gsize bytes = lu_image_resident_bytes (image);
   GHashTableIter iter;
   gpointer value;
 
-  if (g_hash_table_contains (self->images, lu_image_digest (image, &size)))
+  if (g_hash_table_contains (self->images, image))
     return TRUE;
   g_hash_table_iter_init (&iter, self->images);
   while (g_hash_table_iter_next (&iter, NULL, &value))
@@ -367,7 +361,7 @@ lu_opener_new (gboolean live, gsize budget)
   self->is_live = live;
   self->budget = budget;
   self->max_bytes = MAX_IMAGE_BYTES;
-  self->images = g_hash_table_new_full (digest_hash, digest_equal, NULL, kept_free);
+  self->images = g_hash_table_new_full (image_hash, image_equal, NULL, kept_free);
   return self;
 }
 

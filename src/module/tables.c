@@ -303,6 +303,7 @@ lu_tables_add (LuTables *self, const LuImage *image)
 {
   LuTableSlot *slot = g_new0 (LuTableSlot, 1);
   guint n_fdes = count_fdes (image);
+  gsize digest_size;
 
   g_atomic_ref_count_init (&slot->ref_count);
   g_atomic_ref_count_inc (&self->ref_count);
@@ -313,7 +314,10 @@ lu_tables_add (LuTables *self, const LuImage *image)
     forget_unused (self);
   g_ptr_array_add (self->slots, lu_table_slot_ref (slot));
   pthread_mutex_unlock (&self->mutex);
-  if (self->store != NULL && n_fdes > 0 && lu_image_is_64bit (image))
+  if (self->store == NULL)
+    return slot;
+  lu_image_digest (image, &digest_size); /* the thread may need it later */
+  if (n_fdes > 0 && lu_image_is_64bit (image))
     load_stored (self, slot, image);
   return slot;
 }
