@@ -584,7 +584,7 @@ try_before_leaf (Walk *walk)
 
 /* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
  * _init and _fini, procedure linkage tables. Their return address, into code that has it, is on top
- * of the stack, or one word up after an alignment; it is believed only if the stack is whole from
+ * of the stack, or a word or two up; it is believed only if the stack is whole from
  * there on. Other leaves keep frame pointers, as do those that call them. */
 static void
 guess_leaf (Walk *walk)
@@ -594,8 +594,10 @@ guess_leaf (Walk *walk)
     return;
   if (walk->sample->cpumode == CPUMODE_KERNEL && try_before_leaf (walk))
     return;
-  if (!try_caller_at (walk, 0) && !try_caller_at (walk, walk->arch->word_size))
-    try_frame_pointer (walk);
+  for (guint i = 0; i < LU_GUESS_LEAF_WORDS; i++)
+    if (try_caller_at (walk, i * walk->arch->word_size))
+      return;
+  try_frame_pointer (walk);
 }
 
 static void

@@ -17,6 +17,10 @@
 #include "unwind/arch.h"
 #include "unwind/dwfl-space.h"
 
+/* The return address of a leaf of a file may be so many words up: an alignment is above it, or what
+ * the first entry of a procedure linkage table has pushed for the dynamic linker. */
+#define LU_GUESS_LEAF_WORDS 3
+
 /* What both frames, the one without unwind information and its caller, are described by. */
 typedef struct
 {

@@ -104,7 +104,7 @@ may_have_caller_on_top (LuWalk *walk, guint64 sp)
 {
   if (walk->sample->cpumode == CPUMODE_KERNEL || walk->view->has_pending)
     return TRUE;
-  for (guint64 offset = 0; offset <= 8; offset += 8)
+  for (guint64 offset = 0; offset < 8 * LU_GUESS_LEAF_WORDS; offset += 8)
     {
       const LuDwflMapping *mapping;
       guint64 value;

@@ -20,7 +20,7 @@ TRUNCATED = "[truncated stack copy]"
 
 # Programs that not every machine can link (meson.build finds out).
 OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "signal-32",
-            "plt-library-ibt.so")
+            "plt-library-ibt.so", "plt-library-bare.so")
 
 # Before and after main: the dynamic linker, libc's start-up and exit code, and what main itself
 # calls of libc. The functions that the compiler's own start files bring have no CFI; some keep a
@@ -294,5 +294,6 @@ CASES = {
                        'mount -t tmpfs none "$2" && cp "$1" "$2/inside" && exec "$2/inside"',
                        "sh", "@chain", "%"], CHAIN, needs=("root", "unshare")),
     "plt": lazy_binding("PLT entries and lazy binding", "plt-library.so"),
+    "plt-bare": lazy_binding("PLT entries without unwind information", "plt-library-bare.so"),
     "plt-ibt": lazy_binding("PLT entries for indirect branch tracking", "plt-library-ibt.so"),
 }
