@@ -28,7 +28,7 @@ done
 def play(args):
     command = [args.play, f"--seconds={60 * args.minutes}", "--no-tree",
                f"--series={max(1, int(args.minutes))}", f"--frequency={args.frequency}",
-               f"--stack-size={args.stack_size}", *args.helper, "--", "/bin/bash", "-c", STORM]
+               f"--stack-size={args.stack_size}", *args.helper, "--", "nice", "/bin/bash", "-c", STORM]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False,
                           stdin=subprocess.DEVNULL)
     if not done.stdout.startswith("{"):
