@@ -272,7 +272,8 @@ send_stack (LuDispatch *self, LuStackMessage *message, const LuEvent *event, LuP
 }
 
 LuDispatchResult
-lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
+lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space,
+                    gboolean can_wait)
 {
   gpointer message = has_room_for_samples (self->to_writer)
                          ? lu_queue_reserve (self->to_writer, STACK_MESSAGE_MAX)
@@ -287,12 +288,13 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
       keep_place (self, message);
       return LU_DISPATCH_DONE;
     }
-  else if (!self->live)
+  else if (can_wait || !self->live)
     return LU_DISPATCH_NO_ROOM;
   else
     {
-      lu_stack_reset (&self->stack);
-      self->stack.status = LU_STATUS_OVER_BUDGET;
+      /* As far as the walk came; what it found out stands. */
+      if (self->stack.status == LU_STATUS_COMPLETE)
+        self->stack.status = LU_STATUS_OVER_BUDGET;
       bump (&self->over_worker);
     }
   send_stack (self, message, event, process, space);

@@ -36,9 +36,11 @@ typedef struct
 LuDispatch *lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, gboolean walks, gboolean live);
 void lu_dispatch_free (LuDispatch *self);
 
-/* The sample becomes a stack, here or by the worker. It is borrowed, and may lie in a ring. */
+/* The sample becomes a stack, here or by the worker. It is borrowed, and may lie in a ring.
+ * can_wait: it may be offered again if the worker has no room; else it then ends as "over budget".
+ */
 LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process,
-                                     LuSpace *space);
+                                     LuSpace *space, gboolean can_wait);
 
 void lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
 void lu_dispatch_process (LuDispatch *self, LuProcess *process);

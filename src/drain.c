@@ -25,6 +25,9 @@
 #define SETTLE_US     1000
 #define SETTLE_MAX_US 4000
 #define RETRY_US      500
+/* While the rings are less full, samples that the worker has no room for wait in them: it may be
+ * opening the files of a program that has just started. */
+#define SLACK_FILL 0.5
 /* The last samples of a stopped source are read for this long at most. */
 #define LAST_DRAIN_US (10 * G_USEC_PER_SEC)
 /* A round handles every sample committed before it began, so the second one after an end has the
@@ -56,6 +59,7 @@ struct _LuDrain
   gulong settle_us;
   guint rounds_after_end;
   gboolean had_sideband; /* in the last round */
+  gboolean has_slack;    /* rings may fill: samples can wait in them */
 
   atomic_bool quit, ended;
   atomic_ullong seen, own, others, taken, throttled, lost_samples;
@@ -159,7 +163,8 @@ take_sample (LuDrain *self, const LuEvent *event)
       && !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space))
     skipped = &self->others;
   if (skipped == NULL
-      && lu_dispatch_sample (self->dispatch, event, process, space) == LU_DISPATCH_NO_ROOM)
+      && lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack)
+             == LU_DISPATCH_NO_ROOM)
     return LU_VERDICT_LATER;
   bump (&self->seen);
   bump (skipped != NULL ? skipped : &self->taken);
@@ -296,6 +301,8 @@ one_round (LuDrain *self)
   LuRound round;
 
   self->had_sideband = FALSE;
+  self->has_slack = self->source->ops->get_fill != NULL
+                    && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {

@@ -339,6 +339,21 @@ lu_lanes_load_heads (LuLanes *self)
     lu_lanes_get (self, i)->head = lu_ring_head (&lu_lanes_get (self, i)->ring);
 }
 
+double
+lu_lanes_fill (const LuLanes *self)
+{
+  double fill = 0;
+
+  for (guint i = 0; i < self->lanes->len; i++)
+    {
+      const LuRing *ring = &lu_lanes_get (self, i)->ring;
+      double used = (double) (lu_ring_head (ring) - ring->tail) / (double) ring->data_size;
+
+      fill = MAX (fill, used);
+    }
+  return fill;
+}
+
 gboolean
 lu_lanes_are_drained (const LuLanes *self)
 {

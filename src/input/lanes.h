@@ -64,6 +64,8 @@ gboolean lu_lanes_has_cpu (const LuLanes *self, int cpu);
 void lu_lanes_control (LuLanes *self, unsigned long request);
 /* Loads the heads of all rings. */
 void lu_lanes_load_heads (LuLanes *self);
+/* How full the fullest ring is now, 0 to 1. */
+double lu_lanes_fill (const LuLanes *self);
 /* Nothing is left before the loaded heads. */
 gboolean lu_lanes_are_drained (const LuLanes *self);
 /* Samples lost by all descriptors (PERF_FORMAT_LOST); 0 if attr.read_format does not ask for it. */

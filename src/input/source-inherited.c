@@ -134,6 +134,12 @@ inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   return all ? LU_ROUND_CLOSED : LU_ROUND_OPEN;
 }
 
+static double
+inherited_get_fill (LuSource *source)
+{
+  return lu_lanes_fill (((InheritedSource *) source)->samples);
+}
+
 static void
 inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
@@ -206,6 +212,7 @@ static const LuSourceOps inherited_source_ops = {
   .name = "handed-over events",
   .start = inherited_start,
   .drain = inherited_drain,
+  .get_fill = inherited_get_fill,
   .wait = inherited_wait,
   .stop = inherited_stop,
   .get_info = inherited_get_info,

@@ -202,6 +202,17 @@ perf_source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   return all ? LU_ROUND_CLOSED : LU_ROUND_OPEN;
 }
 
+static double
+perf_source_get_fill (LuSource *source)
+{
+  PerfSource *self = (PerfSource *) source;
+  double fill = lu_lanes_fill (self->samples);
+
+  for (guint i = 0; i < self->retired->len; i++)
+    fill = MAX (fill, lu_lanes_fill (g_ptr_array_index (self->retired, i)));
+  return fill;
+}
+
 static void
 perf_source_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
@@ -376,6 +387,7 @@ static const LuSourceOps perf_source_ops = {
   .name = "perf events",
   .start = perf_source_start,
   .drain = perf_source_drain,
+  .get_fill = perf_source_get_fill,
   .wait = perf_source_wait,
   .stop = perf_source_stop,
   .set_stack_size = perf_source_set_stack_size,

@@ -81,6 +81,8 @@ struct _LuSourceOps
   /* One round: loads the heads of all sample rings, delivers all side-band, then the samples up to
    * the loaded heads. */
   LuRound (*drain) (LuSource *self, LuEventFunc func, gpointer user_data);
+  /* Optional: how full the fullest sample ring is, 0 to 1. */
+  double (*get_fill) (LuSource *self);
   /* Blocks until there is something to drain, `timeout_ms` passed or `wake_fd` is readable. */
   void (*wait) (LuSource *self, int wake_fd, int timeout_ms);
   /* Stops sampling; what is in the rings can still be drained. */

@@ -20,6 +20,7 @@ typedef struct
   LuSpace *space;
   guint64 words[20];
   guint8 stack[STACK_BYTES];
+  gboolean can_wait;
 } Fixture;
 
 static void
@@ -66,7 +67,7 @@ strange_sample (Fixture *self)
 static LuDispatchResult
 offer (Fixture *self, const LuEvent *event)
 {
-  return lu_dispatch_sample (self->dispatch, event, self->process, self->space);
+  return lu_dispatch_sample (self->dispatch, event, self->process, self->space, self->can_wait);
 }
 
 static void
@@ -163,6 +164,9 @@ test_a_full_worker (Fixture *self, gconstpointer is_live)
   while (progress.over_worker == 0 && ++n < 1000);
   g_assert_cmpuint (progress.handed_on, ==, n);
   g_assert_cmpuint (n, >, QUEUE_BYTES / STACK_BYTES / 2);
+  /* While its ring has room, a sample stays there. */
+  self->can_wait = TRUE;
+  g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_NO_ROOM);
   /* Side-band and what needs no worker still go through. */
   lu_dispatch_process (self->dispatch, self->process);
   g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
