@@ -170,7 +170,7 @@ give_up_rights (Session *self, gboolean live)
   g_autoptr (GError) error = NULL;
 
   if (live)
-    lu_thread_be_urgent (); /* the drain; the others take it back */
+    lu_thread_be_urgent (); /* drain and worker; the others take it back */
   if (!lu_sandbox_drop_capabilities (needs, &error)
       || (is_helper && !lu_sandbox_restrict_calls (&error)))
     fprintf (stderr, "live-unwinder: %s\n", error->message);

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/priority.h"
 #include "messages.h"
 #include "module/opener.h"
 #include "stack/merge.h"
@@ -299,7 +298,6 @@ worker_main (gpointer data)
   LuWorker *self = data;
   gpointer message;
 
-  lu_thread_be_ordinary ();
   while (!lu_queue_is_finished (self->input))
     {
       while ((message = lu_queue_peek (self->input, NULL)) != NULL)

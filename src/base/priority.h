@@ -2,7 +2,9 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* priority.h - which thread may wait for a CPU. The drain should not: what its rings cannot hold
- * meanwhile is lost. On two CPUs with a dozen runnable threads it waited 60 % of the time. */
+ * meanwhile is lost. On two CPUs with a dozen runnable threads it waited 60 % of the time. Nor
+ * should the worker, which has little to do but at once: samples of a program that has just started
+ * wait for its files. The writer and the compiler of whole tables can wait. */
 
 #pragma once
 
