@@ -28,6 +28,7 @@ enum
 };
 
 typedef guint32 Vector __attribute__ ((vector_size (4 * LANES)));
+typedef guint32 Wide __attribute__ ((vector_size (8 * LANES)));
 
 /* The first words of the fractional parts of square roots, as in SHA-256. */
 static const guint32 iv[8] = {
@@ -57,8 +58,8 @@ typedef struct
 } Nodes;
 
 /* A vector is never passed by value: how depends on the CPU a function is for. */
-#define FILL(value)  ((Vector){ 0 } + (value))
-#define ROTATE(v, n) ((v) >> (n) | (v) << (32 - (n)))
+#define FILL(type, value) ((type){ 0 } + (value))
+#define ROTATE(v, n)      ((v) >> (n) | (v) << (32 - (n)))
 
 #define MIX(a, b, c, d, x, y)                                                                      \
   do                                                                                               \
@@ -88,6 +89,20 @@ typedef struct
     }                                                                                              \
   while (0)
 
+/* Written out, so that words of the block are found while compiling. */
+#define ALL_ROUNDS                                                                                 \
+  do                                                                                               \
+    {                                                                                              \
+      ROUND (schedule[0]);                                                                         \
+      ROUND (schedule[1]);                                                                         \
+      ROUND (schedule[2]);                                                                         \
+      ROUND (schedule[3]);                                                                         \
+      ROUND (schedule[4]);                                                                         \
+      ROUND (schedule[5]);                                                                         \
+      ROUND (schedule[6]);                                                                         \
+    }                                                                                              \
+  while (0)
+
 /* A thousand instructions on registers and nothing else: sanitizers find nothing here, and take
  * minutes to compile their checks. What reads the caller's bytes is outside. */
 #if defined __clang__
@@ -111,19 +126,12 @@ compress_inline (Block *block)
 
   memcpy (v, chain, 8 * sizeof *v);
   for (guint i = 0; i < 4; i++)
-    v[8 + i] = FILL (iv[i]);
+    v[8 + i] = FILL (Vector, iv[i]);
   v[12] = block->low;
   v[13] = block->high;
-  v[14] = FILL (block->length);
-  v[15] = FILL (block->flags);
-  /* Written out, so that words of the block are found while compiling. */
-  ROUND (schedule[0]);
-  ROUND (schedule[1]);
-  ROUND (schedule[2]);
-  ROUND (schedule[3]);
-  ROUND (schedule[4]);
-  ROUND (schedule[5]);
-  ROUND (schedule[6]);
+  v[14] = FILL (Vector, block->length);
+  v[15] = FILL (Vector, block->flags);
+  ALL_ROUNDS;
   for (guint i = 0; i < 8; i++)
     chain[i] = v[i] ^ v[8 + i];
 }
@@ -141,11 +149,35 @@ compress_avx2 (Block *block)
   compress_inline (block);
 }
 
-/* Not for wider vectors: for rotations, and twice as many registers. */
+#define JOIN(a, b)                                                                                 \
+  __builtin_shufflevector (a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define LOW_HALF(a)  __builtin_shufflevector (a, a, 0, 1, 2, 3, 4, 5, 6, 7)
+#define HIGH_HALF(a) __builtin_shufflevector (a, a, 8, 9, 10, 11, 12, 13, 14, 15)
+
+/* Two blocks at once, of equal length and flags, side by side. */
 UNCHECKED __attribute__ ((target ("avx2,avx512f,avx512vl"))) static void
-compress_avx512 (Block *block)
+compress_two (Block blocks[2])
 {
-  compress_inline (block);
+  Wide m[BLOCK_WORDS], v[16];
+
+  for (guint i = 0; i < BLOCK_WORDS; i++)
+    m[i] = JOIN (blocks[0].words[i], blocks[1].words[i]);
+  for (guint i = 0; i < 8; i++)
+    v[i] = JOIN (blocks[0].chain[i], blocks[1].chain[i]);
+  for (guint i = 0; i < 4; i++)
+    v[8 + i] = FILL (Wide, iv[i]);
+  v[12] = JOIN (blocks[0].low, blocks[1].low);
+  v[13] = JOIN (blocks[0].high, blocks[1].high);
+  v[14] = FILL (Wide, blocks[0].length);
+  v[15] = FILL (Wide, blocks[0].flags);
+  ALL_ROUNDS;
+  for (guint i = 0; i < 8; i++)
+    {
+      Wide word = v[i] ^ v[8 + i];
+
+      blocks[0].chain[i] = LOW_HALF (word);
+      blocks[1].chain[i] = HIGH_HALF (word);
+    }
 }
 #endif
 
@@ -197,41 +229,63 @@ load (const Nodes *nodes, gsize at, gsize length, Vector m[BLOCK_WORDS])
   transpose (m + LANES);
 }
 
-__attribute__ ((always_inline)) static inline void
-hash_inline (const Nodes *nodes, guint8 *chaining_values, void (*compress) (Block *))
-{
-  Block block = { .low = { 0 } };
-  gsize at = 0;
+/* Of one group of lanes */
 
+__attribute__ ((always_inline)) static inline void
+begin (Block *block, const Nodes *nodes)
+{
+  *block = (Block){ .low = { 0 } };
   for (guint i = 0; i < 8; i++)
-    block.chain[i] = FILL (iv[i]);
+    block->chain[i] = FILL (Vector, iv[i]);
   for (guint lane = 0; lane < LANES && nodes->flags == 0; lane++)
     {
-      block.low[lane] = (guint32) (nodes->first + lane);
-      block.high[lane] = (guint32) ((nodes->first + lane) >> 32);
+      block->low[lane] = (guint32) (nodes->first + lane);
+      block->high[lane] = (guint32) ((nodes->first + lane) >> 32);
     }
-  do
-    {
-      gsize length = MIN (BLOCK_SIZE, nodes->size - at);
+}
 
-      block.length = (guint32) length;
-      block.flags = nodes->flags | (at == 0 ? nodes->first_flags : 0)
-                    | (at + length == nodes->size ? nodes->last_flags : 0);
-      if (G_LIKELY (length == BLOCK_SIZE))
-        load (nodes, at, BLOCK_SIZE, block.words);
-      else
-        load (nodes, at, length, block.words);
-      compress (&block);
-      at += length;
-    }
-  while (at < nodes->size);
+/* The block of each lane at `at`; returns its length. */
+__attribute__ ((always_inline)) static inline gsize
+load_block (Block *block, const Nodes *nodes, gsize at)
+{
+  gsize length = MIN (BLOCK_SIZE, nodes->size - at);
+
+  block->length = (guint32) length;
+  block->flags = nodes->flags | (at == 0 ? nodes->first_flags : 0)
+                 | (at + length == nodes->size ? nodes->last_flags : 0);
+  if (G_LIKELY (length == BLOCK_SIZE))
+    load (nodes, at, BLOCK_SIZE, block->words);
+  else
+    load (nodes, at, length, block->words);
+  return length;
+}
+
+static void
+finish (const Block *block, const Nodes *nodes, guint8 *chaining_values)
+{
   for (guint lane = 0; lane < nodes->n; lane++)
     for (guint i = 0; i < 8; i++)
       {
-        guint32 word = block.chain[i][lane];
+        guint32 word = block->chain[i][lane];
 
         memcpy (chaining_values + LU_DIGEST_SIZE * lane + 4 * i, &word, sizeof word);
       }
+}
+
+__attribute__ ((always_inline)) static inline void
+hash_inline (const Nodes *nodes, guint8 *chaining_values, void (*compress) (Block *))
+{
+  Block block;
+  gsize at = 0;
+
+  begin (&block, nodes);
+  do
+    {
+      at += load_block (&block, nodes, at);
+      compress (&block);
+    }
+  while (at < nodes->size);
+  finish (&block, nodes, chaining_values);
 }
 
 static void
@@ -244,8 +298,27 @@ hash_plain (const Nodes *nodes, guint8 *chaining_values)
 __attribute__ ((target ("avx2"))) static void
 hash_avx2 (const Nodes *nodes, guint8 *chaining_values)
 {
-  hash_inline (nodes, chaining_values,
-               __builtin_cpu_supports ("avx512vl") ? compress_avx512 : compress_avx2);
+  hash_inline (nodes, chaining_values, compress_avx2);
+}
+
+/* Two groups, of LANES nodes each. */
+__attribute__ ((target ("avx2,avx512f,avx512vl"))) static void
+hash_two (const Nodes nodes[2], guint8 *chaining_values)
+{
+  Block blocks[2];
+  gsize at = 0;
+
+  begin (&blocks[0], &nodes[0]);
+  begin (&blocks[1], &nodes[1]);
+  do
+    {
+      load_block (&blocks[0], &nodes[0], at);
+      at += load_block (&blocks[1], &nodes[1], at);
+      compress_two (blocks);
+    }
+  while (at < nodes[0].size);
+  finish (&blocks[0], &nodes[0], chaining_values);
+  finish (&blocks[1], &nodes[1], chaining_values + LANES * LU_DIGEST_SIZE);
 }
 #endif
 
@@ -260,16 +333,36 @@ hash (const Nodes *nodes, guint8 *chaining_values)
     hash_plain (nodes, chaining_values);
 }
 
+/* The next groups of lanes: the first `n` nodes. */
+static void
+advance (Nodes *nodes, gsize n)
+{
+  nodes->bytes += n * nodes->stride;
+  nodes->first += n;
+}
+
 /* All nodes of a level, of equal size. Chaining values may overwrite the nodes they are from. */
 static void
 hash_all (Nodes nodes, gsize n, guint8 *chaining_values)
 {
-  for (gsize i = 0; i < n; i += LANES)
+  gsize i = 0;
+
+  nodes.n = LANES;
+#if defined __x86_64__
+  for (; __builtin_cpu_supports ("avx512vl") && n - i >= 2 * LANES; i += 2 * LANES)
+    {
+      Nodes two[2] = { nodes, nodes };
+
+      advance (&two[1], LANES);
+      hash_two (two, chaining_values + i * LU_DIGEST_SIZE);
+      advance (&nodes, 2 * LANES);
+    }
+#endif
+  for (; i < n; i += LANES)
     {
       nodes.n = (guint) MIN (LANES, n - i);
       hash (&nodes, chaining_values + i * LU_DIGEST_SIZE);
-      nodes.bytes += LANES * nodes.stride;
-      nodes.first += LANES;
+      advance (&nodes, LANES);
     }
 }
 

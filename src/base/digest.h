@@ -7,7 +7,7 @@
  * file that is opened is digested before it can be used, and files are forged by enemies, so it has
  * to be fast and proof against collisions at once: a checksum is not the latter, SHA-256 of GLib
  * (300 MB/s) not the former: it took half of the time to open a large library. BLAKE3 hashes 1 KiB
- * chunks independently, eight at a time in vector registers, on any CPU. */
+ * chunks independently, eight or sixteen at a time in vector registers, on any CPU. */
 
 #pragma once
 
