@@ -3,11 +3,11 @@
 
 /* digest.h - a cryptographic digest of some bytes (BLAKE3, 32 bytes).
  *
- * Says which file is which (elf/image.c) and whether stored bytes are whole (table/store.c). Every
- * file that is opened is digested before it can be used, and files are forged by enemies, so it has
- * to be fast and proof against collisions at once: a checksum is not the latter, SHA-256 of GLib
- * (300 MB/s) not the former: it took half of the time to open a large library. BLAKE3 hashes 1 KiB
- * chunks independently, eight or sixteen at a time in vector registers, on any CPU. */
+ * Says which file is which (elf/image.c) and whether stored bytes are whole (table/store.c). Whole
+ * sections of large files are digested while somebody waits, and files are forged by enemies, so it
+ * has to be fast and proof against collisions at once: a checksum is not the latter, SHA-256 of
+ * GLib (300 MB/s) not the former. BLAKE3 hashes 1 KiB chunks independently, eight or sixteen at a
+ * time in vector registers, on any CPU. */
 
 #pragma once
 
