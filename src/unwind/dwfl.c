@@ -68,6 +68,7 @@ typedef struct
   guint guess_n_frames;
   LuStatus guess_status;
   guint64 last_fp;
+  guint n_guess_rules;
 
   /* 1: the sampled pc is where a system call returns to, and what it belongs to ends there. */
   guint8 leaf_back;
@@ -371,6 +372,7 @@ guess_caller (Walk *walk, LuStatus status, guint64 fp)
                     .sampled_sp = walk->sampled_sp,
                     .is_exact = walk->is_exact,
                     .last_fp = walk->last_fp,
+                    .n_rules = walk->n_guess_rules,
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,
@@ -382,6 +384,7 @@ guess_caller (Walk *walk, LuStatus status, guint64 fp)
     {
     case LU_GUESS_FOUND:
       walk->last_fp = guess.last_fp;
+      walk->n_guess_rules = guess.n_rules;
       walk->guess_n_frames = walk->stack->n_frames;
       walk->guess_status = status;
       walk->is_signal_frame = walk->has_lost = FALSE;

@@ -25,20 +25,23 @@
 /* A frame pointer further above the sampled stack pointer is none: frames of this size do not
  * exist, and the kernel copies less than 64 KiB. */
 #define MAX_DISTANCE (1u << 20)
+/* Rules that one walk may ask for here; real ones ask for a few. A stack can be full of addresses
+ * whose rules nobody has compiled yet. */
+#define MAX_RULES 1024
 /* Words of a frame that are looked at. Frames of generated code have some ten, rarely a hundred. */
 #define MAX_WORDS 256
 /* No address; and what compilers put into a frame pointer register that they use for numbers. */
 #define MIN_ADDRESS 4096
 
 static gboolean
-is_in_copy (const LuGuess *self, guint64 address)
+is_in_copy (LuGuess *self, guint64 address)
 {
   return address - self->sampled_sp < self->sample->stack_size;
 }
 
 /* The word at a run-time address, if it is in the copy. */
 static inline gboolean
-read_word (const LuGuess *self, guint64 address, guint64 *value)
+read_word (LuGuess *self, guint64 address, guint64 *value)
 {
   guint size = self->arch->word_size;
   guint64 offset = address - self->sampled_sp; /* below the copy: beyond it */
@@ -58,14 +61,21 @@ read_word (const LuGuess *self, guint64 address, guint64 *value)
 
 /* Whether `fp` can be the frame pointer of a frame whose stack pointer is `sp`. */
 static gboolean
-is_frame_pointer (const LuGuess *self, guint64 fp, guint64 sp)
+is_frame_pointer (LuGuess *self, guint64 fp, guint64 sp)
 {
   return (fp & (self->arch->word_size - 1u)) == 0 && fp >= sp && fp > self->last_fp
          && fp - self->sampled_sp < MAX_DISTANCE;
 }
 
+static LuGuessRule
+rule_at (LuGuess *self, const LuDwflMapping *mapping, guint64 lookup)
+{
+  return self->n_rules++ < MAX_RULES ? self->rule_at (self->data, mapping, lookup)
+                                     : LU_GUESS_RULE_OTHER;
+}
+
 static LuGuessResult
-check_call (const LuGuess *self, const LuDwflMapping *mapping, guint64 pc)
+check_call (LuGuess *self, const LuDwflMapping *mapping, guint64 pc)
 {
   switch (self->call_before (self->data, mapping, pc))
     {
@@ -82,7 +92,7 @@ check_call (const LuGuess *self, const LuDwflMapping *mapping, guint64 pc)
 
 /* FOUND if this is a return address into a file. */
 static LuGuessResult
-check_call_before (const LuGuess *self, guint64 pc)
+check_call_before (LuGuess *self, guint64 pc)
 {
   const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
 
@@ -94,7 +104,7 @@ check_call_before (const LuGuess *self, guint64 pc)
 /* FOUND if this can be a return address: there is code, and a call in front of it. Of memory
  * without a file that cannot be read: there the frame pointer of that code has to go on. */
 static LuGuessResult
-check_return (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
+check_return (LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
 {
   const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
 
@@ -107,19 +117,19 @@ check_return (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
 
 /* The same for a return address into code that keeps frame pointers, whose is `fp`. */
 static LuGuessResult
-check_return_by_fp (const LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
+check_return_by_fp (LuGuess *self, guint64 pc, guint64 fp, guint64 sp)
 {
   const LuDwflMapping *mapping = pc > MIN_ADDRESS ? self->find (self->data, pc - 1) : NULL;
 
   if (mapping != NULL && mapping->status == LU_STATUS_COMPLETE
-      && self->rule_at (self->data, mapping, pc - 1) == LU_GUESS_RULE_OTHER)
+      && rule_at (self, mapping, pc - 1) == LU_GUESS_RULE_OTHER)
     return LU_GUESS_NONE;
   return check_return (self, pc, fp, sp);
 }
 
 /* The frame is set up: the caller's frame pointer and the return address are where it points. */
 static LuGuessResult
-go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
+go_by_frame_pointer (LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
 {
   guint word = self->arch->word_size;
   guint64 mask = self->arch->address_mask;
@@ -141,7 +151,7 @@ go_by_frame_pointer (const LuGuess *self, const LuGuessFrame *frame, LuGuessFram
 /* FOUND: some word in [from, fp) could be the return address into the code whose frame pointer is
  * `fp`. */
 static LuGuessResult
-find_return_by_fp (const LuGuess *self, guint64 from, guint64 fp)
+find_return_by_fp (LuGuess *self, guint64 from, guint64 fp)
 {
   guint word = self->arch->word_size;
   guint64 value;
@@ -161,7 +171,7 @@ find_return_by_fp (const LuGuess *self, guint64 from, guint64 fp)
 /* The frame is not set up yet, or not any more, but its caller's is. NONE: it is set up. BEYOND:
  * that cannot be told. */
 static LuGuessResult
-go_by_top (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
+go_by_top (LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
 {
   guint word = self->arch->word_size;
   LuGuessResult result;
@@ -193,7 +203,7 @@ go_by_top (const LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
 /* FOUND: the frame pointer may be that of ordinary code that has called this one. Code in a file
  * can call code outside of it only through a register or memory. */
 static LuGuessResult
-find_other_owner (const LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame,
+find_other_owner (LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame,
                   const LuGuessFrame *caller)
 {
   const LuDwflMapping *mapping = self->find (self->data, caller->pc - 1);
@@ -201,7 +211,7 @@ find_other_owner (const LuGuess *self, const LuDwflMapping *code, const LuGuessF
   guint64 value;
 
   if (mapping->status != LU_STATUS_COMPLETE
-      || self->rule_at (self->data, mapping, caller->pc - 1) == LU_GUESS_RULE_NONE)
+      || rule_at (self, mapping, caller->pc - 1) == LU_GUESS_RULE_NONE)
     return LU_GUESS_NONE;
   for (guint64 at = frame->sp; at < frame->fp && at - frame->sp < MAX_WORDS * word; at += word)
     {
@@ -211,7 +221,7 @@ find_other_owner (const LuGuess *self, const LuDwflMapping *code, const LuGuessF
         continue;
       mapping = self->find (self->data, value - 1);
       if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
-          || self->rule_at (self->data, mapping, value - 1) != LU_GUESS_RULE_BY_FP)
+          || rule_at (self, mapping, value - 1) != LU_GUESS_RULE_BY_FP)
         continue;
       kind = self->call_before (self->data, mapping, value);
       if (kind == LU_CALL_UNKNOWN)

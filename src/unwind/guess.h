@@ -52,6 +52,7 @@ struct _LuGuess
   guint64 sampled_sp;
   gboolean is_exact; /* the pc is not a return address: the frame may not be set up */
   guint64 last_fp;   /* that the last guess of this walk went by; 0: none */
+  guint n_rules;     /* that the guesses of this walk have asked for */
 
   /* Of the engine; `data` is handed to all. The mapping of an address, or NULL: */
   const LuDwflMapping *(*find) (gpointer data, guint64 address);

@@ -129,6 +129,7 @@ guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
                     .sampled_sp = walk->copy.start,
                     .is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER,
                     .last_fp = walk->last_fp,
+                    .n_rules = walk->n_guess_rules,
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,
@@ -151,6 +152,7 @@ guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
       return finish_unreadable (walk, regs->pc);
     }
   walk->last_fp = guess.last_fp;
+  walk->n_guess_rules = guess.n_rules;
   walk->is_guessed = walk->has_guessed = TRUE;
   regs->pc = caller.pc;
   regs->sp = caller.sp;

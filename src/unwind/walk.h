@@ -24,6 +24,7 @@ typedef struct
   struct lu_regs regs;    /* of the frame that comes next; it is not in the stack yet */
   guint64 failed_address; /* of the last read that failed */
   guint64 last_fp;        /* by which the last guess went */
+  guint n_guess_rules;    /* that guesses have asked for */
   gboolean is_off_copy;   /* interrupted on a stack that we have no copy of */
   gboolean is_guessed;    /* the frame to come */
   gboolean has_guessed;   /* some frame */

@@ -230,9 +230,12 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
     }
 }
 
+static guint n_asked;
+
 static LuGuessRule
 rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
+  n_asked++;
   g_assert_true (mapping == &file);
   return lookup < RULES   ? LU_GUESS_RULE_NONE
          : lookup < KEEPS ? LU_GUESS_RULE_OTHER
@@ -330,6 +333,31 @@ test_wrap_around (void)
     }
 }
 
+/* A frame full of addresses whose rules have to be compiled. */
+static void
+test_rules_are_limited (void)
+{
+  g_autofree guint64 *words = g_new (guint64, 4096);
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = 8 * 4096 };
+  LuGuess guess = new_guess (&sample, FALSE, 0);
+  guint n_most = 0;
+
+  n_asked = 0;
+  for (guint i = 0; i < 4096; i++)
+    words[i] = RULES + DIRECT;
+  for (guint at = 0; at + 202 < 4096; at += 202)
+    {
+      LuGuessFrame frame = { .pc = JIT, .sp = AT (at), .fp = AT (at + 200) }, caller;
+      guint before = n_asked;
+
+      words[at + 200] = AT (at + 402);
+      g_assert_cmpint (lu_guess_caller (&guess, &jit, &frame, &caller), ==, LU_GUESS_FOUND);
+      n_most = MAX (n_most, n_asked - before);
+    }
+  g_assert_cmpuint (n_most, ==, 201);
+  g_assert_cmpuint (n_asked, <=, 1024);
+}
+
 static LuModule *
 new_module (LuModuleKind kind)
 {
@@ -358,6 +386,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/guess/words of all kinds at random", test_random);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
+  g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   result = g_test_run ();
   lu_module_unref (file_module);
   lu_module_unref (anonymous_module);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-code-reader.c - bytes of mapped files: only of the file that was mapped, with few
+ * descriptors, and so often and not more. */
+
+#include "module/code-reader.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+typedef struct
+{
+  char *path; /* owned */
+  LuModule *module;
+} File;
+
+static File
+new_file (const char *text, guint64 wrong_inode)
+{
+  File file = { 0 };
+  int fd = g_file_open_tmp ("live-unwinder-XXXXXX", &file.path, NULL);
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .has_inode = TRUE };
+  struct stat info;
+
+  g_assert_cmpint (write (fd, text, strlen (text)), ==, (gssize) strlen (text));
+  g_assert_cmpint (fstat (fd, &info), ==, 0);
+  close (fd);
+  key.path = file.path;
+  key.major = major (info.st_dev);
+  key.minor = minor (info.st_dev);
+  key.inode = info.st_ino + wrong_inode;
+  file.module = lu_module_new (&key);
+  lu_module_publish (file.module, LU_MODULE_BROKEN, NULL); /* no ELF file */
+  return file;
+}
+
+static void
+clear_file (File *file)
+{
+  g_unlink (file->path);
+  g_free (file->path);
+  lu_module_unref (file->module);
+}
+
+static LuCodeResult
+read_file (LuCodeReader *reader, const File *file, guint64 offset, char *bytes, gsize size)
+{
+  return lu_code_reader_read (reader, file->module, 0, 0x1000, 0x2000, offset, (guint8 *) bytes,
+                              size);
+}
+
+static guint
+count_descriptors (void)
+{
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir) != NULL)
+    n++;
+  return n;
+}
+
+static void
+test_bytes (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  File file = new_file ("0123456789", 0);
+  char bytes[4] = "";
+
+  g_assert_cmpint (read_file (reader, &file, 3, bytes, 4), ==, LU_CODE_READ);
+  g_assert_cmpmem (bytes, 4, "3456", 4);
+  g_assert_cmpint (read_file (reader, &file, 6, bytes, 4), ==, LU_CODE_READ);
+  g_assert_cmpint (read_file (reader, &file, 7, bytes, 4), ==, LU_CODE_UNREADABLE);
+  g_assert_cmpint (read_file (reader, &file, G_MAXUINT64 - 1, bytes, 4), ==, LU_CODE_UNREADABLE);
+  g_assert_cmpint (read_file (reader, &file, G_MAXINT64, bytes, 4), ==, LU_CODE_UNREADABLE);
+  g_assert_cmpint (read_file (reader, &file, 0, bytes, 0), ==, LU_CODE_READ);
+  clear_file (&file);
+}
+
+static void
+test_another_file (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  File file = new_file ("0123456789", 1), gone = new_file ("0123456789", 0);
+  char bytes[4];
+
+  g_assert_cmpint (read_file (reader, &file, 3, bytes, 4), ==, LU_CODE_UNREADABLE);
+  g_unlink (gone.path);
+  g_assert_cmpint (read_file (reader, &gone, 3, bytes, 4), ==, LU_CODE_UNREADABLE);
+  clear_file (&file);
+  clear_file (&gone);
+}
+
+static void
+test_few_descriptors (void)
+{
+  LuCodeReader *reader = lu_code_reader_new ();
+  guint before = count_descriptors ();
+  File files[12];
+  char byte;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    files[i] = new_file ("x", 0);
+  for (guint i = 0; i < 3 * G_N_ELEMENTS (files); i++)
+    {
+      g_assert_cmpint (read_file (reader, &files[i % G_N_ELEMENTS (files)], 0, &byte, 1), ==,
+                       LU_CODE_READ);
+      g_assert_cmpuint (count_descriptors (), <=, before + 4);
+    }
+  lu_code_reader_free (reader);
+  g_assert_cmpuint (count_descriptors (), ==, before);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    clear_file (&files[i]);
+}
+
+/* Asks as often as it can for some time; the result is how often that was answered. */
+static guint
+ask_for (LuCodeReader *reader, File *files, guint n_files, gint64 us)
+{
+  gint64 end = g_get_monotonic_time () + us;
+  guint n = 0;
+  char byte;
+
+  for (guint i = 0; g_get_monotonic_time () < end; i++)
+    {
+      LuCodeResult result = read_file (reader, &files[i % n_files], 0, &byte, 1);
+
+      g_assert_cmpint (result, !=, LU_CODE_UNREADABLE);
+      n += result == LU_CODE_READ;
+    }
+  return n;
+}
+
+static void
+test_budget (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  File files[5];
+  guint n;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    files[i] = new_file ("x", 0);
+  /* In 1.5 seconds at most three parts of a second. */
+  n = ask_for (reader, files, 1, G_USEC_PER_SEC * 3 / 2);
+  g_assert_cmpuint (n, >, 1000);
+  g_assert_cmpuint (n, <=, 3 * 20000);
+  /* Each of them pushes the next one out. */
+  n = ask_for (reader, files, 5, G_USEC_PER_SEC * 3 / 2);
+  g_assert_cmpuint (n, <=, 3 * 20000);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    clear_file (&files[i]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/code-reader/bytes of a file", test_bytes);
+  g_test_add_func ("/code-reader/another file, or none", test_another_file);
+  g_test_add_func ("/code-reader/few descriptors", test_few_descriptors);
+  g_test_add_func ("/code-reader/a budget", test_budget);
+  return g_test_run ();
+}
