@@ -559,6 +559,17 @@ lu_cfi_size (const LuCfi *self)
   return size;
 }
 
+gsize
+lu_cfi_unlisted_bytes (const LuCfi *self)
+{
+  gsize size = 0;
+
+  for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
+    if (!self->indices[i].is_made && (i != LU_CFI_EH_FRAME || self->n_table == 0))
+      size += self->input.sections[i].size;
+  return size;
+}
+
 const guint *
 lu_cfi_faults (const LuCfi *self)
 {

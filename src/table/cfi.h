@@ -64,6 +64,9 @@ LuCursor lu_cfi_program (const LuCfi *self, const LuFde *fde);
 /* Bytes of both sections. */
 gsize lu_cfi_size (const LuCfi *self);
 
+/* Bytes that have to be read from the first to the last, to make a list of entries, before a
+ * look-up: where there is no search table, and the list is not made yet. */
+gsize lu_cfi_unlisted_bytes (const LuCfi *self);
 /* All good FDEs of a section, sorted by start. Made at the first call. */
 const LuFde *lu_cfi_fdes (LuCfi *self, LuCfiSectionId section, guint *n_fdes);
 /* The FDE that has the code at an address, and the piece [*from, *to) around the address where no

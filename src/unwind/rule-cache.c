@@ -105,24 +105,34 @@ forget_all (LuRuleCache *self)
   lu_rule_list_init (&self->compiler->rules);
 }
 
-/* The whole table's rule, or one compiled for this address alone. */
-static struct lu_rule
-make_rule (LuRuleCache *self, const LuModule *module, guint64 address)
+void
+lu_rule_cache_set_haste (LuRuleCache *self)
+{
+  self->is_in_haste = TRUE;
+}
+
+/* The whole table's rule, or one compiled for this address alone. FALSE: not now. */
+static gboolean
+make_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
 {
   LuRuleCompiler *compiler = self->compiler;
-  struct lu_rule rule;
   LuCfi *cfi;
 
-  if (lu_module_find_rule (module, address, &rule))
-    return rule;
+  if (self->work_left == 0)
+    return FALSE;
+  if (lu_module_find_rule (module, address, rule))
+    return TRUE;
   cfi = find_cfi (compiler, module);
   self->n_misses++;
   lu_module_note_miss (module);
+  *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
   if (cfi == NULL)
-    return (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
-  rule = lu_compile_at (cfi, &compiler->run, address);
+    return TRUE;
+  if (self->is_in_haste && lu_cfi_unlisted_bytes (cfi) > LU_RULE_CACHE_WORK)
+    return FALSE;
+  *rule = lu_compile_at (cfi, &compiler->run, address);
   self->work_left -= MIN (self->work_left, compiler->run.work);
-  return rule;
+  return TRUE;
 }
 
 static LuGoPlace
@@ -140,9 +150,8 @@ compile (LuRuleCache *self, const LuModule *module, guint64 key)
   struct lu_rule rule;
   lu_plain plain;
 
-  if (self->work_left == 0) /* without a key: not to be kept */
+  if (!make_rule (self, module, address, &rule)) /* without a key: not to be kept */
     return (LuRulePlace){ .plain = (guint64) LU_RULE_COMPLEX << LU_PLAIN_ID_SHIFT };
-  rule = make_rule (self, module, address);
   plain = go == LU_GO_ORDINARY ? lu_plain_make (&rule) : 0;
   if (rules->n == LU_MAX_RULES)
     forget_all (self);
@@ -192,8 +201,7 @@ look_up_unkept (LuRuleCache *self, const LuModule *module, guint64 address)
   LuRuleFound found = { .rule = { .cfa_kind = LU_CFA_COMPLEX },
                         .go_place = go_place (module, address) };
 
-  if (self->work_left > 0)
-    found.rule = make_rule (self, module, address);
+  make_rule (self, module, address, &found.rule);
   return found;
 }
 

@@ -175,6 +175,12 @@ lu_walker_new (void)
 }
 
 void
+lu_walker_set_haste (LuWalker *self)
+{
+  lu_rule_cache_set_haste (self->rules);
+}
+
+void
 lu_walker_free (LuWalker *self)
 {
   if (self == NULL)

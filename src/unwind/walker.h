@@ -23,6 +23,8 @@ typedef struct _LuWalker LuWalker;
 /* A walker belongs to one thread. */
 LuWalker *lu_walker_new (void);
 void lu_walker_free (LuWalker *self);
+/* For the drain thread: what takes long at the first sight of a file is left to others. */
+void lu_walker_set_haste (LuWalker *self);
 
 /* Fills `stack` (reset by the caller). FALSE: not finished, and what is in `stack` is to be
  * forgotten. Neither locks nor touches files. The sample has registers and at least one byte of

@@ -109,10 +109,38 @@ test_work (void)
   lu_rule_cache_free (cache);
 }
 
+/* 20,000 entries without a search table: not while somebody waits. */
+static void
+test_haste (void)
+{
+  g_autoptr (Section) section = section_new (TRUE);
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "many-entries" };
+  g_autoptr (LuModule) module = lu_module_new (&key);
+  LuRuleCache *hasty = lu_rule_cache_new (), *patient = lu_rule_cache_new ();
+  guint cie = section_add_cie (section, &(CieSpec){ 0 });
+
+  for (guint i = 0; i < 20000; i++)
+    section_add_fde (section, cie, CODE + i * 16, 16, BYTES (0x41, 0x0e, 0x10));
+  section_add_u32 (section, 0);
+  lu_module_publish (module, LU_MODULE_READY, make_image (section));
+  lu_rule_cache_set_haste (hasty);
+  for (guint i = 0; i < 3; i++)
+    {
+      lu_rule_cache_begin (hasty);
+      lu_rule_cache_begin (patient);
+      g_assert_cmpint (lu_rule_cache_look_up (hasty, module, CODE + 4).rule.cfa_kind, ==,
+                       LU_CFA_COMPLEX);
+      g_assert_cmpint (lu_rule_cache_look_up (patient, module, CODE + 4).rule.cfa_off, ==, 16);
+    }
+  lu_rule_cache_free (hasty);
+  lu_rule_cache_free (patient);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rule-cache/work", test_work);
+  g_test_add_func ("/rule-cache/haste", test_haste);
   return g_test_run ();
 }
