@@ -46,6 +46,8 @@
 /* The output may block for a while: half a minute of stacks at 1 kHz on two CPUs. */
 #define WRITER_QUEUE_BYTES (32u << 20)
 #define STATUS_INTERVAL_MS 500
+/* Short recordings leave tables for the next ones, too. */
+#define TABLES_PATIENCE_MS 100
 #define FIRST_STACK_SIZE   16384
 
 typedef struct
@@ -433,6 +435,8 @@ stop_threads (Session *self)
     lu_worker_join (self->worker);
   if (self->writer != NULL)
     lu_writer_join (self->writer);
+  if (self->tables != NULL)
+    lu_tables_stop (self->tables, TABLES_PATIENCE_MS);
 }
 
 /* COMMAND could not be started: what was recorded is nothing, so no file is left behind. */

@@ -41,7 +41,8 @@
 #define ADDED_PER_SEARCH 64
 /* Written between two prunings of the store. */
 #define PRUNE_BYTES (32u << 20)
-#define NICE        19
+/* Low enough to leave the CPUs to what is recorded, high enough not to hold the mutex for long. */
+#define NICE 10
 
 struct _LuTableSlot
 {
@@ -61,7 +62,9 @@ struct _LuTables
   LuStore *store; /* owned */
   GThread *thread;
   int wake_fd;
-  gint is_stopping; /* atomic */
+  gint is_stopping; /* atomic: at once */
+  gint is_ending;   /* atomic: when there is nothing more to do */
+  gint has_ended;   /* atomic: the last word of the thread */
   atomic_ullong n_misses;
   atomic_uint clock; /* counts what changed, for least recent use */
 
@@ -401,6 +404,8 @@ tables_main (gpointer data)
       LuImage *image;
       LuTableSlot *slot = find_wanted (self, &image);
 
+      if (slot == NULL && g_atomic_int_get (&self->is_ending))
+        break;
       if (slot == NULL)
         {
           /* Sleeps until somebody wakes it; EINTR is as good as that. */
@@ -415,6 +420,7 @@ tables_main (gpointer data)
 #endif
       lu_table_slot_unref (slot);
     }
+  g_atomic_int_set (&self->has_ended, TRUE);
   return NULL;
 }
 
@@ -437,16 +443,28 @@ lu_tables_new (LuStore *store, gsize budget)
 }
 
 void
+lu_tables_stop (LuTables *self, guint patience_ms)
+{
+  gboolean is_kept = self->store != NULL && !lu_store_is_read_only (self->store);
+  gint64 end = g_get_monotonic_time () + (is_kept ? patience_ms * G_GINT64_CONSTANT (1000) : 0);
+
+  if (self->thread == NULL)
+    return;
+  g_atomic_int_set (&self->is_ending, TRUE);
+  wake (self);
+  while (!g_atomic_int_get (&self->has_ended) && g_get_monotonic_time () < end)
+    g_usleep (1000);
+  g_atomic_int_set (&self->is_stopping, TRUE);
+  wake (self);
+  g_thread_join (g_steal_pointer (&self->thread));
+}
+
+void
 lu_tables_free (LuTables *self)
 {
   if (self == NULL)
     return;
-  g_atomic_int_set (&self->is_stopping, TRUE);
-  if (self->thread != NULL)
-    {
-      wake (self);
-      g_thread_join (self->thread);
-    }
+  lu_tables_stop (self, 0);
   pthread_mutex_lock (&self->mutex);
   for (guint i = 0; i < self->slots->len; i++)
     take_away (self, g_ptr_array_index (self->slots, i));

@@ -37,6 +37,9 @@ typedef struct
 
 /* store: taken; NULL for none. budget: bytes of tables in memory. Starts the thread. */
 LuTables *lu_tables_new (LuStore *store, gsize budget);
+/* Ends the thread: when all that is wanted is compiled and stored, but at the latest after that
+ * time, and at once if nothing can be stored. */
+void lu_tables_stop (LuTables *self, guint patience_ms);
 /* Ends the thread, also in the middle of a file. Slots may live on, without tables. */
 void lu_tables_free (LuTables *self);
 /* Any thread. */

@@ -377,6 +377,28 @@ test_stop (Fixture *self, gconstpointer data)
     }
 }
 
+/* What was wanted at the end is stored before, if there is time, and if it can be. */
+static void
+test_end (Fixture *self, gconstpointer data)
+{
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+      LuImage *image = get_image (self, 0);
+      g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+      LuTablesStats stats;
+
+      if (i == 0)
+        lu_store_set_read_only (lu_tables_store (tables));
+      if (i < 2)
+        miss_enough (slot, image);
+      lu_tables_stop (tables, 20000);
+      lu_tables_get_stats (tables, &stats);
+      g_assert_cmpuint (stats.n_saved, ==, i == 1);
+      g_assert_cmpuint (stats.n_loaded, ==, i == 2);
+    }
+}
+
 typedef struct
 {
   GPtrArray *slots;
@@ -478,6 +500,7 @@ main (int argc, char **argv)
   ADD ("many", test_many);
   ADD ("modules", test_modules);
   ADD ("stop", test_stop);
+  ADD ("end", test_end);
   ADD ("readers", test_readers);
   return g_test_run ();
 }
