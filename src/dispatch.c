@@ -53,9 +53,7 @@ lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, gboolean walks, gboolea
   self->to_worker = to_worker;
   self->to_writer = to_writer;
   self->live = live;
-  self->walker = walks ? lu_walker_new () : NULL;
-  if (self->walker != NULL)
-    lu_walker_set_haste (self->walker);
+  self->walker = walks ? lu_walker_new (TRUE) : NULL;
   return self;
 }
 

@@ -18,6 +18,7 @@ struct _LuModule
   gint state;              /* atomic: LuModuleState */
   LuImage *image;          /* owned; valid from state READY on */
   LuCallSites *call_sites; /* owned; atomic */
+  LuCfi *cfi;              /* owned; as image */
   LuTableSlot *slot;       /* reference; as image; NULL: no whole tables */
 };
 
@@ -49,6 +50,7 @@ lu_module_unref (LuModule *self)
 {
   if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
     return;
+  lu_cfi_free (self->cfi);
   lu_image_unref (self->image);
   lu_call_sites_free (self->call_sites);
   lu_table_slot_unref (self->slot);
@@ -106,6 +108,12 @@ lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule
   return self->slot != NULL && lu_table_slot_find (self->slot, address, rule);
 }
 
+LuCfi *
+lu_module_cfi (const LuModule *self)
+{
+  return self->cfi;
+}
+
 void
 lu_module_note_miss (const LuModule *self)
 {
@@ -124,6 +132,8 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
       return;
     }
   self->image = image;
+  if (image != NULL)
+    self->cfi = lu_cfi_new_for_look_ups (image);
   g_atomic_int_set (&self->state, (gint) state);
 }
 

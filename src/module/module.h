@@ -13,6 +13,7 @@
 #include "lu/event.h"
 #include "module/call-sites.h"
 #include "module/tables.h"
+#include "table/cfi.h"
 
 #include <glib.h>
 
@@ -69,6 +70,9 @@ void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
  * Any thread; neither waits nor allocates. */
 gboolean lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule);
 void lu_module_note_miss (const LuModule *self);
+/* For single look-ups while it is ready; NULL: no tables for its architecture. Belongs to the
+ * thread that walks in the rings, which must not allocate. Borrowed. */
+LuCfi *lu_module_cfi (const LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);

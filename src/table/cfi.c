@@ -20,6 +20,8 @@
 #define TABLE_HEAD   12 /* of .eh_frame_hdr: form, pointer, count */
 #define TABLE_ENTRY  8
 #define NO_CIE       G_MAXUINT16
+/* Most files have two or three, with C++ four. */
+#define MAX_KEPT_CIES 8
 /* Four times what the largest programs have. */
 #define MAX_FDES (4u << 20)
 /* Entries of a hostile file can lie in each other, and each look-up runs one: real CIEs have some
@@ -42,7 +44,10 @@ struct _LuCfi
   guint n_table; /* entries of the search table; 0: there is none */
   LuCie *cies;
   guint n_cies, n_cies_allocated;
-  GHashTable *cie_indices; /* section and offset -> index + 1 */
+  GHashTable *cie_indices; /* section and offset -> index + 1; NULL: only look-ups */
+  guint64 *kept_keys;      /* of the CIEs, if there are only look-ups */
+  guint next_kept;
+  gboolean is_undecided;
   guint64 last_key;
   guint16 last_cie;
   Index indices[LU_N_CFI_SECTIONS];
@@ -92,15 +97,30 @@ read_entry (const LuCfiBytes *section, guint64 offset, Entry *entry)
   return !entry->body.failed;
 }
 
+static void
+read_cie (LuCfi *self, guint section_id, guint64 offset, LuCie *cie)
+{
+  const LuCfiBytes *section = &self->input.sections[section_id];
+  LuCfaRun run;
+  Entry entry;
+
+  if (!read_entry (section, offset, &entry) || entry.next == offset || !entry.is_cie)
+    {
+      *cie = (LuCie){ .fault = LU_CFI_FAULT_CIE };
+      return;
+    }
+  if (lu_cursor_left (&entry.body) > MAX_CIE_SIZE)
+    {
+      *cie = (LuCie){ .fault = LU_CFI_FAULT_BUDGET };
+      return;
+    }
+  lu_cie_parse (cie, section, self->arch, &entry.body);
+  lu_cfa_run_initial (&run, section, self->arch, cie);
+}
+
 static guint16
 add_cie (LuCfi *self, guint section_id, guint64 offset)
 {
-  const LuCfiBytes *section = &self->input.sections[section_id];
-  guint16 index = (guint16) self->n_cies;
-  LuCfaRun run;
-  Entry entry;
-  LuCie *cie;
-
   if (self->n_cies == MAX_CIES)
     return NO_CIE;
   if (self->n_cies == self->n_cies_allocated)
@@ -108,39 +128,52 @@ add_cie (LuCfi *self, guint section_id, guint64 offset)
       self->n_cies_allocated = MAX (2 * self->n_cies_allocated, 8);
       self->cies = g_renew (LuCie, self->cies, self->n_cies_allocated);
     }
-  cie = &self->cies[self->n_cies++];
-  if (!read_entry (section, offset, &entry) || entry.next == offset || !entry.is_cie)
-    {
-      *cie = (LuCie){ .fault = LU_CFI_FAULT_CIE };
-      return index;
-    }
-  if (lu_cursor_left (&entry.body) > MAX_CIE_SIZE)
-    {
-      *cie = (LuCie){ .fault = LU_CFI_FAULT_BUDGET };
-      return index;
-    }
-  lu_cie_parse (cie, section, self->arch, &entry.body);
-  lu_cfa_run_initial (&run, section, self->arch, cie);
-  return index;
+  read_cie (self, section_id, offset, &self->cies[self->n_cies]);
+  return (guint16) self->n_cies++;
+}
+
+/* In the place of the one that is kept longest. */
+static guint16
+keep_cie (LuCfi *self, guint64 key, guint section_id, guint64 offset)
+{
+  guint index;
+
+  for (index = 0; index < self->n_cies; index++)
+    if (self->kept_keys[index] == key)
+      return (guint16) index;
+  if (index == MAX_KEPT_CIES)
+    index = self->next_kept++ % MAX_KEPT_CIES;
+  else
+    self->n_cies++;
+  self->kept_keys[index] = key;
+  read_cie (self, section_id, offset, &self->cies[index]);
+  return (guint16) index;
+}
+
+static guint16
+index_of_cie (LuCfi *self, guint64 key, guint section_id, guint64 offset)
+{
+  guint index;
+
+  if (self->kept_keys != NULL)
+    return keep_cie (self, key, section_id, offset);
+  index = GPOINTER_TO_UINT (g_hash_table_lookup (self->cie_indices, GSIZE_TO_POINTER (key)));
+  if (index != 0)
+    return (guint16) (index - 1);
+  index = add_cie (self, section_id, offset);
+  if (index != NO_CIE)
+    g_hash_table_insert (self->cie_indices, GSIZE_TO_POINTER (key), GUINT_TO_POINTER (index + 1));
+  return (guint16) index;
 }
 
 static guint16
 find_cie (LuCfi *self, guint section_id, guint64 offset)
 {
   guint64 key = offset << 1 | section_id;
-  guint index;
 
-  if (key == self->last_key)
-    return self->last_cie;
-  index = GPOINTER_TO_UINT (g_hash_table_lookup (self->cie_indices, GSIZE_TO_POINTER (key)));
-  if (index == 0)
-    {
-      index = add_cie (self, section_id, offset) + 1u;
-      if (index <= MAX_CIES)
-        g_hash_table_insert (self->cie_indices, GSIZE_TO_POINTER (key), GUINT_TO_POINTER (index));
-    }
+  if (key != self->last_key)
+    self->last_cie = index_of_cie (self, key, section_id, offset);
   self->last_key = key;
-  self->last_cie = (guint16) (index - 1);
   return self->last_cie;
 }
 
@@ -376,12 +409,36 @@ find_by_index (LuCfi *self, LuCfiSectionId section, guint64 address, LuFde *fde,
   return address < fde->end;
 }
 
+/* Of a file for look-ups alone. */
+static gboolean
+find_without_lists (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *to)
+{
+  gboolean has_eh_frame = self->input.sections[LU_CFI_EH_FRAME].bytes != NULL;
+  gboolean found = self->n_table > 0 && find_by_table (self, address, fde, to);
+
+  self->is_undecided = !found
+                       && (self->input.sections[LU_CFI_DEBUG_FRAME].bytes != NULL
+                           || (has_eh_frame && self->n_table == 0));
+  if (found)
+    *to = MIN (fde->end, *to);
+  *from = found ? fde->start : 0;
+  return found;
+}
+
+gboolean
+lu_cfi_is_undecided (const LuCfi *self)
+{
+  return self->is_undecided;
+}
+
 gboolean
 lu_cfi_find (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *to)
 {
   guint64 next, eh_next;
   gboolean found;
 
+  if (self->kept_keys != NULL)
+    return find_without_lists (self, address, fde, from, to);
   if (self->n_table > 0 && !self->indices[LU_CFI_EH_FRAME].is_made)
     found = find_by_table (self, address, fde, &next);
   else
@@ -509,6 +566,19 @@ lu_cfi_new_for_image (const LuImage *image)
   return lu_cfi_new (&input);
 }
 
+LuCfi *
+lu_cfi_new_for_look_ups (const LuImage *image)
+{
+  LuCfi *self = lu_cfi_new_for_image (image);
+
+  if (self == NULL)
+    return NULL;
+  g_clear_pointer (&self->cie_indices, g_hash_table_unref);
+  self->kept_keys = g_new (guint64, MAX_KEPT_CIES);
+  self->cies = g_new (LuCie, MAX_KEPT_CIES);
+  return self;
+}
+
 void
 lu_cfi_free (LuCfi *self)
 {
@@ -516,7 +586,8 @@ lu_cfi_free (LuCfi *self)
     return;
   for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
     g_free (self->indices[i].fdes);
-  g_hash_table_unref (self->cie_indices);
+  g_clear_pointer (&self->cie_indices, g_hash_table_unref);
+  g_free (self->kept_keys);
   g_free (self->cies);
   g_free (self->ranges);
   g_free (self);
@@ -556,17 +627,6 @@ lu_cfi_size (const LuCfi *self)
 
   for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
     size += self->input.sections[i].size;
-  return size;
-}
-
-gsize
-lu_cfi_unlisted_bytes (const LuCfi *self)
-{
-  gsize size = 0;
-
-  for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
-    if (!self->indices[i].is_made && (i != LU_CFI_EH_FRAME || self->n_table == 0))
-      size += self->input.sections[i].size;
   return size;
 }
 

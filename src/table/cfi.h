@@ -54,6 +54,12 @@ typedef struct _LuCfi LuCfi;
 LuCfi *lu_cfi_new (const LuCfiInput *input);
 /* The image must outlive it. NULL if there are no tables for its architecture. */
 LuCfi *lu_cfi_new_for_image (const LuImage *image);
+/* One for single look-ups by a thread that neither allocates nor goes through a whole file: finds
+ * only what the search table leads to and keeps a few CIEs, so what it gives out is good until the
+ * next look-up. NULL as above. The image must outlive it. */
+LuCfi *lu_cfi_new_for_look_ups (const LuImage *image);
+/* Whether it takes a list of FDEs to say what the last look-up, which found none, asked for. */
+gboolean lu_cfi_is_undecided (const LuCfi *self);
 void lu_cfi_free (LuCfi *self);
 
 const LuTableArch *lu_cfi_arch (const LuCfi *self);
@@ -64,9 +70,6 @@ LuCursor lu_cfi_program (const LuCfi *self, const LuFde *fde);
 /* Bytes of both sections. */
 gsize lu_cfi_size (const LuCfi *self);
 
-/* Bytes that have to be read from the first to the last, to make a list of entries, before a
- * look-up: where there is no search table, and the list is not made yet. */
-gsize lu_cfi_unlisted_bytes (const LuCfi *self);
 /* All good FDEs of a section, sorted by start. Made at the first call. */
 const LuFde *lu_cfi_fdes (LuCfi *self, LuCfiSectionId section, guint *n_fdes);
 /* The FDE that has the code at an address, and the piece [*from, *to) around the address where no

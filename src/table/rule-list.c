@@ -54,6 +54,22 @@ lu_rule_list_clear (LuRuleList *self)
   self->n = self->n_allocated = 0;
 }
 
+void
+lu_rule_list_reserve (LuRuleList *self)
+{
+  self->n_allocated = LU_MAX_RULES;
+  self->rules = g_renew (struct lu_rule, self->rules, self->n_allocated);
+}
+
+void
+lu_rule_list_reset (LuRuleList *self)
+{
+  self->n = LU_RULE_FIRST;
+  self->last = LU_RULE_NONE;
+  self->is_overflown = FALSE;
+  memset (self->buckets, 0, sizeof self->buckets);
+}
+
 guint
 lu_rule_list_intern (LuRuleList *self, const struct lu_rule *rule)
 {

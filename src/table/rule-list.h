@@ -26,4 +26,8 @@ typedef struct
 
 void lu_rule_list_init (LuRuleList *self);
 void lu_rule_list_clear (LuRuleList *self);
+/* Rooms for all the rules that a list can have: it does not allocate any more. */
+void lu_rule_list_reserve (LuRuleList *self);
+/* Forgets all rules but those that are in every list. */
+void lu_rule_list_reset (LuRuleList *self);
 guint lu_rule_list_intern (LuRuleList *self, const struct lu_rule *rule);

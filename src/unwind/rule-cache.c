@@ -3,15 +3,14 @@
 
 /* rule-cache.c - compiles rules as they are needed; see rule-cache.h.
  *
- * What is kept of a module (its CIEs, and a list of FDEs where there is no search table) points
- * into its image. It is used only while a sample's space holds the module, so no reference is taken
- * and images can go when no process maps them. */
+ * Where allocation is allowed, what is kept of a module (its CIEs, and a list of FDEs where there
+ * is no search table) points into its image. It is used only while a sample's space holds the
+ * module, so no reference is taken and images can go when no process maps them. */
 
 #include "unwind/rule-cache.h"
 
 #include "table/compile.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Modules whose CFI is kept; a few KB each. When there are more, all are forgotten. */
@@ -24,7 +23,8 @@ _Static_assert(LU_MAX_RULES <= LU_PLAIN_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids f
 
 typedef struct _LuRuleCompiler
 {
-  GHashTable *modules; /* id -> LuCfi, owned; NULL: no tables for its architecture */
+  GHashTable *modules; /* id -> LuCfi, owned; NULL: no tables for its architecture. In the drain
+                          there is none */
   LuRuleList rules;
   LuCfaRun run;
 } LuRuleCompiler;
@@ -35,26 +35,26 @@ free_cfi (gpointer cfi)
   lu_cfi_free (cfi);
 }
 
-/* Zeros, at the start of a cache line. */
+/* From the start of a cache line on. */
 static gpointer
-allocate (gsize size)
+align (gpointer bytes)
 {
-  gpointer bytes = NULL;
-
-  if (posix_memalign (&bytes, CACHE_LINE, size) != 0)
-    g_error ("not enough memory");
-  return memset (bytes, 0, size);
+  return (gpointer) (((guintptr) bytes + CACHE_LINE - 1) & ~(guintptr) (CACHE_LINE - 1));
 }
 
 LuRuleCache *
-lu_rule_cache_new (void)
+lu_rule_cache_new (gboolean in_drain)
 {
-  LuRuleCache *self = allocate (sizeof *self);
+  LuRuleCache *self = g_new0 (LuRuleCache, 1);
 
-  self->sets = allocate (N_SETS * sizeof *self->sets);
+  /* Untouched until it is used: zeros. */
+  self->sets_memory = g_malloc0 (N_SETS * sizeof *self->sets + CACHE_LINE);
+  self->sets = align (self->sets_memory);
   self->compiler = g_new0 (LuRuleCompiler, 1);
-  self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
+  if (!in_drain)
+    self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
   lu_rule_list_init (&self->compiler->rules);
+  lu_rule_list_reserve (&self->compiler->rules);
   self->rules = self->compiler->rules.rules;
   return self;
 }
@@ -62,11 +62,11 @@ lu_rule_cache_new (void)
 void
 lu_rule_cache_free (LuRuleCache *self)
 {
-  g_hash_table_unref (self->compiler->modules);
+  g_clear_pointer (&self->compiler->modules, g_hash_table_unref);
   lu_rule_list_clear (&self->compiler->rules);
   g_free (self->compiler);
-  free (self->sets);
-  free (self);
+  g_free (self->sets_memory);
+  g_free (self);
 }
 
 gsize
@@ -86,6 +86,8 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
   gpointer key = GUINT_TO_POINTER (lu_module_id (module));
   gpointer cfi;
 
+  if (compiler->modules == NULL)
+    return lu_module_cfi (module);
   if (g_hash_table_lookup_extended (compiler->modules, key, NULL, &cfi))
     return cfi;
   if (g_hash_table_size (compiler->modules) >= MAX_MODULES)
@@ -101,38 +103,32 @@ forget_all (LuRuleCache *self)
 {
   memset (self->places, 0, sizeof self->places);
   memset (self->sets, 0, N_SETS * sizeof *self->sets);
-  lu_rule_list_clear (&self->compiler->rules);
-  lu_rule_list_init (&self->compiler->rules);
+  lu_rule_list_reset (&self->compiler->rules);
 }
 
-void
-lu_rule_cache_set_haste (LuRuleCache *self)
-{
-  self->is_in_haste = TRUE;
-}
-
-/* The whole table's rule, or one compiled for this address alone. FALSE: not now. */
+/* The whole table's rule, or one compiled for this address alone. FALSE: complex, for now. */
 static gboolean
 make_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
 {
   LuRuleCompiler *compiler = self->compiler;
   LuCfi *cfi;
 
-  if (self->work_left == 0)
-    return FALSE;
   if (lu_module_find_rule (module, address, rule))
     return TRUE;
+  *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  if (self->work_left == 0)
+    return FALSE;
   cfi = find_cfi (compiler, module);
   self->n_misses++;
   lu_module_note_miss (module);
-  *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
   if (cfi == NULL)
     return TRUE;
-  if (self->is_in_haste && lu_cfi_unlisted_bytes (cfi) > LU_RULE_CACHE_WORK)
-    return FALSE;
   *rule = lu_compile_at (cfi, &compiler->run, address);
   self->work_left -= MIN (self->work_left, compiler->run.work);
-  return TRUE;
+  if (!lu_cfi_is_undecided (cfi))
+    return TRUE;
+  *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  return FALSE;
 }
 
 static LuGoPlace
@@ -141,6 +137,7 @@ go_place (const LuModule *module, guint64 address)
   return lu_image_go_place (lu_module_image (module), address);
 }
 
+/* Without a key: not to be kept. */
 static LuRulePlace
 compile (LuRuleCache *self, const LuModule *module, guint64 key)
 {
@@ -148,17 +145,14 @@ compile (LuRuleCache *self, const LuModule *module, guint64 key)
   guint64 address = key - lu_rule_cache_module_key (module);
   LuGoPlace go = go_place (module, address);
   struct lu_rule rule;
-  lu_plain plain;
+  gboolean is_known = make_rule (self, module, address, &rule);
+  lu_plain plain = go == LU_GO_ORDINARY ? lu_plain_make (&rule) : 0;
 
-  if (!make_rule (self, module, address, &rule)) /* without a key: not to be kept */
-    return (LuRulePlace){ .plain = (guint64) LU_RULE_COMPLEX << LU_PLAIN_ID_SHIFT };
-  plain = go == LU_GO_ORDINARY ? lu_plain_make (&rule) : 0;
   if (rules->n == LU_MAX_RULES)
     forget_all (self);
   plain |= (guint64) lu_rule_list_intern (rules, &rule) << LU_PLAIN_ID_SHIFT;
   plain |= (guint64) go << LU_PLAIN_GO_SHIFT;
-  self->rules = rules->rules;
-  return (LuRulePlace){ .key = key, .plain = plain };
+  return (LuRulePlace){ .key = is_known ? key : 0, .plain = plain };
 }
 
 /* The place in the second level; one that is found moves a step to the front. */
@@ -194,24 +188,18 @@ lu_rule_cache_fill (LuRuleCache *self, LuRulePlace *place, const LuModule *modul
   *place = find_place (self, module, key);
 }
 
-/* At an address too high for a key. */
-static LuRuleFound
-look_up_unkept (LuRuleCache *self, const LuModule *module, guint64 address)
-{
-  LuRuleFound found = { .rule = { .cfa_kind = LU_CFA_COMPLEX },
-                        .go_place = go_place (module, address) };
-
-  make_rule (self, module, address, &found.rule);
-  return found;
-}
-
 LuRuleFound
 lu_rule_cache_look_up (LuRuleCache *self, const LuModule *module, guint64 address)
 {
+  LuRuleFound found;
   lu_plain plain;
 
   if (!lu_rule_cache_can_keep (module, address))
-    return look_up_unkept (self, module, address);
+    {
+      make_rule (self, module, address, &found.rule);
+      found.go_place = go_place (module, address);
+      return found;
+    }
   plain = lu_rule_cache_find (self, module, lu_rule_cache_module_key (module) + address);
   return (LuRuleFound){ .rule = self->rules[LU_PLAIN_ID (plain)], .go_place = LU_PLAIN_GO (plain) };
 }

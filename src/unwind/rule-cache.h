@@ -35,15 +35,18 @@ typedef struct
 typedef struct
 {
   LuRulePlace places[1 << LU_RULE_PLACE_BITS];
-  LuRuleSet *sets;             /* owned, 64-aligned */
+  LuRuleSet *sets;             /* 64-aligned */
+  gpointer sets_memory;        /* owned */
   const struct lu_rule *rules; /* by id */
   guint64 n_misses;
   guint32 work_left;                /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
-  gboolean is_in_haste;             /* lu_rule_cache_set_haste() */
   struct _LuRuleCompiler *compiler; /* private */
 } LuRuleCache;
 
-LuRuleCache *lu_rule_cache_new (void);
+/* in_drain: belongs to the thread that walks in the rings. It takes each module's own CFI
+ * (lu_module_cfi()) and never allocates; what only a list of FDEs can say is complex, and asked for
+ * again next time, as a whole table may have come. */
+LuRuleCache *lu_rule_cache_new (gboolean in_drain);
 void lu_rule_cache_free (LuRuleCache *self);
 /* Bytes of places in use and of what was compiled for them. */
 gsize lu_rule_cache_bytes (const LuRuleCache *self);
@@ -51,10 +54,6 @@ gsize lu_rule_cache_bytes (const LuRuleCache *self);
 /* Bytes of call frame instructions that one walk may have executed. Walks through code never seen
  * before need some 10 KB; hostile files have 64 KB for each of a thousand frames. */
 #define LU_RULE_CACHE_WORK (256u << 10)
-
-/* In haste: files whose entries would have to be read one after another (64 MB in a second) give
- * complex rules until somebody else has done that. */
-void lu_rule_cache_set_haste (LuRuleCache *self);
 
 /* A walk begins. When it has had its share, rules that are not known yet are complex, but not for
  * the next walk. */

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* space-cache.c - views of spaces; see space-cache.h. */
+/* space-cache.c - views of spaces; see space-cache.h.
+ *
+ * The mappings of all views lie in one ring, one behind the other; a new view takes the place of
+ * the oldest ones. So many small spaces fit, or some large ones, and nothing is ever allocated. */
 
 #include "unwind/space-cache.h"
 
 #define N_VIEWS 64
+/* A desktop's largest programs have some 500 executable mappings. */
+#define N_MAPPINGS 4096
 
 struct _LuSpaceCache
 {
   LuSpaceView views[N_VIEWS];
+  guint64 n_given; /* mappings so far */
+  LuViewMapping mappings[N_MAPPINGS];
 };
 
 LuSpaceCache *
@@ -21,9 +28,27 @@ lu_space_cache_new (void)
 void
 lu_space_cache_free (LuSpaceCache *self)
 {
-  for (guint i = 0; i < N_VIEWS; i++)
-    g_free (self->views[i].mappings);
   g_free (self);
+}
+
+/* Room for the view's mappings, in one piece. */
+static void
+give_room (LuSpaceCache *self, LuSpaceView *view)
+{
+  guint64 start = self->n_given % N_MAPPINGS;
+
+  if (start + view->n > N_MAPPINGS)
+    self->n_given += N_MAPPINGS - start;
+  view->at = self->n_given;
+  view->mappings = &self->mappings[self->n_given % N_MAPPINGS];
+  self->n_given += view->n;
+}
+
+/* Nobody has taken its room since. */
+static gboolean
+has_room (const LuSpaceCache *self, const LuSpaceView *view)
+{
+  return self->n_given - view->at <= N_MAPPINGS;
 }
 
 static LuViewMapping
@@ -44,22 +69,16 @@ describe (const LuMapping *mapping, const LuArch *arch)
 }
 
 static void
-fill (LuSpaceView *view, LuSpace *space, const LuArch *arch)
+fill (LuSpaceCache *self, LuSpaceView *view, LuSpace *space, const LuArch *arch)
 {
-  guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_space_mappings (space, &view->n);
 
-  if (n > view->n_allocated)
-    {
-      view->n_allocated = n;
-      view->mappings = g_renew (LuViewMapping, view->mappings, n);
-    }
+  give_room (self, view);
   view->serial = lu_space_serial (space);
   view->arch = arch;
   view->has_pending = FALSE;
-  view->n = n;
   view->last = view->before = view->mappings;
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < view->n; i++)
     {
       /* Before the rest: another thread may open it any time. */
       if (lu_module_is_pending (mappings[i].module))
@@ -73,8 +92,16 @@ lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch)
 {
   LuSpaceView *view = &self->views[lu_space_serial (space) % N_VIEWS];
 
-  if (view->arch != arch || view->serial != lu_space_serial (space) || view->has_pending)
-    fill (view, space, arch);
+  if (view->arch != arch || view->serial != lu_space_serial (space) || view->has_pending
+      || !has_room (self, view))
+    {
+      guint n;
+
+      lu_space_mappings (space, &n);
+      if (n > N_MAPPINGS)
+        return NULL;
+      fill (self, view, space, arch);
+    }
   return view;
 }
 

@@ -24,8 +24,9 @@ typedef struct
   guint64 serial; /* of the space */
   const LuArch *arch;
   gboolean has_pending; /* a module was not opened yet */
-  guint n, n_allocated;
-  LuViewMapping *mappings;            /* owned, sorted */
+  guint n;
+  guint64 at;                         /* of `mappings` in all that the cache ever gave out */
+  LuViewMapping *mappings;            /* borrowed from the cache, sorted */
   const LuViewMapping *last, *before; /* found last and before that; not NULL if n > 0 */
 } LuSpaceView;
 
@@ -34,7 +35,8 @@ typedef struct _LuSpaceCache LuSpaceCache;
 LuSpaceCache *lu_space_cache_new (void);
 void lu_space_cache_free (LuSpaceCache *self);
 
-/* The view of a space; borrowed, good until the next call. */
+/* The view of a space; borrowed, good until the next call. NULL: it has too many mappings. Does not
+ * allocate. */
 LuSpaceView *lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch);
 /* The mapping that holds the address, or NULL. */
 const LuViewMapping *lu_space_view_search (LuSpaceView *self, guint64 address);

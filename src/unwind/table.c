@@ -42,7 +42,7 @@ table_new (GError **error)
   self = g_new0 (TableUnwinder, 1);
   self->parent.ops = &lu_unwinder_table;
   self->dwfl = dwfl;
-  self->walker = lu_walker_new ();
+  self->walker = lu_walker_new (FALSE);
   return &self->parent;
 }
 

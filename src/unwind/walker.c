@@ -147,6 +147,8 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
   if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &self->words))
     return FALSE;
   walk.view = lu_space_cache_get (self->spaces, space, walk.arch);
+  if (walk.view == NULL)
+    return FALSE;
   lu_rule_cache_begin (self->rules);
   lu_memo_begin (self->memo, tid, lu_space_serial (space));
   prefetch (self->memo, &walk.copy);
@@ -164,20 +166,14 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
 }
 
 LuWalker *
-lu_walker_new (void)
+lu_walker_new (gboolean in_drain)
 {
   LuWalker *self = g_new0 (LuWalker, 1);
 
-  self->rules = lu_rule_cache_new ();
+  self->rules = lu_rule_cache_new (in_drain);
   self->spaces = lu_space_cache_new ();
   self->memo = lu_memo_new ();
   return self;
-}
-
-void
-lu_walker_set_haste (LuWalker *self)
-{
-  lu_rule_cache_set_haste (self->rules);
 }
 
 void

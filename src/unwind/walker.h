@@ -20,11 +20,10 @@
 
 typedef struct _LuWalker LuWalker;
 
-/* A walker belongs to one thread. */
-LuWalker *lu_walker_new (void);
+/* A walker belongs to one thread. in_drain: it is the one that walks in the rings, of which there
+ * is one at a time, and allocates nothing after this; the worker's engine has one of its own. */
+LuWalker *lu_walker_new (gboolean in_drain);
 void lu_walker_free (LuWalker *self);
-/* For the drain thread: what takes long at the first sight of a file is left to others. */
-void lu_walker_set_haste (LuWalker *self);
 
 /* Fills `stack` (reset by the caller). FALSE: not finished, and what is in `stack` is to be
  * forgotten. Neither locks nor touches files. The sample has registers and at least one byte of

@@ -190,7 +190,7 @@ static void
 engine_init (Engine *self, const LuUnwinderOps *ops)
 {
   self->ops = ops;
-  self->walker = ops->walks_in_drain ? lu_walker_new () : NULL;
+  self->walker = ops->walks_in_drain ? lu_walker_new (TRUE) : NULL;
   self->unwinder = ops->new (NULL);
 }
 
@@ -377,7 +377,7 @@ trace_sample (Set *set, Item *item, const LuStack *stack, GHashTable *cfis)
 static void
 trace (Set *set)
 {
-  g_autoptr (LuWalker) walker = lu_walker_new ();
+  g_autoptr (LuWalker) walker = lu_walker_new (TRUE);
   g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
   g_autoptr (GHashTable) cfis =
       g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_cfi_free);

@@ -161,7 +161,7 @@ test_random (void)
   Fixture *self = g_new0 (Fixture, 1);
 
   self->rand = g_rand_new_with_seed ((guint32) g_test_rand_int ());
-  self->rules = lu_rule_cache_new ();
+  self->rules = lu_rule_cache_new (FALSE);
   self->memo = lu_memo_new ();
   self->next_tid = 1000;
   for (guint round = 0; round < N_ROUNDS; round++)

@@ -61,7 +61,7 @@ set_up (Fixture *self, const char *what, const char *number)
       g_test_skip (why);
       return FALSE;
     }
-  self->walker = lu_walker_new ();
+  self->walker = lu_walker_new (TRUE);
   self->stack = g_malloc (self->tracee->sample.stack_size);
   reset (self);
   return TRUE;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-walker-memory.c - a walker of the drain allocates and frees nothing, not even in its first
+ * walk, with the first rule of each module, a new space for each walk, and lists that overflow.
+ *
+ * Arguments: the folder of target.c's programs. */
+
+#include "unwind/walker.h"
+
+#include "tracee.h"
+
+#include <malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N_SPACES 300
+
+static const char *folder;
+
+/* Counting; a sanitizer has its own allocator, and then nothing is counted. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define CAN_COUNT FALSE
+#else
+#define CAN_COUNT TRUE
+#endif
+static gboolean is_armed;
+static guint n_calls;
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+extern void *__libc_malloc (size_t size);
+extern void *__libc_calloc (size_t n, size_t size);
+extern void *__libc_realloc (void *old, size_t size);
+extern void __libc_free (void *bytes);
+
+void *
+malloc (size_t size)
+{
+  n_calls += is_armed;
+  return __libc_malloc (size);
+}
+
+void *
+calloc (size_t n, size_t size)
+{
+  n_calls += is_armed;
+  return __libc_calloc (n, size);
+}
+
+void *
+realloc (void *old, size_t size)
+{
+  n_calls += is_armed;
+  return __libc_realloc (old, size);
+}
+
+void
+free (void *bytes)
+{
+  n_calls += is_armed;
+  __libc_free (bytes);
+}
+#endif
+
+static Tracee *
+start (const char *what)
+{
+  g_autofree char *program = g_build_filename (folder, "target-pie", NULL);
+  const char *args[] = { what, "200", NULL };
+  const char *why = "this build is not possible here";
+  Tracee *tracee = NULL;
+
+  if (!CAN_COUNT)
+    why = "a sanitizer has its own allocator";
+  else if (access (program, X_OK) == 0)
+    tracee = tracee_start (program, args, 1 << 20, &why);
+  if (tracee == NULL)
+    g_test_skip (why);
+  return tracee;
+}
+
+static gboolean
+walk (LuWalker *walker, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
+{
+  gboolean is_ours;
+
+  lu_stack_reset (stack);
+  n_calls = 0;
+  is_armed = TRUE;
+  is_ours = lu_walker_walk (walker, tid, sample, space, stack);
+  is_armed = FALSE;
+  g_assert_cmpuint (n_calls, ==, 0);
+  return is_ours;
+}
+
+/* The counting itself. */
+static void
+test_counting (void)
+{
+  gpointer volatile bytes;
+
+  if (!CAN_COUNT)
+    {
+      g_test_skip ("a sanitizer has its own allocator");
+      return;
+    }
+  n_calls = 0;
+  is_armed = TRUE;
+  bytes = g_malloc (100);
+  is_armed = FALSE;
+  g_assert_cmpuint (n_calls, ==, 1);
+  g_free (bytes);
+}
+
+static void
+test_first (gconstpointer what)
+{
+  g_autoptr (Tracee) tracee = start (what);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+
+  if (tracee == NULL)
+    return;
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (LuWalker) walker = lu_walker_new (TRUE);
+
+      g_assert_true (walk (walker, 1, &tracee->sample, tracee->space, stack));
+      g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
+      g_assert_true (walk (walker, 1, &tracee->sample, tracee->space, stack));
+    }
+}
+
+/* More spaces, and more mappings in all, than are kept. */
+static void
+test_spaces (void)
+{
+  g_autoptr (Tracee) tracee = start ("plain");
+  g_autoptr (LuWalker) walker = lu_walker_new (TRUE);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+  const LuModuleKey key = { .kind = LU_MODULE_ANONYMOUS, .path = "//anon" };
+  g_autoptr (LuModule) module = lu_module_new (&key);
+  LuSpace *space;
+
+  if (tracee == NULL)
+    return;
+  space = lu_space_ref (tracee->space);
+  for (guint i = 0; i < N_SPACES; i++)
+    {
+      LuMapping mapping = { .start = 0x1000 * (i + 1), .end = 0x1000 * (i + 1) + 1 };
+      LuSpace *next;
+
+      mapping.module = module;
+      next = lu_space_with_mapping (space, &mapping);
+      lu_space_unref (space);
+      space = next;
+      g_assert_true (walk (walker, (gint32) i, &tracee->sample, space, stack));
+      g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
+      g_assert_true (walk (walker, 1, &tracee->sample, tracee->space, stack));
+      g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
+    }
+  lu_space_unref (space);
+}
+
+/* Damaged samples: other ways through the walker. */
+static void
+test_damaged (void)
+{
+  g_autoptr (Tracee) tracee = start ("signal");
+  g_autoptr (LuWalker) walker = lu_walker_new (TRUE);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+
+  if (tracee == NULL)
+    return;
+  for (guint64 at = 0; at + 8 < MIN (tracee->sample.stack_size, 8192); at += 8)
+    {
+      guint64 value, other = tracee->words[8] + at;
+
+      memcpy (&value, tracee->stack + at, 8);
+      memcpy (tracee->stack + at, &other, 8);
+      walk (walker, 1, &tracee->sample, tracee->space, stack);
+      memcpy (tracee->stack + at, &value, 8);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  folder = argc > 1 ? argv[1] : ".";
+  g_test_add_func ("/walker-memory/counting", test_counting);
+  g_test_add_data_func ("/walker-memory/plain", "plain", test_first);
+  g_test_add_data_func ("/walker-memory/signal", "signal", test_first);
+  g_test_add_data_func ("/walker-memory/recurse", "recurse", test_first);
+  g_test_add_func ("/walker-memory/spaces", test_spaces);
+  g_test_add_func ("/walker-memory/damaged", test_damaged);
+  return g_test_run ();
+}
