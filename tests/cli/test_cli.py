@@ -265,6 +265,13 @@ class Recording(Case):
         self.assertEqual(json.loads(capture.metadata["live-unwinder.stats"])["samples"],
                          stats["samples"])
 
+    def test_engines_are_compared(self):
+        result = self.run_it("--engine", "check", "--stats", "json", "-o", self.file, "--",
+                             *spin(0.5))
+        check = stats_of(result.stderr)["check"]
+        self.assertGreater(check["compared"], 50)
+        self.assertEqual((check["frames_differ"], check["states_differ"]), (0, 0), result.stderr)
+
     def test_duration_ends_the_recording_not_the_command(self):
         begin = time.monotonic()
         result = self.run_it("--stats", "json", "-d", "0.5", "-o", self.file, "--", "sh", "-c",
