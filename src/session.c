@@ -382,6 +382,15 @@ report_error (const GError *error)
   return LU_EXIT_FAILED;
 }
 
+/* A Sysprof client reads nothing more after it said stop, and may be gone at any time before. */
+static int
+failed (const Session *self, const GError *error)
+{
+  if (lu_options_is_helper (self->options) && g_error_matches (error, LU_ERROR, LU_ERROR_NO_READER))
+    return 0;
+  return report_error (error);
+}
+
 static int
 report_summary (Session *self)
 {
@@ -404,12 +413,8 @@ report_summary (Session *self)
     fprintf (stderr, "%s\n", json);
   else if (self->options->stats == LU_STATS_TEXT && !self->options->quiet)
     lu_summary_print (&summary);
-  /* A client reads nothing more after it said stop. */
-  if (!ok && lu_options_is_helper (self->options)
-      && g_error_matches (error, LU_ERROR, LU_ERROR_NO_READER))
-    return 0;
   if (!ok)
-    return report_error (error);
+    return failed (self, error);
   if (summary.tally->samples == 0 && !self->options->quiet)
     fprintf (stderr, "live-unwinder: %s\n",
              _ ("nothing was sampled: what was recorded used no CPU time. If it should have, "
@@ -540,7 +545,7 @@ lu_session_run (const LuOptions *options)
   g_autoptr (GError) error = NULL;
   int code;
 
-  code = prepare (&self, &error) ? record (&self) : report_error (error);
+  code = prepare (&self, &error) ? record (&self) : failed (&self, error);
   session_clear (&self);
   return code;
 }

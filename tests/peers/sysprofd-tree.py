@@ -21,23 +21,23 @@ _spec.loader.exec_module(tree)
 sys.path.insert(0, os.path.join(HERE, "..", "helper"))
 import captures  # noqa: E402  (needs the path above)
 
-# workload: what the command line of its processes begins with, their short name, least samples,
-# least complete % by the judge.
+# workload: what the command line of its processes begins with and holds (the recording is of the whole
+# machine), their short name, least samples, least complete % by the judge.
 WORKLOADS = {
-    "demo": ("./demo", "demo", 2000, 99.5),
-    "python3": ("python3 -c", "python3", 1500, 99.5),
-    "cc1": ("/usr/libexec/gcc/", "cc1", 800, 99.5),
-    "make": ("/usr/libexec/gcc/", "cc1", 800, 99.0),
-    "commands": ("./brief", "brief", 80, 98.0),
-    "deep": ("./deep 150", "deep", 1500, 99.5),
-    "threads": ("./deep 20", "deep", 3000, 99.5),
+    "demo": ("./demo", "", "demo", 2000, 99.5),
+    "python3": ("python3 -c", "json", "python3", 1500, 99.5),
+    "cc1": ("/usr/libexec/gcc/", "large.c", "cc1", 800, 99.5),
+    "make": ("/usr/libexec/gcc/", "small", "cc1", 800, 99.0),
+    "commands": ("./brief", "", "brief", 80, 98.0),
+    "deep": ("./deep 150", "", "deep", 1500, 99.5),
+    "threads": ("./deep 20", "", "deep", 3000, 99.5),
 }
 
 
 def processes_of(name, graph):
     """(nodes of the workload's processes, fault or None)."""
-    prefix, short, _, _ = WORKLOADS[name]
-    found = [c for c in graph.children if c.symbol.startswith(prefix)]
+    prefix, word, short, _, _ = WORKLOADS[name]
+    found = [c for c in graph.children if c.symbol.startswith(prefix) and word in c.symbol]
     if found:
         return found, None
     found = [c for c in graph.children if c.symbol == short]
@@ -46,16 +46,16 @@ def processes_of(name, graph):
 
 def judge(name, path):
     """The judge's report on the workload's processes."""
-    prefix, short, _, _ = WORKLOADS[name]
+    prefix, word, short, _, _ = WORKLOADS[name]
     stream = captures.read(path)
     pids = {p.pid for p in stream.capture.processes
-            if p.cmdline.startswith(prefix) or p.cmdline == short}
+            if p.cmdline.startswith(prefix) and word in p.cmdline or p.cmdline == short}
     return captures.judge.Judge(stream.capture, lambda s: s.pid in pids).report()
 
 
 def check_workload(name, graph, path):
     """Yields what is wrong with one recording; prints its figures."""
-    _, _, least, complete = WORKLOADS[name]
+    _, _, _, least, complete = WORKLOADS[name]
     processes, fault = processes_of(name, graph)
     if fault:
         yield fault
