@@ -450,25 +450,29 @@ lu_image_build_id (const LuImage *self, gsize *size)
   return self->build_id_size > 0 ? self->build_id : NULL;
 }
 
-/* Sections are digested when somebody asks, which takes as long as reading them. */
-const guint8 *
-lu_image_digest (const LuImage *image, gsize *size)
+/* Takes as long as reading the sections. */
+static void
+complete_digest (LuImage *self)
 {
-  LuImage *self = (LuImage *) image;
-
-  for (guint i = PART_SECTIONS; i < N_PARTS && !self->is_digested; i++)
+  for (guint i = PART_SECTIONS; i < N_PARTS; i++)
     {
-      gsize length;
+      gsize size;
       guint64 vaddr;
       const guint8 *bytes =
-          lu_synthetic_section (self->synthetic, i - PART_SECTIONS, &length, &vaddr);
+          lu_synthetic_section (self->synthetic, i - PART_SECTIONS, &size, &vaddr);
 
       if (self->is_part_pending[i])
-        lu_digest (bytes, length, self->parts[i]);
+        lu_digest (bytes, size, self->parts[i]);
     }
-  if (!self->is_digested)
-    lu_digest (self->parts, sizeof self->parts, self->digest);
+  lu_digest (self->parts, sizeof self->parts, self->digest);
   self->is_digested = TRUE;
+}
+
+const guint8 *
+lu_image_digest (const LuImage *self, gsize *size)
+{
+  if (!self->is_digested)
+    complete_digest ((LuImage *) self);
   *size = sizeof self->digest;
   return self->digest;
 }
