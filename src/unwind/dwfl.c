@@ -3,94 +3,20 @@
 
 /* dwfl.c - the reference engine: libdwfl over our own mappings, images and stack copies.
  *
- * libdwfl calls an unreadable return address the end of the stack, and guesses without a check
- * where there is no unwind information. So before each step we ask what the unwind information says
- * of the place (dwfl-facts.h) and stop ourselves where it says nothing; and each read of memory
- * that fails is remembered, so that we know why libdwfl saw an end. libdwfl's own verdict is not
- * used. Where a caller is found otherwise (guess.h), libdwfl begins anew from there.
- *
- * Everything libdwfl needs to know about the sample in work comes to the callbacks as their
- * argument, the Walk of this engine; there is no global state and no access to the process. */
+ * One walk is dwfl-walk.c; what is here begins it, and others where a leaf has no unwind
+ * information. Everything libdwfl needs to know about the sample in work comes to its callbacks as
+ * their argument, the walk of this engine; there is no global state and no access to the process.
+ */
 
-#include "unwind/dwfl-facts.h"
-#include "unwind/dwfl-space.h"
-#include "unwind/guess.h"
+#include "unwind/dwfl-walk.h"
 #include "unwind/unwinder.h"
-
-#include <elf.h>
-#include <string.h>
-#include <time.h>
 
 /* What libdw's parsed entries may take, by estimate (dwfl-space.h). */
 #define BUDGET (24u << 20)
 
-/* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
- * MiB and thread stacks are made that large by default. */
-#define MAX_STACK (64u << 20)
-
-/* The kernel puts registers and vector state (some 11 KiB with AMX) between a handler's stack and
- * the interrupted one when both are the same stack. */
-#define MAX_SIGNAL_FRAME 65536u
-
 #define CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL, linux/perf_event.h */
 
-/* Bytes below the stack pointer that a function may use without moving it. */
-#define RED_ZONE 128u
-
-/* One sample may take so much CPU time, in ns; real ones take a microsecond a frame. The clock is
- * asked once in so many frames. */
-#define MAX_CPU_TIME     (500 * G_GINT64_CONSTANT (1000000))
-#define FRAMES_PER_CLOCK 64
-
-typedef struct
-{
-  const LuArch *arch;
-  const LuSample *sample;
-  LuDwflSpace *space;
-  LuDwflFactsCache *facts;
-  LuCodeReader *reader;
-  LuStack *stack;
-  gint32 pid;
-  guint64 sampled_sp;
-  gint64 deadline;      /* thread CPU time, ns */
-  gboolean is_finished; /* the status of the stack is decided */
-
-  /* libdwfl begins with the caller of a frame without unwind information. pc 0: with the sampled
-   * registers. Of a leaf's caller on top of the stack all registers are known, of one that was
-   * found by frame pointer (has_only_fp) no others than these. */
-  LuGuessFrame caller;
-  gboolean has_only_fp;
-  gboolean is_to_begin; /* anew, with `caller` */
-  gboolean has_begun;   /* and the frame to come is the first one */
-
-  /* The last guess by frame pointer: the frame that it was made from, and its state. n_frames 0: no
-   * guess yet. */
-  guint guess_n_frames;
-  LuStatus guess_status;
-  guint64 last_fp;
-  guint n_guess_rules;
-
-  /* 1: the sampled pc is where a system call returns to, and what it belongs to ends there. */
-  guint8 leaf_back;
-
-  /* The last frame. */
-  const LuDwflMapping *mapping;
-  guint64 lookup; /* address that was looked up */
-  guint64 sp;
-  gboolean is_exact;    /* its pc is not a return address */
-  gboolean is_off_copy; /* interrupted on a stack that we have no copy of */
-  gboolean is_signal_frame;
-  guint8 self_saved; /* see dwfl-facts.h */
-
-  /* Reads since then. The return address is read last (its DWARF number is the highest). */
-  guint n_reads;
-  gboolean has_failed; /* the last one */
-  guint64 last_value, failed_address;
-
-  /* A read that failed at any time: some register may not be known any more. */
-  gboolean has_lost;
-  guint64 lost_address;
-} Walk;
+typedef LuDwflWalk Walk;
 
 typedef struct
 {
@@ -100,369 +26,6 @@ typedef struct
   LuCodeReader *reader;
   Walk walk;
 } DwflUnwinder;
-
-/* Callbacks of libdwfl */
-
-static pid_t
-next_thread (Dwfl *dwfl, void *data, void **thread_data)
-{
-  return 0;
-}
-
-static bool
-get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
-{
-  *thread_data = data;
-  return true;
-}
-
-/* In an epilogue the rows still say that registers are saved where they have just been popped from:
- * below the stack pointer, which no copy has (System V ABI, AMD64 supplement, 3.2.2: the 128 bytes
- * there belong to the function), or at a frame pointer that is the caller's again. The register
- * itself is the value. */
-static bool
-read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
-{
-  guint64 value;
-  int popped;
-
-  if (walk->stack->n_frames != 1
-      || (walk->sampled_sp - address > RED_ZONE && walk->self_saved == 0))
-    return false;
-  popped = lu_dwfl_facts_popped_register (walk->mapping, walk->lookup, walk->arch,
-                                          &walk->sample->regs, walk->self_saved, address);
-  if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
-    return false;
-  *result = value & walk->arch->address_mask;
-  return true;
-}
-
-static bool
-read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
-{
-  Walk *walk = data;
-  const LuSample *sample = walk->sample;
-  guint word = walk->arch->word_size;
-  guint64 offset;
-  guint32 narrow;
-
-  address &= walk->arch->address_mask;
-  offset = address - walk->sampled_sp;
-  walk->n_reads++;
-  walk->has_failed = FALSE;
-  if ((address < walk->sampled_sp || walk->self_saved != 0) && read_popped (walk, address, result))
-    return true;
-  walk->has_failed =
-      address < walk->sampled_sp || sample->stack_size < word || offset > sample->stack_size - word;
-  if (walk->has_failed)
-    {
-      walk->failed_address = walk->lost_address = address;
-      walk->has_lost = TRUE;
-      return false;
-    }
-  if (word == 8)
-    memcpy (result, sample->stack + offset, 8);
-  else
-    {
-      memcpy (&narrow, sample->stack + offset, 4);
-      *result = narrow;
-    }
-  walk->last_value = *result;
-  walk->stack->stack_used = MAX (walk->stack->stack_used, offset + word);
-  return true;
-}
-
-static bool
-set_registers (Dwfl_Thread *thread, void *data)
-{
-  const Walk *walk = data;
-  const LuArch *arch = walk->arch;
-  guint64 value;
-
-  for (guint bit = 0; bit < arch->n_registers; bit++)
-    {
-      Dwarf_Word word;
-
-      if (arch->dwarf_numbers[bit] < 0 || !lu_arch_read (&walk->sample->regs, bit, &value))
-        continue;
-      word = value;
-      if (walk->caller.pc != 0 && bit == arch->perf_sp)
-        word = walk->caller.sp;
-      else if (walk->has_only_fp && arch->dwarf_numbers[bit] == arch->dwarf_fp)
-        word = walk->caller.fp;
-      else if (walk->has_only_fp)
-        continue;
-      if (!dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1, &word))
-        return false;
-    }
-  if (!lu_arch_read (&walk->sample->regs, arch->perf_pc, &value))
-    return false;
-  /* libdwfl looks the first pc up as it is; a call may be the last instruction of its row. */
-  value -= walk->leaf_back;
-  if (walk->caller.pc != 0)
-    value = walk->caller.pc - 1;
-  dwfl_thread_state_register_pc (thread, value & arch->address_mask);
-  return true;
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-  .next_thread = next_thread,
-  .get_thread = get_thread,
-  .memory_read = read_memory,
-  .set_initial_registers = set_registers,
-};
-
-/* One walk */
-
-static gint64
-cpu_time (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
-}
-
-static int
-finish (Walk *walk, LuStatus status, guint64 end_pc)
-{
-  walk->stack->status = status;
-  walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
-  walk->is_finished = TRUE;
-  return DWARF_CB_ABORT;
-}
-
-static guint64
-last_pc (const Walk *walk)
-{
-  const LuStack *stack = walk->stack;
-
-  return stack->n_frames > 0 ? stack->frames[stack->n_frames - 1].pc : 0;
-}
-
-/* Moves on to the frame of `state`. FALSE if it cannot be above the last one: the caller's frame is
- * higher on the stack, except that of an interrupted function, which may be anywhere, and that of a
- * leaf function that has not moved the stack pointer. */
-static gboolean
-advance (Walk *walk, Dwfl_Frame *state)
-{
-  gboolean is_first = walk->stack->n_frames == 0;
-  gboolean may_stay = walk->is_exact;
-  gboolean was_signal_frame = walk->is_signal_frame;
-  guint64 last_sp = walk->sp;
-  Dwarf_Word sp;
-
-  if (dwfl_frame_reg (state, walk->arch->dwarf_sp, &sp) != 0)
-    return FALSE;
-  walk->sp = sp & walk->arch->address_mask;
-  walk->is_exact = is_first || was_signal_frame;
-  if (was_signal_frame)
-    walk->is_off_copy = walk->sp - walk->sampled_sp >= walk->sample->stack_size
-                        && walk->sp - last_sp > MAX_SIGNAL_FRAME;
-  walk->has_failed = FALSE;
-  walk->n_reads = 0;
-  return walk->is_exact || walk->sp > last_sp || (walk->sp == last_sp && may_stay);
-}
-
-static gboolean
-push_frame (Walk *walk, guint64 pc)
-{
-  guint64 offset = walk->sp - walk->sampled_sp;
-  guint32 flags = walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
-
-  if (walk->has_begun)
-    flags |= LU_FRAME_GUESSED;
-  walk->has_begun = FALSE;
-  if (!lu_stack_push (walk->stack, pc, flags))
-    return FALSE;
-  if (offset <= G_MAXUINT32)
-    walk->stack->frames[walk->stack->n_frames - 1].stack_offset = (guint32) offset;
-  return TRUE;
-}
-
-/* Go's unwind information does not say where stacks end; see elf/go-stacks.h. */
-static gboolean
-is_end_of_go_stack (const Walk *walk, LuStatus *status)
-{
-  LuImage *image = lu_module_image (walk->mapping->module);
-  LuGoPlace place = LU_GO_ORDINARY;
-
-  if (image != NULL && !walk->is_exact)
-    place = lu_image_go_place (image, walk->lookup - walk->mapping->bias);
-  *status = place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE;
-  return place != LU_GO_ORDINARY;
-}
-
-/* Why the bytes at this address are not in the copy. */
-static LuStatus
-explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
-{
-  const LuSample *sample = walk->sample;
-  guint64 offset = address - walk->sampled_sp;
-
-  if (walk->is_off_copy)
-    return LU_STATUS_OTHER_STACK;
-  if (lu_dwfl_space_find (walk->space, address) != NULL)
-    return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
-  if (address < walk->sampled_sp || offset > MAX_STACK)
-    return LU_STATUS_OTHER_STACK;
-  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
-    return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
-  *stack_needed = offset + walk->arch->word_size;
-  return LU_STATUS_TRUNCATED_COPY;
-}
-
-/* What a guess asks for */
-
-static const LuDwflMapping *
-find_mapping (gpointer data, guint64 address)
-{
-  return lu_dwfl_space_find (((Walk *) data)->space, address);
-}
-
-static LuCallKind
-call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
-{
-  Walk *walk = data;
-
-  return lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc);
-}
-
-static LuGuessRule
-rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
-{
-  Walk *walk = data;
-
-  switch (lu_dwfl_facts_cfa (mapping, lookup, walk->arch))
-    {
-    case LU_DWFL_CFA_NONE:
-      return LU_GUESS_RULE_NONE;
-    case LU_DWFL_CFA_ABOVE_FP:
-      return LU_GUESS_RULE_BY_FP;
-    case LU_DWFL_CFA_OTHER:
-      break;
-    }
-  return LU_GUESS_RULE_OTHER;
-}
-
-static gboolean
-is_behind_call (Walk *walk, const LuDwflMapping *mapping, guint64 pc)
-{
-  LuCallKind kind = call_before (walk, mapping, pc);
-
-  return kind == LU_CALL_DIRECT || kind == LU_CALL_INDIRECT;
-}
-
-/* A leaf of a file has other ways first, see guess_leaf(). */
-static gboolean
-is_leaf_of_file (const Walk *walk)
-{
-  return walk->stack->n_frames == 1 && walk->mapping->status == LU_STATUS_COMPLETE;
-}
-
-/* The last frame has no unwind information, for the reason `status`. TRUE: libdwfl is to begin anew
- * with its caller. FALSE: there is none to be believed, and the walk may be finished. */
-static gboolean
-guess_caller (Walk *walk, LuStatus status, guint64 fp)
-{
-  guint64 mask = walk->arch->address_mask;
-  LuGuessFrame frame = { .pc = last_pc (walk), .sp = walk->sp, .fp = fp & mask };
-  LuGuess guess = { .arch = walk->arch,
-                    .sample = walk->sample,
-                    .sampled_sp = walk->sampled_sp,
-                    .is_exact = walk->is_exact,
-                    .last_fp = walk->last_fp,
-                    .n_rules = walk->n_guess_rules,
-                    .find = find_mapping,
-                    .call_before = call_before,
-                    .rule_at = rule_at,
-                    .data = walk };
-
-  if (!lu_guess_is_possible (walk->mapping))
-    return FALSE;
-  switch (lu_guess_caller (&guess, walk->mapping, &frame, &walk->caller))
-    {
-    case LU_GUESS_FOUND:
-      walk->last_fp = guess.last_fp;
-      walk->n_guess_rules = guess.n_rules;
-      walk->guess_n_frames = walk->stack->n_frames;
-      walk->guess_status = status;
-      walk->is_signal_frame = walk->has_lost = FALSE;
-      return walk->is_to_begin = walk->has_only_fp = TRUE;
-    case LU_GUESS_BEYOND:
-      status = explain_address (walk, frame.fp + walk->arch->word_size, &walk->stack->stack_needed);
-      finish (walk, status, frame.pc);
-      break;
-    case LU_GUESS_UNKNOWN:
-      finish (walk, LU_STATUS_OVER_BUDGET, frame.pc);
-      break;
-    case LU_GUESS_NONE:
-      break;
-    }
-  return FALSE;
-}
-
-static int
-visit_frame (Dwfl_Frame *state, void *data)
-{
-  Walk *walk = data;
-  LuDwflFacts facts;
-  LuStatus status;
-  Dwarf_Addr pc;
-  Dwarf_Word fp;
-
-  if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
-    return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
-  if (walk->has_begun)
-    pc = walk->caller.pc;
-  walk->lookup = walk->is_exact ? pc : pc - 1;
-  if (walk->stack->n_frames == 0)
-    pc += walk->leaf_back;
-  walk->mapping = lu_dwfl_space_find (walk->space, walk->lookup);
-  /* An address that is not code is no caller. */
-  if (walk->mapping == NULL && walk->stack->n_frames > 0)
-    return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
-  if (!push_frame (walk, pc))
-    return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
-  if (walk->mapping == NULL)
-    return finish (walk, LU_STATUS_NO_MAPPING, pc);
-  if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && cpu_time () > walk->deadline)
-    return finish (walk, LU_STATUS_OVER_BUDGET, pc);
-
-  if (is_end_of_go_stack (walk, &status))
-    return finish (walk, status, pc);
-
-  /* The CFI of aarch64's signal frames does not say where the interrupted stack is, and libdwfl
-   * takes another place for it. The table engine reads the kernel's frame (table/rule.c). */
-  if (walk->is_signal_frame && walk->arch->machine == EM_AARCH64)
-    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
-
-  facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
-  if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)
-      && dwfl_frame_reg (state, walk->arch->dwarf_fp, &fp) == 0
-      && guess_caller (walk, facts.status, fp))
-    return DWARF_CB_ABORT;
-  if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
-    return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
-  walk->is_signal_frame = facts.is_signal_frame;
-  walk->self_saved = facts.self_saved;
-  return DWARF_CB_OK;
-}
-
-/* libdwfl found no caller of the last frame, though there is a rule for its return address. */
-static LuStatus
-explain_end (const Walk *walk, guint64 *stack_needed)
-{
-  if (walk->has_failed)
-    return explain_address (walk, walk->failed_address, stack_needed);
-  if (walk->n_reads > 0 && (walk->last_value & walk->arch->address_mask) == 0)
-    return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup) ? LU_STATUS_COMPLETE
-                                                                : LU_STATUS_BAD_RETURN_ADDRESS;
-  /* The rule needs a register that was saved where we could not read. */
-  if (walk->has_lost)
-    return explain_address (walk, walk->lost_address, stack_needed);
-  return LU_STATUS_UNSUPPORTED_RULE;
-}
 
 static gboolean
 walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *space, LuStack *stack)
@@ -476,7 +39,7 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
     .reader = self->reader,
     .stack = stack,
     .pid = pid,
-    .deadline = cpu_time () + MAX_CPU_TIME,
+    .deadline = lu_dwfl_walk_deadline (),
   };
   if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
     return FALSE;
@@ -484,37 +47,6 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
   stack->sampled_sp = walk->sampled_sp;
   walk->space = lu_dwfl_spaces_get (self->spaces, pid, space, walk->arch);
   return walk->space != NULL;
-}
-
-/* Where a guess led cannot be: the stack ends where it was made. */
-static void
-take_guess_back (Walk *walk)
-{
-  LuStack *stack = walk->stack;
-
-  stack->n_frames = walk->guess_n_frames;
-  stack->stack_needed = 0;
-  finish (walk, walk->guess_status, last_pc (walk));
-}
-
-static void
-walk_frames (Walk *walk)
-{
-  LuStack *stack = walk->stack;
-
-  do
-    {
-      walk->has_begun = walk->is_to_begin;
-      walk->is_to_begin = FALSE;
-      dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
-    }
-  while (walk->is_to_begin);
-  if (!walk->is_finished && stack->n_frames == 0) /* a register is missing */
-    finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
-  else if (!walk->is_finished)
-    finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
-  if (walk->guess_n_frames > 0 && lu_guess_is_refuted_by (stack->status))
-    take_guess_back (walk);
 }
 
 /* Gives up a second walk: the stack is the leaf alone, as it was before. */
@@ -525,7 +57,7 @@ back_to_leaf (Walk *walk, const Walk *before, LuFrame leaf)
   walk->stack->frames[0] = leaf;
   walk->stack->n_frames = 1;
   walk->stack->stack_needed = 0;
-  finish (walk, LU_STATUS_NO_UNWIND_INFO, leaf.pc);
+  lu_dwfl_walk_finish (walk, LU_STATUS_NO_UNWIND_INFO, leaf.pc);
   return FALSE;
 }
 
@@ -536,21 +68,17 @@ try_caller_at (Walk *walk, guint32 offset)
 {
   const Walk before = *walk;
   const LuFrame leaf = walk->stack->frames[0];
-  const LuDwflMapping *mapping;
-  Dwarf_Word caller;
+  guint64 caller;
 
-  if (!read_memory (NULL, walk->sampled_sp + offset, &caller, walk)
-      || (mapping = lu_dwfl_space_find (walk->space, caller - 1)) == NULL
-      || mapping->status != LU_STATUS_COMPLETE
-      || rule_at (walk, mapping, caller - 1) != LU_GUESS_RULE_OTHER
-      || !is_behind_call (walk, mapping, caller))
+  if (!lu_dwfl_walk_read (walk, walk->sampled_sp + offset, &caller)
+      || !lu_dwfl_walk_is_return (walk, caller))
     return back_to_leaf (walk, &before, leaf);
   walk->caller.pc = caller;
   walk->caller.sp = walk->sampled_sp + offset + walk->arch->word_size;
   walk->is_to_begin = TRUE;
   walk->is_finished = FALSE;
   walk->is_exact = walk->is_signal_frame = FALSE;
-  walk_frames (walk);
+  lu_dwfl_walk_run (walk);
   return walk->stack->status == LU_STATUS_COMPLETE || back_to_leaf (walk, &before, leaf);
 }
 
@@ -562,10 +90,10 @@ try_frame_pointer (Walk *walk)
 
   walk->is_finished = FALSE;
   if (lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->dwarf_fp, &fp)
-      && guess_caller (walk, LU_STATUS_NO_UNWIND_INFO, fp))
-    walk_frames (walk);
+      && lu_dwfl_walk_guess (walk, LU_STATUS_NO_UNWIND_INFO, fp))
+    lu_dwfl_walk_run (walk);
   else if (!walk->is_finished)
-    finish (walk, LU_STATUS_NO_UNWIND_INFO, last_pc (walk));
+    lu_dwfl_walk_finish (walk, LU_STATUS_NO_UNWIND_INFO, walk->stack->frames[0].pc);
 }
 
 /* Begins again with the instruction before the sampled pc. TRUE if that can be unwound from; else
@@ -579,7 +107,7 @@ try_before_leaf (Walk *walk)
   walk->leaf_back = 1;
   walk->is_finished = walk->is_exact = walk->is_signal_frame = walk->has_lost = FALSE;
   walk->stack->n_frames = 0;
-  walk_frames (walk);
+  lu_dwfl_walk_run (walk);
   if (walk->stack->n_frames > 1)
     return TRUE;
   return back_to_leaf (walk, &before, leaf);
@@ -587,13 +115,14 @@ try_before_leaf (Walk *walk)
 
 /* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
  * _init and _fini, procedure linkage tables. Their return address, into code that has it, is on top
- * of the stack, or a word or two up; it is believed only if the stack is whole from
- * there on. Other leaves keep frame pointers, as do those that call them. */
+ * of the stack, or a word or two up; it is believed only if the stack is whole from there on. Other
+ * leaves keep frame pointers, as do those that call them. */
 static void
 guess_leaf (Walk *walk)
 {
   if (walk->stack->status != LU_STATUS_NO_UNWIND_INFO || walk->stack->n_frames != 1
-      || walk->mapping == NULL || walk->mapping->status != LU_STATUS_COMPLETE)
+      || walk->guess_n_frames > 0 || walk->mapping == NULL
+      || walk->mapping->status != LU_STATUS_COMPLETE)
     return;
   if (walk->sample->cpumode == CPUMODE_KERNEL && try_before_leaf (walk))
     return;
@@ -614,7 +143,7 @@ dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sampl
       stack->status = LU_STATUS_UNSUPPORTED_ABI;
       return;
     }
-  walk_frames (&self->walk);
+  lu_dwfl_walk_run (&self->walk);
   guess_leaf (&self->walk);
 }
 
@@ -628,7 +157,7 @@ dwfl_new (GError **error)
   self->parent.ops = &lu_unwinder_dwfl;
   self->facts = lu_dwfl_facts_cache_new ();
   self->reader = lu_code_reader_new ();
-  self->spaces = lu_dwfl_spaces_new (&thread_callbacks, &self->walk, BUDGET);
+  self->spaces = lu_dwfl_spaces_new (&lu_dwfl_thread_callbacks, &self->walk, BUDGET);
   return &self->parent;
 }
 

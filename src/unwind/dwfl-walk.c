@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dwfl-walk.c - libdwfl, watched; see dwfl-walk.h.
+ *
+ * libdwfl calls an unreadable return address the end of the stack, and guesses without a check
+ * where there is no unwind information. So before each step we ask what the unwind information says
+ * of the place (dwfl-facts.h) and stop ourselves where it says nothing; and each read of memory
+ * that fails is remembered, so that we know why libdwfl saw an end. libdwfl's own verdict is not
+ * used. Where a caller is found otherwise (guess.h), libdwfl begins anew from there. */
+
+#include "unwind/dwfl-walk.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
+ * MiB and thread stacks are made that large by default. */
+#define MAX_STACK (64u << 20)
+
+/* The kernel puts registers and vector state (some 11 KiB with AMX) between a handler's stack and
+ * the interrupted one when both are the same stack. */
+#define MAX_SIGNAL_FRAME 65536u
+
+/* Bytes below the stack pointer that a function may use without moving it. */
+#define RED_ZONE 128u
+
+/* One sample may take so much CPU time, in ns; real ones take a microsecond a frame. The clock is
+ * asked once in so many frames. */
+#define MAX_CPU_TIME     (500 * G_GINT64_CONSTANT (1000000))
+#define FRAMES_PER_CLOCK 64
+
+typedef LuDwflWalk Walk;
+
+/* Callbacks of libdwfl */
+
+static pid_t
+next_thread (Dwfl *dwfl, void *data, void **thread_data)
+{
+  return 0;
+}
+
+static bool
+get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
+{
+  *thread_data = data;
+  return true;
+}
+
+/* In an epilogue the rows still say that registers are saved where they have just been popped from:
+ * below the stack pointer, which no copy has (System V ABI, AMD64 supplement, 3.2.2: the 128 bytes
+ * there belong to the function), or at a frame pointer that is the caller's again. The register
+ * itself is the value. */
+static bool
+read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
+{
+  guint64 value;
+  int popped;
+
+  if (walk->stack->n_frames != 1
+      || (walk->sampled_sp - address > RED_ZONE && walk->self_saved == 0))
+    return false;
+  popped = lu_dwfl_facts_popped_register (walk->mapping, walk->lookup, walk->arch,
+                                          &walk->sample->regs, walk->self_saved, address);
+  if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
+    return false;
+  *result = value & walk->arch->address_mask;
+  return true;
+}
+
+static bool
+read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
+{
+  Walk *walk = data;
+  const LuSample *sample = walk->sample;
+  guint word = walk->arch->word_size;
+  guint64 offset;
+  guint32 narrow;
+
+  address &= walk->arch->address_mask;
+  offset = address - walk->sampled_sp;
+  walk->n_reads++;
+  walk->has_failed = FALSE;
+  if ((address < walk->sampled_sp || walk->self_saved != 0) && read_popped (walk, address, result))
+    return true;
+  walk->has_failed =
+      address < walk->sampled_sp || sample->stack_size < word || offset > sample->stack_size - word;
+  if (walk->has_failed)
+    {
+      walk->failed_address = walk->lost_address = address;
+      walk->has_lost = TRUE;
+      return false;
+    }
+  if (word == 8)
+    memcpy (result, sample->stack + offset, 8);
+  else
+    {
+      memcpy (&narrow, sample->stack + offset, 4);
+      *result = narrow;
+    }
+  walk->last_value = *result;
+  walk->stack->stack_used = MAX (walk->stack->stack_used, offset + word);
+  return true;
+}
+
+gboolean
+lu_dwfl_walk_read (LuDwflWalk *walk, guint64 address, guint64 *value)
+{
+  Dwarf_Word word = 0;
+  bool is_read = read_memory (NULL, address, &word, walk);
+
+  *value = word;
+  return is_read;
+}
+
+static bool
+set_registers (Dwfl_Thread *thread, void *data)
+{
+  const Walk *walk = data;
+  const LuArch *arch = walk->arch;
+  guint64 value;
+
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    {
+      Dwarf_Word word;
+
+      if (arch->dwarf_numbers[bit] < 0 || !lu_arch_read (&walk->sample->regs, bit, &value))
+        continue;
+      word = value;
+      if (walk->caller.pc != 0 && bit == arch->perf_sp)
+        word = walk->caller.sp;
+      else if (walk->has_only_fp && arch->dwarf_numbers[bit] == arch->dwarf_fp)
+        word = walk->caller.fp;
+      else if (walk->has_only_fp)
+        continue;
+      if (!dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1, &word))
+        return false;
+    }
+  if (!lu_arch_read (&walk->sample->regs, arch->perf_pc, &value))
+    return false;
+  /* libdwfl looks the first pc up as it is; a call may be the last instruction of its row. */
+  value -= walk->leaf_back;
+  if (walk->caller.pc != 0)
+    value = walk->caller.pc - 1;
+  dwfl_thread_state_register_pc (thread, value & arch->address_mask);
+  return true;
+}
+
+const Dwfl_Thread_Callbacks lu_dwfl_thread_callbacks = {
+  .next_thread = next_thread,
+  .get_thread = get_thread,
+  .memory_read = read_memory,
+  .set_initial_registers = set_registers,
+};
+
+/* One walk */
+
+static gint64
+cpu_time (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
+}
+
+gint64
+lu_dwfl_walk_deadline (void)
+{
+  return cpu_time () + MAX_CPU_TIME;
+}
+
+static int
+finish (Walk *walk, LuStatus status, guint64 end_pc)
+{
+  walk->stack->status = status;
+  walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
+  walk->is_finished = TRUE;
+  return DWARF_CB_ABORT;
+}
+
+void
+lu_dwfl_walk_finish (LuDwflWalk *walk, LuStatus status, guint64 end_pc)
+{
+  finish (walk, status, end_pc);
+}
+
+static guint64
+last_pc (const Walk *walk)
+{
+  const LuStack *stack = walk->stack;
+
+  return stack->n_frames > 0 ? stack->frames[stack->n_frames - 1].pc : 0;
+}
+
+/* Moves on to the frame of `state`. FALSE if it cannot be above the last one: the caller's frame is
+ * higher on the stack, except that of an interrupted function, which may be anywhere, and that of a
+ * leaf function that has not moved the stack pointer. */
+static gboolean
+advance (Walk *walk, Dwfl_Frame *state)
+{
+  gboolean is_first = walk->stack->n_frames == 0;
+  gboolean may_stay = walk->is_exact;
+  gboolean was_signal_frame = walk->is_signal_frame;
+  guint64 last_sp = walk->sp;
+  Dwarf_Word sp;
+
+  if (dwfl_frame_reg (state, walk->arch->dwarf_sp, &sp) != 0)
+    return FALSE;
+  walk->sp = sp & walk->arch->address_mask;
+  walk->is_exact = is_first || was_signal_frame;
+  if (was_signal_frame)
+    walk->is_off_copy = walk->sp - walk->sampled_sp >= walk->sample->stack_size
+                        && walk->sp - last_sp > MAX_SIGNAL_FRAME;
+  walk->has_failed = FALSE;
+  walk->n_reads = 0;
+  return walk->is_exact || walk->sp > last_sp || (walk->sp == last_sp && may_stay);
+}
+
+static gboolean
+push_frame (Walk *walk, guint64 pc)
+{
+  guint64 offset = walk->sp - walk->sampled_sp;
+  guint32 flags = walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
+
+  if (walk->has_begun)
+    flags |= LU_FRAME_GUESSED;
+  walk->has_begun = FALSE;
+  if (!lu_stack_push (walk->stack, pc, flags))
+    return FALSE;
+  if (offset <= G_MAXUINT32)
+    walk->stack->frames[walk->stack->n_frames - 1].stack_offset = (guint32) offset;
+  return TRUE;
+}
+
+/* Go's unwind information does not say where stacks end; see elf/go-stacks.h. */
+static gboolean
+is_end_of_go_stack (const Walk *walk, LuStatus *status)
+{
+  LuImage *image = lu_module_image (walk->mapping->module);
+  LuGoPlace place = LU_GO_ORDINARY;
+
+  if (image != NULL && !walk->is_exact)
+    place = lu_image_go_place (image, walk->lookup - walk->mapping->bias);
+  *status = place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE;
+  return place != LU_GO_ORDINARY;
+}
+
+/* Why the bytes at this address are not in the copy. */
+static LuStatus
+explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
+{
+  const LuSample *sample = walk->sample;
+  guint64 offset = address - walk->sampled_sp;
+
+  if (walk->is_off_copy)
+    return LU_STATUS_OTHER_STACK;
+  if (lu_dwfl_space_find (walk->space, address) != NULL)
+    return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
+  if (address < walk->sampled_sp || offset > MAX_STACK)
+    return LU_STATUS_OTHER_STACK;
+  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
+    return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
+  *stack_needed = offset + walk->arch->word_size;
+  return LU_STATUS_TRUNCATED_COPY;
+}
+
+/* What a guess asks for */
+
+static const LuDwflMapping *
+find_mapping (gpointer data, guint64 address)
+{
+  return lu_dwfl_space_find (((Walk *) data)->space, address);
+}
+
+static LuCallKind
+call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  Walk *walk = data;
+
+  return lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc);
+}
+
+static LuGuessRule
+rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+{
+  Walk *walk = data;
+
+  switch (lu_dwfl_facts_cfa (mapping, lookup, walk->arch))
+    {
+    case LU_DWFL_CFA_NONE:
+      return LU_GUESS_RULE_NONE;
+    case LU_DWFL_CFA_ABOVE_FP:
+      return LU_GUESS_RULE_BY_FP;
+    case LU_DWFL_CFA_OTHER:
+      break;
+    }
+  return LU_GUESS_RULE_OTHER;
+}
+
+gboolean
+lu_dwfl_walk_is_return (LuDwflWalk *walk, guint64 pc)
+{
+  const LuDwflMapping *mapping = lu_dwfl_space_find (walk->space, pc - 1);
+  LuCallKind kind;
+
+  if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
+      || rule_at (walk, mapping, pc - 1) != LU_GUESS_RULE_OTHER)
+    return FALSE;
+  kind = call_before (walk, mapping, pc);
+  return kind == LU_CALL_DIRECT || kind == LU_CALL_INDIRECT;
+}
+
+/* A leaf of a file has other ways first, see dwfl.c. */
+static gboolean
+is_leaf_of_file (const Walk *walk)
+{
+  return walk->stack->n_frames == 1 && walk->mapping->status == LU_STATUS_COMPLETE;
+}
+
+gboolean
+lu_dwfl_walk_guess (LuDwflWalk *walk, LuStatus status, guint64 fp)
+{
+  guint64 mask = walk->arch->address_mask;
+  LuGuessFrame frame = { .pc = last_pc (walk), .sp = walk->sp, .fp = fp & mask };
+  LuGuess guess = { .arch = walk->arch,
+                    .sample = walk->sample,
+                    .sampled_sp = walk->sampled_sp,
+                    .is_exact = walk->is_exact,
+                    .last_fp = walk->last_fp,
+                    .n_rules = walk->n_guess_rules,
+                    .find = find_mapping,
+                    .call_before = call_before,
+                    .rule_at = rule_at,
+                    .data = walk };
+
+  if (!lu_guess_is_possible (walk->mapping))
+    return FALSE;
+  switch (lu_guess_caller (&guess, walk->mapping, &frame, &walk->caller))
+    {
+    case LU_GUESS_FOUND:
+      walk->last_fp = guess.last_fp;
+      walk->n_guess_rules = guess.n_rules;
+      walk->guess_n_frames = walk->stack->n_frames;
+      walk->guess_status = status;
+      walk->is_signal_frame = walk->has_lost = FALSE;
+      return walk->is_to_begin = walk->has_only_fp = TRUE;
+    case LU_GUESS_BEYOND:
+      status = explain_address (walk, frame.fp + walk->arch->word_size, &walk->stack->stack_needed);
+      finish (walk, status, frame.pc);
+      break;
+    case LU_GUESS_UNKNOWN:
+      finish (walk, LU_STATUS_OVER_BUDGET, frame.pc);
+      break;
+    case LU_GUESS_NONE:
+      break;
+    }
+  return FALSE;
+}
+
+static int
+visit_frame (Dwfl_Frame *state, void *data)
+{
+  Walk *walk = data;
+  LuDwflFacts facts;
+  LuStatus status;
+  Dwarf_Addr pc;
+  Dwarf_Word fp;
+
+  if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
+    return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  if (walk->has_begun)
+    pc = walk->caller.pc;
+  walk->lookup = walk->is_exact ? pc : pc - 1;
+  if (walk->stack->n_frames == 0)
+    pc += walk->leaf_back;
+  walk->mapping = lu_dwfl_space_find (walk->space, walk->lookup);
+  /* An address that is not code is no caller. */
+  if (walk->mapping == NULL && walk->stack->n_frames > 0)
+    return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  if (!push_frame (walk, pc))
+    return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
+  if (walk->mapping == NULL)
+    return finish (walk, LU_STATUS_NO_MAPPING, pc);
+  if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && cpu_time () > walk->deadline)
+    return finish (walk, LU_STATUS_OVER_BUDGET, pc);
+
+  if (is_end_of_go_stack (walk, &status))
+    return finish (walk, status, pc);
+
+  /* The CFI of aarch64's signal frames does not say where the interrupted stack is, and libdwfl
+   * takes another place for it. The table engine reads the kernel's frame (table/rule.c). */
+  if (walk->is_signal_frame && walk->arch->machine == EM_AARCH64)
+    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
+
+  facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
+  if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)
+      && dwfl_frame_reg (state, walk->arch->dwarf_fp, &fp) == 0
+      && lu_dwfl_walk_guess (walk, facts.status, fp))
+    return DWARF_CB_ABORT;
+  if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
+    return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
+  walk->is_signal_frame = facts.is_signal_frame;
+  walk->self_saved = facts.self_saved;
+  return DWARF_CB_OK;
+}
+
+/* libdwfl found no caller of the last frame, though there is a rule for its return address. */
+static LuStatus
+explain_end (const Walk *walk, guint64 *stack_needed)
+{
+  if (walk->has_failed)
+    return explain_address (walk, walk->failed_address, stack_needed);
+  if (walk->n_reads > 0 && (walk->last_value & walk->arch->address_mask) == 0)
+    return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup) ? LU_STATUS_COMPLETE
+                                                                : LU_STATUS_BAD_RETURN_ADDRESS;
+  /* The rule needs a register that was saved where we could not read. */
+  if (walk->has_lost)
+    return explain_address (walk, walk->lost_address, stack_needed);
+  return LU_STATUS_UNSUPPORTED_RULE;
+}
+
+/* Where a guess led cannot be: the stack ends where it was made. */
+static void
+take_guess_back (Walk *walk)
+{
+  LuStack *stack = walk->stack;
+
+  stack->n_frames = walk->guess_n_frames;
+  stack->stack_needed = 0;
+  finish (walk, walk->guess_status, last_pc (walk));
+}
+
+void
+lu_dwfl_walk_run (LuDwflWalk *walk)
+{
+  LuStack *stack = walk->stack;
+
+  do
+    {
+      walk->has_begun = walk->is_to_begin;
+      walk->is_to_begin = FALSE;
+      dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
+    }
+  while (walk->is_to_begin);
+  if (!walk->is_finished && stack->n_frames == 0) /* a register is missing */
+    finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
+  else if (!walk->is_finished)
+    finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
+  if (walk->guess_n_frames > 0 && lu_guess_is_refuted_by (stack->status))
+    take_guess_back (walk);
+}
