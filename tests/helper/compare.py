@@ -90,7 +90,8 @@ def run(args, folder, workload, kib, frequency):
         try:
             command = workload.prepare(folder, args.seconds)
             result = play(args.play, helper, command, output,
-                          [f"--stack-size={kib * 1024}", f"--frequency={frequency}"])
+                          [f"--stack-size={kib * 1024}", f"--frequency={frequency}",
+                           *(["--alone"] if args.alone else [])])
             figures = measure(result, captures.read(output))
             print_figures(workload.name, kib, frequency, name, figures)
         except workloads.Skip as reason:
@@ -122,6 +123,8 @@ def parse_arguments(argv):
     parser.add_argument("--frequency", type=int, default=1000)
     parser.add_argument("--workload", action="append", choices=list(workloads.ALL))
     parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--alone", action="store_true",
+                        help="sample the workloads alone, as other work on the machine disturbs")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the captures here")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args(argv)

@@ -56,9 +56,11 @@ init_attr (struct perf_event_attr *attr, const PlayEventSettings *settings, gboo
 }
 
 static int
-open_event (const struct perf_event_attr *attr, guint cpu)
+open_event (const struct perf_event_attr *attr, guint cpu, int group_fd)
 {
-  return (int) syscall (SYS_perf_event_open, attr, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  unsigned long flags = PERF_FLAG_FD_CLOEXEC | (group_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0);
+
+  return (int) syscall (SYS_perf_event_open, attr, group_fd, (int) cpu, -1, flags);
 }
 
 static gboolean
@@ -67,7 +69,9 @@ open_on_cpu (PlayEvents *self, const struct perf_event_attr *attr,
 {
   for (guint i = 0; i < settings->copies; i++)
     {
-      PlayEvent event = { .fd = open_event (attr, cpu), .cpu = cpu, .cpu_number = cpu };
+      PlayEvent event = { .fd = open_event (attr, cpu, settings->group_fd),
+                          .cpu = cpu,
+                          .cpu_number = cpu };
 
       if (event.fd < 0)
         {
@@ -96,7 +100,7 @@ play_events_open (PlayEvents *self, const PlayEventSettings *settings, GError **
       int fd;
 
       init_attr (&attr, settings, TRUE);
-      fd = open_event (&attr, 0);
+      fd = open_event (&attr, 0, settings->group_fd);
       hardware = fd >= 0;
       if (fd >= 0)
         close (fd);

@@ -25,6 +25,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ static struct
   int stack_size, frequency, copies, settle_ms, unread_ms, stall_ms, tail_ms, series;
   double seconds;
   gint64 pace;
-  gboolean hardware, kallsyms, no_event_fd, no_tree;
+  gboolean hardware, kallsyms, no_event_fd, no_tree, alone;
   char *output, *capture, *stop, *numbers;
 } options = { .stack_size = 16384, .frequency = 1000, .copies = 1, .settle_ms = 300 };
 
@@ -66,6 +67,8 @@ static const GOptionEntry entries[] = {
   { "no-event-fd", 0, 0, G_OPTION_ARG_NONE, &options.no_event_fd, "Hand over none", NULL },
   { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options.seconds, "End the workload after N", "N" },
   { "series", 0, 0, G_OPTION_ARG_INT, &options.series, "Memory and descriptors every N s", "N" },
+  { "alone", 0, 0, G_OPTION_ARG_NONE, &options.alone,
+    "Sample the workload alone, in a control group: for figures on a busy machine", NULL },
   { "no-tree", 0, 0, G_OPTION_ARG_NONE, &options.no_tree, "No list of processes", NULL },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the capture goes", "FILE" },
   G_OPTION_ENTRY_NULL,
@@ -81,6 +84,8 @@ typedef struct
   PlayReader *reader; /* NULL when the capture is a file */
   int event_fd, capture_fd, output_fd;
   pid_t workload;
+  char *group; /* folder of the workload's control group; NULL: none */
+  int group_fd;
   gboolean workload_ended;
   int workload_status;
   struct rusage workload_usage;
@@ -180,6 +185,49 @@ attend (Play *self, gint64 until_us, gboolean until_workload_ends)
     }
 }
 
+/* A control group of our own, in the first cgroup2 hierarchy that is mounted. */
+static void
+make_group (Play *self)
+{
+  g_autofree char *mounts = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  self->group_fd = -1;
+  if (!options.alone || !g_file_get_contents ("/proc/mounts", &mounts, NULL, NULL))
+    return;
+  lines = g_strsplit (mounts, "\n", -1);
+  for (guint i = 0; lines[i] != NULL && self->group == NULL; i++)
+    {
+      g_auto (GStrv) words = g_strsplit (lines[i], " ", 4);
+
+      if (g_strv_length (words) > 2 && g_str_equal (words[2], "cgroup2"))
+        self->group = g_strdup_printf ("%s/play-%d", words[1], (int) getpid ());
+    }
+  if (self->group == NULL || mkdir (self->group, 0755) != 0)
+    g_error ("no control group can be made: %s", g_strerror (errno));
+  self->group_fd = open (self->group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void
+remove_group (Play *self)
+{
+  for (guint i = 0; self->group != NULL && rmdir (self->group) != 0 && i < 100; i++)
+    g_usleep (10000);
+  g_free (self->group);
+}
+
+/* In the child. */
+static void
+join_group (const Play *self)
+{
+  int fd = self->group_fd >= 0 ? openat (self->group_fd, "cgroup.procs", O_WRONLY) : -1;
+
+  if (self->group_fd >= 0 && write (fd, "0", 1) != 1)
+    _exit (126);
+  if (fd >= 0)
+    close (fd);
+}
+
 static void
 start_workload (Play *self)
 {
@@ -191,6 +239,7 @@ start_workload (Play *self)
     {
       prctl (PR_SET_PDEATHSIG, SIGKILL);
       setpgid (0, 0);
+      join_group (self);
       execvp (self->command[0], self->command);
       fprintf (stderr, "play: %s: %s\n", self->command[0], g_strerror (errno));
       _exit (127);
@@ -400,23 +449,27 @@ main (int argc, char **argv)
     }
   if (options.numbers != NULL)
     numbers = g_strsplit (options.numbers, ",", -1);
+  make_group (&self);
   settings = (PlayEventSettings){
     .stack_size = (guint32) options.stack_size,
     .frequency = (guint) options.frequency,
     .hardware = options.hardware,
     .copies = (guint) options.copies,
+    .group_fd = self.group_fd,
     .numbers = (const char *const *) numbers,
   };
   self.series = g_string_new (NULL);
   self.tree = play_tree_new ();
   if (self.tree == NULL || !play_events_open (&self.events, &settings, &error))
     {
+      remove_group (&self);
       printf ("SKIP %s\n", error != NULL ? error->message : g_strerror (errno));
       return 77;
     }
   play (&self);
   play_tree_free (self.tree);
   play_events_close (&self.events);
+  remove_group (&self);
   g_string_free (self.series, TRUE);
   return 0;
 }

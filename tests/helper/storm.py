@@ -28,7 +28,8 @@ done
 def play(args):
     command = [args.play, f"--seconds={60 * args.minutes}", "--no-tree",
                f"--series={max(1, int(args.minutes))}", f"--frequency={args.frequency}",
-               f"--stack-size={args.stack_size}", *args.helper, "--", "nice", "/bin/bash", "-c", STORM]
+               f"--stack-size={args.stack_size}", *args.options, *args.helper,
+               "--", "nice", "/bin/bash", "-c", STORM]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False,
                           stdin=subprocess.DEVNULL)
     if not done.stdout.startswith("{"):
@@ -58,6 +59,8 @@ def main(argv):
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--frequency", type=int, default=1000)
     parser.add_argument("--stack-size", type=int, default=16384)
+    parser.add_argument("--alone", action="append_const", dest="options", const="--alone",
+                        default=[], help="sample the storm alone, not the whole machine")
     parser.add_argument("play")
     parser.add_argument("helper", nargs="+")
     args = parser.parse_args(argv)
