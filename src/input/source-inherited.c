@@ -35,7 +35,10 @@
 #define RECORD_OVERHEAD 1400
 /* The events wake us every 149 samples or when a ring is half full; who looks at a running
  * recording need not wait that long. */
-#define WAIT_MS 100
+#define WAIT_MS      100
+#define WAIT_IDLE_MS 250
+/* A receiver that would wait longer has nothing to do. */
+#define BUSY_MS 500
 
 typedef struct
 {
@@ -147,7 +150,7 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
   LuLanes *const lanes[] = { self->samples, self->sideband };
 
   lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
-                 MIN (timeout_ms, WAIT_MS));
+                 MIN (timeout_ms, timeout_ms <= BUSY_MS ? WAIT_MS : WAIT_IDLE_MS));
 }
 
 static gsize
