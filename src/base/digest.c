@@ -27,6 +27,18 @@ enum
   ROOT = 1 << 3,
 };
 
+#if defined __clang__ || __GNUC__ >= 12
+#define HAS_SHUFFLEVECTOR 1
+#else
+#define HAS_SHUFFLEVECTOR 0
+#endif
+/* Two groups of lanes at once, in registers twice as wide. */
+#if defined __x86_64__ && HAS_SHUFFLEVECTOR
+#define HAS_TWO 1
+#else
+#define HAS_TWO 0
+#endif
+
 typedef guint32 Vector __attribute__ ((vector_size (4 * LANES)));
 typedef guint32 Wide __attribute__ ((vector_size (8 * LANES)));
 
@@ -149,6 +161,9 @@ compress_avx2 (Block *block)
   compress_inline (block);
 }
 
+#endif
+
+#if HAS_TWO
 #define JOIN(a, b)                                                                                 \
   __builtin_shufflevector (a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define LOW_HALF(a)  __builtin_shufflevector (a, a, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -181,13 +196,20 @@ compress_two (Block blocks[2])
 }
 #endif
 
+/* GCC has had the one that makes wider and narrower vectors, too, since version 12. */
+#if HAS_SHUFFLEVECTOR
+#define SHUFFLE(a, b, ...) __builtin_shufflevector (a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle (a, b, (Vector){ __VA_ARGS__ })
+#endif
+
 /* Lanes to words: an 8 × 8 matrix is transposed by swapping halves of 1, 2 and 4 elements. */
-#define ZIP_LOW(a, b)    __builtin_shufflevector (a, b, 0, 8, 1, 9, 4, 12, 5, 13)
-#define ZIP_HIGH(a, b)   __builtin_shufflevector (a, b, 2, 10, 3, 11, 6, 14, 7, 15)
-#define PAIRS_LOW(a, b)  __builtin_shufflevector (a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define PAIRS_HIGH(a, b) __builtin_shufflevector (a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define FOURS_LOW(a, b)  __builtin_shufflevector (a, b, 0, 1, 2, 3, 8, 9, 10, 11)
-#define FOURS_HIGH(a, b) __builtin_shufflevector (a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define ZIP_LOW(a, b)    SHUFFLE (a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define ZIP_HIGH(a, b)   SHUFFLE (a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define PAIRS_LOW(a, b)  SHUFFLE (a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PAIRS_HIGH(a, b) SHUFFLE (a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define FOURS_LOW(a, b)  SHUFFLE (a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define FOURS_HIGH(a, b) SHUFFLE (a, b, 4, 5, 6, 7, 12, 13, 14, 15)
 
 __attribute__ ((always_inline)) static inline void
 transpose (Vector m[LANES])
@@ -301,6 +323,9 @@ hash_avx2 (const Nodes *nodes, guint8 *chaining_values)
   hash_inline (nodes, chaining_values, compress_avx2);
 }
 
+#endif
+
+#if HAS_TWO
 /* Two groups, of LANES nodes each. */
 __attribute__ ((target ("avx2,avx512f,avx512vl"))) static void
 hash_two (const Nodes nodes[2], guint8 *chaining_values)
@@ -348,7 +373,7 @@ hash_all (Nodes nodes, gsize n, guint8 *chaining_values)
   gsize i = 0;
 
   nodes.n = LANES;
-#if defined __x86_64__
+#if HAS_TWO
   for (; __builtin_cpu_supports ("avx512vl") && n - i >= 2 * LANES; i += 2 * LANES)
     {
       Nodes two[2] = { nodes, nodes };
