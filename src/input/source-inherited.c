@@ -39,6 +39,9 @@
 #define WAIT_IDLE_MS 250
 /* A receiver that would wait longer has nothing to do. */
 #define BUSY_MS 500
+/* The first process after a while is looked at at once, while it lives; when they come one after
+ * the other, this often: each time costs more than what there is to read. */
+#define SIDEBAND_MS 10
 
 typedef struct
 {
@@ -48,6 +51,7 @@ typedef struct
   LuLanes *ahead;    /* second readers of the rings of `samples`; NULL: `sideband` is used */
   LuRecordLayout sample_layout, sideband_layout;
   LuSourceStats stats;
+  gboolean had_sideband; /* in the last round */
   guint32 stack_size;
   gsize ring_size_wanted;
   GArray *poll_fds; /* of struct pollfd */
@@ -128,7 +132,7 @@ inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   gboolean any, all;
 
   lu_lanes_load_heads (self->samples);
-  any = drain_sideband (self, func, user_data);
+  any = self->had_sideband = drain_sideband (self, func, user_data);
   any |= !lu_lanes_are_drained (self->samples);
   all = lu_lanes_drain_samples (self->samples, &self->sample_layout, TRUE, &self->stats, func,
                                 user_data);
@@ -149,8 +153,11 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
   InheritedSource *self = (InheritedSource *) source;
   LuLanes *const lanes[] = { self->samples, self->sideband };
 
-  lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
-                 MIN (timeout_ms, timeout_ms <= BUSY_MS ? WAIT_MS : WAIT_IDLE_MS));
+  if (self->had_sideband)
+    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, SIDEBAND_MS));
+  else
+    lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
+                   MIN (timeout_ms, timeout_ms <= BUSY_MS ? WAIT_MS : WAIT_IDLE_MS));
 }
 
 static gsize
