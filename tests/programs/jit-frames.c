@@ -119,7 +119,7 @@ put_body (Function callee)
   put ("\xff\xc9\x75\xfc", 4); /* dec %ecx; jnz back */
 }
 
-static Function
+KNOWN Function
 keeps_frame_pointer (unsigned number, Function callee)
 {
   Function self = begin (number);
@@ -131,7 +131,7 @@ keeps_frame_pointer (unsigned number, Function callee)
   return self;
 }
 
-static Function
+KNOWN Function
 keeps_none (unsigned number, Function callee)
 {
   Function self = begin (number);
@@ -144,7 +144,7 @@ keeps_none (unsigned number, Function callee)
 }
 
 /* Calls the other one again and again, so that each of its few instructions is sampled. */
-static Function
+KNOWN Function
 repeats (unsigned number, const void *callee)
 {
   Function self = begin (number);
@@ -162,7 +162,7 @@ repeats (unsigned number, const void *callee)
   return self;
 }
 
-static Function
+KNOWN Function
 tiny (unsigned number)
 {
   Function self = begin (number);
@@ -173,7 +173,7 @@ tiny (unsigned number)
 
 /* Calls hot() with a frame pointer that is a lie: it leads to the words `next` (0: its own place)
  * and `return_address`, and is moved by `skew`. */
-static Function
+KNOWN Function
 lies (unsigned number, uint64_t next, const void *return_address, int32_t skew)
 {
   Function self = begin (number);
@@ -198,7 +198,7 @@ lies (unsigned number, uint64_t next, const void *return_address, int32_t skew)
 }
 
 /* The same with the two words in the program's data. */
-static Function
+KNOWN Function
 points_elsewhere (unsigned number)
 {
   Function self = begin (number);
@@ -225,7 +225,7 @@ typedef struct
 } Memory;
 
 /* A page for code of this kind; FOLDER gets the file `generated`. */
-static int
+KNOWN int
 map (Memory *memory, const char *kind)
 {
   char path[4096];
@@ -244,7 +244,7 @@ map (Memory *memory, const char *kind)
 }
 
 /* Puts the image there. */
-static int
+KNOWN int
 publish (const Memory *memory)
 {
   if (memory->fd >= 0)
@@ -278,7 +278,7 @@ run_with_frame_pointer (Function function)
   AFTER_CALL ();
 }
 
-static Function
+KNOWN Function
 assemble (const char *name)
 {
   Function first;
@@ -315,7 +315,7 @@ assemble (const char *name)
 }
 
 /* One function in memory without a file, the other one in a file, so that a stack shows both. */
-static int
+KNOWN int
 run_steps (const char *callee, const char *caller)
 {
   Memory first, second;
