@@ -78,7 +78,7 @@ SETS = (
     Set("clang64", KIB64, 5, _workload("clang++"), 227, 706),
     Set("perl", KIB16, 6, _workload("perl"), 110, 502),
     Set("node", KIB16, 6, _workload("node"), 80, 135),
-    Set("git", KIB16, 8, _git, 116, 571),
+    Set("git", KIB16, 24, _git, 116, 571),
     Set("rustc", KIB16, 8, _workload("rustc"), 291, 794),
     Set("sqlite3", KIB16, 6, _workload("sqlite3"), 128, 621),
     Set("make", KIB16, 8, _make, 299, 589),
