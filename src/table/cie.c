@@ -201,8 +201,9 @@ parse (LuCie *self, const LuCfiBytes *section, const LuTableArch *arch, LuCursor
   if (cursor->failed)
     return LU_CFI_FAULT_TRUNCATED;
   self->return_column = (guint8) column;
-  /* With a link register, some hand-written code keeps the return address in another one. */
-  return column == arch->ra || (arch->has_link_register && column < arch->sp)
+  /* With a link register, some hand-written code keeps the return address in another one; a frame
+   * pointer cannot be both. */
+  return column == arch->ra || (arch->has_link_register && column < arch->sp && column != arch->fp)
              ? LU_CFI_FAULT_NONE
              : LU_CFI_FAULT_RETURN_COLUMN;
 }
