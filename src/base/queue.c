@@ -36,8 +36,7 @@ struct _LuQueue
 
   _Alignas(64) atomic_ullong head; /* producer: bytes ever committed */
   guint64 reserved_at;             /* producer: where the reserved message begins */
-  gsize touched, recent; /* producer: how far into the buffer, since memory was given back, and
-                            since the last lu_queue_trim() */
+  gsize touched;                   /* producer: bytes committed since memory was given back */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
   atomic_bool sleeping;
@@ -142,22 +141,39 @@ lu_queue_commit_quietly (LuQueue *self, gsize size)
   *slot (self, self->reserved_at) = size;
   atomic_store_explicit (&self->head, self->reserved_at + message_space (size),
                          memory_order_release);
-  self->recent =
-      MAX (self->recent, (self->reserved_at & (self->capacity - 1)) + message_space (size));
+  self->touched += message_space (size);
 }
 
+/* Gives whole pages between two positions back, which are not further apart than the capacity. */
+static void
+give_back (LuQueue *self, guint64 begin, guint64 end)
+{
+  gsize page = (gsize) sysconf (_SC_PAGESIZE);
+  guint64 wrap = (begin & ~(guint64) (self->capacity - 1)) + self->capacity;
+
+  if (end > wrap)
+    {
+      give_back (self, wrap, end);
+      end = wrap;
+    }
+  begin = (begin + page - 1) & ~(guint64) (page - 1);
+  end &= ~(guint64) (page - 1);
+  if (begin < end)
+    madvise (slot (self, begin), end - begin, MADV_DONTNEED);
+}
+
+/* What is free belongs to the producer: a queue that is never quite empty when one looks goes
+ * round through all of its buffer, and would keep it. */
 void
 lu_queue_trim (LuQueue *self)
 {
-  self->touched = MAX (self->touched, self->recent);
-  if (self->recent <= REWIND_MAX && self->touched > REWIND_MAX
-      && atomic_load_explicit (&self->head, memory_order_relaxed)
-             == atomic_load_explicit (&self->tail, memory_order_acquire))
-    {
-      madvise (self->buffer + REWIND_MAX, self->touched - REWIND_MAX, MADV_DONTNEED);
-      self->touched = 0;
-    }
-  self->recent = 0;
+  guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
+
+  if (self->touched <= REWIND_MAX || head + REWIND_MAX >= tail + self->capacity)
+    return;
+  give_back (self, head + REWIND_MAX, tail + self->capacity);
+  self->touched = 0;
 }
 
 void
