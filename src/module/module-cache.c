@@ -3,7 +3,7 @@
 
 /* module-cache.c - alias -> module, with the longest unused dropped first; see module-cache.h.
  *
- * The table holds one reference per module. Whether anything else does is not asked: a dropped
+ * The table holds one reference per module. A dropped
  * module lives on in the spaces that map it, it is only opened anew if another process maps the
  * file later. */
 
@@ -90,12 +90,29 @@ lu_module_cache_free (LuModuleCache *self)
 }
 
 static void
-drop_longest_unused (LuModuleCache *self)
+drop (LuModuleCache *self, Entry *entry)
 {
-  Entry *entry = self->used.head->data;
-
   g_queue_unlink (&self->used, &entry->link);
   g_hash_table_remove (self->modules, lu_module_key (entry->module));
+}
+
+/* Before one more is added. Where files come and go, as in a build, those that nothing maps any
+ * more would hold their unwind information until there are max_modules. */
+static void
+make_room (LuModuleCache *self)
+{
+  guint n_unmapped = 0;
+
+  if (g_hash_table_size (self->modules) >= self->max_modules)
+    drop (self, self->used.head->data);
+  for (GList *at = self->used.tail; at != NULL;)
+    {
+      Entry *entry = at->data;
+
+      at = at->prev;
+      if (lu_module_is_unshared (entry->module) && ++n_unmapped > LU_MODULES_MAX_UNMAPPED)
+        drop (self, entry);
+    }
 }
 
 LuModule *
@@ -106,8 +123,7 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
   if (entry != NULL && lu_module_state (entry->module) == LU_MODULE_GONE)
     {
       /* Nobody could open it for an earlier process; this one may still have it. */
-      g_queue_unlink (&self->used, &entry->link);
-      g_hash_table_remove (self->modules, lu_module_key (entry->module));
+      drop (self, entry);
       entry = NULL;
     }
   *is_new = entry == NULL;
@@ -117,8 +133,7 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
       g_queue_push_tail_link (&self->used, &entry->link);
       return entry->module;
     }
-  if (g_hash_table_size (self->modules) >= self->max_modules)
-    drop_longest_unused (self);
+  make_room (self);
   entry = g_new0 (Entry, 1);
   entry->module = lu_module_new (key);
   entry->link.data = entry;

@@ -5,7 +5,7 @@
  *
  * Drain thread only (main thread before it runs). The aliases (device, inode, generation) or, where
  * those are unknown, (build-id, path) lead to one module for all processes. Modules that nothing
- * maps any more are kept for the next process, up to a number; then the longest unused are dropped.
+ * maps any more are kept for the next process, up to a number; the longest unused are dropped.
  */
 
 #pragma once
@@ -13,6 +13,9 @@
 #include "module/module.h"
 
 typedef struct _LuModuleCache LuModuleCache;
+
+/* Modules that nothing maps any more are kept for the next process up to this number. */
+#define LU_MODULES_MAX_UNMAPPED 128
 
 /* Called for each new module, so that somebody opens it. */
 typedef void (*LuModuleFunc) (LuModule *module, gpointer user_data);

@@ -45,6 +45,12 @@ lu_module_ref (LuModule *self)
   return self;
 }
 
+gboolean
+lu_module_is_unshared (LuModule *self)
+{
+  return g_atomic_ref_count_compare (&self->ref_count, 1);
+}
+
 void
 lu_module_unref (LuModule *self)
 {

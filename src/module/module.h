@@ -51,6 +51,8 @@ typedef struct _LuModule LuModule;
 
 LuModule *lu_module_new (const LuModuleKey *key);
 LuModule *lu_module_ref (LuModule *self);
+/* The caller's reference is the only one. */
+gboolean lu_module_is_unshared (LuModule *self);
 void lu_module_unref (LuModule *self);
 
 const LuModuleKey *lu_module_key (const LuModule *self);

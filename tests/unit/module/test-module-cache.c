@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-module-cache.c - src/module/module-cache.c: what is found again, and what is dropped. */
+
+#include "module/module-cache.h"
+
+static LuModule *
+find (LuModuleCache *cache, guint inode, gboolean *is_new)
+{
+  g_autofree char *path = g_strdup_printf ("/bin/file-%u", inode);
+  const LuModuleKey key = {
+    .kind = LU_MODULE_FILE, .path = path, .has_inode = TRUE, .major = 8, .inode = inode
+  };
+
+  return lu_module_cache_find (cache, &key, is_new);
+}
+
+static void
+test_finds_again (void)
+{
+  g_autoptr (LuModuleCache) cache = lu_module_cache_new (10);
+  gboolean is_new;
+  LuModule *first = find (cache, 1, &is_new);
+
+  g_assert_true (is_new);
+  g_assert_true (find (cache, 1, &is_new) == first);
+  g_assert_false (is_new);
+  g_assert_true (find (cache, 2, &is_new) != first);
+  g_assert_true (is_new);
+}
+
+/* What nobody maps goes after a while; what somebody maps stays. */
+static void
+test_drops_what_is_not_mapped (void)
+{
+  g_autoptr (LuModuleCache) cache = lu_module_cache_new (4096);
+  gboolean is_new;
+  LuModule *mapped = lu_module_ref (find (cache, 1, &is_new));
+
+  for (guint i = 2; i < 1000; i++)
+    find (cache, i, &is_new);
+  g_assert_true (find (cache, 1, &is_new) == mapped);
+  g_assert_false (is_new);
+  find (cache, 999, &is_new);
+  g_assert_false (is_new);
+  find (cache, 2, &is_new);
+  g_assert_true (is_new);
+  lu_module_unref (mapped);
+}
+
+static void
+test_has_a_limit (void)
+{
+  g_autoptr (LuModuleCache) cache = lu_module_cache_new (3);
+  LuModule *mapped[4];
+  gboolean is_new;
+
+  for (guint i = 0; i < 4; i++)
+    mapped[i] = lu_module_ref (find (cache, i + 1, &is_new));
+  find (cache, 4, &is_new);
+  g_assert_false (is_new);
+  find (cache, 1, &is_new);
+  g_assert_true (is_new);
+  for (guint i = 0; i < 4; i++)
+    lu_module_unref (mapped[i]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/module-cache/finds-again", test_finds_again);
+  g_test_add_func ("/module-cache/drops-what-is-not-mapped", test_drops_what_is_not_mapped);
+  g_test_add_func ("/module-cache/has-a-limit", test_has_a_limit);
+  return g_test_run ();
+}
