@@ -40,6 +40,7 @@ lu_ring_map (LuRing *self, int fd, gsize data_size)
     return FALSE;
   self->base = base;
   self->data_size = data_size;
+  self->scratch = g_malloc (SCRATCH_SIZE);
   /* Not 0 only where somebody has read from this ring before. */
   self->tail = __atomic_load_n (&control (self)->data_tail, __ATOMIC_RELAXED);
   return TRUE;
@@ -48,8 +49,11 @@ lu_ring_map (LuRing *self, int fd, gsize data_size)
 void
 lu_ring_view (LuRing *self, const LuRing *of)
 {
-  *self =
-      (LuRing){ .base = of->base, .data_size = of->data_size, .tail = of->tail, .is_view = TRUE };
+  *self = (LuRing){ .base = of->base,
+                    .data_size = of->data_size,
+                    .tail = of->tail,
+                    .scratch = g_malloc (SCRATCH_SIZE),
+                    .is_view = TRUE };
 }
 
 void
@@ -77,8 +81,6 @@ bytes_at (LuRing *self, guint64 position, gsize size)
 
   if (size <= to_end)
     return data + offset;
-  if (self->scratch == NULL)
-    self->scratch = g_malloc (SCRATCH_SIZE);
   memcpy (self->scratch, data + offset, to_end);
   memcpy (self->scratch + to_end, data, size - to_end);
   return self->scratch;

@@ -15,7 +15,7 @@ typedef struct
   gsize data_size;   /* bytes, a power of two */
   guint64 tail;      /* our copy; published by lu_ring_consume() */
   gsize record_size; /* of the record last peeked */
-  guint8 *scratch;   /* a record that wraps is put together here; 64 KiB, made at first need */
+  guint8 *scratch;   /* a record that wraps is put together here; 64 KiB */
   gboolean is_view;  /* reads ahead in another's ring: gives nothing back, unmaps nothing */
 } LuRing;
 
