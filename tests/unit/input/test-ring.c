@@ -27,6 +27,7 @@ fake_init (Fake *fake)
   memset (fake, 0, sizeof *fake);
   fake->ring.base = g_malloc0 (page + DATA_SIZE);
   fake->ring.data_size = DATA_SIZE;
+  fake->ring.scratch = g_malloc (1 << 16);
   fake->control = (struct perf_event_mmap_page *) (gpointer) fake->ring.base;
   fake->data = fake->ring.base + page;
 }
