@@ -86,6 +86,7 @@ drain_samples (LuLane *lane, const LuRecordLayout *layout, gboolean skip_sideban
 
   while (next_event (lane, layout, stats, &event))
     {
+      lu_ring_expect_next (&lane->ring, lane->head);
       if (event.cpu < 0)
         event.cpu = lane->cpu;
       if (event.kind == LU_EVENT_LOST)

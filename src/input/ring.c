@@ -16,7 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SCRATCH_SIZE (1u << 16) /* header.size is 16 bits wide */
+#define CACHE_LINE 64
+/* Fields, a kernel chain, registers and the innermost frames. */
+#define EXPECTED_BYTES 1536
+#define SCRATCH_SIZE   (1u << 16) /* header.size is 16 bits wide */
 
 static struct perf_event_mmap_page *
 control (const LuRing *self)
@@ -27,7 +30,11 @@ control (const LuRing *self)
 static gsize
 page_size (void)
 {
-  return (gsize) sysconf (_SC_PAGESIZE);
+  static gsize size;
+
+  if (G_UNLIKELY (size == 0))
+    size = (gsize) sysconf (_SC_PAGESIZE);
+  return size;
 }
 
 gboolean
@@ -107,6 +114,19 @@ lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
     }
   self->record_size = *size;
   return bytes_at (self, self->tail, *size);
+}
+
+void
+lu_ring_expect_next (const LuRing *self, guint64 head)
+{
+  const guint8 *data = self->base + page_size ();
+  guint64 next = self->tail + self->record_size, mask = self->data_size - 1;
+
+  if (head - next < self->record_size)
+    return;
+  for (guint64 at = 0; at < MIN (EXPECTED_BYTES, self->record_size); at += CACHE_LINE)
+    __builtin_prefetch (data + ((next + at) & mask));
+  __builtin_prefetch (data + ((next + self->record_size - 8) & mask));
 }
 
 void
