@@ -32,6 +32,8 @@ struct _LuDispatch
   LuWalker *walker;               /* owned; NULL: only the worker unwinds */
   gboolean live;
   LuStack stack;
+  LuDispatchWindow window;
+  guint64 n_absent;
   gint64 last_wake;
 
   atomic_ullong walked, handed_on, over_worker, over_budget;
@@ -249,15 +251,19 @@ static gboolean
 walk (LuDispatch *self, const LuEvent *event, LuSpace *space)
 {
   const LuSample *sample = &event->sample;
+  gboolean is_absent;
 
   lu_stack_reset (&self->stack);
   self->stack.status = settled_status (sample, space);
   if (self->stack.status != LU_STATUS_COMPLETE)
     return TRUE;
-  return self->walker != NULL
-         && lu_walker_walk (self->walker, event->tid, sample, space, &self->stack)
-         && !(self->live && self->stack.status == LU_STATUS_UNREADABLE_MEMORY
-              && sample->stack_size < sample->stack_asked);
+  if (self->walker == NULL
+      || !lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
+    return FALSE;
+  is_absent = self->live && self->stack.status == LU_STATUS_UNREADABLE_MEMORY
+              && sample->stack_size < sample->stack_asked;
+  self->n_absent += is_absent;
+  return !is_absent;
 }
 
 static void
@@ -271,6 +277,34 @@ send_stack (LuDispatch *self, LuStackMessage *message, const LuEvent *event, LuP
   lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
 }
 
+static void
+count_in_window (LuDispatch *self, const LuSample *sample)
+{
+  if (lu_status_is_excluded (self->stack.status)
+      || sample->stack_asked + LU_STACK_SIZE_SLACK < self->window.stack_size)
+    return;
+  self->window.stacks++;
+  self->window.truncated += self->stack.status == LU_STATUS_TRUNCATED_COPY;
+}
+
+guint64
+lu_dispatch_n_absent (const LuDispatch *self)
+{
+  return self->n_absent;
+}
+
+void
+lu_dispatch_reset_window (LuDispatch *self, guint32 stack_size)
+{
+  self->window = (LuDispatchWindow){ .stack_size = stack_size };
+}
+
+const LuDispatchWindow *
+lu_dispatch_window (const LuDispatch *self)
+{
+  return &self->window;
+}
+
 LuDispatchResult
 lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space,
                     gboolean can_wait)
@@ -282,7 +316,10 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
   if (message == NULL)
     return LU_DISPATCH_NO_ROOM;
   if (walk (self, event, space))
-    bump (&self->walked);
+    {
+      bump (&self->walked);
+      count_in_window (self, &event->sample);
+    }
   else if (send_sample (self, event, process, space))
     {
       keep_place (self, message);

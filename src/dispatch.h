@@ -48,6 +48,20 @@ void lu_dispatch_fork (LuDispatch *self, guint64 time, gint32 pid, gint32 child_
 void lu_dispatch_exit (LuDispatch *self, guint64 time, gint32 pid);
 void lu_dispatch_log (LuDispatch *self, guint64 time, const char *text);
 
+/* Of the stacks finished here from copies of at least about `stack_size` bytes since the last
+ * reset: how many there are, and how many were cut off. The writer sees them all, but later. */
+typedef struct
+{
+  guint32 stack_size;
+  guint64 stacks, truncated;
+} LuDispatchWindow;
+
+/* Stacks so far that ended at a page that is not present; the worker helps later ones. */
+guint64 lu_dispatch_n_absent (const LuDispatch *self);
+
+void lu_dispatch_reset_window (LuDispatch *self, guint32 stack_size);
+const LuDispatchWindow *lu_dispatch_window (const LuDispatch *self);
+
 /* At the end of a round: wakes the writer if it has slept long enough, or has much to do. TRUE if
  * something waits for a later call. */
 gboolean lu_dispatch_end_round (LuDispatch *self);

@@ -20,6 +20,11 @@
 /* How long to sleep when nothing wakes us: as long as something comes, and when it is quiet. */
 #define WAIT_MS      250
 #define WAIT_IDLE_MS 1000
+/* For this long after the start, and after a stack that better copies would help, rounds come
+ * quickly: until the copy has grown or its pages are present, each sample of the thread ends early.
+ */
+#define HURRY_US      (G_USEC_PER_SEC)
+#define WAIT_HURRY_MS 5
 /* After side-band woke us, more of it usually follows at once; this much is taken in one go. While
  * it goes on like that, goes get larger: waking up costs more than what is read. */
 #define SETTLE_US     1000
@@ -59,7 +64,9 @@ struct _LuDrain
   gulong settle_us;
   guint rounds_after_end;
   gboolean had_sideband; /* in the last round */
-  gboolean has_slack;    /* rings may fill: samples can wait in them */
+  guint64 n_absent;      /* of lu_dispatch_n_absent(), as of the last round */
+  gint64 hurry_until;
+  gboolean has_slack; /* rings may fill: samples can wait in them */
 
   atomic_bool quit, ended;
   atomic_ullong seen, own, others, taken, throttled, lost_samples;
@@ -198,20 +205,32 @@ handle_event (const LuEvent *event, gpointer user_data)
   return LU_VERDICT_DONE;
 }
 
+static void
+reset_window (LuDrain *self, guint32 stack_size)
+{
+  lu_dispatch_reset_window (self->dispatch, stack_size);
+  lu_writer_reset_window (self->writer, stack_size);
+}
+
 /* Larger copies from now on, if too many stacks were cut off by the size. */
 static void
 grow_stack_if_needed (LuDrain *self)
 {
+  const LuDispatchWindow *here = lu_dispatch_window (self->dispatch);
   LuWriterProgress progress;
   guint32 size = atomic_load (&self->stack_size);
   guint32 larger = MIN (size * 2, LU_STACK_SIZE_MAX);
+  guint64 stacks, truncated;
   g_autoptr (GError) error = NULL;
 
+  /* The writer has those of the worker, too, but some rounds later. */
   lu_writer_get_progress (self->writer, &progress);
-  if (progress.truncated < GROW_MIN_TRUNCATED || progress.truncated * 100 <= progress.window)
+  stacks = MAX (here->stacks, progress.window);
+  truncated = MAX (here->truncated, progress.truncated);
+  if (truncated < GROW_MIN_TRUNCATED || truncated * 100 <= stacks)
     {
-      if (progress.window >= GROW_WINDOW)
-        lu_writer_reset_window (self->writer, size);
+      if (stacks >= GROW_WINDOW)
+        reset_window (self, size);
       return;
     }
   if (larger <= size || !self->source->ops->set_stack_size (self->source, larger, &error))
@@ -221,7 +240,7 @@ grow_stack_if_needed (LuDrain *self)
       self->options.grow_stack = FALSE;
       return;
     }
-  lu_writer_reset_window (self->writer, larger);
+  reset_window (self, larger);
   atomic_store (&self->stack_size, larger);
   atomic_fetch_add (&self->stack_grown, 1);
 }
@@ -333,10 +352,24 @@ last_rounds (LuDrain *self)
     }
 }
 
+static gboolean
+is_in_hurry (LuDrain *self)
+{
+  guint64 n_absent = lu_dispatch_n_absent (self->dispatch);
+  gint64 now = g_get_monotonic_time ();
+
+  if (n_absent != self->n_absent
+      || (self->options.grow_stack && lu_dispatch_window (self->dispatch)->truncated > 0))
+    self->hurry_until = now + HURRY_US;
+  self->n_absent = n_absent;
+  return now < self->hurry_until;
+}
+
 static void
 wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
 {
   gboolean is_idle = round == LU_ROUND_EMPTY && !has_unwritten;
+  int wait_ms = is_in_hurry (self) ? WAIT_HURRY_MS : is_idle ? WAIT_IDLE_MS : WAIT_MS;
 
   if (round == LU_ROUND_OPEN)
     g_usleep (RETRY_US);
@@ -345,7 +378,7 @@ wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
       if (round == LU_ROUND_CLOSED && self->had_sideband)
         g_usleep (self->settle_us);
       self->settle_us = self->had_sideband ? MIN (self->settle_us * 2, SETTLE_MAX_US) : SETTLE_US;
-      self->source->ops->wait (self->source, self->wake_fd, is_idle ? WAIT_IDLE_MS : WAIT_MS);
+      self->source->ops->wait (self->source, self->wake_fd, wait_ms);
     }
 }
 
@@ -384,6 +417,7 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->own_pid = getpid ();
   self->command_exec_time = G_MAXUINT64;
   self->settle_us = SETTLE_US;
+  self->hurry_until = g_get_monotonic_time () + HURRY_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
   if (options->tids != NULL)
     {
@@ -395,7 +429,7 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->live = info.live;
   self->options.grow_stack = options->grow_stack && source->ops->set_stack_size != NULL;
   atomic_store (&self->stack_size, info.stack_size);
-  lu_writer_reset_window (writer, info.stack_size);
+  reset_window (self, info.stack_size);
   return self;
 }
 

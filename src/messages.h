@@ -16,6 +16,9 @@
 #include <glib.h>
 #include <string.h>
 
+/* A copy of a stack that is this much smaller than asked for was made before the size grew. */
+#define LU_STACK_SIZE_SLACK 512
+
 typedef enum
 {
   LU_MESSAGE_OPEN,     /* drain -> worker: LuOpenMessage; answer: DONE */

@@ -16,9 +16,6 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* A copy this much smaller than asked for was made before the size grew. */
-#define STACK_SIZE_SLACK 512
-
 /* Less than the interval at which the drain wakes us, so that one wake-up does both. */
 #define FLUSH_INTERVAL_US (100 * 1000)
 #define FLUSH_INTERVAL_MS 100
@@ -72,7 +69,7 @@ count (LuWriter *self, const LuStackMessage *message)
   atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
   if (message->status == LU_STATUS_COMPLETE && !message->live_read)
     atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
-  if (message->stack_asked + STACK_SIZE_SLACK
+  if (message->stack_asked + LU_STACK_SIZE_SLACK
       < atomic_load_explicit (&self->stack_size, memory_order_relaxed))
     return;
   atomic_fetch_add_explicit (&self->window, 1, memory_order_relaxed);

@@ -228,11 +228,32 @@ test_without_store (Fixture *self, gconstpointer data)
   g_assert_true (has_table (slot, some_code (image)));
 }
 
+/* The file, other than the first one, with the smallest table: it is never too large to begin. */
+static LuImage *
+smallest_image (Fixture *self)
+{
+  LuImage *smallest = NULL;
+  gsize bytes = G_MAXSIZE;
+
+  for (guint i = 1; i < self->images->len; i++)
+    {
+      g_autoptr (LuTable) table = compile (get_image (self, i));
+
+      if (table->n_rows > 0 && table->stats.table_bytes < bytes)
+        {
+          smallest = get_image (self, i);
+          bytes = table->stats.table_bytes;
+        }
+    }
+  g_assert_nonnull (smallest);
+  return smallest;
+}
+
 /* Room for one of two tables. */
 static void
 test_budget (Fixture *self, gconstpointer data)
 {
-  LuImage *a = get_image (self, 0), *b = get_image (self, 1);
+  LuImage *a = get_image (self, 0), *b = smallest_image (self);
   g_autoptr (LuTable) table_a = compile (a);
   g_autoptr (LuTable) table_b = compile (b);
   gsize budget = MAX (table_a->stats.table_bytes, table_b->stats.table_bytes) + 16;
