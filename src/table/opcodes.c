@@ -178,13 +178,26 @@ op_def_cfa_register (LuCfaRun *run)
     run->state.cfa.kind = LU_PLACE_REGISTER_ONLY;
 }
 
+/* After an expression there is no register that the offset could belong to, but GCC 14 writes that
+ * behind frames whose size depends on the vector length: what it means is left to others. */
 static void
 change_offset (LuCfaRun *run, gint64 offset)
 {
-  if (run->state.cfa.kind != LU_PLACE_REGISTER_PLUS
-      && run->state.cfa.kind != LU_PLACE_REGISTER_ONLY)
-    run->fault = LU_CFI_FAULT_OPERAND;
-  define_cfa (run, run->state.cfa.reg, offset);
+  switch (run->state.cfa.kind)
+    {
+    case LU_PLACE_REGISTER_PLUS:
+    case LU_PLACE_REGISTER_ONLY:
+      define_cfa (run, run->state.cfa.reg, offset);
+      break;
+    case LU_PLACE_DEREF_PLUS:
+    case LU_PLACE_PLT:
+    case LU_PLACE_OTHER:
+      run->state.cfa.kind = LU_PLACE_OTHER;
+      run->is_changed = TRUE;
+      break;
+    default:
+      run->fault = LU_CFI_FAULT_OPERAND;
+    }
 }
 
 static void

@@ -117,8 +117,9 @@ test_cfa (void)
     { "register after an expression: not known until the offset is said",
       BYTES (0x0f, 3, 0x76, 0x78, 0x06, 0x41, 0x0d, 7, 0x41, 0x0e, 48),
       "0 cfa=*(rbp-8)+0 " USUAL "\n0x1 complex\n0x2 cfa=rsp+48 " USUAL },
-    { "offset after an expression", BYTES (0x0f, 3, 0x76, 0x78, 0x06, 0x0e, 16), NULL,
-      LU_CFI_FAULT_OPERAND },
+    { "offset after an expression: of what is not said",
+      BYTES (0x0f, 3, 0x76, 0x78, 0x06, 0x41, 0x0e, 16),
+      "0 cfa=*(rbp-8)+0 " USUAL "\n0x1 complex" },
     { "a register that does not exist", BYTES (0x0d, 0x81, 1), NULL, LU_CFI_FAULT_OPERAND },
   };
 
