@@ -93,13 +93,6 @@ reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
   return message;
 }
 
-/* The place of the worker's answer; NULL as reserve_sideband(). Committed by keep_place(). */
-static LuMessage *
-reserve_place (LuDispatch *self)
-{
-  return reserve_sideband (self, self->to_writer, sizeof (LuMessage));
-}
-
 static void
 keep_place (LuDispatch *self, LuMessage *place)
 {
@@ -107,12 +100,26 @@ keep_place (LuDispatch *self, LuMessage *place)
   lu_queue_commit_quietly (self->to_writer, sizeof *place);
 }
 
+/* Room for a message to the worker, and for the place of its answer; NULL as reserve_sideband(). */
+static gpointer
+reserve_request (LuDispatch *self, gsize size, LuMessage **place)
+{
+  *place = reserve_sideband (self, self->to_writer, sizeof **place);
+  return *place != NULL ? reserve_sideband (self, self->to_worker, size) : NULL;
+}
+
+static void
+send_request (LuDispatch *self, gsize size, LuMessage *place)
+{
+  keep_place (self, place);
+  lu_queue_commit (self->to_worker, size);
+}
+
 void
 lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
-  LuMessage *place = reserve_place (self);
-  LuOpenMessage *message =
-      place != NULL ? reserve_sideband (self, self->to_worker, sizeof *message) : NULL;
+  LuMessage *place;
+  LuOpenMessage *message = reserve_request (self, sizeof *message, &place);
 
   if (message == NULL)
     return;
@@ -121,22 +128,19 @@ lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start,
                               .start = start,
                               .end = end,
                               .module = lu_module_ref (module) };
-  keep_place (self, place);
-  lu_queue_commit (self->to_worker, sizeof *message);
+  send_request (self, sizeof *message, place);
 }
 
 void
 lu_dispatch_process (LuDispatch *self, LuProcess *process)
 {
-  LuMessage *place = reserve_place (self);
-  LuProcessMessage *message =
-      place != NULL ? reserve_sideband (self, self->to_worker, sizeof *message) : NULL;
+  LuMessage *place;
+  LuProcessMessage *message = reserve_request (self, sizeof *message, &place);
 
   if (message == NULL)
     return;
   *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS, .process = lu_process_ref (process) };
-  keep_place (self, place);
-  lu_queue_commit (self->to_worker, sizeof *message);
+  send_request (self, sizeof *message, place);
 }
 
 static void
@@ -260,8 +264,7 @@ walk (LuDispatch *self, const LuEvent *event, LuSpace *space)
   if (self->walker == NULL
       || !lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
     return FALSE;
-  is_absent = self->live && self->stack.status == LU_STATUS_UNREADABLE_MEMORY
-              && sample->stack_size < sample->stack_asked;
+  is_absent = self->live && lu_stack_ends_at_absent_page (&self->stack, sample);
   self->n_absent += is_absent;
   return !is_absent;
 }
@@ -281,7 +284,7 @@ static void
 count_in_window (LuDispatch *self, const LuSample *sample)
 {
   if (lu_status_is_excluded (self->stack.status)
-      || sample->stack_asked + LU_STACK_SIZE_SLACK < self->window.stack_size)
+      || !lu_stack_copy_is_of_size (sample->stack_asked, self->window.stack_size))
     return;
   self->window.stacks++;
   self->window.truncated += self->stack.status == LU_STATUS_TRUNCATED_COPY;

@@ -82,6 +82,20 @@ typedef struct
   LuFrame frames[]; /* kernel, then user */
 } LuStackMessage;
 
+/* Whether the walk wanted what the copy does not have because a page was not present. */
+static inline gboolean
+lu_stack_ends_at_absent_page (const LuStack *stack, const LuSample *sample)
+{
+  return stack->status == LU_STATUS_UNREADABLE_MEMORY && sample->stack_size < sample->stack_asked;
+}
+
+/* Whether a copy was made when this size was asked for, or a larger one. */
+static inline gboolean
+lu_stack_copy_is_of_size (guint32 stack_asked, guint32 size)
+{
+  return stack_asked + LU_STACK_SIZE_SLACK >= size;
+}
+
 /* Bytes of the whole message. */
 static inline gsize
 lu_stack_message_size (const LuStackMessage *self)

@@ -14,7 +14,6 @@
 
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Private memory for images no process maps any more. */
@@ -211,16 +210,6 @@ touch_missing_pages (LuWorker *self, const LuSampleMessage *message)
     }
 }
 
-/* Time that the worker itself has run: a busy machine is no reason to give up. */
-static guint64
-own_time_ns (void)
-{
-  struct timespec time;
-
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &time);
-  return (guint64) time.tv_sec * 1000000000u + (guint64) time.tv_nsec;
-}
-
 /* Whether a sample may be unwound now. What is recorded already can take its time, and an engine
  * that was asked to do everything here is not an enemy's work. */
 static gboolean
@@ -239,7 +228,7 @@ is_in_budget (LuWorker *self)
 static void
 unwind (LuWorker *self, LuSampleMessage *message)
 {
-  guint64 begin = own_time_ns ();
+  guint64 begin = lu_thread_cpu_ns (); /* a busy machine is no reason to give up */
 
   lu_stack_reset (self->stack);
   if (!is_in_budget (self))
@@ -249,9 +238,8 @@ unwind (LuWorker *self, LuSampleMessage *message)
     }
   self->unwinder->ops->unwind (self->unwinder, message->header.pid, message->header.tid,
                                &message->sample, message->header.space, self->stack);
-  self->unwind_ns += own_time_ns () - begin;
-  if (self->live && self->stack->status == LU_STATUS_UNREADABLE_MEMORY
-      && message->sample.stack_size < message->sample.stack_asked)
+  self->unwind_ns += lu_thread_cpu_ns () - begin;
+  if (self->live && lu_stack_ends_at_absent_page (self->stack, &message->sample))
     touch_missing_pages (self, message);
 }
 

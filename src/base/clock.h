@@ -17,3 +17,13 @@ lu_monotonic_ns (void)
   clock_gettime (CLOCK_MONOTONIC, &now);
   return (guint64) now.tv_sec * 1000000000u + (guint64) now.tv_nsec;
 }
+
+/* Time in ns that the calling thread itself has run. */
+static inline guint64
+lu_thread_cpu_ns (void)
+{
+  struct timespec used;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &used);
+  return (guint64) used.tv_sec * 1000000000u + (guint64) used.tv_nsec;
+}

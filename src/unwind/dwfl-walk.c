@@ -11,8 +11,9 @@
 
 #include "unwind/dwfl-walk.h"
 
+#include "base/clock.h"
+
 #include <string.h>
-#include <time.h>
 
 /* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
  * MiB and thread stacks are made that large by default. */
@@ -155,19 +156,10 @@ const Dwfl_Thread_Callbacks lu_dwfl_thread_callbacks = {
 
 /* One walk */
 
-static gint64
-cpu_time (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
-}
-
-gint64
+guint64
 lu_dwfl_walk_deadline (void)
 {
-  return cpu_time () + MAX_CPU_TIME;
+  return lu_thread_cpu_ns () + MAX_CPU_TIME;
 }
 
 static int
@@ -382,7 +374,7 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
   if (walk->mapping == NULL)
     return finish (walk, LU_STATUS_NO_MAPPING, pc);
-  if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && cpu_time () > walk->deadline)
+  if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && lu_thread_cpu_ns () > walk->deadline)
     return finish (walk, LU_STATUS_OVER_BUDGET, pc);
 
   if (is_end_of_go_stack (walk, &status))

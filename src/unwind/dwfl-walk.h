@@ -25,7 +25,7 @@ typedef struct
   LuStack *stack;
   gint32 pid;
   guint64 sampled_sp;
-  gint64 deadline;      /* thread CPU time, ns */
+  guint64 deadline;     /* thread CPU time, ns */
   gboolean is_finished; /* the status of the stack is decided */
 
   /* libdwfl begins with the caller of a frame without unwind information. pc 0: with the sampled
@@ -69,7 +69,7 @@ typedef struct
 extern const Dwfl_Thread_Callbacks lu_dwfl_thread_callbacks;
 
 /* The time after which a walk that begins now ends as over budget. */
-gint64 lu_dwfl_walk_deadline (void);
+guint64 lu_dwfl_walk_deadline (void);
 /* Walks from `caller` if is_to_begin, else from the sampled registers; the stack has a status then.
  */
 void lu_dwfl_walk_run (LuDwflWalk *self);

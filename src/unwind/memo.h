@@ -33,15 +33,6 @@ _Static_assert(sizeof (LuMemoFrame) == 48, "four frames to three cache lines");
 
 typedef struct _LuMemo LuMemo;
 
-/* The stack of one thread while it is walked. */
-typedef struct
-{
-  LuMemoFrame *frames; /* of the last stack, the outermost one first; never NULL */
-  guint n;             /* of `frames` that may still be met */
-} LuMemoStack;
-
-struct _LuMemoStack;
-
 /* Frames that were taken over, after `n_added_before` frames that were not. */
 typedef struct
 {
