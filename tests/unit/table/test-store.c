@@ -583,12 +583,7 @@ test_racing_writers (Fixture *self, gconstpointer data)
       _exit (0);
     }
   for (guint k = 0; k < 300; k++)
-    {
-      LuStoreResult result;
-      g_autoptr (LuTable) table = load (self, &result);
-
-      g_assert_cmpint (result, ==, LU_STORE_LOADED);
-    }
+    assert_result (self, LU_STORE_LOADED);
   for (guint i = 0; i < G_N_ELEMENTS (children); i++)
     {
       g_assert_cmpint (waitpid (children[i], &status, 0), ==, children[i]);
