@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* bpf.h - what the BPF program and user space have in common: the maps, the tables in them, the
+ * configuration, the record of a walked stack and the counters.
+ *
+ * User space builds tables and mappings in place, in memory that the program reads; nothing is
+ * locked. Three rules keep a reader from acting on what is half written: what points to something
+ * is stored last, as one word, with release order; what nothing points to any more is used again
+ * only when no walk can be under way (about a second later); and a process' entry carries a check
+ * word, as the kernel's hash may be read while it is written. A reader that finds anything odd
+ * falls back: the sample arrives in user space with registers and stack. No libc. */
+
+#pragma once
+
+#include "lu/row.h"
+
+#include <stdint.h>
+
+/* The version of all of this; the program and user space are always of one build. */
+#define LU_BPF_VERSION 1
+
+/* Memory: map "memory", an ARRAY_OF_MAPS. Each inner map is an ARRAY of one value of 1 MiB,
+ * BPF_F_MMAPABLE | BPF_F_RDONLY_PROG, and comes in when it is needed. A word address names 4 bytes
+ * of it: the number of the inner map above, the number of the word in it below. What is read as one
+ * piece (a page index, a run of rows, a process' mappings) lies in one inner map. */
+#define LU_BPF_ENTRY_BYTES     (1u << 20)
+#define LU_BPF_ENTRY_WORDS     (LU_BPF_ENTRY_BYTES / 4)
+#define LU_BPF_ENTRY_SHIFT     18
+#define LU_BPF_MAX_ENTRIES     1024
+#define LU_BPF_WORD(entry, at) ((uint32_t) (entry) << LU_BPF_ENTRY_SHIFT | (uint32_t) (at))
+#define LU_BPF_ENTRY_OF(word)  ((uint32_t) (word) >> LU_BPF_ENTRY_SHIFT)
+#define LU_BPF_AT_OF(word)     ((uint32_t) (word) & (LU_BPF_ENTRY_WORDS - 1))
+
+/* A module's table: an index of pages of 4 KiB, and for each page a run of rows (row.h). A run
+ * begins with what holds at the page's first byte, so it has at least one row and at most 4,097, in
+ * ascending order; a look-up stays in it. Small pages: 8 turns in 4 cache lines find a row of libc,
+ * where pages of 64 KiB need 12 turns in 8 lines, and cost 5 % more memory. Places in Go programs
+ * that the rows do not know: see LU_BPF_RULE_TOP. */
+#define LU_BPF_PAGE_SHIFT 12
+#define LU_BPF_PAGE_BYTES (1u << LU_BPF_PAGE_SHIFT)
+#define LU_BPF_MAX_ROWS   (LU_BPF_PAGE_BYTES + 1)
+/* An index lies in one inner map: files with up to 512 MiB of code. */
+#define LU_BPF_MAX_PAGES (LU_BPF_ENTRY_WORDS / 2)
+
+/* 8-aligned. */
+struct lu_bpf_page
+{
+  uint32_t rows; /* word address of the run */
+  uint32_t n_rows;
+};
+
+/* Map "rules": an ARRAY of one value, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG. The ids in published rows
+ * are those of this dictionary, shared by all modules. Rule 0 is that of no information, rule 1
+ * complex, as in every table. */
+#define LU_BPF_MAX_RULES   65536
+#define LU_BPF_RULES_BYTES (LU_BPF_MAX_RULES * sizeof (struct lu_rule))
+/* Functions of Go that nobody has called (LU_GO_TOP): in a caller's frame the stack ends there, a
+ * frame that runs falls back. cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END make such a rule. What
+ * runs its callee on another stack (LU_GO_SWITCH) has rule 1. */
+#define LU_BPF_RULE_TOP 2
+
+/* Map "modules": an ARRAY of one value, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG, of slots. A mapping
+ * names one. The slot of a module whose table is not there has `table` 0; storing `table` publishes
+ * it, to all processes at once. All the rest is stored before and does not change until the slot is
+ * given to another module. Slot 0 is never used. */
+#define LU_BPF_MAX_MODULES 16384
+
+struct lu_bpf_module
+{
+  uint64_t table; /* bits 0-31: word address of the page index; 32-63: number of pages; 0: none */
+  uint64_t base;  /* ELF address of the first page, a multiple of its size */
+  /* In bits 40-63 a number that is never that of another module, not 0; else 0. With an ELF address
+   * it is what the program remembers rules by. */
+  uint64_t key;
+  /* ELF address that the program is entered at: a return address of 0 is the end there, and in
+   * LU_BPF_ENTRY_CODE bytes from it; 0: none (libraries without one, the vDSO). */
+  uint64_t entry;
+};
+
+#define LU_BPF_KEY_SHIFT  40
+#define LU_BPF_ENTRY_CODE 64
+
+_Static_assert(sizeof (struct lu_bpf_module) == 32, "two modules to a cache line");
+
+/* Map "use": an ARRAY of one value, BPF_F_MMAPABLE, of a byte for each slot of "modules". The
+ * program sets bits, user space clears them now and then. */
+enum lu_bpf_use
+{
+  LU_BPF_USED = 1 << 0,   /* a walk has looked something up */
+  LU_BPF_WANTED = 1 << 1, /* a walk fell back because the table is not there */
+};
+
+/* The executable mappings of a space, in memory: sorted by start, not overlapping, 8-aligned. One
+ * block may serve several processes (fork). */
+#define LU_BPF_MAX_MAPPINGS 4096
+
+enum lu_bpf_mapping_kind
+{
+  LU_BPF_MAPPING_OPAQUE, /* falls back (no file yet, wrong architecture, vsyscall, ...) */
+  LU_BPF_MAPPING_TABLE,  /* look up in the module's table */
+  LU_BPF_MAPPING_JIT,    /* LU_STATUS_JIT: by frame pointer */
+  LU_BPF_MAPPING_NO_CFI, /* LU_STATUS_NO_UNWIND_INFO, a file: by frame pointer */
+};
+
+struct lu_bpf_mapping
+{
+  uint64_t start, end; /* run-time addresses, end exclusive */
+  uint64_t bias;       /* run-time minus ELF address; TABLE only */
+  uint32_t module;     /* slot; 0: none. Mappings of one file have the same one */
+  uint32_t kind;       /* enum lu_bpf_mapping_kind. TABLE: end - bias <= 2^40 */
+};
+
+_Static_assert(sizeof (struct lu_bpf_mapping) == 32, "two mappings to a cache line");
+
+/* Map "processes": a preallocated HASH, key uint32_t tgid (of the initial pid namespace). Stored
+ * after what it names. */
+#define LU_BPF_MAX_PROCESSES 16384
+
+enum lu_bpf_process_flags
+{
+  /* A module of the space is not opened yet: nothing is guessed. */
+  LU_BPF_PROCESS_PENDING = 1 << 0,
+};
+
+struct lu_bpf_process
+{
+  uint64_t serial;     /* lu_space_serial() of the space */
+  uint32_t mappings;   /* word address */
+  uint32_t n_mappings; /* 1 to LU_BPF_MAX_MAPPINGS */
+  uint32_t identity;   /* which one of "identities"; 0: none, is not checked */
+  uint32_t flags;      /* enum lu_bpf_process_flags */
+  uint64_t check;      /* lu_bpf_process_check() of the rest and the tgid */
+};
+
+_Static_assert(sizeof (struct lu_bpf_process) == 32, "no holes");
+
+static inline uint64_t
+lu_bpf_process_check (const struct lu_bpf_process *process, uint32_t tgid)
+{
+  uint64_t check = process->serial * 0x9e3779b97f4a7c15ull;
+
+  check ^= (uint64_t) process->mappings << 32 | process->n_mappings;
+  check = check * 0x9e3779b97f4a7c15ull + tgid;
+  return check ^ ((uint64_t) process->identity << 32 | process->flags);
+}
+
+/* Map "identities": an ARRAY of one value, BPF_F_MMAPABLE. One for each process and exec, so that a
+ * walk after an exec or a reuse of the pid that user space has not heard of falls back. User space
+ * makes it all zeros before an entry names it; the first walk fills it in, later ones compare. A
+ * forked child's begins with a copy of its parent's exec_id and start_time 0. Every entry of one
+ * process and exec names the same; it is used again no sooner than memory is. */
+#define LU_BPF_MAX_IDENTITIES 32768
+
+struct lu_bpf_identity
+{
+  uint64_t
+      start_time;   /* task_struct.start_boottime (start_time before 5.5) of the leader; 0: any */
+  uint64_t exec_id; /* 1 + task_struct.self_exec_id; 0: any */
+};
+
+/* Configuration: the program's constants, set before it is loaded. */
+enum lu_bpf_config_flags
+{
+  LU_BPF_TASK_BTF = 1 << 0,   /* the kernel has bpf_get_current_task_btf() (5.11) and BTF */
+  LU_BPF_TASK_REGS = 1 << 1,  /* and bpf_task_pt_regs() (5.15) */
+  LU_BPF_CHECK = 1 << 2,      /* emit, and let the sample arrive as well */
+  LU_BPF_FOLLOW = 1 << 3,     /* no samples of processes that neither they nor any of their nearer
+                                 ancestors have an entry; needs TASK_BTF */
+  LU_BPF_TIME_WALKS = 1 << 4, /* fill the histogram of the counters */
+  LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
+};
+
+struct lu_bpf_config
+{
+  uint32_t flags;
+  uint32_t max_frames; /* user frames of a stack; at most LU_BPF_MAX_FRAMES */
+  uint64_t budget_ns;  /* a walk that takes longer falls back; 0: none */
+};
+
+/* As LU_STACK_MAX_FRAMES. */
+#define LU_BPF_MAX_FRAMES     4096
+#define LU_BPF_DEFAULT_FRAMES 1024
+#define LU_BPF_MAX_KERNEL     127 /* PERF_MAX_STACK_DEPTH, as the kernel's default */
+
+/* Map "outputs": a PERF_EVENT_ARRAY, by CPU: events of PERF_COUNT_SW_BPF_OUTPUT. The raw data of a
+ * sample of such an event is this record and up to 7 bytes more:
+ *
+ *   0        4         8     12    16     24       32      36       40    42         44       48
+ *   | version | status | pid | tid | time | serial | flags | ns/16 | n_kernel | n_user | zero | ...
+ *   ... 48   56   64 ...
+ *       | ip | sp | pcs: n_kernel, then n_user
+ *
+ * pcs are leaf first. Those of the kernel are as bpf_get_stack() gives them, without a marker. */
+struct lu_bpf_record
+{
+  uint32_t version;  /* LU_BPF_VERSION */
+  uint32_t status;   /* LuStatus: COMPLETE, or DEPTH_LIMIT after max_frames frames */
+  uint32_t pid, tid; /* of the initial pid namespace: tgid, and the thread's */
+  uint64_t time;     /* ns, CLOCK_MONOTONIC */
+  uint64_t serial;   /* of the space whose mappings were used */
+  uint32_t flags;    /* enum lu_bpf_record_flags */
+  uint32_t walk_ns;  /* with LU_BPF_TIME_WALKS; else 0 */
+  uint16_t n_kernel; /* at most LU_BPF_MAX_KERNEL */
+  uint16_t n_user;   /* at least 1, at most LU_BPF_MAX_FRAMES */
+  uint32_t zero;
+  uint64_t ip; /* where the sample hit: the kernel's, if it was there */
+  uint64_t sp; /* the user stack pointer */
+  uint64_t pcs[];
+};
+
+_Static_assert(sizeof (struct lu_bpf_record) == 64, "pcs are aligned");
+
+enum lu_bpf_record_flags
+{
+  LU_BPF_RECORD_KERNEL = 1 << 0,  /* the sample hit the kernel */
+  LU_BPF_RECORD_GUESSED = 1 << 1, /* some frame was found by frame pointer */
+};
+
+/* User pcs have these bits set; an address of x86-64 has at most 57. */
+#define LU_BPF_PC_RETURN  (1ull << 63) /* LU_FRAME_RETURN_ADDRESS */
+#define LU_BPF_PC_GUESSED (1ull << 62) /* LU_FRAME_GUESSED */
+#define LU_BPF_PC_MASK    (~(LU_BPF_PC_RETURN | LU_BPF_PC_GUESSED))
+
+/* How a run of the program ended, and what it did; one counter each.
+ *   X (NAME, key, title) */
+#define LU_BPF_REASON_LIST(X)                                                                      \
+  X (WALKED, "walked", "walked in the kernel")                                                     \
+  X (DEPTH, "depth-limit", "depth limit")                                                          \
+  X (NOT_FOLLOWED, "not-followed", "process not followed: no sample")                              \
+  X (NO_PROCESS, "no-process", "process not known yet")                                            \
+  X (STALE_PROCESS, "stale-process", "process has changed")                                        \
+  X (NO_REGS, "no-registers", "no user registers in reach")                                        \
+  X (ABI, "abi", "not 64-bit code")                                                                \
+  X (NO_MAPPING, "no-mapping", "no executable mapping")                                            \
+  X (OPAQUE, "opaque-mapping", "mapping that cannot be unwound")                                   \
+  X (NO_TABLE, "no-table", "table not there")                                                      \
+  X (NO_RULE, "no-unwind-info", "no unwind information")                                           \
+  X (COMPLEX, "complex-rule", "rule not supported")                                                \
+  X (UNREADABLE, "unreadable-memory", "memory not readable")                                       \
+  X (BAD_FRAME, "bad-frame", "frame that leads nowhere")                                           \
+  X (GUESS, "no-frame-pointer", "no believable frame pointer")                                     \
+  X (BUDGET, "over-budget", "walk took too long")                                                  \
+  X (EMIT, "emit-failed", "no room in the ring")                                                   \
+  X (INTERNAL, "internal", "map not there or inconsistent")
+
+/* clang-format off */
+enum lu_bpf_reason
+{
+#define X(NAME, key, title) LU_BPF_REASON_##NAME,
+  LU_BPF_REASON_LIST (X)
+#undef X
+  LU_BPF_N_REASONS
+};
+/* clang-format on */
+
+/* Walks by duration: bucket 0 below 256 ns, then four to each doubling. */
+#define LU_BPF_N_BUCKETS 64
+
+/* Map "counters": an ARRAY by CPU, BPF_F_MMAPABLE; only the program writes. All zeros at first. */
+struct lu_bpf_counters
+{
+  uint64_t reasons[LU_BPF_N_REASONS]; /* sum: all runs */
+  uint64_t n_frames;                  /* user frames of walked stacks */
+  uint64_t n_remembered;              /* of all frames, those whose rule was remembered */
+  uint64_t n_guessed;                 /* frames found by frame pointer */
+  uint64_t n_kernel_mode;             /* walked stacks of samples in the kernel */
+  uint64_t bytes;                     /* of records */
+  /* The last walk that fell back for its code: */
+  uint64_t failed_pc; /* run-time */
+  uint64_t failed_ea; /* ELF, if there is a table */
+  uint32_t failed_module, failed_reason;
+  uint64_t buckets[LU_BPF_N_BUCKETS]; /* with LU_BPF_TIME_WALKS: of walked stacks */
+};
