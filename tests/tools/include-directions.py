@@ -17,7 +17,7 @@ import tempfile
 
 import tree
 
-ROOMS = ["base", "input", "elf", "table", "module", "process", "unwind", "stack", "symbolize",
+ROOMS = ["base", "input", "elf", "table", "module", "process", "unwind", "bpf", "stack", "symbolize",
          "output"]
 FORBIDDEN = {
     ("unwind", "input"): "unwind must not know where samples come from",
@@ -29,7 +29,7 @@ LIBRARIES = [
     (re.compile(r"^(elfutils/|libelf\.h|gelf\.h|dwarf\.h)"), ("src/elf/", "src/unwind/",
                                                               "src/symbolize/")),
     (re.compile(r"^elfutils/debuginfod"), ("src/symbolize/",)),
-    (re.compile(r"^bpf/"), ("src/unwind/", "bpf/")),
+    (re.compile(r"^bpf/(lib)?bpf(_[a-z]+)?\.h"), ("src/bpf/", "bpf/")),
 ]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
