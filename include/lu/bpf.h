@@ -43,7 +43,7 @@
 /* An index lies in one inner map: files with up to 512 MiB of code. */
 #define LU_BPF_MAX_PAGES (LU_BPF_ENTRY_WORDS / 2)
 
-/* 8-aligned. */
+/* At an even word address. */
 struct lu_bpf_page
 {
   uint32_t rows; /* word address of the run */
@@ -91,8 +91,8 @@ enum lu_bpf_use
   LU_BPF_WANTED = 1 << 1, /* a walk fell back because the table is not there */
 };
 
-/* The executable mappings of a space, in memory: sorted by start, not overlapping, 8-aligned. One
- * block may serve several processes (fork). */
+/* The executable mappings of a space, in memory: sorted by start, not overlapping, at a word
+ * address that is a multiple of 8. One block may serve several processes (fork). */
 #define LU_BPF_MAX_MAPPINGS 4096
 
 enum lu_bpf_mapping_kind
