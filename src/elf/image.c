@@ -18,6 +18,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ enum
 
 struct _LuImage
 {
-  gatomicrefcount ref_count;
+  atomic_int ref_count;
   LuElfHeaders headers; /* sections are dropped after open */
   LuSegment *segments;
   guint n_segments;
@@ -326,7 +327,7 @@ open_input (const LuElfInput *input, GError **error)
   g_autoptr (LuImage) self = g_new0 (LuImage, 1);
   const LuElfSectionHeader *text;
 
-  g_atomic_ref_count_init (&self->ref_count);
+  atomic_init (&self->ref_count, 1);
   if (input->size > MAX_FILE)
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "the file is larger than 16 GiB");
@@ -380,14 +381,14 @@ lu_image_new_from_memory (gconstpointer bytes, gsize size, GError **error)
 LuImage *
 lu_image_ref (LuImage *self)
 {
-  g_atomic_ref_count_inc (&self->ref_count);
+  atomic_fetch_add_explicit (&self->ref_count, 1, memory_order_relaxed);
   return self;
 }
 
 void
 lu_image_unref (LuImage *self)
 {
-  if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
+  if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   lu_elf_headers_clear (&self->headers);
   if (self->guarded != self->synthetic)
@@ -407,7 +408,7 @@ lu_image_go_place (const LuImage *self, guint64 elf_address)
 gboolean
 lu_image_is_unshared (const LuImage *self)
 {
-  return g_atomic_ref_count_compare ((gatomicrefcount *) &self->ref_count, 1);
+  return atomic_load_explicit (&self->ref_count, memory_order_acquire) == 1;
 }
 
 /* Queries */

@@ -9,56 +9,59 @@
 
 #include "module/module.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 struct _LuModule
 {
-  gatomicrefcount ref_count;
+  atomic_int ref_count;
   guint32 id;
-  LuModuleKey key;         /* path: owned */
-  gint is_claimed;         /* atomic: somebody publishes or has published */
-  gint state;              /* atomic: LuModuleState */
-  LuImage *image;          /* owned; valid from state READY on */
-  LuCallSites *call_sites; /* owned; atomic */
-  LuCfi *cfi;              /* owned; as image */
-  LuTableSlot *slot;       /* reference; as image; NULL: no whole tables */
+  LuModuleKey key;                    /* path: owned */
+  atomic_bool is_claimed;             /* somebody publishes or has published */
+  atomic_int state;                   /* LuModuleState */
+  LuImage *image;                     /* owned; valid from state READY on */
+  _Atomic (LuCallSites *) call_sites; /* owned */
+  LuCfi *cfi;                         /* owned; as image */
+  LuTableSlot *slot;                  /* reference; as image; NULL: no whole tables */
 };
 
-static gint n_modules; /* atomic: the last id given out */
+static atomic_uint n_modules; /* the last id given out */
 
 LuModule *
 lu_module_new (const LuModuleKey *key)
 {
   LuModule *self = g_new0 (LuModule, 1);
 
-  g_atomic_ref_count_init (&self->ref_count);
-  self->id = (guint32) g_atomic_int_add (&n_modules, 1) + 1;
+  atomic_init (&self->ref_count, 1);
+  self->id = atomic_fetch_add_explicit (&n_modules, 1, memory_order_relaxed) + 1;
   self->key = *key;
   self->key.path = g_strdup (key->path != NULL ? key->path : "");
   self->key.build_id_size = MIN (key->build_id_size, LU_BUILD_ID_MAX);
-  self->state = LU_MODULE_PENDING;
+  atomic_init (&self->state, LU_MODULE_PENDING);
   return self;
 }
 
 LuModule *
 lu_module_ref (LuModule *self)
 {
-  g_atomic_ref_count_inc (&self->ref_count);
+  atomic_fetch_add_explicit (&self->ref_count, 1, memory_order_relaxed);
   return self;
 }
 
 gboolean
 lu_module_is_unshared (LuModule *self)
 {
-  return g_atomic_ref_count_compare (&self->ref_count, 1);
+  return atomic_load_explicit (&self->ref_count, memory_order_acquire) == 1;
 }
 
 void
 lu_module_unref (LuModule *self)
 {
-  if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
+  if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   lu_cfi_free (self->cfi);
   lu_image_unref (self->image);
-  lu_call_sites_free (self->call_sites);
+  lu_call_sites_free (atomic_load_explicit (&self->call_sites, memory_order_relaxed));
   lu_table_slot_unref (self->slot);
   g_free ((char *) self->key.path);
   g_free (self);
@@ -85,7 +88,7 @@ lu_module_id (const LuModule *self)
 LuModuleState
 lu_module_state (const LuModule *self)
 {
-  return (LuModuleState) g_atomic_int_get (&self->state);
+  return (LuModuleState) atomic_load_explicit (&self->state, memory_order_acquire);
 }
 
 LuImage *
@@ -132,7 +135,7 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
 {
   g_assert (state != LU_MODULE_PENDING && (state == LU_MODULE_READY) == (image != NULL));
 
-  if (!g_atomic_int_compare_and_exchange (&self->is_claimed, 0, 1))
+  if (atomic_exchange (&self->is_claimed, true))
     {
       lu_image_unref (image);
       return;
@@ -140,21 +143,26 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
   self->image = image;
   if (image != NULL)
     self->cfi = lu_cfi_new_for_look_ups (image);
-  g_atomic_int_set (&self->state, (gint) state);
+  atomic_store_explicit (&self->state, (int) state, memory_order_release);
 }
 
 const LuCallSites *
 lu_module_call_sites (const LuModule *self)
 {
-  return g_atomic_pointer_get (&((LuModule *) self)->call_sites);
+  return atomic_load_explicit (&self->call_sites, memory_order_acquire);
 }
 
 LuCallSites *
 lu_module_make_call_sites (LuModule *self)
 {
-  if (self->call_sites == NULL)
-    g_atomic_pointer_set (&self->call_sites, lu_call_sites_new ());
-  return self->call_sites;
+  LuCallSites *sites = atomic_load_explicit (&self->call_sites, memory_order_relaxed);
+
+  if (sites == NULL)
+    {
+      sites = lu_call_sites_new ();
+      atomic_store_explicit (&self->call_sites, sites, memory_order_release);
+    }
+  return sites;
 }
 
 const guint8 *

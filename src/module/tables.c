@@ -46,7 +46,7 @@
 
 struct _LuTableSlot
 {
-  gatomicrefcount ref_count;
+  atomic_int ref_count;
   LuTables *owner; /* reference */
   _Atomic (LuTable *) table;
   atomic_uint n_readers;
@@ -57,7 +57,7 @@ struct _LuTableSlot
 
 struct _LuTables
 {
-  gatomicrefcount ref_count; /* one of the user, one of each slot */
+  atomic_int ref_count; /* one of the user, one of each slot */
   gsize budget;
   LuStore *store; /* owned */
   GThread *thread;
@@ -74,12 +74,26 @@ struct _LuTables
   guint64 unpruned_bytes; /* the thread's own */
 };
 
+/* Plain C11 rather than gatomicrefcount: a thread sanitizer does not see into GLib's functions. */
+static void
+add_reference (atomic_int *count)
+{
+  atomic_fetch_add_explicit (count, 1, memory_order_relaxed);
+}
+
+/* TRUE if it was the last. */
+static gboolean
+drop_reference (atomic_int *count)
+{
+  return atomic_fetch_sub_explicit (count, 1, memory_order_acq_rel) == 1;
+}
+
 /* Slots */
 
 static void
 tables_unref (LuTables *self)
 {
-  if (!g_atomic_ref_count_dec (&self->ref_count))
+  if (!drop_reference (&self->ref_count))
     return;
   close (self->wake_fd);
   lu_store_free (self->store);
@@ -90,14 +104,14 @@ tables_unref (LuTables *self)
 LuTableSlot *
 lu_table_slot_ref (LuTableSlot *self)
 {
-  g_atomic_ref_count_inc (&self->ref_count);
+  add_reference (&self->ref_count);
   return self;
 }
 
 void
 lu_table_slot_unref (LuTableSlot *self)
 {
-  if (self == NULL || !g_atomic_ref_count_dec (&self->ref_count))
+  if (self == NULL || !drop_reference (&self->ref_count))
     return;
   lu_table_free (atomic_load (&self->table));
   lu_image_unref (atomic_load (&self->wanted));
@@ -200,7 +214,7 @@ forget_unused (LuTables *self)
     {
       LuTableSlot *slot = g_ptr_array_index (self->slots, i - 1);
 
-      if (!g_atomic_ref_count_compare (&slot->ref_count, 1))
+      if (atomic_load_explicit (&slot->ref_count, memory_order_acquire) != 1)
         continue;
       take_away (self, slot);
       g_ptr_array_remove_index_fast (self->slots, i - 1);
@@ -308,8 +322,8 @@ lu_tables_add (LuTables *self, const LuImage *image)
   guint n_fdes = count_fdes (image);
   gsize digest_size;
 
-  g_atomic_ref_count_init (&slot->ref_count);
-  g_atomic_ref_count_inc (&self->ref_count);
+  atomic_init (&slot->ref_count, 1);
+  add_reference (&self->ref_count);
   slot->owner = self;
   slot->threshold = first_threshold (self, n_fdes);
   pthread_mutex_lock (&self->mutex);
@@ -431,7 +445,7 @@ lu_tables_new (LuStore *store, gsize budget)
 {
   LuTables *self = g_new0 (LuTables, 1);
 
-  g_atomic_ref_count_init (&self->ref_count);
+  atomic_init (&self->ref_count, 1);
   self->budget = budget;
   self->store = store;
   self->slots = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_table_slot_unref);
