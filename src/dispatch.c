@@ -22,6 +22,8 @@
  * a stack does. */
 #define WRITER_INTERVAL_US (200 * 1000)
 #define WRITER_BATCH_BYTES (512u << 10)
+/* The worker is woken at the end of a round, or when it has this much to do. */
+#define WORKER_BATCH_BYTES (128u << 10)
 
 #define STACK_MESSAGE_MAX                                                                          \
   (sizeof (LuStackMessage) + (LU_MERGE_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame))
@@ -81,6 +83,7 @@ reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
       gint64 now = g_get_monotonic_time ();
 
       lu_queue_wake (self->to_writer);
+      lu_queue_wake (self->to_worker);
       if (deadline == 0)
         deadline = now + SIDEBAND_PATIENCE_US;
       if (now >= deadline && self->live)
@@ -112,7 +115,7 @@ static void
 send_request (LuDispatch *self, gsize size, LuMessage *place)
 {
   keep_place (self, place);
-  lu_queue_commit (self->to_worker, size);
+  lu_queue_commit_quietly (self->to_worker, size);
 }
 
 void
@@ -129,17 +132,20 @@ lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start,
                               .end = end,
                               .module = lu_module_ref (module) };
   send_request (self, sizeof *message, place);
+  lu_queue_wake (self->to_worker); /* its process may end soon */
 }
 
 void
-lu_dispatch_process (LuDispatch *self, LuProcess *process)
+lu_dispatch_process (LuDispatch *self, LuProcess *process, LuProcessNeeds needs)
 {
   LuMessage *place;
   LuProcessMessage *message = reserve_request (self, sizeof *message, &place);
 
   if (message == NULL)
     return;
-  *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS, .process = lu_process_ref (process) };
+  *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS,
+                                 .needs = needs,
+                                 .process = lu_process_ref (process) };
   send_request (self, sizeof *message, place);
 }
 
@@ -244,7 +250,9 @@ send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace
   payload = put (message->payload, sample->callchain, sample->n_callchain * sizeof *payload);
   payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
   put (payload, sample->stack, sample->stack_size);
-  lu_queue_commit (self->to_worker, size);
+  lu_queue_commit_quietly (self->to_worker, size);
+  if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
+    lu_queue_wake (self->to_worker);
   bump (&self->handed_on);
   return TRUE;
 }
@@ -347,6 +355,7 @@ lu_dispatch_end_round (LuDispatch *self)
   gsize used = lu_queue_used (self->to_writer);
   gint64 now;
 
+  lu_queue_wake (self->to_worker);
   if (used == 0)
     return FALSE;
   now = g_get_monotonic_time ();

@@ -43,7 +43,8 @@ LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuP
                                      LuSpace *space, gboolean can_wait);
 
 void lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
-void lu_dispatch_process (LuDispatch *self, LuProcess *process);
+/* MODULES is not the worker's: each is sent by lu_dispatch_open(). */
+void lu_dispatch_process (LuDispatch *self, LuProcess *process, LuProcessNeeds needs);
 void lu_dispatch_fork (LuDispatch *self, guint64 time, gint32 pid, gint32 child_pid);
 void lu_dispatch_exit (LuDispatch *self, guint64 time, gint32 pid);
 void lu_dispatch_log (LuDispatch *self, guint64 time, const char *text);

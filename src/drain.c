@@ -52,7 +52,8 @@ struct _LuDrain
   LuWriter *writer;     /* borrowed: what it counts decides on the size of the copies */
   LuDrainOptions options;
   LuProcessTable *table;
-  GHashTable *tids; /* set; NULL: all */
+  GPtrArray *executed; /* of LuProcess, references: in this round, not yet asked about */
+  GHashTable *tids;    /* set; NULL: all */
   GThread *thread;
   int wake_fd, ended_fd;
   pid_t own_pid;
@@ -89,12 +90,39 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
   lu_dispatch_open (self->dispatch, module, lu_process_pid (process), start, end);
 }
 
+/* Only what lives can be asked about: /proc has nothing of the dead, and of a pid that executed
+ * something else meanwhile the wrong thing. */
+static void
+ask_about (LuDrain *self, LuProcess *process, LuProcessNeeds needs)
+{
+  needs = lu_process_ask_once (process, needs);
+  if (self->live && needs != 0 && lu_process_table_is_current (self->table, process))
+    lu_dispatch_process (self->dispatch, process, needs);
+}
+
+/* When all side-band of the round is known: many processes of a build have ended by then. */
+static void
+ask_about_executed (LuDrain *self)
+{
+  for (guint i = 0; i < self->executed->len; i++)
+    {
+      LuProcess *process = g_ptr_array_index (self->executed, i);
+      gboolean is_old = lu_process_start_time (process) == 0;
+
+      ask_about (self, process, LU_PROCESS_NAME | (is_old ? 0 : LU_PROCESS_MOUNTS));
+    }
+  g_ptr_array_set_size (self->executed, 0);
+}
+
+/* A child that executes nothing has its parent's command line, and those that ran before the
+ * recording may never be sampled: what more they need has time until they are. */
 static void
 process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
 {
   LuDrain *self = user_data;
 
-  lu_dispatch_process (self->dispatch, process);
+  if (is_exec)
+    g_ptr_array_add (self->executed, lu_process_ref (process));
 }
 
 static void
@@ -159,6 +187,14 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
   return NULL;
 }
 
+static void
+prepare_process (LuDrain *self, LuProcess *process)
+{
+  if (lu_process_ask_once (process, LU_PROCESS_MODULES) != 0)
+    lu_process_table_announce (self->table, process);
+  ask_about (self, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
+}
+
 static LuVerdict
 take_sample (LuDrain *self, const LuEvent *event)
 {
@@ -169,6 +205,10 @@ take_sample (LuDrain *self, const LuEvent *event)
   if (skipped == NULL
       && !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space))
     skipped = &self->others;
+  if (self->executed->len > 0)
+    ask_about_executed (self);
+  if (skipped == NULL)
+    prepare_process (self, process);
   if (skipped == NULL
       && lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack)
              == LU_DISPATCH_NO_ROOM)
@@ -323,6 +363,7 @@ one_round (LuDrain *self)
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
+  ask_about_executed (self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {
       lu_process_table_end_round (self->table);
@@ -345,6 +386,7 @@ last_rounds (LuDrain *self)
     {
       LuRound round = one_round (self);
 
+      lu_dispatch_end_round (self->dispatch);
       if (round == LU_ROUND_OPEN)
         g_usleep (RETRY_US);
       else
@@ -419,6 +461,7 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->settle_us = SETTLE_US;
   self->hurry_until = g_get_monotonic_time () + HURRY_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
+  self->executed = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);
   if (options->tids != NULL)
     {
       self->tids = g_hash_table_new (NULL, NULL);
@@ -466,6 +509,7 @@ lu_drain_free (LuDrain *self)
     return;
   lu_drain_stop (self);
   lu_process_table_free (self->table);
+  g_ptr_array_unref (self->executed);
   lu_dispatch_free (self->dispatch);
   lu_source_free (self->source);
   g_clear_pointer (&self->tids, g_hash_table_unref);

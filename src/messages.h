@@ -47,6 +47,7 @@ typedef struct
 typedef struct
 {
   LuMessageKind kind;
+  LuProcessNeeds needs;
   LuProcess *process; /* reference */
 } LuProcessMessage;
 

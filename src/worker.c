@@ -16,8 +16,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Private memory for images no process maps any more. */
-#define IMAGE_BUDGET       (16u << 20)
+/* Private memory for images that no module has any more; there are more in lu_module_cache. */
+#define IMAGE_BUDGET       (4u << 20)
 #define COMMAND_LINE_MAX   4096
 #define TOUCHES_PER_SECOND 1000
 #define ARGUMENTS_TRIES    5
@@ -163,11 +163,12 @@ read_mountinfo (LuWorker *self, LuProcess *process)
 static void
 look_at_process (LuWorker *self, LuProcessMessage *message)
 {
-  if (self->live)
-    {
-      read_command_line (message->process);
-      read_mountinfo (self, message->process);
-    }
+  /* The child of a fork has that of its parent. */
+  if (self->live && (message->needs & LU_PROCESS_NAME) != 0
+      && !lu_process_has_command_line (message->process))
+    read_command_line (message->process);
+  if (self->live && (message->needs & LU_PROCESS_MOUNTS) != 0)
+    read_mountinfo (self, message->process);
   lu_process_unref (message->process);
 }
 

@@ -22,8 +22,9 @@
 #include <unistd.h>
 
 /* A ring holds this share of a second at the highest rate there is: the cycles counter at Sysprof's
- * period samples four times as often as cpu-clock. The drain may be off the CPU that long. */
-#define RING_SECONDS   0.25
+ * period samples four times as often as cpu-clock. The drain may be off the CPU that long. With a
+ * little more, the next power of two would cost each start some milliseconds. */
+#define RING_SECONDS   0.21
 #define RING_RATE      4000
 #define RING_BYTES_MIN (2u << 20)
 /* All rings together, unless RING_BYTES_MIN each is more. */

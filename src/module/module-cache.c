@@ -96,12 +96,21 @@ drop (LuModuleCache *self, Entry *entry)
   g_hash_table_remove (self->modules, lu_module_key (entry->module));
 }
 
+static gsize
+image_bytes (const LuModule *module)
+{
+  const LuImage *image = lu_module_image (module);
+
+  return image != NULL ? lu_image_resident_bytes (image) : 0;
+}
+
 /* Before one more is added. Where files come and go, as in a build, those that nothing maps any
  * more would hold their unwind information until there are max_modules. */
 static void
 make_room (LuModuleCache *self)
 {
   guint n_unmapped = 0;
+  gsize n_bytes = 0;
 
   if (g_hash_table_size (self->modules) >= self->max_modules)
     drop (self, self->used.head->data);
@@ -110,7 +119,10 @@ make_room (LuModuleCache *self)
       Entry *entry = at->data;
 
       at = at->prev;
-      if (lu_module_is_unshared (entry->module) && ++n_unmapped > LU_MODULES_MAX_UNMAPPED)
+      if (!lu_module_is_unshared (entry->module))
+        continue;
+      n_bytes += image_bytes (entry->module);
+      if (++n_unmapped > LU_MODULES_MAX_UNMAPPED || n_bytes > LU_MODULES_MAX_UNMAPPED_BYTES)
         drop (self, entry);
     }
 }

@@ -5,8 +5,8 @@
  *
  * Drain thread only (main thread before it runs). The aliases (device, inode, generation) or, where
  * those are unknown, (build-id, path) lead to one module for all processes. Modules that nothing
- * maps any more are kept for the next process, up to a number; the longest unused are dropped.
- */
+ * maps any more are kept for the next process, up to a number and a size; the longest unused are
+ * dropped. */
 
 #pragma once
 
@@ -16,6 +16,8 @@ typedef struct _LuModuleCache LuModuleCache;
 
 /* Modules that nothing maps any more are kept for the next process up to this number. */
 #define LU_MODULES_MAX_UNMAPPED 128
+/* and this many bytes of their images: a build runs many programs of its own once. */
+#define LU_MODULES_MAX_UNMAPPED_BYTES ((gsize) 12 << 20)
 
 /* Called for each new module, so that somebody opens it. */
 typedef void (*LuModuleFunc) (LuModule *module, gpointer user_data);

@@ -16,6 +16,7 @@ struct _LuModule
 {
   atomic_int ref_count;
   guint32 id;
+  gboolean is_announced;              /* drain thread */
   LuModuleKey key;                    /* path: owned */
   atomic_bool is_claimed;             /* somebody publishes or has published */
   atomic_int state;                   /* LuModuleState */
@@ -102,6 +103,15 @@ lu_module_is_pending (const LuModule *self)
 {
   return lu_module_state (self) == LU_MODULE_PENDING
          && (self->key.kind == LU_MODULE_FILE || self->key.kind == LU_MODULE_VDSO);
+}
+
+gboolean
+lu_module_announce_once (LuModule *self)
+{
+  if (self->is_announced || !lu_module_is_pending (self))
+    return FALSE;
+  self->is_announced = TRUE;
+  return TRUE;
 }
 
 void

@@ -65,6 +65,8 @@ LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
 /* Whether the worker will still look at it; never of what has no file. */
 gboolean lu_module_is_pending (const LuModule *self);
+/* Drain: TRUE the first time, if the worker has to look at it: it is told then. */
+gboolean lu_module_announce_once (LuModule *self);
 /* Worker, before publication: where whole tables of the image come from. Takes the slot. */
 void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
 /* The rule for an ELF address of a module that is ready, from the whole table of its file. FALSE if

@@ -23,8 +23,7 @@ typedef struct
 {
   LuProcessTable *table;
   guint64 time;
-  LuSpace *space;   /* owned: what was built so far */
-  GArray *mappings; /* of LuMapping whose module is new; the module is borrowed from the space */
+  LuSpace *space; /* owned: what was built so far */
 } Scan;
 
 static gboolean
@@ -43,14 +42,11 @@ add_map (const LuProcMap *map, gpointer user_data)
   LuMapping mapping = {
     .start = map->start, .end = map->end, .file_offset = map->file_offset, .time = scan->time
   };
-  gboolean is_new;
 
   if (!(map->prot & PROT_EXEC))
     return TRUE;
-  mapping.module = lu_process_table_module (scan->table, &event, &is_new);
+  mapping.module = lu_process_table_module (scan->table, &event);
   scan->space = lu_space_take_with_mapping (scan->space, &mapping);
-  if (is_new)
-    g_array_append_val (scan->mappings, mapping);
   return TRUE;
 }
 
@@ -84,7 +80,6 @@ lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
   gsize size = 0;
   g_autofree char *comm = read_proc (pid, "comm", 64, NULL);
   g_autofree char *maps = read_proc (pid, "maps", MAX_MAPS_BYTES, &size);
-  g_autoptr (GArray) mappings = NULL;
   Scan scan;
   LuProcess *process;
   LuSpace *current;
@@ -92,18 +87,12 @@ lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
   if (comm == NULL)
     return FALSE;
   g_strchomp (comm);
-  mappings = g_array_new (FALSE, FALSE, sizeof (LuMapping));
-  scan = (Scan){ .table = self, .time = time, .space = lu_space_new (), .mappings = mappings };
+  scan = (Scan){ .table = self, .time = time, .space = lu_space_new () };
   if (maps != NULL)
     lu_proc_maps_parse (maps, size, add_map, &scan);
   lu_process_table_put_discovered (self, pid, comm, MAX (count_threads (pid), 1), scan.space, time);
-  if (lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
-    for (guint i = 0; i < mappings->len; i++)
-      {
-        LuMapping *mapping = &g_array_index (mappings, LuMapping, i);
-
-        lu_process_table_announce (self, mapping->module, process, mapping->start, mapping->end);
-      }
+  if (time != 0 && lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
+    lu_process_table_announce (self, process);
   lu_space_unref (scan.space);
   return TRUE;
 }

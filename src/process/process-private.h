@@ -34,10 +34,10 @@ gboolean lu_process_has_history (const LuProcess *self);
 /* Puts an incarnation that /proc shows in place (or its space, if the pid is known already). */
 void lu_process_table_put_discovered (LuProcessTable *self, gint32 pid, const char *comm,
                                       guint n_threads, LuSpace *space, guint64 time);
-/* Looks up the module of a mapping; *is_new as lu_module_cache_find(). Borrowed. */
-LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap, gboolean *is_new);
-/* Tells the owner of the table that a new module is mapped there. */
-void lu_process_table_announce (LuProcessTable *self, LuModule *module, LuProcess *process,
-                                guint64 start, guint64 end);
+/* Looks up the module of a mapping. Borrowed. */
+LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap);
+/* All versions of the space. */
+typedef void (*LuSpaceFunc) (LuSpace *space, gpointer user_data);
+void lu_process_foreach_space (LuProcess *self, LuSpaceFunc func, gpointer user_data);
 gboolean lu_process_table_follows_all (LuProcessTable *self);
 void lu_process_table_discover_followed (LuProcessTable *self, guint64 time);

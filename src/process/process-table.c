@@ -157,11 +157,11 @@ lu_process_table_follow (LuProcessTable *self, gint32 pid)
 }
 
 LuModule *
-lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap, gboolean *is_new)
+lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
 {
   char buffer[4096];
   LuModuleKey key;
-  LuModule *module;
+  gboolean is_new;
 
   lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
   key.is_32bit = key.kind == LU_MODULE_VDSO && mmap->start < G_GUINT64_CONSTANT (1) << 32;
@@ -178,10 +178,15 @@ lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap, gboolean
       key.build_id_size = mmap->build_id_size;
       memcpy (key.build_id, mmap->build_id, sizeof key.build_id);
     }
-  module = lu_module_cache_find (self->modules, &key, is_new);
-  if (key.kind == LU_MODULE_ANONYMOUS || key.kind == LU_MODULE_VSYSCALL)
-    *is_new = FALSE; /* there is nothing to open */
-  return module;
+  return lu_module_cache_find (self->modules, &key, &is_new);
+}
+
+static void
+announce (LuProcessTable *self, const LuMapping *mapping, LuProcess *process)
+{
+  if (lu_module_announce_once (mapping->module))
+    self->funcs->module_added (mapping->module, process, mapping->start, mapping->end,
+                               self->user_data);
 }
 
 static void
@@ -193,7 +198,6 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
                         .end = mmap->start + mmap->length,
                         .file_offset = mmap->file_offset,
                         .time = event->time };
-  gboolean is_new;
   guint n_mappings;
 
   if (pid == NULL && self->follow_all)
@@ -206,12 +210,10 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   lu_space_mappings (lu_process_space (pid->current), &n_mappings);
   if (n_mappings >= MAX_MAPPINGS)
     return;
-  mapping.module = lu_process_table_module (self, mmap, &is_new);
+  mapping.module = lu_process_table_module (self, mmap);
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
     mark_unsettled (self, event->pid);
-  if (is_new)
-    self->funcs->module_added (mapping.module, pid->current, mapping.start, mapping.end,
-                               self->user_data);
+  announce (self, &mapping, pid->current);
 }
 
 static void
@@ -270,7 +272,8 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
     {
       child = lu_process_new (event->pid, 0, event->time, lu_process_comm (parent->current),
                               lu_process_space_at (parent->current, event->time));
-      lu_process_take_command_line (child, g_strdup (lu_process_command_line (parent->current)));
+      if (lu_process_has_command_line (parent->current))
+        lu_process_take_command_line (child, g_strdup (lu_process_command_line (parent->current)));
     }
   else
     {
@@ -363,6 +366,14 @@ lu_process_table_lookup (LuProcessTable *self, gint32 number, guint64 time, LuPr
   *process = process_at (pid, time);
   *space = lu_process_space_at (*process, time);
   return TRUE;
+}
+
+gboolean
+lu_process_table_is_current (LuProcessTable *self, const LuProcess *process)
+{
+  const Pid *pid = find_pid (self, lu_process_pid (process));
+
+  return pid != NULL && !pid->dead && pid->current == process;
 }
 
 /* Drops what no ring can hold samples of any more. TRUE if nothing is left to clean up for the pid.
@@ -501,11 +512,29 @@ lu_process_table_discover_followed (LuProcessTable *self, guint64 time)
     lu_process_table_discover (self, g_array_index (numbers, gint32, i), time);
 }
 
-void
-lu_process_table_announce (LuProcessTable *self, LuModule *module, LuProcess *process,
-                           guint64 start, guint64 end)
+typedef struct
 {
-  self->funcs->module_added (module, process, start, end, self->user_data);
+  LuProcessTable *table;
+  LuProcess *process;
+} Announced;
+
+static void
+announce_space (LuSpace *space, gpointer user_data)
+{
+  Announced *announced = user_data;
+  guint n_mappings;
+  const LuMapping *mappings = lu_space_mappings (space, &n_mappings);
+
+  for (guint i = 0; i < n_mappings; i++)
+    announce (announced->table, &mappings[i], announced->process);
+}
+
+void
+lu_process_table_announce (LuProcessTable *self, LuProcess *process)
+{
+  Announced announced = { .table = self, .process = process };
+
+  lu_process_foreach_space (process, announce_space, &announced);
 }
 
 gboolean

@@ -21,7 +21,8 @@ typedef struct
   /* A module nobody has opened yet appeared; `process` maps it at [start, end). */
   void (*module_added) (LuModule *module, LuProcess *process, guint64 start, guint64 end,
                         gpointer user_data);
-  /* A process was discovered, forked or executed a program: its command line can be read now. */
+  /* A process was discovered, forked or executed a program (is_exec: it has a command line of its
+   * own, which can be read now). */
   void (*process_added) (LuProcess *process, gboolean is_exec, gpointer user_data);
   /* A followed process (child_pid != pid) or thread began, a followed process ended. */
   void (*forked) (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data);
@@ -46,6 +47,9 @@ void lu_process_table_apply (LuProcessTable *self, const LuEvent *event);
 gboolean lu_process_table_lookup (LuProcessTable *self, gint32 pid, guint64 time,
                                   LuProcess **process, LuSpace **space);
 
+/* Whether this incarnation is what its pid is now, as far as side-band says: /proc is about it. */
+gboolean lu_process_table_is_current (LuProcessTable *self, const LuProcess *process);
+
 /* Every sample committed before the last call has been handled: older versions and dead processes
  * may go. */
 void lu_process_table_end_round (LuProcessTable *self);
@@ -60,9 +64,13 @@ guint lu_process_table_size (LuProcessTable *self);
 
 /* Adds what /proc says of one process now (a mapping that is already known is not touched). Reads
  * files. FALSE if there is no such process. `time` is what new mappings are stamped with; 0 for
- * "always was". */
+ * "always was": few of the processes that run when a recording begins are ever sampled, so their
+ * modules are not announced before lu_process_table_announce(). */
 gboolean lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time);
-/* The same for all processes (follow_all) or those followed and alive. Reads files. */
+/* Tells of the modules that the process maps and nobody was told of. */
+void lu_process_table_announce (LuProcessTable *self, LuProcess *process);
+/* The same as lu_process_table_discover() for all processes (follow_all) or those followed and
+ * alive. Reads files. */
 void lu_process_table_discover_all (LuProcessTable *self, guint64 time);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuProcessTable, lu_process_table_free)

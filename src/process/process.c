@@ -23,6 +23,8 @@ struct _LuProcess
   guint64 id;
   guint64 start_time;
   char comm[LU_COMM_SIZE];
+  LuProcessNeeds asked;          /* drain thread */
+  _Atomic (char *) program;      /* owned; published once: a path longer than comm */
   _Atomic (char *) command_line; /* owned; published once */
   _Atomic (char *) mountinfo;    /* owned; published once */
   GArray *versions; /* of LuSpaceVersion, oldest first, the last is current; drain thread */
@@ -67,6 +69,7 @@ lu_process_unref (LuProcess *self)
   if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   g_array_unref (self->versions);
+  g_free (atomic_load (&self->program));
   g_free (atomic_load (&self->command_line));
   g_free (atomic_load (&self->mountinfo));
   g_free (self);
@@ -116,7 +119,24 @@ lu_process_command_line (LuProcess *self)
 {
   const char *text = atomic_load (&self->command_line);
 
-  return text != NULL && text[0] != 0 ? text : self->comm;
+  if (text != NULL && text[0] != 0)
+    return text;
+  text = atomic_load (&self->program);
+  return text != NULL ? text : self->comm;
+}
+
+gboolean
+lu_process_has_command_line (LuProcess *self)
+{
+  return atomic_load (&self->command_line) != NULL;
+}
+
+LuProcessNeeds
+lu_process_ask_once (LuProcess *self, LuProcessNeeds needs)
+{
+  needs &= ~self->asked;
+  self->asked |= needs;
+  return needs;
 }
 
 void
@@ -157,6 +177,18 @@ lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space)
   g_array_append_val (self->versions, next);
 }
 
+/* A process that ends before anybody has read its command line has only comm, which the kernel cuts
+ * off. The first file that is mapped after an exec is the program (a script's name is its own). */
+static void
+note_program (LuProcess *self, const LuMapping *mapping)
+{
+  const char *path = lu_module_path (mapping->module), *slash = strrchr (path, '/');
+
+  if (slash != NULL && strncmp (slash + 1, self->comm, LU_COMM_SIZE - 1) == 0
+      && slash[LU_COMM_SIZE] != 0)
+    publish_once (&self->program, g_strdup (path));
+}
+
 gboolean
 lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
 {
@@ -166,6 +198,8 @@ lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
   guint n;
 
   lu_space_mappings (last->space, &n);
+  if (n == 0 && self->comm[LU_COMM_SIZE - 2] != 0)
+    note_program (self, mapping);
   if (last->time == time || (guint64) n * self->versions->len > MAX_HISTORY)
     {
       last->space = lu_space_take_with_mapping (last->space, mapping);
@@ -187,6 +221,13 @@ lu_process_space_at (LuProcess *self, guint64 time)
   while (i > 0 && version (self, i)->time > time)
     i--;
   return version (self, i)->space;
+}
+
+void
+lu_process_foreach_space (LuProcess *self, LuSpaceFunc func, gpointer user_data)
+{
+  for (guint i = 0; i < self->versions->len; i++)
+    func (version (self, i)->space, user_data);
 }
 
 void

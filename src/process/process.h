@@ -15,6 +15,14 @@
 
 typedef struct _LuProcess LuProcess;
 
+/* What somebody has to look up for a process. */
+typedef enum
+{
+  LU_PROCESS_NAME = 1 << 0,    /* its command line */
+  LU_PROCESS_MOUNTS = 1 << 1,  /* its mount table */
+  LU_PROCESS_MODULES = 1 << 2, /* the files that it maps */
+} LuProcessNeeds;
+
 LuProcess *lu_process_ref (LuProcess *self);
 void lu_process_unref (LuProcess *self);
 
@@ -27,11 +35,14 @@ guint64 lu_process_id (const LuProcess *self);
 guint64 lu_process_start_time (const LuProcess *self); /* ns; 0 if it ran before the recording */
 /* At most 15 characters, as the kernel keeps it at exec (or at discovery). */
 const char *lu_process_comm (const LuProcess *self);
-/* Command line, arguments separated by spaces, if it could be read in time, else comm. Borrowed,
- * stable. */
+/* Command line, arguments separated by spaces, if it could be read in time, else the path of the
+ * program where comm is only the beginning of its name, else comm. Borrowed, stable. */
 const char *lu_process_command_line (LuProcess *self);
+gboolean lu_process_has_command_line (LuProcess *self); /* it could be read */
 /* Worker: publishes the command line once; takes it. */
 void lu_process_take_command_line (LuProcess *self, char *command_line);
+/* Drain: those of `needs` that were not yet asked for by this call; 0 as soon as all were. */
+LuProcessNeeds lu_process_ask_once (LuProcess *self, LuProcessNeeds needs);
 /* /proc/PID/mountinfo of the process, or NULL where it is not known (or not needed). Borrowed,
  * stable. */
 const char *lu_process_mountinfo (LuProcess *self);

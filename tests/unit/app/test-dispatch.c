@@ -112,7 +112,7 @@ test_places_are_kept_in_order (Fixture *self, gconstpointer is_live)
   LuEvent settled = settled_sample (), strange = strange_sample (self);
   LuStatus status;
 
-  lu_dispatch_process (self->dispatch, self->process);
+  lu_dispatch_process (self->dispatch, self->process, LU_PROCESS_NAME);
   g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
   g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_DONE);
   lu_dispatch_exit (self->dispatch, 7, PID);
@@ -168,7 +168,7 @@ test_a_full_worker (Fixture *self, gconstpointer is_live)
   self->can_wait = TRUE;
   g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_NO_ROOM);
   /* Side-band and what needs no worker still go through. */
-  lu_dispatch_process (self->dispatch, self->process);
+  lu_dispatch_process (self->dispatch, self->process, LU_PROCESS_NAME);
   g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
 
   for (guint i = 0; i < n; i++)
