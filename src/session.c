@@ -205,6 +205,8 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   self->from_worker = lu_queue_new (ANSWER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
   self->worker = lu_worker_new (unwinder, self->to_worker, self->from_worker, info.live);
+  if (lu_options_is_helper (self->options))
+    lu_worker_know_own_mounts (self->worker);
   self->writer = lu_writer_new (new_sink (self, lu_fd_steal (&output_fd)), self->to_writer,
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,

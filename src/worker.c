@@ -42,6 +42,7 @@ struct _LuWorker
   LuStack *stack;
   LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
   char own_mount_namespace[64];
+  gboolean own_mounts_are_known;
   gsize own_mountinfo_bytes;
   guint64 touch_second; /* of samples; n_touches pages were touched in it */
   guint n_touches;
@@ -123,16 +124,30 @@ read_command_line (LuProcess *process)
     g_free (text);
 }
 
+/* What a link in /proc/PID leads to. */
 static gboolean
-mount_namespace (gint32 pid, char *name, gsize size)
+read_link (gint32 pid, const char *link, char *target, gsize size)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/ns/mnt", pid);
-  gssize n = readlink (path, name, size - 1);
+  char path[48];
+  gssize n;
 
+  g_snprintf (path, sizeof path, "/proc/%d/%s", pid, link);
+  n = readlink (path, target, size - 1);
   if (n < 0)
     return FALSE;
-  name[n] = 0;
+  target[n] = 0;
   return TRUE;
+}
+
+/* The table of a process in our own namespace, but with another root, has other paths. */
+static gboolean
+is_own_table_enough (LuWorker *self, gint32 pid)
+{
+  char root[3]; /* room to see that it is longer */
+
+  if (self->own_mounts_are_known)
+    return read_link (pid, "root", root, sizeof root) && strcmp (root, "/") == 0;
+  return self->own_mountinfo_bytes >= OWN_MOUNTINFO_BUDGET;
 }
 
 /* Viewers need the mount table to find the files of a container; that of our own namespace only
@@ -147,10 +162,10 @@ read_mountinfo (LuWorker *self, LuProcess *process)
   gsize length = 0;
   char *text;
 
-  if (!mount_namespace (pid, name, sizeof name))
+  if (!read_link (pid, "ns/mnt", name, sizeof name))
     return;
   own = strcmp (name, self->own_mount_namespace) == 0;
-  if (own && self->own_mountinfo_bytes >= OWN_MOUNTINFO_BUDGET)
+  if (own && is_own_table_enough (self, pid))
     return;
   text = lu_fd_read_file (path, MOUNTINFO_MAX, &length);
   if (text == NULL)
@@ -314,9 +329,15 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->live = live;
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->stack = g_new (LuStack, 1);
-  if (!mount_namespace (getpid (), self->own_mount_namespace, sizeof self->own_mount_namespace))
+  if (!read_link (getpid (), "ns/mnt", self->own_mount_namespace, sizeof self->own_mount_namespace))
     self->own_mount_namespace[0] = 0;
   return self;
+}
+
+void
+lu_worker_know_own_mounts (LuWorker *self)
+{
+  self->own_mounts_are_known = TRUE;
 }
 
 void

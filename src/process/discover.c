@@ -18,6 +18,20 @@
 
 /* A process with more text than this in its maps is cut there (65,530 mappings of 100 bytes). */
 #define MAX_MAPS_BYTES (8u << 20)
+/* Of /proc/PID/stat: 52 numbers. */
+#define MAX_STAT_BYTES 2048
+/* Fields of it, counted from 1 as its manual does. */
+#define STAT_FLAGS   9
+#define STAT_THREADS 20
+#define STAT_FIELDS  20
+#define PF_KTHREAD   0x00200000 /* include/linux/sched.h */
+
+typedef struct
+{
+  char comm[64]; /* of a kernel thread more than LU_COMM_SIZE */
+  gboolean is_kernel_thread;
+  guint n_threads;
+} Stat;
 
 typedef struct
 {
@@ -50,47 +64,54 @@ add_map (const LuProcMap *map, gpointer user_data)
   return TRUE;
 }
 
-static guint
-count_threads (gint32 pid)
-{
-  g_autofree char *path = g_strdup_printf ("/proc/%d/task", pid);
-  DIR *dir = opendir (path);
-  guint n = 0;
-
-  if (dir == NULL)
-    return 0;
-  for (struct dirent *entry = readdir (dir); entry != NULL; entry = readdir (dir))
-    if (entry->d_name[0] != '.')
-      n++;
-  closedir (dir);
-  return n;
-}
-
 static char *
 read_proc (gint32 pid, const char *name, gsize limit, gsize *length)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/%s", pid, name);
+  char path[48];
 
+  g_snprintf (path, sizeof path, "/proc/%d/%s", pid, name);
   return lu_fd_read_file (path, limit, length);
+}
+
+/* PID (COMM) STATE and numbers: man 5 proc_pid_stat. COMM may hold anything, parentheses too. */
+static gboolean
+read_stat (gint32 pid, Stat *stat)
+{
+  g_autofree char *text = read_proc (pid, "stat", MAX_STAT_BYTES, NULL);
+  const char *begin = text != NULL ? strchr (text, '(') : NULL;
+  const char *end = text != NULL ? strrchr (text, ')') : NULL;
+  const char *at = end;
+  guint64 fields[STAT_FIELDS + 1] = { 0 };
+
+  if (begin == NULL || end < begin || end[1] != ' ' || end[2] == 0)
+    return FALSE;
+  g_strlcpy (stat->comm, begin + 1, MIN (sizeof stat->comm, (gsize) (end - begin)));
+  at += 3;
+  for (guint i = 4; i <= STAT_FIELDS && *at == ' '; i++)
+    fields[i] = g_ascii_strtoull (at + 1, (char **) &at, 10);
+  stat->is_kernel_thread = (fields[STAT_FLAGS] & PF_KTHREAD) != 0;
+  stat->n_threads = (guint) MIN (fields[STAT_THREADS], G_MAXINT);
+  return TRUE;
 }
 
 gboolean
 lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
 {
   gsize size = 0;
-  g_autofree char *comm = read_proc (pid, "comm", 64, NULL);
-  g_autofree char *maps = read_proc (pid, "maps", MAX_MAPS_BYTES, &size);
+  g_autofree char *maps = NULL;
+  Stat stat;
   Scan scan;
   LuProcess *process;
   LuSpace *current;
 
-  if (comm == NULL)
+  if (!read_stat (pid, &stat))
     return FALSE;
-  g_strchomp (comm);
+  if (!stat.is_kernel_thread)
+    maps = read_proc (pid, "maps", MAX_MAPS_BYTES, &size);
   scan = (Scan){ .table = self, .time = time, .space = lu_space_new () };
   if (maps != NULL)
     lu_proc_maps_parse (maps, size, add_map, &scan);
-  lu_process_table_put_discovered (self, pid, comm, MAX (count_threads (pid), 1), scan.space, time);
+  lu_process_table_put_discovered (self, pid, stat.comm, MAX (stat.n_threads, 1), scan.space, time);
   if (time != 0 && lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
     lu_process_table_announce (self, process);
   lu_space_unref (scan.space);
