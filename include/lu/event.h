@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* event.h - one decoded record of any source: a sample or a piece of side-band.
+/* event.h - one decoded record of any source: a sample, a stack that was walked where it was
+ * sampled, or a piece of side-band.
  *
  * Strings and pointers are borrowed from the record (see sample.h); strings are NUL-terminated
  * inside the record, the decoder has checked it. */
@@ -9,6 +10,7 @@
 #pragma once
 
 #include "lu/sample.h"
+#include "lu/status.h"
 
 #include <stdint.h>
 
@@ -16,6 +18,7 @@ typedef enum
 {
   LU_EVENT_NONE, /* a valid record that nobody needs */
   LU_EVENT_SAMPLE,
+  LU_EVENT_WALKED, /* a sample whose stack was walked in the kernel (bpf.h): addresses, no copy */
   LU_EVENT_MMAP,
   LU_EVENT_COMM,
   LU_EVENT_FORK,
@@ -45,6 +48,20 @@ typedef struct
   const char *path;  /* in the task's mount namespace, as the kernel names it; "//anon", "[vdso]" */
 } LuMmapEvent;
 
+/* What the program says of a stack; the decoder has checked the sizes, and nothing else. */
+typedef struct
+{
+  LuStatus status; /* COMPLETE or DEPTH_LIMIT */
+  uint64_t serial; /* of the space that it was walked in */
+  uint64_t ip;     /* where the sample hit */
+  uint64_t sp;     /* the user stack pointer */
+  uint32_t flags;  /* enum lu_bpf_record_flags */
+  uint32_t walk_ns;
+  uint32_t n_kernel, n_user;
+  const uint8_t *pcs; /* n_kernel, then n_user words as in struct lu_bpf_record; not aligned;
+                         borrowed */
+} LuWalkedStack;
+
 typedef struct
 {
   LuEventKind kind;
@@ -54,6 +71,7 @@ typedef struct
   union
   {
     LuSample sample;
+    LuWalkedStack walked;
     LuMmapEvent mmap;
     struct
     {

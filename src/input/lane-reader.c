@@ -10,9 +10,25 @@
 /* A per-task event whose task has ended is readable for ever: look at such lanes this often. */
 #define HUNG_UP_MS 20
 
+/* Samples, and what a BPF program has written, may be in one ring. Their trailers look alike, so
+ * only samples have to be told apart. */
+static const LuRecordLayout *
+layout_of (const LuLanes *lanes, const LuLane *lane, const LuRecordLayout *layout,
+           gconstpointer record, gsize size)
+{
+  guint64 id;
+
+  if (lane->output_id == 0
+      || ((const struct perf_event_header *) record)->type != PERF_RECORD_SAMPLE
+      || !lu_record_event_id (&lanes->output_layout, record, size, &id) || id != lane->output_id)
+    return layout;
+  return &lanes->output_layout;
+}
+
 /* Decodes the oldest unread record of a lane before its head. */
 static gboolean
-next_event (LuLane *lane, const LuRecordLayout *layout, LuSourceStats *stats, LuEvent *event)
+next_event (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, LuSourceStats *stats,
+            LuEvent *event)
 {
   gconstpointer record;
   gsize size;
@@ -20,7 +36,8 @@ next_event (LuLane *lane, const LuRecordLayout *layout, LuSourceStats *stats, Lu
 
   while ((record = lu_ring_peek (&lane->ring, lane->head, &size, &corrupt)) != NULL || corrupt)
     {
-      if (!corrupt && lu_record_decode (layout, record, size, event))
+      if (!corrupt
+          && lu_record_decode (layout_of (self, lane, layout, record, size), record, size, event))
         return TRUE;
       stats->malformed++;
       if (!corrupt)
@@ -41,7 +58,7 @@ oldest_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until, LuS
       LuLane *lane = lu_lanes_get (self, i);
       LuEvent candidate;
 
-      if (next_event (lane, layout, stats, &candidate) && candidate.time <= until
+      if (next_event (self, lane, layout, stats, &candidate) && candidate.time <= until
           && (oldest == NULL || candidate.time < event->time))
         {
           oldest = lane;
@@ -79,12 +96,12 @@ is_sideband (LuEventKind kind)
 }
 
 static gboolean
-drain_samples (LuLane *lane, const LuRecordLayout *layout, gboolean skip_sideband,
+drain_samples (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, gboolean skip_sideband,
                LuSourceStats *stats, LuEventFunc func, gpointer user_data)
 {
   LuEvent event;
 
-  while (next_event (lane, layout, stats, &event))
+  while (next_event (self, lane, layout, stats, &event))
     {
       lu_ring_expect_next (&lane->ring, lane->head);
       if (event.cpu < 0)
@@ -107,7 +124,8 @@ lu_lanes_drain_samples (LuLanes *self, const LuRecordLayout *layout, gboolean sk
                         LuSourceStats *stats, LuEventFunc func, gpointer user_data)
 {
   for (guint i = 0; i < self->lanes->len; i++)
-    if (!drain_samples (lu_lanes_get (self, i), layout, skip_sideband, stats, func, user_data))
+    if (!drain_samples (self, lu_lanes_get (self, i), layout, skip_sideband, stats, func,
+                        user_data))
       return FALSE;
   return TRUE;
 }

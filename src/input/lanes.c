@@ -19,11 +19,23 @@
 /* What another program may have mapped an event's ring with, at most. */
 #define OTHERS_RING_MAX (256u << 20)
 
+static LuLane *
+lane_new (int fd, int cpu)
+{
+  LuLane *lane = g_new0 (LuLane, 1);
+
+  lane->cpu = cpu;
+  lane->fd = fd;
+  lane->output_fd = -1;
+  return lane;
+}
+
 static void
 lane_free (gpointer pointer)
 {
   LuLane *lane = pointer;
 
+  lu_lane_close_output (lane);
   lu_ring_unmap (&lane->ring);
   if (lane->more != NULL)
     {
@@ -79,10 +91,8 @@ static LuLane *
 open_lane (LuLanes *self, int cpu, guint *first_more, GError **error)
 {
   guint n_tasks = self->tasks != NULL ? self->tasks->len : 1;
-  LuLane *lane = g_new0 (LuLane, 1);
+  LuLane *lane = lane_new (-1, cpu);
 
-  lane->cpu = cpu;
-  lane->fd = -1;
   for (guint i = 0; i < n_tasks && lane->fd < 0; i++)
     {
       pid_t task = self->tasks != NULL ? g_array_index (self->tasks, pid_t, i) : -1;
@@ -240,10 +250,8 @@ lu_lanes_adopt (const struct perf_event_attr *attr, GArray *events, gsize ring_s
   for (guint i = 0; i < events->len; i++)
     {
       const LuHandedEvent *event = &g_array_index (events, LuHandedEvent, i);
-      LuLane *lane = g_new0 (LuLane, 1);
+      LuLane *lane = lane_new (event->fd, event->cpu);
 
-      lane->fd = event->fd;
-      lane->cpu = event->cpu;
       lane->is_file = !lu_perf_is_event (event->fd);
       g_ptr_array_add (self->lanes, lane);
     }
@@ -272,10 +280,8 @@ lu_lanes_view (const LuLanes *of)
 
   for (guint i = 0; i < of->lanes->len; i++)
     {
-      LuLane *lane = g_new0 (LuLane, 1);
+      LuLane *lane = lane_new (-1, lu_lanes_get (of, i)->cpu);
 
-      lane->fd = -1;
-      lane->cpu = lu_lanes_get (of, i)->cpu;
       lu_ring_view (&lane->ring, &lu_lanes_get (of, i)->ring);
       g_ptr_array_add (self->lanes, lane);
     }
@@ -316,6 +322,51 @@ lu_lanes_has_cpu (const LuLanes *self, int cpu)
     if (lu_lanes_get (self, i)->cpu == cpu)
       return TRUE;
   return FALSE;
+}
+
+/* Both events must be on the same CPU and have the same clock (perf_event_set_output()). */
+gboolean
+lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error)
+{
+  struct perf_event_attr attr;
+  lu_autofd fd = -1;
+  guint64 id;
+
+  if (lane->output_fd >= 0)
+    return TRUE;
+  lu_perf_output_attr (&attr, &self->attr);
+  if (self->tasks == NULL && (attr.sample_type & PERF_SAMPLE_IDENTIFIER) != 0)
+    fd = lu_perf_open (&attr, -1, lane->cpu);
+  else
+    errno = EINVAL;
+  if (fd < 0 || ioctl (fd, PERF_EVENT_IOC_ID, &id) < 0
+      || ioctl (fd, PERF_EVENT_IOC_SET_OUTPUT, lane->fd) < 0
+      || ioctl (fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                   "an event for the output of a BPF program on CPU %d: %s", lane->cpu,
+                   g_strerror (errno));
+      return FALSE;
+    }
+  lu_record_layout_init (&self->output_layout, &attr);
+  self->output_layout.is_output = TRUE;
+  lane->output_id = id;
+  lane->output_fd = lu_fd_steal (&fd);
+  return TRUE;
+}
+
+void
+lu_lane_close_output (LuLane *lane)
+{
+  lu_fd_clear (&lane->output_fd);
+}
+
+void
+lu_lanes_share_outputs (const LuLanes *self, LuLanes *view)
+{
+  view->output_layout = self->output_layout;
+  for (guint i = 0; i < view->lanes->len; i++)
+    lu_lanes_get (view, i)->output_id = lu_lanes_get (self, i)->output_id;
 }
 
 void

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "input/record.h"
 #include "input/ring.h"
 
 #include <glib.h>
@@ -19,7 +20,9 @@ typedef struct
   int cpu;
   int fd;           /* owns the ring */
   gboolean is_file; /* handed over, and no event: poll() says nothing about it */
-  GArray *more; /* of int: descriptors of further tasks redirected into this ring; NULL for none */
+  GArray *more;  /* of int: descriptors of further tasks redirected into this ring; NULL for none */
+  int output_fd; /* through which a BPF program writes into this ring; -1: none */
+  guint64 output_id; /* of that event; 0: none */
   LuRing ring;
   guint64 head;         /* as loaded for this round */
   guint64 lost_records; /* summed from LOST records in this ring */
@@ -29,8 +32,9 @@ typedef struct
 {
   struct perf_event_attr attr;
   gsize ring_size;
-  GPtrArray *lanes; /* of LuLane, owned */
-  GArray *tasks;    /* of pid_t; NULL: CPU-wide */
+  GPtrArray *lanes;             /* of LuLane, owned */
+  GArray *tasks;                /* of pid_t; NULL: CPU-wide */
+  LuRecordLayout output_layout; /* of what comes through output_fd */
 } LuLanes;
 
 /* Opens the event on each CPU of `cpus` (of int), for each task of `tasks` (of pid_t; NULL:
@@ -59,6 +63,14 @@ void lu_lanes_free (LuLanes *self);
 /* A CPU came online: one more lane, of the same size. */
 gboolean lu_lanes_add_cpu (LuLanes *self, int cpu, GError **error);
 gboolean lu_lanes_has_cpu (const LuLanes *self, int cpu);
+
+/* Opens the event through which a BPF program can write into this ring (PERF_COUNT_SW_BPF_OUTPUT,
+ * redirected), if the lane has none yet. Its records are told by their id, so attr has to ask for
+ * PERF_SAMPLE_IDENTIFIER. */
+gboolean lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error);
+void lu_lane_close_output (LuLane *lane);
+/* Views of these lanes are told. */
+void lu_lanes_share_outputs (const LuLanes *self, LuLanes *view);
 
 /* PERF_EVENT_IOC_ENABLE or _DISABLE on all. */
 void lu_lanes_control (LuLanes *self, unsigned long request);

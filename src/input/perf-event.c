@@ -104,6 +104,21 @@ lu_perf_sideband_attr (struct perf_event_attr *attr, const LuPerfAbilities *abil
 }
 
 void
+lu_perf_output_attr (struct perf_event_attr *attr, const struct perf_event_attr *sampler)
+{
+  init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT);
+  attr->sample_type = (sampler->sample_type
+                       & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME
+                          | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU))
+                      | PERF_SAMPLE_RAW;
+  attr->sample_id_all = 1;
+  attr->sample_period = 1;
+  /* Its wake-ups are those of the ring, so as rare as the sampler's. */
+  attr->watermark = 1;
+  attr->wakeup_watermark = sampler->watermark ? sampler->wakeup_watermark : 0;
+}
+
+void
 lu_perf_task_clock_attr (struct perf_event_attr *attr)
 {
   init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);

@@ -35,6 +35,9 @@ void lu_perf_probe (LuPerfAbilities *abilities);
 void lu_perf_sampling_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities,
                             guint frequency, guint32 stack_size);
 void lu_perf_sideband_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities);
+/* Of the event through which a BPF program writes into the ring of a sampling event with these
+ * attributes: both have one clock, and their trailers look alike. */
+void lu_perf_output_attr (struct perf_event_attr *attr, const struct perf_event_attr *sampler);
 void lu_perf_task_clock_attr (struct perf_event_attr *attr);
 
 /* The system call, close-on-exec. -1 with errno set. */

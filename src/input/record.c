@@ -300,6 +300,8 @@ lu_record_decode (const LuRecordLayout *layout, gconstpointer bytes, gsize size,
     return TRUE; /* perf's own, without a trailer */
   if (size % 8 != 0)
     return FALSE;
+  if (header.type == PERF_RECORD_SAMPLE && layout->is_output)
+    return lu_record_decode_walked (layout, &cursor, event);
   if (header.type == PERF_RECORD_SAMPLE)
     {
       event->sample.cpumode = header.misc & PERF_RECORD_MISC_CPUMODE_MASK;

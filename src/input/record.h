@@ -26,8 +26,10 @@ typedef struct
   guint64 branch_sample_type;
   guint64 regs_user, regs_intr; /* masks */
   gboolean sample_id_all;
+  gboolean is_output; /* samples are the records of our BPF program: LU_EVENT_WALKED */
 } LuRecordLayout;
 
+/* is_output stays FALSE: others have events of that kind, too. */
 void lu_record_layout_init (LuRecordLayout *self, const struct perf_event_attr *attr);
 
 /* Decodes one record of `size` bytes (header included; the bytes are 8-aligned; header.size == size

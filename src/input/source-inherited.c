@@ -82,6 +82,40 @@ inherited_start (LuSource *source, GError **error)
   return TRUE;
 }
 
+static gboolean
+attach_all (InheritedSource *self, const LuSamplerHook *hook, GError **error)
+{
+  for (guint i = 0; i < self->samples->lanes->len; i++)
+    {
+      LuLane *lane = lu_lanes_get (self->samples, i);
+
+      if (lane->is_file || lane->cpu < 0)
+        {
+          g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                       "descriptor %d is not an event of a known CPU", lane->fd);
+          return FALSE;
+        }
+      if (!lu_lane_open_output (self->samples, lane, error)
+          || !hook->attach (lane->cpu, lane->fd, lane->output_fd, hook->user_data, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+inherited_attach (LuSource *source, const LuSamplerHook *hook, GError **error)
+{
+  InheritedSource *self = (InheritedSource *) source;
+  gboolean ok = attach_all (self, hook, error);
+
+  /* Ids stay: the events are enabled already, and something may have been written. */
+  if (self->ahead != NULL)
+    lu_lanes_share_outputs (self->samples, self->ahead);
+  for (guint i = 0; !ok && i < self->samples->lanes->len; i++)
+    lu_lane_close_output (lu_lanes_get (self->samples, i));
+  return ok;
+}
+
 static void
 inherited_stop (LuSource *source)
 {
@@ -221,6 +255,7 @@ inherited_free (LuSource *source)
 
 static const LuSourceOps inherited_source_ops = {
   .name = "handed-over events",
+  .attach = inherited_attach,
   .start = inherited_start,
   .drain = inherited_drain,
   .get_fill = inherited_get_fill,

@@ -51,6 +51,7 @@ typedef struct
   char cpus_text[LU_ONLINE_CPUS_MAX];
   guint64 lost_closed; /* lost counts of rings that are closed */
   GArray *poll_fds;    /* of struct pollfd */
+  LuSamplerHook hook;  /* attach is NULL: none */
 } PerfSource;
 
 static void
@@ -132,6 +133,46 @@ perf_source_start (LuSource *source, GError **error)
     }
   self->started = TRUE;
   return TRUE;
+}
+
+/* Attaches to one lane; FALSE leaves it as it was. */
+static gboolean
+attach_lane (PerfSource *self, LuLanes *lanes, LuLane *lane, GError **error)
+{
+  if (!lu_lane_open_output (lanes, lane, error))
+    return FALSE;
+  if (self->hook.attach (lane->cpu, lane->fd, lane->output_fd, self->hook.user_data, error))
+    return TRUE;
+  lu_lane_close_output (lane);
+  return FALSE;
+}
+
+static gboolean
+attach_lanes (PerfSource *self, LuLanes *lanes, GError **error)
+{
+  for (guint i = 0; i < lanes->lanes->len; i++)
+    if (!attach_lane (self, lanes, lu_lanes_get (lanes, i), error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+perf_source_attach (LuSource *source, const LuSamplerHook *hook, GError **error)
+{
+  PerfSource *self = (PerfSource *) source;
+
+  if (self->samples->tasks != NULL)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED, "events of single tasks");
+      return FALSE;
+    }
+  self->hook = *hook;
+  if (attach_lanes (self, self->samples, error))
+    return TRUE;
+  self->hook = (LuSamplerHook){ 0 };
+  for (guint i = 0; i < self->samples->lanes->len; i++)
+    lu_lane_close_output (lu_lanes_get (self->samples, i));
+  return FALSE;
 }
 
 static void
@@ -226,6 +267,7 @@ static gboolean
 perf_source_set_stack_size (LuSource *source, guint32 bytes, GError **error)
 {
   PerfSource *self = (PerfSource *) source;
+  g_autoptr (GError) refusal = NULL;
   LuLanes *lanes;
 
   if (self->samples->tasks != NULL)
@@ -237,11 +279,13 @@ perf_source_set_stack_size (LuSource *source, guint32 bytes, GError **error)
   lanes = open_samples (self, NULL, bytes, error);
   if (lanes == NULL)
     return FALSE;
+  /* From here on what is walked goes to the new rings, so the old ones must be quiet. */
   if (self->started && !self->stopped)
-    {
-      lu_lanes_control (self->samples, PERF_EVENT_IOC_DISABLE);
-      lu_lanes_control (lanes, PERF_EVENT_IOC_ENABLE);
-    }
+    lu_lanes_control (self->samples, PERF_EVENT_IOC_DISABLE);
+  if (self->hook.attach != NULL && !attach_lanes (self, lanes, &refusal))
+    g_debug ("larger copies: %s", refusal->message);
+  if (self->started && !self->stopped)
+    lu_lanes_control (lanes, PERF_EVENT_IOC_ENABLE);
   g_ptr_array_add (self->retired, self->samples);
   self->samples = lanes;
   return TRUE;
@@ -294,6 +338,9 @@ add_lane_for (PerfSource *self, LuLanes *lanes, int cpu)
       return;
     }
   lane = lu_lanes_get (lanes, lanes->lanes->len - 1);
+  if (lanes == self->samples && self->hook.attach != NULL
+      && !attach_lane (self, lanes, lane, &error))
+    g_debug ("CPU %d came online: %s", cpu, error->message);
   if (lanes == self->sideband || (self->started && !self->stopped))
     ioctl (lane->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
@@ -385,6 +432,7 @@ perf_source_free (LuSource *source)
 
 static const LuSourceOps perf_source_ops = {
   .name = "perf events",
+  .attach = perf_source_attach,
   .start = perf_source_start,
   .drain = perf_source_drain,
   .get_fill = perf_source_get_fill,

@@ -37,6 +37,15 @@ typedef enum
   LU_ROUND_END,    /* the source has ended for good (end of file, all tasks gone) */
 } LuRound;
 
+/* Who walks stacks where they are sampled. */
+typedef struct
+{
+  /* A sampling event is open on a CPU and not enabled yet; what is written to output_fd comes out
+   * of drain() as LU_EVENT_WALKED. Both are borrowed while the source keeps them open. */
+  gboolean (*attach) (int cpu, int sampler_fd, int output_fd, gpointer user_data, GError **error);
+  gpointer user_data;
+} LuSamplerHook;
+
 typedef struct
 {
   const char *event_name; /* "cycles", "cpu-clock", …; borrowed from the source */
@@ -76,6 +85,10 @@ typedef struct
 struct _LuSourceOps
 {
   const char *name;
+  /* Optional, before start(): the hook is called for each sampling event that there is, and for
+   * those that come later. On failure nothing is attached any more (but for the program, which the
+   * hook's owner has to take away), and samples are as they would be without. */
+  gboolean (*attach) (LuSource *self, const LuSamplerHook *hook, GError **error);
   /* Starts (or resumes) sampling; side-band has been on since new(). */
   gboolean (*start) (LuSource *self, GError **error);
   /* One round: loads the heads of all sample rings, delivers all side-band, then the samples up to

@@ -5,11 +5,12 @@
  * inside.
  *
  * Input: u64 sample_type, u64 read_format, u64 branch_sample_type, u64 regs_user, u64 regs_intr,
- * u64 flags (bit 0: sample_id_all, bit 1: leave the size in the record's header as it is), then the
- * record. */
+ * u64 flags (bit 0: sample_id_all, bit 1: leave the size in the record's header as it is, bit 2:
+ * samples are those of the BPF program), then the record. */
 
 #include "fuzz.h"
 #include "input/record.h"
+#include "lu/bpf.h"
 
 #include <string.h>
 
@@ -43,6 +44,18 @@ check_sample (gconstpointer bytes, gsize size, const LuSample *sample)
 }
 
 static void
+check_walked (gconstpointer bytes, gsize size, const LuWalkedStack *walked)
+{
+  gsize offset = (gsize) (walked->pcs - (const guint8 *) bytes);
+
+  g_assert_cmpuint (offset, <=, size);
+  g_assert_cmpuint (((gsize) walked->n_kernel + walked->n_user) * 8, <=, size - offset);
+  g_assert_cmpuint (walked->n_kernel, <=, LU_BPF_MAX_KERNEL);
+  g_assert_cmpuint (walked->n_user, <=, LU_BPF_MAX_FRAMES);
+  g_assert_cmpint (walked->status, <, LU_N_STATUS);
+}
+
+static void
 check_string (gconstpointer bytes, gsize size, const char *string)
 {
   gsize offset = (gsize) ((const guint8 *) string - (const guint8 *) bytes);
@@ -56,6 +69,8 @@ check_event (gconstpointer bytes, gsize size, const LuEvent *event)
 {
   if (event->kind == LU_EVENT_SAMPLE)
     check_sample (bytes, size, &event->sample);
+  else if (event->kind == LU_EVENT_WALKED)
+    check_walked (bytes, size, &event->walked);
   else if (event->kind == LU_EVENT_COMM)
     check_string (bytes, size, event->comm.name);
   else if (event->kind == LU_EVENT_MMAP)
@@ -83,7 +98,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
                              .branch_sample_type = words[2],
                              .regs_user = words[3],
                              .regs_intr = words[4],
-                             .sample_id_all = words[5] & 1 };
+                             .sample_id_all = words[5] & 1,
+                             .is_output = (words[5] & 4) != 0 };
   size -= sizeof words;
   record = size > 0 ? g_memdup2 (data + sizeof words, size)
                     : g_malloc (1); /* of its exact size, for the sanitizers */

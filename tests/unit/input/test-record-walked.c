@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-record-walked.c - the record of a stack walked in the kernel: what it says, and every field
+ * and size that lies. */
+
+#include "input/record.h"
+#include "lu/bpf.h"
+
+#include <string.h>
+
+#define N_FRAMES 4
+
+typedef struct
+{
+  guint64 words[256];
+  gsize size;
+} Record;
+
+static const LuRecordLayout layout = {
+  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU
+                 | PERF_SAMPLE_RAW,
+  .sample_id_all = TRUE,
+  .is_output = TRUE,
+};
+
+static const struct lu_bpf_record usual = {
+  .version = LU_BPF_VERSION,
+  .status = LU_STATUS_COMPLETE,
+  .pid = 10,
+  .tid = 11,
+  .serial = 77,
+  .flags = LU_BPF_RECORD_KERNEL,
+  .walk_ns = 900,
+  .n_kernel = 1,
+  .n_user = N_FRAMES - 1,
+  .ip = 0xffffffff81000010,
+  .sp = 0x7ffc00001000,
+};
+
+static const guint64 pcs[N_FRAMES] = {
+  0xffffffff81000010,
+  0x401000,
+  0x401100 | LU_BPF_PC_RETURN,
+  0x401200 | LU_BPF_PC_RETURN | LU_BPF_PC_GUESSED,
+};
+
+static void
+put (Record *self, gconstpointer bytes, gsize size)
+{
+  memcpy ((guint8 *) self->words + self->size, bytes, size);
+  self->size += size;
+}
+
+/* With so many bytes of addresses, and the kernel's padding. */
+static void
+make (Record *self, const struct lu_bpf_record *record, gsize pcs_size)
+{
+  struct perf_event_header header = { .type = PERF_RECORD_SAMPLE };
+  guint64 identifier = 5, time = 1000;
+  guint32 task[2] = { 10, 11 }, cpu[2] = { 3, 0 };
+  guint32 raw_size = (guint32) (sizeof *record + pcs_size);
+
+  memset (self, 0, sizeof *self);
+  raw_size += (8 - (raw_size + 4) % 8) % 8;
+  put (self, &header, sizeof header);
+  put (self, &identifier, 8);
+  put (self, task, 8);
+  put (self, &time, 8);
+  put (self, cpu, 8);
+  put (self, &raw_size, 4);
+  put (self, record, sizeof *record);
+  put (self, pcs, pcs_size);
+  self->size += raw_size - sizeof *record - pcs_size;
+  header.size = (guint16) self->size;
+  memcpy (self->words, &header, sizeof header);
+}
+
+static gboolean
+decode (const Record *record, LuEvent *event)
+{
+  return lu_record_decode (&layout, record->words, record->size, event);
+}
+
+static void
+test_usual (void)
+{
+  Record record;
+  LuEvent event;
+  guint64 id;
+
+  make (&record, &usual, sizeof pcs);
+  g_assert_true (decode (&record, &event));
+  g_assert_cmpint (event.kind, ==, LU_EVENT_WALKED);
+  g_assert_cmpint (event.pid, ==, 10);
+  g_assert_cmpint (event.tid, ==, 11);
+  g_assert_cmpint (event.cpu, ==, 3);
+  g_assert_cmpuint (event.time, ==, 1000);
+  g_assert_cmpint (event.walked.status, ==, LU_STATUS_COMPLETE);
+  g_assert_cmpuint (event.walked.serial, ==, 77);
+  g_assert_cmphex (event.walked.sp, ==, usual.sp);
+  g_assert_cmphex (event.walked.ip, ==, usual.ip);
+  g_assert_cmpuint (event.walked.flags, ==, LU_BPF_RECORD_KERNEL);
+  g_assert_cmpuint (event.walked.walk_ns, ==, 900);
+  g_assert_cmpuint (event.walked.n_kernel, ==, 1);
+  g_assert_cmpuint (event.walked.n_user, ==, 3);
+  g_assert_cmpmem (event.walked.pcs, sizeof pcs, pcs, sizeof pcs);
+  g_assert_true (lu_record_event_id (&layout, record.words, record.size, &id));
+  g_assert_cmpuint (id, ==, 5);
+}
+
+/* Sysprof's events do not say the CPU. */
+static void
+test_without_cpu (void)
+{
+  LuRecordLayout other = layout;
+  Record record;
+  LuEvent event;
+
+  make (&record, &usual, sizeof pcs);
+  other.sample_type &= ~(guint64) PERF_SAMPLE_CPU;
+  g_assert_false (lu_record_decode (&other, record.words, record.size, &event));
+  memmove (&record.words[4], &record.words[5], record.size - 40);
+  record.size -= 8;
+  ((struct perf_event_header *) record.words)->size = (guint16) record.size;
+  g_assert_true (lu_record_decode (&other, record.words, record.size, &event));
+  g_assert_cmpint (event.cpu, ==, -1);
+  g_assert_cmpuint (event.walked.serial, ==, 77);
+}
+
+/* A sentence, and the change that makes the record a lie. */
+static const struct
+{
+  const char *name;
+  struct lu_bpf_record record;
+  gsize pcs_size;
+} lies[] = {
+  { "another version",
+    { .version = LU_BPF_VERSION + 1, .n_kernel = 1, .n_user = N_FRAMES - 1 },
+    sizeof pcs },
+  { "a state that a walk cannot end in",
+    { .version = LU_BPF_VERSION, .status = LU_STATUS_LOST, .n_user = N_FRAMES },
+    sizeof pcs },
+  { "a state that is none",
+    { .version = LU_BPF_VERSION, .status = 4711, .n_user = N_FRAMES },
+    sizeof pcs },
+  { "no user frame", { .version = LU_BPF_VERSION, .n_kernel = N_FRAMES }, sizeof pcs },
+  { "more frames than there are bytes",
+    { .version = LU_BPF_VERSION, .n_user = N_FRAMES + 1 },
+    sizeof pcs },
+  { "fewer frames than there are bytes",
+    { .version = LU_BPF_VERSION, .n_user = N_FRAMES - 1 },
+    sizeof pcs },
+  { "very many frames",
+    { .version = LU_BPF_VERSION, .n_user = LU_BPF_MAX_FRAMES + 1 },
+    sizeof pcs },
+  { "very many kernel frames",
+    { .version = LU_BPF_VERSION, .n_kernel = LU_BPF_MAX_KERNEL + 1, .n_user = 1 },
+    sizeof pcs },
+};
+
+static void
+test_lies (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
+    {
+      Record record;
+      LuEvent event;
+
+      g_test_message ("%s", lies[i].name);
+      make (&record, &lies[i].record, lies[i].pcs_size);
+      g_assert_false (decode (&record, &event));
+    }
+}
+
+/* Every prefix, with a header that says so. */
+static void
+test_cut_off (void)
+{
+  Record record;
+  LuEvent event;
+
+  make (&record, &usual, sizeof pcs);
+  for (gsize size = 8; size < record.size; size++)
+    {
+      ((struct perf_event_header *) record.words)->size = (guint16) size;
+      g_assert_false (lu_record_decode (&layout, record.words, size, &event));
+    }
+}
+
+/* The size of the raw data is not that of the record. */
+static void
+test_raw_size (void)
+{
+  const guint32 sizes[] = { 0, 4, 63, 64, 100, 4096, G_MAXUINT32 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      Record record;
+      LuEvent event;
+
+      make (&record, &usual, sizeof pcs);
+      memcpy ((guint8 *) record.words + 40, &sizes[i], 4);
+      if (sizes[i] != 100)
+        g_assert_false (decode (&record, &event));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/record-walked/usual", test_usual);
+  g_test_add_func ("/record-walked/without-cpu", test_without_cpu);
+  g_test_add_func ("/record-walked/lies", test_lies);
+  g_test_add_func ("/record-walked/cut-off", test_cut_off);
+  g_test_add_func ("/record-walked/raw-size", test_raw_size);
+  return g_test_run ();
+}
