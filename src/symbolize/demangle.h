@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* demangle.h - C++ and older Rust symbol names as people write them. */
+/* demangle.h - C++ and Rust symbol names as people write them. */
 
 #pragma once
 
 #include <glib.h>
 
 /* The readable name, or a copy of the symbol itself where it is not mangled, the C++ library is not
- * on this machine, or the result would be huge. Names in Rust's v0 scheme (_R…) stay as they are.
- */
+ * on this machine, or the result would be huge. Hashes in Rust's names are left out. */
 char *lu_demangle (const char *symbol);

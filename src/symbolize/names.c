@@ -1,196 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* names.c - function names through libdwfl; see names.h.
+/* names.c - names of functions, file by file; see names.h.
  *
- * One Dwfl per file, so that files cannot overlap. The callbacks are ours: libdwfl's own ones ask
- * debuginfod when DEBUGINFOD_URLS is set, and a report must not wait for a server. */
+ * Queries are answered in the order of their offsets, so that a function is read once however many
+ * of its addresses are asked for. */
 
 #include "symbolize/names.h"
 
 #include "base/fd.h"
 #include "symbolize/demangle.h"
+#include "symbolize/elf-symbols.h"
 
-#include <elfutils/libdwelf.h>
-#include <elfutils/libdwfl.h>
-#include <fcntl.h>
-#include <gelf.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define DEBUG_ROOT "/usr/lib/debug"
-
-typedef struct
-{
-  Dwfl *dwfl;            /* NULL: the file cannot be used */
-  Dwfl_Module *module;   /* borrowed from dwfl */
-  GHashTable *by_symbol; /* address of the symbol -> demangled name, owned */
-} File;
+#define MAX_VDSO   65536
+#define PLT_SUFFIX "@plt"
 
 struct _LuNames
 {
-  GHashTable *files; /* "path\nbuild-id" -> File */
+  GHashTable *texts; /* set of char*, owned */
 };
 
-static int
-no_elf (Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base, char **file_name,
-        Elf **elf)
+/* A file that was found to be the right one. */
+typedef struct
 {
-  return -1;
-}
-
-static char *
-hex_of (const guint8 *bytes, gssize size)
-{
-  GString *text = g_string_new (NULL);
-
-  for (gssize i = 0; i < size; i++)
-    g_string_append_printf (text, "%02x", bytes[i]);
-  return g_string_free (text, FALSE);
-}
-
-/* Opens a regular file without waiting for anything. The path may come from a capture of somebody
- * else: of a device even the opening could do something, so it is looked at first. */
-static int
-open_regular (const char *path)
-{
-  struct stat st;
-  lu_autofd fd = -1;
-
-  if (stat (path, &st) != 0 || !S_ISREG (st.st_mode))
-    return -1;
-  fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0 || fstat (fd, &st) != 0 || !S_ISREG (st.st_mode))
-    return -1;
-  return lu_fd_steal (&fd);
-}
-
-/* Hexadecimal; NULL if the file has none. */
-static char *
-build_id_of_fd (int fd)
-{
-  Elf *elf = elf_begin (fd, ELF_C_READ_MMAP, NULL);
-  const void *bytes = NULL;
-  gssize size = elf != NULL ? dwelf_elf_gnu_build_id (elf, &bytes) : -1;
-  char *text = size > 0 ? hex_of (bytes, size) : NULL;
-
-  elf_end (elf);
-  return text;
-}
-
-/* Opens a debug file if it has that build-id; steals the path. */
-static int
-try_debug_file (char *path, const char *build_id, char **debug_path)
-{
-  g_autofree char *owned = path;
-  lu_autofd fd = open_regular (path);
-  g_autofree char *found = fd >= 0 ? build_id_of_fd (fd) : NULL;
-
-  if (found == NULL || !g_str_equal (found, build_id))
-    return -1;
-  /* libdwfl frees it with free(), which is what g_free() is */
-  *debug_path = g_steal_pointer (&owned);
-  return lu_fd_steal (&fd);
-}
-
-static int
-find_debug_file (Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base,
-                 const char *file_name, const char *debug_link, GElf_Word crc, char **debug_path)
-{
-  const unsigned char *bytes = NULL;
-  GElf_Addr note;
-  int size = dwfl_module_build_id (module, &bytes, &note);
-  g_autofree char *build_id = size > 1 ? hex_of (bytes, size) : NULL;
-  g_autofree char *folder = file_name != NULL ? g_path_get_dirname (file_name) : NULL;
-  int fd;
-
-  if (build_id == NULL)
-    return -1;
-  fd = try_debug_file (
-      g_strdup_printf (DEBUG_ROOT "/.build-id/%.2s/%s.debug", build_id, build_id + 2), build_id,
-      debug_path);
-  if (fd >= 0 || folder == NULL || debug_link == NULL || strchr (debug_link, '/') != NULL)
-    return fd;
-  fd = try_debug_file (g_build_filename (DEBUG_ROOT, folder, debug_link, NULL), build_id,
-                       debug_path);
-  if (fd < 0)
-    fd = try_debug_file (g_build_filename (folder, ".debug", debug_link, NULL), build_id,
-                         debug_path);
-  return fd;
-}
-
-static const Dwfl_Callbacks callbacks = {
-  .find_elf = no_elf,
-  .find_debuginfo = find_debug_file,
-  .section_address = dwfl_offline_section_address,
-};
+  LuElfSymbols *symbols; /* NULL: none */
+  int fd, debug_fd;
+} File;
 
 static void
-file_free (gpointer pointer)
+file_clear (File *self)
 {
-  File *self = pointer;
-
-  if (self->dwfl != NULL)
-    dwfl_end (self->dwfl);
-  g_hash_table_unref (self->by_symbol);
-  g_free (self);
+  g_clear_pointer (&self->symbols, lu_elf_symbols_free);
+  lu_fd_clear (&self->fd);
+  lu_fd_clear (&self->debug_fd);
 }
-
-static File *
-file_new (const char *path, const char *build_id)
-{
-  File *self = g_new0 (File, 1);
-  lu_autofd fd = open_regular (path);
-  g_autofree char *found = fd >= 0 ? build_id_of_fd (fd) : NULL;
-
-  self->by_symbol = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
-  if (fd < 0 || (build_id != NULL && g_strcmp0 (found, build_id) != 0))
-    return self;
-  self->dwfl = dwfl_begin (&callbacks);
-  if (self->dwfl == NULL)
-    return self;
-  dwfl_report_begin (self->dwfl);
-  self->module = dwfl_report_elf (self->dwfl, path, path, fd, 0, TRUE);
-  if (self->module != NULL)
-    lu_fd_steal (&fd); /* libdwfl closes it */
-  dwfl_report_end (self->dwfl, NULL, NULL);
-  return self;
-}
-
-/* The run-time address libdwfl gave the byte at that offset of the file. */
-static gboolean
-address_of_offset (File *self, guint64 file_offset, GElf_Addr *address)
-{
-  GElf_Addr bias = 0;
-  Elf *elf = dwfl_module_getelf (self->module, &bias);
-  size_t n_headers = 0;
-
-  if (elf == NULL || elf_getphdrnum (elf, &n_headers) != 0)
-    return FALSE;
-  for (size_t i = 0; i < n_headers; i++)
-    {
-      GElf_Phdr header;
-
-      if (gelf_getphdr (elf, (int) i, &header) == NULL)
-        return FALSE;
-      if (header.p_type == PT_LOAD && (header.p_flags & PF_X) && file_offset >= header.p_offset
-          && file_offset - header.p_offset < header.p_filesz)
-        {
-          *address = header.p_vaddr + (file_offset - header.p_offset) + bias;
-          return TRUE;
-        }
-    }
-  return FALSE;
-}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (File, file_clear)
 
 LuNames *
 lu_names_new (void)
 {
   LuNames *self = g_new0 (LuNames, 1);
 
-  elf_version (EV_CURRENT);
-  self->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, file_free);
+  self->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return self;
 }
 
@@ -199,55 +55,164 @@ lu_names_free (LuNames *self)
 {
   if (self == NULL)
     return;
-  g_hash_table_unref (self->files);
+  g_hash_table_unref (self->texts);
   g_free (self);
 }
 
-/* Demangled, and without the version that linkers put behind "@". */
+const char *
+lu_names_intern (LuNames *self, const char *text)
+{
+  char *found = g_hash_table_lookup (self->texts, text);
+
+  if (found == NULL)
+    {
+      found = g_strdup (text);
+      g_hash_table_add (self->texts, found);
+    }
+  return found;
+}
+
+static gboolean
+is_mapped_file (const LuNameFile *file, const LuElfSymbols *symbols, int fd)
+{
+  const char *build_id = lu_elf_symbols_build_id (symbols);
+  struct stat info;
+
+  if (file->build_id != NULL)
+    return build_id != NULL && g_ascii_strcasecmp (build_id, file->build_id) == 0;
+  return file->inode == 0 || (fstat (fd, &info) == 0 && info.st_ino == file->inode);
+}
+
+static void
+add_debug_file (File *self, const char *path)
+{
+  const char *build_id = lu_elf_symbols_build_id (self->symbols);
+  const char *link = lu_elf_symbols_debug_link (self->symbols);
+  int fd;
+
+  if (build_id == NULL || !lu_elf_symbols_wants_debug_file (self->symbols))
+    return;
+  for (guint i = 0; (fd = lu_debug_file_open (path, build_id, link, i)) != -2; i++)
+    {
+      if (fd >= 0 && lu_elf_symbols_add_debug_file (self->symbols, fd))
+        {
+          self->debug_fd = fd;
+          return;
+        }
+      lu_fd_clear (&fd);
+    }
+}
+
+static LuNamesResult
+open_file (File *self, const LuNameFile *file)
+{
+  LuNamesResult result = LU_NAMES_NO_FILE;
+
+  for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
+    {
+      lu_autofd fd = lu_name_file_open (file, way);
+      g_autoptr (LuElfSymbols) symbols = fd >= 0 ? lu_elf_symbols_new (fd, NULL) : NULL;
+
+      if (fd >= 0 && symbols == NULL)
+        result = LU_NAMES_NO_ELF;
+      if (symbols == NULL || !is_mapped_file (file, symbols, fd))
+        continue;
+      self->symbols = g_steal_pointer (&symbols);
+      self->fd = lu_fd_steal (&fd);
+      add_debug_file (self, file->path);
+      return LU_NAMES_READ;
+    }
+  return result;
+}
+
+/* Ours is everybody's, as long as the build-ids agree: the kernel has one. */
+static LuNamesResult
+open_vdso (File *self, const LuNameFile *file)
+{
+  guint64 at = getauxval (AT_SYSINFO_EHDR), start, end;
+  g_autofree char *maps = lu_fd_read_file ("/proc/self/maps", MAX_VDSO * 16, NULL);
+
+  for (const char *line = maps; at != 0 && line != NULL && *line != '\0';)
+    {
+      if (sscanf (line, "%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", &start, &end) == 2
+          && start == at)
+        {
+          self->symbols = lu_elf_symbols_new_from_memory ((gconstpointer) (guintptr) at,
+                                                          MIN (end - start, MAX_VDSO), NULL);
+          break;
+        }
+      line = strchr (line, '\n');
+      line = line != NULL ? line + 1 : NULL;
+    }
+  if (self->symbols == NULL)
+    return LU_NAMES_NO_FILE;
+  return g_strcmp0 (file->build_id, lu_elf_symbols_build_id (self->symbols)) == 0
+             ? LU_NAMES_READ
+             : LU_NAMES_NO_FILE;
+}
+
+static int
+compare_queries (gconstpointer a, gconstpointer b)
+{
+  const LuNameQuery *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  return x->file_offset < y->file_offset ? -1 : x->file_offset > y->file_offset;
+}
+
+/* An entry of the PLT is named after a symbol that is mangled as any other. */
 static char *
 readable_name (const char *symbol)
 {
-  g_autofree char *plain = g_strndup (symbol, strcspn (symbol + 1, "@") + 1);
+  g_autofree char *stem = NULL, *readable = NULL;
 
-  return lu_demangle (plain);
+  if (!g_str_has_suffix (symbol, PLT_SUFFIX))
+    return lu_demangle (symbol);
+  stem = g_strndup (symbol, strlen (symbol) - strlen (PLT_SUFFIX));
+  readable = lu_demangle (stem);
+  return g_strconcat (readable, PLT_SUFFIX, NULL);
 }
 
-static File *
-get_file (LuNames *self, const char *path, const char *build_id)
+static void
+answer (LuNames *self, LuElfSymbols *symbols, LuNameQuery *query, const LuNameQuery *last)
 {
-  g_autofree char *key = g_strconcat (path, "\n", build_id, NULL);
-  File *file = g_hash_table_lookup (self->files, key);
+  LuElfSymbol symbol;
+  g_autofree char *readable = NULL;
 
-  if (file == NULL)
+  if (last != NULL && last->name != NULL && query->file_offset == last->file_offset)
     {
-      file = file_new (path, build_id);
-      g_hash_table_insert (self->files, g_steal_pointer (&key), file);
+      query->start = last->start;
+      query->end = last->end;
+      query->name = last->name;
+      return;
     }
-  return file;
+  if (!lu_elf_symbols_find (symbols, query->file_offset, &symbol))
+    return;
+  query->start = symbol.start;
+  query->end = symbol.end;
+  readable = readable_name (symbol.name);
+  query->name = lu_names_intern (self, readable);
+  g_free (symbol.name);
 }
 
-const char *
-lu_names_find (LuNames *self, const char *path, const char *build_id, guint64 file_offset)
+LuNamesResult
+lu_names_find_all (LuNames *self, const LuNameFile *file, LuNameQuery *queries, guint n_queries)
 {
-  File *file = path[0] == '/' ? get_file (self, path, build_id) : NULL;
-  GElf_Addr address;
-  GElf_Off offset;
-  GElf_Sym symbol;
-  const char *name;
-  guint64 start;
-  char *readable;
+  g_auto (File) opened = { .fd = -1, .debug_fd = -1 };
+  g_autoptr (GPtrArray) sorted = g_ptr_array_sized_new (n_queries);
+  LuNamesResult result;
 
-  if (file == NULL || file->module == NULL || !address_of_offset (file, file_offset, &address))
-    return NULL;
-  name = dwfl_module_addrinfo (file->module, address, &offset, &symbol, NULL, NULL, NULL);
-  if (name == NULL || name[0] == 0)
-    return NULL;
-  start = address - offset;
-  readable = g_hash_table_lookup (file->by_symbol, &start);
-  if (readable == NULL)
+  for (guint i = 0; i < n_queries; i++)
     {
-      readable = readable_name (name);
-      g_hash_table_insert (file->by_symbol, g_memdup2 (&start, sizeof start), readable);
+      queries[i].name = NULL;
+      g_ptr_array_add (sorted, &queries[i]);
     }
-  return readable;
+  result =
+      g_str_equal (file->path, "[vdso]") ? open_vdso (&opened, file) : open_file (&opened, file);
+  if (result != LU_NAMES_READ)
+    return result;
+  g_ptr_array_sort (sorted, compare_queries);
+  for (guint i = 0; i < n_queries; i++)
+    answer (self, opened.symbols, g_ptr_array_index (sorted, i),
+            i > 0 ? g_ptr_array_index (sorted, i - 1) : NULL);
+  return LU_NAMES_READ;
 }

@@ -1,25 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* names.h - names of functions in ELF files of this machine.
+/* names.h - readable names of functions in ELF files of this machine, file by file.
  *
- * Looks into .symtab, .dynsym, the small symbol table some distributions embed, and separate debug
- * files that are installed (by build-id, or by debug link with the same build-id). Never asks a
- * server. One thread. */
+ * All addresses of a file are asked for at once, so that only one file's symbols are in memory at a
+ * time. Looks into the file and its separate debug file, if that is installed; never asks a server.
+ * A file has to be the one that was mapped: the build-id decides, else the inode. One thread. */
 
 #pragma once
 
-#include <glib.h>
+#include "symbolize/files.h"
 
 typedef struct _LuNames LuNames;
+
+typedef struct
+{
+  guint64 file_offset; /* in: of a byte of the function */
+  guint64 start, end;  /* out: file offsets of the function, end exclusive */
+  const char *name;    /* out: demangled; NULL: unknown. Owned by the LuNames */
+} LuNameQuery;
+
+typedef enum
+{
+  LU_NAMES_READ,
+  LU_NAMES_NO_FILE, /* it is not there (any more), or another file is in its place */
+  LU_NAMES_NO_ELF,  /* the file cannot be read as ELF */
+} LuNamesResult;
 
 LuNames *lu_names_new (void);
 void lu_names_free (LuNames *self);
 
-/* The function that holds the byte at `file_offset` of the file, demangled; NULL if the file is not
- * there any more, has another build-id than `build_id` (hexadecimal, NULL: not compared) or no such
- * symbol. Owned by self. */
-const char *lu_names_find (LuNames *self, const char *path, const char *build_id,
-                           guint64 file_offset);
+/* Answers all queries of one file. "[vdso]" is answered from this machine's own if that has the
+ * same build-id. */
+LuNamesResult lu_names_find_all (LuNames *self, const LuNameFile *file, LuNameQuery *queries,
+                                 guint n_queries);
+/* The same text for equal texts; valid as long as self. */
+const char *lu_names_intern (LuNames *self, const char *text);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuNames, lu_names_free)

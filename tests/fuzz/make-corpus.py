@@ -235,9 +235,56 @@ def write_store(folder):
         (folder / f"{name}-cut").write_bytes((head + bytes(256 - len(head)) + block)[:-16])
 
 
+def elf_file():
+    """A program of three functions, a label, and one entry of a PLT, at file offsets = addresses."""
+    strings = b"\0outer\0inner\0alias\0__alias\0label\0callee@V1\0"
+    names = b"\0.text\0.symtab\0.strtab\0.dynsym\0.dynstr\0.rela.plt\0.plt\0.shstrtab\0"
+    at = {name: 0x200 + i * 0x100 for i, name in enumerate(
+        (".text", ".symtab", ".strtab", ".dynsym", ".dynstr", ".rela.plt", ".plt", ".shstrtab"))}
+
+    def symbol(name, info, value, size, section=1):
+        return struct.pack("<IBBHQQ", strings.index(b"\0" + name) + 1 if name else 0, info, 0,
+                           section if name else 0, value, size)
+
+    none = symbol(b"", 0, 0, 0)
+    parts = {
+        ".text": b"\x90" * 0x100,
+        ".symtab": none + symbol(b"outer", 0x12, 0x200, 0x80) + symbol(b"inner", 2, 0x210, 0x10)
+        + symbol(b"alias", 0x22, 0x290, 8) + symbol(b"__alias", 0x12, 0x290, 8)
+        + symbol(b"label", 0, 0x2a0, 0),
+        ".strtab": strings,
+        ".dynsym": none + symbol(b"callee@V1", 0x12, 0, 0, 0),
+        ".dynstr": strings,
+        ".rela.plt": struct.pack("<QQq", 0xa00, 1 << 32 | 7, 0),
+        ".plt": b"\xff\x25" + struct.pack("<i", 0xa00 - (at[".plt"] + 6)) + b"\x90" * 10,
+        ".shstrtab": names,
+    }
+    headers = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0xb00, 0, 64, 56,
+                          2, 64, 9, 8)
+    headers += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0xb00, 0xb00, 0x1000)
+    headers += struct.pack("<IIQQQQQQ", 4, 4, 0xb0, 0xb0, 0, 0x18, 0x18, 4)
+    data = bytearray(0xb00)
+    data[:len(headers)] = headers
+    data[0xb0:0xc8] = struct.pack("<III4s8s", 4, 8, 3, b"GNU", bytes(range(8)))
+    sections = bytes(64)
+    for name, content in parts.items():
+        data[at[name]:at[name] + len(content)] = content
+        sections += struct.pack("<IIQQQQIIQQ", names.index(name.encode() + b"\0"), 1,
+                                6, at[name], at[name], len(content), 0, 0, 8, 0)
+    return bytes(data) + sections
+
+
+def write_jit(folder):
+    (folder / "perf-map").write_text("1000 100 outer\n1040 20 inner\n0x2000 0x10 with space\n")
+    head = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 7, 0, 0)
+    load = struct.pack("<IIQIIQQQQ", 0, 16 + 40 + 2 + 4, 100, 7, 7, 0x1000, 0x1000, 64, 1) + b"f\0code"
+    move = struct.pack("<IIQIIQQQQQ", 1, 16 + 48, 200, 7, 7, 0x3000, 0x1000, 0x3000, 64, 1)
+    (folder / "jitdump").write_bytes(head + load + move)
+
+
 def main():
-    for name in ("cfi", "kallsyms", "opcodes", "perf-data", "proc-maps", "record", "step",
-                 "store", "syscap-reader"):
+    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "opcodes", "perf-data", "proc-maps",
+                 "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     for name, text in MAPS.items():
@@ -249,6 +296,8 @@ def main():
     write_opcodes(HERE / "corpus" / "opcodes")
     write_step(HERE / "corpus" / "step")
     write_store(HERE / "corpus" / "store")
+    (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file())
+    write_jit(HERE / "corpus" / "jit-names")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
 

@@ -290,14 +290,17 @@ const char *
 place_function (const Place *self)
 {
   static LuNames *names;
-  const char *name = NULL;
+  LuNameFile file = { .path = self->module->path };
+  LuNameQuery query = { 0 };
   GElf_Phdr segment;
 
   if (names == NULL)
     names = lu_names_new ();
-  for (size_t i = 0; name == NULL && code_segment (self->module->file.elf, i, &segment); i++)
+  for (size_t i = 0; query.name == NULL && code_segment (self->module->file.elf, i, &segment); i++)
     if (self->address - segment.p_vaddr < segment.p_filesz)
-      name = lu_names_find (names, self->module->path, NULL,
-                            self->address - segment.p_vaddr + segment.p_offset);
-  return name != NULL ? name : "?";
+      {
+        query.file_offset = self->address - segment.p_vaddr + segment.p_offset;
+        lu_names_find_all (names, &file, &query, 1);
+      }
+  return query.name != NULL ? query.name : "?";
 }

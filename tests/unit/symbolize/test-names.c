@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "symbolize/demangle.h"
+#include "symbolize/elf-symbols.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 
 /* Not static, so that no optimisation renames or joins it. */
@@ -99,6 +101,16 @@ own_path (void)
   return path;
 }
 
+static LuNameQuery
+ask (LuNames *names, const char *path, const char *build_id, guint64 file_offset)
+{
+  LuNameFile file = { .path = path, .build_id = build_id };
+  LuNameQuery query = { .file_offset = file_offset };
+
+  lu_names_find_all (names, &file, &query, 1);
+  return query;
+}
+
 static void
 test_find (void)
 {
@@ -106,14 +118,22 @@ test_find (void)
   g_autofree char *path = own_path ();
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
   g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
-  const char *name = lu_names_find (names, path, build_id, self.file_offset + 1);
+  LuNameFile file = { .path = path, .build_id = build_id };
+  LuNameQuery queries[] = { { .file_offset = self.file_offset + 1 },
+                            { .file_offset = 1ull << 40 },
+                            { .file_offset = self.file_offset },
+                            { .file_offset = self.file_offset } };
 
   g_assert_cmpint (lu_test_function_with_a_name (2), ==, 7);
-  g_assert_cmpstr (name, ==, "lu_test_function_with_a_name");
-  /* asked again: the same text, not a copy */
-  g_assert_true (lu_names_find (names, path, build_id, self.file_offset) == name);
-  g_assert_cmpstr (lu_names_find (names, path, NULL, self.file_offset), ==, name);
-  g_assert_null (lu_names_find (names, path, build_id, 1ull << 40));
+  g_assert_cmpint (lu_names_find_all (names, &file, queries, G_N_ELEMENTS (queries)), ==,
+                   LU_NAMES_READ);
+  g_assert_cmpstr (queries[0].name, ==, "lu_test_function_with_a_name");
+  g_assert_cmpuint (queries[0].start, ==, self.file_offset);
+  g_assert_cmpuint (queries[0].end, >, self.file_offset + 1);
+  g_assert_null (queries[1].name);
+  g_assert_true (queries[2].name == queries[0].name); /* the same text, not a copy */
+  g_assert_true (queries[3].name == queries[0].name);
+  g_assert_true (ask (names, path, NULL, self.file_offset).name == queries[0].name);
 }
 
 static void
@@ -123,13 +143,66 @@ test_other_file (void)
   g_autofree char *path = own_path ();
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
   g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
+  LuNameFile other_inode = { .path = path, .inode = 1 };
+  LuNameQuery query = { .file_offset = self.file_offset };
 
-  g_assert_null (lu_names_find (names, path, "00112233", self.file_offset));
-  g_assert_null (lu_names_find (names, "/nonexistent", NULL, 0));
-  g_assert_null (lu_names_find (names, "[vdso]", NULL, 0));
-  g_assert_null (lu_names_find (names, "relative", NULL, 0));
-  g_assert_null (lu_names_find (names, "/dev/null", NULL, 0));
-  g_assert_null (lu_names_find (names, "/proc/self/status", NULL, 0));
+  g_assert_null (ask (names, path, "00112233", self.file_offset).name);
+  g_assert_null (ask (names, "/nonexistent", NULL, 0).name);
+  g_assert_null (ask (names, "[vdso]", NULL, 0).name);
+  g_assert_null (ask (names, "relative", NULL, 0).name);
+  g_assert_null (ask (names, "/dev/null", NULL, 0).name);
+  g_assert_null (ask (names, "/proc/self/status", NULL, 0).name);
+  g_assert_cmpint (lu_names_find_all (names, &other_inode, &query, 1), ==, LU_NAMES_NO_FILE);
+}
+
+/* The PLT: this program calls qsort() through it, if it has one. */
+static void
+test_plt (void)
+{
+  g_autofree char *path = own_path ();
+  lu_autofd fd = lu_name_file_open_regular (path);
+  g_autoptr (LuElfSymbols) symbols = lu_elf_symbols_new (fd, NULL);
+  guint n_found = 0;
+
+  g_assert_nonnull (symbols);
+  for (guint64 offset = 0; offset < 1 << 20; offset += 8)
+    {
+      LuElfSymbol symbol;
+
+      if (!lu_elf_symbols_find (symbols, offset, &symbol))
+        continue;
+      g_assert_cmpuint (symbol.start, <=, offset);
+      g_assert_cmpuint (symbol.end, >, offset);
+      n_found += g_str_has_suffix (symbol.name, "@plt");
+      g_free (symbol.name);
+    }
+  if (n_found == 0)
+    g_test_skip ("no entry of a PLT that is understood on this machine");
+}
+
+static void
+test_vdso (void)
+{
+  g_autoptr (LuNames) names = lu_names_new ();
+  Dl_info info = { 0 };
+  gulong at = getauxval (AT_SYSINFO_EHDR);
+  Self self;
+  LuNameQuery query;
+
+  if (at == 0)
+    {
+      g_test_skip ("no vDSO");
+      return;
+    }
+  self = look_at ((gconstpointer) at);
+  /* the first function of its .dynsym; its name depends on the machine */
+  query = (LuNameQuery){ 0 };
+  for (guint64 offset = 0; offset < 65536 && query.name == NULL; offset += 16)
+    query = ask (names, "[vdso]", self.build_id, offset);
+  g_assert_nonnull (query.name);
+  g_assert_true (strstr (query.name, "vdso") != NULL || strstr (query.name, "kernel") != NULL
+                 || dladdr ((gpointer) at, &info) != 0);
+  g_free (self.build_id);
 }
 
 static void
@@ -186,7 +259,7 @@ test_asks_no_server (void)
       return;
     }
   copy = make_stripped_copy (build_id);
-  lu_names_find (names, copy, NULL, self.file_offset);
+  ask (names, copy, NULL, self.file_offset);
   g_assert_cmpint (poll (&event, 1, 0), ==, 0);
   g_unlink (copy);
 }
@@ -217,8 +290,59 @@ static const struct
   { "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write" },
   { "_ZN4core3fmt5write17h0123456789abcdeXE", "core::fmt::write::h0123456789abcdeX" },
   { "_Zgarbage", "_Zgarbage" },
-  { "_RNvC7mycrate3foo", "_RNvC7mycrate3foo" },
+  { "_ZN3foo17h0123456789abcdefE", "foo" },
+  { "_ZN64_$LT$Test$u20$as$u20$$LT$foo..Bar$LT$i32$GT$$GT$$u2b$$C$$RF$$GT$3bar17h0123456789abcdefE",
+    "<Test as <foo::Bar<i32>>+,&>::bar" },
 };
+
+/* Made by hand from the grammar of RFC 2603. */
+static const struct
+{
+  const char *symbol, *readable;
+} rust_symbols[] = {
+  { "_RNvC7mycrate3foo", "mycrate::foo" },
+  { "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
+  { "_RNvCs1234_7mycrate3foo.llvm.99", "mycrate::foo" },
+  { "_RNCNvC1a4mains_0", "a::main::{closure#1}" },
+  { "_RNCNvC1a4main0", "a::main::{closure#0}" },
+  { "_RINvC1a3maxhE", "a::max::<u8>" },
+  { "_RINvNtC3std3mem8align_ofdEC3foo", "std::mem::align_of::<f64>" },
+  { "_RNvMC1aNtB2_1S3new", "<a::S>::new" },
+  { "_RNvXC1aNtB2_1SNtB2_1T3run", "<a::S as a::T>::run" },
+  { "_RINvC1a1fRShQlTjbEAej0_E", "a::f::<&[u8], &mut i32, (usize, bool), [str; 0]>" },
+  { "_RINvC1a1fThEPhOhE", "a::f::<(u8,), *const u8, *mut u8>" },
+  { "_RINvC1a1fFUKCmEuE", "a::f::<unsafe extern \"C\" fn(u32)>" },
+  { "_RINvC1a1fFG_RL0_hEB2_E", "a::f::<for<'a> fn(&'a u8) -> a>" },
+  { "_RINvC1a1fDNtB2_1Tp4ItemhEL_E", "a::f::<dyn a::T<Item = u8>>" },
+  { "_RINvC1a1fKhff_Kb1_Kca_E", "a::f::<255, true, '?'>" },
+  { "_RINvC1a1fKln5_E", "a::f::<-5>" },
+  { "_RNvC1au8gdel_5qa", "a::g\303\266del" },
+  { "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+    "utf8_idents::\341\203\241\341\203\220\341\203\255\341\203\233\341\203\224\341\203\232"
+    "\341\203\220\341\203\223_\341\203\222\341\203\224\341\203\233\341\203\240\341\203\230"
+    "\341\203\224\341\203\232\341\203\230_\341\203\241\341\203\220\341\203\223\341\203\230"
+    "\341\203\232\341\203\230" }, /* the RFC's own example */
+  { "_RNvC1a3foo!", "_RNvC1a3foo!" },
+  { "_RNvC1a99foo", "_RNvC1a99foo" },
+  { "_RNvB_1x", "_RNvB_1x" },
+  { "_R", "_R" },
+};
+
+static void
+test_demangle_rust (void)
+{
+  g_autofree char *deep = g_strnfill (4000, 'R');
+  g_autofree char *nested = g_strconcat ("_RINvC1a1f", deep, "hE", NULL);
+  g_autofree char *same = lu_demangle (nested);
+
+  g_assert_cmpstr (same, ==, nested);
+  for (guint i = 0; i < G_N_ELEMENTS (rust_symbols); i++)
+    {
+      g_autofree char *readable = lu_demangle (rust_symbols[i].symbol);
+
+      g_assert_cmpstr (readable, ==, rust_symbols[i].readable);
+    }
+}
 
 static void
 test_demangle (void)
@@ -266,6 +390,9 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/names/find", test_find);
   g_test_add_func ("/symbolize/names/other-file", test_other_file);
   g_test_add_func ("/symbolize/names/asks-no-server", test_asks_no_server);
+  g_test_add_func ("/symbolize/names/plt", test_plt);
+  g_test_add_func ("/symbolize/names/vdso", test_vdso);
   g_test_add_func ("/symbolize/demangle", test_demangle);
+  g_test_add_func ("/symbolize/demangle/rust", test_demangle_rust);
   return g_test_run ();
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* files.h - opens the files that names are read from: programs, debug files, maps of generated
+ * code.
+ *
+ * Paths come from captures and processes of other people: only regular files are opened, and
+ * nothing waits or acts on being opened. Nothing here decides whether a file is the right one. */
+
+#pragma once
+
+#include <glib.h>
+
+/* Of a file as a process had it mapped. */
+typedef struct
+{
+  const char *path;     /* as the process named it */
+  const char *build_id; /* hexadecimal; NULL: unknown */
+  guint64 inode;        /* 0: unknown */
+  gint32 pid;           /* a process that had it mapped, and perhaps still runs; 0: none to ask */
+  guint64 start, end;   /* where */
+} LuNameFile;
+
+/* A regular file for reading; -1 if it is none or cannot be opened. */
+int lu_name_file_open_regular (const char *path);
+/* The ways to the mapped file, best first: way 0 is the mapping itself, 1 the path in the
+ * process's root, 2 the path here. -1 where a way leads nowhere. */
+#define LU_NAME_FILE_WAYS 3
+int lu_name_file_open (const LuNameFile *file, guint way);
+/* A path inside the root of a process, without following a link out of it; nothing at the end of
+ * the path is followed. */
+int lu_name_file_open_in_root (gint32 pid, const char *path);
+
+/* A separate debug file: by build-id, or by the name that the file gives next to it. The candidates
+ * are numbered from 0; -2 after the last one. */
+int lu_debug_file_open (const char *path, const char *build_id, const char *debug_link,
+                        guint candidate);
