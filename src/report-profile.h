@@ -13,16 +13,17 @@
 
 typedef struct
 {
-  char *name;          /* readable, or a text in parentheses where there is no symbol */
-  const char *module;  /* base name of the file, "kernel"; borrowed from the profile */
-  guint64 self;        /* samples with this function at the leaf */
-  guint64 total;       /* samples with this function anywhere, once each */
-  guint64 last_sample; /* number of the last sample that was counted in total */
+  char *name;         /* readable, or a text in parentheses where there is no symbol */
+  const char *module; /* base name of the file, "kernel"; borrowed from the profile */
+  guint64 self;       /* samples with this function at the leaf */
+  guint64 total;      /* samples with this function anywhere, once each */
+  guint64 last_stack; /* number of the last stack that was counted in total */
 } LuReportFunction;
 
 typedef struct
 {
-  char *name; /* as the capture calls it, without brackets */
+  char *name;      /* as the capture calls it, without brackets */
+  guint64 address; /* the synthetic one that stands for it */
   guint64 n;
   gboolean excluded; /* from complete %, see lu_status_is_excluded() */
 } LuReportState;

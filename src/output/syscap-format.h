@@ -157,6 +157,9 @@ typedef struct __attribute__ ((packed))
 } LuSyscapFileChunkFrame;
 _Static_assert(sizeof (LuSyscapFileChunkFrame) == 284, "syscap file chunk");
 
+/* Names by process and address, see syscap-symbols.h. */
+#define LU_SYSCAP_SYMBOLS_FILE "__symbols__"
+
 /* Keys of METADATA frames that both our writer and our report use. */
 #define LU_SYSCAP_KEY_STATS       "live-unwinder.stats"
 #define LU_SYSCAP_KEY_ADDRESS     "live-unwinder.address-convention"

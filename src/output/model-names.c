@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* model-names.c - functions of a model's frames; see model-names.h. */
+
+#include "output/model-names.h"
+
+#include "output/syscap-symbols.h"
+#include "symbolize/jit-names.h"
+#include "symbolize/kallsyms.h"
+#include "symbolize/names.h"
+
+#include <string.h>
+
+typedef struct
+{
+  LuModel *model;
+  LuNames *names;
+  LuKallsyms *kallsyms;      /* NULL: the capture has none */
+  GHashTable *functions;     /* "name\nmodule" -> number + 1 */
+  GHashTable *generated;     /* pid -> LuJitNames */
+  GArray **frames_of_module; /* of guint32; NULL: none */
+  guint n_symbols;
+  gboolean asks_files;
+} Namer;
+
+static void
+set_function (Namer *self, LuModelFrame *frame, const char *name, const char *module)
+{
+  gboolean has_name = name != NULL;
+  const char *text = has_name                           ? name
+                     : frame->kind == LU_CODE_KERNEL    ? "(kernel)"
+                     : frame->kind == LU_CODE_NOWHERE   ? "(outside every mapping)"
+                     : frame->kind == LU_CODE_GENERATED ? "(generated code)"
+                                                        : "(no symbol)";
+  g_autofree char *key = g_strconcat (text, "\n", module, NULL);
+  guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->functions, key));
+
+  if (number == 0)
+    {
+      LuModelFunction function = { .kind = frame->kind, .has_name = has_name };
+      g_autofree char *valid = g_utf8_make_valid (text, -1);
+
+      function.name = g_string_chunk_insert_const (self->model->texts, valid);
+      function.module = g_string_chunk_insert_const (self->model->texts, module);
+      g_array_append_val (self->model->functions, function);
+      number = self->model->functions->len;
+      g_hash_table_insert (self->functions, g_steal_pointer (&key), GUINT_TO_POINTER (number));
+    }
+  frame->function = number - 1;
+}
+
+static const LuModelModule *
+module_of (const Namer *self, const LuModelFrame *frame)
+{
+  return frame->module != G_MAXUINT32 ? g_ptr_array_index (self->model->modules, frame->module)
+                                      : NULL;
+}
+
+static const char *
+module_text (const Namer *self, const LuModelFrame *frame)
+{
+  const LuModelModule *module = module_of (self, frame);
+
+  return module != NULL ? module->base_name : "";
+}
+
+static void
+name_kernel (Namer *self, LuModelFrame *frame)
+{
+  LuKernelSymbol symbol = { 0 };
+  gint index = self->kallsyms != NULL ? lu_kallsyms_find (self->kallsyms, frame->address) : -1;
+  const char *name;
+
+  if (index >= 0)
+    lu_kallsyms_get (self->kallsyms, (guint) index, &symbol);
+  name = symbol.name;
+  if (name == NULL)
+    name =
+        lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address);
+  set_function (self, frame, name, symbol.module != NULL ? symbol.module : "kernel");
+}
+
+static void
+name_state (Namer *self, LuModelFrame *frame)
+{
+  const char *name = g_hash_table_lookup (self->model->state_names, &frame->address);
+
+  set_function (self, frame, name != NULL ? name : "[unknown]", "");
+}
+
+/* Generated code */
+
+static void
+add_jitdump (Namer *self, LuJitNames *names, gint32 pid)
+{
+  const char *path = g_hash_table_lookup (self->model->jitdumps, GINT_TO_POINTER (pid));
+  int fd;
+
+  if (path == NULL || path[0] != '/')
+    return;
+  fd = lu_name_file_open_in_root (pid, path);
+  if (fd < 0)
+    fd = lu_name_file_open_regular (path);
+  if (fd >= 0)
+    lu_jit_names_add_jitdump (names, fd);
+}
+
+static LuJitNames *
+get_generated (Namer *self, gint32 pid)
+{
+  LuJitNames *names = g_hash_table_lookup (self->generated, GINT_TO_POINTER (pid));
+  int fd;
+
+  if (names != NULL)
+    return names;
+  names = lu_jit_names_new ();
+  g_hash_table_insert (self->generated, GINT_TO_POINTER (pid), names);
+  fd = lu_jit_names_open_perf_map (pid);
+  if (fd >= 0)
+    lu_jit_names_add_perf_map (names, fd);
+  add_jitdump (self, names, pid);
+  return names;
+}
+
+static void
+name_generated (Namer *self, LuModelFrame *frame)
+{
+  const char *module = frame->kind == LU_CODE_GENERATED ? "[generated]" : "";
+  LuJitName found;
+
+  if (self->asks_files
+      && lu_jit_names_find (get_generated (self, frame->pid), frame->address, (guint64) frame->time,
+                            &found))
+    {
+      frame->kind = LU_CODE_GENERATED;
+      set_function (self, frame, found.name, "[generated]");
+      g_free (found.name);
+    }
+  else
+    set_function (self, frame, NULL, module);
+}
+
+/* Files */
+
+static void
+name_module (Namer *self, guint32 number)
+{
+  const LuModelModule *module = g_ptr_array_index (self->model->modules, number);
+  const GArray *frames = self->frames_of_module[number];
+  LuNameFile file = { .path = module->path,
+                      .build_id = module->build_id,
+                      .inode = module->inode,
+                      .pid = module->pid,
+                      .start = module->start,
+                      .end = module->end };
+  g_autofree LuNameQuery *queries = g_new0 (LuNameQuery, frames->len);
+
+  for (guint i = 0; i < frames->len; i++)
+    queries[i].file_offset =
+        lu_model_frame (self->model, g_array_index (frames, guint32, i))->file_offset;
+  if (self->asks_files)
+    lu_names_find_all (self->names, &file, queries, frames->len);
+  for (guint i = 0; i < frames->len; i++)
+    set_function (
+        self,
+        &g_array_index (self->model->frames, LuModelFrame, g_array_index (frames, guint32, i)),
+        queries[i].name, module->base_name);
+}
+
+/* Of a capture that has names for this process: others need no file. */
+static gboolean
+name_from_capture (Namer *self, LuModelFrame *frame)
+{
+  const char *name =
+      lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address);
+
+  if (name == NULL)
+    return FALSE;
+  if (frame->kind == LU_CODE_NOWHERE)
+    frame->kind = LU_CODE_GENERATED;
+  set_function (self, frame, name,
+                frame->kind == LU_CODE_GENERATED ? "[generated]" : module_text (self, frame));
+  return TRUE;
+}
+
+static void
+name_frame (Namer *self, guint32 number)
+{
+  LuModelFrame *frame = &g_array_index (self->model->frames, LuModelFrame, number);
+  GArray **frames;
+
+  switch (frame->kind)
+    {
+    case LU_CODE_KERNEL:
+      name_kernel (self, frame);
+      return;
+    case LU_CODE_STATE:
+      name_state (self, frame);
+      return;
+    case LU_CODE_NOWHERE:
+    case LU_CODE_GENERATED:
+      if (!name_from_capture (self, frame))
+        name_generated (self, frame);
+      return;
+    case LU_CODE_USER:
+      if (name_from_capture (self, frame))
+        return;
+      frames = &self->frames_of_module[frame->module];
+      if (*frames == NULL)
+        *frames = g_array_new (FALSE, FALSE, sizeof (guint32));
+      g_array_append_val (*frames, number);
+      return;
+    }
+}
+
+void
+lu_model_name (LuModel *model, LuModelNamesFlags flags)
+{
+  Namer self = { .model = model, .asks_files = !(flags & LU_NAMES_CAPTURE_ONLY) };
+
+  self.names = lu_names_new ();
+  self.kallsyms = lu_kallsyms_parse (model->kallsyms->str, model->kallsyms->len, NULL);
+  self.functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self.generated = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_jit_names_free);
+  self.frames_of_module = g_new0 (GArray *, model->modules->len + 1);
+  self.n_symbols = lu_syscap_symbols_count (model->symbols);
+  model->has_kernel_names = self.kallsyms != NULL;
+
+  g_array_set_size (model->functions, 0);
+  for (guint32 i = 0; i < model->frames->len; i++)
+    name_frame (&self, i);
+  for (guint32 i = 0; i < model->modules->len; i++)
+    if (self.frames_of_module[i] != NULL)
+      {
+        name_module (&self, i);
+        g_array_unref (self.frames_of_module[i]);
+      }
+
+  g_free (self.frames_of_module);
+  g_hash_table_unref (self.generated);
+  g_hash_table_unref (self.functions);
+  g_clear_pointer (&self.kallsyms, lu_kallsyms_free);
+  lu_names_free (self.names);
+}
