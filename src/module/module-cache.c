@@ -96,14 +96,6 @@ drop (LuModuleCache *self, Entry *entry)
   g_hash_table_remove (self->modules, lu_module_key (entry->module));
 }
 
-static gsize
-image_bytes (const LuModule *module)
-{
-  const LuImage *image = lu_module_image (module);
-
-  return image != NULL ? lu_image_resident_bytes (image) : 0;
-}
-
 /* Before one more is added. Where files come and go, as in a build, those that nothing maps any
  * more would hold their unwind information until there are max_modules. */
 static void
@@ -121,7 +113,7 @@ make_room (LuModuleCache *self)
       at = at->prev;
       if (!lu_module_is_unshared (entry->module))
         continue;
-      n_bytes += image_bytes (entry->module);
+      n_bytes += lu_module_image_bytes (entry->module);
       if (++n_unmapped > LU_MODULES_MAX_UNMAPPED || n_bytes > LU_MODULES_MAX_UNMAPPED_BYTES)
         drop (self, entry);
     }

@@ -22,6 +22,7 @@ struct _LuModule
   atomic_int state;                   /* LuModuleState */
   LuImage *image;                     /* owned; valid from state READY on */
   _Atomic (LuCallSites *) call_sites; /* owned */
+  gsize image_bytes;                  /* as image */
   LuCfi *cfi;                         /* owned; as image */
   LuTableSlot *slot;                  /* reference; as image; NULL: no whole tables */
 };
@@ -98,6 +99,12 @@ lu_module_image (const LuModule *self)
   return lu_module_state (self) == LU_MODULE_READY ? self->image : NULL;
 }
 
+gsize
+lu_module_image_bytes (const LuModule *self)
+{
+  return lu_module_state (self) == LU_MODULE_READY ? self->image_bytes : 0;
+}
+
 gboolean
 lu_module_is_pending (const LuModule *self)
 {
@@ -152,7 +159,10 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
     }
   self->image = image;
   if (image != NULL)
-    self->cfi = lu_cfi_new_for_look_ups (image);
+    {
+      self->cfi = lu_cfi_new_for_look_ups (image);
+      self->image_bytes = lu_image_resident_bytes (image);
+    }
   atomic_store_explicit (&self->state, (int) state, memory_order_release);
 }
 

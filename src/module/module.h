@@ -63,6 +63,8 @@ guint32 lu_module_id (const LuModule *self);
 /* Acquire: after READY the image may be used. */
 LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
+/* Private memory of the image when it was published; 0 unless READY. */
+gsize lu_module_image_bytes (const LuModule *self);
 /* Whether the worker will still look at it; never of what has no file. */
 gboolean lu_module_is_pending (const LuModule *self);
 /* Drain: TRUE the first time, if the worker has to look at it: it is told then. */

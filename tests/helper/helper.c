@@ -72,7 +72,8 @@ static char **
 make_environment (void)
 {
   static const char *const kept[] = { "ASAN_OPTIONS", "UBSAN_OPTIONS",     "TSAN_OPTIONS",
-                                      "LSAN_OPTIONS", "LLVM_PROFILE_FILE", "GCOV_PREFIX" };
+                                      "LSAN_OPTIONS", "LLVM_PROFILE_FILE", "GCOV_PREFIX",
+                                      "G_SLICE" };
   GPtrArray *environment = g_ptr_array_new ();
 
   for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
