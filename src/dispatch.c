@@ -8,6 +8,7 @@
 #include "messages.h"
 #include "stack/merge.h"
 #include "unwind/walker.h"
+#include "walked.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -38,6 +39,7 @@ struct _LuDispatch
   guint64 n_absent;
   gint64 last_wake;
 
+  atomic_ullong in_kernel, stale, strange;
   atomic_ullong walked, handed_on, over_worker, over_budget;
 };
 
@@ -349,6 +351,38 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
   return LU_DISPATCH_DONE;
 }
 
+LuDispatchResult
+lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  LuStackMessage *message = has_room_for_samples (self->to_writer)
+                                ? lu_queue_reserve (self->to_writer, STACK_MESSAGE_MAX)
+                                : NULL;
+  guint32 n_kernel;
+
+  if (message == NULL)
+    return LU_DISPATCH_NO_ROOM;
+  lu_stack_reset (&self->stack);
+  lu_walked_take (&event->walked, process, space, &self->stack);
+  n_kernel = lu_walked_kernel_frames (&event->walked, message->frames);
+  lu_stack_message_fill (message,
+                         (LuSampleHeader){ .time = event->time,
+                                           .cpu = event->cpu,
+                                           .pid = event->pid,
+                                           .tid = event->tid,
+                                           .process = lu_process_ref (process),
+                                           .space = lu_space_ref (space) },
+                         &self->stack, 0, n_kernel);
+  message->in_kernel = TRUE;
+  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
+  self->window.stacks++;
+  bump (&self->in_kernel);
+  if (self->stack.status == LU_STATUS_STALE_MAPPING)
+    bump (&self->stale);
+  if (self->stack.status == LU_STATUS_NO_MAPPING)
+    bump (&self->strange);
+  return LU_DISPATCH_DONE;
+}
+
 gboolean
 lu_dispatch_end_round (LuDispatch *self)
 {
@@ -385,6 +419,9 @@ lu_dispatch_get_progress (LuDispatch *self, LuDispatchProgress *progress)
 {
   *progress = (LuDispatchProgress){
     .walked = atomic_load_explicit (&self->walked, memory_order_relaxed),
+    .in_kernel = atomic_load_explicit (&self->in_kernel, memory_order_relaxed),
+    .stale = atomic_load_explicit (&self->stale, memory_order_relaxed),
+    .strange = atomic_load_explicit (&self->strange, memory_order_relaxed),
     .handed_on = atomic_load_explicit (&self->handed_on, memory_order_relaxed),
     .over_worker = atomic_load_explicit (&self->over_worker, memory_order_relaxed),
     .over_budget = atomic_load_explicit (&self->over_budget, memory_order_relaxed),

@@ -26,6 +26,9 @@ typedef enum
 typedef struct
 {
   guint64 walked;      /* stacks finished in the drain */
+  guint64 in_kernel;   /* stacks walked in the kernel */
+  guint64 stale;       /* of these, with mappings that were no longer those of their time */
+  guint64 strange;     /* of these, with a frame that is in no mapping */
   guint64 handed_on;   /* samples given to the worker */
   guint64 over_worker; /* samples the worker had no room for: they end as "over budget" */
   guint64 over_budget; /* side-band given up for want of room */
@@ -41,6 +44,10 @@ void lu_dispatch_free (LuDispatch *self);
  */
 LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process,
                                      LuSpace *space, gboolean can_wait);
+
+/* A stack that was walked in the kernel goes to the writer. Borrowed, as above. */
+LuDispatchResult lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process,
+                                     LuSpace *space);
 
 void lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
 /* MODULES is not the worker's: each is sent by lu_dispatch_open(). */

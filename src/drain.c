@@ -195,6 +195,14 @@ prepare_process (LuDrain *self, LuProcess *process)
   ask_about (self, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
 }
 
+static LuDispatchResult
+hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  if (event->kind == LU_EVENT_WALKED)
+    return lu_dispatch_walked (self->dispatch, event, process, space);
+  return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
+}
+
 static LuVerdict
 take_sample (LuDrain *self, const LuEvent *event)
 {
@@ -209,9 +217,7 @@ take_sample (LuDrain *self, const LuEvent *event)
     ask_about_executed (self);
   if (skipped == NULL)
     prepare_process (self, process);
-  if (skipped == NULL
-      && lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack)
-             == LU_DISPATCH_NO_ROOM)
+  if (skipped == NULL && hand_over (self, event, process, space) == LU_DISPATCH_NO_ROOM)
     return LU_VERDICT_LATER;
   bump (&self->seen);
   bump (skipped != NULL ? skipped : &self->taken);
@@ -223,7 +229,7 @@ handle_event (const LuEvent *event, gpointer user_data)
 {
   LuDrain *self = user_data;
 
-  if (event->kind == LU_EVENT_SAMPLE)
+  if (event->kind == LU_EVENT_SAMPLE || event->kind == LU_EVENT_WALKED)
     return take_sample (self, event);
   self->had_sideband = TRUE;
   switch (event->kind)
@@ -529,6 +535,9 @@ lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
     .others = atomic_load (&self->others),
     .taken = atomic_load (&self->taken),
     .walked = dispatch.walked,
+    .in_kernel = dispatch.in_kernel,
+    .stale = dispatch.stale,
+    .strange = dispatch.strange,
     .handed_on = dispatch.handed_on,
     .over_worker = dispatch.over_worker,
     .over_budget = dispatch.over_budget,

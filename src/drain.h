@@ -32,6 +32,9 @@ typedef struct
   guint64 others;       /* of these, of processes that are not recorded */
   guint64 taken;        /* recorded */
   guint64 walked;       /* of these, finished in the drain */
+  guint64 in_kernel;    /* of these, walked in the kernel */
+  guint64 stale;        /* of these, with mappings that were no longer those of their time */
+  guint64 strange;      /* of these, with a frame that is in no mapping */
   guint64 handed_on;    /* of these, given to the worker */
   guint64 over_worker;  /* of these, "over budget" because the worker had no room */
   guint64 over_budget;  /* side-band there was no room for */

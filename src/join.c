@@ -300,7 +300,7 @@ lu_join_free (LuJoin *self)
 void
 lu_join_add (LuJoin *self, const LuStackMessage *message)
 {
-  if (message->header.process == NULL || message->n_user == 0)
+  if (message->header.process == NULL || message->n_user == 0 || message->in_kernel)
     hand_on (self, message);
   else if (message->status == LU_STATUS_TRUNCATED_COPY)
     add_cut (self, message);

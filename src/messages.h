@@ -79,6 +79,7 @@ typedef struct
   guint32 stack_asked;
   guint32 n_joined; /* of the user frames, the outermost, taken from other samples (join.h) */
   gboolean live_read;
+  gboolean in_kernel; /* walked there: there is no copy, and frames say no stack offset */
   guint32 n_kernel, n_user;
   LuFrame frames[]; /* kernel, then user */
 } LuStackMessage;

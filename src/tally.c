@@ -68,9 +68,9 @@ lu_tally_add (LuTally *self, LuStatus status, guint32 n_kernel, guint32 n_user,
   self->user_frames += n_user;
   self->stack_needed_max = MAX (self->stack_needed_max, use->needed);
   self->stack_used_max = MAX (self->stack_used_max, use->used);
-  if (status == LU_STATUS_COMPLETE)
+  if (status == LU_STATUS_COMPLETE && use->asked > 0)
     self->used_log2[log2_of (use->used)]++;
-  else if (end_path != NULL)
+  if (status != LU_STATUS_COMPLETE && end_path != NULL)
     add_to_module (self, status, end_path);
   if (status == LU_STATUS_TRUNCATED_COPY)
     self->truncated_log2[log2_of (use->asked)]++;
@@ -144,8 +144,10 @@ lu_tally_modules (const LuTally *self)
 guint64
 lu_tally_stack_size_for (const LuTally *self, double percent)
 {
-  guint64 whole = self->by_status[LU_STATUS_COMPLETE], sum = 0;
+  guint64 whole = 0, sum = 0;
 
+  for (guint i = 0; i < LU_TALLY_LOG2_SIZES; i++)
+    whole += self->used_log2[i];
   for (guint i = 0; i < LU_TALLY_LOG2_SIZES && whole > 0; i++)
     {
       sum += self->used_log2[i];

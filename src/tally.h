@@ -20,7 +20,7 @@ typedef struct
 {
   guint64 needed; /* LuStack.stack_needed */
   guint64 used;   /* LuStack.stack_used */
-  guint32 asked;  /* size of the copy */
+  guint32 asked;  /* size of the copy; 0: there was none */
 } LuStackUse;
 
 typedef struct

@@ -69,8 +69,9 @@ count (LuWriter *self, const LuStackMessage *message)
   atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
   if (message->status == LU_STATUS_COMPLETE && !message->live_read)
     atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
-  if (!lu_stack_copy_is_of_size (message->stack_asked,
-                                 atomic_load_explicit (&self->stack_size, memory_order_relaxed)))
+  if (!message->in_kernel
+      && !lu_stack_copy_is_of_size (message->stack_asked,
+                                    atomic_load_explicit (&self->stack_size, memory_order_relaxed)))
     return;
   atomic_fetch_add_explicit (&self->window, 1, memory_order_relaxed);
   if (message->status == LU_STATUS_TRUNCATED_COPY)

@@ -223,6 +223,15 @@ lu_process_space_at (LuProcess *self, guint64 time)
   return version (self, i)->space;
 }
 
+LuSpace *
+lu_process_find_space (LuProcess *self, guint64 serial)
+{
+  for (guint i = self->versions->len; i > 0; i--)
+    if (lu_space_serial (version (self, i - 1)->space) == serial)
+      return version (self, i - 1)->space;
+  return NULL;
+}
+
 void
 lu_process_foreach_space (LuProcess *self, LuSpaceFunc func, gpointer user_data)
 {

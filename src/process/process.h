@@ -41,6 +41,9 @@ const char *lu_process_command_line (LuProcess *self);
 gboolean lu_process_has_command_line (LuProcess *self); /* it could be read */
 /* Worker: publishes the command line once; takes it. */
 void lu_process_take_command_line (LuProcess *self, char *command_line);
+/* Drain: the version of its space with this serial number (lu_space_serial()), if samples may still
+ * need it; NULL if not. Borrowed as that. */
+LuSpace *lu_process_find_space (LuProcess *self, guint64 serial);
 /* Drain: those of `needs` that were not yet asked for by this call; 0 as soon as all were. */
 LuProcessNeeds lu_process_ask_once (LuProcess *self, LuProcessNeeds needs);
 /* /proc/PID/mountinfo of the process, or NULL where it is not known (or not needed). Borrowed,

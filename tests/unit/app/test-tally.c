@@ -47,7 +47,7 @@ test_modules_most_first (void)
 static void
 test_stack_size_that_suffices (void)
 {
-  LuStackUse small = { .used = 3000 }, large = { .used = 30000 };
+  LuStackUse small = { .used = 3000, .asked = 16384 }, large = { .used = 30000, .asked = 32768 };
   LuTally tally;
 
   lu_tally_init (&tally);
