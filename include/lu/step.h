@@ -49,6 +49,15 @@ typedef int (*lu_sampled_fn) (void *data, uint32_t number, uint64_t *value);
 /* The step went on to the caller; any other result is an LuStatus. */
 #define LU_STEP_CALLER (-1)
 
+/* Keeps the compiler from checking one copy of a value and using another: what verifies the BPF
+ * program must see that it is the same. */
+static inline uint64_t
+lu_step_settle (uint64_t value)
+{
+  __asm__("" : "+r"(value));
+  return value;
+}
+
 /* Offset in a struct ucontext of the kernel of a register by its DWARF number: uc_mcontext begins
  * at 40 (struct ucontext, asm-generic/ucontext.h) and holds r8-r15, rdi, rsi, rbp, rbx, rdx, rax,
  * rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
@@ -56,8 +65,9 @@ static inline uint64_t
 lu_step_ucontext_offset (uint32_t number)
 {
   static const uint8_t words[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
+  uint64_t index = lu_step_settle (number);
 
-  return number < sizeof words ? 40 + 8 * (uint64_t) words[number] : 0;
+  return index < sizeof words ? 40 + 8 * (uint64_t) words[index] : 0;
 }
 
 /* The same in a struct rt_sigframe of aarch64 (arch/arm64/kernel/signal.c): siginfo of 128 bytes,

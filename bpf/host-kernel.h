@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* host-kernel.h - the kernel as the walker's host: the maps, and the helpers it needs. The loader
+ * (src/bpf/program.c) sets the numbers of entries that are 1 here. */
+
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* Weak: the compiler must not take what one caller passes for what all do. */
+#define HOST_TURN __attribute__ ((noinline, weak))
+/* An instruction that the compiler can neither move nor leave out. */
+#define HOST_BOUND(x, mask) asm volatile("%0 &= %1" : "+r"(x) : "i"(mask))
+
+const volatile struct lu_bpf_config host_config;
+
+/* 1 MiB for each entry in use. The flags of the inner maps but not BPF_F_INNER_MAP: then look-ups
+ * become a few instructions. */
+struct memory_entry
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  __uint (max_entries, 1);
+  __uint (key_size, sizeof (uint32_t));
+  __uint (value_size, sizeof (struct entry));
+};
+
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint (max_entries, LU_BPF_MAX_ENTRIES);
+  __type (key, uint32_t);
+  __array (values, struct memory_entry);
+} memory SEC (".maps");
+
+/* 1 MiB. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct rules);
+} rules SEC (".maps");
+
+/* 512 KiB. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct modules);
+} modules SEC (".maps");
+
+/* 16 KiB. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct uses);
+} use SEC (".maps");
+
+/* 512 KiB. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct identities);
+} identities SEC (".maps");
+
+/* Some 90 bytes for each of max_entries, at once: from an interrupt the kernel does not allocate.
+ */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_HASH);
+  __uint (max_entries, LU_BPF_MAX_PROCESSES);
+  __type (key, uint32_t);
+  __type (value, struct lu_bpf_process);
+} processes SEC (".maps");
+
+/* By CPU, 66 KiB each. A per-CPU map's values are at most 32 KiB. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct walk);
+} walks SEC (".maps");
+
+/* By CPU, 128 KiB each. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct remembered_rules);
+} remembered SEC (".maps");
+
+/* By CPU, below 1 KiB each. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct lu_bpf_counters);
+} counters SEC (".maps");
+
+struct
+{
+  __uint (type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, uint32_t);
+} outputs SEC (".maps");
+
+static inline struct walk *
+host_walk (uint32_t cpu)
+{
+  return bpf_map_lookup_elem (&walks, &cpu);
+}
+
+static inline struct remembered_rules *
+host_remembered (uint32_t cpu)
+{
+  return bpf_map_lookup_elem (&remembered, &cpu);
+}
+
+static inline const struct entry *
+host_entry (uint32_t number)
+{
+  void *inner = bpf_map_lookup_elem (&memory, &number);
+  uint32_t zero = 0;
+
+  return inner != NULL ? bpf_map_lookup_elem (inner, &zero) : NULL;
+}
+
+static inline const struct rules *
+host_rules (void)
+{
+  uint32_t zero = 0;
+
+  return bpf_map_lookup_elem (&rules, &zero);
+}
+
+static inline const struct modules *
+host_modules (void)
+{
+  uint32_t zero = 0;
+
+  return bpf_map_lookup_elem (&modules, &zero);
+}
+
+static inline struct uses *
+host_use (void)
+{
+  uint32_t zero = 0;
+
+  return bpf_map_lookup_elem (&use, &zero);
+}
+
+static inline struct identities *
+host_identities (void)
+{
+  uint32_t zero = 0;
+
+  return bpf_map_lookup_elem (&identities, &zero);
+}
+
+static inline int
+host_read (void *to, uint32_t size, uint64_t address)
+{
+  return (int) bpf_probe_read_user (to, size, (const void *) address);
+}
+
+static inline uint64_t
+host_clock (void)
+{
+  return bpf_ktime_get_ns ();
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* host.h - what the walker runs on: the kernel, or a program of tests (host-user.h, which the test
+ * brings). Both offer:
+ *
+ *   HOST_TURN                 what declares a turn
+ *   HOST_BOUND (x, mask)      x &= mask, where the verifier needs to see it
+ *   host_config               struct lu_bpf_config
+ *   host_walk (cpu)           struct walk of this CPU, or NULL
+ *   host_remembered (cpu)     struct remembered_rules of this CPU, or NULL
+ *   host_entry (number)       struct entry of the memory, or NULL
+ *   host_rules (), host_modules (), host_use ()   these maps, or NULL
+ *   host_read (to, size, address)   from the sampled stack or code; 0: read
+ *   host_clock ()             CLOCK_MONOTONIC in ns */
+
+#pragma once
+
+#include "walk.h"
+
+struct entry
+{
+  uint32_t words[LU_BPF_ENTRY_WORDS];
+};
+
+struct rules
+{
+  struct lu_rule rules[LU_BPF_MAX_RULES];
+};
+
+struct modules
+{
+  struct lu_bpf_module modules[LU_BPF_MAX_MODULES];
+};
+
+struct uses
+{
+  uint8_t bits[LU_BPF_MAX_MODULES];
+};
+
+struct identities
+{
+  struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
+};
+
+#ifdef __bpf__
+#include "host-kernel.h"
+#else
+#include "host-user.h"
+#endif

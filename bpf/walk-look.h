@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk-look.h - the turns that look something up: the mapping of an address, the rule of a place.
+ *
+ * Tests of what user space publishes read it by these, too. */
+
+#pragma once
+
+#include "host.h"
+
+/* Turns of a search: 4,096 mappings, 4,097 rows. */
+#define MAPPING_STEPS 13
+#define ROW_STEPS     13
+
+/* Which of `n` mappings in the entry, from word `first` on, may hold the address: the last one that
+ * does not begin above it. */
+static inline uint32_t
+look_up_mapping (const struct entry *entry, uint32_t first, uint32_t n, uint64_t address)
+{
+  uint32_t at = first;
+
+  for (int i = 0; i < MAPPING_STEPS && n > 1; i++)
+    {
+      uint32_t half = n >> 1, middle = at + half * 8;
+
+      HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 8);
+      if (*(const uint64_t *) &entry->words[middle] <= address)
+        at = middle;
+      n -= half;
+    }
+  HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 8);
+  return at;
+}
+
+/* The rule id of an ELF address in the run of rows of its page. */
+static inline uint32_t
+look_up_row (const struct entry *entry, uint32_t first, uint32_t n, uint64_t address)
+{
+  uint32_t key = (uint32_t) address & 0xffff, at = first;
+
+  for (int i = 0; i < ROW_STEPS && n > 1; i++)
+    {
+      uint32_t half = n >> 1, middle = at + half;
+
+      HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 1);
+      if ((entry->words[middle] & 0xffff) <= key)
+        at = middle;
+      n -= half;
+    }
+  HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 1);
+  return entry->words[at] >> 16;
+}
+
+/* The rule id of an ELF address; -1: there is no table any more, or no memory for it. */
+static inline int64_t
+look_up_rule (const struct lu_bpf_module *module, uint64_t address)
+{
+  uint64_t table = *(const volatile uint64_t *) &module->table;
+  uint64_t page = (address - module->base) >> LU_BPF_PAGE_SHIFT;
+  const struct lu_bpf_page *found;
+  const struct entry *entry;
+  uint32_t index, first, n;
+
+  if (table == 0)
+    return -1;
+  if (address < module->base || page >= table >> 32)
+    return LU_RULE_NONE;
+  entry = host_entry (LU_BPF_ENTRY_OF (table));
+  if (entry == NULL)
+    return -1;
+  index = LU_BPF_AT_OF (table) + 2 * (uint32_t) page;
+  HOST_BOUND (index, LU_BPF_ENTRY_WORDS - 2);
+  found = (const struct lu_bpf_page *) &entry->words[index];
+  first = found->rows;
+  n = found->n_rows;
+  entry = host_entry (LU_BPF_ENTRY_OF (first));
+  if (entry == NULL || n == 0)
+    return -1;
+  return look_up_row (entry, LU_BPF_AT_OF (first), n, address);
+}
+
+/* Fills `place` with the mapping that holds the address. Not a turn of its own: 0, or a turn. */
+static inline int
+find_place (const struct walk *walk, uint64_t address, struct place *place)
+{
+  const struct entry *entry = host_entry (LU_BPF_ENTRY_OF (walk->mappings));
+  const struct modules *modules = host_modules ();
+  const struct lu_bpf_mapping *mapping;
+  uint32_t at, slot;
+
+  if (entry == NULL || modules == NULL)
+    return GIVE_UP (INTERNAL);
+  at = look_up_mapping (entry, LU_BPF_AT_OF (walk->mappings), walk->n_mappings, address);
+  mapping = (const struct lu_bpf_mapping *) &entry->words[at];
+  place->start = mapping->start;
+  place->size = mapping->end - mapping->start;
+  if (address - place->start >= place->size)
+    return GIVE_UP (NO_MAPPING);
+  slot = mapping->module;
+  place->bias = mapping->bias;
+  place->kind = mapping->kind;
+  place->module = slot;
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  place->to_key = modules->modules[slot].key - place->bias;
+  place->plain_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
+  return 0;
+}
+
+/* The address of the frame that comes next. */
+static inline uint64_t
+walk_lookup (const struct walk *walk)
+{
+  return walk->pc - (walk->mark >> 63);
+}
+
+/* Sets bits of "use"; only where they change. */
+static inline void
+note_use (uint32_t slot, uint8_t bits)
+{
+  struct uses *use = host_use ();
+
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  if (use != NULL && (use->bits[slot] & bits) != bits)
+    use->bits[slot] |= bits;
+}
+
+HOST_TURN int
+walk_mapping (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t lookup;
+  int result;
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  lookup = walk_lookup (walk);
+  if (lookup - walk->place.start >= walk->place.size)
+    {
+      struct place place = walk->place;
+
+      walk->place = walk->before;
+      walk->before = place;
+    }
+  if (lookup - walk->place.start >= walk->place.size)
+    {
+      struct place place;
+
+      result = find_place (walk, lookup, &place);
+      if (result != 0)
+        return result;
+      walk->place = place;
+      if (place.kind == LU_BPF_MAPPING_TABLE)
+        note_use (place.module, LU_BPF_USED);
+    }
+  if (walk->place.kind == LU_BPF_MAPPING_TABLE)
+    return TURN_ON;
+  if (walk->place.kind == LU_BPF_MAPPING_OPAQUE)
+    return GIVE_UP (OPAQUE);
+  return TURN_GUESS;
+}
+
+/* The rule of the frame that comes next, whose mapping has a table: remembers it, or leaves it to
+ * the turn for rare ones. */
+HOST_TURN int
+walk_rule (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  struct remembered_rules *all = host_remembered (cpu);
+  const struct modules *modules = host_modules ();
+  const struct rules *rules = host_rules ();
+  uint64_t lookup, plain, key;
+  uint32_t slot, place;
+  int64_t id;
+
+  if (walk == NULL || all == NULL || modules == NULL || rules == NULL)
+    return GIVE_UP (INTERNAL);
+  lookup = walk_lookup (walk);
+  slot = walk->place.module;
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  walk->failed_ea = lookup - walk->place.bias;
+  walk->n_missed++;
+  id = look_up_rule (&modules->modules[slot], walk->failed_ea);
+  if (id < 0)
+    {
+      note_use (slot, LU_BPF_WANTED);
+      return GIVE_UP (NO_TABLE);
+    }
+  HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
+  walk->rule = rules->rules[id];
+  plain = plain_make (&walk->rule);
+  key = lookup + walk->place.to_key;
+  place = remembered_at (key);
+  HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
+  if (plain == 0 || all->rules[place].key == key || (host_config.flags & LU_BPF_NO_CACHE) != 0)
+    return walk->rule.cfa_kind == LU_CFA_NONE ? TURN_GUESS : TURN_RARE;
+  all->rules[place].key = key;
+  all->rules[place].plain = plain;
+  return TURN_ON;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk-rare.h - the turn for any rule: one lu_step(), as the table engine makes it. */
+
+#pragma once
+
+#include "host.h"
+#include "walk-look.h"
+
+static inline __attribute__ ((always_inline)) int
+read_word (void *data, uint64_t address, uint64_t *value)
+{
+  return host_read (value, sizeof *value, address) == 0;
+}
+
+/* A register of the sample by its DWARF number (System V ABI, AMD64 supplement, figure 3.36). The
+ * table is of no size that would bring it into a section of small constants, which loaders do not
+ * know; so is the one in step.h. */
+static inline __attribute__ ((always_inline)) int
+read_register (void *data, uint32_t number, uint64_t *value)
+{
+  static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
+  const struct walk *walk = data;
+  uint64_t index = lu_step_settle (number), place;
+
+  if (index >= sizeof places)
+    return 0;
+  place = lu_step_settle (places[index]);
+  if (place >= N_REGS)
+    return 0;
+  *value = walk->regs[place];
+  return 1;
+}
+
+/* FP and BX, if they are still where they were saved. */
+static inline void
+fetch_saved (struct walk *walk)
+{
+  uint64_t value;
+
+  if (walk->fp_at != 0)
+    {
+      if (host_read (&value, sizeof value, walk->fp_at) == 0)
+        walk->fp = value;
+      else
+        walk->known &= ~(uint32_t) LU_KNOWN_FP;
+      walk->fp_at = 0;
+    }
+  if (walk->bx_at != 0)
+    {
+      if (host_read (&value, sizeof value, walk->bx_at) == 0)
+        walk->bx = value;
+      else
+        walk->known &= ~(uint32_t) LU_KNOWN_BX;
+      walk->bx_at = 0;
+    }
+}
+
+/* Appends the frame; FALSE: there are enough. */
+static inline int
+push_frame (struct walk *walk)
+{
+  uint32_t index = walk->at;
+
+  if (index >= walk->limit)
+    return 0;
+  HOST_BOUND (index, N_PCS - 1);
+  walk->pcs[index] = walk->pc | walk->mark;
+  walk->at++;
+  return 1;
+}
+
+/* Whether a return address of 0 is the end at this place. */
+static inline int
+is_entry (const struct walk *walk, uint64_t lookup)
+{
+  const struct modules *modules = host_modules ();
+  uint32_t slot = walk->place.module;
+  uint64_t entry;
+
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  if (modules == NULL)
+    return 0;
+  entry = modules->modules[slot].entry;
+  return entry != 0 && lookup - walk->place.bias - entry < LU_BPF_ENTRY_CODE;
+}
+
+static inline int
+give_up_after (int status)
+{
+  switch (status)
+    {
+    case LU_STATUS_UNREADABLE_MEMORY:
+      return GIVE_UP (UNREADABLE);
+    case LU_STATUS_BAD_RETURN_ADDRESS:
+      return GIVE_UP (BAD_FRAME);
+    default:
+      return GIVE_UP (COMPLEX);
+    }
+}
+
+HOST_TURN int
+walk_rare (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  struct lu_rule rule;
+  struct lu_regs regs;
+  uint64_t lookup;
+  int result;
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  lookup = walk_lookup (walk);
+  rule = walk->rule;
+  if (rule.cfa_kind == LU_CFA_COMPLEX && walk->mark == 0)
+    return GIVE_UP (COMPLEX);
+  fetch_saved (walk);
+  regs = (struct lu_regs){ .pc = walk->pc,
+                           .sp = walk->sp,
+                           .fp = walk->fp,
+                           .bx = walk->bx,
+                           .ucontext = walk->ucontext,
+                           .known = (uint8_t) walk->known,
+                           .frame_kind = (uint8_t) walk->frame_kind };
+  if (!push_frame (walk))
+    return TURN_DEPTH;
+  result = lu_step (&regs, &rule, read_word, read_register, walk);
+  if (result == LU_STATUS_COMPLETE)
+    return TURN_ENDED;
+  if (result != LU_STEP_CALLER)
+    return give_up_after (result);
+  if (regs.pc == 0)
+    return is_entry (walk, lookup) ? TURN_ENDED : GIVE_UP (BAD_FRAME);
+  walk->pc = regs.pc;
+  walk->sp = regs.sp;
+  walk->fp = regs.fp;
+  walk->bx = regs.bx;
+  walk->known = regs.known;
+  walk->ucontext = regs.ucontext;
+  walk->frame_kind = regs.frame_kind;
+  walk->mark = regs.frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
+  return TURN_ON;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk-turn.h - one turn of a walk after the other; all of a walk between its begin and its end. */
+
+#pragma once
+
+#include "walk-guess.h"
+#include "walk-look.h"
+#include "walk-plain.h"
+#include "walk-rare.h"
+
+/* Turns between two looks at the clock. */
+#define BUDGET_TURNS 8
+
+/* At most so many turns, in so many rounds: each turn makes a frame at least, or makes the next one
+ * able to. */
+#define ROUND_TURNS 64
+#define MAX_ROUNDS  192
+
+HOST_TURN int
+walk_turn (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  int result = walk_plain (cpu);
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  if (result == TURN_MAPPING)
+    result = walk_mapping (cpu);
+  else if (result == TURN_RULE)
+    result = walk_rule (cpu);
+  if (result == TURN_RARE)
+    result = walk_rare (cpu);
+  if (result == TURN_GUESS)
+    result = walk_guess (cpu);
+  if (result != TURN_ON)
+    return result;
+  walk->n_turns++;
+  if (host_config.budget_ns != 0 && walk->n_turns % BUDGET_TURNS == 0
+      && host_clock () - walk->start_ns > host_config.budget_ns)
+    return GIVE_UP (BUDGET);
+  return TURN_ON;
+}
+
+HOST_TURN int
+walk_round (uint32_t cpu)
+{
+  int result = TURN_ON;
+
+  for (int i = 0; i < ROUND_TURNS && result == TURN_ON; i++)
+    result = walk_turn (cpu);
+  return result;
+}
+
+/* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
+static inline int
+make_walk (uint32_t cpu)
+{
+  int result = TURN_ON;
+
+  for (int i = 0; i < MAX_ROUNDS && result == TURN_ON; i++)
+    result = walk_round (cpu);
+  return result != TURN_ON ? result : GIVE_UP (BUDGET);
+}
+
+/* Begins at walk->regs, in a process whose mappings and limits are set. */
+static inline void
+begin_walk (struct walk *walk, const struct lu_bpf_process *process)
+{
+  uint32_t max = host_config.max_frames;
+
+  walk->pc = walk->regs[REG_PC];
+  walk->sp = walk->regs[REG_SP];
+  walk->fp = walk->regs[REG_FP];
+  walk->bx = walk->regs[REG_BX];
+  walk->fp_at = walk->bx_at = 0;
+  walk->mark = 0;
+  walk->ucontext = 0;
+  walk->known = LU_KNOWN_FP | LU_KNOWN_BX;
+  walk->frame_kind = LU_FRAME_KIND_SAMPLED;
+  walk->place.size = walk->place.plain_size = 0;
+  walk->before.size = walk->before.plain_size = 0;
+  walk->mappings = process->mappings;
+  walk->n_mappings = process->n_mappings;
+  walk->process_flags = process->flags;
+  walk->at = walk->n_kernel;
+  walk->limit = walk->n_kernel + (max < LU_BPF_MAX_FRAMES ? max : LU_BPF_MAX_FRAMES);
+  walk->n_turns = walk->n_missed = walk->n_guessed = 0;
+  walk->last_fp = 0;
+  walk->failed_ea = 0;
+  walk->window_at = 0;
+}

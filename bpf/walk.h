@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk.h - one walk under way in the kernel, as its parts share it.
+ *
+ * Compiled twice: into the BPF program, and into a program of tests that gives it memory and stacks
+ * (host.h). A walk is made in turns. Each is a global function for the verifier, which checks it
+ * once, by itself, with any state whatever; so the state is in a map and not in arguments, and a
+ * long walk costs no more to verify than a short one. A turn that cannot say exactly what the table
+ * engine would say (src/unwind) gives a reason, and the sample falls back. */
+
+#pragma once
+
+#include "lu/bpf.h"
+#include "lu/status.h"
+#include "lu/step.h"
+
+/* What a turn leads to: ON, ENDED (the last frame is the outermost one), another turn, or
+ * TURN_GIVE_UP + enum lu_bpf_reason. */
+enum turn
+{
+  TURN_ON,
+  TURN_ENDED,
+  TURN_DEPTH,
+  TURN_MAPPING, /* walk-look.h */
+  TURN_RULE,    /* walk-look.h */
+  TURN_RARE,    /* walk-rare.h */
+  TURN_GUESS,   /* walk-guess.h */
+  TURN_GIVE_UP,
+};
+
+#define GIVE_UP(REASON) (TURN_GIVE_UP + LU_BPF_REASON_##REASON)
+
+/* A mapping that the walk has been in. */
+struct place
+{
+  uint64_t start, size;
+  uint64_t to_key; /* run-time address + to_key: the key of remembered rules */
+  uint64_t bias;
+  uint32_t module, kind;
+  uint64_t plain_size; /* size, if there are rules to look up; else 0 */
+};
+
+/* Registers as struct pt_regs of x86-64 has them (asm/ptrace.h). */
+enum
+{
+  REG_FP = 4,
+  REG_BX = 5,
+  REG_PC = 16,
+  REG_CS = 17,
+  REG_SP = 19,
+  N_REGS = 21
+};
+
+/* In words; a power of two, so that a mask bounds an index. */
+#define N_PCS        8192
+#define WINDOW_WORDS 64
+
+struct walk
+{
+  uint64_t regs[N_REGS]; /* of the sample, in user mode */
+
+  /* The frame that comes next; it is not among the pcs yet. FP and BX are read when a rule asks for
+   * them: until then their saved values are at fp_at and bx_at, if those are not 0. */
+  uint64_t pc, sp, fp, bx;
+  uint64_t fp_at, bx_at;
+  uint64_t mark;     /* LU_BPF_PC_RETURN, LU_BPF_PC_GUESSED */
+  uint64_t ucontext; /* as in struct lu_regs */
+  uint32_t known;    /* enum lu_known */
+  uint32_t frame_kind;
+
+  struct place place, before;
+  struct lu_rule rule; /* for TURN_RARE */
+
+  uint32_t mappings, n_mappings, process_flags;
+  uint32_t n_kernel;
+  uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
+  uint32_t n_turns;
+  uint32_t n_missed, n_guessed;
+  uint64_t start_ns;
+  uint64_t last_fp; /* by which the last guess went */
+  uint64_t failed_ea;
+
+  uint64_t window_at; /* run-time address of `window` */
+  uint64_t window[WINDOW_WORDS];
+
+  struct lu_bpf_record record;
+  uint64_t pcs[N_PCS];
+};
+
+/* Rules by key, of one CPU. */
+#define REMEMBERED_BITS 13
+
+struct remembered
+{
+  uint64_t key; /* 0: empty */
+  uint64_t plain;
+};
+
+struct remembered_rules
+{
+  struct remembered rules[1 << REMEMBERED_BITS];
+};
+
+static inline uint32_t
+remembered_at (uint64_t key)
+{
+  return (uint32_t) (key * 0x9e3779b97f4a7c15ull >> (64 - REMEMBERED_BITS));
+}
+
+/* Plain rules in 8 bytes: the CFA is SP or FP plus something, the return address just below it, FP
+ * and BX are kept or saved in the frame; as in src/unwind/plain.h.
+ *
+ *  63     32 31     24 23     16 15     8 7     0
+ *  | cfa_off | fp depth | bx depth |      | flags |
+ * Depths: of the slot below the CFA, in words. */
+enum
+{
+  PLAIN = 1 << 0,
+  PLAIN_BY_FP = 1 << 1, /* cfa = fp + cfa_off, else sp + cfa_off */
+  PLAIN_FP_SLOT = 1 << 2,
+  PLAIN_BX_SLOT = 1 << 3,
+  PLAIN_BX_LOST = 1 << 4,
+  PLAIN_PAIR = 1 << 5, /* FP is saved just below the return address */
+  PLAIN_END = 1 << 6,  /* alone: the outermost frame */
+};
+
+#define PLAIN_CFA(plain)      ((uint64_t) ((int64_t) (plain) >> 32))
+#define PLAIN_FP_DEPTH(plain) (8 * ((plain) >> 24 & 0xff))
+#define PLAIN_BX_DEPTH(plain) (8 * ((plain) >> 16 & 0xff))
+
+/* The depth of a register saved at cfa + 8 * off; 0 if that is not in the frame, below the return
+ * address, or too deep. */
+static inline uint32_t
+plain_depth (const struct lu_rule *rule, int16_t off)
+{
+  return off <= -2 && off >= -255
+                 && (rule->cfa_kind == LU_CFA_FP || rule->cfa_off + 8 * (int64_t) off >= 0)
+             ? (uint32_t) -off
+             : 0;
+}
+
+/* 0: not plain. */
+static inline uint64_t
+plain_make (const struct lu_rule *rule)
+{
+  enum lu_save_kind fp = lu_rule_fp_kind (rule), bx = lu_rule_bx_kind (rule);
+  uint64_t plain = (uint64_t) (int64_t) rule->cfa_off << 32 | PLAIN;
+  uint64_t depth;
+
+  if (rule->ra_kind == LU_RA_END)
+    return rule->cfa_kind == LU_CFA_COMPLEX ? 0 : PLAIN_END;
+  if (rule->flags != 0 || rule->ra_kind != LU_RA_AT_CFA || rule->ra_off != -1)
+    return 0;
+  if (rule->cfa_kind == LU_CFA_FP)
+    plain |= PLAIN_BY_FP;
+  else if (rule->cfa_kind != LU_CFA_SP)
+    return 0;
+  if (fp == LU_SAVE_AT_CFA)
+    {
+      depth = plain_depth (rule, rule->fp_off);
+      if (depth == 0)
+        return 0;
+      plain |= depth << 24 | PLAIN_FP_SLOT | (depth == 2 ? PLAIN_PAIR : 0);
+    }
+  else if (fp != LU_SAVE_SAME)
+    return 0;
+  if (bx == LU_SAVE_AT_CFA)
+    {
+      depth = plain_depth (rule, rule->bx_off);
+      if (depth == 0)
+        return 0;
+      plain |= depth << 16 | PLAIN_BX_SLOT;
+    }
+  else if (bx == LU_SAVE_UNKNOWN)
+    plain |= PLAIN_BX_LOST;
+  else if (bx != LU_SAVE_SAME)
+    return 0;
+  return plain;
+}

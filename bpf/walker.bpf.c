@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walker.bpf.c - the program on the sampling events: walks the user stack where the sample hits.
+ *
+ * Returns 0 when the stack is walked and its record is in the ring: then the kernel writes no
+ * sample and copies no stack. Returns 1 otherwise: the sample arrives with registers and stack. An
+ * interrupted program of the same CPU is never met here, the kernel runs one at a time. */
+
+#include "walk-turn.h"
+
+char program_license[] SEC ("license") = "Dual BSD/GPL";
+
+/* The fields of the kernel's struct task_struct that are looked at; found by BTF. */
+struct task_struct
+{
+  int tgid;
+  uint64_t start_boottime;
+  uint64_t self_exec_id;
+  struct task_struct *group_leader;
+  struct task_struct *real_parent;
+} __attribute__ ((preserve_access_index));
+
+/* Selector of 64-bit code (__USER_CS, asm/segment.h). */
+#define USER_CS 0x33
+/* Of a selector: not the kernel's. */
+#define USER_RPL 3
+/* Ancestors that make a process followed. */
+#define MAX_ANCESTORS 8
+
+/* TRUE: the task is what the process' entry was made for. */
+static inline int
+is_same (const struct lu_bpf_process *process)
+{
+  struct identities *all = host_identities ();
+  struct lu_bpf_identity *identity;
+  uint32_t index = process->identity;
+  uint64_t start_time, exec_id;
+
+  if (index == 0)
+    return 1;
+  if (all == NULL)
+    return 0;
+  HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
+  identity = &all->identities[index];
+  if ((host_config.flags & LU_BPF_TASK_BTF) != 0)
+    {
+      struct task_struct *task = (struct task_struct *) bpf_get_current_task_btf ();
+
+      start_time = task->group_leader->start_boottime;
+      exec_id = task->self_exec_id + 1;
+    }
+  else
+    {
+      struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+
+      start_time = BPF_CORE_READ (task, group_leader, start_boottime);
+      exec_id = BPF_CORE_READ (task, self_exec_id) + 1;
+    }
+  if (identity->start_time == 0)
+    identity->start_time = start_time;
+  if (identity->exec_id == 0)
+    identity->exec_id = exec_id;
+  return identity->start_time == start_time && identity->exec_id == exec_id;
+}
+
+/* Whether user space follows a near ancestor of the task: a child that it has not heard of yet. */
+static inline int
+is_followed (void)
+{
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+
+  for (int i = 0; i < MAX_ANCESTORS; i++)
+    {
+      uint32_t tgid;
+
+      task = BPF_CORE_READ (task, real_parent);
+      if (task == NULL)
+        return 0;
+      tgid = (uint32_t) BPF_CORE_READ (task, tgid);
+      if (tgid <= 1)
+        return 0;
+      if (bpf_map_lookup_elem (&processes, &tgid) != NULL)
+        return 1;
+    }
+  return 0;
+}
+
+static inline int
+copy_process (uint32_t tgid, struct lu_bpf_process *process)
+{
+  const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
+
+  if (found == NULL)
+    return (host_config.flags & LU_BPF_FOLLOW) != 0 && !is_followed () ? GIVE_UP (NOT_FOLLOWED)
+                                                                       : GIVE_UP (NO_PROCESS);
+  __builtin_memcpy (process, found, sizeof *process);
+  if (process->check != lu_bpf_process_check (process, tgid) || process->n_mappings == 0
+      || process->n_mappings > LU_BPF_MAX_MAPPINGS)
+    return GIVE_UP (NO_PROCESS);
+  return is_same (process) ? TURN_ON : GIVE_UP (STALE_PROCESS);
+}
+
+/* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
+static inline void
+copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
+{
+  walk->regs[0] = ctx->regs.r15;
+  walk->regs[1] = ctx->regs.r14;
+  walk->regs[2] = ctx->regs.r13;
+  walk->regs[3] = ctx->regs.r12;
+  walk->regs[REG_FP] = ctx->regs.rbp;
+  walk->regs[REG_BX] = ctx->regs.rbx;
+  walk->regs[6] = ctx->regs.r11;
+  walk->regs[7] = ctx->regs.r10;
+  walk->regs[8] = ctx->regs.r9;
+  walk->regs[9] = ctx->regs.r8;
+  walk->regs[10] = ctx->regs.rax;
+  walk->regs[11] = ctx->regs.rcx;
+  walk->regs[12] = ctx->regs.rdx;
+  walk->regs[13] = ctx->regs.rsi;
+  walk->regs[14] = ctx->regs.rdi;
+  walk->regs[REG_PC] = ctx->regs.rip;
+  walk->regs[REG_CS] = ctx->regs.cs;
+  walk->regs[REG_SP] = ctx->regs.rsp;
+}
+
+/* Those that the task will go on with in user mode; FALSE: out of reach. */
+static inline int
+copy_saved_registers (struct walk *walk)
+{
+  if ((host_config.flags & LU_BPF_TASK_REGS) == 0)
+    return 0;
+  return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
+                                (void *) bpf_task_pt_regs (bpf_get_current_task_btf ()))
+         == 0;
+}
+
+static inline int
+copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
+{
+  walk->n_kernel = 0;
+  walk->record.flags = 0;
+  walk->record.ip = ctx->regs.rip;
+  if ((ctx->regs.cs & USER_RPL) != 0)
+    copy_registers (walk, ctx);
+  else
+    {
+      long size;
+
+      walk->record.flags = LU_BPF_RECORD_KERNEL;
+      if (!copy_saved_registers (walk))
+        return GIVE_UP (NO_REGS);
+      size = bpf_get_stack (ctx, walk->pcs, LU_BPF_MAX_KERNEL * sizeof walk->pcs[0], 0);
+      if (size > 0)
+        walk->n_kernel = (uint32_t) size / sizeof walk->pcs[0];
+    }
+  if (walk->n_kernel > LU_BPF_MAX_KERNEL)
+    return GIVE_UP (INTERNAL);
+  return walk->regs[REG_CS] == USER_CS ? TURN_ON : GIVE_UP (ABI);
+}
+
+static inline int
+emit (struct walk *walk, struct bpf_perf_event_data *ctx, int result)
+{
+  struct lu_bpf_record *record = &walk->record;
+  uint64_t now = 0;
+  uint64_t size = walk->at;
+
+  record->version = LU_BPF_VERSION;
+  record->status = result == TURN_ENDED ? LU_STATUS_COMPLETE : LU_STATUS_DEPTH_LIMIT;
+  record->time = walk->start_ns;
+  if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
+    now = host_clock () - walk->start_ns;
+  record->walk_ns = (uint32_t) now;
+  record->n_kernel = (uint16_t) walk->n_kernel;
+  record->n_user = (uint16_t) (walk->at - walk->n_kernel);
+  record->zero = 0;
+  record->sp = walk->regs[REG_SP];
+  if (walk->n_guessed > 0)
+    record->flags |= LU_BPF_RECORD_GUESSED;
+  if (size > LU_BPF_MAX_KERNEL + LU_BPF_MAX_FRAMES)
+    return GIVE_UP (INTERNAL);
+  size = sizeof *record + size * sizeof walk->pcs[0];
+  if (bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, record, size) != 0)
+    return GIVE_UP (EMIT);
+  return result;
+}
+
+static inline int
+take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
+{
+  struct lu_bpf_process process;
+  uint64_t id = bpf_get_current_pid_tgid ();
+  int result;
+
+  walk->start_ns = host_clock ();
+  walk->pc = walk->failed_ea = walk->place.module = 0;
+  result = copy_process ((uint32_t) (id >> 32), &process);
+  if (result != TURN_ON)
+    return result;
+  result = copy_user_context (walk, ctx);
+  if (result != TURN_ON)
+    return result;
+  walk->record.pid = (uint32_t) (id >> 32);
+  walk->record.tid = (uint32_t) id;
+  walk->record.serial = process.serial;
+  begin_walk (walk, &process);
+  result = make_walk (cpu);
+  if (result != TURN_ENDED && result != TURN_DEPTH)
+    return result;
+  return emit (walk, ctx, result);
+}
+
+/* Four buckets to each doubling, from 256 ns on. */
+static inline uint32_t
+bucket_of (uint64_t ns)
+{
+  uint32_t bucket = 0;
+
+  if (ns < 256)
+    return 0;
+  for (int i = 0; i < 16 && ns >= 512; i++)
+    {
+      ns >>= 1;
+      bucket += 4;
+    }
+  bucket += 1 + (uint32_t) (ns >> 6 & 3);
+  return bucket < LU_BPF_N_BUCKETS ? bucket : LU_BPF_N_BUCKETS - 1;
+}
+
+static inline void
+count (struct lu_bpf_counters *c, const struct walk *walk, int result)
+{
+  uint64_t reason = (uint64_t) (int64_t) result - TURN_GIVE_UP;
+  uint32_t n_user = walk->at - walk->n_kernel;
+
+  if (result == TURN_ENDED || result == TURN_DEPTH)
+    {
+      uint32_t bucket = bucket_of (walk->record.walk_ns);
+
+      reason = result == TURN_ENDED ? LU_BPF_REASON_WALKED : LU_BPF_REASON_DEPTH;
+      c->n_frames += n_user;
+      c->n_remembered += n_user > walk->n_missed ? n_user - walk->n_missed : 0;
+      c->n_guessed += walk->n_guessed;
+      c->n_kernel_mode += walk->record.flags & LU_BPF_RECORD_KERNEL;
+      c->bytes += sizeof walk->record + sizeof walk->pcs[0] * walk->at;
+      HOST_BOUND (bucket, LU_BPF_N_BUCKETS - 1);
+      if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
+        c->buckets[bucket]++;
+    }
+  else
+    {
+      c->failed_pc = walk->pc;
+      c->failed_ea = walk->failed_ea;
+      c->failed_module = walk->place.module;
+      c->failed_reason = (uint32_t) reason;
+    }
+  HOST_BOUND (reason, 31);
+  if (reason < LU_BPF_N_REASONS)
+    c->reasons[reason]++;
+}
+
+SEC ("perf_event")
+int
+take_walk (struct bpf_perf_event_data *ctx)
+{
+  uint32_t cpu = bpf_get_smp_processor_id ();
+  struct walk *walk = host_walk (cpu);
+  struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
+  int result;
+
+  if (walk == NULL || c == NULL)
+    return 1;
+  result = take_sample (walk, ctx, cpu);
+  count (c, walk, result);
+  if (result == GIVE_UP (NOT_FOLLOWED))
+    return 0;
+  if (result != TURN_ENDED && result != TURN_DEPTH)
+    return 1;
+  return (host_config.flags & LU_BPF_CHECK) != 0;
+}

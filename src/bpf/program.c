@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* program.c - loads the program by its skeleton; see program.h. */
+
+#include "bpf/program.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "walker.skel.h"
+
+#define MAX_FDINFO 4096
+
+struct _LuBpfProgram
+{
+  struct walker_bpf *skeleton; /* owned */
+  int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
+  guint32 flags;
+  guint n_cpus;
+  struct lu_bpf_counters *counters; /* owned, mapped */
+  gsize counters_size;
+  int stats_fd; /* owned; -1: runs are not counted */
+};
+
+/* Libbpf's own words about a refusal, the last ones. */
+static _Thread_local char last_words[256];
+
+static int
+keep_words (enum libbpf_print_level level, const char *format, va_list args)
+{
+  char words[1024];
+
+  if (level == LIBBPF_DEBUG)
+    return 0;
+  g_vsnprintf (words, sizeof words, format, args);
+  g_strchomp (words);
+  g_debug ("%s", words);
+  if (level == LIBBPF_WARN)
+    g_strlcpy (last_words, words, sizeof last_words);
+  return 0;
+}
+
+/* Of helpers, for programs like ours. */
+static gboolean
+has_helper (enum bpf_func_id id)
+{
+  return libbpf_probe_bpf_helper (BPF_PROG_TYPE_PERF_EVENT, id, NULL) == 1;
+}
+
+static guint32
+rungs (void)
+{
+  guint32 flags = 0;
+
+  if (has_helper (BPF_FUNC_get_current_task_btf))
+    flags |= LU_BPF_TASK_BTF;
+  if (flags != 0 && has_helper (BPF_FUNC_task_pt_regs))
+    flags |= LU_BPF_TASK_REGS;
+  return flags;
+}
+
+static void
+find_maps (LuBpfProgram *self)
+{
+  struct bpf_map *const maps[LU_BPF_N_MAPS] = {
+    [LU_BPF_MAP_MEMORY] = self->skeleton->maps.memory,
+    [LU_BPF_MAP_RULES] = self->skeleton->maps.rules,
+    [LU_BPF_MAP_MODULES] = self->skeleton->maps.modules,
+    [LU_BPF_MAP_USE] = self->skeleton->maps.use,
+    [LU_BPF_MAP_IDENTITIES] = self->skeleton->maps.identities,
+    [LU_BPF_MAP_PROCESSES] = self->skeleton->maps.processes,
+    [LU_BPF_MAP_WALKS] = self->skeleton->maps.walks,
+    [LU_BPF_MAP_REMEMBERED] = self->skeleton->maps.remembered,
+    [LU_BPF_MAP_COUNTERS] = self->skeleton->maps.counters,
+    [LU_BPF_MAP_OUTPUTS] = self->skeleton->maps.outputs,
+  };
+
+  for (guint i = 0; i < LU_BPF_N_MAPS; i++)
+    self->map_fds[i] = bpf_map__fd (maps[i]);
+}
+
+/* What has to be known before loading. */
+static void
+configure (LuBpfProgram *self, const LuBpfProgramOptions *options)
+{
+  struct walker_bpf *skeleton = self->skeleton;
+  struct lu_bpf_config *config = (struct lu_bpf_config *) &skeleton->rodata->host_config;
+  guint32 wanted = LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE;
+
+  self->n_cpus = MAX (options->n_cpus, 1);
+  self->flags = rungs () | (options->flags & wanted);
+  config->flags = self->flags;
+  config->max_frames = options->max_frames != 0 ? MIN (options->max_frames, LU_BPF_MAX_FRAMES)
+                                                : LU_BPF_DEFAULT_FRAMES;
+  config->budget_ns = options->budget_ns;
+  bpf_map__set_max_entries (skeleton->maps.walks, self->n_cpus);
+  bpf_map__set_max_entries (skeleton->maps.remembered, self->n_cpus);
+  bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);
+  bpf_map__set_max_entries (skeleton->maps.outputs, self->n_cpus);
+  if (options->max_entries != 0)
+    bpf_map__set_max_entries (skeleton->maps.memory,
+                              MIN (options->max_entries, LU_BPF_MAX_ENTRIES));
+  if (options->max_processes != 0)
+    bpf_map__set_max_entries (skeleton->maps.processes, options->max_processes);
+}
+
+static int
+load (LuBpfProgram *self)
+{
+  sigset_t all, before;
+  int result;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  result = walker_bpf__load (self->skeleton);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  return result;
+}
+
+static gboolean
+open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **error)
+{
+  int result;
+
+  self->skeleton = walker_bpf__open ();
+  if (self->skeleton == NULL)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("Opening the BPF program: %s (%s)"),
+                   g_strerror (errno), last_words);
+      return FALSE;
+    }
+  configure (self, options);
+  result = load (self);
+  if (result != 0)
+    {
+      g_set_error (error, LU_ERROR,
+                   result == -EPERM || result == -EACCES ? LU_ERROR_PERMISSION
+                                                         : LU_ERROR_UNSUPPORTED,
+                   _ ("Loading the BPF program: %s (%s)"), g_strerror (-result), last_words);
+      return FALSE;
+    }
+  find_maps (self);
+  self->counters = lu_bpf_program_mmap (self, LU_BPF_MAP_COUNTERS, &self->counters_size);
+  if (self->counters == NULL)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("Mapping the BPF program's counters: %s"),
+                   g_strerror (errno));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+LuBpfProgram *
+lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
+{
+  g_autoptr (LuBpfProgram) self = g_new0 (LuBpfProgram, 1);
+  libbpf_print_fn_t before = libbpf_set_print (keep_words);
+  gboolean is_loaded;
+
+  self->stats_fd = -1;
+  last_words[0] = '\0';
+  is_loaded = open_and_load (self, options, error);
+  libbpf_set_print (before);
+  return is_loaded ? g_steal_pointer (&self) : NULL;
+}
+
+void
+lu_bpf_program_free (LuBpfProgram *self)
+{
+  if (self == NULL)
+    return;
+  if (self->counters != NULL)
+    munmap (self->counters, self->counters_size);
+  lu_fd_clear (&self->stats_fd);
+  walker_bpf__destroy (self->skeleton);
+  g_free (self);
+}
+
+/* Not libbpf's way: that takes the event over, and enables and disables it. */
+gboolean
+lu_bpf_program_attach (LuBpfProgram *self, int event_fd, GError **error)
+{
+  int program_fd = bpf_program__fd (self->skeleton->progs.take_walk);
+
+  if (ioctl (event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) == 0)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED,
+               _ ("Attaching the BPF program to a sampling event: %s"), g_strerror (errno));
+  return FALSE;
+}
+
+gboolean
+lu_bpf_program_set_output (LuBpfProgram *self, guint cpu, int output_fd, GError **error)
+{
+  if (bpf_map_update_elem (self->map_fds[LU_BPF_MAP_OUTPUTS], &cpu, &output_fd, BPF_ANY) == 0)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED,
+               _ ("Giving the BPF program the output of CPU %u: %s"), cpu, g_strerror (errno));
+  return FALSE;
+}
+
+/* Maps */
+
+int
+lu_bpf_program_map_fd (const LuBpfProgram *self, LuBpfMapId map)
+{
+  return self->map_fds[map];
+}
+
+gpointer
+lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size)
+{
+  struct bpf_map_info info = { 0 };
+  guint32 info_size = sizeof info;
+  gpointer memory;
+
+  if (bpf_obj_get_info_by_fd (self->map_fds[map], &info, &info_size) != 0)
+    return NULL;
+  *size = (gsize) ((info.value_size + 7) & ~7u) * info.max_entries;
+  memory = mmap (NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, self->map_fds[map], 0);
+  return memory != MAP_FAILED ? memory : NULL;
+}
+
+guint32 *
+lu_bpf_program_add_entry (const LuBpfProgram *self, guint entry, int *fd)
+{
+  LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  lu_autofd inner = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32),
+                                    LU_BPF_ENTRY_BYTES, 1, &options);
+  gpointer words;
+
+  if (inner < 0)
+    return NULL;
+  words = mmap (NULL, LU_BPF_ENTRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, inner, 0);
+  if (words == MAP_FAILED)
+    return NULL;
+  if (bpf_map_update_elem (self->map_fds[LU_BPF_MAP_MEMORY], &entry, &inner, BPF_ANY) != 0)
+    {
+      int why = errno;
+
+      munmap (words, LU_BPF_ENTRY_BYTES);
+      errno = why;
+      return NULL;
+    }
+  *fd = lu_fd_steal (&inner);
+  return words;
+}
+
+gboolean
+lu_bpf_program_remove_entry (const LuBpfProgram *self, guint entry)
+{
+  return bpf_map_delete_elem (self->map_fds[LU_BPF_MAP_MEMORY], &entry) == 0;
+}
+
+guint64
+lu_bpf_map_memory (int map_fd)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/self/fdinfo/%d", map_fd);
+  g_autofree char *text = lu_fd_read_file (path, MAX_FDINFO, NULL);
+  const char *line = text != NULL ? strstr (text, "memlock:") : NULL;
+
+  return line != NULL ? g_ascii_strtoull (line + strlen ("memlock:"), NULL, 10) : 0;
+}
+
+guint64
+lu_bpf_program_memory (const LuBpfProgram *self)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < LU_BPF_N_MAPS; i++)
+    bytes += lu_bpf_map_memory (self->map_fds[i]);
+  return bytes;
+}
+
+/* Statistics */
+
+guint32
+lu_bpf_program_flags (const LuBpfProgram *self)
+{
+  return self->flags;
+}
+
+static gboolean
+read_info (const LuBpfProgram *self, struct bpf_prog_info *info)
+{
+  guint32 size = sizeof *info;
+
+  memset (info, 0, sizeof *info);
+  return bpf_obj_get_info_by_fd (bpf_program__fd (self->skeleton->progs.take_walk), info, &size)
+         == 0;
+}
+
+guint
+lu_bpf_program_verified (const LuBpfProgram *self)
+{
+  struct bpf_prog_info info;
+
+  return read_info (self, &info) ? info.verified_insns : 0;
+}
+
+static void
+add_counters (struct lu_bpf_counters *sum, const struct lu_bpf_counters *counters)
+{
+  for (guint i = 0; i < LU_BPF_N_REASONS; i++)
+    sum->reasons[i] += counters->reasons[i];
+  for (guint i = 0; i < LU_BPF_N_BUCKETS; i++)
+    sum->buckets[i] += counters->buckets[i];
+  sum->n_frames += counters->n_frames;
+  sum->n_remembered += counters->n_remembered;
+  sum->n_guessed += counters->n_guessed;
+  sum->n_kernel_mode += counters->n_kernel_mode;
+  sum->bytes += counters->bytes;
+  if (counters->failed_pc == 0)
+    return;
+  sum->failed_pc = counters->failed_pc;
+  sum->failed_ea = counters->failed_ea;
+  sum->failed_module = counters->failed_module;
+  sum->failed_reason = counters->failed_reason;
+}
+
+void
+lu_bpf_program_sum (const LuBpfProgram *self, struct lu_bpf_counters *sum)
+{
+  memset (sum, 0, sizeof *sum);
+  for (guint i = 0; i < self->n_cpus; i++)
+    add_counters (sum, &self->counters[i]);
+}
+
+gboolean
+lu_bpf_program_count_runs (LuBpfProgram *self)
+{
+  if (self->stats_fd < 0)
+    self->stats_fd = bpf_enable_stats (BPF_STATS_RUN_TIME);
+  return self->stats_fd >= 0;
+}
+
+gboolean
+lu_bpf_program_runs (const LuBpfProgram *self, guint64 *n_runs, guint64 *total_ns)
+{
+  struct bpf_prog_info info;
+
+  if (!read_info (self, &info))
+    return FALSE;
+  *n_runs = info.run_cnt;
+  *total_ns = info.run_time_ns;
+  return TRUE;
+}
