@@ -24,6 +24,7 @@ NO_CALL = "no call in front of the return address"
 OTHER_CALL = "the call in front leads to other code, not to code in no file"
 
 NOP = 0x90
+SYSCALL = b"\x0f\x05"
 
 # Go writes no CFI for the ends of its stacks on x86. These functions are where its own run-time
 # ends a traceback (topofstack() in runtime/traceback.go): nobody called the first three, and what
@@ -74,6 +75,8 @@ class Module:
         if symbol is not None:
             name += f" {symbol.name}+{ea - symbol.ea:#x}"
         info = self.image.frame_info(ea)
+        if how == EXACT and self._is_in_sigreturn(ea):
+            info = self.image.frame_info(ea - 1)
         in_entry = self._entry is not None and self._entry[0] <= ea < self._entry[1]
         go_root = self._is_go and self._is_go_root(ea, symbol)
         root = info.ra_undefined or in_entry
@@ -83,6 +86,14 @@ class Module:
             fault = None if self._is_hand_made(ea + 1, info, root or go_root) else NO_CALL
         return Frame(fault, info.signal, root or go_root, go_root and not root, False,
                      how == RETURN and self._reaches_anonymous(ea + 1), name)
+
+    def _is_in_sigreturn(self, ea):
+        """Whether a leaf there is still in the system call that ends the signal trampoline.
+
+        The pc is behind the call then, and so behind the trampoline: its frame is still there.
+        """
+        return (self.image.bytes_at(ea - len(SYSCALL), len(SYSCALL)) == SYSCALL
+                and self.image.frame_info(ea - 1).signal)
 
     @staticmethod
     def _is_go_root(ea, symbol):

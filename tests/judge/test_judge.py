@@ -9,6 +9,7 @@ one thing, and knows the verdict.
 import io
 import json
 import os
+import platform
 import subprocess
 import sys
 import unittest
@@ -130,6 +131,15 @@ class RightStacks(Verdicts):
         at = next(i for i, a in enumerate(stack) if i > 0 and p.is_signal_frame(a))
         self.assertGreater(at, 1)
         self.assertLess(at, len(stack) - 3)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the trampoline's size is known for x86-64")
+    def test_a_leaf_in_the_system_call_that_ends_a_signal_frame(self):
+        p = program()
+        stack = p.stored("signal")
+        at = next(i for i, a in enumerate(stack) if i > 0 and p.is_signal_frame(a))
+        trampoline = stack[at] + 1      # mov $__NR_rt_sigreturn, %rax; syscall
+        self.accept(self.one([trampoline + 9] + stack[at + 1:]))
+        self.refuse(self.one([trampoline + 10] + stack[at + 1:]), frames.NO_CALL)
 
     def test_a_leaf_alone_in_the_entry_function(self):
         self.accept(self.one(program().stored("main")[-1:]))
