@@ -14,7 +14,6 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "self.c"
-SKIP = 77
 LIMIT = 120     # seconds, of one run
 FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-command-line-argument",
          "-fasynchronous-unwind-tables", "-fno-stack-protector", "-static", "-fno-pie", "-no-pie"]
@@ -82,7 +81,7 @@ def main(argv):
         compiler = find_compiler(folder)
         if command is None or compiler is None:
             print("1..0 # SKIP no " + ("compiler" if compiler is None else "emulator") + " for aarch64")
-            return SKIP
+            return 0
         program, table = folder / "self", folder / "self.table"
         for number, (title, flags) in enumerate(BUILDS.items(), 1):
             good = build(compiler, flags, include, program)
