@@ -14,7 +14,8 @@ import struct
 import subprocess
 import time
 
-SAMPLE, LOST, EXIT = 9, 2, 4
+SAMPLE, LOST, EXIT, MMAP2 = 9, 2, 4, 10
+MMAP_BUILD_ID = 1 << 14         # in misc
 KERNEL, USER, GUEST_USER = 1, 2, 5
 CONTEXT_KERNEL = (1 << 64) - 128
 CONTEXT_USER = (1 << 64) - 512
@@ -29,16 +30,26 @@ def record(kind, misc, body):
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
 
-def sample(pid, tid, pc, chain=(), misc=USER, stack=bytes(64), when=None):
-    """A sample record; registers are 0 but for the stack pointer and the pc (words 7 and 8)."""
+def sample(pid, tid, pc, chain=(), misc=USER, stack=bytes(64), when=None, filled=None):
+    """A sample record; registers are 0 but for the stack pointer and the pc (words 7 and 8).  The
+    kernel says behind the stack how much of it was filled."""
     registers = [0] * REGISTERS
     registers[7], registers[8] = 0x7ffc00000000, pc
     body = struct.pack("<QQIIQQ", IDENTIFIER, pc, pid & 0xffffffff, tid & 0xffffffff,
                        when or time.monotonic_ns(), len(chain))
     body += struct.pack(f"<{len(chain)}Q", *chain)
     body += struct.pack(f"<Q{REGISTERS}Q", 2, *registers)
-    body += struct.pack("<Q", len(stack)) + stack + struct.pack("<Q", len(stack))
+    body += struct.pack("<Q", len(stack)) + stack
+    body += struct.pack("<Q", len(stack) if filled is None else filled)
     return record(SAMPLE, misc, body)
+
+
+def mapping_with_build_id(pid, start, build_id, size=20, path=b"/replayed"):
+    """A record of an executable mapping that has @build_id in the place of device and inode."""
+    body = struct.pack("<IIQQQB3x20sII", pid, pid, start, 0x1000, 0, size, build_id, 5, 0x1002)
+    body += path + bytes(8 - len(path) % 8)
+    body += struct.pack("<IIQQ", pid, pid, time.monotonic_ns(), IDENTIFIER)
+    return record(MMAP2, USER | MMAP_BUILD_ID, body)
 
 
 def empty():

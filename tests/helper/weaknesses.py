@@ -50,6 +50,7 @@ class Bench:
     def __init__(self, build, helper, folder):
         self.build, self.helper, self.folder = Path(build).resolve(), helper, Path(folder)
         self.quick = False
+        self._ends_replays = None
 
     def program(self, name):
         for folder in ("tests/helper", "tests/programs"):
@@ -79,6 +80,19 @@ class Bench:
 
     def replay(self, rings, **options):
         return replay.run(self.helper, rings, **options)
+
+    def bad_end(self, ended):
+        """Faults of how a replay ended.  A ring in a file is always readable, and a helper that
+        never comes to look at its other descriptors then does not end for that reason alone."""
+        if ended.status is None and not self.ends_replays():
+            return
+        if ended.status != 0:
+            yield f"ended with {ended.status}: {ended.messages[-200:]}"
+
+    def ends_replays(self):
+        if self._ends_replays is None:
+            self._ends_replays = self.replay([[]]).status is not None
+        return self._ends_replays
 
     def help(self):
         return subprocess.run([*self.helper, "--help-all"], capture_output=True, text=True,
