@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* host-user.h - memory of this program as the BPF walker's host; see bpf/host.h. */
+
+#pragma once
+
+#include <string.h>
+
+#define HOST_TURN              static __attribute__ ((noinline))
+#define HOST_BOUND(x, mask)    ((x) &= (mask))
+#define host_config            (user_host.config)
+#define host_walk(cpu)         (&user_host.walk)
+#define host_remembered(cpu)   (&user_host.remembered)
+#define host_rules()           (&user_host.rules)
+#define host_modules()         (&user_host.modules)
+#define host_use()             (&user_host.use)
+#define host_clock()           ((uint64_t) 0)
+#define N_USER_ENTRIES         64
+
+static struct
+{
+  struct lu_bpf_config config;
+  struct walk walk;
+  struct remembered_rules remembered;
+  struct rules rules;
+  struct modules modules;
+  struct uses use;
+  struct entry *entries[N_USER_ENTRIES];
+  const uint8_t *stack; /* of the sample */
+  uint64_t stack_at, stack_size;
+} user_host;
+
+static inline const struct entry *
+host_entry (uint32_t number)
+{
+  return number < N_USER_ENTRIES ? user_host.entries[number] : NULL;
+}
+
+static inline int
+host_read (void *to, uint32_t size, uint64_t address)
+{
+  uint64_t offset = address - user_host.stack_at;
+
+  if (size > user_host.stack_size || offset > user_host.stack_size - size)
+    return -1;
+  memcpy (to, user_host.stack + offset, size);
+  return 0;
+}

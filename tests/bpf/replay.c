@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* replay.c FOLDER - the walker of the BPF program over all recorded samples (tests/captures): each
+ * stack that it finishes is the stored one, and it finishes as many as it should. Output is TAP. */
+
+#include "../captures/samples.h"
+#include "image.h"
+#include "user-walk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_PRINTED 5
+/* Of the stacks that the table engine completes. */
+#define MIN_PERCENT 90
+
+static guint n_tests, n_failed;
+static const char *const reasons[] = {
+#define X(NAME, key, title) key,
+  LU_BPF_REASON_LIST (X)
+#undef X
+};
+
+/* The lines that are not comments. */
+static GPtrArray *
+read_lines (const char *path, GError **error)
+{
+  GPtrArray *kept = NULL;
+  g_auto (GStrv) lines = NULL;
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, error))
+    return NULL;
+  kept = g_ptr_array_new_with_free_func (g_free);
+  lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (lines[i][0] != '#' && lines[i][0] != '\0')
+      g_ptr_array_add (kept, g_strdup (lines[i]));
+  return kept;
+}
+
+static void
+report (const char *name, guint n_different, guint n_finished, guint n_complete,
+        const guint *counts)
+{
+  gboolean is_ok = n_different == 0 && n_finished * 100 >= n_complete * MIN_PERCENT;
+
+  n_failed += !is_ok;
+  for (guint i = 0; i < LU_BPF_N_REASONS; i++)
+    if (counts[i] > 0)
+      printf ("# %s: %u\n", reasons[i], counts[i]);
+  printf ("%s %u - %s: %u differ; %u of %u complete stacks finished\n", is_ok ? "ok" : "not ok",
+          ++n_tests, name, n_different, n_finished, n_complete);
+}
+
+static gboolean
+replay (BpfImage *image, const char *folder, const char *name, GError **error)
+{
+  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", folder, name);
+  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", folder, name);
+  g_autoptr (Recorded) recorded = recorded_read (samples, error);
+  g_autoptr (GPtrArray) lines = recorded != NULL ? read_lines (stacks, error) : NULL;
+  g_autofree struct lu_bpf_process *processes = NULL;
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+  guint counts[LU_BPF_N_REASONS] = { 0 };
+  guint n_complete = 0, n_different = 0;
+
+  if (lines == NULL)
+    return FALSE;
+  processes = g_new0 (struct lu_bpf_process, recorded->spaces->len);
+  for (guint i = 0; i < recorded->spaces->len; i++)
+    bpf_image_add_space (image, recorded->spaces->pdata[i], 1, &processes[i]);
+  for (guint i = 0; i < recorded->samples->len && i < lines->len; i++)
+    {
+      const RecordedSample *sample = &g_array_index (recorded->samples, RecordedSample, i);
+      const char *stored = lines->pdata[i];
+      g_autofree char *line = NULL;
+
+      n_complete += g_str_has_prefix (stored, "complete ");
+      counts[user_walk (&processes[sample->space], &sample->sample, stack)]++;
+      if (stack->status != LU_STATUS_COMPLETE)
+        continue;
+      line = recorded_stack_to_text (recorded, sample->space, stack);
+      if (strcmp (line, stored) != 0 && n_different++ < MAX_PRINTED)
+        printf ("# %s %u\n#   stored %s\n#   now    %s\n", name, i, stored, line);
+    }
+  report (name, n_different, counts[LU_BPF_REASON_WALKED], n_complete, counts);
+  return TRUE;
+}
+
+static gboolean
+replay_folder (const char *folder, GError **error)
+{
+  struct lu_bpf_config config = { .max_frames = LU_BPF_MAX_FRAMES };
+  BpfImage image = { .add_entry = user_add_entry,
+                     .rules = user_rules (),
+                     .modules = user_modules () };
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, error);
+  gboolean is_ok = dir != NULL;
+  const char *file;
+
+  user_set_config (&config);
+  bpf_image_init (&image);
+  while (is_ok && (file = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_suffix (file, ".samples.gz"))
+      {
+        g_autofree char *name = g_strndup (file, strlen (file) - strlen (".samples.gz"));
+
+        is_ok = replay (&image, folder, name, error);
+      }
+  bpf_image_clear (&image);
+  return is_ok;
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (argc != 2 || !replay_folder (argv[1], &error))
+    {
+      printf ("Bail out! %s\n", error != NULL ? error->message : "usage: replay FOLDER");
+      return 1;
+    }
+  printf ("1..%u\n", n_tests);
+  return n_failed == 0 && n_tests > 0 ? 0 : 1;
+}

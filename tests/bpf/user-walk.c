@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* user-walk.c - see user-walk.h. What it does before and after the walk is what walker.bpf.c does. */
+
+#include "user-walk.h"
+
+#include "unwind/arch.h"
+
+#include <stdlib.h>
+
+#include "../../bpf/walk-turn.h"
+
+struct lu_rule *
+user_rules (void)
+{
+  return user_host.rules.rules;
+}
+
+struct lu_bpf_module *
+user_modules (void)
+{
+  return user_host.modules.modules;
+}
+
+uint32_t *
+user_add_entry (void *data, unsigned entry)
+{
+  if (entry >= N_USER_ENTRIES)
+    return NULL;
+  user_host.entries[entry] = g_malloc0 (sizeof (struct entry));
+  return user_host.entries[entry]->words;
+}
+
+void
+user_set_config (const struct lu_bpf_config *config)
+{
+  user_host.config = *config;
+}
+
+static void
+set_registers (const LuRegs *regs)
+{
+  /* By DWARF number: places in struct pt_regs. */
+  static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
+  const LuArch *arch = lu_arch_of_abi (LU_ABI_64);
+
+  for (int i = 0; i < (int) sizeof places; i++)
+    {
+      guint64 value = 0;
+
+      lu_arch_read_dwarf (arch, regs, i, &value);
+      user_host.walk.regs[places[i]] = value;
+    }
+  lu_arch_read (regs, arch->perf_pc, &user_host.walk.regs[REG_PC]);
+  lu_arch_read (regs, arch->perf_sp, &user_host.walk.regs[REG_SP]);
+}
+
+unsigned
+user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack *stack)
+{
+  struct walk *walk = &user_host.walk;
+  int result;
+
+  set_registers (&sample->regs);
+  user_host.stack = sample->stack;
+  user_host.stack_at = walk->regs[REG_SP];
+  user_host.stack_size = sample->stack_size;
+  walk->n_kernel = 0;
+  begin_walk (walk, process);
+  result = make_walk (0);
+  lu_stack_reset (stack);
+  for (uint32_t i = 0; i < walk->at; i++)
+    lu_stack_push (stack, walk->pcs[i] & LU_BPF_PC_MASK,
+                   ((walk->pcs[i] & LU_BPF_PC_RETURN) != 0 ? LU_FRAME_RETURN_ADDRESS : 0)
+                       | ((walk->pcs[i] & LU_BPF_PC_GUESSED) != 0 ? LU_FRAME_GUESSED : 0));
+  stack->status = result == TURN_ENDED   ? LU_STATUS_COMPLETE
+                  : result == TURN_DEPTH ? LU_STATUS_DEPTH_LIMIT
+                                         : LU_STATUS_UNSUPPORTED_RULE;
+  return result == TURN_ENDED   ? LU_BPF_REASON_WALKED
+         : result == TURN_DEPTH ? LU_BPF_REASON_DEPTH
+                                : (unsigned) (result - TURN_GIVE_UP);
+}

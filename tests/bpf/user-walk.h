@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* user-walk.h - the walker of the BPF program, compiled for this one: the same C, other memory. */
+
+#pragma once
+
+#include "lu/bpf.h"
+#include "lu/sample.h"
+#include "lu/stack.h"
+
+/* The maps, all zeros at first. */
+struct lu_rule *user_rules (void);
+struct lu_bpf_module *user_modules (void);
+uint32_t *user_add_entry (void *data, unsigned entry);
+void user_set_config (const struct lu_bpf_config *config);
+
+/* Walks the sample's stack in the process: frames and COMPLETE or DEPTH_LIMIT, or
+ * UNSUPPORTED_RULE where the program would fall back. Returns the enum lu_bpf_reason. */
+unsigned user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack *stack);
