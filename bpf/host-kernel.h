@@ -24,7 +24,7 @@ const volatile struct lu_bpf_config host_config;
 struct memory_entry
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  __uint (map_flags, BPF_F_MMAPABLE);
   __uint (max_entries, 1);
   __uint (key_size, sizeof (uint32_t));
   __uint (value_size, sizeof (struct entry));
@@ -42,7 +42,7 @@ struct
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  __uint (map_flags, BPF_F_MMAPABLE);
   __uint (max_entries, 1);
   __type (key, uint32_t);
   __type (value, struct rules);
@@ -52,7 +52,7 @@ struct
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  __uint (map_flags, BPF_F_MMAPABLE);
   __uint (max_entries, 1);
   __type (key, uint32_t);
   __type (value, struct modules);

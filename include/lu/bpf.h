@@ -21,9 +21,10 @@
 #define LU_BPF_VERSION 1
 
 /* Memory: map "memory", an ARRAY_OF_MAPS. Each inner map is an ARRAY of one value of 1 MiB,
- * BPF_F_MMAPABLE | BPF_F_RDONLY_PROG, and comes in when it is needed. A word address names 4 bytes
+ * BPF_F_MMAPABLE, and comes in when it is needed. A word address names 4 bytes
  * of it: the number of the inner map above, the number of the word in it below. What is read as one
- * piece (a page index, a run of rows, a process' mappings) lies in one inner map. */
+ * piece (a page index, a run of rows, a process' mappings) lies in one inner map. (No
+ * BPF_F_RDONLY_PROG: the kernel lets nobody map such a map for writing.) */
 #define LU_BPF_ENTRY_BYTES     (1u << 20)
 #define LU_BPF_ENTRY_WORDS     (LU_BPF_ENTRY_BYTES / 4)
 #define LU_BPF_ENTRY_SHIFT     18
@@ -50,7 +51,7 @@ struct lu_bpf_page
   uint32_t n_rows;
 };
 
-/* Map "rules": an ARRAY of one value, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG. The ids in published rows
+/* Map "rules": an ARRAY of one value, BPF_F_MMAPABLE. The ids in published rows
  * are those of this dictionary, shared by all modules. Rule 0 is that of no information, rule 1
  * complex, as in every table. */
 #define LU_BPF_MAX_RULES   65536
@@ -60,7 +61,7 @@ struct lu_bpf_page
  * runs its callee on another stack (LU_GO_SWITCH) has rule 1. */
 #define LU_BPF_RULE_TOP 2
 
-/* Map "modules": an ARRAY of one value, BPF_F_MMAPABLE | BPF_F_RDONLY_PROG, of slots. A mapping
+/* Map "modules": an ARRAY of one value, BPF_F_MMAPABLE, of slots. A mapping
  * names one. The slot of a module whose table is not there has `table` 0; storing `table` publishes
  * it, to all processes at once. All the rest is stored before and does not change until the slot is
  * given to another module. Slot 0 is never used. */

@@ -236,7 +236,7 @@ lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size)
 guint32 *
 lu_bpf_program_add_entry (const LuBpfProgram *self, guint entry, int *fd)
 {
-  LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE | BPF_F_RDONLY_PROG);
+  LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
   lu_autofd inner = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32),
                                     LU_BPF_ENTRY_BYTES, 1, &options);
   gpointer words;

@@ -7,16 +7,16 @@
 
 #include <string.h>
 
-#define HOST_TURN              static __attribute__ ((noinline))
-#define HOST_BOUND(x, mask)    ((x) &= (mask))
-#define host_config            (user_host.config)
-#define host_walk(cpu)         (&user_host.walk)
-#define host_remembered(cpu)   (&user_host.remembered)
-#define host_rules()           (&user_host.rules)
-#define host_modules()         (&user_host.modules)
-#define host_use()             (&user_host.use)
-#define host_clock()           ((uint64_t) 0)
-#define N_USER_ENTRIES         64
+#define HOST_TURN            static __attribute__ ((noinline))
+#define HOST_BOUND(x, mask)  ((x) &= (mask))
+#define host_config          (user_host.config)
+#define host_walk(cpu)       (&user_host.walk)
+#define host_remembered(cpu) (&user_host.remembered)
+#define host_rules()         (&user_host.rules)
+#define host_modules()       (&user_host.modules)
+#define host_use()           (&user_host.use)
+#define host_clock()         ((uint64_t) 0)
+#define N_USER_ENTRIES       64
 
 static struct
 {

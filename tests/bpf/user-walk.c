@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* user-walk.c - see user-walk.h. What it does before and after the walk is what walker.bpf.c does. */
+/* user-walk.c - see user-walk.h. What it does before and after the walk is what walker.bpf.c does.
+ */
 
 #include "user-walk.h"
 
