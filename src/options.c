@@ -385,6 +385,8 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("Leave stacks that the copy cut off as they are, instead of completing them from other "
           "samples of the same thread"),
       NULL },
+    { "no-symbols", 0, 0, G_OPTION_ARG_NONE, &self->no_symbols,
+      N_ ("Leave the names of functions out of the capture"), NULL },
     { "table-memory", 0, 0, G_OPTION_ARG_INT, &raw.table_memory,
       N_ ("Memory for unwind tables of whole files; 0: none are made (default: 16)"), N_ ("MIB") },
     { "no-store", 0, 0, G_OPTION_ARG_NONE, &self->no_store,

@@ -64,7 +64,8 @@ typedef struct
   int signal_fd, ended_fd, failed_fd;
   gint64 start_us, stop_us;
   guint64 busy_ns_at_start;
-  gboolean interrupted, status_shown;
+  gint64 naming_us; /* since when names are looked for; 0: they are not */
+  gboolean interrupted, skips_names, status_shown;
 } Session;
 
 /* Time all CPUs spent on something, from the first line of /proc/stat; 0 if it cannot be read. */
@@ -152,13 +153,20 @@ open_tables (Session *self)
   self->tables = lu_tables_new (store, (gsize) self->options->table_memory << 20);
 }
 
+static gboolean go_on_naming (guint done, guint total, gpointer user_data);
+
 /* A capture of our own, or one for a client. Takes the descriptor. */
 static LuSink *
 new_sink (Session *self, int output_fd)
 {
+  LuSink *sink;
+
   if (lu_options_is_helper (self->options))
     return lu_helper_sink (&self->helper, &self->options->helper, output_fd);
-  return lu_syscap_sink_new (output_fd);
+  sink = lu_syscap_sink_new (output_fd);
+  if (!self->options->no_symbols)
+    lu_syscap_sink_add_symbols (sink, go_on_naming, self);
+  return sink;
 }
 
 /* From here on foreign files are read. */
@@ -271,6 +279,11 @@ show_status (Session *self)
 static void
 handle_interrupt (Session *self, const struct signalfd_siginfo *info)
 {
+  if (self->naming_us != 0)
+    {
+      self->skips_names = TRUE;
+      return;
+    }
   if (self->interrupted)
     {
       erase_status (self);
@@ -292,6 +305,25 @@ read_signals (Session *self)
       lu_command_reap (&self->command, FALSE);
     else
       handle_interrupt (self, &info);
+}
+
+/* Names are looked for when the recording is over. A signal leaves out the rest of them. */
+static gboolean
+go_on_naming (guint done, guint total, gpointer user_data)
+{
+  Session *self = user_data;
+  gint64 now = g_get_monotonic_time ();
+
+  if (self->naming_us == 0)
+    self->naming_us = now;
+  read_signals (self);
+  if (shows_status (self) && now - self->naming_us > STATUS_INTERVAL_MS * 1000)
+    {
+      fprintf (stderr, _ ("\r\033[KNames: %u of %u files (Ctrl-C leaves out the rest)"), done,
+               total);
+      self->status_shown = TRUE;
+    }
+  return !self->skips_names;
 }
 
 static int
@@ -410,6 +442,8 @@ report_summary (Session *self)
   metadata[1] = json;
   ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, line, metadata,
                          &error);
+  self->naming_us = 0;
+  erase_status (self);
   summary.output_bytes = lu_writer_bytes_written (self->writer);
   if (self->options->stats == LU_STATS_JSON)
     fprintf (stderr, "%s\n", json);

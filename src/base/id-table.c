@@ -52,6 +52,20 @@ lu_id_table_new (guint n_words)
   return self;
 }
 
+LuIdTable *
+lu_id_table_new_sized (guint n_words, guint32 n_keys)
+{
+  LuIdTable *self = g_new0 (LuIdTable, 1);
+
+  self->n_words = n_words;
+  self->room = n_keys;
+  for (self->bits = FIRST_BITS; ((guint64) 3 << self->bits) / 4 < n_keys;)
+    self->bits++;
+  self->keys = g_new (guint64, (gsize) n_keys * n_words);
+  self->slots = g_new0 (guint32, (gsize) 1 << self->bits);
+  return self;
+}
+
 void
 lu_id_table_free (LuIdTable *self)
 {

@@ -15,6 +15,8 @@ typedef struct _LuIdTable LuIdTable;
 
 /* n_words: 1 or 2. */
 LuIdTable *lu_id_table_new (guint n_words);
+/* The same with room for so many keys, for who must not allocate later. */
+LuIdTable *lu_id_table_new_sized (guint n_words, guint32 n_keys);
 void lu_id_table_free (LuIdTable *self);
 
 guint32 lu_id_table_size (const LuIdTable *self);

@@ -157,3 +157,9 @@ lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean i
   g_string_set_size (self->lines, 0);
   return ok;
 }
+
+const LuKallsyms *
+lu_syscap_kernel_symbols (const LuSyscapKernel *self)
+{
+  return self->symbols;
+}

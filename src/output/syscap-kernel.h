@@ -27,4 +27,7 @@ void lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_
 gboolean lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
                                  GError **error);
 
+/* What was read of the file so far; NULL: nothing. Borrowed. */
+const LuKallsyms *lu_syscap_kernel_symbols (const LuSyscapKernel *self);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuSyscapKernel, lu_syscap_kernel_free)

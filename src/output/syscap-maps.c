@@ -293,3 +293,11 @@ lu_syscap_maps_add (LuSyscapMaps *self, const LuSyscapMapping *mapping, LuSyscap
     }
   return TRUE;
 }
+
+void
+lu_syscap_maps_foreach (const LuSyscapMaps *self, LuSyscapMapsEachFunc each, gpointer user_data)
+{
+  for (guint i = 0; i < self->current->len; i++)
+    if (!each (&g_array_index (self->current, LuSyscapMapping, i), user_data))
+      return;
+}

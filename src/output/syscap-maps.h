@@ -42,6 +42,11 @@ gboolean lu_syscap_maps_has (const LuSyscapMaps *self, const LuSyscapMapping *ma
 /* The newest mapping that holds the address, or NULL; borrowed until the next add(). */
 const LuSyscapMapping *lu_syscap_maps_find (const LuSyscapMaps *self, guint64 address);
 
+/* Calls `each` for all current mappings, until it returns FALSE. */
+typedef gboolean (*LuSyscapMapsEachFunc) (const LuSyscapMapping *mapping, gpointer user_data);
+void lu_syscap_maps_foreach (const LuSyscapMaps *self, LuSyscapMapsEachFunc each,
+                             gpointer user_data);
+
 /* Puts a mapping on top of older ones (beneath those with a later time) and calls `emit` for each
  * frame to write. *shadowed is set if it covers a part of another file's mapping. Does nothing when
  * the limit is reached; *dropped is set then. */

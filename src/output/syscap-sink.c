@@ -38,6 +38,10 @@ typedef struct
   char *own_mountinfo; /* for a client, who knows it; else NULL */
   LuSyscapKernel *kernel;
   LuSyscapPids *pids;
+  LuSyscapHits *hits; /* NULL: no names at the end */
+  gboolean wants_symbols;
+  LuSyscapHitsFunc go_on; /* NULL: always */
+  gpointer go_on_data;
   guint64 n_shadowed; /* samples that may lie in a mapping the viewer does not keep */
   guint64 n_no_pid;   /* samples of tasks without a pid, left out */
   guint64 n_dropped;  /* mappings over LU_SYSCAP_MAPS_MAX */
@@ -236,6 +240,8 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
   if (self->kallsyms_path != NULL && (recording->live || self->kallsyms_is_given))
     kallsyms = lu_kallsyms_open (self->kallsyms_path, &no_kallsyms);
   self->kernel = lu_syscap_kernel_new (kallsyms);
+  if (self->wants_symbols)
+    self->hits = lu_syscap_hits_new (recording->live);
 
   if (!lu_syscap_writer_header (self->writer, recording->start_time, recording->wall_clock, error)
       || !write_beginning (self, recording, error))
@@ -254,7 +260,7 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
   SyscapSink *self = (SyscapSink *) sink;
   LuSinkSample sample = *finished;
   guint64 addresses[LU_SYSCAP_MAX_ADDRESSES];
-  LuSyscapPid *pid;
+  LuSyscapPid *pid = NULL;
   guint n;
 
   if (sample.pid < 0)
@@ -276,6 +282,9 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
   n = lu_syscap_stack_encode (&sample, addresses);
   if (!name_synthetic_frames (self, &sample, n, error))
     return FALSE;
+  if (self->hits != NULL)
+    lu_syscap_hits_add (self->hits, sample.pid, sample.time, pid != NULL ? pid->maps : NULL,
+                        addresses, n);
   return lu_syscap_write_sample (self->writer, sample.time, sample.cpu, sample.pid, sample.tid,
                                  addresses, n, error);
 }
@@ -348,11 +357,29 @@ write_counts (SyscapSink *self, GError **error)
 }
 
 static gboolean
+write_symbols (SyscapSink *self, GError **error)
+{
+  g_autoptr (GByteArray) file = NULL;
+  LuSyscapHitsResult result;
+  g_autofree char *text = NULL;
+
+  if (self->hits == NULL)
+    return TRUE;
+  file = lu_syscap_hits_name (self->hits, lu_syscap_kernel_symbols (self->kernel), self->go_on,
+                              self->go_on_data, &result);
+  text = g_strdup_printf ("%u of %u%s", result.n_named, result.n_addresses,
+                          result.is_skipped ? ", skipped" : "");
+  return lu_syscap_write_metadata (self->writer, "live-unwinder.named-addresses", text, error)
+         && lu_syscap_write_file (self->writer, LU_SYSCAP_SYMBOLS_FILE, (const char *) file->data,
+                                  file->len, TRUE, error);
+}
+
+static gboolean
 syscap_end (LuSink *sink, guint64 end_time, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
   gboolean ok = lu_syscap_kernel_write (self->kernel, self->writer, TRUE, error)
-                && write_counts (self, error);
+                && write_counts (self, error) && write_symbols (self, error);
 
   /* The header is completed even when the disk is full. */
   return lu_syscap_writer_finish (self->writer, end_time, ok ? error : NULL) && ok;
@@ -372,6 +399,7 @@ syscap_free (LuSink *sink)
   lu_syscap_writer_free (self->writer);
   lu_syscap_kernel_free (self->kernel);
   lu_syscap_pids_free (self->pids);
+  lu_syscap_hits_free (self->hits);
   g_free (self->kallsyms_path);
   g_free (self->own_mountinfo);
   g_free (self);
@@ -429,4 +457,14 @@ lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd)
   self->own_mountinfo = lu_fd_read_file (MOUNTINFO_PATH, MOUNTINFO_MAX, NULL);
   lu_syscap_writer_set_stop (self->writer, stop_fd);
   return &self->parent;
+}
+
+void
+lu_syscap_sink_add_symbols (LuSink *sink, LuSyscapHitsFunc go_on, gpointer user_data)
+{
+  SyscapSink *self = (SyscapSink *) sink;
+
+  self->wants_symbols = TRUE;
+  self->go_on = go_on;
+  self->go_on_data = user_data;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "output/sink.h"
+#include "output/syscap-hits.h"
 
 /* A sink that writes a Sysprof capture to `fd` (taken): a regular file, a pipe or a socket. SIGPIPE
  * has to be ignored in the process. Owned by the writer thread. */
@@ -23,5 +24,9 @@ LuSink *lu_syscap_sink_new_with_kallsyms (int fd, const char *path);
  * a file with them, mount tables of our namespace) is left out, end states are named by MAP frames.
  * stop_fd: see lu_syscap_writer_set_stop(). */
 LuSink *lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd);
+
+/* Puts names of all functions that were hit into the capture when it ends (__symbols__). go_on is
+ * asked now and then, and may be NULL. Not for a client, before begin(). */
+void lu_syscap_sink_add_symbols (LuSink *self, LuSyscapHitsFunc go_on, gpointer user_data);
 
 extern const LuSinkOps lu_syscap_sink_ops;
