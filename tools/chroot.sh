@@ -39,15 +39,28 @@ chroot_possible ()
   [ -z "$chroot_why" ]
 }
 
-# chroot_create SUITE DIR [PACKAGE,PACKAGE…]: a minimal Debian that starts no daemons. DIR must not
-# exist. apt inside uses the same mirror and, where there is one, the same proxy.
-chroot_create ()
+# chroot_bootstrap SUITE DIR [PACKAGE,PACKAGE…]: what debootstrap makes. With a folder of archives in
+# $LU_CHROOT_BASES it makes each suite once, whoever asks first; the others wait and unpack it.
+chroot_bootstrap ()
 {
-  local suite=$1 dir=$2 include=${3:-} mirror log
+  local suite=$1 dir=$2 include=${3:-} base=${LU_CHROOT_BASES:+$LU_CHROOT_BASES/$1.tar}
+  if [ -z "$base" ] || [ -n "$include" ]; then
+    chroot_debootstrap "$suite" "$dir" "$include"
+    return
+  fi
+  (
+    flock 9
+    [ -f "$base" ] && exec tar -C "$dir" --numeric-owner -xpf "$base"
+    chroot_debootstrap "$suite" "$dir" '' || exit 1
+    tar -C "$dir" --numeric-owner -cpf "$base.new" . && mv "$base.new" "$base"
+  ) 9>"$base.lock"
+}
+
+chroot_debootstrap ()
+{
+  local suite=$1 dir=$2 include=$3 mirror log
   mirror=$(chroot_mirror)
   case $mirror in https://*) include=${include:+$include,}ca-certificates ;; esac
-  [ ! -e "$dir" ] || { echo "chroot_create: $dir exists" >&2; return 1; }
-  mkdir -p "$dir"
   log=$(mktemp)
   # debootstrap mounts /proc inside while it works: a namespace of its own for it as well.
   if ! unshare --mount --propagation private debootstrap --variant=minbase \
@@ -57,6 +70,16 @@ chroot_create ()
     return 1
   fi
   rm -f "$log"
+}
+
+# chroot_create SUITE DIR [PACKAGE,PACKAGE…]: a minimal Debian that starts no daemons. DIR must not
+# exist. apt inside uses the same mirror and, where there is one, the same proxy.
+chroot_create ()
+{
+  local dir=$2
+  [ ! -e "$dir" ] || { echo "chroot_create: $dir exists" >&2; return 1; }
+  mkdir -p "$dir"
+  chroot_bootstrap "$@" || return 1
   printf '#!/bin/sh\nexit 101\n' >"$dir/usr/sbin/policy-rc.d"
   chmod 755 "$dir/usr/sbin/policy-rc.d"
   cp -L /etc/resolv.conf "$dir/etc/resolv.conf" 2>/dev/null || true

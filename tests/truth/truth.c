@@ -20,8 +20,8 @@
 #define MAX_ARGUMENTS 8
 /* Short and long runs. */
 #define SHORT_SECONDS 3
-#define LONG_SECONDS  12
-#define LONG_FACTOR   6
+#define LONG_SECONDS  8
+#define LONG_FACTOR   4
 #define LEAST_STEPS   100000
 #define LONG_STEPS    1000000
 /* What may be left to the other engine, of what that knows. */
