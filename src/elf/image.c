@@ -405,6 +405,12 @@ lu_image_go_place (const LuImage *self, guint64 elf_address)
   return lu_go_functions_find (self->go_functions, elf_address);
 }
 
+const GArray *
+lu_image_go_functions (const LuImage *self)
+{
+  return self->go_functions;
+}
+
 gboolean
 lu_image_is_unshared (const LuImage *self)
 {

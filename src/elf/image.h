@@ -59,6 +59,8 @@ gsize lu_image_resident_bytes (const LuImage *self);
 
 /* What a place in a Go program means for the stack it is on; ordinary in all other files. */
 LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
+/* All that are not ordinary, of LuGoFunction; NULL: there are none. Borrowed; any thread. */
+const GArray *lu_image_go_functions (const LuImage *self);
 
 /* Run-time address minus ELF address of a mapping of this file at `start` with `file_offset`: from
  * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */

@@ -28,6 +28,7 @@ struct _LuModule
 };
 
 static atomic_uint n_modules; /* the last id given out */
+static atomic_uint n_published;
 
 LuModule *
 lu_module_new (const LuModuleKey *key)
@@ -134,6 +135,12 @@ lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule
   return self->slot != NULL && lu_table_slot_find (self->slot, address, rule);
 }
 
+LuTableSlot *
+lu_module_table_slot (const LuModule *self)
+{
+  return lu_module_state (self) == LU_MODULE_READY ? self->slot : NULL;
+}
+
 LuCfi *
 lu_module_cfi (const LuModule *self)
 {
@@ -164,6 +171,13 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
       self->image_bytes = lu_image_resident_bytes (image);
     }
   atomic_store_explicit (&self->state, (int) state, memory_order_release);
+  atomic_fetch_add_explicit (&n_published, 1, memory_order_release);
+}
+
+guint
+lu_modules_published (void)
+{
+  return atomic_load_explicit (&n_published, memory_order_acquire);
 }
 
 const LuCallSites *

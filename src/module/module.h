@@ -76,12 +76,16 @@ void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
  * Any thread; neither waits nor allocates. */
 gboolean lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule);
 void lu_module_note_miss (const LuModule *self);
+/* Where its table is, if it has a place for one; NULL unless READY. Borrowed; any thread. */
+LuTableSlot *lu_module_table_slot (const LuModule *self);
 /* For single look-ups while it is ready; NULL: no tables for its architecture. Belongs to the
  * thread that walks in the rings, which must not allocate. Borrowed. */
 LuCfi *lu_module_cfi (const LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);
+/* How many modules were published in this run: tells whether any was since. Any thread. */
+guint lu_modules_published (void);
 
 /* What is known of return addresses in the file; NULL until somebody asked. Borrowed; any thread.
  */

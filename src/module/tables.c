@@ -71,6 +71,8 @@ struct _LuTables
   pthread_mutex_t mutex; /* not a GMutex: thread sanitizers see through this one */
   GPtrArray *slots;      /* references */
   LuTablesStats stats;
+  void (*listener) (gpointer user_data); /* NULL: nobody */
+  gpointer listener_data;
   guint64 unpruned_bytes; /* the thread's own */
 };
 
@@ -135,21 +137,44 @@ lu_table_slot_threshold (LuTableSlot *self)
 }
 
 void
-lu_table_slot_miss (LuTableSlot *self, LuImage *image)
+lu_table_slot_want (LuTableSlot *self, LuImage *image)
 {
-  guint n = atomic_fetch_add_explicit (&self->n_misses, 1, memory_order_relaxed) + 1;
-  LuImage *none = NULL, *wanted;
+  LuImage *none = NULL, *wanted = lu_image_ref (image);
 
-  atomic_fetch_add_explicit (&self->owner->n_misses, 1, memory_order_relaxed);
-  if (n != lu_table_slot_threshold (self))
-    return;
-  wanted = lu_image_ref (image);
   if (!atomic_compare_exchange_strong (&self->wanted, &none, wanted))
     {
       lu_image_unref (wanted);
       return;
     }
   wake (self->owner);
+}
+
+void
+lu_table_slot_miss (LuTableSlot *self, LuImage *image)
+{
+  guint n = atomic_fetch_add_explicit (&self->n_misses, 1, memory_order_relaxed) + 1;
+
+  atomic_fetch_add_explicit (&self->owner->n_misses, 1, memory_order_relaxed);
+  if (n == lu_table_slot_threshold (self))
+    lu_table_slot_want (self, image);
+}
+
+const LuTable *
+lu_table_slot_begin_read (LuTableSlot *self)
+{
+  const LuTable *table;
+
+  atomic_fetch_add (&self->n_readers, 1);
+  table = atomic_load (&self->table);
+  if (table == NULL)
+    lu_table_slot_end_read (self);
+  return table;
+}
+
+void
+lu_table_slot_end_read (LuTableSlot *self)
+{
+  atomic_fetch_sub (&self->n_readers, 1);
 }
 
 /* What the table says of code that it may have left out, or that is bad further on, is not the last
@@ -273,6 +298,8 @@ publish (LuTables *self, LuTableSlot *slot, LuTable *table)
   self->stats.bytes_max = MAX (self->stats.bytes_max, self->stats.bytes);
   atomic_store (&slot->last_use, atomic_fetch_add (&self->clock, 1) + 1);
   atomic_store (&slot->table, table);
+  if (self->listener != NULL)
+    self->listener (self->listener_data);
   return TRUE;
 }
 
@@ -485,6 +512,15 @@ lu_tables_free (LuTables *self)
   pthread_mutex_unlock (&self->mutex);
   g_ptr_array_unref (self->slots);
   tables_unref (self);
+}
+
+void
+lu_tables_set_listener (LuTables *self, void (*listener) (gpointer user_data), gpointer user_data)
+{
+  pthread_mutex_lock (&self->mutex);
+  self->listener = listener;
+  self->listener_data = user_data;
+  pthread_mutex_unlock (&self->mutex);
 }
 
 void

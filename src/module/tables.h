@@ -57,6 +57,18 @@ gboolean lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule 
 /* A single rule of that image had to be compiled. Any thread; neither waits nor allocates. */
 void lu_table_slot_miss (LuTableSlot *self, LuImage *image);
 
+/* All of the file is wanted now, however few rules were. Any thread; neither waits nor allocates.
+ */
+void lu_table_slot_want (LuTableSlot *self, LuImage *image);
+/* The whole table, if there is one: it stays until lu_table_slot_end_read(), and a thread that
+ * would take it away waits so long. Not for longer than copying it takes. Any thread. */
+const LuTable *lu_table_slot_begin_read (LuTableSlot *self);
+void lu_table_slot_end_read (LuTableSlot *self);
+/* Called by whatever thread, under a lock, when a slot has got a table; it must not call back. NULL
+ * for nobody; after that no call is under way. */
+void lu_tables_set_listener (LuTables *self, void (*listener) (gpointer user_data),
+                             gpointer user_data);
+
 /* For tests: misses after which a file is compiled. */
 guint lu_table_slot_threshold (LuTableSlot *self);
 

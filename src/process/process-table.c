@@ -99,6 +99,15 @@ lu_process_table_free (LuProcessTable *self)
   g_free (self);
 }
 
+static void
+tell_space (LuProcessTable *self, LuProcess *process, LuSpaceChange change, gint32 parent_pid)
+{
+  if (self->funcs->space_changed != NULL)
+    self->funcs->space_changed (process,
+                                change != LU_SPACE_ENDED ? lu_process_space (process) : NULL,
+                                change, parent_pid, self->user_data);
+}
+
 static Pid *
 find_pid (LuProcessTable *self, gint32 pid)
 {
@@ -154,6 +163,7 @@ lu_process_table_follow (LuProcessTable *self, gint32 pid)
     return;
   space = lu_space_new ();
   put_current (self, lu_process_new (pid, 0, 0, "", space))->n_threads = 1;
+  tell_space (self, find_pid (self, pid)->current, LU_SPACE_DISCOVERED, 0);
 }
 
 LuModule *
@@ -212,7 +222,10 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
     return;
   mapping.module = lu_process_table_module (self, mmap);
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
-    mark_unsettled (self, event->pid);
+    {
+      mark_unsettled (self, event->pid);
+      tell_space (self, pid->current, LU_SPACE_MAPPED, 0);
+    }
   announce (self, &mapping, pid->current);
 }
 
@@ -229,6 +242,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
   process = lu_process_new (event->pid, ++pid->n_execs, event->time, event->comm.name, space);
   put_current (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
+  tell_space (self, process, LU_SPACE_EXECED, 0);
   self->funcs->process_added (process, TRUE, self->user_data);
 }
 
@@ -283,6 +297,7 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
       g_hash_table_add (self->undiscovered, GINT_TO_POINTER (event->pid));
     }
   put_current (self, child)->n_threads = 1;
+  tell_space (self, child, LU_SPACE_FORKED, event->task.parent_pid);
   self->funcs->forked (event->time, event->task.parent_pid, event->pid, self->user_data);
   self->funcs->process_added (child, FALSE, self->user_data);
 }
@@ -296,6 +311,7 @@ mark_dead (LuProcessTable *self, gint32 number, Pid *pid, guint64 time)
   pid->dead_round = self->round;
   self->n_live--;
   mark_unsettled (self, number);
+  tell_space (self, pid->current, LU_SPACE_ENDED, 0);
   self->funcs->exited (time, number, self->user_data);
 }
 
@@ -465,6 +481,7 @@ lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char
       lu_process_take_space (pid->current, time, lu_space_ref (space));
       pid->n_threads = (gint) n_threads;
       mark_unsettled (self, number);
+      tell_space (self, pid->current, LU_SPACE_DISCOVERED, 0);
       return;
     }
   /* What was never announced has always been so, as far as its samples go. */
@@ -472,6 +489,7 @@ lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char
   pid = put_current (self,
                      lu_process_new (number, pid != NULL ? pid->n_execs : 0, start, comm, space));
   pid->n_threads = (gint) n_threads;
+  tell_space (self, pid->current, LU_SPACE_DISCOVERED, 0);
   self->funcs->process_added (pid->current, TRUE, self->user_data);
 }
 

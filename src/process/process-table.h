@@ -16,6 +16,16 @@
 
 typedef struct _LuProcessTable LuProcessTable;
 
+/* Why the current space of a process is another one. */
+typedef enum
+{
+  LU_SPACE_DISCOVERED, /* the process itself is new to us, or was read from /proc anew */
+  LU_SPACE_FORKED,     /* a child begins; it has its parent's, or an empty one */
+  LU_SPACE_EXECED,     /* empty */
+  LU_SPACE_MAPPED,     /* more is mapped */
+  LU_SPACE_ENDED,      /* the process has ended: no space */
+} LuSpaceChange;
+
 typedef struct
 {
   /* A module nobody has opened yet appeared; `process` maps it at [start, end). */
@@ -27,6 +37,10 @@ typedef struct
   /* A followed process (child_pid != pid) or thread began, a followed process ended. */
   void (*forked) (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data);
   void (*exited) (guint64 time, gint32 pid, gpointer user_data);
+  /* Optional. The current space of a followed process is another one; NULL: none. parent_pid: of
+   * FORKED, else 0. */
+  void (*space_changed) (LuProcess *process, LuSpace *space, LuSpaceChange change,
+                         gint32 parent_pid, gpointer user_data);
 } LuProcessTableFuncs;
 
 /* follow_all: every process is followed, else those added by lu_process_table_follow() and their

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* backing.h - the memory that the BPF program reads and the hash of processes, real or not.
+ *
+ * Publishing (maps.h) writes through this: into the kernel's maps (backing-kernel.h), or, in tests,
+ * into memory that nobody but a reader of the same process looks at (backing-memory.h). */
+
+#pragma once
+
+#include "lu/bpf.h"
+
+#include <glib.h>
+
+typedef struct _LuBpfBacking LuBpfBacking;
+
+typedef struct
+{
+  /* Brings in an entry of "memory", all zeros; its words, or NULL. May wait (some 10 ms): not the
+   * drain's. */
+  guint32 *(*add_entry) (LuBpfBacking *self, guint entry);
+  /* Gives it back; no walk looks at it any more. As above. */
+  void (*remove_entry) (LuBpfBacking *self, guint entry);
+  /* Waits until every walk has ended that is under way now; FALSE if the kernel cannot tell. */
+  gboolean (*wait_for_walks) (LuBpfBacking *self);
+  /* Of the hash "processes"; drain thread. FALSE if there is no room. */
+  gboolean (*put_process) (LuBpfBacking *self, guint32 tgid, const struct lu_bpf_process *process);
+  void (*remove_process) (LuBpfBacking *self, guint32 tgid);
+  /* What all maps take, by the kernel's own figure. Any thread. */
+  guint64 (*memory_bytes) (LuBpfBacking *self);
+  void (*free) (LuBpfBacking *self);
+} LuBpfBackingOps;
+
+/* Embedded as the first member. The arrays live as long as the backing. */
+struct _LuBpfBacking
+{
+  const LuBpfBackingOps *ops;
+  guint max_entries;                  /* that "memory" has room for */
+  guint max_processes;                /* that "processes" has room for */
+  struct lu_rule *rules;              /* LU_BPF_MAX_RULES */
+  struct lu_bpf_module *modules;      /* LU_BPF_MAX_MODULES */
+  guint8 *use;                        /* LU_BPF_MAX_MODULES */
+  struct lu_bpf_identity *identities; /* LU_BPF_MAX_IDENTITIES */
+};
+
+static inline void
+lu_bpf_backing_free (LuBpfBacking *self)
+{
+  if (self != NULL)
+    self->ops->free (self);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuBpfBacking, lu_bpf_backing_free)

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* maps.c - the processes that the BPF program knows; see maps.h.
+ *
+ * A process that is followed has an entry in the kernel's hash as long as it lives: where nothing
+ * can be said yet, or there is no room, one with mappings of nothing, so that the program falls
+ * back instead of taking it for one that is not followed. The entry is written after what it leads
+ * to. Changes gather until the next flush, since a program that starts maps a dozen files at once;
+ * exec, end and fork cannot wait. */
+
+#include "bpf/maps.h"
+
+#include "base/clock.h"
+#include "bpf/blocks.h"
+#include "bpf/publisher.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define REQUEST_QUEUE_BYTES (1u << 20)
+#define ANSWER_QUEUE_BYTES  (64u << 10)
+#define SECOND_NS           G_GUINT64_CONSTANT (1000000000)
+/* Of memory for mappings: below this, more is asked for, or what rests is made free. */
+#define LOW_BYTES (LU_BPF_ENTRY_BYTES / 4)
+/* A file that is not opened for so long will hardly ever be. */
+#define PATIENCE_NS SECOND_NS
+/* Several processes: most of what they map will never be sampled. */
+#define FEW_PROCESSES 32
+/* No process: the end of the list. */
+#define NONE LU_BPF_NO_ITEM
+
+typedef struct
+{
+  guint64 id; /* lu_process_id() */
+  gint32 pid;
+  guint32 block;    /* NONE: no mappings are published */
+  guint32 identity; /* 0: none */
+  guint32 next;     /* of those with something to do */
+  LuSpace *space;   /* reference, while there is something to do */
+  gboolean is_dirty, is_pending, is_listed, is_young;
+} Process;
+
+struct _LuBpfMaps
+{
+  LuBpfBacking *backing; /* owned */
+  LuQueue *requests, *answers;
+  LuBpfPublisher *publisher;
+  guint64 rest_ns;
+  gboolean follow_all;
+
+  LuBpfIndex by_pid;
+  Process *processes; /* by item of by_pid */
+  LuBpfSlots slots;
+  LuBpfBlocks blocks;
+  LuBpfAging identities;
+  guint32 listed;    /* processes with something to do */
+  guint64 listed_at; /* ns, when one was listed last */
+  guint published;   /* lu_modules_published() at the last flush */
+  gboolean is_growing, is_waiting, has_no_grace;
+
+  atomic_uint n_processes;
+  atomic_size_t mapping_bytes;
+  atomic_ullong updates, refused_mappings, refused_processes, refused_modules;
+};
+
+static void
+bump (atomic_ullong *counter)
+{
+  /* One writer: a plain add, visible to snapshots. */
+  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
+                         memory_order_relaxed);
+}
+
+/* FALSE: there is no room in the queue. */
+static gboolean
+ask (LuBpfMaps *self, LuBpfRequestKind kind)
+{
+  LuBpfRequest *place = lu_queue_reserve (self->requests, sizeof *place);
+
+  if (place == NULL)
+    return FALSE;
+  *place = (LuBpfRequest){ .kind = kind };
+  lu_queue_commit (self->requests, sizeof *place);
+  return TRUE;
+}
+
+/* Life cycle */
+
+LuBpfMaps *
+lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options)
+{
+  LuBpfMaps *self = g_new0 (LuBpfMaps, 1);
+  guint max_entries = lu_bpf_max_entries (backing, options);
+
+  self->backing = backing;
+  self->rest_ns = SECOND_NS + options->sampling_ns;
+  self->follow_all = options->follow_all;
+  self->requests = lu_queue_new (REQUEST_QUEUE_BYTES);
+  self->answers = lu_queue_new (ANSWER_QUEUE_BYTES);
+  lu_bpf_index_init (&self->by_pid, backing->max_processes);
+  self->processes = g_new0 (Process, backing->max_processes);
+  lu_bpf_slots_init (&self->slots, backing, self->requests);
+  lu_bpf_blocks_init (&self->blocks, backing->max_processes,
+                      lu_bpf_max_mapping_entries (max_entries));
+  lu_bpf_aging_init (&self->identities, LU_BPF_MAX_IDENTITIES);
+  lu_bpf_aging_take (&self->identities, 1); /* identity 0 is none */
+  self->listed = NONE;
+  self->publisher = lu_bpf_publisher_new (backing, options, self->requests, self->answers);
+  self->is_growing = ask (self, LU_BPF_REQUEST_GROW);
+  return self;
+}
+
+void
+lu_bpf_maps_free (LuBpfMaps *self)
+{
+  if (self == NULL)
+    return;
+  lu_queue_close (self->requests);
+  lu_bpf_publisher_free (self->publisher);
+  for (guint i = 0; i < self->by_pid.n_items; i++)
+    lu_space_unref (self->processes[i].space);
+  lu_bpf_slots_clear (&self->slots);
+  lu_bpf_blocks_clear (&self->blocks);
+  lu_bpf_aging_clear (&self->identities);
+  lu_bpf_index_clear (&self->by_pid);
+  lu_queue_free (self->requests);
+  lu_queue_free (self->answers);
+  lu_bpf_backing_free (self->backing);
+  g_free (self->processes);
+  g_free (self);
+}
+
+/* Entries of the hash */
+
+static void
+put_entry (LuBpfMaps *self, Process *process)
+{
+  /* What is at word address 0 is all zeros: one mapping, of nothing. */
+  struct lu_bpf_process entry = { .n_mappings = 1,
+                                  .identity = process->identity,
+                                  .flags = LU_BPF_PROCESS_PENDING };
+
+  if (process->block != NONE)
+    {
+      const LuBpfBlock *block = &self->blocks.blocks[process->block];
+
+      entry.serial = block->serial;
+      entry.mappings = block->address;
+      entry.n_mappings = block->n_mappings;
+      entry.flags = block->n_pending > 0 ? LU_BPF_PROCESS_PENDING : 0;
+    }
+  entry.check = lu_bpf_process_check (&entry, (guint32) process->pid);
+  bump (&self->updates);
+  if (!self->backing->ops->put_process (self->backing, (guint32) process->pid, &entry))
+    bump (&self->refused_processes);
+}
+
+/* Replaces what is published of the process by that block; takes it. What was there before is
+ * still looked at by walks under way, and rests. */
+static void
+set_block (LuBpfMaps *self, Process *process, guint32 block)
+{
+  guint32 before = process->block;
+
+  process->block = block;
+  put_entry (self, process);
+  if (before != NONE)
+    lu_bpf_blocks_give_back (&self->blocks, &self->slots, before);
+}
+
+/* One for each process and exec. A child begins with what is known of its parent's program. */
+static void
+set_identity (LuBpfMaps *self, Process *process, guint32 parent_identity)
+{
+  gint64 number = lu_bpf_aging_take (&self->identities, 1);
+  struct lu_bpf_identity *identity;
+
+  if (process->identity != 0)
+    lu_bpf_aging_give_back (&self->identities, process->identity, 1);
+  process->identity = number > 0 ? (guint32) number : 0;
+  if (process->identity == 0)
+    return;
+  identity = &self->backing->identities[number];
+  __atomic_store_n (&identity->start_time, 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&identity->exec_id,
+                    parent_identity != 0 ? __atomic_load_n (
+                        &self->backing->identities[parent_identity].exec_id, __ATOMIC_RELAXED)
+                                         : 0,
+                    __ATOMIC_RELEASE);
+}
+
+/* Processes */
+
+static Process *
+find_process (LuBpfMaps *self, gint32 pid)
+{
+  guint32 item = lu_bpf_index_find (&self->by_pid, (guint64) pid);
+
+  return item != LU_BPF_NO_ITEM ? &self->processes[item] : NULL;
+}
+
+static Process *
+add_process (LuBpfMaps *self, gint32 pid)
+{
+  guint32 item = lu_bpf_index_add (&self->by_pid, (guint64) pid);
+  gboolean is_listed;
+
+  if (item == LU_BPF_NO_ITEM)
+    {
+      bump (&self->refused_processes);
+      return NULL;
+    }
+  /* An earlier one may still be in the list, at this place. */
+  is_listed = self->processes[item].is_listed;
+  self->processes[item] = (Process){
+    .pid = pid, .block = NONE, .is_listed = is_listed, .next = self->processes[item].next
+  };
+  atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
+  return &self->processes[item];
+}
+
+static void
+forget_space (Process *process)
+{
+  lu_space_unref (g_steal_pointer (&process->space));
+  process->is_dirty = process->is_pending = FALSE;
+}
+
+static void
+remove_process (LuBpfMaps *self, Process *process)
+{
+  self->backing->ops->remove_process (self->backing, (guint32) process->pid);
+  bump (&self->updates);
+  if (process->block != NONE)
+    lu_bpf_blocks_give_back (&self->blocks, &self->slots, process->block);
+  if (process->identity != 0)
+    lu_bpf_aging_give_back (&self->identities, process->identity, 1);
+  process->block = NONE;
+  process->identity = 0;
+  forget_space (process);
+  lu_bpf_index_remove (&self->by_pid, (guint32) (process - self->processes));
+  atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
+}
+
+/* Something is to be done for it, with that space. */
+static void
+list_process (LuBpfMaps *self, Process *process, LuSpace *space)
+{
+  if (space != process->space)
+    {
+      lu_space_unref (process->space);
+      process->space = lu_space_ref (space);
+    }
+  self->listed_at = lu_monotonic_ns ();
+  if (process->is_listed)
+    return;
+  process->is_listed = TRUE;
+  process->next = self->listed;
+  self->listed = (guint32) (process - self->processes);
+}
+
+static void
+mark_dirty (LuBpfMaps *self, Process *process, LuSpace *space)
+{
+  process->is_dirty = TRUE;
+  list_process (self, process, space);
+}
+
+/* What the process table tells */
+
+static gboolean
+is_empty (const LuSpace *space)
+{
+  guint n;
+
+  lu_space_mappings (space, &n);
+  return n == 0;
+}
+
+/* Nothing of it is known now, but that it is followed. */
+static void
+begin_process (LuBpfMaps *self, Process *process, guint32 parent_identity)
+{
+  forget_space (process);
+  set_identity (self, process, parent_identity);
+  set_block (self, process, NONE);
+}
+
+/* The mappings of the parent, if they are published, are the child's. */
+static void
+fork_process (LuBpfMaps *self, Process *child, LuSpace *space, gint32 parent_pid)
+{
+  const Process *parent = find_process (self, parent_pid);
+  guint32 block = is_empty (space) ? NONE : lu_bpf_blocks_find (&self->blocks, space);
+
+  forget_space (child);
+  set_identity (self, child, parent != NULL ? parent->identity : 0);
+  set_block (self, child, block);
+  if (block == NONE && !is_empty (space))
+    mark_dirty (self, child, space);
+  else if (block != NONE && self->blocks.blocks[block].n_pending > 0)
+    {
+      child->is_pending = TRUE;
+      list_process (self, child, space);
+    }
+}
+
+void
+lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpace *space,
+                           LuSpaceChange change, gint32 parent_pid)
+{
+  gint32 pid = lu_process_pid (process);
+  Process *known = find_process (self, pid);
+  gboolean is_other = known == NULL || known->id != lu_process_id (process);
+
+  if (change == LU_SPACE_ENDED)
+    {
+      if (known != NULL)
+        remove_process (self, known);
+      return;
+    }
+  if (known == NULL)
+    known = add_process (self, pid);
+  if (known == NULL)
+    return;
+  known->id = lu_process_id (process);
+  known->is_young = lu_process_start_time (process) != 0;
+  if (change == LU_SPACE_FORKED)
+    {
+      fork_process (self, known, space, parent_pid);
+      return;
+    }
+  if (is_other || change == LU_SPACE_EXECED)
+    begin_process (self, known, 0);
+  if (!is_empty (space))
+    mark_dirty (self, known, space);
+}
+
+/* Flushing */
+
+static void
+take_answer (LuBpfMaps *self, const LuBpfAnswer *answer)
+{
+  switch (answer->kind)
+    {
+    case LU_BPF_ANSWER_RETIRED:
+      lu_bpf_slots_retired (&self->slots, answer->slot);
+      break;
+    case LU_BPF_ANSWER_ENTRY:
+      self->is_growing = FALSE;
+      if (answer->words != NULL)
+        lu_bpf_arena_add (&self->blocks.arena, answer->entry, answer->words);
+      break;
+    case LU_BPF_ANSWER_GRACE:
+      /* Nothing was sealed since it was asked for. */
+      self->is_waiting = FALSE;
+      self->has_no_grace |= !answer->is_done;
+      if (!answer->is_done)
+        break;
+      lu_bpf_arena_release (&self->blocks.arena);
+      lu_bpf_aging_release (&self->identities);
+      lu_bpf_aging_release (&self->slots.numbers);
+      break;
+    }
+}
+
+static void
+let_age (LuBpfMaps *self)
+{
+  guint64 now = lu_monotonic_ns ();
+
+  if (self->is_waiting)
+    return;
+  lu_bpf_arena_pass (&self->blocks.arena, now, self->rest_ns);
+  lu_bpf_aging_pass (&self->identities, now, self->rest_ns);
+  lu_bpf_aging_pass (&self->slots.numbers, now, self->rest_ns);
+}
+
+/* Before memory for mappings runs out. */
+static void
+see_to_memory (LuBpfMaps *self)
+{
+  const LuBpfArena *arena = &self->blocks.arena;
+
+  if (lu_bpf_arena_free_bytes (arena) >= LOW_BYTES)
+    return;
+  if (!self->is_growing && arena->n_entries < arena->max_entries)
+    self->is_growing = ask (self, LU_BPF_REQUEST_GROW);
+  if (!self->is_waiting && !self->has_no_grace && lu_bpf_arena_resting_bytes (arena) > 0)
+    self->is_waiting = ask (self, LU_BPF_REQUEST_GRACE);
+}
+
+typedef struct
+{
+  const LuBpfMaps *maps;
+  const Process *process;
+} Wish;
+
+static gboolean
+has_usual_name (const LuModule *module)
+{
+  const char *name = strrchr (lu_module_path (module), '/');
+
+  return name != NULL
+         && (g_str_has_prefix (name, "/libc.so") || g_str_has_prefix (name, "/libc-")
+             || g_str_has_prefix (name, "/ld-"));
+}
+
+/* The first samples of a program are in itself, in ld.so and in libc: all of them have an entry. */
+static gboolean
+is_wanted (LuModule *module, gpointer user_data)
+{
+  const Wish *wish = user_data;
+
+  if (lu_module_key (module)->kind == LU_MODULE_VDSO)
+    return TRUE;
+  return lu_image_entry (lu_module_image (module)) != 0
+         && (wish->process->is_young || !wish->maps->follow_all
+             || wish->maps->by_pid.n_used <= FEW_PROCESSES || has_usual_name (module));
+}
+
+/* FALSE: there was no room; what was published stays. */
+static gboolean
+publish_space (LuBpfMaps *self, Process *process)
+{
+  Wish wish = { .maps = self, .process = process };
+  guint32 block = lu_bpf_blocks_find (&self->blocks, process->space);
+  guint n;
+
+  lu_space_mappings (process->space, &n);
+  if (block == NONE && n <= LU_BPF_MAX_MAPPINGS)
+    {
+      block = lu_bpf_blocks_add (&self->blocks, &self->slots, process->space, is_wanted, &wish);
+      if (block == NONE)
+        return FALSE;
+    }
+  if (block == NONE)
+    bump (&self->refused_mappings);
+  process->is_dirty = FALSE;
+  process->is_pending = block != NONE && self->blocks.blocks[block].n_pending > 0;
+  set_block (self, process, block);
+  return TRUE;
+}
+
+/* Returns whether it is to be looked at again. */
+static gboolean
+see_to_process (LuBpfMaps *self, Process *process, gboolean is_news)
+{
+  if (process->space == NULL)
+    return FALSE;
+  is_news = process->is_pending && is_news
+            && lu_bpf_blocks_is_outdated (&self->blocks, process->block, process->space);
+  if ((process->is_dirty || is_news) && !publish_space (self, process) && !self->is_growing
+      && !self->is_waiting)
+    bump (&self->refused_mappings);
+  if (process->is_dirty || process->is_pending)
+    return TRUE;
+  forget_space (process);
+  return FALSE;
+}
+
+static void
+see_to_processes (LuBpfMaps *self)
+{
+  guint published = lu_modules_published ();
+  guint32 next, item = self->listed;
+
+  self->listed = NONE;
+  for (; item != NONE; item = next)
+    {
+      Process *process = &self->processes[item];
+
+      next = process->next;
+      process->is_listed = see_to_process (self, process, published != self->published);
+      if (!process->is_listed)
+        continue;
+      process->next = self->listed;
+      self->listed = item;
+    }
+  self->published = published;
+}
+
+gboolean
+lu_bpf_maps_flush (LuBpfMaps *self)
+{
+  const LuBpfAnswer *answer;
+
+  while ((answer = lu_queue_peek (self->answers, NULL)) != NULL)
+    {
+      take_answer (self, answer);
+      lu_queue_release (self->answers);
+    }
+  let_age (self);
+  see_to_processes (self);
+  lu_bpf_slots_pass_wishes (&self->slots);
+  see_to_memory (self);
+  atomic_store_explicit (&self->mapping_bytes, self->blocks.bytes, memory_order_relaxed);
+  atomic_store_explicit (&self->refused_modules, self->slots.n_refused, memory_order_relaxed);
+  return self->is_growing || self->is_waiting
+         || (self->listed != NONE && lu_monotonic_ns () - self->listed_at < PATIENCE_NS);
+}
+
+/* The rest */
+
+void
+lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module)
+{
+  lu_bpf_slots_want (&self->slots, module);
+}
+
+guint32
+lu_bpf_maps_module_of_slot (LuBpfMaps *self, guint32 slot)
+{
+  return slot < LU_BPF_MAX_MODULES ? self->slots.slots[slot].id : 0;
+}
+
+void
+lu_bpf_maps_poke (LuBpfMaps *self)
+{
+  lu_bpf_publisher_poke (self->publisher);
+}
+
+static guint64
+get (atomic_ullong *counter)
+{
+  return atomic_load_explicit (counter, memory_order_relaxed);
+}
+
+void
+lu_bpf_maps_get_stats (LuBpfMaps *self, LuBpfMapsStats *stats)
+{
+  lu_bpf_publisher_get_stats (self->publisher, stats);
+  stats->mapping_bytes = atomic_load_explicit (&self->mapping_bytes, memory_order_relaxed);
+  stats->n_processes = atomic_load_explicit (&self->n_processes, memory_order_relaxed);
+  stats->process_updates = get (&self->updates);
+  stats->refused_mappings = get (&self->refused_mappings);
+  stats->refused_processes = get (&self->refused_processes);
+  stats->refused_modules += get (&self->refused_modules);
+}

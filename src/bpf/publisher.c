@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* publisher.c - copies tables of whole files into the maps; see publisher.h.
+ *
+ * Tables come from the store or the thread that compiles whole files (module/tables.h); what is
+ * asked for and not there is waited for, and looked at again when somebody pokes. */
+
+#include "bpf/publisher.h"
+
+#include "base/clock.h"
+#include "base/priority.h"
+#include "bpf/files.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define SECOND_NS G_GUINT64_CONSTANT (1000000000)
+/* After a refusal, or after a file was asked for, it is let be for so long. */
+#define RETRY_NS (SECOND_NS / 4)
+/* While something waits for memory. */
+#define HUNGRY_WAIT_MS 250
+/* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
+#define OWN_TABLE_BYTES (16u << 20)
+#define POKE_BYTES      4096
+#define ANSWER_WAIT_US  1000
+
+/* What is known of a slot. */
+typedef struct
+{
+  LuBpfFile *file;  /* borrowed; NULL: not looked at */
+  LuModule *module; /* reference, while something is to be done for it */
+  gboolean is_wanted;
+} Slot;
+
+struct _LuBpfPublisher
+{
+  LuBpfBacking *backing;
+  LuTables *tables; /* NULL: none */
+  LuQueue *requests, *answers, *pokes;
+  pthread_mutex_t poke_mutex, stats_mutex;
+  GThread *thread;
+  gint is_stopping; /* atomic: nobody takes answers any more */
+
+  LuBpfFiles files;
+  GHashTable *waiting;   /* set of slots with a module */
+  Slot *slots;           /* owned; LU_BPF_MAX_MODULES */
+  gboolean is_hungry;    /* something waits for memory */
+  LuBpfMapsStats shared; /* under stats_mutex */
+};
+
+guint
+lu_bpf_max_entries (const LuBpfBacking *backing, const LuBpfMapsOptions *options)
+{
+  guint n = MAX (options->memory_mib, LU_BPF_MEMORY_MIN_MIB);
+
+  return MIN (MIN (n, backing->max_entries), LU_BPF_MAX_ENTRIES);
+}
+
+guint
+lu_bpf_max_mapping_entries (guint max_entries)
+{
+  return MAX (max_entries / 4, 1);
+}
+
+/* Slots */
+
+static void
+forget_module (LuBpfPublisher *self, guint32 slot)
+{
+  lu_module_unref (g_steal_pointer (&self->slots[slot].module));
+  g_hash_table_remove (self->waiting, GUINT_TO_POINTER (slot));
+}
+
+/* Publishing */
+
+static gboolean
+has_cfi (const LuImage *image)
+{
+  gsize size, debug_size;
+  guint64 vaddr;
+
+  lu_image_cfi (image, LU_IMAGE_EH_FRAME, &size, &vaddr);
+  lu_image_cfi (image, LU_IMAGE_DEBUG_FRAME, &debug_size, &vaddr);
+  return size + debug_size > 0;
+}
+
+static gboolean
+publish_own (LuBpfPublisher *self, LuBpfFile *file, LuImage *image)
+{
+  LuTableLimits limits = { .max_bytes = OWN_TABLE_BYTES };
+  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
+  g_autoptr (LuTable) table = cfi != NULL ? lu_table_new_within (cfi, &limits) : NULL;
+
+  if (table != NULL)
+    return lu_bpf_files_publish (&self->files, file, table, image);
+  lu_bpf_files_give_up (&self->files, file);
+  return TRUE;
+}
+
+/* TRUE: nothing more is to be done for the slot. */
+static gboolean
+publish_kept (LuBpfPublisher *self, Slot *slot, LuImage *image)
+{
+  LuBpfFile *file = slot->file;
+  const LuTable *table = lu_table_slot_begin_read (file->table_slot);
+  gboolean is_done = FALSE;
+
+  if (table != NULL)
+    {
+      if (slot->is_wanted || lu_bpf_files_is_cheap (&self->files, table))
+        is_done = lu_bpf_files_publish (&self->files, file, table, image);
+      lu_table_slot_end_read (file->table_slot);
+    }
+  else if (slot->is_wanted)
+    {
+      file->last_try = lu_monotonic_ns ();
+      lu_table_slot_want (file->table_slot, image);
+    }
+  self->is_hungry |= table != NULL && slot->is_wanted && !is_done;
+  return is_done;
+}
+
+static gboolean
+is_too_early (const LuBpfFile *file, guint64 now)
+{
+  return file->last_try != 0 && now - file->last_try < RETRY_NS;
+}
+
+/* TRUE: nothing more is to be done for the slot. */
+static gboolean
+try_slot (LuBpfPublisher *self, guint32 number)
+{
+  Slot *slot = &self->slots[number];
+  LuImage *image = lu_module_image (slot->module);
+
+  if (image == NULL)
+    return TRUE;
+  if (slot->file == NULL)
+    slot->file = lu_bpf_files_attach (&self->files, slot->module, number);
+  if (slot->file->copy != NULL || slot->file->is_hopeless)
+    return TRUE;
+  if (!has_cfi (image))
+    return lu_bpf_files_publish_nothing (&self->files, slot->file, image);
+  if (slot->file->table_slot != NULL)
+    return publish_kept (self, slot, image);
+  return slot->is_wanted && publish_own (self, slot->file, image);
+}
+
+static void
+look_at_waiting (LuBpfPublisher *self)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  self->is_hungry = FALSE;
+  g_hash_table_iter_init (&iter, self->waiting);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      guint32 number = GPOINTER_TO_UINT (key);
+
+      if (!try_slot (self, number))
+        continue;
+      lu_module_unref (g_steal_pointer (&self->slots[number].module));
+      g_hash_table_iter_remove (&iter);
+    }
+}
+
+/* Requests */
+
+/* The drain takes its answers in each round, unless everything ends. */
+static void
+answer (LuBpfPublisher *self, const LuBpfAnswer *answer)
+{
+  LuBpfAnswer *place;
+
+  while ((place = lu_queue_reserve (self->answers, sizeof *place)) == NULL)
+    {
+      if (g_atomic_int_get (&self->is_stopping))
+        return;
+      g_usleep (ANSWER_WAIT_US);
+    }
+  *place = *answer;
+  lu_queue_commit_quietly (self->answers, sizeof *place);
+}
+
+static void
+add_module (LuBpfPublisher *self, const LuBpfRequest *request)
+{
+  Slot *slot = &self->slots[request->slot];
+
+  lu_module_unref (slot->module);
+  slot->module = request->module;
+  slot->is_wanted |= request->is_wanted;
+  g_hash_table_add (self->waiting, GUINT_TO_POINTER (request->slot));
+  if (slot->file != NULL && slot->file->copy == NULL
+      && is_too_early (slot->file, lu_monotonic_ns ()))
+    return;
+  if (try_slot (self, request->slot))
+    forget_module (self, request->slot);
+}
+
+static void
+retire (LuBpfPublisher *self, guint32 number)
+{
+  LuBpfAnswer retired = { .kind = LU_BPF_ANSWER_RETIRED, .slot = number };
+  Slot *slot = &self->slots[number];
+  LuBpfFile *file = slot->file;
+
+  forget_module (self, number);
+  *slot = (Slot){ 0 };
+  if (file != NULL)
+    lu_bpf_files_detach (&self->files, file, number);
+  answer (self, &retired);
+}
+
+static void
+grow_mappings (LuBpfPublisher *self)
+{
+  LuBpfAnswer entry = { .kind = LU_BPF_ANSWER_ENTRY };
+
+  entry.words = lu_bpf_files_grow_mappings (&self->files, &entry.entry);
+  answer (self, &entry);
+}
+
+static void
+wait_for_grace (LuBpfPublisher *self)
+{
+  LuBpfAnswer grace = { .kind = LU_BPF_ANSWER_GRACE,
+                        .is_done = self->backing->ops->wait_for_walks (self->backing) };
+
+  answer (self, &grace);
+}
+
+static void
+handle (LuBpfPublisher *self, const LuBpfRequest *request)
+{
+  switch (request->kind)
+    {
+    case LU_BPF_REQUEST_MODULE:
+      add_module (self, request);
+      break;
+    case LU_BPF_REQUEST_IDLE:
+      self->slots[request->slot].is_wanted = FALSE;
+      forget_module (self, request->slot);
+      break;
+    case LU_BPF_REQUEST_RETIRE:
+      retire (self, request->slot);
+      break;
+    case LU_BPF_REQUEST_GROW:
+      grow_mappings (self);
+      break;
+    case LU_BPF_REQUEST_GRACE:
+      wait_for_grace (self);
+      break;
+    }
+}
+
+static void
+share_stats (LuBpfPublisher *self)
+{
+  const LuBpfFiles *files = &self->files;
+  LuBpfMapsStats stats = { .memory_bytes = self->backing->ops->memory_bytes (self->backing),
+                           .entries = files->n_entries,
+                           .max_entries = files->max_entries,
+                           .table_bytes = files->bytes,
+                           .n_tables = files->n_tables,
+                           .n_rules = lu_bpf_rules_n (&files->rules),
+                           .n_files = g_hash_table_size (files->files),
+                           .published = files->n_published,
+                           .evicted = files->n_evicted,
+                           .refused_tables = files->n_refused,
+                           .refused_rules = files->rules.n_refused,
+                           .refused_modules = files->n_hopeless };
+
+  pthread_mutex_lock (&self->stats_mutex);
+  self->shared = stats;
+  pthread_mutex_unlock (&self->stats_mutex);
+}
+
+static gpointer
+publisher_main (gpointer data)
+{
+  LuBpfPublisher *self = data;
+  LuQueue *queues[] = { self->requests, self->pokes };
+  const LuBpfRequest *request;
+
+  lu_thread_be_ordinary ();
+  while (!lu_queue_is_finished (self->requests) && !g_atomic_int_get (&self->is_stopping))
+    {
+      gboolean is_poked = FALSE;
+
+      while ((request = lu_queue_peek (self->requests, NULL)) != NULL)
+        {
+          handle (self, request);
+          lu_queue_release (self->requests);
+        }
+      while (lu_queue_peek (self->pokes, NULL) != NULL)
+        {
+          lu_queue_release (self->pokes);
+          is_poked = TRUE;
+        }
+      if (is_poked || self->is_hungry)
+        look_at_waiting (self);
+      share_stats (self);
+      lu_queue_wait_any (queues, G_N_ELEMENTS (queues), self->is_hungry ? HUNGRY_WAIT_MS : -1);
+    }
+  return NULL;
+}
+
+/* Life cycle */
+
+static void
+on_table (gpointer user_data)
+{
+  lu_bpf_publisher_poke (user_data);
+}
+
+LuBpfPublisher *
+lu_bpf_publisher_new (LuBpfBacking *backing, const LuBpfMapsOptions *options, LuQueue *requests,
+                      LuQueue *answers)
+{
+  LuBpfPublisher *self = g_new0 (LuBpfPublisher, 1);
+  guint max_entries = lu_bpf_max_entries (backing, options);
+
+  self->backing = backing;
+  self->tables = options->tables;
+  self->requests = requests;
+  self->answers = answers;
+  self->pokes = lu_queue_new (POKE_BYTES);
+  pthread_mutex_init (&self->poke_mutex, NULL);
+  pthread_mutex_init (&self->stats_mutex, NULL);
+  lu_bpf_files_init (&self->files, backing, max_entries, lu_bpf_max_mapping_entries (max_entries),
+                     SECOND_NS + options->sampling_ns);
+  self->waiting = g_hash_table_new (NULL, NULL);
+  self->slots = g_new0 (Slot, LU_BPF_MAX_MODULES);
+  if (self->tables != NULL)
+    lu_tables_set_listener (self->tables, on_table, self);
+  self->thread = g_thread_new ("publisher", publisher_main, self);
+  return self;
+}
+
+static void
+drop_requests (LuBpfPublisher *self)
+{
+  const LuBpfRequest *request;
+
+  while ((request = lu_queue_peek (self->requests, NULL)) != NULL)
+    {
+      lu_module_unref (request->module);
+      lu_queue_release (self->requests);
+    }
+}
+
+void
+lu_bpf_publisher_free (LuBpfPublisher *self)
+{
+  if (self == NULL)
+    return;
+  if (self->tables != NULL)
+    lu_tables_set_listener (self->tables, NULL, NULL);
+  g_atomic_int_set (&self->is_stopping, TRUE);
+  g_thread_join (self->thread);
+  drop_requests (self);
+  for (guint i = 0; i < LU_BPF_MAX_MODULES; i++)
+    lu_module_unref (self->slots[i].module);
+  g_hash_table_unref (self->waiting);
+  lu_bpf_files_clear (&self->files);
+  lu_queue_free (self->pokes);
+  pthread_mutex_destroy (&self->poke_mutex);
+  pthread_mutex_destroy (&self->stats_mutex);
+  g_free (self->slots);
+  g_free (self);
+}
+
+void
+lu_bpf_publisher_poke (LuBpfPublisher *self)
+{
+  gpointer place;
+
+  /* Full: there is news already. */
+  pthread_mutex_lock (&self->poke_mutex);
+  place = lu_queue_reserve (self->pokes, sizeof (guint64));
+  if (place != NULL)
+    lu_queue_commit (self->pokes, sizeof (guint64));
+  pthread_mutex_unlock (&self->poke_mutex);
+}
+
+void
+lu_bpf_publisher_get_stats (LuBpfPublisher *self, LuBpfMapsStats *stats)
+{
+  pthread_mutex_lock (&self->stats_mutex);
+  *stats = self->shared;
+  pthread_mutex_unlock (&self->stats_mutex);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* rules.c - the dictionary of rules; see rules.h.
+ *
+ * The hash holds ids, not rules: its functions look into the array, so the bytes exist once. */
+
+#include "bpf/rules.h"
+
+#include <string.h>
+
+/* The first id that is not the same in every dictionary. */
+#define FIRST_ID (LU_BPF_RULE_TOP + 1)
+/* Share of the free ids that one file may take. */
+#define FREE_SHARE 4
+
+static guint
+rule_hash (gconstpointer pointer)
+{
+  guint64 words[2];
+
+  memcpy (words, pointer, sizeof words);
+  words[0] = (words[0] ^ words[1] * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15))
+             * G_GUINT64_CONSTANT (0xff51afd7ed558ccd);
+  return (guint) (words[0] >> 32);
+}
+
+static gboolean
+rule_equal (gconstpointer a, gconstpointer b)
+{
+  return memcmp (a, b, sizeof (struct lu_rule)) == 0;
+}
+
+void
+lu_bpf_rules_init (LuBpfRules *self, struct lu_rule *rules)
+{
+  *self = (LuBpfRules){ .rules = rules };
+  lu_bpf_aging_init (&self->ids, LU_BPF_MAX_RULES);
+  lu_bpf_aging_take (&self->ids, FIRST_ID);
+  self->n_users = g_new0 (guint32, LU_BPF_MAX_RULES);
+  /* Key and value are the rule where it lies in the array. */
+  self->by_rule = g_hash_table_new (rule_hash, rule_equal);
+  rules[LU_RULE_NONE] = (struct lu_rule){ .cfa_kind = LU_CFA_NONE };
+  rules[LU_RULE_COMPLEX] = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  rules[LU_BPF_RULE_TOP] = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX, .ra_kind = LU_RA_END };
+}
+
+void
+lu_bpf_rules_clear (LuBpfRules *self)
+{
+  g_hash_table_unref (self->by_rule);
+  g_free (self->n_users);
+  lu_bpf_aging_clear (&self->ids);
+}
+
+/* The id of a rule, made if there is room for it; COMPLEX if there is none. */
+static guint16
+take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
+{
+  struct lu_rule *found = g_hash_table_lookup (self->by_rule, rule);
+  gint64 id;
+
+  if (found != NULL)
+    {
+      self->n_users[found - self->rules]++;
+      return (guint16) (found - self->rules);
+    }
+  id = *n_allowed > 0 ? lu_bpf_aging_take (&self->ids, 1) : -1;
+  if (id < 0)
+    return LU_RULE_COMPLEX;
+  --*n_allowed;
+  self->rules[id] = *rule;
+  self->n_users[id] = 1;
+  g_hash_table_add (self->by_rule, &self->rules[id]);
+  return (guint16) id;
+}
+
+guint
+lu_bpf_rules_take (LuBpfRules *self, const struct lu_rule *rules, guint n, guint16 *ids)
+{
+  guint n_allowed = MIN (LU_BPF_MAX_NEW_RULES, self->ids.n_free / FREE_SHARE);
+  guint n_refused = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (i < LU_RULE_FIRST || rules[i].cfa_kind == LU_CFA_COMPLEX)
+        ids[i] = (guint16) MIN (i, LU_RULE_COMPLEX);
+      else
+        ids[i] = take_one (self, &rules[i], &n_allowed);
+      n_refused += ids[i] == LU_RULE_COMPLEX && rules[i].cfa_kind != LU_CFA_COMPLEX;
+    }
+  self->n_refused += n_refused;
+  return n_refused;
+}
+
+void
+lu_bpf_rules_give_back (LuBpfRules *self, const guint16 *ids, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      if (ids[i] < FIRST_ID || --self->n_users[ids[i]] > 0)
+        continue;
+      g_hash_table_remove (self->by_rule, &self->rules[ids[i]]);
+      lu_bpf_aging_give_back (&self->ids, ids[i], 1);
+    }
+}
+
+guint
+lu_bpf_rules_n (const LuBpfRules *self)
+{
+  return g_hash_table_size (self->by_rule);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-aging.c - src/bpf/aging.c, arena.c, index.c: nothing is given out twice, nothing before its
+ * rest is over, and what is free is found. */
+
+#include "bpf/arena.h"
+#include "bpf/index.h"
+
+#include <string.h>
+
+#define REST 100
+
+static void
+test_rests (void)
+{
+  LuBpfAging aging;
+
+  lu_bpf_aging_init (&aging, 128);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 128), ==, 0);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 1), ==, -1);
+  lu_bpf_aging_give_back (&aging, 3, 70);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 1), ==, -1);
+  lu_bpf_aging_pass (&aging, 1000, REST); /* sealed */
+  lu_bpf_aging_pass (&aging, 1000 + REST - 1, REST);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 1), ==, -1);
+  /* What comes later does not go free with it. */
+  lu_bpf_aging_give_back (&aging, 0, 1);
+  lu_bpf_aging_pass (&aging, 1000 + REST, REST);
+  g_assert_cmpuint (aging.n_free, ==, 70);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 71), ==, -1);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 70), ==, 3);
+  lu_bpf_aging_pass (&aging, 1000 + 2 * REST, REST);
+  g_assert_cmpint (lu_bpf_aging_take (&aging, 1), ==, 0);
+  lu_bpf_aging_clear (&aging);
+}
+
+static void
+test_release (void)
+{
+  LuBpfAging aging;
+
+  lu_bpf_aging_init (&aging, 64);
+  lu_bpf_aging_take (&aging, 64);
+  lu_bpf_aging_give_back (&aging, 0, 10);
+  g_assert_true (lu_bpf_aging_seal (&aging, 1));
+  lu_bpf_aging_give_back (&aging, 10, 10);
+  g_assert_false (lu_bpf_aging_seal (&aging, 2)); /* one after another */
+  lu_bpf_aging_release (&aging);
+  g_assert_cmpuint (aging.n_free, ==, 10);
+  g_assert_true (lu_bpf_aging_seal (&aging, 3));
+  lu_bpf_aging_release (&aging);
+  g_assert_cmpuint (aging.n_free, ==, 20);
+  lu_bpf_aging_clear (&aging);
+}
+
+static void
+test_odd_numbers (void)
+{
+  LuBpfAging aging;
+  guint n = 0;
+
+  lu_bpf_aging_init (&aging, 70);
+  while (lu_bpf_aging_take (&aging, 1) >= 0)
+    n++;
+  g_assert_cmpuint (n, ==, 70);
+  lu_bpf_aging_clear (&aging);
+}
+
+/* Against a plain array of what is whose. */
+static void
+test_at_random (void)
+{
+  enum
+  {
+    N = 512,
+    ROUNDS = 20000
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  guint8 state[N] = { 0 }; /* 0 free, 1 taken, 2 resting */
+  GArray *runs = g_array_new (FALSE, FALSE, 2 * sizeof (guint));
+  LuBpfAging aging;
+
+  lu_bpf_aging_init (&aging, N);
+  for (guint round = 0; round < ROUNDS; round++)
+    {
+      guint count = (guint) g_rand_int_range (rand, 1, 40);
+      guint run[2];
+
+      if (g_rand_boolean (rand))
+        {
+          gint64 first = lu_bpf_aging_take (&aging, count);
+          guint most = 0, length = 0;
+
+          for (guint i = 0; i < N; i++)
+            {
+              length = state[i] == 0 ? length + 1 : 0;
+              most = MAX (most, length);
+            }
+          g_assert_true ((first >= 0) == (most >= count));
+          if (first < 0)
+            continue;
+          for (guint i = 0; i < count; i++)
+            g_assert_cmpuint (state[first + i], ==, 0);
+          memset (state + first, 1, count);
+          run[0] = (guint) first;
+          run[1] = count;
+          g_array_append_val (runs, run);
+        }
+      else if (runs->len > 0)
+        {
+          guint at = (guint) g_rand_int_range (rand, 0, (gint) runs->len);
+
+          memcpy (run, &g_array_index (runs, guint, 2 * at), sizeof run);
+          g_array_remove_index_fast (runs, at);
+          lu_bpf_aging_give_back (&aging, run[0], run[1]);
+          memset (state + run[0], 2, run[1]);
+        }
+      if (round % 50 == 0)
+        {
+          lu_bpf_aging_seal (&aging, round);
+          lu_bpf_aging_release (&aging);
+          for (guint i = 0; i < N; i++)
+            state[i] = state[i] == 2 ? 0 : state[i];
+        }
+    }
+  g_array_unref (runs);
+  lu_bpf_aging_clear (&aging);
+}
+
+static void
+test_arena (void)
+{
+  g_autofree guint32 *zero = g_new0 (guint32, LU_BPF_ENTRY_WORDS);
+  g_autofree guint32 *other = g_new0 (guint32, LU_BPF_ENTRY_WORDS);
+  LuBpfArena arena;
+  guint32 whole, some;
+  guint n;
+
+  lu_bpf_arena_init (&arena, 4);
+  g_assert_cmpuint (lu_bpf_arena_take (&arena, 1), ==, 0);
+  lu_bpf_arena_add (&arena, 0, zero);
+  /* Word address 0 is not to be had. */
+  g_assert_cmpuint (lu_bpf_arena_take (&arena, LU_BPF_ENTRY_WORDS), ==, 0);
+  lu_bpf_arena_add (&arena, 7, other);
+  whole = lu_bpf_arena_take (&arena, LU_BPF_ENTRY_WORDS);
+  g_assert_cmpuint (whole, ==, LU_BPF_WORD (7, 0));
+  some = lu_bpf_arena_take_some (&arena, 100, LU_BPF_ENTRY_WORDS, &n);
+  g_assert_cmpuint (LU_BPF_ENTRY_OF (some), ==, 0);
+  g_assert_cmpuint (n, ==, LU_BPF_ENTRY_WORDS - LU_BPF_GRAIN);
+  lu_bpf_arena_trim (&arena, some, n, 65);
+  g_assert_cmpuint (lu_bpf_arena_free_bytes (&arena), ==,
+                    4 * (LU_BPF_ENTRY_WORDS - 3 * LU_BPF_GRAIN));
+  g_assert_true (lu_bpf_arena_words (&arena, whole) == other);
+  lu_bpf_arena_give_back (&arena, whole, LU_BPF_ENTRY_WORDS);
+  g_assert_cmpint (lu_bpf_arena_remove_unused (&arena), ==, -1); /* it rests */
+  lu_bpf_arena_seal (&arena, 1);
+  lu_bpf_arena_release (&arena);
+  g_assert_cmpint (lu_bpf_arena_remove_unused (&arena), ==, 7);
+  g_assert_cmpint (lu_bpf_arena_remove_unused (&arena), ==, -1); /* entry 0 stays */
+  g_assert_true (lu_bpf_arena_words (&arena, some) == zero + LU_BPF_GRAIN);
+  lu_bpf_arena_clear (&arena);
+}
+
+static void
+test_index (void)
+{
+  enum
+  {
+    N = 1000
+  };
+  LuBpfIndex index;
+
+  lu_bpf_index_init (&index, N);
+  for (guint turn = 0; turn < 3; turn++)
+    {
+      for (guint64 key = 0; key < N; key++)
+        g_assert_cmpuint (lu_bpf_index_add (&index, key << (20 * turn)), <, N);
+      g_assert_cmpuint (lu_bpf_index_add (&index, G_MAXUINT64), ==, LU_BPF_NO_ITEM);
+      for (guint64 key = 0; key < N; key++)
+        {
+          guint32 item = lu_bpf_index_find (&index, key << (20 * turn));
+
+          g_assert_cmpuint (index.keys[item], ==, key << (20 * turn));
+          lu_bpf_index_remove (&index, item);
+          g_assert_cmpuint (lu_bpf_index_find (&index, key << (20 * turn)), ==, LU_BPF_NO_ITEM);
+        }
+      g_assert_cmpuint (index.n_used, ==, 0);
+    }
+  lu_bpf_index_clear (&index);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/bpf/aging/rests", test_rests);
+  g_test_add_func ("/bpf/aging/release", test_release);
+  g_test_add_func ("/bpf/aging/odd-numbers", test_odd_numbers);
+  g_test_add_func ("/bpf/aging/at-random", test_at_random);
+  g_test_add_func ("/bpf/arena", test_arena);
+  g_test_add_func ("/bpf/index", test_index);
+  return g_test_run ();
+}

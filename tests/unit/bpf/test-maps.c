@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-maps.c - src/bpf/maps.c, blocks.c, slots.c, publisher.c: what the BPF program would find
+ * for a process, from its fork to its end, in maps that are memory of this test. On this process
+ * itself and on processes that only events know. */
+
+#include "bpf/maps.h"
+#include "memory-backing.h"
+#include "module/opener.h"
+#include "table/table.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PATIENCE_US (20 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  LuOpener *opener;
+  LuTables *tables;
+  LuBpfBacking *backing; /* of maps */
+  LuBpfMaps *maps;
+  LuProcessTable *table;
+  GPtrArray *unopened; /* of LuModule; NULL: modules are opened at once */
+} Fixture;
+
+static void
+module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer data)
+{
+  Fixture *self = data;
+
+  if (self->unopened != NULL)
+    g_ptr_array_add (self->unopened, lu_module_ref (module));
+  else
+    lu_opener_open (self->opener, module, lu_process_pid (process), start, end);
+}
+
+static void
+process_added (LuProcess *process, gboolean is_exec, gpointer data)
+{
+  Fixture *self = data;
+
+  lu_process_table_announce (self->table, process);
+}
+
+static void
+forked (guint64 time, gint32 pid, gint32 child_pid, gpointer data)
+{
+}
+
+static void
+exited (guint64 time, gint32 pid, gpointer data)
+{
+}
+
+static void
+space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
+               gpointer data)
+{
+  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, space, change, parent_pid);
+}
+
+static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited,
+                                           space_changed };
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  const LuBpfMapsOptions options = { .memory_mib = 8, .tables = NULL, .sampling_ns = 1000000 };
+  LuBpfMapsOptions mine = options;
+
+  self->opener = lu_opener_new (TRUE, 64u << 20);
+  self->tables = lu_tables_new (NULL, LU_TABLES_BUDGET);
+  lu_opener_set_tables (self->opener, self->tables);
+  mine.tables = self->tables;
+  self->backing = memory_backing_new (64, 1024, GPOINTER_TO_INT (data));
+  self->maps = lu_bpf_maps_new (self->backing, &mine);
+  self->table = lu_process_table_new (FALSE, &funcs, self);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  lu_process_table_free (self->table);
+  lu_bpf_maps_free (self->maps);
+  lu_opener_free (self->opener);
+  lu_tables_free (self->tables);
+  if (self->unopened != NULL)
+    g_ptr_array_unref (self->unopened);
+}
+
+/* Events */
+
+static void
+map_file (Fixture *self, guint64 time, gint32 pid, guint64 start, guint64 length, guint64 offset,
+          const char *path)
+{
+  LuEvent event = { .kind = LU_EVENT_MMAP,
+                    .time = time,
+                    .pid = pid,
+                    .tid = pid,
+                    .mmap = { .start = start,
+                              .length = length,
+                              .file_offset = offset,
+                              .prot = PROT_READ | PROT_EXEC,
+                              .path = path } };
+
+  lu_process_table_apply (self->table, &event);
+}
+
+static void
+exec (Fixture *self, guint64 time, gint32 pid)
+{
+  LuEvent event = { .kind = LU_EVENT_COMM, .time = time, .pid = pid, .tid = pid };
+
+  event.comm.name = "program";
+  event.comm.is_exec = 1;
+  lu_process_table_apply (self->table, &event);
+}
+
+static void
+task (Fixture *self, LuEventKind kind, guint64 time, gint32 pid, gint32 parent)
+{
+  LuEvent event = { .kind = kind, .time = time, .pid = pid, .tid = pid };
+
+  event.task.parent_pid = event.task.parent_tid = parent;
+  lu_process_table_apply (self->table, &event);
+}
+
+/* What the program would see */
+
+static enum lu_bpf_mapping_kind
+kind_at (Fixture *self, gint32 pid, guint64 address)
+{
+  struct lu_bpf_process process;
+  struct lu_bpf_mapping mapping;
+
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  if (!memory_backing_find_mapping (self->backing, &process, address, &mapping))
+    return 99;
+  return mapping.kind;
+}
+
+static gboolean
+has_process (Fixture *self, gint32 pid)
+{
+  struct lu_bpf_process process;
+
+  return memory_backing_find_process (self->backing, (guint32) pid, &process);
+}
+
+/* The mappings of the process by the program, and their number. */
+static guint64
+serial_of (Fixture *self, gint32 pid)
+{
+  struct lu_bpf_process process;
+
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  return process.serial;
+}
+
+static guint32
+address_of (Fixture *self, gint32 pid)
+{
+  struct lu_bpf_process process;
+
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  return process.mappings;
+}
+
+static LuSpace *
+space_of (Fixture *self, gint32 pid)
+{
+  LuProcess *process;
+  LuSpace *space;
+
+  g_assert_true (lu_process_table_lookup (self->table, pid, G_MAXUINT64, &process, &space));
+  return space;
+}
+
+static LuBpfMapsStats
+stats_of (Fixture *self)
+{
+  LuBpfMapsStats stats;
+
+  lu_bpf_maps_get_stats (self->maps, &stats);
+  return stats;
+}
+
+/* Until the process is published as it is now. */
+static void
+flush_until_current (Fixture *self, gint32 pid)
+{
+  gint64 end = g_get_monotonic_time () + PATIENCE_US;
+
+  do
+    {
+      lu_bpf_maps_flush (self->maps);
+      g_usleep (200);
+    }
+  while (serial_of (self, pid) != lu_space_serial (space_of (self, pid))
+         && g_get_monotonic_time () < end);
+  g_assert_cmpuint (serial_of (self, pid), ==, lu_space_serial (space_of (self, pid)));
+}
+
+static void
+flush_until_published (Fixture *self, guint n_tables)
+{
+  gint64 end = g_get_monotonic_time () + PATIENCE_US;
+
+  while (stats_of (self).n_tables < n_tables && g_get_monotonic_time () < end)
+    {
+      lu_bpf_maps_flush (self->maps);
+      g_usleep (1000);
+    }
+  g_assert_cmpuint (stats_of (self).n_tables, ==, n_tables);
+}
+
+/* Every mapping that can have a table. */
+static guint
+want_all (Fixture *self, gint32 pid)
+{
+  guint n, n_files = 0;
+  const LuMapping *mappings = lu_space_mappings (space_of (self, pid), &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (lu_module_state (mappings[i].module) != LU_MODULE_READY)
+        continue;
+      n_files++;
+      lu_bpf_maps_want_module (self->maps, mappings[i].module);
+    }
+  return n_files;
+}
+
+/* All that a table says is what was published. */
+static guint
+compare_with_table (Fixture *self, gint32 pid, const LuMapping *mapping)
+{
+  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (lu_module_image (mapping->module));
+  g_autoptr (LuTable) table = lu_table_new (cfi);
+  struct lu_bpf_process process;
+  struct lu_bpf_mapping found;
+  guint64 bias;
+
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  g_assert_true (memory_backing_find_mapping (self->backing, &process, mapping->start, &found));
+  g_assert_cmpuint (found.start, ==, mapping->start);
+  g_assert_cmpuint (found.end, ==, mapping->end);
+  g_assert_cmpuint (found.kind, ==, LU_BPF_MAPPING_TABLE);
+  g_assert_true (lu_image_bias (
+      lu_module_image (mapping->module), mapping->start,
+      lu_module_key (mapping->module)->kind == LU_MODULE_VDSO ? 0 : mapping->file_offset, &bias));
+  g_assert_cmpuint (found.bias, ==, bias);
+  for (guint page = 0; page < table->rows.n_pages; page++)
+    for (guint i = table->rows.pages[page]; i < table->rows.pages[page + 1]; i++)
+      for (guint before = 0; before < 2; before++)
+        {
+          guint64 at = table->rows.base + ((guint64) page << LU_PAGE_SHIFT)
+                       + (table->rows.rows[i] & 0xffff) - before;
+          gint rule = memory_backing_find_rule (self->backing, found.module, at);
+
+          g_assert_cmpint (rule, >=, 0);
+          g_assert_cmpmem (&self->backing->rules[rule], sizeof (struct lu_rule),
+                           lu_table_find (table, at), sizeof (struct lu_rule));
+        }
+  return table->n_rows;
+}
+
+/* Tests */
+
+static void
+test_this_process (Fixture *self, gconstpointer data)
+{
+  gint32 pid = getpid ();
+  guint n, n_compared = 0;
+  const LuMapping *mappings;
+  LuBpfMapsStats stats;
+
+  g_assert_true (lu_process_table_discover (self->table, pid, 0));
+  flush_until_current (self, pid);
+  flush_until_published (self, want_all (self, pid));
+  mappings = lu_space_mappings (space_of (self, pid), &n);
+  for (guint i = 0; i < n; i++)
+    if (lu_module_state (mappings[i].module) == LU_MODULE_READY)
+      n_compared += compare_with_table (self, pid, &mappings[i]);
+  g_assert_cmpuint (n_compared, >, 1000);
+  stats = stats_of (self);
+  g_assert_cmpuint (stats.n_processes, ==, 1);
+  g_assert_cmpuint (stats.n_rules, >, 100);
+  g_assert_cmpuint (stats.refused_tables + stats.refused_rules + stats.refused_mappings, ==, 0);
+}
+
+/* A fork has what its parent has, at once; an exec nothing of it, at once; an end leaves nothing.
+ */
+static void
+test_life (Fixture *self, gconstpointer data)
+{
+  lu_process_table_follow (self->table, 10);
+  g_assert_true (has_process (self, 10));
+  g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, 99);
+  map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_cmpuint (kind_at (self, 10, 0x2000), ==, 99);
+  g_assert_cmpuint (kind_at (self, 10, 0xfff), ==, 99);
+
+  task (self, LU_EVENT_FORK, 2, 11, 10);
+  g_assert_cmpuint (serial_of (self, 11), ==, serial_of (self, 10));
+  g_assert_cmpuint (address_of (self, 11), ==, address_of (self, 10));
+  map_file (self, 3, 10, 0x5000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  g_assert_cmpuint (kind_at (self, 10, 0x5000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_cmpuint (kind_at (self, 11, 0x5000), ==, 99);
+  g_assert_cmpuint (kind_at (self, 11, 0x1000), ==, LU_BPF_MAPPING_JIT);
+
+  exec (self, 4, 11);
+  g_assert_cmpuint (serial_of (self, 11), ==, 0);
+  g_assert_cmpuint (kind_at (self, 11, 0x1000), ==, 99);
+  map_file (self, 5, 11, 0x7000, 0x1000, 0, "//anon");
+  flush_until_current (self, 11);
+  g_assert_cmpuint (kind_at (self, 11, 0x7000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, LU_BPF_MAPPING_JIT);
+
+  task (self, LU_EVENT_EXIT, 6, 11, 10);
+  g_assert_false (has_process (self, 11));
+  g_assert_true (has_process (self, 10));
+  task (self, LU_EVENT_EXIT, 7, 10, 1);
+  g_assert_false (has_process (self, 10));
+  lu_bpf_maps_flush (self->maps);
+  g_assert_cmpuint (stats_of (self).n_processes, ==, 0);
+  g_assert_cmpuint (stats_of (self).mapping_bytes, ==, 0);
+}
+
+/* Each process and exec has an identity of its own; a child's begins with its parent's exec. */
+static void
+test_identities (Fixture *self, gconstpointer data)
+{
+  struct lu_bpf_process parent, child, after;
+
+  lu_process_table_follow (self->table, 10);
+  map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  g_assert_true (memory_backing_find_process (self->backing, 10, &parent));
+  g_assert_cmpuint (parent.identity, !=, 0);
+  self->backing->identities[parent.identity] = (struct lu_bpf_identity){ 111, 222 };
+  map_file (self, 2, 10, 0x3000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  g_assert_true (memory_backing_find_process (self->backing, 10, &after));
+  g_assert_cmpuint (after.identity, ==, parent.identity);
+
+  task (self, LU_EVENT_FORK, 3, 11, 10);
+  g_assert_true (memory_backing_find_process (self->backing, 11, &child));
+  g_assert_cmpuint (child.identity, !=, parent.identity);
+  g_assert_cmpuint (self->backing->identities[child.identity].start_time, ==, 0);
+  g_assert_cmpuint (self->backing->identities[child.identity].exec_id, ==, 222);
+  exec (self, 4, 11);
+  g_assert_true (memory_backing_find_process (self->backing, 11, &after));
+  g_assert_cmpuint (after.identity, !=, child.identity);
+  g_assert_cmpuint (self->backing->identities[after.identity].exec_id, ==, 0);
+}
+
+/* A file that is not opened yet is nothing to walk through, and nothing is guessed; once it is, its
+ * mapping is published anew, without any event. */
+static void
+test_pending (Fixture *self, gconstpointer data)
+{
+  gint32 pid = getpid ();
+  guint64 here = (guint64) (gsize) &test_pending;
+  struct lu_bpf_process process;
+  gint64 end = g_get_monotonic_time () + PATIENCE_US;
+
+  self->unopened = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
+  g_assert_true (lu_process_table_discover (self->table, pid, 0));
+  flush_until_current (self, pid);
+  g_assert_cmpuint (kind_at (self, pid, here), ==, LU_BPF_MAPPING_OPAQUE);
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  g_assert_cmpuint (process.flags, ==, LU_BPF_PROCESS_PENDING);
+
+  for (guint i = 0; i < self->unopened->len; i++)
+    lu_opener_open (self->opener, g_ptr_array_index (self->unopened, i), pid, 0, 0);
+  while (kind_at (self, pid, here) != LU_BPF_MAPPING_TABLE && g_get_monotonic_time () < end)
+    {
+      lu_bpf_maps_flush (self->maps);
+      g_usleep (1000);
+    }
+  g_assert_cmpuint (kind_at (self, pid, here), ==, LU_BPF_MAPPING_TABLE);
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  g_assert_cmpuint (process.flags, ==, 0);
+}
+
+/* What the program asks for by its bit is published. */
+static void
+test_wanted_by_program (Fixture *self, gconstpointer data)
+{
+  gint32 pid = getpid ();
+  guint64 here = (guint64) (gsize) &g_test_run; /* a library */
+  struct lu_bpf_process process;
+  struct lu_bpf_mapping mapping;
+  gint64 end = g_get_monotonic_time () + PATIENCE_US;
+
+  g_assert_true (lu_process_table_discover (self->table, pid, 0));
+  flush_until_current (self, pid);
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  g_assert_true (memory_backing_find_mapping (self->backing, &process, here, &mapping));
+  g_assert_cmpuint (mapping.kind, ==, LU_BPF_MAPPING_TABLE);
+  g_usleep (50000);
+  g_assert_cmpint (memory_backing_find_rule (self->backing, mapping.module, here - mapping.bias),
+                   ==, -1);
+  self->backing->use[mapping.module] |= LU_BPF_WANTED;
+  while (memory_backing_find_rule (self->backing, mapping.module, here - mapping.bias) < 0
+         && g_get_monotonic_time () < end)
+    {
+      lu_bpf_maps_flush (self->maps);
+      g_usleep (1000);
+    }
+  g_assert_cmpint (memory_backing_find_rule (self->backing, mapping.module, here - mapping.bias), >,
+                   0);
+  g_assert_cmpuint (self->backing->use[mapping.module] & LU_BPF_WANTED, ==, 0);
+}
+
+/* Processes that come and go, each with mappings of its own, do not use memory up: what they had
+ * rests, and comes back. */
+static void
+test_storm (Fixture *self, gconstpointer data)
+{
+  enum
+  {
+    N = 20000
+  };
+  guint n_unpublished = 0;
+
+  lu_process_table_follow (self->table, 10);
+  map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  for (guint i = 0; i < N; i++)
+    {
+      gint32 pid = 100 + (gint32) (i % 100);
+
+      task (self, LU_EVENT_FORK, 10 * i + 10, pid, 10);
+      exec (self, 10 * i + 11, pid);
+      g_assert_cmpuint (kind_at (self, pid, 0x1000), ==, 99);
+      for (guint j = 0; j < 10; j++)
+        map_file (self, 10 * i + 12, pid, 0x10000 * (j + 1), 0x1000, 0, "//anon");
+      lu_bpf_maps_flush (self->maps);
+      n_unpublished += serial_of (self, pid) != lu_space_serial (space_of (self, pid));
+      task (self, LU_EVENT_EXIT, 10 * i + 13, pid, 10);
+      g_assert_false (has_process (self, pid));
+      lu_process_table_end_round (self->table);
+    }
+  flush_until_current (self, 10);
+  /* 20,000 × 512 bytes are ten times what there is. */
+  g_test_message ("%u of %u not published, %u graces, %u entries", n_unpublished, N,
+                  memory_backing_n_graces (self->backing),
+                  memory_backing_n_entries (self->backing));
+  if (GPOINTER_TO_INT (data))
+    g_assert_cmpuint (n_unpublished, <, N / 10);
+  g_assert_cmpuint (memory_backing_n_entries (self->backing), <=, 8);
+  g_assert_cmpuint (stats_of (self).n_processes, ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  gpointer with_grace = GINT_TO_POINTER (TRUE);
+
+  g_test_init (&argc, &argv, NULL);
+#define ADD(path, data, test) g_test_add (path, Fixture, data, set_up, test, tear_down)
+  ADD ("/bpf/maps/this-process", with_grace, test_this_process);
+  ADD ("/bpf/maps/life", with_grace, test_life);
+  ADD ("/bpf/maps/identities", with_grace, test_identities);
+  ADD ("/bpf/maps/pending", with_grace, test_pending);
+  ADD ("/bpf/maps/wanted-by-program", with_grace, test_wanted_by_program);
+  ADD ("/bpf/maps/storm", with_grace, test_storm);
+  ADD ("/bpf/maps/storm-without-grace", NULL, test_storm);
+  return g_test_run ();
+}
