@@ -188,3 +188,21 @@ host_clock (void)
 {
   return bpf_ktime_get_ns ();
 }
+
+/* A direct call has to lead to code of the same file; what is outside of this mapping is for others
+ * to say. */
+static inline enum call_kind
+host_call_before (const struct walk *walk, uint64_t pc)
+{
+  uint64_t code;
+  int64_t displacement = 0;
+  enum call_kind kind;
+
+  if (pc - sizeof code - walk->seen.start >= walk->seen.size
+      || host_read (&code, sizeof code, pc - sizeof code) != 0)
+    return CALL_UNKNOWN;
+  kind = decode_call (code, &displacement);
+  if (kind == CALL_DIRECT && pc + (uint64_t) displacement - walk->seen.start >= walk->seen.size)
+    return CALL_UNKNOWN;
+  return kind;
+}

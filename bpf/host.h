@@ -12,10 +12,12 @@
  *   host_entry (number)       struct entry of the memory, or NULL
  *   host_rules (), host_modules (), host_use ()   these maps, or NULL
  *   host_read (to, size, address)   from the sampled stack or code; 0: read
+ *   host_call_before (walk, pc)     enum call_kind, of a return address into walk->seen
  *   host_clock ()             CLOCK_MONOTONIC in ns */
 
 #pragma once
 
+#include "calls.h"
 #include "walk.h"
 
 struct entry

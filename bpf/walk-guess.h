@@ -1,19 +1,350 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walk-guess.h - the turn for code without unwind information. */
+/* walk-guess.h - the turn for code without unwind information: the caller by frame pointer, if all
+ * that can be checked agrees.
+ *
+ * The rule is that of src/unwind/guess.c, step by step, and its comments hold here: what is said
+ * there not to be believed, or not to be known yet, falls back here. Where the engines look whether
+ * a call stands in front of a return address, this reads the code. */
 
 #pragma once
 
+#include "calls.h"
 #include "host.h"
+#include "walk-look.h"
 #include "walk-rare.h"
+
+/* As in guess.c. */
+#define MAX_DISTANCE (1u << 20)
+#define MIN_ADDRESS  4096
+#define MAX_WORDS    256
+#define MAX_RULES    1024
+#define LEAF_WORDS   3
+
+enum verdict
+{
+  VERDICT_NONE, /* nothing that could be believed */
+  VERDICT_FOUND,
+  VERDICT_UNKNOWN,
+};
+
+enum place_rule
+{
+  PLACE_RULE_NONE,
+  PLACE_RULE_BY_FP, /* the CFA is just above the saved frame pointer */
+  PLACE_RULE_OTHER,
+  PLACE_RULE_UNKNOWN,
+};
+
+/* Sets walk->seen to the mapping of the address; 0: there is none. */
+HOST_TURN int
+see_mapping (uint32_t cpu, uint64_t address)
+{
+  struct walk *walk = host_walk (cpu);
+  struct place place;
+
+  if (walk == NULL)
+    return 0;
+  if (address - walk->seen.start < walk->seen.size)
+    return 1;
+  if (address - walk->place.start < walk->place.size)
+    walk->seen = walk->place;
+  else if (address - walk->before.start < walk->before.size)
+    walk->seen = walk->before;
+  else if (find_place (walk, address, &place) == 0)
+    walk->seen = place;
+  else
+    return 0;
+  return 1;
+}
+
+/* What the table of walk->seen says of the address. */
+HOST_TURN int
+see_rule (uint32_t cpu, uint64_t address)
+{
+  struct walk *walk = host_walk (cpu);
+  const struct modules *modules = host_modules ();
+  const struct rules *rules = host_rules ();
+  uint32_t slot;
+  int64_t id;
+
+  if (walk == NULL || modules == NULL || rules == NULL || walk->n_rules++ >= MAX_RULES)
+    return PLACE_RULE_UNKNOWN;
+  slot = walk->seen.module;
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  id = look_up_rule (&modules->modules[slot], address - walk->seen.bias);
+  if (id < 0)
+    {
+      note_use (slot, LU_BPF_WANTED);
+      return PLACE_RULE_UNKNOWN;
+    }
+  HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
+  if (rules->rules[id].cfa_kind == LU_CFA_NONE)
+    return PLACE_RULE_NONE;
+  return rules->rules[id].cfa_kind == LU_CFA_FP && rules->rules[id].cfa_off == 16
+             ? PLACE_RULE_BY_FP
+             : PLACE_RULE_OTHER;
+}
+
+/* What is in front of a return address into walk->seen, which is a file's. */
+HOST_TURN int
+see_call (uint32_t cpu, uint64_t pc)
+{
+  struct walk *walk = host_walk (cpu);
+
+  return walk != NULL ? (int) host_call_before (walk, pc) : CALL_UNKNOWN;
+}
+
+static inline int
+is_frame_pointer (const struct walk *walk, uint64_t fp, uint64_t sp)
+{
+  return (fp & 7) == 0 && fp >= sp && fp > walk->last_fp && fp - walk->regs[REG_SP] < MAX_DISTANCE;
+}
+
+/* FOUND if this can be a return address: there is code, and a call in front of it; or generated
+ * code, whose frame pointer has to go on. by_fp: into code that keeps frame pointers. */
+HOST_TURN int
+check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t by_fp)
+{
+  struct walk *walk = host_walk (cpu);
+  int call, rule;
+
+  if (walk == NULL)
+    return VERDICT_UNKNOWN;
+  if (pc <= MIN_ADDRESS || !see_mapping (cpu, pc - 1))
+    return VERDICT_NONE;
+  if (walk->seen.kind == LU_BPF_MAPPING_OPAQUE)
+    return VERDICT_UNKNOWN;
+  if (walk->seen.kind == LU_BPF_MAPPING_JIT)
+    return is_frame_pointer (walk, fp, sp) ? VERDICT_FOUND : VERDICT_NONE;
+  if (by_fp != 0 && walk->seen.kind == LU_BPF_MAPPING_TABLE)
+    {
+      rule = see_rule (cpu, pc - 1);
+      if (rule == PLACE_RULE_UNKNOWN)
+        return VERDICT_UNKNOWN;
+      if (rule == PLACE_RULE_OTHER)
+        return VERDICT_NONE;
+    }
+  call = see_call (cpu, pc);
+  if (call == CALL_UNKNOWN)
+    return VERDICT_UNKNOWN;
+  return call == CALL_NONE ? VERDICT_NONE : VERDICT_FOUND;
+}
+
+/* FOUND: some word in [from, fp) could be the return address into the code whose frame pointer is
+ * `fp`. */
+HOST_TURN int
+find_return_by_fp (uint32_t cpu, uint64_t from, uint64_t fp)
+{
+  for (uint32_t i = 0; i < MAX_WORDS; i++)
+    {
+      uint64_t at = from + 8 * i, value;
+      int verdict;
+
+      if (at >= fp)
+        break;
+      if (host_read (&value, sizeof value, at) != 0)
+        return VERDICT_UNKNOWN;
+      verdict = check_return (cpu, value, fp, at, 1);
+      if (verdict != VERDICT_NONE)
+        return verdict;
+    }
+  return VERDICT_NONE;
+}
+
+/* Whether `value` may be a return address into ordinary code that keeps frame pointers and has
+ * called the code of the slot `module`. */
+HOST_TURN int
+check_owner (uint32_t cpu, uint64_t value, uint32_t module)
+{
+  struct walk *walk = host_walk (cpu);
+  int call, rule;
+
+  if (walk == NULL)
+    return VERDICT_UNKNOWN;
+  if (value <= MIN_ADDRESS || !see_mapping (cpu, value - 1)
+      || walk->seen.kind != LU_BPF_MAPPING_TABLE)
+    return VERDICT_NONE;
+  rule = see_rule (cpu, value - 1);
+  if (rule == PLACE_RULE_UNKNOWN)
+    return VERDICT_UNKNOWN;
+  if (rule != PLACE_RULE_BY_FP)
+    return VERDICT_NONE;
+  call = see_call (cpu, value);
+  if (call == CALL_UNKNOWN)
+    return VERDICT_UNKNOWN;
+  return call == CALL_INDIRECT || (call == CALL_DIRECT && walk->seen.module == module)
+             ? VERDICT_FOUND
+             : VERDICT_NONE;
+}
+
+/* FOUND: the frame pointer may be that of ordinary code that has called this one. */
+HOST_TURN int
+find_other_owner (uint32_t cpu, uint64_t caller_pc)
+{
+  struct walk *walk = host_walk (cpu);
+  int rule;
+
+  if (walk == NULL || !see_mapping (cpu, caller_pc - 1))
+    return VERDICT_UNKNOWN;
+  if (walk->seen.kind != LU_BPF_MAPPING_TABLE)
+    return VERDICT_NONE;
+  rule = see_rule (cpu, caller_pc - 1);
+  if (rule == PLACE_RULE_UNKNOWN)
+    return VERDICT_UNKNOWN;
+  if (rule == PLACE_RULE_NONE)
+    return VERDICT_NONE;
+  for (uint32_t i = 0; i < MAX_WORDS; i++)
+    {
+      uint64_t at = walk->sp + 8 * i, value;
+      int verdict;
+
+      if (at >= walk->fp)
+        break;
+      if (host_read (&value, sizeof value, at) != 0)
+        return VERDICT_UNKNOWN;
+      verdict = check_owner (cpu, value, walk->place.module);
+      if (verdict != VERDICT_NONE)
+        return verdict;
+    }
+  return VERDICT_NONE;
+}
+
+/* What these find goes to walk->caller. They are no functions for the verifier: it allows eight
+ * calls in each other. The frame is not set up yet, or not any more, but its caller's is. NONE: it
+ * is set up. */
+static inline int
+go_by_top (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t top[2];
+  int verdict;
+
+  if (walk == NULL || host_read (top, sizeof top, walk->sp) != 0)
+    return VERDICT_UNKNOWN;
+  walk->caller.fp = walk->fp;
+  if (top[0] == walk->fp && top[0] > MIN_ADDRESS)
+    {
+      walk->caller.pc = top[1];
+      walk->caller.sp = walk->sp + 16;
+      return check_return (cpu, top[1], walk->fp, walk->sp + 16, 0);
+    }
+  walk->caller.pc = top[0];
+  walk->caller.sp = walk->sp + 8;
+  if (!is_frame_pointer (walk, walk->fp, walk->sp + 8))
+    return VERDICT_NONE;
+  verdict = check_return (cpu, top[0], walk->fp, walk->sp + 8, 1);
+  if (verdict != VERDICT_FOUND)
+    return verdict;
+  /* Among several the topmost need not be the one. */
+  verdict = find_return_by_fp (cpu, walk->sp + 8, walk->fp);
+  return verdict == VERDICT_NONE ? VERDICT_FOUND : VERDICT_UNKNOWN;
+}
+
+/* The frame is set up: the caller's frame pointer and the return address are where it points. */
+static inline int
+go_by_frame_pointer (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t pair[2];
+  int verdict;
+
+  if (walk == NULL || !is_frame_pointer (walk, walk->fp, walk->sp)
+      || host_read (pair, sizeof pair, walk->fp) != 0)
+    return VERDICT_UNKNOWN;
+  /* Nobody keeps a return address in that register: these are other words. */
+  if (pair[0] - walk->regs[REG_SP] >= MAX_DISTANCE && pair[0] > MIN_ADDRESS
+      && see_mapping (cpu, pair[0] - 1) && walk->seen.kind != LU_BPF_MAPPING_JIT)
+    return VERDICT_UNKNOWN;
+  walk->caller.fp = pair[0];
+  walk->caller.pc = pair[1];
+  walk->caller.sp = walk->fp + 16;
+  verdict = check_return (cpu, pair[1], pair[0], walk->fp + 16, 0);
+  if (verdict != VERDICT_FOUND)
+    return VERDICT_UNKNOWN;
+  if (find_other_owner (cpu, pair[1]) != VERDICT_NONE)
+    return VERDICT_UNKNOWN;
+  walk->last_fp = walk->fp;
+  return VERDICT_FOUND;
+}
+
+/* FOUND: code with unwind information may have called this leaf of a file; then the engines look
+ * for its caller in more ways. */
+HOST_TURN int
+find_caller_on_top (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t words[LEAF_WORDS];
+
+  if (walk == NULL || host_read (words, sizeof words, walk->sp) != 0)
+    return VERDICT_UNKNOWN;
+  for (uint32_t i = 0; i < LEAF_WORDS; i++)
+    {
+      int rule;
+
+      if (!see_mapping (cpu, words[i] - 1) || walk->seen.kind != LU_BPF_MAPPING_TABLE)
+        continue;
+      rule = see_rule (cpu, words[i] - 1);
+      if (rule == PLACE_RULE_UNKNOWN
+          || (rule == PLACE_RULE_OTHER && see_call (cpu, words[i]) != CALL_NONE))
+        return VERDICT_FOUND;
+    }
+  return VERDICT_NONE;
+}
+
+/* Whether the file is entered by the code of this place, and says nothing of it: the outermost
+ * frame. */
+static inline int
+is_bare_entry (struct walk *walk, uint64_t lookup)
+{
+  const struct modules *modules = host_modules ();
+  uint32_t slot = walk->place.module;
+
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  return modules != NULL && is_entry (walk, lookup)
+         && look_up_rule (&modules->modules[slot], modules->modules[slot].entry) == LU_RULE_NONE;
+}
 
 HOST_TURN int
 walk_guess (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
+  int verdict = VERDICT_NONE;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  return walk->place.kind == LU_BPF_MAPPING_TABLE ? GIVE_UP (NO_RULE) : GIVE_UP (GUESS);
+  if (walk->place.kind == LU_BPF_MAPPING_TABLE)
+    {
+      if (is_bare_entry (walk, walk_lookup (walk)))
+        return push_frame (walk) ? TURN_ENDED : TURN_DEPTH;
+      walk->seen.size = 0;
+      if (walk->at == walk->n_kernel
+          && ((walk->record.flags & LU_BPF_RECORD_KERNEL) != 0
+              || find_caller_on_top (cpu) != VERDICT_NONE))
+        return GIVE_UP (NO_RULE);
+    }
+  if ((walk->process_flags & LU_BPF_PROCESS_PENDING) != 0)
+    return GIVE_UP (GUESS);
+  fetch_saved (walk);
+  if ((walk->known & LU_KNOWN_FP) == 0)
+    return GIVE_UP (GUESS);
+  walk->seen.size = 0;
+  if (walk->frame_kind != LU_FRAME_KIND_CALLER)
+    verdict = go_by_top (cpu);
+  if (verdict == VERDICT_NONE)
+    verdict = go_by_frame_pointer (cpu);
+  if (verdict != VERDICT_FOUND)
+    return GIVE_UP (GUESS);
+  if (!push_frame (walk))
+    return TURN_DEPTH;
+  walk->n_guessed++;
+  walk->pc = walk->caller.pc;
+  walk->sp = walk->caller.sp;
+  walk->fp = walk->caller.fp;
+  walk->ucontext = 0;
+  walk->known = LU_KNOWN_FP;
+  walk->frame_kind = LU_FRAME_KIND_CALLER;
+  walk->mark = LU_BPF_PC_RETURN | LU_BPF_PC_GUESSED;
+  return TURN_ON;
 }

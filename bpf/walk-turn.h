@@ -86,8 +86,7 @@ begin_walk (struct walk *walk, const struct lu_bpf_process *process)
   walk->process_flags = process->flags;
   walk->at = walk->n_kernel;
   walk->limit = walk->n_kernel + (max < LU_BPF_MAX_FRAMES ? max : LU_BPF_MAX_FRAMES);
-  walk->n_turns = walk->n_missed = walk->n_guessed = 0;
+  walk->n_turns = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
   walk->last_fp = 0;
   walk->failed_ea = 0;
-  walk->window_at = 0;
 }

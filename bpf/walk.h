@@ -52,9 +52,8 @@ enum
   N_REGS = 21
 };
 
-/* In words; a power of two, so that a mask bounds an index. */
-#define N_PCS        8192
-#define WINDOW_WORDS 64
+/* A power of two, so that a mask bounds an index. */
+#define N_PCS 8192
 
 struct walk
 {
@@ -70,6 +69,11 @@ struct walk
   uint32_t frame_kind;
 
   struct place place, before;
+  struct place seen; /* by a guess */
+  struct
+  {
+    uint64_t pc, sp, fp;
+  } caller;            /* that a guess has found */
   struct lu_rule rule; /* for TURN_RARE */
 
   uint32_t mappings, n_mappings, process_flags;
@@ -77,12 +81,10 @@ struct walk
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
   uint32_t n_turns;
   uint32_t n_missed, n_guessed;
+  uint32_t n_rules; /* that guesses have asked for */
   uint64_t start_ns;
   uint64_t last_fp; /* by which the last guess went */
   uint64_t failed_ea;
-
-  uint64_t window_at; /* run-time address of `window` */
-  uint64_t window[WINDOW_WORDS];
 
   struct lu_bpf_record record;
   uint64_t pcs[N_PCS];

@@ -29,6 +29,9 @@ static struct
   struct entry *entries[N_USER_ENTRIES];
   const uint8_t *stack; /* of the sample */
   uint64_t stack_at, stack_size;
+  /* What is in front of a return address. */
+  int (*call_before) (void *data, uint64_t pc);
+  void *data;
 } user_host;
 
 static inline const struct entry *
@@ -46,4 +49,10 @@ host_read (void *to, uint32_t size, uint64_t address)
     return -1;
   memcpy (to, user_host.stack + offset, size);
   return 0;
+}
+
+static inline enum call_kind
+host_call_before (const struct walk *walk, uint64_t pc)
+{
+  return (enum call_kind) user_host.call_before (user_host.data, pc);
 }

@@ -6,10 +6,15 @@
 
 #include "../captures/samples.h"
 #include "image.h"
+#include "unwind/calls.h"
+#include "unwind/guess.h"
 #include "user-walk.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "../../bpf/calls.h"
 
 #define MAX_PRINTED 5
 /* Of the stacks that the table engine completes. */
@@ -54,6 +59,30 @@ report (const char *name, guint n_different, guint n_finished, guint n_complete,
           ++n_tests, name, n_different, n_finished, n_complete);
 }
 
+/* Calls, as recorded: code is not. */
+static int
+call_before (void *space, uint64_t pc)
+{
+  const LuMapping *mapping = lu_space_find (space, pc - 1);
+  LuDwflMapping described;
+
+  if (mapping == NULL)
+    return CALL_UNKNOWN;
+  described = lu_dwfl_mapping_describe (mapping, lu_arch_of_abi (LU_ABI_64));
+  switch (lu_guess_known_call (&described, pc))
+    {
+    case LU_CALL_NONE:
+      return CALL_NONE;
+    case LU_CALL_DIRECT:
+      return CALL_DIRECT;
+    case LU_CALL_INDIRECT:
+      return CALL_INDIRECT;
+    case LU_CALL_UNKNOWN:
+      break;
+    }
+  return CALL_UNKNOWN;
+}
+
 static gboolean
 replay (BpfImage *image, const char *folder, const char *name, GError **error)
 {
@@ -77,6 +106,7 @@ replay (BpfImage *image, const char *folder, const char *name, GError **error)
       const char *stored = lines->pdata[i];
       g_autofree char *line = NULL;
 
+      user_set_calls (call_before, recorded->spaces->pdata[sample->space]);
       n_complete += g_str_has_prefix (stored, "complete ");
       counts[user_walk (&processes[sample->space], &sample->sample, stack)]++;
       if (stack->status != LU_STATUS_COMPLETE)
@@ -113,6 +143,39 @@ replay_folder (const char *folder, GError **error)
   return is_ok;
 }
 
+/* Random bytes, most of them made of what calls are made of. */
+static void
+compare_calls (void)
+{
+  static const guint8 likely[] = {
+    0xff, 0xe8, 0x10, 0x14, 0x15, 0x50, 0x54, 0x90, 0x94, 0xd0, 0x25
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  guint n_different = 0, n_calls = 0;
+
+  for (guint i = 0; i < 1000000; i++)
+    {
+      gint64 ours = 0, theirs = 0;
+      guint8 bytes[8];
+      guint64 code;
+      LuCallKind kind;
+      enum call_kind found;
+
+      for (guint k = 0; k < sizeof bytes; k++)
+        bytes[k] = g_rand_boolean (rand) ? likely[g_rand_int (rand) % sizeof likely]
+                                         : (guint8) g_rand_int (rand);
+      memcpy (&code, bytes, sizeof code);
+      kind = lu_call_decode (EM_X86_64, bytes + 1, LU_CALL_LONGEST, &theirs);
+      found = decode_call (code, &ours);
+      n_calls += kind != LU_CALL_NONE;
+      n_different += (kind == LU_CALL_NONE) != (found == CALL_NONE)
+                     || (kind == LU_CALL_DIRECT) != (found == CALL_DIRECT) || ours != theirs;
+    }
+  n_failed += n_different > 0 || n_calls == 0;
+  printf ("%s %u - %u of a million byte strings are calls, %u decoded differently\n",
+          n_different == 0 && n_calls > 0 ? "ok" : "not ok", ++n_tests, n_calls, n_different);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -123,6 +186,7 @@ main (int argc, char **argv)
       printf ("Bail out! %s\n", error != NULL ? error->message : "usage: replay FOLDER");
       return 1;
     }
+  compare_calls ();
   printf ("1..%u\n", n_tests);
   return n_failed == 0 && n_tests > 0 ? 0 : 1;
 }

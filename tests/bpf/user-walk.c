@@ -39,6 +39,13 @@ user_set_config (const struct lu_bpf_config *config)
   user_host.config = *config;
 }
 
+void
+user_set_calls (int (*call_before) (void *data, uint64_t pc), void *data)
+{
+  user_host.call_before = call_before;
+  user_host.data = data;
+}
+
 static void
 set_registers (const LuRegs *regs)
 {
@@ -68,6 +75,7 @@ user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack
   user_host.stack_at = walk->regs[REG_SP];
   user_host.stack_size = sample->stack_size;
   walk->n_kernel = 0;
+  walk->record.flags = sample->cpumode == 1 /* kernel */ ? LU_BPF_RECORD_KERNEL : 0;
   begin_walk (walk, process);
   result = make_walk (0);
   lu_stack_reset (stack);

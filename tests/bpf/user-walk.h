@@ -14,6 +14,8 @@ struct lu_rule *user_rules (void);
 struct lu_bpf_module *user_modules (void);
 uint32_t *user_add_entry (void *data, unsigned entry);
 void user_set_config (const struct lu_bpf_config *config);
+/* What is in front of return addresses: LuCallKind. */
+void user_set_calls (int (*call_before) (void *data, uint64_t pc), void *data);
 
 /* Walks the sample's stack in the process: frames and COMPLETE or DEPTH_LIMIT, or
  * UNSUPPORTED_RULE where the program would fall back. Returns the enum lu_bpf_reason. */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* calls.h - whether a call stands in front of a return address, from the 8 bytes there; as
+ * src/unwind/calls.c says it for x86-64. */
+
+#pragma once
+
+#include <stdint.h>
+
+enum call_kind
+{
+  CALL_NONE,
+  CALL_DIRECT, /* e8 and a displacement from the return address */
+  CALL_INDIRECT,
+  CALL_UNKNOWN, /* the code cannot be read here */
+};
+
+#define CALL_SHORTEST    2
+#define CALL_LONGEST     7
+#define NEAR_CALL_SIZE   5
+#define CALL_BYTE(at, n) ((uint32_t) ((at) >> (8 * (n))) & 0xff)
+
+/* Size of the `ff /2` call that begins with the low byte of `at`; 0: none does. */
+static inline uint32_t
+indirect_call_size (uint64_t at)
+{
+  uint32_t modrm = CALL_BYTE (at, 1), mod = modrm >> 6, rm = modrm & 7;
+  uint32_t size = 2;
+
+  if (CALL_BYTE (at, 0) != 0xff || (modrm >> 3 & 7) != 2)
+    return 0;
+  if (mod == 3)
+    return size;
+  if (rm == 4)
+    size += mod == 0 && (CALL_BYTE (at, 2) & 7) == 5 ? 5 : 1;
+  else if (mod == 0 && rm == 5)
+    size += 4;
+  return size + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* `code`: the bytes, the one next to the return address on top. */
+static inline enum call_kind
+decode_call (uint64_t code, int64_t *displacement)
+{
+  for (uint32_t size = CALL_SHORTEST; size <= CALL_LONGEST; size++)
+    if (indirect_call_size (code >> (64 - 8 * size)) == size)
+      return CALL_INDIRECT;
+  if (CALL_BYTE (code, 8 - NEAR_CALL_SIZE) != 0xe8)
+    return CALL_NONE;
+  *displacement = (int64_t) code >> 32;
+  return CALL_DIRECT;
+}
