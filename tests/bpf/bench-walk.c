@@ -48,7 +48,8 @@ typedef struct
   LuStack stack;
   guint64 n_walked, n_samples, n_lost, bytes;
   guint64 n_compared, n_different, n_incomplete;
-  gboolean has_last; /* a walked stack whose sample is still to come */
+  guint64 ends[LU_N_STATUS]; /* of samples that fell back, by the table engine */
+  gboolean has_last;         /* a walked stack whose sample is still to come */
   union
   {
     struct lu_bpf_record record;
@@ -91,11 +92,17 @@ print_difference (const Bench *self)
 }
 
 static void
-compare (Bench *self, const LuSample *sample)
+unwind (Bench *self, const LuSample *sample)
 {
   lu_stack_reset (&self->stack);
   self->unwinder->ops->unwind (self->unwinder, self->live.pid, self->live.pid, sample,
                                self->live.space, &self->stack);
+}
+
+static void
+compare (Bench *self, const LuSample *sample)
+{
+  unwind (self, sample);
   if (self->stack.status != LU_STATUS_COMPLETE)
     {
       self->n_incomplete++;
@@ -125,6 +132,11 @@ take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_
   self->n_samples++;
   if (is_check && self->has_last && sample->regs.abi == LU_ABI_64 && sample->stack_size >= 8)
     compare (self, sample);
+  else if (is_check && sample->regs.abi == LU_ABI_64 && sample->stack_size >= 8)
+    {
+      unwind (self, sample);
+      self->ends[self->stack.status]++;
+    }
   self->has_last = FALSE;
 }
 
@@ -195,6 +207,13 @@ print_result (Bench *self, guint64 n_runs, guint64 ns)
       add (object, "compared", self->n_compared);
       add (object, "different", self->n_different);
       add (object, "table_incomplete", self->n_incomplete);
+      for (guint i = 0; i < LU_N_STATUS; i++)
+        if (self->ends[i] > 0)
+          {
+            g_autofree char *key = g_strdup_printf ("fallen_%s", lu_status_key ((LuStatus) i));
+
+            add (object, key, self->ends[i]);
+          }
     }
   if (is_timed)
     {
