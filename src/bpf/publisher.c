@@ -260,8 +260,7 @@ static void
 share_stats (LuBpfPublisher *self)
 {
   const LuBpfFiles *files = &self->files;
-  LuBpfMapsStats stats = { .memory_bytes = self->backing->ops->memory_bytes (self->backing),
-                           .entries = files->n_entries,
+  LuBpfMapsStats stats = { .entries = files->n_entries,
                            .max_entries = files->max_entries,
                            .table_bytes = files->bytes,
                            .n_tables = files->n_tables,
@@ -392,4 +391,5 @@ lu_bpf_publisher_get_stats (LuBpfPublisher *self, LuBpfMapsStats *stats)
   pthread_mutex_lock (&self->stats_mutex);
   *stats = self->shared;
   pthread_mutex_unlock (&self->stats_mutex);
+  stats->memory_bytes = self->backing->ops->memory_bytes (self->backing);
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* backing-kernel.c - the maps of the program; see backing-kernel.h.
+ *
+ * Pieces of memory stay mapped as long as they are in; their descriptors are closed at once, so
+ * that a budget in MiB is not one of descriptors. A walk is over when an RCU grace period is, which
+ * membarrier(2) waits for: kernel/sched/membarrier.c calls synchronize_rcu(), and the program runs
+ * with preemption off. Kernels with CPUs in nohz_full refuse it. */
+
+#include "bpf/backing-kernel.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/membarrier.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef struct
+{
+  gpointer memory; /* mapped; NULL: not there */
+  gsize size;
+} Area;
+
+typedef struct
+{
+  LuBpfBacking base;
+  LuBpfProgram *program; /* borrowed */
+  int processes_fd;      /* borrowed */
+  Area rules, modules, use, identities;
+  guint32 *entries[LU_BPF_MAX_ENTRIES]; /* mapped; publisher */
+  guint64 sizes[LU_BPF_MAX_ENTRIES];    /* by the kernel's figure */
+  atomic_ullong entry_bytes;
+} Kernel;
+
+static guint32 *
+add_entry (LuBpfBacking *base, guint entry)
+{
+  Kernel *self = (Kernel *) base;
+  lu_autofd fd = -1;
+
+  self->entries[entry] = lu_bpf_program_add_entry (self->program, entry, &fd);
+  if (self->entries[entry] == NULL)
+    {
+      g_debug ("no more memory for tables: %s", g_strerror (errno));
+      return NULL;
+    }
+  self->sizes[entry] = lu_bpf_map_memory (fd);
+  atomic_fetch_add (&self->entry_bytes, self->sizes[entry]);
+  return self->entries[entry];
+}
+
+static void
+remove_entry (LuBpfBacking *base, guint entry)
+{
+  Kernel *self = (Kernel *) base;
+
+  if (!lu_bpf_program_remove_entry (self->program, entry))
+    g_debug ("memory for tables stays: %s", g_strerror (errno));
+  munmap (g_steal_pointer (&self->entries[entry]), LU_BPF_ENTRY_BYTES);
+  atomic_fetch_sub (&self->entry_bytes, self->sizes[entry]);
+}
+
+static gboolean
+wait_for_walks (LuBpfBacking *base)
+{
+  return syscall (SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+}
+
+static gboolean
+put_process (LuBpfBacking *base, guint32 tgid, const struct lu_bpf_process *process)
+{
+  union bpf_attr attr = { .map_fd = (guint32) ((Kernel *) base)->processes_fd,
+                          .key = (gsize) &tgid,
+                          .value = (gsize) process,
+                          .flags = BPF_ANY };
+
+  return syscall (SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) == 0;
+}
+
+static void
+remove_process (LuBpfBacking *base, guint32 tgid)
+{
+  union bpf_attr attr = { .map_fd = (guint32) ((Kernel *) base)->processes_fd,
+                          .key = (gsize) &tgid };
+
+  syscall (SYS_bpf, BPF_MAP_DELETE_ELEM, &attr, sizeof attr); /* it may not be there */
+}
+
+static guint64
+memory_bytes (LuBpfBacking *base)
+{
+  Kernel *self = (Kernel *) base;
+
+  return lu_bpf_program_memory (self->program) + atomic_load (&self->entry_bytes);
+}
+
+static void
+area_clear (Area *self)
+{
+  if (self->memory != NULL)
+    munmap (self->memory, self->size);
+}
+
+static void
+kernel_free (LuBpfBacking *base)
+{
+  Kernel *self = (Kernel *) base;
+
+  for (guint i = 0; i < LU_BPF_MAX_ENTRIES; i++)
+    if (self->entries[i] != NULL)
+      munmap (self->entries[i], LU_BPF_ENTRY_BYTES);
+  area_clear (&self->rules);
+  area_clear (&self->modules);
+  area_clear (&self->use);
+  area_clear (&self->identities);
+  g_free (self);
+}
+
+static gboolean
+open_area (Kernel *self, LuBpfMapId map, gsize least, Area *area, GError **error)
+{
+  area->memory = lu_bpf_program_mmap (self->program, map, &area->size);
+  if (area->memory != NULL && area->size >= least)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "mmap of a BPF map: %s", g_strerror (errno));
+  return FALSE;
+}
+
+static guint
+max_entries_of (int map_fd)
+{
+  struct bpf_map_info info = { 0 };
+  union bpf_attr attr = {
+    .info = { .bpf_fd = (guint32) map_fd, .info_len = sizeof info, .info = (gsize) &info }
+  };
+
+  return syscall (SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof attr) == 0 ? info.max_entries : 0;
+}
+
+LuBpfBacking *
+lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
+{
+  static const LuBpfBackingOps ops = {
+    .add_entry = add_entry,
+    .remove_entry = remove_entry,
+    .wait_for_walks = wait_for_walks,
+    .put_process = put_process,
+    .remove_process = remove_process,
+    .memory_bytes = memory_bytes,
+    .free = kernel_free,
+  };
+  Kernel *self = g_new0 (Kernel, 1);
+  g_autoptr (LuBpfBacking) base = &self->base;
+
+  base->ops = &ops;
+  self->program = program;
+  self->processes_fd = lu_bpf_program_map_fd (program, LU_BPF_MAP_PROCESSES);
+  base->max_entries = max_entries_of (lu_bpf_program_map_fd (program, LU_BPF_MAP_MEMORY));
+  base->max_processes = max_entries_of (self->processes_fd);
+  if (!open_area (self, LU_BPF_MAP_RULES, LU_BPF_RULES_BYTES, &self->rules, error)
+      || !open_area (self, LU_BPF_MAP_MODULES, LU_BPF_MAX_MODULES * sizeof *base->modules,
+                     &self->modules, error)
+      || !open_area (self, LU_BPF_MAP_USE, LU_BPF_MAX_MODULES, &self->use, error)
+      || !open_area (self, LU_BPF_MAP_IDENTITIES, LU_BPF_MAX_IDENTITIES * sizeof *base->identities,
+                     &self->identities, error))
+    return NULL;
+  if (base->max_entries == 0 || base->max_processes == 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "size of a BPF map: %s", g_strerror (errno));
+      return NULL;
+    }
+  base->rules = self->rules.memory;
+  base->modules = self->modules.memory;
+  base->use = self->use.memory;
+  base->identities = self->identities.memory;
+  return g_steal_pointer (&base);
+}
