@@ -7,6 +7,6 @@
 
 #include <glib.h>
 
-/* The readable name, or a copy of the symbol itself where it is not mangled, the C++ library is not
- * on this machine, or the result would be huge. Hashes in Rust's names are left out. */
+/* The readable name, or a copy of the symbol itself where it is not mangled, this was built
+ * without a demangler, or the result would be huge. Hashes in Rust's names are left out. */
 char *lu_demangle (const char *symbol);

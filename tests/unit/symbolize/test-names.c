@@ -10,7 +10,6 @@
 #include "symbolize/elf-symbols.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <glib/gstdio.h>
 #include <link.h>
@@ -314,7 +313,7 @@ static const struct
   { "_RINvC1a1fFUKCmEuE", "a::f::<unsafe extern \"C\" fn(u32)>" },
   { "_RINvC1a1fFG_RL0_hEB2_E", "a::f::<for<'a> fn(&'a u8) -> a>" },
   { "_RINvC1a1fDNtB2_1Tp4ItemhEL_E", "a::f::<dyn a::T<Item = u8>>" },
-  { "_RINvC1a1fKhff_Kb1_Kca_E", "a::f::<255, true, '?'>" },
+  { "_RINvC1a1fKhff_Kb1_Kca_E", "a::f::<255, true, '\\n'>" },
   { "_RINvC1a1fKln5_E", "a::f::<-5>" },
   { "_RNvC1au8gdel_5qa", "a::g\303\266del" },
   { "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
@@ -328,6 +327,37 @@ static const struct
   { "_R", "_R" },
 };
 
+static gboolean
+has_demangler (void)
+{
+  g_autofree char *readable = lu_demangle ("_Z3fooi");
+
+  if (strcmp (readable, "_Z3fooi") != 0)
+    return TRUE;
+  g_test_skip ("built without libiberty");
+  return FALSE;
+}
+
+/* A short name that expands to more than anybody reads: template arguments that repeat each other.
+ */
+static void
+test_demangle_bomb (void)
+{
+  g_autoptr (GString) bomb = g_string_new ("_Z1fI1AIiiE");
+  g_autofree char *readable = NULL;
+
+  g_string_append (bomb, "S_IS0_S0_E");
+  for (guint i = 0; i < 30; i++)
+    {
+      char last = i < 10 ? (char) ('0' + i) : (char) ('A' + i - 10);
+
+      g_string_append_printf (bomb, "S_IS%c_S%c_E", last, last);
+    }
+  g_string_append (bomb, "EvT_");
+  readable = lu_demangle (bomb->str);
+  g_assert_cmpstr (readable, ==, bomb->str);
+}
+
 static void
 test_demangle_rust (void)
 {
@@ -336,6 +366,8 @@ test_demangle_rust (void)
   g_autofree char *same = lu_demangle (nested);
 
   g_assert_cmpstr (same, ==, nested);
+  if (!has_demangler ())
+    return;
   for (guint i = 0; i < G_N_ELEMENTS (rust_symbols); i++)
     {
       g_autofree char *readable = lu_demangle (rust_symbols[i].symbol);
@@ -347,17 +379,18 @@ test_demangle_rust (void)
 static void
 test_demangle (void)
 {
-  gpointer library = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
   g_autofree char *huge = g_strnfill (100000, 'x');
   g_autofree char *mangled = g_strconcat ("_Z", huge, NULL);
   g_autofree char *same = lu_demangle (mangled);
 
   g_assert_cmpstr (same, ==, mangled);
+  if (!has_demangler ())
+    return;
   for (guint i = 0; i < G_N_ELEMENTS (symbols); i++)
     {
       g_autofree char *readable = lu_demangle (symbols[i].symbol);
 
-      g_assert_cmpstr (readable, ==, library != NULL ? symbols[i].readable : symbols[i].symbol);
+      g_assert_cmpstr (readable, ==, symbols[i].readable);
     }
 }
 
@@ -394,5 +427,6 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/names/vdso", test_vdso);
   g_test_add_func ("/symbolize/demangle", test_demangle);
   g_test_add_func ("/symbolize/demangle/rust", test_demangle_rust);
+  g_test_add_func ("/symbolize/demangle/bomb", test_demangle_bomb);
   return g_test_run ();
 }

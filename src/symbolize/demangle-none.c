@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* demangle-none.c - a build without libiberty: names are shown as they are; see demangle.h. */
+
+#include "symbolize/demangle.h"
+
+char *
+lu_demangle (const char *symbol)
+{
+  return g_strdup (symbol);
+}
