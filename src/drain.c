@@ -300,8 +300,7 @@ look_after_source (LuDrain *self)
   self->source->ops->get_stats (self->source, &stats);
   atomic_store (&self->lost_samples, stats.lost_samples);
   if (stats.cpu_changes > self->logged_cpu_changes)
-    lu_dispatch_log (self->dispatch, lu_monotonic_ns (),
-                     "CPUs came or went; their rings were opened or closed");
+    lu_dispatch_log (self->dispatch, lu_monotonic_ns (), "CPUs came or went");
   self->logged_cpu_changes = stats.cpu_changes;
   if (!self->live)
     return;

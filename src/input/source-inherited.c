@@ -55,7 +55,10 @@ typedef struct
   gboolean had_sideband; /* in the last round */
   guint32 stack_size;
   gsize ring_size_wanted;
-  GArray *poll_fds; /* of struct pollfd */
+  GArray *poll_fds;                /* of struct pollfd */
+  char online[LU_ONLINE_CPUS_MAX]; /* CPUs, as last seen */
+  GArray *uncovered;               /* of int: CPUs that were gone in between */
+  gboolean has_uncovered;          /* a CPU runs whose side-band we do not get */
 } InheritedSource;
 
 /* The receiver behind the second readers. */
@@ -176,6 +179,58 @@ inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   return all ? LU_ROUND_CLOSED : LU_ROUND_OPEN;
 }
 
+static gboolean
+contains_cpu (GArray *cpus, int cpu)
+{
+  for (guint i = 0; i < cpus->len; i++)
+    if (g_array_index (cpus, int, i) == cpu)
+      return TRUE;
+  return FALSE;
+}
+
+/* An event goes with its CPU and does not come back, and a helper may open none by then. */
+static void
+note_gone_cpus (InheritedSource *self, GArray *online)
+{
+  for (guint i = 0; i < self->sideband->lanes->len; i++)
+    {
+      int cpu = lu_lanes_get (self->sideband, i)->cpu;
+
+      if (!contains_cpu (online, cpu) && !contains_cpu (self->uncovered, cpu))
+        g_array_append_val (self->uncovered, cpu);
+    }
+}
+
+static gboolean
+is_uncovered (InheritedSource *self, int cpu)
+{
+  return contains_cpu (self->uncovered, cpu) || !lu_lanes_has_cpu (self->sideband, cpu);
+}
+
+/* Where a CPU runs whose side-band we do not get, some of it is always lost: the drain then looks
+ * at /proc, once a second. Its samples are nobody's, too: the client opened no event for it. */
+static void
+inherited_tick (LuSource *source)
+{
+  InheritedSource *self = (InheritedSource *) source;
+  char text[LU_ONLINE_CPUS_MAX];
+  g_autoptr (GArray) online = NULL;
+
+  if (self->sideband == NULL)
+    return;
+  lu_online_cpus_read (text);
+  if (strcmp (text, self->online) == 0 && !self->has_uncovered)
+    return;
+  online = lu_online_cpus ();
+  note_gone_cpus (self, online);
+  self->stats.cpu_changes += strcmp (text, self->online) != 0;
+  g_strlcpy (self->online, text, sizeof self->online);
+  self->has_uncovered = FALSE;
+  for (guint i = 0; i < online->len; i++)
+    self->has_uncovered |= is_uncovered (self, g_array_index (online, int, i));
+  self->stats.lost_sideband += self->has_uncovered;
+}
+
 static double
 inherited_get_fill (LuSource *source)
 {
@@ -250,6 +305,7 @@ inherited_free (LuSource *source)
   lu_lanes_free (self->sideband);
   lu_lanes_free (self->samples);
   g_array_unref (self->poll_fds);
+  g_array_unref (self->uncovered);
   g_free (self);
 }
 
@@ -260,6 +316,7 @@ static const LuSourceOps inherited_source_ops = {
   .drain = inherited_drain,
   .get_fill = inherited_get_fill,
   .wait = inherited_wait,
+  .tick = inherited_tick,
   .stop = inherited_stop,
   .get_info = inherited_get_info,
   .get_stats = inherited_get_stats,
@@ -395,6 +452,8 @@ lu_source_inherited_new (const LuInheritedSourceOptions *options, GError **error
   self->stack_size = options->stack_size;
   self->ring_size_wanted = wanted;
   self->poll_fds = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
+  self->uncovered = g_array_new (FALSE, FALSE, sizeof (int));
+  lu_online_cpus_read (self->online);
   lu_record_layout_init (&self->sample_layout, &attr);
   owner = &self->base;
   if (!open_sideband (self, options->own_sideband, options->any_file, error))

@@ -355,6 +355,32 @@ def sparse_cpus(bench):
         yield f"samples are given to CPUs {sorted(used)}"
 
 
+def a_cpu_comes(bench):
+    """A CPU comes online of which nobody told the helper at its start: what was executed there has
+    to be found all the same.  To the helper alone it looks like that."""
+    if os.cpu_count() < 2:
+        raise Skip("one CPU")
+    online = bench.folder / "online"
+    online.write_text("0\n", encoding="ascii")
+    helper = [tool("unshare"), "--mount", tool("sh"), "-c",
+              'mount --bind "$0" /sys/devices/system/cpu/online && exec "$@"', str(online),
+              *bench.helper]
+    taskset = tool("taskset")
+    workload = [taskset, "-c", "0", tool("sh"), "-c", f"""
+                echo 0-{os.cpu_count() - 1} > {online}
+                {taskset} -c 1 {bench.deep()} 20 4 & p=$!
+                sleep 0.2
+                {taskset} -p -c 0 $p >/dev/null
+                wait"""]
+    result = bench.play(workload, helper=helper)
+    end = result["workload"]["ended"]
+    late = [s for s in result.samples() if s.time > end - 2 * 10**9]
+    whole = sum(not captures.syscap.is_synthetic(s.user[-1]) and len(s.user) > 20
+                for s in late if s.user)
+    if whole < 500 or whole < 0.97 * len(late):
+        yield f"{whole} of {len(late)} stacks are whole two seconds later"
+
+
 def sixty_four_rings(bench):
     copies = 64 // os.cpu_count()
     numbers = ",".join(str(3 * i + 1) for i in range(copies * os.cpu_count()))
@@ -422,5 +448,6 @@ CHECKS = {
     "capture-file": Check("a regular file as capture", other_captures("file"), common=True),
     "capture-socket": Check("a socket as capture", other_captures("socket"), common=True),
     "cpus-sparse": Check("CPU numbers need not be dense", sparse_cpus, common=True),
+    "cpus-come": Check("what a new CPU executes is found", a_cpu_comes, common=True),
     "cpus-64": Check("64 rings behave as two do", sixty_four_rings, common=True),
 }

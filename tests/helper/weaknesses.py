@@ -66,14 +66,14 @@ class Bench:
         return [checks.tool("python3"),
                 os.path.join(checks.HERE, "..", "workloads", "interpreter.py"), str(seconds)]
 
-    def outcome(self, command, *options):
+    def outcome(self, command, *options, helper=None):
         """What play printed, without a look at the capture."""
-        return compare.play(str(self.build / "tests/helper/play"), self.helper, command,
+        return compare.play(str(self.build / "tests/helper/play"), helper or self.helper, command,
                             str(self.folder / "capture.syscap"), options)
 
-    def play(self, command, *options):
+    def play(self, command, *options, helper=None):
         path = self.folder / "capture.syscap"
-        values = self.outcome(command, *options)
+        values = self.outcome(command, *options, helper=helper)
         if values["messages"].strip():
             print("# " + values["messages"].strip().replace("\n", "\n# "))
         return Result(values, path)
