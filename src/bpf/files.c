@@ -249,6 +249,17 @@ free_words (const LuBpfFiles *self)
   return lu_bpf_arena_free_bytes (&self->arena) / sizeof (guint32);
 }
 
+/* Rules that only hostile files have so many of. */
+static void
+make_room_for_rules (LuBpfFiles *self)
+{
+  if (!lu_bpf_rules_is_short (&self->rules))
+    return;
+  while (lu_bpf_rules_is_short (&self->rules) && evict (self))
+    ;
+  end_rest (self);
+}
+
 /* At least so many words free, though perhaps in pieces. */
 static gboolean
 make_room (LuBpfFiles *self, gsize words)
@@ -308,6 +319,7 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
       lu_bpf_files_give_up (self, file);
       return TRUE;
     }
+  make_room_for_rules (self);
   file->copy = copy_table (self, table, image, words);
   if (file->copy == NULL)
     {

@@ -12,7 +12,8 @@
 /* The first id that is not the same in every dictionary. */
 #define FIRST_ID (LU_BPF_RULE_TOP + 1)
 /* Share of the free ids that one file may take. */
-#define FREE_SHARE 4
+#define FREE_SHARE  16
+#define SHORT_SHARE 8 /* of all ids */
 
 static guint
 rule_hash (gconstpointer pointer)
@@ -78,7 +79,7 @@ take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
 guint
 lu_bpf_rules_take (LuBpfRules *self, const struct lu_rule *rules, guint n, guint16 *ids)
 {
-  guint n_allowed = MIN (LU_BPF_MAX_NEW_RULES, self->ids.n_free / FREE_SHARE);
+  guint n_allowed = self->ids.n_free / FREE_SHARE;
   guint n_refused = 0;
 
   for (guint i = 0; i < n; i++)
@@ -109,4 +110,11 @@ guint
 lu_bpf_rules_n (const LuBpfRules *self)
 {
   return g_hash_table_size (self->by_rule);
+}
+
+gboolean
+lu_bpf_rules_is_short (const LuBpfRules *self)
+{
+  return self->ids.n_free + self->ids.n_gathered + self->ids.n_sealed
+         < LU_BPF_MAX_RULES / SHORT_SHARE;
 }

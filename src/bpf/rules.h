@@ -5,16 +5,14 @@
  *
  * Rules of a table carry ids of their own; what is published carries ids of this dictionary. A rule
  * stays as long as a published table names it, and rests (aging.h) before its id means another one.
- * All files of a large system have 5,000 different rules. A file may bring as many new ones as are
- * in LU_BPF_MAX_NEW_RULES, and no more than a quarter of what is free, so no number of hostile
- * files fills it up; what does not get in is LU_RULE_COMPLEX. Belongs to one thread. */
+ * All files of a large system have 5,000 different rules, most of them shared. A file may bring a
+ * sixteenth of what is free; what does not get in is LU_RULE_COMPLEX. So a few hostile files do not
+ * fill it up, and when many have, files.c makes room. Belongs to one thread. */
 
 #pragma once
 
 #include "bpf/aging.h"
 #include "lu/bpf.h"
-
-#define LU_BPF_MAX_NEW_RULES LU_MAX_RULES
 
 typedef struct
 {
@@ -35,3 +33,5 @@ void lu_bpf_rules_give_back (LuBpfRules *self, const guint16 *ids, guint n);
 
 /* Rules that are not there for every table. */
 guint lu_bpf_rules_n (const LuBpfRules *self);
+/* Little is free, and little will be when what rests is. */
+gboolean lu_bpf_rules_is_short (const LuBpfRules *self);

@@ -59,6 +59,7 @@ static void
 include_rows (Extent *extent, const LuTable *table)
 {
   const struct lu_rows *rows = &table->rows;
+  guint64 end = rows->base + ((guint64) rows->n_pages << LU_PAGE_SHIFT);
   guint first = 0, last = rows->n_pages;
 
   if (table->n_rows == 0)
@@ -67,9 +68,11 @@ include_rows (Extent *extent, const LuTable *table)
     first++;
   while (rows->pages[last - 1] == table->n_rows)
     last--;
-  include (extent, rows->base + ((guint64) first << LU_PAGE_SHIFT) + (rows->rows[0] & 0xffff),
-           rows->base + ((guint64) (last - 1) << LU_PAGE_SHIFT)
-               + (rows->rows[table->n_rows - 1] & 0xffff) + 1);
+  /* As a rule nothing is known behind the last row. */
+  if (rows->rows[table->n_rows - 1] >> 16 == LU_RULE_NONE)
+    end = rows->base + ((guint64) (last - 1) << LU_PAGE_SHIFT)
+          + (rows->rows[table->n_rows - 1] & 0xffff) + 1;
+  include (extent, rows->base + ((guint64) first << LU_PAGE_SHIFT) + (rows->rows[0] & 0xffff), end);
 }
 
 static Extent

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-files.c - src/bpf/files.c, table-copy.c, rules.c: tables in the maps say what they said
+ * before, go when there is no room, and never mean anything else to a reader meanwhile. On tables
+ * that are made here: honest, hostile, and too many. */
+
+#include "base/clock.h"
+#include "bpf/files.h"
+#include "memory-backing.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BASE G_GUINT64_CONSTANT (0x40000)
+
+/* A table and all that it points to. */
+typedef struct
+{
+  LuTable table;
+  guint32 *pages, *rows;
+  struct lu_rule *rules;
+} Made;
+
+static Made *
+made_new (guint n_pages, guint n_rules)
+{
+  Made *self = g_new0 (Made, 1);
+
+  self->pages = g_new0 (guint32, n_pages + 1);
+  self->rules = g_new0 (struct lu_rule, n_rules);
+  self->rules[LU_RULE_COMPLEX].cfa_kind = LU_CFA_COMPLEX;
+  self->table = (LuTable){ .rules = self->rules, .n_rules = n_rules };
+  self->table.rows = (struct lu_rows){ .base = BASE, .n_pages = n_pages, .pages = self->pages };
+  return self;
+}
+
+static void
+made_free (Made *self)
+{
+  g_free (self->pages);
+  g_free (self->rows != NULL ? self->rows - 1 : NULL);
+  g_free (self->rules);
+  g_free (self);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Made, made_free)
+
+/* Rules that are those of this number alone. */
+static void
+fill_rules (Made *self, guint number)
+{
+  for (guint i = LU_RULE_FIRST; i < self->table.n_rules; i++)
+    self->rules[i] =
+        (struct lu_rule){ .cfa_kind = LU_CFA_SP, .cfa_off = (gint32) (number * LU_MAX_RULES + i) };
+}
+
+/* Rows at random distances, up to max_step, with random rules. */
+static Made *
+made_random (GRand *rand, guint number, guint n_pages, guint n_rules, guint max_step)
+{
+  Made *self = made_new (n_pages, n_rules);
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (guint32));
+  guint64 at = (guint64) g_rand_int_range (rand, 0, (gint32) max_step);
+  guint32 none = 0;
+
+  g_array_append_val (rows, none);
+  fill_rules (self, number);
+  for (guint page = 0; page < n_pages; page++)
+    {
+      self->pages[page] = rows->len - 1;
+      for (; at >> LU_PAGE_SHIFT == page;
+           at += (guint64) g_rand_int_range (rand, 1, (gint32) max_step))
+        {
+          guint32 row = LU_ROW (at, g_rand_int_range (rand, 0, (gint32) n_rules));
+
+          g_array_append_val (rows, row);
+        }
+    }
+  self->pages[n_pages] = rows->len - 1;
+  self->table.n_rows = rows->len - 1;
+  self->table.stats.table_bytes = rows->len * sizeof (guint32);
+  self->rows = (guint32 *) g_array_steal (rows, NULL) + 1;
+  self->table.rows.rows = self->rows;
+  return self;
+}
+
+typedef struct
+{
+  LuBpfBacking *backing;
+  LuBpfFiles files;
+} Fixture;
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  self->backing = memory_backing_new (64, 16, TRUE);
+  lu_bpf_files_init (&self->files, self->backing, GPOINTER_TO_UINT (data), 0, 1000000000);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  lu_bpf_files_clear (&self->files);
+  lu_bpf_backing_free (self->backing);
+}
+
+/* A module of this program, of an image that no other one has. */
+static LuModule *
+new_module (void)
+{
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "/program" };
+  LuModule *module = lu_module_new (&key);
+  int fd = open ("/proc/self/exe", O_RDONLY);
+  LuImage *image = lu_image_open (fd, NULL);
+
+  g_assert_nonnull (image);
+  close (fd);
+  lu_module_publish (module, LU_MODULE_READY, image);
+  return module;
+}
+
+static gboolean
+publish (Fixture *self, LuBpfFile *file, LuModule *module, const Made *made)
+{
+  return lu_bpf_files_publish (&self->files, file, &made->table, lu_module_image (module));
+}
+
+static void
+assert_same_at (Fixture *self, guint32 slot, const Made *made, guint64 at)
+{
+  gint rule = memory_backing_find_rule (self->backing, slot, at);
+
+  g_assert_cmpint (rule, >=, 0);
+  g_assert_cmpmem (&self->backing->rules[rule], sizeof (struct lu_rule),
+                   lu_table_find (&made->table, at), sizeof (struct lu_rule));
+}
+
+/* Around every row (of large tables: many), at the edges of pages, and outside. */
+static void
+assert_same (Fixture *self, guint32 slot, const Made *made)
+{
+  const struct lu_rows *rows = &made->table.rows;
+  guint64 end = rows->base + ((guint64) rows->n_pages << LU_PAGE_SHIFT);
+  guint step = 1 + made->table.n_rows / 4096;
+
+  for (guint page = 0; page < rows->n_pages; page++)
+    for (guint i = rows->pages[page]; i < rows->pages[page + 1]; i += step)
+      {
+        guint64 at = rows->base + ((guint64) page << LU_PAGE_SHIFT) + (rows->rows[i] & 0xffff);
+
+        assert_same_at (self, slot, made, at);
+        assert_same_at (self, slot, made, at - 1);
+      }
+  for (guint64 at = rows->base; at < end; at += LU_BPF_PAGE_BYTES)
+    assert_same_at (self, slot, made, at);
+  g_assert_cmpint (memory_backing_find_rule (self->backing, slot, 0), ==, LU_RULE_NONE);
+  g_assert_cmpint (memory_backing_find_rule (self->backing, slot, end + (1u << 20)), ==,
+                   LU_RULE_NONE);
+}
+
+static void
+test_same (Fixture *self, gconstpointer data)
+{
+  static const struct
+  {
+    guint n_pages, n_rules, max_step;
+  } cases[] = {
+    { 1, 3, 2 },                              /* a row for every byte */
+    { 1, 3, 20000 },                          /* hardly any */
+    { 40, 300, 100 },                         /* as files are */
+    { 200, 3000, 30 }, { 2000, 50, 1000000 }, /* far apart */
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LuModule) module = new_module ();
+      g_autoptr (Made) made =
+          made_random (rand, i, cases[i].n_pages, cases[i].n_rules, cases[i].max_step);
+      LuBpfFile *file = lu_bpf_files_attach (&self->files, module, i + 1);
+      struct lu_bpf_module *published = &self->backing->modules[i + 1];
+
+      g_assert_cmpint (memory_backing_find_rule (self->backing, i + 1, BASE), ==, -1);
+      g_assert_true (publish (self, file, module, made));
+      assert_same (self, i + 1, made);
+      g_assert_cmpuint (published->key & ((G_GUINT64_CONSTANT (1) << LU_BPF_KEY_SHIFT) - 1), ==, 0);
+      g_assert_cmpuint (published->key, !=, 0);
+      g_assert_cmpuint (published->entry, ==, lu_image_entry (lu_module_image (module)));
+    }
+  g_assert_cmpuint (self->files.n_tables, ==, G_N_ELEMENTS (cases));
+  g_assert_cmpuint (self->files.bytes, <, 4u << 20);
+}
+
+/* Two modules of one file share its table; it goes with the second one. */
+static void
+test_shared (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (12);
+  g_autoptr (LuModule) module = new_module ();
+  g_autoptr (Made) made = made_random (rand, 1, 3, 20, 100);
+  LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
+
+  g_assert_true (publish (self, file, module, made));
+  g_assert_true (lu_bpf_files_attach (&self->files, module, 9) == file);
+  g_assert_cmpuint (self->backing->modules[9].table, ==, self->backing->modules[1].table);
+  g_assert_cmpuint (self->backing->modules[9].key, ==, self->backing->modules[1].key);
+  lu_bpf_files_detach (&self->files, file, 1);
+  g_assert_cmpuint (self->backing->modules[1].table, ==, 0);
+  g_assert_cmpuint (self->backing->modules[1].key, ==, 0);
+  assert_same (self, 9, made);
+  lu_bpf_files_detach (&self->files, file, 9);
+  g_assert_cmpuint (self->backing->modules[9].table, ==, 0);
+  g_assert_cmpuint (lu_bpf_rules_n (&self->files.rules), ==, 0);
+  g_assert_cmpuint (lu_bpf_arena_used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
+}
+
+/* Of a file with damaged entries, code that nothing is known of is the engine's in user space. */
+static void
+test_uncertain (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
+  g_autoptr (LuModule) module = new_module ();
+  g_autoptr (Made) made = made_random (rand, 1, 2, 20, 100);
+  LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
+  const LuSegment *segments;
+  guint n;
+
+  made->table.stats.faults[0] = 1;
+  g_assert_true (publish (self, file, module, made));
+  segments = lu_image_segments (lu_module_image (module), &n);
+  for (guint i = 0; i < n; i++)
+    for (guint64 at = 0; segments[i].executable && at < segments[i].memory_size; at += 64)
+      g_assert_cmpint (memory_backing_find_rule (self->backing, 1, segments[i].vaddr + at), !=,
+                       LU_RULE_NONE);
+}
+
+/* However many rules hostile files bring, those of others find room; and all come back. Few leave
+ * enough free; when many have come, those not used go. */
+static void
+test_rules (Fixture *self, gconstpointer data)
+{
+  enum
+  {
+    N = 200
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (14);
+  g_autoptr (GPtrArray) modules = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
+  g_autoptr (LuModule) honest = new_module ();
+  g_autoptr (Made) usual = made_random (rand, N, 20, 300, 50);
+  LuBpfFile *files[N], *file;
+  guint64 n_refused;
+
+  for (guint i = 0; i < N; i++)
+    {
+      g_autoptr (Made) made = made_random (rand, i, 1, LU_MAX_RULES, 16);
+
+      g_ptr_array_add (modules, new_module ());
+      files[i] = lu_bpf_files_attach (&self->files, modules->pdata[i], i + 1);
+      g_assert_true (publish (self, files[i], modules->pdata[i], made));
+      if (i > 40)
+        files[i - 40]->last_use = 0;
+    }
+  n_refused = self->files.rules.n_refused;
+  g_assert_cmpuint (n_refused, >, 0);
+  g_assert_cmpuint (lu_bpf_rules_n (&self->files.rules), <, LU_BPF_MAX_RULES);
+  g_assert_cmpuint (self->files.n_evicted, >, 0);
+  file = lu_bpf_files_attach (&self->files, honest, N + 1);
+  g_assert_true (publish (self, file, honest, usual));
+  g_assert_cmpuint (self->files.rules.n_refused, ==, n_refused);
+  assert_same (self, N + 1, usual);
+  for (guint i = 0; i < N; i++)
+    lu_bpf_files_detach (&self->files, files[i], i + 1);
+  g_assert_cmpuint (lu_bpf_rules_n (&self->files.rules), ==, 298);
+  assert_same (self, N + 1, usual);
+  lu_bpf_files_detach (&self->files, file, N + 1);
+  for (guint i = 0; i < 2; i++)
+    {
+      lu_bpf_aging_seal (&self->files.rules.ids, 1);
+      lu_bpf_aging_release (&self->files.rules.ids);
+    }
+  g_assert_cmpuint (self->files.rules.ids.n_free, ==, LU_BPF_MAX_RULES - LU_BPF_RULE_TOP - 1);
+}
+
+/* Within the budget what was used lately stays, and what was not goes; what goes leaves its memory
+ * to others. */
+static void
+test_eviction (Fixture *self, gconstpointer data)
+{
+  enum
+  {
+    N = 16
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (15);
+  g_autoptr (GPtrArray) modules = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
+  g_autoptr (GPtrArray) made = g_ptr_array_new_with_free_func ((GDestroyNotify) made_free);
+  LuBpfFile *files[N];
+
+  for (guint i = 0; i < N; i++)
+    {
+      g_ptr_array_add (modules, new_module ());
+      g_ptr_array_add (made, made_random (rand, i, 200, 100, 100)); /* 1 MiB */
+      files[i] = lu_bpf_files_attach (&self->files, modules->pdata[i], i + 1);
+    }
+  for (guint i = 0; i < 3; i++)
+    g_assert_true (publish (self, files[i], modules->pdata[i], made->pdata[i]));
+  g_assert_false (publish (self, files[3], modules->pdata[3], made->pdata[3]));
+  g_assert_cmpuint (self->files.n_refused, ==, 1);
+  for (guint i = 3; i < N; i++)
+    {
+      for (guint k = 0; k < i; k++)
+        files[k]->last_use = k;
+      self->backing->use[1] |= LU_BPF_USED;
+      g_assert_true (publish (self, files[i], modules->pdata[i], made->pdata[i]));
+      assert_same (self, 1, made->pdata[0]);
+      assert_same (self, i + 1, made->pdata[i]);
+    }
+  g_assert_cmpuint (self->files.n_evicted, ==, N - 3);
+  g_assert_cmpuint (memory_backing_n_entries (self->backing), <=, 4);
+}
+
+/* Room in many pieces is room. */
+static void
+test_pieces (Fixture *self, gconstpointer data)
+{
+  enum
+  {
+    N = 64
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (16);
+  g_autoptr (GPtrArray) modules = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
+  LuBpfFile *files[N] = { NULL };
+  Made *made[N] = { NULL };
+
+  for (guint i = 0; i < N; i++)
+    g_ptr_array_add (modules, new_module ());
+  for (guint round = 0; round < 600; round++)
+    {
+      guint i = (guint) g_rand_int_range (rand, 0, N);
+      gboolean is_large = g_rand_int_range (rand, 0, 50) == 0;
+
+      if (files[i] == NULL)
+        {
+          files[i] = lu_bpf_files_attach (&self->files, modules->pdata[i], i + 1);
+          made[i] = made_random (rand, i, is_large ? 150 : 10, 100, 100);
+          if (!publish (self, files[i], modules->pdata[i], made[i]))
+            continue;
+          assert_same (self, i + 1, made[i]);
+          continue;
+        }
+      if (files[i]->copy != NULL)
+        assert_same (self, i + 1, made[i]);
+      lu_bpf_files_detach (&self->files, files[i], i + 1);
+      made_free (made[i]);
+      files[i] = NULL;
+    }
+  g_test_message ("%" G_GUINT64_FORMAT " published, %" G_GUINT64_FORMAT " refused, %u entries",
+                  self->files.n_published, self->files.n_refused,
+                  memory_backing_n_entries (self->backing));
+  g_assert_cmpuint (self->files.n_refused, <, self->files.n_published / 20);
+  for (guint i = 0; i < N; i++)
+    if (files[i] != NULL)
+      {
+        lu_bpf_files_detach (&self->files, files[i], i + 1);
+        made_free (made[i]);
+      }
+  g_assert_cmpuint (self->files.bytes, ==, 0);
+  g_assert_cmpuint (lu_bpf_arena_used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
+}
+
+/* Code further apart than an index is long. */
+static void
+test_hopeless (Fixture *self, gconstpointer data)
+{
+  enum
+  {
+    N_PAGES = 65536
+  };
+  g_autoptr (LuModule) module = new_module ();
+  g_autoptr (Made) made = made_new (N_PAGES, 3);
+  LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
+
+  made->rows = g_new0 (guint32, 3) + 1;
+  made->rows[0] = LU_ROW (0, 2);
+  made->rows[1] = LU_ROW (0, 0);
+  made->table.rows.rows = made->rows;
+  made->table.n_rows = 2;
+  for (guint i = 1; i <= N_PAGES; i++)
+    made->pages[i] = i < N_PAGES ? 1 : 2;
+  g_assert_true (publish (self, file, module, made));
+  g_assert_true (file->is_hopeless);
+  g_assert_null (file->copy);
+  g_assert_cmpuint (self->files.n_hopeless, ==, 1);
+  g_assert_cmpuint (memory_backing_n_entries (self->backing), ==, 0);
+}
+
+/* A reader meanwhile: whatever it finds is of the table that it looked into. */
+
+#define N_STRESSED 12
+#define STRESS_NS  G_GUINT64_CONSTANT (500000000)
+
+typedef struct
+{
+  LuBpfBacking *backing;
+  Made *made[N_STRESSED];
+  atomic_bool is_over;
+  guint64 n_found, n_missing;
+} Stress;
+
+static gpointer
+read_tables (gpointer data)
+{
+  Stress *self = data;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (17);
+
+  while (!atomic_load (&self->is_over))
+    {
+      guint i = (guint) g_rand_int_range (rand, 0, N_STRESSED);
+      const Made *made = self->made[i];
+      guint64 at = BASE + g_rand_int (rand) % (made->table.rows.n_pages << LU_PAGE_SHIFT);
+      gint rule;
+
+      memory_backing_begin_walk (self->backing);
+      rule = memory_backing_find_rule (self->backing, i + 1, at);
+      if (rule > LU_RULE_COMPLEX)
+        {
+          g_assert_cmpmem (&self->backing->rules[rule], sizeof (struct lu_rule),
+                           lu_table_find (&made->table, at), sizeof (struct lu_rule));
+          __atomic_fetch_or (&self->backing->use[i + 1], (guint8) LU_BPF_USED, __ATOMIC_RELAXED);
+          self->n_found++;
+        }
+      self->n_missing += rule < 0;
+      memory_backing_end_walk (self->backing);
+    }
+  return NULL;
+}
+
+static void
+test_reader (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (18);
+  g_autofree Stress *stress = g_new0 (Stress, 1);
+  LuBpfFile *files[N_STRESSED] = { NULL };
+  LuModule *modules[N_STRESSED];
+  guint64 start = lu_monotonic_ns ();
+  GThread *reader;
+
+  stress->backing = self->backing;
+  for (guint i = 0; i < N_STRESSED; i++)
+    {
+      modules[i] = new_module ();
+      stress->made[i] = made_random (rand, i, i % 4 == 0 ? 150 : 20, 1000, 100);
+    }
+  reader = g_thread_new ("reader", read_tables, stress);
+  while (lu_monotonic_ns () - start < STRESS_NS
+         || (self->files.n_evicted < 5 && lu_monotonic_ns () - start < 30 * STRESS_NS))
+    {
+      guint i = (guint) g_rand_int_range (rand, 0, N_STRESSED);
+
+      for (guint k = 0; k < N_STRESSED; k++)
+        if (files[k] != NULL)
+          files[k]->last_use = g_rand_int (rand);
+      if (files[i] == NULL)
+        files[i] = lu_bpf_files_attach (&self->files, modules[i], i + 1);
+      if (files[i]->copy == NULL)
+        publish (self, files[i], modules[i], stress->made[i]);
+      else if (g_rand_boolean (rand))
+        {
+          lu_bpf_files_detach (&self->files, files[i], i + 1);
+          files[i] = NULL;
+        }
+    }
+  atomic_store (&stress->is_over, TRUE);
+  g_thread_join (reader);
+  g_test_message ("%" G_GUINT64_FORMAT " found, %" G_GUINT64_FORMAT " not there, %" G_GUINT64_FORMAT
+                  " published, %" G_GUINT64_FORMAT " evicted, %u graces",
+                  stress->n_found, stress->n_missing, self->files.n_published,
+                  self->files.n_evicted, memory_backing_n_graces (self->backing));
+  g_assert_cmpuint (stress->n_found, >, 0);
+  g_assert_cmpuint (self->files.n_evicted, >, 0);
+  for (guint i = 0; i < N_STRESSED; i++)
+    {
+      made_free (stress->made[i]);
+      lu_module_unref (modules[i]);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(path, max_entries, test)                                                               \
+  g_test_add (path, Fixture, GUINT_TO_POINTER (max_entries), set_up, test, tear_down)
+  ADD ("/bpf/files/same", 16, test_same);
+  ADD ("/bpf/files/shared", 4, test_shared);
+  ADD ("/bpf/files/uncertain", 4, test_uncertain);
+  ADD ("/bpf/files/rules", 16, test_rules);
+  ADD ("/bpf/files/eviction", 4, test_eviction);
+  ADD ("/bpf/files/pieces", 4, test_pieces);
+  ADD ("/bpf/files/hopeless", 4, test_hopeless);
+  ADD ("/bpf/files/reader", 3, test_reader);
+  return g_test_run ();
+}
