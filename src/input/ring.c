@@ -16,10 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CACHE_LINE 64
-/* Fields, a kernel chain, registers and the innermost frames. */
-#define EXPECTED_BYTES 1536
-#define SCRATCH_SIZE   (1u << 16) /* header.size is 16 bits wide */
+#define CACHE_LINE   64
+#define SCRATCH_SIZE (1u << 16) /* header.size is 16 bits wide */
 
 static struct perf_event_mmap_page *
 control (const LuRing *self)
@@ -124,7 +122,7 @@ lu_ring_expect_next (const LuRing *self, guint64 head)
 
   if (head - next < self->record_size)
     return;
-  for (guint64 at = 0; at < MIN (EXPECTED_BYTES, self->record_size); at += CACHE_LINE)
+  for (guint64 at = 0; at < MIN (LU_RING_EXPECTED_BYTES, self->record_size); at += CACHE_LINE)
     __builtin_prefetch (data + ((next + at) & mask));
   __builtin_prefetch (data + ((next + self->record_size - 8) & mask));
 }

@@ -104,22 +104,6 @@ start (LuWalk *walk, Words *words)
   return regs->sp + walk->copy.size >= regs->sp;
 }
 
-#define CACHE_LINE 64
-/* Where the frames nearest to the leaf are, which differ from sample to sample. */
-#define NEAR_BYTES 512
-
-void
-lu_walker_expect (const LuSample *sample)
-{
-  const guint8 *words = (const guint8 *) sample->regs.words;
-  guint64 words_size = sample->regs.n_words * sizeof (guint64);
-
-  for (guint64 at = 0; at < words_size; at += CACHE_LINE)
-    __builtin_prefetch (words + at);
-  for (guint64 at = 0; at < MIN (NEAR_BYTES, sample->stack_size); at += CACHE_LINE)
-    __builtin_prefetch (sample->stack + at);
-}
-
 /* The words of this stack are probably where those of the last one were: all can be on their way
  * before the first is needed. */
 static inline void

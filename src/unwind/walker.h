@@ -31,9 +31,6 @@ void lu_walker_free (LuWalker *self);
 gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space,
                          LuStack *stack);
 
-/* The sample is one of the next to be walked: begins to bring it closer, and waits for nothing. */
-void lu_walker_expect (const LuSample *sample);
-
 /* Rules compiled so far because no cache had them. */
 guint64 lu_walker_n_rules_compiled (const LuWalker *self);
 /* Frames so far that were compared with the thread's last stack instead of being walked. */
