@@ -18,7 +18,7 @@
 #define CACHE_LINE  64
 #define N_SETS      (1u << LU_RULE_CACHE_BITS)
 
-_Static_assert(sizeof (LuRuleSet) == CACHE_LINE, "one look-up, one cache line");
+_Static_assert(sizeof (LuRuleSet) == 2 * CACHE_LINE, "neighbours, which are fetched together");
 _Static_assert(LU_MAX_RULES <= LU_PLAIN_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
 
 typedef struct _LuRuleCompiler

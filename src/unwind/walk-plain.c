@@ -86,6 +86,7 @@ lu_walk_plain (LuWalk *self)
   LuMemoFrame leaf; /* nobody remembers it */
   guint is_caller = regs.frame_kind == LU_FRAME_KIND_CALLER;
   lu_plain plain = 0;
+  guint place = LU_RULE_NO_PLACE;
 
   for (frame = &leaf;; is_caller = 1)
     {
@@ -104,7 +105,8 @@ lu_walk_plain (LuWalk *self)
       mapping = lu_space_view_find (self->view, lookup);
       if (G_UNLIKELY (mapping == NULL || lookup - mapping->start >= mapping->size))
         break;
-      plain = lu_rule_cache_find (self->rules, mapping->base.module, lookup + mapping->to_key)
+      plain = lu_rule_cache_find_caller (self->rules, &place, mapping->base.module,
+                                         lookup + mapping->to_key)
               & LU_PLAIN_STEP_MASK;
       pc = regs.pc;
       sp = regs.sp;
