@@ -25,9 +25,6 @@
 /* A frame pointer further above the sampled stack pointer is none: frames of this size do not
  * exist, and the kernel copies less than 64 KiB. */
 #define MAX_DISTANCE (1u << 20)
-/* Rules that one walk may ask for here; real ones ask for a few. A stack can be full of addresses
- * whose rules nobody has compiled yet. */
-#define MAX_RULES 1024
 /* Words of a frame that are looked at. Frames of generated code have some ten, rarely a hundred. */
 #define MAX_WORDS 256
 /* No address; and what compilers put into a frame pointer register that they use for numbers. */
@@ -70,8 +67,8 @@ is_frame_pointer (LuGuess *self, guint64 fp, guint64 sp)
 static LuGuessRule
 rule_at (LuGuess *self, const LuDwflMapping *mapping, guint64 lookup)
 {
-  return self->n_rules++ < MAX_RULES ? self->rule_at (self->data, mapping, lookup)
-                                     : LU_GUESS_RULE_OTHER;
+  return self->n_rules++ < LU_GUESS_MAX_RULES ? self->rule_at (self->data, mapping, lookup)
+                                              : LU_GUESS_RULE_OTHER;
 }
 
 static LuGuessResult
@@ -213,6 +210,7 @@ find_other_owner (LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *
   if (mapping->status != LU_STATUS_COMPLETE
       || rule_at (self, mapping, caller->pc - 1) == LU_GUESS_RULE_NONE)
     return LU_GUESS_NONE;
+  self->has_searched = TRUE;
   for (guint64 at = frame->sp; at < frame->fp && at - frame->sp < MAX_WORDS * word; at += word)
     {
       LuCallKind kind;

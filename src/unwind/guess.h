@@ -45,6 +45,10 @@ typedef enum
 
 typedef struct _LuGuess LuGuess;
 
+/* Rules that one walk may ask for here; real ones ask for a few. A stack can be full of addresses
+ * whose rules nobody has compiled yet. */
+#define LU_GUESS_MAX_RULES 1024
+
 struct _LuGuess
 {
   const LuArch *arch;
@@ -53,6 +57,8 @@ struct _LuGuess
   gboolean is_exact; /* the pc is not a return address: the frame may not be set up */
   guint64 last_fp;   /* that the last guess of this walk went by; 0: none */
   guint n_rules;     /* that the guesses of this walk have asked for */
+  /* Set when words between stack and frame pointer have decided, too. */
+  gboolean has_searched;
 
   /* Of the engine; `data` is handed to all. The mapping of an address, or NULL: */
   const LuDwflMapping *(*find) (gpointer data, guint64 address);

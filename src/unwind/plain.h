@@ -26,6 +26,8 @@ typedef uint64_t lu_plain;
 #define LU_PLAIN_BX_SLOT             (1u << 3)
 #define LU_PLAIN_BX_LOST             (1u << 4) /* not known in the caller */
 #define LU_PLAIN_END                 (1u << 5) /* alone: the outermost frame */
+#define LU_PLAIN_GUESSED             (1u << 6) /* in a memo only: see LU_PLAIN_GUESS */
+#define LU_PLAIN_GUESS_ASKED         (1u << 7) /* and it has asked for one rule */
 #define LU_PLAIN_FP_SHIFT            8
 #define LU_PLAIN_BX_SHIFT            16
 #define LU_PLAIN_GO_SHIFT            24
@@ -37,6 +39,12 @@ typedef uint64_t lu_plain;
 #define LU_PLAIN_STEP_MASK           (~(uint64_t) 0 << LU_PLAIN_CFA_SHIFT | 0xffffff)
 #define LU_PLAIN_CFA(plain)          ((int64_t) (plain) >> LU_PLAIN_CFA_SHIFT)
 #define LU_PLAIN_DEPTH(plain, shift) (8 * (uint64_t) ((plain) >> (shift) &0xff))
+
+/* The step of a guess (guess.h) that frame pointer, the two words that it points to and their place
+ * decide. */
+#define LU_PLAIN_GUESS                                                                             \
+  (LU_PLAIN | LU_PLAIN_BY_FP | LU_PLAIN_FP_SLOT | LU_PLAIN_BX_LOST | LU_PLAIN_GUESSED              \
+   | 2u << LU_PLAIN_FP_SHIFT | 1u << LU_PLAIN_BX_SHIFT | (uint64_t) 16 << LU_PLAIN_CFA_SHIFT)
 
 /* Bytes of a stack copy. */
 struct lu_copy

@@ -119,6 +119,18 @@ may_have_caller_on_top (LuWalk *walk, guint64 sp)
   return FALSE;
 }
 
+/* What following the thread's last stack can decide by itself, see is_same_guess() in walk-plain.c,
+ * is remembered as a step. */
+static void
+remember_guess (LuWalk *walk, const LuGuess *guess, const LuGuessFrame *caller)
+{
+  guint n_asked = guess->n_rules - walk->n_guess_rules;
+
+  if (walk->frame != NULL && !guess->is_exact && !guess->has_searched && n_asked <= 1
+      && walk->arch->address_mask == G_MAXUINT64 && caller->fp - walk->copy.start < walk->copy.size)
+    walk->frame->plain = LU_PLAIN_GUESS | (n_asked > 0 ? LU_PLAIN_GUESS_ASKED : 0);
+}
+
 /* Moves on to the caller by frame pointer, or ends here with the state. */
 static LuWalkResult
 guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
@@ -151,12 +163,14 @@ guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
       walk->failed_address = frame.fp + sizeof (guint64);
       return finish_unreadable (walk, regs->pc);
     }
+  remember_guess (walk, &guess, &caller);
   walk->last_fp = guess.last_fp;
   walk->n_guess_rules = guess.n_rules;
   walk->is_guessed = walk->has_guessed = TRUE;
   regs->pc = caller.pc;
   regs->sp = caller.sp;
   regs->fp = caller.fp;
+  regs->bx = 0;
   regs->ucontext = 0;
   regs->known = LU_KNOWN_FP;
   regs->frame_kind = LU_FRAME_KIND_CALLER;

@@ -3,6 +3,7 @@
 
 /* walk-plain.c - the hot part of a walk: plain steps, and the thread's last stack; see walk.h. */
 
+#include "unwind/guess.h"
 #include "unwind/walk.h"
 
 static inline LuFrame
@@ -13,6 +14,31 @@ frame_of (const LuWalk *walk, guint64 pc, guint64 sp, guint32 flags)
   return (LuFrame){ .pc = pc,
                     .flags = flags,
                     .stack_offset = offset <= G_MAXUINT32 ? (guint32) offset : 0 };
+}
+
+_Static_assert(LU_PLAIN_GUESSED >> 1 == LU_FRAME_GUESSED, "flags of a step and of what it found");
+
+/* Whether the guess of the last stack is the one of this, its frame and words being the same: what
+ * was seen of files stays so, and the rest is in relation to the copy and to the guess before it.
+ */
+static gboolean
+is_same_guess (LuWalk *walk, const LuMemoFrame *frame)
+{
+  if (walk->view->has_pending || frame->fp <= walk->last_fp
+      || frame[-1].fp - walk->copy.start >= walk->copy.size
+      || walk->n_guess_rules >= LU_GUESS_MAX_RULES)
+    return FALSE;
+  walk->last_fp = frame->fp;
+  walk->n_guess_rules += (frame->plain & LU_PLAIN_GUESS_ASKED) != 0;
+  walk->has_guessed = TRUE;
+  return TRUE;
+}
+
+static inline gboolean
+leads_on (LuWalk *walk, const LuMemoFrame *frame, const struct lu_copy *copy)
+{
+  return lu_memo_leads_on (frame, copy)
+         && (G_LIKELY ((frame->plain & LU_PLAIN_GUESSED) == 0) || is_same_guess (walk, frame));
 }
 
 /* Goes on along the thread's last stack as far as this one is the same, from frames[high - 1],
@@ -26,15 +52,17 @@ follow (LuWalk *walk, struct lu_regs *regs, guint high)
   const LuFrame *end = &stack->frames[LU_STACK_MAX_FRAMES];
   struct lu_copy copy = walk->copy;
 
-  if (frame == frames || regs->sp < copy.start || out == end || !lu_memo_leads_on (frame, &copy))
+  if (frame == frames || regs->sp < copy.start || out == end || !leads_on (walk, frame, &copy))
     return NULL;
   *out++ = frame_of (walk, regs->pc, regs->sp, lu_walk_take_flags (walk, TRUE));
   frame->fp = regs->fp;
   frame->bx = regs->bx;
-  for (frame--; frame > frames && out < end && lu_memo_leads_on (frame, &copy); frame--)
+  for (frame--; frame > frames && out < end && leads_on (walk, frame, &copy); frame--)
     *out++ = (LuFrame){ .pc = frame->pc,
-                        .flags = LU_FRAME_RETURN_ADDRESS,
+                        .flags = LU_FRAME_RETURN_ADDRESS
+                                 | (guint32) (frame[1].plain & LU_PLAIN_GUESSED) >> 1,
                         .stack_offset = (guint32) (frame->sp - copy.start) };
+  walk->is_guessed = (frame[1].plain & LU_PLAIN_GUESSED) != 0;
   stack->n_frames = (guint) (out - stack->frames);
   regs->pc = frame->pc;
   regs->sp = frame->sp;
@@ -117,10 +145,12 @@ lu_walk_plain (LuWalk *self)
           frame_of (self, pc, sp, lu_walk_take_flags (self, is_caller));
       frame->plain = plain;
     }
+  self->frame = NULL;
   if (is_caller)
     {
       regs.frame_kind = LU_FRAME_KIND_CALLER;
       regs.ucontext = 0;
+      self->frame = frame;
     }
   self->regs = regs;
   return plain == LU_PLAIN_END ? end (self, frame, is_caller) : LU_WALK_ON;

@@ -22,6 +22,7 @@ typedef struct
   LuStack *stack;
   struct lu_copy copy;
   struct lu_regs regs;    /* of the frame that comes next; it is not in the stack yet */
+  LuMemoFrame *frame;     /* in the memo, of the same frame; NULL if it is no caller */
   guint64 failed_address; /* of the last read that failed */
   guint64 last_fp;        /* by which the last guess went */
   guint n_guess_rules;    /* that guesses have asked for */

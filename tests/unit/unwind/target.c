@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 static uintptr_t returns[8192]; /* leaf first */
@@ -190,6 +191,35 @@ HOSTILE_FUNCTION (divide, 0x0f, 7, 0x31, 0x08, 63, 0x24, 0x11, 0x7f, 0x1b)
 HOSTILE_FUNCTION (registers, 0x08, 0x80, 0xc2, 0xd7, 0x2f)
 #endif
 
+#ifdef __x86_64__
+/* Code that keeps frame pointers, and nobody knows more of it: calls itself n times, then `next`.
+ */
+static NOINLINE int
+generated (int n, void (*next) (void))
+{
+  static const unsigned char code[] = {
+    0x55,                         /* push %rbp */
+    0x48, 0x89, 0xe5,             /* mov %rsp, %rbp */
+    0x57, 0x56,                   /* push %rdi; push %rsi */
+    0x85, 0xff, 0x74, 0x09,       /* test %edi, %edi; je to the call of *%rsi */
+    0xff, 0xcf,                   /* dec %edi */
+    0xe8, 0xef, 0xff, 0xff, 0xff, /* call itself */
+    0xeb, 0x02,                   /* jmp to leave */
+    0xff, 0xd6,                   /* call *%rsi */
+    0xc9, 0xc3,                   /* leave; ret */
+  };
+  void *memory =
+      mmap (NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (memory == MAP_FAILED)
+    return 98;
+  memcpy (memory, code, sizeof code);
+  ((void (*) (int, void (*) (void))) memory) (n, next);
+  HERE ();
+  return 1;
+}
+#endif
+
 static NOINLINE int
 run (int argc, char **argv)
 {
@@ -209,6 +239,8 @@ run (int argc, char **argv)
 #ifdef __x86_64__
   if (strcmp (what, "realigned") == 0)
     return outer (argc, calls_realigned);
+  if (strcmp (what, "generated") == 0)
+    return generated (atoi (argv[2]), leaf);
 #endif
 #ifdef HOSTILE
   if (strcmp (what, "deref-size") == 0)

@@ -46,6 +46,17 @@ reset (Fixture *self)
   self->sample.stack = self->stack;
 }
 
+/* What stands in front of return addresses is known to a walker only after the engine. */
+static void
+find_calls (Tracee *tracee)
+{
+  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
+  static LuStack stack;
+
+  lu_stack_reset (&stack);
+  dwfl->ops->unwind (dwfl, tracee->pid, tracee->pid, &tracee->sample, tracee->space, &stack);
+}
+
 static gboolean
 set_up (Fixture *self, const char *what, const char *number)
 {
@@ -62,6 +73,7 @@ set_up (Fixture *self, const char *what, const char *number)
       return FALSE;
     }
   self->walker = lu_walker_new (TRUE);
+  find_calls (self->tracee);
   self->stack = g_malloc (self->tracee->sample.stack_size);
   reset (self);
   return TRUE;
@@ -330,6 +342,14 @@ static const struct
   { "/walker/registers/word", "registers", NULL, test_word },
   { "/walker/registers/registers", "registers", NULL, test_registers },
   { "/walker/realigned/random", "realigned", NULL, test_random },
+  { "/walker/generated/same", "generated", "40", test_same },
+  { "/walker/generated/word", "generated", "20", test_word },
+  { "/walker/generated/size", "generated", "20", test_size },
+  { "/walker/generated/registers", "generated", "20", test_registers },
+  { "/walker/generated/shifted", "generated", "20", test_shifted },
+  { "/walker/generated/space", "generated", "20", test_space },
+  { "/walker/generated/random", "generated", "20", test_random },
+  { "/walker/generated/chain", "generated", "20", test_chain },
 };
 
 static void
