@@ -97,23 +97,30 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
                                                                       : LU_GUESS_RULE_OTHER;
 }
 
-/* Whether a leaf of a file may have been called by code with unwind information, or entered the
- * kernel; as in guess_leaf() in dwfl.c. */
+/* Whether the instruction before a place that has no rule has one. */
 static gboolean
-may_have_caller_on_top (LuWalk *walk, guint64 sp)
+has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
-  if (walk->sample->cpumode == CPUMODE_KERNEL || walk->view->has_pending)
+  return lookup == mapping->start || rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
+}
+
+/* Whether a leaf of a file may have been called by code with unwind information, or entered the
+ * kernel with its last instruction; as in guess_leaf() in dwfl.c. */
+static gboolean
+may_have_caller_on_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, guint64 sp)
+{
+  if (walk->view->has_pending
+      || (walk->sample->cpumode == CPUMODE_KERNEL && has_rule_before (walk, mapping, lookup)))
     return TRUE;
   for (guint64 offset = 0; offset < 8 * LU_GUESS_LEAF_WORDS; offset += 8)
     {
-      const LuDwflMapping *mapping;
+      const LuDwflMapping *above;
       guint64 value;
 
-      if (read_stack (walk, sp + offset, &value)
-          && (mapping = find_mapping (walk, value - 1)) != NULL
-          && mapping->status == LU_STATUS_COMPLETE
-          && rule_at (walk, mapping, value - 1) == LU_GUESS_RULE_OTHER
-          && call_before (walk, mapping, value) != LU_CALL_NONE)
+      if (read_stack (walk, sp + offset, &value) && (above = find_mapping (walk, value - 1)) != NULL
+          && above->status == LU_STATUS_COMPLETE
+          && rule_at (walk, above, value - 1) == LU_GUESS_RULE_OTHER
+          && call_before (walk, above, value) != LU_CALL_NONE)
         return TRUE;
     }
   return FALSE;
@@ -239,7 +246,7 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
   /* The other engine may find the leaf's caller. */
-  if (walk->stack->n_frames == 1 && may_have_caller_on_top (walk, walk->regs.sp))
+  if (walk->stack->n_frames == 1 && may_have_caller_on_top (walk, mapping, lookup, walk->regs.sp))
     return LU_WALK_LEFT;
   return guess_or_finish (walk, mapping, LU_STATUS_NO_UNWIND_INFO);
 }
