@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-program.c PROGRAMS WILD - the BPF program in this kernel: that it loads whatever signals
+ * arrive, walks known stacks to their end, says what it was asked to say of deep ones, and nothing
+ * of a process that does all it can to mislead it. TAP; skips where programs cannot be loaded.
+ *
+ * PROGRAMS: folder of tests/programs as built; WILD: the program wild. Each sample arrives as well
+ * (LU_BPF_CHECK), and the table engine has to say the same of it. */
+
+#include "live.h"
+
+#include "base/error.h"
+#include "unwind/unwinder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#define SKIP      77
+#define PERIOD_NS 500009
+
+typedef struct
+{
+  const char *name;
+  const char *program; /* NULL: the wild one */
+  const char *argument;
+  guint max_frames;
+  guint stack_size;
+  guint min_frames;  /* of every walked stack but the few where a program begins or ends a loop */
+  guint is_wild : 1; /* no stack may be finished */
+  guint is_deep : 1; /* every walk has to end at the limit */
+} Case;
+
+static const Case cases[] = {
+  { "a chain of calls", "chain", NULL, 0, 65528, 4, 0, 0 },
+  { "a handler that interrupts", "signal", NULL, 0, 65528, 3, 0, 0 },
+  { "400 calls deep, whatever is copied", "recursion-thin", "400", 0, 512, 400, 0, 0 },
+  { "2,000 calls deep", "recursion-thin", "2000", LU_BPF_MAX_FRAMES, 65528, 2000, 0, 0 },
+  { "2,000 calls deep, and the limit", "recursion-thin", "2000", 1000, 512, 1000, 0, 1 },
+  { "calls into the kernel", "kernel", NULL, 0, 65528, 2, 0, 0 },
+  { "registers and stack that mislead", NULL, NULL, 0, 65528, 0, 1, 0 },
+};
+
+typedef struct
+{
+  const Case *test;
+  Live live;
+  LuUnwinder *unwinder;
+  LuStack stack;
+  guint n_walked, n_short, n_bad, n_different, n_lost, n_incomplete;
+  gboolean has_last;
+  union
+  {
+    struct lu_bpf_record record;
+    guint64 words[8192];
+  } last;
+} Run;
+
+static guint n_tests, n_failed;
+
+static void
+report (gboolean is_ok, const char *name, const char *text)
+{
+  n_failed += !is_ok;
+  printf ("%s %u - %s: %s\n", is_ok ? "ok" : "not ok", ++n_tests, name, text);
+  fflush (stdout);
+}
+
+/* What the record itself promises. */
+static gboolean
+is_sound (Run *self, const struct lu_bpf_record *record)
+{
+  guint limit = self->test->max_frames != 0 ? self->test->max_frames : LU_BPF_DEFAULT_FRAMES;
+
+  if (record->version != LU_BPF_VERSION || record->n_user == 0 || record->n_user > limit
+      || record->n_kernel > LU_BPF_MAX_KERNEL || record->pid != (guint32) self->live.pid
+      || record->serial != lu_space_serial (self->live.space)
+      || (record->status != LU_STATUS_COMPLETE && record->n_user != limit))
+    return FALSE;
+  for (guint i = 0; i < record->n_user; i++)
+    {
+      guint64 pc = record->pcs[record->n_kernel + i];
+      guint64 is_return = pc >> 63;
+
+      if (lu_space_find (self->live.space, (pc & LU_BPF_PC_MASK) - is_return) == NULL)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+is_same (const Run *self)
+{
+  const struct lu_bpf_record *record = &self->last.record;
+
+  if (record->n_user != self->stack.n_frames)
+    return FALSE;
+  for (guint i = 0; i < record->n_user; i++)
+    if ((record->pcs[record->n_kernel + i] & LU_BPF_PC_MASK) != self->stack.frames[i].pc)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_data)
+{
+  Run *self = user_data;
+
+  if (record != NULL)
+    {
+      gsize size = sizeof *record + (record->n_kernel + record->n_user) * sizeof record->pcs[0];
+
+      self->n_walked++;
+      self->n_bad += !is_sound (self, record);
+      self->n_short += self->test->is_deep ? record->status != LU_STATUS_DEPTH_LIMIT
+                                           : record->n_user < self->test->min_frames;
+      self->has_last = size <= sizeof self->last && record->status == LU_STATUS_COMPLETE;
+      if (self->has_last)
+        memcpy (&self->last, record, size);
+      return;
+    }
+  if (self->has_last && sample->regs.abi == LU_ABI_64 && sample->stack_size >= 8)
+    {
+      lu_stack_reset (&self->stack);
+      self->unwinder->ops->unwind (self->unwinder, self->live.pid, self->live.pid, sample,
+                                   self->live.space, &self->stack);
+      if (self->stack.status == LU_STATUS_COMPLETE)
+        self->n_different += !is_same (self);
+      else
+        self->n_incomplete++;
+    }
+  self->has_last = FALSE;
+}
+
+static void
+judge (Run *self)
+{
+  struct lu_bpf_counters counters;
+  g_autofree char *text = NULL;
+  guint64 n_runs = 0, n_not_emitted;
+  gboolean is_ok;
+
+  lu_bpf_program_sum (self->live.program, &counters);
+  for (guint i = 0; i < LU_BPF_N_REASONS; i++)
+    n_runs += counters.reasons[i];
+  n_not_emitted =
+      n_runs - counters.reasons[LU_BPF_REASON_WALKED] - counters.reasons[LU_BPF_REASON_DEPTH];
+  text = g_strdup_printf ("%" G_GUINT64_FORMAT " runs, %u walked, %u too short, %u unsound, %u not "
+                          "as the table engine says, %u lost",
+                          n_runs, self->n_walked, self->n_short, self->n_bad, self->n_different,
+                          self->n_lost);
+  is_ok = n_runs >= 20 && self->n_bad == 0 && self->n_different == 0;
+  if (self->test->is_wild)
+    is_ok = is_ok && self->n_walked * 20 <= n_runs;
+  else
+    is_ok = is_ok && n_not_emitted * 20 <= n_runs && self->n_short * 20 <= self->n_walked;
+  report (is_ok, self->test->name, text);
+}
+
+static void
+run_case (const Case *test, const char *folder, const char *wild, LuUnwinder *unwinder)
+{
+  LuBpfProgramOptions program = { .flags = LU_BPF_CHECK,
+                                  .max_frames = test->max_frames,
+                                  .n_cpus = g_get_num_processors () };
+  LiveOptions options = { .program = &program,
+                          .period_ns = PERIOD_NS,
+                          .stack_size = test->stack_size };
+  g_autofree char *path =
+      test->program != NULL ? g_build_filename (folder, test->program, NULL) : g_strdup (wild);
+  char *argv[] = { path, (char *) test->argument, NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree Run *self = g_new0 (Run, 1);
+  gint32 pid = live_spawn (argv, options.cpu, 60);
+
+  self->test = test;
+  self->unwinder = unwinder;
+  /* It runs for half a second, which is not to be spent on loading. */
+  if (pid > 0 && kill (pid, SIGSTOP) == 0 && live_start (&self->live, pid, &options, &error))
+    {
+      kill (pid, SIGCONT);
+      for (guint i = 0; i < 40; i++)
+        {
+          g_usleep (20000);
+          self->n_lost += live_drain (&self->live, take, self);
+        }
+      judge (self);
+    }
+  else
+    report (FALSE, test->name, error != NULL ? error->message : "cannot be started");
+  live_stop (&self->live);
+  if (pid > 0)
+    {
+      kill (pid, SIGKILL);
+      waitpid (pid, NULL, 0);
+    }
+}
+
+static void
+ignore_signal (int number)
+{
+}
+
+/* A profiling timer of 1 ms would otherwise make the kernel begin anew each time. */
+static void
+load_under_signals (void)
+{
+  LuBpfProgramOptions options = { .n_cpus = g_get_num_processors () };
+  struct itimerval timer = { { 0, 1000 }, { 0, 1000 } }, none = { { 0, 0 }, { 0, 0 } };
+  g_autoptr (LuBpfProgram) program = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+
+  signal (SIGPROF, ignore_signal);
+  setitimer (ITIMER_PROF, &timer, NULL);
+  program = lu_bpf_program_new (&options, &error);
+  setitimer (ITIMER_PROF, &none, NULL);
+  if (program != NULL)
+    text = g_strdup_printf ("%u instructions verified, flags %x, %" G_GUINT64_FORMAT " KiB of maps",
+                            lu_bpf_program_verified (program), lu_bpf_program_flags (program),
+                            lu_bpf_program_memory (program) >> 10);
+  report (program != NULL, "it loads while signals arrive", error != NULL ? error->message : text);
+}
+
+int
+main (int argc, char **argv)
+{
+  LuBpfProgramOptions options = { .n_cpus = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, &error);
+  g_autoptr (LuUnwinder) unwinder = lu_unwinder_table.new(NULL);
+
+  if (argc != 3)
+    return 1;
+  if (program == NULL && g_error_matches (error, LU_ERROR, LU_ERROR_PERMISSION))
+    {
+      printf ("1..0 # SKIP %s\n", error->message);
+      return SKIP;
+    }
+  g_clear_pointer (&program, lu_bpf_program_free);
+  load_under_signals ();
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    run_case (&cases[i], argv[1], argv[2], unwinder);
+  printf ("1..%u\n", n_tests);
+  return n_failed == 0 ? 0 : 1;
+}
