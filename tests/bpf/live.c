@@ -19,6 +19,7 @@
 #include <bpf/bpf.h>
 
 #define RING_BYTES (8u << 20)
+#define MAX_WAITS  500
 
 static void
 module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
@@ -222,6 +223,16 @@ live_drain (Live *self, LiveFunc func, gpointer user_data)
   return n_lost;
 }
 
+/* Nanoseconds on a CPU so far. */
+static guint64
+time_of (gint32 pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/schedstat", pid);
+  g_autofree char *text = lu_fd_read_file (path, 256, NULL);
+
+  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : G_MAXUINT64;
+}
+
 gint32
 live_spawn (char **argv, guint cpu, guint wait_ms)
 {
@@ -237,7 +248,7 @@ live_spawn (char **argv, guint cpu, guint wait_ms)
       execvp (argv[0], argv);
       _exit (127);
     }
-  if (pid > 0)
-    g_usleep (wait_ms * 1000ul);
+  for (guint i = 0; pid > 0 && i < MAX_WAITS && time_of (pid) < wait_ms * 1000000ul; i++)
+    g_usleep (10000);
   return MAX (pid, 0);
 }

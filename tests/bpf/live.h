@@ -47,5 +47,5 @@ typedef void (*LiveFunc) (const struct lu_bpf_record *record, const LuSample *sa
 /* Hands on all that is in the ring now; returns the records that were lost. */
 guint64 live_drain (Live *self, LiveFunc func, gpointer user_data);
 
-/* Starts the command on this CPU, and gives it a moment to get going; 0 on failure. */
+/* Starts the command on this CPU, and waits until it has had so much CPU time; 0 on failure. */
 gint32 live_spawn (char **argv, guint cpu, guint wait_ms);

@@ -92,8 +92,9 @@ def libraries_of(program):
     return [m.group(1) for line in run.stdout.splitlines() if (m := LIBRARY.search(line))]
 
 
-def build(recorder, programs, commands):
-    """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`."""
+def build(recorder, programs, commands, tests=None):
+    """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`, @tests one to a
+    command of its own."""
     archive = Archive()
     for folder in ("/proc", "/sys", "/dev", "/tmp", "/bin", "/sbin"):
         if not os.path.islink(folder):
@@ -105,8 +106,9 @@ def build(recorder, programs, commands):
     archive.add_host_file(BUSYBOX)
     archive.add_data("/init", (HERE / "init").read_bytes(), 0o755)
     archive.add_data("/recorder", f"{recorder}\n".encode())
-    lines = (" ".join([name, *words]) + "\n" for name, words in commands.items())
-    archive.add_data("/commands", "".join(lines).encode())
+    for path, table in (("/commands", commands), ("/tests", tests or {})):
+        lines = (" ".join([name, *words]) + "\n" for name, words in table.items())
+        archive.add_data(path, "".join(lines).encode())
     return archive.finish()
 
 
