@@ -22,7 +22,7 @@
 
 #define SKIP        77
 #define PERIOD_NS   500009
-#define ENOUGH_RUNS 200
+#define ENOUGH_RUNS 100
 #define MIN_RUNS    20
 #define START_MS    40 /* of CPU time, until a program is where it stays */
 #define MAX_MS      3000
