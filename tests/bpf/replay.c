@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* replay.c FOLDER - the walker of the BPF program over all recorded samples (tests/captures): each
- * stack that it finishes is the stored one, and it finishes as many as it should. Output is TAP. */
+/* replay.c FOLDER [published] - the walker of the BPF program over all recorded samples
+ * (tests/captures): each stack that it finishes is the stored one, and it finishes as many as it
+ * should. Tables and mappings are laid out the plain way, or published as while recording. Output
+ * is TAP. */
 
 #include "../captures/samples.h"
 #include "image.h"
+#include "published.h"
 #include "unwind/calls.h"
 #include "unwind/guess.h"
 #include "user-walk.h"
@@ -83,8 +86,15 @@ call_before (void *space, uint64_t pc)
   return CALL_UNKNOWN;
 }
 
+/* One of the two. */
+typedef struct
+{
+  BpfImage *image;
+  Published *published;
+} Layout;
+
 static gboolean
-replay (BpfImage *image, const char *folder, const char *name, GError **error)
+replay (Layout *layout, const char *folder, const char *name, GError **error)
 {
   g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", folder, name);
   g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", folder, name);
@@ -99,7 +109,10 @@ replay (BpfImage *image, const char *folder, const char *name, GError **error)
     return FALSE;
   processes = g_new0 (struct lu_bpf_process, recorded->spaces->len);
   for (guint i = 0; i < recorded->spaces->len; i++)
-    bpf_image_add_space (image, recorded->spaces->pdata[i], 1, &processes[i]);
+    if (layout->image != NULL)
+      bpf_image_add_space (layout->image, recorded->spaces->pdata[i], 1, &processes[i]);
+    else if (!published_add_space (layout->published, recorded->spaces->pdata[i], &processes[i]))
+      printf ("# %s: space %u is not published\n", name, i);
   for (guint i = 0; i < recorded->samples->len && i < lines->len; i++)
     {
       const RecordedSample *sample = &g_array_index (recorded->samples, RecordedSample, i);
@@ -120,26 +133,33 @@ replay (BpfImage *image, const char *folder, const char *name, GError **error)
 }
 
 static gboolean
-replay_folder (const char *folder, GError **error)
+replay_folder (const char *folder, gboolean is_published, GError **error)
 {
   struct lu_bpf_config config = { .max_frames = LU_BPF_MAX_FRAMES };
   BpfImage image = { .add_entry = user_add_entry,
                      .rules = user_rules (),
                      .modules = user_modules () };
+  Layout layout = { .image = is_published ? NULL : &image };
   g_autoptr (GDir) dir = g_dir_open (folder, 0, error);
   gboolean is_ok = dir != NULL;
   const char *file;
 
   user_set_config (&config);
-  bpf_image_init (&image);
+  if (is_published)
+    layout.published = published_new (user_add_entry, NULL, user_rules (), user_modules ());
+  else
+    bpf_image_init (&image);
   while (is_ok && (file = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (file, ".samples.gz"))
       {
         g_autofree char *name = g_strndup (file, strlen (file) - strlen (".samples.gz"));
 
-        is_ok = replay (&image, folder, name, error);
+        is_ok = replay (&layout, folder, name, error);
       }
-  bpf_image_clear (&image);
+  if (is_published)
+    published_free (layout.published);
+  else
+    bpf_image_clear (&image);
   return is_ok;
 }
 
@@ -181,9 +201,12 @@ main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
 
-  if (argc != 2 || !replay_folder (argv[1], &error))
+  gboolean is_published = argc == 3 && strcmp (argv[2], "published") == 0;
+
+  if ((argc != 2 && !is_published) || !replay_folder (argv[1], is_published, &error))
     {
-      printf ("Bail out! %s\n", error != NULL ? error->message : "usage: replay FOLDER");
+      printf ("Bail out! %s\n",
+              error != NULL ? error->message : "usage: replay FOLDER [published]");
       return 1;
     }
   compare_calls ();
