@@ -50,7 +50,7 @@ word (uint64_t stack)
     case 1:
       return (uint64_t) main + next () % 512;
     case 2:
-      return stack + 8 * (next () % WORDS); /* to and fro */
+      return stack + 8 * (next () % WORDS); /* up and down */
     case 3:
       return (uint64_t) calloc + next () % 65536;
     case 4:
