@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 static void
-run_child (int go_fd, int status_fd, char *const *argv, const char *output)
+run_child (int go_fd, int status_fd, char *const *argv, char *const *outputs)
 {
   sigset_t none;
   int exec_errno;
@@ -30,14 +30,15 @@ run_child (int go_fd, int status_fd, char *const *argv, const char *output)
   execvp (argv[0], argv);
   exec_errno = errno;
   /* Here, because the recorder has given up the rights that this may take. */
-  lu_output_discard (output);
+  for (guint i = 0; outputs[i] != NULL; i++)
+    lu_output_discard (outputs[i]);
   if (write (status_fd, &exec_errno, sizeof exec_errno) < 0)
     _exit (LU_EXIT_FAILED);
   _exit (exec_errno == ENOENT ? LU_EXIT_NOT_FOUND : LU_EXIT_NOT_EXECUTABLE);
 }
 
 gboolean
-lu_command_prepare (LuCommand *self, char *const *argv, const char *output, GError **error)
+lu_command_prepare (LuCommand *self, char *const *argv, char *const *outputs, GError **error)
 {
   int go[2], status[2];
 
@@ -51,7 +52,7 @@ lu_command_prepare (LuCommand *self, char *const *argv, const char *output, GErr
   if (self->pid == 0)
     {
       close (go[1]);
-      run_child (go[0], status[1], argv, output);
+      run_child (go[0], status[1], argv, outputs);
     }
   close (go[0]);
   close (status[1]);

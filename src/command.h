@@ -25,9 +25,9 @@ typedef struct
   int wait_status;
 } LuCommand;
 
-/* Forks. argv: NULL-terminated, borrowed. output: the capture, which goes if argv cannot be
- * executed (lu_output_discard()). Call before any thread exists. */
-gboolean lu_command_prepare (LuCommand *self, char *const *argv, const char *output,
+/* Forks. argv: NULL-terminated, borrowed. outputs: NULL-terminated, what goes if argv
+ * cannot be executed (lu_output_discard()). Call before any thread exists. */
+gboolean lu_command_prepare (LuCommand *self, char *const *argv, char *const *outputs,
                              GError **error);
 /* Lets the child execute. Returns 0, or the errno with which exec failed. */
 int lu_command_go (LuCommand *self);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "command.h"
+#include "convert.h"
 #include "doctor.h"
 #include "dump-tables.h"
 #include "options.h"
@@ -48,6 +49,53 @@ run_report (int argc, char **argv)
       return LU_EXIT_FAILED;
     }
   return lu_report_run (argv[1], (guint) limit, &error) ? 0 : print_error (error);
+}
+
+static int run_record (int argc, char **argv);
+
+/* A file of perf is unwound, as --input does. */
+static int
+replay_into (const char *input, const char *output, gboolean force)
+{
+  char *arguments[] = { (char *) "live-unwinder",
+                        (char *) "--input",
+                        (char *) input,
+                        (char *) "--output",
+                        (char *) output,
+                        (char *) "--stats=none",
+                        (char *) (force ? "--force" : "--quiet"),
+                        NULL };
+
+  return run_record (G_N_ELEMENTS (arguments) - 1, arguments);
+}
+
+static int
+run_convert (int argc, char **argv)
+{
+  g_autofree char *format = NULL;
+  gboolean force = FALSE;
+  const GOptionEntry entries[] = {
+    { "format", 0, 0, G_OPTION_ARG_STRING, &format,
+      N_ ("folded, html, speedscope, firefox, perf or pprof, if the name of OUT does not tell"),
+      N_ ("NAME") },
+    { "force", 'f', 0, G_OPTION_ARG_NONE, &force, N_ ("Overwrite an existing file"), NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context =
+      g_option_context_new (_ ("IN OUT - a recording in another format"));
+  GError *error = NULL;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    return print_error (error);
+  if (argc != 3)
+    {
+      fprintf (stderr, _ ("Usage: live-unwinder convert [--format NAME] [--force] IN OUT\n"));
+      return LU_EXIT_FAILED;
+    }
+  if (format == NULL && lu_convert_is_perf_data (argv[1]))
+    return replay_into (argv[1], argv[2], force);
+  return lu_convert_run (argv[1], argv[2], format, force, &error) ? 0 : print_error (error);
 }
 
 typedef struct
@@ -136,6 +184,8 @@ main (int argc, char **argv)
     return lu_doctor_run ();
   if (argc > 1 && strcmp (argv[1], "report") == 0)
     return run_report (argc - 1, argv + 1);
+  if (argc > 1 && strcmp (argv[1], "convert") == 0)
+    return run_convert (argc - 1, argv + 1);
   if (argc > 1 && strcmp (argv[1], "tables") == 0)
     return run_tables (argc - 1, argv + 1);
   return run_record (argc, argv);

@@ -237,7 +237,7 @@ check_helper (const LuOptions *self, const Raw *raw, GError **error)
     { raw->tids != NULL, "--tid" },
     { self->all, "--all" },
     { self->input != NULL, "--input" },
-    { self->output != NULL, "--output" },
+    { self->outputs != NULL, "--output" },
     { self->force, "--force" },
     { self->duration != 0, "--duration" },
     { raw->frequency != NOT_GIVEN, "--frequency" },
@@ -274,7 +274,7 @@ convert_helper (LuOptions *self, const Raw *raw, GError **error)
   self->fail_on_loss = -1;
   if (!check_helper (self, raw, error))
     return FALSE;
-  self->output = g_strdup ("-");
+  self->outputs = g_strdupv ((char *[]){ (char *) "-", NULL });
   /* Its standard error is a journal, where nobody asked for a summary. */
   self->quiet |= raw->stats == NULL;
   return parse_perf_fds (raw->perf_fds, &self->helper.events, error)
@@ -364,8 +364,11 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
     { "all", 'a', 0, G_OPTION_ARG_NONE, &self->all, N_ ("Record the whole system"), NULL },
     { "input", 0, 0, G_OPTION_ARG_FILENAME, &self->input,
       N_ ("Unwind a file of \"perf record --call-graph dwarf\" instead of sampling"), N_ ("FILE") },
-    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &self->output,
-      N_ ("Capture to write, - for standard output (default: " DEFAULT_OUTPUT ")"), N_ ("FILE") },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &self->outputs,
+      N_ ("Capture to write, - for standard output (default: " DEFAULT_OUTPUT "); other formats by "
+          "the end of the name: .folded, .html, .pb.gz, .json.gz, .speedscope.json, perf.data; may "
+          "be given often"),
+      N_ ("FILE") },
     { "force", 'f', 0, G_OPTION_ARG_NONE, &self->force, N_ ("Overwrite an existing capture"),
       NULL },
     { "duration", 'd', 0, G_OPTION_ARG_DOUBLE, &self->duration,
@@ -427,6 +430,7 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
                   "  live-unwinder [OPTIONS] --pid PID          record a running process\n"
                   "  live-unwinder [OPTIONS] --all              record the whole system\n"
                   "  live-unwinder report FILE                  where the time went\n"
+                  "  live-unwinder convert IN OUT               into another format\n"
                   "  live-unwinder doctor                       what works here, and what to do"));
   ok = parse_context (context, argc, argv, error);
   if (ok && !self->show_version)
@@ -434,8 +438,9 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       self->command = g_steal_pointer (&raw.command);
       ok = convert (self, &raw, error);
     }
-  if (self->output == NULL)
-    self->output = g_strdup (DEFAULT_OUTPUT);
+  if (self->outputs == NULL)
+    self->outputs = g_strdupv ((char *[]){ (char *) DEFAULT_OUTPUT, NULL });
+  self->output = self->outputs[0];
   self->command_line = join_arguments (argc, argv);
   raw_clear (&raw);
   return ok;
@@ -452,6 +457,6 @@ lu_options_clear (LuOptions *self)
   if (self->helper.events != NULL)
     g_array_unref (self->helper.events);
   g_free (self->input);
-  g_free (self->output);
+  g_strfreev (self->outputs);
   g_free (self->command_line);
 }

@@ -33,8 +33,9 @@ typedef struct
   GArray *pids;   /* of pid_t; NULL: none */
   GArray *tids;   /* of pid_t; NULL: none */
   gboolean all;
-  char *input; /* perf.data to replay; NULL: sample */
-  char *output;
+  char *input;        /* perf.data to replay; NULL: sample */
+  char **outputs;     /* NULL-terminated, at least one */
+  const char *output; /* the first of them */
   gboolean force;
   double duration;    /* seconds; 0: until the end */
   guint frequency;    /* Hz */

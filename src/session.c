@@ -20,6 +20,7 @@
 #include "helper.h"
 #include "input/source-perf-data.h"
 #include "input/source-perf.h"
+#include "output/format.h"
 #include "output/output-file.h"
 #include "output/syscap.h"
 #include "sandbox.h"
@@ -65,6 +66,7 @@ typedef struct
   gint64 start_us, stop_us;
   guint64 busy_ns_at_start;
   gint64 naming_us; /* since when names are looked for; 0: they are not */
+  LuTee *tee;       /* other formats than a capture, until the sink has it; NULL: none */
   gboolean interrupted, skips_names, status_shown;
 } Session;
 
@@ -164,8 +166,11 @@ new_sink (Session *self, int output_fd)
   if (lu_options_is_helper (self->options))
     return lu_helper_sink (&self->helper, &self->options->helper, output_fd);
   sink = lu_syscap_sink_new (output_fd);
-  if (!self->options->no_symbols)
+  /* other formats find names themselves if there is no capture to have them */
+  if (!self->options->no_symbols && output_fd >= 0)
     lu_syscap_sink_add_symbols (sink, go_on_naming, self);
+  if (self->tee != NULL)
+    lu_syscap_sink_take_tee (sink, g_steal_pointer (&self->tee));
   return sink;
 }
 
@@ -520,6 +525,38 @@ record (Session *self)
   return self->options->command != NULL ? wait_for_command (self, code) : code;
 }
 
+/* Opens all outputs, of which one may be a capture, or none. */
+static gboolean
+open_outputs (Session *self, int *capture_fd, GError **error)
+{
+  char *const *paths = self->options->outputs;
+
+  for (guint i = 0; paths[i] != NULL; i++)
+    {
+      const LuFormat *format = lu_format_of (paths[i]);
+      int fd;
+
+      if (format == NULL && *capture_fd >= 0)
+        {
+          g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                       _ ("%s: only one of the outputs can be a capture"), paths[i]);
+          return FALSE;
+        }
+      fd = lu_output_open (paths[i], self->options->force, error);
+      if (fd < 0)
+        return FALSE;
+      if (format == NULL)
+        {
+          *capture_fd = fd;
+          continue;
+        }
+      if (self->tee == NULL)
+        self->tee = lu_tee_new ();
+      lu_tee_add (self->tee, lu_export_new (format, fd));
+    }
+  return TRUE;
+}
+
 static gboolean
 prepare (Session *self, GError **error)
 {
@@ -535,17 +572,18 @@ prepare (Session *self, GError **error)
              && lu_helper_open (&self->helper, &self->options->helper, &output_fd, error)
              && start_threads (self, g_steal_pointer (&source), lu_fd_steal (&output_fd), error);
     }
-  output_fd = lu_output_open (self->options->output, self->options->force, error);
-  if (output_fd < 0)
+  if (!open_outputs (self, &output_fd, error))
     return FALSE;
   if (self->options->command != NULL
-      && !lu_command_prepare (&self->command, self->options->command, self->options->output, error))
+      && !lu_command_prepare (&self->command, self->options->command, self->options->outputs,
+                              error))
     return FALSE;
   source = open_source (self, error);
   if (source == NULL)
     {
       /* Nothing was recorded: do not leave an empty file behind. */
-      lu_output_discard (self->options->output);
+      for (guint i = 0; self->options->outputs[i] != NULL; i++)
+        lu_output_discard (self->options->outputs[i]);
       return FALSE;
     }
   return start_threads (self, g_steal_pointer (&source), lu_fd_steal (&output_fd), error);
@@ -567,6 +605,7 @@ session_clear (Session *self)
   lu_fd_clear (&self->ended_fd);
   lu_fd_clear (&self->failed_fd);
   lu_helper_clear (&self->helper);
+  lu_tee_free (self->tee);
 }
 
 int

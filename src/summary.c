@@ -12,6 +12,7 @@
 #include "summary.h"
 
 #include "input/perf-event.h"
+#include "output/format.h"
 
 #include <glib/gi18n.h>
 #include <inttypes.h>
@@ -442,7 +443,9 @@ lu_summary_print (const LuSummary *self)
     fprintf (stderr, _ ("; live-unwinder itself was hit by %.2f %% of all samples"),
              100.0 * (double) self->drain.own / (double) self->drain.seen);
   fputc ('\n', stderr);
-  if (strcmp (self->output, "-") != 0)
+  if (lu_format_of (self->output) != NULL)
+    fprintf (stderr, "%s: %.1f MB\n", self->output, (double) self->output_bytes / 1e6);
+  else if (strcmp (self->output, "-") != 0)
     fprintf (stderr, _ ("%s: %.1f MB. Open it with: sysprof %s   or: live-unwinder report %s\n"),
              self->output, (double) self->output_bytes / 1e6, self->output, self->output);
 }

@@ -124,6 +124,15 @@ lu_syscap_reader_new_from_bytes (gconstpointer bytes, gsize size, GError **error
 }
 
 void
+lu_syscap_reader_refill (LuSyscapReader *self, gconstpointer bytes, gsize size)
+{
+  self->bytes = bytes;
+  self->at = 0;
+  self->size = size;
+  self->is_finished = FALSE;
+}
+
+void
 lu_syscap_reader_free (LuSyscapReader *self)
 {
   if (self == NULL)

@@ -83,6 +83,9 @@ LuSyscapReader *lu_syscap_reader_new (int fd, GError **error);
 LuSyscapReader *lu_syscap_reader_new_from_bytes (gconstpointer bytes, gsize size, GError **error);
 void lu_syscap_reader_free (LuSyscapReader *self);
 
+/* Of a reader from bytes that has come to their end: the bytes that follow, whole frames. */
+void lu_syscap_reader_refill (LuSyscapReader *self, gconstpointer bytes, gsize size);
+
 const LuSyscapHeader *lu_syscap_reader_header (const LuSyscapReader *self);
 /* The next frame. After END and ERROR there is none. */
 LuSyscapRead lu_syscap_reader_next (LuSyscapReader *self, LuSyscapRecord *record, GError **error);

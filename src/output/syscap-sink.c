@@ -40,6 +40,8 @@ typedef struct
   LuSyscapPids *pids;
   LuSyscapHits *hits; /* NULL: no names at the end */
   gboolean wants_symbols;
+  LuTee *tee; /* NULL: no other formats */
+  gboolean writes_capture;
   LuSyscapHitsFunc go_on; /* NULL: always */
   gpointer go_on_data;
   guint64 n_shadowed; /* samples that may lie in a mapping the viewer does not keep */
@@ -382,13 +384,17 @@ syscap_end (LuSink *sink, guint64 end_time, GError **error)
                 && write_counts (self, error) && write_symbols (self, error);
 
   /* The header is completed even when the disk is full. */
-  return lu_syscap_writer_finish (self->writer, end_time, ok ? error : NULL) && ok;
+  ok = lu_syscap_writer_finish (self->writer, end_time, ok ? error : NULL) && ok;
+  return (self->tee == NULL || lu_tee_end (self->tee, ok ? error : NULL)) && ok;
 }
 
 static guint64
 syscap_bytes_written (LuSink *sink)
 {
-  return lu_syscap_writer_size (((SyscapSink *) sink)->writer);
+  SyscapSink *self = (SyscapSink *) sink;
+
+  return (self->writes_capture ? lu_syscap_writer_size (self->writer) : 0)
+         + (self->tee != NULL ? lu_tee_written (self->tee) : 0);
 }
 
 static void
@@ -400,6 +406,7 @@ syscap_free (LuSink *sink)
   lu_syscap_kernel_free (self->kernel);
   lu_syscap_pids_free (self->pids);
   lu_syscap_hits_free (self->hits);
+  lu_tee_free (self->tee);
   g_free (self->kallsyms_path);
   g_free (self->own_mountinfo);
   g_free (self);
@@ -427,6 +434,7 @@ sink_new (int fd, const char *kallsyms_path)
 
   self->parent.ops = &lu_syscap_sink_ops;
   self->writer = lu_syscap_writer_new (fd);
+  self->writes_capture = fd >= 0;
   self->kallsyms_path = g_strdup (kallsyms_path);
   self->pids = lu_syscap_pids_new ();
   return self;
@@ -467,4 +475,19 @@ lu_syscap_sink_add_symbols (LuSink *sink, LuSyscapHitsFunc go_on, gpointer user_
   self->wants_symbols = TRUE;
   self->go_on = go_on;
   self->go_on_data = user_data;
+}
+
+static void
+feed_tee (gconstpointer bytes, gsize size, gpointer user_data)
+{
+  lu_tee_feed (user_data, bytes, size);
+}
+
+void
+lu_syscap_sink_take_tee (LuSink *sink, LuTee *tee)
+{
+  SyscapSink *self = (SyscapSink *) sink;
+
+  self->tee = tee;
+  lu_syscap_writer_set_tap (self->writer, feed_tee, tee);
 }

@@ -34,6 +34,8 @@ struct _LuSyscapWriter
 {
   int fd;
   gboolean is_regular;
+  LuSyscapWriterTap tap; /* NULL: none */
+  gpointer tap_data;
   int stop_fd;          /* borrowed; -1: writing waits for ever */
   gint64 stopped;       /* when it became readable, as we saw it; 0 not yet */
   gint64 longest_pause; /* µs that the reader let us wait before that */
@@ -69,6 +71,13 @@ lu_syscap_writer_free (LuSyscapWriter *self)
   lu_fd_clear (&self->fd);
   g_clear_error (&self->failure);
   g_free (self);
+}
+
+void
+lu_syscap_writer_set_tap (LuSyscapWriter *self, LuSyscapWriterTap tap, gpointer user_data)
+{
+  self->tap = tap;
+  self->tap_data = user_data;
 }
 
 void
@@ -135,7 +144,8 @@ write_some (LuSyscapWriter *self, const guint8 *bytes, gsize size)
 
   while (done < size)
     {
-      gssize n = write (self->fd, bytes + done, size - done);
+      gssize n =
+          self->fd < 0 ? (gssize) (size - done) : write (self->fd, bytes + done, size - done);
 
       if (n >= 0)
         done += (gsize) n;
@@ -216,6 +226,8 @@ lu_syscap_writer_flush (LuSyscapWriter *self, GError **error)
 
   if (self->failure == NULL && self->used > 0)
     {
+      if (self->tap != NULL)
+        self->tap (self->buffer, self->used, self->tap_data);
       done = write_some (self, self->buffer, self->used);
       if (done < self->used)
         fail (self, done);

@@ -12,14 +12,17 @@
 
 typedef struct _LuSyscapWriter LuSyscapWriter;
 
-/* Takes `fd`. A regular file is written from its current offset. SIGPIPE has to be ignored in the
- * process. */
+/* Takes `fd`; -1: only a tap gets what is written. A regular file is written from its current
+ * offset. SIGPIPE has to be ignored in the process. */
 LuSyscapWriter *lu_syscap_writer_new (int fd);
 /* For a reader that may be slow or stop reading: when `stop_fd` (an eventfd; borrowed) becomes
  * readable, writing goes on only while the reader reads (pauses are measured before), and for
  * thirty seconds at most; then it fails with LU_ERROR_NO_READER. Before that, call it once, with
  * the rights to open the descriptor anew. */
 void lu_syscap_writer_set_stop (LuSyscapWriter *self, int stop_fd);
+/* Gets all that is written (the header first, then whole frames), before it is. */
+typedef void (*LuSyscapWriterTap) (gconstpointer bytes, gsize size, gpointer user_data);
+void lu_syscap_writer_set_tap (LuSyscapWriter *self, LuSyscapWriterTap tap, gpointer user_data);
 /* Does not write what is still buffered: call finish() first. */
 void lu_syscap_writer_free (LuSyscapWriter *self);
 

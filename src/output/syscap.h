@@ -10,6 +10,7 @@
 
 #include "output/sink.h"
 #include "output/syscap-hits.h"
+#include "output/tee.h"
 
 /* A sink that writes a Sysprof capture to `fd` (taken): a regular file, a pipe or a socket. SIGPIPE
  * has to be ignored in the process. Owned by the writer thread. */
@@ -28,5 +29,9 @@ LuSink *lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd
 /* Puts names of all functions that were hit into the capture when it ends (__symbols__). go_on is
  * asked now and then, and may be NULL. Not for a client, before begin(). */
 void lu_syscap_sink_add_symbols (LuSink *self, LuSyscapHitsFunc go_on, gpointer user_data);
+
+/* Gives all frames to other formats, too; takes the tee. Not for a client, before begin(). The
+ * descriptor of the sink may then be -1. */
+void lu_syscap_sink_take_tee (LuSink *self, LuTee *tee);
 
 extern const LuSinkOps lu_syscap_sink_ops;

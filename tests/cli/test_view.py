@@ -9,6 +9,9 @@ Everything is checked from outside. Tests that need root, the permission to samp
 skip with the reason.
 """
 
+import collections
+import gzip
+import json
 import os
 import re
 import shutil
@@ -21,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import syscap  # noqa: E402  (needs the path above)
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+HAS_PPROF = os.environ.get("LU_HAS_PPROF", "1") == "1"
 COMPILER = os.environ.get("CC", "cc").split()
 
 NESTED = """
@@ -159,6 +163,221 @@ class Symbols(Case):
             names = [name for name in found if re.search(rf"\blevel{level}\b", name)]
             self.assertTrue(names, f"level{level}")
         self.assertTrue(any(name.startswith("_start") for name in found))
+
+
+class Convert(Case):
+    """One recording in every format: the same samples, the same hottest function."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.capture = None
+
+    def setUp(self):
+        if Convert.capture is None:
+            program = self.build_nested()
+            names = ["all.folded", "all.html", "all.pb.gz", "all.json.gz", "all.speedscope.json",
+                     "all.perf.data"]
+            others = [word for name in names if self.can_write(name) for word in ("-o", name)]
+            Convert.capture = self.record("all.syscap", *others, "--", program)
+            Convert.functions_of_capture = self.functions(self.capture)
+            Convert.samples = len(syscap.read(self.capture).samples)
+
+    def can_write(self, name):
+        """A build without protobuf-c has no pprof, and takes the name for a capture's."""
+        return not name.endswith(".pb.gz") or HAS_PPROF
+
+    def convert(self, name):
+        self.run_well("convert", "--force", self.capture, self.path("again." + name))
+        with open(self.path("again." + name), "rb") as file:
+            again = file.read()
+        with open(self.path("all." + name), "rb") as file:
+            while_recording = file.read()
+        return again, while_recording
+
+    def check(self, selves):
+        """selves: name -> samples at the leaf."""
+        self.assertEqual(sum(selves.values()), self.samples)
+        self.assertEqual(max(selves, key=selves.get), "busy_leaf")
+        self.assertEqual(selves["busy_leaf"], self.functions_of_capture["busy_leaf"][0])
+
+    def test_folded(self):
+        for data in self.convert("folded"):
+            selves = collections.Counter()
+            for line in data.decode().splitlines():
+                stack, count = line.rsplit(" ", 1)
+                selves[stack.split(";")[-1]] += int(count)
+                if stack.endswith("busy_leaf"):
+                    self.assertRegex(stack, "^nested;.*;main;first_level;second_level;third_level;")
+            self.check(selves)
+
+    def test_flame_graph(self):
+        for data in self.convert("html"):
+            text = data.decode()
+            self.assertIsNone(re.search(r"@DATA@|(src|href)\s*=|https?://", text))
+            graph = json.loads(re.search(r"const data = (\{.*?\});\n", text, re.DOTALL)[1])
+            selves = collections.Counter()
+            for name, count in zip(graph["name_of"], graph["selves"]):
+                selves[graph["names"][name]] += count
+            self.check(selves)
+            for node, parent in enumerate(graph["parents"]):
+                self.assertLess(parent, node)
+
+    def test_speedscope(self):
+        for data in self.convert("speedscope.json"):
+            profile = json.loads(data)
+            names = [frame["name"] for frame in profile["shared"]["frames"]]
+            selves = collections.Counter()
+            for thread in profile["profiles"]:
+                self.assertEqual(thread["unit"], "nanoseconds")
+                self.assertEqual(len(thread["samples"]), len(thread["weights"]))
+                self.assertEqual(thread["endValue"], sum(thread["weights"]))
+                for stack, weight in zip(thread["samples"], thread["weights"]):
+                    selves[names[stack[-1]]] += round(weight * 999 / 1e9)
+            self.check(selves)
+
+    def test_firefox(self):
+        for data in self.convert("json.gz"):
+            profile = json.loads(gzip.decompress(data))
+            self.assertEqual(profile["meta"]["version"], 24)
+            selves = collections.Counter()
+            for thread in profile["threads"]:
+                stacks, frames = thread["stackTable"]["data"], thread["frameTable"]["data"]
+                last = 0
+                for number, (prefix, frame) in enumerate(stacks):
+                    self.assertTrue(prefix is None or prefix < number)
+                    self.assertLess(frames[frame][0], len(thread["stringTable"]))
+                for stack, time, _ in thread["samples"]["data"]:
+                    self.assertGreaterEqual(time, last)
+                    last = time
+                    name = thread["stringTable"][frames[stacks[stack][1]][0]]
+                    selves[re.sub(r" \(in [^)]*\)$", "", name)] += 1
+            self.check(selves)
+
+    @unittest.skipUnless(HAS_PPROF, "built without pprof")
+    def test_pprof(self):
+        for data in self.convert("pb.gz"):
+            self.check(pprof_selves(gzip.decompress(data)))
+
+    @unittest.skipUnless(HAS_PPROF and shutil.which("go"), "go is not installed, or no pprof in the build")
+    def test_pprof_in_go(self):
+        self.convert("pb.gz")
+        result = subprocess.run(["go", "tool", "pprof", "-raw", self.path("again.pb.gz")],
+                                capture_output=True, text=True, check=False, cwd=self.folder,
+                                env=os.environ | {"HOME": self.folder})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        total = sum(int(match[1]) for match in
+                    re.finditer(r"^ *(\d+) +\d+: [\d ]+$", result.stdout, re.MULTILINE))
+        self.assertEqual(total, self.samples)
+        top = subprocess.run(["go", "tool", "pprof", "-top", self.path("again.pb.gz")],
+                             capture_output=True, text=True, check=False, cwd=self.folder,
+                             env=os.environ | {"HOME": self.folder}).stdout
+        self.assertRegex(top, r"flat%[^\n]*\n *" + str(self.functions_of_capture["busy_leaf"][0])
+                         + r" [^\n]* busy_leaf\n")
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_perf_data(self):
+        self.convert("perf.data")
+        for file in ("again.perf.data", "all.perf.data"):
+            result = subprocess.run(["perf", "script", "-i", self.path(file), "-F", "comm,ip,sym"],
+                                    capture_output=True, text=True, check=False, cwd=self.folder,
+                                    env=os.environ | {"HOME": self.folder})
+            if "perf not found for kernel" in result.stderr:
+                self.skipTest("perf is not installed for this kernel")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            stacks = [stack for stack in result.stdout.strip().split("\n\n") if stack]
+            leaves = collections.Counter()
+            for stack in stacks:
+                lines = stack.splitlines()
+                leaves[lines[1].split()[1] if len(lines) > 1 else "?"] += 1
+                if lines[1:] and lines[1].endswith(" busy_leaf"):
+                    self.assertEqual([line.split()[1] for line in lines[1:6]],
+                                     list(Symbols.LEVELS))
+            self.assertEqual(len(stacks), self.samples)
+            self.assertEqual(leaves["busy_leaf"], self.functions_of_capture["busy_leaf"][0])
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_from_perf_data(self):
+        """A file of perf record is unwound on the way."""
+        program = self.build_nested("other")
+        result = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph",
+                                 "dwarf,8192", "-o", self.path("in.data"), program],
+                                capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            self.skipTest("perf record: " + result.stderr.strip())
+        self.run_well("convert", self.path("in.data"), self.path("in.folded"))
+        with open(self.path("in.folded"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), ";main;first_level;second_level;third_level;busy_leaf ")
+
+    def test_errors(self):
+        for arguments, message in ((("convert",), "Usage"), (("convert", self.capture, "x.unknown"), "folded"),
+                                   (("convert", "--format", "nonsense", self.capture, "x"), "nonsense"),
+                                   (("convert", "/nonexistent", "x.folded"), "No such file"),
+                                   (("convert", "/etc/passwd", "x.folded"), "not a Sysprof capture"),
+                                   (("convert", self.capture, "all.folded"), "exists"),
+                                   (("-o", "a.syscap", "-o", "b.syscap", "--", "true"), "only one")):
+            result = self.run_it(*arguments)
+            self.assertEqual(result.returncode, 125, arguments)
+            self.assertIn(message, result.stderr)
+
+    def test_to_a_pipe(self):
+        result = self.run_well("convert", "--format", "folded", self.capture, "-")
+        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in result.stdout.splitlines()),
+                         self.samples)
+
+
+def fields_of(data):
+    """(number, value) of each field of a protobuf message."""
+    def varint(at):
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 128:
+                return value, at
+    at = 0
+    while at < len(data):
+        key, at = varint(at)
+        if key & 7 == 0:
+            value, at = varint(at)
+        else:
+            assert key & 7 == 2, key
+            size, at = varint(at)
+            value, at = data[at:at + size], at + size
+        yield key >> 3, value
+
+
+def first_varint(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+    return value
+
+
+def pprof_selves(data):
+    strings, functions, locations, selves = [], {}, {}, collections.Counter()
+    fields = list(fields_of(data))
+    for number, value in fields:
+        if number == 6:
+            strings.append(value.decode())
+        elif number == 5:
+            message = dict(fields_of(value))
+            functions[message[1]] = message[2]
+        elif number == 4:
+            message = dict(fields_of(value))
+            locations[message[1]] = dict(fields_of(message[4]))[1]
+    assert strings[0] == ""
+    for number, value in fields:
+        if number == 2:
+            message = dict(fields_of(value))
+            leaf = locations[first_varint(message[1])] if message.get(1) else None
+            name = strings[functions[leaf]] if leaf else "?"
+            selves[name] += first_varint(message[2])
+    return selves
 
 
 def files_of(path):

@@ -1,12 +1,47 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-model.c - captures of any bytes as a model, names from the capture alone. */
+/* fuzz-model.c - captures of any bytes as a model, names from the capture alone, in all formats. */
 
 #include "fuzz.h"
+#include "output/format.h"
 #include "output/model-names.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+static void
+write_formats (const LuModel *model)
+{
+  static const LuFormat *const formats[] = { &lu_format_folded, &lu_format_html,
+                                             &lu_format_speedscope, &lu_format_firefox,
+                                             &lu_format_pprof };
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    {
+      g_autoptr (LuStream) stream =
+          lu_stream_new (open ("/dev/null", O_WRONLY | O_CLOEXEC), formats[i]->gzip);
+
+      if (formats[i]->write != NULL)
+        formats[i]->write (model, stream);
+      g_assert_true (lu_stream_finish (stream, NULL));
+    }
+}
+
+/* The format that takes frames as they come. */
+static void
+write_perf_data (const uint8_t *data, size_t size)
+{
+  g_autoptr (LuSyscapReader) reader = lu_syscap_reader_new_from_bytes (data, size, NULL);
+  g_autoptr (LuExport) export =
+      lu_export_new (&lu_format_perf, open ("/dev/null", O_WRONLY | O_CLOEXEC));
+  LuSyscapRecord record;
+
+  lu_export_begin (export, lu_syscap_reader_header (reader));
+  while (lu_syscap_reader_next (reader, &record, NULL) == LU_SYSCAP_READ_FRAME)
+    lu_export_take (export, &record);
+}
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
@@ -32,6 +67,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         g_assert_nonnull (lu_model_function_of (model, node)->name);
       g_assert_nonnull (lu_model_process_of (model, (guint32) (key >> 32))->name);
     }
+  write_formats (model);
+  write_perf_data (data, size);
   g_assert_cmpuint (n, ==, model->n_samples);
   g_assert_cmpuint (model->samples->len, ==, model->n_samples);
   return 0;

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* format-pprof.c - pprof's profile.proto, gzipped: samples added up by stack and thread.
+ *
+ * Each frame of the model is a location, each file a mapping, at the addresses of the first process
+ * that had it. The messages of a whole profile are built and packed at once (protobuf-c); what they
+ * point to lives in one chunk. */
+
+#include "output/format.h"
+#include "profile.pb-c.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const LuModel *model;
+  Lu__Pprof__Profile profile;
+  GPtrArray *strings;     /* of char*, borrowed */
+  GHashTable *string_ids; /* char* -> number */
+  GPtrArray *memory;      /* everything else, owned */
+} Builder;
+
+static gpointer
+allocate (Builder *self, gsize n, gsize size)
+{
+  gpointer block = g_malloc0 (MAX (n * size, 1));
+
+  g_ptr_array_add (self->memory, block);
+  return block;
+}
+#define NEW(self, type, n) ((type *) allocate (self, n, sizeof (type)))
+
+static gint64
+text_id (Builder *self, const char *text)
+{
+  gpointer found;
+
+  if (g_hash_table_lookup_extended (self->string_ids, text, NULL, &found))
+    return GPOINTER_TO_INT (found);
+  g_hash_table_insert (self->string_ids, (gpointer) text, GUINT_TO_POINTER (self->strings->len));
+  g_ptr_array_add (self->strings, (gpointer) text);
+  return self->strings->len - 1;
+}
+
+static Lu__Pprof__ValueType *
+value_type (Builder *self, const char *type, const char *unit)
+{
+  Lu__Pprof__ValueType *value = NEW (self, Lu__Pprof__ValueType, 1);
+
+  lu__pprof__value_type__init (value);
+  value->type = text_id (self, type);
+  value->unit = text_id (self, unit);
+  return value;
+}
+
+static void
+add_mappings (Builder *self)
+{
+  guint n = self->model->modules->len;
+
+  self->profile.n_mapping = n;
+  self->profile.mapping = NEW (self, Lu__Pprof__Mapping *, n);
+  for (guint i = 0; i < n; i++)
+    {
+      const LuModelModule *module = g_ptr_array_index (self->model->modules, i);
+      Lu__Pprof__Mapping *mapping = NEW (self, Lu__Pprof__Mapping, 1);
+
+      lu__pprof__mapping__init (mapping);
+      mapping->id = i + 1;
+      mapping->memory_start = module->start;
+      mapping->memory_limit = module->end;
+      mapping->file_offset = module->file_offset;
+      mapping->filename = text_id (self, module->path);
+      mapping->build_id = text_id (self, module->build_id != NULL ? module->build_id : "");
+      mapping->has_functions = TRUE;
+      self->profile.mapping[i] = mapping;
+    }
+}
+
+static void
+add_functions (Builder *self)
+{
+  guint n = self->model->functions->len;
+
+  self->profile.n_function = n;
+  self->profile.function = NEW (self, Lu__Pprof__Function *, n);
+  for (guint i = 0; i < n; i++)
+    {
+      const LuModelFunction *source = &g_array_index (self->model->functions, LuModelFunction, i);
+      Lu__Pprof__Function *function = NEW (self, Lu__Pprof__Function, 1);
+
+      lu__pprof__function__init (function);
+      function->id = i + 1;
+      function->name = function->system_name = text_id (self, source->name);
+      function->filename = text_id (self, source->module);
+      self->profile.function[i] = function;
+    }
+}
+
+/* Where the module is; a file that is mapped at several places is at the first of them. */
+static guint64
+address_in_mapping (const LuModelModule *module, const LuModelFrame *frame)
+{
+  guint64 address = frame->file_offset - module->file_offset + module->start;
+
+  return address >= module->start && address < module->end ? address : frame->address;
+}
+
+static void
+add_locations (Builder *self)
+{
+  guint n = self->model->frames->len;
+
+  self->profile.n_location = n;
+  self->profile.location = NEW (self, Lu__Pprof__Location *, n);
+  for (guint i = 0; i < n; i++)
+    {
+      const LuModelFrame *frame = lu_model_frame (self->model, i);
+      Lu__Pprof__Location *location = NEW (self, Lu__Pprof__Location, 1);
+      Lu__Pprof__Line *line = NEW (self, Lu__Pprof__Line, 1);
+
+      lu__pprof__location__init (location);
+      lu__pprof__line__init (line);
+      line->function_id = frame->function + 1;
+      location->id = i + 1;
+      location->address = frame->address;
+      location->n_line = 1;
+      location->line = NEW (self, Lu__Pprof__Line *, 1);
+      location->line[0] = line;
+      if (frame->module != G_MAXUINT32)
+        {
+          location->mapping_id = frame->module + 1;
+          if (frame->kind == LU_CODE_USER)
+            location->address =
+                address_in_mapping (g_ptr_array_index (self->model->modules, frame->module), frame);
+        }
+      self->profile.location[i] = location;
+    }
+}
+
+static void
+set_label (Lu__Pprof__Label *label, gint64 key, gint64 text, gint64 number)
+{
+  lu__pprof__label__init (label);
+  label->key = key;
+  label->str = text;
+  label->num = number;
+}
+
+static void
+add_labels (Builder *self, Lu__Pprof__Sample *sample, guint32 number)
+{
+  const LuModelThread *thread = lu_model_thread (self->model, number);
+  const LuModelProcess *process = lu_model_process_of (self->model, number);
+  Lu__Pprof__Label *labels = NEW (self, Lu__Pprof__Label, 3);
+
+  set_label (&labels[0], text_id (self, "comm"), text_id (self, process->name), 0);
+  set_label (&labels[1], text_id (self, "pid"), 0, thread->pid);
+  set_label (&labels[2], text_id (self, "tid"), 0, thread->tid);
+  sample->n_label = 3;
+  sample->label = NEW (self, Lu__Pprof__Label *, 3);
+  for (guint i = 0; i < 3; i++)
+    sample->label[i] = &labels[i];
+}
+
+static void
+add_sample (Builder *self, guint number, guint64 key, guint64 count)
+{
+  Lu__Pprof__Sample *sample = NEW (self, Lu__Pprof__Sample, 1);
+  guint64 period = lu_model_period (self->model);
+  gsize depth = 0;
+
+  lu__pprof__sample__init (sample);
+  for (guint32 node = (guint32) key; node != 0; node = lu_model_node (self->model, node).parent)
+    depth++;
+  sample->location_id = NEW (self, guint64, depth);
+  for (guint32 node = (guint32) key; node != 0; node = lu_model_node (self->model, node).parent)
+    sample->location_id[sample->n_location_id++] = lu_model_node (self->model, node).frame + 1u;
+  sample->n_value = 2;
+  sample->value = NEW (self, gint64, 2);
+  sample->value[0] = (gint64) count;
+  sample->value[1] = (gint64) (count * period);
+  add_labels (self, sample, (guint32) (key >> 32));
+  self->profile.sample[number] = sample;
+}
+
+static void
+add_samples (Builder *self)
+{
+  guint n = self->model->counts->len;
+
+  self->profile.n_sample = n;
+  self->profile.sample = NEW (self, Lu__Pprof__Sample *, n);
+  for (guint i = 0; i < n; i++)
+    add_sample (self, i, *lu_id_table_key (self->model->counted, i),
+                g_array_index (self->model->counts, guint64, i));
+}
+
+static void
+add_head (Builder *self)
+{
+  const LuModel *model = self->model;
+  g_autoptr (GDateTime) date = g_date_time_new_from_iso8601 (model->capture_time, NULL);
+  const char *command = lu_model_metadata (model, "live-unwinder.command");
+
+  self->profile.n_sample_type = 2;
+  self->profile.sample_type = NEW (self, Lu__Pprof__ValueType *, 2);
+  self->profile.sample_type[0] = value_type (self, "samples", "count");
+  self->profile.sample_type[1] = value_type (self, "cpu", "nanoseconds");
+  self->profile.period_type = value_type (self, "cpu", "nanoseconds");
+  self->profile.period = (gint64) lu_model_period (model);
+  self->profile.default_sample_type = text_id (self, "samples");
+  self->profile.time_nanos =
+      date != NULL ? g_date_time_to_unix (date) * G_GINT64_CONSTANT (1000000000) : 0;
+  self->profile.duration_nanos = MAX (model->last - model->begin, 0);
+  if (command == NULL)
+    return;
+  self->profile.n_comment = 1;
+  self->profile.comment = NEW (self, gint64, 1);
+  self->profile.comment[0] = text_id (self, command);
+}
+
+static void
+write_pprof (const LuModel *model, LuStream *stream)
+{
+  Builder self = { .model = model };
+  g_autofree guint8 *packed = NULL;
+  gsize size;
+
+  lu__pprof__profile__init (&self.profile);
+  self.strings = g_ptr_array_new ();
+  self.string_ids = g_hash_table_new (g_str_hash, g_str_equal);
+  self.memory = g_ptr_array_new_with_free_func (g_free);
+  text_id (&self, "");
+  add_head (&self);
+  add_mappings (&self);
+  add_functions (&self);
+  add_locations (&self);
+  add_samples (&self);
+  self.profile.n_string_table = self.strings->len;
+  self.profile.string_table = (char **) self.strings->pdata;
+
+  size = lu__pprof__profile__get_packed_size (&self.profile);
+  packed = g_malloc (size);
+  lu__pprof__profile__pack (&self.profile, packed);
+  lu_stream_write (stream, packed, size);
+  g_ptr_array_unref (self.strings);
+  g_hash_table_unref (self.string_ids);
+  g_ptr_array_unref (self.memory);
+}
+
+const LuFormat lu_format_pprof = {
+  .name = "pprof",
+  .suffixes = { ".pb.gz", ".pprof" },
+  .gzip = TRUE,
+  .write = write_pprof,
+};

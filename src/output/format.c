@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* format.c - the list of formats, and a recording on its way into one; see format.h. */
+
+#include "output/format.h"
+
+#include "output/model-names.h"
+
+#include <string.h>
+
+static const LuFormat *const formats[] = {
+  &lu_format_folded,  &lu_format_html, &lu_format_speedscope,
+  &lu_format_firefox, &lu_format_perf, &lu_format_pprof,
+};
+
+struct _LuExport
+{
+  const LuFormat *format;
+  LuStream *stream;
+  LuModel *model; /* NULL: of a format that takes frames */
+  gpointer state; /* of such a format */
+};
+
+const LuFormat *
+lu_format_of (const char *path)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    for (guint s = 0; formats[i]->suffixes[s] != NULL; s++)
+      if (g_str_has_suffix (path, formats[i]->suffixes[s]))
+        return formats[i];
+  return NULL;
+}
+
+const LuFormat *
+lu_format_find (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (g_str_equal (formats[i]->name, name))
+      return formats[i];
+  return NULL;
+}
+
+char *
+lu_format_names (void)
+{
+  GString *names = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", formats[i]->name);
+  return g_string_free (names, FALSE);
+}
+
+LuExport *
+lu_export_new (const LuFormat *format, int fd)
+{
+  LuExport *self = g_new0 (LuExport, 1);
+
+  self->format = format;
+  self->stream = lu_stream_new (fd, format->gzip);
+  if (format->write != NULL)
+    self->model = lu_model_new (format->needs);
+  return self;
+}
+
+void
+lu_export_begin (LuExport *self, const LuSyscapHeader *header)
+{
+  if (self->model != NULL)
+    lu_model_begin (self->model, header);
+  else
+    self->state = self->format->begin (self->stream, header);
+}
+
+void
+lu_export_take (LuExport *self, const LuSyscapRecord *record)
+{
+  if (self->model != NULL)
+    lu_model_take (self->model, record);
+  else
+    self->format->take (self->state, record);
+}
+
+static void
+end_state (LuExport *self)
+{
+  if (self->state != NULL)
+    self->format->end (g_steal_pointer (&self->state));
+}
+
+gboolean
+lu_export_end (LuExport *self, GError **error)
+{
+  if (self->model != NULL)
+    {
+      lu_model_end (self->model);
+      lu_model_name (self->model, 0);
+      self->format->write (self->model, self->stream);
+    }
+  end_state (self);
+  return lu_stream_finish (self->stream, error);
+}
+
+guint64
+lu_export_size (const LuExport *self)
+{
+  return lu_stream_size (self->stream);
+}
+
+void
+lu_export_free (LuExport *self)
+{
+  if (self == NULL)
+    return;
+  end_state (self);
+  lu_model_free (self->model);
+  lu_stream_free (self->stream);
+  g_free (self);
+}

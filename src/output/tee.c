@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* tee.c - one stream of frames into several formats; see tee.h. */
+
+#include "output/tee.h"
+
+struct _LuTee
+{
+  GPtrArray *exports;     /* of LuExport, owned */
+  LuSyscapReader *reader; /* NULL before the first bytes */
+};
+
+LuTee *
+lu_tee_new (void)
+{
+  LuTee *self = g_new0 (LuTee, 1);
+
+  self->exports = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_export_free);
+  return self;
+}
+
+void
+lu_tee_free (LuTee *self)
+{
+  if (self == NULL)
+    return;
+  g_ptr_array_unref (self->exports);
+  lu_syscap_reader_free (self->reader);
+  g_free (self);
+}
+
+void
+lu_tee_add (LuTee *self, LuExport *export)
+{
+  g_ptr_array_add (self->exports, export);
+}
+
+guint
+lu_tee_size (const LuTee *self)
+{
+  return self->exports->len;
+}
+
+static gboolean
+begin (LuTee *self, gconstpointer bytes, gsize size)
+{
+  self->reader = lu_syscap_reader_new_from_bytes (bytes, size, NULL);
+  for (guint i = 0; self->reader != NULL && i < self->exports->len; i++)
+    lu_export_begin (g_ptr_array_index (self->exports, i), lu_syscap_reader_header (self->reader));
+  return self->reader != NULL;
+}
+
+void
+lu_tee_feed (LuTee *self, gconstpointer bytes, gsize size)
+{
+  LuSyscapRecord record;
+
+  if (self->reader != NULL)
+    lu_syscap_reader_refill (self->reader, bytes, size);
+  else if (!begin (self, bytes, size))
+    return;
+  while (lu_syscap_reader_next (self->reader, &record, NULL) == LU_SYSCAP_READ_FRAME)
+    for (guint i = 0; i < self->exports->len; i++)
+      lu_export_take (g_ptr_array_index (self->exports, i), &record);
+}
+
+gboolean
+lu_tee_end (LuTee *self, GError **error)
+{
+  gboolean ok = TRUE;
+
+  for (guint i = 0; self->reader != NULL && i < self->exports->len; i++)
+    ok = lu_export_end (g_ptr_array_index (self->exports, i), ok ? error : NULL) && ok;
+  return ok;
+}
+
+guint64
+lu_tee_written (const LuTee *self)
+{
+  guint64 size = 0;
+
+  for (guint i = 0; i < self->exports->len; i++)
+    size += lu_export_size (g_ptr_array_index (self->exports, i));
+  return size;
+}
