@@ -13,6 +13,7 @@
 typedef struct
 {
   guint n_modules, n_processes, n_forks, n_exits;
+  GString *changes; /* of spaces: kind, pid, mappings; NULL: nobody asks */
 } Seen;
 
 static void
@@ -39,7 +40,27 @@ exited (guint64 time, gint32 pid, gpointer data)
   ((Seen *) data)->n_exits++;
 }
 
-static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited };
+static void
+space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
+               gpointer data)
+{
+  static const char kinds[] = {
+    [LU_SPACE_DISCOVERED] = 'd', [LU_SPACE_FORKED] = 'f', [LU_SPACE_EXECED] = 'e',
+    [LU_SPACE_MAPPED] = 'm',     [LU_SPACE_ENDED] = 'x',
+  };
+  Seen *seen = data;
+  guint n = 0;
+
+  g_assert_true ((space == NULL) == (change == LU_SPACE_ENDED));
+  g_assert_true ((parent_pid != 0) == (change == LU_SPACE_FORKED));
+  if (space != NULL)
+    lu_space_mappings (space, &n);
+  if (seen->changes != NULL)
+    g_string_append_printf (seen->changes, "%c%d:%u ", kinds[change], lu_process_pid (process), n);
+}
+
+static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited,
+                                           space_changed };
 
 static void
 map (LuProcessTable *table, guint64 time, gint32 pid, guint64 start, const char *path,
@@ -329,6 +350,26 @@ test_a_thousand_short_processes_leave_nothing (void)
   g_assert_cmpuint (seen.n_modules, ==, 2);
 }
 
+static void
+test_tells_of_spaces (void)
+{
+  g_autoptr (GString) changes = g_string_new (NULL);
+  Seen seen = { .changes = changes };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  map (table, 100, 10, 0x1000, "/a", 1);
+  map (table, 101, 10, 0x1000, "/a", 1);        /* the same */
+  map (table, 102, 11, 0x1000, "/a", 1);        /* a stranger */
+  task (table, LU_EVENT_FORK, 103, 10, 12, 10); /* a thread */
+  task (table, LU_EVENT_FORK, 104, 20, 20, 10);
+  map (table, 105, 20, 0x5000, "/b", 2);
+  exec (table, 106, 20, "b");
+  map (table, 107, 20, 0x5000, "/b", 2);
+  task (table, LU_EVENT_EXIT, 108, 20, 20, 10);
+  task (table, LU_EVENT_EXIT, 109, 20, 20, 10);
+  g_assert_cmpstr (changes->str, ==, "d10:0 m10:1 f20:1 m20:2 e20:0 m20:1 x20:0 ");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -346,6 +387,7 @@ main (int argc, char **argv)
   ADD ("files are shared by identity", test_files_are_shared_by_identity);
   ADD ("data and kernel mappings are left out", test_data_and_kernel_mappings_are_left_out);
   ADD ("discovers ourselves", test_discovers_ourselves);
+  ADD ("tells of spaces", test_tells_of_spaces);
   ADD ("a thousand short processes leave nothing", test_a_thousand_short_processes_leave_nothing);
 #undef ADD
   return g_test_run ();
