@@ -11,7 +11,6 @@
 #include "elf/cfi-guard.h"
 #include "elf/synthetic.h"
 #include "evaluate.h"
-#include "lu/step.h"
 #include "table/compile.h"
 #include "table/rule.h"
 
@@ -90,22 +89,6 @@ isolate (const LuCfiBytes *section, const LuFde *fde)
 
 /* Comparison */
 
-static int
-read_world (void *data, uint64_t address, uint64_t *value)
-{
-  *value = world_read (data, address);
-  return 1;
-}
-
-static int
-read_sampled (void *data, uint32_t number, uint64_t *value)
-{
-  const World *world = data;
-
-  *value = number < N_REGISTERS ? world->registers[number] : 0;
-  return number < N_REGISTERS;
-}
-
 static void
 complain (const Oracle *self, guint64 pc, const struct lu_rule *rule, const char *what,
           guint64 theirs, guint64 ours)
@@ -115,13 +98,6 @@ complain (const Oracle *self, guint64 pc, const struct lu_rule *rule, const char
   fprintf (stderr, "%#lx: %s: libdw %#lx, table %#lx (%s)\n", (gulong) pc, what, (gulong) theirs,
            (gulong) ours, text);
   abort ();
-}
-
-/* Only the sampled frame has what these rules need. */
-static gboolean
-is_for_leaf (const struct lu_rule *rule)
-{
-  return rule->cfa_kind == LU_CFA_REGISTER || rule->ra_kind >= LU_RA_LINK;
 }
 
 static void
@@ -135,7 +111,7 @@ compare_saved (const Oracle *self, const World *world, const struct lu_rule *rul
    * sampled frame has popped is not read (step.h). */
   if (kind == FRAME_FAILED
       || (ours == world->registers[number]
-          && (is_for_leaf (rule) || (kind == FRAME_UNDEFINED && number == self->arch->bx))))
+          && (world_is_for_leaf (rule) || (kind == FRAME_UNDEFINED && number == self->arch->bx))))
     return;
   if (kind != FRAME_VALUE || theirs != ours)
     complain (self, world->pc, rule, lu_table_arch_register_name (self->arch, number), theirs,
@@ -159,22 +135,11 @@ compare_step (const Oracle *self, const World *world, const struct lu_rule *rule
               Dwarf_Frame *frame)
 {
   const LuTableArch *arch = self->arch;
-  struct lu_regs regs = {
-    .pc = world->pc,
-    .sp = world->registers[arch->sp],
-    .fp = world->registers[arch->fp],
-    .bx = arch->bx < N_REGISTERS ? world->registers[arch->bx] : 0,
-    .link = world->registers[arch->ra],
-    .address_mask = G_MAXUINT64,
-    .known = LU_KNOWN_FP | LU_KNOWN_BX | LU_KNOWN_LINK,
-  };
+  struct lu_regs regs;
   guint64 cfa, ra = 0;
   bool is_signal = false;
-  int result;
+  int result = world_step (world, arch, rule, &regs);
 
-  if (!is_for_leaf (rule))
-    regs.frame_kind = LU_FRAME_KIND_CALLER;
-  result = lu_step (&regs, rule, read_world, read_sampled, (void *) world);
   dwarf_frame_info (frame, NULL, NULL, &is_signal);
   if (!world_cfa (world, frame, &cfa)
       || (result == LU_STATUS_BAD_RETURN_ADDRESS && cfa <= world->registers[arch->sp])

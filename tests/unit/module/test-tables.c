@@ -9,6 +9,8 @@
 #include "module/tables.h"
 #include "table/compile.h"
 
+#include "../folder.h"
+
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -50,16 +52,7 @@ set_up (Fixture *self, gconstpointer data)
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
-  const char *name;
-
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (self->folder, name, NULL);
-
-      g_unlink (path);
-    }
-  g_rmdir (self->folder);
+  folder_remove (self->folder);
   g_ptr_array_unref (self->images);
   g_free (self->folder);
 }

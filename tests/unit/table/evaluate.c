@@ -187,3 +187,43 @@ world_caller_register (const World *self, Dwarf_Frame *frame, guint number, guin
     *value = world_read (self, *value);
   return FRAME_VALUE;
 }
+
+static int
+read_memory (void *data, uint64_t address, uint64_t *value)
+{
+  *value = world_read (data, address);
+  return 1;
+}
+
+static int
+read_register (void *data, uint32_t number, uint64_t *value)
+{
+  const World *self = data;
+
+  *value = number < N_REGISTERS ? self->registers[number] : 0;
+  return number < N_REGISTERS;
+}
+
+gboolean
+world_is_for_leaf (const struct lu_rule *rule)
+{
+  return rule->cfa_kind == LU_CFA_REGISTER || rule->ra_kind == LU_RA_LINK
+         || rule->ra_kind == LU_RA_REGISTER;
+}
+
+int
+world_step (const World *self, const LuTableArch *arch, const struct lu_rule *rule,
+            struct lu_regs *regs)
+{
+  *regs = (struct lu_regs){
+    .pc = self->pc,
+    .sp = self->registers[arch->sp],
+    .fp = self->registers[arch->fp],
+    .bx = arch->bx < N_REGISTERS ? self->registers[arch->bx] : 0,
+    .link = self->registers[arch->ra],
+    .address_mask = G_MAXUINT64,
+    .known = LU_KNOWN_FP | LU_KNOWN_BX | LU_KNOWN_LINK,
+    .frame_kind = world_is_for_leaf (rule) ? LU_FRAME_KIND_SAMPLED : LU_FRAME_KIND_CALLER,
+  };
+  return lu_step (regs, rule, read_memory, read_register, (void *) self);
+}

@@ -9,6 +9,9 @@
 
 #pragma once
 
+#include "lu/step.h"
+#include "table/state.h"
+
 #include <elfutils/libdw.h>
 #include <glib.h>
 
@@ -39,5 +42,10 @@ typedef enum
 } FrameValue;
 
 gboolean world_cfa (const World *self, Dwarf_Frame *frame, guint64 *cfa);
+/* Only the sampled frame has what such a rule needs. */
+gboolean world_is_for_leaf (const struct lu_rule *rule);
+/* Our side: one step in this world; the result of lu_step(). */
+int world_step (const World *self, const LuTableArch *arch, const struct lu_rule *rule,
+                struct lu_regs *regs);
 FrameValue world_caller_register (const World *self, Dwarf_Frame *frame, guint number, guint64 cfa,
                                   guint64 *value);

@@ -12,7 +12,6 @@
 #include "evaluate.h"
 
 #include "elf/image.h"
-#include "lu/step.h"
 #include "table/rule.h"
 #include "table/table.h"
 
@@ -56,44 +55,6 @@ static Totals totals;
 static GPtrArray *paths;
 static GHashTable *seen; /* device and inode of files with several names */
 static GRand *rand_state;
-
-/* Our side: step.h over the invented world. */
-
-static int
-read_world (void *data, uint64_t address, uint64_t *value)
-{
-  *value = world_read (data, address);
-  return 1;
-}
-
-static int
-read_sampled (void *data, uint32_t number, uint64_t *value)
-{
-  const World *world = data;
-
-  *value = number < N_REGISTERS ? world->registers[number] : 0;
-  return number < N_REGISTERS;
-}
-
-static int
-run_rule (const File *file, const World *world, const struct lu_rule *rule, struct lu_regs *regs)
-{
-  const LuTableArch *arch = file->arch;
-  gboolean is_leaf = rule->cfa_kind == LU_CFA_REGISTER || rule->ra_kind == LU_RA_REGISTER
-                     || rule->ra_kind == LU_RA_LINK;
-
-  *regs = (struct lu_regs){
-    .pc = world->pc,
-    .sp = world->registers[arch->sp],
-    .fp = world->registers[arch->fp],
-    .bx = arch->bx < N_REGISTERS ? world->registers[arch->bx] : 0,
-    .link = world->registers[arch->ra],
-    .address_mask = G_MAXUINT64,
-    .known = LU_KNOWN_FP | LU_KNOWN_BX | LU_KNOWN_LINK,
-    .frame_kind = is_leaf ? LU_FRAME_KIND_SAMPLED : LU_FRAME_KIND_CALLER,
-  };
-  return lu_step (regs, rule, read_world, read_sampled, (void *) world);
-}
 
 /* Comparison */
 
@@ -208,7 +169,7 @@ compare_step (const File *file, const World *world, const struct lu_rule *rule, 
   guint64 cfa, ra, sp = world->registers[arch->sp];
   bool is_signal = false;
   gboolean has_cfa = world_cfa (world, frame, &cfa);
-  int result = run_rule (file, world, rule, &regs);
+  int result = world_step (world, file->arch, rule, &regs);
 
   dwarf_frame_info (frame, NULL, NULL, &is_signal);
   if (!has_cfa && is_behind_expression (file, frame))

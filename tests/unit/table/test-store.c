@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "table/store.h"
 
+#include "../folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -81,16 +83,7 @@ set_up (Fixture *self, gconstpointer data)
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
-  const char *name;
-
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (self->folder, name, NULL);
-
-      g_assert_cmpint (g_remove (path), ==, 0);
-    }
-  g_rmdir (self->folder);
+  folder_remove (self->folder);
   lu_table_free (self->table);
   lu_image_unref (self->image);
   lu_store_free (self->store);

@@ -11,7 +11,6 @@
 #include "tracee.h"
 
 #include <string.h>
-#include <unistd.h>
 
 typedef enum
 {
@@ -94,16 +93,9 @@ remember (const LuDifference *difference, gpointer user_data)
 static Tracee *
 start (void)
 {
-  g_autofree char *program = g_strdup_printf ("%s/target-pie", folder);
   const char *args[] = { "plain", NULL };
-  const char *why = "the program could not be made here";
-  Tracee *tracee = NULL;
 
-  if (access (program, X_OK) == 0)
-    tracee = tracee_start (program, args, 1 << 20, &why);
-  if (tracee == NULL)
-    g_test_skip (why);
-  return tracee;
+  return tracee_start (folder, "pie", args, 1 << 20);
 }
 
 static void

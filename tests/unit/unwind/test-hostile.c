@@ -24,16 +24,9 @@ static guint n_rounds = 4000;
 static Tracee *
 start_build (const char *build, const char *what)
 {
-  g_autofree char *program = g_strdup_printf ("%s/target-%s", folder, build);
   const char *args[] = { what, NULL };
-  const char *why = "the program could not be made here";
-  Tracee *tracee = NULL;
 
-  if (access (program, X_OK) == 0)
-    tracee = tracee_start (program, args, 1 << 20, &why);
-  if (tracee == NULL)
-    g_test_skip (why);
-  return tracee;
+  return tracee_start (folder, build, args, 1 << 20);
 }
 
 static Tracee *

@@ -14,7 +14,6 @@
 #include "tracee.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define N_RANDOM 20000
 #define WORD_SP  7
@@ -60,18 +59,11 @@ find_calls (Tracee *tracee)
 static gboolean
 set_up (Fixture *self, const char *what, const char *number)
 {
-  g_autofree char *program = g_build_filename (folder, "target-pie", NULL);
   const char *args[] = { what, number, NULL };
-  const char *why = "this build is not possible here";
 
-  *self = (Fixture){ .next_tid = 1000 };
-  if (access (program, X_OK) == 0)
-    self->tracee = tracee_start (program, args, 1 << 20, &why);
+  *self = (Fixture){ .next_tid = 1000, .tracee = tracee_start (folder, "pie", args, 1 << 20) };
   if (self->tracee == NULL)
-    {
-      g_test_skip (why);
-      return FALSE;
-    }
+    return FALSE;
   self->walker = lu_walker_new (TRUE);
   find_calls (self->tracee);
   self->stack = g_malloc (self->tracee->sample.stack_size);

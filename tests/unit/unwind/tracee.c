@@ -172,8 +172,8 @@ run_to_stop (pid_t pid)
     }
 }
 
-Tracee *
-tracee_start (const char *program, const char *const *args, gsize limit, const char **why)
+static Tracee *
+start (const char *program, const char *const *args, gsize limit, const char **why)
 {
   g_autoptr (Tracee) self = g_new0 (Tracee, 1);
 
@@ -192,6 +192,20 @@ tracee_start (const char *program, const char *const *args, gsize limit, const c
       return NULL;
     }
   return g_steal_pointer (&self);
+}
+
+Tracee *
+tracee_start (const char *folder, const char *build, const char *const *args, gsize limit)
+{
+  g_autofree char *program = g_strdup_printf ("%s/target-%s", folder, build);
+  const char *why = "this build of the program could not be made here";
+  Tracee *self = NULL;
+
+  if (access (program, X_OK) == 0)
+    self = start (program, args, limit, &why);
+  if (self == NULL)
+    g_test_skip (why);
+  return self;
 }
 
 void

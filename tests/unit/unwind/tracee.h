@@ -23,8 +23,9 @@ typedef struct
   guint n_returns;
 } Tracee;
 
-/* NULL when the program cannot be run here (no such ABI, ptrace not allowed): *why says it. */
-Tracee *tracee_start (const char *program, const char *const *args, gsize limit, const char **why);
+/* Runs target-BUILD of the folder. NULL, and the test is skipped with the reason, when it could not
+ * be made or cannot be run here (no such ABI, ptrace not allowed). */
+Tracee *tracee_start (const char *folder, const char *build, const char *const *args, gsize limit);
 void tracee_free (Tracee *self);
 
 /* The engine to test: the one that LU_TEST_ENGINE names, else dwfl. */
