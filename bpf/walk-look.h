@@ -88,6 +88,7 @@ find_place (const struct walk *walk, uint64_t address, struct place *place)
   const struct modules *modules = host_modules ();
   const struct lu_bpf_mapping *mapping;
   uint32_t at, slot;
+  uint64_t key;
 
   if (entry == NULL || modules == NULL)
     return GIVE_UP (INTERNAL);
@@ -102,7 +103,10 @@ find_place (const struct walk *walk, uint64_t address, struct place *place)
   place->kind = mapping->kind;
   place->module = slot;
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  place->to_key = modules->modules[slot].key - place->bias;
+  key = modules->modules[slot].key;
+  if (key == 0 && place->kind == LU_BPF_MAPPING_TABLE)
+    return GIVE_UP (NO_TABLE);
+  place->to_key = key - place->bias;
   place->plain_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
   return 0;
 }

@@ -122,7 +122,7 @@ open_events (Live *self, const LiveOptions *options)
                                     .use_clockid = 1,
                                     .clockid = CLOCK_MONOTONIC };
 
-  self->sampler_fd = lu_perf_open (&sampler, self->pid, (int) self->cpu);
+  self->sampler_fd = lu_perf_open (&sampler, options->all ? -1 : self->pid, (int) self->cpu);
   self->output_fd = lu_perf_open (&output, -1, (int) self->cpu);
   return self->sampler_fd >= 0 && self->output_fd >= 0
          && lu_ring_map (&self->ring, self->sampler_fd, RING_BYTES)

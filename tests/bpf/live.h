@@ -20,6 +20,7 @@ typedef struct
   guint64 period_ns;
   guint stack_size;
   guint cpu;
+  gboolean all; /* whatever runs on the CPU, not the process alone */
 } LiveOptions;
 
 typedef struct

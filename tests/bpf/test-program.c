@@ -128,7 +128,8 @@ take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_
         memcpy (&self->last, record, size);
       return;
     }
-  if (self->has_last && sample->regs.abi == LU_ABI_64 && sample->stack_size >= 8)
+  if (self->unwinder != NULL && self->has_last && sample->regs.abi == LU_ABI_64
+      && sample->stack_size >= 8)
     {
       lu_stack_reset (&self->stack);
       self->unwinder->ops->unwind (self->unwinder, self->live.pid, self->live.pid, sample,
@@ -222,6 +223,45 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
     }
 }
 
+/* Processes that we do not follow share the CPU with one that we do, and with a child of that. */
+static void
+follow_one (char *tower, const char *name, const char *what, gboolean has_child)
+{
+  LuBpfProgramOptions program = { .flags = LU_BPF_FOLLOW, .n_cpus = g_get_num_processors () };
+  LiveOptions options = {
+    .program = &program, .period_ns = PERIOD_NS, .stack_size = 512, .all = TRUE
+  };
+  char *argv[] = { tower, (char *) "10", (char *) what, NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree Run *self = g_new0 (Run, 1);
+  gint32 other = live_spawn (argv, options.cpu, START_MS / 4);
+  gint32 pid = live_spawn (argv, options.cpu, START_MS);
+  struct lu_bpf_counters counters = { 0 };
+  const guint64 *reasons = counters.reasons;
+  g_autofree char *text = NULL;
+
+  self->test = &cases[0];
+  if (live_start (&self->live, pid, &options, &error))
+    for (guint i = 0; i < MAX_MS / 20 && n_runs (self) < 4 * ENOUGH_RUNS; i++)
+      {
+        g_usleep (20000);
+        live_drain (&self->live, take, self);
+        lu_bpf_program_sum (self->live.program, &counters);
+      }
+  text = g_strdup_printf ("%" G_GUINT64_FORMAT " walked, %" G_GUINT64_FORMAT
+                          " passed over, %" G_GUINT64_FORMAT " of unknown children",
+                          reasons[LU_BPF_REASON_WALKED], reasons[LU_BPF_REASON_NOT_FOLLOWED],
+                          reasons[LU_BPF_REASON_NO_PROCESS]);
+  report (reasons[LU_BPF_REASON_WALKED] > 0 && reasons[LU_BPF_REASON_NOT_FOLLOWED] > 0
+              && (reasons[LU_BPF_REASON_NO_PROCESS] > 0) == has_child && self->n_bad == 0,
+          name, error != NULL ? error->message : text);
+  live_stop (&self->live);
+  kill (pid, SIGKILL);
+  kill (other, SIGKILL);
+  while (waitpid (-1, NULL, 0) > 0 || errno == EINTR)
+    ;
+}
+
 static void
 ignore_signal (int number)
 {
@@ -267,6 +307,8 @@ main (int argc, char **argv)
   load_under_signals ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     run_case (&cases[i], argv[1], argv[2], unwinder);
+  follow_one (argv[1], "others on the CPU", NULL, FALSE);
+  follow_one (argv[1], "others on the CPU, and a child", "child", TRUE);
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* tower.c DEPTH [calls|signals] - so many frames of one function on the stack, without frame
+/* tower.c DEPTH [calls|signals|child] - so many frames of one function on the stack, without frame
  * pointers, and on top of them for ever: nothing else, calls into the kernel, or signals whose
  * handler runs on a stack of its own. */
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -54,6 +55,8 @@ top (const char *what)
 {
   if (strcmp (what, "signals") == 0)
     expect_signals ();
+  if (strcmp (what, "child") == 0 && fork () == 0)
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
   while (!is_over)
     if (strcmp (what, "calls") == 0)
       getppid ();
