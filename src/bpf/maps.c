@@ -24,7 +24,7 @@
 /* Of memory for mappings: below this, more is asked for, or what rests is made free. */
 #define LOW_BYTES (LU_BPF_ENTRY_BYTES / 4)
 /* A file that is not opened for so long will hardly ever be. */
-#define PATIENCE_NS SECOND_NS
+#define PATIENCE_NS (SECOND_NS / 4)
 /* Several processes: most of what they map will never be sampled. */
 #define FEW_PROCESSES 32
 /* No process: the end of the list. */
@@ -56,6 +56,7 @@ struct _LuBpfMaps
   LuBpfAging identities;
   guint32 listed;    /* processes with something to do */
   guint64 listed_at; /* ns, when one was listed last */
+  guint n_dirty;     /* of them, about: those that wait for no file */
   guint published;   /* lu_modules_published() at the last flush */
   gboolean is_growing, is_waiting, has_no_grace;
 
@@ -264,6 +265,7 @@ static void
 mark_dirty (LuBpfMaps *self, Process *process, LuSpace *space)
 {
   process->is_dirty = TRUE;
+  self->n_dirty++;
   list_process (self, process, space);
 }
 
@@ -464,21 +466,27 @@ static void
 see_to_processes (LuBpfMaps *self)
 {
   guint published = lu_modules_published ();
+  gboolean is_news = published != self->published;
   guint32 next, item = self->listed;
 
+  /* There may be thousands of processes that have never been sampled, so their files wait. */
+  if (!is_news && self->n_dirty == 0)
+    return;
   self->listed = NONE;
+  self->n_dirty = 0;
+  self->published = published;
   for (; item != NONE; item = next)
     {
       Process *process = &self->processes[item];
 
       next = process->next;
-      process->is_listed = see_to_process (self, process, published != self->published);
+      process->is_listed = see_to_process (self, process, is_news);
       if (!process->is_listed)
         continue;
+      self->n_dirty += process->is_dirty;
       process->next = self->listed;
       self->listed = item;
     }
-  self->published = published;
 }
 
 gboolean
