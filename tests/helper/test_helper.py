@@ -91,7 +91,7 @@ class Table(unittest.TestCase):
     def test_every_check_is_a_test(self):
         with open(os.path.join(HERE, "meson.build"), encoding="utf-8") as file:
             listed = re.search(r"helper_checks = \[(.*?)\]", file.read(), re.DOTALL).group(1)
-        self.assertEqual(re.findall("'([^']*)'", listed), list(checks.CHECKS))
+        self.assertEqual(re.findall("'([^']*)'", listed), [n for n, c in checks.CHECKS.items() if not c.by_hand])
 
 
 class Replay(unittest.TestCase):
