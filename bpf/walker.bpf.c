@@ -152,8 +152,9 @@ copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
       if (!copy_saved_registers (walk))
         return GIVE_UP (NO_REGS);
       size = bpf_get_stack (ctx, walk->pcs, LU_BPF_MAX_KERNEL * sizeof walk->pcs[0], 0);
-      if (size > 0)
-        walk->n_kernel = (uint32_t) size / sizeof walk->pcs[0];
+      if (size <= 0)
+        return GIVE_UP (INTERNAL);
+      walk->n_kernel = (uint32_t) size / sizeof walk->pcs[0];
     }
   if (walk->n_kernel > LU_BPF_MAX_KERNEL)
     return GIVE_UP (INTERNAL);

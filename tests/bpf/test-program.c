@@ -80,9 +80,12 @@ static gboolean
 is_sound (Run *self, const struct lu_bpf_record *record)
 {
   guint limit = self->test->max_frames != 0 ? self->test->max_frames : LU_BPF_DEFAULT_FRAMES;
+  gboolean is_kernel = (record->flags & LU_BPF_RECORD_KERNEL) != 0;
 
   if (record->version != LU_BPF_VERSION || record->n_user == 0 || record->n_user > limit
       || record->n_kernel > LU_BPF_MAX_KERNEL || record->pid != (guint32) self->live.pid
+      || (record->n_kernel > 0) != is_kernel
+      || record->ip != record->pcs[0] /* the kernel's, or the leaf's, which is no return address */
       || record->serial != lu_space_serial (self->live.space)
       || (record->status != LU_STATUS_COMPLETE && record->n_user != limit))
     return FALSE;
