@@ -86,8 +86,15 @@ struct walk
   uint64_t last_fp; /* by which the last guess went */
   uint64_t failed_ea;
 
-  struct lu_bpf_record record;
-  uint64_t pcs[N_PCS];
+  union
+  {
+    struct lu_bpf_record record;
+    struct
+    {
+      uint64_t record_head[sizeof (struct lu_bpf_record) / 8];
+      uint64_t pcs[N_PCS];
+    };
+  };
 };
 
 /* Rules by key, of one CPU. */

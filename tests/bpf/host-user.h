@@ -21,7 +21,6 @@
 static struct
 {
   struct lu_bpf_config config;
-  struct walk walk;
   struct remembered_rules remembered;
   struct rules rules;
   struct modules modules;
@@ -32,6 +31,7 @@ static struct
   /* What is in front of a return address. */
   int (*call_before) (void *data, uint64_t pc);
   void *data;
+  struct walk walk;
 } user_host;
 
 static inline const struct entry *
