@@ -13,6 +13,7 @@
 
 #include "module/tables.h"
 
+#include "base/priority.h"
 #include "table/cfi.h"
 
 #include <errno.h>
@@ -433,13 +434,28 @@ find_wanted (LuTables *self, LuImage **image)
   return found;
 }
 
+/* Somebody who listens cannot do with single rules meanwhile. There is no way back up without
+ * rights that may be given up by then. */
+static void
+choose_priority (LuTables *self)
+{
+  gboolean is_awaited;
+
+  pthread_mutex_lock (&self->mutex);
+  is_awaited = self->listener != NULL;
+  pthread_mutex_unlock (&self->mutex);
+  if (is_awaited)
+    lu_thread_be_ordinary ();
+  else
+    setpriority (PRIO_PROCESS, (id_t) gettid (), NICE);
+}
+
 static gpointer
 tables_main (gpointer data)
 {
   LuTables *self = data;
   guint64 n;
 
-  setpriority (PRIO_PROCESS, (id_t) gettid (), NICE);
   while (!g_atomic_int_get (&self->is_stopping))
     {
       LuImage *image;
@@ -454,6 +470,7 @@ tables_main (gpointer data)
             break;
           continue;
         }
+      choose_priority (self);
       build (self, slot, image);
       lu_image_unref (image);
 #ifdef __GLIBC__
