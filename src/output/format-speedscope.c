@@ -80,6 +80,19 @@ write_thread (const LuModel *model, LuStream *stream, guint32 number, const GArr
   lu_stream_text (stream, "]}");
 }
 
+/* The thread to show first: that with most samples. */
+static guint
+busiest (const GPtrArray *of_thread)
+{
+  guint best = 0;
+
+  for (guint i = 1; i < of_thread->len; i++)
+    if (((const GArray *) g_ptr_array_index (of_thread, i))->len
+        > ((const GArray *) g_ptr_array_index (of_thread, best))->len)
+      best = i;
+  return best;
+}
+
 static void
 write_speedscope (const LuModel *model, LuStream *stream)
 {
@@ -92,6 +105,7 @@ write_speedscope (const LuModel *model, LuStream *stream)
         g_ptr_array_index (of_thread, g_array_index (model->samples, LuModelSample, i).thread), i);
   lu_stream_text (stream, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                           "\"exporter\":\"live-unwinder\",\n");
+  lu_stream_printf (stream, "\"activeProfileIndex\":%u,\n", busiest (of_thread));
   write_frames (model, stream);
   for (guint i = 0; i < model->threads->len; i++)
     {

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""viewers.py LIVE_UNWINDER - our outputs in a browser: the flame graph driven by keys and mouse, and
+speedscope with our file.
+
+Needs chromium; speedscope comes from npm, and is left out where that cannot be reached. Exit status 77
+if nothing could be tried."""
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SPEEDSCOPE = "speedscope@1.25.0"
+BUSY = ("import json, time\nend = time.process_time() + 1\n"
+        "while time.process_time() < end: json.dumps([list(range(50))] * 50)\n")
+
+# Appended to the page: does what a person does, and writes down what the page says.
+DRIVE = """<pre id="log"></pre><script>
+"use strict";
+const log = [];
+window.onerror = (message) => { log.push(["error", message]); };
+const say = (what, text) => log.push([what, text]);
+const press = (name) => $("graph").dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
+const look_for = (text) => { $("search").value = text; $("search").dispatchEvent(new Event("input")); };
+const box = $("graph").getBoundingClientRect();
+const point = { clientX: box.left + 20, clientY: box.top + 2 * 19 + 5, bubbles: true };
+say("start", $("about").textContent);
+press("ArrowDown"); say("down", $("about").textContent);
+press("ArrowDown"); press("Enter"); say("zoom", zoom.name);
+look_for("all of it, and more"); say("nothing", $("found").textContent);
+look_for("/./"); say("everything", $("found").textContent);
+press("Escape"); say("escape", String(zoom.id) + $("search").value);
+$("graph").dispatchEvent(new MouseEvent("mousemove", point)); say("tip", $("tip").textContent);
+$("graph").dispatchEvent(new MouseEvent("click", point)); say("click", String(zoom.depth));
+$("reset").click(); say("reset", String(zoom.id));
+$("log").textContent = JSON.stringify(log);
+</script></body>"""
+
+
+def browse(folder, url, *options):
+    result = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+         "--user-data-dir=" + os.path.join(folder, "browser"), *options, "--dump-dom", url],
+        capture_output=True, text=True, check=True, timeout=120)
+    return result.stdout
+
+
+def check_flame_graph(folder, samples):
+    with open(os.path.join(folder, "x.html"), encoding="utf-8") as file:
+        page = file.read()
+    with open(os.path.join(folder, "drive.html"), "w", encoding="utf-8") as out:
+        out.write(page.replace("</body>", DRIVE))
+    dom = browse(folder, "file://" + os.path.join(folder, "drive.html"))
+    text = re.search(r'<pre id="log">(.*?)</pre>', dom, re.DOTALL)[1]
+    log = dict(json.loads(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")))
+    print(json.dumps(log, indent=1))
+    assert "error" not in log, log
+    assert log["start"].startswith(f"all: {samples} samples, 100.00 %"), log
+    assert re.match(r"python3.*: \d+ samples, ", log["down"]), log
+    assert log["zoom"] not in ("all", ""), log
+    assert log["nothing"] == "matched: 0.00 %", log
+    assert log["everything"] == "matched: 100.00 %", log
+    assert log["escape"] == "0" and log["reset"] == "0" and log["click"] == "2", log
+    assert log["tip"], log
+    print("ok: the flame graph in chromium")
+
+
+def check_speedscope(folder):
+    npm = shutil.which("npm")
+    if npm is None or subprocess.run([npm, "install", "--silent", "--prefix", folder, SPEEDSCOPE],
+                                     check=False, timeout=120).returncode != 0:
+        print("left out: speedscope could not be installed from npm")
+        return
+    index = os.path.join(folder, "node_modules/speedscope/dist/release/index.html")
+    with open(os.path.join(folder, "x.speedscope.json"), "rb") as file:
+        content = base64.b64encode(file.read()).decode()
+    script = os.path.join(folder, "profile.js")
+    with open(script, "w", encoding="ascii") as out:
+        out.write(f'speedscope.loadFileFromBase64("x.speedscope.json", "{content}")')
+    dom = browse(folder, f"file://{index}#localProfilePath={script}", "--virtual-time-budget=15000")
+    text = re.sub(r"<style.*?</style>|<[^>]*>", " ", dom, flags=re.DOTALL)
+    assert re.search(r"python3\S* \(\d+/\d+\)", text), text[-1000:]
+    assert "went wrong" not in text, text[-1000:]
+    print("ok: speedscope in chromium")
+
+
+def main(argv):
+    program = os.path.abspath(argv[1])
+    if shutil.which("chromium") is None:
+        print("chromium is not installed")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="viewers-") as folder:
+        record = subprocess.run([program, "-q", "-o", "x.syscap", "-o", "x.html", "-o",
+                                 "x.speedscope.json", "--stats=json", "--", sys.executable, "-c", BUSY],
+                                cwd=folder, capture_output=True, text=True, check=True, timeout=120)
+        check_flame_graph(folder, json.loads(record.stderr.splitlines()[-1])["samples"])
+        check_speedscope(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
