@@ -11,7 +11,7 @@
 #include "doctor.h"
 #include "dump-tables.h"
 #include "options.h"
-#include "report-capture.h"
+#include "report.h"
 #include "session.h"
 #include "store-tables.h"
 
@@ -26,29 +26,6 @@ print_error (GError *error)
   fprintf (stderr, "live-unwinder: %s\n", error->message);
   g_error_free (error);
   return LU_EXIT_FAILED;
-}
-
-static int
-run_report (int argc, char **argv)
-{
-  int limit = 25;
-  const GOptionEntry entries[] = {
-    { "limit", 'n', 0, G_OPTION_ARG_INT, &limit, N_ ("Functions in each table, 25 by default"),
-      N_ ("N") },
-    G_OPTION_ENTRY_NULL,
-  };
-  g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE - where the time went"));
-  GError *error = NULL;
-
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
-    return print_error (error);
-  if (argc != 2 || limit < 1)
-    {
-      fprintf (stderr, _ ("Usage: live-unwinder report [--limit N] FILE\n"));
-      return LU_EXIT_FAILED;
-    }
-  return lu_report_run (argv[1], (guint) limit, &error) ? 0 : print_error (error);
 }
 
 static int run_record (int argc, char **argv);
@@ -175,6 +152,8 @@ run_record (int argc, char **argv)
 int
 main (int argc, char **argv)
 {
+  GError *error = NULL;
+
   setlocale (LC_ALL, "");
   bindtextdomain (GETTEXT_PACKAGE, LU_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
@@ -183,7 +162,9 @@ main (int argc, char **argv)
   if (argc > 1 && strcmp (argv[1], "doctor") == 0)
     return lu_doctor_run ();
   if (argc > 1 && strcmp (argv[1], "report") == 0)
-    return run_report (argc - 1, argv + 1);
+    return lu_report_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
+  if (argc > 1 && strcmp (argv[1], "diff") == 0)
+    return lu_diff_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
   if (argc > 1 && strcmp (argv[1], "convert") == 0)
     return run_convert (argc - 1, argv + 1);
   if (argc > 1 && strcmp (argv[1], "tables") == 0)

@@ -430,6 +430,7 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
                   "  live-unwinder [OPTIONS] --pid PID          record a running process\n"
                   "  live-unwinder [OPTIONS] --all              record the whole system\n"
                   "  live-unwinder report FILE                  where the time went\n"
+                  "  live-unwinder diff A B                     what changed\n"
                   "  live-unwinder convert IN OUT               into another format\n"
                   "  live-unwinder doctor                       what works here, and what to do"));
   ok = parse_context (context, argc, argv, error);

@@ -8,15 +8,12 @@
 
 #include "report-capture.h"
 
-#include "report-profile.h"
+#include "report-tree.h"
 
 #include <glib/gi18n.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#define MIN_WIDTH  60
 #define MAX_MODULE 28
 /* What stands before the name of a function. */
 #define NUMBERS_WIDTH 36
@@ -26,39 +23,6 @@ typedef struct
   guint width; /* of a line; 0: any */
   guint name_width, module_width;
 } Layout;
-
-static guint
-terminal_width (void)
-{
-  struct winsize size;
-
-  if (!isatty (STDOUT_FILENO))
-    return 0;
-  if (ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return 80;
-  return MAX (size.ws_col, MIN_WIDTH);
-}
-
-/* A text that is safe to print, cut to `width` characters (0: not cut). */
-static char *
-printable (const char *text, guint width)
-{
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  GString *result = g_string_new (NULL);
-  glong length = g_utf8_strlen (valid, -1);
-  glong keep = width > 0 && length > (glong) width ? (glong) width - 1 : length;
-  const char *at = valid;
-
-  for (glong i = 0; i < keep; i++, at = g_utf8_next_char (at))
-    {
-      gunichar c = g_utf8_get_char (at);
-
-      g_string_append_unichar (result, g_unichar_isprint (c) ? c : '?');
-    }
-  if (keep < length)
-    g_string_append (result, "…");
-  return g_string_free (result, FALSE);
-}
 
 static double
 percent (guint64 part, guint64 whole)
@@ -99,7 +63,7 @@ compare_states (gconstpointer a, gconstpointer b)
 static Layout
 choose_layout (const LuProfile *profile)
 {
-  Layout layout = { .width = terminal_width () };
+  Layout layout = { .width = lu_report_width () };
   guint longest = 0;
 
   if (layout.width == 0)
@@ -118,8 +82,9 @@ choose_layout (const LuProfile *profile)
 static void
 print_function (const LuProfile *profile, const Layout *layout, const LuReportFunction *function)
 {
-  g_autofree char *name = printable (function->name, layout->width > 0 ? layout->name_width : 0);
-  g_autofree char *module = printable (function->module, layout->module_width);
+  g_autofree char *name =
+      lu_report_printable (function->name, layout->width > 0 ? layout->name_width : 0);
+  g_autofree char *module = lu_report_printable (function->module, layout->module_width);
   glong length = g_utf8_strlen (name, -1);
   int padding = length < (glong) layout->name_width ? (int) (layout->name_width - length) : 0;
 
@@ -140,7 +105,7 @@ print_functions (LuProfile *profile, const Layout *layout, const char *title, gu
     {
       const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
 
-      if (compare == compare_self && function->self == 0)
+      if (function->total == 0 || (compare == compare_self && function->self == 0))
         break;
       print_function (profile, layout, function);
     }
@@ -155,7 +120,7 @@ print_states (LuProfile *profile)
   for (guint i = 0; i < profile->states->len; i++)
     {
       const LuReportState *state = g_ptr_array_index (profile->states, i);
-      g_autofree char *name = printable (state->name, 0);
+      g_autofree char *name = lu_report_printable (state->name, 0);
 
       if (state->n == 0)
         continue;
@@ -168,10 +133,10 @@ print_states (LuProfile *profile)
     }
 }
 
-static void
-print_head (const LuProfile *profile, const char *path)
+void
+lu_report_print_head (const LuProfile *profile, const char *path)
 {
-  g_autofree char *name = printable (path, 0);
+  g_autofree char *name = lu_report_printable (path, 0);
 
   printf (_ ("%s: %" G_GUINT64_FORMAT " samples in %.1f s"), name, profile->n_samples,
           (double) (profile->end - profile->begin) / 1e9);
@@ -185,20 +150,12 @@ print_head (const LuProfile *profile, const char *path)
     printf ("%s\n", _ ("The recording did not end properly; what was written until then is here."));
 }
 
-gboolean
-lu_report_run (const char *path, guint limit, GError **error)
+void
+lu_report_print_tables (LuProfile *profile, guint limit)
 {
-  g_autoptr (LuProfile) profile = lu_profile_load (path, error);
-  Layout layout;
+  Layout layout = choose_layout (profile);
 
-  if (profile == NULL)
-    return FALSE;
-  print_head (profile, path);
-  if (profile->n_samples == 0)
-    return TRUE;
-  layout = choose_layout (profile);
   print_functions (profile, &layout, _ ("Functions by self"), limit, compare_self);
   print_functions (profile, &layout, _ ("Functions by total"), limit, compare_total);
   print_states (profile);
-  return TRUE;
 }

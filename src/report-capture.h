@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-capture.h - prints where the time went in a capture. */
+/* report-capture.h - prints where the time went in a capture, as tables. */
 
 #pragma once
 
-#include <glib.h>
+#include "report-profile.h"
 
-/* Prints at most `limit` functions by self and by total to standard output. */
-gboolean lu_report_run (const char *path, guint limit, GError **error);
+/* One line about the whole recording. */
+void lu_report_print_head (const LuProfile *profile, const char *path);
+/* At most `limit` functions by self and by total, and how stacks ended; sorts them. */
+void lu_report_print_tables (LuProfile *profile, guint limit);

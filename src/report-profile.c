@@ -158,12 +158,19 @@ LuProfile *
 lu_profile_load (const char *path, GError **error)
 {
   g_autoptr (LuModel) model = lu_model_load (path, 0, error);
-  LuProfile *profile;
-  Loader loader = { .model = model };
 
   if (model == NULL)
     return NULL;
   lu_model_name (model, 0);
+  return lu_profile_new (model);
+}
+
+LuProfile *
+lu_profile_new (LuModel *model)
+{
+  LuProfile *profile;
+  Loader loader = { .model = model };
+
   profile = g_new0 (LuProfile, 1);
   profile->functions = g_ptr_array_new_with_free_func (function_free);
   profile->states = g_ptr_array_new_with_free_func (state_free);

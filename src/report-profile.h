@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lu/status.h"
+#include "output/model.h"
 
 #include <glib.h>
 
@@ -43,6 +44,9 @@ typedef struct
   GStringChunk *strings; /* owned */
 } LuProfile;
 
+/* Of a model with names. */
+LuProfile *lu_profile_new (LuModel *model);
+/* Of a whole capture; "-" is standard input. */
 LuProfile *lu_profile_load (const char *path, GError **error);
 void lu_profile_free (LuProfile *self);
 

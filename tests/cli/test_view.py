@@ -326,6 +326,82 @@ class Convert(Case):
                          self.samples)
 
 
+class Report(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.capture = None
+
+    def setUp(self):
+        if Report.capture is None:
+            program = self.build_nested()
+            Report.capture = self.record("r.syscap", "--", "sh", "-c", f"{program}; {program} 2; :")
+            Report.all = json.loads(self.report("--json"))
+
+    def report(self, *arguments):
+        return self.run_well("report", *arguments, self.capture).stdout
+
+    def shares(self, *arguments):
+        return json.loads(self.report("--json", *arguments))
+
+    def test_json(self):
+        functions = {function["name"]: function for function in self.all["functions"]}
+        self.assertEqual(sum(function["self"] for function in self.all["functions"]),
+                         self.all["samples"])
+        self.assertGreaterEqual(functions["main"]["total"], functions["busy_leaf"]["total"])
+        self.assertEqual(sum(thread["samples"] for thread in self.all["threads"]),
+                         self.all["samples"])
+        self.assertGreaterEqual(self.all["user_stacks"], self.all["complete"])
+
+    def test_filters(self):
+        busiest = max(self.all["threads"], key=lambda thread: thread["samples"])
+        one = self.shares("--pid", str(busiest["pid"]))
+        self.assertEqual(one["samples"], busiest["samples"])
+        self.assertEqual([thread["pid"] for thread in one["threads"]], [busiest["pid"]])
+        self.assertEqual(self.shares("--tid", str(busiest["tid"]))["samples"], busiest["samples"])
+        half = self.all["seconds"] / 2
+        self.assertEqual(self.shares("--to", str(half))["samples"]
+                         + self.shares("--from", str(half))["samples"], self.all["samples"])
+        inside = {function["name"]: function for function in self.all["functions"]}["busy_leaf"]
+        self.assertEqual(self.shares("--contains", "busy_leaf")["samples"], inside["total"])
+        self.assertLess(self.shares("--process", "sh -c")["samples"], busiest["samples"])
+        self.assertGreater(self.shares("--module", "nested")["samples"], inside["total"] - 1)
+        self.assertEqual(self.shares("--module", "no such file")["samples"], 0)
+
+    def test_tree(self):
+        lines = [line for line in self.report("--tree", "--min", "10").splitlines() if "%" in line][1:]
+        depth = {}
+        for line in lines:
+            match = re.match(r"\s*(\d+) +[\d.]+ % +[\d.]+ %  ( *)(\S+)", line)
+            depth.setdefault(match[3], len(match[2]))
+        self.assertEqual([depth[name] - depth["main"] for name in reversed(Symbols.LEVELS)],
+                         [0, 1, 2, 3, 4])
+
+    def test_callers_and_callees(self):
+        text = self.report("--function", "second_level")
+        self.assertRegex(text, r"(?s)second_level: total \d+.*Callers\n *\d+ +[\d.]+ %  first_level "
+                               r".*Callees\n *\d+ +[\d.]+ %  third_level ")
+        self.assertEqual(self.run_it("report", "--function", "nothing", self.capture).returncode, 125)
+
+    def test_threads(self):
+        text = self.report("--threads")
+        for thread in self.all["threads"]:
+            self.assertRegex(text, rf"\b{thread['samples']} +[\d.]+ % +{thread['pid']} +{thread['tid']} ")
+
+    def test_from_standard_input(self):
+        with open(self.capture, "rb") as file:
+            result = subprocess.run([PROGRAM, "report", "--json", "-"], stdin=file, check=True,
+                                    capture_output=True, text=True)
+        self.assertEqual(json.loads(result.stdout)["functions"], self.all["functions"])
+
+    def test_diff(self):
+        self.assertRegex(self.run_well("diff", "-n", "3", self.capture, self.capture).stdout,
+                         r"A: (\d+) samples, B: \1 samples\n(?s:.*)\+0\.00 %")
+        short = self.record("short.syscap", "--", "sh", "-c", ": ; :")
+        text = self.run_well("diff", short, self.capture).stdout
+        self.assertRegex(text.splitlines()[3] + text.splitlines()[4], "busy_leaf")
+
+
 def fields_of(data):
     """(number, value) of each field of a protobuf message."""
     def varint(at):

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-json.h - a report for programs: one JSON object on standard output. */
+
+#pragma once
+
+#include "output/model.h"
+#include "report-profile.h"
+
+void lu_report_print_json (const LuModel *model, LuProfile *profile);

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-tree.c - the shapes of a report that are not tables of functions; see report-tree.h. */
+
+#include "report-tree.h"
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define MIN_WIDTH 60
+/* What stands before a name in the tree. */
+#define TREE_NUMBERS 28
+#define MAX_INDENT   200
+
+typedef struct
+{
+  const char *name, *module;
+  guint64 total;
+} Neighbour;
+
+typedef struct
+{
+  const LuCallTree *tree;
+  guint32 *first_child, *next_sibling; /* by node, children by samples; 0: none */
+  guint64 limit;                       /* samples */
+  guint width;
+} TreePrinter;
+
+guint
+lu_report_width (void)
+{
+  struct winsize size;
+
+  if (!isatty (STDOUT_FILENO))
+    return 0;
+  if (ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return 80;
+  return MAX (size.ws_col, MIN_WIDTH);
+}
+
+char *
+lu_report_printable (const char *text, guint width)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *result = g_string_new (NULL);
+  glong length = g_utf8_strlen (valid, -1);
+  glong keep = width > 0 && length > (glong) width ? (glong) width - 1 : length;
+  const char *at = valid;
+
+  for (glong i = 0; i < keep; i++, at = g_utf8_next_char (at))
+    {
+      gunichar c = g_utf8_get_char (at);
+
+      g_string_append_unichar (result, g_unichar_isprint (c) ? c : '?');
+    }
+  if (keep < length)
+    g_string_append (result, "…");
+  return g_string_free (result, FALSE);
+}
+
+GPtrArray *
+lu_report_values (GHashTable *table)
+{
+  GPtrArray *values = g_ptr_array_sized_new (g_hash_table_size (table));
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, table);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    g_ptr_array_add (values, value);
+  return values;
+}
+
+static double
+percent (guint64 part, guint64 whole)
+{
+  return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
+}
+
+/* The tree */
+
+static int
+compare_nodes (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const LuCallNode *x = lu_call_tree_node (data, *(const guint32 *) a);
+  const LuCallNode *y = lu_call_tree_node (data, *(const guint32 *) b);
+
+  if (x->total != y->total)
+    return x->total < y->total ? -1 : 1;
+  return strcmp (y->name, x->name);
+}
+
+/* In the order of their samples, the smallest first, each child goes to the front. */
+static void
+link_children (TreePrinter *self)
+{
+  guint n = self->tree->nodes->len;
+  g_autofree guint32 *order = g_new (guint32, n);
+
+  for (guint32 i = 0; i < n; i++)
+    order[i] = i;
+  g_qsort_with_data (order, (gint) n, sizeof order[0], compare_nodes, (gpointer) self->tree);
+  self->first_child = g_new0 (guint32, n);
+  self->next_sibling = g_new0 (guint32, n);
+  for (guint32 i = 0; i < n; i++)
+    {
+      guint32 node = order[i], parent = lu_call_tree_node (self->tree, node)->parent;
+
+      if (node == 0)
+        continue;
+      self->next_sibling[node] = self->first_child[parent];
+      self->first_child[parent] = node;
+    }
+}
+
+static void
+print_node (const TreePrinter *self, guint32 number, guint depth)
+{
+  const LuCallNode *node = lu_call_tree_node (self->tree, number);
+  guint64 all = lu_call_tree_node (self->tree, 0)->total;
+  guint indent = MIN (depth, MAX_INDENT);
+  guint room = self->width > TREE_NUMBERS + indent + 8 ? self->width - TREE_NUMBERS - indent : 8;
+  g_autofree char *text = node->module[0] != 0
+                              ? g_strdup_printf ("%s  [%s]", node->name, node->module)
+                              : g_strdup (node->name);
+  g_autofree char *name = lu_report_printable (text, self->width > 0 ? room : 0);
+
+  printf ("%8" G_GUINT64_FORMAT " %6.2f %% %6.2f %%  %*s%s\n", node->total,
+          percent (node->total, all), percent (node->self, all), (int) indent, "", name);
+}
+
+static void
+print_subtree (const TreePrinter *self, guint32 number, guint depth)
+{
+  print_node (self, number, depth);
+  for (guint32 child = self->first_child[number]; child != 0; child = self->next_sibling[child])
+    {
+      if (lu_call_tree_node (self->tree, child)->total < self->limit)
+        return;
+      print_subtree (self, child, depth + 1);
+    }
+}
+
+void
+lu_report_print_tree (const LuCallTree *tree, double min_percent)
+{
+  TreePrinter self = { .tree = tree, .width = lu_report_width () };
+  guint64 all = lu_call_tree_node (tree, 0)->total;
+
+  self.limit = MAX ((guint64) ((double) all * min_percent / 100.0), 1);
+  link_children (&self);
+  printf ("\n%s\n%17s %8s  %s\n", _ ("Call tree"), _ ("total"), _ ("self"), _ ("function"));
+  for (guint32 child = self.first_child[0]; child != 0; child = self.next_sibling[child])
+    if (lu_call_tree_node (tree, child)->total >= self.limit)
+      print_subtree (&self, child, 0);
+  g_free (self.first_child);
+  g_free (self.next_sibling);
+}
+
+/* Callers and callees */
+
+static void
+add_neighbour (GHashTable *table, const LuCallNode *node, guint64 samples)
+{
+  gpointer key = GUINT_TO_POINTER (node->name_id + 1);
+  Neighbour *neighbour = g_hash_table_lookup (table, key);
+
+  if (neighbour == NULL)
+    {
+      neighbour = g_new0 (Neighbour, 1);
+      neighbour->name = node->name;
+      neighbour->module = node->module;
+      g_hash_table_insert (table, key, neighbour);
+    }
+  neighbour->total += samples;
+}
+
+static int
+compare_neighbours (gconstpointer a, gconstpointer b)
+{
+  const Neighbour *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->total != y->total)
+    return x->total > y->total ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+static void
+print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all)
+{
+  g_autoptr (GPtrArray) sorted = lu_report_values (table);
+  guint width = lu_report_width ();
+
+  g_ptr_array_sort (sorted, compare_neighbours);
+  printf ("\n%s\n", title);
+  for (guint i = 0; i < MIN (limit, sorted->len); i++)
+    {
+      const Neighbour *neighbour = g_ptr_array_index (sorted, i);
+      g_autofree char *text = neighbour->module[0] != 0
+                                  ? g_strdup_printf ("%s  [%s]", neighbour->name, neighbour->module)
+                                  : g_strdup (neighbour->name);
+      g_autofree char *name = lu_report_printable (text, width > 20 ? width - 19 : 0);
+
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,
+              percent (neighbour->total, all), name);
+    }
+}
+
+/* Only the outermost call counts, so that recursion counts once. */
+gboolean
+lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit)
+{
+  g_autoptr (GHashTable) callers = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GHashTable) callees = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autofree guint8 *is_inside = g_new0 (guint8, tree->nodes->len);
+  guint64 all = lu_call_tree_node (tree, 0)->total, total = 0, self = 0;
+  g_autofree char *readable = lu_report_printable (name, 0);
+  gboolean found = FALSE;
+
+  for (guint32 i = 1; i < tree->nodes->len; i++)
+    {
+      const LuCallNode *node = lu_call_tree_node (tree, i);
+      const LuCallNode *parent = lu_call_tree_node (tree, node->parent);
+      gboolean is_it = !node->is_program && strcmp (node->name, name) == 0;
+
+      /* 1: it is the function; 2: it is inside of it */
+      is_inside[i] = is_inside[node->parent] != 0 ? 2 : is_it;
+      if (is_inside[i] == 1)
+        {
+          found = TRUE;
+          total += node->total;
+          self += node->self;
+          add_neighbour (callers, parent, node->total);
+        }
+      else if (is_inside[node->parent] == 1)
+        add_neighbour (callees, node, node->total);
+    }
+  if (!found)
+    return FALSE;
+  printf (_ ("\n%s: total %" G_GUINT64_FORMAT " (%.2f %%), self %" G_GUINT64_FORMAT " (%.2f %%)\n"),
+          readable, total, percent (total, all), self, percent (self, all));
+  print_neighbours (callers, _ ("Callers"), limit, all);
+  print_neighbours (callees, _ ("Callees"), limit, all);
+  return TRUE;
+}
+
+/* Threads */
+
+static int
+compare_threads (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const guint64 *samples = data;
+  guint64 x = samples[*(const guint32 *) a], y = samples[*(const guint32 *) b];
+
+  return x > y ? -1 : x < y;
+}
+
+void
+lu_report_print_threads (const LuModel *model, guint limit)
+{
+  guint n = model->threads->len;
+  g_autofree guint64 *samples = g_new0 (guint64, n + 1);
+  g_autofree guint32 *order = g_new (guint32, n + 1);
+
+  for (guint i = 0; i < model->counts->len; i++)
+    samples[*lu_id_table_key (model->counted, i) >> 32] +=
+        g_array_index (model->counts, guint64, i);
+  for (guint32 i = 0; i < n; i++)
+    order[i] = i;
+  g_qsort_with_data (order, (gint) n, sizeof order[0], compare_threads, samples);
+  printf ("\n%s\n%17s %8s %8s  %s\n", _ ("Threads"), _ ("samples"), _ ("process"), _ ("thread"),
+          _ ("program"));
+  for (guint i = 0; i < MIN (n, limit) && samples[order[i]] > 0; i++)
+    {
+      const LuModelThread *thread = lu_model_thread (model, order[i]);
+      guint width = lu_report_width ();
+      g_autofree char *name = lu_report_printable (
+          lu_model_process_of (model, order[i])->command_line, width > 40 ? width - 37 : 0);
+
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8d %8d  %s\n", samples[order[i]],
+              percent (samples[order[i]], model->n_samples), thread->pid, thread->tid, name);
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-tree.h - a call tree as text, and what calls and is called by a function. */
+
+#pragma once
+
+#include "output/call-tree.h"
+
+/* A text that is safe to print, cut to `width` characters (0: not cut). Owned by the caller. */
+char *lu_report_printable (const char *text, guint width);
+/* Columns of the terminal; 0: standard output is none. */
+guint lu_report_width (void);
+
+/* The values of a table, borrowed, in an array of the caller's. */
+GPtrArray *lu_report_values (GHashTable *table);
+
+/* The tree down to nodes of `min_percent` of all samples. */
+void lu_report_print_tree (const LuCallTree *tree, double min_percent);
+/* Tables of callers and callees of the functions with that name, at most `limit` lines each. FALSE
+ * if there is none. */
+gboolean lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit);
+/* Processes and their threads by samples. */
+void lu_report_print_threads (const LuModel *model, guint limit);

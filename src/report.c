@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report.c - options of the reports; see report.h. */
+
+#include "config.h"
+
+#include "report.h"
+
+#include "base/error.h"
+#include "output/model-names.h"
+#include "report-capture.h"
+#include "report-diff.h"
+#include "report-filter.h"
+#include "report-json.h"
+#include "report-tree.h"
+
+#include <glib/gi18n.h>
+
+typedef struct
+{
+  LuReportFilter filter;
+  char *process, *module, *contains, *function; /* owned */
+  int limit;
+  double min_percent;
+  gboolean tree, threads, json;
+} Options;
+
+static gboolean
+parse (Options *self, int *argc, char ***argv, GError **error)
+{
+  const GOptionEntry entries[] = {
+    { "limit", 'n', 0, G_OPTION_ARG_INT, &self->limit, N_ ("Lines in each table, 25 by default"),
+      N_ ("N") },
+    { "tree", 0, 0, G_OPTION_ARG_NONE, &self->tree, N_ ("The call tree instead of tables"), NULL },
+    { "min", 0, 0, G_OPTION_ARG_DOUBLE, &self->min_percent,
+      N_ ("Leave out parts of the tree below this share, 1 by default"), N_ ("PERCENT") },
+    { "function", 0, 0, G_OPTION_ARG_STRING, &self->function,
+      N_ ("What calls this function, and what it calls"), N_ ("NAME") },
+    { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads, N_ ("Samples of each thread"), NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("All functions and threads as JSON"),
+      NULL },
+    { "pid", 'p', 0, G_OPTION_ARG_INT, &self->filter.pid, N_ ("Only this process"), N_ ("PID") },
+    { "tid", 't', 0, G_OPTION_ARG_INT, &self->filter.tid, N_ ("Only this thread"), N_ ("TID") },
+    { "process", 0, 0, G_OPTION_ARG_STRING, &self->process,
+      N_ ("Only processes with this text in their command line"), N_ ("TEXT") },
+    { "from", 0, 0, G_OPTION_ARG_DOUBLE, &self->filter.from,
+      N_ ("Only from this time after the first sample on"), N_ ("SECONDS") },
+    { "to", 0, 0, G_OPTION_ARG_DOUBLE, &self->filter.to,
+      N_ ("Only up to this time after the first sample"), N_ ("SECONDS") },
+    { "module", 0, 0, G_OPTION_ARG_STRING, &self->module,
+      N_ ("Only stacks with a file of this name, or part of it"), N_ ("NAME") },
+    { "contains", 0, 0, G_OPTION_ARG_STRING, &self->contains,
+      N_ ("Only stacks with a function of this name, or part of it"), N_ ("NAME") },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE - where the time went"));
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, argc, argv, error))
+    return FALSE;
+  self->filter.process = self->process;
+  self->filter.module = self->module;
+  self->filter.function = self->contains;
+  if (*argc == 2 && self->limit >= 1)
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
+                       _ ("Usage: live-unwinder report [OPTIONS] FILE; --help tells more"));
+  return FALSE;
+}
+
+static void
+options_clear (Options *self)
+{
+  g_free (self->process);
+  g_free (self->module);
+  g_free (self->contains);
+  g_free (self->function);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
+static LuModel *
+load (const Options *options, const char *path, GError **error)
+{
+  LuModelFlags flags = lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0;
+  LuModel *model = lu_model_load (path, flags, error);
+
+  if (model == NULL)
+    return NULL;
+  lu_model_name (model, 0);
+  lu_report_filter_apply (&options->filter, model);
+  return model;
+}
+
+static gboolean
+print_tree (const Options *options, const LuModel *model, GError **error)
+{
+  g_autoptr (LuCallTree) tree = lu_call_tree_new (model, NULL, NULL);
+
+  if (options->tree)
+    lu_report_print_tree (tree, options->min_percent);
+  if (options->function == NULL
+      || lu_report_print_neighbours (tree, options->function, (guint) options->limit))
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"),
+               options->function);
+  return FALSE;
+}
+
+gboolean
+lu_report_main (int argc, char **argv, GError **error)
+{
+  g_auto (Options) options = { .limit = 25, .min_percent = 1 };
+  g_autoptr (LuModel) model = NULL;
+  g_autoptr (LuProfile) profile = NULL;
+
+  if (!parse (&options, &argc, &argv, error))
+    return FALSE;
+  model = load (&options, argv[1], error);
+  if (model == NULL)
+    return FALSE;
+  profile = lu_profile_new (model);
+  if (options.json)
+    {
+      lu_report_print_json (model, profile);
+      return TRUE;
+    }
+  lu_report_print_head (profile, argv[1]);
+  if (profile->n_samples == 0)
+    return TRUE;
+  if (options.threads)
+    lu_report_print_threads (model, (guint) options.limit);
+  if (options.tree || options.function != NULL)
+    return print_tree (&options, model, error);
+  if (!options.threads)
+    lu_report_print_tables (profile, (guint) options.limit);
+  return TRUE;
+}
+
+gboolean
+lu_diff_main (int argc, char **argv, GError **error)
+{
+  int limit = 25;
+  const GOptionEntry entries[] = {
+    { "limit", 'n', 0, G_OPTION_ARG_INT, &limit, N_ ("Lines in the table, 25 by default"),
+      N_ ("N") },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context =
+      g_option_context_new (_ ("A B - where the time of B goes that did not go there in A"));
+  g_autoptr (LuProfile) a = NULL;
+  g_autoptr (LuProfile) b = NULL;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, &argc, &argv, error))
+    return FALSE;
+  if (argc != 3 || limit < 1)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
+                           _ ("Usage: live-unwinder diff [--limit N] A B"));
+      return FALSE;
+    }
+  a = lu_profile_load (argv[1], error);
+  b = a != NULL ? lu_profile_load (argv[2], error) : NULL;
+  if (b == NULL)
+    return FALSE;
+  lu_report_print_diff (a, b, (guint) limit);
+  return TRUE;
+}
