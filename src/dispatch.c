@@ -39,9 +39,22 @@ struct _LuDispatch
   guint64 n_absent;
   gint64 last_wake;
 
+  GHashTable *pairs; /* CPU -> Walked: the next sample there is the same one; NULL: none are */
+
   atomic_ullong in_kernel, stale, strange;
   atomic_ullong walked, handed_on, over_worker, over_budget;
 };
+
+/* A walked stack until the sample comes that it was walked for. */
+typedef struct
+{
+  gint32 tid;
+  guint64 time;
+  LuStack stack;
+} Walked;
+
+/* A walk takes less; the next sample of the CPU comes later. */
+#define PAIR_NS (G_GUINT64_CONSTANT (500) * 1000)
 
 static void
 bump (atomic_ullong *counter)
@@ -69,6 +82,7 @@ lu_dispatch_free (LuDispatch *self)
   if (self == NULL)
     return;
   lu_walker_free (self->walker);
+  g_clear_pointer (&self->pairs, g_hash_table_unref);
   g_free (self);
 }
 
@@ -232,14 +246,35 @@ put (guint64 *to, gconstpointer from, gsize size)
   return to + size / sizeof *to;
 }
 
+static guint64
+distance (guint64 a, guint64 b)
+{
+  return a > b ? a - b : b - a;
+}
+
+/* What the kernel's walk made of this sample; NULL if there is nothing. */
+static const LuStack *
+find_pair (LuDispatch *self, const LuEvent *event)
+{
+  const Walked *walked =
+      self->pairs != NULL ? g_hash_table_lookup (self->pairs, GINT_TO_POINTER (event->cpu)) : NULL;
+
+  return walked != NULL && walked->tid == event->tid
+                 && distance (walked->time, event->time) < PAIR_NS
+             ? &walked->stack
+             : NULL;
+}
+
 /* A copy of the sample goes to the worker; FALSE if there is no room for it. */
 static gboolean
 send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
   const LuSample *sample = &event->sample;
+  const LuStack *walked = find_pair (self, event);
+  gsize walked_size = walked != NULL ? walked->n_frames * sizeof (LuFrame) : 0;
   gsize size = sizeof (LuSampleMessage)
                + (sample->n_callchain + sample->regs.n_words) * sizeof (guint64)
-               + sample->stack_size;
+               + lu_round_up_8 (sample->stack_size) + walked_size;
   LuSampleMessage *message =
       has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
   guint64 *payload;
@@ -249,9 +284,13 @@ send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace
   message->kind = LU_MESSAGE_SAMPLE;
   message->header = header_of (event, process, space);
   message->sample = *sample;
+  message->walked_status = walked != NULL ? walked->status : LU_STATUS_COMPLETE;
+  message->n_walked = walked != NULL ? walked->n_frames : 0;
   payload = put (message->payload, sample->callchain, sample->n_callchain * sizeof *payload);
   payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
   put (payload, sample->stack, sample->stack_size);
+  put (payload + lu_round_up_8 (sample->stack_size) / sizeof *payload,
+       walked != NULL ? walked->frames : NULL, walked_size);
   lu_queue_commit_quietly (self->to_worker, size);
   if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
     lu_queue_wake (self->to_worker);
@@ -351,6 +390,37 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
   return LU_DISPATCH_DONE;
 }
 
+void
+lu_dispatch_pair (LuDispatch *self)
+{
+  if (self->pairs == NULL)
+    self->pairs = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+}
+
+gboolean
+lu_dispatch_is_pairing (const LuDispatch *self)
+{
+  return self->pairs != NULL;
+}
+
+static LuDispatchResult
+keep_for_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
+{
+  Walked *walked = g_hash_table_lookup (self->pairs, GINT_TO_POINTER (event->cpu));
+
+  if (walked == NULL)
+    {
+      walked = g_new (Walked, 1);
+      g_hash_table_insert (self->pairs, GINT_TO_POINTER (event->cpu), walked);
+    }
+  walked->tid = event->tid;
+  walked->time = event->time;
+  lu_stack_reset (&walked->stack);
+  lu_walked_take (&event->walked, process, space, &walked->stack);
+  bump (&self->in_kernel);
+  return LU_DISPATCH_DONE;
+}
+
 LuDispatchResult
 lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
@@ -359,6 +429,8 @@ lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process, 
                                 : NULL;
   guint32 n_kernel;
 
+  if (self->pairs != NULL)
+    return keep_for_sample (self, event, process, space);
   if (message == NULL)
     return LU_DISPATCH_NO_ROOM;
   lu_stack_reset (&self->stack);

@@ -45,6 +45,10 @@ void lu_dispatch_free (LuDispatch *self);
 LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process,
                                      LuSpace *space, gboolean can_wait);
 
+/* From now on stacks walked in the kernel come in front of the same samples with copies: they go to
+ * the worker with these, to be compared. For tests: allocates. */
+void lu_dispatch_pair (LuDispatch *self);
+gboolean lu_dispatch_is_pairing (const LuDispatch *self);
 /* A stack that was walked in the kernel goes to the writer. Borrowed, as above. */
 LuDispatchResult lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process,
                                      LuSpace *space);

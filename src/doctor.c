@@ -11,6 +11,8 @@
 #include "doctor.h"
 
 #include "base/fd.h"
+#include "bpf/ladder.h"
+#include "bpf/program.h"
 #include "command.h"
 #include "input/source-perf.h"
 #include "table/store.h"
@@ -197,6 +199,46 @@ check_store (Doctor *self)
   say (self, store != NULL, FALSE, what, remedy);
 }
 
+/* Loads the program, which is where a kernel says what it does not like. */
+static void
+try_program (Doctor *self, const LuLadder *ladder)
+{
+  const LuBpfProgramOptions options = { .n_cpus = 1, .max_entries = 1, .max_processes = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, &error);
+  g_autofree char *what = NULL;
+
+  if (program == NULL)
+    {
+      say (self, FALSE, FALSE, _ ("stacks are walked in the kernel"), error->message);
+      return;
+    }
+  what =
+      ladder->rung == LU_RUNG_FULL
+          ? g_strdup_printf (_ ("stacks are walked in the kernel (%s; %u instructions verified)"),
+                             ladder->reason, lu_bpf_program_verified (program))
+          : g_strdup_printf (_ ("stacks are walked in the kernel (%s)"), ladder->reason);
+  say (self, TRUE, FALSE, what, NULL);
+}
+
+/* It is not loaded into a kernel that it could lock up. */
+static void
+check_kernel_walks (Doctor *self)
+{
+  g_auto (LuLadder) ladder = { 0 };
+  g_autofree char *what = NULL;
+
+  lu_ladder_look (&ladder);
+  if (ladder.rung != LU_RUNG_NONE && !ladder.is_unsafe)
+    {
+      try_program (self, &ladder);
+      return;
+    }
+  what =
+      g_strdup_printf (_ ("stacks are walked in the kernel, without copies (%s)"), ladder.reason);
+  say (self, FALSE, FALSE, what, ladder.remedy);
+}
+
 int
 lu_doctor_run (void)
 {
@@ -216,6 +258,7 @@ lu_doctor_run (void)
           "interrupts are off."));
   say (&self, abilities.has_lost_counter, FALSE, _ ("exact count of lost samples"),
        _ ("Needs Linux 6.0 (or 5.10.204 and the like); without it the figure is a lower bound."));
+  check_kernel_walks (&self);
   check_store (&self);
   puts (self.n_failed_needed == 0 ? _ ("Your own commands can be recorded.")
                                   : _ ("Nothing can be recorded until what FAILED is mended."));

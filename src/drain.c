@@ -52,6 +52,9 @@ struct _LuDrain
   LuWriter *writer;     /* borrowed: what it counts decides on the size of the copies */
   LuDrainOptions options;
   LuProcessTable *table;
+  LuBpfMaps *maps;     /* borrowed; NULL: there are no walks in the kernel */
+  gboolean maps_wait;  /* something could not be published yet */
+  gboolean is_flushed; /* they have the side-band of this round */
   GPtrArray *executed; /* of LuProcess, references: in this round, not yet asked about */
   GHashTable *tids;    /* set; NULL: all */
   GThread *thread;
@@ -141,11 +144,28 @@ exited (guint64 time, gint32 pid, gpointer user_data)
   lu_dispatch_exit (self->dispatch, time, pid);
 }
 
+static void
+space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
+               gpointer user_data)
+{
+  LuDrain *self = user_data;
+
+  if (self->maps != NULL)
+    lu_bpf_maps_space_changed (self->maps, process, space, change, parent_pid);
+}
+
+static void
+flush_maps (LuDrain *self)
+{
+  self->maps_wait = self->maps != NULL && lu_bpf_maps_flush (self->maps);
+}
+
 static const LuProcessTableFuncs table_funcs = {
   .module_added = module_added,
   .process_added = process_added,
   .forked = forked,
   .exited = exited,
+  .space_changed = space_changed,
 };
 
 static void
@@ -203,6 +223,16 @@ hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *spa
   return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
 }
 
+/* All side-band of the round has been applied when its first sample comes. */
+static void
+flush_after_sideband (LuDrain *self)
+{
+  if (self->is_flushed)
+    return;
+  self->is_flushed = TRUE;
+  flush_maps (self);
+}
+
 static LuVerdict
 take_sample (LuDrain *self, const LuEvent *event)
 {
@@ -215,10 +245,15 @@ take_sample (LuDrain *self, const LuEvent *event)
     skipped = &self->others;
   if (self->executed->len > 0)
     ask_about_executed (self);
+  if (self->maps != NULL && self->had_sideband)
+    flush_after_sideband (self);
   if (skipped == NULL)
     prepare_process (self, process);
   if (skipped == NULL && hand_over (self, event, process, space) == LU_DISPATCH_NO_ROOM)
     return LU_VERDICT_LATER;
+  /* The same sample comes once more, with a copy. */
+  if (event->kind == LU_EVENT_WALKED && lu_dispatch_is_pairing (self->dispatch))
+    return LU_VERDICT_DONE;
   bump (&self->seen);
   bump (skipped != NULL ? skipped : &self->taken);
   return LU_VERDICT_DONE;
@@ -364,11 +399,12 @@ one_round (LuDrain *self)
 {
   LuRound round;
 
-  self->had_sideband = FALSE;
+  self->had_sideband = self->is_flushed = FALSE;
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
   ask_about_executed (self);
+  flush_maps (self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {
       lu_process_table_end_round (self->table);
@@ -416,7 +452,9 @@ static void
 wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
 {
   gboolean is_idle = round == LU_ROUND_EMPTY && !has_unwritten;
-  int wait_ms = is_in_hurry (self) ? WAIT_HURRY_MS : is_idle ? WAIT_IDLE_MS : WAIT_MS;
+  int wait_ms = is_in_hurry (self) || self->maps_wait ? WAIT_HURRY_MS
+                : is_idle                             ? WAIT_IDLE_MS
+                                                      : WAIT_MS;
 
   if (round == LU_ROUND_OPEN)
     g_usleep (RETRY_US);
@@ -481,6 +519,12 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   return self;
 }
 
+void
+lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps)
+{
+  self->maps = maps;
+}
+
 gboolean
 lu_drain_start (LuDrain *self, GError **error)
 {
@@ -488,6 +532,7 @@ lu_drain_start (LuDrain *self, GError **error)
     lu_process_table_follow (self->table, g_array_index (self->options.pids, pid_t, i));
   if (self->live)
     lu_process_table_discover_all (self->table, 0);
+  flush_maps (self);
   if (!self->source->ops->start (self->source, error))
     return FALSE;
   self->thread = g_thread_new ("drain", drain_main, self);

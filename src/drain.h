@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "bpf/maps.h"
 #include "dispatch.h"
 #include "input/source.h"
 #include "writer.h"
@@ -51,6 +52,9 @@ typedef struct _LuDrain LuDrain;
  * eventfd written once when nothing is left to record; borrowed. */
 LuDrain *lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
                        const LuDrainOptions *options, int ended_fd);
+/* Before start: what walks in the kernel read is kept up to date; borrowed, NULL: there are none.
+ */
+void lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps);
 /* Finds the processes that run already (live sources), enables sampling and starts the thread. */
 gboolean lu_drain_start (LuDrain *self, GError **error);
 /* Stops sampling, reads the rings to their ends, closes the output and joins the thread. */

@@ -65,9 +65,19 @@ typedef struct
   LuMessageKind kind;
   LuSampleHeader header;
   LuSample sample; /* its pointers are replaced by what follows: */
-  /* guint64 callchain[n_callchain]; guint64 words[n_words]; guint8 stack[stack_size] */
+  /* guint64 callchain[n_callchain]; guint64 words[n_words]; guint8 stack[stack_size], padded;
+   * LuFrame walked[n_walked] */
+  LuStatus walked_status;
+  guint32 n_walked; /* frames that a walk in the kernel found in the same sample; 0: there was none,
+                       or it was not kept */
   guint64 payload[];
 } LuSampleMessage;
+
+static inline gsize
+lu_round_up_8 (gsize bytes)
+{
+  return (bytes + 7) & ~(gsize) 7;
+}
 
 typedef struct
 {

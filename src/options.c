@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "input/perf-event.h"
+#include "lu/bpf.h"
 #include "module/tables.h"
 
 #include <glib/gi18n.h>
@@ -20,6 +21,8 @@
 #define DEFAULT_OUTPUT    "capture.syscap"
 #define DEFAULT_FREQUENCY 999
 #define MAX_TABLE_MEMORY  65536
+#define MIN_DEPTH         16
+#define MIN_BPF_MEMORY    4
 #define NOT_GIVEN         G_MININT
 
 /* Values as the user wrote them. */
@@ -28,7 +31,7 @@ typedef struct
   char *pids, *tids, *stack_size, *engine, *stats;
   char **command;
   double fail_on_loss;
-  int table_memory;
+  int table_memory, max_depth, bpf_memory;
   int frequency; /* NOT_GIVEN, or any number */
   char **perf_fds;
   int capture_fd, event_fd, kallsyms_fd; /* -1: not given */
@@ -108,19 +111,36 @@ parse_handed_stack_size (const char *text, guint32 *size, GError **error)
   return TRUE;
 }
 
+/* The first one is the default. */
+static const struct
+{
+  const char *name;
+  const LuUnwinderOps *unwinder;
+  LuKernelWalksWanted kernel_walks;
+} engines[] = {
+  { "auto", &lu_unwinder_table, LU_KERNEL_WALKS_IF_SAFE },
+  { "bpf", &lu_unwinder_table, LU_KERNEL_WALKS_ALWAYS },
+  { "table", &lu_unwinder_table, LU_KERNEL_WALKS_NEVER },
+  { "dwfl", &lu_unwinder_dwfl, LU_KERNEL_WALKS_NEVER },
+  { "check", &lu_unwinder_check, LU_KERNEL_WALKS_NEVER },
+  { "bpf-check", &lu_unwinder_check, LU_KERNEL_WALKS_CHECKED },
+};
+
 static gboolean
-find_engine (const char *name, const LuUnwinderOps **engine, GError **error)
+find_engine (LuOptions *self, const char *name, GError **error)
 {
   g_autoptr (GString) known = g_string_new (NULL);
 
-  for (guint i = 0; lu_unwinders[i] != NULL; i++)
+  for (guint i = 0; i < G_N_ELEMENTS (engines); i++)
     {
-      if (name == NULL || strcmp (name, lu_unwinders[i]->name) == 0)
+      if (name == NULL || strcmp (name, engines[i].name) == 0)
         {
-          *engine = lu_unwinders[i];
+          self->engine_name = engines[i].name;
+          self->engine = engines[i].unwinder;
+          self->kernel_walks = engines[i].kernel_walks;
           return TRUE;
         }
-      g_string_append_printf (known, " %s", lu_unwinders[i]->name);
+      g_string_append_printf (known, " %s", engines[i].name);
     }
   g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("--engine: there is no \"%s\"; there is:%s"),
                name, known->str);
@@ -266,6 +286,26 @@ convert_table_memory (LuOptions *self, const Raw *raw, GError **error)
 }
 
 static gboolean
+convert_kernel_walks (LuOptions *self, const Raw *raw, GError **error)
+{
+  if (!find_engine (self, raw->engine, error))
+    return FALSE;
+  self->max_depth = (guint) raw->max_depth;
+  self->bpf_memory = (guint) raw->bpf_memory;
+  if (raw->max_depth != 0 && (raw->max_depth < MIN_DEPTH || raw->max_depth > LU_BPF_MAX_FRAMES))
+    return fail (error, "%s", _ ("--max-depth: give a number of frames from 16 to 4096"));
+  if (raw->bpf_memory != 0
+      && (raw->bpf_memory < MIN_BPF_MEMORY || raw->bpf_memory > LU_BPF_MAX_ENTRIES))
+    return fail (error, "%s", _ ("--bpf-memory: give MiB, from 4 to 1024"));
+  if (self->input != NULL && self->kernel_walks > LU_KERNEL_WALKS_IF_SAFE)
+    return fail (error,
+                 _ ("--engine %s is for sampling: what is in a file was walked, or copied, "
+                    "when it was recorded"),
+                 self->engine_name);
+  return TRUE;
+}
+
+static gboolean
 convert_helper (LuOptions *self, const Raw *raw, GError **error)
 {
   self->helper.capture_fd = raw->capture_fd;
@@ -279,8 +319,7 @@ convert_helper (LuOptions *self, const Raw *raw, GError **error)
   self->quiet |= raw->stats == NULL;
   return parse_perf_fds (raw->perf_fds, &self->helper.events, error)
          && parse_handed_stack_size (raw->stack_size, &self->stack_size, error)
-         && convert_table_memory (self, raw, error)
-         && find_engine (raw->engine, &self->engine, error)
+         && convert_table_memory (self, raw, error) && convert_kernel_walks (self, raw, error)
          && parse_stats (raw->stats, &self->stats, error);
 }
 
@@ -305,8 +344,7 @@ convert (LuOptions *self, const Raw *raw, GError **error)
   return parse_ids (raw->pids, "--pid", &self->pids, error)
          && parse_ids (raw->tids, "--tid", &self->tids, error)
          && parse_stack_size (raw->stack_size, &self->stack_size, error)
-         && convert_table_memory (self, raw, error)
-         && find_engine (raw->engine, &self->engine, error)
+         && convert_table_memory (self, raw, error) && convert_kernel_walks (self, raw, error)
          && parse_stats (raw->stats, &self->stats, error)
          && (self->input != NULL || check_frequency (frequency, error))
          && check_targets (self, error);
@@ -379,7 +417,18 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("Bytes of stack to copy per sample, or auto: 16384, grown when stacks are cut off"),
       N_ ("BYTES") },
     { "engine", 0, 0, G_OPTION_ARG_STRING, &raw.engine,
-      N_ ("How to unwind: table (default), dwfl, or check (both, compared)"), N_ ("NAME") },
+      N_ ("How to unwind: auto (default: bpf where that works, else table), bpf (in the kernel), "
+          "table, dwfl, check (table and dwfl, compared) or bpf-check (all three)"),
+      N_ ("NAME") },
+    { "max-depth", 0, 0, G_OPTION_ARG_INT, &raw.max_depth,
+      N_ ("Frames that are walked in the kernel at most, up to 4096 (default: 1024)"),
+      N_ ("FRAMES") },
+    { "bpf-memory", 0, 0, G_OPTION_ARG_INT, &raw.bpf_memory,
+      N_ ("Memory for unwind tables in the kernel (default: 64, as a helper 16)"), N_ ("MIB") },
+    { "unsafe-kernel", 0, 0, G_OPTION_ARG_NONE, &self->unsafe_kernel,
+      N_ ("With --engine bpf: also in a kernel that may hang from it (see doctor)"), NULL },
+    { "time-walks", 0, 0, G_OPTION_ARG_NONE, &self->time_walks,
+      N_ ("Have the kernel measure its walks, for the summary"), NULL },
     { "stats", 0, 0, G_OPTION_ARG_STRING, &raw.stats,
       N_ ("Summary at the end, on standard error: text, json or none"), N_ ("FORMAT") },
     { "fail-on-loss", 0, 0, G_OPTION_ARG_DOUBLE, &raw.fail_on_loss,

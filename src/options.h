@@ -18,6 +18,15 @@ typedef enum
   LU_STATS_NONE,
 } LuStatsFormat;
 
+/* Whether stacks are walked in the kernel, where they are sampled. */
+typedef enum
+{
+  LU_KERNEL_WALKS_NEVER,
+  LU_KERNEL_WALKS_IF_SAFE, /* where it works and nothing speaks against it */
+  LU_KERNEL_WALKS_ALWAYS,  /* not being able to is an error */
+  LU_KERNEL_WALKS_CHECKED, /* as well as in user space, to be compared */
+} LuKernelWalksWanted;
+
 /* What a Sysprof client's daemon gives to its helper: descriptors. */
 typedef struct
 {
@@ -37,10 +46,16 @@ typedef struct
   char **outputs;     /* NULL-terminated, at least one */
   const char *output; /* the first of them */
   gboolean force;
-  double duration;    /* seconds; 0: until the end */
-  guint frequency;    /* Hz */
-  guint32 stack_size; /* bytes; 0: auto */
-  const LuUnwinderOps *engine;
+  double duration;             /* seconds; 0: until the end */
+  guint frequency;             /* Hz */
+  guint32 stack_size;          /* bytes; 0: auto */
+  const LuUnwinderOps *engine; /* in user space */
+  const char *engine_name;     /* as it was asked for; static */
+  LuKernelWalksWanted kernel_walks;
+  gboolean unsafe_kernel; /* walk also in a kernel that it could lock up */
+  gboolean time_walks;    /* have the kernel measure them */
+  guint max_depth;        /* user frames of a stack walked in the kernel; 0: the usual */
+  guint bpf_memory;       /* MiB of tables for it; 0: the usual */
   LuStatsFormat stats;
   double fail_on_loss; /* percent; negative: never */
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */

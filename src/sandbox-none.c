@@ -16,7 +16,7 @@ lu_sandbox_drop_capabilities (LuNeeds needs, GError **error)
 }
 
 gboolean
-lu_sandbox_restrict_calls (GError **error)
+lu_sandbox_restrict_calls (LuNeeds needs, GError **error)
 {
   g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED, "sandbox: built without libseccomp");
   return FALSE;

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/capability.h>
@@ -26,6 +27,9 @@
 /* Newer than the oldest headers we build with. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* Linux 5.8 */
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39 /* Linux 5.8 */
 #endif
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40 /* Linux 5.9 */
@@ -54,6 +58,7 @@ static const Kept kept[] = {
   { LU_NEEDS_EVENTS, CAP_PERFMON },
   { LU_NEEDS_EVENTS, CAP_IPC_LOCK }, /* rings beyond perf_event_mlock_kb */
   { LU_NEEDS_COMMAND, CAP_KILL },    /* COMMAND may have become another user */
+  { LU_NEEDS_MAPS, CAP_BPF },
 };
 
 static gboolean
@@ -280,8 +285,23 @@ deny_as_missing (scmp_filter_ctx filter)
   return code;
 }
 
+/* Of bpf(): no program is loaded or attached, nothing that others have made is opened. */
 static int
-fill_filter (scmp_filter_ctx filter)
+allow_maps (scmp_filter_ctx filter)
+{
+  static const enum bpf_cmd commands[] = {
+    BPF_MAP_CREATE,      BPF_MAP_LOOKUP_ELEM,    BPF_MAP_UPDATE_ELEM,
+    BPF_MAP_DELETE_ELEM, BPF_OBJ_GET_INFO_BY_FD,
+  };
+  int code = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (commands) && code == 0; i++)
+    code = allow_if (filter, "bpf", 0, G_MAXUINT32, commands[i]);
+  return code;
+}
+
+static int
+fill_filter (scmp_filter_ctx filter, LuNeeds needs)
 {
   int code;
 
@@ -297,14 +317,16 @@ fill_filter (scmp_filter_ctx filter)
     code = allow_with_conditions (filter);
   if (code == 0)
     code = deny_as_missing (filter);
+  if (code == 0 && (needs & LU_NEEDS_MAPS) != 0)
+    code = allow_maps (filter);
   return code;
 }
 
 gboolean
-lu_sandbox_restrict_calls (GError **error)
+lu_sandbox_restrict_calls (LuNeeds needs, GError **error)
 {
   scmp_filter_ctx filter = seccomp_init (SCMP_ACT_ERRNO (EPERM));
-  int code = filter != NULL ? fill_filter (filter) : -ENOMEM;
+  int code = filter != NULL ? fill_filter (filter, needs) : -ENOMEM;
 
   if (code == 0)
     code = seccomp_load (filter);

@@ -15,6 +15,7 @@ typedef enum
   LU_NEEDS_PROCESSES = 1 << 1, /* look at other processes in /proc */
   LU_NEEDS_EVENTS = 1 << 2,    /* open further perf events and map their rings */
   LU_NEEDS_COMMAND = 1 << 3,   /* pass signals on to COMMAND */
+  LU_NEEDS_MAPS = 1 << 4,      /* make and fill maps of a BPF program that is loaded */
 } LuNeeds;
 
 /* Gives up all capabilities but those needed, for good: the bounding set is emptied, no_new_privs
@@ -23,7 +24,8 @@ typedef enum
 gboolean lu_sandbox_drop_capabilities (LuNeeds needs, GError **error);
 
 /* Refuses from now on, in all threads, every system call but those that draining, unwinding and
- * writing to open descriptors need: most with EPERM. In particular no program is executed, no
- * process or socket made, none traced or written to, no file opened for writing, no memory made
- * executable. Threads can still be made. Sets no_new_privs. */
-gboolean lu_sandbox_restrict_calls (GError **error);
+ * writing to open descriptors need, and with LU_NEEDS_MAPS those of bpf() for maps: most with
+ * EPERM. In particular no program is executed, no process or socket made, none traced or written
+ * to, no file opened for writing, no memory made executable. Threads can still be made. Sets
+ * no_new_privs. */
+gboolean lu_sandbox_restrict_calls (LuNeeds needs, GError **error);

@@ -20,6 +20,7 @@
 #include "helper.h"
 #include "input/source-perf-data.h"
 #include "input/source-perf.h"
+#include "kernel-walks.h"
 #include "output/format.h"
 #include "output/output-file.h"
 #include "output/syscap.h"
@@ -59,7 +60,8 @@ typedef struct
   LuHelper helper; /* nothing in it unless we are one */
   LuQueue *to_worker, *from_worker, *to_writer;
   LuWorker *worker;
-  LuTables *tables; /* NULL: none */
+  LuTables *tables;            /* NULL: none */
+  LuKernelWalks *kernel_walks; /* NULL: nothing is sampled */
   LuWriter *writer;
   LuDrain *drain;
   int signal_fd, ended_fd, failed_fd;
@@ -117,6 +119,17 @@ open_source (Session *self, GError **error)
   return lu_target_open (&self->target, options, &self->command, stack_size, error);
 }
 
+/* What the stacks come from. */
+static const char *
+engine_name (Session *self)
+{
+  if (self->options->kernel_walks == LU_KERNEL_WALKS_IF_SAFE)
+    return self->kernel_walks != NULL && lu_kernel_walks_is_active (self->kernel_walks)
+               ? "bpf"
+               : self->options->engine->name;
+  return self->options->engine_name;
+}
+
 static void
 fill_recording (Session *self, LuSource *source, LuRecording *recording)
 {
@@ -127,7 +140,7 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
                               .wall_clock = g_get_real_time (),
                               .command = self->options->command_line,
                               .live = info.live,
-                              .engine = self->options->engine->name,
+                              .engine = engine_name (self),
                               .event_name = info.event_name,
                               .frequency = info.frequency,
                               .stack_size = info.stack_size };
@@ -181,14 +194,50 @@ give_up_rights (Session *self, gboolean live)
   gboolean is_helper = lu_options_is_helper (self->options);
   LuNeeds needs = LU_NEEDS_FILES | (live ? LU_NEEDS_PROCESSES : 0)
                   | (live && !is_helper ? LU_NEEDS_EVENTS : 0)
-                  | (self->options->command != NULL ? LU_NEEDS_COMMAND : 0);
+                  | (self->options->command != NULL ? LU_NEEDS_COMMAND : 0)
+                  | (self->kernel_walks != NULL && lu_kernel_walks_is_active (self->kernel_walks)
+                         ? LU_NEEDS_MAPS
+                         : 0);
   g_autoptr (GError) error = NULL;
 
   if (live)
     lu_thread_be_urgent (); /* drain and worker; the others take it back */
   if (!lu_sandbox_drop_capabilities (needs, &error)
-      || (is_helper && !lu_sandbox_restrict_calls (&error)))
+      || (is_helper && !lu_sandbox_restrict_calls (needs, &error)))
     fprintf (stderr, "live-unwinder: %s\n", error->message);
+}
+
+/* Whether what was asked for can be had; says so in one line where that is not sure. */
+static gboolean
+open_kernel_walks (Session *self, LuSource *source, gboolean follow_all, GError **error)
+{
+  const LuOptions *options = self->options;
+  const char *reason, *remedy;
+
+  if (options->input != NULL)
+    return TRUE;
+  self->kernel_walks = lu_kernel_walks_new (options, source, follow_all);
+  reason = lu_kernel_walks_reason (self->kernel_walks);
+  remedy = lu_kernel_walks_remedy (self->kernel_walks);
+  if (options->kernel_walks == LU_KERNEL_WALKS_NEVER)
+    return TRUE;
+  if (lu_kernel_walks_is_active (self->kernel_walks))
+    {
+      if (!options->quiet && isatty (STDERR_FILENO))
+        fprintf (stderr, _ ("live-unwinder: stacks are walked in the kernel (%s)\n"), reason);
+      return TRUE;
+    }
+  if (options->kernel_walks == LU_KERNEL_WALKS_IF_SAFE)
+    {
+      if (!options->quiet)
+        fprintf (stderr, _ ("live-unwinder: stacks are not walked in the kernel but copied: %s\n"),
+                 reason);
+      return TRUE;
+    }
+  g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED, _ ("--engine %s: %s%s%s"),
+               options->engine_name, reason, remedy != NULL ? "\n  " : "",
+               remedy != NULL ? remedy : "");
+  return FALSE;
 }
 
 /* Builds the threads' objects back to front and starts them in the same order. */
@@ -210,7 +259,7 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   LuRecording recording;
   LuSourceInfo info;
 
-  if (unwinder == NULL)
+  if (unwinder == NULL || !open_kernel_walks (self, source, drain_options.follow_all, error))
     return FALSE;
   source->ops->get_info (source, &info);
   fill_recording (self, source, &recording);
@@ -224,6 +273,8 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
                               self->options->engine->walks_in_drain, info.live);
+  if (self->options->kernel_walks == LU_KERNEL_WALKS_CHECKED)
+    lu_dispatch_pair (dispatch);
   self->drain = lu_drain_new (g_steal_pointer (&source), dispatch, self->writer, &drain_options,
                               self->ended_fd);
   if (!lu_writer_begin (self->writer, &recording, error))
@@ -232,6 +283,11 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   open_tables (self);
   if (self->tables != NULL)
     lu_worker_set_tables (self->worker, self->tables);
+  if (self->kernel_walks != NULL)
+    {
+      lu_kernel_walks_start (self->kernel_walks, self->tables);
+      lu_drain_set_maps (self->drain, lu_kernel_walks_maps (self->kernel_walks));
+    }
   lu_writer_start (self->writer);
   lu_worker_start (self->worker);
   if (!lu_drain_start (self->drain, error))
@@ -408,6 +464,8 @@ fill_summary (Session *self, LuSummary *summary)
   lu_worker_get_counts (self->worker, &summary->engine_counts);
   if (self->tables != NULL)
     lu_tables_get_stats (self->tables, &summary->tables);
+  if (self->kernel_walks != NULL)
+    lu_kernel_walks_get_stats (self->kernel_walks, &summary->kernel);
   summary->max_sample_rate = lu_perf_max_sample_rate ();
   summary->rss_anon_bytes = rss_anon_bytes ();
   summary->output = self->options->output;
@@ -593,7 +651,8 @@ static void
 session_clear (Session *self)
 {
   lu_command_clear (&self->command);
-  lu_drain_free (self->drain);
+  lu_drain_free (self->drain); /* its events run the program */
+  lu_kernel_walks_free (self->kernel_walks);
   lu_worker_free (self->worker);
   lu_tables_free (self->tables);
   lu_writer_free (self->writer);

@@ -23,11 +23,41 @@
 /* One part in this many. */
 #define WORTH_TELLING       20
 #define MAX_MODULES_PRINTED 5
+#define MAX_REASONS_PRINTED 4
 
+/* A walked stack that finds no room is no loss yet: the sample follows. Where losses are counted by
+ * ring, and not by event, it is among them all the same. */
 static guint64
 lost_samples (const LuSummary *self)
 {
-  return self->source_stats.lost_samples + self->drain.over_budget;
+  guint64 lost = self->source_stats.lost_samples;
+  guint64 not_written = self->kernel.counters.reasons[LU_BPF_REASON_EMIT];
+
+  if (!self->source.has_lost_counter)
+    lost -= MIN (lost, not_written);
+  return lost + self->drain.over_budget;
+}
+
+/* Of the stacks that could be unwound at all. */
+static double
+kernel_percent (const LuSummary *self)
+{
+  guint64 walked = lu_tally_walked (self->tally);
+
+  return walked > 0 ? 100.0 * (double) self->drain.in_kernel / (double) walked : 0.0;
+}
+
+static double
+ratio (guint64 value, guint64 of)
+{
+  return of > 0 ? (double) value / (double) of : 0.0;
+}
+
+static guint64
+ring_bytes_per_sample (const LuSummary *self)
+{
+  return (guint64) ratio (self->source_stats.sample_bytes + self->source_stats.walked_bytes,
+                          self->drain.seen);
 }
 
 double
@@ -132,7 +162,7 @@ add_counts (JsonBuilder *json, const LuSummary *self)
   add_int (json, "guessed_frames", (gint64) self->tally->guessed_frames);
   add_states (json, self->tally->by_status);
   begin_object (json, "lost");
-  add_int (json, "samples", (gint64) self->source_stats.lost_samples);
+  add_int (json, "samples", (gint64) (lost_samples (self) - self->drain.over_budget));
   add_bool (json, "exact", self->source.has_lost_counter);
   add_int (json, "sideband", (gint64) self->source_stats.lost_sideband);
   add_int (json, "over_budget", (gint64) self->drain.over_budget);
@@ -168,6 +198,133 @@ add_check (JsonBuilder *json, const LuUnwinderCounts *counts)
   add_int (json, "compared", (gint64) counts->compared);
   add_int (json, "frames_differ", (gint64) counts->frames_differ);
   add_int (json, "states_differ", (gint64) counts->states_differ);
+  if (counts->walked_compared > 0)
+    {
+      add_int (json, "kernel_compared", (gint64) counts->walked_compared);
+      add_int (json, "kernel_differ", (gint64) counts->walked_differ);
+    }
+  json_builder_end_object (json);
+}
+
+#define X(NAME, key, title) key,
+static const char *const reason_keys[] = { LU_BPF_REASON_LIST (X) };
+#undef X
+#define X(NAME, key, title) title,
+static const char *const reason_titles[] = { LU_BPF_REASON_LIST (X) };
+#undef X
+
+static guint64
+n_timed (const struct lu_bpf_counters *counters)
+{
+  guint64 n = 0;
+
+  for (guint i = 0; i < LU_BPF_N_BUCKETS; i++)
+    n += counters->buckets[i];
+  return n;
+}
+
+/* The upper end of a bucket: 256 ns, then four steps to each doubling. */
+static guint64
+bucket_ns (guint bucket)
+{
+  guint doubling = bucket / 4;
+
+  return (G_GUINT64_CONSTANT (256) << doubling) / 4 * (4 + bucket % 4);
+}
+
+static guint64
+quantile (const struct lu_bpf_counters *counters, double share)
+{
+  guint64 n = n_timed (counters), sum = 0;
+  guint i = 0;
+
+  for (i = 0; i + 1 < LU_BPF_N_BUCKETS; i++)
+    {
+      sum += counters->buckets[i];
+      if ((double) sum >= share * (double) n)
+        break;
+    }
+  return bucket_ns (i);
+}
+
+static void
+add_reasons (JsonBuilder *json, const guint64 reasons[LU_BPF_N_REASONS])
+{
+  begin_object (json, "reasons");
+  for (guint i = 0; i < LU_BPF_N_REASONS; i++)
+    if (reasons[i] > 0)
+      add_int (json, reason_keys[i], (gint64) reasons[i]);
+  json_builder_end_object (json);
+}
+
+/* What the walks read. */
+static void
+add_maps (JsonBuilder *json, const LuKernelWalksStats *kernel)
+{
+  const LuBpfMapsStats *maps = &kernel->maps;
+
+  add_int (json, "memory_bytes", (gint64) maps->memory_bytes);
+  add_int (json, "entries", maps->entries);
+  add_int (json, "entries_max", maps->max_entries);
+  add_int (json, "table_bytes", (gint64) maps->table_bytes);
+  add_int (json, "mapping_bytes", (gint64) maps->mapping_bytes);
+  add_int (json, "tables", maps->n_tables);
+  add_int (json, "rules", maps->n_rules);
+  add_int (json, "processes", maps->n_processes);
+  add_int (json, "published", (gint64) maps->published);
+  add_int (json, "evicted", (gint64) maps->evicted);
+  add_int (json, "refused_tables", (gint64) maps->refused_tables);
+  add_int (json, "refused_rules", (gint64) maps->refused_rules);
+  add_int (json, "refused_modules", (gint64) maps->refused_modules);
+  add_int (json, "refused_mappings", (gint64) maps->refused_mappings);
+  add_int (json, "refused_processes", (gint64) maps->refused_processes);
+}
+
+static void
+add_run_times (JsonBuilder *json, const LuKernelWalksStats *kernel)
+{
+  guint64 n_walks = n_timed (&kernel->counters);
+
+  if (kernel->n_runs > 0)
+    {
+      add_int (json, "runs", (gint64) kernel->n_runs);
+      add_double (json, "ns_per_run", ratio (kernel->run_ns, kernel->n_runs));
+    }
+  if (n_walks == 0)
+    return;
+  begin_object (json, "walk_ns");
+  add_int (json, "p50", (gint64) quantile (&kernel->counters, 0.5));
+  add_int (json, "p90", (gint64) quantile (&kernel->counters, 0.9));
+  add_int (json, "p99", (gint64) quantile (&kernel->counters, 0.99));
+  add_int (json, "max", (gint64) quantile (&kernel->counters, 1.0));
+  add_double (json, "frames", ratio (kernel->counters.n_frames, n_walks));
+  json_builder_end_object (json);
+}
+
+static void
+add_kernel_walks (JsonBuilder *json, const LuSummary *self)
+{
+  const LuKernelWalksStats *kernel = &self->kernel;
+
+  if (kernel->reason == NULL)
+    return;
+  begin_object (json, "kernel_walks");
+  add_bool (json, "active", kernel->is_active);
+  add_string (json, "reason", kernel->reason);
+  if (kernel->is_active)
+    {
+      add_int (json, "stacks", (gint64) self->drain.in_kernel);
+      add_double (json, "percent", kernel_percent (self));
+      add_int (json, "stale", (gint64) self->drain.stale);
+      add_int (json, "strange", (gint64) self->drain.strange);
+      add_int (json, "frames", (gint64) kernel->counters.n_frames);
+      add_int (json, "guessed_frames", (gint64) kernel->counters.n_guessed);
+      add_int (json, "in_kernel_mode", (gint64) kernel->counters.n_kernel_mode);
+      add_int (json, "verified_instructions", kernel->verified);
+      add_reasons (json, kernel->counters.reasons);
+      add_run_times (json, kernel);
+      add_maps (json, kernel);
+    }
   json_builder_end_object (json);
 }
 
@@ -209,6 +366,7 @@ add_settings (JsonBuilder *json, const LuSummary *self)
   add_bool (json, "kernel", self->source.kernel_samples);
   add_int (json, "rings", self->source.n_rings);
   add_int (json, "ring_bytes", (gint64) self->source.ring_bytes);
+  add_int (json, "ring_bytes_per_sample", (gint64) ring_bytes_per_sample (self));
   if (self->source.trouble != NULL)
     add_string (json, "trouble", self->source.trouble);
   json_builder_end_object (json);
@@ -228,6 +386,7 @@ lu_summary_to_json (const LuSummary *self)
   add_counts (json, self);
   add_walks (json, &self->drain);
   add_check (json, &self->engine_counts);
+  add_kernel_walks (json, self);
   add_tables (json, &self->tables);
   add_settings (json, self);
   add_modules (json, self->tally);
@@ -378,6 +537,71 @@ print_walks (const LuSummary *self)
              drain->over_worker);
 }
 
+/* Those for which there was a copy instead, most first, as far as they matter. */
+static void
+print_reasons (const LuSummary *self)
+{
+  const guint64 *reasons = self->kernel.counters.reasons;
+  gboolean is_told[LU_BPF_N_REASONS] = { FALSE };
+  const char *between = "";
+
+  for (guint k = 0; k < MAX_REASONS_PRINTED; k++)
+    {
+      guint most = LU_BPF_REASON_NO_PROCESS;
+
+      for (guint i = most; i < LU_BPF_N_REASONS; i++)
+        if (!is_told[i] && (is_told[most] || reasons[i] > reasons[most]))
+          most = i;
+      if (is_told[most] || reasons[most] == 0)
+        break;
+      is_told[most] = TRUE;
+      fprintf (stderr, "%s%s %" PRIu64, between, reason_titles[most], reasons[most]);
+      between = ", ";
+    }
+}
+
+static void
+print_walk_times (const LuKernelWalksStats *kernel)
+{
+  if (n_timed (&kernel->counters) == 0)
+    return;
+  fprintf (stderr,
+           _ ("A walk took %.1f µs (median; 90 %%: %.1f, 99 %%: %.1f, longest: %.1f) for %.1f "
+              "frames"),
+           (double) quantile (&kernel->counters, 0.5) / 1e3,
+           (double) quantile (&kernel->counters, 0.9) / 1e3,
+           (double) quantile (&kernel->counters, 0.99) / 1e3,
+           (double) quantile (&kernel->counters, 1.0) / 1e3,
+           ratio (kernel->counters.n_frames, n_timed (&kernel->counters)));
+  if (kernel->n_runs > 0)
+    fprintf (stderr, _ ("; the program ran %" PRIu64 " times, %.0f ns each"), kernel->n_runs,
+             ratio (kernel->run_ns, kernel->n_runs));
+  fputc ('\n', stderr);
+}
+
+static void
+print_kernel_walks (const LuSummary *self)
+{
+  const LuKernelWalksStats *kernel = &self->kernel;
+
+  if (!kernel->is_active)
+    return;
+  fprintf (stderr,
+           _ ("Walked in the kernel: %.2f %% of the stacks; %" PRIu64
+              " bytes in the rings per sample; %.1f MB of maps"),
+           kernel_percent (self), ring_bytes_per_sample (self),
+           (double) kernel->maps.memory_bytes / 1e6);
+  if (self->drain.stale > 0)
+    fprintf (stderr, _ ("; %" PRIu64 " with mappings that had changed"), self->drain.stale);
+  if (lu_tally_walked (self->tally) > self->drain.in_kernel)
+    {
+      fputs (_ (". Copied instead: "), stderr);
+      print_reasons (self);
+    }
+  fputc ('\n', stderr);
+  print_walk_times (kernel);
+}
+
 static void
 print_tables (const LuTablesStats *tables)
 {
@@ -400,6 +624,10 @@ print_check (const LuUnwinderCounts *counts)
              _ ("Engines compared on %" PRIu64 " samples: frames differ in %" PRIu64
                 ", only the state in %" PRIu64 "\n"),
              counts->compared, counts->frames_differ, counts->states_differ);
+  if (counts->walked_compared > 0)
+    fprintf (stderr,
+             _ ("Walks in the kernel compared on %" PRIu64 " samples: %" PRIu64 " differ\n"),
+             counts->walked_compared, counts->walked_differ);
 }
 
 void
@@ -430,6 +658,7 @@ lu_summary_print (const LuSummary *self)
              _ ("%" G_GUINT64_FORMAT " of the complete stacks lead through code without unwind "
                 "information, by frame pointer.\n"),
              self->tally->guessed);
+  print_kernel_walks (self);
   print_walks (self);
   print_check (&self->engine_counts);
   print_modules (self);

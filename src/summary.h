@@ -7,6 +7,7 @@
 #pragma once
 
 #include "drain.h"
+#include "kernel-walks.h"
 #include "module/tables.h"
 #include "options.h"
 #include "tally.h"
@@ -20,6 +21,7 @@ typedef struct
   LuSourceStats source_stats;
   LuTablesStats tables;           /* all zero: there are none */
   LuUnwinderCounts engine_counts; /* all zero: the engine compares nothing */
+  LuKernelWalksStats kernel;      /* all zero: there was nothing to sample */
   double seconds;                 /* wall time from enabling to stopping */
   double cpu_seconds;             /* user + system time of this process, all threads */
   guint64 expected_samples;       /* from CPU time used and the rate; 0 unknown */

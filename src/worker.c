@@ -40,6 +40,7 @@ struct _LuWorker
   gboolean live;
   GThread *thread;
   LuStack *stack;
+  LuStack *walked; /* NULL until it is needed */
   LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
   char own_mount_namespace[64];
   gboolean own_mounts_are_known;
@@ -198,6 +199,22 @@ attach_payload (LuSampleMessage *message)
   sample->stack = (const guint8 *) (message->payload + sample->n_callchain + sample->regs.n_words);
 }
 
+/* What the kernel's walk made of the same sample. */
+static void
+compare (LuWorker *self, const LuSampleMessage *message)
+{
+  const guint8 *frames = message->sample.stack + lu_round_up_8 (message->sample.stack_size);
+
+  if (self->walked == NULL)
+    self->walked = g_new (LuStack, 1);
+  lu_stack_reset (self->walked);
+  self->walked->status = message->walked_status;
+  self->walked->n_frames = message->n_walked;
+  memcpy (self->walked->frames, frames, message->n_walked * sizeof (LuFrame));
+  self->unwinder->ops->compare (self->unwinder, &message->sample, message->header.space,
+                                self->stack, self->walked);
+}
+
 /* The kernel's copy of a stack ends at the first page that was never touched, as inside a large
  * array, and would do so in every sample of the thread. Reading one byte of such a page makes it
  * present, as if the program had read it; what is read is not used. This sample stays as it is,
@@ -267,6 +284,8 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
 
   attach_payload (message);
   unwind (self, message);
+  if (message->n_walked > 0 && self->unwinder->ops->compare != NULL)
+    compare (self, message);
   n_kernel = lu_merge_kernel_frames (&message->sample, self->kernel);
   out =
       reserve_patiently (self, sizeof *out + (n_kernel + self->stack->n_frames) * sizeof (LuFrame));
@@ -368,6 +387,7 @@ lu_worker_free (LuWorker *self)
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
   g_free (self->stack);
+  g_free (self->walked);
   g_free (self);
 }
 

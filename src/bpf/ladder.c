@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 /* linux/capability.h */
 enum
@@ -162,6 +163,8 @@ find_obstacle (const LuLadderFacts *facts, const char **remedy)
       *remedy = _ ("Needs root, or CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon,…).");
       return _ ("no permission to load BPF programs");
     }
+  if (!facts->sees_all_pids)
+    return _ ("in a pid namespace of its own, where processes have other numbers");
   if (facts->lockdown != NULL && strstr (facts->lockdown, "[confidentiality]") != NULL)
     return _ ("kernel lockdown is at \"confidentiality\"");
   if (!facts->has_btf)
@@ -261,6 +264,16 @@ may_load_programs (void)
          || ((have >> CAPABILITY_PERFMON & 1) != 0 && (have >> CAPABILITY_BPF & 1) != 0);
 }
 
+/* linux/proc_ns.h, PROC_PID_INIT_INO */
+static gboolean
+is_initial_pid_namespace (void)
+{
+  char target[64] = "";
+
+  return readlink ("/proc/self/ns/pid", target, sizeof target - 1) > 0
+         && strcmp (target, "pid:[4026531836]") == 0;
+}
+
 void
 lu_ladder_facts_read (LuLadderFacts *facts)
 {
@@ -273,6 +286,7 @@ lu_ladder_facts_read (LuLadderFacts *facts)
     .signature = lu_fd_read_file ("/proc/version_signature", 4096, NULL),
     .lockdown = lu_fd_read_file ("/sys/kernel/security/lockdown", 256, NULL),
     .usercopy = find_usercopy (name.release),
+    .sees_all_pids = is_initial_pid_namespace (),
     .has_btf = g_file_test ("/sys/kernel/btf/vmlinux", G_FILE_TEST_EXISTS),
     .may_load = may_load_programs (),
     .has_library = LU_HAS_BPF,

@@ -34,10 +34,11 @@ typedef struct
   char *signature; /* /proc/version_signature: Ubuntu's has it; NULL: no such file */
   char *lockdown;  /* /sys/kernel/security/lockdown; NULL: no such file */
   LuUsercopy usercopy;
-  gboolean has_btf;      /* the kernel describes its types */
-  gboolean may_load;     /* CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN */
-  gboolean has_library;  /* this program was built with libbpf */
-  gboolean is_supported; /* there is a walker for this architecture */
+  gboolean sees_all_pids; /* we are in the machine's own pid namespace, as BPF is */
+  gboolean has_btf;       /* the kernel describes its types */
+  gboolean may_load;      /* CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN */
+  gboolean has_library;   /* this program was built with libbpf */
+  gboolean is_supported;  /* there is a walker for this architecture */
 } LuLadderFacts;
 
 typedef struct

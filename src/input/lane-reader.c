@@ -114,6 +114,10 @@ drain_samples (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, gboole
           && func (&event, user_data) == LU_VERDICT_LATER)
         return FALSE;
       stats->records++;
+      if (event.kind == LU_EVENT_SAMPLE)
+        stats->sample_bytes += lane->ring.record_size;
+      if (event.kind == LU_EVENT_WALKED)
+        stats->walked_bytes += lane->ring.record_size;
       lu_ring_consume (&lane->ring);
     }
   return TRUE;

@@ -26,7 +26,7 @@ lane_new (int fd, int cpu)
 
   lane->cpu = cpu;
   lane->fd = fd;
-  lane->output_fd = -1;
+
   return lane;
 }
 
@@ -35,7 +35,6 @@ lane_free (gpointer pointer)
 {
   LuLane *lane = pointer;
 
-  lu_lane_close_output (lane);
   lu_ring_unmap (&lane->ring);
   if (lane->more != NULL)
     {
@@ -325,15 +324,13 @@ lu_lanes_has_cpu (const LuLanes *self, int cpu)
 }
 
 /* Both events must be on the same CPU and have the same clock (perf_event_set_output()). */
-gboolean
+int
 lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error)
 {
   struct perf_event_attr attr;
   lu_autofd fd = -1;
   guint64 id;
 
-  if (lane->output_fd >= 0)
-    return TRUE;
   lu_perf_output_attr (&attr, &self->attr);
   if (self->tasks == NULL && (attr.sample_type & PERF_SAMPLE_IDENTIFIER) != 0)
     fd = lu_perf_open (&attr, -1, lane->cpu);
@@ -346,19 +343,12 @@ lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error)
       g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
                    "an event for the output of a BPF program on CPU %d: %s", lane->cpu,
                    g_strerror (errno));
-      return FALSE;
+      return -1;
     }
   lu_record_layout_init (&self->output_layout, &attr);
   self->output_layout.is_output = TRUE;
   lane->output_id = id;
-  lane->output_fd = lu_fd_steal (&fd);
-  return TRUE;
-}
-
-void
-lu_lane_close_output (LuLane *lane)
-{
-  lu_fd_clear (&lane->output_fd);
+  return lu_fd_steal (&fd);
 }
 
 void
@@ -479,4 +469,18 @@ lu_online_cpus (void)
     for (int cpu = 0; cpu < sysconf (_SC_NPROCESSORS_ONLN); cpu++)
       g_array_append_val (cpus, cpu);
   return cpus;
+}
+
+guint
+lu_n_possible_cpus (void)
+{
+  g_autofree char *text = lu_fd_read_file ("/sys/devices/system/cpu/possible", 4096, NULL);
+  const char *last = text;
+
+  /* "0-7", "0,2-3" */
+  for (const char *at = text; at != NULL && *at != 0; at++)
+    if (!g_ascii_isdigit (*at) && g_ascii_isdigit (at[1]))
+      last = at + 1;
+  return last != NULL ? (guint) g_ascii_strtoull (last, NULL, 10) + 1
+                      : (guint) sysconf (_SC_NPROCESSORS_CONF);
 }

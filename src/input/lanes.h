@@ -20,9 +20,8 @@ typedef struct
   int cpu;
   int fd;           /* owns the ring */
   gboolean is_file; /* handed over, and no event: poll() says nothing about it */
-  GArray *more;  /* of int: descriptors of further tasks redirected into this ring; NULL for none */
-  int output_fd; /* through which a BPF program writes into this ring; -1: none */
-  guint64 output_id; /* of that event; 0: none */
+  GArray *more; /* of int: descriptors of further tasks redirected into this ring; NULL for none */
+  guint64 output_id; /* of the event through which a BPF program writes into this ring; 0: none */
   LuRing ring;
   guint64 head;         /* as loaded for this round */
   guint64 lost_records; /* summed from LOST records in this ring */
@@ -34,7 +33,7 @@ typedef struct
   gsize ring_size;
   GPtrArray *lanes;             /* of LuLane, owned */
   GArray *tasks;                /* of pid_t; NULL: CPU-wide */
-  LuRecordLayout output_layout; /* of what comes through output_fd */
+  LuRecordLayout output_layout; /* of what comes through those */
 } LuLanes;
 
 /* Opens the event on each CPU of `cpus` (of int), for each task of `tasks` (of pid_t; NULL:
@@ -64,11 +63,10 @@ void lu_lanes_free (LuLanes *self);
 gboolean lu_lanes_add_cpu (LuLanes *self, int cpu, GError **error);
 gboolean lu_lanes_has_cpu (const LuLanes *self, int cpu);
 
-/* Opens the event through which a BPF program can write into this ring (PERF_COUNT_SW_BPF_OUTPUT,
- * redirected), if the lane has none yet. Its records are told by their id, so attr has to ask for
- * PERF_SAMPLE_IDENTIFIER. */
-gboolean lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error);
-void lu_lane_close_output (LuLane *lane);
+/* Opens an event through which a BPF program can write into this ring (PERF_COUNT_SW_BPF_OUTPUT,
+ * redirected); owned by the caller. Its records are told by their id, so attr has to ask for
+ * PERF_SAMPLE_IDENTIFIER. -1 on failure. */
+int lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error);
 /* Views of these lanes are told. */
 void lu_lanes_share_outputs (const LuLanes *self, LuLanes *view);
 
@@ -88,6 +86,8 @@ LuLane *lu_lanes_get (const LuLanes *self, guint i);
 
 /* CPUs that are online, from /sys/devices/system/cpu/online: array of int. Owned. */
 GArray *lu_online_cpus (void);
+/* The highest number that a CPU can have here, plus 1. */
+guint lu_n_possible_cpus (void);
 /* The kernel's list of them as text, empty if it cannot be read; allocates nothing. */
 #define LU_ONLINE_CPUS_MAX 1024
 void lu_online_cpus_read (char text[LU_ONLINE_CPUS_MAX]);

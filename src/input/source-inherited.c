@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "input/lane-reader.h"
 #include "input/perf-event.h"
 
@@ -91,6 +92,7 @@ attach_all (InheritedSource *self, const LuSamplerHook *hook, GError **error)
   for (guint i = 0; i < self->samples->lanes->len; i++)
     {
       LuLane *lane = lu_lanes_get (self->samples, i);
+      lu_autofd output_fd = -1;
 
       if (lane->is_file || lane->cpu < 0)
         {
@@ -98,8 +100,8 @@ attach_all (InheritedSource *self, const LuSamplerHook *hook, GError **error)
                        "descriptor %d is not an event of a known CPU", lane->fd);
           return FALSE;
         }
-      if (!lu_lane_open_output (self->samples, lane, error)
-          || !hook->attach (lane->cpu, lane->fd, lane->output_fd, hook->user_data, error))
+      output_fd = lu_lane_open_output (self->samples, lane, error);
+      if (output_fd < 0 || !hook->attach (lane->cpu, lane->fd, output_fd, hook->user_data, error))
         return FALSE;
     }
   return TRUE;
@@ -114,8 +116,7 @@ inherited_attach (LuSource *source, const LuSamplerHook *hook, GError **error)
   /* Ids stay: the events are enabled already, and something may have been written. */
   if (self->ahead != NULL)
     lu_lanes_share_outputs (self->samples, self->ahead);
-  for (guint i = 0; !ok && i < self->samples->lanes->len; i++)
-    lu_lane_close_output (lu_lanes_get (self->samples, i));
+
   return ok;
 }
 

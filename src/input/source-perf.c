@@ -135,16 +135,13 @@ perf_source_start (LuSource *source, GError **error)
   return TRUE;
 }
 
-/* Attaches to one lane; FALSE leaves it as it was. */
 static gboolean
 attach_lane (PerfSource *self, LuLanes *lanes, LuLane *lane, GError **error)
 {
-  if (!lu_lane_open_output (lanes, lane, error))
-    return FALSE;
-  if (self->hook.attach (lane->cpu, lane->fd, lane->output_fd, self->hook.user_data, error))
-    return TRUE;
-  lu_lane_close_output (lane);
-  return FALSE;
+  lu_autofd output_fd = lu_lane_open_output (lanes, lane, error);
+
+  return output_fd >= 0
+         && self->hook.attach (lane->cpu, lane->fd, output_fd, self->hook.user_data, error);
 }
 
 static gboolean
@@ -170,8 +167,6 @@ perf_source_attach (LuSource *source, const LuSamplerHook *hook, GError **error)
   if (attach_lanes (self, self->samples, error))
     return TRUE;
   self->hook = (LuSamplerHook){ 0 };
-  for (guint i = 0; i < self->samples->lanes->len; i++)
-    lu_lane_close_output (lu_lanes_get (self->samples, i));
   return FALSE;
 }
 

@@ -40,8 +40,8 @@ typedef enum
 /* Who walks stacks where they are sampled. */
 typedef struct
 {
-  /* A sampling event is open on a CPU and not enabled yet; what is written to output_fd comes out
-   * of drain() as LU_EVENT_WALKED. Both are borrowed while the source keeps them open. */
+  /* A sampling event is open on a CPU; what is written to output_fd comes out of drain() as
+   * LU_EVENT_WALKED. Both are borrowed: the sampler stays open, the output only during the call. */
   gboolean (*attach) (int cpu, int sampler_fd, int output_fd, gpointer user_data, GError **error);
   gpointer user_data;
 } LuSamplerHook;
@@ -74,6 +74,8 @@ typedef struct
 {
   guint64 records;          /* decoded, of all kinds */
   guint64 malformed;        /* refused by the decoder */
+  guint64 sample_bytes;     /* of the records of samples, with registers and stack */
+  guint64 walked_bytes;     /* of those of stacks that were walked in the kernel */
   guint64 lost_samples;     /* see has_lost_counter */
   guint64 lost_sideband;    /* LOST records in side-band rings */
   guint64 throttled;        /* THROTTLE records */

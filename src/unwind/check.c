@@ -27,9 +27,16 @@ typedef struct
   LuDifferenceFunc func;
   gpointer user_data;
   GHashTable *told; /* set of owned guint64: the place's key */
-  LuStack other;
+  LuStack other;    /* the tested engine's, of the last sample */
   LuUnwinderCounts counts;
 } CheckUnwinder;
+
+/* Two stacks of one sample, and who made them. */
+typedef struct
+{
+  const char *reference_name, *tested_name;
+  const LuStack *reference, *tested;
+} Pair;
 
 /* The code whose rule led from one frame to the next. */
 typedef struct
@@ -144,24 +151,24 @@ to_standard_error (const LuDifference *difference, gpointer user_data)
 }
 
 static void
-tell (CheckUnwinder *self, LuSpace *space, const LuArch *arch, const LuStack *reference, guint i)
+tell (CheckUnwinder *self, LuSpace *space, const LuArch *arch, const Pair *pair, guint i)
 {
-  Place place = place_before (reference, i, space, arch);
-  LuDifference difference = { .reference = reference, .tested = &self->other, .frame = i };
+  Place place = place_before (pair->reference, i, space, arch);
+  LuDifference difference = { .reference = pair->reference, .tested = pair->tested, .frame = i };
   g_autoptr (GString) text = NULL;
 
   if (is_told (self, &place))
     return;
   text = g_string_new (NULL);
   g_string_append_printf (text, "check: frame %u: ", i);
-  write_frame (text, self->reference->ops->name, reference, i);
+  write_frame (text, pair->reference_name, pair->reference, i);
   g_string_append (text, ", ");
-  write_frame (text, self->tested->ops->name, &self->other, i);
+  write_frame (text, pair->tested_name, pair->tested, i);
   g_string_append_c (text, '\n');
   write_place (text, "after", &place, arch);
   if (i > 1)
     {
-      place = place_before (reference, i - 1, space, arch);
+      place = place_before (pair->reference, i - 1, space, arch);
       write_place (text, "called by that:", &place, arch);
     }
   difference.report = text->str;
@@ -175,6 +182,7 @@ check_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *samp
               LuStack *stack)
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
+  const Pair pair = { self->reference->ops->name, self->tested->ops->name, stack, &self->other };
   guint i;
 
   self->reference->ops->unwind (self->reference, pid, tid, sample, space, stack);
@@ -188,7 +196,53 @@ check_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *samp
     self->counts.states_differ++;
   else
     return;
-  tell (self, space, lu_arch_of_abi (sample->regs.abi), stack, i);
+  tell (self, space, lu_arch_of_abi (sample->regs.abi), &pair, i);
+}
+
+/* The copy of the stack has an end, which a walk in the kernel does not know. */
+static gboolean
+is_cut_off (const LuStack *stack)
+{
+  return stack->status == LU_STATUS_TRUNCATED_COPY || stack->status == LU_STATUS_UNREADABLE_MEMORY;
+}
+
+/* A walk that was stopped says nothing of what would have followed. */
+static gboolean
+is_stopped (const LuStack *stack)
+{
+  return stack->status != LU_STATUS_COMPLETE;
+}
+
+static gboolean
+is_borne_out (const Pair *pair, guint same)
+{
+  const LuStack *copied = pair->reference, *walked = pair->tested;
+
+  if (same == copied->n_frames && same == walked->n_frames)
+    return copied->status == walked->status || is_cut_off (copied) || is_stopped (walked);
+  return (same == copied->n_frames && is_cut_off (copied))
+         || (same == walked->n_frames && is_stopped (walked));
+}
+
+static void
+check_compare (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space, const LuStack *stack,
+               const LuStack *walked)
+{
+  CheckUnwinder *self = (CheckUnwinder *) unwinder;
+  const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, walked },
+                         { self->reference->ops->name, "bpf", stack, walked } };
+
+  self->counts.walked_compared++;
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    {
+      guint same = first_difference (pairs[i].reference, walked);
+
+      if (is_borne_out (&pairs[i], same))
+        continue;
+      self->counts.walked_differ++;
+      tell (self, space, lu_arch_of_abi (sample->regs.abi), &pairs[i], same);
+      return;
+    }
 }
 
 static void
@@ -237,6 +291,7 @@ const LuUnwinderOps lu_unwinder_check = {
   .name = "check",
   .new = check_new,
   .unwind = check_unwind,
+  .compare = check_compare,
   .get_counts = check_get_counts,
   .free = check_free,
 };

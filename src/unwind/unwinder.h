@@ -21,7 +21,9 @@ typedef struct
 {
   guint64 compared; /* samples */
   guint64 frames_differ;
-  guint64 states_differ; /* the same frames, another end state */
+  guint64 states_differ;   /* the same frames, another end state */
+  guint64 walked_compared; /* stacks walked in the kernel */
+  guint64 walked_differ;   /* of these, from one of the engines */
 } LuUnwinderCounts;
 
 typedef struct
@@ -34,12 +36,10 @@ typedef struct
    * `pid` and `tid` are for the engine's book-keeping only. */
   void (*unwind) (LuUnwinder *self, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
                   LuStack *stack);
-  /* Optional: the sampler's descriptors, one per CPU, before they are enabled. */
-  gboolean (*attach) (LuUnwinder *self, const int *fds, guint n_fds, GError **error);
-  /* Optional: the space of a process was replaced (exec, fork: new; exit: NULL). */
-  void (*space_changed) (LuUnwinder *self, gint32 pid, LuSpace *space);
-  /* Optional: takes over a stack walked elsewhere and finishes it. */
-  void (*adopt) (LuUnwinder *self, LuSpace *space, LuStack *stack);
+  /* Optional: `walked` is what the kernel's walk made of the sample whose `stack` unwind() has just
+   * filled; tells where they differ. */
+  void (*compare) (LuUnwinder *self, const LuSample *sample, LuSpace *space, const LuStack *stack,
+                   const LuStack *walked);
   /* Optional: what it has counted so far. */
   void (*get_counts) (LuUnwinder *self, LuUnwinderCounts *counts);
   void (*free) (LuUnwinder *self);

@@ -284,7 +284,7 @@ class Recording(Case):
         """Of root's capabilities those stay that docs/sandbox.md lists; in every thread."""
         process = self.start("-q", "-o", self.file, "--", *spin(1.5))
         time.sleep(0.8)
-        kept = sum(1 << n for n in (2, 5, 14, 19, 38, 40))  # linux/capability.h
+        kept = sum(1 << n for n in (2, 5, 14, 19, 38, 39, 40))  # linux/capability.h
         seen = set()
         for thread in os.listdir(f"/proc/{process.pid}/task"):
             with open(f"/proc/{process.pid}/task/{thread}/status", encoding="utf-8") as file:
@@ -449,6 +449,69 @@ class Recording(Case):
         return bool(select.select([server], [], [], 4)[0])
 
 
+class KernelWalks(Case):
+    """Stacks that are walked where they are sampled; skipped where that cannot be."""
+
+    def setUp(self):
+        super().setUp()
+        result = self.run_it("-q", "--engine", "bpf", "-o", self.file, "--", "true")
+        if result.returncode != 0:
+            self.skipTest(result.stderr.strip())
+        os.unlink(self.file)
+
+    def record(self, *arguments, seconds=1.5):
+        result = self.run_it("--stats", "json", "-o", self.file, *arguments, "--", *spin(seconds))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result, stats_of(result.stderr)
+
+    def test_most_stacks_are_never_copied(self):
+        _, stats = self.record("--engine", "bpf")
+        walks = stats["kernel_walks"]
+        self.assertTrue(walks["active"])
+        self.assertGreater(walks["percent"], 80)
+        self.assertEqual(walks["strange"], 0)
+        self.assertEqual(stats["lost"]["malformed"], 0)
+        self.assertEqual(walks["reasons"]["walked"], walks["stacks"])
+        self.assertLess(stats["source"]["ring_bytes_per_sample"], 8000)
+        self.assertGreater(stats["complete_percent"], 98)
+        self.assertGreater(self.samples(), 700)
+
+    def test_it_is_the_default(self):
+        _, stats = self.record(seconds=0.5)
+        self.assertTrue(stats["kernel_walks"]["active"])
+
+    def test_a_walk_is_what_the_engines_say(self):
+        result, stats = self.record("--engine", "bpf-check")
+        self.assertGreater(stats["check"]["kernel_compared"], 300)
+        self.assertEqual(stats["check"]["kernel_differ"], 0, result.stderr)
+        self.assertGreater(stats["samples"], 700)
+        self.assertLess(stats["samples"], 3000)
+
+    def test_walks_are_timed(self):
+        _, stats = self.record("--engine", "bpf", "--time-walks", seconds=0.5)
+        self.assertGreater(stats["kernel_walks"]["walk_ns"]["p50"], 100)
+
+    def test_a_running_process(self):
+        process = subprocess.Popen(spin(4), stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(0.3)
+        result = self.run_it("--engine", "bpf", "--stats", "json", "-d", "1.5", "-o", self.file,
+                             "--pid", str(process.pid))
+        stats = stats_of(result.stderr)
+        self.assertGreater(stats["kernel_walks"]["percent"], 70, result.stderr)
+        self.assertEqual({s.pid for s in syscap.read(self.file).samples}, {process.pid})
+
+    def test_nothing_else_is_used_if_it_is_not_wanted(self):
+        _, stats = self.record("--engine", "table", seconds=0.5)
+        self.assertFalse(stats["kernel_walks"]["active"])
+
+    def test_of_a_file_nothing_can_be_walked(self):
+        result = self.run_it("--engine", "bpf", "--input", "/nonexistent")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("--engine bpf", result.stderr)
+
+
 class Signals(Case):
     def test_interrupt_finishes_the_file(self):
         process = self.start("--stats", "json", "-o", self.file, "--", *spin(30),
@@ -527,6 +590,15 @@ class WithoutPrivilege(Case):
         for sample in syscap.read(self.file).samples:
             for address in sample.addresses:
                 self.assertFalse(0xFFFF800000000000 <= address < 0xFFFFFFFFFFFFF000)
+
+    def test_walks_in_the_kernel_are_refused_with_a_remedy(self):
+        self.needs_paranoid_at_most_2()
+        result = self.as_nobody("--engine", "bpf", "--", "true")
+        self.assertEqual(result.returncode, 125)
+        self.assertRegex(result.stderr, "CAP_BPF|without libbpf|no walker")
+        result = self.as_nobody("-o", "y.syscap", "--", "true")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("not walked in the kernel", result.stderr)
 
     def test_the_system_is_refused_with_a_remedy(self):
         if self.paranoid < 1:

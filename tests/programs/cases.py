@@ -86,6 +86,15 @@ def at_most_1024(stacks, _programs):
     return None if longest <= 1024 else f"a stack has {longest} addresses"
 
 
+# What the copy of a stack cannot hold, a walk in the kernel can; the first samples are copied all
+# the same, until tables are there.
+TABLE = ["--engine", "table"]
+KERNEL = ["--engine", "bpf"]
+KERNEL_WALKS = ("kernel walks",)
+ELIDED = ["hot", "recurse{10,}", "[… frames left out]", "recurse{10,}"]
+CUT_RECURSION = ["hot", "recurse+", TRUNCATED]
+
+
 def lazy_binding(about, library):
     """Every stack is complete and goes through main, but for one fault of libdw up to 0.188.
 
@@ -167,7 +176,14 @@ CASES = {
                          allowed=AROUND_HANDLER
                          + [["LIBC|PLT*", "handler_inner?", "handler", "LIBC",
                              "step|interrupted", "[other stack]"],
-                            ["LIBC", "step|interrupted", "[other stack]"]]),
+                            ["LIBC", "step|interrupted", "[other stack]"]],
+                         options=TABLE),
+    "signal-stack-kernel": Case("the same, walked in the kernel: one stack leads to the other",
+                                ["@signal", "own-stack"],
+                                [HANDLER + INTERRUPTED, ["hot", "ANY*", "[other stack]"]],
+                                allowed=AROUND_HANDLER + [["ANY*", "[other stack]"]],
+                                needs=KERNEL_WALKS, options=KERNEL,
+                                seen=[(HANDLER + INTERRUPTED, 400)]),
     "dynamic-frame": Case("alloca, a variable-length array, an aligned frame", ["@dynamic-frame"],
                           [["hot", "with_alignment", "with_array", "with_alloca", "main", *START]],
                           allowed=[["with_alignment?", "with_array?", "with_alloca?", "main",
@@ -188,11 +204,29 @@ CASES = {
     "recursion-2000": Case("2,000 calls deep in 32 KB: complete, but too long for the viewer",
                            ["@recursion-thin", "2000"],
                            [["hot", "recurse{10,}", "[… frames left out]", "recurse{10,}", "main",
-                             *START]], allowed=DESCENT, options=["-s", "65528"],
+                             *START]], allowed=DESCENT, options=["-s", "65528", *TABLE],
                            check=at_most_1024),
+    "recursion-400-kernel": Case("400 calls deep, walked in the kernel: no copy can be too small",
+                                 ["@recursion", "400"],
+                                 [["hot", "recurse{400}", "main", *START], CUT_RECURSION],
+                                 allowed=DESCENT, needs=KERNEL_WALKS,
+                                 options=["-s", "1024", *KERNEL],
+                                 seen=[(["hot", "recurse{400}", "main", *START], 400)]),
+    "recursion-2000-kernel": Case("2,000 calls deep, walked in the kernel to the end",
+                                  ["@recursion", "2000"],
+                                  [ELIDED + ["main", *START], CUT_RECURSION],
+                                  allowed=DESCENT, needs=KERNEL_WALKS,
+                                  options=["-s", "1024", "--max-depth", "4096", *KERNEL],
+                                  seen=[(ELIDED + ["main", *START], 400)], check=at_most_1024),
+    "recursion-2000-limit": Case("2,000 calls deep, walked in the kernel as deep as it goes",
+                                 ["@recursion", "2000"],
+                                 [ELIDED + ["[depth limit]"], CUT_RECURSION],
+                                 allowed=DESCENT, needs=KERNEL_WALKS,
+                                 options=["-s", "1024", *KERNEL],
+                                 seen=[(ELIDED + ["[depth limit]"], 400)], check=at_most_1024),
     "recursion-5000": Case("5,000 calls deep: cut off, and right as far as it goes",
                            ["@recursion", "5000"], [["hot", "recurse+", TRUNCATED]],
-                           allowed=DESCENT, options=["-s", "16384"],
+                           allowed=DESCENT, options=["-s", "16384", *TABLE],
                            check=deep_enough(16384 // 112 - 1)),
     "threads": Case("four threads", ["@threads"], THREAD, allowed=THREAD_SETUP, minimum=600,
                     check=threads_differ),
@@ -231,9 +265,15 @@ CASES = {
     "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
                              [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
     "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],
-                      [["hot", "inner", "big", TRUNCATED]]),
+                      [["hot", "inner", "big", TRUNCATED]], options=TABLE),
+    "big-frame-kernel": Case("a frame of 540 KiB, walked in the kernel", ["@big-frame", "filled"],
+                             [["hot", "inner", "big", "outer", "main", *START],
+                              ["hot", "inner", "big", TRUNCATED]],
+                             needs=KERNEL_WALKS, options=KERNEL,
+                             seen=[(["hot", "inner", "big", "outer", "main", *START], 400)]),
     "big-frame-sparse": Case("a frame of 540 KiB with pages that were never touched",
-                             ["@big-frame"], [["hot", "inner", "big", TRUNCATED]]),
+                             ["@big-frame"], [["hot", "inner", "big", TRUNCATED]],
+                             options=TABLE),
     "short-lived": Case("200 processes of 2 ms", ["@many-short", "@brief"],
                         [["hot", "brief", "main", *START]], files=("brief",), minimum=250,
                         allowed=[["brief?", "main", *START]], check=processes_differ(150)),

@@ -45,14 +45,25 @@ def perf_refusal():
     return None
 
 
-def check_needs(case):
+def kernel_walks_refusal(recorder):
+    """Why stacks cannot be walked in the kernel here, or None."""
+    run = subprocess.run([recorder, "-q", "--engine", "bpf", "-o", "/dev/null", "-f", "--", "true"],
+                         capture_output=True, text=True, timeout=TIME_LIMIT)
+    return None if run.returncode == 0 else run.stderr.strip() or f"exit status {run.returncode}"
+
+
+def check_needs(case, recorder=None):
     refusal = perf_refusal()
     if refusal:
         raise Skip(refusal)
     for need in case.needs:
         if need == "root" and os.geteuid() != 0:
             raise Skip("needs root")
-        if need != "root" and not shutil.which(need):
+        if need == "kernel walks":
+            refusal = kernel_walks_refusal(recorder)
+            if refusal:
+                raise Skip(refusal)
+        elif need != "root" and not shutil.which(need):
             raise Skip(f"needs {need}")
 
 
@@ -154,7 +165,7 @@ def interesting(case, programs):
 def run_case(name, recorder, directory, keep):
     """Records and compares one case; returns its faults."""
     case = cases.CASES[name]
-    check_needs(case)
+    check_needs(case, recorder)
     programs = stacks.Programs(directory)
     with tempfile.TemporaryDirectory(prefix="live-unwinder-test-") as temporary:
         private = Path(temporary) / "private"

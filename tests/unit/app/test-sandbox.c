@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
@@ -237,7 +238,7 @@ try_perf_event (void)
 static int
 try_bpf (void)
 {
-  return result (syscall (SYS_bpf, 0, NULL, 0));
+  return result (syscall (SYS_bpf, BPF_MAP_CREATE, NULL, 0));
 }
 
 static int
@@ -300,7 +301,7 @@ run_in_child (gboolean in_sandbox, TryFunc func)
   int status;
 
   if (pid == 0)
-    _exit (!in_sandbox || lu_sandbox_restrict_calls (NULL) ? func () : NO_SANDBOX);
+    _exit (!in_sandbox || lu_sandbox_restrict_calls (0, NULL) ? func () : NO_SANDBOX);
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
   g_assert_true (WIFEXITED (status));
   return WEXITSTATUS (status);
@@ -329,6 +330,40 @@ wait_and_try (gpointer data)
   return GINT_TO_POINTER (try_socket_unix ());
 }
 
+/* Maps of a program that was loaded before can be made and filled, and nothing else; what the
+ * kernel says to no arguments at all is EINVAL, or EFAULT. */
+static int
+try_maps (void)
+{
+  static const enum bpf_cmd refused[] = { BPF_PROG_LOAD,         BPF_OBJ_PIN,
+                                          BPF_OBJ_GET,           BPF_PROG_ATTACH,
+                                          BPF_LINK_CREATE,       BPF_BTF_LOAD,
+                                          BPF_PROG_GET_FD_BY_ID, BPF_RAW_TRACEPOINT_OPEN };
+  static const enum bpf_cmd allowed[] = { BPF_MAP_CREATE, BPF_MAP_UPDATE_ELEM,
+                                          BPF_MAP_DELETE_ELEM };
+
+  if (!lu_sandbox_restrict_calls (LU_NEEDS_MAPS, NULL))
+    return NO_SANDBOX;
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
+    if (result (syscall (SYS_bpf, refused[i], (void *) 1, 8)) != EPERM)
+      return 1;
+  for (guint i = 0; i < G_N_ELEMENTS (allowed); i++)
+    if (result (syscall (SYS_bpf, allowed[i], (void *) 1, 8)) == EPERM)
+      return 2;
+  return try_socket_unix () == EPERM ? 0 : 3;
+}
+
+static void
+test_maps (void)
+{
+  int code = geteuid () == 0 ? run_in_child (FALSE, try_maps) : NO_SANDBOX;
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("no seccomp, or not root");
+  else
+    g_assert_cmpint (code, ==, 0);
+}
+
 /* The filter is for threads that are there already, too. */
 static int
 try_in_old_thread (void)
@@ -339,7 +374,7 @@ try_in_old_thread (void)
   if (pipe (pipe_fds) != 0)
     return NO_SANDBOX;
   thread = g_thread_new ("old", wait_and_try, pipe_fds);
-  if (!lu_sandbox_restrict_calls (NULL) || write (pipe_fds[1], "", 1) != 1)
+  if (!lu_sandbox_restrict_calls (0, NULL) || write (pipe_fds[1], "", 1) != 1)
     return NO_SANDBOX;
   return GPOINTER_TO_INT (g_thread_join (thread));
 }
@@ -498,6 +533,7 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_forbidden);
     }
+  g_test_add_func ("/sandbox/maps", test_maps);
   g_test_add_func ("/sandbox/old threads are in it, too", test_old_threads);
   g_test_add_func ("/sandbox/what is needed works", test_needed);
   g_test_add_func ("/sandbox/capabilities that are not needed go", test_capabilities);

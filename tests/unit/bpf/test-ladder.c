@@ -13,6 +13,7 @@ static const LuLadderFacts usual = {
   .version = "#1 SMP PREEMPT_DYNAMIC",
   .lockdown = "[none] integrity confidentiality\n",
   .usercopy = LU_USERCOPY_HARDENED,
+  .sees_all_pids = TRUE,
   .has_btf = TRUE,
   .may_load = TRUE,
   .has_library = TRUE,
@@ -138,6 +139,8 @@ test_obstacles (void)
   expect_nothing (&facts, "CONFIG_DEBUG_INFO_BTF");
   facts.lockdown = "none integrity [confidentiality]\n";
   expect_nothing (&facts, "lockdown");
+  facts.sees_all_pids = FALSE;
+  expect_nothing (&facts, "namespace");
   facts.may_load = FALSE;
   expect_nothing (&facts, "permission");
   facts.has_library = FALSE;

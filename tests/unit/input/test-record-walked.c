@@ -128,35 +128,21 @@ test_without_cpu (void)
   g_assert_cmpuint (event.walked.serial, ==, 77);
 }
 
-/* A sentence, and the change that makes the record a lie. */
+/* A sentence, and the fields that make the record a lie. */
 static const struct
 {
   const char *name;
-  struct lu_bpf_record record;
-  gsize pcs_size;
+  guint32 version, status;
+  guint16 n_kernel, n_user;
 } lies[] = {
-  { "another version",
-    { .version = LU_BPF_VERSION + 1, .n_kernel = 1, .n_user = N_FRAMES - 1 },
-    sizeof pcs },
-  { "a state that a walk cannot end in",
-    { .version = LU_BPF_VERSION, .status = LU_STATUS_LOST, .n_user = N_FRAMES },
-    sizeof pcs },
-  { "a state that is none",
-    { .version = LU_BPF_VERSION, .status = 4711, .n_user = N_FRAMES },
-    sizeof pcs },
-  { "no user frame", { .version = LU_BPF_VERSION, .n_kernel = N_FRAMES }, sizeof pcs },
-  { "more frames than there are bytes",
-    { .version = LU_BPF_VERSION, .n_user = N_FRAMES + 1 },
-    sizeof pcs },
-  { "fewer frames than there are bytes",
-    { .version = LU_BPF_VERSION, .n_user = N_FRAMES - 1 },
-    sizeof pcs },
-  { "very many frames",
-    { .version = LU_BPF_VERSION, .n_user = LU_BPF_MAX_FRAMES + 1 },
-    sizeof pcs },
-  { "very many kernel frames",
-    { .version = LU_BPF_VERSION, .n_kernel = LU_BPF_MAX_KERNEL + 1, .n_user = 1 },
-    sizeof pcs },
+  { "another version", LU_BPF_VERSION + 1, 0, 1, N_FRAMES - 1 },
+  { "a state that a walk cannot end in", LU_BPF_VERSION, LU_STATUS_LOST, 0, N_FRAMES },
+  { "a state that is none", LU_BPF_VERSION, 4711, 0, N_FRAMES },
+  { "no user frame", LU_BPF_VERSION, 0, N_FRAMES, 0 },
+  { "more frames than there are bytes", LU_BPF_VERSION, 0, 0, N_FRAMES + 1 },
+  { "fewer frames than there are bytes", LU_BPF_VERSION, 0, 0, N_FRAMES - 1 },
+  { "very many frames", LU_BPF_VERSION, 0, 0, LU_BPF_MAX_FRAMES + 1 },
+  { "very many kernel frames", LU_BPF_VERSION, 0, LU_BPF_MAX_KERNEL + 1, 1 },
 };
 
 static void
@@ -164,11 +150,16 @@ test_lies (void)
 {
   for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
     {
+      struct lu_bpf_record lie = usual;
       Record record;
       LuEvent event;
 
       g_test_message ("%s", lies[i].name);
-      make (&record, &lies[i].record, lies[i].pcs_size);
+      lie.version = lies[i].version;
+      lie.status = lies[i].status;
+      lie.n_kernel = lies[i].n_kernel;
+      lie.n_user = lies[i].n_user;
+      make (&record, &lie, sizeof pcs);
       g_assert_false (decode (&record, &event));
     }
 }

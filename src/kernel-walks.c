@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* kernel-walks.c - walks in the kernel, as a recording has them; see kernel-walks.h. */
+
+#include "config.h"
+
+#include "kernel-walks.h"
+
+#include "base/error.h"
+#include "bpf/backing-kernel.h"
+#include "bpf/program.h"
+#include "input/lanes.h"
+
+#include <glib/gi18n.h>
+#include <malloc.h>
+
+/* Interrupts are off while a walk is under way. The deepest one that is allowed takes about this
+ * long, an ordinary one a hundredth of it. */
+#define WALK_BUDGET_NS (2u * 1000 * 1000)
+#define DEFAULT_RATE   1000
+
+struct _LuKernelWalks
+{
+  LuLadder ladder;
+  LuBpfProgram *program; /* owned; NULL: inactive */
+  LuBpfMaps *maps;       /* owned; NULL before start */
+  char *refusal;         /* owned; NULL: that of the ladder */
+  guint memory_mib;
+  double frequency;
+  gboolean follow_all;
+};
+
+static gboolean
+attach (int cpu, int sampler_fd, int output_fd, gpointer user_data, GError **error)
+{
+  LuKernelWalks *self = user_data;
+
+  return lu_bpf_program_set_output (self->program, (guint) cpu, output_fd, error)
+         && lu_bpf_program_attach (self->program, sampler_fd, error);
+}
+
+static void
+refuse (LuKernelWalks *self, const char *reason)
+{
+  g_clear_pointer (&self->program, lu_bpf_program_free);
+  self->refusal = g_strdup (reason);
+}
+
+static LuBpfProgram *
+load (const LuOptions *options, gboolean follow_all, guint memory_mib, GError **error)
+{
+  gboolean is_check = options->kernel_walks == LU_KERNEL_WALKS_CHECKED;
+  const LuBpfProgramOptions program_options = {
+    .flags = (is_check ? LU_BPF_CHECK : 0) | (follow_all ? 0 : LU_BPF_FOLLOW)
+             | (options->time_walks ? LU_BPF_TIME_WALKS : 0),
+    .max_frames = options->max_depth,
+    .budget_ns = WALK_BUDGET_NS,
+    .n_cpus = lu_n_possible_cpus (),
+    .max_entries = memory_mib,
+  };
+
+  return lu_bpf_program_new (&program_options, error);
+}
+
+static void
+open_program (LuKernelWalks *self, const LuOptions *options, LuSource *source)
+{
+  const LuSamplerHook hook = { .attach = attach, .user_data = self };
+  g_autoptr (GError) error = NULL;
+
+  if (source->ops->attach == NULL)
+    {
+      refuse (self, _ ("nothing is sampled"));
+      return;
+    }
+  self->program = load (options, self->follow_all, self->memory_mib, &error);
+  if (self->program != NULL && options->time_walks)
+    lu_bpf_program_count_runs (self->program);
+  if (self->program == NULL || !source->ops->attach (source, &hook, &error))
+    refuse (self, error->message);
+  malloc_trim (0); /* loading read the kernel's types */
+}
+
+LuKernelWalks *
+lu_kernel_walks_new (const LuOptions *options, LuSource *source, gboolean follow_all)
+{
+  LuKernelWalks *self = g_new0 (LuKernelWalks, 1);
+  LuSourceInfo info;
+
+  source->ops->get_info (source, &info);
+  self->follow_all = follow_all;
+  self->frequency = info.frequency > 0 ? info.frequency : DEFAULT_RATE;
+  self->memory_mib = options->bpf_memory != 0         ? options->bpf_memory
+                     : lu_options_is_helper (options) ? LU_BPF_MEMORY_HELPER_MIB
+                                                      : LU_BPF_MEMORY_MIB;
+  if (options->kernel_walks == LU_KERNEL_WALKS_NEVER)
+    {
+      refuse (self, _ ("not asked for (--engine)"));
+      return self;
+    }
+  lu_ladder_look (&self->ladder);
+  if (self->ladder.rung == LU_RUNG_NONE)
+    return self;
+  if (self->ladder.is_unsafe
+      && !(options->unsafe_kernel && options->kernel_walks != LU_KERNEL_WALKS_IF_SAFE))
+    return self;
+  open_program (self, options, source);
+  return self;
+}
+
+void
+lu_kernel_walks_start (LuKernelWalks *self, LuTables *tables)
+{
+  const LuBpfMapsOptions options = { .memory_mib = self->memory_mib,
+                                     .sampling_ns = (guint64) (1e9 / self->frequency),
+                                     .tables = tables,
+                                     .follow_all = self->follow_all };
+  g_autoptr (GError) error = NULL;
+  LuBpfBacking *backing;
+
+  if (self->program == NULL)
+    return;
+  backing = lu_bpf_backing_kernel_new (self->program, &error);
+  if (backing != NULL)
+    self->maps = lu_bpf_maps_new (backing, &options);
+  else
+    self->refusal = g_strdup (error->message);
+}
+
+void
+lu_kernel_walks_free (LuKernelWalks *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->maps, lu_bpf_maps_free);
+  lu_bpf_program_free (self->program);
+  lu_ladder_clear (&self->ladder);
+  g_free (self->refusal);
+  g_free (self);
+}
+
+gboolean
+lu_kernel_walks_is_active (const LuKernelWalks *self)
+{
+  return self->program != NULL && self->refusal == NULL;
+}
+
+const char *
+lu_kernel_walks_reason (const LuKernelWalks *self)
+{
+  return self->refusal != NULL ? self->refusal : self->ladder.reason;
+}
+
+const char *
+lu_kernel_walks_remedy (const LuKernelWalks *self)
+{
+  return self->refusal != NULL ? NULL : self->ladder.remedy;
+}
+
+LuBpfMaps *
+lu_kernel_walks_maps (LuKernelWalks *self)
+{
+  return self->maps;
+}
+
+void
+lu_kernel_walks_get_stats (LuKernelWalks *self, LuKernelWalksStats *stats)
+{
+  *stats = (LuKernelWalksStats){ .is_active = lu_kernel_walks_is_active (self),
+                                 .reason = lu_kernel_walks_reason (self) };
+  if (self->program == NULL)
+    return;
+  stats->verified = lu_bpf_program_verified (self->program);
+  lu_bpf_program_sum (self->program, &stats->counters);
+  if (!lu_bpf_program_runs (self->program, &stats->n_runs, &stats->run_ns))
+    stats->n_runs = stats->run_ns = 0;
+  if (self->maps != NULL)
+    lu_bpf_maps_get_stats (self->maps, &stats->maps);
+}
