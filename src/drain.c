@@ -304,10 +304,10 @@ grow_stack_if_needed (LuDrain *self)
   guint64 stacks, truncated;
   g_autoptr (GError) error = NULL;
 
-  /* The writer has those of the worker, too, but some rounds later. */
+  /* Those of the worker are known to the writer, some rounds later. */
   lu_writer_get_progress (self->writer, &progress);
-  stacks = MAX (here->stacks, progress.window);
-  truncated = MAX (here->truncated, progress.truncated);
+  stacks = here->stacks + progress.window;
+  truncated = here->truncated + progress.truncated;
   if (truncated < GROW_MIN_TRUNCATED || truncated * 100 <= stacks)
     {
       if (stacks >= GROW_WINDOW)

@@ -69,8 +69,14 @@ count (LuWriter *self, const LuStackMessage *message)
   atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
   if (message->status == LU_STATUS_COMPLETE && !message->live_read)
     atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
-  if (!message->in_kernel
-      && !lu_stack_copy_is_of_size (message->stack_asked,
+}
+
+/* An answer of the worker; the drain counts by itself what it finished. */
+static void
+count_in_window (LuWriter *self, const LuStackMessage *message)
+{
+  if (lu_status_is_excluded (message->status)
+      || !lu_stack_copy_is_of_size (message->stack_asked,
                                     atomic_load_explicit (&self->stack_size, memory_order_relaxed)))
     return;
   atomic_fetch_add_explicit (&self->window, 1, memory_order_relaxed);
@@ -181,7 +187,10 @@ handle_answer (LuWriter *self)
       lu_queue_wait (self->from_worker, self->dirty ? FLUSH_INTERVAL_MS : -1);
     }
   if (message->kind == LU_MESSAGE_STACK)
-    handle_stack (self, (const LuStackMessage *) message);
+    {
+      count_in_window (self, (const LuStackMessage *) message);
+      handle_stack (self, (const LuStackMessage *) message);
+    }
   lu_queue_release (self->from_worker);
 }
 

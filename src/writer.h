@@ -19,8 +19,9 @@ typedef struct
 {
   guint64 walked; /* samples that had registers and stack */
   guint64 complete;
-  guint64 truncated; /* of these, cut off by the size of the copy as it is asked for now */
-  guint64 window;    /* walked since the last lu_writer_reset_window() */
+  /* Of the worker's answers since the last lu_writer_reset_window(), with copies as they are asked
+   * for now: all, and those cut off by the size. */
+  guint64 window, truncated;
 } LuWriterProgress;
 
 /* The queues are borrowed. Takes the sink. join: complete cut-off stacks from others of their
