@@ -8,9 +8,13 @@
 
 #include "unwind/space-cache.h"
 
+#include <string.h>
+
 #define N_VIEWS 64
 /* A desktop's largest programs have some 500 executable mappings. */
 #define N_MAPPINGS 4096
+/* Generated code comes in pieces of some 100 KiB, and programs of a third mapping are common. */
+#define HINT_SHIFT 18
 
 struct _LuSpaceCache
 {
@@ -78,6 +82,7 @@ fill (LuSpaceCache *self, LuSpaceView *view, LuSpace *space, const LuArch *arch)
   view->arch = arch;
   view->has_pending = FALSE;
   view->last = view->before = view->mappings;
+  memset (view->hints, 0, sizeof view->hints);
   for (guint i = 0; i < view->n; i++)
     {
       /* Before the rest: another thread may open it any time. */
@@ -108,8 +113,11 @@ lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch)
 const LuViewMapping *
 lu_space_view_search (LuSpaceView *self, guint64 address)
 {
+  guint16 *hint = &self->hints[address >> HINT_SHIFT & ((1 << LU_VIEW_HINT_BITS) - 1)];
   guint low = 0, high = self->n;
 
+  if (G_LIKELY (*hint < high) && lu_view_mapping_has (&self->mappings[*hint], address))
+    low = high = *hint;
   while (low < high)
     {
       guint middle = low + (high - low) / 2;
@@ -121,6 +129,7 @@ lu_space_view_search (LuSpaceView *self, guint64 address)
     }
   if (low == self->n || address < self->mappings[low].base.start)
     return NULL;
+  *hint = (guint16) low;
   self->before = self->last;
   return self->last = &self->mappings[low];
 }

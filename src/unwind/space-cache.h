@@ -19,15 +19,18 @@ typedef struct
   LuDwflMapping base;  /* no module of libdwfl */
 } LuViewMapping;
 
+#define LU_VIEW_HINT_BITS 5
+
 typedef struct
 {
   guint64 serial; /* of the space */
   const LuArch *arch;
   gboolean has_pending; /* a module was not opened yet */
   guint n;
-  guint64 at;                         /* of `mappings` in all that the cache ever gave out */
-  LuViewMapping *mappings;            /* borrowed from the cache, sorted */
-  const LuViewMapping *last, *before; /* found last and before that; not NULL if n > 0 */
+  guint64 at;                            /* of `mappings` in all that the cache ever gave out */
+  LuViewMapping *mappings;               /* borrowed from the cache, sorted */
+  const LuViewMapping *last, *before;    /* found last and before that; not NULL if n > 0 */
+  guint16 hints[1 << LU_VIEW_HINT_BITS]; /* by address: the mapping found there last */
 } LuSpaceView;
 
 typedef struct _LuSpaceCache LuSpaceCache;
