@@ -8,7 +8,9 @@
 Records the sets at the first run (sets.py).  One line per set, ns of CPU time per frame, of the
 table engine unless said otherwise.  "first" has all opening and compiling in it and is compared with
 what framehop needed for samples of the same kind, scaled by libdwfl's warm time here and there;
-"warm" with a loop that only reads the same words.  --check fails where a figure misses its goal.
+"warm" with a loop that only reads the same words; "ready" is what of it remains when that loop has
+been there just before, so nothing that the memory of stacks is to blame for.  --check fails where a
+figure misses its goal.
 Timing wants a quiet machine; everything runs pinned to one CPU.
 """
 
@@ -71,7 +73,8 @@ def show(one, table, dwfl):
     print(f"{one.name:8} {table['samples']:6} {table['frames'] / table['samples']:6.1f} "
           f"{table['handed_percent']:6.2f} {dwfl['warm']:7.0f} {dwfl['hot']:7.0f} "
           f"{table['first']:7.1f} {table['opening']:7.1f} {table['first_ratio']:6.2f} "
-          f"{table['warm']:6.1f} {table['read']:6.1f} {table['warm_ratio']:6.2f} "
+          f"{table['warm']:6.1f} {table['ready']:6.1f} {table['read']:6.1f} "
+          f"{table['warm_ratio']:6.2f} "
           f"{table['hot']:6.1f} {table['hot_us_per_sample']:6.2f} "
           f"{table['table_bytes'] / 1000:6.0f} {table['different']:5}  "
           f"{', '.join(misses(table))}", flush=True)
@@ -91,9 +94,9 @@ def main():
     if arguments.install:
         install()
     print("                   frames  to %    dwfl    dwfl                   of fh                "
-          "warm/           us/ tables")
-    print("set     samples /sample   dwfl    warm     hot   first opening goal.6   warm   read   "
-          "read    hot sample   KB  diff  misses")
+          "       warm/           us/ tables")
+    print("set     samples /sample   dwfl    warm     hot   first opening goal.6   warm  ready   "
+          "read   read    hot sample   KB  diff  misses")
     results = []
     for one in sets.SETS:
         if arguments.set and one.name not in arguments.set:
