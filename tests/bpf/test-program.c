@@ -181,7 +181,7 @@ judge (Run *self)
       is_ok = is_ok && counters.reasons[LU_BPF_REASON_STALE_PROCESS] >= MIN_RUNS;
     }
   if (self->test->depth == NULL)
-    is_ok = is_ok && self->n_walked * 20 <= n;
+    is_ok = is_ok && n_fallen >= MIN_RUNS;
   else
     is_ok = is_ok && n_fallen * 20 <= n && self->n_short == 0;
   report (is_ok, self->test->name, text);

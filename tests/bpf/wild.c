@@ -2,11 +2,13 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* wild.c - runs with a stack pointer, a frame pointer and a stack full of what does harm, if
- * anything does: random words, addresses of its own code, loops of frame pointers, pages that are
- * not there. For ever; the code has unwind information that is wrong by then. x86-64. */
+ * anything does: random words, addresses of code with and without unwind information, loops of
+ * frame pointers, pages that are not there. For ever, in code that has no unwind information, so
+ * that frames are guessed: in memory without a file, and in this one. x86-64. */
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define WORDS (1u << 16)
@@ -21,30 +23,38 @@ next (void)
   return state ^= state << 17;
 }
 
-/* Spins with these registers, then comes back. No call: the stack may be anything. */
+/* dec %rcx; jnz back; jmp *%r14 */
+static const uint8_t __attribute__ ((section (".text.loop")))
+loop[] = { 0x48, 0xff, 0xc9, 0x75, 0xfb, 0x41, 0xff, 0xe6 };
+
+/* Spins with these registers in the loop at `code`, then comes back. No call: the stack may be
+ * anything. */
 static void
-spin_with (uint64_t sp, uint64_t fp, uint64_t turns)
+spin_with (uint64_t sp, uint64_t fp, uint64_t turns, const uint8_t *code)
 {
   __asm__ volatile("mov %%rsp, %%r12\n\t"
                    "mov %%rbp, %%r13\n\t"
-                   "mov %0, %%rsp\n\t"
-                   "mov %1, %%rbp\n\t"
-                   "1: dec %2\n\t"
-                   "jnz 1b\n\t"
-                   "mov %%r12, %%rsp\n\t"
+                   "lea 1f(%%rip), %%r14\n\t"
+                   "mov %[sp], %%rsp\n\t"
+                   "mov %[fp], %%rbp\n\t"
+                   "jmp *%[code]\n\t"
+                   "1: mov %%r12, %%rsp\n\t"
                    "mov %%r13, %%rbp\n\t"
-                   :
-                   : "r"(sp), "r"(fp), "r"(turns)
-                   : "r12", "r13", "memory", "cc");
+                   : "+c"(turns)
+                   : [sp] "S"(sp), [fp] "D"(fp), [code] "a"(code)
+                   : "r12", "r13", "r14", "memory", "cc");
 }
 
 int main (void);
 
+/* `code`: of the loop, in memory without a file. */
 static uint64_t
-word (uint64_t stack)
+word (uint64_t stack, uint64_t code)
 {
-  switch (next () % 6)
+  switch (next () % 7)
     {
+    case 6:
+      return code + next () % 64;
     case 0:
       return next ();
     case 1:
@@ -63,18 +73,26 @@ word (uint64_t stack)
 int
 main (void)
 {
+  uint8_t *code =
+      mmap (NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   uint64_t *stack = mmap (NULL, WORDS * sizeof *stack, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-  if (stack == MAP_FAILED)
+  if (stack == MAP_FAILED || code == MAP_FAILED)
     return 1;
+  memcpy (code, loop, sizeof loop);
   for (;;)
     {
       uint64_t at = (uint64_t) stack;
 
       for (unsigned i = 0; i < WORDS; i += 1 + next () % 4)
-        stack[i] = word (at);
+        stack[i] = word (at, (uint64_t) code);
       for (unsigned i = 0; i < 16; i++)
-        spin_with (next () % 4 != 0 ? at + 8 * (next () % WORDS) : word (at), word (at), 200000);
+        {
+          uint64_t sp = next () % 4 != 0 ? at + 8 * (next () % WORDS) : word (at, (uint64_t) code);
+
+          spin_with (sp, next () % 2 != 0 ? sp + 8 * (next () % 64) : word (at, (uint64_t) code),
+                     200000, next () % 2 != 0 ? code : loop);
+        }
     }
 }
