@@ -452,12 +452,26 @@ class Recording(Case):
 class KernelWalks(Case):
     """Stacks that are walked where they are sampled; skipped where that cannot be."""
 
+    @classmethod
+    def setUpClass(cls):
+        """Compiling tables is not what is tested: they are on disk."""
+        cls.store = tempfile.mkdtemp(prefix="cli-store-")
+        cls.addClassCleanup(shutil.rmtree, cls.store, True)
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            files = {line.split()[-1] for line in maps if " r-xp " in line and "/" in line}
+        subprocess.run([PROGRAM, "tables", "--build", *files], capture_output=True, check=False,
+                       env={**os.environ, "LIVE_UNWINDER_STORE": cls.store})
+
     def setUp(self):
         super().setUp()
         result = self.run_it("-q", "--engine", "bpf", "-o", self.file, "--", "true")
         if result.returncode != 0:
             self.skipTest(result.stderr.strip())
         os.unlink(self.file)
+
+    def run_it(self, *arguments, **options):
+        return super().run_it(*arguments, env={**os.environ, "LIVE_UNWINDER_STORE": self.store},
+                              **options)
 
     def record(self, *arguments, seconds=1.5):
         result = self.run_it("--stats", "json", "-o", self.file, *arguments, "--", *spin(seconds))
