@@ -25,6 +25,8 @@
 #define LOW_BYTES (LU_BPF_ENTRY_BYTES / 4)
 /* A file that is not opened for so long will hardly ever be. */
 #define PATIENCE_NS (SECOND_NS / 4)
+/* Of unwind information. */
+#define SMALL_BYTES (128u << 10)
 /* Several processes: most of what they map will never be sampled. */
 #define FEW_PROCESSES 32
 /* No process: the end of the list. */
@@ -409,17 +411,30 @@ has_usual_name (const LuModule *module)
              || g_str_has_prefix (name, "/ld-"));
 }
 
+/* Compiled in less than half a millisecond. */
+static gboolean
+is_small (const LuImage *image)
+{
+  gsize size, debug_size;
+  guint64 vaddr;
+
+  lu_image_cfi (image, LU_IMAGE_EH_FRAME, &size, &vaddr);
+  lu_image_cfi (image, LU_IMAGE_DEBUG_FRAME, &debug_size, &vaddr);
+  return size + debug_size <= SMALL_BYTES;
+}
+
 /* The first samples of a program are in itself, in ld.so and in libc: all of them have an entry. */
 static gboolean
 is_wanted (LuModule *module, gpointer user_data)
 {
   const Wish *wish = user_data;
+  const LuImage *image = lu_module_image (module);
 
-  if (lu_module_key (module)->kind == LU_MODULE_VDSO)
+  if (lu_module_key (module)->kind == LU_MODULE_VDSO || has_usual_name (module))
     return TRUE;
-  return lu_image_entry (lu_module_image (module)) != 0
-         && (wish->process->is_young || !wish->maps->follow_all
-             || wish->maps->by_pid.n_used <= FEW_PROCESSES || has_usual_name (module));
+  return (wish->process->is_young || !wish->maps->follow_all
+          || wish->maps->by_pid.n_used <= FEW_PROCESSES)
+         && (lu_image_entry (image) != 0 || is_small (image));
 }
 
 /* FALSE: there was no room; what was published stays. */

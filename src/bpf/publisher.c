@@ -16,10 +16,13 @@
 #include <string.h>
 
 #define SECOND_NS G_GUINT64_CONSTANT (1000000000)
-/* After a refusal, or after a file was asked for, it is let be for so long. */
+/* After a refusal, or after a file was asked for, it is let be for so long; also while something
+ * waits for memory. */
 #define RETRY_NS (SECOND_NS / 4)
-/* While something waits for memory. */
-#define HUNGRY_WAIT_MS 250
+/* While there are tables that a walk may ask for: of what was mapped within the last second, and
+ * later. Walks cannot wake anybody, and without its table each of them copies the stack. */
+#define WISH_WAIT_MS       5
+#define WISH_WAIT_LATER_MS 20
 /* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
 #define OWN_TABLE_BYTES (16u << 20)
 #define POKE_BYTES      4096
@@ -46,6 +49,8 @@ struct _LuBpfPublisher
   GHashTable *waiting;   /* set of slots with a module */
   Slot *slots;           /* owned; LU_BPF_MAX_MODULES */
   gboolean is_hungry;    /* something waits for memory */
+  guint64 last_retry;    /* ns */
+  guint64 newest;        /* ns, when the last module came */
   LuBpfMapsStats shared; /* under stats_mutex */
 };
 
@@ -147,23 +152,63 @@ try_slot (LuBpfPublisher *self, guint32 number)
   return slot->is_wanted && publish_own (self, slot->file, image);
 }
 
-static void
-look_at_waiting (LuBpfPublisher *self)
+/* The program has asked for the table of a slot. */
+static gboolean
+take_wish (LuBpfPublisher *self, guint32 number)
 {
+  guint8 *use = &self->backing->use[number];
+
+  if ((__atomic_load_n (use, __ATOMIC_RELAXED) & LU_BPF_WANTED) == 0)
+    return FALSE;
+  __atomic_fetch_and (use, (guint8) ~LU_BPF_WANTED, __ATOMIC_RELAXED);
+  self->slots[number].is_wanted = TRUE;
+  return TRUE;
+}
+
+/* Those that are asked for, or all. */
+static void
+look_at_waiting (LuBpfPublisher *self, gboolean is_all)
+{
+  guint64 now = lu_monotonic_ns ();
   GHashTableIter iter;
   gpointer key;
 
-  self->is_hungry = FALSE;
+  self->is_hungry = self->is_hungry && !is_all;
   g_hash_table_iter_init (&iter, self->waiting);
   while (g_hash_table_iter_next (&iter, &key, NULL))
     {
       guint32 number = GPOINTER_TO_UINT (key);
+      Slot *slot = &self->slots[number];
+      gboolean is_wish =
+          take_wish (self, number) && !(slot->file != NULL && is_too_early (slot->file, now));
 
-      if (!try_slot (self, number))
+      if ((!is_wish && !is_all) || !try_slot (self, number))
         continue;
-      lu_module_unref (g_steal_pointer (&self->slots[number].module));
+      lu_module_unref (g_steal_pointer (&slot->module));
       g_hash_table_iter_remove (&iter);
     }
+}
+
+/* What waits for memory has waited for some time. */
+static gboolean
+is_time_to_retry (LuBpfPublisher *self)
+{
+  guint64 now = lu_monotonic_ns ();
+
+  if (!self->is_hungry || now - self->last_retry < RETRY_NS)
+    return FALSE;
+  self->last_retry = now;
+  return TRUE;
+}
+
+static int
+wait_ms (const LuBpfPublisher *self)
+{
+  if (g_hash_table_size (self->waiting) == 0)
+    return -1;
+  if (lu_monotonic_ns () - self->newest < SECOND_NS)
+    return WISH_WAIT_MS;
+  return WISH_WAIT_LATER_MS;
 }
 
 /* Requests */
@@ -192,6 +237,7 @@ add_module (LuBpfPublisher *self, const LuBpfRequest *request)
   lu_module_unref (slot->module);
   slot->module = request->module;
   slot->is_wanted |= request->is_wanted;
+  self->newest = lu_monotonic_ns ();
   g_hash_table_add (self->waiting, GUINT_TO_POINTER (request->slot));
   if (slot->file != NULL && slot->file->copy == NULL
       && is_too_early (slot->file, lu_monotonic_ns ()))
@@ -299,10 +345,9 @@ publisher_main (gpointer data)
           lu_queue_release (self->pokes);
           is_poked = TRUE;
         }
-      if (is_poked || self->is_hungry)
-        look_at_waiting (self);
+      look_at_waiting (self, is_poked || is_time_to_retry (self));
       share_stats (self);
-      lu_queue_wait_any (queues, G_N_ELEMENTS (queues), self->is_hungry ? HUNGRY_WAIT_MS : -1);
+      lu_queue_wait_any (queues, G_N_ELEMENTS (queues), wait_ms (self));
     }
   return NULL;
 }
