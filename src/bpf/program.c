@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "walker.skel.h"
 
@@ -129,6 +130,18 @@ load (LuBpfProgram *self)
   return result;
 }
 
+/* The kernel keeps what it needs of the object's types; a helper has to do with few descriptors. */
+static void
+close_types (LuBpfProgram *self)
+{
+  struct btf *btf = bpf_object__btf (self->skeleton->obj);
+
+  if (btf == NULL || btf__fd (btf) < 0)
+    return;
+  close (btf__fd (btf));
+  btf__set_fd (btf, -1);
+}
+
 static gboolean
 open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **error)
 {
@@ -151,6 +164,7 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **
                    _ ("Loading the BPF program: %s (%s)"), g_strerror (-result), last_words);
       return FALSE;
     }
+  close_types (self);
   find_maps (self);
   self->counters = lu_bpf_program_mmap (self, LU_BPF_MAP_COUNTERS, &self->counters_size);
   if (self->counters == NULL)
