@@ -60,7 +60,7 @@ typedef struct
   double fail_on_loss; /* percent; negative: never */
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */
   gboolean no_store;   /* whole tables are not kept on disk */
-  gboolean include_self, no_join, no_symbols, quiet;
+  gboolean include_self, no_join, no_symbols, redact, quiet;
   gboolean show_version;
   LuHelperOptions helper;
   char *command_line; /* all of it, for the capture */

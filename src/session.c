@@ -143,7 +143,8 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
                               .engine = engine_name (self),
                               .event_name = info.event_name,
                               .frequency = info.frequency,
-                              .stack_size = info.stack_size };
+                              .stack_size = info.stack_size,
+                              .redact = self->options->redact };
 }
 
 /* A store that cannot be used costs time only. A helper may not write to it. */

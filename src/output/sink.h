@@ -29,6 +29,7 @@ typedef struct
   const char *event_name;
   double frequency; /* Hz; 0 unknown */
   guint32 stack_size;
+  gboolean redact; /* nothing that tells more than where the time went, see docs/syscap.md */
 } LuRecording;
 
 /* One finished sample. Frames are leaf first: kernel frames, then user frames, see LU_FRAME_*. */

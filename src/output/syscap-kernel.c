@@ -16,6 +16,10 @@
 #define LINES_BYTES (64u << 10)
 /* Samples come from the same places again and again; these were looked up lately. */
 #define SEEN_BITS 10
+/* Where hidden functions are: a page for each, so that even all of them fit. */
+#define HIDDEN_BASE    G_GUINT64_CONSTANT (0xffffffff81000000)
+#define HIDDEN_SIZE    4096u
+#define HIDDEN_UNKNOWN (HIDDEN_BASE - HIDDEN_SIZE)
 
 struct _LuSyscapKernel
 {
@@ -24,8 +28,11 @@ struct _LuSyscapKernel
   guint8 *is_written;  /* one bit per symbol */
   GString *lines;      /* not in the capture yet */
   guint64 seen[1 << SEEN_BITS];
-  gboolean any;     /* a chunk is in the capture */
-  gboolean has_end; /* the line that ends the last function was noted */
+  guint32 *hidden; /* number of a symbol's place + 1, by symbol; NULL: none has one */
+  guint32 n_hidden;
+  GString *hidden_lines; /* of all of these */
+  gboolean any;          /* a chunk is in the capture */
+  gboolean has_end;      /* the line that ends the last function was noted */
 };
 
 LuSyscapKernel *
@@ -35,6 +42,7 @@ lu_syscap_kernel_new (int kallsyms_fd)
 
   self->fd = kallsyms_fd;
   self->lines = g_string_sized_new (LINES_BYTES);
+  self->hidden_lines = g_string_new (NULL);
   return self;
 }
 
@@ -47,6 +55,8 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
   g_clear_pointer (&self->symbols, lu_kallsyms_free);
   g_free (self->is_written);
   g_string_free (self->lines, TRUE);
+  g_string_free (self->hidden_lines, TRUE);
+  g_free (self->hidden);
   g_free (self);
 }
 
@@ -143,12 +153,59 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
     }
 }
 
+static guint64
+hidden_place (guint32 number)
+{
+  return HIDDEN_BASE + (guint64) number * HIDDEN_SIZE;
+}
+
+/* Both lines of the capture and those for names at the end. */
+static void
+append_hidden (LuSyscapKernel *self, const char *name, const char *module)
+{
+  gsize before = self->lines->len;
+
+  append_line (self, hidden_place (self->n_hidden), 't', name, module);
+  g_string_append_len (self->hidden_lines, self->lines->str + before,
+                       (gssize) (self->lines->len - before));
+}
+
+guint64
+lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc)
+{
+  LuKernelSymbol symbol;
+  gint index;
+
+  if (self->fd >= 0)
+    load (self);
+  index = self->symbols != NULL ? lu_kallsyms_find (self->symbols, pc) : -1;
+  if (index < 0)
+    return HIDDEN_UNKNOWN;
+  if (self->hidden == NULL)
+    self->hidden = g_new0 (guint32, lu_kallsyms_size (self->symbols));
+  lu_kallsyms_get (self->symbols, (guint) index, &symbol);
+  if (self->hidden[index] == 0)
+    {
+      append_hidden (self, symbol.name, symbol.module);
+      self->hidden[index] = ++self->n_hidden;
+    }
+  return hidden_place (self->hidden[index] - 1) + MIN (pc - symbol.address, HIDDEN_SIZE - 1);
+}
+
+LuKallsyms *
+lu_syscap_kernel_hidden_symbols (const LuSyscapKernel *self)
+{
+  return lu_kallsyms_parse (self->hidden_lines->str, self->hidden_lines->len, NULL);
+}
+
 gboolean
 lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
                         GError **error)
 {
   gboolean ok = TRUE;
 
+  if (is_last && self->n_hidden > 0)
+    append_hidden (self, "_end", NULL);
   if (self->lines->len > 0 || (is_last && self->any))
     {
       ok = lu_syscap_write_file (writer, PATH, self->lines->str, self->lines->len, is_last, error);

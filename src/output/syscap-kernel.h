@@ -23,6 +23,12 @@ void lu_syscap_kernel_free (LuSyscapKernel *self);
 
 /* Notes the functions of these frames; only those with LU_FRAME_KERNEL are looked at. */
 void lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frames);
+/* Instead of the above, where addresses must not tell where the kernel is: the address to write for
+ * one of a kernel frame. Functions get places of their own, in the order in which they come; what
+ * has no name is all at one place. */
+guint64 lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc);
+/* Names at these places; NULL: none. Owned by the caller. */
+LuKallsyms *lu_syscap_kernel_hidden_symbols (const LuSyscapKernel *self);
 /* Writes what was noted and not written yet; the file ends with `is_last`. */
 gboolean lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
                                  GError **error);

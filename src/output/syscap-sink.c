@@ -35,6 +35,7 @@ typedef struct
   char *kallsyms_path;
   gboolean kallsyms_is_given;
   gboolean for_client;
+  gboolean redact;
   char *own_mountinfo; /* for a client, who knows it; else NULL */
   LuSyscapKernel *kernel;
   LuSyscapPids *pids;
@@ -146,22 +147,35 @@ write_space (SyscapSink *self, LuSyscapPid *pid, const LuSpace *space, GError **
 static gboolean
 wants_mountinfo (SyscapSink *self, const char *mountinfo)
 {
-  return mountinfo != NULL
+  return mountinfo != NULL && !self->redact
          && (self->own_mountinfo == NULL || strcmp (mountinfo, self->own_mountinfo) != 0);
 }
 
 /* A later incarnation names the pid; a sample of an earlier one may still come after it. */
+/* The program alone, without its folder and arguments. */
+static char *
+program_of (const char *command_line)
+{
+  g_autofree char *word = g_strndup (command_line, strcspn (command_line, " "));
+  const char *slash = word[0] == '/' ? strrchr (word, '/') : NULL;
+
+  return g_strdup (slash != NULL ? slash + 1 : word);
+}
+
 static gboolean
 write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **error)
 {
   const char *command_line = lu_process_command_line (process);
   const char *mountinfo = pid->has_mountinfo ? NULL : lu_process_mountinfo (process);
   guint64 id = lu_process_id (process);
+  g_autofree char *program = NULL;
 
+  if (self->redact)
+    program = program_of (command_line);
   if (id > pid->process_id || (id == pid->process_id && command_line != pid->command_line))
     {
       if (!lu_syscap_write_process (self->writer, lu_process_start_time (process), pid->pid,
-                                    command_line, error))
+                                    program != NULL ? program : command_line, error))
         return FALSE;
       pid->process_id = id;
       pid->command_line = command_line;
@@ -242,6 +256,7 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
   if (self->kallsyms_path != NULL && (recording->live || self->kallsyms_is_given))
     kallsyms = lu_kallsyms_open (self->kallsyms_path, &no_kallsyms);
   self->kernel = lu_syscap_kernel_new (kallsyms);
+  self->redact = recording->redact;
   if (self->wants_symbols)
     self->hits = lu_syscap_hits_new (recording->live);
 
@@ -256,12 +271,26 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
   return lu_syscap_writer_flush (self->writer, error);
 }
 
+/* Replaces the kernel frames by ones that do not tell where the kernel is. */
+static void
+hide_kernel (SyscapSink *self, LuSinkSample *sample, LuFrame kernel[LU_SYSCAP_MAX_ADDRESSES])
+{
+  sample->n_kernel = MIN (sample->n_kernel, LU_SYSCAP_MAX_ADDRESSES);
+  for (guint i = 0; i < sample->n_kernel; i++)
+    {
+      kernel[i] = sample->kernel[i];
+      kernel[i].pc = lu_syscap_kernel_hide (self->kernel, kernel[i].pc);
+    }
+  sample->kernel = kernel;
+}
+
 static gboolean
 syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
   LuSinkSample sample = *finished;
   guint64 addresses[LU_SYSCAP_MAX_ADDRESSES];
+  LuFrame kernel[LU_SYSCAP_MAX_ADDRESSES];
   LuSyscapPid *pid = NULL;
   guint n;
 
@@ -278,7 +307,10 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
           || (sample.space != NULL && !write_space (self, pid, sample.space, error)))
         return FALSE;
     }
-  lu_syscap_kernel_hit (self->kernel, sample.kernel, sample.n_kernel);
+  if (self->redact)
+    hide_kernel (self, &sample, kernel);
+  else
+    lu_syscap_kernel_hit (self->kernel, sample.kernel, sample.n_kernel);
   if (self->for_client)
     leave_out_unmapped_end (&sample);
   n = lu_syscap_stack_encode (&sample, addresses);
@@ -362,13 +394,16 @@ static gboolean
 write_symbols (SyscapSink *self, GError **error)
 {
   g_autoptr (GByteArray) file = NULL;
+  g_autoptr (LuKallsyms) hidden = NULL;
   LuSyscapHitsResult result;
   g_autofree char *text = NULL;
 
   if (self->hits == NULL)
     return TRUE;
-  file = lu_syscap_hits_name (self->hits, lu_syscap_kernel_symbols (self->kernel), self->go_on,
-                              self->go_on_data, &result);
+  hidden = self->redact ? lu_syscap_kernel_hidden_symbols (self->kernel) : NULL;
+  file = lu_syscap_hits_name (self->hits,
+                              self->redact ? hidden : lu_syscap_kernel_symbols (self->kernel),
+                              self->go_on, self->go_on_data, &result);
   text = g_strdup_printf ("%u of %u%s", result.n_named, result.n_addresses,
                           result.is_skipped ? ", skipped" : "");
   return lu_syscap_write_metadata (self->writer, "live-unwinder.named-addresses", text, error)

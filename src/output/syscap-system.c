@@ -35,7 +35,7 @@ write_items (LuSyscapWriter *writer, const Item *items, gsize n_items, GError **
 }
 
 static gboolean
-write_machine (LuSyscapWriter *writer, GError **error)
+write_machine (LuSyscapWriter *writer, gboolean redact, GError **error)
 {
   g_autofree char *n_cpu = g_strdup_printf ("%ld", sysconf (_SC_NPROCESSORS_ONLN));
   g_autofree char *page_size = g_strdup_printf ("%ld", sysconf (_SC_PAGESIZE));
@@ -49,7 +49,7 @@ write_machine (LuSyscapWriter *writer, GError **error)
                              { "uname.release", name.release },
                              { "uname.version", name.version },
                              { "uname.machine", name.machine },
-                             { "hostname", name.nodename } };
+                             { "hostname", redact ? NULL : name.nodename } };
 
       if (!write_items (writer, items, G_N_ELEMENTS (items), error))
         return FALSE;
@@ -58,6 +58,8 @@ write_machine (LuSyscapWriter *writer, GError **error)
       || !lu_syscap_write_metadata (writer, "page-size", page_size, error))
     return FALSE;
 
+  if (redact)
+    return TRUE;
   mounts = lu_fd_read_file (MOUNTS_PATH, MAX_MOUNTS_SIZE, &mounts_size);
   return mounts == NULL
          || lu_syscap_write_file (writer, MOUNTS_PATH, mounts, mounts_size, TRUE, error);
@@ -70,7 +72,8 @@ lu_syscap_write_recording (LuSyscapWriter *writer, const LuRecording *recording,
   g_autofree char *stack_size = g_strdup_printf ("%u", recording->stack_size);
   const Item items[] = {
     { "live-unwinder.version", LU_VERSION },
-    { "live-unwinder.command", recording->command },
+    { "live-unwinder.redacted", recording->redact ? "yes" : NULL },
+    { "live-unwinder.command", recording->redact ? NULL : recording->command },
     { "live-unwinder.engine", recording->engine },
     { "live-unwinder.event", recording->event_name },
     { "live-unwinder.frequency", recording->frequency > 0
@@ -97,5 +100,5 @@ lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording, GE
   if (!write_items (writer, items, G_N_ELEMENTS (items), error)
       || !lu_syscap_write_recording (writer, recording, error))
     return FALSE;
-  return !recording->live || write_machine (writer, error);
+  return !recording->live || write_machine (writer, recording->redact, error);
 }

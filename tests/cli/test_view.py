@@ -150,6 +150,32 @@ class Symbols(Case):
         self.assertGreater(records, 5)
         self.assertGreater(len(data), (records + 1) * 32)
 
+    def test_redacted(self):
+        """Names stay, arguments, machine and addresses of the kernel do not."""
+        secret = "a-secret-argument"
+        command = ["sh", "-c", f": {secret}; {self.build_nested()} {secret} | cat; ls -lR /proc/self >/dev/null"]
+        capture = self.record("e.syscap", "--redact", "--", *command)
+        with open(capture, "rb") as file:
+            content = file.read()
+        for text in (secret, os.uname().nodename):
+            self.assertNotIn(text.encode() + b"\0", content)
+        self.assertNotIn(secret.encode(), content)
+        found = self.functions(capture)
+        for level in self.LEVELS:
+            self.assertIn(level, found)
+        with open("/proc/kallsyms", encoding="ascii") as file:
+            real = {name: int(address, 16) for address, _, name in
+                    (line.split()[:3] for line in file)}
+        lines = b"".join(chunk for path, chunk in files_of(capture) if path == "/proc/kallsyms")
+        self.assertEqual(self.functions(capture).keys() & {"do_syscall_64"},
+                         {"do_syscall_64"} if lines else set())
+        for line in lines.decode().splitlines():
+            address, _, name = line.split()[:3]
+            self.assertTrue(name == "_end" or int(address, 16) != real.get(name) or not real[name], line)
+        for sample in syscap.read(capture).samples:
+            self.assertTrue(all(address < 1 << 63 or address >= 0xffffffff80fff000
+                                or address >> 32 == 0xe0000000 for address in sample.addresses))
+
     @unittest.skipUnless(shutil.which("node"), "node is not installed")
     def test_generated_code(self):
         """Ten nested functions of JavaScript, all named, with the root of the program."""
