@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MAX_SECONDS 1e9
+
 typedef struct
 {
   const LuReportFilter *filter;
@@ -85,8 +87,10 @@ static void
 count_times (Filtering *self)
 {
   LuModel *model = self->model;
-  gint64 from = model->begin + (gint64) (self->filter->from * 1e9);
-  gint64 to = self->filter->to > 0 ? model->begin + (gint64) (self->filter->to * 1e9) : G_MAXINT64;
+  gint64 from = model->begin + (gint64) (CLAMP (self->filter->from, 0, MAX_SECONDS) * 1e9);
+  gint64 to = self->filter->to > 0
+                  ? model->begin + (gint64) (CLAMP (self->filter->to, 0, MAX_SECONDS) * 1e9)
+                  : G_MAXINT64;
 
   for (guint i = 0; i < model->samples->len; i++)
     {

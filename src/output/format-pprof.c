@@ -211,8 +211,9 @@ add_head (Builder *self)
   self->profile.period_type = value_type (self, "cpu", "nanoseconds");
   self->profile.period = (gint64) lu_model_period (model);
   self->profile.default_sample_type = text_id (self, "samples");
-  self->profile.time_nanos =
-      date != NULL ? g_date_time_to_unix (date) * G_GINT64_CONSTANT (1000000000) : 0;
+  self->profile.time_nanos = date != NULL ? CLAMP (g_date_time_to_unix (date), 0, G_MAXINT32)
+                                                * G_GINT64_CONSTANT (1000000000)
+                                          : 0;
   self->profile.duration_nanos = MAX (model->last - model->begin, 0);
   if (command == NULL)
     return;

@@ -26,7 +26,9 @@
 #define MAX_THREADS   (64u << 10)
 #define MAX_PROCESSES (64u << 10)
 /* Samples of a process may come after its exit; of these many exited ones the mappings are kept. */
-#define MAX_EXITED       1024
+#define MAX_EXITED 1024
+/* A hundred years: differences of times fit everywhere. */
+#define MAX_TIME         (G_GINT64_CONSTANT (3600000000000) * 24 * 36525)
 #define MAX_KALLSYMS     (128u << 20)
 #define MAX_SYMBOLS      (256u << 20)
 #define NO_MODULE        G_MAXUINT32
@@ -543,14 +545,18 @@ take_metadata (LuModel *self, const LuSyscapRecord *record)
 void
 lu_model_begin (LuModel *self, const LuSyscapHeader *header)
 {
-  self->time = header->time;
+  self->time = CLAMP (header->time, 0, MAX_TIME);
   self->end_time = header->end_time;
   memcpy (self->capture_time, header->capture_time, sizeof header->capture_time);
 }
 
 void
-lu_model_take (LuModel *self, const LuSyscapRecord *record)
+lu_model_take (LuModel *self, const LuSyscapRecord *as_read)
 {
+  LuSyscapRecord copy = *as_read;
+  const LuSyscapRecord *record = &copy;
+
+  copy.time = CLAMP (copy.time, 0, MAX_TIME);
   switch (record->type)
     {
     case LU_SYSCAP_SAMPLE:

@@ -191,6 +191,37 @@ class Symbols(Case):
         self.assertTrue(any(name.startswith("_start") for name in found))
 
 
+class Completion(Case):
+    """What bash offers behind a line."""
+
+    FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/completions/live-unwinder")
+
+    def complete(self, *words):
+        script = ('source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
+                  'compopt () { :; }; _live_unwinder "$2"; printf "%s\\n" "${COMPREPLY[@]}"')
+        result = subprocess.run(["bash", "-c", script, "bash", self.FILE, PROGRAM, *words],
+                                capture_output=True, text=True, check=True)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split()
+
+    def test_options(self):
+        offered = self.complete("--")
+        for option in ("--pid", "--output", "--redact", "--no-symbols"):
+            self.assertIn(option, offered)
+        self.assertEqual(self.complete("--out"), ["--output"])
+        self.assertIn("--tree", self.complete("report", "--"))
+        self.assertNotIn("--tree", self.complete("--"))
+        self.assertEqual(self.complete("convert", "--fo"), ["--force", "--format"])
+
+    def test_words(self):
+        self.assertEqual(self.complete("re"), ["report"])
+        self.assertEqual(self.complete("convert", "--format", "f"), ["folded", "firefox"])
+        self.assertEqual(self.complete("--stats", "j"), ["json"])
+        self.assertIn(str(os.getpid()), self.complete("-p", str(os.getpid())))
+        self.assertIn("dwfl", self.complete("--engine", ""))
+        self.assertEqual(self.complete("--", "re"), [])
+
+
 class Convert(Case):
     """One recording in every format: the same samples, the same hottest function."""
 

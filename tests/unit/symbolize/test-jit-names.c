@@ -109,13 +109,15 @@ jitdump (void)
   put (bytes, 62, 4);
   put (bytes, 0, 4);
   put (bytes, 7, 4);
-  put (bytes, 0, 16);
+  put (bytes, 0, 8);
+  put (bytes, 0, 8);
   put_load (bytes, 100, 0x1000, 0x40, "old");
   put_load (bytes, 200, 0x1000, 0x20, "new");
   /* something to be skipped */
   put (bytes, 2, 4);
   put (bytes, 24, 4);
-  put (bytes, 0, 16);
+  put (bytes, 0, 8);
+  put (bytes, 0, 8);
   put (bytes, 1, 4); /* MOVE */
   put (bytes, 16 + 48, 4);
   put (bytes, 300, 8);
