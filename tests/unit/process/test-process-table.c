@@ -329,6 +329,59 @@ test_discovers_ourselves (void)
   g_assert_false (lu_process_table_discover (table, G_MAXINT32, 0));
 }
 
+/* What nobody could read the command line of: comm, or the path that comm is the beginning of. */
+static void
+test_names (void)
+{
+  static const struct
+  {
+    const char *comm, *path, *want;
+  } cases[] = {
+    { "true", "/bin/true", "true" },
+    { "gnome-software-", "/usr/libexec/gnome-software-service",
+      "/usr/libexec/gnome-software-service" },
+    { "exactly-fifteen", "/bin/exactly-fifteen", "exactly-fifteen" },
+    { "a-script-of-mine", "/usr/bin/python3.11", "a-script-of-min" },
+    { "a-memfd-program", "/memfd:a-memfd-program-of-mine", "a-memfd-program" },
+  };
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LuProcess *process;
+      LuSpace *space;
+
+      exec (table, 10 * i + 10, 10, cases[i].comm);
+      map (table, 10 * i + 11, 10, 0x5000, cases[i].path, i + 1);
+      /* The dynamic linker is no program. */
+      map (table, 10 * i + 12, 10, 0x9000, "/lib/gnome-software-linker.so", 100);
+      g_assert_true (lu_process_table_lookup (table, 10, 10 * i + 12, &process, &space));
+      g_assert_cmpstr (lu_process_command_line (process), ==, cases[i].want);
+      g_assert_false (lu_process_has_command_line (process));
+    }
+}
+
+/* Only of what a pid is now does /proc tell. */
+static void
+test_is_current (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+  LuProcess *first, *second;
+  LuSpace *space;
+
+  exec (table, 10, 10, "sh");
+  g_assert_true (lu_process_table_lookup (table, 10, 10, &first, &space));
+  g_assert_true (lu_process_table_is_current (table, first));
+  exec (table, 20, 10, "true");
+  g_assert_true (lu_process_table_lookup (table, 10, 20, &second, &space));
+  g_assert_false (lu_process_table_is_current (table, first));
+  g_assert_true (lu_process_table_is_current (table, second));
+  task (table, LU_EVENT_EXIT, 30, 10, 10, 1);
+  g_assert_false (lu_process_table_is_current (table, second));
+}
+
 static void
 test_a_thousand_short_processes_leave_nothing (void)
 {
@@ -388,6 +441,8 @@ main (int argc, char **argv)
   ADD ("data and kernel mappings are left out", test_data_and_kernel_mappings_are_left_out);
   ADD ("discovers ourselves", test_discovers_ourselves);
   ADD ("tells of spaces", test_tells_of_spaces);
+  ADD ("names", test_names);
+  ADD ("is current", test_is_current);
   ADD ("a thousand short processes leave nothing", test_a_thousand_short_processes_leave_nothing);
 #undef ADD
   return g_test_run ();
