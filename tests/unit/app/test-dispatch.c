@@ -5,6 +5,7 @@
 
 #include "dispatch.h"
 
+#include "lu/bpf.h"
 #include "messages.h"
 #include "process/process-private.h"
 
@@ -218,6 +219,98 @@ test_a_full_writer (Fixture *self, gconstpointer is_live)
 #define add(name, is_live, function)                                                               \
   g_test_add ("/dispatch/" name, Fixture, GINT_TO_POINTER (is_live), set_up, function, tear_down)
 
+/* A stack of the kernel's walk, in a space without mappings: no frame of it is borne out. */
+static LuEvent
+walked_event (const guint64 *pcs, guint32 n_kernel, guint32 n_user)
+{
+  return (LuEvent){ .kind = LU_EVENT_WALKED,
+                    .cpu = 1,
+                    .pid = PID,
+                    .tid = PID,
+                    .time = 1000,
+                    .walked = { .status = LU_STATUS_COMPLETE,
+                                .sp = 0x7000,
+                                .flags = LU_BPF_RECORD_KERNEL,
+                                .n_kernel = n_kernel,
+                                .n_user = n_user,
+                                .pcs = (const guint8 *) pcs } };
+}
+
+static void
+test_walked_stacks_go_to_the_writer (Fixture *self, gconstpointer is_live)
+{
+  const guint64 pcs[] = { 0xffffffff81000010, 0x401000 };
+  LuEvent event = walked_event (pcs, 1, 1);
+  const LuStackMessage *message;
+  LuDispatchProgress progress;
+
+  g_assert_cmpint (lu_dispatch_walked (self->dispatch, &event, self->process, self->space), ==,
+                   LU_DISPATCH_DONE);
+  message = lu_queue_peek (self->to_writer, NULL);
+  g_assert_cmpint (message->kind, ==, LU_MESSAGE_STACK);
+  g_assert_cmpint (message->status, ==, LU_STATUS_NO_MAPPING);
+  g_assert_true (message->in_kernel);
+  g_assert_cmpuint (message->n_kernel, ==, 1);
+  g_assert_cmphex (message->frames[0].pc, ==, pcs[0]);
+  g_assert_cmpuint (message->n_user, ==, 0);
+  g_assert_cmpuint (message->header.time, ==, 1000);
+  take_all (self->to_writer);
+  lu_dispatch_get_progress (self->dispatch, &progress);
+  g_assert_cmpuint (progress.in_kernel, ==, 1);
+  g_assert_cmpuint (progress.strange, ==, 1);
+  g_assert_cmpuint (progress.stale, ==, 0);
+}
+
+/* To be compared, it waits for the sample that it was walked for, and for no other one. */
+static void
+test_walked_stacks_wait_for_their_samples (Fixture *self, gconstpointer is_live)
+{
+  static const struct
+  {
+    gint32 cpu, tid;
+    guint64 time;
+    gboolean is_pair;
+  } samples[] = {
+    { 1, PID, 900, TRUE },
+    { 1, PID, 1400, TRUE },
+    { 0, PID, 1000, FALSE },
+    { 1, PID + 1, 1000, FALSE },
+    { 1, PID, 1000 * 1000 * 1000, FALSE },
+  };
+  const guint64 pcs[] = { 0x401000 };
+  LuMapping mapping = { .start = 0x400000, .end = 0x410000 };
+  const LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "/bin/program" };
+  LuEvent event = walked_event (pcs, 0, 1);
+
+  mapping.module = lu_module_new (&key);
+  g_assert_true (lu_process_add_mapping (self->process, 1, &mapping));
+  event.walked.serial = lu_space_serial (lu_process_space (self->process));
+  lu_dispatch_pair (self->dispatch);
+  g_assert_cmpint (
+      lu_dispatch_walked (self->dispatch, &event, self->process, lu_process_space (self->process)),
+      ==, LU_DISPATCH_DONE);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, -1);
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
+    {
+      LuEvent sample = strange_sample (self);
+      const LuSampleMessage *message;
+      const LuFrame *frames;
+
+      sample.cpu = samples[i].cpu;
+      sample.tid = samples[i].tid;
+      sample.time = samples[i].time;
+      offer (self, &sample);
+      message = lu_queue_peek (self->to_worker, NULL);
+      g_assert_cmpuint (message->n_walked, ==, samples[i].is_pair ? 1 : 0);
+      frames = (const LuFrame *) (message->payload + 20 + STACK_BYTES / 8);
+      if (samples[i].is_pair)
+        g_assert_cmphex (frames[0].pc, ==, pcs[0]);
+      take_all (self->to_worker);
+      take_all (self->to_writer);
+    }
+  lu_module_unref (mapping.module);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -227,5 +320,7 @@ main (int argc, char **argv)
   add ("full-worker", TRUE, test_a_full_worker);
   add ("full-worker-of-a-file", FALSE, test_a_full_worker_of_a_file);
   add ("full-writer", TRUE, test_a_full_writer);
+  add ("walked", TRUE, test_walked_stacks_go_to_the_writer);
+  add ("walked-pairs", TRUE, test_walked_stacks_wait_for_their_samples);
   return g_test_run ();
 }
