@@ -53,8 +53,8 @@ typedef struct
   LuStack stack;
 } Walked;
 
-/* A walk takes less; the next sample of the CPU comes later. */
-#define PAIR_NS (G_GUINT64_CONSTANT (500) * 1000)
+/* A walk takes less; the next sample of the CPU comes later, at up to 5 kHz. */
+#define PAIR_NS (G_GUINT64_CONSTANT (100) * 1000)
 
 static void
 bump (atomic_ullong *counter)
@@ -265,6 +265,18 @@ find_pair (LuDispatch *self, const LuEvent *event)
              : NULL;
 }
 
+/* The sample that a walk was made for is the CPU's next one, whatever became of it: later ones are
+ * not its. */
+static void
+forget_pair (LuDispatch *self, const LuEvent *event)
+{
+  Walked *walked =
+      self->pairs != NULL ? g_hash_table_lookup (self->pairs, GINT_TO_POINTER (event->cpu)) : NULL;
+
+  if (walked != NULL)
+    walked->tid = -1;
+}
+
 /* A copy of the sample goes to the worker; FALSE if there is no room for it. */
 static gboolean
 send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
@@ -374,6 +386,7 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
     }
   else if (send_sample (self, event, process, space))
     {
+      forget_pair (self, event);
       keep_place (self, message);
       return LU_DISPATCH_DONE;
     }
@@ -386,6 +399,7 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
         self->stack.status = LU_STATUS_OVER_BUDGET;
       bump (&self->over_worker);
     }
+  forget_pair (self, event);
   send_stack (self, message, event, process, space);
   return LU_DISPATCH_DONE;
 }
