@@ -138,6 +138,7 @@ void
 lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
   LuMessage *place;
+  gboolean is_first = lu_queue_used (self->to_worker) == 0;
   LuOpenMessage *message = reserve_request (self, sizeof *message, &place);
 
   if (message == NULL)
@@ -148,7 +149,10 @@ lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start,
                               .end = end,
                               .module = lu_module_ref (module) };
   send_request (self, sizeof *message, place);
-  lu_queue_wake (self->to_worker); /* its process may end soon */
+  /* Its process may end soon; but of many at once, as a large process has, the first one is enough.
+   */
+  if (is_first)
+    lu_queue_wake (self->to_worker);
 }
 
 void

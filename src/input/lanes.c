@@ -484,3 +484,12 @@ lu_n_possible_cpus (void)
   return last != NULL ? (guint) g_ascii_strtoull (last, NULL, 10) + 1
                       : (guint) sysconf (_SC_NPROCESSORS_CONF);
 }
+
+gboolean
+lu_cpus_contain (GArray *cpus, int cpu)
+{
+  for (guint i = 0; i < cpus->len; i++)
+    if (g_array_index (cpus, int, i) == cpu)
+      return TRUE;
+  return FALSE;
+}

@@ -86,6 +86,7 @@ LuLane *lu_lanes_get (const LuLanes *self, guint i);
 
 /* CPUs that are online, from /sys/devices/system/cpu/online: array of int. Owned. */
 GArray *lu_online_cpus (void);
+gboolean lu_cpus_contain (GArray *cpus, int cpu);
 /* The highest number that a CPU can have here, plus 1. */
 guint lu_n_possible_cpus (void);
 /* The kernel's list of them as text, empty if it cannot be read; allocates nothing. */

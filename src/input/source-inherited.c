@@ -180,15 +180,6 @@ inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   return all ? LU_ROUND_CLOSED : LU_ROUND_OPEN;
 }
 
-static gboolean
-contains_cpu (GArray *cpus, int cpu)
-{
-  for (guint i = 0; i < cpus->len; i++)
-    if (g_array_index (cpus, int, i) == cpu)
-      return TRUE;
-  return FALSE;
-}
-
 /* An event goes with its CPU and does not come back, and a helper may open none by then. */
 static void
 note_gone_cpus (InheritedSource *self, GArray *online)
@@ -197,7 +188,7 @@ note_gone_cpus (InheritedSource *self, GArray *online)
     {
       int cpu = lu_lanes_get (self->sideband, i)->cpu;
 
-      if (!contains_cpu (online, cpu) && !contains_cpu (self->uncovered, cpu))
+      if (!lu_cpus_contain (online, cpu) && !lu_cpus_contain (self->uncovered, cpu))
         g_array_append_val (self->uncovered, cpu);
     }
 }
@@ -205,7 +196,7 @@ note_gone_cpus (InheritedSource *self, GArray *online)
 static gboolean
 is_uncovered (InheritedSource *self, int cpu)
 {
-  return contains_cpu (self->uncovered, cpu) || !lu_lanes_has_cpu (self->sideband, cpu);
+  return lu_cpus_contain (self->uncovered, cpu) || !lu_lanes_has_cpu (self->sideband, cpu);
 }
 
 /* Where a CPU runs whose side-band we do not get, some of it is always lost: the drain then looks

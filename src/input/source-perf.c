@@ -287,15 +287,6 @@ perf_source_set_stack_size (LuSource *source, guint32 bytes, GError **error)
 }
 
 static gboolean
-contains_cpu (GArray *cpus, int cpu)
-{
-  for (guint i = 0; i < cpus->len; i++)
-    if (g_array_index (cpus, int, i) == cpu)
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean
 same_cpus (GArray *a, GArray *b)
 {
   return a->len == b->len && memcmp (a->data, b->data, a->len * sizeof (int)) == 0;
@@ -310,7 +301,7 @@ drop_lanes_of_gone_cpus (PerfSource *self, LuLanes *lanes, GArray *cpus)
     {
       LuLane *lane = lu_lanes_get (lanes, i - 1);
 
-      if (contains_cpu (cpus, lane->cpu) || lu_ring_head (&lane->ring) != lane->ring.tail)
+      if (lu_cpus_contain (cpus, lane->cpu) || lu_ring_head (&lane->ring) != lane->ring.tail)
         continue;
       if (lanes == self->samples)
         self->lost_closed +=
