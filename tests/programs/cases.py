@@ -327,7 +327,7 @@ CASES = {
     "kernel": Case("samples taken in the kernel", ["@kernel"],
                    [["LIBC*", "system_calls", "work", "main", *START]], hot=("system_calls",),
                    allowed=[["LIBC*", "work", "main", *START],
-                            ["PLT", "system_calls", "work", "main", *START],
+                            ["PLT", "system_calls?", "work", "main", *START],
                             ["LDSO+", "system_calls?", "work", "main", *START]],
                    check=kernel_parts(200), minimum=0, needs=("root",)),
     "container": Case("a program in namespaces and a file system of its own",
