@@ -29,7 +29,11 @@
  * it goes on like that, goes get larger: waking up costs more than what is read. */
 #define SETTLE_US     1000
 #define SETTLE_MAX_US 4000
-#define RETRY_US      500
+/* The same where stacks are walked in the kernel: a process of some milliseconds should be known to
+ * it before it ends. Processes of 2 ms, walked in the kernel: 84 % of their stacks, instead of 20 %
+ * with the above, for twice the CPU time; 63 % with 500 us. */
+#define SETTLE_MAPS_US 250
+#define RETRY_US       500
 /* While the rings are less full, samples that the worker has no room for wait in them: it may be
  * opening the files of a program that has just started. */
 #define SLACK_FILL 0.5
@@ -461,7 +465,7 @@ wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
   else if (self->source->ops->wait != NULL)
     {
       if (round == LU_ROUND_CLOSED && self->had_sideband)
-        g_usleep (self->settle_us);
+        g_usleep (self->maps != NULL ? SETTLE_MAPS_US : self->settle_us);
       self->settle_us = self->had_sideband ? MIN (self->settle_us * 2, SETTLE_MAX_US) : SETTLE_US;
       self->source->ops->wait (self->source, self->wake_fd, wait_ms);
     }
