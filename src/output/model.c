@@ -155,7 +155,7 @@ program_name (const char *command_line)
   gsize length = strcspn (command_line, " ");
   g_autofree char *word = g_strndup (command_line, length);
 
-  if (command_line[0] == 0)
+  if (length == 0)
     return g_strdup ("?");
   /* kernel threads, and names that programs give themselves: "nginx: worker process" */
   if (word[0] != '/' || word[length - 1] == '/')
