@@ -248,6 +248,68 @@ lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limi
   return TRUE;
 }
 
+/* Frames without names */
+
+typedef struct
+{
+  const LuModelModule *module;
+  guint64 n;
+} Unnamed;
+
+static int
+compare_unnamed (gconstpointer a, gconstpointer b)
+{
+  const Unnamed *x = a, *y = b;
+
+  return x->n > y->n ? -1 : x->n < y->n;
+}
+
+static guint64
+count_unnamed (const LuModel *model, GArray *modules)
+{
+  guint64 all = 0;
+
+  for (guint i = 0; i < model->counts->len; i++)
+    for (guint32 node = (guint32) *lu_id_table_key (model->counted, i); node != 0;
+         node = lu_model_node (model, node).parent)
+      {
+        const LuModelFrame *frame = lu_model_frame (model, lu_model_node (model, node).frame);
+        guint64 n = g_array_index (model->counts, guint64, i);
+
+        all += frame->kind != LU_CODE_STATE ? n : 0;
+        if (frame->module != G_MAXUINT32 && !lu_model_function_of (model, node)->has_name)
+          g_array_index (modules, Unnamed, frame->module).n += n;
+      }
+  return all;
+}
+
+void
+lu_report_print_unnamed (const LuModel *model, guint limit)
+{
+  g_autoptr (GArray) modules = g_array_new (FALSE, TRUE, sizeof (Unnamed));
+  guint64 all;
+
+  g_array_set_size (modules, model->modules->len);
+  for (guint i = 0; i < modules->len; i++)
+    g_array_index (modules, Unnamed, i).module = g_ptr_array_index (model->modules, i);
+  all = count_unnamed (model, modules);
+  g_array_sort (modules, compare_unnamed);
+  for (guint i = 0; i < MIN (limit, modules->len); i++)
+    {
+      const Unnamed *unnamed = &g_array_index (modules, Unnamed, i);
+      const char *why = unnamed->module->is_generated ? "generated code; no perf map, no jitdump"
+                                                      : unnamed->module->without_names;
+      g_autofree char *name = lu_report_printable (unnamed->module->path, 0);
+
+      if (unnamed->n == 0)
+        break;
+      if (i == 0)
+        printf ("\n%s\n", _ ("Frames without a name, by file"));
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", unnamed->n, percent (unnamed->n, all),
+              name, why != NULL ? ": " : "", why != NULL ? why : "");
+    }
+}
+
 /* Threads */
 
 static int

@@ -20,5 +20,7 @@ void lu_report_print_tree (const LuCallTree *tree, double min_percent);
 /* Tables of callers and callees of the functions with that name, at most `limit` lines each. FALSE
  * if there is none. */
 gboolean lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit);
+/* Files by frames that have no name, at most `limit`, and why. */
+void lu_report_print_unnamed (const LuModel *model, guint limit);
 /* Processes and their threads by samples. */
 void lu_report_print_threads (const LuModel *model, guint limit);

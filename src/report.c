@@ -17,6 +17,8 @@
 
 #include <glib/gi18n.h>
 
+#define MAX_UNNAMED 5
+
 typedef struct
 {
   LuReportFilter filter;
@@ -132,8 +134,10 @@ lu_report_main (int argc, char **argv, GError **error)
     lu_report_print_threads (model, (guint) options.limit);
   if (options.tree || options.function != NULL)
     return print_tree (&options, model, error);
-  if (!options.threads)
-    lu_report_print_tables (profile, (guint) options.limit);
+  if (options.threads)
+    return TRUE;
+  lu_report_print_tables (profile, (guint) options.limit);
+  lu_report_print_unnamed (model, MIN ((guint) options.limit, MAX_UNNAMED));
   return TRUE;
 }
 

@@ -143,10 +143,18 @@ name_generated (Namer *self, LuModelFrame *frame)
 
 /* Files */
 
+static const char *
+why_unnamed (LuNamesResult result)
+{
+  return result == LU_NAMES_READ      ? "no symbol there; a debug package may have it"
+         : result == LU_NAMES_NO_FILE ? "the file is gone, or another one is in its place"
+                                      : "not an ELF file";
+}
+
 static void
 name_module (Namer *self, guint32 number)
 {
-  const LuModelModule *module = g_ptr_array_index (self->model->modules, number);
+  LuModelModule *module = g_ptr_array_index (self->model->modules, number);
   const GArray *frames = self->frames_of_module[number];
   LuNameFile file = { .path = module->path,
                       .build_id = module->build_id,
@@ -155,17 +163,21 @@ name_module (Namer *self, guint32 number)
                       .start = module->start,
                       .end = module->end };
   g_autofree LuNameQuery *queries = g_new0 (LuNameQuery, frames->len);
+  LuNamesResult result = LU_NAMES_NO_FILE;
 
   for (guint i = 0; i < frames->len; i++)
     queries[i].file_offset =
         lu_model_frame (self->model, g_array_index (frames, guint32, i))->file_offset;
   if (self->asks_files)
-    lu_names_find_all (self->names, &file, queries, frames->len);
+    result = lu_names_find_all (self->names, &file, queries, frames->len);
   for (guint i = 0; i < frames->len; i++)
     set_function (
         self,
         &g_array_index (self->model->frames, LuModelFrame, g_array_index (frames, guint32, i)),
         queries[i].name, module->base_name);
+  for (guint i = 0; i < frames->len; i++)
+    if (queries[i].name == NULL)
+      module->without_names = why_unnamed (result);
 }
 
 /* Of a capture that has names for this process: others need no file. */

@@ -36,6 +36,7 @@ typedef struct
   gint32 pid;            /* one process that has it mapped, and where */
   guint64 start, end, file_offset;
   gboolean is_generated;
+  const char *without_names; /* why frames of it have none; NULL: all have. After lu_model_name() */
 } LuModelModule;
 
 typedef struct
