@@ -282,11 +282,24 @@ def write_jit(folder):
     (folder / "jitdump").write_bytes(head + load + move)
 
 
+def write_walked(folder):
+    """A stack that was walked in the kernel: struct lu_bpf_record as raw data of an output event."""
+    identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
+    layout = struct.pack("<6Q", identifier | tid | time | cpu | raw, 0, 0, 0, 0, 1 | 4)
+    pcs = struct.pack("<4Q", 0xffffffff81000010, 0x401000, 0x401100 | 1 << 63, 0x401200 | 3 << 62)
+    walked = struct.pack("<IIIIQQIIHHIQQ", 1, 0, 10, 11, 1000, 77, 1, 900, 1, 3, 0,
+                         0xffffffff81000010, 0x7ffc00001000) + pcs + bytes(4)
+    body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(walked)) + walked
+    (folder / "walked").write_bytes(
+        layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
+
+
 def main():
     for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "opcodes", "perf-data", "proc-maps",
                  "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
+    write_walked(HERE / "corpus" / "record")
     for name, text in MAPS.items():
         (HERE / "corpus" / "proc-maps" / name).write_text(text)
     for name, text in KALLSYMS.items():
