@@ -108,6 +108,9 @@ class Bench:
         private = Path(tempfile.mkdtemp(dir=self.folder))
         command = programs_check.prepare(case, folder, private, programs)
         size = [f"--stack-size={o}" for o in case.options if o.isdigit()]
+        # What only a copy of the stack shows; another helper knows no engines.
+        if "--engine" in case.options and "--engine" in self.help():
+            size.append("--engine=" + case.options[case.options.index("--engine") + 1])
         result = self.play(command, *size, *options)
         found = stacks.stacks_of(result.stream.capture, programs,
                                  programs_check.interesting(case, programs))
