@@ -109,9 +109,10 @@ class Bench:
         command = programs_check.prepare(case, folder, private, programs)
         size = [f"--stack-size={o}" for o in case.options if o.isdigit()]
         # What only a copy of the stack shows; another helper knows no engines.
+        helper = list(self.helper)
         if "--engine" in case.options and "--engine" in self.help():
-            size.append("--engine=" + case.options[case.options.index("--engine") + 1])
-        result = self.play(command, *size, *options)
+            helper.append("--engine=" + case.options[case.options.index("--engine") + 1])
+        result = self.play(command, *size, *options, helper=helper)
         found = stacks.stacks_of(result.stream.capture, programs,
                                  programs_check.interesting(case, programs))
         yield from programs_check.compare(case, found, programs)
