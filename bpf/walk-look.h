@@ -80,6 +80,17 @@ look_up_rule (const struct lu_bpf_module *module, uint64_t address)
   return look_up_row (entry, LU_BPF_AT_OF (first), n, address);
 }
 
+/* Sets bits of "use"; only where they change. */
+static inline void
+note_use (uint32_t slot, uint8_t bits)
+{
+  struct uses *use = host_use ();
+
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  if (use != NULL && (use->bits[slot] & bits) != bits)
+    use->bits[slot] |= bits;
+}
+
 /* Fills `place` with the mapping that holds the address. Not a turn of its own: 0, or a turn. */
 static inline int
 find_place (const struct walk *walk, uint64_t address, struct place *place)
@@ -105,7 +116,10 @@ find_place (const struct walk *walk, uint64_t address, struct place *place)
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
   key = modules->modules[slot].key;
   if (key == 0 && place->kind == LU_BPF_MAPPING_TABLE)
-    return GIVE_UP (NO_TABLE);
+    {
+      note_use (slot, LU_BPF_WANTED);
+      return GIVE_UP (NO_TABLE);
+    }
   place->to_key = key - place->bias;
   place->plain_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
   return 0;
@@ -116,17 +130,6 @@ static inline uint64_t
 walk_lookup (const struct walk *walk)
 {
   return walk->pc - (walk->mark >> 63);
-}
-
-/* Sets bits of "use"; only where they change. */
-static inline void
-note_use (uint32_t slot, uint8_t bits)
-{
-  struct uses *use = host_use ();
-
-  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  if (use != NULL && (use->bits[slot] & bits) != bits)
-    use->bits[slot] |= bits;
 }
 
 HOST_TURN int
