@@ -399,6 +399,8 @@ build (LuTables *self, LuTableSlot *slot, const LuImage *image)
   g_autoptr (LuCfi) cfi = NULL;
   LuTable *table;
 
+  if (atomic_load (&slot->table) != NULL) /* asked for again while it was compiled */
+    return;
   if (count_fdes (image) > self->budget / BYTES_PER_TABLE_FDE)
     return;
   cfi = lu_cfi_new_for_image (image);

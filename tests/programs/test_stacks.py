@@ -108,7 +108,7 @@ class WholeCase(unittest.TestCase):
             w.save(output)
             return status, {}
         with mock.patch.object(check, "record", record), \
-                mock.patch.object(check, "check_needs", lambda case: None), \
+                mock.patch.object(check, "check_needs", lambda case, recorder: None), \
                 contextlib.redirect_stdout(io.StringIO()):
             return check.run_case("chain", "recorder", self.directory, None)
 

@@ -176,6 +176,24 @@ test_built (Fixture *self, gconstpointer data)
   g_assert_cmpuint (stats.bytes_max, >, 0);
 }
 
+/* Who waits for a table asks again until it is there: that may be while it is being compiled. */
+static void
+test_wanted_twice (Fixture *self, gconstpointer data)
+{
+  g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
+  LuImage *image = get_image (self, 0);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, image);
+  LuTablesStats stats;
+
+  while (!has_table (slot, some_code (image)))
+    lu_table_slot_want (slot, image);
+  lu_table_slot_want (slot, image);
+  lu_tables_stop (tables, PATIENCE_US / 1000);
+  lu_tables_get_stats (tables, &stats);
+  g_assert_cmpuint (stats.n_built, ==, 1);
+  g_assert_cmpuint (stats.n_saved, ==, 1);
+}
+
 static void
 fill_store (Fixture *self)
 {
@@ -506,6 +524,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("built", test_built);
+  ADD ("wanted-twice", test_wanted_twice);
   ADD ("loaded", test_loaded);
   ADD ("without-store", test_without_store);
   ADD ("budget", test_budget);
