@@ -145,18 +145,17 @@ take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_
   self->has_last = FALSE;
 }
 
-/* Of the program, but for what is out of its reach before Linux 5.15. */
+/* Runs of the program up to now, but for what is out of its reach before Linux 5.15. */
 static guint64
-n_runs (const Run *self)
+n_runs (const Run *self, struct lu_bpf_counters *counters)
 {
-  struct lu_bpf_counters counters;
   guint64 n = 0;
 
-  lu_bpf_program_sum (self->live.program, &counters);
+  lu_bpf_program_sum (self->live.program, counters);
   for (guint i = 0; i < LU_BPF_N_REASONS; i++)
-    n += counters.reasons[i];
+    n += counters->reasons[i];
   if ((lu_bpf_program_flags (self->live.program) & LU_BPF_TASK_REGS) == 0)
-    n -= counters.reasons[LU_BPF_REASON_NO_REGS];
+    n -= counters->reasons[LU_BPF_REASON_NO_REGS];
   return n;
 }
 
@@ -165,10 +164,9 @@ judge (Run *self)
 {
   struct lu_bpf_counters counters;
   g_autofree char *text = NULL;
-  guint64 n = n_runs (self), n_fallen;
+  guint64 n = n_runs (self, &counters), n_fallen;
   gboolean is_ok;
 
-  lu_bpf_program_sum (self->live.program, &counters);
   n_fallen = n - counters.reasons[LU_BPF_REASON_WALKED] - counters.reasons[LU_BPF_REASON_DEPTH];
   text = g_strdup_printf ("%" G_GUINT64_FORMAT " runs, %u walked, %u too short, %u unsound, %u not "
                           "as the table engine says, %u lost",
@@ -199,6 +197,7 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
   char *argv[] = { test->depth != NULL ? tower : wild, (char *) test->depth, (char *) test->what,
                    NULL };
   g_autoptr (GError) error = NULL;
+  struct lu_bpf_counters counters;
   g_autofree Run *self = g_new0 (Run, 1);
   gint32 pid = live_spawn (argv, options.cpu, START_MS);
   gboolean is_gone = FALSE;
@@ -207,11 +206,11 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
   self->unwinder = unwinder;
   if (pid > 0 && live_start (&self->live, pid, &options, &error))
     {
-      for (guint i = 0; i < MAX_MS / 20 && n_runs (self) < ENOUGH_RUNS; i++)
+      for (guint i = 0; i < MAX_MS / 20 && n_runs (self, &counters) < ENOUGH_RUNS; i++)
         {
           g_usleep (20000);
           self->n_lost += live_drain (&self->live, take, self);
-          if (test->execs && !is_gone && n_runs (self) >= ENOUGH_RUNS / 2)
+          if (test->execs && !is_gone && n_runs (self, &counters) >= ENOUGH_RUNS / 2)
             is_gone = kill (pid, SIGUSR1) == 0;
         }
       judge (self);
@@ -245,7 +244,7 @@ follow_one (char *tower, const char *name, const char *what, gboolean has_child)
 
   self->test = &cases[0];
   if (live_start (&self->live, pid, &options, &error))
-    for (guint i = 0; i < MAX_MS / 20 && n_runs (self) < 4 * ENOUGH_RUNS; i++)
+    for (guint i = 0; i < MAX_MS / 20 && n_runs (self, &counters) < 4 * ENOUGH_RUNS; i++)
       {
         g_usleep (20000);
         live_drain (&self->live, take, self);
