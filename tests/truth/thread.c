@@ -187,8 +187,10 @@ thread_stopped (Thread *self, int signal_number)
 
   ptrace (PTRACE_GETREGS, self->tid, NULL, &now);
   is_signal = entered_handler (self, &now);
-  /* Before a signal nothing has run, but for a system call that it cut short. */
-  if (!is_signal && (signal_number == 0 || self->instruction.kind == INSTRUCTION_SYSCALL))
+  /* Before a signal nothing has run, but for a system call that it cut short, or that was over. */
+  if (!is_signal
+      && (signal_number == 0
+          || (self->instruction.kind == INSTRUCTION_SYSCALL && now.rip != self->regs.rip)))
     {
       apply_instruction (self, &now);
       is_signal = self->instruction.kind == INSTRUCTION_SYSCALL; /* rt_sigreturn */
