@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char perf_magic[] = "PERFILE2";
@@ -75,9 +76,15 @@ copy (LuSyscapReader *reader, LuExport *export, GError **error)
   return what == LU_SYSCAP_READ_END && lu_export_end (export, error);
 }
 
+static void
+print_remark (const char *text)
+{
+  fprintf (stderr, "%s\n", text);
+}
+
 gboolean
 lu_convert_run (const char *input, const char *output, const char *format_name, gboolean force,
-                GError **error)
+                LuModelLinesFlags lines, GError **error)
 {
   const LuFormat *format = choose_format (output, format_name, error);
   g_autoptr (LuSyscapReader) reader = format != NULL ? open_capture (input, error) : NULL;
@@ -90,6 +97,7 @@ lu_convert_run (const char *input, const char *output, const char *format_name, 
   if (fd < 0)
     return FALSE;
   export = lu_export_new (format, fd);
+  lu_export_set_lines (export, lines, print_remark);
   if (copy (reader, export, error))
     return TRUE;
   lu_output_discard (output);

@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include "output/model-lines.h"
+
 #include <glib.h>
 
 /* Whether the file begins as one of perf, which a replay has to unwind. */
@@ -12,4 +14,4 @@ gboolean lu_convert_is_perf_data (const char *path);
 /* Reads a capture ("-": standard input) and writes it as `format` (NULL: what the name of the
  * output says). */
 gboolean lu_convert_run (const char *input, const char *output, const char *format, gboolean force,
-                         GError **error);
+                         LuModelLinesFlags lines, GError **error);

@@ -32,7 +32,7 @@ static int run_record (int argc, char **argv);
 
 /* A file of perf is unwound, as --input does. */
 static int
-replay_into (const char *input, const char *output, gboolean force)
+replay_into (const char *input, const char *output, gboolean force, LuModelLinesFlags lines)
 {
   char *arguments[] = { (char *) "live-unwinder",
                         (char *) "--input",
@@ -41,6 +41,8 @@ replay_into (const char *input, const char *output, gboolean force)
                         (char *) output,
                         (char *) "--stats=none",
                         (char *) (force ? "--force" : "--quiet"),
+                        (char *) (lines & LU_MODEL_LINES ? "--lines" : "--quiet"),
+                        (char *) (lines & LU_MODEL_INLINES ? "--inlines" : "--quiet"),
                         NULL };
 
   return run_record (G_N_ELEMENTS (arguments) - 1, arguments);
@@ -50,11 +52,16 @@ static int
 run_convert (int argc, char **argv)
 {
   g_autofree char *format = NULL;
-  gboolean force = FALSE;
+  gboolean force = FALSE, lines = FALSE, inlines = FALSE;
+  LuModelLinesFlags flags;
   const GOptionEntry entries[] = {
     { "format", 0, 0, G_OPTION_ARG_STRING, &format,
       N_ ("folded, html, speedscope, firefox, perf or pprof, if the name of OUT does not tell"),
       N_ ("NAME") },
+    { "lines", 0, 0, G_OPTION_ARG_NONE, &lines, N_ ("With source lines, by debug information"),
+      NULL },
+    { "inlines", 0, 0, G_OPTION_ARG_NONE, &inlines,
+      N_ ("With inlined functions as such, by debug information"), NULL },
     { "force", 'f', 0, G_OPTION_ARG_NONE, &force, N_ ("Overwrite an existing file"), NULL },
     G_OPTION_ENTRY_NULL,
   };
@@ -70,9 +77,10 @@ run_convert (int argc, char **argv)
       fprintf (stderr, _ ("Usage: live-unwinder convert [--format NAME] [--force] IN OUT\n"));
       return LU_EXIT_FAILED;
     }
+  flags = (lines ? LU_MODEL_LINES : 0u) | (inlines ? LU_MODEL_INLINES : 0u);
   if (format == NULL && lu_convert_is_perf_data (argv[1]))
-    return replay_into (argv[1], argv[2], force);
-  return lu_convert_run (argv[1], argv[2], format, force, &error) ? 0 : print_error (error);
+    return replay_into (argv[1], argv[2], force, flags);
+  return lu_convert_run (argv[1], argv[2], format, force, flags, &error) ? 0 : print_error (error);
 }
 
 typedef struct

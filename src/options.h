@@ -61,6 +61,7 @@ typedef struct
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */
   gboolean no_store;   /* whole tables are not kept on disk */
   gboolean include_self, no_join, no_symbols, redact, quiet;
+  gboolean lines, inlines; /* of other formats than captures */
   gboolean show_version;
   LuHelperOptions helper;
   char *command_line; /* all of it, for the capture */

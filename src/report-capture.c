@@ -39,7 +39,7 @@ compare_self (gconstpointer a, gconstpointer b)
     return x->self > y->self ? -1 : 1;
   if (x->total != y->total)
     return x->total > y->total ? -1 : 1;
-  return strcmp (x->name, y->name);
+  return strcmp (x->text, y->text);
 }
 
 static int
@@ -83,7 +83,7 @@ static void
 print_function (const LuProfile *profile, const Layout *layout, const LuReportFunction *function)
 {
   g_autofree char *name =
-      lu_report_printable (function->name, layout->width > 0 ? layout->name_width : 0);
+      lu_report_printable (function->text, layout->width > 0 ? layout->name_width : 0);
   g_autofree char *module = lu_report_printable (function->module, layout->module_width);
   glong length = g_utf8_strlen (name, -1);
   int padding = length < (glong) layout->name_width ? (int) (layout->name_width - length) : 0;

@@ -23,6 +23,13 @@ add_count (JsonBuilder *json, const char *key, guint64 count)
 }
 
 static void
+add_flag (JsonBuilder *json, const char *key)
+{
+  json_builder_set_member_name (json, key);
+  json_builder_add_boolean_value (json, TRUE);
+}
+
+static void
 begin_array (JsonBuilder *json, const char *key)
 {
   json_builder_set_member_name (json, key);
@@ -42,6 +49,12 @@ add_functions (JsonBuilder *json, const LuProfile *profile)
       json_builder_begin_object (json);
       add_text (json, "name", function->name);
       add_text (json, "module", function->module);
+      if (function->is_inlined)
+        add_flag (json, "inlined");
+      if (function->file != NULL)
+        add_text (json, "file", function->file);
+      if (function->line > 0)
+        add_count (json, "line", function->line);
       add_count (json, "self", function->self);
       add_count (json, "total", function->total);
       json_builder_end_object (json);

@@ -22,8 +22,12 @@ typedef struct
 static void
 function_free (gpointer pointer)
 {
-  g_free (((LuReportFunction *) pointer)->name);
-  g_free (pointer);
+  LuReportFunction *self = pointer;
+
+  g_free (self->name);
+  g_free (self->text);
+  g_free (self->file);
+  g_free (self);
 }
 
 static void
@@ -70,6 +74,10 @@ add_functions (Loader *self)
         {
           function = g_new0 (LuReportFunction, 1);
           function->name = g_strdup (source->name);
+          function->text = lu_model_function_text (source);
+          function->file = g_strdup (source->file);
+          function->line = source->line;
+          function->is_inlined = source->is_inlined;
           function->module = g_string_chunk_insert_const (self->profile->strings, source->module);
           g_ptr_array_add (self->profile->functions, function);
         }

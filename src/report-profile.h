@@ -14,7 +14,11 @@
 
 typedef struct
 {
-  char *name;         /* readable, or a text in parentheses where there is no symbol */
+  char *name;   /* readable, or a text in parentheses where there is no symbol */
+  char *text;   /* as it is shown: with file and line, where lines are told apart */
+  char *file;   /* in that case; else NULL */
+  guint32 line; /* likewise; else 0 */
+  gboolean is_inlined;
   const char *module; /* base name of the file, "kernel"; borrowed from the profile */
   guint64 self;       /* samples with this function at the leaf */
   guint64 total;      /* samples with this function anywhere, once each */

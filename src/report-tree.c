@@ -18,7 +18,7 @@
 
 typedef struct
 {
-  const char *name, *module;
+  const LuCallNode *node; /* one of them */
   guint64 total;
 } Neighbour;
 
@@ -81,6 +81,15 @@ percent (guint64 part, guint64 whole)
   return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
 }
 
+static char *
+text_of (const LuCallNode *node)
+{
+  g_autofree char *text = lu_call_node_text (node);
+
+  return node->module[0] != 0 ? g_strdup_printf ("%s  [%s]", text, node->module)
+                              : g_steal_pointer (&text);
+}
+
 /* The tree */
 
 static int
@@ -124,9 +133,7 @@ print_node (const TreePrinter *self, guint32 number, guint depth)
   guint64 all = lu_call_tree_node (self->tree, 0)->total;
   guint indent = MIN (depth, MAX_INDENT);
   guint room = self->width > TREE_NUMBERS + indent + 8 ? self->width - TREE_NUMBERS - indent : 8;
-  g_autofree char *text = node->module[0] != 0
-                              ? g_strdup_printf ("%s  [%s]", node->name, node->module)
-                              : g_strdup (node->name);
+  g_autofree char *text = text_of (node);
   g_autofree char *name = lu_report_printable (text, self->width > 0 ? room : 0);
 
   printf ("%8" G_GUINT64_FORMAT " %6.2f %% %6.2f %%  %*s%s\n", node->total,
@@ -172,8 +179,7 @@ add_neighbour (GHashTable *table, const LuCallNode *node, guint64 samples)
   if (neighbour == NULL)
     {
       neighbour = g_new0 (Neighbour, 1);
-      neighbour->name = node->name;
-      neighbour->module = node->module;
+      neighbour->node = node;
       g_hash_table_insert (table, key, neighbour);
     }
   neighbour->total += samples;
@@ -186,7 +192,7 @@ compare_neighbours (gconstpointer a, gconstpointer b)
 
   if (x->total != y->total)
     return x->total > y->total ? -1 : 1;
-  return strcmp (x->name, y->name);
+  return strcmp (x->node->name, y->node->name);
 }
 
 static void
@@ -200,9 +206,7 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
   for (guint i = 0; i < MIN (limit, sorted->len); i++)
     {
       const Neighbour *neighbour = g_ptr_array_index (sorted, i);
-      g_autofree char *text = neighbour->module[0] != 0
-                                  ? g_strdup_printf ("%s  [%s]", neighbour->name, neighbour->module)
-                                  : g_strdup (neighbour->name);
+      g_autofree char *text = text_of (neighbour->node);
       g_autofree char *name = lu_report_printable (text, width > 20 ? width - 19 : 0);
 
       printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,

@@ -8,11 +8,13 @@
 #include "report.h"
 
 #include "base/error.h"
+#include "output/model-lines.h"
 #include "output/model-names.h"
 #include "report-capture.h"
 #include "report-diff.h"
 #include "report-filter.h"
 #include "report-json.h"
+#include "report-lines.h"
 #include "report-tree.h"
 
 #include <glib/gi18n.h>
@@ -25,7 +27,7 @@ typedef struct
   char *process, *module, *contains, *function; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, threads, json;
+  gboolean tree, threads, json, lines, inlines;
 } Options;
 
 static gboolean
@@ -40,6 +42,12 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "function", 0, 0, G_OPTION_ARG_STRING, &self->function,
       N_ ("What calls this function, and what it calls"), N_ ("NAME") },
     { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads, N_ ("Samples of each thread"), NULL },
+    { "lines", 0, 0, G_OPTION_ARG_NONE, &self->lines,
+      N_ ("Tell lines of functions apart, by debug information; with --function, its hottest "
+          "lines"),
+      NULL },
+    { "inlines", 0, 0, G_OPTION_ARG_NONE, &self->inlines,
+      N_ ("Show inlined functions as such, by debug information"), NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("All functions and threads as JSON"),
       NULL },
     { "pid", 'p', 0, G_OPTION_ARG_INT, &self->filter.pid, N_ ("Only this process"), N_ ("PID") },
@@ -81,6 +89,18 @@ options_clear (Options *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
+static void
+add_lines (const Options *options, LuModel *model)
+{
+  LuModelLinesFlags flags =
+      (options->lines ? LU_MODEL_LINES : 0u) | (options->inlines ? LU_MODEL_INLINES : 0u);
+
+  if (flags != 0)
+    lu_model_add_lines (model, flags);
+  if (options->lines)
+    lu_model_split_lines (model);
+}
+
 static LuModel *
 load (const Options *options, const char *path, GError **error)
 {
@@ -90,6 +110,7 @@ load (const Options *options, const char *path, GError **error)
   if (model == NULL)
     return NULL;
   lu_model_name (model, 0);
+  add_lines (options, model);
   lu_report_filter_apply (&options->filter, model);
   return model;
 }
@@ -101,9 +122,14 @@ print_tree (const Options *options, const LuModel *model, GError **error)
 
   if (options->tree)
     lu_report_print_tree (tree, options->min_percent);
-  if (options->function == NULL
-      || lu_report_print_neighbours (tree, options->function, (guint) options->limit))
+  if (options->function == NULL)
     return TRUE;
+  if (lu_report_print_neighbours (tree, options->function, (guint) options->limit))
+    {
+      if (options->lines)
+        lu_report_print_hot_lines (tree, options->function, (guint) options->limit);
+      return TRUE;
+    }
   g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"),
                options->function);
   return FALSE;
@@ -138,6 +164,8 @@ lu_report_main (int argc, char **argv, GError **error)
     return TRUE;
   lu_report_print_tables (profile, (guint) options.limit);
   lu_report_print_unnamed (model, MIN ((guint) options.limit, MAX_UNNAMED));
+  if (options.lines || options.inlines)
+    lu_report_print_without_lines (model, MIN ((guint) options.limit, MAX_UNNAMED));
   return TRUE;
 }
 

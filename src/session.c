@@ -584,6 +584,23 @@ record (Session *self)
   return self->options->command != NULL ? wait_for_command (self, code) : code;
 }
 
+static void
+print_remark (const char *text)
+{
+  fprintf (stderr, "%s\n", text);
+}
+
+static LuExport *
+new_export (const LuOptions *options, const LuFormat *format, int fd)
+{
+  LuExport *export = lu_export_new (format, fd);
+
+  lu_export_set_lines (
+      export, (options->lines ? LU_MODEL_LINES : 0u) | (options->inlines ? LU_MODEL_INLINES : 0u),
+      print_remark);
+  return export;
+}
+
 /* Opens all outputs, of which one may be a capture, or none. */
 static gboolean
 open_outputs (Session *self, int *capture_fd, GError **error)
@@ -611,7 +628,7 @@ open_outputs (Session *self, int *capture_fd, GError **error)
         }
       if (self->tee == NULL)
         self->tee = lu_tee_new ();
-      lu_tee_add (self->tee, lu_export_new (format, fd));
+      lu_tee_add (self->tee, new_export (self->options, format, fd));
     }
   return TRUE;
 }

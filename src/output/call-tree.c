@@ -54,6 +54,7 @@ add_function (Builder *self, guint32 parent, guint32 model_node)
   LuCallNode node = { .parent = parent,
                       .name = function->name,
                       .module = function->module,
+                      .function = function,
                       .kind = function->kind,
                       .name_id = frame->function };
 
@@ -141,4 +142,10 @@ lu_call_tree_free (LuCallTree *self)
     return;
   g_array_unref (self->nodes);
   g_free (self);
+}
+
+char *
+lu_call_node_text (const LuCallNode *node)
+{
+  return node->function != NULL ? lu_model_function_text (node->function) : g_strdup (node->name);
 }

@@ -13,7 +13,8 @@
 typedef struct
 {
   guint32 parent;
-  const char *name, *module; /* of the function, or the program; borrowed from the model */
+  const char *name, *module;       /* of the function, or the program; borrowed from the model */
+  const LuModelFunction *function; /* NULL: a program, or everything; likewise */
   LuCodeKind kind;
   gboolean is_program; /* a child of node 0 */
   guint32 name_id;     /* equal for equal names, modules and kinds */
@@ -33,6 +34,9 @@ typedef gboolean (*LuCallTreeFilter) (const LuModel *model, guint32 thread, guin
 /* After lu_model_name(). The model has to outlive the tree. */
 LuCallTree *lu_call_tree_new (const LuModel *model, LuCallTreeFilter filter, gpointer user_data);
 void lu_call_tree_free (LuCallTree *self);
+
+/* How the node is shown (lu_model_function_text()), owned by the caller. */
+char *lu_call_node_text (const LuCallNode *node);
 
 static inline const LuCallNode *
 lu_call_tree_node (const LuCallTree *self, guint32 node)

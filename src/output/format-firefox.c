@@ -4,7 +4,8 @@
 /* format-firefox.c - JSON for the Firefox Profiler (https://profiler.firefox.com): its own format
  * of version 24, which its importer upgrades.
  *
- * Tables per thread: stacks are (prefix, frame) with the prefix in front, frames name a string.
+ * Tables per thread: stacks are (prefix, frame) with the prefix in front, frames are a line of a
+ * function, which is a string.
  * Times are milliseconds since the start. Categories give kernel, user and generated code their
  * colours. */
 
@@ -28,9 +29,33 @@ typedef struct
   LuStream *stream;
   GArray *stacks;    /* of guint32: nodes of the model, parents first */
   guint32 *stack_of; /* node -> number + 1 */
-  GArray *frames;    /* of guint32: functions */
-  guint32 *frame_of; /* function -> number + 1 */
+  GArray *frames;    /* of guint32: sites */
+  guint32 *frame_of; /* site -> number + 1 */
+  LuIdTable *sites;  /* (function, line), of the whole model */
+  guint32 *site_of;  /* frame of the model -> site */
 } Tables;
+
+static guint32
+function_of_site (const Tables *self, guint32 site)
+{
+  return (guint32) (*lu_id_table_key (self->sites, site) >> 32);
+}
+
+static void
+find_sites (Tables *self)
+{
+  const LuModel *model = self->model;
+
+  self->sites = lu_id_table_new (1);
+  self->site_of = g_new0 (guint32, model->frames->len + (gsize) 1);
+  for (guint32 i = 0; i < model->frames->len; i++)
+    {
+      const LuModelFrame *frame = lu_model_frame (model, i);
+
+      self->site_of[i] =
+          lu_id_table_add (self->sites, (guint64) frame->function << 32 | frame->line, 0);
+    }
+}
 
 static void
 write_head (const LuModel *model, LuStream *stream)
@@ -59,7 +84,7 @@ static guint32
 get_stack (Tables *self, guint32 node)
 {
   LuModelNode content;
-  guint32 function;
+  guint32 site;
 
   if (node == 0)
     return 0;
@@ -67,11 +92,11 @@ get_stack (Tables *self, guint32 node)
     return self->stack_of[node];
   content = lu_model_node (self->model, node);
   get_stack (self, content.parent);
-  function = lu_model_frame (self->model, content.frame)->function;
-  if (self->frame_of[function] == 0)
+  site = self->site_of[content.frame];
+  if (self->frame_of[site] == 0)
     {
-      g_array_append_val (self->frames, function);
-      self->frame_of[function] = self->frames->len;
+      g_array_append_val (self->frames, site);
+      self->frame_of[site] = self->frames->len;
     }
   g_array_append_val (self->stacks, node);
   return self->stack_of[node] = self->stacks->len;
@@ -116,32 +141,37 @@ write_tables (Tables *self)
   for (guint i = 0; i < self->stacks->len; i++)
     {
       LuModelNode node = lu_model_node (self->model, g_array_index (self->stacks, guint32, i));
-      guint32 function = lu_model_frame (self->model, node.frame)->function;
+      guint32 frame = self->frame_of[self->site_of[node.frame]] - 1;
 
       if (node.parent == 0)
-        lu_stream_printf (stream, "%s[null,%u]", i > 0 ? "," : "", self->frame_of[function] - 1);
+        lu_stream_printf (stream, "%s[null,%u]", i > 0 ? "," : "", frame);
       else
         lu_stream_printf (stream, "%s[%u,%u]", i > 0 ? "," : "", self->stack_of[node.parent] - 1,
-                          self->frame_of[function] - 1);
+                          frame);
     }
   lu_stream_text (stream, "]},\n\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,"
                           "\"innerWindowID\":2,\"implementation\":3,\"line\":4,\"column\":5,"
                           "\"category\":6,\"subcategory\":7},\"data\":[");
   for (guint i = 0; i < self->frames->len; i++)
     {
-      guint32 function = g_array_index (self->frames, guint32, i);
+      guint32 site = g_array_index (self->frames, guint32, i);
+      guint32 function = function_of_site (self, site);
+      guint32 line = (guint32) *lu_id_table_key (self->sites, site);
+      g_autofree char *text = line > 0 ? g_strdup_printf ("%u", line) : g_strdup ("null");
 
-      lu_stream_printf (stream, "%s[%u,false,0,null,null,null,%d,0]", i > 0 ? "," : "", i,
+      lu_stream_printf (stream, "%s[%u,false,0,null,%s,null,%d,0]", i > 0 ? "," : "", i, text,
                         g_array_index (self->model->functions, LuModelFunction, function).kind);
     }
   lu_stream_text (stream, "]},\n\"stringTable\":[");
   for (guint i = 0; i < self->frames->len; i++)
     {
-      const LuModelFunction *function = &g_array_index (self->model->functions, LuModelFunction,
-                                                        g_array_index (self->frames, guint32, i));
+      guint32 number = function_of_site (self, g_array_index (self->frames, guint32, i));
+      const LuModelFunction *function =
+          &g_array_index (self->model->functions, LuModelFunction, number);
+      g_autofree char *name = lu_model_function_text (function);
       g_autofree char *text = function->module[0] != 0
-                                  ? g_strdup_printf ("%s (in %s)", function->name, function->module)
-                                  : g_strdup (function->name);
+                                  ? g_strdup_printf ("%s (in %s)", name, function->module)
+                                  : g_strdup (name);
 
       lu_stream_text (stream, i > 0 ? ",\n" : "");
       lu_stream_json (stream, text);
@@ -198,7 +228,8 @@ write_firefox (const LuModel *model, LuStream *stream)
   tables.stacks = g_array_new (FALSE, FALSE, sizeof (guint32));
   tables.frames = g_array_new (FALSE, FALSE, sizeof (guint32));
   tables.stack_of = g_new0 (guint32, lu_id_table_size (model->nodes) + (gsize) 1);
-  tables.frame_of = g_new0 (guint32, model->functions->len + 1);
+  find_sites (&tables);
+  tables.frame_of = g_new0 (guint32, lu_id_table_size (tables.sites) + (gsize) 1);
   for (guint i = 0; i < model->threads->len; i++)
     g_ptr_array_add (of_thread, g_array_new (FALSE, FALSE, sizeof (guint32)));
   for (guint32 i = 0; i < model->samples->len; i++)
@@ -215,12 +246,15 @@ write_firefox (const LuModel *model, LuStream *stream)
   g_array_unref (tables.frames);
   g_free (tables.stack_of);
   g_free (tables.frame_of);
+  g_free (tables.site_of);
+  lu_id_table_free (tables.sites);
 }
 
 const LuFormat lu_format_firefox = {
   .name = "firefox",
   .suffixes = { ".json.gz", ".profile.gz" },
   .gzip = TRUE,
+  .has_lines_of_functions = TRUE,
   .needs = LU_MODEL_TIMES,
   .write = write_firefox,
 };

@@ -5,17 +5,30 @@
  *
  * Read by flame graph scripts, speedscope, the Firefox Profiler, Perfetto and others. COUNT is in
  * samples (the Firefox Profiler repeats the sample so many times). The kernel's functions end in
- * _[k], generated code in _[j], as flamegraph.pl colours them. */
+ * _[k], generated code in _[j], inlined functions in _[i], as flamegraph.pl colours them. */
 
 #include "output/call-tree.h"
 #include "output/format.h"
 
 #include <string.h>
 
+/* The suffix says what is inlined. */
+static char *
+name_of (const LuCallNode *node)
+{
+  LuModelFunction plain;
+
+  if (node->function == NULL)
+    return g_strdup (node->name);
+  plain = *node->function;
+  plain.is_inlined = FALSE;
+  return lu_model_function_text (&plain);
+}
+
 static void
 append_name (GString *line, const LuCallNode *node)
 {
-  g_autofree char *name = g_strdup (node->name);
+  g_autofree char *name = name_of (node);
 
   /* what separates frames and lines */
   g_strdelimit (name, ";", ':');
@@ -32,6 +45,8 @@ append_name (GString *line, const LuCallNode *node)
     g_string_append (line, "_[k]");
   else if (node->kind == LU_CODE_GENERATED)
     g_string_append (line, "_[j]");
+  else if (node->function->is_inlined)
+    g_string_append (line, "_[i]");
 }
 
 static void
@@ -72,5 +87,6 @@ write_folded (const LuModel *model, LuStream *stream)
 const LuFormat lu_format_folded = {
   .name = "folded",
   .suffixes = { ".folded", ".collapsed" },
+  .shows_only_functions = TRUE,
   .write = write_folded,
 };

@@ -40,9 +40,11 @@ write_names (const LuCallTree *tree, LuStream *stream, const GArray *first_nodes
   lu_stream_text (stream, "\"names\":[\"all\"");
   for (guint i = 0; i < first_nodes->len; i++)
     {
+      g_autofree char *text =
+          lu_call_node_text (lu_call_tree_node (tree, g_array_index (first_nodes, guint32, i)));
+
       lu_stream_text (stream, ",");
-      lu_stream_json (stream,
-                      lu_call_tree_node (tree, g_array_index (first_nodes, guint32, i))->name);
+      lu_stream_json (stream, text);
     }
   lu_stream_text (stream, "],\n\"modules\":[\"\"");
   for (guint i = 0; i < first_nodes->len; i++)
@@ -101,5 +103,6 @@ write_html (const LuModel *model, LuStream *stream)
 const LuFormat lu_format_html = {
   .name = "html",
   .suffixes = { ".html", ".htm" },
+  .shows_only_functions = TRUE,
   .write = write_html,
 };

@@ -3,9 +3,9 @@
 
 /* format-pprof.c - pprof's profile.proto, gzipped: samples added up by stack and thread.
  *
- * Each frame of the model is a location, each file a mapping, at the addresses of the first process
- * that had it. The messages of a whole profile are built and packed at once (protobuf-c); what they
- * point to lives in one chunk. */
+ * Each frame of the model is a location, with a line for each function that is inlined there; each
+ * file a mapping, at the addresses of the first process that had it. The messages of a whole
+ * profile are built and packed at once (protobuf-c); what they point to lives in one chunk. */
 
 #include "output/format.h"
 #include "profile.pb-c.h"
@@ -19,6 +19,7 @@ typedef struct
   GPtrArray *strings;     /* of char*, borrowed */
   GHashTable *string_ids; /* char* -> number */
   GPtrArray *memory;      /* everything else, owned */
+  guint32 n_code_frames;  /* those behind are inlined into them */
 } Builder;
 
 static gpointer
@@ -74,6 +75,8 @@ add_mappings (Builder *self)
       mapping->filename = text_id (self, module->path);
       mapping->build_id = text_id (self, module->build_id != NULL ? module->build_id : "");
       mapping->has_functions = TRUE;
+      mapping->has_filenames = mapping->has_line_numbers = mapping->has_inline_frames =
+          self->model->n_code_frames > 0;
       self->profile.mapping[i] = mapping;
     }
 }
@@ -93,7 +96,9 @@ add_functions (Builder *self)
       lu__pprof__function__init (function);
       function->id = i + 1;
       function->name = function->system_name = text_id (self, source->name);
-      function->filename = text_id (self, source->module);
+      function->filename =
+          text_id (self, source->defined_in != NULL ? source->defined_in : source->module);
+      function->start_line = source->defined_at;
       self->profile.function[i] = function;
     }
 }
@@ -107,10 +112,47 @@ address_in_mapping (const LuModelModule *module, const LuModelFrame *frame)
   return address >= module->start && address < module->end ? address : frame->address;
 }
 
+static Lu__Pprof__Line *
+new_line (Builder *self, const LuModelFrame *frame)
+{
+  Lu__Pprof__Line *line = NEW (self, Lu__Pprof__Line, 1);
+
+  lu__pprof__line__init (line);
+  line->function_id = frame->function + 1;
+  line->line = frame->line;
+  return line;
+}
+
+/* The innermost function first. Those inlined at a frame stand in a row, the outermost first. */
+static void
+add_lines (Builder *self, Lu__Pprof__Location *location, guint32 end, guint32 number)
+{
+  guint32 first = end;
+
+  while (first > self->n_code_frames && lu_model_frame (self->model, first - 1)->outer == number)
+    first--;
+  location->line = NEW (self, Lu__Pprof__Line *, end - first + 1);
+  for (guint32 i = end; i > first; i--)
+    location->line[location->n_line++] = new_line (self, lu_model_frame (self->model, i - 1));
+  location->line[location->n_line++] = new_line (self, lu_model_frame (self->model, number));
+}
+
+/* Behind the last frame that is inlined into each. */
+static guint32 *
+find_ends (Builder *self)
+{
+  guint32 *ends = NEW (self, guint32, self->n_code_frames);
+
+  for (guint32 i = self->n_code_frames; i < self->model->frames->len; i++)
+    ends[lu_model_frame (self->model, i)->outer] = i + 1;
+  return ends;
+}
+
 static void
 add_locations (Builder *self)
 {
-  guint n = self->model->frames->len;
+  guint n = self->n_code_frames;
+  const guint32 *ends = find_ends (self);
 
   self->profile.n_location = n;
   self->profile.location = NEW (self, Lu__Pprof__Location *, n);
@@ -118,16 +160,11 @@ add_locations (Builder *self)
     {
       const LuModelFrame *frame = lu_model_frame (self->model, i);
       Lu__Pprof__Location *location = NEW (self, Lu__Pprof__Location, 1);
-      Lu__Pprof__Line *line = NEW (self, Lu__Pprof__Line, 1);
 
       lu__pprof__location__init (location);
-      lu__pprof__line__init (line);
-      line->function_id = frame->function + 1;
       location->id = i + 1;
       location->address = frame->address;
-      location->n_line = 1;
-      location->line = NEW (self, Lu__Pprof__Line *, 1);
-      location->line[0] = line;
+      add_lines (self, location, ends[i], i);
       if (frame->module != G_MAXUINT32)
         {
           location->mapping_id = frame->module + 1;
@@ -176,7 +213,8 @@ add_sample (Builder *self, guint number, guint64 key, guint64 count)
     depth++;
   sample->location_id = NEW (self, guint64, depth);
   for (guint32 node = (guint32) key; node != 0; node = lu_model_node (self->model, node).parent)
-    sample->location_id[sample->n_location_id++] = lu_model_node (self->model, node).frame + 1u;
+    if (lu_model_node (self->model, node).frame < self->n_code_frames)
+      sample->location_id[sample->n_location_id++] = lu_model_node (self->model, node).frame + 1u;
   sample->n_value = 2;
   sample->value = NEW (self, gint64, 2);
   sample->value[0] = (gint64) count;
@@ -229,6 +267,7 @@ write_pprof (const LuModel *model, LuStream *stream)
   g_autofree guint8 *packed = NULL;
   gsize size;
 
+  self.n_code_frames = model->n_code_frames > 0 ? model->n_code_frames : model->frames->len;
   lu__pprof__profile__init (&self.profile);
   self.strings = g_ptr_array_new ();
   self.string_ids = g_hash_table_new (g_str_hash, g_str_equal);
@@ -255,5 +294,6 @@ const LuFormat lu_format_pprof = {
   .name = "pprof",
   .suffixes = { ".pb.gz", ".pprof" },
   .gzip = TRUE,
+  .has_lines_of_functions = TRUE,
   .write = write_pprof,
 };

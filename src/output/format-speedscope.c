@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* format-speedscope.c - JSON for speedscope (https://www.speedscope.app/file-format-schema.json):
- * one sampled profile per thread, in the order of time, equal neighbours joined. */
+ * one sampled profile per thread, in the order of time, equal neighbours joined. File and line of a
+ * frame are those where its function is defined: speedscope tells frames apart by them. */
 
 #include "output/format.h"
 
@@ -14,13 +15,18 @@ write_frames (const LuModel *model, LuStream *stream)
     {
       const LuModelFunction *function = &g_array_index (model->functions, LuModelFunction, i);
 
+      const char *file = function->defined_in != NULL ? function->defined_in : function->module;
+      g_autofree char *text = lu_model_function_text (function);
+
       lu_stream_text (stream, i > 0 ? ",\n{\"name\":" : "\n{\"name\":");
-      lu_stream_json (stream, function->name);
-      if (function->module[0] != 0)
+      lu_stream_json (stream, text);
+      if (file[0] != 0)
         {
           lu_stream_text (stream, ",\"file\":");
-          lu_stream_json (stream, function->module);
+          lu_stream_json (stream, file);
         }
+      if (function->defined_in != NULL && function->defined_at > 0)
+        lu_stream_printf (stream, ",\"line\":%u", function->defined_at);
       lu_stream_text (stream, "}");
     }
   lu_stream_text (stream, "]},\n\"profiles\":[");

@@ -20,6 +20,8 @@ struct _LuExport
   LuStream *stream;
   LuModel *model; /* NULL: of a format that takes frames */
   gpointer state; /* of such a format */
+  LuModelLinesFlags lines;
+  LuExportRemark remark;
 };
 
 const LuFormat *
@@ -64,6 +66,15 @@ lu_export_new (const LuFormat *format, int fd)
 }
 
 void
+lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark remark)
+{
+  self->lines = flags;
+  self->remark = remark;
+  if (flags != 0 && self->format->has_lines_of_functions)
+    self->lines |= LU_MODEL_INLINES;
+}
+
+void
 lu_export_begin (LuExport *self, const LuSyscapHeader *header)
 {
   if (self->model != NULL)
@@ -88,6 +99,19 @@ end_state (LuExport *self)
     self->format->end (g_steal_pointer (&self->state));
 }
 
+static void
+add_lines (LuExport *self)
+{
+  g_autofree char *left_out = NULL;
+
+  lu_model_add_lines (self->model, self->lines);
+  left_out = lu_model_lines_left_out (self->model);
+  if (left_out != NULL)
+    self->remark (left_out);
+  if ((self->lines & LU_MODEL_LINES) && self->format->shows_only_functions)
+    lu_model_split_lines (self->model);
+}
+
 gboolean
 lu_export_end (LuExport *self, GError **error)
 {
@@ -95,6 +119,8 @@ lu_export_end (LuExport *self, GError **error)
     {
       lu_model_end (self->model);
       lu_model_name (self->model, 0);
+      if (self->lines != 0)
+        add_lines (self);
       self->format->write (self->model, self->stream);
     }
   end_state (self);

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "output/model-lines.h"
 #include "output/model.h"
 #include "output/stream.h"
 
@@ -16,6 +17,9 @@ typedef struct
   const char *name;
   const char *suffixes[3]; /* of file names; ends with NULL */
   gboolean gzip;
+  gboolean shows_only_functions;   /* lines are shown as functions of their own */
+  gboolean has_lines_of_functions; /* lines belong to the file of the function, so that those of
+                                      inlined functions have to be theirs */
   /* of a model, with names */
   LuModelFlags needs;
   void (*write) (const LuModel *model, LuStream *stream);
@@ -39,6 +43,10 @@ typedef struct _LuExport LuExport;
 
 /* Takes `fd`. */
 LuExport *lu_export_new (const LuFormat *format, int fd);
+/* Lines and inlined functions are read at the end, where the format can show them. What was left
+ * out is told to `remark` then (lu_model_lines_left_out()). */
+typedef void (*LuExportRemark) (const char *text);
+void lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark remark);
 void lu_export_begin (LuExport *self, const LuSyscapHeader *header);
 void lu_export_take (LuExport *self, const LuSyscapRecord *record);
 /* Writes what is not written yet; names come from the frames and from files of this machine. */

@@ -665,6 +665,18 @@ lu_model_function_of (const LuModel *self, guint32 node)
   return &g_array_index (self->functions, LuModelFunction, frame->function);
 }
 
+char *
+lu_model_function_text (const LuModelFunction *function)
+{
+  const char *inlined = function->is_inlined ? " (inlined)" : "";
+  g_autofree char *file = NULL;
+
+  if (function->line == 0)
+    return g_strconcat (function->name, inlined, NULL);
+  file = function->file != NULL ? g_path_get_basename (function->file) : g_strdup ("?");
+  return g_strdup_printf ("%s%s %s:%u", function->name, inlined, file, function->line);
+}
+
 const LuModelThread *
 lu_model_thread (const LuModel *self, guint32 thread)
 {

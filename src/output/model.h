@@ -37,6 +37,8 @@ typedef struct
   guint64 start, end, file_offset;
   gboolean is_generated;
   const char *without_names; /* why frames of it have none; NULL: all have. After lu_model_name() */
+  const char
+      *without_lines; /* likewise; NULL also where nobody asked. After lu_model_add_lines() */
 } LuModelModule;
 
 typedef struct
@@ -48,6 +50,10 @@ typedef struct
   gint32 pid;          /* that process */
   gint64 time;         /* of that sample */
   guint32 function;    /* number; filled in with the names */
+  guint32 line;        /* of the code; 0: not known. These three are filled in with the lines */
+  const char *file;    /* as the compiler named it, owned by the model; NULL: not known */
+  guint32 outer;       /* of what was inlined: the number of the frame with the code; else 0 */
+  gboolean is_inlined;
 } LuModelFrame;
 
 typedef struct
@@ -55,7 +61,12 @@ typedef struct
   const char *name;   /* a text in parentheses where there is no symbol; owned by the model */
   const char *module; /* base name of the file, "kernel", "[module]", "" */
   LuCodeKind kind;
-  gboolean has_name; /* there is a symbol */
+  gboolean has_name;      /* there is a symbol */
+  gboolean is_inlined;    /* into others; where it is called it is another function, so to say */
+  const char *defined_in; /* file, owned by the model; NULL: not known */
+  guint32 defined_at;     /* line; 0: not known */
+  const char *file; /* of the one line that this is, after lu_model_split_lines(); else NULL */
+  guint32 line;
 } LuModelFunction;
 
 typedef struct
@@ -101,6 +112,7 @@ typedef struct
   GArray *threads;       /* of LuModelThread */
   GArray *samples;       /* of LuModelSample */
   GArray *functions;     /* of LuModelFunction, once there are names */
+  guint32 n_code_frames; /* once there are lines: frames behind these were inlined into them */
   LuIdTable *nodes;      /* node n is number n - 1 */
   LuIdTable *counted;    /* (thread, node) */
   GArray *counts;        /* of guint64, for each of these */
@@ -149,6 +161,9 @@ const LuModelFrame *lu_model_frame (const LuModel *self, guint32 frame);
 const LuModelFunction *lu_model_function_of (const LuModel *self, guint32 node);
 const LuModelThread *lu_model_thread (const LuModel *self, guint32 thread);
 const LuModelProcess *lu_model_process_of (const LuModel *self, guint32 thread);
+/* How a function is shown: its name, and "(inlined)", file and line if these tell it from others.
+ * Owned by the caller. */
+char *lu_model_function_text (const LuModelFunction *function);
 /* A metadata text, or NULL. */
 const char *lu_model_metadata (const LuModel *self, const char *key);
 /* Nanoseconds that a sample stands for; 0 where the capture does not say. */

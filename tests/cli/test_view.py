@@ -51,6 +51,35 @@ main (int argc, char **argv)
 }
 """
 
+# The hot loop is in a function that is inlined twice over.
+INLINED = """
+#include <time.h>
+volatile unsigned sink;
+#define INLINED static inline __attribute__ ((always_inline)) void
+#define REAL __attribute__ ((noinline, noclone)) void
+INLINED inner_part (unsigned n) {
+  for (unsigned i = 0; i < n; i++)
+    sink += i; /* hot */
+}
+INLINED middle_part (unsigned n) {
+  inner_part (n); /* calls inner */
+  sink++;
+}
+REAL outer_part (unsigned n) {
+  middle_part (n); /* calls middle */
+  sink++;
+}
+int main (void) {
+  struct timespec now;
+  do
+    {
+      outer_part (20000); /* calls outer */
+      clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+    }
+  while (now.tv_nsec < 400000000);
+}
+"""
+
 SCRIPT = """
 "use strict";
 function level9(n) { let sum = 0; for (let i = 0; i < n; i++) sum += Math.sqrt(i * n); return sum; }
@@ -463,6 +492,225 @@ class Report(Case):
         short = self.record("short.syscap", "--", "sh", "-c", ": ; :")
         text = self.run_well("diff", short, self.capture).stdout
         self.assertRegex(text.splitlines()[3] + text.splitlines()[4], "busy_leaf")
+
+
+class Lines(Case):
+    """Source lines and inlined functions of a program where both are known."""
+
+    FILE = "inlined.c"
+    LINE = {word: number for number, text in enumerate(INLINED.splitlines(), 1)
+            for word in re.findall(r"/\* (.*) \*/", text)}
+    DEFINED = {name: number for number, text in enumerate(INLINED.splitlines(), 1)
+               for name in re.findall(r"^(?:INLINED|REAL) (\w+)", text)}
+    CHAIN = [("inner_part", {LINE["hot"] - 1, LINE["hot"]}), ("middle_part", {LINE["calls inner"]}),
+             ("outer_part", {LINE["calls middle"]}), ("main", {LINE["calls outer"]})]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.capture = None
+
+    def setUp(self):
+        if Lines.capture is None:
+            with open(self.path(self.FILE), "w", encoding="utf-8") as out:
+                out.write(INLINED)
+            result = subprocess.run([*COMPILER, "-O2", "-g", "-o", "inlined", self.FILE], check=False,
+                                    cwd=self.folder, capture_output=True, text=True)
+            if result.returncode != 0:
+                self.skipTest("no compiler: " + result.stderr)
+            Lines.outputs = [f"live.{end}" for end in ("folded", "json.gz", "speedscope.json")
+                             + (("pb.gz",) if HAS_PPROF else ())]
+            Lines.capture = self.record("l.syscap", "--lines", "--inlines",
+                                        *[word for name in self.outputs for word in ("-o", name)],
+                                        "--", self.path("inlined"))
+            Lines.hot = json.loads(self.report("--json"))
+
+    def report(self, *arguments, **options):
+        return self.run_well("report", *arguments, self.capture, **options).stdout
+
+    def rows(self, *arguments):
+        """(name, is inlined, line) -> self, of the program's functions."""
+        found = collections.Counter()
+        for function in json.loads(self.report("--json", *arguments))["functions"]:
+            if function["module"] == "inlined":
+                if "line" in function:
+                    self.assertEqual(os.path.basename(function["file"]), self.FILE)
+                found[function["name"], function.get("inlined", False), function.get("line")] += function["self"]
+        return found
+
+    def outer_self(self):
+        return next(function["self"] for function in self.hot["functions"]
+                    if function["name"] == "outer_part")
+
+    def read(self, name, *options):
+        """Written while recording if there are no options, else converted."""
+        if options:
+            self.run_well("convert", "--force", *options, self.capture, self.path(name))
+        with open(self.path(name), "rb") as file:
+            data = file.read()
+        return gzip.decompress(data) if name.endswith(".gz") else data
+
+    def test_lines_of_functions(self):
+        rows = self.rows("--lines")
+        lines = {line: count for (name, inlined, line), count in rows.items()
+                 if name == "outer_part" and not inlined}
+        self.assertEqual(sum(lines.values()), self.outer_self())
+        hot = sum(lines.get(line, 0) for line in self.CHAIN[0][1])
+        self.assertGreater(hot, 0.95 * self.outer_self())
+        self.assertRegex(self.report("--lines"), rf"outer_part {self.FILE}:{self.LINE['hot']} ")
+
+    def test_inlined_functions(self):
+        rows = self.rows("--inlines")
+        self.assertEqual(set(line for _, _, line in rows), {None})
+        self.assertGreater(rows["inner_part", True, None], 0.95 * self.outer_self())
+        self.assertEqual(sum(rows[name, name != "outer_part", None] for name in
+                             ("inner_part", "middle_part", "outer_part")), self.outer_self())
+        tree = self.report("--inlines", "--tree", "--min", "20")
+        self.assertRegex(tree, r"(?s) main  .* outer_part  .* middle_part \(inlined\)  .* inner_part \(inlined\)  ")
+
+    def test_lines_of_inlined_functions(self):
+        rows = self.rows("--lines", "--inlines")
+        self.assertGreater(sum(rows["inner_part", True, line] for line in self.CHAIN[0][1]),
+                           0.95 * self.outer_self())
+        text = self.report("--lines", "--inlines", "--function", "inner_part")
+        self.assertRegex(text, rf"(?s)Callers\n[^\n]*  middle_part \(inlined\) {self.FILE}:{self.LINE['calls inner']} "
+                               rf".*Lines by self\n.*/{self.FILE}:{self.LINE['hot']} \(inlined\)\n")
+
+    def test_filters_go_with_lines(self):
+        all_of_it = self.rows("--lines", "--inlines", "--contains", "inner_part")
+        self.assertEqual(all_of_it, +collections.Counter(
+            {key: count for key, count in self.rows("--lines", "--inlines").items()
+             if key[0] == "inner_part" or count == 0}))
+
+    def check_stacks(self, stacks):
+        """stacks: ([(name, line or None) leaf first], count). Those of the hot function are as the source."""
+        whole = all_of_it = 0
+        for stack, count in stacks:
+            names = [name for name, _ in stack]
+            if "outer_part" not in names or names[0] not in ("inner_part", "outer_part", "middle_part"):
+                continue
+            all_of_it += count
+            whole += count * (len(stack) > len(self.CHAIN) and all(
+                name == wanted and (line is None or line in lines)
+                for (name, line), (wanted, lines) in zip(stack, self.CHAIN)))
+        self.assertEqual(all_of_it, self.outer_self())
+        self.assertGreater(whole, 0.95 * all_of_it)
+
+    def test_folded(self):
+        for data in (self.read("live.folded"), self.read("x.folded", "--lines", "--inlines")):
+            stacks = []
+            for line in data.decode().splitlines():
+                stack, count = line.rsplit(" ", 1)
+                frames = [re.fullmatch(r"(.*?)(?: (\S+):(\d+))?(_\[.\])?", frame) for frame in stack.split(";")]
+                stacks.append(([(frame[1], int(frame[3]) if frame[3] else None) for frame in reversed(frames)],
+                               int(count)))
+                for frame in frames:
+                    if frame[1] in self.DEFINED:
+                        self.assertEqual(frame[4] == "_[i]", frame[1] != "outer_part")
+            self.check_stacks(stacks)
+        only_inlines = self.read("y.folded", "--inlines").decode()
+        self.assertIn(";main;outer_part;middle_part_[i];inner_part_[i] ", only_inlines)
+        self.assertNotIn(self.FILE, only_inlines)
+
+    def test_flame_graph(self):
+        graph = json.loads(re.search(r"const data = (\{.*?\});\n", self.read("x.html", "--inlines").decode(),
+                                     re.DOTALL)[1])
+        stacks = []
+        for node, count in enumerate(graph["selves"]):
+            stack = []
+            while count and node > 0:
+                stack.append((graph["names"][graph["name_of"][node]].replace(" (inlined)", ""), None))
+                node = graph["parents"][node]
+            stacks.append((stack or [("", None)], count))
+        self.check_stacks(stacks)
+
+    def test_speedscope(self):
+        for data in (self.read("live.speedscope.json"), self.read("x.speedscope.json", "--inlines")):
+            profile = json.loads(data)
+            frames = profile["shared"]["frames"]
+            for frame in frames:
+                name = frame["name"].replace(" (inlined)", "")
+                if name in self.DEFINED:
+                    self.assertEqual((os.path.basename(frame["file"]), frame["line"]),
+                                     (self.FILE, self.DEFINED[name]))
+            self.check_stacks([([(frames[i]["name"].replace(" (inlined)", ""), None) for i in reversed(stack)]
+                                or [("", None)], round(weight * 999 / 1e9))
+                               for thread in profile["profiles"]
+                               for stack, weight in zip(thread["samples"], thread["weights"])])
+
+    def test_firefox(self):
+        for data in (self.read("live.json.gz"), self.read("x.json.gz", "--lines")):
+            stacks = []
+            for thread in json.loads(data)["threads"]:
+                nodes, frames = thread["stackTable"]["data"], thread["frameTable"]["data"]
+                for node, _, _ in thread["samples"]["data"]:
+                    stack = []
+                    while node is not None:
+                        prefix, frame = nodes[node]
+                        name = thread["stringTable"][frames[frame][0]]
+                        stack.append((re.sub(r"( \(inlined\))? \(in [^)]*\)$", "", name), frames[frame][4]))
+                        node = prefix
+                    stacks.append((stack or [("", None)], 1))
+            self.check_stacks(stacks)
+
+    @unittest.skipUnless(HAS_PPROF, "built without pprof")
+    def test_pprof(self):
+        for data in (self.read("live.pb.gz"), self.read("x.pb.gz", "--lines")):
+            strings, functions, locations, stacks = pprof_tables(data)
+            for name, file, start in functions.values():
+                if strings[name] in self.DEFINED:
+                    self.assertEqual((os.path.basename(strings[file]), start),
+                                     (self.FILE, self.DEFINED[strings[name]]))
+            self.check_stacks([([(strings[functions[function][0]], line) for location in stack
+                                 for function, line in locations[location]] or [("", None)], count)
+                               for stack, count in stacks])
+
+    def test_separate_debug_file(self):
+        """Lines come from a debug file as well, and a file without either is named with the reason."""
+        if shutil.which("objcopy") is None:
+            self.skipTest("objcopy is not installed")
+        folder = self.path("separate")
+        os.makedirs(os.path.join(folder, ".debug"))
+        program, debug = os.path.join(folder, "inlined"), os.path.join(folder, ".debug", "inlined.debug")
+        subprocess.run(["objcopy", "--only-keep-debug", self.path("inlined"), debug], check=True)
+        subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, self.path("inlined"), program],
+                       check=True)
+        capture = self.record("separate.syscap", "--", program)
+        text = self.run_well("report", "--lines", capture).stdout
+        self.assertRegex(text, rf"outer_part {self.FILE}:{self.LINE['hot']} ")
+        os.unlink(debug)
+        text = self.run_well("report", "--lines", capture).stdout
+        self.assertNotIn(self.FILE, text)
+        self.assertRegex(text, r"(?s)Frames without a line, by file\n.*/separate/inlined: no debug information")
+
+
+def pprof_tables(data):
+    """Strings, function -> (name, file, start), location -> [(function, line)], [(locations, count)]."""
+    strings, functions, locations, samples = [], {}, {}, []
+    for number, value in fields_of(data):
+        message = dict(fields_of(value)) if number in (2, 5) else {}
+        if number == 6:
+            strings.append(value.decode())
+        elif number == 5:
+            functions[message[1]] = (message[2], message.get(4, 0), message.get(5, 0))
+        elif number == 4:
+            fields = list(fields_of(value))
+            lines = [dict(fields_of(line)) for field, line in fields if field == 4]
+            locations[dict(fields)[1]] = [(line[1], line.get(2, 0)) for line in lines]
+        elif number == 2:
+            samples.append((varints_of(message.get(1, b"")), first_varint(message[2])))
+    return strings, functions, locations, samples
+
+
+def varints_of(data):
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    return values
 
 
 def fields_of(data):

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-lines.c - lines of a function, and files without lines; see report-lines.h. */
+
+#include "report-lines.h"
+
+#include "report-tree.h"
+
+#include <glib/gi18n.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  const LuModelFunction *function;
+  guint64 self;
+} Line;
+
+typedef struct
+{
+  const LuModelModule *module;
+  guint64 n;
+} Missing;
+
+static double
+percent (guint64 part, guint64 whole)
+{
+  return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
+}
+
+static int
+compare_lines (gconstpointer a, gconstpointer b)
+{
+  const Line *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->self != y->self)
+    return x->self > y->self ? -1 : 1;
+  return x->function->line < y->function->line ? -1 : x->function->line > y->function->line;
+}
+
+static void
+print_line (const Line *line, guint64 all)
+{
+  const LuModelFunction *function = line->function;
+  g_autofree char *where =
+      function->line > 0
+          ? g_strdup_printf ("%s:%u%s", function->file != NULL ? function->file : "?",
+                             function->line, function->is_inlined ? " (inlined)" : "")
+          : g_strdup (_ ("(line not known)"));
+  g_autofree char *text = lu_report_printable (where, 0);
+
+  printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", line->self, percent (line->self, all), text);
+}
+
+void
+lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit)
+{
+  g_autoptr (GHashTable) lines = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GPtrArray) sorted = NULL;
+
+  for (guint32 i = 1; i < tree->nodes->len; i++)
+    {
+      const LuCallNode *node = lu_call_tree_node (tree, i);
+      gpointer key = GUINT_TO_POINTER (node->name_id + 1);
+      Line *line;
+
+      if (node->function == NULL || node->self == 0 || strcmp (node->name, name) != 0)
+        continue;
+      line = g_hash_table_lookup (lines, key);
+      if (line == NULL)
+        {
+          line = g_new0 (Line, 1);
+          line->function = node->function;
+          g_hash_table_insert (lines, key, line);
+        }
+      line->self += node->self;
+    }
+  sorted = lu_report_values (lines);
+  g_ptr_array_sort (sorted, compare_lines);
+  printf ("\n%s\n", _ ("Lines by self"));
+  for (guint i = 0; i < MIN (limit, sorted->len); i++)
+    print_line (g_ptr_array_index (sorted, i), lu_call_tree_node (tree, 0)->total);
+}
+
+static int
+compare_missing (gconstpointer a, gconstpointer b)
+{
+  const Missing *x = a, *y = b;
+
+  return x->n > y->n ? -1 : x->n < y->n;
+}
+
+/* Frames of programs, and those without a line by module. */
+static guint64
+count_missing (const LuModel *model, GArray *modules)
+{
+  guint64 all = 0;
+
+  for (guint i = 0; i < model->counts->len; i++)
+    for (guint32 node = (guint32) *lu_id_table_key (model->counted, i); node != 0;
+         node = lu_model_node (model, node).parent)
+      {
+        const LuModelFrame *frame = lu_model_frame (model, lu_model_node (model, node).frame);
+        guint64 n = g_array_index (model->counts, guint64, i);
+
+        if (frame->kind != LU_CODE_USER)
+          continue;
+        all += n;
+        if (frame->line == 0)
+          g_array_index (modules, Missing, frame->module).n += n;
+      }
+  return all;
+}
+
+void
+lu_report_print_without_lines (const LuModel *model, guint limit)
+{
+  g_autoptr (GArray) modules = g_array_new (FALSE, TRUE, sizeof (Missing));
+  guint64 all;
+
+  g_array_set_size (modules, model->modules->len);
+  for (guint i = 0; i < modules->len; i++)
+    g_array_index (modules, Missing, i).module = g_ptr_array_index (model->modules, i);
+  all = count_missing (model, modules);
+  g_array_sort (modules, compare_missing);
+  for (guint i = 0; i < MIN (limit, modules->len); i++)
+    {
+      const Missing *missing = &g_array_index (modules, Missing, i);
+      const char *why = missing->module->without_lines;
+      g_autofree char *path = lu_report_printable (missing->module->path, 0);
+
+      if (missing->n == 0)
+        break;
+      if (i == 0)
+        printf ("\n%s\n", _ ("Frames without a line, by file"));
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", missing->n, percent (missing->n, all),
+              path, why != NULL ? ": " : "", why != NULL ? _ (why) : "");
+    }
+}
