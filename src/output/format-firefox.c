@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* format-firefox.c - JSON for the Firefox Profiler (https://profiler.firefox.com): its own format
- * of version 24, which its importer upgrades.
+/* format-firefox.c - JSON for the Firefox Profiler (https://profiler.firefox.com): its processed
+ * format of version 49, which later ones upgrade. The other one that it reads, Gecko's, has no
+ * place for files and inlined functions.
  *
- * Tables per thread: stacks are (prefix, frame) with the prefix in front, frames are a line of a
- * function, which is a string.
- * Times are milliseconds since the start. Categories give kernel, user and generated code their
- * colours. */
+ * Tables per thread, column by column: stacks are (prefix, frame) with the prefix in front, frames
+ * are a line of a function, functions name files. Times are milliseconds since the start.
+ * Categories give kernel, user and generated code their colours. */
 
 #include "output/format.h"
 
@@ -22,39 +22,147 @@ static const struct
   [LU_CODE_STATE] = { "Incomplete", "red" },
 };
 
-/* Numbers in one thread's tables, by numbers in the model's. */
+/* A line of a function, so deep in what is inlined at one address. */
+typedef struct
+{
+  guint32 function, line, depth;
+} Site;
+
+/* Numbers of one thread, by numbers of the whole. */
+typedef struct
+{
+  GArray *list;    /* of guint32: the whole's */
+  guint32 *number; /* the whole's -> number + 1 */
+} Numbers;
+
 typedef struct
 {
   const LuModel *model;
   LuStream *stream;
-  GArray *stacks;    /* of guint32: nodes of the model, parents first */
-  guint32 *stack_of; /* node -> number + 1 */
-  GArray *frames;    /* of guint32: sites */
-  guint32 *frame_of; /* site -> number + 1 */
-  LuIdTable *sites;  /* (function, line), of the whole model */
-  guint32 *site_of;  /* frame of the model -> site */
+  LuIdTable *site_ids;  /* (function and line, depth) */
+  guint32 *site_of;     /* frame of the model -> site */
+  GHashTable *text_ids; /* text -> number + 1, of the whole; texts are the model's */
+  GPtrArray *texts;     /* borrowed */
+  guint32 *name_of, *module_of, *file_of; /* function -> text; file_of: + 1, 0: none */
+  /* of this thread */
+  Numbers stacks, frames, functions, strings, resources; /* nodes, sites, functions, texts, texts */
+  const GArray *samples;                                 /* of guint32 */
 } Tables;
 
-static guint32
-function_of_site (const Tables *self, guint32 site)
+typedef void (*WriteCell) (const Tables *self, guint32 row);
+
+/* Numbers */
+
+static void
+numbers_init (Numbers *self, guint32 n)
 {
-  return (guint32) (*lu_id_table_key (self->sites, site) >> 32);
+  self->list = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self->number = g_new0 (guint32, n + (gsize) 1);
+}
+
+static guint32
+numbers_get (Numbers *self, guint32 whole)
+{
+  if (self->number[whole] == 0)
+    {
+      g_array_append_val (self->list, whole);
+      self->number[whole] = self->list->len;
+    }
+  return self->number[whole] - 1;
+}
+
+static guint32
+numbers_at (const Numbers *self, guint32 row)
+{
+  return g_array_index (self->list, guint32, row);
+}
+
+/* For the next thread. */
+static void
+numbers_forget (Numbers *self)
+{
+  for (guint i = 0; i < self->list->len; i++)
+    self->number[numbers_at (self, i)] = 0;
+  g_array_set_size (self->list, 0);
+}
+
+static void
+numbers_clear (Numbers *self)
+{
+  g_array_unref (self->list);
+  g_free (self->number);
+}
+
+/* The whole */
+
+static guint32
+text_id (Tables *self, const char *text)
+{
+  guint32 id = GPOINTER_TO_UINT (g_hash_table_lookup (self->text_ids, text));
+
+  if (id > 0)
+    return id - 1;
+  g_ptr_array_add (self->texts, (gpointer) text);
+  g_hash_table_insert (self->text_ids, (gpointer) text, GUINT_TO_POINTER (self->texts->len));
+  return self->texts->len - 1;
+}
+
+static void
+find_texts (Tables *self)
+{
+  guint n = self->model->functions->len;
+
+  self->text_ids = g_hash_table_new (g_str_hash, g_str_equal);
+  self->texts = g_ptr_array_new ();
+  self->name_of = g_new0 (guint32, n + 1);
+  self->module_of = g_new0 (guint32, n + 1);
+  self->file_of = g_new0 (guint32, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const LuModelFunction *function = &g_array_index (self->model->functions, LuModelFunction, i);
+
+      self->name_of[i] = text_id (self, function->name);
+      self->module_of[i] = text_id (self, function->module);
+      if (function->defined_in != NULL)
+        self->file_of[i] = text_id (self, function->defined_in) + 1;
+    }
 }
 
 static void
 find_sites (Tables *self)
 {
   const LuModel *model = self->model;
+  guint32 depth = 0;
 
-  self->sites = lu_id_table_new (1);
+  self->site_ids = lu_id_table_new (2);
   self->site_of = g_new0 (guint32, model->frames->len + (gsize) 1);
   for (guint32 i = 0; i < model->frames->len; i++)
     {
       const LuModelFrame *frame = lu_model_frame (model, i);
 
+      /* those inlined at a frame stand in a row, the outermost first */
+      if (!frame->is_inlined)
+        depth = 0;
+      else
+        depth = depth > 0 && lu_model_frame (model, i - 1)->outer == frame->outer ? depth + 1 : 1;
       self->site_of[i] =
-          lu_id_table_add (self->sites, (guint64) frame->function << 32 | frame->line, 0);
+          lu_id_table_add (self->site_ids, (guint64) frame->function << 32 | frame->line, depth);
     }
+}
+
+static Site
+site_at (const Tables *self, guint32 row)
+{
+  const guint64 *key = lu_id_table_key (self->site_ids, numbers_at (&self->frames, row));
+
+  return (Site){ (guint32) (key[0] >> 32), (guint32) key[0], (guint32) key[1] };
+}
+
+static const LuModelFunction *
+function_at (const Tables *self, guint32 row)
+{
+  return &g_array_index (self->model->functions, LuModelFunction,
+                         numbers_at (&self->functions, row));
 }
 
 static void
@@ -68,155 +176,403 @@ write_head (const LuModel *model, LuStream *stream)
 
   g_ascii_formatd (interval, sizeof interval, "%.6f", period > 0 ? (double) period / 1e6 : 1.0);
   lu_stream_printf (stream,
-                    "{\"meta\":{\"version\":24,\"startTime\":%s,\"shutdownTime\":null,"
-                    "\"interval\":%s,\"stackwalk\":1,\"debug\":0,\"gcpoison\":0,"
-                    "\"asyncstack\":0,\"processType\":0,\"presymbolicated\":true,"
-                    "\"product\":\"live-unwinder\",\"categories\":[",
+                    "{\"meta\":{\"preprocessedProfileVersion\":49,\"version\":24,\"startTime\":%s,"
+                    "\"interval\":%s,\"stackwalk\":1,\"debug\":false,\"processType\":0,"
+                    "\"symbolicated\":true,\"product\":\"live-unwinder\",\"pausedRanges\":[],"
+                    "\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true,"
+                    "\"sourceCodeIsNotOnSearchfox\":true,\"sampleUnits\":{\"time\":\"ms\","
+                    "\"eventDelay\":\"ms\",\"threadCPUDelta\":\"\u00b5s\"},"
+                    "\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
+                    "\"categories\":[",
                     start, interval);
   for (guint i = 0; i < G_N_ELEMENTS (categories); i++)
     lu_stream_printf (stream, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}",
                       i > 0 ? "," : "", categories[i].name, categories[i].color);
   lu_stream_text (stream, "],\"markerSchema\":[]},\"libs\":[],\"pages\":[],\"counters\":[],"
-                          "\"pausedRanges\":[],\"processes\":[],\"threads\":[");
+                          "\"profilerOverhead\":[],\"threads\":[");
 }
 
-static guint32
-get_stack (Tables *self, guint32 node)
-{
-  LuModelNode content;
-  guint32 site;
+/* Columns */
 
-  if (node == 0)
-    return 0;
-  if (self->stack_of[node] != 0)
-    return self->stack_of[node];
-  content = lu_model_node (self->model, node);
-  get_stack (self, content.parent);
-  site = self->site_of[content.frame];
-  if (self->frame_of[site] == 0)
+static void
+write_column (const Tables *self, const char *name, guint32 n, WriteCell cell)
+{
+  lu_stream_printf (self->stream, ",\"%s\":[", name);
+  for (guint32 i = 0; i < n; i++)
     {
-      g_array_append_val (self->frames, site);
-      self->frame_of[site] = self->frames->len;
+      if (i > 0)
+        lu_stream_text (self->stream, ",");
+      cell (self, i);
     }
-  g_array_append_val (self->stacks, node);
-  return self->stack_of[node] = self->stacks->len;
+  lu_stream_text (self->stream, "]");
 }
 
 static void
-write_milliseconds (const LuModel *model, LuStream *stream, gint64 time)
+write_number (const Tables *self, guint32 number)
 {
-  gint64 since = MAX (time - model->time, 0);
+  lu_stream_printf (self->stream, "%u", number);
+}
 
-  lu_stream_printf (stream, "%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT, since / 1000000,
+static void
+write_number_or_null (const Tables *self, guint32 number, gboolean is_number)
+{
+  if (is_number)
+    write_number (self, number);
+  else
+    lu_stream_text (self->stream, "null");
+}
+
+static void
+write_null (const Tables *self, guint32 row)
+{
+  lu_stream_text (self->stream, "null");
+}
+
+static void
+write_false (const Tables *self, guint32 row)
+{
+  lu_stream_text (self->stream, "false");
+}
+
+static void
+write_zero (const Tables *self, guint32 row)
+{
+  lu_stream_text (self->stream, "0");
+}
+
+static void
+write_no_address (const Tables *self, guint32 row)
+{
+  lu_stream_text (self->stream, "-1");
+}
+
+static void
+write_milliseconds (const Tables *self, gint64 time)
+{
+  gint64 since = MAX (time - self->model->time, 0);
+
+  lu_stream_printf (self->stream, "%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT, since / 1000000,
                     since % 1000000);
 }
 
-static void
-write_samples (Tables *self, const GArray *samples)
-{
-  lu_stream_text (self->stream,
-                  "\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"eventDelay\":2},\"data\":[");
-  for (guint i = 0; i < samples->len; i++)
-    {
-      const LuModelSample *sample =
-          &g_array_index (self->model->samples, LuModelSample, g_array_index (samples, guint32, i));
-      guint32 stack = get_stack (self, sample->node);
+/* Samples */
 
-      if (stack > 0)
-        lu_stream_printf (self->stream, "%s[%u,", i > 0 ? "," : "", stack - 1);
-      else
-        lu_stream_printf (self->stream, "%s[null,", i > 0 ? "," : "");
-      write_milliseconds (self->model, self->stream, sample->time);
-      lu_stream_text (self->stream, ",0]");
-    }
-  lu_stream_text (self->stream, "]},\n");
+static const LuModelSample *
+sample_at (const Tables *self, guint32 row)
+{
+  return &g_array_index (self->model->samples, LuModelSample,
+                         g_array_index (self->samples, guint32, row));
 }
 
 static void
-write_tables (Tables *self)
+write_sample_stack (const Tables *self, guint32 row)
+{
+  guint32 node = sample_at (self, row)->node;
+
+  write_number_or_null (self, node > 0 ? self->stacks.number[node] - 1 : 0, node > 0);
+}
+
+static void
+write_sample_time (const Tables *self, guint32 row)
+{
+  write_milliseconds (self, sample_at (self, row)->time);
+}
+
+static void
+write_samples (const Tables *self)
+{
+  guint32 n = self->samples->len;
+
+  lu_stream_printf (self->stream, "\"samples\":{\"length\":%u,\"weightType\":\"samples\"", n);
+  lu_stream_text (self->stream, ",\"weight\":null");
+  write_column (self, "stack", n, write_sample_stack);
+  write_column (self, "time", n, write_sample_time);
+  lu_stream_text (self->stream, "},\n");
+}
+
+/* Stacks */
+
+static void
+write_stack_prefix (const Tables *self, guint32 row)
+{
+  guint32 parent = lu_model_node (self->model, numbers_at (&self->stacks, row)).parent;
+
+  write_number_or_null (self, parent > 0 ? self->stacks.number[parent] - 1 : 0, parent > 0);
+}
+
+static guint32
+site_of_stack (const Tables *self, guint32 row)
+{
+  return self->site_of[lu_model_node (self->model, numbers_at (&self->stacks, row)).frame];
+}
+
+static void
+write_stack_frame (const Tables *self, guint32 row)
+{
+  write_number (self, self->frames.number[site_of_stack (self, row)] - 1);
+}
+
+static LuCodeKind
+kind_of_site (const Tables *self, guint32 site)
+{
+  guint32 function = (guint32) (lu_id_table_key (self->site_ids, site)[0] >> 32);
+
+  return g_array_index (self->model->functions, LuModelFunction, function).kind;
+}
+
+static void
+write_stack_category (const Tables *self, guint32 row)
+{
+  write_number (self, kind_of_site (self, site_of_stack (self, row)));
+}
+
+static void
+write_stacks (const Tables *self)
+{
+  guint32 n = self->stacks.list->len;
+
+  lu_stream_printf (self->stream, "\"stackTable\":{\"length\":%u", n);
+  write_column (self, "prefix", n, write_stack_prefix);
+  write_column (self, "frame", n, write_stack_frame);
+  write_column (self, "category", n, write_stack_category);
+  write_column (self, "subcategory", n, write_zero);
+  lu_stream_text (self->stream, "},\n");
+}
+
+/* Frames */
+
+static void
+write_frame_depth (const Tables *self, guint32 row)
+{
+  write_number (self, site_at (self, row).depth);
+}
+
+static void
+write_frame_category (const Tables *self, guint32 row)
+{
+  write_number (self, kind_of_site (self, numbers_at (&self->frames, row)));
+}
+
+static void
+write_frame_function (const Tables *self, guint32 row)
+{
+  write_number (self, self->functions.number[site_at (self, row).function] - 1);
+}
+
+static void
+write_frame_line (const Tables *self, guint32 row)
+{
+  guint32 line = site_at (self, row).line;
+
+  write_number_or_null (self, line, line > 0);
+}
+
+static void
+write_frames (const Tables *self)
+{
+  guint32 n = self->frames.list->len;
+
+  lu_stream_printf (self->stream, "\"frameTable\":{\"length\":%u", n);
+  write_column (self, "address", n, write_no_address);
+  write_column (self, "inlineDepth", n, write_frame_depth);
+  write_column (self, "category", n, write_frame_category);
+  write_column (self, "subcategory", n, write_zero);
+  write_column (self, "func", n, write_frame_function);
+  write_column (self, "nativeSymbol", n, write_null);
+  write_column (self, "innerWindowID", n, write_null);
+  write_column (self, "implementation", n, write_null);
+  write_column (self, "line", n, write_frame_line);
+  write_column (self, "column", n, write_null);
+  lu_stream_text (self->stream, "},\n");
+}
+
+/* Functions */
+
+static void
+write_function_name (const Tables *self, guint32 row)
+{
+  write_number (self, self->strings.number[self->name_of[numbers_at (&self->functions, row)]] - 1);
+}
+
+static void
+write_function_resource (const Tables *self, guint32 row)
+{
+  guint32 module = self->module_of[numbers_at (&self->functions, row)];
+
+  if (self->resources.number[module] > 0)
+    write_number (self, self->resources.number[module] - 1);
+  else
+    lu_stream_text (self->stream, "-1");
+}
+
+static void
+write_function_file (const Tables *self, guint32 row)
+{
+  guint32 file = self->file_of[numbers_at (&self->functions, row)];
+
+  write_number_or_null (self, file > 0 ? self->strings.number[file - 1] - 1 : 0, file > 0);
+}
+
+static void
+write_function_line (const Tables *self, guint32 row)
+{
+  guint32 line = function_at (self, row)->defined_at;
+
+  write_number_or_null (self, line, line > 0);
+}
+
+static void
+write_resource_name (const Tables *self, guint32 row)
+{
+  write_number (self, self->strings.number[numbers_at (&self->resources, row)] - 1);
+}
+
+static void
+write_resource_type (const Tables *self, guint32 row)
+{
+  lu_stream_text (self->stream, "1"); /* a library */
+}
+
+static void
+write_functions (const Tables *self)
+{
+  guint32 n = self->functions.list->len, n_resources = self->resources.list->len;
+
+  lu_stream_printf (self->stream, "\"funcTable\":{\"length\":%u", n);
+  write_column (self, "name", n, write_function_name);
+  write_column (self, "isJS", n, write_false);
+  write_column (self, "relevantForJS", n, write_false);
+  write_column (self, "resource", n, write_function_resource);
+  write_column (self, "fileName", n, write_function_file);
+  write_column (self, "lineNumber", n, write_function_line);
+  write_column (self, "columnNumber", n, write_null);
+  lu_stream_printf (self->stream, "},\n\"resourceTable\":{\"length\":%u", n_resources);
+  write_column (self, "lib", n_resources, write_null);
+  write_column (self, "name", n_resources, write_resource_name);
+  write_column (self, "host", n_resources, write_null);
+  write_column (self, "type", n_resources, write_resource_type);
+  lu_stream_text (self->stream,
+                  "},\n\"nativeSymbols\":{\"length\":0,\"libIndex\":[],\"address\":[],"
+                  "\"name\":[],\"functionSize\":[]}");
+}
+
+static void
+write_string (const Tables *self, guint32 row)
+{
+  lu_stream_json (self->stream, g_ptr_array_index (self->texts, numbers_at (&self->strings, row)));
+}
+
+/* Threads */
+
+static void
+use_function (Tables *self, guint32 function)
+{
+  guint32 module = self->module_of[function];
+
+  numbers_get (&self->functions, function);
+  numbers_get (&self->strings, self->name_of[function]);
+  if (self->file_of[function] > 0)
+    numbers_get (&self->strings, self->file_of[function] - 1);
+  if (((const char *) g_ptr_array_index (self->texts, module))[0] == 0)
+    return;
+  numbers_get (&self->strings, module);
+  numbers_get (&self->resources, module);
+}
+
+/* With all that it consists of, in front of it. */
+static void
+use_stack (Tables *self, guint32 node, GArray *path)
+{
+  lu_model_path (self->model, node, path);
+  for (guint i = 0; i < path->len; i++)
+    {
+      guint32 frame = lu_model_node (self->model, g_array_index (path, guint32, i)).frame;
+
+      if (self->stacks.number[g_array_index (path, guint32, i)] > 0)
+        continue;
+      numbers_get (&self->stacks, g_array_index (path, guint32, i));
+      numbers_get (&self->frames, self->site_of[frame]);
+      use_function (self, lu_model_frame (self->model, frame)->function);
+    }
+}
+
+static void
+write_thread_head (const Tables *self, guint32 number)
 {
   LuStream *stream = self->stream;
-
-  lu_stream_text (stream, "\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":[");
-  for (guint i = 0; i < self->stacks->len; i++)
-    {
-      LuModelNode node = lu_model_node (self->model, g_array_index (self->stacks, guint32, i));
-      guint32 frame = self->frame_of[self->site_of[node.frame]] - 1;
-
-      if (node.parent == 0)
-        lu_stream_printf (stream, "%s[null,%u]", i > 0 ? "," : "", frame);
-      else
-        lu_stream_printf (stream, "%s[%u,%u]", i > 0 ? "," : "", self->stack_of[node.parent] - 1,
-                          frame);
-    }
-  lu_stream_text (stream, "]},\n\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,"
-                          "\"innerWindowID\":2,\"implementation\":3,\"line\":4,\"column\":5,"
-                          "\"category\":6,\"subcategory\":7},\"data\":[");
-  for (guint i = 0; i < self->frames->len; i++)
-    {
-      guint32 site = g_array_index (self->frames, guint32, i);
-      guint32 function = function_of_site (self, site);
-      guint32 line = (guint32) *lu_id_table_key (self->sites, site);
-      g_autofree char *text = line > 0 ? g_strdup_printf ("%u", line) : g_strdup ("null");
-
-      lu_stream_printf (stream, "%s[%u,false,0,null,%s,null,%d,0]", i > 0 ? "," : "", i, text,
-                        g_array_index (self->model->functions, LuModelFunction, function).kind);
-    }
-  lu_stream_text (stream, "]},\n\"stringTable\":[");
-  for (guint i = 0; i < self->frames->len; i++)
-    {
-      guint32 number = function_of_site (self, g_array_index (self->frames, guint32, i));
-      const LuModelFunction *function =
-          &g_array_index (self->model->functions, LuModelFunction, number);
-      g_autofree char *name = lu_model_function_text (function);
-      g_autofree char *text = function->module[0] != 0
-                                  ? g_strdup_printf ("%s (in %s)", name, function->module)
-                                  : g_strdup (name);
-
-      lu_stream_text (stream, i > 0 ? ",\n" : "");
-      lu_stream_json (stream, text);
-    }
-  lu_stream_text (stream, "]}");
-}
-
-/* For the next thread. */
-static void
-clear_tables (Tables *self)
-{
-  for (guint i = 0; i < self->stacks->len; i++)
-    self->stack_of[g_array_index (self->stacks, guint32, i)] = 0;
-  for (guint i = 0; i < self->frames->len; i++)
-    self->frame_of[g_array_index (self->frames, guint32, i)] = 0;
-  g_array_set_size (self->stacks, 0);
-  g_array_set_size (self->frames, 0);
-}
-
-static void
-write_thread (Tables *tables, guint32 number, const GArray *samples)
-{
-  const LuModel *model = tables->model;
-  LuStream *stream = tables->stream;
-  const LuModelThread *thread = lu_model_thread (model, number);
-  const LuModelProcess *process = lu_model_process_of (model, number);
+  const LuModelThread *thread = lu_model_thread (self->model, number);
+  const LuModelProcess *process = lu_model_process_of (self->model, number);
 
   lu_stream_text (stream, "\n{\"name\":");
-  /* the importer takes the thread of this name for the process's own */
-  lu_stream_json (stream, thread->pid == thread->tid ? "GeckoMain" : process->name);
+  lu_stream_json (stream, process->name);
   lu_stream_text (stream, ",\"processName\":");
   lu_stream_json (stream, process->name);
-  lu_stream_printf (stream, ",\"processType\":\"default\",\"pid\":%d,\"tid\":%d,\"registerTime\":",
-                    thread->pid, thread->tid);
-  write_milliseconds (model, stream, thread->begin);
-  lu_stream_text (stream, ",\"unregisterTime\":");
+  lu_stream_printf (stream,
+                    ",\"isMainThread\":%s,\"processType\":\"default\",\"pid\":\"%d\","
+                    "\"tid\":%d,\"pausedRanges\":[],\"registerTime\":",
+                    thread->pid == thread->tid ? "true" : "false", thread->pid, thread->tid);
+  write_milliseconds (self, thread->begin);
+  lu_stream_text (stream, ",\"processStartupTime\":");
+  write_milliseconds (self, thread->begin);
+  lu_stream_text (stream, ",\"unregisterTime\":null,\"processShutdownTime\":");
   if (process->end > 0)
-    write_milliseconds (model, stream, process->end);
+    write_milliseconds (self, process->end);
   else
     lu_stream_text (stream, "null");
-  lu_stream_text (stream, ",\"markers\":{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,"
-                          "\"phase\":3,\"category\":4,\"data\":5},\"data\":[]},\n");
-  write_samples (tables, samples);
-  write_tables (tables);
-  clear_tables (tables);
+  lu_stream_text (stream, ",\n\"markers\":{\"length\":0,\"category\":[],\"data\":[],"
+                          "\"endTime\":[],\"name\":[],\"phase\":[],\"startTime\":[]},\n");
+}
+
+static void
+write_thread (Tables *self, guint32 number, const GArray *samples)
+{
+  g_autoptr (GArray) path = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  self->samples = samples;
+  for (guint i = 0; i < samples->len; i++)
+    if (self->stacks.number[sample_at (self, i)->node] == 0)
+      use_stack (self, sample_at (self, i)->node, path);
+  write_thread_head (self, number);
+  write_samples (self);
+  write_stacks (self);
+  write_frames (self);
+  write_functions (self);
+  write_column (self, "stringArray", self->strings.list->len, write_string);
+  lu_stream_text (self->stream, "}");
+  numbers_forget (&self->stacks);
+  numbers_forget (&self->frames);
+  numbers_forget (&self->functions);
+  numbers_forget (&self->strings);
+  numbers_forget (&self->resources);
+}
+
+static void
+tables_init (Tables *self)
+{
+  find_texts (self);
+  find_sites (self);
+  numbers_init (&self->stacks, lu_id_table_size (self->model->nodes));
+  numbers_init (&self->frames, lu_id_table_size (self->site_ids));
+  numbers_init (&self->functions, self->model->functions->len);
+  numbers_init (&self->strings, self->texts->len);
+  numbers_init (&self->resources, self->texts->len);
+}
+
+static void
+tables_clear (Tables *self)
+{
+  numbers_clear (&self->stacks);
+  numbers_clear (&self->frames);
+  numbers_clear (&self->functions);
+  numbers_clear (&self->strings);
+  numbers_clear (&self->resources);
+  lu_id_table_free (self->site_ids);
+  g_free (self->site_of);
+  g_hash_table_unref (self->text_ids);
+  g_ptr_array_unref (self->texts);
+  g_free (self->name_of);
+  g_free (self->module_of);
+  g_free (self->file_of);
 }
 
 static void
@@ -225,11 +581,7 @@ write_firefox (const LuModel *model, LuStream *stream)
   g_autoptr (GPtrArray) of_thread = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
   Tables tables = { .model = model, .stream = stream };
 
-  tables.stacks = g_array_new (FALSE, FALSE, sizeof (guint32));
-  tables.frames = g_array_new (FALSE, FALSE, sizeof (guint32));
-  tables.stack_of = g_new0 (guint32, lu_id_table_size (model->nodes) + (gsize) 1);
-  find_sites (&tables);
-  tables.frame_of = g_new0 (guint32, lu_id_table_size (tables.sites) + (gsize) 1);
+  tables_init (&tables);
   for (guint i = 0; i < model->threads->len; i++)
     g_ptr_array_add (of_thread, g_array_new (FALSE, FALSE, sizeof (guint32)));
   for (guint32 i = 0; i < model->samples->len; i++)
@@ -242,12 +594,7 @@ write_firefox (const LuModel *model, LuStream *stream)
       write_thread (&tables, i, g_ptr_array_index (of_thread, i));
     }
   lu_stream_text (stream, "]}\n");
-  g_array_unref (tables.stacks);
-  g_array_unref (tables.frames);
-  g_free (tables.stack_of);
-  g_free (tables.frame_of);
-  g_free (tables.site_of);
-  lu_id_table_free (tables.sites);
+  tables_clear (&tables);
 }
 
 const LuFormat lu_format_firefox = {

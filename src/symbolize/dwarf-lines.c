@@ -154,7 +154,7 @@ grow_texts (Reader *self)
 }
 
 /* libdw's texts stay where they are as long as its file is open. A file's name may be relative to
- * `folder`; else that is NULL. */
+ * `folder`, unless that is relative, too, and part of the name by then; else that is NULL. */
 static guint32
 text_number (Reader *self, const char *text, const char *folder)
 {
@@ -168,7 +168,8 @@ text_number (Reader *self, const char *text, const char *folder)
   if (self->texts[slot] == NULL)
     {
       gsize size = strnlen (text, MAX_TEXT);
-      gsize before = folder != NULL && text[0] != '/' ? strnlen (folder, MAX_TEXT) : 0;
+      gsize before =
+          folder != NULL && folder[0] == '/' && text[0] != '/' ? strnlen (folder, MAX_TEXT) : 0;
 
       self->texts[slot] = text;
       self->text_numbers[slot] = ++self->n_texts;

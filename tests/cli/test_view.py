@@ -331,19 +331,18 @@ class Convert(Case):
     def test_firefox(self):
         for data in self.convert("json.gz"):
             profile = json.loads(gzip.decompress(data))
-            self.assertEqual(profile["meta"]["version"], 24)
+            self.assertEqual(profile["meta"]["preprocessedProfileVersion"], 49)
             selves = collections.Counter()
             for thread in profile["threads"]:
-                stacks, frames = thread["stackTable"]["data"], thread["frameTable"]["data"]
-                last = 0
-                for number, (prefix, frame) in enumerate(stacks):
+                for table in ("samples", "stackTable", "frameTable", "funcTable", "resourceTable"):
+                    for name, column in thread[table].items():
+                        if isinstance(column, list):
+                            self.assertEqual(len(column), thread[table]["length"], (table, name))
+                for number, prefix in enumerate(thread["stackTable"]["prefix"]):
                     self.assertTrue(prefix is None or prefix < number)
-                    self.assertLess(frames[frame][0], len(thread["stringTable"]))
-                for stack, time, _ in thread["samples"]["data"]:
-                    self.assertGreaterEqual(time, last)
-                    last = time
-                    name = thread["stringTable"][frames[stacks[stack][1]][0]]
-                    selves[re.sub(r" \(in [^)]*\)$", "", name)] += 1
+                self.assertEqual(thread["samples"]["time"], sorted(thread["samples"]["time"]))
+                for stack in thread["samples"]["stack"]:
+                    selves[firefox_stack(thread, stack)[0][0]] += 1
             self.check(selves)
 
     @unittest.skipUnless(HAS_PPROF, "built without pprof")
@@ -642,15 +641,13 @@ class Lines(Case):
         for data in (self.read("live.json.gz"), self.read("x.json.gz", "--lines")):
             stacks = []
             for thread in json.loads(data)["threads"]:
-                nodes, frames = thread["stackTable"]["data"], thread["frameTable"]["data"]
-                for node, _, _ in thread["samples"]["data"]:
-                    stack = []
-                    while node is not None:
-                        prefix, frame = nodes[node]
-                        name = thread["stringTable"][frames[frame][0]]
-                        stack.append((re.sub(r"( \(inlined\))? \(in [^)]*\)$", "", name), frames[frame][4]))
-                        node = prefix
-                    stacks.append((stack or [("", None)], 1))
+                for node in thread["samples"]["stack"]:
+                    stack = firefox_stack(thread, node)
+                    stacks.append(([frame[:2] for frame in stack] or [("", None)], 1))
+                    for name, _, depth, file, line in stack:
+                        if name in self.DEFINED:
+                            self.assertEqual((os.path.basename(file), line), (self.FILE, self.DEFINED[name]))
+                            self.assertEqual(depth, {"middle_part": 1, "inner_part": 2}.get(name, 0))
             self.check_stacks(stacks)
 
     @unittest.skipUnless(HAS_PPROF, "built without pprof")
@@ -682,6 +679,20 @@ class Lines(Case):
         text = self.run_well("report", "--lines", capture).stdout
         self.assertNotIn(self.FILE, text)
         self.assertRegex(text, r"(?s)Frames without a line, by file\n.*/separate/inlined: no debug information")
+
+
+def firefox_stack(thread, node):
+    """[(function, line, depth, file, where it is defined)], leaf first."""
+    stacks, frames, functions = thread["stackTable"], thread["frameTable"], thread["funcTable"]
+    strings, stack = thread["stringArray"], []
+    while node is not None:
+        frame = stacks["frame"][node]
+        function = frames["func"][frame]
+        file = functions["fileName"][function]
+        stack.append((strings[functions["name"][function]], frames["line"][frame], frames["inlineDepth"][frame],
+                      None if file is None else strings[file], functions["lineNumber"][function]))
+        node = stacks["prefix"][node]
+    return stack
 
 
 def pprof_tables(data):
