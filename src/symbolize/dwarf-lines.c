@@ -441,19 +441,42 @@ number_of (Dwarf_Die *die, unsigned int name)
              : 0;
 }
 
+/* Of a unit. */
+typedef struct
+{
+  Dwarf_Files *files; /* NULL: none */
+  size_t n;
+  guint first; /* before DWARF 5, files are counted from 1, and 0 is none */
+} Files;
+
 typedef struct
 {
   const char *file;
   guint32 line;
 } Line;
 
-static Line
-call_of (Dwarf_Files *files, size_t n_files, Dwarf_Die *die)
+static const char *
+file_at (const Files *files, guint32 number)
 {
-  guint32 file = number_of (die, DW_AT_call_file);
+  return number >= files->first && number < files->n
+             ? dwarf_filesrc (files->files, number, NULL, NULL)
+             : NULL;
+}
 
-  return (Line){ files != NULL && file < n_files ? dwarf_filesrc (files, file, NULL, NULL) : NULL,
+static Line
+call_of (const Files *files, Dwarf_Die *die)
+{
+  return (Line){ file_at (files, number_of (die, DW_AT_call_file)),
                  number_of (die, DW_AT_call_line) };
+}
+
+/* libdw takes 0 for none in all versions. */
+static Line
+definition_of (const Files *files, Dwarf_Die *die)
+{
+  guint32 number = number_of (die, DW_AT_decl_file), line = number_of (die, DW_AT_decl_line);
+
+  return (Line){ number > 0 ? dwarf_decl_file (die) : line > 0 ? file_at (files, 0) : NULL, line };
 }
 
 static Line
@@ -468,7 +491,7 @@ line_at (Dwarf_Die *unit, guint64 address)
 }
 
 static void
-answer (Reader *self, Unit *unit, const Place *place, Dwarf_Files *files, size_t n_files)
+answer (Reader *self, Unit *unit, const Place *place, const Files *files)
 {
   guint32 levels[LU_DWARF_MAX_LEVELS][5] = { 0 };
   Line line = line_at (&unit->die, place->address);
@@ -478,15 +501,17 @@ answer (Reader *self, Unit *unit, const Place *place, Dwarf_Files *files, size_t
   do
     {
       Dwarf_Die die;
+      Line definition;
 
       levels[n][3] = text_number (self, line.file, unit->folder);
       levels[n][4] = line.line;
       if (level > 0 && dwarf_offdie (self->dwarf, self->levels[level].die, &die) != NULL)
         {
           levels[n][0] = text_number (self, function_name (&die), NULL);
-          levels[n][1] = text_number (self, dwarf_decl_file (&die), unit->folder);
-          levels[n][2] = number_of (&die, DW_AT_decl_line);
-          line = call_of (files, n_files, &die);
+          definition = definition_of (files, &die);
+          levels[n][1] = text_number (self, definition.file, unit->folder);
+          levels[n][2] = definition.line;
+          line = call_of (files, &die);
         }
       n++;
       level = level > 0 ? self->levels[level].outer : 0;
@@ -501,17 +526,19 @@ answer (Reader *self, Unit *unit, const Place *place, Dwarf_Files *files, size_t
 static void
 answer_unit (Reader *self, Unit *unit)
 {
-  Dwarf_Files *files;
   Dwarf_Attribute folder;
-  size_t n_files;
+  Dwarf_Half version;
+  Files files = { 0 };
 
   if (dwarf_attr (&unit->die, DW_AT_comp_dir, &folder) != NULL)
     unit->folder = dwarf_formstring (&folder);
-  if (dwarf_getsrcfiles (&unit->die, &files, &n_files) != 0)
-    files = NULL;
+  if (dwarf_getsrcfiles (&unit->die, &files.files, &files.n) != 0)
+    files.n = 0;
+  files.first = dwarf_cu_info (unit->die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) == 0
+                && version < 5;
   walk (self, unit, &unit->die, 0, 0);
   for (guint i = 0; i < unit->n_places; i++)
-    answer (self, unit, unit->places[i], files, n_files);
+    answer (self, unit, unit->places[i], &files);
   flush (self);
 }
 

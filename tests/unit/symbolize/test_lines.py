@@ -60,6 +60,8 @@ def is_known(ours, theirs):
         return "functions of other names"      # of several at one address, or with parameters
     if [level[0] for level in ours] == [level[0] for level in theirs]:
         return "other lines"                   # of several at one address, or of a part of a line
+    if len(theirs) < len(ours) and ours[0][1:] == theirs[0][1:]:
+        return "fewer levels in addr2line"     # that of binutils 2.40 leaves out clang's lists of ranges
     if len(ours) != len(theirs):
         return "other depth"
     return "all"
