@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #define MAX_ENTRIES       (4u << 20)
 #define MAX_DEBUG_DATA    (16u << 20)
@@ -26,6 +27,8 @@
 #define MAX_NOTES         65536
 #define MAX_NAME          65536
 #define MAX_LINK          256
+#define MAX_SUMMED        (1ull << 30)
+#define SUM_CHUNK         (256u << 10)
 #define SYMBOLS_PER_CHUNK 4096
 /* How far back functions are looked at that may reach over an address. */
 #define MAX_NESTING 256
@@ -59,11 +62,12 @@ struct _LuElfSymbols
   LuElfInput input;
   LuElfHeaders headers;
   char *build_id, *debug_link;
-  guint8 *unpacked; /* of .gnu_debugdata */
+  guint32 debug_crc; /* of the debug file that the link means */
+  guint8 *unpacked;  /* of .gnu_debugdata */
   Strings strings[N_SOURCES];
   GArray *entries;  /* of Entry */
   guint64 *reaches; /* the furthest end of this entry and all before it; NULL: not sorted yet */
-  gboolean has_symtab, is_whole;
+  gboolean has_symtab, has_debug_crc, is_whole;
 };
 
 /* Symbols */
@@ -288,18 +292,25 @@ read_build_id (const LuElfInput *input, const LuElfHeaders *headers)
   return build_id;
 }
 
-static char *
-read_debug_link (const LuElfSymbols *self)
+/* The section: a name that ends in NUL, zeros up to a multiple of 4, u32 checksum. */
+static void
+read_debug_link (LuElfSymbols *self)
 {
   const LuElfSectionHeader *section =
       lu_elf_headers_find_section (&self->headers, ".gnu_debuglink");
   char text[MAX_LINK + 1] = "";
+  gsize crc_at;
 
   if (section == NULL || section->size > MAX_LINK
       || !lu_elf_input_read (&self->input, section->file_offset, text, section->size)
       || text[0] == 0 || strchr (text, '/') != NULL)
-    return NULL;
-  return g_strdup (text);
+    return;
+  self->debug_link = g_strdup (text);
+  crc_at = (strlen (text) + 4) & ~(gsize) 3;
+  if (crc_at + sizeof self->debug_crc > section->size)
+    return;
+  memcpy (&self->debug_crc, text + crc_at, sizeof self->debug_crc);
+  self->has_debug_crc = TRUE;
 }
 
 /* Life */
@@ -314,7 +325,7 @@ symbols_new (const LuElfInput *input, GError **error)
   if (!lu_elf_headers_read (&self->headers, input, error))
     return NULL;
   self->build_id = read_build_id (input, &self->headers);
-  self->debug_link = read_debug_link (self);
+  read_debug_link (self);
   self->has_symtab =
       add_table (self, input, &self->headers, ".symtab", ".strtab", SOURCE_FILE, TRUE);
   return g_steal_pointer (&self);
@@ -376,6 +387,56 @@ lu_elf_symbols_debug_link (const LuElfSymbols *self)
 }
 
 gboolean
+lu_elf_file_has_build_id (int fd, const char *build_id)
+{
+  LuElfInput input = { .fd = fd };
+  LuElfHeaders headers;
+  struct stat info;
+  g_autofree char *found = NULL;
+
+  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
+    return FALSE;
+  input.size = (guint64) info.st_size;
+  if (!lu_elf_headers_read (&headers, &input, NULL))
+    return FALSE;
+  found = read_build_id (&input, &headers);
+  lu_elf_headers_clear (&headers);
+  return found != NULL && g_ascii_strcasecmp (found, build_id) == 0;
+}
+
+/* The sum that .gnu_debuglink has is that of zlib. */
+static gboolean
+has_checksum (const LuElfInput *input, guint32 wanted)
+{
+  g_autofree guint8 *bytes = g_malloc (SUM_CHUNK);
+  uLong sum = crc32 (0, NULL, 0);
+
+  if (input->size > MAX_SUMMED)
+    return FALSE;
+  for (guint64 at = 0; at < input->size; at += SUM_CHUNK)
+    {
+      gsize n = (gsize) MIN (SUM_CHUNK, input->size - at);
+
+      if (!lu_elf_input_read (input, at, bytes, n))
+        return FALSE;
+      sum = crc32 (sum, bytes, (uInt) n);
+    }
+  return sum == wanted;
+}
+
+static gboolean
+is_own_debug_file (const LuElfSymbols *self, const LuElfInput *input, const LuElfHeaders *headers)
+{
+  g_autofree char *build_id = read_build_id (input, headers);
+
+  if (headers->is_64bit != self->headers.is_64bit)
+    return FALSE;
+  if (build_id != NULL && self->build_id != NULL)
+    return strcmp (build_id, self->build_id) == 0;
+  return self->has_debug_crc && has_checksum (input, self->debug_crc);
+}
+
+gboolean
 lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd)
 {
   LuElfInput input = { .fd = fd };
@@ -388,13 +449,8 @@ lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd)
   input.size = (guint64) info.st_size;
   if (!lu_elf_headers_read (&headers, &input, NULL))
     return FALSE;
-  {
-    g_autofree char *build_id = read_build_id (&input, &headers);
-
-    ok = build_id != NULL && g_strcmp0 (build_id, self->build_id) == 0
-         && headers.is_64bit == self->headers.is_64bit
-         && add_table (self, &input, &headers, ".symtab", ".strtab", SOURCE_DEBUG, TRUE);
-  }
+  ok = is_own_debug_file (self, &input, &headers)
+       && add_table (self, &input, &headers, ".symtab", ".strtab", SOURCE_DEBUG, TRUE);
   lu_elf_headers_clear (&headers);
   self->has_symtab |= ok;
   g_clear_pointer (&self->reaches, g_free);

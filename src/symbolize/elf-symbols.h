@@ -34,12 +34,16 @@ const char *lu_elf_symbols_build_id (const LuElfSymbols *self);
 gboolean lu_elf_symbols_wants_debug_file (const LuElfSymbols *self);
 /* The name of the debug file that the file mentions; NULL if there is none. */
 const char *lu_elf_symbols_debug_link (const LuElfSymbols *self);
-/* Takes the symbols of a debug file (fd borrowed, to be kept open). FALSE if it has another
- * build-id, or no .symtab. */
+/* Takes the symbols of a debug file (fd borrowed, to be kept open). FALSE if it is another's, or
+ * has no .symtab. The build-ids decide; where one is missing, the checksum that the file has of
+ * its debug file. */
 gboolean lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd);
 
 /* The function that holds the byte at that offset of the file. Fills `symbol`, whose name the
  * caller frees; FALSE if there is none. The first call sorts. */
 gboolean lu_elf_symbols_find (LuElfSymbols *self, guint64 file_offset, LuElfSymbol *symbol);
+
+/* Whether the file behind `fd` (borrowed) is an ELF file with this build-id, hexadecimal. */
+gboolean lu_elf_file_has_build_id (int fd, const char *build_id);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuElfSymbols, lu_elf_symbols_free)

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 
 #define DEBUG_ROOT "/usr/lib/debug"
+/* of debug files, in one root */
+#define N_PLACES   4
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /* Turns a place (O_PATH, taken) into a descriptor for reading, if it is a regular file. */
@@ -75,21 +77,35 @@ lu_name_file_open (const LuNameFile *file, guint way)
   return lu_name_file_open_regular (path);
 }
 
-int
-lu_debug_file_open (const char *path, const char *build_id, const char *debug_link, guint candidate)
+/* Where a debug file may be, within a root; NULL: not there. */
+static char *
+debug_path (const char *path, const char *build_id, const char *debug_link, guint place)
 {
-  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
-  g_autofree char *name = NULL;
+  g_autofree char *folder = NULL;
 
-  if (candidate > 3)
-    return -2;
-  if (candidate == 0)
-    name = build_id != NULL && strlen (build_id) > 2
+  if (place == 0)
+    return build_id != NULL && strlen (build_id) > 2
                ? g_strdup_printf (DEBUG_ROOT "/.build-id/%.2s/%s.debug", build_id, build_id + 2)
                : NULL;
-  else if (folder != NULL && debug_link != NULL)
-    name = candidate == 1   ? g_build_filename (DEBUG_ROOT, folder, debug_link, NULL)
-           : candidate == 2 ? g_build_filename (folder, ".debug", debug_link, NULL)
-                            : g_build_filename (folder, debug_link, NULL);
-  return name != NULL ? lu_name_file_open_regular (name) : -1;
+  if (path[0] != '/' || debug_link == NULL)
+    return NULL;
+  folder = g_path_get_dirname (path);
+  return place == 1   ? g_build_filename (DEBUG_ROOT, folder, debug_link, NULL)
+         : place == 2 ? g_build_filename (folder, ".debug", debug_link, NULL)
+                      : g_build_filename (folder, debug_link, NULL);
+}
+
+int
+lu_debug_file_open (const LuNameFile *file, const char *build_id, const char *debug_link,
+                    guint candidate)
+{
+  gboolean in_its_root = candidate >= N_PLACES;
+  g_autofree char *name = NULL;
+
+  if (candidate >= (file->pid > 0 ? 2 : 1) * N_PLACES)
+    return -2;
+  name = debug_path (file->path, build_id, debug_link, candidate % N_PLACES);
+  if (name == NULL)
+    return -1;
+  return in_its_root ? open_beneath (file->pid, name, 0) : lu_name_file_open_regular (name);
 }

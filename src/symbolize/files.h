@@ -11,6 +11,13 @@
 
 #include <glib.h>
 
+/* What came from elsewhere for a file; the descriptors are borrowed. */
+typedef struct
+{
+  int program_fd; /* the file itself; -1: none */
+  int debug_fd;   /* its separate debug file; -1: none */
+} LuNameFetched;
+
 /* Of a file as a process had it mapped. */
 typedef struct
 {
@@ -19,6 +26,7 @@ typedef struct
   guint64 inode;        /* 0: unknown */
   gint32 pid;           /* a process that had it mapped, and perhaps still runs; 0: none to ask */
   guint64 start, end;   /* where */
+  const LuNameFetched *fetched; /* asked where nothing is found here; NULL: nothing */
 } LuNameFile;
 
 /* A regular file for reading; -1 if it is none or cannot be opened. */
@@ -31,7 +39,8 @@ int lu_name_file_open (const LuNameFile *file, guint way);
  * the path is followed. */
 int lu_name_file_open_in_root (gint32 pid, const char *path);
 
-/* A separate debug file: by build-id, or by the name that the file gives next to it. The candidates
- * are numbered from 0; -2 after the last one. */
-int lu_debug_file_open (const char *path, const char *build_id, const char *debug_link,
+/* A separate debug file: by build-id, or by the name that the file gives, next to it or in
+ * /usr/lib/debug; here, then the same in the process's root. build_id and debug_link may be NULL.
+ * The candidates are numbered from 0; -2 after the last one. */
+int lu_debug_file_open (const LuNameFile *file, const char *build_id, const char *debug_link,
                         guint candidate);

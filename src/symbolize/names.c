@@ -12,6 +12,7 @@
 #include "symbolize/demangle.h"
 #include "symbolize/elf-symbols.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -23,6 +24,9 @@
 struct _LuNames
 {
   GHashTable *texts; /* set of char*, owned */
+  /* of the last file */
+  LuNamesLack lack;
+  char *build_id; /* owned; NULL: lacks nothing */
 };
 
 /* A file that was found to be the right one. */
@@ -56,6 +60,7 @@ lu_names_free (LuNames *self)
   if (self == NULL)
     return;
   g_hash_table_unref (self->texts);
+  g_free (self->build_id);
   g_free (self);
 }
 
@@ -72,6 +77,12 @@ lu_names_intern (LuNames *self, const char *text)
   return found;
 }
 
+static int
+duplicate (int fd)
+{
+  return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
+}
+
 static gboolean
 is_mapped_file (const LuNameFile *file, const LuElfSymbols *symbols, int fd)
 {
@@ -83,24 +94,49 @@ is_mapped_file (const LuNameFile *file, const LuElfSymbols *symbols, int fd)
   return file->inode == 0 || (fstat (fd, &info) == 0 && info.st_ino == file->inode);
 }
 
+static gboolean
+take_debug_file (File *self, int fd_taken)
+{
+  lu_autofd fd = fd_taken;
+
+  if (fd < 0 || !lu_elf_symbols_add_debug_file (self->symbols, fd))
+    return FALSE;
+  self->debug_fd = lu_fd_steal (&fd);
+  return TRUE;
+}
+
 static void
-add_debug_file (File *self, const char *path)
+add_debug_file (File *self, const LuNameFile *file)
 {
   const char *build_id = lu_elf_symbols_build_id (self->symbols);
   const char *link = lu_elf_symbols_debug_link (self->symbols);
   int fd;
 
-  if (build_id == NULL || !lu_elf_symbols_wants_debug_file (self->symbols))
+  if (!lu_elf_symbols_wants_debug_file (self->symbols))
     return;
-  for (guint i = 0; (fd = lu_debug_file_open (path, build_id, link, i)) != -2; i++)
-    {
-      if (fd >= 0 && lu_elf_symbols_add_debug_file (self->symbols, fd))
-        {
-          self->debug_fd = fd;
-          return;
-        }
-      lu_fd_clear (&fd);
-    }
+  for (guint i = 0; (fd = lu_debug_file_open (file, build_id, link, i)) != -2; i++)
+    if (take_debug_file (self, fd))
+      return;
+  if (file->fetched != NULL)
+    take_debug_file (self, duplicate (file->fetched->debug_fd));
+}
+
+/* TRUE: it is the one that was mapped, and is ours now. */
+static gboolean
+take_file (File *self, const LuNameFile *file, int fd_taken, LuNamesResult *result)
+{
+  lu_autofd fd = fd_taken;
+  g_autoptr (LuElfSymbols) symbols = fd >= 0 ? lu_elf_symbols_new (fd, NULL) : NULL;
+
+  if (fd >= 0 && symbols == NULL)
+    *result = LU_NAMES_NO_ELF;
+  if (symbols == NULL || !is_mapped_file (file, symbols, fd))
+    return FALSE;
+  self->symbols = g_steal_pointer (&symbols);
+  self->fd = lu_fd_steal (&fd);
+  *result = LU_NAMES_READ;
+  add_debug_file (self, file);
+  return TRUE;
 }
 
 static LuNamesResult
@@ -109,19 +145,10 @@ open_file (File *self, const LuNameFile *file)
   LuNamesResult result = LU_NAMES_NO_FILE;
 
   for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
-    {
-      lu_autofd fd = lu_name_file_open (file, way);
-      g_autoptr (LuElfSymbols) symbols = fd >= 0 ? lu_elf_symbols_new (fd, NULL) : NULL;
-
-      if (fd >= 0 && symbols == NULL)
-        result = LU_NAMES_NO_ELF;
-      if (symbols == NULL || !is_mapped_file (file, symbols, fd))
-        continue;
-      self->symbols = g_steal_pointer (&symbols);
-      self->fd = lu_fd_steal (&fd);
-      add_debug_file (self, file->path);
-      return LU_NAMES_READ;
-    }
+    if (take_file (self, file, lu_name_file_open (file, way), &result))
+      return result;
+  if (file->fetched != NULL)
+    take_file (self, file, duplicate (file->fetched->program_fd), &result);
   return result;
 }
 
@@ -194,6 +221,35 @@ answer (LuNames *self, LuElfSymbols *symbols, LuNameQuery *query, const LuNameQu
   g_free (symbol.name);
 }
 
+static void
+note_lack (LuNames *self, LuNamesLack lack, const char *build_id)
+{
+  g_free (self->build_id);
+  self->build_id = g_strdup (build_id);
+  self->lack = build_id != NULL ? lack : LU_NAMES_LACK_NOTHING;
+}
+
+/* The vDSO has no file anywhere. */
+static void
+find_lack (LuNames *self, const LuNameFile *file, const File *opened, LuNamesResult result)
+{
+  if (file->path[0] == '[')
+    note_lack (self, LU_NAMES_LACK_NOTHING, NULL);
+  else if (result != LU_NAMES_READ)
+    note_lack (self, LU_NAMES_LACK_FILE, file->build_id);
+  else if (lu_elf_symbols_wants_debug_file (opened->symbols))
+    note_lack (self, LU_NAMES_LACK_DEBUG_FILE, lu_elf_symbols_build_id (opened->symbols));
+  else
+    note_lack (self, LU_NAMES_LACK_NOTHING, NULL);
+}
+
+LuNamesLack
+lu_names_lack (const LuNames *self, const char **build_id)
+{
+  *build_id = self->build_id;
+  return self->lack;
+}
+
 LuNamesResult
 lu_names_find_all (LuNames *self, const LuNameFile *file, LuNameQuery *queries, guint n_queries)
 {
@@ -208,6 +264,7 @@ lu_names_find_all (LuNames *self, const LuNameFile *file, LuNameQuery *queries, 
     }
   result =
       g_str_equal (file->path, "[vdso]") ? open_vdso (&opened, file) : open_file (&opened, file);
+  find_lack (self, file, &opened, result);
   if (result != LU_NAMES_READ)
     return result;
   g_ptr_array_sort (sorted, compare_queries);
