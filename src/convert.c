@@ -83,23 +83,23 @@ print_remark (const char *text)
 }
 
 gboolean
-lu_convert_run (const char *input, const char *output, const char *format_name, gboolean force,
-                LuModelLinesFlags lines, GError **error)
+lu_convert_run (const LuConversion *self, GError **error)
 {
-  const LuFormat *format = choose_format (output, format_name, error);
-  g_autoptr (LuSyscapReader) reader = format != NULL ? open_capture (input, error) : NULL;
+  const LuFormat *format = choose_format (self->output, self->format, error);
+  g_autoptr (LuSyscapReader) reader = format != NULL ? open_capture (self->input, error) : NULL;
   g_autoptr (LuExport) export = NULL;
   int fd;
 
   if (reader == NULL)
     return FALSE;
-  fd = lu_output_open (output, force, error);
+  fd = lu_output_open (self->output, self->force, error);
   if (fd < 0)
     return FALSE;
   export = lu_export_new (format, fd);
-  lu_export_set_lines (export, lines, print_remark);
+  lu_export_set_lines (export, self->lines, print_remark);
+  lu_export_set_debuginfod (export, self->debuginfod);
   if (copy (reader, export, error))
     return TRUE;
-  lu_output_discard (output);
+  lu_output_discard (self->output);
   return FALSE;
 }

@@ -6,12 +6,20 @@
 #pragma once
 
 #include "output/model-lines.h"
+#include "symbolize/debuginfod.h"
 
 #include <glib.h>
 
 /* Whether the file begins as one of perf, which a replay has to unwind. */
 gboolean lu_convert_is_perf_data (const char *path);
-/* Reads a capture ("-": standard input) and writes it as `format` (NULL: what the name of the
- * output says). */
-gboolean lu_convert_run (const char *input, const char *output, const char *format, gboolean force,
-                         LuModelLinesFlags lines, GError **error);
+typedef struct
+{
+  const char *input; /* a capture; "-": standard input */
+  const char *output;
+  const char *format; /* NULL: what the name of the output says */
+  gboolean force;
+  LuModelLinesFlags lines;
+  LuDebuginfod *debuginfod; /* for names that are not found here; NULL: none */
+} LuConversion;
+
+gboolean lu_convert_run (const LuConversion *self, GError **error);

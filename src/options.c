@@ -28,7 +28,7 @@
 /* Values as the user wrote them. */
 typedef struct
 {
-  char *pids, *tids, *stack_size, *engine, *stats;
+  char *pids, *tids, *stack_size, *engine, *stats, *debuginfod;
   char **command;
   double fail_on_loss;
   int table_memory, max_depth, bpf_memory;
@@ -262,6 +262,7 @@ check_helper (const LuOptions *self, const Raw *raw, GError **error)
     { self->duration != 0, "--duration" },
     { raw->frequency != NOT_GIVEN, "--frequency" },
     { raw->fail_on_loss >= 0, "--fail-on-loss" },
+    { raw->debuginfod != NULL, "--debuginfod" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
@@ -312,6 +313,7 @@ convert_helper (LuOptions *self, const Raw *raw, GError **error)
   self->helper.event_fd = raw->event_fd;
   self->helper.kallsyms_fd = raw->kallsyms_fd;
   self->fail_on_loss = -1;
+  self->debuginfod = LU_FETCHER_NO;
   if (!check_helper (self, raw, error))
     return FALSE;
   self->outputs = g_strdupv ((char *[]){ (char *) "-", NULL });
@@ -346,6 +348,7 @@ convert (LuOptions *self, const Raw *raw, GError **error)
          && parse_stack_size (raw->stack_size, &self->stack_size, error)
          && convert_table_memory (self, raw, error) && convert_kernel_walks (self, raw, error)
          && parse_stats (raw->stats, &self->stats, error)
+         && lu_fetcher_parse_mode (raw->debuginfod, &self->debuginfod, error)
          && (self->input != NULL || check_frequency (frequency, error))
          && check_targets (self, error);
 }
@@ -368,6 +371,7 @@ raw_clear (Raw *raw)
   g_free (raw->stack_size);
   g_free (raw->engine);
   g_free (raw->stats);
+  g_free (raw->debuginfod);
   g_strfreev (raw->command);
   g_strfreev (raw->perf_fds);
 }
@@ -444,6 +448,8 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
     { "inlines", 0, 0, G_OPTION_ARG_NONE, &self->inlines,
       N_ ("With other formats than a capture: inlined functions as such, by debug information"),
       NULL },
+    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &raw.debuginfod, LU_FETCHER_HELP,
+      LU_FETCHER_CHOICE },
     { "redact", 0, 0, G_OPTION_ARG_NONE, &self->redact,
       N_ ("Leave out arguments of programs, names of the machine and addresses of the kernel"),
       NULL },

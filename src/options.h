@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "fetcher.h"
 #include "input/lanes.h"
 #include "unwind/unwinder.h"
 
@@ -56,6 +57,7 @@ typedef struct
   gboolean time_walks;    /* have the kernel measure them */
   guint max_depth;        /* user frames of a stack walked in the kernel; 0: the usual */
   guint bpf_memory;       /* MiB of tables for it; 0: the usual */
+  LuFetcherMode debuginfod;
   LuStatsFormat stats;
   double fail_on_loss; /* percent; negative: never */
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */

@@ -163,12 +163,13 @@ add_up (Loader *self)
 }
 
 LuProfile *
-lu_profile_load (const char *path, GError **error)
+lu_profile_load (const char *path, LuDebuginfod *debuginfod, GError **error)
 {
   g_autoptr (LuModel) model = lu_model_load (path, 0, error);
 
   if (model == NULL)
     return NULL;
+  model->debuginfod = debuginfod;
   lu_model_name (model, 0);
   return lu_profile_new (model);
 }

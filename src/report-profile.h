@@ -50,8 +50,8 @@ typedef struct
 
 /* Of a model with names. */
 LuProfile *lu_profile_new (LuModel *model);
-/* Of a whole capture; "-" is standard input. */
-LuProfile *lu_profile_load (const char *path, GError **error);
+/* Of a whole capture; "-" is standard input. debuginfod: see LuModel. */
+LuProfile *lu_profile_load (const char *path, LuDebuginfod *debuginfod, GError **error);
 void lu_profile_free (LuProfile *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuProfile, lu_profile_free)

@@ -8,6 +8,7 @@
 #include "report.h"
 
 #include "base/error.h"
+#include "fetcher.h"
 #include "output/model-lines.h"
 #include "output/model-names.h"
 #include "report-capture.h"
@@ -24,7 +25,7 @@
 typedef struct
 {
   LuReportFilter filter;
-  char *process, *module, *contains, *function; /* owned */
+  char *process, *module, *contains, *function, *debuginfod; /* owned */
   int limit;
   double min_percent;
   gboolean tree, threads, json, lines, inlines;
@@ -62,6 +63,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("Only stacks with a file of this name, or part of it"), N_ ("NAME") },
     { "contains", 0, 0, G_OPTION_ARG_STRING, &self->contains,
       N_ ("Only stacks with a function of this name, or part of it"), N_ ("NAME") },
+    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
+      LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
   };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE - where the time went"));
@@ -86,6 +89,7 @@ options_clear (Options *self)
   g_free (self->module);
   g_free (self->contains);
   g_free (self->function);
+  g_free (self->debuginfod);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -105,12 +109,19 @@ static LuModel *
 load (const Options *options, const char *path, GError **error)
 {
   LuModelFlags flags = lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0;
-  LuModel *model = lu_model_load (path, flags, error);
+  g_autoptr (LuDebuginfod) debuginfod = NULL;
+  LuModel *model;
 
+  if (!lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
+    return NULL;
+  model = lu_model_load (path, flags, error);
   if (model == NULL)
     return NULL;
+  model->debuginfod = debuginfod;
   lu_model_name (model, 0);
   add_lines (options, model);
+  model->debuginfod = NULL;
+  lu_fetcher_print_summary (debuginfod);
   lu_report_filter_apply (&options->filter, model);
   return model;
 }
@@ -173,13 +184,16 @@ gboolean
 lu_diff_main (int argc, char **argv, GError **error)
 {
   int limit = 25;
+  g_autofree char *mode = NULL;
   const GOptionEntry entries[] = {
     { "limit", 'n', 0, G_OPTION_ARG_INT, &limit, N_ ("Lines in the table, 25 by default"),
       N_ ("N") },
+    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
   };
   g_autoptr (GOptionContext) context =
       g_option_context_new (_ ("A B - where the time of B goes that did not go there in A"));
+  g_autoptr (LuDebuginfod) debuginfod = NULL;
   g_autoptr (LuProfile) a = NULL;
   g_autoptr (LuProfile) b = NULL;
 
@@ -192,10 +206,13 @@ lu_diff_main (int argc, char **argv, GError **error)
                            _ ("Usage: live-unwinder diff [--limit N] A B"));
       return FALSE;
     }
-  a = lu_profile_load (argv[1], error);
-  b = a != NULL ? lu_profile_load (argv[2], error) : NULL;
+  if (!lu_fetcher_start_for_reader (mode, &debuginfod, error))
+    return FALSE;
+  a = lu_profile_load (argv[1], debuginfod, error);
+  b = a != NULL ? lu_profile_load (argv[2], debuginfod, error) : NULL;
   if (b == NULL)
     return FALSE;
+  lu_fetcher_print_summary (debuginfod);
   lu_report_print_diff (a, b, (guint) limit);
   return TRUE;
 }

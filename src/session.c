@@ -17,6 +17,7 @@
 #include "base/priority.h"
 #include "command.h"
 #include "drain.h"
+#include "fetcher.h"
 #include "helper.h"
 #include "input/source-perf-data.h"
 #include "input/source-perf.h"
@@ -67,8 +68,10 @@ typedef struct
   int signal_fd, ended_fd, failed_fd;
   gint64 start_us, stop_us;
   guint64 busy_ns_at_start;
-  gint64 naming_us; /* since when names are looked for; 0: they are not */
-  LuTee *tee;       /* other formats than a capture, until the sink has it; NULL: none */
+  gint64 naming_us;         /* since when names are looked for; 0: they are not */
+  LuDebuginfod *debuginfod; /* NULL: nothing is fetched */
+  LuTee *tee;               /* other formats than a capture, until the sink has it; NULL: none */
+  gint64 fetching_us;       /* since when */
   gboolean interrupted, skips_names, status_shown;
 } Session;
 
@@ -183,6 +186,8 @@ new_sink (Session *self, int output_fd)
   /* other formats find names themselves if there is no capture to have them */
   if (!self->options->no_symbols && output_fd >= 0)
     lu_syscap_sink_add_symbols (sink, go_on_naming, self);
+  if (self->debuginfod != NULL)
+    lu_syscap_sink_set_debuginfod (sink, self->debuginfod);
   if (self->tee != NULL)
     lu_syscap_sink_take_tee (sink, g_steal_pointer (&self->tee));
   return sink;
@@ -388,6 +393,38 @@ go_on_naming (guint done, guint total, gpointer user_data)
   return !self->skips_names;
 }
 
+/* COMMAND, if there was one, has the terminal no more. */
+static gboolean
+shows_fetching (Session *self)
+{
+  return !self->options->quiet && isatty (STDERR_FILENO)
+         && (self->options->command == NULL || self->command.reaped);
+}
+
+static gboolean
+go_on_fetching (const char *name, guint64 done, guint64 total, gpointer user_data)
+{
+  Session *self = user_data;
+  gint64 now = g_get_monotonic_time ();
+
+  if (name == NULL)
+    {
+      erase_status (self);
+      return TRUE;
+    }
+  if (self->naming_us == 0)
+    self->naming_us = now;
+  if (self->fetching_us == 0)
+    self->fetching_us = now;
+  read_signals (self);
+  if (shows_fetching (self) && now - self->fetching_us > STATUS_INTERVAL_MS * 1000)
+    {
+      lu_fetcher_print_progress (name, done, total);
+      self->status_shown = TRUE;
+    }
+  return !self->skips_names;
+}
+
 static int
 poll_timeout (Session *self)
 {
@@ -504,10 +541,14 @@ report_summary (Session *self)
     line = lu_drain_progress_line (self->drain);
   json = lu_summary_to_json (&summary);
   metadata[1] = json;
+  if (self->debuginfod != NULL)
+    lu_debuginfod_allow (self->debuginfod);
   ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, line, metadata,
                          &error);
   self->naming_us = 0;
   erase_status (self);
+  if (!self->options->quiet)
+    lu_fetcher_print_summary (self->debuginfod);
   summary.output_bytes = lu_writer_bytes_written (self->writer);
   if (self->options->stats == LU_STATS_JSON)
     fprintf (stderr, "%s\n", json);
@@ -610,6 +651,7 @@ open_outputs (Session *self, int *capture_fd, GError **error)
   for (guint i = 0; paths[i] != NULL; i++)
     {
       const LuFormat *format = lu_format_of (paths[i]);
+      LuExport *export;
       int fd;
 
       if (format == NULL && *capture_fd >= 0)
@@ -628,8 +670,21 @@ open_outputs (Session *self, int *capture_fd, GError **error)
         }
       if (self->tee == NULL)
         self->tee = lu_tee_new ();
-      lu_tee_add (self->tee, new_export (self->options, format, fd));
+      export = new_export (self->options, format, fd);
+      lu_export_set_debuginfod (export, self->debuginfod);
+      lu_tee_add (self->tee, export);
     }
+  return TRUE;
+}
+
+/* Before anything is open, and while there is one thread. */
+static gboolean
+start_fetcher (Session *self, GError **error)
+{
+  if (!lu_fetcher_start (self->options->debuginfod, &self->debuginfod, error))
+    return FALSE;
+  if (self->debuginfod != NULL)
+    lu_debuginfod_set_progress (self->debuginfod, go_on_fetching, self);
   return TRUE;
 }
 
@@ -639,7 +694,7 @@ prepare (Session *self, GError **error)
   g_autoptr (LuSource) source = NULL;
   lu_autofd output_fd = -1;
 
-  if (!block_signals (self, error))
+  if (!start_fetcher (self, error) || !block_signals (self, error))
     return FALSE;
   if (lu_options_is_helper (self->options))
     {
@@ -683,6 +738,7 @@ session_clear (Session *self)
   lu_fd_clear (&self->failed_fd);
   lu_helper_clear (&self->helper);
   lu_tee_free (self->tee);
+  lu_debuginfod_free (self->debuginfod);
 }
 
 int

@@ -75,6 +75,13 @@ lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark rem
 }
 
 void
+lu_export_set_debuginfod (LuExport *self, LuDebuginfod *debuginfod)
+{
+  if (self->model != NULL)
+    self->model->debuginfod = debuginfod;
+}
+
+void
 lu_export_begin (LuExport *self, const LuSyscapHeader *header)
 {
   if (self->model != NULL)

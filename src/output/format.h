@@ -47,6 +47,8 @@ LuExport *lu_export_new (const LuFormat *format, int fd);
  * out is told to `remark` then (lu_model_lines_left_out()). */
 typedef void (*LuExportRemark) (const char *text);
 void lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark remark);
+/* Names that are not found here come from there; borrowed. */
+void lu_export_set_debuginfod (LuExport *self, LuDebuginfod *debuginfod);
 void lu_export_begin (LuExport *self, const LuSyscapHeader *header);
 void lu_export_take (LuExport *self, const LuSyscapRecord *record);
 /* Writes what is not written yet; names come from the frames and from files of this machine. */

@@ -199,6 +199,7 @@ take_lines (Adder *self, guint32 number, const LuLineQuery *query)
 static void
 read_module (Adder *self, const Work *work)
 {
+  LuNameFetched fetched;
   LuModelModule *module = g_ptr_array_index (self->model->modules, work->module);
   LuNameFile file = { .path = module->path,
                       .build_id = module->build_id,
@@ -209,6 +210,9 @@ read_module (Adder *self, const Work *work)
   g_autofree LuLineQuery *queries = g_new0 (LuLineQuery, work->frames->len + 1);
   LuLinesResult result;
 
+  if (self->model->debuginfod != NULL
+      && lu_debuginfod_find (self->model->debuginfod, module->build_id, &fetched))
+    file.fetched = &fetched;
   for (guint i = 0; i < work->frames->len; i++)
     queries[i].file_offset =
         lu_model_frame (self->model, g_array_index (work->frames, guint32, i))->file_offset;

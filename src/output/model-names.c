@@ -12,14 +12,22 @@
 
 #include <string.h>
 
+/* Of one module. */
+typedef struct
+{
+  GArray *frames;       /* of guint32: numbers of those to be named from the file; NULL: none */
+  LuNameQuery *queries; /* of these, owned */
+  LuNamesResult result;
+} ModuleNames;
+
 typedef struct
 {
   LuModel *model;
   LuNames *names;
-  LuKallsyms *kallsyms;      /* NULL: the capture has none */
-  GHashTable *functions;     /* "name\nmodule" -> number + 1 */
-  GHashTable *generated;     /* pid -> LuJitNames */
-  GArray **frames_of_module; /* of guint32; NULL: none */
+  LuKallsyms *kallsyms;  /* NULL: the capture has none */
+  GHashTable *functions; /* "name\nmodule" -> number + 1 */
+  GHashTable *generated; /* pid -> LuJitNames */
+  ModuleNames *modules;
   guint n_symbols;
   gboolean asks_files;
 } Namer;
@@ -151,33 +159,141 @@ why_unnamed (LuNamesResult result)
                                       : "not an ELF file";
 }
 
-static void
-name_module (Namer *self, guint32 number)
+/* Looks up what has no name yet. How many frames still have none. */
+static guint
+name_module (Namer *self, guint32 number, const LuNameFetched *fetched)
 {
   LuModelModule *module = g_ptr_array_index (self->model->modules, number);
-  const GArray *frames = self->frames_of_module[number];
+  ModuleNames *names = &self->modules[number];
   LuNameFile file = { .path = module->path,
                       .build_id = module->build_id,
                       .inode = module->inode,
                       .pid = module->pid,
                       .start = module->start,
-                      .end = module->end };
-  g_autofree LuNameQuery *queries = g_new0 (LuNameQuery, frames->len);
-  LuNamesResult result = LU_NAMES_NO_FILE;
+                      .end = module->end,
+                      .fetched = fetched };
+  g_autofree LuNameQuery *queries = g_new0 (LuNameQuery, names->frames->len);
+  guint n_without = 0;
 
-  for (guint i = 0; i < frames->len; i++)
+  for (guint i = 0; i < names->frames->len; i++)
     queries[i].file_offset =
-        lu_model_frame (self->model, g_array_index (frames, guint32, i))->file_offset;
-  if (self->asks_files)
-    result = lu_names_find_all (self->names, &file, queries, frames->len);
-  for (guint i = 0; i < frames->len; i++)
-    set_function (
-        self,
-        &g_array_index (self->model->frames, LuModelFrame, g_array_index (frames, guint32, i)),
-        queries[i].name, module->base_name);
-  for (guint i = 0; i < frames->len; i++)
-    if (queries[i].name == NULL)
-      module->without_names = why_unnamed (result);
+        lu_model_frame (self->model, g_array_index (names->frames, guint32, i))->file_offset;
+  names->result = lu_names_find_all (self->names, &file, queries, names->frames->len);
+  for (guint i = 0; i < names->frames->len; i++)
+    {
+      if (names->queries[i].name == NULL)
+        names->queries[i] = queries[i];
+      n_without += names->queries[i].name == NULL;
+    }
+  return n_without;
+}
+
+static void
+set_functions (Namer *self, guint32 number)
+{
+  LuModelModule *module = g_ptr_array_index (self->model->modules, number);
+  const ModuleNames *names = &self->modules[number];
+
+  for (guint i = 0; i < names->frames->len; i++)
+    {
+      guint32 frame = g_array_index (names->frames, guint32, i);
+
+      set_function (self, &g_array_index (self->model->frames, LuModelFrame, frame),
+                    names->queries[i].name, module->base_name);
+      if (names->queries[i].name == NULL)
+        module->without_names = why_unnamed (names->result);
+    }
+}
+
+/* Files from elsewhere */
+
+static void
+add_unnamed (const Namer *self, guint32 number, GArray *unnamed)
+{
+  const LuModelModule *module = g_ptr_array_index (self->model->modules, number);
+  const char *build_id;
+  LuNamesLack lack = lu_names_lack (self->names, &build_id);
+  LuUnnamedFile file = { .path = module->path,
+                         .is_gone = lack == LU_NAMES_LACK_FILE,
+                         .number = number };
+
+  if (lack == LU_NAMES_LACK_NOTHING)
+    return;
+  file.build_id = g_string_chunk_insert_const (self->model->texts, build_id);
+  g_array_append_val (unnamed, file);
+}
+
+/* The module of each frame that has no name, plus 1; 0 for others. */
+static guint32 *
+modules_of_unnamed (const Namer *self, const GArray *unnamed)
+{
+  guint32 *modules = g_new0 (guint32, self->model->frames->len + 1);
+
+  for (guint i = 0; i < unnamed->len; i++)
+    {
+      guint32 number = g_array_index (unnamed, LuUnnamedFile, i).number;
+      const ModuleNames *names = &self->modules[number];
+
+      for (guint k = 0; k < names->frames->len; k++)
+        if (names->queries[k].name == NULL)
+          modules[g_array_index (names->frames, guint32, k)] = number + 1;
+    }
+  return modules;
+}
+
+/* In each of the files: samples that have a frame without a name there. */
+static void
+count_samples (const Namer *self, GArray *unnamed)
+{
+  const LuModel *model = self->model;
+  g_autofree guint32 *modules = modules_of_unnamed (self, unnamed);
+  g_autofree guint64 *counts = g_new0 (guint64, model->modules->len + 1);
+  g_autofree guint32 *last = g_new0 (guint32, model->modules->len + 1);
+
+  for (guint32 i = 0; i < model->counts->len; i++)
+    for (guint32 node = (guint32) *lu_id_table_key (model->counted, i); node != 0;)
+      {
+        LuModelNode step = lu_model_node (model, node);
+        guint32 module = modules[step.frame];
+
+        if (module > 0 && last[module] != i + 1)
+          {
+            last[module] = i + 1;
+            counts[module] += g_array_index (model->counts, guint64, i);
+          }
+        node = step.parent;
+      }
+  for (guint i = 0; i < unnamed->len; i++)
+    {
+      LuUnnamedFile *file = &g_array_index (unnamed, LuUnnamedFile, i);
+
+      file->n_samples = counts[file->number + 1];
+    }
+}
+
+static gboolean
+take_fetched (guint32 number, const LuNameFetched *fetched, gpointer user_data)
+{
+  Namer *self = user_data;
+  const char *build_id;
+
+  return name_module (self, number, fetched) > 0
+         && lu_names_lack (self->names, &build_id) == LU_NAMES_LACK_DEBUG_FILE;
+}
+
+static void
+name_modules (Namer *self)
+{
+  g_autoptr (GArray) unnamed = g_array_new (FALSE, FALSE, sizeof (LuUnnamedFile));
+  LuDebuginfod *debuginfod = self->model->debuginfod;
+
+  for (guint32 i = 0; self->asks_files && i < self->model->modules->len; i++)
+    if (self->modules[i].frames != NULL && name_module (self, i, NULL) > 0)
+      add_unnamed (self, i, unnamed);
+  if (debuginfod == NULL || unnamed->len == 0 || !lu_debuginfod_is_allowed (debuginfod))
+    return;
+  count_samples (self, unnamed);
+  lu_debuginfod_fetch (debuginfod, unnamed, self->model->n_samples, take_fetched, self);
 }
 
 /* Of a capture that has names for this process: others need no file. */
@@ -200,7 +316,7 @@ static void
 name_frame (Namer *self, guint32 number)
 {
   LuModelFrame *frame = &g_array_index (self->model->frames, LuModelFrame, number);
-  GArray **frames;
+  ModuleNames *names;
 
   switch (frame->kind)
     {
@@ -218,12 +334,34 @@ name_frame (Namer *self, guint32 number)
     case LU_CODE_USER:
       if (name_from_capture (self, frame))
         return;
-      frames = &self->frames_of_module[frame->module];
-      if (*frames == NULL)
-        *frames = g_array_new (FALSE, FALSE, sizeof (guint32));
-      g_array_append_val (*frames, number);
+      names = &self->modules[frame->module];
+      if (names->frames == NULL)
+        names->frames = g_array_new (FALSE, FALSE, sizeof (guint32));
+      g_array_append_val (names->frames, number);
       return;
     }
+}
+
+static void
+prepare_modules (Namer *self)
+{
+  for (guint32 i = 0; i < self->model->modules->len; i++)
+    if (self->modules[i].frames != NULL)
+      {
+        self->modules[i].queries = g_new0 (LuNameQuery, self->modules[i].frames->len);
+        self->modules[i].result = LU_NAMES_NO_FILE;
+      }
+}
+
+static void
+free_modules (Namer *self)
+{
+  for (guint32 i = 0; i < self->model->modules->len; i++)
+    {
+      g_clear_pointer (&self->modules[i].frames, g_array_unref);
+      g_free (self->modules[i].queries);
+    }
+  g_free (self->modules);
 }
 
 void
@@ -235,21 +373,20 @@ lu_model_name (LuModel *model, LuModelNamesFlags flags)
   self.kallsyms = lu_kallsyms_parse (model->kallsyms->str, model->kallsyms->len, NULL);
   self.functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self.generated = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_jit_names_free);
-  self.frames_of_module = g_new0 (GArray *, model->modules->len + 1);
+  self.modules = g_new0 (ModuleNames, model->modules->len + 1);
   self.n_symbols = lu_syscap_symbols_count (model->symbols);
   model->has_kernel_names = self.kallsyms != NULL;
 
   g_array_set_size (model->functions, 0);
   for (guint32 i = 0; i < model->frames->len; i++)
     name_frame (&self, i);
+  prepare_modules (&self);
+  name_modules (&self);
   for (guint32 i = 0; i < model->modules->len; i++)
-    if (self.frames_of_module[i] != NULL)
-      {
-        name_module (&self, i);
-        g_array_unref (self.frames_of_module[i]);
-      }
+    if (self.modules[i].frames != NULL)
+      set_functions (&self, i);
+  free_modules (&self);
 
-  g_free (self.frames_of_module);
   g_hash_table_unref (self.generated);
   g_hash_table_unref (self.functions);
   g_clear_pointer (&self.kallsyms, lu_kallsyms_free);

@@ -4,7 +4,8 @@
 /* model-names.h - gives the frames of a model their functions.
  *
  * Names come from the capture itself if it has them (__symbols__, /proc/kallsyms, JITMAP), else
- * from the files of this machine, each read once. */
+ * from the files of this machine, each read once, else from files that servers have
+ * (model->debuginfod). */
 
 #pragma once
 

@@ -15,6 +15,7 @@
 
 #include "base/id-table.h"
 #include "output/syscap-reader.h"
+#include "symbolize/debuginfod.h"
 
 #include <glib.h>
 
@@ -133,6 +134,7 @@ typedef struct
   GByteArray *symbols;  /* __symbols__ */
   GHashTable *jitdumps; /* pid -> path */
   GStringChunk *texts;
+  LuDebuginfod *debuginfod; /* borrowed; for names that are not found here; NULL: none */
 
   /* while frames come */
   GHashTable *pids;      /* pid -> what is mapped */

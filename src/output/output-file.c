@@ -47,6 +47,16 @@ sudo_caller (void)
   return caller;
 }
 
+gboolean
+lu_output_sudo_caller (uid_t *uid, gid_t *gid)
+{
+  SudoCaller caller = sudo_caller ();
+
+  *uid = caller.uid;
+  *gid = caller.gid;
+  return caller.is_set;
+}
+
 static int
 open_stdout (GError **error)
 {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <glib.h>
+#include <sys/types.h>
 
 /* Opens `path` for writing and returns the descriptor (close-on-exec), or -1.
  *
@@ -16,6 +17,9 @@
  * to the caller. An existing FIFO or character device is written to as it is; opening a FIFO waits
  * for its reader. */
 int lu_output_open (const char *path, gboolean force, GError **error);
+
+/* Of root: the user who called sudo. FALSE: none did. */
+gboolean lu_output_sudo_caller (uid_t *uid, gid_t *gid);
 
 /* Removes a regular file that lu_output_open() just created and into which nothing worth keeping
  * was written. */

@@ -39,7 +39,9 @@ typedef struct
 {
   guint64 file_offset;
   guint64 time;
-  guint32 file; /* FILE_*, or FIRST_FILE + number */
+  guint32 file;   /* FILE_*, or FIRST_FILE + number */
+  guint32 n : 31; /* how often, if it is counted */
+  guint32 is_named : 1;
 } Hit;
 
 typedef struct
@@ -49,6 +51,8 @@ typedef struct
   gint32 pid;
   guint64 start, end;
   guint n_hits;
+  /* if samples are counted */
+  guint64 n_samples, last_sample;
 } File;
 
 struct _LuSyscapHits
@@ -61,6 +65,9 @@ struct _LuSyscapHits
   GHashTable *file_of;  /* mapping name -> number + 1 */
   GHashTable *jitdumps; /* pid -> path */
   guint n_left_out;
+  LuDebuginfod *debuginfod; /* borrowed; NULL: nothing is fetched, nor counted */
+  guint32 *seen_hits;       /* beside seen: numbers of these hits */
+  guint64 n_samples;
 };
 
 /* While names are found. */
@@ -70,7 +77,8 @@ typedef struct
   GArray *symbols; /* of LuSyscapSymbol */
   LuNames *names;
   const LuKallsyms *kallsyms;
-  GHashTable *generated; /* pid -> LuJitNames */
+  GHashTable *generated;          /* pid -> LuJitNames */
+  const guint32 *sorted, *starts; /* numbers of hits by file */
   guint n_named;
 } Namer;
 
@@ -108,7 +116,15 @@ lu_syscap_hits_free (LuSyscapHits *self)
   g_ptr_array_unref (self->files);
   g_hash_table_unref (self->file_of);
   g_hash_table_unref (self->jitdumps);
+  g_free (self->seen_hits);
   g_free (self);
+}
+
+void
+lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod)
+{
+  self->debuginfod = debuginfod;
+  self->seen_hits = g_new0 (guint32, 1 << SEEN_BITS);
 }
 
 /* While recording */
@@ -165,20 +181,24 @@ note_generated (LuSyscapHits *self, gint32 pid, const LuSyscapMaps *maps)
     g_hash_table_insert (self->jitdumps, GINT_TO_POINTER (pid), path);
 }
 
-static void
+/* Its number; G_MAXUINT32: there is no room for it. */
+static guint32
 add_hit (LuSyscapHits *self, gint32 pid, guint64 time, const LuSyscapMaps *maps, guint64 address,
          gboolean is_user)
 {
   const LuSyscapMapping *mapping = NULL;
   Hit hit = { .time = time, .file = is_user ? FILE_NONE : FILE_KERNEL };
+  guint32 number;
 
   if (self->hits->len >= MAX_HITS)
     {
-      self->n_left_out += lu_id_table_find (self->addresses, (guint32) pid, address) == G_MAXUINT32;
-      return;
+      number = lu_id_table_find (self->addresses, (guint32) pid, address);
+      self->n_left_out += number == G_MAXUINT32;
+      return number;
     }
-  if (lu_id_table_add (self->addresses, (guint32) pid, address) != self->hits->len)
-    return;
+  number = lu_id_table_add (self->addresses, (guint32) pid, address);
+  if (number != self->hits->len)
+    return number;
   if ((address >> 32) == (LU_SYNTHETIC_BASE >> 32))
     hit.file = FILE_STATE;
   else if (is_user && maps != NULL)
@@ -193,6 +213,21 @@ add_hit (LuSyscapHits *self, gint32 pid, guint64 time, const LuSyscapMaps *maps,
   else if (hit.file == FILE_NONE)
     note_generated (self, pid, maps);
   g_array_append_val (self->hits, hit);
+  return number;
+}
+
+static void
+count (LuSyscapHits *self, guint32 number)
+{
+  Hit *hit = number != G_MAXUINT32 ? &g_array_index (self->hits, Hit, number) : NULL;
+  File *file;
+
+  if (hit == NULL || hit->file < FIRST_FILE)
+    return;
+  file = g_ptr_array_index (self->files, hit->file - FIRST_FILE);
+  hit->n += hit->n < G_MAXINT32;
+  file->n_samples += file->last_sample != self->n_samples;
+  file->last_sample = self->n_samples;
 }
 
 void
@@ -202,20 +237,27 @@ lu_syscap_hits_add (LuSyscapHits *self, gint32 pid, guint64 time, const LuSyscap
   guint64 process = (guint64) (guint32) pid * G_GUINT64_CONSTANT (0xd6e8feb86659fd93);
   gboolean is_user = FALSE;
 
+  self->n_samples++;
   for (guint i = 0; i < n_addresses; i++)
     {
       guint64 mixed = (addresses[i] ^ process) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
-      guint64 *seen = &self->seen[mixed >> (64 - SEEN_BITS)];
+      guint place = (guint) (mixed >> (64 - SEEN_BITS));
+      guint32 number;
 
       if (addresses[i] >= LU_SYSCAP_CONTEXT_MAX)
         {
           is_user = addresses[i] == LU_SYSCAP_CONTEXT_USER;
           continue;
         }
-      if (*seen == mixed)
+      if (self->seen[place] == mixed && self->seen_hits == NULL)
         continue;
-      *seen = mixed;
-      add_hit (self, pid, time, maps, addresses[i], is_user);
+      number = self->seen[place] == mixed ? self->seen_hits[place]
+                                          : add_hit (self, pid, time, maps, addresses[i], is_user);
+      self->seen[place] = mixed;
+      if (self->seen_hits == NULL)
+        continue;
+      self->seen_hits[place] = number;
+      count (self, number);
     }
 }
 
@@ -310,17 +352,21 @@ name_generated (Namer *self, guint hit)
   g_free (found.name);
 }
 
-/* hits: numbers of those in the file. */
-static void
-name_file (Namer *self, const File *source, const guint32 *hits)
+/* Names what has no name yet in a file. Samples at most that still have none; 0: there are none. */
+static guint64
+name_file (Namer *self, guint number, const LuNameFetched *fetched)
 {
+  const File *source = g_ptr_array_index (self->hits->files, number);
+  const guint32 *hits = self->sorted + self->starts[number];
   LuNameFile file = { .path = source->path,
                       .build_id = source->build_id,
                       .inode = source->inode,
                       .pid = source->pid,
                       .start = source->start,
-                      .end = source->end };
+                      .end = source->end,
+                      .fetched = fetched };
   g_autofree LuNameQuery *queries = g_new0 (LuNameQuery, source->n_hits);
+  guint64 n_without = 0;
 
   for (guint i = 0; i < source->n_hits; i++)
     queries[i].file_offset = g_array_index (self->hits->hits, Hit, hits[i]).file_offset;
@@ -328,11 +374,67 @@ name_file (Namer *self, const File *source, const guint32 *hits)
   for (guint i = 0; i < source->n_hits; i++)
     {
       guint64 address = address_of (self->hits, hits[i]);
+      Hit *hit = &g_array_index (self->hits->hits, Hit, hits[i]);
 
-      if (queries[i].name != NULL)
-        add_symbol (self, hits[i], address - (queries[i].file_offset - queries[i].start),
-                    address + (queries[i].end - queries[i].file_offset), queries[i].name);
+      if (!hit->is_named && queries[i].name != NULL)
+        {
+          hit->is_named = TRUE;
+          add_symbol (self, hits[i], address - (queries[i].file_offset - queries[i].start),
+                      address + (queries[i].end - queries[i].file_offset), queries[i].name);
+        }
+      n_without += hit->is_named ? 0 : hit->n;
     }
+  return MIN (n_without, source->n_samples);
+}
+
+/* Files from elsewhere */
+
+static void
+add_unnamed (const Namer *self, guint number, guint64 n_samples, GArray *unnamed,
+             GStringChunk *texts)
+{
+  const File *file = g_ptr_array_index (self->hits->files, number);
+  const char *build_id;
+  LuNamesLack lack = lu_names_lack (self->names, &build_id);
+  LuUnnamedFile one = { .path = file->path,
+                        .is_gone = lack == LU_NAMES_LACK_FILE,
+                        .n_samples = n_samples,
+                        .number = number };
+
+  if (n_samples == 0 || lack == LU_NAMES_LACK_NOTHING)
+    return;
+  one.build_id = g_string_chunk_insert_const (texts, build_id);
+  g_array_append_val (unnamed, one);
+}
+
+static gboolean
+take_fetched (guint32 number, const LuNameFetched *fetched, gpointer user_data)
+{
+  Namer *self = user_data;
+  const char *build_id;
+
+  return name_file (self, number, fetched) > 0
+         && lu_names_lack (self->names, &build_id) == LU_NAMES_LACK_DEBUG_FILE;
+}
+
+/* FALSE: go_on() said no. */
+static gboolean
+name_files (Namer *self, LuSyscapHitsFunc go_on, gpointer user_data)
+{
+  g_autoptr (GArray) unnamed = g_array_new (FALSE, FALSE, sizeof (LuUnnamedFile));
+  g_autoptr (GStringChunk) texts = g_string_chunk_new (4096);
+  guint n_files = self->hits->files->len;
+
+  for (guint i = 0; i < n_files; i++)
+    {
+      if (go_on != NULL && !go_on (i, n_files, user_data))
+        return FALSE;
+      add_unnamed (self, i, name_file (self, i, NULL), unnamed, texts);
+    }
+  if (self->hits->debuginfod != NULL)
+    lu_debuginfod_fetch (self->hits->debuginfod, unnamed, self->hits->n_samples, take_fetched,
+                         self);
+  return TRUE;
 }
 
 /* Numbers of all hits, those of a file together; *starts: where each file's begin. */
@@ -391,16 +493,13 @@ lu_syscap_hits_name (LuSyscapHits *self, const LuKallsyms *kallsyms, LuSyscapHit
   GByteArray *file;
 
   *result = (LuSyscapHitsResult){ .n_addresses = self->hits->len };
+  namer.sorted = sorted;
+  namer.starts = starts;
   namer.symbols = g_array_new (FALSE, FALSE, sizeof (LuSyscapSymbol));
   namer.names = lu_names_new ();
   namer.generated = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_jit_names_free);
   name_without_files (&namer);
-  for (guint i = 0; i < self->files->len && !result->is_skipped; i++)
-    {
-      result->is_skipped = go_on != NULL && !go_on (i, self->files->len, user_data);
-      if (!result->is_skipped)
-        name_file (&namer, g_ptr_array_index (self->files, i), sorted + starts[i]);
-    }
+  result->is_skipped = !name_files (&namer, go_on, user_data);
   file = lu_syscap_symbols_encode (namer.symbols, MAX_SYMBOLS_FILE, &n_left_out);
   result->n_named = namer.n_named;
   result->n_left_out = self->n_left_out + n_left_out;

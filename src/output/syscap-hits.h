@@ -4,11 +4,13 @@
 /* syscap-hits.h - remembers which addresses of which process are in a capture, and names them all
  * at its end.
  *
- * While recording, an address that was there before costs one comparison. Owned by the sink. */
+ * While recording, an address that was there before costs one comparison, or is counted as well if
+ * debug files may be fetched afterwards: those with most samples come first. Owned by the sink. */
 
 #pragma once
 
 #include "output/syscap-maps.h"
+#include "symbolize/debuginfod.h"
 #include "symbolize/kallsyms.h"
 
 typedef struct _LuSyscapHits LuSyscapHits;
@@ -20,6 +22,9 @@ typedef gboolean (*LuSyscapHitsFunc) (guint done, guint total, gpointer user_dat
 /* is_live: processes are of this machine, now, and their files may be reached through them. */
 LuSyscapHits *lu_syscap_hits_new (gboolean is_live);
 void lu_syscap_hits_free (LuSyscapHits *self);
+
+/* Fetch debug files for names that are not found here. Borrowed. Before the first sample. */
+void lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod);
 
 /* The addresses of one sample as they are in the capture (syscap-stack.h). maps: of the process;
  * NULL: none. */

@@ -45,9 +45,10 @@ typedef struct
   gboolean writes_capture;
   LuSyscapHitsFunc go_on; /* NULL: always */
   gpointer go_on_data;
-  guint64 n_shadowed; /* samples that may lie in a mapping the viewer does not keep */
-  guint64 n_no_pid;   /* samples of tasks without a pid, left out */
-  guint64 n_dropped;  /* mappings over LU_SYSCAP_MAPS_MAX */
+  LuDebuginfod *debuginfod; /* borrowed; NULL: names are those found here */
+  guint64 n_shadowed;       /* samples that may lie in a mapping the viewer does not keep */
+  guint64 n_no_pid;         /* samples of tasks without a pid, left out */
+  guint64 n_dropped;        /* mappings over LU_SYSCAP_MAPS_MAX */
 } SyscapSink;
 
 /* What lu_syscap_maps_add() needs to write one. */
@@ -259,6 +260,8 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
   self->redact = recording->redact;
   if (self->wants_symbols)
     self->hits = lu_syscap_hits_new (recording->live);
+  if (self->hits != NULL && self->debuginfod != NULL)
+    lu_syscap_hits_set_debuginfod (self->hits, self->debuginfod);
 
   if (!lu_syscap_writer_header (self->writer, recording->start_time, recording->wall_clock, error)
       || !write_beginning (self, recording, error))
@@ -510,6 +513,12 @@ lu_syscap_sink_add_symbols (LuSink *sink, LuSyscapHitsFunc go_on, gpointer user_
   self->wants_symbols = TRUE;
   self->go_on = go_on;
   self->go_on_data = user_data;
+}
+
+void
+lu_syscap_sink_set_debuginfod (LuSink *sink, LuDebuginfod *debuginfod)
+{
+  ((SyscapSink *) sink)->debuginfod = debuginfod;
 }
 
 static void

@@ -30,6 +30,9 @@ LuSink *lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd
  * asked now and then, and may be NULL. Not for a client, before begin(). */
 void lu_syscap_sink_add_symbols (LuSink *self, LuSyscapHitsFunc go_on, gpointer user_data);
 
+/* The same, with debug files from servers where there are none here. Borrowed. */
+void lu_syscap_sink_set_debuginfod (LuSink *self, LuDebuginfod *debuginfod);
+
 /* Gives all frames to other formats, too; takes the tee. Not for a client, before begin(). The
  * descriptor of the sink may then be -1. */
 void lu_syscap_sink_take_tee (LuSink *self, LuTee *tee);

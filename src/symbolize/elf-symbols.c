@@ -386,18 +386,27 @@ lu_elf_symbols_debug_link (const LuElfSymbols *self)
   return self->debug_link;
 }
 
+/* A regular file with headers, which the caller clears. */
+static gboolean
+read_other (int fd, LuElfInput *input, LuElfHeaders *headers)
+{
+  struct stat info;
+
+  *input = (LuElfInput){ .fd = fd };
+  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
+    return FALSE;
+  input->size = (guint64) info.st_size;
+  return lu_elf_headers_read (headers, input, NULL);
+}
+
 gboolean
 lu_elf_file_has_build_id (int fd, const char *build_id)
 {
-  LuElfInput input = { .fd = fd };
+  LuElfInput input;
   LuElfHeaders headers;
-  struct stat info;
   g_autofree char *found = NULL;
 
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
-    return FALSE;
-  input.size = (guint64) info.st_size;
-  if (!lu_elf_headers_read (&headers, &input, NULL))
+  if (!read_other (fd, &input, &headers))
     return FALSE;
   found = read_build_id (&input, &headers);
   lu_elf_headers_clear (&headers);
@@ -437,17 +446,27 @@ is_own_debug_file (const LuElfSymbols *self, const LuElfInput *input, const LuEl
 }
 
 gboolean
-lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd)
+lu_elf_symbols_is_debug_file (const LuElfSymbols *self, int fd)
 {
-  LuElfInput input = { .fd = fd };
+  LuElfInput input;
   LuElfHeaders headers;
-  struct stat info;
   gboolean ok;
 
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
+  if (!read_other (fd, &input, &headers))
     return FALSE;
-  input.size = (guint64) info.st_size;
-  if (!lu_elf_headers_read (&headers, &input, NULL))
+  ok = is_own_debug_file (self, &input, &headers);
+  lu_elf_headers_clear (&headers);
+  return ok;
+}
+
+gboolean
+lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd)
+{
+  LuElfInput input;
+  LuElfHeaders headers;
+  gboolean ok;
+
+  if (!read_other (fd, &input, &headers))
     return FALSE;
   ok = is_own_debug_file (self, &input, &headers)
        && add_table (self, &input, &headers, ".symtab", ".strtab", SOURCE_DEBUG, TRUE);

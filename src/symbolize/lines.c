@@ -110,14 +110,12 @@ has_dwarf (const LuElfHeaders *headers)
 }
 
 static gboolean
-is_debug_file (int fd, const char *build_id)
+is_debug_file (const LuElfSymbols *symbols, int fd)
 {
-  g_autoptr (LuElfSymbols) symbols = lu_elf_symbols_new (fd, NULL);
   LuElfHeaders headers;
   gboolean ok;
 
-  if (symbols == NULL || g_strcmp0 (lu_elf_symbols_build_id (symbols), build_id) != 0
-      || !read_headers (&headers, fd))
+  if (!lu_elf_symbols_is_debug_file (symbols, fd) || !read_headers (&headers, fd))
     return FALSE;
   ok = has_dwarf (&headers);
   lu_elf_headers_clear (&headers);
@@ -125,21 +123,37 @@ is_debug_file (int fd, const char *build_id)
 }
 
 static int
-open_debug_file (const char *path, const LuElfSymbols *symbols)
+duplicate (int fd)
+{
+  return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
+}
+
+static int
+open_debug_file (const LuNameFile *file, const LuElfSymbols *symbols)
 {
   const char *build_id = lu_elf_symbols_build_id (symbols);
   const char *link = lu_elf_symbols_debug_link (symbols);
   int fd;
 
-  if (build_id == NULL)
-    return -1;
-  for (guint i = 0; (fd = lu_debug_file_open (path, build_id, link, i)) != -2; i++)
+  for (guint i = 0; (fd = lu_debug_file_open (file, build_id, link, i)) != -2; i++)
     {
-      if (fd >= 0 && is_debug_file (fd, build_id))
+      if (fd >= 0 && is_debug_file (symbols, fd))
         return fd;
       lu_fd_clear (&fd);
     }
-  return -1;
+  if (file->fetched == NULL || file->fetched->debug_fd < 0
+      || !is_debug_file (symbols, file->fetched->debug_fd))
+    return -1;
+  return duplicate (file->fetched->debug_fd);
+}
+
+/* The ways of names, then what was fetched. */
+static int
+open_way (const LuNameFile *file, guint way)
+{
+  if (way < LU_NAME_FILE_WAYS)
+    return lu_name_file_open (file, way);
+  return file->fetched != NULL ? duplicate (file->fetched->program_fd) : -1;
 }
 
 static LuLinesResult
@@ -147,9 +161,9 @@ open_file (File *self, const LuNameFile *file)
 {
   struct stat info;
 
-  for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
+  for (guint way = 0; way <= LU_NAME_FILE_WAYS; way++)
     {
-      lu_autofd fd = lu_name_file_open (file, way);
+      lu_autofd fd = open_way (file, way);
       g_autoptr (LuElfSymbols) symbols = fd >= 0 ? lu_elf_symbols_new (fd, NULL) : NULL;
 
       if (symbols == NULL || !is_mapped_file (file, symbols, fd))
@@ -158,8 +172,8 @@ open_file (File *self, const LuNameFile *file)
       self->has_headers = read_headers (&self->headers, self->fd);
       if (!self->has_headers)
         return LU_LINES_NO_DWARF;
-      self->dwarf_fd = has_dwarf (&self->headers) ? fcntl (self->fd, F_DUPFD_CLOEXEC, 3)
-                                                  : open_debug_file (file->path, symbols);
+      self->dwarf_fd =
+          has_dwarf (&self->headers) ? duplicate (self->fd) : open_debug_file (file, symbols);
       if (self->dwarf_fd < 0 || fstat (self->dwarf_fd, &info) != 0)
         return LU_LINES_NO_DWARF;
       return (guint64) info.st_size > MAX_FILE ? LU_LINES_TOO_LARGE : LU_LINES_READ;

@@ -68,7 +68,7 @@ load (Fixture *self)
   LuProfile *profile;
 
   g_assert_true (lu_syscap_writer_finish (self->writer, 5000, NULL));
-  profile = lu_profile_load (self->path, &error);
+  profile = lu_profile_load (self->path, NULL, &error);
   g_assert_no_error (error);
   return profile;
 }
@@ -154,7 +154,7 @@ test_killed (Fixture *self, gconstpointer data)
   SAMPLE (3000, 7, USER, 0x1100);
   g_assert_true (lu_syscap_writer_flush (self->writer, NULL));
   g_assert_cmpint (ftruncate (self->fd, (off_t) lu_syscap_writer_size (self->writer) - 4), ==, 0);
-  profile = lu_profile_load (self->path, &error);
+  profile = lu_profile_load (self->path, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (profile->n_samples, ==, 1);
   g_assert_true (profile->is_cut);
@@ -194,13 +194,13 @@ test_errors (void)
 {
   g_autoptr (GError) error = NULL;
 
-  g_assert_null (lu_profile_load ("/nonexistent.syscap", &error));
+  g_assert_null (lu_profile_load ("/nonexistent.syscap", NULL, &error));
   g_assert_nonnull (strstr (error->message, "/nonexistent.syscap: No such file"));
   g_clear_error (&error);
-  g_assert_null (lu_profile_load ("/dev/null", &error));
+  g_assert_null (lu_profile_load ("/dev/null", NULL, &error));
   g_assert_nonnull (strstr (error->message, "not a Sysprof capture"));
   g_clear_error (&error);
-  g_assert_null (lu_profile_load ("/", &error));
+  g_assert_null (lu_profile_load ("/", NULL, &error));
   g_assert_nonnull (error);
 }
 

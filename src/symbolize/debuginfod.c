@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* debuginfod.c - what is fetched, how long, and what is left out; see debuginfod.h.
+ *
+ * The fetching process is given a little less time than it may take, so that it ends by itself and
+ * leaves its cache in order; if it does not, because a name server does not answer, it is killed,
+ * and nothing more is fetched. A server that sends nothing at all to the first question is not
+ * asked a second one. */
+
+#include "config.h"
+
+#include "symbolize/debuginfod.h"
+
+#include "base/fd.h"
+#include "symbolize/elf-symbols.h"
+#include "symbolize/fetch.h"
+
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* The library looks up once a second. */
+#define GRACE_MS 1200
+#define POLL_MS  100
+/* Of the fetching process when it is no longer needed. */
+#define PATIENCE_MS 1500
+/* Files that the summary names. */
+#define MAX_TOLD 3
+/* Files that stay open for who reads them again. */
+#define MAX_KEPT 32
+#define MIN_ID   8
+
+typedef enum
+{
+  RESULT_FETCHED,
+  RESULT_NOT_FOUND,
+  RESULT_TOO_LARGE,
+  RESULT_TOO_SLOW,
+  RESULT_NO_TIME,
+  RESULT_NO_ANSWER,
+  RESULT_WRONG_FILE,
+  RESULT_STOPPED,
+  RESULT_FAILED,
+} Result;
+
+/* One that was to be fetched. */
+typedef struct
+{
+  char *name; /* owned */
+  double share;
+  Result result;
+  LuNameFetched kept; /* owned */
+} Asked;
+
+struct _LuDebuginfod
+{
+  int fd; /* -1: nothing more is fetched */
+  pid_t pid;
+  LuDebuginfodLimits limits;
+  LuDebuginfodProgress progress; /* NULL: none */
+  gpointer progress_data;
+  gboolean is_allowed;
+  Result why_over; /* once fd is -1 */
+  int error;       /* of the last RESULT_FAILED; errno */
+  gint64 spent_us;
+  guint64 done, total; /* of the file that is fetched */
+  guint n_kept;
+  gboolean had_answer; /* of any server */
+  GPtrArray *asked;    /* of Asked, owned, those with most samples first */
+  GHashTable *by_id;   /* build-id -> Asked */
+};
+
+static void
+asked_free (gpointer pointer)
+{
+  Asked *self = pointer;
+
+  lu_fd_clear (&self->kept.program_fd);
+  lu_fd_clear (&self->kept.debug_fd);
+  g_free (self->name);
+  g_free (self);
+}
+
+static Asked *
+asked_new (const char *path)
+{
+  Asked *self = g_new0 (Asked, 1);
+
+  self->name = g_path_get_basename (path);
+  self->kept = (LuNameFetched){ -1, -1 };
+  return self;
+}
+
+static gboolean
+is_kept (const Asked *self)
+{
+  return self->kept.program_fd >= 0 || self->kept.debug_fd >= 0;
+}
+
+LuDebuginfod *
+lu_debuginfod_new (int fd, pid_t pid, const LuDebuginfodLimits *limits)
+{
+  LuDebuginfod *self = g_new0 (LuDebuginfod, 1);
+
+  self->fd = fd;
+  self->pid = pid;
+  self->limits = *limits;
+  self->asked = g_ptr_array_new_with_free_func (asked_free);
+  self->by_id = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  return self;
+}
+
+/* Lets it end by itself for so long. */
+static void
+end_process (LuDebuginfod *self, guint patience_ms)
+{
+  lu_fd_clear (&self->fd);
+  if (self->pid <= 0)
+    return;
+  for (guint waited = 0; waitpid (self->pid, NULL, WNOHANG) == 0; waited++)
+    {
+      if (waited == patience_ms)
+        kill (self->pid, SIGKILL);
+      g_usleep (1000);
+    }
+  self->pid = 0;
+}
+
+void
+lu_debuginfod_free (LuDebuginfod *self)
+{
+  if (self == NULL)
+    return;
+  end_process (self, PATIENCE_MS);
+  g_hash_table_unref (self->by_id);
+  g_ptr_array_unref (self->asked);
+  g_free (self);
+}
+
+void
+lu_debuginfod_set_progress (LuDebuginfod *self, LuDebuginfodProgress progress, gpointer user_data)
+{
+  self->progress = progress;
+  self->progress_data = user_data;
+}
+
+void
+lu_debuginfod_allow (LuDebuginfod *self)
+{
+  self->is_allowed = TRUE;
+}
+
+gboolean
+lu_debuginfod_is_allowed (const LuDebuginfod *self)
+{
+  return self->is_allowed;
+}
+
+/* One file */
+
+static gboolean
+goes_on (LuDebuginfod *self, const char *name)
+{
+  return self->progress == NULL
+         || self->progress (name, self->done, self->total, self->progress_data);
+}
+
+/* The process ends by itself when the socket is closed. */
+static Result
+give_up (LuDebuginfod *self, Result why)
+{
+  lu_fd_clear (&self->fd);
+  self->why_over = why;
+  return why;
+}
+
+/* FALSE: the other side is gone, or talks nonsense. *fd: -1, or owned. */
+static gboolean
+receive (LuDebuginfod *self, LuFetchReply *text, int *fd)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int))];
+  } control;
+  struct iovec part = { text, sizeof *text };
+  struct msghdr message = {
+    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  gssize n = recvmsg (self->fd, &message, MSG_CMSG_CLOEXEC);
+  struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR (&message) : NULL;
+
+  *fd = -1;
+  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
+      && header->cmsg_len == CMSG_LEN (sizeof *fd))
+    memcpy (fd, CMSG_DATA (header), sizeof *fd);
+  return n == sizeof *text;
+}
+
+static Result
+result_of (LuDebuginfod *self, int code)
+{
+  switch (code)
+    {
+    case 0:
+      return RESULT_FETCHED;
+    case ENOENT:
+      return RESULT_NOT_FOUND;
+    case EFBIG:
+      return RESULT_TOO_LARGE;
+    case ETIME:
+    case ETIMEDOUT:
+      return self->had_answer ? RESULT_TOO_SLOW : give_up (self, RESULT_NO_ANSWER);
+    case ECONNREFUSED:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return RESULT_NO_ANSWER;
+    default:
+      self->error = code;
+      return RESULT_FAILED;
+    }
+}
+
+static gboolean
+ask (LuDebuginfod *self, LuFetchKind kind, const char *build_id, guint time_ms)
+{
+  LuFetchRequest request = { .kind = kind, .max_size = self->limits.max_size };
+
+  request.time_ms = time_ms - MIN (GRACE_MS, time_ms / 3);
+  g_strlcpy (request.build_id, build_id, sizeof request.build_id);
+  self->done = self->total = 0;
+  return send (self->fd, &request, sizeof request, MSG_NOSIGNAL) == sizeof request;
+}
+
+static Result
+wait_for (LuDebuginfod *self, const char *name, gint64 deadline_us, int *fd)
+{
+  struct pollfd event = { .fd = self->fd, .events = POLLIN };
+  LuFetchReply text;
+
+  for (;;)
+    {
+      gint64 left_ms = (deadline_us - g_get_monotonic_time () + 999) / 1000;
+
+      if (left_ms <= 0)
+        {
+          end_process (self, 0);
+          return give_up (self, self->had_answer ? RESULT_NO_TIME : RESULT_NO_ANSWER);
+        }
+      if (!goes_on (self, name))
+        return give_up (self, RESULT_STOPPED);
+      if (poll (&event, 1, (int) MIN (left_ms, POLL_MS)) <= 0)
+        continue;
+      if (!receive (self, &text, fd))
+        {
+          self->error = EPIPE;
+          return give_up (self, RESULT_FAILED);
+        }
+      if (text.code != LU_FETCH_GOES_ON)
+        return result_of (self, text.code);
+      self->done = text.done;
+      self->total = text.total;
+      self->had_answer |= text.total > 0;
+      lu_fd_clear (fd);
+    }
+}
+
+static Result
+check (LuDebuginfod *self, int fd, const char *build_id)
+{
+  struct stat info;
+
+  if (fd < 0 || fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
+    return RESULT_WRONG_FILE;
+  if ((guint64) info.st_size > self->limits.max_size)
+    return RESULT_TOO_LARGE;
+  return lu_elf_file_has_build_id (fd, build_id) ? RESULT_FETCHED : RESULT_WRONG_FILE;
+}
+
+/* *fd: the file, owned, if the result is that it was fetched. */
+static Result
+fetch_one (LuDebuginfod *self, LuFetchKind kind, const char *name, const char *build_id, int *fd)
+{
+  gint64 begin_us = g_get_monotonic_time ();
+  gint64 left_us = (gint64) self->limits.total_ms * 1000 - self->spent_us;
+  guint time_ms = (guint) (MIN (left_us, (gint64) self->limits.file_ms * 1000) / 1000);
+  Result result;
+
+  *fd = -1;
+  if (self->fd < 0)
+    return self->why_over;
+  if (left_us <= 1000)
+    return give_up (self, RESULT_NO_TIME);
+  if (ask (self, kind, build_id, time_ms))
+    result = wait_for (self, name, begin_us + (gint64) time_ms * 1000, fd);
+  else
+    {
+      self->error = errno;
+      result = give_up (self, RESULT_FAILED);
+    }
+  if (result == RESULT_FETCHED)
+    result = check (self, *fd, build_id);
+  if (result == RESULT_FETCHED || result == RESULT_NOT_FOUND || result == RESULT_TOO_LARGE)
+    self->had_answer = TRUE;
+  if (result != RESULT_FETCHED)
+    lu_fd_clear (fd);
+  self->spent_us += g_get_monotonic_time () - begin_us;
+  return result;
+}
+
+/* All of them */
+
+static int
+compare_files (gconstpointer a, gconstpointer b)
+{
+  const LuUnnamedFile *x = a, *y = b;
+
+  if (x->n_samples != y->n_samples)
+    return x->n_samples > y->n_samples ? -1 : 1;
+  return strcmp (x->path, y->path);
+}
+
+/* It goes into the names of files and into requests. */
+static gboolean
+is_build_id (const char *text)
+{
+  gsize length = text != NULL ? strlen (text) : 0;
+
+  return length >= MIN_ID && length <= LU_FETCH_MAX_ID && length % 2 == 0
+         && strspn (text, "0123456789abcdef") == length;
+}
+
+/* The program, if it is gone, and the debug file unless that has all names. */
+static Result
+fetch_file (LuDebuginfod *self, const LuUnnamedFile *file, Asked *asked, LuDebuginfodFound found,
+            gpointer user_data)
+{
+  LuNameFetched *fetched = &asked->kept;
+  Result result;
+
+  if (file->is_gone)
+    {
+      result =
+          fetch_one (self, LU_FETCH_PROGRAM, asked->name, file->build_id, &fetched->program_fd);
+      if (result != RESULT_FETCHED || !found (file->number, fetched, user_data))
+        return result;
+    }
+  result = fetch_one (self, LU_FETCH_DEBUG_FILE, asked->name, file->build_id, &fetched->debug_fd);
+  if (result == RESULT_FETCHED)
+    found (file->number, fetched, user_data);
+  return result;
+}
+
+/* Several outputs ask one after the other: what is still open is taken again, and what failed is
+ * not tried again. */
+static gboolean
+handle_again (Asked *asked, const LuUnnamedFile *file, LuDebuginfodFound found, gpointer user_data)
+{
+  if (asked == NULL || (asked->result == RESULT_FETCHED && !is_kept (asked)))
+    return FALSE;
+  if (is_kept (asked))
+    found (file->number, &asked->kept, user_data);
+  return TRUE;
+}
+
+static void
+handle_file (LuDebuginfod *self, const LuUnnamedFile *file, guint64 n_samples,
+             LuDebuginfodFound found, gpointer user_data)
+{
+  Asked *asked = g_hash_table_lookup (self->by_id, file->build_id);
+
+  if (handle_again (asked, file, found, user_data))
+    return;
+  if (asked == NULL)
+    {
+      asked = asked_new (file->path);
+      g_ptr_array_add (self->asked, asked);
+      g_hash_table_insert (self->by_id, g_strdup (file->build_id), asked);
+    }
+  asked->share = MIN (100.0, 100.0 * (double) file->n_samples / (double) n_samples);
+  asked->result = fetch_file (self, file, asked, found, user_data);
+  if (is_kept (asked) && ++self->n_kept > MAX_KEPT)
+    {
+      lu_fd_clear (&asked->kept.program_fd);
+      lu_fd_clear (&asked->kept.debug_fd);
+    }
+}
+
+gboolean
+lu_debuginfod_find (const LuDebuginfod *self, const char *build_id, LuNameFetched *fetched)
+{
+  const Asked *asked = build_id != NULL ? g_hash_table_lookup (self->by_id, build_id) : NULL;
+
+  if (asked == NULL || !is_kept (asked))
+    return FALSE;
+  *fetched = asked->kept;
+  return TRUE;
+}
+
+void
+lu_debuginfod_fetch (LuDebuginfod *self, GArray *files, guint64 n_samples, LuDebuginfodFound found,
+                     gpointer user_data)
+{
+  if (!self->is_allowed || n_samples == 0)
+    return;
+  g_array_sort (files, compare_files);
+  for (guint i = 0; i < files->len; i++)
+    {
+      const LuUnnamedFile *file = &g_array_index (files, LuUnnamedFile, i);
+
+      if (is_build_id (file->build_id))
+        handle_file (self, file, n_samples, found, user_data);
+    }
+  if (files->len > 0 && self->progress != NULL)
+    self->progress (NULL, 0, 0, self->progress_data);
+}
+
+/* What is told */
+
+static char *
+reason_text (const LuDebuginfod *self, Result result)
+{
+  switch (result)
+    {
+    case RESULT_NOT_FOUND:
+      return g_strdup (_ ("no server has it"));
+    case RESULT_TOO_LARGE:
+      return g_strdup_printf (_ ("larger than %u MiB"), (guint) (self->limits.max_size >> 20));
+    case RESULT_TOO_SLOW:
+      return g_strdup (_ ("too slow"));
+    case RESULT_NO_TIME:
+      return g_strdup (_ ("no time left"));
+    case RESULT_NO_ANSWER:
+      return g_strdup (_ ("no server answers"));
+    case RESULT_WRONG_FILE:
+      return g_strdup (_ ("the server has another file"));
+    case RESULT_STOPPED:
+      return g_strdup (_ ("stopped"));
+    case RESULT_FETCHED:
+    case RESULT_FAILED:
+      break;
+    }
+  return g_strdup (g_strerror (self->error));
+}
+
+/* "chromium (too slow; in up to 12.0 % of the samples), libfoo.so (…) and 3 others (…)" */
+static char *
+text_of_skipped (const LuDebuginfod *self)
+{
+  GString *text = g_string_new (NULL);
+  guint n = 0;
+  double rest = 0;
+
+  for (guint i = 0; i < self->asked->len; i++)
+    {
+      const Asked *asked = g_ptr_array_index (self->asked, i);
+      g_autofree char *reason = NULL;
+
+      if (asked->result == RESULT_FETCHED)
+        continue;
+      if (n++ >= MAX_TOLD)
+        {
+          rest = MIN (100.0, rest + asked->share);
+          continue;
+        }
+      reason = reason_text (self, asked->result);
+      g_string_append_printf (text, _ ("%s%s (%s; in up to %.1f %% of the samples)"),
+                              n > 1 ? ", " : "", asked->name, reason, asked->share);
+    }
+  if (n > MAX_TOLD)
+    g_string_append_printf (text, _ (", and %u others (in up to %.1f %%)"), n - MAX_TOLD, rest);
+  return g_string_free (text, n == 0);
+}
+
+char *
+lu_debuginfod_summary (const LuDebuginfod *self)
+{
+  g_autofree char *skipped = text_of_skipped (self);
+  guint n_fetched = 0;
+
+  for (guint i = 0; i < self->asked->len; i++)
+    n_fetched += ((const Asked *) g_ptr_array_index (self->asked, i))->result == RESULT_FETCHED;
+  if (self->asked->len == 0)
+    return NULL;
+  if (skipped == NULL)
+    return g_strdup_printf (_ ("debuginfod: files fetched: %u, in %.1f s"), n_fetched,
+                            (double) self->spent_us / 1e6);
+  return g_strdup_printf (
+      _ ("debuginfod: files fetched: %u, in %.1f s; functions without names stay in %s"), n_fetched,
+      (double) self->spent_us / 1e6, skipped);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* fetch-none.c - a build without debuginfod: nothing is fetched; see fetch.h. */
+
+#include "symbolize/fetch.h"
+
+gboolean
+lu_fetch_is_built_in (void)
+{
+  return FALSE;
+}
+
+void
+lu_fetch_serve (int fd)
+{
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* fetch.c - asks debuginfod servers; see fetch.h.
+ *
+ * The library is loaded at the first request. Linked, it would bring some thirty libraries and 5 to
+ * 10 ms to each start of the program, and into the process that has privileges. */
+
+#include "symbolize/fetch.h"
+
+#include <dlfcn.h>
+#include <elfutils/debuginfod.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Its name as long as its interface is what the header says. */
+#define LIBRARY            "libdebuginfod.so.1"
+#define CACHE              "debuginfod_client"
+#define OLD_CACHE          ".debuginfod_client_cache"
+#define REPORT_INTERVAL_US (100 * 1000)
+
+typedef struct
+{
+  __typeof__ (debuginfod_begin) *begin;
+  __typeof__ (debuginfod_end) *end;
+  __typeof__ (debuginfod_find_debuginfo) *find_debuginfo;
+  __typeof__ (debuginfod_find_executable) *find_executable;
+  __typeof__ (debuginfod_set_progressfn) *set_progressfn;
+  __typeof__ (debuginfod_set_user_data) *set_user_data;
+  __typeof__ (debuginfod_get_user_data) *get_user_data;
+} Library;
+
+/* One request. */
+typedef struct
+{
+  int fd; /* of the socket */
+  gint64 deadline_us, reported_us;
+  guint64 max_size;
+  int why; /* it was given up; an errno, 0: it was not */
+} Job;
+
+static gboolean
+load (Library *self)
+{
+  void *handle = dlopen (LIBRARY, RTLD_NOW);
+  const struct
+  {
+    const char *name;
+    void *place;
+  } functions[] = {
+    { "debuginfod_begin", &self->begin },
+    { "debuginfod_end", &self->end },
+    { "debuginfod_find_debuginfo", &self->find_debuginfo },
+    { "debuginfod_find_executable", &self->find_executable },
+    { "debuginfod_set_progressfn", &self->set_progressfn },
+    { "debuginfod_set_user_data", &self->set_user_data },
+    { "debuginfod_get_user_data", &self->get_user_data },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
+    {
+      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
+
+      if (address == NULL)
+        return FALSE;
+      memcpy (functions[i].place, &address, sizeof address);
+    }
+  return TRUE;
+}
+
+/* With the file, if fd is not -1. */
+static void
+reply (int socket_fd, const LuFetchReply *text, int fd)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int))];
+  } control = { { 0 } };
+  struct iovec part = { (gpointer) text, sizeof *text };
+  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+  if (fd >= 0)
+    {
+      message.msg_control = &control;
+      message.msg_controllen = sizeof control;
+      control.header.cmsg_level = SOL_SOCKET;
+      control.header.cmsg_type = SCM_RIGHTS;
+      control.header.cmsg_len = CMSG_LEN (sizeof fd);
+      memcpy (CMSG_DATA (&control.header), &fd, sizeof fd);
+    }
+  if (sendmsg (socket_fd, &message, MSG_NOSIGNAL) < 0)
+    g_debug ("nobody waits for the file: %s", g_strerror (errno));
+}
+
+/* Why the request should be given up; an errno, or 0. */
+static int
+reason_to_end (const Job *job, long done, long total, gint64 now)
+{
+  struct pollfd other_side = { .fd = job->fd, .events = POLLIN };
+
+  if (total > 0 && (guint64) MAX (done, total) > job->max_size)
+    return EFBIG;
+  if (now >= job->deadline_us)
+    return ETIMEDOUT;
+  return poll (&other_side, 1, 0) > 0 ? ECANCELED : 0;
+}
+
+static int
+watch (Job *job, long done, long total)
+{
+  gint64 now = g_get_monotonic_time ();
+  LuFetchReply text = { .code = LU_FETCH_GOES_ON };
+
+  job->why = reason_to_end (job, done, total, now);
+  if (job->why != 0)
+    return 1;
+  if (now - job->reported_us < REPORT_INTERVAL_US)
+    return 0;
+  job->reported_us = now;
+  if (total > 0)
+    {
+      text.done = (guint64) MAX (done, 0);
+      text.total = (guint64) total;
+    }
+  reply (job->fd, &text, -1);
+  return 0;
+}
+
+/* The library has no other place for the table of its functions. */
+static const Library *loaded;
+
+/* Called by the library at least once a second. While no server has begun to send, total is 0 and
+ * done is no number of bytes. */
+static int
+on_progress (debuginfod_client *client, long done, long total)
+{
+  return watch (loaded->get_user_data (client), done, total);
+}
+
+/* Where the library keeps files, by debuginfod-client-config(7); owned. */
+static char *
+cache_folder (void)
+{
+  const char *given = g_getenv ("DEBUGINFOD_CACHE_PATH"), *home = g_getenv ("HOME");
+  g_autofree char *old = g_build_filename (home != NULL ? home : "/", OLD_CACHE, NULL);
+
+  if (given != NULL)
+    return g_strdup (given);
+  return g_file_test (old, G_FILE_TEST_EXISTS)
+             ? g_steal_pointer (&old)
+             : g_build_filename (g_get_user_cache_dir (), CACHE, NULL);
+}
+
+/* What was given up the library (0.188) takes for a file that no server has, and remembers that for
+ * ten minutes, by an empty file. */
+static void
+forget_miss (const LuFetchRequest *request)
+{
+  g_autofree char *folder = cache_folder ();
+  g_autofree char *path =
+      g_build_filename (folder, request->build_id,
+                        request->kind == LU_FETCH_PROGRAM ? "executable" : "debuginfo", NULL);
+  struct stat info;
+
+  if (lstat (path, &info) == 0 && S_ISREG (info.st_mode) && info.st_size == 0)
+    unlink (path);
+}
+
+static void
+answer (const Library *library, debuginfod_client *client, int socket_fd,
+        const LuFetchRequest *request)
+{
+  const guchar *build_id = (const guchar *) request->build_id;
+  Job job = { .fd = socket_fd,
+              .deadline_us = g_get_monotonic_time () + (gint64) request->time_ms * 1000,
+              .max_size = request->max_size };
+  LuFetchReply text = { 0 };
+  int fd;
+
+  library->set_user_data (client, &job);
+  /* a length of 0: the id is text */
+  fd = request->kind == LU_FETCH_PROGRAM ? library->find_executable (client, build_id, 0, NULL)
+                                         : library->find_debuginfo (client, build_id, 0, NULL);
+  if (fd < 0)
+    text.code = job.why != 0 ? job.why : -fd;
+  if (fd < 0 && job.why != 0)
+    forget_miss (request);
+  reply (socket_fd, &text, fd);
+  if (fd >= 0)
+    close (fd);
+}
+
+gboolean
+lu_fetch_is_built_in (void)
+{
+  return TRUE;
+}
+
+/* NULL: there is no library, or it does not want to. */
+static debuginfod_client *
+begin (Library *library)
+{
+  debuginfod_client *client = load (library) ? library->begin () : NULL;
+
+  if (client != NULL)
+    {
+      loaded = library;
+      library->set_progressfn (client, on_progress);
+    }
+  return client;
+}
+
+void
+lu_fetch_serve (int fd)
+{
+  Library library = { NULL };
+  debuginfod_client *client = NULL;
+  LuFetchRequest request;
+
+  while (recv (fd, &request, sizeof request, 0) == sizeof request)
+    {
+      request.build_id[LU_FETCH_MAX_ID] = 0;
+      if (client == NULL)
+        client = begin (&library);
+      if (client != NULL)
+        answer (&library, client, fd, &request);
+      else
+        reply (fd, &(LuFetchReply){ .code = ELIBACC }, -1);
+    }
+  if (client != NULL)
+    library.end (client);
+}
