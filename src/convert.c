@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "output/format.h"
 #include "output/output-file.h"
+#include "report-lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,20 +66,29 @@ open_capture (const char *path, GError **error)
 }
 
 static gboolean
-copy (LuSyscapReader *reader, LuExport *export, GError **error)
+copy (LuSyscapReader *reader, LuExport *export, gboolean has_lines, GError **error)
 {
   LuSyscapRecord record;
   LuSyscapRead what;
+  gboolean ok;
 
   lu_export_begin (export, lu_syscap_reader_header (reader));
   while ((what = lu_syscap_reader_next (reader, &record, error)) == LU_SYSCAP_READ_FRAME)
     lu_export_take (export, &record);
-  return what == LU_SYSCAP_READ_END && lu_export_end (export, error);
+  if (what != LU_SYSCAP_READ_END)
+    return FALSE;
+  if (has_lines)
+    lu_report_begin_lines ();
+  ok = lu_export_end (export, error);
+  if (has_lines)
+    lu_report_end_lines ();
+  return ok;
 }
 
 static void
 print_remark (const char *text)
 {
+  lu_report_end_lines ();
   fprintf (stderr, "%s\n", text);
 }
 
@@ -98,7 +108,7 @@ lu_convert_run (const LuConversion *self, GError **error)
   export = lu_export_new (format, fd);
   lu_export_set_lines (export, self->lines, print_remark);
   lu_export_set_debuginfod (export, self->debuginfod);
-  if (copy (reader, export, error))
+  if (copy (reader, export, self->lines != 0, error))
     return TRUE;
   lu_output_discard (self->output);
   return FALSE;

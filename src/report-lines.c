@@ -8,8 +8,10 @@
 #include "report-tree.h"
 
 #include <glib/gi18n.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct
 {
@@ -22,6 +24,22 @@ typedef struct
   const LuModelModule *module;
   guint64 n;
 } Missing;
+
+void
+lu_report_begin_lines (void)
+{
+  signal (SIGINT, SIG_IGN);
+  if (isatty (STDERR_FILENO))
+    fputs (_ ("Reading lines (Ctrl-C leaves out the rest)"), stderr);
+}
+
+void
+lu_report_end_lines (void)
+{
+  if (isatty (STDERR_FILENO))
+    fputs ("\r\033[K", stderr);
+  signal (SIGINT, SIG_DFL);
+}
 
 static double
 percent (guint64 part, guint64 whole)

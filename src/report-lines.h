@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-lines.h - what a report says of source lines, besides showing them with functions. */
+/* report-lines.h - what people are told of source lines, besides where they stand with functions.
+ */
 
 #pragma once
 
 #include "output/call-tree.h"
+
+/* Around lu_model_add_lines() in a command that reads recordings: between these, Ctrl-C only ends
+ * the reading of lines (symbolize/lines.h), and a terminal says so. */
+void lu_report_begin_lines (void);
+void lu_report_end_lines (void);
 
 /* The lines of the functions with that name by self, at most `limit`. */
 void lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit);

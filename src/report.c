@@ -99,8 +99,11 @@ add_lines (const Options *options, LuModel *model)
   LuModelLinesFlags flags =
       (options->lines ? LU_MODEL_LINES : 0u) | (options->inlines ? LU_MODEL_INLINES : 0u);
 
-  if (flags != 0)
-    lu_model_add_lines (model, flags);
+  if (flags == 0)
+    return;
+  lu_report_begin_lines ();
+  lu_model_add_lines (model, flags);
+  lu_report_end_lines ();
   if (options->lines)
     lu_model_split_lines (model);
 }
