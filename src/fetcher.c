@@ -172,22 +172,35 @@ leave_signals (pid_t parent)
 G_GNUC_NORETURN static void
 run_process (int fd, const char *servers, guint64 max_size, pid_t parent)
 {
-  g_autofree char *size = g_strdup_printf ("%" PRIu64, max_size);
+  g_autofree char *text = g_strdup_printf ("%" PRIu64, max_size);
 
   if (!keep_only (fd) || !drop_rights () || !leave_signals (parent))
     _exit (1);
   prctl (PR_SET_NAME, "lu-fetch", 0, 0, 0);
   g_setenv ("DEBUGINFOD_URLS", servers, TRUE);
-  /* the user's own limit is smaller, or not wanted */
-  g_setenv ("DEBUGINFOD_MAXSIZE", size, g_getenv ("DEBUGINFOD_MAXSIZE") == NULL);
+  /* servers are told, too */
+  g_setenv ("DEBUGINFOD_MAXSIZE", text, TRUE);
   g_unsetenv ("DEBUGINFOD_PROGRESS");
   lu_fetch_serve (SOCKET_FD);
   _exit (0);
 }
 
+/* Users may want less. */
+static guint64
+limit_size (guint64 size)
+{
+  const char *text = g_getenv ("DEBUGINFOD_MAXSIZE");
+  guint64 wanted;
+
+  return text != NULL && g_ascii_string_to_unsigned (text, 10, 1, G_MAXUINT64, &wanted, NULL)
+             ? MIN (size, wanted)
+             : size;
+}
+
 static gboolean
 start_process (LuFetcherMode mode, const char *servers, LuDebuginfod **debuginfod, GError **error)
 {
+  LuDebuginfodLimits own = limits[mode];
   pid_t self = getpid (), pid;
   int fds[2];
 
@@ -196,9 +209,10 @@ start_process (LuFetcherMode mode, const char *servers, LuDebuginfod **debuginfo
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "socketpair: %s", g_strerror (errno));
       return FALSE;
     }
+  own.max_size = limit_size (own.max_size);
   pid = fork ();
   if (pid == 0)
-    run_process (fds[1], servers, limits[mode].max_size, self);
+    run_process (fds[1], servers, own.max_size, self);
   close (fds[1]);
   if (pid < 0)
     {
@@ -206,7 +220,7 @@ start_process (LuFetcherMode mode, const char *servers, LuDebuginfod **debuginfo
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "fork: %s", g_strerror (errno));
       return FALSE;
     }
-  *debuginfod = lu_debuginfod_new (fds[0], pid, &limits[mode]);
+  *debuginfod = lu_debuginfod_new (fds[0], pid, &own);
   return TRUE;
 }
 

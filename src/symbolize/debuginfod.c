@@ -46,6 +46,7 @@ typedef enum
   RESULT_NO_ANSWER,
   RESULT_WRONG_FILE,
   RESULT_STOPPED,
+  RESULT_NO_CACHE,
   RESULT_FAILED,
 } Result;
 
@@ -212,6 +213,8 @@ result_of (LuDebuginfod *self, int code)
       return RESULT_FETCHED;
     case ENOENT:
       return RESULT_NOT_FOUND;
+    case LU_FETCH_NO_CACHE:
+      return RESULT_NO_CACHE;
     case EFBIG:
       return RESULT_TOO_LARGE;
     case ETIME:
@@ -424,6 +427,14 @@ lu_debuginfod_fetch (LuDebuginfod *self, GArray *files, guint64 n_samples, LuDeb
 /* What is told */
 
 static char *
+text_of_limit (guint64 size)
+{
+  if (size >= 1 << 20)
+    return g_strdup_printf (_ ("larger than %u MiB"), (guint) (size >> 20));
+  return g_strdup_printf (_ ("larger than %u KiB"), (guint) (size >> 10));
+}
+
+static char *
 reason_text (const LuDebuginfod *self, Result result)
 {
   switch (result)
@@ -431,7 +442,7 @@ reason_text (const LuDebuginfod *self, Result result)
     case RESULT_NOT_FOUND:
       return g_strdup (_ ("no server has it"));
     case RESULT_TOO_LARGE:
-      return g_strdup_printf (_ ("larger than %u MiB"), (guint) (self->limits.max_size >> 20));
+      return text_of_limit (self->limits.max_size);
     case RESULT_TOO_SLOW:
       return g_strdup (_ ("too slow"));
     case RESULT_NO_TIME:
@@ -442,6 +453,8 @@ reason_text (const LuDebuginfod *self, Result result)
       return g_strdup (_ ("the server has another file"));
     case RESULT_STOPPED:
       return g_strdup (_ ("stopped"));
+    case RESULT_NO_CACHE:
+      return g_strdup (_ ("there is no folder to keep it in"));
     case RESULT_FETCHED:
     case RESULT_FAILED:
       break;

@@ -201,18 +201,20 @@ lu_fetch_is_built_in (void)
   return TRUE;
 }
 
-/* NULL: there is no library, or it does not want to. */
-static debuginfod_client *
-begin (Library *library)
+/* 0, or what to answer. */
+static int
+begin (Library *library, debuginfod_client **client)
 {
-  debuginfod_client *client = load (library) ? library->begin () : NULL;
+  g_autofree char *folder = cache_folder ();
 
-  if (client != NULL)
-    {
-      loaded = library;
-      library->set_progressfn (client, on_progress);
-    }
-  return client;
+  if (g_mkdir_with_parents (folder, 0700) != 0 || access (folder, W_OK | X_OK) != 0)
+    return LU_FETCH_NO_CACHE;
+  *client = load (library) ? library->begin () : NULL;
+  if (*client == NULL)
+    return ELIBACC;
+  loaded = library;
+  library->set_progressfn (*client, on_progress);
+  return 0;
 }
 
 void
@@ -224,13 +226,13 @@ lu_fetch_serve (int fd)
 
   while (recv (fd, &request, sizeof request, 0) == sizeof request)
     {
+      LuFetchReply failure = { .code = client == NULL ? begin (&library, &client) : 0 };
+
       request.build_id[LU_FETCH_MAX_ID] = 0;
-      if (client == NULL)
-        client = begin (&library);
-      if (client != NULL)
+      if (failure.code == 0)
         answer (&library, client, fd, &request);
       else
-        reply (fd, &(LuFetchReply){ .code = ELIBACC }, -1);
+        reply (fd, &failure, -1);
     }
   if (client != NULL)
     library.end (client);

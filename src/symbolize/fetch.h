@@ -30,11 +30,12 @@ typedef struct
   char build_id[LU_FETCH_MAX_ID + 1]; /* hexadecimal, ends in NUL */
 } LuFetchRequest;
 
-#define LU_FETCH_GOES_ON (-1)
+#define LU_FETCH_GOES_ON  (-1)
+#define LU_FETCH_NO_CACHE (-2) /* there is no folder to put files into */
 
 typedef struct
 {
-  gint32 code;         /* LU_FETCH_GOES_ON, 0: the file comes with this, else an errno */
+  gint32 code;         /* LU_FETCH_*, 0: the file comes with this, else an errno */
   guint64 done, total; /* bytes; total 0: no server has begun to send it */
 } LuFetchReply;
 

@@ -293,6 +293,12 @@ class Debuginfod(Case):
         self.assertEqual(self.names("--debuginfod=no")[0], NAMES)  # they are in the capture
         said, _ = self.record("-o", self.path("y.folded"), env=env)
         self.assertEqual(said.count("debuginfod: files fetched: 1"), 1, said)
+        said, _ = self.record(env={**env, "DEBUGINFOD_MAXSIZE": "4096",
+                                   "DEBUGINFOD_CACHE_PATH": self.path("other-cache")})
+        self.assertRegex(said, r"prog \(larger than 4 KiB; ")
+        self.assertEqual(self.names("--debuginfod=no")[0], set())
+        self.record("--debuginfod=yes", "--no-symbols", env=env)
+        self.assertEqual(self.names("--debuginfod=yes", env=env)[0], NAMES)
 
         self.record("--no-symbols", env=env)
         os.unlink(self.program)

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #define OWN_ID "0001020304050607" /* of the file in the corpus */
 
@@ -208,6 +209,7 @@ static const struct
   { "refused", { ECONNREFUSED }, "no server answers" },
   { "silent", { ETIMEDOUT }, "no server answers" },
   { "slow", { ETIMEDOUT, .total = 1000 }, "too slow" },
+  { "no-cache", { LU_FETCH_NO_CACHE }, "there is no folder to keep it in" },
   { "other-error", { EIO }, "Input/output error" },
   { "wrong-file", { 0 }, "the server has another file" },
   { "no-file", { 0, .no_file = TRUE }, "the server has another file" },
@@ -242,6 +244,34 @@ test_hangs (void)
   g_assert_cmpint (took, <, 490 * 1000);
   g_assert_cmpstr (self.asked->str, ==, "debug " OWN_ID " ");
   assert_summary (&self, "a \\(no server answers; [^)]*\\), b \\(no server answers; ");
+}
+
+/* A process that does not end by itself is ended. */
+static void
+test_killed (void)
+{
+  static const LuDebuginfodLimits limits = { .file_ms = 200, .total_ms = 500, .max_size = 1 << 20 };
+  static const LuUnnamedFile file = { "/lib/a", OWN_ID, FALSE, 10, 1 };
+  g_autoptr (GArray) files = g_array_new (FALSE, FALSE, sizeof file);
+  g_autoptr (LuDebuginfod) debuginfod = NULL;
+  pid_t pid;
+  int fds[2];
+
+  g_assert_cmpint (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), ==, 0);
+  pid = fork ();
+  if (pid == 0)
+    {
+      pause ();
+      _exit (0);
+    }
+  g_assert_cmpint (pid, >, 0);
+  debuginfod = lu_debuginfod_new (fds[0], pid, &limits);
+  lu_debuginfod_allow (debuginfod);
+  g_array_append_val (files, file);
+  lu_debuginfod_fetch (debuginfod, files, 200, take, NULL);
+  g_assert_cmpint (waitpid (pid, NULL, WNOHANG), ==, -1);
+  g_assert_cmpint (errno, ==, ECHILD);
+  close (fds[1]);
 }
 
 static gboolean
@@ -342,6 +372,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_answer);
     }
   g_test_add_func ("/symbolize/debuginfod/hangs", test_hangs);
+  g_test_add_func ("/symbolize/debuginfod/killed", test_killed);
   g_test_add_func ("/symbolize/debuginfod/stopped", test_stopped);
   g_test_add_func ("/symbolize/debuginfod/program-that-is-gone", test_program_that_is_gone);
   g_test_add_func ("/symbolize/debuginfod/asked-again", test_asked_again);
