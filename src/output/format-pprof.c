@@ -4,17 +4,23 @@
 /* format-pprof.c - pprof's profile.proto, gzipped: samples added up by stack and thread.
  *
  * Each frame of the model is a location, with a line for each function that is inlined there; each
- * file a mapping, at the addresses of the first process that had it. The messages of a whole
- * profile are built and packed at once (protobuf-c); what they point to lives in one chunk. */
+ * file a mapping, at the addresses of the first process that had it. Messages are built by
+ * protobuf-c, some thousands at a time, and each lot is written as a profile with nothing else in
+ * it: profiles one behind the other are one profile, so memory does not follow the length of the
+ * recording. */
 
 #include "output/format.h"
 #include "profile.pb-c.h"
 
 #include <string.h>
 
+/* Messages written at once: 1 to 4 MB. */
+#define LOT 4096u
+
 typedef struct
 {
   const LuModel *model;
+  LuStream *stream;
   Lu__Pprof__Profile profile;
   GPtrArray *strings;     /* of char*, borrowed */
   GHashTable *string_ids; /* char* -> number */
@@ -31,6 +37,19 @@ allocate (Builder *self, gsize n, gsize size)
   return block;
 }
 #define NEW(self, type, n) ((type *) allocate (self, n, sizeof (type)))
+
+/* Writes what was built, and forgets it. */
+static void
+write_lot (Builder *self)
+{
+  gsize size = lu__pprof__profile__get_packed_size (&self->profile);
+  g_autofree guint8 *packed = g_malloc (size + 1);
+
+  lu__pprof__profile__pack (&self->profile, packed);
+  lu_stream_write (self->stream, packed, size);
+  g_ptr_array_set_size (self->memory, 0);
+  lu__pprof__profile__init (&self->profile);
+}
 
 static gint64
 text_id (Builder *self, const char *text)
@@ -141,7 +160,7 @@ add_lines (Builder *self, Lu__Pprof__Location *location, guint32 end, guint32 nu
 static guint32 *
 find_ends (Builder *self)
 {
-  guint32 *ends = NEW (self, guint32, self->n_code_frames);
+  guint32 *ends = g_new0 (guint32, self->n_code_frames + 1);
 
   for (guint32 i = self->n_code_frames; i < self->model->frames->len; i++)
     ends[lu_model_frame (self->model, i)->outer] = i + 1;
@@ -149,14 +168,10 @@ find_ends (Builder *self)
 }
 
 static void
-add_locations (Builder *self)
+add_lot_of_locations (Builder *self, guint32 first, guint32 n, const guint32 *ends)
 {
-  guint n = self->n_code_frames;
-  const guint32 *ends = find_ends (self);
-
-  self->profile.n_location = n;
   self->profile.location = NEW (self, Lu__Pprof__Location *, n);
-  for (guint i = 0; i < n; i++)
+  for (guint32 i = first; i < first + n; i++)
     {
       const LuModelFrame *frame = lu_model_frame (self->model, i);
       Lu__Pprof__Location *location = NEW (self, Lu__Pprof__Location, 1);
@@ -172,8 +187,18 @@ add_locations (Builder *self)
             location->address =
                 address_in_mapping (g_ptr_array_index (self->model->modules, frame->module), frame);
         }
-      self->profile.location[i] = location;
+      self->profile.location[self->profile.n_location++] = location;
     }
+  write_lot (self);
+}
+
+static void
+add_locations (Builder *self)
+{
+  g_autofree guint32 *ends = find_ends (self);
+
+  for (guint32 i = 0; i < self->n_code_frames; i += LOT)
+    add_lot_of_locations (self, i, MIN (LOT, self->n_code_frames - i), ends);
 }
 
 static void
@@ -202,7 +227,7 @@ add_labels (Builder *self, Lu__Pprof__Sample *sample, guint32 number)
 }
 
 static void
-add_sample (Builder *self, guint number, guint64 key, guint64 count)
+add_sample (Builder *self, guint64 key, guint64 count)
 {
   Lu__Pprof__Sample *sample = NEW (self, Lu__Pprof__Sample, 1);
   guint64 period = lu_model_period (self->model);
@@ -220,19 +245,22 @@ add_sample (Builder *self, guint number, guint64 key, guint64 count)
   sample->value[0] = (gint64) count;
   sample->value[1] = (gint64) (count * period);
   add_labels (self, sample, (guint32) (key >> 32));
-  self->profile.sample[number] = sample;
+  self->profile.sample[self->profile.n_sample++] = sample;
 }
 
 static void
 add_samples (Builder *self)
 {
-  guint n = self->model->counts->len;
-
-  self->profile.n_sample = n;
-  self->profile.sample = NEW (self, Lu__Pprof__Sample *, n);
-  for (guint i = 0; i < n; i++)
-    add_sample (self, i, *lu_id_table_key (self->model->counted, i),
-                g_array_index (self->model->counts, guint64, i));
+  for (guint i = 0; i < self->model->counts->len; i++)
+    {
+      if (self->profile.n_sample == 0)
+        self->profile.sample = NEW (self, Lu__Pprof__Sample *, LOT);
+      add_sample (self, *lu_id_table_key (self->model->counted, i),
+                  g_array_index (self->model->counts, guint64, i));
+      if (self->profile.n_sample == LOT)
+        write_lot (self);
+    }
+  write_lot (self);
 }
 
 static void
@@ -263,9 +291,7 @@ add_head (Builder *self)
 static void
 write_pprof (const LuModel *model, LuStream *stream)
 {
-  Builder self = { .model = model };
-  g_autofree guint8 *packed = NULL;
-  gsize size;
+  Builder self = { .model = model, .stream = stream };
 
   self.n_code_frames = model->n_code_frames > 0 ? model->n_code_frames : model->frames->len;
   lu__pprof__profile__init (&self.profile);
@@ -276,15 +302,12 @@ write_pprof (const LuModel *model, LuStream *stream)
   add_head (&self);
   add_mappings (&self);
   add_functions (&self);
+  write_lot (&self);
   add_locations (&self);
   add_samples (&self);
   self.profile.n_string_table = self.strings->len;
   self.profile.string_table = (char **) self.strings->pdata;
-
-  size = lu__pprof__profile__get_packed_size (&self.profile);
-  packed = g_malloc (size);
-  lu__pprof__profile__pack (&self.profile, packed);
-  lu_stream_write (stream, packed, size);
+  write_lot (&self);
   g_ptr_array_unref (self.strings);
   g_hash_table_unref (self.string_ids);
   g_ptr_array_unref (self.memory);

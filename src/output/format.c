@@ -18,8 +18,9 @@ struct _LuExport
 {
   const LuFormat *format;
   LuStream *stream;
-  LuModel *model; /* NULL: of a format that takes frames */
-  gpointer state; /* of such a format */
+  LuModel *model;       /* NULL: of a format that takes frames */
+  gboolean is_borrowed; /* the model is another export's */
+  gpointer state;       /* of such a format */
   LuModelLinesFlags lines;
   LuExportRemark remark;
 };
@@ -74,6 +75,19 @@ lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark rem
     self->lines |= LU_MODEL_INLINES;
 }
 
+/* Not with lines: a model is changed as a format wants them. */
+void
+lu_export_share (LuExport *self, LuExport *other)
+{
+  if (self->model == NULL || other->model == NULL || self->model->flags != other->model->flags
+      || self->lines != 0 || other->lines != 0)
+    return;
+  if (!self->is_borrowed)
+    lu_model_free (self->model);
+  self->model = other->model;
+  self->is_borrowed = TRUE;
+}
+
 void
 lu_export_set_debuginfod (LuExport *self, LuDebuginfod *debuginfod)
 {
@@ -84,6 +98,8 @@ lu_export_set_debuginfod (LuExport *self, LuDebuginfod *debuginfod)
 void
 lu_export_begin (LuExport *self, const LuSyscapHeader *header)
 {
+  if (self->is_borrowed)
+    return;
   if (self->model != NULL)
     lu_model_begin (self->model, header);
   else
@@ -93,6 +109,8 @@ lu_export_begin (LuExport *self, const LuSyscapHeader *header)
 void
 lu_export_take (LuExport *self, const LuSyscapRecord *record)
 {
+  if (self->is_borrowed)
+    return;
   if (self->model != NULL)
     lu_model_take (self->model, record);
   else
@@ -122,14 +140,15 @@ add_lines (LuExport *self)
 gboolean
 lu_export_end (LuExport *self, GError **error)
 {
-  if (self->model != NULL)
+  if (self->model != NULL && !self->is_borrowed)
     {
       lu_model_end (self->model);
       lu_model_name (self->model, 0);
       if (self->lines != 0)
         add_lines (self);
-      self->format->write (self->model, self->stream);
     }
+  if (self->model != NULL)
+    self->format->write (self->model, self->stream);
   end_state (self);
   return lu_stream_finish (self->stream, error);
 }
@@ -146,7 +165,8 @@ lu_export_free (LuExport *self)
   if (self == NULL)
     return;
   end_state (self);
-  lu_model_free (self->model);
+  if (!self->is_borrowed)
+    lu_model_free (self->model);
   lu_stream_free (self->stream);
   g_free (self);
 }

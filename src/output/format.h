@@ -49,6 +49,9 @@ typedef void (*LuExportRemark) (const char *text);
 void lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark remark);
 /* Names that are not found here come from there; borrowed. */
 void lu_export_set_debuginfod (LuExport *self, LuDebuginfod *debuginfod);
+/* Before begin: one model for both, if they need the same. The other one has to be given all frames
+ * and its end first. */
+void lu_export_share (LuExport *self, LuExport *other);
 void lu_export_begin (LuExport *self, const LuSyscapHeader *header);
 void lu_export_take (LuExport *self, const LuSyscapRecord *record);
 /* Writes what is not written yet; names come from the frames and from files of this machine. */

@@ -4,8 +4,8 @@
 /* model.c - takes frames of a capture into one tree of stacks; see model.h.
  *
  * An address of a process is looked up once (address_ids) until that process maps something new.
- * When the tree is full (LU_STATUS_OVER_BUDGET of the model, so to say), new stacks are counted
- * where they leave it, and n_left_out tells. */
+ * Everything has a limit, so that a recording may go on for weeks: at most some 70 MB, and 30 more
+ * while a tree of calls is made of it at the end. What is beyond is counted as LU_MODEL_REST. */
 
 #include "output/model.h"
 
@@ -19,12 +19,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 12 to 24 bytes each: 48 MB. */
-#define MAX_NODES     (2u << 20)
-#define MAX_ADDRESSES (256u << 10)
-#define MAX_FRAMES    (1u << 20)
-#define MAX_THREADS   (64u << 10)
-#define MAX_PROCESSES (64u << 10)
+/* 13 to 25 bytes each. */
+#define MAX_NODES (512u << 10)
+/* Besides: places where stacks leave the tree. */
+#define MAX_REST_NODES (32u << 10)
+/* Stacks by thread, 21 to 37 bytes each. */
+#define MAX_COUNTED   (512u << 10)
+#define MAX_ADDRESSES (128u << 10)
+/* 80 to 130 bytes each. */
+#define MAX_FRAMES    (128u << 10)
+#define MAX_THREADS   (32u << 10)
+#define MAX_PROCESSES (16u << 10)
+#define MAX_MODULES   (16u << 10)
+#define MAX_JITDUMPS  4096
+#define MAX_METADATA  4096
+#define MAX_STATES    1024
 /* Samples of a process may come after its exit; of these many exited ones the mappings are kept. */
 #define MAX_EXITED 1024
 /* A hundred years: differences of times fit everywhere. */
@@ -36,6 +45,7 @@
 #define STATE_FRAME      (G_GUINT64_CONSTANT (2) << 62)
 #define PROCESS_FRAME    (G_GUINT64_CONSTANT (3) << 62)
 #define KERNEL_ADDRESSES G_MAXUINT64
+#define OTHER_FILES      "[other files]"
 
 typedef struct
 {
@@ -99,6 +109,7 @@ lu_model_new (LuModelFlags flags)
   self->address_ids = lu_id_table_new (2);
   self->thread_ids = lu_id_table_new (1);
   self->frame_of_address = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self->rest_frame = G_MAXUINT32;
   return self;
 }
 
@@ -210,7 +221,9 @@ get_thread (LuModel *self, const LuSyscapRecord *record, Pid *place)
 
   if (lu_id_table_size (self->thread_ids) >= MAX_THREADS
       && lu_id_table_find (self->thread_ids, key, 0) == G_MAXUINT32)
-    key = (G_GUINT64_CONSTANT (1) << 63) | g_str_hash (process->name);
+    key =
+        (G_GUINT64_CONSTANT (1) << 63)
+        | (lu_id_table_size (self->thread_ids) < 2 * MAX_THREADS ? g_str_hash (process->name) : 0);
   id = lu_id_table_add (self->thread_ids, key, 0);
   if (id == self->threads->len)
     {
@@ -238,6 +251,19 @@ is_generated (const char *path)
          || g_str_has_prefix (path, "anon_inode:") || g_str_has_prefix (path, "/anon_hugepage");
 }
 
+static guint32 get_module (LuModel *self, const char *name, const LuSyscapRecord *record);
+
+/* Beyond the limit, all are one. */
+static guint32
+get_other_files (LuModel *self, const LuSyscapRecord *record)
+{
+  LuSyscapRecord other = *record;
+
+  other.map.path = OTHER_FILES;
+  other.map.build_id = NULL;
+  return get_module (self, OTHER_FILES, &other);
+}
+
 static guint32
 get_module (LuModel *self, const char *name, const LuSyscapRecord *record)
 {
@@ -245,6 +271,8 @@ get_module (LuModel *self, const char *name, const LuSyscapRecord *record)
   LuModelModule *module;
   const char *slash;
 
+  if (id == 0 && self->modules->len >= MAX_MODULES && !g_str_equal (name, OTHER_FILES))
+    return get_other_files (self, record);
   if (id > 0)
     return id - 1;
   module = g_new0 (LuModelModule, 1);
@@ -272,7 +300,8 @@ ignore_frame (const LuSyscapMapping *mapping, gpointer user_data, GError **error
 static void
 learn_state (LuModel *self, guint64 address, const char *name)
 {
-  if (lu_model_is_synthetic (address) && !g_hash_table_contains (self->state_names, &address))
+  if (lu_model_is_synthetic (address) && !g_hash_table_contains (self->state_names, &address)
+      && g_hash_table_size (self->state_names) < MAX_STATES)
     g_hash_table_insert (self->state_names, g_memdup2 (&address, sizeof address),
                          g_utf8_make_valid (name, -1));
 }
@@ -301,12 +330,28 @@ take_map (LuModel *self, const LuSyscapRecord *record)
   g_ref_string_release (mapping.name);
   pid->epoch = ++self->epoch;
   if (slash != NULL && g_str_has_prefix (slash + 1, "jit-")
-      && g_str_has_suffix (record->map.path, ".dump"))
+      && g_str_has_suffix (record->map.path, ".dump")
+      && g_hash_table_size (self->jitdumps) < MAX_JITDUMPS)
     g_hash_table_insert (self->jitdumps, GINT_TO_POINTER (record->pid),
                          g_strdup (record->map.path));
 }
 
 /* Samples */
+
+/* Its frame, once it is needed. */
+static guint32
+get_rest_frame (LuModel *self)
+{
+  LuModelFrame frame = { .kind = LU_CODE_STATE, .module = NO_MODULE, .address = LU_MODEL_REST };
+
+  if (self->rest_frame != G_MAXUINT32)
+    return self->rest_frame;
+  learn_state (self, LU_MODEL_REST, LU_MODEL_REST_NAME);
+  self->rest_frame = lu_id_table_add (self->frame_ids, STATE_FRAME, LU_MODEL_REST);
+  if (self->rest_frame == self->frames->len)
+    g_array_append_val (self->frames, frame);
+  return self->rest_frame;
+}
 
 static guint32
 add_frame (LuModel *self, guint64 key_a, guint64 key_b, const LuModelFrame *frame)
@@ -316,7 +361,7 @@ add_frame (LuModel *self, guint64 key_a, guint64 key_b, const LuModelFrame *fram
   if (self->frames->len >= MAX_FRAMES)
     {
       id = lu_id_table_find (self->frame_ids, key_a, key_b);
-      return id != G_MAXUINT32 ? id : 0;
+      return id != G_MAXUINT32 ? id : get_rest_frame (self);
     }
   id = lu_id_table_add (self->frame_ids, key_a, key_b);
   if (id == self->frames->len)
@@ -376,6 +421,18 @@ find_frame (LuModel *self, const Pid *pid, const LuSyscapRecord *record, guint64
   return found;
 }
 
+/* Below that node, if there is room for it, else at the root. */
+static guint32
+rest_below (LuModel *self, guint32 node)
+{
+  guint64 rest = get_rest_frame (self);
+  guint32 id = lu_id_table_find (self->nodes, (guint64) node << 32 | rest, 0);
+
+  if (id == G_MAXUINT32 && lu_id_table_size (self->nodes) >= MAX_NODES + MAX_REST_NODES)
+    node = 0;
+  return lu_id_table_add (self->nodes, (guint64) node << 32 | rest, 0) + 1;
+}
+
 /* The node of the stack, from the root; FALSE in *is_whole if the tree has no room for all of it.
  */
 static guint32
@@ -397,7 +454,7 @@ add_stack (LuModel *self, const guint32 *frames, guint n_frames, gboolean *is_wh
           if (next == G_MAXUINT32)
             {
               *is_whole = FALSE;
-              break;
+              return rest_below (self, node);
             }
         }
       node = next + 1;
@@ -418,21 +475,39 @@ count_states (LuModel *self, const LuSyscapRecord *record, gboolean has_user)
     self->begin = self->last = record->time;
   self->begin = MIN (self->begin, record->time);
   self->last = MAX (self->last, record->time);
-  if (has_user && !excluded)
+  if (has_user && !excluded && !self->has_chains_only)
     {
       self->n_user++;
       self->n_complete += !ended;
     }
 }
 
-static void
-count (LuModel *self, const LuSyscapRecord *record, guint32 thread, guint32 node)
+/* The number of a stack of a thread; FALSE in *is_whole if there is no room for it. */
+static guint32
+add_count (LuModel *self, guint32 thread, guint32 *node, gboolean *is_whole)
 {
-  guint32 id = lu_id_table_add (self->counted, (guint64) thread << 32 | node, 0);
+  guint64 of_thread = (guint64) thread << 32;
+  guint32 id;
 
+  if (lu_id_table_size (self->counted) >= MAX_COUNTED
+      && lu_id_table_find (self->counted, of_thread | *node, 0) == G_MAXUINT32)
+    {
+      *is_whole = FALSE;
+      *node = rest_below (self, 0);
+    }
+  id = lu_id_table_add (self->counted, of_thread | *node, 0);
   if (id == self->counts->len)
     g_array_append_val (self->counts, (guint64){ 0 });
+  return id;
+}
+
+static void
+count (LuModel *self, const LuSyscapRecord *record, guint32 thread, guint32 node, gboolean is_whole)
+{
+  guint32 id = add_count (self, thread, &node, &is_whole);
+
   g_array_index (self->counts, guint64, id)++;
+  self->n_left_out += !is_whole;
   if (self->flags & LU_MODEL_TIMES)
     {
       LuModelSample sample = {
@@ -450,6 +525,7 @@ take_sample (LuModel *self, const LuSyscapRecord *record)
   guint64 context = LU_SYSCAP_CONTEXT_USER;
   gboolean is_leaf = TRUE, has_user = FALSE, is_whole;
   guint32 frames[G_MAXUINT16 + 1];
+  guint32 node;
   guint n = 0;
 
   for (guint i = 0; i < record->sample.n_addresses; i++)
@@ -469,8 +545,8 @@ take_sample (LuModel *self, const LuSyscapRecord *record)
       is_leaf = FALSE;
     }
   count_states (self, record, has_user);
-  count (self, record, get_thread (self, record, pid), add_stack (self, frames, n, &is_whole));
-  self->n_left_out += !is_whole;
+  node = add_stack (self, frames, n, &is_whole);
+  count (self, record, get_thread (self, record, pid), node, is_whole);
 }
 
 /* The rest */
@@ -538,6 +614,10 @@ take_metadata (LuModel *self, const LuSyscapRecord *record)
 {
   if (g_str_equal (record->metadata.key, LU_SYSCAP_KEY_ADDRESS))
     self->is_minus_1 = g_str_equal (record->metadata.text, LU_SYSCAP_ADDRESS_MINUS_1);
+  else if (g_str_equal (record->metadata.key, LU_SYSCAP_KEY_CHAINS))
+    self->has_chains_only = TRUE;
+  if (g_hash_table_size (self->metadata) >= MAX_METADATA)
+    return;
   g_hash_table_replace (self->metadata, g_strdup (record->metadata.key),
                         g_utf8_make_valid (record->metadata.text, -1));
 }

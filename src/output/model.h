@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/id-table.h"
+#include "lu/status.h"
 #include "output/syscap-reader.h"
 #include "symbolize/debuginfod.h"
 
@@ -93,6 +94,11 @@ typedef struct
   gint32 cpu;
 } LuModelSample;
 
+/* What a model has no more room for is counted below this address, whose name says so: where a
+ * stack leaves the tree, or at the root. */
+#define LU_MODEL_REST      (LU_SYNTHETIC_BASE + 0xfffffff)
+#define LU_MODEL_REST_NAME "[further stacks]"
+
 typedef enum
 {
   LU_MODEL_TIMES = 1 << 0,
@@ -122,10 +128,10 @@ typedef struct
   char capture_time[65]; /* of the header */
   gint64 begin, last;    /* ns: first and last sample */
   guint64 n_samples;
-  guint64 n_user;               /* with a user stack, complete or not, without the excluded ones */
-  guint64 n_complete;           /* of these, without a state at the root */
-  gboolean has_kernel_names;    /* known once there are names */
-  guint64 n_left_out;           /* samples whose stack was cut, because the model was full */
+  guint64 n_user;            /* with a user stack, complete or not, without the excluded ones */
+  guint64 n_complete;        /* of these, without a state at the root */
+  gboolean has_kernel_names; /* known once there are names */
+  guint64 n_left_out;        /* samples counted below LU_MODEL_REST, because the model was full */
   gboolean is_cut, is_finished; /* see syscap-reader.h; only of files */
 
   /* what gives names */
@@ -143,7 +149,9 @@ typedef struct
   GArray *frame_of_address;
   GQueue exited; /* of pids */
   guint32 epoch;
-  gboolean is_minus_1; /* return addresses are stored minus 1 */
+  guint32 rest_frame;       /* of LU_MODEL_REST; G_MAXUINT32: not needed yet */
+  gboolean is_minus_1;      /* return addresses are stored minus 1 */
+  gboolean has_chains_only; /* nobody knows which stacks are complete */
 } LuModel;
 
 LuModel *lu_model_new (LuModelFlags flags);

@@ -162,5 +162,7 @@ _Static_assert(sizeof (LuSyscapFileChunkFrame) == 284, "syscap file chunk");
 
 /* Keys of METADATA frames that both our writer and our report use. */
 #define LU_SYSCAP_KEY_STATS       "live-unwinder.stats"
+#define LU_SYSCAP_KEY_REDACTED    "live-unwinder.redacted"
+#define LU_SYSCAP_KEY_CHAINS      "live-unwinder.callchains"
 #define LU_SYSCAP_KEY_ADDRESS     "live-unwinder.address-convention"
 #define LU_SYSCAP_ADDRESS_MINUS_1 "return-address-minus-1"

@@ -8,6 +8,7 @@
 struct _LuTee
 {
   GPtrArray *exports;     /* of LuExport, owned */
+  LuModel *model;         /* borrowed; NULL: none */
   LuSyscapReader *reader; /* NULL before the first bytes */
 };
 
@@ -33,7 +34,15 @@ lu_tee_free (LuTee *self)
 void
 lu_tee_add (LuTee *self, LuExport *export)
 {
+  for (guint i = 0; i < self->exports->len; i++)
+    lu_export_share (export, g_ptr_array_index (self->exports, i));
   g_ptr_array_add (self->exports, export);
+}
+
+void
+lu_tee_add_model (LuTee *self, LuModel *model)
+{
+  self->model = model;
 }
 
 guint
@@ -48,6 +57,8 @@ begin (LuTee *self, gconstpointer bytes, gsize size)
   self->reader = lu_syscap_reader_new_from_bytes (bytes, size, NULL);
   for (guint i = 0; self->reader != NULL && i < self->exports->len; i++)
     lu_export_begin (g_ptr_array_index (self->exports, i), lu_syscap_reader_header (self->reader));
+  if (self->reader != NULL && self->model != NULL)
+    lu_model_begin (self->model, lu_syscap_reader_header (self->reader));
   return self->reader != NULL;
 }
 
@@ -61,8 +72,12 @@ lu_tee_feed (LuTee *self, gconstpointer bytes, gsize size)
   else if (!begin (self, bytes, size))
     return;
   while (lu_syscap_reader_next (self->reader, &record, NULL) == LU_SYSCAP_READ_FRAME)
-    for (guint i = 0; i < self->exports->len; i++)
-      lu_export_take (g_ptr_array_index (self->exports, i), &record);
+    {
+      for (guint i = 0; i < self->exports->len; i++)
+        lu_export_take (g_ptr_array_index (self->exports, i), &record);
+      if (self->model != NULL)
+        lu_model_take (self->model, &record);
+    }
 }
 
 gboolean
@@ -70,6 +85,8 @@ lu_tee_end (LuTee *self, GError **error)
 {
   gboolean ok = TRUE;
 
+  if (self->model != NULL)
+    lu_model_end (self->model);
   for (guint i = 0; self->reader != NULL && i < self->exports->len; i++)
     ok = lu_export_end (g_ptr_array_index (self->exports, i), ok ? error : NULL) && ok;
   return ok;

@@ -16,6 +16,8 @@ LuTee *lu_tee_new (void);
 void lu_tee_free (LuTee *self);
 /* Takes the export. */
 void lu_tee_add (LuTee *self, LuExport *export);
+/* Also into a model, which is borrowed. */
+void lu_tee_add_model (LuTee *self, LuModel *model);
 guint lu_tee_size (const LuTee *self);
 /* Whole frames in the order of the file, the first time behind the file's header. */
 void lu_tee_feed (LuTee *self, gconstpointer bytes, gsize size);
