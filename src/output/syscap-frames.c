@@ -38,6 +38,15 @@ add_with_text (LuSyscapWriter *writer, LuSyscapType type, gsize size, const char
   return frame;
 }
 
+char *
+lu_syscap_program_of (const char *command_line)
+{
+  g_autofree char *word = g_strndup (command_line, strcspn (command_line, " "));
+  const char *slash = word[0] == '/' ? strrchr (word, '/') : NULL;
+
+  return g_strdup (slash != NULL ? slash + 1 : word);
+}
+
 gboolean
 lu_syscap_write_sample (LuSyscapWriter *writer, guint64 time, gint32 cpu, gint32 pid, gint32 tid,
                         const guint64 *addresses, guint n_addresses, GError **error)
@@ -141,11 +150,23 @@ append_name (GByteArray *names, guint64 address, const char *name)
   g_byte_array_append (names, (const guint8 *) name, (guint) strlen (name) + 1);
 }
 
+static gboolean
+write_names (LuSyscapWriter *writer, const GByteArray *names, guint n_names, GError **error)
+{
+  LuSyscapJitmapFrame *frame =
+      lu_syscap_writer_add (writer, LU_SYSCAP_JITMAP, sizeof *frame + names->len, -1, -1, 0, error);
+
+  if (frame == NULL)
+    return FALSE;
+  frame->n_names = n_names;
+  memcpy (frame->names, names->data, names->len);
+  return TRUE;
+}
+
 gboolean
 lu_syscap_write_jitmap (LuSyscapWriter *writer, GError **error)
 {
   g_autoptr (GByteArray) names = g_byte_array_new ();
-  LuSyscapJitmapFrame *frame;
   guint n_names = 1;
 
   for (guint status = 1; status < LU_N_STATUS; status++, n_names++)
@@ -155,14 +176,19 @@ lu_syscap_write_jitmap (LuSyscapWriter *writer, GError **error)
       append_name (names, LU_SYNTHETIC_BASE + status, name);
     }
   append_name (names, LU_SYSCAP_LEFT_OUT, LU_SYSCAP_LEFT_OUT_NAME);
+  return write_names (writer, names, n_names, error);
+}
 
-  frame =
-      lu_syscap_writer_add (writer, LU_SYSCAP_JITMAP, sizeof *frame + names->len, -1, -1, 0, error);
-  if (frame == NULL)
-    return FALSE;
-  frame->n_names = n_names;
-  memcpy (frame->names, names->data, names->len);
-  return TRUE;
+gboolean
+lu_syscap_write_jit_names (LuSyscapWriter *writer, const LuSyscapJitName *source, guint n_names,
+                           GError **error)
+{
+  g_autoptr (GByteArray) names = g_byte_array_new ();
+
+  for (guint i = 0; i < n_names; i++)
+    append_name (names, source[i].address, source[i].name);
+  return sizeof (LuSyscapJitmapFrame) + names->len > LU_SYSCAP_MAX_FRAME
+         || write_names (writer, names, n_names, error);
 }
 
 gboolean

@@ -9,11 +9,15 @@
 #pragma once
 
 #include "output/syscap-maps.h"
+#include "output/syscap-reader.h"
 #include "output/syscap-writer.h"
 
 /* Where a mapping's name holds the path's end: what follows is "@" and the build-id in hexadecimal,
  * or "#" and the inode number. */
 #define LU_SYSCAP_NAME_SEPARATOR '\n'
+
+/* Of a command line the program alone, without its folder and arguments. Owned. */
+char *lu_syscap_program_of (const char *command_line);
 
 gboolean lu_syscap_write_sample (LuSyscapWriter *writer, guint64 time, gint32 cpu, gint32 pid,
                                  gint32 tid, const guint64 *addresses, guint n_addresses,
@@ -31,6 +35,9 @@ gboolean lu_syscap_write_log (LuSyscapWriter *writer, guint64 time, const char *
                               GError **error);
 /* The names of all end states and of the marker for frames left out. */
 gboolean lu_syscap_write_jitmap (LuSyscapWriter *writer, GError **error);
+/* Names as a reader gave them. */
+gboolean lu_syscap_write_jit_names (LuSyscapWriter *writer, const LuSyscapJitName *names,
+                                    guint n_names, GError **error);
 /* A file, or a piece of one: readers join all pieces of a path up to the one that is last. An empty
  * piece is fine. */
 gboolean lu_syscap_write_file (LuSyscapWriter *writer, const char *path, const char *bytes,

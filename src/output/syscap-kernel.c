@@ -8,7 +8,6 @@
 
 #include "output/syscap-kernel.h"
 
-#include "base/fd.h"
 #include "output/syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
@@ -16,17 +15,13 @@
 #define LINES_BYTES (64u << 10)
 /* Samples come from the same places again and again; these were looked up lately. */
 #define SEEN_BITS 10
-/* Where hidden functions are: a page for each, so that even all of them fit. */
-#define HIDDEN_BASE    G_GUINT64_CONSTANT (0xffffffff81000000)
-#define HIDDEN_SIZE    4096u
-#define HIDDEN_UNKNOWN (HIDDEN_BASE - HIDDEN_SIZE)
 
 struct _LuSyscapKernel
 {
-  int fd;              /* of the file, until it is read; -1 */
-  LuKallsyms *symbols; /* owned; NULL before the file is read, or if it cannot be */
-  guint8 *is_written;  /* one bit per symbol */
-  GString *lines;      /* not in the capture yet */
+  LuKallsymsFile *file;      /* a reference; NULL: there is none */
+  const LuKallsyms *symbols; /* of the file; NULL before it is read, or if it cannot be */
+  guint8 *is_written;        /* one bit per symbol */
+  GString *lines;            /* not in the capture yet */
   guint64 seen[1 << SEEN_BITS];
   guint32 *hidden; /* number of a symbol's place + 1, by symbol; NULL: none has one */
   guint32 n_hidden;
@@ -36,11 +31,11 @@ struct _LuSyscapKernel
 };
 
 LuSyscapKernel *
-lu_syscap_kernel_new (int kallsyms_fd)
+lu_syscap_kernel_new (LuKallsymsFile *file)
 {
   LuSyscapKernel *self = g_new0 (LuSyscapKernel, 1);
 
-  self->fd = kallsyms_fd;
+  self->file = file != NULL ? lu_kallsyms_file_ref (file) : NULL;
   self->lines = g_string_sized_new (LINES_BYTES);
   self->hidden_lines = g_string_new (NULL);
   return self;
@@ -51,8 +46,7 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
 {
   if (self == NULL)
     return;
-  lu_fd_clear (&self->fd);
-  g_clear_pointer (&self->symbols, lu_kallsyms_free);
+  lu_kallsyms_file_unref (self->file);
   g_free (self->is_written);
   g_string_free (self->lines, TRUE);
   g_string_free (self->hidden_lines, TRUE);
@@ -106,16 +100,18 @@ note_end (LuSyscapKernel *self, guint index)
   append_line (self, symbol.end, 't', "_end", NULL);
 }
 
-static void
+/* FALSE: there are no symbols. */
+static gboolean
 load (LuSyscapKernel *self)
 {
-  g_autoptr (GError) error = NULL;
-
-  self->symbols = lu_kallsyms_load (lu_fd_steal (&self->fd), &error);
+  if (self->symbols != NULL || self->file == NULL)
+    return self->symbols != NULL;
+  self->symbols = lu_kallsyms_file_load (self->file);
   if (self->symbols == NULL)
-    g_debug ("%s", error->message);
+    g_clear_pointer (&self->file, lu_kallsyms_file_unref);
   else
     self->is_written = g_malloc0 (lu_kallsyms_size (self->symbols) / 8 + 1);
+  return self->symbols != NULL;
 }
 
 static void
@@ -123,9 +119,7 @@ look_up (LuSyscapKernel *self, guint64 pc)
 {
   gint index;
 
-  if (self->fd >= 0)
-    load (self);
-  index = self->symbols != NULL ? lu_kallsyms_find (self->symbols, pc) : -1;
+  index = load (self) ? lu_kallsyms_find (self->symbols, pc) : -1;
   if (index < 0)
     return;
   note (self, (guint) index);
@@ -138,7 +132,7 @@ look_up (LuSyscapKernel *self, guint64 pc)
 void
 lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frames)
 {
-  if (self->fd < 0 && self->symbols == NULL)
+  if (self->file == NULL)
     return;
   for (guint i = 0; i < n_frames; i++)
     {
@@ -153,19 +147,13 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
     }
 }
 
-static guint64
-hidden_place (guint32 number)
-{
-  return HIDDEN_BASE + (guint64) number * HIDDEN_SIZE;
-}
-
 /* Both lines of the capture and those for names at the end. */
 static void
 append_hidden (LuSyscapKernel *self, const char *name, const char *module)
 {
   gsize before = self->lines->len;
 
-  append_line (self, hidden_place (self->n_hidden), 't', name, module);
+  append_line (self, lu_syscap_hidden_place (self->n_hidden), 't', name, module);
   g_string_append_len (self->hidden_lines, self->lines->str + before,
                        (gssize) (self->lines->len - before));
 }
@@ -176,11 +164,9 @@ lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc)
   LuKernelSymbol symbol;
   gint index;
 
-  if (self->fd >= 0)
-    load (self);
-  index = self->symbols != NULL ? lu_kallsyms_find (self->symbols, pc) : -1;
+  index = load (self) ? lu_kallsyms_find (self->symbols, pc) : -1;
   if (index < 0)
-    return HIDDEN_UNKNOWN;
+    return LU_SYSCAP_HIDDEN_UNKNOWN;
   if (self->hidden == NULL)
     self->hidden = g_new0 (guint32, lu_kallsyms_size (self->symbols));
   lu_kallsyms_get (self->symbols, (guint) index, &symbol);
@@ -189,7 +175,8 @@ lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc)
       append_hidden (self, symbol.name, symbol.module);
       self->hidden[index] = ++self->n_hidden;
     }
-  return hidden_place (self->hidden[index] - 1) + MIN (pc - symbol.address, HIDDEN_SIZE - 1);
+  return lu_syscap_hidden_place (self->hidden[index] - 1)
+         + MIN (pc - symbol.address, LU_SYSCAP_HIDDEN_SIZE - 1);
 }
 
 LuKallsyms *

@@ -14,11 +14,22 @@
 #include "output/syscap-writer.h"
 #include "symbolize/kallsyms.h"
 
+/* Where hidden functions are: a page for each, so that even all of them fit. */
+#define LU_SYSCAP_HIDDEN_BASE    G_GUINT64_CONSTANT (0xffffffff81000000)
+#define LU_SYSCAP_HIDDEN_SIZE    4096u
+#define LU_SYSCAP_HIDDEN_UNKNOWN (LU_SYSCAP_HIDDEN_BASE - LU_SYSCAP_HIDDEN_SIZE)
+
+static inline guint64
+lu_syscap_hidden_place (guint32 number)
+{
+  return LU_SYSCAP_HIDDEN_BASE + (guint64) number * LU_SYSCAP_HIDDEN_SIZE;
+}
+
 typedef struct _LuSyscapKernel LuSyscapKernel;
 
-/* Takes a descriptor of lu_kallsyms_open(), which is read when the first frame of the kernel comes;
- * -1: nothing is written. */
-LuSyscapKernel *lu_syscap_kernel_new (int kallsyms_fd);
+/* Takes a reference to the file, which is read when the first frame of the kernel comes; NULL:
+ * nothing is written. */
+LuSyscapKernel *lu_syscap_kernel_new (LuKallsymsFile *file);
 void lu_syscap_kernel_free (LuSyscapKernel *self);
 
 /* Notes the functions of these frames; only those with LU_FRAME_KERNEL are looked at. */

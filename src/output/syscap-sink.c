@@ -34,6 +34,7 @@ typedef struct
   LuSyscapWriter *writer;
   char *kallsyms_path;
   gboolean kallsyms_is_given;
+  LuKallsymsFile *kallsyms; /* reference; NULL: none */
   gboolean for_client;
   gboolean redact;
   char *own_mountinfo; /* for a client, who knows it; else NULL */
@@ -153,16 +154,6 @@ wants_mountinfo (SyscapSink *self, const char *mountinfo)
 }
 
 /* A later incarnation names the pid; a sample of an earlier one may still come after it. */
-/* The program alone, without its folder and arguments. */
-static char *
-program_of (const char *command_line)
-{
-  g_autofree char *word = g_strndup (command_line, strcspn (command_line, " "));
-  const char *slash = word[0] == '/' ? strrchr (word, '/') : NULL;
-
-  return g_strdup (slash != NULL ? slash + 1 : word);
-}
-
 static gboolean
 write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **error)
 {
@@ -172,7 +163,7 @@ write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **
   g_autofree char *program = NULL;
 
   if (self->redact)
-    program = program_of (command_line);
+    program = lu_syscap_program_of (command_line);
   if (id > pid->process_id || (id == pid->process_id && command_line != pid->command_line))
     {
       if (!lu_syscap_write_process (self->writer, lu_process_start_time (process), pid->pid,
@@ -247,16 +238,25 @@ write_beginning (SyscapSink *self, const LuRecording *recording, GError **error)
          && lu_syscap_write_system (self->writer, recording, error);
 }
 
+static void
+open_kallsyms (SyscapSink *self, GError **error)
+{
+  int fd = lu_kallsyms_open (self->kallsyms_path, error);
+
+  if (fd >= 0)
+    self->kallsyms = lu_kallsyms_file_new (fd, NULL);
+}
+
 static gboolean
 syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
   g_autoptr (GError) no_kallsyms = NULL;
-  int kallsyms = -1;
 
-  if (self->kallsyms_path != NULL && (recording->live || self->kallsyms_is_given))
-    kallsyms = lu_kallsyms_open (self->kallsyms_path, &no_kallsyms);
-  self->kernel = lu_syscap_kernel_new (kallsyms);
+  if (self->kallsyms == NULL && self->kallsyms_path != NULL
+      && (recording->live || self->kallsyms_is_given))
+    open_kallsyms (self, &no_kallsyms);
+  self->kernel = lu_syscap_kernel_new (self->kallsyms);
   self->redact = recording->redact;
   if (self->wants_symbols)
     self->hits = lu_syscap_hits_new (recording->live);
@@ -445,6 +445,7 @@ syscap_free (LuSink *sink)
   lu_syscap_pids_free (self->pids);
   lu_syscap_hits_free (self->hits);
   lu_tee_free (self->tee);
+  lu_kallsyms_file_unref (self->kallsyms);
   g_free (self->kallsyms_path);
   g_free (self->own_mountinfo);
   g_free (self);
@@ -519,6 +520,18 @@ void
 lu_syscap_sink_set_debuginfod (LuSink *sink, LuDebuginfod *debuginfod)
 {
   ((SyscapSink *) sink)->debuginfod = debuginfod;
+}
+
+LuKallsymsFile *
+lu_syscap_sink_kallsyms (LuSink *sink)
+{
+  return ((SyscapSink *) sink)->kallsyms;
+}
+
+void
+lu_syscap_sink_share_kallsyms (LuSink *sink, LuKallsymsFile *file)
+{
+  ((SyscapSink *) sink)->kallsyms = lu_kallsyms_file_ref (file);
 }
 
 static void

@@ -165,3 +165,15 @@ lu_syscap_symbols_find (const GByteArray *file, guint n_records, gint32 pid, gui
     return NULL;
   return text_at (file, record.name);
 }
+
+gboolean
+lu_syscap_symbols_get (const GByteArray *file, guint index, LuSyscapSymbol *symbol)
+{
+  Record record = record_at (file, index);
+
+  *symbol = (LuSyscapSymbol){ .begin = record.begin,
+                              .end = record.end,
+                              .pid = (gint32) record.pid,
+                              .name = text_at (file, record.name) };
+  return symbol->name != NULL;
+}

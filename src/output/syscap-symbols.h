@@ -32,3 +32,5 @@ guint lu_syscap_symbols_count (const GByteArray *file);
 /* The name of the address, or NULL; borrowed. n_records: their count. */
 const char *lu_syscap_symbols_find (const GByteArray *file, guint n_records, gint32 pid,
                                     guint64 address);
+/* One of the records, by number; FALSE if it has no name. */
+gboolean lu_syscap_symbols_get (const GByteArray *file, guint index, LuSyscapSymbol *symbol);
