@@ -1,88 +1,75 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* convert.c - a capture frame by frame into another format; see convert.h. */
+/* convert.c - a recording frame by frame into another format; see convert.h.
+ *
+ * With --redact a capture is read twice (redact.h); what cannot be read twice is put into a file
+ * without a name first. */
+
+#include "config.h"
 
 #include "convert.h"
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "fetcher.h"
 #include "output/format.h"
 #include "output/output-file.h"
+#include "output/redact.h"
+#include "output/syscap-copy.h"
+#include "replay.h"
 #include "report-lines.h"
+#include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char perf_magic[] = "PERFILE2";
+#define COPY_SIZE (256u << 10)
 
-gboolean
-lu_convert_is_perf_data (const char *path)
+typedef struct
 {
-  lu_autofd fd = open (path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  char start[sizeof perf_magic - 1];
+  char *format_name;        /* owned; NULL: what the name of the output says */
+  char *mode;               /* of fetching debug files, owned; NULL: the default */
+  LuDebuginfod *debuginfod; /* owned; NULL: none are fetched */
+  gboolean force, redact, lines, inlines;
+  const char *input, *output;
 
-  return fd >= 0 && lu_fd_pread_all (fd, start, sizeof start, 0) == sizeof start
-         && memcmp (start, perf_magic, sizeof start) == 0;
-}
+  const LuFormat *format; /* NULL: a capture */
+} Options;
 
-static const LuFormat *
-choose_format (const char *output, const char *name, GError **error)
+/* Where frames go: one of the two. */
+typedef struct
 {
-  const LuFormat *format = name != NULL ? lu_format_find (name) : lu_format_of (output);
-  g_autofree char *names = lu_format_names ();
-
-  if (format != NULL)
-    return format;
-  if (name != NULL)
-    g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("there is no format \"%s\"; there is: %s"),
-                 name, names);
-  else
-    g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                 _ ("%s: the name does not tell a format; give --format, one of: %s"), output,
-                 names);
-  return NULL;
-}
-
-static LuSyscapReader *
-open_capture (const char *path, GError **error)
-{
-  int fd = g_str_equal (path, "-") ? fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                   : open (path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  LuSyscapReader *reader;
-
-  if (fd < 0)
-    {
-      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
-      return NULL;
-    }
-  reader = lu_syscap_reader_new (fd, error);
-  if (reader == NULL)
-    g_prefix_error (error, "%s: ", path);
-  return reader;
-}
+  LuExport *export;
+  LuSyscapWriter *capture;
+  GError *error; /* the first one */
+} Target;
 
 static gboolean
-copy (LuSyscapReader *reader, LuExport *export, gboolean has_lines, GError **error)
+choose_format (Options *self, GError **error)
 {
-  LuSyscapRecord record;
-  LuSyscapRead what;
-  gboolean ok;
+  g_autofree char *names = lu_format_names ();
+  gboolean is_capture = self->format_name != NULL ? g_str_equal (self->format_name, "syscap")
+                                                  : g_str_has_suffix (self->output, ".syscap");
 
-  lu_export_begin (export, lu_syscap_reader_header (reader));
-  while ((what = lu_syscap_reader_next (reader, &record, error)) == LU_SYSCAP_READ_FRAME)
-    lu_export_take (export, &record);
-  if (what != LU_SYSCAP_READ_END)
-    return FALSE;
-  if (has_lines)
-    lu_report_begin_lines ();
-  ok = lu_export_end (export, error);
-  if (has_lines)
-    lu_report_end_lines ();
-  return ok;
+  if (is_capture)
+    return TRUE;
+  self->format =
+      self->format_name != NULL ? lu_format_find (self->format_name) : lu_format_of (self->output);
+  if (self->format != NULL)
+    return TRUE;
+  if (self->format_name != NULL)
+    g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                 _ ("there is no format \"%s\"; there is: %s, syscap"), self->format_name, names);
+  else
+    g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                 _ ("%s: the name does not tell a format; give --format, one of: %s, syscap"),
+                 self->output, names);
+  return FALSE;
 }
 
 static void
@@ -92,24 +79,272 @@ print_remark (const char *text)
   fprintf (stderr, "%s\n", text);
 }
 
-gboolean
-lu_convert_run (const LuConversion *self, GError **error)
+/* Takes the descriptor. */
+static LuExport *
+new_export (const Options *self, int fd)
 {
-  const LuFormat *format = choose_format (self->output, self->format, error);
-  g_autoptr (LuSyscapReader) reader = format != NULL ? open_capture (self->input, error) : NULL;
-  g_autoptr (LuExport) export = NULL;
-  int fd;
+  LuExport *export = lu_export_new (self->format, fd);
 
-  if (reader == NULL)
-    return FALSE;
-  fd = lu_output_open (self->output, self->force, error);
+  lu_export_set_lines (
+      export, (self->lines ? LU_MODEL_LINES : 0u) | (self->inlines ? LU_MODEL_INLINES : 0u),
+      print_remark);
+  lu_export_set_debuginfod (export, self->debuginfod);
+  return export;
+}
+
+/* Files of perf */
+
+static gboolean
+convert_perf_data (const Options *self, GError **error)
+{
+  int fd = lu_output_open (self->output, self->force, error);
+
   if (fd < 0)
     return FALSE;
-  export = lu_export_new (format, fd);
-  lu_export_set_lines (export, self->lines, print_remark);
-  lu_export_set_debuginfod (export, self->debuginfod);
-  if (copy (reader, export, self->lines != 0, error))
+  if (self->format == NULL
+          ? lu_replay_capture (self->input, self->redact, self->mode != NULL ? self->mode : "auto",
+                               fd, error)
+          : lu_replay_export (self->input, self->redact, new_export (self, fd), error))
     return TRUE;
   lu_output_discard (self->output);
   return FALSE;
+}
+
+/* Captures */
+
+static int
+fail_errno (const char *path, GError **error)
+{
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", path, g_strerror (errno));
+  return -1;
+}
+
+/* What comes from a pipe, in a file that can be read twice; takes the descriptor. */
+static int
+keep_stream (int fd_taken, const char *path, GError **error)
+{
+  lu_autofd fd = fd_taken;
+  lu_autofd kept = open (g_get_tmp_dir (), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  g_autofree char *buffer = g_malloc (COPY_SIZE);
+  gssize n;
+
+  if (kept < 0)
+    return fail_errno (g_get_tmp_dir (), error);
+  while ((n = read (fd, buffer, COPY_SIZE)) != 0)
+    if ((n < 0 && errno != EINTR) || (n > 0 && !lu_fd_write_all (kept, buffer, (gsize) n)))
+      return fail_errno (path, error);
+  return lu_fd_steal (&kept);
+}
+
+static int
+open_input (const Options *self, GError **error)
+{
+  int fd = g_str_equal (self->input, "-") ? fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                          : open (self->input, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+  if (fd < 0)
+    return fail_errno (self->input, error);
+  return self->redact && lseek (fd, 0, SEEK_SET) < 0 ? keep_stream (fd, self->input, error) : fd;
+}
+
+/* A reader from the beginning, or if it cannot be sought, from here. */
+static LuSyscapReader *
+new_reader (int fd, const char *path, GError **error)
+{
+  int copy = fcntl (fd, F_DUPFD_CLOEXEC, 3);
+  LuSyscapReader *reader;
+
+  lseek (copy, 0, SEEK_SET);
+  reader = lu_syscap_reader_new (copy, error);
+  if (reader == NULL)
+    g_prefix_error (error, "%s: ", path);
+  return reader;
+}
+
+static void
+take (const LuSyscapRecord *record, gpointer user_data)
+{
+  Target *target = user_data;
+
+  if (target->export != NULL)
+    lu_export_take (target->export, record);
+  else if (target->error == NULL)
+    lu_syscap_copy_frame (target->capture, record, &target->error);
+}
+
+static gboolean
+read_all (LuSyscapReader *reader, LuRedactionFunc func, gpointer user_data, GError **error)
+{
+  LuSyscapRecord record;
+  LuSyscapRead what;
+
+  while ((what = lu_syscap_reader_next (reader, &record, error)) == LU_SYSCAP_READ_FRAME)
+    func (&record, user_data);
+  return what == LU_SYSCAP_READ_END;
+}
+
+static void
+learn (const LuSyscapRecord *record, gpointer user_data)
+{
+  lu_redaction_learn (user_data, record);
+}
+
+static void
+redact (const LuSyscapRecord *record, gpointer user_data)
+{
+  lu_redaction_take (user_data, record);
+}
+
+static gboolean
+copy_redacted (const Options *self, int fd, Target *target, GError **error)
+{
+  g_autoptr (LuRedaction) redaction = lu_redaction_new (take, target);
+  g_autoptr (LuSyscapReader) first = new_reader (fd, self->input, error);
+  g_autoptr (LuSyscapReader) second = NULL;
+
+  if (first == NULL || !read_all (first, learn, redaction, error))
+    return FALSE;
+  second = new_reader (fd, self->input, error);
+  if (second == NULL)
+    return FALSE;
+  lu_redaction_begin (redaction);
+  if (!read_all (second, redact, redaction, error))
+    return FALSE;
+  lu_redaction_end (redaction);
+  return TRUE;
+}
+
+static gboolean
+begin_target (Target *target, const Options *self, const LuSyscapHeader *header, GError **error)
+{
+  g_autoptr (GTimeZone) utc = g_time_zone_new_utc ();
+  g_autofree char *text = g_strndup (header->capture_time, sizeof header->capture_time);
+  g_autoptr (GDateTime) date = g_date_time_new_from_iso8601 (text, utc);
+  int fd = lu_output_open (self->output, self->force, error);
+
+  if (fd < 0)
+    return FALSE;
+  if (self->format == NULL)
+    {
+      target->capture = lu_syscap_writer_new (fd);
+      return lu_syscap_writer_header (
+          target->capture, (guint64) MAX (header->time, 0),
+          date != NULL ? g_date_time_to_unix (date) * G_USEC_PER_SEC : 0, error);
+    }
+  target->export = new_export (self, fd);
+  lu_export_begin (target->export, header);
+  return TRUE;
+}
+
+static gboolean
+end_export (const Options *self, LuExport *export, GError **error)
+{
+  gboolean has_lines = self->lines || self->inlines, ok;
+
+  if (has_lines)
+    lu_report_begin_lines ();
+  ok = lu_export_end (export, error);
+  if (has_lines)
+    lu_report_end_lines ();
+  return ok;
+}
+
+static gboolean
+end_target (Target *target, const Options *self, const LuSyscapHeader *header, GError **error)
+{
+  if (target->export != NULL)
+    return end_export (self, target->export, error);
+  if (target->error == NULL)
+    return lu_syscap_writer_finish (target->capture, (guint64) MAX (header->end_time, 0), error);
+  g_propagate_error (error, g_steal_pointer (&target->error));
+  return FALSE;
+}
+
+static gboolean
+convert_capture (const Options *self, GError **error)
+{
+  lu_autofd fd = open_input (self, error);
+  g_autoptr (LuSyscapReader) reader = fd >= 0 ? new_reader (fd, self->input, error) : NULL;
+  Target target = { 0 };
+  gboolean ok;
+
+  if (reader == NULL)
+    return FALSE;
+  ok = begin_target (&target, self, lu_syscap_reader_header (reader), error)
+       && (self->redact ? copy_redacted (self, fd, &target, error)
+                        : read_all (reader, take, &target, error))
+       && end_target (&target, self, lu_syscap_reader_header (reader), error);
+  if (!ok && (target.export != NULL || target.capture != NULL))
+    lu_output_discard (self->output);
+  lu_export_free (target.export);
+  lu_syscap_writer_free (target.capture);
+  g_clear_error (&target.error);
+  return ok;
+}
+
+/* A replay that makes a capture fetches by itself. */
+static gboolean
+run (Options *self, GError **error)
+{
+  gboolean is_perf_data = lu_replay_is_perf_data (self->input);
+
+  if (!choose_format (self, error))
+    return FALSE;
+  if (self->format == NULL && !self->redact && !is_perf_data)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                   _ ("%s: a capture out of a capture would be the same, but for --redact"),
+                   self->output);
+      return FALSE;
+    }
+  if (self->format != NULL && !lu_fetcher_start_for_reader (self->mode, &self->debuginfod, error))
+    return FALSE;
+  return is_perf_data ? convert_perf_data (self, error) : convert_capture (self, error);
+}
+
+gboolean
+lu_convert_main (int argc, char **argv, GError **error)
+{
+  Options options = { 0 };
+  const GOptionEntry entries[] = {
+    { "format", 0, 0, G_OPTION_ARG_STRING, &options.format_name,
+      N_ ("folded, html, speedscope, firefox, perf, pprof or syscap, if the name of OUT does not "
+          "tell"),
+      N_ ("NAME") },
+    { "lines", 0, 0, G_OPTION_ARG_NONE, &options.lines,
+      N_ ("With source lines, by debug information"), NULL },
+    { "inlines", 0, 0, G_OPTION_ARG_NONE, &options.inlines,
+      N_ ("With inlined functions as such, by debug information"), NULL },
+    { "force", 'f', 0, G_OPTION_ARG_NONE, &options.force, N_ ("Overwrite an existing file"), NULL },
+    { "redact", 0, 0, G_OPTION_ARG_NONE, &options.redact,
+      N_ ("Leave out arguments of programs, names of the machine and addresses of the kernel"),
+      NULL },
+    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &options.mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context =
+      g_option_context_new (_ ("IN OUT - a recording in another format"));
+  gboolean ok;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  ok = g_option_context_parse (context, &argc, &argv, error);
+  if (ok && argc != 3)
+    {
+      g_set_error_literal (
+          error, LU_ERROR, LU_ERROR_INVALID,
+          _ ("Usage: live-unwinder convert [--format NAME] [--force] [--redact] IN OUT"));
+      ok = FALSE;
+    }
+  if (ok)
+    {
+      options.input = argv[1];
+      options.output = argv[2];
+      ok = run (&options, error);
+    }
+  if (ok)
+    lu_fetcher_print_summary (options.debuginfod);
+  g_clear_pointer (&options.debuginfod, lu_debuginfod_free);
+  g_free (options.mode);
+  g_free (options.format_name);
+  return ok;
 }

@@ -5,21 +5,8 @@
 
 #pragma once
 
-#include "output/model-lines.h"
-#include "symbolize/debuginfod.h"
-
 #include <glib.h>
 
-/* Whether the file begins as one of perf, which a replay has to unwind. */
-gboolean lu_convert_is_perf_data (const char *path);
-typedef struct
-{
-  const char *input; /* a capture; "-": standard input */
-  const char *output;
-  const char *format; /* NULL: what the name of the output says */
-  gboolean force;
-  LuModelLinesFlags lines;
-  LuDebuginfod *debuginfod; /* for names that are not found here; NULL: none */
-} LuConversion;
-
-gboolean lu_convert_run (const LuConversion *self, GError **error);
+/* Reads a capture ("-": standard input) or a file of perf and writes it as the options say. Fails
+ * with LU_ERROR_INVALID for a wrong command line. */
+gboolean lu_convert_main (int argc, char **argv, GError **error);

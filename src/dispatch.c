@@ -223,7 +223,7 @@ settled_status (const LuSample *sample, LuSpace *space)
 {
   guint n_mappings;
 
-  if (sample->regs.abi != LU_ABI_NONE)
+  if (sample->regs.abi != LU_ABI_NONE && !sample->is_chain)
     return sample->stack_size > 0 ? LU_STATUS_COMPLETE : LU_STATUS_NO_USER_STACK;
   lu_space_mappings (space, &n_mappings);
   return n_mappings == 0 ? LU_STATUS_KERNEL_ONLY : LU_STATUS_NO_USER_CONTEXT;
@@ -324,6 +324,8 @@ walk (LuDispatch *self, const LuEvent *event, LuSpace *space)
 
   lu_stack_reset (&self->stack);
   self->stack.status = settled_status (sample, space);
+  if (sample->is_chain)
+    lu_merge_user_chain (sample, &self->stack);
   if (self->stack.status != LU_STATUS_COMPLETE)
     return TRUE;
   if (self->walker == NULL

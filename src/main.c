@@ -29,85 +29,6 @@ print_error (GError *error)
   return LU_EXIT_FAILED;
 }
 
-static int run_record (int argc, char **argv);
-
-/* A file of perf is unwound, as --input does. */
-static int
-replay_into (const LuConversion *conversion, const char *debuginfod)
-{
-  g_autofree char *mode = g_strdup_printf ("--debuginfod=%s", debuginfod);
-  char *arguments[] = { (char *) "live-unwinder",
-                        (char *) "--input",
-                        (char *) conversion->input,
-                        (char *) "--output",
-                        (char *) conversion->output,
-                        (char *) "--stats=none",
-                        mode,
-                        (char *) (conversion->force ? "--force" : "--quiet"),
-                        (char *) (conversion->lines & LU_MODEL_LINES ? "--lines" : "--quiet"),
-                        (char *) (conversion->lines & LU_MODEL_INLINES ? "--inlines" : "--quiet"),
-                        NULL };
-
-  return run_record (G_N_ELEMENTS (arguments) - 1, arguments);
-}
-
-static gboolean
-convert_capture (LuConversion *conversion, const char *mode, GError **error)
-{
-  g_autoptr (LuDebuginfod) debuginfod = NULL;
-
-  if (!lu_fetcher_start_for_reader (mode, &debuginfod, error))
-    return FALSE;
-  conversion->debuginfod = debuginfod;
-  if (!lu_convert_run (conversion, error))
-    return FALSE;
-  lu_fetcher_print_summary (debuginfod);
-  return TRUE;
-}
-
-static int
-run_convert (int argc, char **argv)
-{
-  g_autofree char *format = NULL;
-  g_autofree char *mode = NULL;
-  gboolean force = FALSE, lines = FALSE, inlines = FALSE;
-  const GOptionEntry entries[] = {
-    { "format", 0, 0, G_OPTION_ARG_STRING, &format,
-      N_ ("folded, html, speedscope, firefox, perf or pprof, if the name of OUT does not tell"),
-      N_ ("NAME") },
-    { "lines", 0, 0, G_OPTION_ARG_NONE, &lines, N_ ("With source lines, by debug information"),
-      NULL },
-    { "inlines", 0, 0, G_OPTION_ARG_NONE, &inlines,
-      N_ ("With inlined functions as such, by debug information"), NULL },
-    { "force", 'f', 0, G_OPTION_ARG_NONE, &force, N_ ("Overwrite an existing file"), NULL },
-    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
-    G_OPTION_ENTRY_NULL,
-  };
-  g_autoptr (GOptionContext) context =
-      g_option_context_new (_ ("IN OUT - a recording in another format"));
-  LuConversion conversion;
-  GError *error = NULL;
-
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
-    return print_error (error);
-  if (argc != 3)
-    {
-      fprintf (stderr, _ ("Usage: live-unwinder convert [--format NAME] [--force] IN OUT\n"));
-      return LU_EXIT_FAILED;
-    }
-  conversion = (LuConversion){
-    .input = argv[1],
-    .output = argv[2],
-    .format = format,
-    .force = force,
-    .lines = (lines ? LU_MODEL_LINES : 0u) | (inlines ? LU_MODEL_INLINES : 0u),
-  };
-  if (format == NULL && lu_convert_is_perf_data (argv[1]))
-    return replay_into (&conversion, mode != NULL ? mode : "auto");
-  return convert_capture (&conversion, mode, &error) ? 0 : print_error (error);
-}
-
 typedef struct
 {
   gboolean stats, build;
@@ -199,7 +120,7 @@ main (int argc, char **argv)
   if (argc > 1 && strcmp (argv[1], "diff") == 0)
     return lu_diff_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
   if (argc > 1 && strcmp (argv[1], "convert") == 0)
-    return run_convert (argc - 1, argv + 1);
+    return lu_convert_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
   if (argc > 1 && strcmp (argv[1], "tables") == 0)
     return run_tables (argc - 1, argv + 1);
   return run_record (argc, argv);

@@ -22,6 +22,7 @@
 #define DEFAULT_FREQUENCY 999
 #define MAX_TABLE_MEMORY  65536
 #define MIN_DEPTH         16
+#define MAX_ROTATE        1000000
 #define MIN_BPF_MEMORY    4
 #define NOT_GIVEN         G_MININT
 
@@ -32,7 +33,8 @@ typedef struct
   char **command;
   double fail_on_loss;
   int table_memory, max_depth, bpf_memory;
-  int frequency; /* NOT_GIVEN, or any number */
+  int rotate, rotate_keep; /* NOT_GIVEN, or any number */
+  int frequency;           /* NOT_GIVEN, or any number */
   char **perf_fds;
   int capture_fd, event_fd, kallsyms_fd; /* -1: not given */
 } Raw;
@@ -260,6 +262,7 @@ check_helper (const LuOptions *self, const Raw *raw, GError **error)
     { self->outputs != NULL, "--output" },
     { self->force, "--force" },
     { self->duration != 0, "--duration" },
+    { raw->rotate != NOT_GIVEN, "--rotate" },
     { raw->frequency != NOT_GIVEN, "--frequency" },
     { raw->fail_on_loss >= 0, "--fail-on-loss" },
     { raw->debuginfod != NULL, "--debuginfod" },
@@ -307,6 +310,26 @@ convert_kernel_walks (LuOptions *self, const Raw *raw, GError **error)
 }
 
 static gboolean
+convert_rotation (LuOptions *self, const Raw *raw, GError **error)
+{
+  if (raw->rotate_keep != NOT_GIVEN && raw->rotate == NOT_GIVEN)
+    return fail (error, "%s", _ ("--rotate-keep goes with --rotate only"));
+  if (raw->rotate == NOT_GIVEN)
+    return TRUE;
+  if (raw->rotate < 1 || raw->rotate > MAX_ROTATE)
+    return fail (error, "%s", _ ("--rotate: give seconds, from 1 to a million"));
+  if (raw->rotate_keep != NOT_GIVEN && raw->rotate_keep < 1)
+    return fail (error, "%s", _ ("--rotate-keep: give a number of files, from 1"));
+  /* files are finished while it is recorded, and nothing is fetched then */
+  if (self->debuginfod == LU_FETCHER_YES)
+    return fail (error, "%s", _ ("--debuginfod=yes does not go with --rotate: let report fetch"));
+  self->debuginfod = LU_FETCHER_NO;
+  self->rotate = (guint) raw->rotate;
+  self->rotate_keep = raw->rotate_keep != NOT_GIVEN ? (guint) raw->rotate_keep : 0;
+  return TRUE;
+}
+
+static gboolean
 convert_helper (LuOptions *self, const Raw *raw, GError **error)
 {
   self->helper.capture_fd = raw->capture_fd;
@@ -349,6 +372,7 @@ convert (LuOptions *self, const Raw *raw, GError **error)
          && convert_table_memory (self, raw, error) && convert_kernel_walks (self, raw, error)
          && parse_stats (raw->stats, &self->stats, error)
          && lu_fetcher_parse_mode (raw->debuginfod, &self->debuginfod, error)
+         && convert_rotation (self, raw, error)
          && (self->input != NULL || check_frequency (frequency, error))
          && check_targets (self, error);
 }
@@ -392,6 +416,8 @@ gboolean
 lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
 {
   Raw raw = { .frequency = NOT_GIVEN,
+              .rotate = NOT_GIVEN,
+              .rotate_keep = NOT_GIVEN,
               .table_memory = LU_TABLES_BUDGET >> 20,
               .fail_on_loss = -1,
               .capture_fd = -1,
@@ -405,7 +431,10 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("TID[,TID…]") },
     { "all", 'a', 0, G_OPTION_ARG_NONE, &self->all, N_ ("Record the whole system"), NULL },
     { "input", 0, 0, G_OPTION_ARG_FILENAME, &self->input,
-      N_ ("Unwind a file of \"perf record --call-graph dwarf\" instead of sampling"), N_ ("FILE") },
+      N_ ("Take a file of \"perf record -g\" instead of sampling, and unwind it if it was recorded "
+          "with "
+          "--call-graph dwarf"),
+      N_ ("FILE") },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &self->outputs,
       N_ ("Capture to write, - for standard output (default: " DEFAULT_OUTPUT "); other formats by "
           "the end of the name: .folded, .html, .pb.gz, .json.gz, .speedscope.json, perf.data; may "
@@ -415,6 +444,11 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       NULL },
     { "duration", 'd', 0, G_OPTION_ARG_DOUBLE, &self->duration,
       N_ ("End the recording (not COMMAND) after this time"), N_ ("SECONDS") },
+    { "rotate", 0, 0, G_OPTION_ARG_INT, &raw.rotate,
+      N_ ("Begin new files after this time, again and again, named after the time they begin"),
+      N_ ("SECONDS") },
+    { "rotate-keep", 0, 0, G_OPTION_ARG_INT, &raw.rotate_keep,
+      N_ ("With --rotate: remove all finished files but so many of each output"), N_ ("N") },
     { "frequency", 'F', 0, G_OPTION_ARG_INT, &raw.frequency,
       N_ ("Samples per second of CPU time (default: 999)"), N_ ("HZ") },
     { "stack-size", 's', 0, G_OPTION_ARG_STRING, &raw.stack_size,

@@ -48,6 +48,8 @@ typedef struct
   const char *output; /* the first of them */
   gboolean force;
   double duration;             /* seconds; 0: until the end */
+  guint rotate;                /* seconds until the next files; 0: there is one of each */
+  guint rotate_keep;           /* finished ones that are kept; 0: all */
   guint frequency;             /* Hz */
   guint32 stack_size;          /* bytes; 0: auto */
   const LuUnwinderOps *engine; /* in user space */

@@ -7,6 +7,7 @@
 
 #include "output/model-names.h"
 #include "output/syscap-stack.h"
+#include "replay.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ count_state (Loader *self, guint64 address, guint64 n)
     {
       LuReportState *state = g_ptr_array_index (self->profile->states, i);
 
-      if (state->address == address && address != LU_SYSCAP_LEFT_OUT)
+      if (state->address == address && address != LU_SYSCAP_LEFT_OUT && address != LU_MODEL_REST)
         state->n += n;
     }
 }
@@ -165,7 +166,7 @@ add_up (Loader *self)
 LuProfile *
 lu_profile_load (const char *path, LuDebuginfod *debuginfod, GError **error)
 {
-  g_autoptr (LuModel) model = lu_model_load (path, 0, error);
+  g_autoptr (LuModel) model = lu_replay_load (path, 0, error);
 
   if (model == NULL)
     return NULL;

@@ -11,6 +11,7 @@
 #include "fetcher.h"
 #include "output/model-lines.h"
 #include "output/model-names.h"
+#include "replay.h"
 #include "report-capture.h"
 #include "report-diff.h"
 #include "report-filter.h"
@@ -117,7 +118,7 @@ load (const Options *options, const char *path, GError **error)
 
   if (!lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
     return NULL;
-  model = lu_model_load (path, flags, error);
+  model = lu_replay_load (path, flags, error);
   if (model == NULL)
     return NULL;
   model->debuginfod = debuginfod;

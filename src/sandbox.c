@@ -59,6 +59,8 @@ static const Kept kept[] = {
   { LU_NEEDS_EVENTS, CAP_IPC_LOCK }, /* rings beyond perf_event_mlock_kb */
   { LU_NEEDS_COMMAND, CAP_KILL },    /* COMMAND may have become another user */
   { LU_NEEDS_MAPS, CAP_BPF },
+  { LU_NEEDS_OUTPUTS, CAP_DAC_OVERRIDE },
+  { LU_NEEDS_OUTPUTS, CAP_CHOWN },
 };
 
 static gboolean

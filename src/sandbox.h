@@ -16,6 +16,7 @@ typedef enum
   LU_NEEDS_EVENTS = 1 << 2,    /* open further perf events and map their rings */
   LU_NEEDS_COMMAND = 1 << 3,   /* pass signals on to COMMAND */
   LU_NEEDS_MAPS = 1 << 4,      /* make and fill maps of a BPF program that is loaded */
+  LU_NEEDS_OUTPUTS = 1 << 5,   /* make files in a folder of somebody else, for its owner */
 } LuNeeds;
 
 /* Gives up all capabilities but those needed, for good: the bounding set is emptied, no_new_privs

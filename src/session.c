@@ -22,9 +22,9 @@
 #include "input/source-perf-data.h"
 #include "input/source-perf.h"
 #include "kernel-walks.h"
-#include "output/format.h"
-#include "output/output-file.h"
+#include "output/outputs.h"
 #include "output/syscap.h"
+#include "rotation.h"
 #include "sandbox.h"
 #include "summary.h"
 #include "target.h"
@@ -40,6 +40,8 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Room for what is sampled while the worker reads a large file; touched only as far as it is
@@ -70,9 +72,18 @@ typedef struct
   guint64 busy_ns_at_start;
   gint64 naming_us;         /* since when names are looked for; 0: they are not */
   LuDebuginfod *debuginfod; /* NULL: nothing is fetched */
-  LuTee *tee;               /* other formats than a capture, until the sink has it; NULL: none */
   gint64 fetching_us;       /* since when */
-  gboolean interrupted, skips_names, status_shown;
+  LuOutputs outputs;        /* until the sinks have them */
+  LuKallsymsFile *kallsyms; /* of this machine, for a file; reference; NULL: none */
+  GThread *main_thread;
+  gint skips_names; /* atomic */
+  gboolean interrupted, status_shown;
+
+  /* with --rotate */
+  LuRotation *rotation; /* the writer's sink; NULL: there is none */
+  LuSourceInfo source_info;
+  LuDrainProgress last_progress; /* when a file was ended for the last time */
+  double last_cpu_seconds;
 } Session;
 
 /* Time all CPUs spent on something, from the first line of /proc/stat; 0 if it cannot be read. */
@@ -111,12 +122,23 @@ block_signals (Session *self, GError **error)
   return FALSE;
 }
 
+/* Before rights are given up, which this may take. */
+LuKallsymsFile *
+lu_session_open_kallsyms (void)
+{
+  int fd = lu_kallsyms_open ("/proc/kallsyms", NULL);
+
+  return fd >= 0 ? lu_kallsyms_file_new (fd, NULL) : NULL;
+}
+
 static LuSource *
 open_source (Session *self, GError **error)
 {
   const LuOptions *options = self->options;
   guint32 stack_size = options->stack_size != 0 ? options->stack_size : FIRST_STACK_SIZE;
 
+  if (options->input != NULL && self->kallsyms == NULL)
+    self->kallsyms = lu_session_open_kallsyms ();
   if (options->input != NULL)
     return lu_source_perf_data_new (options->input, error);
   return lu_target_open (&self->target, options, &self->command, stack_size, error);
@@ -147,6 +169,7 @@ fill_recording (Session *self, LuSource *source, LuRecording *recording)
                               .event_name = info.event_name,
                               .frequency = info.frequency,
                               .stack_size = info.stack_size,
+                              .has_chains_only = info.has_chains_only,
                               .redact = self->options->redact };
 }
 
@@ -174,23 +197,116 @@ open_tables (Session *self)
 
 static gboolean go_on_naming (guint done, guint total, gpointer user_data);
 
-/* A capture of our own, or one for a client. Takes the descriptor. */
-static LuSink *
-new_sink (Session *self, int output_fd)
+/* Whether a file is of this kernel, as it runs now: the first symbol is where it was. */
+static gboolean
+is_of_this_kernel (Session *self)
 {
-  LuSink *sink;
+  const LuSourceInfo *info = &self->source_info;
+  const LuKallsyms *symbols;
+  LuKernelSymbol symbol;
+  struct utsname name;
+  gint index;
 
-  if (lu_options_is_helper (self->options))
-    return lu_helper_sink (&self->helper, &self->options->helper, output_fd);
-  sink = lu_syscap_sink_new (output_fd);
+  if (info->live || self->kallsyms == NULL || info->kernel_symbol == NULL
+      || info->os_release == NULL || uname (&name) != 0
+      || !g_str_equal (name.release, info->os_release))
+    return FALSE;
+  symbols = lu_kallsyms_file_load (self->kallsyms);
+  index = symbols != NULL ? lu_kallsyms_find (symbols, info->kernel_address) : -1;
+  if (index < 0)
+    return FALSE;
+  lu_kallsyms_get (symbols, (guint) index, &symbol);
+  return symbol.address == info->kernel_address
+         && (index == 0 || g_str_equal (symbol.name, info->kernel_symbol));
+}
+
+/* Takes what is open of the outputs. */
+static LuSink *
+new_capture (Session *self, LuOutputs *outputs)
+{
+  gboolean has_capture = outputs->capture_fd >= 0;
+  LuSink *sink = lu_syscap_sink_new (lu_fd_steal (&outputs->capture_fd));
+
+  if (is_of_this_kernel (self))
+    lu_syscap_sink_share_kallsyms (sink, self->kallsyms);
   /* other formats find names themselves if there is no capture to have them */
-  if (!self->options->no_symbols && output_fd >= 0)
+  if (!self->options->no_symbols && has_capture)
     lu_syscap_sink_add_symbols (sink, go_on_naming, self);
   if (self->debuginfod != NULL)
     lu_syscap_sink_set_debuginfod (sink, self->debuginfod);
-  if (self->tee != NULL)
-    lu_syscap_sink_take_tee (sink, g_steal_pointer (&self->tee));
+  if (outputs->tee != NULL)
+    lu_syscap_sink_take_tee (sink, g_steal_pointer (&outputs->tee));
   return sink;
+}
+
+static void
+print_remark (const char *text)
+{
+  fprintf (stderr, "%s\n", text);
+}
+
+static void
+set_lines (const Session *self, LuOutputs *outputs)
+{
+  outputs->lines = (self->options->lines ? LU_MODEL_LINES : 0u)
+                   | (self->options->inlines ? LU_MODEL_INLINES : 0u);
+  outputs->remark = print_remark;
+  outputs->debuginfod = self->debuginfod;
+}
+
+/* The files of a period; those of the first one are open already. */
+static LuSink *
+open_period (guint number, gint64 wall_clock, char ***paths, gpointer user_data, GError **error)
+{
+  Session *self = user_data;
+  g_auto (LuOutputs) outputs = LU_OUTPUTS_INIT;
+
+  if (number == 1)
+    {
+      outputs = self->outputs;
+      self->outputs = (LuOutputs) LU_OUTPUTS_INIT;
+    }
+  set_lines (self, &outputs);
+  if (number > 1 && !lu_outputs_open_at (&outputs, self->options->outputs, wall_clock, error))
+    return NULL;
+  *paths = g_steal_pointer (&outputs.paths);
+  return new_capture (self, &outputs);
+}
+
+static char *describe_period (const LuPart *part, gpointer user_data);
+static void wait_for_files (gpointer user_data);
+
+/* A capture of our own, many of them, or one for a client. */
+static LuSink *
+new_sink (Session *self, gboolean live)
+{
+  const LuRotationFuncs funcs = { open_period, describe_period, wait_for_files };
+
+  if (lu_options_is_helper (self->options))
+    return lu_helper_sink (&self->helper, &self->options->helper,
+                           lu_fd_steal (&self->outputs.capture_fd));
+  if (self->options->rotate == 0)
+    return new_capture (self, &self->outputs);
+  self->rotation = lu_rotation_new (self->options->rotate * G_GUINT64_CONSTANT (1000000000),
+                                    self->options->rotate_keep, live, &funcs, self);
+  return lu_rotation_sink (self->rotation);
+}
+
+/* Whether new files can only be made with rights over folders of others, or given to who called
+ * sudo. */
+static gboolean
+needs_rights_for_outputs (Session *self)
+{
+  gboolean needs = self->options->rotate > 0 && geteuid () == 0 && g_getenv ("SUDO_UID") != NULL;
+
+  for (guint i = 0; self->options->rotate > 0 && self->options->outputs[i] != NULL; i++)
+    {
+      g_autofree char *folder = g_path_get_dirname (self->options->outputs[i]);
+      struct stat st;
+
+      needs |= geteuid () == 0 && stat (folder, &st) == 0 && st.st_uid != 0;
+    }
+  return needs;
 }
 
 /* From here on foreign files are read. */
@@ -201,6 +317,7 @@ give_up_rights (Session *self, gboolean live)
   LuNeeds needs = LU_NEEDS_FILES | (live ? LU_NEEDS_PROCESSES : 0)
                   | (live && !is_helper ? LU_NEEDS_EVENTS : 0)
                   | (self->options->command != NULL ? LU_NEEDS_COMMAND : 0)
+                  | (needs_rights_for_outputs (self) ? LU_NEEDS_OUTPUTS : 0)
                   | (self->kernel_walks != NULL && lu_kernel_walks_is_active (self->kernel_walks)
                          ? LU_NEEDS_MAPS
                          : 0);
@@ -248,10 +365,9 @@ open_kernel_walks (Session *self, LuSource *source, gboolean follow_all, GError 
 
 /* Builds the threads' objects back to front and starts them in the same order. */
 static gboolean
-start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GError **error)
+start_threads (Session *self, LuSource *source_taken, GError **error)
 {
   g_autoptr (LuSource) source = source_taken;
-  lu_autofd output_fd = output_fd_taken;
   LuDrainOptions drain_options = { .follow_all = self->options->all || self->options->input != NULL
                                                  || lu_options_is_helper (self->options),
                                    .pids = self->target.pids,
@@ -275,8 +391,11 @@ start_threads (Session *self, LuSource *source_taken, int output_fd_taken, GErro
   self->worker = lu_worker_new (unwinder, self->to_worker, self->from_worker, info.live);
   if (lu_options_is_helper (self->options))
     lu_worker_know_own_mounts (self->worker);
-  self->writer = lu_writer_new (new_sink (self, lu_fd_steal (&output_fd)), self->to_writer,
-                                self->from_worker, !self->options->no_join, self->failed_fd);
+  self->source_info = info;
+  self->source_info.trouble = NULL; /* of the whole recording */
+  self->writer = lu_writer_new (new_sink (self, info.live), self->to_writer, self->from_worker,
+                                !self->options->no_join, self->failed_fd);
+  lu_writer_set_rotation (self->writer, self->rotation);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
                               self->options->engine->walks_in_drain, info.live);
   if (self->options->kernel_walks == LU_KERNEL_WALKS_CHECKED)
@@ -348,7 +467,7 @@ handle_interrupt (Session *self, const struct signalfd_siginfo *info)
 {
   if (self->naming_us != 0)
     {
-      self->skips_names = TRUE;
+      g_atomic_int_set (&self->skips_names, TRUE);
       return;
     }
   if (self->interrupted)
@@ -374,13 +493,16 @@ read_signals (Session *self)
       handle_interrupt (self, &info);
 }
 
-/* Names are looked for when the recording is over. A signal leaves out the rest of them. */
+/* Names are looked for when the recording is over, or a file of it. A signal after the recording
+ * leaves out the rest of them. */
 static gboolean
 go_on_naming (guint done, guint total, gpointer user_data)
 {
   Session *self = user_data;
   gint64 now = g_get_monotonic_time ();
 
+  if (g_thread_self () != self->main_thread)
+    return !g_atomic_int_get (&self->skips_names);
   if (self->naming_us == 0)
     self->naming_us = now;
   read_signals (self);
@@ -390,7 +512,18 @@ go_on_naming (guint done, guint total, gpointer user_data)
                total);
       self->status_shown = TRUE;
     }
-  return !self->skips_names;
+  return !g_atomic_int_get (&self->skips_names);
+}
+
+/* The last files are finished by a thread of their own. */
+static void
+wait_for_files (gpointer user_data)
+{
+  Session *self = user_data;
+
+  if (self->naming_us == 0)
+    self->naming_us = g_get_monotonic_time ();
+  read_signals (self);
 }
 
 /* COMMAND, if there was one, has the terminal no more. */
@@ -422,7 +555,7 @@ go_on_fetching (const char *name, guint64 done, guint64 total, gpointer user_dat
       lu_fetcher_print_progress (name, done, total);
       self->status_shown = TRUE;
     }
-  return !self->skips_names;
+  return !g_atomic_int_get (&self->skips_names);
 }
 
 static int
@@ -480,11 +613,78 @@ rss_anon_bytes (void)
   return line != NULL ? g_ascii_strtoull (line + strlen ("RssAnon:"), NULL, 10) * 1024 : 0;
 }
 
+static double
+cpu_seconds (void)
+{
+  struct rusage usage;
+
+  getrusage (RUSAGE_SELF, &usage);
+  return (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+         + (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* What came since `last`. */
+static void
+subtract_progress (LuDrainProgress *progress, const LuDrainProgress *last)
+{
+  progress->seen -= last->seen;
+  progress->own -= last->own;
+  progress->others -= last->others;
+  progress->taken -= last->taken;
+  progress->walked -= last->walked;
+  progress->in_kernel -= last->in_kernel;
+  progress->stale -= last->stale;
+  progress->strange -= last->strange;
+  progress->handed_on -= last->handed_on;
+  progress->over_worker -= last->over_worker;
+  progress->over_budget -= last->over_budget;
+  progress->throttled -= last->throttled;
+  progress->lost_samples -= last->lost_samples;
+  progress->stack_grown -= last->stack_grown;
+}
+
+static guint64
+lost_samples (Session *self)
+{
+  LuSource *source = lu_drain_source (self->drain);
+  LuSourceStats stats;
+
+  source->ops->get_stats (source, &stats);
+  return stats.lost_samples;
+}
+
+/* What is known of one file while the recording goes on: its stacks exactly, and what else was
+ * counted between its end and that of the one before. */
+static char *
+describe_period (const LuPart *part, gpointer user_data)
+{
+  Session *self = user_data;
+  double cpu = cpu_seconds ();
+  LuSummary summary = { .tally = &part->tally,
+                        .source = self->source_info,
+                        .seconds = (double) (part->end - part->begin) / 1e9,
+                        .cpu_seconds = cpu - self->last_cpu_seconds,
+                        .output = part->paths[0],
+                        .output_bytes = part->sink->ops->bytes_written (part->sink) };
+  LuDrainProgress now;
+
+  lu_drain_get_progress (self->drain, &now);
+  if (g_thread_self () == self->main_thread) /* the drain has ended, so the source can be asked */
+    now.lost_samples = lost_samples (self);
+  summary.drain = now;
+  subtract_progress (&summary.drain, &self->last_progress);
+  summary.source_stats.lost_samples = summary.drain.lost_samples;
+  summary.max_sample_rate = lu_perf_max_sample_rate ();
+  summary.rss_anon_bytes = rss_anon_bytes ();
+  self->last_progress = now;
+  self->last_cpu_seconds = cpu;
+  return lu_summary_to_json (&summary);
+}
+
 static void
 fill_summary (Session *self, LuSummary *summary)
 {
   LuSource *source = lu_drain_source (self->drain);
-  struct rusage usage;
   guint64 busy = busy_ns ();
 
   *summary = (LuSummary){ .tally = lu_writer_tally (self->writer) };
@@ -492,9 +692,7 @@ fill_summary (Session *self, LuSummary *summary)
   source->ops->get_info (source, &summary->source);
   source->ops->get_stats (source, &summary->source_stats);
   summary->seconds = (double) (self->stop_us - self->start_us) / 1e6;
-  getrusage (RUSAGE_SELF, &usage);
-  summary->cpu_seconds = (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-                         + (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  summary->cpu_seconds = cpu_seconds ();
   summary->expected_samples = summary->source_stats.expected_samples;
   if (self->options->all && self->busy_ns_at_start > 0)
     summary->expected_samples =
@@ -508,6 +706,7 @@ fill_summary (Session *self, LuSummary *summary)
   summary->rss_anon_bytes = rss_anon_bytes ();
   summary->output = self->options->output;
   summary->output_bytes = lu_writer_bytes_written (self->writer);
+  summary->n_files = self->rotation != NULL ? lu_rotation_n_parts (self->rotation) : 0;
 }
 
 static int
@@ -532,7 +731,10 @@ report_summary (Session *self)
   LuSummary summary;
   g_autofree char *json = NULL;
   g_autoptr (GError) error = NULL;
-  const char *metadata[3] = { "live-unwinder.stats", NULL, NULL };
+  /* each of many files has its own */
+  const char *key =
+      self->rotation != NULL ? "live-unwinder.stats-of-all-files" : "live-unwinder.stats";
+  const char *metadata[3] = { key, NULL, NULL };
   g_autofree char *line = NULL;
   gboolean ok;
 
@@ -625,56 +827,18 @@ record (Session *self)
   return self->options->command != NULL ? wait_for_command (self, code) : code;
 }
 
-static void
-print_remark (const char *text)
-{
-  fprintf (stderr, "%s\n", text);
-}
-
-static LuExport *
-new_export (const LuOptions *options, const LuFormat *format, int fd)
-{
-  LuExport *export = lu_export_new (format, fd);
-
-  lu_export_set_lines (
-      export, (options->lines ? LU_MODEL_LINES : 0u) | (options->inlines ? LU_MODEL_INLINES : 0u),
-      print_remark);
-  return export;
-}
-
-/* Opens all outputs, of which one may be a capture, or none. */
 static gboolean
-open_outputs (Session *self, int *capture_fd, GError **error)
+open_outputs (Session *self, GError **error)
 {
-  char *const *paths = self->options->outputs;
+  const LuOptions *options = self->options;
 
-  for (guint i = 0; paths[i] != NULL; i++)
-    {
-      const LuFormat *format = lu_format_of (paths[i]);
-      LuExport *export;
-      int fd;
-
-      if (format == NULL && *capture_fd >= 0)
-        {
-          g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                       _ ("%s: only one of the outputs can be a capture"), paths[i]);
-          return FALSE;
-        }
-      fd = lu_output_open (paths[i], self->options->force, error);
-      if (fd < 0)
-        return FALSE;
-      if (format == NULL)
-        {
-          *capture_fd = fd;
-          continue;
-        }
-      if (self->tee == NULL)
-        self->tee = lu_tee_new ();
-      export = new_export (self->options, format, fd);
-      lu_export_set_debuginfod (export, self->debuginfod);
-      lu_tee_add (self->tee, export);
-    }
-  return TRUE;
+  set_lines (self, &self->outputs);
+  if (self->outputs.tee != NULL || self->outputs.capture_fd >= 0) /* they are given */
+    return TRUE;
+  if (options->rotate == 0)
+    return lu_outputs_open (&self->outputs, options->outputs, options->force, error);
+  return lu_outputs_can_rotate (options->outputs, error)
+         && lu_outputs_open_at (&self->outputs, options->outputs, g_get_real_time (), error);
 }
 
 /* Before anything is open, and while there is one thread. */
@@ -692,7 +856,6 @@ static gboolean
 prepare (Session *self, GError **error)
 {
   g_autoptr (LuSource) source = NULL;
-  lu_autofd output_fd = -1;
 
   if (!start_fetcher (self, error) || !block_signals (self, error))
     return FALSE;
@@ -700,24 +863,23 @@ prepare (Session *self, GError **error)
     {
       source = lu_helper_open_source (self->options, error);
       return source != NULL
-             && lu_helper_open (&self->helper, &self->options->helper, &output_fd, error)
-             && start_threads (self, g_steal_pointer (&source), lu_fd_steal (&output_fd), error);
+             && lu_helper_open (&self->helper, &self->options->helper, &self->outputs.capture_fd,
+                                error)
+             && start_threads (self, g_steal_pointer (&source), error);
     }
-  if (!open_outputs (self, &output_fd, error))
+  if (!open_outputs (self, error))
     return FALSE;
   if (self->options->command != NULL
-      && !lu_command_prepare (&self->command, self->options->command, self->options->outputs,
-                              error))
+      && !lu_command_prepare (&self->command, self->options->command, self->outputs.paths, error))
     return FALSE;
   source = open_source (self, error);
   if (source == NULL)
     {
       /* Nothing was recorded: do not leave an empty file behind. */
-      for (guint i = 0; self->options->outputs[i] != NULL; i++)
-        lu_output_discard (self->options->outputs[i]);
+      lu_outputs_discard (&self->outputs);
       return FALSE;
     }
-  return start_threads (self, g_steal_pointer (&source), lu_fd_steal (&output_fd), error);
+  return start_threads (self, g_steal_pointer (&source), error);
 }
 
 static void
@@ -737,23 +899,69 @@ session_clear (Session *self)
   lu_fd_clear (&self->ended_fd);
   lu_fd_clear (&self->failed_fd);
   lu_helper_clear (&self->helper);
-  lu_tee_free (self->tee);
+  lu_outputs_clear (&self->outputs);
+  lu_kallsyms_file_unref (self->kallsyms);
   lu_debuginfod_free (self->debuginfod);
 }
+
+static gboolean
+replay_to_the_end (Session *self, GError **error)
+{
+  const char *metadata[3] = { LU_SYSCAP_KEY_STATS, NULL, NULL };
+  g_autofree char *json = NULL;
+  LuSummary summary;
+
+  wait_for_the_end (self);
+  stop_threads (self);
+  if (self->interrupted)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, _ ("interrupted"));
+      return FALSE;
+    }
+  fill_summary (self, &summary);
+  metadata[1] = json = lu_summary_to_json (&summary);
+  if (self->debuginfod != NULL)
+    lu_debuginfod_allow (self->debuginfod);
+  return lu_writer_finish (self->writer, 0, NULL, metadata, error);
+}
+
+#define SESSION_INIT(of)                                                                           \
+  {                                                                                                \
+    .options = (of), .signal_fd = -1, .ended_fd = -1, .failed_fd = -1, .helper = LU_HELPER_INIT,   \
+    .outputs = LU_OUTPUTS_INIT, .main_thread = g_thread_self (), .command = {                      \
+      .go_fd = -1,                                                                                 \
+      .status_fd = -1                                                                              \
+    }                                                                                              \
+  }
 
 int
 lu_session_run (const LuOptions *options)
 {
-  Session self = { .options = options,
-                   .signal_fd = -1,
-                   .ended_fd = -1,
-                   .failed_fd = -1,
-                   .helper = LU_HELPER_INIT,
-                   .command = { .go_fd = -1, .status_fd = -1 } };
+  Session self = SESSION_INIT (options);
   g_autoptr (GError) error = NULL;
   int code;
 
   code = prepare (&self, &error) ? record (&self) : failed (&self, error);
   session_clear (&self);
   return code;
+}
+
+/* What comes after is interrupted by signals as ever. */
+gboolean
+lu_session_replay (const LuOptions *options, LuOutputs *outputs, LuKallsymsFile *kallsyms,
+                   GError **error)
+{
+  Session self = SESSION_INIT (options);
+  sigset_t before;
+  gboolean ok;
+
+  sigprocmask (SIG_BLOCK, NULL, &before);
+  self.kallsyms = kallsyms != NULL ? lu_kallsyms_file_ref (kallsyms) : NULL;
+  self.outputs = *outputs;
+  *outputs = (LuOutputs) LU_OUTPUTS_INIT;
+  ok = prepare (&self, error) && replay_to_the_end (&self, error);
+  session_clear (&self);
+  signal (SIGPIPE, SIG_DFL);
+  sigprocmask (SIG_SETMASK, &before, NULL);
+  return ok;
 }

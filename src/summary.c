@@ -374,6 +374,8 @@ add_settings (JsonBuilder *json, const LuSummary *self)
   add_double (json, "seconds", self->seconds);
   add_string (json, "file", self->output);
   add_int (json, "bytes", (gint64) self->output_bytes);
+  if (self->n_files > 0)
+    add_int (json, "files", self->n_files);
 }
 
 char *
@@ -505,6 +507,10 @@ print_notes (const LuSummary *self)
 {
   if (self->source.trouble != NULL)
     fprintf (stderr, _ ("Incomplete input: %s.\n"), self->source.trouble);
+  if (self->source.has_chains_only)
+    fprintf (stderr, "%s\n",
+             _ ("Stacks are the callchains of the file: there is nothing in it to unwind, and "
+                "nobody knows which of them are complete."));
   if (!self->source.live)
     return;
   if (!self->source.kernel_samples)
@@ -672,7 +678,10 @@ lu_summary_print (const LuSummary *self)
     fprintf (stderr, _ ("; live-unwinder itself was hit by %.2f %% of all samples"),
              100.0 * (double) self->drain.own / (double) self->drain.seen);
   fputc ('\n', stderr);
-  if (lu_format_of (self->output) != NULL)
+  if (self->n_files > 0)
+    fprintf (stderr, _ ("%s: %u files of each output, %.1f MB\n"), self->output, self->n_files,
+             (double) self->output_bytes / 1e6);
+  else if (lu_format_of (self->output) != NULL)
     fprintf (stderr, "%s: %.1f MB\n", self->output, (double) self->output_bytes / 1e6);
   else if (strcmp (self->output, "-") != 0)
     fprintf (stderr, _ ("%s: %.1f MB. Open it with: sysprof %s   or: live-unwinder report %s\n"),

@@ -29,6 +29,7 @@ typedef struct
   guint64 rss_anon_bytes;
   const char *output;
   guint64 output_bytes;
+  guint n_files; /* of each output, with --rotate; else 0 */
 } LuSummary;
 
 /* One line of JSON, without a newline. Owned. */

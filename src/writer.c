@@ -19,10 +19,13 @@
 /* Less than the interval at which the drain wakes us, so that one wake-up does both. */
 #define FLUSH_INTERVAL_US (100 * 1000)
 #define FLUSH_INTERVAL_MS 100
+/* A period may be over although nothing comes. */
+#define ROTATION_INTERVAL_MS 1000
 
 struct _LuWriter
 {
-  LuSink *sink; /* owned */
+  LuSink *sink;         /* owned */
+  LuRotation *rotation; /* the same, if it is one; else NULL */
   LuQueue *from_drain, *from_worker;
   LuJoin *join; /* NULL: cut-off stacks stay so */
   int failed_fd;
@@ -84,6 +87,23 @@ count_in_window (LuWriter *self, const LuStackMessage *message)
     atomic_fetch_add_explicit (&self->truncated, 1, memory_order_relaxed);
 }
 
+static void
+add_to_tally (LuTally *tally, const LuStackMessage *message)
+{
+  LuStackUse use = { .needed = message->stack_needed,
+                     .used = message->stack_used,
+                     .asked = message->stack_asked };
+
+  lu_tally_add (tally, message->status, message->n_kernel, message->n_user, &use,
+                end_path (message));
+  lu_tally_add_guesses (tally, message->status, message->frames + message->n_kernel,
+                        message->n_user - message->n_joined);
+  if (message->live_read && message->status == LU_STATUS_COMPLETE)
+    tally->live_reads++;
+  if (message->n_joined > 0)
+    tally->joined++;
+}
+
 /* The message's references end here. */
 static void
 write_stack (const LuStackMessage *message, gpointer user_data)
@@ -101,21 +121,15 @@ write_stack (const LuStackMessage *message, gpointer user_data)
                           .user = message->frames + message->n_kernel,
                           .process = message->header.process,
                           .space = message->header.space };
-  LuStackUse use = { .needed = message->stack_needed,
-                     .used = message->stack_used,
-                     .asked = message->stack_asked };
+  LuTally *of_period;
   GError *error = NULL;
 
-  lu_tally_add (&self->tally, message->status, message->n_kernel, message->n_user, &use,
-                end_path (message));
-  lu_tally_add_guesses (&self->tally, message->status, sample.user,
-                        message->n_user - message->n_joined);
-  if (message->live_read && message->status == LU_STATUS_COMPLETE)
-    self->tally.live_reads++;
-  if (message->n_joined > 0)
-    self->tally.joined++;
+  add_to_tally (&self->tally, message);
   if (self->error == NULL)
     note_failure (self, self->sink->ops->sample (self->sink, &sample, &error), error);
+  of_period = self->rotation != NULL ? lu_rotation_tally_at (self->rotation, sample.time) : NULL;
+  if (of_period != NULL)
+    add_to_tally (of_period, message);
   lu_process_unref (message->header.process);
   lu_space_unref (message->header.space);
 }
@@ -217,6 +231,14 @@ handle (LuWriter *self, const LuMessage *message)
   self->dirty = TRUE;
 }
 
+static int
+wait_ms (const LuWriter *self)
+{
+  if (self->dirty)
+    return FLUSH_INTERVAL_MS;
+  return self->rotation != NULL ? ROTATION_INTERVAL_MS : -1;
+}
+
 static gpointer
 writer_main (gpointer data)
 {
@@ -232,7 +254,9 @@ writer_main (gpointer data)
           lu_queue_release (self->from_drain);
         }
       flush_now_and_then (self);
-      lu_queue_wait (self->from_drain, self->dirty ? FLUSH_INTERVAL_MS : -1);
+      if (self->rotation != NULL && !self->dirty)
+        lu_rotation_tick (self->rotation);
+      lu_queue_wait (self->from_drain, wait_ms (self));
     }
   g_clear_pointer (&self->join, lu_join_free);
   return NULL;
@@ -251,6 +275,12 @@ lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean
   self->join = join ? lu_join_new (write_stack, self) : NULL;
   lu_tally_init (&self->tally);
   return self;
+}
+
+void
+lu_writer_set_rotation (LuWriter *self, LuRotation *rotation)
+{
+  self->rotation = rotation;
 }
 
 gboolean

@@ -10,6 +10,7 @@
 
 #include "base/queue.h"
 #include "output/sink.h"
+#include "rotation.h"
 #include "tally.h"
 
 typedef struct _LuWriter LuWriter;
@@ -28,6 +29,8 @@ typedef struct
  * thread (join.h). failed_fd: an eventfd written once when the output fails; borrowed. */
 LuWriter *lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean join,
                          int failed_fd);
+/* Before begin: the sink is that of a rotation. */
+void lu_writer_set_rotation (LuWriter *self, LuRotation *rotation);
 /* Begins the capture, which may take rights that are given up before the thread starts. */
 gboolean lu_writer_begin (LuWriter *self, const LuRecording *recording, GError **error);
 void lu_writer_start (LuWriter *self);

@@ -34,7 +34,10 @@ typedef struct
   uint64_t event_id;         /* PERF_SAMPLE_IDENTIFIER; 0 if not recorded */
   const uint64_t *callchain; /* as the kernel gave it, markers included; 8-aligned; borrowed */
   uint32_t n_callchain;
-  uint8_t cpumode; /* PERF_RECORD_MISC_CPUMODE: 1 kernel, 2 user, 3 hypervisor, 4, 5 guest */
+  uint8_t cpumode;     /* PERF_RECORD_MISC_CPUMODE: 1 kernel, 2 user, 3 hypervisor, 4, 5 guest */
+  uint8_t is_chain;    /* nothing to unwind was asked for: the callchain is the whole stack */
+  uint32_t n_branches; /* the calls that the CPU remembers (LBR), leaf first; 0: it was not asked */
+  const uint64_t *branches; /* from, to and flags of each; 8-aligned; borrowed */
   LuRegs regs;
   const uint8_t *stack; /* bytes at the user stack pointer, upward; 8-aligned; borrowed */
   uint32_t stack_asked; /* size of the copy in the record (may be less than requested) */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define LU_URGENT_NICE (-10)
+#define LU_HUMBLE_NICE 10
 
 /* The calling thread, and threads it makes, come first from now on, where that is allowed
  * (CAP_SYS_NICE) and nobody chose another priority for us. */
@@ -29,4 +30,11 @@ lu_thread_be_ordinary (void)
 {
   if (getpriority (PRIO_PROCESS, (id_t) gettid ()) == LU_URGENT_NICE)
     setpriority (PRIO_PROCESS, (id_t) gettid (), 0);
+}
+
+/* The calling thread has time: all others come first. */
+static inline void
+lu_thread_be_humble (void)
+{
+  setpriority (PRIO_PROCESS, (id_t) gettid (), LU_HUMBLE_NICE);
 }

@@ -120,18 +120,28 @@ skip_raw (SampleReader *self)
   skip (&self->cursor, size, 1);
 }
 
+/* They are calls only where that was asked for, else any jumps. Counters stand behind all of them,
+ * one word for each. */
 static void
-skip_branches (SampleReader *self)
+read_branches (SampleReader *self)
 {
+  LuSample *sample = &self->event->sample;
   guint64 type = self->layout->branch_sample_type;
-  gsize each = sizeof (struct perf_branch_entry) + ((type & BRANCH_COUNTERS) ? 8 : 0);
   guint64 nr = lu_cursor_u64 (&self->cursor);
+  const guint8 *at;
 
   if (nr == 0 && (type & BRANCH_HW_INDEX))
     self->empty_branches = TRUE;
   if ((type & BRANCH_HW_INDEX) && !self->skip_hw_index)
     lu_cursor_u64 (&self->cursor);
-  skip (&self->cursor, nr, each);
+  at = self->cursor.at;
+  skip (&self->cursor, nr, sizeof (struct perf_branch_entry));
+  if (type & BRANCH_COUNTERS)
+    skip (&self->cursor, nr, 8);
+  if (self->cursor.failed || !(type & PERF_SAMPLE_BRANCH_CALL_STACK))
+    return;
+  sample->branches = (const guint64 *) at;
+  sample->n_branches = (guint32) nr;
 }
 
 static void
@@ -213,7 +223,7 @@ static const struct
   { PERF_SAMPLE_READ, skip_read_values },
   { PERF_SAMPLE_CALLCHAIN, read_callchain },
   { PERF_SAMPLE_RAW, skip_raw },
-  { PERF_SAMPLE_BRANCH_STACK, skip_branches },
+  { PERF_SAMPLE_BRANCH_STACK, read_branches },
   { PERF_SAMPLE_REGS_USER, read_user_regs },
   { PERF_SAMPLE_STACK_USER, read_user_stack },
   { PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, skip_word },

@@ -34,6 +34,9 @@ typedef struct
   LuRecordOrder order;
   LuSourceStats stats;
   const LuPerfEvent *sampler; /* the event with stacks; borrowed from the file */
+  gboolean has_chains_only;   /* no event has registers and stacks */
+  char *kernel_symbol;        /* owned; NULL: not known */
+  guint64 kernel_address;
   guint64 lost, lost_samples;
   guint64 start_time;
   gboolean has_ended;   /* nothing more to read */
@@ -42,16 +45,17 @@ typedef struct
   guint64 *scratch;     /* one record */
 } PerfDataSource;
 
+/* The first event with all of these fields. perf's dummy, which only brings side-band, has none. */
 static const LuPerfEvent *
-find_sampler (const LuPerfData *file)
+find_event_with (const LuPerfData *file, guint64 fields)
 {
-  const guint64 needed = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
   for (guint i = 0; i < lu_perf_data_get_n_events (file); i++)
     {
       const LuPerfEvent *event = lu_perf_data_get_event (file, i);
+      gboolean is_dummy =
+          event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_DUMMY;
 
-      if ((event->attr.sample_type & needed) == needed)
+      if (!is_dummy && (event->attr.sample_type & fields) == fields)
         return event;
     }
   return NULL;
@@ -76,6 +80,18 @@ find_event (const LuPerfData *file, const LuRawRecord *record)
 
 /* Reading ahead */
 
+/* perf tells where a symbol of the kernel was, as "[kernel.kallsyms]_text". */
+static void
+learn_kernel (PerfDataSource *self, const LuMmapEvent *map)
+{
+  static const char prefix[] = "[kernel.kallsyms]";
+
+  if (self->kernel_symbol != NULL || !g_str_has_prefix (map->path, prefix))
+    return;
+  self->kernel_symbol = g_strdup (map->path + strlen (prefix));
+  self->kernel_address = map->file_offset;
+}
+
 static void
 take_record (PerfDataSource *self, const LuRawRecord *record, gboolean readable)
 {
@@ -88,6 +104,8 @@ take_record (PerfDataSource *self, const LuRawRecord *record, gboolean readable)
       return;
     }
   self->stats.records++;
+  if (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel)
+    learn_kernel (self, &event.mmap);
   if (event.kind == LU_EVENT_NONE || (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel))
     return;
   if (event.time == G_MAXUINT64)
@@ -185,6 +203,8 @@ give_record (PerfDataSource *self, const LuOrderEntry *entry, LuEventFunc func, 
     {
       if (event.kind == LU_EVENT_MMAP)
         add_build_id (self, &event.mmap);
+      if (event.kind == LU_EVENT_SAMPLE)
+        event.sample.is_chain = self->has_chains_only != 0;
       if (event.time == G_MAXUINT64)
         event.time = 0;
       if (func (&event, user_data) == LU_VERDICT_LATER)
@@ -285,6 +305,9 @@ source_get_info (LuSource *source, LuSourceInfo *info)
     .kernel_samples = !attr->exclude_kernel,
     .has_lost_counter = (attr->read_format & PERF_FORMAT_LOST) != 0,
     .lossless = TRUE,
+    .has_chains_only = self->has_chains_only,
+    .kernel_symbol = self->kernel_symbol,
+    .kernel_address = self->kernel_address,
     .start_time = self->start_time,
     .os_release = file->os_release,
     .command_line = file->command_line,
@@ -309,6 +332,7 @@ source_free (LuSource *source)
   lu_record_order_clear (&self->order);
   lu_perf_data_free (self->file);
   g_free (self->scratch);
+  g_free (self->kernel_symbol);
   g_free (self->late);
   g_free (self);
 }
@@ -345,20 +369,23 @@ check_file (PerfDataSource *self, GError **error)
   const char *name = lu_perf_data_get_name (self->file);
   const char *trouble = lu_perf_data_get_trouble (self->file);
 
-  if (!check_architecture (self->file, error))
-    return FALSE;
-  self->sampler = find_sampler (self->file);
+  self->sampler = find_event_with (self->file, PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+  if (self->sampler != NULL)
+    return check_architecture (self->file, error);
+  self->has_chains_only = TRUE;
+  self->sampler = find_event_with (self->file, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN);
+  if (self->sampler == NULL)
+    self->sampler = find_event_with (self->file, PERF_SAMPLE_IP);
   if (self->sampler != NULL)
     return TRUE;
   if (lu_perf_data_get_n_events (self->file) == 0)
     g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "%s: describes no event%s%s", name,
                  trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
   else
-    g_set_error (
-        error, LU_ERROR, LU_ERROR_INVALID,
-        "%s: recorded without user registers and stacks, so there is nothing to unwind; record "
-        "with `perf record --call-graph dwarf`",
-        name);
+    g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                 "%s: its samples say nothing of where they hit; record with `perf record "
+                 "--call-graph dwarf`",
+                 name);
   return FALSE;
 }
 

@@ -59,6 +59,7 @@ typedef struct
                               pressed */
   gboolean kernel_samples; /* kernel mode is sampled */
   gboolean cpu_wide;
+  gboolean has_chains_only;  /* files: of samples without registers, as finished callchains */
   gboolean has_lost_counter; /* lost_samples is exact (PERF_FORMAT_LOST, Linux 6.0), else a lower
                                 bound */
   gboolean live;             /* the sampled processes exist now; FALSE for files */
@@ -66,6 +67,9 @@ typedef struct
   guint64 start_time;        /* ns, files: the earliest time of a record; 0 unknown */
   const char
       *os_release; /* files: kernel the records come from; NULL unknown. Borrowed, as below */
+  const char *kernel_symbol; /* files: name of a symbol of that kernel, and where it was; NULL
+                                unknown */
+  guint64 kernel_address;
   const char *command_line; /* files: how they were recorded; NULL unknown */
   const char *trouble;      /* files: why records are missing, for people; NULL if none are */
 } LuSourceInfo;

@@ -329,7 +329,7 @@ learn (PerfFile *self, const char *key, const char *text)
     self->is_minus_1 = g_str_equal (text, LU_SYSCAP_ADDRESS_MINUS_1);
   else if (g_str_equal (key, "live-unwinder.frequency") && frequency >= 0.001 && frequency <= 1e9)
     self->period = (guint64) (1e9 / frequency + 0.5);
-  else if (g_str_equal (key, "live-unwinder.redacted"))
+  else if (g_str_equal (key, LU_SYSCAP_KEY_REDACTED))
     self->is_redacted = TRUE; /* the addresses are not the kernel's */
   else if (g_str_equal (key, "uname.release") && !self->is_redacted)
     write_kernel (self, text);

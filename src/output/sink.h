@@ -29,6 +29,7 @@ typedef struct
   const char *event_name;
   double frequency; /* Hz; 0 unknown */
   guint32 stack_size;
+  gboolean has_chains_only; /* stacks are callchains as they were found, complete or not */
   gboolean redact; /* nothing that tells more than where the time went, see docs/syscap.md */
 } LuRecording;
 

@@ -72,7 +72,7 @@ lu_syscap_write_recording (LuSyscapWriter *writer, const LuRecording *recording,
   g_autofree char *stack_size = g_strdup_printf ("%u", recording->stack_size);
   const Item items[] = {
     { "live-unwinder.version", LU_VERSION },
-    { "live-unwinder.redacted", recording->redact ? "yes" : NULL },
+    { LU_SYSCAP_KEY_REDACTED, recording->redact ? "yes" : NULL },
     { "live-unwinder.command", recording->redact ? NULL : recording->command },
     { "live-unwinder.engine", recording->engine },
     { "live-unwinder.event", recording->event_name },
@@ -80,6 +80,7 @@ lu_syscap_write_recording (LuSyscapWriter *writer, const LuRecording *recording,
                                      ? g_ascii_dtostr (number, sizeof number, recording->frequency)
                                      : NULL },
     { "live-unwinder.stack-size", recording->stack_size > 0 ? stack_size : NULL },
+    { LU_SYSCAP_KEY_CHAINS, recording->has_chains_only ? "as found" : NULL },
     { LU_SYSCAP_KEY_ADDRESS, LU_SYSCAP_ADDRESS_MINUS_1 },
   };
 

@@ -13,9 +13,13 @@
 
 #include <glib.h>
 
+/* struct perf_branch_entry: from, to, flags */
+#define BRANCH_WORDS 3
+
 #define CONTEXT_MAX          ((uint64_t) -4095)
 #define CONTEXT_HV           ((uint64_t) -32)
 #define CONTEXT_KERNEL       ((uint64_t) -128)
+#define CONTEXT_USER         ((uint64_t) -512)
 #define CONTEXT_GUEST_KERNEL ((uint64_t) -2176)
 #define CONTEXT_GUEST_USER   ((uint64_t) -2560)
 
@@ -89,4 +93,47 @@ lu_merge_kernel_frames (const LuSample *sample, LuFrame frames[LU_MERGE_MAX_KERN
   if (n_frames == 0 && flag != 0 && sample->ip < CONTEXT_MAX)
     frames[n_frames++] = (LuFrame){ .pc = sample->ip, .flags = flag };
   return n_frames;
+}
+
+/* Of the calls, leaf first: each began at the instruction that it came from. */
+static void
+push_branches (const LuSample *sample, LuStack *stack)
+{
+  for (uint32_t i = 0; i < sample->n_branches; i++)
+    {
+      uint64_t from = sample->branches[i * BRANCH_WORDS];
+
+      if (from == 0 || from >= CONTEXT_MAX || !lu_stack_push (stack, from, 0))
+        return;
+    }
+}
+
+/* The first address is where user mode was interrupted or called the kernel, all further ones are
+ * return addresses. */
+void
+lu_merge_user_chain (const LuSample *sample, LuStack *stack)
+{
+  int in_user = sample->cpumode == CPUMODE_USER;
+  uint32_t n_frames = 0;
+
+  for (uint32_t i = 0; i < sample->n_callchain; i++)
+    {
+      uint64_t word = sample->callchain[i];
+
+      if (word >= CONTEXT_MAX)
+        {
+          in_user = word == CONTEXT_USER;
+          continue;
+        }
+      if (!in_user)
+        continue;
+      if (!lu_stack_push (stack, word, n_frames > 0 ? LU_FRAME_RETURN_ADDRESS : 0))
+        return;
+      if (n_frames++ == 0 && sample->n_branches > 0)
+        break;
+    }
+  if (n_frames == 0 && sample->cpumode == CPUMODE_USER && sample->ip < CONTEXT_MAX)
+    n_frames += (uint32_t) lu_stack_push (stack, sample->ip, 0);
+  if (n_frames > 0)
+    push_branches (sample, stack);
 }

@@ -21,3 +21,8 @@
  * callchain gives its ip. */
 uint32_t lu_merge_kernel_frames (const LuSample *sample,
                                  LuFrame frames[LU_MERGE_MAX_KERNEL_FRAMES]);
+
+/* Of a sample with nothing to unwind (LuSample.is_chain): appends what its callchain says of user
+ * mode, or the calls that the CPU remembered, or the ip alone. The stack's state changes only when
+ * it is full. */
+void lu_merge_user_chain (const LuSample *sample, LuStack *stack);

@@ -247,10 +247,12 @@ class Completion(Case):
         self.assertIn("--tree", self.complete("report", "--"))
         self.assertNotIn("--tree", self.complete("--"))
         self.assertEqual(self.complete("convert", "--fo"), ["--force", "--format"])
+        self.assertEqual(self.complete("convert", "--re"), ["--redact"])
 
     def test_words(self):
         self.assertEqual(self.complete("re"), ["report"])
         self.assertEqual(self.complete("convert", "--format", "f"), ["folded", "firefox"])
+        self.assertEqual(self.complete("convert", "--format", "sy"), ["syscap"])
         self.assertEqual(self.complete("--stats", "j"), ["json"])
         self.assertIn(str(os.getpid()), self.complete("-p", str(os.getpid())))
         self.assertIn("dwfl", self.complete("--engine", ""))
@@ -399,6 +401,83 @@ class Convert(Case):
         self.run_well("convert", self.path("in.data"), self.path("in.folded"))
         with open(self.path("in.folded"), encoding="utf-8") as file:
             self.assertRegex(file.read(), ";main;first_level;second_level;third_level;busy_leaf ")
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_callchains_of_perf(self):
+        """Files of perf are read as captures are, whichever kind of stack they have: as many samples
+        as perf script has, and the same hottest function."""
+        program = self.build_nested("third")
+        for number, how in enumerate((["-g"], ["--call-graph", "dwarf,8192"], [])):
+            data = self.path(f"chains{number}.data")
+            result = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", *how, "-o",
+                                     data, program], capture_output=True, text=True, check=False)
+            if result.returncode != 0:
+                self.skipTest("perf record: " + result.stderr.strip())
+            script = subprocess.run(["perf", "script", "-G", "-i", data, "-F", "ip,sym"],
+                                    capture_output=True, text=True, check=True, cwd=self.folder,
+                                    env=os.environ | {"HOME": self.folder}).stdout
+            leaves = collections.Counter(line.split()[-1] for line in script.splitlines())
+            report = json.loads(self.run_well("report", "--json", data).stdout)
+            selves = {function["name"]: function["self"] for function in report["functions"]}
+            self.assertEqual(report["samples"], sum(leaves.values()))
+            self.assertEqual(max(selves, key=selves.get), leaves.most_common(1)[0][0])
+            self.assertEqual(selves["busy_leaf"], leaves["busy_leaf"])
+            # nobody knows of a chain whether it is complete
+            self.assertEqual(report["user_stacks"] > 0, "dwarf,8192" in how)
+            if "dwarf,8192" in how:
+                text = self.run_well("report", "--function", "main", data).stdout
+                self.assertIn("first_level", text)
+            self.run_well("convert", "--format", "folded", "--force", data, self.path("chains.x"))
+            with open(self.path("chains.x"), encoding="utf-8") as file:
+                counts = [(line.rsplit(" ", 1)[0].split(";")[-1], int(line.rsplit(" ", 1)[1]))
+                          for line in file]
+            self.assertEqual(sum(count for _, count in counts), report["samples"])
+            self.assertEqual(sum(count for name, count in counts if name == "busy_leaf"),
+                             selves["busy_leaf"])
+        self.run_well("convert", self.path("chains0.data"), self.path("chains.syscap"))
+        self.assertEqual(self.functions(self.path("chains.syscap")),
+                         self.functions(self.path("chains0.data")))
+        self.assertRegex(self.run_well("diff", self.path("chains0.data"), self.path("chains1.data")).stdout,
+                         r"A: \d+ samples, B: \d+ samples")
+
+    def test_redact(self):
+        """What --redact leaves out of a capture is in no format: neither arguments, nor the machine,
+        nor where the kernel is."""
+        secret = "a-secret-argument"
+        program = self.build_nested("fourth")
+        capture = self.record("secret.syscap", "--", "sh", "-c",
+                              f": {secret}; {program} {secret} | cat; ls -lR /proc/self >/dev/null")
+        kernel = {address for sample in syscap.read(capture).samples for address in sample.addresses
+                  if 1 << 63 <= address < syscap.CONTEXT_MAX and address >> 32 != 0xe0000000}
+        names = self.functions(capture)
+        for name in ("r.folded", "r.html", "r.pb.gz", "r.json.gz", "r.speedscope.json", "r.perf.data",
+                     "r.syscap"):
+            if not self.can_write(name):
+                continue
+            output = self.path(name)
+            self.run_well("convert", "--redact", capture, output)
+            with open(output, "rb") as file:
+                content = file.read()
+            if name.endswith(".gz"):
+                content = gzip.decompress(content)
+            self.assertIn(b"busy_leaf" if "perf" not in name else b"fourth", content)
+            self.assertNotIn(secret.encode(), content)
+            self.assertNotIn(os.uname().nodename.encode() + b"\0", content)
+            for address in kernel:
+                for text in (address.to_bytes(8, "little"), b"%x" % address, b"%d" % address,
+                             varint(address)):
+                    self.assertNotIn(text, content, name)
+        self.assertEqual(self.functions(self.path("r.syscap")), names)
+        with open(capture, "rb") as file:
+            piped = subprocess.run([PROGRAM, "convert", "--redact", "--format", "syscap", "-",
+                                    self.path("piped.syscap")], stdin=file, check=False)
+        self.assertEqual(piped.returncode, 0)
+        with open(self.path("piped.syscap"), "rb") as one, open(self.path("r.syscap"), "rb") as two:
+            self.assertEqual(one.read(), two.read())
+        again = self.path("again.syscap")
+        self.run_well("convert", "--redact", self.path("r.syscap"), again)
+        self.assertEqual(self.functions(again), names)
+        self.assertEqual(self.run_it("convert", capture, self.path("same.syscap")).returncode, 125)
 
     def test_errors(self):
         for arguments, message in ((("convert",), "Usage"), (("convert", self.capture, "x.unknown"), "folded"),
@@ -722,6 +801,14 @@ def varints_of(data):
             values.append(value)
             value = shift = 0
     return values
+
+
+def varint(value):
+    text = bytearray()
+    while value >= 128:
+        text.append(value & 127 | 128)
+        value >>= 7
+    return bytes(text) + bytes([value])
 
 
 def fields_of(data):

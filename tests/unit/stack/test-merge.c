@@ -133,6 +133,123 @@ test_bounded (void)
   g_assert_cmphex (frames[LU_MERGE_MAX_KERNEL_FRAMES].pc, ==, 0x5a5a);
 }
 
+typedef struct
+{
+  const char *name;
+  guint8 cpumode;
+  guint32 n_callchain;
+  guint64 callchain[8];
+  guint32 n_branches;
+  guint64 branches[6];
+  guint32 n_want;
+  LuFrame want[4];
+} ChainCase;
+
+#define RETURN LU_FRAME_RETURN_ADDRESS
+
+static const ChainCase chain_cases[] = {
+  { "kernel and user",
+    1,
+    6,
+    { KERNEL, K, K + 1, USER, 0x1000, 0x2000 },
+    0,
+    { 0 },
+    2,
+    { FRAME (0x1000, 0), FRAME (0x2000, RETURN) } },
+  { "user alone",
+    2,
+    4,
+    { USER, 0x1000, 0x2000, 0x3000 },
+    0,
+    { 0 },
+    3,
+    { FRAME (0x1000, 0), FRAME (0x2000, RETURN), FRAME (0x3000, RETURN) } },
+  { "kernel alone", 1, 2, { KERNEL, K }, 0, { 0 }, 0, { { 0 } } },
+  { "no marker, user mode",
+    2,
+    2,
+    { 0x1000, 0x2000 },
+    0,
+    { 0 },
+    2,
+    { FRAME (0x1000, 0), FRAME (0x2000, RETURN) } },
+  { "no callchain, user mode", 2, 0, { 0 }, 0, { 0 }, 1, { FRAME (IP, 0) } },
+  { "no callchain, kernel mode", 1, 0, { 0 }, 0, { 0 }, 0, { { 0 } } },
+  { "not what is deferred, or a guest's",
+    2,
+    7,
+    { USER, 0x1000, DEFERRED, 0x7777, GUEST_USER, 0x8888, 0x9999 },
+    0,
+    { 0 },
+    1,
+    { FRAME (0x1000, 0) } },
+  { "calls that the CPU remembers win over the frame pointer chain",
+    2,
+    3,
+    { USER, 0x1000, 0x6666 },
+    2,
+    { 0x2000, 0xf00, 0, 0x3000, 0x1f00, 0 },
+    3,
+    { FRAME (0x1000, 0), FRAME (0x2000, 0), FRAME (0x3000, 0) } },
+  { "they are user mode's, which there has to be",
+    1,
+    2,
+    { KERNEL, K },
+    1,
+    { 0x2000, 0xf00, 0 },
+    0,
+    { { 0 } } },
+  { "they end at one that says nothing",
+    2,
+    2,
+    { USER, 0x1000 },
+    2,
+    { 0, 0, 0, 0x3000, 0, 0 },
+    1,
+    { FRAME (0x1000, 0) } },
+};
+
+static void
+test_chain (gconstpointer data)
+{
+  const ChainCase *c = data;
+  g_autofree guint64 *callchain = g_memdup2 (c->callchain, sizeof c->callchain);
+  g_autofree guint64 *branches = g_memdup2 (c->branches, sizeof c->branches);
+  g_autofree LuStack *stack = g_new0 (LuStack, 1);
+  LuSample sample = { .ip = IP,
+                      .cpumode = c->cpumode,
+                      .is_chain = 1,
+                      .callchain = c->n_callchain > 0 ? callchain : NULL,
+                      .n_callchain = c->n_callchain,
+                      .n_branches = c->n_branches,
+                      .branches = branches };
+
+  stack->status = LU_STATUS_NO_USER_CONTEXT;
+  lu_merge_user_chain (&sample, stack);
+  g_assert_cmpint (stack->status, ==, LU_STATUS_NO_USER_CONTEXT);
+  g_assert_cmpuint (stack->n_frames, ==, c->n_want);
+  for (guint i = 0; i < c->n_want; i++)
+    {
+      g_assert_cmphex (stack->frames[i].pc, ==, c->want[i].pc);
+      g_assert_cmphex (stack->frames[i].flags, ==, c->want[i].flags);
+    }
+}
+
+static void
+test_long_chain (void)
+{
+  const guint n = LU_STACK_MAX_FRAMES + 5;
+  g_autofree guint64 *callchain = g_new (guint64, n);
+  g_autofree LuStack *stack = g_new0 (LuStack, 1);
+  LuSample sample = { .cpumode = 2, .is_chain = 1, .callchain = callchain, .n_callchain = n };
+
+  for (guint i = 0; i < n; i++)
+    callchain[i] = 0x1000 + i;
+  lu_merge_user_chain (&sample, stack);
+  g_assert_cmpuint (stack->n_frames, ==, LU_STACK_MAX_FRAMES);
+  g_assert_cmpint (stack->status, ==, LU_STATUS_DEPTH_LIMIT);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -144,5 +261,12 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/stack/merge/bounded", test_bounded);
+  for (guint i = 0; i < G_N_ELEMENTS (chain_cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/stack/chain/%s", chain_cases[i].name);
+
+      g_test_add_data_func (path, &chain_cases[i], test_chain);
+    }
+  g_test_add_func ("/stack/chain/long", test_long_chain);
   return g_test_run ();
 }
