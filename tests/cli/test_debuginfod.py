@@ -314,7 +314,8 @@ class Debuginfod(Case):
         self.build()
         server = self.serve(lambda handler, build_id: handler.send_error(404))
         said, _ = self.record("--no-symbols", env=server.env)
-        self.assertEqual((said, server.requests), ("", []))
+        self.assertNotIn("debuginfod", said)
+        self.assertEqual(server.requests, [])
         share = [self.share_of(self.names(env=server.env)[1])]
         share.append(self.share_of(self.record(env=server.env)[0]))
         self.assertGreater(len(server.requests), 0)
