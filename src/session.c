@@ -922,7 +922,11 @@ replay_to_the_end (Session *self, GError **error)
   metadata[1] = json = lu_summary_to_json (&summary);
   if (self->debuginfod != NULL)
     lu_debuginfod_allow (self->debuginfod);
-  return lu_writer_finish (self->writer, 0, NULL, metadata, error);
+  if (!lu_writer_finish (self->writer, 0, NULL, metadata, error))
+    return FALSE;
+  erase_status (self);
+  lu_fetcher_print_summary (self->debuginfod);
+  return TRUE;
 }
 
 #define SESSION_INIT(of)                                                                           \

@@ -310,6 +310,20 @@ class Debuginfod(Case):
                                        capture_output=True, env=self.environment(env))
         self.assertIn("busy_leaf", elsewhere.stdout)
 
+    def test_a_file_of_perf(self):
+        served = self.path("served")
+        os.mkdir(served)
+        shutil.move(self.build(), served)
+        env = self.start_real(served)
+        data, capture = self.path("perf.data"), self.path("perf.syscap")
+        run_tool("perf", "record", "-q", "--call-graph", "dwarf,8192", "-o", data, self.program)
+        result = self.run_it("convert", data, capture, env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("debuginfod: files fetched: 1", result.stderr)
+        self.assertEqual(self.names("--debuginfod=no", capture=capture)[0], NAMES)
+        self.assertEqual(self.names(capture=data)[0], set())
+        self.assertEqual(self.names(env=env, capture=data)[0], NAMES)
+
     def test_miss(self):
         self.build()
         server = self.serve(lambda handler, build_id: handler.send_error(404))

@@ -241,7 +241,7 @@ test_hangs (void)
   fetch (&self, files, 2);
   took = g_get_monotonic_time () - begin;
   g_assert_cmpint (took, >=, 290 * 1000);
-  g_assert_cmpint (took, <, 490 * 1000);
+  g_assert_cmpint (took, <, 2000 * 1000);
   g_assert_cmpstr (self.asked->str, ==, "debug " OWN_ID " ");
   assert_summary (&self, "a \\(no server answers; [^)]*\\), b \\(no server answers; ");
 }
