@@ -481,7 +481,8 @@ lu_dispatch_end_round (LuDispatch *self)
   gsize used = lu_queue_used (self->to_writer);
   gint64 now;
 
-  lu_queue_wake (self->to_worker);
+  if (lu_queue_used (self->to_worker) > 0)
+    lu_queue_wake (self->to_worker);
   if (used == 0)
     return FALSE;
   now = g_get_monotonic_time ();

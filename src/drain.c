@@ -33,7 +33,11 @@
  * it before it ends. Processes of 2 ms, walked in the kernel: 84 % of their stacks, instead of 20 %
  * with the above, for twice the CPU time; 63 % with 500 us. */
 #define SETTLE_MAPS_US 250
-#define RETRY_US       500
+/* And where it was about processes that are not recorded only: a build next to a recorded program
+ * wakes us a thousand times a second. */
+#define SETTLE_OTHERS_US     1000
+#define SETTLE_OTHERS_MAX_US 32000
+#define RETRY_US             500
 /* While the rings are less full, samples that the worker has no room for wait in them: it may be
  * opening the files of a program that has just started. */
 #define SLACK_FILL 0.5
@@ -59,6 +63,7 @@ struct _LuDrain
   LuBpfMaps *maps;     /* borrowed; NULL: there are no walks in the kernel */
   gboolean maps_wait;  /* something could not be published yet */
   gboolean is_flushed; /* they have the side-band of this round */
+  gboolean has_copies; /* samples of this round that could not be walked there */
   GPtrArray *executed; /* of LuProcess, references: in this round, not yet asked about */
   GHashTable *tids;    /* set; NULL: all */
   GThread *thread;
@@ -69,9 +74,10 @@ struct _LuDrain
   guint64 handled_lost_sideband;
   guint logged_cpu_changes;
   gint64 last_tick, last_log;
-  gulong settle_us;
+  gulong settle_us, settle_others_us;
   guint rounds_after_end;
   gboolean had_sideband; /* in the last round */
+  gboolean had_news;     /* and some of it was about what is recorded */
   guint64 n_absent;      /* of lu_dispatch_n_absent(), as of the last round */
   gint64 hurry_until;
   gboolean has_slack; /* rings may fill: samples can wait in them */
@@ -161,6 +167,9 @@ space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 
 static void
 flush_maps (LuDrain *self)
 {
+  if (self->maps != NULL && self->has_copies)
+    lu_bpf_maps_look_for_wishes (self->maps);
+  self->has_copies = FALSE;
   self->maps_wait = self->maps != NULL && lu_bpf_maps_flush (self->maps);
 }
 
@@ -224,6 +233,7 @@ hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *spa
 {
   if (event->kind == LU_EVENT_WALKED)
     return lu_dispatch_walked (self->dispatch, event, process, space);
+  self->has_copies = TRUE;
   return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
 }
 
@@ -287,6 +297,8 @@ handle_event (const LuEvent *event, gpointer user_data)
       lu_process_table_apply (self->table, event);
       break;
     }
+  /* After it was applied: a child is recorded if its parent is. */
+  self->had_news = self->had_news || lu_process_table_follows (self->table, event->pid);
   return LU_VERDICT_DONE;
 }
 
@@ -403,7 +415,7 @@ one_round (LuDrain *self)
 {
   LuRound round;
 
-  self->had_sideband = self->is_flushed = FALSE;
+  self->had_sideband = self->had_news = self->is_flushed = FALSE;
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
@@ -452,6 +464,28 @@ is_in_hurry (LuDrain *self)
   return now < self->hurry_until;
 }
 
+/* After a round with side-band, for more of it. */
+static void
+settle (LuDrain *self)
+{
+  if (!self->had_sideband)
+    {
+      self->settle_us = SETTLE_US;
+      self->settle_others_us = SETTLE_OTHERS_US;
+    }
+  else if (!self->had_news)
+    {
+      g_usleep (self->settle_others_us);
+      self->settle_others_us = MIN (self->settle_others_us * 2, SETTLE_OTHERS_MAX_US);
+    }
+  else
+    {
+      g_usleep (self->maps != NULL ? SETTLE_MAPS_US : self->settle_us);
+      self->settle_us = MIN (self->settle_us * 2, SETTLE_MAX_US);
+      self->settle_others_us = SETTLE_OTHERS_US;
+    }
+}
+
 static void
 wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
 {
@@ -464,9 +498,8 @@ wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
     g_usleep (RETRY_US);
   else if (self->source->ops->wait != NULL)
     {
-      if (round == LU_ROUND_CLOSED && self->had_sideband)
-        g_usleep (self->maps != NULL ? SETTLE_MAPS_US : self->settle_us);
-      self->settle_us = self->had_sideband ? MIN (self->settle_us * 2, SETTLE_MAX_US) : SETTLE_US;
+      if (round == LU_ROUND_CLOSED)
+        settle (self);
       self->source->ops->wait (self->source, self->wake_fd, wait_ms);
     }
 }
@@ -506,6 +539,7 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->own_pid = getpid ();
   self->command_exec_time = G_MAXUINT64;
   self->settle_us = SETTLE_US;
+  self->settle_others_us = SETTLE_OTHERS_US;
   self->hurry_until = g_get_monotonic_time () + HURRY_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
   self->executed = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);

@@ -532,6 +532,12 @@ lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module)
   lu_bpf_slots_want (&self->slots, module);
 }
 
+void
+lu_bpf_maps_look_for_wishes (LuBpfMaps *self)
+{
+  lu_queue_wake (self->requests);
+}
+
 guint32
 lu_bpf_maps_module_of_slot (LuBpfMaps *self, guint32 slot)
 {

@@ -69,6 +69,8 @@ gboolean lu_bpf_maps_flush (LuBpfMaps *self);
  * if there is room. The program asks on its own (LU_BPF_WANTED), so this is needed only for what it
  * cannot see. */
 void lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module);
+/* Drain thread: there were copies, so walks may have asked for tables. */
+void lu_bpf_maps_look_for_wishes (LuBpfMaps *self);
 /* Drain thread: the module of a slot, for diagnostics (lu_bpf_counters.failed_module): its
  * lu_module_id(), or 0. */
 guint32 lu_bpf_maps_module_of_slot (LuBpfMaps *self, guint32 slot);

@@ -15,14 +15,17 @@
 #include <pthread.h>
 #include <string.h>
 
-#define SECOND_NS G_GUINT64_CONSTANT (1000000000)
+#define SECOND_NS      G_GUINT64_CONSTANT (1000000000)
+#define MILLISECOND_NS (SECOND_NS / 1000)
 /* After a refusal, or after a file was asked for, it is let be for so long; also while something
  * waits for memory. */
 #define RETRY_NS (SECOND_NS / 4)
-/* While there are tables that a walk may ask for: of what was mapped within the last second, and
- * later. Walks cannot wake anybody, and without its table each of them copies the stack. */
-#define WISH_WAIT_MS       5
-#define WISH_WAIT_LATER_MS 20
+/* While there are tables that a walk may ask for: this share of the time since something was mapped
+ * or asked for. Walks cannot wake anybody, and without its table each of them copies the stack; but
+ * copies wake the drain, which wakes us. */
+#define WISH_WAIT_SHARE  16
+#define WISH_WAIT_MS     5
+#define WISH_WAIT_MAX_MS 500
 /* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
 #define OWN_TABLE_BYTES (16u << 20)
 #define POKE_BYTES      4096
@@ -50,7 +53,7 @@ struct _LuBpfPublisher
   Slot *slots;           /* owned; LU_BPF_MAX_MODULES */
   gboolean is_hungry;    /* something waits for memory */
   guint64 last_retry;    /* ns */
-  guint64 newest;        /* ns, when the last module came */
+  guint64 newest;        /* ns, when the last module or wish came */
   LuBpfMapsStats shared; /* under stats_mutex */
 };
 
@@ -182,6 +185,8 @@ look_at_waiting (LuBpfPublisher *self, gboolean is_all)
       gboolean is_wish =
           take_wish (self, number) && !(slot->file != NULL && is_too_early (slot->file, now));
 
+      if (is_wish)
+        self->newest = now;
       if ((!is_wish && !is_all) || !try_slot (self, number))
         continue;
       lu_module_unref (g_steal_pointer (&slot->module));
@@ -206,9 +211,8 @@ wait_ms (const LuBpfPublisher *self)
 {
   if (g_hash_table_size (self->waiting) == 0)
     return -1;
-  if (lu_monotonic_ns () - self->newest < SECOND_NS)
-    return WISH_WAIT_MS;
-  return WISH_WAIT_LATER_MS;
+  return (int) CLAMP ((lu_monotonic_ns () - self->newest) / (WISH_WAIT_SHARE * MILLISECOND_NS),
+                      WISH_WAIT_MS, WISH_WAIT_MAX_MS);
 }
 
 /* Requests */

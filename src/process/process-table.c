@@ -166,6 +166,12 @@ lu_process_table_follow (LuProcessTable *self, gint32 pid)
   tell_space (self, find_pid (self, pid)->current, LU_SPACE_DISCOVERED, 0);
 }
 
+gboolean
+lu_process_table_follows (LuProcessTable *self, gint32 pid)
+{
+  return self->follow_all || find_pid (self, pid) != NULL;
+}
+
 LuModule *
 lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
 {

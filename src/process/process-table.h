@@ -52,6 +52,9 @@ void lu_process_table_free (LuProcessTable *self);
 /* Follows a pid from now on. */
 void lu_process_table_follow (LuProcessTable *self, gint32 pid);
 
+/* Whether the pid is followed, or was until this round. */
+gboolean lu_process_table_follows (LuProcessTable *self, gint32 pid);
+
 /* Applies a side-band event. */
 void lu_process_table_apply (LuProcessTable *self, const LuEvent *event);
 
