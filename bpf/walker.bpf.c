@@ -64,7 +64,8 @@ is_same (const struct lu_bpf_process *process)
   return identity->start_time == start_time && identity->exec_id == exec_id;
 }
 
-/* Whether user space follows a near ancestor of the task: a child that it has not heard of yet. */
+/* Whether the task may be a child that user space has not heard of yet, of a process that it
+ * follows. Those that were there before us have their entries, or are not followed. */
 static inline int
 is_followed (void)
 {
@@ -74,6 +75,8 @@ is_followed (void)
     {
       uint32_t tgid;
 
+      if (BPF_CORE_READ (task, group_leader, start_boottime) < host_config.started_ns)
+        return 0;
       task = BPF_CORE_READ (task, real_parent);
       if (task == NULL)
         return 0;

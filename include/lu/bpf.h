@@ -166,8 +166,8 @@ enum lu_bpf_config_flags
   LU_BPF_TASK_BTF = 1 << 0,   /* the kernel has bpf_get_current_task_btf() (5.11) and BTF */
   LU_BPF_TASK_REGS = 1 << 1,  /* and bpf_task_pt_regs() (5.15) */
   LU_BPF_CHECK = 1 << 2,      /* emit, and let the sample arrive as well */
-  LU_BPF_FOLLOW = 1 << 3,     /* no samples of processes that neither they nor any of their nearer
-                                 ancestors have an entry; needs TASK_BTF */
+  LU_BPF_FOLLOW = 1 << 3,     /* no samples of processes without an entry, unless they began later
+                                 than we did, below one with an entry; needs TASK_BTF */
   LU_BPF_TIME_WALKS = 1 << 4, /* fill the histogram of the counters */
   LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
 };
@@ -177,6 +177,7 @@ struct lu_bpf_config
   uint32_t flags;
   uint32_t max_frames; /* user frames of a stack; at most LU_BPF_MAX_FRAMES */
   uint64_t budget_ns;  /* a walk that takes longer falls back; 0: none */
+  uint64_t started_ns; /* CLOCK_BOOTTIME, before the first process got its entry */
 };
 
 /* As LU_STACK_MAX_FRAMES. */

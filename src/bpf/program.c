@@ -15,9 +15,11 @@
 #include <glib/gi18n.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "walker.skel.h"
@@ -92,6 +94,21 @@ find_maps (LuBpfProgram *self)
     self->map_fds[i] = bpf_map__fd (maps[i]);
 }
 
+/* As the kernel keeps it: a time namespace shows another (time_namespaces(7)). */
+static guint64
+boot_time_ns (void)
+{
+  g_autofree char *offsets = lu_fd_read_file ("/proc/self/timens_offsets", MAX_FDINFO, NULL);
+  const char *line = offsets != NULL ? strstr (offsets, "boottime") : NULL;
+  gint64 seconds = 0, ns = 0;
+  struct timespec now;
+
+  if (line != NULL)
+    sscanf (line, "boottime %" G_GINT64_FORMAT " %" G_GINT64_FORMAT, &seconds, &ns);
+  clock_gettime (CLOCK_BOOTTIME, &now);
+  return (guint64) ((now.tv_sec - seconds) * 1000000000 + now.tv_nsec - ns);
+}
+
 /* What has to be known before loading. */
 static void
 configure (LuBpfProgram *self, const LuBpfProgramOptions *options)
@@ -106,6 +123,7 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options)
   config->max_frames = options->max_frames != 0 ? MIN (options->max_frames, LU_BPF_MAX_FRAMES)
                                                 : LU_BPF_DEFAULT_FRAMES;
   config->budget_ns = options->budget_ns;
+  config->started_ns = boot_time_ns ();
   bpf_map__set_max_entries (skeleton->maps.walks, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.remembered, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);

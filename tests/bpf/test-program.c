@@ -225,9 +225,10 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
     }
 }
 
-/* Processes that we do not follow share the CPU with one that we do, and with a child of that. */
+/* Processes that we do not follow share the CPU with one that we do, and with a child of that; we
+ * follow only a child that it has later. */
 static void
-follow_one (char *tower, const char *name, const char *what, gboolean has_child)
+follow_one (char *tower, const char *name, const char *what, gboolean has_heir)
 {
   LuBpfProgramOptions program = { .flags = LU_BPF_FOLLOW, .n_cpus = g_get_num_processors () };
   LiveOptions options = {
@@ -249,13 +250,15 @@ follow_one (char *tower, const char *name, const char *what, gboolean has_child)
         g_usleep (20000);
         live_drain (&self->live, take, self);
         lu_bpf_program_sum (self->live.program, &counters);
+        if (i == 0 && has_heir)
+          kill (pid, SIGUSR1);
       }
   text = g_strdup_printf ("%" G_GUINT64_FORMAT " walked, %" G_GUINT64_FORMAT
                           " passed over, %" G_GUINT64_FORMAT " of unknown children",
                           reasons[LU_BPF_REASON_WALKED], reasons[LU_BPF_REASON_NOT_FOLLOWED],
                           reasons[LU_BPF_REASON_NO_PROCESS]);
   report (reasons[LU_BPF_REASON_WALKED] > 0 && reasons[LU_BPF_REASON_NOT_FOLLOWED] > 0
-              && (reasons[LU_BPF_REASON_NO_PROCESS] > 0) == has_child && self->n_bad == 0,
+              && (reasons[LU_BPF_REASON_NO_PROCESS] > 0) == has_heir && self->n_bad == 0,
           name, error != NULL ? error->message : text);
   live_stop (&self->live);
   kill (pid, SIGKILL);
@@ -310,7 +313,8 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     run_case (&cases[i], argv[1], argv[2], unwinder);
   follow_one (argv[1], "others on the CPU", NULL, FALSE);
-  follow_one (argv[1], "others on the CPU, and a child", "child", TRUE);
+  follow_one (argv[1], "others on the CPU, and an old child", "child", FALSE);
+  follow_one (argv[1], "others on the CPU, and a new child", "heir", TRUE);
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }

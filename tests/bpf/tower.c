@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* tower.c DEPTH [calls|signals|child] - so many frames of one function on the stack, without frame
- * pointers, and on top of them for ever: nothing else, calls into the kernel, or signals whose
- * handler runs on a stack of its own. */
+/* tower.c DEPTH [calls|signals|child|heir] - so many frames of one function on the stack, without
+ * frame pointers, and on top of them for ever: nothing else, calls into the kernel, signals whose
+ * handler runs on a stack of its own, or a child that does likewise, from the beginning or from
+ * SIGUSR1 on. Otherwise that executes it anew. */
 
 #include <signal.h>
 #include <stdlib.h>
@@ -39,6 +40,13 @@ begin_anew (int number)
 }
 
 static void
+have_child (int number)
+{
+  if (fork () == 0)
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static void
 expect_signals (void)
 {
   struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
@@ -55,8 +63,10 @@ top (const char *what)
 {
   if (strcmp (what, "signals") == 0)
     expect_signals ();
-  if (strcmp (what, "child") == 0 && fork () == 0)
-    prctl (PR_SET_PDEATHSIG, SIGKILL);
+  if (strcmp (what, "child") == 0)
+    have_child (0);
+  if (strcmp (what, "heir") == 0)
+    signal (SIGUSR1, have_child);
   while (!is_over)
     if (strcmp (what, "calls") == 0)
       getppid ();
