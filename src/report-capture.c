@@ -82,8 +82,8 @@ choose_layout (const LuProfile *profile)
 static void
 print_function (const LuProfile *profile, const Layout *layout, const LuReportFunction *function)
 {
-  g_autofree char *name =
-      lu_report_printable (function->text, layout->width > 0 ? layout->name_width : 0);
+  g_autofree char *name = lu_report_printable_name (function->text, strlen (function->name),
+                                                    layout->width > 0 ? layout->name_width : 0);
   g_autofree char *module = lu_report_printable (function->module, layout->module_width);
   glong length = g_utf8_strlen (name, -1);
   int padding = length < (glong) layout->name_width ? (int) (layout->name_width - length) : 0;

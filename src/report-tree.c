@@ -15,6 +15,8 @@
 /* What stands before a name in the tree. */
 #define TREE_NUMBERS 28
 #define MAX_INDENT   200
+/* What is left of a name in front of what follows it. */
+#define MIN_NAME 12
 
 typedef struct
 {
@@ -60,6 +62,20 @@ lu_report_printable (const char *text, guint width)
   if (keep < length)
     g_string_append (result, "…");
   return g_string_free (result, FALSE);
+}
+
+char *
+lu_report_printable_name (const char *text, gsize head, guint width)
+{
+  g_autofree char *name = g_strndup (text, head);
+  g_autofree char *rest = lu_report_printable (text + head, 0);
+  g_autofree char *cut = NULL;
+  glong length = g_utf8_strlen (rest, -1);
+
+  if (width == 0 || length + MIN_NAME > (glong) width)
+    return lu_report_printable (text, width);
+  cut = lu_report_printable (name, width - (guint) length);
+  return g_strconcat (cut, rest, NULL);
 }
 
 GPtrArray *
@@ -134,7 +150,8 @@ print_node (const TreePrinter *self, guint32 number, guint depth)
   guint indent = MIN (depth, MAX_INDENT);
   guint room = self->width > TREE_NUMBERS + indent + 8 ? self->width - TREE_NUMBERS - indent : 8;
   g_autofree char *text = text_of (node);
-  g_autofree char *name = lu_report_printable (text, self->width > 0 ? room : 0);
+  g_autofree char *name =
+      lu_report_printable_name (text, strlen (node->name), self->width > 0 ? room : 0);
 
   printf ("%8" G_GUINT64_FORMAT " %6.2f %% %6.2f %%  %*s%s\n", node->total,
           percent (node->total, all), percent (node->self, all), (int) indent, "", name);
@@ -207,7 +224,8 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
     {
       const Neighbour *neighbour = g_ptr_array_index (sorted, i);
       g_autofree char *text = text_of (neighbour->node);
-      g_autofree char *name = lu_report_printable (text, width > 20 ? width - 19 : 0);
+      g_autofree char *name = lu_report_printable_name (text, strlen (neighbour->node->name),
+                                                        width > 20 ? width - 19 : 0);
 
       printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,
               percent (neighbour->total, all), name);

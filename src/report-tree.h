@@ -9,6 +9,8 @@
 
 /* A text that is safe to print, cut to `width` characters (0: not cut). Owned by the caller. */
 char *lu_report_printable (const char *text, guint width);
+/* The same of a text whose first `head` bytes are a name: what follows stays, the name is cut. */
+char *lu_report_printable_name (const char *text, gsize head, guint width);
 /* Columns of the terminal; 0: standard output is none. */
 guint lu_report_width (void);
 

@@ -5,12 +5,11 @@
 
 #include "symbolize/lines.h"
 
-#include "base/cursor.h"
 #include "base/fd.h"
 #include "elf/headers.h"
-#include "symbolize/demangle.h"
 #include "symbolize/dwarf-lines.h"
 #include "symbolize/elf-symbols.h"
+#include "symbolize/line-answers.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +23,7 @@
 #include <sys/wait.h>
 
 #define MAX_FILE    (G_GUINT64_CONSTANT (4) << 30)
-#define MAX_ANSWERS (256u << 20)
+#define MAX_ANSWERS (64u << 20)
 /* Of a reader's own memory, beyond what this process has; files are mapped and count apart. */
 #define MAX_MEMORY (G_GUINT64_CONSTANT (1) << 30)
 
@@ -289,141 +288,15 @@ run_reader (LuLines *self, const File *file, const guint64 *addresses, guint n, 
   return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? LU_LINES_READ : LU_LINES_BROKEN;
 }
 
-/* Answers: of a process that may have been taken over by the file it read */
-
-typedef struct
-{
-  LuLines *owner;
-  GPtrArray *texts;             /* of const char* */
-  GPtrArray *functions, *files; /* the same, readable; NULL: not yet */
-  LuLineQuery *queries;
-  guint n_queries;
-  const guint32 *numbers; /* of queries, by number of address */
-} Decoder;
-
-static const char *
-text_of (const Decoder *self, guint32 number)
-{
-  return number > 0 && number <= self->texts->len ? g_ptr_array_index (self->texts, number - 1)
-                                                  : NULL;
-}
-
-static const char *
-function_of (const Decoder *self, guint32 number)
-{
-  const char *text = text_of (self, number);
-  g_autofree char *readable = NULL;
-
-  if (text == NULL)
-    return NULL;
-  if (g_ptr_array_index (self->functions, number - 1) == NULL)
-    {
-      readable = lu_demangle (text);
-      g_ptr_array_index (self->functions, number - 1) =
-          g_string_chunk_insert_const (self->owner->texts, readable);
-    }
-  return g_ptr_array_index (self->functions, number - 1);
-}
-
-/* Without the ways back that compilers leave in paths. */
-static const char *
-file_of (const Decoder *self, guint32 number)
-{
-  const char *text = text_of (self, number);
-  g_autofree char *plain = NULL;
-
-  if (text == NULL || text[0] != '/')
-    return text;
-  if (g_ptr_array_index (self->files, number - 1) == NULL)
-    {
-      plain = g_canonicalize_filename (text, "/");
-      g_ptr_array_index (self->files, number - 1) =
-          g_string_chunk_insert_const (self->owner->texts, plain);
-    }
-  return g_ptr_array_index (self->files, number - 1);
-}
-
-static void
-decode_text (Decoder *self, LuCursor *cursor)
-{
-  guint32 size = lu_cursor_u32 (cursor);
-  const guint8 *bytes = lu_cursor_take (cursor, size);
-  g_autofree char *text = NULL;
-
-  if (bytes == NULL)
-    return;
-  text = g_utf8_make_valid ((const char *) bytes, (gssize) size);
-  g_ptr_array_add (self->texts, g_string_chunk_insert_const (self->owner->texts, text));
-  g_ptr_array_add (self->functions, NULL);
-  g_ptr_array_add (self->files, NULL);
-}
-
-static void
-decode_answer (Decoder *self, LuCursor *cursor)
-{
-  guint32 number = lu_cursor_u32 (cursor), n = lu_cursor_u32 (cursor);
-  LuLineQuery *query;
-  LuLine *lines;
-
-  if (cursor->failed || number >= self->n_queries || n == 0 || n > LU_DWARF_MAX_LEVELS
-      || lu_cursor_left (cursor) < n * 20)
-    {
-      cursor->failed = TRUE;
-      return;
-    }
-  query = &self->queries[self->numbers[number]];
-  lines = g_new0 (LuLine, n);
-  g_ptr_array_add (self->owner->lines, lines);
-  for (guint i = 0; i < n; i++)
-    {
-      lines[i].function = function_of (self, lu_cursor_u32 (cursor));
-      lines[i].defined_in = file_of (self, lu_cursor_u32 (cursor));
-      lines[i].defined_at = lu_cursor_u32 (cursor);
-      lines[i].file = file_of (self, lu_cursor_u32 (cursor));
-      lines[i].line = lu_cursor_u32 (cursor);
-    }
-  /* what is empty says nothing */
-  if (n == 1 && lines[0].function == NULL && lines[0].line == 0)
-    return;
-  query->lines = lines;
-  query->n_lines = n;
-}
-
-/* Whether the reader found DWARF, or did not come so far. */
-static gboolean
-decode (Decoder *self, const GByteArray *answers)
-{
-  LuCursor cursor;
-
-  lu_cursor_init (&cursor, answers->data, answers->len);
-  while (lu_cursor_left (&cursor) > 0)
-    switch (lu_cursor_u32 (&cursor))
-      {
-      case LU_DWARF_TEXT:
-        decode_text (self, &cursor);
-        break;
-      case LU_DWARF_ANSWER:
-        decode_answer (self, &cursor);
-        break;
-      case LU_DWARF_END:
-        return lu_cursor_u32 (&cursor) != 0;
-      default:
-        cursor.failed = TRUE;
-        break;
-      }
-  return TRUE;
-}
-
 static LuLinesResult
 ask (LuLines *self, const File *file, LuLineQuery *queries, guint n_queries)
 {
   g_autofree guint64 *addresses = g_new (guint64, n_queries + 1);
   g_autofree guint32 *numbers = g_new (guint32, n_queries + 1);
   g_autoptr (GByteArray) answers = g_byte_array_new ();
-  g_autoptr (GPtrArray) texts = g_ptr_array_new ();
-  g_autoptr (GPtrArray) functions = g_ptr_array_new ();
-  g_autoptr (GPtrArray) files = g_ptr_array_new ();
-  Decoder decoder = { self, texts, functions, files, queries, n_queries, numbers };
+  LuLineAnswers decoded = {
+    .texts = self->texts, .lines = self->lines, .queries = queries, .numbers = numbers
+  };
   LuLinesResult result;
   guint n = 0;
 
@@ -433,9 +306,9 @@ ask (LuLines *self, const File *file, LuLineQuery *queries, guint n_queries)
       numbers[n] = i;
       n += addresses[n] > 0;
     }
-  decoder.n_queries = n;
+  decoded.n_numbers = n;
   result = run_reader (self, file, addresses, n, answers);
-  if (!decode (&decoder, answers) && result == LU_LINES_READ)
+  if (!lu_line_answers_decode (&decoded, answers->data, answers->len) && result == LU_LINES_READ)
     result = LU_LINES_NO_DWARF;
   return result;
 }

@@ -282,6 +282,19 @@ def write_jit(folder):
     (folder / "jitdump").write_bytes(head + load + move)
 
 
+def write_line_answers(folder):
+    """What dwarf-lines.h says: texts, an address with two levels, one of which is mangled, the end."""
+    texts = b"".join(struct.pack("<II", 1, len(text)) + text
+                     for text in (b"_ZN1n5innerEi", b"/a/../b.c", b"outer", b"rel/c.h", b"\xff"))
+    answer = struct.pack("<III10I", 2, 0, 2, 1, 4, 3, 4, 7, 3, 2, 10, 2, 12)
+    odd = struct.pack("<III5I", 2, 6, 1, 5, 99, 0, 0, 1)
+    end = struct.pack("<II", 3, 1)
+    (folder / "usual").write_bytes(texts + answer + odd + end)
+    (folder / "cut").write_bytes(texts + answer[:-6])
+    (folder / "no-dwarf").write_bytes(struct.pack("<II", 3, 0))
+    (folder / "wrong-number").write_bytes(texts + struct.pack("<III5I", 2, 7, 1, 1, 1, 1, 1, 1) + end)
+
+
 def write_walked(folder):
     """A stack that was walked in the kernel: struct lu_bpf_record as raw data of an output event."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
@@ -295,8 +308,8 @@ def write_walked(folder):
 
 
 def main():
-    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "opcodes", "perf-data", "proc-maps",
-                 "record", "step", "store", "syscap-reader"):
+    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "line-answers", "opcodes", "perf-data",
+                 "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     write_walked(HERE / "corpus" / "record")
@@ -311,6 +324,7 @@ def main():
     write_store(HERE / "corpus" / "store")
     (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file())
     write_jit(HERE / "corpus" / "jit-names")
+    write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
 
