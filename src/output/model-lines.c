@@ -23,7 +23,7 @@ static const char *const reasons[] = {
   [LU_LINES_TOO_LARGE] = N_ ("too large"),
   [LU_LINES_TOO_SLOW] = N_ ("it took too long"),
   [LU_LINES_BROKEN] = N_ ("its debug information is broken, or needs too much memory"),
-  [LU_LINES_SKIPPED] = N_ ("the time for lines was over"),
+  [LU_LINES_SKIPPED] = N_ ("left out, for want of time or by Ctrl-C"),
 };
 
 /* Of a module with frames in user code. */
@@ -132,6 +132,13 @@ keep_text (Adder *self, const char *text)
   return text != NULL ? g_string_chunk_insert_const (self->model->texts, text) : NULL;
 }
 
+/* Formats want the file of a function for its lines: without a definition it is that of its code. */
+static const char *
+file_of_function (Adder *self, const LuLine *line)
+{
+  return keep_text (self, line->defined_in != NULL ? line->defined_in : line->file);
+}
+
 static guint32
 inlined_function (Adder *self, const LuLine *line, const LuModelFunction *outer)
 {
@@ -142,7 +149,7 @@ inlined_function (Adder *self, const LuLine *line, const LuModelFunction *outer)
                                .kind = outer->kind,
                                .has_name = line->function != NULL,
                                .is_inlined = TRUE,
-                               .defined_in = keep_text (self, line->defined_in),
+                               .defined_in = file_of_function (self, line),
                                .defined_at = line->defined_at };
   guint32 number = self->model->functions->len;
 
@@ -189,7 +196,7 @@ take_lines (Adder *self, guint32 number, const LuLineQuery *query)
   frame->line = shown->line;
   if (function->has_name && function->defined_at == 0)
     {
-      function->defined_in = keep_text (self, outermost->defined_in);
+      function->defined_in = file_of_function (self, outermost);
       function->defined_at = outermost->defined_at;
     }
   if (self->flags & LU_MODEL_INLINES)
