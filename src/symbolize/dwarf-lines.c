@@ -102,6 +102,8 @@ flush (Reader *self)
 static void
 put (Reader *self, gconstpointer bytes, gsize size)
 {
+  if (size == 0)
+    return;
   if (self->filled + size > sizeof self->buffer)
     flush (self);
   if (size > sizeof self->buffer)
