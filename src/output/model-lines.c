@@ -132,7 +132,8 @@ keep_text (Adder *self, const char *text)
   return text != NULL ? g_string_chunk_insert_const (self->model->texts, text) : NULL;
 }
 
-/* Formats want the file of a function for its lines: without a definition it is that of its code. */
+/* Formats want the file of a function for its lines: without a definition it is that of its code.
+ */
 static const char *
 file_of_function (Adder *self, const LuLine *line)
 {
