@@ -22,6 +22,11 @@
 #define MAX_RULES    1024
 #define LEAF_WORDS   3
 
+#define SLOT_MASK        15
+#define SLOT_WITH_ENDBR  10
+#define SLOT_PLAIN       6
+#define TRAMPOLINE_FRAME 8
+
 enum verdict
 {
   VERDICT_NONE, /* nothing that could be believed */
@@ -250,8 +255,11 @@ go_by_frame_pointer (uint32_t cpu)
   uint64_t pair[2];
   int verdict;
 
-  if (walk == NULL || !is_frame_pointer (walk, walk->fp, walk->sp)
-      || host_read (pair, sizeof pair, walk->fp) != 0)
+  if (walk == NULL)
+    return VERDICT_UNKNOWN;
+  if (!is_frame_pointer (walk, walk->fp, walk->sp))
+    return VERDICT_NONE;
+  if (host_read (pair, sizeof pair, walk->fp) != 0)
     return VERDICT_UNKNOWN;
   /* Nobody keeps a return address in that register: these are other words. */
   if (pair[0] - walk->regs[REG_SP] >= MAX_DISTANCE && pair[0] > MIN_ADDRESS
@@ -262,10 +270,35 @@ go_by_frame_pointer (uint32_t cpu)
   walk->caller.sp = walk->fp + 16;
   verdict = check_return (cpu, pair[1], pair[0], walk->fp + 16, 0);
   if (verdict != VERDICT_FOUND)
-    return VERDICT_UNKNOWN;
+    return verdict;
   if (find_other_owner (cpu, pair[1]) != VERDICT_NONE)
     return VERDICT_UNKNOWN;
   walk->last_fp = walk->fp;
+  return VERDICT_FOUND;
+}
+
+/* What may be a trampoline of Python was called through a pointer by code with unwind information.
+ */
+static inline int
+go_by_trampoline (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t address;
+  int rule;
+
+  if (walk == NULL || walk->place.kind != LU_BPF_MAPPING_JIT
+      || ((walk->pc & SLOT_MASK) != SLOT_WITH_ENDBR && (walk->pc & SLOT_MASK) != SLOT_PLAIN)
+      || host_read (&address, sizeof address, walk->sp + TRAMPOLINE_FRAME) != 0
+      || address <= MIN_ADDRESS || !see_mapping (cpu, address - 1)
+      || walk->seen.kind != LU_BPF_MAPPING_TABLE)
+    return VERDICT_UNKNOWN;
+  rule = see_rule (cpu, address - 1);
+  if (rule == PLACE_RULE_NONE || rule == PLACE_RULE_UNKNOWN
+      || see_call (cpu, address) != CALL_INDIRECT)
+    return VERDICT_UNKNOWN;
+  walk->caller.pc = address;
+  walk->caller.sp = walk->sp + TRAMPOLINE_FRAME + 8;
+  walk->caller.fp = walk->fp;
   return VERDICT_FOUND;
 }
 
@@ -334,6 +367,8 @@ walk_guess (uint32_t cpu)
     verdict = go_by_top (cpu);
   if (verdict == VERDICT_NONE)
     verdict = go_by_frame_pointer (cpu);
+  if (verdict == VERDICT_NONE && walk->frame_kind == LU_FRAME_KIND_CALLER)
+    verdict = go_by_trampoline (cpu);
   if (verdict != VERDICT_FOUND)
     return GIVE_UP (GUESS);
   if (!push_frame (walk))

@@ -13,7 +13,10 @@
  *   return addresses, in words that were reserved and not written yet; so that counts only if the
  *   code that the frame pointer leads to has unwind information too, as what calls ordinary code
  *   has. Tried: without that condition; 5 % of node's stacks ended in optimised code.
- */
+ *
+ * One kind of code without a frame pointer is known: Python's trampolines (-X perf), one for each
+ * of its functions: [endbr64;] sub $8, %rsp; call *%rcx; add $8, %rsp; ret. They stand one behind
+ * the other, 16 bytes each, so the call returns to the 10th byte of such a slot, or the 6th. */
 
 #include "unwind/guess.h"
 
@@ -27,6 +30,12 @@
 #define MAX_DISTANCE (1u << 20)
 /* Words of a frame that are looked at. Frames of generated code have some ten, rarely a hundred. */
 #define MAX_WORDS 256
+/* See above: where calls of Python's trampolines return to, within their slot, and the word that
+ * they leave free below their own return address. */
+#define SLOT_MASK        15u
+#define SLOT_WITH_ENDBR  10u
+#define SLOT_PLAIN       6u
+#define TRAMPOLINE_FRAME 8u
 /* No address; and what compilers put into a frame pointer register that they use for numbers. */
 #define MIN_ADDRESS 4096
 
@@ -230,6 +239,36 @@ find_other_owner (LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *
   return LU_GUESS_NONE;
 }
 
+/* FOUND: what may be a trampoline of Python was called through a pointer by code with unwind
+ * information. Its caller's registers are as they are. */
+static LuGuessResult
+go_by_trampoline (LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame,
+                  LuGuessFrame *caller)
+{
+  guint64 slot = frame->pc & SLOT_MASK;
+  const LuDwflMapping *mapping;
+
+  if (code->status != LU_STATUS_JIT || (slot != SLOT_WITH_ENDBR && slot != SLOT_PLAIN)
+      || !read_word (self, frame->sp + TRAMPOLINE_FRAME, &caller->pc) || caller->pc <= MIN_ADDRESS)
+    return LU_GUESS_NONE;
+  mapping = self->find (self->data, caller->pc - 1);
+  if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
+      || rule_at (self, mapping, caller->pc - 1) == LU_GUESS_RULE_NONE)
+    return LU_GUESS_NONE;
+  self->has_searched = TRUE;
+  caller->fp = frame->fp;
+  caller->sp = frame->sp + TRAMPOLINE_FRAME + self->arch->word_size;
+  switch (self->call_before (self->data, mapping, caller->pc))
+    {
+    case LU_CALL_UNKNOWN:
+      return LU_GUESS_UNKNOWN;
+    case LU_CALL_INDIRECT:
+      return LU_GUESS_FOUND;
+    default:
+      return LU_GUESS_NONE;
+    }
+}
+
 LuGuessResult
 lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame *frame,
                  LuGuessFrame *caller)
@@ -254,6 +293,13 @@ lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame
     }
   if (result == LU_GUESS_FOUND)
     self->last_fp = frame->fp;
+  if ((result == LU_GUESS_NONE || result == LU_GUESS_BEYOND) && !self->is_exact
+      && self->arch->machine == EM_X86_64)
+    {
+      LuGuessResult other = go_by_trampoline (self, mapping, frame, caller);
+
+      return other != LU_GUESS_NONE ? other : result;
+    }
   return result;
 }
 
