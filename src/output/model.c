@@ -31,9 +31,11 @@
 #define MAX_THREADS   (32u << 10)
 #define MAX_PROCESSES (16u << 10)
 #define MAX_MODULES   (16u << 10)
-#define MAX_JITDUMPS  4096
-#define MAX_METADATA  4096
-#define MAX_STATES    1024
+/* With mappings: 1 to 2 KB each. */
+#define MAX_PIDS     (8u << 10)
+#define MAX_JITDUMPS 4096
+#define MAX_METADATA 4096
+#define MAX_STATES   1024
 /* Samples of a process may come after its exit; of these many exited ones the mappings are kept. */
 #define MAX_EXITED 1024
 /* A hundred years: differences of times fit everywhere. */
@@ -52,6 +54,7 @@ typedef struct
   LuSyscapMaps *maps; /* NULL: none yet */
   guint32 epoch;      /* another one after each mapping, and for each incarnation */
   guint32 process;    /* number + 1 */
+  guint32 sweep;      /* number of the last one before it was used */
   gboolean has_exited;
 } Pid;
 
@@ -145,15 +148,36 @@ lu_model_free (LuModel *self)
 
 /* Processes and threads */
 
+static gboolean
+is_unused (gpointer key, gpointer value, gpointer user_data)
+{
+  return ((const Pid *) value)->sweep != *(const guint32 *) user_data;
+}
+
+/* So many do not live at once; their exits are missing. Forgets those that were not used since the
+ * last time, or all. */
+static void
+sweep_pids (LuModel *self)
+{
+  if (g_hash_table_foreach_remove (self->pids, is_unused, &self->sweep) == 0)
+    g_hash_table_remove_all (self->pids);
+  self->sweep++;
+}
+
 static Pid *
 get_pid (LuModel *self, gint32 pid)
 {
   Pid *found = g_hash_table_lookup (self->pids, GINT_TO_POINTER (pid));
 
-  if (found == NULL)
+  if (found != NULL)
+    found->sweep = self->sweep;
+  else
     {
+      if (g_hash_table_size (self->pids) >= MAX_PIDS)
+        sweep_pids (self);
       found = g_new0 (Pid, 1);
       found->epoch = ++self->epoch;
+      found->sweep = self->sweep;
       g_hash_table_insert (self->pids, GINT_TO_POINTER (pid), found);
     }
   return found;

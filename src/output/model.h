@@ -149,6 +149,7 @@ typedef struct
   GArray *frame_of_address;
   GQueue exited; /* of pids */
   guint32 epoch;
+  guint32 sweep;            /* of pids */
   guint32 rest_frame;       /* of LU_MODEL_REST; G_MAXUINT32: not needed yet */
   gboolean is_minus_1;      /* return addresses are stored minus 1 */
   gboolean has_chains_only; /* nobody knows which stacks are complete */

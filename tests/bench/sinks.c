@@ -31,10 +31,11 @@ typedef struct
   guint n_exports;
   guint64 n_samples, wanted;
   double new_share;
-  guint round;
+  guint round, n_processes;
   guint64 state; /* of numbers that look random, the same each time */
   gint64 time;   /* added to all */
   gint64 last;
+  GArray *pids; /* of this round */
   guint64 addresses[65536];
 } Bench;
 
@@ -90,6 +91,8 @@ take (Bench *self, LuSyscapRecord *record)
       record->map.end = moved (self, record->map.end - 1) + 1;
       record->map.start = moved (self, record->map.start);
     }
+  else if (record->type == LU_SYSCAP_PROCESS)
+    g_array_append_val (self->pids, record->pid);
   else if (record->type == LU_SYSCAP_FORK)
     record->fork.child_pid = pid_of (self, record->fork.child_pid);
   else if (record->type == LU_SYSCAP_FILE_CHUNK && self->round > 0)
@@ -109,6 +112,24 @@ begin (Bench *self, const char *bytes, gsize size)
     lu_export_begin (self->exports[i], lu_syscap_reader_header (reader));
 }
 
+/* Processes that the capture does not see end. */
+static void
+end_processes (Bench *self)
+{
+  self->n_processes += self->pids->len;
+  for (guint i = 0; i < self->pids->len; i++)
+    {
+      LuSyscapRecord record = { .type = LU_SYSCAP_EXIT,
+                                .cpu = -1,
+                                .pid = g_array_index (self->pids, gint32, i),
+                                .time = self->last + self->time };
+
+      for (guint k = 0; k < self->n_exports; k++)
+        lu_export_take (self->exports[k], &record);
+    }
+  g_array_set_size (self->pids, 0);
+}
+
 static void
 one_round (Bench *self, const char *bytes, gsize size)
 {
@@ -119,6 +140,7 @@ one_round (Bench *self, const char *bytes, gsize size)
   while (self->n_samples < self->wanted
          && lu_syscap_reader_next (reader, &record, NULL) == LU_SYSCAP_READ_FRAME)
     take (self, &record);
+  end_processes (self);
   self->time += self->last - first;
   self->last = first;
   self->round++;
@@ -160,7 +182,7 @@ run (Bench *self, const char *bytes, gsize size)
   printf ("{\"bench\": \"sinks\", \"samples\": %" G_GUINT64_FORMAT ", \"processes\": %u, "
           "\"ns_per_sample\": %.0f, \"peak_mb\": %.1f, \"peak_with_end_mb\": %.1f, "
           "\"end_seconds\": %.1f}\n",
-          self->n_samples, self->round, recording * 1e9 / (double) self->n_samples, peak,
+          self->n_samples, self->n_processes, recording * 1e9 / (double) self->n_samples, peak,
           status_mb ("VmHWM:") - base, now () - began - recording);
 }
 
@@ -174,6 +196,7 @@ main (int argc, char **argv)
 
   self->wanted = DAY;
   self->new_share = 1;
+  self->pids = g_array_new (FALSE, FALSE, sizeof (gint32));
   for (; at + 1 < argc && argv[at][0] == '-'; at += 2)
     if (g_str_equal (argv[at], "--samples"))
       self->wanted = strtoull (argv[at + 1], NULL, 10);
@@ -198,6 +221,7 @@ main (int argc, char **argv)
   run (self, bytes, size);
   for (guint i = 0; i < self->n_exports; i++)
     lu_export_free (self->exports[i]);
+  g_array_unref (self->pids);
   g_free (self);
   return 0;
 }
