@@ -47,6 +47,15 @@ def stats_of(stderr):
     return json.loads(lines[-1]) if lines else None
 
 
+def times_run(pid):
+    """How often the threads of a process got a CPU of their own accord."""
+    count = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as status:
+            count += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read(), re.M)[1])
+    return count
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cli-")
@@ -264,6 +273,22 @@ class Recording(Case):
         capture = syscap.read(self.file)
         self.assertEqual(json.loads(capture.metadata["live-unwinder.stats"])["samples"],
                          stats["samples"])
+
+    def test_others_hardly_wake_it(self):
+        """A build beside it starts a hundred processes a second: none of our business."""
+        build = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"])
+        self.addCleanup(build.wait)
+        self.addCleanup(build.kill)
+        recorder = subprocess.Popen([PROGRAM, "-q", "-o", self.file, "--", "sleep", "30"],
+                                    stderr=subprocess.DEVNULL)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.terminate)
+        time.sleep(1.5)         # until it is no longer in a hurry
+        before = times_run(recorder.pid)
+        time.sleep(2)
+        per_second = (times_run(recorder.pid) - before) / 2
+        self.assertGreater(before, 0)
+        self.assertLess(per_second, 80)
 
     def test_engines_are_compared(self):
         result = self.run_it("--engine", "check", "--stats", "json", "-o", self.file, "--",
