@@ -250,7 +250,7 @@ set_lines (const Session *self, LuOutputs *outputs)
 {
   outputs->lines = (self->options->lines ? LU_MODEL_LINES : 0u)
                    | (self->options->inlines ? LU_MODEL_INLINES : 0u);
-  outputs->remark = print_remark;
+  outputs->remark = self->options->quiet ? NULL : print_remark;
   outputs->debuginfod = self->debuginfod;
 }
 

@@ -131,7 +131,7 @@ add_lines (LuExport *self)
 
   lu_model_add_lines (self->model, self->lines);
   left_out = lu_model_lines_left_out (self->model);
-  if (left_out != NULL)
+  if (left_out != NULL && self->remark != NULL)
     self->remark (left_out);
   if ((self->lines & LU_MODEL_LINES) && self->format->shows_only_functions)
     lu_model_split_lines (self->model);

@@ -44,7 +44,7 @@ typedef struct _LuExport LuExport;
 /* Takes `fd`. */
 LuExport *lu_export_new (const LuFormat *format, int fd);
 /* Lines and inlined functions are read at the end, where the format can show them. What was left
- * out is told to `remark` then (lu_model_lines_left_out()). */
+ * out is told to `remark` then (lu_model_lines_left_out()); NULL: to nobody. */
 typedef void (*LuExportRemark) (const char *text);
 void lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark remark);
 /* Names that are not found here come from there; borrowed. */
