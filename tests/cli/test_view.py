@@ -741,6 +741,13 @@ class Lines(Case):
                                  for function, line in locations[location]] or [("", None)], count)
                                for stack, count in stacks])
 
+    @unittest.skipUnless(HAS_PPROF and shutil.which("go"), "go is not installed, or no pprof in the build")
+    def test_pprof_in_go(self):
+        self.read("x.pb.gz", "--lines")
+        top = subprocess.run(["go", "tool", "pprof", "-top", "-lines", self.path("x.pb.gz")], capture_output=True,
+                             text=True, check=True, cwd=self.folder, env=os.environ | {"HOME": self.folder}).stdout
+        self.assertRegex(top, rf" inner_part \S*/{self.FILE}:{self.LINE['hot']} \(inline\)\n")
+
     def test_separate_debug_file(self):
         """Lines come from a debug file as well, and a file without either is named with the reason."""
         if shutil.which("objcopy") is None:

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <link.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -174,6 +176,47 @@ test_out_of_time (void)
   g_assert_cmpuint (query.n_lines, ==, 0);
 }
 
+/* What happens to the next reader, before it reads. */
+static int reader_signal;
+
+static void
+begin_reader (void)
+{
+  if (reader_signal > 0)
+    raise (reader_signal);
+}
+
+/* A reader that hangs, crashes or is interrupted costs its own answers, and the time that it has.
+ */
+static void
+test_reader_ends (void)
+{
+  static const struct
+  {
+    int signal;
+    LuLinesResult result, next;
+  } cases[] = {
+    { SIGSTOP, LU_LINES_TOO_SLOW, LU_LINES_READ },
+    { SIGKILL, LU_LINES_BROKEN, LU_LINES_READ },
+    { SIGINT, LU_LINES_SKIPPED, LU_LINES_SKIPPED },
+  };
+  g_autofree char *path = own_path ();
+  LuNameFile file = { .path = path };
+  LuLineQuery query = { .file_offset = inner_offset () };
+
+  g_assert_cmpint (pthread_atfork (NULL, NULL, begin_reader), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LuLines) lines = lu_lines_new (2, 60);
+
+      reader_signal = cases[i].signal;
+      g_assert_cmpint (lu_lines_find_all (lines, &file, &query, 1), ==, cases[i].result);
+      g_assert_cmpuint (query.n_lines, ==, 0);
+      reader_signal = 0;
+      g_assert_cmpint (lu_lines_find_all (lines, &file, &query, 1), ==, cases[i].next);
+    }
+}
+
 /* The place of a section in the file; 0: it is not there. */
 static gsize
 find_section (const char *bytes, gsize size, const char *name, gsize *section_size)
@@ -236,6 +279,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lines/inlined", test_inlined);
   g_test_add_func ("/lines/other-file", test_other_file);
   g_test_add_func ("/lines/out-of-time", test_out_of_time);
+  g_test_add_func ("/lines/reader-ends", test_reader_ends);
   g_test_add_func ("/lines/broken", test_broken);
   return g_test_run ();
 }
