@@ -86,6 +86,24 @@ run_tables (int argc, char **argv)
   return choose_tables (&options, argv + 1);
 }
 
+/* It takes no options but --help. */
+static int
+run_doctor (int argc, char **argv)
+{
+  g_autoptr (GOptionContext) context =
+      g_option_context_new (_ ("- what can be recorded here, and what to do about the rest"));
+  GError *error = NULL;
+
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    return print_error (error);
+  if (argc > 1)
+    {
+      fprintf (stderr, "%s\n", _ ("Usage: live-unwinder doctor"));
+      return LU_EXIT_FAILED;
+    }
+  return lu_doctor_run ();
+}
+
 static int
 run_record (int argc, char **argv)
 {
@@ -103,25 +121,43 @@ run_record (int argc, char **argv)
   return code;
 }
 
+static gboolean
+is_command (const char *name)
+{
+  static const char *const commands[] = { "convert", "diff", "doctor", "report", "tables", NULL };
+
+  return g_strv_contains (commands, name);
+}
+
+/* argv[0] is the command. */
+static int
+run_command (int argc, char **argv)
+{
+  g_autofree char *name = g_strdup_printf ("live-unwinder %s", argv[0]);
+  GError *error = NULL;
+
+  /* What --help calls the program. */
+  g_set_prgname (name);
+  if (strcmp (argv[0], "doctor") == 0)
+    return run_doctor (argc, argv);
+  if (strcmp (argv[0], "tables") == 0)
+    return run_tables (argc, argv);
+  if (strcmp (argv[0], "report") == 0)
+    return lu_report_main (argc, argv, &error) ? 0 : print_error (error);
+  if (strcmp (argv[0], "diff") == 0)
+    return lu_diff_main (argc, argv, &error) ? 0 : print_error (error);
+  return lu_convert_main (argc, argv, &error) ? 0 : print_error (error);
+}
+
 int
 main (int argc, char **argv)
 {
-  GError *error = NULL;
-
   setlocale (LC_ALL, "");
   bindtextdomain (GETTEXT_PACKAGE, LU_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
 
-  if (argc > 1 && strcmp (argv[1], "doctor") == 0)
-    return lu_doctor_run ();
-  if (argc > 1 && strcmp (argv[1], "report") == 0)
-    return lu_report_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
-  if (argc > 1 && strcmp (argv[1], "diff") == 0)
-    return lu_diff_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
-  if (argc > 1 && strcmp (argv[1], "convert") == 0)
-    return lu_convert_main (argc - 1, argv + 1, &error) ? 0 : print_error (error);
-  if (argc > 1 && strcmp (argv[1], "tables") == 0)
-    return run_tables (argc - 1, argv + 1);
+  if (argc > 1 && is_command (argv[1]))
+    return run_command (argc - 1, argv + 1);
   return run_record (argc, argv);
 }

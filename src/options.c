@@ -436,7 +436,7 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
           "--call-graph dwarf"),
       N_ ("FILE") },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &self->outputs,
-      N_ ("Capture to write, - for standard output (default: " DEFAULT_OUTPUT "); other formats by "
+      N_ ("Capture to write, - for standard output (default: capture.syscap); other formats by "
           "the end of the name: .folded, .html, .pb.gz, .json.gz, .speedscope.json, perf.data; may "
           "be given often"),
       N_ ("FILE") },
@@ -529,6 +529,7 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
                   "  live-unwinder report FILE                  where the time went\n"
                   "  live-unwinder diff A B                     what changed\n"
                   "  live-unwinder convert IN OUT               into another format\n"
+                  "  live-unwinder tables FILE                  the unwind table of a file\n"
                   "  live-unwinder doctor                       what works here, and what to do"));
   ok = parse_context (context, argc, argv, error);
   if (ok && !self->show_version)

@@ -121,14 +121,6 @@ class ExitCodes(Case):
                        "--include-self", "--quiet", "--force", "doctor", "report"):
             self.assertIn(option, text)
 
-    def test_the_man_page_names_every_option(self):
-        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data",
-                            "live-unwinder.1")
-        with open(page, encoding="utf-8") as file:
-            text = file.read().replace("\\-", "-")
-        for option in re.findall(r"--[a-z-]{3,}", self.run_it("--help").stdout):
-            self.assertIn(option, text)
-
 
 class Files(Case):
     def test_default_name_mode_and_owner(self):

@@ -257,6 +257,19 @@ class Completion(Case):
         self.assertIn(str(os.getpid()), self.complete("-p", str(os.getpid())))
         self.assertIn("dwfl", self.complete("--engine", ""))
         self.assertEqual(self.complete("--", "re"), [])
+        self.assertEqual(self.complete("--stats", "=", "j"), ["json"])
+        self.assertIn("dwfl", self.complete("--engine", "="))
+
+    def test_files(self):
+        """Recordings, by their endings, where one is read."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.syscap", "b.txt", "perf.data"):
+                open(os.path.join(folder, name), "w", encoding="utf-8").close()
+            wanted = [os.path.join(folder, name) for name in ("a.syscap", "perf.data")]
+            for words in (["report"], ["diff"], ["diff", "x"], ["convert"], ["--input"],
+                          ["report", "--tree"]):
+                self.assertEqual(self.complete(*words, folder + "/"), wanted, words)
+            self.assertEqual(self.complete("report", "--limit", folder + "/"), [])
 
 
 class Convert(Case):
