@@ -115,7 +115,7 @@ try_sampling (Doctor *self, const LuPerfAbilities *abilities)
     ;
   g_free (what);
   what = g_strdup_printf (
-      _ ("sample ourselves: %" PRIu64 " samples, %" G_GUINT64_FORMAT " with registers and stack"),
+      _ ("sample ourselves: %" PRIu64 " samples, %" PRIu64 " with registers and stack"),
       trial.samples, trial.with_stack);
   say (self, trial.with_stack > 0, TRUE, what,
        _ ("The kernel delivers no samples; is another profiler holding the counters?"));

@@ -152,10 +152,14 @@ run_command (int argc, char **argv)
 int
 main (int argc, char **argv)
 {
+  const char *nothing = "";
+
   setlocale (LC_ALL, "");
   bindtextdomain (GETTEXT_PACKAGE, LU_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
+  /* The catalogue is read now; later, files may be out of reach (sandbox.h). */
+  gettext (nothing);
 
   if (argc > 1 && is_command (argv[1]))
     return run_command (argc - 1, argv + 1);

@@ -11,6 +11,7 @@
 #include "report-tree.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,13 +139,13 @@ lu_report_print_head (const LuProfile *profile, const char *path)
 {
   g_autofree char *name = lu_report_printable (path, 0);
 
-  printf (_ ("%s: %" G_GUINT64_FORMAT " samples in %.1f s"), name, profile->n_samples,
+  printf (_ ("%s: %" PRIu64 " samples in %.1f s"), name, profile->n_samples,
           (double) (profile->end - profile->begin) / 1e9);
   if (profile->n_user > 0)
-    printf (_ (", %.2f %% of %" G_GUINT64_FORMAT " user stacks complete"),
+    printf (_ (", %.2f %% of %" PRIu64 " user stacks complete"),
             percent (profile->n_complete, profile->n_user), profile->n_user);
   if (profile->n_lost >= 0)
-    printf (_ (", %" G_GINT64_FORMAT " lost"), profile->n_lost);
+    printf (_ (", %" PRId64 " lost"), profile->n_lost);
   printf ("\n");
   if (!profile->is_finished)
     printf ("%s\n", _ ("The recording did not end properly; what was written until then is here."));

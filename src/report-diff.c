@@ -9,6 +9,7 @@
 #include "report-tree.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,8 +65,7 @@ lu_report_print_diff (const LuProfile *a, const LuProfile *b, guint limit)
   add_side (rows, b, 1);
   sorted = lu_report_values (rows);
   g_ptr_array_sort (sorted, compare_rows);
-  printf (_ ("A: %" G_GUINT64_FORMAT " samples, B: %" G_GUINT64_FORMAT " samples\n\n"),
-          a->n_samples, b->n_samples);
+  printf (_ ("A: %" PRIu64 " samples, B: %" PRIu64 " samples\n\n"), a->n_samples, b->n_samples);
   printf ("%10s %10s %10s %10s  %s\n", _ ("change"), _ ("self A"), _ ("self B"), _ ("total +/-"),
           _ ("function"));
   for (guint i = 0; i < MIN (limit, sorted->len); i++)

@@ -6,6 +6,7 @@
 #include "report-tree.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -263,8 +264,8 @@ lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limi
     }
   if (!found)
     return FALSE;
-  printf (_ ("\n%s: total %" G_GUINT64_FORMAT " (%.2f %%), self %" G_GUINT64_FORMAT " (%.2f %%)\n"),
-          readable, total, percent (total, all), self, percent (self, all));
+  printf (_ ("\n%s: total %" PRIu64 " (%.2f %%), self %" PRIu64 " (%.2f %%)\n"), readable, total,
+          percent (total, all), self, percent (self, all));
   print_neighbours (callers, _ ("Callers"), limit, all);
   print_neighbours (callees, _ ("Callees"), limit, all);
   return TRUE;

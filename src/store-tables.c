@@ -75,7 +75,9 @@ lu_store_tables_prune (guint64 max_bytes, GError **error)
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", place, g_strerror (errno));
       return FALSE;
     }
-  printf (_ ("%s: %u tables removed (%.1f MB), %u left (%.1f MB)\n"), place, pruned.n_removed,
-          (double) pruned.removed_bytes / 1e6, pruned.n_files, (double) pruned.bytes / 1e6);
+  printf (ngettext ("%s: %u table removed (%.1f MB), %u left (%.1f MB)\n",
+                    "%s: %u tables removed (%.1f MB), %u left (%.1f MB)\n", pruned.n_removed),
+          place, pruned.n_removed, (double) pruned.removed_bytes / 1e6, pruned.n_files,
+          (double) pruned.bytes / 1e6);
   return TRUE;
 }

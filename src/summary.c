@@ -409,8 +409,8 @@ print_states (const LuSummary *self, gboolean excluded)
       if (n == 0 || !!lu_status_is_excluded ((LuStatus) i) != !!excluded)
         continue;
       if (excluded)
-        fprintf (stderr, "  %10" PRIu64 "          %s (not counted in complete %%)\n", n,
-                 lu_status_title ((LuStatus) i));
+        fprintf (stderr, "  %10" PRIu64 "          %s%s\n", n, lu_status_title ((LuStatus) i),
+                 _ (" (not counted in complete %)"));
       else
         fprintf (stderr, "  %10" PRIu64 "  %5.2f %%  %s\n", n,
                  walked > 0 ? 100.0 * (double) n / (double) walked : 0.0,
@@ -448,23 +448,33 @@ print_stack_advice (const LuSummary *self)
 
   if (truncated > at_last)
     fprintf (stderr,
-             _ ("%" PRIu64 " stacks were cut off before the copy grew to %u bytes: "
-                "--stack-size %u keeps the first ones whole too.\n"),
+             ngettext ("%" PRIu64 " stack was cut off before the copy grew to %u bytes: "
+                       "--stack-size %u keeps the first ones whole too.\n",
+                       "%" PRIu64 " stacks were cut off before the copy grew to %u bytes: "
+                       "--stack-size %u keeps the first ones whole too.\n",
+                       truncated - at_last),
              truncated - at_last, self->drain.stack_size, self->drain.stack_size);
   if (at_last == 0)
     return;
   if (self->drain.stack_size < LU_STACK_SIZE_MAX)
     fprintf (stderr,
              self->source.live
-                 ? _ ("%" PRIu64 " stacks were cut off by the copy of %u bytes; the next "
-                      "one up is --stack-size %u.\n")
-                 : _ ("%" PRIu64 " stacks were cut off by the copy of %u bytes; the next "
-                      "one up is perf record --call-graph dwarf,%u.\n"),
+                 ? ngettext ("%" PRIu64 " stack was cut off by the copy of %u bytes; the next "
+                             "one up is --stack-size %u.\n",
+                             "%" PRIu64 " stacks were cut off by the copy of %u bytes; the next "
+                             "one up is --stack-size %u.\n",
+                             at_last)
+                 : ngettext ("%" PRIu64 " stack was cut off by the copy of %u bytes; the next "
+                             "one up is perf record --call-graph dwarf,%u.\n",
+                             "%" PRIu64 " stacks were cut off by the copy of %u bytes; the next "
+                             "one up is perf record --call-graph dwarf,%u.\n",
+                             at_last),
              at_last, self->drain.stack_size, MIN (self->drain.stack_size * 2, LU_STACK_SIZE_MAX));
   else
     fprintf (stderr,
-             _ ("%" PRIu64 " stacks need more than %u bytes, the most the kernel "
-                "copies.\n"),
+             ngettext ("%" PRIu64 " stack needs more than %u bytes, the most the kernel copies.\n",
+                       "%" PRIu64 " stacks need more than %u bytes, the most the kernel copies.\n",
+                       at_last),
              at_last, self->drain.stack_size);
 }
 
@@ -478,18 +488,25 @@ print_losses (const LuSummary *self)
                ? ""
                : _ (" at least, this kernel has no exact count"),
            lu_summary_loss_percent (self));
-  fprintf (stderr, _ ("; throttled: %" PRIu64 " times"), self->drain.throttled);
+  fprintf (stderr,
+           ngettext ("; throttled: %" PRIu64 " time", "; throttled: %" PRIu64 " times",
+                     self->drain.throttled),
+           self->drain.throttled);
   if (self->expected_samples > 0)
     fprintf (stderr, _ ("; expected %" PRIu64 ", unexplained %" PRId64), self->expected_samples,
              unexplained (self));
   fputc ('\n', stderr);
   if (self->source_stats.lost_sideband > 0)
     fprintf (stderr,
-             _ ("%" PRIu64 " records about processes were lost and read again from "
-                "/proc.\n"),
+             ngettext ("%" PRIu64 " record about processes was lost; /proc was read again.\n",
+                       "%" PRIu64 " records about processes were lost; /proc was read again.\n",
+                       self->source_stats.lost_sideband),
              self->source_stats.lost_sideband);
   if (self->source_stats.cpu_changes > 0)
-    fprintf (stderr, _ ("CPUs came or went %u times.\n"), self->source_stats.cpu_changes);
+    fprintf (stderr,
+             ngettext ("CPUs came or went %u time.\n", "CPUs came or went %u times.\n",
+                       self->source_stats.cpu_changes),
+             self->source_stats.cpu_changes);
   if (self->source.live && self->max_sample_rate > 0
       && (double) self->max_sample_rate < self->source.frequency)
     fprintf (stderr,
@@ -522,8 +539,8 @@ print_notes (const LuSummary *self)
                 "under-sampled."));
   if (self->source.ring_size < self->source.ring_size_wanted)
     fprintf (stderr,
-             _ ("The rings are %zu KiB each instead of %" G_GSIZE_FORMAT
-                " KiB: the limit on locked memory (ulimit -l) is reached.\n"),
+             _ ("The rings are %zu KiB each instead of %zu KiB: the limit on locked memory (ulimit "
+                "-l) is reached.\n"),
              self->source.ring_size >> 10, self->source.ring_size_wanted >> 10);
 }
 
@@ -535,11 +552,17 @@ print_walks (const LuSummary *self)
 
   if (drain->walked > 0 && drain->handed_on * WORTH_TELLING > drain->taken)
     fprintf (stderr,
-             _ ("%" PRIu64 " samples were beyond compiled rules, or of files not open yet, and "
-                "went to the worker.\n"),
+             ngettext ("%" PRIu64 " sample was beyond compiled rules, or of a file not open yet, "
+                       "and went to the worker.\n",
+                       "%" PRIu64 " samples were beyond compiled rules, or of files not open yet, "
+                       "and went to the worker.\n",
+                       drain->handed_on),
              drain->handed_on);
   if (drain->over_worker > 0)
-    fprintf (stderr, _ ("%" PRIu64 " samples found no room on their way to the worker.\n"),
+    fprintf (stderr,
+             ngettext ("%" PRIu64 " sample found no room on its way to the worker.\n",
+                       "%" PRIu64 " samples found no room on their way to the worker.\n",
+                       drain->over_worker),
              drain->over_worker);
 }
 
@@ -641,11 +664,10 @@ lu_summary_print (const LuSummary *self)
 {
   guint64 samples = self->tally->samples;
 
-  fprintf (
-      stderr,
-      _ ("%" PRIu64 " samples in %.1f s (%s), %.2f %% of %" G_GUINT64_FORMAT " stacks complete\n"),
-      samples, self->seconds, self->source.event_name, lu_tally_complete_percent (self->tally),
-      lu_tally_walked (self->tally));
+  fprintf (stderr,
+           _ ("%" PRIu64 " samples in %.1f s (%s), %.2f %% of %" PRIu64 " stacks complete\n"),
+           samples, self->seconds, self->source.event_name, lu_tally_complete_percent (self->tally),
+           lu_tally_walked (self->tally));
   print_states (self, FALSE);
   print_states (self, TRUE);
   if (self->tally->live_reads > 0)
@@ -655,14 +677,19 @@ lu_summary_print (const LuSummary *self)
              self->tally->live_reads);
   if (self->tally->joined > 0)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT
-                " of the complete stacks were cut off by the copy and got their "
-                "outermost frames from other samples of the same thread (--no-join).\n"),
+             ngettext ("%" PRIu64 " of the complete stacks was cut off by the copy and got its "
+                       "outermost frames from other samples of the same thread (--no-join).\n",
+                       "%" PRIu64 " of the complete stacks were cut off by the copy and got their "
+                       "outermost frames from other samples of the same thread (--no-join).\n",
+                       self->tally->joined),
              self->tally->joined);
   if (self->tally->guessed > 0)
     fprintf (stderr,
-             _ ("%" G_GUINT64_FORMAT " of the complete stacks lead through code without unwind "
-                "information, by frame pointer.\n"),
+             ngettext ("%" PRIu64 " of the complete stacks leads through code without unwind "
+                       "information, by frame pointer.\n",
+                       "%" PRIu64 " of the complete stacks lead through code without unwind "
+                       "information, by frame pointer.\n",
+                       self->tally->guessed),
              self->tally->guessed);
   print_kernel_walks (self);
   print_walks (self);
@@ -679,8 +706,10 @@ lu_summary_print (const LuSummary *self)
              100.0 * (double) self->drain.own / (double) self->drain.seen);
   fputc ('\n', stderr);
   if (self->n_files > 0)
-    fprintf (stderr, _ ("%s: %u files of each output, %.1f MB\n"), self->output, self->n_files,
-             (double) self->output_bytes / 1e6);
+    fprintf (stderr,
+             ngettext ("%s: %u file of each output, %.1f MB\n",
+                       "%s: %u files of each output, %.1f MB\n", self->n_files),
+             self->output, self->n_files, (double) self->output_bytes / 1e6);
   else if (lu_format_of (self->output) != NULL)
     fprintf (stderr, "%s: %.1f MB\n", self->output, (double) self->output_bytes / 1e6);
   else if (strcmp (self->output, "-") != 0)

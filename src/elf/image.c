@@ -18,6 +18,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <glib/gi18n.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -330,7 +331,7 @@ open_input (const LuElfInput *input, GError **error)
   atomic_init (&self->ref_count, 1);
   if (input->size > MAX_FILE)
     {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "the file is larger than 16 GiB");
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, _ ("the file is larger than 16 GiB"));
       return NULL;
     }
   if (!lu_elf_headers_read (&self->headers, input, error))
@@ -342,7 +343,7 @@ open_input (const LuElfInput *input, GError **error)
   read_cfi (self, input);
   if (self->synthetic == NULL)
     {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, "not enough memory");
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, _ ("not enough memory"));
       return NULL;
     }
   self->go_functions = lu_go_functions_read (&self->headers, input);
@@ -363,7 +364,7 @@ lu_image_open (int fd, GError **error)
     }
   if (!S_ISREG (info.st_mode))
     {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "not a regular file");
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, _ ("not a regular file"));
       return NULL;
     }
   input.size = (guint64) info.st_size;

@@ -9,12 +9,14 @@
 #include "base/error.h"
 #include "input/record-stream.h"
 
+#include <glib/gi18n.h>
+
 LuInflate *
 lu_inflate_new (GError **error)
 {
   g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-               "the records are compressed and this build has no libzstd; "
-               "record without -z, or build with -Dzstd=enabled");
+               _ ("the records are compressed and this build has no libzstd; "
+                  "record without -z, or build with -Dzstd=enabled"));
   return NULL;
 }
 

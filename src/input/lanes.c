@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -153,12 +155,13 @@ map_largest (LuLanes *self, gsize size, gsize minimum, GError **error)
     {
       if ((errno != EPERM && errno != ENOMEM) || size / 2 < minimum)
         {
-          g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
-                       "mapping %u rings of %" G_GSIZE_FORMAT " KiB: %s\n"
-                       "  The memory that perf may lock is used up: kernel.perf_event_mlock_kb is "
-                       "%" G_GUINT64_FORMAT " KiB per CPU, and the limit\n"
-                       "  \"ulimit -l\" counts on top. Raise one of them, or run as root.",
-                       self->lanes->len, size >> 10, g_strerror (errno), lu_perf_mlock_kb ());
+          g_set_error (
+              error, LU_ERROR, LU_ERROR_PERMISSION,
+              _ ("mapping %u rings of %zu KiB: %s\n"
+                 "  The memory that perf may lock is used up: kernel.perf_event_mlock_kb is "
+                 "%" PRIu64 " KiB per CPU, and the limit\n"
+                 "  \"ulimit -l\" counts on top. Raise one of them, or run as root."),
+              self->lanes->len, size >> 10, g_strerror (errno), lu_perf_mlock_kb ());
           return FALSE;
         }
       size /= 2;
@@ -261,7 +264,7 @@ lu_lanes_adopt (const struct perf_event_attr *attr, GArray *events, gsize ring_s
       if (!map_handed (lane, ring_size, ring_minimum))
         {
           g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
-                       "mapping the ring of descriptor %d (CPU %d): %s", lane->fd, lane->cpu,
+                       _ ("mapping the ring of descriptor %d (CPU %d): %s"), lane->fd, lane->cpu,
                        g_strerror (errno));
           return NULL;
         }
@@ -308,7 +311,7 @@ lu_lanes_add_cpu (LuLanes *self, int cpu, GError **error)
   lane = lu_lanes_get (self, self->lanes->len - 1);
   if (lu_ring_map (&lane->ring, lane->fd, self->ring_size))
     return TRUE;
-  g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION, "mapping the ring of CPU %d: %s", cpu,
+  g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION, _ ("mapping the ring of CPU %d: %s"), cpu,
                g_strerror (errno));
   g_ptr_array_remove_index (self->lanes, self->lanes->len - 1);
   return FALSE;
@@ -341,7 +344,7 @@ lu_lane_open_output (LuLanes *self, LuLane *lane, GError **error)
       || ioctl (fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-                   "an event for the output of a BPF program on CPU %d: %s", lane->cpu,
+                   _ ("an event for the output of a BPF program on CPU %d: %s"), lane->cpu,
                    g_strerror (errno));
       return -1;
     }

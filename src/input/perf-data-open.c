@@ -18,6 +18,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,7 +90,7 @@ read_event (LuPerfData *self, LuCursor *entry, gsize attr_size, GError **error)
   LuCursor cursor;
 
   if (entry->failed || bytes == NULL)
-    return refuse (self, error, "damaged: the list of event ids lies outside of the file");
+    return refuse (self, error, _ ("damaged: the list of event ids lies outside of the file"));
   lu_cursor_init (&cursor, bytes, ids.size);
   lu_perf_events_add (&self->events, attr, attr_size, &cursor);
   return TRUE;
@@ -102,11 +104,10 @@ read_events (LuPerfData *self, Section section, guint64 entry_size, GError **err
 
   if (entry_size < LU_PERF_ATTR_SIZE_MIN + SECTION_SIZE
       || entry_size > ATTR_SIZE_MAX + SECTION_SIZE)
-    return refuse (self, error, "damaged: event attributes of %" G_GUINT64_FORMAT " bytes",
-                   entry_size);
+    return refuse (self, error, _ ("damaged: event attributes of %" PRIu64 " bytes"), entry_size);
   bytes = read_section (self, section, LU_PERF_MAX_EVENTS * entry_size);
   if (bytes == NULL)
-    return refuse (self, error, "damaged: the event attributes lie outside of the file");
+    return refuse (self, error, _ ("damaged: the event attributes lie outside of the file"));
   lu_cursor_init (&cursor, bytes, section.size);
   while (lu_cursor_left (&cursor) >= entry_size)
     if (!read_event (self, &cursor, entry_size - SECTION_SIZE, error))
@@ -146,7 +147,7 @@ static gboolean
 start_records (LuPerfData *self, Section data, GError **error)
 {
   if (data.offset > self->file_size)
-    return refuse (self, error, "cut off before its records");
+    return refuse (self, error, _ ("cut off before its records"));
   self->read_offset = data.offset;
   self->data_end = self->file_size;
   if (data.size == 0 && self->file_size > data.offset)
@@ -156,7 +157,7 @@ start_records (LuPerfData *self, Section data, GError **error)
   else if (is_inside (self, data))
     self->data_end = data.offset + data.size;
   else
-    self->trouble = g_strdup ("the file is cut off: records are missing at its end");
+    self->trouble = g_strdup (_ ("the file is cut off: records are missing at its end"));
   lu_record_stream_init (&self->records, lu_perf_data_fill_from_file, self, data.offset);
   return TRUE;
 }
@@ -172,7 +173,7 @@ open_file (LuPerfData *self, LuCursor *header, GError **error)
   read_section_header (header); /* event types: of perf before 3.9 */
   bits = lu_cursor_take (header, LU_PERF_N_FEATURES / 8);
   if (bits == NULL)
-    return refuse (self, error, "cut off inside its header");
+    return refuse (self, error, _ ("cut off inside its header"));
   if (!read_events (self, attrs, attr_size, error) || !start_records (self, data, error))
     return FALSE;
   if (data.size > 0 && is_inside (self, data))
@@ -183,7 +184,7 @@ open_file (LuPerfData *self, LuCursor *header, GError **error)
         "recorded with --threads: its records lie in the other files of the directory, which "
         "cannot be read yet; record without --threads");
   if (lu_perf_events_get_n (&self->events) == 0)
-    return refuse (self, error, "describes no event");
+    return refuse (self, error, _ ("describes no event"));
   return TRUE;
 }
 
@@ -191,11 +192,11 @@ static gboolean
 check_magic (LuPerfData *self, const guint8 *bytes, gsize size, GError **error)
 {
   if (size >= 8 && memcmp (bytes, "2ELIFREP", 8) == 0)
-    return refuse (self, error, "comes from a machine of the other byte order");
+    return refuse (self, error, _ ("comes from a machine of the other byte order"));
   if (size >= 8 && memcmp (bytes, "PERFFILE", 8) == 0)
-    return refuse (self, error, "is in the format of perf before Linux 2.6.32");
+    return refuse (self, error, _ ("is in the format of perf before Linux 2.6.32"));
   if (size < PIPE_HEADER_SIZE || memcmp (bytes, "PERFILE2", 8) != 0)
-    return refuse (self, error, "not a perf.data file");
+    return refuse (self, error, _ ("not a perf.data file"));
   return TRUE;
 }
 
@@ -222,7 +223,7 @@ open_seekable (LuPerfData *self, GError **error)
       return TRUE;
     }
   if (header_size != HEADER_SIZE)
-    return refuse (self, error, "has a header of unknown size");
+    return refuse (self, error, _ ("has a header of unknown size"));
   return open_file (self, &cursor, error);
 }
 
@@ -312,8 +313,8 @@ lu_perf_data_open (const char *path, GError **error)
   if (fd < 0)
     {
       g_set_error (error, LU_ERROR, errno == EACCES ? LU_ERROR_PERMISSION : LU_ERROR_FAILED,
-                   "%s: %s", is_stdin ? "standard input" : path, g_strerror (errno));
+                   "%s: %s", is_stdin ? _ ("standard input") : path, g_strerror (errno));
       return NULL;
     }
-  return lu_perf_data_new_for_fd (fd, is_stdin ? "standard input" : path, error);
+  return lu_perf_data_new_for_fd (fd, is_stdin ? _ ("standard input") : path, error);
 }

@@ -11,6 +11,8 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <glib/gi18n.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -110,7 +112,7 @@ end (LuPerfData *self, const char *trouble, guint64 offset)
   if (trouble == NULL || self->trouble != NULL)
     return;
   self->trouble =
-      g_strdup_printf ("%s at byte %" G_GUINT64_FORMAT ": reading stopped there", trouble, offset);
+      g_strdup_printf (_ ("%s at byte %" PRIu64 ": reading stopped there"), _ (trouble), offset);
 }
 
 /* { header, attr, u64 ids[] } */
@@ -222,9 +224,9 @@ static LuPerfResult
 end_with (LuPerfData *self, LuStreamResult result, const LuRecordStream *stream)
 {
   static const char *const troubles[] = {
-    [LU_STREAM_CUT] = "the file ends inside a record",
-    [LU_STREAM_BROKEN] = "damaged record",
-    [LU_STREAM_FAILED] = "cannot be read (or inflated)",
+    [LU_STREAM_CUT] = N_ ("the file ends inside a record"),
+    [LU_STREAM_BROKEN] = N_ ("damaged record"),
+    [LU_STREAM_FAILED] = N_ ("cannot be read (or inflated)"),
   };
 
   if (result == LU_STREAM_AGAIN)

@@ -12,6 +12,7 @@
 
 #include <asm/perf_regs.h>
 #include <errno.h>
+#include <glib/gi18n.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -205,20 +206,20 @@ explain_refusal (GString *text, gboolean cpu_wide)
 
   if (in_container ())
     g_string_append (text,
-                     "  This is a container: its seccomp profile or missing capabilities may be "
-                     "what refuses.\n  Start it with --cap-add PERFMON --cap-add SYS_PTRACE "
-                     "(and a seccomp profile that allows perf_event_open).\n");
-  g_string_append_printf (text, "  kernel.perf_event_paranoid is %d: ", paranoid);
+                     _ ("  This is a container: its seccomp profile or missing capabilities may be "
+                        "what refuses.\n  Start it with --cap-add PERFMON --cap-add SYS_PTRACE "
+                        "(and a seccomp profile that allows perf_event_open).\n"));
+  g_string_append_printf (text, _ ("  kernel.perf_event_paranoid is %d: "), paranoid);
   if (paranoid >= 3)
-    g_string_append (text, "no use of perf events without privilege.\n");
+    g_string_append (text, _ ("no use of perf events without privilege.\n"));
   else if (cpu_wide && paranoid > 0)
-    g_string_append (text, "the whole system is for privileged users.\n");
+    g_string_append (text, _ ("the whole system is for privileged users.\n"));
   else
-    g_string_append (text, "your own programs may be recorded.\n");
-  g_string_append (text, "  One of these helps:\n    run it as root (sudo live-unwinder …)\n");
+    g_string_append (text, _ ("your own programs may be recorded.\n"));
+  g_string_append (text, _ ("  One of these helps:\n    run it as root (sudo live-unwinder …)\n"));
   if (cpu_wide)
-    g_string_append (text, "    record one program of yours instead: live-unwinder -- COMMAND\n"
-                           "    sudo sysctl kernel.perf_event_paranoid=-1\n");
+    g_string_append (text, _ ("    record one program of yours instead: live-unwinder -- COMMAND\n"
+                              "    sudo sysctl kernel.perf_event_paranoid=-1\n"));
   else
     g_string_append (text, "    sudo sysctl kernel.perf_event_paranoid=2\n");
   g_string_append (text, "    sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock,"
@@ -237,21 +238,22 @@ lu_perf_explain (int error, gboolean cpu_wide)
       explain_refusal (text, cpu_wide);
       break;
     case ENOSYS:
-      g_string_append (text, "  This kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox "
-                             "hides them: it must be another kernel, or outside the sandbox.\n");
+      g_string_append (text,
+                       _ ("  This kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox "
+                          "hides them: it must be another kernel, or outside the sandbox.\n"));
       break;
     case EMFILE:
     case ENFILE:
-      g_string_append (text, "  Too many open files: raise the limit (ulimit -n).\n");
+      g_string_append (text, _ ("  Too many open files: raise the limit (ulimit -n).\n"));
       break;
     case ESRCH:
-      g_string_append (text, "  The task has ended.\n");
+      g_string_append (text, _ ("  The task has ended.\n"));
       break;
     case EBUSY:
-      g_string_append (text, "  Another user of the hardware counters holds them.\n");
+      g_string_append (text, _ ("  Another user of the hardware counters holds them.\n"));
       break;
     default:
-      g_string_append (text, "  Run \"live-unwinder doctor\" to see which step fails.\n");
+      g_string_append (text, _ ("  Run \"live-unwinder doctor\" to see which step fails.\n"));
       break;
     }
   return g_string_free (text, FALSE);

@@ -17,6 +17,7 @@
 #include "input/perf-event.h"
 
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -97,7 +98,7 @@ attach_all (InheritedSource *self, const LuSamplerHook *hook, GError **error)
       if (lane->is_file || lane->cpu < 0)
         {
           g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-                       "descriptor %d is not an event of a known CPU", lane->fd);
+                       _ ("descriptor %d is not an event of a known CPU"), lane->fd);
           return FALSE;
         }
       output_fd = lu_lane_open_output (self->samples, lane, error);
@@ -270,7 +271,7 @@ inherited_get_info (LuSource *source, LuSourceInfo *info)
     .has_lost_counter = self->samples->attr.read_format == PERF_FORMAT_LOST,
     .live = TRUE,
     .trouble = self->stats.malformed > self->stats.records
-                   ? "the events were not opened as Sysprof's client does it"
+                   ? _ ("the events were not opened as Sysprof's client does it")
                    : NULL,
   };
 }
@@ -344,8 +345,9 @@ check_is_ring (const LuHandedEvent *event, gboolean own_sideband, GError **error
     return TRUE;
   if (readlink (link, target, sizeof target - 1) < 0)
     target[0] = 0;
-  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "descriptor %d (CPU %d) is not a perf event%s%s",
-               event->fd, event->cpu, target[0] != 0 ? " but " : ": nothing is open there", target);
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+               _ ("descriptor %d (CPU %d) is not a perf event%s%s"), event->fd, event->cpu,
+               target[0] != 0 ? " but " : ": nothing is open there", target);
   return FALSE;
 }
 
@@ -359,8 +361,8 @@ check_differ (const LuHandedEvent *a, const LuHandedEvent *b, GError **error)
       && (ioctl (a->fd, PERF_EVENT_IOC_ID, &a_id) < 0 || ioctl (b->fd, PERF_EVENT_IOC_ID, &b_id) < 0
           || a_id != b_id))
     return TRUE;
-  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "descriptors %d and %d are the same event", a->fd,
-               b->fd);
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("descriptors %d and %d are the same event"),
+               a->fd, b->fd);
   return FALSE;
 }
 

@@ -15,6 +15,8 @@
 #include "input/perf-data.h"
 #include "input/record-order.h"
 
+#include <glib/gi18n.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -237,7 +239,9 @@ source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   if (!self->has_ended)
     return LU_ROUND_EMPTY;
   if (self->order.n_late > 0 && self->late == NULL)
-    self->late = g_strdup_printf ("%" G_GUINT64_FORMAT " records came too late to be put in order",
+    self->late = g_strdup_printf (ngettext ("%" PRIu64 " record came too late to be put in order",
+                                            "%" PRIu64 " records came too late to be put in order",
+                                            self->order.n_late),
                                   self->order.n_late);
   return LU_ROUND_END;
 }
@@ -358,7 +362,7 @@ check_architecture (const LuPerfData *file, GError **error)
   if (arch == NULL || uname (&here) < 0 || strcmp (arch, here.machine) == 0)
     return TRUE;
   g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-               "%s: recorded on %s, this machine is %s; replay it there",
+               _ ("%s: recorded on %s, this machine is %s; replay it there"),
                lu_perf_data_get_name (file), arch, here.machine);
   return FALSE;
 }
@@ -379,12 +383,12 @@ check_file (PerfDataSource *self, GError **error)
   if (self->sampler != NULL)
     return TRUE;
   if (lu_perf_data_get_n_events (self->file) == 0)
-    g_set_error (error, LU_ERROR, LU_ERROR_INVALID, "%s: describes no event%s%s", name,
+    g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("%s: describes no event%s%s"), name,
                  trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
   else
     g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                 "%s: its samples say nothing of where they hit; record with `perf record "
-                 "--call-graph dwarf`",
+                 _ ("%s: its samples say nothing of where they hit; record with `perf record "
+                    "--call-graph dwarf`"),
                  name);
   return FALSE;
 }

@@ -368,8 +368,12 @@ lu_model_lines_left_out (const LuModel *model)
     }
   if (n == 0)
     return NULL;
-  return g_strdup_printf (_ ("Lines left out in %u files, with %.2f %% of the frames of programs; "
-                             "first of all %s: %s"),
-                          n, all > 0 ? 100.0 * (double) left_out / (double) all : 0.0, first->path,
-                          _ (first->without_lines));
+  return g_strdup_printf (
+      ngettext ("Lines left out in %u file, with %.2f %% of the frames of programs; "
+                "first of all %s: %s",
+                "Lines left out in %u files, with %.2f %% of the frames of programs; "
+                "first of all %s: %s",
+                n),
+      n, all > 0 ? 100.0 * (double) left_out / (double) all : 0.0, first->path,
+      _ (first->without_lines));
 }

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,14 +65,15 @@ open_stdout (GError **error)
 
   if (isatty (STDOUT_FILENO))
     {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
-                           "standard output is a terminal; a capture is not text: redirect it, or "
-                           "name a file with --output");
+      g_set_error_literal (
+          error, LU_ERROR, LU_ERROR_INVALID,
+          _ ("standard output is a terminal; a capture is not text: redirect it, or "
+             "name a file with --output"));
       return -1;
     }
   fd = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (fd < 0)
-    g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "standard output: %s", g_strerror (errno));
+    g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("standard output: %s"), g_strerror (errno));
   return fd;
 }
 
@@ -85,8 +87,8 @@ fail_errno (const char *path, GError **error)
     code = LU_ERROR_EXISTS;
   else if (saved_errno == EACCES || saved_errno == EPERM || saved_errno == EROFS)
     code = LU_ERROR_PERMISSION;
-  g_set_error (error, LU_ERROR, code, "cannot create %s: %s; name another file with --output", path,
-               g_strerror (saved_errno));
+  g_set_error (error, LU_ERROR, code, _ ("cannot create %s: %s; name another file with --output"),
+               path, g_strerror (saved_errno));
   return -1;
 }
 
@@ -113,7 +115,7 @@ replace (const char *path, const struct stat *st, gboolean force, GError **error
   if (!force)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
-                   "%s exists; use --force to replace it, or name another file with --output",
+                   _ ("%s exists; use --force to replace it, or name another file with --output"),
                    path);
       return -1;
     }
@@ -121,8 +123,8 @@ replace (const char *path, const struct stat *st, gboolean force, GError **error
     {
       g_set_error (
           error, LU_ERROR, LU_ERROR_EXISTS,
-          "%s exists and belongs to somebody else (user id %u); it is not replaced: remove "
-          "it, or name another file with --output",
+          _ ("%s exists and belongs to somebody else (user id %u); it is not replaced: remove "
+             "it, or name another file with --output"),
           path, (guint) st->st_uid);
       return -1;
     }
@@ -140,15 +142,15 @@ open_special (const char *path, GError **error)
 
   if (fd < 0 || fstat (fd, &st) != 0)
     {
-      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "cannot open %s: %s", path,
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("cannot open %s: %s"), path,
                    g_strerror (errno));
       return -1;
     }
   if (!(S_ISCHR (st.st_mode) || S_ISFIFO (st.st_mode)) || isatty (fd))
     {
-      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                   "%s is a terminal, or changed while it was opened; name a file with --output",
-                   path);
+      g_set_error (
+          error, LU_ERROR, LU_ERROR_INVALID,
+          _ ("%s is a terminal, or changed while it was opened; name a file with --output"), path);
       return -1;
     }
   return lu_fd_steal (&fd);
@@ -158,12 +160,12 @@ static const char *
 kind_name (mode_t mode)
 {
   if (S_ISLNK (mode))
-    return "a symbolic link, which is not followed";
+    return _ ("a symbolic link, which is not followed");
   if (S_ISDIR (mode))
-    return "a folder";
+    return _ ("a folder");
   if (S_ISBLK (mode))
-    return "a block device";
-  return "not a file";
+    return _ ("a block device");
+  return _ ("not a file");
 }
 
 int
@@ -183,7 +185,7 @@ lu_output_open (const char *path, gboolean force, GError **error)
     return replace (path, &st, force, error);
   if (S_ISCHR (st.st_mode) || S_ISFIFO (st.st_mode))
     return open_special (path, error);
-  g_set_error (error, LU_ERROR, LU_ERROR_EXISTS, "%s is %s; name a file with --output", path,
+  g_set_error (error, LU_ERROR, LU_ERROR_EXISTS, _ ("%s is %s; name a file with --output"), path,
                kind_name (st.st_mode));
   return -1;
 }

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <glib/gi18n.h>
 #include <stdarg.h>
 #include <string.h>
 #include <zlib.h>
@@ -166,7 +167,7 @@ lu_stream_finish (LuStream *self, GError **error)
   drain (self, TRUE);
   if (!self->failed)
     return TRUE;
-  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "cannot write the output: %s",
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("cannot write the output: %s"),
                g_strerror (self->saved_errno != 0 ? self->saved_errno : ENOMEM));
   return FALSE;
 }

@@ -13,6 +13,8 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,7 +52,7 @@ fill (LuSyscapReader *self, gsize size, GError **error)
         continue;
       if (n < 0)
         {
-          g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "cannot read the capture: %s",
+          g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("cannot read the capture: %s"),
                        g_strerror (errno));
           return FALSE;
         }
@@ -84,7 +86,7 @@ read_header (LuSyscapReader *self, GError **error)
       || !(header->version_and_flags & LU_SYSCAP_LITTLE_ENDIAN))
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
-                           "not a Sysprof capture of a little-endian machine");
+                           _ ("not a Sysprof capture of a little-endian machine"));
       return FALSE;
     }
   consume (self, sizeof *header);
@@ -293,7 +295,7 @@ fail (LuSyscapReader *self, const char *what, GError **error)
 {
   self->is_finished = TRUE;
   g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-               "the capture is damaged at offset %" G_GUINT64_FORMAT ": %s", self->offset, what);
+               _ ("the capture is damaged at offset %" PRIu64 ": %s"), self->offset, what);
   return LU_SYSCAP_READ_ERROR;
 }
 
@@ -316,7 +318,7 @@ lu_syscap_reader_next (LuSyscapReader *self, LuSyscapRecord *record, GError **er
     return finish (self, left > 0);
   memcpy (&frame, self->bytes + self->at, sizeof frame);
   if (frame.len < sizeof frame || frame.len % LU_SYSCAP_ALIGN != 0)
-    return fail (self, "a frame's length is wrong", error);
+    return fail (self, _ ("a frame's length is wrong"), error);
   if (frame.len > left)
     return finish (self, TRUE);
 
@@ -328,7 +330,7 @@ lu_syscap_reader_next (LuSyscapReader *self, LuSyscapRecord *record, GError **er
   lu_cursor_init (&cursor, self->bytes + self->at, frame.len);
   lu_cursor_take (&cursor, sizeof frame);
   if (!decode (self, &cursor, record))
-    return fail (self, "a frame is shorter than its contents", error);
+    return fail (self, _ ("a frame is shorter than its contents"), error);
   consume (self, frame.len);
   return LU_SYSCAP_READ_FRAME;
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
@@ -297,7 +298,7 @@ lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError **error)
   while (n < 0 && errno == EINTR);
   if (ok && n != sizeof value)
     {
-      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "cannot finish the capture: %s",
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("cannot finish the capture: %s"),
                    g_strerror (errno));
       return FALSE;
     }

@@ -487,7 +487,10 @@ text_of_skipped (const LuDebuginfod *self)
                               n > 1 ? ", " : "", asked->name, reason, asked->share);
     }
   if (n > MAX_TOLD)
-    g_string_append_printf (text, _ (", and %u others (in up to %.1f %%)"), n - MAX_TOLD, rest);
+    g_string_append_printf (text,
+                            ngettext (", and %u other (in up to %.1f %%)",
+                                      ", and %u others (in up to %.1f %%)", n - MAX_TOLD),
+                            n - MAX_TOLD, rest);
   return g_string_free (text, n == 0);
 }
 

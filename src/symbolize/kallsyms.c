@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <string.h>
 
 #define MAX_FILE_SIZE (128u * 1024 * 1024)
@@ -217,7 +218,7 @@ lu_kallsyms_load (int fd_taken, GError **error)
 
   if (text == NULL)
     {
-      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "kernel symbols: %s", g_strerror (errno));
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("kernel symbols: %s"), g_strerror (errno));
       return NULL;
     }
   return lu_kallsyms_parse (text, size, error);

@@ -14,6 +14,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 #include <link.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ lu_store_open_at (int folder_taken, LuStoreMode mode, GError **error)
   if (fstat (folder, &info) != 0 || !S_ISDIR (info.st_mode) || !is_private (&info))
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
-                           "it is not a folder that is ours and that nobody else may write to");
+                           _ ("it is not a folder that is ours and that nobody else may write to"));
       return NULL;
     }
   self = g_new0 (LuStore, 1);
