@@ -22,8 +22,10 @@
 #define LOG_DOMAIN    "live-unwinder"
 #define KERNEL_BEGIN  (G_GUINT64_CONSTANT (1) << 63)
 #define MAX_ADDRESSES 65536
-#define MAX_TEXT      (128u << 20)
-#define MAX_SYMBOLS   (64u << 20)
+/* There is room for no more; a kernel has 200,000 functions. */
+#define MAX_PLACES  400000u
+#define MAX_TEXT    (128u << 20)
+#define MAX_SYMBOLS (64u << 20)
 
 struct _LuRedaction
 {
@@ -100,6 +102,7 @@ is_kernel (guint64 address)
   return address >= KERNEL_BEGIN && !is_synthetic (address);
 }
 
+/* G_MAXUINT32: there are too many. */
 static guint32
 place_of (LuRedaction *self, const char *name, const char *module)
 {
@@ -108,6 +111,8 @@ place_of (LuRedaction *self, const char *name, const char *module)
 
   if (number > 0)
     return number - 1;
+  if (self->names->len >= MAX_PLACES)
+    return G_MAXUINT32;
   number = self->names->len;
   g_string_append_printf (self->lines, "%016" G_GINT64_MODIFIER "x t %s%s%s\n",
                           lu_syscap_hidden_place (number), name, module != NULL ? "\t" : "",
@@ -131,6 +136,8 @@ hide (LuRedaction *self, gint32 pid, guint64 address)
   if (symbol.name == NULL)
     return LU_SYSCAP_HIDDEN_UNKNOWN;
   place = place_of (self, symbol.name, symbol.module);
+  if (place == G_MAXUINT32)
+    return LU_SYSCAP_HIDDEN_UNKNOWN;
   lu_id_table_add (self->hits, (guint64) (guint32) pid << 32 | place, 0);
   return lu_syscap_hidden_place (place) + MIN (address - symbol.address, LU_SYSCAP_HIDDEN_SIZE - 1);
 }

@@ -187,7 +187,7 @@ lu_syscap_write_jit_names (LuSyscapWriter *writer, const LuSyscapJitName *source
 
   for (guint i = 0; i < n_names; i++)
     append_name (names, source[i].address, source[i].name);
-  return sizeof (LuSyscapJitmapFrame) + names->len > LU_SYSCAP_MAX_FRAME
+  return n_names == 0 || sizeof (LuSyscapJitmapFrame) + names->len > LU_SYSCAP_MAX_FRAME
          || write_names (writer, names, n_names, error);
 }
 
