@@ -531,7 +531,10 @@ lu_syscap_sink_kallsyms (LuSink *sink)
 void
 lu_syscap_sink_share_kallsyms (LuSink *sink, LuKallsymsFile *file)
 {
-  ((SyscapSink *) sink)->kallsyms = lu_kallsyms_file_ref (file);
+  SyscapSink *self = (SyscapSink *) sink;
+
+  lu_kallsyms_file_unref (self->kallsyms);
+  self->kallsyms = lu_kallsyms_file_ref (file);
 }
 
 static void
