@@ -13,8 +13,10 @@
 #include "base/priority.h"
 #include "output/syscap.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A round over the rings takes a second at most, and stacks that were cut off wait as long for
@@ -22,7 +24,8 @@
 #define GRACE_NS (G_GUINT64_CONSTANT (2) * 1000 * 1000 * 1000)
 /* Waiting for the file that is finished just now. */
 #define MAX_WAITING 1
-#define WAIT_US     (100 * 1000)
+#define WAIT_NS     (100 * 1000 * 1000)
+#define SECOND_NS   (1000 * 1000 * 1000)
 
 #define NUMBER_KEY "live-unwinder.file-number"
 #define LATE_KEY   "live-unwinder.late-samples"
@@ -52,8 +55,8 @@ struct _LuRotation
 
   /* the thread that finishes files */
   GThread *thread;
-  GMutex mutex;
-  GCond changed;
+  pthread_mutex_t mutex; /* not a GMutex: thread sanitizers see through this one */
+  pthread_cond_t changed;
   GQueue waiting;     /* of LuPart */
   gboolean is_busy;   /* one is being finished */
   gboolean is_closed; /* no more will come */
@@ -125,11 +128,11 @@ finish (LuRotation *self, LuPart *part)
   if (self->keep > 0)
     keep_files (self, part);
   part_free (part);
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   self->finished_bytes += bytes;
   if (!ok && self->error == NULL)
     self->error = g_steal_pointer (&error);
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   g_clear_error (&error);
 }
 
@@ -138,14 +141,14 @@ wait_for_part (LuRotation *self)
 {
   LuPart *part;
 
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   self->is_busy = FALSE;
-  g_cond_broadcast (&self->changed);
+  pthread_cond_broadcast (&self->changed);
   while (g_queue_is_empty (&self->waiting) && !self->is_closed)
-    g_cond_wait (&self->changed, &self->mutex);
+    pthread_cond_wait (&self->changed, &self->mutex);
   part = g_queue_pop_head (&self->waiting);
   self->is_busy = part != NULL;
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   return part;
 }
 
@@ -166,9 +169,9 @@ has_room (LuRotation *self)
 {
   gboolean has_room;
 
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   has_room = g_queue_get_length (&self->waiting) < MAX_WAITING;
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   return has_room;
 }
 
@@ -178,11 +181,11 @@ check (LuRotation *self, GError **error)
 {
   gboolean ok;
 
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   ok = self->error == NULL;
   if (!ok && error != NULL)
     *error = g_error_copy (self->error);
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   return ok;
 }
 
@@ -210,10 +213,10 @@ retire (LuRotation *self, LuPart **part)
   if (!describe (self, *part, &error))
     g_debug ("%s", error->message); /* its end fails likewise, and that is told */
   self->next = (*part)->end;
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   g_queue_push_tail (&self->waiting, g_steal_pointer (part));
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->mutex);
+  pthread_cond_broadcast (&self->changed);
+  pthread_mutex_unlock (&self->mutex);
 }
 
 static guint64
@@ -402,19 +405,31 @@ rotation_flush (LuSink *sink, GError **error)
 }
 
 static void
+wait_a_moment (LuRotation *self)
+{
+  struct timespec until;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_nsec += WAIT_NS;
+  until.tv_sec += until.tv_nsec / SECOND_NS;
+  until.tv_nsec %= SECOND_NS;
+  pthread_cond_timedwait (&self->changed, &self->mutex, &until);
+}
+
+static void
 wait_for_finisher (LuRotation *self)
 {
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   self->is_closed = TRUE;
-  g_cond_broadcast (&self->changed);
+  pthread_cond_broadcast (&self->changed);
   while (self->is_busy || !g_queue_is_empty (&self->waiting))
     {
-      g_cond_wait_until (&self->changed, &self->mutex, g_get_monotonic_time () + WAIT_US);
-      g_mutex_unlock (&self->mutex);
+      wait_a_moment (self);
+      pthread_mutex_unlock (&self->mutex);
       self->funcs.wait (self->user_data);
-      g_mutex_lock (&self->mutex);
+      pthread_mutex_lock (&self->mutex);
     }
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   g_thread_join (g_steal_pointer (&self->thread));
 }
 
@@ -442,9 +457,9 @@ rotation_bytes_written (LuSink *sink)
   LuPart *parts[] = { self->previous, self->current };
   guint64 bytes;
 
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   bytes = self->finished_bytes;
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
     if (parts[i] != NULL)
       bytes += parts[i]->sink->ops->bytes_written (parts[i]->sink);
@@ -463,8 +478,8 @@ rotation_free (LuSink *sink)
   g_queue_clear_full (&self->finished, finished_free);
   lu_kallsyms_file_unref (self->kallsyms);
   g_clear_error (&self->error);
-  g_mutex_clear (&self->mutex);
-  g_cond_clear (&self->changed);
+  pthread_mutex_destroy (&self->mutex);
+  pthread_cond_destroy (&self->changed);
   g_free (self);
 }
 
@@ -495,8 +510,8 @@ lu_rotation_new (guint64 period, guint keep, gboolean live, const LuRotationFunc
   self->period = period;
   self->keep = keep;
   self->live = live;
-  g_mutex_init (&self->mutex);
-  g_cond_init (&self->changed);
+  pthread_mutex_init (&self->mutex, NULL);
+  pthread_cond_init (&self->changed, NULL);
   return self;
 }
 

@@ -26,7 +26,9 @@
 #define DATA_SIZE_AT 48 /* in the header */
 #define MAX_CHAIN    8000
 #define MAX_PATH     4096
-#define KALLSYMS     "/proc/kallsyms"
+/* Pairs of processes and states whose names were written lately. */
+#define MAX_NAMED 16384
+#define KALLSYMS  "/proc/kallsyms"
 /* Where the first symbols are. */
 #define KALLSYMS_START (1u << 20)
 #define PERIOD_LATER   1001001
@@ -257,6 +259,9 @@ name_state (PerfFile *self, const LuSyscapRecord *record, guint64 address)
 
   if (name == NULL || g_hash_table_contains (self->named, &key))
     return;
+  /* to name one again does no harm */
+  if (g_hash_table_size (self->named) >= MAX_NAMED)
+    g_hash_table_remove_all (self->named);
   g_hash_table_insert (self->named, g_memdup2 (&key, sizeof key), NULL);
   write_mapping (self, record->pid, record->time, address, address + 1, 0, name, NULL);
 }
