@@ -79,7 +79,7 @@ percent (guint64 part, guint64 whole)
 static void
 print_share (const char *title, guint64 bytes, const LuTableStats *stats)
 {
-  printf ("%-30s %" PRIu64 " bytes of code (%.4f %%)\n", title, bytes,
+  printf (_ ("%-30s %" PRIu64 " bytes of code (%.4f %%)\n"), title, bytes,
           percent (bytes, stats->code_bytes));
 }
 

@@ -328,10 +328,11 @@ lu_fetcher_print_progress (const char *name, guint64 done, guint64 total)
 {
   g_autofree char *printable = lu_report_printable (name, 40);
 
+  fputs ("\r\033[K", stderr);
   if (total == 0)
-    fprintf (stderr, _ ("\r\033[KDebug file of %s (Ctrl-C leaves out the rest)"), printable);
+    fprintf (stderr, _ ("Debug file of %s (Ctrl-C leaves out the rest)"), printable);
   else
-    fprintf (stderr, _ ("\r\033[KDebug file of %s: %.1f of %.1f MB (Ctrl-C leaves out the rest)"),
+    fprintf (stderr, _ ("Debug file of %s: %.1f of %.1f MB (Ctrl-C leaves out the rest)"),
              printable, (double) done / 1e6, (double) total / 1e6);
 }
 

@@ -452,8 +452,9 @@ show_status (Session *self)
     return;
   lu_writer_get_progress (self->writer, &progress);
   lu_drain_get_progress (self->drain, &drain);
-  fprintf (stderr, _ ("\r\033[K%.0f s  %.0f samples/s  %.1f %% complete  %" PRIu64 " lost"),
-           seconds, seconds > 0 ? (double) drain.taken / seconds : 0.0,
+  fputs ("\r\033[K", stderr);
+  fprintf (stderr, _ ("%.0f s  %.0f samples/s  %.1f %% complete  %" PRIu64 " lost"), seconds,
+           seconds > 0 ? (double) drain.taken / seconds : 0.0,
            progress.walked > 0 ? 100.0 * (double) progress.complete / (double) progress.walked
                                : 100.0,
            drain.lost_samples);
@@ -508,8 +509,8 @@ go_on_naming (guint done, guint total, gpointer user_data)
   read_signals (self);
   if (shows_status (self) && now - self->naming_us > STATUS_INTERVAL_MS * 1000)
     {
-      fprintf (stderr, _ ("\r\033[KNames: %u of %u files (Ctrl-C leaves out the rest)"), done,
-               total);
+      fputs ("\r\033[K", stderr);
+      fprintf (stderr, _ ("Names: %u of %u files (Ctrl-C leaves out the rest)"), done, total);
       self->status_shown = TRUE;
     }
   return !g_atomic_int_get (&self->skips_names);

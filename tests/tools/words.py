@@ -242,7 +242,7 @@ def check_installed(_program, root, build):
         german, english = say("de", "--help"), say("en", "--help")
         for text, word in ((german, "Das ganze System aufzeichnen"),
                            (english, "Record the whole system"),
-                           (say("de", "report", "--help"), "Der Baum der Aufrufe"),
+                           (say("de", "report", "--help"), "Der Aufrufbaum statt der Tabellen"),
                            (say("de", "--stats", "x", "-a"), "live-unwinder: --stats: „x“")):
             if word not in text:
                 problems.append(f'"{word}" is not in: {text}')
