@@ -320,8 +320,9 @@ lu_report_print_unnamed (const LuModel *model, guint limit)
   for (guint i = 0; i < MIN (limit, modules->len); i++)
     {
       const Unnamed *unnamed = &g_array_index (modules, Unnamed, i);
-      const char *why = unnamed->module->is_generated ? "generated code; no perf map, no jitdump"
-                                                      : unnamed->module->without_names;
+      const char *why = unnamed->module->is_generated
+                            ? N_ ("generated code; no perf map, no jitdump")
+                            : unnamed->module->without_names;
       g_autofree char *name = lu_report_printable (unnamed->module->path, 0);
 
       if (unnamed->n == 0)
@@ -329,7 +330,7 @@ lu_report_print_unnamed (const LuModel *model, guint limit)
       if (i == 0)
         printf ("\n%s\n", _ ("Frames without a name, by file"));
       printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", unnamed->n, percent (unnamed->n, all),
-              name, why != NULL ? ": " : "", why != NULL ? why : "");
+              name, why != NULL ? ": " : "", why != NULL ? _ (why) : "");
     }
 }
 

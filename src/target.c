@@ -25,11 +25,13 @@
 #define MAX_RESCANS 8
 
 static gboolean
-check_exists (pid_t id, const char *what, GError **error)
+check_exists (pid_t id, gboolean is_thread, GError **error)
 {
   if (kill (id, 0) == 0 || errno == EPERM)
     return TRUE;
-  g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS, _ ("there is no %s %d (any more)"), what,
+  g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS,
+               is_thread ? _ ("there is no thread %d (any more)")
+                         : _ ("there is no process %d (any more)"),
                (int) id);
   return FALSE;
 }
@@ -86,7 +88,7 @@ find_processes (LuTarget *self, const LuOptions *options, const LuCommand *comma
     {
       pid_t pid = g_array_index (options->pids, pid_t, i);
 
-      if (!check_exists (pid, _ ("process"), error))
+      if (!check_exists (pid, FALSE, error))
         return FALSE;
       if (!abilities->cpu_wide && kill (pid, 0) < 0)
         {
@@ -103,7 +105,7 @@ find_processes (LuTarget *self, const LuOptions *options, const LuCommand *comma
       pid_t tid = g_array_index (options->tids, pid_t, i), pid = process_of (tid);
 
       if (pid == 0)
-        return check_exists (tid, _ ("thread"), error);
+        return check_exists (tid, TRUE, error);
       g_array_append_val (self->pids, pid);
     }
   return TRUE;

@@ -10,6 +10,7 @@
 #include "symbolize/kallsyms.h"
 #include "symbolize/names.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 /* Of one module. */
@@ -154,9 +155,9 @@ name_generated (Namer *self, LuModelFrame *frame)
 static const char *
 why_unnamed (LuNamesResult result)
 {
-  return result == LU_NAMES_READ      ? "no symbol there; a debug package may have it"
-         : result == LU_NAMES_NO_FILE ? "the file is gone, or another one is in its place"
-                                      : "not an ELF file";
+  return result == LU_NAMES_READ      ? N_ ("no symbol there; a debug package may have it")
+         : result == LU_NAMES_NO_FILE ? N_ ("the file is gone, or another one is in its place")
+                                      : N_ ("not an ELF file");
 }
 
 /* Looks up what has no name yet. How many frames still have none. */
