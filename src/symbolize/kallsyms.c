@@ -43,25 +43,20 @@ struct _LuKallsymsFile
   LuKallsyms *symbols; /* owned; NULL before it is read, or if it cannot be */
 };
 
+/* Of hexadecimal digits, and 1 more; 0: of anything else. */
+static const guint8 digit_values[256] = {
+  ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+  ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
+/* There is room for all of the text, whose lines are longer than what is kept of them. */
 static void
 append_string (GByteArray *strings, const char *text, gsize size)
 {
-  guint at = strings->len;
-
-  g_byte_array_set_size (strings, at + (guint) size + 1);
-  memcpy (strings->data + at, text, size);
-  strings->data[at + size] = 0;
-}
-
-/* The value of a hexadecimal digit; more than 15 for anything else. */
-static guint
-digit (char c)
-{
-  guint value = (guint) (guchar) c - '0';
-
-  return value <= 9                               ? value
-         : ((guint) (guchar) c | 0x20) - 'a' <= 5 ? ((guint) (guchar) c | 0x20) - 'a' + 10
-                                                  : 16;
+  memcpy (strings->data + strings->len, text, size);
+  strings->data[strings->len + size] = 0;
+  strings->len += (guint) size + 1;
 }
 
 /* Reads hexadecimal digits; returns how many there were. */
@@ -71,8 +66,14 @@ read_address (const char *at, const char *end, guint64 *address)
   gsize n = 0;
 
   *address = 0;
-  for (; n < 16 && at + n < end && digit (at[n]) < 16; n++)
-    *address = *address << 4 | digit (at[n]);
+  for (; n < 16 && at + n < end; n++)
+    {
+      gint value = digit_values[(guchar) at[n]] - 1;
+
+      if (value < 0)
+        break;
+      *address = *address << 4 | (guint) value;
+    }
   return n;
 }
 
@@ -130,12 +131,22 @@ compare_entries (gconstpointer a, gconstpointer b)
   return x->text < y->text ? -1 : x->text > y->text;
 }
 
+static gboolean
+is_sorted (const GArray *entries)
+{
+  for (guint i = 1; i < entries->len; i++)
+    if (g_array_index (entries, Entry, i).address < g_array_index (entries, Entry, i - 1).address)
+      return FALSE;
+  return TRUE;
+}
+
 static void
 sort_and_thin (GArray *entries)
 {
   guint n = 0;
 
-  g_array_sort (entries, compare_entries);
+  if (!is_sorted (entries))
+    g_array_sort (entries, compare_entries);
   for (guint i = 0; i < entries->len; i++)
     {
       const Entry *entry = &g_array_index (entries, Entry, i);
@@ -153,7 +164,7 @@ lu_kallsyms_parse (const char *text, gsize size, GError **error)
   const char *end = text + size;
 
   self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  self->strings = g_byte_array_new ();
+  self->strings = g_byte_array_sized_new ((guint) MIN (size, G_MAXUINT));
   for (const char *at = text; at < end;)
     {
       const char *newline = memchr (at, '\n', (gsize) (end - at));
