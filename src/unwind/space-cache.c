@@ -14,7 +14,8 @@
 /* A desktop's largest programs have some 500 executable mappings. */
 #define N_MAPPINGS 4096
 /* Generated code comes in pieces of some 100 KiB, and programs of a third mapping are common. */
-#define HINT_SHIFT 18
+#define HINT_SHIFT   18
+#define REGION_SHIFT 24
 
 struct _LuSpaceCache
 {
@@ -72,6 +73,26 @@ describe (const LuMapping *mapping, const LuArch *arch)
   return view;
 }
 
+/* Most words of a stack that are asked about are no addresses of code. */
+static guint
+region_of (guint64 address)
+{
+  return address >> REGION_SHIFT & 63;
+}
+
+static guint64
+regions_of (const LuMapping *mapping)
+{
+  guint64 first = mapping->start >> REGION_SHIFT, last = (mapping->end - 1) >> REGION_SHIFT;
+  guint64 regions = 0;
+
+  if (last - first >= 63)
+    return G_MAXUINT64;
+  for (guint64 i = first; i <= last; i++)
+    regions |= G_GUINT64_CONSTANT (1) << (i & 63);
+  return regions;
+}
+
 static void
 fill (LuSpaceCache *self, LuSpaceView *view, LuSpace *space, const LuArch *arch)
 {
@@ -81,6 +102,7 @@ fill (LuSpaceCache *self, LuSpaceView *view, LuSpace *space, const LuArch *arch)
   view->serial = lu_space_serial (space);
   view->arch = arch;
   view->has_pending = FALSE;
+  view->regions = 0;
   view->last = view->before = view->mappings;
   memset (view->hints, 0, sizeof view->hints);
   for (guint i = 0; i < view->n; i++)
@@ -89,6 +111,7 @@ fill (LuSpaceCache *self, LuSpaceView *view, LuSpace *space, const LuArch *arch)
       if (lu_module_is_pending (mappings[i].module))
         view->has_pending = TRUE;
       view->mappings[i] = describe (&mappings[i], arch);
+      view->regions |= regions_of (&mappings[i]);
     }
 }
 
@@ -116,6 +139,8 @@ lu_space_view_search (LuSpaceView *self, guint64 address)
   guint16 *hint = &self->hints[address >> HINT_SHIFT & ((1 << LU_VIEW_HINT_BITS) - 1)];
   guint low = 0, high = self->n;
 
+  if ((self->regions >> region_of (address) & 1) == 0)
+    return NULL;
   if (G_LIKELY (*hint < high) && lu_view_mapping_has (&self->mappings[*hint], address))
     low = high = *hint;
   while (low < high)

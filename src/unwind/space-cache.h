@@ -31,6 +31,7 @@ typedef struct
   LuViewMapping *mappings;               /* borrowed from the cache, sorted */
   const LuViewMapping *last, *before;    /* found last and before that; not NULL if n > 0 */
   guint16 hints[1 << LU_VIEW_HINT_BITS]; /* by address: the mapping found there last */
+  guint64 regions; /* a bit for each region of 16 MiB (modulo 64) that a mapping is in */
 } LuSpaceView;
 
 typedef struct _LuSpaceCache LuSpaceCache;
