@@ -32,25 +32,13 @@ percent (guint64 part, guint64 whole)
 }
 
 static int
-compare_self (gconstpointer a, gconstpointer b)
-{
-  const LuReportFunction *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
-
-  if (x->self != y->self)
-    return x->self > y->self ? -1 : 1;
-  if (x->total != y->total)
-    return x->total > y->total ? -1 : 1;
-  return strcmp (x->text, y->text);
-}
-
-static int
 compare_total (gconstpointer a, gconstpointer b)
 {
   const LuReportFunction *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
 
   if (x->total != y->total)
     return x->total > y->total ? -1 : 1;
-  return compare_self (a, b);
+  return lu_profile_compare_self (a, b);
 }
 
 static int
@@ -106,7 +94,7 @@ print_functions (LuProfile *profile, const Layout *layout, const char *title, gu
     {
       const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
 
-      if (function->total == 0 || (compare == compare_self && function->self == 0))
+      if (function->total == 0 || (compare == lu_profile_compare_self && function->self == 0))
         break;
       print_function (profile, layout, function);
     }
@@ -156,7 +144,7 @@ lu_report_print_tables (LuProfile *profile, guint limit)
 {
   Layout layout = choose_layout (profile);
 
-  print_functions (profile, &layout, _ ("Functions by self"), limit, compare_self);
+  print_functions (profile, &layout, _ ("Functions by self"), limit, lu_profile_compare_self);
   print_functions (profile, &layout, _ ("Functions by total"), limit, compare_total);
   print_states (profile);
 }

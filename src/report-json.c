@@ -37,8 +37,9 @@ begin_array (JsonBuilder *json, const char *key)
 }
 
 static void
-add_functions (JsonBuilder *json, const LuProfile *profile)
+add_functions (JsonBuilder *json, LuProfile *profile)
 {
+  g_ptr_array_sort (profile->functions, lu_profile_compare_self);
   begin_array (json, "functions");
   for (guint i = 0; i < profile->functions->len; i++)
     {

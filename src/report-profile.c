@@ -204,6 +204,18 @@ lu_profile_new (LuModel *model)
   return profile;
 }
 
+int
+lu_profile_compare_self (gconstpointer a, gconstpointer b)
+{
+  const LuReportFunction *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->self != y->self)
+    return x->self > y->self ? -1 : 1;
+  if (x->total != y->total)
+    return x->total > y->total ? -1 : 1;
+  return strcmp (x->text, y->text);
+}
+
 void
 lu_profile_free (LuProfile *self)
 {

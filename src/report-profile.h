@@ -53,5 +53,7 @@ LuProfile *lu_profile_new (LuModel *model);
 /* Of a whole capture; "-" is standard input. debuginfod: see LuModel. */
 LuProfile *lu_profile_load (const char *path, LuDebuginfod *debuginfod, GError **error);
 void lu_profile_free (LuProfile *self);
+/* GCompareFunc for `functions`: those with the most samples at the leaf first. */
+int lu_profile_compare_self (gconstpointer a, gconstpointer b);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuProfile, lu_profile_free)

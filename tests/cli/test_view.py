@@ -529,8 +529,9 @@ class Report(Case):
 
     def test_json(self):
         functions = {function["name"]: function for function in self.all["functions"]}
-        self.assertEqual(sum(function["self"] for function in self.all["functions"]),
-                         self.all["samples"])
+        selves = [function["self"] for function in self.all["functions"]]
+        self.assertEqual(sum(selves), self.all["samples"])
+        self.assertEqual(selves, sorted(selves, reverse=True))
         self.assertGreaterEqual(functions["main"]["total"], functions["busy_leaf"]["total"])
         self.assertEqual(sum(thread["samples"] for thread in self.all["threads"]),
                          self.all["samples"])
