@@ -22,6 +22,8 @@
 #define MAX_RULES    1024
 #define LEAF_WORDS   3
 
+#define NOTES_PER_EPOCH 4096
+
 #define SLOT_MASK        15
 #define SLOT_WITH_ENDBR  10
 #define SLOT_PLAIN       6
@@ -216,6 +218,39 @@ find_other_owner (uint32_t cpu, uint64_t caller_pc)
   return VERDICT_NONE;
 }
 
+/* What stands for the place of the frame in the list of those that are set up. */
+static inline uint64_t
+set_up_key (const struct walk *walk, const struct remembered_rules *all)
+{
+  return (walk->pc ^ walk->record.serial << 47) * 0x9e3779b97f4a7c15ull
+         ^ all->n_set_up / NOTES_PER_EPOCH;
+}
+
+static inline int
+is_known_set_up (uint32_t cpu, const struct walk *walk)
+{
+  const struct remembered_rules *all = host_remembered (cpu);
+  uint64_t key;
+
+  if (all == NULL)
+    return 0;
+  key = set_up_key (walk, all);
+  return all->set_up[key >> (64 - SET_UP_BITS)] == key;
+}
+
+static inline void
+note_set_up (uint32_t cpu, const struct walk *walk)
+{
+  struct remembered_rules *all = host_remembered (cpu);
+  uint64_t key;
+
+  if (all == NULL)
+    return;
+  key = set_up_key (walk, all);
+  all->set_up[key >> (64 - SET_UP_BITS)] = key;
+  all->n_set_up++;
+}
+
 /* What these find goes to walk->caller. They are no functions for the verifier: it allows eight
  * calls in each other. The frame is not set up yet, or not any more, but its caller's is. NONE: it
  * is set up. */
@@ -242,8 +277,10 @@ go_by_top (uint32_t cpu)
   verdict = check_return (cpu, top[0], walk->fp, walk->sp + 8, 1);
   if (verdict != VERDICT_FOUND)
     return verdict;
-  /* Among several the topmost need not be the one. */
+  /* Among several the topmost need not be the one; all may be left from calls that are over. */
   verdict = find_return_by_fp (cpu, walk->sp + 8, walk->fp);
+  if (verdict == VERDICT_FOUND)
+    return is_known_set_up (cpu, walk) ? VERDICT_NONE : VERDICT_UNKNOWN;
   return verdict == VERDICT_NONE ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
@@ -366,7 +403,11 @@ walk_guess (uint32_t cpu)
   if (walk->frame_kind != LU_FRAME_KIND_CALLER)
     verdict = go_by_top (cpu);
   if (verdict == VERDICT_NONE)
-    verdict = go_by_frame_pointer (cpu);
+    {
+      verdict = go_by_frame_pointer (cpu);
+      if (verdict == VERDICT_FOUND && walk->frame_kind != LU_FRAME_KIND_CALLER)
+        note_set_up (cpu, walk);
+    }
   if (verdict == VERDICT_NONE && walk->frame_kind == LU_FRAME_KIND_CALLER)
     verdict = go_by_trampoline (cpu);
   if (verdict != VERDICT_FOUND)

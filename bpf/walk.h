@@ -106,9 +106,14 @@ struct remembered
   uint64_t plain;
 };
 
+/* And places without a rule where frames were seen to be set up, as in guess.c. */
+#define SET_UP_BITS 8
+
 struct remembered_rules
 {
   struct remembered rules[1 << REMEMBERED_BITS];
+  uint64_t set_up[1 << SET_UP_BITS];
+  uint64_t n_set_up;
 };
 
 static inline uint32_t

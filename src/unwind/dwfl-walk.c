@@ -321,6 +321,8 @@ lu_dwfl_walk_guess (LuDwflWalk *walk, LuStatus status, guint64 fp)
                     .is_exact = walk->is_exact,
                     .last_fp = walk->last_fp,
                     .n_rules = walk->n_guess_rules,
+                    .set_up = walk->set_up,
+                    .serial = walk->serial,
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,

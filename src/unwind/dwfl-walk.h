@@ -22,8 +22,10 @@ typedef struct
   LuDwflSpace *space;
   LuDwflFactsCache *facts;
   LuCodeReader *reader;
+  LuGuessPlaces *set_up;
   LuStack *stack;
   gint32 pid;
+  guint64 serial; /* of the process' space */
   guint64 sampled_sp;
   guint64 deadline;     /* thread CPU time, ns */
   gboolean is_finished; /* the status of the stack is decided */

@@ -24,6 +24,7 @@ typedef struct
   LuDwflSpaces *spaces;
   LuDwflFactsCache *facts;
   LuCodeReader *reader;
+  LuGuessPlaces set_up;
   Walk walk;
 } DwflUnwinder;
 
@@ -37,6 +38,8 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
     .sample = sample,
     .facts = self->facts,
     .reader = self->reader,
+    .set_up = &self->set_up,
+    .serial = lu_space_serial (space),
     .stack = stack,
     .pid = pid,
     .deadline = lu_dwfl_walk_deadline (),

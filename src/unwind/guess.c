@@ -14,6 +14,11 @@
  *   code that the frame pointer leads to has unwind information too, as what calls ordinary code
  *   has. Tried: without that condition; 5 % of node's stacks ended in optimised code.
  *
+ * Old return addresses can also make it look as if a frame were not set up, where several words
+ * could be the one that it returns to. Then it counts whether the same place was seen before, in a
+ * sample that left no doubt: tried without, up to 4 % of node's stacks ended in optimised code, in
+ * rows, as one such word stays for as long as nothing else is called.
+ *
  * One kind of code without a frame pointer is known: Python's trampolines (-X perf), one for each
  * of its functions: [endbr64;] sub $8, %rsp; call *%rcx; add $8, %rsp; ret. They stand one behind
  * the other, 16 bytes each, so the call returns to the 10th byte of such a slot, or the 6th. */
@@ -36,6 +41,8 @@
 #define SLOT_WITH_ENDBR  10u
 #define SLOT_PLAIN       6u
 #define TRAMPOLINE_FRAME 8u
+/* What was learnt is forgotten after so many samples. */
+#define NOTES_PER_EPOCH 4096
 /* No address; and what compilers put into a frame pointer register that they use for numbers. */
 #define MIN_ADDRESS 4096
 
@@ -174,6 +181,33 @@ find_return_by_fp (LuGuess *self, guint64 from, guint64 fp)
   return LU_GUESS_NONE;
 }
 
+/* What stands for a place in the list of those that are set up, and where. */
+static guint64 *
+find_place (LuGuess *self, guint64 pc, guint64 *key)
+{
+  guint64 epoch = self->set_up->n_noted / NOTES_PER_EPOCH;
+
+  *key = (pc ^ self->serial << 47) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) ^ epoch;
+  return &self->set_up->places[*key >> (64 - LU_GUESS_PLACE_BITS)];
+}
+
+static gboolean
+is_known_set_up (LuGuess *self, guint64 pc)
+{
+  guint64 key, *place = find_place (self, pc, &key);
+
+  return *place == key;
+}
+
+static void
+note_set_up (LuGuess *self, guint64 pc)
+{
+  guint64 key, *place = find_place (self, pc, &key);
+
+  *place = key;
+  self->set_up->n_noted++;
+}
+
 /* The frame is not set up yet, or not any more, but its caller's is. NONE: it is set up. BEYOND:
  * that cannot be told. */
 static LuGuessResult
@@ -199,11 +233,11 @@ go_by_top (LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
   result = check_return_by_fp (self, top, frame->fp, caller->sp);
   if (result != LU_GUESS_FOUND)
     return result;
-  /* Among several the topmost need not be the one. */
+  /* Among several the topmost need not be the one; all may be left from calls that are over. */
   result = find_return_by_fp (self, caller->sp, frame->fp);
-  return result == LU_GUESS_FOUND  ? LU_GUESS_BEYOND
-         : result == LU_GUESS_NONE ? LU_GUESS_FOUND
-                                   : result;
+  if (result == LU_GUESS_FOUND)
+    return is_known_set_up (self, frame->pc) ? LU_GUESS_NONE : LU_GUESS_BEYOND;
+  return result == LU_GUESS_NONE ? LU_GUESS_FOUND : result;
 }
 
 /* FOUND: the frame pointer may be that of ordinary code that has called this one. Code in a file
@@ -293,6 +327,8 @@ lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame
     }
   if (result == LU_GUESS_FOUND)
     self->last_fp = frame->fp;
+  if (result == LU_GUESS_FOUND && self->is_exact)
+    note_set_up (self, frame->pc);
   if ((result == LU_GUESS_NONE || result == LU_GUESS_BEYOND) && !self->is_exact
       && self->arch->machine == EM_X86_64)
     {

@@ -43,6 +43,17 @@ typedef enum
   LU_GUESS_RULE_OTHER,
 } LuGuessRule;
 
+/* Where frames were seen to be set up: the word on top of the stack was no return address there, as
+ * it would have to be before that. Of a place in one version of a space, and for some thousand
+ * samples, since code may be generated anew at the same place. Belongs to one engine. */
+#define LU_GUESS_PLACE_BITS 8
+
+typedef struct
+{
+  guint64 places[1 << LU_GUESS_PLACE_BITS];
+  guint n_noted;
+} LuGuessPlaces;
+
 typedef struct _LuGuess LuGuess;
 
 /* Rules that one walk may ask for here; real ones ask for a few. A stack can be full of addresses
@@ -54,9 +65,11 @@ struct _LuGuess
   const LuArch *arch;
   const LuSample *sample;
   guint64 sampled_sp;
-  gboolean is_exact; /* the pc is not a return address: the frame may not be set up */
-  guint64 last_fp;   /* that the last guess of this walk went by; 0: none */
-  guint n_rules;     /* that the guesses of this walk have asked for */
+  gboolean is_exact;     /* the pc is not a return address: the frame may not be set up */
+  guint64 last_fp;       /* that the last guess of this walk went by; 0: none */
+  guint n_rules;         /* that the guesses of this walk have asked for */
+  LuGuessPlaces *set_up; /* what is known, and learnt */
+  guint64 serial;        /* of the space */
   /* Set when words between stack and frame pointer have decided, too. */
   gboolean has_searched;
 

@@ -149,6 +149,8 @@ guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
                     .is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER,
                     .last_fp = walk->last_fp,
                     .n_rules = walk->n_guess_rules,
+                    .set_up = walk->set_up,
+                    .serial = walk->view->serial,
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,

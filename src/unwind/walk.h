@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "unwind/guess.h"
 #include "unwind/memo.h"
 #include "unwind/rule-cache.h"
 #include "unwind/space-cache.h"
@@ -19,6 +20,7 @@ typedef struct
   LuSpaceView *view;
   LuRuleCache *rules;
   LuMemo *memo;
+  LuGuessPlaces *set_up;
   LuStack *stack;
   struct lu_copy copy;
   struct lu_regs regs;    /* of the frame that comes next; it is not in the stack yet */

@@ -35,6 +35,7 @@ struct _LuWalker
   LuRuleCache *rules;
   LuSpaceCache *spaces;
   LuMemo *memo;
+  LuGuessPlaces set_up;
 };
 
 /* Where the registers of a sample are, for one mask; all samples of a recording have the same. */
@@ -126,6 +127,7 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
                   .sample = sample,
                   .rules = self->rules,
                   .memo = self->memo,
+                  .set_up = &self->set_up,
                   .stack = stack };
   LuWalkResult result;
 

@@ -285,6 +285,8 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
                           : LU_GUESS_RULE_BY_FP;
 }
 
+static LuGuessPlaces set_up;
+
 static LuGuess
 new_guess (const LuSample *sample, gboolean is_exact, guint64 last_fp)
 {
@@ -293,6 +295,7 @@ new_guess (const LuSample *sample, gboolean is_exact, guint64 last_fp)
                     .sampled_sp = SP,
                     .is_exact = is_exact,
                     .last_fp = last_fp,
+                    .set_up = &set_up,
                     .find = find,
                     .call_before = call_before,
                     .rule_at = rule_at };
@@ -309,6 +312,7 @@ test_case (gconstpointer data)
   LuGuessFrame frame = { .pc = c->pc, .sp = AT (c->sp), .fp = c->fp ? AT (c->fp) : c->fp_value };
   LuGuessFrame caller;
 
+  memset (&set_up, 0, sizeof set_up);
   g_assert_cmpint (lu_guess_caller (&guess, c->pc < PLAIN ? &jit : &file, &frame, &caller), ==,
                    c->want);
   if (c->want != LU_GUESS_FOUND)
@@ -317,6 +321,37 @@ test_case (gconstpointer data)
   g_assert_cmphex (caller.sp, ==, AT (c->want_sp));
   g_assert_true (c->want_sp > c->fp ? guess.last_fp == frame.fp && caller.fp == c->words[c->fp]
                                     : guess.last_fp == c->last_fp && caller.fp == frame.fp);
+}
+
+static LuGuessResult
+guess_leaf (guint64 serial, guint64 pc, guint64 top)
+{
+  guint64 words[N] = { [0] = top, [1] = JIT + 7, [2] = AT (9), [3] = RULES + CALL };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuGuess guess = new_guess (&sample, TRUE, 0);
+  LuGuessFrame frame = { .pc = pc, .sp = AT (0), .fp = AT (2) }, caller;
+  LuGuessResult result;
+
+  guess.serial = serial;
+  result = lu_guess_caller (&guess, &jit, &frame, &caller);
+  if (result == LU_GUESS_FOUND)
+    g_assert_cmphex (caller.pc, ==, RULES + CALL);
+  return result;
+}
+
+/* Two words could be the return address: then it counts whether the frame was set up at the same
+ * place before. */
+static void
+test_set_up_before (void)
+{
+  g_assert_cmpint (guess_leaf (1, JIT + 50, JIT + 9), ==, LU_GUESS_NONE);
+  g_assert_cmpint (guess_leaf (1, JIT + 50, 5), ==, LU_GUESS_FOUND);
+  g_assert_cmpint (guess_leaf (1, JIT + 50, JIT + 9), ==, LU_GUESS_FOUND);
+  g_assert_cmpint (guess_leaf (1, JIT + 51, JIT + 9), ==, LU_GUESS_NONE);
+  g_assert_cmpint (guess_leaf (2, JIT + 50, JIT + 9), ==, LU_GUESS_NONE);
+  for (guint i = 0; i < 10000; i++)
+    g_assert_cmpint (guess_leaf (3, JIT + i % 7, 5), ==, LU_GUESS_FOUND);
+  g_assert_cmpint (guess_leaf (1, JIT + 50, JIT + 9), ==, LU_GUESS_NONE);
 }
 
 /* Whatever is on the stack: what is found lies in the copy, and above. */
@@ -428,6 +463,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/guess/words of all kinds at random", test_random);
+  g_test_add_func ("/guess/set up before", test_set_up_before);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   result = g_test_run ();
