@@ -10,7 +10,11 @@
     installed    from an installed prefix, the program speaks German
 
 PROGRAM is asked by --help. Prints one line per problem; exit status 1 if there is any, 77 where the
-tools are not installed. Run by the tests of this folder."""
+tools are not installed. Run by the tests of this folder; by people,
+
+    words.py update
+
+which puts new texts of the sources into the translations, and takes out what is not used any more."""
 
 import glob
 import os
@@ -23,6 +27,7 @@ import tempfile
 OPTION = re.compile(r"^  +(?:(-[a-zA-Z?]), )?(--[a-z][a-z-]*)", re.MULTILINE)
 SKIP = 77
 # The options of keywords as po/meson.build has them (preset glib).
+FORMATS = ["g_strdup_printf:1", "g_set_error:4", "g_string_append_printf:2", "g_error_new:3"]
 KEYWORDS = ["_", "N_", "C_:1c,2", "NC_:1c,2", "Q_", "g_dngettext:2,3", "g_dpgettext2:2c,3"]
 
 
@@ -171,10 +176,28 @@ def languages(root):
 def make_pot(root, pot):
     """The texts of the sources; what xgettext says against them."""
     done = run("xgettext", "--from-code=UTF-8", "--language=C", "--files-from=po/POTFILES",
-               *[f"--keyword={word}" for word in KEYWORDS], f"--output={pot}", cwd=root)
+               "--add-comments", "--package-name=live-unwinder",
+               *[f"--keyword={word}" for word in KEYWORDS],
+               *[f"--flag={word}:c-format" for word in FORMATS], f"--output={pot}", cwd=root)
     # A message that ends at a macro is translated to half of it.
     return [line for line in done.stderr.splitlines() if "not a valid" in line] \
         if done.returncode == 0 else done.stderr.splitlines()
+
+
+def update(root):
+    with tempfile.TemporaryDirectory() as folder:
+        pot, merged = os.path.join(folder, "x.pot"), os.path.join(folder, "x.po")
+        problems = make_pot(root, pot)
+        for language in languages(root):
+            file = os.path.join(root, "po", language + ".po")
+            shape = ["--no-location", "--width=100"]
+            for command in (["msgmerge", "--quiet", "--no-fuzzy-matching", *shape, file, pot],
+                            ["msgattrib", "--no-obsolete", *shape, merged]):
+                done = run(*command, "--output-file=" + (merged if command[0] == "msgmerge" else file))
+                problems += done.stderr.splitlines()
+            print(run("msgfmt", "--statistics", "--output-file=/dev/null", file).stderr.strip())
+    print("\n".join(problems))
+    return 1 if problems else 0
 
 
 def check_po(_program, root):
@@ -251,11 +274,50 @@ def check_installed(_program, root, build):
     return problems
 
 
-CHECKS = {"pages": check_pages, "roff": check_roff, "completions": check_completions,
+# (check, file, what is replaced by what, what the complaint must say)
+FAULTS = [
+    ("pages", "data/live-unwinder-report.1", ("\\-\\-threads", "x"), "has no --threads"),
+    ("pages", "data/live-unwinder.1", ('.BR \\-d ", "', ".BR "), "has no -d"),
+    ("pages", "data/live-unwinder-diff.1", (".BR \\-h", ".B \\-\\-new\nx\n.TP\n.BR \\-h"),
+     "there is no --new"),
+    ("pages", "data/meson.build", ("live-unwinder-doctor.1", "x"), "is not installed"),
+    ("completions", "data/completions/_live-unwinder", ("--json", "--jsn"), "--json is not offered"),
+    ("completions", "data/completions/_live-unwinder", ("'tables:", "'tab:"), "the commands are"),
+    ("completions", "data/completions/live-unwinder", ("$command --help", "--help"), "is wrong"),
+    ("po", "po/de.po", ('msgid "Record the whole', 'msgid "Record a whole'), "not defined"),
+    ("po", "po/de.po", ("%s kann nicht angelegt werden: %s", "%s kann nicht angelegt werden: %d"),
+     "format specifications"),
+    ("po", "po/de.po", ('msgstr "Threads"', 'msgstr ""'), "untranslated"),
+    ("po", "po/de.po", ('msgid "Threads"', '#, fuzzy\nmsgid "Threads"'), "fuzzy"),
+    ("po", "po/LINGUAS", ("de", ""), "LINGUAS"),
+]
+
+
+def check_self(program, root):
+    """Each fault is found."""
+    problems = []
+    for check, name, (old, new), complaint in FAULTS:
+        with tempfile.TemporaryDirectory() as folder:
+            for part in ("data", "po"):
+                shutil.copytree(os.path.join(root, part), os.path.join(folder, part))
+            os.symlink(os.path.abspath(os.path.join(root, "src")), os.path.join(folder, "src"))
+            text = read(folder, name)
+            assert old in text, (name, old)
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
+                stream.write(text.replace(old, new))
+            said = CHECKS[check](program, folder)
+            if not any(complaint in line for line in said):
+                problems.append(f"{name}: {old} -> {new}: {said}")
+    return problems
+
+
+CHECKS = {"self-test": check_self, "pages": check_pages, "roff": check_roff, "completions": check_completions,
           "po": check_po, "installed": check_installed}
 
 
 def main(argv):
+    if argv[1:] == ["update"]:
+        return update(os.path.abspath(os.path.join(os.path.dirname(argv[0]), "../..")))
     if len(argv) < 4 or argv[1] not in CHECKS:
         print(__doc__, file=sys.stderr)
         return 2
