@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""test_swap.py LIVE_UNWINDER SWAP LIBRARY LIBRARY - no stack is walked by a mapping that is gone.
+
+Records swap.c, which maps other code at the same address all the time.  What the kernel walks has to
+be what the engines find, and every stack that counts as complete has to lead through the library to
+main.  Prints TAP."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import syscap  # noqa: E402  (needs the path above)
+
+SECONDS = "2"
+USER = 2**64 - 512      # PERF_CONTEXT_USER
+# Of a sample in spin(): that, step(), main(), and three that start a program.
+DEPTH = 6
+
+
+def place_of_spin(program):
+    """File offsets of the function, which is in a segment whose addresses are offsets."""
+    table = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
+    begin, size = next(line.split()[:2] for line in table.splitlines() if line.endswith(" t spin"))
+    return int(begin, 16), int(begin, 16) + int(size, 16)
+
+
+def record(program, engine, command, path):
+    result = subprocess.run([program, "-q", "--engine", engine, "--stats", "json", "-o", path, "--force",
+                             "--", *command], capture_output=True, text=True, check=False, timeout=60)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("{")]
+    if result.returncode != 0 or not lines:
+        return None, result.stderr.strip()
+    return json.loads(lines[-1]), result.stderr
+
+
+def depths_in_spin(capture, program):
+    """{frames of a complete stack that was sampled in spin(): how often}"""
+    begin, end = place_of_spin(program)
+    mapping = next(each for each in capture.maps if each.path == os.path.realpath(program))
+    depths = {}
+    for sample in capture.samples:
+        user = sample.addresses
+        if USER in user:
+            user = user[user.index(USER) + 1:]
+        if user and begin <= user[0] - mapping.start + mapping.offset < end and user[-1] >> 32 != 0xe0000000:
+            depths[len(user)] = depths.get(len(user), 0) + 1
+    return depths
+
+
+def report(number, name, is_good):
+    print(f"{'ok' if is_good else 'not ok'} {number} - {name}", flush=True)
+
+
+def main(argv):
+    program, *command = argv[1:]
+    command.insert(1, SECONDS)
+    with tempfile.TemporaryDirectory(prefix="swap-") as folder:
+        path = os.path.join(folder, "x.syscap")
+        stats, said = record(program, "bpf", command, path)
+        if stats is None:
+            print(f"1..0 # SKIP {' '.join(said.split())}")
+            return 0
+        print("1..2")
+        depths = depths_in_spin(syscap.read(path), command[0])
+        walks = stats["kernel_walks"]
+        print(f"# {stats['samples']} samples, {stats['complete_percent']:.2f} % complete, {walks['stacks']} walked, "
+              f"{walks['stale']} of them by mappings that were gone; complete ones in spin(), by depth: {depths}")
+        report(1, "complete stacks lead through the library", sum(depths.values()) > 100 and set(depths) == {DEPTH})
+        stats, said = record(program, "bpf-check", command, path)
+        check = stats["check"]
+        print(f"# {check}")
+        report(2, "walks are what the engines say", check["kernel_compared"] > 50 and check["kernel_differ"] == 0)
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
