@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """recorder.py - what the whole recorder costs per sample, writing included.
 
-    recorder.py [--seconds N] [--frequency HZ] [--program NAME]… [--check] LIVE_UNWINDER
+    recorder.py [--seconds N] [--frequency HZ] [--program NAME]… [--engine NAME] [--check] LIVE_UNWINDER
 
 Records programs of tests/workloads with copies of 16 KiB and takes the CPU time of all threads of
 the recorder from the scheduler's account at two moments while it runs, so that start and end do not
@@ -62,7 +62,7 @@ def measure(arguments, name, folder):
     prepare = next(each.prepare for each in programs.ALL if each.name == name)
     path = os.path.join(folder, name + ".syscap")
     program = prepare(START + arguments.seconds + 4)
-    command = [arguments.recorder, "-q", "-s", "16384", "-F", str(arguments.frequency), "--no-store",
+    command = [arguments.recorder, "-q", "--engine", arguments.engine, "-s", "16384", "-F", str(arguments.frequency), "--no-store",
                "-d", str(START + arguments.seconds + 0.5), "-o", path, "--stats", "none"]
     if arguments.all:
         with subprocess.Popen(program, stdout=subprocess.DEVNULL) as other:
@@ -98,6 +98,7 @@ def main():
     parser.add_argument("--all", action="store_true",
                         help="record the whole system: on a busy machine the samples of others "
                         "have to be read, too, and should count")
+    parser.add_argument("--engine", default="auto")
     parser.add_argument("--program", action="append", default=None)
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     parser.add_argument("recorder", metavar="LIVE_UNWINDER")
