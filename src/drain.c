@@ -36,7 +36,7 @@
 /* And where it was about processes that are not recorded only: a build next to a recorded program
  * wakes us a thousand times a second. */
 #define SETTLE_OTHERS_US     1000
-#define SETTLE_OTHERS_MAX_US 32000
+#define SETTLE_OTHERS_MAX_US 8000
 #define RETRY_US             500
 /* While the rings are less full, samples that the worker has no room for wait in them: it may be
  * opening the files of a program that has just started. */
