@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <bpf/bpf.h>
@@ -244,6 +245,7 @@ live_spawn (char **argv, guint cpu, guint wait_ms)
   pid = fork ();
   if (pid == 0)
     {
+      prctl (PR_SET_PDEATHSIG, SIGKILL); /* it would go on for ever */
       sched_setaffinity (0, sizeof set, &set);
       execvp (argv[0], argv);
       _exit (127);
