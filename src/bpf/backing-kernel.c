@@ -39,21 +39,22 @@ typedef struct
   atomic_ullong entry_bytes;
 } Kernel;
 
-static guint32 *
-add_entry (LuBpfBacking *base, guint entry)
+static guint
+add_entries (LuBpfBacking *base, const guint32 *entries, guint n, guint32 **words)
 {
   Kernel *self = (Kernel *) base;
-  lu_autofd fd = -1;
+  guint64 bytes[LU_BPF_ENTRIES_AT_ONCE];
+  guint n_in = lu_bpf_program_add_entries (self->program, entries, n, words, bytes);
 
-  self->entries[entry] = lu_bpf_program_add_entry (self->program, entry, &fd);
-  if (self->entries[entry] == NULL)
+  if (n_in < n)
+    g_debug ("no more memory for tables: %s", g_strerror (errno));
+  for (guint i = 0; i < n_in; i++)
     {
-      g_debug ("no more memory for tables: %s", g_strerror (errno));
-      return NULL;
+      self->entries[entries[i]] = words[i];
+      self->sizes[entries[i]] = bytes[i];
+      atomic_fetch_add (&self->entry_bytes, bytes[i]);
     }
-  self->sizes[entry] = lu_bpf_map_memory (fd);
-  atomic_fetch_add (&self->entry_bytes, self->sizes[entry]);
-  return self->entries[entry];
+  return n_in;
 }
 
 static void
@@ -148,7 +149,7 @@ LuBpfBacking *
 lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
 {
   static const LuBpfBackingOps ops = {
-    .add_entry = add_entry,
+    .add_entries = add_entries,
     .remove_entry = remove_entry,
     .wait_for_walks = wait_for_walks,
     .put_process = put_process,

@@ -16,9 +16,9 @@ typedef struct _LuBpfBacking LuBpfBacking;
 
 typedef struct
 {
-  /* Brings in an entry of "memory", all zeros; its words, or NULL. May wait (some 10 ms): not the
-   * drain's. */
-  guint32 *(*add_entry) (LuBpfBacking *self, guint entry);
+  /* Brings in entries of "memory", all zeros; the words of each. Returns how many, the first ones.
+   * May wait (some 10 ms): not the drain's. At most LU_BPF_ENTRIES_AT_ONCE. */
+  guint (*add_entries) (LuBpfBacking *self, const guint32 *entries, guint n, guint32 **words);
   /* Gives it back; no walk looks at it any more. As above. */
   void (*remove_entry) (LuBpfBacking *self, guint entry);
   /* Waits until every walk has ended that is under way now; FALSE if the kernel cannot tell. */

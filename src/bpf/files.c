@@ -10,6 +10,7 @@
 #include "bpf/files.h"
 
 #include "base/clock.h"
+#include "bpf/program.h"
 
 /* What nobody asked for is published while less than half of the budget is in use. */
 #define EAGER_SHARE 2
@@ -18,37 +19,38 @@
 
 /* Entries */
 
-static guint32 *
-add_entry (LuBpfFiles *self, guint *number)
+/* Returns how many, at most n. */
+static guint
+add_entries (LuBpfFiles *self, guint n, guint32 *numbers, guint32 **words)
 {
-  guint32 *words;
-  guint i = 0;
+  guint n_free = 0, n_in;
 
-  while (i < self->backing->max_entries && self->is_entry_used[i])
-    i++;
-  words = i < self->backing->max_entries ? self->backing->ops->add_entry (self->backing, i) : NULL;
-  if (words == NULL)
-    return NULL;
-  self->is_entry_used[i] = TRUE;
-  self->n_entries++;
-  *number = i;
-  return words;
+  for (guint i = 0; i < self->backing->max_entries && n_free < n; i++)
+    if (!self->is_entry_used[i])
+      numbers[n_free++] = i;
+  n_in = n_free > 0 ? self->backing->ops->add_entries (self->backing, numbers, n_free, words) : 0;
+  for (guint i = 0; i < n_in; i++)
+    self->is_entry_used[numbers[i]] = TRUE;
+  self->n_entries += n_in;
+  return n_in;
 }
 
-/* Tables leave room for some mappings. */
+/* By room for so many words, if there is so much. Tables leave room for some mappings. */
 static gboolean
-grow_tables (LuBpfFiles *self)
+grow_tables (LuBpfFiles *self, gsize words)
 {
   guint reserve = MAX (self->n_mapping_entries, self->max_mapping_entries / 2);
-  guint32 *words;
-  guint number;
+  guint taken = self->arena.n_entries + reserve;
+  gsize n = MIN ((words + LU_BPF_ENTRY_WORDS - 1) / LU_BPF_ENTRY_WORDS, LU_BPF_ENTRIES_AT_ONCE);
+  guint32 numbers[LU_BPF_ENTRIES_AT_ONCE], *memory[LU_BPF_ENTRIES_AT_ONCE];
+  guint n_in;
 
-  if (self->arena.n_entries + reserve >= self->max_entries)
+  if (taken >= self->max_entries)
     return FALSE;
-  words = add_entry (self, &number);
-  if (words != NULL)
-    lu_bpf_arena_add (&self->arena, number, words);
-  return words != NULL;
+  n_in = add_entries (self, (guint) MIN (n, self->max_entries - taken), numbers, memory);
+  for (guint i = 0; i < n_in; i++)
+    lu_bpf_arena_add (&self->arena, numbers[i], memory[i]);
+  return n_in > 0;
 }
 
 static void
@@ -71,7 +73,7 @@ lu_bpf_files_grow_mappings (LuBpfFiles *self, guint *number)
   if (self->n_entries >= self->max_entries)
     give_up_entry (self);
   if (self->n_mapping_entries < self->max_mapping_entries && self->n_entries < self->max_entries)
-    words = add_entry (self, number);
+    add_entries (self, 1, number, &words);
   self->n_mapping_entries += words != NULL;
   return words;
 }
@@ -267,7 +269,7 @@ make_room (LuBpfFiles *self, gsize words)
   gsize resting;
 
   pass_rest (self);
-  while (free_words (self) < words && grow_tables (self))
+  while (free_words (self) < words && grow_tables (self, words - free_words (self)))
     ;
   if (free_words (self) >= words)
     return TRUE;
@@ -287,7 +289,7 @@ copy_table (LuBpfFiles *self, const LuTable *table, const LuImage *image, gsize 
 
   for (guint i = 0; copy == NULL && i < MAX_TRIES; i++)
     {
-      if (i > 0 && !grow_tables (self) && !evict (self))
+      if (i > 0 && !grow_tables (self, 1) && !evict (self))
         break;
       if (i > 0)
         end_rest (self);

@@ -265,29 +265,62 @@ lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size)
   return memory != MAP_FAILED ? memory : NULL;
 }
 
-guint32 *
-lu_bpf_program_add_entry (const LuBpfProgram *self, guint entry, int *fd)
+static int
+new_entry (guint32 **words)
 {
   LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-  lu_autofd inner = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32),
-                                    LU_BPF_ENTRY_BYTES, 1, &options);
-  gpointer words;
+  int fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32), LU_BPF_ENTRY_BYTES,
+                           1, &options);
+  gpointer memory = fd >= 0
+                        ? mmap (NULL, LU_BPF_ENTRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                        : MAP_FAILED;
 
-  if (inner < 0)
-    return NULL;
-  words = mmap (NULL, LU_BPF_ENTRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, inner, 0);
-  if (words == MAP_FAILED)
-    return NULL;
-  if (bpf_map_update_elem (self->map_fds[LU_BPF_MAP_MEMORY], &entry, &inner, BPF_ANY) != 0)
+  if (memory == MAP_FAILED)
+    lu_fd_clear (&fd);
+  else
+    *words = memory;
+  return fd;
+}
+
+/* Returns how many, the first ones. Where each is put in by itself the kernel waits for each. */
+static guint
+put_in (const LuBpfProgram *self, const guint32 *places, const int *fds, guint n)
+{
+  int map_fd = self->map_fds[LU_BPF_MAP_MEMORY];
+  guint32 n_in = n;
+
+  if (n > 1 && bpf_map_update_batch (map_fd, places, fds, &n_in, NULL) == 0)
+    return n;
+  n_in = 0;
+  while (n_in < n && bpf_map_update_elem (map_fd, &places[n_in], &fds[n_in], BPF_ANY) == 0)
+    n_in++;
+  return n_in;
+}
+
+guint
+lu_bpf_program_add_entries (const LuBpfProgram *self, const guint32 *places, guint n,
+                            guint32 **words, guint64 *bytes)
+{
+  int fds[LU_BPF_ENTRIES_AT_ONCE], why;
+  guint n_new = 0, n_in;
+
+  while (n_new < MIN (n, LU_BPF_ENTRIES_AT_ONCE) && (fds[n_new] = new_entry (&words[n_new])) >= 0)
     {
-      int why = errno;
-
-      munmap (words, LU_BPF_ENTRY_BYTES);
-      errno = why;
-      return NULL;
+      bytes[n_new] = lu_bpf_map_memory (fds[n_new]);
+      n_new++;
     }
-  *fd = lu_fd_steal (&inner);
-  return words;
+  why = errno;
+  n_in = put_in (self, places, fds, n_new);
+  if (n_in < n_new)
+    why = errno;
+  for (guint i = 0; i < n_new; i++)
+    {
+      close (fds[i]);
+      if (i >= n_in)
+        munmap (words[i], LU_BPF_ENTRY_BYTES);
+    }
+  errno = why;
+  return n_in;
 }
 
 gboolean

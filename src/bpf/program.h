@@ -59,10 +59,13 @@ int lu_bpf_program_map_fd (const LuBpfProgram *self, LuBpfMapId map);
 /* A map of one value or one per CPU, all of it; readable and writable, or NULL with errno set.
  * *size: its bytes, for munmap(). Not for MEMORY, PROCESSES, WALKS, REMEMBERED and OUTPUTS. */
 gpointer lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size);
-/* A new piece of memory at this place, all zeros: its words, LU_BPF_ENTRY_BYTES of them, mapped for
- * reading and writing, or NULL with errno set. *fd: of the piece, owned. Waits for the kernel, some
- * 10 ms. */
-guint32 *lu_bpf_program_add_entry (const LuBpfProgram *self, guint entry, int *fd);
+/* New pieces of memory at these places, all zeros: the words of each, LU_BPF_ENTRY_BYTES of them,
+ * mapped for reading and writing, and what it takes by the kernel's figure. Returns how many there
+ * are, the first ones; fewer than n: errno is set. Waits for the kernel, some 10 ms, once if it
+ * knows how (5.16). At most LU_BPF_ENTRIES_AT_ONCE. */
+#define LU_BPF_ENTRIES_AT_ONCE 16
+guint lu_bpf_program_add_entries (const LuBpfProgram *self, const guint32 *places, guint n,
+                                  guint32 **words, guint64 *bytes);
 /* Takes it out again; what was mapped stays until munmap(). FALSE with errno set. */
 gboolean lu_bpf_program_remove_entry (const LuBpfProgram *self, guint entry);
 

@@ -73,9 +73,10 @@ static guint32 *
 add_entry (gpointer data, guint entry)
 {
   Live *self = data;
-  lu_autofd fd = -1;
+  guint32 *words;
+  guint64 bytes;
 
-  return lu_bpf_program_add_entry (self->program, entry, &fd);
+  return lu_bpf_program_add_entries (self->program, &entry, 1, &words, &bytes) == 1 ? words : NULL;
 }
 
 static gboolean

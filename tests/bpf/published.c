@@ -22,12 +22,15 @@ struct _Published
   struct lu_bpf_process process; /* of last_pid, put last */
 };
 
-static guint32 *
-add_entry (LuBpfBacking *backing, guint entry)
+static guint
+add_entries (LuBpfBacking *backing, const guint32 *entries, guint n, guint32 **words)
 {
   Published *self = (Published *) backing;
 
-  return self->entries[entry] = self->add_entry (self->data, entry);
+  for (guint i = 0; i < n; i++)
+    if ((words[i] = self->entries[entries[i]] = self->add_entry (self->data, entries[i])) == NULL)
+      return i;
+  return n;
 }
 
 static void
@@ -72,7 +75,7 @@ published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data, stru
                struct lu_bpf_module *modules)
 {
   static const LuBpfBackingOps ops = {
-    add_entry,      remove_entry, wait_for_walks, put_process,
+    add_entries,    remove_entry, wait_for_walks, put_process,
     remove_process, memory_bytes, free_backing,
   };
   const LuBpfMapsOptions options = { .memory_mib = MAX_ENTRIES };

@@ -30,16 +30,20 @@ map (gsize size)
   return memory;
 }
 
-static guint32 *
-add_entry (LuBpfBacking *base, guint entry)
+static guint
+add_entries (LuBpfBacking *base, const guint32 *entries, guint n, guint32 **words)
 {
   Memory *self = (Memory *) base;
 
-  g_assert_cmpuint (entry, <, base->max_entries);
-  g_assert_null (self->entries[entry]);
-  atomic_store (&self->entries[entry], map (LU_BPF_ENTRY_BYTES));
-  atomic_fetch_add (&self->n_entries, 1);
-  return self->entries[entry];
+  for (guint i = 0; i < n; i++)
+    {
+      g_assert_cmpuint (entries[i], <, base->max_entries);
+      g_assert_null (self->entries[entries[i]]);
+      words[i] = map (LU_BPF_ENTRY_BYTES);
+      atomic_store (&self->entries[entries[i]], words[i]);
+      atomic_fetch_add (&self->n_entries, 1);
+    }
+  return n;
 }
 
 static void
@@ -114,7 +118,8 @@ LuBpfBacking *
 memory_backing_new (guint max_entries, guint max_processes, gboolean has_grace)
 {
   static const LuBpfBackingOps ops = {
-    add_entry, remove_entry, wait_for_walks, put_process, remove_process, memory_bytes, memory_free,
+    add_entries,    remove_entry, wait_for_walks, put_process,
+    remove_process, memory_bytes, memory_free,
   };
   Memory *self = g_new0 (Memory, 1);
   LuBpfBacking *base = &self->base;
