@@ -120,7 +120,7 @@ class Store(Case):
         self.build_own()
         self.tables("--prune", "100")
         self.assertEqual(len(self.names()), 1)
-        self.assertIn("1 tables removed", self.tables("--prune", "0").stdout)
+        self.assertIn("1 table removed", self.tables("--prune", "0").stdout)
         self.assertEqual(self.names(), [])
 
     def test_one_bad_file_does_not_stop_the_others(self):
