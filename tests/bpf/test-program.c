@@ -24,7 +24,8 @@
 #define PERIOD_NS   500009
 #define ENOUGH_RUNS 100
 #define MIN_RUNS    20
-#define START_MS    40 /* of CPU time, until a program is where it stays */
+#define START_MS    40  /* of CPU time, until a program is where it stays */
+#define FAMILY_MS   400 /* until it has its child, or waits for the signal, under emulation too */
 #define MAX_MS      3000
 
 typedef struct
@@ -238,7 +239,7 @@ follow_one (char *tower, const char *name, const char *what, gboolean has_heir)
   g_autoptr (GError) error = NULL;
   g_autofree Run *self = g_new0 (Run, 1);
   gint32 other = live_spawn (argv, options.cpu, START_MS / 4);
-  gint32 pid = live_spawn (argv, options.cpu, START_MS);
+  gint32 pid = live_spawn (argv, options.cpu, what != NULL ? FAMILY_MS : START_MS);
   struct lu_bpf_counters counters = { 0 };
   const guint64 *reasons = counters.reasons;
   g_autofree char *text = NULL;
