@@ -186,6 +186,15 @@ judge (Run *self)
   report (is_ok, self->test->name, text);
 }
 
+static gboolean
+has_enough (const Run *self)
+{
+  struct lu_bpf_counters counters;
+
+  return n_runs (self, &counters) >= ENOUGH_RUNS
+         && (!self->test->execs || counters.reasons[LU_BPF_REASON_STALE_PROCESS] >= MIN_RUNS);
+}
+
 static void
 run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
 {
@@ -207,7 +216,7 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
   self->unwinder = unwinder;
   if (pid > 0 && live_start (&self->live, pid, &options, &error))
     {
-      for (guint i = 0; i < MAX_MS / 20 && n_runs (self, &counters) < ENOUGH_RUNS; i++)
+      for (guint i = 0; i < MAX_MS / 20 && !has_enough (self); i++)
         {
           g_usleep (20000);
           self->n_lost += live_drain (&self->live, take, self);
