@@ -498,8 +498,7 @@ wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
     g_usleep (RETRY_US);
   else if (self->source->ops->wait != NULL)
     {
-      if (round == LU_ROUND_CLOSED)
-        settle (self);
+      settle (self);
       self->source->ops->wait (self->source, self->wake_fd, wait_ms);
     }
 }
