@@ -139,8 +139,7 @@ keep_stream (int fd_taken, const char *path, GError **error)
 static int
 open_input (const Options *self, GError **error)
 {
-  int fd = g_str_equal (self->input, "-") ? fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                          : open (self->input, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  int fd = lu_fd_open_input (self->input);
 
   if (fd < 0)
     return fail_errno (self->input, error);
@@ -151,7 +150,7 @@ open_input (const Options *self, GError **error)
 static LuSyscapReader *
 new_reader (int fd, const char *path, GError **error)
 {
-  int copy = fcntl (fd, F_DUPFD_CLOEXEC, 3);
+  int copy = lu_fd_duplicate (fd);
   LuSyscapReader *reader;
 
   lseek (copy, 0, SEEK_SET);

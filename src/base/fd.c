@@ -9,6 +9,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+int
+lu_fd_open_input (const char *path)
+{
+  return g_str_equal (path, "-") ? lu_fd_duplicate (STDIN_FILENO)
+                                 : open (path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
 gboolean
 lu_fd_write_all (int fd, gconstpointer bytes, gsize size)
 {

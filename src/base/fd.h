@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <fcntl.h>
 #include <glib.h>
 #include <unistd.h>
 
@@ -26,6 +27,16 @@ lu_fd_steal (int *fd)
   *fd = -1;
   return value;
 }
+
+/* Another descriptor of the same open file, not a standard one; -1 of -1, or with errno set. */
+static inline int
+lu_fd_duplicate (int fd)
+{
+  return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
+}
+
+/* A file for reading, "-" is standard input; -1 with errno set. */
+int lu_fd_open_input (const char *path);
 
 /* Writes all bytes, across EINTR and short writes. FALSE with errno set when that fails. */
 gboolean lu_fd_write_all (int fd, gconstpointer bytes, gsize size);

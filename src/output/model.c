@@ -10,6 +10,7 @@
 #include "output/model.h"
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "lu/status.h"
 #include "output/syscap-frames.h"
 #include "output/syscap-stack.h"
@@ -714,8 +715,7 @@ LuModel *
 lu_model_load (const char *path, LuModelFlags flags, GError **error)
 {
   g_autoptr (LuModel) self = lu_model_new (flags);
-  int fd = g_str_equal (path, "-") ? fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                   : open (path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  int fd = lu_fd_open_input (path);
   g_autoptr (LuSyscapReader) reader = NULL;
   LuSyscapRecord record;
   LuSyscapRead what;
