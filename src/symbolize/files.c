@@ -65,6 +65,8 @@ lu_name_file_open (const LuNameFile *file, guint way)
 {
   char path[80];
 
+  if (way == LU_NAME_FILE_WAYS - 1)
+    return file->fetched != NULL ? lu_fd_duplicate (file->fetched->program_fd) : -1;
   if (way == 2)
     return file->path[0] == '/' ? lu_name_file_open_regular (file->path) : -1;
   if (file->pid <= 0)
@@ -75,6 +77,16 @@ lu_name_file_open (const LuNameFile *file, guint way)
               "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", file->pid,
               file->start, file->end);
   return lu_name_file_open_regular (path);
+}
+
+gboolean
+lu_name_file_is (const LuNameFile *file, const char *build_id, int fd)
+{
+  struct stat info;
+
+  if (file->build_id != NULL)
+    return build_id != NULL && g_ascii_strcasecmp (build_id, file->build_id) == 0;
+  return file->inode == 0 || (fstat (fd, &info) == 0 && info.st_ino == file->inode);
 }
 
 /* Where a debug file may be, within a root; NULL: not there. */
@@ -100,10 +112,13 @@ lu_debug_file_open (const LuNameFile *file, const char *build_id, const char *de
                     guint candidate)
 {
   gboolean in_its_root = candidate >= N_PLACES;
+  guint n_here = (file->pid > 0 ? 2 : 1) * N_PLACES;
   g_autofree char *name = NULL;
 
-  if (candidate >= (file->pid > 0 ? 2 : 1) * N_PLACES)
+  if (candidate > n_here)
     return -2;
+  if (candidate == n_here)
+    return file->fetched != NULL ? lu_fd_duplicate (file->fetched->debug_fd) : -1;
   name = debug_path (file->path, build_id, debug_link, candidate % N_PLACES);
   if (name == NULL)
     return -1;

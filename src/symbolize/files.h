@@ -5,7 +5,7 @@
  * code.
  *
  * Paths come from captures and processes of other people: only regular files are opened, and
- * nothing waits or acts on being opened. Nothing here decides whether a file is the right one. */
+ * nothing waits or acts on being opened. Nothing here reads what is in a file. */
 
 #pragma once
 
@@ -32,15 +32,18 @@ typedef struct
 /* A regular file for reading; -1 if it is none or cannot be opened. */
 int lu_name_file_open_regular (const char *path);
 /* The ways to the mapped file, best first: way 0 is the mapping itself, 1 the path in the
- * process's root, 2 the path here. -1 where a way leads nowhere. */
-#define LU_NAME_FILE_WAYS 3
+ * process's root, 2 the path here, 3 what was fetched. -1 where a way leads nowhere. */
+#define LU_NAME_FILE_WAYS 4
 int lu_name_file_open (const LuNameFile *file, guint way);
+/* Whether an open file with that build-id (NULL: none) is the one that was mapped. */
+gboolean lu_name_file_is (const LuNameFile *file, const char *build_id, int fd);
 /* A path inside the root of a process, without following a link out of it; nothing at the end of
  * the path is followed. */
 int lu_name_file_open_in_root (gint32 pid, const char *path);
 
 /* A separate debug file: by build-id, or by the name that the file gives, next to it or in
- * /usr/lib/debug; here, then the same in the process's root. build_id and debug_link may be NULL.
+ * /usr/lib/debug; here, then the same in the process's root, then what was fetched. build_id and
+ * debug_link may be NULL.
  * The candidates are numbered from 0; -2 after the last one. */
 int lu_debug_file_open (const LuNameFile *file, const char *build_id, const char *debug_link,
                         guint candidate);

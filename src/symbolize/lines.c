@@ -79,17 +79,6 @@ lu_lines_free (LuLines *self)
 /* Files */
 
 static gboolean
-is_mapped_file (const LuNameFile *file, const LuElfSymbols *symbols, int fd)
-{
-  const char *build_id = lu_elf_symbols_build_id (symbols);
-  struct stat info;
-
-  if (file->build_id != NULL)
-    return build_id != NULL && g_ascii_strcasecmp (build_id, file->build_id) == 0;
-  return file->inode == 0 || (fstat (fd, &info) == 0 && info.st_ino == file->inode);
-}
-
-static gboolean
 read_headers (LuElfHeaders *headers, int fd)
 {
   LuElfInput input = { .fd = fd };
@@ -122,12 +111,6 @@ is_debug_file (const LuElfSymbols *symbols, int fd)
 }
 
 static int
-duplicate (int fd)
-{
-  return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
-}
-
-static int
 open_debug_file (const LuNameFile *file, const LuElfSymbols *symbols)
 {
   const char *build_id = lu_elf_symbols_build_id (symbols);
@@ -140,19 +123,7 @@ open_debug_file (const LuNameFile *file, const LuElfSymbols *symbols)
         return fd;
       lu_fd_clear (&fd);
     }
-  if (file->fetched == NULL || file->fetched->debug_fd < 0
-      || !is_debug_file (symbols, file->fetched->debug_fd))
-    return -1;
-  return duplicate (file->fetched->debug_fd);
-}
-
-/* The ways of names, then what was fetched. */
-static int
-open_way (const LuNameFile *file, guint way)
-{
-  if (way < LU_NAME_FILE_WAYS)
-    return lu_name_file_open (file, way);
-  return file->fetched != NULL ? duplicate (file->fetched->program_fd) : -1;
+  return -1;
 }
 
 static LuLinesResult
@@ -160,19 +131,19 @@ open_file (File *self, const LuNameFile *file)
 {
   struct stat info;
 
-  for (guint way = 0; way <= LU_NAME_FILE_WAYS; way++)
+  for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
     {
-      lu_autofd fd = open_way (file, way);
+      lu_autofd fd = lu_name_file_open (file, way);
       g_autoptr (LuElfSymbols) symbols = fd >= 0 ? lu_elf_symbols_new (fd, NULL) : NULL;
 
-      if (symbols == NULL || !is_mapped_file (file, symbols, fd))
+      if (symbols == NULL || !lu_name_file_is (file, lu_elf_symbols_build_id (symbols), fd))
         continue;
       self->fd = lu_fd_steal (&fd);
       self->has_headers = read_headers (&self->headers, self->fd);
       if (!self->has_headers)
         return LU_LINES_NO_DWARF;
       self->dwarf_fd =
-          has_dwarf (&self->headers) ? duplicate (self->fd) : open_debug_file (file, symbols);
+          has_dwarf (&self->headers) ? lu_fd_duplicate (self->fd) : open_debug_file (file, symbols);
       if (self->dwarf_fd < 0 || fstat (self->dwarf_fd, &info) != 0)
         return LU_LINES_NO_DWARF;
       return (guint64) info.st_size > MAX_FILE ? LU_LINES_TOO_LARGE : LU_LINES_READ;

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 
 #define MAX_VDSO   65536
 #define PLT_SUFFIX "@plt"
@@ -77,23 +76,6 @@ lu_names_intern (LuNames *self, const char *text)
   return found;
 }
 
-static int
-duplicate (int fd)
-{
-  return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
-}
-
-static gboolean
-is_mapped_file (const LuNameFile *file, const LuElfSymbols *symbols, int fd)
-{
-  const char *build_id = lu_elf_symbols_build_id (symbols);
-  struct stat info;
-
-  if (file->build_id != NULL)
-    return build_id != NULL && g_ascii_strcasecmp (build_id, file->build_id) == 0;
-  return file->inode == 0 || (fstat (fd, &info) == 0 && info.st_ino == file->inode);
-}
-
 static gboolean
 take_debug_file (File *self, int fd_taken)
 {
@@ -117,8 +99,6 @@ add_debug_file (File *self, const LuNameFile *file)
   for (guint i = 0; (fd = lu_debug_file_open (file, build_id, link, i)) != -2; i++)
     if (take_debug_file (self, fd))
       return;
-  if (file->fetched != NULL)
-    take_debug_file (self, duplicate (file->fetched->debug_fd));
 }
 
 /* TRUE: it is the one that was mapped, and is ours now. */
@@ -130,7 +110,7 @@ take_file (File *self, const LuNameFile *file, int fd_taken, LuNamesResult *resu
 
   if (fd >= 0 && symbols == NULL)
     *result = LU_NAMES_NO_ELF;
-  if (symbols == NULL || !is_mapped_file (file, symbols, fd))
+  if (symbols == NULL || !lu_name_file_is (file, lu_elf_symbols_build_id (symbols), fd))
     return FALSE;
   self->symbols = g_steal_pointer (&symbols);
   self->fd = lu_fd_steal (&fd);
@@ -146,9 +126,7 @@ open_file (File *self, const LuNameFile *file)
 
   for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
     if (take_file (self, file, lu_name_file_open (file, way), &result))
-      return result;
-  if (file->fetched != NULL)
-    take_file (self, file, duplicate (file->fetched->program_fd), &result);
+      break;
   return result;
 }
 
