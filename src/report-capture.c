@@ -25,12 +25,6 @@ typedef struct
   guint name_width, module_width;
 } Layout;
 
-static double
-percent (guint64 part, guint64 whole)
-{
-  return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
-}
-
 static int
 compare_total (gconstpointer a, gconstpointer b)
 {
@@ -78,8 +72,8 @@ print_function (const LuProfile *profile, const Layout *layout, const LuReportFu
   int padding = length < (glong) layout->name_width ? (int) (layout->name_width - length) : 0;
 
   printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8" G_GUINT64_FORMAT " %6.2f %%  %s%*s  %s\n",
-          function->self, percent (function->self, profile->n_samples), function->total,
-          percent (function->total, profile->n_samples), name, padding, "", module);
+          function->self, lu_report_percent (function->self, profile->n_samples), function->total,
+          lu_report_percent (function->total, profile->n_samples), name, padding, "", module);
 }
 
 static void
@@ -117,7 +111,7 @@ print_states (LuProfile *profile)
         printf ("\n%s\n", _ ("Stacks that are not complete, by how they ended"));
       any = TRUE;
       printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s\n", state->n,
-              percent (state->n, profile->n_samples), name,
+              lu_report_percent (state->n, profile->n_samples), name,
               state->excluded ? _ (" (not counted in complete %)") : "");
     }
 }
@@ -131,7 +125,7 @@ lu_report_print_head (const LuProfile *profile, const char *path)
           (double) (profile->end - profile->begin) / 1e9);
   if (profile->n_user > 0)
     printf (_ (", %.2f %% of %" PRIu64 " user stacks complete"),
-            percent (profile->n_complete, profile->n_user), profile->n_user);
+            lu_report_percent (profile->n_complete, profile->n_user), profile->n_user);
   if (profile->n_lost >= 0)
     printf (_ (", %" PRId64 " lost"), profile->n_lost);
   printf ("\n");

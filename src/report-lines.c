@@ -19,12 +19,6 @@ typedef struct
   guint64 self;
 } Line;
 
-typedef struct
-{
-  const LuModelModule *module;
-  guint64 n;
-} Missing;
-
 void
 lu_report_begin_lines (void)
 {
@@ -39,12 +33,6 @@ lu_report_end_lines (void)
   if (isatty (STDERR_FILENO))
     fputs ("\r\033[K", stderr);
   signal (SIGINT, SIG_DFL);
-}
-
-static double
-percent (guint64 part, guint64 whole)
-{
-  return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
 }
 
 static int
@@ -68,7 +56,8 @@ print_line (const Line *line, guint64 all)
           : g_strdup (_ ("(line not known)"));
   g_autofree char *text = lu_report_printable (where, 0);
 
-  printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", line->self, percent (line->self, all), text);
+  printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", line->self, lu_report_percent (line->self, all),
+          text);
 }
 
 void
@@ -101,58 +90,22 @@ lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit
     print_line (g_ptr_array_index (sorted, i), lu_call_tree_node (tree, 0)->total);
 }
 
-static int
-compare_missing (gconstpointer a, gconstpointer b)
+static gboolean
+lacks_line (const LuModel *model, guint32 node, const LuModelFrame *frame, gboolean *counts)
 {
-  const Missing *x = a, *y = b;
-
-  return x->n > y->n ? -1 : x->n < y->n;
+  *counts = frame->kind == LU_CODE_USER;
+  return *counts && frame->line == 0;
 }
 
-/* Frames of programs, and those without a line by module. */
-static guint64
-count_missing (const LuModel *model, GArray *modules)
+static const char *
+why_without_lines (const LuModelModule *module)
 {
-  guint64 all = 0;
-
-  for (guint i = 0; i < model->counts->len; i++)
-    for (guint32 node = (guint32) *lu_id_table_key (model->counted, i); node != 0;
-         node = lu_model_node (model, node).parent)
-      {
-        const LuModelFrame *frame = lu_model_frame (model, lu_model_node (model, node).frame);
-        guint64 n = g_array_index (model->counts, guint64, i);
-
-        if (frame->kind != LU_CODE_USER)
-          continue;
-        all += n;
-        if (frame->line == 0)
-          g_array_index (modules, Missing, frame->module).n += n;
-      }
-  return all;
+  return module->without_lines;
 }
 
 void
 lu_report_print_without_lines (const LuModel *model, guint limit)
 {
-  g_autoptr (GArray) modules = g_array_new (FALSE, TRUE, sizeof (Missing));
-  guint64 all;
-
-  g_array_set_size (modules, model->modules->len);
-  for (guint i = 0; i < modules->len; i++)
-    g_array_index (modules, Missing, i).module = g_ptr_array_index (model->modules, i);
-  all = count_missing (model, modules);
-  g_array_sort (modules, compare_missing);
-  for (guint i = 0; i < MIN (limit, modules->len); i++)
-    {
-      const Missing *missing = &g_array_index (modules, Missing, i);
-      const char *why = missing->module->without_lines;
-      g_autofree char *path = lu_report_printable (missing->module->path, 0);
-
-      if (missing->n == 0)
-        break;
-      if (i == 0)
-        printf ("\n%s\n", _ ("Frames without a line, by file"));
-      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", missing->n, percent (missing->n, all),
-              path, why != NULL ? ": " : "", why != NULL ? _ (why) : "");
-    }
+  lu_report_print_lacking (model, _ ("Frames without a line, by file"), lacks_line,
+                           why_without_lines, limit);
 }

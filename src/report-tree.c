@@ -92,8 +92,8 @@ lu_report_values (GHashTable *table)
   return values;
 }
 
-static double
-percent (guint64 part, guint64 whole)
+double
+lu_report_percent (guint64 part, guint64 whole)
 {
   return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
 }
@@ -155,7 +155,8 @@ print_node (const TreePrinter *self, guint32 number, guint depth)
       lu_report_printable_name (text, strlen (node->name), self->width > 0 ? room : 0);
 
   printf ("%8" G_GUINT64_FORMAT " %6.2f %% %6.2f %%  %*s%s\n", node->total,
-          percent (node->total, all), percent (node->self, all), (int) indent, "", name);
+          lu_report_percent (node->total, all), lu_report_percent (node->self, all), (int) indent,
+          "", name);
 }
 
 static void
@@ -229,7 +230,7 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
                                                         width > 20 ? width - 19 : 0);
 
       printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,
-              percent (neighbour->total, all), name);
+              lu_report_percent (neighbour->total, all), name);
     }
 }
 
@@ -265,30 +266,30 @@ lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limi
   if (!found)
     return FALSE;
   printf (_ ("\n%s: total %" PRIu64 " (%.2f %%), self %" PRIu64 " (%.2f %%)\n"), readable, total,
-          percent (total, all), self, percent (self, all));
+          lu_report_percent (total, all), self, lu_report_percent (self, all));
   print_neighbours (callers, _ ("Callers"), limit, all);
   print_neighbours (callees, _ ("Callees"), limit, all);
   return TRUE;
 }
 
-/* Frames without names */
+/* Files by frames that lack something */
 
 typedef struct
 {
   const LuModelModule *module;
   guint64 n;
-} Unnamed;
+} Lacking;
 
 static int
-compare_unnamed (gconstpointer a, gconstpointer b)
+compare_lacking (gconstpointer a, gconstpointer b)
 {
-  const Unnamed *x = a, *y = b;
+  const Lacking *x = a, *y = b;
 
   return x->n > y->n ? -1 : x->n < y->n;
 }
 
 static guint64
-count_unnamed (const LuModel *model, GArray *modules)
+count_lacking (const LuModel *model, LuReportLacks *lacks, GArray *modules)
 {
   guint64 all = 0;
 
@@ -298,40 +299,62 @@ count_unnamed (const LuModel *model, GArray *modules)
       {
         const LuModelFrame *frame = lu_model_frame (model, lu_model_node (model, node).frame);
         guint64 n = g_array_index (model->counts, guint64, i);
+        gboolean counts = TRUE;
 
-        all += frame->kind != LU_CODE_STATE ? n : 0;
-        if (frame->module != G_MAXUINT32 && !lu_model_function_of (model, node)->has_name)
-          g_array_index (modules, Unnamed, frame->module).n += n;
+        if (lacks (model, node, frame, &counts))
+          g_array_index (modules, Lacking, frame->module).n += n;
+        all += counts ? n : 0;
       }
   return all;
 }
 
 void
-lu_report_print_unnamed (const LuModel *model, guint limit)
+lu_report_print_lacking (const LuModel *model, const char *title, LuReportLacks *lacks,
+                         const char *(*why_of) (const LuModelModule *module), guint limit)
 {
-  g_autoptr (GArray) modules = g_array_new (FALSE, TRUE, sizeof (Unnamed));
+  g_autoptr (GArray) modules = g_array_new (FALSE, TRUE, sizeof (Lacking));
   guint64 all;
 
   g_array_set_size (modules, model->modules->len);
   for (guint i = 0; i < modules->len; i++)
-    g_array_index (modules, Unnamed, i).module = g_ptr_array_index (model->modules, i);
-  all = count_unnamed (model, modules);
-  g_array_sort (modules, compare_unnamed);
+    g_array_index (modules, Lacking, i).module = g_ptr_array_index (model->modules, i);
+  all = count_lacking (model, lacks, modules);
+  g_array_sort (modules, compare_lacking);
   for (guint i = 0; i < MIN (limit, modules->len); i++)
     {
-      const Unnamed *unnamed = &g_array_index (modules, Unnamed, i);
-      const char *why = unnamed->module->is_generated
-                            ? N_ ("generated code; no perf map, no jitdump")
-                            : unnamed->module->without_names;
-      g_autofree char *name = lu_report_printable (unnamed->module->path, 0);
+      const Lacking *lacking = &g_array_index (modules, Lacking, i);
+      const char *why = why_of (lacking->module);
+      g_autofree char *path = lu_report_printable (lacking->module->path, 0);
 
-      if (unnamed->n == 0)
+      if (lacking->n == 0)
         break;
       if (i == 0)
-        printf ("\n%s\n", _ ("Frames without a name, by file"));
-      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", unnamed->n, percent (unnamed->n, all),
-              name, why != NULL ? ": " : "", why != NULL ? _ (why) : "");
+        printf ("\n%s\n", title);
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", lacking->n,
+              lu_report_percent (lacking->n, all), path, why != NULL ? ": " : "",
+              why != NULL ? _ (why) : "");
     }
+}
+
+static gboolean
+lacks_name (const LuModel *model, guint32 node, const LuModelFrame *frame, gboolean *counts)
+{
+  *counts = frame->kind != LU_CODE_STATE;
+  return frame->module != G_MAXUINT32 && !lu_model_function_of (model, node)->has_name;
+}
+
+static const char *
+why_without_names (const LuModelModule *module)
+{
+  return module->is_generated ? N_ ("generated code; no perf map, no jitdump")
+                              : module->without_names;
+}
+
+void
+lu_report_print_unnamed (const LuModel *model, guint limit)
+{
+  lu_report_print_lacking (model, _ ("Frames without a name, by file"), lacks_name,
+                           why_without_names, limit);
 }
 
 /* Threads */
@@ -368,6 +391,7 @@ lu_report_print_threads (const LuModel *model, guint limit)
           lu_model_process_of (model, order[i])->command_line, width > 40 ? width - 37 : 0);
 
       printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8d %8d  %s\n", samples[order[i]],
-              percent (samples[order[i]], model->n_samples), thread->pid, thread->tid, name);
+              lu_report_percent (samples[order[i]], model->n_samples), thread->pid, thread->tid,
+              name);
     }
 }
