@@ -181,29 +181,6 @@ give_up (LuDebuginfod *self, Result why)
   return why;
 }
 
-/* FALSE: the other side is gone, or talks nonsense. *fd: -1, or owned. */
-static gboolean
-receive (LuDebuginfod *self, LuFetchReply *text, int *fd)
-{
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int))];
-  } control;
-  struct iovec part = { text, sizeof *text };
-  struct msghdr message = {
-    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
-  };
-  gssize n = recvmsg (self->fd, &message, MSG_CMSG_CLOEXEC);
-  struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR (&message) : NULL;
-
-  *fd = -1;
-  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
-      && header->cmsg_len == CMSG_LEN (sizeof *fd))
-    memcpy (fd, CMSG_DATA (header), sizeof *fd);
-  return n == sizeof *text;
-}
-
 static Result
 result_of (LuDebuginfod *self, int code)
 {
@@ -260,7 +237,7 @@ wait_for (LuDebuginfod *self, const char *name, gint64 deadline_us, int *fd)
         return give_up (self, RESULT_STOPPED);
       if (poll (&event, 1, (int) MIN (left_ms, POLL_MS)) <= 0)
         continue;
-      if (!receive (self, &text, fd))
+      if (!lu_fetch_receive_reply (self->fd, &text, fd))
         {
           self->error = EPIPE;
           return give_up (self, RESULT_FAILED);

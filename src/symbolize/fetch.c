@@ -72,28 +72,10 @@ load (Library *self)
   return TRUE;
 }
 
-/* With the file, if fd is not -1. */
 static void
 reply (int socket_fd, const LuFetchReply *text, int fd)
 {
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int))];
-  } control = { { 0 } };
-  struct iovec part = { (gpointer) text, sizeof *text };
-  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-  if (fd >= 0)
-    {
-      message.msg_control = &control;
-      message.msg_controllen = sizeof control;
-      control.header.cmsg_level = SOL_SOCKET;
-      control.header.cmsg_type = SCM_RIGHTS;
-      control.header.cmsg_len = CMSG_LEN (sizeof fd);
-      memcpy (CMSG_DATA (&control.header), &fd, sizeof fd);
-    }
-  if (sendmsg (socket_fd, &message, MSG_NOSIGNAL) < 0)
+  if (!lu_fetch_send_reply (socket_fd, text, fd))
     g_debug ("nobody waits for the file: %s", g_strerror (errno));
 }
 

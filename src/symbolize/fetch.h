@@ -39,6 +39,11 @@ typedef struct
   guint64 done, total; /* bytes; total 0: no server has begun to send it */
 } LuFetchReply;
 
+/* With the file (borrowed), if fd is not -1. FALSE with errno set: nobody waits for it. */
+gboolean lu_fetch_send_reply (int socket_fd, const LuFetchReply *reply, int fd);
+/* FALSE: the other side is gone, or talks nonsense. *fd: -1, or owned. */
+gboolean lu_fetch_receive_reply (int socket_fd, LuFetchReply *reply, int *fd);
+
 /* Whether this build can. */
 gboolean lu_fetch_is_built_in (void);
 /* Answers requests from the socket (borrowed) until it is closed. DEBUGINFOD_URLS and the cache are

@@ -38,29 +38,6 @@ typedef struct
   gboolean wants_debug_file;
 } Fixture;
 
-static void
-send_reply (int socket_fd, const LuFetchReply *reply, int fd)
-{
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int))];
-  } control = { { 0 } };
-  struct iovec part = { (gpointer) reply, sizeof *reply };
-  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-  if (fd >= 0)
-    {
-      message.msg_control = &control;
-      message.msg_controllen = sizeof control;
-      control.header.cmsg_level = SOL_SOCKET;
-      control.header.cmsg_type = SCM_RIGHTS;
-      control.header.cmsg_len = CMSG_LEN (sizeof fd);
-      memcpy (CMSG_DATA (&control.header), &fd, sizeof fd);
-    }
-  sendmsg (socket_fd, &message, MSG_NOSIGNAL);
-}
-
 static gpointer
 serve (gpointer data)
 {
@@ -78,11 +55,11 @@ serve (gpointer data)
                               request.kind == LU_FETCH_PROGRAM ? "program" : "debug",
                               request.build_id);
       if (answer->total > 0)
-        send_reply (self->fds[1], &progress, -1);
+        lu_fetch_send_reply (self->fds[1], &progress, -1);
       if (answer->code == 0 && !answer->no_file)
         fd = open (corpus, O_RDONLY | O_CLOEXEC);
       if (answer->code != LU_FETCH_GOES_ON)
-        send_reply (self->fds[1], &last, fd);
+        lu_fetch_send_reply (self->fds[1], &last, fd);
     }
   return NULL;
 }
