@@ -14,6 +14,7 @@
 #include "bpf/ladder.h"
 #include "bpf/program.h"
 #include "command.h"
+#include "fetcher.h"
 #include "input/source-perf.h"
 #include "table/store.h"
 
@@ -199,6 +200,16 @@ check_store (Doctor *self)
   say (self, store != NULL, FALSE, what, remedy);
 }
 
+static void
+check_fetching (Doctor *self)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean is_ready = lu_fetcher_is_ready (&error);
+
+  say (self, is_ready, FALSE, _ ("debug files are fetched for names that are not here"),
+       is_ready ? NULL : error->message);
+}
+
 /* Loads the program, which is where a kernel says what it does not like. */
 static void
 try_program (Doctor *self, const LuLadder *ladder)
@@ -260,6 +271,7 @@ lu_doctor_run (void)
        _ ("Needs Linux 6.0 (or 5.10.204 and the like); without it the figure is a lower bound."));
   check_kernel_walks (&self);
   check_store (&self);
+  check_fetching (&self);
   puts (self.n_failed_needed == 0 ? _ ("Your own commands can be recorded.")
                                   : _ ("Nothing can be recorded until what FAILED is mended."));
   return self.n_failed_needed == 0 ? 0 : LU_EXIT_FAILED;

@@ -224,6 +224,32 @@ start_process (LuFetcherMode mode, const char *servers, LuDebuginfod **debuginfo
   return TRUE;
 }
 
+static gboolean
+is_built_in (GError **error)
+{
+  if (!lu_fetch_is_built_in ())
+    g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                         _ ("--debuginfod: this program was built without libdebuginfod"));
+  return lu_fetch_is_built_in ();
+}
+
+gboolean
+lu_fetcher_is_ready (GError **error)
+{
+  g_autofree char *servers = find_servers (LU_FETCHER_AUTO);
+
+  if (!is_built_in (error))
+    return FALSE;
+  if (servers == NULL)
+    g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, _ ("DEBUGINFOD_URLS names no server."));
+  else if (!lu_fetch_has_library ())
+    g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                         _ ("libdebuginfod is not installed."));
+  else
+    return TRUE;
+  return FALSE;
+}
+
 gboolean
 lu_fetcher_start (LuFetcherMode mode, LuDebuginfod **debuginfod, GError **error)
 {
@@ -232,14 +258,8 @@ lu_fetcher_start (LuFetcherMode mode, LuDebuginfod **debuginfod, GError **error)
   *debuginfod = NULL;
   if (mode == LU_FETCHER_NO)
     return TRUE;
-  if (!lu_fetch_is_built_in ())
-    {
-      if (mode == LU_FETCHER_AUTO)
-        return TRUE;
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-                           _ ("--debuginfod: this program was built without libdebuginfod"));
-      return FALSE;
-    }
+  if (!is_built_in (mode == LU_FETCHER_YES ? error : NULL))
+    return mode == LU_FETCHER_AUTO;
   servers = find_servers (mode);
   if (servers != NULL)
     return start_process (mode, servers, debuginfod, error);

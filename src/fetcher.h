@@ -30,6 +30,9 @@ typedef enum
 /* "no", "auto" or "yes"; NULL is "auto". */
 gboolean lu_fetcher_parse_mode (const char *text, LuFetcherMode *mode, GError **error);
 
+/* Whether files are fetched unless somebody says no, as an error says if not. Loads the library. */
+gboolean lu_fetcher_is_ready (GError **error);
+
 /* *debuginfod: owned; NULL if nothing shall be fetched. Call it while there is one thread. */
 gboolean lu_fetcher_start (LuFetcherMode mode, LuDebuginfod **debuginfod, GError **error);
 /* The same for a command that reads recordings, from the text of its option: fetching is allowed

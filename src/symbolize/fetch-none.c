@@ -11,6 +11,12 @@ lu_fetch_is_built_in (void)
   return FALSE;
 }
 
+gboolean
+lu_fetch_has_library (void)
+{
+  return FALSE;
+}
+
 void
 lu_fetch_serve (int fd)
 {

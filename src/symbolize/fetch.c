@@ -183,6 +183,14 @@ lu_fetch_is_built_in (void)
   return TRUE;
 }
 
+gboolean
+lu_fetch_has_library (void)
+{
+  Library library;
+
+  return load (&library);
+}
+
 /* 0, or what to answer. */
 static int
 begin (Library *library, debuginfod_client **client)

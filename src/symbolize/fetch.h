@@ -46,6 +46,8 @@ gboolean lu_fetch_receive_reply (int socket_fd, LuFetchReply *reply, int *fd);
 
 /* Whether this build can. */
 gboolean lu_fetch_is_built_in (void);
+/* Whether it finds its library on this system; loads it. */
+gboolean lu_fetch_has_library (void);
 /* Answers requests from the socket (borrowed) until it is closed. DEBUGINFOD_URLS and the cache are
  * those of the environment. */
 void lu_fetch_serve (int fd);

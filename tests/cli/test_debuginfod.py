@@ -354,6 +354,16 @@ class Debuginfod(Case):
         self.assertLess(took, 3)
         self.assertNotIn("debuginfod", said)
 
+    def test_the_doctor_asks_nobody(self):
+        """It says whether something would be fetched."""
+        server = self.serve(lambda *_: None)
+        line = " +debug files are fetched"
+        text = self.run_it("doctor", env=server.env).stdout
+        self.assertRegex(text, "ok" + line)
+        text = self.run_it("doctor").stdout
+        self.assertRegex(text, f"no{line}.*\n.*DEBUGINFOD_URLS")
+        self.assertEqual(server.requests, [])
+
     def test_a_refused_connection_costs_nothing(self):
         self.build()
         with socket.create_server(("127.0.0.1", 0)) as server:
