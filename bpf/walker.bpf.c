@@ -11,10 +11,33 @@
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
 
-/* The fields of the kernel's struct task_struct that are looked at; found by BTF. */
+/* The fields of the kernel's structures that are looked at; found by BTF. */
+struct ns_common
+{
+  unsigned int inum;
+} __attribute__ ((preserve_access_index));
+
+struct pid_namespace
+{
+  struct ns_common ns;
+} __attribute__ ((preserve_access_index));
+
+struct upid
+{
+  int nr;
+  struct pid_namespace *ns;
+} __attribute__ ((preserve_access_index));
+
+struct pid
+{
+  unsigned int level;
+  struct upid numbers[1]; /* level + 1: from the initial namespace to the task's own */
+} __attribute__ ((preserve_access_index));
+
 struct task_struct
 {
   int tgid;
+  struct pid *thread_pid; /* NULL: it has ended */
   uint64_t start_boottime;
   uint64_t self_exec_id;
   struct task_struct *group_leader;
@@ -27,6 +50,49 @@ struct task_struct
 #define USER_RPL 3
 /* Ancestors that make a process followed. */
 #define MAX_ANCESTORS 8
+/* MAX_PID_NS_LEVEL + 1 (linux/pid_namespace.h). */
+#define MAX_LEVELS 33
+
+/* What a task is called in the pid namespace of user space, from its own namespace upwards; 0: it
+ * is not in it. */
+HOST_TURN uint32_t
+find_number (uint64_t address)
+{
+  struct pid *pid = BPF_CORE_READ ((struct task_struct *) address, thread_pid);
+  uint32_t level = BPF_CORE_READ (pid, level);
+
+  for (int i = 0; i < MAX_LEVELS; i++)
+    {
+      uint64_t numbers = (uint64_t) pid + bpf_core_field_offset (struct pid, numbers);
+      struct upid *upid = (struct upid *) (numbers + level * bpf_core_type_size (struct upid));
+
+      if (BPF_CORE_READ (upid, ns, ns.inum) == host_config.pid_namespace)
+        return (uint32_t) BPF_CORE_READ (upid, nr);
+      if (level-- == 0)
+        return 0;
+    }
+  return 0;
+}
+
+static inline uint32_t
+tgid_of (struct task_struct *task)
+{
+  if (host_config.pid_namespace == 0)
+    return (uint32_t) BPF_CORE_READ (task, tgid);
+  return find_number ((uint64_t) BPF_CORE_READ (task, group_leader));
+}
+
+/* The process in the upper half, the thread in the lower one. */
+static inline uint64_t
+current_ids (void)
+{
+  struct task_struct *task;
+
+  if (host_config.pid_namespace == 0)
+    return bpf_get_current_pid_tgid ();
+  task = (struct task_struct *) bpf_get_current_task ();
+  return (uint64_t) tgid_of (task) << 32 | find_number ((uint64_t) task);
+}
 
 /* TRUE: the task is what the process' entry was made for. */
 static inline int
@@ -80,11 +146,13 @@ is_followed (void)
       task = BPF_CORE_READ (task, real_parent);
       if (task == NULL)
         return 0;
-      tgid = (uint32_t) BPF_CORE_READ (task, tgid);
-      if (tgid <= 1)
+      tgid = tgid_of (task);
+      if (tgid == 0)
         return 0;
       if (bpf_map_lookup_elem (&processes, &tgid) != NULL)
         return 1;
+      if (tgid == 1)
+        return 0;
     }
   return 0;
 }
@@ -195,11 +263,13 @@ static inline int
 take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
 {
   struct lu_bpf_process process;
-  uint64_t id = bpf_get_current_pid_tgid ();
+  uint64_t id = current_ids ();
   int result;
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
+  if (host_config.pid_namespace != 0 && id >> 32 == 0)
+    return GIVE_UP (NOT_FOLLOWED);
   result = copy_process ((uint32_t) (id >> 32), &process);
   if (result != TURN_ON)
     return result;

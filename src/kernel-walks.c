@@ -48,16 +48,17 @@ refuse (LuKernelWalks *self, const char *reason)
 }
 
 static LuBpfProgram *
-load (const LuOptions *options, gboolean follow_all, guint memory_mib, GError **error)
+load (const LuKernelWalks *self, const LuOptions *options, GError **error)
 {
   gboolean is_check = options->kernel_walks == LU_KERNEL_WALKS_CHECKED;
   const LuBpfProgramOptions program_options = {
-    .flags = (is_check ? LU_BPF_CHECK : 0) | (follow_all ? 0 : LU_BPF_FOLLOW)
+    .flags = (is_check ? LU_BPF_CHECK : 0) | (self->follow_all ? 0 : LU_BPF_FOLLOW)
              | (options->time_walks ? LU_BPF_TIME_WALKS : 0),
     .max_frames = options->max_depth,
     .budget_ns = WALK_BUDGET_NS,
     .n_cpus = lu_n_possible_cpus (),
-    .max_entries = memory_mib,
+    .max_entries = self->memory_mib,
+    .pid_namespace = self->ladder.pid_namespace,
   };
 
   return lu_bpf_program_new (&program_options, error);
@@ -74,7 +75,7 @@ open_program (LuKernelWalks *self, const LuOptions *options, LuSource *source)
       refuse (self, _ ("nothing is sampled"));
       return;
     }
-  self->program = load (options, self->follow_all, self->memory_mib, &error);
+  self->program = load (self, options, &error);
   if (self->program != NULL && options->time_walks)
     lu_bpf_program_count_runs (self->program);
   if (self->program == NULL || !source->ops->attach (source, &hook, &error))

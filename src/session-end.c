@@ -112,6 +112,17 @@ lu_session_describe_period (const LuPart *part, gpointer user_data)
   return lu_summary_to_json (&summary);
 }
 
+/* All that the CPUs did, but for ourselves and what is outside of our pid namespace. */
+static guint64
+expected_of_busy (const LuSummary *self, guint64 busy_ns)
+{
+  guint64 expected = (guint64) ((double) busy_ns / 1e9 * self->source.frequency);
+  guint64 left_out = self->drain.own + self->drain.others
+                     + self->kernel.counters.reasons[LU_BPF_REASON_NOT_FOLLOWED];
+
+  return expected - MIN (left_out, expected);
+}
+
 static void
 fill_summary (LuSession *self, LuSummary *summary)
 {
@@ -125,14 +136,13 @@ fill_summary (LuSession *self, LuSummary *summary)
   summary->seconds = (double) (self->stop_us - self->start_us) / 1e6;
   summary->cpu_seconds = cpu_seconds ();
   summary->expected_samples = summary->source_stats.expected_samples;
-  if (self->options->all && self->busy_ns_at_start > 0)
-    summary->expected_samples =
-        (guint64) ((double) (busy - self->busy_ns_at_start) / 1e9 * summary->source.frequency);
   lu_worker_get_counts (self->worker, &summary->engine_counts);
   if (self->tables != NULL)
     lu_tables_get_stats (self->tables, &summary->tables);
   if (self->kernel_walks != NULL)
     lu_kernel_walks_get_stats (self->kernel_walks, &summary->kernel);
+  if (self->options->all && self->busy_ns_at_start > 0)
+    summary->expected_samples = expected_of_busy (summary, busy - self->busy_ns_at_start);
   summary->max_sample_rate = lu_perf_max_sample_rate ();
   summary->rss_anon_bytes = rss_anon_bytes ();
   summary->output = self->options->output;

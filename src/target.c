@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* CPU time is counted with one descriptor per thread that runs already; with more than this it is
  * not. */
@@ -52,6 +53,21 @@ add_threads (GArray *threads, pid_t pid)
         g_array_append_val (threads, tid);
     }
   closedir (dir);
+}
+
+/* What side-band says and what is read in /proc has to have the same numbers. */
+static gboolean
+check_proc (GError **error)
+{
+  char target[64] = "";
+
+  if (readlink ("/proc/self", target, sizeof target - 1) > 0
+      && strtol (target, NULL, 10) == getpid ())
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                       _ ("/proc is missing, or that of another pid namespace: mount this one's "
+                          "(mount -t proc proc /proc, or unshare --mount-proc)"));
+  return FALSE;
 }
 
 static GArray *
@@ -158,6 +174,8 @@ lu_target_open (LuTarget *self, const LuOptions *options, const LuCommand *comma
   LuPerfAbilities abilities;
 
   lu_perf_probe (&abilities);
+  if (!check_proc (error))
+    return NULL;
   if (!find_processes (self, options, command, &abilities, error))
     return NULL;
   if (abilities.error != 0)

@@ -114,8 +114,8 @@ struct lu_bpf_mapping
 
 _Static_assert(sizeof (struct lu_bpf_mapping) == 32, "two mappings to a cache line");
 
-/* Map "processes": a preallocated HASH, key uint32_t tgid (of the initial pid namespace). Stored
- * after what it names. */
+/* Map "processes": a preallocated HASH, key uint32_t tgid, in lu_bpf_config's pid namespace.
+ * Stored after what it names. */
 #define LU_BPF_MAX_PROCESSES 16384
 
 enum lu_bpf_process_flags
@@ -178,6 +178,10 @@ struct lu_bpf_config
   uint32_t max_frames; /* user frames of a stack; at most LU_BPF_MAX_FRAMES */
   uint64_t budget_ns;  /* a walk that takes longer falls back; 0: none */
   uint64_t started_ns; /* CLOCK_BOOTTIME, before the first process got its entry */
+  /* Inode of user space's pid namespace, which has the numbers that side-band says; 0: the initial
+   * one. What is not in it is not followed. */
+  uint32_t pid_namespace;
+  uint32_t zero;
 };
 
 /* As LU_STACK_MAX_FRAMES. */
@@ -198,7 +202,7 @@ struct lu_bpf_record
 {
   uint32_t version;  /* LU_BPF_VERSION */
   uint32_t status;   /* LuStatus: COMPLETE, or DEPTH_LIMIT after max_frames frames */
-  uint32_t pid, tid; /* of the initial pid namespace: tgid, and the thread's */
+  uint32_t pid, tid; /* tgid, and the thread's, in lu_bpf_config's pid namespace */
   uint64_t time;     /* ns, CLOCK_MONOTONIC */
   uint64_t serial;   /* of the space whose mappings were used */
   uint32_t flags;    /* enum lu_bpf_record_flags */

@@ -31,6 +31,9 @@ enum
   CAPABILITY_BPF = 39,
 };
 
+/* linux/proc_ns.h, PROC_PID_INIT_INO */
+#define INITIAL_PID_NAMESPACE 4026531836u
+
 #define FILE_MAX (1u << 20)
 
 typedef struct
@@ -163,8 +166,8 @@ find_obstacle (const LuLadderFacts *facts, const char **remedy)
       *remedy = _ ("Needs root, or CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon,…).");
       return _ ("no permission to load BPF programs");
     }
-  if (!facts->sees_all_pids)
-    return _ ("in a pid namespace of its own, where processes have other numbers");
+  if (!facts->has_pid_namespace)
+    return _ ("/proc does not say which pid namespace this is (/proc/self/ns/pid)");
   if (facts->lockdown != NULL && strstr (facts->lockdown, "[confidentiality]") != NULL)
     return _ ("kernel lockdown is at \"confidentiality\"");
   if (!facts->has_btf)
@@ -200,6 +203,7 @@ lu_ladder_judge (LuLadder *self, const LuLadderFacts *facts)
       return;
     }
   self->rung = rung_of (version);
+  self->pid_namespace = facts->pid_namespace;
   judge_safety (self, facts, version);
   if (self->reason != NULL)
     return;
@@ -264,14 +268,17 @@ may_load_programs (void)
          || ((have >> CAPABILITY_PERFMON & 1) != 0 && (have >> CAPABILITY_BPF & 1) != 0);
 }
 
-/* linux/proc_ns.h, PROC_PID_INIT_INO */
 static gboolean
-is_initial_pid_namespace (void)
+find_pid_namespace (guint32 *inode)
 {
   char target[64] = "";
 
-  return readlink ("/proc/self/ns/pid", target, sizeof target - 1) > 0
-         && strcmp (target, "pid:[4026531836]") == 0;
+  if (readlink ("/proc/self/ns/pid", target, sizeof target - 1) <= 0
+      || sscanf (target, "pid:[%" G_GUINT32_FORMAT "]", inode) != 1)
+    return FALSE;
+  if (*inode == INITIAL_PID_NAMESPACE)
+    *inode = 0;
+  return TRUE;
 }
 
 void
@@ -286,12 +293,12 @@ lu_ladder_facts_read (LuLadderFacts *facts)
     .signature = lu_fd_read_file ("/proc/version_signature", 4096, NULL),
     .lockdown = lu_fd_read_file ("/sys/kernel/security/lockdown", 256, NULL),
     .usercopy = find_usercopy (name.release),
-    .sees_all_pids = is_initial_pid_namespace (),
     .has_btf = g_file_test ("/sys/kernel/btf/vmlinux", G_FILE_TEST_EXISTS),
     .may_load = may_load_programs (),
     .has_library = LU_HAS_BPF,
     .is_supported = LU_HAS_BPF_WALKER,
   };
+  facts->has_pid_namespace = find_pid_namespace (&facts->pid_namespace);
   if (facts->signature != NULL)
     g_strchomp (facts->signature);
 }

@@ -34,19 +34,21 @@ typedef struct
   char *signature; /* /proc/version_signature: Ubuntu's has it; NULL: no such file */
   char *lockdown;  /* /sys/kernel/security/lockdown; NULL: no such file */
   LuUsercopy usercopy;
-  gboolean sees_all_pids; /* we are in the machine's own pid namespace, as BPF is */
-  gboolean has_btf;       /* the kernel describes its types */
-  gboolean may_load;      /* CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN */
-  gboolean has_library;   /* this program was built with libbpf */
-  gboolean is_supported;  /* there is a walker for this architecture */
+  gboolean has_pid_namespace; /* it is known which one we are in */
+  guint32 pid_namespace;      /* as in LuLadder */
+  gboolean has_btf;           /* the kernel describes its types */
+  gboolean may_load;          /* CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN */
+  gboolean has_library;       /* this program was built with libbpf */
+  gboolean is_supported;      /* there is a walker for this architecture */
 } LuLadderFacts;
 
 typedef struct
 {
   LuRung rung;
-  gboolean is_unsafe; /* the rung could be had, but a walk could lock up this kernel */
-  char *reason;       /* why this rung and not a higher one, or none; one line, owned */
-  char *remedy;       /* what to do about it; owned; NULL: nothing, or nothing is needed */
+  gboolean is_unsafe;    /* the rung could be had, but a walk could lock up this kernel */
+  guint32 pid_namespace; /* inode of the one that we are in; 0: the machine's own */
+  char *reason;          /* why this rung and not a higher one, or none; one line, owned */
+  char *remedy;          /* what to do about it; owned; NULL: nothing, or nothing is needed */
 } LuLadder;
 
 void lu_ladder_facts_read (LuLadderFacts *facts);

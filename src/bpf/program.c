@@ -124,6 +124,7 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options)
                                                 : LU_BPF_DEFAULT_FRAMES;
   config->budget_ns = options->budget_ns;
   config->started_ns = boot_time_ns ();
+  config->pid_namespace = options->pid_namespace;
   bpf_map__set_max_entries (skeleton->maps.walks, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.remembered, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);

@@ -16,12 +16,13 @@ typedef struct _LuBpfProgram LuBpfProgram;
 
 typedef struct
 {
-  guint32 flags;       /* of LU_BPF_CHECK, LU_BPF_FOLLOW, LU_BPF_TIME_WALKS, LU_BPF_NO_CACHE */
-  guint max_frames;    /* user frames of a stack; 0: LU_BPF_DEFAULT_FRAMES */
-  guint64 budget_ns;   /* of a walk; 0: none */
-  guint n_cpus;        /* the highest CPU number that is sampled, plus 1 */
-  guint max_entries;   /* 1 MiB pieces of memory; 0: LU_BPF_MAX_ENTRIES */
-  guint max_processes; /* 0: LU_BPF_MAX_PROCESSES */
+  guint32 flags;         /* of LU_BPF_CHECK, LU_BPF_FOLLOW, LU_BPF_TIME_WALKS, LU_BPF_NO_CACHE */
+  guint max_frames;      /* user frames of a stack; 0: LU_BPF_DEFAULT_FRAMES */
+  guint64 budget_ns;     /* of a walk; 0: none */
+  guint n_cpus;          /* the highest CPU number that is sampled, plus 1 */
+  guint max_entries;     /* 1 MiB pieces of memory; 0: LU_BPF_MAX_ENTRIES */
+  guint max_processes;   /* 0: LU_BPF_MAX_PROCESSES */
+  guint32 pid_namespace; /* inode of the one that processes have their numbers in; 0: the initial */
 } LuBpfProgramOptions;
 
 typedef enum

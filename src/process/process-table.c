@@ -335,11 +335,19 @@ apply_exit (LuProcessTable *self, const LuEvent *event)
     mark_dead (self, event->pid, pid, event->time);
 }
 
+/* All tasks outside of our pid namespace have the number of the idle task, of which only a file
+ * that somebody else recorded says anything. */
+static gboolean
+is_idle_task_in_file (const LuEvent *event)
+{
+  return event->kind == LU_EVENT_COMM && event->time == 0;
+}
+
 void
 lu_process_table_apply (LuProcessTable *self, const LuEvent *event)
 {
   self->newest_time = MAX (self->newest_time, event->time);
-  if (event->pid < 0)
+  if (event->pid < 0 || (event->pid == 0 && !is_idle_task_in_file (event)))
     return;
   switch (event->kind)
     {

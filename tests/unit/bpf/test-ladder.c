@@ -13,7 +13,7 @@ static const LuLadderFacts usual = {
   .version = "#1 SMP PREEMPT_DYNAMIC",
   .lockdown = "[none] integrity confidentiality\n",
   .usercopy = LU_USERCOPY_HARDENED,
-  .sees_all_pids = TRUE,
+  .has_pid_namespace = TRUE,
   .has_btf = TRUE,
   .may_load = TRUE,
   .has_library = TRUE,
@@ -139,7 +139,7 @@ test_obstacles (void)
   expect_nothing (&facts, "CONFIG_DEBUG_INFO_BTF");
   facts.lockdown = "none integrity [confidentiality]\n";
   expect_nothing (&facts, "lockdown");
-  facts.sees_all_pids = FALSE;
+  facts.has_pid_namespace = FALSE;
   expect_nothing (&facts, "namespace");
   facts.may_load = FALSE;
   expect_nothing (&facts, "permission");
@@ -151,6 +151,19 @@ test_obstacles (void)
   facts.lockdown = NULL;
   facts.release = "local";
   expect_nothing (&facts, "local");
+}
+
+/* The program looks numbers up in it. */
+static void
+test_namespace (void)
+{
+  LuLadderFacts facts = usual;
+  g_auto (LuLadder) ladder = { 0 };
+
+  facts.pid_namespace = 4026532277u;
+  lu_ladder_judge (&ladder, &facts);
+  g_assert_cmpint (ladder.rung, ==, LU_RUNG_FULL);
+  g_assert_cmpuint (ladder.pid_namespace, ==, 4026532277u);
 }
 
 /* The lesser lockdown does not forbid it. */
@@ -183,6 +196,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ladder/unchecked-copies-are-safe", test_unchecked_copies_are_safe);
   g_test_add_func ("/ladder/unknown-copies-are-as-checked", test_unknown_copies_are_as_checked);
   g_test_add_func ("/ladder/obstacles", test_obstacles);
+  g_test_add_func ("/ladder/namespace", test_namespace);
   g_test_add_func ("/ladder/integrity-is-enough", test_integrity_is_enough);
   g_test_add_func ("/ladder/here", test_here);
   return g_test_run ();

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""test_namespaces.py LIVE_UNWINDER - who is in another pid namespace has other numbers.
+
+The program in the kernel has to know processes by the numbers that side-band and /proc have for
+them: with the recorder in a namespace of its own, with the recorded processes in further ones below
+it, and system-wide beside processes that are outside.  Prints TAP."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import syscap  # noqa: E402  (needs the path above)
+
+UNSHARE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+# Busy for so many seconds.
+SPIN = ["sh", "-c", "t=$1; shift; exec timeout $t sh -c 'while :; do :; done'", "spin"]
+# A shell in the new namespace: a process that is to be seen, and the recorder.
+BESIDE = ["sh", "-c", "spin=$1; shift; sh -c \"$spin\" & \"$@\"", "beside", "exec timeout 2 sh -c 'while :; do :; done'"]
+
+
+def record(program, *arguments, before=()):
+    """(statistics, capture, what it said); statistics None: it failed"""
+    with tempfile.TemporaryDirectory(prefix="namespaces-") as folder:
+        path = os.path.join(folder, "x.syscap")
+        result = subprocess.run([*before, program, "-q", "--stats", "json", "-o", path, *arguments],
+                                capture_output=True, text=True, check=False, timeout=60)
+        lines = [line for line in result.stderr.splitlines() if line.startswith("{")]
+        said = " ".join(result.stderr.split())
+        if not lines or not os.path.exists(path):
+            return None, None, said
+        return json.loads(lines[-1]), syscap.read(path), said
+
+
+class Report:
+    def __init__(self):
+        self.number = 0
+
+    def __call__(self, name, is_good):
+        self.number += 1
+        print(f"{'ok' if is_good else 'not ok'} {self.number} - {name}", flush=True)
+
+
+def is_walked(stats):
+    """Most stacks were; a short one has some before its tables are there."""
+    if stats is None:
+        return False
+    walks = stats["kernel_walks"]
+    print(f"# {stats['samples']} samples, {stats['complete_percent']:.2f} % complete, walks: {walks.get('percent')} %, "
+          f"{walks['reason']}, {walks.get('reasons')}")
+    return walks["active"] and walks["percent"] > 70 and stats["complete_percent"] > 90
+
+
+def check_inside(report, program):
+    stats, _, said = record(program, "--engine", "bpf", "--", *SPIN, "0.5", before=UNSHARE)
+    print(f"# {said[:200]}")
+    report("the recorder in a namespace", is_walked(stats))
+    stats, _, _ = record(program, "--engine", "bpf", "--", *UNSHARE, *UNSHARE, *SPIN, "0.5", before=UNSHARE)
+    report("and what it records in another one below", is_walked(stats))
+    stats, _, _ = record(program, "--engine", "bpf-check", "--", *SPIN, "0.5", before=UNSHARE)
+    print(f"# {stats['check']}")
+    report("walks there are what the engines say",
+           stats["check"]["kernel_compared"] > 50 and stats["check"]["kernel_differ"] == 0)
+
+
+def check_beside(report, program):
+    with subprocess.Popen(["sh", "-c", "exec timeout 5 sh -c 'while :; do :; done'"]) as outside:
+        stats, capture, _ = record(program, "--engine", "bpf", "--all", "--duration", "0.5",
+                                   before=UNSHARE + BESIDE)
+        report("system-wide in a namespace", is_walked(stats))
+        pids = {sample.pid for sample in capture.samples}
+        print(f"# processes in the capture: {sorted(pids)}")
+        report("of what is outside there are no samples", pids and min(pids) > 0)
+        stats, capture, _ = record(program, "--engine", "table", "--all", "--duration", "0.5", before=UNSHARE + BESIDE)
+        pids = {sample.pid for sample in capture.samples}
+        print(f"# processes in the capture: {sorted(pids)}, samples of others: {stats['other_samples']}")
+        report("with copies, too", pids and min(pids) > 0 and stats["other_samples"] > 50)
+        outside.terminate()
+
+
+def check_foreign_proc(report, program):
+    stats, _, said = record(program, "--all", "--duration", "0.5", before=["unshare", "--pid", "--fork"])
+    print(f"# {said}")
+    report("/proc of another namespace is refused", stats is None and "/proc" in said)
+
+
+def main(argv):
+    program = argv[1]
+    allowed = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True, check=False)
+    if allowed.returncode != 0:
+        print(f"1..0 # SKIP no pid namespaces: {' '.join(allowed.stderr.split())}")
+        return 0
+    stats, _, said = record(program, "--engine", "bpf", "--", *UNSHARE, *SPIN, "0.5")
+    if stats is None or not stats["kernel_walks"]["active"]:
+        print(f"1..0 # SKIP {said if stats is None else stats['kernel_walks']['reason']}")
+        return 0
+    print("1..8")
+    report = Report()
+    report("what is recorded is in a namespace", is_walked(stats))
+    check_inside(report, program)
+    check_beside(report, program)
+    check_foreign_proc(report, program)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
