@@ -25,7 +25,8 @@ loader.exec_module(run)
 guest, kernels = run.guest, run.kernels
 
 STATS = {"samples": 600, "complete_percent": 99.0, "lost": {"samples": 0, "exact": True},
-         "throttled": 0, "cpu": {"us_per_sample": 1000.0}}
+         "throttled": 0, "cpu": {"us_per_sample": 1000.0},
+         "kernel_walks": {"active": True, "percent": 90.0, "reason": "Linux 6.1", "reasons": {"walked": 500}}}
 SUMMARY = "32 samples\nLost: 0 (0.00 %); throttled: 0 times\n"
 SUMMARY_OLD = "Lost: 3 at least, this kernel has no exact count (1.00 %); throttled: 0 times\n"
 
@@ -128,6 +129,8 @@ class Faults(unittest.TestCase):
             found[f"{name}.log"] = json.dumps(STATS).encode()
             found[f"{name}.status"] = b"0\n"
         found[f"{run.TEXT}.log"], found[f"{run.TEXT}.status"] = SUMMARY.encode(), b"0\n"
+        found[f"{run.NAMESPACE}.tap"] = json.dumps(STATS).encode()
+        found[f"{run.NAMESPACE}.syscap"] = b"some"
         found.update(changes)
         return found
 
@@ -152,6 +155,9 @@ class Faults(unittest.TestCase):
         vague = json.dumps({**STATS, "lost": {"samples": 0, "exact": False}})
         self.assert_faults("chain: 96.90 % complete", "chain.log", less)
         self.assert_faults("chain: lost.exact is False", "chain.log", vague)
+        copied = json.dumps({**STATS, "kernel_walks": {**STATS["kernel_walks"], "reasons": {"no-process": 600}}})
+        self.assert_faults("chain: nothing was walked", "chain.log", copied)
+        self.assert_faults("namespace: nothing was walked", "namespace.tap", copied)
         self.assert_faults("chain: no statistics", "chain.log", "killed\n")
         self.assert_faults("chain: the recorder ended with 125", "chain.status", "125\n")
         self.assert_faults("text: the summary says", "text.log", SUMMARY_OLD)
@@ -159,17 +165,18 @@ class Faults(unittest.TestCase):
 
     def test_old_kernel(self):
         faults = self.faults(self.results(release=b"5.10.0-9-amd64", version=b"Debian 5.10.70-1"))
-        self.assertEqual(len(faults), len(run.CASES) + 1, faults)
+        self.assertEqual(len(faults), len(run.CASES) + 2, faults)
 
     def test_nothing_recorded(self):
         results = self.results()
         for name in run.CASES:
             del results[f"{name}.status"]
-        self.assertEqual(len(self.faults(results)), len(run.CASES))
+        del results[f"{run.NAMESPACE}.syscap"]
+        self.assertEqual(len(self.faults(results)), len(run.CASES) + 1)
 
     def test_wrong_stacks(self):
         faults = self.faults(self.results(), ["wrong"])
-        self.assertEqual(faults, [f"{name}: wrong" for name in run.CASES])
+        self.assertEqual(faults, [f"{name}: wrong" for name in (*run.CASES, run.NAMESPACE)])
 
     def test_no_capture(self):
         with tempfile.TemporaryDirectory() as folder:
