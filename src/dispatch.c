@@ -5,6 +5,7 @@
 
 #include "dispatch.h"
 
+#include "lu/bpf.h"
 #include "messages.h"
 #include "stack/merge.h"
 #include "unwind/walker.h"
@@ -50,6 +51,8 @@ typedef struct
 {
   gint32 tid;
   guint64 time;
+  guint32 n_kernel;
+  LuFrame kernel[LU_BPF_MAX_KERNEL];
   LuStack stack;
 } Walked;
 
@@ -257,7 +260,7 @@ distance (guint64 a, guint64 b)
 }
 
 /* What the kernel's walk made of this sample; NULL if there is nothing. */
-static const LuStack *
+static const Walked *
 find_pair (LuDispatch *self, const LuEvent *event)
 {
   const Walked *walked =
@@ -265,7 +268,7 @@ find_pair (LuDispatch *self, const LuEvent *event)
 
   return walked != NULL && walked->tid == event->tid
                  && distance (walked->time, event->time) < PAIR_NS
-             ? &walked->stack
+             ? walked
              : NULL;
 }
 
@@ -281,13 +284,25 @@ forget_pair (LuDispatch *self, const LuEvent *event)
     walked->tid = -1;
 }
 
+/* The kernel's frames, then the user's. */
+static void
+put_walked (LuSampleMessage *message, guint64 *to, const Walked *walked)
+{
+  message->walked_status = walked->stack.status;
+  message->n_walked_kernel = walked->n_kernel;
+  message->n_walked = walked->stack.n_frames;
+  to = put (to, walked->kernel, walked->n_kernel * sizeof (LuFrame));
+  put (to, walked->stack.frames, walked->stack.n_frames * sizeof (LuFrame));
+}
+
 /* A copy of the sample goes to the worker; FALSE if there is no room for it. */
 static gboolean
 send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
   const LuSample *sample = &event->sample;
-  const LuStack *walked = find_pair (self, event);
-  gsize walked_size = walked != NULL ? walked->n_frames * sizeof (LuFrame) : 0;
+  const Walked *walked = find_pair (self, event);
+  gsize walked_size =
+      walked != NULL ? (walked->n_kernel + walked->stack.n_frames) * sizeof (LuFrame) : 0;
   gsize size = sizeof (LuSampleMessage)
                + (sample->n_callchain + sample->regs.n_words) * sizeof (guint64)
                + lu_round_up_8 (sample->stack_size) + walked_size;
@@ -300,13 +315,12 @@ send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace
   message->kind = LU_MESSAGE_SAMPLE;
   message->header = header_of (event, process, space);
   message->sample = *sample;
-  message->walked_status = walked != NULL ? walked->status : LU_STATUS_COMPLETE;
-  message->n_walked = walked != NULL ? walked->n_frames : 0;
+  message->n_walked = 0;
   payload = put (message->payload, sample->callchain, sample->n_callchain * sizeof *payload);
   payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
   put (payload, sample->stack, sample->stack_size);
-  put (payload + lu_round_up_8 (sample->stack_size) / sizeof *payload,
-       walked != NULL ? walked->frames : NULL, walked_size);
+  if (walked != NULL)
+    put_walked (message, payload + lu_round_up_8 (sample->stack_size) / sizeof *payload, walked);
   lu_queue_commit_quietly (self->to_worker, size);
   if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
     lu_queue_wake (self->to_worker);
@@ -437,6 +451,7 @@ keep_for_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuS
   walked->time = event->time;
   lu_stack_reset (&walked->stack);
   lu_walked_take (&event->walked, process, space, &walked->stack);
+  walked->n_kernel = lu_walked_kernel_frames (&event->walked, walked->kernel);
   bump (&self->in_kernel);
   return LU_DISPATCH_DONE;
 }

@@ -66,10 +66,11 @@ typedef struct
   LuSampleHeader header;
   LuSample sample; /* its pointers are replaced by what follows: */
   /* guint64 callchain[n_callchain]; guint64 words[n_words]; guint8 stack[stack_size], padded;
-   * LuFrame walked[n_walked] */
+   * LuFrame walked[n_walked_kernel + n_walked] */
   LuStatus walked_status;
-  guint32 n_walked; /* frames that a walk in the kernel found in the same sample; 0: there was none,
-                       or it was not kept */
+  guint32 n_walked_kernel;
+  guint32 n_walked; /* user frames that a walk in the kernel found in the same sample; 0: there was
+                       none, or it was not kept */
   guint64 payload[];
 } LuSampleMessage;
 

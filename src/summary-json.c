@@ -134,6 +134,8 @@ add_check (JsonBuilder *json, const LuUnwinderCounts *counts)
     {
       add_int (json, "kernel_compared", (gint64) counts->walked_compared);
       add_int (json, "kernel_differ", (gint64) counts->walked_differ);
+      add_int (json, "kernel_frames_compared", (gint64) counts->kernel_compared);
+      add_int (json, "kernel_frames_differ", (gint64) counts->kernel_differ);
     }
   json_builder_end_object (json);
 }

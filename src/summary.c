@@ -284,8 +284,10 @@ print_check (const LuUnwinderCounts *counts)
              counts->compared, counts->frames_differ, counts->states_differ);
   if (counts->walked_compared > 0)
     fprintf (stderr,
-             _ ("Walks in the kernel compared on %" PRIu64 " samples: %" PRIu64 " differ\n"),
-             counts->walked_compared, counts->walked_differ);
+             _ ("Walks in the kernel compared on %" PRIu64 " samples: %" PRIu64
+                " differ; the kernel's own frames on %" PRIu64 ": %" PRIu64 " differ\n"),
+             counts->walked_compared, counts->walked_differ, counts->kernel_compared,
+             counts->kernel_differ);
 }
 
 void

@@ -201,18 +201,26 @@ attach_payload (LuSampleMessage *message)
 
 /* What the kernel's walk made of the same sample. */
 static void
-compare (LuWorker *self, const LuSampleMessage *message)
+compare (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
 {
-  const guint8 *frames = message->sample.stack + lu_round_up_8 (message->sample.stack_size);
+  const LuFrame *frames =
+      (const LuFrame *) (message->sample.stack + lu_round_up_8 (message->sample.stack_size));
+  LuComparison comparison = { .stack = self->stack,
+                              .kernel = self->kernel,
+                              .walked_kernel = frames,
+                              .n_kernel = n_kernel,
+                              .n_walked_kernel = message->n_walked_kernel };
 
   if (self->walked == NULL)
     self->walked = g_new (LuStack, 1);
   lu_stack_reset (self->walked);
   self->walked->status = message->walked_status;
   self->walked->n_frames = message->n_walked;
-  memcpy (self->walked->frames, frames, message->n_walked * sizeof (LuFrame));
+  memcpy (self->walked->frames, frames + message->n_walked_kernel,
+          message->n_walked * sizeof (LuFrame));
+  comparison.walked = self->walked;
   self->unwinder->ops->compare (self->unwinder, &message->sample, message->header.space,
-                                self->stack, self->walked);
+                                &comparison);
 }
 
 /* The kernel's copy of a stack ends at the first page that was never touched, as inside a large
@@ -284,9 +292,9 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
 
   attach_payload (message);
   unwind (self, message);
-  if (message->n_walked > 0 && self->unwinder->ops->compare != NULL)
-    compare (self, message);
   n_kernel = lu_merge_kernel_frames (&message->sample, self->kernel);
+  if (message->n_walked > 0 && self->unwinder->ops->compare != NULL)
+    compare (self, message, n_kernel);
   out =
       reserve_patiently (self, sizeof *out + (n_kernel + self->stack->n_frames) * sizeof (LuFrame));
   memcpy (out->frames, self->kernel, n_kernel * sizeof (LuFrame));

@@ -225,13 +225,61 @@ is_borne_out (const Pair *pair, guint same)
 }
 
 static void
-check_compare (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space, const LuStack *stack,
-               const LuStack *walked)
+write_kernel_frame (GString *text, const char *who, const LuFrame *frames, guint n, guint i)
+{
+  if (i < n)
+    g_string_append_printf (text, "%s %#" PRIx64 " (%u frames)", who, (guint64) frames[i].pc, n);
+  else
+    g_string_append_printf (text, "%s none (%u frames)", who, n);
+}
+
+static void
+tell_kernel (CheckUnwinder *self, const LuComparison *comparison, guint i)
+{
+  g_autoptr (GString) text = NULL;
+  LuDifference difference = { .reference = comparison->stack, .tested = comparison->walked };
+  guint64 pc = i < comparison->n_kernel ? comparison->kernel[i].pc : 0;
+
+  if (g_hash_table_size (self->told) >= MAX_TOLD
+      || !g_hash_table_add (self->told, g_memdup2 (&pc, sizeof pc)))
+    return;
+  text = g_string_new (NULL);
+  g_string_append_printf (text, "check: kernel frame %u: ", i);
+  write_kernel_frame (text, "sample", comparison->kernel, comparison->n_kernel, i);
+  g_string_append (text, ", ");
+  write_kernel_frame (text, "bpf", comparison->walked_kernel, comparison->n_walked_kernel, i);
+  g_string_append_c (text, '\n');
+  difference.report = text->str;
+  self->func (&difference, self->user_data);
+}
+
+/* The sample's chain of the kernel and that of the walk are of one moment. */
+static void
+compare_kernel (CheckUnwinder *self, const LuComparison *comparison)
+{
+  guint n = MIN (comparison->n_kernel, comparison->n_walked_kernel), i = 0;
+
+  if (comparison->n_kernel == 0 && comparison->n_walked_kernel == 0)
+    return;
+  self->counts.kernel_compared++;
+  while (i < n && comparison->kernel[i].pc == comparison->walked_kernel[i].pc)
+    i++;
+  if (i == comparison->n_kernel && i == comparison->n_walked_kernel)
+    return;
+  self->counts.kernel_differ++;
+  tell_kernel (self, comparison, i);
+}
+
+static void
+check_compare (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space,
+               const LuComparison *comparison)
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
+  const LuStack *walked = comparison->walked;
   const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, walked },
-                         { self->reference->ops->name, "bpf", stack, walked } };
+                         { self->reference->ops->name, "bpf", comparison->stack, walked } };
 
+  compare_kernel (self, comparison);
   self->counts.walked_compared++;
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
     {

@@ -24,7 +24,18 @@ typedef struct
   guint64 states_differ;   /* the same frames, another end state */
   guint64 walked_compared; /* stacks walked in the kernel */
   guint64 walked_differ;   /* of these, from one of the engines */
+  guint64 kernel_compared; /* of these, those that hit the kernel: its own frames */
+  guint64 kernel_differ;
 } LuUnwinderCounts;
+
+/* What the kernel made of a sample itself, and what else is known of it. All borrowed. */
+typedef struct
+{
+  const LuStack *stack; /* that unwind() has just filled */
+  const LuStack *walked;
+  const LuFrame *kernel, *walked_kernel; /* the kernel's own frames: of the sample, of the walk */
+  guint n_kernel, n_walked_kernel;
+} LuComparison;
 
 typedef struct
 {
@@ -36,10 +47,9 @@ typedef struct
    * `pid` and `tid` are for the engine's book-keeping only. */
   void (*unwind) (LuUnwinder *self, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
                   LuStack *stack);
-  /* Optional: `walked` is what the kernel's walk made of the sample whose `stack` unwind() has just
-   * filled; tells where they differ. */
-  void (*compare) (LuUnwinder *self, const LuSample *sample, LuSpace *space, const LuStack *stack,
-                   const LuStack *walked);
+  /* Optional: tells where the kernel's walk of this sample differs. */
+  void (*compare) (LuUnwinder *self, const LuSample *sample, LuSpace *space,
+                   const LuComparison *comparison);
   /* Optional: what it has counted so far. */
   void (*get_counts) (LuUnwinder *self, LuUnwinderCounts *counts);
   void (*free) (LuUnwinder *self);

@@ -519,6 +519,13 @@ class KernelWalks(Case):
         self.assertGreater(stats["samples"], 700)
         self.assertLess(stats["samples"], 3000)
 
+    def test_the_frames_of_the_kernel_are_those_of_the_sample(self):
+        result = self.run_it("--engine", "bpf-check", "--stats", "json", "-o", self.file, "--",
+                             "dd", "if=/dev/urandom", "of=/dev/null", "bs=64k", "count=2000")
+        check = stats_of(result.stderr)["check"]
+        self.assertGreater(check["kernel_frames_compared"], 50)
+        self.assertEqual(check["kernel_frames_differ"], 0, result.stderr)
+
     def test_walks_are_timed(self):
         _, stats = self.record("--engine", "bpf", "--time-walks", seconds=0.5)
         self.assertGreater(stats["kernel_walks"]["walk_ns"]["p50"], 100)

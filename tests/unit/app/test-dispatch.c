@@ -279,10 +279,10 @@ test_walked_stacks_wait_for_their_samples (Fixture *self, gconstpointer is_live)
     { 1, PID, 1000, FALSE, FALSE }, /* there was another one */
     { 1, PID, 1000 * 1000 * 1000, TRUE, FALSE },
   };
-  const guint64 pcs[] = { 0x401000 };
+  const guint64 pcs[] = { 0xffffffff81000010, 0xffffffff81000020, 0x401000 };
   LuMapping mapping = { .start = 0x400000, .end = 0x410000 };
   const LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "/bin/program" };
-  LuEvent event = walked_event (pcs, 0, 1);
+  LuEvent event = walked_event (pcs, 2, 1);
 
   mapping.module = lu_module_new (&key);
   g_assert_true (lu_process_add_mapping (self->process, 1, &mapping));
@@ -307,7 +307,11 @@ test_walked_stacks_wait_for_their_samples (Fixture *self, gconstpointer is_live)
       g_assert_cmpuint (message->n_walked, ==, samples[i].is_pair ? 1 : 0);
       frames = (const LuFrame *) (message->payload + 20 + STACK_BYTES / 8);
       if (samples[i].is_pair)
-        g_assert_cmphex (frames[0].pc, ==, pcs[0]);
+        {
+          g_assert_cmpuint (message->n_walked_kernel, ==, 2);
+          for (guint j = 0; j < G_N_ELEMENTS (pcs); j++)
+            g_assert_cmphex (frames[j].pc, ==, pcs[j]);
+        }
       take_all (self->to_worker);
       take_all (self->to_writer);
     }

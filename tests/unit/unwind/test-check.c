@@ -139,6 +139,65 @@ test_agreement (void)
   g_assert_cmpuint (counts.frames_differ + counts.states_differ, ==, 0);
 }
 
+/* A walk that agrees with the engines in the user's frames, but not always in the kernel's. */
+static void
+test_kernel_frames (void)
+{
+  static const struct
+  {
+    guint64 sample[3], walk[3];
+    guint is_compared, is_different;
+    const char *report;
+  } cases[] = {
+    { { 0 }, { 0 }, 0, 0, NULL },
+    { { 0x10, 0x20 }, { 0x10, 0x20 }, 1, 0, NULL },
+    { { 0x10, 0x20 },
+      { 0x10, 0x30 },
+      1,
+      1,
+      "check: kernel frame 1: sample 0x20 (2 frames), bpf 0x30 (2 frames)\n" },
+    { { 0x10, 0x20 },
+      { 0x10 },
+      1,
+      1,
+      "check: kernel frame 1: sample 0x20 (2 frames), bpf none (1 frames)\n" },
+    { { 0 },
+      { 0x10 },
+      1,
+      1,
+      "check: kernel frame 0: sample none (0 frames), bpf 0x10 (1 frames)\n" },
+  };
+  g_autoptr (Tracee) tracee = start ();
+
+  for (guint i = 0; tracee != NULL && i < G_N_ELEMENTS (cases); i++)
+    {
+      Told told = { 0 };
+      g_autoptr (LuUnwinder) check =
+          lu_check_new (lu_unwinder_dwfl.new(NULL), liar_new (), remember, &told);
+      g_autofree LuStack *stack = g_new (LuStack, 1);
+      LuFrame sample[3], walk[3];
+      LuComparison comparison = {
+        .stack = stack, .walked = stack, .kernel = sample, .walked_kernel = walk
+      };
+      LuUnwinderCounts counts;
+
+      for (; cases[i].sample[comparison.n_kernel] != 0; comparison.n_kernel++)
+        sample[comparison.n_kernel].pc = cases[i].sample[comparison.n_kernel];
+      for (; cases[i].walk[comparison.n_walked_kernel] != 0; comparison.n_walked_kernel++)
+        walk[comparison.n_walked_kernel].pc = cases[i].walk[comparison.n_walked_kernel];
+      lie = LIE_NONE;
+      lu_stack_reset (stack);
+      check->ops->unwind (check, 1, 1, &tracee->sample, tracee->space, stack);
+      check->ops->compare (check, &tracee->sample, tracee->space, &comparison);
+      check->ops->get_counts (check, &counts);
+      g_assert_cmpuint (counts.walked_differ, ==, 0);
+      g_assert_cmpuint (counts.kernel_compared, ==, cases[i].is_compared);
+      g_assert_cmpuint (counts.kernel_differ, ==, cases[i].is_different);
+      g_assert_cmpstr (told.report, ==, cases[i].report);
+      g_free (told.report);
+    }
+}
+
 /* The report names the frame, the module and address of the one before it, and both rules; once for
  * a place, however many samples pass it. */
 static void
@@ -209,6 +268,7 @@ main (int argc, char **argv)
   folder = argc > 1 ? argv[1] : ".";
   g_test_add_func ("/check/agreement", test_agreement);
   g_test_add_func ("/check/frame", test_frame);
+  g_test_add_func ("/check/kernel-frames", test_kernel_frames);
   g_test_add_func ("/check/others", test_others);
   return g_test_run ();
 }
