@@ -22,6 +22,9 @@
 #define MAX_RULES    1024
 #define LEAF_WORDS   3
 
+/* Words for one call of a function: the verifier follows each turn of a loop by itself. */
+#define WORDS_AT_ONCE 16
+
 #define NOTES_PER_EPOCH 4096
 
 #define SLOT_MASK        15
@@ -139,12 +142,12 @@ check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t by_f
   return call == CALL_NONE ? VERDICT_NONE : VERDICT_FOUND;
 }
 
-/* FOUND: some word in [from, fp) could be the return address into the code whose frame pointer is
- * `fp`. */
+/* FOUND: of the first words in [from, fp), one could be the return address into the code whose
+ * frame pointer is `fp`. */
 HOST_TURN int
-find_return_by_fp (uint32_t cpu, uint64_t from, uint64_t fp)
+see_returns (uint32_t cpu, uint64_t from, uint64_t fp)
 {
-  for (uint32_t i = 0; i < MAX_WORDS; i++)
+  for (uint32_t i = 0; i < WORDS_AT_ONCE; i++)
     {
       uint64_t at = from + 8 * i, value;
       int verdict;
@@ -158,6 +161,20 @@ find_return_by_fp (uint32_t cpu, uint64_t from, uint64_t fp)
         return verdict;
     }
   return VERDICT_NONE;
+}
+
+/* The same of all words that are looked at. */
+static inline int
+find_return_by_fp (uint32_t cpu, uint64_t from, uint64_t fp)
+{
+  int verdict = VERDICT_NONE;
+
+  for (uint32_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_NONE && from < fp; i++)
+    {
+      verdict = see_returns (cpu, from, fp);
+      from += 8 * WORDS_AT_ONCE;
+    }
+  return verdict;
 }
 
 /* Whether `value` may be a return address into ordinary code that keeps frame pointers and has
@@ -186,25 +203,17 @@ check_owner (uint32_t cpu, uint64_t value, uint32_t module)
              : VERDICT_NONE;
 }
 
-/* FOUND: the frame pointer may be that of ordinary code that has called this one. */
+/* FOUND: one of the first words in [from, fp) may be the return address into such code. */
 HOST_TURN int
-find_other_owner (uint32_t cpu, uint64_t caller_pc)
+see_owners (uint32_t cpu, uint64_t from)
 {
   struct walk *walk = host_walk (cpu);
-  int rule;
 
-  if (walk == NULL || !see_mapping (cpu, caller_pc - 1))
+  if (walk == NULL)
     return VERDICT_UNKNOWN;
-  if (walk->seen.kind != LU_BPF_MAPPING_TABLE)
-    return VERDICT_NONE;
-  rule = see_rule (cpu, caller_pc - 1);
-  if (rule == PLACE_RULE_UNKNOWN)
-    return VERDICT_UNKNOWN;
-  if (rule == PLACE_RULE_NONE)
-    return VERDICT_NONE;
-  for (uint32_t i = 0; i < MAX_WORDS; i++)
+  for (uint32_t i = 0; i < WORDS_AT_ONCE; i++)
     {
-      uint64_t at = walk->sp + 8 * i, value;
+      uint64_t at = from + 8 * i, value;
       int verdict;
 
       if (at >= walk->fp)
@@ -216,6 +225,31 @@ find_other_owner (uint32_t cpu, uint64_t caller_pc)
         return verdict;
     }
   return VERDICT_NONE;
+}
+
+/* FOUND: the frame pointer may be that of ordinary code that has called this one. */
+static inline int
+find_other_owner (uint32_t cpu, const struct walk *walk, uint64_t caller_pc)
+{
+  uint64_t from = walk->sp;
+  int verdict = VERDICT_NONE, rule;
+
+  if (!see_mapping (cpu, caller_pc - 1))
+    return VERDICT_UNKNOWN;
+  if (walk->seen.kind != LU_BPF_MAPPING_TABLE)
+    return VERDICT_NONE;
+  rule = see_rule (cpu, caller_pc - 1);
+  if (rule == PLACE_RULE_UNKNOWN)
+    return VERDICT_UNKNOWN;
+  if (rule == PLACE_RULE_NONE)
+    return VERDICT_NONE;
+  for (uint32_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_NONE && from < walk->fp;
+       i++)
+    {
+      verdict = see_owners (cpu, from);
+      from += 8 * WORDS_AT_ONCE;
+    }
+  return verdict;
 }
 
 /* What stands for the place of the frame in the list of those that are set up. */
@@ -308,7 +342,7 @@ go_by_frame_pointer (uint32_t cpu)
   verdict = check_return (cpu, pair[1], pair[0], walk->fp + 16, 0);
   if (verdict != VERDICT_FOUND)
     return verdict;
-  if (find_other_owner (cpu, pair[1]) != VERDICT_NONE)
+  if (find_other_owner (cpu, walk, pair[1]) != VERDICT_NONE)
     return VERDICT_UNKNOWN;
   walk->last_fp = walk->fp;
   return VERDICT_FOUND;

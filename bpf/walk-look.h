@@ -13,20 +13,33 @@
 #define MAPPING_STEPS 13
 #define ROW_STEPS     13
 
-/* Which of `n` mappings in the entry, from word `first` on, may hold the address: the last one that
- * does not begin above it. */
-static inline uint32_t
-look_up_mapping (const struct entry *entry, uint32_t first, uint32_t n, uint64_t address)
+/* -1 if the value is negative, else 0; nothing that the compiler could make a branch of. Both
+ * searches step without one: the verifier would follow either way at each step. */
+static inline uint64_t
+is_negative (uint64_t value)
 {
-  uint32_t at = first;
+  int64_t mask;
+
+  asm volatile("" : "+r"(value));
+  mask = (int64_t) value >> 63;
+  asm volatile("" : "+r"(mask));
+  return (uint64_t) mask;
+}
+
+/* Which of `n` mappings in the entry, from word `first` on, may hold the address: the last one that
+ * does not begin above it. Mappings begin in the lower half of all addresses; of addresses in the
+ * upper one any may be said. */
+static inline uint64_t
+look_up_mapping (const struct entry *entry, uint64_t first, uint64_t n, uint64_t address)
+{
+  uint64_t at = first;
 
   for (int i = 0; i < MAPPING_STEPS && n > 1; i++)
     {
-      uint32_t half = n >> 1, middle = at + half * 8;
+      uint64_t half = n >> 1, middle = at + half * 8;
 
       HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 8);
-      if (*(const uint64_t *) &entry->words[middle] <= address)
-        at = middle;
+      at += half * 8 & ~is_negative (address - *(const uint64_t *) &entry->words[middle]);
       n -= half;
     }
   HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 8);
@@ -35,17 +48,16 @@ look_up_mapping (const struct entry *entry, uint32_t first, uint32_t n, uint64_t
 
 /* The rule id of an ELF address in the run of rows of its page. */
 static inline uint32_t
-look_up_row (const struct entry *entry, uint32_t first, uint32_t n, uint64_t address)
+look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t address)
 {
-  uint32_t key = (uint32_t) address & 0xffff, at = first;
+  uint64_t key = address & 0xffff, at = first;
 
   for (int i = 0; i < ROW_STEPS && n > 1; i++)
     {
-      uint32_t half = n >> 1, middle = at + half;
+      uint64_t half = n >> 1, middle = at + half;
 
       HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 1);
-      if ((entry->words[middle] & 0xffff) <= key)
-        at = middle;
+      at += half & ~is_negative (key - (entry->words[middle] & 0xffff));
       n -= half;
     }
   HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 1);
@@ -98,8 +110,8 @@ find_place (const struct walk *walk, uint64_t address, struct place *place)
   const struct entry *entry = host_entry (LU_BPF_ENTRY_OF (walk->mappings));
   const struct modules *modules = host_modules ();
   const struct lu_bpf_mapping *mapping;
-  uint32_t at, slot;
-  uint64_t key;
+  uint32_t slot;
+  uint64_t at, key;
 
   if (entry == NULL || modules == NULL)
     return GIVE_UP (INTERNAL);

@@ -126,8 +126,7 @@ walk_plain (uint32_t cpu)
       if ((plain & PLAIN_BX_SLOT) != 0)
         bx_at = cfa - PLAIN_BX_DEPTH (plain);
       known |= plain >> 2 & (LU_KNOWN_FP | LU_KNOWN_BX);
-      if ((plain & PLAIN_BX_LOST) != 0)
-        known &= ~(uint32_t) LU_KNOWN_BX;
+      known &= ~(uint32_t) (plain >> 3 & LU_KNOWN_BX); /* PLAIN_BX_LOST */
       walk->pcs[index] = pc | mark;
       at++;
       mark = LU_BPF_PC_RETURN;

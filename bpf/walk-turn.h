@@ -10,37 +10,37 @@
 #include "walk-plain.h"
 #include "walk-rare.h"
 
-/* Turns between two looks at the clock. */
-#define BUDGET_TURNS 8
-
-/* At most so many turns, in so many rounds: each turn makes a frame at least, or makes the next one
- * able to. */
-#define ROUND_TURNS 64
-#define MAX_ROUNDS  192
+/* At most so many turns: each makes a frame at least, or makes the next one able to. They are made
+ * in three loops, one in the other, since the verifier follows each turn of a loop by itself. */
+#define FEW_TURNS  4
+#define BUDGET_FEW 2 /* between two looks at the clock */
+#define ROUND_FEW  56
+#define MAX_ROUNDS 56
 
 HOST_TURN int
-walk_turn (uint32_t cpu)
+walk_turns (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
-  int result = walk_plain (cpu);
+  int result = TURN_ON;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  if (result == TURN_MAPPING)
-    result = walk_mapping (cpu);
-  else if (result == TURN_RULE)
-    result = walk_rule (cpu);
-  if (result == TURN_RARE)
-    result = walk_rare (cpu);
-  if (result == TURN_GUESS)
-    result = walk_guess (cpu);
-  if (result != TURN_ON)
-    return result;
-  walk->n_turns++;
-  if (host_config.budget_ns != 0 && walk->n_turns % BUDGET_TURNS == 0
+  for (int i = 0; i < FEW_TURNS && result == TURN_ON; i++)
+    {
+      result = walk_plain (cpu);
+      if (result == TURN_MAPPING)
+        result = walk_mapping (cpu);
+      else if (result == TURN_RULE)
+        result = walk_rule (cpu);
+      if (result == TURN_RARE)
+        result = walk_rare (cpu);
+      if (result == TURN_GUESS)
+        result = walk_guess (cpu);
+    }
+  if (result == TURN_ON && host_config.budget_ns != 0 && ++walk->n_few % BUDGET_FEW == 0
       && host_clock () - walk->start_ns > host_config.budget_ns)
     return GIVE_UP (BUDGET);
-  return TURN_ON;
+  return result;
 }
 
 HOST_TURN int
@@ -48,8 +48,8 @@ walk_round (uint32_t cpu)
 {
   int result = TURN_ON;
 
-  for (int i = 0; i < ROUND_TURNS && result == TURN_ON; i++)
-    result = walk_turn (cpu);
+  for (int i = 0; i < ROUND_FEW && result == TURN_ON; i++)
+    result = walk_turns (cpu);
   return result;
 }
 
@@ -86,7 +86,7 @@ begin_walk (struct walk *walk, const struct lu_bpf_process *process)
   walk->process_flags = process->flags;
   walk->at = walk->n_kernel;
   walk->limit = walk->n_kernel + (max < LU_BPF_MAX_FRAMES ? max : LU_BPF_MAX_FRAMES);
-  walk->n_turns = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
+  walk->n_few = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
   walk->last_fp = 0;
   walk->failed_ea = 0;
 }

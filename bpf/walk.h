@@ -79,7 +79,7 @@ struct walk
   uint32_t mappings, n_mappings, process_flags;
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
-  uint32_t n_turns;
+  uint32_t n_few;     /* turns, by FEW_TURNS */
   uint32_t n_missed, n_guessed;
   uint32_t n_rules; /* that guesses have asked for */
   uint64_t start_ns;
