@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "bpf/kernel-types.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -25,6 +26,16 @@
 #include "walker.skel.h"
 
 #define MAX_FDINFO 4096
+
+/* What the program looks at of the kernel's structures (bpf/walker.bpf.c). */
+static const LuKernelStruct kernel_structs[] = {
+  { "task_struct",
+    { "tgid", "thread_pid", "start_boottime", "self_exec_id", "group_leader", "real_parent" } },
+  { "pid", { "level", "numbers" } },
+  { "upid", { "nr", "ns" } },
+  { "pid_namespace", { "ns" } },
+  { "ns_common", { "inum" } },
+};
 
 struct _LuBpfProgram
 {
@@ -136,6 +147,20 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options)
     bpf_map__set_max_entries (skeleton->maps.processes, options->max_processes);
 }
 
+/* The program's fields are placed by a few of the kernel's types, or, where these cannot be had, by
+ * all of them. `types_fd` is borrowed until the program is loaded. */
+static struct walker_bpf *
+open_object (int types_fd)
+{
+  char path[32];
+  LIBBPF_OPTS (bpf_object_open_opts, options);
+
+  g_snprintf (path, sizeof path, "/proc/self/fd/%d", types_fd);
+  if (types_fd >= 0)
+    options.btf_custom_path = path; /* copied */
+  return walker_bpf__open_opts (&options);
+}
+
 static int
 load (LuBpfProgram *self)
 {
@@ -164,9 +189,10 @@ close_types (LuBpfProgram *self)
 static gboolean
 open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **error)
 {
+  lu_autofd types_fd = lu_kernel_types_open (kernel_structs, G_N_ELEMENTS (kernel_structs));
   int result;
 
-  self->skeleton = walker_bpf__open ();
+  self->skeleton = open_object (types_fd);
   if (self->skeleton == NULL)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("Opening the BPF program: %s (%s)"),

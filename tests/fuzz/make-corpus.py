@@ -307,9 +307,35 @@ def write_walked(folder):
         layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
 
 
+def write_kernel_types(folder):
+    """BTF: numbers, a pointer, an array of structures, one without a name in another."""
+    strings = bytearray(1)
+
+    def name(text):
+        strings.extend(text.encode() + b"\0")
+        return len(strings) - len(text) - 1
+
+    def kind(number, text, size, *words, flag=0, n=0):
+        return struct.pack(f"<III{len(words)}I", name(text) if text else 0,
+                           flag << 31 | number << 24 | n, size, *words)
+
+    types = kind(1, "long", 8, 64)
+    types += kind(8, "time", 3) + kind(10, "", 1)
+    types += kind(4, "inner", 24, name("number"), 2, 64, n=1)
+    types += kind(3, "", 0, 4, 1, 3) + kind(2, "", 7)
+    types += kind(4, "outer", 1000, name("bits"), 1, 3 << 24, 0, 8, 1024, name("next"), 6, 4096,
+                  flag=1, n=3)
+    types += kind(5, "", 200, name("hidden"), 2, 128, name("all"), 5, 256, n=2)
+    types += kind(19, "others", 8, name("first"), 0, 1, n=1) + kind(16, "float", 8)
+    whole = struct.pack("<HBBIIIII", 0xeb9f, 1, 0, 24, 0, len(types), len(types), len(strings))
+    (folder / "usual").write_bytes(whole + types + strings)
+    (folder / "cut").write_bytes((whole + types + strings)[:-3])
+    (folder / "unknown-kind").write_bytes(whole + types[:-12] + kind(30, "", 0) + strings)
+
+
 def main():
-    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "line-answers", "opcodes", "perf-data",
-                 "proc-maps", "record", "step", "store", "syscap-reader"):
+    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "kernel-types", "line-answers",
+                 "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     write_walked(HERE / "corpus" / "record")
@@ -324,6 +350,7 @@ def main():
     write_store(HERE / "corpus" / "store")
     (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file())
     write_jit(HERE / "corpus" / "jit-names")
+    write_kernel_types(HERE / "corpus" / "kernel-types")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))
