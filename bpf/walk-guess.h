@@ -52,7 +52,6 @@ HOST_TURN int
 see_mapping (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
-  struct place place;
 
   if (walk == NULL)
     return 0;
@@ -62,8 +61,8 @@ see_mapping (uint32_t cpu, uint64_t address)
     walk->seen = walk->place;
   else if (address - walk->before.start < walk->before.size)
     walk->seen = walk->before;
-  else if (find_place (walk, address, &place) == 0)
-    walk->seen = place;
+  else if (find_place (cpu, address) == 0)
+    walk->seen = walk->found;
   else
     return 0;
   return 1;
@@ -74,16 +73,14 @@ HOST_TURN int
 see_rule (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
-  const struct modules *modules = host_modules ();
   const struct rules *rules = host_rules ();
   uint32_t slot;
   int64_t id;
 
-  if (walk == NULL || modules == NULL || rules == NULL || walk->n_rules++ >= MAX_RULES)
+  if (walk == NULL || rules == NULL || walk->n_rules++ >= MAX_RULES)
     return PLACE_RULE_UNKNOWN;
   slot = walk->seen.module;
-  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  id = look_up_rule (&modules->modules[slot], address - walk->seen.bias);
+  id = look_up_rule (slot, address - walk->seen.bias);
   if (id < 0)
     {
       note_use (slot, LU_BPF_WANTED);
@@ -407,7 +404,7 @@ is_bare_entry (struct walk *walk, uint64_t lookup)
 
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
   return modules != NULL && is_entry (walk, lookup)
-         && look_up_rule (&modules->modules[slot], modules->modules[slot].entry) == LU_RULE_NONE;
+         && look_up_rule (slot, modules->modules[slot].entry) == LU_RULE_NONE;
 }
 
 HOST_TURN int

@@ -64,16 +64,24 @@ look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t add
   return entry->words[at] >> 16;
 }
 
-/* The rule id of an ELF address; -1: there is no table any more, or no memory for it. */
-static inline int64_t
-look_up_rule (const struct lu_bpf_module *module, uint64_t address)
+/* The rule id of an ELF address of the slot's file; -1: there is no table any more, or no memory
+ * for it. */
+HOST_TURN int64_t
+look_up_rule (uint32_t slot, uint64_t address)
 {
-  uint64_t table = *(const volatile uint64_t *) &module->table;
-  uint64_t page = (address - module->base) >> LU_BPF_PAGE_SHIFT;
+  const struct modules *modules = host_modules ();
+  const struct lu_bpf_module *module;
   const struct lu_bpf_page *found;
   const struct entry *entry;
+  uint64_t table, page;
   uint32_t index, first, n;
 
+  if (modules == NULL)
+    return -1;
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  module = &modules->modules[slot];
+  table = *(const volatile uint64_t *) &module->table;
+  page = (address - module->base) >> LU_BPF_PAGE_SHIFT;
   if (table == 0)
     return -1;
   if (address < module->base || page >= table >> 32)
@@ -103,20 +111,26 @@ note_use (uint32_t slot, uint8_t bits)
     use->bits[slot] |= bits;
 }
 
-/* Fills `place` with the mapping that holds the address. Not a turn of its own: 0, or a turn. */
-static inline int
-find_place (const struct walk *walk, uint64_t address, struct place *place)
+/* Sets walk->found to the mapping that holds the address. 0, or a turn. */
+HOST_TURN int
+find_place (uint32_t cpu, uint64_t address)
 {
-  const struct entry *entry = host_entry (LU_BPF_ENTRY_OF (walk->mappings));
+  struct walk *walk = host_walk (cpu);
   const struct modules *modules = host_modules ();
   const struct lu_bpf_mapping *mapping;
+  const struct entry *entry;
+  struct place *place;
   uint32_t slot;
   uint64_t at, key;
 
-  if (entry == NULL || modules == NULL)
+  if (walk == NULL || modules == NULL)
+    return GIVE_UP (INTERNAL);
+  entry = host_entry (LU_BPF_ENTRY_OF (walk->mappings));
+  if (entry == NULL)
     return GIVE_UP (INTERNAL);
   at = look_up_mapping (entry, LU_BPF_AT_OF (walk->mappings), walk->n_mappings, address);
   mapping = (const struct lu_bpf_mapping *) &entry->words[at];
+  place = &walk->found;
   place->start = mapping->start;
   place->size = mapping->end - mapping->start;
   if (address - place->start >= place->size)
@@ -163,14 +177,12 @@ walk_mapping (uint32_t cpu)
     }
   if (lookup - walk->place.start >= walk->place.size)
     {
-      struct place place;
-
-      result = find_place (walk, lookup, &place);
+      result = find_place (cpu, lookup);
       if (result != 0)
         return result;
-      walk->place = place;
-      if (place.kind == LU_BPF_MAPPING_TABLE)
-        note_use (place.module, LU_BPF_USED);
+      walk->place = walk->found;
+      if (walk->place.kind == LU_BPF_MAPPING_TABLE)
+        note_use (walk->place.module, LU_BPF_USED);
     }
   if (walk->place.kind == LU_BPF_MAPPING_TABLE)
     return TURN_ON;
@@ -186,20 +198,18 @@ walk_rule (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   struct remembered_rules *all = host_remembered (cpu);
-  const struct modules *modules = host_modules ();
   const struct rules *rules = host_rules ();
   uint64_t lookup, plain, key;
   uint32_t slot, place;
   int64_t id;
 
-  if (walk == NULL || all == NULL || modules == NULL || rules == NULL)
+  if (walk == NULL || all == NULL || rules == NULL)
     return GIVE_UP (INTERNAL);
   lookup = walk_lookup (walk);
   slot = walk->place.module;
-  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
   walk->failed_ea = lookup - walk->place.bias;
   walk->n_missed++;
-  id = look_up_rule (&modules->modules[slot], walk->failed_ea);
+  id = look_up_rule (slot, walk->failed_ea);
   if (id < 0)
     {
       note_use (slot, LU_BPF_WANTED);

@@ -69,7 +69,8 @@ struct walk
   uint32_t frame_kind;
 
   struct place place, before;
-  struct place seen; /* by a guess */
+  struct place seen;  /* by a guess */
+  struct place found; /* by find_place() */
   struct
   {
     uint64_t pc, sp, fp;

@@ -94,13 +94,16 @@ current_ids (void)
   return (uint64_t) tgid_of (task) << 32 | find_number ((uint64_t) task);
 }
 
-/* TRUE: the task is what the process' entry was made for. */
+/* TRUE: the task is what the process' entry was made for. Only helpers follow the pointer to
+ * another task: for a plain load through it the verifier searches all types of the kernel for its
+ * name. */
 static inline int
-is_same (const struct lu_bpf_process *process)
+is_same (const struct lu_bpf_process *process, int is_leader)
 {
   struct identities *all = host_identities ();
   struct lu_bpf_identity *identity;
   uint32_t index = process->identity;
+  struct task_struct *any;
   uint64_t start_time, exec_id;
 
   if (index == 0)
@@ -109,19 +112,19 @@ is_same (const struct lu_bpf_process *process)
     return 0;
   HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
   identity = &all->identities[index];
+  any = (struct task_struct *) bpf_get_current_task ();
   if ((host_config.flags & LU_BPF_TASK_BTF) != 0)
     {
       struct task_struct *task = (struct task_struct *) bpf_get_current_task_btf ();
 
-      start_time = task->group_leader->start_boottime;
+      start_time =
+          is_leader ? task->start_boottime : BPF_CORE_READ (any, group_leader, start_boottime);
       exec_id = task->self_exec_id + 1;
     }
   else
     {
-      struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
-
-      start_time = BPF_CORE_READ (task, group_leader, start_boottime);
-      exec_id = BPF_CORE_READ (task, self_exec_id) + 1;
+      start_time = BPF_CORE_READ (any, group_leader, start_boottime);
+      exec_id = BPF_CORE_READ (any, self_exec_id) + 1;
     }
   if (identity->start_time == 0)
     identity->start_time = start_time;
@@ -158,8 +161,9 @@ is_followed (void)
 }
 
 static inline int
-copy_process (uint32_t tgid, struct lu_bpf_process *process)
+copy_process (uint64_t id, struct lu_bpf_process *process)
 {
+  uint32_t tgid = (uint32_t) (id >> 32);
   const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
 
   if (found == NULL)
@@ -169,7 +173,7 @@ copy_process (uint32_t tgid, struct lu_bpf_process *process)
   if (process->check != lu_bpf_process_check (process, tgid) || process->n_mappings == 0
       || process->n_mappings > LU_BPF_MAX_MAPPINGS)
     return GIVE_UP (NO_PROCESS);
-  return is_same (process) ? TURN_ON : GIVE_UP (STALE_PROCESS);
+  return is_same (process, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
 }
 
 /* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
@@ -270,7 +274,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
   walk->pc = walk->failed_ea = walk->place.module = 0;
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
-  result = copy_process ((uint32_t) (id >> 32), &process);
+  result = copy_process (id, &process);
   if (result != TURN_ON)
     return result;
   result = copy_user_context (walk, ctx);
@@ -311,17 +315,19 @@ count (struct lu_bpf_counters *c, const struct walk *walk, int result)
 
   if (result == TURN_ENDED || result == TURN_DEPTH)
     {
-      uint32_t bucket = bucket_of (walk->record.walk_ns);
-
       reason = result == TURN_ENDED ? LU_BPF_REASON_WALKED : LU_BPF_REASON_DEPTH;
       c->n_frames += n_user;
       c->n_remembered += n_user > walk->n_missed ? n_user - walk->n_missed : 0;
       c->n_guessed += walk->n_guessed;
       c->n_kernel_mode += walk->record.flags & LU_BPF_RECORD_KERNEL;
       c->bytes += sizeof walk->record + sizeof walk->pcs[0] * walk->at;
-      HOST_BOUND (bucket, LU_BPF_N_BUCKETS - 1);
       if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
-        c->buckets[bucket]++;
+        {
+          uint32_t bucket = bucket_of (walk->record.walk_ns);
+
+          HOST_BOUND (bucket, LU_BPF_N_BUCKETS - 1);
+          c->buckets[bucket]++;
+        }
     }
   else
     {
