@@ -210,7 +210,8 @@ lu_model_load (const char *path, LuModelFlags flags, GError **error)
       return NULL;
     }
   self->is_cut = lu_syscap_reader_is_cut (reader);
-  self->is_finished = self->end_time != 0;
+  /* Either is written at the very end; into a pipe, only the second. */
+  self->is_finished = self->end_time != 0 || lu_model_metadata (self, LU_SYSCAP_KEY_STATS) != NULL;
   lu_model_end (self);
   return g_steal_pointer (&self);
 }

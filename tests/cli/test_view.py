@@ -572,6 +572,18 @@ class Report(Case):
         for thread in self.all["threads"]:
             self.assertRegex(text, rf"\b{thread['samples']} +[\d.]+ % +{thread['pid']} +{thread['tid']} ")
 
+    def test_whether_it_was_ended(self):
+        """A pipe cannot be written again at its beginning, where the end of a recording stands."""
+        broken = "did not end properly"
+        self.assertNotIn(broken, self.report())
+        with open(self.path("whole"), "wb") as file:
+            file.write(subprocess.run([PROGRAM, "-q", "-o", "-", "--", "true"], check=True,
+                                      stdout=subprocess.PIPE, timeout=60).stdout)
+        self.assertNotIn(broken, self.run_well("report", self.path("whole")).stdout)
+        with open(self.path("whole"), "rb") as file, open(self.path("cut"), "wb") as cut:
+            cut.write(file.read()[:300])
+        self.assertIn(broken, self.run_well("report", self.path("cut")).stdout)
+
     def test_from_standard_input(self):
         with open(self.capture, "rb") as file:
             result = subprocess.run([PROGRAM, "report", "--json", "-"], stdin=file, check=True,
