@@ -27,7 +27,7 @@ typedef struct
   guint32 header_size;
   guint8 checksum[LU_DIGEST_SIZE]; /* of all bytes that follow it */
   guint8 identity[LU_DIGEST_SIZE]; /* of the file that was compiled */
-  guint8 maker[LU_DIGEST_SIZE];    /* of the program that compiled it */
+  guint8 maker[LU_DIGEST_SIZE];    /* of who compiled it: lu_store_maker() */
   guint64 base;
   guint32 n_pages, n_rows, n_rules;
   guint32 flags;
@@ -50,7 +50,7 @@ _Static_assert(sizeof (LuStoreHeader) == 256, "the block begins at a multiple of
   X (FOREIGN, "not a file of ours alone")                                                          \
   X (SIZE, "too short or too long")                                                                \
   X (FORMAT, "of another format")                                                                  \
-  X (MAKER, "of another build of the program")                                                     \
+  X (MAKER, "of another compiler of tables")                                                       \
   X (IDENTITY, "of another file")                                                                  \
   X (DAMAGED, "damaged")
 

@@ -9,14 +9,13 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "table-maker.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,8 +39,7 @@
 
 struct _LuStore
 {
-  int folder; /* owned */
-  guint8 maker[LU_DIGEST_SIZE];
+  int folder;        /* owned */
   gint is_read_only; /* atomic */
 };
 
@@ -57,42 +55,14 @@ lu_store_result_title (LuStoreResult result)
   return result < LU_N_STORE_RESULTS ? titles[result] : "?";
 }
 
-/* The maker. Tables depend on every detail of the compiler, so they are good for one build of the
- * program only: the one with this build-id, or, without one, this version. */
-
-static int
-find_own_notes (struct dl_phdr_info *info, size_t size, void *data)
-{
-  GByteArray *notes = data;
-
-  for (guint i = 0; i < info->dlpi_phnum; i++)
-    {
-      const ElfW (Phdr) *header = &info->dlpi_phdr[i];
-      ElfW (Nhdr) note;
-
-      if (header->p_type != PT_NOTE || header->p_memsz < sizeof note)
-        continue;
-      memcpy (&note, (gconstpointer) (info->dlpi_addr + header->p_vaddr), sizeof note);
-      g_byte_array_append (notes, (gconstpointer) (info->dlpi_addr + header->p_vaddr),
-                           (guint) header->p_memsz);
-    }
-  return 1; /* the first one is the program */
-}
-
-static void
-find_maker (guint8 maker[LU_DIGEST_SIZE])
-{
-  g_autoptr (GByteArray) notes = g_byte_array_new ();
-
-  g_byte_array_append (notes, (gconstpointer) LU_VERSION, sizeof LU_VERSION);
-  dl_iterate_phdr (find_own_notes, notes);
-  lu_digest (notes->data, notes->len, maker);
-}
+/* Tables depend on every detail of the compiler and of what reads files, so they are good for
+ * programs of the same sources only. */
+static const guint8 maker[LU_DIGEST_SIZE] = LU_TABLE_MAKER;
 
 const guint8 *
-lu_store_maker (const LuStore *self)
+lu_store_maker (void)
 {
-  return self->maker;
+  return maker;
 }
 
 /* The folder */
@@ -136,7 +106,6 @@ lu_store_open_at (int folder_taken, LuStoreMode mode, GError **error)
   self = g_new0 (LuStore, 1);
   self->folder = lu_fd_steal (&folder);
   self->is_read_only = mode == LU_STORE_READ_ONLY;
-  find_maker (self->maker);
   return self;
 }
 
@@ -283,7 +252,7 @@ lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResu
   *result = read_file (self, fd, MIN (max_bytes, G_MAXUINT32), &bytes, &size);
   if (*result != LU_STORE_LOADED)
     return NULL;
-  return lu_store_decode (bytes, size, lu_image_digest (image, &digest_size), self->maker, result);
+  return lu_store_decode (bytes, size, lu_image_digest (image, &digest_size), maker, result);
 }
 
 /* Writing */
@@ -342,7 +311,7 @@ lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
       return FALSE;
     }
   make_name (name, image);
-  bytes = lu_store_encode (table, lu_image_digest (image, &digest_size), self->maker, &size);
+  bytes = lu_store_encode (table, lu_image_digest (image, &digest_size), maker, &size);
   return write_file (self, name, bytes, size);
 }
 

@@ -6,7 +6,7 @@
  * Used by module/tables.c and `live-unwinder tables`. A folder with one file per table, whose bytes
  * docs/unwind-table.md describes. The name is made of build-id and digest, but only what is inside
  * counts: a table is taken for a file whose digest (lu_image_digest(), of headers and CFI) it
- * holds, if it was made by this very build of the program and every byte is as it was written.
+ * holds, if it was made by a program of the same sources and every byte is as it was written.
  *
  * A store is never shared across users. Folder and file have to belong to our effective user alone:
  * real, not reached through a link, nobody else may write to them. That is asked of opened
@@ -70,8 +70,8 @@ gboolean lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned
 /* In English, for messages. */
 const char *lu_store_result_title (LuStoreResult result);
 
-/* Who makes the tables of this store: what LuStoreHeader.maker says of ours. LU_DIGEST_SIZE bytes.
+/* Who makes tables: what LuStoreHeader.maker says of ours (table/maker.py). LU_DIGEST_SIZE bytes.
  */
-const guint8 *lu_store_maker (const LuStore *self);
+const guint8 *lu_store_maker (void);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuStore, lu_store_free)
