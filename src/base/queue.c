@@ -126,7 +126,8 @@ void
 lu_queue_wake (LuQueue *self)
 {
   atomic_thread_fence (memory_order_seq_cst);
-  if (atomic_load (&self->sleeping))
+  /* Once for each sleep: until the consumer runs, more of it would only cost. */
+  if (atomic_load (&self->sleeping) && atomic_exchange (&self->sleeping, false))
     {
       guint64 one = 1;
 
