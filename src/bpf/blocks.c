@@ -28,6 +28,8 @@ lu_bpf_blocks_clear (LuBpfBlocks *self)
 {
   lu_bpf_arena_clear (&self->arena);
   lu_bpf_index_clear (&self->by_serial);
+  for (guint i = 0; i < self->pool.n_items; i++)
+    lu_space_unref (self->blocks[i].space);
   lu_bpf_index_clear (&self->pool);
   g_free (self->of_item);
   g_free (self->blocks);
@@ -149,6 +151,7 @@ lu_bpf_blocks_add (LuBpfBlocks *self, LuBpfSlots *slots, LuSpace *space,
       out[i] = mapping;
     }
   self->bytes += n * sizeof *out;
+  block.space = lu_space_ref (space);
   self->blocks[number] = block;
   make_current (self, number);
   return number;
@@ -169,5 +172,6 @@ lu_bpf_blocks_give_back (LuBpfBlocks *self, LuBpfSlots *slots, guint32 number)
       lu_bpf_slots_give_back (slots, mappings[i].module);
   self->bytes -= block->n_mappings * sizeof *mappings;
   lu_bpf_arena_give_back (&self->arena, block->address, block->n_mappings * WORDS_PER_MAPPING);
+  lu_space_unref (g_steal_pointer (&block->space));
   lu_bpf_index_remove (&self->pool, number);
 }

@@ -17,6 +17,7 @@
 
 typedef struct
 {
+  LuSpace *space;  /* reference: as long as walks may go by it, no other version takes its place */
   guint64 serial;  /* of the space */
   guint32 address; /* word address of the mappings */
   guint32 n_mappings;

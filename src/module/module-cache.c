@@ -146,13 +146,27 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
   return entry->module;
 }
 
+/* Nearly all are none, by their second byte. */
 static gboolean
 is_anonymous (const char *path)
 {
-  return path[0] == 0 || g_str_has_prefix (path, "//anon") || path[0] == '['
-         || g_str_has_prefix (path, "/dev/zero") || g_str_has_prefix (path, "anon_inode:")
-         || g_str_has_prefix (path, "/anon_hugepage") || g_str_has_prefix (path, "/memfd:")
-         || g_str_has_prefix (path, "/SYSV");
+  if (path[0] != '/')
+    return path[0] == 0 || path[0] == '[' || g_str_has_prefix (path, "anon_inode:");
+  switch (path[1])
+    {
+    case '/':
+      return g_str_has_prefix (path, "//anon");
+    case 'd':
+      return g_str_has_prefix (path, "/dev/zero");
+    case 'a':
+      return g_str_has_prefix (path, "/anon_hugepage");
+    case 'm':
+      return g_str_has_prefix (path, "/memfd:");
+    case 'S':
+      return g_str_has_prefix (path, "/SYSV");
+    default:
+      return FALSE;
+    }
 }
 
 void

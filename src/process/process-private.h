@@ -25,7 +25,6 @@ void lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space);
  * much has changed since samples were last looked at, the newest version is changed instead of
  * adding one. */
 gboolean lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping);
-LuSpace *lu_process_space (LuProcess *self);                  /* current; borrowed */
 LuSpace *lu_process_space_at (LuProcess *self, guint64 time); /* borrowed */
 /* Drops versions that ended before `time`. */
 void lu_process_trim (LuProcess *self, guint64 time);

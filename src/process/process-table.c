@@ -22,22 +22,26 @@
 #define MAX_MAPPINGS   8192
 #define ROUNDS_TO_KEEP 2
 
-typedef struct
+typedef struct _Past Past;
+
+struct _Past
 {
   LuProcess *process; /* owned */
   guint64 round;      /* in which it ended */
-} Past;
+  Past *older;
+};
 
 typedef struct
 {
+  gint32 number;
   LuProcess *current; /* owned */
-  GArray *past;       /* of Past, oldest first; NULL while there is none */
+  Past *past;         /* owned, newest first */
   gint n_threads;     /* alive; a lower bound if some were never announced */
   guint32 n_execs;
   gboolean leader_exited;
   gboolean dead;
   guint64 dead_round;
-  gboolean needs_discovery;
+  gboolean is_unsettled; /* it is in the list of these */
 } Pid;
 
 struct _LuProcessTable
@@ -50,15 +54,23 @@ struct _LuProcessTable
   guint64 round;
   guint64 newest_time;      /* of any side-band event */
   guint64 cut_times[2];     /* newest_time at the end of the last two rounds */
-  GHashTable *unsettled;    /* set of pids with history, past incarnations or death to clean up */
+  GPtrArray *unsettled;     /* of Pid: with history, past incarnations or death to clean up */
   GHashTable *undiscovered; /* set of pids that need lu_process_table_repair() */
   guint n_live;
 };
 
+/* From there on, all that are older. */
 static void
-past_clear (gpointer pointer)
+free_past (Past **from)
 {
-  lu_process_unref (((Past *) pointer)->process);
+  Past *next, *at = g_steal_pointer (from);
+
+  for (; at != NULL; at = next)
+    {
+      next = at->older;
+      lu_process_unref (at->process);
+      g_free (at);
+    }
 }
 
 static void
@@ -67,8 +79,7 @@ pid_free (gpointer pointer)
   Pid *self = pointer;
 
   lu_process_unref (self->current);
-  if (self->past != NULL)
-    g_array_unref (self->past);
+  free_past (&self->past);
   g_free (self);
 }
 
@@ -78,7 +89,7 @@ lu_process_table_new (gboolean follow_all, const LuProcessTableFuncs *funcs, gpo
   LuProcessTable *self = g_new0 (LuProcessTable, 1);
 
   self->pids = g_hash_table_new_full (NULL, NULL, NULL, pid_free);
-  self->unsettled = g_hash_table_new (NULL, NULL);
+  self->unsettled = g_ptr_array_new ();
   self->undiscovered = g_hash_table_new (NULL, NULL);
   self->modules = lu_module_cache_new (MAX_MODULES);
   self->follow_all = follow_all;
@@ -92,8 +103,8 @@ lu_process_table_free (LuProcessTable *self)
 {
   if (self == NULL)
     return;
+  g_ptr_array_unref (self->unsettled);
   g_hash_table_unref (self->pids);
-  g_hash_table_unref (self->unsettled);
   g_hash_table_unref (self->undiscovered);
   lu_module_cache_free (self->modules);
   g_free (self);
@@ -115,9 +126,11 @@ find_pid (LuProcessTable *self, gint32 pid)
 }
 
 static void
-mark_unsettled (LuProcessTable *self, gint32 pid)
+mark_unsettled (LuProcessTable *self, Pid *pid)
 {
-  g_hash_table_add (self->unsettled, GINT_TO_POINTER (pid));
+  if (!pid->is_unsettled)
+    g_ptr_array_add (self->unsettled, pid);
+  pid->is_unsettled = TRUE;
 }
 
 /* Puts a new incarnation in place; takes it. */
@@ -130,27 +143,23 @@ put_current (LuProcessTable *self, LuProcess *process)
   if (pid == NULL)
     {
       pid = g_new0 (Pid, 1);
+      pid->number = number;
       g_hash_table_insert (self->pids, GINT_TO_POINTER (number), pid);
       self->n_live++;
     }
   else
     {
-      Past past = { .process = pid->current, .round = self->round };
+      Past *past = g_new (Past, 1);
 
-      if (pid->past == NULL)
-        {
-          pid->past = g_array_new (FALSE, FALSE, sizeof (Past));
-          g_array_set_clear_func (pid->past, past_clear);
-        }
-      g_array_append_val (pid->past, past);
-      mark_unsettled (self, number);
+      *past = (Past){ .process = pid->current, .round = self->round, .older = pid->past };
+      pid->past = past;
+      mark_unsettled (self, pid);
       if (pid->dead)
         self->n_live++;
     }
   pid->current = process;
   pid->dead = FALSE;
   pid->leader_exited = FALSE;
-  pid->needs_discovery = FALSE;
   return pid;
 }
 
@@ -229,7 +238,8 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   mapping.module = lu_process_table_module (self, mmap);
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
     {
-      mark_unsettled (self, event->pid);
+      if (lu_process_has_history (pid->current))
+        mark_unsettled (self, pid);
       tell_space (self, pid->current, LU_SPACE_MAPPED, 0);
     }
   announce (self, &mapping, pid->current);
@@ -309,16 +319,16 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
 }
 
 static void
-mark_dead (LuProcessTable *self, gint32 number, Pid *pid, guint64 time)
+mark_dead (LuProcessTable *self, Pid *pid, guint64 time)
 {
   if (pid->dead)
     return;
   pid->dead = TRUE;
   pid->dead_round = self->round;
   self->n_live--;
-  mark_unsettled (self, number);
+  mark_unsettled (self, pid);
   tell_space (self, pid->current, LU_SPACE_ENDED, 0);
-  self->funcs->exited (time, number, self->user_data);
+  self->funcs->exited (time, pid->number, self->user_data);
 }
 
 static void
@@ -332,7 +342,7 @@ apply_exit (LuProcessTable *self, const LuEvent *event)
   if (event->tid == event->pid)
     pid->leader_exited = TRUE;
   if (pid->leader_exited && pid->n_threads <= 0)
-    mark_dead (self, event->pid, pid, event->time);
+    mark_dead (self, pid, event->time);
 }
 
 /* All tasks outside of our pid namespace have the number of the idle task, of which only a file
@@ -373,9 +383,9 @@ process_at (Pid *pid, guint64 time)
 {
   LuProcess *process = pid->current;
 
-  for (guint i = pid->past != NULL ? pid->past->len : 0;
-       i > 0 && lu_process_start_time (process) > time; i--)
-    process = g_array_index (pid->past, Past, i - 1).process;
+  for (const Past *past = pid->past; past != NULL && lu_process_start_time (process) > time;
+       past = past->older)
+    process = past->process;
   return process;
 }
 
@@ -409,39 +419,36 @@ lu_process_table_is_current (LuProcessTable *self, const LuProcess *process)
 /* Drops what no ring can hold samples of any more. TRUE if nothing is left to clean up for the pid.
  */
 static gboolean
-settle (LuProcessTable *self, gint32 number, Pid *pid)
+settle (LuProcessTable *self, Pid *pid)
 {
-  while (pid->past != NULL && pid->past->len > 0
-         && g_array_index (pid->past, Past, 0).round + ROUNDS_TO_KEEP <= self->round)
-    g_array_remove_index (pid->past, 0);
-  lu_process_trim (pid->current, self->cut_times[1]);
+  Past **past = &pid->past;
+
   if (pid->dead)
-    {
-      if (pid->dead_round + ROUNDS_TO_KEEP <= self->round)
-        {
-          g_hash_table_remove (self->pids, GINT_TO_POINTER (number));
-          return TRUE;
-        }
-      return FALSE;
-    }
-  return (pid->past == NULL || pid->past->len == 0) && !lu_process_has_history (pid->current);
+    return pid->dead_round + ROUNDS_TO_KEEP <= self->round;
+  while (*past != NULL && (*past)->round + ROUNDS_TO_KEEP > self->round)
+    past = &(*past)->older;
+  free_past (past);
+  lu_process_trim (pid->current, self->cut_times[1]);
+  return pid->past == NULL && !lu_process_has_history (pid->current);
 }
 
 void
 lu_process_table_end_round (LuProcessTable *self)
 {
-  GHashTableIter iter;
-  gpointer key;
+  guint n_left = 0;
 
   self->round++;
-  g_hash_table_iter_init (&iter, self->unsettled);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
+  for (guint i = 0; i < self->unsettled->len; i++)
     {
-      Pid *pid = find_pid (self, GPOINTER_TO_INT (key));
+      Pid *pid = g_ptr_array_index (self->unsettled, i);
 
-      if (pid == NULL || settle (self, GPOINTER_TO_INT (key), pid))
-        g_hash_table_iter_remove (&iter);
+      pid->is_unsettled = !settle (self, pid);
+      if (pid->is_unsettled)
+        self->unsettled->pdata[n_left++] = pid;
+      else if (pid->dead)
+        g_hash_table_remove (self->pids, GINT_TO_POINTER (pid->number));
     }
+  g_ptr_array_set_size (self->unsettled, (gint) n_left);
   self->cut_times[1] = self->cut_times[0];
   self->cut_times[0] = self->newest_time;
 }
@@ -460,7 +467,7 @@ bury_unseen_dead (LuProcessTable *self, guint64 time)
       Pid *pid = value;
 
       if (pid->leader_exited && !pid->dead && kill (GPOINTER_TO_INT (key), 0) < 0 && errno == ESRCH)
-        mark_dead (self, GPOINTER_TO_INT (key), pid, time);
+        mark_dead (self, pid, time);
     }
 }
 
@@ -477,7 +484,7 @@ lu_process_table_repair (LuProcessTable *self, guint64 time)
       Pid *pid = find_pid (self, number);
 
       if (pid != NULL && !pid->dead && !lu_process_table_discover (self, number, time))
-        mark_dead (self, number, pid, time);
+        mark_dead (self, pid, time);
       g_hash_table_iter_remove (&iter);
     }
   bury_unseen_dead (self, time);
@@ -494,7 +501,7 @@ lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char
     {
       lu_process_take_space (pid->current, time, lu_space_ref (space));
       pid->n_threads = (gint) n_threads;
-      mark_unsettled (self, number);
+      mark_unsettled (self, pid);
       tell_space (self, pid->current, LU_SPACE_DISCOVERED, 0);
       return;
     }

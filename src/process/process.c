@@ -4,7 +4,8 @@
 /* process.c - one incarnation of a process; see process.h.
  *
  * Versions of the space are few (they are dropped as soon as all rings have been read past them),
- * so a plain array, oldest first, is searched from its end. */
+ * so a plain array, oldest first, is searched from its end. A version that nobody else has seen yet
+ * takes in what is mapped beside it, so a program that starts has one, not one for each library. */
 
 #include "process/process-private.h"
 
@@ -27,14 +28,11 @@ struct _LuProcess
   _Atomic (char *) program;      /* owned; published once: a path longer than comm */
   _Atomic (char *) command_line; /* owned; published once */
   _Atomic (char *) mountinfo;    /* owned; published once */
-  GArray *versions; /* of LuSpaceVersion, oldest first, the last is current; drain thread */
+  /* Oldest first, the last is current; drain thread. Most processes never have more than `few`. */
+  LuSpaceVersion *versions; /* owned, unless it is `few` */
+  guint n_versions, n_allocated;
+  LuSpaceVersion few[2];
 };
-
-static void
-version_clear (gpointer pointer)
-{
-  lu_space_unref (((LuSpaceVersion *) pointer)->space);
-}
 
 LuProcess *
 lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
@@ -42,7 +40,6 @@ lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *
 {
   static atomic_ullong last_id;
   LuProcess *self = g_new0 (LuProcess, 1);
-  LuSpaceVersion first = { .time = 0, .space = lu_space_ref (space) };
 
   atomic_init (&self->ref_count, 1);
   self->pid = pid;
@@ -50,9 +47,10 @@ lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *
   self->id = atomic_fetch_add_explicit (&last_id, 1, memory_order_relaxed) + 1;
   self->start_time = start_time;
   g_strlcpy (self->comm, comm, sizeof self->comm);
-  self->versions = g_array_new (FALSE, FALSE, sizeof (LuSpaceVersion));
-  g_array_set_clear_func (self->versions, version_clear);
-  g_array_append_val (self->versions, first);
+  self->versions = self->few;
+  self->n_allocated = G_N_ELEMENTS (self->few);
+  self->few[0] = (LuSpaceVersion){ .time = 0, .space = lu_space_ref (space) };
+  self->n_versions = 1;
   return self;
 }
 
@@ -68,7 +66,10 @@ lu_process_unref (LuProcess *self)
 {
   if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
-  g_array_unref (self->versions);
+  for (guint i = 0; i < self->n_versions; i++)
+    lu_space_unref (self->versions[i].space);
+  if (self->versions != self->few)
+    g_free (self->versions);
   g_free (atomic_load (&self->program));
   g_free (atomic_load (&self->command_line));
   g_free (atomic_load (&self->mountinfo));
@@ -157,24 +158,32 @@ lu_process_take_mountinfo (LuProcess *self, char *mountinfo)
   publish_once (&self->mountinfo, mountinfo);
 }
 
-static LuSpaceVersion *
-version (LuProcess *self, guint i)
-{
-  return &g_array_index (self->versions, LuSpaceVersion, i);
-}
-
 LuSpace *
 lu_process_space (LuProcess *self)
 {
-  return version (self, self->versions->len - 1)->space;
+  return self->versions[self->n_versions - 1].space;
+}
+
+static void
+make_room (LuProcess *self)
+{
+  LuSpaceVersion *versions;
+
+  if (self->n_versions < self->n_allocated)
+    return;
+  self->n_allocated *= 2;
+  versions = g_new (LuSpaceVersion, self->n_allocated);
+  memcpy (versions, self->versions, self->n_versions * sizeof *versions);
+  if (self->versions != self->few)
+    g_free (self->versions);
+  self->versions = versions;
 }
 
 void
 lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space)
 {
-  LuSpaceVersion next = { .time = time, .space = space };
-
-  g_array_append_val (self->versions, next);
+  make_room (self);
+  self->versions[self->n_versions++] = (LuSpaceVersion){ .time = time, .space = space };
 }
 
 /* A process that ends before anybody has read its command line has only comm, which the kernel cuts
@@ -189,10 +198,13 @@ note_program (LuProcess *self, const LuMapping *mapping)
     publish_once (&self->program, g_strdup (path));
 }
 
+/* A program that starts maps a dozen files; while nobody has looked at the newest version, it may
+ * as well have what is mapped later where nothing was before: no sample of an earlier time is
+ * there. */
 gboolean
 lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
 {
-  LuSpaceVersion *last = version (self, self->versions->len - 1);
+  LuSpaceVersion *last = &self->versions[self->n_versions - 1];
   guint64 serial = lu_space_serial (last->space);
   LuSpace *next;
   guint n;
@@ -200,7 +212,8 @@ lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
   lu_space_mappings (last->space, &n);
   if (n == 0 && self->comm[LU_COMM_SIZE - 2] != 0)
     note_program (self, mapping);
-  if (last->time == time || (guint64) n * self->versions->len > MAX_HISTORY)
+  if (last->time == time || (guint64) n * self->n_versions > MAX_HISTORY
+      || (lu_space_is_unshared (last->space) && !lu_space_overlaps (last->space, mapping)))
     {
       last->space = lu_space_take_with_mapping (last->space, mapping);
       return lu_space_serial (last->space) != serial;
@@ -216,27 +229,27 @@ lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
 LuSpace *
 lu_process_space_at (LuProcess *self, guint64 time)
 {
-  guint i = self->versions->len - 1;
+  guint i = self->n_versions - 1;
 
-  while (i > 0 && version (self, i)->time > time)
+  while (i > 0 && self->versions[i].time > time)
     i--;
-  return version (self, i)->space;
+  return self->versions[i].space;
 }
 
 LuSpace *
 lu_process_find_space (LuProcess *self, guint64 serial)
 {
-  for (guint i = self->versions->len; i > 0; i--)
-    if (lu_space_serial (version (self, i - 1)->space) == serial)
-      return version (self, i - 1)->space;
+  for (guint i = self->n_versions; i > 0; i--)
+    if (lu_space_serial (self->versions[i - 1].space) == serial)
+      return self->versions[i - 1].space;
   return NULL;
 }
 
 void
 lu_process_foreach_space (LuProcess *self, LuSpaceFunc func, gpointer user_data)
 {
-  for (guint i = 0; i < self->versions->len; i++)
-    func (version (self, i)->space, user_data);
+  for (guint i = 0; i < self->n_versions; i++)
+    func (self->versions[i].space, user_data);
 }
 
 void
@@ -244,14 +257,16 @@ lu_process_trim (LuProcess *self, guint64 time)
 {
   guint n_old = 0;
 
-  while (n_old + 1 < self->versions->len && version (self, n_old + 1)->time <= time)
-    n_old++;
-  if (n_old > 0)
-    g_array_remove_range (self->versions, 0, n_old);
+  while (n_old + 1 < self->n_versions && self->versions[n_old + 1].time <= time)
+    lu_space_unref (self->versions[n_old++].space);
+  if (n_old == 0)
+    return;
+  self->n_versions -= n_old;
+  memmove (self->versions, self->versions + n_old, self->n_versions * sizeof *self->versions);
 }
 
 gboolean
 lu_process_has_history (const LuProcess *self)
 {
-  return self->versions->len > 1;
+  return self->n_versions > 1;
 }

@@ -41,6 +41,8 @@ const char *lu_process_command_line (LuProcess *self);
 gboolean lu_process_has_command_line (LuProcess *self); /* it could be read */
 /* Worker: publishes the command line once; takes it. */
 void lu_process_take_command_line (LuProcess *self, char *command_line);
+/* Drain: its space now. Borrowed until the process changes. */
+LuSpace *lu_process_space (LuProcess *self);
 /* Drain: the version of its space with this serial number (lu_space_serial()), if samples may still
  * need it; NULL if not. Borrowed as that. */
 LuSpace *lu_process_find_space (LuProcess *self, guint64 serial);

@@ -11,6 +11,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* Room for what small programs map, so that a space that is being built is allocated once. */
+#define ROOM_MIN 8
+
 struct _LuSpace
 {
   atomic_int ref_count;
@@ -30,18 +33,24 @@ next_serial (void)
 static LuSpace *
 space_alloc (guint n_mappings)
 {
-  LuSpace *self = g_malloc0 (sizeof *self + n_mappings * sizeof (LuMapping));
+  LuSpace *self = g_malloc (sizeof *self + n_mappings * sizeof (LuMapping));
 
   atomic_init (&self->ref_count, 1);
+  self->n_mappings = 0;
   self->n_allocated = n_mappings;
   self->serial = next_serial ();
   return self;
 }
 
+/* Every exec begins with it; never freed. */
 LuSpace *
 lu_space_new (void)
 {
-  return space_alloc (0);
+  static gsize empty;
+
+  if (g_once_init_enter (&empty))
+    g_once_init_leave (&empty, (gsize) space_alloc (0));
+  return lu_space_ref ((LuSpace *) empty);
 }
 
 LuSpace *
@@ -90,7 +99,7 @@ lu_space_with_mapping (LuSpace *self, const LuMapping *mapping)
 
   if (contains_equal (self, mapping))
     return lu_space_ref (self);
-  next = space_alloc (self->n_mappings + 2);
+  next = space_alloc (MAX (self->n_mappings + 2, ROOM_MIN));
   for (guint i = 0; i < self->n_mappings; i++)
     {
       const LuMapping *old = &self->mappings[i];
@@ -154,6 +163,20 @@ make_pieces (const LuSpace *self, guint first, guint last, const LuMapping *mapp
   return n;
 }
 
+gboolean
+lu_space_is_unshared (const LuSpace *self)
+{
+  return atomic_load_explicit (&self->ref_count, memory_order_acquire) == 1;
+}
+
+gboolean
+lu_space_overlaps (const LuSpace *self, const LuMapping *mapping)
+{
+  guint first = first_above (self, mapping->start);
+
+  return first < self->n_mappings && self->mappings[first].start < mapping->end;
+}
+
 static LuSpace *
 reserve (LuSpace *self, guint n_mappings)
 {
@@ -170,7 +193,7 @@ lu_space_take_with_mapping (LuSpace *self, const LuMapping *mapping)
   guint first = first_above (self, mapping->start), last = first, n_pieces;
   LuMapping pieces[3];
 
-  if (atomic_load_explicit (&self->ref_count, memory_order_acquire) != 1)
+  if (!lu_space_is_unshared (self))
     {
       LuSpace *next = lu_space_with_mapping (self, mapping);
 

@@ -17,6 +17,7 @@ typedef struct
   LuProcess *process;
   LuSpace *space; /* of the time of the sample, borrowed */
   guint64 first_serial, last_serial;
+  LuSpace *published; /* the first version, which the walks know */
   LuStack stack;
 } Fixture;
 
@@ -53,12 +54,14 @@ set_up (Fixture *self, gconstpointer data)
   map (self, 2, self->program, 0x400000, 0x410000, 0x1000);
   map (self, 3, self->library, 0x700000, 0x710000, 0);
   self->first_serial = self->last_serial;
+  self->published = lu_space_ref (self->space);
   lu_stack_reset (&self->stack);
 }
 
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
+  lu_space_unref (self->published);
   lu_process_unref (self->process);
   lu_module_unref (self->program);
   lu_module_unref (self->library);
