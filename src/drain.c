@@ -38,6 +38,9 @@
 #define SETTLE_OTHERS_US     1000
 #define SETTLE_OTHERS_MAX_US 8000
 #define RETRY_US             500
+/* What a process is called is asked about when it is sampled, or when it has lived for so long: one
+ * that ends before may never be. */
+#define NAME_AGE_MS 8
 /* While the rings are less full, samples that the worker has no room for wait in them: it may be
  * opening the files of a program that has just started. */
 #define SLACK_FILL 0.5
@@ -63,13 +66,13 @@ struct _LuDrain
   LuBpfMaps *maps;     /* borrowed; NULL: there are no walks in the kernel */
   gboolean maps_wait;  /* something could not be published yet */
   gboolean is_flushed; /* they have the side-band of this round */
-  gboolean has_copies; /* samples of this round that could not be walked there */
-  GPtrArray *executed; /* of LuProcess, references: in this round, not yet asked about */
+  GPtrArray *executed; /* of LuProcess, references: lately, not yet asked about */
   GHashTable *tids;    /* set; NULL: all */
   GThread *thread;
   int wake_fd, ended_fd;
   pid_t own_pid;
   gboolean live;             /* the processes exist now */
+  gboolean is_paced;         /* by the source */
   guint64 command_exec_time; /* when COMMAND replaced us in the child; far ahead until then */
   guint64 handled_lost_sideband;
   guint logged_cpu_changes;
@@ -113,18 +116,29 @@ ask_about (LuDrain *self, LuProcess *process, LuProcessNeeds needs)
     lu_dispatch_process (self->dispatch, process, needs);
 }
 
+/* TRUE: it need not be looked at again. */
+static gboolean
+is_asked_about (LuDrain *self, LuProcess *process, guint64 now)
+{
+  guint64 start = lu_process_start_time (process);
+
+  if (!lu_process_table_is_current (self->table, process))
+    return TRUE;
+  if (start != 0 && now - start < NAME_AGE_MS * G_GUINT64_CONSTANT (1000000))
+    return FALSE;
+  ask_about (self, process, LU_PROCESS_NAME | (start != 0 ? LU_PROCESS_MOUNTS : 0));
+  return TRUE;
+}
+
 /* When all side-band of the round is known: many processes of a build have ended by then. */
 static void
 ask_about_executed (LuDrain *self)
 {
-  for (guint i = 0; i < self->executed->len; i++)
-    {
-      LuProcess *process = g_ptr_array_index (self->executed, i);
-      gboolean is_old = lu_process_start_time (process) == 0;
+  guint64 now = self->executed->len > 0 ? lu_monotonic_ns () : 0;
 
-      ask_about (self, process, LU_PROCESS_NAME | (is_old ? 0 : LU_PROCESS_MOUNTS));
-    }
-  g_ptr_array_set_size (self->executed, 0);
+  for (guint i = self->executed->len; i > 0; i--)
+    if (is_asked_about (self, g_ptr_array_index (self->executed, i - 1), now))
+      g_ptr_array_remove_index_fast (self->executed, i - 1);
 }
 
 /* A child that executes nothing has its parent's command line, and those that ran before the
@@ -134,7 +148,7 @@ process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
 {
   LuDrain *self = user_data;
 
-  if (is_exec)
+  if (is_exec && self->live)
     g_ptr_array_add (self->executed, lu_process_ref (process));
 }
 
@@ -161,15 +175,12 @@ space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 
   LuDrain *self = user_data;
 
   if (self->maps != NULL)
-    lu_bpf_maps_space_changed (self->maps, process, space, change, parent_pid);
+    lu_bpf_maps_space_changed (self->maps, process, change, parent_pid);
 }
 
 static void
 flush_maps (LuDrain *self)
 {
-  if (self->maps != NULL && self->has_copies)
-    lu_bpf_maps_look_for_wishes (self->maps);
-  self->has_copies = FALSE;
   self->maps_wait = self->maps != NULL && lu_bpf_maps_flush (self->maps);
 }
 
@@ -233,7 +244,6 @@ hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *spa
 {
   if (event->kind == LU_EVENT_WALKED)
     return lu_dispatch_walked (self->dispatch, event, process, space);
-  self->has_copies = TRUE;
   return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
 }
 
@@ -257,8 +267,6 @@ take_sample (LuDrain *self, const LuEvent *event)
   if (skipped == NULL
       && !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space))
     skipped = &self->others;
-  if (self->executed->len > 0)
-    ask_about_executed (self);
   if (self->maps != NULL && self->had_sideband)
     flush_after_sideband (self);
   if (skipped == NULL)
@@ -486,20 +494,33 @@ settle (LuDrain *self)
     }
 }
 
+static int
+wait_ms (LuDrain *self, LuRound round, gboolean has_unwritten)
+{
+  gboolean is_in_need = is_in_hurry (self);
+
+  /* It knows best how long, and that is not long. */
+  if (self->is_paced && self->had_sideband)
+    return WAIT_MS;
+  if (is_in_need || self->maps_wait)
+    return WAIT_HURRY_MS;
+  if (self->executed->len > 0)
+    return NAME_AGE_MS;
+  return round == LU_ROUND_EMPTY && !has_unwritten ? WAIT_IDLE_MS : WAIT_MS;
+}
+
 static void
 wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
 {
-  gboolean is_idle = round == LU_ROUND_EMPTY && !has_unwritten;
-  int wait_ms = is_in_hurry (self) || self->maps_wait ? WAIT_HURRY_MS
-                : is_idle                             ? WAIT_IDLE_MS
-                                                      : WAIT_MS;
-
   if (round == LU_ROUND_OPEN)
     g_usleep (RETRY_US);
   else if (self->source->ops->wait != NULL)
     {
-      settle (self);
-      self->source->ops->wait (self->source, self->wake_fd, wait_ms);
+      int timeout_ms = wait_ms (self, round, has_unwritten);
+
+      if (!self->is_paced)
+        settle (self);
+      self->source->ops->wait (self->source, self->wake_fd, timeout_ms);
     }
 }
 
@@ -539,7 +560,6 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->command_exec_time = G_MAXUINT64;
   self->settle_us = SETTLE_US;
   self->settle_others_us = SETTLE_OTHERS_US;
-  self->hurry_until = g_get_monotonic_time () + HURRY_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
   self->executed = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);
   if (options->tids != NULL)
@@ -550,7 +570,10 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
     }
   source->ops->get_info (source, &info);
   self->live = info.live;
+  self->is_paced = info.is_paced;
   self->options.grow_stack = options->grow_stack && source->ops->set_stack_size != NULL;
+  if (self->options.grow_stack)
+    self->hurry_until = g_get_monotonic_time () + HURRY_US;
   atomic_store (&self->stack_size, info.stack_size);
   reset_window (self, info.stack_size);
   return self;

@@ -39,7 +39,10 @@ typedef struct
   guint32 block;    /* NONE: no mappings are published */
   guint32 identity; /* 0: none */
   guint32 next;     /* of those with something to do */
-  LuSpace *space;   /* reference, while there is something to do */
+  guint64 exec_id;  /* with which its identity is to begin, while is_new */
+  LuProcess *owner; /* reference, while there is something to do */
+  gboolean is_new;  /* of this incarnation nothing is published */
+  gboolean is_put;  /* the hash has an entry of the pid */
   gboolean is_dirty, is_pending, is_listed, is_young;
 } Process;
 
@@ -122,7 +125,7 @@ lu_bpf_maps_free (LuBpfMaps *self)
   lu_queue_close (self->requests);
   lu_bpf_publisher_free (self->publisher);
   for (guint i = 0; i < self->by_pid.n_items; i++)
-    lu_space_unref (self->processes[i].space);
+    lu_process_unref (self->processes[i].owner);
   lu_bpf_slots_clear (&self->slots);
   lu_bpf_blocks_clear (&self->blocks);
   lu_bpf_aging_clear (&self->identities);
@@ -155,6 +158,7 @@ put_entry (LuBpfMaps *self, Process *process)
     }
   entry.check = lu_bpf_process_check (&entry, (guint32) process->pid);
   bump (&self->updates);
+  process->is_put = TRUE;
   if (!self->backing->ops->put_process (self->backing, (guint32) process->pid, &entry))
     bump (&self->refused_processes);
 }
@@ -172,9 +176,9 @@ set_block (LuBpfMaps *self, Process *process, guint32 block)
     lu_bpf_blocks_give_back (&self->blocks, &self->slots, before);
 }
 
-/* One for each process and exec. A child begins with what is known of its parent's program. */
+/* One for each process and exec. */
 static void
-set_identity (LuBpfMaps *self, Process *process, guint32 parent_identity)
+set_identity (LuBpfMaps *self, Process *process)
 {
   gint64 number = lu_bpf_aging_take (&self->identities, 1);
   struct lu_bpf_identity *identity;
@@ -186,11 +190,20 @@ set_identity (LuBpfMaps *self, Process *process, guint32 parent_identity)
     return;
   identity = &self->backing->identities[number];
   __atomic_store_n (&identity->start_time, 0, __ATOMIC_RELAXED);
-  __atomic_store_n (&identity->exec_id,
-                    parent_identity != 0 ? __atomic_load_n (
-                        &self->backing->identities[parent_identity].exec_id, __ATOMIC_RELAXED)
-                                         : 0,
-                    __ATOMIC_RELEASE);
+  __atomic_store_n (&identity->exec_id, process->exec_id, __ATOMIC_RELEASE);
+}
+
+/* What its child's identity is to begin with: what is known of its program now. */
+static guint64
+exec_id_of (const LuBpfMaps *self, const Process *parent)
+{
+  if (parent == NULL)
+    return 0;
+  if (parent->is_new)
+    return parent->exec_id;
+  return parent->identity != 0 ? __atomic_load_n (
+             &self->backing->identities[parent->identity].exec_id, __ATOMIC_RELAXED)
+                               : 0;
 }
 
 /* Processes */
@@ -224,37 +237,42 @@ add_process (LuBpfMaps *self, gint32 pid)
 }
 
 static void
-forget_space (Process *process)
+forget_owner (Process *process)
 {
-  lu_space_unref (g_steal_pointer (&process->space));
+  lu_process_unref (g_steal_pointer (&process->owner));
   process->is_dirty = process->is_pending = FALSE;
 }
 
 static void
 remove_process (LuBpfMaps *self, Process *process)
 {
-  self->backing->ops->remove_process (self->backing, (guint32) process->pid);
-  bump (&self->updates);
+  if (process->is_put)
+    {
+      self->backing->ops->remove_process (self->backing, (guint32) process->pid);
+      bump (&self->updates);
+    }
   if (process->block != NONE)
     lu_bpf_blocks_give_back (&self->blocks, &self->slots, process->block);
   if (process->identity != 0)
     lu_bpf_aging_give_back (&self->identities, process->identity, 1);
   process->block = NONE;
   process->identity = 0;
-  forget_space (process);
+  forget_owner (process);
   lu_bpf_index_remove (&self->by_pid, (guint32) (process - self->processes));
   atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
 }
 
-/* Something is to be done for it, with that space. */
+/* Its space is to be published. */
 static void
-list_process (LuBpfMaps *self, Process *process, LuSpace *space)
+mark_dirty (LuBpfMaps *self, Process *process, LuProcess *owner)
 {
-  if (space != process->space)
+  if (owner != process->owner)
     {
-      lu_space_unref (process->space);
-      process->space = lu_space_ref (space);
+      lu_process_unref (process->owner);
+      process->owner = lu_process_ref (owner);
     }
+  process->is_dirty = TRUE;
+  self->n_dirty++;
   self->listed_at = lu_monotonic_ns ();
   if (process->is_listed)
     return;
@@ -263,56 +281,23 @@ list_process (LuBpfMaps *self, Process *process, LuSpace *space)
   self->listed = (guint32) (process - self->processes);
 }
 
-static void
-mark_dirty (LuBpfMaps *self, Process *process, LuSpace *space)
-{
-  process->is_dirty = TRUE;
-  self->n_dirty++;
-  list_process (self, process, space);
-}
-
 /* What the process table tells */
 
-static gboolean
-is_empty (const LuSpace *space)
-{
-  guint n;
-
-  lu_space_mappings (space, &n);
-  return n == 0;
-}
-
-/* Nothing of it is known now, but that it is followed. */
+/* Nothing of it is known, but what its program is: that of its parent, or, with exec_id 0, the one
+ * that its first walk finds. */
 static void
-begin_process (LuBpfMaps *self, Process *process, guint32 parent_identity)
+begin_process (LuBpfMaps *self, Process *process, guint64 exec_id)
 {
-  forget_space (process);
-  set_identity (self, process, parent_identity);
-  set_block (self, process, NONE);
-}
-
-/* The mappings of the parent, if they are published, are the child's. */
-static void
-fork_process (LuBpfMaps *self, Process *child, LuSpace *space, gint32 parent_pid)
-{
-  const Process *parent = find_process (self, parent_pid);
-  guint32 block = is_empty (space) ? NONE : lu_bpf_blocks_find (&self->blocks, space);
-
-  forget_space (child);
-  set_identity (self, child, parent != NULL ? parent->identity : 0);
-  set_block (self, child, block);
-  if (block == NONE && !is_empty (space))
-    mark_dirty (self, child, space);
-  else if (block != NONE && self->blocks.blocks[block].n_pending > 0)
-    {
-      child->is_pending = TRUE;
-      list_process (self, child, space);
-    }
+  process->is_new = TRUE;
+  process->exec_id = exec_id;
+  /* Else its identity keeps walks from what is published. */
+  if (process->is_put && process->identity == 0)
+    set_block (self, process, NONE);
 }
 
 void
-lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpace *space,
-                           LuSpaceChange change, gint32 parent_pid)
+lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
+                           gint32 parent_pid)
 {
   gint32 pid = lu_process_pid (process);
   Process *known = find_process (self, pid);
@@ -331,14 +316,10 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpace *space,
   known->id = lu_process_id (process);
   known->is_young = lu_process_start_time (process) != 0;
   if (change == LU_SPACE_FORKED)
-    {
-      fork_process (self, known, space, parent_pid);
-      return;
-    }
-  if (is_other || change == LU_SPACE_EXECED)
+    begin_process (self, known, exec_id_of (self, find_process (self, parent_pid)));
+  else if (is_other || change == LU_SPACE_EXECED)
     begin_process (self, known, 0);
-  if (!is_empty (space))
-    mark_dirty (self, known, space);
+  mark_dirty (self, known, process);
 }
 
 /* Flushing */
@@ -437,23 +418,42 @@ is_wanted (LuModule *module, gpointer user_data)
          && (lu_image_entry (image) != 0 || is_small (image));
 }
 
-/* FALSE: there was no room; what was published stays. */
+/* NONE if there are none, or too many of them. FALSE: there is no room for them now. */
+static gboolean
+block_of (LuBpfMaps *self, Process *process, LuSpace *space, guint32 *block)
+{
+  Wish wish = { .maps = self, .process = process };
+  guint n;
+
+  lu_space_mappings (space, &n);
+  *block = n > 0 ? lu_bpf_blocks_find (&self->blocks, space) : NONE;
+  if (n == 0 || *block != NONE)
+    return TRUE;
+  if (n > LU_BPF_MAX_MAPPINGS)
+    {
+      bump (&self->refused_mappings);
+      return TRUE;
+    }
+  *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted, &wish);
+  return *block != NONE;
+}
+
+/* FALSE: there was no room; what was published stays, unless it is another program's. */
 static gboolean
 publish_space (LuBpfMaps *self, Process *process)
 {
-  Wish wish = { .maps = self, .process = process };
-  guint32 block = lu_bpf_blocks_find (&self->blocks, process->space);
-  guint n;
+  gboolean was_new = process->is_new;
+  guint32 block;
 
-  lu_space_mappings (process->space, &n);
-  if (block == NONE && n <= LU_BPF_MAX_MAPPINGS)
+  if (was_new)
+    set_identity (self, process);
+  process->is_new = FALSE;
+  if (!block_of (self, process, lu_process_space (process->owner), &block))
     {
-      block = lu_bpf_blocks_add (&self->blocks, &self->slots, process->space, is_wanted, &wish);
-      if (block == NONE)
-        return FALSE;
+      if (was_new)
+        set_block (self, process, NONE);
+      return FALSE;
     }
-  if (block == NONE)
-    bump (&self->refused_mappings);
   process->is_dirty = FALSE;
   process->is_pending = block != NONE && self->blocks.blocks[block].n_pending > 0;
   set_block (self, process, block);
@@ -464,16 +464,17 @@ publish_space (LuBpfMaps *self, Process *process)
 static gboolean
 see_to_process (LuBpfMaps *self, Process *process, gboolean is_news)
 {
-  if (process->space == NULL)
+  if (process->owner == NULL)
     return FALSE;
   is_news = process->is_pending && is_news
-            && lu_bpf_blocks_is_outdated (&self->blocks, process->block, process->space);
+            && lu_bpf_blocks_is_outdated (&self->blocks, process->block,
+                                          lu_process_space (process->owner));
   if ((process->is_dirty || is_news) && !publish_space (self, process) && !self->is_growing
       && !self->is_waiting)
     bump (&self->refused_mappings);
   if (process->is_dirty || process->is_pending)
     return TRUE;
-  forget_space (process);
+  forget_owner (process);
   return FALSE;
 }
 
@@ -517,6 +518,7 @@ lu_bpf_maps_flush (LuBpfMaps *self)
   let_age (self);
   see_to_processes (self);
   lu_bpf_slots_pass_wishes (&self->slots);
+  lu_bpf_slots_wake_publisher (&self->slots);
   see_to_memory (self);
   atomic_store_explicit (&self->mapping_bytes, self->blocks.bytes, memory_order_relaxed);
   atomic_store_explicit (&self->refused_modules, self->slots.n_refused, memory_order_relaxed);
@@ -530,12 +532,6 @@ void
 lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module)
 {
   lu_bpf_slots_want (&self->slots, module);
-}
-
-void
-lu_bpf_maps_look_for_wishes (LuBpfMaps *self)
-{
-  lu_queue_wake (self->requests);
 }
 
 guint32

@@ -57,10 +57,11 @@ LuBpfMaps *lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *optio
 /* Ends the thread. The program must not be attached any more. */
 void lu_bpf_maps_free (LuBpfMaps *self);
 
-/* Drain thread (or the main thread before it runs). As the process table tells it. Exec and end act
- * at once, as does a fork whose parent's mappings are there; all else at the next flush. */
-void lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpace *space,
-                                LuSpaceChange change, gint32 parent_pid);
+/* Drain thread (or the main thread before it runs). As the process table tells it. Acts at the next
+ * flush, but for the end: what has ended by then was never published. The process is referenced
+ * until it is. */
+void lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
+                                gint32 parent_pid);
 /* Drain thread, at least once in each round, after side-band was applied: publishes what has
  * changed. TRUE if something waits (a file that is being opened, memory): come again soon, in some
  * milliseconds, even if nothing happens. */
@@ -69,8 +70,6 @@ gboolean lu_bpf_maps_flush (LuBpfMaps *self);
  * if there is room. The program asks on its own (LU_BPF_WANTED), so this is needed only for what it
  * cannot see. */
 void lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module);
-/* Drain thread: there were copies, so walks may have asked for tables. */
-void lu_bpf_maps_look_for_wishes (LuBpfMaps *self);
 /* Drain thread: the module of a slot, for diagnostics (lu_bpf_counters.failed_module): its
  * lu_module_id(), or 0. */
 guint32 lu_bpf_maps_module_of_slot (LuBpfMaps *self, guint32 slot);

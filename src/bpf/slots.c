@@ -11,6 +11,8 @@
 
 /* Kept without mappings, as in module-cache.h. */
 #define MAX_IDLE 128
+/* Requests that wait for a reason to wake the publisher take no more than this. */
+#define QUIET_BYTES (64u << 10)
 
 void
 lu_bpf_slots_init (LuBpfSlots *self, LuBpfBacking *backing, LuQueue *requests)
@@ -47,7 +49,11 @@ request (LuBpfSlots *self, LuBpfRequestKind kind, guint32 slot, LuModule *module
       return FALSE;
     }
   *place = (LuBpfRequest){ .kind = kind, .slot = slot, .module = module, .is_wanted = is_wanted };
-  lu_queue_commit (self->requests, sizeof *place);
+  lu_queue_commit_quietly (self->requests, sizeof *place);
+  /* A table that is there, or is given up, can wait for the next reason to wake it. */
+  self->has_news = self->has_news
+                   || (kind == LU_BPF_REQUEST_MODULE && self->backing->modules[slot].table == 0)
+                   || lu_queue_used (self->requests) >= QUIET_BYTES;
   return TRUE;
 }
 
@@ -179,6 +185,14 @@ lu_bpf_slots_pass_wishes (LuBpfSlots *self)
             != 0)
           pass_wish (self, number);
     }
+}
+
+void
+lu_bpf_slots_wake_publisher (LuBpfSlots *self)
+{
+  if (self->has_news)
+    lu_queue_wake (self->requests);
+  self->has_news = FALSE;
 }
 
 void

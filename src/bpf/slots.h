@@ -35,6 +35,7 @@ typedef struct
   LuBpfSlot *slots;       /* owned; LU_BPF_MAX_MODULES */
   guint32 oldest, newest; /* without mappings */
   guint n_idle, end;      /* end: above all that were ever used */
+  gboolean has_news;      /* the publisher is to be woken */
   guint64 n_refused;
 } LuBpfSlots;
 
@@ -47,6 +48,8 @@ guint32 lu_bpf_slots_take (LuBpfSlots *self, LuModule *module, gboolean is_wante
 void lu_bpf_slots_give_back (LuBpfSlots *self, guint32 slot);
 /* Passes on which tables the program or somebody here asked for. */
 void lu_bpf_slots_pass_wishes (LuBpfSlots *self);
+/* Once for all that was asked for since the last call. */
+void lu_bpf_slots_wake_publisher (LuBpfSlots *self);
 void lu_bpf_slots_want (LuBpfSlots *self, LuModule *module);
 /* The publisher has taken it back. */
 void lu_bpf_slots_retired (LuBpfSlots *self, guint32 slot);

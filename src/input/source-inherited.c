@@ -43,8 +43,11 @@
 /* A receiver that would wait longer has nothing to do. */
 #define BUSY_MS 500
 /* The first process after a while is looked at at once, while it lives; when they come one after
- * the other, this often: each time costs more than what there is to read. */
-#define SIDEBAND_MS 10
+ * the other, this often. Where so many come at once that most have ended before anything could be
+ * asked about them, less often: each time costs more than what there is to read. */
+#define SIDEBAND_MS      10
+#define SIDEBAND_MAX_MS  50
+#define SIDEBAND_A_STORM 60 /* records; a program that starts and ends has about ten */
 
 typedef struct
 {
@@ -55,6 +58,7 @@ typedef struct
   LuRecordLayout sample_layout, sideband_layout;
   LuSourceStats stats;
   gboolean had_sideband; /* in the last round */
+  int sideband_ms;       /* until side-band is looked at again */
   guint32 stack_size;
   gsize ring_size_wanted;
   GArray *poll_fds;                /* of struct pollfd */
@@ -165,14 +169,25 @@ drain_sideband (InheritedSource *self, LuEventFunc func, gpointer user_data)
   return seen_twice.records > 0;
 }
 
+static void
+pace (InheritedSource *self, guint64 n_records)
+{
+  if (n_records >= SIDEBAND_A_STORM)
+    self->sideband_ms = MIN (self->sideband_ms * 2, SIDEBAND_MAX_MS);
+  else
+    self->sideband_ms = MAX (self->sideband_ms / 2, SIDEBAND_MS);
+}
+
 static LuRound
 inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
 {
   InheritedSource *self = (InheritedSource *) source;
+  guint64 n_before = self->stats.records;
   gboolean any, all;
 
   lu_lanes_load_heads (self->samples);
   any = self->had_sideband = drain_sideband (self, func, user_data);
+  pace (self, self->stats.records - n_before);
   any |= !lu_lanes_are_drained (self->samples);
   all = lu_lanes_drain_samples (self->samples, &self->sample_layout, TRUE, &self->stats, func,
                                 user_data);
@@ -237,7 +252,7 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
   LuLanes *const lanes[] = { self->samples, self->sideband };
 
   if (self->had_sideband)
-    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, SIDEBAND_MS));
+    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, self->sideband_ms));
   else
     lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
                    MIN (timeout_ms, timeout_ms <= BUSY_MS ? WAIT_MS : WAIT_IDLE_MS));
@@ -268,6 +283,7 @@ inherited_get_info (LuSource *source, LuSourceInfo *info)
     .ring_size_wanted = self->ring_size_wanted,
     .kernel_samples = TRUE,
     .cpu_wide = TRUE,
+    .is_paced = TRUE,
     .has_lost_counter = self->samples->attr.read_format == PERF_FORMAT_LOST,
     .live = TRUE,
     .trouble = self->stats.malformed > self->stats.records

@@ -63,8 +63,9 @@ typedef struct
   gboolean has_lost_counter; /* lost_samples is exact (PERF_FORMAT_LOST, Linux 6.0), else a lower
                                 bound */
   gboolean live;             /* the sampled processes exist now; FALSE for files */
-  gboolean lossless;         /* the source waits for us: LU_VERDICT_LATER never loses anything */
-  guint64 start_time;        /* ns, files: the earliest time of a record; 0 unknown */
+  gboolean is_paced;  /* wait() sees to it that side-band comes in goes worth waking up for */
+  gboolean lossless;  /* the source waits for us: LU_VERDICT_LATER never loses anything */
+  guint64 start_time; /* ns, files: the earliest time of a record; 0 unknown */
   const char
       *os_release; /* files: kernel the records come from; NULL unknown. Borrowed, as below */
   const char *kernel_symbol; /* files: name of a symbol of that kernel, and where it was; NULL

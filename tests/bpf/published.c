@@ -134,7 +134,7 @@ published_add_space (Published *self, LuSpace *space, struct lu_bpf_process *pro
   g_autoptr (LuProcess) owner = lu_process_new (++self->last_pid, 0, 0, "", space);
   gint64 end = g_get_monotonic_time () + PATIENCE_US;
 
-  lu_bpf_maps_space_changed (self->maps, owner, space, LU_SPACE_DISCOVERED, 0);
+  lu_bpf_maps_space_changed (self->maps, owner, LU_SPACE_DISCOVERED, 0);
   do
     {
       lu_bpf_maps_flush (self->maps);

@@ -66,7 +66,7 @@ static void
 space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
                gpointer data)
 {
-  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, space, change, parent_pid);
+  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
 }
 
 static const LuProcessTableFuncs funcs = { .module_added = module_added,

@@ -62,7 +62,7 @@ static void
 space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
                gpointer data)
 {
-  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, space, change, parent_pid);
+  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
 }
 
 static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited,
@@ -298,12 +298,13 @@ test_this_process (Fixture *self, gconstpointer data)
   g_assert_cmpuint (stats.refused_tables + stats.refused_rules + stats.refused_mappings, ==, 0);
 }
 
-/* A fork has what its parent has, at once; an exec nothing of it, at once; an end leaves nothing.
- */
+/* A fork has what its parent has; an exec nothing of it; an end leaves nothing, at once. */
 static void
 test_life (Fixture *self, gconstpointer data)
 {
   lu_process_table_follow (self->table, 10);
+  g_assert_false (has_process (self, 10));
+  lu_bpf_maps_flush (self->maps);
   g_assert_true (has_process (self, 10));
   g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, 99);
   map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
@@ -313,6 +314,7 @@ test_life (Fixture *self, gconstpointer data)
   g_assert_cmpuint (kind_at (self, 10, 0xfff), ==, 99);
 
   task (self, LU_EVENT_FORK, 2, 11, 10);
+  lu_bpf_maps_flush (self->maps);
   g_assert_cmpuint (serial_of (self, 11), ==, serial_of (self, 10));
   g_assert_cmpuint (address_of (self, 11), ==, address_of (self, 10));
   map_file (self, 3, 10, 0x5000, 0x1000, 0, "//anon");
@@ -322,6 +324,7 @@ test_life (Fixture *self, gconstpointer data)
   g_assert_cmpuint (kind_at (self, 11, 0x1000), ==, LU_BPF_MAPPING_JIT);
 
   exec (self, 4, 11);
+  lu_bpf_maps_flush (self->maps);
   g_assert_cmpuint (serial_of (self, 11), ==, 0);
   g_assert_cmpuint (kind_at (self, 11, 0x1000), ==, 99);
   map_file (self, 5, 11, 0x7000, 0x1000, 0, "//anon");
@@ -357,14 +360,53 @@ test_identities (Fixture *self, gconstpointer data)
   g_assert_cmpuint (after.identity, ==, parent.identity);
 
   task (self, LU_EVENT_FORK, 3, 11, 10);
+  lu_bpf_maps_flush (self->maps);
   g_assert_true (memory_backing_find_process (self->backing, 11, &child));
   g_assert_cmpuint (child.identity, !=, parent.identity);
   g_assert_cmpuint (self->backing->identities[child.identity].start_time, ==, 0);
   g_assert_cmpuint (self->backing->identities[child.identity].exec_id, ==, 222);
   exec (self, 4, 11);
+  lu_bpf_maps_flush (self->maps);
   g_assert_true (memory_backing_find_process (self->backing, 11, &after));
   g_assert_cmpuint (after.identity, !=, child.identity);
   g_assert_cmpuint (self->backing->identities[after.identity].exec_id, ==, 0);
+}
+
+/* A child begins with the exec that its parent was in when it forked, whatever came since; of what
+ * has ended by the next flush the kernel hears nothing. */
+static void
+test_between_flushes (Fixture *self, gconstpointer data)
+{
+  struct lu_bpf_process process;
+  guint64 updates;
+
+  lu_process_table_follow (self->table, 10);
+  map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  g_assert_true (memory_backing_find_process (self->backing, 10, &process));
+  self->backing->identities[process.identity] = (struct lu_bpf_identity){ 111, 222 };
+
+  task (self, LU_EVENT_FORK, 2, 11, 10);
+  task (self, LU_EVENT_FORK, 2, 12, 11);
+  exec (self, 3, 10);
+  task (self, LU_EVENT_FORK, 4, 13, 10);
+  lu_bpf_maps_flush (self->maps);
+  g_assert_true (memory_backing_find_process (self->backing, 11, &process));
+  g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 222);
+  g_assert_true (memory_backing_find_process (self->backing, 12, &process));
+  g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 222);
+  g_assert_cmpuint (kind_at (self, 12, 0x1000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_true (memory_backing_find_process (self->backing, 13, &process));
+  g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 0);
+  g_assert_cmpuint (serial_of (self, 10), ==, 0);
+
+  updates = stats_of (self).process_updates;
+  task (self, LU_EVENT_FORK, 5, 14, 12);
+  exec (self, 6, 14);
+  map_file (self, 7, 14, 0x7000, 0x1000, 0, "//anon");
+  task (self, LU_EVENT_EXIT, 8, 14, 12);
+  lu_bpf_maps_flush (self->maps);
+  g_assert_cmpuint (stats_of (self).process_updates, ==, updates);
 }
 
 /* A file that is not opened yet is nothing to walk through, and nothing is guessed; once it is, its
@@ -450,6 +492,7 @@ test_storm (Fixture *self, gconstpointer data)
 
       task (self, LU_EVENT_FORK, 10 * i + 10, pid, 10);
       exec (self, 10 * i + 11, pid);
+      lu_bpf_maps_flush (self->maps);
       g_assert_cmpuint (kind_at (self, pid, 0x1000), ==, 99);
       for (guint j = 0; j < 10; j++)
         map_file (self, 10 * i + 12, pid, 0x10000 * (j + 1), 0x1000, 0, "//anon");
@@ -518,6 +561,7 @@ main (int argc, char **argv)
   ADD ("/bpf/maps/this-process", with_grace, test_this_process);
   ADD ("/bpf/maps/life", with_grace, test_life);
   ADD ("/bpf/maps/identities", with_grace, test_identities);
+  ADD ("/bpf/maps/between-flushes", with_grace, test_between_flushes);
   ADD ("/bpf/maps/pending", with_grace, test_pending);
   ADD ("/bpf/maps/wanted-by-program", GUINT_TO_POINTER (GRACE | FOLLOW_ALL),
        test_wanted_by_program);
