@@ -72,7 +72,10 @@ lu_rule_cache_free (LuRuleCache *self)
 gsize
 lu_rule_cache_bytes (const LuRuleCache *self)
 {
-  gsize bytes = sizeof self->places + self->compiler->rules.n * sizeof (struct lu_rule);
+  gsize bytes = self->compiler->rules.n * sizeof (struct lu_rule);
+
+  for (guint i = 0; i < G_N_ELEMENTS (self->places); i++)
+    bytes += self->places[i].key != 0 ? sizeof *self->places + sizeof *self->callers : 0;
 
   for (guint i = 0; i < N_SETS; i++)
     for (guint k = 0; k < LU_RULE_CACHE_WAYS; k++)

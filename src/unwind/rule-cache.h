@@ -6,10 +6,13 @@
  * Used by the walker. Keyed by module and ELF address, so that all processes share it; a module's
  * id is never used again, so nothing in it ever becomes wrong. A place has its rule packed into 8
  * bytes (plain.h), so that what nearly all frames need is one look at one cache line; the whole
- * rule is in a list. Two levels: one place for each hash, then eight, the most used ones first.
- * Tried: one level of 4,096 places with whole rules; cc1 missed in every fifth frame. Four places
- * for each hash, half as many in all: cc1, rustc and clang went on compiling for every third or
- * fourth sample what had been pushed out; with eight, for one in a thousand. Belongs to one thread.
+ * rule is in a list. Two levels: one place for each hash, then eight, the most used ones first. The
+ * first is large: with 8,192 places cc1 missed in every tenth frame, and took a third longer.
+ * Tried: the second alone; all of a set had to be looked at, half of that for nothing, and python
+ * and cc1 took a fifth longer. Tried: one level of 4,096 places with whole rules; cc1 missed in
+ * every fifth frame. Four places for each hash, half as many in all: cc1, rustc and clang went on
+ * compiling for every third or fourth sample what had been pushed out; with eight, for one in a
+ * thousand. Belongs to one thread.
  */
 
 #pragma once
@@ -25,7 +28,8 @@ typedef struct
   lu_plain plain; /* with the rule's id, and LuGoPlace */
 } LuRulePlace;
 
-#define LU_RULE_PLACE_BITS 13 /* of the number of places of the first level: 128 KiB */
+#define LU_RULE_PLACE_BITS                                                                         \
+  15 /* of the number of places of the first level: 512 KiB, touched as used */
 #define LU_RULE_CACHE_BITS 13 /* of the number of sets of the second: 1 MiB, touched as used */
 #define LU_RULE_CACHE_WAYS 8
 
