@@ -17,7 +17,7 @@
 typedef struct _LuMemoStack
 {
   gint32 tid;
-  guint n;
+  guint n, n_same;     /* n_same: the outermost ones that the stack before it had, too */
   guint64 serial;      /* of the space; 0: empty */
   LuMemoFrame *frames; /* room for LU_MEMO_FRAMES */
 } Stack;
@@ -55,11 +55,12 @@ lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial)
     {
       stack->tid = tid;
       stack->serial = serial;
-      stack->n = 0;
+      stack->n = stack->n_same = 0;
     }
   self->stack = stack;
   self->frames = stack->frames;
-  self->n = stack->n;
+  self->n_frames = stack->n;
+  self->n = stack->n_same > 0 ? stack->n_same : stack->n;
   self->n_pieces = self->n_added = 0;
 }
 
@@ -113,12 +114,48 @@ put_pieces (LuMemo *self, LuMemoFrame *frames, gboolean is_moved)
   put_added (self, frames, 0, n_added, at);
 }
 
-void
-lu_memo_end (LuMemo *self)
+/* How many of the outermost frames this stack and the last one have in common, to go by, if the
+ * first piece's are among the outermost `high`. Also some that the walk found by itself. */
+static guint
+count_same (const LuMemo *self, guint high)
 {
-  Stack *stack = self->stack;
+  const LuMemoPiece *piece = &self->pieces[0];
+  const LuMemoFrame *last = &self->frames[piece->high];
+  const LuMemoFrame *added = &self->added[piece->n_added_before];
+  guint n_max = MIN (piece->n_added_before, self->n_frames - piece->high), n = 0;
+
+  while (n < n_max && added[-1 - (int) n].pc == last[n].pc && added[-1 - (int) n].sp == last[n].sp)
+    n++;
+  return high + n;
+}
+
+/* The usual case: new frames on top of the outermost ones, which stay. FALSE: it is another. */
+static gboolean
+put_on_top (LuMemo *self, Stack *stack)
+{
+  const LuMemoPiece *piece = &self->pieces[0];
+  guint n = piece->high + self->n_added;
+  LuMemoFrame *to = &stack->frames[piece->high];
+
+  if (self->n_pieces != 1 || piece->low != 0 || self->n_added != piece->n_added_before
+      || n > LU_MEMO_FRAMES)
+    return FALSE;
+  stack->n = n;
+  stack->n_same = count_same (self, piece->high);
+  for (const LuMemoFrame *from = &self->added[self->n_added]; from > self->added; to++)
+    *to = *--from;
+  return TRUE;
+}
+
+static void
+put_together (LuMemo *self, Stack *stack)
+{
   gboolean is_moved;
   guint n = place_pieces (self, &is_moved);
+  guint n_same =
+      self->n_pieces > 0
+          ? count_same (self, self->pieces[0].at + self->pieces[0].high - self->pieces[0].low)
+          : 0;
   LuMemoFrame *frames = is_moved ? self->spare : stack->frames;
 
   put_pieces (self, frames, is_moved);
@@ -128,4 +165,12 @@ lu_memo_end (LuMemo *self)
       stack->frames = frames;
     }
   stack->n = MIN (n, LU_MEMO_FRAMES);
+  stack->n_same = MIN (n_same, stack->n);
+}
+
+void
+lu_memo_end (LuMemo *self)
+{
+  if (!put_on_top (self, self->stack))
+    put_together (self, self->stack);
 }

@@ -14,16 +14,17 @@
 #include <string.h>
 
 /*  63        44 43     32 31  26 25 24 23      16 15       8 7     0
- *  | cfa_off   | rule id |      | go  | bx depth | fp depth | flags |
+ *  | cfa_off   | rule id | room | go  | bx depth | fp depth | flags |
  * cfa_off: signed, bytes. Depths: of the slot below the CFA, in words; 1 if there is none, where
- * the return address is. The owner of rules fills the id and the place in a Go program; 0 in all
- * the rest: the rule is for lu_step(). */
+ * the return address is. Room: the words that must be between stack pointer and CFA; what the rule
+ * alone makes sure of does not count. The owner of rules fills the id and the place in a Go
+ * program; 0 in all the rest: the rule is for lu_step(). */
 typedef uint64_t lu_plain;
 
-#define LU_PLAIN                     (1u << 0)
-#define LU_PLAIN_BY_FP               (1u << 1) /* cfa = fp + cfa_off, else sp + cfa_off */
-#define LU_PLAIN_FP_SLOT             (1u << 2)
-#define LU_PLAIN_BX_SLOT             (1u << 3)
+#define LU_PLAIN_FP_SLOT             (1u << 0) /* as LU_KNOWN_FP */
+#define LU_PLAIN_BX_SLOT             (1u << 1) /* as LU_KNOWN_BX */
+#define LU_PLAIN                     (1u << 2)
+#define LU_PLAIN_BY_FP               (1u << 3) /* cfa = fp + cfa_off, else sp + cfa_off */
 #define LU_PLAIN_BX_LOST             (1u << 4) /* not known in the caller */
 #define LU_PLAIN_END                 (1u << 5) /* alone: the outermost frame */
 #define LU_PLAIN_GUESSED             (1u << 6) /* in a memo only: see LU_PLAIN_GUESS */
@@ -31,12 +32,14 @@ typedef uint64_t lu_plain;
 #define LU_PLAIN_FP_SHIFT            8
 #define LU_PLAIN_BX_SHIFT            16
 #define LU_PLAIN_GO_SHIFT            24
+#define LU_PLAIN_ROOM_SHIFT          26
 #define LU_PLAIN_ID_SHIFT            32
 #define LU_PLAIN_CFA_SHIFT           44
 #define LU_PLAIN_MAX_CFA             (1 << 19)
+#define LU_PLAIN_MAX_ROOM            63
 #define LU_PLAIN_ID(plain)           ((uint32_t) ((plain) >> LU_PLAIN_ID_SHIFT) & 0xfff)
 #define LU_PLAIN_GO(plain)           ((uint32_t) ((plain) >> LU_PLAIN_GO_SHIFT) & 3)
-#define LU_PLAIN_STEP_MASK           (~(uint64_t) 0 << LU_PLAIN_CFA_SHIFT | 0xffffff)
+#define LU_PLAIN_ROOM(plain)         (8 * ((plain) >> LU_PLAIN_ROOM_SHIFT & LU_PLAIN_MAX_ROOM))
 #define LU_PLAIN_CFA(plain)          ((int64_t) (plain) >> LU_PLAIN_CFA_SHIFT)
 #define LU_PLAIN_DEPTH(plain, shift) (8 * (uint64_t) ((plain) >> (shift) &0xff))
 
@@ -44,7 +47,8 @@ typedef uint64_t lu_plain;
  * decide. */
 #define LU_PLAIN_GUESS                                                                             \
   (LU_PLAIN | LU_PLAIN_BY_FP | LU_PLAIN_FP_SLOT | LU_PLAIN_BX_LOST | LU_PLAIN_GUESSED              \
-   | 2u << LU_PLAIN_FP_SHIFT | 1u << LU_PLAIN_BX_SHIFT | (uint64_t) 16 << LU_PLAIN_CFA_SHIFT)
+   | 2u << LU_PLAIN_FP_SHIFT | 1u << LU_PLAIN_BX_SHIFT | 2u << LU_PLAIN_ROOM_SHIFT                 \
+   | (uint64_t) 16 << LU_PLAIN_CFA_SHIFT)
 
 /* Bytes of a stack copy. */
 struct lu_copy
@@ -52,6 +56,15 @@ struct lu_copy
   const uint8_t *bytes;
   uint64_t start; /* run-time address of the first one */
   uint64_t size;
+};
+
+/* Registers between plain steps, which are made only if the frame pointer is known. */
+struct lu_plain_regs
+{
+  uint64_t pc;
+  uint64_t offset; /* of the stack pointer in the copy: at most its size */
+  uint64_t fp, bx;
+  uint64_t known; /* BX if bit LU_KNOWN_BX is set; FP always is. The other bits mean nothing */
 };
 
 /* The depth of a register saved at cfa + 8 * off; 0 if that is not in the frame, below the return
@@ -72,17 +85,20 @@ lu_plain_make (const struct lu_rule *rule)
   enum lu_save_kind fp = lu_rule_fp_kind (rule), bx = lu_rule_bx_kind (rule);
   uint32_t fp_depth = fp == LU_SAVE_AT_CFA ? lu_plain_depth (rule, rule->fp_off) : 1;
   uint32_t bx_depth = bx == LU_SAVE_AT_CFA ? lu_plain_depth (rule, rule->bx_off) : 1;
+  uint32_t room = rule->cfa_kind != LU_CFA_FP ? 1 : fp_depth > bx_depth ? fp_depth : bx_depth;
 
   if (rule->ra_kind == LU_RA_END)
     return LU_PLAIN_END;
   if ((rule->cfa_kind != LU_CFA_SP && rule->cfa_kind != LU_CFA_FP) || rule->flags != 0
       || rule->ra_kind != LU_RA_AT_CFA || rule->ra_off != -1 || fp_depth == 0 || bx_depth == 0
       || rule->cfa_off >= LU_PLAIN_MAX_CFA || rule->cfa_off < -LU_PLAIN_MAX_CFA
+      || (rule->cfa_kind == LU_CFA_SP && rule->cfa_off < 8) || room > LU_PLAIN_MAX_ROOM
       || (fp != LU_SAVE_SAME && fp != LU_SAVE_AT_CFA) || bx == LU_SAVE_AT_SP || bx == LU_SAVE_AT_FP)
     return 0;
   return (uint64_t) (int64_t) rule->cfa_off << LU_PLAIN_CFA_SHIFT
-         | (uint64_t) bx_depth << LU_PLAIN_BX_SHIFT | (uint64_t) fp_depth << LU_PLAIN_FP_SHIFT
-         | LU_PLAIN | (rule->cfa_kind == LU_CFA_FP ? LU_PLAIN_BY_FP : 0)
+         | (uint64_t) room << LU_PLAIN_ROOM_SHIFT | (uint64_t) bx_depth << LU_PLAIN_BX_SHIFT
+         | (uint64_t) fp_depth << LU_PLAIN_FP_SHIFT | LU_PLAIN
+         | (rule->cfa_kind == LU_CFA_FP ? LU_PLAIN_BY_FP : 0)
          | (fp == LU_SAVE_AT_CFA ? LU_PLAIN_FP_SLOT : 0)
          | (bx == LU_SAVE_AT_CFA ? LU_PLAIN_BX_SLOT
             : bx == LU_SAVE_SAME ? 0
@@ -98,42 +114,34 @@ lu_copy_word (const struct lu_copy *copy, uint64_t offset)
   return value;
 }
 
-/* What is known of the caller's registers (enum lu_known). */
-static inline uint8_t
-lu_plain_known (lu_plain plain, uint8_t known)
-{
-  return (uint8_t) ((known | (plain >> 2 & 3)) & ~(plain >> 3 & LU_KNOWN_BX)
-                    & (LU_KNOWN_FP | LU_KNOWN_BX));
-}
+_Static_assert((int) LU_PLAIN_FP_SLOT == (int) LU_KNOWN_FP, "a slot makes its register known");
+_Static_assert((int) LU_PLAIN_BX_SLOT == (int) LU_KNOWN_BX, "a slot makes its register known");
 
-/* As lu_step(), but leaves frame_kind and ucontext (CALLER, 0) to the user; or 0 with `regs`
- * unchanged: then lu_step() is to be asked. That is so where the return address is 0. */
+/* As lu_step(), or 0 with `regs` unchanged: then lu_step() is to be asked. That is so where the
+ * return address is 0. */
 static inline __attribute__ ((always_inline)) int
-lu_plain_step (struct lu_regs *regs, lu_plain plain, const struct lu_copy *copy)
+lu_plain_step (struct lu_plain_regs *regs, lu_plain plain, const struct lu_copy *copy)
 {
-  uint64_t base = (plain & LU_PLAIN_BY_FP) != 0 ? regs->fp : regs->sp;
-  uint64_t cfa = base + (uint64_t) LU_PLAIN_CFA (plain);
-  uint64_t end = cfa - copy->start; /* offset of the CFA */
-  uint64_t fp_depth = LU_PLAIN_DEPTH (plain, LU_PLAIN_FP_SHIFT);
-  uint64_t bx_depth = LU_PLAIN_DEPTH (plain, LU_PLAIN_BX_SHIFT);
-  uint64_t room = cfa - regs->sp, pc, fp, bx;
+  uint64_t fp_offset = regs->fp - copy->start;
+  uint64_t base = (plain & LU_PLAIN_BY_FP) != 0 ? fp_offset : regs->offset;
+  uint64_t end = base + (uint64_t) LU_PLAIN_CFA (plain); /* offset of the CFA */
+  uint64_t pc, fp, bx;
 
-  /* Nothing wraps around: sp is in the copy or behind it, the CFA in it, and above sp. */
-  if (__builtin_expect (end > copy->size || regs->sp - copy->start >= end || room < 8, 0))
-    return 0;
-  if ((plain & LU_PLAIN_BY_FP) != 0
-      && __builtin_expect ((regs->known & LU_KNOWN_FP) == 0 || fp_depth > room || bx_depth > room,
-                           0))
+  /* The CFA is in the copy and above the stack pointer, which is no further than its end. */
+  if (__builtin_expect (end > copy->size, 0)
+      || __builtin_expect (regs->offset + LU_PLAIN_ROOM (plain) > end, 0))
     return 0;
   pc = lu_copy_word (copy, end - 8);
-  fp = lu_copy_word (copy, end - fp_depth);
-  bx = lu_copy_word (copy, end - bx_depth);
+  fp = lu_copy_word (copy, end - LU_PLAIN_DEPTH (plain, LU_PLAIN_FP_SHIFT));
+  bx = lu_copy_word (copy, end - LU_PLAIN_DEPTH (plain, LU_PLAIN_BX_SHIFT));
   if (__builtin_expect (pc == 0, 0))
     return 0;
   regs->pc = pc;
-  regs->sp = cfa;
+  regs->offset = end;
   regs->fp = (plain & LU_PLAIN_FP_SLOT) != 0 ? fp : regs->fp;
   regs->bx = (plain & LU_PLAIN_BX_SLOT) != 0 ? bx : regs->bx;
-  regs->known = lu_plain_known (plain, regs->known);
+  regs->known |= plain;
+  if (__builtin_expect ((plain & LU_PLAIN_BX_LOST) != 0, 0))
+    regs->known &= ~(uint64_t) LU_KNOWN_BX;
   return 1;
 }

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walk-plain.c - the hot part of a walk: plain steps, and the thread's last stack; see walk.h. */
+/* walk-plain.c - the hot part of a walk: plain steps, and the thread's last stack; see walk.h.
+ *
+ * What counts is the number of instructions of a step and of branches that the CPU cannot foresee.
+ * Tried: several walks in flight, one step of each in turn, so that they wait for memory together;
+ * with two, four or eight of them no set was faster, and most slower. */
 
 #include "unwind/guess.h"
 #include "unwind/walk.h"
 
-static inline LuFrame
-frame_of (const LuWalk *walk, guint64 pc, guint64 sp, guint32 flags)
+/* A frame that is not in the stack yet, and where it comes to be. */
+typedef struct
 {
-  guint64 offset = sp - walk->copy.start;
+  struct lu_plain_regs regs;
+  guint32 flags;
+  LuFrame *to;
+} Position;
 
-  return (LuFrame){ .pc = pc,
-                    .flags = flags,
-                    .stack_offset = offset <= G_MAXUINT32 ? (guint32) offset : 0 };
+static inline void
+put_frame (LuFrame *frame, guint64 pc, guint64 offset, guint32 flags)
+{
+  *frame = (LuFrame){ .pc = pc, .flags = flags, .stack_offset = (guint32) offset };
+}
+
+static inline void
+put_memo (LuMemoFrame *frame, const struct lu_plain_regs *regs, guint64 start, lu_plain plain)
+{
+  *frame = (LuMemoFrame){ .pc = regs->pc,
+                          .sp = start + regs->offset,
+                          .fp = regs->fp,
+                          .bx = regs->bx,
+                          .plain = plain,
+                          .known = regs->known };
 }
 
 _Static_assert(LU_PLAIN_GUESSED >> 1 == LU_FRAME_GUESSED, "flags of a step and of what it found");
@@ -41,117 +60,185 @@ leads_on (LuWalk *walk, const LuMemoFrame *frame, const struct lu_copy *copy)
          && (G_LIKELY ((frame->plain & LU_PLAIN_GUESSED) == 0) || is_same_guess (walk, frame));
 }
 
+static guint32
+flags_behind (lu_plain plain)
+{
+  return LU_FRAME_RETURN_ADDRESS | (guint32) (plain & LU_PLAIN_GUESSED) >> 1;
+}
+
 /* Goes on along the thread's last stack as far as this one is the same, from frames[high - 1],
- * which is `regs`, to the frame that is returned and is `regs` then. NULL: not at all. */
-static LuMemoFrame *
-follow (LuWalk *walk, struct lu_regs *regs, guint high)
+ * which is the one at `at`, to a frame that is at `at` then. Whether that is the outermost one. */
+static gboolean
+follow (LuWalk *walk, Position *at, guint high)
 {
   LuMemoFrame *frames = walk->memo->frames, *frame = &frames[high - 1];
-  LuStack *stack = walk->stack;
-  LuFrame *out = &stack->frames[stack->n_frames];
-  const LuFrame *end = &stack->frames[LU_STACK_MAX_FRAMES];
+  LuFrame *to = at->to;
+  const LuFrame *last = &walk->stack->frames[LU_STACK_MAX_FRAMES];
   struct lu_copy copy = walk->copy;
+  gboolean is_end;
 
-  if (frame == frames || regs->sp < copy.start || out == end || !leads_on (walk, frame, &copy))
-    return NULL;
-  *out++ = frame_of (walk, regs->pc, regs->sp, lu_walk_take_flags (walk, TRUE));
-  frame->fp = regs->fp;
-  frame->bx = regs->bx;
-  for (frame--; frame > frames && out < end && leads_on (walk, frame, &copy); frame--)
-    *out++ = (LuFrame){ .pc = frame->pc,
-                        .flags = LU_FRAME_RETURN_ADDRESS
-                                 | (guint32) (frame[1].plain & LU_PLAIN_GUESSED) >> 1,
-                        .stack_offset = (guint32) (frame->sp - copy.start) };
-  walk->is_guessed = (frame[1].plain & LU_PLAIN_GUESSED) != 0;
-  stack->n_frames = (guint) (out - stack->frames);
-  regs->pc = frame->pc;
-  regs->sp = frame->sp;
-  regs->fp = frame->fp;
-  regs->bx = frame->bx;
-  regs->known = frame->known;
-  lu_memo_keep (walk->memo, (guint) (frame - frames), high);
-  return frame;
+  if (frame == frames || to == last || !leads_on (walk, frame, &copy))
+    return FALSE;
+  put_frame (to++, at->regs.pc, at->regs.offset, at->flags);
+  frame->fp = at->regs.fp;
+  frame->bx = at->regs.bx;
+  for (frame--; frame > frames && to < last && leads_on (walk, frame, &copy); frame--)
+    put_frame (to++, frame->pc, frame->sp - copy.start, flags_behind (frame[1].plain));
+  *at = (Position){ .regs = { .pc = frame->pc,
+                              .offset = frame->sp - copy.start,
+                              .fp = frame->fp,
+                              .bx = frame->bx,
+                              .known = frame->known },
+                    .flags = flags_behind (frame[1].plain),
+                    .to = to };
+  is_end = (frame->plain & LU_PLAIN_END) != 0 && to < last;
+  lu_memo_keep (walk->memo, (guint) (frame - frames), high, is_end);
+  return is_end;
 }
 
-/* The entry of the caller's frame that `regs` are of; that may be one further up afterwards. */
-static inline LuMemoFrame *
-remember (LuWalk *walk, struct lu_regs *regs)
+/* For a caller's frame that is far enough up to be one of the last stack: follows that one. */
+static __attribute__ ((noinline)) gboolean
+meet (LuWalk *walk, Position *at)
 {
   LuMemo *memo = walk->memo;
-  LuMemoFrame *frame = NULL;
+  guint64 sp = walk->copy.start + at->regs.offset;
+  const LuMemoFrame *frame;
+  gboolean is_end = FALSE;
   guint n = memo->n;
 
-  while (n > 0 && memo->frames[n - 1].sp < regs->sp)
+  while (n > 0 && memo->frames[n - 1].sp < sp)
     n--;
   memo->n = n;
-  if (n > 0 && lu_memo_frame_is (&memo->frames[n - 1], regs))
-    frame = follow (walk, regs, n);
-  return frame != NULL ? frame : lu_memo_add (memo, regs);
+  if (n == 0)
+    return FALSE;
+  frame = &memo->frames[n - 1];
+  if (lu_memo_frame_is (frame, &at->regs, walk->copy.start))
+    is_end = follow (walk, at, n);
+  if (memo->n == n && frame->sp == sp)
+    memo->n--;
+  return is_end;
 }
 
-/* The frame that comes next is the outermost one. */
+/* Where the walk begins or goes on. */
+static inline Position
+begin (LuWalk *walk)
+{
+  const struct lu_regs *regs = &walk->regs;
+
+  return (Position){ .regs = { .pc = regs->pc,
+                               .offset = regs->sp - walk->copy.start,
+                               .fp = regs->fp,
+                               .bx = regs->bx,
+                               .known = regs->known },
+                     .flags = lu_walk_take_flags (walk, regs->frame_kind == LU_FRAME_KIND_CALLER),
+                     .to = &walk->stack->frames[walk->stack->n_frames] };
+}
+
+/* The other way round. `added`: where the memo has the frame, if it is a caller. */
+static inline void
+leave (LuWalk *walk, const Position *at, LuMemoFrame *added)
+{
+  struct lu_regs *regs = &walk->regs;
+
+  walk->stack->n_frames = (guint) (at->to - walk->stack->frames);
+  walk->is_guessed = (at->flags & LU_FRAME_GUESSED) != 0;
+  walk->frame = NULL;
+  if ((at->flags & LU_FRAME_RETURN_ADDRESS) == 0)
+    return;
+  regs->pc = at->regs.pc;
+  regs->sp = walk->copy.start + at->regs.offset;
+  regs->fp = at->regs.fp;
+  regs->bx = at->regs.bx;
+  regs->known = at->regs.known & (LU_KNOWN_FP | LU_KNOWN_BX);
+  regs->frame_kind = LU_FRAME_KIND_CALLER;
+  regs->ucontext = 0;
+  put_memo (added, &at->regs, walk->copy.start, 0);
+  walk->frame = added;
+  walk->memo->n_added = (guint) (added + 1 - walk->memo->added);
+}
+
+/* The frame that comes next is the outermost one. `added`: as in leave(), or NULL. */
 static LuWalkResult
-end (LuWalk *walk, LuMemoFrame *frame, gboolean is_caller)
+end (LuWalk *walk, Position *at, LuMemoFrame *added)
 {
   LuStack *stack = walk->stack;
 
-  if (stack->n_frames == LU_STACK_MAX_FRAMES)
-    return LU_WALK_ON;
-  frame->plain = LU_PLAIN_END;
-  stack->frames[stack->n_frames++] =
-      frame_of (walk, walk->regs.pc, walk->regs.sp, lu_walk_take_flags (walk, is_caller));
+  put_frame (at->to++, at->regs.pc, at->regs.offset, at->flags);
+  stack->n_frames = (guint) (at->to - stack->frames);
   stack->status = LU_STATUS_COMPLETE;
   stack->end_pc = 0;
+  walk->regs.sp = walk->copy.start + at->regs.offset;
+  if (added == NULL || (at->flags & LU_FRAME_RETURN_ADDRESS) == 0)
+    return LU_WALK_DONE;
+  put_memo (added, &at->regs, walk->copy.start, LU_PLAIN_END);
+  walk->memo->n_added = (guint) (added + 1 - walk->memo->added);
   return LU_WALK_DONE;
+}
+
+/* The rule of the frame to come; 0 if that is for others. *mapping: of the frame before. */
+static inline lu_plain
+find_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup, const LuViewMapping **mapping,
+            guint *place)
+{
+  const LuViewMapping *found = *mapping;
+
+  if (G_UNLIKELY (lookup - found->start >= found->size))
+    {
+      found = lu_space_view_find (view, lookup);
+      if (found == NULL || lookup - found->start >= found->size)
+        return 0;
+      *mapping = found;
+    }
+  return lu_rule_cache_find_caller (rules, place, found->base.module, lookup + found->to_key);
 }
 
 LuWalkResult
 lu_walk_plain (LuWalk *self)
 {
-  struct lu_regs regs = self->regs;
-  LuStack *stack = self->stack;
-  LuMemoFrame *frame = NULL;
-  LuMemoFrame leaf; /* nobody remembers it */
-  guint is_caller = regs.frame_kind == LU_FRAME_KIND_CALLER;
-  lu_plain plain = 0;
+  const LuFrame *last = &self->stack->frames[LU_STACK_MAX_FRAMES];
+  LuMemo *memo = self->memo;
+  struct lu_copy copy = self->copy;
+  Position at = begin (self);
+  LuMemoFrame *added = &memo->added[memo->n_added];
+  guint64 next = lu_memo_next (memo, &copy); /* where to look for a frame of the last stack */
+  LuSpaceView *view = self->view;
+  LuRuleCache *rules = self->rules;
+  const LuViewMapping *mapping = view->last;
   guint place = LU_RULE_NO_PLACE;
+  lu_plain plain = 0;
+  gboolean is_usual =
+      view->n > 0 && at.regs.offset <= copy.size && (at.regs.known & LU_KNOWN_FP) != 0;
 
-  for (frame = &leaf;; is_caller = 1)
+  while (G_LIKELY (is_usual))
     {
-      const LuViewMapping *mapping;
-      guint64 lookup, pc, sp;
+      guint is_caller = at.flags & LU_FRAME_RETURN_ADDRESS;
+      struct lu_plain_regs regs = at.regs;
 
-      if (is_caller)
+      if (G_UNLIKELY (regs.offset >= next) && is_caller)
         {
-          frame = remember (self, &regs);
-          plain = frame->plain;
-          if (plain == LU_PLAIN_END)
-            break;
-          frame->plain = 0;
+          Position met = at;
+
+          memo->n_added = (guint) (added - memo->added);
+          if (meet (self, &met))
+            return end (self, &met, NULL);
+          at = met;
+          next = lu_memo_next (memo, &copy);
+          if (at.regs.offset != regs.offset)
+            place = LU_RULE_NO_PLACE;
+          regs = at.regs;
         }
-      lookup = regs.pc - is_caller;
-      mapping = lu_space_view_find (self->view, lookup);
-      if (G_UNLIKELY (mapping == NULL || lookup - mapping->start >= mapping->size))
+      plain = find_plain (view, rules, regs.pc - is_caller, &mapping, &place);
+      if (G_UNLIKELY ((plain & LU_PLAIN) == 0) || G_UNLIKELY (at.to == last)
+          || !lu_plain_step (&at.regs, plain, &copy))
         break;
-      plain = lu_rule_cache_find_caller (self->rules, &place, mapping->base.module,
-                                         lookup + mapping->to_key)
-              & LU_PLAIN_STEP_MASK;
-      pc = regs.pc;
-      sp = regs.sp;
-      if (G_UNLIKELY ((plain & LU_PLAIN) == 0 || stack->n_frames == LU_STACK_MAX_FRAMES)
-          || !lu_plain_step (&regs, plain, &self->copy))
-        break;
-      stack->frames[stack->n_frames++] =
-          frame_of (self, pc, sp, lu_walk_take_flags (self, is_caller));
-      frame->plain = plain;
+      put_frame (at.to++, regs.pc, regs.offset, at.flags);
+      put_memo (added, &regs, copy.start, plain); /* that of the leaf is overwritten */
+      added += is_caller;
+      at.flags = LU_FRAME_RETURN_ADDRESS;
     }
-  self->frame = NULL;
-  if (is_caller)
-    {
-      regs.frame_kind = LU_FRAME_KIND_CALLER;
-      regs.ucontext = 0;
-      self->frame = frame;
-    }
-  self->regs = regs;
-  return plain == LU_PLAIN_END ? end (self, frame, is_caller) : LU_WALK_ON;
+  memo->n_added = (guint) (added - memo->added);
+  if ((plain & LU_PLAIN_END) != 0 && at.to < last)
+    return end (self, &at, added);
+  leave (self, &at, added);
+  return LU_WALK_ON;
 }

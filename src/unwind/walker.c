@@ -111,26 +111,33 @@ static inline void
 prefetch (const LuMemo *memo, const struct lu_copy *copy)
 {
   for (guint i = memo->n; i-- > 0;)
-    {
-      guint64 end = memo->frames[i].sp - copy->start;
-
-      if (end - 8 < copy->size)
-        __builtin_prefetch (copy->bytes + end - 8);
-    }
+    __builtin_prefetch (copy->bytes + (memo->frames[i].sp - copy->start) - 8);
   __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing but prefetch */
+}
+
+/* One by one: setting so much memory to zero takes as long as some steps do. */
+static inline void
+begin (LuWalk *walk, LuWalker *walker, const LuSample *sample, LuStack *stack)
+{
+  walk->arch = lu_arch_of_abi (sample->regs.abi);
+  walk->sample = sample;
+  walk->rules = walker->rules;
+  walk->memo = walker->memo;
+  walk->set_up = &walker->set_up;
+  walk->stack = stack;
+  walk->frame = NULL;
+  walk->failed_address = walk->last_fp = 0;
+  walk->n_guess_rules = 0;
+  walk->is_off_copy = walk->is_guessed = walk->has_guessed = FALSE;
 }
 
 gboolean
 lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
 {
-  LuWalk walk = { .arch = lu_arch_of_abi (sample->regs.abi),
-                  .sample = sample,
-                  .rules = self->rules,
-                  .memo = self->memo,
-                  .set_up = &self->set_up,
-                  .stack = stack };
+  LuWalk walk;
   LuWalkResult result;
 
+  begin (&walk, self, sample, stack);
   if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &self->words))
     return FALSE;
   walk.view = lu_space_cache_get (self->spaces, space, walk.arch);

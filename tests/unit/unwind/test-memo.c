@@ -91,8 +91,9 @@ random_word (Fixture *self)
 
 /* Makes the words a whole stack of the registers given. */
 static void
-make_stack (Fixture *self, struct lu_regs regs)
+make_stack (Fixture *self, const struct lu_regs *sampled)
 {
+  struct lu_plain_regs regs = { .pc = sampled->pc, .fp = sampled->fp, .known = sampled->known };
   struct lu_copy copy = { (const guint8 *) self->words, STACK, sizeof self->words };
 
   for (guint i = 0; i < N_WORDS; i++)
@@ -109,7 +110,7 @@ make_stack (Fixture *self, struct lu_regs regs)
       if (regs.pc >= STACK)
         {
           regs.pc = self->pcs[g_rand_int_range (self->rand, 1, N_PCS)];
-          self->words[(regs.sp - 8 - STACK) / 8] = regs.pc;
+          self->words[(regs.offset - 8) / 8] = regs.pc;
         }
     }
 }
@@ -175,7 +176,7 @@ test_random (void)
       self->memo = lu_memo_new ();
       regs.pc = self->pcs[1];
       regs.fp = STACK + 64;
-      make_stack (self, regs);
+      make_stack (self, &regs);
       for (guint i = 0; i < N_CHANGES; i++)
         {
           guint at = (guint) g_rand_int_range (self->rand, 0, N_WORDS);
