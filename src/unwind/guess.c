@@ -339,6 +339,63 @@ lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame
   return result;
 }
 
+/* Facts */
+
+static guint
+place_of (guint64 serial, guint64 pc)
+{
+  return (guint) (((pc ^ serial << 47) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15))
+                  >> (64 - LU_GUESS_FACT_BITS));
+}
+
+static guint
+facts_of (const LuGuessFacts *self, guint64 serial, guint64 pc)
+{
+  guint i = place_of (serial, pc);
+  guint64 facts = self->places[i].facts;
+
+  return self->places[i].pc == pc && facts >> LU_GUESS_FACT_SHIFT == serial
+             ? (guint) facts & ((1 << LU_GUESS_FACT_SHIFT) - 1)
+             : 0;
+}
+
+void
+lu_guess_facts_note (LuGuessFacts *self, guint64 serial, guint64 pc, guint bits)
+{
+  guint i = place_of (serial, pc);
+
+  bits |= facts_of (self, serial, pc);
+  self->places[i].pc = pc;
+  self->places[i].facts = serial << LU_GUESS_FACT_SHIFT | bits;
+}
+
+lu_plain
+lu_guess_facts_step (const LuGuessFacts *self, guint64 serial, guint64 last_fp, guint n_rules,
+                     const struct lu_copy *copy, struct lu_plain_regs *regs)
+{
+  guint64 offset = regs->fp - copy->start, word = sizeof (guint64), pc, fp;
+  guint to;
+
+  /* is_frame_pointer(), and both words in the copy. */
+  if ((regs->fp & (word - 1)) != 0 || regs->fp <= last_fp || offset < regs->offset
+      || copy->size < 2 * word || offset > copy->size - 2 * word
+      || (facts_of (self, serial, regs->pc) & LU_GUESS_FROM) == 0)
+    return 0;
+  fp = lu_copy_word (copy, offset);
+  pc = lu_copy_word (copy, offset + word);
+  to = facts_of (self, serial, pc);
+  if ((to & LU_GUESS_TO) == 0 || fp - copy->start >= copy->size)
+    return 0;
+  if ((to & LU_GUESS_TO_JIT) != 0 && ((fp & (word - 1)) != 0 || fp < regs->fp + 2 * word))
+    return 0;
+  if ((to & LU_GUESS_TO_ASKED) != 0 && n_rules >= LU_GUESS_MAX_RULES)
+    return 0;
+  *regs = (struct lu_plain_regs){
+    .pc = pc, .offset = offset + 2 * word, .fp = fp, .known = LU_KNOWN_FP
+  };
+  return LU_PLAIN_GUESS | ((to & LU_GUESS_TO_ASKED) != 0 ? LU_PLAIN_GUESS_ASKED : 0);
+}
+
 /* Calls */
 
 /* The file's bytes are at the same distance as the memory's. */

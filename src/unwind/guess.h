@@ -16,6 +16,7 @@
 #include "module/code-reader.h"
 #include "unwind/arch.h"
 #include "unwind/dwfl-space.h"
+#include "unwind/plain.h"
 
 /* The return address of a leaf of a file may be so many words up: an alignment is above it, or what
  * the first entry of a procedure linkage table has pushed for the dynamic linker. */
@@ -89,6 +90,36 @@ lu_guess_is_possible (const LuDwflMapping *mapping)
          || (mapping->status == LU_STATUS_NO_UNWIND_INFO
              && lu_module_key (mapping->module)->kind != LU_MODULE_VSYSCALL);
 }
+
+/* What guesses have found out about places, each in one version of a space, where no other word had
+ * to be looked at; nothing else of the place counts. Belongs to one walker. */
+#define LU_GUESS_FACT_BITS  10
+#define LU_GUESS_FACT_SHIFT 4
+
+enum
+{
+  LU_GUESS_FROM = 1 << 0,     /* code that returns there has none, and may be guessed from */
+  LU_GUESS_TO = 1 << 1,       /* it is a return address to be believed */
+  LU_GUESS_TO_JIT = 1 << 2,   /* if the frame pointer there is one */
+  LU_GUESS_TO_ASKED = 1 << 3, /* a rule was asked for */
+};
+
+typedef struct
+{
+  struct
+  {
+    guint64 pc, facts; /* facts: the space's serial number above the bits */
+  } places[1 << LU_GUESS_FACT_BITS];
+} LuGuessFacts;
+
+/* Both after a caller was found that only the frame pointer and the words there have decided on. */
+void lu_guess_facts_note (LuGuessFacts *self, guint64 serial, guint64 pc, guint bits);
+/* The same step, if the facts say that it can be made: moves `regs` to the caller and returns
+ * LU_PLAIN_GUESS, with LU_PLAIN_GUESS_ASKED. Else 0: lu_guess_caller() has to be asked. `last_fp`
+ * and `n_rules` are those of LuGuess. x86-64, no module of the space being opened. */
+lu_plain lu_guess_facts_step (const LuGuessFacts *self, guint64 serial, guint64 last_fp,
+                              guint n_rules, const struct lu_copy *copy,
+                              struct lu_plain_regs *regs);
 
 /* Looks for the caller of `frame`, whose code is in `mapping`. Fills `caller` if FOUND; its other
  * registers are not known. */

@@ -126,16 +126,24 @@ may_have_caller_on_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 look
   return FALSE;
 }
 
-/* What following the thread's last stack can decide by itself, see is_same_guess() in walk-plain.c,
- * is remembered as a step. */
+/* What the frame pointer and the words there have decided alone is remembered: as a step, which the
+ * thread's next stack can follow (is_same_guess() in walk-plain.c), and as facts. */
 static void
 remember_guess (LuWalk *walk, const LuGuess *guess, const LuGuessFrame *caller)
 {
   guint n_asked = guess->n_rules - walk->n_guess_rules;
+  gboolean is_jit;
 
-  if (walk->frame != NULL && !guess->is_exact && !guess->has_searched && n_asked <= 1
-      && walk->arch->address_mask == G_MAXUINT64 && caller->fp - walk->copy.start < walk->copy.size)
-    walk->frame->plain = LU_PLAIN_GUESS | (n_asked > 0 ? LU_PLAIN_GUESS_ASKED : 0);
+  if (walk->frame == NULL || guess->is_exact || guess->has_searched || n_asked > 1
+      || walk->arch->address_mask != G_MAXUINT64
+      || caller->fp - walk->copy.start >= walk->copy.size)
+    return;
+  is_jit = find_mapping (walk, caller->pc - 1)->status == LU_STATUS_JIT;
+  walk->frame->plain = LU_PLAIN_GUESS | (n_asked > 0 ? LU_PLAIN_GUESS_ASKED : 0);
+  lu_guess_facts_note (walk->facts, walk->view->serial, walk->regs.pc, LU_GUESS_FROM);
+  lu_guess_facts_note (walk->facts, walk->view->serial, caller->pc,
+                       LU_GUESS_TO | (is_jit ? LU_GUESS_TO_JIT : 0)
+                           | (n_asked > 0 ? LU_GUESS_TO_ASKED : 0));
 }
 
 /* Moves on to the caller by frame pointer, or ends here with the state. */

@@ -192,6 +192,25 @@ find_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup, const LuViewM
   return lu_rule_cache_find_caller (rules, place, found->base.module, lookup + found->to_key);
 }
 
+/* The step of a caller's frame without a rule, if it is one by frame pointer that is known. */
+static __attribute__ ((noinline)) lu_plain
+guess (LuWalk *walk, struct lu_plain_regs *regs)
+{
+  guint64 fp = regs->fp;
+  lu_plain plain;
+
+  if (walk->view->has_pending)
+    return 0;
+  plain = lu_guess_facts_step (walk->facts, walk->view->serial, walk->last_fp, walk->n_guess_rules,
+                               &walk->copy, regs);
+  if (plain == 0)
+    return 0;
+  walk->last_fp = fp;
+  walk->n_guess_rules += (plain & LU_PLAIN_GUESS_ASKED) != 0;
+  walk->has_guessed = TRUE;
+  return plain;
+}
+
 LuWalkResult
 lu_walk_plain (LuWalk *self)
 {
@@ -212,6 +231,7 @@ lu_walk_plain (LuWalk *self)
   while (G_LIKELY (is_usual))
     {
       guint is_caller = at.flags & LU_FRAME_RETURN_ADDRESS;
+      guint32 flags = LU_FRAME_RETURN_ADDRESS; /* of the next */
       struct lu_plain_regs regs = at.regs;
 
       if (G_UNLIKELY (regs.offset >= next) && is_caller)
@@ -228,13 +248,22 @@ lu_walk_plain (LuWalk *self)
           regs = at.regs;
         }
       plain = find_plain (view, rules, regs.pc - is_caller, &mapping, &place);
-      if (G_UNLIKELY ((plain & LU_PLAIN) == 0) || G_UNLIKELY (at.to == last)
-          || !lu_plain_step (&at.regs, plain, &copy))
+      if (G_UNLIKELY ((plain & LU_PLAIN) == 0))
+        {
+          struct lu_plain_regs caller = regs;
+
+          if ((plain & LU_PLAIN_END) != 0 || !is_caller || at.to == last
+              || (plain = guess (self, &caller)) == 0)
+            break;
+          at.regs = caller;
+          flags = flags_behind (plain);
+        }
+      else if (G_UNLIKELY (at.to == last) || !lu_plain_step (&at.regs, plain, &copy))
         break;
       put_frame (at.to++, regs.pc, regs.offset, at.flags);
       put_memo (added, &regs, copy.start, plain); /* that of the leaf is overwritten */
       added += is_caller;
-      at.flags = LU_FRAME_RETURN_ADDRESS;
+      at.flags = flags;
     }
   memo->n_added = (guint) (added - memo->added);
   if ((plain & LU_PLAIN_END) != 0 && at.to < last)

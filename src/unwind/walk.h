@@ -21,6 +21,7 @@ typedef struct
   LuRuleCache *rules;
   LuMemo *memo;
   LuGuessPlaces *set_up;
+  LuGuessFacts *facts;
   LuStack *stack;
   struct lu_copy copy;
   struct lu_regs regs;    /* of the frame that comes next; it is not in the stack yet */

@@ -36,6 +36,7 @@ struct _LuWalker
   LuSpaceCache *spaces;
   LuMemo *memo;
   LuGuessPlaces set_up;
+  LuGuessFacts facts;
 };
 
 /* Where the registers of a sample are, for one mask; all samples of a recording have the same. */
@@ -124,6 +125,7 @@ begin (LuWalk *walk, LuWalker *walker, const LuSample *sample, LuStack *stack)
   walk->rules = walker->rules;
   walk->memo = walker->memo;
   walk->set_up = &walker->set_up;
+  walk->facts = &walker->facts;
   walk->stack = stack;
   walk->frame = NULL;
   walk->failed_address = walk->last_fp = 0;

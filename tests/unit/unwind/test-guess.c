@@ -390,6 +390,70 @@ test_random (void)
   g_assert_cmpuint (n_found, >, 1000);
 }
 
+static LuGuessFacts facts;
+
+/* One step by facts and by all that is asked without them, which becomes facts. Whether the facts
+ * were enough; then both are the same. */
+static gboolean
+compare_by_facts (const LuSample *sample, LuGuess *guess, const LuGuessFrame *frame)
+{
+  struct lu_copy copy = { sample->stack, SP, sample->stack_size };
+  struct lu_plain_regs regs = { .pc = frame->pc, .offset = frame->sp - SP, .fp = frame->fp };
+  lu_plain plain =
+      lu_guess_facts_step (&facts, guess->serial, guess->last_fp, guess->n_rules, &copy, &regs);
+  guint n_before = guess->n_rules;
+  LuGuessFrame caller;
+  LuGuessResult result = lu_guess_caller (guess, frame->pc < PLAIN ? &jit : &file, frame, &caller);
+  guint n_rules = guess->n_rules - n_before;
+
+  if (plain != 0)
+    {
+      g_assert_cmpint (result, ==, LU_GUESS_FOUND);
+      g_assert_false (guess->has_searched);
+      g_assert_cmphex (regs.pc, ==, caller.pc);
+      g_assert_cmphex (SP + regs.offset, ==, caller.sp);
+      g_assert_cmphex (regs.fp, ==, caller.fp);
+      g_assert_cmpuint (n_rules, ==, (plain & LU_PLAIN_GUESS_ASKED) != 0);
+      g_assert_cmphex (guess->last_fp, ==, frame->fp);
+    }
+  else if (result == LU_GUESS_FOUND && !guess->has_searched && n_rules <= 1
+           && caller.fp - SP < sample->stack_size)
+    {
+      lu_guess_facts_note (&facts, guess->serial, frame->pc, LU_GUESS_FROM);
+      lu_guess_facts_note (&facts, guess->serial, caller.pc,
+                           LU_GUESS_TO | (caller.pc < PLAIN ? LU_GUESS_TO_JIT : 0)
+                               | (n_rules > 0 ? LU_GUESS_TO_ASKED : 0));
+    }
+  return plain != 0;
+}
+
+static void
+test_facts (void)
+{
+  static const guint64 codes[] = { JIT, JIT + 5, PLAIN + CALL, PLAIN + DIRECT, RULES + CALL };
+  guint n_by_facts = 0;
+
+  for (guint i = 0; i < 200000; i++)
+    {
+      guint64 words[N];
+      LuSample sample = { .stack = (const guint8 *) words,
+                          .stack_size = (guint) g_test_rand_int_range (0, sizeof words + 1) };
+      LuGuess guess =
+          new_guess (&sample, FALSE, i % 3 ? 0 : AT (g_test_rand_int_range (-1, N + 1)));
+      LuGuessFrame frame = { .pc = codes[g_test_rand_int_range (0, 4)],
+                             .sp = AT (g_test_rand_int_range (0, 4)),
+                             .fp = AT (g_test_rand_int_range (-1, N + 1)) + (i % 17 == 0) };
+
+      guess.serial = 1 + i % 2;
+      guess.n_rules = LU_GUESS_MAX_RULES - (guint) g_test_rand_int_range (0, 3);
+      for (guint at = 0; at < N; at++)
+        words[at] = g_test_rand_int_range (0, 2) ? codes[g_test_rand_int_range (0, 5)]
+                                                 : AT (g_test_rand_int_range (-1, N + 1));
+      n_by_facts += compare_by_facts (&sample, &guess, &frame);
+    }
+  g_assert_cmpuint (n_by_facts, >, 1000);
+}
+
 /* A stack at the very top of the address space. */
 static void
 test_wrap_around (void)
@@ -463,6 +527,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/guess/words of all kinds at random", test_random);
+  g_test_add_func ("/guess/steps by facts", test_facts);
   g_test_add_func ("/guess/set up before", test_set_up_before);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);

@@ -20,6 +20,7 @@ typedef struct
   GRand *rand;
   LuRuleCache *rules;
   LuMemo *memo;
+  LuGuessFacts facts; /* none */
   LuViewMapping mapping;
   LuSpaceView view;
   guint64 pcs[N_PCS];
@@ -124,6 +125,7 @@ walk (Fixture *self, gint32 tid, const struct lu_regs *regs, Outcome *outcome)
     .view = &self->view,
     .rules = self->rules,
     .memo = self->memo,
+    .facts = &self->facts,
     .stack = &outcome->stack,
     .copy = { (const guint8 *) self->words, STACK, self->size },
     .regs = *regs,
