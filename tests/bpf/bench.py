@@ -1,28 +1,52 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""bench.py BUILD [ROUNDS] - what a walk in the kernel costs at several depths, beside the kernel's own.
+"""bench.py BUILD [ROUNDS] [--peer NAME=COMMAND]... - what a walk in the kernel costs.
 
 Used by hand, and as a benchmark. Each round runs, at each depth, the program on a tower of calls
 without frame pointers and the kernel's walk along frame pointers (bpf_get_stack) on the same tower
 with them; the least of all rounds counts, since a busy machine only adds. Prints one JSON line for
-each depth, and one with what a frame and a walk without frames cost by the outermost two."""
+each depth, one with what a frame and a walk without frames cost by the outermost two, and one for
+each real program, and for all of them at once: how long half, 90 % and 99 % of the walks took at
+most, and the longest one, by the program's own clock.
 
+A peer is measured in the same rounds on the same tower. Its COMMAND is given a CPU, the ns between
+samples, for how many ms to sample, and the words of the tower's command; it starts that on the CPU,
+samples it alone, and prints a JSON line as bench-floor.c does: "runs", "ns_per_run" by the kernel's
+own statistics (bpf_enable_stats()), and "frames" of a stack."""
+
+import argparse
 import json
+import os
+import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent / "workloads"))
+
+import programs  # noqa: E402
 
 # Frames of the tower; below them are main and those of libc.
 DEPTHS = (2, 9, 31, 61, 121)
 PERIOD_NS = 100003
 TIME_MS = 200
+# Of a real program that walks are timed on; and all of them at once.
+LOADS = ("python3", "sqlite3", "gcc")
+LOAD_S = 4
 
 
 def last_line(command):
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                         check=False, timeout=60)
-    return json.loads(run.stdout) if run.returncode == 0 else None
+    try:
+        run = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                             check=False, timeout=60)
+        lines = [line for line in (run.stdout + run.stderr).splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]) if run.returncode == 0 and lines else None
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
 
 
 def least(results):
@@ -30,27 +54,37 @@ def least(results):
                default=None)
 
 
-def measure(folder, depth, rounds):
-    ours, floors, kept = [], [], []
+def commands(folder, depth, peers):
+    """What is measured in each round: name -> words."""
+    ours = [folder / "bench-walk", "--wait", 20, "--time", TIME_MS, "--period", PERIOD_NS]
+    tower = ["--", folder / "tower", depth]
+    found = {"walk": [*ours, *tower], "uncached": [*ours, "--no-cache", *tower],
+             "floor": [folder / "bench-floor", 0, PERIOD_NS, TIME_MS, folder / "tower-fp", depth]}
+    for name, command in peers.items():
+        found[name] = [*command, 0, PERIOD_NS, TIME_MS, folder / "tower", depth]
+    return found
+
+
+def measure(folder, depth, rounds, peers):
+    results = {name: [] for name in commands(folder, depth, peers)}
     for _ in range(rounds):
-        ours.append(last_line([folder / "bench-walk", "--wait", 20, "--time", TIME_MS, "--period",
-                               PERIOD_NS, "--", folder / "tower", depth]))
-        kept.append(last_line([folder / "bench-walk", "--no-cache", "--wait", 20, "--time", TIME_MS,
-                               "--period", PERIOD_NS, "--", folder / "tower", depth]))
-        floors.append(last_line([folder / "bench-floor", 0, PERIOD_NS, TIME_MS, folder / "tower-fp",
-                                 depth]))
-    return least(ours), least(kept), least(floors)
+        for name, command in commands(folder, depth, peers).items():
+            results[name].append(last_line(command))
+    return {name: least(found) for name, found in results.items()}
 
 
-def main():
-    folder = Path(sys.argv[1]) / "tests/bpf"
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+def of_peer(result):
+    return {"frames": round(result["frames"], 1), "ns": round(result["ns_per_run"])} if result else None
+
+
+def bench_depths(folder, rounds, peers):
+    """FALSE: nothing could be measured."""
     points = []
     for depth in DEPTHS:
-        ours, uncached, floor = measure(folder, depth, rounds)
+        found = measure(folder, depth, rounds, peers)
+        ours, uncached, floor = found["walk"], found["uncached"], found["floor"]
         if not ours or not floor:
-            print("bench.py: no runs; are there the rights to load programs?", file=sys.stderr)
-            return 77
+            return False
         points.append((ours["frames"], ours["ns_per_run"]))
         print(json.dumps({
             "frames": round(ours["frames"], 1), "ns_per_walk": round(ours["ns_per_run"]),
@@ -58,10 +92,51 @@ def main():
             "bytes": round(ours["bytes"]),
             "frame_pointer_frames": floor["frames"],
             "frame_pointer_ns": round(floor["ns_per_run"]),
+            **{name: of_peer(found[name]) for name in peers},
         }), flush=True)
     (few, cheap), (many, dear) = points[0], points[-1]
     each = (dear - cheap) / (many - few)
-    print(json.dumps({"ns_per_frame": round(each, 1), "ns_fixed": round(cheap - few * each)}))
+    print(json.dumps({"ns_per_frame": round(each, 1), "ns_fixed": round(cheap - few * each)}), flush=True)
+    return True
+
+
+def time_load(recorder, names, folder):
+    """What the walks took while these programs ran, in one line."""
+    try:
+        words = [shlex.join(map(str, each.prepare(LOAD_S))) for each in programs.ALL if each.name in names]
+    except programs.Skip as reason:
+        print(f"bench.py: {reason}", file=sys.stderr)
+        return
+    script = "".join(f"{word} >/dev/null & " for word in words) + "wait"
+    stats = last_line([recorder, "-q", "--engine", "bpf", "--time-walks", "--stats", "json", "--force",
+                       "-o", os.path.join(folder, "x.syscap"), "--", "sh", "-c", script])
+    if stats is not None:
+        walks = stats["kernel_walks"]
+        print(json.dumps({"load": " + ".join(names), "walks": walks["stacks"], "percent": round(walks["percent"], 2),
+                          "frames": round(walks["frames"] / max(walks["stacks"], 1), 1), **walks["walk_ns"]}),
+              flush=True)
+
+
+def bench_loads(recorder):
+    with tempfile.TemporaryDirectory(prefix="bench-walk-") as folder:
+        programs.set_folder(folder)
+        for name in LOADS:
+            time_load(recorder, [name], folder)
+        time_load(recorder, LOADS, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("rounds", type=int, nargs="?", default=3)
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
+    arguments = parser.parse_args()
+    build = arguments.build.resolve()
+    peers = {name: shlex.split(command) for name, _, command in (peer.partition("=") for peer in arguments.peer)}
+    if not bench_depths(build / "tests/bpf", arguments.rounds, peers):
+        print("bench.py: no runs; are there the rights to load programs?", file=sys.stderr)
+        return 77
+    bench_loads(build / "src/live-unwinder")
     return 0
 
 
