@@ -105,16 +105,15 @@ lu_memo_frame_is (const LuMemoFrame *self, const struct lu_plain_regs *regs, gui
 }
 
 /* Whether the words that the step from `frame` reads lead to the one before it in the array, the
- * next one outward. The frame's sp must be in the copy. */
+ * next one outward, whose stack pointer is at `end` in the copy. The frame's sp must be in it. */
 static inline gboolean
-lu_memo_leads_on (const LuMemoFrame *frame, const struct lu_copy *copy)
+lu_memo_leads_on (const LuMemoFrame *frame, guint64 end, const struct lu_copy *copy)
 {
   const LuMemoFrame *caller = frame - 1;
-  guint64 end = caller->sp - copy->start;
   lu_plain plain = frame->plain;
   guint64 fp, bx;
 
-  if (G_UNLIKELY ((plain & LU_PLAIN) == 0 || end > copy->size))
+  if (G_UNLIKELY (end > copy->size))
     return FALSE;
   fp = lu_copy_word (copy, end - LU_PLAIN_DEPTH (plain, LU_PLAIN_FP_SHIFT)) ^ caller->fp;
   bx = lu_copy_word (copy, end - LU_PLAIN_DEPTH (plain, LU_PLAIN_BX_SHIFT)) ^ caller->bx;

@@ -53,17 +53,26 @@ is_same_guess (LuWalk *walk, const LuMemoFrame *frame)
   return TRUE;
 }
 
-static inline gboolean
-leads_on (LuWalk *walk, const LuMemoFrame *frame, const struct lu_copy *copy)
-{
-  return lu_memo_leads_on (frame, copy)
-         && (G_LIKELY ((frame->plain & LU_PLAIN_GUESSED) == 0) || is_same_guess (walk, frame));
-}
-
 static guint32
 flags_behind (lu_plain plain)
 {
   return LU_FRAME_RETURN_ADDRESS | (guint32) (plain & LU_PLAIN_GUESSED) >> 1;
+}
+
+/* Whether the frame leads to the one before it, at `end`, by a step that is known. *flags: of that
+ * one, if they are not the usual ones. */
+static inline gboolean
+leads_on (LuWalk *walk, const LuMemoFrame *frame, guint64 end, const struct lu_copy *copy,
+          guint32 *flags)
+{
+  if (G_UNLIKELY ((frame->plain & (LU_PLAIN | LU_PLAIN_GUESSED)) != LU_PLAIN))
+    {
+      if ((frame->plain & LU_PLAIN) == 0 || !lu_memo_leads_on (frame, end, copy))
+        return FALSE;
+      *flags = flags_behind (frame->plain);
+      return is_same_guess (walk, frame);
+    }
+  return lu_memo_leads_on (frame, end, copy);
 }
 
 /* Goes on along the thread's last stack as far as this one is the same, from frames[high - 1],
@@ -74,22 +83,34 @@ follow (LuWalk *walk, Position *at, guint high)
   LuMemoFrame *frames = walk->memo->frames, *frame = &frames[high - 1];
   LuFrame *to = at->to;
   const LuFrame *last = &walk->stack->frames[LU_STACK_MAX_FRAMES];
+  const LuMemoFrame *limit = frame - MIN (high - 1, (guint) (last - to));
   struct lu_copy copy = walk->copy;
+  guint64 offset = at->regs.offset;
+  guint32 flags = at->flags;
   gboolean is_end;
 
-  if (frame == frames || to == last || !leads_on (walk, frame, &copy))
-    return FALSE;
-  put_frame (to++, at->regs.pc, at->regs.offset, at->flags);
   frame->fp = at->regs.fp;
   frame->bx = at->regs.bx;
-  for (frame--; frame > frames && to < last && leads_on (walk, frame, &copy); frame--)
-    put_frame (to++, frame->pc, frame->sp - copy.start, flags_behind (frame[1].plain));
+  while (frame > limit)
+    {
+      guint64 end = frame[-1].sp - copy.start;
+      guint32 next_flags = LU_FRAME_RETURN_ADDRESS;
+
+      if (!leads_on (walk, frame, end, &copy, &next_flags))
+        break;
+      put_frame (to++, frame->pc, offset, flags);
+      flags = next_flags;
+      offset = end;
+      frame--;
+    }
+  if (frame == &frames[high - 1])
+    return FALSE;
   *at = (Position){ .regs = { .pc = frame->pc,
-                              .offset = frame->sp - copy.start,
+                              .offset = offset,
                               .fp = frame->fp,
                               .bx = frame->bx,
                               .known = frame->known },
-                    .flags = flags_behind (frame[1].plain),
+                    .flags = flags,
                     .to = to };
   is_end = (frame->plain & LU_PLAIN_END) != 0 && to < last;
   lu_memo_keep (walk->memo, (guint) (frame - frames), high, is_end);
