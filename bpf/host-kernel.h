@@ -68,7 +68,7 @@ struct
   __type (value, struct uses);
 } use SEC (".maps");
 
-/* 512 KiB. */
+/* 768 KiB. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);

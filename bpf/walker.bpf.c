@@ -50,6 +50,8 @@ struct task_struct
 #define USER_RPL 3
 /* Ancestors that make a process followed. */
 #define MAX_ANCESTORS 8
+/* Generations of children that user space has not heard of yet. */
+#define MAX_UNHEARD 2
 /* MAX_PID_NS_LEVEL + 1 (linux/pid_namespace.h). */
 #define MAX_LEVELS 33
 
@@ -129,7 +131,10 @@ is_same (const struct lu_bpf_process *process, int is_leader)
   if (identity->start_time == 0)
     identity->start_time = start_time;
   if (identity->exec_id == 0)
-    identity->exec_id = exec_id;
+    {
+      *(volatile uint64_t *) &identity->seen_ns = host_clock ();
+      *(volatile uint64_t *) &identity->exec_id = exec_id;
+    }
   return identity->start_time == start_time && identity->exec_id == exec_id;
 }
 
@@ -160,20 +165,77 @@ is_followed (void)
   return 0;
 }
 
+/* FALSE: there is none. n_mappings is 0 if it was read while it was written. */
+static inline int
+copy_entry (uint32_t tgid, struct lu_bpf_process *process)
+{
+  const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
+
+  if (found == NULL)
+    return 0;
+  __builtin_memcpy (process, found, sizeof *process);
+  if (process->check != lu_bpf_process_check (process, tgid)
+      || process->n_mappings > LU_BPF_MAX_MAPPINGS)
+    process->n_mappings = 0;
+  return 1;
+}
+
+/* Whether the entry is that of the ancestor, as it was when it was forked from, and has executed
+ * nothing since, just as the task. */
+static inline int
+is_heir (const struct lu_bpf_process *process, struct task_struct *ancestor, uint64_t exec_id)
+{
+  struct identities *all = host_identities ();
+  const struct lu_bpf_identity *identity;
+  uint32_t index = process->identity;
+
+  if (process->n_mappings == 0 || index == 0 || all == NULL)
+    return 0;
+  HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
+  identity = &all->identities[index];
+  return identity->exec_id == exec_id
+         && (identity->start_time == 0
+             || identity->start_time == BPF_CORE_READ (ancestor, group_leader, start_boottime));
+}
+
+/* A child that user space has not heard of yet goes by the entry of the nearest ancestor that has
+ * one: its mappings are a copy of those. User space sees whether it was that version. */
+static inline int
+inherit_process (struct lu_bpf_process *process)
+{
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+  uint64_t exec_id = BPF_CORE_READ (task, self_exec_id) + 1;
+
+  for (int i = 0; i < MAX_UNHEARD; i++)
+    {
+      uint32_t tgid;
+
+      task = BPF_CORE_READ (task, group_leader, real_parent);
+      if (task == NULL)
+        return 0;
+      tgid = tgid_of (task);
+      if (tgid == 0)
+        return 0;
+      if (copy_entry (tgid, process))
+        return is_heir (process, task, exec_id);
+    }
+  return 0;
+}
+
 static inline int
 copy_process (uint64_t id, struct lu_bpf_process *process)
 {
   uint32_t tgid = (uint32_t) (id >> 32);
-  const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
 
-  if (found == NULL)
-    return (host_config.flags & LU_BPF_FOLLOW) != 0 && !is_followed () ? GIVE_UP (NOT_FOLLOWED)
-                                                                       : GIVE_UP (NO_PROCESS);
-  __builtin_memcpy (process, found, sizeof *process);
-  if (process->check != lu_bpf_process_check (process, tgid) || process->n_mappings == 0
-      || process->n_mappings > LU_BPF_MAX_MAPPINGS)
-    return GIVE_UP (NO_PROCESS);
-  return is_same (process, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
+  if (copy_entry (tgid, process))
+    {
+      if (process->n_mappings == 0)
+        return GIVE_UP (NO_PROCESS);
+      return is_same (process, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
+    }
+  if ((host_config.flags & LU_BPF_FOLLOW) != 0 && !is_followed ())
+    return GIVE_UP (NOT_FOLLOWED);
+  return inherit_process (process) ? TURN_ON : GIVE_UP (NO_PROCESS);
 }
 
 /* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */

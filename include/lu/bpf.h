@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* The version of all of this; the program and user space are always of one build. */
-#define LU_BPF_VERSION 1
+#define LU_BPF_VERSION 2
 
 /* Memory: map "memory", an ARRAY_OF_MAPS. Each inner map is an ARRAY of one value of 1 MiB,
  * BPF_F_MMAPABLE, and comes in when it is needed. A word address names 4 bytes
@@ -148,9 +148,10 @@ lu_bpf_process_check (const struct lu_bpf_process *process, uint32_t tgid)
 
 /* Map "identities": an ARRAY of one value, BPF_F_MMAPABLE. One for each process and exec, so that a
  * walk after an exec or a reuse of the pid that user space has not heard of falls back. User space
- * makes it all zeros before an entry names it; the first walk fills it in, later ones compare. A
- * forked child's begins with a copy of its parent's exec_id and start_time 0. Every entry of one
- * process and exec names the same; it is used again no sooner than memory is. */
+ * fills it in, with zeros for what it does not know, before an entry names it; the first walk fills
+ * in the rest, later ones compare. A forked child's begins with its parent's exec_id and start_time
+ * 0, and each exec counts one up. Every entry of one process and exec names the same; it is used
+ * again no sooner than memory is. */
 #define LU_BPF_MAX_IDENTITIES 32768
 
 struct lu_bpf_identity
@@ -158,6 +159,8 @@ struct lu_bpf_identity
   uint64_t
       start_time;   /* task_struct.start_boottime (start_time before 5.5) of the leader; 0: any */
   uint64_t exec_id; /* 1 + task_struct.self_exec_id; 0: any */
+  uint64_t
+      seen_ns; /* CLOCK_MONOTONIC, when a walk filled in exec_id, stored before it; 0: none did */
 };
 
 /* Configuration: the program's constants, set before it is loaded. */

@@ -190,20 +190,27 @@ set_identity (LuBpfMaps *self, Process *process)
     return;
   identity = &self->backing->identities[number];
   __atomic_store_n (&identity->start_time, 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&identity->seen_ns, 0, __ATOMIC_RELAXED);
   __atomic_store_n (&identity->exec_id, process->exec_id, __ATOMIC_RELEASE);
 }
 
-/* What its child's identity is to begin with: what is known of its program now. */
+/* What is known of it as of that time: 0 if no walk had seen the process by then, or one that it
+ * comes from. A later one may have seen what it executed since. */
 static guint64
-exec_id_of (const LuBpfMaps *self, const Process *parent)
+exec_id_at (const LuBpfMaps *self, const Process *process, guint64 time)
 {
-  if (parent == NULL)
+  const struct lu_bpf_identity *identity;
+  guint64 exec_id;
+
+  if (process == NULL)
     return 0;
-  if (parent->is_new)
-    return parent->exec_id;
-  return parent->identity != 0 ? __atomic_load_n (
-             &self->backing->identities[parent->identity].exec_id, __ATOMIC_RELAXED)
-                               : 0;
+  if (process->is_new)
+    return process->exec_id;
+  identity = &self->backing->identities[process->identity];
+  exec_id = __atomic_load_n (&identity->exec_id, __ATOMIC_ACQUIRE);
+  return process->identity != 0 && __atomic_load_n (&identity->seen_ns, __ATOMIC_RELAXED) < time
+             ? exec_id
+             : 0;
 }
 
 /* Processes */
@@ -283,8 +290,23 @@ mark_dirty (LuBpfMaps *self, Process *process, LuProcess *owner)
 
 /* What the process table tells */
 
-/* Nothing of it is known, but what its program is: that of its parent, or, with exec_id 0, the one
- * that its first walk finds. */
+/* A child begins with its parent's number, and each exec adds one (begin_new_exec() in fs/exec.c).
+ * What was read from /proc may have missed some. */
+static guint64
+next_exec_id (LuBpfMaps *self, const Process *known, LuSpaceChange change, guint64 time,
+              gint32 parent_pid)
+{
+  guint64 exec_id;
+
+  if (change == LU_SPACE_FORKED)
+    return exec_id_at (self, find_process (self, parent_pid), time);
+  exec_id = change == LU_SPACE_EXECED ? exec_id_at (self, known, time) : 0;
+  return exec_id != 0 ? exec_id + 1 : 0;
+}
+
+/* Nothing of it is known, but that; with exec_id 0 the program is the one that its first walk
+ * finds.
+ */
 static void
 begin_process (LuBpfMaps *self, Process *process, guint64 exec_id)
 {
@@ -315,10 +337,9 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange ch
     return;
   known->id = lu_process_id (process);
   known->is_young = lu_process_start_time (process) != 0;
-  if (change == LU_SPACE_FORKED)
-    begin_process (self, known, exec_id_of (self, find_process (self, parent_pid)));
-  else if (is_other || change == LU_SPACE_EXECED)
-    begin_process (self, known, 0);
+  if (is_other || change != LU_SPACE_MAPPED)
+    begin_process (self, known,
+                   next_exec_id (self, known, change, lu_process_start_time (process), parent_pid));
   mark_dirty (self, known, process);
 }
 

@@ -353,7 +353,7 @@ test_identities (Fixture *self, gconstpointer data)
   flush_until_current (self, 10);
   g_assert_true (memory_backing_find_process (self->backing, 10, &parent));
   g_assert_cmpuint (parent.identity, !=, 0);
-  self->backing->identities[parent.identity] = (struct lu_bpf_identity){ 111, 222 };
+  self->backing->identities[parent.identity] = (struct lu_bpf_identity){ 111, 222, 1 };
   map_file (self, 2, 10, 0x3000, 0x1000, 0, "//anon");
   flush_until_current (self, 10);
   g_assert_true (memory_backing_find_process (self->backing, 10, &after));
@@ -369,6 +369,14 @@ test_identities (Fixture *self, gconstpointer data)
   lu_bpf_maps_flush (self->maps);
   g_assert_true (memory_backing_find_process (self->backing, 11, &after));
   g_assert_cmpuint (after.identity, !=, child.identity);
+  g_assert_cmpuint (self->backing->identities[after.identity].exec_id, ==, 223);
+  g_assert_cmpuint (self->backing->identities[after.identity].seen_ns, ==, 0);
+
+  /* A walk that came after the next exec says nothing of what was before. */
+  self->backing->identities[parent.identity].seen_ns = 7;
+  exec (self, 6, 10);
+  lu_bpf_maps_flush (self->maps);
+  g_assert_true (memory_backing_find_process (self->backing, 10, &after));
   g_assert_cmpuint (self->backing->identities[after.identity].exec_id, ==, 0);
 }
 
@@ -384,7 +392,7 @@ test_between_flushes (Fixture *self, gconstpointer data)
   map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
   flush_until_current (self, 10);
   g_assert_true (memory_backing_find_process (self->backing, 10, &process));
-  self->backing->identities[process.identity] = (struct lu_bpf_identity){ 111, 222 };
+  self->backing->identities[process.identity] = (struct lu_bpf_identity){ 111, 222, 1 };
 
   task (self, LU_EVENT_FORK, 2, 11, 10);
   task (self, LU_EVENT_FORK, 2, 12, 11);
@@ -397,7 +405,7 @@ test_between_flushes (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 222);
   g_assert_cmpuint (kind_at (self, 12, 0x1000), ==, LU_BPF_MAPPING_JIT);
   g_assert_true (memory_backing_find_process (self->backing, 13, &process));
-  g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 0);
+  g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 223);
   g_assert_cmpuint (serial_of (self, 10), ==, 0);
 
   updates = stats_of (self).process_updates;
