@@ -10,12 +10,13 @@
 #include "walk-plain.h"
 #include "walk-rare.h"
 
-/* At most so many turns: each makes a frame at least, or makes the next one able to. They are made
- * in three loops, one in the other, since the verifier follows each turn of a loop by itself. */
+/* Turns are made in three loops, one in the other, since the verifier follows each turn of a loop
+ * by itself. */
 #define FEW_TURNS  4
 #define BUDGET_FEW 2 /* between two looks at the clock */
-#define ROUND_FEW  56
-#define MAX_ROUNDS 56
+#define ROUND_FEW  32
+/* Each frame takes three turns at most: for its mapping, its rule, and itself. */
+#define ROUNDS(max_frames) ((max_frames) *3 / (FEW_TURNS * ROUND_FEW) + 1)
 
 HOST_TURN int
 walk_turns (uint32_t cpu)
@@ -57,9 +58,12 @@ walk_round (uint32_t cpu)
 static inline int
 make_walk (uint32_t cpu)
 {
+  uint32_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
   int result = TURN_ON;
 
-  for (int i = 0; i < MAX_ROUNDS && result == TURN_ON; i++)
+  if (max < LU_BPF_MAX_FRAMES)
+    rounds = ROUNDS (max);
+  for (uint32_t i = 0; i < rounds && result == TURN_ON; i++)
     result = walk_round (cpu);
   return result != TURN_ON ? result : GIVE_UP (BUDGET);
 }
