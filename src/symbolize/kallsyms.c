@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gi18n.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE_SIZE (128u * 1024 * 1024)
@@ -131,13 +132,37 @@ compare_entries (gconstpointer a, gconstpointer b)
   return x->text < y->text ? -1 : x->text > y->text;
 }
 
-static gboolean
-is_sorted (const GArray *entries)
+static guint
+count_sorted (const GArray *entries)
 {
-  for (guint i = 1; i < entries->len; i++)
-    if (g_array_index (entries, Entry, i).address < g_array_index (entries, Entry, i - 1).address)
-      return FALSE;
-  return TRUE;
+  guint n = MIN (entries->len, 1);
+
+  while (n < entries->len
+         && g_array_index (entries, Entry, n - 1).address
+                <= g_array_index (entries, Entry, n).address)
+    n++;
+  return n;
+}
+
+/* The kernel's own functions come sorted, by far the most; only what follows is sorted, and the two
+ * are merged from behind. */
+static void
+sort (GArray *entries)
+{
+  guint n_sorted = count_sorted (entries), n_rest = entries->len - n_sorted;
+  Entry *all = (Entry *) (gpointer) entries->data;
+  g_autofree Entry *rest = NULL;
+  guint at = entries->len;
+
+  if (n_rest == 0)
+    return;
+  rest = g_memdup2 (all + n_sorted, n_rest * sizeof *rest);
+  qsort (rest, n_rest, sizeof *rest, compare_entries);
+  while (n_rest > 0)
+    if (n_sorted > 0 && compare_entries (&all[n_sorted - 1], &rest[n_rest - 1]) > 0)
+      all[--at] = all[--n_sorted];
+    else
+      all[--at] = rest[--n_rest];
 }
 
 static void
@@ -145,8 +170,7 @@ sort_and_thin (GArray *entries)
 {
   guint n = 0;
 
-  if (!is_sorted (entries))
-    g_array_sort (entries, compare_entries);
+  sort (entries);
   for (guint i = 0; i < entries->len; i++)
     {
       const Entry *entry = &g_array_index (entries, Entry, i);

@@ -63,6 +63,27 @@ test_find (void)
     }
 }
 
+/* What follows the sorted part may belong in front of it, in its middle, or where it has a name
+ * already. */
+static void
+test_unsorted (void)
+{
+  static const char lines[] = "2000 t b\n2000 t b_too\n4000 t d\n6000 t f\n"
+                              "5000 t e\t[m]\n1000 t a\t[m]\n4000 t d_too\t[m]\n"
+                              "7000 t g\t[m]\n3000 t c\t[m]\n1000 t a_too\t[m]\n";
+  static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g" };
+  g_autoptr (LuKallsyms) kallsyms = lu_kallsyms_parse (lines, strlen (lines), NULL);
+  LuKernelSymbol symbol;
+
+  g_assert_cmpuint (lu_kallsyms_size (kallsyms), ==, G_N_ELEMENTS (names));
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      lu_kallsyms_get (kallsyms, i, &symbol);
+      g_assert_cmphex (symbol.address, ==, 0x1000 * (i + 1));
+      g_assert_cmpstr (symbol.name, ==, names[i]);
+    }
+}
+
 static void
 test_hidden (void)
 {
@@ -103,6 +124,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/symbolize/kallsyms/find", test_find);
+  g_test_add_func ("/symbolize/kallsyms/unsorted", test_unsorted);
   g_test_add_func ("/symbolize/kallsyms/hidden", test_hidden);
   g_test_add_func ("/symbolize/kallsyms/missing", test_missing);
   g_test_add_func ("/symbolize/kallsyms/this-kernel", test_this_kernel);
