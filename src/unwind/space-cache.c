@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define N_VIEWS 64
+#define N_VIEWS 256
 /* A desktop's largest programs have some 500 executable mappings. */
 #define N_MAPPINGS 4096
 /* Generated code comes in pieces of some 100 KiB, and programs of a third mapping are common. */
