@@ -21,8 +21,13 @@ enum call_kind
 #define NEAR_CALL_SIZE   5
 #define CALL_BYTE(at, n) ((uint32_t) ((at) >> (8 * (n))) & 0xff)
 
+/* What declares a function of its own for the verifier, where there is one. */
+#ifndef CALLS_FUNCTION
+#define CALLS_FUNCTION static inline
+#endif
+
 /* Size of the `ff /2` call that begins with the low byte of `at`; 0: none does. */
-static inline uint32_t
+CALLS_FUNCTION uint32_t
 indirect_call_size (uint64_t at)
 {
   uint32_t modrm = CALL_BYTE (at, 1), mod = modrm >> 6, rm = modrm & 7;

@@ -7,6 +7,9 @@
  * sample and copies no stack. Returns 1 otherwise: the sample arrives with registers and stack. An
  * interrupted program of the same CPU is never met here, the kernel runs one at a time. */
 
+/* Weak, as HOST_TURN. */
+#define CALLS_FUNCTION __attribute__ ((noinline, weak))
+
 #include "walk-turn.h"
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";

@@ -13,7 +13,6 @@
 #include "input/lanes.h"
 
 #include <glib/gi18n.h>
-#include <malloc.h>
 
 /* Interrupts are off while a walk is under way. The deepest one that is allowed takes about this
  * long, an ordinary one a hundredth of it. */
@@ -80,7 +79,6 @@ open_program (LuKernelWalks *self, const LuOptions *options, LuSource *source)
     lu_bpf_program_count_runs (self->program);
   if (self->program == NULL || !source->ops->attach (source, &hook, &error))
     refuse (self, error->message);
-  malloc_trim (0); /* loading read the kernel's types */
 }
 
 LuKernelWalks *

@@ -76,13 +76,9 @@ has_helper (enum bpf_func_id id)
 static guint32
 rungs (void)
 {
-  guint32 flags = 0;
-
-  if (has_helper (BPF_FUNC_get_current_task_btf))
-    flags |= LU_BPF_TASK_BTF;
-  if (flags != 0 && has_helper (BPF_FUNC_task_pt_regs))
-    flags |= LU_BPF_TASK_REGS;
-  return flags;
+  if (has_helper (BPF_FUNC_task_pt_regs))
+    return LU_BPF_TASK_BTF | LU_BPF_TASK_REGS; /* the elder one is what it is called with */
+  return has_helper (BPF_FUNC_get_current_task_btf) ? LU_BPF_TASK_BTF : 0;
 }
 
 static void
