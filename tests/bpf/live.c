@@ -127,7 +127,8 @@ open_events (Live *self, const LiveOptions *options)
   self->sampler_fd = lu_perf_open (&sampler, options->all ? -1 : self->pid, (int) self->cpu);
   self->output_fd = lu_perf_open (&output, -1, (int) self->cpu);
   return self->sampler_fd >= 0 && self->output_fd >= 0
-         && lu_ring_map (&self->ring, self->sampler_fd, RING_BYTES)
+         && lu_ring_map (&self->ring, self->sampler_fd,
+                         options->ring_bytes != 0 ? options->ring_bytes : RING_BYTES)
          && ioctl (self->output_fd, PERF_EVENT_IOC_SET_OUTPUT, self->sampler_fd) == 0
          && ioctl (self->output_fd, PERF_EVENT_IOC_ID, &self->output_id) == 0
          && ioctl (self->output_fd, PERF_EVENT_IOC_ENABLE, 0) == 0;

@@ -20,7 +20,8 @@ typedef struct
   guint64 period_ns;
   guint stack_size;
   guint cpu;
-  gboolean all; /* whatever runs on the CPU, not the process alone */
+  guint ring_bytes; /* a power of two; 0: plenty */
+  gboolean all;     /* whatever runs on the CPU, not the process alone */
 } LiveOptions;
 
 typedef struct

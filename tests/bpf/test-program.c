@@ -14,9 +14,11 @@
 #include "unwind/unwinder.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -27,6 +29,7 @@
 #define START_MS    40  /* of CPU time, until a program is where it stays */
 #define FAMILY_MS   400 /* until it has its child, or waits for the signal, under emulation too */
 #define MAX_MS      3000
+#define SMALL_RING  (16u << 10)
 
 typedef struct
 {
@@ -62,6 +65,7 @@ typedef struct
   guint n_walked, n_short, n_bad, n_different, n_lost, n_incomplete;
   gboolean has_heirs; /* walks of children that nobody has heard of count: */
   guint n_heirs;
+  guint n_samples;
   guint n_made_up; /* stacks that the table engine finished, where walks had no time */
   gboolean has_last;
   union
@@ -139,6 +143,7 @@ take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_
         memcpy (&self->last, record, size);
       return;
     }
+  self->n_samples++;
   if (self->unwinder != NULL && (self->has_last || self->test->budget_ns > 0)
       && sample->regs.abi == LU_ABI_64 && sample->stack_size >= 8)
     {
@@ -310,6 +315,64 @@ follow_one (char *tower, const char *name, const char *what, gboolean has_heir)
     ;
 }
 
+/* Nobody reads a small ring, and then somebody does. Each emit that fails is one LOST record of the
+ * kernel's, and its sample another one unless it found room: neither may be missing, or counted
+ * twice. */
+static void
+fill_ring (char *tower)
+{
+  LuBpfProgramOptions program = { .n_cpus = g_get_num_processors () };
+  LiveOptions options = {
+    .program = &program, .period_ns = PERIOD_NS, .stack_size = 512, .ring_bytes = SMALL_RING
+  };
+  char *argv[] = { tower, (char *) "10", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree Run *self = g_new0 (Run, 1);
+  gint32 pid = live_spawn (argv, options.cpu, START_MS);
+  struct lu_bpf_counters counters = { 0 };
+  guint64 n_emitted = 0, n_refused = 0, n_other = 0;
+  g_autofree char *text = NULL;
+
+  self->test = &cases[0];
+  if (live_start (&self->live, pid, &options, &error))
+    {
+      for (guint i = 0; i < MAX_MS / 20 && n_refused < ENOUGH_RUNS; i++)
+        {
+          g_usleep (20000);
+          lu_bpf_program_sum (self->live.program, &counters);
+          n_refused = counters.reasons[LU_BPF_REASON_EMIT];
+        }
+      self->n_lost += live_drain (&self->live, take, self);
+      /* What was lost is said with the next record. */
+      for (guint i = 0; i < MAX_MS / 20 && n_emitted <= self->n_walked; i++)
+        {
+          g_usleep (20000);
+          lu_bpf_program_sum (self->live.program, &counters);
+          n_emitted = counters.reasons[LU_BPF_REASON_WALKED];
+        }
+      ioctl (self->live.sampler_fd, PERF_EVENT_IOC_DISABLE, 0);
+      self->n_lost += live_drain (&self->live, take, self);
+      lu_bpf_program_sum (self->live.program, &counters);
+    }
+  n_emitted = counters.reasons[LU_BPF_REASON_WALKED];
+  n_refused = counters.reasons[LU_BPF_REASON_EMIT];
+  for (guint i = 0; i < LU_BPF_N_REASONS; i++)
+    n_other += counters.reasons[i];
+  n_other -= n_emitted + n_refused;
+  text = g_strdup_printf ("%" G_GUINT64_FORMAT " emitted, %u read; %" G_GUINT64_FORMAT
+                          " refused, %u of their samples read, %u records lost",
+                          n_emitted, self->n_walked, n_refused, self->n_samples, self->n_lost);
+  report (n_refused >= ENOUGH_RUNS && self->n_walked == n_emitted
+              && self->n_lost + self->n_samples == 2 * n_refused + n_other,
+          "a ring that is full", error != NULL ? error->message : text);
+  live_stop (&self->live);
+  if (pid > 0)
+    {
+      kill (pid, SIGKILL);
+      waitpid (pid, NULL, 0);
+    }
+}
+
 static void
 ignore_signal (int number)
 {
@@ -355,6 +418,7 @@ main (int argc, char **argv)
   load_under_signals ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     run_case (&cases[i], argv[1], argv[2], unwinder);
+  fill_ring (argv[1]);
   follow_one (argv[1], "others on the CPU", NULL, FALSE);
   follow_one (argv[1], "others on the CPU, and an old child", "child", FALSE);
   follow_one (argv[1], "others on the CPU, and a new child", "heir", TRUE);
