@@ -36,6 +36,8 @@ struct _LuQueue
 
   _Alignas(64) atomic_ullong head; /* producer: bytes ever committed */
   guint64 reserved_at;             /* producer: where the reserved message begins */
+  guint64 filler_at;               /* producer: where the last filler begins */
+  gsize filler;                    /* producer: its bytes */
   gsize touched;                   /* producer: bytes committed since memory was given back */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
@@ -117,7 +119,11 @@ lu_queue_reserve (LuQueue *self, gsize size)
   if (size > lu_queue_max_message (self) || head - tail + skip + need > self->capacity)
     return NULL;
   if (skip > 0)
-    *slot (self, head) = FILLER | skip;
+    {
+      *slot (self, head) = FILLER | skip;
+      self->filler_at = head;
+      self->filler = skip;
+    }
   self->reserved_at = head + skip;
   return slot (self, self->reserved_at) + 1;
 }
@@ -268,6 +274,8 @@ gsize
 lu_queue_used (LuQueue *self)
 {
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
+  guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
+  gboolean has_filler = tail <= self->filler_at && self->filler_at < head;
 
-  return atomic_load_explicit (&self->head, memory_order_acquire) - tail;
+  return head - tail - (has_filler ? self->filler : 0);
 }

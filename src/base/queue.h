@@ -44,7 +44,7 @@ void lu_queue_wait (LuQueue *self, int timeout_ms);
 /* Consumer. Waits likewise on several queues at once. */
 void lu_queue_wait_any (LuQueue *const *queues, guint n_queues, int timeout_ms);
 
-/* Either side, a snapshot: bytes in use. */
+/* Producer. A snapshot: bytes of messages that are not released. */
 gsize lu_queue_used (LuQueue *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuQueue, lu_queue_free)

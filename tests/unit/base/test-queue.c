@@ -131,6 +131,31 @@ is_resident (gpointer at)
 }
 
 /* A burst, then a quiet interval: the memory goes, the queue goes on. */
+/* What is passed over on the way there is nobody's message. */
+static void
+test_what_is_passed_over_is_free (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (8u << 20);
+  const guint8 *highest = NULL;
+
+  for (guint32 i = 0; i < 100; i++)
+    {
+      guint8 *message = lu_queue_reserve (queue, 60000);
+      gboolean is_again = message < highest;
+
+      g_assert_cmpuint (lu_queue_used (queue), ==, 0);
+      highest = message;
+      memcpy (message, &i, sizeof i);
+      memset (message + 4, (int) (i & 0xff), 60000 - 4);
+      lu_queue_commit (queue, 60000);
+      g_assert_cmpuint (lu_queue_used (queue), <, 60100);
+      if (is_again)
+        return;
+      check (queue, i, 60000);
+    }
+  g_assert_not_reached ();
+}
+
 static void
 test_trims (void)
 {
@@ -256,6 +281,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/the largest message fits anywhere", test_largest_message_fits_anywhere);
   g_test_add_func ("/queue/commit may be smaller", test_commit_may_be_smaller);
   g_test_add_func ("/queue/starts again at the beginning", test_starts_again_at_the_beginning);
+  g_test_add_func ("/queue/what is passed over is free", test_what_is_passed_over_is_free);
   g_test_add_func ("/queue/gives memory back", test_trims);
   g_test_add_func ("/queue/ends", test_ends);
   g_test_add_func ("/queue/a quiet commit is woken", test_a_quiet_commit_is_woken);
