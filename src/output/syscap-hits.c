@@ -4,7 +4,8 @@
 /* syscap-hits.c - addresses of a capture, and their names; see syscap-hits.h.
  *
  * In front of the table of addresses stands a small one of those seen lately: samples come from the
- * same places again and again. An address is looked up in the mappings when it is first seen, when
+ * same places again and again; and before that, the outer end of the last stack, which most stacks
+ * of a process share. An address is looked up in the mappings when it is first seen, when
  * the process is still known. */
 
 #include "output/syscap-hits.h"
@@ -26,6 +27,8 @@
 #define EXPECTED_HITS    (64u << 10)
 #define MAX_SYMBOLS_FILE (64u << 20)
 #define SEEN_BITS        13
+/* Outermost addresses of the last stack that are kept. */
+#define MAX_LAST 64
 
 enum
 {
@@ -59,6 +62,9 @@ struct _LuSyscapHits
 {
   gboolean is_live;
   guint64 seen[1 << SEEN_BITS];
+  guint64 last[MAX_LAST]; /* of last_pid; outermost first */
+  guint n_last;
+  gint32 last_pid;
   LuIdTable *addresses; /* (pid, address) */
   GArray *hits;         /* of Hit, in that order */
   GPtrArray *files;     /* of File, owned */
@@ -230,6 +236,25 @@ count (LuSyscapHits *self, guint32 number)
   file->last_sample = self->n_samples;
 }
 
+/* How many addresses, from the outermost on, are those of the stack before, which it then replaces.
+ */
+static guint
+match_last (LuSyscapHits *self, gint32 pid, const guint64 *addresses, guint n)
+{
+  const guint64 *end = addresses + n - 1;
+  guint n_same = 0, n_kept = MIN (n, MAX_LAST);
+
+  if (self->last_pid != pid)
+    self->n_last = 0;
+  while (n_same < MIN (n_kept, self->n_last) && self->last[n_same] == end[-(gssize) n_same])
+    n_same++;
+  for (guint i = n_same; i < n_kept; i++)
+    self->last[i] = end[-(gssize) i];
+  self->last_pid = pid;
+  self->n_last = n_kept;
+  return n_same;
+}
+
 void
 lu_syscap_hits_add (LuSyscapHits *self, gint32 pid, guint64 time, const LuSyscapMaps *maps,
                     const guint64 *addresses, guint n_addresses)
@@ -238,6 +263,9 @@ lu_syscap_hits_add (LuSyscapHits *self, gint32 pid, guint64 time, const LuSyscap
   gboolean is_user = FALSE;
 
   self->n_samples++;
+  /* Where they are counted, each time counts. */
+  if (self->seen_hits == NULL && n_addresses > 0)
+    n_addresses -= match_last (self, pid, addresses, n_addresses);
   for (guint i = 0; i < n_addresses; i++)
     {
       guint64 mixed = (addresses[i] ^ process) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);

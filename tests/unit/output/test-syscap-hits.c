@@ -142,11 +142,46 @@ test_skipped (void)
   g_assert_null (find (file, 7, here));
 }
 
+/* Stacks whose outer frames are those of the one before, or of another process. */
+static void
+test_stacks_that_share_frames (void)
+{
+  static const struct
+  {
+    gint32 pid;
+    guint64 addresses[5];
+    guint n, n_different; /* so far */
+  } stacks[] = {
+    { 1, { USER, 0x10, 0x20, 0x30, 0x40 }, 5, 4 },
+    { 1, { USER, 0x11, 0x20, 0x30, 0x40 }, 5, 5 },
+    { 2, { USER, 0x11, 0x20, 0x30, 0x40 }, 5, 9 },
+    { 2, { USER, 0x30, 0x40 }, 3, 9 },
+    { 2, { USER, 0x12, 0x20, 0x30, 0x40 }, 5, 10 },
+    { 1, { USER, 0x10, 0x20, 0x31, 0x40 }, 5, 11 },
+    { 1, { K }, 1, 12 },
+    { 1, { 0 }, 0, 12 },
+    { 1, { USER, 0x13 }, 2, 13 },
+  };
+
+  for (guint n = 1; n <= G_N_ELEMENTS (stacks); n++)
+    {
+      g_autoptr (LuSyscapHits) hits = lu_syscap_hits_new (FALSE);
+      g_autoptr (GByteArray) file = NULL;
+      LuSyscapHitsResult result;
+
+      for (guint i = 0; i < n; i++)
+        lu_syscap_hits_add (hits, stacks[i].pid, 1, NULL, stacks[i].addresses, stacks[i].n);
+      file = lu_syscap_hits_name (hits, NULL, NULL, NULL, &result);
+      g_assert_cmpuint (result.n_addresses, ==, stacks[n - 1].n_different);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/output/syscap-hits/names", test_names);
   g_test_add_func ("/output/syscap-hits/skipped", test_skipped);
+  g_test_add_func ("/output/syscap-hits/stacks-that-share-frames", test_stacks_that_share_frames);
   return g_test_run ();
 }
