@@ -19,8 +19,11 @@
 #include <unistd.h>
 
 /* How long to sleep when nothing wakes us: as long as something comes, and when it is quiet. */
-#define WAIT_MS      250
-#define WAIT_IDLE_MS 1000
+#define WAIT_MS 250
+/* The same after a round of stacks that were all walked in the kernel: rings hold many of them, and
+ * they ask for nothing. */
+#define WAIT_WALKED_MS 1000
+#define WAIT_IDLE_MS   1000
 /* For this long after the start, and after a stack that better copies would help, rounds come
  * quickly: until the copy has grown or its pages are present, each sample of the thread ends early.
  */
@@ -84,6 +87,7 @@ struct _LuDrain
   guint rounds_after_end;
   gboolean had_sideband; /* in the last round */
   gboolean had_news;     /* and some of it was about what is recorded */
+  gboolean had_copies;   /* samples that were not walked in the kernel */
   guint64 n_absent;      /* of lu_dispatch_n_absent(), as of the last round */
   gint64 hurry_until;
   gboolean has_slack; /* rings may fill: samples can wait in them */
@@ -247,6 +251,7 @@ hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *spa
 {
   if (event->kind == LU_EVENT_WALKED)
     return lu_dispatch_walked (self->dispatch, event, process, space);
+  self->had_copies = TRUE;
   return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
 }
 
@@ -426,7 +431,7 @@ one_round (LuDrain *self)
 {
   LuRound round;
 
-  self->had_sideband = self->had_news = self->is_flushed = FALSE;
+  self->had_sideband = self->had_news = self->had_copies = self->is_flushed = FALSE;
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
@@ -509,7 +514,9 @@ wait_ms (LuDrain *self, LuRound round, gboolean has_unwritten)
     return WAIT_HURRY_MS;
   if (self->executed->len > 0)
     return NAME_AGE_MS;
-  return round == LU_ROUND_EMPTY && !has_unwritten ? WAIT_IDLE_MS : WAIT_MS;
+  if (round == LU_ROUND_EMPTY)
+    return has_unwritten ? WAIT_MS : WAIT_IDLE_MS;
+  return self->had_copies ? WAIT_MS : WAIT_WALKED_MS;
 }
 
 static void

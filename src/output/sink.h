@@ -60,8 +60,8 @@ struct _LuSinkOps
   gboolean (*log) (LuSink *self, guint64 time, const char *message, GError **error);
   /* A key (at most 39 bytes) and a text, any time: end-state summary, settings. */
   gboolean (*metadata) (LuSink *self, const char *key, const char *text, GError **error);
-  /* Called a few times a second: writes out what is buffered, so that a killed recorder loses
-   * little. */
+  /* Called once a second or more often: writes out what is buffered, so that a killed recorder
+   * loses little. */
   gboolean (*flush) (LuSink *self, GError **error);
   gboolean (*end) (LuSink *self, guint64 end_time, GError **error);
   guint64 (*bytes_written) (LuSink *self);
