@@ -52,7 +52,7 @@ def is_walked(stats):
     walks = stats["kernel_walks"]
     print(f"# {stats['samples']} samples, {stats['complete_percent']:.2f} % complete, walks: {walks.get('percent')} %, "
           f"{walks['reason']}, {walks.get('reasons')}")
-    return walks["active"] and walks["percent"] > 70 and stats["complete_percent"] > 90
+    return walks["active"] and walks["percent"] > 50 and stats["complete_percent"] > 90
 
 
 def check_inside(report, program):
@@ -64,7 +64,7 @@ def check_inside(report, program):
     stats, _, _ = record(program, "--engine", "bpf-check", "--", *SPIN, "0.5", before=UNSHARE)
     print(f"# {stats['check']}")
     report("walks there are what the engines say",
-           stats["check"]["kernel_compared"] > 50 and stats["check"]["kernel_differ"] == 0)
+           stats["check"]["kernel_compared"] > 20 and stats["check"]["kernel_differ"] == 0)
 
 
 def check_beside(report, program):
@@ -78,7 +78,7 @@ def check_beside(report, program):
         stats, capture, _ = record(program, "--engine", "table", "--all", "--duration", "0.5", before=UNSHARE + BESIDE)
         pids = {sample.pid for sample in capture.samples}
         print(f"# processes in the capture: {sorted(pids)}, samples of others: {stats['other_samples']}")
-        report("with copies, too", pids and min(pids) > 0 and stats["other_samples"] > 50)
+        report("with copies, too", pids and min(pids) > 0 and stats["other_samples"] > 20)
         outside.terminate()
 
 
