@@ -28,7 +28,7 @@ lu_bpf_blocks_clear (LuBpfBlocks *self)
 {
   lu_bpf_arena_clear (&self->arena);
   lu_bpf_index_clear (&self->by_serial);
-  for (guint i = 0; i < self->pool.n_items; i++)
+  for (guint i = 0; i < self->pool.n_ever; i++)
     lu_space_unref (self->blocks[i].space);
   lu_bpf_index_clear (&self->pool);
   g_free (self->of_item);

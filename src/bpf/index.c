@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* index.c - numbers to items; see index.h. Chained, with as many buckets as items. */
+/* index.c - numbers to items; see index.h. Chained, with as many buckets as items. Links are
+ * numbers of items + 1, so that memory that nobody has touched says "none": most items are never
+ * used. */
 
 #include "bpf/index.h"
 
@@ -13,13 +15,9 @@ lu_bpf_index_init (LuBpfIndex *self, guint n_items)
   while (n_buckets < n_items)
     n_buckets *= 2;
   *self = (LuBpfIndex){ .n_items = n_items, .mask = n_buckets - 1 };
-  self->buckets = g_new (guint32, n_buckets);
-  self->next = g_new (guint32, n_items);
+  self->buckets = g_new0 (guint32, n_buckets);
+  self->next = g_new0 (guint32, n_items);
   self->keys = g_new0 (guint64, n_items);
-  for (guint i = 0; i < n_buckets; i++)
-    self->buckets[i] = LU_BPF_NO_ITEM;
-  for (guint i = 0; i < n_items; i++)
-    self->next[i] = i + 1 < n_items ? i + 1 : LU_BPF_NO_ITEM;
 }
 
 void
@@ -40,24 +38,34 @@ bucket_of (const LuBpfIndex *self, guint64 key)
 guint32
 lu_bpf_index_find (const LuBpfIndex *self, guint64 key)
 {
-  guint32 item = *bucket_of (self, key);
+  guint32 link = *bucket_of (self, key);
 
-  while (item != LU_BPF_NO_ITEM && self->keys[item] != key)
-    item = self->next[item];
-  return item;
+  while (link != 0 && self->keys[link - 1] != key)
+    link = self->next[link - 1];
+  return link != 0 ? link - 1 : LU_BPF_NO_ITEM;
+}
+
+static guint32
+take_item (LuBpfIndex *self)
+{
+  guint32 link = self->free;
+
+  if (link == 0)
+    return self->n_ever < self->n_items ? self->n_ever++ : LU_BPF_NO_ITEM;
+  self->free = self->next[link - 1];
+  return link - 1;
 }
 
 guint32
 lu_bpf_index_add (LuBpfIndex *self, guint64 key)
 {
-  guint32 item = self->free, *bucket = bucket_of (self, key);
+  guint32 item = take_item (self), *bucket = bucket_of (self, key);
 
   if (item == LU_BPF_NO_ITEM)
     return item;
-  self->free = self->next[item];
   self->keys[item] = key;
   self->next[item] = *bucket;
-  *bucket = item;
+  *bucket = item + 1;
   self->n_used++;
   return item;
 }
@@ -65,12 +73,12 @@ lu_bpf_index_add (LuBpfIndex *self, guint64 key)
 void
 lu_bpf_index_remove (LuBpfIndex *self, guint32 item)
 {
-  guint32 *at = bucket_of (self, self->keys[item]);
+  guint32 *link = bucket_of (self, self->keys[item]);
 
-  while (*at != item)
-    at = &self->next[*at];
-  *at = self->next[item];
+  while (*link != item + 1)
+    link = &self->next[*link - 1];
+  *link = self->next[item];
   self->next[item] = self->free;
-  self->free = item;
+  self->free = item + 1;
   self->n_used--;
 }

@@ -16,7 +16,8 @@ typedef struct
 {
   guint n_items, mask; /* of the pool; of the buckets */
   guint n_used;
-  guint32 free;            /* first free item */
+  guint32 n_ever;          /* from this item on none was ever used */
+  guint32 free;            /* first item that was given back, + 1; 0: none */
   guint32 *buckets, *next; /* owned */
   guint64 *keys;           /* owned; by item */
 } LuBpfIndex;

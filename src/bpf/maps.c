@@ -124,7 +124,7 @@ lu_bpf_maps_free (LuBpfMaps *self)
     return;
   lu_queue_close (self->requests);
   lu_bpf_publisher_free (self->publisher);
-  for (guint i = 0; i < self->by_pid.n_items; i++)
+  for (guint i = 0; i < self->by_pid.n_ever; i++)
     lu_process_unref (self->processes[i].owner);
   lu_bpf_slots_clear (&self->slots);
   lu_bpf_blocks_clear (&self->blocks);

@@ -388,6 +388,19 @@ lu_bpf_publisher_new (LuBpfBacking *backing, const LuBpfMapsOptions *options, Lu
   return self;
 }
 
+/* Slots have a module as long as they wait. */
+static void
+forget_all_modules (LuBpfPublisher *self)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, self->waiting);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    lu_module_unref (self->slots[GPOINTER_TO_UINT (key)].module);
+  g_hash_table_unref (self->waiting);
+}
+
 static void
 drop_requests (LuBpfPublisher *self)
 {
@@ -410,9 +423,7 @@ lu_bpf_publisher_free (LuBpfPublisher *self)
   g_atomic_int_set (&self->is_stopping, TRUE);
   g_thread_join (self->thread);
   drop_requests (self);
-  for (guint i = 0; i < LU_BPF_MAX_MODULES; i++)
-    lu_module_unref (self->slots[i].module);
-  g_hash_table_unref (self->waiting);
+  forget_all_modules (self);
   lu_bpf_files_clear (&self->files);
   lu_queue_free (self->pokes);
   pthread_mutex_destroy (&self->poke_mutex);
