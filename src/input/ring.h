@@ -35,7 +35,7 @@ guint64 lu_ring_head (const LuRing *self);
 gconstpointer lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt);
 
 /* Fields, a kernel chain, registers and the innermost frames. */
-#define LU_RING_EXPECTED_BYTES 1024
+#define LU_RING_EXPECTED_BYTES 768
 
 /* Lets the CPU fetch what will be read first of the record behind the one last peeked, if it is the
  * like of that one: its start, and its last word, the size of a stack. */

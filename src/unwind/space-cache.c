@@ -118,9 +118,10 @@ fill (LuSpaceCache *self, LuSpaceView *view, LuSpace *space, const LuArch *arch)
 LuSpaceView *
 lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch)
 {
-  LuSpaceView *view = &self->views[lu_space_serial (space) % N_VIEWS];
+  guint64 serial = lu_space_serial (space);
+  LuSpaceView *view = &self->views[serial % N_VIEWS];
 
-  if (view->arch != arch || view->serial != lu_space_serial (space) || view->has_pending
+  if (view->arch != arch || view->serial != serial || view->has_pending
       || !has_room (self, view))
     {
       guint n;

@@ -111,7 +111,7 @@ start (LuWalk *walk, Words *words)
 static inline void
 prefetch (const LuMemo *memo, const struct lu_copy *copy)
 {
-  for (guint i = memo->n; i-- > 0;)
+  for (guint i = 0; i < memo->n; i += 2) /* a neighbour is mostly near enough */
     __builtin_prefetch (copy->bytes + (memo->frames[i].sp - copy->start) - 8);
   __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing but prefetch */
 }
@@ -146,7 +146,7 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
   if (walk.view == NULL)
     return FALSE;
   lu_rule_cache_begin (self->rules);
-  lu_memo_begin (self->memo, tid, lu_space_serial (space));
+  lu_memo_begin (self->memo, tid, walk.view->serial);
   prefetch (self->memo, &walk.copy);
   stack->sampled_sp = walk.copy.start;
   do
