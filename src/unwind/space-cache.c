@@ -121,8 +121,7 @@ lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArch *arch)
   guint64 serial = lu_space_serial (space);
   LuSpaceView *view = &self->views[serial % N_VIEWS];
 
-  if (view->arch != arch || view->serial != serial || view->has_pending
-      || !has_room (self, view))
+  if (view->arch != arch || view->serial != serial || view->has_pending || !has_room (self, view))
     {
       guint n;
 
