@@ -155,13 +155,18 @@ class Faults(unittest.TestCase):
         vague = json.dumps({**STATS, "lost": {"samples": 0, "exact": False}})
         self.assert_faults("chain: 96.90 % complete", "chain.log", less)
         self.assert_faults("chain: lost.exact is False", "chain.log", vague)
-        copied = json.dumps({**STATS, "kernel_walks": {**STATS["kernel_walks"], "reasons": {"no-process": 600}}})
-        self.assert_faults("chain: nothing was walked", "chain.log", copied)
-        self.assert_faults("namespace: nothing was walked", "namespace.tap", copied)
         self.assert_faults("chain: no statistics", "chain.log", "killed\n")
         self.assert_faults("chain: the recorder ended with 125", "chain.status", "125\n")
         self.assert_faults("text: the summary says", "text.log", SUMMARY_OLD)
         self.assert_faults("text: 0 lines", "text.log", "nothing\n")
+
+    def test_nothing_walked(self):
+        walks = {**STATS["kernel_walks"], "reasons": {"no-process": 600}}
+        copied = json.dumps({**STATS, "kernel_walks": walks}).encode()
+        results = self.results(**{f"{name}.log": copied for name in run.CASES})
+        self.assertEqual(self.faults(results), [])
+        results[f"{run.NAMESPACE}.tap"] = copied
+        self.assertEqual(self.faults(results), ["nothing was walked in the kernel"])
 
     def test_old_kernel(self):
         faults = self.faults(self.results(release=b"5.10.0-9-amd64", version=b"Debian 5.10.70-1"))
