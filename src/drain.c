@@ -507,8 +507,8 @@ wait_ms (LuDrain *self, LuRound round, gboolean has_unwritten)
 {
   gboolean is_in_need = is_in_hurry (self);
 
-  /* It knows best how long, and that is not long. */
-  if (self->is_paced && self->had_sideband)
+  /* It knows best how long; that is not long while processes come and go. */
+  if (self->is_paced && (self->had_sideband || self->executed->len > 0))
     return WAIT_MS;
   if (is_in_need || self->maps_wait)
     return WAIT_HURRY_MS;

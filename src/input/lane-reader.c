@@ -46,24 +46,23 @@ next_event (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, LuSourceS
   return FALSE;
 }
 
-/* The lane whose oldest record is the oldest of all, decoded into `event`. */
+/* The lane whose oldest record is the oldest of all. Each is decoded once, and kept until it is
+ * that.
+ */
 static LuLane *
-oldest_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until, LuSourceStats *stats,
-                 LuEvent *event)
+oldest_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until, LuSourceStats *stats)
 {
   LuLane *oldest = NULL;
 
   for (guint i = 0; i < self->lanes->len; i++)
     {
       LuLane *lane = lu_lanes_get (self, i);
-      LuEvent candidate;
 
-      if (next_event (self, lane, layout, stats, &candidate) && candidate.time <= until
-          && (oldest == NULL || candidate.time < event->time))
-        {
-          oldest = lane;
-          *event = candidate;
-        }
+      if (!lane->has_next)
+        lane->has_next = next_event (self, lane, layout, stats, &lane->next);
+      if (lane->has_next && lane->next.time <= until
+          && (oldest == NULL || lane->next.time < oldest->next.time))
+        oldest = lane;
     }
   return oldest;
 }
@@ -72,17 +71,20 @@ gboolean
 lu_lanes_drain_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until,
                          LuSourceStats *stats, LuEventFunc func, gpointer user_data)
 {
-  LuEvent event;
   LuLane *lane;
   gboolean any = FALSE;
 
-  while ((lane = oldest_sideband (self, layout, until, stats, &event)) != NULL)
+  /* What was decoded before may be gone. */
+  for (guint i = 0; i < self->lanes->len; i++)
+    lu_lanes_get (self, i)->has_next = FALSE;
+  while ((lane = oldest_sideband (self, layout, until, stats)) != NULL)
     {
       stats->records++;
-      if (event.kind == LU_EVENT_LOST)
-        stats->lost_sideband += event.lost.count;
-      func (&event, user_data);
+      if (lane->next.kind == LU_EVENT_LOST)
+        stats->lost_sideband += lane->next.lost.count;
+      func (&lane->next, user_data);
       lu_ring_consume (&lane->ring);
+      lane->has_next = FALSE;
       any = TRUE;
     }
   return any;

@@ -25,6 +25,8 @@ typedef struct
   LuRing ring;
   guint64 head;         /* as loaded for this round */
   guint64 lost_records; /* summed from LOST records in this ring */
+  gboolean has_next;
+  LuEvent next; /* the oldest unread record of side-band, decoded; points into the ring */
 } LuLane;
 
 typedef struct

@@ -45,9 +45,11 @@
 /* The first process after a while is looked at at once, while it lives; when they come one after
  * the other, this often. Where so many come at once that most have ended before anything could be
  * asked about them, less often: each time costs more than what there is to read. */
-#define SIDEBAND_MS      10
+#define SIDEBAND_MS      20
 #define SIDEBAND_MAX_MS  50
 #define SIDEBAND_A_STORM 60 /* records; a program that starts and ends has about ten */
+/* Rounds without any make a while. */
+#define QUIET_ROUNDS 3
 
 typedef struct
 {
@@ -57,8 +59,8 @@ typedef struct
   LuLanes *ahead;    /* second readers of the rings of `samples`; NULL: `sideband` is used */
   LuRecordLayout sample_layout, sideband_layout;
   LuSourceStats stats;
-  gboolean had_sideband; /* in the last round */
-  int sideband_ms;       /* until side-band is looked at again */
+  guint n_quiet;   /* rounds since there was side-band */
+  int sideband_ms; /* until it is looked at again */
   guint32 stack_size;
   gsize ring_size_wanted;
   GArray *poll_fds;                /* of struct pollfd */
@@ -170,8 +172,9 @@ drain_sideband (InheritedSource *self, LuEventFunc func, gpointer user_data)
 }
 
 static void
-pace (InheritedSource *self, guint64 n_records)
+pace (InheritedSource *self, gboolean had_sideband, guint64 n_records)
 {
+  self->n_quiet = had_sideband ? 0 : self->n_quiet + 1;
   if (n_records >= SIDEBAND_A_STORM)
     self->sideband_ms = MIN (self->sideband_ms * 2, SIDEBAND_MAX_MS);
   else
@@ -186,8 +189,8 @@ inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   gboolean any, all;
 
   lu_lanes_load_heads (self->samples);
-  any = self->had_sideband = drain_sideband (self, func, user_data);
-  pace (self, self->stats.records - n_before);
+  any = drain_sideband (self, func, user_data);
+  pace (self, any, self->stats.records - n_before);
   any |= !lu_lanes_are_drained (self->samples);
   all = lu_lanes_drain_samples (self->samples, &self->sample_layout, TRUE, &self->stats, func,
                                 user_data);
@@ -251,7 +254,7 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
   InheritedSource *self = (InheritedSource *) source;
   LuLanes *const lanes[] = { self->samples, self->sideband };
 
-  if (self->had_sideband)
+  if (self->n_quiet < QUIET_ROUNDS)
     lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, self->sideband_ms));
   else
     lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
@@ -461,6 +464,8 @@ lu_source_inherited_new (const LuInheritedSourceOptions *options, GError **error
   self->samples = samples;
   self->stack_size = options->stack_size;
   self->ring_size_wanted = wanted;
+  self->sideband_ms = SIDEBAND_MS;
+  self->n_quiet = QUIET_ROUNDS;
   self->poll_fds = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
   self->uncovered = g_array_new (FALSE, FALSE, sizeof (int));
   lu_online_cpus_read (self->online);

@@ -30,6 +30,13 @@ _Static_assert(LU_N_STATUS <= LEFT_OUT_BIT, "a bit for each state");
 
 typedef struct
 {
+  guint32 module_id; /* 0: none */
+  gsize size;        /* of its build-id, which may become known later */
+  char *name;        /* owned */
+} ModuleName;
+
+typedef struct
+{
   LuSink parent;
   LuSyscapWriter *writer;
   char *kallsyms_path;
@@ -40,6 +47,7 @@ typedef struct
   char *own_mountinfo; /* for a client, who knows it; else NULL */
   LuSyscapKernel *kernel;
   LuSyscapPids *pids;
+  ModuleName names[64];
   LuSyscapHits *hits; /* NULL: no names at the end */
   gboolean wants_symbols;
   LuTee *tee; /* NULL: no other formats */
@@ -79,13 +87,10 @@ append_hex (GString *text, const guint8 *bytes, gsize size)
     }
 }
 
-/* Path and identity of a file as LuSyscapMapping holds it; owned. */
 static char *
-module_name (const LuModule *module)
+make_name (const LuModule *module, const guint8 *build_id, gsize size)
 {
   const LuModuleKey *key = lu_module_key (module);
-  gsize size = 0;
-  const guint8 *build_id = lu_module_build_id (module, &size);
   g_autoptr (GString) name = g_string_sized_new (256);
 
   g_string_append (name, lu_module_path (module));
@@ -98,6 +103,32 @@ module_name (const LuModule *module)
   else if (key->has_inode && key->kind == LU_MODULE_FILE)
     g_string_append_printf (name, "#%" G_GUINT64_FORMAT, key->inode);
   return g_ref_string_new_intern (name->str);
+}
+
+static void
+name_clear (ModuleName *self)
+{
+  if (self->name != NULL)
+    g_ref_string_release (self->name);
+}
+
+/* Path and identity of a file as LuSyscapMapping holds it; owned. Processes map the same few over
+ * and over. */
+static char *
+module_name (SyscapSink *self, const LuModule *module)
+{
+  ModuleName *kept = &self->names[lu_module_id (module) % G_N_ELEMENTS (self->names)];
+  gsize size = 0;
+  const guint8 *build_id = lu_module_build_id (module, &size);
+
+  if (kept->module_id != lu_module_id (module) || kept->size != size)
+    {
+      name_clear (kept);
+      *kept = (ModuleName){ .module_id = lu_module_id (module),
+                            .size = size,
+                            .name = make_name (module, build_id, size) };
+    }
+  return g_ref_string_acquire (kept->name);
 }
 
 static gboolean
@@ -114,7 +145,7 @@ write_mapping (SyscapSink *self, LuSyscapPid *pid, const LuMapping *source, GErr
 
   if (lu_syscap_maps_has (pid->maps, &mapping))
     return TRUE;
-  mapping.name = module_name (source->module);
+  mapping.name = module_name (self, source->module);
   ok = lu_syscap_maps_add (pid->maps, &mapping, emit_map, &target, &shadowed, &dropped, error);
   g_ref_string_release (mapping.name);
   if (shadowed)
@@ -443,6 +474,8 @@ syscap_free (LuSink *sink)
   lu_syscap_writer_free (self->writer);
   lu_syscap_kernel_free (self->kernel);
   lu_syscap_pids_free (self->pids);
+  for (guint i = 0; i < G_N_ELEMENTS (self->names); i++)
+    name_clear (&self->names[i]);
   lu_syscap_hits_free (self->hits);
   lu_tee_free (self->tee);
   lu_kallsyms_file_unref (self->kallsyms);
