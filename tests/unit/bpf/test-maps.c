@@ -489,6 +489,7 @@ test_storm (Fixture *self, gconstpointer data)
   {
     N = 20000
   };
+  gboolean has_grace = (GPOINTER_TO_UINT (data) & GRACE) != 0;
   guint n_unpublished = 0;
 
   lu_process_table_follow (self->table, 10);
@@ -504,7 +505,10 @@ test_storm (Fixture *self, gconstpointer data)
       g_assert_cmpuint (kind_at (self, pid, 0x1000), ==, 99);
       for (guint j = 0; j < 10; j++)
         map_file (self, 10 * i + 12, pid, 0x10000 * (j + 1), 0x1000, 0, "//anon");
-      lu_bpf_maps_flush (self->maps);
+      /* On a busy machine the publisher needs some time for a grace. */
+      for (guint j = 0; lu_bpf_maps_flush (self->maps) && has_grace && j < 5; j++)
+        if (serial_of (self, pid) != lu_space_serial (space_of (self, pid)))
+          g_usleep (1000);
       n_unpublished += serial_of (self, pid) != lu_space_serial (space_of (self, pid));
       task (self, LU_EVENT_EXIT, 10 * i + 13, pid, 10);
       g_assert_false (has_process (self, pid));
@@ -515,7 +519,7 @@ test_storm (Fixture *self, gconstpointer data)
   g_test_message ("%u of %u not published, %u graces, %u entries", n_unpublished, N,
                   memory_backing_n_graces (self->backing),
                   memory_backing_n_entries (self->backing));
-  if ((GPOINTER_TO_UINT (data) & GRACE) != 0)
+  if (has_grace)
     g_assert_cmpuint (n_unpublished, <, N / 10);
   g_assert_cmpuint (memory_backing_n_entries (self->backing), <=, 20);
   g_assert_cmpuint (stats_of (self).n_processes, ==, 1);
