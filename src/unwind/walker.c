@@ -107,12 +107,13 @@ start (LuWalk *walk, Words *words)
 }
 
 /* The words of this stack are probably where those of the last one were: all can be on their way
- * before the first is needed. */
+ * before the first is needed. Where they are not, the address may be any: it is never read. */
 static inline void
 prefetch (const LuMemo *memo, const struct lu_copy *copy)
 {
   for (guint i = 0; i < memo->n; i += 2) /* a neighbour is mostly near enough */
-    __builtin_prefetch (copy->bytes + (memo->frames[i].sp - copy->start) - 8);
+    __builtin_prefetch (
+        GSIZE_TO_POINTER (GPOINTER_TO_SIZE (copy->bytes) + memo->frames[i].sp - copy->start - 8));
   __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing but prefetch */
 }
 
