@@ -111,6 +111,20 @@ lu_process_table_free (LuProcessTable *self)
 }
 
 static void
+tell_added (LuProcessTable *self, LuProcess *process, gboolean is_exec)
+{
+  if (self->funcs->process_added != NULL)
+    self->funcs->process_added (process, is_exec, self->user_data);
+}
+
+static void
+tell_forked (LuProcessTable *self, guint64 time, gint32 pid, gint32 child_pid)
+{
+  if (self->funcs->forked != NULL)
+    self->funcs->forked (time, pid, child_pid, self->user_data);
+}
+
+static void
 tell_space (LuProcessTable *self, LuProcess *process, LuSpaceChange change, gint32 parent_pid)
 {
   if (self->funcs->space_changed != NULL)
@@ -259,7 +273,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
   put_current (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
   tell_space (self, process, LU_SPACE_EXECED, 0);
-  self->funcs->process_added (process, TRUE, self->user_data);
+  tell_added (self, process, TRUE);
 }
 
 static void
@@ -293,7 +307,7 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
   if (event->pid == event->task.parent_pid)
     {
       parent->n_threads++;
-      self->funcs->forked (event->time, event->pid, event->tid, self->user_data);
+      tell_forked (self, event->time, event->pid, event->tid);
       return;
     }
   /* Time 0 is a fork that a recorder made up for a process that ran before: it has its own
@@ -314,8 +328,8 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
     }
   put_current (self, child)->n_threads = 1;
   tell_space (self, child, LU_SPACE_FORKED, event->task.parent_pid);
-  self->funcs->forked (event->time, event->task.parent_pid, event->pid, self->user_data);
-  self->funcs->process_added (child, FALSE, self->user_data);
+  tell_forked (self, event->time, event->task.parent_pid, event->pid);
+  tell_added (self, child, FALSE);
 }
 
 static void
@@ -328,7 +342,8 @@ mark_dead (LuProcessTable *self, Pid *pid, guint64 time)
   self->n_live--;
   mark_unsettled (self, pid);
   tell_space (self, pid->current, LU_SPACE_ENDED, 0);
-  self->funcs->exited (time, pid->number, self->user_data);
+  if (self->funcs->exited != NULL)
+    self->funcs->exited (time, pid->number, self->user_data);
 }
 
 static void
@@ -511,7 +526,7 @@ lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char
                      lu_process_new (number, pid != NULL ? pid->n_execs : 0, start, comm, space));
   pid->n_threads = (gint) n_threads;
   tell_space (self, pid->current, LU_SPACE_DISCOVERED, 0);
-  self->funcs->process_added (pid->current, TRUE, self->user_data);
+  tell_added (self, pid->current, TRUE);
 }
 
 gboolean

@@ -26,6 +26,7 @@ typedef enum
   LU_SPACE_ENDED,      /* the process has ended: no space */
 } LuSpaceChange;
 
+/* All but the first may be NULL. */
 typedef struct
 {
   /* A module nobody has opened yet appeared; `process` maps it at [start, end). */
@@ -37,7 +38,7 @@ typedef struct
   /* A followed process (child_pid != pid) or thread began, a followed process ended. */
   void (*forked) (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data);
   void (*exited) (guint64 time, gint32 pid, gpointer user_data);
-  /* Optional. The current space of a followed process is another one; NULL: none. parent_pid: of
+  /* The current space of a followed process is another one; NULL: none. parent_pid: of
    * FORKED, else 0. */
   void (*space_changed) (LuProcess *process, LuSpace *space, LuSpaceChange change,
                          gint32 parent_pid, gpointer user_data);

@@ -84,21 +84,6 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
 }
 
 static void
-process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
-{
-}
-
-static void
-forked (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data)
-{
-}
-
-static void
-exited (guint64 time, gint32 pid, gpointer user_data)
-{
-}
-
-static void
 keep_sample (Set *set, const LuEvent *event)
 {
   LuProcess *process;
@@ -136,9 +121,6 @@ read_set (Set *set, const char *path)
 {
   static const LuProcessTableFuncs funcs = {
     .module_added = module_added,
-    .process_added = process_added,
-    .forked = forked,
-    .exited = exited,
   };
   g_autoptr (GError) error = NULL;
   g_autoptr (LuSource) source = lu_source_perf_data_new (path, &error);

@@ -30,26 +30,8 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
   lu_opener_open (self->opener, module, self->pid, start, end);
 }
 
-static void
-process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
-{
-}
-
-static void
-forked (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data)
-{
-}
-
-static void
-exited (guint64 time, gint32 pid, gpointer user_data)
-{
-}
-
 static const LuProcessTableFuncs funcs = {
   .module_added = module_added,
-  .process_added = process_added,
-  .forked = forked,
-  .exited = exited,
 };
 
 static gboolean

@@ -48,21 +48,6 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
 }
 
 static void
-process_added (LuProcess *process, gboolean is_exec, gpointer data)
-{
-}
-
-static void
-forked (guint64 time, gint32 pid, gint32 child_pid, gpointer data)
-{
-}
-
-static void
-exited (guint64 time, gint32 pid, gpointer data)
-{
-}
-
-static void
 space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
                gpointer data)
 {
@@ -70,9 +55,6 @@ space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 
 }
 
 static const LuProcessTableFuncs funcs = { .module_added = module_added,
-                                           .process_added = process_added,
-                                           .forked = forked,
-                                           .exited = exited,
                                            .space_changed = space_changed };
 
 static gboolean

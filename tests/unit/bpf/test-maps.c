@@ -49,24 +49,15 @@ process_added (LuProcess *process, gboolean is_exec, gpointer data)
 }
 
 static void
-forked (guint64 time, gint32 pid, gint32 child_pid, gpointer data)
-{
-}
-
-static void
-exited (guint64 time, gint32 pid, gpointer data)
-{
-}
-
-static void
 space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
                gpointer data)
 {
   lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
 }
 
-static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited,
-                                           space_changed };
+static const LuProcessTableFuncs funcs = { .module_added = module_added,
+                                           .process_added = process_added,
+                                           .space_changed = space_changed };
 
 static void
 set_up (Fixture *self, gconstpointer data)
