@@ -25,7 +25,7 @@ struct _LuProcess
   guint64 start_time;
   char comm[LU_COMM_SIZE];
   LuProcessNeeds asked;          /* drain thread */
-  _Atomic (char *) program;      /* owned; published once: a path longer than comm */
+  _Atomic (char *) program;      /* owned; published once: its path, if it is named after it */
   _Atomic (char *) command_line; /* owned; published once */
   _Atomic (char *) mountinfo;    /* owned; published once */
   /* Oldest first, the last is current; drain thread. Most processes never have more than `few`. */
@@ -187,14 +187,14 @@ lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space)
 }
 
 /* A process that ends before anybody has read its command line has only comm, which the kernel cuts
- * off. The first file that is mapped after an exec is the program (a script's name is its own). */
+ * off after 15 characters. The first file that is mapped after an exec is the program; a script's
+ * name is its own. */
 static void
 note_program (LuProcess *self, const LuMapping *mapping)
 {
   const char *path = lu_module_path (mapping->module), *slash = strrchr (path, '/');
 
-  if (slash != NULL && strncmp (slash + 1, self->comm, LU_COMM_SIZE - 1) == 0
-      && slash[LU_COMM_SIZE] != 0)
+  if (slash != NULL && strncmp (slash + 1, self->comm, LU_COMM_SIZE - 1) == 0)
     publish_once (&self->program, g_strdup (path));
 }
 
@@ -210,7 +210,7 @@ lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
   guint n;
 
   lu_space_mappings (last->space, &n);
-  if (n == 0 && self->comm[LU_COMM_SIZE - 2] != 0)
+  if (n == 0)
     note_program (self, mapping);
   if (last->time == time || (guint64) n * self->n_versions > MAX_HISTORY
       || (lu_space_is_unshared (last->space) && !lu_space_overlaps (last->space, mapping)))

@@ -36,7 +36,7 @@ guint64 lu_process_start_time (const LuProcess *self); /* ns; 0 if it ran before
 /* At most 15 characters, as the kernel keeps it at exec (or at discovery). */
 const char *lu_process_comm (const LuProcess *self);
 /* Command line, arguments separated by spaces, if it could be read in time, else the path of the
- * program where comm is only the beginning of its name, else comm. Borrowed, stable. */
+ * program where comm is its name or the beginning of it, else comm. Borrowed, stable. */
 const char *lu_process_command_line (LuProcess *self);
 gboolean lu_process_has_command_line (LuProcess *self); /* it could be read */
 /* Worker: publishes the command line once; takes it. */

@@ -329,7 +329,8 @@ test_discovers_ourselves (void)
   g_assert_false (lu_process_table_discover (table, G_MAXINT32, 0));
 }
 
-/* What nobody could read the command line of: comm, or the path that comm is the beginning of. */
+/* What nobody could read the command line of: the path of the program, or comm if that is another
+ * name. */
 static void
 test_names (void)
 {
@@ -337,10 +338,11 @@ test_names (void)
   {
     const char *comm, *path, *want;
   } cases[] = {
-    { "true", "/bin/true", "true" },
+    { "true", "/bin/true", "/bin/true" },
     { "gnome-software-", "/usr/libexec/gnome-software-service",
       "/usr/libexec/gnome-software-service" },
-    { "exactly-fifteen", "/bin/exactly-fifteen", "exactly-fifteen" },
+    { "exactly-fifteen", "/bin/exactly-fifteen", "/bin/exactly-fifteen" },
+    { "tru", "/bin/true", "tru" },
     { "a-script-of-mine", "/usr/bin/python3.11", "a-script-of-min" },
     { "a-memfd-program", "/memfd:a-memfd-program-of-mine", "a-memfd-program" },
   };
