@@ -36,7 +36,6 @@ lu_bpf_slots_clear (LuBpfSlots *self)
   g_free (self->slots);
 }
 
-/* Takes the module. FALSE: there is no room. */
 /* Written by the publisher. */
 static gboolean
 has_table (const LuBpfSlots *self, guint32 slot)
@@ -44,6 +43,7 @@ has_table (const LuBpfSlots *self, guint32 slot)
   return __atomic_load_n (&self->backing->modules[slot].table, __ATOMIC_RELAXED) != 0;
 }
 
+/* Takes the module. FALSE: there is no room. */
 static gboolean
 request (LuBpfSlots *self, LuBpfRequestKind kind, guint32 slot, LuModule *module,
          gboolean is_wanted)
