@@ -342,7 +342,7 @@ test_names (void)
     { "gnome-software-", "/usr/libexec/gnome-software-service",
       "/usr/libexec/gnome-software-service" },
     { "exactly-fifteen", "/bin/exactly-fifteen", "/bin/exactly-fifteen" },
-    { "tru", "/bin/true", "tru" },
+    { "tr", "/bin/true", "tr" },
     { "a-script-of-mine", "/usr/bin/python3.11", "a-script-of-min" },
     { "a-memfd-program", "/memfd:a-memfd-program-of-mine", "a-memfd-program" },
   };
