@@ -29,6 +29,7 @@
 #define SEEN_BITS        13
 /* Outermost addresses of the last stack that are kept. */
 #define MAX_LAST 64
+#define N_LATELY 64
 
 enum
 {
@@ -58,6 +59,13 @@ typedef struct
   guint64 n_samples, last_sample;
 } File;
 
+/* In front of file_of: names of mappings are interned, and there are few. */
+typedef struct
+{
+  char *name; /* reference; NULL: none */
+  guint32 file;
+} LatelyFile;
+
 struct _LuSyscapHits
 {
   gboolean is_live;
@@ -69,6 +77,7 @@ struct _LuSyscapHits
   GArray *hits;         /* of Hit, in that order */
   GPtrArray *files;     /* of File, owned */
   GHashTable *file_of;  /* mapping name -> number + 1 */
+  LatelyFile lately[N_LATELY];
   GHashTable *jitdumps; /* pid -> path */
   guint n_left_out;
   LuDebuginfod *debuginfod; /* borrowed; NULL: nothing is fetched, nor counted */
@@ -121,6 +130,9 @@ lu_syscap_hits_free (LuSyscapHits *self)
   g_array_unref (self->hits);
   g_ptr_array_unref (self->files);
   g_hash_table_unref (self->file_of);
+  for (guint i = 0; i < N_LATELY; i++)
+    if (self->lately[i].name != NULL)
+      g_ref_string_release (self->lately[i].name);
   g_hash_table_unref (self->jitdumps);
   g_free (self->seen_hits);
   g_free (self);
@@ -136,14 +148,15 @@ lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod)
 /* While recording */
 
 static guint32
-get_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
+find_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
 {
   guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->file_of, mapping->name));
-  const char *separator = strrchr (mapping->name, LU_SYSCAP_NAME_SEPARATOR);
+  const char *separator;
   File *file;
 
   if (number > 0)
     return FIRST_FILE + number - 1;
+  separator = strrchr (mapping->name, LU_SYSCAP_NAME_SEPARATOR);
   if (separator == NULL || (mapping->name[0] != '/' && !g_str_has_prefix (mapping->name, "[vdso]"))
       || g_str_has_prefix (mapping->name, "//"))
     return FILE_NONE;
@@ -158,6 +171,21 @@ get_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
   g_hash_table_insert (self->file_of, g_strdup (mapping->name),
                        GUINT_TO_POINTER (self->files->len));
   return FIRST_FILE + self->files->len - 1;
+}
+
+static guint32
+get_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
+{
+  LatelyFile *lately = &self->lately[mapping->module_id % N_LATELY];
+
+  if (lately->name != mapping->name)
+    {
+      if (lately->name != NULL)
+        g_ref_string_release (lately->name);
+      lately->name = g_ref_string_acquire (mapping->name);
+      lately->file = find_file (self, pid, mapping);
+    }
+  return lately->file;
 }
 
 static gboolean
