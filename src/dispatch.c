@@ -9,6 +9,7 @@
 #include "messages.h"
 #include "stack/merge.h"
 #include "unwind/walker.h"
+#include "walked-queue.h"
 #include "walked.h"
 
 #include <stdatomic.h>
@@ -36,6 +37,7 @@ struct _LuDispatch
   LuWalker *walker;               /* owned; NULL: only the worker unwinds */
   gboolean live;
   LuStack stack;
+  LuWalkedSender sender;
   LuDispatchWindow window;
   guint64 n_absent;
   gint64 last_wake;
@@ -459,33 +461,18 @@ keep_for_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuS
 LuDispatchResult
 lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
-  LuStackMessage *message = has_room_for_samples (self->to_writer)
-                                ? lu_queue_reserve (self->to_writer, STACK_MESSAGE_MAX)
-                                : NULL;
-  guint32 n_kernel;
+  LuStatus status;
 
   if (self->pairs != NULL)
     return keep_for_sample (self, event, process, space);
-  if (message == NULL)
+  if (!has_room_for_samples (self->to_writer)
+      || !lu_walked_send (&self->sender, self->to_writer, event, process, space, &status))
     return LU_DISPATCH_NO_ROOM;
-  lu_stack_reset (&self->stack);
-  lu_walked_take (&event->walked, process, space, &self->stack);
-  n_kernel = lu_walked_kernel_frames (&event->walked, message->frames);
-  lu_stack_message_fill (message,
-                         (LuSampleHeader){ .time = event->time,
-                                           .cpu = event->cpu,
-                                           .pid = event->pid,
-                                           .tid = event->tid,
-                                           .process = lu_process_ref (process),
-                                           .space = lu_space_ref (space) },
-                         &self->stack, 0, n_kernel);
-  message->in_kernel = TRUE;
-  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
   self->window.stacks++;
   bump (&self->in_kernel);
-  if (self->stack.status == LU_STATUS_STALE_MAPPING)
+  if (status == LU_STATUS_STALE_MAPPING)
     bump (&self->stale);
-  if (self->stack.status == LU_STATUS_NO_MAPPING)
+  if (status == LU_STATUS_NO_MAPPING)
     bump (&self->strange);
   return LU_DISPATCH_DONE;
 }

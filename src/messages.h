@@ -26,6 +26,7 @@ typedef enum
   LU_MESSAGE_SAMPLE,   /* drain -> worker: LuSampleMessage; answer: STACK */
   LU_MESSAGE_DONE,     /* worker -> writer: nothing to write */
   LU_MESSAGE_STACK,    /* drain or worker -> writer: LuStackMessage */
+  LU_MESSAGE_WALKED,   /* drain -> writer: LuWalkedMessage */
   LU_MESSAGE_DEFERRED, /* drain -> writer: here belongs the worker's next answer */
   LU_MESSAGE_TASK,     /* drain -> writer: LuTaskMessage */
   LU_MESSAGE_LOG,      /* drain -> writer: LuLogMessage */
@@ -135,6 +136,21 @@ lu_stack_message_fill (LuStackMessage *self, LuSampleHeader header, const LuStac
                             .n_user = stack->n_frames };
   memcpy (self->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
 }
+
+/* A stack that was walked in the kernel, as what differs from the last message of this kind
+ * (walked-queue.h). */
+typedef struct
+{
+  LuMessageKind kind;
+  LuStatus status;
+  guint64 time, end_pc;
+  gint32 cpu, pid, tid;
+  guint32 n_kernel, n_user;
+  guint32 n_same;     /* of the user's frames, the outermost: as in the last one */
+  LuProcess *process; /* reference; NULL: as in the last one, and so is its space */
+  LuSpace *space;     /* reference */
+  guint64 words[]; /* pcs of n_kernel frames; then n_user - n_same words as in a record (bpf.h) */
+} LuWalkedMessage;
 
 typedef struct
 {

@@ -59,51 +59,61 @@ word_at (const LuWalkedStack *walked, guint32 i)
   return word;
 }
 
-static void
-end (LuStack *stack, LuStatus status, guint64 pc)
+static inline guint64
+lookup_of (guint64 word)
 {
-  stack->status = status;
-  stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : pc;
+  return (word & LU_BPF_PC_MASK) - ((word & LU_BPF_PC_RETURN) != 0);
 }
 
-void
-lu_walked_take (const LuWalkedStack *walked, LuProcess *process, LuSpace *space, LuStack *stack)
+static LuWalkedResult
+end (LuStatus status, guint32 n_user, guint64 word)
+{
+  return (LuWalkedResult){ .status = status,
+                           .n_user = n_user,
+                           .end_pc = status == LU_STATUS_COMPLETE ? 0 : word & LU_BPF_PC_MASK };
+}
+
+LuWalkedResult
+lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space, guint32 n_certain)
 {
   gboolean is_current = walked->serial == lu_space_serial (space);
   Place now = { .space = space };
   /* NULL: it is gone, or was another program's. */
   Place then = { .space = is_current ? space : lu_process_find_space (process, walked->serial) };
-  guint64 pc = 0;
+  guint32 n = walked->n_user - (is_current ? n_certain : 0);
 
-  stack->sampled_sp = walked->sp;
-  for (guint32 i = 0; i < walked->n_user; i++)
+  for (guint32 i = 0; i < n; i++)
     {
       guint64 word = word_at (walked, walked->n_kernel + i);
-      guint32 flags = ((word & LU_BPF_PC_RETURN) != 0 ? LU_FRAME_RETURN_ADDRESS : 0)
-                      | ((word & LU_BPF_PC_GUESSED) != 0 ? LU_FRAME_GUESSED : 0);
-      guint64 address;
-      const LuMapping *mapping;
+      const LuMapping *mapping = find (&now, lookup_of (word));
 
-      pc = word & LU_BPF_PC_MASK;
-      address = pc - ((flags & LU_FRAME_RETURN_ADDRESS) != 0);
-      mapping = find (&now, address);
       if (mapping == NULL)
-        {
-          end (stack, LU_STATUS_NO_MAPPING, pc);
-          return;
-        }
-      lu_stack_push (stack, pc, flags);
-      if (!is_current && (then.space == NULL || !is_same (mapping, find (&then, address))))
-        {
-          end (stack, LU_STATUS_STALE_MAPPING, pc);
-          return;
-        }
+        return end (LU_STATUS_NO_MAPPING, i, word);
+      if (!is_current && (then.space == NULL || !is_same (mapping, find (&then, lookup_of (word)))))
+        return end (LU_STATUS_STALE_MAPPING, i + 1, word);
     }
-  end (stack, walked->status, pc);
+  return end (walked->status, walked->n_user,
+              word_at (walked, walked->n_kernel + walked->n_user - 1));
+}
+
+void
+lu_walked_take (const LuWalkedStack *walked, LuProcess *process, LuSpace *space, LuStack *stack)
+{
+  LuWalkedResult result = lu_walked_check (walked, process, space, 0);
+
+  stack->sampled_sp = walked->sp;
+  for (guint32 i = 0; i < result.n_user; i++)
+    {
+      guint64 word = word_at (walked, walked->n_kernel + i);
+
+      lu_stack_push (stack, word & LU_BPF_PC_MASK, lu_walked_flags (word));
+    }
+  stack->status = result.status;
+  stack->end_pc = result.end_pc;
 }
 
 guint32
-lu_walked_kernel_frames (const LuWalkedStack *walked, LuFrame *frames)
+lu_walked_kernel_pcs (const LuWalkedStack *walked, guint64 *pcs)
 {
   guint32 n = 0;
 
@@ -114,9 +124,20 @@ lu_walked_kernel_frames (const LuWalkedStack *walked, LuFrame *frames)
       guint64 pc = word_at (walked, i);
 
       if (pc < CONTEXT_MAX)
-        frames[n++] = (LuFrame){ .pc = pc, .flags = LU_FRAME_KERNEL };
+        pcs[n++] = pc;
     }
   if (n == 0 && walked->ip < CONTEXT_MAX)
-    frames[n++] = (LuFrame){ .pc = walked->ip, .flags = LU_FRAME_KERNEL };
+    pcs[n++] = walked->ip;
+  return n;
+}
+
+guint32
+lu_walked_kernel_frames (const LuWalkedStack *walked, LuFrame *frames)
+{
+  guint64 pcs[LU_BPF_MAX_KERNEL];
+  guint32 n = lu_walked_kernel_pcs (walked, pcs);
+
+  for (guint32 i = 0; i < n; i++)
+    frames[i] = (LuFrame){ .pc = pcs[i], .flags = LU_FRAME_KERNEL };
   return n;
 }

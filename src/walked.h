@@ -10,15 +10,36 @@
 
 #pragma once
 
+#include "lu/bpf.h"
 #include "lu/event.h"
 #include "lu/stack.h"
 #include "process/process.h"
 
-/* User frames of `walked` into `stack` (reset by the caller), and the state: that of the walk;
- * STALE_MAPPING after the frame in whose place another file is mapped than the walk thought;
- * NO_MAPPING before a frame that is in no mapping. */
+/* How far a stack is good. */
+typedef struct
+{
+  LuStatus status; /* that of the walk; STALE_MAPPING after the frame in whose place another file is
+                      mapped than the walk thought; NO_MAPPING before a frame in no mapping */
+  guint32 n_user;  /* frames of it that stay */
+  guint64 end_pc;  /* as in LuStack */
+} LuWalkedResult;
+
+/* n_certain: of the outermost frames, if `walked` was walked in this space: known to be in it. */
+LuWalkedResult lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space,
+                                guint32 n_certain);
+/* User frames of `walked`, as far as they are good, and the state into `stack` (reset by the
+ * caller). */
 void lu_walked_take (const LuWalkedStack *walked, LuProcess *process, LuSpace *space,
                      LuStack *stack);
 /* Its kernel frames, leaf first; returns how many: at most LU_BPF_MAX_KERNEL, at least one. 0 if
  * the sample did not hit the kernel. */
+guint32 lu_walked_kernel_pcs (const LuWalkedStack *walked, guint64 *pcs);
 guint32 lu_walked_kernel_frames (const LuWalkedStack *walked, LuFrame *frames);
+
+/* The flags of a user frame as in LuFrame, of its word in a record. */
+static inline guint32
+lu_walked_flags (guint64 word)
+{
+  return ((word & LU_BPF_PC_RETURN) != 0 ? LU_FRAME_RETURN_ADDRESS : 0)
+         | ((word & LU_BPF_PC_GUESSED) != 0 ? LU_FRAME_GUESSED : 0);
+}

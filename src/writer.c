@@ -11,6 +11,7 @@
 #include "base/priority.h"
 #include "join.h"
 #include "messages.h"
+#include "walked-queue.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ struct _LuWriter
   LuRotation *rotation; /* the same, if it is one; else NULL */
   LuQueue *from_drain, *from_worker;
   LuJoin *join; /* NULL: cut-off stacks stay so */
+  LuWalkedReceiver *receiver;
   int failed_fd;
   GThread *thread;
   LuTally tally;
@@ -104,11 +106,9 @@ add_to_tally (LuTally *tally, const LuStackMessage *message)
     tally->joined++;
 }
 
-/* The message's references end here. */
 static void
-write_stack (const LuStackMessage *message, gpointer user_data)
+write_borrowed (LuWriter *self, const LuStackMessage *message)
 {
-  LuWriter *self = user_data;
   LuSinkSample sample = { .time = message->header.time,
                           .period = message->header.period,
                           .cpu = message->header.cpu,
@@ -130,6 +130,13 @@ write_stack (const LuStackMessage *message, gpointer user_data)
   of_period = self->rotation != NULL ? lu_rotation_tally_at (self->rotation, sample.time) : NULL;
   if (of_period != NULL)
     add_to_tally (of_period, message);
+}
+
+/* The message's references end here. */
+static void
+write_stack (const LuStackMessage *message, gpointer user_data)
+{
+  write_borrowed (user_data, message);
   lu_process_unref (message->header.process);
   lu_space_unref (message->header.space);
 }
@@ -145,6 +152,17 @@ handle_stack (LuWriter *self, const LuStackMessage *message)
     }
   lu_join_add (self->join, message);
   lu_join_expire (self->join, message->header.time);
+}
+
+static void
+handle_walked (LuWriter *self, const LuWalkedMessage *message)
+{
+  const LuStackMessage *whole = lu_walked_receive (self->receiver, message);
+
+  count (self, whole);
+  write_borrowed (self, whole);
+  if (self->join != NULL)
+    lu_join_expire (self->join, message->time);
 }
 
 static void
@@ -216,6 +234,9 @@ handle (LuWriter *self, const LuMessage *message)
     case LU_MESSAGE_STACK:
       handle_stack (self, (const LuStackMessage *) message);
       break;
+    case LU_MESSAGE_WALKED:
+      handle_walked (self, (const LuWalkedMessage *) message);
+      break;
     case LU_MESSAGE_DEFERRED:
       handle_answer (self);
       break;
@@ -273,6 +294,7 @@ lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean
   self->from_worker = from_worker;
   self->failed_fd = failed_fd;
   self->join = join ? lu_join_new (write_stack, self) : NULL;
+  self->receiver = lu_walked_receiver_new ();
   lu_tally_init (&self->tally);
   return self;
 }
@@ -341,6 +363,7 @@ lu_writer_free (LuWriter *self)
     return;
   lu_writer_join (self);
   g_clear_pointer (&self->join, lu_join_free);
+  lu_walked_receiver_free (self->receiver);
   lu_sink_free (self->sink);
   lu_tally_clear (&self->tally);
   g_clear_error (&self->error);

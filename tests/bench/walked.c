@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walked.c FILE [BATCH [PAUSE_MS]] - what a stack that was walked in the kernel costs on its way
- * from its record into a capture: CPU time of the drain's and of the writer's thread for each, with
- * so many records a round (200) and rounds so far apart (200 ms).
+/* walked.c FILE [BATCH [PAUSE_MS [FRESH]]] - what a stack that was walked in the kernel costs on
+ * its way from its record into a capture: CPU time of the drain's and of the writer's thread for
+ * each, with so many records a round (200) and rounds so far apart (200 ms); FRESH addresses of
+ * each stack (0) have not been in one before, as in a compiler.
  *
  * The stacks are like those of an interpreter: 31 frames in two files, the outer half always the
  * same, the inner half of some hundreds. Between rounds everything is cold, as behind a program
@@ -72,9 +73,23 @@ make_stacks (void)
       }
 }
 
+static const guint8 *
+next_stack (guint fresh)
+{
+  static guint64 stack[N_FRAMES];
+  const guint64 *variant = pcs[rand () % N_VARIANTS];
+
+  if (fresh == 0)
+    return (const guint8 *) variant;
+  memcpy (stack, variant, sizeof stack);
+  for (guint i = 0; i < MIN (fresh, N_FRAMES / 2); i++)
+    stack[i] = PROGRAM + (guint) rand () % CODE_BYTES;
+  return (const guint8 *) stack;
+}
+
 /* CPU time of this thread. */
 static guint64
-take_round (LuDispatch *dispatch, LuProcess *process, guint batch, guint64 *time)
+take_round (LuDispatch *dispatch, LuProcess *process, guint batch, guint fresh, guint64 *time)
 {
   LuSpace *space = lu_process_space (process);
   guint64 begin = cpu_ns (CLOCK_THREAD_CPUTIME_ID);
@@ -88,7 +103,7 @@ take_round (LuDispatch *dispatch, LuProcess *process, guint batch, guint64 *time
                                       .serial = lu_space_serial (space),
                                       .sp = 0x7000,
                                       .n_user = N_FRAMES,
-                                      .pcs = (const guint8 *) pcs[rand () % N_VARIANTS] };
+                                      .pcs = next_stack (fresh) };
       while (lu_dispatch_walked (dispatch, &event, process, space) == LU_DISPATCH_NO_ROOM)
         {
           lu_dispatch_end_round (dispatch);
@@ -103,7 +118,8 @@ int
 main (int argc, char **argv)
 {
   guint batch = argc > 2 ? (guint) atoi (argv[2]) : 200,
-        pause_ms = argc > 3 ? (guint) atoi (argv[3]) : 200;
+        pause_ms = argc > 3 ? (guint) atoi (argv[3]) : 200,
+        fresh = argc > 4 ? (guint) atoi (argv[4]) : 0;
   g_autoptr (GError) error = NULL;
   g_autoptr (LuSpace) space = lu_space_new ();
   g_autoptr (LuProcess) process = lu_process_new (PID, 0, 0, "x", space);
@@ -127,7 +143,7 @@ main (int argc, char **argv)
   if (!lu_writer_begin (writer, &recording, &error))
     g_error ("%s", error->message);
   lu_writer_start (writer);
-  take_round (dispatch, process, batch, &time);
+  take_round (dispatch, process, batch, fresh, &time);
   g_usleep (pause_ms * 1000);
   all_ns = cpu_ns (CLOCK_PROCESS_CPUTIME_ID);
   for (guint i = 0; i < N_ROUNDS; i++)
@@ -137,7 +153,7 @@ main (int argc, char **argv)
       for (gsize at = 0; at < sizeof cold; at += 64)
         cold[at]++;
       spent = cpu_ns (CLOCK_THREAD_CPUTIME_ID) - begin;
-      drain_ns += take_round (dispatch, process, batch, &time);
+      drain_ns += take_round (dispatch, process, batch, fresh, &time);
       n += batch;
       all_ns += spent;
       g_usleep (pause_ms * 1000);

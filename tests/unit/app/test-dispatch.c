@@ -91,6 +91,11 @@ take (LuQueue *queue, LuStatus *status)
       if (status != NULL)
         *status = ((const LuStackMessage *) message)->status;
     }
+  if (kind == LU_MESSAGE_WALKED)
+    {
+      lu_process_unref (((const LuWalkedMessage *) message)->process);
+      lu_space_unref (((const LuWalkedMessage *) message)->space);
+    }
   if (kind == LU_MESSAGE_SAMPLE)
     drop_header (&((const LuSampleMessage *) message)->header);
   if (kind == LU_MESSAGE_PROCESS)
@@ -241,19 +246,18 @@ test_walked_stacks_go_to_the_writer (Fixture *self, gconstpointer is_live)
 {
   const guint64 pcs[] = { 0xffffffff81000010, 0x401000 };
   LuEvent event = walked_event (pcs, 1, 1);
-  const LuStackMessage *message;
+  const LuWalkedMessage *message;
   LuDispatchProgress progress;
 
   g_assert_cmpint (lu_dispatch_walked (self->dispatch, &event, self->process, self->space), ==,
                    LU_DISPATCH_DONE);
   message = lu_queue_peek (self->to_writer, NULL);
-  g_assert_cmpint (message->kind, ==, LU_MESSAGE_STACK);
+  g_assert_cmpint (message->kind, ==, LU_MESSAGE_WALKED);
   g_assert_cmpint (message->status, ==, LU_STATUS_NO_MAPPING);
-  g_assert_true (message->in_kernel);
   g_assert_cmpuint (message->n_kernel, ==, 1);
-  g_assert_cmphex (message->frames[0].pc, ==, pcs[0]);
+  g_assert_cmphex (message->words[0], ==, pcs[0]);
   g_assert_cmpuint (message->n_user, ==, 0);
-  g_assert_cmpuint (message->header.time, ==, 1000);
+  g_assert_cmpuint (message->time, ==, 1000);
   take_all (self->to_writer);
   lu_dispatch_get_progress (self->dispatch, &progress);
   g_assert_cmpuint (progress.in_kernel, ==, 1);
