@@ -54,19 +54,19 @@ set_bits (guint64 *bits, guint first, guint count)
     }
 }
 
-/* The first number from `from` on that is taken (or is not); at most n. */
+/* The first number in [from, to) that is taken (or is not); `to` if there is none. */
 static guint
-find_next (const LuBpfAging *self, guint from, gboolean is_taken)
+find_next (const LuBpfAging *self, guint from, guint to, gboolean is_taken)
 {
-  for (guint i = from / WORD_BITS; from < self->n; i++, from = i * WORD_BITS)
+  for (guint i = from / WORD_BITS; from < to; i++, from = i * WORD_BITS)
     {
       guint64 bits = is_taken ? self->taken[i] : ~self->taken[i];
 
       bits &= G_MAXUINT64 << from % WORD_BITS;
       if (bits != 0)
-        return i * WORD_BITS + (guint) __builtin_ctzll (bits);
+        return MIN (i * WORD_BITS + (guint) __builtin_ctzll (bits), to);
     }
-  return self->n;
+  return to;
 }
 
 /* The first run of `count` free numbers that begins in [from, to). */
@@ -75,8 +75,8 @@ find_run (const LuBpfAging *self, guint from, guint to, guint count)
 {
   while (from < to)
     {
-      guint first = find_next (self, from, FALSE);
-      guint end = find_next (self, first, TRUE);
+      guint first = find_next (self, from, self->n, FALSE);
+      guint end = find_next (self, first, first + MIN (count, self->n - first), TRUE);
 
       if (first >= to)
         break;
@@ -114,16 +114,16 @@ lu_bpf_aging_take_some (LuBpfAging *self, guint least, guint most, guint *count)
 {
   guint best = 0, best_at = 0;
 
-  for (guint at = find_next (self, 0, FALSE); at < self->n && best < most;)
+  for (guint at = find_next (self, 0, self->n, FALSE); at < self->n && best < most;)
     {
-      guint end = find_next (self, at, TRUE);
+      guint end = find_next (self, at, self->n, TRUE);
 
       if (end - at > best)
         {
           best = end - at;
           best_at = at;
         }
-      at = find_next (self, end, FALSE);
+      at = find_next (self, end, self->n, FALSE);
     }
   *count = MIN (best, most);
   return best >= least && best > 0 ? take_at (self, best_at, *count) : -1;
