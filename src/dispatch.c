@@ -495,6 +495,12 @@ lu_dispatch_end_round (LuDispatch *self)
   return FALSE;
 }
 
+gboolean
+lu_dispatch_has_requests (const LuDispatch *self)
+{
+  return lu_queue_used (self->to_worker) > 0;
+}
+
 void
 lu_dispatch_trim (LuDispatch *self)
 {

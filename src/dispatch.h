@@ -77,6 +77,8 @@ const LuDispatchWindow *lu_dispatch_window (const LuDispatch *self);
 /* At the end of a round: wakes the writer if it has slept long enough, or has much to do. TRUE if
  * something waits for a later call. */
 gboolean lu_dispatch_end_round (LuDispatch *self);
+/* Whether the worker has something to do. */
+gboolean lu_dispatch_has_requests (const LuDispatch *self);
 /* About once a second: gives back what bursts needed. */
 void lu_dispatch_trim (LuDispatch *self);
 /* No more will come. */

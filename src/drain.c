@@ -185,10 +185,15 @@ space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 
     lu_bpf_maps_space_changed (self->maps, process, change, parent_pid);
 }
 
+/* What was opened by the time the worker has nothing to do is seen by the flush behind it. */
 static void
 flush_maps (LuDrain *self)
 {
-  self->maps_wait = self->maps != NULL && lu_bpf_maps_flush (self->maps);
+  gboolean is_opening = lu_dispatch_has_requests (self->dispatch);
+  LuBpfMapsWait wait = self->maps != NULL ? lu_bpf_maps_flush (self->maps) : LU_BPF_MAPS_WAIT_NO;
+
+  self->maps_wait =
+      wait == LU_BPF_MAPS_WAIT_MEMORY || (wait == LU_BPF_MAPS_WAIT_FILES && is_opening);
 }
 
 static const LuProcessTableFuncs table_funcs = {

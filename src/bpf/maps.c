@@ -526,7 +526,7 @@ see_to_processes (LuBpfMaps *self)
     }
 }
 
-gboolean
+LuBpfMapsWait
 lu_bpf_maps_flush (LuBpfMaps *self)
 {
   const LuBpfAnswer *answer;
@@ -543,8 +543,11 @@ lu_bpf_maps_flush (LuBpfMaps *self)
   see_to_memory (self);
   atomic_store_explicit (&self->mapping_bytes, self->blocks.bytes, memory_order_relaxed);
   atomic_store_explicit (&self->refused_modules, self->slots.n_refused, memory_order_relaxed);
-  return self->is_growing || self->is_waiting
-         || (self->listed != NONE && lu_monotonic_ns () - self->listed_at < PATIENCE_NS);
+  if (self->is_growing || self->is_waiting)
+    return LU_BPF_MAPS_WAIT_MEMORY;
+  return self->listed != NONE && lu_monotonic_ns () - self->listed_at < PATIENCE_NS
+             ? LU_BPF_MAPS_WAIT_FILES
+             : LU_BPF_MAPS_WAIT_NO;
 }
 
 /* The rest */

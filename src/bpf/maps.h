@@ -52,6 +52,14 @@ typedef struct
   guint64 refused_processes;  /* no room for the process */
 } LuBpfMapsStats;
 
+/* What a flush has left. */
+typedef enum
+{
+  LU_BPF_MAPS_WAIT_NO = 0,
+  LU_BPF_MAPS_WAIT_FILES,  /* files of a new process; in vain if nobody is opening any */
+  LU_BPF_MAPS_WAIT_MEMORY, /* the publisher is bringing it in */
+} LuBpfMapsWait;
+
 /* Takes the backing. Starts the thread. */
 LuBpfMaps *lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options);
 /* Ends the thread. The program must not be attached any more. */
@@ -63,9 +71,8 @@ void lu_bpf_maps_free (LuBpfMaps *self);
 void lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
                                 gint32 parent_pid);
 /* Drain thread, at least once in each round, after side-band was applied: publishes what has
- * changed. TRUE if something waits (a file that is being opened, memory): come again soon, in some
- * milliseconds, even if nothing happens. */
-gboolean lu_bpf_maps_flush (LuBpfMaps *self);
+ * changed. For what waits then: come again soon, in some milliseconds, even if nothing happens. */
+LuBpfMapsWait lu_bpf_maps_flush (LuBpfMaps *self);
 /* Drain thread: a stack was unwound in user space through this module. Its table will be published
  * if there is room. The program asks on its own (LU_BPF_WANTED), so this is needed only for what it
  * cannot see. */
