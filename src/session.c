@@ -286,6 +286,8 @@ prepare (LuSession *self, GError **error)
     return FALSE;
   if (lu_options_is_helper (self->options))
     {
+      /* Its events may be on before we are. */
+      lu_thread_be_urgent ();
       source = lu_helper_open_source (self->options, error);
       return source != NULL
              && lu_helper_open (&self->helper, &self->options->helper, &self->outputs.capture_fd,
