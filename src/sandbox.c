@@ -12,6 +12,7 @@
 #include "sandbox.h"
 
 #include "base/error.h"
+#include "process/proc-maps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -256,6 +257,7 @@ allow_with_conditions (scmp_filter_ctx filter)
     { "ioctl", 1, word & IOCTL_TYPE_MASK, IOCTL_TYPE_PERF },
     { "ioctl", 1, word, TCGETS },
     { "ioctl", 1, word, FIONREAD },
+    { "ioctl", 1, word, LU_PROC_MAPS_QUERY },
     { "prlimit64", 2, all, 0 },                 /* asking only */
     { "sendto", 4, all, 0 },                    /* on a socket that is connected */
     { "tgkill", 0, word, (guint64) getpid () }, /* abort() */

@@ -12,9 +12,11 @@
 #include "process/process-private.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* A process with more text than this in its maps is cut there (65,530 mappings of 100 bytes). */
 #define MAX_MAPS_BYTES (8u << 20)
@@ -64,25 +66,37 @@ add_map (const LuProcMap *map, gpointer user_data)
   return TRUE;
 }
 
-static char *
-read_proc (gint32 pid, const char *name, gsize limit, gsize *length)
+static void
+read_maps (gint32 pid, Scan *scan)
 {
-  char path[48];
+  g_autofree char *text = NULL;
+  lu_autofd fd = -1;
+  char path[32];
+  gsize size;
 
-  g_snprintf (path, sizeof path, "/proc/%d/%s", pid, name);
-  return lu_fd_read_file (path, limit, length);
+  g_snprintf (path, sizeof path, "/proc/%d/maps", pid);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || lu_proc_maps_query (fd, add_map, scan))
+    return;
+  text = lu_fd_read_all (fd, MAX_MAPS_BYTES, &size);
+  if (text != NULL)
+    lu_proc_maps_parse (text, size, add_map, scan);
 }
 
 /* PID (COMM) STATE and numbers: man 5 proc_pid_stat. COMM may hold anything, parentheses too. */
 static gboolean
 read_stat (gint32 pid, Stat *stat)
 {
-  g_autofree char *text = read_proc (pid, "stat", MAX_STAT_BYTES, NULL);
-  const char *begin = text != NULL ? strchr (text, '(') : NULL;
-  const char *end = text != NULL ? strrchr (text, ')') : NULL;
-  const char *at = end;
+  char path[32];
+  g_autofree char *text = NULL;
   guint64 fields[STAT_FIELDS + 1] = { 0 };
+  const char *begin, *end, *at;
 
+  g_snprintf (path, sizeof path, "/proc/%d/stat", pid);
+  text = lu_fd_read_file (path, MAX_STAT_BYTES, NULL);
+  begin = text != NULL ? strchr (text, '(') : NULL;
+  end = text != NULL ? strrchr (text, ')') : NULL;
+  at = end;
   if (begin == NULL || end < begin || end[1] != ' ' || end[2] == 0)
     return FALSE;
   g_strlcpy (stat->comm, begin + 1, MIN (sizeof stat->comm, (gsize) (end - begin)));
@@ -97,8 +111,6 @@ read_stat (gint32 pid, Stat *stat)
 gboolean
 lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
 {
-  gsize size = 0;
-  g_autofree char *maps = NULL;
   Stat stat;
   Scan scan;
   LuProcess *process;
@@ -106,11 +118,9 @@ lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
 
   if (!read_stat (pid, &stat))
     return FALSE;
-  if (!stat.is_kernel_thread)
-    maps = read_proc (pid, "maps", MAX_MAPS_BYTES, &size);
   scan = (Scan){ .table = self, .time = time, .space = lu_space_new () };
-  if (maps != NULL)
-    lu_proc_maps_parse (maps, size, add_map, &scan);
+  if (!stat.is_kernel_thread)
+    read_maps (pid, &scan);
   lu_process_table_put_discovered (self, pid, stat.comm, MAX (stat.n_threads, 1), scan.space, time);
   if (time != 0 && lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
     lu_process_table_announce (self, process);

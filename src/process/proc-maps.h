@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* proc-maps.h - parser of the text of /proc/PID/maps.
+/* proc-maps.h - what /proc/PID/maps says: parser of its text, and the kernel's answers instead of
+ * it.
  *
  * The text comes from the kernel, but paths in it are chosen by whoever is looked at: a line that
  * does not parse is skipped and counted. */
@@ -27,3 +28,10 @@ typedef gboolean (*LuProcMapsFunc) (const LuProcMap *map, gpointer user_data);
 /* Calls `func` for each line of `text` (need not end in NUL). Returns the number of lines it had to
  * skip. */
 guint lu_proc_maps_parse (const char *text, gsize size, LuProcMapsFunc func, gpointer user_data);
+
+/* PROCMAP_QUERY of linux/fs.h, for who allows it: _IOWR ('f', 17, 104 bytes). */
+#define LU_PROC_MAPS_QUERY 0xc0686611u
+
+/* Calls `func` for each executable mapping; fd: of /proc/PID/maps, borrowed. FALSE: the kernel has
+ * no answers (before 6.11), or not for all mappings; read the text. */
+gboolean lu_proc_maps_query (int fd, LuProcMapsFunc func, gpointer user_data);
