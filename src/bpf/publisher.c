@@ -20,11 +20,12 @@
 /* After a refusal, or after a file was asked for, it is let be for so long; also while something
  * waits for memory. */
 #define RETRY_NS (SECOND_NS / 4)
-/* While there are tables that a walk may ask for: this share of the time since something was mapped
- * or asked for. Walks cannot wake anybody, and without its table each of them copies the stack; but
- * copies wake the drain, which wakes us. */
+/* While there are tables that a walk may ask for: this share of the time since one was asked for,
+ * or a file was mapped for the first time. Walks cannot wake anybody, and without its table each of
+ * them copies the stack; but copies wake the drain, which passes wishes on, and waking up costs as
+ * much as some copies do. */
 #define WISH_WAIT_SHARE  16
-#define WISH_WAIT_MS     5
+#define WISH_WAIT_MS     20
 #define WISH_WAIT_MAX_MS 500
 /* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
 #define OWN_TABLE_BYTES (16u << 20)
@@ -53,7 +54,7 @@ struct _LuBpfPublisher
   Slot *slots;           /* owned; LU_BPF_MAX_MODULES */
   gboolean is_hungry;    /* something waits for memory */
   guint64 last_retry;    /* ns */
-  guint64 newest;        /* ns, when the last module or wish came */
+  guint64 newest;        /* ns, when the last new module or wish came */
   LuBpfMapsStats shared; /* under stats_mutex */
 };
 
@@ -238,16 +239,19 @@ add_module (LuBpfPublisher *self, const LuBpfRequest *request)
 {
   Slot *slot = &self->slots[request->slot];
 
+  gboolean is_new = slot->file == NULL;
+  guint64 now = lu_monotonic_ns ();
+
   lu_module_unref (slot->module);
   slot->module = request->module;
   slot->is_wanted |= request->is_wanted;
-  self->newest = lu_monotonic_ns ();
   g_hash_table_add (self->waiting, GUINT_TO_POINTER (request->slot));
-  if (slot->file != NULL && slot->file->copy == NULL
-      && is_too_early (slot->file, lu_monotonic_ns ()))
+  if (slot->file != NULL && slot->file->copy == NULL && is_too_early (slot->file, now))
     return;
   if (try_slot (self, request->slot))
     forget_module (self, request->slot);
+  else if (is_new || request->is_wanted)
+    self->newest = now;
 }
 
 static void
