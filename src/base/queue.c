@@ -24,9 +24,10 @@
 #define FILLER          (1ull << 63)
 #define HEADER_SIZE     sizeof (guint64)
 #define MAX_WAIT_QUEUES 8
-#define REWIND_BYTES    (1u << 20)
-/* Where a queue that runs empty all the time may get: a message beyond REWIND_BYTES. */
-#define REWIND_MAX (2 * REWIND_BYTES)
+/* A queue that has run empty begins anew behind so many bytes: what is in a cache is used again. */
+#define REWIND_BYTES (128u << 10)
+/* What is kept, as bursts come again: about what one wake-up of the writer takes. */
+#define KEPT_BYTES (1u << 20)
 
 struct _LuQueue
 {
@@ -177,9 +178,9 @@ lu_queue_trim (LuQueue *self)
   guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
 
-  if (self->touched <= REWIND_MAX || head + REWIND_MAX >= tail + self->capacity)
+  if (self->touched <= KEPT_BYTES || head + KEPT_BYTES >= tail + self->capacity)
     return;
-  give_back (self, head + REWIND_MAX, tail + self->capacity);
+  give_back (self, head + KEPT_BYTES, tail + self->capacity);
   self->touched = 0;
 }
 
