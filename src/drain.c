@@ -47,6 +47,9 @@
 /* What a process is called is asked about when it is sampled, or when it has lived for so long: one
  * that ends before may never be. */
 #define NAME_AGE_MS 8
+/* When it is sampled, that is at once if it has lived for so long; a process that starts and ends
+ * in less has ended when the worker gets to it. */
+#define SAMPLED_AGE_NS (G_GUINT64_CONSTANT (2) * 1000 * 1000)
 /* While the rings are less full, samples that the worker has no room for wait in them: it may be
  * opening the files of a program that has just started. */
 #define SLACK_FILL 0.5
@@ -72,7 +75,7 @@ struct _LuDrain
   LuBpfMaps *maps;     /* borrowed; NULL: there are no walks in the kernel */
   gboolean maps_wait;  /* something could not be published yet */
   gboolean is_flushed; /* they have the side-band of this round */
-  GPtrArray *executed; /* of LuProcess, references: lately, not yet asked about */
+  GPtrArray *young;    /* of LuProcess, references: not yet asked about */
   GHashTable *tids;    /* set; NULL: all */
   GThread *thread;
   int wake_fd, ended_fd;
@@ -139,13 +142,20 @@ is_asked_about (LuDrain *self, LuProcess *process, guint64 now)
 
 /* When all side-band of the round is known: many processes of a build have ended by then. */
 static void
-ask_about_executed (LuDrain *self)
+ask_about_young (LuDrain *self)
 {
-  guint64 now = self->executed->len > 0 ? lu_monotonic_ns () : 0;
+  guint64 now = self->young->len > 0 ? lu_monotonic_ns () : 0;
 
-  for (guint i = self->executed->len; i > 0; i--)
-    if (is_asked_about (self, g_ptr_array_index (self->executed, i - 1), now))
-      g_ptr_array_remove_index_fast (self->executed, i - 1);
+  for (guint i = self->young->len; i > 0; i--)
+    if (is_asked_about (self, g_ptr_array_index (self->young, i - 1), now))
+      g_ptr_array_remove_index_fast (self->young, i - 1);
+}
+
+static void
+ask_later (LuDrain *self, LuProcess *process)
+{
+  if (self->live && lu_process_ask_once (process, LU_PROCESS_LATER) != 0)
+    g_ptr_array_add (self->young, lu_process_ref (process));
 }
 
 /* A child that executes nothing has its parent's command line, and those that ran before the
@@ -155,8 +165,8 @@ process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
 {
   LuDrain *self = user_data;
 
-  if (is_exec && self->live)
-    g_ptr_array_add (self->executed, lu_process_ref (process));
+  if (is_exec)
+    ask_later (self, process);
 }
 
 static void
@@ -244,11 +254,16 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
 }
 
 static void
-prepare_process (LuDrain *self, LuProcess *process)
+prepare_process (LuDrain *self, LuProcess *process, guint64 time)
 {
+  guint64 start = lu_process_start_time (process);
+
   if (lu_process_ask_once (process, LU_PROCESS_MODULES) != 0)
     lu_process_table_announce (self->table, process);
-  ask_about (self, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
+  if (start == 0 || time > start + SAMPLED_AGE_NS)
+    ask_about (self, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
+  else
+    ask_later (self, process);
 }
 
 static LuDispatchResult
@@ -283,7 +298,7 @@ take_sample (LuDrain *self, const LuEvent *event)
   if (self->maps != NULL && self->had_sideband)
     flush_after_sideband (self);
   if (skipped == NULL)
-    prepare_process (self, process);
+    prepare_process (self, process, event->time);
   if (skipped == NULL && hand_over (self, event, process, space) == LU_DISPATCH_NO_ROOM)
     return LU_VERDICT_LATER;
   /* The same sample comes once more, with a copy. */
@@ -440,7 +455,7 @@ one_round (LuDrain *self)
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
-  ask_about_executed (self);
+  ask_about_young (self);
   flush_maps (self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {
@@ -513,11 +528,11 @@ wait_ms (LuDrain *self, LuRound round, gboolean has_unwritten)
   gboolean is_in_need = is_in_hurry (self);
 
   /* It knows best how long; that is not long while processes come and go. */
-  if (self->is_paced && (self->had_sideband || self->executed->len > 0))
+  if (self->is_paced && (self->had_sideband || self->young->len > 0))
     return WAIT_MS;
   if (is_in_need || self->maps_wait)
     return WAIT_HURRY_MS;
-  if (self->executed->len > 0)
+  if (self->young->len > 0)
     return NAME_AGE_MS;
   if (round == LU_ROUND_EMPTY)
     return has_unwritten ? WAIT_MS : WAIT_IDLE_MS;
@@ -578,7 +593,7 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->settle_us = SETTLE_US;
   self->settle_others_us = SETTLE_OTHERS_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
-  self->executed = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);
+  self->young = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);
   if (options->tids != NULL)
     {
       self->tids = g_hash_table_new (NULL, NULL);
@@ -636,7 +651,7 @@ lu_drain_free (LuDrain *self)
     return;
   lu_drain_stop (self);
   lu_process_table_free (self->table);
-  g_ptr_array_unref (self->executed);
+  g_ptr_array_unref (self->young);
   lu_dispatch_free (self->dispatch);
   lu_source_free (self->source);
   g_clear_pointer (&self->tids, g_hash_table_unref);

@@ -12,6 +12,7 @@
 #include "module/opener.h"
 #include "stack/merge.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -89,40 +90,47 @@ has_program (gint32 pid)
   return readlink (path, target, sizeof target) > 0;
 }
 
+/* One read has it all: the file is made for each. */
+static gssize
+read_once (const char *path, char *text, gsize size)
+{
+  lu_autofd fd = open (path, O_RDONLY | O_CLOEXEC);
+  gssize n = -1;
+
+  while (fd >= 0 && (n = read (fd, text, size)) < 0 && errno == EINTR)
+    ;
+  return n;
+}
+
 /* The kernel announces an exec before the new program has its arguments: they are empty for a
  * moment. */
-static char *
-read_arguments (LuProcess *process, gsize *length)
+static gssize
+read_arguments (LuProcess *process, char *text, gsize size)
 {
   gint32 pid = lu_process_pid (process);
-  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", pid);
   guint n_tries = lu_process_start_time (process) != 0 ? ARGUMENTS_TRIES : 1;
-  char *text;
+  char path[32];
+  gssize length;
 
-  while ((text = lu_fd_read_file (path, COMMAND_LINE_MAX, length)) != NULL && *length == 0
-         && --n_tries > 0 && has_program (pid))
-    {
-      g_free (text);
-      g_usleep (ARGUMENTS_RETRY_US);
-    }
-  return text;
+  g_snprintf (path, sizeof path, "/proc/%d/cmdline", pid);
+  while ((length = read_once (path, text, size)) == 0 && --n_tries > 0 && has_program (pid))
+    g_usleep (ARGUMENTS_RETRY_US);
+  return length;
 }
 
 static void
 read_command_line (LuProcess *process)
 {
-  gsize length = 0;
-  char *text = read_arguments (process, &length);
+  char text[COMMAND_LINE_MAX];
+  gssize length = read_arguments (process, text, sizeof text);
 
   while (length > 0 && text[length - 1] == 0)
     length--;
-  for (gsize i = 0; i < length; i++)
+  for (gssize i = 0; i < length; i++)
     if (text[i] == 0)
       text[i] = ' ';
   if (length > 0)
-    lu_process_take_command_line (process, text);
-  else
-    g_free (text);
+    lu_process_set_command_line (process, text, (gsize) length);
 }
 
 /* What a link in /proc/PID leads to. */
@@ -157,8 +165,7 @@ static void
 read_mountinfo (LuWorker *self, LuProcess *process)
 {
   gint32 pid = lu_process_pid (process);
-  g_autofree char *path = g_strdup_printf ("/proc/%d/mountinfo", pid);
-  char name[64];
+  char path[32], name[64];
   gboolean own;
   gsize length = 0;
   char *text;
@@ -168,6 +175,7 @@ read_mountinfo (LuWorker *self, LuProcess *process)
   own = strcmp (name, self->own_mount_namespace) == 0;
   if (own && is_own_table_enough (self, pid))
     return;
+  g_snprintf (path, sizeof path, "/proc/%d/mountinfo", pid);
   text = lu_fd_read_file (path, MOUNTINFO_MAX, &length);
   if (text == NULL)
     return;

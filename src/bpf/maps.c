@@ -246,6 +246,8 @@ add_process (LuBpfMaps *self, gint32 pid)
 static void
 forget_owner (Process *process)
 {
+  if (process->owner != NULL)
+    lu_process_set_marked (process->owner, FALSE);
   lu_process_unref (g_steal_pointer (&process->owner));
   process->is_dirty = process->is_pending = FALSE;
 }
@@ -278,6 +280,7 @@ mark_dirty (LuBpfMaps *self, Process *process, LuProcess *owner)
       lu_process_unref (process->owner);
       process->owner = lu_process_ref (owner);
     }
+  lu_process_set_marked (owner, TRUE);
   process->is_dirty = TRUE;
   self->n_dirty++;
   self->listed_at = lu_monotonic_ns ();
@@ -322,9 +325,13 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange ch
                            gint32 parent_pid)
 {
   gint32 pid = lu_process_pid (process);
-  Process *known = find_process (self, pid);
-  gboolean is_other = known == NULL || known->id != lu_process_id (process);
+  Process *known;
+  gboolean is_other;
 
+  if (change == LU_SPACE_MAPPED && lu_process_is_marked (process))
+    return;
+  known = find_process (self, pid);
+  is_other = known == NULL || known->id != lu_process_id (process);
   if (change == LU_SPACE_ENDED)
     {
       if (known != NULL)
@@ -475,6 +482,7 @@ publish_space (LuBpfMaps *self, Process *process)
         set_block (self, process, NONE);
       return FALSE;
     }
+  lu_process_set_marked (process->owner, FALSE);
   process->is_dirty = FALSE;
   process->is_pending = block != NONE && self->blocks.blocks[block].n_pending > 0;
   set_block (self, process, block);

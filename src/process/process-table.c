@@ -293,7 +293,7 @@ apply_comm (LuProcessTable *self, const LuEvent *event)
   pid = find_pid (self, event->pid);
   /* In a file a name is all that is known of a process that ran before. */
   if (pid != NULL && lu_process_comm (pid->current)[0] == 0)
-    lu_process_take_command_line (pid->current, g_strdup (event->comm.name));
+    lu_process_set_command_line (pid->current, event->comm.name, strlen (event->comm.name));
 }
 
 static void
@@ -316,8 +316,7 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
     {
       child = lu_process_new (event->pid, 0, event->time, lu_process_comm (parent->current),
                               lu_process_space_at (parent->current, event->time));
-      if (lu_process_has_command_line (parent->current))
-        lu_process_take_command_line (child, g_strdup (lu_process_command_line (parent->current)));
+      lu_process_inherit_names (child, parent->current);
     }
   else
     {

@@ -16,6 +16,13 @@
  * only where somebody means it; each version of so many would take half a megabyte. */
 #define MAX_HISTORY 65536
 
+/* What many forks have in common. */
+typedef struct
+{
+  atomic_int ref_count;
+  char text[];
+} Text;
+
 struct _LuProcess
 {
   atomic_int ref_count;
@@ -24,15 +31,23 @@ struct _LuProcess
   guint64 id;
   guint64 start_time;
   char comm[LU_COMM_SIZE];
-  LuProcessNeeds asked;          /* drain thread */
-  _Atomic (char *) program;      /* owned; published once: its path, if it is named after it */
-  _Atomic (char *) command_line; /* owned; published once */
-  _Atomic (char *) mountinfo;    /* owned; published once */
+  LuProcessNeeds asked;            /* drain thread */
+  gboolean is_marked;              /* drain thread */
+  _Atomic (gpointer) program;      /* LuModule, reference; once: if it is named after its path */
+  _Atomic (gpointer) command_line; /* Text, reference; once */
+  _Atomic (gpointer) mountinfo;    /* owned text; once */
   /* Oldest first, the last is current; drain thread. Most processes never have more than `few`. */
   LuSpaceVersion *versions; /* owned, unless it is `few` */
   guint n_versions, n_allocated;
   LuSpaceVersion few[2];
 };
+
+static void
+text_unref (Text *self)
+{
+  if (self != NULL && atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) == 1)
+    g_free (self);
+}
 
 LuProcess *
 lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
@@ -70,8 +85,8 @@ lu_process_unref (LuProcess *self)
     lu_space_unref (self->versions[i].space);
   if (self->versions != self->few)
     g_free (self->versions);
-  g_free (atomic_load (&self->program));
-  g_free (atomic_load (&self->command_line));
+  lu_module_unref (atomic_load (&self->program));
+  text_unref (atomic_load (&self->command_line));
   g_free (atomic_load (&self->mountinfo));
   g_free (self);
 }
@@ -106,24 +121,25 @@ lu_process_comm (const LuProcess *self)
   return self->comm;
 }
 
-static void
-publish_once (_Atomic (char *) *where, char *text)
+/* FALSE: there was something already. */
+static gboolean
+publish_once (_Atomic (gpointer) *where, gpointer what)
 {
-  char *expected = NULL;
+  gpointer expected = NULL;
 
-  if (!atomic_compare_exchange_strong (where, &expected, text))
-    g_free (text);
+  return atomic_compare_exchange_strong (where, &expected, what);
 }
 
 const char *
 lu_process_command_line (LuProcess *self)
 {
-  const char *text = atomic_load (&self->command_line);
+  const Text *line = atomic_load (&self->command_line);
+  const LuModule *program;
 
-  if (text != NULL && text[0] != 0)
-    return text;
-  text = atomic_load (&self->program);
-  return text != NULL ? text : self->comm;
+  if (line != NULL && line->text[0] != 0)
+    return line->text;
+  program = atomic_load (&self->program);
+  return program != NULL ? lu_module_path (program) : self->comm;
 }
 
 gboolean
@@ -141,9 +157,39 @@ lu_process_ask_once (LuProcess *self, LuProcessNeeds needs)
 }
 
 void
-lu_process_take_command_line (LuProcess *self, char *command_line)
+lu_process_set_command_line (LuProcess *self, const char *text, gsize length)
 {
-  publish_once (&self->command_line, command_line);
+  Text *line = g_malloc (sizeof *line + length + 1);
+
+  atomic_init (&line->ref_count, 1);
+  memcpy (line->text, text, length);
+  line->text[length] = 0;
+  if (!publish_once (&self->command_line, line))
+    text_unref (line);
+}
+
+void
+lu_process_inherit_names (LuProcess *self, const LuProcess *parent)
+{
+  Text *line = atomic_load (&parent->command_line);
+  LuModule *program = atomic_load (&parent->program);
+
+  if (line != NULL && publish_once (&self->command_line, line))
+    atomic_fetch_add_explicit (&line->ref_count, 1, memory_order_relaxed);
+  if (program != NULL && publish_once (&self->program, program))
+    lu_module_ref (program);
+}
+
+gboolean
+lu_process_is_marked (const LuProcess *self)
+{
+  return self->is_marked;
+}
+
+void
+lu_process_set_marked (LuProcess *self, gboolean is_marked)
+{
+  self->is_marked = is_marked;
 }
 
 const char *
@@ -155,7 +201,8 @@ lu_process_mountinfo (LuProcess *self)
 void
 lu_process_take_mountinfo (LuProcess *self, char *mountinfo)
 {
-  publish_once (&self->mountinfo, mountinfo);
+  if (!publish_once (&self->mountinfo, mountinfo))
+    g_free (mountinfo);
 }
 
 LuSpace *
@@ -194,8 +241,9 @@ note_program (LuProcess *self, const LuMapping *mapping)
 {
   const char *path = lu_module_path (mapping->module), *slash = strrchr (path, '/');
 
-  if (slash != NULL && strncmp (slash + 1, self->comm, LU_COMM_SIZE - 1) == 0)
-    publish_once (&self->program, g_strdup (path));
+  if (slash != NULL && strncmp (slash + 1, self->comm, LU_COMM_SIZE - 1) == 0
+      && publish_once (&self->program, mapping->module))
+    lu_module_ref (mapping->module);
 }
 
 /* A program that starts maps a dozen files; while nobody has looked at the newest version, it may

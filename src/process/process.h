@@ -21,6 +21,7 @@ typedef enum
   LU_PROCESS_NAME = 1 << 0,    /* its command line */
   LU_PROCESS_MOUNTS = 1 << 1,  /* its mount table */
   LU_PROCESS_MODULES = 1 << 2, /* the files that it maps */
+  LU_PROCESS_LATER = 1 << 3,   /* whether it still lives in some time */
 } LuProcessNeeds;
 
 LuProcess *lu_process_ref (LuProcess *self);
@@ -39,8 +40,11 @@ const char *lu_process_comm (const LuProcess *self);
  * program where comm is its name or the beginning of it, else comm. Borrowed, stable. */
 const char *lu_process_command_line (LuProcess *self);
 gboolean lu_process_has_command_line (LuProcess *self); /* it could be read */
-/* Worker: publishes the command line once; takes it. */
-void lu_process_take_command_line (LuProcess *self, char *command_line);
+/* Publishes the command line once: a copy of `length` bytes. */
+void lu_process_set_command_line (LuProcess *self, const char *text, gsize length);
+/* Drain: the command line and the program of the process that it is a copy of, if they are known.
+ */
+void lu_process_inherit_names (LuProcess *self, const LuProcess *parent);
 /* Drain: its space now. Borrowed until the process changes. */
 LuSpace *lu_process_space (LuProcess *self);
 /* Drain: the version of its space with this serial number (lu_space_serial()), if samples may still
@@ -48,6 +52,9 @@ LuSpace *lu_process_space (LuProcess *self);
 LuSpace *lu_process_find_space (LuProcess *self, guint64 serial);
 /* Drain: those of `needs` that were not yet asked for by this call; 0 as soon as all were. */
 LuProcessNeeds lu_process_ask_once (LuProcess *self, LuProcessNeeds needs);
+/* Drain: a mark of whoever publishes spaces: it knows already that this one has changed. */
+gboolean lu_process_is_marked (const LuProcess *self);
+void lu_process_set_marked (LuProcess *self, gboolean is_marked);
 /* /proc/PID/mountinfo of the process, or NULL where it is not known (or not needed). Borrowed,
  * stable. */
 const char *lu_process_mountinfo (LuProcess *self);

@@ -230,7 +230,7 @@ test_process_and_maps (void)
   lu_process_take_mountinfo (process, g_strdup ("1 2 3\n"));
   sample_user (&fixture, 2000, process, first, 0x1100);
   sample_user (&fixture, 2001, process, first, 0x1200);
-  lu_process_take_command_line (process, g_strdup ("demo --long"));
+  lu_process_set_command_line (process, "demo --long", strlen ("demo --long"));
   sample_user (&fixture, 3000, process, second, 0x1300);
   sample_user (&fixture, 2002, process, first, 0x1400); /* of another CPU, late */
   text = dump (&fixture, FALSE);
