@@ -46,8 +46,8 @@ rss_anon_bytes (void)
   return line != NULL ? g_ascii_strtoull (line + strlen ("RssAnon:"), NULL, 10) * 1024 : 0;
 }
 
-static double
-cpu_seconds (void)
+double
+lu_session_cpu_seconds (void)
 {
   struct rusage usage;
 
@@ -90,11 +90,12 @@ char *
 lu_session_describe_period (const LuPart *part, gpointer user_data)
 {
   LuSession *self = user_data;
-  double cpu = cpu_seconds ();
+  double cpu = lu_session_cpu_seconds ();
   LuSummary summary = { .tally = &part->tally,
                         .source = self->source_info,
                         .seconds = (double) (part->end - part->begin) / 1e9,
                         .cpu_seconds = cpu - self->last_cpu_seconds,
+                        .recording_cpu_seconds = cpu - self->last_cpu_seconds,
                         .output = part->paths[0],
                         .output_bytes = part->sink->ops->bytes_written (part->sink) };
   LuDrainProgress now;
@@ -134,7 +135,8 @@ fill_summary (LuSession *self, LuSummary *summary)
   source->ops->get_info (source, &summary->source);
   source->ops->get_stats (source, &summary->source_stats);
   summary->seconds = (double) (self->stop_us - self->start_us) / 1e6;
-  summary->cpu_seconds = cpu_seconds ();
+  summary->cpu_seconds = lu_session_cpu_seconds ();
+  summary->recording_cpu_seconds = self->cpu_seconds_at_stop - self->cpu_seconds_at_start;
   summary->expected_samples = summary->source_stats.expected_samples;
   lu_worker_get_counts (self->worker, &summary->engine_counts);
   if (self->tables != NULL)

@@ -11,7 +11,9 @@
 #include "session-private.h"
 
 #include "base/fd.h"
+#include "bpf/names.h"
 #include "output/syscap.h"
+#include "session.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -41,6 +43,30 @@ is_of_this_kernel (LuSession *self)
          && (index == 0 || g_str_equal (symbol.name, info->kernel_symbol));
 }
 
+/* Where a program for walks could be loaded, one for names can be, too. */
+static LuKallsymsFile *
+kallsyms_of_recording (void)
+{
+  LuKallsymsFile *file = lu_session_open_kallsyms ();
+  LuBpfNames *names = file != NULL ? lu_bpf_names_new () : NULL;
+
+  if (names != NULL)
+    lu_kallsyms_file_set_ask (file, lu_bpf_names_ask, names, lu_bpf_names_free);
+  return file;
+}
+
+/* Without it a capture of a recording opens the file itself. */
+static void
+share_kallsyms (LuSession *self, LuSink *sink)
+{
+  gboolean walks = self->kernel_walks != NULL && lu_kernel_walks_is_active (self->kernel_walks);
+
+  if (walks && self->kallsyms == NULL)
+    self->kallsyms = kallsyms_of_recording ();
+  if (self->kallsyms != NULL && (walks || is_of_this_kernel (self)))
+    lu_syscap_sink_share_kallsyms (sink, self->kallsyms);
+}
+
 /* Takes what is open of the outputs. */
 static LuSink *
 new_capture (LuSession *self, LuOutputs *outputs)
@@ -48,8 +74,7 @@ new_capture (LuSession *self, LuOutputs *outputs)
   gboolean has_capture = outputs->capture_fd >= 0;
   LuSink *sink = lu_syscap_sink_new (lu_fd_steal (&outputs->capture_fd));
 
-  if (is_of_this_kernel (self))
-    lu_syscap_sink_share_kallsyms (sink, self->kallsyms);
+  share_kallsyms (self, sink);
   /* other formats find names themselves if there is no capture to have them */
   if (!self->options->no_symbols && has_capture)
     lu_syscap_sink_add_symbols (sink, lu_session_go_on_naming, self);

@@ -18,7 +18,7 @@
 #include "output/outputs.h"
 #include "rotation.h"
 #include "symbolize/debuginfod.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kallsyms-file.h"
 #include "target.h"
 #include "worker.h"
 #include "writer.h"
@@ -37,12 +37,13 @@ typedef struct
   LuDrain *drain;
   int signal_fd, ended_fd, failed_fd;
   gint64 start_us, stop_us;
+  double cpu_seconds_at_start, cpu_seconds_at_stop;
   guint64 busy_ns_at_start;
   gint64 naming_us;         /* since when names are looked for; 0: they are not */
   LuDebuginfod *debuginfod; /* NULL: nothing is fetched */
   gint64 fetching_us;       /* since when */
   LuOutputs outputs;        /* until the sinks have them */
-  LuKallsymsFile *kallsyms; /* of this machine, for a file; reference; NULL: none */
+  LuKallsymsFile *kallsyms; /* of this machine; reference; NULL: none yet */
   GThread *main_thread;
   gint skips_names; /* atomic */
   gboolean interrupted, status_shown;
@@ -94,6 +95,8 @@ void lu_session_wait_for_files (gpointer user_data);
 /* ns that all CPUs together have spent on something since the system started, from /proc/stat; 0 if
  * it cannot be read. */
 guint64 lu_session_busy_ns (void);
+/* User and system time of all our threads so far. */
+double lu_session_cpu_seconds (void);
 /* What is known of one file while the recording goes on: its stacks exactly, and what else was
  * counted between its end and that of the one before (LuRotationFuncs). The writer's thread, or,
  * when all threads have ended, the main thread. JSON; owned by the caller. */

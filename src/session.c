@@ -223,6 +223,7 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
       return FALSE;
     }
   self->start_us = g_get_monotonic_time ();
+  self->cpu_seconds_at_start = lu_session_cpu_seconds ();
   self->busy_ns_at_start = lu_session_busy_ns ();
   return TRUE;
 }
@@ -236,6 +237,7 @@ stop_threads (LuSession *self)
   self->stop_us = g_get_monotonic_time ();
   if (self->worker != NULL)
     lu_worker_join (self->worker);
+  self->cpu_seconds_at_stop = lu_session_cpu_seconds ();
   if (self->writer != NULL)
     lu_writer_join (self->writer);
   if (self->tables != NULL)

@@ -7,7 +7,7 @@
 
 #include "options.h"
 #include "output/outputs.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kallsyms-file.h"
 
 /* Records as the options say. Returns the exit code of the program; a GError that was reported to
  * the user is part of it. */

@@ -56,9 +56,9 @@ lu_summary_unexplained (const LuSummary *self)
 }
 
 double
-lu_summary_us_per_sample (const LuSummary *self)
+lu_summary_us_per_sample (const LuSummary *self, double cpu_seconds)
 {
-  return self->drain.taken > 0 ? self->cpu_seconds * 1e6 / (double) self->drain.taken : 0.0;
+  return self->drain.taken > 0 ? cpu_seconds * 1e6 / (double) self->drain.taken : 0.0;
 }
 
 guint64

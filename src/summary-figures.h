@@ -12,8 +12,8 @@
 guint64 lu_summary_lost (const LuSummary *self);
 /* Expected samples that neither came nor are lost; negative if more came. */
 gint64 lu_summary_unexplained (const LuSummary *self);
-/* Our own CPU time per recorded sample. */
-double lu_summary_us_per_sample (const LuSummary *self);
+/* Our own CPU time, in seconds, in µs for each recorded sample. */
+double lu_summary_us_per_sample (const LuSummary *self, double cpu_seconds);
 /* Of the stacks that could be unwound at all, those walked in the kernel. */
 double lu_summary_kernel_percent (const LuSummary *self);
 /* Bytes in the sampling rings, per sample seen. */

@@ -241,7 +241,10 @@ add_settings (JsonBuilder *json, const LuSummary *self)
 {
   begin_object (json, "cpu");
   add_double (json, "self_seconds", self->cpu_seconds);
-  add_double (json, "us_per_sample", lu_summary_us_per_sample (self));
+  add_double (json, "us_per_sample", lu_summary_us_per_sample (self, self->cpu_seconds));
+  add_double (json, "recording_self_seconds", self->recording_cpu_seconds);
+  add_double (json, "recording_us_per_sample",
+              lu_summary_us_per_sample (self, self->recording_cpu_seconds));
   json_builder_end_object (json);
   begin_object (json, "stack");
   add_int (json, "size", self->drain.stack_size);

@@ -330,8 +330,10 @@ lu_summary_print (const LuSummary *self)
   print_losses (self);
   print_notes (self);
   print_tables (&self->tables);
-  fprintf (stderr, _ ("Cost: %.1f µs of CPU time per sample (%.2f s in all)"),
-           lu_summary_us_per_sample (self), self->cpu_seconds);
+  fprintf (stderr,
+           _ ("Cost: %.1f µs of CPU time per sample while recording, %.2f s with start, end and "
+              "names"),
+           lu_summary_us_per_sample (self, self->recording_cpu_seconds), self->cpu_seconds);
   if (self->drain.seen > 0 && self->source.live)
     fprintf (stderr, _ ("; live-unwinder itself was hit by %.2f %% of all samples"),
              100.0 * (double) self->drain.own / (double) self->drain.seen);

@@ -24,6 +24,7 @@ typedef struct
   LuKernelWalksStats kernel;      /* all zero: there was nothing to sample */
   double seconds;                 /* wall time from enabling to stopping */
   double cpu_seconds;             /* user + system time of this process, all threads */
+  double recording_cpu_seconds;   /* that part of it from enabling to stopping */
   guint64 expected_samples;       /* from CPU time used and the rate; 0 unknown */
   guint64 max_sample_rate;        /* kernel.perf_event_max_sample_rate at the end, 0 unknown */
   guint64 rss_anon_bytes;

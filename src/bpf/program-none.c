@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* program-none.c - in place of program.c where libbpf or its compiler was not there: says so. What
- * needs a program cannot be called then. */
+/* program-none.c - in place of program.c and names.c where libbpf or its compiler was not there:
+ * says so. What needs a program cannot be called then. */
 
+#include "bpf/names.h"
 #include "bpf/program.h"
 
 #include "base/error.h"
@@ -101,4 +102,21 @@ gboolean
 lu_bpf_program_runs (const LuBpfProgram *self, guint64 *n_runs, guint64 *total_ns)
 {
   g_return_val_if_reached (FALSE);
+}
+
+LuBpfNames *
+lu_bpf_names_new (void)
+{
+  return NULL;
+}
+
+gboolean
+lu_bpf_names_ask (guint64 address, char *text, gsize size, gpointer user_data)
+{
+  g_return_val_if_reached (FALSE);
+}
+
+void
+lu_bpf_names_free (gpointer self)
+{
 }

@@ -8,26 +8,23 @@
 
 #include "output/syscap-kernel.h"
 
+#include "base/id-table.h"
 #include "output/syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
-/* Room for the lines of one flush; more only makes it grow. */
+/* Room for the lines of some thousand functions; more only makes it grow. */
 #define LINES_BYTES (64u << 10)
 /* Samples come from the same places again and again; these were looked up lately. */
 #define SEEN_BITS 10
 
 struct _LuSyscapKernel
 {
-  LuKallsymsFile *file;      /* a reference; NULL: there is none */
-  const LuKallsyms *symbols; /* of the file; NULL before it is read, or if it cannot be */
-  guint8 *is_written;        /* one bit per symbol */
-  GString *lines;            /* not in the capture yet */
+  LuKallsymsFile *file; /* a reference; NULL: there is none */
+  LuIdTable *noted;     /* addresses of functions that have a line */
+  LuIdTable *hidden;    /* the same where these have places, in this order */
+  GString *lines;       /* all of them */
+  gsize n_written;      /* bytes of them that are in the capture */
   guint64 seen[1 << SEEN_BITS];
-  guint32 *hidden; /* number of a symbol's place + 1, by symbol; NULL: none has one */
-  guint32 n_hidden;
-  GString *hidden_lines; /* of all of these */
-  gboolean any;          /* a chunk is in the capture */
-  gboolean has_end;      /* the line that ends the last function was noted */
 };
 
 LuSyscapKernel *
@@ -36,8 +33,9 @@ lu_syscap_kernel_new (LuKallsymsFile *file)
   LuSyscapKernel *self = g_new0 (LuSyscapKernel, 1);
 
   self->file = file != NULL ? lu_kallsyms_file_ref (file) : NULL;
+  self->noted = lu_id_table_new (1);
+  self->hidden = lu_id_table_new (1);
   self->lines = g_string_sized_new (LINES_BYTES);
-  self->hidden_lines = g_string_new (NULL);
   return self;
 }
 
@@ -47,10 +45,9 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
   if (self == NULL)
     return;
   lu_kallsyms_file_unref (self->file);
-  g_free (self->is_written);
+  lu_id_table_free (self->noted);
+  lu_id_table_free (self->hidden);
   g_string_free (self->lines, TRUE);
-  g_string_free (self->hidden_lines, TRUE);
-  g_free (self->hidden);
   g_free (self);
 }
 
@@ -73,60 +70,37 @@ append_line (LuSyscapKernel *self, guint64 address, char type, const char *name,
   g_string_append_c (self->lines, '\n');
 }
 
-static void
-note (LuSyscapKernel *self, guint index)
-{
-  LuKernelSymbol symbol;
-
-  if (self->is_written[index / 8] & 1u << index % 8)
-    return;
-  self->is_written[index / 8] |= (guint8) (1u << index % 8);
-  lu_kallsyms_get (self->symbols, index, &symbol);
-  /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
-  append_line (self, symbol.address, g_ascii_isupper (symbol.type) ? 'T' : 't', symbol.name,
-               symbol.module);
-}
-
-/* A line that ends the last function of all. */
-static void
-note_end (LuSyscapKernel *self, guint index)
-{
-  LuKernelSymbol symbol;
-
-  if (self->has_end)
-    return;
-  self->has_end = TRUE;
-  lu_kallsyms_get (self->symbols, index, &symbol);
-  append_line (self, symbol.end, 't', "_end", NULL);
-}
-
-/* FALSE: there are no symbols. */
 static gboolean
-load (LuSyscapKernel *self)
+is_new (LuIdTable *table, guint64 address)
 {
-  if (self->symbols != NULL || self->file == NULL)
-    return self->symbols != NULL;
-  self->symbols = lu_kallsyms_file_load (self->file);
-  if (self->symbols == NULL)
-    g_clear_pointer (&self->file, lu_kallsyms_file_unref);
-  else
-    self->is_written = g_malloc0 (lu_kallsyms_size (self->symbols) / 8 + 1);
-  return self->symbols != NULL;
+  guint32 size = lu_id_table_size (table);
+
+  return lu_id_table_add (table, address, 0) == size;
 }
 
+static void
+note (LuSyscapKernel *self, const LuKernelSymbol *symbol)
+{
+  /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
+  if (is_new (self->noted, symbol->address))
+    append_line (self, symbol->address, g_ascii_isupper (symbol->type) ? 'T' : 't', symbol->name,
+                 symbol->module);
+}
+
+/* Where nothing stands behind a function, a line that ends it. */
 static void
 look_up (LuSyscapKernel *self, guint64 pc)
 {
-  gint index;
+  LuKernelSymbol symbol;
+  guint64 end;
 
-  index = load (self) ? lu_kallsyms_find (self->symbols, pc) : -1;
-  if (index < 0)
+  if (!lu_kallsyms_file_find (self->file, pc, &symbol))
     return;
-  note (self, (guint) index);
-  if ((guint) index + 1 < lu_kallsyms_size (self->symbols))
-    note (self, (guint) index + 1);
-  else
-    note_end (self, (guint) index);
+  note (self, &symbol);
+  end = symbol.end;
+  if (!lu_kallsyms_file_find (self->file, end, &symbol))
+    symbol = (LuKernelSymbol){ .address = end, .type = 't', .name = "_end" };
+  note (self, &symbol);
 }
 
 void
@@ -147,63 +121,40 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
     }
 }
 
-/* Both lines of the capture and those for names at the end. */
-static void
-append_hidden (LuSyscapKernel *self, const char *name, const char *module)
-{
-  gsize before = self->lines->len;
-
-  append_line (self, lu_syscap_hidden_place (self->n_hidden), 't', name, module);
-  g_string_append_len (self->hidden_lines, self->lines->str + before,
-                       (gssize) (self->lines->len - before));
-}
-
 guint64
 lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc)
 {
   LuKernelSymbol symbol;
-  gint index;
+  guint32 number;
 
-  index = load (self) ? lu_kallsyms_find (self->symbols, pc) : -1;
-  if (index < 0)
+  if (self->file == NULL || !lu_kallsyms_file_find (self->file, pc, &symbol))
     return LU_SYSCAP_HIDDEN_UNKNOWN;
-  if (self->hidden == NULL)
-    self->hidden = g_new0 (guint32, lu_kallsyms_size (self->symbols));
-  lu_kallsyms_get (self->symbols, (guint) index, &symbol);
-  if (self->hidden[index] == 0)
-    {
-      append_hidden (self, symbol.name, symbol.module);
-      self->hidden[index] = ++self->n_hidden;
-    }
-  return lu_syscap_hidden_place (self->hidden[index] - 1)
-         + MIN (pc - symbol.address, LU_SYSCAP_HIDDEN_SIZE - 1);
-}
-
-LuKallsyms *
-lu_syscap_kernel_hidden_symbols (const LuSyscapKernel *self)
-{
-  return lu_kallsyms_parse (self->hidden_lines->str, self->hidden_lines->len, NULL);
+  number = lu_id_table_size (self->hidden);
+  if (is_new (self->hidden, symbol.address))
+    append_line (self, lu_syscap_hidden_place (number), 't', symbol.name, symbol.module);
+  else
+    number = lu_id_table_find (self->hidden, symbol.address, 0);
+  return lu_syscap_hidden_place (number) + MIN (pc - symbol.address, LU_SYSCAP_HIDDEN_SIZE - 1);
 }
 
 gboolean
 lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
                         GError **error)
 {
-  gboolean ok = TRUE;
+  guint32 n_hidden = lu_id_table_size (self->hidden);
+  gsize begin = self->n_written;
 
-  if (is_last && self->n_hidden > 0)
-    append_hidden (self, "_end", NULL);
-  if (self->lines->len > 0 || (is_last && self->any))
-    {
-      ok = lu_syscap_write_file (writer, PATH, self->lines->str, self->lines->len, is_last, error);
-      self->any = TRUE;
-    }
-  g_string_set_size (self->lines, 0);
-  return ok;
+  if (is_last && n_hidden > 0)
+    append_line (self, lu_syscap_hidden_place (n_hidden), 't', "_end", NULL);
+  self->n_written = self->lines->len;
+  if (self->n_written == begin && (!is_last || begin == 0))
+    return TRUE;
+  return lu_syscap_write_file (writer, PATH, self->lines->str + begin, self->n_written - begin,
+                               is_last, error);
 }
 
-const LuKallsyms *
+LuKallsyms *
 lu_syscap_kernel_symbols (const LuSyscapKernel *self)
 {
-  return self->symbols;
+  return lu_kallsyms_parse (self->lines->str, self->lines->len, NULL);
 }

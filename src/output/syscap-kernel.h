@@ -12,7 +12,7 @@
 
 #include "lu/stack.h"
 #include "output/syscap-writer.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kallsyms-file.h"
 
 /* Where hidden functions are: a page for each, so that even all of them fit. */
 #define LU_SYSCAP_HIDDEN_BASE    G_GUINT64_CONSTANT (0xffffffff81000000)
@@ -27,8 +27,8 @@ lu_syscap_hidden_place (guint32 number)
 
 typedef struct _LuSyscapKernel LuSyscapKernel;
 
-/* Takes a reference to the file, which is read when the first frame of the kernel comes; NULL:
- * nothing is written. */
+/* Takes a reference to the file, which is asked or read when the first frame of the kernel comes;
+ * NULL: nothing is written. */
 LuSyscapKernel *lu_syscap_kernel_new (LuKallsymsFile *file);
 void lu_syscap_kernel_free (LuSyscapKernel *self);
 
@@ -38,13 +38,12 @@ void lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_
  * one of a kernel frame. Functions get places of their own, in the order in which they come; what
  * has no name is all at one place. */
 guint64 lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc);
-/* Names at these places; NULL: none. Owned by the caller. */
-LuKallsyms *lu_syscap_kernel_hidden_symbols (const LuSyscapKernel *self);
 /* Writes what was noted and not written yet; the file ends with `is_last`. */
 gboolean lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
                                  GError **error);
 
-/* What was read of the file so far; NULL: nothing. Borrowed. */
-const LuKallsyms *lu_syscap_kernel_symbols (const LuSyscapKernel *self);
+/* The functions noted or hidden so far, where the capture has them; NULL: none. Owned by the
+ * caller. */
+LuKallsyms *lu_syscap_kernel_symbols (const LuSyscapKernel *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuSyscapKernel, lu_syscap_kernel_free)

@@ -428,16 +428,14 @@ static gboolean
 write_symbols (SyscapSink *self, GError **error)
 {
   g_autoptr (GByteArray) file = NULL;
-  g_autoptr (LuKallsyms) hidden = NULL;
+  g_autoptr (LuKallsyms) kernel = NULL;
   LuSyscapHitsResult result;
   g_autofree char *text = NULL;
 
   if (self->hits == NULL)
     return TRUE;
-  hidden = self->redact ? lu_syscap_kernel_hidden_symbols (self->kernel) : NULL;
-  file = lu_syscap_hits_name (self->hits,
-                              self->redact ? hidden : lu_syscap_kernel_symbols (self->kernel),
-                              self->go_on, self->go_on_data, &result);
+  kernel = lu_syscap_kernel_symbols (self->kernel);
+  file = lu_syscap_hits_name (self->hits, kernel, self->go_on, self->go_on_data, &result);
   text = g_strdup_printf ("%u of %u%s", result.n_named, result.n_addresses,
                           result.is_skipped ? ", skipped" : "");
   return lu_syscap_write_metadata (self->writer, "live-unwinder.named-addresses", text, error)

@@ -11,6 +11,7 @@
 #include "output/sink.h"
 #include "output/syscap-hits.h"
 #include "output/tee.h"
+#include "symbolize/kallsyms-file.h"
 
 /* A sink that writes a Sysprof capture to `fd` (taken): a regular file, a pipe or a socket. SIGPIPE
  * has to be ignored in the process. Owned by the writer thread. */

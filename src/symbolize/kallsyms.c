@@ -37,13 +37,6 @@ struct _LuKallsyms
   GByteArray *strings;
 };
 
-struct _LuKallsymsFile
-{
-  gatomicrefcount references;
-  int fd;              /* until it is read; -1 */
-  LuKallsyms *symbols; /* owned; NULL before it is read, or if it cannot be */
-};
-
 /* Of hexadecimal digits, and 1 more; 0: of anything else. */
 static const guint8 digit_values[256] = {
   ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
@@ -267,47 +260,6 @@ lu_kallsyms_free (LuKallsyms *self)
   g_array_unref (self->entries);
   g_byte_array_unref (self->strings);
   g_free (self);
-}
-
-LuKallsymsFile *
-lu_kallsyms_file_new (int fd, LuKallsyms *symbols)
-{
-  LuKallsymsFile *self = g_new0 (LuKallsymsFile, 1);
-
-  g_atomic_ref_count_init (&self->references);
-  self->fd = fd;
-  self->symbols = symbols;
-  return self;
-}
-
-LuKallsymsFile *
-lu_kallsyms_file_ref (LuKallsymsFile *self)
-{
-  g_atomic_ref_count_inc (&self->references);
-  return self;
-}
-
-void
-lu_kallsyms_file_unref (LuKallsymsFile *self)
-{
-  if (self == NULL || !g_atomic_ref_count_dec (&self->references))
-    return;
-  lu_fd_clear (&self->fd);
-  lu_kallsyms_free (self->symbols);
-  g_free (self);
-}
-
-const LuKallsyms *
-lu_kallsyms_file_load (LuKallsymsFile *self)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (self->fd < 0)
-    return self->symbols;
-  self->symbols = lu_kallsyms_load (lu_fd_steal (&self->fd), &error);
-  if (self->symbols == NULL)
-    g_debug ("%s", error->message);
-  return self->symbols;
 }
 
 guint

@@ -3,7 +3,7 @@
 
 /* kallsyms.h - names of kernel functions from the text of /proc/kallsyms.
  *
- * Used by the capture sink (which functions were hit) and the report. Immutable once made; only
+ * Used by the report, and by kallsyms-file.h for the kernel that runs. Immutable once made; only
  * functions are kept. The text may come from a capture: any bytes are fine. */
 
 #pragma once
@@ -30,22 +30,9 @@ LuKallsyms *lu_kallsyms_load (int fd, GError **error);
 LuKallsyms *lu_kallsyms_parse (const char *text, gsize size, GError **error);
 void lu_kallsyms_free (LuKallsyms *self);
 
-/* The file, opened while that is allowed, and read when something is looked up for the first time:
- * one for all captures of a recording. References are dropped by any thread. */
-typedef struct _LuKallsymsFile LuKallsymsFile;
-
-/* Takes a descriptor of lu_kallsyms_open(), or `symbols` that are known already (else NULL). */
-LuKallsymsFile *lu_kallsyms_file_new (int fd, LuKallsyms *symbols);
-LuKallsymsFile *lu_kallsyms_file_ref (LuKallsymsFile *self);
-void lu_kallsyms_file_unref (LuKallsymsFile *self);
-/* Reads it, unless that was tried before; always the same thread. NULL: it cannot be read.
- * Borrowed, as long as there is a reference. */
-const LuKallsyms *lu_kallsyms_file_load (LuKallsymsFile *self);
-
 guint lu_kallsyms_size (const LuKallsyms *self);
 /* Index of the function that holds the address; -1 if there is none. */
 gint lu_kallsyms_find (const LuKallsyms *self, guint64 address);
 void lu_kallsyms_get (const LuKallsyms *self, guint index, LuKernelSymbol *symbol);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuKallsyms, lu_kallsyms_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuKallsymsFile, lu_kallsyms_file_unref)

@@ -262,6 +262,8 @@ class Recording(Case):
         self.assertGreater(stats["samples"], 600)
         self.assertGreater(stats["complete_percent"], 95)
         self.assertEqual(self.samples(), stats["samples"])
+        self.assertGreater(stats["cpu"]["recording_self_seconds"], 0)
+        self.assertLess(stats["cpu"]["recording_self_seconds"], stats["cpu"]["self_seconds"])
         capture = syscap.read(self.file)
         self.assertEqual(json.loads(capture.metadata["live-unwinder.stats"])["samples"],
                          stats["samples"])
