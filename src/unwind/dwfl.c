@@ -175,6 +175,12 @@ dwfl_free (LuUnwinder *unwinder)
   g_free (self);
 }
 
+LuCodeReader *
+lu_dwfl_unwinder_reader (LuUnwinder *unwinder)
+{
+  return ((DwflUnwinder *) unwinder)->reader;
+}
+
 const LuUnwinderOps lu_unwinder_dwfl = {
   .name = "dwfl",
   .new = dwfl_new,

@@ -21,6 +21,7 @@ table_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *samp
   TableUnwinder *self = (TableUnwinder *) unwinder;
 
   self->n_samples++;
+  lu_walker_read_code (self->walker, lu_dwfl_unwinder_reader (self->dwfl), pid);
   if (lu_walker_walk (self->walker, tid, sample, space, stack))
     {
       self->n_frames += stack->n_frames;

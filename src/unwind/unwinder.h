@@ -10,6 +10,7 @@
 
 #include "lu/sample.h"
 #include "lu/stack.h"
+#include "module/code-reader.h"
 #include "process/space.h"
 
 #include <glib.h>
@@ -66,6 +67,9 @@ extern const LuUnwinderOps *const lu_unwinders[];
 extern const LuUnwinderOps lu_unwinder_dwfl;
 extern const LuUnwinderOps lu_unwinder_table;
 extern const LuUnwinderOps lu_unwinder_check;
+
+/* Of one of lu_unwinder_dwfl: what it reads code with; borrowed. */
+LuCodeReader *lu_dwfl_unwinder_reader (LuUnwinder *unwinder);
 
 static inline void
 lu_unwinder_free (LuUnwinder *self)

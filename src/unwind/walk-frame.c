@@ -46,6 +46,8 @@ finish (LuWalk *walk, LuStatus status, guint64 end_pc)
 {
   walk->stack->status = status;
   walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
+  if (walk->is_from_top && status != LU_STATUS_COMPLETE)
+    return LU_WALK_LEFT;
   return walk->has_guessed && lu_guess_is_refuted_by (status) ? LU_WALK_LEFT : LU_WALK_DONE;
 }
 
@@ -82,7 +84,11 @@ find_mapping (gpointer data, guint64 address)
 static LuCallKind
 call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
-  return lu_guess_known_call (mapping, pc);
+  const LuWalk *walk = data;
+
+  return walk->reader != NULL
+             ? lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc)
+             : lu_guess_known_call (mapping, pc);
 }
 
 static LuGuessRule
@@ -104,26 +110,52 @@ has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   return lookup == mapping->start || rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
 }
 
-/* Whether a leaf of a file may have been called by code with unwind information, or entered the
- * kernel with its last instruction; as in guess_leaf() in dwfl.c. */
-static gboolean
-may_have_caller_on_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, guint64 sp)
+/* What stands at a word above the stack pointer of a leaf of a file. */
+static LuCallKind
+call_before_word (LuWalk *walk, guint64 address, guint64 *value)
 {
-  if (walk->view->has_pending
+  const LuDwflMapping *above;
+
+  if (!read_stack (walk, address, value) || (above = find_mapping (walk, *value - 1)) == NULL
+      || above->status != LU_STATUS_COMPLETE
+      || rule_at (walk, above, *value - 1) != LU_GUESS_RULE_OTHER)
+    return LU_CALL_NONE;
+  return call_before (walk, above, *value);
+}
+
+/* A leaf of a file that has no rule: its caller by the first word on top that is a return address
+ * into code with unwind information, as in guess_leaf() in dwfl.c. That is believed only if the
+ * stack is whole from there on; if not, or if one has to be read first, the other engine decides.
+ * So it does where the leaf entered the kernel with its last instruction. NONE: there is none. */
+static LuGuessResult
+go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
+{
+  struct lu_regs *regs = &walk->regs;
+
+  if (walk->view->has_pending || walk->arch->address_mask != G_MAXUINT64
       || (walk->sample->cpumode == CPUMODE_KERNEL && has_rule_before (walk, mapping, lookup)))
-    return TRUE;
+    return LU_GUESS_UNKNOWN;
   for (guint64 offset = 0; offset < 8 * LU_GUESS_LEAF_WORDS; offset += 8)
     {
-      const LuDwflMapping *above;
-      guint64 value;
+      guint64 value = 0;
 
-      if (read_stack (walk, sp + offset, &value) && (above = find_mapping (walk, value - 1)) != NULL
-          && above->status == LU_STATUS_COMPLETE
-          && rule_at (walk, above, value - 1) == LU_GUESS_RULE_OTHER
-          && call_before (walk, above, value) != LU_CALL_NONE)
-        return TRUE;
+      switch (call_before_word (walk, regs->sp + offset, &value))
+        {
+        case LU_CALL_UNKNOWN:
+          return LU_GUESS_UNKNOWN;
+        case LU_CALL_NONE:
+          break;
+        case LU_CALL_DIRECT:
+        case LU_CALL_INDIRECT:
+          regs->pc = value;
+          regs->sp += offset + 8;
+          regs->known &= LU_KNOWN_FP | LU_KNOWN_BX;
+          regs->frame_kind = LU_FRAME_KIND_CALLER;
+          walk->is_guessed = walk->is_from_top = TRUE;
+          return LU_GUESS_FOUND;
+        }
     }
-  return FALSE;
+  return LU_GUESS_NONE;
 }
 
 /* What the frame pointer and the words there have decided alone is remembered: as a step, which the
@@ -246,6 +278,7 @@ static LuWalkResult
 step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   LuRuleFound found = lu_rule_cache_look_up (walk->rules, mapping->module, lookup - mapping->bias);
+  LuGuessResult result;
 
   if (found.go_place != LU_GO_ORDINARY && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
     return finish (walk,
@@ -255,9 +288,9 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     return step (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
-  /* The other engine may find the leaf's caller. */
-  if (walk->stack->n_frames == 1 && may_have_caller_on_top (walk, mapping, lookup, walk->regs.sp))
-    return LU_WALK_LEFT;
+  if (walk->stack->n_frames == 1
+      && (result = go_on_from_top (walk, mapping, lookup)) != LU_GUESS_NONE)
+    return result == LU_GUESS_FOUND ? LU_WALK_ON : LU_WALK_LEFT;
   return guess_or_finish (walk, mapping, LU_STATUS_NO_UNWIND_INFO);
 }
 

@@ -32,6 +32,9 @@ typedef struct
   gboolean is_off_copy;   /* interrupted on a stack that we have no copy of */
   gboolean is_guessed;    /* the frame to come */
   gboolean has_guessed;   /* some frame */
+  gboolean is_from_top;   /* the leaf's caller was on top of the stack, if the stack is complete */
+  LuCodeReader *reader;   /* NULL: files must not be touched */
+  gint32 pid;             /* for the reader */
 } LuWalk;
 
 typedef enum

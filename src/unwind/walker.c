@@ -37,6 +37,8 @@ struct _LuWalker
   LuMemo *memo;
   LuGuessPlaces set_up;
   LuGuessFacts facts;
+  LuCodeReader *reader; /* borrowed; NULL: none */
+  gint32 pid;
 };
 
 /* Where the registers of a sample are, for one mask; all samples of a recording have the same. */
@@ -131,7 +133,9 @@ begin (LuWalk *walk, LuWalker *walker, const LuSample *sample, LuStack *stack)
   walk->frame = NULL;
   walk->failed_address = walk->last_fp = 0;
   walk->n_guess_rules = 0;
-  walk->is_off_copy = walk->is_guessed = walk->has_guessed = FALSE;
+  walk->is_off_copy = walk->is_guessed = walk->has_guessed = walk->is_from_top = FALSE;
+  walk->reader = walker->reader;
+  walk->pid = walker->pid;
 }
 
 gboolean
@@ -182,6 +186,13 @@ lu_walker_free (LuWalker *self)
   lu_space_cache_free (self->spaces);
   lu_memo_free (self->memo);
   g_free (self);
+}
+
+void
+lu_walker_read_code (LuWalker *self, LuCodeReader *reader, gint32 pid)
+{
+  self->reader = reader;
+  self->pid = pid;
 }
 
 guint64

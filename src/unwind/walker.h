@@ -14,6 +14,7 @@
 
 #include "lu/sample.h"
 #include "lu/stack.h"
+#include "module/code-reader.h"
 #include "process/space.h"
 
 #include <glib.h>
@@ -26,10 +27,15 @@ LuWalker *lu_walker_new (gboolean in_drain);
 void lu_walker_free (LuWalker *self);
 
 /* Fills `stack` (reset by the caller). FALSE: not finished, and what is in `stack` is to be
- * forgotten. Neither locks nor touches files. The sample has registers and at least one byte of
- * stack, the space is that of its time; `tid` is for book-keeping only. */
+ * forgotten. Neither locks nor touches files, unless lu_walker_read_code() allows it. The sample
+ * has registers and at least one byte of stack, the space is that of its time; `tid` is for
+ * book-keeping only. */
 gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space,
                          LuStack *stack);
+
+/* In the worker: what stands in front of return addresses of this process may be read from its
+ * files from now on. The reader is borrowed. */
+void lu_walker_read_code (LuWalker *self, LuCodeReader *reader, gint32 pid);
 
 /* Rules compiled so far because no cache had them. */
 guint64 lu_walker_n_rules_compiled (const LuWalker *self);

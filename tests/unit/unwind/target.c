@@ -157,6 +157,29 @@ __asm__(".text\n"
         "  ret\n"
         "  .cfi_endproc\n");
 
+/* A leaf without unwind information, as in hand-written libraries, that has pushed a word. */
+void bare_leaf (uintptr_t *list, uintptr_t n);
+__asm__(".text\n"
+        "bare_leaf:\n"
+        "  movq (%rsp), %rdx\n"
+        "  movq %rdx, (%rdi)\n"
+        "  movq %rdi, %rax\n"
+        "  xchgq %rsi, %rbx\n"
+        "  pushq %rsi\n"
+        "  int3\n"
+        "  popq %rbx\n"
+        "  ret\n");
+
+static NOINLINE void
+calls_bare (void)
+{
+  ENTER ();
+  for (unsigned i = 0; i < n_chain; i++)
+    returns[1 + i] = chain[n_chain - 1 - i];
+  bare_leaf (returns, n_chain + 1);
+  HERE ();
+}
+
 /* Its frame is found by rbp. */
 static NOINLINE void
 calls_realigned (void)
@@ -239,6 +262,8 @@ run (int argc, char **argv)
 #ifdef __x86_64__
   if (strcmp (what, "realigned") == 0)
     return outer (argc, calls_realigned);
+  if (strcmp (what, "bare") == 0)
+    return outer (argc, calls_bare);
   if (strcmp (what, "generated") == 0)
     return generated (atoi (argv[2]), leaf);
 #endif

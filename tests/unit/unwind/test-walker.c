@@ -47,13 +47,19 @@ reset (Fixture *self)
 
 /* What stands in front of return addresses is known to a walker only after the engine. */
 static void
+find_calls_of (LuUnwinder *dwfl, pid_t pid, const LuSample *sample, LuSpace *space, LuStack *stack)
+{
+  lu_stack_reset (stack);
+  dwfl->ops->unwind (dwfl, pid, pid, sample, space, stack);
+}
+
+static void
 find_calls (Tracee *tracee)
 {
   g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
   static LuStack stack;
 
-  lu_stack_reset (&stack);
-  dwfl->ops->unwind (dwfl, tracee->pid, tracee->pid, &tracee->sample, tracee->space, &stack);
+  find_calls_of (dwfl, tracee->pid, &tracee->sample, tracee->space, &stack);
 }
 
 static gboolean
@@ -313,6 +319,38 @@ test_chain (Fixture *self)
   g_rand_free (rand);
 }
 
+/* What the walker makes of the words on top of the stack is what the engine does. */
+static void
+test_top (Fixture *self)
+{
+  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
+  LuStack *stack = &self->kept;
+  guint64 end = used (self);
+  guint n_ours = 0;
+
+  for (guint64 at = 0; at < 5 * 8; at += 8)
+    for (guint64 other = 0; other < end; other += 8)
+      {
+        const guint64 values[] = { get_word (self, other), get_word (self, other) + 1,
+                                   self->words[WORD_SP] + other - 16, other };
+
+        for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+          {
+            reset (self);
+            set_word (self, at, values[i]);
+            find_calls_of (dwfl, self->tracee->pid, &self->sample, self->tracee->space, stack);
+            if (!walk (self, self->next_tid++, &self->sample, self->tracee->space, &self->fresh))
+              continue;
+            n_ours++;
+            g_assert_cmpint (self->fresh.status, ==, stack->status);
+            g_assert_cmphex (self->fresh.end_pc, ==, stack->end_pc);
+            g_assert_cmpmem (self->fresh.frames, self->fresh.n_frames * sizeof (LuFrame),
+                             stack->frames, stack->n_frames * sizeof (LuFrame));
+          }
+      }
+  g_assert_cmpuint (n_ours, >, end / 8);
+}
+
 static const struct
 {
   const char *name, *what, *number;
@@ -334,6 +372,12 @@ static const struct
   { "/walker/realigned/word", "realigned", NULL, test_word },
   { "/walker/realigned/registers", "realigned", NULL, test_registers },
   { "/walker/realigned/random", "realigned", NULL, test_random },
+  { "/walker/bare/same", "bare", NULL, test_same },
+  { "/walker/bare/word", "bare", NULL, test_word },
+  { "/walker/bare/size", "bare", NULL, test_size },
+  { "/walker/bare/registers", "bare", NULL, test_registers },
+  { "/walker/bare/random", "bare", NULL, test_chain },
+  { "/walker/bare/top", "bare", NULL, test_top },
   { "/walker/generated/same", "generated", "40", test_same },
   { "/walker/generated/word", "generated", "20", test_word },
   { "/walker/generated/size", "generated", "20", test_size },
