@@ -169,7 +169,9 @@ lu_target_open (LuTarget *self, const LuOptions *options, const LuCommand *comma
                 guint32 stack_size, GError **error)
 {
   LuPerfSourceOptions source_options = { .frequency = options->frequency,
-                                         .stack_size = stack_size };
+                                         .stack_size = stack_size,
+                                         .has_copies_only =
+                                             options->kernel_walks == LU_KERNEL_WALKS_NEVER };
   g_autoptr (GArray) clock_tasks = NULL;
   LuPerfAbilities abilities;
 

@@ -28,9 +28,12 @@
  * little more, the next power of two would cost each start 0.8 ms for each CPU. Tried: a quarter of
  * it where stacks are walked in the kernel; 4 kHz then lost up to 1 % on a busy machine while the
  * tables were compiled. */
-#define RING_SECONDS   0.23
-#define RING_BYTES_MIN (2u << 20)
-#define RING_BYTES_MAX (64u << 20)
+#define RING_SECONDS 0.23
+/* Where every sample is a copy, all of the recording: it is a quarter of a ring that wakes the
+ * drain, and each time costs as much as some dozen samples. */
+#define RING_SECONDS_COPIES (2 * RING_SECONDS)
+#define RING_BYTES_MIN      (2u << 20)
+#define RING_BYTES_MAX      (64u << 20)
 /* What the mlock limit may press the rings down to: two records of the largest size. */
 #define RING_BYTES_FLOOR    (128u << 10)
 #define SIDEBAND_RING_BYTES (512u << 10)
@@ -43,7 +46,7 @@ typedef struct
   LuSource base;
   LuPerfAbilities abilities;
   guint frequency;
-  gboolean enable_on_exec, started, stopped;
+  gboolean enable_on_exec, has_copies_only, started, stopped;
   LuLanes *sideband;
   LuLanes *samples;
   GPtrArray *retired; /* of LuLanes: older sample rings, disabled, drained and then closed */
@@ -64,9 +67,10 @@ ptr_lanes_free (gpointer lanes)
 }
 
 static gsize
-ring_bytes (guint frequency, guint32 stack_size)
+ring_bytes (const PerfSource *self, guint32 stack_size)
 {
-  double wanted = frequency * RING_SECONDS * (stack_size + RECORD_OVERHEAD);
+  double seconds = self->has_copies_only ? RING_SECONDS_COPIES : RING_SECONDS;
+  double wanted = self->frequency * seconds * (stack_size + RECORD_OVERHEAD);
   gsize bytes = RING_BYTES_MIN;
 
   while (bytes < wanted && bytes < RING_BYTES_MAX)
@@ -78,7 +82,7 @@ static LuLanes *
 open_samples (PerfSource *self, GArray *tasks, guint32 stack_size, GError **error)
 {
   struct perf_event_attr attr;
-  gsize bytes = ring_bytes (self->frequency, stack_size);
+  gsize bytes = ring_bytes (self, stack_size);
 
   lu_perf_sampling_attr (&attr, &self->abilities, self->frequency, stack_size);
   attr.inherit = tasks != NULL;
@@ -372,7 +376,7 @@ perf_source_get_info (LuSource *source, LuSourceInfo *info)
     .n_rings = self->sideband->lanes->len + self->samples->lanes->len,
     .ring_bytes = self->sideband->lanes->len * self->sideband->ring_size
                   + self->samples->lanes->len * self->samples->ring_size,
-    .ring_size_wanted = ring_bytes (self->frequency, self->samples->attr.sample_stack_user),
+    .ring_size_wanted = ring_bytes (self, self->samples->attr.sample_stack_user),
     .ring_size = self->samples->ring_size,
     .kernel_samples = self->abilities.kernel,
     .cpu_wide = self->samples->tasks == NULL,
@@ -445,6 +449,7 @@ lu_source_perf_new (const LuPerfAbilities *abilities, const LuPerfSourceOptions 
   self->abilities = *abilities;
   self->frequency = options->frequency;
   self->enable_on_exec = options->enable_on_exec;
+  self->has_copies_only = options->has_copies_only;
   self->cpus = lu_online_cpus ();
   self->retired = g_ptr_array_new_with_free_func (ptr_lanes_free);
   self->clock_fds = g_array_new (FALSE, FALSE, sizeof (int));

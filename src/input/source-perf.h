@@ -14,9 +14,10 @@ typedef struct
       *tasks; /* of pid_t: per-task events on these threads and what they start; NULL: CPU-wide */
   GArray *clock_tasks; /* of pid_t: threads whose CPU time (and that of what they start) is counted;
                           may be NULL */
-  gboolean enable_on_exec; /* the (only) task is a child that is about to exec */
-  guint frequency;         /* Hz */
-  guint32 stack_size;      /* bytes, a multiple of 8, LU_STACK_SIZE_MIN..LU_STACK_SIZE_MAX */
+  gboolean enable_on_exec;  /* the (only) task is a child that is about to exec */
+  guint frequency;          /* Hz */
+  guint32 stack_size;       /* bytes, a multiple of 8, LU_STACK_SIZE_MIN..LU_STACK_SIZE_MAX */
+  gboolean has_copies_only; /* no stack will be walked in the kernel */
 } LuPerfSourceOptions;
 
 /* Opens and maps everything; side-band flows from now on, samples from start() on. */
