@@ -78,6 +78,16 @@ struct
   __type (value, struct identities);
 } identities SEC (".maps");
 
+/* 160 KiB. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (map_flags, BPF_F_MMAPABLE);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct known);
+} known SEC (".maps");
+
 /* Some 90 bytes for each of max_entries, at once: from an interrupt the kernel does not allocate.
  */
 struct
@@ -177,6 +187,14 @@ host_identities (void)
   return bpf_map_lookup_elem (&identities, &zero);
 }
 
+static inline const struct known *
+host_known (void)
+{
+  uint32_t zero = 0;
+
+  return bpf_map_lookup_elem (&known, &zero);
+}
+
 static inline int
 host_read (void *to, uint32_t size, uint64_t address)
 {
@@ -206,3 +224,5 @@ host_call_before (const struct walk *walk, uint64_t pc)
     return CALL_UNKNOWN;
   return kind;
 }
+
+#include "kernel-vmas.h"

@@ -13,6 +13,7 @@
  *   host_rules (), host_modules (), host_use ()   these maps, or NULL
  *   host_read (to, size, address)   from the sampled stack or code; 0: read
  *   host_call_before (walk, pc)     enum call_kind, of a return address into walk->seen
+ *   host_find_vma (cpu, address)   sets walk->found by the kernel's own mappings; 0: it cannot
  *   host_clock ()             CLOCK_MONOTONIC in ns */
 
 #pragma once
@@ -43,6 +44,11 @@ struct uses
 struct identities
 {
   struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
+};
+
+struct known
+{
+  struct lu_bpf_known places[LU_BPF_MAX_KNOWN];
 };
 
 #ifdef __bpf__

@@ -419,6 +419,8 @@ walk_guess (uint32_t cpu)
     {
       if (is_bare_entry (walk, walk_lookup (walk)))
         return push_frame (walk) ? TURN_ENDED : TURN_DEPTH;
+      if (walk->by_vmas != 0)
+        return GIVE_UP (NO_RULE);
       walk->seen.size = 0;
       if (walk->at == walk->n_kernel
           && ((walk->record.flags & LU_BPF_RECORD_KERNEL) != 0

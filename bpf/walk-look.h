@@ -13,19 +13,6 @@
 #define MAPPING_STEPS 13
 #define ROW_STEPS     13
 
-/* -1 if the value is negative, else 0; nothing that the compiler could make a branch of. Both
- * searches step without one: the verifier would follow either way at each step. */
-static inline uint64_t
-is_negative (uint64_t value)
-{
-  int64_t mask;
-
-  asm volatile("" : "+r"(value));
-  mask = (int64_t) value >> 63;
-  asm volatile("" : "+r"(mask));
-  return (uint64_t) mask;
-}
-
 /* Which of `n` mappings in the entry, from word `first` on, may hold the address: the last one that
  * does not begin above it. Mappings begin in the lower half of all addresses; of addresses in the
  * upper one any may be said. */
@@ -111,6 +98,25 @@ note_use (uint32_t slot, uint8_t bits)
     use->bits[slot] |= bits;
 }
 
+/* What is known of the place whose slot is set. 0, or a turn. */
+static inline int
+complete_place (struct place *place, const struct modules *modules)
+{
+  uint32_t slot = place->module;
+  uint64_t key;
+
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  key = modules->modules[slot].key;
+  if (key == 0 && place->kind == LU_BPF_MAPPING_TABLE)
+    {
+      note_use (slot, LU_BPF_WANTED);
+      return GIVE_UP (NO_TABLE);
+    }
+  place->to_key = key - place->bias;
+  place->plain_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
+  return 0;
+}
+
 /* Sets walk->found to the mapping that holds the address. 0, or a turn. */
 HOST_TURN int
 find_place (uint32_t cpu, uint64_t address)
@@ -120,8 +126,7 @@ find_place (uint32_t cpu, uint64_t address)
   const struct lu_bpf_mapping *mapping;
   const struct entry *entry;
   struct place *place;
-  uint32_t slot;
-  uint64_t at, key;
+  uint64_t at;
 
   if (walk == NULL || modules == NULL)
     return GIVE_UP (INTERNAL);
@@ -135,20 +140,20 @@ find_place (uint32_t cpu, uint64_t address)
   place->size = mapping->end - mapping->start;
   if (address - place->start >= place->size)
     return GIVE_UP (NO_MAPPING);
-  slot = mapping->module;
   place->bias = mapping->bias;
   place->kind = mapping->kind;
-  place->module = slot;
-  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  key = modules->modules[slot].key;
-  if (key == 0 && place->kind == LU_BPF_MAPPING_TABLE)
-    {
-      note_use (slot, LU_BPF_WANTED);
-      return GIVE_UP (NO_TABLE);
-    }
-  place->to_key = key - place->bias;
-  place->plain_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
-  return 0;
+  place->module = mapping->module;
+  return complete_place (place, modules);
+}
+
+/* The same by the kernel's own mappings. */
+static inline int
+find_vma_place (uint32_t cpu, struct walk *walk, uint64_t address)
+{
+  const struct modules *modules = host_modules ();
+
+  return modules != NULL && host_find_vma (cpu, address) ? complete_place (&walk->found, modules)
+                                                         : GIVE_UP (NO_MAPPING);
 }
 
 /* The address of the frame that comes next. */
@@ -177,7 +182,7 @@ walk_mapping (uint32_t cpu)
     }
   if (lookup - walk->place.start >= walk->place.size)
     {
-      result = find_place (cpu, lookup);
+      result = walk->by_vmas != 0 ? find_vma_place (cpu, walk, lookup) : find_place (cpu, lookup);
       if (result != 0)
         return result;
       walk->place = walk->found;

@@ -93,4 +93,5 @@ begin_walk (struct walk *walk, const struct lu_bpf_process *process)
   walk->n_few = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
   walk->last_fp = 0;
   walk->failed_ea = 0;
+  walk->vma_marks = 0;
 }

@@ -78,6 +78,8 @@ struct walk
   struct lu_rule rule; /* for TURN_RARE */
 
   uint32_t mappings, n_mappings, process_flags;
+  uint32_t by_vmas; /* mappings are looked up in the kernel's own list */
+  uint64_t vma_marks;
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
   uint32_t n_few;     /* turns, by FEW_TURNS */
@@ -86,6 +88,7 @@ struct walk
   uint64_t start_ns;
   uint64_t last_fp; /* by which the last guess went */
   uint64_t failed_ea;
+  uint64_t node[32]; /* of the kernel's tree of mappings */
 
   union
   {
@@ -97,6 +100,19 @@ struct walk
     };
   };
 };
+
+/* -1 if the value is negative, else 0; nothing that the compiler could make a branch of. Searches
+ * step without one: the verifier would follow either way at each step. */
+static inline uint64_t
+is_negative (uint64_t value)
+{
+  int64_t mask;
+
+  asm volatile("" : "+r"(value));
+  mask = (int64_t) value >> 63;
+  asm volatile("" : "+r"(mask));
+  return (uint64_t) mask;
+}
 
 /* Rules by key, of one CPU. */
 #define REMEMBERED_BITS 13

@@ -10,42 +10,10 @@
 /* Weak, as HOST_TURN. */
 #define CALLS_FUNCTION __attribute__ ((noinline, weak))
 
+#include "kernel-structs.h"
 #include "walk-turn.h"
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
-
-/* The fields of the kernel's structures that are looked at; found by BTF. */
-struct ns_common
-{
-  unsigned int inum;
-} __attribute__ ((preserve_access_index));
-
-struct pid_namespace
-{
-  struct ns_common ns;
-} __attribute__ ((preserve_access_index));
-
-struct upid
-{
-  int nr;
-  struct pid_namespace *ns;
-} __attribute__ ((preserve_access_index));
-
-struct pid
-{
-  unsigned int level;
-  struct upid numbers[1]; /* level + 1: from the initial namespace to the task's own */
-} __attribute__ ((preserve_access_index));
-
-struct task_struct
-{
-  int tgid;
-  struct pid *thread_pid; /* NULL: it has ended */
-  uint64_t start_boottime;
-  uint64_t self_exec_id;
-  struct task_struct *group_leader;
-  struct task_struct *real_parent;
-} __attribute__ ((preserve_access_index));
 
 /* Selector of 64-bit code (__USER_CS, asm/segment.h). */
 #define USER_CS 0x33
@@ -320,6 +288,8 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int result)
   record->sp = walk->regs[REG_SP];
   if (walk->n_guessed > 0)
     record->flags |= LU_BPF_RECORD_GUESSED;
+  if (walk->by_vmas != 0)
+    record->flags |= LU_BPF_RECORD_VMAS;
   if (size > LU_BPF_MAX_KERNEL + LU_BPF_MAX_FRAMES)
     return GIVE_UP (INTERNAL);
   size = sizeof *record + size * sizeof walk->pcs[0];
@@ -329,29 +299,63 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int result)
 }
 
 static inline int
+can_go_by_vmas (int result)
+{
+  return (host_config.flags & LU_BPF_VMAS) != 0
+         && (result == GIVE_UP (NO_PROCESS) || result == GIVE_UP (STALE_PROCESS)
+             || result == GIVE_UP (NO_MAPPING));
+}
+
+/* By what is published, and where that is not enough by what the kernel has. `result`: ON, or why
+ * nothing is published. Where nothing is known of the files either, that is why it gives up. */
+static inline int
+walk_process (struct walk *walk, struct lu_bpf_process *process, uint32_t cpu, int result)
+{
+  walk->by_vmas = 0;
+  if (result == TURN_ON)
+    {
+      begin_walk (walk, process);
+      result = make_walk (cpu);
+    }
+  if (can_go_by_vmas (result))
+    {
+      int why = result;
+
+      walk->by_vmas = 1;
+      process->flags = LU_BPF_PROCESS_PENDING;
+      begin_walk (walk, process);
+      result = make_walk (cpu);
+      if (result == GIVE_UP (OPAQUE) || result == GIVE_UP (NO_MAPPING))
+        result = why;
+    }
+  return result;
+}
+
+static inline int
 take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
 {
-  struct lu_bpf_process process;
+  struct lu_bpf_process process = { 0 };
   uint64_t id = current_ids ();
-  int result;
+  int published, result;
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
-  result = copy_process (id, &process);
-  if (result != TURN_ON)
-    return result;
+  published = copy_process (id, &process);
+  if (published != TURN_ON && !can_go_by_vmas (published))
+    return published;
   result = copy_user_context (walk, ctx);
   if (result != TURN_ON)
     return result;
   walk->record.pid = (uint32_t) (id >> 32);
   walk->record.tid = (uint32_t) id;
   walk->record.serial = process.serial;
-  begin_walk (walk, &process);
-  result = make_walk (cpu);
+  result = walk_process (walk, &process, cpu, published);
   if (result != TURN_ENDED && result != TURN_DEPTH)
     return result;
+  if (walk->by_vmas != 0)
+    walk->record.serial = walk->vma_marks;
   return emit (walk, ctx, result);
 }
 
@@ -385,6 +389,7 @@ count (struct lu_bpf_counters *c, const struct walk *walk, int result)
       c->n_remembered += n_user > walk->n_missed ? n_user - walk->n_missed : 0;
       c->n_guessed += walk->n_guessed;
       c->n_kernel_mode += walk->record.flags & LU_BPF_RECORD_KERNEL;
+      c->n_vmas += walk->by_vmas;
       c->bytes += sizeof walk->record + sizeof walk->pcs[0] * walk->at;
       if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
         {

@@ -213,6 +213,7 @@ add_kernel_walks (JsonBuilder *json, const LuSummary *self)
       add_int (json, "frames", (gint64) kernel->counters.n_frames);
       add_int (json, "guessed_frames", (gint64) kernel->counters.n_guessed);
       add_int (json, "in_kernel_mode", (gint64) kernel->counters.n_kernel_mode);
+      add_int (json, "by_kernel_mappings", (gint64) kernel->counters.n_vmas);
       add_int (json, "verified_instructions", kernel->verified);
       add_reasons (json, kernel->counters.reasons);
       add_run_times (json, kernel);

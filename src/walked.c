@@ -73,6 +73,41 @@ end (LuStatus status, guint32 n_user, guint64 word)
                            .end_pc = status == LU_STATUS_COMPLETE ? 0 : word & LU_BPF_PC_MASK };
 }
 
+/* Of the place of a file in the space. */
+static guint64
+mark_of (const LuMapping *mapping)
+{
+  const LuModuleKey *key = lu_module_key (mapping->module);
+
+  return lu_bpf_vma_mark (key->inode, key->major << LU_BPF_DEVICE_SHIFT | key->minor,
+                          mapping->start - mapping->file_offset);
+}
+
+/* By the kernel's own mappings: those of the space have to have the same marks, all in all. */
+static LuWalkedResult
+check_by_vmas (const LuWalkedStack *walked, LuSpace *space)
+{
+  Place now = { .space = space };
+  guint64 marks = 0, word = 0;
+
+  for (guint32 i = 0; i < walked->n_user; i++)
+    {
+      const LuMapping *mapping;
+
+      word = word_at (walked, walked->n_kernel + i);
+      mapping = find (&now, lookup_of (word));
+      if (mapping == NULL)
+        return end (LU_STATUS_NO_MAPPING, i, word);
+      marks |= mark_of (mapping);
+      if ((marks & ~walked->serial) != 0)
+        return end (LU_STATUS_STALE_MAPPING, i + 1, word);
+    }
+  return end (marks == walked->serial || walked->status != LU_STATUS_COMPLETE
+                  ? walked->status
+                  : LU_STATUS_STALE_MAPPING,
+              walked->n_user, word);
+}
+
 LuWalkedResult
 lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space, guint32 n_certain)
 {
@@ -82,6 +117,8 @@ lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space
   Place then = { .space = is_current ? space : lu_process_find_space (process, walked->serial) };
   guint32 n = walked->n_user - (is_current ? n_certain : 0);
 
+  if ((walked->flags & LU_BPF_RECORD_VMAS) != 0)
+    return check_by_vmas (walked, space);
   for (guint32 i = 0; i < n; i++)
     {
       guint64 word = word_at (walked, walked->n_kernel + i);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* The version of all of this; the program and user space are always of one build. */
-#define LU_BPF_VERSION 2
+#define LU_BPF_VERSION 3
 
 /* Memory: map "memory", an ARRAY_OF_MAPS. Each inner map is an ARRAY of one value of 1 MiB,
  * BPF_F_MMAPABLE, and comes in when it is needed. A word address names 4 bytes
@@ -163,6 +163,64 @@ struct lu_bpf_identity
       seen_ns; /* CLOCK_MONOTONIC, when a walk filled in exec_id, stored before it; 0: none did */
 };
 
+/* Map "known": an ARRAY of one value, BPF_F_MMAPABLE. What user space has found out of files by
+ * what the kernel knows of a mapping: so the program finds its way in a process that is not
+ * published yet, by the kernel's own list of mappings (LU_BPF_VMAS). A place is one of the group
+ * that its file and offset lead to. It is written with `check` 0 in between; 0 in all of it: none.
+ * What a slot was known by goes before the slot rests. */
+#define LU_BPF_KNOWN_GROUPS 1024 /* a power of two */
+#define LU_BPF_KNOWN_PLACES 4    /* of a group */
+#define LU_BPF_MAX_KNOWN    (LU_BPF_KNOWN_GROUPS * LU_BPF_KNOWN_PLACES)
+#define LU_BPF_DEVICE_SHIFT 20 /* of the major number (MKDEV(), include/linux/kdev_t.h) */
+
+struct lu_bpf_known
+{
+  uint64_t inode;
+  uint64_t offset;     /* in the file, of the mapping; bytes */
+  uint64_t to_ea;      /* offset in the file + to_ea: ELF address */
+  uint32_t device;     /* as the kernel has it */
+  uint32_t generation; /* of the inode; 0: any */
+  uint32_t slot;       /* mappings of it are of kind TABLE */
+  uint32_t check;      /* lu_bpf_known_check() of the rest */
+};
+
+_Static_assert(sizeof (struct lu_bpf_known) == 40, "no holes");
+
+#define LU_BPF_MIX 0x9e3779b97f4a7c15ull
+
+static inline uint64_t
+lu_bpf_known_hash (uint64_t inode, uint32_t device, uint64_t offset)
+{
+  return ((inode * LU_BPF_MIX ^ device) * LU_BPF_MIX ^ offset) * LU_BPF_MIX;
+}
+
+/* The first place of the group. */
+static inline uint32_t
+lu_bpf_known_group (uint64_t hash)
+{
+  return (uint32_t) (hash >> 40) % LU_BPF_KNOWN_GROUPS * LU_BPF_KNOWN_PLACES;
+}
+
+/* Never 0. */
+static inline uint32_t
+lu_bpf_known_check (const struct lu_bpf_known *known)
+{
+  uint64_t check = lu_bpf_known_hash (known->inode, known->device, known->offset);
+
+  check = (check ^ known->to_ea) * LU_BPF_MIX;
+  check = (check ^ ((uint64_t) known->generation << 32 | known->slot)) * LU_BPF_MIX;
+  return (uint32_t) (check >> 32) | 1;
+}
+
+/* Bits that stand for the place of a file in a space. `base`: where its first byte would be. */
+static inline uint64_t
+lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
+{
+  uint64_t hash = lu_bpf_known_hash (inode, device, base);
+
+  return 1ull << (hash >> 58) | 1ull << (hash >> 52 & 63) | 1ull << (hash >> 46 & 63);
+}
+
 /* Configuration: the program's constants, set before it is loaded. */
 enum lu_bpf_config_flags
 {
@@ -173,6 +231,7 @@ enum lu_bpf_config_flags
                                  than we did, below one with an entry; needs TASK_BTF */
   LU_BPF_TIME_WALKS = 1 << 4, /* fill the histogram of the counters */
   LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
+  LU_BPF_VMAS = 1 << 6, /* where nothing is published, go by the kernel's own mappings (6.1) */
 };
 
 struct lu_bpf_config
@@ -207,7 +266,7 @@ struct lu_bpf_record
   uint32_t status;   /* LuStatus: COMPLETE, or DEPTH_LIMIT after max_frames frames */
   uint32_t pid, tid; /* tgid, and the thread's, in lu_bpf_config's pid namespace */
   uint64_t time;     /* ns, CLOCK_MONOTONIC */
-  uint64_t serial;   /* of the space whose mappings were used */
+  uint64_t serial;   /* of the space whose mappings were used; with VMAS: all their marks */
   uint32_t flags;    /* enum lu_bpf_record_flags */
   uint32_t walk_ns;  /* with LU_BPF_TIME_WALKS; else 0 */
   uint16_t n_kernel; /* at most LU_BPF_MAX_KERNEL */
@@ -224,6 +283,7 @@ enum lu_bpf_record_flags
 {
   LU_BPF_RECORD_KERNEL = 1 << 0,  /* the sample hit the kernel */
   LU_BPF_RECORD_GUESSED = 1 << 1, /* some frame was found by frame pointer */
+  LU_BPF_RECORD_VMAS = 1 << 2,    /* walked by the kernel's own mappings */
 };
 
 /* User pcs have these bits set; an address of x86-64 has at most 57. */
@@ -274,6 +334,7 @@ struct lu_bpf_counters
   uint64_t n_remembered;              /* of all frames, those whose rule was remembered */
   uint64_t n_guessed;                 /* frames found by frame pointer */
   uint64_t n_kernel_mode;             /* walked stacks of samples in the kernel */
+  uint64_t n_vmas;                    /* walked stacks by the kernel's own mappings */
   uint64_t bytes;                     /* of records */
   /* The last walk that fell back for its code: */
   uint64_t failed_pc; /* run-time */

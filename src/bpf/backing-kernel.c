@@ -33,7 +33,7 @@ typedef struct
   LuBpfBacking base;
   LuBpfProgram *program; /* borrowed */
   int processes_fd;      /* borrowed */
-  Area rules, modules, use, identities;
+  Area rules, modules, use, identities, known;
   guint32 *entries[LU_BPF_MAX_ENTRIES]; /* mapped; publisher */
   guint64 sizes[LU_BPF_MAX_ENTRIES];    /* by the kernel's figure */
   atomic_ullong entry_bytes;
@@ -121,6 +121,7 @@ kernel_free (LuBpfBacking *base)
   area_clear (&self->modules);
   area_clear (&self->use);
   area_clear (&self->identities);
+  area_clear (&self->known);
   g_free (self);
 }
 
@@ -170,7 +171,9 @@ lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
                      &self->modules, error)
       || !open_area (self, LU_BPF_MAP_USE, LU_BPF_MAX_MODULES, &self->use, error)
       || !open_area (self, LU_BPF_MAP_IDENTITIES, LU_BPF_MAX_IDENTITIES * sizeof *base->identities,
-                     &self->identities, error))
+                     &self->identities, error)
+      || !open_area (self, LU_BPF_MAP_KNOWN, LU_BPF_MAX_KNOWN * sizeof *base->known, &self->known,
+                     error))
     return NULL;
   if (base->max_entries == 0 || base->max_processes == 0)
     {
@@ -181,5 +184,6 @@ lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
   base->modules = self->modules.memory;
   base->use = self->use.memory;
   base->identities = self->identities.memory;
+  base->known = self->known.memory;
   return g_steal_pointer (&base);
 }

@@ -41,6 +41,7 @@ struct _LuBpfBacking
   struct lu_bpf_module *modules;      /* LU_BPF_MAX_MODULES */
   guint8 *use;                        /* LU_BPF_MAX_MODULES */
   struct lu_bpf_identity *identities; /* LU_BPF_MAX_IDENTITIES */
+  struct lu_bpf_known *known;         /* LU_BPF_MAX_KNOWN */
 };
 
 static inline void

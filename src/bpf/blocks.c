@@ -5,6 +5,7 @@
 
 #include "bpf/blocks.h"
 
+#include "bpf/known.h"
 #include "unwind/arch.h"
 #include "unwind/dwfl-space.h"
 
@@ -146,6 +147,8 @@ lu_bpf_blocks_add (LuBpfBlocks *self, LuBpfSlots *slots, LuSpace *space,
               lu_bpf_slots_take (slots, module, is_wanted != NULL && is_wanted (module, user_data));
           if (mapping.module == 0)
             mapping.kind = LU_BPF_MAPPING_OPAQUE;
+          else
+            lu_bpf_known_add (slots, mapping.module, &described);
         }
       block.n_pending += is_pending;
       out[i] = mapping;

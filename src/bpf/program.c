@@ -27,15 +27,25 @@
 
 #define MAX_FDINFO 4096
 
-/* What the program looks at of the kernel's structures (bpf/walker.bpf.c). */
+/* What the program looks at of the kernel's structures (bpf/kernel-structs.h). Where the later ones
+ * are not there, it does without mappings of the kernel's own. */
 static const LuKernelStruct kernel_structs[] = {
   { "task_struct",
-    { "tgid", "thread_pid", "start_boottime", "self_exec_id", "group_leader", "real_parent" } },
+    { "tgid", "thread_pid", "start_boottime", "self_exec_id", "group_leader", "real_parent",
+      "mm" } },
   { "pid", { "level", "numbers" } },
   { "upid", { "nr", "ns" } },
   { "pid_namespace", { "ns" } },
   { "ns_common", { "inum" } },
+  { "mm_struct", { "mm_mt" } },
+  { "maple_tree", { "ma_root" } },
+  { "vm_area_struct", { "vm_start", "vm_end", "vm_mm", "vm_flags", "vm_pgoff", "vm_file" } },
+  { "file", { "f_inode" } },
+  { "inode", { "i_ino", "i_generation", "i_sb" } },
+  { "super_block", { "s_dev" } },
 };
+
+#define N_TASK_STRUCTS 5 /* the first ones */
 
 struct _LuBpfProgram
 {
@@ -90,6 +100,7 @@ find_maps (LuBpfProgram *self)
     [LU_BPF_MAP_MODULES] = self->skeleton->maps.modules,
     [LU_BPF_MAP_USE] = self->skeleton->maps.use,
     [LU_BPF_MAP_IDENTITIES] = self->skeleton->maps.identities,
+    [LU_BPF_MAP_KNOWN] = self->skeleton->maps.known,
     [LU_BPF_MAP_PROCESSES] = self->skeleton->maps.processes,
     [LU_BPF_MAP_WALKS] = self->skeleton->maps.walks,
     [LU_BPF_MAP_REMEMBERED] = self->skeleton->maps.remembered,
@@ -118,14 +129,14 @@ boot_time_ns (void)
 
 /* What has to be known before loading. */
 static void
-configure (LuBpfProgram *self, const LuBpfProgramOptions *options)
+configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_flags)
 {
   struct walker_bpf *skeleton = self->skeleton;
   struct lu_bpf_config *config = (struct lu_bpf_config *) &skeleton->rodata->host_config;
   guint32 wanted = LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE;
 
   self->n_cpus = MAX (options->n_cpus, 1);
-  self->flags = rungs () | (options->flags & wanted);
+  self->flags = rungs () | (options->flags & wanted) | more_flags;
   config->flags = self->flags;
   config->max_frames = options->max_frames != 0 ? MIN (options->max_frames, LU_BPF_MAX_FRAMES)
                                                 : LU_BPF_DEFAULT_FRAMES;
@@ -186,8 +197,11 @@ static gboolean
 open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **error)
 {
   lu_autofd types_fd = lu_kernel_types_open (kernel_structs, G_N_ELEMENTS (kernel_structs));
+  guint32 flags = types_fd >= 0 ? LU_BPF_VMAS : 0;
   int result;
 
+  if (types_fd < 0)
+    types_fd = lu_kernel_types_open (kernel_structs, N_TASK_STRUCTS);
   self->skeleton = open_object (types_fd);
   if (self->skeleton == NULL)
     {
@@ -195,7 +209,7 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **
                    g_strerror (errno), last_words);
       return FALSE;
     }
-  configure (self, options);
+  configure (self, options, flags);
   result = load (self);
   if (result != 0)
     {
@@ -409,6 +423,7 @@ add_counters (struct lu_bpf_counters *sum, const struct lu_bpf_counters *counter
   sum->n_remembered += counters->n_remembered;
   sum->n_guessed += counters->n_guessed;
   sum->n_kernel_mode += counters->n_kernel_mode;
+  sum->n_vmas += counters->n_vmas;
   sum->bytes += counters->bytes;
   if (counters->failed_pc == 0)
     return;

@@ -5,6 +5,7 @@
 
 #include "bpf/slots.h"
 
+#include "bpf/known.h"
 #include "bpf/publisher.h"
 
 #include <string.h>
@@ -96,6 +97,7 @@ retire_oldest (LuBpfSlots *self)
   if (number == 0 || !request (self, LU_BPF_REQUEST_RETIRE, number, NULL, FALSE))
     return;
   unlink_idle (self, number);
+  lu_bpf_known_remove (self, number);
   lu_bpf_index_remove (&self->by_module, slot->item);
   slot->id = 0;
 }

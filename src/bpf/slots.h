@@ -16,13 +16,17 @@
 #include "bpf/index.h"
 #include "module/module.h"
 
+/* Different executable parts of a file. */
+#define LU_BPF_KNOWN_PER_SLOT 3
+
 typedef struct
 {
   LuModule *module; /* reference, while mappings name it */
   guint32 id;       /* of the module; 0: free or being given up */
   guint32 item;     /* of the index */
   guint32 n_mappings;
-  guint32 before, after; /* in the list of those without mappings; 0: none */
+  guint32 known[LU_BPF_KNOWN_PER_SLOT]; /* places of "known" that name it, + 1; 0: none */
+  guint32 before, after;                /* in the list of those without mappings; 0: none */
 } LuBpfSlot;
 
 typedef struct
@@ -35,6 +39,7 @@ typedef struct
   LuBpfSlot *slots;       /* owned; LU_BPF_MAX_MODULES */
   guint32 oldest, newest; /* without mappings */
   guint n_idle, end;      /* end: above all that were ever used */
+  guint known_turn;       /* which place of a full group goes next */
   gboolean has_news;      /* the publisher is to be woken */
   guint64 n_refused;
 } LuBpfSlots;

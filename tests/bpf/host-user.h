@@ -56,3 +56,9 @@ host_call_before (const struct walk *walk, uint64_t pc)
 {
   return (enum call_kind) user_host.call_before (user_host.data, pc);
 }
+
+static inline int
+host_find_vma (uint32_t cpu, uint64_t address)
+{
+  return 0;
+}

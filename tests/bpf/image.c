@@ -5,6 +5,8 @@
 
 #include "image.h"
 
+#include "bpf/known.h"
+
 #include "table/table.h"
 #include "unwind/dwfl-space.h"
 
@@ -165,6 +167,25 @@ kind_of (const LuDwflMapping *mapping)
   return LU_BPF_MAPPING_OPAQUE;
 }
 
+/* Where there is room in its group. */
+static void
+add_known (BpfImage *self, const LuDwflMapping *mapping, guint32 slot)
+{
+  struct lu_bpf_known known, *group;
+
+  if (self->known == NULL || kind_of (mapping) != LU_BPF_MAPPING_TABLE
+      || !lu_bpf_known_describe (mapping, slot, &known))
+    return;
+  group = &self->known[lu_bpf_known_group (
+      lu_bpf_known_hash (known.inode, known.device, known.offset))];
+  for (guint i = 0; i < LU_BPF_KNOWN_PLACES; i++)
+    if (group[i].check == 0)
+      {
+        group[i] = known;
+        return;
+      }
+}
+
 gboolean
 bpf_image_add_space (BpfImage *self, LuSpace *space, guint32 tgid, struct lu_bpf_process *process)
 {
@@ -196,6 +217,7 @@ bpf_image_add_space (BpfImage *self, LuSpace *space, guint32 tgid, struct lu_bpf
                                               .bias = described.bias,
                                               .module = GPOINTER_TO_UINT (slot),
                                               .kind = kind_of (&described) };
+      add_known (self, &described, GPOINTER_TO_UINT (slot));
     }
   process->check = lu_bpf_process_check (process, tgid);
   return TRUE;

@@ -19,6 +19,7 @@ typedef struct
   gpointer data;
   struct lu_rule *rules;
   struct lu_bpf_module *modules;
+  struct lu_bpf_known *known; /* NULL: nothing is known of files */
   /* private */
   GHashTable *rule_ids; /* struct lu_rule, owned -> id */
   GHashTable *slots;    /* lu_module_id() -> slot */

@@ -62,7 +62,7 @@ add_entry (gpointer data, guint entry)
 }
 
 static gboolean
-publish (Live *self)
+publish (Live *self, gboolean is_known)
 {
   guint32 tgid = (guint32) self->pid;
   struct lu_bpf_process process;
@@ -72,7 +72,10 @@ publish (Live *self)
   self->image.data = self;
   self->image.rules = lu_bpf_program_mmap (self->program, LU_BPF_MAP_RULES, &size);
   self->image.modules = lu_bpf_program_mmap (self->program, LU_BPF_MAP_MODULES, &size);
-  if (self->image.rules == NULL || self->image.modules == NULL)
+  if (is_known)
+    self->image.known = lu_bpf_program_mmap (self->program, LU_BPF_MAP_KNOWN, &size);
+  if (self->image.rules == NULL || self->image.modules == NULL
+      || (is_known && self->image.known == NULL))
     return FALSE;
   bpf_image_init (&self->image);
   if (!bpf_image_add_space (&self->image, self->space, tgid, &process))
@@ -126,7 +129,7 @@ live_start (Live *self, gint32 pid, const LiveOptions *options, GError **error)
   self->program = lu_bpf_program_new (options->program, error);
   if (self->program == NULL)
     return FALSE;
-  if (!find_space (self) || !publish (self) || !open_events (self, options))
+  if (!find_space (self) || !publish (self, options->is_known) || !open_events (self, options))
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s",
                    self->space == NULL                           ? "the process"

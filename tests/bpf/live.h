@@ -20,8 +20,9 @@ typedef struct
   guint64 period_ns;
   guint stack_size;
   guint cpu;
-  guint ring_bytes; /* a power of two; 0: plenty */
-  gboolean all;     /* whatever runs on the CPU, not the process alone */
+  guint ring_bytes;  /* a power of two; 0: plenty */
+  gboolean all;      /* whatever runs on the CPU, not the process alone */
+  gboolean is_known; /* its files are, too, for what else maps them */
 } LiveOptions;
 
 typedef struct

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "unwind/unwinder.h"
+#include "walked.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -315,6 +316,86 @@ follow_one (char *tower, const char *name, const char *what, gboolean has_heir)
     ;
 }
 
+typedef struct
+{
+  LuProcessTable *table;
+  LuProcess *process; /* borrowed */
+  LuSpace *space;     /* borrowed */
+  gint32 pid;
+  guint n_walked, n_wrong;
+  LuStack stack;
+} Unheard;
+
+static void
+take_unheard (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_data)
+{
+  Unheard *self = user_data;
+  LuWalkedStack walked;
+
+  if (record == NULL || record->pid != (guint32) self->pid)
+    return;
+  walked = (LuWalkedStack){ .status = (LuStatus) record->status,
+                            .serial = record->serial,
+                            .flags = record->flags,
+                            .n_kernel = record->n_kernel,
+                            .n_user = record->n_user,
+                            .pcs = (const guint8 *) record->pcs };
+  lu_stack_reset (&self->stack);
+  lu_walked_take (&walked, self->process, self->space, &self->stack);
+  self->n_walked++;
+  self->n_wrong += (record->flags & LU_BPF_RECORD_VMAS) == 0 || self->stack.n_frames < 10
+                   || self->stack.status != LU_STATUS_COMPLETE;
+}
+
+static void
+ignore_module (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
+{
+}
+
+/* Of a process that nobody has published the kernel's own mappings are enough, if their files are
+ * known from another one. */
+static void
+go_by_vmas (char *tower)
+{
+  LuBpfProgramOptions program = { .n_cpus = g_get_num_processors () };
+  LiveOptions options = {
+    .program = &program, .period_ns = PERIOD_NS, .stack_size = 512, .all = TRUE, .is_known = TRUE
+  };
+  const LuProcessTableFuncs funcs = { .module_added = ignore_module };
+  char *argv[] = { tower, (char *) "10", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autofree Unheard *self = g_new0 (Unheard, 1);
+  gint32 known = live_spawn (argv, options.cpu, START_MS);
+  Live live;
+  gboolean is_there = FALSE;
+  g_autofree char *text = NULL;
+
+  self->pid = live_spawn (argv, options.cpu, START_MS);
+  self->table = lu_process_table_new (FALSE, &funcs, NULL);
+  lu_process_table_follow (self->table, self->pid);
+  if (live_start (&live, known, &options, &error)
+      && lu_process_table_discover (self->table, self->pid, 1)
+      && lu_process_table_lookup (self->table, self->pid, G_MAXINT64, &self->process, &self->space))
+    for (guint i = 0; i < MAX_MS / 20 && self->n_walked < ENOUGH_RUNS; i++)
+      {
+        g_usleep (20000);
+        live_drain (&live, take_unheard, self);
+      }
+  if (live.program != NULL)
+    is_there = (lu_bpf_program_flags (live.program) & LU_BPF_VMAS) != 0;
+  text = g_strdup_printf ("%u walked, %u of them wrong%s", self->n_walked, self->n_wrong,
+                          is_there ? "" : "; before Linux 6.1 none are");
+  report (error == NULL && self->n_wrong == 0
+              && (is_there ? self->n_walked >= MIN_RUNS : self->n_walked == 0),
+          "a process that is not published", error != NULL ? error->message : text);
+  live_stop (&live);
+  lu_process_table_free (self->table);
+  kill (known, SIGKILL);
+  kill (self->pid, SIGKILL);
+  while (waitpid (-1, NULL, 0) > 0 || errno == EINTR)
+    ;
+}
+
 /* Nobody reads a small ring, and then somebody does. Each emit that fails is one LOST record of the
  * kernel's, and its sample another one unless it found room: neither may be missing, or counted
  * twice. */
@@ -419,6 +500,7 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     run_case (&cases[i], argv[1], argv[2], unwinder);
   fill_ring (argv[1]);
+  go_by_vmas (argv[1]);
   follow_one (argv[1], "others on the CPU", NULL, FALSE);
   follow_one (argv[1], "others on the CPU, and an old child", "child", FALSE);
   follow_one (argv[1], "others on the CPU, and a new child", "heir", TRUE);

@@ -433,8 +433,8 @@ class Recording(Case):
     def test_the_stack_copy_grows_by_itself(self):
         code = "import sys\nsys.setrecursionlimit(10000)\nimport json\n" + SPIN.format(0.5)
         deep = "def f(n):\n return sorted([1], key=lambda x: f(n - 1)) if n else exec(code)\nf(120)"
-        result = self.run_it("--stats", "json", "-o", self.file, "--", sys.executable, "-S", "-c",
-                             f"code = {code!r}\n{deep}")
+        result = self.run_it("--engine", "table", "--stats", "json", "-o", self.file, "--",
+                             sys.executable, "-S", "-c", f"code = {code!r}\n{deep}")
         stats = stats_of(result.stderr)
         self.assertGreater(stats["stack"]["size"], 16384)
         self.assertGreater(stats["stack"]["grown"], 0)

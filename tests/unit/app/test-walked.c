@@ -180,6 +180,58 @@ test_unknown_space (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->stack.n_frames, ==, 1);
 }
 
+/* By the kernel's own mappings: all of them have to be those of the space, and no other. */
+static guint64
+marks_of (Fixture *self)
+{
+  return lu_bpf_vma_mark (0, 0, 0x700000) | lu_bpf_vma_mark (0, 0, 0x400000 - 0x1000);
+}
+
+static void
+take_by_vmas (Fixture *self, guint64 marks, LuStatus status)
+{
+  const LuWalkedStack walked = { .status = status,
+                                 .serial = marks,
+                                 .sp = SP,
+                                 .flags = LU_BPF_RECORD_VMAS,
+                                 .n_user = G_N_ELEMENTS (usual),
+                                 .pcs = (const guint8 *) usual };
+
+  lu_stack_reset (&self->stack);
+  lu_walked_take (&walked, self->process, self->space, &self->stack);
+}
+
+static void
+test_vmas (Fixture *self, gconstpointer data)
+{
+  take_by_vmas (self, marks_of (self), LU_STATUS_COMPLETE);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_COMPLETE);
+  g_assert_cmpuint (self->stack.n_frames, ==, 4);
+  g_assert_cmpuint (self->stack.frames[3].flags, ==, LU_FRAME_RETURN_ADDRESS | LU_FRAME_GUESSED);
+}
+
+static void
+test_other_vmas (Fixture *self, gconstpointer data)
+{
+  take_by_vmas (self, lu_bpf_vma_mark (0, 0, 0x700000), LU_STATUS_COMPLETE);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_STALE_MAPPING);
+  g_assert_cmpuint (self->stack.n_frames, ==, 3);
+  take_by_vmas (self, marks_of (self) | lu_bpf_vma_mark (0, 0, 0x900000), LU_STATUS_COMPLETE);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_STALE_MAPPING);
+  map (self, 4, self->library, 0x700000, 0x710000, 0x2000);
+  take_by_vmas (self, marks_of (self), LU_STATUS_COMPLETE);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_STALE_MAPPING);
+  g_assert_cmpuint (self->stack.n_frames, ==, 1);
+}
+
+/* The walk has seen the mapping of the frame that it had no room for. */
+static void
+test_vmas_and_depth_limit (Fixture *self, gconstpointer data)
+{
+  take_by_vmas (self, marks_of (self) | lu_bpf_vma_mark (0, 0, 0x900000), LU_STATUS_DEPTH_LIMIT);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_DEPTH_LIMIT);
+}
+
 static void
 test_kernel_frames (Fixture *self, gconstpointer data)
 {
@@ -217,6 +269,9 @@ main (int argc, char **argv)
     { "another-file", test_another_file },
     { "another-part-of-the-file", test_another_part_of_the_file },
     { "unknown-space", test_unknown_space },
+    { "vmas", test_vmas },
+    { "other-vmas", test_other_vmas },
+    { "vmas-and-depth-limit", test_vmas_and_depth_limit },
     { "kernel-frames", test_kernel_frames },
   };
 

@@ -108,6 +108,7 @@ memory_free (LuBpfBacking *base)
   munmap (base->modules, LU_BPF_MAX_MODULES * sizeof *base->modules);
   munmap (base->use, LU_BPF_MAX_MODULES);
   munmap (base->identities, LU_BPF_MAX_IDENTITIES * sizeof *base->identities);
+  munmap (base->known, LU_BPF_MAX_KNOWN * sizeof *base->known);
   g_hash_table_unref (self->processes);
   pthread_mutex_destroy (&self->mutex);
   pthread_rwlock_destroy (&self->walks);
@@ -131,6 +132,7 @@ memory_backing_new (guint max_entries, guint max_processes, gboolean has_grace)
   base->modules = map (LU_BPF_MAX_MODULES * sizeof *base->modules);
   base->use = map (LU_BPF_MAX_MODULES);
   base->identities = map (LU_BPF_MAX_IDENTITIES * sizeof *base->identities);
+  base->known = map (LU_BPF_MAX_KNOWN * sizeof *base->known);
   self->has_grace = has_grace;
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   pthread_mutex_init (&self->mutex, NULL);

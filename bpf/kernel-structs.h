@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* kernel-structs.h - the fields of the kernel's structures that the program looks at, found by BTF;
+ * src/bpf/program.c names the same. */
+
+#pragma once
+
+#include <stdint.h>
+
+struct ns_common
+{
+  unsigned int inum;
+} __attribute__ ((preserve_access_index));
+
+struct pid_namespace
+{
+  struct ns_common ns;
+} __attribute__ ((preserve_access_index));
+
+struct upid
+{
+  int nr;
+  struct pid_namespace *ns;
+} __attribute__ ((preserve_access_index));
+
+struct pid
+{
+  unsigned int level;
+  struct upid numbers[1]; /* level + 1: from the initial namespace to the task's own */
+} __attribute__ ((preserve_access_index));
+
+struct super_block
+{
+  uint32_t s_dev;
+} __attribute__ ((preserve_access_index));
+
+struct inode
+{
+  uint64_t i_ino;
+  uint32_t i_generation;
+  struct super_block *i_sb;
+} __attribute__ ((preserve_access_index));
+
+struct file
+{
+  struct inode *f_inode;
+} __attribute__ ((preserve_access_index));
+
+struct vm_area_struct
+{
+  uint64_t vm_start, vm_end;
+  struct mm_struct *vm_mm;
+  uint64_t vm_flags;
+  uint64_t vm_pgoff; /* in pages */
+  struct file *vm_file;
+} __attribute__ ((preserve_access_index));
+
+struct maple_tree
+{
+  void *ma_root;
+} __attribute__ ((preserve_access_index));
+
+struct mm_struct
+{
+  struct maple_tree mm_mt;
+} __attribute__ ((preserve_access_index));
+
+struct task_struct
+{
+  int tgid;
+  struct mm_struct *mm;
+  struct pid *thread_pid; /* NULL: it has ended */
+  uint64_t start_boottime;
+  uint64_t self_exec_id;
+  struct task_struct *group_leader;
+  struct task_struct *real_parent;
+} __attribute__ ((preserve_access_index));

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* kernel-vmas.h - the mapping of an address as the kernel itself has it, for walks in processes
+ * that user space has not published yet.
+ *
+ * Nothing is locked: an interrupt may not wait, and the helper that tries to (bpf_find_vma()) can
+ * do so once in an interrupt; the kernel's iterator refuses to run in one. The tree of mappings is
+ * made for readers without a lock (6.1), reads of kernel memory that is gone fail or bring other
+ * bytes, and what is found has to say that it is a mapping of this process and holds the address,
+ * twice. Who reads the record compares the marks of these mappings with those of side-band. */
+
+#pragma once
+
+#include "kernel-structs.h"
+#include "walk.h"
+
+/* Nodes of the tree (lib/maple_tree.c, include/linux/maple_tree.h): 256 bytes, aligned so; the bits
+ * below are the kind. A node has upper ends, and one more slot than these, where the rest is:
+ *
+ *   word      0       1 ...           16 ...       31                     kind
+ *             parent  15 upper ends   16 slots, or 15 and how many          1, 2
+ *             parent  9 upper ends    10 slots (from 10)   how many (30)    3
+ */
+#define NODE_BYTES      256
+#define NODE_KIND(node) ((node) >> 3 & 15)
+#define NODE_LEAF       1
+#define NODE_RANGE      2
+#define NODE_GAPS       3
+#define MAX_LEVELS_VMA  6 /* more than the mappings of a process ever need */
+#define VM_EXEC         4
+#define PAGE_BITS       12
+
+/* What stands in the slot of the node that holds the address. No branch: the verifier would follow
+ * both at each. */
+HOST_TURN uint64_t
+read_slot (uint32_t cpu, uint64_t kind, uint64_t address)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t has_gaps = is_negative (NODE_RANGE - kind), is_below = ~0ull, at = 0, last, n;
+
+  if (walk == NULL)
+    return 0;
+  last = walk->node[15];
+  n = ((walk->node[30] & has_gaps) | (walk->node[31] & ~has_gaps)) & 15;
+  n |= 15 & ~has_gaps & is_negative (last | -last);
+  for (uint64_t i = 0; i < 15; i++)
+    {
+      is_below &= is_negative ((walk->node[1 + i] >> 1) - (address >> 1)) & is_negative (i - n);
+      at -= is_below;
+    }
+  at += 16 - (6 & has_gaps);
+  HOST_BOUND (at, 31);
+  return walk->node[at];
+}
+
+/* What the tree has at the address; NULL: nothing, or it is being changed. */
+static inline uint64_t
+find_in_tree (uint32_t cpu, struct walk *walk, uint64_t tree, uint64_t address)
+{
+  for (int i = 0; i < MAX_LEVELS_VMA; i++)
+    {
+      uint64_t node = tree & ~(uint64_t) (NODE_BYTES - 1), kind = NODE_KIND (tree);
+
+      if (kind < NODE_LEAF || kind > NODE_GAPS
+          || bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node) != 0
+          || (walk->node[0] & ~(uint64_t) (NODE_BYTES - 1)) == node /* dead */)
+        return 0;
+      tree = read_slot (cpu, kind, address);
+      if (kind == NODE_LEAF)
+        return (tree & 7) == 0 ? tree : 0;
+    }
+  return 0;
+}
+
+/* Its slot and where its ELF addresses are, if that is known; else nobody can say anything of it.
+ */
+static inline void
+look_up_known (struct place *place, struct inode *inode, uint64_t offset, uint32_t device,
+               uint64_t number)
+{
+  const struct known *known = host_known ();
+  uint32_t at = lu_bpf_known_group (lu_bpf_known_hash (number, device, offset));
+  uint32_t generation = BPF_CORE_READ (inode, i_generation);
+
+  place->kind = LU_BPF_MAPPING_OPAQUE;
+  place->module = 0;
+  place->bias = 0;
+  if (known == NULL)
+    return;
+  for (uint32_t i = 0; i < LU_BPF_KNOWN_PLACES; i++)
+    {
+      uint64_t index = at + i;
+      struct lu_bpf_known found;
+
+      HOST_BOUND (index, LU_BPF_MAX_KNOWN - 1);
+      found = known->places[index];
+      if (found.inode != number || found.device != device || found.offset != offset
+          || (found.generation != 0 && found.generation != generation)
+          || found.check != lu_bpf_known_check (&found))
+        continue;
+      place->bias = place->start - offset - found.to_ea;
+      if (place->start + place->size - place->bias > 1ull << LU_BPF_KEY_SHIFT)
+        return;
+      place->kind = LU_BPF_MAPPING_TABLE;
+      place->module = found.slot;
+      return;
+    }
+}
+
+/* Sets walk->found to the executable mapping that holds the address; FALSE: there is none, or it
+ * cannot be told. */
+HOST_TURN int
+host_find_vma (uint32_t cpu, uint64_t address)
+{
+  struct walk *walk = host_walk (cpu);
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+  struct mm_struct *mm = BPF_CORE_READ (task, mm);
+  struct place *place;
+  struct vm_area_struct *vma;
+  struct file *file;
+  struct inode *inode;
+  uint64_t end, offset, number;
+  uint32_t device;
+
+  if ((host_config.flags & LU_BPF_VMAS) == 0 || walk == NULL || mm == NULL)
+    return 0;
+  place = &walk->found;
+  vma = (struct vm_area_struct *) find_in_tree (
+      cpu, walk, (uint64_t) BPF_CORE_READ (mm, mm_mt.ma_root), address);
+  if (vma == NULL)
+    return 0;
+  file = BPF_CORE_READ (vma, vm_file);
+  place->start = BPF_CORE_READ (vma, vm_start);
+  end = BPF_CORE_READ (vma, vm_end);
+  offset = BPF_CORE_READ (vma, vm_pgoff) << PAGE_BITS;
+  inode = BPF_CORE_READ (file, f_inode);
+  number = BPF_CORE_READ (inode, i_ino);
+  device = BPF_CORE_READ (inode, i_sb, s_dev);
+  place->size = end - place->start;
+  look_up_known (place, inode, offset, device, number);
+  if (file == NULL || address - place->start >= place->size
+      || (BPF_CORE_READ (vma, vm_flags) & VM_EXEC) == 0 || BPF_CORE_READ (vma, vm_mm) != mm
+      || BPF_CORE_READ (vma, vm_file) != file || BPF_CORE_READ (vma, vm_start) != place->start
+      || BPF_CORE_READ (vma, vm_end) != end)
+    return 0;
+  walk->vma_marks |= lu_bpf_vma_mark (number, device, place->start - offset);
+  return 1;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* known.c - files by what the kernel knows of them; see known.h.
+ *
+ * What tells files apart is what the alias cache goes by (src/module/module-cache.c): device, inode
+ * and generation, where that was told. A file by two names has two modules; the one that came last
+ * is known. Where a group is full, the place of the file that came first in it is taken. */
+
+#include "bpf/known.h"
+
+/* Walks read it meanwhile: they see all of it, or a check that is not its. */
+static void
+store (struct lu_bpf_known *place, const struct lu_bpf_known *known)
+{
+  __atomic_store_n (&place->check, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+  __atomic_store_n (&place->inode, known->inode, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->offset, known->offset, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->to_ea, known->to_ea, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->device, known->device, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->generation, known->generation, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->slot, known->slot, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->check, known->check, __ATOMIC_RELEASE);
+}
+
+static gboolean
+is_same_file (const struct lu_bpf_known *a, const struct lu_bpf_known *b)
+{
+  return a->inode == b->inode && a->device == b->device && a->offset == b->offset;
+}
+
+static void
+forget_place (LuBpfSlots *slots, guint32 slot, guint32 place)
+{
+  for (guint i = 0; i < LU_BPF_KNOWN_PER_SLOT; i++)
+    if (slots->slots[slot].known[i] == place + 1)
+      slots->slots[slot].known[i] = 0;
+}
+
+/* Where it is, or is to be. */
+static guint32
+find_place (LuBpfSlots *slots, const struct lu_bpf_known *known)
+{
+  guint32 first =
+      lu_bpf_known_group (lu_bpf_known_hash (known->inode, known->device, known->offset));
+  const struct lu_bpf_known *group = &slots->backing->known[first];
+
+  for (guint i = 0; i < LU_BPF_KNOWN_PLACES; i++)
+    if (group[i].check != 0 && is_same_file (&group[i], known))
+      return first + i;
+  for (guint i = 0; i < LU_BPF_KNOWN_PLACES; i++)
+    if (group[i].check == 0)
+      return first + i;
+  return first + slots->known_turn++ % LU_BPF_KNOWN_PLACES;
+}
+
+gboolean
+lu_bpf_known_describe (const LuDwflMapping *mapping, guint32 slot, struct lu_bpf_known *known)
+{
+  const LuModuleKey *key = lu_module_key (mapping->module);
+
+  if (key->kind != LU_MODULE_FILE || !key->has_inode || key->inode_generation > G_MAXUINT32)
+    return FALSE;
+  *known = (struct lu_bpf_known){
+    .inode = key->inode,
+    .offset = mapping->file_offset,
+    .to_ea = mapping->start - mapping->bias - mapping->file_offset,
+    .device = key->major << LU_BPF_DEVICE_SHIFT | key->minor,
+    .generation = (guint32) key->inode_generation,
+    .slot = slot,
+  };
+  known->check = lu_bpf_known_check (known);
+  return TRUE;
+}
+
+/* It is there: what was written last is what stands there, as only this thread writes. */
+static gboolean
+has (const LuBpfSlots *slots, guint32 slot, const LuDwflMapping *mapping)
+{
+  for (guint i = 0; i < LU_BPF_KNOWN_PER_SLOT; i++)
+    {
+      guint32 place = slots->slots[slot].known[i];
+
+      if (place != 0 && slots->backing->known[place - 1].offset == mapping->file_offset)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+void
+lu_bpf_known_add (LuBpfSlots *slots, guint32 slot, const LuDwflMapping *mapping)
+{
+  guint32 *of_slot = slots->slots[slot].known;
+  struct lu_bpf_known known;
+  guint32 place;
+
+  if (has (slots, slot, mapping) || !lu_bpf_known_describe (mapping, slot, &known))
+    return;
+  for (guint i = 0; i < LU_BPF_KNOWN_PER_SLOT; i++)
+    {
+      if (of_slot[i] != 0)
+        continue;
+      place = find_place (slots, &known);
+      if (slots->backing->known[place].check != 0)
+        forget_place (slots, slots->backing->known[place].slot, place);
+      store (&slots->backing->known[place], &known);
+      of_slot[i] = place + 1;
+      return;
+    }
+}
+
+void
+lu_bpf_known_remove (LuBpfSlots *slots, guint32 slot)
+{
+  const struct lu_bpf_known none = { 0 };
+
+  for (guint i = 0; i < LU_BPF_KNOWN_PER_SLOT; i++)
+    if (slots->slots[slot].known[i] != 0)
+      store (&slots->backing->known[slots->slots[slot].known[i] - 1], &none);
+}
