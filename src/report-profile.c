@@ -9,6 +9,7 @@
 #include "output/syscap-stack.h"
 #include "replay.h"
 
+#include <json-glib/json-glib.h>
 #include <string.h>
 
 typedef struct
@@ -37,17 +38,28 @@ state_free (gpointer pointer)
   g_free (pointer);
 }
 
-/* The lost samples that the statistics of the recorder name: its own JSON, where the number comes
- * first in that object. In a string there would be a backslash before each quotation mark. */
+/* The lost samples that the statistics of the recorder name. */
 static gint64
 lost_of_stats (const char *json)
 {
-  static const char begin[] = "\"lost\":{\"samples\":";
-  const char *found = json != NULL ? strstr (json, begin) : NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonNode *root;
+  JsonObject *stats, *lost;
 
-  if (found == NULL || !g_ascii_isdigit (found[strlen (begin)]))
+  if (json == NULL || !json_parser_load_from_data (parser, json, -1, NULL))
     return -1;
-  return g_ascii_strtoll (found + strlen (begin), NULL, 10);
+  root = json_parser_get_root (parser);
+  if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
+    return -1;
+  stats = json_node_get_object (root);
+  if (!json_object_has_member (stats, "lost")
+      || !JSON_NODE_HOLDS_OBJECT (json_object_get_member (stats, "lost")))
+    return -1;
+  lost = json_object_get_object_member (stats, "lost");
+  if (!json_object_has_member (lost, "samples")
+      || !JSON_NODE_HOLDS_VALUE (json_object_get_member (lost, "samples")))
+    return -1;
+  return json_object_get_int_member (lost, "samples");
 }
 
 static void

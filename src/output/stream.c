@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* stream.c - buffered output; see stream.h. JSON is written as text: there are millions of
- * numbers. */
+/* stream.c - buffered output; see stream.h. JSON is written as text: json-glib would hold a node
+ * for each of millions of numbers. */
 
 #include "output/stream.h"
 
