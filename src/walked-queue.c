@@ -44,7 +44,8 @@ count_same (const LuWalkedSender *self, const LuWalkedStack *walked)
   return n_same;
 }
 
-/* After a stack that is not whole there is nothing to compare with. */
+/* After a stack that is not whole, or not of this version of the space as published, there is
+ * nothing to compare with. */
 static void
 remember (LuWalkedSender *self, const LuWalkedStack *walked, const guint64 *words, guint32 n_words,
           const LuSpace *space)
@@ -53,7 +54,7 @@ remember (LuWalkedSender *self, const LuWalkedStack *walked, const guint64 *word
 
   memcpy (self->words + LU_BPF_MAX_FRAMES - walked->n_user, words, n_words * sizeof *words);
   self->n = walked->n_user;
-  self->serial = serial == walked->serial ? serial : 0;
+  self->serial = serial == walked->serial && (walked->flags & LU_BPF_RECORD_VMAS) == 0 ? serial : 0;
 }
 
 gboolean
