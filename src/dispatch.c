@@ -391,6 +391,14 @@ lu_dispatch_window (const LuDispatch *self)
   return &self->window;
 }
 
+/* In the writer's queue, though it may hold little: it has just begun anew (queue.c). */
+static LuDispatchResult
+no_room (LuDispatch *self)
+{
+  lu_queue_wake (self->to_writer);
+  return LU_DISPATCH_NO_ROOM;
+}
+
 LuDispatchResult
 lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace *space,
                     gboolean can_wait)
@@ -400,7 +408,7 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
                          : NULL;
 
   if (message == NULL)
-    return LU_DISPATCH_NO_ROOM;
+    return no_room (self);
   if (walk (self, event, space))
     {
       bump (&self->walked);
@@ -467,7 +475,7 @@ lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process, 
     return keep_for_sample (self, event, process, space);
   if (!has_room_for_samples (self->to_writer)
       || !lu_walked_send (&self->sender, self->to_writer, event, process, space, &status))
-    return LU_DISPATCH_NO_ROOM;
+    return no_room (self);
   self->window.stacks++;
   bump (&self->in_kernel);
   if (status == LU_STATUS_STALE_MAPPING)

@@ -26,6 +26,9 @@
 #define MAX_WAIT_QUEUES 8
 /* A queue that has run empty begins anew behind so many bytes: what is in a cache is used again. */
 #define REWIND_BYTES (128u << 10)
+/* Until the consumer has come along, there is room for no more than what it begins anew behind. So
+ * that is at least so many times what has waited at once lately. */
+#define REWIND_PEAKS 4
 /* What is kept, as bursts come again: about what one wake-up of the writer takes. */
 #define KEPT_BYTES (1u << 20)
 
@@ -39,6 +42,7 @@ struct _LuQueue
   guint64 reserved_at;             /* producer: where the reserved message begins */
   guint64 filler_at;               /* producer: where the last filler begins */
   gsize filler;                    /* producer: its bytes */
+  gsize peak;                      /* producer: most bytes in use at once, halved at each trim */
   gsize touched;                   /* producer: bytes committed since memory was given back */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
@@ -103,10 +107,11 @@ bytes_to_skip (const LuQueue *self, guint64 head, guint64 tail, gsize need)
 {
   gsize offset = head & (self->capacity - 1);
   gsize to_end = self->capacity - offset;
+  gsize rewind = MAX (REWIND_BYTES, REWIND_PEAKS * self->peak);
 
   if (need > to_end)
     return to_end;
-  return head == tail && offset >= MAX (need, REWIND_BYTES) ? to_end : 0;
+  return head == tail && offset >= MAX (need, rewind) ? to_end : 0;
 }
 
 gpointer
@@ -126,6 +131,7 @@ lu_queue_reserve (LuQueue *self, gsize size)
       self->filler = skip;
     }
   self->reserved_at = head + skip;
+  self->peak = MAX (self->peak, lu_queue_used (self) + need);
   return slot (self, self->reserved_at) + 1;
 }
 
@@ -178,6 +184,7 @@ lu_queue_trim (LuQueue *self)
   guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
 
+  self->peak /= 2;
   if (self->touched <= KEPT_BYTES || head + KEPT_BYTES >= tail + self->capacity)
     return;
   give_back (self, head + KEPT_BYTES, tail + self->capacity);

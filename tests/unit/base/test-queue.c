@@ -156,6 +156,31 @@ test_what_is_passed_over_is_free (void)
   g_assert_not_reached ();
 }
 
+/* A queue that runs empty begins anew, but not so early that the next burst has no room before the
+ * consumer comes. */
+static void
+test_bursts_have_room (void)
+{
+  const gsize size = 300;
+  const guint n = 2000;
+  g_autoptr (LuQueue) queue = lu_queue_new (16 << 20);
+
+  for (guint burst = 0; burst < 200; burst++)
+    {
+      for (guint i = 0; i < burst * 7; i++)
+        {
+          put (queue, i, size);
+          check (queue, i, size);
+        }
+      for (guint i = 0; i < n; i++)
+        put (queue, i, size);
+      for (guint i = 0; i < n; i++)
+        check (queue, i, size);
+      if (burst % 2 == 0)
+        lu_queue_trim (queue);
+    }
+}
+
 static void
 test_trims (void)
 {
@@ -282,6 +307,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/commit may be smaller", test_commit_may_be_smaller);
   g_test_add_func ("/queue/starts again at the beginning", test_starts_again_at_the_beginning);
   g_test_add_func ("/queue/what is passed over is free", test_what_is_passed_over_is_free);
+  g_test_add_func ("/queue/bursts have room", test_bursts_have_room);
   g_test_add_func ("/queue/gives memory back", test_trims);
   g_test_add_func ("/queue/ends", test_ends);
   g_test_add_func ("/queue/a quiet commit is woken", test_a_quiet_commit_is_woken);
