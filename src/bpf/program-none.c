@@ -49,8 +49,8 @@ lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size)
 }
 
 guint
-lu_bpf_program_add_entries (const LuBpfProgram *self, const guint32 *places, guint n,
-                            guint32 **words, guint64 *bytes)
+lu_bpf_program_add_entries (LuBpfProgram *self, const guint32 *places, guint n, guint32 **words,
+                            guint64 *bytes)
 {
   errno = ENOSYS;
   return 0;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "bpf/entries.h"
 #include "bpf/kernel-types.h"
 
 #include <bpf/bpf.h>
@@ -51,6 +52,7 @@ struct _LuBpfProgram
 {
   struct walker_bpf *skeleton; /* owned */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
+  LuBpfEntries entries;
   guint32 flags;
   guint n_cpus;
   struct lu_bpf_counters *counters; /* owned, mapped */
@@ -147,9 +149,6 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_
   bpf_map__set_max_entries (skeleton->maps.remembered, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.outputs, self->n_cpus);
-  if (options->max_entries != 0)
-    bpf_map__set_max_entries (skeleton->maps.memory,
-                              MIN (options->max_entries, LU_BPF_MAX_ENTRIES));
   if (options->max_processes != 0)
     bpf_map__set_max_entries (skeleton->maps.processes, options->max_processes);
 }
@@ -210,7 +209,14 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **
       return FALSE;
     }
   configure (self, options, flags);
-  result = load (self);
+  if (lu_bpf_entries_begin (&self->entries, options->max_entries != 0
+                                                ? MIN (options->max_entries, LU_BPF_MAX_ENTRIES)
+                                                : LU_BPF_MAX_ENTRIES))
+    result = bpf_map__reuse_fd (self->skeleton->maps.memory, self->entries.map_fd);
+  else
+    result = -errno;
+  if (result == 0)
+    result = load (self);
   if (result != 0)
     {
       g_set_error (error, LU_ERROR,
@@ -239,6 +245,7 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   gboolean is_loaded;
 
   self->stats_fd = -1;
+  self->entries.map_fd = -1;
   last_words[0] = '\0';
   is_loaded = open_and_load (self, options, error);
   libbpf_set_print (before);
@@ -253,6 +260,7 @@ lu_bpf_program_free (LuBpfProgram *self)
   if (self->counters != NULL)
     munmap (self->counters, self->counters_size);
   lu_fd_clear (&self->stats_fd);
+  lu_bpf_entries_end (&self->entries);
   walker_bpf__destroy (self->skeleton);
   g_free (self);
 }
@@ -302,62 +310,11 @@ lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size)
   return memory != MAP_FAILED ? memory : NULL;
 }
 
-static int
-new_entry (guint32 **words)
-{
-  LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-  int fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32), LU_BPF_ENTRY_BYTES,
-                           1, &options);
-  gpointer memory = fd >= 0
-                        ? mmap (NULL, LU_BPF_ENTRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                        : MAP_FAILED;
-
-  if (memory == MAP_FAILED)
-    lu_fd_clear (&fd);
-  else
-    *words = memory;
-  return fd;
-}
-
-/* Returns how many, the first ones. Where each is put in by itself the kernel waits for each. */
-static guint
-put_in (const LuBpfProgram *self, const guint32 *places, const int *fds, guint n)
-{
-  int map_fd = self->map_fds[LU_BPF_MAP_MEMORY];
-  guint32 n_in = n;
-
-  if (n > 1 && bpf_map_update_batch (map_fd, places, fds, &n_in, NULL) == 0)
-    return n;
-  n_in = 0;
-  while (n_in < n && bpf_map_update_elem (map_fd, &places[n_in], &fds[n_in], BPF_ANY) == 0)
-    n_in++;
-  return n_in;
-}
-
 guint
-lu_bpf_program_add_entries (const LuBpfProgram *self, const guint32 *places, guint n,
-                            guint32 **words, guint64 *bytes)
+lu_bpf_program_add_entries (LuBpfProgram *self, const guint32 *places, guint n, guint32 **words,
+                            guint64 *bytes)
 {
-  int fds[LU_BPF_ENTRIES_AT_ONCE], why;
-  guint n_new = 0, n_in;
-
-  while (n_new < MIN (n, LU_BPF_ENTRIES_AT_ONCE) && (fds[n_new] = new_entry (&words[n_new])) >= 0)
-    {
-      bytes[n_new] = lu_bpf_map_memory (fds[n_new]);
-      n_new++;
-    }
-  why = errno;
-  n_in = put_in (self, places, fds, n_new);
-  if (n_in < n_new)
-    why = errno;
-  for (guint i = 0; i < n_new; i++)
-    {
-      close (fds[i]);
-      if (i >= n_in)
-        munmap (words[i], LU_BPF_ENTRY_BYTES);
-    }
-  errno = why;
-  return n_in;
+  return lu_bpf_entries_add (&self->entries, places, n, words, bytes);
 }
 
 gboolean

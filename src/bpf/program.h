@@ -64,9 +64,11 @@ gpointer lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *s
 /* New pieces of memory at these places, all zeros: the words of each, LU_BPF_ENTRY_BYTES of them,
  * mapped for reading and writing, and what it takes by the kernel's figure. Returns how many there
  * are, the first ones; fewer than n: errno is set. Waits for the kernel, some 10 ms, once if it
- * knows how (5.16). At most LU_BPF_ENTRIES_AT_ONCE. */
+ * knows how (5.16); the first LU_BPF_FIRST_ENTRIES places were begun before loading, and wait less.
+ * At most LU_BPF_ENTRIES_AT_ONCE. One thread at a time. */
+#define LU_BPF_FIRST_ENTRIES   2
 #define LU_BPF_ENTRIES_AT_ONCE 16
-guint lu_bpf_program_add_entries (const LuBpfProgram *self, const guint32 *places, guint n,
+guint lu_bpf_program_add_entries (LuBpfProgram *self, const guint32 *places, guint n,
                                   guint32 **words, guint64 *bytes);
 /* Takes it out again; what was mapped stays until munmap(). FALSE with errno set. */
 gboolean lu_bpf_program_remove_entry (const LuBpfProgram *self, guint entry);
