@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -33,6 +34,11 @@
 /* Answers wait for this many bytes of them, or until there is nothing more to do. */
 #define ANSWER_BATCH_BYTES (256u << 10)
 
+typedef struct
+{
+  guint64 mount_id, inode;
+} Root;
+
 struct _LuWorker
 {
   LuUnwinder *unwinder;    /* owned */
@@ -44,6 +50,7 @@ struct _LuWorker
   LuStack *walked; /* NULL until it is needed */
   LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
   char own_mount_namespace[64];
+  Root own_root;
   gboolean own_mounts_are_known;
   gsize own_mountinfo_bytes;
   guint64 touch_second; /* of samples; n_touches pages were touched in it */
@@ -148,6 +155,31 @@ read_link (gint32 pid, const char *link, char *target, gsize size)
   return TRUE;
 }
 
+/* A mount is of one namespace: whose root is the same directory of the same mount has our paths.
+ * Zeros where the kernel does not tell (before Linux 5.8). */
+static Root
+find_root (const char *path)
+{
+  struct statx info;
+
+  if (statx (AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID, &info) != 0
+      || (info.stx_mask & STATX_MNT_ID) == 0)
+    return (Root){ 0 };
+  return (Root){ .mount_id = info.stx_mnt_id, .inode = info.stx_ino };
+}
+
+static gboolean
+has_own_root (LuWorker *self, gint32 pid)
+{
+  char path[32];
+  Root root;
+
+  g_snprintf (path, sizeof path, "/proc/%d/root", pid);
+  root = find_root (path);
+  return root.mount_id != 0 && root.mount_id == self->own_root.mount_id
+         && root.inode == self->own_root.inode;
+}
+
 /* The table of a process in our own namespace, but with another root, has other paths. */
 static gboolean
 is_own_table_enough (LuWorker *self, gint32 pid)
@@ -170,7 +202,8 @@ read_mountinfo (LuWorker *self, LuProcess *process)
   gsize length = 0;
   char *text;
 
-  if (!read_link (pid, "ns/mnt", name, sizeof name))
+  if ((self->own_mounts_are_known && has_own_root (self, pid))
+      || !read_link (pid, "ns/mnt", name, sizeof name))
     return;
   own = strcmp (name, self->own_mount_namespace) == 0;
   if (own && is_own_table_enough (self, pid))
@@ -364,6 +397,7 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->live = live;
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->stack = g_new (LuStack, 1);
+  self->own_root = find_root ("/");
   if (!read_link (getpid (), "ns/mnt", self->own_mount_namespace, sizeof self->own_mount_namespace))
     self->own_mount_namespace[0] = 0;
   return self;
