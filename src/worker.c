@@ -13,6 +13,7 @@
 #include "stack/merge.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -39,6 +40,9 @@ typedef struct
   guint64 mount_id, inode;
 } Root;
 
+/* What a burst of processes leaves free between what still lives is given back this often. */
+#define TRIM_NS (30 * BUDGET_SECOND_NS)
+
 struct _LuWorker
 {
   LuUnwinder *unwinder;    /* owned */
@@ -56,6 +60,7 @@ struct _LuWorker
   guint64 touch_second; /* of samples; n_touches pages were touched in it */
   guint n_touches;
   guint64 budget_start, unwind_ns; /* spent since then */
+  guint64 last_trim;
 };
 
 static gpointer
@@ -364,6 +369,19 @@ handle (LuWorker *self, LuMessage *message)
     }
 }
 
+static void
+trim_now_and_then (LuWorker *self)
+{
+  guint64 now = lu_monotonic_ns ();
+
+  if (now - self->last_trim < TRIM_NS)
+    return;
+  self->last_trim = now;
+#ifdef __GLIBC__
+  malloc_trim (0);
+#endif
+}
+
 static gpointer
 worker_main (gpointer data)
 {
@@ -380,6 +398,7 @@ worker_main (gpointer data)
             lu_queue_wake (self->output);
         }
       lu_queue_wake (self->output);
+      trim_now_and_then (self);
       lu_queue_wait (self->input, -1);
     }
   lu_queue_close (self->output);
@@ -395,6 +414,7 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->input = input;
   self->output = output;
   self->live = live;
+  self->last_trim = lu_monotonic_ns ();
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->stack = g_new (LuStack, 1);
   self->own_root = find_root ("/");
