@@ -162,12 +162,12 @@ static void
 test_bursts_have_room (void)
 {
   const gsize size = 300;
-  const guint n = 2000;
+  const guint n = 1000;
   g_autoptr (LuQueue) queue = lu_queue_new (16 << 20);
 
-  for (guint burst = 0; burst < 200; burst++)
+  for (guint burst = 0; burst < 450; burst++)
     {
-      for (guint i = 0; i < burst * 7; i++)
+      for (guint i = 0; i < burst; i++)
         {
           put (queue, i, size);
           check (queue, i, size);
