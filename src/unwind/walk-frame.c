@@ -103,11 +103,14 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
                                                                       : LU_GUESS_RULE_OTHER;
 }
 
-/* Whether the instruction before a place that has no rule has one. */
+/* Whether the instruction before a place that has no rule has one, or could have if it is in
+ * another mapping. */
 static gboolean
 has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
-  return lookup == mapping->start || rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
+  if (lookup == mapping->start)
+    return find_mapping (walk, lookup - 1) != NULL;
+  return rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
 }
 
 /* What stands at a word above the stack pointer of a leaf of a file. */

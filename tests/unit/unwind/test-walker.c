@@ -13,9 +13,11 @@
 
 #include "tracee.h"
 
+#include <linux/perf_event.h>
 #include <string.h>
 
 #define N_RANDOM 20000
+#define WORD_IP  8
 #define WORD_SP  7
 #define WORD_FP  6
 #define WORD_BX  1
@@ -351,6 +353,24 @@ test_top (Fixture *self)
   g_assert_cmpuint (n_ours, >, end / 8);
 }
 
+/* At the very first byte of a program's code, as the first call of _init brings its page in: no
+ * system call can have led there. */
+static void
+test_first_byte (Fixture *self)
+{
+  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
+  LuStack *stack = &self->kept;
+
+  self->words[WORD_IP] = lu_space_find (self->tracee->space, self->words[WORD_IP])->start;
+  self->sample.cpumode = PERF_RECORD_MISC_KERNEL;
+  find_calls_of (dwfl, self->tracee->pid, &self->sample, self->tracee->space, stack);
+  g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
+  g_assert_true (walk (self, self->next_tid++, &self->sample, self->tracee->space, &self->fresh));
+  g_assert_cmpint (self->fresh.status, ==, LU_STATUS_COMPLETE);
+  g_assert_cmpmem (self->fresh.frames, self->fresh.n_frames * sizeof (LuFrame), stack->frames,
+                   stack->n_frames * sizeof (LuFrame));
+}
+
 static const struct
 {
   const char *name, *what, *number;
@@ -378,6 +398,7 @@ static const struct
   { "/walker/bare/registers", "bare", NULL, test_registers },
   { "/walker/bare/random", "bare", NULL, test_chain },
   { "/walker/bare/top", "bare", NULL, test_top },
+  { "/walker/bare/first-byte", "bare", NULL, test_first_byte },
   { "/walker/generated/same", "generated", "40", test_same },
   { "/walker/generated/word", "generated", "20", test_word },
   { "/walker/generated/size", "generated", "20", test_size },
