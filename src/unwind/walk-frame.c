@@ -13,6 +13,7 @@
 #define MAX_STACK        (64u << 20)
 #define MAX_SIGNAL_FRAME 65536u
 #define CPUMODE_KERNEL   1
+#define DWARF_RCX        2
 
 /* What the step reads */
 
@@ -47,7 +48,10 @@ finish (LuWalk *walk, LuStatus status, guint64 end_pc)
   walk->stack->status = status;
   walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
   if (walk->is_from_top && status != LU_STATUS_COMPLETE)
-    return LU_WALK_LEFT;
+    {
+      walk->is_refuted = TRUE;
+      return LU_WALK_LEFT;
+    }
   return walk->has_guessed && lu_guess_is_refuted_by (status) ? LU_WALK_LEFT : LU_WALK_DONE;
 }
 
@@ -113,6 +117,19 @@ has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   return rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
 }
 
+/* Whether a sample in the kernel may be in a system call: that has left its return address in rcx
+ * (entry_SYSCALL_64() in arch/x86/entry/entry_64.S), a page fault or an interrupt has not. */
+static gboolean
+may_be_system_call (const LuWalk *walk)
+{
+  guint64 cx;
+
+  return walk->sample->cpumode == CPUMODE_KERNEL
+         && (walk->arch->machine != EM_X86_64
+             || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, DWARF_RCX, &cx)
+             || cx == walk->regs.pc);
+}
+
 /* What stands at a word above the stack pointer of a leaf of a file. */
 static LuCallKind
 call_before_word (LuWalk *walk, guint64 address, guint64 *value)
@@ -128,19 +145,20 @@ call_before_word (LuWalk *walk, guint64 address, guint64 *value)
 
 /* A leaf of a file that has no rule: its caller by the first word on top that is a return address
  * into code with unwind information, as in guess_leaf() in dwfl.c. That is believed only if the
- * stack is whole from there on; if not, or if one has to be read first, the other engine decides.
- * So it does where the leaf entered the kernel with its last instruction. NONE: there is none. */
+ * stack is whole from there on; if not, the walk begins again with the word after it. If something
+ * has to be read first, the other engine decides, and where the leaf entered the kernel with its
+ * last instruction. NONE: there is none. */
 static LuGuessResult
 go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   struct lu_regs *regs = &walk->regs;
 
   if (walk->view->has_pending || walk->arch->address_mask != G_MAXUINT64
-      || (walk->sample->cpumode == CPUMODE_KERNEL && has_rule_before (walk, mapping, lookup)))
+      || (may_be_system_call (walk) && has_rule_before (walk, mapping, lookup)))
     return LU_GUESS_UNKNOWN;
-  for (guint64 offset = 0; offset < 8 * LU_GUESS_LEAF_WORDS; offset += 8)
+  while (walk->top < LU_GUESS_LEAF_WORDS)
     {
-      guint64 value = 0;
+      guint64 offset = 8 * (guint64) walk->top++, value = 0;
 
       switch (call_before_word (walk, regs->sp + offset, &value))
         {
@@ -305,7 +323,10 @@ lu_walk_frame (LuWalk *self)
   const LuViewMapping *mapping = lu_space_view_find (self->view, lookup);
 
   if (mapping == NULL)
-    return LU_WALK_LEFT;
+    {
+      self->is_refuted = self->is_from_top;
+      return LU_WALK_LEFT;
+    }
   if (!push (self))
     return finish (self, LU_STATUS_DEPTH_LIMIT, self->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
   if (mapping->base.status != LU_STATUS_COMPLETE)

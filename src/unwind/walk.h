@@ -33,6 +33,8 @@ typedef struct
   gboolean is_guessed;    /* the frame to come */
   gboolean has_guessed;   /* some frame */
   gboolean is_from_top;   /* the leaf's caller was on top of the stack, if the stack is complete */
+  gboolean is_refuted;    /* it was from_top, and is not complete */
+  guint32 top;            /* words on top of the stack that are no return address of the leaf's */
   LuCodeReader *reader;   /* NULL: files must not be touched */
   gint32 pid;             /* for the reader */
 } LuWalk;

@@ -133,9 +133,29 @@ begin (LuWalk *walk, LuWalker *walker, const LuSample *sample, LuStack *stack)
   walk->frame = NULL;
   walk->failed_address = walk->last_fp = 0;
   walk->n_guess_rules = 0;
-  walk->is_off_copy = walk->is_guessed = walk->has_guessed = walk->is_from_top = FALSE;
+  walk->is_off_copy = walk->is_guessed = walk->has_guessed = FALSE;
+  walk->is_from_top = walk->is_refuted = FALSE;
   walk->reader = walker->reader;
   walk->pid = walker->pid;
+}
+
+static LuWalkResult
+run (LuWalk *walk, gint32 tid)
+{
+  LuWalkResult result;
+
+  lu_memo_begin (walk->memo, tid, walk->view->serial);
+  prefetch (walk->memo, &walk->copy);
+  walk->stack->sampled_sp = walk->copy.start;
+  do
+    {
+      result = lu_walk_plain (walk);
+      if (result == LU_WALK_ON)
+        result = lu_walk_frame (walk);
+    }
+  while (result == LU_WALK_ON);
+  lu_memo_end (walk->memo);
+  return result;
 }
 
 gboolean
@@ -145,23 +165,21 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
   LuWalkResult result;
 
   begin (&walk, self, sample, stack);
+  walk.top = 0;
   if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &self->words))
     return FALSE;
   walk.view = lu_space_cache_get (self->spaces, space, walk.arch);
   if (walk.view == NULL)
     return FALSE;
   lu_rule_cache_begin (self->rules);
-  lu_memo_begin (self->memo, tid, walk.view->serial);
-  prefetch (self->memo, &walk.copy);
-  stack->sampled_sp = walk.copy.start;
-  do
+  result = run (&walk, tid);
+  while (G_UNLIKELY (walk.is_refuted))
     {
-      result = lu_walk_plain (&walk);
-      if (result == LU_WALK_ON)
-        result = lu_walk_frame (&walk);
+      begin (&walk, self, sample, stack);
+      start (&walk, &self->words);
+      lu_stack_reset (stack);
+      result = run (&walk, tid);
     }
-  while (result == LU_WALK_ON);
-  lu_memo_end (self->memo);
   stack->stack_used = MIN (walk.regs.sp - walk.copy.start, walk.copy.size);
   return result == LU_WALK_DONE;
 }

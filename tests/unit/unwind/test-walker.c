@@ -328,7 +328,7 @@ test_top (Fixture *self)
   g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
   LuStack *stack = &self->kept;
   guint64 end = used (self);
-  guint n_ours = 0;
+  guint n_ours = 0, n_all = 0;
 
   for (guint64 at = 0; at < 5 * 8; at += 8)
     for (guint64 other = 0; other < end; other += 8)
@@ -338,6 +338,7 @@ test_top (Fixture *self)
 
         for (guint i = 0; i < G_N_ELEMENTS (values); i++)
           {
+            n_all++;
             reset (self);
             set_word (self, at, values[i]);
             find_calls_of (dwfl, self->tracee->pid, &self->sample, self->tracee->space, stack);
@@ -350,7 +351,8 @@ test_top (Fixture *self)
                              stack->frames, stack->n_frames * sizeof (LuFrame));
           }
       }
-  g_assert_cmpuint (n_ours, >, end / 8);
+  /* A word that leads nowhere is no reason to ask the engine. */
+  g_assert_cmpuint (n_ours, >, n_all * 19 / 20);
 }
 
 /* At the very first byte of a program's code, as the first call of _init brings its page in: no
