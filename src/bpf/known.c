@@ -9,18 +9,18 @@
 
 #include "bpf/known.h"
 
-/* Walks read it meanwhile: they see all of it, or a check that is not its. */
+/* Walks read it meanwhile: they see all of it, or a check that is not its. So each store comes
+ * behind the one that took the check away. */
 static void
 store (struct lu_bpf_known *place, const struct lu_bpf_known *known)
 {
   __atomic_store_n (&place->check, 0, __ATOMIC_RELAXED);
-  __atomic_thread_fence (__ATOMIC_SEQ_CST);
-  __atomic_store_n (&place->inode, known->inode, __ATOMIC_RELAXED);
-  __atomic_store_n (&place->offset, known->offset, __ATOMIC_RELAXED);
-  __atomic_store_n (&place->to_ea, known->to_ea, __ATOMIC_RELAXED);
-  __atomic_store_n (&place->device, known->device, __ATOMIC_RELAXED);
-  __atomic_store_n (&place->generation, known->generation, __ATOMIC_RELAXED);
-  __atomic_store_n (&place->slot, known->slot, __ATOMIC_RELAXED);
+  __atomic_store_n (&place->inode, known->inode, __ATOMIC_RELEASE);
+  __atomic_store_n (&place->offset, known->offset, __ATOMIC_RELEASE);
+  __atomic_store_n (&place->to_ea, known->to_ea, __ATOMIC_RELEASE);
+  __atomic_store_n (&place->device, known->device, __ATOMIC_RELEASE);
+  __atomic_store_n (&place->generation, known->generation, __ATOMIC_RELEASE);
+  __atomic_store_n (&place->slot, known->slot, __ATOMIC_RELEASE);
   __atomic_store_n (&place->check, known->check, __ATOMIC_RELEASE);
 }
 
