@@ -9,7 +9,7 @@
 #include "module/opener.h"
 
 /* Files that stay open. */
-#define N_FILES 4
+#define N_FILES 2
 /* A read takes half a microsecond, opening a file ten and more, so hostile processes can cost some
  * 2 % of a CPU. A start of node asks for some 300 places in 2 files, one of java for 1,000 in 3. */
 #define READS_PER_SECOND 20000

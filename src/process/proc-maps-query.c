@@ -46,7 +46,7 @@ _Static_assert(PROT_READ == 1 && PROT_WRITE == 2 && PROT_EXEC == 4, "PROCMAP_QUE
 gboolean
 lu_proc_maps_query (int fd, LuProcMapsFunc func, gpointer user_data)
 {
-  char path[MAX_PATH_BYTES];
+  char path[MAX_PATH_BYTES] = { 0 }; /* valgrind does not know that the kernel writes to it */
   guint64 address = 0;
 
   for (guint i = 0; i < MAX_QUERIES; i++)

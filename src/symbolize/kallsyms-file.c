@@ -116,7 +116,10 @@ lu_kallsyms_file_find (LuKallsymsFile *self, guint64 address, LuKernelSymbol *sy
   if (self->ask != NULL)
     {
       if (self->ask (address, self->answer, sizeof self->answer, self->ask_data))
-        return parse_answer (self->answer, address, symbol);
+        {
+          lu_fd_clear (&self->fd); /* who answers once does so again */
+          return parse_answer (self->answer, address, symbol);
+        }
       g_debug ("kernel symbols cannot be asked for: %s", g_strerror (errno));
       ask_no_more (self);
     }

@@ -22,7 +22,8 @@ typedef gboolean (*LuKallsymsAskFunc) (guint64 address, char *text, gsize size, 
 LuKallsymsFile *lu_kallsyms_file_new (int fd, LuKallsyms *symbols);
 LuKallsymsFile *lu_kallsyms_file_ref (LuKallsymsFile *self);
 void lu_kallsyms_file_unref (LuKallsymsFile *self);
-/* From now on names are asked for; the file is read when that fails. Takes user_data. */
+/* From now on names are asked for; if already the first cannot be, the file is read. Takes
+ * user_data. */
 void lu_kallsyms_file_set_ask (LuKallsymsFile *self, LuKallsymsAskFunc ask, gpointer user_data,
                                GDestroyNotify free_data);
 /* The function that holds the address; FALSE: there is none. Of one that was asked for the type is
