@@ -79,9 +79,9 @@ lu_helper_open (LuHelper *self, const LuHelperOptions *options, int *output_fd, 
       || !empty_if_regular (options->capture_fd, error))
     return FALSE;
   self->event_fd = options->event_fd;
-  self->reader_fd = options->capture_fd;
+  self->reader_fd = fcntl (options->capture_fd, F_DUPFD_CLOEXEC, 0);
   self->stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (self->stop_fd < 0)
+  if (self->reader_fd < 0 || self->stop_fd < 0)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "eventfd: %s", g_strerror (errno));
       return FALSE;
@@ -94,7 +94,7 @@ void
 lu_helper_clear (LuHelper *self)
 {
   lu_fd_clear (&self->stop_fd);
-  self->reader_fd = -1;
+  lu_fd_clear (&self->reader_fd);
 }
 
 LuSink *
