@@ -15,7 +15,7 @@ typedef struct
 {
   int stop_fd;   /* eventfd: written when the recording ends, for the writer */
   int event_fd;  /* borrowed; readable when the client wants the end; -1: never */
-  int reader_fd; /* a duplicate of the output, to see that nobody reads it any more */
+  int reader_fd; /* a duplicate of the output, which the sink opens anew: is it still read? */
 } LuHelper;
 
 #define LU_HELPER_INIT                                                                             \

@@ -34,14 +34,13 @@
 #define UNWIND_BUDGET_NS (BUDGET_SECOND_NS / 2)
 /* Answers wait for this many bytes of them, or until there is nothing more to do. */
 #define ANSWER_BATCH_BYTES (256u << 10)
+/* What a burst of processes leaves free between what still lives is given back this often. */
+#define TRIM_NS (30 * BUDGET_SECOND_NS)
 
 typedef struct
 {
   guint64 mount_id, inode;
 } Root;
-
-/* What a burst of processes leaves free between what still lives is given back this often. */
-#define TRIM_NS (30 * BUDGET_SECOND_NS)
 
 struct _LuWorker
 {

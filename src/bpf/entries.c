@@ -121,10 +121,11 @@ wait_for_first (LuBpfEntries *self)
   if (self->has_thread)
     pthread_join (self->thread, NULL);
   self->has_thread = FALSE;
+  lu_fd_clear (&self->map_fd);
 }
 
 guint
-lu_bpf_entries_add (LuBpfEntries *self, const guint32 *places, guint n, guint32 **words,
+lu_bpf_entries_add (LuBpfEntries *self, int map_fd, const guint32 *places, guint n, guint32 **words,
                     guint64 *bytes)
 {
   guint n_first = 0;
@@ -140,8 +141,7 @@ lu_bpf_entries_add (LuBpfEntries *self, const guint32 *places, guint n, guint32 
   if (n_first == n)
     return n;
   return n_first
-         + add_new (self->map_fd, -1, places + n_first, n - n_first, words + n_first,
-                    bytes + n_first);
+         + add_new (map_fd, -1, places + n_first, n - n_first, words + n_first, bytes + n_first);
 }
 
 void
@@ -151,5 +151,4 @@ lu_bpf_entries_end (LuBpfEntries *self)
   for (guint i = 0; i < LU_BPF_FIRST_ENTRIES; i++)
     if (self->first[i] != NULL)
       munmap (self->first[i], LU_BPF_ENTRY_BYTES);
-  lu_fd_clear (&self->map_fd);
 }

@@ -15,7 +15,7 @@
 
 typedef struct
 {
-  int map_fd;                           /* owned; -1: none */
+  int map_fd;                           /* owned until the thread has ended; -1: none */
   int first_fd;                         /* owned by begin() and the thread */
   guint32 *first[LU_BPF_FIRST_ENTRIES]; /* mapped, until they are taken; NULL: not there */
   guint64 first_bytes[LU_BPF_FIRST_ENTRIES];
@@ -25,7 +25,7 @@ typedef struct
 
 /* Makes the map, with room for so many; FALSE with errno set. map_fd was -1. */
 gboolean lu_bpf_entries_begin (LuBpfEntries *self, guint max_entries);
-/* As lu_bpf_program_add_entries(). */
-guint lu_bpf_entries_add (LuBpfEntries *self, const guint32 *places, guint n, guint32 **words,
-                          guint64 *bytes);
+/* As lu_bpf_program_add_entries(); map_fd: of the same map, as the loaded program has it. */
+guint lu_bpf_entries_add (LuBpfEntries *self, int map_fd, const guint32 *places, guint n,
+                          guint32 **words, guint64 *bytes);
 void lu_bpf_entries_end (LuBpfEntries *self);

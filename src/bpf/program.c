@@ -314,7 +314,8 @@ guint
 lu_bpf_program_add_entries (LuBpfProgram *self, const guint32 *places, guint n, guint32 **words,
                             guint64 *bytes)
 {
-  return lu_bpf_entries_add (&self->entries, places, n, words, bytes);
+  return lu_bpf_entries_add (&self->entries, self->map_fds[LU_BPF_MAP_MEMORY], places, n, words,
+                             bytes);
 }
 
 gboolean

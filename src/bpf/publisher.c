@@ -238,7 +238,6 @@ static void
 add_module (LuBpfPublisher *self, const LuBpfRequest *request)
 {
   Slot *slot = &self->slots[request->slot];
-
   gboolean is_new = slot->file == NULL;
   guint64 now = lu_monotonic_ns ();
 
