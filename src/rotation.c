@@ -46,7 +46,6 @@ struct _LuRotation
   guint keep;
   gboolean live;
   LuRecording recording;
-  LuKallsymsFile *kallsyms; /* of the first file; reference; NULL: none */
   LuPart *current, *previous;
   guint64 start;  /* of all periods; 0 not known yet */
   guint64 newest; /* time of anything that came */
@@ -243,15 +242,11 @@ open_part (LuRotation *self, guint64 time, GError **error)
   recording.start_time = part->begin;
   part->sink =
       self->funcs.open (part->number, recording.wall_clock, &part->paths, self->user_data, error);
-  if (part->sink != NULL && self->kallsyms != NULL)
-    lu_syscap_sink_share_kallsyms (part->sink, self->kallsyms);
   if (part->sink == NULL || !part->sink->ops->begin (part->sink, &recording, error))
     {
       part_free (part);
       return NULL;
     }
-  if (self->kallsyms == NULL && lu_syscap_sink_kallsyms (part->sink) != NULL)
-    self->kallsyms = lu_kallsyms_file_ref (lu_syscap_sink_kallsyms (part->sink));
   self->n_parts++;
   self->current = part;
   return part;
@@ -476,7 +471,6 @@ rotation_free (LuSink *sink)
   part_free (self->previous);
   part_free (self->current);
   g_queue_clear_full (&self->finished, finished_free);
-  lu_kallsyms_file_unref (self->kallsyms);
   g_clear_error (&self->error);
   pthread_mutex_destroy (&self->mutex);
   pthread_cond_destroy (&self->changed);

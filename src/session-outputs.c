@@ -45,25 +45,27 @@ is_of_this_kernel (LuSession *self)
 
 /* Where a program for walks could be loaded, one for names can be, too. */
 static LuKallsymsFile *
-kallsyms_of_recording (void)
+kallsyms_of_recording (const LuSession *self)
 {
+  gboolean walks = self->kernel_walks != NULL && lu_kernel_walks_is_active (self->kernel_walks);
   LuKallsymsFile *file = lu_session_open_kallsyms ();
-  LuBpfNames *names = file != NULL ? lu_bpf_names_new () : NULL;
+  LuBpfNames *names = walks && file != NULL ? lu_bpf_names_new () : NULL;
 
   if (names != NULL)
     lu_kallsyms_file_set_ask (file, lu_bpf_names_ask, names, lu_bpf_names_free);
   return file;
 }
 
-/* Without it a capture of a recording opens the file itself. */
+/* One for all captures of a recording: what may be read is decided when it is opened. If it cannot
+ * be, each capture tries for itself and says why. */
 static void
 share_kallsyms (LuSession *self, LuSink *sink)
 {
-  gboolean walks = self->kernel_walks != NULL && lu_kernel_walks_is_active (self->kernel_walks);
+  gboolean live = self->source_info.live;
 
-  if (walks && self->kallsyms == NULL)
-    self->kallsyms = kallsyms_of_recording ();
-  if (self->kallsyms != NULL && (walks || is_of_this_kernel (self)))
+  if (live && self->kallsyms == NULL)
+    self->kallsyms = kallsyms_of_recording (self);
+  if (self->kallsyms != NULL && (live || is_of_this_kernel (self)))
     lu_syscap_sink_share_kallsyms (sink, self->kallsyms);
 }
 

@@ -79,7 +79,7 @@ mark_of (const LuMapping *mapping)
 {
   const LuModuleKey *key = lu_module_key (mapping->module);
 
-  return lu_bpf_vma_mark (key->inode, key->major << LU_BPF_DEVICE_SHIFT | key->minor,
+  return lu_bpf_vma_mark (key->inode, lu_bpf_device (key->major, key->minor),
                           mapping->start - mapping->file_offset);
 }
 
@@ -108,8 +108,10 @@ check_by_vmas (const LuWalkedStack *walked, LuSpace *space)
               walked->n_user, word);
 }
 
-LuWalkedResult
-lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space, guint32 n_certain)
+/* By what was published: the space itself, or a version of it from before. */
+static LuWalkedResult
+check_by_version (const LuWalkedStack *walked, LuProcess *process, LuSpace *space,
+                  guint32 n_certain)
 {
   gboolean is_current = walked->serial == lu_space_serial (space);
   Place now = { .space = space };
@@ -117,8 +119,6 @@ lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space
   Place then = { .space = is_current ? space : lu_process_find_space (process, walked->serial) };
   guint32 n = walked->n_user - (is_current ? n_certain : 0);
 
-  if ((walked->flags & LU_BPF_RECORD_VMAS) != 0)
-    return check_by_vmas (walked, space);
   for (guint32 i = 0; i < n; i++)
     {
       guint64 word = word_at (walked, walked->n_kernel + i);
@@ -131,6 +131,14 @@ lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space
     }
   return end (walked->status, walked->n_user,
               word_at (walked, walked->n_kernel + walked->n_user - 1));
+}
+
+LuWalkedResult
+lu_walked_check (const LuWalkedStack *walked, LuProcess *process, LuSpace *space, guint32 n_certain)
+{
+  return (walked->flags & LU_BPF_RECORD_VMAS) != 0
+             ? check_by_vmas (walked, space)
+             : check_by_version (walked, process, space, n_certain);
 }
 
 void

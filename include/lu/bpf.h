@@ -194,6 +194,13 @@ lu_bpf_known_hash (uint64_t inode, uint32_t device, uint64_t offset)
   return ((inode * LU_BPF_MIX ^ device) * LU_BPF_MIX ^ offset) * LU_BPF_MIX;
 }
 
+/* A device as the kernel's mappings have it. */
+static inline uint32_t
+lu_bpf_device (uint32_t major, uint32_t minor)
+{
+  return major << LU_BPF_DEVICE_SHIFT | minor;
+}
+
 /* The first place of the group. */
 static inline uint32_t
 lu_bpf_known_group (uint64_t hash)

@@ -66,7 +66,7 @@ lu_bpf_known_describe (const LuDwflMapping *mapping, guint32 slot, struct lu_bpf
     .inode = key->inode,
     .offset = mapping->file_offset,
     .to_ea = mapping->start - mapping->bias - mapping->file_offset,
-    .device = key->major << LU_BPF_DEVICE_SHIFT | key->minor,
+    .device = lu_bpf_device (key->major, key->minor),
     .generation = (guint32) key->inode_generation,
     .slot = slot,
   };

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "module/opener.h"
 
-/* Files that stay open. */
+/* Files that stay open; a recording has to do with few descriptors. */
 #define N_FILES 2
 /* A read takes half a microsecond, opening a file ten and more, so hostile processes can cost some
  * 2 % of a CPU. A start of node asks for some 300 places in 2 files, one of java for 1,000 in 3. */

@@ -70,19 +70,13 @@ append_line (LuSyscapKernel *self, guint64 address, char type, const char *name,
   g_string_append_c (self->lines, '\n');
 }
 
-static gboolean
-is_new (LuIdTable *table, guint64 address)
-{
-  guint32 size = lu_id_table_size (table);
-
-  return lu_id_table_add (table, address, 0) == size;
-}
-
 static void
 note (LuSyscapKernel *self, const LuKernelSymbol *symbol)
 {
+  guint32 n_noted = lu_id_table_size (self->noted);
+
   /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
-  if (is_new (self->noted, symbol->address))
+  if (lu_id_table_add (self->noted, symbol->address, 0) == n_noted)
     append_line (self, symbol->address, g_ascii_isupper (symbol->type) ? 'T' : 't', symbol->name,
                  symbol->module);
 }
@@ -98,6 +92,8 @@ look_up (LuSyscapKernel *self, guint64 pc)
     return;
   note (self, &symbol);
   end = symbol.end;
+  if (lu_id_table_find (self->noted, end, 0) != G_MAXUINT32)
+    return;
   if (!lu_kallsyms_file_find (self->file, end, &symbol))
     symbol = (LuKernelSymbol){ .address = end, .type = 't', .name = "_end" };
   note (self, &symbol);
@@ -124,16 +120,14 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
 guint64
 lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc)
 {
+  guint32 number, n_hidden = lu_id_table_size (self->hidden);
   LuKernelSymbol symbol;
-  guint32 number;
 
   if (self->file == NULL || !lu_kallsyms_file_find (self->file, pc, &symbol))
     return LU_SYSCAP_HIDDEN_UNKNOWN;
-  number = lu_id_table_size (self->hidden);
-  if (is_new (self->hidden, symbol.address))
+  number = lu_id_table_add (self->hidden, symbol.address, 0);
+  if (number == n_hidden)
     append_line (self, lu_syscap_hidden_place (number), 't', symbol.name, symbol.module);
-  else
-    number = lu_id_table_find (self->hidden, symbol.address, 0);
   return lu_syscap_hidden_place (number) + MIN (pc - symbol.address, LU_SYSCAP_HIDDEN_SIZE - 1);
 }
 

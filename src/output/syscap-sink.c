@@ -553,12 +553,6 @@ lu_syscap_sink_set_debuginfod (LuSink *sink, LuDebuginfod *debuginfod)
   ((SyscapSink *) sink)->debuginfod = debuginfod;
 }
 
-LuKallsymsFile *
-lu_syscap_sink_kallsyms (LuSink *sink)
-{
-  return ((SyscapSink *) sink)->kallsyms;
-}
-
 void
 lu_syscap_sink_share_kallsyms (LuSink *sink, LuKallsymsFile *file)
 {

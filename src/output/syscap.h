@@ -38,10 +38,8 @@ void lu_syscap_sink_set_debuginfod (LuSink *self, LuDebuginfod *debuginfod);
  * descriptor of the sink may then be -1. */
 void lu_syscap_sink_take_tee (LuSink *self, LuTee *tee);
 
-/* The file with names of the kernel's functions, of which a later capture of the same recording can
- * be given a reference before its begin(): what may be read is decided when it is opened. After
- * begin(); borrowed; NULL: there is none. */
-LuKallsymsFile *lu_syscap_sink_kallsyms (LuSink *self);
+/* Takes a reference to the file with names of the kernel's functions, which begin() opens if nobody
+ * has given one. Before begin(). */
 void lu_syscap_sink_share_kallsyms (LuSink *self, LuKallsymsFile *file);
 
 extern const LuSinkOps lu_syscap_sink_ops;
