@@ -13,17 +13,17 @@
 #include "base/queue.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#define FILLER          (1ull << 63)
-#define HEADER_SIZE     sizeof (guint64)
-#define MAX_WAIT_QUEUES 8
+#define FILLER      (1ull << 63)
+#define HEADER_SIZE sizeof (guint64)
 /* A queue that has run empty begins anew behind so many bytes: what is in a cache is used again. */
 #define REWIND_BYTES (128u << 10)
 /* Until the consumer has come along, there is room for no more than what it begins anew behind. So
@@ -36,7 +36,6 @@ struct _LuQueue
 {
   guint8 *buffer; /* anonymous mapping: untouched pages cost nothing */
   gsize capacity; /* bytes, a power of two */
-  int event_fd;
 
   _Alignas(64) atomic_ullong head; /* producer: bytes ever committed */
   guint64 reserved_at;             /* producer: where the reserved message begins */
@@ -46,7 +45,8 @@ struct _LuQueue
   gsize touched;                   /* producer: bytes committed since memory was given back */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
-  atomic_bool sleeping;
+  atomic_uint sleeping; /* 1: the consumer waits for somebody to set it to 0; a futex */
+  atomic_bool poked;
   atomic_bool closed;
 };
 
@@ -76,9 +76,6 @@ lu_queue_new (gsize capacity)
   if (self->buffer == MAP_FAILED)
     g_error ("cannot reserve %" G_GSIZE_FORMAT " bytes for a queue: %s", rounded,
              g_strerror (errno));
-  self->event_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (self->event_fd < 0)
-    g_error ("eventfd: %s", g_strerror (errno));
   return self;
 }
 
@@ -88,7 +85,6 @@ lu_queue_free (LuQueue *self)
   if (self == NULL)
     return;
   munmap (self->buffer, self->capacity);
-  close (self->event_fd);
   g_free (self);
 }
 
@@ -135,18 +131,26 @@ lu_queue_reserve (LuQueue *self, gsize size)
   return slot (self, self->reserved_at) + 1;
 }
 
+static long
+futex (atomic_uint *word, int operation, guint32 value, const struct timespec *timeout)
+{
+  return syscall (SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
 void
 lu_queue_wake (LuQueue *self)
 {
   atomic_thread_fence (memory_order_seq_cst);
   /* Once for each sleep: until the consumer runs, more of it would only cost. */
-  if (atomic_load (&self->sleeping) && atomic_exchange (&self->sleeping, false))
-    {
-      guint64 one = 1;
+  if (atomic_load (&self->sleeping) != 0 && atomic_exchange (&self->sleeping, 0) != 0)
+    futex (&self->sleeping, FUTEX_WAKE, 1, NULL);
+}
 
-      if (write (self->event_fd, &one, sizeof one) < 0 && errno != EAGAIN)
-        g_error ("eventfd: %s", g_strerror (errno));
-    }
+void
+lu_queue_poke (LuQueue *self)
+{
+  atomic_store (&self->poked, true);
+  lu_queue_wake (self);
 }
 
 void
@@ -244,38 +248,21 @@ lu_queue_is_finished (LuQueue *self)
 static gboolean
 has_news (LuQueue *self)
 {
-  return lu_queue_peek (self, NULL) != NULL || atomic_load (&self->closed);
-}
-
-void
-lu_queue_wait_any (LuQueue *const *queues, guint n_queues, int timeout_ms)
-{
-  struct pollfd fds[MAX_WAIT_QUEUES];
-  gboolean news = FALSE;
-
-  g_assert (n_queues <= MAX_WAIT_QUEUES);
-  for (guint i = 0; i < n_queues; i++)
-    {
-      atomic_store (&queues[i]->sleeping, true);
-      fds[i] = (struct pollfd){ .fd = queues[i]->event_fd, .events = POLLIN };
-      news |= has_news (queues[i]);
-    }
-  if (!news)
-    poll (fds, n_queues, timeout_ms);
-  for (guint i = 0; i < n_queues; i++)
-    {
-      guint64 count;
-
-      atomic_store (&queues[i]->sleeping, false);
-      if (read (queues[i]->event_fd, &count, sizeof count) < 0 && errno != EAGAIN)
-        g_error ("eventfd: %s", g_strerror (errno));
-    }
+  return lu_queue_peek (self, NULL) != NULL || atomic_load (&self->closed)
+         || atomic_load (&self->poked);
 }
 
 void
 lu_queue_wait (LuQueue *self, int timeout_ms)
 {
-  lu_queue_wait_any (&self, 1, timeout_ms);
+  struct timespec timeout = { .tv_sec = timeout_ms / 1000,
+                              .tv_nsec = timeout_ms % 1000 * 1000000l };
+
+  atomic_store (&self->sleeping, 1);
+  if (!has_news (self))
+    futex (&self->sleeping, FUTEX_WAIT, 1, timeout_ms >= 0 ? &timeout : NULL);
+  atomic_store (&self->sleeping, 0);
+  atomic_store (&self->poked, false);
 }
 
 gsize

@@ -4,8 +4,8 @@
 /* queue.h - bounded single-producer, single-consumer queue of variable-size messages, as bytes.
  *
  * The producer reserves, fills and commits; the consumer peeks and releases. Neither allocates,
- * locks or waits for the other; a full queue says so and the producer decides. An eventfd wakes a
- * consumer that sleeps. Messages are 8-aligned and never wrap. */
+ * locks or waits for the other; a full queue says so and the producer decides. A consumer that
+ * sleeps is woken by a futex: no descriptor is needed. Messages are 8-aligned and never wrap. */
 
 #pragma once
 
@@ -32,17 +32,17 @@ void lu_queue_wake (LuQueue *self);
 void lu_queue_trim (LuQueue *self);
 /* Producer. No more messages will come. */
 void lu_queue_close (LuQueue *self);
+/* Any thread. Ends the wait of the consumer, or else its next one. */
+void lu_queue_poke (LuQueue *self);
 
 /* Consumer. The oldest message, or NULL when there is none now; stays valid until released. */
 gpointer lu_queue_peek (LuQueue *self, gsize *size);
 void lu_queue_release (LuQueue *self);
 /* Consumer. Nothing is left and nothing will come. */
 gboolean lu_queue_is_finished (LuQueue *self);
-/* Consumer. Waits until a message is there, the queue is closed, or timeout_ms passed (-1: for
- * ever). */
+/* Consumer. Waits until a message is there, the queue is closed, somebody pokes, or timeout_ms
+ * passed (-1: for ever); may return early. */
 void lu_queue_wait (LuQueue *self, int timeout_ms);
-/* Consumer. Waits likewise on several queues at once. */
-void lu_queue_wait_any (LuQueue *const *queues, guint n_queues, int timeout_ms);
 
 /* Producer. A snapshot: bytes of messages that are not released. */
 gsize lu_queue_used (LuQueue *self);

@@ -29,7 +29,6 @@
 #define WISH_WAIT_MAX_MS 500
 /* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
 #define OWN_TABLE_BYTES (16u << 20)
-#define POKE_BYTES      4096
 #define ANSWER_WAIT_US  1000
 
 /* What is known of a slot. */
@@ -44,10 +43,11 @@ struct _LuBpfPublisher
 {
   LuBpfBacking *backing;
   LuTables *tables; /* NULL: none */
-  LuQueue *requests, *answers, *pokes;
-  pthread_mutex_t poke_mutex, stats_mutex;
+  LuQueue *requests, *answers;
+  pthread_mutex_t stats_mutex;
   GThread *thread;
   gint is_stopping; /* atomic: nobody takes answers any more */
+  gint is_poked;    /* atomic: what waits may be there */
 
   LuBpfFiles files;
   GHashTable *waiting;   /* set of slots with a module */
@@ -334,27 +334,21 @@ static gpointer
 publisher_main (gpointer data)
 {
   LuBpfPublisher *self = data;
-  LuQueue *queues[] = { self->requests, self->pokes };
   const LuBpfRequest *request;
 
   lu_thread_be_ordinary ();
   while (!lu_queue_is_finished (self->requests) && !g_atomic_int_get (&self->is_stopping))
     {
-      gboolean is_poked = FALSE;
+      gboolean is_poked = g_atomic_int_exchange (&self->is_poked, FALSE);
 
       while ((request = lu_queue_peek (self->requests, NULL)) != NULL)
         {
           handle (self, request);
           lu_queue_release (self->requests);
         }
-      while (lu_queue_peek (self->pokes, NULL) != NULL)
-        {
-          lu_queue_release (self->pokes);
-          is_poked = TRUE;
-        }
       look_at_waiting (self, is_poked || is_time_to_retry (self));
       share_stats (self);
-      lu_queue_wait_any (queues, G_N_ELEMENTS (queues), wait_ms (self));
+      lu_queue_wait (self->requests, wait_ms (self));
     }
   return NULL;
 }
@@ -378,8 +372,6 @@ lu_bpf_publisher_new (LuBpfBacking *backing, const LuBpfMapsOptions *options, Lu
   self->tables = options->tables;
   self->requests = requests;
   self->answers = answers;
-  self->pokes = lu_queue_new (POKE_BYTES);
-  pthread_mutex_init (&self->poke_mutex, NULL);
   pthread_mutex_init (&self->stats_mutex, NULL);
   lu_bpf_files_init (&self->files, backing, max_entries, lu_bpf_max_mapping_entries (max_entries),
                      SECOND_NS + options->sampling_ns);
@@ -428,8 +420,6 @@ lu_bpf_publisher_free (LuBpfPublisher *self)
   drop_requests (self);
   forget_all_modules (self);
   lu_bpf_files_clear (&self->files);
-  lu_queue_free (self->pokes);
-  pthread_mutex_destroy (&self->poke_mutex);
   pthread_mutex_destroy (&self->stats_mutex);
   g_free (self->slots);
   g_free (self);
@@ -438,14 +428,8 @@ lu_bpf_publisher_free (LuBpfPublisher *self)
 void
 lu_bpf_publisher_poke (LuBpfPublisher *self)
 {
-  gpointer place;
-
-  /* Full: there is news already. */
-  pthread_mutex_lock (&self->poke_mutex);
-  place = lu_queue_reserve (self->pokes, sizeof (guint64));
-  if (place != NULL)
-    lu_queue_commit (self->pokes, sizeof (guint64));
-  pthread_mutex_unlock (&self->poke_mutex);
+  g_atomic_int_set (&self->is_poked, TRUE);
+  lu_queue_poke (self->requests);
 }
 
 void

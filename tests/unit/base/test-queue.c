@@ -255,6 +255,31 @@ test_a_quiet_commit_is_woken (void)
   g_thread_join (thread);
 }
 
+static gpointer
+wait_once (gpointer data)
+{
+  lu_queue_wait (data, -1);
+  return NULL;
+}
+
+static void
+test_a_poke_ends_a_wait (void)
+{
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+  GThread *thread = g_thread_new ("consumer", wait_once, queue);
+  gint64 begin;
+
+  g_usleep (20000);
+  lu_queue_poke (queue);
+  g_thread_join (thread);
+  /* Nobody waits: it is for the next time, and for that only. */
+  lu_queue_poke (queue);
+  lu_queue_wait (queue, -1);
+  begin = g_get_monotonic_time ();
+  lu_queue_wait (queue, 50);
+  g_assert_cmpint (g_get_monotonic_time () - begin, >=, 40000);
+}
+
 #define N_MESSAGES 200000u
 
 static gpointer
@@ -311,6 +336,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/gives memory back", test_trims);
   g_test_add_func ("/queue/ends", test_ends);
   g_test_add_func ("/queue/a quiet commit is woken", test_a_quiet_commit_is_woken);
+  g_test_add_func ("/queue/a poke ends a wait", test_a_poke_ends_a_wait);
   g_test_add_func ("/queue/two threads", test_two_threads);
   return g_test_run ();
 }
