@@ -5,11 +5,11 @@
 
 #include "report-profile.h"
 
+#include "base/json.h"
 #include "output/model-names.h"
 #include "output/syscap-stack.h"
 #include "replay.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 typedef struct
@@ -42,24 +42,9 @@ state_free (gpointer pointer)
 static gint64
 lost_of_stats (const char *json)
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  JsonNode *root;
-  JsonObject *stats, *lost;
+  gint64 lost;
 
-  if (json == NULL || !json_parser_load_from_data (parser, json, -1, NULL))
-    return -1;
-  root = json_parser_get_root (parser);
-  if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
-    return -1;
-  stats = json_node_get_object (root);
-  if (!json_object_has_member (stats, "lost")
-      || !JSON_NODE_HOLDS_OBJECT (json_object_get_member (stats, "lost")))
-    return -1;
-  lost = json_object_get_object_member (stats, "lost");
-  if (!json_object_has_member (lost, "samples")
-      || !JSON_NODE_HOLDS_VALUE (json_object_get_member (lost, "samples")))
-    return -1;
-  return json_object_get_int_member (lost, "samples");
+  return lu_json_find_int (json, "lost", "samples", &lost) ? lost : -1;
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "report.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "fetcher.h"
 #include "output/model-lines.h"
 #include "output/model-names.h"
@@ -157,7 +158,7 @@ lu_report_main (int argc, char **argv, GError **error)
   g_autoptr (LuModel) model = NULL;
   g_autoptr (LuProfile) profile = NULL;
 
-  if (!parse (&options, &argc, &argv, error))
+  if (!parse (&options, &argc, &argv, error) || (options.json && !lu_json_is_available (error)))
     return FALSE;
   model = load (&options, argv[1], error);
   if (model == NULL)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/fd.h"
 #include "fetcher.h"
 #include "input/perf-event.h"
@@ -168,6 +169,23 @@ lu_session_failed (const LuSession *self, const GError *error)
   return report_error (error);
 }
 
+/* What the capture and --stats json tell of the recording; NULL: nothing. A client of a helper
+ * reads nothing more by then, so a helper does without the library for it. */
+static char *
+describe_recording (const LuSession *self, const LuSummary *summary)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (lu_options_is_helper (self->options) && self->options->stats != LU_STATS_JSON)
+    return NULL;
+  if (!lu_json_is_available (&error))
+    {
+      fprintf (stderr, "live-unwinder: %s\n", error->message);
+      return NULL;
+    }
+  return lu_summary_to_json (summary);
+}
+
 int
 lu_session_report (LuSession *self)
 {
@@ -177,15 +195,19 @@ lu_session_report (LuSession *self)
   /* each of many files has its own */
   const char *key =
       self->rotation != NULL ? "live-unwinder.stats-of-all-files" : "live-unwinder.stats";
-  const char *metadata[3] = { key, NULL, NULL };
+  const char *metadata[3] = { NULL };
   g_autofree char *line = NULL;
   gboolean ok;
 
   fill_summary (self, &summary);
   if (lu_options_is_helper (self->options))
     line = lu_drain_progress_line (self->drain);
-  json = lu_summary_to_json (&summary);
-  metadata[1] = json;
+  json = describe_recording (self, &summary);
+  if (json != NULL)
+    {
+      metadata[0] = key;
+      metadata[1] = json;
+    }
   if (self->debuginfod != NULL)
     lu_debuginfod_allow (self->debuginfod);
   ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, line, metadata,
@@ -195,7 +217,7 @@ lu_session_report (LuSession *self)
   if (!self->options->quiet)
     lu_fetcher_print_summary (self->debuginfod);
   summary.output_bytes = lu_writer_bytes_written (self->writer);
-  if (self->options->stats == LU_STATS_JSON)
+  if (self->options->stats == LU_STATS_JSON && json != NULL)
     fprintf (stderr, "%s\n", json);
   else if (self->options->stats == LU_STATS_TEXT && !self->options->quiet)
     lu_summary_print (&summary);
@@ -218,12 +240,17 @@ lu_session_report (LuSession *self)
 gboolean
 lu_session_end_replay (LuSession *self, GError **error)
 {
-  const char *metadata[3] = { LU_SYSCAP_KEY_STATS, NULL, NULL };
   g_autofree char *json = NULL;
+  const char *metadata[3] = { NULL };
   LuSummary summary;
 
   fill_summary (self, &summary);
-  metadata[1] = json = lu_summary_to_json (&summary);
+  json = describe_recording (self, &summary);
+  if (json != NULL)
+    {
+      metadata[0] = LU_SYSCAP_KEY_STATS;
+      metadata[1] = json;
+    }
   if (self->debuginfod != NULL)
     lu_debuginfod_allow (self->debuginfod);
   if (!lu_writer_finish (self->writer, 0, NULL, metadata, error))

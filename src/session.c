@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/priority.h"
 #include "fetcher.h"
 #include "input/source-perf-data.h"
@@ -284,7 +285,8 @@ prepare (LuSession *self, GError **error)
 {
   g_autoptr (LuSource) source = NULL;
 
-  if (!start_fetcher (self, error) || !lu_session_block_signals (self, error))
+  if ((self->options->stats == LU_STATS_JSON && !lu_json_is_available (error))
+      || !start_fetcher (self, error) || !lu_session_block_signals (self, error))
     return FALSE;
   if (lu_options_is_helper (self->options))
     {

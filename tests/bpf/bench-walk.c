@@ -8,9 +8,9 @@
 
 #include "live.h"
 
+#include "base/json.h"
 #include "unwind/unwinder.h"
 
-#include <json-glib/json-glib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,16 +158,9 @@ percentile (const struct lu_bpf_counters *counters, double share)
 }
 
 static void
-add (JsonObject *object, const char *key, guint64 value)
-{
-  json_object_set_int_member (object, key, (gint64) value);
-}
-
-static void
 print_result (Bench *self, guint64 n_runs, guint64 ns)
 {
-  g_autoptr (JsonObject) object = json_object_new ();
-  g_autoptr (JsonNode) node = json_node_new (JSON_NODE_OBJECT);
+  LuJson *json = lu_json_new ();
   g_autofree char *text = NULL;
   struct lu_bpf_counters counters;
   guint64 n_walked;
@@ -175,24 +168,23 @@ print_result (Bench *self, guint64 n_runs, guint64 ns)
   lu_bpf_program_sum (self->live.program, &counters);
   n_walked =
       MAX (counters.reasons[LU_BPF_REASON_WALKED] + counters.reasons[LU_BPF_REASON_DEPTH], 1);
-  add (object, "runs", n_runs);
-  json_object_set_double_member (object, "ns_per_run", (double) ns / (double) MAX (n_runs, 1));
-  json_object_set_double_member (object, "frames", (double) counters.n_frames / (double) n_walked);
-  json_object_set_double_member (object, "ns_per_frame",
-                                 (double) ns / (double) MAX (counters.n_frames, 1));
-  json_object_set_double_member (
-      object, "remembered", (double) counters.n_remembered / (double) MAX (counters.n_frames, 1));
-  json_object_set_double_member (object, "bytes", (double) counters.bytes / (double) n_walked);
+  lu_json_add_int (json, "runs", (gint64) n_runs);
+  lu_json_add_double (json, "ns_per_run", (double) ns / (double) MAX (n_runs, 1));
+  lu_json_add_double (json, "frames", (double) counters.n_frames / (double) n_walked);
+  lu_json_add_double (json, "ns_per_frame", (double) ns / (double) MAX (counters.n_frames, 1));
+  lu_json_add_double (json, "remembered",
+                      (double) counters.n_remembered / (double) MAX (counters.n_frames, 1));
+  lu_json_add_double (json, "bytes", (double) counters.bytes / (double) n_walked);
   for (guint i = 0; i < LU_BPF_N_REASONS; i++)
     if (counters.reasons[i] > 0)
-      add (object, reasons[i], counters.reasons[i]);
-  add (object, "guessed_frames", counters.n_guessed);
-  add (object, "kernel_mode", counters.n_kernel_mode);
-  add (object, "records", self->n_walked);
-  add (object, "samples", self->n_samples);
-  add (object, "lost", self->n_lost);
-  add (object, "verified", lu_bpf_program_verified (self->live.program));
-  add (object, "map_bytes", lu_bpf_program_memory (self->live.program));
+      lu_json_add_int (json, reasons[i], (gint64) counters.reasons[i]);
+  lu_json_add_int (json, "guessed_frames", (gint64) counters.n_guessed);
+  lu_json_add_int (json, "kernel_mode", (gint64) counters.n_kernel_mode);
+  lu_json_add_int (json, "records", (gint64) self->n_walked);
+  lu_json_add_int (json, "samples", (gint64) self->n_samples);
+  lu_json_add_int (json, "lost", (gint64) self->n_lost);
+  lu_json_add_int (json, "verified", (gint64) lu_bpf_program_verified (self->live.program));
+  lu_json_add_int (json, "map_bytes", (gint64) lu_bpf_program_memory (self->live.program));
   if (counters.failed_pc != 0)
     {
       g_autofree char *failed =
@@ -200,30 +192,29 @@ print_result (Bench *self, guint64 n_runs, guint64 ns)
                            reasons[counters.failed_reason % LU_BPF_N_REASONS], counters.failed_pc,
                            counters.failed_ea);
 
-      json_object_set_string_member (object, "last_failure", failed);
+      lu_json_add_string (json, "last_failure", failed);
     }
   if (is_check)
     {
-      add (object, "compared", self->n_compared);
-      add (object, "different", self->n_different);
-      add (object, "table_incomplete", self->n_incomplete);
+      lu_json_add_int (json, "compared", (gint64) self->n_compared);
+      lu_json_add_int (json, "different", (gint64) self->n_different);
+      lu_json_add_int (json, "table_incomplete", (gint64) self->n_incomplete);
       for (guint i = 0; i < LU_N_STATUS; i++)
         if (self->ends[i] > 0)
           {
             g_autofree char *key = g_strdup_printf ("fallen_%s", lu_status_key ((LuStatus) i));
 
-            add (object, key, self->ends[i]);
+            lu_json_add_int (json, key, (gint64) self->ends[i]);
           }
     }
   if (is_timed)
     {
-      add (object, "p50", percentile (&counters, 0.5));
-      add (object, "p90", percentile (&counters, 0.9));
-      add (object, "p99", percentile (&counters, 0.99));
-      add (object, "max", percentile (&counters, 1));
+      lu_json_add_int (json, "p50", (gint64) percentile (&counters, 0.5));
+      lu_json_add_int (json, "p90", (gint64) percentile (&counters, 0.9));
+      lu_json_add_int (json, "p99", (gint64) percentile (&counters, 0.99));
+      lu_json_add_int (json, "max", (gint64) percentile (&counters, 1));
     }
-  json_node_set_object (node, object);
-  text = json_to_string (node, FALSE);
+  text = lu_json_end (json);
   printf ("%s\n", text);
 }
 
