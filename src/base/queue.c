@@ -45,7 +45,7 @@ struct _LuQueue
   gsize touched;                   /* producer: bytes committed since memory was given back */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
-  atomic_uint sleeping; /* 1: the consumer waits for somebody to set it to 0; a futex */
+  atomic_uint sleeping;            /* 1: the consumer waits for somebody to set it to 0; a futex */
   atomic_bool poked;
   atomic_bool closed;
 };
