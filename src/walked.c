@@ -88,6 +88,7 @@ static LuWalkedResult
 check_by_vmas (const LuWalkedStack *walked, LuSpace *space)
 {
   Place now = { .space = space };
+  const LuMapping *marked = NULL, *marked_before = NULL;
   guint64 marks = 0, word = 0;
 
   for (guint32 i = 0; i < walked->n_user; i++)
@@ -98,6 +99,10 @@ check_by_vmas (const LuWalkedStack *walked, LuSpace *space)
       mapping = find (&now, lookup_of (word));
       if (mapping == NULL)
         return end (LU_STATUS_NO_MAPPING, i, word);
+      if (mapping == marked || mapping == marked_before)
+        continue;
+      marked_before = marked;
+      marked = mapping;
       marks |= mark_of (mapping);
       if ((marks & ~walked->serial) != 0)
         return end (LU_STATUS_STALE_MAPPING, i + 1, word);
