@@ -170,7 +170,8 @@ lu_dispatch_process (LuDispatch *self, LuProcess *process, LuProcessNeeds needs)
     return;
   *message = (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS,
                                  .needs = needs,
-                                 .process = lu_process_ref (process) };
+                                 .process = lu_process_ref (process),
+                                 .space = lu_space_ref (lu_process_space (process)) };
   send_request (self, sizeof *message, place);
 }
 

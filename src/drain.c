@@ -108,12 +108,21 @@ bump (atomic_ullong *counter)
                          memory_order_relaxed);
 }
 
+/* What has ended is published no more. */
+static void
+watch (LuDrain *self, LuProcess *process)
+{
+  if (self->maps != NULL && lu_process_table_is_current (self->table, process))
+    lu_bpf_maps_watch (self->maps, process);
+}
+
 static void
 module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
 {
   LuDrain *self = user_data;
 
   lu_dispatch_open (self->dispatch, module, lu_process_pid (process), start, end);
+  watch (self, process);
 }
 
 /* Only what lives can be asked about: /proc has nothing of the dead, and of a pid that executed
@@ -121,6 +130,9 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
 static void
 ask_about (LuDrain *self, LuProcess *process, LuProcessNeeds needs)
 {
+  /* Those that it maps later may be others. */
+  if (!lu_process_is_asked (process, LU_PROCESS_MOUNTS) && lu_process_maps_our_files (process))
+    needs &= ~(LuProcessNeeds) LU_PROCESS_MOUNTS;
   needs = lu_process_ask_once (process, needs);
   if (self->live && needs != 0 && lu_process_table_is_current (self->table, process))
     lu_dispatch_process (self->dispatch, process, needs);
@@ -253,6 +265,20 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
   return NULL;
 }
 
+/* Walks by what was published say nothing new, nor do samples without a user stack. */
+static void
+count_for_maps (LuDrain *self, const LuEvent *event, LuProcess *process)
+{
+  gboolean is_walked = event->kind == LU_EVENT_WALKED;
+
+  if (self->maps == NULL
+      || (is_walked ? (event->walked.flags & LU_BPF_RECORD_VMAS) == 0
+                    : event->sample.stack_size == 0))
+    return;
+  if (lu_bpf_maps_wants (self->maps, process, is_walked))
+    watch (self, process);
+}
+
 static void
 prepare_process (LuDrain *self, LuProcess *process, guint64 time)
 {
@@ -306,6 +332,8 @@ take_sample (LuDrain *self, const LuEvent *event)
     return LU_VERDICT_DONE;
   bump (&self->seen);
   bump (skipped != NULL ? skipped : &self->taken);
+  if (skipped == NULL)
+    count_for_maps (self, event, process);
   return LU_VERDICT_DONE;
 }
 

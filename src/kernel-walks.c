@@ -111,10 +111,13 @@ lu_kernel_walks_new (const LuOptions *options, LuSource *source, gboolean follow
 void
 lu_kernel_walks_start (LuKernelWalks *self, LuTables *tables)
 {
-  const LuBpfMapsOptions options = { .memory_mib = self->memory_mib,
-                                     .sampling_ns = (guint64) (1e9 / self->frequency),
-                                     .tables = tables,
-                                     .follow_all = self->follow_all };
+  const LuBpfMapsOptions options = {
+    .memory_mib = self->memory_mib,
+    .sampling_ns = (guint64) (1e9 / self->frequency),
+    .tables = tables,
+    .follow_all = self->follow_all,
+    .has_vmas = self->program != NULL && (lu_bpf_program_flags (self->program) & LU_BPF_VMAS) != 0
+  };
   g_autoptr (GError) error = NULL;
   LuBpfBacking *backing;
 

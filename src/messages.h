@@ -50,6 +50,7 @@ typedef struct
   LuMessageKind kind;
   LuProcessNeeds needs;
   LuProcess *process; /* reference */
+  LuSpace *space;     /* reference: what it maps now */
 } LuProcessMessage;
 
 /* What a sample and its stack have in common. */

@@ -195,10 +195,21 @@ is_own_table_enough (LuWorker *self, gint32 pid)
   return self->own_mountinfo_bytes >= OWN_MOUNTINFO_BUDGET;
 }
 
+/* For whoever sees nothing but these files, paths are what they seem, too. */
+static void
+note_own_files (LuSpace *space)
+{
+  guint n;
+  const LuMapping *mappings = lu_space_mappings (space, &n);
+
+  for (guint i = 0; i < n; i++)
+    lu_module_set_ours (mappings[i].module);
+}
+
 /* Viewers need the mount table to find the files of a container; that of our own namespace only
  * says that paths are what they seem, so it is kept for the first processes only. */
 static void
-read_mountinfo (LuWorker *self, LuProcess *process)
+read_mountinfo (LuWorker *self, LuProcess *process, LuSpace *space)
 {
   gint32 pid = lu_process_pid (process);
   char path[32], name[64];
@@ -206,8 +217,12 @@ read_mountinfo (LuWorker *self, LuProcess *process)
   gsize length = 0;
   char *text;
 
-  if ((self->own_mounts_are_known && has_own_root (self, pid))
-      || !read_link (pid, "ns/mnt", name, sizeof name))
+  if (self->own_mounts_are_known && has_own_root (self, pid))
+    {
+      note_own_files (space);
+      return;
+    }
+  if (!read_link (pid, "ns/mnt", name, sizeof name))
     return;
   own = strcmp (name, self->own_mount_namespace) == 0;
   if (own && is_own_table_enough (self, pid))
@@ -229,8 +244,9 @@ look_at_process (LuWorker *self, LuProcessMessage *message)
       && !lu_process_has_command_line (message->process))
     read_command_line (message->process);
   if (self->live && (message->needs & LU_PROCESS_MOUNTS) != 0)
-    read_mountinfo (self, message->process);
+    read_mountinfo (self, message->process, message->space);
   lu_process_unref (message->process);
+  lu_space_unref (message->space);
 }
 
 /* Points the sample into the message's own payload. */

@@ -29,6 +29,13 @@
 #define SMALL_BYTES (128u << 10)
 /* Several processes: most of what they map will never be sampled. */
 #define FEW_PROCESSES 32
+/* By the kernel's own mappings a walk takes some microseconds longer; a process that is sampled
+ * more often than this is worth being published. A copy may mean that they are of no use. */
+#define SAMPLES_BY_VMAS 16
+#define SAMPLES_OF_COPY 8
+/* As on file systems in layers: after so many copies, and no more walks than that, all processes
+ * are published. */
+#define COPIES_MANY 64
 /* No process: the end of the list. */
 #define NONE LU_BPF_NO_ITEM
 
@@ -53,6 +60,8 @@ struct _LuBpfMaps
   LuBpfPublisher *publisher;
   guint64 rest_ns;
   gboolean follow_all;
+  gboolean is_lazy;          /* processes are published when somebody asks */
+  guint64 n_copies, n_walks; /* while it is lazy: of those that are not published */
 
   LuBpfIndex by_pid;
   Process *processes; /* by item of by_pid */
@@ -102,6 +111,7 @@ lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options)
   self->backing = backing;
   self->rest_ns = SECOND_NS + options->sampling_ns;
   self->follow_all = options->follow_all;
+  self->is_lazy = options->follow_all && options->has_vmas;
   self->requests = lu_queue_new (REQUEST_QUEUE_BYTES);
   self->answers = lu_queue_new (ANSWER_QUEUE_BYTES);
   lu_bpf_index_init (&self->by_pid, backing->max_processes);
@@ -320,26 +330,14 @@ begin_process (LuBpfMaps *self, Process *process, guint64 exec_id)
     set_block (self, process, NONE);
 }
 
-void
-lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
-                           gint32 parent_pid)
+static void
+take_change (LuBpfMaps *self, LuProcess *process, LuSpaceChange change, gint32 parent_pid)
 {
-  gint32 pid = lu_process_pid (process);
-  Process *known;
-  gboolean is_other;
+  Process *known = find_process (self, lu_process_pid (process));
+  gboolean is_other = known == NULL || known->id != lu_process_id (process);
 
-  if (change == LU_SPACE_MAPPED && lu_process_is_marked (process))
-    return;
-  known = find_process (self, pid);
-  is_other = known == NULL || known->id != lu_process_id (process);
-  if (change == LU_SPACE_ENDED)
-    {
-      if (known != NULL)
-        remove_process (self, known);
-      return;
-    }
   if (known == NULL)
-    known = add_process (self, pid);
+    known = add_process (self, lu_process_pid (process));
   if (known == NULL)
     return;
   known->id = lu_process_id (process);
@@ -348,6 +346,49 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange ch
     begin_process (self, known,
                    next_exec_id (self, known, change, lu_process_start_time (process), parent_pid));
   mark_dirty (self, known, process);
+}
+
+/* What was before at its pid has ended. */
+static void
+take_end (LuBpfMaps *self, const LuProcess *process)
+{
+  Process *known = find_process (self, lu_process_pid (process));
+
+  if (known != NULL)
+    remove_process (self, known);
+}
+
+void
+lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
+                           gint32 parent_pid)
+{
+  gboolean is_watched = !self->is_lazy || lu_process_is_watched (process);
+
+  if (change == LU_SPACE_MAPPED && (!is_watched || lu_process_is_marked (process)))
+    return;
+  if (change == LU_SPACE_ENDED || !is_watched)
+    take_end (self, process);
+  else
+    take_change (self, process, change, parent_pid);
+}
+
+gboolean
+lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, gboolean by_vmas)
+{
+  if (!self->is_lazy || lu_process_is_watched (process))
+    return FALSE;
+  *(by_vmas ? &self->n_walks : &self->n_copies) += 1;
+  self->is_lazy = self->n_copies < COPIES_MANY || self->n_walks >= self->n_copies;
+  return lu_process_add_samples (process, by_vmas ? 1 : SAMPLES_OF_COPY) >= SAMPLES_BY_VMAS;
+}
+
+void
+lu_bpf_maps_watch (LuBpfMaps *self, LuProcess *process)
+{
+  if (lu_process_is_watched (process))
+    return;
+  lu_process_set_watched (process);
+  take_change (self, process, LU_SPACE_MAPPED, 0);
 }
 
 /* Flushing */
@@ -442,7 +483,7 @@ is_wanted (LuModule *module, gpointer user_data)
   if (lu_module_key (module)->kind == LU_MODULE_VDSO || has_usual_name (module))
     return TRUE;
   return (wish->process->is_young || !wish->maps->follow_all
-          || wish->maps->by_pid.n_used <= FEW_PROCESSES)
+          || (!wish->maps->is_lazy && wish->maps->by_pid.n_used <= FEW_PROCESSES))
          && (lu_image_entry (image) != 0 || is_small (image));
 }
 

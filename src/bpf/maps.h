@@ -31,6 +31,9 @@ typedef struct
   guint64 sampling_ns; /* time between two samples of a CPU, for how long freed memory rests */
   LuTables *tables;    /* borrowed, outlives the maps; NULL: the publisher compiles small files */
   gboolean follow_all; /* most programs that run at the start will never be sampled */
+  /* The program goes by the kernel's own mappings where nothing is published (LU_BPF_VMAS). With
+   * follow_all, a process is then published only if that pays or has to be. */
+  gboolean has_vmas;
 } LuBpfMapsOptions;
 
 typedef struct
@@ -70,6 +73,13 @@ void lu_bpf_maps_free (LuBpfMaps *self);
  * until it is. */
 void lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
                                 gint32 parent_pid);
+/* Drain thread: a sample of the process came; by_vmas: walked by the kernel's own mappings, else as
+ * a copy of the stack. Whether it is to be published now; if it is alive, lu_bpf_maps_watch() sees
+ * to that. */
+gboolean lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, gboolean by_vmas);
+/* Drain thread: the process, which is what its pid is now, is published, and kept up to date.
+ * Called for the first one that maps a file, too, which makes that known. */
+void lu_bpf_maps_watch (LuBpfMaps *self, LuProcess *process);
 /* Drain thread, at least once in each round, after side-band was applied: publishes what has
  * changed. For what waits then: come again soon, in some milliseconds, even if nothing happens. */
 LuBpfMapsWait lu_bpf_maps_flush (LuBpfMaps *self);

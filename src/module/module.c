@@ -17,6 +17,7 @@ struct _LuModule
   atomic_int ref_count;
   guint32 id;
   gboolean is_announced;              /* drain thread */
+  atomic_bool is_ours;                /* worker */
   LuModuleKey key;                    /* path: owned */
   atomic_bool is_claimed;             /* somebody publishes or has published */
   atomic_int state;                   /* LuModuleState */
@@ -120,6 +121,19 @@ lu_module_announce_once (LuModule *self)
     return FALSE;
   self->is_announced = TRUE;
   return TRUE;
+}
+
+void
+lu_module_set_ours (LuModule *self)
+{
+  if (self->key.kind == LU_MODULE_FILE && self->key.has_inode)
+    atomic_store_explicit (&self->is_ours, true, memory_order_relaxed);
+}
+
+gboolean
+lu_module_is_ours (const LuModule *self)
+{
+  return atomic_load_explicit (&self->is_ours, memory_order_relaxed);
 }
 
 void

@@ -69,6 +69,9 @@ gsize lu_module_image_bytes (const LuModule *self);
 gboolean lu_module_is_pending (const LuModule *self);
 /* Drain: TRUE the first time, if the worker has to look at it: it is told then. */
 gboolean lu_module_announce_once (LuModule *self);
+/* Worker: a process with our own root maps the file, so it has its path for us as well. */
+void lu_module_set_ours (LuModule *self);
+gboolean lu_module_is_ours (const LuModule *self);
 /* Worker, before publication: where whole tables of the image come from. Takes the slot. */
 void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
 /* The rule for an ELF address of a module that is ready, from the whole table of its file. FALSE if

@@ -32,7 +32,9 @@ struct _LuProcess
   guint64 start_time;
   char comm[LU_COMM_SIZE];
   LuProcessNeeds asked;            /* drain thread */
-  gboolean is_marked;              /* drain thread */
+  guint64 our_serial;              /* drain thread: of the space whose files are known to be ours */
+  gboolean is_marked, is_watched;  /* drain thread */
+  guint n_samples;                 /* drain thread */
   _Atomic (gpointer) program;      /* LuModule, reference; once: if it is named after its path */
   _Atomic (gpointer) command_line; /* Text, reference; once */
   _Atomic (gpointer) mountinfo;    /* owned text; once */
@@ -156,6 +158,29 @@ lu_process_ask_once (LuProcess *self, LuProcessNeeds needs)
   return needs;
 }
 
+gboolean
+lu_process_is_asked (const LuProcess *self, LuProcessNeeds needs)
+{
+  return (needs & ~self->asked) == 0;
+}
+
+gboolean
+lu_process_maps_our_files (LuProcess *self)
+{
+  LuSpace *space = lu_process_space (self);
+  guint n;
+  const LuMapping *mappings = lu_space_mappings (space, &n);
+
+  if (self->our_serial == lu_space_serial (space))
+    return TRUE;
+  for (guint i = 0; i < n; i++)
+    if (lu_module_key (mappings[i].module)->kind == LU_MODULE_FILE
+        && !lu_module_is_ours (mappings[i].module))
+      return FALSE;
+  self->our_serial = lu_space_serial (space);
+  return TRUE;
+}
+
 void
 lu_process_set_command_line (LuProcess *self, const char *text, gsize length)
 {
@@ -190,6 +215,24 @@ void
 lu_process_set_marked (LuProcess *self, gboolean is_marked)
 {
   self->is_marked = is_marked;
+}
+
+gboolean
+lu_process_is_watched (const LuProcess *self)
+{
+  return self->is_watched;
+}
+
+void
+lu_process_set_watched (LuProcess *self)
+{
+  self->is_watched = TRUE;
+}
+
+guint
+lu_process_add_samples (LuProcess *self, guint n)
+{
+  return self->n_samples += n;
 }
 
 const char *

@@ -52,9 +52,17 @@ LuSpace *lu_process_space (LuProcess *self);
 LuSpace *lu_process_find_space (LuProcess *self, guint64 serial);
 /* Drain: those of `needs` that were not yet asked for by this call; 0 as soon as all were. */
 LuProcessNeeds lu_process_ask_once (LuProcess *self, LuProcessNeeds needs);
+gboolean lu_process_is_asked (const LuProcess *self, LuProcessNeeds needs); /* for all of them */
+/* Drain: whether the mount table says nothing new of the files that it maps now. */
+gboolean lu_process_maps_our_files (LuProcess *self);
 /* Drain: a mark of whoever publishes spaces: it knows already that this one has changed. */
 gboolean lu_process_is_marked (const LuProcess *self);
 void lu_process_set_marked (LuProcess *self, gboolean is_marked);
+/* Drain: the same, for good: it is to hear of all that changes in this one. */
+gboolean lu_process_is_watched (const LuProcess *self);
+void lu_process_set_watched (LuProcess *self);
+/* Drain: adds to a count for whoever publishes spaces; returns what it is now. */
+guint lu_process_add_samples (LuProcess *self, guint n);
 /* /proc/PID/mountinfo of the process, or NULL where it is not known (or not needed). Borrowed,
  * stable. */
 const char *lu_process_mountinfo (LuProcess *self);

@@ -99,7 +99,10 @@ take (LuQueue *queue, LuStatus *status)
   if (kind == LU_MESSAGE_SAMPLE)
     drop_header (&((const LuSampleMessage *) message)->header);
   if (kind == LU_MESSAGE_PROCESS)
-    lu_process_unref (((const LuProcessMessage *) message)->process);
+    {
+      lu_process_unref (((const LuProcessMessage *) message)->process);
+      lu_space_unref (((const LuProcessMessage *) message)->space);
+    }
   if (message != NULL)
     lu_queue_release (queue);
   return kind;

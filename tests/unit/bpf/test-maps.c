@@ -17,6 +17,7 @@
 /* What a test is given. */
 #define GRACE       1 /* the kernel tells when walks have ended */
 #define FOLLOW_ALL  2
+#define VMAS        4 /* the program goes by the kernel's own mappings, too */
 #define PATIENCE_US (20 * G_USEC_PER_SEC)
 
 typedef struct
@@ -65,7 +66,8 @@ set_up (Fixture *self, gconstpointer data)
   guint flags = GPOINTER_TO_UINT (data);
   LuBpfMapsOptions options = { .memory_mib = 64,
                                .sampling_ns = 1000000,
-                               .follow_all = (flags & FOLLOW_ALL) != 0 };
+                               .follow_all = (flags & FOLLOW_ALL) != 0,
+                               .has_vmas = (flags & VMAS) != 0 };
 
   self->opener = lu_opener_new (TRUE, 64u << 20);
   self->tables = lu_tables_new (NULL, LU_TABLES_BUDGET);
@@ -287,6 +289,78 @@ test_this_process (Fixture *self, gconstpointer data)
   g_assert_cmpuint (stats.n_processes, ==, 1);
   g_assert_cmpuint (stats.n_rules, >, 100);
   g_assert_cmpuint (stats.refused_tables + stats.refused_rules + stats.refused_mappings, ==, 0);
+}
+
+static LuProcess *
+process_of (Fixture *self, gint32 pid)
+{
+  LuProcess *process;
+  LuSpace *space;
+
+  g_assert_true (lu_process_table_lookup (self->table, pid, G_MAXUINT64, &process, &space));
+  return process;
+}
+
+/* How many samples of the process until it is to be published. */
+static guint
+samples_until_wanted (Fixture *self, gint32 pid, gboolean by_vmas)
+{
+  for (guint n = 1; n < 100; n++)
+    if (lu_bpf_maps_wants (self->maps, process_of (self, pid), by_vmas))
+      return n;
+  return 0;
+}
+
+/* Where the program finds its way alone, what begins and ends is none of its business, until
+ * somebody asks for it. */
+static void
+test_when_asked (Fixture *self, gconstpointer data)
+{
+  lu_process_table_follow (self->table, 10);
+  map_file (self, 1, 10, 0x1000, 0x1000, 0, "//anon");
+  task (self, LU_EVENT_FORK, 2, 11, 10);
+  lu_bpf_maps_flush (self->maps);
+  g_assert_false (has_process (self, 10) || has_process (self, 11));
+  g_assert_cmpuint (samples_until_wanted (self, 10, TRUE), ==, 16);
+  g_assert_cmpuint (samples_until_wanted (self, 11, FALSE), ==, 2);
+
+  lu_bpf_maps_watch (self->maps, process_of (self, 10));
+  flush_until_current (self, 10);
+  g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_cmpuint (samples_until_wanted (self, 10, TRUE), ==, 0);
+  map_file (self, 3, 10, 0x5000, 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  g_assert_cmpuint (kind_at (self, 10, 0x5000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_false (has_process (self, 11));
+
+  /* Another program at its pid is another process. */
+  exec (self, 4, 10);
+  g_assert_false (has_process (self, 10));
+  map_file (self, 5, 10, 0x7000, 0x1000, 0, "//anon");
+  lu_bpf_maps_flush (self->maps);
+  g_assert_false (has_process (self, 10));
+  lu_bpf_maps_watch (self->maps, process_of (self, 10));
+  flush_until_current (self, 10);
+  g_assert_cmpuint (kind_at (self, 10, 0x7000), ==, LU_BPF_MAPPING_JIT);
+  g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, 99);
+  task (self, LU_EVENT_EXIT, 6, 10, 1);
+  g_assert_false (has_process (self, 10));
+}
+
+/* Where nearly all samples come as copies, all processes are published as without that. */
+static void
+test_no_use (Fixture *self, gconstpointer data)
+{
+  gint32 pid = 10;
+
+  for (; pid < 60 && !has_process (self, pid - 1); pid++)
+    {
+      lu_process_table_follow (self->table, pid);
+      g_assert_cmpuint (samples_until_wanted (self, pid, FALSE), <=, 2);
+      map_file (self, 1, pid, 0x1000, 0x1000, 0, "//anon");
+      lu_bpf_maps_flush (self->maps);
+    }
+  g_assert_true (has_process (self, pid - 1));
 }
 
 /* A fork has what its parent has; an exec nothing of it; an end leaves nothing, at once. */
@@ -563,6 +637,8 @@ main (int argc, char **argv)
 #define ADD(path, data, test) g_test_add (path, Fixture, data, set_up, test, tear_down)
   ADD ("/bpf/maps/this-process", with_grace, test_this_process);
   ADD ("/bpf/maps/life", with_grace, test_life);
+  ADD ("/bpf/maps/when-asked", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_when_asked);
+  ADD ("/bpf/maps/no-use", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_no_use);
   ADD ("/bpf/maps/identities", with_grace, test_identities);
   ADD ("/bpf/maps/between-flushes", with_grace, test_between_flushes);
   ADD ("/bpf/maps/pending", with_grace, test_pending);
