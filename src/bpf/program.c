@@ -85,10 +85,12 @@ has_helper (enum bpf_func_id id)
   return libbpf_probe_bpf_helper (BPF_PROG_TYPE_PERF_EVENT, id, NULL) == 1;
 }
 
+/* A kernel whose mappings can be read has all of them, and each question costs loading a program.
+ */
 static guint32
-rungs (void)
+rungs (guint32 flags)
 {
-  if (has_helper (BPF_FUNC_task_pt_regs))
+  if ((flags & LU_BPF_VMAS) != 0 || has_helper (BPF_FUNC_task_pt_regs))
     return LU_BPF_TASK_BTF | LU_BPF_TASK_REGS; /* the elder one is what it is called with */
   return has_helper (BPF_FUNC_get_current_task_btf) ? LU_BPF_TASK_BTF : 0;
 }
@@ -138,7 +140,7 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_
   guint32 wanted = LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE;
 
   self->n_cpus = MAX (options->n_cpus, 1);
-  self->flags = rungs () | (options->flags & wanted) | more_flags;
+  self->flags = rungs (more_flags) | (options->flags & wanted) | more_flags;
   config->flags = self->flags;
   config->max_frames = options->max_frames != 0 ? MIN (options->max_frames, LU_BPF_MAX_FRAMES)
                                                 : LU_BPF_DEFAULT_FRAMES;
@@ -149,6 +151,10 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_
   bpf_map__set_max_entries (skeleton->maps.remembered, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.outputs, self->n_cpus);
+  /* What is there at once costs loading half a millisecond. Programs like ours may do without from
+   * 6.1 on (34dd3bad1a6f), as those have it that read mappings. */
+  if ((more_flags & LU_BPF_VMAS) != 0)
+    bpf_map__set_map_flags (skeleton->maps.processes, BPF_F_NO_PREALLOC);
   if (options->max_processes != 0)
     bpf_map__set_max_entries (skeleton->maps.processes, options->max_processes);
 }
@@ -220,8 +226,8 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **
   if (result != 0)
     {
       g_set_error (error, LU_ERROR,
-                   result == -EPERM || result == -EACCES ? LU_ERROR_PERMISSION
-                                                         : LU_ERROR_UNSUPPORTED,
+                   /* EACCES is what verifiers say of programs. */
+                   result == -EPERM ? LU_ERROR_PERMISSION : LU_ERROR_UNSUPPORTED,
                    _ ("Loading the BPF program: %s (%s)"), g_strerror (-result), last_words);
       return FALSE;
     }
