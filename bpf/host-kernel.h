@@ -17,6 +17,10 @@
 /* An instruction that the compiler can neither move nor leave out. */
 #define HOST_BOUND(x, mask) asm volatile("%0 &= %1" : "+r"(x) : "i"(mask))
 
+/* x -= bits that are set in it. The verifier must not see which: it would follow what comes then
+ * for each case by itself. */
+#define HOST_LEAVE(x, bits) asm volatile("%0 ^= %1" : "+r"(x) : "r"(bits))
+
 const volatile struct lu_bpf_config host_config;
 
 /* 1 MiB for each entry in use. The flags of the inner maps but not BPF_F_INNER_MAP: then look-ups
@@ -88,8 +92,8 @@ struct
   __type (value, struct known);
 } known SEC (".maps");
 
-/* Some 90 bytes for each of max_entries, at once: from an interrupt the kernel does not allocate.
- */
+/* Some 90 bytes for each entry, where the kernel allows that; else for each of max_entries, at
+ * once. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_HASH);
@@ -195,10 +199,10 @@ host_known (void)
   return bpf_map_lookup_elem (&known, &zero);
 }
 
-static inline int
+static inline int64_t
 host_read (void *to, uint32_t size, uint64_t address)
 {
-  return (int) bpf_probe_read_user (to, size, (const void *) address);
+  return bpf_probe_read_user (to, size, (const void *) address);
 }
 
 static inline uint64_t
@@ -224,5 +228,18 @@ host_call_before (const struct walk *walk, uint64_t pc)
     return CALL_UNKNOWN;
   return kind;
 }
+
+/* The word at an address in the kernel; 0 if it cannot be read. */
+HOST_TURN uint64_t
+read_kernel (uint64_t address)
+{
+  uint64_t word = 0;
+
+  bpf_probe_read_kernel (&word, sizeof word, (void *) address);
+  return word;
+}
+
+/* A field of one of the kernel's structures, of 8 bytes or the lower ones of them. */
+#define READ(object, field) read_kernel ((uint64_t) & (object)->field)
 
 #include "kernel-vmas.h"

@@ -73,22 +73,23 @@ find_in_tree (uint32_t cpu, struct walk *walk, uint64_t tree, uint64_t address)
   return 0;
 }
 
-/* Its slot and where its ELF addresses are, if that is known; else nobody can say anything of it.
- */
-static inline void
-look_up_known (struct place *place, struct inode *inode, uint64_t offset, uint32_t device,
-               uint64_t number)
+/* Sets slot and place of ELF addresses of walk->found, if they are known; else nobody can say
+ * anything of it. */
+HOST_TURN int64_t
+find_known (uint32_t cpu, uint64_t number, uint32_t device, uint64_t offset, uint32_t generation)
 {
+  struct walk *walk = host_walk (cpu);
   const struct known *known = host_known ();
-  uint32_t at = lu_bpf_known_group (lu_bpf_known_hash (number, device, offset));
-  uint32_t generation = BPF_CORE_READ (inode, i_generation);
+  uint64_t at = lu_bpf_known_group (lu_bpf_known_hash (number, device, offset));
+  struct place *place;
 
+  if (walk == NULL || known == NULL)
+    return 0;
+  place = &walk->found;
   place->kind = LU_BPF_MAPPING_OPAQUE;
   place->module = 0;
   place->bias = 0;
-  if (known == NULL)
-    return;
-  for (uint32_t i = 0; i < LU_BPF_KNOWN_PLACES; i++)
+  for (uint64_t i = 0; i < LU_BPF_KNOWN_PLACES; i++)
     {
       uint64_t index = at + i;
       struct lu_bpf_known found;
@@ -101,48 +102,50 @@ look_up_known (struct place *place, struct inode *inode, uint64_t offset, uint32
         continue;
       place->bias = place->start - offset - found.to_ea;
       if (place->start + place->size - place->bias > 1ull << LU_BPF_KEY_SHIFT)
-        return;
+        return 0;
       place->kind = LU_BPF_MAPPING_TABLE;
       place->module = found.slot;
-      return;
+      return 1;
     }
+  return 0;
 }
 
 /* Sets walk->found to the executable mapping that holds the address; FALSE: there is none, or it
  * cannot be told. */
-HOST_TURN int
+HOST_TURN int64_t
 host_find_vma (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
-  struct mm_struct *mm = BPF_CORE_READ (task, mm);
+  struct mm_struct *mm;
   struct place *place;
   struct vm_area_struct *vma;
   struct file *file;
   struct inode *inode;
+  struct super_block *super;
   uint64_t end, offset, number;
   uint32_t device;
 
-  if ((host_config.flags & LU_BPF_VMAS) == 0 || walk == NULL || mm == NULL)
+  if ((host_config.flags & LU_BPF_VMAS) == 0 || walk == NULL)
     return 0;
   place = &walk->found;
-  vma = (struct vm_area_struct *) find_in_tree (
-      cpu, walk, (uint64_t) BPF_CORE_READ (mm, mm_mt.ma_root), address);
+  mm = (struct mm_struct *) READ (task, mm);
+  vma = (struct vm_area_struct *) find_in_tree (cpu, walk, READ (mm, mm_mt.ma_root), address);
   if (vma == NULL)
     return 0;
-  file = BPF_CORE_READ (vma, vm_file);
-  place->start = BPF_CORE_READ (vma, vm_start);
-  end = BPF_CORE_READ (vma, vm_end);
-  offset = BPF_CORE_READ (vma, vm_pgoff) << PAGE_BITS;
-  inode = BPF_CORE_READ (file, f_inode);
-  number = BPF_CORE_READ (inode, i_ino);
-  device = BPF_CORE_READ (inode, i_sb, s_dev);
+  file = (struct file *) READ (vma, vm_file);
+  place->start = READ (vma, vm_start);
+  end = READ (vma, vm_end);
+  offset = READ (vma, vm_pgoff) << PAGE_BITS;
+  inode = (struct inode *) READ (file, f_inode);
+  number = READ (inode, i_ino);
+  super = (struct super_block *) READ (inode, i_sb);
+  device = (uint32_t) READ (super, s_dev);
   place->size = end - place->start;
-  look_up_known (place, inode, offset, device, number);
-  if (file == NULL || address - place->start >= place->size
-      || (BPF_CORE_READ (vma, vm_flags) & VM_EXEC) == 0 || BPF_CORE_READ (vma, vm_mm) != mm
-      || BPF_CORE_READ (vma, vm_file) != file || BPF_CORE_READ (vma, vm_start) != place->start
-      || BPF_CORE_READ (vma, vm_end) != end)
+  find_known (cpu, number, device, offset, (uint32_t) READ (inode, i_generation));
+  if (file == NULL || address - place->start >= place->size || (READ (vma, vm_flags) & VM_EXEC) == 0
+      || READ (vma, vm_mm) != (uint64_t) mm || READ (vma, vm_file) != (uint64_t) file
+      || READ (vma, vm_start) != place->start || READ (vma, vm_end) != end)
     return 0;
   walk->vma_marks |= lu_bpf_vma_mark (number, device, place->start - offset);
   return 1;

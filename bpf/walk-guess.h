@@ -48,7 +48,7 @@ enum place_rule
 };
 
 /* Sets walk->seen to the mapping of the address; 0: there is none. */
-HOST_TURN int
+HOST_TURN int64_t
 see_mapping (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
@@ -69,7 +69,7 @@ see_mapping (uint32_t cpu, uint64_t address)
 }
 
 /* What the table of walk->seen says of the address. */
-HOST_TURN int
+HOST_TURN int64_t
 see_rule (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
@@ -95,12 +95,12 @@ see_rule (uint32_t cpu, uint64_t address)
 }
 
 /* What is in front of a return address into walk->seen, which is a file's. */
-HOST_TURN int
+HOST_TURN int64_t
 see_call (uint32_t cpu, uint64_t pc)
 {
   struct walk *walk = host_walk (cpu);
 
-  return walk != NULL ? (int) host_call_before (walk, pc) : CALL_UNKNOWN;
+  return walk != NULL ? (int64_t) host_call_before (walk, pc) : CALL_UNKNOWN;
 }
 
 static inline int
@@ -109,127 +109,88 @@ is_frame_pointer (const struct walk *walk, uint64_t fp, uint64_t sp)
   return (fp & 7) == 0 && fp >= sp && fp > walk->last_fp && fp - walk->regs[REG_SP] < MAX_DISTANCE;
 }
 
+/* Where a return address may lead to, to be believed. */
+enum wanted
+{
+  WANTED_ANY,
+  WANTED_BY_FP, /* no code that is known to use the frame pointer for something else */
+  WANTED_OWNER, /* ordinary code that keeps frame pointers, and has called this one */
+};
+
 /* FOUND if this can be a return address: there is code, and a call in front of it; or generated
- * code, whose frame pointer has to go on. by_fp: into code that keeps frame pointers. */
-HOST_TURN int
-check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t by_fp)
+ * code, whose frame pointer has to go on. */
+HOST_TURN int64_t
+check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t wanted)
 {
   struct walk *walk = host_walk (cpu);
-  int call, rule;
+  int64_t call, rule;
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
-  if (pc <= MIN_ADDRESS || !see_mapping (cpu, pc - 1))
+  if (pc <= MIN_ADDRESS || !see_mapping (cpu, pc - 1)
+      || (wanted == WANTED_OWNER && walk->seen.kind != LU_BPF_MAPPING_TABLE))
     return VERDICT_NONE;
   if (walk->seen.kind == LU_BPF_MAPPING_OPAQUE)
     return VERDICT_UNKNOWN;
   if (walk->seen.kind == LU_BPF_MAPPING_JIT)
     return is_frame_pointer (walk, fp, sp) ? VERDICT_FOUND : VERDICT_NONE;
-  if (by_fp != 0 && walk->seen.kind == LU_BPF_MAPPING_TABLE)
+  if (wanted != WANTED_ANY && walk->seen.kind == LU_BPF_MAPPING_TABLE)
     {
       rule = see_rule (cpu, pc - 1);
       if (rule == PLACE_RULE_UNKNOWN)
         return VERDICT_UNKNOWN;
-      if (rule == PLACE_RULE_OTHER)
+      if (rule == PLACE_RULE_OTHER || (wanted == WANTED_OWNER && rule != PLACE_RULE_BY_FP))
         return VERDICT_NONE;
     }
   call = see_call (cpu, pc);
   if (call == CALL_UNKNOWN)
     return VERDICT_UNKNOWN;
+  if (wanted == WANTED_OWNER && call == CALL_DIRECT && walk->seen.module != walk->place.module)
+    return VERDICT_NONE;
   return call == CALL_NONE ? VERDICT_NONE : VERDICT_FOUND;
 }
 
-/* FOUND: of the first words in [from, fp), one could be the return address into the code whose
- * frame pointer is `fp`. */
-HOST_TURN int
-see_returns (uint32_t cpu, uint64_t from, uint64_t fp)
+/* The first words in [from, walk->fp): could one be the return address into code whose frame
+ * pointer that is? */
+HOST_TURN int64_t
+see_words (uint32_t cpu, uint64_t from, uint32_t wanted)
 {
-  for (uint32_t i = 0; i < WORDS_AT_ONCE; i++)
-    {
-      uint64_t at = from + 8 * i, value;
-      int verdict;
+  struct walk *walk = host_walk (cpu);
+  int64_t verdict = VERDICT_NONE;
+  uint64_t value;
 
-      if (at >= fp)
-        break;
-      if (host_read (&value, sizeof value, at) != 0)
+  if (walk == NULL)
+    return VERDICT_UNKNOWN;
+  for (uint64_t i = 0; i < WORDS_AT_ONCE && verdict == VERDICT_NONE && from < walk->fp; i++)
+    {
+      if (host_read (&value, sizeof value, from) != 0)
         return VERDICT_UNKNOWN;
-      verdict = check_return (cpu, value, fp, at, 1);
-      if (verdict != VERDICT_NONE)
-        return verdict;
+      verdict = check_return (cpu, value, walk->fp, from, wanted);
+      from += sizeof value;
     }
-  return VERDICT_NONE;
+  return verdict;
 }
 
 /* The same of all words that are looked at. */
-static inline int
-find_return_by_fp (uint32_t cpu, uint64_t from, uint64_t fp)
+static inline int64_t
+find_word (uint32_t cpu, const struct walk *walk, uint64_t from, uint32_t wanted)
 {
-  int verdict = VERDICT_NONE;
+  int64_t verdict = VERDICT_NONE;
 
-  for (uint32_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_NONE && from < fp; i++)
+  for (uint64_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_NONE && from < walk->fp;
+       i++)
     {
-      verdict = see_returns (cpu, from, fp);
+      verdict = see_words (cpu, from, wanted);
       from += 8 * WORDS_AT_ONCE;
     }
   return verdict;
 }
 
-/* Whether `value` may be a return address into ordinary code that keeps frame pointers and has
- * called the code of the slot `module`. */
-HOST_TURN int
-check_owner (uint32_t cpu, uint64_t value, uint32_t module)
-{
-  struct walk *walk = host_walk (cpu);
-  int call, rule;
-
-  if (walk == NULL)
-    return VERDICT_UNKNOWN;
-  if (value <= MIN_ADDRESS || !see_mapping (cpu, value - 1)
-      || walk->seen.kind != LU_BPF_MAPPING_TABLE)
-    return VERDICT_NONE;
-  rule = see_rule (cpu, value - 1);
-  if (rule == PLACE_RULE_UNKNOWN)
-    return VERDICT_UNKNOWN;
-  if (rule != PLACE_RULE_BY_FP)
-    return VERDICT_NONE;
-  call = see_call (cpu, value);
-  if (call == CALL_UNKNOWN)
-    return VERDICT_UNKNOWN;
-  return call == CALL_INDIRECT || (call == CALL_DIRECT && walk->seen.module == module)
-             ? VERDICT_FOUND
-             : VERDICT_NONE;
-}
-
-/* FOUND: one of the first words in [from, fp) may be the return address into such code. */
-HOST_TURN int
-see_owners (uint32_t cpu, uint64_t from)
-{
-  struct walk *walk = host_walk (cpu);
-
-  if (walk == NULL)
-    return VERDICT_UNKNOWN;
-  for (uint32_t i = 0; i < WORDS_AT_ONCE; i++)
-    {
-      uint64_t at = from + 8 * i, value;
-      int verdict;
-
-      if (at >= walk->fp)
-        break;
-      if (host_read (&value, sizeof value, at) != 0)
-        return VERDICT_UNKNOWN;
-      verdict = check_owner (cpu, value, walk->place.module);
-      if (verdict != VERDICT_NONE)
-        return verdict;
-    }
-  return VERDICT_NONE;
-}
-
 /* FOUND: the frame pointer may be that of ordinary code that has called this one. */
-static inline int
+static inline int64_t
 find_other_owner (uint32_t cpu, const struct walk *walk, uint64_t caller_pc)
 {
-  uint64_t from = walk->sp;
-  int verdict = VERDICT_NONE, rule;
+  int64_t rule;
 
   if (!see_mapping (cpu, caller_pc - 1))
     return VERDICT_UNKNOWN;
@@ -240,13 +201,7 @@ find_other_owner (uint32_t cpu, const struct walk *walk, uint64_t caller_pc)
     return VERDICT_UNKNOWN;
   if (rule == PLACE_RULE_NONE)
     return VERDICT_NONE;
-  for (uint32_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_NONE && from < walk->fp;
-       i++)
-    {
-      verdict = see_owners (cpu, from);
-      from += 8 * WORDS_AT_ONCE;
-    }
-  return verdict;
+  return find_word (cpu, walk, walk->sp, WANTED_OWNER);
 }
 
 /* What stands for the place of the frame in the list of those that are set up. */
@@ -285,12 +240,12 @@ note_set_up (uint32_t cpu, const struct walk *walk)
 /* What these find goes to walk->caller. They are no functions for the verifier: it allows eight
  * calls in each other. The frame is not set up yet, or not any more, but its caller's is. NONE: it
  * is set up. */
-static inline int
+static inline int64_t
 go_by_top (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   uint64_t top[2];
-  int verdict;
+  int64_t verdict;
 
   if (walk == NULL || host_read (top, sizeof top, walk->sp) != 0)
     return VERDICT_UNKNOWN;
@@ -299,29 +254,29 @@ go_by_top (uint32_t cpu)
     {
       walk->caller.pc = top[1];
       walk->caller.sp = walk->sp + 16;
-      return check_return (cpu, top[1], walk->fp, walk->sp + 16, 0);
+      return check_return (cpu, top[1], walk->fp, walk->sp + 16, WANTED_ANY);
     }
   walk->caller.pc = top[0];
   walk->caller.sp = walk->sp + 8;
   if (!is_frame_pointer (walk, walk->fp, walk->sp + 8))
     return VERDICT_NONE;
-  verdict = check_return (cpu, top[0], walk->fp, walk->sp + 8, 1);
+  verdict = check_return (cpu, top[0], walk->fp, walk->sp + 8, WANTED_BY_FP);
   if (verdict != VERDICT_FOUND)
     return verdict;
   /* Among several the topmost need not be the one; all may be left from calls that are over. */
-  verdict = find_return_by_fp (cpu, walk->sp + 8, walk->fp);
+  verdict = find_word (cpu, walk, walk->sp + 8, WANTED_BY_FP);
   if (verdict == VERDICT_FOUND)
     return is_known_set_up (cpu, walk) ? VERDICT_NONE : VERDICT_UNKNOWN;
   return verdict == VERDICT_NONE ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
 /* The frame is set up: the caller's frame pointer and the return address are where it points. */
-static inline int
+static inline int64_t
 go_by_frame_pointer (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   uint64_t pair[2];
-  int verdict;
+  int64_t verdict;
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
@@ -336,7 +291,7 @@ go_by_frame_pointer (uint32_t cpu)
   walk->caller.fp = pair[0];
   walk->caller.pc = pair[1];
   walk->caller.sp = walk->fp + 16;
-  verdict = check_return (cpu, pair[1], pair[0], walk->fp + 16, 0);
+  verdict = check_return (cpu, pair[1], pair[0], walk->fp + 16, WANTED_ANY);
   if (verdict != VERDICT_FOUND)
     return verdict;
   if (find_other_owner (cpu, walk, pair[1]) != VERDICT_NONE)
@@ -347,12 +302,12 @@ go_by_frame_pointer (uint32_t cpu)
 
 /* What may be a trampoline of Python was called through a pointer by code with unwind information.
  */
-static inline int
+static inline int64_t
 go_by_trampoline (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   uint64_t address;
-  int rule;
+  int64_t rule;
 
   if (walk == NULL || walk->place.kind != LU_BPF_MAPPING_JIT
       || ((walk->pc & SLOT_MASK) != SLOT_WITH_ENDBR && (walk->pc & SLOT_MASK) != SLOT_PLAIN)
@@ -372,7 +327,7 @@ go_by_trampoline (uint32_t cpu)
 
 /* FOUND: code with unwind information may have called this leaf of a file; then the engines look
  * for its caller in more ways. */
-HOST_TURN int
+HOST_TURN int64_t
 find_caller_on_top (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
@@ -380,9 +335,9 @@ find_caller_on_top (uint32_t cpu)
 
   if (walk == NULL || host_read (words, sizeof words, walk->sp) != 0)
     return VERDICT_UNKNOWN;
-  for (uint32_t i = 0; i < LEAF_WORDS; i++)
+  for (uint64_t i = 0; i < LEAF_WORDS; i = lu_step_settle (i + 1))
     {
-      int rule;
+      int64_t rule;
 
       if (!see_mapping (cpu, words[i] - 1) || walk->seen.kind != LU_BPF_MAPPING_TABLE)
         continue;
@@ -396,7 +351,7 @@ find_caller_on_top (uint32_t cpu)
 
 /* Whether the file is entered by the code of this place, and says nothing of it: the outermost
  * frame. */
-static inline int
+static inline int64_t
 is_bare_entry (struct walk *walk, uint64_t lookup)
 {
   const struct modules *modules = host_modules ();
@@ -407,11 +362,11 @@ is_bare_entry (struct walk *walk, uint64_t lookup)
          && look_up_rule (slot, modules->modules[slot].entry) == LU_RULE_NONE;
 }
 
-HOST_TURN int
+HOST_TURN int64_t
 walk_guess (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
-  int verdict = VERDICT_NONE;
+  int64_t verdict = VERDICT_NONE;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
@@ -427,7 +382,7 @@ walk_guess (uint32_t cpu)
               || find_caller_on_top (cpu) != VERDICT_NONE))
         return GIVE_UP (NO_RULE);
     }
-  if ((walk->process_flags & LU_BPF_PROCESS_PENDING) != 0)
+  if ((walk->process.flags & LU_BPF_PROCESS_PENDING) != 0)
     return GIVE_UP (GUESS);
   fetch_saved (walk);
   if ((walk->known & LU_KNOWN_FP) == 0)

@@ -99,7 +99,7 @@ note_use (uint32_t slot, uint8_t bits)
 }
 
 /* What is known of the place whose slot is set. 0, or a turn. */
-static inline int
+static inline int64_t
 complete_place (struct place *place, const struct modules *modules)
 {
   uint32_t slot = place->module;
@@ -118,7 +118,7 @@ complete_place (struct place *place, const struct modules *modules)
 }
 
 /* Sets walk->found to the mapping that holds the address. 0, or a turn. */
-HOST_TURN int
+HOST_TURN int64_t
 find_place (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
@@ -130,10 +130,11 @@ find_place (uint32_t cpu, uint64_t address)
 
   if (walk == NULL || modules == NULL)
     return GIVE_UP (INTERNAL);
-  entry = host_entry (LU_BPF_ENTRY_OF (walk->mappings));
+  entry = host_entry (LU_BPF_ENTRY_OF (walk->process.mappings));
   if (entry == NULL)
     return GIVE_UP (INTERNAL);
-  at = look_up_mapping (entry, LU_BPF_AT_OF (walk->mappings), walk->n_mappings, address);
+  at = look_up_mapping (entry, LU_BPF_AT_OF (walk->process.mappings), walk->process.n_mappings,
+                        address);
   mapping = (const struct lu_bpf_mapping *) &entry->words[at];
   place = &walk->found;
   place->start = mapping->start;
@@ -147,7 +148,7 @@ find_place (uint32_t cpu, uint64_t address)
 }
 
 /* The same by the kernel's own mappings. */
-static inline int
+static inline int64_t
 find_vma_place (uint32_t cpu, struct walk *walk, uint64_t address)
 {
   const struct modules *modules = host_modules ();
@@ -163,12 +164,12 @@ walk_lookup (const struct walk *walk)
   return walk->pc - (walk->mark >> 63);
 }
 
-HOST_TURN int
+HOST_TURN int64_t
 walk_mapping (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   uint64_t lookup;
-  int result;
+  int64_t result;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
@@ -196,16 +197,25 @@ walk_mapping (uint32_t cpu)
   return TURN_GUESS;
 }
 
+/* walk->rule as a plain one; 0: it is none. */
+HOST_TURN uint64_t
+make_plain (uint32_t cpu)
+{
+  const struct walk *walk = host_walk (cpu);
+
+  return walk != NULL ? plain_make (&walk->rule) : 0;
+}
+
 /* The rule of the frame that comes next, whose mapping has a table: remembers it, or leaves it to
  * the turn for rare ones. */
-HOST_TURN int
+HOST_TURN int64_t
 walk_rule (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   struct remembered_rules *all = host_remembered (cpu);
   const struct rules *rules = host_rules ();
-  uint64_t lookup, plain, key;
-  uint32_t slot, place;
+  uint64_t lookup, plain, key, place;
+  uint32_t slot;
   int64_t id;
 
   if (walk == NULL || all == NULL || rules == NULL)
@@ -222,7 +232,7 @@ walk_rule (uint32_t cpu)
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
   walk->rule = rules->rules[id];
-  plain = plain_make (&walk->rule);
+  plain = make_plain (cpu);
   key = lookup + walk->place.to_key;
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);

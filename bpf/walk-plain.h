@@ -11,26 +11,24 @@
 #include "host.h"
 
 /* Steps in one turn. Each is verified by itself. */
-#define PLAIN_STEPS 8
+#define PLAIN_STEPS 4
 
 /* A frame's size is less. */
 #define MAX_ROOM (1ull << 31)
 
-HOST_TURN int
+HOST_TURN int64_t
 walk_plain (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   const struct remembered_rules *all = host_remembered (cpu);
-  uint64_t pc, sp, fp, fp_at, bx_at, mark, start, size, to_key;
-  uint32_t known, at, limit;
-  int result = TURN_ON;
+  uint64_t pc, sp, fp, bx_at, mark, start, size, to_key, known, at, limit;
+  int64_t result = TURN_ON;
 
   if (walk == NULL || all == NULL)
     return GIVE_UP (INTERNAL);
   pc = walk->pc;
   sp = walk->sp;
   fp = walk->fp;
-  fp_at = walk->fp_at;
   bx_at = walk->bx_at;
   mark = walk->mark;
   known = walk->known;
@@ -39,11 +37,10 @@ walk_plain (uint32_t cpu)
   start = walk->place.start;
   size = walk->place.plain_size;
   to_key = walk->place.to_key;
-  for (int i = 0; i < PLAIN_STEPS; i++)
+  for (int64_t i = 0; i < PLAIN_STEPS; i++)
     {
       uint64_t lookup = pc - (mark >> 63), key = lookup + to_key;
-      uint64_t plain, cfa, room, pair[2];
-      uint32_t place = remembered_at (key), index = at;
+      uint64_t plain, cfa = sp, room, pair[2], place = remembered_at (key), index = at;
 
       if (lookup - start >= size)
         {
@@ -51,11 +48,9 @@ walk_plain (uint32_t cpu)
           break;
         }
       HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
+      result = TURN_RULE;
       if (all->rules[place].key != key)
-        {
-          result = TURN_RULE;
-          break;
-        }
+        break;
       plain = all->rules[place].plain;
       if (at >= limit)
         {
@@ -63,75 +58,42 @@ walk_plain (uint32_t cpu)
           break;
         }
       HOST_BOUND (index, N_PCS - 1);
-      if ((plain & PLAIN) == 0)
-        {
-          walk->pcs[index] = pc | mark;
-          at++;
-          result = TURN_ENDED;
-          break;
-        }
-      cfa = sp;
+      walk->pcs[index] = pc | mark;
       if ((plain & PLAIN_BY_FP) != 0)
         {
-          if (fp_at != 0)
-            {
-              if (host_read (&fp, sizeof fp, fp_at) != 0)
-                {
-                  result = GIVE_UP (UNREADABLE);
-                  break;
-                }
-              fp_at = 0;
-            }
+          uint64_t saved = known & KNOWN_FP_SAVED;
+
+          if (saved != 0 && host_read (&fp, sizeof fp, fp) != 0)
+            break;
+          HOST_LEAVE (known, saved);
+          if ((known & LU_KNOWN_FP) == 0)
+            break;
           cfa = fp;
         }
       cfa += PLAIN_CFA (plain);
       room = cfa - sp;
-      if (room - 8 >= MAX_ROOM)
+      if (room - PLAIN_ROOM (plain) >= MAX_ROOM)
         {
-          result = TURN_RULE;
+          if ((plain & PLAIN_END) == 0)
+            break;
+          at = lu_step_settle (at + 1);
+          result = TURN_ENDED;
           break;
         }
-      if ((plain & PLAIN_BY_FP) != 0
-          && ((known & LU_KNOWN_FP) == 0 || PLAIN_FP_DEPTH (plain) > room
-              || PLAIN_BX_DEPTH (plain) > room))
-        {
-          result = TURN_RULE;
-          break;
-        }
-      if ((plain & PLAIN_PAIR) != 0)
-        {
-          if (host_read (pair, sizeof pair, cfa - sizeof pair) != 0)
-            {
-              result = GIVE_UP (UNREADABLE);
-              break;
-            }
-        }
-      else if (host_read (&pair[1], sizeof pair[1], cfa - sizeof pair[1]) != 0)
-        {
-          result = GIVE_UP (UNREADABLE);
-          break;
-        }
-      if (pair[1] == 0)
-        {
-          result = TURN_RULE;
-          break;
-        }
-      if ((plain & PLAIN_PAIR) != 0)
-        {
-          fp = pair[0];
-          fp_at = 0;
-        }
-      else if ((plain & PLAIN_FP_SLOT) != 0)
-        fp_at = cfa - PLAIN_FP_DEPTH (plain);
+      if (host_read (pair, sizeof pair, cfa - sizeof pair) != 0 || pair[1] == 0)
+        break;
+      if ((plain & PLAIN_FP_LATE) != 0)
+        fp = cfa - PLAIN_FP_DEPTH (plain);
+      if ((plain & PLAIN_FP_PAIR) != 0)
+        fp = pair[0];
       if ((plain & PLAIN_BX_SLOT) != 0)
         bx_at = cfa - PLAIN_BX_DEPTH (plain);
-      known |= plain >> 2 & (LU_KNOWN_FP | LU_KNOWN_BX);
-      known &= ~(uint32_t) (plain >> 3 & LU_KNOWN_BX); /* PLAIN_BX_LOST */
-      walk->pcs[index] = pc | mark;
-      at++;
+      known = (known & ~(plain >> 3)) | (plain & 7);
+      at = lu_step_settle (at + 1);
       mark = LU_BPF_PC_RETURN;
       pc = pair[1];
       sp = cfa;
+      result = TURN_ON;
     }
   if (at != walk->at)
     {
@@ -141,10 +103,9 @@ walk_plain (uint32_t cpu)
   walk->pc = pc;
   walk->sp = sp;
   walk->fp = fp;
-  walk->fp_at = fp_at;
   walk->bx_at = bx_at;
   walk->mark = mark;
-  walk->known = known;
-  walk->at = at;
+  walk->known = (uint32_t) known;
+  walk->at = (uint32_t) at;
   return result;
 }

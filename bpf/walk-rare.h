@@ -39,13 +39,13 @@ fetch_saved (struct walk *walk)
 {
   uint64_t value;
 
-  if (walk->fp_at != 0)
+  if ((walk->known & KNOWN_FP_SAVED) != 0)
     {
-      if (host_read (&value, sizeof value, walk->fp_at) == 0)
+      if (host_read (&value, sizeof value, walk->fp) == 0)
         walk->fp = value;
       else
         walk->known &= ~(uint32_t) LU_KNOWN_FP;
-      walk->fp_at = 0;
+      walk->known &= ~(uint32_t) KNOWN_FP_SAVED;
     }
   if (walk->bx_at != 0)
     {
@@ -86,7 +86,7 @@ is_entry (const struct walk *walk, uint64_t lookup)
   return entry != 0 && lookup - walk->place.bias - entry < LU_BPF_ENTRY_CODE;
 }
 
-static inline int
+static inline int64_t
 give_up_after (int status)
 {
   switch (status)
@@ -100,14 +100,14 @@ give_up_after (int status)
     }
 }
 
-HOST_TURN int
+HOST_TURN int64_t
 walk_rare (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
   struct lu_rule rule;
   struct lu_regs regs;
   uint64_t lookup;
-  int result;
+  int64_t result;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);

@@ -14,19 +14,19 @@
  * by itself. */
 #define FEW_TURNS  4
 #define BUDGET_FEW 2 /* between two looks at the clock */
-#define ROUND_FEW  32
+#define ROUND_FEW  64
 /* Each frame takes three turns at most: for its mapping, its rule, and itself. */
 #define ROUNDS(max_frames) ((max_frames) *3 / (FEW_TURNS * ROUND_FEW) + 1)
 
-HOST_TURN int
+HOST_TURN int64_t
 walk_turns (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
-  int result = TURN_ON;
+  int64_t result = TURN_ON;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  for (int i = 0; i < FEW_TURNS && result == TURN_ON; i++)
+  for (int64_t i = 0; i < FEW_TURNS && result == TURN_ON; i++)
     {
       result = walk_plain (cpu);
       if (result == TURN_MAPPING)
@@ -44,54 +44,55 @@ walk_turns (uint32_t cpu)
   return result;
 }
 
-HOST_TURN int
+HOST_TURN int64_t
 walk_round (uint32_t cpu)
 {
-  int result = TURN_ON;
+  int64_t result = TURN_ON;
 
-  for (int i = 0; i < ROUND_FEW && result == TURN_ON; i++)
+  for (int64_t i = 0; i < ROUND_FEW && result == TURN_ON; i++)
     result = walk_turns (cpu);
   return result;
 }
 
 /* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
-static inline int
+static inline int64_t
 make_walk (uint32_t cpu)
 {
-  uint32_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
-  int result = TURN_ON;
+  uint64_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
+  int64_t result = TURN_ON;
 
   if (max < LU_BPF_MAX_FRAMES)
     rounds = ROUNDS (max);
-  for (uint32_t i = 0; i < rounds && result == TURN_ON; i++)
+  for (uint64_t i = 0; i < rounds && result == TURN_ON; i++)
     result = walk_round (cpu);
   return result != TURN_ON ? result : GIVE_UP (BUDGET);
 }
 
-/* Begins at walk->regs, in a process whose mappings and limits are set. */
-static inline void
-begin_walk (struct walk *walk, const struct lu_bpf_process *process)
+/* Begins at walk->regs, behind the kernel's pcs, in walk->process. */
+HOST_TURN int64_t
+begin_walk (uint32_t cpu)
 {
+  struct walk *walk = host_walk (cpu);
   uint32_t max = host_config.max_frames;
 
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
   walk->pc = walk->regs[REG_PC];
   walk->sp = walk->regs[REG_SP];
   walk->fp = walk->regs[REG_FP];
   walk->bx = walk->regs[REG_BX];
-  walk->fp_at = walk->bx_at = 0;
+  walk->bx_at = 0;
   walk->mark = 0;
   walk->ucontext = 0;
   walk->known = LU_KNOWN_FP | LU_KNOWN_BX;
   walk->frame_kind = LU_FRAME_KIND_SAMPLED;
   walk->place.size = walk->place.plain_size = 0;
   walk->before.size = walk->before.plain_size = 0;
-  walk->mappings = process->mappings;
-  walk->n_mappings = process->n_mappings;
-  walk->process_flags = process->flags;
   walk->at = walk->n_kernel;
   walk->limit = walk->n_kernel + (max < LU_BPF_MAX_FRAMES ? max : LU_BPF_MAX_FRAMES);
   walk->n_few = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
   walk->last_fp = 0;
   walk->failed_ea = 0;
   walk->vma_marks = 0;
+  return TURN_ON;
 }

@@ -52,6 +52,9 @@ enum
   N_REGS = 21
 };
 
+/* Of walk.known: fp is not FP, but where it is. */
+#define KNOWN_FP_SAVED (1u << 2)
+
 /* A power of two, so that a mask bounds an index. */
 #define N_PCS 8192
 
@@ -60,12 +63,11 @@ struct walk
   uint64_t regs[N_REGS]; /* of the sample, in user mode */
 
   /* The frame that comes next; it is not among the pcs yet. FP and BX are read when a rule asks for
-   * them: until then their saved values are at fp_at and bx_at, if those are not 0. */
-  uint64_t pc, sp, fp, bx;
-  uint64_t fp_at, bx_at;
+   * them: until then FP is at fp, if KNOWN_FP_SAVED says so, and BX at bx_at, if that is not 0. */
+  uint64_t pc, sp, fp, bx, bx_at;
   uint64_t mark;     /* LU_BPF_PC_RETURN, LU_BPF_PC_GUESSED */
   uint64_t ucontext; /* as in struct lu_regs */
-  uint32_t known;    /* enum lu_known */
+  uint32_t known;    /* enum lu_known, and KNOWN_FP_SAVED */
   uint32_t frame_kind;
 
   struct place place, before;
@@ -77,8 +79,9 @@ struct walk
   } caller;            /* that a guess has found */
   struct lu_rule rule; /* for TURN_RARE */
 
-  uint32_t mappings, n_mappings, process_flags;
-  uint32_t by_vmas; /* mappings are looked up in the kernel's own list */
+  struct lu_bpf_process process; /* the entry that counts */
+  uint32_t has_entry;            /* an ancestor, which is there */
+  uint32_t by_vmas;              /* mappings are looked up in the kernel's own list */
   uint64_t vma_marks;
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
@@ -133,41 +136,44 @@ struct remembered_rules
   uint64_t n_set_up;
 };
 
-static inline uint32_t
+static inline uint64_t
 remembered_at (uint64_t key)
 {
-  return (uint32_t) (key * 0x9e3779b97f4a7c15ull >> (64 - REMEMBERED_BITS));
+  return key * 0x9e3779b97f4a7c15ull >> (64 - REMEMBERED_BITS);
 }
 
 /* Plain rules in 8 bytes: the CFA is SP or FP plus something, the return address just below it, FP
  * and BX are kept or saved in the frame; as in src/unwind/plain.h.
  *
- *  63     32 31     24 23     16 15     8 7     0
- *  | cfa_off | fp depth | bx depth |      | flags |
- * Depths: of the slot below the CFA, in words. */
+ *  63     32 31     24 23     16 15   8 7     0
+ *  | cfa_off | fp depth | bx depth | room | flags |
+ * Depths: of the slot below the CFA, in words. Room: the words that must be between SP and CFA. The
+ * first flags are those that the caller's walk.known gets, the next three those that it loses. */
 enum
 {
-  PLAIN = 1 << 0,
-  PLAIN_BY_FP = 1 << 1, /* cfa = fp + cfa_off, else sp + cfa_off */
-  PLAIN_FP_SLOT = 1 << 2,
-  PLAIN_BX_SLOT = 1 << 3,
-  PLAIN_BX_LOST = 1 << 4,
-  PLAIN_PAIR = 1 << 5, /* FP is saved just below the return address */
-  PLAIN_END = 1 << 6,  /* alone: the outermost frame */
+  PLAIN_FP_SLOT = LU_KNOWN_FP,
+  PLAIN_BX_SLOT = LU_KNOWN_BX,
+  PLAIN_FP_LATE = KNOWN_FP_SAVED, /* with FP_SLOT, and else */
+  PLAIN_BX_LOST = LU_KNOWN_BX << 3,
+  PLAIN_FP_PAIR = KNOWN_FP_SAVED << 3, /* with FP_SLOT: just below the return address */
+  PLAIN_BY_FP = 1 << 6,                /* cfa = fp + cfa_off, else sp + cfa_off */
+  PLAIN_END = 1 << 7,                  /* alone, but for more room than there can be */
 };
 
 #define PLAIN_CFA(plain)      ((uint64_t) ((int64_t) (plain) >> 32))
-#define PLAIN_FP_DEPTH(plain) (8 * ((plain) >> 24 & 0xff))
-#define PLAIN_BX_DEPTH(plain) (8 * ((plain) >> 16 & 0xff))
+#define PLAIN_FP_DEPTH(plain) ((plain) >> 21 & 0x7f8)
+#define PLAIN_BX_DEPTH(plain) ((plain) >> 13 & 0x7f8)
+#define PLAIN_ROOM(plain)     ((plain) >> 5 & 0x7f8)
+#define PLAIN_ROOM_OF(words)  ((uint64_t) (words) << 8)
 
 /* The depth of a register saved at cfa + 8 * off; 0 if that is not in the frame, below the return
  * address, or too deep. */
-static inline uint32_t
-plain_depth (const struct lu_rule *rule, int16_t off)
+static inline uint64_t
+plain_depth (const struct lu_rule *rule, int64_t off)
 {
   return off <= -2 && off >= -255
                  && (rule->cfa_kind == LU_CFA_FP || rule->cfa_off + 8 * (int64_t) off >= 0)
-             ? (uint32_t) -off
+             ? (uint64_t) -off
              : 0;
 }
 
@@ -176,11 +182,10 @@ static inline uint64_t
 plain_make (const struct lu_rule *rule)
 {
   enum lu_save_kind fp = lu_rule_fp_kind (rule), bx = lu_rule_bx_kind (rule);
-  uint64_t plain = (uint64_t) (int64_t) rule->cfa_off << 32 | PLAIN;
-  uint64_t depth;
+  uint64_t plain = (uint64_t) (int64_t) rule->cfa_off << 32, depth, room = 1;
 
   if (rule->ra_kind == LU_RA_END)
-    return rule->cfa_kind == LU_CFA_COMPLEX ? 0 : PLAIN_END;
+    return rule->cfa_kind == LU_CFA_COMPLEX ? 0 : PLAIN_END | PLAIN_ROOM_OF (255);
   if (rule->flags != 0 || rule->ra_kind != LU_RA_AT_CFA || rule->ra_off != -1)
     return 0;
   if (rule->cfa_kind == LU_CFA_FP)
@@ -192,7 +197,8 @@ plain_make (const struct lu_rule *rule)
       depth = plain_depth (rule, rule->fp_off);
       if (depth == 0)
         return 0;
-      plain |= depth << 24 | PLAIN_FP_SLOT | (depth == 2 ? PLAIN_PAIR : 0);
+      plain |= depth << 24 | PLAIN_FP_SLOT | (depth == 2 ? PLAIN_FP_PAIR : PLAIN_FP_LATE);
+      room = depth;
     }
   else if (fp != LU_SAVE_SAME)
     return 0;
@@ -202,10 +208,11 @@ plain_make (const struct lu_rule *rule)
       if (depth == 0)
         return 0;
       plain |= depth << 16 | PLAIN_BX_SLOT;
+      room = depth > room ? depth : room;
     }
   else if (bx == LU_SAVE_UNKNOWN)
     plain |= PLAIN_BX_LOST;
   else if (bx != LU_SAVE_SAME)
     return 0;
-  return plain;
+  return plain | PLAIN_ROOM_OF (room);
 }

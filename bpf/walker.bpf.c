@@ -28,31 +28,25 @@ char program_license[] SEC ("license") = "Dual BSD/GPL";
 
 /* What a task is called in the pid namespace of user space, from its own namespace upwards; 0: it
  * is not in it. */
-HOST_TURN uint32_t
+HOST_TURN uint64_t
 find_number (uint64_t address)
 {
-  struct pid *pid = BPF_CORE_READ ((struct task_struct *) address, thread_pid);
-  uint32_t level = BPF_CORE_READ (pid, level);
+  struct task_struct *task = (struct task_struct *) address;
+  struct pid *pid = (struct pid *) READ (task, thread_pid);
+  uint64_t level = (uint32_t) READ (pid, level);
 
   for (int i = 0; i < MAX_LEVELS; i++)
     {
       uint64_t numbers = (uint64_t) pid + bpf_core_field_offset (struct pid, numbers);
       struct upid *upid = (struct upid *) (numbers + level * bpf_core_type_size (struct upid));
+      struct pid_namespace *space = (struct pid_namespace *) READ (upid, ns);
 
-      if (BPF_CORE_READ (upid, ns, ns.inum) == host_config.pid_namespace)
-        return (uint32_t) BPF_CORE_READ (upid, nr);
+      if ((uint32_t) READ (space, ns.inum) == host_config.pid_namespace)
+        return (uint32_t) READ (upid, nr);
       if (level-- == 0)
         return 0;
     }
   return 0;
-}
-
-static inline uint32_t
-tgid_of (struct task_struct *task)
-{
-  if (host_config.pid_namespace == 0)
-    return (uint32_t) BPF_CORE_READ (task, tgid);
-  return find_number ((uint64_t) BPF_CORE_READ (task, group_leader));
 }
 
 /* The process in the upper half, the thread in the lower one. */
@@ -64,40 +58,71 @@ current_ids (void)
   if (host_config.pid_namespace == 0)
     return bpf_get_current_pid_tgid ();
   task = (struct task_struct *) bpf_get_current_task ();
-  return (uint64_t) tgid_of (task) << 32 | find_number ((uint64_t) task);
+  return find_number (READ (task, group_leader)) << 32 | find_number ((uint64_t) task);
+}
+
+/* When the task's process was started. */
+static inline uint64_t
+start_time_of (struct task_struct *task)
+{
+  struct task_struct *leader = (struct task_struct *) READ (task, group_leader);
+
+  return READ (leader, start_boottime);
+}
+
+/* Copies the process' entry to walk->process; FALSE: there is none. n_mappings is 0 if it was read
+ * while it was written. */
+HOST_TURN int64_t
+find_entry (uint32_t cpu, uint32_t tgid)
+{
+  const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
+  struct walk *walk = host_walk (cpu);
+
+  if (found == NULL || walk == NULL)
+    return 0;
+  walk->process = *found;
+  if (walk->process.check != lu_bpf_process_check (&walk->process, tgid)
+      || walk->process.n_mappings > LU_BPF_MAX_MAPPINGS)
+    walk->process.n_mappings = 0;
+  return 1;
+}
+
+/* What the entry was made for; NULL: any process. */
+static inline struct lu_bpf_identity *
+find_identity (const struct walk *walk)
+{
+  struct identities *all = host_identities ();
+  uint64_t index = walk->process.identity;
+
+  if (index == 0 || all == NULL)
+    return NULL;
+  HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
+  return &all->identities[index];
 }
 
 /* TRUE: the task is what the process' entry was made for. Only helpers follow the pointer to
  * another task: for a plain load through it the verifier searches all types of the kernel for its
  * name. */
 static inline int
-is_same (const struct lu_bpf_process *process, int is_leader)
+is_same (const struct walk *walk, int is_leader)
 {
-  struct identities *all = host_identities ();
-  struct lu_bpf_identity *identity;
-  uint32_t index = process->identity;
-  struct task_struct *any;
+  struct lu_bpf_identity *identity = find_identity (walk);
+  struct task_struct *any = (struct task_struct *) bpf_get_current_task ();
   uint64_t start_time, exec_id;
 
-  if (index == 0)
+  if (identity == NULL)
     return 1;
-  if (all == NULL)
-    return 0;
-  HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
-  identity = &all->identities[index];
-  any = (struct task_struct *) bpf_get_current_task ();
   if ((host_config.flags & LU_BPF_TASK_BTF) != 0)
     {
       struct task_struct *task = (struct task_struct *) bpf_get_current_task_btf ();
 
-      start_time =
-          is_leader ? task->start_boottime : BPF_CORE_READ (any, group_leader, start_boottime);
       exec_id = task->self_exec_id + 1;
+      start_time = is_leader ? task->start_boottime : start_time_of (any);
     }
   else
     {
-      start_time = BPF_CORE_READ (any, group_leader, start_boottime);
-      exec_id = BPF_CORE_READ (any, self_exec_id) + 1;
+      exec_id = READ (any, self_exec_id) + 1;
+      start_time = start_time_of (any);
     }
   if (identity->start_time == 0)
     identity->start_time = start_time;
@@ -109,104 +134,76 @@ is_same (const struct lu_bpf_process *process, int is_leader)
   return identity->start_time == start_time && identity->exec_id == exec_id;
 }
 
-/* Whether the task may be a child that user space has not heard of yet, of a process that it
- * follows. Those that were there before us have their entries, or are not followed. */
-static inline int
-is_followed (void)
+/* The parent of a task, and what its entry is; 0: there is none, or it is not followed. Those that
+ * were there before us have their entries, or are not followed. */
+HOST_TURN uint64_t
+find_parent (uint32_t cpu, uint64_t address)
 {
-  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+  struct walk *walk = host_walk (cpu);
+  struct task_struct *task = (struct task_struct *) address, *parent;
+  uint64_t tgid;
 
-  for (int i = 0; i < MAX_ANCESTORS; i++)
-    {
-      uint32_t tgid;
-
-      if (BPF_CORE_READ (task, group_leader, start_boottime) < host_config.started_ns)
-        return 0;
-      task = BPF_CORE_READ (task, real_parent);
-      if (task == NULL)
-        return 0;
-      tgid = tgid_of (task);
-      if (tgid == 0)
-        return 0;
-      if (bpf_map_lookup_elem (&processes, &tgid) != NULL)
-        return 1;
-      if (tgid == 1)
-        return 0;
-    }
-  return 0;
-}
-
-/* FALSE: there is none. n_mappings is 0 if it was read while it was written. */
-static inline int
-copy_entry (uint32_t tgid, struct lu_bpf_process *process)
-{
-  const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
-
-  if (found == NULL)
+  if (walk == NULL
+      || ((host_config.flags & LU_BPF_FOLLOW) != 0
+          && start_time_of (task) < host_config.started_ns))
     return 0;
-  __builtin_memcpy (process, found, sizeof *process);
-  if (process->check != lu_bpf_process_check (process, tgid)
-      || process->n_mappings > LU_BPF_MAX_MAPPINGS)
-    process->n_mappings = 0;
-  return 1;
+  parent = (struct task_struct *) READ (task, real_parent);
+  tgid = host_config.pid_namespace == 0 ? (uint32_t) READ (parent, tgid)
+                                        : find_number (READ (parent, group_leader));
+  if (tgid == 0)
+    return 0;
+  walk->has_entry = (uint32_t) find_entry (cpu, (uint32_t) tgid);
+  return (uint64_t) parent;
 }
 
 /* Whether the entry is that of the ancestor, as it was when it was forked from, and has executed
  * nothing since, just as the task. */
 static inline int
-is_heir (const struct lu_bpf_process *process, struct task_struct *ancestor, uint64_t exec_id)
+is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
 {
-  struct identities *all = host_identities ();
-  const struct lu_bpf_identity *identity;
-  uint32_t index = process->identity;
+  const struct lu_bpf_identity *identity = find_identity (walk);
+  struct task_struct *task = (struct task_struct *) ancestor;
 
-  if (process->n_mappings == 0 || index == 0 || all == NULL)
+  if (walk->process.n_mappings == 0 || identity == NULL)
     return 0;
-  HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
-  identity = &all->identities[index];
   return identity->exec_id == exec_id
-         && (identity->start_time == 0
-             || identity->start_time == BPF_CORE_READ (ancestor, group_leader, start_boottime));
+         && (identity->start_time == 0 || identity->start_time == start_time_of (task));
 }
 
 /* A child that user space has not heard of yet goes by the entry of the nearest ancestor that has
  * one: its mappings are a copy of those. User space sees whether it was that version. */
-static inline int
-inherit_process (struct lu_bpf_process *process)
+static inline int64_t
+inherit_process (struct walk *walk, uint32_t cpu)
 {
-  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
-  uint64_t exec_id = BPF_CORE_READ (task, self_exec_id) + 1;
+  int is_picky = (host_config.flags & LU_BPF_FOLLOW) != 0;
+  uint64_t task = bpf_get_current_task ();
+  uint64_t exec_id = READ ((struct task_struct *) task, self_exec_id) + 1;
 
-  for (int i = 0; i < MAX_UNHEARD; i++)
+  for (int i = 0; i < (is_picky ? MAX_ANCESTORS : MAX_UNHEARD); i++)
     {
-      uint32_t tgid;
-
-      task = BPF_CORE_READ (task, group_leader, real_parent);
-      if (task == NULL)
-        return 0;
-      tgid = tgid_of (task);
-      if (tgid == 0)
-        return 0;
-      if (copy_entry (tgid, process))
-        return is_heir (process, task, exec_id);
+      task = find_parent (cpu, task);
+      if (task == 0)
+        break;
+      if (walk->has_entry != 0)
+        return i < MAX_UNHEARD && is_heir (walk, task, exec_id) ? TURN_ON : GIVE_UP (NO_PROCESS);
     }
-  return 0;
+  return is_picky ? GIVE_UP (NOT_FOLLOWED) : GIVE_UP (NO_PROCESS);
 }
 
-static inline int
-copy_process (uint64_t id, struct lu_bpf_process *process)
+/* Of the process in the upper half, the thread in the lower one. */
+HOST_TURN int64_t
+find_process (uint32_t cpu, uint64_t id)
 {
+  struct walk *walk = host_walk (cpu);
   uint32_t tgid = (uint32_t) (id >> 32);
 
-  if (copy_entry (tgid, process))
-    {
-      if (process->n_mappings == 0)
-        return GIVE_UP (NO_PROCESS);
-      return is_same (process, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
-    }
-  if ((host_config.flags & LU_BPF_FOLLOW) != 0 && !is_followed ())
-    return GIVE_UP (NOT_FOLLOWED);
-  return inherit_process (process) ? TURN_ON : GIVE_UP (NO_PROCESS);
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  if (!find_entry (cpu, tgid))
+    return inherit_process (walk, cpu);
+  if (walk->process.n_mappings == 0)
+    return GIVE_UP (NO_PROCESS);
+  return is_same (walk, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
 }
 
 /* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
@@ -233,44 +230,46 @@ copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
   walk->regs[REG_SP] = ctx->regs.rsp;
 }
 
-/* Those that the task will go on with in user mode; FALSE: out of reach. */
+/* What the task will go on with in user mode; FALSE: out of reach. A sample in user mode has
+ * interrupted just that; to take it word by word from the context is for kernels that need it,
+ * since each word costs loading as much as a walk. */
 static inline int
-copy_saved_registers (struct walk *walk)
+copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, int is_kernel)
 {
-  if ((host_config.flags & LU_BPF_TASK_REGS) == 0)
+  if ((host_config.flags & LU_BPF_TASK_REGS) != 0)
+    return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
+                                  (void *) bpf_task_pt_regs (bpf_get_current_task_btf ()))
+           == 0;
+  if (is_kernel)
     return 0;
-  return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
-                                (void *) bpf_task_pt_regs (bpf_get_current_task_btf ()))
-         == 0;
+  copy_registers (walk, ctx);
+  return 1;
 }
 
-static inline int
+static inline int64_t
 copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
 {
-  walk->n_kernel = 0;
-  walk->record.flags = 0;
-  walk->record.ip = ctx->regs.rip;
-  if ((ctx->regs.cs & USER_RPL) != 0)
-    copy_registers (walk, ctx);
-  else
-    {
-      long size;
+  int is_kernel = (ctx->regs.cs & USER_RPL) == 0;
+  uint64_t n_kernel = 0;
 
-      walk->record.flags = LU_BPF_RECORD_KERNEL;
-      if (!copy_saved_registers (walk))
-        return GIVE_UP (NO_REGS);
-      size = bpf_get_stack (ctx, walk->pcs, LU_BPF_MAX_KERNEL * sizeof walk->pcs[0], 0);
-      if (size <= 0)
+  walk->record.flags = is_kernel ? LU_BPF_RECORD_KERNEL : 0;
+  walk->record.ip = ctx->regs.rip;
+  if (!copy_user_registers (walk, ctx, is_kernel))
+    return GIVE_UP (NO_REGS);
+  if (is_kernel)
+    {
+      int64_t size = bpf_get_stack (ctx, walk->pcs, LU_BPF_MAX_KERNEL * sizeof walk->pcs[0], 0);
+
+      n_kernel = (uint64_t) size / sizeof walk->pcs[0];
+      if (size <= 0 || n_kernel > LU_BPF_MAX_KERNEL)
         return GIVE_UP (INTERNAL);
-      walk->n_kernel = (uint32_t) size / sizeof walk->pcs[0];
     }
-  if (walk->n_kernel > LU_BPF_MAX_KERNEL)
-    return GIVE_UP (INTERNAL);
+  walk->n_kernel = (uint32_t) n_kernel;
   return walk->regs[REG_CS] == USER_CS ? TURN_ON : GIVE_UP (ABI);
 }
 
-static inline int
-emit (struct walk *walk, struct bpf_perf_event_data *ctx, int result)
+static inline int64_t
+emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
 {
   struct lu_bpf_record *record = &walk->record;
   uint64_t now = 0;
@@ -298,8 +297,8 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int result)
   return result;
 }
 
-static inline int
-can_go_by_vmas (int result)
+static inline int64_t
+can_go_by_vmas (int64_t result)
 {
   return (host_config.flags & LU_BPF_VMAS) != 0
          && (result == GIVE_UP (NO_PROCESS) || result == GIVE_UP (STALE_PROCESS)
@@ -308,41 +307,38 @@ can_go_by_vmas (int result)
 
 /* By what is published, and where that is not enough by what the kernel has. `result`: ON, or why
  * nothing is published. Where nothing is known of the files either, that is why it gives up. */
-static inline int
-walk_process (struct walk *walk, struct lu_bpf_process *process, uint32_t cpu, int result)
+static inline int64_t
+walk_process (struct walk *walk, uint32_t cpu, int64_t result)
 {
+  int64_t why;
+
   walk->by_vmas = 0;
   if (result == TURN_ON)
     {
-      begin_walk (walk, process);
+      begin_walk (cpu);
       result = make_walk (cpu);
     }
-  if (can_go_by_vmas (result))
-    {
-      int why = result;
-
-      walk->by_vmas = 1;
-      process->flags = LU_BPF_PROCESS_PENDING;
-      begin_walk (walk, process);
-      result = make_walk (cpu);
-      if (result == GIVE_UP (OPAQUE) || result == GIVE_UP (NO_MAPPING))
-        result = why;
-    }
-  return result;
+  if (!can_go_by_vmas (result))
+    return result;
+  why = result;
+  walk->by_vmas = 1;
+  walk->process.flags = LU_BPF_PROCESS_PENDING;
+  begin_walk (cpu);
+  result = make_walk (cpu);
+  return result == GIVE_UP (OPAQUE) || result == GIVE_UP (NO_MAPPING) ? why : result;
 }
 
-static inline int
+static inline int64_t
 take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
 {
-  struct lu_bpf_process process = { 0 };
   uint64_t id = current_ids ();
-  int published, result;
+  int64_t published, result;
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
-  published = copy_process (id, &process);
+  published = find_process (cpu, id);
   if (published != TURN_ON && !can_go_by_vmas (published))
     return published;
   result = copy_user_context (walk, ctx);
@@ -350,12 +346,10 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
     return result;
   walk->record.pid = (uint32_t) (id >> 32);
   walk->record.tid = (uint32_t) id;
-  walk->record.serial = process.serial;
-  result = walk_process (walk, &process, cpu, published);
+  result = walk_process (walk, cpu, published);
   if (result != TURN_ENDED && result != TURN_DEPTH)
     return result;
-  if (walk->by_vmas != 0)
-    walk->record.serial = walk->vma_marks;
+  walk->record.serial = walk->by_vmas != 0 ? walk->vma_marks : walk->process.serial;
   return emit (walk, ctx, result);
 }
 
@@ -377,9 +371,9 @@ bucket_of (uint64_t ns)
 }
 
 static inline void
-count (struct lu_bpf_counters *c, const struct walk *walk, int result)
+count (struct lu_bpf_counters *c, const struct walk *walk, int64_t result)
 {
-  uint64_t reason = (uint64_t) (int64_t) result - TURN_GIVE_UP;
+  uint64_t reason = (uint64_t) result - TURN_GIVE_UP;
   uint32_t n_user = walk->at - walk->n_kernel;
 
   if (result == TURN_ENDED || result == TURN_DEPTH)
@@ -418,7 +412,7 @@ take_walk (struct bpf_perf_event_data *ctx)
   uint32_t cpu = bpf_get_smp_processor_id ();
   struct walk *walk = host_walk (cpu);
   struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
-  int result;
+  int64_t result;
 
   if (walk == NULL || c == NULL)
     return 1;

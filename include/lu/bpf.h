@@ -114,8 +114,8 @@ struct lu_bpf_mapping
 
 _Static_assert(sizeof (struct lu_bpf_mapping) == 32, "two mappings to a cache line");
 
-/* Map "processes": a preallocated HASH, key uint32_t tgid, in lu_bpf_config's pid namespace.
- * Stored after what it names. */
+/* Map "processes": a HASH (preallocated before 6.1), key uint32_t tgid, in lu_bpf_config's pid
+ * namespace. Stored after what it names. */
 #define LU_BPF_MAX_PROCESSES 16384
 
 enum lu_bpf_process_flags

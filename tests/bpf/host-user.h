@@ -9,6 +9,7 @@
 
 #define HOST_TURN            static __attribute__ ((noinline))
 #define HOST_BOUND(x, mask)  ((x) &= (mask))
+#define HOST_LEAVE(x, bits)  ((x) ^= (bits))
 #define host_config          (user_host.config)
 #define host_walk(cpu)       (&user_host.walk)
 #define host_remembered(cpu) (&user_host.remembered)
@@ -40,7 +41,7 @@ host_entry (uint32_t number)
   return number < N_USER_ENTRIES ? user_host.entries[number] : NULL;
 }
 
-static inline int
+static inline int64_t
 host_read (void *to, uint32_t size, uint64_t address)
 {
   uint64_t offset = address - user_host.stack_at;
@@ -57,7 +58,7 @@ host_call_before (const struct walk *walk, uint64_t pc)
   return (enum call_kind) user_host.call_before (user_host.data, pc);
 }
 
-static inline int
+static inline int64_t
 host_find_vma (uint32_t cpu, uint64_t address)
 {
   return 0;

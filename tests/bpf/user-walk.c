@@ -76,7 +76,8 @@ user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack
   user_host.stack_size = sample->stack_size;
   walk->n_kernel = 0;
   walk->record.flags = sample->cpumode == 1 /* kernel */ ? LU_BPF_RECORD_KERNEL : 0;
-  begin_walk (walk, process);
+  walk->process = *process;
+  begin_walk (0);
   result = make_walk (0);
   lu_stack_reset (stack);
   for (uint32_t i = 0; i < walk->at; i++)
