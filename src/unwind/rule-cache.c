@@ -9,6 +9,7 @@
 
 #include "unwind/rule-cache.h"
 
+#include "base/pages.h"
 #include "table/compile.h"
 
 #include <string.h>
@@ -17,6 +18,8 @@
 #define MAX_MODULES 512
 #define CACHE_LINE  64
 #define N_SETS      (1u << LU_RULE_CACHE_BITS)
+/* Both levels are in one piece of memory: the second comes behind the first. */
+#define SETS_AT ((sizeof (LuRuleCache) + CACHE_LINE - 1) & ~(gsize) (CACHE_LINE - 1))
 
 _Static_assert(sizeof (LuRuleSet) == 2 * CACHE_LINE, "neighbours, which are fetched together");
 _Static_assert(LU_MAX_RULES <= LU_PLAIN_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
@@ -35,21 +38,12 @@ free_cfi (gpointer cfi)
   lu_cfi_free (cfi);
 }
 
-/* From the start of a cache line on. */
-static gpointer
-align (gpointer bytes)
-{
-  return (gpointer) (((guintptr) bytes + CACHE_LINE - 1) & ~(guintptr) (CACHE_LINE - 1));
-}
-
 LuRuleCache *
 lu_rule_cache_new (gboolean in_drain)
 {
-  LuRuleCache *self = g_new0 (LuRuleCache, 1);
+  LuRuleCache *self = lu_pages_new (SETS_AT + N_SETS * sizeof *self->sets);
 
-  /* Untouched until it is used: zeros. */
-  self->sets_memory = g_malloc0 (N_SETS * sizeof *self->sets + CACHE_LINE);
-  self->sets = align (self->sets_memory);
+  self->sets = (LuRuleSet *) (gpointer) ((guint8 *) self + SETS_AT);
   self->compiler = g_new0 (LuRuleCompiler, 1);
   if (!in_drain)
     self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
@@ -65,8 +59,7 @@ lu_rule_cache_free (LuRuleCache *self)
   g_clear_pointer (&self->compiler->modules, g_hash_table_unref);
   lu_rule_list_clear (&self->compiler->rules);
   g_free (self->compiler);
-  g_free (self->sets_memory);
-  g_free (self);
+  lu_pages_free (self, SETS_AT + N_SETS * sizeof *self->sets);
 }
 
 gsize

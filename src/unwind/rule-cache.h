@@ -28,9 +28,8 @@ typedef struct
   lu_plain plain; /* with the rule's id, and LuGoPlace */
 } LuRulePlace;
 
-#define LU_RULE_PLACE_BITS                                                                         \
-  15 /* of the number of places of the first level: 512 KiB, touched as used */
-#define LU_RULE_CACHE_BITS 13 /* of the number of sets of the second: 1 MiB, touched as used */
+#define LU_RULE_PLACE_BITS 15 /* of the number of places of the first level: 512 KiB */
+#define LU_RULE_CACHE_BITS 13 /* of the number of sets of the second: 1 MiB */
 #define LU_RULE_CACHE_WAYS 8
 
 typedef struct
@@ -43,7 +42,6 @@ typedef struct
   LuRulePlace places[1 << LU_RULE_PLACE_BITS];
   guint16 callers[(1 << LU_RULE_PLACE_BITS) + 1]; /* by place: that of its caller, the last time */
   LuRuleSet *sets;                                /* 64-aligned */
-  gpointer sets_memory;                           /* owned */
   const struct lu_rule *rules;                    /* by id */
   guint64 n_misses;
   guint32 work_left;                /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
