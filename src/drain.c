@@ -108,21 +108,18 @@ bump (atomic_ullong *counter)
                          memory_order_relaxed);
 }
 
-/* What has ended is published no more. */
-static void
-watch (LuDrain *self, LuProcess *process)
-{
-  if (self->maps != NULL && lu_process_table_is_current (self->table, process))
-    lu_bpf_maps_watch (self->maps, process);
-}
-
 static void
 module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
 {
   LuDrain *self = user_data;
+  const LuMapping *mapping;
 
   lu_dispatch_open (self->dispatch, module, lu_process_pid (process), start, end);
-  watch (self, process);
+  if (self->maps == NULL)
+    return;
+  mapping = lu_space_find (lu_process_space (process), start);
+  if (mapping != NULL && mapping->module == module)
+    lu_bpf_maps_introduce (self->maps, mapping, lu_process_start_time (process) != 0);
 }
 
 /* Only what lives can be asked about: /proc has nothing of the dead, and of a pid that executed
@@ -265,9 +262,10 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
   return NULL;
 }
 
-/* Walks by what was published say nothing new, nor do samples without a user stack. */
+/* Walks by what was published say nothing new, nor do samples without a user stack. What has ended is
+ * published no more. */
 static void
-count_for_maps (LuDrain *self, const LuEvent *event, LuProcess *process)
+count_for_maps (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
   gboolean is_walked = event->kind == LU_EVENT_WALKED;
 
@@ -275,8 +273,9 @@ count_for_maps (LuDrain *self, const LuEvent *event, LuProcess *process)
       || (is_walked ? (event->walked.flags & LU_BPF_RECORD_VMAS) == 0
                     : event->sample.stack_size == 0))
     return;
-  if (lu_bpf_maps_wants (self->maps, process, is_walked))
-    watch (self, process);
+  if (lu_bpf_maps_wants (self->maps, process, space, is_walked)
+      && lu_process_table_is_current (self->table, process))
+    lu_bpf_maps_watch (self->maps, process);
 }
 
 static void
@@ -333,7 +332,7 @@ take_sample (LuDrain *self, const LuEvent *event)
   bump (&self->seen);
   bump (skipped != NULL ? skipped : &self->taken);
   if (skipped == NULL)
-    count_for_maps (self, event, process);
+    count_for_maps (self, event, process, space);
   return LU_VERDICT_DONE;
 }
 

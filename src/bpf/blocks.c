@@ -7,7 +7,6 @@
 
 #include "bpf/known.h"
 #include "unwind/arch.h"
-#include "unwind/dwfl-space.h"
 
 #define WORDS_PER_MAPPING (sizeof (struct lu_bpf_mapping) / sizeof (guint32))
 /* What is remembered of rules has 40 bits of ELF address. */
@@ -36,8 +35,8 @@ lu_bpf_blocks_clear (LuBpfBlocks *self)
   g_free (self->blocks);
 }
 
-static enum lu_bpf_mapping_kind
-kind_of (const LuDwflMapping *mapping)
+enum lu_bpf_mapping_kind
+lu_bpf_mapping_kind_of (const LuDwflMapping *mapping)
 {
   LuModuleKind kind = lu_module_key (mapping->module)->kind;
 
@@ -138,7 +137,7 @@ lu_bpf_blocks_add (LuBpfBlocks *self, LuBpfSlots *slots, LuSpace *space,
       struct lu_bpf_mapping mapping = { .start = described.start,
                                         .end = described.end,
                                         .kind = is_pending ? LU_BPF_MAPPING_OPAQUE
-                                                           : kind_of (&described) };
+                                                           : lu_bpf_mapping_kind_of (&described) };
 
       if (mapping.kind == LU_BPF_MAPPING_TABLE)
         {

@@ -13,6 +13,7 @@
 #include "bpf/arena.h"
 #include "bpf/index.h"
 #include "bpf/slots.h"
+#include "unwind/dwfl-space.h"
 #include "process/space.h"
 
 typedef struct
@@ -40,6 +41,8 @@ typedef struct
 void lu_bpf_blocks_init (LuBpfBlocks *self, guint max_blocks, guint max_entries);
 void lu_bpf_blocks_clear (LuBpfBlocks *self);
 
+/* What the program may do with it. */
+enum lu_bpf_mapping_kind lu_bpf_mapping_kind_of (const LuDwflMapping *mapping);
 /* The block of that version (with a user more), if there is one that is as good as a new one. */
 guint32 lu_bpf_blocks_find (LuBpfBlocks *self, LuSpace *space);
 /* A module has been opened since the block of that space was made. */

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "bpf/blocks.h"
+#include "bpf/newcomers.h"
 #include "bpf/publisher.h"
 
 #include <stdatomic.h>
@@ -68,6 +69,7 @@ struct _LuBpfMaps
   LuBpfSlots slots;
   LuBpfBlocks blocks;
   LuBpfAging identities;
+  LuBpfNewcomers newcomers;
   guint32 listed;    /* processes with something to do */
   guint64 listed_at; /* ns, when one was listed last */
   guint n_dirty;     /* of them, about: those that wait for no file */
@@ -136,6 +138,7 @@ lu_bpf_maps_free (LuBpfMaps *self)
   lu_bpf_publisher_free (self->publisher);
   for (guint i = 0; i < self->by_pid.n_ever; i++)
     lu_process_unref (self->processes[i].owner);
+  lu_bpf_newcomers_clear (&self->newcomers);
   lu_bpf_slots_clear (&self->slots);
   lu_bpf_blocks_clear (&self->blocks);
   lu_bpf_aging_clear (&self->identities);
@@ -372,13 +375,35 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange ch
     take_change (self, process, change, parent_pid);
 }
 
+void
+lu_bpf_maps_introduce (LuBpfMaps *self, const LuMapping *mapping, gboolean is_young)
+{
+  if (self->is_lazy)
+    lu_bpf_newcomers_add (&self->newcomers, &self->slots, mapping, is_young);
+}
+
+/* A file may have become unknown again, or its table have gone. */
+static void
+note_copy (LuBpfMaps *self, LuProcess *process, LuSpace *space)
+{
+  guint n;
+  const LuMapping *mappings = lu_space_mappings (space, &n);
+
+  self->n_copies++;
+  self->is_lazy = self->n_copies < COPIES_MANY || self->n_walks >= self->n_copies;
+  for (guint i = 0; i < MIN (n, LU_BPF_MAX_NEWCOMERS); i++)
+    lu_bpf_maps_introduce (self, &mappings[i], lu_process_start_time (process) != 0);
+}
+
 gboolean
-lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, gboolean by_vmas)
+lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, LuSpace *space, gboolean by_vmas)
 {
   if (!self->is_lazy || lu_process_is_watched (process))
     return FALSE;
-  *(by_vmas ? &self->n_walks : &self->n_copies) += 1;
-  self->is_lazy = self->n_copies < COPIES_MANY || self->n_walks >= self->n_copies;
+  if (by_vmas)
+    self->n_walks++;
+  else
+    note_copy (self, process, space);
   return lu_process_add_samples (process, by_vmas ? 1 : SAMPLES_OF_COPY) >= SAMPLES_BY_VMAS;
 }
 
@@ -475,16 +500,22 @@ is_small (const LuImage *image)
 
 /* The first samples of a program are in itself, in ld.so and in libc: all of them have an entry. */
 static gboolean
-is_wanted (LuModule *module, gpointer user_data)
+is_wanted (LuModule *module, gboolean is_likely)
 {
-  const Wish *wish = user_data;
   const LuImage *image = lu_module_image (module);
 
   if (lu_module_key (module)->kind == LU_MODULE_VDSO || has_usual_name (module))
     return TRUE;
-  return (wish->process->is_young || !wish->maps->follow_all
-          || (!wish->maps->is_lazy && wish->maps->by_pid.n_used <= FEW_PROCESSES))
-         && (lu_image_entry (image) != 0 || is_small (image));
+  return is_likely && (lu_image_entry (image) != 0 || is_small (image));
+}
+
+static gboolean
+is_wanted_by (LuModule *module, gpointer user_data)
+{
+  const Wish *wish = user_data;
+  gboolean are_few = !wish->maps->is_lazy && wish->maps->by_pid.n_used <= FEW_PROCESSES;
+
+  return is_wanted (module, wish->process->is_young || !wish->maps->follow_all || are_few);
 }
 
 /* NONE if there are none, or too many of them. FALSE: there is no room for them now. */
@@ -503,7 +534,7 @@ block_of (LuBpfMaps *self, Process *process, LuSpace *space, guint32 *block)
       bump (&self->refused_mappings);
       return TRUE;
     }
-  *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted, &wish);
+  *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted_by, &wish);
   return *block != NONE;
 }
 
@@ -587,6 +618,7 @@ lu_bpf_maps_flush (LuBpfMaps *self)
     }
   let_age (self);
   see_to_processes (self);
+  lu_bpf_newcomers_see_to (&self->newcomers, &self->slots, is_wanted);
   lu_bpf_slots_pass_wishes (&self->slots);
   lu_bpf_slots_wake_publisher (&self->slots);
   see_to_memory (self);
@@ -594,7 +626,8 @@ lu_bpf_maps_flush (LuBpfMaps *self)
   atomic_store_explicit (&self->refused_modules, self->slots.n_refused, memory_order_relaxed);
   if (self->is_growing || self->is_waiting)
     return LU_BPF_MAPS_WAIT_MEMORY;
-  return self->listed != NONE && lu_monotonic_ns () - self->listed_at < PATIENCE_NS
+  return (self->listed != NONE && lu_monotonic_ns () - self->listed_at < PATIENCE_NS)
+                 || self->newcomers.n_unopened > 0
              ? LU_BPF_MAPS_WAIT_FILES
              : LU_BPF_MAPS_WAIT_NO;
 }

@@ -126,10 +126,17 @@ new_slot (LuBpfSlots *self, LuModule *module)
 }
 
 guint32
-lu_bpf_slots_take (LuBpfSlots *self, LuModule *module, gboolean is_wanted)
+lu_bpf_slots_find (const LuBpfSlots *self, const LuModule *module)
 {
   guint32 item = lu_bpf_index_find (&self->by_module, lu_module_id (module));
-  guint32 number = item != LU_BPF_NO_ITEM ? self->slot_of_item[item] : 0;
+
+  return item != LU_BPF_NO_ITEM ? self->slot_of_item[item] : 0;
+}
+
+guint32
+lu_bpf_slots_take (LuBpfSlots *self, LuModule *module, gboolean is_wanted)
+{
+  guint32 number = lu_bpf_slots_find (self, module);
   gboolean is_new = number == 0;
 
   if (is_new)

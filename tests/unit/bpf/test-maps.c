@@ -306,7 +306,7 @@ static guint
 samples_until_wanted (Fixture *self, gint32 pid, gboolean by_vmas)
 {
   for (guint n = 1; n < 100; n++)
-    if (lu_bpf_maps_wants (self->maps, process_of (self, pid), by_vmas))
+    if (lu_bpf_maps_wants (self->maps, process_of (self, pid), space_of (self, pid), by_vmas))
       return n;
   return 0;
 }
@@ -345,6 +345,51 @@ test_when_asked (Fixture *self, gconstpointer data)
   g_assert_cmpuint (kind_at (self, 10, 0x1000), ==, 99);
   task (self, LU_EVENT_EXIT, 6, 10, 1);
   g_assert_false (has_process (self, 10));
+}
+
+static guint
+n_known (Fixture *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < LU_BPF_MAX_KNOWN; i++)
+    n += self->backing->known[i].check != 0;
+  return n;
+}
+
+/* Files become known, with their tables, although no process that maps them is published; and again
+ * when a copy shows that they are not. */
+static void
+test_newcomers (Fixture *self, gconstpointer data)
+{
+  guint n, n_files = 0;
+  const LuMapping *mappings;
+
+  self->unopened = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
+  g_assert_true (lu_process_table_discover (self->table, getpid (), 0));
+  mappings = lu_space_mappings (space_of (self, getpid ()), &n);
+  for (guint i = 0; i < n; i++)
+    {
+      lu_bpf_maps_introduce (self->maps, &mappings[i], TRUE);
+      n_files += lu_module_key (mappings[i].module)->kind == LU_MODULE_FILE;
+    }
+  g_assert_cmpint (lu_bpf_maps_flush (self->maps), !=, LU_BPF_MAPS_WAIT_NO);
+  g_assert_cmpuint (n_known (self), ==, 0);
+  for (guint i = 0; i < n; i++)
+    lu_opener_open (self->opener, mappings[i].module, getpid (), mappings[i].start,
+                    mappings[i].end);
+  lu_bpf_maps_flush (self->maps);
+  g_assert_cmpuint (n_known (self), ==, n_files);
+  for (gint64 end = g_get_monotonic_time () + PATIENCE_US;
+       stats_of (self).n_tables < 3 && g_get_monotonic_time () < end; g_usleep (1000))
+    lu_bpf_maps_flush (self->maps);
+  g_assert_cmpuint (stats_of (self).n_tables, >=, 3); /* of the program, ld.so and libc */
+  g_assert_false (has_process (self, getpid ()));
+  g_assert_cmpuint (stats_of (self).mapping_bytes, ==, 0);
+
+  lu_bpf_maps_wants (self->maps, process_of (self, getpid ()), space_of (self, getpid ()), FALSE);
+  lu_bpf_maps_flush (self->maps);
+  g_assert_cmpuint (n_known (self), ==, n_files);
 }
 
 /* Where nearly all samples come as copies, all processes are published as without that. */
@@ -638,6 +683,7 @@ main (int argc, char **argv)
   ADD ("/bpf/maps/this-process", with_grace, test_this_process);
   ADD ("/bpf/maps/life", with_grace, test_life);
   ADD ("/bpf/maps/when-asked", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_when_asked);
+  ADD ("/bpf/maps/newcomers", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_newcomers);
   ADD ("/bpf/maps/no-use", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_no_use);
   ADD ("/bpf/maps/identities", with_grace, test_identities);
   ADD ("/bpf/maps/between-flushes", with_grace, test_between_flushes);
