@@ -262,8 +262,8 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
   return NULL;
 }
 
-/* Walks by what was published say nothing new, nor do samples without a user stack. What has ended is
- * published no more. */
+/* Walks by what was published say nothing new, nor do samples without a user stack. What has ended
+ * is published no more. */
 static void
 count_for_maps (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {

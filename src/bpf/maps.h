@@ -76,8 +76,8 @@ void lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChan
 /* Drain thread: nobody has mapped the file before, so it is to become known. is_young: the program
  * started while recording. */
 void lu_bpf_maps_introduce (LuBpfMaps *self, const LuMapping *mapping, gboolean is_young);
-/* Drain thread: a sample of the process came; by_vmas: walked by the kernel's own mappings, else as a
- * copy of the stack; space: that of its time. Whether it is to be published now; if it is alive,
+/* Drain thread: a sample of the process came; by_vmas: walked by the kernel's own mappings, else as
+ * a copy of the stack; space: that of its time. Whether it is to be published now; if it is alive,
  * lu_bpf_maps_watch() sees to that. */
 gboolean lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, LuSpace *space, gboolean by_vmas);
 /* Drain thread: the process, which is what its pid is now, is published, and kept up to date. */

@@ -62,8 +62,7 @@ static gboolean
 take_slot (LuBpfNewcomer *self, LuBpfSlots *slots, LuBpfIsWantedFunc is_wanted)
 {
   LuModule *module = self->mapping.module;
-  LuDwflMapping described =
-      lu_dwfl_mapping_describe (&self->mapping, lu_arch_of_abi (LU_ABI_64));
+  LuDwflMapping described = lu_dwfl_mapping_describe (&self->mapping, lu_arch_of_abi (LU_ABI_64));
 
   if (lu_bpf_mapping_kind_of (&described) != LU_BPF_MAPPING_TABLE)
     return FALSE;
