@@ -367,7 +367,8 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange ch
 {
   gboolean is_watched = !self->is_lazy || lu_process_is_watched (process);
 
-  if (change == LU_SPACE_MAPPED && (!is_watched || lu_process_is_marked (process)))
+  if (is_watched ? change == LU_SPACE_MAPPED && lu_process_is_marked (process)
+                 : change == LU_SPACE_MAPPED || change == LU_SPACE_ENDED)
     return;
   if (change == LU_SPACE_ENDED || !is_watched)
     take_end (self, process);

@@ -216,6 +216,38 @@ put_row (Writer *self, guint64 address, guint32 rule)
     self->run[self->n_run++] = row;
 }
 
+/* The same for the rows of a page of the table, which begins there: a large program has half a million
+ * rows. */
+static void
+put_plain_rows (Writer *self, guint64 start, const guint32 *rows, guint n, const guint16 *ids)
+{
+  guint64 to_base = start - self->copy->base;
+  guint n_run = self->n_run;
+  guint32 last = self->run[n_run - 1];
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint32 low = rows[i] & 0xffff, id = ids[rows[i] >> 16], row = id << 16 | low;
+      guint page = (guint) ((to_base + low) >> LU_BPF_PAGE_SHIFT);
+
+      if (self->page < page)
+        {
+          self->n_run = n_run;
+          while (self->page < page && !self->is_full)
+            end_page (self);
+          if (self->is_full)
+            return;
+          n_run = self->n_run;
+          last = self->run[n_run - 1];
+        }
+      if ((last & 0xffff) == low)
+        self->run[n_run - 1] = last = row;
+      else if (last >> 16 != id)
+        self->run[n_run++] = last = row;
+    }
+  self->n_run = n_run;
+}
+
 /* Rows, with the functions of Go laid over them */
 
 static gint
@@ -265,6 +297,16 @@ effective_rule (const Extent *extent, guint64 address, guint32 rule)
       break;
     }
   return rule;
+}
+
+static void
+put_all_plain (Writer *self, const LuTable *table, const guint16 *ids)
+{
+  const struct lu_rows *rows = &table->rows;
+
+  for (guint page = 0; page < rows->n_pages && !self->is_full; page++)
+    put_plain_rows (self, rows->base + ((guint64) page << LU_PAGE_SHIFT),
+                    rows->rows + rows->pages[page], rows->pages[page + 1] - rows->pages[page], ids);
 }
 
 static void
@@ -320,7 +362,10 @@ write_pages (LuBpfCopy *self, const Extent *extent, const LuTable *table, LuBpfA
   writer->n_left = words_of_rows (extent, table);
   writer->n_run = 1;
   writer->run[0] = LU_ROW (self->base, effective_rule (extent, self->base, first));
-  put_rows (writer, extent, table, self->ids);
+  if (extent->functions == NULL)
+    put_all_plain (writer, table, self->ids);
+  else
+    put_rows (writer, extent, table, self->ids);
   while (writer->page < self->n_pages && !writer->is_full)
     end_page (writer);
   end_piece (writer);
