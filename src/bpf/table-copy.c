@@ -216,8 +216,8 @@ put_row (Writer *self, guint64 address, guint32 rule)
     self->run[self->n_run++] = row;
 }
 
-/* The same for the rows of a page of the table, which begins there: a large program has half a million
- * rows. */
+/* The same for the rows of a page of the table, which begins there: a large program has half a
+ * million rows. */
 static void
 put_plain_rows (Writer *self, guint64 start, const guint32 *rows, guint n, const guint16 *ids)
 {
