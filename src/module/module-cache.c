@@ -11,18 +11,26 @@
 
 #include <string.h>
 
-struct _LuModuleCache
-{
-  GHashTable *modules; /* LuModuleKey* (inside the module) -> Entry */
-  GQueue used;         /* Entry, the longest unused first */
-  guint max_modules;
-};
+/* Files that processes map over and over: found without their whole key being made. */
+#define N_FREQUENT 64
+/* One of them moves in the order of use after so many others. */
+#define FREQUENT_TURNS 64
 
 typedef struct
 {
   LuModule *module; /* owned */
   GList link;       /* in used */
+  guint turn;       /* of the cache, when it moved there last */
 } Entry;
+
+struct _LuModuleCache
+{
+  GHashTable *modules; /* LuModuleKey* (inside the module) -> Entry */
+  GQueue used;         /* Entry, the longest unused first */
+  guint max_modules;
+  guint turn;
+  Entry *frequent[N_FREQUENT]; /* by inode; NULL: none */
+};
 
 static guint
 key_hash (gconstpointer pointer)
@@ -39,6 +47,13 @@ key_hash (gconstpointer pointer)
   return (guint) (h ^ h >> 32);
 }
 
+/* 0 is "unknown": /proc/PID/maps does not name it. */
+static gboolean
+is_same_generation (guint64 a, guint64 b)
+{
+  return a == b || a == 0 || b == 0;
+}
+
 static gboolean
 key_equal (gconstpointer a, gconstpointer b)
 {
@@ -52,12 +67,11 @@ key_equal (gconstpointer a, gconstpointer b)
       || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)
     return FALSE;
   if (k->has_inode)
-    /* Generation 0 is "unknown": /proc/PID/maps does not name it. The path belongs to the alias
-     * because a hard link or a bind mount may be readable where the other name is not. */
+    /* The path belongs to the alias because a hard link or a bind mount may be readable where the
+     * other name is not. */
     return k->major == l->major && k->minor == l->minor && k->inode == l->inode
            && strcmp (k->path, l->path) == 0
-           && (k->inode_generation == l->inode_generation || k->inode_generation == 0
-               || l->inode_generation == 0);
+           && is_same_generation (k->inode_generation, l->inode_generation);
   return strcmp (k->path, l->path) == 0;
 }
 
@@ -89,9 +103,19 @@ lu_module_cache_free (LuModuleCache *self)
   g_free (self);
 }
 
+static guint
+place_of (guint64 inode)
+{
+  return (guint) (inode * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) >> 32) % N_FREQUENT;
+}
+
 static void
 drop (LuModuleCache *self, Entry *entry)
 {
+  guint place = place_of (lu_module_key (entry->module)->inode);
+
+  if (self->frequent[place] == entry)
+    self->frequent[place] = NULL;
   g_queue_unlink (&self->used, &entry->link);
   g_hash_table_remove (self->modules, lu_module_key (entry->module));
 }
@@ -119,6 +143,40 @@ make_room (LuModuleCache *self)
     }
 }
 
+static void
+note_use (LuModuleCache *self, Entry *entry)
+{
+  g_queue_unlink (&self->used, &entry->link);
+  g_queue_push_tail_link (&self->used, &entry->link);
+  entry->turn = self->turn;
+  if (lu_module_key (entry->module)->kind == LU_MODULE_FILE)
+    self->frequent[place_of (lu_module_key (entry->module)->inode)] = entry;
+}
+
+/* The path says what kind of file it is, and is the same. */
+static gboolean
+is_key_of (const LuModuleKey *key, const LuMmapEvent *mmap)
+{
+  return key->kind == LU_MODULE_FILE && key->has_inode && key->inode == mmap->inode
+         && key->major == mmap->major && key->minor == mmap->minor
+         && is_same_generation (key->inode_generation, mmap->inode_generation)
+         && key->build_id_size == 0 && strcmp (key->path, mmap->path) == 0;
+}
+
+LuModule *
+lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap)
+{
+  Entry *entry = self->frequent[place_of (mmap->inode)];
+
+  if (entry == NULL || !mmap->has_inode || mmap->build_id_size != 0
+      || !is_key_of (lu_module_key (entry->module), mmap)
+      || lu_module_state (entry->module) == LU_MODULE_GONE)
+    return NULL;
+  if (++self->turn - entry->turn > FREQUENT_TURNS)
+    note_use (self, entry);
+  return entry->module;
+}
+
 LuModule *
 lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new)
 {
@@ -133,8 +191,7 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
   *is_new = entry == NULL;
   if (entry != NULL)
     {
-      g_queue_unlink (&self->used, &entry->link);
-      g_queue_push_tail_link (&self->used, &entry->link);
+      note_use (self, entry);
       return entry->module;
     }
   make_room (self);

@@ -28,6 +28,10 @@ void lu_module_cache_free (LuModuleCache *self);
 /* The module of the key, made if it is new (*is_new). Borrowed: take a reference to keep it. */
 LuModule *lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new);
 
+/* The same without a key, of a file that was found before; NULL: it has to be looked for. Most
+ * records name one of a few files. */
+LuModule *lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap);
+
 /* Fills the key from what a record or a maps line says of a mapping. `path` may be changed by the
  * caller after the call only if the key is not used any more; " (deleted)" is cut off by pointing
  * into `buffer`. */

@@ -66,11 +66,50 @@ test_has_a_limit (void)
     lu_module_unref (mapped[i]);
 }
 
+/* What is found without a key is what the key would find. */
+static void
+test_again (void)
+{
+  g_autoptr (LuModuleCache) cache = lu_module_cache_new (10);
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "/a", .has_inode = TRUE, .inode = 7 };
+  LuMmapEvent mmap = { .path = "/a", .has_inode = TRUE, .inode = 7 };
+  LuMmapEvent other;
+  gboolean is_new;
+  LuModule *module;
+
+  g_assert_null (lu_module_cache_find_again (cache, &mmap));
+  module = lu_module_cache_find (cache, &key, &is_new);
+  g_assert_null (lu_module_cache_find_again (cache, &mmap)); /* seen once */
+  g_assert_true (lu_module_cache_find (cache, &key, &is_new) == module);
+  for (guint i = 0; i < 200; i++)
+    g_assert_true (lu_module_cache_find_again (cache, &mmap) == module);
+  mmap.inode_generation = 3; /* not known of the key */
+  g_assert_true (lu_module_cache_find_again (cache, &mmap) == module);
+  other = mmap;
+  other.path = "/b";
+  g_assert_null (lu_module_cache_find_again (cache, &other));
+  other = mmap;
+  other.minor = 1;
+  g_assert_null (lu_module_cache_find_again (cache, &other));
+  other = mmap;
+  other.build_id_size = 4;
+  g_assert_null (lu_module_cache_find_again (cache, &other));
+  other = mmap;
+  other.has_inode = FALSE;
+  g_assert_null (lu_module_cache_find_again (cache, &other));
+  lu_module_publish (module, LU_MODULE_GONE, NULL);
+  g_assert_null (lu_module_cache_find_again (cache, &mmap));
+  g_assert_true (lu_module_cache_find (cache, &key, &is_new) != module);
+  g_assert_true (is_new);
+  g_assert_null (lu_module_cache_find_again (cache, &mmap));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/module-cache/finds-again", test_finds_again);
+  g_test_add_func ("/module-cache/again", test_again);
   g_test_add_func ("/module-cache/drops-what-is-not-mapped", test_drops_what_is_not_mapped);
   g_test_add_func ("/module-cache/has-a-limit", test_has_a_limit);
   return g_test_run ();
