@@ -1,45 +1,58 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* pages.c - whole huge pages of memory; see pages.h. */
+/* pages.c - memory in huge and in small pages, side by side; see pages.h. */
 
 #include "base/pages.h"
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Of x86-64, and of aarch64 with small pages of 4 KiB. Where it is another size, the request means
  * less. */
 #define HUGE_PAGE ((gsize) 2 << 20)
 
 static gsize
-whole_pages (gsize size)
+round_up (gsize size, gsize page)
 {
-  return (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+  return (size + page - 1) & ~(page - 1);
 }
 
-gpointer
-lu_pages_new (gsize size)
+static gsize
+small_page (void)
 {
-  gsize used = whole_pages (size);
-  guint8 *memory = mmap (NULL, used + HUGE_PAGE, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  gsize before;
+  return (gsize) sysconf (_SC_PAGESIZE);
+}
+
+guint8 *
+lu_pages_new (gsize before, gsize behind)
+{
+  gsize huge = round_up (before, HUGE_PAGE), small = round_up (behind, small_page ());
+  gsize size = huge + small + HUGE_PAGE;
+  guint8 *memory =
+      mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  guint8 *begin, *end;
 
   if (memory == MAP_FAILED)
     g_error ("cannot reserve %" G_GSIZE_FORMAT " bytes: %s", size, g_strerror (errno));
-  before = whole_pages ((gsize) memory) - (gsize) memory;
-  if (before > 0)
-    munmap (memory, before);
-  munmap (memory + before + used, HUGE_PAGE - before);
+  begin = (guint8 *) round_up ((gsize) memory, HUGE_PAGE);
+  end = begin + huge + small;
+  if (begin > memory)
+    munmap (memory, (gsize) (begin - memory));
+  if (end < memory + size)
+    munmap (end, (gsize) (memory + size - end));
   /* A kernel without them says no, and that is all. */
-  madvise (memory + before, used, MADV_HUGEPAGE);
-  return memory + before;
+  if (huge > 0)
+    madvise (begin, huge, MADV_HUGEPAGE);
+  return begin + huge;
 }
 
 void
-lu_pages_free (gpointer memory, gsize size)
+lu_pages_free (guint8 *place, gsize before, gsize behind)
 {
-  if (memory != NULL)
-    munmap (memory, whole_pages (size));
+  gsize huge = round_up (before, HUGE_PAGE);
+
+  if (place != NULL)
+    munmap (place - huge, huge + round_up (behind, small_page ()));
 }

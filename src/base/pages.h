@@ -11,7 +11,9 @@
 
 #include <glib.h>
 
-/* Zeroed; taken from the system as it is touched. Never NULL. */
-gpointer lu_pages_new (gsize size);
-/* NULL is fine; `size` as it was asked for. */
-void lu_pages_free (gpointer memory, gsize size);
+/* A place with `before` bytes in front of it, in huge pages, and `behind` bytes behind it, in
+ * ordinary ones, so that what is used at once does not take the huge ones. Zeroed; taken from the
+ * system as it is touched. Never NULL; aligned to the larger of the two kinds of pages. */
+guint8 *lu_pages_new (gsize before, gsize behind);
+/* NULL is fine; the sizes as they were asked for. */
+void lu_pages_free (guint8 *place, gsize before, gsize behind);

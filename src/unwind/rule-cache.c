@@ -12,14 +12,18 @@
 #include "base/pages.h"
 #include "table/compile.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* Modules whose CFI is kept; a few KB each. When there are more, all are forgotten. */
 #define MAX_MODULES 512
 #define CACHE_LINE  64
 #define N_SETS      (1u << LU_RULE_CACHE_BITS)
-/* Both levels are in one piece of memory: the second comes behind the first. */
-#define SETS_AT ((sizeof (LuRuleCache) + CACHE_LINE - 1) & ~(gsize) (CACHE_LINE - 1))
+/* Memory: the sets, the places and all else of the first level, in huge pages; then, from `sets`
+ * on, what is used although nothing has been walked yet. */
+#define PLACES_SIZE ((offsetof (LuRuleCache, sets) + CACHE_LINE - 1) & ~(gsize) (CACHE_LINE - 1))
+#define HUGE_SIZE   (N_SETS * sizeof (LuRuleSet) + PLACES_SIZE)
+#define SMALL_SIZE  (sizeof (LuRuleCache) - offsetof (LuRuleCache, sets))
 
 _Static_assert(sizeof (LuRuleSet) == 2 * CACHE_LINE, "neighbours, which are fetched together");
 _Static_assert(LU_MAX_RULES <= LU_PLAIN_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
@@ -41,9 +45,10 @@ free_cfi (gpointer cfi)
 LuRuleCache *
 lu_rule_cache_new (gboolean in_drain)
 {
-  LuRuleCache *self = lu_pages_new (SETS_AT + N_SETS * sizeof *self->sets);
+  guint8 *place = lu_pages_new (HUGE_SIZE, SMALL_SIZE);
+  LuRuleCache *self = (LuRuleCache *) (gpointer) (place - offsetof (LuRuleCache, sets));
 
-  self->sets = (LuRuleSet *) (gpointer) ((guint8 *) self + SETS_AT);
+  self->sets = (LuRuleSet *) (gpointer) (place - HUGE_SIZE);
   self->compiler = g_new0 (LuRuleCompiler, 1);
   if (!in_drain)
     self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
@@ -59,7 +64,7 @@ lu_rule_cache_free (LuRuleCache *self)
   g_clear_pointer (&self->compiler->modules, g_hash_table_unref);
   lu_rule_list_clear (&self->compiler->rules);
   g_free (self->compiler);
-  lu_pages_free (self, SETS_AT + N_SETS * sizeof *self->sets);
+  lu_pages_free ((guint8 *) &self->sets, HUGE_SIZE, SMALL_SIZE);
 }
 
 gsize

@@ -10,23 +10,23 @@
 static void
 test_sizes (void)
 {
-  static const gsize sizes[] = { 1, 4096, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20 };
+  static const gsize sizes[] = { 0, 1, 4096, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20 };
 
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (sizes) * G_N_ELEMENTS (sizes); i++)
     {
-      guint8 *memory = lu_pages_new (sizes[i]);
-      guint8 *other = lu_pages_new (sizes[i]);
+      gsize before = sizes[i / G_N_ELEMENTS (sizes)], behind = sizes[i % G_N_ELEMENTS (sizes)];
+      guint8 *memory = lu_pages_new (before, behind) - before;
+      guint8 *other = lu_pages_new (before, behind) - before;
+      gsize size = before + behind;
 
-      g_assert_cmpuint ((gsize) memory % 4096, ==, 0);
-      for (gsize at = 0; at < sizes[i]; at++)
-        g_assert_cmpuint (memory[at], ==, 0);
-      memset (memory, 1, sizes[i]);
-      g_assert_cmpuint (other[0], ==, 0);
-      g_assert_cmpuint (other[sizes[i] - 1], ==, 0);
-      lu_pages_free (memory, sizes[i]);
-      lu_pages_free (other, sizes[i]);
+      g_assert_cmpuint ((gsize) (memory + before) % 4096, ==, 0);
+      g_assert_true (size == 0 || (memory[0] == 0 && memcmp (memory, memory + 1, size - 1) == 0));
+      memset (memory, 1, size);
+      g_assert_true (size == 0 || (other[0] == 0 && other[size - 1] == 0));
+      lu_pages_free (memory + before, before, behind);
+      lu_pages_free (other + before, before, behind);
     }
-  lu_pages_free (NULL, 1);
+  lu_pages_free (NULL, 1, 1);
 }
 
 int
