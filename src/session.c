@@ -38,6 +38,15 @@
 #define TABLES_PATIENCE_MS 100
 #define FIRST_STACK_SIZE   16384
 
+#ifndef __has_feature /* clang's; gcc has a macro instead */
+#define __has_feature(name) 0
+#endif
+#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+#define FINDS_LEAKS TRUE
+#else
+#define FINDS_LEAKS FALSE
+#endif
+
 /* Before rights are given up, which this may take. */
 LuKallsymsFile *
 lu_session_open_kallsyms (void)
@@ -362,10 +371,13 @@ lu_session_run (const LuOptions *options)
 {
   LuSession self = SESSION_INIT (options);
   g_autoptr (GError) error = NULL;
-  int code;
+  gboolean is_prepared = prepare (&self, &error);
+  int code = is_prepared ? record (&self) : lu_session_failed (&self, error);
 
-  code = prepare (&self, &error) ? record (&self) : lu_session_failed (&self, error);
-  session_clear (&self);
+  /* All that a helper has is memory and descriptors, which go with the process, and faster than
+   * piece by piece. */
+  if (!is_prepared || FINDS_LEAKS || !lu_options_is_helper (options))
+    session_clear (&self);
   return code;
 }
 

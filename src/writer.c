@@ -41,6 +41,14 @@ struct _LuWriter
   atomic_uint stack_size;
 };
 
+/* One thread writes, others read now and then. */
+static void
+bump (atomic_ullong *counter)
+{
+  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
+                         memory_order_relaxed);
+}
+
 static void
 note_failure (LuWriter *self, gboolean ok, GError *error)
 {
@@ -71,9 +79,9 @@ count (LuWriter *self, const LuStackMessage *message)
 {
   if (lu_status_is_excluded (message->status))
     return;
-  atomic_fetch_add_explicit (&self->walked, 1, memory_order_relaxed);
+  bump (&self->walked);
   if (message->status == LU_STATUS_COMPLETE && !message->live_read)
-    atomic_fetch_add_explicit (&self->complete, 1, memory_order_relaxed);
+    bump (&self->complete);
 }
 
 /* An answer of the worker; the drain counts by itself what it finished. */

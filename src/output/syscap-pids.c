@@ -7,8 +7,9 @@
 
 struct _LuSyscapPids
 {
-  GHashTable *pids; /* pid -> LuSyscapPid, owned */
-  GQueue exited;    /* of LuSyscapPid, oldest first, through exited_link */
+  GHashTable *pids;  /* pid -> LuSyscapPid, owned */
+  LuSyscapPid *last; /* the one asked for last, in there; NULL: none */
+  GQueue exited;     /* of LuSyscapPid, oldest first, through exited_link */
 };
 
 static void
@@ -48,14 +49,18 @@ lu_syscap_pids_find (LuSyscapPids *self, gint32 pid)
 LuSyscapPid *
 lu_syscap_pids_get (LuSyscapPids *self, gint32 pid)
 {
-  LuSyscapPid *found = lu_syscap_pids_find (self, pid);
+  LuSyscapPid *found = self->last;
 
+  if (found != NULL && found->pid == pid)
+    return found;
+  found = lu_syscap_pids_find (self, pid);
   if (found == NULL)
     {
       found = g_new0 (LuSyscapPid, 1);
       found->pid = pid;
       g_hash_table_insert (self->pids, GINT_TO_POINTER (pid), found);
     }
+  self->last = found;
   return found;
 }
 
@@ -91,6 +96,7 @@ lu_syscap_pids_exit (LuSyscapPids *self, LuSyscapPid *pid)
       LuSyscapPid *oldest = g_queue_peek_head (&self->exited);
 
       remove_from_exited (self, oldest);
+      self->last = NULL;
       g_hash_table_remove (self->pids, GINT_TO_POINTER (oldest->pid));
     }
 }

@@ -57,7 +57,8 @@ user_address (const LuFrame *frame)
   if ((frame->flags & LU_FRAME_RETURN_ADDRESS) && address > 0)
     address--;
   /* A register may hold anything: it must not be taken for a context word or a name of ours. */
-  if (address >= LU_SYSCAP_CONTEXT_MAX || (address >> 32) == (LU_SYNTHETIC_BASE >> 32))
+  if (G_UNLIKELY (address >= LU_SYNTHETIC_BASE)
+      && (address >= LU_SYSCAP_CONTEXT_MAX || (address >> 32) == (LU_SYNTHETIC_BASE >> 32)))
     return 0;
   return address;
 }
