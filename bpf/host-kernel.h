@@ -205,6 +205,12 @@ host_read (void *to, uint32_t size, uint64_t address)
   return bpf_probe_read_user (to, size, (const void *) address);
 }
 
+static inline int64_t
+host_read_code (void *to, uint32_t size, uint64_t address)
+{
+  return host_read (to, size, address);
+}
+
 static inline uint64_t
 host_clock (void)
 {

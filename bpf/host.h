@@ -11,7 +11,8 @@
  *   host_remembered (cpu)     struct remembered_rules of this CPU, or NULL
  *   host_entry (number)       struct entry of the memory, or NULL
  *   host_rules (), host_modules (), host_use ()   these maps, or NULL
- *   host_read (to, size, address)   from the sampled stack or code; 0: read
+ *   host_read (to, size, address)   from the sampled stack; 0: read
+ *   host_read_code (to, size, address)   the same of code only
  *   host_call_before (walk, pc)     enum call_kind, of a return address into walk->seen
  *   host_find_vma (cpu, address)   sets walk->found by the kernel's own mappings; 0: it cannot
  *   host_clock ()             CLOCK_MONOTONIC in ns */

@@ -237,6 +237,42 @@ note_set_up (uint32_t cpu, const struct walk *walk)
   all->n_set_up++;
 }
 
+HOST_TURN uint64_t
+step_to_return (uint64_t code)
+{
+  return lu_leaf_step (code);
+}
+
+/* Several words could be the return address. FOUND: it is on top; NONE: the frame is set up. */
+HOST_TURN int64_t
+decide_by_code (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  uint64_t at = 0, size;
+
+  if (walk == NULL)
+    return VERDICT_UNKNOWN;
+  if (is_known_set_up (cpu, walk))
+    return VERDICT_NONE;
+  if (walk->place.kind == LU_BPF_MAPPING_JIT
+      || walk->place.start + walk->place.size - walk->pc < LU_LEAF_BYTES
+      || host_read_code (walk->code, LU_LEAF_BYTES, walk->pc) != 0)
+    return VERDICT_UNKNOWN;
+  for (uint64_t i = 0; i < LU_LEAF_STEPS && at <= LU_LEAF_BYTES - LU_LEAF_WINDOW; i++)
+    {
+      uint64_t index = at;
+
+      HOST_BOUND (index, sizeof walk->code - 1);
+      size = step_to_return (*(const uint64_t *) (walk->code + index));
+      if (size == LU_LEAF_RETURN)
+        return VERDICT_FOUND;
+      if (size == 0)
+        break;
+      at += size;
+    }
+  return VERDICT_UNKNOWN;
+}
+
 /* What these find goes to walk->caller. They are no functions for the verifier: it allows eight
  * calls in each other. The frame is not set up yet, or not any more, but its caller's is. NONE: it
  * is set up. */
@@ -266,7 +302,7 @@ go_by_top (uint32_t cpu)
   /* Among several the topmost need not be the one; all may be left from calls that are over. */
   verdict = find_word (cpu, walk, walk->sp + 8, WANTED_BY_FP);
   if (verdict == VERDICT_FOUND)
-    return is_known_set_up (cpu, walk) ? VERDICT_NONE : VERDICT_UNKNOWN;
+    return decide_by_code (cpu);
   return verdict == VERDICT_NONE ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "lu/bpf.h"
+#include "lu/leaf.h"
 #include "lu/status.h"
 #include "lu/step.h"
 
@@ -92,6 +93,7 @@ struct walk
   uint64_t last_fp; /* by which the last guess went */
   uint64_t failed_ea;
   uint64_t node[32]; /* of the kernel's tree of mappings */
+  uint8_t code[64];  /* that may lead to a return: LU_LEAF_BYTES; a mask bounds an index */
 
   union
   {

@@ -290,6 +290,14 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
   return LU_GUESS_RULE_OTHER;
 }
 
+static LuGuessResult
+leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  Walk *walk = data;
+
+  return lu_guess_read_leaf (walk->reader, walk->pid, mapping, pc);
+}
+
 gboolean
 lu_dwfl_walk_is_return (LuDwflWalk *walk, guint64 pc)
 {
@@ -326,6 +334,7 @@ lu_dwfl_walk_guess (LuDwflWalk *walk, LuStatus status, guint64 fp)
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,
+                    .leaf_at = leaf_at,
                     .data = walk };
 
   if (!lu_guess_is_possible (walk->mapping))

@@ -17,7 +17,8 @@
  * Old return addresses can also make it look as if a frame were not set up, where several words
  * could be the one that it returns to. Then it counts whether the same place was seen before, in a
  * sample that left no doubt: tried without, up to 4 % of node's stacks ended in optimised code, in
- * rows, as one such word stays for as long as nothing else is called.
+ * rows, as one such word stays for as long as nothing else is called. Where it was not, the code
+ * itself may show it (lu/leaf.h): node's small functions never set up a frame.
  *
  * One kind of code without a frame pointer is known: Python's trampolines (-X perf), one for each
  * of its functions: [endbr64;] sub $8, %rsp; call *%rcx; add $8, %rsp; ret. They stand one behind
@@ -25,6 +26,7 @@
 
 #include "unwind/guess.h"
 
+#include "lu/leaf.h"
 #include "unwind/calls.h"
 
 #include <elf.h>
@@ -208,10 +210,26 @@ note_set_up (LuGuess *self, guint64 pc)
   self->set_up->n_noted++;
 }
 
+/* Several words could be the return address. FOUND: it is on top; NONE: the frame is set up;
+ * BEYOND: that cannot be told. */
+static LuGuessResult
+decide_by_code (LuGuess *self, const LuDwflMapping *code, guint64 pc)
+{
+  LuGuessResult result;
+
+  if (is_known_set_up (self, pc))
+    return LU_GUESS_NONE;
+  if (code->status == LU_STATUS_JIT || self->arch->machine != EM_X86_64)
+    return LU_GUESS_BEYOND;
+  result = self->leaf_at (self->data, code, pc);
+  return result == LU_GUESS_NONE ? LU_GUESS_BEYOND : result;
+}
+
 /* The frame is not set up yet, or not any more, but its caller's is. NONE: it is set up. BEYOND:
  * that cannot be told. */
 static LuGuessResult
-go_by_top (LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
+go_by_top (LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *frame,
+           LuGuessFrame *caller)
 {
   guint word = self->arch->word_size;
   LuGuessResult result;
@@ -236,7 +254,7 @@ go_by_top (LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *caller)
   /* Among several the topmost need not be the one; all may be left from calls that are over. */
   result = find_return_by_fp (self, caller->sp, frame->fp);
   if (result == LU_GUESS_FOUND)
-    return is_known_set_up (self, frame->pc) ? LU_GUESS_NONE : LU_GUESS_BEYOND;
+    return decide_by_code (self, code, frame->pc);
   return result == LU_GUESS_NONE ? LU_GUESS_FOUND : result;
 }
 
@@ -314,7 +332,7 @@ lu_guess_caller (LuGuess *self, const LuDwflMapping *mapping, const LuGuessFrame
   if (self->is_exact && !is_x86)
     return LU_GUESS_NONE;
   if (self->is_exact)
-    result = go_by_top (self, frame, caller);
+    result = go_by_top (self, mapping, frame, caller);
   if (result != LU_GUESS_NONE)
     return result == LU_GUESS_BEYOND ? LU_GUESS_NONE : result;
   result = go_by_frame_pointer (self, frame, caller);
@@ -411,6 +429,74 @@ lu_guess_known_call (const LuDwflMapping *mapping, guint64 pc)
   const LuCallSites *sites = lu_module_call_sites (mapping->module);
 
   return sites != NULL ? lu_call_sites_find (sites, file_offset_of (mapping, pc)) : LU_CALL_UNKNOWN;
+}
+
+/* Answers for leaves are kept with those for calls; no file is so large. */
+#define LEAF_KEY (G_GUINT64_CONSTANT (1) << 61)
+
+static LuGuessResult
+leaf_of_kind (LuCallKind kind)
+{
+  return kind == LU_CALL_UNKNOWN ? LU_GUESS_UNKNOWN
+         : kind == LU_CALL_NONE  ? LU_GUESS_NONE
+                                 : LU_GUESS_FOUND;
+}
+
+LuGuessResult
+lu_guess_known_leaf (const LuDwflMapping *mapping, guint64 pc)
+{
+  const LuCallSites *sites = lu_module_call_sites (mapping->module);
+
+  return sites != NULL
+             ? leaf_of_kind (lu_call_sites_find (sites, LEAF_KEY | file_offset_of (mapping, pc)))
+             : LU_GUESS_UNKNOWN;
+}
+
+/* `bytes`: LU_LEAF_BYTES. */
+static LuCallKind
+decode_leaf (const guint8 *bytes)
+{
+  gsize at = 0;
+
+  for (guint i = 0; i < LU_LEAF_STEPS && at <= LU_LEAF_BYTES - LU_LEAF_WINDOW; i++)
+    {
+      guint64 code, size;
+
+      memcpy (&code, bytes + at, sizeof code);
+      size = lu_leaf_step (code);
+      if (size == 0)
+        break;
+      if (size == LU_LEAF_RETURN)
+        return LU_CALL_DIRECT;
+      at += size;
+    }
+  return LU_CALL_NONE;
+}
+
+LuGuessResult
+lu_guess_read_leaf (LuCodeReader *reader, gint32 pid, const LuDwflMapping *mapping, guint64 pc)
+{
+  LuGuessResult result = lu_guess_known_leaf (mapping, pc);
+  guint64 offset = file_offset_of (mapping, pc);
+  guint8 bytes[LU_LEAF_BYTES];
+  LuCallKind kind = LU_CALL_NONE;
+
+  if (result != LU_GUESS_UNKNOWN)
+    return result;
+  if (mapping->end - pc >= sizeof bytes)
+    switch (lu_code_reader_read (reader, mapping->module, pid, mapping->start, mapping->end, offset,
+                                 bytes, sizeof bytes))
+      {
+      case LU_CODE_OVER_BUDGET:
+        return LU_GUESS_UNKNOWN;
+      case LU_CODE_UNREADABLE:
+        break;
+      case LU_CODE_READ:
+        kind = decode_leaf (bytes);
+        break;
+      }
+  lu_call_sites_add (lu_module_make_call_sites (mapping->module), LEAF_KEY | offset, kind);
+  return leaf_of_kind (kind);
 }
 
 /* Whether the image has code at the address; what is no ELF file cannot say. */

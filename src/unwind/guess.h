@@ -79,6 +79,9 @@ struct _LuGuess
   /* What stands in front of a return address into a file; UNKNOWN if that is not for here: */
   LuCallKind (*call_before) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
   LuGuessRule (*rule_at) (gpointer data, const LuDwflMapping *mapping, guint64 lookup);
+  /* FOUND: the code of a file runs from there to a return (lu/leaf.h); UNKNOWN if that is not for
+   * here. */
+  LuGuessResult (*leaf_at) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
   gpointer data;
 };
 
@@ -134,6 +137,12 @@ lu_guess_is_refuted_by (LuStatus status)
   return status == LU_STATUS_BAD_RETURN_ADDRESS || status == LU_STATUS_NO_MAPPING
          || status == LU_STATUS_OTHER_STACK || status == LU_STATUS_UNREADABLE_MEMORY;
 }
+
+/* Whether the code of the mapping runs from there to a return, if that is known; any thread. */
+LuGuessResult lu_guess_known_leaf (const LuDwflMapping *mapping, guint64 pc);
+/* Reads it, if it is not known, and remembers it; worker thread only. UNKNOWN: over the budget. */
+LuGuessResult lu_guess_read_leaf (LuCodeReader *reader, gint32 pid, const LuDwflMapping *mapping,
+                                  guint64 pc);
 
 /* What is known of the call in front of a return address into the mapping; any thread. */
 LuCallKind lu_guess_known_call (const LuDwflMapping *mapping, guint64 pc);

@@ -107,6 +107,15 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
                                                                       : LU_GUESS_RULE_OTHER;
 }
 
+static LuGuessResult
+leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  const LuWalk *walk = data;
+
+  return walk->reader != NULL ? lu_guess_read_leaf (walk->reader, walk->pid, mapping, pc)
+                              : lu_guess_known_leaf (mapping, pc);
+}
+
 /* Whether the instruction before a place that has no rule has one, or could have if it is in
  * another mapping. */
 static gboolean
@@ -215,6 +224,7 @@ guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,
+                    .leaf_at = leaf_at,
                     .data = walk };
   LuGuessFrame frame = { .pc = regs->pc, .sp = regs->sp, .fp = regs->fp & regs->address_mask };
   LuGuessFrame caller;

@@ -52,6 +52,12 @@ host_read (void *to, uint32_t size, uint64_t address)
   return 0;
 }
 
+static inline int64_t
+host_read_code (void *to, uint32_t size, uint64_t address)
+{
+  return -1;
+}
+
 static inline enum call_kind
 host_call_before (const struct walk *walk, uint64_t pc)
 {

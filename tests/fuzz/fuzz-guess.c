@@ -60,6 +60,15 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
                                         : LU_GUESS_RULE_OTHER;
 }
 
+static LuGuessPlaces set_up;
+
+static LuGuessResult
+leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  g_assert_true (mapping == &file);
+  return (pc & 8) != 0 ? LU_GUESS_FOUND : LU_GUESS_NONE;
+}
+
 static void
 walk (LuGuess *guess, LuGuessFrame frame)
 {
@@ -126,9 +135,11 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
                     .sample = &sample,
                     .sampled_sp = frame.sp,
                     .is_exact = (data[0] & 0x80) != 0,
+                    .set_up = &set_up,
                     .find = find,
                     .call_before = call_before,
-                    .rule_at = rule_at },
+                    .rule_at = rule_at,
+                    .leaf_at = leaf_at },
         frame);
   return 0;
 }

@@ -273,6 +273,19 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
     }
 }
 
+/* Where the code of the file is a small function. */
+#define LEAF       40
+#define LEAF_LATER 41
+
+static LuGuessResult
+leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  g_assert_true (mapping == &file);
+  return pc % SIZE == LEAF         ? LU_GUESS_FOUND
+         : pc % SIZE == LEAF_LATER ? LU_GUESS_UNKNOWN
+                                   : LU_GUESS_NONE;
+}
+
 static guint n_asked;
 
 static LuGuessRule
@@ -298,7 +311,8 @@ new_guess (const LuSample *sample, gboolean is_exact, guint64 last_fp)
                     .set_up = &set_up,
                     .find = find,
                     .call_before = call_before,
-                    .rule_at = rule_at };
+                    .rule_at = rule_at,
+                    .leaf_at = leaf_at };
 }
 
 static void
@@ -333,9 +347,9 @@ guess_leaf (guint64 serial, guint64 pc, guint64 top)
   LuGuessResult result;
 
   guess.serial = serial;
-  result = lu_guess_caller (&guess, &jit, &frame, &caller);
+  result = lu_guess_caller (&guess, pc < PLAIN ? &jit : &file, &frame, &caller);
   if (result == LU_GUESS_FOUND)
-    g_assert_cmphex (caller.pc, ==, RULES + CALL);
+    g_assert_cmphex (caller.pc, ==, pc == PLAIN + LEAF ? top : RULES + CALL);
   return result;
 }
 
@@ -352,6 +366,17 @@ test_set_up_before (void)
   for (guint i = 0; i < 10000; i++)
     g_assert_cmpint (guess_leaf (3, JIT + i % 7, 5), ==, LU_GUESS_FOUND);
   g_assert_cmpint (guess_leaf (1, JIT + 50, JIT + 9), ==, LU_GUESS_NONE);
+}
+
+/* Or what the code does until it returns. */
+static void
+test_leaf (void)
+{
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (guess_leaf (1, PLAIN + LEAF, JIT + 9), ==, LU_GUESS_FOUND);
+  g_assert_cmpint (guess_leaf (1, PLAIN + LEAF + 2, JIT + 9), ==, LU_GUESS_NONE);
+  g_assert_cmpint (guess_leaf (1, PLAIN + LEAF_LATER, JIT + 9), ==, LU_GUESS_UNKNOWN);
+  g_assert_cmpint (guess_leaf (1, JIT + LEAF, JIT + 9), ==, LU_GUESS_NONE);
 }
 
 /* Whatever is on the stack: what is found lies in the copy, and above. */
@@ -529,6 +554,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/words of all kinds at random", test_random);
   g_test_add_func ("/guess/steps by facts", test_facts);
   g_test_add_func ("/guess/set up before", test_set_up_before);
+  g_test_add_func ("/guess/code that runs to a return", test_leaf);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   result = g_test_run ();

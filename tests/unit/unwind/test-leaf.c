@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-leaf.c - instructions on the way to a return, by size. */
+
+#include "lu/leaf.h"
+
+#include <glib.h>
+#include <string.h>
+
+static const struct
+{
+  const char *name;
+  guint8 bytes[LU_LEAF_WINDOW];
+  guint64 want;
+} cases[] = {
+  { "return", { 0xc3 }, LU_LEAF_RETURN },
+  { "mov 7(%rax),%rdx", { 0x48, 0x8b, 0x50, 0x07 }, 4 },
+  { "mov (%rax),%ecx", { 0x8b, 0x08 }, 2 },
+  { "mov %rax,%rdx", { 0x48, 0x89, 0xc2 }, 3 },
+  { "mov 0xf(%rdx,%rbx,1),%rax", { 0x48, 0x8b, 0x44, 0x1a, 0x0f }, 5 },
+  { "mov 0x1b8(%r13),%rax", { 0x49, 0x8b, 0x85, 0xb8, 0x01, 0, 0 }, 7 },
+  { "mov 0x100(,%rax,8),%rax", { 0x48, 0x8b, 0x04, 0xc5, 0, 1, 0, 0 }, 8 },
+  { "mov 0x100(%rip),%eax", { 0x8b, 0x05, 0, 1, 0, 0 }, 6 },
+  { "mov 8(%rsp),%rax", { 0x48, 0x8b, 0x44, 0x24, 0x08 }, 5 },
+  { "mov (%rbp),%rax", { 0x48, 0x8b, 0x45, 0 }, 4 },
+  { "mov %r12,%rax", { 0x4c, 0x89, 0xe0 }, 3 },
+  { "mov %rax,%r13", { 0x49, 0x89, 0xc5 }, 3 },
+  { "movslq 0xb(%rdx),%rcx", { 0x48, 0x63, 0x4a, 0x0b }, 4 },
+  { "cmp %rcx,%rbx", { 0x48, 0x3b, 0xd9 }, 3 },
+  { "cmp %rbx,7(%rdx)", { 0x48, 0x39, 0x5a, 0x07 }, 4 },
+  { "xor %eax,%eax", { 0x31, 0xc0 }, 2 },
+  { "add $1,%eax", { 0x83, 0xc0, 0x01 }, 3 },
+  { "sar $0x1d,%rbx", { 0x48, 0xc1, 0xfb, 0x1d }, 4 },
+  { "lea 1(%rdi),%eax", { 0x8d, 0x47, 0x01 }, 3 },
+  { "test %rax,%rax", { 0x48, 0x85, 0xc0 }, 3 },
+  { "je", { 0x74, 0x01, 0xc3 }, 2 },
+  { "je over a trap", { 0x77, 0x01, 0xcc }, 3 },
+
+  { "mov %rsp,%rbp", { 0x48, 0x89, 0xe5 }, 0 },
+  { "mov %rbp,%rsp", { 0x48, 0x8b, 0xe5 }, 0 },
+  { "mov %rax,%rbp", { 0x48, 0x89, 0xc5 }, 0 },
+  { "mov 8(%rax),%rbp", { 0x48, 0x8b, 0x68, 0x08 }, 0 },
+  { "lea 8(%rsp),%rsp", { 0x48, 0x8d, 0x64, 0x24, 0x08 }, 0 },
+  { "add $8,%rsp", { 0x48, 0x83, 0xc4, 0x08 }, 0 },
+  { "sub %rax,%rsp", { 0x48, 0x29, 0xc4 }, 0 },
+  { "push %rbp", { 0x55 }, 0 },
+  { "pop %rbp", { 0x5d }, 0 },
+  { "pop %r12", { 0x41, 0x5c }, 0 },
+  { "leave", { 0xc9 }, 0 },
+  { "call", { 0xe8, 0, 0, 0, 0 }, 0 },
+  { "call *%rax", { 0xff, 0xd0 }, 0 },
+  { "jmp", { 0xe9, 0, 0, 0, 0 }, 0 },
+  { "jmp back", { 0xeb, 0xfe }, 0 },
+  { "ret $8", { 0xc2, 8, 0 }, 0 },
+  { "trap", { 0xcc }, 0 },
+  { "two bytes of opcode", { 0x0f, 0xb6, 0xc0 }, 0 },
+  { "16 bits", { 0x66, 0x89, 0xc0 }, 0 },
+  { "zeros", { 0 }, 0 },
+};
+
+static void
+test_cases (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      guint64 code;
+
+      memcpy (&code, cases[i].bytes, sizeof code);
+      g_test_message ("%s", cases[i].name);
+      g_assert_cmpuint (lu_leaf_step (code), ==, cases[i].want);
+    }
+}
+
+/* Whatever the bytes, a step goes forwards, and not far. */
+static void
+test_random (void)
+{
+  for (guint i = 0; i < 1000000; i++)
+    {
+      guint64 code = (guint64) g_test_rand_int () << 32 | (guint32) g_test_rand_int ();
+
+      g_assert_cmpuint (lu_leaf_step (code), <=, LU_LEAF_RETURN);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/leaf/cases", test_cases);
+  g_test_add_func ("/leaf/random", test_random);
+  return g_test_run ();
+}
