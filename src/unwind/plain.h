@@ -13,41 +13,44 @@
 
 #include <string.h>
 
-/*  63        44 43     32 31  26 25 24 23      16 15       8 7     0
- *  | cfa_off   | rule id | room | go  | bx depth | fp depth | flags |
- * cfa_off: signed, bytes. Depths: of the slot below the CFA, in words; 1 if there is none, where
- * the return address is. Room: the words that must be between stack pointer and CFA; what the rule
- * alone makes sure of does not count. The owner of rules fills the id and the place in a Go
- * program; 0 in all the rest: the rule is for lu_step(). */
+/*  63      44 43     28 27  24 23      16 15       8 7     0
+ *  | cfa_off | extra   | room | bx place | fp place | flags |
+ * cfa_off: signed, bytes. Places: of the slot, in words above CFA - LU_PLAIN_REACH; where there is
+ * none, that of the return address. Room: the words that must be between stack pointer and CFA;
+ * what the rule alone makes sure of does not count. Extra belongs to who keeps it. 0 in all the
+ * rest: the rule is for lu_step(). */
 typedef uint64_t lu_plain;
 
-#define LU_PLAIN_FP_SLOT             (1u << 0) /* as LU_KNOWN_FP */
-#define LU_PLAIN_BX_SLOT             (1u << 1) /* as LU_KNOWN_BX */
-#define LU_PLAIN                     (1u << 2)
-#define LU_PLAIN_BY_FP               (1u << 3) /* cfa = fp + cfa_off, else sp + cfa_off */
-#define LU_PLAIN_BX_LOST             (1u << 4) /* not known in the caller */
-#define LU_PLAIN_END                 (1u << 5) /* alone: the outermost frame */
-#define LU_PLAIN_GUESSED             (1u << 6) /* in a memo only: see LU_PLAIN_GUESS */
-#define LU_PLAIN_GUESS_ASKED         (1u << 7) /* and it has asked for one rule */
-#define LU_PLAIN_FP_SHIFT            8
-#define LU_PLAIN_BX_SHIFT            16
-#define LU_PLAIN_GO_SHIFT            24
-#define LU_PLAIN_ROOM_SHIFT          26
-#define LU_PLAIN_ID_SHIFT            32
-#define LU_PLAIN_CFA_SHIFT           44
-#define LU_PLAIN_MAX_CFA             (1 << 19)
-#define LU_PLAIN_MAX_ROOM            63
-#define LU_PLAIN_ID(plain)           ((uint32_t) ((plain) >> LU_PLAIN_ID_SHIFT) & 0xfff)
-#define LU_PLAIN_GO(plain)           ((uint32_t) ((plain) >> LU_PLAIN_GO_SHIFT) & 3)
-#define LU_PLAIN_ROOM(plain)         (8 * ((plain) >> LU_PLAIN_ROOM_SHIFT & LU_PLAIN_MAX_ROOM))
-#define LU_PLAIN_CFA(plain)          ((int64_t) (plain) >> LU_PLAIN_CFA_SHIFT)
-#define LU_PLAIN_DEPTH(plain, shift) (8 * (uint64_t) ((plain) >> (shift) &0xff))
+#define LU_PLAIN_FP_SLOT      (1u << 0) /* as LU_KNOWN_FP */
+#define LU_PLAIN_BX_SLOT      (1u << 1) /* as LU_KNOWN_BX */
+#define LU_PLAIN              (1u << 2)
+#define LU_PLAIN_BY_FP        (1u << 3) /* cfa = fp + cfa_off, else sp + cfa_off */
+#define LU_PLAIN_BX_LOST      (1u << 4) /* not known in the caller */
+#define LU_PLAIN_END          (1u << 5) /* alone: the outermost frame */
+#define LU_PLAIN_GUESSED      (1u << 6) /* in a memo only: see LU_PLAIN_GUESS */
+#define LU_PLAIN_GUESS_ASKED  (1u << 7) /* and it has asked for one rule */
+#define LU_PLAIN_FP_SHIFT     8
+#define LU_PLAIN_BX_SHIFT     16
+#define LU_PLAIN_ROOM_SHIFT   24
+#define LU_PLAIN_EXTRA_SHIFT  28
+#define LU_PLAIN_CFA_SHIFT    44
+#define LU_PLAIN_MAX_CFA      (1 << 19)
+#define LU_PLAIN_MAX_ROOM     15
+#define LU_PLAIN_MAX_PLACE    255
+#define LU_PLAIN_REACH        (8 * (LU_PLAIN_MAX_PLACE + 1))
+#define LU_PLAIN_EXTRA_MASK   ((uint64_t) 0xffff << LU_PLAIN_EXTRA_SHIFT)
+#define LU_PLAIN_EXTRA(plain) ((uint32_t) ((plain) >> LU_PLAIN_EXTRA_SHIFT) & 0xffff)
+#define LU_PLAIN_ROOM(plain)                                                                       \
+  ((uint64_t) ((plain) >> (LU_PLAIN_ROOM_SHIFT - 3)) & 8 * LU_PLAIN_MAX_ROOM)
+#define LU_PLAIN_CFA(plain) ((int64_t) (plain) >> LU_PLAIN_CFA_SHIFT)
+/* shift: LU_PLAIN_FP_SHIFT or LU_PLAIN_BX_SHIFT */
+#define LU_PLAIN_PLACE(plain, shift) ((uint8_t) ((plain) >> (shift)))
 
 /* The step of a guess (guess.h) that frame pointer, the two words that it points to and their place
  * decide. */
 #define LU_PLAIN_GUESS                                                                             \
   (LU_PLAIN | LU_PLAIN_BY_FP | LU_PLAIN_FP_SLOT | LU_PLAIN_BX_LOST | LU_PLAIN_GUESSED              \
-   | 2u << LU_PLAIN_FP_SHIFT | 1u << LU_PLAIN_BX_SHIFT | 2u << LU_PLAIN_ROOM_SHIFT                 \
+   | 254u << LU_PLAIN_FP_SHIFT | 255u << LU_PLAIN_BX_SHIFT | 2u << LU_PLAIN_ROOM_SHIFT             \
    | (uint64_t) 16 << LU_PLAIN_CFA_SHIFT)
 
 /* Bytes of a stack copy. */
@@ -72,7 +75,7 @@ struct lu_plain_regs
 static inline uint32_t
 lu_plain_depth (const struct lu_rule *rule, int16_t off)
 {
-  return off <= -2 && off >= -255
+  return off <= -2 && off >= -LU_PLAIN_MAX_PLACE
                  && (rule->cfa_kind == LU_CFA_FP || rule->cfa_off + 8 * (int64_t) off >= 0)
              ? (uint32_t) -off
              : 0;
@@ -96,8 +99,9 @@ lu_plain_make (const struct lu_rule *rule)
       || (fp != LU_SAVE_SAME && fp != LU_SAVE_AT_CFA) || bx == LU_SAVE_AT_SP || bx == LU_SAVE_AT_FP)
     return 0;
   return (uint64_t) (int64_t) rule->cfa_off << LU_PLAIN_CFA_SHIFT
-         | (uint64_t) room << LU_PLAIN_ROOM_SHIFT | (uint64_t) bx_depth << LU_PLAIN_BX_SHIFT
-         | (uint64_t) fp_depth << LU_PLAIN_FP_SHIFT | LU_PLAIN
+         | (uint64_t) room << LU_PLAIN_ROOM_SHIFT
+         | (uint64_t) (LU_PLAIN_MAX_PLACE + 1 - bx_depth) << LU_PLAIN_BX_SHIFT
+         | (uint64_t) (LU_PLAIN_MAX_PLACE + 1 - fp_depth) << LU_PLAIN_FP_SHIFT | LU_PLAIN
          | (rule->cfa_kind == LU_CFA_FP ? LU_PLAIN_BY_FP : 0)
          | (fp == LU_SAVE_AT_CFA ? LU_PLAIN_FP_SLOT : 0)
          | (bx == LU_SAVE_AT_CFA ? LU_PLAIN_BX_SLOT
@@ -114,32 +118,54 @@ lu_copy_word (const struct lu_copy *copy, uint64_t offset)
   return value;
 }
 
+/* The word at a place below the CFA, which is at `end` in the copy. */
+static inline uint64_t
+lu_plain_word (const struct lu_copy *copy, uint64_t end, uint8_t place)
+{
+  uint64_t value;
+
+  memcpy (&value, copy->bytes + end + 8 * (uint64_t) place - LU_PLAIN_REACH, sizeof value);
+  return value;
+}
+
 _Static_assert((int) LU_PLAIN_FP_SLOT == (int) LU_KNOWN_FP, "a slot makes its register known");
 _Static_assert((int) LU_PLAIN_BX_SLOT == (int) LU_KNOWN_BX, "a slot makes its register known");
+
+/* What a step has read besides the return address. Without a slot that is the return address, too.
+ */
+struct lu_plain_words
+{
+  uint64_t fp, bx;
+};
 
 /* As lu_step(), or 0 with `regs` unchanged: then lu_step() is to be asked. That is so where the
  * return address is 0. */
 static inline __attribute__ ((always_inline)) int
-lu_plain_step (struct lu_plain_regs *regs, lu_plain plain, const struct lu_copy *copy)
+lu_plain_step (struct lu_plain_regs *regs, lu_plain plain, const struct lu_copy *copy,
+               struct lu_plain_words *words)
 {
-  uint64_t fp_offset = regs->fp - copy->start;
-  uint64_t base = (plain & LU_PLAIN_BY_FP) != 0 ? fp_offset : regs->offset;
-  uint64_t end = base + (uint64_t) LU_PLAIN_CFA (plain); /* offset of the CFA */
-  uint64_t pc, fp, bx;
+  uint64_t end = regs->offset + (uint64_t) LU_PLAIN_CFA (plain); /* offset of the CFA */
+  uint64_t pc;
 
-  /* The CFA is in the copy and above the stack pointer, which is no further than its end. */
-  if (__builtin_expect (end > copy->size, 0)
-      || __builtin_expect (regs->offset + LU_PLAIN_ROOM (plain) > end, 0))
+  /* The CFA is in the copy and above the stack pointer, which is no further than its end. A rule
+   * that begins there makes sure of the second itself. */
+  if ((plain & LU_PLAIN_BY_FP) != 0)
+    {
+      end = regs->fp - copy->start + (uint64_t) LU_PLAIN_CFA (plain);
+      if (__builtin_expect (regs->offset + LU_PLAIN_ROOM (plain) > end, 0))
+        return 0;
+    }
+  if (__builtin_expect (end > copy->size, 0))
     return 0;
   pc = lu_copy_word (copy, end - 8);
-  fp = lu_copy_word (copy, end - LU_PLAIN_DEPTH (plain, LU_PLAIN_FP_SHIFT));
-  bx = lu_copy_word (copy, end - LU_PLAIN_DEPTH (plain, LU_PLAIN_BX_SHIFT));
+  words->fp = lu_plain_word (copy, end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT));
+  words->bx = lu_plain_word (copy, end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT));
   if (__builtin_expect (pc == 0, 0))
     return 0;
   regs->pc = pc;
   regs->offset = end;
-  regs->fp = (plain & LU_PLAIN_FP_SLOT) != 0 ? fp : regs->fp;
-  regs->bx = (plain & LU_PLAIN_BX_SLOT) != 0 ? bx : regs->bx;
+  regs->fp = (plain & LU_PLAIN_FP_SLOT) != 0 ? words->fp : regs->fp;
+  regs->bx = (plain & LU_PLAIN_BX_SLOT) != 0 ? words->bx : regs->bx;
   regs->known |= plain;
   if (__builtin_expect ((plain & LU_PLAIN_BX_LOST) != 0, 0))
     regs->known &= ~(uint64_t) LU_KNOWN_BX;

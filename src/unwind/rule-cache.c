@@ -26,7 +26,8 @@
 #define SMALL_SIZE  (sizeof (LuRuleCache) - offsetof (LuRuleCache, sets))
 
 _Static_assert(sizeof (LuRuleSet) == 2 * CACHE_LINE, "neighbours, which are fetched together");
-_Static_assert(LU_MAX_RULES <= LU_PLAIN_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
+_Static_assert(LU_MAX_RULES <= LU_RULE_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
+_Static_assert(LU_RULE_NO_PLACE <= LU_RULE_CALLER (~G_GUINT64_CONSTANT (0)), "indices fit");
 
 typedef struct _LuRuleCompiler
 {
@@ -73,7 +74,7 @@ lu_rule_cache_bytes (const LuRuleCache *self)
   gsize bytes = self->compiler->rules.n * sizeof (struct lu_rule);
 
   for (guint i = 0; i < G_N_ELEMENTS (self->places); i++)
-    bytes += self->places[i].key != 0 ? sizeof *self->places + sizeof *self->callers : 0;
+    bytes += self->places[i].key != 0 ? sizeof *self->places : 0;
 
   for (guint i = 0; i < N_SETS; i++)
     for (guint k = 0; k < LU_RULE_CACHE_WAYS; k++)
@@ -151,8 +152,8 @@ compile (LuRuleCache *self, const LuModule *module, guint64 key)
 
   if (rules->n == LU_MAX_RULES)
     forget_all (self);
-  plain |= (guint64) lu_rule_list_intern (rules, &rule) << LU_PLAIN_ID_SHIFT;
-  plain |= (guint64) go << LU_PLAIN_GO_SHIFT;
+  plain |= (guint64) lu_rule_list_intern (rules, &rule) << LU_PLAIN_EXTRA_SHIFT;
+  plain |= (guint64) go << (LU_PLAIN_EXTRA_SHIFT + LU_RULE_GO_SHIFT);
   return (LuRulePlace){ .key = is_known ? key : 0, .plain = plain };
 }
 
@@ -183,10 +184,26 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key)
   return place;
 }
 
-void
-lu_rule_cache_fill (LuRuleCache *self, LuRulePlace *place, const LuModule *module, guint64 key)
+static void
+set_caller (LuRulePlace *place, guint caller)
 {
-  *place = find_place (self, module, key);
+  place->plain = (place->plain & ~LU_PLAIN_EXTRA_MASK) | (guint64) caller << LU_PLAIN_EXTRA_SHIFT;
+}
+
+LuRulePlace *
+lu_rule_cache_find_other (LuRuleCache *self, LuRulePlace *place, const LuModule *module,
+                          guint64 key)
+{
+  guint index = lu_rule_cache_index (key);
+  LuRulePlace *caller = &self->places[index];
+
+  if (caller->key != key)
+    {
+      *caller = find_place (self, module, key);
+      set_caller (caller, index);
+    }
+  set_caller (place, index);
+  return caller;
 }
 
 LuRuleFound
@@ -201,6 +218,6 @@ lu_rule_cache_look_up (LuRuleCache *self, const LuModule *module, guint64 addres
       found.go_place = go_place (module, address);
       return found;
     }
-  plain = lu_rule_cache_find (self, module, lu_rule_cache_module_key (module) + address);
-  return (LuRuleFound){ .rule = self->rules[LU_PLAIN_ID (plain)], .go_place = LU_PLAIN_GO (plain) };
+  plain = find_place (self, module, lu_rule_cache_module_key (module) + address).plain;
+  return (LuRuleFound){ .rule = self->rules[LU_RULE_ID (plain)], .go_place = LU_RULE_GO (plain) };
 }

@@ -25,8 +25,17 @@
 typedef struct
 {
   guint64 key;    /* 0: empty */
-  lu_plain plain; /* with the rule's id, and LuGoPlace */
+  lu_plain plain; /* extra: as said below */
 } LuRulePlace;
+
+/* Extra of a place of the second level: the rule's id, and what a Go program means by the place. In
+ * the first level it is the index of the caller's place, the last time: mostly it is the same
+ * again, and the CPU goes on with the caller's rule before the return address has come from memory.
+ */
+#define LU_RULE_GO_SHIFT      12
+#define LU_RULE_ID(plain)     (LU_PLAIN_EXTRA (plain) & ((1u << LU_RULE_GO_SHIFT) - 1))
+#define LU_RULE_GO(plain)     (LU_PLAIN_EXTRA (plain) >> LU_RULE_GO_SHIFT)
+#define LU_RULE_CALLER(plain) LU_PLAIN_EXTRA (plain)
 
 #define LU_RULE_PLACE_BITS 15 /* of the number of places of the first level: 512 KiB */
 #define LU_RULE_CACHE_BITS 13 /* of the number of sets of the second: 1 MiB */
@@ -39,10 +48,9 @@ typedef struct
 
 typedef struct
 {
-  LuRulePlace places[1 << LU_RULE_PLACE_BITS];
-  guint16 callers[(1 << LU_RULE_PLACE_BITS) + 1]; /* by place: that of its caller, the last time */
-  LuRuleSet *sets;                                /* 64-aligned */
-  const struct lu_rule *rules;                    /* by id */
+  LuRulePlace places[(1 << LU_RULE_PLACE_BITS) + 1]; /* the last one: LU_RULE_NO_PLACE */
+  LuRuleSet *sets;                                   /* 64-aligned */
+  const struct lu_rule *rules;                       /* by id */
   guint64 n_misses;
   guint32 work_left;                /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
   struct _LuRuleCompiler *compiler; /* private */
@@ -84,46 +92,42 @@ lu_rule_cache_module_key (const LuModule *module)
   return (guint64) lu_module_id (module) << LU_RULE_KEY_SHIFT;
 }
 
-/* Fills the place from the second level, or by compiling. */
-void lu_rule_cache_fill (LuRuleCache *self, LuRulePlace *place, const LuModule *module,
-                         guint64 key);
-
 static inline guint64
 lu_rule_cache_hash (guint64 key)
 {
   return key * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
 }
 
-/* Of a key that can be kept, of a module that is ready. */
-static inline lu_plain
-lu_rule_cache_find (LuRuleCache *self, const LuModule *module, guint64 key)
+static inline guint
+lu_rule_cache_index (guint64 key)
 {
-  LuRulePlace *place = &self->places[lu_rule_cache_hash (key) >> (64 - LU_RULE_PLACE_BITS)];
-
-  if (G_UNLIKELY (place->key != key))
-    lu_rule_cache_fill (self, place, module, key);
-  return place->plain;
+  return (guint) (lu_rule_cache_hash (key) >> (64 - LU_RULE_PLACE_BITS));
 }
 
 #define LU_RULE_NO_PLACE (1u << LU_RULE_PLACE_BITS)
 
-/* The same for the caller of the frame at *place, which becomes the caller's; LU_RULE_NO_PLACE is
- * any. Mostly it is the caller of the last time, and the CPU goes on with its rule before the
- * return address has come from memory. */
-static inline lu_plain
-lu_rule_cache_find_caller (LuRuleCache *self, guint *place, const LuModule *module, guint64 key)
+/* Where a walk begins. From there on: the place of its last frame. */
+static inline LuRulePlace *
+lu_rule_cache_nowhere (LuRuleCache *self)
 {
-  guint index = self->callers[*place];
+  return &self->places[LU_RULE_NO_PLACE];
+}
 
-  if (G_UNLIKELY (self->places[index].key != key))
-    {
-      index = (guint) (lu_rule_cache_hash (key) >> (64 - LU_RULE_PLACE_BITS));
-      if (self->places[index].key != key)
-        lu_rule_cache_fill (self, &self->places[index], module, key);
-      self->callers[*place] = (guint16) index;
-    }
-  *place = index;
-  return self->places[index].plain;
+/* What lu_rule_cache_find_caller() does where the caller is not that of the last time. */
+LuRulePlace *lu_rule_cache_find_other (LuRuleCache *self, LuRulePlace *place,
+                                       const LuModule *module, guint64 key);
+
+/* The rule of the next frame. The key is one that can be kept, of a module that is ready. */
+static inline lu_plain
+lu_rule_cache_find_caller (LuRuleCache *self, LuRulePlace **place, const LuModule *module,
+                           guint64 key)
+{
+  LuRulePlace *caller = &self->places[LU_RULE_CALLER ((*place)->plain)];
+
+  if (G_UNLIKELY (caller->key != key))
+    caller = lu_rule_cache_find_other (self, *place, module, key);
+  *place = caller;
+  return caller->plain;
 }
 
 /* What is known of a place: the rule, and what it means in a Go program. */

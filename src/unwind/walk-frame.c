@@ -197,11 +197,12 @@ remember_guess (LuWalk *walk, const LuGuess *guess, const LuGuessFrame *caller)
   gboolean is_jit;
 
   if (walk->frame == NULL || guess->is_exact || guess->has_searched || n_asked > 1
-      || walk->arch->address_mask != G_MAXUINT64
-      || caller->fp - walk->copy.start >= walk->copy.size)
+      || walk->arch->address_mask != G_MAXUINT64 || caller->fp - walk->copy.start >= walk->copy.size
+      || walk->regs.sp - walk->copy.start > walk->copy.size)
     return;
   is_jit = find_mapping (walk, caller->pc - 1)->status == LU_STATUS_JIT;
   walk->frame->plain = LU_PLAIN_GUESS | (n_asked > 0 ? LU_PLAIN_GUESS_ASKED : 0);
+  walk->frame->words = (struct lu_plain_words){ .fp = caller->fp, .bx = caller->pc };
   lu_guess_facts_note (walk->facts, walk->view->serial, walk->regs.pc, LU_GUESS_FROM);
   lu_guess_facts_note (walk->facts, walk->view->serial, caller->pc,
                        LU_GUESS_TO | (is_jit ? LU_GUESS_TO_JIT : 0)

@@ -27,17 +27,14 @@ put_frame (LuFrame *frame, guint64 pc, guint64 offset, guint32 flags)
 }
 
 static inline void
-put_memo (LuMemoFrame *frame, const struct lu_plain_regs *regs, guint64 start, lu_plain plain)
+put_memo (LuMemoFrame *frame, const LuMemo *memo, const Position *at, guint64 plain)
 {
-  *frame = (LuMemoFrame){ .pc = regs->pc,
-                          .sp = start + regs->offset,
-                          .fp = regs->fp,
-                          .bx = regs->bx,
-                          .plain = plain,
-                          .known = regs->known };
+  put_frame (&frame->frame, at->regs.pc, memo->start + at->regs.offset, at->flags);
+  frame->fp = at->regs.fp;
+  frame->bx = at->regs.bx;
+  frame->plain = plain;
+  frame->known = at->regs.known;
 }
-
-_Static_assert(LU_PLAIN_GUESSED >> 1 == LU_FRAME_GUESSED, "flags of a step and of what it found");
 
 /* Whether the guess of the last stack is the one of this, its frame and words being the same: what
  * was seen of files stays so, and the rest is in relation to the copy and to the guess before it.
@@ -55,91 +52,91 @@ is_same_guess (LuWalk *walk, const LuMemoFrame *frame)
   return TRUE;
 }
 
-static guint32
-flags_behind (lu_plain plain)
-{
-  return LU_FRAME_RETURN_ADDRESS | (guint32) (plain & LU_PLAIN_GUESSED) >> 1;
-}
+typedef guint32 FrameWords __attribute__ ((vector_size (sizeof (LuFrame))));
 
-/* Whether the frame leads to the one before it, at `end`, by a step that is known. *flags: of that
- * one, if they are not the usual ones. */
-static inline gboolean
-leads_on (LuWalk *walk, const LuMemoFrame *frame, guint64 end, const struct lu_copy *copy,
-          guint32 *flags)
+_Static_assert(offsetof (LuFrame, stack_offset) == 3 * sizeof (guint32), "as in take_over()");
+
+/* Frames from `frame` on to the one that follows `limit`, with offsets in this copy. */
+static inline LuFrame *
+take_over (LuFrame *to, const LuMemoFrame *frame, const LuMemoFrame *limit, guint32 start)
 {
-  if (G_UNLIKELY ((frame->plain & (LU_PLAIN | LU_PLAIN_GUESSED)) != LU_PLAIN))
+  const FrameWords less = { 0, 0, 0, start };
+
+  for (; frame > limit; frame--, to++)
     {
-      if ((frame->plain & LU_PLAIN) == 0 || !lu_memo_leads_on (frame, end, copy))
-        return FALSE;
-      *flags = flags_behind (frame->plain);
-      return is_same_guess (walk, frame);
+      FrameWords words;
+
+      memcpy (&words, &frame->frame, sizeof words);
+      words -= less;
+      memcpy (to, &words, sizeof words);
     }
-  return lu_memo_leads_on (frame, end, copy);
+  return to;
 }
 
-/* Goes on along the thread's last stack as far as this one is the same, from frames[high - 1],
- * which is the one at `at`, to a frame that is at `at` then. Whether that is the outermost one. */
-static gboolean
+/* As take_over(), as far as guesses are the same, too. */
+static __attribute__ ((noinline)) LuFrame *
+take_over_special (LuWalk *walk, LuFrame *to, const LuMemoFrame *frame, const LuMemoFrame *limit)
+{
+  for (; frame > limit; frame--)
+    {
+      if ((frame->plain & LU_PLAIN) == 0
+          || ((frame->plain & LU_PLAIN_GUESSED) != 0 && !is_same_guess (walk, frame)))
+        break;
+      put_frame (to++, frame->frame.pc, lu_memo_offset (walk->memo, frame), frame->frame.flags);
+    }
+  return to;
+}
+
+/* Takes over the thread's last stack from frames[high - 1], which is the one at `at`, to the next
+ * one whose step has to be made; that is at `at` then. Whether it is the outermost one. */
+static inline gboolean
 follow (LuWalk *walk, Position *at, guint high)
 {
-  LuMemoFrame *frames = walk->memo->frames, *frame = &frames[high - 1];
+  LuMemo *memo = walk->memo;
+  LuMemoFrame *frame = &memo->frames[high - 1];
   LuFrame *to = at->to;
   const LuFrame *last = &walk->stack->frames[LU_STACK_MAX_FRAMES];
-  const LuMemoFrame *limit = frame - MIN (high - 1, (guint) (last - to));
-  struct lu_copy copy = walk->copy;
-  guint64 offset = at->regs.offset;
-  guint32 flags = at->flags;
-  gboolean is_end;
+  guint n = MIN (high - 1 - memo->low, (guint) (last - to)); /* at most */
+  const LuMemoFrame *limit = frame - n;
+  const LuMemoFrame *special = MAX (&memo->frames[memo->special], limit);
 
+  frame->frame.flags = at->flags;
   frame->fp = at->regs.fp;
   frame->bx = at->regs.bx;
-  while (frame > limit)
+  if (frame > special)
     {
-      guint64 end = frame[-1].sp - copy.start;
-      guint32 next_flags = LU_FRAME_RETURN_ADDRESS;
-
-      if (!leads_on (walk, frame, end, &copy, &next_flags))
-        break;
-      put_frame (to++, frame->pc, offset, flags);
-      flags = next_flags;
-      offset = end;
-      frame--;
+      put_frame (to, at->regs.pc, at->regs.offset, at->flags);
+      to = take_over (to + 1, frame - 1, special, memo->start);
     }
-  if (frame == &frames[high - 1])
+  if (special > limit)
+    to = take_over_special (walk, to, MIN (special, frame), limit);
+  n = (guint) (to - at->to);
+  if (n == 0)
     return FALSE;
-  *at = (Position){ .regs = { .pc = frame->pc,
-                              .offset = offset,
+  frame -= n;
+  *at = (Position){ .regs = { .pc = frame->frame.pc,
+                              .offset = lu_memo_offset (memo, frame),
                               .fp = frame->fp,
                               .bx = frame->bx,
                               .known = frame->known },
-                    .flags = flags,
+                    .flags = frame->frame.flags,
                     .to = to };
-  is_end = (frame->plain & LU_PLAIN_END) != 0 && to < last;
-  lu_memo_keep (walk->memo, (guint) (frame - frames), high, is_end);
-  return is_end;
+  lu_memo_keep (memo, high - 1 - n, high, (frame->plain & LU_PLAIN_END) != 0 && to < last);
+  return (frame->plain & LU_PLAIN_END) != 0 && to < last;
 }
 
-/* For a caller's frame that is far enough up to be one of the last stack: follows that one. */
+/* For a caller's frame that is where one of the last stack was, frames[n - 1]: follows that one if
+ * it is the same. */
 static __attribute__ ((noinline)) gboolean
 meet (LuWalk *walk, Position *at)
 {
   LuMemo *memo = walk->memo;
-  guint64 sp = walk->copy.start + at->regs.offset;
-  const LuMemoFrame *frame;
-  gboolean is_end = FALSE;
   guint n = memo->n;
 
-  while (n > 0 && memo->frames[n - 1].sp < sp)
-    n--;
-  memo->n = n;
-  if (n == 0)
+  memo->n--;
+  if (!lu_memo_frame_is (memo, &memo->frames[n - 1], &at->regs))
     return FALSE;
-  frame = &memo->frames[n - 1];
-  if (lu_memo_frame_is (frame, &at->regs, walk->copy.start))
-    is_end = follow (walk, at, n);
-  if (memo->n == n && frame->sp == sp)
-    memo->n--;
-  return is_end;
+  return follow (walk, at, n);
 }
 
 /* Where the walk begins or goes on. */
@@ -175,7 +172,7 @@ leave (LuWalk *walk, const Position *at, LuMemoFrame *added)
   regs->known = at->regs.known & (LU_KNOWN_FP | LU_KNOWN_BX);
   regs->frame_kind = LU_FRAME_KIND_CALLER;
   regs->ucontext = 0;
-  put_memo (added, &at->regs, walk->copy.start, 0);
+  put_memo (added, walk->memo, at, 0);
   walk->frame = added;
   walk->memo->n_added = (guint) (added + 1 - walk->memo->added);
 }
@@ -193,7 +190,7 @@ end (LuWalk *walk, Position *at, LuMemoFrame *added)
   walk->regs.sp = walk->copy.start + at->regs.offset;
   if (added == NULL || (at->flags & LU_FRAME_RETURN_ADDRESS) == 0)
     return LU_WALK_DONE;
-  put_memo (added, &at->regs, walk->copy.start, LU_PLAIN_END);
+  put_memo (added, walk->memo, at, LU_PLAIN_END);
   walk->memo->n_added = (guint) (added + 1 - walk->memo->added);
   return LU_WALK_DONE;
 }
@@ -201,7 +198,7 @@ end (LuWalk *walk, Position *at, LuMemoFrame *added)
 /* The rule of the frame to come; 0 if that is for others. *mapping: of the frame before. */
 static inline lu_plain
 find_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup, const LuViewMapping **mapping,
-            guint *place)
+            LuRulePlace **place)
 {
   const LuViewMapping *found = *mapping;
 
@@ -215,23 +212,44 @@ find_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup, const LuViewM
   return lu_rule_cache_find_caller (rules, place, found->base.module, lookup + found->to_key);
 }
 
-/* The step of a caller's frame without a rule, if it is one by frame pointer that is known. */
-static __attribute__ ((noinline)) lu_plain
-guess (LuWalk *walk, struct lu_plain_regs *regs)
+/* The step of a caller's frame without a rule, if it is one by frame pointer that is known.
+ * `added`: the frame in the memo. */
+static __attribute__ ((noinline)) gboolean
+guess (LuWalk *walk, Position *at, LuMemoFrame *added)
 {
-  guint64 fp = regs->fp;
+  Position from = *at;
   lu_plain plain;
 
   if (walk->view->has_pending)
-    return 0;
+    return FALSE;
   plain = lu_guess_facts_step (walk->facts, walk->view->serial, walk->last_fp, walk->n_guess_rules,
-                               &walk->copy, regs);
+                               &walk->copy, &at->regs);
   if (plain == 0)
-    return 0;
-  walk->last_fp = fp;
+    return FALSE;
+  put_memo (added, walk->memo, &from, plain);
+  added->words = (struct lu_plain_words){ .fp = at->regs.fp, .bx = at->regs.pc };
+  walk->last_fp = from.regs.fp;
   walk->n_guess_rules += (plain & LU_PLAIN_GUESS_ASKED) != 0;
   walk->has_guessed = TRUE;
-  return plain;
+  at->flags = LU_FRAME_RETURN_ADDRESS | LU_FRAME_GUESSED;
+  return TRUE;
+}
+
+/* The sampled frame, or one that a signal interrupted. FALSE: its step is not plain. */
+static inline gboolean
+step_from_leaf (LuWalk *walk, Position *at, const LuViewMapping **mapping, LuRulePlace **place,
+                lu_plain *plain)
+{
+  struct lu_plain_regs regs = at->regs;
+  struct lu_plain_words words;
+
+  *plain = find_plain (walk->view, walk->rules, regs.pc, mapping, place);
+  if ((*plain & LU_PLAIN) == 0 || at->to == &walk->stack->frames[LU_STACK_MAX_FRAMES]
+      || !lu_plain_step (&at->regs, *plain, &walk->copy, &words))
+    return FALSE;
+  put_frame (at->to++, regs.pc, regs.offset, at->flags);
+  at->flags = LU_FRAME_RETURN_ADDRESS;
+  return TRUE;
 }
 
 LuWalkResult
@@ -242,51 +260,49 @@ lu_walk_plain (LuWalk *self)
   struct lu_copy copy = self->copy;
   Position at = begin (self);
   LuMemoFrame *added = &memo->added[memo->n_added];
-  guint64 next = lu_memo_next (memo, &copy); /* where to look for a frame of the last stack */
+  guint64 next = lu_memo_next (memo); /* where to look for a frame of the last stack */
   LuSpaceView *view = self->view;
-  LuRuleCache *rules = self->rules;
   const LuViewMapping *mapping = view->last;
-  guint place = LU_RULE_NO_PLACE;
+  LuRulePlace *place = lu_rule_cache_nowhere (self->rules);
   lu_plain plain = 0;
   gboolean is_usual =
       view->n > 0 && at.regs.offset <= copy.size && (at.regs.known & LU_KNOWN_FP) != 0;
 
-  while (G_LIKELY (is_usual))
+  if (is_usual && (at.flags & LU_FRAME_RETURN_ADDRESS) == 0)
+    is_usual = step_from_leaf (self, &at, &mapping, &place, &plain);
+  for (; G_LIKELY (is_usual) && G_LIKELY (at.to != last); at.to++, added++)
     {
-      guint is_caller = at.flags & LU_FRAME_RETURN_ADDRESS;
-      guint32 flags = LU_FRAME_RETURN_ADDRESS; /* of the next */
-      struct lu_plain_regs regs = at.regs;
-
-      if (G_UNLIKELY (regs.offset >= next) && is_caller)
+      if (at.regs.offset > next)
+        next = lu_memo_skip (memo, at.regs.offset);
+      if (at.regs.offset == next)
         {
           Position met = at;
 
           memo->n_added = (guint) (added - memo->added);
           if (meet (self, &met))
             return end (self, &met, NULL);
+          next = lu_memo_next (memo);
+          if (at.to != met.to)
+            place = lu_rule_cache_nowhere (self->rules);
           at = met;
-          next = lu_memo_next (memo, &copy);
-          if (at.regs.offset != regs.offset)
-            place = LU_RULE_NO_PLACE;
-          regs = at.regs;
+          if (G_UNLIKELY (at.to == last))
+            break;
         }
-      plain = find_plain (view, rules, regs.pc - is_caller, &mapping, &place);
+      plain = find_plain (view, self->rules, at.regs.pc - 1, &mapping, &place);
+      put_frame (at.to, at.regs.pc, at.regs.offset, at.flags);
+      put_memo (added, memo, &at, plain);
       if (G_UNLIKELY ((plain & LU_PLAIN) == 0))
         {
-          struct lu_plain_regs caller = regs;
+          Position from = at;
 
-          if ((plain & LU_PLAIN_END) != 0 || !is_caller || at.to == last
-              || (plain = guess (self, &caller)) == 0)
+          if ((plain & LU_PLAIN_END) != 0 || !guess (self, &from, added))
             break;
-          at.regs = caller;
-          flags = flags_behind (plain);
+          at = from;
+          continue;
         }
-      else if (G_UNLIKELY (at.to == last) || !lu_plain_step (&at.regs, plain, &copy))
+      if (!lu_plain_step (&at.regs, plain, &copy, &added->words))
         break;
-      put_frame (at.to++, regs.pc, regs.offset, at.flags);
-      put_memo (added, &regs, copy.start, plain); /* that of the leaf is overwritten */
-      added += is_caller;
-      at.flags = flags;
+      at.flags = LU_FRAME_RETURN_ADDRESS;
     }
   memo->n_added = (guint) (added - memo->added);
   if ((plain & LU_PLAIN_END) != 0 && at.to < last)

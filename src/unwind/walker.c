@@ -19,14 +19,13 @@ enum
   N_WORDS
 };
 
-#define NO_WORD G_MAXUINT8
-
 typedef struct
 {
   const LuArch *arch;
   guint64 mask; /* of the registers that perf gave */
   guint8 indices[N_WORDS];
   guint8 known; /* enum lu_known */
+  guint n;      /* that a sample has, at least; G_MAXUINT: it has not what a walk needs */
 } Words;
 
 struct _LuWalker
@@ -50,13 +49,10 @@ find_words (Words *words, const LuArch *arch, guint64 mask)
     [WORD_BX] = 3,
     [WORD_LINK] = 30,
   };
+  guint has = 0;
 
-  words->arch = arch;
-  words->mask = mask;
-  words->known = 0;
-  for (guint i = 0; i < N_WORDS; i++)
-    words->indices[i] = NO_WORD;
-  for (guint bit = 0, index = 0; bit < arch->n_registers; bit++)
+  *words = (Words){ .arch = arch, .mask = mask };
+  for (guint bit = 0; bit < arch->n_registers; bit++)
     {
       if ((mask >> bit & 1) == 0)
         continue;
@@ -64,23 +60,27 @@ find_words (Words *words, const LuArch *arch, guint64 mask)
         if (i == WORD_PC   ? bit == arch->perf_pc
             : i == WORD_SP ? bit == arch->perf_sp
                            : arch->dwarf_numbers[bit] == dwarf_numbers[i])
-          words->indices[i] = (guint8) index;
-      index++;
+          {
+            words->indices[i] = (guint8) words->n;
+            has |= 1u << i;
+          }
+      words->n++;
     }
-  if (words->indices[WORD_FP] != NO_WORD)
+  if ((has & 1u << WORD_PC) == 0 || (has & 1u << WORD_SP) == 0)
+    words->n = G_MAXUINT;
+  if ((has & 1u << WORD_FP) != 0)
     words->known |= LU_KNOWN_FP;
-  if (words->indices[WORD_BX] != NO_WORD && arch->machine == EM_X86_64)
+  if ((has & 1u << WORD_BX) != 0 && arch->machine == EM_X86_64)
     words->known |= LU_KNOWN_BX;
-  if (words->indices[WORD_LINK] != NO_WORD && arch->machine == EM_AARCH64)
+  if ((has & 1u << WORD_LINK) != 0 && arch->machine == EM_AARCH64)
     words->known |= LU_KNOWN_LINK;
 }
 
-static guint64
+/* Any for one that is not there. */
+static inline guint64
 word (const Words *words, const LuRegs *sampled, guint which)
 {
-  guint index = words->indices[which];
-
-  return index < sampled->n_words ? sampled->words[index] : 0;
+  return sampled->words[words->indices[which]];
 }
 
 static gboolean
@@ -92,8 +92,7 @@ start (LuWalk *walk, Words *words)
 
   if (words->mask != sampled->mask || words->arch != walk->arch)
     find_words (words, walk->arch, sampled->mask);
-  if (words->indices[WORD_PC] == NO_WORD || words->indices[WORD_SP] == NO_WORD
-      || sample->stack_size < sizeof (guint64))
+  if (sampled->n_words < words->n || sample->stack_size < sizeof (guint64))
     return FALSE;
   *regs = (struct lu_regs){
     .pc = word (words, sampled, WORD_PC),
@@ -106,17 +105,6 @@ start (LuWalk *walk, Words *words)
   };
   walk->copy = (struct lu_copy){ sample->stack, regs->sp, sample->stack_size };
   return regs->sp + walk->copy.size >= regs->sp;
-}
-
-/* The words of this stack are probably where those of the last one were: all can be on their way
- * before the first is needed. Where they are not, the address may be any: it is never read. */
-static inline void
-prefetch (const LuMemo *memo, const struct lu_copy *copy)
-{
-  for (guint i = 0; i < memo->n; i += 2) /* a neighbour is mostly near enough */
-    __builtin_prefetch (
-        GSIZE_TO_POINTER (GPOINTER_TO_SIZE (copy->bytes) + memo->frames[i].sp - copy->start - 8));
-  __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing but prefetch */
 }
 
 /* One by one: setting so much memory to zero takes as long as some steps do. */
@@ -144,8 +132,7 @@ run (LuWalk *walk, gint32 tid)
 {
   LuWalkResult result;
 
-  lu_memo_begin (walk->memo, tid, walk->view->serial);
-  prefetch (walk->memo, &walk->copy);
+  lu_memo_begin (walk->memo, tid, walk->view->serial, &walk->copy);
   walk->stack->sampled_sp = walk->copy.start;
   do
     {
@@ -154,7 +141,6 @@ run (LuWalk *walk, gint32 tid)
         result = lu_walk_frame (walk);
     }
   while (result == LU_WALK_ON);
-  lu_memo_end (walk->memo);
   return result;
 }
 

@@ -64,8 +64,7 @@ make_code (Fixture *self)
   memset (self->rules->places, 0, sizeof self->rules->places);
   for (guint i = 0; i < N_PCS; pc += 5)
     {
-      LuRulePlace *place =
-          &self->rules->places[lu_rule_cache_hash (pc - 1) >> (64 - LU_RULE_PLACE_BITS)];
+      LuRulePlace *place = &self->rules->places[lu_rule_cache_index (pc - 1)];
 
       if (place->key != 0)
         continue;
@@ -96,6 +95,7 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
 {
   struct lu_plain_regs regs = { .pc = sampled->pc, .fp = sampled->fp, .known = sampled->known };
   struct lu_copy copy = { (const guint8 *) self->words, STACK, sizeof self->words };
+  struct lu_plain_words words;
 
   for (guint i = 0; i < N_WORDS; i++)
     self->words[i] = random_word (self);
@@ -105,7 +105,7 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
 
       while (i < N_PCS && self->pcs[i] != regs.pc)
         i++;
-      if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy))
+      if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy, &words))
         return;
       /* That was the wrong kind of word: another return address in its place. */
       if (regs.pc >= STACK)
@@ -132,9 +132,8 @@ walk (Fixture *self, gint32 tid, const struct lu_regs *regs, Outcome *outcome)
   };
 
   lu_stack_reset (&outcome->stack);
-  lu_memo_begin (self->memo, tid, 1);
+  lu_memo_begin (self->memo, tid, 1, &walk.copy);
   outcome->result = lu_walk_plain (&walk);
-  lu_memo_end (self->memo);
   outcome->regs = walk.regs;
 }
 

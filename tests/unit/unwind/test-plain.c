@@ -102,6 +102,7 @@ compare (const struct lu_rule *rule, const struct lu_regs *before, struct lu_cop
                                  .bx = before->bx,
                                  .known = before->known };
   struct lu_plain_regs quick = first;
+  struct lu_plain_words words;
   struct lu_regs slow = *before;
   int result;
 
@@ -109,7 +110,7 @@ compare (const struct lu_rule *rule, const struct lu_regs *before, struct lu_cop
     g_assert_cmpint (rule->ra_kind, ==, LU_RA_END);
   if ((plain & LU_PLAIN) == 0 || first.offset > copy->size || (first.known & LU_KNOWN_FP) == 0)
     return FALSE;
-  if (!lu_plain_step (&quick, plain, copy))
+  if (!lu_plain_step (&quick, plain, copy, &words))
     {
       g_assert_true (memcmp (&quick, &first, sizeof quick) == 0);
       return FALSE;
@@ -168,7 +169,7 @@ test_usual (void)
       g_test_message ("%s", cases[i].name);
       g_assert_cmpuint (plain & LU_PLAIN, ==, LU_PLAIN);
       g_assert_cmpint (LU_PLAIN_CFA (plain), ==, cases[i].rule.cfa_off);
-      g_assert_cmpuint (LU_PLAIN_ID (plain), ==, 0);
+      g_assert_cmpuint (LU_PLAIN_EXTRA (plain), ==, 0);
     }
 }
 
