@@ -119,13 +119,14 @@ put_together (LuMemo *self, Stack *stack)
   stack->n = MIN (n, LU_MEMO_FRAMES);
 }
 
-/* The usual case: new frames on top of the outermost ones, which stay. */
+/* The usual case: new frames on top of the outermost ones, which stay. So do those that were not in
+ * the copy: they may be in the next one. */
 static inline gboolean
 is_on_top (const LuMemo *self)
 {
   const LuMemoPiece *piece = &self->pieces[0];
 
-  return self->n_pieces == 1 && piece->low == 0 && self->n_added == piece->n_added_before;
+  return self->n_pieces == 1 && piece->low == self->low && self->n_added == piece->n_added_before;
 }
 
 /* Whether the words of the step from `frame` lead to a caller with this pc, at `end`, as they did.

@@ -100,13 +100,12 @@ lu_memo_skip (LuMemo *self, guint64 offset)
   return lu_memo_next (self);
 }
 
-/* `frames` [low, high) were met, from high - 1 on, and no other in between. The one at `low` is
- * where the walk is now; it will be added, unless it is the end. */
+/* `frames` [low, high) were met, from high - 1 on, and no other in between. */
 static inline void
-lu_memo_keep (LuMemo *self, guint low, guint high, gboolean is_end)
+lu_memo_keep (LuMemo *self, guint low, guint high)
 {
   self->pieces[self->n_pieces++] =
-      (LuMemoPiece){ .n_added_before = self->n_added, .low = is_end ? low : low + 1, .high = high };
+      (LuMemoPiece){ .n_added_before = self->n_added, .low = low, .high = high };
   self->n_followed += high - low;
   self->n = self->n_pieces < LU_MEMO_MAX_PIECES ? low : 0;
 }

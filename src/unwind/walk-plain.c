@@ -75,21 +75,26 @@ take_over (LuFrame *to, const LuMemoFrame *frame, const LuMemoFrame *limit, guin
 
 /* As take_over(), as far as guesses are the same, too. */
 static __attribute__ ((noinline)) LuFrame *
-take_over_special (LuWalk *walk, LuFrame *to, const LuMemoFrame *frame, const LuMemoFrame *limit)
+take_over_special (LuWalk *walk, LuFrame *to, LuMemoFrame *frame, const LuMemoFrame *limit)
 {
   for (; frame > limit; frame--)
     {
-      if ((frame->plain & LU_PLAIN) == 0
-          || ((frame->plain & LU_PLAIN_GUESSED) != 0 && !is_same_guess (walk, frame)))
+      if ((frame->plain & LU_PLAIN) == 0)
         break;
+      if ((frame->plain & LU_PLAIN_GUESSED) != 0 && !is_same_guess (walk, frame))
+        {
+          frame->plain = 0;
+          break;
+        }
       put_frame (to++, frame->frame.pc, lu_memo_offset (walk->memo, frame), frame->frame.flags);
     }
   return to;
 }
 
 /* Takes over the thread's last stack from frames[high - 1], which is the one at `at`, to the next
- * one whose step has to be made; that is at `at` then. Whether it is the outermost one. */
-static inline gboolean
+ * one whose step has to be made; that is at `at` then. The frame of the memo there, or NULL if
+ * there was none but the first. */
+static inline LuMemoFrame *
 follow (LuWalk *walk, Position *at, guint high)
 {
   LuMemo *memo = walk->memo;
@@ -97,8 +102,8 @@ follow (LuWalk *walk, Position *at, guint high)
   LuFrame *to = at->to;
   const LuFrame *last = &walk->stack->frames[LU_STACK_MAX_FRAMES];
   guint n = MIN (high - 1 - memo->low, (guint) (last - to)); /* at most */
-  const LuMemoFrame *limit = frame - n;
-  const LuMemoFrame *special = MAX (&memo->frames[memo->special], limit);
+  LuMemoFrame *limit = frame - n;
+  LuMemoFrame *special = MAX (&memo->frames[memo->special], limit);
 
   frame->frame.flags = at->flags;
   frame->fp = at->regs.fp;
@@ -112,7 +117,7 @@ follow (LuWalk *walk, Position *at, guint high)
     to = take_over_special (walk, to, MIN (special, frame), limit);
   n = (guint) (to - at->to);
   if (n == 0)
-    return FALSE;
+    return NULL;
   frame -= n;
   *at = (Position){ .regs = { .pc = frame->frame.pc,
                               .offset = lu_memo_offset (memo, frame),
@@ -121,22 +126,20 @@ follow (LuWalk *walk, Position *at, guint high)
                               .known = frame->known },
                     .flags = frame->frame.flags,
                     .to = to };
-  lu_memo_keep (memo, high - 1 - n, high, (frame->plain & LU_PLAIN_END) != 0 && to < last);
-  return (frame->plain & LU_PLAIN_END) != 0 && to < last;
+  lu_memo_keep (memo, high - 1 - n, high);
+  return frame;
 }
 
 /* For a caller's frame that is where one of the last stack was, frames[n - 1]: follows that one if
  * it is the same. */
-static __attribute__ ((noinline)) gboolean
+static inline LuMemoFrame *
 meet (LuWalk *walk, Position *at)
 {
   LuMemo *memo = walk->memo;
   guint n = memo->n;
 
   memo->n--;
-  if (!lu_memo_frame_is (memo, &memo->frames[n - 1], &at->regs))
-    return FALSE;
-  return follow (walk, at, n);
+  return lu_memo_frame_is (memo, &memo->frames[n - 1], &at->regs) ? follow (walk, at, n) : NULL;
 }
 
 /* Where the walk begins or goes on. */
@@ -154,9 +157,9 @@ begin (LuWalk *walk)
                      .to = &walk->stack->frames[walk->stack->n_frames] };
 }
 
-/* The other way round. `added`: where the memo has the frame, if it is a caller. */
+/* The other way round. `frame`: the one in the memo, if it is a caller's. */
 static inline void
-leave (LuWalk *walk, const Position *at, LuMemoFrame *added)
+leave (LuWalk *walk, const Position *at, LuMemoFrame *frame)
 {
   struct lu_regs *regs = &walk->regs;
 
@@ -172,26 +175,31 @@ leave (LuWalk *walk, const Position *at, LuMemoFrame *added)
   regs->known = at->regs.known & (LU_KNOWN_FP | LU_KNOWN_BX);
   regs->frame_kind = LU_FRAME_KIND_CALLER;
   regs->ucontext = 0;
-  put_memo (added, walk->memo, at, 0);
-  walk->frame = added;
-  walk->memo->n_added = (guint) (added + 1 - walk->memo->added);
+  walk->frame = frame;
 }
 
-/* The frame that comes next is the outermost one. `added`: as in leave(), or NULL. */
-static LuWalkResult
-end (LuWalk *walk, Position *at, LuMemoFrame *added)
+/* The same, if that frame is not in the memo yet. */
+static inline void
+leave_and_add (LuWalk *walk, const Position *at, LuMemoFrame *added, lu_plain plain)
+{
+  leave (walk, at, added);
+  if (walk->frame == NULL)
+    return;
+  put_memo (added, walk->memo, at, plain);
+  walk->memo->n_added++;
+}
+
+/* The frame that comes next is the outermost one. */
+static inline LuWalkResult
+end (LuWalk *walk, const Position *at)
 {
   LuStack *stack = walk->stack;
 
-  put_frame (at->to++, at->regs.pc, at->regs.offset, at->flags);
-  stack->n_frames = (guint) (at->to - stack->frames);
+  put_frame (at->to, at->regs.pc, at->regs.offset, at->flags);
+  stack->n_frames = (guint) (at->to + 1 - stack->frames);
   stack->status = LU_STATUS_COMPLETE;
   stack->end_pc = 0;
   walk->regs.sp = walk->copy.start + at->regs.offset;
-  if (added == NULL || (at->flags & LU_FRAME_RETURN_ADDRESS) == 0)
-    return LU_WALK_DONE;
-  put_memo (added, walk->memo, at, LU_PLAIN_END);
-  walk->memo->n_added = (guint) (added + 1 - walk->memo->added);
   return LU_WALK_DONE;
 }
 
@@ -252,6 +260,70 @@ step_from_leaf (LuWalk *walk, Position *at, const LuViewMapping **mapping, LuRul
   return TRUE;
 }
 
+/* One caller's frame: into the stack, and to `added`. FALSE: its step is neither plain nor guessed,
+ * and it is not in the stack. */
+static inline __attribute__ ((always_inline)) gboolean
+step_from_caller (LuWalk *walk, Position *at, const struct lu_copy *copy,
+                  const LuViewMapping **mapping, LuRulePlace **place, lu_plain *plain,
+                  LuMemoFrame *added)
+{
+  *plain = find_plain (walk->view, walk->rules, at->regs.pc - 1, mapping, place);
+  put_frame (at->to, at->regs.pc, at->regs.offset, at->flags);
+  put_memo (added, walk->memo, at, *plain);
+  if (G_UNLIKELY ((*plain & LU_PLAIN) == 0))
+    {
+      Position from = *at;
+
+      if ((*plain & LU_PLAIN_END) != 0 || !guess (walk, &from, added))
+        return FALSE;
+      *at = from;
+    }
+  else if (!lu_plain_step (&at->regs, *plain, copy, &added->words))
+    return FALSE;
+  else
+    at->flags = LU_FRAME_RETURN_ADDRESS;
+  at->to++;
+  return TRUE;
+}
+
+typedef enum
+{
+  MET_NONE,
+  MET_SOME, /* the walk goes on behind the frame after them, which has been added */
+  MET_LEFT, /* the walk is for others where the last one is */
+  MET_END,
+} Met;
+
+/* Looks for the frame in the thread's last stack, and goes on with that. */
+static __attribute__ ((noinline)) Met
+try_memo (LuWalk *walk, Position *at)
+{
+  LuMemo *memo = walk->memo;
+  LuMemoFrame *frame = meet (walk, at);
+  const LuViewMapping *mapping = walk->view->last;
+  LuRulePlace *place = lu_rule_cache_nowhere (walk->rules);
+  gboolean has_room = at->to < &walk->stack->frames[LU_STACK_MAX_FRAMES];
+  lu_plain plain;
+
+  if (frame == NULL)
+    return MET_NONE;
+  if ((frame->plain & LU_PLAIN_END) != 0 && has_room)
+    {
+      end (walk, at);
+      return MET_END;
+    }
+  if (has_room
+      && step_from_caller (walk, at, &walk->copy, &mapping, &place, &plain,
+                           &memo->added[memo->n_added]))
+    {
+      memo->pieces[memo->n_pieces - 1].low++;
+      memo->n_added++;
+      return MET_SOME;
+    }
+  leave (walk, at, frame);
+  return MET_LEFT;
+}
+
 LuWalkResult
 lu_walk_plain (LuWalk *self)
 {
@@ -265,48 +337,37 @@ lu_walk_plain (LuWalk *self)
   const LuViewMapping *mapping = view->last;
   LuRulePlace *place = lu_rule_cache_nowhere (self->rules);
   lu_plain plain = 0;
-  gboolean is_usual =
-      view->n > 0 && at.regs.offset <= copy.size && (at.regs.known & LU_KNOWN_FP) != 0;
+  gboolean is_end, is_usual = view->n > 0 && at.regs.offset <= self->copy.size
+                              && (at.regs.known & LU_KNOWN_FP) != 0;
 
   if (is_usual && (at.flags & LU_FRAME_RETURN_ADDRESS) == 0)
     is_usual = step_from_leaf (self, &at, &mapping, &place, &plain);
-  for (; G_LIKELY (is_usual) && G_LIKELY (at.to != last); at.to++, added++)
+  for (; G_LIKELY (is_usual) && G_LIKELY (at.to != last); added++)
     {
       if (at.regs.offset > next)
         next = lu_memo_skip (memo, at.regs.offset);
       if (at.regs.offset == next)
         {
           Position met = at;
+          Met result;
 
           memo->n_added = (guint) (added - memo->added);
-          if (meet (self, &met))
-            return end (self, &met, NULL);
+          result = try_memo (self, &met);
+          if (result > MET_SOME)
+            return result == MET_END ? LU_WALK_DONE : LU_WALK_ON;
           next = lu_memo_next (memo);
-          if (at.to != met.to)
-            place = lu_rule_cache_nowhere (self->rules);
-          at = met;
-          if (G_UNLIKELY (at.to == last))
-            break;
+          if (result == MET_SOME)
+            {
+              at = met;
+              place = lu_rule_cache_nowhere (self->rules);
+              continue;
+            }
         }
-      plain = find_plain (view, self->rules, at.regs.pc - 1, &mapping, &place);
-      put_frame (at.to, at.regs.pc, at.regs.offset, at.flags);
-      put_memo (added, memo, &at, plain);
-      if (G_UNLIKELY ((plain & LU_PLAIN) == 0))
-        {
-          Position from = at;
-
-          if ((plain & LU_PLAIN_END) != 0 || !guess (self, &from, added))
-            break;
-          at = from;
-          continue;
-        }
-      if (!lu_plain_step (&at.regs, plain, &copy, &added->words))
+      if (!step_from_caller (self, &at, &copy, &mapping, &place, &plain, added))
         break;
-      at.flags = LU_FRAME_RETURN_ADDRESS;
     }
   memo->n_added = (guint) (added - memo->added);
-  if ((plain & LU_PLAIN_END) != 0 && at.to < last)
-    return end (self, &at, added);
-  leave (self, &at, added);
-  return LU_WALK_ON;
+  is_end = (plain & LU_PLAIN_END) != 0 && at.to < last;
+  leave_and_add (self, &at, added, is_end ? LU_PLAIN_END : 0);
+  return is_end ? end (self, &at) : LU_WALK_ON;
 }
