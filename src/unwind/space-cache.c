@@ -14,8 +14,7 @@
 /* A desktop's largest programs have some 500 executable mappings. */
 #define N_MAPPINGS 4096
 /* Generated code comes in pieces of some 100 KiB, and programs of a third mapping are common. */
-#define HINT_SHIFT   18
-#define REGION_SHIFT 24
+#define HINT_SHIFT 18
 
 struct _LuSpaceCache
 {
@@ -73,17 +72,11 @@ describe (const LuMapping *mapping, const LuArch *arch)
   return view;
 }
 
-/* Most words of a stack that are asked about are no addresses of code. */
-static guint
-region_of (guint64 address)
-{
-  return address >> REGION_SHIFT & 63;
-}
-
 static guint64
 regions_of (const LuMapping *mapping)
 {
-  guint64 first = mapping->start >> REGION_SHIFT, last = (mapping->end - 1) >> REGION_SHIFT;
+  guint64 first = mapping->start >> LU_VIEW_REGION_SHIFT,
+          last = (mapping->end - 1) >> LU_VIEW_REGION_SHIFT;
   guint64 regions = 0;
 
   if (last - first >= 63)
@@ -139,7 +132,7 @@ lu_space_view_search (LuSpaceView *self, guint64 address)
   guint16 *hint = &self->hints[address >> HINT_SHIFT & ((1 << LU_VIEW_HINT_BITS) - 1)];
   guint low = 0, high = self->n;
 
-  if ((self->regions >> region_of (address) & 1) == 0)
+  if (!lu_space_view_may_have (self, address))
     return NULL;
   if (G_LIKELY (*hint < high) && lu_view_mapping_has (&self->mappings[*hint], address))
     low = high = *hint;

@@ -45,10 +45,27 @@ LuSpaceView *lu_space_cache_get (LuSpaceCache *self, LuSpace *space, const LuArc
 /* The mapping that holds the address, or NULL. */
 const LuViewMapping *lu_space_view_search (LuSpaceView *self, guint64 address);
 
+/* Start is not above end; one branch, as nobody can foresee which words are addresses of code. */
 static inline gboolean
 lu_view_mapping_has (const LuViewMapping *self, guint64 address)
 {
-  return address >= self->base.start && address < self->base.end;
+  return address - self->base.start < self->base.end - self->base.start;
+}
+
+#define LU_VIEW_REGION_SHIFT 24
+
+/* Most words of a stack that are asked about are no addresses of code. */
+static inline guint
+lu_view_region_of (guint64 address)
+{
+  return address >> LU_VIEW_REGION_SHIFT & 63;
+}
+
+/* FALSE: no mapping holds the address. */
+static inline gboolean
+lu_space_view_may_have (const LuSpaceView *self, guint64 address)
+{
+  return (self->regions >> lu_view_region_of (address) & 1) != 0;
 }
 
 /* Walks alternate between two mappings, a program and a library. */

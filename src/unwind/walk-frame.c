@@ -80,7 +80,9 @@ finish_unreadable (LuWalk *walk, guint64 pc)
 static const LuDwflMapping *
 find_mapping (gpointer data, guint64 address)
 {
-  const LuViewMapping *mapping = lu_space_view_find (((LuWalk *) data)->view, address);
+  LuSpaceView *view = ((LuWalk *) data)->view;
+  const LuViewMapping *mapping =
+      lu_space_view_may_have (view, address) ? lu_space_view_find (view, address) : NULL;
 
   return mapping != NULL ? &mapping->base : NULL;
 }
