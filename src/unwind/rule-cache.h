@@ -117,6 +117,17 @@ lu_rule_cache_nowhere (LuRuleCache *self)
 LuRulePlace *lu_rule_cache_find_other (LuRuleCache *self, LuRulePlace *place,
                                        const LuModule *module, guint64 key);
 
+/* As lu_rule_cache_find_caller(), where nothing is known of what comes before. */
+static inline LuRulePlace *
+lu_rule_cache_find_first (LuRuleCache *self, const LuModule *module, guint64 key)
+{
+  LuRulePlace *place = &self->places[lu_rule_cache_index (key)];
+
+  return G_LIKELY (place->key == key)
+             ? place
+             : lu_rule_cache_find_other (self, lu_rule_cache_nowhere (self), module, key);
+}
+
 /* The rule of the next frame. The key is one that can be kept, of a module that is ready. */
 static inline lu_plain
 lu_rule_cache_find_caller (LuRuleCache *self, LuRulePlace **place, const LuModule *module,

@@ -203,21 +203,47 @@ end (LuWalk *walk, const Position *at)
   return LU_WALK_DONE;
 }
 
-/* The rule of the frame to come; 0 if that is for others. *mapping: of the frame before. */
+/* The mapping of the frame to come, if its rules are in the cache. *mapping: of the frame before.
+ */
+static inline gboolean
+find_mapping (LuSpaceView *view, guint64 lookup, const LuViewMapping **mapping)
+{
+  const LuViewMapping *found = *mapping;
+
+  if (G_LIKELY (lookup - found->start < found->size))
+    return TRUE;
+  found = lu_space_view_find (view, lookup);
+  if (found == NULL || lookup - found->start >= found->size)
+    return FALSE;
+  *mapping = found;
+  return TRUE;
+}
+
+/* The rule of the frame to come; 0 if that is for others. *place: of the frame before. */
 static inline lu_plain
 find_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup, const LuViewMapping **mapping,
             LuRulePlace **place)
 {
-  const LuViewMapping *found = *mapping;
+  const LuViewMapping *found;
 
-  if (G_UNLIKELY (lookup - found->start >= found->size))
-    {
-      found = lu_space_view_find (view, lookup);
-      if (found == NULL || lookup - found->start >= found->size)
-        return 0;
-      *mapping = found;
-    }
+  if (!find_mapping (view, lookup, mapping))
+    return 0;
+  found = *mapping;
   return lu_rule_cache_find_caller (rules, place, found->base.module, lookup + found->to_key);
+}
+
+/* The same for the first frame of a walk. */
+static inline lu_plain
+find_first_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup,
+                  const LuViewMapping **mapping, LuRulePlace **place)
+{
+  const LuViewMapping *found;
+
+  if (!find_mapping (view, lookup, mapping))
+    return 0;
+  found = *mapping;
+  *place = lu_rule_cache_find_first (rules, found->base.module, lookup + found->to_key);
+  return (*place)->plain;
 }
 
 /* The step of a caller's frame without a rule, if it is one by frame pointer that is known.
@@ -251,7 +277,7 @@ step_from_leaf (LuWalk *walk, Position *at, const LuViewMapping **mapping, LuRul
   struct lu_plain_regs regs = at->regs;
   struct lu_plain_words words;
 
-  *plain = find_plain (walk->view, walk->rules, regs.pc, mapping, place);
+  *plain = find_first_plain (walk->view, walk->rules, regs.pc, mapping, place);
   if ((*plain & LU_PLAIN) == 0 || at->to == &walk->stack->frames[LU_STACK_MAX_FRAMES]
       || !lu_plain_step (&at->regs, *plain, &walk->copy, &words))
     return FALSE;
