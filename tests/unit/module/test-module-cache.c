@@ -99,7 +99,7 @@ test_again (void)
   g_assert_null (lu_module_cache_find_again (cache, &other));
   lu_module_publish (module, LU_MODULE_GONE, NULL);
   g_assert_null (lu_module_cache_find_again (cache, &mmap));
-  g_assert_true (lu_module_cache_find (cache, &key, &is_new) != module);
+  g_assert_nonnull (lu_module_cache_find (cache, &key, &is_new)); /* perhaps where it was */
   g_assert_true (is_new);
   g_assert_null (lu_module_cache_find_again (cache, &mmap));
 }
