@@ -6,6 +6,11 @@
 
 #include "unwind/arch.h"
 
+#include <elf.h>
+
+#define CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL, linux/perf_event.h */
+#define DWARF_RCX      2
+
 static const LuArch *const by_abi[] = {
 #if defined __x86_64__
   [LU_ABI_32] = &lu_arch_i386,
@@ -43,4 +48,16 @@ lu_arch_read_dwarf (const LuArch *self, const LuRegs *regs, int dwarf_number, gu
     if (self->dwarf_numbers[bit] == dwarf_number)
       return lu_arch_read (regs, bit, value);
   return FALSE;
+}
+
+gboolean
+lu_arch_may_be_system_call (const LuArch *self, const LuSample *sample, guint64 pc)
+{
+  guint64 cx;
+
+  /* A system call leaves its return address in rcx (entry_SYSCALL_64() in
+   * arch/x86/entry/entry_64.S). */
+  return sample->cpumode == CPUMODE_KERNEL
+         && (self->machine != EM_X86_64 || !lu_arch_read_dwarf (self, &sample->regs, DWARF_RCX, &cx)
+             || cx == pc);
 }

@@ -41,3 +41,6 @@ gboolean lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value);
 /* The register with this DWARF number; FALSE if the sample does not have it. */
 gboolean lu_arch_read_dwarf (const LuArch *self, const LuRegs *regs, int dwarf_number,
                              guint64 *value);
+/* Whether a sample may be in a system call made at `pc`, where it returns to. What a page fault or
+ * an interrupt stopped is not; where that cannot be told, only code of users is. */
+gboolean lu_arch_may_be_system_call (const LuArch *self, const LuSample *sample, guint64 pc);

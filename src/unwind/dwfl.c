@@ -14,8 +14,6 @@
 /* What libdw's parsed entries may take, by estimate (dwfl-space.h). */
 #define BUDGET (24u << 20)
 
-#define CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL, linux/perf_event.h */
-
 typedef LuDwflWalk Walk;
 
 typedef struct
@@ -127,7 +125,8 @@ guess_leaf (Walk *walk)
       || walk->guess_n_frames > 0 || walk->mapping == NULL
       || walk->mapping->status != LU_STATUS_COMPLETE)
     return;
-  if (walk->sample->cpumode == CPUMODE_KERNEL && try_before_leaf (walk))
+  if (lu_arch_may_be_system_call (walk->arch, walk->sample, walk->stack->frames[0].pc)
+      && try_before_leaf (walk))
     return;
   for (guint i = 0; i < LU_GUESS_LEAF_WORDS; i++)
     if (try_caller_at (walk, i * walk->arch->word_size))

@@ -12,8 +12,6 @@
  * puts between a handler's stack and the interrupted one. */
 #define MAX_STACK        (64u << 20)
 #define MAX_SIGNAL_FRAME 65536u
-#define CPUMODE_KERNEL   1
-#define DWARF_RCX        2
 
 /* What the step reads */
 
@@ -128,19 +126,6 @@ has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   return rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
 }
 
-/* Whether a sample in the kernel may be in a system call: that has left its return address in rcx
- * (entry_SYSCALL_64() in arch/x86/entry/entry_64.S), a page fault or an interrupt has not. */
-static gboolean
-may_be_system_call (const LuWalk *walk)
-{
-  guint64 cx;
-
-  return walk->sample->cpumode == CPUMODE_KERNEL
-         && (walk->arch->machine != EM_X86_64
-             || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, DWARF_RCX, &cx)
-             || cx == walk->regs.pc);
-}
-
 /* What stands at a word above the stack pointer of a leaf of a file. */
 static LuCallKind
 call_before_word (LuWalk *walk, guint64 address, guint64 *value)
@@ -165,7 +150,8 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   struct lu_regs *regs = &walk->regs;
 
   if (walk->view->has_pending || walk->arch->address_mask != G_MAXUINT64
-      || (may_be_system_call (walk) && has_rule_before (walk, mapping, lookup)))
+      || (lu_arch_may_be_system_call (walk->arch, walk->sample, regs->pc)
+          && has_rule_before (walk, mapping, lookup)))
     return LU_GUESS_UNKNOWN;
   while (walk->top < LU_GUESS_LEAF_WORDS)
     {
