@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "bpf/blocks.h"
+#include "bpf/devices.h"
 #include "bpf/newcomers.h"
 #include "bpf/publisher.h"
 
@@ -34,9 +35,6 @@
  * more often than this is worth being published. A copy may mean that they are of no use. */
 #define SAMPLES_BY_VMAS 16
 #define SAMPLES_OF_COPY 8
-/* As on file systems in layers: after so many copies, and no more walks than that, all processes
- * are published. */
-#define COPIES_MANY 64
 /* No process: the end of the list. */
 #define NONE LU_BPF_NO_ITEM
 
@@ -61,8 +59,8 @@ struct _LuBpfMaps
   LuBpfPublisher *publisher;
   guint64 rest_ns;
   gboolean follow_all;
-  gboolean is_lazy;          /* processes are published when somebody asks */
-  guint64 n_copies, n_walks; /* while it is lazy: of those that are not published */
+  gboolean is_lazy; /* processes are published when somebody asks */
+  LuBpfDevices devices;
 
   LuBpfIndex by_pid;
   Process *processes; /* by item of by_pid */
@@ -361,16 +359,29 @@ take_end (LuBpfMaps *self, const LuProcess *process)
     remove_process (self, known);
 }
 
+/* Whether changes of the process are to be published. */
+static gboolean
+is_watched (LuBpfMaps *self, LuProcess *process, LuSpaceChange change)
+{
+  if (!self->is_lazy || lu_process_is_watched (process))
+    return TRUE;
+  if (change != LU_SPACE_MAPPED
+      || !lu_bpf_devices_is_useless (&self->devices, lu_process_space (process)))
+    return FALSE;
+  lu_process_set_watched (process);
+  return TRUE;
+}
+
 void
 lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
                            gint32 parent_pid)
 {
-  gboolean is_watched = !self->is_lazy || lu_process_is_watched (process);
+  gboolean is_ours = is_watched (self, process, change);
 
-  if (is_watched ? change == LU_SPACE_MAPPED && lu_process_is_marked (process)
-                 : change == LU_SPACE_MAPPED || change == LU_SPACE_ENDED)
+  if (is_ours ? change == LU_SPACE_MAPPED && lu_process_is_marked (process)
+              : change == LU_SPACE_MAPPED || change == LU_SPACE_ENDED)
     return;
-  if (change == LU_SPACE_ENDED || !is_watched)
+  if (change == LU_SPACE_ENDED || !is_ours)
     take_end (self, process);
   else
     take_change (self, process, change, parent_pid);
@@ -390,8 +401,6 @@ note_copy (LuBpfMaps *self, LuProcess *process, LuSpace *space)
   guint n;
   const LuMapping *mappings = lu_space_mappings (space, &n);
 
-  self->n_copies++;
-  self->is_lazy = self->n_copies < COPIES_MANY || self->n_walks >= self->n_copies;
   for (guint i = 0; i < MIN (n, LU_BPF_MAX_NEWCOMERS); i++)
     lu_bpf_maps_introduce (self, &mappings[i], lu_process_start_time (process) != 0);
 }
@@ -401,9 +410,8 @@ lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, LuSpace *space, gboolean
 {
   if (!self->is_lazy || lu_process_is_watched (process))
     return FALSE;
-  if (by_vmas)
-    self->n_walks++;
-  else
+  lu_bpf_devices_count (&self->devices, space, by_vmas);
+  if (!by_vmas)
     note_copy (self, process, space);
   return lu_process_add_samples (process, by_vmas ? 1 : SAMPLES_OF_COPY) >= SAMPLES_BY_VMAS;
 }
