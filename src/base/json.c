@@ -209,7 +209,8 @@ lu_json_add_string (LuJson *self, const char *name, const char *value)
   if (valid == NULL)
     lu_json_add_null (self, name);
   else if (name_value (self, name))
-    self->library->json_builder_add_string_value (self->builder, valid);
+    /* json-glib 1.6 leaves this one as it is, which JSON does not allow. */
+    self->library->json_builder_add_string_value (self->builder, g_strdelimit (valid, "\x1f", ' '));
 }
 
 void

@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* unwind.c FILE... - how fast the engines unwind the samples of a perf.data file (recorded with
- * --call-graph dwarf). Used by unwind.py. Prints one JSON line per file and engine, in ns per frame,
- * the engines taking turns in one run:
+ * --call-graph dwarf). Used by unwind.py. Prints one JSON line per file and engine, in ns per
+ * frame, the engines taking turns in one run:
  *
  *   first  a new engine, one pass over all samples, the opening of all files included; CPU time
  *   warm   further passes: rules are there, stacks come from memory
