@@ -9,15 +9,10 @@
  * to. Changes gather until the next flush, since a program that starts maps a dozen files at once;
  * exec, end and fork cannot wait. */
 
-#include "bpf/maps.h"
+#include "bpf/maps-private.h"
 
 #include "base/clock.h"
-#include "bpf/blocks.h"
-#include "bpf/devices.h"
-#include "bpf/newcomers.h"
-#include "bpf/publisher.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #define REQUEST_QUEUE_BYTES (1u << 20)
@@ -35,57 +30,6 @@
  * more often than this is worth being published. A copy may mean that they are of no use. */
 #define SAMPLES_BY_VMAS 16
 #define SAMPLES_OF_COPY 8
-/* No process: the end of the list. */
-#define NONE LU_BPF_NO_ITEM
-
-typedef struct
-{
-  guint64 id; /* lu_process_id() */
-  gint32 pid;
-  guint32 block;    /* NONE: no mappings are published */
-  guint32 identity; /* 0: none */
-  guint32 next;     /* of those with something to do */
-  guint64 exec_id;  /* with which its identity is to begin, while is_new */
-  LuProcess *owner; /* reference, while there is something to do */
-  gboolean is_new;  /* of this incarnation nothing is published */
-  gboolean is_put;  /* the hash has an entry of the pid */
-  gboolean is_dirty, is_pending, is_listed, is_young;
-} Process;
-
-struct _LuBpfMaps
-{
-  LuBpfBacking *backing; /* owned */
-  LuQueue *requests, *answers;
-  LuBpfPublisher *publisher;
-  guint64 rest_ns;
-  gboolean follow_all;
-  gboolean is_lazy; /* processes are published when somebody asks */
-  LuBpfDevices devices;
-
-  LuBpfIndex by_pid;
-  Process *processes; /* by item of by_pid */
-  LuBpfSlots slots;
-  LuBpfBlocks blocks;
-  LuBpfAging identities;
-  LuBpfNewcomers newcomers;
-  guint32 listed;    /* processes with something to do */
-  guint64 listed_at; /* ns, when one was listed last */
-  guint n_dirty;     /* of them, about: those that wait for no file */
-  guint published;   /* lu_modules_published() at the last flush */
-  gboolean is_growing, is_waiting, has_no_grace;
-
-  atomic_uint n_processes;
-  atomic_size_t mapping_bytes;
-  atomic_ullong updates, refused_mappings, refused_processes, refused_modules;
-};
-
-static void
-bump (atomic_ullong *counter)
-{
-  /* One writer: a plain add, visible to snapshots. */
-  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
-                         memory_order_relaxed);
-}
 
 /* FALSE: there is no room in the queue. */
 static gboolean
@@ -115,13 +59,13 @@ lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options)
   self->requests = lu_queue_new (REQUEST_QUEUE_BYTES);
   self->answers = lu_queue_new (ANSWER_QUEUE_BYTES);
   lu_bpf_index_init (&self->by_pid, backing->max_processes);
-  self->processes = g_new0 (Process, backing->max_processes);
+  self->processes = g_new0 (LuBpfProcess, backing->max_processes);
   lu_bpf_slots_init (&self->slots, backing, self->requests);
   lu_bpf_blocks_init (&self->blocks, backing->max_processes,
                       lu_bpf_max_mapping_entries (max_entries));
   lu_bpf_aging_init (&self->identities, LU_BPF_MAX_IDENTITIES);
   lu_bpf_aging_take (&self->identities, 1); /* identity 0 is none */
-  self->listed = NONE;
+  self->listed = LU_BPF_NO_ITEM;
   self->publisher = lu_bpf_publisher_new (backing, options, self->requests, self->answers);
   self->is_growing = ask (self, LU_BPF_REQUEST_GROW);
   return self;
@@ -148,216 +92,7 @@ lu_bpf_maps_free (LuBpfMaps *self)
   g_free (self);
 }
 
-/* Entries of the hash */
-
-static void
-put_entry (LuBpfMaps *self, Process *process)
-{
-  /* What is at word address 0 is all zeros: one mapping, of nothing. */
-  struct lu_bpf_process entry = { .n_mappings = 1,
-                                  .identity = process->identity,
-                                  .flags = LU_BPF_PROCESS_PENDING };
-
-  if (process->block != NONE)
-    {
-      const LuBpfBlock *block = &self->blocks.blocks[process->block];
-
-      entry.serial = block->serial;
-      entry.mappings = block->address;
-      entry.n_mappings = block->n_mappings;
-      entry.flags = block->n_pending > 0 ? LU_BPF_PROCESS_PENDING : 0;
-    }
-  entry.check = lu_bpf_process_check (&entry, (guint32) process->pid);
-  bump (&self->updates);
-  process->is_put = TRUE;
-  if (!self->backing->ops->put_process (self->backing, (guint32) process->pid, &entry))
-    bump (&self->refused_processes);
-}
-
-/* Replaces what is published of the process by that block; takes it. What was there before is
- * still looked at by walks under way, and rests. */
-static void
-set_block (LuBpfMaps *self, Process *process, guint32 block)
-{
-  guint32 before = process->block;
-
-  process->block = block;
-  put_entry (self, process);
-  if (before != NONE)
-    lu_bpf_blocks_give_back (&self->blocks, &self->slots, before);
-}
-
-/* One for each process and exec. */
-static void
-set_identity (LuBpfMaps *self, Process *process)
-{
-  gint64 number = lu_bpf_aging_take (&self->identities, 1);
-  struct lu_bpf_identity *identity;
-
-  if (process->identity != 0)
-    lu_bpf_aging_give_back (&self->identities, process->identity, 1);
-  process->identity = number > 0 ? (guint32) number : 0;
-  if (process->identity == 0)
-    return;
-  identity = &self->backing->identities[number];
-  __atomic_store_n (&identity->start_time, 0, __ATOMIC_RELAXED);
-  __atomic_store_n (&identity->seen_ns, 0, __ATOMIC_RELAXED);
-  __atomic_store_n (&identity->exec_id, process->exec_id, __ATOMIC_RELEASE);
-}
-
-/* What is known of it as of that time: 0 if no walk had seen the process by then, or one that it
- * comes from. A later one may have seen what it executed since. */
-static guint64
-exec_id_at (const LuBpfMaps *self, const Process *process, guint64 time)
-{
-  const struct lu_bpf_identity *identity;
-  guint64 exec_id;
-
-  if (process == NULL)
-    return 0;
-  if (process->is_new)
-    return process->exec_id;
-  identity = &self->backing->identities[process->identity];
-  exec_id = __atomic_load_n (&identity->exec_id, __ATOMIC_ACQUIRE);
-  return process->identity != 0 && __atomic_load_n (&identity->seen_ns, __ATOMIC_RELAXED) < time
-             ? exec_id
-             : 0;
-}
-
-/* Processes */
-
-static Process *
-find_process (LuBpfMaps *self, gint32 pid)
-{
-  guint32 item = lu_bpf_index_find (&self->by_pid, (guint64) pid);
-
-  return item != LU_BPF_NO_ITEM ? &self->processes[item] : NULL;
-}
-
-static Process *
-add_process (LuBpfMaps *self, gint32 pid)
-{
-  guint32 item = lu_bpf_index_add (&self->by_pid, (guint64) pid);
-  gboolean is_listed;
-
-  if (item == LU_BPF_NO_ITEM)
-    {
-      bump (&self->refused_processes);
-      return NULL;
-    }
-  /* An earlier one may still be in the list, at this place. */
-  is_listed = self->processes[item].is_listed;
-  self->processes[item] = (Process){
-    .pid = pid, .block = NONE, .is_listed = is_listed, .next = self->processes[item].next
-  };
-  atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
-  return &self->processes[item];
-}
-
-static void
-forget_owner (Process *process)
-{
-  if (process->owner != NULL)
-    lu_process_set_marked (process->owner, FALSE);
-  lu_process_unref (g_steal_pointer (&process->owner));
-  process->is_dirty = process->is_pending = FALSE;
-}
-
-static void
-remove_process (LuBpfMaps *self, Process *process)
-{
-  if (process->is_put)
-    {
-      self->backing->ops->remove_process (self->backing, (guint32) process->pid);
-      bump (&self->updates);
-    }
-  if (process->block != NONE)
-    lu_bpf_blocks_give_back (&self->blocks, &self->slots, process->block);
-  if (process->identity != 0)
-    lu_bpf_aging_give_back (&self->identities, process->identity, 1);
-  process->block = NONE;
-  process->identity = 0;
-  forget_owner (process);
-  lu_bpf_index_remove (&self->by_pid, (guint32) (process - self->processes));
-  atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
-}
-
-/* Its space is to be published. */
-static void
-mark_dirty (LuBpfMaps *self, Process *process, LuProcess *owner)
-{
-  if (owner != process->owner)
-    {
-      lu_process_unref (process->owner);
-      process->owner = lu_process_ref (owner);
-    }
-  lu_process_set_marked (owner, TRUE);
-  process->is_dirty = TRUE;
-  self->n_dirty++;
-  self->listed_at = lu_monotonic_ns ();
-  if (process->is_listed)
-    return;
-  process->is_listed = TRUE;
-  process->next = self->listed;
-  self->listed = (guint32) (process - self->processes);
-}
-
 /* What the process table tells */
-
-/* A child begins with its parent's number, and each exec adds one (begin_new_exec() in fs/exec.c).
- * What was read from /proc may have missed some. */
-static guint64
-next_exec_id (LuBpfMaps *self, const Process *known, LuSpaceChange change, guint64 time,
-              gint32 parent_pid)
-{
-  guint64 exec_id;
-
-  if (change == LU_SPACE_FORKED)
-    return exec_id_at (self, find_process (self, parent_pid), time);
-  exec_id = change == LU_SPACE_EXECED ? exec_id_at (self, known, time) : 0;
-  return exec_id != 0 ? exec_id + 1 : 0;
-}
-
-/* Nothing of it is known, but that; with exec_id 0 the program is the one that its first walk
- * finds.
- */
-static void
-begin_process (LuBpfMaps *self, Process *process, guint64 exec_id)
-{
-  process->is_new = TRUE;
-  process->exec_id = exec_id;
-  /* Else its identity keeps walks from what is published. */
-  if (process->is_put && process->identity == 0)
-    set_block (self, process, NONE);
-}
-
-static void
-take_change (LuBpfMaps *self, LuProcess *process, LuSpaceChange change, gint32 parent_pid)
-{
-  Process *known = find_process (self, lu_process_pid (process));
-  gboolean is_other = known == NULL || known->id != lu_process_id (process);
-
-  if (known == NULL)
-    known = add_process (self, lu_process_pid (process));
-  if (known == NULL)
-    return;
-  known->id = lu_process_id (process);
-  known->is_young = lu_process_start_time (process) != 0;
-  if (is_other || change != LU_SPACE_MAPPED)
-    begin_process (self, known,
-                   next_exec_id (self, known, change, lu_process_start_time (process), parent_pid));
-  mark_dirty (self, known, process);
-}
-
-/* What was before at its pid has ended. */
-static void
-take_end (LuBpfMaps *self, const LuProcess *process)
-{
-  Process *known = find_process (self, lu_process_pid (process));
-
-  if (known != NULL)
-    remove_process (self, known);
-}
 
 /* Whether changes of the process are to be published. */
 static gboolean
@@ -382,9 +117,9 @@ lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange ch
               : change == LU_SPACE_MAPPED || change == LU_SPACE_ENDED)
     return;
   if (change == LU_SPACE_ENDED || !is_ours)
-    take_end (self, process);
+    lu_bpf_maps_take_end (self, process);
   else
-    take_change (self, process, change, parent_pid);
+    lu_bpf_maps_take_change (self, process, change, parent_pid);
 }
 
 void
@@ -422,7 +157,7 @@ lu_bpf_maps_watch (LuBpfMaps *self, LuProcess *process)
   if (lu_process_is_watched (process))
     return;
   lu_process_set_watched (process);
-  take_change (self, process, LU_SPACE_MAPPED, 0);
+  lu_bpf_maps_take_change (self, process, LU_SPACE_MAPPED, 0);
 }
 
 /* Flushing */
@@ -482,7 +217,7 @@ see_to_memory (LuBpfMaps *self)
 typedef struct
 {
   const LuBpfMaps *maps;
-  const Process *process;
+  const LuBpfProcess *process;
 } Wish;
 
 static gboolean
@@ -527,52 +262,52 @@ is_wanted_by (LuModule *module, gpointer user_data)
   return is_wanted (module, wish->process->is_young || !wish->maps->follow_all || are_few);
 }
 
-/* NONE if there are none, or too many of them. FALSE: there is no room for them now. */
+/* No block if there are none, or too many of them. FALSE: there is no room for them now. */
 static gboolean
-block_of (LuBpfMaps *self, Process *process, LuSpace *space, guint32 *block)
+block_of (LuBpfMaps *self, LuBpfProcess *process, LuSpace *space, guint32 *block)
 {
   Wish wish = { .maps = self, .process = process };
   guint n;
 
   lu_space_mappings (space, &n);
-  *block = n > 0 ? lu_bpf_blocks_find (&self->blocks, space) : NONE;
-  if (n == 0 || *block != NONE)
+  *block = n > 0 ? lu_bpf_blocks_find (&self->blocks, space) : LU_BPF_NO_ITEM;
+  if (n == 0 || *block != LU_BPF_NO_ITEM)
     return TRUE;
   if (n > LU_BPF_MAX_MAPPINGS)
     {
-      bump (&self->refused_mappings);
+      lu_bpf_bump (&self->refused_mappings);
       return TRUE;
     }
   *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted_by, &wish);
-  return *block != NONE;
+  return *block != LU_BPF_NO_ITEM;
 }
 
 /* FALSE: there was no room; what was published stays, unless it is another program's. */
 static gboolean
-publish_space (LuBpfMaps *self, Process *process)
+publish_space (LuBpfMaps *self, LuBpfProcess *process)
 {
   gboolean was_new = process->is_new;
   guint32 block;
 
   if (was_new)
-    set_identity (self, process);
+    lu_bpf_maps_set_identity (self, process);
   process->is_new = FALSE;
   if (!block_of (self, process, lu_process_space (process->owner), &block))
     {
       if (was_new)
-        set_block (self, process, NONE);
+        lu_bpf_maps_set_block (self, process, LU_BPF_NO_ITEM);
       return FALSE;
     }
   lu_process_set_marked (process->owner, FALSE);
   process->is_dirty = FALSE;
-  process->is_pending = block != NONE && self->blocks.blocks[block].n_pending > 0;
-  set_block (self, process, block);
+  process->is_pending = block != LU_BPF_NO_ITEM && self->blocks.blocks[block].n_pending > 0;
+  lu_bpf_maps_set_block (self, process, block);
   return TRUE;
 }
 
 /* Returns whether it is to be looked at again. */
 static gboolean
-see_to_process (LuBpfMaps *self, Process *process, gboolean is_news)
+see_to_process (LuBpfMaps *self, LuBpfProcess *process, gboolean is_news)
 {
   if (process->owner == NULL)
     return FALSE;
@@ -581,10 +316,10 @@ see_to_process (LuBpfMaps *self, Process *process, gboolean is_news)
                                           lu_process_space (process->owner));
   if ((process->is_dirty || is_news) && !publish_space (self, process) && !self->is_growing
       && !self->is_waiting)
-    bump (&self->refused_mappings);
+    lu_bpf_bump (&self->refused_mappings);
   if (process->is_dirty || process->is_pending)
     return TRUE;
-  forget_owner (process);
+  lu_bpf_maps_forget_owner (process);
   return FALSE;
 }
 
@@ -598,12 +333,12 @@ see_to_processes (LuBpfMaps *self)
   /* There may be thousands of processes that have never been sampled, so their files wait. */
   if (!is_news && self->n_dirty == 0)
     return;
-  self->listed = NONE;
+  self->listed = LU_BPF_NO_ITEM;
   self->n_dirty = 0;
   self->published = published;
-  for (; item != NONE; item = next)
+  for (; item != LU_BPF_NO_ITEM; item = next)
     {
-      Process *process = &self->processes[item];
+      LuBpfProcess *process = &self->processes[item];
 
       next = process->next;
       process->is_listed = see_to_process (self, process, is_news);
@@ -635,7 +370,7 @@ lu_bpf_maps_flush (LuBpfMaps *self)
   atomic_store_explicit (&self->refused_modules, self->slots.n_refused, memory_order_relaxed);
   if (self->is_growing || self->is_waiting)
     return LU_BPF_MAPS_WAIT_MEMORY;
-  return (self->listed != NONE && lu_monotonic_ns () - self->listed_at < PATIENCE_NS)
+  return (self->listed != LU_BPF_NO_ITEM && lu_monotonic_ns () - self->listed_at < PATIENCE_NS)
                  || self->newcomers.n_unopened > 0
              ? LU_BPF_MAPS_WAIT_FILES
              : LU_BPF_MAPS_WAIT_NO;
