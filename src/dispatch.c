@@ -5,6 +5,7 @@
 
 #include "dispatch.h"
 
+#include "base/counter.h"
 #include "lu/bpf.h"
 #include "messages.h"
 #include "stack/merge.h"
@@ -61,14 +62,6 @@ typedef struct
 /* A walk takes less; the next sample of the CPU comes later, at up to 5 kHz. */
 #define PAIR_NS (G_GUINT64_CONSTANT (100) * 1000)
 
-static void
-bump (atomic_ullong *counter)
-{
-  /* One writer: a plain add, visible to snapshots. */
-  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
-                         memory_order_relaxed);
-}
-
 LuDispatch *
 lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, gboolean walks, gboolean live)
 {
@@ -109,7 +102,7 @@ reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
         deadline = now + SIDEBAND_PATIENCE_US;
       if (now >= deadline && self->live)
         {
-          bump (&self->over_budget);
+          lu_counter_bump (&self->over_budget);
           return NULL;
         }
       g_usleep (RETRY_US);
@@ -327,7 +320,7 @@ send_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuSpace
   lu_queue_commit_quietly (self->to_worker, size);
   if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
     lu_queue_wake (self->to_worker);
-  bump (&self->handed_on);
+  lu_counter_bump (&self->handed_on);
   return TRUE;
 }
 
@@ -412,7 +405,7 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
     return no_room (self);
   if (walk (self, event, space))
     {
-      bump (&self->walked);
+      lu_counter_bump (&self->walked);
       count_in_window (self, &event->sample);
     }
   else if (send_sample (self, event, process, space))
@@ -428,7 +421,7 @@ lu_dispatch_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, 
       /* As far as the walk came; what it found out stands. */
       if (self->stack.status == LU_STATUS_COMPLETE)
         self->stack.status = LU_STATUS_OVER_BUDGET;
-      bump (&self->over_worker);
+      lu_counter_bump (&self->over_worker);
     }
   forget_pair (self, event);
   send_stack (self, message, event, process, space);
@@ -463,7 +456,7 @@ keep_for_sample (LuDispatch *self, const LuEvent *event, LuProcess *process, LuS
   lu_stack_reset (&walked->stack);
   lu_walked_take (&event->walked, process, space, &walked->stack);
   walked->n_kernel = lu_walked_kernel_frames (&event->walked, walked->kernel);
-  bump (&self->in_kernel);
+  lu_counter_bump (&self->in_kernel);
   return LU_DISPATCH_DONE;
 }
 
@@ -478,11 +471,11 @@ lu_dispatch_walked (LuDispatch *self, const LuEvent *event, LuProcess *process, 
       || !lu_walked_send (&self->sender, self->to_writer, event, process, space, &status))
     return no_room (self);
   self->window.stacks++;
-  bump (&self->in_kernel);
+  lu_counter_bump (&self->in_kernel);
   if (status == LU_STATUS_STALE_MAPPING)
-    bump (&self->stale);
+    lu_counter_bump (&self->stale);
   if (status == LU_STATUS_NO_MAPPING)
-    bump (&self->strange);
+    lu_counter_bump (&self->strange);
   return LU_DISPATCH_DONE;
 }
 

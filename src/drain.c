@@ -6,6 +6,7 @@
 #include "drain.h"
 
 #include "base/clock.h"
+#include "base/counter.h"
 #include "input/perf-event.h"
 #include "process/process-table.h"
 
@@ -99,14 +100,6 @@ struct _LuDrain
   atomic_ullong seen, own, others, taken, throttled, lost_samples;
   atomic_uint stack_size, stack_grown;
 };
-
-static void
-bump (atomic_ullong *counter)
-{
-  /* One writer: a plain add, visible to snapshots. */
-  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
-                         memory_order_relaxed);
-}
 
 static void
 module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, gpointer user_data)
@@ -236,7 +229,7 @@ log_event (LuDrain *self, const LuEvent *event)
                   event->lost.count, event->cpu);
       break;
     case LU_EVENT_THROTTLE:
-      bump (&self->throttled);
+      lu_counter_bump (&self->throttled);
       g_snprintf (text, sizeof text, "the kernel throttled sampling on CPU %d", event->cpu);
       break;
     default:
@@ -329,8 +322,8 @@ take_sample (LuDrain *self, const LuEvent *event)
   /* The same sample comes once more, with a copy. */
   if (event->kind == LU_EVENT_WALKED && lu_dispatch_is_pairing (self->dispatch))
     return LU_VERDICT_DONE;
-  bump (&self->seen);
-  bump (skipped != NULL ? skipped : &self->taken);
+  lu_counter_bump (&self->seen);
+  lu_counter_bump (skipped != NULL ? skipped : &self->taken);
   if (skipped == NULL)
     count_for_maps (self, event, process, space);
   return LU_VERDICT_DONE;

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "fetcher.h"
 #include "input/perf-event.h"
 #include "output/syscap.h"
@@ -203,11 +203,8 @@ lu_session_report (LuSession *self)
   if (lu_options_is_helper (self->options))
     line = lu_drain_progress_line (self->drain);
   json = describe_recording (self, &summary);
-  if (json != NULL)
-    {
-      metadata[0] = key;
-      metadata[1] = json;
-    }
+  metadata[0] = json != NULL ? key : NULL;
+  metadata[1] = json;
   if (self->debuginfod != NULL)
     lu_debuginfod_allow (self->debuginfod);
   ok = lu_writer_finish (self->writer, summary.source.live ? lu_monotonic_ns () : 0, line, metadata,
@@ -246,11 +243,8 @@ lu_session_end_replay (LuSession *self, GError **error)
 
   fill_summary (self, &summary);
   json = describe_recording (self, &summary);
-  if (json != NULL)
-    {
-      metadata[0] = LU_SYSCAP_KEY_STATS;
-      metadata[1] = json;
-    }
+  metadata[0] = json != NULL ? LU_SYSCAP_KEY_STATS : NULL;
+  metadata[1] = json;
   if (self->debuginfod != NULL)
     lu_debuginfod_allow (self->debuginfod);
   if (!lu_writer_finish (self->writer, 0, NULL, metadata, error))

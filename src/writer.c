@@ -8,6 +8,7 @@
 
 #include "writer.h"
 
+#include "base/counter.h"
 #include "base/priority.h"
 #include "join.h"
 #include "messages.h"
@@ -41,14 +42,6 @@ struct _LuWriter
   atomic_uint stack_size;
 };
 
-/* One thread writes, others read now and then. */
-static void
-bump (atomic_ullong *counter)
-{
-  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
-                         memory_order_relaxed);
-}
-
 static void
 note_failure (LuWriter *self, gboolean ok, GError *error)
 {
@@ -79,9 +72,9 @@ count (LuWriter *self, const LuStackMessage *message)
 {
   if (lu_status_is_excluded (message->status))
     return;
-  bump (&self->walked);
+  lu_counter_bump (&self->walked);
   if (message->status == LU_STATUS_COMPLETE && !message->live_read)
-    bump (&self->complete);
+    lu_counter_bump (&self->complete);
 }
 
 /* An answer of the worker; the drain counts by itself what it finished. */

@@ -6,11 +6,10 @@
 #include "base/json.h"
 
 #include "base/error.h"
+#include "base/library.h"
 
-#include <dlfcn.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
-#include <string.h>
 
 /* Its name as long as its interface is what the header says. */
 #define LIBRARY "libjson-glib-1.0.so.0"
@@ -57,29 +56,13 @@ load (gpointer data)
 {
   static Library library;
   char **reason = data;
-  void *handle = dlopen (LIBRARY, RTLD_NOW);
-  const struct
-  {
-    const char *name;
-    void *place;
-  } functions[] = {
+  const LuLibraryFunction functions[] = {
 #define X(name) { #name, &library.name },
     FUNCTIONS (X)
 #undef X
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    {
-      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
-
-      if (address == NULL)
-        {
-          *reason = g_strdup (dlerror ());
-          return NULL;
-        }
-      memcpy (functions[i].place, &address, sizeof address);
-    }
-  return &library;
+  return lu_library_load (LIBRARY, functions, G_N_ELEMENTS (functions), reason) ? &library : NULL;
 }
 
 static const Library *

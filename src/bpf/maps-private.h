@@ -55,14 +55,6 @@ struct _LuBpfMaps
   atomic_ullong updates, refused_mappings, refused_processes, refused_modules;
 };
 
-static inline void
-lu_bpf_bump (atomic_ullong *counter)
-{
-  /* One writer: a plain add, visible to snapshots. */
-  atomic_store_explicit (counter, atomic_load_explicit (counter, memory_order_relaxed) + 1,
-                         memory_order_relaxed);
-}
-
 /* Replaces what is published of the process by that block; takes it. What was there before is
  * still looked at by walks under way, and rests. */
 void lu_bpf_maps_set_block (LuBpfMaps *self, LuBpfProcess *process, guint32 block);

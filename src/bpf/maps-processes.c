@@ -7,6 +7,7 @@
 #include "bpf/maps-private.h"
 
 #include "base/clock.h"
+#include "base/counter.h"
 
 /* Entries of the hash */
 
@@ -28,10 +29,10 @@ put_entry (LuBpfMaps *self, LuBpfProcess *process)
       entry.flags = block->n_pending > 0 ? LU_BPF_PROCESS_PENDING : 0;
     }
   entry.check = lu_bpf_process_check (&entry, (guint32) process->pid);
-  lu_bpf_bump (&self->updates);
+  lu_counter_bump (&self->updates);
   process->is_put = TRUE;
   if (!self->backing->ops->put_process (self->backing, (guint32) process->pid, &entry))
-    lu_bpf_bump (&self->refused_processes);
+    lu_counter_bump (&self->refused_processes);
 }
 
 void
@@ -99,7 +100,7 @@ add_process (LuBpfMaps *self, gint32 pid)
 
   if (item == LU_BPF_NO_ITEM)
     {
-      lu_bpf_bump (&self->refused_processes);
+      lu_counter_bump (&self->refused_processes);
       return NULL;
     }
   /* An earlier one may still be in the list, at this place. */
@@ -126,7 +127,7 @@ remove_process (LuBpfMaps *self, LuBpfProcess *process)
   if (process->is_put)
     {
       self->backing->ops->remove_process (self->backing, (guint32) process->pid);
-      lu_bpf_bump (&self->updates);
+      lu_counter_bump (&self->updates);
     }
   if (process->block != LU_BPF_NO_ITEM)
     lu_bpf_blocks_give_back (&self->blocks, &self->slots, process->block);

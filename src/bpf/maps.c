@@ -12,6 +12,7 @@
 #include "bpf/maps-private.h"
 
 #include "base/clock.h"
+#include "base/counter.h"
 
 #include <string.h>
 
@@ -275,7 +276,7 @@ block_of (LuBpfMaps *self, LuBpfProcess *process, LuSpace *space, guint32 *block
     return TRUE;
   if (n > LU_BPF_MAX_MAPPINGS)
     {
-      lu_bpf_bump (&self->refused_mappings);
+      lu_counter_bump (&self->refused_mappings);
       return TRUE;
     }
   *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted_by, &wish);
@@ -316,7 +317,7 @@ see_to_process (LuBpfMaps *self, LuBpfProcess *process, gboolean is_news)
                                           lu_process_space (process->owner));
   if ((process->is_dirty || is_news) && !publish_space (self, process) && !self->is_growing
       && !self->is_waiting)
-    lu_bpf_bump (&self->refused_mappings);
+    lu_counter_bump (&self->refused_mappings);
   if (process->is_dirty || process->is_pending)
     return TRUE;
   lu_bpf_maps_forget_owner (process);

@@ -23,12 +23,6 @@ lu_bpf_newcomers_clear (LuBpfNewcomers *self)
 }
 
 static gboolean
-has_table (const LuBpfSlots *slots, guint32 slot)
-{
-  return __atomic_load_n (&slots->backing->modules[slot].table, __ATOMIC_RELAXED) != 0;
-}
-
-static gboolean
 is_here (const LuBpfNewcomers *self, const LuModule *module)
 {
   for (guint i = 0; i < self->n; i++)
@@ -46,7 +40,7 @@ lu_bpf_newcomers_add (LuBpfNewcomers *self, const LuBpfSlots *slots, const LuMap
 
   if (lu_module_key (mapping->module)->kind != LU_MODULE_FILE
       || (state != LU_MODULE_PENDING && state != LU_MODULE_READY) || self->n == LU_BPF_MAX_NEWCOMERS
-      || (slot != 0 && (slots->slots[slot].n_mappings > 0 || has_table (slots, slot)))
+      || (slot != 0 && (slots->slots[slot].n_mappings > 0 || lu_bpf_slots_has_table (slots, slot)))
       || is_here (self, mapping->module))
     return;
   self->all[self->n] = (LuBpfNewcomer){
@@ -88,7 +82,7 @@ see_to (LuBpfNewcomers *self, LuBpfNewcomer *one, LuBpfSlots *slots, LuBpfIsWant
       return lu_module_state (one->mapping.module) == LU_MODULE_READY
              && take_slot (one, slots, is_wanted);
     }
-  if (!has_table (slots, one->slot) && lu_monotonic_ns () - one->since < PATIENCE_NS)
+  if (!lu_bpf_slots_has_table (slots, one->slot) && lu_monotonic_ns () - one->since < PATIENCE_NS)
     return TRUE;
   lu_bpf_slots_give_back (slots, one->slot);
   return FALSE;

@@ -37,9 +37,8 @@ lu_bpf_slots_clear (LuBpfSlots *self)
   g_free (self->slots);
 }
 
-/* Written by the publisher. */
-static gboolean
-has_table (const LuBpfSlots *self, guint32 slot)
+gboolean
+lu_bpf_slots_has_table (const LuBpfSlots *self, guint32 slot)
 {
   return __atomic_load_n (&self->backing->modules[slot].table, __ATOMIC_RELAXED) != 0;
 }
@@ -59,7 +58,8 @@ request (LuBpfSlots *self, LuBpfRequestKind kind, guint32 slot, LuModule *module
   *place = (LuBpfRequest){ .kind = kind, .slot = slot, .module = module, .is_wanted = is_wanted };
   lu_queue_commit_quietly (self->requests, sizeof *place);
   /* A table that is there, or is given up, can wait for the next reason to wake it. */
-  self->has_news = self->has_news || (kind == LU_BPF_REQUEST_MODULE && !has_table (self, slot))
+  self->has_news = self->has_news
+                   || (kind == LU_BPF_REQUEST_MODULE && !lu_bpf_slots_has_table (self, slot))
                    || lu_queue_used (self->requests) >= QUIET_BYTES;
   return TRUE;
 }
@@ -215,6 +215,6 @@ lu_bpf_slots_want (LuBpfSlots *self, LuModule *module)
 {
   guint32 item = lu_bpf_index_find (&self->by_module, lu_module_id (module));
 
-  if (item != LU_BPF_NO_ITEM && !has_table (self, self->slot_of_item[item]))
+  if (item != LU_BPF_NO_ITEM && !lu_bpf_slots_has_table (self, self->slot_of_item[item]))
     pass_wish (self, self->slot_of_item[item]);
 }

@@ -49,6 +49,8 @@ void lu_bpf_slots_clear (LuBpfSlots *self);
 
 /* 0: it has none. */
 guint32 lu_bpf_slots_find (const LuBpfSlots *self, const LuModule *module);
+/* Whether the publisher has written one. */
+gboolean lu_bpf_slots_has_table (const LuBpfSlots *self, guint32 slot);
 /* One more mapping names the module, which is READY; 0: there is no slot. is_wanted: its table will
  * surely be needed. */
 guint32 lu_bpf_slots_take (LuBpfSlots *self, LuModule *module, gboolean is_wanted);

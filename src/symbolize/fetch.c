@@ -8,11 +8,11 @@
 
 #include "symbolize/fetch.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
+
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,12 +46,8 @@ typedef struct
 static gboolean
 load (Library *self)
 {
-  void *handle = dlopen (LIBRARY, RTLD_NOW);
-  const struct
-  {
-    const char *name;
-    void *place;
-  } functions[] = {
+  g_autofree char *reason = NULL;
+  const LuLibraryFunction functions[] = {
     { "debuginfod_begin", &self->begin },
     { "debuginfod_end", &self->end },
     { "debuginfod_find_debuginfo", &self->find_debuginfo },
@@ -61,15 +57,7 @@ load (Library *self)
     { "debuginfod_get_user_data", &self->get_user_data },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    {
-      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
-
-      if (address == NULL)
-        return FALSE;
-      memcpy (functions[i].place, &address, sizeof address);
-    }
-  return TRUE;
+  return lu_library_load (LIBRARY, functions, G_N_ELEMENTS (functions), &reason);
 }
 
 static void

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* library.c - see library.h. */
+
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+gboolean
+lu_library_load (const char *name, const LuLibraryFunction *functions, guint n_functions,
+                 char **reason)
+{
+  void *handle = dlopen (name, RTLD_NOW);
+
+  for (guint i = 0; i < n_functions; i++)
+    {
+      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
+
+      if (address == NULL)
+        {
+          *reason = g_strdup (dlerror ());
+          return FALSE;
+        }
+      memcpy (functions[i].place, &address, sizeof address);
+    }
+  return TRUE;
+}
