@@ -3,12 +3,12 @@
 
 /* syscap-kernel.c - kernel function names of a capture; see syscap-kernel.h.
  *
- * Each function is written at most once, whether it was hit or stands behind one that was. The
- * order of the lines is that of the hits; readers sort them. */
+ * Each function that was hit is written once. The order of the lines is that of the hits; readers
+ * sort them. Only the last chunk says where functions end that have none of these behind them:
+ * until then another one may be hit there. */
 
 #include "output/syscap-kernel.h"
 
-#include "base/id-table.h"
 #include "output/syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
@@ -17,13 +17,20 @@
 /* Samples come from the same places again and again; these were looked up lately. */
 #define SEEN_BITS 10
 
+typedef struct
+{
+  guint64 start, end;
+  guint32 number;   /* in the order in which they came */
+  guint32 is_fixed; /* a module's place may be another's later, when the module is gone */
+} Function;
+
 struct _LuSyscapKernel
 {
   LuKallsymsFile *file; /* a reference; NULL: there is none */
-  LuIdTable *noted;     /* addresses of functions that have a line */
-  LuIdTable *hidden;    /* the same where these have places, in this order */
+  GArray *functions;    /* of Function, sorted by start: those that have a line */
   GString *lines;       /* all of them */
   gsize n_written;      /* bytes of them that are in the capture */
+  gboolean hides;       /* places in the lines are not the functions' own */
   guint64 seen[1 << SEEN_BITS];
 };
 
@@ -33,8 +40,7 @@ lu_syscap_kernel_new (LuKallsymsFile *file)
   LuSyscapKernel *self = g_new0 (LuSyscapKernel, 1);
 
   self->file = file != NULL ? lu_kallsyms_file_ref (file) : NULL;
-  self->noted = lu_id_table_new (1);
-  self->hidden = lu_id_table_new (1);
+  self->functions = g_array_new (FALSE, FALSE, sizeof (Function));
   self->lines = g_string_sized_new (LINES_BYTES);
   return self;
 }
@@ -45,8 +51,7 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
   if (self == NULL)
     return;
   lu_kallsyms_file_unref (self->file);
-  lu_id_table_free (self->noted);
-  lu_id_table_free (self->hidden);
+  g_array_unref (self->functions);
   g_string_free (self->lines, TRUE);
   g_free (self);
 }
@@ -70,33 +75,73 @@ append_line (LuSyscapKernel *self, guint64 address, char type, const char *name,
   g_string_append_c (self->lines, '\n');
 }
 
-static void
-note (LuSyscapKernel *self, const LuKernelSymbol *symbol)
+static const Function *
+function_at (const LuSyscapKernel *self, guint index)
 {
-  guint32 n_noted = lu_id_table_size (self->noted);
-
-  /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
-  if (lu_id_table_add (self->noted, symbol->address, 0) == n_noted)
-    append_line (self, symbol->address, g_ascii_isupper (symbol->type) ? 'T' : 't', symbol->name,
-                 symbol->module);
+  return &g_array_index (self->functions, Function, index);
 }
 
-/* Where nothing stands behind a function, a line that ends it. */
-static void
-look_up (LuSyscapKernel *self, guint64 pc)
+/* How many start at `pc` or below. */
+static guint
+count_up_to (const LuSyscapKernel *self, guint64 pc)
 {
-  LuKernelSymbol symbol;
-  guint64 end;
+  guint low = 0, high = self->functions->len;
 
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (function_at (self, middle)->start <= pc)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static const Function *
+add_function (LuSyscapKernel *self, guint index, const LuKernelSymbol *symbol)
+{
+  Function function = { .start = symbol->address,
+                        .end = symbol->end,
+                        .number = self->functions->len,
+                        .is_fixed = symbol->module == NULL };
+  guint64 place = self->hides ? lu_syscap_hidden_place (function.number) : function.start;
+
+  g_array_insert_val (self->functions, index, function);
+  /* Sysprof 3.46 reads only t and T: a weak function is none the less one. */
+  append_line (self, place, g_ascii_isupper (symbol->type) ? 'T' : 't', symbol->name,
+               symbol->module);
+  return function_at (self, index);
+}
+
+/* NULL: nothing is there that has a name. Asking for one costs more than a microsecond. */
+static const Function *
+find_function (LuSyscapKernel *self, guint64 pc)
+{
+  guint n = count_up_to (self, pc);
+  LuKernelSymbol symbol;
+
+  if (n > 0 && function_at (self, n - 1)->is_fixed && pc < function_at (self, n - 1)->end)
+    return function_at (self, n - 1);
   if (!lu_kallsyms_file_find (self->file, pc, &symbol))
-    return;
-  note (self, &symbol);
-  end = symbol.end;
-  if (lu_id_table_find (self->noted, end, 0) != G_MAXUINT32)
-    return;
-  if (!lu_kallsyms_file_find (self->file, end, &symbol))
-    symbol = (LuKernelSymbol){ .address = end, .type = 't', .name = "_end" };
-  note (self, &symbol);
+    return NULL;
+  n = count_up_to (self, symbol.address);
+  if (n > 0 && function_at (self, n - 1)->start == symbol.address)
+    return function_at (self, n - 1);
+  return add_function (self, n, &symbol);
+}
+
+static void
+append_ends (LuSyscapKernel *self)
+{
+  guint n = self->functions->len;
+
+  if (self->hides && n > 0)
+    append_line (self, lu_syscap_hidden_place (n), 't', "_end", NULL);
+  for (guint i = 0; !self->hides && i < n; i++)
+    if (i + 1 == n || function_at (self, i + 1)->start > function_at (self, i)->end)
+      append_line (self, function_at (self, i)->end, 't', "_end", NULL);
 }
 
 void
@@ -113,33 +158,31 @@ lu_syscap_kernel_hit (LuSyscapKernel *self, const LuFrame *frames, guint n_frame
       if (!(frames[i].flags & LU_FRAME_KERNEL) || *seen == pc)
         continue;
       *seen = pc;
-      look_up (self, pc);
+      find_function (self, pc);
     }
 }
 
 guint64
 lu_syscap_kernel_hide (LuSyscapKernel *self, guint64 pc)
 {
-  guint32 number, n_hidden = lu_id_table_size (self->hidden);
-  LuKernelSymbol symbol;
+  const Function *function;
 
-  if (self->file == NULL || !lu_kallsyms_file_find (self->file, pc, &symbol))
+  self->hides = TRUE;
+  function = self->file != NULL ? find_function (self, pc) : NULL;
+  if (function == NULL)
     return LU_SYSCAP_HIDDEN_UNKNOWN;
-  number = lu_id_table_add (self->hidden, symbol.address, 0);
-  if (number == n_hidden)
-    append_line (self, lu_syscap_hidden_place (number), 't', symbol.name, symbol.module);
-  return lu_syscap_hidden_place (number) + MIN (pc - symbol.address, LU_SYSCAP_HIDDEN_SIZE - 1);
+  return lu_syscap_hidden_place (function->number)
+         + MIN (pc - function->start, LU_SYSCAP_HIDDEN_SIZE - 1);
 }
 
 gboolean
 lu_syscap_kernel_write (LuSyscapKernel *self, LuSyscapWriter *writer, gboolean is_last,
                         GError **error)
 {
-  guint32 n_hidden = lu_id_table_size (self->hidden);
   gsize begin = self->n_written;
 
-  if (is_last && n_hidden > 0)
-    append_line (self, lu_syscap_hidden_place (n_hidden), 't', "_end", NULL);
+  if (is_last)
+    append_ends (self);
   self->n_written = self->lines->len;
   if (self->n_written == begin && (!is_last || begin == 0))
     return TRUE;

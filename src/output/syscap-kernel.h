@@ -4,9 +4,9 @@
 /* syscap-kernel.h - the part of /proc/kallsyms that a capture needs, written as it is needed.
  *
  * The whole file is 5 to 20 MB; a recording hits a few hundred functions. So each function goes
- * into the capture with its successor (readers take it as the end) when it was first hit, in chunks
- * of the file that readers join: a recorder that is killed leaves the kernel names of all its
- * samples. */
+ * into the capture when it was first hit, in chunks of the file that readers join: a recorder that
+ * is killed leaves the kernel names of all its samples. Readers take the next line for a function's
+ * end, so where no function was hit behind one, the last chunk has a line "_end". */
 
 #pragma once
 

@@ -447,10 +447,10 @@ test_kernel_names (void)
   text = dump (&fixture, FALSE);
   g_assert_cmpstr (text, ==,
                    "sample 0/0: -128 ffffffff81000110 ffffffff81000190\n"
-                   "file /proc/kallsyms … ffffffff81000100 t do_work\n"
-                   "ffffffff81000200 T weak\n\n"
+                   "file /proc/kallsyms … ffffffff81000100 t do_work\n\n"
                    "sample 0/0: -128 ffffffff81000110 ffffffff81000190 ffffffff81000410\n"
                    "file /proc/kallsyms ffffffff81000400 t last\t[module]\n"
+                   "ffffffff81000200 t _end\n"
                    "ffffffff81001400 t _end\n\n");
   g_unlink (path);
   teardown (&fixture);
