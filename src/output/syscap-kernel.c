@@ -12,8 +12,9 @@
 #include "output/syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
-/* Room for the lines of some thousand functions; more only makes it grow. */
-#define LINES_BYTES (64u << 10)
+/* Room for some thousand functions and their lines; more only makes it grow. */
+#define EXPECTED_FUNCTIONS 2048
+#define LINES_BYTES        (64u << 10)
 /* Samples come from the same places again and again; these were looked up lately. */
 #define SEEN_BITS 10
 
@@ -40,7 +41,7 @@ lu_syscap_kernel_new (LuKallsymsFile *file)
   LuSyscapKernel *self = g_new0 (LuSyscapKernel, 1);
 
   self->file = file != NULL ? lu_kallsyms_file_ref (file) : NULL;
-  self->functions = g_array_new (FALSE, FALSE, sizeof (Function));
+  self->functions = g_array_sized_new (FALSE, FALSE, sizeof (Function), EXPECTED_FUNCTIONS);
   self->lines = g_string_sized_new (LINES_BYTES);
   return self;
 }
