@@ -17,11 +17,28 @@
 /* An instruction that the compiler can neither move nor leave out. */
 #define HOST_BOUND(x, mask) asm volatile("%0 &= %1" : "+r"(x) : "i"(mask))
 
+/* A pointer into a large object: what it points to is then near it, not far from the object. */
+#define HOST_NEAR(pointer) asm volatile("" : "+r"(pointer))
+
+/* The verifier follows what comes after separately for each value that it has seen compared. What
+ * comes from a map may be anything. */
+#define HOST_FORGET(walk, x)                                                                       \
+  do                                                                                               \
+    {                                                                                              \
+      *(volatile __typeof__ (x) *) &(walk)->forgotten = (x);                                       \
+      (x) = *(volatile __typeof__ (x) *) &(walk)->forgotten;                                       \
+    }                                                                                              \
+  while (0)
+
 /* x -= bits that are set in it. The verifier must not see which: it would follow what comes then
  * for each case by itself. */
 #define HOST_LEAVE(x, bits) asm volatile("%0 ^= %1" : "+r"(x) : "r"(bits))
 
 const volatile struct lu_bpf_config host_config;
+
+/* In a map of its own, which the loader makes. 2.5 MiB. */
+struct lu_bpf_shared shared_variables;
+#define host_shared (&shared_variables)
 
 /* 1 MiB for each entry in use. The flags of the inner maps but not BPF_F_INNER_MAP: then look-ups
  * become a few instructions. */
@@ -42,56 +59,6 @@ struct
   __array (values, struct memory_entry);
 } memory SEC (".maps");
 
-/* 1 MiB. */
-struct
-{
-  __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE);
-  __uint (max_entries, 1);
-  __type (key, uint32_t);
-  __type (value, struct rules);
-} rules SEC (".maps");
-
-/* 512 KiB. */
-struct
-{
-  __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE);
-  __uint (max_entries, 1);
-  __type (key, uint32_t);
-  __type (value, struct modules);
-} modules SEC (".maps");
-
-/* 16 KiB. */
-struct
-{
-  __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE);
-  __uint (max_entries, 1);
-  __type (key, uint32_t);
-  __type (value, struct uses);
-} use SEC (".maps");
-
-/* 768 KiB. */
-struct
-{
-  __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE);
-  __uint (max_entries, 1);
-  __type (key, uint32_t);
-  __type (value, struct identities);
-} identities SEC (".maps");
-
-/* 160 KiB. */
-struct
-{
-  __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (map_flags, BPF_F_MMAPABLE);
-  __uint (max_entries, 1);
-  __type (key, uint32_t);
-  __type (value, struct known);
-} known SEC (".maps");
-
 /* Some 90 bytes for each entry, where the kernel allows that; else for each of max_entries, at
  * once. */
 struct
@@ -102,7 +69,7 @@ struct
   __type (value, struct lu_bpf_process);
 } processes SEC (".maps");
 
-/* By CPU, 66 KiB each. A per-CPU map's values are at most 32 KiB. */
+/* By CPU, 197 KiB each. A per-CPU map's values are at most 32 KiB. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
@@ -110,15 +77,6 @@ struct
   __type (key, uint32_t);
   __type (value, struct walk);
 } walks SEC (".maps");
-
-/* By CPU, 128 KiB each. */
-struct
-{
-  __uint (type, BPF_MAP_TYPE_ARRAY);
-  __uint (max_entries, 1);
-  __type (key, uint32_t);
-  __type (value, struct remembered_rules);
-} remembered SEC (".maps");
 
 /* By CPU, below 1 KiB each. */
 struct
@@ -144,12 +102,6 @@ host_walk (uint32_t cpu)
   return bpf_map_lookup_elem (&walks, &cpu);
 }
 
-static inline struct remembered_rules *
-host_remembered (uint32_t cpu)
-{
-  return bpf_map_lookup_elem (&remembered, &cpu);
-}
-
 static inline const struct entry *
 host_entry (uint32_t number)
 {
@@ -157,46 +109,6 @@ host_entry (uint32_t number)
   uint32_t zero = 0;
 
   return inner != NULL ? bpf_map_lookup_elem (inner, &zero) : NULL;
-}
-
-static inline const struct rules *
-host_rules (void)
-{
-  uint32_t zero = 0;
-
-  return bpf_map_lookup_elem (&rules, &zero);
-}
-
-static inline const struct modules *
-host_modules (void)
-{
-  uint32_t zero = 0;
-
-  return bpf_map_lookup_elem (&modules, &zero);
-}
-
-static inline struct uses *
-host_use (void)
-{
-  uint32_t zero = 0;
-
-  return bpf_map_lookup_elem (&use, &zero);
-}
-
-static inline struct identities *
-host_identities (void)
-{
-  uint32_t zero = 0;
-
-  return bpf_map_lookup_elem (&identities, &zero);
-}
-
-static inline const struct known *
-host_known (void)
-{
-  uint32_t zero = 0;
-
-  return bpf_map_lookup_elem (&known, &zero);
 }
 
 static inline int64_t

@@ -6,11 +6,12 @@
  *
  *   HOST_TURN                 what declares a turn
  *   HOST_BOUND (x, mask)      x &= mask, where the verifier needs to see it
+ *   HOST_NEAR (pointer)       for the compiler: other places are not to be named from elsewhere
+ *   HOST_FORGET (walk, x)     makes the verifier forget what it knows of a number
  *   host_config               struct lu_bpf_config
  *   host_walk (cpu)           struct walk of this CPU, or NULL
- *   host_remembered (cpu)     struct remembered_rules of this CPU, or NULL
+ *   host_shared               struct lu_bpf_shared
  *   host_entry (number)       struct entry of the memory, or NULL
- *   host_rules (), host_modules (), host_use ()   these maps, or NULL
  *   host_read (to, size, address)   from the sampled stack; 0: read
  *   host_read_code (to, size, address)   the same of code only
  *   host_call_before (walk, pc)     enum call_kind, of a return address into walk->seen
@@ -25,31 +26,6 @@
 struct entry
 {
   uint32_t words[LU_BPF_ENTRY_WORDS];
-};
-
-struct rules
-{
-  struct lu_rule rules[LU_BPF_MAX_RULES];
-};
-
-struct modules
-{
-  struct lu_bpf_module modules[LU_BPF_MAX_MODULES];
-};
-
-struct uses
-{
-  uint8_t bits[LU_BPF_MAX_MODULES];
-};
-
-struct identities
-{
-  struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
-};
-
-struct known
-{
-  struct lu_bpf_known places[LU_BPF_MAX_KNOWN];
 };
 
 #ifdef __bpf__

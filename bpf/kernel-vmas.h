@@ -73,41 +73,52 @@ find_in_tree (uint32_t cpu, struct walk *walk, uint64_t tree, uint64_t address)
   return 0;
 }
 
+/* FALSE: it is being written. */
+static inline int64_t
+take_known (struct place *place, const struct lu_bpf_known *known, uint64_t offset)
+{
+  struct lu_bpf_known found = *known;
+
+  place->bias = place->start - offset - found.to_ea;
+  if (found.check != lu_bpf_known_check (&found) || found.offset != offset
+      || place->start + place->size - place->bias > 1ull << LU_BPF_KEY_SHIFT)
+    return 0;
+  place->kind = LU_BPF_MAPPING_TABLE;
+  place->module = found.slot;
+  return 1;
+}
+
 /* Sets slot and place of ELF addresses of walk->found, if they are known; else nobody can say
  * anything of it. */
 HOST_TURN int64_t
 find_known (uint32_t cpu, uint64_t number, uint32_t device, uint64_t offset, uint32_t generation)
 {
   struct walk *walk = host_walk (cpu);
-  const struct known *known = host_known ();
   uint64_t at = lu_bpf_known_group (lu_bpf_known_hash (number, device, offset));
+  uint64_t index = at, difference = 1;
+  const struct lu_bpf_known *known;
   struct place *place;
 
-  if (walk == NULL || known == NULL)
+  if (walk == NULL)
     return 0;
   place = &walk->found;
   place->kind = LU_BPF_MAPPING_OPAQUE;
   place->module = 0;
   place->bias = 0;
-  for (uint64_t i = 0; i < LU_BPF_KNOWN_PLACES; i++)
+  for (uint64_t i = 0; i < LU_BPF_KNOWN_PLACES && difference != 0; i++)
     {
-      uint64_t index = at + i;
-      struct lu_bpf_known found;
-
+      index = at + i;
       HOST_BOUND (index, LU_BPF_MAX_KNOWN - 1);
-      found = known->places[index];
-      if (found.inode != number || found.device != device || found.offset != offset
-          || (found.generation != 0 && found.generation != generation)
-          || found.check != lu_bpf_known_check (&found))
-        continue;
-      place->bias = place->start - offset - found.to_ea;
-      if (place->start + place->size - place->bias > 1ull << LU_BPF_KEY_SHIFT)
-        return 0;
-      place->kind = LU_BPF_MAPPING_TABLE;
-      place->module = found.slot;
-      return 1;
+      known = &host_shared->known[index];
+      HOST_NEAR (known);
+      difference = (known->inode ^ number) | (known->offset ^ offset) | (known->device ^ device)
+                   | ((known->generation ^ generation) & -(uint64_t) known->generation);
     }
-  return 0;
+  HOST_FORGET (walk, index);
+  HOST_BOUND (index, LU_BPF_MAX_KNOWN - 1);
+  known = &host_shared->known[index];
+  HOST_NEAR (known);
+  return difference == 0 ? take_known (place, known, offset) : 0;
 }
 
 /* Sets walk->found to the executable mapping that holds the address; FALSE: there is none, or it

@@ -37,6 +37,7 @@ enum verdict
   VERDICT_NONE, /* nothing that could be believed */
   VERDICT_FOUND,
   VERDICT_UNKNOWN,
+  VERDICT_MORE, /* nothing so far */
 };
 
 enum place_rule
@@ -73,11 +74,11 @@ HOST_TURN int64_t
 see_rule (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
-  const struct rules *rules = host_rules ();
+  const struct lu_rule *rule;
   uint32_t slot;
   int64_t id;
 
-  if (walk == NULL || rules == NULL || walk->n_rules++ >= MAX_RULES)
+  if (walk == NULL || walk->n_rules++ >= MAX_RULES)
     return PLACE_RULE_UNKNOWN;
   slot = walk->seen.module;
   id = look_up_rule (slot, address - walk->seen.bias);
@@ -87,11 +88,11 @@ see_rule (uint32_t cpu, uint64_t address)
       return PLACE_RULE_UNKNOWN;
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
-  if (rules->rules[id].cfa_kind == LU_CFA_NONE)
+  rule = &host_shared->rules[id];
+  HOST_NEAR (rule);
+  if (rule->cfa_kind == LU_CFA_NONE)
     return PLACE_RULE_NONE;
-  return rules->rules[id].cfa_kind == LU_CFA_FP && rules->rules[id].cfa_off == 16
-             ? PLACE_RULE_BY_FP
-             : PLACE_RULE_OTHER;
+  return rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 16 ? PLACE_RULE_BY_FP : PLACE_RULE_OTHER;
 }
 
 /* What is in front of a return address into walk->seen, which is a file's. */
@@ -150,10 +151,10 @@ check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
   return call == CALL_NONE ? VERDICT_NONE : VERDICT_FOUND;
 }
 
-/* The first words in [from, walk->fp): could one be the return address into code whose frame
- * pointer that is? */
+/* The first words in [walk->word_at, walk->fp): could one be the return address into code whose
+ * frame pointer that is? MORE if there are further ones. */
 HOST_TURN int64_t
-see_words (uint32_t cpu, uint64_t from, uint32_t wanted)
+see_words (uint32_t cpu, uint32_t wanted)
 {
   struct walk *walk = host_walk (cpu);
   int64_t verdict = VERDICT_NONE;
@@ -161,34 +162,33 @@ see_words (uint32_t cpu, uint64_t from, uint32_t wanted)
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
-  for (uint64_t i = 0; i < WORDS_AT_ONCE && verdict == VERDICT_NONE && from < walk->fp; i++)
+  for (uint64_t i = 0; i < WORDS_AT_ONCE && verdict == VERDICT_NONE; i++)
     {
-      if (host_read (&value, sizeof value, from) != 0)
+      if (walk->word_at >= walk->fp)
+        return VERDICT_NONE;
+      if (host_read (&value, sizeof value, walk->word_at) != 0)
         return VERDICT_UNKNOWN;
-      verdict = check_return (cpu, value, walk->fp, from, wanted);
-      from += sizeof value;
+      verdict = check_return (cpu, value, walk->fp, walk->word_at, wanted);
+      walk->word_at += sizeof value;
     }
-  return verdict;
+  return verdict == VERDICT_NONE ? VERDICT_MORE : verdict;
 }
 
-/* The same of all words that are looked at. */
+/* The same of all words from there on that are looked at. */
 static inline int64_t
-find_word (uint32_t cpu, const struct walk *walk, uint64_t from, uint32_t wanted)
+find_word (uint32_t cpu, struct walk *walk, uint64_t from, uint32_t wanted)
 {
-  int64_t verdict = VERDICT_NONE;
+  int64_t verdict = VERDICT_MORE;
 
-  for (uint64_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_NONE && from < walk->fp;
-       i++)
-    {
-      verdict = see_words (cpu, from, wanted);
-      from += 8 * WORDS_AT_ONCE;
-    }
-  return verdict;
+  walk->word_at = from;
+  for (uint64_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_MORE; i++)
+    verdict = see_words (cpu, wanted);
+  return verdict == VERDICT_MORE ? VERDICT_NONE : verdict;
 }
 
 /* FOUND: the frame pointer may be that of ordinary code that has called this one. */
 static inline int64_t
-find_other_owner (uint32_t cpu, const struct walk *walk, uint64_t caller_pc)
+find_other_owner (uint32_t cpu, struct walk *walk, uint64_t caller_pc)
 {
   int64_t rule;
 
@@ -206,35 +206,27 @@ find_other_owner (uint32_t cpu, const struct walk *walk, uint64_t caller_pc)
 
 /* What stands for the place of the frame in the list of those that are set up. */
 static inline uint64_t
-set_up_key (const struct walk *walk, const struct remembered_rules *all)
+set_up_key (const struct walk *walk)
 {
   return (walk->pc ^ walk->record.serial << 47) * 0x9e3779b97f4a7c15ull
-         ^ all->n_set_up / NOTES_PER_EPOCH;
+         ^ walk->remembered.n_set_up / NOTES_PER_EPOCH;
 }
 
 static inline int
-is_known_set_up (uint32_t cpu, const struct walk *walk)
+is_known_set_up (const struct walk *walk)
 {
-  const struct remembered_rules *all = host_remembered (cpu);
-  uint64_t key;
+  uint64_t key = set_up_key (walk);
 
-  if (all == NULL)
-    return 0;
-  key = set_up_key (walk, all);
-  return all->set_up[key >> (64 - SET_UP_BITS)] == key;
+  return walk->remembered.set_up[key >> (64 - SET_UP_BITS)] == key;
 }
 
 static inline void
-note_set_up (uint32_t cpu, const struct walk *walk)
+note_set_up (struct walk *walk)
 {
-  struct remembered_rules *all = host_remembered (cpu);
-  uint64_t key;
+  uint64_t key = set_up_key (walk);
 
-  if (all == NULL)
-    return;
-  key = set_up_key (walk, all);
-  all->set_up[key >> (64 - SET_UP_BITS)] = key;
-  all->n_set_up++;
+  walk->remembered.set_up[key >> (64 - SET_UP_BITS)] = key;
+  walk->remembered.n_set_up++;
 }
 
 HOST_TURN uint64_t
@@ -252,7 +244,7 @@ decide_by_code (uint32_t cpu)
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
-  if (is_known_set_up (cpu, walk))
+  if (is_known_set_up (walk))
     return VERDICT_NONE;
   if (walk->place.kind == LU_BPF_MAPPING_JIT
       || walk->place.start + walk->place.size - walk->pc < LU_LEAF_BYTES
@@ -277,13 +269,12 @@ decide_by_code (uint32_t cpu)
  * calls in each other. The frame is not set up yet, or not any more, but its caller's is. NONE: it
  * is set up. */
 static inline int64_t
-go_by_top (uint32_t cpu)
+go_by_top (uint32_t cpu, struct walk *walk)
 {
-  struct walk *walk = host_walk (cpu);
   uint64_t top[2];
   int64_t verdict;
 
-  if (walk == NULL || host_read (top, sizeof top, walk->sp) != 0)
+  if (host_read (top, sizeof top, walk->sp) != 0)
     return VERDICT_UNKNOWN;
   walk->caller.fp = walk->fp;
   if (top[0] == walk->fp && top[0] > MIN_ADDRESS)
@@ -308,14 +299,11 @@ go_by_top (uint32_t cpu)
 
 /* The frame is set up: the caller's frame pointer and the return address are where it points. */
 static inline int64_t
-go_by_frame_pointer (uint32_t cpu)
+go_by_frame_pointer (uint32_t cpu, struct walk *walk)
 {
-  struct walk *walk = host_walk (cpu);
   uint64_t pair[2];
   int64_t verdict;
 
-  if (walk == NULL)
-    return VERDICT_UNKNOWN;
   if (!is_frame_pointer (walk, walk->fp, walk->sp))
     return VERDICT_NONE;
   if (host_read (pair, sizeof pair, walk->fp) != 0)
@@ -339,13 +327,12 @@ go_by_frame_pointer (uint32_t cpu)
 /* What may be a trampoline of Python was called through a pointer by code with unwind information.
  */
 static inline int64_t
-go_by_trampoline (uint32_t cpu)
+go_by_trampoline (uint32_t cpu, struct walk *walk)
 {
-  struct walk *walk = host_walk (cpu);
   uint64_t address;
   int64_t rule;
 
-  if (walk == NULL || walk->place.kind != LU_BPF_MAPPING_JIT
+  if (walk->place.kind != LU_BPF_MAPPING_JIT
       || ((walk->pc & SLOT_MASK) != SLOT_WITH_ENDBR && (walk->pc & SLOT_MASK) != SLOT_PLAIN)
       || host_read (&address, sizeof address, walk->sp + TRAMPOLINE_FRAME) != 0
       || address <= MIN_ADDRESS || !see_mapping (cpu, address - 1)
@@ -390,12 +377,11 @@ find_caller_on_top (uint32_t cpu)
 static inline int64_t
 is_bare_entry (struct walk *walk, uint64_t lookup)
 {
-  const struct modules *modules = host_modules ();
   uint32_t slot = walk->place.module;
 
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  return modules != NULL && is_entry (walk, lookup)
-         && look_up_rule (slot, modules->modules[slot].entry) == LU_RULE_NONE;
+  return is_entry (walk, lookup)
+         && look_up_rule (slot, host_shared->modules[slot].entry) == LU_RULE_NONE;
 }
 
 HOST_TURN int64_t
@@ -425,15 +411,15 @@ walk_guess (uint32_t cpu)
     return GIVE_UP (GUESS);
   walk->seen.size = 0;
   if (walk->frame_kind != LU_FRAME_KIND_CALLER)
-    verdict = go_by_top (cpu);
+    verdict = go_by_top (cpu, walk);
   if (verdict == VERDICT_NONE)
     {
-      verdict = go_by_frame_pointer (cpu);
+      verdict = go_by_frame_pointer (cpu, walk);
       if (verdict == VERDICT_FOUND && walk->frame_kind != LU_FRAME_KIND_CALLER)
-        note_set_up (cpu, walk);
+        note_set_up (walk);
     }
   if (verdict == VERDICT_NONE && walk->frame_kind == LU_FRAME_KIND_CALLER)
-    verdict = go_by_trampoline (cpu);
+    verdict = go_by_trampoline (cpu, walk);
   if (verdict != VERDICT_FOUND)
     return GIVE_UP (GUESS);
   if (!push_frame (walk))

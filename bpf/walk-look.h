@@ -21,12 +21,14 @@ look_up_mapping (const struct entry *entry, uint64_t first, uint64_t n, uint64_t
 {
   uint64_t at = first;
 
-  for (int i = 0; i < MAPPING_STEPS && n > 1; i++)
+  for (uint64_t i = 0; i < MAPPING_STEPS && n > 1; i++)
     {
       uint64_t half = n >> 1, middle = at + half * 8;
+      const uint64_t *start;
 
       HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 8);
-      at += half * 8 & ~is_negative (address - *(const uint64_t *) &entry->words[middle]);
+      start = (const uint64_t *) &entry->words[middle];
+      at += half * 8 & ~is_negative (address - *start);
       n -= half;
     }
   HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 8);
@@ -39,7 +41,7 @@ look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t add
 {
   uint64_t key = address & 0xffff, at = first;
 
-  for (int i = 0; i < ROW_STEPS && n > 1; i++)
+  for (uint64_t i = 0; i < ROW_STEPS && n > 1; i++)
     {
       uint64_t half = n >> 1, middle = at + half;
 
@@ -56,17 +58,15 @@ look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t add
 HOST_TURN int64_t
 look_up_rule (uint32_t slot, uint64_t address)
 {
-  const struct modules *modules = host_modules ();
   const struct lu_bpf_module *module;
   const struct lu_bpf_page *found;
   const struct entry *entry;
   uint64_t table, page;
   uint32_t index, first, n;
 
-  if (modules == NULL)
-    return -1;
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  module = &modules->modules[slot];
+  module = &host_shared->modules[slot];
+  HOST_NEAR (module);
   table = *(const volatile uint64_t *) &module->table;
   page = (address - module->base) >> LU_BPF_PAGE_SHIFT;
   if (table == 0)
@@ -91,22 +91,22 @@ look_up_rule (uint32_t slot, uint64_t address)
 static inline void
 note_use (uint32_t slot, uint8_t bits)
 {
-  struct uses *use = host_use ();
+  uint8_t *use = host_shared->use;
 
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  if (use != NULL && (use->bits[slot] & bits) != bits)
-    use->bits[slot] |= bits;
+  if ((use[slot] & bits) != bits)
+    use[slot] |= bits;
 }
 
 /* What is known of the place whose slot is set. 0, or a turn. */
 static inline int64_t
-complete_place (struct place *place, const struct modules *modules)
+complete_place (struct place *place)
 {
   uint32_t slot = place->module;
   uint64_t key;
 
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  key = modules->modules[slot].key;
+  key = host_shared->modules[slot].key;
   if (key == 0 && place->kind == LU_BPF_MAPPING_TABLE)
     {
       note_use (slot, LU_BPF_WANTED);
@@ -122,13 +122,12 @@ HOST_TURN int64_t
 find_place (uint32_t cpu, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
-  const struct modules *modules = host_modules ();
   const struct lu_bpf_mapping *mapping;
   const struct entry *entry;
   struct place *place;
   uint64_t at;
 
-  if (walk == NULL || modules == NULL)
+  if (walk == NULL)
     return GIVE_UP (INTERNAL);
   entry = host_entry (LU_BPF_ENTRY_OF (walk->process.mappings));
   if (entry == NULL)
@@ -144,17 +143,14 @@ find_place (uint32_t cpu, uint64_t address)
   place->bias = mapping->bias;
   place->kind = mapping->kind;
   place->module = mapping->module;
-  return complete_place (place, modules);
+  return complete_place (place);
 }
 
 /* The same by the kernel's own mappings. */
 static inline int64_t
 find_vma_place (uint32_t cpu, struct walk *walk, uint64_t address)
 {
-  const struct modules *modules = host_modules ();
-
-  return modules != NULL && host_find_vma (cpu, address) ? complete_place (&walk->found, modules)
-                                                         : GIVE_UP (NO_MAPPING);
+  return host_find_vma (cpu, address) ? complete_place (&walk->found) : GIVE_UP (NO_MAPPING);
 }
 
 /* The address of the frame that comes next. */
@@ -212,13 +208,12 @@ HOST_TURN int64_t
 walk_rule (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
-  struct remembered_rules *all = host_remembered (cpu);
-  const struct rules *rules = host_rules ();
+  struct remembered *remembered;
   uint64_t lookup, plain, key, place;
   uint32_t slot;
   int64_t id;
 
-  if (walk == NULL || all == NULL || rules == NULL)
+  if (walk == NULL)
     return GIVE_UP (INTERNAL);
   lookup = walk_lookup (walk);
   slot = walk->place.module;
@@ -231,14 +226,15 @@ walk_rule (uint32_t cpu)
       return GIVE_UP (NO_TABLE);
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
-  walk->rule = rules->rules[id];
+  walk->rule = host_shared->rules[id];
   plain = make_plain (cpu);
   key = lookup + walk->place.to_key;
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
-  if (plain == 0 || all->rules[place].key == key || (host_config.flags & LU_BPF_NO_CACHE) != 0)
+  remembered = &walk->remembered.rules[place];
+  if (plain == 0 || remembered->key == key || (host_config.flags & LU_BPF_NO_CACHE) != 0)
     return walk->rule.cfa_kind == LU_CFA_NONE ? TURN_GUESS : TURN_RARE;
-  all->rules[place].key = key;
-  all->rules[place].plain = plain;
+  remembered->key = key;
+  remembered->plain = plain;
   return TURN_ON;
 }

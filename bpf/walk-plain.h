@@ -20,11 +20,10 @@ HOST_TURN int64_t
 walk_plain (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
-  const struct remembered_rules *all = host_remembered (cpu);
   uint64_t pc, sp, fp, bx_at, mark, start, size, to_key, known, at, limit;
   int64_t result = TURN_ON;
 
-  if (walk == NULL || all == NULL)
+  if (walk == NULL)
     return GIVE_UP (INTERNAL);
   pc = walk->pc;
   sp = walk->sp;
@@ -49,9 +48,9 @@ walk_plain (uint32_t cpu)
         }
       HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
       result = TURN_RULE;
-      if (all->rules[place].key != key)
+      if (walk->remembered.rules[place].key != key)
         break;
-      plain = all->rules[place].plain;
+      plain = walk->remembered.rules[place].plain;
       if (at >= limit)
         {
           result = TURN_DEPTH;

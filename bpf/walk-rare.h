@@ -11,7 +11,10 @@
 static inline __attribute__ ((always_inline)) int
 read_word (void *data, uint64_t address, uint64_t *value)
 {
-  return host_read (value, sizeof *value, address) == 0;
+  uint64_t result = ~(uint64_t) host_read (value, sizeof *value, address);
+
+  /* 0 or an error; the verifier need not know which. */
+  return (int) (lu_step_settle (result) >> 63);
 }
 
 /* A register of the sample by its DWARF number (System V ABI, AMD64 supplement, figure 3.36). The
@@ -75,14 +78,11 @@ push_frame (struct walk *walk)
 static inline int
 is_entry (const struct walk *walk, uint64_t lookup)
 {
-  const struct modules *modules = host_modules ();
   uint32_t slot = walk->place.module;
   uint64_t entry;
 
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  if (modules == NULL)
-    return 0;
-  entry = modules->modules[slot].entry;
+  entry = host_shared->modules[slot].entry;
   return entry != 0 && lookup - walk->place.bias - entry < LU_BPF_ENTRY_CODE;
 }
 
@@ -104,41 +104,40 @@ HOST_TURN int64_t
 walk_rare (uint32_t cpu)
 {
   struct walk *walk = host_walk (cpu);
-  struct lu_rule rule;
-  struct lu_regs regs;
+  struct lu_regs *regs;
   uint64_t lookup;
   int64_t result;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
   lookup = walk_lookup (walk);
-  rule = walk->rule;
-  if (rule.cfa_kind == LU_CFA_COMPLEX && walk->mark == 0)
+  regs = &walk->step;
+  if (walk->rule.cfa_kind == LU_CFA_COMPLEX && walk->mark == 0)
     return GIVE_UP (COMPLEX);
   fetch_saved (walk);
-  regs = (struct lu_regs){ .pc = walk->pc,
-                           .sp = walk->sp,
-                           .fp = walk->fp,
-                           .bx = walk->bx,
-                           .ucontext = walk->ucontext,
-                           .known = (uint8_t) walk->known,
-                           .frame_kind = (uint8_t) walk->frame_kind };
+  *regs = (struct lu_regs){ .pc = walk->pc,
+                            .sp = walk->sp,
+                            .fp = walk->fp,
+                            .bx = walk->bx,
+                            .ucontext = walk->ucontext,
+                            .known = (uint8_t) walk->known,
+                            .frame_kind = (uint8_t) walk->frame_kind };
   if (!push_frame (walk))
     return TURN_DEPTH;
-  result = lu_step (&regs, &rule, read_word, read_register, walk);
+  result = lu_step (regs, &walk->rule, read_word, read_register, walk);
   if (result == LU_STATUS_COMPLETE)
     return TURN_ENDED;
   if (result != LU_STEP_CALLER)
     return give_up_after (result);
-  if (regs.pc == 0)
+  if (regs->pc == 0)
     return is_entry (walk, lookup) ? TURN_ENDED : GIVE_UP (BAD_FRAME);
-  walk->pc = regs.pc;
-  walk->sp = regs.sp;
-  walk->fp = regs.fp;
-  walk->bx = regs.bx;
-  walk->known = regs.known;
-  walk->ucontext = regs.ucontext;
-  walk->frame_kind = regs.frame_kind;
-  walk->mark = regs.frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
+  walk->pc = regs->pc;
+  walk->sp = regs->sp;
+  walk->fp = regs->fp;
+  walk->bx = regs->bx;
+  walk->known = regs->known;
+  walk->ucontext = regs->ucontext;
+  walk->frame_kind = regs->frame_kind;
+  walk->mark = regs->frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
   return TURN_ON;
 }

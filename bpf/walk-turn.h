@@ -14,59 +14,10 @@
  * by itself. */
 #define FEW_TURNS  4
 #define BUDGET_FEW 2 /* between two looks at the clock */
-#define ROUND_FEW  64
-/* Each frame takes three turns at most: for its mapping, its rule, and itself. */
-#define ROUNDS(max_frames) ((max_frames) *3 / (FEW_TURNS * ROUND_FEW) + 1)
-
-HOST_TURN int64_t
-walk_turns (uint32_t cpu)
-{
-  struct walk *walk = host_walk (cpu);
-  int64_t result = TURN_ON;
-
-  if (walk == NULL)
-    return GIVE_UP (INTERNAL);
-  for (int64_t i = 0; i < FEW_TURNS && result == TURN_ON; i++)
-    {
-      result = walk_plain (cpu);
-      if (result == TURN_MAPPING)
-        result = walk_mapping (cpu);
-      else if (result == TURN_RULE)
-        result = walk_rule (cpu);
-      if (result == TURN_RARE)
-        result = walk_rare (cpu);
-      if (result == TURN_GUESS)
-        result = walk_guess (cpu);
-    }
-  if (result == TURN_ON && host_config.budget_ns != 0 && ++walk->n_few % BUDGET_FEW == 0
-      && host_clock () - walk->start_ns > host_config.budget_ns)
-    return GIVE_UP (BUDGET);
-  return result;
-}
-
-HOST_TURN int64_t
-walk_round (uint32_t cpu)
-{
-  int64_t result = TURN_ON;
-
-  for (int64_t i = 0; i < ROUND_FEW && result == TURN_ON; i++)
-    result = walk_turns (cpu);
-  return result;
-}
-
-/* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
-static inline int64_t
-make_walk (uint32_t cpu)
-{
-  uint64_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
-  int64_t result = TURN_ON;
-
-  if (max < LU_BPF_MAX_FRAMES)
-    rounds = ROUNDS (max);
-  for (uint64_t i = 0; i < rounds && result == TURN_ON; i++)
-    result = walk_round (cpu);
-  return result != TURN_ON ? result : GIVE_UP (BUDGET);
-}
+#define ROUND_FEW  32
+/* Each frame takes three turns at most: for its mapping, its rule, and itself. One round more for a
+ * walk that is made again. */
+#define ROUNDS(max_frames) ((max_frames) *3 / (FEW_TURNS * ROUND_FEW) + 2)
 
 /* Begins at walk->regs, behind the kernel's pcs, in walk->process. */
 HOST_TURN int64_t
@@ -95,4 +46,89 @@ begin_walk (uint32_t cpu)
   walk->failed_ea = 0;
   walk->vma_marks = 0;
   return TURN_ON;
+}
+
+HOST_TURN int64_t
+walk_turns (uint32_t cpu)
+{
+  struct walk *walk = host_walk (cpu);
+  int64_t result = TURN_ON;
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  for (int64_t i = 0; i < FEW_TURNS && result == TURN_ON; i++)
+    {
+      result = walk_plain (cpu);
+      if (result == TURN_MAPPING)
+        result = walk_mapping (cpu);
+      else if (result == TURN_RULE)
+        result = walk_rule (cpu);
+      if (result == TURN_RARE)
+        result = walk_rare (cpu);
+      if (result == TURN_GUESS)
+        result = walk_guess (cpu);
+    }
+  if (result == TURN_ON && host_config.budget_ns != 0 && ++walk->n_few % BUDGET_FEW == 0
+      && host_clock () - walk->start_ns > host_config.budget_ns)
+    return GIVE_UP (BUDGET);
+  return result;
+}
+
+/* One of some results, without a branch for each. */
+static inline int
+is_one_of (int64_t result, uint64_t results)
+{
+  return (results >> (result & 63) & 1) != 0;
+}
+
+static inline int
+can_go_by_vmas (int64_t result)
+{
+  return (host_config.flags & LU_BPF_VMAS) != 0
+         && is_one_of (result, 1ull << GIVE_UP (NO_PROCESS) | 1ull << GIVE_UP (STALE_PROCESS)
+                                   | 1ull << GIVE_UP (NO_MAPPING));
+}
+
+/* What is published is not enough: begins again, by the kernel's own mappings. Where nothing is
+ * known of the files either, the walk ends as if it had not. */
+HOST_TURN int64_t
+go_by_vmas (uint32_t cpu, int64_t result)
+{
+  struct walk *walk = host_walk (cpu);
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  if (walk->by_vmas != 0)
+    return is_one_of (result, 1ull << GIVE_UP (OPAQUE) | 1ull << GIVE_UP (NO_MAPPING)) ? walk->why
+                                                                                       : result;
+  if (!can_go_by_vmas (result))
+    return result;
+  walk->by_vmas = 1;
+  walk->why = result;
+  walk->process.flags = LU_BPF_PROCESS_PENDING;
+  return begin_walk (cpu);
+}
+
+HOST_TURN int64_t
+walk_round (uint32_t cpu)
+{
+  int64_t result = TURN_ON;
+
+  for (int64_t i = 0; i < ROUND_FEW && result == TURN_ON; i++)
+    result = walk_turns (cpu);
+  return result > TURN_GIVE_UP ? go_by_vmas (cpu, result) : result;
+}
+
+/* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
+static inline int64_t
+make_walk (uint32_t cpu)
+{
+  uint64_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
+  int64_t result = TURN_ON;
+
+  if (max < LU_BPF_MAX_FRAMES)
+    rounds = ROUNDS (max);
+  for (uint64_t i = 0; i < rounds && result == TURN_ON; i++)
+    result = walk_round (cpu);
+  return result != TURN_ON ? result : GIVE_UP (BUDGET);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walk.h - one walk under way in the kernel, as its parts share it.
+/* walk.h - one walk under way in the kernel, as its parts share it, and what its CPU remembers.
  *
  * Compiled twice: into the BPF program, and into a program of tests that gives it memory and stacks
  * (host.h). A walk is made in turns. Each is a global function for the verifier, which checks it
@@ -59,6 +59,49 @@ enum
 /* A power of two, so that a mask bounds an index. */
 #define N_PCS 8192
 
+/* -1 if the value is negative, else 0; nothing that the compiler could make a branch of. Searches
+ * step without one: the verifier would follow either way at each step. */
+static inline uint64_t
+is_negative (uint64_t value)
+{
+  int64_t mask;
+
+  asm volatile("" : "+r"(value));
+  mask = (int64_t) value >> 63;
+  asm volatile("" : "+r"(mask));
+  return (uint64_t) mask;
+}
+
+/* 1 if the value is negative, else 0; with constants this is to be multiplied: verifiers since 6.16
+ * follow both values of a mask that meets one. */
+static inline uint64_t
+negative_bit (uint64_t value)
+{
+  asm volatile("" : "+r"(value));
+  value >>= 63;
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+/* Rules by key, of one CPU. */
+#define REMEMBERED_BITS 13
+
+struct remembered
+{
+  uint64_t key; /* 0: empty */
+  uint64_t plain;
+};
+
+/* And places without a rule where frames were seen to be set up, as in guess.c. */
+#define SET_UP_BITS 8
+
+struct remembered_rules
+{
+  struct remembered rules[1 << REMEMBERED_BITS];
+  uint64_t set_up[1 << SET_UP_BITS];
+  uint64_t n_set_up;
+};
+
 struct walk
 {
   uint64_t regs[N_REGS]; /* of the sample, in user mode */
@@ -79,11 +122,15 @@ struct walk
     uint64_t pc, sp, fp;
   } caller;            /* that a guess has found */
   struct lu_rule rule; /* for TURN_RARE */
+  struct lu_regs step; /* of that turn */
 
   struct lu_bpf_process process; /* the entry that counts */
   uint32_t has_entry;            /* an ancestor, which is there */
   uint32_t by_vmas;              /* mappings are looked up in the kernel's own list */
+  int64_t why; /* they are: what is published was not enough */
   uint64_t vma_marks;
+  uint64_t forgotten; /* for HOST_FORGET() */
+  uint64_t word_at;   /* that a guess looks at next */
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
   uint32_t n_few;     /* turns, by FEW_TURNS */
@@ -104,38 +151,8 @@ struct walk
       uint64_t pcs[N_PCS];
     };
   };
-};
 
-/* -1 if the value is negative, else 0; nothing that the compiler could make a branch of. Searches
- * step without one: the verifier would follow either way at each step. */
-static inline uint64_t
-is_negative (uint64_t value)
-{
-  int64_t mask;
-
-  asm volatile("" : "+r"(value));
-  mask = (int64_t) value >> 63;
-  asm volatile("" : "+r"(mask));
-  return (uint64_t) mask;
-}
-
-/* Rules by key, of one CPU. */
-#define REMEMBERED_BITS 13
-
-struct remembered
-{
-  uint64_t key; /* 0: empty */
-  uint64_t plain;
-};
-
-/* And places without a rule where frames were seen to be set up, as in guess.c. */
-#define SET_UP_BITS 8
-
-struct remembered_rules
-{
-  struct remembered rules[1 << REMEMBERED_BITS];
-  uint64_t set_up[1 << SET_UP_BITS];
-  uint64_t n_set_up;
+  struct remembered_rules remembered; /* stays from walk to walk */
 };
 
 static inline uint64_t

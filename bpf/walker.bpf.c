@@ -91,13 +91,12 @@ find_entry (uint32_t cpu, uint32_t tgid)
 static inline struct lu_bpf_identity *
 find_identity (const struct walk *walk)
 {
-  struct identities *all = host_identities ();
   uint64_t index = walk->process.identity;
 
-  if (index == 0 || all == NULL)
+  if (index == 0)
     return NULL;
   HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
-  return &all->identities[index];
+  return &host_shared->identities[index];
 }
 
 /* TRUE: the task is what the process' entry was made for. Only helpers follow the pointer to
@@ -234,7 +233,7 @@ copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
  * interrupted just that; to take it word by word from the context is for kernels that need it,
  * since each word costs loading as much as a walk. */
 static inline int
-copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, int is_kernel)
+copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, int64_t is_kernel)
 {
   if ((host_config.flags & LU_BPF_TASK_REGS) != 0)
     return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
@@ -249,10 +248,10 @@ copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, i
 static inline int64_t
 copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
 {
-  int is_kernel = (ctx->regs.cs & USER_RPL) == 0;
+  int64_t is_kernel = (int64_t) negative_bit ((ctx->regs.cs & USER_RPL) - 1);
   uint64_t n_kernel = 0;
 
-  walk->record.flags = is_kernel ? LU_BPF_RECORD_KERNEL : 0;
+  walk->record.flags = LU_BPF_RECORD_KERNEL * (uint32_t) is_kernel;
   walk->record.ip = ctx->regs.rip;
   if (!copy_user_registers (walk, ctx, is_kernel))
     return GIVE_UP (NO_REGS);
@@ -268,15 +267,30 @@ copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
   return walk->regs[REG_CS] == USER_CS ? TURN_ON : GIVE_UP (ABI);
 }
 
+/* COMPLETE or DEPTH_LIMIT, by the result; no branch, which the verifier would follow both ways. */
+static inline uint32_t
+status_of (int64_t result)
+{
+  uint32_t is_depth = (uint32_t) negative_bit (TURN_ENDED - (uint64_t) result);
+
+  return LU_STATUS_COMPLETE + (LU_STATUS_DEPTH_LIMIT - LU_STATUS_COMPLETE) * is_depth;
+}
+
 static inline int64_t
 emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
 {
   struct lu_bpf_record *record = &walk->record;
-  uint64_t now = 0;
+  uint64_t now = 0, serial = walk->process.serial;
   uint64_t size = walk->at;
 
+  if (walk->by_vmas != 0)
+    {
+      serial = walk->vma_marks;
+      record->flags |= LU_BPF_RECORD_VMAS;
+    }
+  record->serial = serial;
   record->version = LU_BPF_VERSION;
-  record->status = result == TURN_ENDED ? LU_STATUS_COMPLETE : LU_STATUS_DEPTH_LIMIT;
+  record->status = status_of (result);
   record->time = walk->start_ns;
   if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
     now = host_clock () - walk->start_ns;
@@ -287,8 +301,6 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
   record->sp = walk->regs[REG_SP];
   if (walk->n_guessed > 0)
     record->flags |= LU_BPF_RECORD_GUESSED;
-  if (walk->by_vmas != 0)
-    record->flags |= LU_BPF_RECORD_VMAS;
   if (size > LU_BPF_MAX_KERNEL + LU_BPF_MAX_FRAMES)
     return GIVE_UP (INTERNAL);
   size = sizeof *record + size * sizeof walk->pcs[0];
@@ -297,35 +309,10 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
   return result;
 }
 
-static inline int64_t
-can_go_by_vmas (int64_t result)
+static inline int
+is_walked (int64_t result)
 {
-  return (host_config.flags & LU_BPF_VMAS) != 0
-         && (result == GIVE_UP (NO_PROCESS) || result == GIVE_UP (STALE_PROCESS)
-             || result == GIVE_UP (NO_MAPPING));
-}
-
-/* By what is published, and where that is not enough by what the kernel has. `result`: ON, or why
- * nothing is published. Where nothing is known of the files either, that is why it gives up. */
-static inline int64_t
-walk_process (struct walk *walk, uint32_t cpu, int64_t result)
-{
-  int64_t why;
-
-  walk->by_vmas = 0;
-  if (result == TURN_ON)
-    {
-      begin_walk (cpu);
-      result = make_walk (cpu);
-    }
-  if (!can_go_by_vmas (result))
-    return result;
-  why = result;
-  walk->by_vmas = 1;
-  walk->process.flags = LU_BPF_PROCESS_PENDING;
-  begin_walk (cpu);
-  result = make_walk (cpu);
-  return result == GIVE_UP (OPAQUE) || result == GIVE_UP (NO_MAPPING) ? why : result;
+  return (uint64_t) result - TURN_ENDED <= TURN_DEPTH - TURN_ENDED;
 }
 
 static inline int64_t
@@ -336,21 +323,23 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
+  walk->by_vmas = 0;
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (cpu, id);
-  if (published != TURN_ON && !can_go_by_vmas (published))
+  if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
     return published;
+  HOST_FORGET (walk, published);
   result = copy_user_context (walk, ctx);
   if (result != TURN_ON)
     return result;
   walk->record.pid = (uint32_t) (id >> 32);
   walk->record.tid = (uint32_t) id;
-  result = walk_process (walk, cpu, published);
-  if (result != TURN_ENDED && result != TURN_DEPTH)
-    return result;
-  walk->record.serial = walk->by_vmas != 0 ? walk->vma_marks : walk->process.serial;
-  return emit (walk, ctx, result);
+  result = published == TURN_ON ? begin_walk (cpu) : go_by_vmas (cpu, published);
+  if (result == TURN_ON)
+    result = make_walk (cpu);
+  HOST_FORGET (walk, result);
+  return is_walked (result) ? emit (walk, ctx, result) : result;
 }
 
 /* Four buckets to each doubling, from 256 ns on. */
@@ -374,13 +363,17 @@ static inline void
 count (struct lu_bpf_counters *c, const struct walk *walk, int64_t result)
 {
   uint64_t reason = (uint64_t) result - TURN_GIVE_UP;
-  uint32_t n_user = walk->at - walk->n_kernel;
+  uint64_t n_user = walk->at - walk->n_kernel;
 
-  if (result == TURN_ENDED || result == TURN_DEPTH)
+  if (is_walked (result))
     {
-      reason = result == TURN_ENDED ? LU_BPF_REASON_WALKED : LU_BPF_REASON_DEPTH;
+      uint64_t n_known = n_user - walk->n_missed;
+
+      reason = LU_BPF_REASON_WALKED
+               + (LU_BPF_REASON_DEPTH - LU_BPF_REASON_WALKED)
+                     * negative_bit (TURN_ENDED - (uint64_t) result);
       c->n_frames += n_user;
-      c->n_remembered += n_user > walk->n_missed ? n_user - walk->n_missed : 0;
+      c->n_remembered += n_known & ~is_negative (n_known);
       c->n_guessed += walk->n_guessed;
       c->n_kernel_mode += walk->record.flags & LU_BPF_RECORD_KERNEL;
       c->n_vmas += walk->by_vmas;
@@ -417,10 +410,9 @@ take_walk (struct bpf_perf_event_data *ctx)
   if (walk == NULL || c == NULL)
     return 1;
   result = take_sample (walk, ctx, cpu);
+  HOST_FORGET (walk, result);
   count (c, walk, result);
   if (result == GIVE_UP (NOT_FOLLOWED))
     return 0;
-  if (result != TURN_ENDED && result != TURN_DEPTH)
-    return 1;
-  return (host_config.flags & LU_BPF_CHECK) != 0;
+  return !is_walked (result) || (host_config.flags & LU_BPF_CHECK) != 0;
 }

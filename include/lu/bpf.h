@@ -51,20 +51,17 @@ struct lu_bpf_page
   uint32_t n_rows;
 };
 
-/* Map "rules": an ARRAY of one value, BPF_F_MMAPABLE. The ids in published rows
- * are those of this dictionary, shared by all modules. Rule 0 is that of no information, rule 1
- * complex, as in every table. */
+/* "rules" in struct lu_bpf_shared: the ids in published rows are those of this dictionary, shared by
+ * all modules. Rule 0 is that of no information, rule 1 complex, as in every table. */
 #define LU_BPF_MAX_RULES   65536
-#define LU_BPF_RULES_BYTES (LU_BPF_MAX_RULES * sizeof (struct lu_rule))
 /* Functions of Go that nobody has called (LU_GO_TOP): in a caller's frame the stack ends there, a
  * frame that runs falls back. cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END make such a rule. What
  * runs its callee on another stack (LU_GO_SWITCH) has rule 1. */
 #define LU_BPF_RULE_TOP 2
 
-/* Map "modules": an ARRAY of one value, BPF_F_MMAPABLE, of slots. A mapping
- * names one. The slot of a module whose table is not there has `table` 0; storing `table` publishes
- * it, to all processes at once. All the rest is stored before and does not change until the slot is
- * given to another module. Slot 0 is never used. */
+/* "modules": slots. A mapping names one. The slot of a module whose table is not there has `table`
+ * 0; storing `table` publishes it, to all processes at once. All the rest is stored before and does
+ * not change until the slot is given to another module. Slot 0 is never used. */
 #define LU_BPF_MAX_MODULES 16384
 
 struct lu_bpf_module
@@ -84,8 +81,8 @@ struct lu_bpf_module
 
 _Static_assert(sizeof (struct lu_bpf_module) == 32, "two modules to a cache line");
 
-/* Map "use": an ARRAY of one value, BPF_F_MMAPABLE, of a byte for each slot of "modules". The
- * program sets bits, user space clears them now and then. */
+/* "use": a byte for each slot of "modules". The program sets bits, user space clears them now and
+ * then. */
 enum lu_bpf_use
 {
   LU_BPF_USED = 1 << 0,   /* a walk has looked something up */
@@ -146,8 +143,7 @@ lu_bpf_process_check (const struct lu_bpf_process *process, uint32_t tgid)
   return check ^ ((uint64_t) process->identity << 32 | process->flags);
 }
 
-/* Map "identities": an ARRAY of one value, BPF_F_MMAPABLE. One for each process and exec, so that a
- * walk after an exec or a reuse of the pid that user space has not heard of falls back. User space
+/* "identities": one for each process and exec, so that a walk after an exec or a reuse of the pid that user space has not heard of falls back. User space
  * fills it in, with zeros for what it does not know, before an entry names it; the first walk fills
  * in the rest, later ones compare. A forked child's begins with its parent's exec_id and start_time
  * 0, and each exec counts one up. Every entry of one process and exec names the same; it is used
@@ -163,8 +159,7 @@ struct lu_bpf_identity
       seen_ns; /* CLOCK_MONOTONIC, when a walk filled in exec_id, stored before it; 0: none did */
 };
 
-/* Map "known": an ARRAY of one value, BPF_F_MMAPABLE. What user space has found out of files by
- * what the kernel knows of a mapping: so the program finds its way in a process that is not
+/* "known": what user space has found out of files by what the kernel knows of a mapping: so the program finds its way in a process that is not
  * published yet, by the kernel's own list of mappings (LU_BPF_VMAS). A place is one of the group
  * that its file and offset lead to. It is written with `check` 0 in between; 0 in all of it: none.
  * What a slot was known by goes before the slot rests. */
@@ -227,6 +222,21 @@ lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
 
   return 1ull << (hash >> 58) | 1ull << (hash >> 52 & 63) | 1ull << (hash >> 46 & 63);
 }
+
+/* What user space writes but for bits of "use" and empty fields of "identities": variables of the
+ * program, in its map "bss", an ARRAY of one value, BPF_F_MMAPABLE. All zeros at first. So the
+ * program has their address, and looks nothing up. */
+struct lu_bpf_shared
+{
+  struct lu_rule rules[LU_BPF_MAX_RULES];
+  struct lu_bpf_module modules[LU_BPF_MAX_MODULES];
+  struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
+  struct lu_bpf_known known[LU_BPF_MAX_KNOWN];
+  uint8_t use[LU_BPF_MAX_MODULES]; /* enum lu_bpf_use */
+};
+
+/* Before Linux 6.1 no value is larger. */
+_Static_assert(sizeof (struct lu_bpf_shared) < 4u << 20, "fits in a map of one value");
 
 /* Configuration: the program's constants, set before it is loaded. */
 enum lu_bpf_config_flags

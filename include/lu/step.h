@@ -58,6 +58,14 @@ lu_step_settle (uint64_t value)
   return value;
 }
 
+/* What is in memory is read again after this. What verifies the BPF program follows what comes then
+ * separately for each value that a variable was compared with. */
+#ifdef __bpf__
+#define LU_STEP_PAUSE() __asm__ volatile("" : : : "memory")
+#else
+#define LU_STEP_PAUSE() ((void) 0)
+#endif
+
 /* Offset in a struct ucontext of the kernel of a register by its DWARF number: uc_mcontext begins
  * at 40 (struct ucontext, asm-generic/ucontext.h) and holds r8-r15, rdi, rsi, rbp, rbx, rdx, rax,
  * rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
@@ -238,8 +246,6 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
          void *data)
 {
   uint64_t cfa, pc, fp = regs->fp, bx = regs->bx;
-  int is_running = regs->frame_kind != LU_FRAME_KIND_CALLER;
-  int is_signal = (rule->flags & LU_RULE_SIGNAL) != 0;
   uint8_t known = 0;
   int result;
 
@@ -248,23 +254,29 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
   result = lu_step_cfa (regs, rule, read, sampled, data, &cfa);
   if (result != LU_STEP_CALLER)
     return result;
-  if (!is_signal && (is_running ? cfa < regs->sp : cfa <= regs->sp))
+  LU_STEP_PAUSE ();
+  if ((rule->flags & LU_RULE_SIGNAL) == 0
+      && (regs->frame_kind != LU_FRAME_KIND_CALLER ? cfa < regs->sp : cfa <= regs->sp))
     return LU_STATUS_BAD_RETURN_ADDRESS;
+  LU_STEP_PAUSE ();
   result = lu_step_return_address (regs, rule, cfa, read, sampled, data, &pc);
   if (result != LU_STEP_CALLER)
     return result;
+  LU_STEP_PAUSE ();
   if (lu_step_saved (regs, lu_rule_fp_kind (rule), rule->fp_off, cfa,
                      (regs->known & LU_KNOWN_FP) != 0, read, data, &fp))
     known |= LU_KNOWN_FP;
+  LU_STEP_PAUSE ();
   if (lu_step_saved (regs, lu_rule_bx_kind (rule), rule->bx_off, cfa,
                      (regs->known & LU_KNOWN_BX) != 0, read, data, &bx))
     known |= LU_KNOWN_BX;
+  LU_STEP_PAUSE ();
   if (__builtin_expect ((rule->flags & LU_RULE_SIGFRAME) != 0, 0)
       && read (data, regs->sp + lu_step_sigframe_offset (30), &regs->link))
     known |= LU_KNOWN_LINK;
   regs->is_sigframe = (rule->flags & LU_RULE_SIGFRAME) != 0;
   regs->ucontext = (rule->flags & (LU_RULE_UCONTEXT | LU_RULE_SIGFRAME)) != 0 ? regs->sp : 0;
-  regs->frame_kind = is_signal ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
+  regs->frame_kind = (rule->flags & LU_RULE_SIGNAL) != 0 ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
   regs->pc = (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
   regs->sp = cfa;
   regs->fp = fp;

@@ -24,16 +24,11 @@
 
 typedef struct
 {
-  gpointer memory; /* mapped; NULL: not there */
-  gsize size;
-} Area;
-
-typedef struct
-{
   LuBpfBacking base;
   LuBpfProgram *program; /* borrowed */
   int processes_fd;      /* borrowed */
-  Area rules, modules, use, identities, known;
+  struct lu_bpf_shared *shared; /* mapped */
+  gsize shared_size;
   guint32 *entries[LU_BPF_MAX_ENTRIES]; /* mapped; publisher */
   guint64 sizes[LU_BPF_MAX_ENTRIES];    /* by the kernel's figure */
   atomic_ullong entry_bytes;
@@ -103,13 +98,6 @@ memory_bytes (LuBpfBacking *base)
 }
 
 static void
-area_clear (Area *self)
-{
-  if (self->memory != NULL)
-    munmap (self->memory, self->size);
-}
-
-static void
 kernel_free (LuBpfBacking *base)
 {
   Kernel *self = (Kernel *) base;
@@ -117,22 +105,28 @@ kernel_free (LuBpfBacking *base)
   for (guint i = 0; i < LU_BPF_MAX_ENTRIES; i++)
     if (self->entries[i] != NULL)
       munmap (self->entries[i], LU_BPF_ENTRY_BYTES);
-  area_clear (&self->rules);
-  area_clear (&self->modules);
-  area_clear (&self->use);
-  area_clear (&self->identities);
-  area_clear (&self->known);
+  if (self->shared != NULL)
+    munmap (self->shared, self->shared_size);
   g_free (self);
 }
 
 static gboolean
-open_area (Kernel *self, LuBpfMapId map, gsize least, Area *area, GError **error)
+open_shared (Kernel *self, GError **error)
 {
-  area->memory = lu_bpf_program_mmap (self->program, map, &area->size);
-  if (area->memory != NULL && area->size >= least)
-    return TRUE;
-  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "mmap of a BPF map: %s", g_strerror (errno));
-  return FALSE;
+  LuBpfBacking *base = &self->base;
+
+  self->shared = lu_bpf_program_mmap (self->program, LU_BPF_MAP_SHARED, &self->shared_size);
+  if (self->shared == NULL)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "mmap of a BPF map: %s", g_strerror (errno));
+      return FALSE;
+    }
+  base->rules = self->shared->rules;
+  base->modules = self->shared->modules;
+  base->use = self->shared->use;
+  base->identities = self->shared->identities;
+  base->known = self->shared->known;
+  return TRUE;
 }
 
 static guint
@@ -166,24 +160,12 @@ lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
   self->processes_fd = lu_bpf_program_map_fd (program, LU_BPF_MAP_PROCESSES);
   base->max_entries = max_entries_of (lu_bpf_program_map_fd (program, LU_BPF_MAP_MEMORY));
   base->max_processes = max_entries_of (self->processes_fd);
-  if (!open_area (self, LU_BPF_MAP_RULES, LU_BPF_RULES_BYTES, &self->rules, error)
-      || !open_area (self, LU_BPF_MAP_MODULES, LU_BPF_MAX_MODULES * sizeof *base->modules,
-                     &self->modules, error)
-      || !open_area (self, LU_BPF_MAP_USE, LU_BPF_MAX_MODULES, &self->use, error)
-      || !open_area (self, LU_BPF_MAP_IDENTITIES, LU_BPF_MAX_IDENTITIES * sizeof *base->identities,
-                     &self->identities, error)
-      || !open_area (self, LU_BPF_MAP_KNOWN, LU_BPF_MAX_KNOWN * sizeof *base->known, &self->known,
-                     error))
+  if (!open_shared (self, error))
     return NULL;
   if (base->max_entries == 0 || base->max_processes == 0)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "size of a BPF map: %s", g_strerror (errno));
       return NULL;
     }
-  base->rules = self->rules.memory;
-  base->modules = self->modules.memory;
-  base->use = self->use.memory;
-  base->identities = self->identities.memory;
-  base->known = self->known.memory;
   return g_steal_pointer (&base);
 }

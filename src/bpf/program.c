@@ -100,14 +100,9 @@ find_maps (LuBpfProgram *self)
 {
   struct bpf_map *const maps[LU_BPF_N_MAPS] = {
     [LU_BPF_MAP_MEMORY] = self->skeleton->maps.memory,
-    [LU_BPF_MAP_RULES] = self->skeleton->maps.rules,
-    [LU_BPF_MAP_MODULES] = self->skeleton->maps.modules,
-    [LU_BPF_MAP_USE] = self->skeleton->maps.use,
-    [LU_BPF_MAP_IDENTITIES] = self->skeleton->maps.identities,
-    [LU_BPF_MAP_KNOWN] = self->skeleton->maps.known,
+    [LU_BPF_MAP_SHARED] = self->skeleton->maps.bss,
     [LU_BPF_MAP_PROCESSES] = self->skeleton->maps.processes,
     [LU_BPF_MAP_WALKS] = self->skeleton->maps.walks,
-    [LU_BPF_MAP_REMEMBERED] = self->skeleton->maps.remembered,
     [LU_BPF_MAP_COUNTERS] = self->skeleton->maps.counters,
     [LU_BPF_MAP_OUTPUTS] = self->skeleton->maps.outputs,
   };
@@ -148,7 +143,6 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_
   config->started_ns = boot_time_ns ();
   config->pid_namespace = options->pid_namespace;
   bpf_map__set_max_entries (skeleton->maps.walks, self->n_cpus);
-  bpf_map__set_max_entries (skeleton->maps.remembered, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);
   bpf_map__set_max_entries (skeleton->maps.outputs, self->n_cpus);
   /* What is there at once costs loading half a millisecond. Programs like ours may do without from
@@ -171,6 +165,17 @@ open_object (int types_fd)
   if (types_fd >= 0)
     options.btf_custom_path = path; /* copied */
   return walker_bpf__open_opts (&options);
+}
+
+/* By hand: libbpf would copy all of its zeros into it. */
+static int
+make_shared (LuBpfProgram *self)
+{
+  LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+  lu_autofd fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "shared", sizeof (guint32),
+                                 sizeof (struct lu_bpf_shared), 1, &options);
+
+  return fd >= 0 ? bpf_map__reuse_fd (self->skeleton->maps.bss, fd) : -errno;
 }
 
 static int
@@ -221,6 +226,8 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **
     result = bpf_map__reuse_fd (self->skeleton->maps.memory, self->entries.map_fd);
   else
     result = -errno;
+  if (result == 0)
+    result = make_shared (self);
   if (result == 0)
     result = load (self);
   if (result != 0)

@@ -28,14 +28,9 @@ typedef struct
 typedef enum
 {
   LU_BPF_MAP_MEMORY,
-  LU_BPF_MAP_RULES,
-  LU_BPF_MAP_MODULES,
-  LU_BPF_MAP_USE,
-  LU_BPF_MAP_IDENTITIES,
-  LU_BPF_MAP_KNOWN,
+  LU_BPF_MAP_SHARED, /* struct lu_bpf_shared */
   LU_BPF_MAP_PROCESSES,
   LU_BPF_MAP_WALKS,
-  LU_BPF_MAP_REMEMBERED,
   LU_BPF_MAP_COUNTERS,
   LU_BPF_MAP_OUTPUTS,
   LU_BPF_N_MAPS
@@ -59,7 +54,7 @@ gboolean lu_bpf_program_set_output (LuBpfProgram *self, guint cpu, int output_fd
 /* Borrowed. */
 int lu_bpf_program_map_fd (const LuBpfProgram *self, LuBpfMapId map);
 /* A map of one value or one per CPU, all of it; readable and writable, or NULL with errno set.
- * *size: its bytes, for munmap(). Not for MEMORY, PROCESSES, WALKS, REMEMBERED and OUTPUTS. */
+ * *size: its bytes, for munmap(). Not for MEMORY, PROCESSES, WALKS and OUTPUTS. */
 gpointer lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *size);
 /* New pieces of memory at these places, all zeros: the words of each, LU_BPF_ENTRY_BYTES of them,
  * mapped for reading and writing, and what it takes by the kernel's figure. Returns how many there

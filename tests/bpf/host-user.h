@@ -9,23 +9,19 @@
 
 #define HOST_TURN            static __attribute__ ((noinline))
 #define HOST_BOUND(x, mask)  ((x) &= (mask))
+#define HOST_NEAR(pointer)   ((void) (pointer))
+#define HOST_FORGET(walk, x) ((void) (walk), (void) (x))
 #define HOST_LEAVE(x, bits)  ((x) ^= (bits))
 #define host_config          (user_host.config)
 #define host_walk(cpu)       (&user_host.walk)
-#define host_remembered(cpu) (&user_host.remembered)
-#define host_rules()         (&user_host.rules)
-#define host_modules()       (&user_host.modules)
-#define host_use()           (&user_host.use)
+#define host_shared          (&user_host.shared)
 #define host_clock()         ((uint64_t) 0)
 #define N_USER_ENTRIES       64
 
 static struct
 {
   struct lu_bpf_config config;
-  struct remembered_rules remembered;
-  struct rules rules;
-  struct modules modules;
-  struct uses use;
+  struct lu_bpf_shared shared;
   struct entry *entries[N_USER_ENTRIES];
   const uint8_t *stack; /* of the sample */
   uint64_t stack_at, stack_size;

@@ -65,18 +65,17 @@ static gboolean
 publish (Live *self, gboolean is_known)
 {
   guint32 tgid = (guint32) self->pid;
-  struct lu_bpf_process process;
   gsize size;
+  struct lu_bpf_shared *shared = lu_bpf_program_mmap (self->program, LU_BPF_MAP_SHARED, &size);
+  struct lu_bpf_process process;
 
   self->image.add_entry = add_entry;
   self->image.data = self;
-  self->image.rules = lu_bpf_program_mmap (self->program, LU_BPF_MAP_RULES, &size);
-  self->image.modules = lu_bpf_program_mmap (self->program, LU_BPF_MAP_MODULES, &size);
-  if (is_known)
-    self->image.known = lu_bpf_program_mmap (self->program, LU_BPF_MAP_KNOWN, &size);
-  if (self->image.rules == NULL || self->image.modules == NULL
-      || (is_known && self->image.known == NULL))
+  if (shared == NULL)
     return FALSE;
+  self->image.rules = shared->rules;
+  self->image.modules = shared->modules;
+  self->image.known = is_known ? shared->known : NULL;
   bpf_image_init (&self->image);
   if (!bpf_image_add_space (&self->image, self->space, tgid, &process))
     return FALSE;

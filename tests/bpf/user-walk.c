@@ -15,13 +15,13 @@
 struct lu_rule *
 user_rules (void)
 {
-  return user_host.rules.rules;
+  return user_host.shared.rules;
 }
 
 struct lu_bpf_module *
 user_modules (void)
 {
-  return user_host.modules.modules;
+  return user_host.shared.modules;
 }
 
 uint32_t *

@@ -19,6 +19,7 @@ typedef struct
   pthread_rwlock_t walks;
   pthread_mutex_t mutex; /* of processes */
   GHashTable *processes; /* tgid -> struct lu_bpf_process */
+  struct lu_bpf_shared *shared; /* mapped */
 } Memory;
 
 static gpointer
@@ -104,11 +105,7 @@ memory_free (LuBpfBacking *base)
   for (guint i = 0; i < LU_BPF_MAX_ENTRIES; i++)
     if (self->entries[i] != NULL)
       munmap (self->entries[i], LU_BPF_ENTRY_BYTES);
-  munmap (base->rules, LU_BPF_RULES_BYTES);
-  munmap (base->modules, LU_BPF_MAX_MODULES * sizeof *base->modules);
-  munmap (base->use, LU_BPF_MAX_MODULES);
-  munmap (base->identities, LU_BPF_MAX_IDENTITIES * sizeof *base->identities);
-  munmap (base->known, LU_BPF_MAX_KNOWN * sizeof *base->known);
+  munmap (self->shared, sizeof *self->shared);
   g_hash_table_unref (self->processes);
   pthread_mutex_destroy (&self->mutex);
   pthread_rwlock_destroy (&self->walks);
@@ -128,11 +125,12 @@ memory_backing_new (guint max_entries, guint max_processes, gboolean has_grace)
   base->ops = &ops;
   base->max_entries = max_entries;
   base->max_processes = max_processes;
-  base->rules = map (LU_BPF_RULES_BYTES);
-  base->modules = map (LU_BPF_MAX_MODULES * sizeof *base->modules);
-  base->use = map (LU_BPF_MAX_MODULES);
-  base->identities = map (LU_BPF_MAX_IDENTITIES * sizeof *base->identities);
-  base->known = map (LU_BPF_MAX_KNOWN * sizeof *base->known);
+  self->shared = map (sizeof *self->shared);
+  base->rules = self->shared->rules;
+  base->modules = self->shared->modules;
+  base->use = self->shared->use;
+  base->identities = self->shared->identities;
+  base->known = self->shared->known;
   self->has_grace = has_grace;
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   pthread_mutex_init (&self->mutex, NULL);
