@@ -127,7 +127,7 @@ struct walk
   struct lu_bpf_process process; /* the entry that counts */
   uint32_t has_entry;            /* an ancestor, which is there */
   uint32_t by_vmas;              /* mappings are looked up in the kernel's own list */
-  int64_t why; /* they are: what is published was not enough */
+  int64_t why;                   /* they are: what is published was not enough */
   uint64_t vma_marks;
   uint64_t forgotten; /* for HOST_FORGET() */
   uint64_t word_at;   /* that a guess looks at next */

@@ -51,9 +51,9 @@ struct lu_bpf_page
   uint32_t n_rows;
 };
 
-/* "rules" in struct lu_bpf_shared: the ids in published rows are those of this dictionary, shared by
- * all modules. Rule 0 is that of no information, rule 1 complex, as in every table. */
-#define LU_BPF_MAX_RULES   65536
+/* "rules" in struct lu_bpf_shared: the ids in published rows are those of this dictionary, shared
+ * by all modules. Rule 0 is that of no information, rule 1 complex, as in every table. */
+#define LU_BPF_MAX_RULES 65536
 /* Functions of Go that nobody has called (LU_GO_TOP): in a caller's frame the stack ends there, a
  * frame that runs falls back. cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END make such a rule. What
  * runs its callee on another stack (LU_GO_SWITCH) has rule 1. */
@@ -143,11 +143,11 @@ lu_bpf_process_check (const struct lu_bpf_process *process, uint32_t tgid)
   return check ^ ((uint64_t) process->identity << 32 | process->flags);
 }
 
-/* "identities": one for each process and exec, so that a walk after an exec or a reuse of the pid that user space has not heard of falls back. User space
- * fills it in, with zeros for what it does not know, before an entry names it; the first walk fills
- * in the rest, later ones compare. A forked child's begins with its parent's exec_id and start_time
- * 0, and each exec counts one up. Every entry of one process and exec names the same; it is used
- * again no sooner than memory is. */
+/* "identities": one for each process and exec, so that a walk after an exec or a reuse of the pid
+ * that user space has not heard of falls back. User space fills it in, with zeros for what it does
+ * not know, before an entry names it; the first walk fills in the rest, later ones compare. A
+ * forked child's begins with its parent's exec_id and start_time 0, and each exec counts one up.
+ * Every entry of one process and exec names the same; it is used again no sooner than memory is. */
 #define LU_BPF_MAX_IDENTITIES 32768
 
 struct lu_bpf_identity
@@ -159,10 +159,11 @@ struct lu_bpf_identity
       seen_ns; /* CLOCK_MONOTONIC, when a walk filled in exec_id, stored before it; 0: none did */
 };
 
-/* "known": what user space has found out of files by what the kernel knows of a mapping: so the program finds its way in a process that is not
- * published yet, by the kernel's own list of mappings (LU_BPF_VMAS). A place is one of the group
- * that its file and offset lead to. It is written with `check` 0 in between; 0 in all of it: none.
- * What a slot was known by goes before the slot rests. */
+/* "known": what user space has found out of files by what the kernel knows of a mapping: so the
+ * program finds its way in a process that is not published yet, by the kernel's own list of
+ * mappings (LU_BPF_VMAS). A place is one of the group that its file and offset lead to. It is
+ * written with `check` 0 in between; 0 in all of it: none. What a slot was known by goes before the
+ * slot rests. */
 #define LU_BPF_KNOWN_GROUPS 1024 /* a power of two */
 #define LU_BPF_KNOWN_PLACES 4    /* of a group */
 #define LU_BPF_MAX_KNOWN    (LU_BPF_KNOWN_GROUPS * LU_BPF_KNOWN_PLACES)

@@ -276,7 +276,8 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
     known |= LU_KNOWN_LINK;
   regs->is_sigframe = (rule->flags & LU_RULE_SIGFRAME) != 0;
   regs->ucontext = (rule->flags & (LU_RULE_UCONTEXT | LU_RULE_SIGFRAME)) != 0 ? regs->sp : 0;
-  regs->frame_kind = (rule->flags & LU_RULE_SIGNAL) != 0 ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
+  regs->frame_kind =
+      (rule->flags & LU_RULE_SIGNAL) != 0 ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
   regs->pc = (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
   regs->sp = cfa;
   regs->fp = fp;

@@ -25,8 +25,8 @@
 typedef struct
 {
   LuBpfBacking base;
-  LuBpfProgram *program; /* borrowed */
-  int processes_fd;      /* borrowed */
+  LuBpfProgram *program;        /* borrowed */
+  int processes_fd;             /* borrowed */
   struct lu_bpf_shared *shared; /* mapped */
   gsize shared_size;
   guint32 *entries[LU_BPF_MAX_ENTRIES]; /* mapped; publisher */

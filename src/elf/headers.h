@@ -4,7 +4,7 @@
 /* headers.h - the headers of one ELF file, read from a descriptor or from memory, checked, class
  * removed.
  *
- * Used by image.c only. Program headers must be right or the file is refused; section headers are a
+ * Used for images and for symbols. Program headers must be right or the file is refused; section headers are a
  * help: when they are missing or lie, there are none. */
 
 #pragma once

@@ -13,7 +13,7 @@
 #include "symbolize/debuginfod.h"
 
 #include "base/fd.h"
-#include "symbolize/elf-symbols.h"
+#include "symbolize/elf-identity.h"
 #include "symbolize/fetch.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "symbolize/elf-symbols.h"
 
 #include "base/error.h"
-#include "elf/headers.h"
+#include "symbolize/elf-identity.h"
 #include "symbolize/elf-plt.h"
 #include "symbolize/unxz.h"
 
@@ -19,16 +19,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #define MAX_ENTRIES       (4u << 20)
 #define MAX_DEBUG_DATA    (16u << 20)
 #define MAX_UNPACKED      (64u << 20)
-#define MAX_NOTES         65536
 #define MAX_NAME          65536
-#define MAX_LINK          256
-#define MAX_SUMMED        (1ull << 30)
-#define SUM_CHUNK         (256u << 10)
 #define SYMBOLS_PER_CHUNK 4096
 /* How far back functions are looked at that may reach over an address. */
 #define MAX_NESTING 256
@@ -61,13 +56,12 @@ struct _LuElfSymbols
 {
   LuElfInput input;
   LuElfHeaders headers;
-  char *build_id, *debug_link;
-  guint32 debug_crc; /* of the debug file that the link means */
-  guint8 *unpacked;  /* of .gnu_debugdata */
+  LuElfIdentity identity;
+  guint8 *unpacked; /* of .gnu_debugdata */
   Strings strings[N_SOURCES];
   GArray *entries;  /* of Entry */
   guint64 *reaches; /* the furthest end of this entry and all before it; NULL: not sorted yet */
-  gboolean has_symtab, has_debug_crc, is_whole;
+  gboolean has_symtab, is_whole;
 };
 
 /* Symbols */
@@ -222,97 +216,6 @@ add_plt (LuElfSymbols *self)
   lu_elf_plt_each (&self->input, &self->headers, add_plt_entry, self);
 }
 
-/* What the file says of itself */
-
-static char *
-hex_of (const guint8 *bytes, gsize size)
-{
-  GString *text = g_string_new (NULL);
-
-  for (gsize i = 0; i < size; i++)
-    g_string_append_printf (text, "%02x", bytes[i]);
-  return g_string_free (text, FALSE);
-}
-
-static char *
-build_id_in (const guint8 *notes, gsize size, gsize align)
-{
-  gsize at = 0;
-
-  while (size - at >= sizeof (Elf64_Nhdr))
-    {
-      Elf64_Nhdr note;
-      gsize name_size, left;
-
-      memcpy (&note, notes + at, sizeof note);
-      at += sizeof note;
-      left = size - at;
-      name_size = ((gsize) note.n_namesz + align - 1) & ~(align - 1);
-      if (name_size > left || note.n_descsz > left - name_size)
-        return NULL;
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp (notes + at, "GNU", 4) == 0
-          && note.n_descsz > 0 && note.n_descsz <= 64)
-        return hex_of (notes + at + name_size, note.n_descsz);
-      at += name_size;
-      left = size - at;
-      at += MIN (left, ((gsize) note.n_descsz + align - 1) & ~(align - 1));
-    }
-  return NULL;
-}
-
-static char *
-read_build_id (const LuElfInput *input, const LuElfHeaders *headers)
-{
-  char *build_id = NULL;
-
-  for (guint i = 0; i < headers->n_program_headers && build_id == NULL; i++)
-    {
-      const LuElfProgramHeader *header = &headers->program_headers[i];
-      g_autofree guint8 *notes = NULL;
-
-      if (header->type != PT_NOTE || header->file_size > MAX_NOTES)
-        continue;
-      notes = g_malloc (header->file_size + 1);
-      if (lu_elf_input_read (input, header->file_offset, notes, header->file_size))
-        build_id = build_id_in (notes, header->file_size, header->align == 8 ? 8 : 4);
-    }
-  /* debug files keep the section, and program headers that lead nowhere */
-  if (build_id == NULL)
-    {
-      const LuElfSectionHeader *section =
-          lu_elf_headers_find_section (headers, ".note.gnu.build-id");
-      g_autofree guint8 *notes = NULL;
-
-      if (section == NULL || section->size > MAX_NOTES)
-        return NULL;
-      notes = g_malloc (section->size + 1);
-      if (lu_elf_input_read (input, section->file_offset, notes, section->size))
-        build_id = build_id_in (notes, section->size, 4);
-    }
-  return build_id;
-}
-
-/* The section: a name that ends in NUL, zeros up to a multiple of 4, u32 checksum. */
-static void
-read_debug_link (LuElfSymbols *self)
-{
-  const LuElfSectionHeader *section =
-      lu_elf_headers_find_section (&self->headers, ".gnu_debuglink");
-  char text[MAX_LINK + 1] = "";
-  gsize crc_at;
-
-  if (section == NULL || section->size > MAX_LINK
-      || !lu_elf_input_read (&self->input, section->file_offset, text, section->size)
-      || text[0] == 0 || strchr (text, '/') != NULL)
-    return;
-  self->debug_link = g_strdup (text);
-  crc_at = (strlen (text) + 4) & ~(gsize) 3;
-  if (crc_at + sizeof self->debug_crc > section->size)
-    return;
-  memcpy (&self->debug_crc, text + crc_at, sizeof self->debug_crc);
-  self->has_debug_crc = TRUE;
-}
-
 /* Life */
 
 static LuElfSymbols *
@@ -324,8 +227,7 @@ symbols_new (const LuElfInput *input, GError **error)
   self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   if (!lu_elf_headers_read (&self->headers, input, error))
     return NULL;
-  self->build_id = read_build_id (input, &self->headers);
-  read_debug_link (self);
+  lu_elf_identity_read (&self->identity, input, &self->headers);
   self->has_symtab =
       add_table (self, input, &self->headers, ".symtab", ".strtab", SOURCE_FILE, TRUE);
   return g_steal_pointer (&self);
@@ -363,15 +265,14 @@ lu_elf_symbols_free (LuElfSymbols *self)
   g_array_unref (self->entries);
   g_free (self->reaches);
   g_free (self->unpacked);
-  g_free (self->build_id);
-  g_free (self->debug_link);
+  lu_elf_identity_clear (&self->identity);
   g_free (self);
 }
 
 const char *
 lu_elf_symbols_build_id (const LuElfSymbols *self)
 {
-  return self->build_id;
+  return self->identity.build_id;
 }
 
 gboolean
@@ -383,66 +284,7 @@ lu_elf_symbols_wants_debug_file (const LuElfSymbols *self)
 const char *
 lu_elf_symbols_debug_link (const LuElfSymbols *self)
 {
-  return self->debug_link;
-}
-
-/* A regular file with headers, which the caller clears. */
-static gboolean
-read_other (int fd, LuElfInput *input, LuElfHeaders *headers)
-{
-  struct stat info;
-
-  *input = (LuElfInput){ .fd = fd };
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
-    return FALSE;
-  input->size = (guint64) info.st_size;
-  return lu_elf_headers_read (headers, input, NULL);
-}
-
-gboolean
-lu_elf_file_has_build_id (int fd, const char *build_id)
-{
-  LuElfInput input;
-  LuElfHeaders headers;
-  g_autofree char *found = NULL;
-
-  if (!read_other (fd, &input, &headers))
-    return FALSE;
-  found = read_build_id (&input, &headers);
-  lu_elf_headers_clear (&headers);
-  return found != NULL && g_ascii_strcasecmp (found, build_id) == 0;
-}
-
-/* The sum that .gnu_debuglink has is that of zlib. */
-static gboolean
-has_checksum (const LuElfInput *input, guint32 wanted)
-{
-  g_autofree guint8 *bytes = g_malloc (SUM_CHUNK);
-  uLong sum = crc32 (0, NULL, 0);
-
-  if (input->size > MAX_SUMMED)
-    return FALSE;
-  for (guint64 at = 0; at < input->size; at += SUM_CHUNK)
-    {
-      gsize n = (gsize) MIN (SUM_CHUNK, input->size - at);
-
-      if (!lu_elf_input_read (input, at, bytes, n))
-        return FALSE;
-      sum = crc32 (sum, bytes, (uInt) n);
-    }
-  return sum == wanted;
-}
-
-static gboolean
-is_own_debug_file (const LuElfSymbols *self, const LuElfInput *input, const LuElfHeaders *headers)
-{
-  g_autofree char *build_id = read_build_id (input, headers);
-
-  if (headers->is_64bit != self->headers.is_64bit)
-    return FALSE;
-  if (build_id != NULL && self->build_id != NULL)
-    return strcmp (build_id, self->build_id) == 0;
-  return self->has_debug_crc && has_checksum (input, self->debug_crc);
+  return self->identity.debug_link;
 }
 
 gboolean
@@ -452,9 +294,9 @@ lu_elf_symbols_is_debug_file (const LuElfSymbols *self, int fd)
   LuElfHeaders headers;
   gboolean ok;
 
-  if (!read_other (fd, &input, &headers))
+  if (!lu_elf_file_read_headers (fd, &input, &headers))
     return FALSE;
-  ok = is_own_debug_file (self, &input, &headers);
+  ok = lu_elf_identity_is_debug_file (&self->identity, &input, &headers);
   lu_elf_headers_clear (&headers);
   return ok;
 }
@@ -466,9 +308,9 @@ lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd)
   LuElfHeaders headers;
   gboolean ok;
 
-  if (!read_other (fd, &input, &headers))
+  if (!lu_elf_file_read_headers (fd, &input, &headers))
     return FALSE;
-  ok = is_own_debug_file (self, &input, &headers)
+  ok = lu_elf_identity_is_debug_file (&self->identity, &input, &headers)
        && add_table (self, &input, &headers, ".symtab", ".strtab", SOURCE_DEBUG, TRUE);
   lu_elf_headers_clear (&headers);
   self->has_symtab |= ok;

@@ -46,7 +46,4 @@ gboolean lu_elf_symbols_find (LuElfSymbols *self, guint64 file_offset, LuElfSymb
 /* Whether the one behind `fd` (borrowed) is its debug file, as above. */
 gboolean lu_elf_symbols_is_debug_file (const LuElfSymbols *self, int fd);
 
-/* Whether the file behind `fd` (borrowed) is an ELF file with this build-id, hexadecimal. */
-gboolean lu_elf_file_has_build_id (int fd, const char *build_id);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuElfSymbols, lu_elf_symbols_free)

@@ -17,8 +17,8 @@ typedef struct
   atomic_uint n_entries, n_graces;
   gboolean has_grace;
   pthread_rwlock_t walks;
-  pthread_mutex_t mutex; /* of processes */
-  GHashTable *processes; /* tgid -> struct lu_bpf_process */
+  pthread_mutex_t mutex;        /* of processes */
+  GHashTable *processes;        /* tgid -> struct lu_bpf_process */
   struct lu_bpf_shared *shared; /* mapped */
 } Memory;
 
