@@ -4,8 +4,8 @@
 /* headers.h - the headers of one ELF file, read from a descriptor or from memory, checked, class
  * removed.
  *
- * Used for images and for symbols. Program headers must be right or the file is refused; section headers are a
- * help: when they are missing or lie, there are none. */
+ * Used for images and for symbols. Program headers must be right or the file is refused; section
+ * headers are a help: when they are missing or lie, there are none. */
 
 #pragma once
 
