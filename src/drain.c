@@ -11,6 +11,7 @@
 #include "process/process-table.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -89,7 +90,8 @@ struct _LuDrain
   gint64 last_tick, last_log;
   gulong settle_us, settle_others_us;
   guint rounds_after_end;
-  gboolean had_sideband; /* in the last round */
+  gboolean has_processes; /* /proc was read */
+  gboolean had_sideband;  /* in the last round */
   gboolean had_news;     /* and some of it was about what is recorded */
   gboolean had_copies;   /* samples that were not walked in the kernel */
   guint64 n_absent;      /* of lu_dispatch_n_absent(), as of the last round */
@@ -637,13 +639,42 @@ lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps)
   self->maps = maps;
 }
 
-gboolean
-lu_drain_start (LuDrain *self, GError **error)
+static void
+find_processes (LuDrain *self)
 {
   for (guint i = 0; self->options.pids != NULL && i < self->options.pids->len; i++)
     lu_process_table_follow (self->table, g_array_index (self->options.pids, pid_t, i));
   if (self->live)
     lu_process_table_discover_all (self->table, 0);
+  self->has_processes = TRUE;
+}
+
+void
+lu_drain_run_ahead (LuDrain *self, int until_fd)
+{
+  struct pollfd until = { .fd = until_fd, .events = POLLIN };
+
+  find_processes (self);
+  do
+    {
+      LuRound round = one_round (self);
+
+      lu_dispatch_end_round (self->dispatch);
+      if (round == LU_ROUND_OPEN)
+        g_usleep (RETRY_US);
+      else
+        self->source->ops->wait (self->source, until_fd, WAIT_HURRY_MS);
+    }
+  while (poll (&until, 1, 0) == 0);
+}
+
+gboolean
+lu_drain_start (LuDrain *self, GError **error)
+{
+  if (!self->has_processes)
+    find_processes (self);
+  else if (self->maps != NULL && lu_bpf_maps_has_all (self->maps))
+    lu_process_table_discover_all (self->table, lu_monotonic_ns ());
   flush_maps (self);
   if (!self->source->ops->start (self->source, error))
     return FALSE;

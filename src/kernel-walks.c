@@ -8,11 +8,14 @@
 #include "kernel-walks.h"
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "bpf/backing-kernel.h"
 #include "bpf/program.h"
 #include "input/lanes.h"
 
+#include <errno.h>
 #include <glib/gi18n.h>
+#include <sys/eventfd.h>
 
 /* Interrupts are off while a walk is under way. The deepest one that is allowed takes about this
  * long, an ordinary one a hundredth of it. */
@@ -21,6 +24,10 @@
 
 struct _LuKernelWalks
 {
+  const LuOptions *options; /* borrowed, until the thread has ended */
+  GThread *thread;          /* loads the program; NULL: it has ended */
+  int loaded_fd;            /* owned */
+  GError *error;            /* owned; that of the thread */
   LuLadder ladder;
   LuBpfProgram *program; /* owned; NULL: inactive */
   LuBpfMaps *maps;       /* owned; NULL before start */
@@ -63,22 +70,20 @@ load (const LuKernelWalks *self, const LuOptions *options, GError **error)
   return lu_bpf_program_new (&program_options, error);
 }
 
-static void
-open_program (LuKernelWalks *self, const LuOptions *options, LuSource *source)
+static gpointer
+look_and_load (gpointer data)
 {
-  const LuSamplerHook hook = { .attach = attach, .user_data = self };
-  g_autoptr (GError) error = NULL;
+  LuKernelWalks *self = data;
+  const LuOptions *options = self->options;
 
-  if (source->ops->attach == NULL)
-    {
-      refuse (self, _ ("nothing is sampled"));
-      return;
-    }
-  self->program = load (self, options, &error);
-  if (self->program != NULL && options->time_walks)
-    lu_bpf_program_count_runs (self->program);
-  if (self->program == NULL || !source->ops->attach (source, &hook, &error))
-    refuse (self, error->message);
+  lu_ladder_look (&self->ladder);
+  if (self->ladder.rung != LU_RUNG_NONE
+      && (!self->ladder.is_unsafe
+          || (options->unsafe_kernel && options->kernel_walks != LU_KERNEL_WALKS_IF_SAFE)))
+    self->program = load (self, options, &self->error);
+  if (eventfd_write (self->loaded_fd, 1) != 0)
+    g_debug ("eventfd: %s", g_strerror (errno));
+  return NULL;
 }
 
 LuKernelWalks *
@@ -88,24 +93,44 @@ lu_kernel_walks_new (const LuOptions *options, LuSource *source, gboolean follow
   LuSourceInfo info;
 
   source->ops->get_info (source, &info);
+  self->options = options;
+  self->loaded_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->follow_all = follow_all;
   self->frequency = info.frequency > 0 ? info.frequency : DEFAULT_RATE;
   self->memory_mib = options->bpf_memory != 0         ? options->bpf_memory
                      : lu_options_is_helper (options) ? LU_BPF_MEMORY_HELPER_MIB
                                                       : LU_BPF_MEMORY_MIB;
-  if (options->kernel_walks == LU_KERNEL_WALKS_NEVER)
+  if (options->kernel_walks != LU_KERNEL_WALKS_NEVER && source->ops->attach != NULL)
     {
-      refuse (self, _ ("not asked for (--engine)"));
+      self->thread = g_thread_new ("load", look_and_load, self);
       return self;
     }
-  lu_ladder_look (&self->ladder);
-  if (self->ladder.rung == LU_RUNG_NONE)
-    return self;
-  if (self->ladder.is_unsafe
-      && !(options->unsafe_kernel && options->kernel_walks != LU_KERNEL_WALKS_IF_SAFE))
-    return self;
-  open_program (self, options, source);
+  refuse (self, source->ops->attach == NULL ? _ ("nothing is sampled")
+                                            : _ ("not asked for (--engine)"));
+  eventfd_write (self->loaded_fd, 1);
   return self;
+}
+
+int
+lu_kernel_walks_loaded_fd (const LuKernelWalks *self)
+{
+  return self->loaded_fd;
+}
+
+void
+lu_kernel_walks_attach (LuKernelWalks *self, LuSource *source)
+{
+  const LuSamplerHook hook = { .attach = attach, .user_data = self };
+
+  if (self->thread == NULL)
+    return;
+  g_thread_join (g_steal_pointer (&self->thread));
+  if (self->program != NULL && self->options->time_walks)
+    lu_bpf_program_count_runs (self->program);
+  if (self->program != NULL)
+    source->ops->attach (source, &hook, &self->error);
+  if (self->error != NULL)
+    refuse (self, self->error->message);
 }
 
 void
@@ -135,6 +160,10 @@ lu_kernel_walks_free (LuKernelWalks *self)
 {
   if (self == NULL)
     return;
+  if (self->thread != NULL)
+    g_thread_join (self->thread);
+  lu_fd_clear (&self->loaded_fd);
+  g_clear_error (&self->error);
   g_clear_pointer (&self->maps, lu_bpf_maps_free);
   lu_bpf_program_free (self->program);
   lu_ladder_clear (&self->ladder);

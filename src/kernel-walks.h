@@ -25,12 +25,17 @@ typedef struct
   LuBpfMapsStats maps;
 } LuKernelWalksStats;
 
-/* Looks at the kernel, loads the program and attaches it to all sampling events of the source.
- * Never NULL: where that cannot be, it is inactive and says why. follow_all: processes are walked
- * whoever they are; else those that are published, and what they start. Takes rights that are given
- * up before the next call. */
+/* Looks at the kernel and loads the program, in a thread of its own. Never NULL: where there are to
+ * be no walks, it is inactive and says why. follow_all: processes are walked whoever they are; else
+ * those that are published, and what they start. `options` stay until attach. */
 LuKernelWalks *lu_kernel_walks_new (const LuOptions *options, LuSource *source,
                                     gboolean follow_all);
+/* An eventfd, readable when attach need not wait; borrowed. */
+int lu_kernel_walks_loaded_fd (const LuKernelWalks *self);
+/* Attaches the program to all sampling events of the source. Where that cannot be, or the program
+ * could not be loaded, it is inactive from now on. Takes rights that are given up before the next
+ * call. */
+void lu_kernel_walks_attach (LuKernelWalks *self, LuSource *source);
 /* From now on what the walks read is kept up to date; a thread is started. `tables` may be NULL;
  * borrowed, and has to stay until free. No-op if it is inactive. */
 void lu_kernel_walks_start (LuKernelWalks *self, LuTables *tables);

@@ -143,14 +143,14 @@ give_up_rights (LuSession *self, gboolean live)
 
 /* Whether what was asked for can be had; says so in one line where that is not sure. */
 static gboolean
-open_kernel_walks (LuSession *self, LuSource *source, gboolean follow_all, GError **error)
+attach_kernel_walks (LuSession *self, LuSource *source, GError **error)
 {
   const LuOptions *options = self->options;
   const char *reason, *remedy;
 
-  if (options->input != NULL)
+  if (self->kernel_walks == NULL)
     return TRUE;
-  self->kernel_walks = lu_kernel_walks_new (options, source, follow_all);
+  lu_kernel_walks_attach (self->kernel_walks, source);
   reason = lu_kernel_walks_reason (self->kernel_walks);
   remedy = lu_kernel_walks_remedy (self->kernel_walks);
   if (options->kernel_walks == LU_KERNEL_WALKS_NEVER)
@@ -192,8 +192,11 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
   LuRecording recording;
   LuSourceInfo info;
 
-  if (unwinder == NULL || !open_kernel_walks (self, source, drain_options.follow_all, error))
+  if (unwinder == NULL)
     return FALSE;
+  if (self->options->input == NULL)
+    self->kernel_walks =
+        lu_kernel_walks_new (self->options, source, drain_options.follow_all);
   source->ops->get_info (source, &info);
   fill_recording (self, source, &recording);
   self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);
@@ -213,6 +216,11 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
     lu_dispatch_pair (dispatch);
   self->drain = lu_drain_new (g_steal_pointer (&source), dispatch, self->writer, &drain_options,
                               self->ended_fd);
+  if (lu_options_is_helper (self->options))
+    lu_drain_run_ahead (self->drain, lu_kernel_walks_loaded_fd (self->kernel_walks));
+  if (!attach_kernel_walks (self, lu_drain_source (self->drain), error))
+    return FALSE;
+  recording.engine = engine_name (self);
   if (!lu_writer_begin (self->writer, &recording, error))
     return FALSE;
   give_up_rights (self, info.live);

@@ -379,6 +379,12 @@ lu_bpf_maps_flush (LuBpfMaps *self)
 
 /* The rest */
 
+gboolean
+lu_bpf_maps_has_all (const LuBpfMaps *self)
+{
+  return !self->is_lazy;
+}
+
 void
 lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module)
 {

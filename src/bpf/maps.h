@@ -93,6 +93,9 @@ void lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module);
  * lu_module_id(), or 0. */
 guint32 lu_bpf_maps_module_of_slot (LuBpfMaps *self, guint32 slot);
 
+/* Whether every process that is followed is published, and from its beginning on. */
+gboolean lu_bpf_maps_has_all (const LuBpfMaps *self);
+
 /* Any thread: a module was opened, or a table became available. lu_tables_set_listener() calls it.
  */
 void lu_bpf_maps_poke (LuBpfMaps *self);

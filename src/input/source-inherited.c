@@ -25,10 +25,9 @@
 
 /* A ring holds this share of a second at the highest rate there is: the cycles counter at Sysprof's
  * period samples four times as often as cpu-clock. The drain may be off the CPU that long, and
- * between mapping the rings and the first round there is all of the start, 30 ms of CPU time. On
- * two CPUs with a load of eight, rings of half the size lost samples at the start, and nowhere
- * else. With a little more, the next power of two would cost each start some milliseconds. */
-#define RING_SECONDS   0.105
+ * /proc is read before its first round. Twice as much, each time zeroed by the kernel, would cost
+ * each start 1.5 ms; it was no better on two CPUs with a load of ten. */
+#define RING_SECONDS   0.052
 #define RING_RATE      4000
 #define RING_BYTES_MIN (2u << 20)
 /* All rings together, unless RING_BYTES_MIN each is more. */
