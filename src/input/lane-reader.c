@@ -91,10 +91,38 @@ lu_lanes_drain_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 un
 }
 
 static gboolean
-is_sideband (LuEventKind kind)
+is_sideband (gconstpointer record)
 {
-  return kind == LU_EVENT_MMAP || kind == LU_EVENT_COMM || kind == LU_EVENT_FORK
-         || kind == LU_EVENT_EXIT || kind == LU_EVENT_NAMESPACES;
+  switch (((const struct perf_event_header *) record)->type)
+    {
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+    case PERF_RECORD_COMM:
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+    case PERF_RECORD_NAMESPACES:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+/* What somebody else has read from another ring: not worth being decoded. */
+static void
+pass_over_sideband (LuLane *lane, LuSourceStats *stats)
+{
+  gconstpointer record;
+  gsize size;
+  gboolean corrupt;
+
+  while ((record = lu_ring_peek (&lane->ring, lane->head, &size, &corrupt)) != NULL
+         && is_sideband (record))
+    {
+      lu_ring_expect_next (&lane->ring, lane->head);
+      stats->records++;
+      lu_ring_consume (&lane->ring);
+    }
+  stats->malformed += corrupt;
 }
 
 static gboolean
@@ -103,6 +131,8 @@ drain_samples (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, gboole
 {
   LuEvent event;
 
+  if (skip_sideband)
+    pass_over_sideband (lane, stats);
   while (next_event (self, lane, layout, stats, &event))
     {
       lu_ring_expect_next (&lane->ring, lane->head);
@@ -112,8 +142,7 @@ drain_samples (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, gboole
         lane->lost_records += event.lost.count;
       if (event.kind == LU_EVENT_THROTTLE)
         stats->throttled++;
-      if (!(skip_sideband && is_sideband (event.kind))
-          && func (&event, user_data) == LU_VERDICT_LATER)
+      if (func (&event, user_data) == LU_VERDICT_LATER)
         return FALSE;
       stats->records++;
       if (event.kind == LU_EVENT_SAMPLE)
@@ -121,6 +150,8 @@ drain_samples (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, gboole
       if (event.kind == LU_EVENT_WALKED)
         stats->walked_bytes += lane->ring.record_size;
       lu_ring_consume (&lane->ring);
+      if (skip_sideband)
+        pass_over_sideband (lane, stats);
     }
   return TRUE;
 }
