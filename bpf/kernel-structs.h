@@ -64,10 +64,12 @@ struct maple_tree
 struct mm_struct
 {
   struct maple_tree mm_mt;
+  uint64_t arg_start, arg_end;
 } __attribute__ ((preserve_access_index));
 
 struct task_struct
 {
+  unsigned int flags; /* PF_* (linux/sched.h) */
   int tgid;
   struct mm_struct *mm;
   struct pid *thread_pid; /* NULL: it has ended */

@@ -150,6 +150,11 @@ struct walk
       uint64_t record_head[sizeof (struct lu_bpf_record) / 8];
       uint64_t pcs[N_PCS];
     };
+    struct /* before the walk */
+    {
+      uint64_t arguments_head[sizeof (struct lu_bpf_arguments) / 8];
+      uint8_t arguments[LU_BPF_MAX_ARGUMENTS + 1];
+    };
   };
 
   struct remembered_rules remembered; /* stays from walk to walk */

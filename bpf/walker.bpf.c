@@ -23,6 +23,8 @@ char program_license[] SEC ("license") = "Dual BSD/GPL";
 #define MAX_ANCESTORS 8
 /* Generations of children that user space has not heard of yet. */
 #define MAX_UNHEARD 2
+/* Of a task: it was forked, and has executed nothing since (linux/sched.h). */
+#define PF_FORKNOEXEC 0x00000040
 /* MAX_PID_NS_LEVEL + 1 (linux/pid_namespace.h). */
 #define MAX_LEVELS 33
 
@@ -205,6 +207,70 @@ find_process (uint32_t cpu, uint64_t id)
   return is_same (walk, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
 }
 
+/* The process that runs, and its last exec. 0: there is nothing to tell of it; those that ran
+ * before us have no identity. */
+static inline uint64_t
+find_teller (const struct walk *walk, int is_published)
+{
+  struct task_struct *any = (struct task_struct *) bpf_get_current_task (), *leader;
+  const struct lu_bpf_identity *identity = find_identity (walk);
+
+  if (is_published)
+    return identity != NULL ? lu_bpf_teller (identity->start_time, identity->exec_id) : 0;
+  leader = (struct task_struct *) READ (any, group_leader);
+  if ((READ (leader, flags) & PF_FORKNOEXEC) != 0)
+    return 0;
+  return lu_bpf_teller (READ (leader, start_boottime), READ (any, self_exec_id) + 1);
+}
+
+/* Sets walk->arguments if they were not told; returns how many bytes. They are not there yet for a
+ * moment after an exec. */
+HOST_TURN uint64_t
+find_arguments (uint32_t cpu, int is_published)
+{
+  struct walk *walk = host_walk (cpu);
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+  struct lu_bpf_arguments *head;
+  struct mm_struct *mm;
+  uint64_t *told, teller, at, start, size;
+
+  if ((host_config.flags & LU_BPF_ARGUMENTS) == 0 || walk == NULL)
+    return 0;
+  told = host_shared->told;
+  HOST_NEAR (told);
+  teller = at = find_teller (walk, is_published);
+  HOST_BOUND (at, LU_BPF_N_TOLD - 1);
+  if (teller == 0 || told[at] == teller)
+    return 0;
+  mm = (struct mm_struct *) READ (task, mm);
+  start = READ (mm, arg_start);
+  size = READ (mm, arg_end) - start;
+  if (start == 0 || (int64_t) size <= 0)
+    return 0;
+  told[at] = teller;
+  if (size > LU_BPF_MAX_ARGUMENTS)
+    size = LU_BPF_MAX_ARGUMENTS;
+  HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
+  if (bpf_probe_read_user (walk->arguments, (uint32_t) size, (const void *) start) != 0)
+    return 0;
+  head = (struct lu_bpf_arguments *) walk->arguments_head;
+  head->version = LU_BPF_ARGUMENTS_VERSION;
+  head->size = (uint32_t) size;
+  return size;
+}
+
+/* Who has no room for it asks elsewhere. */
+static inline void
+tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu, int is_published)
+{
+  uint64_t size = find_arguments (cpu, is_published);
+
+  HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
+  if (size != 0)
+    bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
+                           sizeof walk->arguments_head + size);
+}
+
 /* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
 static inline void
 copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
@@ -327,6 +393,9 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (cpu, id);
+  if (published != GIVE_UP (NOT_FOLLOWED))
+    tell_arguments (walk, ctx, cpu, published == TURN_ON);
+  HOST_FORGET (walk, published);
   if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
     return published;
   HOST_FORGET (walk, published);

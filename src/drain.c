@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "input/perf-event.h"
+#include "lu/bpf.h"
 #include "process/process-table.h"
 
 #include <errno.h>
@@ -31,6 +32,12 @@
  */
 #define HURRY_US      (G_USEC_PER_SEC)
 #define WAIT_HURRY_MS 5
+/* The same, where the source knows best how long, but not what there is to do: when there are files
+ * to open or processes to ask about while they live, and when these are so many that most have
+ * ended before anything could be asked. */
+#define WAIT_NEWS_MS  20
+#define WAIT_STORM_MS 50
+#define A_STORM       6
 /* After side-band woke us, more of it usually follows at once; this much is taken in one go. While
  * it goes on like that, goes get larger: waking up costs more than what is read. */
 #define SETTLE_US     1000
@@ -93,7 +100,9 @@ struct _LuDrain
   gboolean has_processes; /* /proc was read */
   gboolean had_sideband;  /* in the last round */
   gboolean had_news;     /* and some of it was about what is recorded */
+  gboolean has_opened;   /* files that were not known */
   gboolean had_copies;   /* samples that were not walked in the kernel */
+  gboolean are_told;     /* arguments of processes come before their samples */
   guint64 n_absent;      /* of lu_dispatch_n_absent(), as of the last round */
   gint64 hurry_until;
   gboolean has_slack; /* rings may fill: samples can wait in them */
@@ -109,6 +118,7 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
   LuDrain *self = user_data;
   const LuMapping *mapping;
 
+  self->has_opened = TRUE;
   lu_dispatch_open (self->dispatch, module, lu_process_pid (process), start, end);
   if (self->maps == NULL)
     return;
@@ -126,6 +136,8 @@ ask_about (LuDrain *self, LuProcess *process, LuProcessNeeds needs)
   if (!lu_process_is_asked (process, LU_PROCESS_MOUNTS) && lu_process_maps_our_files (process))
     needs &= ~(LuProcessNeeds) LU_PROCESS_MOUNTS;
   needs = lu_process_ask_once (process, needs);
+  if (lu_process_has_command_line (process))
+    needs &= ~(LuProcessNeeds) LU_PROCESS_NAME;
   if (self->live && needs != 0 && lu_process_table_is_current (self->table, process))
     lu_dispatch_process (self->dispatch, process, needs);
 }
@@ -169,7 +181,7 @@ process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
 {
   LuDrain *self = user_data;
 
-  if (is_exec)
+  if (is_exec && !self->are_told)
     ask_later (self, process);
 }
 
@@ -282,7 +294,7 @@ prepare_process (LuDrain *self, LuProcess *process, guint64 time)
     lu_process_table_announce (self->table, process);
   if (start == 0 || time > start + SAMPLED_AGE_NS)
     ask_about (self, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
-  else
+  else if (!lu_process_has_command_line (process) || !lu_process_maps_our_files (process))
     ask_later (self, process);
 }
 
@@ -331,6 +343,24 @@ take_sample (LuDrain *self, const LuEvent *event)
   return LU_VERDICT_DONE;
 }
 
+/* All side-band up to here has been applied, so it is the process that the arguments were read of.
+ */
+static void
+take_arguments (LuDrain *self, const LuEvent *event)
+{
+  char text[LU_BPF_MAX_ARGUMENTS];
+  LuProcess *process;
+  LuSpace *space;
+
+  self->are_told = TRUE;
+  if (!lu_process_table_follows (self->table, event->pid)
+      || !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space)
+      || lu_process_has_command_line (process))
+    return;
+  memcpy (text, event->arguments.text, event->arguments.size);
+  lu_process_set_arguments (process, text, event->arguments.size);
+}
+
 static LuVerdict
 handle_event (const LuEvent *event, gpointer user_data)
 {
@@ -338,6 +368,11 @@ handle_event (const LuEvent *event, gpointer user_data)
 
   if (event->kind == LU_EVENT_SAMPLE || event->kind == LU_EVENT_WALKED)
     return take_sample (self, event);
+  if (event->kind == LU_EVENT_ARGUMENTS)
+    {
+      take_arguments (self, event);
+      return LU_VERDICT_DONE;
+    }
   self->had_sideband = TRUE;
   switch (event->kind)
     {
@@ -473,7 +508,8 @@ one_round (LuDrain *self)
 {
   LuRound round;
 
-  self->had_sideband = self->had_news = self->had_copies = self->is_flushed = FALSE;
+  self->had_sideband = self->had_news = self->has_opened = FALSE;
+  self->had_copies = self->is_flushed = FALSE;
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
@@ -549,7 +585,10 @@ wait_ms (LuDrain *self, LuRound round, gboolean has_unwritten)
 {
   gboolean is_in_need = is_in_hurry (self);
 
-  /* It knows best how long; that is not long while processes come and go. */
+  if (self->is_paced && self->young->len > 0 && !self->are_told)
+    return self->young->len < A_STORM ? WAIT_NEWS_MS : WAIT_STORM_MS;
+  if (self->is_paced && (self->has_opened || lu_dispatch_has_requests (self->dispatch)))
+    return WAIT_NEWS_MS;
   if (self->is_paced && (self->had_sideband || self->young->len > 0))
     return WAIT_MS;
   if (is_in_need || self->maps_wait)

@@ -58,7 +58,8 @@ load (const LuKernelWalks *self, const LuOptions *options, GError **error)
 {
   gboolean is_check = options->kernel_walks == LU_KERNEL_WALKS_CHECKED;
   const LuBpfProgramOptions program_options = {
-    .flags = (is_check ? LU_BPF_CHECK : 0) | (self->follow_all ? 0 : LU_BPF_FOLLOW)
+    .flags = LU_BPF_ARGUMENTS | (is_check ? LU_BPF_CHECK : 0)
+             | (self->follow_all ? 0 : LU_BPF_FOLLOW)
              | (options->time_walks ? LU_BPF_TIME_WALKS : 0),
     .max_frames = options->max_depth,
     .budget_ns = WALK_BUDGET_NS,

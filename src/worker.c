@@ -135,13 +135,8 @@ read_command_line (LuProcess *process)
   char text[COMMAND_LINE_MAX];
   gssize length = read_arguments (process, text, sizeof text);
 
-  while (length > 0 && text[length - 1] == 0)
-    length--;
-  for (gssize i = 0; i < length; i++)
-    if (text[i] == 0)
-      text[i] = ' ';
   if (length > 0)
-    lu_process_set_command_line (process, text, (gsize) length);
+    lu_process_set_arguments (process, text, (gsize) length);
 }
 
 /* What a link in /proc/PID leads to. */

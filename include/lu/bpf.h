@@ -159,6 +159,20 @@ struct lu_bpf_identity
       seen_ns; /* CLOCK_MONOTONIC, when a walk filled in exec_id, stored before it; 0: none did */
 };
 
+/* "told": for whom the program has told arguments (struct lu_bpf_arguments). A word of the process
+ * and its last exec, at a place that follows from it; another one that comes to the same place is
+ * told, and this one once more. */
+#define LU_BPF_N_TOLD 4096 /* a power of two */
+
+/* Such a word; the lower bits are its place. Never 0. */
+static inline uint64_t
+lu_bpf_teller (uint64_t start_time, uint64_t exec_id)
+{
+  uint64_t hash = (start_time ^ exec_id << 56) * 0x9e3779b97f4a7c15ull;
+
+  return (hash ^ hash >> 32) | 1ull << 63;
+}
+
 /* "known": what user space has found out of files by what the kernel knows of a mapping: so the
  * program finds its way in a process that is not published yet, by the kernel's own list of
  * mappings (LU_BPF_VMAS). A place is one of the group that its file and offset lead to. It is
@@ -224,9 +238,9 @@ lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
   return 1ull << (hash >> 58) | 1ull << (hash >> 52 & 63) | 1ull << (hash >> 46 & 63);
 }
 
-/* What user space writes but for bits of "use" and empty fields of "identities": variables of the
- * program, in its map "bss", an ARRAY of one value, BPF_F_MMAPABLE. All zeros at first. So the
- * program has their address, and looks nothing up. */
+/* What user space writes but for bits of "use", empty fields of "identities", and "told": variables
+ * of the program, in its map "bss", an ARRAY of one value, BPF_F_MMAPABLE. All zeros at first. So
+ * the program has their address, and looks nothing up. */
 struct lu_bpf_shared
 {
   struct lu_rule rules[LU_BPF_MAX_RULES];
@@ -234,6 +248,7 @@ struct lu_bpf_shared
   struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
   struct lu_bpf_known known[LU_BPF_MAX_KNOWN];
   uint8_t use[LU_BPF_MAX_MODULES]; /* enum lu_bpf_use */
+  uint64_t told[LU_BPF_N_TOLD];    /* the program's own */
 };
 
 /* Before Linux 6.1 no value is larger. */
@@ -249,7 +264,8 @@ enum lu_bpf_config_flags
                                  than we did, below one with an entry; needs TASK_BTF */
   LU_BPF_TIME_WALKS = 1 << 4, /* fill the histogram of the counters */
   LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
-  LU_BPF_VMAS = 1 << 6, /* where nothing is published, go by the kernel's own mappings (6.1) */
+  LU_BPF_VMAS = 1 << 6,      /* where nothing is published, go by the kernel's own mappings (6.1) */
+  LU_BPF_ARGUMENTS = 1 << 7, /* tell what sampled processes were started with; needs VMAS */
 };
 
 struct lu_bpf_config
@@ -308,6 +324,25 @@ enum lu_bpf_record_flags
 #define LU_BPF_PC_RETURN  (1ull << 63) /* LU_FRAME_RETURN_ADDRESS */
 #define LU_BPF_PC_GUESSED (1ull << 62) /* LU_FRAME_GUESSED */
 #define LU_BPF_PC_MASK    (~(LU_BPF_PC_RETURN | LU_BPF_PC_GUESSED))
+
+/* Also raw data of such samples, before the first walk or copy of a process since its exec: the
+ * arguments that it was started with, as its memory has them now.
+ *
+ *   0        4      8
+ *   | version | size | text: arguments, zeros between them
+ *
+ * Nothing is told of what has executed nothing since it was forked. */
+#define LU_BPF_ARGUMENTS_VERSION (1u << 31 | LU_BPF_VERSION)
+#define LU_BPF_MAX_ARGUMENTS     4095 /* the rest is cut off; a mask bounds the size */
+
+struct lu_bpf_arguments
+{
+  uint32_t version; /* LU_BPF_ARGUMENTS_VERSION */
+  uint32_t size;    /* of the text: 1 to LU_BPF_MAX_ARGUMENTS */
+  uint8_t text[];
+};
+
+_Static_assert(sizeof (struct lu_bpf_arguments) == 8, "no holes");
 
 /* How a run of the program ended, and what it did; one counter each.
  *   X (NAME, key, title) */

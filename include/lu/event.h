@@ -19,6 +19,7 @@ typedef enum
   LU_EVENT_NONE, /* a valid record that nobody needs */
   LU_EVENT_SAMPLE,
   LU_EVENT_WALKED, /* a sample whose stack was walked in the kernel (bpf.h): addresses, no copy */
+  LU_EVENT_ARGUMENTS, /* what a process was started with (bpf.h), before its first sample */
   LU_EVENT_MMAP,
   LU_EVENT_COMM,
   LU_EVENT_FORK,
@@ -72,6 +73,11 @@ typedef struct
   {
     LuSample sample;
     LuWalkedStack walked;
+    struct
+    {
+      const char *text; /* arguments with zeros between them; not terminated, borrowed */
+      uint32_t size;    /* at least 1 */
+    } arguments;
     LuMmapEvent mmap;
     struct
     {

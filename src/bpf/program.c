@@ -32,13 +32,13 @@
  * are not there, it does without mappings of the kernel's own. */
 static const LuKernelStruct kernel_structs[] = {
   { "task_struct",
-    { "tgid", "thread_pid", "start_boottime", "self_exec_id", "group_leader", "real_parent",
-      "mm" } },
+    { "tgid", "thread_pid", "start_boottime", "self_exec_id", "group_leader", "real_parent", "mm",
+      "flags" } },
   { "pid", { "level", "numbers" } },
   { "upid", { "nr", "ns" } },
   { "pid_namespace", { "ns" } },
   { "ns_common", { "inum" } },
-  { "mm_struct", { "mm_mt" } },
+  { "mm_struct", { "mm_mt", "arg_start", "arg_end" } },
   { "maple_tree", { "ma_root" } },
   { "vm_area_struct", { "vm_start", "vm_end", "vm_mm", "vm_flags", "vm_pgoff", "vm_file" } },
   { "file", { "f_inode" } },
@@ -135,6 +135,8 @@ configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_
   guint32 wanted = LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE;
 
   self->n_cpus = MAX (options->n_cpus, 1);
+  if ((more_flags & LU_BPF_VMAS) != 0)
+    wanted |= LU_BPF_ARGUMENTS;
   self->flags = rungs (more_flags) | (options->flags & wanted) | more_flags;
   config->flags = self->flags;
   config->max_frames = options->max_frames != 0 ? MIN (options->max_frames, LU_BPF_MAX_FRAMES)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* record-walked.c - a sample whose stack was walked in the kernel: the record of the BPF program,
- * as the raw data of an output event (bpf.h, struct lu_bpf_record).
+/* record-walked.c - a sample whose stack was walked in the kernel, or the arguments of a process:
+ * the records of the BPF program, as the raw data of an output event (bpf.h).
  *
  * Raw data follows a size of 4 bytes, so the record is not aligned: it is read through a cursor,
  * and its addresses stay bytes. */
@@ -51,25 +51,34 @@ is_sound (const struct lu_bpf_record *record, gsize bytes_left)
          && bytes_left - size <= PADDING_MAX;
 }
 
-gboolean
-lu_record_decode_walked (const LuRecordLayout *layout, LuCursor *cursor, LuEvent *event)
+static gboolean
+decode_arguments (LuCursor *raw, LuEvent *event)
+{
+  guint32 size;
+  const guint8 *text;
+
+  lu_cursor_u32 (raw);
+  size = lu_cursor_u32 (raw);
+  text = lu_cursor_take (raw, size);
+  if (text == NULL || size == 0 || size > LU_BPF_MAX_ARGUMENTS
+      || lu_cursor_left (raw) > PADDING_MAX)
+    return FALSE;
+  event->kind = LU_EVENT_ARGUMENTS;
+  event->arguments.text = (const char *) text;
+  event->arguments.size = size;
+  return TRUE;
+}
+
+static gboolean
+decode_stack (LuCursor *raw, LuEvent *event)
 {
   struct lu_bpf_record record;
-  const guint8 *bytes;
-  guint32 size;
-  LuCursor raw;
+  const guint8 *bytes = lu_cursor_take (raw, sizeof record);
 
-  read_task (layout, cursor, event);
-  size = lu_cursor_u32 (cursor);
-  bytes = lu_cursor_take (cursor, size);
-  if (bytes == NULL || cursor->failed || lu_cursor_left (cursor) != 0)
-    return FALSE;
-  lu_cursor_init (&raw, bytes, size);
-  bytes = lu_cursor_take (&raw, sizeof record);
   if (bytes == NULL)
     return FALSE;
   memcpy (&record, bytes, sizeof record);
-  if (!is_sound (&record, lu_cursor_left (&raw)))
+  if (!is_sound (&record, lu_cursor_left (raw)))
     return FALSE;
   event->kind = LU_EVENT_WALKED;
   event->walked = (LuWalkedStack){ .status = (LuStatus) record.status,
@@ -80,6 +89,25 @@ lu_record_decode_walked (const LuRecordLayout *layout, LuCursor *cursor, LuEvent
                                    .walk_ns = record.walk_ns,
                                    .n_kernel = record.n_kernel,
                                    .n_user = record.n_user,
-                                   .pcs = raw.at };
+                                   .pcs = raw->at };
   return TRUE;
+}
+
+gboolean
+lu_record_decode_walked (const LuRecordLayout *layout, LuCursor *cursor, LuEvent *event)
+{
+  const guint8 *bytes;
+  guint32 size, version = 0;
+  LuCursor raw;
+
+  read_task (layout, cursor, event);
+  size = lu_cursor_u32 (cursor);
+  bytes = lu_cursor_take (cursor, size);
+  if (bytes == NULL || cursor->failed || lu_cursor_left (cursor) != 0)
+    return FALSE;
+  if (size >= sizeof version)
+    memcpy (&version, bytes, sizeof version);
+  lu_cursor_init (&raw, bytes, size);
+  return version == LU_BPF_ARGUMENTS_VERSION ? decode_arguments (&raw, event)
+                                             : decode_stack (&raw, event);
 }

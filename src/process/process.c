@@ -194,6 +194,18 @@ lu_process_set_command_line (LuProcess *self, const char *text, gsize length)
 }
 
 void
+lu_process_set_arguments (LuProcess *self, char *text, gsize length)
+{
+  while (length > 0 && text[length - 1] == 0)
+    length--;
+  for (gsize i = 0; i < length; i++)
+    if (text[i] == 0)
+      text[i] = ' ';
+  if (length > 0)
+    lu_process_set_command_line (self, text, length);
+}
+
+void
 lu_process_inherit_names (LuProcess *self, const LuProcess *parent)
 {
   Text *line = atomic_load (&parent->command_line);

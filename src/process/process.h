@@ -42,6 +42,9 @@ const char *lu_process_command_line (LuProcess *self);
 gboolean lu_process_has_command_line (LuProcess *self); /* it could be read */
 /* Publishes the command line once: a copy of `length` bytes. */
 void lu_process_set_command_line (LuProcess *self, const char *text, gsize length);
+/* The same from arguments with zeros between them, and at their end; in place. Nothing if they are
+ * empty. */
+void lu_process_set_arguments (LuProcess *self, char *text, gsize length);
 /* Drain: the command line and the program of the process that it is a copy of, if they are known.
  */
 void lu_process_inherit_names (LuProcess *self, const LuProcess *parent);

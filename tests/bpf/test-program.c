@@ -463,7 +463,7 @@ ignore_signal (int number)
 static void
 load_under_signals (void)
 {
-  LuBpfProgramOptions options = { .n_cpus = g_get_num_processors () };
+  LuBpfProgramOptions options = { .flags = LU_BPF_ARGUMENTS, .n_cpus = g_get_num_processors () };
   struct itimerval timer = { { 0, 1000 }, { 0, 1000 } }, none = { { 0, 0 }, { 0, 0 } };
   g_autoptr (LuBpfProgram) program = NULL;
   g_autoptr (GError) error = NULL;

@@ -56,6 +56,15 @@ check_walked (gconstpointer bytes, gsize size, const LuWalkedStack *walked)
 }
 
 static void
+check_arguments (gconstpointer bytes, gsize size, const LuEvent *event)
+{
+  gsize offset = (gsize) ((const guint8 *) event->arguments.text - (const guint8 *) bytes);
+
+  g_assert_cmpuint (offset, <, size);
+  g_assert_cmpuint (event->arguments.size, <=, MIN (size - offset, LU_BPF_MAX_ARGUMENTS));
+}
+
+static void
 check_string (gconstpointer bytes, gsize size, const char *string)
 {
   gsize offset = (gsize) ((const guint8 *) string - (const guint8 *) bytes);
@@ -71,6 +80,8 @@ check_event (gconstpointer bytes, gsize size, const LuEvent *event)
     check_sample (bytes, size, &event->sample);
   else if (event->kind == LU_EVENT_WALKED)
     check_walked (bytes, size, &event->walked);
+  else if (event->kind == LU_EVENT_ARGUMENTS)
+    check_arguments (bytes, size, event);
   else if (event->kind == LU_EVENT_COMM)
     check_string (bytes, size, event->comm.name);
   else if (event->kind == LU_EVENT_MMAP)

@@ -296,15 +296,18 @@ def write_line_answers(folder):
 
 
 def write_walked(folder):
-    """A stack that was walked in the kernel: struct lu_bpf_record as raw data of an output event."""
+    """A stack that was walked in the kernel, and arguments: raw data of an output event (bpf.h)."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
     layout = struct.pack("<6Q", identifier | tid | time | cpu | raw, 0, 0, 0, 0, 1 | 4)
     pcs = struct.pack("<4Q", 0xffffffff81000010, 0x401000, 0x401100 | 1 << 63, 0x401200 | 3 << 62)
-    walked = struct.pack("<IIIIQQIIHHIQQ", 1, 0, 10, 11, 1000, 77, 1, 900, 1, 3, 0,
+    walked = struct.pack("<IIIIQQIIHHIQQ", 3, 0, 10, 11, 1000, 77, 1, 900, 1, 3, 0,
                          0xffffffff81000010, 0x7ffc00001000) + pcs + bytes(4)
-    body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(walked)) + walked
-    (folder / "walked").write_bytes(
-        layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
+    text = b"true\0--of\0two words\0"
+    arguments = struct.pack("<II", 1 << 31 | 3, len(text)) + text + bytes(-(len(text) + 4) % 8)
+    for name, raw_data in (("walked", walked), ("arguments", arguments)):
+        body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(raw_data)) + raw_data
+        (folder / name).write_bytes(
+            layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
 
 
 def write_kernel_types(folder):

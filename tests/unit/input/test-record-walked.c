@@ -52,14 +52,14 @@ put (Record *self, gconstpointer bytes, gsize size)
   self->size += size;
 }
 
-/* With so many bytes of addresses, and the kernel's padding. */
+/* Two pieces, and the kernel's padding. */
 static void
-make (Record *self, const struct lu_bpf_record *record, gsize pcs_size)
+make_of (Record *self, gconstpointer head, gsize head_size, gconstpointer rest, gsize rest_size)
 {
   struct perf_event_header header = { .type = PERF_RECORD_SAMPLE };
   guint64 identifier = 5, time = 1000;
   guint32 task[2] = { 10, 11 }, cpu[2] = { 3, 0 };
-  guint32 raw_size = (guint32) (sizeof *record + pcs_size);
+  guint32 raw_size = (guint32) (head_size + rest_size);
 
   memset (self, 0, sizeof *self);
   raw_size += (8 - (raw_size + 4) % 8) % 8;
@@ -69,11 +69,18 @@ make (Record *self, const struct lu_bpf_record *record, gsize pcs_size)
   put (self, &time, 8);
   put (self, cpu, 8);
   put (self, &raw_size, 4);
-  put (self, record, sizeof *record);
-  put (self, pcs, pcs_size);
-  self->size += raw_size - sizeof *record - pcs_size;
+  put (self, head, head_size);
+  put (self, rest, rest_size);
+  self->size += raw_size - head_size - rest_size;
   header.size = (guint16) self->size;
   memcpy (self->words, &header, sizeof header);
+}
+
+/* With so many bytes of addresses. */
+static void
+make (Record *self, const struct lu_bpf_record *record, gsize pcs_size)
+{
+  make_of (self, record, sizeof *record, pcs, pcs_size);
 }
 
 static gboolean
@@ -197,10 +204,53 @@ test_raw_size (void)
     }
 }
 
+static void
+test_arguments (void)
+{
+  static const char text[] = "true\0two words";
+  /* Up to 7 bytes behind the text are padding. */
+  static const struct
+  {
+    const char *name;
+    guint32 size;
+    gboolean is_good;
+  } cases[] = {
+    { "as it is", sizeof text, TRUE },
+    { "nothing", 0, FALSE },
+    { "more than there is", sizeof text + 8, FALSE },
+    { "less than there is", sizeof text - 8, FALSE },
+    { "more than may be told", LU_BPF_MAX_ARGUMENTS + 1, FALSE },
+    { "more than anything", G_MAXUINT32, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      struct lu_bpf_arguments head = { .version = LU_BPF_ARGUMENTS_VERSION, .size = cases[i].size };
+      Record record;
+      LuEvent event;
+
+      g_test_message ("%s", cases[i].name);
+      make_of (&record, &head, sizeof head, text, sizeof text);
+      g_assert_cmpint (decode (&record, &event), ==, cases[i].is_good);
+      if (!cases[i].is_good)
+        continue;
+      g_assert_cmpint (event.kind, ==, LU_EVENT_ARGUMENTS);
+      g_assert_cmpint (event.pid, ==, 10);
+      g_assert_cmpuint (event.time, ==, 1000);
+      g_assert_cmpmem (event.arguments.text, event.arguments.size, text, sizeof text);
+      for (gsize size = 8; size < record.size; size++)
+        {
+          ((struct perf_event_header *) record.words)->size = (guint16) size;
+          g_assert_false (lu_record_decode (&layout, record.words, size, &event));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/record-walked/arguments", test_arguments);
   g_test_add_func ("/record-walked/usual", test_usual);
   g_test_add_func ("/record-walked/without-cpu", test_without_cpu);
   g_test_add_func ("/record-walked/lies", test_lies);

@@ -4,6 +4,7 @@
 /* test-process-table.c - src/process/process-table.c: what a sample of a given time is looked up
  * against. */
 
+#include "process/process-private.h"
 #include "process/process-table.h"
 
 #include <string.h>
@@ -364,6 +365,35 @@ test_names (void)
     }
 }
 
+static void
+test_arguments (void)
+{
+  static const struct
+  {
+    const char *text;
+    gsize length;
+    const char *want;
+  } cases[] = {
+    { "true", 5, "true" },
+    { "true\0two words\0\0\0", 17, "true two words" },
+    { "not terminated", 3, "not" },
+    { "\0\0", 2, NULL },
+    { "", 0, NULL },
+  };
+  g_autoptr (LuSpace) space = lu_space_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LuProcess) process = lu_process_new (10, 0, 0, "comm", space);
+      g_autofree char *text = g_memdup2 (cases[i].text, MAX (cases[i].length, 1));
+
+      lu_process_set_arguments (process, text, cases[i].length);
+      g_assert_cmpint (lu_process_has_command_line (process), ==, cases[i].want != NULL);
+      g_assert_cmpstr (lu_process_command_line (process), ==,
+                       cases[i].want != NULL ? cases[i].want : "comm");
+    }
+}
+
 /* Only of what a pid is now does /proc tell. */
 static void
 test_is_current (void)
@@ -460,6 +490,7 @@ main (int argc, char **argv)
   ADD ("discovers ourselves", test_discovers_ourselves);
   ADD ("tells of spaces", test_tells_of_spaces);
   ADD ("names", test_names);
+  ADD ("arguments", test_arguments);
   ADD ("is current", test_is_current);
   ADD ("outside of the namespace", test_outside_of_the_namespace);
   ADD ("a thousand short processes leave nothing", test_a_thousand_short_processes_leave_nothing);
