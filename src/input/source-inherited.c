@@ -44,11 +44,12 @@
 /* A receiver that would wait longer has nothing to do. */
 #define BUSY_MS 500
 /* The first process after a while is looked at at once, while it lives; when they come one after
- * the other, this often. Where so many come at once that most have ended before anything could be
- * asked about them, less often: each time costs more than what there is to read. */
-#define SIDEBAND_MS      20
-#define SIDEBAND_MAX_MS  50
-#define SIDEBAND_A_STORM 60 /* records; a program that starts and ends has about ten */
+ * the other, ever less often, as long as the receiver finds nothing new about them: each time costs
+ * more than what there is to read. So many records, of 100 bytes, are no more than a fifth of a
+ * ring. */
+#define SIDEBAND_MS     20
+#define SIDEBAND_MAX_MS 100
+#define SIDEBAND_MANY   1000
 /* Rounds without any make a while. */
 #define QUIET_ROUNDS 3
 
@@ -176,10 +177,10 @@ static void
 pace (InheritedSource *self, gboolean had_sideband, guint64 n_records)
 {
   self->n_quiet = had_sideband ? 0 : self->n_quiet + 1;
-  if (n_records >= SIDEBAND_A_STORM)
-    self->sideband_ms = MIN (self->sideband_ms * 2, SIDEBAND_MAX_MS);
-  else
+  if (n_records >= SIDEBAND_MANY || !had_sideband)
     self->sideband_ms = MAX (self->sideband_ms / 2, SIDEBAND_MS);
+  else
+    self->sideband_ms = MIN (self->sideband_ms * 2, SIDEBAND_MAX_MS);
 }
 
 static LuRound
@@ -255,6 +256,7 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
   InheritedSource *self = (InheritedSource *) source;
   LuLanes *const lanes[] = { self->samples, self->sideband };
 
+  self->sideband_ms = MIN (self->sideband_ms, MAX (timeout_ms, SIDEBAND_MS));
   if (self->n_quiet < QUIET_ROUNDS)
     lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, self->sideband_ms));
   else
