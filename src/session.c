@@ -227,6 +227,8 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
   open_tables (self);
   if (self->tables != NULL)
     lu_worker_set_tables (self->worker, self->tables);
+  if (info.live && self->options->engine == &lu_unwinder_table)
+    lu_worker_be_lean (self->worker);
   if (self->kernel_walks != NULL)
     {
       lu_kernel_walks_start (self->kernel_walks, self->tables);

@@ -335,6 +335,7 @@ unwind (LuWorker *self, LuSampleMessage *message)
     }
   self->unwinder->ops->unwind (self->unwinder, message->header.pid, message->header.tid,
                                &message->sample, message->header.space, self->stack);
+  lu_opener_settle (self->opener);
   self->unwind_ns += lu_thread_cpu_ns () - begin;
   if (self->live && lu_stack_ends_at_absent_page (self->stack, &message->sample))
     touch_missing_pages (self, message);
@@ -387,6 +388,7 @@ trim_now_and_then (LuWorker *self)
   if (now - self->last_trim < TRIM_NS)
     return;
   self->last_trim = now;
+  lu_opener_age (self->opener);
 #ifdef __GLIBC__
   malloc_trim (0);
 #endif
@@ -443,6 +445,12 @@ void
 lu_worker_set_tables (LuWorker *self, LuTables *tables)
 {
   lu_opener_set_tables (self->opener, tables);
+}
+
+void
+lu_worker_be_lean (LuWorker *self)
+{
+  lu_opener_be_lean (self->opener, LU_OPENER_LEAN_FROM);
 }
 
 void

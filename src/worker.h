@@ -19,6 +19,8 @@ typedef struct _LuWorker LuWorker;
 LuWorker *lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean live);
 /* Before start: modules take part in whole tables; borrowed. */
 void lu_worker_set_tables (LuWorker *self, LuTables *tables);
+/* After that: images need not keep what tables answer for, lu_opener_be_lean(). */
+void lu_worker_be_lean (LuWorker *self);
 /* Before start: whoever reads the recording knows the mount table of our own namespace. */
 void lu_worker_know_own_mounts (LuWorker *self);
 /* Ends when the input queue is closed and empty; then closes the output. */

@@ -235,12 +235,7 @@ has_usual_name (const LuModule *module)
 static gboolean
 is_small (const LuImage *image)
 {
-  gsize size, debug_size;
-  guint64 vaddr;
-
-  lu_image_cfi (image, LU_IMAGE_EH_FRAME, &size, &vaddr);
-  lu_image_cfi (image, LU_IMAGE_DEBUG_FRAME, &debug_size, &vaddr);
-  return size + debug_size <= SMALL_BYTES;
+  return lu_image_cfi_size (image) <= SMALL_BYTES;
 }
 
 /* The first samples of a program are in itself, in ld.so and in libc: all of them have an entry. */

@@ -83,23 +83,12 @@ forget_module (LuBpfPublisher *self, guint32 slot)
 
 /* Publishing */
 
-static gboolean
-has_cfi (const LuImage *image)
-{
-  gsize size, debug_size;
-  guint64 vaddr;
-
-  lu_image_cfi (image, LU_IMAGE_EH_FRAME, &size, &vaddr);
-  lu_image_cfi (image, LU_IMAGE_DEBUG_FRAME, &debug_size, &vaddr);
-  return size + debug_size > 0;
-}
-
+/* Its image keeps its CFI: none that is lean is without a place. */
 static gboolean
 publish_own (LuBpfPublisher *self, LuBpfFile *file, LuImage *image)
 {
   LuTableLimits limits = { .max_bytes = OWN_TABLE_BYTES };
-  g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
-  g_autoptr (LuTable) table = cfi != NULL ? lu_table_new_within (cfi, &limits) : NULL;
+  g_autoptr (LuTable) table = lu_table_new_for_image (image, &limits);
 
   if (table != NULL)
     return lu_bpf_files_publish (&self->files, file, table, image);
@@ -149,7 +138,7 @@ try_slot (LuBpfPublisher *self, guint32 number)
     slot->file = lu_bpf_files_attach (&self->files, slot->module, number);
   if (slot->file->copy != NULL || slot->file->is_hopeless)
     return TRUE;
-  if (!has_cfi (image))
+  if (lu_image_cfi_size (image) == 0)
     return lu_bpf_files_publish_nothing (&self->files, slot->file, image);
   if (slot->file->table_slot != NULL)
     return publish_kept (self, slot, image);

@@ -82,8 +82,7 @@ find_extent (const LuTable *table, const LuImage *image)
   const LuSegment *segments;
   guint n;
 
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    extent.is_uncertain |= table->stats.faults[i] > 0;
+  extent.is_uncertain = lu_table_has_faults (table);
   include_rows (&extent, table);
   for (guint i = 0; extent.functions != NULL && i < extent.functions->len; i++)
     {

@@ -103,8 +103,8 @@ lu_guarded_new (LuSynthetic *raw, LuGuardCounts *counts)
   guard_eh_frame (&self);
   walk_section (&self, LU_SYNTHETIC_DEBUG_FRAME);
   if (self.is_changed)
-    result =
-        lu_synthetic_new (lu_synthetic_is_64bit (raw), lu_synthetic_machine (raw), self.sections);
+    result = lu_synthetic_new (lu_synthetic_is_64bit (raw), lu_synthetic_machine (raw),
+                               self.sections, TRUE);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     g_free (self.copies[i]);
   return result;

@@ -4,22 +4,18 @@
 /* image.c - reads one ELF file into an image; see image.h.
  *
  * Order of work: headers, build-id, where the CFI is, decompression, the private copy, digest of
- * what the file says. The guard comes when libdw does. */
+ * what the file says. The guard comes when libdw does. What becomes of the private copy afterwards
+ * is image-cfi.c. */
 
-#include "elf/image.h"
-
-#include "base/digest.h"
-#include "base/error.h"
 #include "elf/aarch64-vdso.h"
 #include "elf/cfi-guard.h"
-#include "elf/guarded.h"
-#include "elf/headers.h"
-#include "elf/synthetic.h"
+#include "elf/image-private.h"
+
+#include "base/error.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <glib/gi18n.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,38 +27,6 @@
 #define MAX_NOTES    65536
 /* Of .eh_frame_hdr, up to where its table begins (LSB Core, 10.6.2). */
 #define EH_FRAME_HDR_HEAD 12
-#define MAX_BUILD_ID      64
-
-/* What identifies the file: the digest of the digests of its parts. */
-enum
-{
-  PART_HEAD,
-  PART_BUILD_ID,
-  PART_PROGRAM_HEADERS,
-  PART_SECTIONS,
-  N_PARTS = PART_SECTIONS + LU_N_SYNTHETIC_SECTIONS
-};
-
-struct _LuImage
-{
-  atomic_int ref_count;
-  LuElfHeaders headers; /* sections are dropped after open */
-  LuSegment *segments;
-  guint n_segments;
-  guint8 build_id[MAX_BUILD_ID];
-  gsize build_id_size;
-  guint8 digest[LU_DIGEST_SIZE]; /* of `parts` */
-  guint8 parts[N_PARTS][LU_DIGEST_SIZE];
-  gboolean is_digested;
-  gboolean is_part_pending[N_PARTS]; /* of sections that are in the private copy as in the file */
-  guint64 text;
-  LuSynthetic *synthetic;
-  LuSynthetic *guarded; /* for libdw: NULL until needed, and the same one if the guard has nothing
-                         * against it */
-  gboolean is_guarded;
-  LuGuardCounts guard_counts;
-  GArray *go_functions; /* of LuGoFunction; NULL: not a Go program */
-};
 
 /* Build-id */
 
@@ -86,7 +50,7 @@ find_build_id (LuImage *self, const guint8 *bytes, gsize size)
         return FALSE;
       if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU
           && memcmp (bytes + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0
-          && note.n_descsz <= MAX_BUILD_ID)
+          && note.n_descsz <= LU_IMAGE_MAX_BUILD_ID)
         {
           self->build_id_size = note.n_descsz;
           memcpy (self->build_id, bytes + desc, note.n_descsz);
@@ -194,25 +158,7 @@ fetch_section (LuImage *image, Sections *self, guint which)
   if (section->bytes == NULL
       || !lu_elf_input_read (self->input, self->file_offsets[which], section->bytes, section->size))
     clear_section (section);
-  lu_digest (section->bytes, section->size, image->parts[PART_SECTIONS + which]);
-}
-
-/* Reads the others to where they stay. */
-static void
-fill_rooms (LuImage *image, const Sections *self)
-{
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
-    {
-      gsize size;
-      guint8 *room = lu_synthetic_room (image->synthetic, i, &size);
-
-      if (!self->sections[i].is_room)
-        continue;
-      if (lu_elf_input_read (self->input, self->file_offsets[i], room, size))
-        image->is_part_pending[PART_SECTIONS + i] = TRUE;
-      else
-        lu_synthetic_drop (image->synthetic, i);
-    }
+  lu_image_digest_section (section->bytes, section->size, image->parts[LU_PART_SECTIONS + which]);
 }
 
 /* The header (PT_GNU_EH_FRAME) is what the program's own unwinder uses, so it decides where
@@ -271,17 +217,47 @@ digest_head (LuImage *self, const LuElfInput *input)
   guint64 head[] = { input->size, self->headers.machine, self->headers.is_64bit != FALSE,
                      self->text };
 
-  lu_digest (head, sizeof head, self->parts[PART_HEAD]);
-  lu_digest (self->build_id, self->build_id_size, self->parts[PART_BUILD_ID]);
+  lu_digest (head, sizeof head, self->parts[LU_PART_HEAD]);
+  lu_digest (self->build_id, self->build_id_size, self->parts[LU_PART_BUILD_ID]);
   lu_digest (self->headers.program_headers,
              self->headers.n_program_headers * sizeof *self->headers.program_headers,
-             self->parts[PART_PROGRAM_HEADERS]);
-  for (guint i = PART_SECTIONS; i < N_PARTS; i++)
-    lu_digest (NULL, 0, self->parts[i]);
+             self->parts[LU_PART_PROGRAM_HEADERS]);
+  for (guint i = LU_PART_SECTIONS; i < LU_N_PARTS; i++)
+    lu_image_digest_section (NULL, 0, self->parts[i]);
+}
+
+/* Whether all there is can be read again, and is worth that. */
+static gboolean
+can_be_lean (const Sections *self, gsize lean_from)
+{
+  gsize size = 0;
+
+  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+    {
+      if (self->sections[i].bytes != NULL)
+        return FALSE;
+      size += self->sections[i].size;
+    }
+  return lean_from > 0 && size >= lean_from;
 }
 
 static void
-read_cfi (LuImage *self, const LuElfInput *input)
+fill_rooms (LuImage *self, const Sections *sections, const LuImageOpening *opening)
+{
+  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+    if (sections->sections[i].is_room)
+      {
+        self->is_part_pending[LU_PART_SECTIONS + i] = TRUE;
+        self->file_offsets[i] = sections->file_offsets[i];
+      }
+  if (!self->is_lean)
+    lu_image_read_rooms (self, sections->input);
+  else
+    lu_image_begin_lean (self, sections->input, opening);
+}
+
+static void
+read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
 {
   Sections sections = { .input = input };
 
@@ -292,10 +268,11 @@ read_cfi (LuImage *self, const LuElfInput *input)
     fetch_section (self, &sections, i);
   lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_SYNTHETIC_EH_FRAME],
                             &sections.sections[LU_SYNTHETIC_DEBUG_FRAME]);
-  self->synthetic =
-      lu_synthetic_new (self->headers.is_64bit, self->headers.machine, sections.sections);
+  self->is_lean = can_be_lean (&sections, opening->lean_from);
+  self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine,
+                                      sections.sections, !self->is_lean);
   if (self->synthetic != NULL)
-    fill_rooms (self, &sections);
+    fill_rooms (self, &sections, opening);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     clear_section (&sections.sections[i]);
 }
@@ -323,7 +300,7 @@ collect_segments (LuImage *self)
 }
 
 static LuImage *
-open_input (const LuElfInput *input, GError **error)
+open_input (const LuElfInput *input, const LuImageOpening *opening, GError **error)
 {
   g_autoptr (LuImage) self = g_new0 (LuImage, 1);
   const LuElfSectionHeader *text;
@@ -340,7 +317,7 @@ open_input (const LuElfInput *input, GError **error)
   read_build_id (self, input);
   text = lu_elf_headers_find_section (&self->headers, ".text");
   self->text = text != NULL ? text->vaddr : 0;
-  read_cfi (self, input);
+  read_cfi (self, input, opening);
   if (self->synthetic == NULL)
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, _ ("not enough memory"));
@@ -352,7 +329,7 @@ open_input (const LuElfInput *input, GError **error)
 }
 
 LuImage *
-lu_image_open (int fd, GError **error)
+lu_image_open_as (int fd, const LuImageOpening *opening, GError **error)
 {
   LuElfInput input = { .fd = fd };
   struct stat info;
@@ -368,15 +345,24 @@ lu_image_open (int fd, GError **error)
       return NULL;
     }
   input.size = (guint64) info.st_size;
-  return open_input (&input, error);
+  return open_input (&input, opening, error);
+}
+
+LuImage *
+lu_image_open (int fd, GError **error)
+{
+  const LuImageOpening whole = { 0 };
+
+  return lu_image_open_as (fd, &whole, error);
 }
 
 LuImage *
 lu_image_new_from_memory (gconstpointer bytes, gsize size, GError **error)
 {
-  LuElfInput input = { .fd = -1, .bytes = bytes, .size = size };
+  const LuElfInput input = { .fd = -1, .bytes = bytes, .size = size };
+  const LuImageOpening whole = { 0 };
 
-  return open_input (&input, error);
+  return open_input (&input, &whole, error);
 }
 
 LuImage *
@@ -392,6 +378,7 @@ lu_image_unref (LuImage *self)
   if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   lu_elf_headers_clear (&self->headers);
+  lu_image_end_lean (self);
   if (self->guarded != self->synthetic)
     lu_synthetic_free (self->guarded);
   lu_synthetic_free (self->synthetic);
@@ -458,82 +445,10 @@ lu_image_build_id (const LuImage *self, gsize *size)
   return self->build_id_size > 0 ? self->build_id : NULL;
 }
 
-/* Takes as long as reading the sections. */
-static void
-complete_digest (LuImage *self)
-{
-  for (guint i = PART_SECTIONS; i < N_PARTS; i++)
-    {
-      gsize size;
-      guint64 vaddr;
-      const guint8 *bytes =
-          lu_synthetic_section (self->synthetic, i - PART_SECTIONS, &size, &vaddr);
-
-      if (self->is_part_pending[i])
-        lu_digest (bytes, size, self->parts[i]);
-    }
-  lu_digest (self->parts, sizeof self->parts, self->digest);
-  self->is_digested = TRUE;
-}
-
-const guint8 *
-lu_image_digest (const LuImage *self, gsize *size)
-{
-  if (!self->is_digested)
-    complete_digest ((LuImage *) self);
-  *size = sizeof self->digest;
-  return self->digest;
-}
-
-guint
-lu_image_hash (const LuImage *self)
-{
-  guint hashes[2];
-
-  memcpy (&hashes[0], self->parts[PART_BUILD_ID], sizeof hashes[0]);
-  memcpy (&hashes[1], self->parts[PART_HEAD], sizeof hashes[1]);
-  return hashes[0] ^ hashes[1];
-}
-
-gboolean
-lu_image_is_same (const LuImage *self, const LuImage *other)
-{
-  gsize size;
-
-  if (self == other)
-    return TRUE;
-  if (memcmp (self->parts, other->parts, PART_SECTIONS * sizeof *self->parts) != 0)
-    return FALSE;
-  return memcmp (lu_image_digest (self, &size), lu_image_digest (other, &size), LU_DIGEST_SIZE)
-         == 0;
-}
-
-gsize
-lu_image_resident_bytes (const LuImage *self)
-{
-  return sizeof *self + self->n_segments * sizeof *self->segments
-         + lu_synthetic_size (self->synthetic)
-         + (self->guarded != NULL && self->guarded != self->synthetic
-                ? lu_synthetic_size (self->guarded)
-                : 0);
-}
-
 guint64
 lu_image_text (const LuImage *self)
 {
   return self->text;
-}
-
-const guint8 *
-lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr)
-{
-  static const guint sections[] = {
-    [LU_IMAGE_EH_FRAME_HDR] = LU_SYNTHETIC_EH_FRAME_HDR,
-    [LU_IMAGE_EH_FRAME] = LU_SYNTHETIC_EH_FRAME,
-    [LU_IMAGE_DEBUG_FRAME] = LU_SYNTHETIC_DEBUG_FRAME,
-  };
-
-  return lu_synthetic_section (self->synthetic, sections[which], size, vaddr);
 }
 
 /* How well a segment explains a mapping at that offset: mappings begin at whole pages, so the page
@@ -565,36 +480,4 @@ lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 
       *bias = start - file_offset - (segment->vaddr - segment->file_offset);
     }
   return best > 0;
-}
-
-/* For libdw */
-
-static void
-guard (LuImage *self)
-{
-  if (self->is_guarded)
-    return;
-  self->is_guarded = TRUE;
-  self->guarded = lu_guarded_new (self->synthetic, &self->guard_counts);
-}
-
-guint
-lu_image_n_unsorted_fdes (LuImage *self)
-{
-  guard (self);
-  return self->guard_counts.n_unsorted;
-}
-
-guint
-lu_image_n_refused_fdes (LuImage *self)
-{
-  guard (self);
-  return self->guard_counts.n_refused;
-}
-
-Elf *
-lu_image_elf (LuImage *self, guint64 vaddr)
-{
-  guard (self);
-  return self->guarded != NULL ? lu_synthetic_elf (self->guarded, vaddr) : NULL;
 }

@@ -5,12 +5,17 @@
  * memory.
  *
  * The file is hostile and may be truncated or rewritten under us, so everything is read once, at
- * open. What stays is a compact ELF file of our own making: headers that we wrote, with one segment
- * and the sections .eh_frame_hdr, .eh_frame and .debug_frame (decompressed). The table compiler,
- * which trusts nothing, reads their bytes as they are; libelf and libdw see only what passed
- * cfi-guard.h, checked when they first need the image. No file mapping is ever used and the
- * descriptor is not needed after open. Immutable after open, except for what libdw sees, which
- * belongs to the worker thread. */
+ * open, and never looked at in the file. What stays is a compact ELF file of our own making:
+ * headers that we wrote, with one segment and the sections .eh_frame_hdr, .eh_frame and
+ * .debug_frame (decompressed). The table compiler, which trusts nothing, reads their bytes as they
+ * are; libelf and libdw see only what passed cfi-guard.h, checked when they first need the image.
+ * No file mapping is ever used and the descriptor is not needed after open. Immutable after open,
+ * except for what libdw sees, which belongs to the worker thread.
+ *
+ * Where a whole table answers for a file, its CFI is hardly ever needed, and of a compiler that is
+ * 26 MB. So the CFI of an image that was opened lean comes and goes: who reads it holds it so long,
+ * who finds it absent has the worker open the file again, and only the very bytes of the first
+ * time, by digest, are taken. */
 
 #pragma once
 
@@ -33,6 +38,19 @@ typedef struct
 /* Reads the file behind `fd` (borrowed). Fails for what is not a 32- or 64-bit little-endian ELF
  * file, or whose headers lie; a damaged section costs that section, not the file. */
 LuImage *lu_image_open (int fd, GError **error);
+/* Digests of what sections of a file hold, by which another opening of it knows them. */
+typedef struct
+{
+  guint8 bytes[3][32]; /* .eh_frame_hdr, .eh_frame, .debug_frame */
+} LuImageSections;
+typedef struct
+{
+  gsize lean_from;              /* not 0: the CFI may go if it is that large, and as in the file */
+  gboolean is_kept;             /* but is there at first; else it is only digested */
+  const LuImageSections *known; /* not NULL: it is not even that. What else the file says still has
+                                   to be as it was for the digest to be the same */
+} LuImageOpening;
+LuImage *lu_image_open_as (int fd, const LuImageOpening *opening, GError **error);
 /* The same from bytes in memory (the vDSO). The bytes are copied. */
 LuImage *lu_image_new_from_memory (gconstpointer bytes, gsize size, GError **error);
 LuImage *lu_image_ref (LuImage *self);
@@ -55,7 +73,24 @@ const guint8 *lu_image_digest (const LuImage *self, gsize *size);
  * digest, any thread may. */
 guint lu_image_hash (const LuImage *self);
 gboolean lu_image_is_same (const LuImage *self, const LuImage *other);
+/* Private memory that it takes now. Any thread. */
 gsize lu_image_resident_bytes (const LuImage *self);
+/* FALSE: it was not opened lean, or could not be. */
+gboolean lu_image_section_digests (const LuImage *self, LuImageSections *digests);
+
+/* Any thread, neither waits nor allocates. TRUE: the CFI is there, and stays until it is released;
+ * always so unless the image is lean. */
+gboolean lu_image_hold_cfi (LuImage *self);
+void lu_image_release_cfi (LuImage *self);
+/* Gives its memory back; FALSE if somebody holds it, or it has to stay. Any thread. */
+gboolean lu_image_drop_cfi (LuImage *self);
+gboolean lu_image_is_cfi_droppable (const LuImage *self);
+/* Reads it again; FALSE if the file behind `fd` (borrowed) does not have it. Any thread. */
+gboolean lu_image_refill_cfi (LuImage *self, int fd);
+/* Whether it was held since this was last asked. */
+gboolean lu_image_was_cfi_used (LuImage *self);
+/* Of all lean images together, now. */
+gsize lu_images_cfi_bytes (void);
 
 /* What a place in a Go program means for the stack it is on; ordinary in all other files. */
 LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
@@ -66,8 +101,8 @@ const GArray *lu_image_go_functions (const LuImage *self);
  * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */
 gboolean lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 *bias);
 
-/* The CFI bytes of the private copy, as hostile as the file; NULL if there are none. Borrowed; any
- * thread. */
+/* The CFI bytes of the private copy, as hostile as the file; NULL if there are none. To be read
+ * while they are held. Borrowed; any thread. */
 typedef enum
 {
   LU_IMAGE_EH_FRAME_HDR,
@@ -76,20 +111,26 @@ typedef enum
 } LuImageCfi;
 const guint8 *lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr);
 
+/* Bytes of both sections of entries, held or not. */
+gsize lu_image_cfi_size (const LuImage *self);
+
 /* ELF address of the section .text; 0 if no section header says it. */
 guint64 lu_image_text (const LuImage *self);
 
-/* FDEs that libdw would have to read one after another, because no search table leads to them; 0 in
- * most files. An engine's memory grows by about 130 bytes for each, and for each process. Worker
- * thread only. */
+/* FDEs that libdw has to read one after another, because no search table leads to them; 0 in most
+ * files, and while libdw has not seen the image. An engine's memory grows by about 130 bytes for
+ * each, and for each process. Worker thread only. */
 guint lu_image_n_unsorted_fdes (LuImage *self);
-/* FDEs that were disabled because libdw must not see them. Worker thread only. */
+/* FDEs that were disabled because libdw must not see them; as above. */
 guint lu_image_n_refused_fdes (LuImage *self);
 
+/* Whether there is, or may be, a handle for that address: 8 may be asked for. Worker thread only.
+ */
+gboolean lu_image_has_view (LuImage *self, guint64 vaddr);
 /* A libelf handle on what libdw may see, whose only segment starts at the ELF address `vaddr`:
  * libdwfl puts the start of a module there. Borrowed; take a reference with elf_begin (-1,
- * ELF_C_READ, elf). NULL when too many different addresses (8) were asked for. Worker thread only.
- */
+ * ELF_C_READ, elf). NULL when too many different addresses were asked for, or the CFI is absent,
+ * which whoever uses the handle has to hold. Worker thread only. */
 Elf *lu_image_elf (LuImage *self, guint64 vaddr);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuImage, lu_image_unref)

@@ -14,8 +14,12 @@
 
 #define N_VIEWS          8
 #define VIEW_SIZE        512
+#define VIEWS_SIZE       (N_VIEWS * VIEW_SIZE) /* a whole page */
 #define SECTION_ALIGN    16
 #define MAX_DECOMPRESSED (64u << 20)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* linux/mman.h */
+#endif
 /* ELFCOMPRESS_ZSTD of the generic ABI; headers know it from glibc 2.37 on. */
 #define COMPRESSED_ZSTD 2
 
@@ -63,13 +67,14 @@ round_up (gsize value, gsize to)
 
 LuSynthetic *
 lu_synthetic_new (gboolean is_64bit, guint16 machine,
-                  const LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS])
+                  const LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS],
+                  gboolean is_filled_now)
 {
   LuSynthetic *self = g_new0 (LuSynthetic, 1);
 
   self->is_64bit = is_64bit;
   self->machine = machine;
-  self->size = N_VIEWS * VIEW_SIZE;
+  self->size = VIEWS_SIZE;
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     {
       if (sections[i].bytes == NULL && !sections[i].is_room)
@@ -83,8 +88,9 @@ lu_synthetic_new (gboolean is_64bit, guint16 machine,
     }
   self->map_size = round_up (self->size, 4096) + 4096;
   /* Filled at once: page by page takes longer than the copying. */
-  self->map = mmap (NULL, self->map_size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  self->map =
+      mmap (NULL, self->map_size, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | (is_filled_now ? MAP_POPULATE : MAP_NORESERVE), -1, 0);
   if (self->map == MAP_FAILED)
     {
       g_free (self);
@@ -119,6 +125,19 @@ lu_synthetic_free (LuSynthetic *self)
       elf_end (self->views[i].elf);
   munmap (self->map, self->map_size);
   g_free (self);
+}
+
+/* Views stay: they are the first pages. */
+void
+lu_synthetic_populate (LuSynthetic *self)
+{
+  madvise (self->map + VIEWS_SIZE, self->map_size - VIEWS_SIZE, MADV_POPULATE_WRITE);
+}
+
+void
+lu_synthetic_empty (LuSynthetic *self)
+{
+  madvise (self->map + VIEWS_SIZE, self->map_size - VIEWS_SIZE, MADV_DONTNEED);
 }
 
 gsize
@@ -333,7 +352,7 @@ inflate (const LuSyntheticSection *section, gboolean is_64bit, guint16 machine)
   Elf_Data *data;
 
   sections[LU_SYNTHETIC_DEBUG_FRAME] = *section;
-  holder = lu_synthetic_new (is_64bit, machine, sections);
+  holder = lu_synthetic_new (is_64bit, machine, sections, TRUE);
   if (holder == NULL)
     return plain;
   data = decompress (lu_synthetic_elf (holder, 0), section);

@@ -39,14 +39,21 @@ typedef struct
 
 typedef struct _LuSynthetic LuSynthetic;
 
-/* Copies the sections. NULL when there is no memory. */
+/* Copies the sections. NULL when there is no memory. is_filled_now: rooms are filled at once; else
+ * they are empty until lu_synthetic_populate(). */
 LuSynthetic *lu_synthetic_new (gboolean is_64bit, guint16 machine,
-                               const LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS]);
+                               const LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS],
+                               gboolean is_filled_now);
 void lu_synthetic_free (LuSynthetic *self);
 /* Where the bytes of a section go that was only room; nobody may have the object yet. */
 guint8 *lu_synthetic_room (LuSynthetic *self, guint section, gsize *size);
 /* They could not be had: there is no such section. */
 void lu_synthetic_drop (LuSynthetic *self, guint section);
+
+/* Gives the memory of all sections back: they are zeros then, at the same addresses. */
+void lu_synthetic_empty (LuSynthetic *self);
+/* They are about to be filled again. */
+void lu_synthetic_populate (LuSynthetic *self);
 
 gsize lu_synthetic_size (const LuSynthetic *self);
 gboolean lu_synthetic_is_64bit (const LuSynthetic *self);

@@ -14,6 +14,9 @@
  * 2 % of a CPU. A start of node asks for some 300 places in 2 files, one of java for 1,000 in 3. */
 #define READS_PER_SECOND 20000
 #define OPENS_PER_SECOND 200
+#define MAX_REFILLS      3
+/* Of all images whose CFI comes and goes, while samples need it. */
+#define MAX_CFI_BYTES ((gsize) 512 << 20)
 
 typedef struct
 {
@@ -76,19 +79,19 @@ begin_second (LuCodeReader *self)
   self->second = second;
 }
 
-LuCodeResult
-lu_code_reader_read (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start,
-                     guint64 end, guint64 file_offset, guint8 *bytes, gsize size)
+/* The module's file, opened; NULL if that is not for now. */
+static File *
+find_file (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
   File *file = find_place (self, module);
 
   begin_second (self);
   if (self->n_reads >= READS_PER_SECOND)
-    return LU_CODE_OVER_BUDGET;
+    return NULL;
   if (file->module != lu_module_id (module))
     {
       if (self->n_opens >= OPENS_PER_SECOND)
-        return LU_CODE_OVER_BUDGET;
+        return NULL;
       self->n_opens++;
       lu_fd_clear (&file->fd);
       file->fd = lu_opener_reopen (module, pid, start, end);
@@ -96,8 +99,55 @@ lu_code_reader_read (LuCodeReader *self, const LuModule *module, gint32 pid, gui
     }
   file->last_use = ++self->n_uses;
   self->n_reads++;
+  return file;
+}
+
+LuCodeResult
+lu_code_reader_read (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start,
+                     guint64 end, guint64 file_offset, guint8 *bytes, gsize size)
+{
+  File *file = find_file (self, module, pid, start, end);
+
+  if (file == NULL)
+    return LU_CODE_OVER_BUDGET;
   if (file->fd < 0 || file_offset > G_MAXINT64 - size
       || lu_fd_pread_all (file->fd, bytes, size, (gint64) file_offset) != (gssize) size)
     return LU_CODE_UNREADABLE;
+  return LU_CODE_READ;
+}
+
+static void
+release (gpointer image)
+{
+  lu_image_release_cfi (image);
+  lu_image_unref (image);
+}
+
+GPtrArray *
+lu_held_cfi_new (void)
+{
+  return g_ptr_array_new_with_free_func (release);
+}
+
+/* It may be dropped again before it is held, but not over and over. */
+LuCodeResult
+lu_code_reader_hold_cfi (LuCodeReader *self, GPtrArray *held, LuModule *module, gint32 pid,
+                         guint64 start, guint64 end)
+{
+  LuImage *image = lu_module_image (module);
+
+  if (g_ptr_array_find (held, image, NULL))
+    return LU_CODE_READ;
+  for (guint i = 0; !lu_image_hold_cfi (image); i++)
+    {
+      File *file = i < MAX_REFILLS ? find_file (self, module, pid, start, end) : NULL;
+
+      if (file == NULL || lu_image_resident_bytes (image) + lu_images_cfi_bytes () > MAX_CFI_BYTES)
+        return LU_CODE_OVER_BUDGET;
+      if (file->fd < 0 || !lu_image_refill_cfi (image, file->fd))
+        return LU_CODE_UNREADABLE;
+    }
+  g_ptr_array_add (held, lu_image_ref (image));
+  lu_module_prepare_cfi (module);
   return LU_CODE_READ;
 }

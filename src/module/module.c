@@ -23,8 +23,7 @@ struct _LuModule
   atomic_int state;                   /* LuModuleState */
   LuImage *image;                     /* owned; valid from state READY on */
   _Atomic (LuCallSites *) call_sites; /* owned */
-  gsize image_bytes;                  /* as image */
-  LuCfi *cfi;                         /* owned; as image */
+  _Atomic (LuCfi *) cfi;              /* owned; NULL until the image's bytes were there */
   LuTableSlot *slot;                  /* reference; as image; NULL: no whole tables */
 };
 
@@ -63,7 +62,7 @@ lu_module_unref (LuModule *self)
 {
   if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
-  lu_cfi_free (self->cfi);
+  lu_cfi_free (atomic_load_explicit (&self->cfi, memory_order_relaxed));
   lu_image_unref (self->image);
   lu_call_sites_free (atomic_load_explicit (&self->call_sites, memory_order_relaxed));
   lu_table_slot_unref (self->slot);
@@ -104,7 +103,7 @@ lu_module_image (const LuModule *self)
 gsize
 lu_module_image_bytes (const LuModule *self)
 {
-  return lu_module_state (self) == LU_MODULE_READY ? self->image_bytes : 0;
+  return lu_module_state (self) == LU_MODULE_READY ? lu_image_resident_bytes (self->image) : 0;
 }
 
 gboolean
@@ -158,7 +157,25 @@ lu_module_table_slot (const LuModule *self)
 LuCfi *
 lu_module_cfi (const LuModule *self)
 {
-  return self->cfi;
+  return atomic_load_explicit (&self->cfi, memory_order_acquire);
+}
+
+gboolean
+lu_module_has_tables (const LuModule *self)
+{
+  return lu_image_is_64bit (self->image)
+         && lu_table_arch_find (lu_image_machine (self->image)) != NULL;
+}
+
+void
+lu_module_prepare_cfi (LuModule *self)
+{
+  LuImage *image = self->image;
+
+  if (lu_module_cfi (self) != NULL || !lu_image_hold_cfi (image))
+    return;
+  atomic_store_explicit (&self->cfi, lu_cfi_new_for_look_ups (image), memory_order_release);
+  lu_image_release_cfi (image);
 }
 
 void
@@ -180,10 +197,7 @@ lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
     }
   self->image = image;
   if (image != NULL)
-    {
-      self->cfi = lu_cfi_new_for_look_ups (image);
-      self->image_bytes = lu_image_resident_bytes (image);
-    }
+    lu_module_prepare_cfi (self);
   atomic_store_explicit (&self->state, (int) state, memory_order_release);
   atomic_fetch_add_explicit (&n_published, 1, memory_order_release);
 }

@@ -63,7 +63,7 @@ guint32 lu_module_id (const LuModule *self);
 /* Acquire: after READY the image may be used. */
 LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
-/* Private memory of the image when it was published; 0 unless READY. */
+/* Private memory of the image now; 0 unless READY. */
 gsize lu_module_image_bytes (const LuModule *self);
 /* Whether the worker will still look at it; never of what has no file. */
 gboolean lu_module_is_pending (const LuModule *self);
@@ -81,9 +81,14 @@ gboolean lu_module_find_rule (const LuModule *self, guint64 address, struct lu_r
 void lu_module_note_miss (const LuModule *self);
 /* Where its table is, if it has a place for one; NULL unless READY. Borrowed; any thread. */
 LuTableSlot *lu_module_table_slot (const LuModule *self);
-/* For single look-ups while it is ready; NULL: no tables for its architecture. Belongs to the
- * thread that walks in the rings, which must not allocate. Borrowed. */
+/* For single look-ups while it is ready, by who holds the image's CFI; NULL: no tables for its
+ * architecture, or the CFI was never there. Belongs to the thread that walks in the rings, which
+ * must not allocate. Borrowed. */
 LuCfi *lu_module_cfi (const LuModule *self);
+/* Whether there are tables for its architecture. */
+gboolean lu_module_has_tables (const LuModule *self);
+/* Worker: the CFI has come; makes that if there is none. */
+void lu_module_prepare_cfi (LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);

@@ -33,11 +33,13 @@ typedef struct
   LuImage *image;    /* owned */
   LuTableSlot *slot; /* reference; NULL: no whole tables */
   guint64 last_use;
+  gboolean was_cfi_used; /* lately */
 } Kept;
 
 struct _LuOpener
 {
   gboolean is_live;
+  gsize lean_from; /* 0: nothing is lean */
   gsize budget, max_bytes;
   guint64 n_uses;
   GHashTable *images;      /* image (borrowed from it) -> Kept */
@@ -140,6 +142,80 @@ enforce_budget (LuOpener *self)
     }
 }
 
+/* How little the CFI of an image would be missed: the least goes first. */
+static guint
+cfi_worth (const Kept *kept)
+{
+  return 2 * (kept->slot == NULL || !lu_table_slot_is_enough (kept->slot)) + kept->was_cfi_used;
+}
+
+/* The droppable CFI that would be missed least, but not of the file that was opened last. */
+static Kept *
+find_least_worth (LuOpener *self)
+{
+  Kept *found = NULL;
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->images);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Kept *kept = value;
+
+      if (kept->last_use == self->n_uses || !lu_image_is_cfi_droppable (kept->image))
+        continue;
+      if (found == NULL || cfi_worth (kept) < cfi_worth (found)
+          || (cfi_worth (kept) == cfi_worth (found) && kept->last_use < found->last_use))
+        found = kept;
+    }
+  return found;
+}
+
+static void
+note_cfi_use (LuOpener *self)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->images);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Kept *kept = value;
+
+      kept->was_cfi_used = lu_image_was_cfi_used (kept->image);
+    }
+}
+
+void
+lu_opener_settle (LuOpener *self)
+{
+  Kept *kept;
+
+  if (self->lean_from == 0 || lu_images_cfi_bytes () <= LU_OPENER_CFI_BYTES)
+    return;
+  note_cfi_use (self);
+  while (lu_images_cfi_bytes () > LU_OPENER_CFI_BYTES && (kept = find_least_worth (self)) != NULL
+         && lu_image_drop_cfi (kept->image))
+    ;
+}
+
+void
+lu_opener_age (LuOpener *self)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  note_cfi_use (self);
+  g_hash_table_iter_init (&iter, self->images);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const Kept *kept = value;
+
+      if (cfi_worth (kept) == 0)
+        lu_image_drop_cfi (kept->image);
+    }
+}
+
 static gboolean
 has_room (LuOpener *self, const LuImage *image)
 {
@@ -211,6 +287,27 @@ open_by_mapping (const LuMappingHint *hint, struct stat *info)
   return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
 }
 
+/* Where tables are stored there will be one of a file that matters: its CFI is only looked at. */
+static LuImage *
+open_image (LuOpener *self, int fd, GError **error)
+{
+  LuImageOpening opening = { .lean_from = self->lean_from };
+
+  if (self->lean_from > 0)
+    opening.is_kept = lu_tables_store (self->tables) == NULL;
+  return lu_image_open_as (fd, &opening, error);
+}
+
+/* It is needed until there is a table. */
+static void
+fetch_cfi (LuOpener *self, LuImage *image, int fd)
+{
+  const Kept *kept = g_hash_table_lookup (self->images, image);
+
+  if (self->lean_from > 0 && !lu_table_slot_is_enough (kept->slot))
+    lu_image_refill_cfi (image, fd);
+}
+
 /* Reads the file and decides whether it is the module's. `is_known`: by device and inode, or
  * because there is nothing to compare with. Takes `fd`. */
 static Outcome
@@ -222,7 +319,7 @@ take_file (LuOpener *self, const LuModuleKey *key, int fd, gboolean is_known, Lu
 
   if (owned < 0 || (!is_known && key->build_id_size == 0))
     return OPEN_GONE;
-  opened = lu_image_open (owned, &error);
+  opened = open_image (self, owned, &error);
   if (opened == NULL)
     {
       g_debug ("%s: %s", key->path, error->message);
@@ -241,6 +338,7 @@ take_file (LuOpener *self, const LuModuleKey *key, int fd, gboolean is_known, Lu
       return OPEN_BROKEN;
     }
   *image = share_image (self, opened);
+  fetch_cfi (self, *image, owned);
   return OPEN_READY;
 }
 
@@ -389,6 +487,12 @@ lu_opener_set_tables (LuOpener *self, LuTables *tables)
 }
 
 void
+lu_opener_be_lean (LuOpener *self, gsize min_bytes)
+{
+  self->lean_from = self->tables != NULL ? min_bytes : 0;
+}
+
+void
 lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
   static const LuModuleState states[] = {
@@ -411,6 +515,7 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     give_slot (self, module, image);
   lu_module_publish (module, states[outcome], image);
   enforce_budget (self);
+  lu_opener_settle (self);
 }
 
 /* Takes `fd` and returns it if its file is the module's. */

@@ -54,6 +54,7 @@ struct _LuTableSlot
   atomic_uint n_misses, threshold;
   atomic_uint last_use;       /* LuTables.clock */
   _Atomic (LuImage *) wanted; /* reference: to be compiled */
+  atomic_int was_forgotten;   /* there was a table, which may be stored */
 };
 
 struct _LuTables
@@ -185,12 +186,25 @@ is_certain (const LuTable *table, guint32 rule)
 {
   if (rule == LU_RULE_COMPLEX)
     return !table->stats.is_overflown;
-  if (rule != LU_RULE_NONE)
-    return TRUE;
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    if (table->stats.faults[i] > 0)
-      return FALSE;
-  return TRUE;
+  return rule != LU_RULE_NONE || !lu_table_has_faults (table);
+}
+
+/* What it does not know, or calls complex, is so. */
+static gboolean
+is_last_word (const LuTable *table)
+{
+  return !table->stats.is_overflown && !lu_table_has_faults (table);
+}
+
+gboolean
+lu_table_slot_is_enough (LuTableSlot *self)
+{
+  const LuTable *table = lu_table_slot_begin_read (self);
+  gboolean is_enough = table != NULL && is_last_word (table);
+
+  if (table != NULL)
+    lu_table_slot_end_read (self);
+  return is_enough;
 }
 
 gboolean
@@ -277,6 +291,7 @@ make_room (LuTables *self, gsize bytes)
       if (slot == NULL)
         break;
       take_away (self, slot);
+      atomic_store (&slot->was_forgotten, TRUE);
       self->stats.n_evicted++;
       atomic_store (&slot->threshold, MIN (PATIENCE * lu_table_slot_threshold (slot), 1u << 30));
       atomic_store (&slot->n_misses, 0);
@@ -393,27 +408,33 @@ save (LuTables *self, const LuImage *image, const LuTable *table)
 }
 
 static void
-build (LuTables *self, LuTableSlot *slot, const LuImage *image)
+build (LuTables *self, LuTableSlot *slot, LuImage *image)
 {
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
-  g_autoptr (LuCfi) cfi = NULL;
+  gboolean is_enough;
   LuTable *table;
 
-  if (atomic_load (&slot->table) != NULL) /* asked for again while it was compiled */
+  if (atomic_load (&slot->was_forgotten) && self->store != NULL)
+    load_stored (self, slot, image);
+  if (atomic_load (&slot->table) != NULL) /* or asked for again while it was compiled */
     return;
   if (count_fdes (image) > self->budget / BYTES_PER_TABLE_FDE)
     return;
-  cfi = lu_cfi_new_for_image (image);
-  if (cfi == NULL)
-    return;
-  table = lu_table_new_within (cfi, &limits);
+  table = lu_table_new_for_image (image, &limits);
   if (table == NULL)
-    return;
+    {
+      /* If only the CFI was not there: a walk that needs it has the worker read it again. */
+      atomic_store (&slot->n_misses, 0);
+      return;
+    }
+  is_enough = is_last_word (table);
   save (self, image, table);
   pthread_mutex_lock (&self->mutex);
   self->stats.n_built++;
-  publish (self, slot, table);
+  is_enough &= publish (self, slot, table);
   pthread_mutex_unlock (&self->mutex);
+  if (is_enough)
+    lu_image_drop_cfi (image);
 }
 
 /* The next slot (with a reference) that somebody wants compiled, and its image (with the reference

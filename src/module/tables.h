@@ -64,6 +64,10 @@ void lu_table_slot_want (LuTableSlot *self, LuImage *image);
  * would take it away waits so long. Not for longer than copying it takes. Any thread. */
 const LuTable *lu_table_slot_begin_read (LuTableSlot *self);
 void lu_table_slot_end_read (LuTableSlot *self);
+/* There is a table, and what it does not know is not known: hardly anybody needs the CFI. Any
+ * thread.
+ */
+gboolean lu_table_slot_is_enough (LuTableSlot *self);
 /* Called by whatever thread, under a lock, when a slot has got a table; it must not call back. NULL
  * for nobody; after that no call is under way. */
 void lu_tables_set_listener (LuTables *self, void (*listener) (gpointer user_data),

@@ -210,6 +210,31 @@ lu_table_new (LuCfi *cfi)
   return lu_table_new_within (cfi, NULL);
 }
 
+LuTable *
+lu_table_new_for_image (LuImage *image, const LuTableLimits *limits)
+{
+  LuTable *self = NULL;
+  LuCfi *cfi;
+
+  if (!lu_image_hold_cfi (image))
+    return NULL;
+  cfi = lu_cfi_new_for_image (image);
+  if (cfi != NULL)
+    self = lu_table_new_within (cfi, limits);
+  lu_cfi_free (cfi);
+  lu_image_release_cfi (image);
+  return self;
+}
+
+gboolean
+lu_table_has_faults (const LuTable *self)
+{
+  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
+    if (self->stats.faults[i] > 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* Tables from elsewhere */
 
 static gboolean

@@ -52,6 +52,10 @@ typedef struct
 LuTable *lu_table_new (LuCfi *cfi);
 /* The same, or NULL when a limit is met. */
 LuTable *lu_table_new_within (LuCfi *cfi, const LuTableLimits *limits);
+/* The same of an image; NULL also if it has no tables or its CFI is not there. */
+LuTable *lu_table_new_for_image (LuImage *image, const LuTableLimits *limits);
+/* Some entries were refused: where it has no rule, that is not the last word. */
+gboolean lu_table_has_faults (const LuTable *self);
 /* A table from a block that somebody else kept, at `block_at` (a multiple of 16) of `memory`
  * (g_malloc; taken, and freed if it fails). Everything that a look-up or a step relies on is
  * checked; NULL if anything is odd. The statistics that the block does not tell are 0. */

@@ -4,9 +4,10 @@
 /* dwfl-space.c - libdwfl sessions for address spaces; see dwfl-space.h.
  *
  * libdwfl puts the start of a module at the address of the first segment of the Elf it is given; an
- * image has a view for each such address (lu_image_elf). Nothing here reads a file or asks a
- * server: find_elf hands out the view, find_debuginfo always fails, and libdwfl's own callbacks are
- * not used. */
+ * image has a view for each such address (lu_image_elf), which is made when libdw first looks at
+ * the module, as the walk holds its CFI only then. Nothing here reads a file or asks a server:
+ * find_elf hands out the view, find_debuginfo always fails, and libdwfl's own callbacks are not
+ * used. */
 
 #include "unwind/dwfl-space.h"
 
@@ -43,7 +44,6 @@ struct _LuDwflSpace
   guint64 last_use;
   guint n_pieces; /* bits set in: */
   guint8 pieces[N_PIECES / 8];
-  guint n_unsorted_fdes; /* of images whose sections libdw reads through */
 };
 
 struct _LuDwflSpaces
@@ -216,7 +216,7 @@ report_module (LuDwflSpace *self, const LuDwflMapping *first, guint64 end)
   Dwfl_Module *module;
   char name[48];
 
-  if (lu_image_elf (image, vaddr) == NULL)
+  if (!lu_image_has_view (image, vaddr))
     return NULL;
   g_snprintf (name, sizeof name, "%u:%" G_GINT64_MODIFIER "x", lu_module_id (first->module),
               first->bias);
@@ -281,7 +281,6 @@ report_modules (LuDwflSpace *self)
               if (module == NULL)
                 mapping->status = LU_STATUS_NO_UNWIND_INFO;
             }
-          self->n_unsorted_fdes += lu_image_n_unsorted_fdes (lu_module_image (first->module));
         }
       i++;
     }
@@ -302,7 +301,6 @@ space_update (LuDwflSpace *self, LuSpace *space)
   lu_space_unref (self->space);
   self->space = space;
   self->has_pending = FALSE;
-  self->n_unsorted_fdes = 0;
   g_array_set_size (self->mappings, 0);
   for (guint i = 0; i < n; i++)
     {
@@ -315,10 +313,28 @@ space_update (LuDwflSpace *self, LuSpace *space)
   report_modules (self);
 }
 
+/* Of images whose sections libdw has read through. */
+static guint
+count_unsorted_fdes (const LuDwflSpace *self)
+{
+  const Dwfl_Module *last = NULL;
+  guint n = 0;
+
+  for (guint i = 0; i < self->mappings->len; i++)
+    {
+      const LuDwflMapping *mapping = &g_array_index (self->mappings, LuDwflMapping, i);
+
+      if (mapping->dwfl_module != NULL && mapping->dwfl_module != last)
+        n += lu_image_n_unsorted_fdes (lu_module_image (mapping->module));
+      last = mapping->dwfl_module;
+    }
+  return n;
+}
+
 static gsize
 space_estimate (const LuDwflSpace *self)
 {
-  return sizeof *self + (gsize) (self->n_pieces + self->n_unsorted_fdes) * BYTES_PER_FDE;
+  return sizeof *self + (gsize) (self->n_pieces + count_unsorted_fdes (self)) * BYTES_PER_FDE;
 }
 
 Dwfl *

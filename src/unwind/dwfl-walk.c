@@ -273,11 +273,30 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
   return lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc);
 }
 
+/* Sees to it that libdw has the bytes of a module; COMPLETE if it has. */
+static LuStatus
+hold_cfi (Walk *walk, const LuDwflMapping *mapping)
+{
+  switch (lu_code_reader_hold_cfi (walk->reader, walk->held, mapping->module, walk->pid,
+                                   mapping->start, mapping->end))
+    {
+    case LU_CODE_READ:
+      return LU_STATUS_COMPLETE;
+    case LU_CODE_UNREADABLE:
+      return LU_STATUS_FILE_GONE;
+    case LU_CODE_OVER_BUDGET:
+      break;
+    }
+  return LU_STATUS_OVER_BUDGET;
+}
+
 static LuGuessRule
 rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
   Walk *walk = data;
 
+  if (mapping->status == LU_STATUS_COMPLETE && hold_cfi (walk, mapping) != LU_STATUS_COMPLETE)
+    return LU_GUESS_RULE_OTHER;
   switch (lu_dwfl_facts_cfa (mapping, lookup, walk->arch))
     {
     case LU_DWFL_CFA_NONE:
@@ -395,6 +414,11 @@ visit_frame (Dwfl_Frame *state, void *data)
    * takes another place for it. The table engine reads the kernel's frame (table/rule.c). */
   if (walk->is_signal_frame && walk->arch->machine == EM_AARCH64)
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
+
+  status = walk->mapping->status == LU_STATUS_COMPLETE ? hold_cfi (walk, walk->mapping)
+                                                       : LU_STATUS_COMPLETE;
+  if (status != LU_STATUS_COMPLETE)
+    return finish (walk, status, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
   if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)

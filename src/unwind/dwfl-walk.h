@@ -24,6 +24,7 @@ typedef struct
   LuCodeReader *reader;
   LuGuessPlaces *set_up;
   LuStack *stack;
+  GPtrArray *held; /* images whose CFI stays until the walk is over */
   gint32 pid;
   guint64 serial; /* of the process' space */
   guint64 sampled_sp;

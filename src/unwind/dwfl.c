@@ -23,6 +23,7 @@ typedef struct
   LuDwflFactsCache *facts;
   LuCodeReader *reader;
   LuGuessPlaces set_up;
+  GPtrArray *held; /* images, for a walk */
   Walk walk;
 } DwflUnwinder;
 
@@ -36,6 +37,7 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
     .sample = sample,
     .facts = self->facts,
     .reader = self->reader,
+    .held = self->held,
     .set_up = &self->set_up,
     .serial = lu_space_serial (space),
     .stack = stack,
@@ -147,6 +149,7 @@ dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sampl
     }
   lu_dwfl_walk_run (&self->walk);
   guess_leaf (&self->walk);
+  g_ptr_array_set_size (self->held, 0);
 }
 
 /* The engine */
@@ -159,6 +162,7 @@ dwfl_new (GError **error)
   self->parent.ops = &lu_unwinder_dwfl;
   self->facts = lu_dwfl_facts_cache_new ();
   self->reader = lu_code_reader_new ();
+  self->held = lu_held_cfi_new ();
   self->spaces = lu_dwfl_spaces_new (&lu_dwfl_thread_callbacks, &self->walk, BUDGET);
   return &self->parent;
 }
@@ -171,6 +175,7 @@ dwfl_free (LuUnwinder *unwinder)
   lu_dwfl_spaces_free (self->spaces);
   lu_dwfl_facts_cache_free (self->facts);
   lu_code_reader_free (self->reader);
+  g_ptr_array_unref (self->held);
   g_free (self);
 }
 

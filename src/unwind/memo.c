@@ -229,3 +229,10 @@ lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *c
   compare (self, *copy, n_more);
   self->n_pieces = self->n_added = 0;
 }
+
+void
+lu_memo_forget (LuMemo *self)
+{
+  self->stack->serial = 0;
+  self->n_pieces = self->n_added = 0;
+}

@@ -74,6 +74,8 @@ void lu_memo_free (LuMemo *self);
 /* Begins a stack of the thread in this space, and compares it with the last one. What the walk adds
  * is remembered. */
 void lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *copy);
+/* What the last walk added was a mistake: nothing is known of its thread. */
+void lu_memo_forget (LuMemo *self);
 /* Where the frame is in the copy; beyond it if it is not in it. */
 static inline guint32
 lu_memo_offset (const LuMemo *self, const LuMemoFrame *frame)

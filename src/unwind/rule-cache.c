@@ -5,7 +5,8 @@
  *
  * Where allocation is allowed, what is kept of a module (its CIEs, and a list of FDEs where there
  * is no search table) points into its image. It is used only while a sample's space holds the
- * module, so no reference is taken and images can go when no process maps them. */
+ * module, so no reference is taken and images can go when no process maps them. It is looked at
+ * only while the image's CFI is held. */
 
 #include "unwind/rule-cache.h"
 
@@ -108,29 +109,48 @@ forget_all (LuRuleCache *self)
   lu_rule_list_reset (&self->compiler->rules);
 }
 
-/* The whole table's rule, or one compiled for this address alone. FALSE: complex, for now. */
+/* One compiled for this address alone, whose CFI is held. FALSE: complex, for now. */
 static gboolean
-make_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
+compile_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
 {
   LuRuleCompiler *compiler = self->compiler;
-  LuCfi *cfi;
+  LuCfi *cfi = find_cfi (compiler, module);
 
-  if (lu_module_find_rule (module, address, rule))
-    return TRUE;
-  *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
-  if (self->work_left == 0)
-    return FALSE;
-  cfi = find_cfi (compiler, module);
-  self->n_misses++;
-  lu_module_note_miss (module);
+  if (cfi == NULL && lu_module_has_tables (module))
+    self->absent = module;
   if (cfi == NULL)
-    return TRUE;
+    return self->absent == NULL;
   *rule = lu_compile_at (cfi, &compiler->run, address);
   self->work_left -= MIN (self->work_left, compiler->run.work);
   if (!lu_cfi_is_undecided (cfi))
     return TRUE;
   *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
   return FALSE;
+}
+
+/* The whole table's rule, or one compiled for this address alone. FALSE: complex, for now. */
+static gboolean
+make_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
+{
+  LuImage *image;
+  gboolean is_known;
+
+  if (lu_module_find_rule (module, address, rule))
+    return TRUE;
+  *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  if (self->work_left == 0)
+    return FALSE;
+  self->n_misses++;
+  lu_module_note_miss (module);
+  image = lu_module_image (module);
+  if (!lu_image_hold_cfi (image))
+    {
+      self->absent = module;
+      return FALSE;
+    }
+  is_known = compile_rule (self, module, address, rule);
+  lu_image_release_cfi (image);
+  return is_known;
 }
 
 static LuGoPlace

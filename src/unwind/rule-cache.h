@@ -52,7 +52,8 @@ typedef struct
   LuRuleSet *sets;                                   /* 64-aligned */
   const struct lu_rule *rules;                       /* by id */
   guint64 n_misses;
-  guint32 work_left;                /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
+  guint32 work_left;      /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
+  const LuModule *absent; /* a module whose CFI that walk needs and that is not there; NULL: none */
   struct _LuRuleCompiler *compiler; /* private */
 } LuRuleCache;
 
@@ -74,6 +75,7 @@ static inline void
 lu_rule_cache_begin (LuRuleCache *self)
 {
   self->work_left = LU_RULE_CACHE_WORK;
+  self->absent = NULL;
 }
 
 #define LU_RULE_KEY_SHIFT 40

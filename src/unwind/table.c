@@ -11,8 +11,41 @@ typedef struct
   LuUnwinder parent;
   LuUnwinder *dwfl; /* owned */
   LuWalker *walker; /* owned */
+  GPtrArray *held;  /* images whose CFI stays for a walk */
   guint64 n_samples, n_frames, n_handed_on;
 } TableUnwinder;
+
+/* For the table engine all mappings of a module are alike. */
+static gboolean
+fetch_cfi (TableUnwinder *self, gint32 pid, LuSpace *space, const LuModule *module)
+{
+  guint n, i = 0;
+  const LuMapping *mappings = lu_space_mappings (space, &n);
+
+  while (i < n && mappings[i].module != module)
+    i++;
+  return i < n
+         && lu_code_reader_hold_cfi (lu_dwfl_unwinder_reader (self->dwfl), self->held,
+                                     mappings[i].module, pid, mappings[i].start, mappings[i].end)
+                == LU_CODE_READ;
+}
+
+/* The same sample as often as a file had to be read again for it. */
+static gboolean
+walk (TableUnwinder *self, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
+      LuStack *stack)
+{
+  gboolean is_finished = lu_walker_walk (self->walker, tid, sample, space, stack);
+
+  while (G_UNLIKELY (lu_walker_absent (self->walker) != NULL)
+         && fetch_cfi (self, pid, space, lu_walker_absent (self->walker)))
+    {
+      lu_stack_reset (stack);
+      is_finished = lu_walker_walk (self->walker, tid, sample, space, stack);
+    }
+  g_ptr_array_set_size (self->held, 0);
+  return is_finished;
+}
 
 static void
 table_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
@@ -22,7 +55,7 @@ table_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *samp
 
   self->n_samples++;
   lu_walker_read_code (self->walker, lu_dwfl_unwinder_reader (self->dwfl), pid);
-  if (lu_walker_walk (self->walker, tid, sample, space, stack))
+  if (walk (self, pid, tid, sample, space, stack))
     {
       self->n_frames += stack->n_frames;
       return;
@@ -44,6 +77,7 @@ table_new (GError **error)
   self->parent.ops = &lu_unwinder_table;
   self->dwfl = dwfl;
   self->walker = lu_walker_new (FALSE);
+  self->held = lu_held_cfi_new ();
   return &self->parent;
 }
 
@@ -58,6 +92,7 @@ table_free (LuUnwinder *unwinder)
            self->n_handed_on);
   lu_unwinder_free (self->dwfl);
   lu_walker_free (self->walker);
+  g_ptr_array_unref (self->held);
   g_free (self);
 }
 

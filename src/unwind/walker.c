@@ -167,7 +167,17 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
       result = run (&walk, tid);
     }
   stack->stack_used = MIN (walk.regs.sp - walk.copy.start, walk.copy.size);
-  return result == LU_WALK_DONE;
+  if (G_LIKELY (self->rules->absent == NULL))
+    return result == LU_WALK_DONE;
+  /* What it seemed to be without that rule is not to be kept either. */
+  lu_memo_forget (self->memo);
+  return FALSE;
+}
+
+const LuModule *
+lu_walker_absent (const LuWalker *self)
+{
+  return self->rules->absent;
 }
 
 LuWalker *

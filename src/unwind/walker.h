@@ -33,6 +33,10 @@ void lu_walker_free (LuWalker *self);
 gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space,
                          LuStack *stack);
 
+/* Of which module the last walk, which was not finished for that, needs the CFI, which is not
+ * there; NULL: none. Borrowed from the space. */
+const LuModule *lu_walker_absent (const LuWalker *self);
+
 /* In the worker: what stands in front of return addresses of this process may be read from its
  * files from now on. The reader is borrowed. */
 void lu_walker_read_code (LuWalker *self, LuCodeReader *reader, gint32 pid);

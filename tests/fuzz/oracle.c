@@ -234,7 +234,7 @@ compare_fde (Oracle *self, const LuCfiInput *input, LuCfiSectionId which, const 
     .size = alone.sections[which].size,
     .vaddr = alone.sections[which].vaddr,
   };
-  synthetic = lu_synthetic_new (TRUE, input->machine, copies);
+  synthetic = lu_synthetic_new (TRUE, input->machine, copies, TRUE);
   self->cfi = lu_cfi_new (&alone);
   only = lu_cfi_fdes (self->cfi, which, &n);
   g_assert_cmpuint (n, ==, 1);

@@ -9,6 +9,7 @@
 #include "elf/image.h"
 
 #include "base/error.h"
+#include "base/fd.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -17,6 +18,7 @@
 #include <libelf.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -384,6 +386,132 @@ test_not_a_file (void)
   close (fds[1]);
 }
 
+/* CFI that comes and goes */
+
+static LuImage *
+open_lean (int fd, gboolean is_kept, const LuImageSections *known)
+{
+  const LuImageOpening opening = { .lean_from = 1, .is_kept = is_kept, .known = known };
+  LuImage *image = lu_image_open_as (fd, &opening, NULL);
+
+  g_assert_nonnull (image);
+  return image;
+}
+
+static void
+check_cfi_is_there (LuImage *image, LuImage *whole)
+{
+  g_assert_true (lu_image_hold_cfi (image));
+  for (guint i = LU_IMAGE_EH_FRAME_HDR; i <= LU_IMAGE_DEBUG_FRAME; i++)
+    {
+      gsize size, want_size;
+      guint64 vaddr, want_vaddr;
+      const guint8 *bytes = lu_image_cfi (image, i, &size, &vaddr);
+      const guint8 *want = lu_image_cfi (whole, i, &want_size, &want_vaddr);
+
+      g_assert_cmphex (vaddr, ==, want_vaddr);
+      g_assert_cmpmem (bytes, size, want, want_size);
+    }
+  lu_image_release_cfi (image);
+}
+
+static void
+test_lean (void)
+{
+  lu_autofd fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  gsize size, before = lu_images_cfi_bytes ();
+
+  for (guint is_kept = 0; is_kept < 2; is_kept++)
+    {
+      g_autoptr (LuImage) whole = lu_image_open (fd, NULL);
+      g_autoptr (LuImage) image = open_lean (fd, is_kept != 0, NULL);
+
+      g_assert_cmpmem (lu_image_digest (image, &size), 32, lu_image_digest (whole, &size), 32);
+      g_assert_cmpuint (lu_image_cfi_size (image), ==, lu_image_cfi_size (whole));
+      g_assert_cmpint (lu_image_is_cfi_droppable (image), ==, is_kept);
+      g_assert_cmpint (lu_image_drop_cfi (image), ==, is_kept);
+      g_assert_cmpuint (lu_images_cfi_bytes (), ==, before);
+      g_assert_false (lu_image_hold_cfi (image));
+      g_assert_null (lu_image_elf (image, 0));
+      g_assert_cmpuint (lu_image_resident_bytes (image), <, 8192);
+      g_assert_true (lu_image_refill_cfi (image, fd));
+      g_assert_true (lu_image_refill_cfi (image, fd));
+      g_assert_cmpuint (lu_images_cfi_bytes (), >, before + lu_image_cfi_size (image));
+      check_cfi_is_there (image, whole);
+      g_assert_true (lu_image_hold_cfi (image));
+      g_assert_false (lu_image_drop_cfi (image));
+      lu_image_release_cfi (image);
+      g_assert_true (has_row_at (image, elf_address_of_main ()));
+      g_assert_true (lu_image_drop_cfi (image));
+      /* What libdw knows of it is good again. */
+      g_assert_true (lu_image_refill_cfi (image, fd));
+      g_assert_true (has_row_at (image, elf_address_of_main ()));
+    }
+  g_assert_cmpuint (lu_images_cfi_bytes (), ==, before);
+}
+
+static guint64
+file_offset_of_eh_frame (const LuImage *image)
+{
+  guint n;
+  const LuSegment *segments = lu_image_segments (image, &n);
+  guint64 vaddr;
+  gsize size;
+
+  lu_image_cfi (image, LU_IMAGE_EH_FRAME, &size, &vaddr);
+  for (guint i = 0; i < n; i++)
+    if (vaddr - segments[i].vaddr < segments[i].file_size)
+      return segments[i].file_offset + vaddr - segments[i].vaddr;
+  g_assert_not_reached ();
+}
+
+/* The bytes of the first time or none. */
+static void
+test_lean_and_changed (void)
+{
+  lu_autofd own = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  lu_autofd fd = memfd_create ("changed", MFD_CLOEXEC);
+  g_autoptr (LuImage) image = open_lean (own, FALSE, NULL);
+  LuImageSections digests;
+  guint64 offset;
+
+  g_assert_cmpint (write (fd, self_file.bytes, self_file.size), ==, self_file.size);
+  g_assert_true (lu_image_refill_cfi (image, fd)); /* an equal file is as good */
+  g_assert_true (lu_image_drop_cfi (image));
+  offset = file_offset_of_eh_frame (image);
+  self_file.bytes[offset + 4] ^= 1;
+  g_assert_cmpint (pwrite (fd, self_file.bytes + offset, 8, (off_t) offset), ==, 8);
+  self_file.bytes[offset + 4] ^= 1;
+  g_assert_false (lu_image_refill_cfi (image, fd));
+  g_assert_false (lu_image_hold_cfi (image));
+  g_assert_cmpint (ftruncate (fd, (off_t) offset), ==, 0);
+  g_assert_false (lu_image_refill_cfi (image, fd));
+  g_assert_true (lu_image_refill_cfi (image, own));
+  g_assert_true (lu_image_section_digests (image, &digests));
+}
+
+/* An opening that is told what the sections hold does not read them, and is not the same file if
+ * that was a lie. */
+static void
+test_known (void)
+{
+  lu_autofd fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  g_autoptr (LuImage) first = open_lean (fd, FALSE, NULL), same = NULL, other = NULL;
+  LuImageSections digests;
+  gsize size;
+
+  g_assert_true (lu_image_section_digests (first, &digests));
+  same = open_lean (fd, FALSE, &digests);
+  g_assert_true (lu_image_is_same (first, same));
+  g_assert_cmpmem (lu_image_digest (same, &size), 32, lu_image_digest (first, &size), 32);
+  g_assert_true (lu_image_refill_cfi (same, fd));
+  digests.bytes[1][7] ^= 1;
+  other = open_lean (fd, FALSE, &digests);
+  g_assert_false (lu_image_is_same (first, other));
+  g_assert_false (lu_image_refill_cfi (other, fd));
+  g_assert_false (lu_image_hold_cfi (other));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -405,5 +533,8 @@ main (int argc, char **argv)
   g_test_add_func ("/image/lying-sections", test_lying_sections);
   g_test_add_func ("/image/bias", test_bias);
   g_test_add_func ("/image/not-a-file", test_not_a_file);
+  g_test_add_func ("/image/lean", test_lean);
+  g_test_add_func ("/image/lean-and-changed", test_lean_and_changed);
+  g_test_add_func ("/image/known", test_known);
   return g_test_run ();
 }

@@ -156,6 +156,44 @@ test_budget (void)
     clear_file (&files[i]);
 }
 
+/* What an image does without comes back from its file, as long as that is there as it was. */
+static void
+test_cfi (void)
+{
+  LuCodeReader *reader = lu_code_reader_new ();
+  g_autoptr (GPtrArray) held = lu_held_cfi_new ();
+  g_autofree char *bytes = NULL;
+  const LuImageOpening opening = { .lean_from = 1 };
+  File file = new_file ("", 0);
+  LuModule *module = lu_module_new (lu_module_key (file.module));
+  gsize size;
+  int fd;
+
+  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &size, NULL));
+  fd = open (file.path, O_RDWR | O_CLOEXEC);
+  g_assert_cmpint (write (fd, bytes, size), ==, (gssize) size);
+  lu_module_publish (module, LU_MODULE_READY, lu_image_open_as (fd, &opening, NULL));
+  g_assert_null (lu_module_cfi (module));
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_READ);
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_READ);
+  g_assert_cmpuint (held->len, ==, 1);
+  g_assert_true ((lu_module_cfi (module) != NULL) == lu_module_has_tables (module));
+  g_assert_false (lu_image_drop_cfi (lu_module_image (module)));
+  g_ptr_array_set_size (held, 0);
+  g_assert_true (lu_image_drop_cfi (lu_module_image (module)));
+  g_assert_cmpint (ftruncate (fd, 100), ==, 0);
+  close (fd);
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_UNREADABLE);
+  g_unlink (file.path);
+  lu_code_reader_free (reader);
+  reader = lu_code_reader_new (); /* which does not have it open */
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_UNREADABLE);
+  g_assert_cmpuint (held->len, ==, 0);
+  lu_code_reader_free (reader);
+  lu_module_unref (module);
+  clear_file (&file);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -164,5 +202,6 @@ main (int argc, char **argv)
   g_test_add_func ("/code-reader/another file, or none", test_another_file);
   g_test_add_func ("/code-reader/few descriptors", test_few_descriptors);
   g_test_add_func ("/code-reader/a budget", test_budget);
+  g_test_add_func ("/code-reader/cfi that went", test_cfi);
   return g_test_run ();
 }

@@ -182,9 +182,9 @@ check_case (const Case *self, gboolean with_table)
   g_assert_cmpint (lu_table_find (table, CODE + 0x10)->cfa_off, ==, 32);
   g_assert_cmpint (lu_table_find (table, CODE + 0x110)->cfa_off, ==, 24);
   /* libdw has the other FDE only. */
+  g_assert_nonnull (lu_image_elf (image, CODE));
   g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 1);
   g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, 1);
-  g_assert_nonnull (lu_image_elf (image, CODE));
 }
 
 static void
@@ -484,6 +484,7 @@ test_vdso (void)
                            : want == LU_RULE_SIGNED ? LU_CFA_SP
                                                     : LU_CFA_DEREF_SP);
         }
+      lu_image_elf (image, CODE);
       g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 0);
       g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, cases[i].is_leaf ? 2 : 1);
     }

@@ -36,7 +36,7 @@ unwind (const Tracee *tracee)
   LuStack *stack = g_new (LuStack, 1);
 
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, tracee->pid, tracee->pid, &tracee->sample, tracee->space, stack);
+  tracee_unwind (unwinder, tracee->pid, &tracee->sample, tracee->space, stack);
   return stack;
 }
 
@@ -146,7 +146,7 @@ unwind_copy (LuUnwinder *unwinder, Tracee *tracee, guint64 size, LuStack *stack)
 {
   tracee->sample.stack_size = tracee->sample.stack_asked = (guint32) size;
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, 1, 1, &tracee->sample, tracee->space, stack);
+  tracee_unwind (unwinder, 1, &tracee->sample, tracee->space, stack);
 }
 
 /* Asking for what is said to be needed gets further, at the latest after the two words (stack
@@ -357,7 +357,7 @@ test_space_changes (gconstpointer build)
       lu_space_unref (tracee->space);
       tracee->space = space;
       lu_stack_reset (stack);
-      unwinder->ops->unwind (unwinder, 1 + i % 3, 1, &tracee->sample, tracee->space, stack);
+      tracee_unwind (unwinder, 1 + i % 3, &tracee->sample, tracee->space, stack);
       g_assert_cmpuint (stack->n_frames, ==, whole->n_frames);
       check_status (stack, LU_STATUS_COMPLETE);
     }
@@ -365,12 +365,12 @@ test_space_changes (gconstpointer build)
     LuSpace *empty = lu_space_new ();
 
     lu_stack_reset (stack);
-    unwinder->ops->unwind (unwinder, 1, 1, &tracee->sample, empty, stack);
+    tracee_unwind (unwinder, 1, &tracee->sample, empty, stack);
     g_assert_cmpuint (stack->status, ==, LU_STATUS_NO_MAPPING);
     lu_space_unref (empty);
   }
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, 1, 1, &tracee->sample, tracee->space, stack);
+  tracee_unwind (unwinder, 1, &tracee->sample, tracee->space, stack);
   g_assert_cmpuint (stack->n_frames, ==, whole->n_frames);
 }
 

@@ -39,7 +39,7 @@ static void
 check_unwinds (LuUnwinder *unwinder, const Tracee *tracee, LuSpace *space, LuStack *stack)
 {
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, 1, 1, &tracee->sample, space, stack);
+  tracee_unwind (unwinder, 1, &tracee->sample, space, stack);
   g_assert_cmpuint (stack->n_frames, >=, 1);
   g_assert_cmpuint (stack->n_frames, <=, LU_STACK_MAX_FRAMES);
   g_assert_cmpuint (stack->status, <, LU_N_STATUS);

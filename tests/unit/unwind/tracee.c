@@ -77,9 +77,16 @@ read_space (Tracee *self, gsize limit)
   gsize size;
   g_autofree char *text = lu_fd_read_file (path, 1 << 20, &size);
   Scan scan = { .tracee = self };
+  g_autoptr (LuTables) tables = NULL;
 
   scan.modules = lu_module_cache_new (1024);
   scan.opener = lu_opener_new (TRUE, 1 << 20);
+  if (g_getenv ("LU_TEST_LEAN") != NULL)
+    {
+      tables = lu_tables_new (NULL, 0); /* there never is one */
+      lu_opener_set_tables (scan.opener, tables);
+      lu_opener_be_lean (scan.opener, 1);
+    }
   self->space = lu_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, &scan);
   lu_opener_free (scan.opener);
@@ -91,6 +98,19 @@ read_space (Tracee *self, gsize limit)
   self->stack = g_malloc (self->sample.stack_size);
   self->sample.stack = self->stack;
   return read_remote (self->pid, self->words[7], self->stack, self->sample.stack_size);
+}
+
+void
+tracee_unwind (LuUnwinder *unwinder, gint32 pid, const LuSample *sample, LuSpace *space,
+               LuStack *stack)
+{
+  guint n;
+  const LuMapping *mappings = lu_space_mappings (space, &n);
+
+  for (guint i = 0; g_getenv ("LU_TEST_LEAN") != NULL && i < n; i++)
+    if (lu_module_image (mappings[i].module) != NULL)
+      lu_image_drop_cfi (lu_module_image (mappings[i].module));
+  unwinder->ops->unwind (unwinder, pid, pid, sample, space, stack);
 }
 
 static gboolean

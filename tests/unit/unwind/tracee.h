@@ -28,6 +28,11 @@ typedef struct
 Tracee *tracee_start (const char *folder, const char *build, const char *const *args, gsize limit);
 void tracee_free (Tracee *self);
 
+/* As the engine does it. With LU_TEST_LEAN in the environment no module has its CFI in memory when
+ * it begins, as if there were whole tables of all of them. */
+void tracee_unwind (LuUnwinder *unwinder, gint32 pid, const LuSample *sample, LuSpace *space,
+                    LuStack *stack);
+
 /* The engine to test: the one that LU_TEST_ENGINE names, else dwfl. */
 const LuUnwinderOps *tracee_engine (void);
 
