@@ -9,6 +9,7 @@
 
 #include "module/opener.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "module/identity.h"
 
@@ -27,6 +28,10 @@
  * is somebody who maps files that he has made for that. */
 #define MAX_IMAGE_BYTES ((gsize) 512 << 20)
 
+#define SECOND_NS G_GUINT64_CONSTANT (1000000000)
+/* All images are looked at for that. */
+#define SETTLE_NS (SECOND_NS / 10)
+
 /* An image that was opened, kept for the next module with an equal file. */
 typedef struct
 {
@@ -39,7 +44,8 @@ typedef struct
 struct _LuOpener
 {
   gboolean is_live;
-  gsize lean_from; /* 0: nothing is lean */
+  guint64 settled, noted; /* ns */
+  gsize lean_from;        /* 0: nothing is lean */
   gsize budget, max_bytes;
   guint64 n_uses;
   GHashTable *images;      /* image (borrowed from it) -> Kept */
@@ -142,11 +148,31 @@ enforce_budget (LuOpener *self)
     }
 }
 
-/* How little the CFI of an image would be missed: the least goes first. */
+/* Takes the notes of use, which hold for a second at least. */
+static void
+note_cfi_use (LuOpener *self, guint64 now)
+{
+  gboolean is_new_second = now - self->noted >= SECOND_NS;
+  GHashTableIter iter;
+  gpointer value;
+
+  if (is_new_second)
+    self->noted = now;
+  g_hash_table_iter_init (&iter, self->images);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Kept *kept = value;
+
+      kept->was_cfi_used =
+          lu_image_was_cfi_used (kept->image) || (kept->was_cfi_used && !is_new_second);
+    }
+}
+
+/* How much the CFI of an image would be missed. */
 static guint
 cfi_worth (const Kept *kept)
 {
-  return 2 * (kept->slot == NULL || !lu_table_slot_is_enough (kept->slot)) + kept->was_cfi_used;
+  return 2 * kept->was_cfi_used + (kept->slot == NULL || !lu_table_slot_is_enough (kept->slot));
 }
 
 /* The droppable CFI that would be missed least, but not of the file that was opened last. */
@@ -171,30 +197,26 @@ find_least_worth (LuOpener *self)
   return found;
 }
 
-static void
-note_cfi_use (LuOpener *self)
+/* What is in use may take more, or it would be read over and over. */
+static gboolean
+is_too_much (const Kept *kept)
 {
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, self->images);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      Kept *kept = value;
-
-      kept->was_cfi_used = lu_image_was_cfi_used (kept->image);
-    }
+  return lu_images_cfi_bytes ()
+         > (kept->was_cfi_used ? LU_OPENER_USED_CFI_BYTES : LU_OPENER_CFI_BYTES);
 }
 
 void
 lu_opener_settle (LuOpener *self)
 {
+  guint64 now = lu_monotonic_ns ();
   Kept *kept;
 
-  if (self->lean_from == 0 || lu_images_cfi_bytes () <= LU_OPENER_CFI_BYTES)
+  if (self->lean_from == 0 || lu_images_cfi_bytes () <= LU_OPENER_CFI_BYTES
+      || (lu_images_cfi_bytes () <= LU_OPENER_USED_CFI_BYTES && now - self->settled < SETTLE_NS))
     return;
-  note_cfi_use (self);
-  while (lu_images_cfi_bytes () > LU_OPENER_CFI_BYTES && (kept = find_least_worth (self)) != NULL
+  self->settled = now;
+  note_cfi_use (self, now);
+  while ((kept = find_least_worth (self)) != NULL && is_too_much (kept)
          && lu_image_drop_cfi (kept->image))
     ;
 }
@@ -205,7 +227,7 @@ lu_opener_age (LuOpener *self)
   GHashTableIter iter;
   gpointer value;
 
-  note_cfi_use (self);
+  note_cfi_use (self, lu_monotonic_ns ());
   g_hash_table_iter_init (&iter, self->images);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {

@@ -32,8 +32,9 @@ void lu_opener_set_tables (LuOpener *self, LuTables *tables);
 void lu_opener_be_lean (LuOpener *self, gsize min_bytes);
 /* Less is not worth the trouble. */
 #define LU_OPENER_LEAN_FROM (64u << 10)
-/* Of files without a table, as long as they have none: two compilers fit. */
-#define LU_OPENER_CFI_BYTES (32u << 20)
+#define LU_OPENER_CFI_BYTES (8u << 20)
+/* Of what was needed in the last second: two compilers without tables. */
+#define LU_OPENER_USED_CFI_BYTES (32u << 20)
 /* Drops what is too much, after a walk may have read some again. */
 void lu_opener_settle (LuOpener *self);
 /* Now and then: drops what has a table and was not needed since the last time. */
