@@ -175,7 +175,7 @@ lu_kernel_walks_free (LuKernelWalks *self)
 gboolean
 lu_kernel_walks_is_active (const LuKernelWalks *self)
 {
-  return self->program != NULL && self->refusal == NULL;
+  return self->thread == NULL && self->program != NULL && self->refusal == NULL;
 }
 
 const char *

@@ -80,6 +80,7 @@ engine_name (LuSession *self)
   return self->options->engine_name;
 }
 
+/* All but the engine. */
 static void
 fill_recording (LuSession *self, LuSource *source, LuRecording *recording)
 {
@@ -90,7 +91,6 @@ fill_recording (LuSession *self, LuSource *source, LuRecording *recording)
                               .wall_clock = g_get_real_time (),
                               .command = self->options->command_line,
                               .live = info.live,
-                              .engine = engine_name (self),
                               .event_name = info.event_name,
                               .frequency = info.frequency,
                               .stack_size = info.stack_size,
