@@ -36,6 +36,17 @@
 
 const volatile struct lu_bpf_config host_config;
 
+/* The program is compiled twice: for all kernels and options, and for what is usual, without a word
+ * of the rest. What the verifier finds not to be needed it removes piece by piece, and each time
+ * moves all that comes after. */
+#ifdef HOST_USUAL
+#define HOST_FLAGS     LU_BPF_USUAL
+#define HOST_NAMESPACE 0
+#else
+#define HOST_FLAGS     host_config.flags
+#define HOST_NAMESPACE host_config.pid_namespace
+#endif
+
 /* In a map of its own, which the loader makes. 2.5 MiB. */
 struct lu_bpf_shared shared_variables;
 #define host_shared (&shared_variables)

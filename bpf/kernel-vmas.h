@@ -31,25 +31,28 @@
 #define VM_EXEC         4
 #define PAGE_BITS       12
 
-/* What stands in the slot of the node that holds the address. No branch: the verifier would follow
- * both at each. */
+/* What stands in the slot of the node that holds the address: the first one whose upper end is not
+ * below it. No branch: the verifier would follow both at each. */
 HOST_TURN uint64_t
 read_slot (uint32_t cpu, uint64_t kind, uint64_t address)
 {
   struct walk *walk = host_walk (cpu);
-  uint64_t has_gaps = is_negative (NODE_RANGE - kind), is_below = ~0ull, at = 0, last, n;
+  uint64_t has_gaps = is_negative (NODE_RANGE - kind), at = 0, last, n;
 
   if (walk == NULL)
     return 0;
   last = walk->node[15];
-  n = ((walk->node[30] & has_gaps) | (walk->node[31] & ~has_gaps)) & 15;
-  n |= 15 & ~has_gaps & is_negative (last | -last);
-  for (uint64_t i = 0; i < 15; i++)
+  n = (walk->node[30] & has_gaps)
+      | ((walk->node[31] | is_negative (last | -last)) & ~has_gaps);
+  n &= 15;
+  for (uint64_t half = 8; half > 0; half >>= 1)
     {
-      is_below &= is_negative ((walk->node[1 + i] >> 1) - (address >> 1)) & is_negative (i - n);
-      at -= is_below;
+      uint64_t end = at + half - 1;
+
+      at += half
+            * (negative_bit ((walk->node[1 + end] >> 1) - (address >> 1)) & negative_bit (end - n));
     }
-  at += 16 - (6 & has_gaps);
+  at += 16 - 6 * negative_bit (has_gaps);
   HOST_BOUND (at, 31);
   return walk->node[at];
 }
@@ -137,7 +140,7 @@ host_find_vma (uint32_t cpu, uint64_t address)
   uint64_t end, offset, number;
   uint32_t device;
 
-  if ((host_config.flags & LU_BPF_VMAS) == 0 || walk == NULL)
+  if ((HOST_FLAGS & LU_BPF_VMAS) == 0 || walk == NULL)
     return 0;
   place = &walk->found;
   mm = (struct mm_struct *) READ (task, mm);

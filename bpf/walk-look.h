@@ -232,7 +232,7 @@ walk_rule (uint32_t cpu)
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
   remembered = &walk->remembered.rules[place];
-  if (plain == 0 || remembered->key == key || (host_config.flags & LU_BPF_NO_CACHE) != 0)
+  if (plain == 0 || remembered->key == key || (HOST_FLAGS & LU_BPF_NO_CACHE) != 0)
     return walk->rule.cfa_kind == LU_CFA_NONE ? TURN_GUESS : TURN_RARE;
   remembered->key = key;
   remembered->plain = plain;

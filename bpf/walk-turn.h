@@ -84,7 +84,7 @@ is_one_of (int64_t result, uint64_t results)
 static inline int
 can_go_by_vmas (int64_t result)
 {
-  return (host_config.flags & LU_BPF_VMAS) != 0
+  return (HOST_FLAGS & LU_BPF_VMAS) != 0
          && is_one_of (result, 1ull << GIVE_UP (NO_PROCESS) | 1ull << GIVE_UP (STALE_PROCESS)
                                    | 1ull << GIVE_UP (NO_MAPPING));
 }

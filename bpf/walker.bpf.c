@@ -43,7 +43,7 @@ find_number (uint64_t address)
       struct upid *upid = (struct upid *) (numbers + level * bpf_core_type_size (struct upid));
       struct pid_namespace *space = (struct pid_namespace *) READ (upid, ns);
 
-      if ((uint32_t) READ (space, ns.inum) == host_config.pid_namespace)
+      if ((uint32_t) READ (space, ns.inum) == HOST_NAMESPACE)
         return (uint32_t) READ (upid, nr);
       if (level-- == 0)
         return 0;
@@ -57,7 +57,7 @@ current_ids (void)
 {
   struct task_struct *task;
 
-  if (host_config.pid_namespace == 0)
+  if (HOST_NAMESPACE == 0)
     return bpf_get_current_pid_tgid ();
   task = (struct task_struct *) bpf_get_current_task ();
   return find_number (READ (task, group_leader)) << 32 | find_number ((uint64_t) task);
@@ -113,7 +113,7 @@ is_same (const struct walk *walk, int is_leader)
 
   if (identity == NULL)
     return 1;
-  if ((host_config.flags & LU_BPF_TASK_BTF) != 0)
+  if ((HOST_FLAGS & LU_BPF_TASK_BTF) != 0)
     {
       struct task_struct *task = (struct task_struct *) bpf_get_current_task_btf ();
 
@@ -145,11 +145,11 @@ find_parent (uint32_t cpu, uint64_t address)
   uint64_t tgid;
 
   if (walk == NULL
-      || ((host_config.flags & LU_BPF_FOLLOW) != 0
+      || ((HOST_FLAGS & LU_BPF_FOLLOW) != 0
           && start_time_of (task) < host_config.started_ns))
     return 0;
   parent = (struct task_struct *) READ (task, real_parent);
-  tgid = host_config.pid_namespace == 0 ? (uint32_t) READ (parent, tgid)
+  tgid = HOST_NAMESPACE == 0 ? (uint32_t) READ (parent, tgid)
                                         : find_number (READ (parent, group_leader));
   if (tgid == 0)
     return 0;
@@ -176,7 +176,7 @@ is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
 static inline int64_t
 inherit_process (struct walk *walk, uint32_t cpu)
 {
-  int is_picky = (host_config.flags & LU_BPF_FOLLOW) != 0;
+  int is_picky = (HOST_FLAGS & LU_BPF_FOLLOW) != 0;
   uint64_t task = bpf_get_current_task ();
   uint64_t exec_id = READ ((struct task_struct *) task, self_exec_id) + 1;
 
@@ -234,7 +234,7 @@ find_arguments (uint32_t cpu, int is_published)
   struct mm_struct *mm;
   uint64_t *told, teller, at, start, size;
 
-  if ((host_config.flags & LU_BPF_ARGUMENTS) == 0 || walk == NULL)
+  if ((HOST_FLAGS & LU_BPF_ARGUMENTS) == 0 || walk == NULL)
     return 0;
   told = host_shared->told;
   HOST_NEAR (told);
@@ -301,7 +301,7 @@ copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
 static inline int
 copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, int64_t is_kernel)
 {
-  if ((host_config.flags & LU_BPF_TASK_REGS) != 0)
+  if ((HOST_FLAGS & LU_BPF_TASK_REGS) != 0)
     return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
                                   (void *) bpf_task_pt_regs (bpf_get_current_task_btf ()))
            == 0;
@@ -358,7 +358,7 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
   record->version = LU_BPF_VERSION;
   record->status = status_of (result);
   record->time = walk->start_ns;
-  if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
+  if ((HOST_FLAGS & LU_BPF_TIME_WALKS) != 0)
     now = host_clock () - walk->start_ns;
   record->walk_ns = (uint32_t) now;
   record->n_kernel = (uint16_t) walk->n_kernel;
@@ -390,7 +390,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
   walk->by_vmas = 0;
-  if (host_config.pid_namespace != 0 && id >> 32 == 0)
+  if (HOST_NAMESPACE != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (cpu, id);
   if (published != GIVE_UP (NOT_FOLLOWED))
@@ -447,7 +447,7 @@ count (struct lu_bpf_counters *c, const struct walk *walk, int64_t result)
       c->n_kernel_mode += walk->record.flags & LU_BPF_RECORD_KERNEL;
       c->n_vmas += walk->by_vmas;
       c->bytes += sizeof walk->record + sizeof walk->pcs[0] * walk->at;
-      if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
+      if ((HOST_FLAGS & LU_BPF_TIME_WALKS) != 0)
         {
           uint32_t bucket = bucket_of (walk->record.walk_ns);
 
@@ -483,5 +483,5 @@ take_walk (struct bpf_perf_event_data *ctx)
   count (c, walk, result);
   if (result == GIVE_UP (NOT_FOLLOWED))
     return 0;
-  return !is_walked (result) || (host_config.flags & LU_BPF_CHECK) != 0;
+  return !is_walked (result) || (HOST_FLAGS & LU_BPF_CHECK) != 0;
 }

@@ -268,6 +268,10 @@ enum lu_bpf_config_flags
   LU_BPF_ARGUMENTS = 1 << 7, /* tell what sampled processes were started with; needs VMAS */
 };
 
+/* Of recent kernels, where all processes are followed; and pid_namespace is 0. There is a program
+ * for just this. */
+#define LU_BPF_USUAL (LU_BPF_TASK_BTF | LU_BPF_TASK_REGS | LU_BPF_VMAS | LU_BPF_ARGUMENTS)
+
 struct lu_bpf_config
 {
   uint32_t flags;

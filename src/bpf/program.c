@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* program.c - loads the program by its skeleton; see program.h. */
+/* program.c - loads the program, which is in skeletons; see program.h. */
 
 #include "bpf/program.h"
 
@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "usual.skel.h"
 #include "walker.skel.h"
 
 #define MAX_FDINFO 4096
@@ -50,7 +51,8 @@ static const LuKernelStruct kernel_structs[] = {
 
 struct _LuBpfProgram
 {
-  struct walker_bpf *skeleton; /* owned */
+  struct bpf_object *object; /* owned */
+  struct bpf_program *program; /* borrowed from it */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
   LuBpfEntries entries;
   guint32 flags;
@@ -95,20 +97,16 @@ rungs (guint32 flags)
   return has_helper (BPF_FUNC_get_current_task_btf) ? LU_BPF_TASK_BTF : 0;
 }
 
-static void
-find_maps (LuBpfProgram *self)
+static struct bpf_map *
+find_map (const LuBpfProgram *self, LuBpfMapId id)
 {
-  struct bpf_map *const maps[LU_BPF_N_MAPS] = {
-    [LU_BPF_MAP_MEMORY] = self->skeleton->maps.memory,
-    [LU_BPF_MAP_SHARED] = self->skeleton->maps.bss,
-    [LU_BPF_MAP_PROCESSES] = self->skeleton->maps.processes,
-    [LU_BPF_MAP_WALKS] = self->skeleton->maps.walks,
-    [LU_BPF_MAP_COUNTERS] = self->skeleton->maps.counters,
-    [LU_BPF_MAP_OUTPUTS] = self->skeleton->maps.outputs,
+  static const char *const names[LU_BPF_N_MAPS] = {
+    [LU_BPF_MAP_MEMORY] = "memory",       [LU_BPF_MAP_SHARED] = ".bss",
+    [LU_BPF_MAP_PROCESSES] = "processes", [LU_BPF_MAP_WALKS] = "walks",
+    [LU_BPF_MAP_COUNTERS] = "counters",   [LU_BPF_MAP_OUTPUTS] = "outputs",
   };
 
-  for (guint i = 0; i < LU_BPF_N_MAPS; i++)
-    self->map_fds[i] = bpf_map__fd (maps[i]);
+  return bpf_object__find_map_by_name (self->object, names[id]);
 }
 
 /* As the kernel keeps it: a time namespace shows another (time_namespaces(7)). */
@@ -126,47 +124,72 @@ boot_time_ns (void)
   return (guint64) ((now.tv_sec - seconds) * 1000000000 + now.tv_nsec - ns);
 }
 
-/* What has to be known before loading. */
-static void
-configure (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 more_flags)
+/* The program's constants: its configuration, and tables behind it. */
+static int
+set_constants (LuBpfProgram *self, const LuBpfProgramOptions *options)
 {
-  struct walker_bpf *skeleton = self->skeleton;
-  struct lu_bpf_config *config = (struct lu_bpf_config *) &skeleton->rodata->host_config;
-  guint32 wanted = LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE;
+  struct bpf_map *map = bpf_object__find_map_by_name (self->object, ".rodata");
+  gsize size = 0;
+  gconstpointer initial = bpf_map__initial_value (map, &size);
+  g_autofree guint8 *constants = g_memdup2 (initial, size);
+  struct lu_bpf_config *config = (struct lu_bpf_config *) constants;
 
-  self->n_cpus = MAX (options->n_cpus, 1);
-  if ((more_flags & LU_BPF_VMAS) != 0)
-    wanted |= LU_BPF_ARGUMENTS;
-  self->flags = rungs (more_flags) | (options->flags & wanted) | more_flags;
+  G_STATIC_ASSERT (G_STRUCT_OFFSET (struct walker_bpf__rodata, host_config) == 0
+                   && G_STRUCT_OFFSET (struct usual_bpf__rodata, host_config) == 0);
+  if (size < sizeof *config)
+    return -EINVAL;
   config->flags = self->flags;
   config->max_frames = options->max_frames != 0 ? MIN (options->max_frames, LU_BPF_MAX_FRAMES)
                                                 : LU_BPF_DEFAULT_FRAMES;
   config->budget_ns = options->budget_ns;
   config->started_ns = boot_time_ns ();
   config->pid_namespace = options->pid_namespace;
-  bpf_map__set_max_entries (skeleton->maps.walks, self->n_cpus);
-  bpf_map__set_max_entries (skeleton->maps.counters, self->n_cpus);
-  bpf_map__set_max_entries (skeleton->maps.outputs, self->n_cpus);
+  return bpf_map__set_initial_value (map, constants, size);
+}
+
+static void
+set_sizes (LuBpfProgram *self, const LuBpfProgramOptions *options)
+{
+  struct bpf_map *processes = find_map (self, LU_BPF_MAP_PROCESSES);
+
+  self->n_cpus = MAX (options->n_cpus, 1);
+  bpf_map__set_max_entries (find_map (self, LU_BPF_MAP_WALKS), self->n_cpus);
+  bpf_map__set_max_entries (find_map (self, LU_BPF_MAP_COUNTERS), self->n_cpus);
+  bpf_map__set_max_entries (find_map (self, LU_BPF_MAP_OUTPUTS), self->n_cpus);
   /* What is there at once costs loading half a millisecond. Programs like ours may do without from
    * 6.1 on (34dd3bad1a6f), as those have it that read mappings. */
-  if ((more_flags & LU_BPF_VMAS) != 0)
-    bpf_map__set_map_flags (skeleton->maps.processes, BPF_F_NO_PREALLOC);
+  if ((self->flags & LU_BPF_VMAS) != 0)
+    bpf_map__set_map_flags (processes, BPF_F_NO_PREALLOC);
   if (options->max_processes != 0)
-    bpf_map__set_max_entries (skeleton->maps.processes, options->max_processes);
+    bpf_map__set_max_entries (processes, options->max_processes);
 }
 
 /* The program's fields are placed by a few of the kernel's types, or, where these cannot be had, by
  * all of them. `types_fd` is borrowed until the program is loaded. */
-static struct walker_bpf *
-open_object (int types_fd)
+static struct bpf_object *
+open_object (const LuBpfProgram *self, guint32 pid_namespace, int types_fd)
 {
   char path[32];
-  LIBBPF_OPTS (bpf_object_open_opts, options);
+  gsize size;
+  const void *bytes = self->flags == LU_BPF_USUAL && pid_namespace == 0
+                          ? usual_bpf__elf_bytes (&size)
+                          : walker_bpf__elf_bytes (&size);
+  LIBBPF_OPTS (bpf_object_open_opts, options, .object_name = "walker");
 
   g_snprintf (path, sizeof path, "/proc/self/fd/%d", types_fd);
   if (types_fd >= 0)
     options.btf_custom_path = path; /* copied */
-  return walker_bpf__open_opts (&options);
+  return bpf_object__open_mem (bytes, size, &options);
+}
+
+static int
+make_memory (LuBpfProgram *self, guint max_entries)
+{
+  if (!lu_bpf_entries_begin (
+          &self->entries,
+          max_entries != 0 ? MIN (max_entries, LU_BPF_MAX_ENTRIES) : LU_BPF_MAX_ENTRIES))
+    return -errno;
+  return bpf_map__reuse_fd (find_map (self, LU_BPF_MAP_MEMORY), self->entries.map_fd);
 }
 
 /* By hand: libbpf would copy all of its zeros into it. */
@@ -177,7 +200,7 @@ make_shared (LuBpfProgram *self)
   lu_autofd fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "shared", sizeof (guint32),
                                  sizeof (struct lu_bpf_shared), 1, &options);
 
-  return fd >= 0 ? bpf_map__reuse_fd (self->skeleton->maps.bss, fd) : -errno;
+  return fd >= 0 ? bpf_map__reuse_fd (find_map (self, LU_BPF_MAP_SHARED), fd) : -errno;
 }
 
 static int
@@ -188,7 +211,7 @@ load (LuBpfProgram *self)
 
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
-  result = walker_bpf__load (self->skeleton);
+  result = bpf_object__load (self->object);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   return result;
 }
@@ -197,7 +220,7 @@ load (LuBpfProgram *self)
 static void
 close_types (LuBpfProgram *self)
 {
-  struct btf *btf = bpf_object__btf (self->skeleton->obj);
+  struct btf *btf = bpf_object__btf (self->object);
 
   if (btf == NULL || btf__fd (btf) < 0)
     return;
@@ -208,26 +231,27 @@ close_types (LuBpfProgram *self)
 static gboolean
 open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **error)
 {
+  guint32 wanted = LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE;
   lu_autofd types_fd = lu_kernel_types_open (kernel_structs, G_N_ELEMENTS (kernel_structs));
-  guint32 flags = types_fd >= 0 ? LU_BPF_VMAS : 0;
+  guint32 vmas = types_fd >= 0 ? LU_BPF_VMAS : 0;
   int result;
 
   if (types_fd < 0)
     types_fd = lu_kernel_types_open (kernel_structs, N_TASK_STRUCTS);
-  self->skeleton = open_object (types_fd);
-  if (self->skeleton == NULL)
+  if (vmas != 0)
+    wanted |= LU_BPF_ARGUMENTS;
+  self->flags = rungs (vmas) | (options->flags & wanted) | vmas;
+  self->object = open_object (self, options->pid_namespace, types_fd);
+  if (self->object == NULL)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("Opening the BPF program: %s (%s)"),
                    g_strerror (errno), last_words);
       return FALSE;
     }
-  configure (self, options, flags);
-  if (lu_bpf_entries_begin (&self->entries, options->max_entries != 0
-                                                ? MIN (options->max_entries, LU_BPF_MAX_ENTRIES)
-                                                : LU_BPF_MAX_ENTRIES))
-    result = bpf_map__reuse_fd (self->skeleton->maps.memory, self->entries.map_fd);
-  else
-    result = -errno;
+  set_sizes (self, options);
+  result = set_constants (self, options);
+  if (result == 0)
+    result = make_memory (self, options->max_entries);
   if (result == 0)
     result = make_shared (self);
   if (result == 0)
@@ -241,7 +265,9 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options, GError **
       return FALSE;
     }
   close_types (self);
-  find_maps (self);
+  self->program = bpf_object__find_program_by_name (self->object, "take_walk");
+  for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
+    self->map_fds[i] = bpf_map__fd (find_map (self, i));
   self->counters = lu_bpf_program_mmap (self, LU_BPF_MAP_COUNTERS, &self->counters_size);
   if (self->counters == NULL)
     {
@@ -276,7 +302,7 @@ lu_bpf_program_free (LuBpfProgram *self)
     munmap (self->counters, self->counters_size);
   lu_fd_clear (&self->stats_fd);
   lu_bpf_entries_end (&self->entries);
-  walker_bpf__destroy (self->skeleton);
+  bpf_object__close (self->object);
   g_free (self);
 }
 
@@ -284,7 +310,7 @@ lu_bpf_program_free (LuBpfProgram *self)
 gboolean
 lu_bpf_program_attach (LuBpfProgram *self, int event_fd, GError **error)
 {
-  int program_fd = bpf_program__fd (self->skeleton->progs.take_walk);
+  int program_fd = bpf_program__fd (self->program);
 
   if (ioctl (event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) == 0)
     return TRUE;
@@ -373,7 +399,7 @@ read_info (const LuBpfProgram *self, struct bpf_prog_info *info)
   guint32 size = sizeof *info;
 
   memset (info, 0, sizeof *info);
-  return bpf_obj_get_info_by_fd (bpf_program__fd (self->skeleton->progs.take_walk), info, &size)
+  return bpf_obj_get_info_by_fd (bpf_program__fd (self->program), info, &size)
          == 0;
 }
 

@@ -13,6 +13,8 @@
 #define HOST_FORGET(walk, x) ((void) (walk), (void) (x))
 #define HOST_LEAVE(x, bits)  ((x) ^= (bits))
 #define host_config          (user_host.config)
+#define HOST_FLAGS           (user_host.config.flags)
+#define HOST_NAMESPACE       (user_host.config.pid_namespace)
 #define host_walk(cpu)       (&user_host.walk)
 #define host_shared          (&user_host.shared)
 #define host_clock()         ((uint64_t) 0)
