@@ -263,8 +263,11 @@ find_arguments (uint32_t cpu, int is_published)
 static inline void
 tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu, int is_published)
 {
-  uint64_t size = find_arguments (cpu, is_published);
+  uint64_t size;
 
+  if ((host_config.flags & LU_BPF_ARGUMENTS) == 0)
+    return;
+  size = find_arguments (cpu, is_published);
   HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
   if (size != 0)
     bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
