@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "module/identity.h"
+#include "table/store-alias.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -309,15 +310,48 @@ open_by_mapping (const LuMappingHint *hint, struct stat *info)
   return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
 }
 
+static LuStore *
+store_of (const LuOpener *self)
+{
+  return self->lean_from > 0 ? lu_tables_store (self->tables) : NULL;
+}
+
+/* By an alias, if that leads to a table; NULL if not. */
+static LuImage *
+open_known (LuOpener *self, int fd)
+{
+  LuImageSections sections;
+  const LuImageOpening opening = { .lean_from = self->lean_from, .known = &sections };
+  LuStore *store = store_of (self);
+  g_autoptr (LuImage) image = NULL;
+  LuFileStamp stamp;
+
+  if (store == NULL || !lu_file_stamp_read (&stamp, fd)
+      || !lu_store_find_alias (store, &stamp, &sections))
+    return NULL;
+  image = lu_image_open_as (fd, &opening, NULL);
+  return image != NULL && lu_store_has (store, image) ? g_steal_pointer (&image) : NULL;
+}
+
 /* Where tables are stored there will be one of a file that matters: its CFI is only looked at. */
 static LuImage *
 open_image (LuOpener *self, int fd, GError **error)
 {
-  LuImageOpening opening = { .lean_from = self->lean_from };
+  LuImageOpening opening = { .lean_from = self->lean_from, .is_kept = store_of (self) == NULL };
+  LuImage *image = open_known (self, fd);
+  LuImageSections sections;
+  LuFileStamp before, after;
+  gboolean has_stamp;
 
-  if (self->lean_from > 0)
-    opening.is_kept = lu_tables_store (self->tables) == NULL;
-  return lu_image_open_as (fd, &opening, error);
+  if (image != NULL)
+    return image;
+  has_stamp = store_of (self) != NULL && lu_file_stamp_read (&before, fd);
+  image = lu_image_open_as (fd, &opening, error);
+  if (has_stamp && image != NULL && lu_image_section_digests (image, &sections)
+      && lu_store_has (store_of (self), image) && lu_file_stamp_read (&after, fd)
+      && memcmp (&before, &after, sizeof before) == 0)
+    lu_store_save_alias (store_of (self), &before, &sections);
+  return image;
 }
 
 /* It is needed until there is a table. */
@@ -545,6 +579,8 @@ static int
 keep_if_same (const LuModule *module, int fd, gboolean is_known)
 {
   const LuModuleKey *key = lu_module_key (module);
+  const LuImageSections unknown = { 0 };
+  const LuImageOpening looking = { .lean_from = 1, .known = &unknown }; /* not at the CFI */
   g_autoptr (LuImage) opened = NULL;
   lu_autofd owned = fd;
 
@@ -552,7 +588,7 @@ keep_if_same (const LuModule *module, int fd, gboolean is_known)
     return -1;
   if (key->build_id_size == 0)
     return is_known ? lu_fd_steal (&owned) : -1;
-  opened = lu_image_open (owned, NULL);
+  opened = lu_image_open_as (owned, &looking, NULL);
   return opened != NULL && lu_identity_has_build_id (key, opened) ? lu_fd_steal (&owned) : -1;
 }
 

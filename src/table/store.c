@@ -5,7 +5,7 @@
 
 #include "config.h"
 
-#include "table/store.h"
+#include "table/store-private.h"
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -29,6 +29,8 @@
 #define WRITE_TRIES   8
 /* A writer needs a moment; what is this old was left by one that died. */
 #define STALE_SECONDS 3600
+/* Aliases that were not used for so long are of another boot. */
+#define ALIAS_SECONDS (30 * 86400)
 /* How stale the time of last use may be: a day, so that reading hardly ever writes. */
 #define USE_SECONDS 86400
 /* The allocator takes fresh memory for blocks of this size. */
@@ -155,8 +157,8 @@ lu_store_is_read_only (const LuStore *self)
 
 /* Names: build-id, for people, and digest, for us. */
 
-static void
-append_hex (char *name, const guint8 *bytes, gsize size)
+void
+lu_store_append_hex (char *name, const guint8 *bytes, gsize size)
 {
   char *at = name + strlen (name);
 
@@ -172,20 +174,20 @@ make_name (char name[MAX_NAME], const LuImage *image)
   const guint8 *digest = lu_image_digest (image, &digest_size);
 
   name[0] = 0;
-  append_hex (name, build_id, MIN (build_id_size, NAME_BUILD_ID));
+  lu_store_append_hex (name, build_id, MIN (build_id_size, NAME_BUILD_ID));
   strcat (name, "-");
-  append_hex (name, digest, NAME_DIGEST);
+  lu_store_append_hex (name, digest, NAME_DIGEST);
   strcat (name, SUFFIX);
 }
 
 /* Whether a name in the folder can be one of ours. */
 static gboolean
-is_table_name (const char *name)
+is_our_name (const char *name)
 {
-  gsize length = strlen (name);
+  const char *end = name + strspn (name, "0123456789abcdef-");
 
-  return length < MAX_NAME && g_str_has_suffix (name, SUFFIX)
-         && strspn (name, "0123456789abcdef-") == length - strlen (SUFFIX);
+  return strlen (name) < MAX_NAME
+         && (strcmp (end, SUFFIX) == 0 || strcmp (end, LU_STORE_ALIAS_SUFFIX) == 0);
 }
 
 /* Reading */
@@ -212,14 +214,14 @@ populate (guint8 *bytes, gsize size)
 }
 
 static LuStoreResult
-read_file (const LuStore *self, int fd, gsize max_bytes, guint8 **bytes, gsize *size)
+read_opened (const LuStore *self, int fd, gsize max_bytes, guint8 **bytes, gsize *size)
 {
   struct stat info;
 
   if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode) || !is_private (&info)
       || info.st_nlink > 1) /* 0: just replaced by another writer */
     return LU_STORE_FOREIGN;
-  if (info.st_size < (goffset) sizeof (LuStoreHeader) || (guint64) info.st_size > max_bytes)
+  if (info.st_size <= 0 || (guint64) info.st_size > max_bytes)
     return LU_STORE_SIZE;
   *size = (gsize) info.st_size;
   *bytes = g_try_malloc (*size);
@@ -234,22 +236,37 @@ read_file (const LuStore *self, int fd, gsize max_bytes, guint8 **bytes, gsize *
   return LU_STORE_LOADED;
 }
 
+LuStoreResult
+lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guint8 **bytes,
+                    gsize *size)
+{
+  lu_autofd fd =
+      openat (self->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+  if (fd < 0)
+    return errno == ENOENT ? LU_STORE_MISSING : LU_STORE_FOREIGN;
+  return read_opened (self, fd, max_bytes, bytes, size);
+}
+
+gboolean
+lu_store_has (const LuStore *self, const LuImage *image)
+{
+  char name[MAX_NAME];
+  struct stat info;
+
+  make_name (name, image);
+  return fstatat (self->folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 LuTable *
 lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResult *result)
 {
   char name[MAX_NAME];
   guint8 *bytes;
   gsize size, digest_size;
-  lu_autofd fd = -1;
 
   make_name (name, image);
-  fd = openat (self->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (fd < 0)
-    {
-      *result = errno == ENOENT ? LU_STORE_MISSING : LU_STORE_FOREIGN;
-      return NULL;
-    }
-  *result = read_file (self, fd, MIN (max_bytes, G_MAXUINT32), &bytes, &size);
+  *result = lu_store_read_file (self, name, MIN (max_bytes, G_MAXUINT32), &bytes, &size);
   if (*result != LU_STORE_LOADED)
     return NULL;
   return lu_store_decode (bytes, size, lu_image_digest (image, &digest_size), maker, result);
@@ -272,8 +289,8 @@ open_new (const LuStore *self, char name[MAX_NAME])
   return fd;
 }
 
-static gboolean
-write_file (const LuStore *self, const char *name, const guint8 *bytes, gsize size)
+gboolean
+lu_store_write_file (const LuStore *self, const char *name, const guint8 *bytes, gsize size)
 {
   char new_name[MAX_NAME];
   int fd = open_new (self, new_name);
@@ -312,7 +329,7 @@ lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
     }
   make_name (name, image);
   bytes = lu_store_encode (table, lu_image_digest (image, &digest_size), maker, &size);
-  return write_file (self, name, bytes, size);
+  return lu_store_write_file (self, name, bytes, size);
 }
 
 /* Removing */
@@ -344,7 +361,10 @@ look_at (const LuStore *self, const char *name, GArray *stored)
     return;
   if (g_str_has_prefix (name, NEW_PREFIX) && ABS (now - info.st_mtim.tv_sec) > STALE_SECONDS)
     unlinkat (self->folder, name, 0);
-  if (!is_table_name (name) || !S_ISREG (info.st_mode))
+  if (g_str_has_suffix (name, LU_STORE_ALIAS_SUFFIX)
+      && ABS (now - info.st_mtim.tv_sec) > ALIAS_SECONDS)
+    unlinkat (self->folder, name, 0);
+  if (!is_our_name (name) || !S_ISREG (info.st_mode))
     return;
   g_strlcpy (entry.name, name, sizeof entry.name);
   entry.last_use = info.st_mtim.tv_sec;

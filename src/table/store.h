@@ -31,7 +31,7 @@ typedef enum
 
 /* Tables and bytes that are kept at most; what was not used for longest goes first. */
 #define LU_STORE_MAX_BYTES (G_GUINT64_CONSTANT (512) << 20)
-#define LU_STORE_MAX_FILES 4096
+#define LU_STORE_MAX_FILES 4096 /* with aliases (store-alias.h) */
 
 /* Where the store of the effective user is: $LIVE_UNWINDER_STORE, else for root
  * /var/cache/live-unwinder, else $XDG_CACHE_HOME/live-unwinder or ~/.cache/live-unwinder. NULL if
@@ -53,6 +53,8 @@ gboolean lu_store_is_read_only (const LuStore *self);
  * `max_bytes` are left alone (SIZE). Any thread. */
 LuTable *lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes,
                         LuStoreResult *result);
+/* Whether there is a file that should be that table. Any thread. */
+gboolean lu_store_has (const LuStore *self, const LuImage *image);
 /* Keeps a table, in the place of an older one. FALSE with errno set (EROFS when read-only). Any
  * thread. */
 gboolean lu_store_save (LuStore *self, const LuImage *image, const LuTable *table);

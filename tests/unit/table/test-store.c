@@ -6,7 +6,8 @@
  * several processes at once. On the table of this program, in a temporary folder. */
 
 #include "base/error.h"
-#include "table/store.h"
+#include "base/fd.h"
+#include "table/store-alias.h"
 
 #include "../folder.h"
 
@@ -15,6 +16,7 @@
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -697,12 +699,160 @@ test_prune (Fixture *self, gconstpointer data)
   g_assert_true (g_file_test (link, G_FILE_TEST_IS_SYMLINK));
 }
 
+/* Aliases */
+
+static LuFileStamp
+some_stamp (void)
+{
+  LuFileStamp stamp;
+
+  memset (&stamp, 0x5a, sizeof stamp);
+  return stamp;
+}
+
+static char *
+save_some_alias (Fixture *self, const LuFileStamp *stamp, LuImageSections *sections)
+{
+  g_autoptr (GDir) dir = NULL;
+  const char *name;
+
+  memset (sections, 0x17, sizeof *sections);
+  lu_store_save_alias (self->store, stamp, sections);
+  dir = g_dir_open (self->folder, 0, NULL);
+  while ((name = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_suffix (name, ".alias"))
+      return g_build_filename (self->folder, name, NULL);
+  return NULL;
+}
+
+/* An alias is of one file in one state. */
+static void
+test_alias (Fixture *self, gconstpointer data)
+{
+  LuFileStamp stamp = some_stamp ();
+  LuImageSections sections, found;
+  g_autofree char *path = NULL;
+
+  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+  path = save_some_alias (self, &stamp, &sections);
+  g_assert_true (lu_store_find_alias (self->store, &stamp, &found));
+  g_assert_cmpmem (&found, sizeof found, &sections, sizeof sections);
+  for (guint i = 0; i < sizeof stamp; i++)
+    {
+      ((guint8 *) &stamp)[i] ^= 1;
+      g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+      ((guint8 *) &stamp)[i] ^= 1;
+    }
+  g_unlink (path);
+  lu_store_set_read_only (self->store);
+  g_free (path);
+  path = save_some_alias (self, &stamp, &sections);
+  g_assert_null (path);
+}
+
+/* One that somebody else can write, or that is not whole, or not where it belongs, is none. */
+static void
+test_bad_alias (Fixture *self, gconstpointer data)
+{
+  LuFileStamp stamp = some_stamp (), other = stamp;
+  LuImageSections sections, found;
+  g_autofree char *path = save_some_alias (self, &stamp, &sections);
+  g_autofree char *aside = g_strconcat (path, ".aside", NULL);
+  g_autofree char *bytes = NULL;
+  gsize size;
+
+  g_assert_cmpint (g_chmod (path, 0620), ==, 0);
+  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+  g_assert_cmpint (g_chmod (path, 0600), ==, 0);
+  g_assert_true (lu_store_find_alias (self->store, &stamp, &found));
+  g_assert_cmpint (link (path, aside), ==, 0);
+  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+  g_assert_cmpint (g_unlink (path), ==, 0);
+  g_assert_cmpint (symlink (aside, path), ==, 0);
+  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+  g_assert_cmpint (g_rename (aside, path), ==, 0);
+  g_assert_true (lu_store_find_alias (self->store, &stamp, &found));
+  g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
+  for (guint i = 0; i < size; i++)
+    {
+      bytes[i] ^= 0x10;
+      g_assert_true (g_file_set_contents (path, bytes, (gssize) size, NULL));
+      g_assert_cmpint (g_chmod (path, 0600), ==, 0);
+      g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+      bytes[i] ^= 0x10;
+    }
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) size - 1, NULL));
+  g_assert_cmpint (g_chmod (path, 0600), ==, 0);
+  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+  /* An alias of another file, by that one's name. */
+  other.inode++;
+  g_unlink (path);
+  g_free (path);
+  path = save_some_alias (self, &other, &sections);
+  g_assert_cmpint (g_rename (path, aside), ==, 0);
+  g_free (path);
+  path = save_some_alias (self, &stamp, &sections);
+  g_assert_cmpint (g_rename (aside, path), ==, 0);
+  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
+  g_unlink (path);
+}
+
+static gboolean
+has_stamp (int fd_taken)
+{
+  lu_autofd fd = fd_taken;
+  LuFileStamp stamp;
+
+  return lu_file_stamp_read (&stamp, fd);
+}
+
+/* What a file system says is believed only of the system's own. */
+static void
+test_stamps (Fixture *self, gconstpointer data)
+{
+  g_autofree char *path = g_build_filename (self->folder, "file", NULL);
+
+  g_assert_false (has_stamp (memfd_create ("file", MFD_CLOEXEC)));
+  g_assert_false (has_stamp (open ("/dev/null", O_RDONLY | O_CLOEXEC)));
+  g_assert_false (has_stamp (open ("/proc/self/maps", O_RDONLY | O_CLOEXEC)));
+  g_assert_false (has_stamp (open ("/usr", O_RDONLY | O_CLOEXEC)));
+  /* It has just changed, so it might again and look the same. */
+  g_assert_true (g_file_set_contents (path, "x", 1, NULL));
+  g_assert_false (has_stamp (open (path, O_RDONLY | O_CLOEXEC)));
+  g_unlink (path);
+}
+
+/* Two looks at one file are the same. */
+static void
+test_stamp_of_program (Fixture *self, gconstpointer data)
+{
+  lu_autofd fd = open ("/bin/sh", O_RDONLY | O_CLOEXEC);
+  LuFileStamp first, second;
+  struct stat info;
+
+  if (fd < 0 || !lu_file_stamp_read (&first, fd))
+    {
+      g_test_skip ("/bin/sh is on no file system whose times are believed");
+      return;
+    }
+  g_assert_true (lu_file_stamp_read (&second, fd));
+  g_assert_cmpmem (&first, sizeof first, &second, sizeof second);
+  g_assert_cmpint (fstat (fd, &info), ==, 0);
+  g_assert_cmpuint (first.inode, ==, info.st_ino);
+  g_assert_cmpint (first.changed_ns, ==, info.st_ctim.tv_nsec);
+  g_assert_cmpuint (first.boot[0] | first.boot[1] | first.boot[2] | first.boot[3], !=, 0);
+}
+
 #define ADD(name, func) g_test_add ("/store/" name, Fixture, NULL, set_up, func, tear_down)
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  ADD ("alias", test_alias);
+  ADD ("bad-alias", test_bad_alias);
+  ADD ("stamps", test_stamps);
+  ADD ("stamp-of-program", test_stamp_of_program);
   g_test_add_func ("/store/default-path", test_default_path);
   g_test_add_func ("/store/shapes", test_shapes);
   ADD ("round-trip", test_round_trip);
