@@ -99,11 +99,11 @@ struct _LuDrain
   guint rounds_after_end;
   gboolean has_processes; /* /proc was read */
   gboolean had_sideband;  /* in the last round */
-  gboolean had_news;     /* and some of it was about what is recorded */
-  gboolean has_opened;   /* files that were not known */
-  gboolean had_copies;   /* samples that were not walked in the kernel */
-  gboolean are_told;     /* arguments of processes come before their samples */
-  guint64 n_absent;      /* of lu_dispatch_n_absent(), as of the last round */
+  gboolean had_news;      /* and some of it was about what is recorded */
+  gboolean has_opened;    /* files that were not known */
+  gboolean had_copies;    /* samples that were not walked in the kernel */
+  gboolean are_told;      /* arguments of processes come before their samples */
+  guint64 n_absent;       /* of lu_dispatch_n_absent(), as of the last round */
   gint64 hurry_until;
   gboolean has_slack; /* rings may fill: samples can wait in them */
 

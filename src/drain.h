@@ -55,9 +55,9 @@ LuDrain *lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
 /* Before start, not before running ahead: what walks in the kernel read is kept up to date;
  * borrowed, NULL: there are none. */
 void lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps);
-/* Before start, for sources that sample already: finds the processes that run, and empties the rings
- * until the descriptor is readable. Nobody need take what comes of that meanwhile, as far as the
- * queues have room. */
+/* Before start, for sources that sample already: finds the processes that run, and empties the
+ * rings until the descriptor is readable. Nobody need take what comes of that meanwhile, as far as
+ * the queues have room. */
 void lu_drain_run_ahead (LuDrain *self, int until_fd);
 /* Finds the processes that run already (live sources), enables sampling and starts the thread. */
 gboolean lu_drain_start (LuDrain *self, GError **error);

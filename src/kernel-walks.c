@@ -106,8 +106,8 @@ lu_kernel_walks_new (const LuOptions *options, LuSource *source, gboolean follow
       self->thread = g_thread_new ("load", look_and_load, self);
       return self;
     }
-  refuse (self, source->ops->attach == NULL ? _ ("nothing is sampled")
-                                            : _ ("not asked for (--engine)"));
+  refuse (self,
+          source->ops->attach == NULL ? _ ("nothing is sampled") : _ ("not asked for (--engine)"));
   eventfd_write (self->loaded_fd, 1);
   return self;
 }

@@ -195,8 +195,7 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
   if (unwinder == NULL)
     return FALSE;
   if (self->options->input == NULL)
-    self->kernel_walks =
-        lu_kernel_walks_new (self->options, source, drain_options.follow_all);
+    self->kernel_walks = lu_kernel_walks_new (self->options, source, drain_options.follow_all);
   source->ops->get_info (source, &info);
   fill_recording (self, source, &recording);
   self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);

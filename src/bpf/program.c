@@ -51,7 +51,7 @@ static const LuKernelStruct kernel_structs[] = {
 
 struct _LuBpfProgram
 {
-  struct bpf_object *object; /* owned */
+  struct bpf_object *object;   /* owned */
   struct bpf_program *program; /* borrowed from it */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
   LuBpfEntries entries;
@@ -185,9 +185,9 @@ open_object (const LuBpfProgram *self, guint32 pid_namespace, int types_fd)
 static int
 make_memory (LuBpfProgram *self, guint max_entries)
 {
-  if (!lu_bpf_entries_begin (
-          &self->entries,
-          max_entries != 0 ? MIN (max_entries, LU_BPF_MAX_ENTRIES) : LU_BPF_MAX_ENTRIES))
+  if (!lu_bpf_entries_begin (&self->entries, max_entries != 0
+                                                 ? MIN (max_entries, LU_BPF_MAX_ENTRIES)
+                                                 : LU_BPF_MAX_ENTRIES))
     return -errno;
   return bpf_map__reuse_fd (find_map (self, LU_BPF_MAP_MEMORY), self->entries.map_fd);
 }
@@ -399,8 +399,7 @@ read_info (const LuBpfProgram *self, struct bpf_prog_info *info)
   guint32 size = sizeof *info;
 
   memset (info, 0, sizeof *info);
-  return bpf_obj_get_info_by_fd (bpf_program__fd (self->program), info, &size)
-         == 0;
+  return bpf_obj_get_info_by_fd (bpf_program__fd (self->program), info, &size) == 0;
 }
 
 guint

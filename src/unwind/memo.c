@@ -20,13 +20,17 @@
  * tell where a frame is. */
 #define MAX_DISTANCE (G_GUINT64_CONSTANT (1) << 29)
 
+#define MAX_WORDS (3 * LU_MEMO_FRAMES + 1)
+
 typedef struct _LuMemoStack
 {
   gint32 tid;
   guint n;
+  guint n_settled;     /* of these, with their words; most others never meet their like */
   guint64 serial;      /* of the space; 0: empty */
   guint64 origin;      /* somewhere near the thread's stack */
   LuMemoFrame *frames; /* room for LU_MEMO_FRAMES */
+  LuMemoWord *words;   /* room for MAX_WORDS */
 } Stack;
 
 LuMemo *
@@ -38,8 +42,12 @@ lu_memo_new (void)
   self->memory = g_new0 (LuMemoFrame, (N_STACKS + 1) * LU_MEMO_FRAMES);
   self->spare = self->memory + N_STACKS * LU_MEMO_FRAMES;
   self->stacks = g_new0 (Stack, N_STACKS);
+  self->word_memory = g_new0 (LuMemoWord, N_STACKS * MAX_WORDS);
   for (guint i = 0; i < N_STACKS; i++)
-    self->stacks[i].frames = self->memory + i * LU_MEMO_FRAMES;
+    {
+      self->stacks[i].frames = self->memory + i * LU_MEMO_FRAMES;
+      self->stacks[i].words = self->word_memory + i * MAX_WORDS;
+    }
   return self;
 }
 
@@ -50,7 +58,63 @@ lu_memo_free (LuMemo *self)
     return;
   g_free (self->stacks);
   g_free (self->memory);
+  g_free (self->word_memory);
   g_free (self);
+}
+
+static inline LuMemoWord
+word_at (guint32 end, guint place, guint64 value, guint frame)
+{
+  return (LuMemoWord){ .value = value, .at = end + 8 * place - LU_PLAIN_REACH, .frame = frame };
+}
+
+/* The registers that the steps from a frame on use; `outer`: that those from the next one on do. A
+ * step that has to be made may use all; a guess goes by the frame pointer alone. */
+static inline guint
+live_registers (lu_plain plain, guint outer)
+{
+  guint flags = (guint) plain, live;
+
+  live = outer & ~(flags & (LU_PLAIN_FP_SLOT | LU_PLAIN_BX_SLOT));
+  live &= ~((flags & LU_PLAIN_BX_LOST) / LU_PLAIN_BX_LOST * LU_KNOWN_BX);
+  live |= (flags & LU_PLAIN_BY_FP) / LU_PLAIN_BY_FP * LU_KNOWN_FP;
+  live |= (flags & LU_PLAIN) != 0 ? 0 : LU_KNOWN_FP | LU_KNOWN_BX;
+  return (flags & LU_PLAIN_END) != 0 ? 0 : live;
+}
+
+/* After frames[i] has come on top of the ones before it. No branches: which words matter cannot be
+ * foreseen, so all are written. */
+static inline void
+settle (LuMemoFrame *frames, LuMemoWord *words, guint i)
+{
+  LuMemoFrame *frame = &frames[i];
+  lu_plain plain = frame->plain;
+  guint is_guessed = (plain & LU_PLAIN_GUESSED) / LU_PLAIN_GUESSED;
+  guint is_plain = (plain & LU_PLAIN) / LU_PLAIN;
+  gboolean is_special = is_guessed >= is_plain;
+  guint live = LU_KNOWN_FP | LU_KNOWN_BX, special = i;
+  LuMemoWord *to = words;
+
+  if (i > 0)
+    {
+      const LuMemoFrame *outer = frame - 1;
+      guint32 end = outer->frame.stack_offset;
+      guint slots;
+
+      live = outer->live;
+      slots = (guint) plain & (live | is_guessed);
+      special = is_special ? i : outer->special;
+      to += outer->words_end;
+      *to = word_at (end, LU_PLAIN_MAX_PLACE, outer->frame.pc, i);
+      to += is_plain;
+      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT), frame->words.fp, i);
+      to += slots & LU_PLAIN_FP_SLOT;
+      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT), frame->words.bx, i);
+      to += (slots & LU_PLAIN_BX_SLOT) / LU_PLAIN_BX_SLOT;
+    }
+  frame->words_end = (guint16) (to - words);
+  frame->special = (guint16) special;
+  frame->live = (guint8) live_registers (plain, live);
 }
 
 /* Copies new frames [from, to) so that the last one comes to be at `at`. */
@@ -68,6 +132,14 @@ place_pieces (LuMemo *self, gboolean *is_moved)
   guint at = 0, n_added = self->n_added;
 
   *is_moved = FALSE;
+  /* Those that were not in the copy stay, too: which words matter further in is because of them. */
+  if (self->n_pieces > 0)
+    {
+      LuMemoPiece *outermost = &self->pieces[self->n_pieces - 1];
+
+      if (outermost->low == self->low && outermost->n_added_before == n_added)
+        outermost->low = 0;
+    }
   for (guint i = self->n_pieces; i-- > 0;)
     {
       LuMemoPiece *piece = &self->pieces[i];
@@ -103,6 +175,47 @@ put_pieces (LuMemo *self, LuMemoFrame *frames, gboolean is_moved)
   put_added (self, frames, 0, n_added, at);
 }
 
+/* Settles frames [from, to), of which those from `kept` on were in the same places before. If one
+ * of them is what it was, those after it are, too; but settle() has written one word more. */
+static void
+settle_range (LuMemoFrame *frames, LuMemoWord *words, guint from, guint kept, guint to)
+{
+  for (guint i = from; i < to; i++)
+    {
+      LuMemoFrame *frame = &frames[i];
+      guint end = frame->words_end, special = frame->special, live = frame->live;
+      LuMemoWord *next = words + (i >= kept ? end : 0), next_was = *next;
+
+      settle (frames, words, i);
+      if (i >= kept && i > 0 && frame->words_end > frame[-1].words_end && frame->words_end == end
+          && frame->special == special && frame->live == live)
+        {
+          *next = next_was;
+          return;
+        }
+    }
+}
+
+/* Settles the pieces that stay where they are, and what is before them. Returns the number of
+ * frames that are settled. */
+static guint
+settle_pieces (LuMemo *self, LuMemoFrame *frames, LuMemoWord *words, guint n)
+{
+  guint from = 0;
+
+  for (guint i = self->n_pieces; i-- > 0;)
+    {
+      const LuMemoPiece *piece = &self->pieces[i];
+      guint end = piece->at + (piece->high - piece->low);
+
+      if (piece->at != piece->low || end > n)
+        break;
+      settle_range (frames, words, from, piece->at, end);
+      from = end;
+    }
+  return from;
+}
+
 static __attribute__ ((noinline)) void
 put_together (LuMemo *self, Stack *stack)
 {
@@ -117,6 +230,7 @@ put_together (LuMemo *self, Stack *stack)
       stack->frames = frames;
     }
   stack->n = MIN (n, LU_MEMO_FRAMES);
+  stack->n_settled = settle_pieces (self, frames, stack->words, stack->n);
 }
 
 /* The usual case: new frames on top of the outermost ones, which stay. So do those that were not in
@@ -126,77 +240,85 @@ is_on_top (const LuMemo *self)
 {
   const LuMemoPiece *piece = &self->pieces[0];
 
-  return self->n_pieces == 1 && piece->low == self->low && self->n_added == piece->n_added_before;
+  return self->n_pieces == 1 && !self->is_changed && piece->low == self->low
+         && self->n_added == piece->n_added_before;
 }
 
-/* Whether the words of the step from `frame` lead to a caller with this pc, at `end`, as they did.
- * Both frames are in the copy. */
-static inline gboolean
-leads_on (const LuMemoFrame *frame, guint64 pc, guint64 end, const struct lu_copy *copy)
+/* The first word of [word, limit) that is another in the copy, or is not in it; or `limit`. */
+static inline const LuMemoWord *
+find_other (const LuMemoWord *word, const LuMemoWord *limit, guint32 start,
+            const struct lu_copy *copy)
 {
-  guint64 fp = lu_plain_word (copy, end, LU_PLAIN_PLACE (frame->plain, LU_PLAIN_FP_SHIFT));
-  guint64 bx = lu_plain_word (copy, end, LU_PLAIN_PLACE (frame->plain, LU_PLAIN_BX_SHIFT));
+  guint64 last = copy->size - sizeof (guint64);
 
-  return ((lu_copy_word (copy, end - 8) ^ pc) | (fp ^ frame->words.fp) | (bx ^ frame->words.bx))
-         == 0;
+  for (; word < limit; word++)
+    {
+      guint32 offset = word->at - start;
+
+      if (offset > last || lu_copy_word (copy, offset) != word->value)
+        break;
+    }
+  return word;
 }
 
-/* How far a comparison has come: a frame that both stacks have. */
-typedef struct
-{
-  guint64 pc;
-  guint32 offset, start; /* start: as LuMemo has it */
-  gboolean is_special;   /* the frame's step is no plain rule's */
-} Reached;
-
-/* Goes on to the next frame inward. FALSE: from that one the stack is another. */
+/* Whether this stack has frames[n], too; it has those before. */
 static inline gboolean
-reach (Reached *self, const LuMemoFrame *frame, const struct lu_copy *copy)
+has_one_more (LuMemo *self, const struct lu_copy *copy, guint n)
 {
-  guint32 offset = frame->frame.stack_offset - self->start;
+  LuMemoFrame *frames = self->frames;
+  const LuMemoWord *from = self->words + frames[n - 1].words_end, *limit;
 
-  if (offset > copy->size)
-    return FALSE;
-  self->is_special = (frame->plain & (LU_PLAIN | LU_PLAIN_GUESSED)) != LU_PLAIN;
-  if (!(G_UNLIKELY (self->is_special) && (frame->plain & LU_PLAIN) == 0)
-      && !leads_on (frame, self->pc, self->offset, copy))
-    return FALSE;
-  self->pc = frame->frame.pc;
-  self->offset = offset;
-  return TRUE;
+  settle (frames, self->words, n);
+  limit = self->words + frames[n].words_end;
+  return lu_memo_offset (self, &frames[n]) <= copy->size
+         && find_other (from, limit, self->start, copy) == limit;
+}
+
+/* This stack has frames [0, n), none of the others is settled, and `n_more` are in `added`: puts
+ * them in place as far as it has them, too. Returns the number of all that it has. */
+static guint
+compare_more (LuMemo *self, const struct lu_copy *copy, guint n, guint n_more)
+{
+  for (; n < self->n_frames; n++)
+    if (!has_one_more (self, copy, n))
+      return n;
+  for (; n_more > 0 && n < LU_MEMO_FRAMES; n++)
+    {
+      self->frames[n] = self->added[--n_more];
+      if (!has_one_more (self, copy, n))
+        break;
+    }
+  return n;
 }
 
 /* Finds the frames that this stack has, too, if it has the innermost one of them. Of the last stack
- * `n_frames` are in place, and `n_more` in `added`; of those the same ones are put there. */
+ * `n_frames` are in place, the first `n` of them settled, and `n_more` in `added`. */
 static void
-compare (LuMemo *self, struct lu_copy copy, guint n_more)
+compare (LuMemo *self, struct lu_copy copy, guint n, guint n_more)
 {
-  LuMemoFrame *frames = self->frames, *frame = frames, *special;
-  const LuMemoFrame *limit = frames + self->n_frames, *more = &self->added[n_more];
-  Reached reached = { .start = self->start };
+  LuMemoFrame *frames = self->frames;
+  const LuMemoWord *word = self->words, *limit;
+  guint low = 0;
 
-  while (frame < limit && lu_memo_offset (self, frame) > copy.size)
-    frame++;
-  self->low = self->n = self->special = (guint) (frame - frames);
-  if (frame == limit)
+  while (low < self->n_frames && lu_memo_offset (self, &frames[low]) > copy.size)
+    low++;
+  self->low = self->n = self->special = low;
+  if (low == self->n_frames)
     return;
-  special = frame;
-  reached.pc = frame->frame.pc;
-  reached.offset = lu_memo_offset (self, frame);
-  for (frame++; frame < limit && reach (&reached, frame, &copy); frame++)
-    if (G_UNLIKELY (reached.is_special))
-      special = frame;
-  if (frame == limit)
-    for (limit = frames + LU_MEMO_FRAMES;
-         more > self->added && frame < limit && reach (&reached, more - 1, &copy); frame++)
-      {
-        *frame = *--more;
-        if (G_UNLIKELY (reached.is_special))
-          special = frame;
-      }
-  self->n = (guint) (frame - frames);
-  self->n_frames = MAX (self->n, self->n_frames);
-  self->special = (guint) (special - frames);
+  for (; n <= low; n++)
+    settle (frames, self->words, n);
+  limit = word + frames[n - 1].words_end;
+  word = find_other (word + frames[low].words_end, limit, self->start, &copy);
+  if (word < limit)
+    n = word->frame;
+  if (G_UNLIKELY (lu_memo_offset (self, &frames[n - 1]) > copy.size))
+    while (lu_memo_offset (self, &frames[--n - 1]) > copy.size)
+      continue;
+  else if (word == limit)
+    n = compare_more (self, &copy, n, n_more);
+  self->n = n;
+  self->n_frames = MAX (n, self->n_frames);
+  self->special = MAX (frames[n - 1].special, low);
 }
 
 void
@@ -207,7 +329,7 @@ lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *c
 
   if (self->stack == stack && is_on_top (self))
     {
-      stack->n = self->pieces[0].high;
+      stack->n = stack->n_settled = self->pieces[0].high;
       n_more = self->n_added;
     }
   else if (self->stack != NULL)
@@ -218,15 +340,17 @@ lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *c
       stack->tid = tid;
       stack->serial = serial;
       stack->origin = copy->start;
-      stack->n = n_more = 0;
+      stack->n = stack->n_settled = n_more = 0;
     }
   if (G_UNLIKELY (copy->size > MAX_DISTANCE))
-    stack->serial = stack->n = n_more = 0;
+    stack->serial = stack->n = stack->n_settled = n_more = 0;
   self->stack = stack;
   self->start = (guint32) (copy->start - stack->origin);
   self->frames = stack->frames;
+  self->words = stack->words;
   self->n_frames = stack->n;
-  compare (self, *copy, n_more);
+  self->is_changed = FALSE;
+  compare (self, *copy, stack->n_settled, n_more);
   self->n_pieces = self->n_added = 0;
 }
 

@@ -9,10 +9,13 @@
  * words alone decide whether the next frame is the same too. They are known in advance, and their
  * reads wait neither for each other nor for a rule: before a walk begins, all are compared, from
  * the outermost frame on to the first that differs. Where the walk comes to the last frame before
- * that, all the rest is the same. Nothing is ever taken over that was not compared, so no entry can
- * be wrong, whoever it is from. Tried: comparing while frames are taken over, from where the stacks
- * before began to be the same. Where that is was often wrong, and how far it goes cannot be
- * foreseen either. No allocation after lu_memo_new(). Belongs to one thread. */
+ * that, all the rest is the same. Of the words, only those that matter are compared: all return
+ * addresses, and what is saved of a register if a frame further out uses it before it has it from
+ * its own slot; in most code none does. Nothing is ever taken over that depends on a word that was
+ * not compared, so no entry can be wrong, whoever it is from. Tried: comparing while frames are
+ * taken over, from where the stacks before began to be the same. Where that is was often wrong, and
+ * how far it goes cannot be foreseen either. No allocation after lu_memo_new(). Belongs to one
+ * thread. */
 
 #pragma once
 
@@ -31,10 +34,22 @@ typedef struct
   guint64 fp, bx;
   struct lu_plain_words words; /* of the step */
   lu_plain plain;              /* the step, or LU_PLAIN_END; without LU_PLAIN it has to be made */
-  guint64 known;               /* as in lu_plain_regs */
+  guint8 known;                /* as in lu_plain_regs */
+  /* Of a frame that has its place in the stack: */
+  guint8 live;       /* enum lu_known: the registers that its step, or one further out, uses */
+  guint16 special;   /* the innermost frame from here outward whose step is no plain rule's, or 0 */
+  guint16 words_end; /* the words of its step and of all further out are those before */
 } LuMemoFrame;
 
 _Static_assert(sizeof (LuMemoFrame) == 64, "a cache line");
+
+/* A word that a stack must have. */
+typedef struct
+{
+  guint64 value;
+  guint32 at;    /* above the stack's origin */
+  guint32 frame; /* whose step has read it */
+} LuMemoWord;
 
 typedef struct _LuMemo LuMemo;
 
@@ -50,12 +65,14 @@ typedef struct
 struct _LuMemo
 {
   LuMemoFrame *frames; /* of the thread's last stack, the outermost one first */
+  LuMemoWord *words;   /* of their steps */
   guint n_frames;
   guint low; /* the outermost one that is in the copy */
   guint n;   /* those before it are looked for further on: they lead on to each other, and to it */
   guint special; /* of these, the innermost one whose step is no plain rule's; `low` if there is
                     none */
   guint32 start; /* of the copy, above the stack's origin */
+  gboolean is_changed; /* a frame has got another step since it was put in its place */
   /* What this walk, or the last one, leaves behind: */
   guint n_pieces, n_added;
   LuMemoPiece pieces[LU_MEMO_MAX_PIECES];
@@ -66,6 +83,7 @@ struct _LuMemo
   /* private */
   struct _LuMemoStack *stacks, *stack;
   LuMemoFrame *memory, *spare;
+  LuMemoWord *word_memory;
 };
 
 LuMemo *lu_memo_new (void);
@@ -112,15 +130,17 @@ lu_memo_keep (LuMemo *self, guint low, guint high)
   self->n = self->n_pieces < LU_MEMO_MAX_PIECES ? low : 0;
 }
 
-/* Whether the step from the frame is the one from these registers. */
+/* Whether the steps from the frame on are those from these registers. */
 static inline gboolean
 lu_memo_frame_is (const LuMemo *self, const LuMemoFrame *frame, const struct lu_plain_regs *regs)
 {
-  lu_plain plain = frame->plain;
-  gboolean uses_fp = (plain & (LU_PLAIN_FP_SLOT | LU_PLAIN_BY_FP)) != LU_PLAIN_FP_SLOT;
-  gboolean uses_bx = (plain & (LU_PLAIN_BX_SLOT | LU_PLAIN_BX_LOST)) == 0;
+  guint64 fp = -(guint64) (frame->live & LU_KNOWN_FP), bx = -(guint64) (frame->live >> 1);
 
   return frame->frame.pc == regs->pc && lu_memo_offset (self, frame) == regs->offset
-         && (plain & LU_PLAIN) != 0 && ((frame->known ^ regs->known) & LU_KNOWN_BX) == 0
-         && (frame->fp == regs->fp || !uses_fp) && (frame->bx == regs->bx || !uses_bx);
+         && (frame->plain & LU_PLAIN) != 0
+         && (((frame->fp ^ regs->fp) & fp)
+             | (((frame->bx ^ regs->bx) | ((frame->known ^ regs->known) & LU_KNOWN_BX)) & bx))
+                == 0;
 }
+
+_Static_assert(LU_KNOWN_FP == 1 && LU_KNOWN_BX == 2, "as in lu_memo_frame_is()");

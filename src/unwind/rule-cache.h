@@ -115,6 +115,13 @@ lu_rule_cache_nowhere (LuRuleCache *self)
   return &self->places[LU_RULE_NO_PLACE];
 }
 
+/* Fetches the key's place. */
+static inline void
+lu_rule_cache_expect (const LuRuleCache *self, guint64 key)
+{
+  __builtin_prefetch (&self->places[lu_rule_cache_index (key)]);
+}
+
 /* What lu_rule_cache_find_caller() does where the caller is not that of the last time. */
 LuRulePlace *lu_rule_cache_find_other (LuRuleCache *self, LuRulePlace *place,
                                        const LuModule *module, guint64 key);

@@ -35,7 +35,7 @@ put_memo (LuMemoFrame *frame, const LuMemo *memo, const Position *at, guint64 pl
   frame->fp = at->regs.fp;
   frame->bx = at->regs.bx;
   frame->plain = plain;
-  frame->known = at->regs.known;
+  frame->known = (guint8) at->regs.known;
 }
 
 /* Whether the guess of the last stack is the one of this, its frame and words being the same: what
@@ -130,18 +130,6 @@ follow (LuWalk *walk, Position *at, guint high)
                     .to = to };
   lu_memo_keep (memo, high - 1 - n, high);
   return frame;
-}
-
-/* For a caller's frame that is where one of the last stack was, frames[n - 1]: follows that one if
- * it is the same. */
-static inline LuMemoFrame *
-meet (LuWalk *walk, Position *at)
-{
-  LuMemo *memo = walk->memo;
-  guint n = memo->n;
-
-  memo->n--;
-  return lu_memo_frame_is (memo, &memo->frames[n - 1], &at->regs) ? follow (walk, at, n) : NULL;
 }
 
 /* Where the walk begins or goes on. */
@@ -262,7 +250,7 @@ guess (LuWalk *walk, Position *at, LuMemoFrame *added)
                                &walk->copy, &at->regs);
   if (plain == 0)
     return FALSE;
-  put_memo (added, walk->memo, &from, plain);
+  added->plain = plain;
   added->words = (struct lu_plain_words){ .fp = at->regs.fp, .bx = at->regs.pc };
   walk->last_fp = from.regs.fp;
   walk->n_guess_rules += (plain & LU_PLAIN_GUESS_ASKED) != 0;
@@ -322,12 +310,12 @@ typedef enum
   MET_END,
 } Met;
 
-/* Looks for the frame in the thread's last stack, and goes on with that. */
+/* Goes on with the thread's last stack, of which the frame is frames[high - 1]. */
 static __attribute__ ((noinline)) Met
-try_memo (LuWalk *walk, Position *at)
+meet (LuWalk *walk, Position *at, guint high)
 {
   LuMemo *memo = walk->memo;
-  LuMemoFrame *frame = meet (walk, at);
+  LuMemoFrame *frame = follow (walk, at, high);
   const LuViewMapping *mapping = walk->view->last;
   LuRulePlace *place = lu_rule_cache_nowhere (walk->rules);
   gboolean has_room = at->to < &walk->stack->frames[LU_STACK_MAX_FRAMES];
@@ -376,20 +364,26 @@ lu_walk_plain (LuWalk *self)
         next = lu_memo_skip (memo, at.regs.offset);
       if (at.regs.offset == next)
         {
-          Position met = at;
-          Met result;
+          guint high = memo->n--;
 
-          memo->n_added = (guint) (added - memo->added);
-          result = try_memo (self, &met);
-          if (result > MET_SOME)
-            return result == MET_END ? LU_WALK_DONE : LU_WALK_ON;
-          next = lu_memo_next (memo);
-          if (result == MET_SOME)
+          if (lu_memo_frame_is (memo, &memo->frames[high - 1], &at.regs))
             {
-              at = met;
-              place = lu_rule_cache_nowhere (self->rules);
-              continue;
+              Position met = at;
+              Met result;
+
+              memo->n_added = (guint) (added - memo->added);
+              result = meet (self, &met, high);
+              if (result > MET_SOME)
+                return result == MET_END ? LU_WALK_DONE : LU_WALK_ON;
+              next = lu_memo_next (memo);
+              if (result == MET_SOME)
+                {
+                  at = met;
+                  place = lu_rule_cache_nowhere (self->rules);
+                  continue;
+                }
             }
+          next = lu_memo_next (memo);
         }
       if (!step_from_caller (self, &at, &copy, &mapping, &place, &plain, added))
         break;

@@ -26,6 +26,9 @@ typedef struct
   struct lu_copy copy;
   struct lu_regs regs;    /* of the frame that comes next; it is not in the stack yet */
   LuMemoFrame *frame;     /* in the memo, of the same frame; NULL if it is no caller */
+  LuCodeReader *reader;   /* NULL: files must not be touched */
+  gint32 pid;             /* for the reader */
+  guint32 top;            /* words on top of the stack that are no return address of the leaf's */
   guint64 failed_address; /* of the last read that failed */
   guint64 last_fp;        /* by which the last guess went */
   guint n_guess_rules;    /* that guesses have asked for */
@@ -34,9 +37,6 @@ typedef struct
   gboolean has_guessed;   /* some frame */
   gboolean is_from_top;   /* the leaf's caller was on top of the stack, if the stack is complete */
   gboolean is_refuted;    /* it was from_top, and is not complete */
-  guint32 top;            /* words on top of the stack that are no return address of the leaf's */
-  LuCodeReader *reader;   /* NULL: files must not be touched */
-  gint32 pid;             /* for the reader */
 } LuWalk;
 
 typedef enum

@@ -21,8 +21,9 @@ enum
 
 typedef struct
 {
-  const LuArch *arch;
-  guint64 mask; /* of the registers that perf gave */
+  const LuArch *arch; /* of the ABI */
+  guint64 mask;       /* of the registers that perf gave */
+  guint32 abi;
   guint8 indices[N_WORDS];
   guint8 known; /* enum lu_known */
   guint n;      /* that a sample has, at least; G_MAXUINT: it has not what a walk needs */
@@ -30,28 +31,29 @@ typedef struct
 
 struct _LuWalker
 {
+  LuWalk walk; /* the last one, or the one under way; what does not change stays in it */
   Words words;
-  LuRuleCache *rules;
   LuSpaceCache *spaces;
-  LuMemo *memo;
   LuGuessPlaces set_up;
   LuGuessFacts facts;
-  LuCodeReader *reader; /* borrowed; NULL: none */
-  gint32 pid;
 };
 
 /* Where the registers of a sample are, for one mask; all samples of a recording have the same. */
-static void
-find_words (Words *words, const LuArch *arch, guint64 mask)
+static __attribute__ ((noinline)) void
+find_words (Words *words, guint32 abi, guint64 mask)
 {
+  const LuArch *arch = lu_arch_of_abi (abi);
   const guint8 dwarf_numbers[N_WORDS] = {
-    [WORD_FP] = arch->machine == EM_X86_64 ? 6 : 29,
+    [WORD_FP] = arch != NULL && arch->machine == EM_X86_64 ? 6 : 29,
     [WORD_BX] = 3,
     [WORD_LINK] = 30,
   };
   guint has = 0;
 
-  *words = (Words){ .arch = arch, .mask = mask };
+  *words = (Words){ .arch = arch, .mask = mask, .abi = abi, .n = G_MAXUINT };
+  if (arch == NULL || arch->word_size != 8)
+    return;
+  words->n = 0;
   for (guint bit = 0; bit < arch->n_registers; bit++)
     {
       if ((mask >> bit & 1) == 0)
@@ -83,48 +85,73 @@ word (const Words *words, const LuRegs *sampled, guint which)
   return sampled->words[words->indices[which]];
 }
 
-static gboolean
+/* FALSE: not for this walker. */
+static inline gboolean
 start (LuWalk *walk, Words *words)
 {
   const LuSample *sample = walk->sample;
   const LuRegs *sampled = &sample->regs;
   struct lu_regs *regs = &walk->regs;
 
-  if (words->mask != sampled->mask || words->arch != walk->arch)
-    find_words (words, walk->arch, sampled->mask);
+  if (G_UNLIKELY (words->mask != sampled->mask || words->abi != sampled->abi))
+    find_words (words, sampled->abi, sampled->mask);
   if (sampled->n_words < words->n || sample->stack_size < sizeof (guint64))
     return FALSE;
-  *regs = (struct lu_regs){
-    .pc = word (words, sampled, WORD_PC),
-    .sp = word (words, sampled, WORD_SP),
-    .fp = word (words, sampled, WORD_FP),
-    .bx = word (words, sampled, WORD_BX),
-    .link = word (words, sampled, WORD_LINK),
-    .address_mask = walk->arch->address_mask,
-    .known = words->known,
-  };
-  walk->copy = (struct lu_copy){ sample->stack, regs->sp, sample->stack_size };
+  walk->arch = words->arch;
+  regs->pc = word (words, sampled, WORD_PC);
+  regs->sp = word (words, sampled, WORD_SP);
+  regs->fp = word (words, sampled, WORD_FP);
+  regs->bx = word (words, sampled, WORD_BX);
+  regs->link = word (words, sampled, WORD_LINK);
+  regs->ucontext = 0;
+  regs->address_mask = walk->arch->address_mask;
+  regs->known = words->known;
+  regs->frame_kind = LU_FRAME_KIND_SAMPLED;
+  regs->is_sigframe = 0;
+  walk->copy.bytes = sample->stack;
+  walk->copy.start = regs->sp;
+  walk->copy.size = sample->stack_size;
   return regs->sp + walk->copy.size >= regs->sp;
 }
 
 /* One by one: setting so much memory to zero takes as long as some steps do. */
 static inline void
-begin (LuWalk *walk, LuWalker *walker, const LuSample *sample, LuStack *stack)
+begin (LuWalk *walk, const LuSample *sample, LuStack *stack)
 {
-  walk->arch = lu_arch_of_abi (sample->regs.abi);
   walk->sample = sample;
-  walk->rules = walker->rules;
-  walk->memo = walker->memo;
-  walk->set_up = &walker->set_up;
-  walk->facts = &walker->facts;
   walk->stack = stack;
   walk->frame = NULL;
   walk->failed_address = walk->last_fp = 0;
   walk->n_guess_rules = 0;
   walk->is_off_copy = walk->is_guessed = walk->has_guessed = FALSE;
   walk->is_from_top = walk->is_refuted = FALSE;
-  walk->reader = walker->reader;
-  walk->pid = walker->pid;
+}
+
+/* The view of the space, which is mostly that of the last walk. */
+static inline gboolean
+find_view (LuWalker *self, LuSpace *space)
+{
+  LuWalk *walk = &self->walk;
+  const LuSpaceView *view = walk->view;
+
+  if (G_UNLIKELY (view == NULL || view->serial != lu_space_serial (space)
+                  || view->arch != walk->arch || view->has_pending))
+    walk->view = lu_space_cache_get (self->spaces, space, walk->arch);
+  return walk->view != NULL;
+}
+
+/* Fetches the rule of the first frame, as it is where walks are; until the thread's last stack has
+ * been compared, it is there. */
+static inline void
+expect_rule (const LuWalk *walk)
+{
+  const LuSpaceView *view = walk->view;
+  guint64 pc = walk->regs.pc;
+
+  if (G_LIKELY (view->n > 0))
+    lu_rule_cache_expect (
+        walk->rules,
+        pc + (lu_view_mapping_has (view->last, pc) ? view->last->to_key : view->before->to_key));
 }
 
 static LuWalkResult
@@ -132,6 +159,7 @@ run (LuWalk *walk, gint32 tid)
 {
   LuWalkResult result;
 
+  expect_rule (walk);
   lu_memo_begin (walk->memo, tid, walk->view->serial, &walk->copy);
   walk->stack->sampled_sp = walk->copy.start;
   do
@@ -147,37 +175,34 @@ run (LuWalk *walk, gint32 tid)
 gboolean
 lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
 {
-  LuWalk walk;
+  LuWalk *walk = &self->walk;
   LuWalkResult result;
 
-  begin (&walk, self, sample, stack);
-  walk.top = 0;
-  if (walk.arch == NULL || walk.arch->word_size != 8 || !start (&walk, &self->words))
+  begin (walk, sample, stack);
+  walk->top = 0;
+  if (!start (walk, &self->words) || !find_view (self, space))
     return FALSE;
-  walk.view = lu_space_cache_get (self->spaces, space, walk.arch);
-  if (walk.view == NULL)
-    return FALSE;
-  lu_rule_cache_begin (self->rules);
-  result = run (&walk, tid);
-  while (G_UNLIKELY (walk.is_refuted))
+  lu_rule_cache_begin (walk->rules);
+  result = run (walk, tid);
+  while (G_UNLIKELY (walk->is_refuted))
     {
-      begin (&walk, self, sample, stack);
-      start (&walk, &self->words);
+      begin (walk, sample, stack);
+      start (walk, &self->words);
       lu_stack_reset (stack);
-      result = run (&walk, tid);
+      result = run (walk, tid);
     }
-  stack->stack_used = MIN (walk.regs.sp - walk.copy.start, walk.copy.size);
-  if (G_LIKELY (self->rules->absent == NULL))
+  stack->stack_used = MIN (walk->regs.sp - walk->copy.start, walk->copy.size);
+  if (G_LIKELY (walk->rules->absent == NULL))
     return result == LU_WALK_DONE;
   /* What it seemed to be without that rule is not to be kept either. */
-  lu_memo_forget (self->memo);
+  lu_memo_forget (walk->memo);
   return FALSE;
 }
 
 const LuModule *
 lu_walker_absent (const LuWalker *self)
 {
-  return self->rules->absent;
+  return self->walk.rules->absent;
 }
 
 LuWalker *
@@ -185,9 +210,12 @@ lu_walker_new (gboolean in_drain)
 {
   LuWalker *self = g_new0 (LuWalker, 1);
 
-  self->rules = lu_rule_cache_new (in_drain);
   self->spaces = lu_space_cache_new ();
-  self->memo = lu_memo_new ();
+  self->walk.rules = lu_rule_cache_new (in_drain);
+  self->walk.memo = lu_memo_new ();
+  self->walk.set_up = &self->set_up;
+  self->walk.facts = &self->facts;
+  self->words.n = G_MAXUINT;
   return self;
 }
 
@@ -196,33 +224,33 @@ lu_walker_free (LuWalker *self)
 {
   if (self == NULL)
     return;
-  lu_rule_cache_free (self->rules);
+  lu_rule_cache_free (self->walk.rules);
   lu_space_cache_free (self->spaces);
-  lu_memo_free (self->memo);
+  lu_memo_free (self->walk.memo);
   g_free (self);
 }
 
 void
 lu_walker_read_code (LuWalker *self, LuCodeReader *reader, gint32 pid)
 {
-  self->reader = reader;
-  self->pid = pid;
+  self->walk.reader = reader;
+  self->walk.pid = pid;
 }
 
 guint64
 lu_walker_n_rules_compiled (const LuWalker *self)
 {
-  return self->rules->n_misses;
+  return self->walk.rules->n_misses;
 }
 
 guint64
 lu_walker_n_followed (const LuWalker *self)
 {
-  return self->memo->n_followed;
+  return self->walk.memo->n_followed;
 }
 
 gsize
 lu_walker_table_bytes (const LuWalker *self)
 {
-  return lu_rule_cache_bytes (self->rules);
+  return lu_rule_cache_bytes (self->walk.rules);
 }
