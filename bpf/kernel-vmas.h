@@ -42,8 +42,7 @@ read_slot (uint32_t cpu, uint64_t kind, uint64_t address)
   if (walk == NULL)
     return 0;
   last = walk->node[15];
-  n = (walk->node[30] & has_gaps)
-      | ((walk->node[31] | is_negative (last | -last)) & ~has_gaps);
+  n = (walk->node[30] & has_gaps) | ((walk->node[31] | is_negative (last | -last)) & ~has_gaps);
   n &= 15;
   for (uint64_t half = 8; half > 0; half >>= 1)
     {

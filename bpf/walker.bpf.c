@@ -145,12 +145,11 @@ find_parent (uint32_t cpu, uint64_t address)
   uint64_t tgid;
 
   if (walk == NULL
-      || ((HOST_FLAGS & LU_BPF_FOLLOW) != 0
-          && start_time_of (task) < host_config.started_ns))
+      || ((HOST_FLAGS & LU_BPF_FOLLOW) != 0 && start_time_of (task) < host_config.started_ns))
     return 0;
   parent = (struct task_struct *) READ (task, real_parent);
   tgid = HOST_NAMESPACE == 0 ? (uint32_t) READ (parent, tgid)
-                                        : find_number (READ (parent, group_leader));
+                             : find_number (READ (parent, group_leader));
   if (tgid == 0)
     return 0;
   walk->has_entry = (uint32_t) find_entry (cpu, (uint32_t) tgid);
@@ -259,9 +258,10 @@ find_arguments (uint32_t cpu, int is_published)
   return size;
 }
 
-/* Who has no room for it asks elsewhere. */
+/* What finds no room is asked elsewhere. */
 static inline void
-tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu, int is_published)
+tell_arguments (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event_data *ctx,
+                uint32_t cpu, int is_published)
 {
   uint64_t size;
 
@@ -269,9 +269,11 @@ tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu
     return;
   size = find_arguments (cpu, is_published);
   HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
-  if (size != 0)
-    bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
-                           sizeof walk->arguments_head + size);
+  if (size != 0
+      && bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
+                                sizeof walk->arguments_head + size)
+             != 0)
+    c->n_untold++;
 }
 
 /* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
@@ -385,7 +387,8 @@ is_walked (int64_t result)
 }
 
 static inline int64_t
-take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
+take_sample (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event_data *ctx,
+             uint32_t cpu)
 {
   uint64_t id = current_ids ();
   int64_t published, result;
@@ -397,7 +400,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, uint32_t cpu)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (cpu, id);
   if (published != GIVE_UP (NOT_FOLLOWED))
-    tell_arguments (walk, ctx, cpu, published == TURN_ON);
+    tell_arguments (walk, c, ctx, cpu, published == TURN_ON);
   HOST_FORGET (walk, published);
   if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
     return published;
@@ -481,7 +484,7 @@ take_walk (struct bpf_perf_event_data *ctx)
 
   if (walk == NULL || c == NULL)
     return 1;
-  result = take_sample (walk, ctx, cpu);
+  result = take_sample (walk, c, ctx, cpu);
   HOST_FORGET (walk, result);
   count (c, walk, result);
   if (result == GIVE_UP (NOT_FOLLOWED))

@@ -5,13 +5,15 @@
 
 #include "summary-figures.h"
 
-/* A walked stack that finds no room is no loss yet: the sample follows. Where losses are counted by
- * ring, and not by event, it is among them all the same. */
+/* A walked stack that finds no room is no loss yet: the sample follows; and arguments are asked for
+ * elsewhere. Where losses are counted by ring, and not by event, they are among them all the same.
+ */
 guint64
 lu_summary_lost (const LuSummary *self)
 {
   guint64 lost = self->source_stats.lost_samples;
-  guint64 not_written = self->kernel.counters.reasons[LU_BPF_REASON_EMIT];
+  const struct lu_bpf_counters *counters = &self->kernel.counters;
+  guint64 not_written = counters->reasons[LU_BPF_REASON_EMIT] + counters->n_untold;
 
   if (!self->source.has_lost_counter)
     lost -= MIN (lost, not_written);

@@ -393,6 +393,7 @@ struct lu_bpf_counters
   uint64_t n_kernel_mode;             /* walked stacks of samples in the kernel */
   uint64_t n_vmas;                    /* walked stacks by the kernel's own mappings */
   uint64_t bytes;                     /* of records */
+  uint64_t n_untold;                  /* arguments that found no room in the ring */
   /* The last walk that fell back for its code: */
   uint64_t failed_pc; /* run-time */
   uint64_t failed_ea; /* ELF, if there is a table */

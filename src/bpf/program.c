@@ -423,6 +423,7 @@ add_counters (struct lu_bpf_counters *sum, const struct lu_bpf_counters *counter
   sum->n_kernel_mode += counters->n_kernel_mode;
   sum->n_vmas += counters->n_vmas;
   sum->bytes += counters->bytes;
+  sum->n_untold += counters->n_untold;
   if (counters->failed_pc == 0)
     return;
   sum->failed_pc = counters->failed_pc;

@@ -177,7 +177,8 @@ hand_on (Live *self, const guint64 *words, LiveFunc func, gpointer user_data)
 
       memcpy (&size, words + 2, sizeof size);
       memcpy (record, (const guint8 *) words + 20, MIN (size, sizeof record));
-      func ((const struct lu_bpf_record *) record, NULL, user_data);
+      if (*(const guint32 *) record != LU_BPF_ARGUMENTS_VERSION)
+        func ((const struct lu_bpf_record *) record, NULL, user_data);
       return;
     }
   if (sample.regs.abi == LU_ABI_NONE)

@@ -47,7 +47,7 @@ void live_stop (Live *self);
  * that arrived, or NULL; both borrowed. */
 typedef void (*LiveFunc) (const struct lu_bpf_record *record, const LuSample *sample,
                           gpointer user_data);
-/* Hands on all that is in the ring now; returns the records that were lost. */
+/* Hands on all that is in the ring now but arguments; returns the records that were lost. */
 guint64 live_drain (Live *self, LiveFunc func, gpointer user_data);
 
 /* Starts the command on this CPU, and waits until it has had so much CPU time; 0 on failure. */
