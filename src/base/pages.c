@@ -9,6 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1, 7d8faaf15545 */
+#endif
+
 /* Of x86-64, and of aarch64 with small pages of 4 KiB. Where it is another size, the request means
  * less. */
 #define HUGE_PAGE ((gsize) 2 << 20)
@@ -42,10 +46,18 @@ lu_pages_new (gsize before, gsize behind)
     munmap (memory, (gsize) (begin - memory));
   if (end < memory + size)
     munmap (end, (gsize) (memory + size - end));
-  /* A kernel without them says no, and that is all. */
-  if (huge > 0)
-    madvise (begin, huge, MADV_HUGEPAGE);
   return begin + huge;
+}
+
+/* A kernel without them says no, and that is all; one that only knows the first request follows it
+ * some time later. */
+void
+lu_pages_make_huge (guint8 *place, gsize before)
+{
+  gsize huge = round_up (before, HUGE_PAGE);
+
+  if (madvise (place - huge, huge, MADV_HUGEPAGE) == 0)
+    madvise (place - huge, huge, MADV_COLLAPSE);
 }
 
 void

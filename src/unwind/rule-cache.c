@@ -20,8 +20,8 @@
 #define MAX_MODULES 512
 #define CACHE_LINE  64
 #define N_SETS      (1u << LU_RULE_CACHE_BITS)
-/* Memory: the sets, the places and all else of the first level, in huge pages; then, from `sets`
- * on, what is used although nothing has been walked yet. */
+/* Memory: the sets, the places and all else of the first level, in huge pages as soon as there is
+ * much to do; then, from `sets` on, what is used although nothing has been walked yet. */
 #define PLACES_SIZE ((offsetof (LuRuleCache, sets) + CACHE_LINE - 1) & ~(gsize) (CACHE_LINE - 1))
 #define HUGE_SIZE   (N_SETS * sizeof (LuRuleSet) + PLACES_SIZE)
 #define SMALL_SIZE  (sizeof (LuRuleCache) - offsetof (LuRuleCache, sets))
@@ -51,6 +51,8 @@ lu_rule_cache_new (gboolean in_drain)
   LuRuleCache *self = (LuRuleCache *) (gpointer) (place - offsetof (LuRuleCache, sets));
 
   self->sets = (LuRuleSet *) (gpointer) (place - HUGE_SIZE);
+  self->place_shift = 64 - LU_RULE_FEW_PLACE_BITS;
+  self->set_shift = 64 - LU_RULE_FEW_SET_BITS;
   self->compiler = g_new0 (LuRuleCompiler, 1);
   if (!in_drain)
     self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
@@ -98,6 +100,14 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
   cfi = lu_cfi_new_for_image (lu_module_image (module));
   g_hash_table_insert (compiler->modules, key, cfi);
   return cfi;
+}
+
+void
+lu_rule_cache_grow (LuRuleCache *self)
+{
+  self->place_shift = 64 - LU_RULE_PLACE_BITS;
+  self->set_shift = 64 - LU_RULE_CACHE_BITS;
+  lu_pages_make_huge ((guint8 *) &self->sets, HUGE_SIZE);
 }
 
 /* The list of rules is full: begins anew with nothing known. */
@@ -181,7 +191,7 @@ compile (LuRuleCache *self, const LuModule *module, guint64 key)
 static LuRulePlace
 find_place (LuRuleCache *self, const LuModule *module, guint64 key)
 {
-  LuRulePlace *places = self->sets[lu_rule_cache_hash (key) >> (64 - LU_RULE_CACHE_BITS)].places;
+  LuRulePlace *places = self->sets[lu_rule_cache_hash (key) >> self->set_shift].places;
   LuRulePlace place;
 
   for (guint i = 0; i < LU_RULE_CACHE_WAYS; i++)
@@ -214,7 +224,7 @@ LuRulePlace *
 lu_rule_cache_find_other (LuRuleCache *self, LuRulePlace *place, const LuModule *module,
                           guint64 key)
 {
-  guint index = lu_rule_cache_index (key);
+  guint index = lu_rule_cache_index (self, key);
   LuRulePlace *caller = &self->places[index];
 
   if (caller->key != key)

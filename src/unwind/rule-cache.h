@@ -50,8 +50,10 @@ typedef struct
 {
   LuRulePlace places[(1 << LU_RULE_PLACE_BITS) + 1]; /* the last one: LU_RULE_NO_PLACE */
   LuRuleSet *sets;                                   /* 64-aligned */
+  guint place_shift, set_shift;                      /* from hashes to places and sets in use */
   const struct lu_rule *rules;                       /* by id */
   guint64 n_misses;
+  guint64 n_walks;
   guint32 work_left;      /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
   const LuModule *absent; /* a module whose CFI that walk needs and that is not there; NULL: none */
   struct _LuRuleCompiler *compiler; /* private */
@@ -69,6 +71,14 @@ gsize lu_rule_cache_bytes (const LuRuleCache *self);
  * before need some 10 KB; hostile files have 64 KB for each of a thousand frames. */
 #define LU_RULE_CACHE_WORK (256u << 10)
 
+/* After so many walks it is used as a whole, and worth huge pages (base/pages.h); before, as far as
+ * the FEW_BITS say, 64 KiB. While the kernel walks nearly all stacks itself, a walker has some
+ * hundred in a recording. What is kept then, at another place, is found no more. */
+#define LU_RULE_CACHE_FEW      1000
+#define LU_RULE_FEW_PLACE_BITS 11
+#define LU_RULE_FEW_SET_BITS   8
+void lu_rule_cache_grow (LuRuleCache *self);
+
 /* A walk begins. When it has had its share, rules that are not known yet are complex, but not for
  * the next walk. */
 static inline void
@@ -76,6 +86,8 @@ lu_rule_cache_begin (LuRuleCache *self)
 {
   self->work_left = LU_RULE_CACHE_WORK;
   self->absent = NULL;
+  if (G_UNLIKELY (++self->n_walks == LU_RULE_CACHE_FEW))
+    lu_rule_cache_grow (self);
 }
 
 #define LU_RULE_KEY_SHIFT 40
@@ -101,9 +113,9 @@ lu_rule_cache_hash (guint64 key)
 }
 
 static inline guint
-lu_rule_cache_index (guint64 key)
+lu_rule_cache_index (const LuRuleCache *self, guint64 key)
 {
-  return (guint) (lu_rule_cache_hash (key) >> (64 - LU_RULE_PLACE_BITS));
+  return (guint) (lu_rule_cache_hash (key) >> self->place_shift);
 }
 
 #define LU_RULE_NO_PLACE (1u << LU_RULE_PLACE_BITS)
@@ -119,7 +131,7 @@ lu_rule_cache_nowhere (LuRuleCache *self)
 static inline void
 lu_rule_cache_expect (const LuRuleCache *self, guint64 key)
 {
-  __builtin_prefetch (&self->places[lu_rule_cache_index (key)]);
+  __builtin_prefetch (&self->places[lu_rule_cache_index (self, key)]);
 }
 
 /* What lu_rule_cache_find_caller() does where the caller is not that of the last time. */
@@ -130,7 +142,7 @@ LuRulePlace *lu_rule_cache_find_other (LuRuleCache *self, LuRulePlace *place,
 static inline LuRulePlace *
 lu_rule_cache_find_first (LuRuleCache *self, const LuModule *module, guint64 key)
 {
-  LuRulePlace *place = &self->places[lu_rule_cache_index (key)];
+  LuRulePlace *place = &self->places[lu_rule_cache_index (self, key)];
 
   return G_LIKELY (place->key == key)
              ? place

@@ -22,6 +22,8 @@ test_sizes (void)
       g_assert_cmpuint ((gsize) (memory + before) % 4096, ==, 0);
       g_assert_true (size == 0 || (memory[0] == 0 && memcmp (memory, memory + 1, size - 1) == 0));
       memset (memory, 1, size);
+      lu_pages_make_huge (memory + before, before);
+      g_assert_true (size == 0 || (memory[0] == 1 && memcmp (memory, memory + 1, size - 1) == 0));
       g_assert_true (size == 0 || (other[0] == 0 && other[size - 1] == 0));
       lu_pages_free (memory + before, before, behind);
       lu_pages_free (other + before, before, behind);

@@ -64,7 +64,7 @@ make_code (Fixture *self)
   memset (self->rules->places, 0, sizeof self->rules->places);
   for (guint i = 0; i < N_PCS; pc += 5)
     {
-      LuRulePlace *place = &self->rules->places[lu_rule_cache_index (pc - 1)];
+      LuRulePlace *place = &self->rules->places[lu_rule_cache_index (self->rules, pc - 1)];
 
       if (place->key != 0)
         continue;
