@@ -85,6 +85,12 @@ lu_rule_cache_bytes (const LuRuleCache *self)
   return bytes;
 }
 
+static LuRuleSet *
+set_of (const LuRuleCache *self, guint64 key)
+{
+  return &self->sets[lu_rule_cache_hash (key) >> self->set_shift];
+}
+
 static LuCfi *
 find_cfi (LuRuleCompiler *compiler, const LuModule *module)
 {
@@ -102,12 +108,35 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
   return cfi;
 }
 
+/* Each of the sets becomes some that follow each other, so all of its places find room. */
+static void
+spread_sets (LuRuleCache *self)
+{
+  LuRuleSet few[1 << LU_RULE_FEW_SET_BITS];
+
+  memcpy (few, self->sets, sizeof few);
+  memset (self->sets, 0, sizeof few);
+  for (guint i = 0; i < G_N_ELEMENTS (few); i++)
+    for (guint k = 0; k < LU_RULE_CACHE_WAYS; k++)
+      {
+        const LuRulePlace *place = &few[i].places[k];
+        LuRulePlace *to = set_of (self, place->key)->places;
+
+        if (place->key == 0)
+          continue;
+        while (to->key != 0)
+          to++;
+        *to = *place;
+      }
+}
+
 void
 lu_rule_cache_grow (LuRuleCache *self)
 {
   self->place_shift = 64 - LU_RULE_PLACE_BITS;
   self->set_shift = 64 - LU_RULE_CACHE_BITS;
   lu_pages_make_huge ((guint8 *) &self->sets, HUGE_SIZE);
+  spread_sets (self);
 }
 
 /* The list of rules is full: begins anew with nothing known. */
@@ -191,7 +220,7 @@ compile (LuRuleCache *self, const LuModule *module, guint64 key)
 static LuRulePlace
 find_place (LuRuleCache *self, const LuModule *module, guint64 key)
 {
-  LuRulePlace *places = self->sets[lu_rule_cache_hash (key) >> self->set_shift].places;
+  LuRulePlace *places = set_of (self, key)->places;
   LuRulePlace place;
 
   for (guint i = 0; i < LU_RULE_CACHE_WAYS; i++)

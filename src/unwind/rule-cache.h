@@ -73,7 +73,7 @@ gsize lu_rule_cache_bytes (const LuRuleCache *self);
 
 /* After so many walks it is used as a whole, and worth huge pages (base/pages.h); before, as far as
  * the FEW_BITS say, 64 KiB. While the kernel walks nearly all stacks itself, a walker has some
- * hundred in a recording. What is kept then, at another place, is found no more. */
+ * hundred in a recording. What the second level knows stays. */
 #define LU_RULE_CACHE_FEW      1000
 #define LU_RULE_FEW_PLACE_BITS 11
 #define LU_RULE_FEW_SET_BITS   8

@@ -109,6 +109,28 @@ test_work (void)
   lu_rule_cache_free (cache);
 }
 
+/* It is small at first. What it knew then it knows afterwards, and as before. */
+static void
+test_grow (void)
+{
+  g_autoptr (LuModule) module = make_module ();
+  LuRuleCache *cache = lu_rule_cache_new (FALSE);
+  gint64 offsets[100];
+
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
+    {
+      lu_rule_cache_begin (cache);
+      offsets[i] = lu_rule_cache_look_up (cache, module, CODE + i).rule.cfa_off;
+    }
+  g_assert_cmpuint (cache->n_misses, ==, G_N_ELEMENTS (offsets));
+  while (cache->n_walks <= LU_RULE_CACHE_FEW)
+    lu_rule_cache_begin (cache);
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
+    g_assert_cmpint (lu_rule_cache_look_up (cache, module, CODE + i).rule.cfa_off, ==, offsets[i]);
+  g_assert_cmpuint (cache->n_misses, ==, G_N_ELEMENTS (offsets));
+  lu_rule_cache_free (cache);
+}
+
 /* 20,000 entries without a search table: not while somebody waits. */
 static void
 test_drain (void)
@@ -140,6 +162,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rule-cache/work", test_work);
+  g_test_add_func ("/rule-cache/grow", test_grow);
   g_test_add_func ("/rule-cache/drain", test_drain);
   return g_test_run ();
 }
