@@ -318,16 +318,14 @@ store_of (const LuOpener *self)
 
 /* By an alias, if that leads to a table; NULL if not. */
 static LuImage *
-open_known (LuOpener *self, int fd)
+open_known (LuOpener *self, int fd, const LuFileStamp *stamp)
 {
   LuImageSections sections;
   const LuImageOpening opening = { .lean_from = self->lean_from, .known = &sections };
   LuStore *store = store_of (self);
   g_autoptr (LuImage) image = NULL;
-  LuFileStamp stamp;
 
-  if (store == NULL || !lu_file_stamp_read (&stamp, fd)
-      || !lu_store_find_alias (store, &stamp, &sections))
+  if (!lu_store_find_alias (store, stamp, &sections))
     return NULL;
   image = lu_image_open_as (fd, &opening, NULL);
   return image != NULL && lu_store_has (store, image) ? g_steal_pointer (&image) : NULL;
@@ -337,20 +335,20 @@ open_known (LuOpener *self, int fd)
 static LuImage *
 open_image (LuOpener *self, int fd, GError **error)
 {
-  LuImageOpening opening = { .lean_from = self->lean_from, .is_kept = store_of (self) == NULL };
-  LuImage *image = open_known (self, fd);
+  LuStore *store = store_of (self);
+  const LuImageOpening opening = { .lean_from = self->lean_from, .is_kept = store == NULL };
   LuImageSections sections;
   LuFileStamp before, after;
-  gboolean has_stamp;
+  gboolean has_stamp = store != NULL && lu_file_stamp_read (&before, fd);
+  LuImage *image = has_stamp ? open_known (self, fd, &before) : NULL;
 
   if (image != NULL)
     return image;
-  has_stamp = store_of (self) != NULL && lu_file_stamp_read (&before, fd);
   image = lu_image_open_as (fd, &opening, error);
   if (has_stamp && image != NULL && lu_image_section_digests (image, &sections)
-      && lu_store_has (store_of (self), image) && lu_file_stamp_read (&after, fd)
+      && lu_store_has (store, image) && lu_file_stamp_read (&after, fd)
       && memcmp (&before, &after, sizeof before) == 0)
-    lu_store_save_alias (store_of (self), &before, &sections);
+    lu_store_save_alias (store, &before, &sections);
   return image;
 }
 

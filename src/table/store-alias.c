@@ -44,37 +44,41 @@ typedef char Name[2 * NAME_BYTES + sizeof LU_STORE_ALIAS_SUFFIX];
 
 /* Stamps */
 
+/* What is the same for all files, read once. */
 typedef struct
 {
-  guint8 bytes[16];
-  gboolean is_known;
-} BootId;
+  guint8 boot[16];
+  gboolean has_boot;
+  dev_t devices[2]; /* of / and /usr; 0: none */
+} System;
 
 /* 36 characters, of which 32 are digits. */
-static gpointer
-read_boot_id (gpointer data)
+static void
+read_boot_id (System *self)
 {
-  static BootId id;
   g_autofree char *text = lu_fd_read_file ("/proc/sys/kernel/random/boot_id", 64, NULL);
   guint n = 0;
 
   for (const char *at = text; at != NULL && *at != 0 && n < 32; at++)
     if (g_ascii_isxdigit (*at))
       {
-        id.bytes[n / 2] = (guint8) (id.bytes[n / 2] << 4 | g_ascii_xdigit_value (*at));
+        self->boot[n / 2] = (guint8) (self->boot[n / 2] << 4 | g_ascii_xdigit_value (*at));
         n++;
       }
-  id.is_known = n == 32;
-  return &id;
+  self->has_boot = n == 32;
 }
 
-static gboolean
-is_on_system_device (const struct stat *info)
+static gpointer
+read_system (gpointer data)
 {
-  struct stat root;
+  static const char *const folders[] = { "/", "/usr" };
+  static System system;
+  struct stat info;
 
-  return (stat ("/", &root) == 0 && root.st_dev == info->st_dev)
-         || (stat ("/usr", &root) == 0 && root.st_dev == info->st_dev);
+  read_boot_id (&system);
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    system.devices[i] = stat (folders[i], &info) == 0 ? info.st_dev : 0;
+  return &system;
 }
 
 /* Whose times of change are the kernel's own. */
@@ -86,25 +90,25 @@ is_local (const struct statfs *fs)
 }
 
 static gboolean
-is_trusted (const struct stat *info)
+is_trusted (const System *system, const struct stat *info)
 {
   gint64 age = g_get_real_time () / G_USEC_PER_SEC - info->st_ctim.tv_sec;
 
   return S_ISREG (info->st_mode) && (info->st_uid == 0 || info->st_uid == geteuid ())
          && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0 && age >= MIN_AGE_S
-         && is_on_system_device (info);
+         && (info->st_dev == system->devices[0] || info->st_dev == system->devices[1]);
 }
 
 gboolean
 lu_file_stamp_read (LuFileStamp *self, int fd)
 {
   static GOnce once = G_ONCE_INIT;
-  const BootId *boot = g_once (&once, read_boot_id, NULL);
+  const System *system = g_once (&once, read_system, NULL);
   struct stat info;
   struct statfs fs;
 
-  if (!boot->is_known || fstat (fd, &info) != 0 || !is_trusted (&info) || fstatfs (fd, &fs) != 0
-      || !is_local (&fs))
+  if (!system->has_boot || fstat (fd, &info) != 0 || !is_trusted (system, &info)
+      || fstatfs (fd, &fs) != 0 || !is_local (&fs))
     return FALSE;
   *self = (LuFileStamp){ .device = info.st_dev,
                          .inode = info.st_ino,
@@ -114,7 +118,7 @@ lu_file_stamp_read (LuFileStamp *self, int fd)
                          .modified_s = info.st_mtim.tv_sec,
                          .modified_ns = info.st_mtim.tv_nsec };
   memcpy (&self->file_system, &fs.f_fsid, MIN (sizeof self->file_system, sizeof fs.f_fsid));
-  memcpy (self->boot, boot->bytes, sizeof self->boot);
+  memcpy (self->boot, system->boot, sizeof self->boot);
   return TRUE;
 }
 
