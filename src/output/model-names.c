@@ -208,22 +208,6 @@ set_functions (Namer *self, guint32 number)
 
 /* Files from elsewhere */
 
-static void
-add_unnamed (const Namer *self, guint32 number, GArray *unnamed)
-{
-  const LuModelModule *module = g_ptr_array_index (self->model->modules, number);
-  const char *build_id;
-  LuNamesLack lack = lu_names_lack (self->names, &build_id);
-  LuUnnamedFile file = { .path = module->path,
-                         .is_gone = lack == LU_NAMES_LACK_FILE,
-                         .number = number };
-
-  if (lack == LU_NAMES_LACK_NOTHING)
-    return;
-  file.build_id = g_string_chunk_insert_const (self->model->texts, build_id);
-  g_array_append_val (unnamed, file);
-}
-
 /* The module of each frame that has no name, plus 1; 0 for others. */
 static guint32 *
 modules_of_unnamed (const Namer *self, const GArray *unnamed)
@@ -276,10 +260,8 @@ static gboolean
 take_fetched (guint32 number, const LuNameFetched *fetched, gpointer user_data)
 {
   Namer *self = user_data;
-  const char *build_id;
 
-  return name_module (self, number, fetched) > 0
-         && lu_names_lack (self->names, &build_id) == LU_NAMES_LACK_DEBUG_FILE;
+  return name_module (self, number, fetched) > 0 && lu_names_lack_debug_file (self->names);
 }
 
 static void
@@ -290,7 +272,12 @@ name_modules (Namer *self)
 
   for (guint32 i = 0; self->asks_files && i < self->model->modules->len; i++)
     if (self->modules[i].frames != NULL && name_module (self, i, NULL) > 0)
-      add_unnamed (self, i, unnamed);
+      {
+        const LuModelModule *module = g_ptr_array_index (self->model->modules, i);
+        LuUnnamedFile file = { .path = module->path, .number = i };
+
+        lu_unnamed_files_add (unnamed, file, self->names, self->model->texts);
+      }
   if (debuginfod == NULL || unnamed->len == 0 || !lu_debuginfod_is_allowed (debuginfod))
     return;
   count_samples (self, unnamed);

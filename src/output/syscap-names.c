@@ -153,32 +153,12 @@ name_file (Namer *self, guint number, const LuNameFetched *fetched)
 
 /* Files from elsewhere */
 
-static void
-add_unnamed (const Namer *self, guint number, guint64 n_samples, GArray *unnamed,
-             GStringChunk *texts)
-{
-  const LuSyscapHitFile *file = g_ptr_array_index (self->hits->files, number);
-  const char *build_id;
-  LuNamesLack lack = lu_names_lack (self->names, &build_id);
-  LuUnnamedFile one = { .path = file->path,
-                        .is_gone = lack == LU_NAMES_LACK_FILE,
-                        .n_samples = n_samples,
-                        .number = number };
-
-  if (n_samples == 0 || lack == LU_NAMES_LACK_NOTHING)
-    return;
-  one.build_id = g_string_chunk_insert_const (texts, build_id);
-  g_array_append_val (unnamed, one);
-}
-
 static gboolean
 take_fetched (guint32 number, const LuNameFetched *fetched, gpointer user_data)
 {
   Namer *self = user_data;
-  const char *build_id;
 
-  return name_file (self, number, fetched) > 0
-         && lu_names_lack (self->names, &build_id) == LU_NAMES_LACK_DEBUG_FILE;
+  return name_file (self, number, fetched) > 0 && lu_names_lack_debug_file (self->names);
 }
 
 /* FALSE: go_on() said no. */
@@ -191,9 +171,14 @@ name_files (Namer *self, LuSyscapHitsFunc go_on, gpointer user_data)
 
   for (guint i = 0; i < n_files; i++)
     {
+      const LuSyscapHitFile *source = g_ptr_array_index (self->hits->files, i);
+      LuUnnamedFile file = { .path = source->path, .number = i };
+
       if (go_on != NULL && !go_on (i, n_files, user_data))
         return FALSE;
-      add_unnamed (self, i, name_file (self, i, NULL), unnamed, texts);
+      file.n_samples = name_file (self, i, NULL);
+      if (file.n_samples > 0)
+        lu_unnamed_files_add (unnamed, file, self->names, texts);
     }
   if (self->hits->debuginfod != NULL)
     lu_debuginfod_fetch (self->hits->debuginfod, unnamed, self->hits->n_samples, take_fetched,

@@ -104,6 +104,19 @@ is_kept (const Asked *self)
   return self->kept.program_fd >= 0 || self->kept.debug_fd >= 0;
 }
 
+void
+lu_unnamed_files_add (GArray *files, LuUnnamedFile file, const LuNames *names, GStringChunk *texts)
+{
+  const char *build_id;
+  LuNamesLack lack = lu_names_lack (names, &build_id);
+
+  if (lack == LU_NAMES_LACK_NOTHING)
+    return;
+  file.is_gone = lack == LU_NAMES_LACK_FILE;
+  file.build_id = g_string_chunk_insert_const (texts, build_id);
+  g_array_append_val (files, file);
+}
+
 LuDebuginfod *
 lu_debuginfod_new (int fd, pid_t pid, const LuDebuginfodLimits *limits)
 {

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "symbolize/files.h"
+#include "symbolize/names.h"
 
 #include <sys/types.h>
 
@@ -36,6 +36,11 @@ typedef struct
   guint64 n_samples;    /* with a function without a name in this file */
   guint32 number;       /* the caller's */
 } LuUnnamedFile;
+
+/* Adds the file that `names` was asked for last, unless all of it is here; its lack and its
+ * build-id are filled in. files: of LuUnnamedFile; texts: is to live as long as that. */
+void lu_unnamed_files_add (GArray *files, LuUnnamedFile file, const LuNames *names,
+                           GStringChunk *texts);
 
 /* Takes what was fetched for the file with that number; called a second time with the debug file,
  * if the first time brought the program itself. Whether functions without a name are left, for

@@ -228,6 +228,14 @@ lu_names_lack (const LuNames *self, const char **build_id)
   return self->lack;
 }
 
+gboolean
+lu_names_lack_debug_file (const LuNames *self)
+{
+  const char *build_id;
+
+  return lu_names_lack (self, &build_id) == LU_NAMES_LACK_DEBUG_FILE;
+}
+
 LuNamesResult
 lu_names_find_all (LuNames *self, const LuNameFile *file, LuNameQuery *queries, guint n_queries)
 {

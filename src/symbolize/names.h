@@ -46,6 +46,8 @@ LuNamesResult lu_names_find_all (LuNames *self, const LuNameFile *file, LuNameQu
 /* Of the file that was asked for last. *build_id: by which to ask for it; borrowed until the next
  * file. */
 LuNamesLack lu_names_lack (const LuNames *self, const char **build_id);
+/* Whether that is a debug file. */
+gboolean lu_names_lack_debug_file (const LuNames *self);
 /* The same text for equal texts; valid as long as self. */
 const char *lu_names_intern (LuNames *self, const char *text);
 
