@@ -315,7 +315,6 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
 {
   gsize words = lu_bpf_copy_words (table, image);
 
-  file->last_try = lu_monotonic_ns ();
   if (words == 0 || words > (gsize) self->max_entries * LU_BPF_ENTRY_WORDS)
     {
       lu_bpf_files_give_up (self, file);
@@ -325,6 +324,7 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
   file->copy = copy_table (self, table, image, words);
   if (file->copy == NULL)
     {
+      file->last_refused = lu_monotonic_ns ();
       self->n_refused++;
       return FALSE;
     }

@@ -22,14 +22,16 @@
 /* A file's table in the maps, or the wish for it. */
 typedef struct
 {
-  LuTableSlot *table_slot;    /* reference; NULL: the image is the key */
-  LuImage *image;             /* reference; NULL if there is a slot */
-  LuBpfCopy *copy;            /* owned; NULL: not published */
-  GArray *slots;              /* of guint32, that it is published in */
-  guint64 key;                /* of the last publication, for what the program remembers */
-  guint64 entry;              /* ELF address */
-  guint64 last_use, last_try; /* ns */
-  gboolean is_hopeless;       /* too large, or it cannot be compiled */
+  LuTableSlot *table_slot; /* reference; NULL: the image is the key */
+  LuImage *image;          /* reference; NULL if there is a slot */
+  LuBpfCopy *copy;         /* owned; NULL: not published */
+  GArray *slots;           /* of guint32, that it is published in */
+  guint64 key;             /* of the last publication, for what the program remembers */
+  guint64 entry;           /* ELF address */
+  guint64 last_use;        /* ns */
+  guint64 last_refused;    /* ns, for want of memory; 0: never */
+  guint64 last_asked;      /* ns, for a table that was not there; 0: never */
+  gboolean is_hopeless;    /* too large, or it cannot be compiled */
 } LuBpfFile;
 
 typedef struct

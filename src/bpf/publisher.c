@@ -17,8 +17,8 @@
 
 #define SECOND_NS      G_GUINT64_CONSTANT (1000000000)
 #define MILLISECOND_NS (SECOND_NS / 1000)
-/* After a refusal, or after a file was asked for, it is let be for so long; also while something
- * waits for memory. */
+/* A file that was refused is let be for so long, and one whose table was asked for is not asked for
+ * again; also while something waits for memory. */
 #define RETRY_NS (SECOND_NS / 4)
 /* While there are tables that a walk may ask for: this share of the time since one was asked for,
  * or a file was mapped for the first time. Walks cannot wake anybody, and without its table each of
@@ -96,12 +96,20 @@ publish_own (LuBpfPublisher *self, LuBpfFile *file, LuImage *image)
   return TRUE;
 }
 
+/* last: ns; 0: never. */
+static gboolean
+is_too_early (guint64 last, guint64 now)
+{
+  return last != 0 && now - last < RETRY_NS;
+}
+
 /* TRUE: nothing more is to be done for the slot. */
 static gboolean
 publish_kept (LuBpfPublisher *self, Slot *slot, LuImage *image)
 {
   LuBpfFile *file = slot->file;
   const LuTable *table = lu_table_slot_begin_read (file->table_slot);
+  guint64 now = lu_monotonic_ns ();
   gboolean is_done = FALSE;
 
   if (table != NULL)
@@ -110,19 +118,13 @@ publish_kept (LuBpfPublisher *self, Slot *slot, LuImage *image)
         is_done = lu_bpf_files_publish (&self->files, file, table, image);
       lu_table_slot_end_read (file->table_slot);
     }
-  else if (slot->is_wanted)
+  else if (slot->is_wanted && !is_too_early (file->last_asked, now))
     {
-      file->last_try = lu_monotonic_ns ();
+      file->last_asked = now;
       lu_table_slot_want (file->table_slot, image);
     }
   self->is_hungry |= table != NULL && slot->is_wanted && !is_done;
   return is_done;
-}
-
-static gboolean
-is_too_early (const LuBpfFile *file, guint64 now)
-{
-  return file->last_try != 0 && now - file->last_try < RETRY_NS;
 }
 
 /* TRUE: nothing more is to be done for the slot. */
@@ -172,8 +174,8 @@ look_at_waiting (LuBpfPublisher *self, gboolean is_all)
     {
       guint32 number = GPOINTER_TO_UINT (key);
       Slot *slot = &self->slots[number];
-      gboolean is_wish =
-          take_wish (self, number) && !(slot->file != NULL && is_too_early (slot->file, now));
+      gboolean is_wish = take_wish (self, number)
+                         && !(slot->file != NULL && is_too_early (slot->file->last_refused, now));
 
       if (is_wish)
         self->newest = now;
@@ -234,7 +236,8 @@ add_module (LuBpfPublisher *self, const LuBpfRequest *request)
   slot->module = request->module;
   slot->is_wanted |= request->is_wanted;
   g_hash_table_add (self->waiting, GUINT_TO_POINTER (request->slot));
-  if (slot->file != NULL && slot->file->copy == NULL && is_too_early (slot->file, now))
+  if (slot->file != NULL && slot->file->copy == NULL
+      && is_too_early (slot->file->last_refused, now))
     return;
   if (try_slot (self, request->slot))
     forget_module (self, request->slot);

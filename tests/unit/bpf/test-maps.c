@@ -6,6 +6,7 @@
  * itself and on processes that only events know. */
 
 #include "bpf/maps.h"
+#include "bpf/publisher.h"
 #include "memory-backing.h"
 #include "module/opener.h"
 #include "table/table.h"
@@ -590,6 +591,60 @@ test_wanted_by_program (Fixture *self, gconstpointer data)
                     ==, 0);
 }
 
+static void
+ask_publisher (LuQueue *requests, const LuBpfRequest *request)
+{
+  LuBpfRequest *place = lu_queue_reserve (requests, sizeof *place);
+
+  g_assert_nonnull (place);
+  *place = *request;
+  lu_queue_commit (requests, sizeof *place);
+}
+
+/* Everything that was asked before has been looked at. */
+static void
+wait_for_publisher (LuQueue *requests, LuQueue *answers)
+{
+  ask_publisher (requests, &(LuBpfRequest){ .kind = LU_BPF_REQUEST_GRACE });
+  while (lu_queue_peek (answers, NULL) == NULL)
+    g_usleep (100);
+  lu_queue_release (answers);
+}
+
+/* A file that nobody maps any more when its table comes, and that is mapped again a moment later:
+ * its table is there, and so it is published, whenever it was asked for. */
+static void
+test_mapped_again (Fixture *self, gconstpointer data)
+{
+  LuBpfMapsOptions options = { .memory_mib = 64, .tables = self->tables };
+  LuBpfBacking *backing = memory_backing_new (64, LU_BPF_MAX_PROCESSES, TRUE);
+  g_autoptr (LuQueue) requests = lu_queue_new (1 << 16), answers = lu_queue_new (1 << 16);
+  LuBpfRequest module = { .kind = LU_BPF_REQUEST_MODULE, .slot = 1, .is_wanted = TRUE };
+  LuBpfRequest idle = { .kind = LU_BPF_REQUEST_IDLE, .slot = 1 };
+  LuBpfPublisher *publisher;
+  LuTableSlot *slot;
+
+  g_assert_true (lu_process_table_discover (self->table, getpid (), 0));
+  module.module = lu_space_find (space_of (self, getpid ()), (guint64) (gsize) &g_test_run)->module;
+  slot = lu_module_table_slot (module.module);
+  g_assert_null (lu_table_slot_begin_read (slot));
+  publisher = lu_bpf_publisher_new (backing, &options, requests, answers);
+  lu_module_ref (module.module);
+  ask_publisher (requests, &module);
+  ask_publisher (requests, &idle);
+  while (lu_table_slot_begin_read (slot) == NULL)
+    g_usleep (100);
+  lu_table_slot_end_read (slot);
+  wait_for_publisher (requests, answers);
+  lu_module_ref (module.module);
+  ask_publisher (requests, &module);
+  wait_for_publisher (requests, answers);
+  g_assert_cmpuint (memory_backing_n_entries (backing), ==, 1);
+  lu_queue_close (requests);
+  lu_bpf_publisher_free (publisher);
+  lu_bpf_backing_free (backing);
+}
+
 /* Processes that come and go, each with mappings of its own, do not use memory up: what they had
  * rests, and comes back. */
 static void
@@ -690,6 +745,7 @@ main (int argc, char **argv)
   ADD ("/bpf/maps/pending", with_grace, test_pending);
   ADD ("/bpf/maps/wanted-by-program", GUINT_TO_POINTER (GRACE | FOLLOW_ALL),
        test_wanted_by_program);
+  ADD ("/bpf/maps/mapped-again", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_mapped_again);
   ADD ("/bpf/maps/many", with_grace, test_many);
   ADD ("/bpf/maps/storm", with_grace, test_storm);
   ADD ("/bpf/maps/storm-without-grace", NULL, test_storm);
