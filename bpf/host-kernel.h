@@ -107,11 +107,27 @@ struct
   __type (value, uint32_t);
 } outputs SEC (".maps");
 
+/* How turns are told which walk is theirs. Pointers, from Linux 5.12 on, need no look-up in each of
+ * them, which the verifier follows and the kernel then puts inline. */
+#ifdef HOST_USUAL
+typedef struct walk *walk_ref;
+#define HOST_REF(walk, cpu) (walk)
+
 static inline struct walk *
-host_walk (uint32_t cpu)
+host_walk (walk_ref ref)
 {
-  return bpf_map_lookup_elem (&walks, &cpu);
+  return ref;
 }
+#else
+typedef uint32_t walk_ref;
+#define HOST_REF(walk, cpu) (cpu)
+
+static inline struct walk *
+host_walk (walk_ref ref)
+{
+  return bpf_map_lookup_elem (&walks, &ref);
+}
+#endif
 
 static inline const struct entry *
 host_entry (uint32_t number)

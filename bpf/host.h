@@ -9,13 +9,14 @@
  *   HOST_NEAR (pointer)       for the compiler: other places are not to be named from elsewhere
  *   HOST_FORGET (walk, x)     makes the verifier forget what it knows of a number
  *   host_config               struct lu_bpf_config
- *   host_walk (cpu)           struct walk of this CPU, or NULL
+ *   walk_ref                  how turns are told which walk is theirs
+ *   host_walk (ref)           struct walk of that, or NULL
  *   host_shared               struct lu_bpf_shared
  *   host_entry (number)       struct entry of the memory, or NULL
  *   host_read (to, size, address)   from the sampled stack; 0: read
  *   host_read_code (to, size, address)   the same of code only
  *   host_call_before (walk, pc)     enum call_kind, of a return address into walk->seen
- *   host_find_vma (cpu, address)   sets walk->found by the kernel's own mappings; 0: it cannot
+ *   host_find_vma (ref, address)   sets walk->found by the kernel's own mappings; 0: it cannot
  *   host_clock ()             CLOCK_MONOTONIC in ns */
 
 #pragma once

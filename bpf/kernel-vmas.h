@@ -34,9 +34,9 @@
 /* What stands in the slot of the node that holds the address: the first one whose upper end is not
  * below it. No branch: the verifier would follow both at each. */
 HOST_TURN uint64_t
-read_slot (uint32_t cpu, uint64_t kind, uint64_t address)
+read_slot (walk_ref ref, uint64_t kind, uint64_t address)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint64_t has_gaps = is_negative (NODE_RANGE - kind), at = 0, last, n;
 
   if (walk == NULL)
@@ -58,7 +58,7 @@ read_slot (uint32_t cpu, uint64_t kind, uint64_t address)
 
 /* What the tree has at the address; NULL: nothing, or it is being changed. */
 static inline uint64_t
-find_in_tree (uint32_t cpu, struct walk *walk, uint64_t tree, uint64_t address)
+find_in_tree (walk_ref ref, struct walk *walk, uint64_t tree, uint64_t address)
 {
   for (int i = 0; i < MAX_LEVELS_VMA; i++)
     {
@@ -68,7 +68,7 @@ find_in_tree (uint32_t cpu, struct walk *walk, uint64_t tree, uint64_t address)
           || bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node) != 0
           || (walk->node[0] & ~(uint64_t) (NODE_BYTES - 1)) == node /* dead */)
         return 0;
-      tree = read_slot (cpu, kind, address);
+      tree = read_slot (ref, kind, address);
       if (kind == NODE_LEAF)
         return (tree & 7) == 0 ? tree : 0;
     }
@@ -93,9 +93,9 @@ take_known (struct place *place, const struct lu_bpf_known *known, uint64_t offs
 /* Sets slot and place of ELF addresses of walk->found, if they are known; else nobody can say
  * anything of it. */
 HOST_TURN int64_t
-find_known (uint32_t cpu, uint64_t number, uint32_t device, uint64_t offset, uint32_t generation)
+find_known (walk_ref ref, uint64_t number, uint32_t device, uint64_t offset, uint32_t generation)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint64_t at = lu_bpf_known_group (lu_bpf_known_hash (number, device, offset));
   uint64_t index = at, difference = 1;
   const struct lu_bpf_known *known;
@@ -126,9 +126,9 @@ find_known (uint32_t cpu, uint64_t number, uint32_t device, uint64_t offset, uin
 /* Sets walk->found to the executable mapping that holds the address; FALSE: there is none, or it
  * cannot be told. */
 HOST_TURN int64_t
-host_find_vma (uint32_t cpu, uint64_t address)
+host_find_vma (walk_ref ref, uint64_t address)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
   struct mm_struct *mm;
   struct place *place;
@@ -143,7 +143,7 @@ host_find_vma (uint32_t cpu, uint64_t address)
     return 0;
   place = &walk->found;
   mm = (struct mm_struct *) READ (task, mm);
-  vma = (struct vm_area_struct *) find_in_tree (cpu, walk, READ (mm, mm_mt.ma_root), address);
+  vma = (struct vm_area_struct *) find_in_tree (ref, walk, READ (mm, mm_mt.ma_root), address);
   if (vma == NULL)
     return 0;
   file = (struct file *) READ (vma, vm_file);
@@ -155,7 +155,7 @@ host_find_vma (uint32_t cpu, uint64_t address)
   super = (struct super_block *) READ (inode, i_sb);
   device = (uint32_t) READ (super, s_dev);
   place->size = end - place->start;
-  find_known (cpu, number, device, offset, (uint32_t) READ (inode, i_generation));
+  find_known (ref, number, device, offset, (uint32_t) READ (inode, i_generation));
   if (file == NULL || address - place->start >= place->size || (READ (vma, vm_flags) & VM_EXEC) == 0
       || READ (vma, vm_mm) != (uint64_t) mm || READ (vma, vm_file) != (uint64_t) file
       || READ (vma, vm_start) != place->start || READ (vma, vm_end) != end)

@@ -50,9 +50,9 @@ enum place_rule
 
 /* Sets walk->seen to the mapping of the address; 0: there is none. */
 HOST_TURN int64_t
-see_mapping (uint32_t cpu, uint64_t address)
+see_mapping (walk_ref ref, uint64_t address)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
 
   if (walk == NULL)
     return 0;
@@ -62,7 +62,7 @@ see_mapping (uint32_t cpu, uint64_t address)
     walk->seen = walk->place;
   else if (address - walk->before.start < walk->before.size)
     walk->seen = walk->before;
-  else if (find_place (cpu, address) == 0)
+  else if (find_place (ref, address) == 0)
     walk->seen = walk->found;
   else
     return 0;
@@ -71,9 +71,9 @@ see_mapping (uint32_t cpu, uint64_t address)
 
 /* What the table of walk->seen says of the address. */
 HOST_TURN int64_t
-see_rule (uint32_t cpu, uint64_t address)
+see_rule (walk_ref ref, uint64_t address)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   const struct lu_rule *rule;
   uint32_t slot;
   int64_t id;
@@ -97,9 +97,9 @@ see_rule (uint32_t cpu, uint64_t address)
 
 /* What is in front of a return address into walk->seen, which is a file's. */
 HOST_TURN int64_t
-see_call (uint32_t cpu, uint64_t pc)
+see_call (walk_ref ref, uint64_t pc)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
 
   return walk != NULL ? (int64_t) host_call_before (walk, pc) : CALL_UNKNOWN;
 }
@@ -121,14 +121,14 @@ enum wanted
 /* FOUND if this can be a return address: there is code, and a call in front of it; or generated
  * code, whose frame pointer has to go on. */
 HOST_TURN int64_t
-check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t wanted)
+check_return (walk_ref ref, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t wanted)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   int64_t call, rule;
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
-  if (pc <= MIN_ADDRESS || !see_mapping (cpu, pc - 1)
+  if (pc <= MIN_ADDRESS || !see_mapping (ref, pc - 1)
       || (wanted == WANTED_OWNER && walk->seen.kind != LU_BPF_MAPPING_TABLE))
     return VERDICT_NONE;
   if (walk->seen.kind == LU_BPF_MAPPING_OPAQUE)
@@ -137,13 +137,13 @@ check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
     return is_frame_pointer (walk, fp, sp) ? VERDICT_FOUND : VERDICT_NONE;
   if (wanted != WANTED_ANY && walk->seen.kind == LU_BPF_MAPPING_TABLE)
     {
-      rule = see_rule (cpu, pc - 1);
+      rule = see_rule (ref, pc - 1);
       if (rule == PLACE_RULE_UNKNOWN)
         return VERDICT_UNKNOWN;
       if (rule == PLACE_RULE_OTHER || (wanted == WANTED_OWNER && rule != PLACE_RULE_BY_FP))
         return VERDICT_NONE;
     }
-  call = see_call (cpu, pc);
+  call = see_call (ref, pc);
   if (call == CALL_UNKNOWN)
     return VERDICT_UNKNOWN;
   if (wanted == WANTED_OWNER && call == CALL_DIRECT && walk->seen.module != walk->place.module)
@@ -154,9 +154,9 @@ check_return (uint32_t cpu, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
 /* The first words in [walk->word_at, walk->fp): could one be the return address into code whose
  * frame pointer that is? MORE if there are further ones. */
 HOST_TURN int64_t
-see_words (uint32_t cpu, uint32_t wanted)
+see_words (walk_ref ref, uint32_t wanted)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   int64_t verdict = VERDICT_NONE;
   uint64_t value;
 
@@ -168,7 +168,7 @@ see_words (uint32_t cpu, uint32_t wanted)
         return VERDICT_NONE;
       if (host_read (&value, sizeof value, walk->word_at) != 0)
         return VERDICT_UNKNOWN;
-      verdict = check_return (cpu, value, walk->fp, walk->word_at, wanted);
+      verdict = check_return (ref, value, walk->fp, walk->word_at, wanted);
       walk->word_at += sizeof value;
     }
   return verdict == VERDICT_NONE ? VERDICT_MORE : verdict;
@@ -176,32 +176,32 @@ see_words (uint32_t cpu, uint32_t wanted)
 
 /* The same of all words from there on that are looked at. */
 static inline int64_t
-find_word (uint32_t cpu, struct walk *walk, uint64_t from, uint32_t wanted)
+find_word (walk_ref ref, struct walk *walk, uint64_t from, uint32_t wanted)
 {
   int64_t verdict = VERDICT_MORE;
 
   walk->word_at = from;
   for (uint64_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_MORE; i++)
-    verdict = see_words (cpu, wanted);
+    verdict = see_words (ref, wanted);
   return verdict == VERDICT_MORE ? VERDICT_NONE : verdict;
 }
 
 /* FOUND: the frame pointer may be that of ordinary code that has called this one. */
 static inline int64_t
-find_other_owner (uint32_t cpu, struct walk *walk, uint64_t caller_pc)
+find_other_owner (walk_ref ref, struct walk *walk, uint64_t caller_pc)
 {
   int64_t rule;
 
-  if (!see_mapping (cpu, caller_pc - 1))
+  if (!see_mapping (ref, caller_pc - 1))
     return VERDICT_UNKNOWN;
   if (walk->seen.kind != LU_BPF_MAPPING_TABLE)
     return VERDICT_NONE;
-  rule = see_rule (cpu, caller_pc - 1);
+  rule = see_rule (ref, caller_pc - 1);
   if (rule == PLACE_RULE_UNKNOWN)
     return VERDICT_UNKNOWN;
   if (rule == PLACE_RULE_NONE)
     return VERDICT_NONE;
-  return find_word (cpu, walk, walk->sp, WANTED_OWNER);
+  return find_word (ref, walk, walk->sp, WANTED_OWNER);
 }
 
 /* What stands for the place of the frame in the list of those that are set up. */
@@ -237,9 +237,9 @@ step_to_return (uint64_t code)
 
 /* Several words could be the return address. FOUND: it is on top; NONE: the frame is set up. */
 HOST_TURN int64_t
-decide_by_code (uint32_t cpu)
+decide_by_code (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint64_t at = 0, size;
 
   if (walk == NULL)
@@ -269,7 +269,7 @@ decide_by_code (uint32_t cpu)
  * calls in each other. The frame is not set up yet, or not any more, but its caller's is. NONE: it
  * is set up. */
 static inline int64_t
-go_by_top (uint32_t cpu, struct walk *walk)
+go_by_top (walk_ref ref, struct walk *walk)
 {
   uint64_t top[2];
   int64_t verdict;
@@ -281,25 +281,25 @@ go_by_top (uint32_t cpu, struct walk *walk)
     {
       walk->caller.pc = top[1];
       walk->caller.sp = walk->sp + 16;
-      return check_return (cpu, top[1], walk->fp, walk->sp + 16, WANTED_ANY);
+      return check_return (ref, top[1], walk->fp, walk->sp + 16, WANTED_ANY);
     }
   walk->caller.pc = top[0];
   walk->caller.sp = walk->sp + 8;
   if (!is_frame_pointer (walk, walk->fp, walk->sp + 8))
     return VERDICT_NONE;
-  verdict = check_return (cpu, top[0], walk->fp, walk->sp + 8, WANTED_BY_FP);
+  verdict = check_return (ref, top[0], walk->fp, walk->sp + 8, WANTED_BY_FP);
   if (verdict != VERDICT_FOUND)
     return verdict;
   /* Among several the topmost need not be the one; all may be left from calls that are over. */
-  verdict = find_word (cpu, walk, walk->sp + 8, WANTED_BY_FP);
+  verdict = find_word (ref, walk, walk->sp + 8, WANTED_BY_FP);
   if (verdict == VERDICT_FOUND)
-    return decide_by_code (cpu);
+    return decide_by_code (ref);
   return verdict == VERDICT_NONE ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
 /* The frame is set up: the caller's frame pointer and the return address are where it points. */
 static inline int64_t
-go_by_frame_pointer (uint32_t cpu, struct walk *walk)
+go_by_frame_pointer (walk_ref ref, struct walk *walk)
 {
   uint64_t pair[2];
   int64_t verdict;
@@ -310,15 +310,15 @@ go_by_frame_pointer (uint32_t cpu, struct walk *walk)
     return VERDICT_UNKNOWN;
   /* Nobody keeps a return address in that register: these are other words. */
   if (pair[0] - walk->regs[REG_SP] >= MAX_DISTANCE && pair[0] > MIN_ADDRESS
-      && see_mapping (cpu, pair[0] - 1) && walk->seen.kind != LU_BPF_MAPPING_JIT)
+      && see_mapping (ref, pair[0] - 1) && walk->seen.kind != LU_BPF_MAPPING_JIT)
     return VERDICT_UNKNOWN;
   walk->caller.fp = pair[0];
   walk->caller.pc = pair[1];
   walk->caller.sp = walk->fp + 16;
-  verdict = check_return (cpu, pair[1], pair[0], walk->fp + 16, WANTED_ANY);
+  verdict = check_return (ref, pair[1], pair[0], walk->fp + 16, WANTED_ANY);
   if (verdict != VERDICT_FOUND)
     return verdict;
-  if (find_other_owner (cpu, walk, pair[1]) != VERDICT_NONE)
+  if (find_other_owner (ref, walk, pair[1]) != VERDICT_NONE)
     return VERDICT_UNKNOWN;
   walk->last_fp = walk->fp;
   return VERDICT_FOUND;
@@ -327,7 +327,7 @@ go_by_frame_pointer (uint32_t cpu, struct walk *walk)
 /* What may be a trampoline of Python was called through a pointer by code with unwind information.
  */
 static inline int64_t
-go_by_trampoline (uint32_t cpu, struct walk *walk)
+go_by_trampoline (walk_ref ref, struct walk *walk)
 {
   uint64_t address;
   int64_t rule;
@@ -335,12 +335,12 @@ go_by_trampoline (uint32_t cpu, struct walk *walk)
   if (walk->place.kind != LU_BPF_MAPPING_JIT
       || ((walk->pc & SLOT_MASK) != SLOT_WITH_ENDBR && (walk->pc & SLOT_MASK) != SLOT_PLAIN)
       || host_read (&address, sizeof address, walk->sp + TRAMPOLINE_FRAME) != 0
-      || address <= MIN_ADDRESS || !see_mapping (cpu, address - 1)
+      || address <= MIN_ADDRESS || !see_mapping (ref, address - 1)
       || walk->seen.kind != LU_BPF_MAPPING_TABLE)
     return VERDICT_UNKNOWN;
-  rule = see_rule (cpu, address - 1);
+  rule = see_rule (ref, address - 1);
   if (rule == PLACE_RULE_NONE || rule == PLACE_RULE_UNKNOWN
-      || see_call (cpu, address) != CALL_INDIRECT)
+      || see_call (ref, address) != CALL_INDIRECT)
     return VERDICT_UNKNOWN;
   walk->caller.pc = address;
   walk->caller.sp = walk->sp + TRAMPOLINE_FRAME + 8;
@@ -351,9 +351,9 @@ go_by_trampoline (uint32_t cpu, struct walk *walk)
 /* FOUND: code with unwind information may have called this leaf of a file; then the engines look
  * for its caller in more ways. */
 HOST_TURN int64_t
-find_caller_on_top (uint32_t cpu)
+find_caller_on_top (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint64_t words[LEAF_WORDS];
 
   if (walk == NULL || host_read (words, sizeof words, walk->sp) != 0)
@@ -362,11 +362,11 @@ find_caller_on_top (uint32_t cpu)
     {
       int64_t rule;
 
-      if (!see_mapping (cpu, words[i] - 1) || walk->seen.kind != LU_BPF_MAPPING_TABLE)
+      if (!see_mapping (ref, words[i] - 1) || walk->seen.kind != LU_BPF_MAPPING_TABLE)
         continue;
-      rule = see_rule (cpu, words[i] - 1);
+      rule = see_rule (ref, words[i] - 1);
       if (rule == PLACE_RULE_UNKNOWN
-          || (rule == PLACE_RULE_OTHER && see_call (cpu, words[i]) != CALL_NONE))
+          || (rule == PLACE_RULE_OTHER && see_call (ref, words[i]) != CALL_NONE))
         return VERDICT_FOUND;
     }
   return VERDICT_NONE;
@@ -385,9 +385,9 @@ is_bare_entry (struct walk *walk, uint64_t lookup)
 }
 
 HOST_TURN int64_t
-walk_guess (uint32_t cpu)
+walk_guess (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   int64_t verdict = VERDICT_NONE;
 
   if (walk == NULL)
@@ -401,7 +401,7 @@ walk_guess (uint32_t cpu)
       walk->seen.size = 0;
       if (walk->at == walk->n_kernel
           && ((walk->record.flags & LU_BPF_RECORD_KERNEL) != 0
-              || find_caller_on_top (cpu) != VERDICT_NONE))
+              || find_caller_on_top (ref) != VERDICT_NONE))
         return GIVE_UP (NO_RULE);
     }
   if ((walk->process.flags & LU_BPF_PROCESS_PENDING) != 0)
@@ -411,15 +411,15 @@ walk_guess (uint32_t cpu)
     return GIVE_UP (GUESS);
   walk->seen.size = 0;
   if (walk->frame_kind != LU_FRAME_KIND_CALLER)
-    verdict = go_by_top (cpu, walk);
+    verdict = go_by_top (ref, walk);
   if (verdict == VERDICT_NONE)
     {
-      verdict = go_by_frame_pointer (cpu, walk);
+      verdict = go_by_frame_pointer (ref, walk);
       if (verdict == VERDICT_FOUND && walk->frame_kind != LU_FRAME_KIND_CALLER)
         note_set_up (walk);
     }
   if (verdict == VERDICT_NONE && walk->frame_kind == LU_FRAME_KIND_CALLER)
-    verdict = go_by_trampoline (cpu, walk);
+    verdict = go_by_trampoline (ref, walk);
   if (verdict != VERDICT_FOUND)
     return GIVE_UP (GUESS);
   if (!push_frame (walk))

@@ -119,9 +119,9 @@ complete_place (struct place *place)
 
 /* Sets walk->found to the mapping that holds the address. 0, or a turn. */
 HOST_TURN int64_t
-find_place (uint32_t cpu, uint64_t address)
+find_place (walk_ref ref, uint64_t address)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   const struct lu_bpf_mapping *mapping;
   const struct entry *entry;
   struct place *place;
@@ -148,9 +148,9 @@ find_place (uint32_t cpu, uint64_t address)
 
 /* The same by the kernel's own mappings. */
 static inline int64_t
-find_vma_place (uint32_t cpu, struct walk *walk, uint64_t address)
+find_vma_place (walk_ref ref, struct walk *walk, uint64_t address)
 {
-  return host_find_vma (cpu, address) ? complete_place (&walk->found) : GIVE_UP (NO_MAPPING);
+  return host_find_vma (ref, address) ? complete_place (&walk->found) : GIVE_UP (NO_MAPPING);
 }
 
 /* The address of the frame that comes next. */
@@ -161,9 +161,9 @@ walk_lookup (const struct walk *walk)
 }
 
 HOST_TURN int64_t
-walk_mapping (uint32_t cpu)
+walk_mapping (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint64_t lookup;
   int64_t result;
 
@@ -179,7 +179,7 @@ walk_mapping (uint32_t cpu)
     }
   if (lookup - walk->place.start >= walk->place.size)
     {
-      result = walk->by_vmas != 0 ? find_vma_place (cpu, walk, lookup) : find_place (cpu, lookup);
+      result = walk->by_vmas != 0 ? find_vma_place (ref, walk, lookup) : find_place (ref, lookup);
       if (result != 0)
         return result;
       walk->place = walk->found;
@@ -195,9 +195,9 @@ walk_mapping (uint32_t cpu)
 
 /* walk->rule as a plain one; 0: it is none. */
 HOST_TURN uint64_t
-make_plain (uint32_t cpu)
+make_plain (walk_ref ref)
 {
-  const struct walk *walk = host_walk (cpu);
+  const struct walk *walk = host_walk (ref);
 
   return walk != NULL ? plain_make (&walk->rule) : 0;
 }
@@ -205,9 +205,9 @@ make_plain (uint32_t cpu)
 /* The rule of the frame that comes next, whose mapping has a table: remembers it, or leaves it to
  * the turn for rare ones. */
 HOST_TURN int64_t
-walk_rule (uint32_t cpu)
+walk_rule (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   struct remembered *remembered;
   uint64_t lookup, plain, key, place;
   uint32_t slot;
@@ -227,7 +227,7 @@ walk_rule (uint32_t cpu)
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
   walk->rule = host_shared->rules[id];
-  plain = make_plain (cpu);
+  plain = make_plain (ref);
   key = lookup + walk->place.to_key;
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);

@@ -17,9 +17,9 @@
 #define MAX_ROOM (1ull << 31)
 
 HOST_TURN int64_t
-walk_plain (uint32_t cpu)
+walk_plain (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint64_t pc, sp, fp, bx_at, mark, start, size, to_key, known, at, limit;
   int64_t result = TURN_ON;
 

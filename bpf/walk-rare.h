@@ -101,9 +101,9 @@ give_up_after (int status)
 }
 
 HOST_TURN int64_t
-walk_rare (uint32_t cpu)
+walk_rare (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   struct lu_regs *regs;
   uint64_t lookup;
   int64_t result;

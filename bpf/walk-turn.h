@@ -21,9 +21,9 @@
 
 /* Begins at walk->regs, behind the kernel's pcs, in walk->process. */
 HOST_TURN int64_t
-begin_walk (uint32_t cpu)
+begin_walk (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint32_t max = host_config.max_frames;
 
   if (walk == NULL)
@@ -49,24 +49,24 @@ begin_walk (uint32_t cpu)
 }
 
 HOST_TURN int64_t
-walk_turns (uint32_t cpu)
+walk_turns (walk_ref ref)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   int64_t result = TURN_ON;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
   for (int64_t i = 0; i < FEW_TURNS && result == TURN_ON; i++)
     {
-      result = walk_plain (cpu);
+      result = walk_plain (ref);
       if (result == TURN_MAPPING)
-        result = walk_mapping (cpu);
+        result = walk_mapping (ref);
       else if (result == TURN_RULE)
-        result = walk_rule (cpu);
+        result = walk_rule (ref);
       if (result == TURN_RARE)
-        result = walk_rare (cpu);
+        result = walk_rare (ref);
       if (result == TURN_GUESS)
-        result = walk_guess (cpu);
+        result = walk_guess (ref);
     }
   if (result == TURN_ON && host_config.budget_ns != 0 && ++walk->n_few % BUDGET_FEW == 0
       && host_clock () - walk->start_ns > host_config.budget_ns)
@@ -92,9 +92,9 @@ can_go_by_vmas (int64_t result)
 /* What is published is not enough: begins again, by the kernel's own mappings. Where nothing is
  * known of the files either, the walk ends as if it had not. */
 HOST_TURN int64_t
-go_by_vmas (uint32_t cpu, int64_t result)
+go_by_vmas (walk_ref ref, int64_t result)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
@@ -106,22 +106,22 @@ go_by_vmas (uint32_t cpu, int64_t result)
   walk->by_vmas = 1;
   walk->why = result;
   walk->process.flags = LU_BPF_PROCESS_PENDING;
-  return begin_walk (cpu);
+  return begin_walk (ref);
 }
 
 HOST_TURN int64_t
-walk_round (uint32_t cpu)
+walk_round (walk_ref ref)
 {
   int64_t result = TURN_ON;
 
   for (int64_t i = 0; i < ROUND_FEW && result == TURN_ON; i++)
-    result = walk_turns (cpu);
-  return result > TURN_GIVE_UP ? go_by_vmas (cpu, result) : result;
+    result = walk_turns (ref);
+  return result > TURN_GIVE_UP ? go_by_vmas (ref, result) : result;
 }
 
 /* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
 static inline int64_t
-make_walk (uint32_t cpu)
+make_walk (walk_ref ref)
 {
   uint64_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
   int64_t result = TURN_ON;
@@ -129,6 +129,6 @@ make_walk (uint32_t cpu)
   if (max < LU_BPF_MAX_FRAMES)
     rounds = ROUNDS (max);
   for (uint64_t i = 0; i < rounds && result == TURN_ON; i++)
-    result = walk_round (cpu);
+    result = walk_round (ref);
   return result != TURN_ON ? result : GIVE_UP (BUDGET);
 }

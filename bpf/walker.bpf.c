@@ -75,10 +75,10 @@ start_time_of (struct task_struct *task)
 /* Copies the process' entry to walk->process; FALSE: there is none. n_mappings is 0 if it was read
  * while it was written. */
 HOST_TURN int64_t
-find_entry (uint32_t cpu, uint32_t tgid)
+find_entry (walk_ref ref, uint32_t tgid)
 {
   const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
 
   if (found == NULL || walk == NULL)
     return 0;
@@ -138,9 +138,9 @@ is_same (const struct walk *walk, int is_leader)
 /* The parent of a task, and what its entry is; 0: there is none, or it is not followed. Those that
  * were there before us have their entries, or are not followed. */
 HOST_TURN uint64_t
-find_parent (uint32_t cpu, uint64_t address)
+find_parent (walk_ref ref, uint64_t address)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   struct task_struct *task = (struct task_struct *) address, *parent;
   uint64_t tgid;
 
@@ -152,7 +152,7 @@ find_parent (uint32_t cpu, uint64_t address)
                              : find_number (READ (parent, group_leader));
   if (tgid == 0)
     return 0;
-  walk->has_entry = (uint32_t) find_entry (cpu, (uint32_t) tgid);
+  walk->has_entry = (uint32_t) find_entry (ref, (uint32_t) tgid);
   return (uint64_t) parent;
 }
 
@@ -173,7 +173,7 @@ is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
 /* A child that user space has not heard of yet goes by the entry of the nearest ancestor that has
  * one: its mappings are a copy of those. User space sees whether it was that version. */
 static inline int64_t
-inherit_process (struct walk *walk, uint32_t cpu)
+inherit_process (struct walk *walk, walk_ref ref)
 {
   int is_picky = (HOST_FLAGS & LU_BPF_FOLLOW) != 0;
   uint64_t task = bpf_get_current_task ();
@@ -181,7 +181,7 @@ inherit_process (struct walk *walk, uint32_t cpu)
 
   for (int i = 0; i < (is_picky ? MAX_ANCESTORS : MAX_UNHEARD); i++)
     {
-      task = find_parent (cpu, task);
+      task = find_parent (ref, task);
       if (task == 0)
         break;
       if (walk->has_entry != 0)
@@ -192,15 +192,15 @@ inherit_process (struct walk *walk, uint32_t cpu)
 
 /* Of the process in the upper half, the thread in the lower one. */
 HOST_TURN int64_t
-find_process (uint32_t cpu, uint64_t id)
+find_process (walk_ref ref, uint64_t id)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   uint32_t tgid = (uint32_t) (id >> 32);
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  if (!find_entry (cpu, tgid))
-    return inherit_process (walk, cpu);
+  if (!find_entry (ref, tgid))
+    return inherit_process (walk, ref);
   if (walk->process.n_mappings == 0)
     return GIVE_UP (NO_PROCESS);
   return is_same (walk, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
@@ -225,9 +225,9 @@ find_teller (const struct walk *walk, int is_published)
 /* Sets walk->arguments if they were not told; returns how many bytes. They are not there yet for a
  * moment after an exec. */
 HOST_TURN uint64_t
-find_arguments (uint32_t cpu, int is_published)
+find_arguments (walk_ref ref, int is_published)
 {
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = host_walk (ref);
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
   struct lu_bpf_arguments *head;
   struct mm_struct *mm;
@@ -261,13 +261,13 @@ find_arguments (uint32_t cpu, int is_published)
 /* What finds no room is asked elsewhere. */
 static inline void
 tell_arguments (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event_data *ctx,
-                uint32_t cpu, int is_published)
+                walk_ref ref, int is_published)
 {
   uint64_t size;
 
   if ((host_config.flags & LU_BPF_ARGUMENTS) == 0)
     return;
-  size = find_arguments (cpu, is_published);
+  size = find_arguments (ref, is_published);
   HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
   if (size != 0
       && bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
@@ -388,7 +388,7 @@ is_walked (int64_t result)
 
 static inline int64_t
 take_sample (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event_data *ctx,
-             uint32_t cpu)
+             walk_ref ref)
 {
   uint64_t id = current_ids ();
   int64_t published, result;
@@ -398,9 +398,9 @@ take_sample (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event
   walk->by_vmas = 0;
   if (HOST_NAMESPACE != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
-  published = find_process (cpu, id);
+  published = find_process (ref, id);
   if (published != GIVE_UP (NOT_FOLLOWED))
-    tell_arguments (walk, c, ctx, cpu, published == TURN_ON);
+    tell_arguments (walk, c, ctx, ref, published == TURN_ON);
   HOST_FORGET (walk, published);
   if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
     return published;
@@ -410,9 +410,9 @@ take_sample (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event
     return result;
   walk->record.pid = (uint32_t) (id >> 32);
   walk->record.tid = (uint32_t) id;
-  result = published == TURN_ON ? begin_walk (cpu) : go_by_vmas (cpu, published);
+  result = published == TURN_ON ? begin_walk (ref) : go_by_vmas (ref, published);
   if (result == TURN_ON)
-    result = make_walk (cpu);
+    result = make_walk (ref);
   HOST_FORGET (walk, result);
   return is_walked (result) ? emit (walk, ctx, result) : result;
 }
@@ -478,13 +478,13 @@ int
 take_walk (struct bpf_perf_event_data *ctx)
 {
   uint32_t cpu = bpf_get_smp_processor_id ();
-  struct walk *walk = host_walk (cpu);
+  struct walk *walk = bpf_map_lookup_elem (&walks, &cpu);
   struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
   int64_t result;
 
   if (walk == NULL || c == NULL)
     return 1;
-  result = take_sample (walk, c, ctx, cpu);
+  result = take_sample (walk, c, ctx, HOST_REF (walk, cpu));
   HOST_FORGET (walk, result);
   count (c, walk, result);
   if (result == GIVE_UP (NOT_FOLLOWED))

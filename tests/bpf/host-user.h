@@ -15,10 +15,12 @@
 #define host_config          (user_host.config)
 #define HOST_FLAGS           (user_host.config.flags)
 #define HOST_NAMESPACE       (user_host.config.pid_namespace)
-#define host_walk(cpu)       (&user_host.walk)
+#define host_walk(ref)       (&user_host.walk)
 #define host_shared          (&user_host.shared)
 #define host_clock()         ((uint64_t) 0)
 #define N_USER_ENTRIES       64
+
+typedef uint32_t walk_ref;
 
 static struct
 {
@@ -63,7 +65,7 @@ host_call_before (const struct walk *walk, uint64_t pc)
 }
 
 static inline int64_t
-host_find_vma (uint32_t cpu, uint64_t address)
+host_find_vma (walk_ref ref, uint64_t address)
 {
   return 0;
 }
