@@ -129,12 +129,25 @@ read_arguments (LuProcess *process, char *text, gsize size)
   return length;
 }
 
+/* With a newline behind it. */
+static gssize
+read_comm (LuProcess *process, char *text, gsize size)
+{
+  char path[32];
+
+  g_snprintf (path, sizeof path, "/proc/%d/comm", lu_process_pid (process));
+  return read_once (path, text, size) - 1;
+}
+
+/* Kernel threads have no arguments, and are not looked at before they are sampled. */
 static void
 read_command_line (LuProcess *process)
 {
   char text[COMMAND_LINE_MAX];
   gssize length = read_arguments (process, text, sizeof text);
 
+  if (length <= 0 && lu_process_comm (process)[0] == 0)
+    length = read_comm (process, text, sizeof text);
   if (length > 0)
     lu_process_set_arguments (process, text, (gsize) length);
 }

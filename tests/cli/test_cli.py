@@ -47,6 +47,14 @@ def stats_of(stderr):
     return json.loads(lines[-1]) if lines else None
 
 
+def is_kernel_thread(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[6]) & 0x200000 != 0  # PF_KTHREAD
+    except OSError:
+        return False
+
+
 def times_run(pid):
     """How often the threads of a process got a CPU of their own accord."""
     count = 0
@@ -323,6 +331,21 @@ class Recording(Case):
         capture = syscap.read(self.file)
         self.assertGreaterEqual(len({sample.pid for sample in capture.samples}), 1)
         self.assertTrue(any("process_time" in process.cmdline for process in capture.processes))
+
+    @unittest.skipUnless(is_root(), "needs root")
+    def test_kernel_threads_have_names(self):
+        """Also in the first second, though nobody looks at them before they are sampled."""
+        write = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=x bs=64k count=64 conv=fsync; done"
+        writer = subprocess.Popen(["sh", "-c", write], cwd=self.folder, stderr=subprocess.DEVNULL)
+        self.addCleanup(writer.wait)
+        self.addCleanup(writer.kill)
+        self.run_it("-q", "-a", "-d", "0.8", "-F", "4000", "-o", self.file)
+        capture = syscap.read(self.file)
+        names = {process.pid: process.cmdline for process in capture.processes}
+        threads = {s.pid for s in capture.samples if s.pid > 0 and is_kernel_thread(s.pid)}
+        if not threads:
+            self.skipTest("none was sampled")
+        self.assertEqual({pid for pid in threads if names.get(pid, "") in ("", "?")}, set())
 
     def test_a_running_process_is_never_touched(self):
         target = subprocess.Popen(spin(30))

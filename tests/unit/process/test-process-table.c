@@ -330,6 +330,30 @@ test_discovers_ourselves (void)
   g_assert_false (lu_process_table_discover (table, G_MAXINT32, 0));
 }
 
+/* They are looked at when one of them is sampled: what may be one then is a process as any other.
+ */
+static void
+test_leaves_kernel_threads (void)
+{
+  Seen seen = { .changes = g_string_new (" ") };
+  g_autoptr (LuProcessTable) table = lu_process_table_new (TRUE, &funcs, &seen);
+  g_autofree char *comm = NULL, *ours = g_strdup_printf (" d%d:", (int) getpid ());
+  LuProcess *process;
+  LuSpace *space;
+
+  lu_process_table_discover_all (table, 0);
+  g_assert_nonnull (strstr (seen.changes->str, ours));
+  if (g_file_get_contents ("/proc/2/comm", &comm, NULL, NULL) && g_str_equal (comm, "kthreadd\n"))
+    {
+      g_assert_null (strstr (seen.changes->str, " d2:"));
+      g_assert_true (lu_process_table_lookup (table, 2, 5, &process, &space));
+      lu_process_table_repair (table, 10);
+      g_assert_true (lu_process_table_lookup (table, 2, 5, &process, &space));
+      g_assert_cmpstr (lu_process_comm (process), ==, "kthreadd");
+    }
+  g_string_free (seen.changes, TRUE);
+}
+
 /* What nobody could read the command line of: the path of the program, or comm if that is another
  * name. */
 static void
@@ -488,6 +512,7 @@ main (int argc, char **argv)
   ADD ("files are shared by identity", test_files_are_shared_by_identity);
   ADD ("data and kernel mappings are left out", test_data_and_kernel_mappings_are_left_out);
   ADD ("discovers ourselves", test_discovers_ourselves);
+  ADD ("leaves kernel threads", test_leaves_kernel_threads);
   ADD ("tells of spaces", test_tells_of_spaces);
   ADD ("names", test_names);
   ADD ("arguments", test_arguments);
