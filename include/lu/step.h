@@ -66,6 +66,14 @@ lu_step_settle (uint64_t value)
 #define LU_STEP_PAUSE() ((void) 0)
 #endif
 
+/* Whether there is what only aarch64 has: a link register, signed return addresses, its frames of
+ * signals. The BPF program is for x86-64 alone, and all that it has is verified at each start. */
+#ifdef __bpf__
+#define LU_STEP_AARCH64 0
+#else
+#define LU_STEP_AARCH64 1
+#endif
+
 /* Offset in a struct ucontext of the kernel of a register by its DWARF number: uc_mcontext begins
  * at 40 (struct ucontext, asm-generic/ucontext.h) and holds r8-r15, rdi, rsi, rbp, rbx, rdx, rax,
  * rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
@@ -97,7 +105,8 @@ lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn re
     return sampled (data, number, value);
   if (regs->frame_kind != LU_FRAME_KIND_INTERRUPTED || regs->ucontext == 0)
     return 0;
-  offset = regs->is_sigframe ? lu_step_sigframe_offset (number) : lu_step_ucontext_offset (number);
+  offset = LU_STEP_AARCH64 && regs->is_sigframe ? lu_step_sigframe_offset (number)
+                                                : lu_step_ucontext_offset (number);
   return offset != 0 && read (data, regs->ucontext + offset, value);
 }
 
@@ -214,7 +223,8 @@ lu_step_rare_return_address (const struct lu_regs *regs, const struct lu_rule *r
       break;
     case LU_RA_LINK:
       *pc = regs->link;
-      return (regs->known & LU_KNOWN_LINK) != 0 ? LU_STEP_CALLER : LU_STATUS_UNSUPPORTED_RULE;
+      return LU_STEP_AARCH64 && (regs->known & LU_KNOWN_LINK) != 0 ? LU_STEP_CALLER
+                                                                   : LU_STATUS_UNSUPPORTED_RULE;
     case LU_RA_REGISTER:
       return lu_step_any_register (regs, (uint32_t) rule->aux, read, sampled, data, pc)
                  ? LU_STEP_CALLER
@@ -247,7 +257,7 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
 {
   uint64_t cfa, pc, fp = regs->fp, bx = regs->bx;
   uint8_t known = 0;
-  int result;
+  int is_sigframe = LU_STEP_AARCH64 && (rule->flags & LU_RULE_SIGFRAME) != 0, result;
 
   if (rule->ra_kind == LU_RA_END)
     return LU_STATUS_COMPLETE;
@@ -271,14 +281,14 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
                      (regs->known & LU_KNOWN_BX) != 0, read, data, &bx))
     known |= LU_KNOWN_BX;
   LU_STEP_PAUSE ();
-  if (__builtin_expect ((rule->flags & LU_RULE_SIGFRAME) != 0, 0)
+  if (__builtin_expect (is_sigframe, 0)
       && read (data, regs->sp + lu_step_sigframe_offset (30), &regs->link))
     known |= LU_KNOWN_LINK;
-  regs->is_sigframe = (rule->flags & LU_RULE_SIGFRAME) != 0;
-  regs->ucontext = (rule->flags & (LU_RULE_UCONTEXT | LU_RULE_SIGFRAME)) != 0 ? regs->sp : 0;
+  regs->is_sigframe = (uint8_t) is_sigframe;
+  regs->ucontext = is_sigframe || (rule->flags & LU_RULE_UCONTEXT) != 0 ? regs->sp : 0;
   regs->frame_kind =
       (rule->flags & LU_RULE_SIGNAL) != 0 ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
-  regs->pc = (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
+  regs->pc = LU_STEP_AARCH64 && (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
   regs->sp = cfa;
   regs->fp = fp;
   regs->bx = bx;
