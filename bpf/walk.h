@@ -135,7 +135,8 @@ struct walk
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
   uint32_t n_few;     /* turns, by FEW_TURNS */
   uint32_t n_missed, n_guessed;
-  uint32_t n_rules; /* that guesses have asked for */
+  uint32_t n_rules;  /* that guesses have asked for */
+  uint32_t n_untold; /* arguments that found no room */
   uint64_t start_ns;
   uint64_t last_fp; /* by which the last guess went */
   uint64_t failed_ea;

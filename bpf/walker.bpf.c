@@ -260,8 +260,7 @@ find_arguments (walk_ref ref, int is_published)
 
 /* What finds no room is asked elsewhere. */
 static inline void
-tell_arguments (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event_data *ctx,
-                walk_ref ref, int is_published)
+tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref, int is_published)
 {
   uint64_t size;
 
@@ -273,7 +272,7 @@ tell_arguments (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_ev
       && bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
                                 sizeof walk->arguments_head + size)
              != 0)
-    c->n_untold++;
+    walk->n_untold++;
 }
 
 /* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
@@ -387,20 +386,19 @@ is_walked (int64_t result)
 }
 
 static inline int64_t
-take_sample (struct walk *walk, struct lu_bpf_counters *c, struct bpf_perf_event_data *ctx,
-             walk_ref ref)
+take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 {
   uint64_t id = current_ids ();
   int64_t published, result;
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
-  walk->by_vmas = 0;
+  walk->by_vmas = walk->n_untold = 0;
   if (HOST_NAMESPACE != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (ref, id);
   if (published != GIVE_UP (NOT_FOLLOWED))
-    tell_arguments (walk, c, ctx, ref, published == TURN_ON);
+    tell_arguments (walk, ctx, ref, published == TURN_ON);
   HOST_FORGET (walk, published);
   if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
     return published;
@@ -434,12 +432,19 @@ bucket_of (uint64_t ns)
   return bucket < LU_BPF_N_BUCKETS ? bucket : LU_BPF_N_BUCKETS - 1;
 }
 
-static inline void
-count (struct lu_bpf_counters *c, const struct walk *walk, int64_t result)
+/* A function for the verifier, which would follow it for each way that leads there. */
+HOST_TURN int64_t
+count (walk_ref ref, uint32_t cpu, int64_t result)
 {
+  struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
+  const struct walk *walk = host_walk (ref);
   uint64_t reason = (uint64_t) result - TURN_GIVE_UP;
-  uint64_t n_user = walk->at - walk->n_kernel;
+  uint64_t n_user;
 
+  if (c == NULL || walk == NULL)
+    return 0;
+  n_user = walk->at - walk->n_kernel;
+  c->n_untold += walk->n_untold;
   if (is_walked (result))
     {
       uint64_t n_known = n_user - walk->n_missed;
@@ -471,6 +476,7 @@ count (struct lu_bpf_counters *c, const struct walk *walk, int64_t result)
   HOST_BOUND (reason, 31);
   if (reason < LU_BPF_N_REASONS)
     c->reasons[reason]++;
+  return 0;
 }
 
 SEC ("perf_event")
@@ -479,14 +485,13 @@ take_walk (struct bpf_perf_event_data *ctx)
 {
   uint32_t cpu = bpf_get_smp_processor_id ();
   struct walk *walk = bpf_map_lookup_elem (&walks, &cpu);
-  struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
   int64_t result;
 
-  if (walk == NULL || c == NULL)
+  if (walk == NULL)
     return 1;
-  result = take_sample (walk, c, ctx, HOST_REF (walk, cpu));
+  result = take_sample (walk, ctx, HOST_REF (walk, cpu));
   HOST_FORGET (walk, result);
-  count (c, walk, result);
+  count (HOST_REF (walk, cpu), cpu, result);
   if (result == GIVE_UP (NOT_FOLLOWED))
     return 0;
   return !is_walked (result) || (HOST_FLAGS & LU_BPF_CHECK) != 0;
