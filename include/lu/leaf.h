@@ -29,42 +29,53 @@
 #define LU_LEAF_REX_B     1
 #define LU_LEAF_REX_PLAIN 0x40
 
+/* 1 if they are equal, else 0, of numbers below 2^63. No branch, here and below: what verifies the
+ * BPF program would follow either way, and all that comes then, for each. */
+static inline uint64_t
+lu_leaf_is (uint64_t a, uint64_t b)
+{
+  uint64_t difference = a ^ b;
+
+  __asm__("" : "+r"(difference));
+  difference = (difference - 1) >> 63;
+  __asm__("" : "+r"(difference));
+  return difference;
+}
+
 /* Bytes of ModRM and what follows from it: SIB, and a displacement of 0, 1, 4 or 0 bytes. `at`:
  * begins with it. */
 static inline uint64_t
 lu_leaf_operand_size (uint64_t at)
 {
-  uint64_t mod = at >> 6 & 3, base = at & 7, size = 1 + (0x0410 >> 4 * mod & 15);
+  uint64_t mod = at >> 6 & 3;
+  uint64_t has_sib = lu_leaf_is (at & 7, 4) & (lu_leaf_is (mod, 3) ^ 1);
+  uint64_t base = at >> 8 * has_sib & 7;
 
-  if (mod != 3 && base == 4)
-    {
-      base = at >> 8 & 7;
-      size++;
-    }
-  return mod == 0 && base == 5 ? size + 4 : size;
+  return 1 + has_sib + (0x0410 >> 4 * mod & 15) + 4 * (lu_leaf_is (mod, 0) & lu_leaf_is (base, 5));
 }
 
 /* Whether ModRM names rsp or rbp as a register. In the group of a shift its middle is no register.
  */
-static inline int
-lu_leaf_names_stack (uint64_t rex, uint64_t modrm, int is_group)
+static inline uint64_t
+lu_leaf_names_stack (uint64_t rex, uint64_t modrm, uint64_t is_group)
 {
-  if (!is_group && (rex & LU_LEAF_REX_R) == 0 && (modrm >> 3 & LU_LEAF_REGISTER) == LU_LEAF_STACK)
-    return 1;
-  return modrm >> 6 == 3 && (rex & LU_LEAF_REX_B) == 0
-         && (modrm & LU_LEAF_REGISTER) == LU_LEAF_STACK;
+  uint64_t middle = lu_leaf_is (modrm >> 3 & LU_LEAF_REGISTER, LU_LEAF_STACK);
+  uint64_t last = lu_leaf_is (modrm & LU_LEAF_REGISTER, LU_LEAF_STACK);
+
+  return (middle & lu_leaf_is (rex & LU_LEAF_REX_R, 0) & (is_group ^ 1))
+         | (last & lu_leaf_is (rex & LU_LEAF_REX_B, 0) & lu_leaf_is (modrm >> 6, 3));
 }
 
 /* add, or, adc, sbb, and, sub, xor, cmp; movslq; those with a byte more; test, mov to memory, from
  * memory, lea; a shift. */
-static inline int
+static inline uint64_t
 lu_leaf_is_known (uint64_t op)
 {
-  if (op < 0x40)
-    return (op & 5) == 1;
-  if (op >> 4 == 8)
-    return (1 << 0x3 | 1 << 0x5 | 1 << 0x9 | 1 << 0xb | 1 << 0xd) >> (op & 15) & 1;
-  return op == 0x63 || op == 0xc1;
+  const uint64_t eights = 1 << 0x3 | 1 << 0x5 | 1 << 0x9 | 1 << 0xb | 1 << 0xd;
+
+  return (lu_leaf_is (op >> 6, 0) & lu_leaf_is (op & 5, 1))
+         | (lu_leaf_is (op >> 4, 8) & eights >> (op & 15)) | lu_leaf_is (op, 0x63)
+         | lu_leaf_is (op, 0xc1);
 }
 
 /* The size of the instruction that begins with the low byte of `code`; LU_LEAF_RETURN; 0: it is
@@ -72,25 +83,18 @@ lu_leaf_is_known (uint64_t op)
 static inline uint64_t
 lu_leaf_step (uint64_t code)
 {
-  uint64_t rex = 0, size = 1, op = code & 0xff;
-  int is_group;
+  uint64_t op = code & 0xff, has_rex = lu_leaf_is (op >> 4, LU_LEAF_REX_PLAIN >> 4);
+  uint64_t rex = op * has_rex, is_group, is_fine, modrm;
 
   /* A branch that is not taken; where it leads over a trap, over that. */
-  if ((code & 0xffff70) == 0xcc0170 && (op & 0xf0) == 0x70)
-    return 3;
-  if ((op & 0xf0) == 0x70)
-    return 2;
-  if ((op & 0xf0) == LU_LEAF_REX_PLAIN)
-    {
-      rex = op;
-      code >>= 8;
-      size = 2;
-      op = code & 0xff;
-    }
+  if (op >> 4 == 7)
+    return 2 + lu_leaf_is (code & 0xffff00, 0xcc0100);
+  code >>= 8 * has_rex;
+  op = code & 0xff;
   if (op == 0xc3)
     return LU_LEAF_RETURN;
-  is_group = op == 0xc1 || op == 0x83;
-  if (!lu_leaf_is_known (op) || lu_leaf_names_stack (rex, code >> 8 & 0xff, is_group))
-    return 0;
-  return size + lu_leaf_operand_size (code >> 8) + (is_group ? 1 : 0);
+  modrm = code >> 8 & 0xff;
+  is_group = lu_leaf_is (op, 0xc1) | lu_leaf_is (op, 0x83);
+  is_fine = lu_leaf_is_known (op) & (lu_leaf_names_stack (rex, modrm, is_group) ^ 1);
+  return (1 + has_rex + lu_leaf_operand_size (code >> 8) + is_group) * is_fine;
 }
