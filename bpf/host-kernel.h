@@ -112,6 +112,8 @@ struct
 #ifdef HOST_USUAL
 typedef struct walk *walk_ref;
 #define HOST_REF(walk, cpu) (walk)
+/* From Linux 5.17 on; verified once. */
+#define HOST_LOOP(n, function, data) bpf_loop (n, function, data, 0)
 
 static inline struct walk *
 host_walk (walk_ref ref)

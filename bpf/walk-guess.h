@@ -240,7 +240,7 @@ HOST_TURN int64_t
 decide_by_code (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t at = 0, size;
+  uint64_t at = 0, size = 1;
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
@@ -256,13 +256,11 @@ decide_by_code (walk_ref ref)
 
       HOST_BOUND (index, sizeof walk->code - 1);
       size = step_to_return (*(const uint64_t *) (walk->code + index));
-      if (size == LU_LEAF_RETURN)
-        return VERDICT_FOUND;
-      if (size == 0)
+      if (size - 1 >= LU_LEAF_RETURN - 1)
         break;
       at += size;
     }
-  return VERDICT_UNKNOWN;
+  return size == LU_LEAF_RETURN ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
 /* What these find goes to walk->caller. They are no functions for the verifier: it allows eight

@@ -11,7 +11,7 @@
 #include "walk-rare.h"
 
 /* Turns are made in three loops, one in the other, since the verifier follows each turn of a loop
- * by itself. */
+ * by itself; the outer two are one where the kernel has loops of its own. */
 #define FEW_TURNS  4
 #define BUDGET_FEW 2 /* between two looks at the clock */
 #define ROUND_FEW  32
@@ -109,26 +109,69 @@ go_by_vmas (walk_ref ref, int64_t result)
   return begin_walk (ref);
 }
 
+/* Few turns, and where it goes on if what is published was not enough. */
+static inline int64_t
+walk_on (walk_ref ref)
+{
+  int64_t result = walk_turns (ref);
+
+  return result > TURN_GIVE_UP ? go_by_vmas (ref, result) : result;
+}
+
+#ifdef HOST_LOOP
+struct making
+{
+  walk_ref ref;
+  int64_t result;
+};
+
+/* 1: no more. */
+static long
+make_some (uint64_t i, struct making *making)
+{
+  making->result = walk_on (making->ref);
+  return making->result != TURN_ON;
+}
+
+static inline int64_t
+make_rounds (walk_ref ref, uint32_t rounds)
+{
+  struct making making = { .ref = ref, .result = TURN_ON };
+
+  HOST_LOOP (rounds * ROUND_FEW, make_some, &making);
+  return making.result;
+}
+#else
 HOST_TURN int64_t
 walk_round (walk_ref ref)
 {
   int64_t result = TURN_ON;
 
   for (int64_t i = 0; i < ROUND_FEW && result == TURN_ON; i++)
-    result = walk_turns (ref);
-  return result > TURN_GIVE_UP ? go_by_vmas (ref, result) : result;
+    result = walk_on (ref);
+  return result;
 }
+
+static inline int64_t
+make_rounds (walk_ref ref, uint32_t rounds)
+{
+  int64_t result = TURN_ON;
+
+  for (uint64_t i = 0; i < rounds && result == TURN_ON; i++)
+    result = walk_round (ref);
+  return result;
+}
+#endif
 
 /* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
 static inline int64_t
 make_walk (walk_ref ref)
 {
   uint64_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
-  int64_t result = TURN_ON;
+  int64_t result;
 
   if (max < LU_BPF_MAX_FRAMES)
     rounds = ROUNDS (max);
-  for (uint64_t i = 0; i < rounds && result == TURN_ON; i++)
-    result = walk_round (ref);
+  result = make_rounds (ref, (uint32_t) rounds);
   return result != TURN_ON ? result : GIVE_UP (BUDGET);
 }
