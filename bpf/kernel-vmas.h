@@ -63,10 +63,13 @@ find_in_tree (walk_ref ref, struct walk *walk, uint64_t tree, uint64_t address)
   for (int i = 0; i < MAX_LEVELS_VMA; i++)
     {
       uint64_t node = tree & ~(uint64_t) (NODE_BYTES - 1), kind = NODE_KIND (tree);
+      uint64_t failed = (uint64_t) bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node);
+      uint64_t parent = walk->node[0] & ~(uint64_t) (NODE_BYTES - 1); /* itself: dead */
 
-      if (kind < NODE_LEAF || kind > NODE_GAPS
-          || bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node) != 0
-          || (walk->node[0] & ~(uint64_t) (NODE_BYTES - 1)) == node /* dead */)
+      if ((negative_bit (kind - NODE_LEAF) | negative_bit (NODE_GAPS - kind)
+           | negative_bit (failed))
+              != 0
+          || parent == node)
         return 0;
       tree = read_slot (ref, kind, address);
       if (kind == NODE_LEAF)

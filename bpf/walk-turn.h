@@ -12,9 +12,9 @@
 
 /* Turns are made in three loops, one in the other, since the verifier follows each turn of a loop
  * by itself; the outer two are one where the kernel has loops of its own. */
-#define FEW_TURNS  4
-#define BUDGET_FEW 2 /* between two looks at the clock */
-#define ROUND_FEW  32
+#define FEW_TURNS  2
+#define BUDGET_FEW 4 /* between two looks at the clock */
+#define ROUND_FEW  64
 /* Each frame takes three turns at most: for its mapping, its rule, and itself. One round more for a
  * walk that is made again. */
 #define ROUNDS(max_frames) ((max_frames) *3 / (FEW_TURNS * ROUND_FEW) + 2)
