@@ -19,7 +19,6 @@ lu_bpf_blocks_init (LuBpfBlocks *self, guint max_blocks, guint max_entries)
   lu_bpf_arena_init (&self->arena, max_entries);
   lu_bpf_index_init (&self->by_serial, max_blocks);
   lu_bpf_index_init (&self->pool, max_blocks);
-  self->of_item = g_new0 (guint32, max_blocks);
   self->blocks = g_new0 (LuBpfBlock, max_blocks);
 }
 
@@ -31,7 +30,6 @@ lu_bpf_blocks_clear (LuBpfBlocks *self)
   for (guint i = 0; i < self->pool.n_ever; i++)
     lu_space_unref (self->blocks[i].space);
   lu_bpf_index_clear (&self->pool);
-  g_free (self->of_item);
   g_free (self->blocks);
 }
 
@@ -75,10 +73,11 @@ lu_bpf_blocks_find (LuBpfBlocks *self, LuSpace *space)
 {
   guint32 item = lu_bpf_index_find (&self->by_serial, lu_space_serial (space));
 
-  if (item == LU_BPF_NO_ITEM || lu_bpf_blocks_is_outdated (self, self->of_item[item], space))
+  if (item == LU_BPF_NO_ITEM
+      || lu_bpf_blocks_is_outdated (self, self->by_serial.values[item], space))
     return LU_BPF_NO_ITEM;
-  self->blocks[self->of_item[item]].n_users++;
-  return self->of_item[item];
+  self->blocks[self->by_serial.values[item]].n_users++;
+  return self->by_serial.values[item];
 }
 
 /* Another one stands for this version from now on. */
@@ -99,11 +98,11 @@ make_current (LuBpfBlocks *self, guint32 number)
   guint32 item = lu_bpf_index_find (&self->by_serial, block->serial);
 
   if (item != LU_BPF_NO_ITEM)
-    forget_serial (self, self->of_item[item]);
+    forget_serial (self, self->by_serial.values[item]);
   item = lu_bpf_index_add (&self->by_serial, block->serial);
   block->is_current = item != LU_BPF_NO_ITEM;
   if (block->is_current)
-    self->of_item[item] = number;
+    self->by_serial.values[item] = number;
 }
 
 guint32

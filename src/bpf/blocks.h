@@ -30,8 +30,7 @@ typedef struct
 typedef struct
 {
   LuBpfArena arena;
-  LuBpfIndex by_serial; /* items are places in `of_item` */
-  guint32 *of_item;     /* owned */
+  LuBpfIndex by_serial; /* values: numbers of blocks */
   LuBpfIndex pool;      /* of blocks, by their numbers */
   LuBpfBlock *blocks;   /* owned */
   guint64 last_key;

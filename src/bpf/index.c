@@ -15,16 +15,17 @@ lu_bpf_index_init (LuBpfIndex *self, guint n_items)
   while (n_buckets < n_items)
     n_buckets *= 2;
   *self = (LuBpfIndex){ .n_items = n_items, .mask = n_buckets - 1 };
-  self->buckets = g_new0 (guint32, n_buckets);
-  self->next = g_new0 (guint32, n_items);
-  self->keys = g_new0 (guint64, n_items);
+  /* In one piece, which is so large that it comes from the system, zeroed when it is touched. */
+  self->keys = g_malloc0 (n_items * (sizeof *self->keys + sizeof *self->values + sizeof *self->next)
+                          + n_buckets * sizeof *self->buckets);
+  self->values = (guint32 *) (self->keys + n_items);
+  self->next = self->values + n_items;
+  self->buckets = self->next + n_items;
 }
 
 void
 lu_bpf_index_clear (LuBpfIndex *self)
 {
-  g_free (self->buckets);
-  g_free (self->next);
   g_free (self->keys);
   *self = (LuBpfIndex){ 0 };
 }

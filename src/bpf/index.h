@@ -18,8 +18,9 @@ typedef struct
   guint n_used;
   guint32 n_ever;          /* from this item on none was ever used */
   guint32 free;            /* first item that was given back, + 1; 0: none */
-  guint32 *buckets, *next; /* owned */
-  guint64 *keys;           /* owned; by item */
+  guint64 *keys;           /* owned, and all that follows; by item */
+  guint32 *values;         /* by item; whoever uses this keeps in it what it likes */
+  guint32 *buckets, *next; /* numbers of items, + 1 */
 } LuBpfIndex;
 
 void lu_bpf_index_init (LuBpfIndex *self, guint n_items);

@@ -20,7 +20,6 @@ lu_bpf_slots_init (LuBpfSlots *self, LuBpfBacking *backing, LuQueue *requests)
 {
   *self = (LuBpfSlots){ .backing = backing, .requests = requests, .end = 1 };
   lu_bpf_index_init (&self->by_module, LU_BPF_MAX_MODULES);
-  self->slot_of_item = g_new0 (guint32, LU_BPF_MAX_MODULES);
   self->slots = g_new0 (LuBpfSlot, LU_BPF_MAX_MODULES);
   lu_bpf_aging_init (&self->numbers, LU_BPF_MAX_MODULES);
   lu_bpf_aging_take (&self->numbers, 1); /* slot 0 is none */
@@ -33,7 +32,6 @@ lu_bpf_slots_clear (LuBpfSlots *self)
     lu_module_unref (self->slots[i].module);
   lu_bpf_index_clear (&self->by_module);
   lu_bpf_aging_clear (&self->numbers);
-  g_free (self->slot_of_item);
   g_free (self->slots);
 }
 
@@ -118,7 +116,7 @@ new_slot (LuBpfSlots *self, LuModule *module)
       self->n_refused++;
       return 0;
     }
-  self->slot_of_item[item] = (guint32) number;
+  self->by_module.values[item] = (guint32) number;
   self->slots[number] = (LuBpfSlot){ .id = lu_module_id (module), .item = item };
   self->end = MAX (self->end, (guint) number + 1);
   self->backing->use[number] = 0;
@@ -130,7 +128,7 @@ lu_bpf_slots_find (const LuBpfSlots *self, const LuModule *module)
 {
   guint32 item = lu_bpf_index_find (&self->by_module, lu_module_id (module));
 
-  return item != LU_BPF_NO_ITEM ? self->slot_of_item[item] : 0;
+  return item != LU_BPF_NO_ITEM ? self->by_module.values[item] : 0;
 }
 
 guint32
@@ -215,6 +213,6 @@ lu_bpf_slots_want (LuBpfSlots *self, LuModule *module)
 {
   guint32 item = lu_bpf_index_find (&self->by_module, lu_module_id (module));
 
-  if (item != LU_BPF_NO_ITEM && !lu_bpf_slots_has_table (self, self->slot_of_item[item]))
-    pass_wish (self, self->slot_of_item[item]);
+  if (item != LU_BPF_NO_ITEM && !lu_bpf_slots_has_table (self, self->by_module.values[item]))
+    pass_wish (self, self->by_module.values[item]);
 }

@@ -33,8 +33,7 @@ typedef struct
 {
   LuBpfBacking *backing; /* borrowed */
   LuQueue *requests;     /* borrowed; the publisher's */
-  LuBpfIndex by_module;
-  guint32 *slot_of_item; /* owned */
+  LuBpfIndex by_module;  /* values: slots */
   LuBpfAging numbers;
   LuBpfSlot *slots;       /* owned; LU_BPF_MAX_MODULES */
   guint32 oldest, newest; /* without mappings */
