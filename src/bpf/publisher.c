@@ -20,13 +20,6 @@
 /* A file that was refused is let be for so long, and one whose table was asked for is not asked for
  * again; also while something waits for memory. */
 #define RETRY_NS (SECOND_NS / 4)
-/* While there are tables that a walk may ask for: this share of the time since one was asked for,
- * or a file was mapped for the first time. Walks cannot wake anybody, and without its table each of
- * them copies the stack; but copies wake the drain, which passes wishes on, and waking up costs as
- * much as some copies do. */
-#define WISH_WAIT_SHARE  16
-#define WISH_WAIT_MS     20
-#define WISH_WAIT_MAX_MS 500
 /* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
 #define OWN_TABLE_BYTES (16u << 20)
 #define ANSWER_WAIT_US  1000
@@ -54,7 +47,6 @@ struct _LuBpfPublisher
   Slot *slots;           /* owned; LU_BPF_MAX_MODULES */
   gboolean is_hungry;    /* something waits for memory */
   guint64 last_retry;    /* ns */
-  guint64 newest;        /* ns, when the last new module or wish came */
   LuBpfMapsStats shared; /* under stats_mutex */
 };
 
@@ -177,8 +169,6 @@ look_at_waiting (LuBpfPublisher *self, gboolean is_all)
       gboolean is_wish = take_wish (self, number)
                          && !(slot->file != NULL && is_too_early (slot->file->last_refused, now));
 
-      if (is_wish)
-        self->newest = now;
       if ((!is_wish && !is_all) || !try_slot (self, number))
         continue;
       lu_module_unref (g_steal_pointer (&slot->module));
@@ -198,13 +188,12 @@ is_time_to_retry (LuBpfPublisher *self)
   return TRUE;
 }
 
+/* For wishes nobody waits here: a walk that has one copies the stack, the drain takes the copy and
+ * passes the wish on. Looking for them meanwhile cost more than the copies that it saved. */
 static int
 wait_ms (const LuBpfPublisher *self)
 {
-  if (g_hash_table_size (self->waiting) == 0)
-    return -1;
-  return (int) CLAMP ((lu_monotonic_ns () - self->newest) / (WISH_WAIT_SHARE * MILLISECOND_NS),
-                      WISH_WAIT_MS, WISH_WAIT_MAX_MS);
+  return self->is_hungry ? RETRY_NS / MILLISECOND_NS : -1;
 }
 
 /* Requests */
@@ -229,7 +218,6 @@ static void
 add_module (LuBpfPublisher *self, const LuBpfRequest *request)
 {
   Slot *slot = &self->slots[request->slot];
-  gboolean is_new = slot->file == NULL;
   guint64 now = lu_monotonic_ns ();
 
   lu_module_unref (slot->module);
@@ -241,8 +229,6 @@ add_module (LuBpfPublisher *self, const LuBpfRequest *request)
     return;
   if (try_slot (self, request->slot))
     forget_module (self, request->slot);
-  else if (is_new || request->is_wanted)
-    self->newest = now;
 }
 
 static void
