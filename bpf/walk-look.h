@@ -9,8 +9,7 @@
 
 #include "host.h"
 
-/* Turns of a search: 4,096 mappings, 4,097 rows. Those are made that are not needed, too, which
- * change nothing: to stop early is a way for the verifier to follow from each. */
+/* Turns of a search: 4,096 mappings, 4,097 rows. */
 #define MAPPING_STEPS 13
 #define ROW_STEPS     13
 
@@ -22,7 +21,7 @@ look_up_mapping (const struct entry *entry, uint64_t first, uint64_t n, uint64_t
 {
   uint64_t at = first;
 
-  for (uint64_t i = 0; i < MAPPING_STEPS; i++)
+  for (uint64_t i = 0; i < MAPPING_STEPS && n > 1; i++)
     {
       uint64_t half = n >> 1, middle = at + half * 8;
       const uint64_t *start;
@@ -42,7 +41,7 @@ look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t add
 {
   uint64_t key = address & 0xffff, at = first;
 
-  for (uint64_t i = 0; i < ROW_STEPS; i++)
+  for (uint64_t i = 0; i < ROW_STEPS && n > 1; i++)
     {
       uint64_t half = n >> 1, middle = at + half;
 
