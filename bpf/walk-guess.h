@@ -151,38 +151,83 @@ check_return (walk_ref ref, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
   return call == CALL_NONE ? VERDICT_NONE : VERDICT_FOUND;
 }
 
-/* The first words in [walk->word_at, walk->fp): could one be the return address into code whose
- * frame pointer that is? MORE if there are further ones. */
+/* The next word in [walk->word_at, walk->fp): could it be the return address into code whose frame
+ * pointer that is? MORE if not, and there may be further ones. */
+static inline int64_t
+see_word (walk_ref ref, struct walk *walk, uint32_t wanted)
+{
+  int64_t verdict;
+  uint64_t value;
+
+  if (walk->word_at >= walk->fp)
+    return VERDICT_NONE;
+  if (host_read (&value, sizeof value, walk->word_at) != 0)
+    return VERDICT_UNKNOWN;
+  verdict = check_return (ref, value, walk->fp, walk->word_at, wanted);
+  walk->word_at += sizeof value;
+  return verdict == VERDICT_NONE ? VERDICT_MORE : verdict;
+}
+
+#ifdef HOST_LOOP
+struct seeing
+{
+  walk_ref ref;
+  uint64_t wanted;
+  int64_t verdict;
+};
+
+/* 1: no more. */
+static long
+see_one (uint64_t i, struct seeing *seeing)
+{
+  struct walk *walk = host_walk (seeing->ref);
+
+  seeing->verdict =
+      walk != NULL ? see_word (seeing->ref, walk, (uint32_t) seeing->wanted) : VERDICT_UNKNOWN;
+  return seeing->verdict != VERDICT_MORE;
+}
+
+static inline int64_t
+see_all (walk_ref ref, uint32_t wanted)
+{
+  struct seeing seeing = { .ref = ref, .wanted = wanted, .verdict = VERDICT_MORE };
+
+  HOST_LOOP (MAX_WORDS, see_one, &seeing);
+  return seeing.verdict;
+}
+#else
 HOST_TURN int64_t
 see_words (walk_ref ref, uint32_t wanted)
 {
   struct walk *walk = host_walk (ref);
-  int64_t verdict = VERDICT_NONE;
-  uint64_t value;
+  int64_t verdict = VERDICT_MORE;
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
-  for (uint64_t i = 0; i < WORDS_AT_ONCE && verdict == VERDICT_NONE; i++)
-    {
-      if (walk->word_at >= walk->fp)
-        return VERDICT_NONE;
-      if (host_read (&value, sizeof value, walk->word_at) != 0)
-        return VERDICT_UNKNOWN;
-      verdict = check_return (ref, value, walk->fp, walk->word_at, wanted);
-      walk->word_at += sizeof value;
-    }
-  return verdict == VERDICT_NONE ? VERDICT_MORE : verdict;
+  for (uint64_t i = 0; i < WORDS_AT_ONCE && verdict == VERDICT_MORE; i++)
+    verdict = see_word (ref, walk, wanted);
+  return verdict;
 }
+
+static inline int64_t
+see_all (walk_ref ref, uint32_t wanted)
+{
+  int64_t verdict = VERDICT_MORE;
+
+  for (uint64_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_MORE; i++)
+    verdict = see_words (ref, wanted);
+  return verdict;
+}
+#endif
 
 /* The same of all words from there on that are looked at. */
 static inline int64_t
 find_word (walk_ref ref, struct walk *walk, uint64_t from, uint32_t wanted)
 {
-  int64_t verdict = VERDICT_MORE;
+  int64_t verdict;
 
   walk->word_at = from;
-  for (uint64_t i = 0; i < MAX_WORDS / WORDS_AT_ONCE && verdict == VERDICT_MORE; i++)
-    verdict = see_words (ref, wanted);
+  verdict = see_all (ref, wanted);
   return verdict == VERDICT_MORE ? VERDICT_NONE : verdict;
 }
 
