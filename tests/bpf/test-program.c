@@ -14,6 +14,7 @@
 #include "unwind/unwinder.h"
 #include "walked.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -32,6 +33,7 @@
 #define FAMILY_MS   400 /* until it has its child, or waits for the signal, under emulation too */
 #define MAX_MS      3000
 #define SMALL_RING  (16u << 10)
+#define MAX_FD      256 /* of what is open here */
 
 typedef struct
 {
@@ -485,6 +487,33 @@ ignore_signal (int number)
 {
 }
 
+/* As the kernel has the one program of this process; FALSE: it was not found. */
+static gboolean
+read_own_info (struct bpf_prog_info *info)
+{
+  for (int fd = 0; fd < MAX_FD; fd++)
+    {
+      guint32 size = sizeof *info;
+
+      memset (info, 0, sizeof *info);
+      if (bpf_obj_get_info_by_fd (fd, info, &size) == 0 && strcmp (info->name, "take_walk") == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Of its functions the verifier has to know, of its lines it would only have work. */
+static void
+has_no_lines (void)
+{
+  struct bpf_prog_info info;
+  gboolean is_found = read_own_info (&info);
+  g_autofree char *text =
+      g_strdup_printf ("%u functions, %u lines", info.nr_func_info, info.nr_line_info);
+
+  report (is_found && info.nr_func_info > 0 && info.nr_line_info == 0, "it names no lines", text);
+}
+
 /* A profiling timer of 1 ms would otherwise make the kernel begin anew each time. */
 static void
 load_under_signals (void)
@@ -504,6 +533,7 @@ load_under_signals (void)
                             lu_bpf_program_verified (program), lu_bpf_program_flags (program),
                             lu_bpf_program_memory (program) >> 10);
   report (program != NULL, "it loads while signals arrive", error != NULL ? error->message : text);
+  has_no_lines ();
 }
 
 int
