@@ -12,8 +12,8 @@
  *          not in the figure. What is left is none of the stacks' memory
  *   read   a loop that reads the words that the steps read, in their order, and does nothing else
  *
- * warm and read are sums of the best times that each run of 256 samples had in any pass, so that
- * what else the machine does counts as little as possible.
+ * warm, ready and read are sums of the best times that each run of 256 samples had in any pass, and
+ * these passes take turns, so that what else the machine does counts as little as possible.
  *
  * `handed`: samples of a warm pass that the walker left to dwfl. `different`: samples whose stack
  * is not that of the first engine. Words of samples handed on are not in `read`. */
@@ -421,9 +421,10 @@ trace (Set *set)
 
 /* Results */
 
-/* As pass(), some samples at a time, after reading their words; with the time of that. */
+/* As pass(), some samples at a time, each time after reading their words; the time of that is not
+ * in the result. */
 static double
-read_and_pass (Engine *engine, const Set *set, guint first, guint n)
+pass_when_read (Engine *engine, const Set *set, guint first, guint n)
 {
   double ns = 0;
   Totals totals;
@@ -432,7 +433,7 @@ read_and_pass (Engine *engine, const Set *set, guint first, guint n)
     {
       guint n_now = MIN (N_AT_ONCE, first + n - i);
 
-      ns += read_words (set, i, n_now);
+      read_words (set, i, n_now);
       ns += pass (engine, set, i, n_now, &totals, NULL);
     }
   return ns;
@@ -440,37 +441,64 @@ read_and_pass (Engine *engine, const Set *set, guint first, guint n)
 
 typedef enum
 {
-  READ,          /* the words alone */
-  WALK,          /* from memory */
-  READ_AND_WALK, /* one after the other */
-} What;
+  READ,  /* the words alone */
+  WARM,  /* walks, from memory */
+  READY, /* walks, when the words have just been read */
+  N_KINDS
+} Kind;
 
-/* ns for all samples. */
-static double
-best_passes (Engine *engine, const Set *set, What what, guint *n_handed)
+typedef struct
 {
-  guint n = set->items->len;
-  g_autofree double *best = g_new (double, n / RUN + 1);
-  double sum = 0;
+  double ns[N_KINDS]; /* of all samples */
+  guint n_handed;     /* in a warm pass */
+} Passes;
+
+static double
+run_once (Engine *engine, const Set *set, Kind kind, guint first, guint n)
+{
   Totals totals;
 
-  for (guint round = 0; round < ROUNDS; round++)
+  switch (kind)
     {
-      *n_handed = 0;
-      for (guint first = 0; first < n; first += RUN)
-        {
-          guint n_run = MIN (RUN, n - first);
-          double ns = what == READ   ? read_words (set, first, n_run)
-                      : what == WALK ? pass (engine, set, first, n_run, &totals, NULL)
-                                     : read_and_pass (engine, set, first, n_run);
-
-          best[first / RUN] = round == 0 ? ns : MIN (best[first / RUN], ns);
-          *n_handed += what == WALK ? engine->n_handed : 0;
-        }
+    case READ:
+      return read_words (set, first, n);
+    case WARM:
+      return pass (engine, set, first, n, &totals, NULL);
+    default:
+      return pass_when_read (engine, set, first, n);
     }
-  for (guint i = 0; i * RUN < n; i++)
-    sum += best[i];
-  return sum;
+}
+
+/* The first two kinds take turns, so that both have the same of what else the machine does. After
+ * them comes the third: caches keep what was read twice, and not even other passes would have to go
+ * to memory for it. */
+static Passes
+best_passes (Engine *engine, const Set *set)
+{
+  guint n = set->items->len, n_runs = (n + RUN - 1) / RUN;
+  g_autofree double *best = g_new (double, N_KINDS *n_runs);
+  Passes passes = { 0 };
+
+  for (guint i = 0; i < N_KINDS * n_runs; i++)
+    best[i] = G_MAXDOUBLE;
+  for (guint turn = 0; turn < ROUNDS * N_KINDS; turn++)
+    {
+      Kind kind = turn >= 2 * ROUNDS ? READY : turn % 2 == 0 ? READ : WARM;
+      guint n_handed = 0;
+
+      for (guint i = 0; i < n_runs; i++)
+        {
+          double *of_run = &best[kind * n_runs + i];
+          double ns = run_once (engine, set, kind, i * RUN, MIN (RUN, n - i * RUN));
+
+          *of_run = MIN (*of_run, ns);
+          n_handed += engine->n_handed;
+        }
+      passes.n_handed = kind == WARM ? n_handed : passes.n_handed;
+    }
+  for (guint i = 0; i < N_KINDS * n_runs; i++)
+    passes.ns[i / n_runs] += best[i];
+  return passes;
 }
 
 static void
@@ -479,17 +507,15 @@ measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *re
   Engine engine = { 0 };
   g_autofree guint64 *digests = g_new0 (guint64, set->items->len);
   guint n = set->items->len, n_hot = MIN (n, N_HOT), n_different = 0;
-  guint n_handed, n_none;
-  double first, warm, hot = G_MAXDOUBLE, reading, ready;
+  double first, hot = G_MAXDOUBLE;
+  Passes passes;
   Totals totals, hot_totals;
 
   engine_init (&engine, ops);
   first = cpu_time ();
   pass (&engine, set, 0, n, &totals, digests);
   first = cpu_time () - first + set->opening;
-  reading = best_passes (&engine, set, READ, &n_none);
-  warm = best_passes (&engine, set, WALK, &n_handed);
-  ready = best_passes (&engine, set, READ_AND_WALK, &n_none) - reading;
+  passes = best_passes (&engine, set);
   for (double spent = 0, ns; spent < HOT_NS; spent += ns)
     {
       ns = pass (&engine, set, (n - n_hot) / 2, n_hot, &hot_totals, NULL);
@@ -507,9 +533,9 @@ measure (const char *path, const Set *set, const LuUnwinderOps *ops, guint64 *re
       "\"hot_us_per_sample\": %.3f, \"handed_percent\": %.2f, \"table_bytes\": %zu}\n",
       path, ops->name, n, totals.n_frames, 100. * (double) totals.n_complete / n, n_different,
       first / (double) totals.n_frames, set->opening / (double) totals.n_frames,
-      warm / (double) totals.n_frames, ready / (double) totals.n_frames,
-      hot / (double) hot_totals.n_frames, reading / (double) totals.n_frames,
-      set->words->len / (double) totals.n_frames, hot / 1000 / n_hot, 100. * n_handed / n,
+      passes.ns[WARM] / (double) totals.n_frames, passes.ns[READY] / (double) totals.n_frames,
+      hot / (double) hot_totals.n_frames, passes.ns[READ] / (double) totals.n_frames,
+      set->words->len / (double) totals.n_frames, hot / 1000 / n_hot, 100. * passes.n_handed / n,
       set->table_bytes);
   fflush (stdout);
   engine_clear (&engine);
