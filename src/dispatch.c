@@ -338,8 +338,11 @@ walk (LuDispatch *self, const LuEvent *event, LuSpace *space)
     lu_merge_user_chain (sample, &self->stack);
   if (self->stack.status != LU_STATUS_COMPLETE)
     return TRUE;
-  if (self->walker == NULL
-      || !lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
+  if (self->walker == NULL)
+    return FALSE;
+  if (event->next != NULL)
+    lu_walker_expect (self->walker, event->next->tid, &event->next->sample);
+  if (!lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
     return FALSE;
   is_absent = self->live && lu_stack_ends_at_absent_page (&self->stack, sample);
   self->n_absent += is_absent;

@@ -63,12 +63,14 @@ typedef struct
                          borrowed */
 } LuWalkedStack;
 
-typedef struct
+typedef struct lu_event
 {
   LuEventKind kind;
   int32_t cpu;      /* -1 unknown */
   int32_t pid, tid; /* of the task the record is about: the child for FORK; -1 dying or unknown */
   uint64_t time;    /* ns, CLOCK_MONOTONIC for our own events; 0 unknown */
+  const struct lu_event *next; /* a sample that is known to come soon after this one, so that what
+                                  it needs can be fetched meanwhile; NULL: none. Borrowed */
   union
   {
     LuSample sample;

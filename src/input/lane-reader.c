@@ -25,10 +25,17 @@ layout_of (const LuLanes *lanes, const LuLane *lane, const LuRecordLayout *layou
   return &lanes->output_layout;
 }
 
-/* Decodes the oldest unread record of a lane before its head. */
+/* A sample that was decoded when the one before it was delivered. */
+typedef struct
+{
+  gconstpointer record; /* NULL: there is none */
+  LuEvent event;
+} Ahead;
+
+/* Decodes the oldest unread record of a lane before its head. `ahead`: it may have been. */
 static gboolean
-next_event (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, LuSourceStats *stats,
-            LuEvent *event)
+next_event (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, const Ahead *ahead,
+            LuSourceStats *stats, LuEvent *event)
 {
   gconstpointer record;
   gsize size;
@@ -36,6 +43,11 @@ next_event (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, LuSourceS
 
   while ((record = lu_ring_peek (&lane->ring, lane->head, &size, &corrupt)) != NULL || corrupt)
     {
+      if (!corrupt && ahead != NULL && ahead->record == record)
+        {
+          *event = ahead->event;
+          return TRUE;
+        }
       if (!corrupt
           && lu_record_decode (layout_of (self, lane, layout, record, size), record, size, event))
         return TRUE;
@@ -59,7 +71,7 @@ oldest_sideband (LuLanes *self, const LuRecordLayout *layout, guint64 until, LuS
       LuLane *lane = lu_lanes_get (self, i);
 
       if (!lane->has_next)
-        lane->has_next = next_event (self, lane, layout, stats, &lane->next);
+        lane->has_next = next_event (self, lane, layout, NULL, stats, &lane->next);
       if (lane->has_next && lane->next.time <= until
           && (oldest == NULL || lane->next.time < oldest->next.time))
         oldest = lane;
@@ -118,11 +130,34 @@ pass_over_sideband (LuLane *lane, LuSourceStats *stats)
   while ((record = lu_ring_peek (&lane->ring, lane->head, &size, &corrupt)) != NULL
          && is_sideband (record))
     {
-      lu_ring_expect_next (&lane->ring, lane->head);
+      lu_ring_expect (&lane->ring, lane->head, 0);
       stats->records++;
       lu_ring_consume (&lane->ring);
     }
   stats->malformed += corrupt;
+}
+
+/* The sample behind this one, if that is what comes next: what its walk will read can be fetched
+ * while this one is walked. By then its own fields are there, since they are fetched one sample
+ * earlier still. */
+static void
+look_ahead (const LuLanes *self, const LuLane *lane, const LuRecordLayout *layout, LuEvent *event,
+            Ahead *ahead)
+{
+  gsize size = 0;
+  gconstpointer record =
+      event->kind == LU_EVENT_SAMPLE ? lu_ring_peek_next (&lane->ring, lane->head, &size) : NULL;
+
+  ahead->record = NULL;
+  if (record != NULL && ((const struct perf_event_header *) record)->type == PERF_RECORD_SAMPLE
+      && lu_record_decode (layout_of (self, lane, layout, record, size), record, size,
+                           &ahead->event)
+      && ahead->event.kind == LU_EVENT_SAMPLE)
+    {
+      ahead->record = record;
+      event->next = &ahead->event;
+    }
+  lu_ring_expect (&lane->ring, lane->head, ahead->record != NULL ? size : 0);
 }
 
 static gboolean
@@ -130,12 +165,13 @@ drain_samples (LuLanes *self, LuLane *lane, const LuRecordLayout *layout, gboole
                LuSourceStats *stats, LuEventFunc func, gpointer user_data)
 {
   LuEvent event;
+  Ahead ahead = { 0 };
 
   if (skip_sideband)
     pass_over_sideband (lane, stats);
-  while (next_event (self, lane, layout, stats, &event))
+  while (next_event (self, lane, layout, &ahead, stats, &event))
     {
-      lu_ring_expect_next (&lane->ring, lane->head);
+      look_ahead (self, lane, layout, &event, &ahead);
       if (event.cpu < 0)
         event.cpu = lane->cpu;
       if (event.kind == LU_EVENT_LOST)

@@ -296,6 +296,7 @@ lu_record_decode (const LuRecordLayout *layout, gconstpointer bytes, gsize size,
   event->cpu = -1;
   event->pid = event->tid = -1;
   event->time = 0;
+  event->next = NULL;
   if (header.type >= LU_RECORD_USER_FIRST)
     return TRUE; /* perf's own, without a trailer */
   if (size % 8 != 0)

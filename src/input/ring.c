@@ -114,17 +114,41 @@ lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
   return bytes_at (self, self->tail, *size);
 }
 
+gconstpointer
+lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
+{
+  guint64 next = self->tail + self->record_size;
+  gsize offset = next & (self->data_size - 1);
+  gconstpointer record = self->base + page_size () + offset;
+
+  if (head - next < sizeof (struct perf_event_header) || head - next > self->data_size)
+    return NULL;
+  *size = ((const struct perf_event_header *) record)->size;
+  return *size >= sizeof (struct perf_event_header) && *size % 8 == 0 && *size <= head - next
+                 && *size <= self->data_size - offset
+             ? record
+             : NULL;
+}
+
+/* Into the second cache: the first one has room for few lines that are on their way, and whoever
+ * uses the record before needs it. */
+static inline void
+fetch (gconstpointer line)
+{
+  __builtin_prefetch (line, 0, 2);
+}
+
 void
-lu_ring_expect_next (const LuRing *self, guint64 head)
+lu_ring_expect (const LuRing *self, guint64 head, gsize skipped)
 {
   const guint8 *data = self->base + page_size ();
-  guint64 next = self->tail + self->record_size, mask = self->data_size - 1;
+  guint64 next = self->tail + self->record_size + skipped, mask = self->data_size - 1;
 
-  if (head - next < self->record_size)
+  if (head - next < self->record_size || head - next > self->data_size)
     return;
   for (guint64 at = 0; at < MIN (LU_RING_EXPECTED_BYTES, self->record_size); at += CACHE_LINE)
-    __builtin_prefetch (data + ((next + at) & mask));
-  __builtin_prefetch (data + ((next + self->record_size - 8) & mask));
+    fetch (data + ((next + at) & mask));
+  fetch (data + ((next + self->record_size - 8) & mask));
 }
 
 void

@@ -34,12 +34,16 @@ guint64 lu_ring_head (const LuRing *self);
  * everything up to `head` is skipped and *corrupt set. */
 gconstpointer lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt);
 
-/* Fields, a kernel chain, registers and the innermost frames. */
-#define LU_RING_EXPECTED_BYTES 768
+/* The record behind the one last peeked, if all of it is there before `head`, and in one piece;
+ * else NULL. The ring stays where it is. */
+gconstpointer lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size);
 
-/* Lets the CPU fetch what will be read first of the record behind the one last peeked, if it is the
- * like of that one: its start, and its last word, the size of a stack. */
-void lu_ring_expect_next (const LuRing *self, guint64 head);
+/* Fields, a kernel chain and registers. */
+#define LU_RING_EXPECTED_BYTES 384
+
+/* Lets the CPU fetch what will be read first of the record that is `skipped` bytes behind the one
+ * last peeked, if it is the like of that one: its start, and its last word, the size of a stack. */
+void lu_ring_expect (const LuRing *self, guint64 head, gsize skipped);
 
 /* Gives the record last peeked back to the kernel (release). */
 void lu_ring_consume (LuRing *self);

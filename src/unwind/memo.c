@@ -20,6 +20,10 @@
  * tell where a frame is. */
 #define MAX_DISTANCE (G_GUINT64_CONSTANT (1) << 29)
 
+#define CACHE_LINE 64
+/* What a frame that has to be walked takes of the stack, about. */
+#define LEAF_SIZE 192
+
 #define MAX_WORDS (3 * LU_MEMO_FRAMES + 1)
 
 typedef struct _LuMemoStack
@@ -321,10 +325,44 @@ compare (LuMemo *self, struct lu_copy copy, guint n, guint n_more)
   self->special = MAX (frames[n - 1].special, low);
 }
 
+static inline Stack *
+stack_of (const LuMemo *self, gint32 tid)
+{
+  return &self->stacks[(guint32) tid * 0x9e3779b1u >> (32 - N_STACKS_BITS)];
+}
+
+/* Into the second cache: the first one has room for few lines that are on their way, and the walk
+ * meanwhile needs it. So it costs no more than what it takes to say it. */
+static inline void
+fetch (guint64 address)
+{
+  __builtin_prefetch ((gconstpointer) (gsize) address, 0, 2);
+  __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing else */
+}
+
+void
+lu_memo_expect (const LuMemo *self, gint32 tid, const guint8 *bytes, guint64 size, guint64 sp)
+{
+  const Stack *stack = stack_of (self, tid);
+  const LuMemoWord *word = stack->words, *limit;
+  guint64 top = (gsize) bytes, origin = top + (stack->origin - sp);
+  guint64 leaf_end = top + MIN (size, LEAF_SIZE * (1 + (guint64) self->n_added));
+
+#pragma GCC unroll 4
+  for (; top < leaf_end; top += CACHE_LINE)
+    fetch (top);
+  if (stack->tid != tid || stack->n_settled == 0)
+    return;
+  limit = word + stack->frames[stack->n_settled - 1].words_end;
+#pragma GCC unroll 4
+  for (; word < limit; word++)
+    fetch (origin + (guint64) (gint32) word->at);
+}
+
 void
 lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *copy)
 {
-  Stack *stack = &self->stacks[(guint32) tid * 0x9e3779b1u >> (32 - N_STACKS_BITS)];
+  Stack *stack = stack_of (self, tid);
   guint n_more = 0;
 
   if (self->stack == stack && is_on_top (self))

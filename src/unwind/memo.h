@@ -92,6 +92,10 @@ void lu_memo_free (LuMemo *self);
 /* Begins a stack of the thread in this space, and compares it with the last one. What the walk adds
  * is remembered. */
 void lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *copy);
+/* Lets the CPU fetch what will be read of a stack to come, of which `bytes` are a copy from the
+ * stack pointer on: its top, and the words by which it will be compared with the thread's last one,
+ * as far as that is known now. The copy may be any: nothing is read of it. */
+void lu_memo_expect (const LuMemo *self, gint32 tid, const guint8 *bytes, guint64 size, guint64 sp);
 /* What the last walk added was a mistake: nothing is known of its thread. */
 void lu_memo_forget (LuMemo *self);
 /* Where the frame is in the copy; beyond it if it is not in it. */

@@ -7,9 +7,9 @@
  * Tried: several walks in flight, one step of each in turn, so that they wait for memory together.
  * Two, four or eight of them took as long as this does, or longer (python3 10 to 13 ns per frame
  * in place of 8, cc1 9 to 13 in place of 8): what a step needs next is mostly known before it has
- * come from memory, and what is not costs all walks their work ahead. Tried: fetching exactly the
- * words of the next sample while this one is walked, as an oracle would; no faster than to fetch
- * its first bytes. */
+ * come from memory, and what is not costs all walks their work ahead. What helps is to fetch the
+ * next sample's words while this one is walked (lu_walker_expect()), into the second cache: fetched
+ * into the first one, not even exactly the words that an oracle would name were any faster. */
 
 #include "unwind/guess.h"
 #include "unwind/walk.h"

@@ -154,6 +154,18 @@ expect_rule (const LuWalk *walk)
         pc + (lu_view_mapping_has (view->last, pc) ? view->last->to_key : view->before->to_key));
 }
 
+void
+lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample)
+{
+  const Words *words = &self->words;
+  const LuRegs *sampled = &sample->regs;
+
+  if (words->mask == sampled->mask && words->abi == sampled->abi && sampled->n_words >= words->n
+      && sample->stack_size >= sizeof (guint64))
+    lu_memo_expect (self->walk.memo, tid, sample->stack, sample->stack_size,
+                    word (words, sampled, WORD_SP));
+}
+
 static LuWalkResult
 run (LuWalk *walk, gint32 tid)
 {

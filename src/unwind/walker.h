@@ -33,6 +33,10 @@ void lu_walker_free (LuWalker *self);
 gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space,
                          LuStack *stack);
 
+/* Lets the CPU fetch what the walk of a later sample will read, as far as can be foreseen: what is
+ * read first. To be called before another sample is walked. */
+void lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample);
+
 /* Of which module the last walk, which was not finished for that, needs the CFI, which is not
  * there; NULL: none. Borrowed from the space. */
 const LuModule *lu_walker_absent (const LuWalker *self);

@@ -221,7 +221,7 @@ unwind (Engine *self, const Item *item, LuStack *stack)
   self->ops->unwind (self->unwinder, item->pid, item->tid, &item->sample, item->space, stack);
 }
 
-/* As lu_ring_expect_next(): the start of the next record, and its last word. */
+/* As lu_ring_expect(): the start of a record, and its last word. */
 static void
 expect (const LuSample *sample)
 {
@@ -229,9 +229,21 @@ expect (const LuSample *sample)
   gsize size = sample->regs.n_words * sizeof (guint64) + sample->stack_size;
 
   for (gsize at = 0; at < MIN (LU_RING_EXPECTED_BYTES, size); at += CACHE_LINE)
-    __builtin_prefetch (bytes + at);
-  __builtin_prefetch (bytes + size - 8);
+    __builtin_prefetch (bytes + at, 0, 2);
+  __builtin_prefetch (bytes + size - 8, 0, 2);
   __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing but prefetch */
+}
+
+/* As the drain: what the next sample's walk will read, and where the one after it begins. */
+static void
+look_ahead (const Engine *engine, const Set *set, guint next, guint limit)
+{
+  const Item *item = &g_array_index (set->items, Item, next);
+
+  if (next + 1 < limit)
+    expect (&item[1].sample);
+  if (next < limit && engine->walker != NULL)
+    lu_walker_expect (engine->walker, item->tid, &item->sample);
 }
 
 /* ns for one pass over items [first, first + n). digests: what each stack was, or NULL. */
@@ -247,8 +259,7 @@ pass (Engine *engine, const Set *set, guint first, guint n, Totals *totals, guin
     {
       const Item *item = &g_array_index (set->items, Item, i);
 
-      if (i + 1 < first + n)
-        expect (&g_array_index (set->items, Item, i + 1).sample);
+      look_ahead (engine, set, i + 1, first + n);
       unwind (engine, item, &stack);
       totals->n_frames += stack.n_frames;
       totals->n_complete += stack.status == LU_STATUS_COMPLETE;

@@ -127,6 +127,59 @@ test_sizes_that_lie_end_the_batch (void)
     }
 }
 
+/* A record before another one that begins `left` bytes before the end of the ring. */
+static void
+check_next (guint16 size, guint64 left, gboolean is_whole)
+{
+  Fake fake;
+  gboolean corrupt;
+  gsize found;
+  gconstpointer next;
+
+  fake_init (&fake);
+  fake.ring.tail = fake.control->data_tail = fake.control->data_head = DATA_SIZE - left - 16;
+  produce (&fake, 16);
+  g_assert_nonnull (lu_ring_peek (&fake.ring, fake.control->data_head, &found, &corrupt));
+  g_assert_null (lu_ring_peek_next (&fake.ring, fake.control->data_head, &found));
+  produce (&fake, size);
+  next = lu_ring_peek_next (&fake.ring, fake.control->data_head, &found);
+  g_assert_cmpint (next != NULL, ==, is_whole);
+  g_assert_null (lu_ring_peek_next (&fake.ring, fake.control->data_head - 8, &found));
+  g_assert_cmpuint (fake.ring.tail, ==, fake.control->data_tail);
+  if (is_whole)
+    {
+      lu_ring_consume (&fake.ring);
+      g_assert_true (lu_ring_peek (&fake.ring, fake.control->data_head, &found, &corrupt) == next);
+      g_assert_cmpuint (found, ==, size);
+    }
+  fake_clear (&fake);
+}
+
+static void
+test_next_record (void)
+{
+  static const guint16 sizes[] = { 0, 4, 12, 72 };
+
+  check_next (64, DATA_SIZE / 2, TRUE);
+  check_next (64, 64, TRUE);
+  check_next (64, 56, FALSE);
+  check_next (64, 8, FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      Fake fake;
+      gboolean corrupt;
+      gsize size;
+
+      fake_init (&fake);
+      produce (&fake, 16);
+      produce (&fake, 64);
+      ((struct perf_event_header *) (gpointer) (fake.data + 16))->size = sizes[i];
+      g_assert_nonnull (lu_ring_peek (&fake.ring, 80, &size, &corrupt));
+      g_assert_null (lu_ring_peek_next (&fake.ring, 80, &size));
+      fake_clear (&fake);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -134,5 +187,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ring/records wrap", test_records_wrap);
   g_test_add_func ("/ring/peeking again gives the same", test_peek_again_gives_the_same);
   g_test_add_func ("/ring/sizes that lie end the batch", test_sizes_that_lie_end_the_batch);
+  g_test_add_func ("/ring/the next record", test_next_record);
   return g_test_run ();
 }

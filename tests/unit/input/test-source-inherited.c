@@ -184,6 +184,40 @@ test_sideband_comes_first (void)
   fixture_clear (&self);
 }
 
+static LuVerdict
+note_next (const LuEvent *event, gpointer user_data)
+{
+  Fixture *self = user_data;
+
+  if (event->kind == LU_EVENT_SAMPLE)
+    g_string_append_printf (self->seen, "%d>%d ", event->pid,
+                            event->next != NULL ? event->next->pid : 0);
+  else
+    g_assert_null (event->next);
+  return LU_VERDICT_DONE;
+}
+
+/* Not across side-band, which is passed over, nor from one ring to another. */
+static void
+test_next_samples_are_told (void)
+{
+  Fixture self;
+  g_autoptr (LuSource) source = NULL;
+
+  fixture_init (&self, 2);
+  source = open_source (&self);
+  for (guint32 pid = 1; pid <= 3; pid++)
+    produce_sample (&self.rings[0], pid, 10 * pid);
+  produce_fork (&self.rings[0], 1, 2, 35);
+  produce_sample (&self.rings[0], 4, 40);
+  produce_sample (&self.rings[0], 5, 50);
+  produce_sample (&self.rings[1], 6, 60);
+  g_assert_cmpint (source->ops->drain (source, note_next, &self), ==, LU_ROUND_CLOSED);
+  g_assert_cmpstr (self.seen->str, ==, "1>2 2>3 3>0 4>5 5>0 6>0 ");
+  g_clear_pointer (&source, lu_source_free);
+  fixture_clear (&self);
+}
+
 static void
 test_refused_samples_stay (void)
 {
@@ -472,6 +506,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/source-inherited/sideband-comes-first", test_sideband_comes_first);
+  g_test_add_func ("/source-inherited/next-samples-are-told", test_next_samples_are_told);
   g_test_add_func ("/source-inherited/refused-samples-stay", test_refused_samples_stay);
   g_test_add_func ("/source-inherited/losses-are-counted", test_losses_are_counted);
   g_test_add_func ("/source-inherited/other-attributes-are-told", test_other_attributes_are_told);

@@ -106,7 +106,9 @@ compare_in (Fixture *self, LuSpace *space)
   LuStack *kept = &self->kept, *fresh = &self->fresh;
   gboolean is_ours;
 
+  lu_walker_expect (self->walker, 1, &self->sample); /* changes nothing */
   walk (self, 1, &self->tracee->sample, self->tracee->space, kept);
+  lu_walker_expect (self->walker, 1, &self->sample);
   is_ours = walk (self, 1, &self->sample, space, kept);
   self->is_ours = walk (self, self->next_tid++, &self->sample, space, fresh);
   g_assert_cmpint (is_ours, ==, self->is_ours);
