@@ -118,10 +118,25 @@ be_unsafe (LuLadder *self, const char *remedy)
                                      "machine may then hang."));
 }
 
+/* Which of `defects` the version has; G_N_ELEMENTS: none. */
+static guint
+find_defect (Version version)
+{
+  guint i = 0;
+
+  while (i < G_N_ELEMENTS (defects)
+         && (is_before (version, defects[i].first) || !is_before (version, defects[i].fixed)))
+    i++;
+  return i;
+}
+
 /* Why a walk could lock this kernel up; NULL if it could not. */
 static void
 judge_safety (LuLadder *self, const LuLadderFacts *facts, Version version)
 {
+  g_autofree char *remedy = NULL;
+  guint i = find_defect (version);
+
   if (facts->usercopy == LU_USERCOPY_PLAIN)
     return;
   if (is_misnomer (facts, version))
@@ -133,23 +148,17 @@ judge_safety (LuLadder *self, const LuLadderFacts *facts, Version version)
       be_unsafe (self, _ ("Use a kernel from 6.4 on."));
       return;
     }
-  for (guint i = 0; i < G_N_ELEMENTS (defects); i++)
-    {
-      g_autofree char *remedy = NULL;
-
-      if (is_before (version, defects[i].first) || !is_before (version, defects[i].fixed))
-        continue;
-      self->reason = g_strdup_printf (
-          _ ("Linux %u.%u.%u can lock up a CPU when user memory is read in an interrupt (from 5.19 "
-             "on, commit 0aef499f3172; fixed by d319f344561d)"),
-          version.major, version.minor, version.patch);
-      remedy = is_before (defects[i].fixed, defects[i].after)
-                   ? g_strdup_printf (_ ("Use %u.%u.%u or a later kernel."), defects[i].fixed.major,
-                                      defects[i].fixed.minor, defects[i].fixed.patch)
-                   : g_strdup (_ ("Use 6.1.36, 6.3.10 or a kernel from 6.4 on."));
-      be_unsafe (self, remedy);
-      return;
-    }
+  if (i == G_N_ELEMENTS (defects))
+    return;
+  self->reason = g_strdup_printf (
+      _ ("Linux %u.%u.%u can lock up a CPU when user memory is read in an interrupt (from 5.19 "
+         "on, commit 0aef499f3172; fixed by d319f344561d)"),
+      version.major, version.minor, version.patch);
+  remedy = is_before (defects[i].fixed, defects[i].after)
+               ? g_strdup_printf (_ ("Use %u.%u.%u or a later kernel."), defects[i].fixed.major,
+                                  defects[i].fixed.minor, defects[i].fixed.patch)
+               : g_strdup (_ ("Use 6.1.36, 6.3.10 or a kernel from 6.4 on."));
+  be_unsafe (self, remedy);
 }
 
 /* What stands in the way whatever the kernel's version; NULL: nothing. */
@@ -235,6 +244,16 @@ is_set_on_command_line (const char *word)
   return words != NULL && g_strv_contains ((const char *const *) words, word);
 }
 
+/* Whether it matters how the kernel was built. To look that up takes longer than all the rest. */
+static gboolean
+may_have_defect (const LuLadderFacts *facts)
+{
+  Version version;
+
+  return find_version (facts, &version)
+         && (is_misnomer (facts, version) || find_defect (version) < G_N_ELEMENTS (defects));
+}
+
 /* Where distributions keep what a kernel was built with. */
 static LuUsercopy
 find_usercopy (const char *release)
@@ -292,12 +311,13 @@ lu_ladder_facts_read (LuLadderFacts *facts)
     .version = g_strdup (name.version),
     .signature = lu_fd_read_file ("/proc/version_signature", 4096, NULL),
     .lockdown = lu_fd_read_file ("/sys/kernel/security/lockdown", 256, NULL),
-    .usercopy = find_usercopy (name.release),
     .has_btf = g_file_test ("/sys/kernel/btf/vmlinux", G_FILE_TEST_EXISTS),
     .may_load = may_load_programs (),
     .has_library = LU_HAS_BPF,
     .is_supported = LU_HAS_BPF_WALKER,
   };
+  if (may_have_defect (facts))
+    facts->usercopy = find_usercopy (name.release);
   facts->has_pid_namespace = find_pid_namespace (&facts->pid_namespace);
   if (facts->signature != NULL)
     g_strchomp (facts->signature);

@@ -118,6 +118,22 @@ test_unknown_copies_are_as_checked (void)
     }
 }
 
+/* How a kernel was built takes long to look up, and is only asked of those whose version does not
+ * say enough. */
+static void
+test_copies_are_looked_up_in_need (void)
+{
+  g_auto (LuLadderFacts) facts = { 0 };
+  g_auto (LuLadder) ladder = { 0 };
+  LuUsercopy found;
+
+  lu_ladder_facts_read (&facts);
+  found = facts.usercopy;
+  facts.usercopy = LU_USERCOPY_UNKNOWN;
+  lu_ladder_judge (&ladder, &facts);
+  g_assert_true (ladder.is_unsafe || ladder.rung == LU_RUNG_NONE || found == LU_USERCOPY_UNKNOWN);
+}
+
 static void
 expect_nothing (const LuLadderFacts *facts, const char *word)
 {
@@ -195,6 +211,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ladder/versions", test_versions);
   g_test_add_func ("/ladder/unchecked-copies-are-safe", test_unchecked_copies_are_safe);
   g_test_add_func ("/ladder/unknown-copies-are-as-checked", test_unknown_copies_are_as_checked);
+  g_test_add_func ("/ladder/copies-are-looked-up-in-need", test_copies_are_looked_up_in_need);
   g_test_add_func ("/ladder/obstacles", test_obstacles);
   g_test_add_func ("/ladder/namespace", test_namespace);
   g_test_add_func ("/ladder/integrity-is-enough", test_integrity_is_enough);
