@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* Small programs map no more, so that room for them is allocated once. */
+#define EXPECTED_MAPPINGS 8
+
 typedef struct
 {
   guint64 start, max_end;
@@ -39,9 +42,9 @@ lu_syscap_maps_new (void)
 {
   LuSyscapMaps *self = g_new0 (LuSyscapMaps, 1);
 
-  self->current = g_array_new (FALSE, FALSE, sizeof (LuSyscapMapping));
+  self->current = g_array_sized_new (FALSE, FALSE, sizeof (LuSyscapMapping), EXPECTED_MAPPINGS);
   g_array_set_clear_func (self->current, mapping_clear);
-  self->written = g_array_new (FALSE, FALSE, sizeof (Written));
+  self->written = g_array_sized_new (FALSE, FALSE, sizeof (Written), EXPECTED_MAPPINGS);
   return self;
 }
 
