@@ -29,7 +29,7 @@ struct _LuModuleCache
   GQueue used;         /* Entry, the longest unused first */
   guint max_modules;
   guint turn;
-  Entry *frequent[N_FREQUENT]; /* by inode; NULL: none */
+  Entry *frequent[N_FREQUENT]; /* by inode, the vDSO's is 0; NULL: none */
 };
 
 static guint
@@ -146,21 +146,26 @@ make_room (LuModuleCache *self)
 static void
 note_use (LuModuleCache *self, Entry *entry)
 {
+  const LuModuleKey *key = lu_module_key (entry->module);
+
   g_queue_unlink (&self->used, &entry->link);
   g_queue_push_tail_link (&self->used, &entry->link);
   entry->turn = self->turn;
-  if (lu_module_key (entry->module)->kind == LU_MODULE_FILE)
-    self->frequent[place_of (lu_module_key (entry->module)->inode)] = entry;
+  if (key->kind == LU_MODULE_FILE || key->kind == LU_MODULE_VDSO)
+    self->frequent[place_of (key->inode)] = entry;
 }
 
 /* The path says what kind of file it is, and is the same. */
 static gboolean
 is_key_of (const LuModuleKey *key, const LuMmapEvent *mmap)
 {
-  return key->kind == LU_MODULE_FILE && key->has_inode && key->inode == mmap->inode
-         && key->major == mmap->major && key->minor == mmap->minor
-         && is_same_generation (key->inode_generation, mmap->inode_generation)
-         && key->build_id_size == 0 && strcmp (key->path, mmap->path) == 0;
+  if (key->inode != mmap->inode || key->build_id_size != 0 || strcmp (key->path, mmap->path) != 0)
+    return FALSE;
+  if (key->kind == LU_MODULE_VDSO)
+    return key->is_32bit == lu_mmap_is_below_4g (mmap);
+  return key->kind == LU_MODULE_FILE && key->has_inode && key->major == mmap->major
+         && key->minor == mmap->minor
+         && is_same_generation (key->inode_generation, mmap->inode_generation);
 }
 
 LuModule *

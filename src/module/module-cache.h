@@ -28,8 +28,15 @@ void lu_module_cache_free (LuModuleCache *self);
 /* The module of the key, made if it is new (*is_new). Borrowed: take a reference to keep it. */
 LuModule *lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new);
 
-/* The same without a key, of a file that was found before; NULL: it has to be looked for. Most
- * records name one of a few files. */
+/* The vDSO of a 32-bit process is another one. */
+static inline gboolean
+lu_mmap_is_below_4g (const LuMmapEvent *mmap)
+{
+  return mmap->start < G_GUINT64_CONSTANT (1) << 32;
+}
+
+/* The same without a key, of a file or vDSO that was found before; NULL: it has to be looked for.
+ * Most records name one of a few. */
 LuModule *lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap);
 
 /* Fills the key from what a record or a maps line says of a mapping. `path` may be changed by the

@@ -33,7 +33,7 @@ lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
   if (found != NULL)
     return found;
   lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
-  key.is_32bit = key.kind == LU_MODULE_VDSO && mmap->start < G_GUINT64_CONSTANT (1) << 32;
+  key.is_32bit = key.kind == LU_MODULE_VDSO && lu_mmap_is_below_4g (mmap);
   if (key.kind == LU_MODULE_FILE)
     {
       key.has_inode = mmap->has_inode != 0;

@@ -104,12 +104,30 @@ test_again (void)
   g_assert_null (lu_module_cache_find_again (cache, &mmap));
 }
 
+static void
+test_vdso_again (void)
+{
+  g_autoptr (LuModuleCache) cache = lu_module_cache_new (10);
+  LuModuleKey key = { .kind = LU_MODULE_VDSO, .path = "[vdso]" };
+  LuMmapEvent mmap = { .path = "[vdso]", .has_inode = TRUE, .start = 0x7ffff7fc1000 };
+  LuMmapEvent low = { .path = "[vdso]", .has_inode = TRUE, .start = 0xf7fc1000 };
+  LuMmapEvent other = { .path = "//anon", .has_inode = TRUE, .start = 0x7ffff7fc1000 };
+  gboolean is_new;
+  LuModule *module = lu_module_cache_find (cache, &key, &is_new);
+
+  lu_module_cache_find (cache, &key, &is_new);
+  g_assert_true (lu_module_cache_find_again (cache, &mmap) == module);
+  g_assert_null (lu_module_cache_find_again (cache, &low));
+  g_assert_null (lu_module_cache_find_again (cache, &other));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/module-cache/finds-again", test_finds_again);
   g_test_add_func ("/module-cache/again", test_again);
+  g_test_add_func ("/module-cache/vdso-again", test_vdso_again);
   g_test_add_func ("/module-cache/drops-what-is-not-mapped", test_drops_what_is_not_mapped);
   g_test_add_func ("/module-cache/has-a-limit", test_has_a_limit);
   return g_test_run ();
