@@ -34,6 +34,7 @@ struct _LuPid
 struct _LuProcessTable
 {
   GHashTable *pids; /* pid -> LuPid */
+  LuPid *last;      /* the one asked for last, in there; NULL: none */
   LuModuleCache *modules;
   gboolean follow_all;
   const LuProcessTableFuncs *funcs;

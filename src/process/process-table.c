@@ -89,7 +89,10 @@ lu_process_table_tell_space (LuProcessTable *self, LuProcess *process, LuSpaceCh
 LuPid *
 lu_process_table_find (LuProcessTable *self, gint32 pid)
 {
-  return g_hash_table_lookup (self->pids, GINT_TO_POINTER (pid));
+  /* A program that starts causes a dozen events one after another. */
+  if (self->last == NULL || self->last->number != pid)
+    self->last = g_hash_table_lookup (self->pids, GINT_TO_POINTER (pid));
+  return self->last;
 }
 
 void
@@ -221,6 +224,7 @@ lu_process_table_end_round (LuProcessTable *self)
 {
   guint n_left = 0;
 
+  self->last = NULL; /* it may go */
   self->round++;
   for (guint i = 0; i < self->unsettled->len; i++)
     {
