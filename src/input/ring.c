@@ -10,13 +10,14 @@
 
 #include "input/ring.h"
 
+#include "base/fetch.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CACHE_LINE   64
 #define SCRATCH_SIZE (1u << 16) /* header.size is 16 bits wide */
 
 static struct perf_event_mmap_page *
@@ -130,14 +131,6 @@ lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
              : NULL;
 }
 
-/* Into the second cache: the first one has room for few lines that are on their way, and whoever
- * uses the record before needs it. */
-static inline void
-fetch (gconstpointer line)
-{
-  __builtin_prefetch (line, 0, 2);
-}
-
 void
 lu_ring_expect (const LuRing *self, guint64 head, gsize skipped)
 {
@@ -146,9 +139,9 @@ lu_ring_expect (const LuRing *self, guint64 head, gsize skipped)
 
   if (head - next < self->record_size || head - next > self->data_size)
     return;
-  for (guint64 at = 0; at < MIN (LU_RING_EXPECTED_BYTES, self->record_size); at += CACHE_LINE)
-    fetch (data + ((next + at) & mask));
-  fetch (data + ((next + self->record_size - 8) & mask));
+  for (guint64 at = 0; at < MIN (LU_RING_EXPECTED_BYTES, self->record_size); at += LU_CACHE_LINE)
+    lu_fetch_ahead (data + ((next + at) & mask));
+  lu_fetch_ahead (data + ((next + self->record_size - 8) & mask));
 }
 
 void

@@ -11,6 +11,8 @@
 
 #include "unwind/memo.h"
 
+#include "base/fetch.h"
+
 #include <string.h>
 
 #define N_STACKS_BITS 7
@@ -20,7 +22,6 @@
  * tell where a frame is. */
 #define MAX_DISTANCE (G_GUINT64_CONSTANT (1) << 29)
 
-#define CACHE_LINE 64
 /* What a frame that has to be walked takes of the stack, about. */
 #define LEAF_SIZE 192
 
@@ -331,15 +332,6 @@ stack_of (const LuMemo *self, gint32 tid)
   return &self->stacks[(guint32) tid * 0x9e3779b1u >> (32 - N_STACKS_BITS)];
 }
 
-/* Into the second cache: the first one has room for few lines that are on their way, and the walk
- * meanwhile needs it. So it costs no more than what it takes to say it. */
-static inline void
-fetch (guint64 address)
-{
-  __builtin_prefetch ((gconstpointer) (gsize) address, 0, 2);
-  __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing else */
-}
-
 void
 lu_memo_expect (const LuMemo *self, gint32 tid, const guint8 *bytes, guint64 size, guint64 sp)
 {
@@ -349,14 +341,14 @@ lu_memo_expect (const LuMemo *self, gint32 tid, const guint8 *bytes, guint64 siz
   guint64 leaf_end = top + MIN (size, LEAF_SIZE * (1 + (guint64) self->n_added));
 
 #pragma GCC unroll 4
-  for (; top < leaf_end; top += CACHE_LINE)
-    fetch (top);
+  for (; top < leaf_end; top += LU_CACHE_LINE)
+    lu_fetch_ahead ((gconstpointer) (gsize) top);
   if (stack->tid != tid || stack->n_settled == 0)
     return;
   limit = word + stack->frames[stack->n_settled - 1].words_end;
 #pragma GCC unroll 4
   for (; word < limit; word++)
-    fetch (origin + (guint64) (gint32) word->at);
+    lu_fetch_ahead ((gconstpointer) (gsize) (origin + (guint64) (gint32) word->at));
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include "unwind/rule-cache.h"
 
+#include "base/fetch.h"
 #include "base/pages.h"
 #include "table/compile.h"
 
@@ -18,15 +19,15 @@
 
 /* Modules whose CFI is kept; a few KB each. When there are more, all are forgotten. */
 #define MAX_MODULES 512
-#define CACHE_LINE  64
 #define N_SETS      (1u << LU_RULE_CACHE_BITS)
 /* Memory: the sets, the places and all else of the first level, in huge pages as soon as there is
  * much to do; then, from `sets` on, what is used although nothing has been walked yet. */
-#define PLACES_SIZE ((offsetof (LuRuleCache, sets) + CACHE_LINE - 1) & ~(gsize) (CACHE_LINE - 1))
-#define HUGE_SIZE   (N_SETS * sizeof (LuRuleSet) + PLACES_SIZE)
-#define SMALL_SIZE  (sizeof (LuRuleCache) - offsetof (LuRuleCache, sets))
+#define PLACES_SIZE                                                                                \
+  ((offsetof (LuRuleCache, sets) + LU_CACHE_LINE - 1) & ~(gsize) (LU_CACHE_LINE - 1))
+#define HUGE_SIZE  (N_SETS * sizeof (LuRuleSet) + PLACES_SIZE)
+#define SMALL_SIZE (sizeof (LuRuleCache) - offsetof (LuRuleCache, sets))
 
-_Static_assert(sizeof (LuRuleSet) == 2 * CACHE_LINE, "neighbours, which are fetched together");
+_Static_assert(sizeof (LuRuleSet) == 2 * LU_CACHE_LINE, "neighbours, which are fetched together");
 _Static_assert(LU_MAX_RULES <= LU_RULE_ID (~G_GUINT64_CONSTANT (0)) + 1, "ids fit");
 _Static_assert(LU_RULE_NO_PLACE <= LU_RULE_CALLER (~G_GUINT64_CONSTANT (0)), "indices fit");
 

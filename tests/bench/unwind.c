@@ -18,6 +18,7 @@
  * `handed`: samples of a warm pass that the walker left to dwfl. `different`: samples whose stack
  * is not that of the first engine. Words of samples handed on are not in `read`. */
 
+#include "base/fetch.h"
 #include "input/ring.h"
 #include "input/source-perf-data.h"
 #include "lu/step.h"
@@ -32,12 +33,11 @@
 #include <string.h>
 #include <time.h>
 
-#define ROUNDS     15
-#define RUN        256 /* samples that are timed together */
-#define N_AT_ONCE  64  /* whose words fit into the second cache */
-#define CACHE_LINE 64
-#define N_HOT      256
-#define HOT_NS     3e8 /* the hot passes together take so long */
+#define ROUNDS    15
+#define RUN       256 /* samples that are timed together */
+#define N_AT_ONCE 64  /* whose words fit into the second cache */
+#define N_HOT     256
+#define HOT_NS    3e8 /* the hot passes together take so long */
 
 typedef struct
 {
@@ -228,10 +228,9 @@ expect (const LuSample *sample)
   const guint8 *bytes = (const guint8 *) sample->regs.words;
   gsize size = sample->regs.n_words * sizeof (guint64) + sample->stack_size;
 
-  for (gsize at = 0; at < MIN (LU_RING_EXPECTED_BYTES, size); at += CACHE_LINE)
-    __builtin_prefetch (bytes + at, 0, 2);
-  __builtin_prefetch (bytes + size - 8, 0, 2);
-  __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing but prefetch */
+  for (gsize at = 0; at < MIN (LU_RING_EXPECTED_BYTES, size); at += LU_CACHE_LINE)
+    lu_fetch_ahead (bytes + at);
+  lu_fetch_ahead (bytes + size - 8);
 }
 
 /* As the drain: what the next sample's walk will read, and where the one after it begins. */
