@@ -8,6 +8,7 @@
  *   HOST_BOUND (x, mask)      x &= mask, where the verifier needs to see it
  *   HOST_NEAR (pointer)       for the compiler: other places are not to be named from elsewhere
  *   HOST_FORGET (walk, x)     makes the verifier forget what it knows of a number
+ *   HOST_LOOP (n, function, data)   calls it n times, or until it returns 1; may be missing
  *   host_config               struct lu_bpf_config
  *   walk_ref                  how turns are told which walk is theirs
  *   host_walk (ref)           struct walk of that, or NULL

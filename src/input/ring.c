@@ -92,6 +92,14 @@ bytes_at (LuRing *self, guint64 position, gsize size)
   return self->scratch;
 }
 
+/* Whether there can be a record of this size, so many bytes before the head. */
+static gboolean
+is_record (const LuRing *self, gsize size, guint64 left)
+{
+  return left <= self->data_size && size >= sizeof (struct perf_event_header) && size % 8 == 0
+         && size <= left;
+}
+
 gconstpointer
 lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
 {
@@ -104,7 +112,7 @@ lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
   /* Records are 8-aligned, so a header never wraps. */
   header = bytes_at (self, self->tail, sizeof *header);
   *size = header->size;
-  if (left > self->data_size || *size < sizeof *header || *size % 8 != 0 || *size > left)
+  if (!is_record (self, *size, left))
     {
       *corrupt = TRUE;
       self->record_size = left;
@@ -120,15 +128,13 @@ lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
 {
   guint64 next = self->tail + self->record_size;
   gsize offset = next & (self->data_size - 1);
-  gconstpointer record = self->base + page_size () + offset;
+  const struct perf_event_header *record =
+      (const struct perf_event_header *) (self->base + page_size () + offset);
 
-  if (head - next < sizeof (struct perf_event_header) || head - next > self->data_size)
+  if (head == next)
     return NULL;
-  *size = ((const struct perf_event_header *) record)->size;
-  return *size >= sizeof (struct perf_event_header) && *size % 8 == 0 && *size <= head - next
-                 && *size <= self->data_size - offset
-             ? record
-             : NULL;
+  *size = record->size;
+  return is_record (self, *size, head - next) && *size <= self->data_size - offset ? record : NULL;
 }
 
 void
