@@ -131,7 +131,8 @@ lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
   const struct perf_event_header *record =
       (const struct perf_event_header *) (self->base + page_size () + offset);
 
-  if (head == next)
+  /* After a head that lied, positions are not aligned. */
+  if (head == next || self->data_size - offset < sizeof *record)
     return NULL;
   *size = record->size;
   return is_record (self, *size, head - next) && *size <= self->data_size - offset ? record : NULL;
