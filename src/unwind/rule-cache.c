@@ -10,6 +10,7 @@
 
 #include "unwind/rule-cache.h"
 
+#include "base/clock.h"
 #include "base/fetch.h"
 #include "base/pages.h"
 #include "table/compile.h"
@@ -54,6 +55,7 @@ lu_rule_cache_new (gboolean in_drain)
   self->sets = (LuRuleSet *) (gpointer) (place - HUGE_SIZE);
   self->place_shift = 64 - LU_RULE_FEW_PLACE_BITS;
   self->set_shift = 64 - LU_RULE_FEW_SET_BITS;
+  self->counted_since = lu_monotonic_ns ();
   self->compiler = g_new0 (LuRuleCompiler, 1);
   if (!in_drain)
     self->compiler->modules = g_hash_table_new_full (NULL, NULL, NULL, free_cfi);
@@ -109,6 +111,12 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
   return cfi;
 }
 
+static gboolean
+is_whole (const LuRuleCache *self)
+{
+  return self->set_shift == 64 - LU_RULE_CACHE_BITS;
+}
+
 /* Each of the sets becomes some that follow each other, so all of its places find room. */
 static void
 spread_sets (LuRuleCache *self)
@@ -132,8 +140,13 @@ spread_sets (LuRuleCache *self)
 }
 
 void
-lu_rule_cache_grow (LuRuleCache *self)
+lu_rule_cache_consider_growing (LuRuleCache *self)
 {
+  guint64 began = self->counted_since;
+
+  self->counted_since = lu_monotonic_ns ();
+  if (is_whole (self) || self->counted_since - began > LU_RULE_CACHE_SOON)
+    return;
   self->place_shift = 64 - LU_RULE_PLACE_BITS;
   self->set_shift = 64 - LU_RULE_CACHE_BITS;
   lu_pages_make_huge ((guint8 *) &self->sets, HUGE_SIZE);

@@ -54,6 +54,7 @@ typedef struct
   const struct lu_rule *rules;                       /* by id */
   guint64 n_misses;
   guint64 n_walks;
+  guint64 counted_since;  /* when the walks that decide about growing began; lu_monotonic_ns() */
   guint32 work_left;      /* of LU_RULE_CACHE_WORK, for the walk that is on its way */
   const LuModule *absent; /* a module whose CFI that walk needs and that is not there; NULL: none */
   struct _LuRuleCompiler *compiler; /* private */
@@ -71,13 +72,15 @@ gsize lu_rule_cache_bytes (const LuRuleCache *self);
  * before need some 10 KB; hostile files have 64 KB for each of a thousand frames. */
 #define LU_RULE_CACHE_WORK (256u << 10)
 
-/* After so many walks it is used as a whole, and worth huge pages (base/pages.h); before, as far as
- * the FEW_BITS say, 64 KiB. While the kernel walks nearly all stacks itself, a walker has some
- * hundred in a recording. What the second level knows stays. */
-#define LU_RULE_CACHE_FEW      1000
+/* With so many walks in so short a time it is used as a whole, and worth huge pages (base/pages.h),
+ * for good; before, as far as the FEW_BITS say, 64 KiB. While the kernel walks nearly all stacks
+ * itself, a walker has a few a second, and its memory must not grow after hours. What the second
+ * level knows stays. */
+#define LU_RULE_CACHE_MANY     1024                                   /* a power of two */
+#define LU_RULE_CACHE_SOON     (10 * G_GUINT64_CONSTANT (1000000000)) /* ns */
 #define LU_RULE_FEW_PLACE_BITS 11
 #define LU_RULE_FEW_SET_BITS   8
-void lu_rule_cache_grow (LuRuleCache *self);
+void lu_rule_cache_consider_growing (LuRuleCache *self);
 
 /* A walk begins. When it has had its share, rules that are not known yet are complex, but not for
  * the next walk. */
@@ -86,8 +89,8 @@ lu_rule_cache_begin (LuRuleCache *self)
 {
   self->work_left = LU_RULE_CACHE_WORK;
   self->absent = NULL;
-  if (G_UNLIKELY (++self->n_walks == LU_RULE_CACHE_FEW))
-    lu_rule_cache_grow (self);
+  if (G_UNLIKELY (++self->n_walks % LU_RULE_CACHE_MANY == 0))
+    lu_rule_cache_consider_growing (self);
 }
 
 #define LU_RULE_KEY_SHIFT 40

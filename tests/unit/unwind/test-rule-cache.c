@@ -109,12 +109,21 @@ test_work (void)
   lu_rule_cache_free (cache);
 }
 
-/* It is small at first. What it knew then it knows afterwards, and as before. */
+static void
+walk_often (LuRuleCache *cache)
+{
+  for (guint i = 0; i < LU_RULE_CACHE_MANY; i++)
+    lu_rule_cache_begin (cache);
+}
+
+/* It is small until there is much to walk, however long that takes. What it knew then it knows
+ * afterwards, and as before. */
 static void
 test_grow (void)
 {
   g_autoptr (LuModule) module = make_module ();
   LuRuleCache *cache = lu_rule_cache_new (FALSE);
+  guint first_shift = cache->place_shift;
   gint64 offsets[100];
 
   for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
@@ -123,8 +132,14 @@ test_grow (void)
       offsets[i] = lu_rule_cache_look_up (cache, module, CODE + i).rule.cfa_off;
     }
   g_assert_cmpuint (cache->n_misses, ==, G_N_ELEMENTS (offsets));
-  while (cache->n_walks <= LU_RULE_CACHE_FEW)
-    lu_rule_cache_begin (cache);
+  for (guint i = 0; i < 3; i++)
+    {
+      cache->counted_since -= 2 * LU_RULE_CACHE_SOON;
+      walk_often (cache);
+      g_assert_cmpuint (cache->place_shift, ==, first_shift);
+    }
+  walk_often (cache);
+  g_assert_cmpuint (cache->place_shift, <, first_shift);
   for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
     g_assert_cmpint (lu_rule_cache_look_up (cache, module, CODE + i).rule.cfa_off, ==, offsets[i]);
   g_assert_cmpuint (cache->n_misses, ==, G_N_ELEMENTS (offsets));
