@@ -31,6 +31,8 @@ typedef struct
   LuHelper helper; /* nothing in it unless we are one */
   LuQueue *to_worker, *from_worker, *to_writer;
   LuWorker *worker;
+  LuStore *store;              /* until `tables` has it; NULL: none */
+  GThread *inbox_thread;       /* fills the store; NULL: there is nothing to do */
   LuTables *tables;            /* NULL: none */
   LuKernelWalks *kernel_walks; /* NULL: nothing is sampled */
   LuWriter *writer;

@@ -98,26 +98,63 @@ fill_recording (LuSession *self, LuSource *source, LuRecording *recording)
                               .redact = self->options->redact };
 }
 
-/* A store that cannot be used costs time only. A helper may not write to it. */
+/* NULL: none. One that cannot be used costs time only. */
+static LuStore *
+open_store (const LuOptions *options)
+{
+  g_autofree char *path = options->no_store ? NULL : lu_store_default_path ();
+  g_autoptr (GError) error = NULL;
+  LuStore *store;
+
+  if (path == NULL || options->table_memory == 0 || options->engine == &lu_unwinder_dwfl)
+    return NULL;
+  store = lu_store_open (path, LU_STORE_READ_WRITE, &error);
+  /* That there is no place for one, as for users without a home, is nothing to be told each time.
+   */
+  if (store == NULL && error->code == LU_ERROR_PERMISSION && !options->quiet
+      && !lu_options_is_helper (options))
+    fprintf (stderr, _ ("live-unwinder: unwind tables are not kept on disk: %s\n"), error->message);
+  return store;
+}
+
+static gpointer
+empty_inbox (gpointer store)
+{
+  lu_thread_be_ordinary ();
+  lu_store_empty_inbox (store);
+  return NULL;
+}
+
+/* A helper may make no files once it reads those of others: what it keeps goes to the store's
+ * inbox, and what the last one put there is moved while the program is loaded. */
+static void
+begin_inbox (LuSession *self)
+{
+  self->store = open_store (self->options);
+  if (self->store == NULL)
+    return;
+  if (!lu_store_open_inbox (self->store))
+    lu_store_set_read_only (self->store);
+  else if (!lu_store_is_inbox_empty (self->store))
+    self->inbox_thread = g_thread_new ("inbox", empty_inbox, self->store);
+}
+
+static void
+end_inbox (LuSession *self)
+{
+  if (self->inbox_thread != NULL)
+    g_thread_join (g_steal_pointer (&self->inbox_thread));
+}
+
 static void
 open_tables (LuSession *self)
 {
-  g_autofree char *path = self->options->no_store ? NULL : lu_store_default_path ();
-  g_autoptr (GError) error = NULL;
-  LuStore *store = NULL;
-
   if (self->options->table_memory == 0 || self->options->engine == &lu_unwinder_dwfl)
     return;
-  if (path != NULL)
-    store = lu_store_open (
-        path, lu_options_is_helper (self->options) ? LU_STORE_READ_ONLY : LU_STORE_READ_WRITE,
-        &error);
-  /* That there is no place for one, as for users without a home, is nothing to be told each time.
-   */
-  if (error != NULL && error->code == LU_ERROR_PERMISSION && !self->options->quiet
-      && !lu_options_is_helper (self->options))
-    fprintf (stderr, _ ("live-unwinder: unwind tables are not kept on disk: %s\n"), error->message);
-  self->tables = lu_tables_new (store, (gsize) self->options->table_memory << 20);
+  if (!lu_options_is_helper (self->options))
+    self->store = open_store (self->options);
+  self->tables =
+      lu_tables_new (g_steal_pointer (&self->store), (gsize) self->options->table_memory << 20);
 }
 
 /* From here on foreign files are read. */
@@ -194,6 +231,8 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
 
   if (unwinder == NULL)
     return FALSE;
+  if (lu_options_is_helper (self->options))
+    begin_inbox (self);
   if (self->options->input == NULL)
     self->kernel_walks = lu_kernel_walks_new (self->options, source, drain_options.follow_all);
   source->ops->get_info (source, &info);
@@ -222,6 +261,7 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
   recording.engine = engine_name (self);
   if (!lu_writer_begin (self->writer, &recording, error))
     return FALSE;
+  end_inbox (self);
   give_up_rights (self, info.live);
   open_tables (self);
   if (self->tables != NULL)
@@ -260,7 +300,7 @@ stop_threads (LuSession *self)
   if (self->writer != NULL)
     lu_writer_join (self->writer);
   if (self->tables != NULL)
-    lu_tables_stop (self->tables, TABLES_PATIENCE_MS);
+    lu_tables_stop (self->tables, lu_options_is_helper (self->options) ? 0 : TABLES_PATIENCE_MS);
 }
 
 /* COMMAND could not be started: what was recorded is nothing, so no file is left behind. */
@@ -337,6 +377,8 @@ session_clear (LuSession *self)
   lu_command_clear (&self->command);
   lu_drain_free (self->drain); /* its events run the program */
   lu_kernel_walks_free (self->kernel_walks);
+  end_inbox (self);
+  lu_store_free (self->store);
   lu_worker_free (self->worker);
   lu_tables_free (self->tables);
   lu_writer_free (self->writer);

@@ -23,7 +23,6 @@
 
 #define SUFFIX        ".table"
 #define NEW_PREFIX    ".new-"
-#define MAX_NAME      (2 * 20 + 1 + 2 * 16 + sizeof SUFFIX)
 #define NAME_BUILD_ID 20 /* bytes of the build-id, and of the digest, that a name has */
 #define NAME_DIGEST   16
 #define WRITE_TRIES   8
@@ -38,12 +37,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* linux/mman.h */
 #endif
-
-struct _LuStore
-{
-  int folder;        /* owned */
-  gint is_read_only; /* atomic */
-};
 
 const char *
 lu_store_result_title (LuStoreResult result)
@@ -108,6 +101,8 @@ lu_store_open_at (int folder_taken, LuStoreMode mode, GError **error)
   self = g_new0 (LuStore, 1);
   self->folder = lu_fd_steal (&folder);
   self->is_read_only = mode == LU_STORE_READ_ONLY;
+  self->inbox = -1;
+  pthread_mutex_init (&self->inbox_mutex, NULL);
   return self;
 }
 
@@ -139,6 +134,8 @@ lu_store_free (LuStore *self)
 {
   if (self == NULL)
     return;
+  lu_fd_clear (&self->inbox);
+  pthread_mutex_destroy (&self->inbox_mutex);
   close (self->folder);
   g_free (self);
 }
@@ -167,7 +164,7 @@ lu_store_append_hex (char *name, const guint8 *bytes, gsize size)
 }
 
 static void
-make_name (char name[MAX_NAME], const LuImage *image)
+make_name (char name[LU_STORE_MAX_NAME], const LuImage *image)
 {
   gsize build_id_size, digest_size;
   const guint8 *build_id = lu_image_build_id (image, &build_id_size);
@@ -180,13 +177,12 @@ make_name (char name[MAX_NAME], const LuImage *image)
   strcat (name, SUFFIX);
 }
 
-/* Whether a name in the folder can be one of ours. */
-static gboolean
-is_our_name (const char *name)
+gboolean
+lu_store_is_our_name (const char *name)
 {
   const char *end = name + strspn (name, "0123456789abcdef-");
 
-  return strlen (name) < MAX_NAME
+  return strlen (name) < LU_STORE_MAX_NAME
          && (strcmp (end, SUFFIX) == 0 || strcmp (end, LU_STORE_ALIAS_SUFFIX) == 0);
 }
 
@@ -197,7 +193,8 @@ note_use (const LuStore *self, int fd, const struct stat *info)
 {
   gint64 now = g_get_real_time () / G_USEC_PER_SEC;
 
-  if (!lu_store_is_read_only (self) && ABS (now - info->st_mtim.tv_sec) > USE_SECONDS)
+  if (!lu_store_is_read_only (self) && self->inbox < 0
+      && ABS (now - info->st_mtim.tv_sec) > USE_SECONDS)
     futimens (fd, NULL);
 }
 
@@ -213,13 +210,19 @@ populate (guint8 *bytes, gsize size)
     madvise (bytes + skip, (size - skip) / page * page, MADV_POPULATE_WRITE);
 }
 
+gboolean
+lu_store_is_ours_alone (int fd, struct stat *info)
+{
+  return fstat (fd, info) == 0 && S_ISREG (info->st_mode) && is_private (info)
+         && info->st_nlink <= 1; /* 0: just replaced by another writer */
+}
+
 static LuStoreResult
 read_opened (const LuStore *self, int fd, gsize max_bytes, guint8 **bytes, gsize *size)
 {
   struct stat info;
 
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode) || !is_private (&info)
-      || info.st_nlink > 1) /* 0: just replaced by another writer */
+  if (!lu_store_is_ours_alone (fd, &info))
     return LU_STORE_FOREIGN;
   if (info.st_size <= 0 || (guint64) info.st_size > max_bytes)
     return LU_STORE_SIZE;
@@ -251,7 +254,7 @@ lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guin
 gboolean
 lu_store_has (const LuStore *self, const LuImage *image)
 {
-  char name[MAX_NAME];
+  char name[LU_STORE_MAX_NAME];
   struct stat info;
 
   make_name (name, image);
@@ -261,7 +264,7 @@ lu_store_has (const LuStore *self, const LuImage *image)
 LuTable *
 lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResult *result)
 {
-  char name[MAX_NAME];
+  char name[LU_STORE_MAX_NAME];
   guint8 *bytes;
   gsize size, digest_size;
 
@@ -274,14 +277,14 @@ lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResu
 
 /* Writing */
 
-static int
-open_new (const LuStore *self, char name[MAX_NAME])
+int
+lu_store_open_new (const LuStore *self, char name[LU_STORE_MAX_NAME])
 {
   int fd = -1;
 
   for (guint i = 0; fd < 0 && i < WRITE_TRIES; i++)
     {
-      g_snprintf (name, MAX_NAME, NEW_PREFIX "%08x%08x", g_random_int (), g_random_int ());
+      g_snprintf (name, LU_STORE_MAX_NAME, NEW_PREFIX "%08x%08x", g_random_int (), g_random_int ());
       fd = openat (self->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
       if (fd < 0 && errno != EEXIST)
         break;
@@ -290,25 +293,18 @@ open_new (const LuStore *self, char name[MAX_NAME])
 }
 
 gboolean
-lu_store_write_file (const LuStore *self, const char *name, const guint8 *bytes, gsize size)
+lu_store_close_new (const LuStore *self, int fd_taken, const char *new_name, const char *name)
 {
-  char new_name[MAX_NAME];
-  int fd = open_new (self, new_name);
-  gboolean ok;
-  int saved;
+  int saved = errno;
 
-  if (fd < 0)
-    return FALSE;
-  ok = lu_fd_write_all (fd, bytes, size);
-  saved = errno;
-  if (close (fd) != 0 && ok)
+  if (close (fd_taken) != 0 && name != NULL)
     {
-      ok = FALSE;
+      name = NULL;
       saved = errno;
     }
-  if (ok && renameat (self->folder, new_name, self->folder, name) == 0)
+  if (name != NULL && renameat (self->folder, new_name, self->folder, name) == 0)
     return TRUE;
-  if (ok)
+  if (name != NULL)
     saved = errno;
   unlinkat (self->folder, new_name, 0);
   errno = saved;
@@ -316,9 +312,23 @@ lu_store_write_file (const LuStore *self, const char *name, const guint8 *bytes,
 }
 
 gboolean
+lu_store_write_file (LuStore *self, const char *name, const guint8 *bytes, gsize size)
+{
+  char new_name[LU_STORE_MAX_NAME];
+  int fd;
+
+  if (self->inbox >= 0)
+    return lu_store_write_inbox (self, name, bytes, size);
+  fd = lu_store_open_new (self, new_name);
+  return fd >= 0
+         && lu_store_close_new (self, fd, new_name,
+                                lu_fd_write_all (fd, bytes, size) ? name : NULL);
+}
+
+gboolean
 lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
 {
-  char name[MAX_NAME];
+  char name[LU_STORE_MAX_NAME];
   g_autofree guint8 *bytes = NULL;
   gsize size, digest_size;
 
@@ -336,7 +346,7 @@ lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
 
 typedef struct
 {
-  char name[MAX_NAME];
+  char name[LU_STORE_MAX_NAME];
   gint64 last_use;
   guint64 bytes;
 } Stored;
@@ -364,7 +374,7 @@ look_at (const LuStore *self, const char *name, GArray *stored)
   if (g_str_has_suffix (name, LU_STORE_ALIAS_SUFFIX)
       && ABS (now - info.st_mtim.tv_sec) > ALIAS_SECONDS)
     unlinkat (self->folder, name, 0);
-  if (!is_our_name (name) || !S_ISREG (info.st_mode))
+  if (!lu_store_is_our_name (name) || !S_ISREG (info.st_mode))
     return;
   g_strlcpy (entry.name, name, sizeof entry.name);
   entry.last_use = info.st_mtim.tv_sec;
@@ -393,17 +403,11 @@ list_files (const LuStore *self)
 }
 
 gboolean
-lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
+lu_store_remove_oldest (const LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
 {
-  g_autoptr (GArray) stored = NULL;
+  g_autoptr (GArray) stored = list_files (self);
 
   *pruned = (LuStorePruned){ 0 };
-  if (lu_store_is_read_only (self))
-    {
-      errno = EROFS;
-      return FALSE;
-    }
-  stored = list_files (self);
   if (stored == NULL)
     return FALSE;
   g_array_sort (stored, compare_by_use);
@@ -424,4 +428,14 @@ lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
       pruned->removed_bytes += entry->bytes;
     }
   return TRUE;
+}
+
+gboolean
+lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
+{
+  if (!lu_store_is_read_only (self) && self->inbox < 0)
+    return lu_store_remove_oldest (self, max_bytes, pruned);
+  *pruned = (LuStorePruned){ 0 };
+  errno = EROFS;
+  return FALSE;
 }

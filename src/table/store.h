@@ -45,9 +45,20 @@ LuStore *lu_store_open (const char *path, LuStoreMode mode, GError **error);
  * works after names have become unreachable. */
 LuStore *lu_store_open_at (int folder_fd, LuStoreMode mode, GError **error);
 void lu_store_free (LuStore *self);
-/* Any thread. From now on nothing is written (a sandbox begins). */
+/* Any thread. From now on nothing is written. */
 void lu_store_set_read_only (LuStore *self);
 gboolean lu_store_is_read_only (const LuStore *self);
+
+/* For a process that wants to keep tables and soon may make no files. From now on what is saved
+ * goes to the end of a file of the folder, and the next process that calls this moves it to where
+ * it belongs. At most LU_STORE_INBOX_BYTES. One process has it, until it ends; FALSE for others,
+ * and if it cannot be had. Before any other thread uses the store. */
+#define LU_STORE_INBOX_BYTES (16u << 20)
+gboolean lu_store_open_inbox (LuStore *self);
+/* What the last one left: to be moved before anything is saved, and while files may be made. Takes
+ * some ms at most. */
+gboolean lu_store_is_inbox_empty (const LuStore *self);
+void lu_store_empty_inbox (LuStore *self);
 
 /* The table of the file that the image is of, or NULL with the reason. Tables larger than
  * `max_bytes` are left alone (SIZE). Any thread. */
@@ -55,8 +66,8 @@ LuTable *lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes,
                         LuStoreResult *result);
 /* Whether there is a file that should be that table. Any thread. */
 gboolean lu_store_has (const LuStore *self, const LuImage *image);
-/* Keeps a table, in the place of an older one. FALSE with errno set (EROFS when read-only). Any
- * thread. */
+/* Keeps a table, in the place of an older one. FALSE with errno set (EROFS when read-only, EFBIG
+ * when the inbox is full). Any thread. */
 gboolean lu_store_save (LuStore *self, const LuImage *image, const LuTable *table);
 
 typedef struct
@@ -66,7 +77,8 @@ typedef struct
 } LuStorePruned;
 
 /* Removes what was not used for longest until there are at most that many bytes and
- * LU_STORE_MAX_FILES files, and what writers that died left behind. FALSE with errno set. */
+ * LU_STORE_MAX_FILES files, and what writers that died left behind. FALSE with errno set (EROFS
+ * also with an inbox). */
 gboolean lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned);
 
 /* In English, for messages. */

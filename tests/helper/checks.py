@@ -396,6 +396,16 @@ def sixty_four_rings(bench):
 
 # Not here: 11 (tests/aarch64 is for other machines), 23 (bytes read beyond an end are seen by fuzzers
 # and sanitizers, not from outside) and 32 (a static variable, likewise).
+def tables_are_kept(bench):
+    store = bench.folder / "store"
+    store.mkdir(mode=0o700)
+    helper = [tool("env"), f"LIVE_UNWINDER_STORE={store}", *bench.helper]
+    for _ in range(2):
+        bench.outcome(bench.python_workload(1), helper=helper)
+    if not any(path.suffix == ".table" for path in store.iterdir()):
+        yield "the store is empty"
+
+
 CHECKS = {
     "01-marker": Check("kernel-mode samples keep the marker before their user frames",
                        marker_stays),
@@ -446,6 +456,8 @@ CHECKS = {
     "31-cost": Check("a stack costs little", cheap_samples, by_hand=True),
     "33-help": Check("the help text is right", help_is_about_this_program),
     "client-digests": Check("only what the client can digest is sent", digestible, common=True),
+    "keeps-tables": Check("what was compiled once is there the next time", tables_are_kept,
+                          common=True),
     "capture-file": Check("a regular file as capture", other_captures("file"), common=True),
     "capture-socket": Check("a socket as capture", other_captures("socket"), common=True),
     "cpus-sparse": Check("CPU numbers need not be dense", sparse_cpus, common=True),
