@@ -30,6 +30,8 @@
 #define MAX_LEVELS_VMA  6 /* more than the mappings of a process ever need */
 #define VM_EXEC         4
 #define PAGE_BITS       12
+/* A bit that no pointer of the tree has. */
+#define TREE_END 1
 
 /* What stands in the slot of the node that holds the address: the first one whose upper end is not
  * below it. No branch: the verifier would follow both at each. */
@@ -56,24 +58,38 @@ read_slot (walk_ref ref, uint64_t kind, uint64_t address)
   return walk->node[at];
 }
 
-/* What the tree has at the address; NULL: nothing, or it is being changed. */
+/* What the node has at the address: another node, or with TREE_END what the tree has there. A
+ * function of its own, which the verifier does not follow at each level. */
+HOST_TURN uint64_t
+descend (walk_ref ref, uint64_t tree, uint64_t address)
+{
+  struct walk *walk = host_walk (ref);
+  uint64_t node = tree & ~(uint64_t) (NODE_BYTES - 1), kind = NODE_KIND (tree);
+  uint64_t failed, parent;
+
+  if (walk == NULL)
+    return TREE_END;
+  failed = (uint64_t) bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node);
+  parent = walk->node[0] & ~(uint64_t) (NODE_BYTES - 1); /* itself: dead */
+  if ((negative_bit (kind - NODE_LEAF) | negative_bit (NODE_GAPS - kind) | negative_bit (failed))
+          != 0
+      || parent == node)
+    return TREE_END;
+  tree = read_slot (ref, kind, address);
+  if (kind != NODE_LEAF)
+    return tree & ~(uint64_t) TREE_END;
+  return (tree & 7) == 0 ? tree | TREE_END : TREE_END;
+}
+
+/* What the tree has at the address; 0: nothing, or it is being changed. */
 static inline uint64_t
-find_in_tree (walk_ref ref, struct walk *walk, uint64_t tree, uint64_t address)
+find_in_tree (walk_ref ref, uint64_t tree, uint64_t address)
 {
   for (int i = 0; i < MAX_LEVELS_VMA; i++)
     {
-      uint64_t node = tree & ~(uint64_t) (NODE_BYTES - 1), kind = NODE_KIND (tree);
-      uint64_t failed = (uint64_t) bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node);
-      uint64_t parent = walk->node[0] & ~(uint64_t) (NODE_BYTES - 1); /* itself: dead */
-
-      if ((negative_bit (kind - NODE_LEAF) | negative_bit (NODE_GAPS - kind)
-           | negative_bit (failed))
-              != 0
-          || parent == node)
-        return 0;
-      tree = read_slot (ref, kind, address);
-      if (kind == NODE_LEAF)
-        return (tree & 7) == 0 ? tree : 0;
+      tree = descend (ref, tree, address);
+      if ((tree & TREE_END) != 0)
+        return tree - TREE_END;
     }
   return 0;
 }
@@ -93,14 +109,27 @@ take_known (struct place *place, const struct lu_bpf_known *known, uint64_t offs
   return 1;
 }
 
+/* 0: what is known at this place is known of that. */
+HOST_TURN uint64_t
+differs_from_known (uint64_t place, uint64_t number, uint64_t device, uint64_t offset,
+                    uint64_t generation)
+{
+  const struct lu_bpf_known *known;
+
+  HOST_BOUND (place, LU_BPF_MAX_KNOWN - 1);
+  known = &host_shared->known[place];
+  HOST_NEAR (known);
+  return (known->inode ^ number) | (known->offset ^ offset) | (known->device ^ device)
+         | ((known->generation ^ generation) & -(uint64_t) known->generation);
+}
+
 /* Sets slot and place of ELF addresses of walk->found, if they are known; else nobody can say
  * anything of it. */
 HOST_TURN int64_t
-find_known (walk_ref ref, uint64_t number, uint32_t device, uint64_t offset, uint32_t generation)
+find_known (walk_ref ref, uint64_t number, uint64_t device, uint64_t offset, uint64_t generation)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t at = lu_bpf_known_group (lu_bpf_known_hash (number, device, offset));
-  uint64_t index = at, difference = 1;
+  uint64_t at = lu_bpf_known_group (lu_bpf_known_hash (number, (uint32_t) device, offset));
   const struct lu_bpf_known *known;
   struct place *place;
 
@@ -110,20 +139,18 @@ find_known (walk_ref ref, uint64_t number, uint32_t device, uint64_t offset, uin
   place->kind = LU_BPF_MAPPING_OPAQUE;
   place->module = 0;
   place->bias = 0;
-  for (uint64_t i = 0; i < LU_BPF_KNOWN_PLACES && difference != 0; i++)
+  for (uint64_t i = 0; i < LU_BPF_KNOWN_PLACES; i++)
     {
-      index = at + i;
-      HOST_BOUND (index, LU_BPF_MAX_KNOWN - 1);
-      known = &host_shared->known[index];
-      HOST_NEAR (known);
-      difference = (known->inode ^ number) | (known->offset ^ offset) | (known->device ^ device)
-                   | ((known->generation ^ generation) & -(uint64_t) known->generation);
+      if (differs_from_known (at, number, device, offset, generation) == 0)
+        break;
+      at++;
     }
-  HOST_FORGET (walk, index);
-  HOST_BOUND (index, LU_BPF_MAX_KNOWN - 1);
-  known = &host_shared->known[index];
+  HOST_FORGET (walk, at);
+  HOST_BOUND (at, LU_BPF_MAX_KNOWN - 1);
+  known = &host_shared->known[at];
   HOST_NEAR (known);
-  return difference == 0 ? take_known (place, known, offset) : 0;
+  return differs_from_known (at, number, device, offset, generation) == 0
+         && take_known (place, known, offset);
 }
 
 /* Sets walk->found to the executable mapping that holds the address; FALSE: there is none, or it
@@ -146,7 +173,7 @@ host_find_vma (walk_ref ref, uint64_t address)
     return 0;
   place = &walk->found;
   mm = (struct mm_struct *) READ (task, mm);
-  vma = (struct vm_area_struct *) find_in_tree (ref, walk, READ (mm, mm_mt.ma_root), address);
+  vma = (struct vm_area_struct *) find_in_tree (ref, READ (mm, mm_mt.ma_root), address);
   if (vma == NULL)
     return 0;
   file = (struct file *) READ (vma, vm_file);

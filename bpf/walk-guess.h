@@ -37,7 +37,7 @@ enum verdict
   VERDICT_NONE, /* nothing that could be believed */
   VERDICT_FOUND,
   VERDICT_UNKNOWN,
-  VERDICT_MORE, /* nothing so far */
+  VERDICT_MORE, /* nothing so far; the last one */
 };
 
 enum place_rule
@@ -173,27 +173,26 @@ struct seeing
 {
   walk_ref ref;
   uint64_t wanted;
-  int64_t verdict;
 };
 
-/* 1: no more. */
+/* 1: no more. The verdict is left in the walk, where the verifier does not follow it. */
 static long
 see_one (uint64_t i, struct seeing *seeing)
 {
   struct walk *walk = host_walk (seeing->ref);
 
-  seeing->verdict =
-      walk != NULL ? see_word (seeing->ref, walk, (uint32_t) seeing->wanted) : VERDICT_UNKNOWN;
-  return seeing->verdict != VERDICT_MORE;
+  walk->result = see_word (seeing->ref, walk, (uint32_t) seeing->wanted);
+  return (long) negative_bit ((uint64_t) walk->result - VERDICT_MORE);
 }
 
 static inline int64_t
-see_all (walk_ref ref, uint32_t wanted)
+see_all (walk_ref ref, struct walk *walk, uint32_t wanted)
 {
-  struct seeing seeing = { .ref = ref, .wanted = wanted, .verdict = VERDICT_MORE };
+  struct seeing seeing = { .ref = ref, .wanted = wanted };
 
+  walk->result = VERDICT_MORE;
   HOST_LOOP (MAX_WORDS, see_one, &seeing);
-  return seeing.verdict;
+  return walk->result;
 }
 #else
 HOST_TURN int64_t
@@ -210,7 +209,7 @@ see_words (walk_ref ref, uint32_t wanted)
 }
 
 static inline int64_t
-see_all (walk_ref ref, uint32_t wanted)
+see_all (walk_ref ref, struct walk *walk, uint32_t wanted)
 {
   int64_t verdict = VERDICT_MORE;
 
@@ -227,7 +226,7 @@ find_word (walk_ref ref, struct walk *walk, uint64_t from, uint32_t wanted)
   int64_t verdict;
 
   walk->word_at = from;
-  verdict = see_all (ref, wanted);
+  verdict = see_all (ref, walk, wanted);
   return verdict == VERDICT_MORE ? VERDICT_NONE : verdict;
 }
 
@@ -274,10 +273,27 @@ note_set_up (struct walk *walk)
   walk->remembered.n_set_up++;
 }
 
-HOST_TURN uint64_t
-step_to_return (uint64_t code)
+/* Where code goes on that does so behind what is looked at. */
+enum
 {
-  return lu_leaf_step (code);
+  CODE_RETURNS = LU_LEAF_BYTES + LU_LEAF_RETURN,
+  CODE_UNKNOWN,
+};
+
+/* Behind the instruction at this place of walk->code. */
+HOST_TURN uint64_t
+step_to_return (walk_ref ref, uint64_t at)
+{
+  const struct walk *walk = host_walk (ref);
+  uint64_t index = at, size;
+
+  if (walk == NULL || at > LU_LEAF_BYTES - LU_LEAF_WINDOW)
+    return CODE_UNKNOWN;
+  HOST_BOUND (index, sizeof walk->code - 1);
+  size = lu_leaf_step (*(const uint64_t *) (walk->code + index));
+  if (size == LU_LEAF_RETURN)
+    return CODE_RETURNS;
+  return size != 0 ? at + size : CODE_UNKNOWN;
 }
 
 /* Several words could be the return address. FOUND: it is on top; NONE: the frame is set up. */
@@ -285,7 +301,7 @@ HOST_TURN int64_t
 decide_by_code (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t at = 0, size = 1;
+  uint64_t at = 0;
 
   if (walk == NULL)
     return VERDICT_UNKNOWN;
@@ -295,17 +311,9 @@ decide_by_code (walk_ref ref)
       || walk->place.start + walk->place.size - walk->pc < LU_LEAF_BYTES
       || host_read_code (walk->code, LU_LEAF_BYTES, walk->pc) != 0)
     return VERDICT_UNKNOWN;
-  for (uint64_t i = 0; i < LU_LEAF_STEPS && at <= LU_LEAF_BYTES - LU_LEAF_WINDOW; i++)
-    {
-      uint64_t index = at;
-
-      HOST_BOUND (index, sizeof walk->code - 1);
-      size = step_to_return (*(const uint64_t *) (walk->code + index));
-      if (size - 1 >= LU_LEAF_RETURN - 1)
-        break;
-      at += size;
-    }
-  return size == LU_LEAF_RETURN ? VERDICT_FOUND : VERDICT_UNKNOWN;
+  for (uint64_t i = 0; i < LU_LEAF_STEPS && at < CODE_RETURNS; i++)
+    at = step_to_return (ref, at);
+  return at == CODE_RETURNS ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
 /* What these find goes to walk->caller. They are no functions for the verifier: it allows eight
@@ -391,27 +399,34 @@ go_by_trampoline (walk_ref ref, struct walk *walk)
   return VERDICT_FOUND;
 }
 
+/* Whether code with unwind information may have made the call that has left this word. */
+HOST_TURN int64_t
+may_be_caller (walk_ref ref, uint64_t word)
+{
+  const struct walk *walk = host_walk (ref);
+  int64_t rule;
+
+  if (walk == NULL)
+    return 1;
+  if (!see_mapping (ref, word - 1) || walk->seen.kind != LU_BPF_MAPPING_TABLE)
+    return 0;
+  rule = see_rule (ref, word - 1);
+  return rule == PLACE_RULE_UNKNOWN
+         || (rule == PLACE_RULE_OTHER && see_call (ref, word) != CALL_NONE);
+}
+
 /* FOUND: code with unwind information may have called this leaf of a file; then the engines look
  * for its caller in more ways. */
-HOST_TURN int64_t
-find_caller_on_top (walk_ref ref)
+static inline int64_t
+find_caller_on_top (walk_ref ref, const struct walk *walk)
 {
-  struct walk *walk = host_walk (ref);
   uint64_t words[LEAF_WORDS];
 
-  if (walk == NULL || host_read (words, sizeof words, walk->sp) != 0)
+  if (host_read (words, sizeof words, walk->sp) != 0)
     return VERDICT_UNKNOWN;
   for (uint64_t i = 0; i < LEAF_WORDS; i = lu_step_settle (i + 1))
-    {
-      int64_t rule;
-
-      if (!see_mapping (ref, words[i] - 1) || walk->seen.kind != LU_BPF_MAPPING_TABLE)
-        continue;
-      rule = see_rule (ref, words[i] - 1);
-      if (rule == PLACE_RULE_UNKNOWN
-          || (rule == PLACE_RULE_OTHER && see_call (ref, words[i]) != CALL_NONE))
-        return VERDICT_FOUND;
-    }
+    if (may_be_caller (ref, words[i]))
+      return VERDICT_FOUND;
   return VERDICT_NONE;
 }
 
@@ -444,7 +459,7 @@ walk_guess (walk_ref ref)
       walk->seen.size = 0;
       if (walk->at == walk->n_kernel
           && ((walk->record.flags & LU_BPF_RECORD_KERNEL) != 0
-              || find_caller_on_top (ref) != VERDICT_NONE))
+              || find_caller_on_top (ref, walk) != VERDICT_NONE))
         return GIVE_UP (NO_RULE);
     }
   if ((walk->process.flags & LU_BPF_PROCESS_PENDING) != 0)

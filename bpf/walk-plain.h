@@ -16,6 +16,13 @@
 /* A frame's size is less. */
 #define MAX_ROOM (1ull << 31)
 
+/* All ones if the flag is set, else 0. */
+static inline uint64_t
+mask_of (uint64_t plain, uint64_t flag)
+{
+  return is_negative (plain * ((1ull << 63) / flag));
+}
+
 HOST_TURN int64_t
 walk_plain (walk_ref ref)
 {
@@ -81,12 +88,9 @@ walk_plain (walk_ref ref)
         }
       if (host_read (pair, sizeof pair, cfa - sizeof pair) != 0 || pair[1] == 0)
         break;
-      if ((plain & PLAIN_FP_LATE) != 0)
-        fp = cfa - PLAIN_FP_DEPTH (plain);
-      if ((plain & PLAIN_FP_PAIR) != 0)
-        fp = pair[0];
-      if ((plain & PLAIN_BX_SLOT) != 0)
-        bx_at = cfa - PLAIN_BX_DEPTH (plain);
+      fp ^= (fp ^ (cfa - PLAIN_FP_DEPTH (plain))) & mask_of (plain, PLAIN_FP_LATE);
+      fp ^= (fp ^ pair[0]) & mask_of (plain, PLAIN_FP_PAIR);
+      bx_at ^= (bx_at ^ (cfa - PLAIN_BX_DEPTH (plain))) & mask_of (plain, PLAIN_BX_SLOT);
       known = (known & ~(plain >> 3)) | (plain & 7);
       at = lu_step_settle (at + 1);
       mark = LU_BPF_PC_RETURN;

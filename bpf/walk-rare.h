@@ -112,7 +112,7 @@ walk_rare (walk_ref ref)
     return GIVE_UP (INTERNAL);
   lookup = walk_lookup (walk);
   regs = &walk->step;
-  if (walk->rule.cfa_kind == LU_CFA_COMPLEX && walk->mark == 0)
+  if (lu_step_settle ((walk->rule.cfa_kind ^ LU_CFA_COMPLEX) | walk->mark) == 0)
     return GIVE_UP (COMPLEX);
   fetch_saved (walk);
   *regs = (struct lu_regs){ .pc = walk->pc,

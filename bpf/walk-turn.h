@@ -10,14 +10,14 @@
 #include "walk-plain.h"
 #include "walk-rare.h"
 
-/* Turns are made in three loops, one in the other, since the verifier follows each turn of a loop
- * by itself; the outer two are one where the kernel has loops of its own. */
-#define FEW_TURNS  2
-#define BUDGET_FEW 4 /* between two looks at the clock */
-#define ROUND_FEW  64
+/* Turns are made in one loop of the kernel's, or, where it has none, in three, one in the other,
+ * since the verifier follows each turn of a loop by itself. */
+#define FEW_TURNS    2
+#define ROUND_TURNS  128
+#define BUDGET_TURNS 8 /* between two looks at the clock */
 /* Each frame takes three turns at most: for its mapping, its rule, and itself. One round more for a
  * walk that is made again. */
-#define ROUNDS(max_frames) ((max_frames) *3 / (FEW_TURNS * ROUND_FEW) + 2)
+#define ROUNDS(max_frames) ((max_frames) *3 / ROUND_TURNS + 2)
 
 /* Begins at walk->regs, behind the kernel's pcs, in walk->process. */
 HOST_TURN int64_t
@@ -41,37 +41,35 @@ begin_walk (walk_ref ref)
   walk->before.size = walk->before.plain_size = 0;
   walk->at = walk->n_kernel;
   walk->limit = walk->n_kernel + (max < LU_BPF_MAX_FRAMES ? max : LU_BPF_MAX_FRAMES);
-  walk->n_few = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
+  walk->n_turns = walk->n_missed = walk->n_guessed = walk->n_rules = 0;
   walk->last_fp = 0;
   walk->failed_ea = 0;
   walk->vma_marks = 0;
   return TURN_ON;
 }
 
-HOST_TURN int64_t
-walk_turns (walk_ref ref)
+static inline int
+is_over_budget (struct walk *walk)
 {
-  struct walk *walk = host_walk (ref);
-  int64_t result = TURN_ON;
+  return host_config.budget_ns != 0 && ++walk->n_turns % BUDGET_TURNS == 0
+         && host_clock () - walk->start_ns > host_config.budget_ns;
+}
 
-  if (walk == NULL)
-    return GIVE_UP (INTERNAL);
-  for (int64_t i = 0; i < FEW_TURNS && result == TURN_ON; i++)
-    {
-      result = walk_plain (ref);
-      if (result == TURN_MAPPING)
-        result = walk_mapping (ref);
-      else if (result == TURN_RULE)
-        result = walk_rule (ref);
-      if (result == TURN_RARE)
-        result = walk_rare (ref);
-      if (result == TURN_GUESS)
-        result = walk_guess (ref);
-    }
-  if (result == TURN_ON && host_config.budget_ns != 0 && ++walk->n_few % BUDGET_FEW == 0
-      && host_clock () - walk->start_ns > host_config.budget_ns)
-    return GIVE_UP (BUDGET);
-  return result;
+/* One turn, and those that it asks for. */
+static inline int64_t
+make_turn (walk_ref ref, struct walk *walk)
+{
+  int64_t result = walk_plain (ref);
+
+  if (result == TURN_MAPPING)
+    result = walk_mapping (ref);
+  else if (result == TURN_RULE)
+    result = walk_rule (ref);
+  if (result == TURN_RARE)
+    result = walk_rare (ref);
+  if (result == TURN_GUESS)
+    result = walk_guess (ref);
+  return result == TURN_ON && is_over_budget (walk) ? GIVE_UP (BUDGET) : result;
 }
 
 /* One of some results, without a branch for each. */
@@ -109,51 +107,57 @@ go_by_vmas (walk_ref ref, int64_t result)
   return begin_walk (ref);
 }
 
-/* Few turns, and where it goes on if what is published was not enough. */
+/* Where it goes on after a turn with this result if what is published was not enough. */
 static inline int64_t
-walk_on (walk_ref ref)
+go_on (walk_ref ref, int64_t result)
 {
-  int64_t result = walk_turns (ref);
-
   return result > TURN_GIVE_UP ? go_by_vmas (ref, result) : result;
 }
 
 #ifdef HOST_LOOP
-struct making
-{
-  walk_ref ref;
-  int64_t result;
-};
-
-/* 1: no more. */
+/* 1: no more. What it leads to is left in the walk, where the verifier does not follow it. */
 static long
-make_some (uint64_t i, struct making *making)
+make_some (uint64_t i, walk_ref *ref)
 {
-  making->result = walk_on (making->ref);
-  return making->result != TURN_ON;
+  struct walk *walk = host_walk (*ref);
+
+  walk->result = go_on (*ref, make_turn (*ref, walk));
+  return (long) negative_bit (TURN_ON - (uint64_t) walk->result);
 }
 
 static inline int64_t
-make_rounds (walk_ref ref, uint32_t rounds)
+make_rounds (struct walk *walk, walk_ref ref, uint32_t rounds)
 {
-  struct making making = { .ref = ref, .result = TURN_ON };
-
-  HOST_LOOP (rounds * ROUND_FEW, make_some, &making);
-  return making.result;
+  walk->result = TURN_ON;
+  HOST_LOOP (rounds * ROUND_TURNS, make_some, &ref);
+  return walk->result;
 }
 #else
+HOST_TURN int64_t
+walk_turns (walk_ref ref)
+{
+  struct walk *walk = host_walk (ref);
+  int64_t result = TURN_ON;
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  for (int64_t i = 0; i < FEW_TURNS && result == TURN_ON; i++)
+    result = make_turn (ref, walk);
+  return result;
+}
+
 HOST_TURN int64_t
 walk_round (walk_ref ref)
 {
   int64_t result = TURN_ON;
 
-  for (int64_t i = 0; i < ROUND_FEW && result == TURN_ON; i++)
-    result = walk_on (ref);
+  for (int64_t i = 0; i < ROUND_TURNS / FEW_TURNS && result == TURN_ON; i++)
+    result = go_on (ref, walk_turns (ref));
   return result;
 }
 
 static inline int64_t
-make_rounds (walk_ref ref, uint32_t rounds)
+make_rounds (struct walk *walk, walk_ref ref, uint32_t rounds)
 {
   int64_t result = TURN_ON;
 
@@ -165,13 +169,13 @@ make_rounds (walk_ref ref, uint32_t rounds)
 
 /* The walk from where begin_walk() has put it: ENDED, DEPTH, or a reason. */
 static inline int64_t
-make_walk (walk_ref ref)
+make_walk (struct walk *walk, walk_ref ref)
 {
   uint64_t max = host_config.max_frames, rounds = ROUNDS (LU_BPF_MAX_FRAMES);
   int64_t result;
 
   if (max < LU_BPF_MAX_FRAMES)
     rounds = ROUNDS (max);
-  result = make_rounds (ref, (uint32_t) rounds);
+  result = make_rounds (walk, ref, (uint32_t) rounds);
   return result != TURN_ON ? result : GIVE_UP (BUDGET);
 }

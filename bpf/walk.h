@@ -130,10 +130,11 @@ struct walk
   int64_t why;                   /* they are: what is published was not enough */
   uint64_t vma_marks;
   uint64_t forgotten; /* for HOST_FORGET() */
+  int64_t result;     /* of the last turn, of the word that a guess has looked at last */
   uint64_t word_at;   /* that a guess looks at next */
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and one behind the last one that may be */
-  uint32_t n_few;     /* turns, by FEW_TURNS */
+  uint32_t n_turns;
   uint32_t n_missed, n_guessed;
   uint32_t n_rules;  /* that guesses have asked for */
   uint32_t n_untold; /* arguments that found no room */

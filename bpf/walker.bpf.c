@@ -209,12 +209,12 @@ find_process (walk_ref ref, uint64_t id)
 /* The process that runs, and its last exec. 0: there is nothing to tell of it; those that ran
  * before us have no identity. */
 static inline uint64_t
-find_teller (const struct walk *walk, int is_published)
+find_teller (const struct walk *walk, int64_t published)
 {
   struct task_struct *any = (struct task_struct *) bpf_get_current_task (), *leader;
   const struct lu_bpf_identity *identity = find_identity (walk);
 
-  if (is_published)
+  if (published == TURN_ON)
     return identity != NULL ? lu_bpf_teller (identity->start_time, identity->exec_id) : 0;
   leader = (struct task_struct *) READ (any, group_leader);
   if ((READ (leader, flags) & PF_FORKNOEXEC) != 0)
@@ -223,9 +223,9 @@ find_teller (const struct walk *walk, int is_published)
 }
 
 /* Sets walk->arguments if they were not told; returns how many bytes. They are not there yet for a
- * moment after an exec. */
+ * moment after an exec. `published`: what find_process() has said. */
 HOST_TURN uint64_t
-find_arguments (walk_ref ref, int is_published)
+find_arguments (walk_ref ref, int64_t published)
 {
   struct walk *walk = host_walk (ref);
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
@@ -237,7 +237,7 @@ find_arguments (walk_ref ref, int is_published)
     return 0;
   told = host_shared->told;
   HOST_NEAR (told);
-  teller = at = find_teller (walk, is_published);
+  teller = at = find_teller (walk, published);
   HOST_BOUND (at, LU_BPF_N_TOLD - 1);
   if (teller == 0 || told[at] == teller)
     return 0;
@@ -260,13 +260,13 @@ find_arguments (walk_ref ref, int is_published)
 
 /* What finds no room is asked elsewhere. */
 static inline void
-tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref, int is_published)
+tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref, int64_t published)
 {
   uint64_t size;
 
   if ((host_config.flags & LU_BPF_ARGUMENTS) == 0)
     return;
-  size = find_arguments (ref, is_published);
+  size = find_arguments (ref, published);
   HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
   if (size != 0
       && bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
@@ -398,7 +398,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (ref, id);
   if (published != GIVE_UP (NOT_FOLLOWED))
-    tell_arguments (walk, ctx, ref, published == TURN_ON);
+    tell_arguments (walk, ctx, ref, published);
   HOST_FORGET (walk, published);
   if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
     return published;
@@ -410,7 +410,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   walk->record.tid = (uint32_t) id;
   result = published == TURN_ON ? begin_walk (ref) : go_by_vmas (ref, published);
   if (result == TURN_ON)
-    result = make_walk (ref);
+    result = make_walk (walk, ref);
   HOST_FORGET (walk, result);
   return is_walked (result) ? emit (walk, ctx, result) : result;
 }

@@ -78,7 +78,7 @@ user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack
   walk->record.flags = sample->cpumode == 1 /* kernel */ ? LU_BPF_RECORD_KERNEL : 0;
   walk->process = *process;
   begin_walk (0);
-  result = make_walk (0);
+  result = make_walk (&user_host.walk, 0);
   lu_stack_reset (stack);
   for (uint32_t i = 0; i < walk->at; i++)
     lu_stack_push (stack, walk->pcs[i] & LU_BPF_PC_MASK,
