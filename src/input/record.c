@@ -20,11 +20,38 @@ enum
   MOUNT_NAMESPACE = 5,           /* index in NAMESPACES records, MNT_NS_INDEX */
 };
 
-/* Fields of the sample_id trailer, in its order (perf_event.h, struct sample_id). */
-static const guint64 trailer_bits[] = {
-  PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
-  PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER,
-};
+/* Fields of the sample_id trailer (perf_event.h, struct sample_id), a word each. */
+#define TRAILER_BITS                                                                               \
+  ((guint64) PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID           \
+   | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+/* What MMAP and MMAP2 records begin with. */
+typedef struct
+{
+  guint32 pid, tid;
+  guint64 start, length, file_offset;
+} MappingHead;
+
+/* What stands between those and prot of MMAP2. */
+typedef union
+{
+  struct
+  {
+    guint32 major, minor;
+    guint64 inode, inode_generation;
+  } inode;
+  struct
+  {
+    guint8 size, reserved[3], id[LU_BUILD_ID_MAX];
+  } build_id;
+} FileIdentity;
+
+/* What FORK and EXIT records are. */
+typedef struct
+{
+  guint32 pid, parent_pid, tid, parent_tid;
+  guint64 time;
+} TaskBody;
 
 void
 lu_record_layout_init (LuRecordLayout *self, const struct perf_event_attr *attr)
@@ -41,29 +68,39 @@ lu_record_layout_init (LuRecordLayout *self, const struct perf_event_attr *attr)
 
 /* Side-band. Each decoder gets the record's body without the trailer. */
 
-/* What stands between pgoff and prot of MMAP2: { size, 3 reserved, build-id[20] } or the inode. */
+/* Reads all that there is of a fixed size at once; FALSE: it is not there. */
+static gboolean
+read_fixed (LuCursor *body, gpointer fields, gsize size)
+{
+  const guint8 *at = lu_cursor_take (body, size);
+
+  if (at == NULL)
+    return FALSE;
+  memcpy (fields, at, size);
+  return TRUE;
+}
+
 static gboolean
 read_file_identity (LuCursor *body, gboolean is_build_id, LuMmapEvent *map)
 {
+  FileIdentity identity;
+
+  if (!read_fixed (body, &identity, sizeof identity))
+    return FALSE;
   if (is_build_id)
     {
-      guint8 size = lu_cursor_u8 (body);
-      const guint8 *id;
-
-      lu_cursor_take (body, 3);
-      id = lu_cursor_take (body, LU_BUILD_ID_MAX);
-      if (size > LU_BUILD_ID_MAX || id == NULL)
+      if (identity.build_id.size > LU_BUILD_ID_MAX)
         return FALSE;
-      map->build_id_size = size;
-      memcpy (map->build_id, id, size);
+      map->build_id_size = identity.build_id.size;
+      memcpy (map->build_id, identity.build_id.id, identity.build_id.size);
       return TRUE;
     }
-  map->major = lu_cursor_u32 (body);
-  map->minor = lu_cursor_u32 (body);
-  map->inode = lu_cursor_u64 (body);
-  map->inode_generation = lu_cursor_u64 (body);
+  map->major = identity.inode.major;
+  map->minor = identity.inode.minor;
+  map->inode = identity.inode.inode;
+  map->inode_generation = identity.inode.inode_generation;
   map->has_inode = TRUE;
-  return !body->failed;
+  return TRUE;
 }
 
 static gboolean
@@ -71,20 +108,25 @@ decode_mapping (LuCursor *body, guint16 misc, gboolean is_mmap2, LuEvent *event)
 {
   guint8 cpumode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
   LuMmapEvent *map = &event->mmap;
+  MappingHead head;
 
-  *map = (LuMmapEvent){ 0 };
-  event->pid = (gint32) lu_cursor_u32 (body);
-  event->tid = (gint32) lu_cursor_u32 (body);
-  map->start = lu_cursor_u64 (body);
-  map->length = lu_cursor_u64 (body);
-  map->file_offset = lu_cursor_u64 (body);
-  map->prot = PROT_READ | ((misc & PERF_RECORD_MISC_MMAP_DATA) ? 0 : PROT_EXEC);
+  if (!read_fixed (body, &head, sizeof head))
+    return FALSE;
+  event->pid = (gint32) head.pid;
+  event->tid = (gint32) head.tid;
+  *map = (LuMmapEvent){ .start = head.start,
+                        .length = head.length,
+                        .file_offset = head.file_offset,
+                        .prot = PROT_READ | ((misc & PERF_RECORD_MISC_MMAP_DATA) ? 0 : PROT_EXEC) };
   if (is_mmap2)
     {
-      if (!read_file_identity (body, (misc & MISC_MMAP_BUILD_ID) != 0, map))
+      guint32 prot_and_flags[2];
+
+      if (!read_file_identity (body, (misc & MISC_MMAP_BUILD_ID) != 0, map)
+          || !read_fixed (body, prot_and_flags, sizeof prot_and_flags))
         return FALSE;
-      map->prot = lu_cursor_u32 (body);
-      map->flags = lu_cursor_u32 (body);
+      map->prot = prot_and_flags[0];
+      map->flags = prot_and_flags[1];
     }
   map->path = lu_cursor_string (body);
   map->is_kernel =
@@ -126,17 +168,18 @@ decode_comm (LuCursor *body, guint16 misc, LuEvent *event)
 static gboolean
 decode_task (LuCursor *body, LuEvent *event, LuEventKind kind)
 {
-  guint64 time;
+  TaskBody task;
 
-  event->pid = (gint32) lu_cursor_u32 (body);
-  event->task.parent_pid = (gint32) lu_cursor_u32 (body);
-  event->tid = (gint32) lu_cursor_u32 (body);
-  event->task.parent_tid = (gint32) lu_cursor_u32 (body);
-  time = lu_cursor_u64 (body);
+  if (!read_fixed (body, &task, sizeof task))
+    return FALSE;
+  event->pid = (gint32) task.pid;
+  event->tid = (gint32) task.tid;
+  event->task.parent_pid = (gint32) task.parent_pid;
+  event->task.parent_tid = (gint32) task.parent_tid;
   if (event->time == 0)
-    event->time = time;
+    event->time = task.time;
   event->kind = kind;
-  return !body->failed;
+  return TRUE;
 }
 
 static gboolean
@@ -232,13 +275,9 @@ static gboolean (*const decoders[]) (LuCursor *body, guint16 misc, LuEvent *even
 static gsize
 trailer_size (const LuRecordLayout *layout)
 {
-  gsize size = 0;
-
-  if (!layout->sample_id_all)
-    return 0;
-  for (guint i = 0; i < G_N_ELEMENTS (trailer_bits); i++)
-    size += (layout->sample_type & trailer_bits[i]) ? 8 : 0;
-  return size;
+  return layout->sample_id_all
+             ? sizeof (guint64) * (gsize) __builtin_popcountll (layout->sample_type & TRAILER_BITS)
+             : 0;
 }
 
 /* Cuts the trailer off the body and takes task, time and CPU from it. */
@@ -246,7 +285,9 @@ static void
 read_trailer (const LuRecordLayout *layout, LuCursor *body, LuEvent *event)
 {
   gsize size = trailer_size (layout);
-  LuCursor trailer;
+  guint64 bits = size > 0 ? layout->sample_type : 0;
+  guint32 task[2];
+  const guint8 *at;
 
   if (size > lu_cursor_left (body))
     {
@@ -254,33 +295,29 @@ read_trailer (const LuRecordLayout *layout, LuCursor *body, LuEvent *event)
       return;
     }
   body->end -= size;
-  lu_cursor_init (&trailer, body->end, size);
-  for (guint i = 0; size > 0 && i < G_N_ELEMENTS (trailer_bits); i++)
+  at = body->end;
+  if (bits & PERF_SAMPLE_TID)
     {
-      guint64 word;
-
-      if (!(layout->sample_type & trailer_bits[i]))
-        continue;
-      word = lu_cursor_u64 (&trailer);
-      if (trailer_bits[i] == PERF_SAMPLE_TID)
-        {
-          event->pid = (gint32) (guint32) word;
-          event->tid = (gint32) (word >> 32);
-        }
-      else if (trailer_bits[i] == PERF_SAMPLE_TIME)
-        event->time = word;
-      else if (trailer_bits[i] == PERF_SAMPLE_CPU)
-        event->cpu = (gint32) (guint32) word;
+      memcpy (task, at, sizeof task);
+      event->pid = (gint32) task[0];
+      event->tid = (gint32) task[1];
+      at += sizeof (guint64);
     }
+  if (bits & PERF_SAMPLE_TIME)
+    {
+      memcpy (&event->time, at, sizeof event->time);
+      at += sizeof (guint64);
+    }
+  at += bits & PERF_SAMPLE_ID ? sizeof (guint64) : 0;
+  at += bits & PERF_SAMPLE_STREAM_ID ? sizeof (guint64) : 0;
+  if (bits & PERF_SAMPLE_CPU)
+    memcpy (&event->cpu, at, sizeof event->cpu);
 }
 
 static gboolean
 read_header (LuCursor *cursor, gsize size, struct perf_event_header *header)
 {
-  header->type = lu_cursor_u32 (cursor);
-  header->misc = lu_cursor_u16 (cursor);
-  header->size = lu_cursor_u16 (cursor);
-  return !cursor->failed && header->size == size;
+  return read_fixed (cursor, header, sizeof *header) && header->size == size;
 }
 
 gboolean

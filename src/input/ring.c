@@ -77,19 +77,25 @@ lu_ring_head (const LuRing *self)
   return __atomic_load_n (&control (self)->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* Bytes at a position, put together if they wrap. */
 static gconstpointer
-bytes_at (LuRing *self, guint64 position, gsize size)
+put_together (LuRing *self, gsize offset, gsize size)
 {
   const guint8 *data = self->base + page_size ();
-  gsize offset = position & (self->data_size - 1);
   gsize to_end = self->data_size - offset;
 
-  if (size <= to_end)
-    return data + offset;
   memcpy (self->scratch, data + offset, to_end);
   memcpy (self->scratch + to_end, data, size - to_end);
   return self->scratch;
+}
+
+/* Bytes at a position, put together if they wrap. */
+static inline gconstpointer
+bytes_at (LuRing *self, guint64 position, gsize size)
+{
+  gsize offset = position & (self->data_size - 1);
+
+  return G_LIKELY (size <= self->data_size - offset) ? self->base + page_size () + offset
+                                                     : put_together (self, offset, size);
 }
 
 /* Whether there can be a record of this size, so many bytes before the head. */
