@@ -308,15 +308,17 @@ gboolean
 lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
 {
   LuSpaceVersion *last = &self->versions[self->n_versions - 1];
-  guint64 serial = lu_space_serial (last->space);
+  guint64 serial;
   LuSpace *next;
   guint n;
 
+  if (lu_space_insert (&last->space, mapping))
+    return TRUE; /* never the first one: the empty space is everybody's */
   lu_space_mappings (last->space, &n);
   if (n == 0)
     note_program (self, mapping);
-  if (last->time == time || (guint64) n * self->n_versions > MAX_HISTORY
-      || (lu_space_is_unshared (last->space) && !lu_space_overlaps (last->space, mapping)))
+  serial = lu_space_serial (last->space);
+  if (last->time == time || (guint64) n * self->n_versions > MAX_HISTORY)
     {
       last->space = lu_space_take_with_mapping (last->space, mapping);
       return lu_space_serial (last->space) != serial;

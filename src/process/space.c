@@ -163,18 +163,10 @@ make_pieces (const LuSpace *self, guint first, guint last, const LuMapping *mapp
   return n;
 }
 
-gboolean
-lu_space_is_unshared (const LuSpace *self)
+static gboolean
+is_unshared (const LuSpace *self)
 {
   return atomic_load_explicit (&self->ref_count, memory_order_acquire) == 1;
-}
-
-gboolean
-lu_space_overlaps (const LuSpace *self, const LuMapping *mapping)
-{
-  guint first = first_above (self, mapping->start);
-
-  return first < self->n_mappings && self->mappings[first].start < mapping->end;
 }
 
 static LuSpace *
@@ -187,13 +179,26 @@ reserve (LuSpace *self, guint n_mappings)
   return self;
 }
 
+/* Makes `n_new` mappings of the `n_old` from `first` on. What they are is up to the caller. */
+static LuSpace *
+replace (LuSpace *self, guint first, guint n_old, const LuMapping *new, guint n_new)
+{
+  self = reserve (self, self->n_mappings + n_new);
+  memmove (&self->mappings[first + n_new], &self->mappings[first + n_old],
+           (self->n_mappings - first - n_old) * sizeof (LuMapping));
+  memcpy (&self->mappings[first], new, n_new * sizeof *new);
+  self->n_mappings += n_new - n_old;
+  self->serial = next_serial ();
+  return self;
+}
+
 LuSpace *
 lu_space_take_with_mapping (LuSpace *self, const LuMapping *mapping)
 {
   guint first = first_above (self, mapping->start), last = first, n_pieces;
   LuMapping pieces[3];
 
-  if (!lu_space_is_unshared (self))
+  if (!is_unshared (self))
     {
       LuSpace *next = lu_space_with_mapping (self, mapping);
 
@@ -207,13 +212,20 @@ lu_space_take_with_mapping (LuSpace *self, const LuMapping *mapping)
   n_pieces = make_pieces (self, first, last, mapping, pieces);
   for (guint i = first; i < last; i++)
     lu_module_unref (self->mappings[i].module);
-  self = reserve (self, self->n_mappings + n_pieces);
-  memmove (&self->mappings[first + n_pieces], &self->mappings[last],
-           (self->n_mappings - last) * sizeof (LuMapping));
-  memcpy (&self->mappings[first], pieces, n_pieces * sizeof *pieces);
-  self->n_mappings += n_pieces - (last - first);
-  self->serial = next_serial ();
-  return self;
+  return replace (self, first, last - first, pieces, n_pieces);
+}
+
+gboolean
+lu_space_insert (LuSpace **self, const LuMapping *mapping)
+{
+  guint at = first_above (*self, mapping->start);
+
+  if (!is_unshared (*self)
+      || (at < (*self)->n_mappings && (*self)->mappings[at].start < mapping->end))
+    return FALSE;
+  lu_module_ref (mapping->module);
+  *self = replace (*self, at, 0, mapping, 1);
+  return TRUE;
 }
 
 const LuMapping *

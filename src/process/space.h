@@ -35,10 +35,9 @@ LuSpace *lu_space_with_mapping (LuSpace *self, const LuMapping *mapping);
  * not cost as much as the space is large. For spaces that are being built. */
 LuSpace *lu_space_take_with_mapping (LuSpace *self, const LuMapping *mapping);
 
-/* Nobody else has a reference, now and until the caller gives one away. */
-gboolean lu_space_is_unshared (const LuSpace *self);
-/* Something of what `mapping` covers is mapped already. */
-gboolean lu_space_overlaps (const LuSpace *self, const LuMapping *mapping);
+/* Puts the mapping where nothing was before into a space that nobody else has a reference to, and
+ * references the module. FALSE: something is there, or somebody has; nothing was changed. */
+gboolean lu_space_insert (LuSpace **self, const LuMapping *mapping);
 const LuMapping *lu_space_mappings (const LuSpace *self, guint *n_mappings);
 /* The mapping that holds the address, or NULL. */
 const LuMapping *lu_space_find (const LuSpace *self, guint64 address);

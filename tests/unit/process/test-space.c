@@ -136,6 +136,60 @@ test_in_place_against_an_oracle (void)
   check_against_an_oracle (take_with);
 }
 
+/* Where it may not be put in, nothing changes, and it goes on top as ever. */
+static LuSpace *
+insert_or_take (LuSpace *space, guint64 start, guint64 end, guint64 offset, LuModule *module)
+{
+  static guint n_calls;
+  LuMapping mapping = { .start = start, .end = end, .file_offset = offset, .module = module };
+  guint64 serial = lu_space_serial (space);
+  gboolean is_free = TRUE;
+  guint n;
+
+  lu_space_mappings (space, &n);
+  for (guint64 at = start; at < end; at += 4096)
+    is_free = is_free && lu_space_find (space, at) == NULL;
+  if (n > 0 && n_calls++ % 4 == 0)
+    {
+      g_autoptr (LuSpace) other = lu_space_ref (space);
+
+      g_assert_false (lu_space_insert (&space, &mapping));
+      g_assert_true (space == other);
+    }
+  g_assert_true (lu_space_insert (&space, &mapping) == (n > 0 && is_free));
+  if (n > 0 && is_free)
+    {
+      g_assert_cmpuint (lu_space_serial (space), !=, serial);
+      return space;
+    }
+  g_assert_cmpuint (lu_space_serial (space), ==, serial);
+  return lu_space_take_with_mapping (space, &mapping);
+}
+
+static void
+test_insertion_against_an_oracle (void)
+{
+  check_against_an_oracle (insert_or_take);
+}
+
+/* What starts maps a handful of files here and there. */
+static void
+test_insertion_between_others (void)
+{
+  static const guint64 starts[] = { 0x5000, 0x9000, 0x1000, 0x7000, 0x3000 };
+  g_autoptr (LuModule) a = module_named ("/a");
+  g_autoptr (LuSpace) space = lu_space_new ();
+  const LuMapping *mappings;
+  guint n;
+
+  for (guint i = 0; i < G_N_ELEMENTS (starts); i++)
+    space = insert_or_take (space, starts[i], starts[i] + 0x2000, i, a);
+  mappings = lu_space_mappings (space, &n);
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (starts));
+  for (guint i = 0; i < n; i++)
+    g_assert_cmphex (mappings[i].start, ==, 0x1000 + i * 0x2000);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -144,5 +198,7 @@ main (int argc, char **argv)
   g_test_add_func ("/space/older versions do not change", test_older_versions_do_not_change);
   g_test_add_func ("/space/random mappings against an oracle", test_against_an_oracle);
   g_test_add_func ("/space/the same in place", test_in_place_against_an_oracle);
+  g_test_add_func ("/space/insertion against an oracle", test_insertion_against_an_oracle);
+  g_test_add_func ("/space/insertion between others", test_insertion_between_others);
   return g_test_run ();
 }
