@@ -5,14 +5,15 @@
  *
  * `current` is the table we want the viewer to have, `written` is what makes it have another: for
  * each start address of a frame in the file the largest end. Both are sorted arrays; a process has
- * tens to hundreds of executable mappings. */
+ * tens to hundreds of executable mappings. As long as none covers another, which is nearly always,
+ * the frames in the file are the current mappings, and nothing else is kept of them. */
 
 #include "output/syscap-maps.h"
 
 #include <string.h>
 
 /* Small programs map no more, so that room for them is allocated once. */
-#define EXPECTED_MAPPINGS 8
+#define EXPECTED_MAPPINGS 6
 
 typedef struct
 {
@@ -21,8 +22,9 @@ typedef struct
 
 struct _LuSyscapMaps
 {
-  GArray *current; /* of LuSyscapMapping, sorted by start, no overlap; owns the names */
-  GArray *written; /* of Written, sorted by start */
+  LuSyscapMapping *current; /* owned, with the names; sorted by start, no overlap */
+  guint n_current, n_allocated;
+  GArray *written; /* of Written, sorted by start; NULL: the current ones */
 };
 
 typedef struct
@@ -31,20 +33,13 @@ typedef struct
   gpointer user_data;
 } Emit;
 
-static void
-mapping_clear (gpointer pointer)
-{
-  g_ref_string_release (((LuSyscapMapping *) pointer)->name);
-}
-
 LuSyscapMaps *
 lu_syscap_maps_new (void)
 {
-  LuSyscapMaps *self = g_new0 (LuSyscapMaps, 1);
+  LuSyscapMaps *self = g_new (LuSyscapMaps, 1);
 
-  self->current = g_array_sized_new (FALSE, FALSE, sizeof (LuSyscapMapping), EXPECTED_MAPPINGS);
-  g_array_set_clear_func (self->current, mapping_clear);
-  self->written = g_array_sized_new (FALSE, FALSE, sizeof (Written), EXPECTED_MAPPINGS);
+  *self = (LuSyscapMaps){ .current = g_new (LuSyscapMapping, EXPECTED_MAPPINGS),
+                          .n_allocated = EXPECTED_MAPPINGS };
   return self;
 }
 
@@ -53,8 +48,11 @@ lu_syscap_maps_free (LuSyscapMaps *self)
 {
   if (self == NULL)
     return;
-  g_array_unref (self->current);
-  g_array_unref (self->written);
+  for (guint i = 0; i < self->n_current; i++)
+    g_ref_string_release (self->current[i].name);
+  g_free (self->current);
+  if (self->written != NULL)
+    g_array_unref (self->written);
   g_free (self);
 }
 
@@ -62,13 +60,13 @@ lu_syscap_maps_free (LuSyscapMaps *self)
 static guint
 find_current (const LuSyscapMaps *self, guint64 address)
 {
-  guint low = 0, high = self->current->len;
+  guint low = 0, high = self->n_current;
 
   while (low < high)
     {
       guint middle = low + (high - low) / 2;
 
-      if (g_array_index (self->current, LuSyscapMapping, middle).end <= address)
+      if (self->current[middle].end <= address)
         low = middle + 1;
       else
         high = middle;
@@ -112,9 +110,9 @@ lu_syscap_maps_has (const LuSyscapMaps *self, const LuSyscapMapping *mapping)
     {
       const LuSyscapMapping *old;
 
-      if (i >= self->current->len)
+      if (i >= self->n_current)
         return FALSE;
-      old = &g_array_index (self->current, LuSyscapMapping, i);
+      old = &self->current[i];
       if (old->start > reached || !is_same_file (old, mapping))
         return FALSE;
       reached = old->end;
@@ -128,9 +126,9 @@ lu_syscap_maps_find (const LuSyscapMaps *self, guint64 address)
   guint i = find_current (self, address);
   const LuSyscapMapping *found;
 
-  if (i >= self->current->len)
+  if (i >= self->n_current)
     return NULL;
-  found = &g_array_index (self->current, LuSyscapMapping, i);
+  found = &self->current[i];
   return found->start <= address ? found : NULL;
 }
 
@@ -204,6 +202,38 @@ emit_remainder (LuSyscapMaps *self, const LuSyscapMapping *remainder, guint64 ti
   return emit_pieces (self, &frame, emit, error);
 }
 
+/* Makes `n_new` mappings of the `n_old` from `first` on; takes their names. */
+static void
+replace (LuSyscapMaps *self, guint first, guint n_old, const LuSyscapMapping *new, guint n_new)
+{
+  for (guint i = first; i < first + n_old; i++)
+    g_ref_string_release (self->current[i].name);
+  if (self->n_current + n_new > self->n_allocated)
+    {
+      self->n_allocated = 2 * (self->n_current + n_new);
+      self->current = g_renew (LuSyscapMapping, self->current, self->n_allocated);
+    }
+  memmove (&self->current[first + n_new], &self->current[first + n_old],
+           (self->n_current - first - n_old) * sizeof *self->current);
+  memcpy (&self->current[first], new, n_new * sizeof *new);
+  self->n_current += n_new - n_old;
+}
+
+/* From now on they are not the same. */
+static void
+separate_written (LuSyscapMaps *self)
+{
+  if (self->written != NULL)
+    return;
+  self->written = g_array_sized_new (FALSE, FALSE, sizeof (Written), self->n_current + 1);
+  for (guint i = 0; i < self->n_current; i++)
+    {
+      Written written = { self->current[i].start, self->current[i].end };
+
+      g_array_append_val (self->written, written);
+    }
+}
+
 /* Puts `top` over whatever is there. */
 static gboolean
 put (LuSyscapMaps *self, const LuSyscapMapping *top, const Emit *emit, gboolean *shadowed,
@@ -216,9 +246,10 @@ put (LuSyscapMaps *self, const LuSyscapMapping *top, const Emit *emit, gboolean 
   guint top_index;
   gboolean ok = TRUE;
 
-  for (; last < self->current->len; last++)
+  separate_written (self);
+  for (; last < self->n_current; last++)
     {
-      const LuSyscapMapping *old = &g_array_index (self->current, LuSyscapMapping, last);
+      const LuSyscapMapping *old = &self->current[last];
 
       if (old->start >= top->end)
         break;
@@ -228,7 +259,7 @@ put (LuSyscapMaps *self, const LuSyscapMapping *top, const Emit *emit, gboolean 
 
   if (first < last)
     {
-      const LuSyscapMapping *old = &g_array_index (self->current, LuSyscapMapping, first);
+      const LuSyscapMapping *old = &self->current[first];
 
       if (old->start < top->start)
         parts[n_parts++] = part_of (old, old->start, top->start);
@@ -237,19 +268,32 @@ put (LuSyscapMaps *self, const LuSyscapMapping *top, const Emit *emit, gboolean 
   parts[n_parts++] = part_of (top, top->start, top->end);
   if (first < last)
     {
-      const LuSyscapMapping *old = &g_array_index (self->current, LuSyscapMapping, last - 1);
+      const LuSyscapMapping *old = &self->current[last - 1];
 
       if (old->end > top->end)
         parts[n_parts++] = part_of (old, top->end, old->end);
     }
 
-  if (first < last)
-    g_array_remove_range (self->current, first, last - first);
-  g_array_insert_vals (self->current, first, parts, n_parts);
+  replace (self, first, last - first, parts, n_parts);
   for (guint i = 0; i < n_parts && ok; i++)
     ok = i == top_index ? emit_pieces (self, top, emit, error)
                         : emit_remainder (self, &parts[i], top->time, emit, error);
   return ok;
+}
+
+/* FALSE: something is in its place, or was. */
+static gboolean
+has_place (const LuSyscapMaps *self, const LuSyscapMapping *mapping, guint *place)
+{
+  *place = find_current (self, mapping->start);
+  return self->written == NULL
+         && (*place == self->n_current || self->current[*place].start >= mapping->end);
+}
+
+static guint
+n_written (const LuSyscapMaps *self)
+{
+  return self->written != NULL ? self->written->len : self->n_current;
 }
 
 gboolean
@@ -258,13 +302,21 @@ lu_syscap_maps_add (LuSyscapMaps *self, const LuSyscapMapping *mapping, LuSyscap
 {
   const Emit to = { emit, user_data };
   guint64 at = mapping->start;
+  guint place;
 
   if (mapping->start >= mapping->end || lu_syscap_maps_has (self, mapping))
     return TRUE;
-  if (self->written->len >= LU_SYSCAP_MAPS_MAX)
+  if (n_written (self) >= LU_SYSCAP_MAPS_MAX)
     {
       *dropped = TRUE;
       return TRUE;
+    }
+  if (has_place (self, mapping, &place))
+    {
+      LuSyscapMapping copy = part_of (mapping, mapping->start, mapping->end);
+
+      replace (self, place, 0, &copy, 1);
+      return emit (mapping, user_data, error);
     }
 
   /* Of what a later mapping covers, only the gaps are ours. */
@@ -273,9 +325,9 @@ lu_syscap_maps_add (LuSyscapMaps *self, const LuSyscapMapping *mapping, LuSyscap
       LuSyscapMapping free_part = *mapping;
       guint64 end = mapping->end, next = mapping->end;
 
-      for (guint i = find_current (self, at); i < self->current->len; i++)
+      for (guint i = find_current (self, at); i < self->n_current; i++)
         {
-          const LuSyscapMapping *old = &g_array_index (self->current, LuSyscapMapping, i);
+          const LuSyscapMapping *old = &self->current[i];
 
           if (old->start >= mapping->end)
             break;
@@ -300,7 +352,7 @@ lu_syscap_maps_add (LuSyscapMaps *self, const LuSyscapMapping *mapping, LuSyscap
 void
 lu_syscap_maps_foreach (const LuSyscapMaps *self, LuSyscapMapsEachFunc each, gpointer user_data)
 {
-  for (guint i = 0; i < self->current->len; i++)
-    if (!each (&g_array_index (self->current, LuSyscapMapping, i), user_data))
+  for (guint i = 0; i < self->n_current; i++)
+    if (!each (&self->current[i], user_data))
       return;
 }

@@ -112,8 +112,8 @@ name_clear (ModuleName *self)
     g_ref_string_release (self->name);
 }
 
-/* Path and identity of a file as LuSyscapMapping holds it; owned. Processes map the same few over
- * and over. */
+/* Path and identity of a file as LuSyscapMapping holds it; borrowed until the next call. Processes
+ * map the same few over and over. */
 static char *
 module_name (SyscapSink *self, const LuModule *module)
 {
@@ -128,7 +128,7 @@ module_name (SyscapSink *self, const LuModule *module)
                             .size = size,
                             .name = make_name (module, build_id, size) };
     }
-  return g_ref_string_acquire (kept->name);
+  return kept->name;
 }
 
 static gboolean
@@ -147,7 +147,6 @@ write_mapping (SyscapSink *self, LuSyscapPid *pid, const LuMapping *source, GErr
     return TRUE;
   mapping.name = module_name (self, source->module);
   ok = lu_syscap_maps_add (pid->maps, &mapping, emit_map, &target, &shadowed, &dropped, error);
-  g_ref_string_release (mapping.name);
   if (shadowed)
     {
       self->n_shadowed += pid->n_samples;
