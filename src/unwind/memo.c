@@ -112,9 +112,9 @@ settle (LuMemoFrame *frames, LuMemoWord *words, guint i)
       to += outer->words_end;
       *to = word_at (end, LU_PLAIN_MAX_PLACE, outer->frame.pc, i);
       to += is_plain;
-      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT), frame->words.fp, i);
+      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT), outer->fp, i);
       to += slots & LU_PLAIN_FP_SLOT;
-      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT), frame->words.bx, i);
+      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT), outer->bx, i);
       to += (slots & LU_PLAIN_BX_SLOT) / LU_PLAIN_BX_SLOT;
     }
   frame->words_end = (guint16) (to - words);
@@ -249,6 +249,26 @@ is_on_top (const LuMemo *self)
          && self->n_added == piece->n_added_before;
 }
 
+/* Puts the last walk's stack in place. What is new on top of it is left where it is if the thread
+ * is the same one: the number of such frames. */
+static inline guint
+put_last (LuMemo *self, const Stack *next)
+{
+  Stack *stack = self->stack;
+
+  if (!is_on_top (self))
+    {
+      put_together (self, stack);
+      return 0;
+    }
+  stack->n = stack->n_settled = self->pieces[0].high;
+  if (stack == next)
+    return self->n_added;
+  put_added (self, stack->frames, 0, self->n_added, stack->n);
+  stack->n = MIN (stack->n + self->n_added, LU_MEMO_FRAMES);
+  return 0;
+}
+
 /* The first word of [word, limit) that is another in the copy, or is not in it; or `limit`. */
 static inline const LuMemoWord *
 find_other (const LuMemoWord *word, const LuMemoWord *limit, guint32 start,
@@ -357,13 +377,8 @@ lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *c
   Stack *stack = stack_of (self, tid);
   guint n_more = 0;
 
-  if (self->stack == stack && is_on_top (self))
-    {
-      stack->n = stack->n_settled = self->pieces[0].high;
-      n_more = self->n_added;
-    }
-  else if (self->stack != NULL)
-    put_together (self, self->stack);
+  if (self->stack != NULL)
+    n_more = put_last (self, stack);
   if (stack->tid != tid || stack->serial != serial
       || copy->start - stack->origin + MAX_DISTANCE >= 2 * MAX_DISTANCE)
     {

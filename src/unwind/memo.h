@@ -27,21 +27,18 @@
 /* Frames that are kept of a stack, the outermost ones. */
 #define LU_MEMO_FRAMES 224
 
-/* A caller's frame, and the step from it. */
+/* A caller's frame, and the step from it. What that has read is in the next frame further out. */
 typedef struct
 {
   LuFrame frame; /* stack_offset: above LuMemo.origin */
   guint64 fp, bx;
-  struct lu_plain_words words; /* of the step */
-  lu_plain plain;              /* the step, or LU_PLAIN_END; without LU_PLAIN it has to be made */
-  guint8 known;                /* as in lu_plain_regs */
+  lu_plain plain; /* the step, or LU_PLAIN_END; without LU_PLAIN it has to be made */
+  guint8 known;   /* as in lu_plain_regs */
   /* Of a frame that has its place in the stack: */
   guint8 live;       /* enum lu_known: the registers that its step, or one further out, uses */
   guint16 special;   /* the innermost frame from here outward whose step is no plain rule's, or 0 */
   guint16 words_end; /* the words of its step and of all further out are those before */
 } LuMemoFrame;
-
-_Static_assert(sizeof (LuMemoFrame) == 64, "a cache line");
 
 /* A word that a stack must have. */
 typedef struct

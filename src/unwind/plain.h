@@ -131,21 +131,13 @@ lu_plain_word (const struct lu_copy *copy, uint64_t end, uint8_t place)
 _Static_assert((int) LU_PLAIN_FP_SLOT == (int) LU_KNOWN_FP, "a slot makes its register known");
 _Static_assert((int) LU_PLAIN_BX_SLOT == (int) LU_KNOWN_BX, "a slot makes its register known");
 
-/* What a step has read besides the return address. Without a slot that is the return address, too.
- */
-struct lu_plain_words
-{
-  uint64_t fp, bx;
-};
-
 /* As lu_step(), or 0 with `regs` unchanged: then lu_step() is to be asked. That is so where the
  * return address is 0. */
 static inline __attribute__ ((always_inline)) int
-lu_plain_step (struct lu_plain_regs *regs, lu_plain plain, const struct lu_copy *copy,
-               struct lu_plain_words *words)
+lu_plain_step (struct lu_plain_regs *regs, lu_plain plain, const struct lu_copy *copy)
 {
   uint64_t end = regs->offset + (uint64_t) LU_PLAIN_CFA (plain); /* offset of the CFA */
-  uint64_t pc;
+  uint64_t pc, fp, bx;
 
   /* The CFA is in the copy and above the stack pointer, which is no further than its end. A rule
    * that begins there makes sure of the second itself. */
@@ -158,16 +150,15 @@ lu_plain_step (struct lu_plain_regs *regs, lu_plain plain, const struct lu_copy 
   if (__builtin_expect (end > copy->size, 0))
     return 0;
   pc = lu_copy_word (copy, end - 8);
-  words->fp = lu_plain_word (copy, end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT));
-  words->bx = lu_plain_word (copy, end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT));
+  /* Without a slot that is the return address, too. */
+  fp = lu_plain_word (copy, end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT));
+  bx = lu_plain_word (copy, end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT));
   if (__builtin_expect (pc == 0, 0))
     return 0;
   regs->pc = pc;
   regs->offset = end;
-  regs->fp = (plain & LU_PLAIN_FP_SLOT) != 0 ? words->fp : regs->fp;
-  regs->bx = (plain & LU_PLAIN_BX_SLOT) != 0 ? words->bx : regs->bx;
-  regs->known |= plain;
-  if (__builtin_expect ((plain & LU_PLAIN_BX_LOST) != 0, 0))
-    regs->known &= ~(uint64_t) LU_KNOWN_BX;
+  regs->fp = (plain & LU_PLAIN_FP_SLOT) != 0 ? fp : regs->fp;
+  regs->bx = (plain & LU_PLAIN_BX_SLOT) != 0 ? bx : regs->bx;
+  regs->known = (plain & (LU_PLAIN_BX_SLOT | LU_PLAIN_BX_LOST)) != 0 ? plain : regs->known;
   return 1;
 }

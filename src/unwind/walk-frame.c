@@ -190,7 +190,6 @@ remember_guess (LuWalk *walk, const LuGuess *guess, const LuGuessFrame *caller)
     return;
   is_jit = find_mapping (walk, caller->pc - 1)->status == LU_STATUS_JIT;
   walk->frame->plain = LU_PLAIN_GUESS | (n_asked > 0 ? LU_PLAIN_GUESS_ASKED : 0);
-  walk->frame->words = (struct lu_plain_words){ .fp = caller->fp, .bx = caller->pc };
   walk->memo->is_changed = TRUE;
   lu_guess_facts_note (walk->facts, walk->view->serial, walk->regs.pc, LU_GUESS_FROM);
   lu_guess_facts_note (walk->facts, walk->view->serial, caller->pc,

@@ -29,13 +29,22 @@ put_frame (LuFrame *frame, guint64 pc, guint64 offset, guint32 flags)
 }
 
 static inline void
-put_memo (LuMemoFrame *frame, const LuMemo *memo, const Position *at, guint64 plain)
+put_memo (LuMemoFrame *frame, guint32 start, const Position *at, guint64 plain)
 {
-  put_frame (&frame->frame, at->regs.pc, memo->start + at->regs.offset, at->flags);
+  put_frame (&frame->frame, at->regs.pc, start + at->regs.offset, at->flags);
   frame->fp = at->regs.fp;
   frame->bx = at->regs.bx;
   frame->plain = plain;
   frame->known = (guint8) at->regs.known;
+}
+
+/* Of the frame that is met, those that do not matter may be others. */
+static inline void
+put_registers (LuMemoFrame *frame, const Position *at)
+{
+  frame->frame.flags = at->flags;
+  frame->fp = at->regs.fp;
+  frame->bx = at->regs.bx;
 }
 
 /* Whether the guess of the last stack is the one of this, its frame and words being the same: what
@@ -107,9 +116,7 @@ follow (LuWalk *walk, Position *at, guint high)
   LuMemoFrame *limit = frame - n;
   LuMemoFrame *special = MAX (&memo->frames[memo->special], limit);
 
-  frame->frame.flags = at->flags;
-  frame->fp = at->regs.fp;
-  frame->bx = at->regs.bx;
+  put_registers (frame, at);
   if (frame > special)
     {
       put_frame (to, at->regs.pc, at->regs.offset, at->flags);
@@ -162,7 +169,7 @@ leave (LuWalk *walk, const Position *at, LuMemoFrame *frame)
   regs->sp = walk->copy.start + at->regs.offset;
   regs->fp = at->regs.fp;
   regs->bx = at->regs.bx;
-  regs->known = at->regs.known & (LU_KNOWN_FP | LU_KNOWN_BX);
+  regs->known = (regs->known & LU_KNOWN_FP) | (at->regs.known & LU_KNOWN_BX);
   regs->frame_kind = LU_FRAME_KIND_CALLER;
   regs->ucontext = 0;
   walk->frame = frame;
@@ -175,7 +182,7 @@ leave_and_add (LuWalk *walk, const Position *at, LuMemoFrame *added, lu_plain pl
   leave (walk, at, added);
   if (walk->frame == NULL)
     return;
-  put_memo (added, walk->memo, at, plain);
+  put_memo (added, walk->memo->start, at, plain);
   walk->memo->n_added++;
 }
 
@@ -193,47 +200,68 @@ end (LuWalk *walk, const Position *at)
   return LU_WALK_DONE;
 }
 
-/* The mapping of the frame to come, if its rules are in the cache. *mapping: of the frame before.
- */
-static inline gboolean
-find_mapping (LuSpaceView *view, guint64 lookup, const LuViewMapping **mapping)
+/* What a walk looks at in each step: copies of what does not change, so that the compiler sees
+ * that, and what was found for the frame before. */
+typedef struct
 {
-  const LuViewMapping *found = *mapping;
+  LuSpaceView *view;
+  LuRuleCache *rules;
+  const LuViewMapping *mapping;
+  LuRulePlace *place;
+  struct lu_copy copy;
+  guint32 memo_start;
+} Way;
+
+static inline Way
+find_way (const LuWalk *walk)
+{
+  return (Way){ .view = walk->view,
+                .rules = walk->rules,
+                .mapping = walk->view->last,
+                .place = lu_rule_cache_nowhere (walk->rules),
+                .copy = walk->copy,
+                .memo_start = walk->memo->start };
+}
+
+/* The mapping of the frame to come, if its rules are in the cache. */
+static inline gboolean
+find_mapping (Way *way, guint64 lookup)
+{
+  const LuViewMapping *found = way->mapping;
 
   if (G_LIKELY (lookup - found->start < found->size))
     return TRUE;
-  found = lu_space_view_find (view, lookup);
+  found = lu_space_view_find (way->view, lookup);
   if (found == NULL || lookup - found->start >= found->size)
     return FALSE;
-  *mapping = found;
+  way->mapping = found;
   return TRUE;
 }
 
-/* The rule of the frame to come; 0 if that is for others. *place: of the frame before. */
+/* The rule of the frame to come; 0 if that is for others. */
 static inline lu_plain
-find_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup, const LuViewMapping **mapping,
-            LuRulePlace **place)
+find_plain (Way *way, guint64 lookup)
 {
   const LuViewMapping *found;
 
-  if (!find_mapping (view, lookup, mapping))
+  if (!find_mapping (way, lookup))
     return 0;
-  found = *mapping;
-  return lu_rule_cache_find_caller (rules, place, found->base.module, lookup + found->to_key);
+  found = way->mapping;
+  return lu_rule_cache_find_caller (way->rules, &way->place, found->base.module,
+                                    lookup + found->to_key);
 }
 
 /* The same for the first frame of a walk. */
 static inline lu_plain
-find_first_plain (LuSpaceView *view, LuRuleCache *rules, guint64 lookup,
-                  const LuViewMapping **mapping, LuRulePlace **place)
+find_first_plain (Way *way, guint64 lookup)
 {
   const LuViewMapping *found;
 
-  if (!find_mapping (view, lookup, mapping))
+  if (!find_mapping (way, lookup))
     return 0;
-  found = *mapping;
-  *place = lu_rule_cache_find_first (rules, found->base.module, lookup + found->to_key);
-  return (*place)->plain;
+  found = way->mapping;
+  way->place = lu_rule_cache_find_first (way->rules, found->base.module, lookup + found->to_key);
+  return way->place->plain;
 }
 
 /* The step of a caller's frame without a rule, if it is one by frame pointer that is known.
@@ -251,7 +279,6 @@ guess (LuWalk *walk, Position *at, LuMemoFrame *added)
   if (plain == 0)
     return FALSE;
   added->plain = plain;
-  added->words = (struct lu_plain_words){ .fp = at->regs.fp, .bx = at->regs.pc };
   walk->last_fp = from.regs.fp;
   walk->n_guess_rules += (plain & LU_PLAIN_GUESS_ASKED) != 0;
   walk->has_guessed = TRUE;
@@ -261,15 +288,13 @@ guess (LuWalk *walk, Position *at, LuMemoFrame *added)
 
 /* The sampled frame, or one that a signal interrupted. FALSE: its step is not plain. */
 static inline gboolean
-step_from_leaf (LuWalk *walk, Position *at, const LuViewMapping **mapping, LuRulePlace **place,
-                lu_plain *plain)
+step_from_leaf (LuWalk *walk, Position *at, Way *way, lu_plain *plain)
 {
   struct lu_plain_regs regs = at->regs;
-  struct lu_plain_words words;
 
-  *plain = find_first_plain (walk->view, walk->rules, regs.pc, mapping, place);
+  *plain = find_first_plain (way, regs.pc);
   if ((*plain & LU_PLAIN) == 0 || at->to == &walk->stack->frames[LU_STACK_MAX_FRAMES]
-      || !lu_plain_step (&at->regs, *plain, &walk->copy, &words))
+      || !lu_plain_step (&at->regs, *plain, &way->copy))
     return FALSE;
   put_frame (at->to++, regs.pc, regs.offset, at->flags);
   at->flags = LU_FRAME_RETURN_ADDRESS;
@@ -279,13 +304,11 @@ step_from_leaf (LuWalk *walk, Position *at, const LuViewMapping **mapping, LuRul
 /* One caller's frame: into the stack, and to `added`. FALSE: its step is neither plain nor guessed,
  * and it is not in the stack. */
 static inline __attribute__ ((always_inline)) gboolean
-step_from_caller (LuWalk *walk, Position *at, const struct lu_copy *copy,
-                  const LuViewMapping **mapping, LuRulePlace **place, lu_plain *plain,
-                  LuMemoFrame *added)
+step_from_caller (LuWalk *walk, Position *at, Way *way, lu_plain *plain, LuMemoFrame *added)
 {
-  *plain = find_plain (walk->view, walk->rules, at->regs.pc - 1, mapping, place);
+  *plain = find_plain (way, at->regs.pc - 1);
   put_frame (at->to, at->regs.pc, at->regs.offset, at->flags);
-  put_memo (added, walk->memo, at, *plain);
+  put_memo (added, way->memo_start, at, *plain);
   if (G_UNLIKELY ((*plain & LU_PLAIN) == 0))
     {
       Position from = *at;
@@ -294,12 +317,40 @@ step_from_caller (LuWalk *walk, Position *at, const struct lu_copy *copy,
         return FALSE;
       *at = from;
     }
-  else if (!lu_plain_step (&at->regs, *plain, copy, &added->words))
+  else if (!lu_plain_step (&at->regs, *plain, &way->copy))
     return FALSE;
   else
     at->flags = LU_FRAME_RETURN_ADDRESS;
   at->to++;
   return TRUE;
+}
+
+/* Whether the thread's last stack leads on to its end, by plain rules alone, and there is room. */
+static inline gboolean
+leads_to_end (const LuWalk *walk, const LuFrame *to, guint high)
+{
+  const LuMemo *memo = walk->memo;
+
+  return (memo->frames[memo->low].plain & LU_PLAIN_END) != 0 && memo->special == memo->low
+         && (guint) (&walk->stack->frames[LU_STACK_MAX_FRAMES] - to) >= high - memo->low;
+}
+
+/* Takes over the thread's last stack from frames[high - 1], which is in the stack already, in front
+ * of `to`, to its end. */
+static __attribute__ ((noinline)) LuWalkResult
+follow_to_end (LuWalk *walk, LuFrame *to, guint high)
+{
+  LuMemo *memo = walk->memo;
+  LuStack *stack = walk->stack;
+  const LuMemoFrame *frames = memo->frames;
+
+  to = take_over (to, &frames[high - 2], frames + memo->low - 1, memo->start);
+  lu_memo_keep (memo, memo->low, high);
+  stack->n_frames = (guint) (to - stack->frames);
+  stack->status = LU_STATUS_COMPLETE;
+  stack->end_pc = 0;
+  walk->regs.sp = walk->copy.start + to[-1].stack_offset;
+  return LU_WALK_DONE;
 }
 
 typedef enum
@@ -316,8 +367,7 @@ meet (LuWalk *walk, Position *at, guint high)
 {
   LuMemo *memo = walk->memo;
   LuMemoFrame *frame = follow (walk, at, high);
-  const LuViewMapping *mapping = walk->view->last;
-  LuRulePlace *place = lu_rule_cache_nowhere (walk->rules);
+  Way way = find_way (walk);
   gboolean has_room = at->to < &walk->stack->frames[LU_STACK_MAX_FRAMES];
   lu_plain plain;
 
@@ -328,9 +378,7 @@ meet (LuWalk *walk, Position *at, guint high)
       end (walk, at);
       return MET_END;
     }
-  if (has_room
-      && step_from_caller (walk, at, &walk->copy, &mapping, &place, &plain,
-                           &memo->added[memo->n_added]))
+  if (has_room && step_from_caller (walk, at, &way, &plain, &memo->added[memo->n_added]))
     {
       memo->pieces[memo->n_pieces - 1].low++;
       memo->n_added++;
@@ -345,19 +393,16 @@ lu_walk_plain (LuWalk *self)
 {
   const LuFrame *last = &self->stack->frames[LU_STACK_MAX_FRAMES];
   LuMemo *memo = self->memo;
-  struct lu_copy copy = self->copy;
   Position at = begin (self);
+  Way way = find_way (self);
   LuMemoFrame *added = &memo->added[memo->n_added];
   guint64 next = lu_memo_next (memo); /* where to look for a frame of the last stack */
-  LuSpaceView *view = self->view;
-  const LuViewMapping *mapping = view->last;
-  LuRulePlace *place = lu_rule_cache_nowhere (self->rules);
   lu_plain plain = 0;
-  gboolean is_end, is_usual = view->n > 0 && at.regs.offset <= self->copy.size
+  gboolean is_end, is_usual = way.view->n > 0 && at.regs.offset <= way.copy.size
                               && (at.regs.known & LU_KNOWN_FP) != 0;
 
   if (is_usual && (at.flags & LU_FRAME_RETURN_ADDRESS) == 0)
-    is_usual = step_from_leaf (self, &at, &mapping, &place, &plain);
+    is_usual = step_from_leaf (self, &at, &way, &plain);
   for (; G_LIKELY (is_usual) && G_LIKELY (at.to != last); added++)
     {
       if (at.regs.offset > next)
@@ -372,6 +417,12 @@ lu_walk_plain (LuWalk *self)
               Met result;
 
               memo->n_added = (guint) (added - memo->added);
+              if (G_LIKELY (leads_to_end (self, at.to, high)))
+                {
+                  put_frame (at.to, at.regs.pc, at.regs.offset, at.flags);
+                  put_registers (&memo->frames[high - 1], &at);
+                  return follow_to_end (self, at.to + 1, high);
+                }
               result = meet (self, &met, high);
               if (result > MET_SOME)
                 return result == MET_END ? LU_WALK_DONE : LU_WALK_ON;
@@ -379,13 +430,13 @@ lu_walk_plain (LuWalk *self)
               if (result == MET_SOME)
                 {
                   at = met;
-                  place = lu_rule_cache_nowhere (self->rules);
+                  way.place = lu_rule_cache_nowhere (self->rules);
                   continue;
                 }
             }
           next = lu_memo_next (memo);
         }
-      if (!step_from_caller (self, &at, &copy, &mapping, &place, &plain, added))
+      if (!step_from_caller (self, &at, &way, &plain, added))
         break;
     }
   memo->n_added = (guint) (added - memo->added);

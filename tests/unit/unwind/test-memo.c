@@ -95,7 +95,6 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
 {
   struct lu_plain_regs regs = { .pc = sampled->pc, .fp = sampled->fp, .known = sampled->known };
   struct lu_copy copy = { (const guint8 *) self->words, STACK, sizeof self->words };
-  struct lu_plain_words words;
 
   for (guint i = 0; i < N_WORDS; i++)
     self->words[i] = random_word (self);
@@ -105,7 +104,7 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
 
       while (i < N_PCS && self->pcs[i] != regs.pc)
         i++;
-      if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy, &words))
+      if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy))
         return;
       /* That was the wrong kind of word: another return address in its place. */
       if (regs.pc >= STACK)

@@ -102,7 +102,6 @@ compare (const struct lu_rule *rule, const struct lu_regs *before, struct lu_cop
                                  .bx = before->bx,
                                  .known = before->known };
   struct lu_plain_regs quick = first;
-  struct lu_plain_words words;
   struct lu_regs slow = *before;
   int result;
 
@@ -110,7 +109,7 @@ compare (const struct lu_rule *rule, const struct lu_regs *before, struct lu_cop
     g_assert_cmpint (rule->ra_kind, ==, LU_RA_END);
   if ((plain & LU_PLAIN) == 0 || first.offset > copy->size || (first.known & LU_KNOWN_FP) == 0)
     return FALSE;
-  if (!lu_plain_step (&quick, plain, copy, &words))
+  if (!lu_plain_step (&quick, plain, copy))
     {
       g_assert_true (memcmp (&quick, &first, sizeof quick) == 0);
       return FALSE;
