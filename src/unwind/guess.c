@@ -28,6 +28,7 @@
 
 #include "lu/leaf.h"
 #include "unwind/calls.h"
+#include "unwind/space-cache.h"
 
 #include <elf.h>
 #include <string.h>
@@ -163,6 +164,15 @@ go_by_frame_pointer (LuGuess *self, const LuGuessFrame *frame, LuGuessFrame *cal
   return check_return (self, caller->pc, caller->fp, caller->sp);
 }
 
+/* Whether what is before an address may be code. Most words of a stack are not, and which ones
+ * cannot be foreseen: one branch. */
+static inline gboolean
+may_be_behind_code (LuGuess *self, guint64 address)
+{
+  return (guint) (address > MIN_ADDRESS)
+         & ~(guint) (self->no_code >> lu_view_region_of (address - 1));
+}
+
 /* FOUND: some word in [from, fp) could be the return address into the code whose frame pointer is
  * `fp`. */
 static LuGuessResult
@@ -175,7 +185,7 @@ find_return_by_fp (LuGuess *self, guint64 from, guint64 fp)
     {
       LuGuessResult result = LU_GUESS_NONE;
 
-      if (read_word (self, at, &value))
+      if (read_word (self, at, &value) && may_be_behind_code (self, value))
         result = check_return_by_fp (self, value, fp, at);
       if (result != LU_GUESS_NONE)
         return result;
@@ -276,7 +286,7 @@ find_other_owner (LuGuess *self, const LuDwflMapping *code, const LuGuessFrame *
     {
       LuCallKind kind;
 
-      if (!read_word (self, at, &value) || value <= MIN_ADDRESS)
+      if (!read_word (self, at, &value) || !may_be_behind_code (self, value))
         continue;
       mapping = self->find (self->data, value - 1);
       if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE

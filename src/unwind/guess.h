@@ -71,6 +71,7 @@ struct _LuGuess
   guint n_rules;         /* that the guesses of this walk have asked for */
   LuGuessPlaces *set_up; /* what is known, and learnt */
   guint64 serial;        /* of the space */
+  guint64 no_code;       /* regions (lu_view_region_of()) without code; 0: not known */
   /* Set when words between stack and frame pointer have decided, too. */
   gboolean has_searched;
 

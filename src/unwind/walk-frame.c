@@ -210,6 +210,7 @@ guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
                     .n_rules = walk->n_guess_rules,
                     .set_up = walk->set_up,
                     .serial = walk->view->serial,
+                    .no_code = ~walk->view->regions,
                     .find = find_mapping,
                     .call_before = call_before,
                     .rule_at = rule_at,

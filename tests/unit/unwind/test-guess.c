@@ -9,6 +9,7 @@
  * bytes stands an indirect call, behind DIRECT a direct one, behind LATER nobody has looked yet. */
 
 #include "unwind/guess.h"
+#include "unwind/space-cache.h"
 
 #include <string.h>
 
@@ -22,6 +23,8 @@
 #define LATER  0x300u
 #define SP     G_GUINT64_CONSTANT (0x7ffff000) /* the copy begins here */
 #define N      12
+
+#define ALL_BUT_CODE (~(G_GUINT64_CONSTANT (1) << lu_view_region_of (JIT)))
 
 /* As a word: the address of a word of the stack. */
 #define AT(i) (SP + 8 * (i))
@@ -250,9 +253,12 @@ static const Case cases[] = {
     .want_sp = 4 },
 };
 
+static guint n_looked_for;
+
 static const LuDwflMapping *
 find (gpointer data, guint64 address)
 {
+  n_looked_for++;
   return address - JIT < SIZE ? &jit : address - PLAIN < 3 * SIZE ? &file : NULL;
 }
 
@@ -315,10 +321,10 @@ new_guess (const LuSample *sample, gboolean is_exact, guint64 last_fp)
                     .leaf_at = leaf_at };
 }
 
-static void
-test_case (gconstpointer data)
+/* Returns how often a mapping was looked for. */
+static guint
+check_case (const Case *c, guint64 no_code)
 {
-  const Case *c = data;
   LuSample sample = { .stack = (const guint8 *) c->words,
                       .stack_size = sizeof c->words,
                       .stack_asked = sizeof c->words };
@@ -326,15 +332,38 @@ test_case (gconstpointer data)
   LuGuessFrame frame = { .pc = c->pc, .sp = AT (c->sp), .fp = c->fp ? AT (c->fp) : c->fp_value };
   LuGuessFrame caller;
 
+  guess.no_code = no_code;
+  n_looked_for = 0;
   memset (&set_up, 0, sizeof set_up);
   g_assert_cmpint (lu_guess_caller (&guess, c->pc < PLAIN ? &jit : &file, &frame, &caller), ==,
                    c->want);
   if (c->want != LU_GUESS_FOUND)
-    return;
+    return n_looked_for;
   g_assert_cmphex (caller.pc, ==, c->want_pc);
   g_assert_cmphex (caller.sp, ==, AT (c->want_sp));
   g_assert_true (c->want_sp > c->fp ? guess.last_fp == frame.fp && caller.fp == c->words[c->fp]
                                     : guess.last_fp == c->last_fp && caller.fp == frame.fp);
+  return n_looked_for;
+}
+
+static void
+test_case (gconstpointer data)
+{
+  g_assert_cmpuint (check_case (data, ALL_BUT_CODE), <=, check_case (data, 0));
+}
+
+/* Words between stack and frame pointer that are no addresses of code cost no look-up. */
+static void
+test_regions (void)
+{
+  static const Case c = { .words = { 7, AT (1), AT (4), 0, AT (9), RULES + CALL },
+                          .fp = 4,
+                          .pc = JIT,
+                          .want = LU_GUESS_FOUND,
+                          .want_pc = RULES + CALL,
+                          .want_sp = 6 };
+
+  g_assert_cmpuint (check_case (&c, ALL_BUT_CODE) + 2, ==, check_case (&c, 0));
 }
 
 static LuGuessResult
@@ -552,6 +581,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/guess/words of all kinds at random", test_random);
+  g_test_add_func ("/guess/regions without code", test_regions);
   g_test_add_func ("/guess/steps by facts", test_facts);
   g_test_add_func ("/guess/set up before", test_set_up_before);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
