@@ -186,6 +186,25 @@ describe_recording (const LuSession *self, const LuSummary *summary)
   return lu_summary_to_json (summary);
 }
 
+/* Whether somebody reads more than the line that a helper's client gets. */
+static gboolean
+has_reader (const LuOptions *options)
+{
+  return !lu_options_is_helper (options) || !options->quiet || options->stats == LU_STATS_JSON
+         || options->fail_on_loss >= 0;
+}
+
+static int
+end_for_client (LuSession *self)
+{
+  g_autofree char *line = lu_drain_progress_line (self->drain);
+  const char *metadata[] = { NULL };
+  g_autoptr (GError) error = NULL;
+  gboolean ok = lu_writer_finish (self->writer, lu_monotonic_ns (), line, metadata, &error);
+
+  return ok ? 0 : lu_session_failed (self, error);
+}
+
 int
 lu_session_report (LuSession *self)
 {
@@ -199,6 +218,8 @@ lu_session_report (LuSession *self)
   g_autofree char *line = NULL;
   gboolean ok;
 
+  if (!has_reader (self->options))
+    return end_for_client (self);
   fill_summary (self, &summary);
   if (lu_options_is_helper (self->options))
     line = lu_drain_progress_line (self->drain);
