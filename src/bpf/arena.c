@@ -29,14 +29,18 @@ lu_bpf_arena_clear (LuBpfArena *self)
 }
 
 void
-lu_bpf_arena_add (LuBpfArena *self, guint number, guint32 *words)
+lu_bpf_arena_add (LuBpfArena *self, guint number, guint32 *words, guint from, guint to)
 {
   LuBpfArenaEntry *entry = &self->entries[self->n_entries];
+  guint first = from / LU_BPF_GRAIN, n = to / LU_BPF_GRAIN - first;
 
   g_assert (self->n_entries < self->max_entries && number < LU_BPF_MAX_ENTRIES);
   *entry = (LuBpfArenaEntry){ .number = number, .words = words };
   lu_bpf_aging_init (&entry->grains, GRAINS_PER_ENTRY);
-  if (number == 0)
+  lu_bpf_aging_take (&entry->grains, GRAINS_PER_ENTRY);
+  lu_bpf_aging_put_back (&entry->grains, first, n);
+  self->n_others += GRAINS_PER_ENTRY - n;
+  if (number == 0 && from == 0)
     {
       /* Word address 0 stands for nothing, and what is there stays all zeros. */
       entry->grains.taken[0] |= 1;
@@ -202,6 +206,7 @@ lu_bpf_arena_resting_bytes (const LuBpfArena *self)
 gsize
 lu_bpf_arena_used_bytes (const LuBpfArena *self)
 {
-  return self->n_entries * (gsize) LU_BPF_ENTRY_BYTES - lu_bpf_arena_free_bytes (self)
-         - lu_bpf_arena_resting_bytes (self);
+  gsize n = self->n_entries * (gsize) GRAINS_PER_ENTRY - self->n_others;
+
+  return n * GRAIN_BYTES - lu_bpf_arena_free_bytes (self) - lu_bpf_arena_resting_bytes (self);
 }

@@ -29,14 +29,17 @@ typedef struct
   LuBpfArenaEntry *entries; /* owned; room for max_entries */
   guint16 *index_of;        /* owned; by entry number: 1 + its place in `entries`, 0: not ours */
   guint last;               /* where the last one was found */
+  guint n_others;           /* grains that are not for this arena */
 } LuBpfArena;
 
 void lu_bpf_arena_init (LuBpfArena *self, guint max_entries);
 void lu_bpf_arena_clear (LuBpfArena *self);
 
-/* Room in an entry. Allocates; at most max_entries. */
-void lu_bpf_arena_add (LuBpfArena *self, guint number, guint32 *words);
-/* Takes out an entry that holds nothing and in which nothing rests; -1: there is none. */
+/* Room in an entry, of whose words those from `from` to before `to` are for this arena; both
+ * multiples of LU_BPF_GRAIN. `words`: of all of it. Allocates; at most max_entries. */
+void lu_bpf_arena_add (LuBpfArena *self, guint number, guint32 *words, guint from, guint to);
+/* Takes out an entry that is all for this arena and holds nothing, and in which nothing rests; -1:
+ * there is none. */
 gint lu_bpf_arena_remove_unused (LuBpfArena *self);
 
 /* Room for n_words (1 to LU_BPF_ENTRY_WORDS - LU_BPF_GRAIN); its word address, 0: there is none. */

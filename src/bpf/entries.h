@@ -4,8 +4,8 @@
 /* entries.h - the map "memory" of the BPF program (bpf.h), and pieces for it; part of program.c.
  *
  * The kernel makes whoever puts a piece in wait until all walks are over that might look at it,
- * some 10 ms. So the first ones, for mappings and for tables, are put in by a thread while the
- * program is verified; they are there when the first process starts. */
+ * some 10 ms. So the first one, for mappings and tables, is put in by a thread while the program is
+ * verified; it is there when the first process starts. */
 
 #pragma once
 

@@ -49,7 +49,7 @@ grow_tables (LuBpfFiles *self, gsize words)
     return FALSE;
   n_in = add_entries (self, (guint) MIN (n, self->max_entries - taken), numbers, memory);
   for (guint i = 0; i < n_in; i++)
-    lu_bpf_arena_add (&self->arena, numbers[i], memory[i]);
+    lu_bpf_arena_add (&self->arena, numbers[i], memory[i], 0, LU_BPF_ENTRY_WORDS);
   return n_in > 0;
 }
 
@@ -65,16 +65,35 @@ give_up_entry (LuBpfFiles *self)
   self->n_entries--;
 }
 
+static guint32 *
+share_entry (LuBpfFiles *self, guint *number, guint *n_words)
+{
+  guint32 *words = NULL;
+
+  add_entries (self, 1, number, &words);
+  if (words == NULL)
+    return NULL;
+  lu_bpf_arena_add (&self->arena, *number, words, LU_BPF_FIRST_MAPPINGS, LU_BPF_ENTRY_WORDS);
+  self->has_shared = TRUE;
+  *n_words = LU_BPF_FIRST_MAPPINGS;
+  return words;
+}
+
 guint32 *
-lu_bpf_files_grow_mappings (LuBpfFiles *self, guint *number)
+lu_bpf_files_grow_mappings (LuBpfFiles *self, guint *number, guint *n_words)
 {
   guint32 *words = NULL;
 
   if (self->n_entries >= self->max_entries)
     give_up_entry (self);
-  if (self->n_mapping_entries < self->max_mapping_entries && self->n_entries < self->max_entries)
+  if (self->n_entries >= self->max_entries)
+    return NULL;
+  if (!self->has_shared)
+    return share_entry (self, number, n_words);
+  if (self->n_mapping_entries < self->max_mapping_entries)
     add_entries (self, 1, number, &words);
   self->n_mapping_entries += words != NULL;
+  *n_words = LU_BPF_ENTRY_WORDS;
   return words;
 }
 

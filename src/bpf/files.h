@@ -39,7 +39,8 @@ typedef struct
   LuBpfBacking *backing; /* borrowed */
   guint64 rest_ns;
   guint max_entries, max_mapping_entries;
-  guint n_entries, n_mapping_entries; /* in use: all, those for mappings */
+  guint n_entries, n_mapping_entries; /* in use: all, those for mappings alone */
+  gboolean has_shared;                /* and one is for both, among the arena's */
   guint8 *is_entry_used;              /* owned; LU_BPF_MAX_ENTRIES */
   LuBpfArena arena;
   LuBpfRules rules;
@@ -54,8 +55,13 @@ void lu_bpf_files_init (LuBpfFiles *self, LuBpfBacking *backing, guint max_entri
                         guint max_mapping_entries, guint64 rest_ns);
 void lu_bpf_files_clear (LuBpfFiles *self);
 
-/* One more entry for mappings (*number), taken from what tables do not need; NULL: none. */
-guint32 *lu_bpf_files_grow_mappings (LuBpfFiles *self, guint *number);
+/* Of the first entry that mappings get; the rest is for tables. Most recordings need no more
+ * mappings than that, those of a small program no more memory at all. */
+#define LU_BPF_FIRST_MAPPINGS (LU_BPF_ENTRY_WORDS / 4)
+
+/* One more entry for mappings (*number), taken from what tables do not need, of which the first
+ * *n_words are theirs; NULL: none. */
+guint32 *lu_bpf_files_grow_mappings (LuBpfFiles *self, guint *number, guint *n_words);
 
 /* The file of a module that is READY, which has that slot from now on: if it is published, it can
  * be looked up by it. */

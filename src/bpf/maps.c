@@ -20,7 +20,7 @@
 #define ANSWER_QUEUE_BYTES  (64u << 10)
 #define SECOND_NS           G_GUINT64_CONSTANT (1000000000)
 /* Of memory for mappings: below this, more is asked for, or what rests is made free. */
-#define LOW_BYTES (LU_BPF_ENTRY_BYTES / 4)
+#define LOW_BYTES (LU_BPF_ENTRY_BYTES / 8)
 /* A file that is not opened for so long will hardly ever be. */
 #define PATIENCE_NS (SECOND_NS / 4)
 /* Of unwind information. */
@@ -63,7 +63,7 @@ lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options)
   self->processes = g_new0 (LuBpfProcess, backing->max_processes);
   lu_bpf_slots_init (&self->slots, backing, self->requests);
   lu_bpf_blocks_init (&self->blocks, backing->max_processes,
-                      lu_bpf_max_mapping_entries (max_entries));
+                      1 + lu_bpf_max_mapping_entries (max_entries));
   lu_bpf_aging_init (&self->identities, LU_BPF_MAX_IDENTITIES);
   lu_bpf_aging_take (&self->identities, 1); /* identity 0 is none */
   self->listed = LU_BPF_NO_ITEM;
@@ -174,7 +174,7 @@ take_answer (LuBpfMaps *self, const LuBpfAnswer *answer)
     case LU_BPF_ANSWER_ENTRY:
       self->is_growing = FALSE;
       if (answer->words != NULL)
-        lu_bpf_arena_add (&self->blocks.arena, answer->entry, answer->words);
+        lu_bpf_arena_add (&self->blocks.arena, answer->entry, answer->words, 0, answer->n_words);
       break;
     case LU_BPF_ANSWER_GRACE:
       /* Nothing was sealed since it was asked for. */

@@ -61,7 +61,7 @@ gpointer lu_bpf_program_mmap (const LuBpfProgram *self, LuBpfMapId map, gsize *s
  * are, the first ones; fewer than n: errno is set. Waits for the kernel, some 10 ms, once if it
  * knows how (5.16); the first LU_BPF_FIRST_ENTRIES places were begun before loading, and wait less.
  * At most LU_BPF_ENTRIES_AT_ONCE. One thread at a time. */
-#define LU_BPF_FIRST_ENTRIES   2
+#define LU_BPF_FIRST_ENTRIES   1
 #define LU_BPF_ENTRIES_AT_ONCE 16
 guint lu_bpf_program_add_entries (LuBpfProgram *self, const guint32 *places, guint n,
                                   guint32 **words, guint64 *bytes);

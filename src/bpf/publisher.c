@@ -250,7 +250,7 @@ grow_mappings (LuBpfPublisher *self)
 {
   LuBpfAnswer entry = { .kind = LU_BPF_ANSWER_ENTRY };
 
-  entry.words = lu_bpf_files_grow_mappings (&self->files, &entry.entry);
+  entry.words = lu_bpf_files_grow_mappings (&self->files, &entry.entry, &entry.n_words);
   answer (self, &entry);
 }
 

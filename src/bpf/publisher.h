@@ -37,7 +37,7 @@ typedef struct
 typedef enum
 {
   LU_BPF_ANSWER_RETIRED, /* the slot rests from now on */
-  LU_BPF_ANSWER_ENTRY,   /* words: NULL if there is none to be had */
+  LU_BPF_ANSWER_ENTRY,   /* words: NULL if there is none to be had; the first n_words are meant */
   LU_BPF_ANSWER_GRACE,   /* is_done: FALSE if the kernel cannot tell */
 } LuBpfAnswerKind;
 
@@ -46,7 +46,7 @@ typedef struct
   LuBpfAnswerKind kind;
   guint32 slot, entry;
   gboolean is_done;
-  guint32 *words;
+  guint32 *words, n_words;
 } LuBpfAnswer;
 
 typedef struct _LuBpfPublisher LuBpfPublisher;
@@ -61,6 +61,6 @@ void lu_bpf_publisher_poke (LuBpfPublisher *self);
 /* Any thread; fills what is the publisher's. */
 void lu_bpf_publisher_get_stats (LuBpfPublisher *self, LuBpfMapsStats *stats);
 
-/* Entries by the budget, and those of them that mappings may take. */
+/* Entries by the budget, and those of them that mappings may take beside what they share. */
 guint lu_bpf_max_entries (const LuBpfBacking *backing, const LuBpfMapsOptions *options);
 guint lu_bpf_max_mapping_entries (guint max_entries);

@@ -139,10 +139,10 @@ test_arena (void)
 
   lu_bpf_arena_init (&arena, 4);
   g_assert_cmpuint (lu_bpf_arena_take (&arena, 1), ==, 0);
-  lu_bpf_arena_add (&arena, 0, zero);
+  lu_bpf_arena_add (&arena, 0, zero, 0, LU_BPF_ENTRY_WORDS);
   /* Word address 0 is not to be had. */
   g_assert_cmpuint (lu_bpf_arena_take (&arena, LU_BPF_ENTRY_WORDS), ==, 0);
-  lu_bpf_arena_add (&arena, 7, other);
+  lu_bpf_arena_add (&arena, 7, other, 0, LU_BPF_ENTRY_WORDS);
   whole = lu_bpf_arena_take (&arena, LU_BPF_ENTRY_WORDS);
   g_assert_cmpuint (whole, ==, LU_BPF_WORD (7, 0));
   some = lu_bpf_arena_take_some (&arena, 100, LU_BPF_ENTRY_WORDS, &n);
@@ -160,6 +160,33 @@ test_arena (void)
   g_assert_cmpint (lu_bpf_arena_remove_unused (&arena), ==, -1); /* entry 0 stays */
   g_assert_true (lu_bpf_arena_words (&arena, some) == zero + LU_BPF_GRAIN);
   lu_bpf_arena_clear (&arena);
+}
+
+/* Two arenas in one entry: neither hands out what is the other's, nor gives it away. */
+static void
+test_shared_entry (void)
+{
+  g_autofree guint32 *words = g_new0 (guint32, LU_BPF_ENTRY_WORDS);
+  const guint part = 4 * LU_BPF_GRAIN;
+  LuBpfArena lower, upper;
+  guint n;
+
+  lu_bpf_arena_init (&lower, 1);
+  lu_bpf_arena_init (&upper, 1);
+  lu_bpf_arena_add (&lower, 0, words, 0, part);
+  lu_bpf_arena_add (&upper, 0, words, part, LU_BPF_ENTRY_WORDS);
+  g_assert_cmpuint (lu_bpf_arena_used_bytes (&lower), ==, LU_BPF_GRAIN * sizeof *words);
+  g_assert_cmpuint (lu_bpf_arena_used_bytes (&upper), ==, 0);
+  g_assert_cmpuint (lu_bpf_arena_take (&lower, part), ==, 0);
+  g_assert_cmpuint (lu_bpf_arena_take_some (&lower, 1, part, &n), ==, LU_BPF_GRAIN);
+  g_assert_cmpuint (n, ==, part - LU_BPF_GRAIN);
+  g_assert_cmpuint (lu_bpf_arena_take (&lower, 1), ==, 0);
+  g_assert_cmpint (lu_bpf_arena_remove_unused (&upper), ==, -1);
+  g_assert_cmpuint (lu_bpf_arena_take (&upper, LU_BPF_ENTRY_WORDS - part), ==, part);
+  g_assert_cmpuint (lu_bpf_arena_used_bytes (&upper), ==,
+                    (LU_BPF_ENTRY_WORDS - part) * sizeof *words);
+  lu_bpf_arena_clear (&lower);
+  lu_bpf_arena_clear (&upper);
 }
 
 static void
@@ -199,6 +226,7 @@ main (int argc, char **argv)
   g_test_add_func ("/bpf/aging/odd-numbers", test_odd_numbers);
   g_test_add_func ("/bpf/aging/at-random", test_at_random);
   g_test_add_func ("/bpf/arena", test_arena);
+  g_test_add_func ("/bpf/arena/shared", test_shared_entry);
   g_test_add_func ("/bpf/index", test_index);
   return g_test_run ();
 }
