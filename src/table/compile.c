@@ -79,25 +79,21 @@ struct lu_rule
 lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address)
 {
   const struct lu_rule none = { .cfa_kind = LU_CFA_NONE };
-  gboolean is_found = FALSE;
   guint64 from, to;
-  LuCfaState state;
   LuFde fde;
 
   run->work = 0;
   if (!lu_cfi_find (cfi, address, &fde, &from, &to))
     return none;
   run->work = fde.program_size;
+  /* As if the code ended there: then what is left is the state of the address. */
   lu_cfa_run_start (run, lu_cfi_section (cfi, &fde), lu_cfi_arch (cfi), lu_cfi_cie (cfi, &fde),
-                    lu_cfi_program (cfi, &fde), fde.start, to);
-  while (lu_cfa_run_next (run) && run->row_start <= address)
-    {
-      state = run->state;
-      is_found = TRUE;
-    }
-  if (!is_found || run->fault != LU_CFI_FAULT_NONE)
+                    lu_cfi_program (cfi, &fde), fde.start, address + 1);
+  while (lu_cfa_run_next (run))
+    continue;
+  if (run->fault != LU_CFI_FAULT_NONE)
     return none;
-  return lu_rule_make (&state, lu_cfi_cie (cfi, &fde)->is_signal, lu_cfi_arch (cfi));
+  return lu_rule_make (&run->state, lu_cfi_cie (cfi, &fde)->is_signal, lu_cfi_arch (cfi));
 }
 
 /* Pieces */
