@@ -12,9 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define N_VIEWS          8
-#define VIEW_SIZE        512
-#define VIEWS_SIZE       (N_VIEWS * VIEW_SIZE) /* a whole page */
+#define N_VIEWS    8
+#define VIEW_SIZE  512
+#define VIEWS_SIZE (N_VIEWS * VIEW_SIZE) /* a whole page */
+/* Wherever it is, a whole one of 2 MiB is in it. */
+#define WORTH_HUGE_PAGES (4u << 20)
 #define SECTION_ALIGN    16
 #define MAX_DECOMPRESSED (64u << 20)
 #ifndef MADV_POPULATE_WRITE
@@ -65,6 +67,19 @@ round_up (gsize value, gsize to)
   return (value + to - 1) / to * to;
 }
 
+/* Views stay: they are the first page. Page by page would take longer than the copying, and
+ * look-ups, which are anywhere, find what is in huge pages faster. */
+void
+lu_synthetic_populate (LuSynthetic *self)
+{
+  guint8 *from = self->map + VIEWS_SIZE;
+  gsize size = self->map_size - VIEWS_SIZE;
+
+  if (size >= WORTH_HUGE_PAGES)
+    madvise (from, size, MADV_HUGEPAGE);
+  madvise (from, size, MADV_POPULATE_WRITE);
+}
+
 LuSynthetic *
 lu_synthetic_new (gboolean is_64bit, guint16 machine,
                   const LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS],
@@ -87,15 +102,15 @@ lu_synthetic_new (gboolean is_64bit, guint16 machine,
       self->size = round_up (self->size + sections[i].size, SECTION_ALIGN);
     }
   self->map_size = round_up (self->size, 4096) + 4096;
-  /* Filled at once: page by page takes longer than the copying. */
-  self->map =
-      mmap (NULL, self->map_size, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | (is_filled_now ? MAP_POPULATE : MAP_NORESERVE), -1, 0);
+  self->map = mmap (NULL, self->map_size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | (is_filled_now ? 0 : MAP_NORESERVE), -1, 0);
   if (self->map == MAP_FAILED)
     {
       g_free (self);
       return NULL;
     }
+  if (is_filled_now)
+    lu_synthetic_populate (self);
   for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
     if (self->sections[i].size > 0 && sections[i].bytes != NULL)
       memcpy (self->map + self->sections[i].offset, sections[i].bytes, sections[i].size);
@@ -125,13 +140,6 @@ lu_synthetic_free (LuSynthetic *self)
       elf_end (self->views[i].elf);
   munmap (self->map, self->map_size);
   g_free (self);
-}
-
-/* Views stay: they are the first pages. */
-void
-lu_synthetic_populate (LuSynthetic *self)
-{
-  madvise (self->map + VIEWS_SIZE, self->map_size - VIEWS_SIZE, MADV_POPULATE_WRITE);
 }
 
 void
