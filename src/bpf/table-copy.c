@@ -215,36 +215,50 @@ put_row (Writer *self, guint64 address, guint32 rule)
     self->run[self->n_run++] = row;
 }
 
-/* The same for the rows of a page of the table, which begins there: a large program has half a
- * million rows. */
+/* Of the rows, those below `end`, which are in the page that is being gathered; returns how many. A
+ * large program has half a million rows, and nearly all of them differ in their rule from the one
+ * before. */
+static guint
+gather_rows (Writer *self, const guint32 *rows, guint n, guint32 end, const guint16 *ids)
+{
+  guint32 *run = self->run;
+  guint n_run = self->n_run, i = 0;
+  guint32 last = run[n_run - 1] >> 16;
+
+  /* The first one may be where the page begins, with the rule from before. */
+  if ((rows[0] & 0xffff) == (run[n_run - 1] & 0xffff))
+    {
+      last = ids[rows[0] >> 16];
+      run[n_run - 1] = LU_ROW (rows[0], last);
+      i++;
+    }
+  for (; i < n && (rows[i] & 0xffff) < end; i++)
+    {
+      guint32 id = ids[rows[i] >> 16];
+
+      run[n_run] = LU_ROW (rows[i], id);
+      n_run += id != last;
+      last = id;
+    }
+  self->n_run = n_run;
+  return i;
+}
+
+/* The same as put_row() for the rows of a page of the table, which begins at `start`. */
 static void
 put_plain_rows (Writer *self, guint64 start, const guint32 *rows, guint n, const guint16 *ids)
 {
-  guint64 to_base = start - self->copy->base;
-  guint n_run = self->n_run;
-  guint32 last = self->run[n_run - 1];
-
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n;)
     {
-      guint32 low = rows[i] & 0xffff, id = ids[rows[i] >> 16], row = id << 16 | low;
-      guint page = (guint) ((to_base + low) >> LU_BPF_PAGE_SHIFT);
+      guint32 low = rows[i] & 0xffff;
+      guint page = (guint) ((start + low - self->copy->base) >> LU_BPF_PAGE_SHIFT);
 
-      if (self->page < page)
-        {
-          self->n_run = n_run;
-          while (self->page < page && !self->is_full)
-            end_page (self);
-          if (self->is_full)
-            return;
-          n_run = self->n_run;
-          last = self->run[n_run - 1];
-        }
-      if ((last & 0xffff) == low)
-        self->run[n_run - 1] = last = row;
-      else if (last >> 16 != id)
-        self->run[n_run++] = last = row;
+      while (self->page < page && !self->is_full)
+        end_page (self);
+      if (self->is_full)
+        return;
+      i += gather_rows (self, rows + i, n - i, (low | (LU_BPF_PAGE_BYTES - 1)) + 1, ids);
     }
-  self->n_run = n_run;
 }
 
 /* Rows, with the functions of Go laid over them */
