@@ -45,6 +45,7 @@ lu_ring_map (LuRing *self, int fd, gsize data_size)
   if (base == MAP_FAILED)
     return FALSE;
   self->base = base;
+  self->data = self->base + page_size ();
   self->data_size = data_size;
   self->scratch = g_malloc (SCRATCH_SIZE);
   /* Not 0 only where somebody has read from this ring before. */
@@ -56,6 +57,7 @@ void
 lu_ring_view (LuRing *self, const LuRing *of)
 {
   *self = (LuRing){ .base = of->base,
+                    .data = of->data,
                     .data_size = of->data_size,
                     .tail = of->tail,
                     .scratch = g_malloc (SCRATCH_SIZE),
@@ -77,24 +79,22 @@ lu_ring_head (const LuRing *self)
   return __atomic_load_n (&control (self)->data_head, __ATOMIC_ACQUIRE);
 }
 
-static gconstpointer
+/* Few records wrap. */
+static __attribute__ ((noinline)) gconstpointer
 put_together (LuRing *self, gsize offset, gsize size)
 {
-  const guint8 *data = self->base + page_size ();
   gsize to_end = self->data_size - offset;
 
-  memcpy (self->scratch, data + offset, to_end);
-  memcpy (self->scratch + to_end, data, size - to_end);
+  memcpy (self->scratch, self->data + offset, to_end);
+  memcpy (self->scratch + to_end, self->data, size - to_end);
   return self->scratch;
 }
 
-/* Bytes at a position, put together if they wrap. */
+/* Bytes at an offset in the data, put together if they wrap. */
 static inline gconstpointer
-bytes_at (LuRing *self, guint64 position, gsize size)
+bytes_at (LuRing *self, gsize offset, gsize size)
 {
-  gsize offset = position & (self->data_size - 1);
-
-  return G_LIKELY (size <= self->data_size - offset) ? self->base + page_size () + offset
+  return G_LIKELY (size <= self->data_size - offset) ? self->data + offset
                                                      : put_together (self, offset, size);
 }
 
@@ -106,9 +106,19 @@ is_record (const LuRing *self, gsize size, guint64 left)
          && size <= left;
 }
 
+static __attribute__ ((noinline)) gconstpointer
+skip_to_head (LuRing *self, guint64 left, gboolean *corrupt)
+{
+  *corrupt = TRUE;
+  self->record_size = left;
+  lu_ring_consume (self);
+  return NULL;
+}
+
 gconstpointer
 lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
 {
+  gsize offset = self->tail & (self->data_size - 1);
   const struct perf_event_header *header;
   guint64 left = head - self->tail;
 
@@ -116,17 +126,12 @@ lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt)
   if (left == 0)
     return NULL;
   /* Records are 8-aligned, so a header never wraps. */
-  header = bytes_at (self, self->tail, sizeof *header);
+  header = bytes_at (self, offset, sizeof *header);
   *size = header->size;
   if (!is_record (self, *size, left))
-    {
-      *corrupt = TRUE;
-      self->record_size = left;
-      lu_ring_consume (self);
-      return NULL;
-    }
+    return skip_to_head (self, left, corrupt);
   self->record_size = *size;
-  return bytes_at (self, self->tail, *size);
+  return bytes_at (self, offset, *size);
 }
 
 gconstpointer
@@ -134,8 +139,7 @@ lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
 {
   guint64 next = self->tail + self->record_size;
   gsize offset = next & (self->data_size - 1);
-  const struct perf_event_header *record =
-      (const struct perf_event_header *) (self->base + page_size () + offset);
+  const struct perf_event_header *record = (const struct perf_event_header *) (self->data + offset);
 
   /* After a head that lied, positions are not aligned. */
   if (head == next || self->data_size - offset < sizeof *record)
@@ -147,14 +151,13 @@ lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
 void
 lu_ring_expect (const LuRing *self, guint64 head, gsize skipped)
 {
-  const guint8 *data = self->base + page_size ();
   guint64 next = self->tail + self->record_size + skipped, mask = self->data_size - 1;
 
   if (head - next < self->record_size || head - next > self->data_size)
     return;
   for (guint64 at = 0; at < MIN (LU_RING_EXPECTED_BYTES, self->record_size); at += LU_CACHE_LINE)
-    lu_fetch_ahead (data + ((next + at) & mask));
-  lu_fetch_ahead (data + ((next + self->record_size - 8) & mask));
+    lu_fetch_ahead (self->data + ((next + at) & mask));
+  lu_fetch_ahead (self->data + ((next + self->record_size - 8) & mask));
 }
 
 void

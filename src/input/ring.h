@@ -11,12 +11,13 @@
 
 typedef struct
 {
-  guint8 *base;      /* control page, then data; NULL when not mapped */
-  gsize data_size;   /* bytes, a power of two */
-  guint64 tail;      /* our copy; published by lu_ring_consume() */
-  gsize record_size; /* of the record last peeked */
-  guint8 *scratch;   /* a record that wraps is put together here; 64 KiB */
-  gboolean is_view;  /* reads ahead in another's ring: gives nothing back, unmaps nothing */
+  guint8 *base;       /* control page, then data; NULL when not mapped */
+  const guint8 *data; /* behind that page */
+  gsize data_size;    /* bytes, a power of two */
+  guint64 tail;       /* our copy; published by lu_ring_consume() */
+  gsize record_size;  /* of the record last peeked */
+  guint8 *scratch;    /* a record that wraps is put together here; 64 KiB */
+  gboolean is_view;   /* reads ahead in another's ring: gives nothing back, unmaps nothing */
 } LuRing;
 
 /* Maps the ring of a perf descriptor. data_size: bytes, a power of two of pages. FALSE with errno

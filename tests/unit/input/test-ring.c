@@ -30,6 +30,7 @@ fake_init (Fake *fake)
   fake->ring.scratch = g_malloc (1 << 16);
   fake->control = (struct perf_event_mmap_page *) (gpointer) fake->ring.base;
   fake->data = fake->ring.base + page;
+  fake->ring.data = fake->data;
 }
 
 static void
