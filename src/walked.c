@@ -19,19 +19,20 @@ typedef struct
   const LuMapping *last, *before;
 } Place;
 
-static gboolean
+/* Of no mapping: holds nothing. */
+static const LuMapping nowhere;
+
+static inline gboolean
 has (const LuMapping *mapping, guint64 address)
 {
-  return mapping != NULL && address >= mapping->start && address < mapping->end;
+  return address - mapping->start < mapping->end - mapping->start;
 }
 
 static const LuMapping *
-find (Place *self, guint64 address)
+find_other (Place *self, guint64 address)
 {
   const LuMapping *found = self->before;
 
-  if (has (self->last, address))
-    return self->last;
   if (!has (found, address))
     found = lu_space_find (self->space, address);
   if (found != NULL)
@@ -40,6 +41,18 @@ find (Place *self, guint64 address)
       self->last = found;
     }
   return found;
+}
+
+static inline const LuMapping *
+find (Place *self, guint64 address)
+{
+  return has (self->last, address) ? self->last : find_other (self, address);
+}
+
+static Place
+place_in (LuSpace *space)
+{
+  return (Place){ .space = space, .last = &nowhere, .before = &nowhere };
 }
 
 /* The same bytes of the same file at the same address, whatever was cut off at the ends. */
@@ -87,7 +100,7 @@ mark_of (const LuMapping *mapping)
 static LuWalkedResult
 check_by_vmas (const LuWalkedStack *walked, LuSpace *space)
 {
-  Place now = { .space = space };
+  Place now = place_in (space);
   const LuMapping *marked = NULL, *marked_before = NULL;
   guint64 marks = 0, word = 0;
 
@@ -119,9 +132,9 @@ check_by_version (const LuWalkedStack *walked, LuProcess *process, LuSpace *spac
                   guint32 n_certain)
 {
   gboolean is_current = walked->serial == lu_space_serial (space);
-  Place now = { .space = space };
+  Place now = place_in (space);
   /* NULL: it is gone, or was another program's. */
-  Place then = { .space = is_current ? space : lu_process_find_space (process, walked->serial) };
+  Place then = place_in (is_current ? space : lu_process_find_space (process, walked->serial));
   guint32 n = walked->n_user - (is_current ? n_certain : 0);
 
   for (guint32 i = 0; i < n; i++)
