@@ -63,24 +63,35 @@ user_address (const LuFrame *frame)
   return address;
 }
 
+/* Registers hold such things so rarely that it is enough to look at the largest address. */
+static void
+encode_frames (const LuFrame *frames, guint n_frames, guint64 *addresses)
+{
+  guint64 largest = 0;
+
+  for (guint i = 0; i < n_frames; i++)
+    {
+      addresses[i] = frames[i].pc - ((frames[i].flags & LU_FRAME_RETURN_ADDRESS) != 0);
+      largest = MAX (largest, addresses[i]);
+    }
+  for (guint i = 0; largest >= LU_SYNTHETIC_BASE && i < n_frames; i++)
+    addresses[i] = user_address (&frames[i]);
+}
+
 static guint
 encode_user (const LuFrame *frames, guint n_frames, guint room, guint64 *addresses)
 {
-  guint n_leaf = n_frames, n_root = 0;
-  guint n = 0;
+  guint n_root = (room - 1) / 2, n_leaf = room - 1 - n_root;
 
-  if (n_frames > room)
+  if (n_frames <= room)
     {
-      n_root = (room - 1) / 2;
-      n_leaf = room - 1 - n_root;
+      encode_frames (frames, n_frames, addresses);
+      return n_frames;
     }
-  for (guint i = 0; i < n_leaf; i++)
-    addresses[n++] = user_address (&frames[i]);
-  if (n_frames > room)
-    addresses[n++] = LU_SYSCAP_LEFT_OUT;
-  for (guint i = n_frames - n_root; i < n_frames; i++)
-    addresses[n++] = user_address (&frames[i]);
-  return n;
+  encode_frames (frames, n_leaf, addresses);
+  addresses[n_leaf] = LU_SYSCAP_LEFT_OUT;
+  encode_frames (frames + n_frames - n_root, n_root, addresses + n_leaf + 1);
+  return room;
 }
 
 guint
