@@ -9,6 +9,8 @@
 
 #pragma once
 
+#include "process/proc-maps-request.h"
+
 #include <glib.h>
 
 typedef struct
@@ -28,9 +30,6 @@ typedef gboolean (*LuProcMapsFunc) (const LuProcMap *map, gpointer user_data);
 /* Calls `func` for each line of `text` (need not end in NUL). Returns the number of lines it had to
  * skip. */
 guint lu_proc_maps_parse (const char *text, gsize size, LuProcMapsFunc func, gpointer user_data);
-
-/* PROCMAP_QUERY of linux/fs.h, for who allows it: _IOWR ('f', 17, 104 bytes). */
-#define LU_PROC_MAPS_QUERY 0xc0686611u
 
 /* Calls `func` for each executable mapping; fd: of /proc/PID/maps, borrowed. FALSE: the kernel has
  * no answers (before 6.11), or not for all mappings; read the text. */

@@ -4,7 +4,7 @@
 """headers-alone.py BUILD [ROOT] - does every header compile when it is the only thing included?
 
 Takes the compiler and its include and define options from BUILD/compile_commands.json (of a file of
-src/), so nothing is repeated here. Headers of include/lu are compiled a second time with
+the library), so nothing is repeated here. Headers of include/lu are compiled a second time with
 -ffreestanding: they are shared with BPF. Prints the compiler's complaint for each bad header.
 --self-test checks that a header missing an include is found."""
 
@@ -26,7 +26,7 @@ def command_for(build):
     """Compiler words, without input and output, for a header of src/."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
         entries = json.load(stream)
-    entry = next(e for e in entries if e["file"].endswith(".c") and "/src/" in e["file"])
+    entry = next(e for e in entries if e["output"].startswith("src/liblu.a.p/"))
     words = shlex.split(entry["command"])
     compiler = []
     while words and not words[0].startswith("-"):

@@ -243,6 +243,13 @@ try_bpf (void)
   return result (syscall (SYS_bpf, BPF_MAP_CREATE, NULL, 0));
 }
 
+/* 0 is no signal, but allowed or not as any. */
+static int
+try_signal_other (void)
+{
+  return result (syscall (SYS_tgkill, getppid (), getppid (), 0));
+}
+
 static int
 try_io_uring (void)
 {
@@ -301,6 +308,7 @@ static const struct
   { "mprotect to executable", try_make_executable, EPERM },
   { "perf_event_open", try_perf_event, EPERM },
   { "bpf", try_bpf, EPERM },
+  { "tgkill of another", try_signal_other, EPERM },
   { "io_uring_setup", try_io_uring, EPERM },
   { "ioctl that sets a file's flags", try_file_flags, EPERM },
   { "prctl of anything but names", try_dumpable, EPERM },
@@ -435,6 +443,9 @@ do_what_is_needed (void)
     return 12;
   if (ioctl (STDERR_FILENO, LU_PROC_MAPS_QUERY, NULL) == 0 || errno == EPERM)
     return 14;
+  /* as abort() does */
+  if (syscall (SYS_tgkill, getpid (), syscall (SYS_gettid), 0) != 0)
+    return 15;
   g_usleep (10);
   thread = g_thread_try_new ("new", read_in_thread, NULL, NULL);
   return thread != NULL ? GPOINTER_TO_INT (g_thread_join (thread)) : 13;
