@@ -97,7 +97,7 @@ find_identity (const struct walk *walk)
 
   if (index == 0)
     return NULL;
-  HOST_BOUND (index, LU_BPF_MAX_IDENTITIES - 1);
+  HOST_BOUND_BY (index, host_config.n_identities - 1);
   return &host_shared->identities[index];
 }
 

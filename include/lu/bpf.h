@@ -143,11 +143,12 @@ lu_bpf_process_check (const struct lu_bpf_process *process, uint32_t tgid)
   return check ^ ((uint64_t) process->identity << 32 | process->flags);
 }
 
-/* "identities": one for each process and exec, so that a walk after an exec or a reuse of the pid
- * that user space has not heard of falls back. User space fills it in, with zeros for what it does
- * not know, before an entry names it; the first walk fills in the rest, later ones compare. A
- * forked child's begins with its parent's exec_id and start_time 0, and each exec counts one up.
- * Every entry of one process and exec names the same; it is used again no sooner than memory is. */
+/* "identities" (at most; a power of two): one for each process and exec, so that a walk after an
+ * exec or a reuse of the pid that user space has not heard of falls back. User space fills it in,
+ * with zeros for what it does not know, before an entry names it; the first walk fills in the rest,
+ * later ones compare. A forked child's begins with its parent's exec_id and start_time 0, and each
+ * exec counts one up. Every entry of one process and exec names the same; it is used again no
+ * sooner than memory is. */
 #define LU_BPF_MAX_IDENTITIES 32768
 
 struct lu_bpf_identity
@@ -245,10 +246,12 @@ struct lu_bpf_shared
 {
   struct lu_rule rules[LU_BPF_MAX_RULES];
   struct lu_bpf_module modules[LU_BPF_MAX_MODULES];
-  struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
   struct lu_bpf_known known[LU_BPF_MAX_KNOWN];
   uint8_t use[LU_BPF_MAX_MODULES]; /* enum lu_bpf_use */
   uint64_t told[LU_BPF_N_TOLD];    /* the program's own */
+  /* The kernel makes and clears all of it at once, so the map ends behind those that are needed:
+   * n_identities of lu_bpf_config. */
+  struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
 };
 
 /* Before Linux 6.1 no value is larger. */
@@ -281,7 +284,7 @@ struct lu_bpf_config
   /* Inode of user space's pid namespace, which has the numbers that side-band says; 0: the initial
    * one. What is not in it is not followed. */
   uint32_t pid_namespace;
-  uint32_t zero;
+  uint32_t n_identities; /* a power of two, at most LU_BPF_MAX_IDENTITIES */
 };
 
 /* As LU_STACK_MAX_FRAMES. */

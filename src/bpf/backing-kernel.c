@@ -125,6 +125,7 @@ open_shared (Kernel *self, GError **error)
   base->modules = self->shared->modules;
   base->use = self->shared->use;
   base->identities = self->shared->identities;
+  base->n_identities = lu_bpf_program_n_identities (self->program);
   base->known = self->shared->known;
   return TRUE;
 }

@@ -64,7 +64,7 @@ lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options)
   lu_bpf_slots_init (&self->slots, backing, self->requests);
   lu_bpf_blocks_init (&self->blocks, backing->max_processes,
                       1 + lu_bpf_max_mapping_entries (max_entries));
-  lu_bpf_aging_init (&self->identities, LU_BPF_MAX_IDENTITIES);
+  lu_bpf_aging_init (&self->identities, backing->n_identities);
   lu_bpf_aging_take (&self->identities, 1); /* identity 0 is none */
   self->listed = LU_BPF_NO_ITEM;
   self->publisher = lu_bpf_publisher_new (backing, options, self->requests, self->answers);

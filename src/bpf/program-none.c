@@ -62,6 +62,12 @@ lu_bpf_program_remove_entry (const LuBpfProgram *self, guint entry)
   g_return_val_if_reached (FALSE);
 }
 
+guint
+lu_bpf_program_n_identities (const LuBpfProgram *self)
+{
+  g_return_val_if_reached (0);
+}
+
 guint32
 lu_bpf_program_flags (const LuBpfProgram *self)
 {

@@ -29,6 +29,10 @@
 
 #define MAX_FDINFO 4096
 
+/* To be published at once; see count_processes(). */
+#define PROCESSES_PER_CPU 1024
+#define MIN_PROCESSES     4096
+
 /* What the program looks at of the kernel's structures (bpf/kernel-structs.h). Where the later ones
  * are not there, it does without mappings of the kernel's own. */
 static const LuKernelStruct kernel_structs[] = {
@@ -57,6 +61,7 @@ struct _LuBpfProgram
   LuBpfEntries entries;
   guint32 flags;
   guint n_cpus;
+  guint n_identities;
   struct lu_bpf_counters *counters; /* owned, mapped */
   gsize counters_size;
   int stats_fd; /* owned; -1: runs are not counted */
@@ -144,15 +149,42 @@ set_constants (LuBpfProgram *self, const LuBpfProgramOptions *options)
   config->budget_ns = options->budget_ns;
   config->started_ns = boot_time_ns ();
   config->pid_namespace = options->pid_namespace;
+  config->n_identities = self->n_identities;
   return bpf_map__set_initial_value (map, constants, size);
+}
+
+/* Where all processes are followed, and the kernel's own mappings can be read, only those are
+ * published that are sampled often; a CPU has no time for many of them. */
+static guint
+count_processes (const LuBpfProgram *self, const LuBpfProgramOptions *options)
+{
+  if (options->max_processes != 0)
+    return options->max_processes;
+  if ((self->flags & (LU_BPF_VMAS | LU_BPF_FOLLOW)) != LU_BPF_VMAS)
+    return LU_BPF_MAX_PROCESSES;
+  return CLAMP (self->n_cpus * PROCESSES_PER_CPU, MIN_PROCESSES, LU_BPF_MAX_PROCESSES);
+}
+
+/* Two for each process, since they rest: a power of two. */
+static guint
+count_identities (guint n_processes)
+{
+  guint n = 2;
+
+  while (n < 2 * n_processes && n < LU_BPF_MAX_IDENTITIES)
+    n *= 2;
+  return n;
 }
 
 static void
 set_sizes (LuBpfProgram *self, const LuBpfProgramOptions *options)
 {
   struct bpf_map *processes = find_map (self, LU_BPF_MAP_PROCESSES);
+  guint n_processes;
 
   self->n_cpus = MAX (options->n_cpus, 1);
+  n_processes = count_processes (self, options);
+  self->n_identities = count_identities (n_processes);
   bpf_map__set_max_entries (find_map (self, LU_BPF_MAP_WALKS), self->n_cpus);
   bpf_map__set_max_entries (find_map (self, LU_BPF_MAP_COUNTERS), self->n_cpus);
   bpf_map__set_max_entries (find_map (self, LU_BPF_MAP_OUTPUTS), self->n_cpus);
@@ -160,8 +192,7 @@ set_sizes (LuBpfProgram *self, const LuBpfProgramOptions *options)
    * 6.1 on (34dd3bad1a6f), as those have it that read mappings. */
   if ((self->flags & LU_BPF_VMAS) != 0)
     bpf_map__set_map_flags (processes, BPF_F_NO_PREALLOC);
-  if (options->max_processes != 0)
-    bpf_map__set_max_entries (processes, options->max_processes);
+  bpf_map__set_max_entries (processes, n_processes);
 }
 
 /* The program's fields are placed by a few of the kernel's types, or, where these cannot be had, by
@@ -197,8 +228,9 @@ static int
 make_shared (LuBpfProgram *self)
 {
   LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-  lu_autofd fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "shared", sizeof (guint32),
-                                 sizeof (struct lu_bpf_shared), 1, &options);
+  guint size = G_STRUCT_OFFSET (struct lu_bpf_shared, identities)
+               + self->n_identities * sizeof (struct lu_bpf_identity);
+  lu_autofd fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "shared", sizeof (guint32), size, 1, &options);
 
   return fd >= 0 ? bpf_map__reuse_fd (find_map (self, LU_BPF_MAP_SHARED), fd) : -errno;
 }
@@ -386,6 +418,12 @@ lu_bpf_program_memory (const LuBpfProgram *self)
 }
 
 /* Statistics */
+
+guint
+lu_bpf_program_n_identities (const LuBpfProgram *self)
+{
+  return self->n_identities;
+}
 
 guint32
 lu_bpf_program_flags (const LuBpfProgram *self)

@@ -21,7 +21,7 @@ typedef struct
   guint64 budget_ns;     /* of a walk; 0: none */
   guint n_cpus;          /* the highest CPU number that is sampled, plus 1 */
   guint max_entries;     /* 1 MiB pieces of memory; 0: LU_BPF_MAX_ENTRIES */
-  guint max_processes;   /* 0: LU_BPF_MAX_PROCESSES */
+  guint max_processes;   /* that are published at once; 0: as many as may have to be */
   guint32 pid_namespace; /* inode of the one that processes have their numbers in; 0: the initial */
 } LuBpfProgramOptions;
 
@@ -68,6 +68,8 @@ guint lu_bpf_program_add_entries (LuBpfProgram *self, const guint32 *places, gui
 /* Takes it out again; what was mapped stays until munmap(). FALSE with errno set. */
 gboolean lu_bpf_program_remove_entry (const LuBpfProgram *self, guint entry);
 
+/* Of struct lu_bpf_shared, whose map ends behind them. */
+guint lu_bpf_program_n_identities (const LuBpfProgram *self);
 /* As it was loaded: enum lu_bpf_config_flags. */
 guint32 lu_bpf_program_flags (const LuBpfProgram *self);
 /* Instructions that the kernel looked at to verify it; 0 if it does not say (before 5.16). */

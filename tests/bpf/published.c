@@ -89,6 +89,7 @@ published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data, stru
                       .rules = rules,
                       .modules = modules,
                       .use = g_new0 (guint8, LU_BPF_MAX_MODULES),
+                      .n_identities = LU_BPF_MAX_IDENTITIES,
                       .identities = g_new0 (struct lu_bpf_identity, LU_BPF_MAX_IDENTITIES),
                       .known = g_new0 (struct lu_bpf_known, LU_BPF_MAX_KNOWN) };
   self->add_entry = add;

@@ -514,6 +514,49 @@ has_no_lines (void)
   report (is_found && info.nr_func_info > 0 && info.nr_line_info == 0, "it names no lines", text);
 }
 
+/* How many processes there is room for; 0: it does not load. Its identities are right behind the
+ * rest of what is shared, two for each. */
+static guint
+processes_of (guint32 flags, guint n_cpus)
+{
+  LuBpfProgramOptions options = { .flags = flags, .n_cpus = n_cpus, .max_entries = 1 };
+  g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, NULL);
+  struct bpf_map_info processes = { 0 }, shared = { 0 };
+  guint32 size = sizeof processes;
+  guint n;
+
+  if (program == NULL
+      || bpf_obj_get_info_by_fd (lu_bpf_program_map_fd (program, LU_BPF_MAP_PROCESSES), &processes,
+                                 &size)
+             != 0
+      || bpf_obj_get_info_by_fd (lu_bpf_program_map_fd (program, LU_BPF_MAP_SHARED), &shared, &size)
+             != 0)
+    return 0;
+  n = lu_bpf_program_n_identities (program);
+  return n == 2 * processes.max_entries
+                 && shared.value_size
+                        == G_STRUCT_OFFSET (struct lu_bpf_shared, identities)
+                               + n * sizeof (struct lu_bpf_identity)
+             ? processes.max_entries
+             : 0;
+}
+
+/* Where few have to be published there is less to make and to clear. */
+static void
+has_room_for_processes (void)
+{
+  LuBpfProgramOptions options = { .n_cpus = 1, .max_entries = 1 };
+  g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, NULL);
+  gboolean has_vmas = program != NULL && (lu_bpf_program_flags (program) & LU_BPF_VMAS) != 0;
+  guint few = has_vmas ? LU_BPF_MAX_PROCESSES / 4 : LU_BPF_MAX_PROCESSES;
+  guint some = has_vmas ? LU_BPF_MAX_PROCESSES / 2 : LU_BPF_MAX_PROCESSES;
+
+  report (processes_of (LU_BPF_ARGUMENTS, 1) == few && processes_of (LU_BPF_ARGUMENTS, 8) == some
+              && processes_of (LU_BPF_ARGUMENTS, 100) == LU_BPF_MAX_PROCESSES
+              && processes_of (LU_BPF_FOLLOW, 1) == LU_BPF_MAX_PROCESSES,
+          "there is room for as many processes as may be published", "");
+}
+
 /* A profiling timer of 1 ms would otherwise make the kernel begin anew each time. */
 static void
 load_under_signals (void)
@@ -534,6 +577,7 @@ load_under_signals (void)
                             lu_bpf_program_memory (program) >> 10);
   report (program != NULL, "it loads while signals arrive", error != NULL ? error->message : text);
   has_no_lines ();
+  has_room_for_processes ();
 }
 
 int

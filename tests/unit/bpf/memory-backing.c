@@ -130,6 +130,7 @@ memory_backing_new (guint max_entries, guint max_processes, gboolean has_grace)
   base->modules = self->shared->modules;
   base->use = self->shared->use;
   base->identities = self->shared->identities;
+  base->n_identities = LU_BPF_MAX_IDENTITIES;
   base->known = self->shared->known;
   self->has_grace = has_grace;
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
