@@ -140,30 +140,27 @@ find_view (LuWalker *self, LuSpace *space)
   return walk->view != NULL;
 }
 
-/* Fetches the rule of the first frame, as it is where walks are; until the thread's last stack has
- * been compared, it is there. */
-static inline void
-expect_rule (const LuWalk *walk)
+/* The key of a pc that is where walks have been; else any other. */
+static inline guint64
+likely_key (const LuSpaceView *view, guint64 pc)
 {
-  const LuSpaceView *view = walk->view;
-  guint64 pc = walk->regs.pc;
-
-  if (G_LIKELY (view->n > 0))
-    lu_rule_cache_expect (
-        walk->rules,
-        pc + (lu_view_mapping_has (view->last, pc) ? view->last->to_key : view->before->to_key));
+  return pc + (lu_view_mapping_has (view->last, pc) ? view->last->to_key : view->before->to_key);
 }
 
 void
 lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample)
 {
+  const LuWalk *walk = &self->walk;
   const Words *words = &self->words;
   const LuRegs *sampled = &sample->regs;
 
-  if (words->mask == sampled->mask && words->abi == sampled->abi && sampled->n_words >= words->n
-      && sample->stack_size >= sizeof (guint64))
-    lu_memo_expect (self->walk.memo, tid, sample->stack, sample->stack_size,
-                    word (words, sampled, WORD_SP));
+  if (words->mask != sampled->mask || words->abi != sampled->abi || sampled->n_words < words->n
+      || sample->stack_size < sizeof (guint64))
+    return;
+  if (walk->view != NULL && walk->view->n > 0)
+    lu_rule_cache_expect (walk->rules, likely_key (walk->view, word (words, sampled, WORD_PC)));
+  lu_memo_expect (walk->memo, tid, sample->stack, sample->stack_size,
+                  word (words, sampled, WORD_SP));
 }
 
 static LuWalkResult
@@ -171,7 +168,9 @@ run (LuWalk *walk, gint32 tid)
 {
   LuWalkResult result;
 
-  expect_rule (walk);
+  /* Until the thread's last stack has been compared, they are there. */
+  if (G_LIKELY (walk->view->n > 0))
+    lu_rule_cache_expect_callers (walk->rules, likely_key (walk->view, walk->regs.pc));
   lu_memo_begin (walk->memo, tid, walk->view->serial, &walk->copy);
   walk->stack->sampled_sp = walk->copy.start;
   do
