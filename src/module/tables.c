@@ -358,6 +358,19 @@ load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
   pthread_mutex_unlock (&self->mutex);
 }
 
+static gpointer tables_main (gpointer data);
+
+/* While all tables come from the store, and none of them has to go, nobody waits for another. */
+static void
+start_when_needed (LuTables *self, LuTableSlot *slot)
+{
+  gboolean is_complete = atomic_load (&slot->table) != NULL && self->stats.n_evicted == 0;
+
+  if (self->thread == NULL && !is_complete && self->wake_fd >= 0
+      && !g_atomic_int_get (&self->is_ending))
+    self->thread = g_thread_new ("tables", tables_main, self);
+}
+
 LuTableSlot *
 lu_tables_add (LuTables *self, const LuImage *image)
 {
@@ -374,11 +387,13 @@ lu_tables_add (LuTables *self, const LuImage *image)
     forget_unused (self);
   g_ptr_array_add (self->slots, lu_table_slot_ref (slot));
   pthread_mutex_unlock (&self->mutex);
-  if (self->store == NULL)
-    return slot;
-  lu_image_digest (image, &digest_size); /* the thread may need it later */
-  if (n_fdes > 0 && lu_image_is_64bit (image))
-    load_stored (self, slot, image);
+  if (self->store != NULL)
+    {
+      lu_image_digest (image, &digest_size); /* the thread may need it later */
+      if (n_fdes > 0 && lu_image_is_64bit (image))
+        load_stored (self, slot, image);
+    }
+  start_when_needed (self, slot);
   return slot;
 }
 
@@ -518,8 +533,6 @@ lu_tables_new (LuStore *store, gsize budget)
   self->slots = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_table_slot_unref);
   pthread_mutex_init (&self->mutex, NULL);
   self->wake_fd = eventfd (0, EFD_CLOEXEC);
-  if (self->wake_fd >= 0)
-    self->thread = g_thread_new ("tables", tables_main, self);
   return self;
 }
 

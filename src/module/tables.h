@@ -35,7 +35,7 @@ typedef struct
 /* A good default for `budget`. */
 #define LU_TABLES_BUDGET (16u << 20)
 
-/* store: taken; NULL for none. budget: bytes of tables in memory. Starts the thread. */
+/* store: taken; NULL for none. budget: bytes of tables in memory. */
 LuTables *lu_tables_new (LuStore *store, gsize budget);
 /* Ends the thread: when all that is wanted is compiled and stored, but at the latest after that
  * time, and at once if nothing can be stored. */

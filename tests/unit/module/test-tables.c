@@ -207,9 +207,21 @@ fill_store (Fixture *self)
     }
 }
 
+static guint
+count_threads (void)
+{
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/task", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir) != NULL)
+    n++;
+  return n;
+}
+
 static void
 test_loaded (Fixture *self, gconstpointer data)
 {
+  guint n_threads = count_threads ();
   g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
   LuTablesStats stats;
 
@@ -225,6 +237,8 @@ test_loaded (Fixture *self, gconstpointer data)
     }
   g_assert_cmpuint (stats.n_built, ==, 0);
   g_assert_cmpuint (stats.n_refused, ==, 0);
+  /* There is nothing to compile. */
+  g_assert_cmpuint (count_threads (), ==, n_threads);
 }
 
 static void
