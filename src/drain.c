@@ -9,6 +9,7 @@
 #include "base/counter.h"
 #include "input/perf-event.h"
 #include "lu/bpf.h"
+#include "pace.h"
 #include "process/process-table.h"
 
 #include <errno.h>
@@ -21,41 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long to sleep when nothing wakes us: as long as something comes, and when it is quiet. */
-#define WAIT_MS 250
-/* The same after a round of stacks that were all walked in the kernel: rings hold many of them, and
- * they ask for nothing. */
-#define WAIT_WALKED_MS 1000
-#define WAIT_IDLE_MS   1000
-/* For this long after the start, and after a stack that better copies would help, rounds come
- * quickly: until the copy has grown or its pages are present, each sample of the thread ends early.
- */
-#define HURRY_US      (G_USEC_PER_SEC)
-#define WAIT_HURRY_MS 5
-/* The same, where the source knows best how long, but not what there is to do: when there are files
- * to open or processes to ask about while they live, and when these are so many that most have
- * ended before anything could be asked. */
-#define WAIT_NEWS_MS  20
-#define WAIT_STORM_MS 50
-#define A_STORM       6
-/* After side-band woke us, more of it usually follows at once; this much is taken in one go. While
- * it goes on like that, goes get larger: waking up costs more than what is read. */
-#define SETTLE_US     1000
-#define SETTLE_MAX_US 4000
-/* The same where stacks are walked in the kernel: a process of some milliseconds should be known to
- * it before it is sampled. More often costs hardly more: what starts a program wakes us three times
- * in any case. */
-#define SETTLE_MAPS_US 100
 /* The kernel would make 50 us more of it. */
 #define TIMER_SLACK_NS 1000
-/* And where it was about processes that are not recorded only: a build next to a recorded program
- * wakes us a thousand times a second. */
-#define SETTLE_OTHERS_US     1000
-#define SETTLE_OTHERS_MAX_US 8000
-#define RETRY_US             500
-/* What a process is called is asked about when it is sampled, or when it has lived for so long: one
- * that ends before may never be. */
-#define NAME_AGE_MS 8
+#define RETRY_US       500
 /* When it is sampled, that is at once if it has lived for so long; a process that starts and ends
  * in less has ended when the worker gets to it. */
 #define SAMPLED_AGE_NS (G_GUINT64_CONSTANT (2) * 1000 * 1000)
@@ -82,7 +51,6 @@ struct _LuDrain
   LuDrainOptions options;
   LuProcessTable *table;
   LuBpfMaps *maps;     /* borrowed; NULL: there are no walks in the kernel */
-  gboolean maps_wait;  /* something could not be published yet */
   gboolean is_flushed; /* they have the side-band of this round */
   GPtrArray *young;    /* of LuProcess, references: not yet asked about */
   GHashTable *tids;    /* set; NULL: all */
@@ -90,21 +58,14 @@ struct _LuDrain
   int wake_fd, ended_fd;
   pid_t own_pid;
   gboolean live;             /* the processes exist now */
-  gboolean is_paced;         /* by the source */
   guint64 command_exec_time; /* when COMMAND replaced us in the child; far ahead until then */
   guint64 handled_lost_sideband;
   guint logged_cpu_changes;
   gint64 last_tick, last_log;
-  gulong settle_us, settle_others_us;
   guint rounds_after_end;
   gboolean has_processes; /* /proc was read */
-  gboolean had_sideband;  /* in the last round */
-  gboolean had_news;      /* and some of it was about what is recorded */
-  gboolean has_opened;    /* files that were not known */
-  gboolean had_copies;    /* samples that were not walked in the kernel */
-  gboolean are_told;      /* arguments of processes come before their samples */
-  guint64 n_absent;       /* of lu_dispatch_n_absent(), as of the last round */
-  gint64 hurry_until;
+  LuPace pace;
+  LuPaceFacts met;    /* in this round, as far as it went */
   gboolean has_slack; /* rings may fill: samples can wait in them */
 
   atomic_bool quit, ended;
@@ -118,7 +79,7 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
   LuDrain *self = user_data;
   const LuMapping *mapping;
 
-  self->has_opened = TRUE;
+  self->met.has_requests = TRUE;
   lu_dispatch_open (self->dispatch, module, lu_process_pid (process), start, end);
   if (self->maps == NULL)
     return;
@@ -150,7 +111,7 @@ is_asked_about (LuDrain *self, LuProcess *process, guint64 now)
 
   if (!lu_process_table_is_current (self->table, process))
     return TRUE;
-  if (start != 0 && now - start < NAME_AGE_MS * G_GUINT64_CONSTANT (1000000))
+  if (start != 0 && now - start < LU_PACE_NAME_AGE_MS * G_GUINT64_CONSTANT (1000000))
     return FALSE;
   ask_about (self, process, LU_PROCESS_NAME | (start != 0 ? LU_PROCESS_MOUNTS : 0));
   return TRUE;
@@ -181,7 +142,7 @@ process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
 {
   LuDrain *self = user_data;
 
-  if (is_exec && !self->are_told)
+  if (is_exec && !self->met.are_told)
     ask_later (self, process);
 }
 
@@ -218,7 +179,7 @@ flush_maps (LuDrain *self)
   gboolean is_opening = lu_dispatch_has_requests (self->dispatch);
   LuBpfMapsWait wait = self->maps != NULL ? lu_bpf_maps_flush (self->maps) : LU_BPF_MAPS_WAIT_NO;
 
-  self->maps_wait =
+  self->met.maps_wait =
       wait == LU_BPF_MAPS_WAIT_MEMORY || (wait == LU_BPF_MAPS_WAIT_FILES && is_opening);
 }
 
@@ -303,7 +264,7 @@ hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *spa
 {
   if (event->kind == LU_EVENT_WALKED)
     return lu_dispatch_walked (self->dispatch, event, process, space);
-  self->had_copies = TRUE;
+  self->met.had_copies = TRUE;
   return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
 }
 
@@ -327,7 +288,7 @@ take_sample (LuDrain *self, const LuEvent *event)
   if (skipped == NULL
       && !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space))
     skipped = &self->others;
-  if (self->maps != NULL && self->had_sideband)
+  if (self->maps != NULL && self->met.had_sideband)
     flush_after_sideband (self);
   if (skipped == NULL)
     prepare_process (self, process, event->time);
@@ -352,7 +313,7 @@ take_arguments (LuDrain *self, const LuEvent *event)
   LuProcess *process;
   LuSpace *space;
 
-  self->are_told = TRUE;
+  self->met.are_told = TRUE;
   if (!lu_process_table_follows (self->table, event->pid)
       || !lu_process_table_lookup (self->table, event->pid, event->time, &process, &space)
       || lu_process_has_command_line (process))
@@ -373,7 +334,7 @@ handle_event (const LuEvent *event, gpointer user_data)
       take_arguments (self, event);
       return LU_VERDICT_DONE;
     }
-  self->had_sideband = TRUE;
+  self->met.had_sideband = TRUE;
   switch (event->kind)
     {
     case LU_EVENT_COMM:
@@ -391,7 +352,7 @@ handle_event (const LuEvent *event, gpointer user_data)
       break;
     }
   /* After it was applied: a child is recorded if its parent is. */
-  self->had_news = self->had_news || lu_process_table_follows (self->table, event->pid);
+  self->met.had_news = self->met.had_news || lu_process_table_follows (self->table, event->pid);
   return LU_VERDICT_DONE;
 }
 
@@ -508,8 +469,8 @@ one_round (LuDrain *self)
 {
   LuRound round;
 
-  self->had_sideband = self->had_news = self->has_opened = FALSE;
-  self->had_copies = self->is_flushed = FALSE;
+  self->met = (LuPaceFacts){ .are_told = self->met.are_told };
+  self->is_flushed = FALSE;
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
@@ -545,72 +506,35 @@ last_rounds (LuDrain *self)
     }
 }
 
-static gboolean
-is_in_hurry (LuDrain *self)
-{
-  guint64 n_absent = lu_dispatch_n_absent (self->dispatch);
-  gint64 now = g_get_monotonic_time ();
-
-  if (n_absent != self->n_absent
-      || (self->options.grow_stack && lu_dispatch_window (self->dispatch)->truncated > 0))
-    self->hurry_until = now + HURRY_US;
-  self->n_absent = n_absent;
-  return now < self->hurry_until;
-}
-
-/* After a round with side-band, for more of it. */
+/* What the round did not note by itself. */
 static void
-settle (LuDrain *self)
+complete_facts (LuDrain *self, LuRound round, gboolean is_unwritten)
 {
-  if (!self->had_sideband)
-    {
-      self->settle_us = SETTLE_US;
-      self->settle_others_us = SETTLE_OTHERS_US;
-    }
-  else if (!self->had_news)
-    {
-      g_usleep (self->settle_others_us);
-      self->settle_others_us = MIN (self->settle_others_us * 2, SETTLE_OTHERS_MAX_US);
-    }
-  else
-    {
-      g_usleep (self->maps != NULL ? SETTLE_MAPS_US : self->settle_us);
-      self->settle_us = MIN (self->settle_us * 2, SETTLE_MAX_US);
-      self->settle_others_us = SETTLE_OTHERS_US;
-    }
-}
+  LuPaceFacts *met = &self->met;
 
-static int
-wait_ms (LuDrain *self, LuRound round, gboolean has_unwritten)
-{
-  gboolean is_in_need = is_in_hurry (self);
-
-  if (self->is_paced && self->young->len > 0 && !self->are_told)
-    return self->young->len < A_STORM ? WAIT_NEWS_MS : WAIT_STORM_MS;
-  if (self->is_paced && (self->has_opened || lu_dispatch_has_requests (self->dispatch)))
-    return WAIT_NEWS_MS;
-  if (self->is_paced && (self->had_sideband || self->young->len > 0))
-    return WAIT_MS;
-  if (is_in_need || self->maps_wait)
-    return WAIT_HURRY_MS;
-  if (self->young->len > 0)
-    return NAME_AGE_MS;
-  if (round == LU_ROUND_EMPTY)
-    return has_unwritten ? WAIT_MS : WAIT_IDLE_MS;
-  return self->had_copies ? WAIT_MS : WAIT_WALKED_MS;
+  met->is_empty = round == LU_ROUND_EMPTY;
+  met->is_unwritten = is_unwritten;
+  met->has_requests = met->has_requests || lu_dispatch_has_requests (self->dispatch);
+  met->n_young = self->young->len;
+  met->n_absent = lu_dispatch_n_absent (self->dispatch);
+  met->is_cut_off = self->options.grow_stack && lu_dispatch_window (self->dispatch)->truncated > 0;
 }
 
 static void
-wait_for_news (LuDrain *self, LuRound round, gboolean has_unwritten)
+wait_for_news (LuDrain *self, LuRound round, gboolean is_unwritten)
 {
   if (round == LU_ROUND_OPEN)
     g_usleep (RETRY_US);
   else if (self->source->ops->wait != NULL)
     {
-      int timeout_ms = wait_ms (self, round, has_unwritten);
+      int timeout_ms;
+      gulong settle_us;
 
-      if (!self->is_paced)
-        settle (self);
+      complete_facts (self, round, is_unwritten);
+      timeout_ms = lu_pace_wait_ms (&self->pace, &self->met, g_get_monotonic_time ());
+      settle_us = lu_pace_settle_us (&self->pace, &self->met);
+      if (settle_us > 0)
+        g_usleep (settle_us);
       self->source->ops->wait (self->source, self->wake_fd, timeout_ms);
     }
 }
@@ -620,7 +544,7 @@ drain_main (gpointer data)
 {
   LuDrain *self = data;
 
-  if (self->maps != NULL && !self->is_paced)
+  if (self->maps != NULL && !self->pace.is_paced)
     prctl (PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
   while (!atomic_load (&self->quit))
     {
@@ -651,8 +575,6 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->own_pid = getpid ();
   self->command_exec_time = G_MAXUINT64;
-  self->settle_us = SETTLE_US;
-  self->settle_others_us = SETTLE_OTHERS_US;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
   self->young = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);
   if (options->tids != NULL)
@@ -663,10 +585,10 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
     }
   source->ops->get_info (source, &info);
   self->live = info.live;
-  self->is_paced = info.is_paced;
+  lu_pace_init (&self->pace, info.is_paced);
   self->options.grow_stack = options->grow_stack && source->ops->set_stack_size != NULL;
   if (self->options.grow_stack)
-    self->hurry_until = g_get_monotonic_time () + HURRY_US;
+    lu_pace_hurry (&self->pace, g_get_monotonic_time ());
   atomic_store (&self->stack_size, info.stack_size);
   reset_window (self, info.stack_size);
   return self;
@@ -676,6 +598,7 @@ void
 lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps)
 {
   self->maps = maps;
+  self->pace.has_walks = maps != NULL;
 }
 
 static void
@@ -702,7 +625,7 @@ lu_drain_run_ahead (LuDrain *self, int until_fd)
       if (round == LU_ROUND_OPEN)
         g_usleep (RETRY_US);
       else
-        self->source->ops->wait (self->source, until_fd, WAIT_HURRY_MS);
+        self->source->ops->wait (self->source, until_fd, LU_PACE_HURRY_MS);
     }
   while (poll (&until, 1, 0) == 0);
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-pace.c - src/pace.c: how long the drain waits after which rounds. */
+
+#include "pace.h"
+
+static const struct
+{
+  const char *name;
+  gboolean is_paced;
+  LuPaceFacts facts;
+  int wait_ms;
+} cases[] = {
+  { "nothing came", FALSE, { .is_empty = TRUE }, 1000 },
+  { "nothing came, but something is to be written",
+    FALSE,
+    { .is_empty = TRUE, .is_unwritten = TRUE },
+    250 },
+  { "all stacks were walked in the kernel", FALSE, { .is_unwritten = TRUE }, 1000 },
+  { "stacks were copied", FALSE, { .had_copies = TRUE }, 250 },
+  { "a process is young", FALSE, { .is_empty = TRUE, .n_young = 1 }, 8 },
+  { "something could not be published", FALSE, { .maps_wait = TRUE, .n_young = 1 }, 5 },
+  { "stacks were cut off", FALSE, { .is_empty = TRUE, .is_cut_off = TRUE }, 5 },
+  { "a stack ended at a page that is not there", FALSE, { .n_absent = 1 }, 5 },
+  { "paced: a process is to be asked about", TRUE, { .n_young = 1 }, 20 },
+  { "paced: many processes are", TRUE, { .n_young = 6 }, 50 },
+  { "paced: processes whose arguments are told", TRUE, { .n_young = 6, .are_told = TRUE }, 250 },
+  { "paced: files are to be opened",
+    TRUE,
+    { .n_young = 6, .are_told = TRUE, .has_requests = TRUE },
+    20 },
+  { "paced: side-band came, and stacks were cut off",
+    TRUE,
+    { .had_sideband = TRUE, .is_cut_off = TRUE },
+    250 },
+  { "paced: stacks were cut off", TRUE, { .is_cut_off = TRUE }, 5 },
+};
+
+static void
+test_wait (gconstpointer data)
+{
+  guint i = GPOINTER_TO_UINT (data);
+  LuPace pace;
+
+  lu_pace_init (&pace, cases[i].is_paced);
+  g_assert_cmpint (lu_pace_wait_ms (&pace, &cases[i].facts, 1000000), ==, cases[i].wait_ms);
+}
+
+static void
+test_hurry_passes (void)
+{
+  LuPaceFacts facts = { .is_empty = TRUE, .n_absent = 3 };
+  LuPace pace;
+
+  lu_pace_init (&pace, FALSE);
+  g_assert_cmpint (lu_pace_wait_ms (&pace, &facts, 1000000), ==, LU_PACE_HURRY_MS);
+  g_assert_cmpint (lu_pace_wait_ms (&pace, &facts, 1999999), ==, LU_PACE_HURRY_MS);
+  g_assert_cmpint (lu_pace_wait_ms (&pace, &facts, 2000000), ==, 1000);
+  lu_pace_hurry (&pace, 3000000);
+  g_assert_cmpint (lu_pace_wait_ms (&pace, &facts, 3500000), ==, LU_PACE_HURRY_MS);
+}
+
+/* Goes get larger while side-band comes, and small again after a round without any. */
+static void
+test_side_band_gathers (void)
+{
+  const LuPaceFacts news = { .had_sideband = TRUE, .had_news = TRUE };
+  const LuPaceFacts others = { .had_sideband = TRUE }, quiet = { .is_empty = TRUE };
+  LuPace pace;
+
+  lu_pace_init (&pace, FALSE);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 1000);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 2000);
+  for (guint i = 0; i < 8; i++)
+    lu_pace_settle_us (&pace, &others);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &others), ==, 8000);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 4000);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 4000);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &others), ==, 1000);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &quiet), ==, 0);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 1000);
+}
+
+/* A process should be known to the kernel's walks before it is sampled. */
+static void
+test_walks_in_the_kernel_do_not_wait (void)
+{
+  const LuPaceFacts news = { .had_sideband = TRUE, .had_news = TRUE };
+  LuPace pace;
+
+  lu_pace_init (&pace, FALSE);
+  pace.has_walks = TRUE;
+  for (guint i = 0; i < 8; i++)
+    g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 100);
+}
+
+static void
+test_a_paced_source_gathers_by_itself (void)
+{
+  const LuPaceFacts news = { .had_sideband = TRUE, .had_news = TRUE };
+  LuPace pace;
+
+  lu_pace_init (&pace, TRUE);
+  g_assert_cmpuint (lu_pace_settle_us (&pace, &news), ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/pace/%s", cases[i].name);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_wait);
+    }
+  g_test_add_func ("/pace/a hurry passes", test_hurry_passes);
+  g_test_add_func ("/pace/side-band gathers", test_side_band_gathers);
+  g_test_add_func ("/pace/walks in the kernel do not wait", test_walks_in_the_kernel_do_not_wait);
+  g_test_add_func ("/pace/a paced source gathers by itself", test_a_paced_source_gathers_by_itself);
+  return g_test_run ();
+}
