@@ -364,10 +364,10 @@ static gpointer tables_main (gpointer data);
 static void
 start_when_needed (LuTables *self, LuTableSlot *slot)
 {
-  gboolean is_complete = atomic_load (&slot->table) != NULL && self->stats.n_evicted == 0;
-
-  if (self->thread == NULL && !is_complete && self->wake_fd >= 0
-      && !g_atomic_int_get (&self->is_ending))
+  if (self->thread != NULL || self->wake_fd < 0 || g_atomic_int_get (&self->is_ending))
+    return;
+  /* Without the thread nobody else changes what is counted. */
+  if (atomic_load (&slot->table) == NULL || self->stats.n_evicted > 0)
     self->thread = g_thread_new ("tables", tables_main, self);
 }
 
