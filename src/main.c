@@ -157,7 +157,9 @@ main (int argc, char **argv)
 
   /* Two threads hardly ever allocate at once, and the drain never does. A heap for each thread
    * would cost each start half a millisecond. */
+#ifdef __GLIBC__
   mallopt (M_ARENA_MAX, 1);
+#endif
   setlocale (LC_ALL, "");
   bindtextdomain (GETTEXT_PACKAGE, LU_LOCALE_DIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");

@@ -30,6 +30,7 @@
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40 /* Linux 5.9 */
 #endif
+
 typedef struct
 {
   LuNeeds needs;

@@ -98,6 +98,12 @@ fill_recording (LuSession *self, LuSource *source, LuRecording *recording)
                               .redact = self->options->redact };
 }
 
+static gboolean
+has_tables (const LuOptions *options)
+{
+  return options->table_memory > 0 && options->engine != &lu_unwinder_dwfl;
+}
+
 /* NULL: none. One that cannot be used costs time only. */
 static LuStore *
 open_store (const LuOptions *options)
@@ -106,7 +112,7 @@ open_store (const LuOptions *options)
   g_autoptr (GError) error = NULL;
   LuStore *store;
 
-  if (path == NULL || options->table_memory == 0 || options->engine == &lu_unwinder_dwfl)
+  if (path == NULL || !has_tables (options))
     return NULL;
   store = lu_store_open (path, LU_STORE_READ_WRITE, &error);
   /* That there is no place for one, as for users without a home, is nothing to be told each time.
@@ -149,7 +155,7 @@ end_inbox (LuSession *self)
 static void
 open_tables (LuSession *self)
 {
-  if (self->options->table_memory == 0 || self->options->engine == &lu_unwinder_dwfl)
+  if (!has_tables (self->options))
     return;
   if (!lu_options_is_helper (self->options))
     self->store = open_store (self->options);

@@ -49,21 +49,16 @@ encode_kernel (const LuFrame *frames, guint n_frames, guint64 *addresses)
   return n;
 }
 
-static guint64
-user_address (const LuFrame *frame)
+/* Of context words and names of ours. */
+static gboolean
+is_taken (guint64 address)
 {
-  guint64 address = frame->pc;
-
-  if ((frame->flags & LU_FRAME_RETURN_ADDRESS) && address > 0)
-    address--;
-  /* A register may hold anything: it must not be taken for a context word or a name of ours. */
-  if (G_UNLIKELY (address >= LU_SYNTHETIC_BASE)
-      && (address >= LU_SYSCAP_CONTEXT_MAX || (address >> 32) == (LU_SYNTHETIC_BASE >> 32)))
-    return 0;
-  return address;
+  return address >= LU_SYSCAP_CONTEXT_MAX || address >> 32 == LU_SYNTHETIC_BASE >> 32;
 }
 
-/* Registers hold such things so rarely that it is enough to look at the largest address. */
+/* A register may hold anything: what would be taken for something else is 0. That is so rare that
+ * the largest address tells whether it is worth looking. Before a return address of 0 is the
+ * largest of all. */
 static void
 encode_frames (const LuFrame *frames, guint n_frames, guint64 *addresses)
 {
@@ -75,7 +70,8 @@ encode_frames (const LuFrame *frames, guint n_frames, guint64 *addresses)
       largest = MAX (largest, addresses[i]);
     }
   for (guint i = 0; largest >= LU_SYNTHETIC_BASE && i < n_frames; i++)
-    addresses[i] = user_address (&frames[i]);
+    if (is_taken (addresses[i]))
+      addresses[i] = 0;
 }
 
 static guint

@@ -152,6 +152,13 @@ lu_store_is_read_only (const LuStore *self)
   return g_atomic_int_get (&self->is_read_only);
 }
 
+/* Files of the folder may be made, changed and removed. */
+static gboolean
+is_writable (const LuStore *self)
+{
+  return !lu_store_is_read_only (self) && self->inbox < 0;
+}
+
 /* Names: build-id, for people, and digest, for us. */
 
 void
@@ -193,8 +200,7 @@ note_use (const LuStore *self, int fd, const struct stat *info)
 {
   gint64 now = g_get_real_time () / G_USEC_PER_SEC;
 
-  if (!lu_store_is_read_only (self) && self->inbox < 0
-      && ABS (now - info->st_mtim.tv_sec) > USE_SECONDS)
+  if (is_writable (self) && ABS (now - info->st_mtim.tv_sec) > USE_SECONDS)
     futimens (fd, NULL);
 }
 
@@ -433,7 +439,7 @@ lu_store_remove_oldest (const LuStore *self, guint64 max_bytes, LuStorePruned *p
 gboolean
 lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
 {
-  if (!lu_store_is_read_only (self) && self->inbox < 0)
+  if (is_writable (self))
     return lu_store_remove_oldest (self, max_bytes, pruned);
   *pruned = (LuStorePruned){ 0 };
   errno = EROFS;
