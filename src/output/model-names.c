@@ -100,35 +100,17 @@ name_state (Namer *self, LuModelFrame *frame)
 
 /* Generated code */
 
-static void
-add_jitdump (Namer *self, LuJitNames *names, gint32 pid)
-{
-  const char *path = g_hash_table_lookup (self->model->jitdumps, GINT_TO_POINTER (pid));
-  int fd;
-
-  if (path == NULL || path[0] != '/')
-    return;
-  fd = lu_name_file_open_in_root (pid, path);
-  if (fd < 0)
-    fd = lu_name_file_open_regular (path);
-  if (fd >= 0)
-    lu_jit_names_add_jitdump (names, fd);
-}
-
 static LuJitNames *
 get_generated (Namer *self, gint32 pid)
 {
-  LuJitNames *names = g_hash_table_lookup (self->generated, GINT_TO_POINTER (pid));
-  int fd;
+  gpointer key = GINT_TO_POINTER (pid);
+  LuJitNames *names = g_hash_table_lookup (self->generated, key);
 
-  if (names != NULL)
-    return names;
-  names = lu_jit_names_new ();
-  g_hash_table_insert (self->generated, GINT_TO_POINTER (pid), names);
-  fd = lu_jit_names_open_perf_map (pid);
-  if (fd >= 0)
-    lu_jit_names_add_perf_map (names, fd);
-  add_jitdump (self, names, pid);
+  if (names == NULL)
+    {
+      names = lu_jit_names_new_of_process (pid, g_hash_table_lookup (self->model->jitdumps, key));
+      g_hash_table_insert (self->generated, key, names);
+    }
   return names;
 }
 

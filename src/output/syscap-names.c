@@ -80,24 +80,14 @@ name_state (Namer *self, guint hit)
 static LuJitNames *
 get_generated (Namer *self, gint32 pid)
 {
-  LuJitNames *names = g_hash_table_lookup (self->generated, GINT_TO_POINTER (pid));
-  const char *jitdump = g_hash_table_lookup (self->hits->jitdumps, GINT_TO_POINTER (pid));
-  int fd;
+  gpointer key = GINT_TO_POINTER (pid);
+  LuJitNames *names = g_hash_table_lookup (self->generated, key);
 
-  if (names != NULL)
-    return names;
-  names = lu_jit_names_new ();
-  g_hash_table_insert (self->generated, GINT_TO_POINTER (pid), names);
-  fd = lu_jit_names_open_perf_map (pid);
-  if (fd >= 0)
-    lu_jit_names_add_perf_map (names, fd);
-  if (jitdump == NULL)
-    return names;
-  fd = lu_name_file_open_in_root (pid, jitdump);
-  if (fd < 0)
-    fd = lu_name_file_open_regular (jitdump);
-  if (fd >= 0)
-    lu_jit_names_add_jitdump (names, fd);
+  if (names == NULL)
+    {
+      names = lu_jit_names_new_of_process (pid, g_hash_table_lookup (self->hits->jitdumps, key));
+      g_hash_table_insert (self->generated, key, names);
+    }
   return names;
 }
 

@@ -360,6 +360,24 @@ lu_jit_names_open_perf_map (gint32 pid)
                         uid);
 }
 
+LuJitNames *
+lu_jit_names_new_of_process (gint32 pid, const char *jitdump)
+{
+  LuJitNames *self = lu_jit_names_new ();
+  int fd = lu_jit_names_open_perf_map (pid);
+
+  if (fd >= 0)
+    lu_jit_names_add_perf_map (self, fd);
+  if (jitdump == NULL || jitdump[0] != '/')
+    return self;
+  fd = lu_name_file_open_in_root (pid, jitdump);
+  if (fd < 0)
+    fd = lu_name_file_open_regular (jitdump);
+  if (fd >= 0)
+    lu_jit_names_add_jitdump (self, fd);
+  return self;
+}
+
 /* Look-up */
 
 static int

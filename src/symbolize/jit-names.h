@@ -21,6 +21,9 @@ typedef struct
 } LuJitName;
 
 LuJitNames *lu_jit_names_new (void);
+/* With all that is found: the process's perf map, and the jitdump at this path in its root or else
+ * in ours. jitdump: absolute, or NULL. */
+LuJitNames *lu_jit_names_new_of_process (gint32 pid, const char *jitdump);
 void lu_jit_names_free (LuJitNames *self);
 
 /* Both take the descriptor. FALSE if there is nothing usable in the file. */

@@ -202,6 +202,30 @@ test_owner (void)
   g_unlink (path);
 }
 
+/* The map in /tmp and the dump that a path names; no path from where we happen to be. */
+static void
+test_of_process (void)
+{
+  static const char text[] = "8000 40 mapped\n";
+  g_autofree char *map = g_strdup_printf ("/tmp/perf-%d.map", getpid ());
+  g_autofree char *folder = g_dir_make_tmp ("lu-jit-XXXXXX", NULL);
+  g_autofree char *dump = g_build_filename (folder, "jit-1.dump", NULL);
+  g_autoptr (GByteArray) bytes = jitdump ();
+  g_autoptr (LuJitNames) both = NULL, only_map = NULL;
+
+  g_assert_true (g_file_set_contents (map, text, -1, NULL));
+  g_assert_true (g_file_set_contents (dump, (const char *) bytes->data, bytes->len, NULL));
+  both = lu_jit_names_new_of_process (getpid (), dump);
+  only_map = lu_jit_names_new_of_process (getpid (), "jit-1.dump");
+  g_assert_cmpint (g_remove (map), ==, 0);
+  assert_name (both, 0x8000, 0, "mapped");
+  assert_name (both, 0x1000, 150, "old");
+  assert_name (only_map, 0x8000, 0, "mapped");
+  assert_name (only_map, 0x1000, 150, NULL);
+  g_assert_cmpint (g_remove (dump), ==, 0);
+  g_assert_cmpint (g_rmdir (folder), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -212,5 +236,6 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/jit-names/nothing-usable", test_nothing_usable);
   g_test_add_func ("/symbolize/jit-names/cut", test_cut);
   g_test_add_func ("/symbolize/jit-names/owner", test_owner);
+  g_test_add_func ("/symbolize/jit-names/of-process", test_of_process);
   return g_test_run ();
 }
