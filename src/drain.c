@@ -263,8 +263,11 @@ static LuDispatchResult
 hand_over (LuDrain *self, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
   if (event->kind == LU_EVENT_WALKED)
-    return lu_dispatch_walked (self->dispatch, event, process, space);
-  self->met.had_copies = TRUE;
+    {
+      self->met.n_walked++;
+      return lu_dispatch_walked (self->dispatch, event, process, space);
+    }
+  self->met.n_copies++;
   return lu_dispatch_sample (self->dispatch, event, process, space, self->has_slack);
 }
 

@@ -7,9 +7,11 @@
 
 /* How long to sleep when nothing wakes us: as long as something comes, and when it is quiet. */
 #define WAIT_MS 250
-/* The same after a round of stacks that were all walked in the kernel: rings hold many of them, and
- * they ask for nothing. */
+/* The same after a round of stacks that were walked in the kernel, but for one of so many: rings
+ * hold many of them, and they ask for nothing. Some copies always come, as of pages that are not
+ * present. If more come than before, the rings wake us. */
 #define WAIT_WALKED_MS 1000
+#define WALKED_TO_COPY 16
 #define WAIT_IDLE_MS   1000
 /* For this long after the start, and after a stack that better copies would help, rounds come
  * quickly: until the copy has grown or its pages are present, each sample of the thread ends early.
@@ -72,7 +74,7 @@ lu_pace_wait_ms (LuPace *self, const LuPaceFacts *facts, gint64 now)
     return LU_PACE_NAME_AGE_MS;
   if (facts->is_empty)
     return facts->is_unwritten ? WAIT_MS : WAIT_IDLE_MS;
-  return facts->had_copies ? WAIT_MS : WAIT_WALKED_MS;
+  return facts->n_copies > facts->n_walked / WALKED_TO_COPY ? WAIT_MS : WAIT_WALKED_MS;
 }
 
 gulong

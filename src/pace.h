@@ -22,7 +22,8 @@ typedef struct
   gboolean is_empty;     /* nothing was read */
   gboolean had_sideband; /* in this round */
   gboolean had_news;     /* and some of it was about what is recorded */
-  gboolean had_copies;   /* samples that were not walked in the kernel */
+  guint n_walked;        /* stacks that were walked in the kernel */
+  guint n_copies;        /* samples that were not */
   gboolean has_requests; /* files that were not known, or the worker has something to do */
   gboolean maps_wait;    /* something could not be published yet */
   gboolean is_unwritten; /* the writer has not been told of what there is for it */
