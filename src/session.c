@@ -217,68 +217,61 @@ attach_kernel_walks (LuSession *self, LuSource *source, GError **error)
   return FALSE;
 }
 
-/* Builds the threads' objects back to front and starts them in the same order. */
 static gboolean
-start_threads (LuSession *self, LuSource *source_taken, GError **error)
+follows_all (const LuOptions *options)
 {
-  g_autoptr (LuSource) source = source_taken;
-  LuDrainOptions drain_options = { .follow_all = self->options->all || self->options->input != NULL
-                                                 || lu_options_is_helper (self->options),
-                                   .pids = self->target.pids,
-                                   .tids = self->options->tids,
-                                   .command = self->command.pid,
-                                   .include_self = self->options->include_self,
-                                   .grow_stack = self->options->stack_size == 0,
-                                   .log_progress = lu_options_is_helper (self->options) };
-  LuUnwinder *unwinder = self->options->engine->new (error);
-  LuDispatch *dispatch;
-  LuRecording recording;
-  LuSourceInfo info;
+  return options->all || options->input != NULL || lu_options_is_helper (options);
+}
 
-  if (unwinder == NULL)
-    return FALSE;
-  if (lu_options_is_helper (self->options))
-    begin_inbox (self);
-  if (self->options->input == NULL)
-    self->kernel_walks = lu_kernel_walks_new (self->options, source, drain_options.follow_all);
-  source->ops->get_info (source, &info);
-  fill_recording (self, source, &recording);
+/* Queues and the threads' objects, back to front. */
+static void
+make_threads (LuSession *self, LuSource *source_taken, LuUnwinder *unwinder_taken, gboolean live)
+{
+  gboolean is_helper = lu_options_is_helper (self->options);
+  const LuDrainOptions drain_options = { .follow_all = follows_all (self->options),
+                                         .pids = self->target.pids,
+                                         .tids = self->options->tids,
+                                         .command = self->command.pid,
+                                         .include_self = self->options->include_self,
+                                         .grow_stack = self->options->stack_size == 0,
+                                         .log_progress = is_helper };
+  LuDispatch *dispatch;
+
   self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);
   self->from_worker = lu_queue_new (ANSWER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
-  self->worker = lu_worker_new (unwinder, self->to_worker, self->from_worker, info.live);
-  if (lu_options_is_helper (self->options))
+  self->worker = lu_worker_new (unwinder_taken, self->to_worker, self->from_worker, live);
+  if (is_helper)
     lu_worker_know_own_mounts (self->worker);
-  self->source_info = info;
-  self->source_info.trouble = NULL; /* of the whole recording */
-  self->writer = lu_writer_new (lu_session_new_sink (self, info.live), self->to_writer,
+  self->writer = lu_writer_new (lu_session_new_sink (self, live), self->to_writer,
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   lu_writer_set_rotation (self->writer, self->rotation);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
-                              self->options->engine->walks_in_drain, info.live);
+                              self->options->engine->walks_in_drain, live);
   if (self->options->kernel_walks == LU_KERNEL_WALKS_CHECKED)
     lu_dispatch_pair (dispatch);
-  self->drain = lu_drain_new (g_steal_pointer (&source), dispatch, self->writer, &drain_options,
-                              self->ended_fd);
-  if (lu_options_is_helper (self->options))
+  self->drain = lu_drain_new (source_taken, dispatch, self->writer, &drain_options, self->ended_fd);
+  if (is_helper)
     lu_drain_run_ahead (self->drain, lu_kernel_walks_loaded_fd (self->kernel_walks));
-  if (!attach_kernel_walks (self, lu_drain_source (self->drain), error))
-    return FALSE;
-  recording.engine = engine_name (self);
-  if (!lu_writer_begin (self->writer, &recording, error))
-    return FALSE;
-  end_inbox (self);
-  give_up_rights (self, info.live);
+}
+
+static void
+hand_out_tables (LuSession *self, gboolean live)
+{
   open_tables (self);
   if (self->tables != NULL)
     lu_worker_set_tables (self->worker, self->tables);
-  if (info.live && self->options->engine == &lu_unwinder_table)
+  if (live && self->options->engine == &lu_unwinder_table)
     lu_worker_be_lean (self->worker);
-  if (self->kernel_walks != NULL)
-    {
-      lu_kernel_walks_start (self->kernel_walks, self->tables);
-      lu_drain_set_maps (self->drain, lu_kernel_walks_maps (self->kernel_walks));
-    }
+  if (self->kernel_walks == NULL)
+    return;
+  lu_kernel_walks_start (self->kernel_walks, self->tables);
+  lu_drain_set_maps (self->drain, lu_kernel_walks_maps (self->kernel_walks));
+}
+
+static gboolean
+run_threads (LuSession *self, GError **error)
+{
   lu_writer_start (self->writer);
   lu_worker_start (self->worker);
   if (!lu_drain_start (self->drain, error))
@@ -291,6 +284,37 @@ start_threads (LuSession *self, LuSource *source_taken, GError **error)
   self->cpu_seconds_at_start = lu_session_cpu_seconds ();
   self->busy_ns_at_start = lu_session_busy_ns ();
   return TRUE;
+}
+
+/* What needs rights comes first, and what reads foreign files after they are given up. */
+static gboolean
+start_threads (LuSession *self, LuSource *source_taken, GError **error)
+{
+  g_autoptr (LuSource) source = source_taken;
+  LuUnwinder *unwinder = self->options->engine->new (error);
+  LuRecording recording;
+  LuSourceInfo info;
+
+  if (unwinder == NULL)
+    return FALSE;
+  if (lu_options_is_helper (self->options))
+    begin_inbox (self);
+  if (self->options->input == NULL)
+    self->kernel_walks = lu_kernel_walks_new (self->options, source, follows_all (self->options));
+  source->ops->get_info (source, &info);
+  fill_recording (self, source, &recording);
+  self->source_info = info;
+  self->source_info.trouble = NULL; /* of the whole recording */
+  make_threads (self, g_steal_pointer (&source), unwinder, info.live);
+  if (!attach_kernel_walks (self, lu_drain_source (self->drain), error))
+    return FALSE;
+  recording.engine = engine_name (self);
+  if (!lu_writer_begin (self->writer, &recording, error))
+    return FALSE;
+  end_inbox (self);
+  give_up_rights (self, info.live);
+  hand_out_tables (self, info.live);
+  return run_threads (self, error);
 }
 
 static void
