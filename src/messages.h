@@ -92,7 +92,8 @@ typedef struct
   guint32 stack_asked;
   guint32 n_joined; /* of the user frames, the outermost, taken from other samples (join.h) */
   gboolean live_read;
-  gboolean in_kernel; /* walked there: there is no copy, and frames say no stack offset */
+  gboolean in_kernel;      /* walked there: there is no copy, and frames say no stack offset */
+  gboolean has_no_guesses; /* among the frames, known without looking at them */
   guint32 n_kernel, n_user;
   LuFrame frames[]; /* kernel, then user */
 } LuStackMessage;

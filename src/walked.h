@@ -40,6 +40,6 @@ guint32 lu_walked_kernel_frames (const LuWalkedStack *walked, LuFrame *frames);
 static inline guint32
 lu_walked_flags (guint64 word)
 {
-  return ((word & LU_BPF_PC_RETURN) != 0 ? LU_FRAME_RETURN_ADDRESS : 0)
-         | ((word & LU_BPF_PC_GUESSED) != 0 ? LU_FRAME_GUESSED : 0);
+  return (guint32) ((word & LU_BPF_PC_RETURN) / (LU_BPF_PC_RETURN / LU_FRAME_RETURN_ADDRESS)
+                    | (word & LU_BPF_PC_GUESSED) / (LU_BPF_PC_GUESSED / LU_FRAME_GUESSED));
 }

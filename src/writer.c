@@ -99,8 +99,9 @@ add_to_tally (LuTally *tally, const LuStackMessage *message)
 
   lu_tally_add (tally, message->status, message->n_kernel, message->n_user, &use,
                 end_path (message));
-  lu_tally_add_guesses (tally, message->status, message->frames + message->n_kernel,
-                        message->n_user - message->n_joined);
+  if (!message->has_no_guesses)
+    lu_tally_add_guesses (tally, message->status, message->frames + message->n_kernel,
+                          message->n_user - message->n_joined);
   if (message->live_read && message->status == LU_STATUS_COMPLETE)
     tally->live_reads++;
   if (message->n_joined > 0)

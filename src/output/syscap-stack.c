@@ -57,19 +57,19 @@ is_taken (guint64 address)
 }
 
 /* A register may hold anything: what would be taken for something else is 0. That is so rare that
- * the largest address tells whether it is worth looking. Before a return address of 0 is the
+ * the bits of all addresses tell whether it is worth looking. Before a return address of 0 is the
  * largest of all. */
 static void
 encode_frames (const LuFrame *frames, guint n_frames, guint64 *addresses)
 {
-  guint64 largest = 0;
+  guint64 bits = 0;
 
   for (guint i = 0; i < n_frames; i++)
     {
       addresses[i] = frames[i].pc - ((frames[i].flags & LU_FRAME_RETURN_ADDRESS) != 0);
-      largest = MAX (largest, addresses[i]);
+      bits |= addresses[i];
     }
-  for (guint i = 0; largest >= LU_SYNTHETIC_BASE && i < n_frames; i++)
+  for (guint i = 0; bits >= LU_SYNTHETIC_BASE && i < n_frames; i++)
     if (is_taken (addresses[i]))
       addresses[i] = 0;
 }

@@ -122,6 +122,8 @@ check (const LuStackMessage *got, const LuEvent *event, LuProcess *process, LuSp
                    n_kernel * sizeof (LuFrame));
   g_assert_cmpmem (got->frames + n_kernel, got->n_user * sizeof (LuFrame), stack.frames,
                    stack.n_frames * sizeof (LuFrame));
+  for (guint i = 0; i < stack.n_frames; i++)
+    g_assert_false (got->has_no_guesses && (stack.frames[i].flags & LU_FRAME_GUESSED) != 0);
 }
 
 /* Some go before the first of them comes, others at once. */
@@ -199,6 +201,7 @@ test_no_room (Fixture *self, gconstpointer data)
       g_assert_cmpuint (got->n_user, ==, G_N_ELEMENTS (words));
       g_assert_cmphex (got->frames[0].pc, ==, PROGRAM + 1 + i);
       g_assert_cmphex (got->frames[2].pc, ==, PROGRAM + 3);
+      g_assert_true (got->has_no_guesses);
       g_assert_true (got->header.process == process);
       lu_queue_release (self->queue);
     }
