@@ -542,6 +542,40 @@ test_shapes (void)
     }
 }
 
+/* One page of `n` rows, in which the row at `wrong` is `value`. */
+static gboolean
+is_page_taken (guint n, guint wrong, guint32 value)
+{
+  const LuTableShape shape = { .n_rules = 2, .n_pages = 1, .n_rows = n };
+  gsize rules_at, size = lu_table_block_size (1, n, 2, &rules_at);
+  guint8 *memory = g_malloc0 (size);
+  guint32 *words = (guint32 *) (gpointer) memory, *rows = words + 3;
+  g_autoptr (LuTable) table = NULL;
+
+  words[1] = n;
+  for (guint i = 0; i < n; i++)
+    rows[i] = i == wrong ? value : LU_ROW (0xff00 + i, i % 2);
+  memory[rules_at + sizeof (struct lu_rule) + 12] = LU_CFA_COMPLEX;
+  table = lu_table_new_from_memory (&shape, memory, 0, size);
+  return table != NULL;
+}
+
+static void
+test_each_row (void)
+{
+  for (guint n = 1; n < 20; n++)
+    {
+      g_assert_true (is_page_taken (n, n, 0));
+      for (guint i = 0; i < n; i++)
+        {
+          g_assert_false (is_page_taken (n, i, LU_ROW (0xff00 + i, 2)));
+          g_assert_false (is_page_taken (n, i, LU_ROW (0xff00 + i, 0xffff)));
+          g_assert_true (i == 0 || !is_page_taken (n, i, LU_ROW (0xff00 + i - 1, 0)));
+          g_assert_true (i == n - 1 || !is_page_taken (n, i, LU_ROW (0xff00 + i + 1, 0)));
+        }
+    }
+}
+
 /* The table of another file under this file's name. */
 static void
 test_other_file (Fixture *self, gconstpointer data)
@@ -855,6 +889,7 @@ main (int argc, char **argv)
   ADD ("stamp-of-program", test_stamp_of_program);
   g_test_add_func ("/store/default-path", test_default_path);
   g_test_add_func ("/store/shapes", test_shapes);
+  g_test_add_func ("/store/each row", test_each_row);
   ADD ("round-trip", test_round_trip);
   ADD ("libraries", test_libraries);
   ADD ("folders", test_folders);
