@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define SECOND  G_GUINT64_CONSTANT (1000000000)
@@ -26,7 +27,7 @@ typedef struct
   LuSink *sink;
   int fds[MAX_FDS]; /* to read what a part wrote */
   guint n_parts, n_described, n_waits;
-  gboolean uses_pipes;
+  gboolean uses_sockets;
 } Fixture;
 
 static LuSink *
@@ -37,8 +38,13 @@ open_part (guint number, gint64 wall_clock, char ***paths, gpointer user_data, G
 
   g_assert_cmpuint (number, ==, self->n_parts + 1);
   g_assert_cmpuint (number, <, MAX_FDS);
-  if (self->uses_pipes)
-    g_assert_cmpint (pipe2 (fds, O_CLOEXEC), ==, 0);
+  if (self->uses_sockets)
+    {
+      const int least = 1;
+
+      g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), ==, 0);
+      g_assert_cmpint (setsockopt (fds[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof least), ==, 0);
+    }
   else
     {
       fds[1] = memfd_create ("part", MFD_CLOEXEC);
@@ -56,15 +62,15 @@ describe_part (const LuPart *part, gpointer user_data)
   return g_strdup_printf ("%" G_GUINT64_FORMAT " samples", part->tally.samples);
 }
 
-/* Reads what is in the pipes, which lets their writers go on. */
+/* Reads what is in the sockets, which lets their writers go on. */
 static void
-drain_pipes (gpointer user_data)
+drain_sockets (gpointer user_data)
 {
   Fixture *self = user_data;
   char bytes[4096];
 
   self->n_waits++;
-  for (guint i = 0; self->uses_pipes && i < self->n_parts; i++)
+  for (guint i = 0; self->uses_sockets && i < self->n_parts; i++)
     {
       fcntl (self->fds[i], F_SETFL, O_NONBLOCK);
       while (read (self->fds[i], bytes, sizeof bytes) > 0)
@@ -75,7 +81,7 @@ drain_pipes (gpointer user_data)
 static void
 setup (Fixture *self)
 {
-  const LuRotationFuncs funcs = { open_part, describe_part, drain_pipes };
+  const LuRotationFuncs funcs = { open_part, describe_part, drain_sockets };
   const LuRecording recording = { .start_time = START, .command = "test", .engine = "table" };
   g_autoptr (GError) error = NULL;
 
@@ -216,12 +222,12 @@ test_nothing_sampled (void)
   teardown (&self);
 }
 
-/* Nobody reads the pipes, so no file comes to its end: each has more than a pipe holds, and less
+/* Nobody reads the sockets, so no file comes to its end: each has more than one holds, and less
  * than is written before that. */
 static void
 test_files_that_cannot_be_finished (void)
 {
-  Fixture self = { .uses_pipes = TRUE };
+  Fixture self = { .uses_sockets = TRUE };
   guint n_parts;
 
   setup (&self);
