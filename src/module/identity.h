@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* identity.h - whether an opened file is the one that was mapped; used by opener.c. */
+/* identity.h - whether an opened file is the one that was mapped; used by find-file.c and opener.c.
+ */
 
 #pragma once
 

@@ -1,55 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* opener.c - finds and opens the file behind a module; see opener.h.
- *
- * A name is first opened as a mere place (O_PATH), which has no effect on devices and FIFOs, and
- * again for reading only when that place is a regular file. At most two descriptors are open at
- * once, none after. */
+/* opener.c - finds and opens the file behind a module; see opener.h. */
 
 #include "module/opener.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
-#include "module/identity.h"
+#include "module/find-file.h"
+#include "module/image-cache.h"
 #include "table/store-alias.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-#define MAX_VDSO   65536
-/* Of all images together: all programs of a large system have some 150 MB, a running one 20. More
- * is somebody who maps files that he has made for that. */
-#define MAX_IMAGE_BYTES ((gsize) 512 << 20)
-
-#define SECOND_NS G_GUINT64_CONSTANT (1000000000)
-/* All images are looked at for that. */
-#define SETTLE_NS (SECOND_NS / 10)
-
-/* An image that was opened, kept for the next module with an equal file. */
-typedef struct
-{
-  LuImage *image;    /* owned */
-  LuTableSlot *slot; /* reference; NULL: no whole tables */
-  guint64 last_use;
-  gboolean was_cfi_used; /* lately */
-} Kept;
+#define MAX_VDSO 65536
 
 struct _LuOpener
 {
   gboolean is_live;
-  guint64 settled, noted; /* ns */
-  gsize lean_from;        /* 0: nothing is lean */
-  gsize budget, max_bytes;
-  guint64 n_uses;
-  GHashTable *images;      /* image (borrowed from it) -> Kept */
+  gsize lean_from; /* 0: nothing is lean */
+  LuImageCache *images;
   LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
   LuTables *tables;        /* borrowed; NULL: none */
 };
@@ -60,255 +33,6 @@ typedef enum
   OPEN_BROKEN, /* the file, but nothing we can use */
   OPEN_READY,
 } Outcome;
-
-/* Images */
-
-static guint
-image_hash (gconstpointer image)
-{
-  return lu_image_hash (image);
-}
-
-static gboolean
-image_equal (gconstpointer a, gconstpointer b)
-{
-  return lu_image_is_same (a, b);
-}
-
-static void
-kept_free (gpointer data)
-{
-  Kept *kept = data;
-
-  lu_image_unref (kept->image);
-  lu_table_slot_unref (kept->slot);
-  g_free (kept);
-}
-
-/* Takes a fresh image; returns (with a reference for the caller) the one of an equal file if there
- * is one. */
-static LuImage *
-share_image (LuOpener *self, LuImage *image)
-{
-  Kept *kept = g_hash_table_lookup (self->images, image);
-
-  if (kept == NULL)
-    {
-      kept = g_new0 (Kept, 1);
-      kept->image = lu_image_ref (image);
-      if (self->tables != NULL)
-        kept->slot = lu_tables_add (self->tables, image);
-      g_hash_table_insert (self->images, kept->image, kept);
-    }
-  kept->last_use = ++self->n_uses;
-  lu_image_ref (kept->image);
-  lu_image_unref (image);
-  return kept->image;
-}
-
-/* The vDSO's image is not among the kept ones: it is small. */
-static void
-give_slot (LuOpener *self, LuModule *module, const LuImage *image)
-{
-  const Kept *kept = g_hash_table_lookup (self->images, image);
-
-  if (kept != NULL && kept->image == image && kept->slot != NULL)
-    lu_module_take_slot (module, lu_table_slot_ref (kept->slot));
-}
-
-/* Drops images that no module uses, the longest unused first, until the rest is within the budget.
- */
-static void
-enforce_budget (LuOpener *self)
-{
-  for (;;)
-    {
-      LuImage *oldest = NULL;
-      guint64 oldest_use = G_MAXUINT64;
-      gsize unused = 0;
-      GHashTableIter iter;
-      gpointer value;
-
-      g_hash_table_iter_init (&iter, self->images);
-      while (g_hash_table_iter_next (&iter, NULL, &value))
-        {
-          const Kept *kept = value;
-
-          if (!lu_image_is_unshared (kept->image))
-            continue;
-          unused += lu_image_resident_bytes (kept->image);
-          if (kept->last_use < oldest_use)
-            {
-              oldest = kept->image;
-              oldest_use = kept->last_use;
-            }
-        }
-      if (unused <= self->budget || oldest == NULL)
-        return;
-      g_hash_table_remove (self->images, oldest);
-    }
-}
-
-/* Takes the notes of use, which hold for a second at least. */
-static void
-note_cfi_use (LuOpener *self, guint64 now)
-{
-  gboolean is_new_second = now - self->noted >= SECOND_NS;
-  GHashTableIter iter;
-  gpointer value;
-
-  if (is_new_second)
-    self->noted = now;
-  g_hash_table_iter_init (&iter, self->images);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      Kept *kept = value;
-
-      kept->was_cfi_used =
-          lu_image_was_cfi_used (kept->image) || (kept->was_cfi_used && !is_new_second);
-    }
-}
-
-/* How much the CFI of an image would be missed. */
-static guint
-cfi_worth (const Kept *kept)
-{
-  return 2 * kept->was_cfi_used + (kept->slot == NULL || !lu_table_slot_is_enough (kept->slot));
-}
-
-/* The droppable CFI that would be missed least, but not of the file that was opened last. */
-static Kept *
-find_least_worth (LuOpener *self)
-{
-  Kept *found = NULL;
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, self->images);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      Kept *kept = value;
-
-      if (kept->last_use == self->n_uses || !lu_image_is_cfi_droppable (kept->image))
-        continue;
-      if (found == NULL || cfi_worth (kept) < cfi_worth (found)
-          || (cfi_worth (kept) == cfi_worth (found) && kept->last_use < found->last_use))
-        found = kept;
-    }
-  return found;
-}
-
-/* What is in use may take more, or it would be read over and over. */
-static gboolean
-is_too_much (const Kept *kept)
-{
-  return lu_images_cfi_bytes ()
-         > (kept->was_cfi_used ? LU_OPENER_USED_CFI_BYTES : LU_OPENER_CFI_BYTES);
-}
-
-void
-lu_opener_settle (LuOpener *self)
-{
-  guint64 now = lu_monotonic_ns ();
-  Kept *kept;
-
-  if (self->lean_from == 0 || lu_images_cfi_bytes () <= LU_OPENER_CFI_BYTES
-      || (lu_images_cfi_bytes () <= LU_OPENER_USED_CFI_BYTES && now - self->settled < SETTLE_NS))
-    return;
-  self->settled = now;
-  note_cfi_use (self, now);
-  while ((kept = find_least_worth (self)) != NULL && is_too_much (kept)
-         && lu_image_drop_cfi (kept->image))
-    ;
-}
-
-void
-lu_opener_age (LuOpener *self)
-{
-  GHashTableIter iter;
-  gpointer value;
-
-  note_cfi_use (self, lu_monotonic_ns ());
-  g_hash_table_iter_init (&iter, self->images);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      const Kept *kept = value;
-
-      if (cfi_worth (kept) == 0)
-        lu_image_drop_cfi (kept->image);
-    }
-}
-
-static gboolean
-has_room (LuOpener *self, const LuImage *image)
-{
-  gsize bytes = lu_image_resident_bytes (image);
-  GHashTableIter iter;
-  gpointer value;
-
-  if (g_hash_table_contains (self->images, image))
-    return TRUE;
-  g_hash_table_iter_init (&iter, self->images);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    bytes += lu_image_resident_bytes (((const Kept *) value)->image);
-  return bytes <= self->max_bytes;
-}
-
-/* Files */
-
-/* Turns a place (O_PATH) into a descriptor for reading, if it is a regular file. Takes `place`. */
-static int
-reopen_regular (int place, struct stat *info)
-{
-  lu_autofd fd = place;
-  char path[32];
-
-  if (fd < 0 || fstat (fd, info) != 0 || !S_ISREG (info->st_mode))
-    return -1;
-  g_snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
-  return open (path, READ_FLAGS);
-}
-
-static int
-open_in_root (gint32 pid, const char *path, struct stat *info)
-{
-  struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-                          .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-  char root_path[32];
-  lu_autofd root = -1;
-  int place;
-
-  g_snprintf (root_path, sizeof root_path, "/proc/%d/root", pid);
-  root = open (root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (root < 0)
-    return -1;
-  place = (int) syscall (SYS_openat2, root, path, &how, sizeof how);
-  /* Before Linux 5.6 absolute symbolic links lead out of the root; the identity check catches that.
-   */
-  if (place < 0 && (errno == ENOSYS || errno == EPERM))
-    place = openat (root, path + strspn (path, "/"), O_PATH | O_CLOEXEC);
-  lu_fd_clear (&root);
-  return reopen_regular (place, info);
-}
-
-static int
-open_by_path (const char *path, struct stat *info)
-{
-  return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
-}
-
-/* This link is the mapped file itself. Whether the mapping is still the one the record told of is
- * for the caller to find out. It needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
-static int
-open_by_mapping (const LuMappingHint *hint, struct stat *info)
-{
-  char path[80];
-
-  g_snprintf (path, sizeof path,
-              "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", hint->pid,
-              hint->start, hint->end);
-  return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
-}
 
 static LuStore *
 store_of (const LuOpener *self)
@@ -356,89 +80,66 @@ open_image (LuOpener *self, int fd, GError **error)
 static void
 fetch_cfi (LuOpener *self, LuImage *image, int fd)
 {
-  const Kept *kept = g_hash_table_lookup (self->images, image);
-
-  if (self->lean_from > 0 && !lu_table_slot_is_enough (kept->slot))
+  if (self->lean_from > 0 && !lu_table_slot_is_enough (lu_image_cache_slot (self->images, image)))
     lu_image_refill_cfi (image, fd);
 }
 
-/* Reads the file and decides whether it is the module's. `is_known`: by device and inode, or
- * because there is nothing to compare with. Takes `fd`. */
-static Outcome
-take_file (LuOpener *self, const LuModuleKey *key, int fd, gboolean is_known, LuImage **image)
+typedef struct
 {
-  lu_autofd owned = fd;
-  g_autoptr (GError) error = NULL;
-  LuImage *opened;
+  LuOpener *opener;
+  const LuModuleKey *key;
+  Outcome outcome;
+  LuImage *image; /* reference, if the outcome is that it is ready */
+} Opening;
 
-  if (owned < 0 || (!is_known && key->build_id_size == 0))
+/* Reads the file and decides whether it is the module's. */
+static Outcome
+take_file (Opening *self, int fd, gboolean is_known)
+{
+  LuOpener *opener = self->opener;
+  const LuModuleKey *key = self->key;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LuImage) opened = NULL;
+
+  if (!is_known && key->build_id_size == 0)
     return OPEN_GONE;
-  opened = open_image (self, owned, &error);
+  opened = open_image (opener, fd, &error);
   if (opened == NULL)
     {
       g_debug ("%s: %s", key->path, error->message);
       return is_known ? OPEN_BROKEN : OPEN_GONE;
     }
   /* A build-id that the kernel reported always has to agree. */
-  if (key->build_id_size > 0 ? !lu_identity_has_build_id (key, opened) : !is_known)
-    {
-      lu_image_unref (opened);
-      return OPEN_GONE;
-    }
-  if (!has_room (self, opened))
+  if (key->build_id_size > 0 && !lu_identity_has_build_id (key, opened))
+    return OPEN_GONE;
+  if (!lu_image_cache_has_room (opener->images, opened))
     {
       g_debug ("%s: the limit of memory for all files is reached", key->path);
-      lu_image_unref (opened);
       return OPEN_BROKEN;
     }
-  *image = share_image (self, opened);
-  fetch_cfi (self, *image, owned);
+  self->image = lu_image_cache_share (opener->images, g_steal_pointer (&opened), opener->tables);
+  fetch_cfi (opener, self->image, fd);
   return OPEN_READY;
 }
 
-static Outcome
-open_live (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
+static gboolean
+open_found (int fd_taken, gboolean is_known, gpointer user_data)
 {
-  struct stat info = { 0 };
-  gboolean is_known;
-  Outcome outcome = OPEN_GONE;
-  int fd;
+  Opening *self = user_data;
+  lu_autofd fd = fd_taken;
 
-  if (hint->pid <= 0)
-    return OPEN_GONE;
-  fd = open_by_mapping (hint, &info);
-  if (fd >= 0)
-    {
-      is_known = key->build_id_size == 0
-                 && (lu_identity_has_inode (key, &info, hint) || lu_identity_is_mapped (key, hint));
-      outcome = take_file (self, key, fd, is_known, image);
-    }
-  if (outcome != OPEN_GONE || key->path[0] != '/')
-    return outcome;
-  fd = open_in_root (hint->pid, key->path, &info);
-  is_known = fd >= 0 && lu_identity_has_inode (key, &info, hint);
-  return take_file (self, key, fd, is_known, image);
+  self->outcome = take_file (self, fd, is_known);
+  return self->outcome != OPEN_GONE;
 }
 
 static Outcome
 open_file (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
 {
-  struct stat info = { 0 };
-  gboolean is_known;
-  Outcome outcome = OPEN_GONE;
-  int fd;
+  Opening opening = { .opener = self, .key = key, .outcome = OPEN_GONE };
 
-  if (self->is_live)
-    outcome = open_live (self, key, hint, image);
-  if (outcome != OPEN_GONE || key->path[0] != '/')
-    return outcome;
-  fd = open_by_path (key->path, &info);
-  if (fd < 0)
-    return OPEN_GONE;
-  /* With nothing to compare (old perf.data files) the path has to do. */
-  is_known =
-      lu_identity_has_inode (key, &info, hint) || (!key->has_inode && key->build_id_size == 0);
-  return take_file (self, key, fd, is_known, image);
+  lu_find_file (key, hint, open_found, &opening);
+  *image = opening.image;
+  return opening.outcome;
 }
 
 /* vDSO */
@@ -511,16 +212,14 @@ lu_opener_new (gboolean live, gsize budget)
   LuOpener *self = g_new0 (LuOpener, 1);
 
   self->is_live = live;
-  self->budget = budget;
-  self->max_bytes = MAX_IMAGE_BYTES;
-  self->images = g_hash_table_new_full (image_hash, image_equal, NULL, kept_free);
+  self->images = lu_image_cache_new (budget);
   return self;
 }
 
 void
 lu_opener_set_limit (LuOpener *self, gsize max_bytes)
 {
-  self->max_bytes = max_bytes;
+  lu_image_cache_set_limit (self->images, max_bytes);
 }
 
 void
@@ -528,7 +227,7 @@ lu_opener_free (LuOpener *self)
 {
   if (self == NULL)
     return;
-  g_hash_table_unref (self->images);
+  lu_image_cache_free (self->images);
   lu_image_unref (self->vdso_images[0]);
   lu_image_unref (self->vdso_images[1]);
   g_free (self);
@@ -547,6 +246,19 @@ lu_opener_be_lean (LuOpener *self, gsize min_bytes)
 }
 
 void
+lu_opener_settle (LuOpener *self)
+{
+  if (self->lean_from > 0)
+    lu_image_cache_settle (self->images);
+}
+
+void
+lu_opener_age (LuOpener *self)
+{
+  lu_image_cache_age (self->images);
+}
+
+void
 lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
   static const LuModuleState states[] = {
@@ -555,8 +267,9 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     [OPEN_READY] = LU_MODULE_READY,
   };
   const LuModuleKey *key = lu_module_key (module);
-  LuMappingHint hint = { .pid = pid, .start = start, .end = end };
+  const LuMappingHint hint = { .pid = self->is_live ? pid : 0, .start = start, .end = end };
   Outcome outcome = OPEN_BROKEN;
+  LuTableSlot *slot;
   LuImage *image = NULL;
 
   if (lu_module_state (module) != LU_MODULE_PENDING)
@@ -565,53 +278,45 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     outcome = open_vdso (self, key, &hint, &image);
   else if (key->kind == LU_MODULE_FILE)
     outcome = open_file (self, key, &hint, &image);
-  if (image != NULL)
-    give_slot (self, module, image);
+  slot = image != NULL ? lu_image_cache_slot (self->images, image) : NULL;
+  if (slot != NULL)
+    lu_module_take_slot (module, lu_table_slot_ref (slot));
   lu_module_publish (module, states[outcome], image);
-  enforce_budget (self);
+  lu_image_cache_drop_unused (self->images);
   lu_opener_settle (self);
 }
 
-/* Takes `fd` and returns it if its file is the module's. */
-static int
-keep_if_same (const LuModule *module, int fd, gboolean is_known)
+typedef struct
 {
-  const LuModuleKey *key = lu_module_key (module);
+  const LuModuleKey *key;
+  int fd; /* -1 so far */
+} Reopening;
+
+static gboolean
+keep_if_same (int fd_taken, gboolean is_known, gpointer user_data)
+{
+  Reopening *self = user_data;
   const LuImageSections unknown = { 0 };
   const LuImageOpening looking = { .lean_from = 1, .known = &unknown }; /* not at the CFI */
   g_autoptr (LuImage) opened = NULL;
-  lu_autofd owned = fd;
+  lu_autofd fd = fd_taken;
 
-  if (owned < 0)
-    return -1;
-  if (key->build_id_size == 0)
-    return is_known ? lu_fd_steal (&owned) : -1;
-  opened = lu_image_open_as (owned, &looking, NULL);
-  return opened != NULL && lu_identity_has_build_id (key, opened) ? lu_fd_steal (&owned) : -1;
+  if (self->key->build_id_size > 0)
+    {
+      opened = lu_image_open_as (fd, &looking, NULL);
+      is_known = opened != NULL && lu_identity_has_build_id (self->key, opened);
+    }
+  if (is_known)
+    self->fd = lu_fd_steal (&fd);
+  return is_known;
 }
 
 int
 lu_opener_reopen (const LuModule *module, gint32 pid, guint64 start, guint64 end)
 {
-  const LuModuleKey *key = lu_module_key (module);
-  LuMappingHint hint = { .pid = pid, .start = start, .end = end };
-  struct stat info = { 0 };
-  int fd = pid > 0 ? open_by_mapping (&hint, &info) : -1;
+  const LuMappingHint hint = { .pid = pid, .start = start, .end = end };
+  Reopening reopening = { .key = lu_module_key (module), .fd = -1 };
 
-  if (fd >= 0)
-    fd = keep_if_same (module, fd,
-                       lu_identity_has_inode (key, &info, &hint)
-                           || lu_identity_is_mapped (key, &hint));
-  if (fd >= 0 || key->path[0] != '/')
-    return fd;
-  fd = pid > 0 ? open_in_root (pid, key->path, &info) : -1;
-  if (fd >= 0)
-    fd = keep_if_same (module, fd, lu_identity_has_inode (key, &info, &hint));
-  if (fd >= 0)
-    return fd;
-  fd = open_by_path (key->path, &info);
-  return keep_if_same (module, fd,
-                       fd >= 0
-                           && (lu_identity_has_inode (key, &info, &hint)
-                               || (!key->has_inode && key->build_id_size == 0)));
+  lu_find_file (reopening.key, &hint, keep_if_same, &reopening);
+  return reopening.fd;
 }

@@ -26,18 +26,14 @@ void lu_opener_set_limit (LuOpener *self, gsize max_bytes);
  * outlive the opener. */
 void lu_opener_set_tables (LuOpener *self, LuTables *tables);
 
-/* From now on CFI of `min_bytes` and more is dropped where a table has come, and where it is more
- * than LU_OPENER_CFI_BYTES altogether; who needs it reads it again (lu_code_reader_hold_cfi()). Not
+/* From now on CFI of `min_bytes` and more is dropped where a table has come, and where it is too
+ * much altogether (image-cache.h); who needs it reads it again (lu_code_reader_hold_cfi()). Not
  * without tables. */
 void lu_opener_be_lean (LuOpener *self, gsize min_bytes);
 /* Less is not worth the trouble. */
 #define LU_OPENER_LEAN_FROM (64u << 10)
-#define LU_OPENER_CFI_BYTES (8u << 20)
-/* Of what was needed in the last second: two compilers without tables. */
-#define LU_OPENER_USED_CFI_BYTES (32u << 20)
-/* Drops what is too much, after a walk may have read some again. */
+/* As of image-cache.h: after a walk may have read some CFI again, and now and then. */
 void lu_opener_settle (LuOpener *self);
-/* Now and then: drops what has a table and was not needed since the last time. */
 void lu_opener_age (LuOpener *self);
 
 /* Opens the file of `module` and publishes the outcome. pid, start, end: one mapping of it, for
