@@ -286,6 +286,19 @@ find_other (const LuMemoWord *word, const LuMemoWord *limit, guint32 start,
   return word;
 }
 
+/* Whether the frame, which is not settled yet, may be in this stack, as `outer` is: most that are
+ * not differ in the return address. */
+static inline gboolean
+may_have (const LuMemo *self, const struct lu_copy *copy, const LuMemoFrame *outer,
+          const LuMemoFrame *frame)
+{
+  guint32 offset = lu_memo_offset (self, outer) - sizeof (guint64);
+
+  return (frame->plain & LU_PLAIN) == 0
+         || (offset <= copy->size - sizeof (guint64)
+             && lu_copy_word (copy, offset) == outer->frame.pc);
+}
+
 /* Whether this stack has frames[n], too; it has those before. */
 static inline gboolean
 has_one_more (LuMemo *self, const struct lu_copy *copy, guint n)
@@ -304,12 +317,18 @@ has_one_more (LuMemo *self, const struct lu_copy *copy, guint n)
 static guint
 compare_more (LuMemo *self, const struct lu_copy *copy, guint n, guint n_more)
 {
+  LuMemoFrame *frames = self->frames;
+
   for (; n < self->n_frames; n++)
-    if (!has_one_more (self, copy, n))
+    if (!may_have (self, copy, &frames[n - 1], &frames[n]) || !has_one_more (self, copy, n))
       return n;
   for (; n_more > 0 && n < LU_MEMO_FRAMES; n++)
     {
-      self->frames[n] = self->added[--n_more];
+      const LuMemoFrame *added = &self->added[--n_more];
+
+      if (!may_have (self, copy, &frames[n - 1], added))
+        break;
+      frames[n] = *added;
       if (!has_one_more (self, copy, n))
         break;
     }

@@ -163,7 +163,7 @@ lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample)
                   word (words, sampled, WORD_SP));
 }
 
-static LuWalkResult
+static inline LuWalkResult
 run (LuWalk *walk, gint32 tid)
 {
   LuWalkResult result;
@@ -194,13 +194,11 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
   if (!start (walk, &self->words) || !find_view (self, space))
     return FALSE;
   lu_rule_cache_begin (walk->rules);
-  result = run (walk, tid);
-  while (G_UNLIKELY (walk->is_refuted))
+  while (result = run (walk, tid), G_UNLIKELY (walk->is_refuted))
     {
       begin (walk, sample, stack);
       start (walk, &self->words);
       lu_stack_reset (stack);
-      result = run (walk, tid);
     }
   stack->stack_used = MIN (walk->regs.sp - walk->copy.start, walk->copy.size);
   if (G_LIKELY (walk->rules->absent == NULL))
