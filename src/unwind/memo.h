@@ -121,12 +121,22 @@ lu_memo_skip (LuMemo *self, guint64 offset)
   return lu_memo_next (self);
 }
 
-/* `frames` [low, high) were met, from high - 1 on, and no other in between. */
+/* `frames` [low, high) were met, from high - 1 on, and no other in between. Where the step in front
+ * of them was one that had to be made, and led to them again, they go on with the piece before; but
+ * not if a frame has changed, as what comes of that is settled from the end of a piece on. */
 static inline void
 lu_memo_keep (LuMemo *self, guint low, guint high)
 {
-  self->pieces[self->n_pieces++] =
-      (LuMemoPiece){ .n_added_before = self->n_added, .low = low, .high = high };
+  LuMemoPiece *next = &self->pieces[self->n_pieces];
+
+  if (self->n_pieces > 0 && next[-1].low == high && next[-1].n_added_before == self->n_added
+      && !self->is_changed)
+    next[-1].low = low;
+  else
+    {
+      *next = (LuMemoPiece){ .n_added_before = self->n_added, .low = low, .high = high };
+      self->n_pieces++;
+    }
   self->n_followed += high - low;
   self->n = self->n_pieces < LU_MEMO_MAX_PIECES ? low : 0;
 }

@@ -95,6 +95,7 @@ take_over_special (LuWalk *walk, LuFrame *to, LuMemoFrame *frame, const LuMemoFr
       if ((frame->plain & LU_PLAIN_GUESSED) != 0 && !is_same_guess (walk, frame))
         {
           frame->plain = 0;
+          walk->memo->is_changed = TRUE;
           break;
         }
       put_frame (to++, frame->frame.pc, lu_memo_offset (walk->memo, frame), frame->frame.flags);

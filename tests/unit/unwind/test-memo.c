@@ -24,10 +24,12 @@ typedef struct
   LuViewMapping mapping;
   LuSpaceView view;
   guint64 pcs[N_PCS];
-  lu_plain plains[N_PCS];
+  lu_plain plains[N_PCS]; /* those that has_no_rule() are for walk_frame() */
   guint64 words[N_WORDS];
   gint32 next_tid;
-  guint64 size; /* of the copy */
+  guint64 size;   /* of the copy */
+  guint n_made;   /* steps of the last walk that were none of plain rules */
+  guint n_joined; /* walks made again, with such steps, that have left one piece */
 } Fixture;
 
 typedef struct
@@ -55,6 +57,13 @@ random_plain (GRand *rand)
   return lu_plain_make (&rule);
 }
 
+/* Whether the place has no plain rule, as far as the walker knows. */
+static gboolean
+has_no_rule (guint i)
+{
+  return i % 16 == 5;
+}
+
 /* Return addresses, each with a place of its own in the cache. */
 static void
 make_code (Fixture *self)
@@ -70,7 +79,7 @@ make_code (Fixture *self)
         continue;
       self->pcs[i] = pc;
       self->plains[i] = i == 0 ? LU_PLAIN_END : random_plain (self->rand);
-      *place = (LuRulePlace){ .key = pc - 1, .plain = self->plains[i] };
+      *place = (LuRulePlace){ .key = pc - 1, .plain = has_no_rule (i) ? 0 : self->plains[i] };
       i++;
     }
   self->mapping = (LuViewMapping){ .start = CODE, .size = pc - CODE };
@@ -89,6 +98,16 @@ random_word (Fixture *self)
   return self->pcs[g_rand_int_range (self->rand, g_rand_int_range (self->rand, 0, 20) != 0, N_PCS)];
 }
 
+static guint
+find_pc (const Fixture *self, guint64 pc)
+{
+  guint i = 0;
+
+  while (i < N_PCS && self->pcs[i] != pc)
+    i++;
+  return i;
+}
+
 /* Makes the words a whole stack of the registers given. */
 static void
 make_stack (Fixture *self, const struct lu_regs *sampled)
@@ -100,10 +119,8 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
     self->words[i] = random_word (self);
   for (guint guard = 0; guard < N_WORDS; guard++)
     {
-      guint i = 0;
+      guint i = find_pc (self, regs.pc);
 
-      while (i < N_PCS && self->pcs[i] != regs.pc)
-        i++;
       if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy))
         return;
       /* That was the wrong kind of word: another return address in its place. */
@@ -113,6 +130,37 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
           self->words[(regs.offset - 8) / 8] = regs.pc;
         }
     }
+}
+
+/* Goes on where lu_walk_plain() has left, as lu_walk_frame() does, and at times has the memo know
+ * the step from then on. */
+static gboolean
+walk_frame (Fixture *self, LuWalk *walk)
+{
+  struct lu_regs *regs = &walk->regs;
+  LuStack *stack = walk->stack;
+  struct lu_plain_regs frame = {
+    .pc = regs->pc, .offset = regs->sp - STACK, .fp = regs->fp, .bx = regs->bx, .known = regs->known
+  };
+  guint i = find_pc (self, regs->pc);
+
+  if (i == N_PCS || !has_no_rule (i) || frame.offset > self->size
+      || !lu_plain_step (&frame, self->plains[i], &walk->copy)
+      || !lu_stack_push (stack, regs->pc, lu_walk_take_flags (walk, TRUE)))
+    return FALSE;
+  stack->frames[stack->n_frames - 1].stack_offset = (guint32) (regs->sp - STACK);
+  if (walk->frame != NULL && g_rand_int_range (self->rand, 0, 8) == 0)
+    {
+      walk->frame->plain = self->plains[i];
+      self->memo->is_changed = TRUE;
+    }
+  regs->pc = frame.pc;
+  regs->sp = STACK + frame.offset;
+  regs->fp = frame.fp;
+  regs->bx = frame.bx;
+  regs->known = (guint8) (LU_KNOWN_FP | (frame.known & LU_KNOWN_BX));
+  self->n_made++;
+  return TRUE;
 }
 
 static void
@@ -132,7 +180,10 @@ walk (Fixture *self, gint32 tid, const struct lu_regs *regs, Outcome *outcome)
 
   lu_stack_reset (&outcome->stack);
   lu_memo_begin (self->memo, tid, 1, &walk.copy);
-  outcome->result = lu_walk_plain (&walk);
+  self->n_made = 0;
+  do
+    outcome->result = lu_walk_plain (&walk);
+  while (outcome->result == LU_WALK_ON && walk_frame (self, &walk));
   outcome->regs = walk.regs;
 }
 
@@ -141,10 +192,8 @@ walk (Fixture *self, gint32 tid, const struct lu_regs *regs, Outcome *outcome)
 static guint
 registers_that_count (const Fixture *self, const struct lu_regs *regs)
 {
-  guint i = 0;
+  guint i = find_pc (self, regs->pc);
 
-  while (i < N_PCS && self->pcs[i] != regs->pc)
-    i++;
   if (i < N_PCS && (self->plains[i] & LU_PLAIN) != 0)
     {
       gboolean is_by_fp = (self->plains[i] & LU_PLAIN_BY_FP) != 0;
@@ -176,6 +225,16 @@ compare (Fixture *self, gint32 tid, const struct lu_regs *regs)
     g_assert_cmphex (kept.regs.bx, ==, fresh.regs.bx);
   g_assert_cmpmem (kept.stack.frames, kept.stack.n_frames * sizeof (LuFrame), fresh.stack.frames,
                    fresh.stack.n_frames * sizeof (LuFrame));
+}
+
+/* Where nothing has changed, a step that is made each time leaves the frames in their places. */
+static void
+walk_again (Fixture *self, gint32 tid, const struct lu_regs *regs)
+{
+  static Outcome again;
+
+  walk (self, tid, regs, &again);
+  self->n_joined += self->n_made > 0 && self->memo->n_pieces == 1 && self->memo->n_added == 0;
 }
 
 static void
@@ -215,9 +274,12 @@ test_random (void)
           if (i % 13 == 0)
             regs.pc = self->pcs[g_rand_int_range (self->rand, 1, N_PCS)];
           compare (self, 1, &regs);
+          if (i % 5 == 0)
+            walk_again (self, 1, &regs);
         }
     }
   g_assert_cmpuint (self->memo->n_followed, >, 100);
+  g_assert_cmpuint (self->n_joined, >, 20);
   lu_memo_free (self->memo);
   lu_rule_cache_free (self->rules);
   g_rand_free (self->rand);
