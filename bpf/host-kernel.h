@@ -114,6 +114,7 @@ struct
 #ifdef HOST_USUAL
 typedef struct walk *walk_ref;
 #define HOST_REF(walk, cpu) (walk)
+#define HOST_SEARCH         HOST_TURN
 /* From Linux 5.17 on; verified once. */
 #define HOST_LOOP(n, function, data) bpf_loop (n, function, data, 0)
 
@@ -125,6 +126,8 @@ host_walk (walk_ref ref)
 #else
 typedef uint32_t walk_ref;
 #define HOST_REF(walk, cpu) (cpu)
+/* Loops in each other leave no room for one more: the verifier allows eight calls. */
+#define HOST_SEARCH         static inline
 
 static inline struct walk *
 host_walk (walk_ref ref)

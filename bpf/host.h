@@ -5,6 +5,7 @@
  * brings). Both offer:
  *
  *   HOST_TURN                 what declares a turn
+ *   HOST_SEARCH               what declares a part of a search
  *   HOST_BOUND (x, mask)      x &= mask, where the verifier needs to see it
  *   HOST_NEAR (pointer)       for the compiler: other places are not to be named from elsewhere
  *   HOST_FORGET (walk, x)     makes the verifier forget what it knows of a number
@@ -14,7 +15,7 @@
  *   host_walk (ref)           struct walk of that, or NULL
  *   host_shared               struct lu_bpf_shared
  *   host_entry (number)       struct entry of the memory, or NULL
- *   host_read (to, size, address)   from the sampled stack; 0: read
+ *   host_read (to, size, address)   from the sampled stack; 0: read; else there are zeros
  *   host_read_code (to, size, address)   the same of code only
  *   host_call_before (walk, pc)     enum call_kind, of a return address into walk->seen
  *   host_find_vma (ref, address)   sets walk->found by the kernel's own mappings; 0: it cannot

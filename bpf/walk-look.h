@@ -9,19 +9,23 @@
 
 #include "host.h"
 
-/* Turns of a search: 4,096 mappings, 4,097 rows. */
-#define MAPPING_STEPS 13
-#define ROW_STEPS     13
+/* A search halves what is left so often in one call of a function, which the verifier follows once;
+ * then HALVED() of it is left. */
+#define HALVINGS  4
+#define HALVED(n) (((n) + (1 << HALVINGS) - 1) >> HALVINGS)
+/* Calls: for 4,096 mappings, 4,097 rows. */
+#define MAPPING_CALLS 3
+#define ROW_CALLS     4
 
-/* Which of `n` mappings in the entry, from word `first` on, may hold the address: the last one that
- * does not begin above it. Mappings begin in the lower half of all addresses; of addresses in the
- * upper one any may be said. */
-static inline uint64_t
-look_up_mapping (const struct entry *entry, uint64_t first, uint64_t n, uint64_t address)
+/* Which of `n` mappings in the entry, from word `at` on, may hold the address: the last one that
+ * does not begin above it, or the first one of HALVED (n) among which that is. Mappings begin in
+ * the lower half of all addresses; of addresses in the upper one any may be said. */
+HOST_SEARCH uint64_t
+halve_mappings (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
 {
-  uint64_t at = first;
-
-  for (uint64_t i = 0; i < MAPPING_STEPS && n > 1; i++)
+  if (entry == NULL)
+    return at;
+  for (uint64_t i = 0; i < HALVINGS && n > 1; i++)
     {
       uint64_t half = n >> 1, middle = at + half * 8;
       const uint64_t *start;
@@ -31,23 +35,48 @@ look_up_mapping (const struct entry *entry, uint64_t first, uint64_t n, uint64_t
       at += half * 8 & ~is_negative (address - *start);
       n -= half;
     }
-  HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 8);
   return at;
 }
 
-/* The rule id of an ELF address in the run of rows of its page. */
-static inline uint32_t
-look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t address)
+/* The same of rows, by what `key` has in its lower 16 bits. */
+HOST_SEARCH uint64_t
+halve_rows (const struct entry *entry, uint64_t at, uint64_t n, uint64_t key)
 {
-  uint64_t key = address & 0xffff, at = first;
-
-  for (uint64_t i = 0; i < ROW_STEPS && n > 1; i++)
+  if (entry == NULL)
+    return at;
+  key &= 0xffff;
+  for (uint64_t i = 0; i < HALVINGS && n > 1; i++)
     {
       uint64_t half = n >> 1, middle = at + half;
 
       HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 1);
       at += half & ~is_negative (key - (entry->words[middle] & 0xffff));
       n -= half;
+    }
+  return at;
+}
+
+/* The mapping that may hold the address. */
+static inline const struct lu_bpf_mapping *
+look_up_mapping (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
+{
+  for (uint64_t i = 0; i < MAPPING_CALLS && n > 1; i++)
+    {
+      at = halve_mappings (entry, at, n, address);
+      n = HALVED (n);
+    }
+  HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 8);
+  return (const struct lu_bpf_mapping *) &entry->words[at];
+}
+
+/* The rule id of an ELF address in the run of rows of its page. */
+static inline uint32_t
+look_up_row (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
+{
+  for (uint64_t i = 0; i < ROW_CALLS && n > 1; i++)
+    {
+      at = halve_rows (entry, at, n, address);
+      n = HALVED (n);
     }
   HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 1);
   return entry->words[at] >> 16;
@@ -125,16 +154,15 @@ find_place (walk_ref ref, uint64_t address)
   const struct lu_bpf_mapping *mapping;
   const struct entry *entry;
   struct place *place;
-  uint64_t at;
+  uint32_t word;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  entry = host_entry (LU_BPF_ENTRY_OF (walk->process.mappings));
+  word = walk->process.mappings;
+  entry = host_entry (LU_BPF_ENTRY_OF (word));
   if (entry == NULL)
     return GIVE_UP (INTERNAL);
-  at = look_up_mapping (entry, LU_BPF_AT_OF (walk->process.mappings), walk->process.n_mappings,
-                        address);
-  mapping = (const struct lu_bpf_mapping *) &entry->words[at];
+  mapping = look_up_mapping (entry, LU_BPF_AT_OF (word), walk->process.n_mappings, address);
   place = &walk->found;
   place->start = mapping->start;
   place->size = mapping->end - mapping->start;

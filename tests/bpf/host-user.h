@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define HOST_TURN            static __attribute__ ((noinline))
+#define HOST_SEARCH          HOST_TURN
 #define HOST_BOUND(x, mask)  ((x) &= (mask))
 #define HOST_NEAR(pointer)   ((void) (pointer))
 #define HOST_FORGET(walk, x) ((void) (walk), (void) (x))
@@ -47,7 +48,10 @@ host_read (void *to, uint32_t size, uint64_t address)
   uint64_t offset = address - user_host.stack_at;
 
   if (size > user_host.stack_size || offset > user_host.stack_size - size)
-    return -1;
+    {
+      memset (to, 0, size);
+      return -1;
+    }
   memcpy (to, user_host.stack + offset, size);
   return 0;
 }
