@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include "lu/leaf.h"
+
 #include <stdint.h>
 
 enum call_kind
@@ -27,30 +29,24 @@ enum call_kind
 #endif
 
 /* Size of the `ff /2` call that begins with the low byte of `at`; 0: none does. */
-CALLS_FUNCTION uint32_t
+CALLS_FUNCTION uint64_t
 indirect_call_size (uint64_t at)
 {
-  uint32_t modrm = CALL_BYTE (at, 1), mod = modrm >> 6, rm = modrm & 7;
-  uint32_t size = 2;
+  uint64_t is_call = lu_leaf_is (at & 0xff, 0xff) & lu_leaf_is (at >> 11 & 7, 2);
 
-  if (CALL_BYTE (at, 0) != 0xff || (modrm >> 3 & 7) != 2)
-    return 0;
-  if (mod == 3)
-    return size;
-  if (rm == 4)
-    size += mod == 0 && (CALL_BYTE (at, 2) & 7) == 5 ? 5 : 1;
-  else if (mod == 0 && rm == 5)
-    size += 4;
-  return size + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+  return (1 + lu_leaf_operand_size (at >> 8)) * is_call;
 }
 
 /* `code`: the bytes, the one next to the return address on top. */
 static inline enum call_kind
 decode_call (uint64_t code, int64_t *displacement)
 {
-  for (uint32_t size = CALL_SHORTEST; size <= CALL_LONGEST; size++)
-    if (indirect_call_size (code >> (64 - 8 * size)) == size)
-      return CALL_INDIRECT;
+  uint64_t is_indirect = 0;
+
+  for (uint64_t size = CALL_SHORTEST; size <= CALL_LONGEST; size++)
+    is_indirect |= lu_leaf_is (indirect_call_size (code >> (64 - 8 * size)), size);
+  if (is_indirect != 0)
+    return CALL_INDIRECT;
   if (CALL_BYTE (code, 8 - NEAR_CALL_SIZE) != 0xe8)
     return CALL_NONE;
   *displacement = (int64_t) code >> 32;

@@ -58,8 +58,8 @@ read_slot (walk_ref ref, uint64_t kind, uint64_t address)
   return walk->node[at];
 }
 
-/* What the node has at the address: another node, or with TREE_END what the tree has there. A
- * function of its own, which the verifier does not follow at each level. */
+/* What the node has at the address: another node, or with TREE_END what the tree has there, which
+ * it stays at. A function of its own, which the verifier does not follow at each level. */
 HOST_TURN uint64_t
 descend (walk_ref ref, uint64_t tree, uint64_t address)
 {
@@ -69,6 +69,8 @@ descend (walk_ref ref, uint64_t tree, uint64_t address)
 
   if (walk == NULL)
     return TREE_END;
+  if ((tree & TREE_END) != 0)
+    return tree;
   failed = (uint64_t) bpf_probe_read_kernel (walk->node, NODE_BYTES, (void *) node);
   parent = walk->node[0] & ~(uint64_t) (NODE_BYTES - 1); /* itself: dead */
   if ((negative_bit (kind - NODE_LEAF) | negative_bit (NODE_GAPS - kind) | negative_bit (failed))
@@ -86,12 +88,8 @@ static inline uint64_t
 find_in_tree (walk_ref ref, uint64_t tree, uint64_t address)
 {
   for (int i = 0; i < MAX_LEVELS_VMA; i++)
-    {
-      tree = descend (ref, tree, address);
-      if ((tree & TREE_END) != 0)
-        return tree - TREE_END;
-    }
-  return 0;
+    tree = descend (ref, tree, address);
+  return (tree & TREE_END) != 0 ? tree - TREE_END : 0;
 }
 
 /* FALSE: it is being written. */
@@ -109,18 +107,19 @@ take_known (struct place *place, const struct lu_bpf_known *known, uint64_t offs
   return 1;
 }
 
-/* 0: what is known at this place is known of that. */
+/* The place itself if what is known there is known of that, else the next one. */
 HOST_TURN uint64_t
-differs_from_known (uint64_t place, uint64_t number, uint64_t device, uint64_t offset,
-                    uint64_t generation)
+pass_known (uint64_t place, uint64_t number, uint64_t device, uint64_t offset, uint64_t generation)
 {
   const struct lu_bpf_known *known;
+  uint64_t at = place, differences;
 
-  HOST_BOUND (place, LU_BPF_MAX_KNOWN - 1);
-  known = &host_shared->known[place];
+  HOST_BOUND (at, LU_BPF_MAX_KNOWN - 1);
+  known = &host_shared->known[at];
   HOST_NEAR (known);
-  return (known->inode ^ number) | (known->offset ^ offset) | (known->device ^ device)
-         | ((known->generation ^ generation) & -(uint64_t) known->generation);
+  differences = (known->inode ^ number) | (known->offset ^ offset) | (known->device ^ device)
+                | ((known->generation ^ generation) & -(uint64_t) known->generation);
+  return place + negative_bit (differences | -differences);
 }
 
 /* Sets slot and place of ELF addresses of walk->found, if they are known; else nobody can say
@@ -132,6 +131,7 @@ find_known (walk_ref ref, uint64_t number, uint64_t device, uint64_t offset, uin
   uint64_t at = lu_bpf_known_group (lu_bpf_known_hash (number, (uint32_t) device, offset));
   const struct lu_bpf_known *known;
   struct place *place;
+  uint64_t end;
 
   if (walk == NULL)
     return 0;
@@ -139,18 +139,15 @@ find_known (walk_ref ref, uint64_t number, uint64_t device, uint64_t offset, uin
   place->kind = LU_BPF_MAPPING_OPAQUE;
   place->module = 0;
   place->bias = 0;
+  end = at + LU_BPF_KNOWN_PLACES;
   for (uint64_t i = 0; i < LU_BPF_KNOWN_PLACES; i++)
-    {
-      if (differs_from_known (at, number, device, offset, generation) == 0)
-        break;
-      at++;
-    }
-  HOST_FORGET (walk, at);
+    at = pass_known (at, number, device, offset, generation);
+  if (at == end)
+    return 0;
   HOST_BOUND (at, LU_BPF_MAX_KNOWN - 1);
   known = &host_shared->known[at];
   HOST_NEAR (known);
-  return differs_from_known (at, number, device, offset, generation) == 0
-         && take_known (place, known, offset);
+  return take_known (place, known, offset);
 }
 
 /* Sets walk->found to the executable mapping that holds the address; FALSE: there is none, or it

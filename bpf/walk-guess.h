@@ -104,10 +104,13 @@ see_call (walk_ref ref, uint64_t pc)
   return walk != NULL ? (int64_t) host_call_before (walk, pc) : CALL_UNKNOWN;
 }
 
-static inline int
-is_frame_pointer (const struct walk *walk, uint64_t fp, uint64_t sp)
+HOST_TURN int64_t
+is_frame_pointer (walk_ref ref, uint64_t fp, uint64_t sp)
 {
-  return (fp & 7) == 0 && fp >= sp && fp > walk->last_fp && fp - walk->regs[REG_SP] < MAX_DISTANCE;
+  const struct walk *walk = host_walk (ref);
+
+  return walk != NULL && (fp & 7) == 0 && fp >= sp && fp > walk->last_fp
+         && fp - walk->regs[REG_SP] < MAX_DISTANCE;
 }
 
 /* Where a return address may lead to, to be believed. */
@@ -134,7 +137,7 @@ check_return (walk_ref ref, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
   if (walk->seen.kind == LU_BPF_MAPPING_OPAQUE)
     return VERDICT_UNKNOWN;
   if (walk->seen.kind == LU_BPF_MAPPING_JIT)
-    return is_frame_pointer (walk, fp, sp) ? VERDICT_FOUND : VERDICT_NONE;
+    return is_frame_pointer (ref, fp, sp) ? VERDICT_FOUND : VERDICT_NONE;
   if (wanted != WANTED_ANY && walk->seen.kind == LU_BPF_MAPPING_TABLE)
     {
       rule = see_rule (ref, pc - 1);
@@ -264,13 +267,18 @@ is_known_set_up (const struct walk *walk)
   return walk->remembered.set_up[key >> (64 - SET_UP_BITS)] == key;
 }
 
-static inline void
-note_set_up (struct walk *walk)
+HOST_TURN int64_t
+note_set_up (walk_ref ref)
 {
-  uint64_t key = set_up_key (walk);
+  struct walk *walk = host_walk (ref);
+  uint64_t key;
 
+  if (walk == NULL)
+    return 0;
+  key = set_up_key (walk);
   walk->remembered.set_up[key >> (64 - SET_UP_BITS)] = key;
   walk->remembered.n_set_up++;
+  return 0;
 }
 
 /* Where code goes on that does so behind what is looked at. */
@@ -280,7 +288,7 @@ enum
   CODE_UNKNOWN,
 };
 
-/* Behind the instruction at this place of walk->code. */
+/* Behind the instruction at this place of walk->code; what is no place in it stays. */
 HOST_TURN uint64_t
 step_to_return (walk_ref ref, uint64_t at)
 {
@@ -288,7 +296,7 @@ step_to_return (walk_ref ref, uint64_t at)
   uint64_t index = at, size;
 
   if (walk == NULL || at > LU_LEAF_BYTES - LU_LEAF_WINDOW)
-    return CODE_UNKNOWN;
+    return at < CODE_RETURNS ? CODE_UNKNOWN : at;
   HOST_BOUND (index, sizeof walk->code - 1);
   size = lu_leaf_step (*(const uint64_t *) (walk->code + index));
   if (size == LU_LEAF_RETURN)
@@ -311,7 +319,7 @@ decide_by_code (walk_ref ref)
       || walk->place.start + walk->place.size - walk->pc < LU_LEAF_BYTES
       || host_read_code (walk->code, LU_LEAF_BYTES, walk->pc) != 0)
     return VERDICT_UNKNOWN;
-  for (uint64_t i = 0; i < LU_LEAF_STEPS && at < CODE_RETURNS; i++)
+  for (uint64_t i = 0; i < LU_LEAF_STEPS; i++)
     at = step_to_return (ref, at);
   return at == CODE_RETURNS ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
@@ -336,7 +344,7 @@ go_by_top (walk_ref ref, struct walk *walk)
     }
   walk->caller.pc = top[0];
   walk->caller.sp = walk->sp + 8;
-  if (!is_frame_pointer (walk, walk->fp, walk->sp + 8))
+  if (!is_frame_pointer (ref, walk->fp, walk->sp + 8))
     return VERDICT_NONE;
   verdict = check_return (ref, top[0], walk->fp, walk->sp + 8, WANTED_BY_FP);
   if (verdict != VERDICT_FOUND)
@@ -355,7 +363,7 @@ go_by_frame_pointer (walk_ref ref, struct walk *walk)
   uint64_t pair[2];
   int64_t verdict;
 
-  if (!is_frame_pointer (walk, walk->fp, walk->sp))
+  if (!is_frame_pointer (ref, walk->fp, walk->sp))
     return VERDICT_NONE;
   if (host_read (pair, sizeof pair, walk->fp) != 0)
     return VERDICT_UNKNOWN;
@@ -464,8 +472,7 @@ walk_guess (walk_ref ref)
     }
   if ((walk->process.flags & LU_BPF_PROCESS_PENDING) != 0)
     return GIVE_UP (GUESS);
-  fetch_saved (walk);
-  if ((walk->known & LU_KNOWN_FP) == 0)
+  if ((fetch_saved (ref) & LU_KNOWN_FP) == 0)
     return GIVE_UP (GUESS);
   walk->seen.size = 0;
   if (walk->frame_kind != LU_FRAME_KIND_CALLER)
@@ -474,7 +481,7 @@ walk_guess (walk_ref ref)
     {
       verdict = go_by_frame_pointer (ref, walk);
       if (verdict == VERDICT_FOUND && walk->frame_kind != LU_FRAME_KIND_CALLER)
-        note_set_up (walk);
+        note_set_up (ref);
     }
   if (verdict == VERDICT_NONE && walk->frame_kind == LU_FRAME_KIND_CALLER)
     verdict = go_by_trampoline (ref, walk);

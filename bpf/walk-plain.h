@@ -86,7 +86,8 @@ walk_plain (walk_ref ref)
           result = TURN_ENDED;
           break;
         }
-      if (host_read (pair, sizeof pair, cfa - sizeof pair) != 0 || pair[1] == 0)
+      host_read (pair, sizeof pair, cfa - sizeof pair);
+      if (pair[1] == 0) /* so it is if it cannot be read */
         break;
       fp ^= (fp ^ (cfa - PLAIN_FP_DEPTH (plain))) & mask_of (plain, PLAIN_FP_LATE);
       fp ^= (fp ^ pair[0]) & mask_of (plain, PLAIN_FP_PAIR);

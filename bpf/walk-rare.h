@@ -8,6 +8,13 @@
 #include "host.h"
 #include "walk-look.h"
 
+/* What the parts of a step are told. */
+struct rare
+{
+  struct walk *walk;
+  walk_ref ref;
+};
+
 static inline __attribute__ ((always_inline)) int
 read_word (void *data, uint64_t address, uint64_t *value)
 {
@@ -24,7 +31,7 @@ static inline __attribute__ ((always_inline)) int
 read_register (void *data, uint32_t number, uint64_t *value)
 {
   static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
-  const struct walk *walk = data;
+  const struct rare *rare = data;
   uint64_t index = lu_step_settle (number), place;
 
   if (index >= sizeof places)
@@ -32,16 +39,52 @@ read_register (void *data, uint32_t number, uint64_t *value)
   place = lu_step_settle (places[index]);
   if (place >= N_REGS)
     return 0;
-  *value = walk->regs[place];
+  *value = rare->walk->regs[place];
   return 1;
 }
 
-/* FP and BX, if they are still where they were saved. */
-static inline void
-fetch_saved (struct walk *walk)
+/* The caller's value of the register that `which` stands for, before: ours, in walk->saved; FALSE:
+ * it is not known. A function of its own, which the verifier follows once for both. */
+HOST_TURN int64_t
+find_saved (walk_ref ref, uint64_t which, uint64_t cfa)
 {
+  struct walk *walk = host_walk (ref);
+  const struct lu_rule *rule;
+  uint64_t is_bx, offs;
+
+  if (walk == NULL)
+    return 0;
+  rule = &walk->rule;
+  is_bx = lu_step_settle (which >> 1 & 1);
+  offs = (uint16_t) rule->fp_off | (uint64_t) (uint16_t) rule->bx_off << 16;
+  return lu_step_saved (&walk->step, (enum lu_save_kind) (rule->saves >> 4 * is_bx & 15),
+                        (int16_t) (offs >> 16 * is_bx), cfa, walk->step.known >> is_bx & 1,
+                        read_word, NULL, &walk->saved);
+}
+
+static inline __attribute__ ((always_inline)) int
+read_saved (const struct lu_regs *regs, const struct lu_rule *rule, enum lu_known which,
+            uint64_t cfa, lu_read_fn read, void *data, uint64_t *value)
+{
+  const struct rare *rare = data;
+  int64_t is_known;
+
+  rare->walk->saved = *value;
+  is_known = find_saved (rare->ref, which, cfa);
+  *value = rare->walk->saved;
+  return is_known != 0;
+}
+
+/* FP and BX, if they are still where they were saved. Returns walk->known. A function of its own,
+ * or the verifier would follow what comes then for each way through it. */
+HOST_TURN uint64_t
+fetch_saved (walk_ref ref)
+{
+  struct walk *walk = host_walk (ref);
   uint64_t value;
 
+  if (walk == NULL)
+    return 0;
   if ((walk->known & KNOWN_FP_SAVED) != 0)
     {
       if (host_read (&value, sizeof value, walk->fp) == 0)
@@ -58,6 +101,7 @@ fetch_saved (struct walk *walk)
         walk->known &= ~(uint32_t) LU_KNOWN_BX;
       walk->bx_at = 0;
     }
+  return walk->known;
 }
 
 /* Appends the frame; FALSE: there are enough. */
@@ -104,8 +148,9 @@ HOST_TURN int64_t
 walk_rare (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
+  struct rare rare = { walk, ref };
   struct lu_regs *regs;
-  uint64_t lookup;
+  uint64_t lookup, known;
   int64_t result;
 
   if (walk == NULL)
@@ -114,17 +159,18 @@ walk_rare (walk_ref ref)
   regs = &walk->step;
   if (lu_step_settle ((walk->rule.cfa_kind ^ LU_CFA_COMPLEX) | walk->mark) == 0)
     return GIVE_UP (COMPLEX);
-  fetch_saved (walk);
+  known = fetch_saved (ref);
   *regs = (struct lu_regs){ .pc = walk->pc,
                             .sp = walk->sp,
                             .fp = walk->fp,
                             .bx = walk->bx,
                             .ucontext = walk->ucontext,
-                            .known = (uint8_t) walk->known,
+                            .known = (uint8_t) known,
                             .frame_kind = (uint8_t) walk->frame_kind };
   if (!push_frame (walk))
     return TURN_DEPTH;
-  result = lu_step (regs, &walk->rule, read_word, read_register, walk);
+  result = lu_step_with (regs, &walk->rule, read_word, read_register, read_saved, &rare);
+  HOST_FORGET (walk, result);
   if (result == LU_STATUS_COMPLETE)
     return TURN_ENDED;
   if (result != LU_STEP_CALLER)

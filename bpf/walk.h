@@ -123,6 +123,7 @@ struct walk
   } caller;            /* that a guess has found */
   struct lu_rule rule; /* for TURN_RARE */
   struct lu_regs step; /* of that turn */
+  uint64_t saved;      /* a register that the frame has saved */
 
   struct lu_bpf_process process; /* the entry that counts */
   uint32_t has_entry;            /* an ancestor, which is there */

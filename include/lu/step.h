@@ -246,14 +246,27 @@ lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, 
                                                                       : LU_STATUS_UNREADABLE_MEMORY;
 }
 
-/* Moves `regs` to the caller and returns LU_STEP_CALLER. Otherwise `regs` is unchanged and the
- * result is COMPLETE (the rule says this is the outermost frame), NO_UNWIND_INFO, UNSUPPORTED_RULE
- * (complex, or it needs a register that is not known), UNREADABLE_MEMORY (the reader knows the
- * address) or BAD_RETURN_ADDRESS (the caller's frame would not be above this one). A return address
- * of 0 is handed on. */
+/* The same by what the rule says of the register that LU_KNOWN_FP or LU_KNOWN_BX stands for. */
 static inline __attribute__ ((always_inline)) int
-lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_sampled_fn sampled,
-         void *data)
+lu_step_saved_one (const struct lu_regs *regs, const struct lu_rule *rule, enum lu_known which,
+                   uint64_t cfa, lu_read_fn read, void *data, uint64_t *value)
+{
+  int is_fp = which == LU_KNOWN_FP;
+
+  return lu_step_saved (regs, is_fp ? lu_rule_fp_kind (rule) : lu_rule_bx_kind (rule),
+                        is_fp ? rule->fp_off : rule->bx_off, cfa, (regs->known & which) != 0, read,
+                        data, value);
+}
+
+/* What does as lu_step_saved_one(). */
+typedef int (*lu_saved_fn) (const struct lu_regs *regs, const struct lu_rule *rule,
+                            enum lu_known which, uint64_t cfa, lu_read_fn read, void *data,
+                            uint64_t *value);
+
+/* lu_step() for those who have a function of their own of a part of it. */
+static inline __attribute__ ((always_inline)) int
+lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
+              lu_sampled_fn sampled, lu_saved_fn saved, void *data)
 {
   uint64_t cfa, pc, fp = regs->fp, bx = regs->bx;
   uint8_t known = 0;
@@ -273,12 +286,10 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
   if (result != LU_STEP_CALLER)
     return result;
   LU_STEP_PAUSE ();
-  if (lu_step_saved (regs, lu_rule_fp_kind (rule), rule->fp_off, cfa,
-                     (regs->known & LU_KNOWN_FP) != 0, read, data, &fp))
+  if (saved (regs, rule, LU_KNOWN_FP, cfa, read, data, &fp))
     known |= LU_KNOWN_FP;
   LU_STEP_PAUSE ();
-  if (lu_step_saved (regs, lu_rule_bx_kind (rule), rule->bx_off, cfa,
-                     (regs->known & LU_KNOWN_BX) != 0, read, data, &bx))
+  if (saved (regs, rule, LU_KNOWN_BX, cfa, read, data, &bx))
     known |= LU_KNOWN_BX;
   LU_STEP_PAUSE ();
   if (__builtin_expect (is_sigframe, 0)
@@ -294,4 +305,16 @@ lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_s
   regs->bx = bx;
   regs->known = known;
   return LU_STEP_CALLER;
+}
+
+/* Moves `regs` to the caller and returns LU_STEP_CALLER. Otherwise `regs` is unchanged and the
+ * result is COMPLETE (the rule says this is the outermost frame), NO_UNWIND_INFO, UNSUPPORTED_RULE
+ * (complex, or it needs a register that is not known), UNREADABLE_MEMORY (the reader knows the
+ * address) or BAD_RETURN_ADDRESS (the caller's frame would not be above this one). A return address
+ * of 0 is handed on. */
+static inline __attribute__ ((always_inline)) int
+lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_sampled_fn sampled,
+         void *data)
+{
+  return lu_step_with (regs, rule, read, sampled, lu_step_saved_one, data);
 }
