@@ -49,7 +49,7 @@ const volatile struct lu_bpf_config host_config;
 #define HOST_NAMESPACE host_config.pid_namespace
 #endif
 
-/* In a map of its own, which the loader makes: 1.7 MiB, and 24 bytes for each identity. */
+/* In a map of its own, which the loader makes: 1 MiB, and 24 bytes for each identity. */
 struct lu_bpf_shared shared_variables;
 #define host_shared (&shared_variables)
 

@@ -53,7 +53,7 @@ struct lu_bpf_page
 
 /* "rules" in struct lu_bpf_shared: the ids in published rows are those of this dictionary, shared
  * by all modules. Rule 0 is that of no information, rule 1 complex, as in every table. */
-#define LU_BPF_MAX_RULES 65536
+#define LU_BPF_MAX_RULES 32768
 /* Functions of Go that nobody has called (LU_GO_TOP): in a caller's frame the stack ends there, a
  * frame that runs falls back. cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END make such a rule. What
  * runs its callee on another stack (LU_GO_SWITCH) has rule 1. */
@@ -62,7 +62,7 @@ struct lu_bpf_page
 /* "modules": slots. A mapping names one. The slot of a module whose table is not there has `table`
  * 0; storing `table` publishes it, to all processes at once. All the rest is stored before and does
  * not change until the slot is given to another module. Slot 0 is never used. */
-#define LU_BPF_MAX_MODULES 16384
+#define LU_BPF_MAX_MODULES 8192
 
 struct lu_bpf_module
 {

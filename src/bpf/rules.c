@@ -12,7 +12,7 @@
 /* The first id that is not the same in every dictionary. */
 #define FIRST_ID (LU_BPF_RULE_TOP + 1)
 /* Share of the free ids that one file may take. */
-#define FREE_SHARE  16
+#define FREE_SHARE  8
 #define SHORT_SHARE 8 /* of all ids */
 
 static guint

@@ -5,8 +5,8 @@
  *
  * Rules of a table carry ids of their own; what is published carries ids of this dictionary. A rule
  * stays as long as a published table names it, and rests (aging.h) before its id means another one.
- * All files of a large system have 5,000 different rules, most of them shared. A file may bring a
- * sixteenth of what is free; what does not get in is LU_RULE_COMPLEX. So a few hostile files do not
+ * All files of a large system have 5,000 different rules, most of them shared. A file may bring an
+ * eighth of what is free; what does not get in is LU_RULE_COMPLEX. So a few hostile files do not
  * fill it up, and when many have, files.c makes room. Belongs to one thread. */
 
 #pragma once
