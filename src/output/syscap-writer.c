@@ -31,10 +31,6 @@
 #define STOP_PAUSE_MAX_US G_USEC_PER_SEC
 #define STOP_TOTAL_US     (30 * G_USEC_PER_SEC)
 
-/* A pipe's own 64 KiB are full several times a second. More than this needs a privilege by default.
- */
-#define PIPE_BYTES (1 << 20)
-
 struct _LuSyscapWriter
 {
   int fd;
@@ -52,18 +48,6 @@ struct _LuSyscapWriter
   guint8 buffer[BUFFER_SIZE] __attribute__ ((aligned (LU_SYSCAP_ALIGN)));
 };
 
-/* Each time that a pipe is full costs a wake-up, of its reader too. Where there is no more room to
- * be had, it stays as it is. */
-static void
-widen_pipe (int fd)
-{
-  int before = fcntl (fd, F_GETPIPE_SZ);
-  int wanted = PIPE_BYTES;
-
-  while (before > 0 && wanted > before && fcntl (fd, F_SETPIPE_SZ, wanted) < 0)
-    wanted /= 2;
-}
-
 LuSyscapWriter *
 lu_syscap_writer_new (int fd)
 {
@@ -77,7 +61,6 @@ lu_syscap_writer_new (int fd)
       fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (fcntl (fd, F_GETFL) & O_APPEND) == 0;
   if (self->is_regular)
     self->file_start = lseek (fd, 0, SEEK_CUR);
-  widen_pipe (fd);
   return self;
 }
 

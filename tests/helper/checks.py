@@ -231,17 +231,17 @@ def no_loss_at_4_khz(bench):
 
 
 def no_loss_at_a_stopped_reader(bench):
-    result = bench.play([bench.deep(), "150", "1.5", "4"], "--stall=2000")
+    result = bench.play([bench.deep(), "20", "1.5", "4"], "--stall=2000")
     yield from delivered(result)
 
 
 def no_loss_before_the_reader_runs(bench):
-    result = bench.play([bench.deep(), "150", "1.5", "4"], "--settle=200", "--unread=2000")
+    result = bench.play([bench.deep(), "20", "0.7", "2"], "--settle=200", "--unread=1000")
     yield from delivered(result)
 
 
 def no_loss_at_a_slow_reader(bench):
-    result = bench.play([bench.deep(), "150", "30", "4"], "--seconds=2", "--pace=1500000",
+    result = bench.play([bench.deep(), "20", "30", "4"], "--seconds=2", "--pace=300000",
                         "--tail=3000")
     yield from delivered(result)
 
@@ -281,7 +281,7 @@ def counts_at_the_end(bench):
 
 def stops(how, *options):
     def run(bench):
-        result = bench.play([bench.deep(), "150", "1", "2"], f"--stop={how}", *options)
+        result = bench.play([bench.deep(), "20", "1", "2"], f"--stop={how}", *options)
         if result["killed"]:
             yield "did not end"
         elif result["signal"]:
