@@ -37,10 +37,11 @@
 #define SIDEBAND_RING_FLOOR (32u << 10)
 /* Sample record without its stack: header, fixed fields, a chain of 127, registers. */
 #define RECORD_OVERHEAD 1400
-/* The events wake us every 149 copies or when a ring is half full; who looks at a running recording
- * need not wait that long. */
-#define WAIT_MS 100
-/* A receiver that would wait longer has nothing to do but write stacks that were walked. */
+/* The events wake us every 149 copies or when a ring is half full. Who looks at a running recording
+ * need not wait that long, and what the client has not read when it stops it never reads. */
+#define WAIT_MS      100
+#define WAIT_IDLE_MS 250
+/* A receiver that would wait longer has nothing to do. */
 #define BUSY_MS 500
 /* The first process after a while is looked at at once, while it lives; when they come one after
  * the other, ever less often, as long as the receiver finds nothing new about them: each time costs
@@ -260,7 +261,7 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
     lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, self->sideband_ms));
   else
     lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
-                   timeout_ms <= BUSY_MS ? MIN (timeout_ms, WAIT_MS) : timeout_ms);
+                   MIN (timeout_ms, timeout_ms <= BUSY_MS ? WAIT_MS : WAIT_IDLE_MS));
 }
 
 static gsize

@@ -24,6 +24,7 @@ import stacks  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 START = cases.START
 STOP_MS = 150           # 100 for the helper, the rest for a busy machine
+MAX_UNREAD_S = 0.4      # 0.25 for the helper, the rest for a busy machine
 MAX_RSS_KIB = 48 * 1024
 PC = 0x400010           # of replayed samples; in no mapping of ours
 
@@ -293,6 +294,16 @@ def stops(how, *options):
     return run
 
 
+def the_last_samples_come_in_time(bench):
+    """What the client has not read when it stops is lost with it."""
+    for seconds in (1.8, 2.1, 2.4):     # there is no hurry after the first second
+        result = bench.play([bench.deep(), "20", str(seconds)], "--stop=client")
+        n = sum(1 for _ in result.samples())
+        missing = result["workload"]["cpu"] - n / result["frequency"]
+        if missing > MAX_UNREAD_S:
+            yield f"the last {missing:.2f} s of {seconds} s are missing"
+
+
 def early_end_is_no_error(bench):
     """The client is gone at any moment of the helper's set-up."""
     for settle in range(0, 60, 6):
@@ -439,6 +450,8 @@ CHECKS = {
                         stops("blocked", "--stall=5000", "--stack-size=16384")),
     "21-client": Check("stops in the client's way without an error",
                        stops("client", "--pace=50000")),
+    "21-last": Check("a client that stops has all but the last moment",
+                     the_last_samples_come_in_time, common=True),
     "21-killed": Check("the client's end is no error", stops("killed")),
     "21-early": Check("a client that is gone at once is no error", early_end_is_no_error),
     "22-build-id": Check("build-ids of any length are copied as they are",
