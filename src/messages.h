@@ -148,9 +148,10 @@ typedef struct
   guint64 time, end_pc;
   gint32 cpu, pid, tid;
   guint32 n_kernel, n_user;
-  guint32 n_same;     /* of the user's frames, the outermost: as in the last one */
-  LuProcess *process; /* reference; NULL: as in the last one, and so is its space */
-  LuSpace *space;     /* reference */
+  guint32 n_same;       /* of the user's frames, the outermost: as in the last one */
+  gboolean has_guesses; /* there may be some among the user's frames */
+  LuProcess *process;   /* reference; NULL: as in the last one, and so is its space */
+  LuSpace *space;       /* reference */
   guint64 words[]; /* pcs of n_kernel frames; then n_user - n_same words as in a record (bpf.h) */
 } LuWalkedMessage;
 

@@ -18,8 +18,7 @@ struct _LuWalkedReceiver
 {
   LuProcess *process; /* references; NULL before the first message */
   LuSpace *space;
-  guint32 n_user;       /* of the last stack */
-  gboolean has_guesses; /* among its user frames, or those of one that it shares some with */
+  guint32 n_user; /* of the last stack */
   /* What comes before the frames of a message, and the frames. */
   _Alignas(LuStackMessage) guint8 bytes[sizeof (LuStackMessage) + MAX_FRAMES * sizeof (LuFrame)];
 };
@@ -84,6 +83,7 @@ lu_walked_send (LuWalkedSender *self, LuQueue *queue, const LuEvent *event, LuPr
                                 .n_kernel = lu_walked_kernel_pcs (walked, message->words),
                                 .n_user = result.n_user,
                                 .n_same = result.n_user - n_words,
+                                .has_guesses = (walked->flags & LU_BPF_RECORD_GUESSED) != 0,
                                 .process = is_other ? lu_process_ref (process) : NULL,
                                 .space = is_other ? lu_space_ref (space) : NULL };
   memcpy (message->words + message->n_kernel, walked->pcs + walked->n_kernel * sizeof (guint64),
@@ -135,19 +135,13 @@ lu_walked_receive (LuWalkedReceiver *self, const LuWalkedMessage *message)
   LuFrame *user = (LuFrame *) (gpointer) (self->bytes + sizeof self->bytes) - message->n_user;
   LuFrame *kernel = user - message->n_kernel;
   const guint64 *words = message->words + message->n_kernel;
-  guint32 n_words = message->n_user - message->n_same;
   LuStackMessage *whole = (LuStackMessage *) (gpointer) ((guint8 *) kernel - sizeof *whole);
-  guint64 bits = 0;
 
   g_assert (message->n_same <= self->n_user);
   take_references (self, message);
   self->n_user = message->n_user;
-  for (guint32 i = 0; i < n_words; i++)
-    {
-      user[i] = (LuFrame){ .pc = words[i] & LU_BPF_PC_MASK, .flags = lu_walked_flags (words[i]) };
-      bits |= words[i];
-    }
-  self->has_guesses = (self->has_guesses && message->n_same > 0) || (bits & LU_BPF_PC_GUESSED) != 0;
+  for (guint32 i = 0; i < message->n_user - message->n_same; i++)
+    user[i] = (LuFrame){ .pc = words[i] & LU_BPF_PC_MASK, .flags = lu_walked_flags (words[i]) };
   for (guint32 i = 0; i < message->n_kernel; i++)
     kernel[i] = (LuFrame){ .pc = message->words[i], .flags = LU_FRAME_KERNEL };
   *whole = (LuStackMessage){ .kind = LU_MESSAGE_STACK,
@@ -160,7 +154,7 @@ lu_walked_receive (LuWalkedReceiver *self, const LuWalkedMessage *message)
                                          .space = self->space },
                              .end_pc = message->end_pc,
                              .in_kernel = TRUE,
-                             .has_no_guesses = !self->has_guesses,
+                             .has_no_guesses = !message->has_guesses,
                              .n_kernel = message->n_kernel,
                              .n_user = message->n_user };
   return whole;

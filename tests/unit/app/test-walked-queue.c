@@ -102,6 +102,18 @@ change_stack (guint64 words[MAX_USER], guint32 n)
   return n_next;
 }
 
+/* As the program in the kernel sets them. */
+static guint32
+record_flags (const guint64 *words, guint32 n)
+{
+  guint32 flags = g_test_rand_bit () ? LU_BPF_RECORD_KERNEL : 0;
+
+  for (guint32 i = 0; i < n; i++)
+    if ((words[i] & LU_BPF_PC_GUESSED) != 0)
+      flags |= LU_BPF_RECORD_GUESSED;
+  return flags;
+}
+
 static void
 check (const LuStackMessage *got, const LuEvent *event, LuProcess *process, LuSpace *space)
 {
@@ -154,7 +166,7 @@ test_whatever_changes (Fixture *self, gconstpointer data)
         .status = g_test_rand_bit () ? LU_STATUS_COMPLETE : LU_STATUS_DEPTH_LIMIT,
         .serial = g_test_rand_bit () ? lu_space_serial (space) : self->old_serials[which],
         .ip = 0xffffffff81000010,
-        .flags = g_test_rand_bit () ? LU_BPF_RECORD_KERNEL : 0,
+        .flags = record_flags (user, n_user),
         .n_kernel = n_kernel,
         .n_user = n_user,
         .pcs = (const guint8 *) words
