@@ -43,34 +43,28 @@ read_register (void *data, uint32_t number, uint64_t *value)
   return 1;
 }
 
-/* The caller's value of the register that `which` stands for, before: ours, in walk->saved; FALSE:
- * it is not known. A function of its own, which the verifier follows once for both. */
+/* lu_step_saved_one() by walk->rule, of walk->saved. A function of its own, which the verifier
+ * follows once for both registers. */
 HOST_TURN int64_t
-find_saved (walk_ref ref, uint64_t which, uint64_t cfa)
+find_saved (walk_ref ref, uint64_t is_bx, uint64_t cfa)
 {
   struct walk *walk = host_walk (ref);
-  const struct lu_rule *rule;
-  uint64_t is_bx, offs;
 
   if (walk == NULL)
     return 0;
-  rule = &walk->rule;
-  is_bx = lu_step_settle (which >> 1 & 1);
-  offs = (uint16_t) rule->fp_off | (uint64_t) (uint16_t) rule->bx_off << 16;
-  return lu_step_saved (&walk->step, (enum lu_save_kind) (rule->saves >> 4 * is_bx & 15),
-                        (int16_t) (offs >> 16 * is_bx), cfa, walk->step.known >> is_bx & 1,
-                        read_word, NULL, &walk->saved);
+  return lu_step_saved_one (&walk->step, &walk->rule, lu_step_settle (is_bx & 1), cfa, read_word,
+                            NULL, &walk->saved);
 }
 
 static inline __attribute__ ((always_inline)) int
-read_saved (const struct lu_regs *regs, const struct lu_rule *rule, enum lu_known which,
-            uint64_t cfa, lu_read_fn read, void *data, uint64_t *value)
+read_saved (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t is_bx, uint64_t cfa,
+            lu_read_fn read, void *data, uint64_t *value)
 {
   const struct rare *rare = data;
   int64_t is_known;
 
   rare->walk->saved = *value;
-  is_known = find_saved (rare->ref, which, cfa);
+  is_known = find_saved (rare->ref, is_bx, cfa);
   *value = rare->walk->saved;
   return is_known != 0;
 }

@@ -73,16 +73,23 @@ struct lu_rule
 
 _Static_assert(sizeof (struct lu_rule) == 16, "four rules to a cache line");
 
+/* Of FP, or if is_bx is 1 of BX. */
+static inline enum lu_save_kind
+lu_rule_save_kind (const struct lu_rule *rule, uint64_t is_bx)
+{
+  return (enum lu_save_kind) (rule->saves >> 4 * is_bx & 15);
+}
+
 static inline enum lu_save_kind
 lu_rule_fp_kind (const struct lu_rule *rule)
 {
-  return (enum lu_save_kind) (rule->saves & 15);
+  return lu_rule_save_kind (rule, 0);
 }
 
 static inline enum lu_save_kind
 lu_rule_bx_kind (const struct lu_rule *rule)
 {
-  return (enum lu_save_kind) (rule->saves >> 4);
+  return lu_rule_save_kind (rule, 1);
 }
 
 /* Rule ids that mean the same in every table. */

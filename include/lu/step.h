@@ -246,22 +246,21 @@ lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, 
                                                                       : LU_STATUS_UNREADABLE_MEMORY;
 }
 
-/* The same by what the rule says of the register that LU_KNOWN_FP or LU_KNOWN_BX stands for. */
+/* The same by what the rule says of FP, or if is_bx is 1 of BX. No branch: what verifies the BPF
+ * program, where it is not a constant, would follow both. */
 static inline __attribute__ ((always_inline)) int
-lu_step_saved_one (const struct lu_regs *regs, const struct lu_rule *rule, enum lu_known which,
+lu_step_saved_one (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t is_bx,
                    uint64_t cfa, lu_read_fn read, void *data, uint64_t *value)
 {
-  int is_fp = which == LU_KNOWN_FP;
+  uint64_t offs = (uint16_t) rule->fp_off | (uint64_t) (uint16_t) rule->bx_off << 16;
 
-  return lu_step_saved (regs, is_fp ? lu_rule_fp_kind (rule) : lu_rule_bx_kind (rule),
-                        is_fp ? rule->fp_off : rule->bx_off, cfa, (regs->known & which) != 0, read,
-                        data, value);
+  return lu_step_saved (regs, lu_rule_save_kind (rule, is_bx), (int16_t) (offs >> 16 * is_bx), cfa,
+                        regs->known >> is_bx & 1, read, data, value);
 }
 
 /* What does as lu_step_saved_one(). */
-typedef int (*lu_saved_fn) (const struct lu_regs *regs, const struct lu_rule *rule,
-                            enum lu_known which, uint64_t cfa, lu_read_fn read, void *data,
-                            uint64_t *value);
+typedef int (*lu_saved_fn) (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t is_bx,
+                            uint64_t cfa, lu_read_fn read, void *data, uint64_t *value);
 
 /* lu_step() for those who have a function of their own of a part of it. */
 static inline __attribute__ ((always_inline)) int
@@ -286,10 +285,10 @@ lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
   if (result != LU_STEP_CALLER)
     return result;
   LU_STEP_PAUSE ();
-  if (saved (regs, rule, LU_KNOWN_FP, cfa, read, data, &fp))
+  if (saved (regs, rule, 0, cfa, read, data, &fp))
     known |= LU_KNOWN_FP;
   LU_STEP_PAUSE ();
-  if (saved (regs, rule, LU_KNOWN_BX, cfa, read, data, &bx))
+  if (saved (regs, rule, 1, cfa, read, data, &bx))
     known |= LU_KNOWN_BX;
   LU_STEP_PAUSE ();
   if (__builtin_expect (is_sigframe, 0)
