@@ -23,8 +23,8 @@
 #define SIDEBAND_PATIENCE_US (200 * 1000)
 #define RETRY_US             500
 /* The writer is woken this often, or when it has this much to do: each time costs more than writing
- * a stack does. */
-#define WRITER_INTERVAL_US (200 * 1000)
+ * a stack does. A client gets what each round has, as these do not come that often. */
+#define WRITER_INTERVAL_US (45 * 1000)
 #define WRITER_BATCH_BYTES (512u << 10)
 /* The worker is woken at the end of a round, or when it has this much to do. */
 #define WORKER_BATCH_BYTES (128u << 10)

@@ -38,9 +38,14 @@
 /* Sample record without its stack: header, fixed fields, a chain of 127, registers. */
 #define RECORD_OVERHEAD 1400
 /* The events wake us every 149 copies or when a ring is half full. Who looks at a running recording
- * need not wait that long, and what the client has not read when it stops it never reads. */
-#define WAIT_MS      100
-#define WAIT_IDLE_MS 250
+ * need not wait that long, and what the client has not read when it stops it never reads: a share
+ * of the recording that rounds keep small, as often as upstream's at first and ever less often
+ * later.
+ */
+#define WAIT_SHARE    12
+#define WAIT_FIRST_MS 50
+#define WAIT_MS       100
+#define WAIT_IDLE_MS  250
 /* A receiver that would wait longer has nothing to do. */
 #define BUSY_MS 500
 /* The first process after a while is looked at at once, while it lives; when they come one after
@@ -63,6 +68,7 @@ typedef struct
   LuSourceStats stats;
   guint n_quiet;   /* rounds since there was side-band */
   int sideband_ms; /* until it is looked at again */
+  gint64 first_us; /* when samples came first; 0: none have */
   guint32 stack_size;
   gsize ring_size_wanted;
   GArray *poll_fds;                /* of struct pollfd */
@@ -193,7 +199,12 @@ inherited_drain (LuSource *source, LuEventFunc func, gpointer user_data)
   lu_lanes_load_heads (self->samples);
   any = drain_sideband (self, func, user_data);
   pace (self, any, self->stats.records - n_before);
-  any |= !lu_lanes_are_drained (self->samples);
+  if (!lu_lanes_are_drained (self->samples))
+    {
+      any = TRUE;
+      if (self->first_us == 0)
+        self->first_us = g_get_monotonic_time ();
+    }
   all = lu_lanes_drain_samples (self->samples, &self->sample_layout, TRUE, &self->stats, func,
                                 user_data);
   if (!any)
@@ -250,18 +261,32 @@ inherited_get_fill (LuSource *source)
   return lu_lanes_fill (((InheritedSource *) source)->samples);
 }
 
+/* How much of the recording may be missing if it ends now: ms. */
+static int
+longest_wait_ms (const InheritedSource *self)
+{
+  gint64 age_ms;
+
+  if (self->first_us == 0)
+    return WAIT_IDLE_MS;
+  age_ms = (g_get_monotonic_time () - self->first_us) / 1000;
+  return (int) CLAMP (age_ms / WAIT_SHARE, WAIT_FIRST_MS, WAIT_IDLE_MS);
+}
+
 static void
 inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
   InheritedSource *self = (InheritedSource *) source;
   LuLanes *const lanes[] = { self->samples, self->sideband };
+  int longest = longest_wait_ms (self);
 
   self->sideband_ms = MIN (self->sideband_ms, MAX (timeout_ms, SIDEBAND_MS));
   if (self->n_quiet < QUIET_ROUNDS)
-    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (timeout_ms, self->sideband_ms));
+    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd,
+                   MIN (timeout_ms, MIN (self->sideband_ms, longest)));
   else
     lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
-                   MIN (timeout_ms, timeout_ms <= BUSY_MS ? WAIT_MS : WAIT_IDLE_MS));
+                   MIN (timeout_ms, timeout_ms <= BUSY_MS ? MIN (WAIT_MS, longest) : longest));
 }
 
 static gsize

@@ -59,9 +59,9 @@ static const GOptionEntry entries[] = {
   { "tail", 0, 0, G_OPTION_ARG_INT, &options.tail_ms, "Go on after the workload (0)", "MS" },
   { "capture", 0, 0, G_OPTION_ARG_STRING, &options.capture, "pipe, socket or file", "KIND" },
   { "stop", 0, 0, G_OPTION_ARG_STRING, &options.stop,
-    "drain: event-fd, read to the end; client: event-fd, no more reading, close; blocked: "
-    "event-fd, "
-    "not read, not closed; killed: close everything",
+    "drain: event-fd, read to the end; client: event-fd, no more reading, close; running: the "
+    "same, and the workload ends after it; blocked: event-fd, not read, not closed; killed: close "
+    "everything",
     "HOW" },
   { "kallsyms", 0, 0, G_OPTION_ARG_NONE, &options.kallsyms, "Hand over /proc/kallsyms", NULL },
   { "no-event-fd", 0, 0, G_OPTION_ARG_NONE, &options.no_event_fd, "Hand over none", NULL },
@@ -248,6 +248,22 @@ start_workload (Play *self)
 }
 
 static void
+end_workload (Play *self)
+{
+  if (self->workload_ended)
+    return;
+  kill (-self->workload, SIGKILL);
+  wait4 (self->workload, &self->workload_status, 0, &self->workload_usage);
+}
+
+/* As somebody who looks at a program that goes on. */
+static gboolean
+stops_first (void)
+{
+  return g_str_equal (options.stop, "running");
+}
+
+static void
 run_workload (Play *self)
 {
   gint64 last = options.seconds > 0
@@ -265,11 +281,8 @@ run_workload (Play *self)
     }
   if (!self->workload_ended)
     attend (self, last, TRUE);
-  if (!self->workload_ended)
-    {
-      kill (-self->workload, SIGKILL);
-      wait4 (self->workload, &self->workload_status, 0, &self->workload_usage);
-    }
+  if (!stops_first ())
+    end_workload (self);
   self->ended = g_get_monotonic_time ();
   self->cpu_after = play_helper_get_cpu (&self->helper);
   if (options.tail_ms > 0)
@@ -288,7 +301,7 @@ write_stop (Play *self)
 static void
 stop (Play *self)
 {
-  gboolean is_client = g_str_equal (options.stop, "client");
+  gboolean is_client = g_str_equal (options.stop, "client") || stops_first ();
   gboolean is_killed = g_str_equal (options.stop, "killed");
   gint64 began = g_get_monotonic_time ();
 
@@ -396,6 +409,8 @@ play (Play *self)
     options.stall_ms = MAX (options.stall_ms, options.unread_ms - options.settle_ms);
   run_workload (self);
   stop (self);
+  if (stops_first ())
+    end_workload (self);
   print_result (self, settle_cpu);
   g_clear_pointer (&self->reader, play_reader_free);
 }

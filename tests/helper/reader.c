@@ -26,8 +26,9 @@ struct _PlayReader
   int fd, output_fd;
   guint64 bytes_per_second;
   GThread *thread;
-  gboolean is_running; /* these three are shared with the thread, atomic */
-  gboolean shall_close;
+  GMutex reading; /* nothing is read without it, or while is_running is FALSE */
+  gboolean is_running;
+  gboolean shall_close; /* this and the next are atomic */
   gboolean shall_end;
   GByteArray *rest; /* a frame that is not complete yet */
   gboolean has_header;
@@ -127,6 +128,24 @@ read_some (PlayReader *self)
   return TRUE;
 }
 
+/* The same; waits a moment for something to come, or while nothing shall be read. */
+static gboolean
+read_or_wait (PlayReader *self)
+{
+  struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
+  gboolean is_ready = poll (&poll_fd, 1, POLL_MS) > 0;
+  gboolean goes_on = TRUE, is_running;
+
+  g_mutex_lock (&self->reading);
+  is_running = self->is_running;
+  if (is_ready && is_running)
+    goes_on = read_some (self);
+  g_mutex_unlock (&self->reading);
+  if (is_ready && !is_running)
+    g_usleep (POLL_MS * 1000 / 2);
+  return goes_on;
+}
+
 static gpointer
 run (gpointer data)
 {
@@ -134,16 +153,14 @@ run (gpointer data)
 
   while (!g_atomic_int_get (&self->shall_end))
     {
-      struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
-
       if (g_atomic_int_get (&self->shall_close) && self->fd >= 0)
         {
           close (self->fd);
           self->fd = -1;
         }
-      if (self->fd < 0 || !g_atomic_int_get (&self->is_running))
+      if (self->fd < 0)
         g_usleep (POLL_MS * 1000 / 2);
-      else if (poll (&poll_fd, 1, POLL_MS) > 0 && !read_some (self))
+      else if (!read_or_wait (self))
         break;
     }
   return NULL;
@@ -158,6 +175,7 @@ play_reader_new (int fd, int output_fd, guint64 bytes_per_second)
   self->output_fd = output_fd;
   self->bytes_per_second = bytes_per_second;
   self->rest = g_byte_array_new ();
+  g_mutex_init (&self->reading);
   self->thread = g_thread_new ("reader", run, self);
   return self;
 }
@@ -165,13 +183,17 @@ play_reader_new (int fd, int output_fd, guint64 bytes_per_second)
 void
 play_reader_resume (PlayReader *self)
 {
-  g_atomic_int_set (&self->is_running, TRUE);
+  g_mutex_lock (&self->reading);
+  self->is_running = TRUE;
+  g_mutex_unlock (&self->reading);
 }
 
 void
 play_reader_pause (PlayReader *self)
 {
-  g_atomic_int_set (&self->is_running, FALSE);
+  g_mutex_lock (&self->reading);
+  self->is_running = FALSE;
+  g_mutex_unlock (&self->reading);
 }
 
 void
@@ -206,5 +228,6 @@ play_reader_free (PlayReader *self)
     return;
   play_reader_finish (self, FALSE);
   g_byte_array_unref (self->rest);
+  g_mutex_clear (&self->reading);
   g_free (self);
 }
