@@ -5,9 +5,10 @@
 
 #include "drain.h"
 
+#include "asking.h"
 #include "base/clock.h"
 #include "base/counter.h"
-#include "input/perf-event.h"
+#include "copy-size.h"
 #include "lu/bpf.h"
 #include "pace.h"
 #include "process/process-table.h"
@@ -38,22 +39,19 @@
 #define ROUNDS_AFTER_END 2
 /* The last seconds of a recording may not be read by a client, so it is told now and then. */
 #define LOG_INTERVAL_US (5 * G_USEC_PER_SEC)
-/* The copy grows when more than 1 % of the stacks of a window, and at least this many, were cut
- * off. */
-#define GROW_MIN_TRUNCATED 3
-#define GROW_WINDOW        1024
 
 struct _LuDrain
 {
   LuSource *source;     /* owned */
   LuDispatch *dispatch; /* owned */
-  LuWriter *writer;     /* borrowed: what it counts decides on the size of the copies */
+  LuWriter *writer;     /* borrowed: for what it counts */
   LuDrainOptions options;
   LuProcessTable *table;
-  LuBpfMaps *maps;     /* borrowed; NULL: there are no walks in the kernel */
-  gboolean is_flushed; /* they have the side-band of this round */
-  GPtrArray *young;    /* of LuProcess, references: not yet asked about */
-  GHashTable *tids;    /* set; NULL: all */
+  LuBpfMaps *maps;       /* borrowed; NULL: there are no walks in the kernel */
+  gboolean is_flushed;   /* they have the side-band of this round */
+  LuAsking *asking;      /* owned */
+  LuCopySize *copy_size; /* owned */
+  GHashTable *tids;      /* set; NULL: all */
   GThread *thread;
   int wake_fd, ended_fd;
   pid_t own_pid;
@@ -70,7 +68,6 @@ struct _LuDrain
 
   atomic_bool quit, ended;
   atomic_ullong seen, own, others, taken, throttled, lost_samples;
-  atomic_uint stack_size, stack_grown;
 };
 
 static void
@@ -88,53 +85,6 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
     lu_bpf_maps_introduce (self->maps, mapping, lu_process_start_time (process) != 0);
 }
 
-/* Only what lives can be asked about: /proc has nothing of the dead, and of a pid that executed
- * something else meanwhile the wrong thing. */
-static void
-ask_about (LuDrain *self, LuProcess *process, LuProcessNeeds needs)
-{
-  /* Those that it maps later may be others. */
-  if (!lu_process_is_asked (process, LU_PROCESS_MOUNTS) && lu_process_maps_our_files (process))
-    needs &= ~(LuProcessNeeds) LU_PROCESS_MOUNTS;
-  needs = lu_process_ask_once (process, needs);
-  if (lu_process_has_command_line (process))
-    needs &= ~(LuProcessNeeds) LU_PROCESS_NAME;
-  if (self->live && needs != 0 && lu_process_table_is_current (self->table, process))
-    lu_dispatch_process (self->dispatch, process, needs);
-}
-
-/* TRUE: it need not be looked at again. */
-static gboolean
-is_asked_about (LuDrain *self, LuProcess *process, guint64 now)
-{
-  guint64 start = lu_process_start_time (process);
-
-  if (!lu_process_table_is_current (self->table, process))
-    return TRUE;
-  if (start != 0 && now - start < LU_PACE_NAME_AGE_MS * G_GUINT64_CONSTANT (1000000))
-    return FALSE;
-  ask_about (self, process, LU_PROCESS_NAME | (start != 0 ? LU_PROCESS_MOUNTS : 0));
-  return TRUE;
-}
-
-/* When all side-band of the round is known: many processes of a build have ended by then. */
-static void
-ask_about_young (LuDrain *self)
-{
-  guint64 now = self->young->len > 0 ? lu_monotonic_ns () : 0;
-
-  for (guint i = self->young->len; i > 0; i--)
-    if (is_asked_about (self, g_ptr_array_index (self->young, i - 1), now))
-      g_ptr_array_remove_index_fast (self->young, i - 1);
-}
-
-static void
-ask_later (LuDrain *self, LuProcess *process)
-{
-  if (self->live && lu_process_ask_once (process, LU_PROCESS_LATER) != 0)
-    g_ptr_array_add (self->young, lu_process_ref (process));
-}
-
 /* A child that executes nothing has its parent's command line, and those that ran before the
  * recording may never be sampled: what more they need has time until they are. */
 static void
@@ -143,7 +93,7 @@ process_added (LuProcess *process, gboolean is_exec, gpointer user_data)
   LuDrain *self = user_data;
 
   if (is_exec && !self->met.are_told)
-    ask_later (self, process);
+    lu_asking_later (self->asking, process);
 }
 
 static void
@@ -254,9 +204,9 @@ prepare_process (LuDrain *self, LuProcess *process, guint64 time)
   if (lu_process_ask_once (process, LU_PROCESS_MODULES) != 0)
     lu_process_table_announce (self->table, process);
   if (start == 0 || time > start + SAMPLED_AGE_NS)
-    ask_about (self, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
+    lu_asking_now (self->asking, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
   else if (!lu_process_has_command_line (process) || !lu_process_maps_our_files (process))
-    ask_later (self, process);
+    lu_asking_later (self->asking, process);
 }
 
 static LuDispatchResult
@@ -359,46 +309,6 @@ handle_event (const LuEvent *event, gpointer user_data)
   return LU_VERDICT_DONE;
 }
 
-static void
-reset_window (LuDrain *self, guint32 stack_size)
-{
-  lu_dispatch_reset_window (self->dispatch, stack_size);
-  lu_writer_reset_window (self->writer, stack_size);
-}
-
-/* Larger copies from now on, if too many stacks were cut off by the size. */
-static void
-grow_stack_if_needed (LuDrain *self)
-{
-  const LuDispatchWindow *here = lu_dispatch_window (self->dispatch);
-  LuWriterProgress progress;
-  guint32 size = atomic_load (&self->stack_size);
-  guint32 larger = MIN (size * 2, LU_STACK_SIZE_MAX);
-  guint64 stacks, truncated;
-  g_autoptr (GError) error = NULL;
-
-  /* Those of the worker are known to the writer, some rounds later. */
-  lu_writer_get_progress (self->writer, &progress);
-  stacks = here->stacks + progress.window;
-  truncated = here->truncated + progress.truncated;
-  if (truncated < GROW_MIN_TRUNCATED || truncated * 100 <= stacks)
-    {
-      if (stacks >= GROW_WINDOW)
-        reset_window (self, size);
-      return;
-    }
-  if (larger <= size || !self->source->ops->set_stack_size (self->source, larger, &error))
-    {
-      if (error != NULL)
-        lu_dispatch_log (self->dispatch, lu_monotonic_ns (), error->message);
-      self->options.grow_stack = FALSE;
-      return;
-    }
-  reset_window (self, larger);
-  atomic_store (&self->stack_size, larger);
-  atomic_fetch_add (&self->stack_grown, 1);
-}
-
 /* Looks after what goes wrong meanwhile. Reads files: between rounds only. */
 static void
 look_after_source (LuDrain *self)
@@ -437,8 +347,7 @@ tick (LuDrain *self)
 {
   gint64 now = g_get_monotonic_time ();
 
-  if (self->options.grow_stack)
-    grow_stack_if_needed (self);
+  lu_copy_size_tick (self->copy_size);
   if (now - self->last_tick < G_USEC_PER_SEC)
     return;
   self->last_tick = now;
@@ -477,7 +386,7 @@ one_round (LuDrain *self)
   self->has_slack = self->source->ops->get_fill != NULL
                     && self->source->ops->get_fill (self->source) < SLACK_FILL;
   round = self->source->ops->drain (self->source, handle_event, self);
-  ask_about_young (self);
+  lu_asking_end_round (self->asking);
   flush_maps (self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {
@@ -518,9 +427,9 @@ complete_facts (LuDrain *self, LuRound round, gboolean is_unwritten)
   met->is_empty = round == LU_ROUND_EMPTY;
   met->is_unwritten = is_unwritten;
   met->has_requests = met->has_requests || lu_dispatch_has_requests (self->dispatch);
-  met->n_young = self->young->len;
+  met->n_young = lu_asking_n_young (self->asking);
   met->n_absent = lu_dispatch_n_absent (self->dispatch);
-  met->is_cut_off = self->options.grow_stack && lu_dispatch_window (self->dispatch)->truncated > 0;
+  met->is_cut_off = lu_copy_size_is_short (self->copy_size);
 }
 
 static void
@@ -579,7 +488,6 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
   self->own_pid = getpid ();
   self->command_exec_time = G_MAXUINT64;
   self->table = lu_process_table_new (options->follow_all, &table_funcs, self);
-  self->young = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_process_unref);
   if (options->tids != NULL)
     {
       self->tids = g_hash_table_new (NULL, NULL);
@@ -588,12 +496,12 @@ lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
     }
   source->ops->get_info (source, &info);
   self->live = info.live;
+  self->asking = lu_asking_new (self->table, dispatch, info.live);
   lu_pace_init (&self->pace, info.is_paced);
-  self->options.grow_stack = options->grow_stack && source->ops->set_stack_size != NULL;
-  if (self->options.grow_stack)
+  self->copy_size =
+      lu_copy_size_new (source, dispatch, writer, info.stack_size, options->grow_stack);
+  if (lu_copy_size_may_grow (self->copy_size))
     lu_pace_hurry (&self->pace, g_get_monotonic_time ());
-  atomic_store (&self->stack_size, info.stack_size);
-  reset_window (self, info.stack_size);
   return self;
 }
 
@@ -666,8 +574,9 @@ lu_drain_free (LuDrain *self)
   if (self == NULL)
     return;
   lu_drain_stop (self);
+  lu_asking_free (self->asking);
+  lu_copy_size_free (self->copy_size);
   lu_process_table_free (self->table);
-  g_ptr_array_unref (self->young);
   lu_dispatch_free (self->dispatch);
   lu_source_free (self->source);
   g_clear_pointer (&self->tids, g_hash_table_unref);
@@ -679,6 +588,8 @@ void
 lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
 {
   LuDispatchProgress dispatch;
+  guint n_grown;
+  guint32 stack_size = lu_copy_size_get (self->copy_size, &n_grown);
 
   lu_dispatch_get_progress (self->dispatch, &dispatch);
   *progress = (LuDrainProgress){
@@ -696,8 +607,8 @@ lu_drain_get_progress (LuDrain *self, LuDrainProgress *progress)
     .throttled = atomic_load (&self->throttled),
     .lost_samples = atomic_load (&self->lost_samples),
     .ended = atomic_load (&self->ended),
-    .stack_size = atomic_load (&self->stack_size),
-    .stack_grown = atomic_load (&self->stack_grown),
+    .stack_size = stack_size,
+    .stack_grown = n_grown,
   };
 }
 
