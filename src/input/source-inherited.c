@@ -263,14 +263,15 @@ inherited_get_fill (LuSource *source)
 
 /* How much of the recording may be missing if it ends now: ms. */
 static int
-longest_wait_ms (const InheritedSource *self)
+longest_wait_ms (const InheritedSource *self, gboolean is_busy)
 {
+  int most = is_busy ? WAIT_MS : WAIT_IDLE_MS;
   gint64 age_ms;
 
   if (self->first_us == 0)
-    return WAIT_IDLE_MS;
+    return most;
   age_ms = (g_get_monotonic_time () - self->first_us) / 1000;
-  return (int) CLAMP (age_ms / WAIT_SHARE, WAIT_FIRST_MS, WAIT_IDLE_MS);
+  return (int) CLAMP (age_ms / WAIT_SHARE, WAIT_FIRST_MS, most);
 }
 
 static void
@@ -278,15 +279,13 @@ inherited_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
   InheritedSource *self = (InheritedSource *) source;
   LuLanes *const lanes[] = { self->samples, self->sideband };
-  int longest = longest_wait_ms (self);
+  int wait_ms = MIN (timeout_ms, longest_wait_ms (self, timeout_ms <= BUSY_MS));
 
   self->sideband_ms = MIN (self->sideband_ms, MAX (timeout_ms, SIDEBAND_MS));
   if (self->n_quiet < QUIET_ROUNDS)
-    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd,
-                   MIN (timeout_ms, MIN (self->sideband_ms, longest)));
+    lu_lanes_wait (lanes, 1, self->poll_fds, wake_fd, MIN (wait_ms, self->sideband_ms));
   else
-    lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd,
-                   MIN (timeout_ms, timeout_ms <= BUSY_MS ? MIN (WAIT_MS, longest) : longest));
+    lu_lanes_wait (lanes, self->sideband != NULL ? 2 : 1, self->poll_fds, wake_fd, wait_ms);
 }
 
 static gsize
