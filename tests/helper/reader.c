@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ struct _PlayReader
   int fd, output_fd;
   guint64 bytes_per_second;
   GThread *thread;
-  GMutex reading; /* nothing is read without it, or while is_running is FALSE */
+  pthread_mutex_t reading; /* nothing is read without it, or while is_running is FALSE */
   gboolean is_running;
   gboolean shall_close; /* this and the next are atomic */
   gboolean shall_end;
@@ -136,11 +137,11 @@ read_or_wait (PlayReader *self)
   gboolean is_ready = poll (&poll_fd, 1, POLL_MS) > 0;
   gboolean goes_on = TRUE, is_running;
 
-  g_mutex_lock (&self->reading);
+  pthread_mutex_lock (&self->reading);
   is_running = self->is_running;
   if (is_ready && is_running)
     goes_on = read_some (self);
-  g_mutex_unlock (&self->reading);
+  pthread_mutex_unlock (&self->reading);
   if (is_ready && !is_running)
     g_usleep (POLL_MS * 1000 / 2);
   return goes_on;
@@ -175,7 +176,7 @@ play_reader_new (int fd, int output_fd, guint64 bytes_per_second)
   self->output_fd = output_fd;
   self->bytes_per_second = bytes_per_second;
   self->rest = g_byte_array_new ();
-  g_mutex_init (&self->reading);
+  pthread_mutex_init (&self->reading, NULL);
   self->thread = g_thread_new ("reader", run, self);
   return self;
 }
@@ -183,17 +184,17 @@ play_reader_new (int fd, int output_fd, guint64 bytes_per_second)
 void
 play_reader_resume (PlayReader *self)
 {
-  g_mutex_lock (&self->reading);
+  pthread_mutex_lock (&self->reading);
   self->is_running = TRUE;
-  g_mutex_unlock (&self->reading);
+  pthread_mutex_unlock (&self->reading);
 }
 
 void
 play_reader_pause (PlayReader *self)
 {
-  g_mutex_lock (&self->reading);
+  pthread_mutex_lock (&self->reading);
   self->is_running = FALSE;
-  g_mutex_unlock (&self->reading);
+  pthread_mutex_unlock (&self->reading);
 }
 
 void
@@ -228,6 +229,6 @@ play_reader_free (PlayReader *self)
     return;
   play_reader_finish (self, FALSE);
   g_byte_array_unref (self->rest);
-  g_mutex_clear (&self->reading);
+  pthread_mutex_destroy (&self->reading);
   g_free (self);
 }
