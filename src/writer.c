@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /* Less than the interval at which the drain wakes us, so that one wake-up does both. */
-#define FLUSH_INTERVAL_US (40 * 1000)
 #define FLUSH_INTERVAL_MS 40
+#define FLUSH_INTERVAL_US (FLUSH_INTERVAL_MS * 1000)
 /* A period may be over although nothing comes. */
 #define ROTATION_INTERVAL_MS 1000
 

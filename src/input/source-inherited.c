@@ -38,10 +38,8 @@
 /* Sample record without its stack: header, fixed fields, a chain of 127, registers. */
 #define RECORD_OVERHEAD 1400
 /* The events wake us every 149 copies or when a ring is half full. Who looks at a running recording
- * need not wait that long, and what the client has not read when it stops it never reads: a share
- * of the recording that rounds keep small, as often as upstream's at first and ever less often
- * later.
- */
+ * need not wait that long, and what the client has not read when it stops it never reads. Rounds
+ * keep that a small share of the recording: as often as upstream's first, then ever less often. */
 #define WAIT_SHARE    12
 #define WAIT_FIRST_MS 50
 #define WAIT_MS       100

@@ -254,6 +254,7 @@ end_workload (Play *self)
     return;
   kill (-self->workload, SIGKILL);
   wait4 (self->workload, &self->workload_status, 0, &self->workload_usage);
+  self->workload_ended = TRUE;
 }
 
 /* As somebody who looks at a program that goes on. */
@@ -409,8 +410,7 @@ play (Play *self)
     options.stall_ms = MAX (options.stall_ms, options.unread_ms - options.settle_ms);
   run_workload (self);
   stop (self);
-  if (stops_first ())
-    end_workload (self);
+  end_workload (self);
   print_result (self, settle_cpu);
   g_clear_pointer (&self->reader, play_reader_free);
 }
