@@ -278,7 +278,17 @@ block_of (LuBpfMaps *self, LuBpfProcess *process, LuSpace *space, guint32 *block
   return *block != LU_BPF_NO_ITEM;
 }
 
-/* FALSE: there was no room; what was published stays, unless it is another program's. */
+/* Whether walks go by mappings that are no longer those of its space. */
+static gboolean
+is_behind (const LuBpfMaps *self, const LuBpfProcess *process)
+{
+  return process->block != LU_BPF_NO_ITEM
+         && self->blocks.blocks[process->block].serial
+                != lu_space_serial (lu_process_space (process->owner));
+}
+
+/* FALSE: there was no room; what was published stays only if it is the same version. The process
+ * table forgets others after two rounds, and what was walked by them would be of no use. */
 static gboolean
 publish_space (LuBpfMaps *self, LuBpfProcess *process)
 {
@@ -290,7 +300,7 @@ publish_space (LuBpfMaps *self, LuBpfProcess *process)
   process->is_new = FALSE;
   if (!block_of (self, process, lu_process_space (process->owner), &block))
     {
-      if (was_new)
+      if (was_new || is_behind (self, process))
         lu_bpf_maps_set_block (self, process, LU_BPF_NO_ITEM);
       return FALSE;
     }

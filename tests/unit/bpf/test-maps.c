@@ -728,6 +728,38 @@ test_storm (Fixture *self, gconstpointer data)
   g_assert_cmpuint (stats_of (self).n_processes, ==, 1);
 }
 
+/* Where there is no room for what is mapped now, walks go by nothing rather than by a version that
+ * is known to nobody two rounds later. */
+static void
+test_no_room (Fixture *self, gconstpointer data)
+{
+  enum
+  {
+    N_MAPPINGS = 3000,
+    N = 400
+  };
+  guint n_unpublished = 0;
+
+  lu_process_table_follow (self->table, 10);
+  for (guint i = 0; i < N_MAPPINGS; i++)
+    map_file (self, 1, 10, 0x10000 * (i + 1), 0x1000, 0, "//anon");
+  flush_until_current (self, 10);
+  for (guint i = 0; i < N; i++)
+    {
+      map_file (self, 2 + i, 10, 0x100000000 + 0x10000 * i, 0x1000, 0, "//anon");
+      lu_bpf_maps_flush (self->maps);
+      if (serial_of (self, 10) == lu_space_serial (space_of (self, 10)))
+        continue;
+      g_assert_cmpuint (serial_of (self, 10), ==, 0);
+      n_unpublished++;
+      lu_process_table_end_round (self->table);
+    }
+  g_test_message ("%u of %u not published, %u entries", n_unpublished, N,
+                  memory_backing_n_entries (self->backing));
+  g_assert_cmpuint (n_unpublished, >, 0);
+  flush_until_current (self, 10);
+}
+
 /* Ten thousand processes, each with mappings of its own, all have theirs; what happens to one costs
  * what it would if it were alone. */
 static void
@@ -784,6 +816,7 @@ main (int argc, char **argv)
   ADD ("/bpf/maps/wanted-by-program", GUINT_TO_POINTER (GRACE | FOLLOW_ALL),
        test_wanted_by_program);
   ADD ("/bpf/maps/mapped-again", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_mapped_again);
+  ADD ("/bpf/maps/no-room", NULL, test_no_room);
   ADD ("/bpf/maps/many", with_grace, test_many);
   ADD ("/bpf/maps/storm", with_grace, test_storm);
   ADD ("/bpf/maps/storm-without-grace", NULL, test_storm);
