@@ -171,7 +171,9 @@ is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
 }
 
 /* A child that user space has not heard of yet goes by the entry of the nearest ancestor that has
- * one: its mappings are a copy of those. User space sees whether it was that version. */
+ * one: its mappings are a copy of those. User space sees whether it was that version. Where most
+ * processes never get an entry, a child may live long without one, and what its ancestor maps
+ * meanwhile is not its own: it goes by the kernel's own mappings. */
 static inline int64_t
 inherit_process (struct walk *walk, walk_ref ref)
 {
@@ -179,6 +181,8 @@ inherit_process (struct walk *walk, walk_ref ref)
   uint64_t task = bpf_get_current_task ();
   uint64_t exec_id = READ ((struct task_struct *) task, self_exec_id) + 1;
 
+  if (!is_picky && (HOST_FLAGS & LU_BPF_VMAS) != 0)
+    return GIVE_UP (NO_PROCESS);
   for (int i = 0; i < (is_picky ? MAX_ANCESTORS : MAX_UNHEARD); i++)
     {
       task = find_parent (ref, task);

@@ -75,6 +75,11 @@ CASES = {
     "junk-chain": cases.Case(
         "a long chain of wrong frames on the frame pointer", ["@junk-chain"],
         [["hot", "a", "main", *START]]),
+    "late-map": cases.Case(
+        "a child works on while its parent maps something", ["@late-map"],
+        [["hot", "parent", "main", *START], ["hot", "child", "main", *START]],
+        allowed=[["child?", "main", *START]], minimum=1000, check=cases.processes_differ(2),
+        seen=[(["hot", "child", "main", *START], 500)]),
     "brief-vdso": cases.Case(
         "children of 2 ms in the vDSO", ["@brief-vdso"],
         [["VDSO|LIBC|PLT*", "read_clock", "child", "main", *START]], hot=("read_clock",),
@@ -435,6 +440,8 @@ CHECKS = {
     "09-pid": Check("a pid used again has the mappings of its new owner", known("reuse-pid"),
                     common=True),
     "10-fork": Check("children that never call exec are unwound", known("brief-fork")),
+    "10-late-map": Check("children are unwound after their parents have mapped something",
+                         known("late-map"), common=True),
     "12-descriptors": Check("descriptors do not grow with processes", flat_descriptors),
     "13-mappings": Check("each new mapping does not cost the process", cheap_mappings),
     "13-remap": Check("stacks stay whole while mappings come and go", known("remap"), common=True),
