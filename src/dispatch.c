@@ -38,6 +38,7 @@ struct _LuDispatch
   LuWalker *walker;               /* owned; NULL: only the worker unwinds */
   gboolean live;
   LuStack stack;
+  gboolean worker_is_stuck, writer_is_stuck; /* there was no room in time, and is none since */
   LuWalkedSender sender;
   LuDispatchWindow window;
   guint64 n_absent;
@@ -85,10 +86,12 @@ lu_dispatch_free (LuDispatch *self)
 }
 
 /* Room for a message that follows from side-band, which must not be dropped. The others make room
- * unless they hang; then the message is given up and counted. */
+ * unless they hang; then the message is given up and counted, and so are those behind it, without
+ * waiting. */
 static gpointer
 reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
 {
+  gboolean *is_stuck = queue == self->to_worker ? &self->worker_is_stuck : &self->writer_is_stuck;
   gint64 deadline = 0;
   gpointer message;
 
@@ -100,13 +103,15 @@ reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
       lu_queue_wake (self->to_worker);
       if (deadline == 0)
         deadline = now + SIDEBAND_PATIENCE_US;
-      if (now >= deadline && self->live)
+      if (self->live && (*is_stuck || now >= deadline))
         {
+          *is_stuck = TRUE;
           lu_counter_bump (&self->over_budget);
           return NULL;
         }
       g_usleep (RETRY_US);
     }
+  *is_stuck = FALSE;
   return message;
 }
 

@@ -31,6 +31,7 @@ typedef struct
   LuHelper helper; /* nothing in it unless we are one */
   LuQueue *to_worker, *from_worker, *to_writer;
   LuWorker *worker;
+  gboolean worker_is_stuck;    /* at the end: it runs on, with what it uses */
   LuStore *store;              /* until `tables` has it; NULL: none */
   GThread *inbox_thread;       /* fills the store; NULL: there is nothing to do */
   LuTables *tables;            /* NULL: none */

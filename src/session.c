@@ -36,6 +36,9 @@
 #define WRITER_QUEUE_BYTES (32u << 20)
 /* Short recordings leave tables for the next ones, too. */
 #define TABLES_PATIENCE_MS 100
+/* A file that takes longer to open lies where nobody may ever answer. What comes after it is then
+ * written first; a helper's client does not wait for it at the end. */
+#define WORKER_PATIENCE_MS 1000
 #define FIRST_STACK_SIZE   16384
 
 #ifndef __has_feature /* clang's; gcc has a macro instead */
@@ -246,6 +249,8 @@ make_threads (LuSession *self, LuSource *source_taken, LuUnwinder *unwinder_take
   self->writer = lu_writer_new (lu_session_new_sink (self, live), self->to_writer,
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   lu_writer_set_rotation (self->writer, self->rotation);
+  if (is_helper)
+    lu_writer_set_patience (self->writer, WORKER_PATIENCE_MS);
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
                               self->options->engine->walks_in_drain, live);
   if (self->options->kernel_walks == LU_KERNEL_WALKS_CHECKED)
@@ -325,7 +330,10 @@ stop_threads (LuSession *self)
     lu_drain_stop (self->drain);
   self->stop_us = g_get_monotonic_time ();
   if (self->worker != NULL)
-    lu_worker_join (self->worker);
+    self->worker_is_stuck = !lu_worker_join (
+        self->worker, lu_options_is_helper (self->options) ? WORKER_PATIENCE_MS : -1);
+  if (self->worker_is_stuck)
+    lu_writer_give_up_answers (self->writer);
   self->cpu_seconds_at_stop = lu_session_cpu_seconds ();
   if (self->writer != NULL)
     lu_writer_join (self->writer);
@@ -401,6 +409,18 @@ prepare (LuSession *self, GError **error)
   return start_threads (self, g_steal_pointer (&source), error);
 }
 
+/* And what it uses. */
+static void
+clear_worker (LuSession *self)
+{
+  lu_worker_free (self->worker);
+  lu_tables_free (self->tables);
+  lu_queue_free (self->to_worker);
+  lu_queue_free (self->from_worker);
+}
+
+/* The kernel may keep a process whose thread is stuck for as long as that is; so all else goes: its
+ * events sample no more, and the client finds its pipe closed. */
 static void
 session_clear (LuSession *self)
 {
@@ -409,12 +429,10 @@ session_clear (LuSession *self)
   lu_kernel_walks_free (self->kernel_walks);
   end_inbox (self);
   lu_store_free (self->store);
-  lu_worker_free (self->worker);
-  lu_tables_free (self->tables);
   lu_writer_free (self->writer);
-  lu_queue_free (self->to_worker);
-  lu_queue_free (self->from_worker);
   lu_queue_free (self->to_writer);
+  if (!self->worker_is_stuck)
+    clear_worker (self);
   lu_target_clear (&self->target);
   lu_fd_clear (&self->signal_fd);
   lu_fd_clear (&self->ended_fd);
@@ -457,7 +475,7 @@ lu_session_run (const LuOptions *options)
 
   /* All that a helper has is memory and descriptors, which go with the process, and faster than
    * piece by piece. */
-  if (!is_prepared || FINDS_LEAKS || !lu_options_is_helper (options))
+  if (!is_prepared || FINDS_LEAKS || self.worker_is_stuck || !lu_options_is_helper (options))
     session_clear (&self);
   return code;
 }

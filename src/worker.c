@@ -11,18 +11,18 @@
 #include "messages.h"
 #include "module/opener.h"
 #include "stack/merge.h"
+#include "toucher.h"
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 /* Private memory for images that no module has any more; there are more in lu_module_cache. */
 #define IMAGE_BUDGET       (4u << 20)
 #define COMMAND_LINE_MAX   4096
-#define TOUCHES_PER_SECOND 1000
 #define ARGUMENTS_TRIES    5
 #define ARGUMENTS_RETRY_US 100
 #define MOUNTINFO_MAX      (256u << 10)
@@ -36,6 +36,8 @@
 #define ANSWER_BATCH_BYTES (256u << 10)
 /* What a burst of processes leaves free between what still lives is given back this often. */
 #define TRIM_NS (30 * BUDGET_SECOND_NS)
+/* Who waits for the end looks this often whether there is still something done. */
+#define JOIN_INTERVAL_US (20 * 1000)
 
 typedef struct
 {
@@ -47,8 +49,13 @@ struct _LuWorker
   LuUnwinder *unwinder;    /* owned */
   LuQueue *input, *output; /* borrowed */
   LuOpener *opener;
+  LuToucher *toucher;
   gboolean live;
   GThread *thread;
+  GMutex mutex; /* of has_ended */
+  GCond end;
+  gboolean has_ended;
+  atomic_llong busy_since; /* us; 0: it waits for somebody itself */
   LuStack *stack;
   LuStack *walked; /* NULL until it is needed */
   LuFrame kernel[LU_MERGE_MAX_KERNEL_FRAMES];
@@ -56,8 +63,6 @@ struct _LuWorker
   Root own_root;
   gboolean own_mounts_are_known;
   gsize own_mountinfo_bytes;
-  guint64 touch_second; /* of samples; n_touches pages were touched in it */
-  guint n_touches;
   guint64 budget_start, unwind_ns; /* spent since then */
   guint64 last_trim;
 };
@@ -69,6 +74,7 @@ reserve_patiently (LuWorker *self, gsize size)
 
   while ((message = lu_queue_reserve (self->output, size)) == NULL)
     {
+      atomic_store (&self->busy_since, 0);
       lu_queue_wake (self->output);
       g_usleep (500);
     }
@@ -292,32 +298,15 @@ compare (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
                                 &comparison);
 }
 
-/* The kernel's copy of a stack ends at the first page that was never touched, as inside a large
- * array, and would do so in every sample of the thread. Reading one byte of such a page makes it
- * present, as if the program had read it; what is read is not used. This sample stays as it is,
- * later ones are whole. */
+/* This sample stays as it is, later ones of the thread are whole. */
 static void
 touch_missing_pages (LuWorker *self, const LuSampleMessage *message)
 {
   const LuSample *sample = &message->sample;
-  guint64 page = (guint64) sysconf (_SC_PAGESIZE);
-  guint64 at = self->stack->sampled_sp + sample->stack_size;
-  guint64 end = self->stack->sampled_sp + sample->stack_asked;
-  guint64 second = message->header.time / G_GUINT64_CONSTANT (1000000000);
 
-  if (second != self->touch_second)
-    self->n_touches = 0;
-  self->touch_second = second;
-  for (; at < end && self->n_touches < TOUCHES_PER_SECOND; at = (at / page + 1) * page)
-    {
-      char byte;
-      struct iovec local = { .iov_base = &byte, .iov_len = 1 };
-      struct iovec remote = { .iov_base = (void *) (gsize) at, .iov_len = 1 };
-
-      self->n_touches++;
-      if (process_vm_readv (message->header.pid, &local, 1, &remote, 1, 0) != 1)
-        break; /* the end of the stack, or not allowed */
-    }
+  lu_toucher_touch (self->toucher, message->header.pid,
+                    self->stack->sampled_sp + sample->stack_size,
+                    self->stack->sampled_sp + sample->stack_asked);
 }
 
 /* Whether a sample may be unwound now. What is recorded already can take its time, and an engine
@@ -375,6 +364,7 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
 static void
 handle (LuWorker *self, LuMessage *message)
 {
+  atomic_store (&self->busy_since, g_get_monotonic_time ());
   switch (message->kind)
     {
     case LU_MESSAGE_OPEN:
@@ -391,6 +381,7 @@ handle (LuWorker *self, LuMessage *message)
     default:
       g_assert_not_reached ();
     }
+  atomic_store (&self->busy_since, 0);
 }
 
 static void
@@ -427,6 +418,10 @@ worker_main (gpointer data)
       lu_queue_wait (self->input, -1);
     }
   lu_queue_close (self->output);
+  g_mutex_lock (&self->mutex);
+  self->has_ended = TRUE;
+  g_cond_signal (&self->end);
+  g_mutex_unlock (&self->mutex);
   return NULL;
 }
 
@@ -439,8 +434,11 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->input = input;
   self->output = output;
   self->live = live;
+  g_mutex_init (&self->mutex);
+  g_cond_init (&self->end);
   self->last_trim = lu_monotonic_ns ();
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
+  self->toucher = lu_toucher_new ();
   self->stack = g_new (LuStack, 1);
   self->own_root = find_root ("/");
   if (!read_link (getpid (), "ns/mnt", self->own_mount_namespace, sizeof self->own_mount_namespace))
@@ -472,11 +470,31 @@ lu_worker_start (LuWorker *self)
   self->thread = g_thread_new ("worker", worker_main, self);
 }
 
-void
-lu_worker_join (LuWorker *self)
+static gboolean
+is_stuck (LuWorker *self, int patience_ms)
 {
-  if (self->thread != NULL)
-    g_thread_join (g_steal_pointer (&self->thread));
+  gint64 since = atomic_load (&self->busy_since);
+
+  return patience_ms >= 0 && since != 0
+         && g_get_monotonic_time () - since > patience_ms * G_GINT64_CONSTANT (1000);
+}
+
+gboolean
+lu_worker_join (LuWorker *self, int patience_ms)
+{
+  if (self->thread == NULL)
+    return TRUE;
+  g_mutex_lock (&self->mutex);
+  while (!self->has_ended && !is_stuck (self, patience_ms))
+    g_cond_wait_until (&self->end, &self->mutex, g_get_monotonic_time () + JOIN_INTERVAL_US);
+  if (!self->has_ended)
+    {
+      g_mutex_unlock (&self->mutex);
+      return FALSE;
+    }
+  g_mutex_unlock (&self->mutex);
+  g_thread_join (g_steal_pointer (&self->thread));
+  return TRUE;
 }
 
 void
@@ -484,9 +502,12 @@ lu_worker_free (LuWorker *self)
 {
   if (self == NULL)
     return;
-  lu_worker_join (self);
+  lu_worker_join (self, -1);
+  g_mutex_clear (&self->mutex);
+  g_cond_clear (&self->end);
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
+  lu_toucher_free (self->toucher);
   g_free (self->stack);
   g_free (self->walked);
   g_free (self);

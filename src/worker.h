@@ -25,7 +25,9 @@ void lu_worker_be_lean (LuWorker *self);
 void lu_worker_know_own_mounts (LuWorker *self);
 /* Ends when the input queue is closed and empty; then closes the output. */
 void lu_worker_start (LuWorker *self);
-void lu_worker_join (LuWorker *self);
+/* Waits for that. FALSE: one request has taken longer than patience_ms by now (-1: none does), as
+ * it does in a file system that does not answer; then nothing of this may be freed any more. */
+gboolean lu_worker_join (LuWorker *self, int patience_ms);
 void lu_worker_free (LuWorker *self);
 
 /* What its engine has counted; all zero if it counts nothing. After lu_worker_join(). */

@@ -3,11 +3,16 @@
 
 /* writer.c - takes finished stacks from the queues and gives them to the sink; see writer.h.
  *
+ * The worker's answers are waited for at their places, so that all is written in the order of the
+ * drain. But files may lie where nobody answers, and the worker then waits for ever. So each is
+ * waited for only so long; what comes after it is written first, and it when it comes.
+ *
  * After the first failure of the sink everything further is taken from the queue and dropped, so
  * that nobody upstream waits for a full disk. */
 
 #include "writer.h"
 
+#include "base/clock.h"
 #include "base/counter.h"
 #include "base/priority.h"
 #include "join.h"
@@ -16,6 +21,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 /* Less than the interval at which the drain wakes us, so that one wake-up does both. */
@@ -37,6 +43,9 @@ struct _LuWriter
   GError *error; /* the first failure */
   gboolean dirty;
   gint64 last_flush;
+  int patience_ms;         /* for an answer of the worker; -1: no end of it */
+  guint64 n_late;          /* answers whose places have passed */
+  atomic_bool is_given_up; /* what has not been answered never will be */
 
   atomic_ullong walked, complete, truncated, window;
   atomic_uint stack_size;
@@ -207,25 +216,68 @@ flush_now_and_then (LuWriter *self)
     note_failure (self, self->sink->ops->flush (self->sink, &error), error);
 }
 
-/* The worker's answer to what the drain sent it instead of the message that is handled now. */
-static void
-handle_answer (LuWriter *self)
+/* How long to sleep while waiting until `end` (0: without end). */
+static int
+answer_wait_ms (const LuWriter *self, gint64 end)
 {
-  const LuMessage *message;
+  int wait_ms = self->dirty ? FLUSH_INTERVAL_MS : G_MAXINT;
 
-  while ((message = lu_queue_peek (self->from_worker, NULL)) == NULL)
+  if (end != 0)
+    wait_ms = (int) CLAMP ((end - g_get_monotonic_time ()) / 1000 + 1, 0, wait_ms);
+  return wait_ms != G_MAXINT ? wait_ms : -1;
+}
+
+/* FALSE: there is no answer, and none within so many ms (-1: ever). */
+static gboolean
+wait_for_answer (LuWriter *self, int patience_ms)
+{
+  gint64 end = 0;
+
+  if (patience_ms >= 0)
+    end = g_get_monotonic_time () + patience_ms * G_GINT64_CONSTANT (1000);
+  while (lu_queue_peek (self->from_worker, NULL) == NULL)
     {
-      if (lu_queue_is_finished (self->from_worker))
-        return;
+      if (lu_queue_is_finished (self->from_worker) || atomic_load (&self->is_given_up)
+          || (end != 0 && g_get_monotonic_time () >= end))
+        return FALSE;
       flush_now_and_then (self);
-      lu_queue_wait (self->from_worker, self->dirty ? FLUSH_INTERVAL_MS : -1);
+      lu_queue_wait (self->from_worker, answer_wait_ms (self, end));
     }
+  return TRUE;
+}
+
+static void
+take_answer (LuWriter *self)
+{
+  const LuMessage *message = lu_queue_peek (self->from_worker, NULL);
+
   if (message->kind == LU_MESSAGE_STACK)
     {
       count_in_window (self, (const LuStackMessage *) message);
       handle_stack (self, (const LuStackMessage *) message);
     }
   lu_queue_release (self->from_worker);
+  self->dirty = TRUE;
+}
+
+/* As many as have come; at the end it is for others to say how long to wait for more. */
+static void
+take_late_answers (LuWriter *self, gboolean is_end)
+{
+  for (; self->n_late > 0 && wait_for_answer (self, is_end ? -1 : 0); self->n_late--)
+    take_answer (self);
+}
+
+/* The worker's answer to what the drain sent it instead of the message that is handled now. Who has
+ * let one wait so long is not waited for again before that has come. */
+static void
+handle_answer (LuWriter *self)
+{
+  take_late_answers (self, FALSE);
+  if (self->n_late == 0 && wait_for_answer (self, self->patience_ms))
+    take_answer (self);
+  else
+    self->n_late++;
 }
 
 static void
@@ -254,6 +306,21 @@ handle (LuWriter *self, const LuMessage *message)
   self->dirty = TRUE;
 }
 
+static void
+tell_given_up (LuWriter *self)
+{
+  GError *error = NULL;
+  char text[128];
+
+  if (self->n_late == 0 || self->error != NULL)
+    return;
+  g_snprintf (text, sizeof text,
+              "%" G_GUINT64_FORMAT
+              " samples and files were given up: where they lie nobody answers",
+              self->n_late);
+  note_failure (self, self->sink->ops->log (self->sink, lu_monotonic_ns (), text, &error), error);
+}
+
 static int
 wait_ms (const LuWriter *self)
 {
@@ -276,11 +343,14 @@ writer_main (gpointer data)
           handle (self, message);
           lu_queue_release (self->from_drain);
         }
+      take_late_answers (self, FALSE);
       flush_now_and_then (self);
       if (self->rotation != NULL && !self->dirty)
         lu_rotation_tick (self->rotation);
       lu_queue_wait (self->from_drain, wait_ms (self));
     }
+  take_late_answers (self, TRUE);
+  tell_given_up (self);
   g_clear_pointer (&self->join, lu_join_free);
   return NULL;
 }
@@ -295,6 +365,7 @@ lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker, gboolean
   self->from_drain = from_drain;
   self->from_worker = from_worker;
   self->failed_fd = failed_fd;
+  self->patience_ms = -1;
   self->join = join ? lu_join_new (write_stack, self) : NULL;
   self->receiver = lu_walked_receiver_new ();
   lu_tally_init (&self->tally);
@@ -305,6 +376,19 @@ void
 lu_writer_set_rotation (LuWriter *self, LuRotation *rotation)
 {
   self->rotation = rotation;
+}
+
+void
+lu_writer_set_patience (LuWriter *self, int patience_ms)
+{
+  self->patience_ms = patience_ms;
+}
+
+void
+lu_writer_give_up_answers (LuWriter *self)
+{
+  atomic_store (&self->is_given_up, true);
+  lu_queue_poke (self->from_worker);
 }
 
 gboolean

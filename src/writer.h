@@ -31,11 +31,16 @@ LuWriter *lu_writer_new (LuSink *sink, LuQueue *from_drain, LuQueue *from_worker
                          int failed_fd);
 /* Before begin: the sink is that of a rotation. */
 void lu_writer_set_rotation (LuWriter *self, LuRotation *rotation);
+/* Before start: no answer of the worker is waited for longer than this; what comes later is written
+ * when it comes. By default each is waited for. */
+void lu_writer_set_patience (LuWriter *self, int patience_ms);
 /* Begins the capture, which may take rights that are given up before the thread starts. */
 gboolean lu_writer_begin (LuWriter *self, const LuRecording *recording, GError **error);
 void lu_writer_start (LuWriter *self);
 /* Waits for both queues to end. */
 void lu_writer_join (LuWriter *self);
+/* Any thread: no further answer of the worker will come. */
+void lu_writer_give_up_answers (LuWriter *self);
 
 /* Any thread. Truncation is counted against copies of at least this size from now on. */
 void lu_writer_reset_window (LuWriter *self, guint32 stack_size);

@@ -335,7 +335,7 @@ main (int argc, char **argv)
       printf (",\"%s\":%.0f", threads[i].name, (double) threads[i].ns / (source.batch * N_ROUNDS));
   puts ("}");
   lu_drain_stop (drain);
-  lu_worker_join (worker);
+  lu_worker_join (worker, -1);
   lu_writer_join (writer);
   lu_drain_free (drain);
   lu_bpf_maps_free (maps);

@@ -325,6 +325,25 @@ test_walked_stacks_wait_for_their_samples (Fixture *self, gconstpointer is_live)
   lu_module_unref (mapping.module);
 }
 
+/* Each that is given up costs its samples the time that it waited; so only the first one waits. */
+static void
+test_a_stuck_worker_costs_one_wait (Fixture *self, gconstpointer is_live)
+{
+  LuDispatchProgress progress;
+  gint64 begin;
+
+  while (lu_queue_reserve (self->to_worker, 4096) != NULL)
+    lu_queue_commit_quietly (self->to_worker, 4096);
+  while (lu_queue_reserve (self->to_worker, 8) != NULL)
+    lu_queue_commit_quietly (self->to_worker, 8);
+  begin = g_get_monotonic_time ();
+  for (guint i = 0; i < 20; i++)
+    lu_dispatch_process (self->dispatch, self->process, LU_PROCESS_NAME);
+  g_assert_cmpint (g_get_monotonic_time () - begin, <, 2 * G_USEC_PER_SEC);
+  lu_dispatch_get_progress (self->dispatch, &progress);
+  g_assert_cmpuint (progress.over_budget, ==, 20);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -333,6 +352,7 @@ main (int argc, char **argv)
   add ("copy", TRUE, test_a_copy_is_the_sample);
   add ("full-worker", TRUE, test_a_full_worker);
   add ("full-worker-of-a-file", FALSE, test_a_full_worker_of_a_file);
+  add ("stuck-worker", TRUE, test_a_stuck_worker_costs_one_wait);
   add ("full-writer", TRUE, test_a_full_writer);
   add ("walked", TRUE, test_walked_stacks_go_to_the_writer);
   add ("walked-pairs", TRUE, test_walked_stacks_wait_for_their_samples);
