@@ -197,7 +197,7 @@ check_targets (const LuOptions *self, GError **error)
       _ ("Only one of -- COMMAND, --pid, --tid, --all and --input can be recorded at once"));
 }
 
-/* FD or FD:CPU */
+/* FD or FD:CPU; Sysprof's daemon says -1 of an event that is of no CPU */
 static gboolean
 parse_perf_fd (const char *text, LuHandedEvent *event, GError **error)
 {
@@ -207,7 +207,9 @@ parse_perf_fd (const char *text, LuHandedEvent *event, GError **error)
 
   event->fd = (int) fd;
   event->cpu = -1;
-  if (is_number && *end == ':')
+  if (is_number && strcmp (end, ":-1") == 0)
+    is_number = TRUE;
+  else if (is_number && *end == ':')
     {
       is_number = g_ascii_string_to_unsigned (end + 1, 10, 0, G_MAXINT16, &cpu, NULL);
       event->cpu = (int) cpu;

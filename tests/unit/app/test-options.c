@@ -117,7 +117,7 @@ test_refusals (void)
                 { "lu --perf-fd=4: --capture-fd=5", "\"4:\" is not" },
                 { "lu --perf-fd=x:0 --capture-fd=5", "\"x:0\" is not" },
                 { "lu --perf-fd=4:0:1 --capture-fd=5", "\"4:0:1\" is not" },
-                { "lu --perf-fd=4:-1 --capture-fd=5", "\"4:-1\" is not" },
+                { "lu --perf-fd=4:-2 --capture-fd=5", "\"4:-2\" is not" },
                 { "lu --perf-fd=4:0 --capture-fd=5 --stack-size=auto", "\"auto\" is not a number" },
                 { "lu --perf-fd=4:0 --capture-fd=5 -a", "--all does not go" },
                 { "lu --perf-fd=4:0 --capture-fd=5 -F 999", "--frequency does not go" },
@@ -164,6 +164,11 @@ test_helper (void)
   g_assert_cmpint (options.helper.kallsyms_fd, ==, 8);
   g_assert_cmpint (g_array_index (options.helper.events, LuHandedEvent, 0).cpu, ==, -1);
   g_assert_cmpstr (options.engine->name, ==, "dwfl");
+  lu_options_clear (&options);
+
+  /* Its daemon says so of an event of no CPU. */
+  g_assert_true (parse (&options, "lu --perf-fd=4:-1 --capture-fd=6", NULL));
+  g_assert_cmpint (g_array_index (options.helper.events, LuHandedEvent, 0).cpu, ==, -1);
   lu_options_clear (&options);
 
   g_assert_true (parse (&options, "lu -a", NULL));
