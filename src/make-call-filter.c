@@ -121,7 +121,6 @@ static const char *const allowed[] = {
   "sched_setscheduler",
   "sched_getparam",
   "setitimer",
-  "setitimer",
   "setpriority",
   "getpriority",
   "exit",
@@ -233,8 +232,8 @@ static int
 allow_maps (scmp_filter_ctx filter)
 {
   static const enum bpf_cmd commands[] = {
-    BPF_MAP_CREATE,      BPF_MAP_LOOKUP_ELEM,    BPF_MAP_UPDATE_ELEM,
-    BPF_MAP_DELETE_ELEM, BPF_OBJ_GET_INFO_BY_FD,
+    BPF_MAP_CREATE,      BPF_MAP_LOOKUP_ELEM,  BPF_MAP_UPDATE_ELEM,
+    BPF_MAP_DELETE_ELEM, BPF_MAP_UPDATE_BATCH, BPF_OBJ_GET_INFO_BY_FD,
   };
   int code = 0;
 

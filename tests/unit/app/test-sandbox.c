@@ -360,8 +360,8 @@ try_maps (void)
                                           BPF_OBJ_GET,           BPF_PROG_ATTACH,
                                           BPF_LINK_CREATE,       BPF_BTF_LOAD,
                                           BPF_PROG_GET_FD_BY_ID, BPF_RAW_TRACEPOINT_OPEN };
-  static const enum bpf_cmd allowed[] = { BPF_MAP_CREATE, BPF_MAP_UPDATE_ELEM,
-                                          BPF_MAP_DELETE_ELEM };
+  static const enum bpf_cmd allowed[] = { BPF_MAP_CREATE, BPF_MAP_UPDATE_ELEM, BPF_MAP_DELETE_ELEM,
+                                          BPF_MAP_UPDATE_BATCH };
 
   if (!lu_sandbox_restrict_calls (LU_NEEDS_MAPS, NULL))
     return NO_SANDBOX;
