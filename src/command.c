@@ -25,6 +25,7 @@ run_child (int go_fd, int status_fd, char *const *argv, char *const *outputs)
   sigemptyset (&none);
   sigprocmask (SIG_SETMASK, &none, NULL);
   signal (SIGPIPE, SIG_DFL);
+  signal (SIGXFSZ, SIG_DFL);
   if (read (go_fd, &byte, 1) != 1)
     _exit (LU_EXIT_FAILED);
   execvp (argv[0], argv);

@@ -528,6 +528,8 @@ lu_drain_run_ahead (LuDrain *self, int until_fd)
   struct pollfd until = { .fd = until_fd, .events = POLLIN };
 
   find_processes (self);
+  if (until_fd < 0)
+    return;
   do
     {
       LuRound round = one_round (self);

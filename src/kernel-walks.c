@@ -101,6 +101,11 @@ lu_kernel_walks_new (const LuOptions *options, LuSource *source, gboolean follow
   self->memory_mib = options->bpf_memory != 0         ? options->bpf_memory
                      : lu_options_is_helper (options) ? LU_BPF_MEMORY_HELPER_MIB
                                                       : LU_BPF_MEMORY_MIB;
+  if (self->loaded_fd < 0)
+    {
+      refuse (self, g_strerror (errno));
+      return self;
+    }
   if (options->kernel_walks != LU_KERNEL_WALKS_NEVER && source->ops->attach != NULL)
     {
       self->thread = g_thread_new ("load", look_and_load, self);

@@ -73,7 +73,7 @@ LuSink *lu_session_new_sink (LuSession *self, gboolean live);
 /* session-wait.c */
 
 /* From here on signals are read from signal_fd, and only there; opens the descriptors by which the
- * threads report. SIGPIPE is ignored. */
+ * threads report. SIGPIPE and SIGXFSZ are ignored. */
 gboolean lu_session_block_signals (LuSession *self, GError **error);
 /* Until a signal, COMMAND's end, the duration, the end of the source or trouble. */
 void lu_session_wait_for_the_end (LuSession *self);

@@ -37,6 +37,7 @@ lu_session_block_signals (LuSession *self, GError **error)
   sigaddset (&set, SIGCHLD);
   sigprocmask (SIG_BLOCK, &set, NULL);
   signal (SIGPIPE, SIG_IGN);
+  signal (SIGXFSZ, SIG_IGN); /* a file over the limit is one that cannot be written */
   self->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   self->ended_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->failed_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);

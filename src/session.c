@@ -496,6 +496,7 @@ lu_session_replay (const LuOptions *options, LuOutputs *outputs, LuKallsymsFile 
   ok = prepare (&self, error) && replay_to_the_end (&self, error);
   session_clear (&self);
   signal (SIGPIPE, SIG_DFL);
+  signal (SIGXFSZ, SIG_DFL);
   sigprocmask (SIG_SETMASK, &before, NULL);
   return ok;
 }

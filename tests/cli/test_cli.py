@@ -14,6 +14,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -209,7 +210,7 @@ class Files(Case):
 class Helper(Case):
     """Helper mode on an empty ring; tests/helper has the rest."""
 
-    def begin(self, *arguments):
+    def begin(self, *arguments, **options):
         ring = os.memfd_create("ring", os.MFD_ALLOW_SEALING)
         os.ftruncate(ring, 64 << 20)
         fcntl.fcntl(ring, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
@@ -217,7 +218,7 @@ class Helper(Case):
         self.reader, writer = os.pipe()
         process = self.start("--stack-size=16384", f"--event-fd={event}", f"--perf-fd={ring}:0",
                              f"--capture-fd={writer}", *arguments,
-                             pass_fds=[ring, event, writer])
+                             pass_fds=[ring, event, writer], **options)
         for fd in (ring, writer):
             os.close(fd)
         self.addCleanup(os.close, event)
@@ -250,6 +251,25 @@ class Helper(Case):
         os.close(self.reader)
         self.assertEqual(process.wait(timeout=30), 0)
         self.assertEqual(process.stderr.read(), "")
+
+    def test_few_descriptors(self):
+        """Whatever there is no descriptor for: it begins or says so, and it ends."""
+        for limit in range(10, 26):
+            process, event = self.begin(preexec_fn=lambda n=limit: resource.setrlimit(
+                resource.RLIMIT_NOFILE, (n, n)))
+            time.sleep(0.1)
+            os.eventfd_write(event, 1)
+            self.assertIn(process.wait(timeout=10), (0, 125), limit)
+            os.close(self.reader)
+
+    def test_a_limit_of_file_sizes(self):
+        """It is about files, such as those of the store, and ends nothing but their use."""
+        sysprof, event = self.begin(preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (0, 0)))
+        self.assertEqual(os.read(self.reader, 4), b"\x5e\x97\xca\xfd")
+        os.eventfd_write(event, 1)
+        self.assertEqual(sysprof.wait(timeout=10), 0)
+        os.close(self.reader)
 
     def test_descriptors_that_cannot_be(self):
         for arguments, says in (
