@@ -284,23 +284,23 @@ note_set_up (walk_ref ref)
 /* Where code goes on that does so behind what is looked at. */
 enum
 {
-  CODE_RETURNS = LU_LEAF_BYTES + LU_LEAF_RETURN,
+  CODE_IS_BARE = LU_LEAF_BYTES + LU_LEAF_BARE,
   CODE_UNKNOWN,
 };
 
 /* Behind the instruction at this place of walk->code; what is no place in it stays. */
 HOST_TURN uint64_t
-step_to_return (walk_ref ref, uint64_t at)
+step_to_bare (walk_ref ref, uint64_t at)
 {
   const struct walk *walk = host_walk (ref);
   uint64_t index = at, size;
 
   if (walk == NULL || at > LU_LEAF_BYTES - LU_LEAF_WINDOW)
-    return at < CODE_RETURNS ? CODE_UNKNOWN : at;
+    return at < CODE_IS_BARE ? CODE_UNKNOWN : at;
   HOST_BOUND (index, sizeof walk->code - 1);
   size = lu_leaf_step (*(const uint64_t *) (walk->code + index));
-  if (size == LU_LEAF_RETURN)
-    return CODE_RETURNS;
+  if (size == LU_LEAF_BARE)
+    return CODE_IS_BARE;
   return size != 0 ? at + size : CODE_UNKNOWN;
 }
 
@@ -320,8 +320,8 @@ decide_by_code (walk_ref ref)
       || host_read_code (walk->code, LU_LEAF_BYTES, walk->pc) != 0)
     return VERDICT_UNKNOWN;
   for (uint64_t i = 0; i < LU_LEAF_STEPS; i++)
-    at = step_to_return (ref, at);
-  return at == CODE_RETURNS ? VERDICT_FOUND : VERDICT_UNKNOWN;
+    at = step_to_bare (ref, at);
+  return at == CODE_IS_BARE ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
 /* What these find goes to walk->caller. They are no functions for the verifier: it allows eight

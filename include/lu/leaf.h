@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* leaf.h - does x86-64 code run straight to a return, and leave stack pointer and frame pointer
- * alone? Then the return address is on top of the stack, and the frame pointer is the caller's.
+/* leaf.h - does x86-64 code run straight to a return, or to where a frame is set up, and leave
+ * stack pointer and frame pointer alone? Then the return address is on top of the stack, and the
+ * frame pointer is the caller's.
  *
  * Used by guesses (src/unwind/guess.c, bpf/walk-guess.h) where the stack alone leaves a doubt; no
  * libc. One instruction after the other, where a branch is not taken: code is at each place with
@@ -19,8 +20,12 @@
 #define LU_LEAF_BYTES  48
 #define LU_LEAF_STEPS  10
 #define LU_LEAF_WINDOW 8
-/* As a size: it is a return. */
-#define LU_LEAF_RETURN 16
+/* As a size: there is no frame here; it is a return, or sets up one. */
+#define LU_LEAF_BARE 16
+
+/* push %rbp; mov %rsp,%rbp, in both encodings. */
+#define LU_LEAF_PROLOGUE       0xe5894855
+#define LU_LEAF_OTHER_PROLOGUE 0xec8b4855
 
 /* Bits of a register's number in ModRM that rsp (4) and rbp (5) have, without the prefix's bit. */
 #define LU_LEAF_REGISTER  6
@@ -78,21 +83,32 @@ lu_leaf_is_known (uint64_t op)
          | lu_leaf_is (op, 0xc1);
 }
 
-/* The size of the instruction that begins with the low byte of `code`; LU_LEAF_RETURN; 0: it is
- * none of those that are known. */
+/* Whether the frame is set up here. */
+static inline uint64_t
+lu_leaf_is_prologue (uint64_t code)
+{
+  uint64_t four = code & 0xffffffff;
+
+  return lu_leaf_is (four, LU_LEAF_PROLOGUE) | lu_leaf_is (four, LU_LEAF_OTHER_PROLOGUE);
+}
+
+/* The size of the instruction that begins with the low byte of `code`; LU_LEAF_BARE; 0: it is none
+ * of those that are known. */
 static inline uint64_t
 lu_leaf_step (uint64_t code)
 {
   uint64_t op = code & 0xff, has_rex = lu_leaf_is (op >> 4, LU_LEAF_REX_PLAIN >> 4);
   uint64_t rex = op * has_rex, is_group, is_fine, modrm;
 
+  if (lu_leaf_is_prologue (code))
+    return LU_LEAF_BARE;
   /* A branch that is not taken; where it leads over a trap, over that. */
   if (op >> 4 == 7)
     return 2 + lu_leaf_is (code & 0xffff00, 0xcc0100);
   code >>= 8 * has_rex;
   op = code & 0xff;
   if (op == 0xc3)
-    return LU_LEAF_RETURN;
+    return LU_LEAF_BARE;
   modrm = code >> 8 & 0xff;
   is_group = lu_leaf_is (op, 0xc1) | lu_leaf_is (op, 0x83);
   is_fine = lu_leaf_is_known (op) & (lu_leaf_names_stack (rex, modrm, is_group) ^ 1);

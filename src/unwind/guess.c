@@ -476,7 +476,7 @@ decode_leaf (const guint8 *bytes)
       size = lu_leaf_step (code);
       if (size == 0)
         break;
-      if (size == LU_LEAF_RETURN)
+      if (size == LU_LEAF_BARE)
         return LU_CALL_DIRECT;
       at += size;
     }

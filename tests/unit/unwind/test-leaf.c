@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-leaf.c - instructions on the way to a return, by size. */
+/* test-leaf.c - instructions on the way to a return or a frame, by size. */
 
 #include "lu/leaf.h"
 
@@ -14,7 +14,9 @@ static const struct
   guint8 bytes[LU_LEAF_WINDOW];
   guint64 want;
 } cases[] = {
-  { "return", { 0xc3 }, LU_LEAF_RETURN },
+  { "return", { 0xc3 }, LU_LEAF_BARE },
+  { "push %rbp; mov %rsp,%rbp", { 0x55, 0x48, 0x89, 0xe5 }, LU_LEAF_BARE },
+  { "the same otherwise", { 0x55, 0x48, 0x8b, 0xec, 0x90 }, LU_LEAF_BARE },
   { "mov 7(%rax),%rdx", { 0x48, 0x8b, 0x50, 0x07 }, 4 },
   { "mov (%rax),%ecx", { 0x8b, 0x08 }, 2 },
   { "mov %rax,%rdx", { 0x48, 0x89, 0xc2 }, 3 },
@@ -45,6 +47,8 @@ static const struct
   { "add $8,%rsp", { 0x48, 0x83, 0xc4, 0x08 }, 0 },
   { "sub %rax,%rsp", { 0x48, 0x29, 0xc4 }, 0 },
   { "push %rbp", { 0x55 }, 0 },
+  { "push %rbp; mov %rbx,%rbp", { 0x55, 0x48, 0x89, 0xdd }, 0 },
+  { "push %rbp; mov %esp,%ebp", { 0x55, 0x89, 0xe5 }, 0 },
   { "pop %rbp", { 0x5d }, 0 },
   { "pop %r12", { 0x41, 0x5c }, 0 },
   { "leave", { 0xc9 }, 0 },
@@ -80,7 +84,7 @@ test_random (void)
     {
       guint64 code = (guint64) g_test_rand_int () << 32 | (guint32) g_test_rand_int ();
 
-      g_assert_cmpuint (lu_leaf_step (code), <=, LU_LEAF_RETURN);
+      g_assert_cmpuint (lu_leaf_step (code), <=, LU_LEAF_BARE);
     }
 }
 
