@@ -461,7 +461,7 @@ lu_worker_set_tables (LuWorker *self, LuTables *tables)
 void
 lu_worker_be_lean (LuWorker *self)
 {
-  lu_opener_be_lean (self->opener, LU_OPENER_LEAN_FROM);
+  lu_opener_be_lean (self->opener);
 }
 
 void

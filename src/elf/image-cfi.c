@@ -183,7 +183,7 @@ lu_image_begin_lean (LuImage *self, const LuElfInput *input, const LuImageOpenin
   atomic_init (&self->cfi_users, LU_CFI_ABSENT);
   if (opening->known != NULL)
     take_digests (self, opening->known);
-  else if (opening->is_kept)
+  else if (lu_synthetic_size (self->synthetic) <= opening->keep_up_to)
     {
       lu_synthetic_populate (self->synthetic);
       lu_image_read_rooms (self, input);

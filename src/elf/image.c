@@ -226,9 +226,9 @@ digest_head (LuImage *self, const LuElfInput *input)
     lu_image_digest_section (NULL, 0, self->parts[i]);
 }
 
-/* Whether all there is can be read again, and is worth that. */
+/* Whether there is any, and all of it can be read again. */
 static gboolean
-can_be_lean (const Sections *self, gsize lean_from)
+can_be_lean (const Sections *self)
 {
   gsize size = 0;
 
@@ -238,7 +238,7 @@ can_be_lean (const Sections *self, gsize lean_from)
         return FALSE;
       size += self->sections[i].size;
     }
-  return lean_from > 0 && size >= lean_from;
+  return size > 0;
 }
 
 static void
@@ -268,7 +268,7 @@ read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
     fetch_section (self, &sections, i);
   lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_SYNTHETIC_EH_FRAME],
                             &sections.sections[LU_SYNTHETIC_DEBUG_FRAME]);
-  self->is_lean = can_be_lean (&sections, opening->lean_from);
+  self->is_lean = opening->is_lean && can_be_lean (&sections);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine,
                                       sections.sections, !self->is_lean);
   if (self->synthetic != NULL)

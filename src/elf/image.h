@@ -45,8 +45,8 @@ typedef struct
 } LuImageSections;
 typedef struct
 {
-  gsize lean_from;              /* not 0: the CFI may go if it is that large, and as in the file */
-  gboolean is_kept;             /* but is there at first; else it is only digested */
+  gboolean is_lean;             /* the CFI may go, if it is as in the file */
+  gsize keep_up_to;             /* bytes of it: so much is there at first, more is only digested */
   const LuImageSections *known; /* not NULL: it is not even that. What else the file says still has
                                    to be as it was for the digest to be the same */
 } LuImageOpening;

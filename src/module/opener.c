@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 #define MAX_VDSO 65536
+/* Most files have no table and are never sampled, so less is not read twice to save its memory. */
+#define SMALL_CFI_BYTES (512u << 10)
 
 struct _LuOpener
 {
   gboolean is_live;
-  gsize lean_from; /* 0: nothing is lean */
+  gboolean is_lean;
   LuImageCache *images;
   LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
   LuTables *tables;        /* borrowed; NULL: none */
@@ -37,7 +39,7 @@ typedef enum
 static LuStore *
 store_of (const LuOpener *self)
 {
-  return self->lean_from > 0 ? lu_tables_store (self->tables) : NULL;
+  return self->is_lean ? lu_tables_store (self->tables) : NULL;
 }
 
 /* By an alias, if that leads to a table; NULL if not. */
@@ -45,7 +47,7 @@ static LuImage *
 open_known (LuOpener *self, int fd, const LuFileStamp *stamp)
 {
   LuImageSections sections;
-  const LuImageOpening opening = { .lean_from = self->lean_from, .known = &sections };
+  const LuImageOpening opening = { .is_lean = self->is_lean, .known = &sections };
   LuStore *store = store_of (self);
   g_autoptr (LuImage) image = NULL;
 
@@ -55,12 +57,14 @@ open_known (LuOpener *self, int fd, const LuFileStamp *stamp)
   return image != NULL && lu_store_has (store, image) ? g_steal_pointer (&image) : NULL;
 }
 
-/* Where tables are stored there will be one of a file that matters: its CFI is only looked at. */
+/* Where tables are stored there will be one of a file that matters: if its CFI is large, it is only
+ * looked at. */
 static LuImage *
 open_image (LuOpener *self, int fd, GError **error)
 {
   LuStore *store = store_of (self);
-  const LuImageOpening opening = { .lean_from = self->lean_from, .is_kept = store == NULL };
+  const LuImageOpening opening = { .is_lean = self->is_lean,
+                                   .keep_up_to = store == NULL ? G_MAXSIZE : SMALL_CFI_BYTES };
   LuImageSections sections;
   LuFileStamp before, after;
   gboolean has_stamp = store != NULL && lu_file_stamp_read (&before, fd);
@@ -80,7 +84,7 @@ open_image (LuOpener *self, int fd, GError **error)
 static void
 fetch_cfi (LuOpener *self, LuImage *image, int fd)
 {
-  if (self->lean_from > 0 && !lu_table_slot_is_enough (lu_image_cache_slot (self->images, image)))
+  if (self->is_lean && !lu_table_slot_is_enough (lu_image_cache_slot (self->images, image)))
     lu_image_refill_cfi (image, fd);
 }
 
@@ -240,15 +244,15 @@ lu_opener_set_tables (LuOpener *self, LuTables *tables)
 }
 
 void
-lu_opener_be_lean (LuOpener *self, gsize min_bytes)
+lu_opener_be_lean (LuOpener *self)
 {
-  self->lean_from = self->tables != NULL ? min_bytes : 0;
+  self->is_lean = self->tables != NULL;
 }
 
 void
 lu_opener_settle (LuOpener *self)
 {
-  if (self->lean_from > 0)
+  if (self->is_lean)
     lu_image_cache_settle (self->images);
 }
 
@@ -297,7 +301,7 @@ keep_if_same (int fd_taken, gboolean is_known, gpointer user_data)
 {
   Reopening *self = user_data;
   const LuImageSections unknown = { 0 };
-  const LuImageOpening looking = { .lean_from = 1, .known = &unknown }; /* not at the CFI */
+  const LuImageOpening looking = { .is_lean = TRUE, .known = &unknown }; /* not at the CFI */
   g_autoptr (LuImage) opened = NULL;
   lu_autofd fd = fd_taken;
 

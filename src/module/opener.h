@@ -26,12 +26,10 @@ void lu_opener_set_limit (LuOpener *self, gsize max_bytes);
  * outlive the opener. */
 void lu_opener_set_tables (LuOpener *self, LuTables *tables);
 
-/* From now on CFI of `min_bytes` and more is dropped where a table has come, and where it is too
- * much altogether (image-cache.h); who needs it reads it again (lu_code_reader_hold_cfi()). Not
- * without tables. */
-void lu_opener_be_lean (LuOpener *self, gsize min_bytes);
-/* Less is not worth the trouble. */
-#define LU_OPENER_LEAN_FROM (64u << 10)
+/* From now on CFI is dropped where a table has come, and where it is too much altogether
+ * (image-cache.h), and not even read where there is a table from before; who needs it reads it
+ * again (lu_code_reader_hold_cfi()). Not without tables. */
+void lu_opener_be_lean (LuOpener *self);
 /* As of image-cache.h: after a walk may have read some CFI again, and now and then. */
 void lu_opener_settle (LuOpener *self);
 void lu_opener_age (LuOpener *self);

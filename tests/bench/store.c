@@ -66,7 +66,7 @@ digest (const LuImage *image, Times *times)
 static void
 look (const char *path, Times *times)
 {
-  const LuImageOpening opening = { .lean_from = 1 };
+  const LuImageOpening opening = { .is_lean = TRUE };
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   double began = now_ms ();
 

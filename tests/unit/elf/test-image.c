@@ -391,7 +391,9 @@ test_not_a_file (void)
 static LuImage *
 open_lean (int fd, gboolean is_kept, const LuImageSections *known)
 {
-  const LuImageOpening opening = { .lean_from = 1, .is_kept = is_kept, .known = known };
+  const LuImageOpening opening = { .is_lean = TRUE,
+                                   .keep_up_to = is_kept ? G_MAXSIZE : 0,
+                                   .known = known };
   LuImage *image = lu_image_open_as (fd, &opening, NULL);
 
   g_assert_nonnull (image);

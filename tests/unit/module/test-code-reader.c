@@ -163,7 +163,7 @@ test_cfi (void)
   LuCodeReader *reader = lu_code_reader_new ();
   g_autoptr (GPtrArray) held = lu_held_cfi_new ();
   g_autofree char *bytes = NULL;
-  const LuImageOpening opening = { .lean_from = 1 };
+  const LuImageOpening opening = { .is_lean = TRUE };
   File file = new_file ("", 0);
   LuModule *module = lu_module_new (lu_module_key (file.module));
   gsize size;

@@ -85,7 +85,7 @@ read_space (Tracee *self, gsize limit)
     {
       tables = lu_tables_new (NULL, 0); /* there never is one */
       lu_opener_set_tables (scan.opener, tables);
-      lu_opener_be_lean (scan.opener, 1);
+      lu_opener_be_lean (scan.opener);
     }
   self->space = lu_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, &scan);
