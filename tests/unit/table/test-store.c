@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "table/store-alias.h"
+#include "table/store-private.h"
 
 #include "../folder.h"
 
@@ -877,6 +878,28 @@ test_stamp_of_program (Fixture *self, gconstpointer data)
   g_assert_cmpuint (first.boot[0] | first.boot[1] | first.boot[2] | first.boot[3], !=, 0);
 }
 
+/* Around sizes where memory comes in huge pages, wholly or in part. */
+static void
+test_large_files (Fixture *self, gconstpointer data)
+{
+  static const gsize sizes[] = { 1u << 20,       (1792u << 10) - 1, 1792u << 10, 2u << 20,
+                                 (2u << 20) + 1, (3840u << 10) - 1, 3840u << 10, (6u << 20) - 8 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      g_autofree guint8 *written = g_malloc (sizes[i]);
+      g_autofree guint8 *read = NULL;
+      gsize size;
+
+      for (gsize k = 0; k < sizes[i]; k++)
+        written[k] = (guint8) (k * 31 >> 8 ^ k);
+      g_assert_true (lu_store_write_file (self->store, "large.table", written, sizes[i]));
+      g_assert_cmpint (lu_store_read_file (self->store, "large.table", sizes[i], &read, &size), ==,
+                       LU_STORE_LOADED);
+      g_assert_cmpmem (read, size, written, sizes[i]);
+    }
+}
+
 #define ADD(name, func) g_test_add ("/store/" name, Fixture, NULL, set_up, func, tear_down)
 
 int
@@ -896,6 +919,7 @@ main (int argc, char **argv)
   ADD ("foreign-files", test_foreign_files);
   ADD ("cut-off", test_cut_off);
   ADD ("too-large", test_too_large);
+  ADD ("large-files", test_large_files);
   ADD ("flipped", test_flipped);
   ADD ("forged", test_forged);
   ADD ("lying-block", test_lying_block);
