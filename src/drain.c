@@ -323,7 +323,10 @@ look_after_source (LuDrain *self)
   if (!self->live)
     return;
   if (stats.lost_sideband > self->handled_lost_sideband)
-    lu_process_table_discover_all (self->table, lu_monotonic_ns ());
+    {
+      lu_process_table_discover_all (self->table, lu_monotonic_ns ());
+      lu_process_table_bury_dead (self->table, lu_monotonic_ns ());
+    }
   self->handled_lost_sideband = stats.lost_sideband;
   lu_process_table_repair (self->table, lu_monotonic_ns ());
 }

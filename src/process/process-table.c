@@ -10,9 +10,8 @@
 
 #include "process/process-table-private.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Modules kept for the next process that maps them. */
 #define MAX_MODULES    4096
@@ -241,22 +240,36 @@ lu_process_table_end_round (LuProcessTable *self)
   self->cut_times[0] = self->newest_time;
 }
 
-/* The last thread of a process may have ended without an EXIT of its own (it was never announced).
- */
+/* A helper may not call kill(). */
+static gboolean
+exists (const LuPid *pid)
+{
+  char path[32];
+
+  g_snprintf (path, sizeof path, "/proc/%d", pid->number);
+  return access (path, F_OK) == 0;
+}
+
 static void
-bury_unseen_dead (LuProcessTable *self, guint64 time)
+bury_dead (LuProcessTable *self, guint64 time, gboolean any)
 {
   GHashTableIter iter;
-  gpointer key, value;
+  gpointer value;
 
   g_hash_table_iter_init (&iter, self->pids);
-  while (g_hash_table_iter_next (&iter, &key, &value))
+  while (g_hash_table_iter_next (&iter, NULL, &value))
     {
       LuPid *pid = value;
 
-      if (pid->leader_exited && !pid->dead && kill (GPOINTER_TO_INT (key), 0) < 0 && errno == ESRCH)
+      if ((any || pid->leader_exited) && !pid->dead && !exists (pid))
         lu_process_table_mark_dead (self, pid, time);
     }
+}
+
+void
+lu_process_table_bury_dead (LuProcessTable *self, guint64 time)
+{
+  bury_dead (self, time, TRUE);
 }
 
 void
@@ -275,7 +288,8 @@ lu_process_table_repair (LuProcessTable *self, guint64 time)
         lu_process_table_mark_dead (self, pid, time);
       g_hash_table_iter_remove (&iter);
     }
-  bury_unseen_dead (self, time);
+  /* The last thread may have ended without an EXIT of its own: it was never announced. */
+  bury_dead (self, time, FALSE);
 }
 
 void

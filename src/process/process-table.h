@@ -75,6 +75,8 @@ void lu_process_table_end_round (LuProcessTable *self);
 /* Follows what was sampled without ever having been announced (side-band was lost). Reads files;
  * call it between rounds. Also forgets processes whose last thread ended unseen. */
 void lu_process_table_repair (LuProcessTable *self, guint64 time);
+/* After side-band was lost: ends, at `time`, those of which /proc knows nothing any more. */
+void lu_process_table_bury_dead (LuProcessTable *self, guint64 time);
 
 /* TRUE if one pid at least is followed and alive. */
 gboolean lu_process_table_has_live (LuProcessTable *self);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct
@@ -438,6 +439,37 @@ test_is_current (void)
   g_assert_false (lu_process_table_is_current (table, second));
 }
 
+static gint32
+dead_pid (void)
+{
+  pid_t pid = fork ();
+
+  if (pid == 0)
+    _exit (0);
+  g_assert_cmpint (waitpid (pid, NULL, 0), ==, pid);
+  return pid;
+}
+
+/* What is known of one that ended unseen may stay as long as its pid is not used again. */
+static void
+test_ends_unseen (void)
+{
+  Seen seen = { 0 };
+  gint32 dead = dead_pid ();
+  g_autoptr (LuProcessTable) table = table_following (dead, &seen);
+
+  lu_process_table_follow (table, getpid ());
+  lu_process_table_repair (table, 5); /* nothing says that there is something to repair */
+  g_assert_cmpuint (lu_process_table_size (table), ==, 2);
+  g_assert_cmpuint (seen.n_exits, ==, 0);
+  lu_process_table_bury_dead (table, 10);
+  g_assert_cmpuint (seen.n_exits, ==, 1);
+  g_assert_true (lu_process_table_has_live (table));
+  for (guint i = 0; i < 3; i++)
+    lu_process_table_end_round (table);
+  g_assert_cmpuint (lu_process_table_size (table), ==, 1);
+}
+
 static void
 test_a_thousand_short_processes_leave_nothing (void)
 {
@@ -518,6 +550,7 @@ main (int argc, char **argv)
   ADD ("arguments", test_arguments);
   ADD ("is current", test_is_current);
   ADD ("outside of the namespace", test_outside_of_the_namespace);
+  ADD ("ends unseen", test_ends_unseen);
   ADD ("a thousand short processes leave nothing", test_a_thousand_short_processes_leave_nothing);
 #undef ADD
   return g_test_run ();
