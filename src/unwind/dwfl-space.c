@@ -17,6 +17,9 @@
 #include <string.h>
 
 #define MAX_SPACES 16
+/* Of one session. libdwfl looks through all of them for each that it is told of, so that the 32,000
+ * of an enemy took it seconds; the largest programs have some hundred. */
+#define MAX_MODULES 2048
 
 /* What libdw allocates for an FDE that it has met: the entry, its tree node, their malloc headers.
  */
@@ -256,7 +259,7 @@ static void
 report_modules (LuDwflSpace *self)
 {
   g_autoptr (GPtrArray) dropped = g_ptr_array_new ();
-  guint n = self->mappings->len;
+  guint n = self->mappings->len, n_reported = 0;
 
   dwfl_report_begin (self->dwfl);
   for (guint i = 0; i < n;)
@@ -266,6 +269,7 @@ report_modules (LuDwflSpace *self)
 
       if (first->status == LU_STATUS_COMPLETE)
         {
+          gboolean has_room = n_reported++ < MAX_MODULES;
           Dwfl_Module *module;
 
           while (i + 1 < n && is_continued (last, last + 1))
@@ -273,13 +277,13 @@ report_modules (LuDwflSpace *self)
               last++;
               i++;
             }
-          module = report_module (self, first, last->end);
+          module = has_room ? report_module (self, first, last->end) : NULL;
           for (LuDwflMapping *mapping = first; mapping <= last; mapping++)
             {
               mapping->dwfl_module = module;
               /* libdwfl would guess by frame pointer in a module that it does not know. */
               if (module == NULL)
-                mapping->status = LU_STATUS_NO_UNWIND_INFO;
+                mapping->status = has_room ? LU_STATUS_NO_UNWIND_INFO : LU_STATUS_OVER_BUDGET;
             }
         }
       i++;

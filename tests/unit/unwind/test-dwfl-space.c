@@ -234,6 +234,28 @@ test_many_processes (void)
   lu_dwfl_spaces_free (sessions);
 }
 
+/* libdwfl looks through all modules for each that it is told of. */
+static void
+test_many_modules (void)
+{
+  const guint64 base = 0x7f0000000000, distance = 0x10000, n = 3000;
+  g_autoptr (LuModule) module = make_module (layouts[0].segments);
+  LuSpace *space = lu_space_new ();
+  LuDwflSpaces *sessions = lu_dwfl_spaces_new (&callbacks, NULL, 1 << 20);
+  LuDwflSpace *session;
+
+  for (guint64 i = 0; i < n; i++)
+    space = add_mapping (space, module, base + i * distance, 0x1000, 0x1000);
+  session = lu_dwfl_spaces_get (sessions, 1, space, &lu_arch_x86_64);
+  check_bias (session, base, base - 0x1000);
+  check_bias (session, base + 2047 * distance, base + 2047 * distance - 0x1000);
+  for (guint64 i = 2048; i < n; i++)
+    g_assert_cmpuint (lu_dwfl_space_find (session, base + i * distance)->status, ==,
+                      LU_STATUS_OVER_BUDGET);
+  lu_space_unref (space);
+  lu_dwfl_spaces_free (sessions);
+}
+
 static void
 test_other_architecture (void)
 {
@@ -263,6 +285,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dwfl-space/interleaved", test_interleaved);
   g_test_add_func ("/dwfl-space/versions", test_versions);
   g_test_add_func ("/dwfl-space/many-processes", test_many_processes);
+  g_test_add_func ("/dwfl-space/many-modules", test_many_modules);
   g_test_add_func ("/dwfl-space/other-architecture", test_other_architecture);
   return g_test_run ();
 }
