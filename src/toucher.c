@@ -7,6 +7,7 @@
 
 #include "base/priority.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -21,10 +22,10 @@ typedef struct
 
 struct _LuToucher
 {
-  atomic_int ref_count; /* the owner's, and that of the thread */
-  GThread *thread;      /* NULL: nothing was to be touched so far */
-  GMutex mutex;         /* of all that follows */
-  GCond wake;
+  atomic_int ref_count;  /* the owner's, and that of the thread */
+  GThread *thread;       /* NULL: nothing was to be touched so far */
+  pthread_mutex_t mutex; /* of all that follows */
+  pthread_cond_t wake;
   gboolean is_busy, is_ending;
   Range range; /* of the thread while it is busy */
 
@@ -38,8 +39,8 @@ toucher_unref (LuToucher *self)
 {
   if (atomic_fetch_sub (&self->ref_count, 1) != 1)
     return;
-  g_mutex_clear (&self->mutex);
-  g_cond_clear (&self->wake);
+  pthread_mutex_destroy (&self->mutex);
+  pthread_cond_destroy (&self->wake);
   g_free (self);
 }
 
@@ -71,22 +72,22 @@ toucher_main (gpointer data)
   LuToucher *self = data;
 
   lu_thread_be_ordinary ();
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   while (!self->is_ending)
     {
       Range range = self->range;
 
       if (!self->is_busy)
         {
-          g_cond_wait (&self->wake, &self->mutex);
+          pthread_cond_wait (&self->wake, &self->mutex);
           continue;
         }
-      g_mutex_unlock (&self->mutex);
+      pthread_mutex_unlock (&self->mutex);
       touch (self, &range);
-      g_mutex_lock (&self->mutex);
+      pthread_mutex_lock (&self->mutex);
       self->is_busy = FALSE;
     }
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
   toucher_unref (self);
   return NULL;
 }
@@ -97,8 +98,8 @@ lu_toucher_new (void)
   LuToucher *self = g_new0 (LuToucher, 1);
 
   atomic_init (&self->ref_count, 1);
-  g_mutex_init (&self->mutex);
-  g_cond_init (&self->wake);
+  pthread_mutex_init (&self->mutex, NULL);
+  pthread_cond_init (&self->wake, NULL);
   return self;
 }
 
@@ -107,10 +108,10 @@ lu_toucher_free (LuToucher *self)
 {
   if (self == NULL)
     return;
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   self->is_ending = TRUE;
-  g_cond_signal (&self->wake);
-  g_mutex_unlock (&self->mutex);
+  pthread_cond_signal (&self->wake);
+  pthread_mutex_unlock (&self->mutex);
   if (self->thread != NULL)
     g_thread_unref (self->thread);
   toucher_unref (self);
@@ -126,12 +127,12 @@ lu_toucher_touch (LuToucher *self, gint32 pid, guint64 start, guint64 end)
         return;
       atomic_fetch_add (&self->ref_count, 1); /* which it gives back after is_ending only */
     }
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   if (!self->is_busy)
     {
       self->range = (Range){ .pid = pid, .start = start, .end = end };
       self->is_busy = TRUE;
-      g_cond_signal (&self->wake);
+      pthread_cond_signal (&self->wake);
     }
-  g_mutex_unlock (&self->mutex);
+  pthread_mutex_unlock (&self->mutex);
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@
 /* What a burst of processes leaves free between what still lives is given back this often. */
 #define TRIM_NS (30 * BUDGET_SECOND_NS)
 /* Who waits for the end looks this often whether there is still something done. */
-#define JOIN_INTERVAL_US (20 * 1000)
+#define JOIN_INTERVAL_NS (20 * 1000 * 1000)
 
 typedef struct
 {
@@ -52,8 +53,8 @@ struct _LuWorker
   LuToucher *toucher;
   gboolean live;
   GThread *thread;
-  GMutex mutex; /* of has_ended */
-  GCond end;
+  pthread_mutex_t mutex; /* of has_ended */
+  pthread_cond_t end;
   gboolean has_ended;
   atomic_llong busy_since; /* us; 0: it waits for somebody itself */
   LuStack *stack;
@@ -418,11 +419,23 @@ worker_main (gpointer data)
       lu_queue_wait (self->input, -1);
     }
   lu_queue_close (self->output);
-  g_mutex_lock (&self->mutex);
+  pthread_mutex_lock (&self->mutex);
   self->has_ended = TRUE;
-  g_cond_signal (&self->end);
-  g_mutex_unlock (&self->mutex);
+  pthread_cond_signal (&self->end);
+  pthread_mutex_unlock (&self->mutex);
   return NULL;
+}
+
+static void
+init_end (LuWorker *self)
+{
+  pthread_condattr_t attributes;
+
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (&self->end, &attributes);
+  pthread_condattr_destroy (&attributes);
+  pthread_mutex_init (&self->mutex, NULL);
 }
 
 LuWorker *
@@ -434,8 +447,7 @@ lu_worker_new (LuUnwinder *unwinder, LuQueue *input, LuQueue *output, gboolean l
   self->input = input;
   self->output = output;
   self->live = live;
-  g_mutex_init (&self->mutex);
-  g_cond_init (&self->end);
+  init_end (self);
   self->last_trim = lu_monotonic_ns ();
   self->opener = lu_opener_new (live, IMAGE_BUDGET);
   self->toucher = lu_toucher_new ();
@@ -479,20 +491,32 @@ is_stuck (LuWorker *self, int patience_ms)
          && g_get_monotonic_time () - since > patience_ms * G_GINT64_CONSTANT (1000);
 }
 
+static gboolean
+wait_for_end (LuWorker *self, int patience_ms)
+{
+  gboolean has_ended;
+
+  pthread_mutex_lock (&self->mutex);
+  while (!self->has_ended && !is_stuck (self, patience_ms))
+    {
+      guint64 until = lu_monotonic_ns () + JOIN_INTERVAL_NS;
+      struct timespec time = { .tv_sec = (time_t) (until / BUDGET_SECOND_NS),
+                               .tv_nsec = (long) (until % BUDGET_SECOND_NS) };
+
+      pthread_cond_timedwait (&self->end, &self->mutex, &time);
+    }
+  has_ended = self->has_ended;
+  pthread_mutex_unlock (&self->mutex);
+  return has_ended;
+}
+
 gboolean
 lu_worker_join (LuWorker *self, int patience_ms)
 {
   if (self->thread == NULL)
     return TRUE;
-  g_mutex_lock (&self->mutex);
-  while (!self->has_ended && !is_stuck (self, patience_ms))
-    g_cond_wait_until (&self->end, &self->mutex, g_get_monotonic_time () + JOIN_INTERVAL_US);
-  if (!self->has_ended)
-    {
-      g_mutex_unlock (&self->mutex);
-      return FALSE;
-    }
-  g_mutex_unlock (&self->mutex);
+  if (!wait_for_end (self, patience_ms))
+    return FALSE;
   g_thread_join (g_steal_pointer (&self->thread));
   return TRUE;
 }
@@ -503,8 +527,8 @@ lu_worker_free (LuWorker *self)
   if (self == NULL)
     return;
   lu_worker_join (self, -1);
-  g_mutex_clear (&self->mutex);
-  g_cond_clear (&self->end);
+  pthread_mutex_destroy (&self->mutex);
+  pthread_cond_destroy (&self->end);
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
   lu_toucher_free (self->toucher);
