@@ -98,9 +98,7 @@ lu_kernel_walks_new (const LuOptions *options, LuSource *source, gboolean follow
   self->loaded_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->follow_all = follow_all;
   self->frequency = info.frequency > 0 ? info.frequency : DEFAULT_RATE;
-  self->memory_mib = options->bpf_memory != 0         ? options->bpf_memory
-                     : lu_options_is_helper (options) ? LU_BPF_MEMORY_HELPER_MIB
-                                                      : LU_BPF_MEMORY_MIB;
+  self->memory_mib = options->bpf_memory != 0 ? options->bpf_memory : LU_BPF_MEMORY_MIB;
   if (self->loaded_fd < 0)
     {
       refuse (self, g_strerror (errno));

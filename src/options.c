@@ -464,7 +464,7 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
       N_ ("Frames that are walked in the kernel at most, up to 4096 (default: 1024)"),
       N_ ("FRAMES") },
     { "bpf-memory", 0, 0, G_OPTION_ARG_INT, &raw.bpf_memory,
-      N_ ("Memory for unwind tables in the kernel (default: 64, as a helper 16)"), N_ ("MIB") },
+      N_ ("Memory for unwind tables in the kernel (default: 64)"), N_ ("MIB") },
     { "unsafe-kernel", 0, 0, G_OPTION_ARG_NONE, &self->unsafe_kernel,
       N_ ("With --engine bpf: also in a kernel that may hang from it (see doctor)"), NULL },
     { "time-walks", 0, 0, G_OPTION_ARG_NONE, &self->time_walks,

@@ -20,10 +20,10 @@
 
 typedef struct _LuBpfMaps LuBpfMaps;
 
-/* Budgets in MiB, of all that tables and mappings take. */
-#define LU_BPF_MEMORY_MIB        64
-#define LU_BPF_MEMORY_HELPER_MIB 16
-#define LU_BPF_MEMORY_MIN_MIB    4
+/* Budgets in MiB, of all that tables and mappings take. A browser's or a compiler's take 12 to 30.
+ */
+#define LU_BPF_MEMORY_MIB     64
+#define LU_BPF_MEMORY_MIN_MIB 4
 
 typedef struct
 {

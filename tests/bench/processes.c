@@ -271,11 +271,10 @@ static const LuSourceOps bench_ops = {
 static LuBpfMaps *
 open_maps (LuBpfProgram **program, LuTables *tables)
 {
-  const LuBpfProgramOptions options = { .n_cpus = 1, .max_entries = LU_BPF_MEMORY_HELPER_MIB };
-  LuBpfMapsOptions maps_options = { .memory_mib = LU_BPF_MEMORY_HELPER_MIB,
-                                    .sampling_ns = 1000000,
-                                    .tables = tables,
-                                    .follow_all = TRUE };
+  const LuBpfProgramOptions options = { .n_cpus = 1, .max_entries = LU_BPF_MEMORY_MIB };
+  LuBpfMapsOptions maps_options = {
+    .memory_mib = LU_BPF_MEMORY_MIB, .sampling_ns = 1000000, .tables = tables, .follow_all = TRUE
+  };
   g_autoptr (GError) error = NULL;
   LuBpfBacking *backing;
 
