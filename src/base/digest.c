@@ -399,11 +399,12 @@ hash_all (Nodes nodes, gsize n, guint8 *chaining_values)
 
   nodes.n = LANES;
 #if HAS_TWO
-  for (; has_avx512vl () && n - i >= 2 * LANES; i += 2 * LANES)
+  for (; has_avx512vl () && i + LANES < n; i += 2 * LANES)
     {
       Nodes two[2] = { nodes, nodes };
 
       advance (&two[1], LANES);
+      two[1].n = (guint) MIN (LANES, n - i - LANES);
       hash_two (two, chaining_values + i * LU_DIGEST_SIZE);
       advance (&nodes, 2 * LANES);
     }

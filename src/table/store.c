@@ -168,10 +168,15 @@ is_writable (const LuStore *self)
 void
 lu_store_append_hex (char *name, const guint8 *bytes, gsize size)
 {
+  static const char digits[] = "0123456789abcdef";
   char *at = name + strlen (name);
 
   for (gsize i = 0; i < size; i++)
-    at += g_snprintf (at, 3, "%02x", bytes[i]);
+    {
+      *at++ = digits[bytes[i] >> 4];
+      *at++ = digits[bytes[i] & 15];
+    }
+  *at = 0;
 }
 
 static void
