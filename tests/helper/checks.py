@@ -299,6 +299,17 @@ def stops(how, *options):
     return run
 
 
+def held_page_holds_up_nothing(bench):
+    """What is not in a copy of the stack may be a page that nobody ever gets."""
+    result = bench.play([bench.program("held-page")], "--stop=running", "--seconds=1.5")
+    if result["workload"]["status"] == 77:
+        raise Skip("no userfaultfd")
+    if sum(1 for _ in result.samples()) < 900:
+        yield f"{sum(1 for _ in result.samples())} samples came"
+    if result["killed"] or result["exit"] != 0 or result["stop_ms"] > STOP_MS:
+        yield f"exit {result['exit']} after {result['stop_ms']:.0f} ms"
+
+
 def the_last_samples_come_in_time(bench):
     """What the client has not read when it stops is lost with it: of a short recording, much."""
     missing = []
@@ -450,6 +461,8 @@ CHECKS = {
     "15-rate": Check("nothing is lost at 4 kHz", no_loss_at_4_khz),
     "16-stopped": Check("a stopped reader costs no sample", no_loss_at_a_stopped_reader),
     "16-slow": Check("a slow reader costs no sample", no_loss_at_a_slow_reader),
+    "16-held": Check("a page that nobody ever gets holds up nothing",
+                     held_page_holds_up_nothing, common=True),
     "17-start": Check("nothing blocks before the reader runs", no_loss_before_the_reader_runs),
     "17-dump": Check("only what was sampled is described", kernel_threads_are_nothing),
     "18-names": Check("processes have their full command lines", full_command_lines),
