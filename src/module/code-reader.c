@@ -21,7 +21,8 @@
 typedef struct
 {
   guint32 module; /* id, never used again; 0: none */
-  int fd;         /* owned; -1: cannot be opened */
+  int fd;         /* owned; -1: cannot be opened, through that process at least */
+  gint32 pid;     /* through whose mapping it was opened */
   guint64 last_use;
 } File;
 
@@ -79,6 +80,13 @@ begin_second (LuCodeReader *self)
   self->second = second;
 }
 
+/* A file that is deleted, or in a container, can be opened through who maps it and is there. */
+static gboolean
+is_tried (const File *file, const LuModule *module, gint32 pid)
+{
+  return file->module == lu_module_id (module) && (file->fd >= 0 || file->pid == pid);
+}
+
 /* The module's file, opened; NULL if that is not for now. */
 static File *
 find_file (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start, guint64 end)
@@ -88,7 +96,7 @@ find_file (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start
   begin_second (self);
   if (self->n_reads >= READS_PER_SECOND)
     return NULL;
-  if (file->module != lu_module_id (module))
+  if (!is_tried (file, module, pid))
     {
       if (self->n_opens >= OPENS_PER_SECOND)
         return NULL;
@@ -96,6 +104,7 @@ find_file (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start
       lu_fd_clear (&file->fd);
       file->fd = lu_opener_reopen (module, pid, start, end);
       file->module = lu_module_id (module);
+      file->pid = pid;
     }
   file->last_use = ++self->n_uses;
   self->n_reads++;

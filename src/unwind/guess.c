@@ -499,8 +499,8 @@ lu_guess_read_leaf (LuCodeReader *reader, gint32 pid, const LuDwflMapping *mappi
       {
       case LU_CODE_OVER_BUDGET:
         return LU_GUESS_UNKNOWN;
-      case LU_CODE_UNREADABLE:
-        break;
+      case LU_CODE_UNREADABLE: /* another process may have the file */
+        return leaf_of_kind (LU_CALL_NONE);
       case LU_CODE_READ:
         kind = decode_leaf (bytes);
         break;
@@ -545,9 +545,8 @@ lu_guess_read_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
     {
     case LU_CODE_OVER_BUDGET:
       return LU_CALL_UNKNOWN;
-    case LU_CODE_UNREADABLE:
-      kind = LU_CALL_NONE;
-      break;
+    case LU_CODE_UNREADABLE: /* another process may have the file */
+      return LU_CALL_NONE;
     case LU_CODE_READ:
       kind = lu_call_decode (arch->machine, bytes, size, &displacement);
       if (kind == LU_CALL_DIRECT && !has_code_at (mapping, pc + (guint64) displacement))

@@ -141,12 +141,14 @@ lu_guess_is_refuted_by (LuStatus status)
 
 /* Whether the code of the mapping runs from there to a return, if that is known; any thread. */
 LuGuessResult lu_guess_known_leaf (const LuDwflMapping *mapping, guint64 pc);
-/* Reads it, if it is not known, and remembers it; worker thread only. UNKNOWN: over the budget. */
+/* Reads it, if it is not known, and remembers what it has read; worker thread only. UNKNOWN: over
+ * the budget. */
 LuGuessResult lu_guess_read_leaf (LuCodeReader *reader, gint32 pid, const LuDwflMapping *mapping,
                                   guint64 pc);
 
 /* What is known of the call in front of a return address into the mapping; any thread. */
 LuCallKind lu_guess_known_call (const LuDwflMapping *mapping, guint64 pc);
-/* Reads it, if it is not known, and remembers it; worker thread only. UNKNOWN: over the budget. */
+/* Reads it, if it is not known, and remembers what it has read; worker thread only. UNKNOWN: over
+ * the budget. */
 LuCallKind lu_guess_read_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                                const LuDwflMapping *mapping, guint64 pc);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -94,6 +95,52 @@ test_another_file (void)
   g_assert_cmpint (read_file (reader, &gone, 3, bytes, 4), ==, LU_CODE_UNREADABLE);
   clear_file (&file);
   clear_file (&gone);
+}
+
+static gboolean
+may_open_mappings (guint64 start, guint64 end)
+{
+  g_autofree char *path = g_strdup_printf (
+      "/proc/self/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", start, end);
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
+}
+
+/* A deleted file is there for as long as somebody maps it; who does not says nothing of it. */
+static void
+test_another_process (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  File file = new_file ("0123456789", 0);
+  guint64 size = (guint64) sysconf (_SC_PAGESIZE), start;
+  guint8 bytes[4];
+  int fd = open (file.path, O_RDONLY | O_CLOEXEC);
+  gpointer mapping = mmap (NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+  g_assert_true (mapping != MAP_FAILED);
+  start = (guint64) (guintptr) mapping;
+  close (fd);
+  g_unlink (file.path);
+  if (!may_open_mappings (start, start + size))
+    {
+      g_test_skip ("who we are may not open files through /proc/PID/map_files");
+      munmap (mapping, size);
+      clear_file (&file);
+      return;
+    }
+  g_assert_cmpint (lu_code_reader_read (reader, file.module, 0, start, start + size, 3, bytes, 4),
+                   ==, LU_CODE_UNREADABLE);
+  g_assert_cmpint (
+      lu_code_reader_read (reader, file.module, getpid (), start, start + size, 3, bytes, 4), ==,
+      LU_CODE_READ);
+  g_assert_cmpmem (bytes, 4, "3456", 4);
+  g_assert_cmpint (lu_code_reader_read (reader, file.module, 0, start, start + size, 3, bytes, 4),
+                   ==, LU_CODE_READ);
+  munmap (mapping, size);
+  clear_file (&file);
 }
 
 static void
@@ -200,6 +247,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/code-reader/bytes of a file", test_bytes);
   g_test_add_func ("/code-reader/another file, or none", test_another_file);
+  g_test_add_func ("/code-reader/through another process", test_another_process);
   g_test_add_func ("/code-reader/few descriptors", test_few_descriptors);
   g_test_add_func ("/code-reader/a budget", test_budget);
   g_test_add_func ("/code-reader/cfi that went", test_cfi);

@@ -562,6 +562,23 @@ new_module (LuModuleKind kind)
   return lu_module_new (&key);
 }
 
+/* A process that has ended takes its deleted or foreign files along; the next one may have them. */
+static void
+test_file_that_is_gone (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = (char *) "/nowhere/gone" };
+  LuModule *module = lu_module_new (&key);
+  LuDwflMapping mapping = { .start = PLAIN, .end = PLAIN + SIZE, .module = module };
+  const LuArch *arch = &lu_arch_x86_64;
+
+  g_assert_cmpint (lu_guess_read_call (reader, 0, arch, &mapping, PLAIN + CALL), ==, LU_CALL_NONE);
+  g_assert_cmpint (lu_guess_known_call (&mapping, PLAIN + CALL), ==, LU_CALL_UNKNOWN);
+  g_assert_cmpint (lu_guess_read_leaf (reader, 0, &mapping, PLAIN), ==, LU_GUESS_NONE);
+  g_assert_cmpint (lu_guess_known_leaf (&mapping, PLAIN), ==, LU_GUESS_UNKNOWN);
+  lu_module_unref (module);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -587,6 +604,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
+  g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
   result = g_test_run ();
   lu_module_unref (file_module);
   lu_module_unref (anonymous_module);
