@@ -13,7 +13,12 @@
 #include <stddef.h>
 #include <sys/time.h>
 
+#define N_SIGNALS 250
+
 static volatile sig_atomic_t handled;
+/* Each is asked for by the handler of the last one, so that the interrupted code goes on in between
+ * also where a handler takes longer than that. */
+static const struct itimerval next = { .it_value = { 0, 2000 } };
 static char alternate[64 * 1024];
 
 KNOWN void
@@ -27,8 +32,8 @@ handler_inner (void)
 {
   JUNK_FRAME_POINTER ();
   hot ();
-  if (++handled == 250)
-    setitimer (ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+  if (++handled < N_SIGNALS)
+    setitimer (ITIMER_REAL, &next, NULL);
 }
 
 KNOWN void
@@ -55,7 +60,7 @@ interrupted (void)
 {
   long x = 1;
 
-  while (handled < 250)
+  while (handled < N_SIGNALS)
     x = step (x);
 }
 
@@ -78,7 +83,7 @@ int
 main (int argc, char **argv)
 {
   /* The first one later, so that a slow machine has left setitimer() by then. */
-  const struct itimerval every_3_ms = { { 0, 3000 }, { 0, 100000 } };
+  const struct itimerval first = { .it_value = { 0, 100000 } };
   struct sigaction action = { .sa_handler = handler };
   stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };
 
@@ -89,7 +94,7 @@ main (int argc, char **argv)
       action.sa_flags = SA_ONSTACK;
     }
   sigaction (SIGALRM, &action, NULL);
-  setitimer (ITIMER_REAL, &every_3_ms, NULL);
+  setitimer (ITIMER_REAL, &first, NULL);
   a ();
   return 0;
 }
