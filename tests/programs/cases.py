@@ -120,9 +120,9 @@ def deep_enough(n):
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
 INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
 HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
-# Entering and leaving the handler: one of its functions, which sets the timer, libc's restorer, or
-# the interrupted code.
-AROUND_HANDLER = [["LIBC|PLT*", "handler_inner?", "handler", "LIBC|VDSO", *INTERRUPTED],
+# Entering and leaving the handler: one of its functions, which sets the timer (32-bit code by the
+# vDSO), libc's restorer, or the interrupted code.
+AROUND_HANDLER = [["VDSO|LIBC|PLT*", "handler_inner?", "handler", "LIBC|VDSO", *INTERRUPTED],
                   ["LIBC|VDSO?", *INTERRUPTED]]
 # Only root may open what another name or no name leads to; the wrong file is never taken.
 FILE_GONE = [["hot", "[file gone]"]]
