@@ -9,13 +9,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14, 4ca9b3859dac */
+#endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* Linux 6.1, 7d8faaf15545 */
 #endif
-
-/* Of x86-64, and of aarch64 with small pages of 4 KiB. Where it is another size, the request means
- * less. */
-#define HUGE_PAGE ((gsize) 2 << 20)
 
 static gsize
 round_up (gsize size, gsize page)
@@ -32,15 +31,15 @@ small_page (void)
 guint8 *
 lu_pages_new (gsize before, gsize behind)
 {
-  gsize huge = round_up (before, HUGE_PAGE), small = round_up (behind, small_page ());
-  gsize size = huge + small + HUGE_PAGE;
+  gsize huge = round_up (before, LU_HUGE_PAGE), small = round_up (behind, small_page ());
+  gsize size = huge + small + LU_HUGE_PAGE;
   guint8 *memory =
       mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   guint8 *begin, *end;
 
   if (memory == MAP_FAILED)
     g_error ("cannot reserve %" G_GSIZE_FORMAT " bytes: %s", size, g_strerror (errno));
-  begin = (guint8 *) round_up ((gsize) memory, HUGE_PAGE);
+  begin = (guint8 *) round_up ((gsize) memory, LU_HUGE_PAGE);
   end = begin + huge + small;
   if (begin > memory)
     munmap (memory, (gsize) (begin - memory));
@@ -54,16 +53,26 @@ lu_pages_new (gsize before, gsize behind)
 void
 lu_pages_make_huge (guint8 *place, gsize before)
 {
-  gsize huge = round_up (before, HUGE_PAGE);
+  gsize huge = round_up (before, LU_HUGE_PAGE);
 
   if (madvise (place - huge, huge, MADV_HUGEPAGE) == 0)
     madvise (place - huge, huge, MADV_COLLAPSE);
 }
 
 void
+lu_pages_populate (gpointer memory, gsize size)
+{
+  gsize begin = round_up ((gsize) memory, small_page ());
+  gsize end = ((gsize) memory + size) & ~(small_page () - 1);
+
+  if (end > begin)
+    madvise ((gpointer) begin, end - begin, MADV_POPULATE_WRITE);
+}
+
+void
 lu_pages_free (guint8 *place, gsize before, gsize behind)
 {
-  gsize huge = round_up (before, HUGE_PAGE);
+  gsize huge = round_up (before, LU_HUGE_PAGE);
 
   if (place != NULL)
     munmap (place - huge, huge + round_up (behind, small_page ()));

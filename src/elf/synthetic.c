@@ -5,6 +5,7 @@
 
 #include "elf/synthetic.h"
 
+#include "base/pages.h"
 #include "elf/zstd.h"
 
 #include <elf.h>
@@ -19,9 +20,6 @@
 #define WORTH_HUGE_PAGES (4u << 20)
 #define SECTION_ALIGN    16
 #define MAX_DECOMPRESSED (64u << 20)
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* linux/mman.h */
-#endif
 /* ELFCOMPRESS_ZSTD of the generic ABI; headers know it from glibc 2.37 on. */
 #define COMPRESSED_ZSTD 2
 
@@ -77,7 +75,7 @@ lu_synthetic_populate (LuSynthetic *self)
 
   if (size >= WORTH_HUGE_PAGES)
     madvise (from, size, MADV_HUGEPAGE);
-  madvise (from, size, MADV_POPULATE_WRITE);
+  lu_pages_populate (from, size);
 }
 
 LuSynthetic *

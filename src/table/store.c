@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/pages.h"
 #include "table-maker.h"
 
 #include <dirent.h>
@@ -34,13 +35,8 @@
 #define USE_SECONDS 86400
 /* The allocator takes fresh memory for blocks of this size. */
 #define POPULATE_MIN (128u << 10)
-/* Of x86-64 and of aarch64 with pages of 4 KiB; elsewhere none come of it. */
-#define HUGE_PAGE ((gsize) 2 << 20)
 /* Of a huge page, what may stay unused. */
 #define HUGE_PAGE_WASTE ((gsize) 256 << 10)
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* linux/mman.h */
-#endif
 
 const char *
 lu_store_result_title (LuStoreResult result)
@@ -213,23 +209,11 @@ note_use (const LuStore *self, int fd, const struct stat *info)
     futimens (fd, NULL);
 }
 
-/* Fresh memory comes page by page otherwise, which takes longer than reading. Fails before Linux
- * 5.14. */
-static void
-populate (guint8 *bytes, gsize size)
-{
-  gsize page = (gsize) sysconf (_SC_PAGESIZE);
-  gsize skip = (page - (gsize) bytes % page) % page;
-
-  if (size > skip + page)
-    madvise (bytes + skip, (size - skip) / page * page, MADV_POPULATE_WRITE);
-}
-
 /* Bytes of huge pages that hold nearly all of the block, and hardly more than that. */
 static gsize
 huge_bytes (gsize size)
 {
-  return (size + HUGE_PAGE_WASTE) / HUGE_PAGE * HUGE_PAGE;
+  return (size + HUGE_PAGE_WASTE) / LU_HUGE_PAGE * LU_HUGE_PAGE;
 }
 
 /* For g_free(); NULL if there is no memory. Pages of a large block are there, and huge where that
@@ -242,12 +226,12 @@ allocate (gsize size)
 
   if (huge == 0)
     bytes = g_try_malloc (size);
-  else if (posix_memalign (&bytes, HUGE_PAGE, MAX (size, huge)) == 0)
+  else if (posix_memalign (&bytes, LU_HUGE_PAGE, MAX (size, huge)) == 0)
     madvise (bytes, huge, MADV_HUGEPAGE);
   else
     bytes = NULL;
   if (bytes != NULL && size >= POPULATE_MIN)
-    populate (bytes, size);
+    lu_pages_populate (bytes, size);
   return bytes;
 }
 

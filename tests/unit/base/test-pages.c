@@ -5,7 +5,14 @@
 
 #include "base/pages.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14, 4ca9b3859dac */
+#endif
 
 static void
 test_sizes (void)
@@ -31,10 +38,37 @@ test_sizes (void)
   lu_pages_free (NULL, 1, 1);
 }
 
+/* Pages that lie in there only in part stay away, as does all of a range without a whole one. */
+static void
+test_populate (void)
+{
+  gsize page = (gsize) sysconf (_SC_PAGESIZE);
+  guint8 *memory =
+      mmap (NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char present[4];
+
+  g_assert_true (memory != MAP_FAILED);
+  if (madvise (memory, 0, MADV_POPULATE_WRITE) < 0 && errno == EINVAL)
+    {
+      g_test_skip ("Linux before 5.14");
+      munmap (memory, 4 * page);
+      return;
+    }
+  lu_pages_populate (memory + 1, page);
+  lu_pages_populate (memory + 8, 3 * page);
+  g_assert_cmpint (mincore (memory, 4 * page, present), ==, 0);
+  g_assert_cmpint (present[0] & 1, ==, 0);
+  g_assert_cmpint (present[1] & 1, ==, 1);
+  g_assert_cmpint (present[2] & 1, ==, 1);
+  g_assert_cmpint (present[3] & 1, ==, 0);
+  munmap (memory, 4 * page);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pages/sizes", test_sizes);
+  g_test_add_func ("/pages/populate", test_populate);
   return g_test_run ();
 }
