@@ -226,6 +226,13 @@ follows_all (const LuOptions *options)
   return options->all || options->input != NULL || lu_options_is_helper (options);
 }
 
+/* For lu_writer_set_patience() and lu_worker_join(). */
+static int
+worker_patience_ms (const LuSession *self)
+{
+  return lu_options_is_helper (self->options) ? WORKER_PATIENCE_MS : -1;
+}
+
 /* Queues and the threads' objects, back to front. */
 static void
 make_threads (LuSession *self, LuSource *source_taken, LuUnwinder *unwinder_taken, gboolean live)
@@ -249,8 +256,7 @@ make_threads (LuSession *self, LuSource *source_taken, LuUnwinder *unwinder_take
   self->writer = lu_writer_new (lu_session_new_sink (self, live), self->to_writer,
                                 self->from_worker, !self->options->no_join, self->failed_fd);
   lu_writer_set_rotation (self->writer, self->rotation);
-  if (is_helper)
-    lu_writer_set_patience (self->writer, WORKER_PATIENCE_MS);
+  lu_writer_set_patience (self->writer, worker_patience_ms (self));
   dispatch = lu_dispatch_new (self->to_worker, self->to_writer,
                               self->options->engine->walks_in_drain, live);
   if (self->options->kernel_walks == LU_KERNEL_WALKS_CHECKED)
@@ -330,8 +336,7 @@ stop_threads (LuSession *self)
     lu_drain_stop (self->drain);
   self->stop_us = g_get_monotonic_time ();
   if (self->worker != NULL)
-    self->worker_is_stuck = !lu_worker_join (
-        self->worker, lu_options_is_helper (self->options) ? WORKER_PATIENCE_MS : -1);
+    self->worker_is_stuck = !lu_worker_join (self->worker, worker_patience_ms (self));
   if (self->worker_is_stuck)
     lu_writer_give_up_answers (self->writer);
   self->cpu_seconds_at_stop = lu_session_cpu_seconds ();
