@@ -6,6 +6,8 @@
 
 #include "module/code-reader.h"
 
+#include "own-mappings.h"
+
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -97,18 +99,6 @@ test_another_file (void)
   clear_file (&gone);
 }
 
-static gboolean
-may_open_mappings (guint64 start, guint64 end)
-{
-  g_autofree char *path = g_strdup_printf (
-      "/proc/self/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", start, end);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-
-  if (fd >= 0)
-    close (fd);
-  return fd >= 0;
-}
-
 /* A deleted file is there for as long as somebody maps it; who does not says nothing of it. */
 static void
 test_another_process (void)
@@ -124,9 +114,9 @@ test_another_process (void)
   start = (guint64) (guintptr) mapping;
   close (fd);
   g_unlink (file.path);
-  if (!may_open_mappings (start, start + size))
+  if (!can_open_mappings (mapping, size))
     {
-      g_test_skip ("who we are may not open files through /proc/PID/map_files");
+      g_test_skip ("no permission to open /proc/PID/map_files");
       munmap (mapping, size);
       clear_file (&file);
       return;

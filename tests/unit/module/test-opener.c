@@ -7,6 +7,7 @@
 #include "module/opener.h"
 
 #include "base/fd.h"
+#include "own-mappings.h"
 #include "table/store-alias.h"
 
 #include <errno.h>
@@ -219,19 +220,6 @@ map_copy (const char *path, gsize *size)
   g_assert_true (at != MAP_FAILED);
   close (fd);
   return at;
-}
-
-static gboolean
-can_open_mappings (gpointer at, gsize size)
-{
-  g_autofree char *path =
-      g_strdup_printf ("/proc/self/map_files/%" G_GINTPTR_MODIFIER "x-%" G_GINTPTR_MODIFIER "x",
-                       (gintptr) at, (gintptr) at + (gintptr) size);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-
-  if (fd >= 0)
-    close (fd);
-  return fd >= 0;
 }
 
 static void
