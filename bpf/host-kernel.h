@@ -12,18 +12,18 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Weak: the compiler must not take what one caller passes for what all do. */
-#define HOST_TURN __attribute__ ((noinline, weak))
-/* An instruction that the compiler can neither move nor leave out. */
+/* Weak, so that the compiler does not specialize it for one caller. */
+#define HOST_SUBPROGRAM __attribute__ ((noinline, weak))
+/* A mask that the compiler can neither move nor omit. */
 #define HOST_BOUND(x, mask) asm volatile("%0 &= %1" : "+r"(x) : "i"(mask))
-/* The same with one of the program's constants. */
+/* A mask made from one of the program's constants, in the same way. */
 #define HOST_BOUND_BY(x, mask) asm volatile("%0 &= %1" : "+r"(x) : "r"((uint64_t) (mask)))
 
 /* A pointer into a large object: what it points to is then near it, not far from the object. */
 #define HOST_NEAR(pointer) asm volatile("" : "+r"(pointer))
 
-/* The verifier follows what comes after separately for each value that it has seen compared. What
- * comes from a map may be anything. */
+/* The verifier follows the code after a comparison separately for each outcome. A value from a map
+ * may be anything, so it is followed once. */
 #define HOST_FORGET(walk, x)                                                                       \
   do                                                                                               \
     {                                                                                              \
@@ -32,24 +32,13 @@
     }                                                                                              \
   while (0)
 
-/* x -= bits that are set in it. The verifier must not see which: it would follow what comes then
- * for each case by itself. */
+/* Clears in x the bits that are set in `bits`. The verifier must not see which: it would follow the
+ * code after it for each case separately. */
 #define HOST_LEAVE(x, bits) asm volatile("%0 ^= %1" : "+r"(x) : "r"(bits))
 
 const volatile struct lu_bpf_config host_config;
 
-/* The program is compiled twice: for all kernels and options, and for what is usual, without a word
- * of the rest. What the verifier finds not to be needed it removes piece by piece, and each time
- * moves all that comes after. */
-#ifdef HOST_USUAL
-#define HOST_FLAGS     LU_BPF_USUAL
-#define HOST_NAMESPACE 0
-#else
-#define HOST_FLAGS     host_config.flags
-#define HOST_NAMESPACE host_config.pid_namespace
-#endif
-
-/* In a map of its own, which the loader makes: 1 MiB, and 24 bytes for each identity. */
+/* The loader makes this map: 1 MiB, and 24 bytes for each identity. */
 struct lu_bpf_shared shared_variables;
 #define host_shared (&shared_variables)
 
@@ -72,8 +61,8 @@ struct
   __array (values, struct memory_entry);
 } memory SEC (".maps");
 
-/* Some 90 bytes for each entry, where the kernel allows that; else for each of max_entries, at
- * once. */
+/* Some 90 bytes for each entry, where the kernel allows that; otherwise memory for all max_entries
+ * at once. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_HASH);
@@ -82,7 +71,7 @@ struct
   __type (value, struct lu_bpf_process);
 } processes SEC (".maps");
 
-/* By CPU, 197 KiB each. A per-CPU map's values are at most 32 KiB. */
+/* One value per CPU, 198 KiB each. The values of a per-CPU map have at most 32 KiB. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
@@ -91,7 +80,7 @@ struct
   __type (value, struct walk);
 } walks SEC (".maps");
 
-/* By CPU, below 1 KiB each. */
+/* One value per CPU, below 1 KiB each. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
@@ -109,32 +98,14 @@ struct
   __type (value, uint32_t);
 } outputs SEC (".maps");
 
-/* How turns are told which walk is theirs. Pointers, from Linux 5.12 on, need no look-up in each of
- * them, which the verifier follows and the kernel then puts inline. */
-#ifdef HOST_USUAL
-typedef struct walk *walk_ref;
-#define HOST_REF(walk, cpu) (walk)
-#define HOST_SEARCH         HOST_TURN
-/* From Linux 5.17 on; verified once. */
-#define HOST_LOOP(n, function, data) bpf_loop (n, function, data, 0)
-
-static inline struct walk *
-host_walk (walk_ref ref)
-{
-  return ref;
-}
-#else
+/* A subprogram looks its walk up by CPU. */
 typedef uint32_t walk_ref;
-#define HOST_REF(walk, cpu) (cpu)
-/* Loops in each other leave no room for one more: the verifier allows eight calls. */
-#define HOST_SEARCH         static inline
 
 static inline struct walk *
 host_walk (walk_ref ref)
 {
   return bpf_map_lookup_elem (&walks, &ref);
 }
-#endif
 
 static inline const struct entry *
 host_entry (uint32_t number)
@@ -152,6 +123,12 @@ host_read (void *to, uint32_t size, uint64_t address)
 }
 
 static inline int64_t
+host_read_window (void *to, uint32_t size, uint64_t address)
+{
+  return host_read (to, size, address);
+}
+
+static inline int64_t
 host_read_code (void *to, uint32_t size, uint64_t address)
 {
   return host_read (to, size, address);
@@ -163,26 +140,26 @@ host_clock (void)
   return bpf_ktime_get_ns ();
 }
 
-/* A direct call has to lead to code of the same file; what is outside of this mapping is for others
- * to say. */
-static inline enum call_kind
+/* A direct call has to lead to code of the same file; only user space can check one that leaves
+ * this mapping. */
+static inline enum lu_call_kind
 host_call_before (const struct walk *walk, uint64_t pc)
 {
   uint64_t code;
   int64_t displacement = 0;
-  enum call_kind kind;
+  enum lu_call_kind kind;
 
   if (pc - sizeof code - walk->seen.start >= walk->seen.size
       || host_read (&code, sizeof code, pc - sizeof code) != 0)
-    return CALL_UNKNOWN;
-  kind = decode_call (code, &displacement);
-  if (kind == CALL_DIRECT && pc + (uint64_t) displacement - walk->seen.start >= walk->seen.size)
-    return CALL_UNKNOWN;
+    return LU_CALL_UNKNOWN;
+  kind = lu_call_decode (code, &displacement);
+  if (kind == LU_CALL_DIRECT && pc + (uint64_t) displacement - walk->seen.start >= walk->seen.size)
+    return LU_CALL_UNKNOWN;
   return kind;
 }
 
-/* The word at an address in the kernel; 0 if it cannot be read. */
-HOST_TURN uint64_t
+/* Returns the word at an address in the kernel; 0 if it cannot be read. */
+HOST_SUBPROGRAM uint64_t
 read_kernel (uint64_t address)
 {
   uint64_t word = 0;
@@ -191,7 +168,7 @@ read_kernel (uint64_t address)
   return word;
 }
 
-/* A field of one of the kernel's structures, of 8 bytes or the lower ones of them. */
+/* A field of one of the kernel's structures, of 8 bytes, or the lower bytes of such a field. */
 #define READ(object, field) read_kernel ((uint64_t) & (object)->field)
 
 #include "kernel-vmas.h"

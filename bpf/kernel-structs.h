@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* kernel-structs.h - the fields of the kernel's structures that the program looks at, found by BTF;
- * src/bpf/program.c names the same. */
+/* kernel-structs.h - the fields of the kernel's structures that the program reads; libbpf finds
+ * their places by BTF when it loads the program. */
 
 #pragma once
 
@@ -27,7 +27,7 @@ struct upid
 struct pid
 {
   unsigned int level;
-  struct upid numbers[1]; /* level + 1: from the initial namespace to the task's own */
+  struct upid numbers[1]; /* level + 1 of them, from the initial namespace to the task's own */
 } __attribute__ ((preserve_access_index));
 
 struct super_block
@@ -61,6 +61,41 @@ struct maple_tree
   void *ma_root;
 } __attribute__ ((preserve_access_index));
 
+/* The nodes of the tree are read as words (kernel-vmas.h); these only serve to check that. */
+enum maple_type
+{
+  maple_dense,
+  maple_leaf_64,
+  maple_range_64,
+  maple_arange_64,
+};
+
+struct maple_node
+{
+  void *parent;
+} __attribute__ ((preserve_access_index));
+
+struct maple_metadata
+{
+  unsigned char end;
+} __attribute__ ((preserve_access_index));
+
+struct maple_range_64
+{
+  void *parent;
+  unsigned long pivot[15];
+  void *slot[16];
+  struct maple_metadata meta;
+} __attribute__ ((preserve_access_index));
+
+struct maple_arange_64
+{
+  void *parent;
+  unsigned long pivot[9];
+  void *slot[10];
+  struct maple_metadata meta;
+} __attribute__ ((preserve_access_index));
+
 struct mm_struct
 {
   struct maple_tree mm_mt;
@@ -72,7 +107,7 @@ struct task_struct
   unsigned int flags; /* PF_* (linux/sched.h) */
   int tgid;
   struct mm_struct *mm;
-  struct pid *thread_pid; /* NULL: it has ended */
+  struct pid *thread_pid; /* NULL: the task has ended */
   uint64_t start_boottime;
   uint64_t self_exec_id;
   struct task_struct *group_leader;

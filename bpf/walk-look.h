@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walk-look.h - the turns that look something up: the mapping of an address, the rule of a place.
+/* walk-look.h - the subprograms that look something up: the mapping of an address, the rule of a
+ * code address.
  *
- * Tests of what user space publishes read it by these, too. */
+ * Tests use them to read what user space publishes. */
 
 #pragma once
 
 #include "host.h"
 
-/* A search halves what is left so often in one call of a function, which the verifier follows once;
- * then HALVED() of it is left. */
+/* One call of a function halves the range of a search this often; the verifier follows the function
+ * once. HALVED() of the range is left. */
 #define HALVINGS  4
 #define HALVED(n) (((n) + (1 << HALVINGS) - 1) >> HALVINGS)
-/* Calls: for 4,096 mappings, 4,097 rows. */
+/* Number of calls: enough for 4,096 mappings or 4,097 rows. */
 #define MAPPING_CALLS 3
 #define ROW_CALLS     4
 
-/* Which of `n` mappings in the entry, from word `at` on, may hold the address: the last one that
- * does not begin above it, or the first one of HALVED (n) among which that is. Mappings begin in
- * the lower half of all addresses; of addresses in the upper one any may be said. */
-HOST_SEARCH uint64_t
+/* Returns which of `n` mappings in the entry, from word `at` on, may hold the address: the last one
+ * that does not start above it, or the first one of HALVED (n) mappings that contain it. Mappings
+ * are in the lower half of all addresses; for addresses in the upper half the result may be any
+ * mapping. */
+static inline uint64_t
 halve_mappings (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
 {
   if (entry == NULL)
@@ -38,8 +40,8 @@ halve_mappings (const struct entry *entry, uint64_t at, uint64_t n, uint64_t add
   return at;
 }
 
-/* The same of rows, by what `key` has in its lower 16 bits. */
-HOST_SEARCH uint64_t
+/* Searches rows in the same way, by the lower 16 bits of `key`. */
+static inline uint64_t
 halve_rows (const struct entry *entry, uint64_t at, uint64_t n, uint64_t key)
 {
   if (entry == NULL)
@@ -56,7 +58,7 @@ halve_rows (const struct entry *entry, uint64_t at, uint64_t n, uint64_t key)
   return at;
 }
 
-/* The mapping that may hold the address. */
+/* Returns the mapping that may hold the address. */
 static inline const struct lu_bpf_mapping *
 look_up_mapping (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
 {
@@ -69,7 +71,7 @@ look_up_mapping (const struct entry *entry, uint64_t at, uint64_t n, uint64_t ad
   return (const struct lu_bpf_mapping *) &entry->words[at];
 }
 
-/* The rule id of an ELF address in the run of rows of its page. */
+/* Returns the rule id of an ELF address in the run of rows of its page. */
 static inline uint32_t
 look_up_row (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
 {
@@ -82,9 +84,9 @@ look_up_row (const struct entry *entry, uint64_t at, uint64_t n, uint64_t addres
   return entry->words[at] >> 16;
 }
 
-/* The rule id of an ELF address of the slot's file; -1: there is no table any more, or no memory
- * for it. */
-HOST_TURN int64_t
+/* Returns the rule id of an ELF address of the slot's file; -1 if the table or memory for it is
+ * gone. */
+HOST_SUBPROGRAM int64_t
 look_up_rule (uint32_t slot, uint64_t address)
 {
   const struct lu_bpf_module *module;
@@ -97,7 +99,7 @@ look_up_rule (uint32_t slot, uint64_t address)
   module = &host_shared->modules[slot];
   HOST_NEAR (module);
   table = *(const volatile uint64_t *) &module->table;
-  page = (address - module->base) >> LU_BPF_PAGE_SHIFT;
+  page = (address - module->base) >> LU_PAGE_SHIFT;
   if (table == 0)
     return -1;
   if (address < module->base || page >= table >> 32)
@@ -116,7 +118,7 @@ look_up_rule (uint32_t slot, uint64_t address)
   return look_up_row (entry, LU_BPF_AT_OF (first), n, address);
 }
 
-/* Sets bits of "use"; only where they change. */
+/* Sets bits of "use"; writes only if they change. */
 static inline void
 note_use (uint32_t slot, uint8_t bits)
 {
@@ -127,9 +129,10 @@ note_use (uint32_t slot, uint8_t bits)
     use[slot] |= bits;
 }
 
-/* What is known of the place whose slot is set. 0, or a turn. */
+/* Copies the published facts about the place whose slot is set. Returns 0 or the next subprogram.
+ */
 static inline int64_t
-complete_place (struct place *place)
+complete_place (struct visited_mapping *place)
 {
   uint32_t slot = place->module;
   uint64_t key;
@@ -142,18 +145,18 @@ complete_place (struct place *place)
       return GIVE_UP (NO_TABLE);
     }
   place->to_key = key - place->bias;
-  place->plain_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
+  place->rules_size = place->kind == LU_BPF_MAPPING_TABLE ? place->size : 0;
   return 0;
 }
 
-/* Sets walk->found to the mapping that holds the address. 0, or a turn. */
-HOST_TURN int64_t
+/* Sets walk->found to the mapping that holds the address. Returns 0 or the next subprogram. */
+HOST_SUBPROGRAM int64_t
 find_place (walk_ref ref, uint64_t address)
 {
   struct walk *walk = host_walk (ref);
   const struct lu_bpf_mapping *mapping;
   const struct entry *entry;
-  struct place *place;
+  struct visited_mapping *place;
   uint32_t word;
 
   if (walk == NULL)
@@ -174,21 +177,21 @@ find_place (walk_ref ref, uint64_t address)
   return complete_place (place);
 }
 
-/* The same by the kernel's own mappings. */
+/* Sets walk->found in the same way, from the kernel's own mappings. */
 static inline int64_t
 find_vma_place (walk_ref ref, struct walk *walk, uint64_t address)
 {
   return host_find_vma (ref, address) ? complete_place (&walk->found) : GIVE_UP (NO_MAPPING);
 }
 
-/* The address of the frame that comes next. */
+/* Returns the address of the next frame. */
 static inline uint64_t
 walk_lookup (const struct walk *walk)
 {
   return walk->pc - (walk->mark >> 63);
 }
 
-HOST_TURN int64_t
+HOST_SUBPROGRAM int64_t
 walk_mapping (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
@@ -200,7 +203,7 @@ walk_mapping (walk_ref ref)
   lookup = walk_lookup (walk);
   if (lookup - walk->place.start >= walk->place.size)
     {
-      struct place place = walk->place;
+      struct visited_mapping place = walk->place;
 
       walk->place = walk->before;
       walk->before = place;
@@ -215,29 +218,29 @@ walk_mapping (walk_ref ref)
         note_use (walk->place.module, LU_BPF_USED);
     }
   if (walk->place.kind == LU_BPF_MAPPING_TABLE)
-    return TURN_ON;
+    return NEXT_ON;
   if (walk->place.kind == LU_BPF_MAPPING_OPAQUE)
     return GIVE_UP (OPAQUE);
-  return TURN_GUESS;
+  return NEXT_FP_STEP;
 }
 
-/* walk->rule as a plain one; 0: it is none. */
-HOST_TURN uint64_t
-make_plain (walk_ref ref)
+/* Returns walk->rule as a compact rule; 0 if it has no such form. */
+HOST_SUBPROGRAM uint64_t
+make_compact (walk_ref ref)
 {
   const struct walk *walk = host_walk (ref);
 
-  return walk != NULL ? plain_make (&walk->rule) : 0;
+  return walk != NULL ? lu_compact_make (&walk->rule) : 0;
 }
 
-/* The rule of the frame that comes next, whose mapping has a table: remembers it, or leaves it to
- * the turn for rare ones. */
-HOST_TURN int64_t
+/* Finds the rule of the next frame, whose mapping has a table: remembers it, or leaves it to the
+ * subprogram for rare rules. */
+HOST_SUBPROGRAM int64_t
 walk_rule (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
   struct remembered *remembered;
-  uint64_t lookup, plain, key, place;
+  uint64_t lookup, compact, key, place;
   uint32_t slot;
   int64_t id;
 
@@ -255,14 +258,14 @@ walk_rule (walk_ref ref)
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
   walk->rule = host_shared->rules[id];
-  plain = make_plain (ref);
+  compact = make_compact (ref);
   key = lookup + walk->place.to_key;
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
   remembered = &walk->remembered.rules[place];
-  if (plain == 0 || remembered->key == key || (HOST_FLAGS & LU_BPF_NO_CACHE) != 0)
-    return walk->rule.cfa_kind == LU_CFA_NONE ? TURN_GUESS : TURN_RARE;
+  if (compact == 0 || remembered->key == key || (host_config.flags & LU_BPF_NO_CACHE) != 0)
+    return walk->rule.cfa_kind == LU_CFA_NONE ? NEXT_FP_STEP : NEXT_RARE;
   remembered->key = key;
-  remembered->plain = plain;
-  return TURN_ON;
+  remembered->rule = compact;
+  return NEXT_ON;
 }

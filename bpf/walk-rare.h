@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walk-rare.h - the turn for any rule: one lu_step(), as the table engine makes it. */
+/* walk-rare.h - the subprogram for any rule: one lu_step(), as the table engine executes it. */
 
 #pragma once
 
 #include "host.h"
 #include "walk-look.h"
+#include "walk-window.h"
 
-/* What the parts of a step are told. */
+/* The arguments of the parts of a step. */
 struct rare
 {
   struct walk *walk;
@@ -18,15 +19,17 @@ struct rare
 static inline __attribute__ ((always_inline)) int
 read_word (void *data, uint64_t address, uint64_t *value)
 {
-  uint64_t result = ~(uint64_t) host_read (value, sizeof *value, address);
+  const struct rare *rare = data;
+  uint64_t result = ~(uint64_t) read_stack (rare->ref, address);
 
-  /* 0 or an error; the verifier need not know which. */
+  *value = rare->walk->window.word;
+  /* Returns 0 or an error; the verifier need not know which. */
   return (int) (lu_step_settle (result) >> 63);
 }
 
-/* A register of the sample by its DWARF number (System V ABI, AMD64 supplement, figure 3.36). The
- * table is of no size that would bring it into a section of small constants, which loaders do not
- * know; so is the one in step.h. */
+/* Returns a register of the sample by its DWARF number (System V ABI, AMD64 supplement, figure
+ * 3.36). The size of this table, and of the one in step.h, keeps it out of sections of small
+ * constants, which loaders do not know. */
 static inline __attribute__ ((always_inline)) int
 read_register (void *data, uint32_t number, uint64_t *value)
 {
@@ -43,17 +46,18 @@ read_register (void *data, uint32_t number, uint64_t *value)
   return 1;
 }
 
-/* lu_step_saved_one() by walk->rule, of walk->saved. A function of its own, which the verifier
- * follows once for both registers. */
-HOST_TURN int64_t
+/* Executes lu_step_saved_one() for walk->rule and walk->saved. It is a function of its own, which
+ * the verifier follows once for both registers. */
+HOST_SUBPROGRAM int64_t
 find_saved (walk_ref ref, uint64_t is_bx, uint64_t cfa)
 {
   struct walk *walk = host_walk (ref);
+  struct rare rare = { walk, ref };
 
   if (walk == NULL)
     return 0;
   return lu_step_saved_one (&walk->step, &walk->rule, lu_step_settle (is_bx & 1), cfa, read_word,
-                            NULL, &walk->saved);
+                            &rare, &walk->saved);
 }
 
 static inline __attribute__ ((always_inline)) int
@@ -69,28 +73,27 @@ read_saved (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t is_
   return is_known != 0;
 }
 
-/* FP and BX, if they are still where they were saved. Returns walk->known. A function of its own,
- * or the verifier would follow what comes then for each way through it. */
-HOST_TURN uint64_t
+/* Reads FP and BX, if they are still where they were saved. Returns walk->known. It is a function
+ * of its own, or the verifier would follow the code after it for each path through it. */
+HOST_SUBPROGRAM uint64_t
 fetch_saved (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t value;
 
   if (walk == NULL)
     return 0;
   if ((walk->known & KNOWN_FP_SAVED) != 0)
     {
-      if (host_read (&value, sizeof value, walk->fp) == 0)
-        walk->fp = value;
+      if (read_stack (ref, walk->fp) == 0)
+        walk->fp = walk->window.word;
       else
         walk->known &= ~(uint32_t) LU_KNOWN_FP;
       walk->known &= ~(uint32_t) KNOWN_FP_SAVED;
     }
   if (walk->bx_at != 0)
     {
-      if (host_read (&value, sizeof value, walk->bx_at) == 0)
-        walk->bx = value;
+      if (read_stack (ref, walk->bx_at) == 0)
+        walk->bx = walk->window.word;
       else
         walk->known &= ~(uint32_t) LU_KNOWN_BX;
       walk->bx_at = 0;
@@ -98,7 +101,7 @@ fetch_saved (walk_ref ref)
   return walk->known;
 }
 
-/* Appends the frame; FALSE: there are enough. */
+/* Appends the frame. Returns FALSE if there are enough frames. */
 static inline int
 push_frame (struct walk *walk)
 {
@@ -112,7 +115,7 @@ push_frame (struct walk *walk)
   return 1;
 }
 
-/* Whether a return address of 0 is the end at this place. */
+/* Returns whether a return address of 0 ends the stack at this place. */
 static inline int
 is_entry (const struct walk *walk, uint64_t lookup)
 {
@@ -138,7 +141,7 @@ give_up_after (int status)
     }
 }
 
-HOST_TURN int64_t
+HOST_SUBPROGRAM int64_t
 walk_rare (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
@@ -162,15 +165,15 @@ walk_rare (walk_ref ref)
                             .known = (uint8_t) known,
                             .frame_kind = (uint8_t) walk->frame_kind };
   if (!push_frame (walk))
-    return TURN_DEPTH;
+    return NEXT_DEPTH;
   result = lu_step_with (regs, &walk->rule, read_word, read_register, read_saved, &rare);
   HOST_FORGET (walk, result);
   if (result == LU_STATUS_COMPLETE)
-    return TURN_ENDED;
+    return NEXT_ENDED;
   if (result != LU_STEP_CALLER)
     return give_up_after (result);
   if (regs->pc == 0)
-    return is_entry (walk, lookup) ? TURN_ENDED : GIVE_UP (BAD_FRAME);
+    return is_entry (walk, lookup) ? NEXT_ENDED : GIVE_UP (BAD_FRAME);
   walk->pc = regs->pc;
   walk->sp = regs->sp;
   walk->fp = regs->fp;
@@ -179,5 +182,5 @@ walk_rare (walk_ref ref)
   walk->ucontext = regs->ucontext;
   walk->frame_kind = regs->frame_kind;
   walk->mark = regs->frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
-  return TURN_ON;
+  return NEXT_ON;
 }

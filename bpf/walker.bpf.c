@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walker.bpf.c - the program on the sampling events: walks the user stack where the sample hits.
+/* walker.bpf.c - the program on the sampling events: unwinds the user stack when a sample hits.
  *
- * Returns 0 when the stack is walked and its record is in the ring: then the kernel writes no
- * sample and copies no stack. Returns 1 otherwise: the sample arrives with registers and stack. An
- * interrupted program of the same CPU is never met here, the kernel runs one at a time. */
+ * It returns 0 when the record of the stack is in the ring; the kernel then writes no sample and
+ * copies no stack. Otherwise it returns 1, and the sample arrives with registers and stack. The
+ * kernel runs one such program at a time on each CPU. */
 
-/* Weak, as HOST_TURN. */
-#define CALLS_FUNCTION __attribute__ ((noinline, weak))
+/* Weak, as HOST_SUBPROGRAM. */
+#define LU_CALL_FUNCTION __attribute__ ((noinline, weak))
 
 #include "kernel-structs.h"
-#include "walk-turn.h"
+#include "walk-subprogram.h"
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
 
 /* Selector of 64-bit code (__USER_CS, asm/segment.h). */
 #define USER_CS 0x33
-/* Of a selector: not the kernel's. */
+/* The bits of a selector that the kernel's do not have. */
 #define USER_RPL 3
-/* Ancestors that make a process followed. */
+/* How many ancestors are looked at to tell whether a process is followed. */
 #define MAX_ANCESTORS 8
-/* Generations of children that user space has not heard of yet. */
+/* How many generations of children may have no entry yet. */
 #define MAX_UNHEARD 2
-/* Of a task: it was forked, and has executed nothing since (linux/sched.h). */
+/* The task was forked and has not called exec since (linux/sched.h). */
 #define PF_FORKNOEXEC 0x00000040
 /* MAX_PID_NS_LEVEL + 1 (linux/pid_namespace.h). */
 #define MAX_LEVELS 33
 
-/* What a task is called in the pid namespace of user space, from its own namespace upwards; 0: it
- * is not in it. */
-HOST_TURN uint64_t
+/* Returns the number of a task in the pid namespace of user space, or 0 if it is outside of it.
+ * Searches from the task's own namespace upwards. */
+HOST_SUBPROGRAM uint64_t
 find_number (uint64_t address)
 {
   struct task_struct *task = (struct task_struct *) address;
@@ -43,7 +43,7 @@ find_number (uint64_t address)
       struct upid *upid = (struct upid *) (numbers + level * bpf_core_type_size (struct upid));
       struct pid_namespace *space = (struct pid_namespace *) READ (upid, ns);
 
-      if ((uint32_t) READ (space, ns.inum) == HOST_NAMESPACE)
+      if ((uint32_t) READ (space, ns.inum) == host_config.pid_namespace)
         return (uint32_t) READ (upid, nr);
       if (level-- == 0)
         return 0;
@@ -51,19 +51,19 @@ find_number (uint64_t address)
   return 0;
 }
 
-/* The process in the upper half, the thread in the lower one. */
+/* Returns the process in the upper half and the thread in the lower one. */
 static inline uint64_t
 current_ids (void)
 {
   struct task_struct *task;
 
-  if (HOST_NAMESPACE == 0)
+  if (host_config.pid_namespace == 0)
     return bpf_get_current_pid_tgid ();
   task = (struct task_struct *) bpf_get_current_task ();
   return find_number (READ (task, group_leader)) << 32 | find_number ((uint64_t) task);
 }
 
-/* When the task's process was started. */
+/* Returns the time at which the task's process started. */
 static inline uint64_t
 start_time_of (struct task_struct *task)
 {
@@ -72,9 +72,9 @@ start_time_of (struct task_struct *task)
   return READ (leader, start_boottime);
 }
 
-/* Copies the process' entry to walk->process; FALSE: there is none. n_mappings is 0 if it was read
- * while it was written. */
-HOST_TURN int64_t
+/* Copies the entry of the process to walk->process. Returns FALSE if there is none. n_mappings is 0
+ * if it was read while it was written. */
+HOST_SUBPROGRAM int64_t
 find_entry (walk_ref ref, uint32_t tgid)
 {
   const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
@@ -89,7 +89,7 @@ find_entry (walk_ref ref, uint32_t tgid)
   return 1;
 }
 
-/* What the entry was made for; NULL: any process. */
+/* Returns the identity that the entry was made for; NULL if it is good for any process. */
 static inline struct lu_bpf_identity *
 find_identity (const struct walk *walk)
 {
@@ -101,7 +101,7 @@ find_identity (const struct walk *walk)
   return &host_shared->identities[index];
 }
 
-/* TRUE: the task is what the process' entry was made for. Only helpers follow the pointer to
+/* Returns whether the process' entry was made for this task. Only helpers follow the pointer to
  * another task: for a plain load through it the verifier searches all types of the kernel for its
  * name. */
 static inline int
@@ -113,7 +113,7 @@ is_same (const struct walk *walk, int is_leader)
 
   if (identity == NULL)
     return 1;
-  if ((HOST_FLAGS & LU_BPF_TASK_BTF) != 0)
+  if ((host_config.flags & LU_BPF_TASK_BTF) != 0)
     {
       struct task_struct *task = (struct task_struct *) bpf_get_current_task_btf ();
 
@@ -135,9 +135,9 @@ is_same (const struct walk *walk, int is_leader)
   return identity->start_time == start_time && identity->exec_id == exec_id;
 }
 
-/* The parent of a task, and what its entry is; 0: there is none, or it is not followed. Those that
- * were there before us have their entries, or are not followed. */
-HOST_TURN uint64_t
+/* Returns the parent of a task and copies its entry if it has one; 0 if there is no parent or the
+ * task is not followed. Processes older than the recording have an entry or are not followed. */
+HOST_SUBPROGRAM uint64_t
 find_parent (walk_ref ref, uint64_t address)
 {
   struct walk *walk = host_walk (ref);
@@ -145,19 +145,20 @@ find_parent (walk_ref ref, uint64_t address)
   uint64_t tgid;
 
   if (walk == NULL
-      || ((HOST_FLAGS & LU_BPF_FOLLOW) != 0 && start_time_of (task) < host_config.started_ns))
+      || ((host_config.flags & LU_BPF_FOLLOW) != 0
+          && start_time_of (task) < host_config.started_ns))
     return 0;
   parent = (struct task_struct *) READ (task, real_parent);
-  tgid = HOST_NAMESPACE == 0 ? (uint32_t) READ (parent, tgid)
-                             : find_number (READ (parent, group_leader));
+  tgid = host_config.pid_namespace == 0 ? (uint32_t) READ (parent, tgid)
+                                        : find_number (READ (parent, group_leader));
   if (tgid == 0)
     return 0;
   walk->has_entry = (uint32_t) find_entry (ref, (uint32_t) tgid);
   return (uint64_t) parent;
 }
 
-/* Whether the entry is that of the ancestor, as it was when it was forked from, and has executed
- * nothing since, just as the task. */
+/* Returns whether the entry describes the ancestor as it was at the fork: neither it nor the task
+ * has called exec since. */
 static inline int
 is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
 {
@@ -170,18 +171,18 @@ is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
          && (identity->start_time == 0 || identity->start_time == start_time_of (task));
 }
 
-/* A child that user space has not heard of yet goes by the entry of the nearest ancestor that has
- * one: its mappings are a copy of those. User space sees whether it was that version. Where most
- * processes never get an entry, a child may live long without one, and what its ancestor maps
- * meanwhile is not its own: it goes by the kernel's own mappings. */
+/* A child without an entry uses the one of its nearest ancestor, whose mappings it has a copy of.
+ * User space checks that it was the right version. Where most processes never get an entry, a child
+ * may live long without one while its ancestor maps other files, so it uses the kernel's own
+ * mappings instead. */
 static inline int64_t
 inherit_process (struct walk *walk, walk_ref ref)
 {
-  int is_picky = (HOST_FLAGS & LU_BPF_FOLLOW) != 0;
+  int is_picky = (host_config.flags & LU_BPF_FOLLOW) != 0;
   uint64_t task = bpf_get_current_task ();
   uint64_t exec_id = READ ((struct task_struct *) task, self_exec_id) + 1;
 
-  if (!is_picky && (HOST_FLAGS & LU_BPF_VMAS) != 0)
+  if (!is_picky && (host_config.flags & LU_BPF_VMAS) != 0)
     return GIVE_UP (NO_PROCESS);
   for (int i = 0; i < (is_picky ? MAX_ANCESTORS : MAX_UNHEARD); i++)
     {
@@ -189,13 +190,13 @@ inherit_process (struct walk *walk, walk_ref ref)
       if (task == 0)
         break;
       if (walk->has_entry != 0)
-        return i < MAX_UNHEARD && is_heir (walk, task, exec_id) ? TURN_ON : GIVE_UP (NO_PROCESS);
+        return i < MAX_UNHEARD && is_heir (walk, task, exec_id) ? NEXT_ON : GIVE_UP (NO_PROCESS);
     }
   return is_picky ? GIVE_UP (NOT_FOLLOWED) : GIVE_UP (NO_PROCESS);
 }
 
-/* Of the process in the upper half, the thread in the lower one. */
-HOST_TURN int64_t
+/* Finds the entry of a process; `id` is as current_ids() returns it. */
+HOST_SUBPROGRAM int64_t
 find_process (walk_ref ref, uint64_t id)
 {
   struct walk *walk = host_walk (ref);
@@ -207,50 +208,50 @@ find_process (walk_ref ref, uint64_t id)
     return inherit_process (walk, ref);
   if (walk->process.n_mappings == 0)
     return GIVE_UP (NO_PROCESS);
-  return is_same (walk, tgid == (uint32_t) id) ? TURN_ON : GIVE_UP (STALE_PROCESS);
+  return is_same (walk, tgid == (uint32_t) id) ? NEXT_ON : GIVE_UP (STALE_PROCESS);
 }
 
-/* The process that runs, and its last exec. 0: there is nothing to tell of it; those that ran
- * before us have no identity. */
+/* Identifies the running process and its last exec. 0: nothing is announced for it; processes that
+ * ran before the recording have no identity. */
 static inline uint64_t
-find_teller (const struct walk *walk, int64_t published)
+find_announcer (const struct walk *walk, int64_t published)
 {
   struct task_struct *any = (struct task_struct *) bpf_get_current_task (), *leader;
   const struct lu_bpf_identity *identity = find_identity (walk);
 
-  if (published == TURN_ON)
-    return identity != NULL ? lu_bpf_teller (identity->start_time, identity->exec_id) : 0;
+  if (published == NEXT_ON)
+    return identity != NULL ? lu_bpf_announcer (identity->start_time, identity->exec_id) : 0;
   leader = (struct task_struct *) READ (any, group_leader);
   if ((READ (leader, flags) & PF_FORKNOEXEC) != 0)
     return 0;
-  return lu_bpf_teller (READ (leader, start_boottime), READ (any, self_exec_id) + 1);
+  return lu_bpf_announcer (READ (leader, start_boottime), READ (any, self_exec_id) + 1);
 }
 
-/* Sets walk->arguments if they were not told; returns how many bytes. They are not there yet for a
- * moment after an exec. `published`: what find_process() has said. */
-HOST_TURN uint64_t
+/* Sets walk->arguments if they were not announced yet; returns how many bytes. They do not exist
+ * yet for a moment after an exec. `published`: the result of find_process(). */
+HOST_SUBPROGRAM uint64_t
 find_arguments (walk_ref ref, int64_t published)
 {
   struct walk *walk = host_walk (ref);
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
   struct lu_bpf_arguments *head;
   struct mm_struct *mm;
-  uint64_t *told, teller, at, start, size;
+  uint64_t *announced, announcer, at, start, size;
 
-  if ((HOST_FLAGS & LU_BPF_ARGUMENTS) == 0 || walk == NULL)
+  if ((host_config.flags & LU_BPF_ARGUMENTS) == 0 || walk == NULL)
     return 0;
-  told = host_shared->told;
-  HOST_NEAR (told);
-  teller = at = find_teller (walk, published);
-  HOST_BOUND (at, LU_BPF_N_TOLD - 1);
-  if (teller == 0 || told[at] == teller)
+  announced = host_shared->announced;
+  HOST_NEAR (announced);
+  announcer = at = find_announcer (walk, published);
+  HOST_BOUND (at, LU_BPF_N_ANNOUNCED - 1);
+  if (announcer == 0 || announced[at] == announcer)
     return 0;
   mm = (struct mm_struct *) READ (task, mm);
   start = READ (mm, arg_start);
   size = READ (mm, arg_end) - start;
   if (start == 0 || (int64_t) size <= 0)
     return 0;
-  told[at] = teller;
+  announced[at] = announcer;
   if (size > LU_BPF_MAX_ARGUMENTS)
     size = LU_BPF_MAX_ARGUMENTS;
   HOST_BOUND (size, LU_BPF_MAX_ARGUMENTS);
@@ -262,7 +263,7 @@ find_arguments (walk_ref ref, int64_t published)
   return size;
 }
 
-/* What finds no room is asked elsewhere. */
+/* Arguments that find no room in the ring are counted; user space then asks /proc. */
 static inline void
 tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref, int64_t published)
 {
@@ -276,40 +277,27 @@ tell_arguments (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref
       && bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, walk->arguments_head,
                                 sizeof walk->arguments_head + size)
              != 0)
-    walk->n_untold++;
+    walk->n_unannounced++;
 }
 
-/* Registers of a sample in user mode, of which the program sees the kernel's copy word by word. */
+/* Copies the registers of a sample in user mode word by word, as the context allows. */
 static inline void
 copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
 {
-  walk->regs[0] = ctx->regs.r15;
-  walk->regs[1] = ctx->regs.r14;
-  walk->regs[2] = ctx->regs.r13;
-  walk->regs[3] = ctx->regs.r12;
-  walk->regs[REG_FP] = ctx->regs.rbp;
-  walk->regs[REG_BX] = ctx->regs.rbx;
-  walk->regs[6] = ctx->regs.r11;
-  walk->regs[7] = ctx->regs.r10;
-  walk->regs[8] = ctx->regs.r9;
-  walk->regs[9] = ctx->regs.r8;
-  walk->regs[10] = ctx->regs.rax;
-  walk->regs[11] = ctx->regs.rcx;
-  walk->regs[12] = ctx->regs.rdx;
-  walk->regs[13] = ctx->regs.rsi;
-  walk->regs[14] = ctx->regs.rdi;
-  walk->regs[REG_PC] = ctx->regs.rip;
-  walk->regs[REG_CS] = ctx->regs.cs;
-  walk->regs[REG_SP] = ctx->regs.rsp;
+  const volatile uint64_t *words = (const volatile uint64_t *) &ctx->regs;
+
+#pragma unroll
+  for (int i = 0; i < N_REGS; i++)
+    walk->regs[i] = words[i];
 }
 
-/* What the task will go on with in user mode; FALSE: out of reach. A sample in user mode has
- * interrupted just that; to take it word by word from the context is for kernels that need it,
- * since each word costs loading as much as a walk. */
+/* Copies the registers that the task continues with in user mode. FALSE: they are out of reach.
+ * Older kernels have them only in the context of samples in user mode, word by word; each word
+ * takes as long to load as a walk takes. */
 static inline int
 copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, int64_t is_kernel)
 {
-  if ((HOST_FLAGS & LU_BPF_TASK_REGS) != 0)
+  if ((host_config.flags & LU_BPF_TASK_REGS) != 0)
     return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
                                   (void *) bpf_task_pt_regs (bpf_get_current_task_btf ()))
            == 0;
@@ -338,14 +326,14 @@ copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
         return GIVE_UP (INTERNAL);
     }
   walk->n_kernel = (uint32_t) n_kernel;
-  return walk->regs[REG_CS] == USER_CS ? TURN_ON : GIVE_UP (ABI);
+  return walk->regs[REG_CS] == USER_CS ? NEXT_ON : GIVE_UP (ABI);
 }
 
-/* COMPLETE or DEPTH_LIMIT, by the result; no branch, which the verifier would follow both ways. */
+/* Returns COMPLETE or DEPTH_LIMIT without a branch, since the verifier would follow both ways. */
 static inline uint32_t
 status_of (int64_t result)
 {
-  uint32_t is_depth = (uint32_t) negative_bit (TURN_ENDED - (uint64_t) result);
+  uint32_t is_depth = (uint32_t) negative_bit (NEXT_ENDED - (uint64_t) result);
 
   return LU_STATUS_COMPLETE + (LU_STATUS_DEPTH_LIMIT - LU_STATUS_COMPLETE) * is_depth;
 }
@@ -366,15 +354,15 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
   record->version = LU_BPF_VERSION;
   record->status = status_of (result);
   record->time = walk->start_ns;
-  if ((HOST_FLAGS & LU_BPF_TIME_WALKS) != 0)
+  if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
     now = host_clock () - walk->start_ns;
   record->walk_ns = (uint32_t) now;
   record->n_kernel = (uint16_t) walk->n_kernel;
   record->n_user = (uint16_t) (walk->at - walk->n_kernel);
   record->zero = 0;
   record->sp = walk->regs[REG_SP];
-  if (walk->n_guessed > 0)
-    record->flags |= LU_BPF_RECORD_GUESSED;
+  if (walk->n_inferred > 0)
+    record->flags |= LU_BPF_RECORD_INFERRED;
   if (size > LU_BPF_MAX_KERNEL + LU_BPF_MAX_FRAMES)
     return GIVE_UP (INTERNAL);
   size = sizeof *record + size * sizeof walk->pcs[0];
@@ -384,9 +372,9 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
 }
 
 static inline int
-is_walked (int64_t result)
+is_bpf_unwound (int64_t result)
 {
-  return (uint64_t) result - TURN_ENDED <= TURN_DEPTH - TURN_ENDED;
+  return (uint64_t) result - NEXT_ENDED <= NEXT_DEPTH - NEXT_ENDED;
 }
 
 static inline int64_t
@@ -397,29 +385,29 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
-  walk->by_vmas = walk->n_untold = 0;
-  if (HOST_NAMESPACE != 0 && id >> 32 == 0)
+  walk->by_vmas = walk->n_unannounced = 0;
+  if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (ref, id);
   if (published != GIVE_UP (NOT_FOLLOWED))
     tell_arguments (walk, ctx, ref, published);
   HOST_FORGET (walk, published);
-  if (published >= TURN_GIVE_UP && !can_go_by_vmas (published))
+  if (published >= NEXT_GIVE_UP && !can_go_by_vmas (published))
     return published;
   HOST_FORGET (walk, published);
   result = copy_user_context (walk, ctx);
-  if (result != TURN_ON)
+  if (result != NEXT_ON)
     return result;
   walk->record.pid = (uint32_t) (id >> 32);
   walk->record.tid = (uint32_t) id;
-  result = published == TURN_ON ? begin_walk (ref) : go_by_vmas (ref, published);
-  if (result == TURN_ON)
+  result = published == NEXT_ON ? begin_walk (ref) : go_by_vmas (ref, published);
+  if (result == NEXT_ON)
     result = make_walk (walk, ref);
   HOST_FORGET (walk, result);
-  return is_walked (result) ? emit (walk, ctx, result) : result;
+  return is_bpf_unwound (result) ? emit (walk, ctx, result) : result;
 }
 
-/* Four buckets to each doubling, from 256 ns on. */
+/* Four buckets per doubling, from 256 ns on. */
 static inline uint32_t
 bucket_of (uint64_t ns)
 {
@@ -436,33 +424,34 @@ bucket_of (uint64_t ns)
   return bucket < LU_BPF_N_BUCKETS ? bucket : LU_BPF_N_BUCKETS - 1;
 }
 
-/* A function for the verifier, which would follow it for each way that leads there. */
-HOST_TURN int64_t
+/* A function for the verifier, which would otherwise follow the code for each path that leads
+ * there. */
+HOST_SUBPROGRAM int64_t
 count (walk_ref ref, uint32_t cpu, int64_t result)
 {
   struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
   const struct walk *walk = host_walk (ref);
-  uint64_t reason = (uint64_t) result - TURN_GIVE_UP;
+  uint64_t reason = (uint64_t) result - NEXT_GIVE_UP;
   uint64_t n_user;
 
   if (c == NULL || walk == NULL)
     return 0;
   n_user = walk->at - walk->n_kernel;
-  c->n_untold += walk->n_untold;
-  if (is_walked (result))
+  c->values[LU_COUNTER_BPF_UNANNOUNCED] += walk->n_unannounced;
+  if (is_bpf_unwound (result))
     {
       uint64_t n_known = n_user - walk->n_missed;
 
-      reason = LU_BPF_REASON_WALKED
-               + (LU_BPF_REASON_DEPTH - LU_BPF_REASON_WALKED)
-                     * negative_bit (TURN_ENDED - (uint64_t) result);
-      c->n_frames += n_user;
-      c->n_remembered += n_known & ~is_negative (n_known);
-      c->n_guessed += walk->n_guessed;
-      c->n_kernel_mode += walk->record.flags & LU_BPF_RECORD_KERNEL;
-      c->n_vmas += walk->by_vmas;
-      c->bytes += sizeof walk->record + sizeof walk->pcs[0] * walk->at;
-      if ((HOST_FLAGS & LU_BPF_TIME_WALKS) != 0)
+      reason = LU_BPF_REASON_UNWOUND
+               + (LU_BPF_REASON_DEPTH - LU_BPF_REASON_UNWOUND)
+                     * negative_bit (NEXT_ENDED - (uint64_t) result);
+      c->values[LU_COUNTER_BPF_FRAMES] += n_user;
+      c->values[LU_COUNTER_BPF_REMEMBERED] += n_known & ~is_negative (n_known);
+      c->values[LU_COUNTER_BPF_INFERRED] += walk->n_inferred;
+      c->values[LU_COUNTER_BPF_KERNEL_MODE] += walk->record.flags & LU_BPF_RECORD_KERNEL;
+      c->values[LU_COUNTER_BPF_VMAS] += walk->by_vmas;
+      c->values[LU_COUNTER_BPF_BYTES] += sizeof walk->record + sizeof walk->pcs[0] * walk->at;
+      if ((host_config.flags & LU_BPF_TIME_WALKS) != 0)
         {
           uint32_t bucket = bucket_of (walk->record.walk_ns);
 
@@ -493,10 +482,10 @@ take_walk (struct bpf_perf_event_data *ctx)
 
   if (walk == NULL)
     return 1;
-  result = take_sample (walk, ctx, HOST_REF (walk, cpu));
+  result = take_sample (walk, ctx, cpu);
   HOST_FORGET (walk, result);
-  count (HOST_REF (walk, cpu), cpu, result);
+  count (cpu, cpu, result);
   if (result == GIVE_UP (NOT_FOLLOWED))
     return 0;
-  return !is_walked (result) || (HOST_FLAGS & LU_BPF_CHECK) != 0;
+  return !is_bpf_unwound (result) || (host_config.flags & LU_BPF_CHECK) != 0;
 }

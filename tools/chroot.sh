@@ -8,7 +8,7 @@
 # left behind for chroot_remove to walk into; chroot_remove looks all the same, and stays on one
 # file system. /dev is a small tmpfs of its own: the machine's device nodes are never reachable.
 
-# Prints the mirror apt uses on this machine for Debian itself, or fails.
+# Prints the Debian mirror that apt uses on this machine, or fails.
 chroot_mirror ()
 {
   local uri
@@ -22,7 +22,7 @@ chroot_mirror ()
   esac
 }
 
-# Says in $chroot_why why chroots cannot be made here, and fails; silent success otherwise.
+# Sets $chroot_why to the reason why chroots cannot be made here, and fails; otherwise silent.
 chroot_why=
 chroot_possible ()
 {
@@ -82,7 +82,7 @@ chroot_create ()
   chroot_bootstrap "$@" || return 1
   printf '#!/bin/sh\nexit 101\n' >"$dir/usr/sbin/policy-rc.d"
   chmod 755 "$dir/usr/sbin/policy-rc.d"
-  # It will not outlive a crash of this machine anyway.
+  # The system does not have to survive a crash of this machine.
   echo force-unsafe-io >"$dir/etc/dpkg/dpkg.cfg.d/unsafe-io"
   cp -L /etc/resolv.conf "$dir/etc/resolv.conf" 2>/dev/null || true
   cp -L /etc/hosts "$dir/etc/hosts" 2>/dev/null || true

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* bpf.h - what the BPF program and user space have in common: the maps, the tables in them, the
- * configuration, the record of a walked stack and the counters.
+/* bpf.h - the interface of the BPF program and user space: maps, tables, configuration, records and
+ * counters.
  *
  * User space builds tables and mappings in place, in memory that the program reads; nothing is
- * locked. Three rules keep a reader from acting on what is half written: what points to something
- * is stored last, as one word, with release order; what nothing points to any more is used again
- * only when no walk can be under way (about a second later); and a process' entry carries a check
- * word, as the kernel's hash may be read while it is written. A reader that finds anything odd
- * falls back: the sample arrives in user space with registers and stack. No libc. */
+ * locked. Three rules keep a reader from using half-written data. A reference is one word, stored
+ * last, with release order. Memory that is no longer referenced is reused only when no walk can be
+ * in progress, about a second later. A process entry carries a check word, because the kernel's
+ * hash may be read while it is written. A reader that finds an inconsistency falls back: the sample
+ * arrives in user space with registers and stack. */
 
 #pragma once
 
+#include "lu/counters.h"
 #include "lu/row.h"
 
 #include <stdint.h>
 
-/* The version of all of this; the program and user space are always of one build. */
+/* The version of this interface; the program and user space are always from one build. */
 #define LU_BPF_VERSION 3
 
-/* Memory: map "memory", an ARRAY_OF_MAPS. Each inner map is an ARRAY of one value of 1 MiB,
- * BPF_F_MMAPABLE, and comes in when it is needed. A word address names 4 bytes
- * of it: the number of the inner map above, the number of the word in it below. What is read as one
- * piece (a page index, a run of rows, a process' mappings) lies in one inner map. (No
- * BPF_F_RDONLY_PROG: the kernel lets nobody map such a map for writing.) */
+/* Map "memory": an ARRAY_OF_MAPS. Each inner map is an ARRAY of one value of 1 MiB, BPF_F_MMAPABLE,
+ * and is added when it is needed. A word address names 4 bytes: the number of the inner map in the
+ * high bits, the number of the word in the low bits. Data that is read together (a page index, a
+ * run of rows, a process's mappings) lies in one inner map. BPF_F_RDONLY_PROG is not used, because
+ * the kernel does not let such a map be mapped for writing. */
 #define LU_BPF_ENTRY_BYTES     (1u << 20)
 #define LU_BPF_ENTRY_WORDS     (LU_BPF_ENTRY_BYTES / 4)
 #define LU_BPF_ENTRY_SHIFT     18
@@ -33,14 +34,11 @@
 #define LU_BPF_ENTRY_OF(word)  ((uint32_t) (word) >> LU_BPF_ENTRY_SHIFT)
 #define LU_BPF_AT_OF(word)     ((uint32_t) (word) & (LU_BPF_ENTRY_WORDS - 1))
 
-/* A module's table: an index of pages of 4 KiB, and for each page a run of rows (row.h). A run
- * begins with what holds at the page's first byte, so it has at least one row and at most 4,097, in
- * ascending order; a look-up stays in it. Small pages: 8 turns in 4 cache lines find a row of libc,
- * where pages of 64 KiB need 12 turns in 8 lines, and cost 5 % more memory. Places in Go programs
- * that the rows do not know: see LU_BPF_RULE_TOP. */
-#define LU_BPF_PAGE_SHIFT 12
-#define LU_BPF_PAGE_BYTES (1u << LU_BPF_PAGE_SHIFT)
-#define LU_BPF_MAX_ROWS   (LU_BPF_PAGE_BYTES + 1)
+/* A module's table: an index of pages, and for each page a run of rows (row.h). A run begins with
+ * the rule at the page's first byte, so it has at least one row and at most LU_BPF_MAX_ROWS, in
+ * ascending order; a look-up stays in it. Places in Go programs that the rows do not know: see
+ * LU_BPF_RULE_TOP. */
+#define LU_BPF_MAX_ROWS (LU_PAGE_BYTES + 1)
 /* An index lies in one inner map: files with up to 512 MiB of code. */
 #define LU_BPF_MAX_PAGES (LU_BPF_ENTRY_WORDS / 2)
 
@@ -51,25 +49,25 @@ struct lu_bpf_page
   uint32_t n_rows;
 };
 
-/* "rules" in struct lu_bpf_shared: the ids in published rows are those of this dictionary, shared
- * by all modules. Rule 0 is that of no information, rule 1 complex, as in every table. */
+/* "rules" in struct lu_bpf_shared: all modules share this dictionary, and published rows hold its
+ * ids. Rule 0 means no information and rule 1 complex, as in every table. */
 #define LU_BPF_MAX_RULES 32768
-/* Functions of Go that nobody has called (LU_GO_TOP): in a caller's frame the stack ends there, a
- * frame that runs falls back. cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END make such a rule. What
- * runs its callee on another stack (LU_GO_SWITCH) has rule 1. */
+/* The rule of Go functions without a caller (LU_GO_TOP): the stack ends at such a frame, or the
+ * walk falls back if it is the sampled one. It has cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END.
+ * Go functions that run their callee on another stack (LU_GO_SWITCH) have rule 1. */
 #define LU_BPF_RULE_TOP 2
 
-/* "modules": slots. A mapping names one. The slot of a module whose table is not there has `table`
- * 0; storing `table` publishes it, to all processes at once. All the rest is stored before and does
- * not change until the slot is given to another module. Slot 0 is never used. */
+/* "modules": slots, which mappings refer to. `table` is 0 while a module has no table; storing it
+ * publishes the table to all processes at once. The other fields are stored before, and do not
+ * change until the slot is given to another module. Slot 0 is never used. */
 #define LU_BPF_MAX_MODULES 8192
 
 struct lu_bpf_module
 {
   uint64_t table; /* bits 0-31: word address of the page index; 32-63: number of pages; 0: none */
   uint64_t base;  /* ELF address of the first page, a multiple of its size */
-  /* In bits 40-63 a number that is never that of another module, not 0; else 0. With an ELF address
-   * it is what the program remembers rules by. */
+  /* A number in bits 40-63 that no other module ever has, not 0; the other bits are 0. Together
+   * with an ELF address it is the key of remembered rules. */
   uint64_t key;
   /* ELF address that the program is entered at: a return address of 0 is the end there, and in
    * LU_BPF_ENTRY_CODE bytes from it; 0: none (libraries without one, the vDSO). */
@@ -89,8 +87,8 @@ enum lu_bpf_use
   LU_BPF_WANTED = 1 << 1, /* a walk fell back because the table is not there */
 };
 
-/* The executable mappings of a space, in memory: sorted by start, not overlapping, at a word
- * address that is a multiple of 8. One block may serve several processes (fork). */
+/* The executable mappings of an address space, in memory: sorted by start, not overlapping, at a
+ * word address that is a multiple of 8. Several processes may share a block (fork). */
 #define LU_BPF_MAX_MAPPINGS 4096
 
 enum lu_bpf_mapping_kind
@@ -117,13 +115,14 @@ _Static_assert(sizeof (struct lu_bpf_mapping) == 32, "two mappings to a cache li
 
 enum lu_bpf_process_flags
 {
-  /* A module of the space is not opened yet: nothing is guessed. */
+  /* A module is not open yet: do not step by frame pointer. */
   LU_BPF_PROCESS_PENDING = 1 << 0,
+  LU_BPF_PROCESS_HOTSPOT = 1 << 1, /* lu_address_space_has_hotspot() */
 };
 
 struct lu_bpf_process
 {
-  uint64_t serial;     /* lu_space_serial() of the space */
+  uint64_t serial;     /* lu_address_space_serial() of the space */
   uint32_t mappings;   /* word address */
   uint32_t n_mappings; /* 1 to LU_BPF_MAX_MAPPINGS */
   uint32_t identity;   /* which one of "identities"; 0: none, is not checked */
@@ -143,12 +142,12 @@ lu_bpf_process_check (const struct lu_bpf_process *process, uint32_t tgid)
   return check ^ ((uint64_t) process->identity << 32 | process->flags);
 }
 
-/* "identities" (at most; a power of two): one for each process and exec, so that a walk after an
- * exec or a reuse of the pid that user space has not heard of falls back. User space fills it in,
- * with zeros for what it does not know, before an entry names it; the first walk fills in the rest,
- * later ones compare. A forked child's begins with its parent's exec_id and start_time 0, and each
- * exec counts one up. Every entry of one process and exec names the same; it is used again no
- * sooner than memory is. */
+/* "identities": one for each process and exec, so that a walk falls back after an exec or a reuse
+ * of the pid that user space has not seen yet. User space fills it in before an entry refers to it,
+ * with zeros for unknown fields; the first walk fills in the rest, and later walks compare. A
+ * forked child's identity starts with its parent's exec_id and start_time 0; each exec adds one to
+ * exec_id. All entries of one process and exec refer to the same identity. It is reused no sooner
+ * than memory. The limit is a power of two. */
 #define LU_BPF_MAX_IDENTITIES 32768
 
 struct lu_bpf_identity
@@ -160,36 +159,34 @@ struct lu_bpf_identity
       seen_ns; /* CLOCK_MONOTONIC, when a walk filled in exec_id, stored before it; 0: none did */
 };
 
-/* "told": for whom the program has told arguments (struct lu_bpf_arguments). A word of the process
- * and its last exec, at a place that follows from it; another one that comes to the same place is
- * told, and this one once more. */
-#define LU_BPF_N_TOLD 4096 /* a power of two */
+/* "announced": the processes whose arguments have been announced (struct lu_bpf_arguments), as a
+ * hash table of one word for each process and exec. If two collide, both are announced again. */
+#define LU_BPF_N_ANNOUNCED 4096 /* a power of two */
 
-/* Such a word; the lower bits are its place. Never 0. */
+/* Returns the word of a process and exec, whose low bits are its index; never 0. */
 static inline uint64_t
-lu_bpf_teller (uint64_t start_time, uint64_t exec_id)
+lu_bpf_announcer (uint64_t start_time, uint64_t exec_id)
 {
   uint64_t hash = (start_time ^ exec_id << 56) * 0x9e3779b97f4a7c15ull;
 
   return (hash ^ hash >> 32) | 1ull << 63;
 }
 
-/* "known": what user space has found out of files by what the kernel knows of a mapping: so the
- * program finds its way in a process that is not published yet, by the kernel's own list of
- * mappings (LU_BPF_VMAS). A place is one of the group that its file and offset lead to. It is
- * written with `check` 0 in between; 0 in all of it: none. What a slot was known by goes before the
- * slot rests. */
+/* "known": mapped files and their slots, by the kernel's inode, device and offset. The program uses
+ * them in a process that is not published yet, whose mappings it reads from the kernel
+ * (LU_BPF_VMAS). File and offset select a group of entries. An entry is written with `check` 0 in
+ * between, and is all zeros if unused. Entries of a slot are removed before the slot is. */
 #define LU_BPF_KNOWN_GROUPS 1024 /* a power of two */
-#define LU_BPF_KNOWN_PLACES 4    /* of a group */
+#define LU_BPF_KNOWN_PLACES 4    /* entries of a group */
 #define LU_BPF_MAX_KNOWN    (LU_BPF_KNOWN_GROUPS * LU_BPF_KNOWN_PLACES)
-#define LU_BPF_DEVICE_SHIFT 20 /* of the major number (MKDEV(), include/linux/kdev_t.h) */
+#define LU_BPF_DEVICE_SHIFT 20 /* MKDEV(), include/linux/kdev_t.h */
 
 struct lu_bpf_known
 {
   uint64_t inode;
   uint64_t offset;     /* in the file, of the mapping; bytes */
   uint64_t to_ea;      /* offset in the file + to_ea: ELF address */
-  uint32_t device;     /* as the kernel has it */
+  uint32_t device;     /* lu_bpf_device() */
   uint32_t generation; /* of the inode; 0: any */
   uint32_t slot;       /* mappings of it are of kind TABLE */
   uint32_t check;      /* lu_bpf_known_check() of the rest */
@@ -205,21 +202,21 @@ lu_bpf_known_hash (uint64_t inode, uint32_t device, uint64_t offset)
   return ((inode * LU_BPF_MIX ^ device) * LU_BPF_MIX ^ offset) * LU_BPF_MIX;
 }
 
-/* A device as the kernel's mappings have it. */
+/* Returns a device number in the kernel's form. */
 static inline uint32_t
 lu_bpf_device (uint32_t major, uint32_t minor)
 {
   return major << LU_BPF_DEVICE_SHIFT | minor;
 }
 
-/* The first place of the group. */
+/* Returns the index of the first entry of a group. */
 static inline uint32_t
 lu_bpf_known_group (uint64_t hash)
 {
   return (uint32_t) (hash >> 40) % LU_BPF_KNOWN_GROUPS * LU_BPF_KNOWN_PLACES;
 }
 
-/* Never 0. */
+/* Returns the check word of an entry; never 0. */
 static inline uint32_t
 lu_bpf_known_check (const struct lu_bpf_known *known)
 {
@@ -230,7 +227,8 @@ lu_bpf_known_check (const struct lu_bpf_known *known)
   return (uint32_t) (check >> 32) | 1;
 }
 
-/* Bits that stand for the place of a file in a space. `base`: where its first byte would be. */
+/* Returns bits that stand for a file and its position in an address space. `base` is the address of
+ * its first byte. */
 static inline uint64_t
 lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
 {
@@ -239,41 +237,37 @@ lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
   return 1ull << (hash >> 58) | 1ull << (hash >> 52 & 63) | 1ull << (hash >> 46 & 63);
 }
 
-/* What user space writes but for bits of "use", empty fields of "identities", and "told": variables
- * of the program, in its map "bss", an ARRAY of one value, BPF_F_MMAPABLE. All zeros at first. So
- * the program has their address, and looks nothing up. */
+/* Variables of the program, in its map "bss", an ARRAY of one value, BPF_F_MMAPABLE, so the program
+ * needs no look-up. They start as zeros. User space writes them; the program writes bits of "use",
+ * empty fields of "identities", and "announced". */
 struct lu_bpf_shared
 {
   struct lu_rule rules[LU_BPF_MAX_RULES];
   struct lu_bpf_module modules[LU_BPF_MAX_MODULES];
   struct lu_bpf_known known[LU_BPF_MAX_KNOWN];
-  uint8_t use[LU_BPF_MAX_MODULES]; /* enum lu_bpf_use */
-  uint64_t told[LU_BPF_N_TOLD];    /* the program's own */
-  /* The kernel makes and clears all of it at once, so the map ends behind those that are needed:
-   * n_identities of lu_bpf_config. */
+  uint8_t use[LU_BPF_MAX_MODULES];        /* enum lu_bpf_use */
+  uint64_t announced[LU_BPF_N_ANNOUNCED]; /* only the program writes it */
+  /* The map ends after lu_bpf_config's n_identities of these, because the kernel allocates and
+   * clears all of it at once. */
   struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
 };
 
-/* Before Linux 6.1 no value is larger. */
+/* The largest value of a map before Linux 6.1. */
 _Static_assert(sizeof (struct lu_bpf_shared) < 4u << 20, "fits in a map of one value");
 
 /* Configuration: the program's constants, set before it is loaded. */
 enum lu_bpf_config_flags
 {
   LU_BPF_TASK_BTF = 1 << 0,   /* the kernel has bpf_get_current_task_btf() (5.11) and BTF */
-  LU_BPF_TASK_REGS = 1 << 1,  /* and bpf_task_pt_regs() (5.15) */
+  LU_BPF_TASK_REGS = 1 << 1,  /* the kernel also has bpf_task_pt_regs() (5.15) */
   LU_BPF_CHECK = 1 << 2,      /* emit, and let the sample arrive as well */
   LU_BPF_FOLLOW = 1 << 3,     /* no samples of processes without an entry, unless they began later
                                  than we did, below one with an entry; needs TASK_BTF */
   LU_BPF_TIME_WALKS = 1 << 4, /* fill the histogram of the counters */
   LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
-  LU_BPF_VMAS = 1 << 6,      /* where nothing is published, go by the kernel's own mappings (6.1) */
-  LU_BPF_ARGUMENTS = 1 << 7, /* tell what sampled processes were started with; needs VMAS */
+  LU_BPF_VMAS = 1 << 6,       /* where nothing is published, use the kernel's own mappings (6.1) */
+  LU_BPF_ARGUMENTS = 1 << 7,  /* tell what sampled processes were started with; needs VMAS */
 };
-
-/* Of recent kernels, where all processes are followed; and pid_namespace is 0. There is a program
- * for just this. */
-#define LU_BPF_USUAL (LU_BPF_TASK_BTF | LU_BPF_TASK_REGS | LU_BPF_VMAS | LU_BPF_ARGUMENTS)
 
 struct lu_bpf_config
 {
@@ -287,7 +281,7 @@ struct lu_bpf_config
   uint32_t n_identities; /* a power of two, at most LU_BPF_MAX_IDENTITIES */
 };
 
-/* As LU_STACK_MAX_FRAMES. */
+/* The value of LU_STACK_MAX_FRAMES. */
 #define LU_BPF_MAX_FRAMES     4096
 #define LU_BPF_DEFAULT_FRAMES 1024
 #define LU_BPF_MAX_KERNEL     127 /* PERF_MAX_STACK_DEPTH, as the kernel's default */
@@ -307,7 +301,7 @@ struct lu_bpf_record
   uint32_t status;   /* LuStatus: COMPLETE, or DEPTH_LIMIT after max_frames frames */
   uint32_t pid, tid; /* tgid, and the thread's, in lu_bpf_config's pid namespace */
   uint64_t time;     /* ns, CLOCK_MONOTONIC */
-  uint64_t serial;   /* of the space whose mappings were used; with VMAS: all their marks */
+  uint64_t serial;   /* of the address space; with VMAS, the marks of all mappings used */
   uint32_t flags;    /* enum lu_bpf_record_flags */
   uint32_t walk_ns;  /* with LU_BPF_TIME_WALKS; else 0 */
   uint16_t n_kernel; /* at most LU_BPF_MAX_KERNEL */
@@ -322,30 +316,30 @@ _Static_assert(sizeof (struct lu_bpf_record) == 64, "pcs are aligned");
 
 enum lu_bpf_record_flags
 {
-  LU_BPF_RECORD_KERNEL = 1 << 0,  /* the sample hit the kernel */
-  LU_BPF_RECORD_GUESSED = 1 << 1, /* some frame was found by frame pointer */
-  LU_BPF_RECORD_VMAS = 1 << 2,    /* walked by the kernel's own mappings */
+  LU_BPF_RECORD_KERNEL = 1 << 0,   /* the sample hit the kernel */
+  LU_BPF_RECORD_INFERRED = 1 << 1, /* some frame was found by frame pointer */
+  LU_BPF_RECORD_VMAS = 1 << 2,     /* walked by the kernel's own mappings */
 };
 
 /* User pcs have these bits set; an address of x86-64 has at most 57. */
-#define LU_BPF_PC_RETURN  (1ull << 63) /* LU_FRAME_RETURN_ADDRESS */
-#define LU_BPF_PC_GUESSED (1ull << 62) /* LU_FRAME_GUESSED */
-#define LU_BPF_PC_MASK    (~(LU_BPF_PC_RETURN | LU_BPF_PC_GUESSED))
+#define LU_BPF_PC_RETURN   (1ull << 63) /* LU_FRAME_RETURN_ADDRESS */
+#define LU_BPF_PC_INFERRED (1ull << 62) /* LU_FRAME_INFERRED */
+#define LU_BPF_PC_MASK     (~(LU_BPF_PC_RETURN | LU_BPF_PC_INFERRED))
 
-/* Also raw data of such samples, before the first walk or copy of a process since its exec: the
- * arguments that it was started with, as its memory has them now.
+/* The other raw data of such samples, before the first walk or copy of a process after its exec:
+ * its arguments, as they are in its memory now.
  *
  *   0        4      8
  *   | version | size | text: arguments, zeros between them
  *
- * Nothing is told of what has executed nothing since it was forked. */
+ * A process that has not called exec since its fork is not announced. */
 #define LU_BPF_ARGUMENTS_VERSION (1u << 31 | LU_BPF_VERSION)
 #define LU_BPF_MAX_ARGUMENTS     4095 /* the rest is cut off; a mask bounds the size */
 
 struct lu_bpf_arguments
 {
   uint32_t version; /* LU_BPF_ARGUMENTS_VERSION */
-  uint32_t size;    /* of the text: 1 to LU_BPF_MAX_ARGUMENTS */
+  uint32_t size;    /* bytes of text: 1 to LU_BPF_MAX_ARGUMENTS */
   uint8_t text[];
 };
 
@@ -354,7 +348,7 @@ _Static_assert(sizeof (struct lu_bpf_arguments) == 8, "no holes");
 /* How a run of the program ended, and what it did; one counter each.
  *   X (NAME, key, title) */
 #define LU_BPF_REASON_LIST(X)                                                                      \
-  X (WALKED, "walked", "walked in the kernel")                                                     \
+  X (UNWOUND, "walked", "walked in the kernel")                                                    \
   X (DEPTH, "depth-limit", "depth limit")                                                          \
   X (NOT_FOLLOWED, "not-followed", "process not followed: no sample")                              \
   X (NO_PROCESS, "no-process", "process not known yet")                                            \
@@ -368,7 +362,7 @@ _Static_assert(sizeof (struct lu_bpf_arguments) == 8, "no holes");
   X (COMPLEX, "complex-rule", "rule not supported")                                                \
   X (UNREADABLE, "unreadable-memory", "memory not readable")                                       \
   X (BAD_FRAME, "bad-frame", "frame that leads nowhere")                                           \
-  X (GUESS, "no-frame-pointer", "no believable frame pointer")                                     \
+  X (NO_FRAME_POINTER, "no-frame-pointer", "no believable frame pointer")                          \
   X (BUDGET, "over-budget", "walk took too long")                                                  \
   X (EMIT, "emit-failed", "no room in the ring")                                                   \
   X (INTERNAL, "internal", "map not there or inconsistent")
@@ -383,23 +377,17 @@ enum lu_bpf_reason
 };
 /* clang-format on */
 
-/* Walks by duration: bucket 0 below 256 ns, then four to each doubling. */
+/* A histogram of durations: bucket 0 is below 256 ns, then there are four for each doubling. */
 #define LU_BPF_N_BUCKETS 64
 
 /* Map "counters": an ARRAY by CPU, BPF_F_MMAPABLE; only the program writes. All zeros at first. */
 struct lu_bpf_counters
 {
   uint64_t reasons[LU_BPF_N_REASONS]; /* sum: all runs */
-  uint64_t n_frames;                  /* user frames of walked stacks */
-  uint64_t n_remembered;              /* of all frames, those whose rule was remembered */
-  uint64_t n_guessed;                 /* frames found by frame pointer */
-  uint64_t n_kernel_mode;             /* walked stacks of samples in the kernel */
-  uint64_t n_vmas;                    /* walked stacks by the kernel's own mappings */
-  uint64_t bytes;                     /* of records */
-  uint64_t n_untold;                  /* arguments that found no room in the ring */
-  /* The last walk that fell back for its code: */
+  uint64_t values[LU_N_BPF_COUNTERS]; /* by LuCounter */
+  /* The last walk that fell back because of the code: */
   uint64_t failed_pc; /* run-time */
   uint64_t failed_ea; /* ELF, if there is a table */
   uint32_t failed_module, failed_reason;
-  uint64_t buckets[LU_BPF_N_BUCKETS]; /* with LU_BPF_TIME_WALKS: of walked stacks */
+  uint64_t buckets[LU_BPF_N_BUCKETS]; /* finished walks, with LU_BPF_TIME_WALKS */
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* event.h - one decoded record of any source: a sample, a stack that was walked where it was
- * sampled, or a piece of side-band.
+/* event.h - one decoded record of any source: a sample, a stack that BPF unwound, or side-band.
  *
- * Strings and pointers are borrowed from the record (see sample.h); strings are NUL-terminated
- * inside the record, the decoder has checked it. */
+ * Strings and pointers are borrowed from the record (see sample.h). The decoder has checked that
+ * strings are NUL-terminated inside the record. */
 
 #pragma once
 
@@ -16,10 +15,11 @@
 
 typedef enum
 {
-  LU_EVENT_NONE, /* a valid record that nobody needs */
+  LU_EVENT_NONE, /* a valid record that is not used */
   LU_EVENT_SAMPLE,
-  LU_EVENT_WALKED, /* a sample whose stack was walked in the kernel (bpf.h): addresses, no copy */
-  LU_EVENT_ARGUMENTS, /* what a process was started with (bpf.h), before its first sample */
+  LU_EVENT_BPF_UNWOUND, /* a sample whose stack BPF unwound (bpf.h): addresses, no copy
+                         */
+  LU_EVENT_ARGUMENTS,   /* the arguments of a process (bpf.h), before its first sample */
   LU_EVENT_MMAP,
   LU_EVENT_COMM,
   LU_EVENT_FORK,
@@ -45,15 +45,15 @@ typedef struct
   uint8_t build_id_size; /* 0: none in the record */
   uint8_t build_id[LU_BUILD_ID_MAX];
   uint8_t has_inode; /* device and inode are known */
-  uint8_t is_kernel; /* of the kernel, a module of it, a hypervisor or a guest: no user mapping */
+  uint8_t is_kernel; /* a mapping of the kernel, a module, a hypervisor or a guest */
   const char *path;  /* in the task's mount namespace, as the kernel names it; "//anon", "[vdso]" */
 } LuMmapEvent;
 
-/* What the program says of a stack; the decoder has checked the sizes, and nothing else. */
+/* A stack from the BPF program. The decoder has checked only the sizes. */
 typedef struct
 {
   LuStatus status; /* COMPLETE or DEPTH_LIMIT */
-  uint64_t serial; /* of the space that it was walked in */
+  uint64_t serial; /* of the address space that BPF unwound it in, or marks of its mappings */
   uint64_t ip;     /* where the sample hit */
   uint64_t sp;     /* the user stack pointer */
   uint32_t flags;  /* enum lu_bpf_record_flags */
@@ -61,20 +61,21 @@ typedef struct
   uint32_t n_kernel, n_user;
   const uint8_t *pcs; /* n_kernel, then n_user words as in struct lu_bpf_record; not aligned;
                          borrowed */
-} LuWalkedStack;
+} LuBpfUnwoundStack;
 
 typedef struct lu_event
 {
   LuEventKind kind;
-  int32_t cpu;      /* -1 unknown */
-  int32_t pid, tid; /* of the task the record is about: the child for FORK; -1 dying or unknown */
-  uint64_t time;    /* ns, CLOCK_MONOTONIC for our own events; 0 unknown */
+  int32_t cpu; /* -1 unknown */
+  int32_t pid,
+      tid;       /* the task that the record is about, the child for FORK; -1: dying or unknown */
+  uint64_t time; /* ns, CLOCK_MONOTONIC for our own events; 0 unknown */
   const struct lu_event *next; /* a sample that is known to come soon after this one, so that what
                                   it needs can be fetched meanwhile; NULL: none. Borrowed */
   union
   {
     LuSample sample;
-    LuWalkedStack walked;
+    LuBpfUnwoundStack bpf_unwound;
     struct
     {
       const char *text; /* arguments with zeros between them; not terminated, borrowed */

@@ -1,41 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* leaf.h - does x86-64 code run straight to a return, or to where a frame is set up, and leave
- * stack pointer and frame pointer alone? Then the return address is on top of the stack, and the
- * frame pointer is the caller's.
+/* leaf.h - decodes x86-64 code that runs straight to a return, a prologue or an epilogue and does
+ * not touch stack pointer and frame pointer before. It shows where the return address is.
  *
- * Used by guesses (src/unwind/guess.c, bpf/walk-guess.h) where the stack alone leaves a doubt; no
- * libc. One instruction after the other, where a branch is not taken: code is at each place with
- * one depth of the stack, so what holds on that way holds. Only the few instructions that small
- * functions consist of are known. (Intel SDM, volume 2, chapter 2 and the opcode map.) */
+ * The frame-pointer step (src/unwind/frame-pointer-step.c, bpf/walk-frame-pointer.h) reads the code
+ * of leaves in files, because the stack alone leaves a doubt. It follows the instructions as if no
+ * branch were taken: the depth of the stack is the same each time an instruction runs, so one path
+ * is enough. Only the few instructions that small functions consist of are known. (Intel SDM,
+ * volume 2, chapter 2 and the opcode map.) */
 
 #pragma once
 
 #include <stdint.h>
 
-/* Of code that is looked at, so many instructions at most, and of one instruction. Those that are
- * known fit: prefix, opcode, ModRM, SIB and a displacement; another byte, of a shift, is not looked
- * at. */
+/* Limits of decoding: bytes of code, instructions, and bytes of one instruction. All known
+ * instructions fit into the last: prefix, opcode, ModRM, SIB and a displacement; the immediate byte
+ * of a shift does not matter. */
 #define LU_LEAF_BYTES  48
 #define LU_LEAF_STEPS  10
 #define LU_LEAF_WINDOW 8
-/* As a size: there is no frame here; it is a return, or sets up one. */
-#define LU_LEAF_BARE 16
+/* The answers of code. BARE and FRAMED also stand for the size of the instruction that decides. */
+enum lu_leaf_kind
+{
+  LU_LEAF_UNDECIDED,
+  LU_LEAF_BARE = 16, /* a return or a prologue: the return address is on top of the stack */
+  LU_LEAF_FRAMED,    /* an epilogue that takes the stack pointer from the frame pointer: both are
+                        the frame's own */
+  LU_LEAF_PUSHED,    /* the second instruction of a prologue: the return address is below the top */
+  LU_LEAF_UNKNOWN,   /* the code has not been read */
+};
 
-/* push %rbp; mov %rsp,%rbp, in both encodings. */
+/* push %rbp; mov %rsp,%rbp, in both encodings */
 #define LU_LEAF_PROLOGUE       0xe5894855
 #define LU_LEAF_OTHER_PROLOGUE 0xec8b4855
+/* sub $8,%rsp; add $8,%rsp: all of _fini() before its return */
+#define LU_LEAF_FINI 0x08c4834808ec8348
 
-/* Bits of a register's number in ModRM that rsp (4) and rbp (5) have, without the prefix's bit. */
+/* The bits of a register number in ModRM that rsp (4) and rbp (5) share, without the prefix's bit.
+ */
 #define LU_LEAF_REGISTER  6
 #define LU_LEAF_STACK     4
 #define LU_LEAF_REX_R     4
 #define LU_LEAF_REX_B     1
 #define LU_LEAF_REX_PLAIN 0x40
 
-/* 1 if they are equal, else 0, of numbers below 2^63. No branch, here and below: what verifies the
- * BPF program would follow either way, and all that comes then, for each. */
+/* Returns 1 if two numbers below 2^63 are equal, otherwise 0. There are no branches here and below:
+ * the BPF verifier would follow both ways, and all code after them twice. */
 static inline uint64_t
 lu_leaf_is (uint64_t a, uint64_t b)
 {
@@ -47,8 +58,7 @@ lu_leaf_is (uint64_t a, uint64_t b)
   return difference;
 }
 
-/* Bytes of ModRM and what follows from it: SIB, and a displacement of 0, 1, 4 or 0 bytes. `at`:
- * begins with it. */
+/* Returns the size of ModRM, SIB and displacement. `at` starts with ModRM. */
 static inline uint64_t
 lu_leaf_operand_size (uint64_t at)
 {
@@ -59,8 +69,8 @@ lu_leaf_operand_size (uint64_t at)
   return 1 + has_sib + (0x0410 >> 4 * mod & 15) + 4 * (lu_leaf_is (mod, 0) & lu_leaf_is (base, 5));
 }
 
-/* Whether ModRM names rsp or rbp as a register. In the group of a shift its middle is no register.
- */
+/* Returns whether ModRM names rsp or rbp as a register. In a group (shift, immediate) the middle
+ * bits are not a register. */
 static inline uint64_t
 lu_leaf_names_stack (uint64_t rex, uint64_t modrm, uint64_t is_group)
 {
@@ -71,8 +81,8 @@ lu_leaf_names_stack (uint64_t rex, uint64_t modrm, uint64_t is_group)
          | (last & lu_leaf_is (rex & LU_LEAF_REX_B, 0) & lu_leaf_is (modrm >> 6, 3));
 }
 
-/* add, or, adc, sbb, and, sub, xor, cmp; movslq; those with a byte more; test, mov to memory, from
- * memory, lea; a shift. */
+/* add, or, adc, sbb, and, sub, xor, cmp, also with an immediate byte; test; mov to and from memory;
+ * lea; movslq; shifts. Not here: inc and dec of a register. */
 static inline uint64_t
 lu_leaf_is_known (uint64_t op)
 {
@@ -83,7 +93,27 @@ lu_leaf_is_known (uint64_t op)
          | lu_leaf_is (op, 0xc1);
 }
 
-/* Whether the frame is set up here. */
+/* Returns whether this is mov %rsp,%rbp. */
+static inline uint64_t
+lu_leaf_is_pushed (uint64_t code)
+{
+  uint64_t three = code & 0xffffff;
+
+  return lu_leaf_is (three, LU_LEAF_PROLOGUE >> 8)
+         | lu_leaf_is (three, LU_LEAF_OTHER_PROLOGUE >> 8);
+}
+
+/* Returns whether this is leave or mov %rbp,%rsp. */
+static inline uint64_t
+lu_leaf_is_epilogue (uint64_t code)
+{
+  uint64_t three = code & 0xffffff;
+
+  return lu_leaf_is (code & 0xff, 0xc9) | lu_leaf_is (three, 0xec8948)
+         | lu_leaf_is (three, 0xe58b48);
+}
+
+/* Returns whether a prologue starts here. */
 static inline uint64_t
 lu_leaf_is_prologue (uint64_t code)
 {
@@ -92,17 +122,21 @@ lu_leaf_is_prologue (uint64_t code)
   return lu_leaf_is (four, LU_LEAF_PROLOGUE) | lu_leaf_is (four, LU_LEAF_OTHER_PROLOGUE);
 }
 
-/* The size of the instruction that begins with the low byte of `code`; LU_LEAF_BARE; 0: it is none
- * of those that are known. */
+/* Returns the size of the instruction that starts with the low byte of `code`, or LU_LEAF_BARE or
+ * LU_LEAF_FRAMED; 0 if it is not known. */
 static inline uint64_t
 lu_leaf_step (uint64_t code)
 {
   uint64_t op = code & 0xff, has_rex = lu_leaf_is (op >> 4, LU_LEAF_REX_PLAIN >> 4);
-  uint64_t rex = op * has_rex, is_group, is_fine, modrm;
+  uint64_t rex = op * has_rex, has_byte, is_step, is_fine, modrm;
 
   if (lu_leaf_is_prologue (code))
     return LU_LEAF_BARE;
-  /* A branch that is not taken; where it leads over a trap, over that. */
+  if (lu_leaf_is_epilogue (code))
+    return LU_LEAF_FRAMED;
+  if (code == LU_LEAF_FINI)
+    return sizeof code;
+  /* A branch is not taken; one that leads over a trap is. */
   if (op >> 4 == 7)
     return 2 + lu_leaf_is (code & 0xffff00, 0xcc0100);
   code >>= 8 * has_rex;
@@ -110,7 +144,32 @@ lu_leaf_step (uint64_t code)
   if (op == 0xc3)
     return LU_LEAF_BARE;
   modrm = code >> 8 & 0xff;
-  is_group = lu_leaf_is (op, 0xc1) | lu_leaf_is (op, 0x83);
-  is_fine = lu_leaf_is_known (op) & (lu_leaf_names_stack (rex, modrm, is_group) ^ 1);
-  return (1 + has_rex + lu_leaf_operand_size (code >> 8) + is_group) * is_fine;
+  has_byte = lu_leaf_is (op, 0xc1) | lu_leaf_is (op, 0x83);
+  is_step = lu_leaf_is (op, 0xff) & lu_leaf_is (modrm & 0xf0, 0xc0);
+  is_fine = (lu_leaf_is_known (op) | is_step)
+            & (lu_leaf_names_stack (rex, modrm, has_byte | is_step) ^ 1);
+  return (1 + has_rex + lu_leaf_operand_size (code >> 8) + has_byte) * is_fine;
+}
+
+/* Returns what LU_LEAF_BYTES of code show; never UNKNOWN. */
+static inline enum lu_leaf_kind
+lu_leaf_kind_of (const uint8_t *code)
+{
+  uint64_t at = 0;
+
+  if (lu_leaf_is_pushed (code[0] | (uint64_t) code[1] << 8 | (uint64_t) code[2] << 16))
+    return LU_LEAF_PUSHED;
+
+  for (uint32_t i = 0; i < LU_LEAF_STEPS && at <= LU_LEAF_BYTES - LU_LEAF_WINDOW; i++)
+    {
+      uint64_t window = 0, size;
+
+      for (uint32_t k = 0; k < LU_LEAF_WINDOW; k++)
+        window |= (uint64_t) code[at + k] << 8 * k;
+      size = lu_leaf_step (window);
+      if (size == 0 || size >= LU_LEAF_BARE)
+        return (enum lu_leaf_kind) size;
+      at += size;
+    }
+  return LU_LEAF_UNDECIDED;
 }

@@ -20,7 +20,7 @@ enum
   LU_FRAME_HYPERVISOR = 1 << 2,
   LU_FRAME_GUEST_KERNEL = 1 << 3,
   LU_FRAME_GUEST_USER = 1 << 4,
-  LU_FRAME_GUESSED = 1 << 5, /* found by frame pointer, not by unwind information */
+  LU_FRAME_INFERRED = 1 << 5, /* found by frame pointer, not by unwind information */
 };
 
 /* Bits that say that a frame is not one of the sampled task's own user frames. */
@@ -31,8 +31,8 @@ typedef struct
 {
   uint64_t pc; /* raw address, as found in a register or on the stack */
   uint32_t flags;
-  uint32_t stack_offset; /* of the frame's stack pointer above the sampled one; 0 unknown or no user
-                            frame */
+  uint32_t stack_offset; /* stack pointer of the frame minus the sampled one; 0: unknown, or not a
+                            user frame */
 } LuFrame;
 
 typedef struct

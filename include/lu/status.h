@@ -47,8 +47,14 @@ typedef enum
  * (SYSPROF_CAPTURE_JITMAP_MARK). */
 #define LU_SYNTHETIC_BASE 0xE000000000000000ull
 
-/* Whether a sample in this state is left out of "complete %": it had no user registers or no stack
- * bytes to unwind, so no unwinder could have done better. */
+static inline int
+lu_is_synthetic (unsigned long long address)
+{
+  return address >> 32 == LU_SYNTHETIC_BASE >> 32;
+}
+
+/* Returns whether samples in this state are left out of "complete %": they had no user registers or
+ * no stack bytes, so no unwinder could have done better. */
 static inline int
 lu_status_is_excluded (LuStatus status)
 {

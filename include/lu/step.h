@@ -3,9 +3,9 @@
 
 /* step.h - one step up the stack: registers and a rule in, the caller's registers out.
  *
- * The one place where rules are executed, compiled into the table engine, the BPF program and
- * fuzzers; no libc. Nothing is guessed: what a frame's rule does not say is "not known", and a
- * later rule that needs it ends the walk with a state. */
+ * Rules are executed only here; the table engine, the BPF program and fuzzers compile it. A
+ * register that a rule does not mention is "not known" in the caller, and a later rule that needs
+ * it ends the walk with a status. */
 
 #pragma once
 
@@ -21,7 +21,7 @@ enum lu_known
   LU_KNOWN_LINK = 1 << 2,
 };
 
-/* What kind of frame the registers belong to. */
+/* The kind of frame that the registers belong to. */
 enum lu_frame_kind
 {
   LU_FRAME_KIND_SAMPLED,     /* frame 0: all registers are in the sample, pc is exact */
@@ -32,13 +32,12 @@ enum lu_frame_kind
 struct lu_regs
 {
   uint64_t pc, sp, fp, bx;
-  uint64_t link;     /* aarch64: x30 */
-  uint64_t ucontext; /* address of an interrupted frame's saved registers; 0: none */
-  uint64_t
-      address_mask;    /* bits an address has; the others of a signed return address are cut off */
-  uint8_t known;       /* enum lu_known */
-  uint8_t frame_kind;  /* enum lu_frame_kind */
-  uint8_t is_sigframe; /* ucontext is the address of a struct rt_sigframe of aarch64 */
+  uint64_t link;         /* aarch64: x30 */
+  uint64_t ucontext;     /* address of an interrupted frame's saved registers; 0: none */
+  uint64_t address_mask; /* the bits of an address; cuts the code off a signed return address */
+  uint8_t known;         /* enum lu_known */
+  uint8_t frame_kind;    /* enum lu_frame_kind */
+  uint8_t is_sigframe;   /* ucontext is the address of a struct rt_sigframe of aarch64 */
 };
 
 /* Reads the 8 bytes at a run-time address of the sampled stack; 0 if they cannot be read. */
@@ -46,11 +45,11 @@ typedef int (*lu_read_fn) (void *data, uint64_t address, uint64_t *value);
 /* A register of the sample by its DWARF number; 0 if the sample does not have it. */
 typedef int (*lu_sampled_fn) (void *data, uint32_t number, uint64_t *value);
 
-/* The step went on to the caller; any other result is an LuStatus. */
+/* The registers are the caller's now; any other result is an LuStatus. */
 #define LU_STEP_CALLER (-1)
 
-/* Keeps the compiler from checking one copy of a value and using another: what verifies the BPF
- * program must see that it is the same. */
+/* Keeps the compiler from checking one copy of a value and using another. The BPF verifier must see
+ * that both are the same. */
 static inline uint64_t
 lu_step_settle (uint64_t value)
 {
@@ -58,7 +57,7 @@ lu_step_settle (uint64_t value)
   return value;
 }
 
-/* What is in memory is read again after this. What verifies the BPF program follows what comes then
+/* Makes the BPF program read memory again. Otherwise the verifier follows the code after this point
  * separately for each value that a variable was compared with. */
 #ifdef __bpf__
 #define LU_STEP_PAUSE() __asm__ volatile("" : : : "memory")
@@ -66,17 +65,17 @@ lu_step_settle (uint64_t value)
 #define LU_STEP_PAUSE() ((void) 0)
 #endif
 
-/* Whether there is what only aarch64 has: a link register, signed return addresses, its frames of
- * signals. The BPF program is for x86-64 alone, and all that it has is verified at each start. */
+/* 1 to compile what only aarch64 has: a link register, signed return addresses, its signal
+ * frames. The BPF program is for x86-64 alone, and the verifier's time grows with its size. */
 #ifdef __bpf__
 #define LU_STEP_AARCH64 0
 #else
 #define LU_STEP_AARCH64 1
 #endif
 
-/* Offset in a struct ucontext of the kernel of a register by its DWARF number: uc_mcontext begins
- * at 40 (struct ucontext, asm-generic/ucontext.h) and holds r8-r15, rdi, rsi, rbp, rbx, rdx, rax,
- * rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
+/* Returns the offset of a register, by its DWARF number, in the kernel's struct ucontext; 0 if it
+ * is not there. uc_mcontext starts at 40 (struct ucontext, asm-generic/ucontext.h) and holds
+ * r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
 static inline uint64_t
 lu_step_ucontext_offset (uint32_t number)
 {
@@ -86,9 +85,9 @@ lu_step_ucontext_offset (uint32_t number)
   return index < sizeof words ? 40 + 8 * (uint64_t) words[index] : 0;
 }
 
-/* The same in a struct rt_sigframe of aarch64 (arch/arm64/kernel/signal.c): siginfo of 128 bytes,
- * struct ucontext, in which uc_mcontext begins at 176 (asm/ucontext.h), and there behind the
- * fault's address x0-x30, sp, pc (struct sigcontext, asm/sigcontext.h). */
+/* Returns the offset of a register in aarch64's struct rt_sigframe (arch/arm64/kernel/signal.c): a
+ * siginfo of 128 bytes and a struct ucontext, in which uc_mcontext starts at 176 (asm/ucontext.h).
+ * That holds the fault address, x0-x30, sp and pc (struct sigcontext, asm/sigcontext.h). */
 static inline uint64_t
 lu_step_sigframe_offset (uint32_t number)
 {
@@ -110,7 +109,7 @@ lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn re
   return offset != 0 && read (data, regs->ucontext + offset, value);
 }
 
-/* As lu_step_cfa(), for the kinds that are rare. */
+/* Like lu_step_cfa(), for the rare kinds. */
 static inline __attribute__ ((always_inline)) int
 lu_step_rare_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
                   lu_sampled_fn sampled, void *data, uint64_t *cfa)
@@ -152,7 +151,7 @@ lu_step_rare_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_rea
   return LU_STEP_CALLER;
 }
 
-/* Result: LU_STEP_CALLER, or why there is no CFA. */
+/* Sets `cfa` and returns LU_STEP_CALLER, or the reason why there is no CFA. */
 static inline __attribute__ ((always_inline)) int
 lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
              lu_sampled_fn sampled, void *data, uint64_t *cfa)
@@ -168,10 +167,10 @@ lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn 
   return LU_STEP_CALLER;
 }
 
-/* The caller's value of FP or BX; returns whether it is known. In the epilogue of a frame that runs
- * the compiler still names slots that have been popped, and their registers have the values again:
- * those below the stack pointer, and all that are named by a frame pointer that points out of the
- * frame, since it is the caller's by now (gcc's realigned frames). */
+/* Sets `value` to the caller's FP or BX and returns whether it is known. In an epilogue, CFI still
+ * names slots that have been popped, and the registers have their values again. Popped slots are
+ * those below the stack pointer, and all slots that are addressed by a frame pointer that points
+ * out of the frame, because it is the caller's by now (gcc's realigned frames). */
 static inline __attribute__ ((always_inline)) int
 lu_step_saved (const struct lu_regs *regs, enum lu_save_kind kind, int16_t off, uint64_t cfa,
                int is_known, lu_read_fn read, void *data, uint64_t *value)
@@ -204,7 +203,7 @@ lu_step_saved (const struct lu_regs *regs, enum lu_save_kind kind, int16_t off, 
   return read (data, slot, value);
 }
 
-/* As lu_step_return_address(), for the kinds that are rare. */
+/* Like lu_step_return_address(), for the rare kinds. */
 static inline __attribute__ ((always_inline)) int
 lu_step_rare_return_address (const struct lu_regs *regs, const struct lu_rule *rule,
                              lu_read_fn read, lu_sampled_fn sampled, void *data, uint64_t *pc)
@@ -235,7 +234,7 @@ lu_step_rare_return_address (const struct lu_regs *regs, const struct lu_rule *r
   return read (data, slot, pc) ? LU_STEP_CALLER : LU_STATUS_UNREADABLE_MEMORY;
 }
 
-/* Result: LU_STEP_CALLER, or why there is no return address. */
+/* Sets `pc` and returns LU_STEP_CALLER, or the reason why there is no return address. */
 static inline __attribute__ ((always_inline)) int
 lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t cfa,
                         lu_read_fn read, lu_sampled_fn sampled, void *data, uint64_t *pc)
@@ -246,8 +245,8 @@ lu_step_return_address (const struct lu_regs *regs, const struct lu_rule *rule, 
                                                                       : LU_STATUS_UNREADABLE_MEMORY;
 }
 
-/* The same by what the rule says of FP, or if is_bx is 1 of BX. No branch: what verifies the BPF
- * program, where it is not a constant, would follow both. */
+/* Calls lu_step_saved() for FP, or for BX if is_bx is 1. There is no branch: the BPF verifier would
+ * follow both ways where is_bx is not a constant. */
 static inline __attribute__ ((always_inline)) int
 lu_step_saved_one (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t is_bx,
                    uint64_t cfa, lu_read_fn read, void *data, uint64_t *value)
@@ -258,11 +257,11 @@ lu_step_saved_one (const struct lu_regs *regs, const struct lu_rule *rule, uint6
                         regs->known >> is_bx & 1, read, data, value);
 }
 
-/* What does as lu_step_saved_one(). */
+/* A function like lu_step_saved_one(). */
 typedef int (*lu_saved_fn) (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t is_bx,
                             uint64_t cfa, lu_read_fn read, void *data, uint64_t *value);
 
-/* lu_step() for those who have a function of their own of a part of it. */
+/* Like lu_step(), with another function for saved registers. */
 static inline __attribute__ ((always_inline)) int
 lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
               lu_sampled_fn sampled, lu_saved_fn saved, void *data)
@@ -310,7 +309,7 @@ lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
  * result is COMPLETE (the rule says this is the outermost frame), NO_UNWIND_INFO, UNSUPPORTED_RULE
  * (complex, or it needs a register that is not known), UNREADABLE_MEMORY (the reader knows the
  * address) or BAD_RETURN_ADDRESS (the caller's frame would not be above this one). A return address
- * of 0 is handed on. */
+ * of 0 is not checked here. */
 static inline __attribute__ ((always_inline)) int
 lu_step (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read, lu_sampled_fn sampled,
          void *data)

@@ -6,9 +6,10 @@
 #pragma once
 
 #include <glib.h>
+#include <sys/resource.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC in ns, as our events are stamped (attr.clockid). */
+/* Returns CLOCK_MONOTONIC in ns, the clock that stamps our events (attr.clockid). */
 static inline guint64
 lu_monotonic_ns (void)
 {
@@ -18,7 +19,7 @@ lu_monotonic_ns (void)
   return (guint64) now.tv_sec * 1000000000u + (guint64) now.tv_nsec;
 }
 
-/* Time in ns that the calling thread itself has run. */
+/* Returns the CPU time of the calling thread in ns. */
 static inline guint64
 lu_thread_cpu_ns (void)
 {
@@ -26,4 +27,22 @@ lu_thread_cpu_ns (void)
 
   clock_gettime (CLOCK_THREAD_CPUTIME_ID, &used);
   return (guint64) used.tv_sec * 1000000000u + (guint64) used.tv_nsec;
+}
+
+/* Returns the CPU time of all threads of this process in ns, user and system. */
+static inline guint64
+lu_process_cpu_ns (void)
+{
+  struct timespec used;
+
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (guint64) used.tv_sec * 1000000000u + (guint64) used.tv_nsec;
+}
+
+/* Returns the CPU time of a getrusage() or wait4() in ns, user and system. */
+static inline guint64
+lu_rusage_ns (const struct rusage *usage)
+{
+  return (guint64) (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u
+         + (guint64) (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
 }

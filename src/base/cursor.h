@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* cursor.h - reads bytes from outside with a sticky failure: read everything, then test once.
+/* cursor.h - reads untrusted bytes with a sticky failure: read everything, then test once.
  *
- * A read past the end returns zeros and sets `failed`; nothing after that succeeds. Little-endian
- * only: the files and records we read are, and so are the hosts we run on. */
+ * A read past the end returns zeros and sets `failed`; nothing after that succeeds. Numbers are
+ * little-endian, like the files and records we read and the hosts we run on. */
 
 #pragma once
 
@@ -32,7 +32,7 @@ lu_cursor_left (const LuCursor *self)
   return self->failed ? 0 : (gsize) (self->end - self->at);
 }
 
-/* Borrows `size` bytes and moves past them; NULL (and failed) if they are not there. */
+/* Borrows `size` bytes and moves past them. Returns NULL, and fails, if there are fewer. */
 static inline const guint8 *
 lu_cursor_take (LuCursor *self, gsize size)
 {
@@ -63,12 +63,12 @@ LU_CURSOR_DEFINE_READ (u32, guint32)
 LU_CURSOR_DEFINE_READ (u64, guint64)
 #undef LU_CURSOR_DEFINE_READ
 
-/* Borrows a NUL-terminated string that must end inside the bytes. */
+/* Borrows a NUL-terminated string. Returns "", and fails, if it does not end inside the bytes. */
 static inline const char *
 lu_cursor_string (LuCursor *self)
 {
   gsize left = lu_cursor_left (self);
-  /* Counted from the end, because GCC 14 warns of an overread at `at` (-Wstringop-overread). */
+  /* GCC 14 would warn of an overread at `at` (-Wstringop-overread), so count from the end. */
   const guint8 *nul = left > 0 ? memchr (self->end - left, 0, left) : NULL;
 
   if (nul == NULL)

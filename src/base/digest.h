@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* digest.h - a cryptographic digest of some bytes (BLAKE3, 32 bytes).
+/* digest.h - a cryptographic digest of some bytes (SHA-256).
  *
- * Says which file is which (elf/image.c) and whether stored bytes are whole (table/store.c). Whole
- * sections of large files are digested while somebody waits, and files are forged by enemies, so it
- * has to be fast and proof against collisions at once: a checksum is not the latter, SHA-256 of
- * GLib (300 MB/s) not the former. BLAKE3 hashes 1 KiB chunks independently, eight or sixteen at a
- * time in vector registers, on any CPU. */
+ * It identifies files (elf/image.c) and shows whether stored bytes are intact (table/store.c).
+ * Files may be forged, so the digest has to resist collisions; a checksum would not do. Nettle uses
+ * the SHA instructions of the CPU where there are any (1.5 GB/s); GLib's SHA-256 does not (0.3
+ * GB/s), and then a compiler's first samples wait for its CFI (docs/experiments.md). */
 
 #pragma once
 
@@ -15,5 +14,5 @@
 
 #define LU_DIGEST_SIZE 32
 
-/* Never fails. Takes a temporary buffer of 1/32 of `size`. */
+/* Never fails, allocates nothing. Any thread. */
 void lu_digest (gconstpointer bytes, gsize size, guint8 digest[LU_DIGEST_SIZE]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* error.h - the one error domain for set-up errors; what a user can do about it belongs into the
- * message. */
+/* error.h - the error domain for set-up errors. The message says what a user can do about it. */
 
 #pragma once
 
@@ -14,11 +13,11 @@ typedef enum
 {
   LU_ERROR_FAILED,      /* anything without a code of its own */
   LU_ERROR_PERMISSION,  /* the kernel refused: paranoid level, capabilities, mlock limit */
-  LU_ERROR_NO_PROCESS,  /* the task to sample is not there (any more) */
+  LU_ERROR_NO_PROCESS,  /* the task to sample does not exist, or no longer */
   LU_ERROR_UNSUPPORTED, /* the kernel or the build cannot do it */
   LU_ERROR_INVALID,     /* a value out of range, a malformed file */
   LU_ERROR_EXISTS,      /* the output exists */
-  LU_ERROR_NO_READER,   /* who reads the output has gone, or no longer reads after the end */
+  LU_ERROR_NO_READER,   /* the reader of the output is gone, or stopped reading at the end */
 } LuError;
 
 GQuark lu_error_quark (void);

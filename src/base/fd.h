@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <unistd.h>
 
-/* Closes a descriptor on leaving the scope; -1 means none. */
+/* Closes a descriptor and sets it to -1, which means none. */
 static inline void
 lu_fd_clear (int *fd)
 {
@@ -17,6 +17,7 @@ lu_fd_clear (int *fd)
     close (*fd);
   *fd = -1;
 }
+/* A descriptor that is closed on leaving the scope. */
 #define lu_autofd __attribute__ ((cleanup (lu_fd_clear))) int
 
 static inline int
@@ -28,25 +29,37 @@ lu_fd_steal (int *fd)
   return value;
 }
 
-/* Another descriptor of the same open file, not a standard one; -1 of -1, or with errno set. */
+/* Returns another descriptor of the same open file, not a standard one. Returns -1 for -1, and with
+ * errno set on failure. */
 static inline int
 lu_fd_duplicate (int fd)
 {
   return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
 }
 
-/* A file for reading, "-" is standard input; -1 with errno set. */
+/* Returns an array of int that owns its descriptors. */
+static inline GArray *
+lu_fd_array_new (void)
+{
+  GArray *fds = g_array_new (FALSE, FALSE, sizeof (int));
+
+  g_array_set_clear_func (fds, (GDestroyNotify) lu_fd_clear);
+  return fds;
+}
+
+/* Opens a file for reading; "-" is standard input. Returns -1 with errno set on failure. */
 int lu_fd_open_input (const char *path);
 
-/* Writes all bytes, across EINTR and short writes. FALSE with errno set when that fails. */
+/* Writes all bytes, across EINTR and short writes. Returns FALSE with errno set on failure. */
 gboolean lu_fd_write_all (int fd, gconstpointer bytes, gsize size);
 
-/* Reads up to `size` bytes at `offset` (pread), across EINTR and short reads. Returns what could be
- * read (less only at the end of the file), or -1 with errno set. */
+/* Reads up to `size` bytes at `offset` (pread), across EINTR and short reads. Returns the
+ * number of bytes (fewer only at the end of the file), or -1 with errno set. */
 gssize lu_fd_pread_all (int fd, gpointer bytes, gsize size, gint64 offset);
 
-/* Reads a small file of unknown size (as /proc has them) into a NUL-terminated buffer. At most
- * `limit` bytes are read; a longer file is cut there. NULL with errno set on failure. */
+/* Reads a small file of unknown size, like those of /proc, into a NUL-terminated buffer (owned).
+ * Reads at most `limit` bytes; a longer file is cut off there. Returns NULL with errno set on
+ * failure. */
 char *lu_fd_read_file (const char *path, gsize limit, gsize *length);
-/* The same from a descriptor (borrowed), from where it stands. */
+/* Reads the same from a descriptor (borrowed), from its current offset. */
 char *lu_fd_read_all (int fd, gsize limit, gsize *length);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fetch.h - memory that will be read soon, on its way into a cache. */
+/* fetch.h - prefetches memory that will be read soon. */
 
 #pragma once
 
 #include <glib.h>
 
-/* Bytes that come together (Intel's and AMD's x86-64, and most aarch64). */
+/* Bytes of a cache line on x86-64 and on most aarch64. */
 #define LU_CACHE_LINE 64
 
-/* Any address; nothing is read of it. Into the second cache: the first one has room for few lines
- * that are on their way, and whoever works meanwhile needs it. */
+/* Takes any address, even an invalid one. Prefetches into the second-level cache: the first level
+ * can have few lines under way, and the code that runs meanwhile needs those. */
 static inline void
 lu_fetch_ahead (gconstpointer address)
 {
   __builtin_prefetch (address, 0, 2);
-  __asm__ volatile(""); /* GCC leaves out calls of functions that do nothing else */
+  __asm__ volatile(""); /* GCC omits calls of functions that only prefetch */
 }

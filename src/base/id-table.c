@@ -12,7 +12,7 @@
 struct _LuIdTable
 {
   guint n_words, bits;
-  guint32 size, room; /* keys there are, and fit into `keys` */
+  guint32 size, room; /* number of keys, and how many fit into `keys` */
   guint64 *keys;
   guint32 *slots; /* 1 << bits: number of the key plus 1; 0: empty */
 };
@@ -44,12 +44,7 @@ is_key (const LuIdTable *self, guint32 id, guint64 a, guint64 b)
 LuIdTable *
 lu_id_table_new (guint n_words)
 {
-  LuIdTable *self = g_new0 (LuIdTable, 1);
-
-  self->n_words = n_words;
-  self->bits = FIRST_BITS;
-  self->slots = g_new0 (guint32, (gsize) 1 << self->bits);
-  return self;
+  return lu_id_table_new_sized (n_words, 0);
 }
 
 LuIdTable *
@@ -82,7 +77,7 @@ lu_id_table_size (const LuIdTable *self)
   return self->size;
 }
 
-/* The slot that holds the key, or the empty one where it belongs. */
+/* Returns the slot that holds the key, or the empty one where it belongs. */
 static gsize
 find_slot (const LuIdTable *self, guint64 a, guint64 b)
 {
@@ -149,14 +144,4 @@ const guint64 *
 lu_id_table_key (const LuIdTable *self, guint32 id)
 {
   return key_at (self, id);
-}
-
-void
-lu_id_table_clear (LuIdTable *self)
-{
-  g_clear_pointer (&self->keys, g_free);
-  g_free (self->slots);
-  self->size = self->room = 0;
-  self->bits = FIRST_BITS;
-  self->slots = g_new0 (guint32, (gsize) 1 << self->bits);
 }

@@ -3,9 +3,9 @@
 
 /* id-table.h - numbers keys in the order in which they are first seen: 0, 1, 2…
  *
- * Keys are one or two 64-bit words, in one array; what belongs to a key is kept by the caller in
- * arrays of the same order. 12 bytes for each of a single word, 20 of two, and up to twice that
- * while it grows. Belongs to one thread. */
+ * Keys are one or two 64-bit words. The caller keeps the values in arrays of the same order. A key
+ * of one word takes 12 bytes, a key of two 20, and up to twice as much while the table grows.
+ * Belongs to one thread. */
 
 #pragma once
 
@@ -15,18 +15,17 @@ typedef struct _LuIdTable LuIdTable;
 
 /* n_words: 1 or 2. */
 LuIdTable *lu_id_table_new (guint n_words);
-/* The same with room for so many keys, for who must not allocate later. */
+/* Makes a table that allocates nothing later, up to n_keys keys. */
 LuIdTable *lu_id_table_new_sized (guint n_words, guint32 n_keys);
 void lu_id_table_free (LuIdTable *self);
 
 guint32 lu_id_table_size (const LuIdTable *self);
-/* The number of the key, which is the size before the call if it is new. `b` is ignored where keys
- * are one word. */
+/* Returns the number of the key, adding it if it is new; a new key gets the size before the call.
+ * `b` is ignored if keys are one word. */
 guint32 lu_id_table_add (LuIdTable *self, guint64 a, guint64 b);
-/* The same without adding it; G_MAXUINT32 if it is not there. */
+/* Returns the number of the key, or G_MAXUINT32 if it is not in the table. */
 guint32 lu_id_table_find (const LuIdTable *self, guint64 a, guint64 b);
-/* The words of a key; borrowed until the next add(). */
+/* Returns the words of a key, borrowed until the next add(). */
 const guint64 *lu_id_table_key (const LuIdTable *self, guint32 id);
-void lu_id_table_clear (LuIdTable *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuIdTable, lu_id_table_free)

@@ -3,14 +3,14 @@
 
 /* leb128.h - LEB128 numbers read through a cursor (DWARF 5, 7.6).
  *
- * Used wherever DWARF bytes are read. A number of more than ten bytes fails the cursor; bits beyond
- * the 64th are dropped, as every reader does. One byte is by far the most frequent length. */
+ * A number of more than ten bytes fails the cursor; bits beyond the 64th are dropped, like in other
+ * readers. One byte is by far the most frequent length. */
 
 #pragma once
 
 #include "base/cursor.h"
 
-/* The number's bits; *shift: how many were read. */
+/* Returns the bits of a number. Sets *shift to the number of bits read, *last to the last byte. */
 static inline guint64
 lu_cursor_leb_bits (LuCursor *self, guint *shift, guint8 *last)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* pages.c - memory in huge and in small pages, side by side; see pages.h. */
+/* pages.c - adjacent memory in huge and in small pages; see pages.h. */
 
 #include "base/pages.h"
 
@@ -48,8 +48,8 @@ lu_pages_new (gsize before, gsize behind)
   return begin + huge;
 }
 
-/* A kernel without them says no, and that is all; one that only knows the first request follows it
- * some time later. */
+/* Kernels without huge pages refuse, which does no harm. Kernels that only know MADV_HUGEPAGE make
+ * the pages huge some time later. */
 void
 lu_pages_make_huge (guint8 *place, gsize before)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* priority.h - which thread may wait for a CPU. The drain should not: what its rings cannot hold
- * meanwhile is lost. On two CPUs with a dozen runnable threads it waited 60 % of the time. Nor
- * should the worker, which has little to do but at once: samples of a program that has just started
- * wait for its files. The writer and the compiler of whole tables can wait. */
+/* priority.h - which threads may wait for a CPU. The drain should not: samples that its rings
+ * cannot hold meanwhile are lost, and on two CPUs with a dozen runnable threads it waited 60 % of
+ * the time. Nor should the worker, which has little to do but has to do it at once: samples of a
+ * program that has just started wait for its files. The writer and the compiler of whole tables can
+ * wait. */
 
 #pragma once
 
@@ -15,7 +16,7 @@
 #define LU_URGENT_NICE (-10)
 #define LU_HUMBLE_NICE 10
 
-/* The calling thread, and threads it makes, come first from now on, where that is allowed
+/* Raises the priority of the calling thread and of the threads it creates later, if that is allowed
  * (CAP_SYS_NICE) and nobody chose another priority for us. */
 static inline void
 lu_thread_be_urgent (void)
@@ -24,7 +25,7 @@ lu_thread_be_urgent (void)
     setpriority (PRIO_PROCESS, (id_t) gettid (), LU_URGENT_NICE);
 }
 
-/* Takes that back for the calling thread. */
+/* Undoes lu_thread_be_urgent() for the calling thread. */
 static inline void
 lu_thread_be_ordinary (void)
 {
@@ -32,7 +33,7 @@ lu_thread_be_ordinary (void)
     setpriority (PRIO_PROCESS, (id_t) gettid (), 0);
 }
 
-/* The calling thread has time: all others come first. */
+/* Lowers the priority of the calling thread below all others. */
 static inline void
 lu_thread_be_humble (void)
 {

@@ -3,12 +3,12 @@
 
 /* queue.c - bounded single-producer, single-consumer byte queue; see queue.h.
  *
- * Layout: messages of { u64 size; bytes, 8-aligned } in one power-of-two buffer. A message that
- * would not fit before the end of the buffer is preceded by a filler (size with FILLER set) so that
- * none wraps. head and tail are byte counts that never wrap in practice; the producer owns head,
- * the consumer owns tail. The consumer announces that it sleeps before it looks a last time, and
- * the producer looks at the announcement after it has published: one of the two sees the other
- * (sequentially consistent). */
+ * The layout is messages of { u64 size; bytes, 8-aligned } in one power-of-two buffer. A message
+ * that would not fit before the end of the buffer is preceded by a filler (size with FILLER set) so
+ * that none wraps. head and tail are byte counts that never wrap in practice; the producer owns
+ * head, the consumer owns tail. The consumer announces that it sleeps before it looks a last time,
+ * and the producer reads the announcement after it has published: with sequential consistency, at
+ * least one of them sees the other. */
 
 #include "base/queue.h"
 
@@ -24,12 +24,14 @@
 
 #define FILLER      (1ull << 63)
 #define HEADER_SIZE sizeof (guint64)
-/* A queue that has run empty begins anew behind so many bytes: what is in a cache is used again. */
+/* A queue that has run empty starts again at the beginning of its buffer after this many bytes, so
+ * that it reuses memory that is in a cache. */
 #define REWIND_BYTES (128u << 10)
-/* Until the consumer has come along, there is room for no more than what it begins anew behind. So
- * that is at least so many times what has waited at once lately. */
+/* Until the consumer catches up, only the bytes before that restart are free. They are at least
+ * this many times the recent maximum of bytes in use. */
 #define REWIND_PEAKS 4
-/* What is kept, as bursts come again: about what one wake-up of the writer takes. */
+/* Memory that trimming keeps, since bursts come again: about what one wake-up of the writer takes.
+ */
 #define KEPT_BYTES (1u << 20)
 
 struct _LuQueue
@@ -38,20 +40,20 @@ struct _LuQueue
   gsize capacity; /* bytes, a power of two */
 
   _Alignas(64) atomic_ullong head; /* producer: bytes ever committed */
-  guint64 reserved_at;             /* producer: where the reserved message begins */
-  guint64 filler_at;               /* producer: where the last filler begins */
-  gsize filler;                    /* producer: its bytes */
+  guint64 reserved_at;             /* producer: position of the reserved message */
+  guint64 filler_at;               /* producer: position of the last filler */
+  gsize filler;                    /* producer: bytes of the last filler */
   gsize peak;                      /* producer: most bytes in use at once, halved at each trim */
   gsize touched;                   /* producer: bytes committed since memory was given back */
 
   _Alignas(64) atomic_ullong tail; /* consumer: bytes ever released */
-  atomic_uint sleeping;            /* 1: the consumer waits for somebody to set it to 0; a futex */
+  atomic_uint sleeping;            /* futex; 1: the consumer waits until it is set to 0 */
   atomic_bool poked;
   atomic_bool closed;
 };
 
 static gsize
-message_space (gsize size)
+message_bytes (gsize size)
 {
   return HEADER_SIZE + ((size + 7) & ~(gsize) 7);
 }
@@ -95,9 +97,9 @@ lu_queue_max_message (const LuQueue *self)
   return self->capacity / 2 - HEADER_SIZE;
 }
 
-/* Bytes to pass over before a message: to the end of the buffer if it does not fit before it, or
- * back to the beginning once the queue has run empty, so that little memory is touched while it
- * hardly fills. */
+/* Returns the bytes to skip before a message: up to the end of the buffer if the message does not
+ * fit there, or if the queue has run empty and can start again at the beginning, so that a queue
+ * that hardly fills touches little memory. */
 static gsize
 bytes_to_skip (const LuQueue *self, guint64 head, guint64 tail, gsize need)
 {
@@ -115,7 +117,7 @@ lu_queue_reserve (LuQueue *self, gsize size)
 {
   guint64 head = atomic_load_explicit (&self->head, memory_order_relaxed);
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_acquire);
-  gsize need = message_space (size);
+  gsize need = message_bytes (size);
   gsize skip = bytes_to_skip (self, head, tail, need);
 
   if (size > lu_queue_max_message (self) || head - tail + skip + need > self->capacity)
@@ -141,7 +143,7 @@ void
 lu_queue_wake (LuQueue *self)
 {
   atomic_thread_fence (memory_order_seq_cst);
-  /* Once for each sleep: until the consumer runs, more of it would only cost. */
+  /* Wake it once for each sleep; more would only cost time until the consumer runs. */
   if (atomic_load (&self->sleeping) != 0 && atomic_exchange (&self->sleeping, 0) != 0)
     futex (&self->sleeping, FUTEX_WAKE, 1, NULL);
 }
@@ -157,12 +159,12 @@ void
 lu_queue_commit_quietly (LuQueue *self, gsize size)
 {
   *slot (self, self->reserved_at) = size;
-  atomic_store_explicit (&self->head, self->reserved_at + message_space (size),
+  atomic_store_explicit (&self->head, self->reserved_at + message_bytes (size),
                          memory_order_release);
-  self->touched += message_space (size);
+  self->touched += message_bytes (size);
 }
 
-/* Gives whole pages between two positions back, which are not further apart than the capacity. */
+/* Gives whole pages between two positions back. The positions are at most the capacity apart. */
 static void
 give_back (LuQueue *self, guint64 begin, guint64 end)
 {
@@ -180,8 +182,8 @@ give_back (LuQueue *self, guint64 begin, guint64 end)
     madvise (slot (self, begin), end - begin, MADV_DONTNEED);
 }
 
-/* What is free belongs to the producer: a queue that is never quite empty when one looks goes
- * round through all of its buffer, and would keep it. */
+/* The producer owns the free memory. A queue that is never seen empty cycles through all of its
+ * buffer, and would keep all of it without this. */
 void
 lu_queue_trim (LuQueue *self)
 {
@@ -221,7 +223,7 @@ lu_queue_peek (LuQueue *self, gsize *size)
     {
       tail += *slot (self, tail) & ~FILLER;
       atomic_store_explicit (&self->tail, tail, memory_order_release);
-      /* A filler is published together with the message behind it. */
+      /* A filler is published together with the message after it. */
       g_assert (tail < head);
     }
   if (size != NULL)
@@ -234,14 +236,14 @@ lu_queue_release (LuQueue *self)
 {
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
 
-  atomic_store_explicit (&self->tail, tail + message_space (*slot (self, tail)),
+  atomic_store_explicit (&self->tail, tail + message_bytes (*slot (self, tail)),
                          memory_order_release);
 }
 
 gboolean
 lu_queue_is_finished (LuQueue *self)
 {
-  /* closed is read first: what was committed before the close is seen then. */
+  /* Read `closed` first; messages committed before the close are visible then. */
   return atomic_load (&self->closed) && lu_queue_peek (self, NULL) == NULL;
 }
 

@@ -4,8 +4,8 @@
 /* queue.h - bounded single-producer, single-consumer queue of variable-size messages, as bytes.
  *
  * The producer reserves, fills and commits; the consumer peeks and releases. Neither allocates,
- * locks or waits for the other; a full queue says so and the producer decides. A consumer that
- * sleeps is woken by a futex: no descriptor is needed. Messages are 8-aligned and never wrap. */
+ * locks or waits for the other; if the queue is full, the producer decides what to do. A futex
+ * wakes a sleeping consumer, so no descriptor is needed. Messages are 8-aligned and never wrap. */
 
 #pragma once
 
@@ -13,8 +13,8 @@
 
 typedef struct _LuQueue LuQueue;
 
-/* capacity: bytes, rounded up to a power of two; the memory is touched only as far as it is used.
- */
+/* Makes a queue of `capacity` bytes, rounded up to a power of two. Memory is touched only when it
+ * is used. */
 LuQueue *lu_queue_new (gsize capacity);
 void lu_queue_free (LuQueue *self);
 
@@ -24,27 +24,28 @@ gpointer lu_queue_reserve (LuQueue *self, gsize size);
 gsize lu_queue_max_message (const LuQueue *self);
 /* Producer. Publishes the reserved message; `size` may be smaller than what was reserved. */
 void lu_queue_commit (LuQueue *self, gsize size);
-/* Producer. The same, but a consumer that sleeps goes on sleeping, until lu_queue_wake(). */
+/* Producer. Publishes the message without waking the consumer; lu_queue_wake() does that. */
 void lu_queue_commit_quietly (LuQueue *self, gsize size);
 void lu_queue_wake (LuQueue *self);
-/* Producer, about once a second, with nothing reserved: gives memory back that a burst touched,
- * when it is over since the last call. */
+/* Producer, about once a second, with nothing reserved. Gives memory back that a burst touched, if
+ * the burst ended before the last call. */
 void lu_queue_trim (LuQueue *self);
 /* Producer. No more messages will come. */
 void lu_queue_close (LuQueue *self);
-/* Any thread. Ends the wait of the consumer, or else its next one. */
+/* Any thread. Ends the current wait of the consumer, or its next one. */
 void lu_queue_poke (LuQueue *self);
 
-/* Consumer. The oldest message, or NULL when there is none now; stays valid until released. */
+/* Consumer. Returns the oldest message, or NULL if there is none now. It is valid until released.
+ */
 gpointer lu_queue_peek (LuQueue *self, gsize *size);
 void lu_queue_release (LuQueue *self);
-/* Consumer. Nothing is left and nothing will come. */
+/* Consumer. Returns TRUE if no message is left and none will come. */
 gboolean lu_queue_is_finished (LuQueue *self);
-/* Consumer. Waits until a message is there, the queue is closed, somebody pokes, or timeout_ms
+/* Consumer. Waits until there is a message, the queue is closed or poked, or timeout_ms
  * passed (-1: for ever); may return early. */
 void lu_queue_wait (LuQueue *self, int timeout_ms);
 
-/* Producer. A snapshot: bytes of messages that are not released. */
+/* Producer. Returns the bytes of messages that are not released yet, as a snapshot. */
 gsize lu_queue_used (LuQueue *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuQueue, lu_queue_free)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* arena.c - room in entries of the map "memory"; see arena.h. */
+/* arena.c - allocates memory in entries of the map "memory"; see arena.h. */
 
 #include "bpf/arena.h"
 
@@ -22,7 +22,7 @@ void
 lu_bpf_arena_clear (LuBpfArena *self)
 {
   for (guint i = 0; i < self->n_entries; i++)
-    lu_bpf_aging_clear (&self->entries[i].grains);
+    lu_bpf_reclaim_clear (&self->entries[i].grains);
   g_free (self->entries);
   g_free (self->index_of);
   *self = (LuBpfArena){ 0 };
@@ -36,23 +36,16 @@ lu_bpf_arena_add (LuBpfArena *self, guint number, guint32 *words, guint from, gu
 
   g_assert (self->n_entries < self->max_entries && number < LU_BPF_MAX_ENTRIES);
   *entry = (LuBpfArenaEntry){ .number = number, .words = words };
-  lu_bpf_aging_init (&entry->grains, GRAINS_PER_ENTRY);
-  lu_bpf_aging_take (&entry->grains, GRAINS_PER_ENTRY);
-  lu_bpf_aging_put_back (&entry->grains, first, n);
-  self->n_others += GRAINS_PER_ENTRY - n;
+  lu_bpf_reclaim_init (&entry->grains, GRAINS_PER_ENTRY);
+  lu_bpf_reclaim_take (&entry->grains, GRAINS_PER_ENTRY);
+  lu_bpf_reclaim_put_back (&entry->grains, first, n);
   if (number == 0 && from == 0)
     {
-      /* Word address 0 stands for nothing, and what is there stays all zeros. */
+      /* Word address 0 means none; the words there stay zero. */
       entry->grains.taken[0] |= 1;
       entry->grains.n_free--;
     }
   self->index_of[number] = (guint16) ++self->n_entries;
-}
-
-static gboolean
-is_unused (const LuBpfArenaEntry *entry)
-{
-  return entry->number != 0 && lu_bpf_aging_is_unused (&entry->grains);
 }
 
 gint
@@ -63,9 +56,9 @@ lu_bpf_arena_remove_unused (LuBpfArena *self)
       LuBpfArenaEntry *entry = &self->entries[i];
       guint number = entry->number;
 
-      if (!is_unused (entry))
+      if (number == 0 || entry->grains.n_free < entry->grains.n)
         continue;
-      lu_bpf_aging_clear (&entry->grains);
+      lu_bpf_reclaim_clear (&entry->grains);
       *entry = self->entries[--self->n_entries];
       if (i < self->n_entries)
         self->index_of[entry->number] = (guint16) (i + 1);
@@ -94,7 +87,7 @@ lu_bpf_arena_take (LuBpfArena *self, guint n_words)
   for (guint i = 0; i < self->n_entries; i++)
     {
       guint at = (self->last + i) % self->n_entries;
-      gint64 grain = lu_bpf_aging_take (&self->entries[at].grains, grains_for (n_words));
+      gint64 grain = lu_bpf_reclaim_take (&self->entries[at].grains, grains_for (n_words));
 
       if (grain < 0)
         continue;
@@ -107,7 +100,7 @@ lu_bpf_arena_take (LuBpfArena *self, guint n_words)
 guint32
 lu_bpf_arena_take_some (LuBpfArena *self, guint least, guint most, guint *n_words)
 {
-  /* The whole of it somewhere is best: fewer pieces. */
+  /* Prefer one piece for everything. */
   guint32 address = most <= LU_BPF_ENTRY_WORDS / 2 ? lu_bpf_arena_take (self, most) : 0;
 
   *n_words = most;
@@ -116,7 +109,7 @@ lu_bpf_arena_take_some (LuBpfArena *self, guint least, guint most, guint *n_word
       LuBpfArenaEntry *entry = &self->entries[i];
       guint count;
       gint64 grain =
-          lu_bpf_aging_take_some (&entry->grains, grains_for (least), grains_for (most), &count);
+          lu_bpf_reclaim_take_some (&entry->grains, grains_for (least), grains_for (most), &count);
 
       if (grain < 0)
         continue;
@@ -135,21 +128,21 @@ entry_of (const LuBpfArena *self, guint32 address)
   return &self->entries[index - 1];
 }
 
-guint
+void
 lu_bpf_arena_trim (LuBpfArena *self, guint32 address, guint n_words, guint kept)
 {
   guint n_kept = grains_for (kept), first = LU_BPF_AT_OF (address) / LU_BPF_GRAIN + n_kept;
 
   if (grains_for (n_words) > n_kept)
-    lu_bpf_aging_put_back (&entry_of (self, address)->grains, first, grains_for (n_words) - n_kept);
-  return kept;
+    lu_bpf_reclaim_put_back (&entry_of (self, address)->grains, first,
+                             grains_for (n_words) - n_kept);
 }
 
 void
 lu_bpf_arena_give_back (LuBpfArena *self, guint32 address, guint n_words)
 {
-  lu_bpf_aging_give_back (&entry_of (self, address)->grains, LU_BPF_AT_OF (address) / LU_BPF_GRAIN,
-                          grains_for (n_words));
+  lu_bpf_reclaim_give_back (&entry_of (self, address)->grains,
+                            LU_BPF_AT_OF (address) / LU_BPF_GRAIN, grains_for (n_words));
 }
 
 guint32 *
@@ -158,29 +151,18 @@ lu_bpf_arena_words (const LuBpfArena *self, guint32 address)
   return entry_of (self, address)->words + LU_BPF_AT_OF (address);
 }
 
-/* All entries together: nothing is sealed while something sealed rests, in whichever. */
-gboolean
-lu_bpf_arena_seal (LuBpfArena *self, guint64 now)
-{
-  gboolean is_any = FALSE;
-
-  for (guint i = 0; i < self->n_entries; i++)
-    is_any |= lu_bpf_aging_seal (&self->entries[i].grains, now);
-  return is_any;
-}
-
 void
 lu_bpf_arena_release (LuBpfArena *self)
 {
   for (guint i = 0; i < self->n_entries; i++)
-    lu_bpf_aging_release (&self->entries[i].grains);
+    lu_bpf_reclaim_release (&self->entries[i].grains);
 }
 
 void
 lu_bpf_arena_pass (LuBpfArena *self, guint64 now, guint64 rest)
 {
   for (guint i = 0; i < self->n_entries; i++)
-    lu_bpf_aging_pass (&self->entries[i].grains, now, rest);
+    lu_bpf_reclaim_pass (&self->entries[i].grains, now, rest);
 }
 
 gsize
@@ -201,12 +183,4 @@ lu_bpf_arena_resting_bytes (const LuBpfArena *self)
   for (guint i = 0; i < self->n_entries; i++)
     n += self->entries[i].grains.n_gathered + self->entries[i].grains.n_sealed;
   return n * GRAIN_BYTES;
-}
-
-gsize
-lu_bpf_arena_used_bytes (const LuBpfArena *self)
-{
-  gsize n = self->n_entries * (gsize) GRAINS_PER_ENTRY - self->n_others;
-
-  return n * GRAIN_BYTES - lu_bpf_arena_free_bytes (self) - lu_bpf_arena_resting_bytes (self);
 }

@@ -3,18 +3,18 @@
 
 /* backing-kernel.c - the maps of the program; see backing-kernel.h.
  *
- * Pieces of memory stay mapped as long as they are in; their descriptors are closed at once, so
- * that a budget in MiB is not one of descriptors. A walk is over when an RCU grace period is, which
- * membarrier(2) waits for: kernel/sched/membarrier.c calls synchronize_rcu(), and the program runs
- * with preemption off. Kernels with CPUs in nohz_full refuse it. */
+ * Entries stay mapped while they are in the map, but their descriptors are closed at once, so that
+ * a recording needs few descriptors however large its memory is. A walk has ended after an RCU
+ * grace period, which membarrier(2) waits for: kernel/sched/membarrier.c calls synchronize_rcu(),
+ * and the program runs with preemption off. Kernels with CPUs in nohz_full refuse it. */
 
 #include "bpf/backing-kernel.h"
 
 #include "base/error.h"
 #include "base/fd.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <linux/membarrier.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -26,7 +26,7 @@ typedef struct
 {
   LuBpfBacking base;
   LuBpfProgram *program;        /* borrowed */
-  int processes_fd;             /* borrowed */
+  int memory_fd, processes_fd;  /* borrowed */
   struct lu_bpf_shared *shared; /* mapped */
   gsize shared_size;
   guint32 *entries[LU_BPF_MAX_ENTRIES]; /* mapped; publisher */
@@ -34,21 +34,61 @@ typedef struct
   atomic_ullong entry_bytes;
 } Kernel;
 
+/* Returns the descriptor of a new entry, all zeros, and maps it; -1 with errno set on failure. */
+static int
+new_entry (guint32 **words)
+{
+  LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+  int fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32), LU_BPF_ENTRY_BYTES,
+                           1, &options);
+  gpointer memory = fd >= 0
+                        ? mmap (NULL, LU_BPF_ENTRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                        : MAP_FAILED;
+
+  if (memory == MAP_FAILED)
+    lu_fd_clear (&fd);
+  else
+    *words = memory;
+  return fd;
+}
+
+/* Returns how many are in, the first ones. The kernel waits once for a batch (Linux 5.16), and once
+ * for each entry that is put in alone, some 10 ms each time. */
+static guint
+put_in (int map_fd, const guint32 *places, const int *fds, guint n)
+{
+  guint32 n_in = n;
+
+  if (n > 1 && bpf_map_update_batch (map_fd, places, fds, &n_in, NULL) == 0)
+    return n;
+  n_in = 0;
+  while (n_in < n && bpf_map_update_elem (map_fd, &places[n_in], &fds[n_in], BPF_ANY) == 0)
+    n_in++;
+  return n_in;
+}
+
 static guint
 add_entries (LuBpfBacking *base, const guint32 *entries, guint n, guint32 **words)
 {
   Kernel *self = (Kernel *) base;
-  guint64 bytes[LU_BPF_ENTRIES_AT_ONCE];
-  guint n_in = lu_bpf_program_add_entries (self->program, entries, n, words, bytes);
+  int fds[LU_BPF_ENTRIES_AT_ONCE];
+  guint n_new = 0, n_in;
 
+  while (n_new < n && (fds[n_new] = new_entry (&words[n_new])) >= 0)
+    n_new++;
+  n_in = put_in (self->memory_fd, entries, fds, n_new);
   if (n_in < n)
     g_debug ("no more memory for tables: %s", g_strerror (errno));
   for (guint i = 0; i < n_in; i++)
     {
       self->entries[entries[i]] = words[i];
-      self->sizes[entries[i]] = bytes[i];
-      atomic_fetch_add (&self->entry_bytes, bytes[i]);
+      self->sizes[entries[i]] = lu_bpf_map_memory (fds[i]);
+      atomic_fetch_add (&self->entry_bytes, self->sizes[entries[i]]);
     }
+  for (guint i = 0; i < n_new; i++)
+    close (fds[i]);
+  for (guint i = n_in; i < n_new; i++)
+    munmap (words[i], LU_BPF_ENTRY_BYTES);
   return n_in;
 }
 
@@ -57,7 +97,7 @@ remove_entry (LuBpfBacking *base, guint entry)
 {
   Kernel *self = (Kernel *) base;
 
-  if (!lu_bpf_program_remove_entry (self->program, entry))
+  if (bpf_map_delete_elem (self->memory_fd, &entry) != 0)
     g_debug ("memory for tables stays: %s", g_strerror (errno));
   munmap (g_steal_pointer (&self->entries[entry]), LU_BPF_ENTRY_BYTES);
   atomic_fetch_sub (&self->entry_bytes, self->sizes[entry]);
@@ -72,21 +112,13 @@ wait_for_walks (LuBpfBacking *base)
 static gboolean
 put_process (LuBpfBacking *base, guint32 tgid, const struct lu_bpf_process *process)
 {
-  union bpf_attr attr = { .map_fd = (guint32) ((Kernel *) base)->processes_fd,
-                          .key = (gsize) &tgid,
-                          .value = (gsize) process,
-                          .flags = BPF_ANY };
-
-  return syscall (SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) == 0;
+  return bpf_map_update_elem (((Kernel *) base)->processes_fd, &tgid, process, BPF_ANY) == 0;
 }
 
 static void
 remove_process (LuBpfBacking *base, guint32 tgid)
 {
-  union bpf_attr attr = { .map_fd = (guint32) ((Kernel *) base)->processes_fd,
-                          .key = (gsize) &tgid };
-
-  syscall (SYS_bpf, BPF_MAP_DELETE_ELEM, &attr, sizeof attr); /* it may not be there */
+  bpf_map_delete_elem (((Kernel *) base)->processes_fd, &tgid); /* it may not be there */
 }
 
 static guint64
@@ -134,11 +166,9 @@ static guint
 max_entries_of (int map_fd)
 {
   struct bpf_map_info info = { 0 };
-  union bpf_attr attr = {
-    .info = { .bpf_fd = (guint32) map_fd, .info_len = sizeof info, .info = (gsize) &info }
-  };
+  guint32 size = sizeof info;
 
-  return syscall (SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof attr) == 0 ? info.max_entries : 0;
+  return bpf_obj_get_info_by_fd (map_fd, &info, &size) == 0 ? info.max_entries : 0;
 }
 
 LuBpfBacking *
@@ -158,8 +188,9 @@ lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
 
   base->ops = &ops;
   self->program = program;
+  self->memory_fd = lu_bpf_program_map_fd (program, LU_BPF_MAP_MEMORY);
   self->processes_fd = lu_bpf_program_map_fd (program, LU_BPF_MAP_PROCESSES);
-  base->max_entries = max_entries_of (lu_bpf_program_map_fd (program, LU_BPF_MAP_MEMORY));
+  base->max_entries = max_entries_of (self->memory_fd);
   base->max_processes = max_entries_of (self->processes_fd);
   if (!open_shared (self, error))
     return NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* backing.h - the memory that the BPF program reads and the hash of processes, real or not.
+/* backing.h - the memory that the BPF program reads, and the hash of processes.
  *
- * Publishing (maps.h) writes through this: into the kernel's maps (backing-kernel.h), or, in tests,
- * into memory that nobody but a reader of the same process looks at (backing-memory.h). */
+ * Publishing (maps.h) writes through this interface: into the kernel's maps (backing-kernel.h), or,
+ * in tests, into memory of the same process (memory-backing.h). */
 
 #pragma once
 
@@ -14,19 +14,23 @@
 
 typedef struct _LuBpfBacking LuBpfBacking;
 
+#define LU_BPF_ENTRIES_AT_ONCE 16
+
 typedef struct
 {
-  /* Brings in entries of "memory", all zeros; the words of each. Returns how many, the first ones.
-   * May wait (some 10 ms): not the drain's. At most LU_BPF_ENTRIES_AT_ONCE. */
+  /* Adds at most LU_BPF_ENTRIES_AT_ONCE entries of "memory", all zeros, and sets the words of each.
+   * Returns how many were added, the first ones. May wait some 10 ms, so the drain does not call
+   * it. */
   guint (*add_entries) (LuBpfBacking *self, const guint32 *entries, guint n, guint32 **words);
-  /* Gives it back; no walk looks at it any more. As above. */
+  /* Removes an entry that no walk reads any more. May wait, too. */
   void (*remove_entry) (LuBpfBacking *self, guint entry);
-  /* Waits until every walk has ended that is under way now; FALSE if the kernel cannot tell. */
+  /* Waits until every walk that is under way now has ended. Returns FALSE if the kernel cannot
+   * tell. */
   gboolean (*wait_for_walks) (LuBpfBacking *self);
-  /* Of the hash "processes"; drain thread. FALSE if there is no room. */
+  /* Changes the hash "processes". Drain thread. Returns FALSE if there is no room. */
   gboolean (*put_process) (LuBpfBacking *self, guint32 tgid, const struct lu_bpf_process *process);
   void (*remove_process) (LuBpfBacking *self, guint32 tgid);
-  /* What all maps take, by the kernel's own figure. Any thread. */
+  /* Returns the kernel's own figure of the memory of all maps. Any thread. */
   guint64 (*memory_bytes) (LuBpfBacking *self);
   void (*free) (LuBpfBacking *self);
 } LuBpfBackingOps;

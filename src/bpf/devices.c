@@ -7,15 +7,15 @@
 
 #include "lu/bpf.h"
 
-/* After so many copies it is believed that there will be no more walks than that. */
+/* Fewer copies than this say nothing about a device. */
 #define COPIES_MANY 32
 
-/* Of its program, which is below its libraries, as a rule. */
+/* The program usually has the lowest mapping. */
 static LuBpfDevice *
-find_device (LuBpfDevices *self, LuSpace *space)
+find_device (LuBpfDevices *self, LuAddressSpace *space)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
   guint32 device = 0;
 
   if (n > 0)
@@ -36,17 +36,17 @@ is_useless (const LuBpfDevice *device)
 }
 
 void
-lu_bpf_devices_count (LuBpfDevices *self, LuSpace *space, gboolean is_walked)
+lu_bpf_devices_count (LuBpfDevices *self, LuAddressSpace *space, gboolean is_bpf_unwound)
 {
   LuBpfDevice *device = find_device (self, space);
   guint before = is_useless (device);
 
-  *(is_walked ? &device->n_walks : &device->n_copies) += 1;
+  *(is_bpf_unwound ? &device->n_walks : &device->n_copies) += 1;
   self->n_useless += (guint) is_useless (device) - before;
 }
 
 gboolean
-lu_bpf_devices_is_useless (LuBpfDevices *self, LuSpace *space)
+lu_bpf_devices_is_useless (LuBpfDevices *self, LuAddressSpace *space)
 {
   return self->n_useless > 0 && is_useless (find_device (self, space));
 }

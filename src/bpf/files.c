@@ -3,23 +3,23 @@
 
 /* files.c - tables of files in the maps; see files.h.
  *
- * What a table takes is made free before it is begun: of what was not used for longest, by the bits
- * that the program sets, and never of what was used in the last second, so that too much for the
- * budget means that some falls back, not that all is copied all the time. */
+ * Memory for a table is freed before it is copied. The least recently used tables go first, by the
+ * bits that the program sets, but none that was used in the last second: if the tables in use do
+ * not fit into the budget, some walks fall back, but tables are not copied again and again. */
 
 #include "bpf/files.h"
 
 #include "base/clock.h"
 #include "bpf/program.h"
 
-/* What nobody asked for is published while less than half of the budget is in use. */
+/* Tables that nobody requested are published while less than half of the budget is in use. */
 #define EAGER_SHARE 2
-/* Memory may be in pieces that are too small: then more is evicted, so many times. */
+/* Free memory may be in pieces that are too small; then more is evicted, up to this many times. */
 #define MAX_TRIES 8
 
 /* Entries */
 
-/* Returns how many, at most n. */
+/* Returns how many entries were added, at most n. */
 static guint
 add_entries (LuBpfFiles *self, guint n, guint32 *numbers, guint32 **words)
 {
@@ -35,7 +35,7 @@ add_entries (LuBpfFiles *self, guint n, guint32 *numbers, guint32 **words)
   return n_in;
 }
 
-/* By room for so many words, if there is so much. Tables leave room for some mappings. */
+/* Adds entries for this many words if the budget allows. Leaves room for some mappings. */
 static gboolean
 grow_tables (LuBpfFiles *self, gsize words)
 {
@@ -117,7 +117,7 @@ show (LuBpfFiles *self, guint32 slot, const LuBpfFile *file)
   store_table (module, (guint64) copy->n_pages << 32 | copy->index);
 }
 
-/* The key goes too: what the program remembers by it names rules that may come to mean others. */
+/* Clears the key, too: the program remembers rules by it, whose ids may get other meanings. */
 static void
 hide (LuBpfFiles *self, guint32 slot)
 {
@@ -183,7 +183,7 @@ find_file (LuBpfFiles *self, LuModule *module)
 
 /* Room */
 
-/* Reads and clears the program's bits of use. */
+/* Reads and clears the bits by which the program marks used tables. */
 static void
 look_at_use (LuBpfFiles *self, guint64 now)
 {
@@ -232,11 +232,11 @@ pass_rest (LuBpfFiles *self)
   guint64 now = lu_monotonic_ns ();
 
   lu_bpf_arena_pass (&self->arena, now, self->rest_ns);
-  lu_bpf_aging_pass (&self->rules.ids, now, self->rest_ns);
+  lu_bpf_reclaim_pass (&self->rules.ids, now, self->rest_ns);
 }
 
-/* What rests becomes free, if the kernel can tell when walks have ended; else it takes its time.
- * What gathered while other things were sealed needs a second turn. */
+/* Frees what rests, if the kernel can tell when walks have ended; otherwise that takes its time.
+ * Items that were freed while others were sealed need a second turn. */
 static void
 end_rest (LuBpfFiles *self)
 {
@@ -247,11 +247,11 @@ end_rest (LuBpfFiles *self)
           || !self->backing->ops->wait_for_walks (self->backing))
         return;
       lu_bpf_arena_release (&self->arena);
-      lu_bpf_aging_release (&self->rules.ids);
+      lu_bpf_reclaim_release (&self->rules.ids);
     }
 }
 
-/* FALSE: nothing may go. */
+/* Returns FALSE if nothing may be evicted. */
 static gboolean
 evict (LuBpfFiles *self)
 {
@@ -260,7 +260,7 @@ evict (LuBpfFiles *self)
   if (file == NULL)
     return FALSE;
   withdraw (self, file);
-  self->n_evicted++;
+  lu_count (&self->counters, LU_COUNTER_MAPS_EVICTED);
   return TRUE;
 }
 
@@ -270,7 +270,7 @@ free_words (const LuBpfFiles *self)
   return lu_bpf_arena_free_bytes (&self->arena) / sizeof (guint32);
 }
 
-/* Rules that only hostile files have so many of. */
+/* Makes room in the dictionary of rules, which only hostile files can fill. */
 static void
 make_room_for_rules (LuBpfFiles *self)
 {
@@ -281,7 +281,7 @@ make_room_for_rules (LuBpfFiles *self)
   end_rest (self);
 }
 
-/* At least so many words free, though perhaps in pieces. */
+/* Frees at least this many words, though perhaps in pieces. */
 static gboolean
 make_room (LuBpfFiles *self, gsize words)
 {
@@ -326,7 +326,7 @@ void
 lu_bpf_files_give_up (LuBpfFiles *self, LuBpfFile *file)
 {
   file->is_hopeless = TRUE;
-  self->n_hopeless++;
+  lu_count (&self->counters, LU_COUNTER_MAPS_REFUSED_MODULES);
 }
 
 gboolean
@@ -344,7 +344,7 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
   if (file->copy == NULL)
     {
       file->last_refused = lu_monotonic_ns ();
-      self->n_refused++;
+      lu_count (&self->counters, LU_COUNTER_MAPS_REFUSED_TABLES);
       return FALSE;
     }
   file->key = ++self->last_key;
@@ -353,7 +353,7 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
     show (self, g_array_index (file->slots, guint32, i), file);
   self->bytes += file->copy->bytes;
   self->n_tables++;
-  self->n_published++;
+  lu_count (&self->counters, LU_COUNTER_MAPS_PUBLISHED);
   return TRUE;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* index.c - numbers to items; see index.h. Chained, with as many buckets as items. Links are
- * numbers of items + 1, so that memory that nobody has touched says "none": most items are never
+/* index.c - finds items by number; see index.h. The hash is chained, with as many buckets as items.
+ * Links are numbers of items + 1, so that untouched memory means "none": most items are never
  * used. */
 
 #include "bpf/index.h"
@@ -10,12 +10,10 @@
 void
 lu_bpf_index_init (LuBpfIndex *self, guint n_items)
 {
-  guint n_buckets = 1;
+  guint n_buckets = 1u << g_bit_storage (n_items - 1);
 
-  while (n_buckets < n_items)
-    n_buckets *= 2;
   *self = (LuBpfIndex){ .n_items = n_items, .mask = n_buckets - 1 };
-  /* In one piece, which is so large that it comes from the system, zeroed when it is touched. */
+  /* One piece is large enough to come from the system, which zeroes it when it is touched. */
   self->keys = g_malloc0 (n_items * (sizeof *self->keys + sizeof *self->values + sizeof *self->next)
                           + n_buckets * sizeof *self->buckets);
   self->values = (guint32 *) (self->keys + n_items);

@@ -3,14 +3,14 @@
 
 /* known.c - files by what the kernel knows of them; see known.h.
  *
- * What tells files apart is what the alias cache goes by (src/module/module-cache.c): device, inode
- * and generation, where that was told. A file by two names has two modules; the one that came last
- * is known. Where a group is full, the place of the file that came first in it is taken. */
+ * Files are told apart as in src/module/module-cache.c: by device, inode and, if it was reported,
+ * generation. A file with two names has two modules; the last one is known. In a full group the
+ * oldest place is replaced. */
 
 #include "bpf/known.h"
 
-/* Walks read it meanwhile: they see all of it, or a check that is not its. So each store comes
- * behind the one that took the check away. */
+/* Walks may read the place meanwhile: they see either all of it or a check that does not fit. So
+ * the check is cleared first and stored last. */
 static void
 store (struct lu_bpf_known *place, const struct lu_bpf_known *known)
 {
@@ -38,7 +38,7 @@ forget_place (LuBpfSlots *slots, guint32 slot, guint32 place)
       slots->slots[slot].known[i] = 0;
 }
 
-/* Where it is, or is to be. */
+/* Returns the place of the file, or one for it. */
 static guint32
 find_place (LuBpfSlots *slots, const struct lu_bpf_known *known)
 {
@@ -74,7 +74,7 @@ lu_bpf_known_describe (const LuDwflMapping *mapping, guint32 slot, struct lu_bpf
   return TRUE;
 }
 
-/* It is there: what was written last is what stands there, as only this thread writes. */
+/* Only this thread writes places, so no check is needed. */
 static gboolean
 has (const LuBpfSlots *slots, guint32 slot, const LuDwflMapping *mapping)
 {

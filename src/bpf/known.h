@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* known.h - what the BPF program may take a mapping for that no published process has: the same
- * part of the same file as one that was published (bpf.h, "known").
+/* known.h - the parts of files that were published for some process (bpf.h, "known"). The BPF
+ * program recognizes them in the kernel's own mappings of processes that are not published.
  *
- * Belongs to the drain thread, as slots do. A slot is known as long as it is some module's. */
+ * Belongs to the drain thread, like slots. A slot is known as long as it belongs to a module. */
 
 #pragma once
 
 #include "bpf/slots.h"
-#include "unwind/dwfl-space.h"
+#include "unwind/dwfl-address-space.h"
 
-/* What a mapping of kind TABLE is known by; FALSE: by nothing that tells files apart. */
+/* Fills in how a mapping of kind TABLE is recognized. FALSE: nothing tells its file from others. */
 gboolean lu_bpf_known_describe (const LuDwflMapping *mapping, guint32 slot,
                                 struct lu_bpf_known *known);
-/* A mapping of kind TABLE that is described so has that slot. */
+/* Enters a mapping of kind TABLE with its slot. */
 void lu_bpf_known_add (LuBpfSlots *slots, guint32 slot, const LuDwflMapping *mapping);
-/* The slot will be another module's. */
+/* Removes a slot that is about to belong to another module. */
 void lu_bpf_known_remove (LuBpfSlots *slots, guint32 slot);

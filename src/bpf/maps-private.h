@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* maps-private.h - what decides about publishing (maps.c) and what keeps the entries of processes
- * (maps-processes.c) share. All of the drain thread, but the counters. */
+/* maps-private.h - shared by maps.c, which decides what to publish, and maps-processes.c, which
+ * writes the entries of processes. Everything but the counters belongs to the drain thread. */
 
 #pragma once
 
 #include "bpf/blocks.h"
 #include "bpf/devices.h"
 #include "bpf/maps.h"
-#include "bpf/newcomers.h"
+#include "candidates.h"
 #include "bpf/publisher.h"
-
-#include <stdatomic.h>
 
 typedef struct
 {
@@ -20,11 +18,11 @@ typedef struct
   gint32 pid;
   guint32 block;    /* LU_BPF_NO_ITEM: no mappings are published */
   guint32 identity; /* 0: none */
-  guint32 next;     /* of those with something to do; LU_BPF_NO_ITEM: the last one */
-  guint64 exec_id;  /* with which its identity is to begin, while is_new */
-  LuProcess *owner; /* reference, while there is something to do */
-  gboolean is_new;  /* of this incarnation nothing is published */
-  gboolean is_put;  /* the hash has an entry of the pid */
+  guint32 next;     /* in the list of processes that need work; LU_BPF_NO_ITEM: the last one */
+  guint64 exec_id;  /* the first one of its identity, while is_new */
+  LuProcess *owner; /* reference, while the process needs work */
+  gboolean is_new;  /* nothing is published of this incarnation */
+  gboolean is_put;  /* the hash has an entry for the pid */
   gboolean is_dirty, is_pending, is_listed, is_young;
 } LuBpfProcess;
 
@@ -35,35 +33,33 @@ struct _LuBpfMaps
   LuBpfPublisher *publisher;
   guint64 rest_ns;
   gboolean follow_all;
-  gboolean is_lazy; /* processes are published when somebody asks */
+  gboolean is_lazy; /* processes are published on request */
   LuBpfDevices devices;
 
   LuBpfIndex by_pid;
   LuBpfProcess *processes; /* by item of by_pid */
   LuBpfSlots slots;
   LuBpfBlocks blocks;
-  LuBpfAging identities;
-  LuBpfNewcomers newcomers;
-  guint32 listed;    /* processes with something to do */
-  guint64 listed_at; /* ns, when one was listed last */
-  guint n_dirty;     /* of them, about: those that wait for no file */
+  LuBpfReclaim identities;
+  LuBpfCandidates candidates;
+  guint32 listed;    /* first process that needs work */
+  guint64 listed_at; /* ns, when a process was listed last */
+  guint n_dirty;     /* about as many listed processes wait for no file */
   guint published;   /* lu_modules_published() at the last flush */
   gboolean is_growing, is_waiting, has_no_grace;
 
-  atomic_uint n_processes;
-  atomic_size_t mapping_bytes;
-  atomic_ullong updates, refused_mappings, refused_processes, refused_modules;
+  LuCounters counters;
 };
 
-/* Replaces what is published of the process by that block; takes it. What was there before is
- * still looked at by walks under way, and rests. */
+/* Publishes the block (taken) for the process, in place of its previous one, which rests because
+ * walks under way still read it. */
 void lu_bpf_maps_set_block (LuBpfMaps *self, LuBpfProcess *process, guint32 block);
-/* One for each process and exec. */
+/* Gives the process an identity; each process has one for each exec. */
 void lu_bpf_maps_set_identity (LuBpfMaps *self, LuBpfProcess *process);
-/* There is nothing to do with it any more. */
+/* Drops the reference to a process that needs no more work. */
 void lu_bpf_maps_forget_owner (LuBpfProcess *process);
-/* Its space is to be published. */
-void lu_bpf_maps_take_change (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
+/* Takes a change of an address space that has to be published. */
+void lu_bpf_maps_take_change (LuBpfMaps *self, LuProcess *process, LuAddressSpaceChange change,
                               gint32 parent_pid);
-/* What was before at its pid has ended. */
+/* Takes the end of the process that had its pid before. */
 void lu_bpf_maps_take_end (LuBpfMaps *self, const LuProcess *process);

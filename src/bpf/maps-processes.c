@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* maps-processes.c - what the kernel's hash has of each process, and who a process is; see
+/* maps-processes.c - the entries of processes in the kernel's hash, and their identities; see
  * maps-private.h. */
 
 #include "bpf/maps-private.h"
 
 #include "base/clock.h"
-#include "base/counter.h"
 
 /* Entries of the hash */
 
 static void
 put_entry (LuBpfMaps *self, LuBpfProcess *process)
 {
-  /* What is at word address 0 is all zeros: one mapping, of nothing. */
+  /* The words at address 0 are zero: one empty mapping. */
   struct lu_bpf_process entry = { .n_mappings = 1,
                                   .identity = process->identity,
                                   .flags = LU_BPF_PROCESS_PENDING };
@@ -27,12 +26,14 @@ put_entry (LuBpfMaps *self, LuBpfProcess *process)
       entry.mappings = block->address;
       entry.n_mappings = block->n_mappings;
       entry.flags = block->n_pending > 0 ? LU_BPF_PROCESS_PENDING : 0;
+      if (lu_address_space_has_hotspot (block->space))
+        entry.flags |= LU_BPF_PROCESS_HOTSPOT;
     }
   entry.check = lu_bpf_process_check (&entry, (guint32) process->pid);
-  lu_counter_bump (&self->updates);
+  lu_count (&self->counters, LU_COUNTER_MAPS_PROCESS_UPDATES);
   process->is_put = TRUE;
   if (!self->backing->ops->put_process (self->backing, (guint32) process->pid, &entry))
-    lu_counter_bump (&self->refused_processes);
+    lu_count (&self->counters, LU_COUNTER_MAPS_REFUSED_PROCESSES);
 }
 
 void
@@ -49,11 +50,11 @@ lu_bpf_maps_set_block (LuBpfMaps *self, LuBpfProcess *process, guint32 block)
 void
 lu_bpf_maps_set_identity (LuBpfMaps *self, LuBpfProcess *process)
 {
-  gint64 number = lu_bpf_aging_take (&self->identities, 1);
+  gint64 number = lu_bpf_reclaim_take (&self->identities, 1);
   struct lu_bpf_identity *identity;
 
   if (process->identity != 0)
-    lu_bpf_aging_give_back (&self->identities, process->identity, 1);
+    lu_bpf_reclaim_give_back (&self->identities, process->identity, 1);
   process->identity = number > 0 ? (guint32) number : 0;
   if (process->identity == 0)
     return;
@@ -63,8 +64,8 @@ lu_bpf_maps_set_identity (LuBpfMaps *self, LuBpfProcess *process)
   __atomic_store_n (&identity->exec_id, process->exec_id, __ATOMIC_RELEASE);
 }
 
-/* What is known of it as of that time: 0 if no walk had seen the process by then, or one that it
- * comes from. A later one may have seen what it executed since. */
+/* Returns the exec_id that was known at that time; 0 if no walk had seen the process or its
+ * ancestor by then. The current exec_id may be that of a later exec. */
 static guint64
 exec_id_at (const LuBpfMaps *self, const LuBpfProcess *process, guint64 time)
 {
@@ -100,15 +101,15 @@ add_process (LuBpfMaps *self, gint32 pid)
 
   if (item == LU_BPF_NO_ITEM)
     {
-      lu_counter_bump (&self->refused_processes);
+      lu_count (&self->counters, LU_COUNTER_MAPS_REFUSED_PROCESSES);
       return NULL;
     }
-  /* An earlier one may still be in the list, at this place. */
+  /* An earlier process may still be in the list at this place. */
   is_listed = self->processes[item].is_listed;
   self->processes[item] = (LuBpfProcess){
     .pid = pid, .block = LU_BPF_NO_ITEM, .is_listed = is_listed, .next = self->processes[item].next
   };
-  atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
+  lu_counters_set (&self->counters, LU_COUNTER_MAPS_PROCESSES, self->by_pid.n_used);
   return &self->processes[item];
 }
 
@@ -116,7 +117,7 @@ void
 lu_bpf_maps_forget_owner (LuBpfProcess *process)
 {
   if (process->owner != NULL)
-    lu_process_set_marked (process->owner, FALSE);
+    lu_process_marks (process->owner)->is_dirty = FALSE;
   lu_process_unref (g_steal_pointer (&process->owner));
   process->is_dirty = process->is_pending = FALSE;
 }
@@ -127,20 +128,20 @@ remove_process (LuBpfMaps *self, LuBpfProcess *process)
   if (process->is_put)
     {
       self->backing->ops->remove_process (self->backing, (guint32) process->pid);
-      lu_counter_bump (&self->updates);
+      lu_count (&self->counters, LU_COUNTER_MAPS_PROCESS_UPDATES);
     }
   if (process->block != LU_BPF_NO_ITEM)
     lu_bpf_blocks_give_back (&self->blocks, &self->slots, process->block);
   if (process->identity != 0)
-    lu_bpf_aging_give_back (&self->identities, process->identity, 1);
+    lu_bpf_reclaim_give_back (&self->identities, process->identity, 1);
   process->block = LU_BPF_NO_ITEM;
   process->identity = 0;
   lu_bpf_maps_forget_owner (process);
   lu_bpf_index_remove (&self->by_pid, (guint32) (process - self->processes));
-  atomic_store_explicit (&self->n_processes, self->by_pid.n_used, memory_order_relaxed);
+  lu_counters_set (&self->counters, LU_COUNTER_MAPS_PROCESSES, self->by_pid.n_used);
 }
 
-/* Its space is to be published. */
+/* Publishes its address space at the next flush. */
 static void
 mark_dirty (LuBpfMaps *self, LuBpfProcess *process, LuProcess *owner)
 {
@@ -149,7 +150,7 @@ mark_dirty (LuBpfMaps *self, LuBpfProcess *process, LuProcess *owner)
       lu_process_unref (process->owner);
       process->owner = lu_process_ref (owner);
     }
-  lu_process_set_marked (owner, TRUE);
+  lu_process_marks (owner)->is_dirty = TRUE;
   process->is_dirty = TRUE;
   self->n_dirty++;
   self->listed_at = lu_monotonic_ns ();
@@ -160,19 +161,19 @@ mark_dirty (LuBpfMaps *self, LuBpfProcess *process, LuProcess *owner)
   self->listed = (guint32) (process - self->processes);
 }
 
-/* What the process table tells */
+/* Changes from the process table */
 
 /* A child begins with its parent's number, and each exec adds one (begin_new_exec() in fs/exec.c).
- * What was read from /proc may have missed some. */
+ * A process that was read from /proc may have had more of them. */
 static guint64
-next_exec_id (LuBpfMaps *self, const LuBpfProcess *known, LuSpaceChange change, guint64 time,
+next_exec_id (LuBpfMaps *self, const LuBpfProcess *known, LuAddressSpaceChange change, guint64 time,
               gint32 parent_pid)
 {
   guint64 exec_id;
 
-  if (change == LU_SPACE_FORKED)
+  if (change == LU_ADDRESS_SPACE_FORKED)
     return exec_id_at (self, find_process (self, parent_pid), time);
-  exec_id = change == LU_SPACE_EXECED ? exec_id_at (self, known, time) : 0;
+  exec_id = change == LU_ADDRESS_SPACE_EXECED ? exec_id_at (self, known, time) : 0;
   return exec_id != 0 ? exec_id + 1 : 0;
 }
 
@@ -184,13 +185,13 @@ begin_process (LuBpfMaps *self, LuBpfProcess *process, guint64 exec_id)
 {
   process->is_new = TRUE;
   process->exec_id = exec_id;
-  /* Else its identity keeps walks from what is published. */
+  /* Otherwise its identity keeps walks from using what is published. */
   if (process->is_put && process->identity == 0)
     lu_bpf_maps_set_block (self, process, LU_BPF_NO_ITEM);
 }
 
 void
-lu_bpf_maps_take_change (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
+lu_bpf_maps_take_change (LuBpfMaps *self, LuProcess *process, LuAddressSpaceChange change,
                          gint32 parent_pid)
 {
   LuBpfProcess *known = find_process (self, lu_process_pid (process));
@@ -202,7 +203,7 @@ lu_bpf_maps_take_change (LuBpfMaps *self, LuProcess *process, LuSpaceChange chan
     return;
   known->id = lu_process_id (process);
   known->is_young = lu_process_start_time (process) != 0;
-  if (is_other || change != LU_SPACE_MAPPED)
+  if (is_other || change != LU_ADDRESS_SPACE_MAPPED)
     begin_process (self, known,
                    next_exec_id (self, known, change, lu_process_start_time (process), parent_pid));
   mark_dirty (self, known, process);

@@ -12,27 +12,26 @@
 #include "bpf/maps-private.h"
 
 #include "base/clock.h"
-#include "base/counter.h"
 
 #include <string.h>
 
 #define REQUEST_QUEUE_BYTES (1u << 20)
 #define ANSWER_QUEUE_BYTES  (64u << 10)
 #define SECOND_NS           G_GUINT64_CONSTANT (1000000000)
-/* Of memory for mappings: below this, more is asked for, or what rests is made free. */
+/* Free memory for mappings below which more is requested, or resting memory is freed. */
 #define LOW_BYTES (LU_BPF_ENTRY_BYTES / 8)
-/* A file that is not opened for so long will hardly ever be. */
+/* A file that was not opened within this time will hardly ever be. */
 #define PATIENCE_NS (SECOND_NS / 4)
-/* Of unwind information. */
+/* Unwind information of a small file. */
 #define SMALL_BYTES (128u << 10)
-/* Several processes: most of what they map will never be sampled. */
+/* With more processes than this, most of their mappings are never sampled. */
 #define FEW_PROCESSES 32
-/* By the kernel's own mappings a walk takes some microseconds longer; a process that is sampled
- * more often than this is worth being published. A copy may mean that they are of no use. */
+/* By the kernel's own mappings a walk takes some microseconds longer, so a process that is sampled
+ * more often than this is published. A copy may mean that those mappings do not help. */
 #define SAMPLES_BY_VMAS 16
 #define SAMPLES_OF_COPY 8
 
-/* FALSE: there is no room in the queue. */
+/* Returns FALSE if there is no room in the queue. */
 static gboolean
 ask (LuBpfMaps *self, LuBpfRequestKind kind)
 {
@@ -64,8 +63,8 @@ lu_bpf_maps_new (LuBpfBacking *backing, const LuBpfMapsOptions *options)
   lu_bpf_slots_init (&self->slots, backing, self->requests);
   lu_bpf_blocks_init (&self->blocks, backing->max_processes,
                       1 + lu_bpf_max_mapping_entries (max_entries));
-  lu_bpf_aging_init (&self->identities, backing->n_identities);
-  lu_bpf_aging_take (&self->identities, 1); /* identity 0 is none */
+  lu_bpf_reclaim_init (&self->identities, backing->n_identities);
+  lu_bpf_reclaim_take (&self->identities, 1); /* identity 0 is none */
   self->listed = LU_BPF_NO_ITEM;
   self->publisher = lu_bpf_publisher_new (backing, options, self->requests, self->answers);
   self->is_growing = ask (self, LU_BPF_REQUEST_GROW);
@@ -81,10 +80,10 @@ lu_bpf_maps_free (LuBpfMaps *self)
   lu_bpf_publisher_free (self->publisher);
   for (guint i = 0; i < self->by_pid.n_ever; i++)
     lu_process_unref (self->processes[i].owner);
-  lu_bpf_newcomers_clear (&self->newcomers);
+  lu_bpf_candidates_clear (&self->candidates);
   lu_bpf_slots_clear (&self->slots);
   lu_bpf_blocks_clear (&self->blocks);
-  lu_bpf_aging_clear (&self->identities);
+  lu_bpf_reclaim_clear (&self->identities);
   lu_bpf_index_clear (&self->by_pid);
   lu_queue_free (self->requests);
   lu_queue_free (self->answers);
@@ -93,31 +92,31 @@ lu_bpf_maps_free (LuBpfMaps *self)
   g_free (self);
 }
 
-/* What the process table tells */
+/* Changes from the process table */
 
-/* Whether changes of the process are to be published. */
+/* Returns whether changes of the process have to be published. */
 static gboolean
-is_watched (LuBpfMaps *self, LuProcess *process, LuSpaceChange change)
+is_watched (LuBpfMaps *self, LuProcess *process, LuAddressSpaceChange change)
 {
-  if (!self->is_lazy || lu_process_is_watched (process))
+  if (!self->is_lazy || lu_process_marks (process)->is_watched)
     return TRUE;
-  if (change != LU_SPACE_MAPPED
-      || !lu_bpf_devices_is_useless (&self->devices, lu_process_space (process)))
+  if (change != LU_ADDRESS_SPACE_MAPPED
+      || !lu_bpf_devices_is_useless (&self->devices, lu_process_address_space (process)))
     return FALSE;
-  lu_process_set_watched (process);
+  lu_process_marks (process)->is_watched = TRUE;
   return TRUE;
 }
 
 void
-lu_bpf_maps_space_changed (LuBpfMaps *self, LuProcess *process, LuSpaceChange change,
-                           gint32 parent_pid)
+lu_bpf_maps_address_space_changed (LuBpfMaps *self, LuProcess *process, LuAddressSpaceChange change,
+                                   gint32 parent_pid)
 {
   gboolean is_ours = is_watched (self, process, change);
 
-  if (is_ours ? change == LU_SPACE_MAPPED && lu_process_is_marked (process)
-              : change == LU_SPACE_MAPPED || change == LU_SPACE_ENDED)
+  if (is_ours ? change == LU_ADDRESS_SPACE_MAPPED && lu_process_marks (process)->is_dirty
+              : change == LU_ADDRESS_SPACE_MAPPED || change == LU_ADDRESS_SPACE_ENDED)
     return;
-  if (change == LU_SPACE_ENDED || !is_ours)
+  if (change == LU_ADDRESS_SPACE_ENDED || !is_ours)
     lu_bpf_maps_take_end (self, process);
   else
     lu_bpf_maps_take_change (self, process, change, parent_pid);
@@ -127,38 +126,39 @@ void
 lu_bpf_maps_introduce (LuBpfMaps *self, const LuMapping *mapping, gboolean is_young)
 {
   if (self->is_lazy)
-    lu_bpf_newcomers_add (&self->newcomers, &self->slots, mapping, is_young);
+    lu_bpf_candidates_add (&self->candidates, &self->slots, mapping, is_young);
 }
 
-/* A file may have become unknown again, or its table have gone. */
+/* A file may have been forgotten, or its table evicted. */
 static void
-note_copy (LuBpfMaps *self, LuProcess *process, LuSpace *space)
+note_copy (LuBpfMaps *self, LuProcess *process, LuAddressSpace *space)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
 
-  for (guint i = 0; i < MIN (n, LU_BPF_MAX_NEWCOMERS); i++)
+  for (guint i = 0; i < MIN (n, LU_BPF_MAX_CANDIDATES); i++)
     lu_bpf_maps_introduce (self, &mappings[i], lu_process_start_time (process) != 0);
 }
 
 gboolean
-lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, LuSpace *space, gboolean by_vmas)
+lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, LuAddressSpace *space, gboolean by_vmas)
 {
-  if (!self->is_lazy || lu_process_is_watched (process))
+  if (!self->is_lazy || lu_process_marks (process)->is_watched)
     return FALSE;
   lu_bpf_devices_count (&self->devices, space, by_vmas);
   if (!by_vmas)
     note_copy (self, process, space);
-  return lu_process_add_samples (process, by_vmas ? 1 : SAMPLES_OF_COPY) >= SAMPLES_BY_VMAS;
+  lu_process_marks (process)->n_samples += by_vmas ? 1 : SAMPLES_OF_COPY;
+  return lu_process_marks (process)->n_samples >= SAMPLES_BY_VMAS;
 }
 
 void
 lu_bpf_maps_watch (LuBpfMaps *self, LuProcess *process)
 {
-  if (lu_process_is_watched (process))
+  if (lu_process_marks (process)->is_watched)
     return;
-  lu_process_set_watched (process);
-  lu_bpf_maps_take_change (self, process, LU_SPACE_MAPPED, 0);
+  lu_process_marks (process)->is_watched = TRUE;
+  lu_bpf_maps_take_change (self, process, LU_ADDRESS_SPACE_MAPPED, 0);
 }
 
 /* Flushing */
@@ -177,14 +177,14 @@ take_answer (LuBpfMaps *self, const LuBpfAnswer *answer)
         lu_bpf_arena_add (&self->blocks.arena, answer->entry, answer->words, 0, answer->n_words);
       break;
     case LU_BPF_ANSWER_GRACE:
-      /* Nothing was sealed since it was asked for. */
+      /* Nothing was sealed since the request. */
       self->is_waiting = FALSE;
       self->has_no_grace |= !answer->is_done;
       if (!answer->is_done)
         break;
       lu_bpf_arena_release (&self->blocks.arena);
-      lu_bpf_aging_release (&self->identities);
-      lu_bpf_aging_release (&self->slots.numbers);
+      lu_bpf_reclaim_release (&self->identities);
+      lu_bpf_reclaim_release (&self->slots.numbers);
       break;
     }
 }
@@ -197,11 +197,11 @@ let_age (LuBpfMaps *self)
   if (self->is_waiting)
     return;
   lu_bpf_arena_pass (&self->blocks.arena, now, self->rest_ns);
-  lu_bpf_aging_pass (&self->identities, now, self->rest_ns);
-  lu_bpf_aging_pass (&self->slots.numbers, now, self->rest_ns);
+  lu_bpf_reclaim_pass (&self->identities, now, self->rest_ns);
+  lu_bpf_reclaim_pass (&self->slots.numbers, now, self->rest_ns);
 }
 
-/* Before memory for mappings runs out. */
+/* Adds or frees memory for mappings before it runs out. */
 static void
 see_to_memory (LuBpfMaps *self)
 {
@@ -215,12 +215,6 @@ see_to_memory (LuBpfMaps *self)
     self->is_waiting = ask (self, LU_BPF_REQUEST_GRACE);
 }
 
-typedef struct
-{
-  const LuBpfMaps *maps;
-  const LuBpfProcess *process;
-} Wish;
-
 static gboolean
 has_usual_name (const LuModule *module)
 {
@@ -231,14 +225,15 @@ has_usual_name (const LuModule *module)
              || g_str_has_prefix (name, "/ld-"));
 }
 
-/* Compiled in less than half a millisecond. */
+/* Returns whether the table compiles in less than half a millisecond. */
 static gboolean
 is_small (const LuImage *image)
 {
   return lu_image_cfi_size (image) <= SMALL_BYTES;
 }
 
-/* The first samples of a program are in itself, in ld.so and in libc: all of them have an entry. */
+/* The first samples of a program are in the program, in ld.so and in libc, which all have an entry.
+ */
 static gboolean
 is_wanted (LuModule *module, gboolean is_likely)
 {
@@ -249,48 +244,41 @@ is_wanted (LuModule *module, gboolean is_likely)
   return is_likely && (lu_image_entry (image) != 0 || is_small (image));
 }
 
+/* Makes no block for no mappings or too many. Returns FALSE if there is no room for them now. */
 static gboolean
-is_wanted_by (LuModule *module, gpointer user_data)
+block_of (LuBpfMaps *self, LuBpfProcess *process, LuAddressSpace *space, guint32 *block)
 {
-  const Wish *wish = user_data;
-  gboolean are_few = !wish->maps->is_lazy && wish->maps->by_pid.n_used <= FEW_PROCESSES;
-
-  return is_wanted (module, wish->process->is_young || !wish->maps->follow_all || are_few);
-}
-
-/* No block if there are none, or too many of them. FALSE: there is no room for them now. */
-static gboolean
-block_of (LuBpfMaps *self, LuBpfProcess *process, LuSpace *space, guint32 *block)
-{
-  Wish wish = { .maps = self, .process = process };
+  gboolean are_few = !self->is_lazy && self->by_pid.n_used <= FEW_PROCESSES;
   guint n;
 
-  lu_space_mappings (space, &n);
+  lu_address_space_mappings (space, &n);
   *block = n > 0 ? lu_bpf_blocks_find (&self->blocks, space) : LU_BPF_NO_ITEM;
   if (n == 0 || *block != LU_BPF_NO_ITEM)
     return TRUE;
   if (n > LU_BPF_MAX_MAPPINGS)
     {
-      lu_counter_bump (&self->refused_mappings);
+      lu_count (&self->counters, LU_COUNTER_MAPS_REFUSED_MAPPINGS);
       return TRUE;
     }
-  *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted_by, &wish);
+  *block = lu_bpf_blocks_add (&self->blocks, &self->slots, space, is_wanted,
+                              process->is_young || !self->follow_all || are_few);
   return *block != LU_BPF_NO_ITEM;
 }
 
-/* Whether walks go by mappings that are no longer those of its space. */
+/* Returns whether walks use mappings of an older version of the address space. */
 static gboolean
 is_behind (const LuBpfMaps *self, const LuBpfProcess *process)
 {
   return process->block != LU_BPF_NO_ITEM
          && self->blocks.blocks[process->block].serial
-                != lu_space_serial (lu_process_space (process->owner));
+                != lu_address_space_serial (lu_process_address_space (process->owner));
 }
 
-/* FALSE: there was no room; what was published stays only if it is the same version. The process
- * table forgets others after two rounds, and what was walked by them would be of no use. */
+/* Returns FALSE if there was no room. The published block then stays only if it is of the same
+ * version: the process table forgets other versions after two rounds, so stacks unwound by them
+ * would be useless. */
 static gboolean
-publish_space (LuBpfMaps *self, LuBpfProcess *process)
+publish_mappings (LuBpfMaps *self, LuBpfProcess *process)
 {
   gboolean was_new = process->is_new;
   guint32 block;
@@ -298,20 +286,20 @@ publish_space (LuBpfMaps *self, LuBpfProcess *process)
   if (was_new)
     lu_bpf_maps_set_identity (self, process);
   process->is_new = FALSE;
-  if (!block_of (self, process, lu_process_space (process->owner), &block))
+  if (!block_of (self, process, lu_process_address_space (process->owner), &block))
     {
       if (was_new || is_behind (self, process))
         lu_bpf_maps_set_block (self, process, LU_BPF_NO_ITEM);
       return FALSE;
     }
-  lu_process_set_marked (process->owner, FALSE);
+  lu_process_marks (process->owner)->is_dirty = FALSE;
   process->is_dirty = FALSE;
   process->is_pending = block != LU_BPF_NO_ITEM && self->blocks.blocks[block].n_pending > 0;
   lu_bpf_maps_set_block (self, process, block);
   return TRUE;
 }
 
-/* Returns whether it is to be looked at again. */
+/* Returns whether the process has to be looked at again. */
 static gboolean
 see_to_process (LuBpfMaps *self, LuBpfProcess *process, gboolean is_news)
 {
@@ -319,10 +307,10 @@ see_to_process (LuBpfMaps *self, LuBpfProcess *process, gboolean is_news)
     return FALSE;
   is_news = process->is_pending && is_news
             && lu_bpf_blocks_is_outdated (&self->blocks, process->block,
-                                          lu_process_space (process->owner));
-  if ((process->is_dirty || is_news) && !publish_space (self, process) && !self->is_growing
+                                          lu_process_address_space (process->owner));
+  if ((process->is_dirty || is_news) && !publish_mappings (self, process) && !self->is_growing
       && !self->is_waiting)
-    lu_counter_bump (&self->refused_mappings);
+    lu_count (&self->counters, LU_COUNTER_MAPS_REFUSED_MAPPINGS);
   if (process->is_dirty || process->is_pending)
     return TRUE;
   lu_bpf_maps_forget_owner (process);
@@ -336,7 +324,7 @@ see_to_processes (LuBpfMaps *self)
   gboolean is_news = published != self->published;
   guint32 next, item = self->listed;
 
-  /* There may be thousands of processes that have never been sampled, so their files wait. */
+  /* Thousands of processes may never have been sampled, so their files wait. */
   if (!is_news && self->n_dirty == 0)
     return;
   self->listed = LU_BPF_NO_ITEM;
@@ -368,16 +356,16 @@ lu_bpf_maps_flush (LuBpfMaps *self)
     }
   let_age (self);
   see_to_processes (self);
-  lu_bpf_newcomers_see_to (&self->newcomers, &self->slots, is_wanted);
+  lu_bpf_candidates_publish (&self->candidates, &self->slots, is_wanted);
   lu_bpf_slots_pass_wishes (&self->slots);
   lu_bpf_slots_wake_publisher (&self->slots);
   see_to_memory (self);
-  atomic_store_explicit (&self->mapping_bytes, self->blocks.bytes, memory_order_relaxed);
-  atomic_store_explicit (&self->refused_modules, self->slots.n_refused, memory_order_relaxed);
+  lu_counters_set (&self->counters, LU_COUNTER_MAPS_MAPPING_BYTES, self->blocks.bytes);
+  lu_counters_set (&self->counters, LU_COUNTER_MAPS_REFUSED_MODULES, self->slots.n_refused);
   if (self->is_growing || self->is_waiting)
     return LU_BPF_MAPS_WAIT_MEMORY;
   return (self->listed != LU_BPF_NO_ITEM && lu_monotonic_ns () - self->listed_at < PATIENCE_NS)
-                 || self->newcomers.n_unopened > 0
+                 || self->candidates.n_unopened > 0
              ? LU_BPF_MAPS_WAIT_FILES
              : LU_BPF_MAPS_WAIT_NO;
 }
@@ -391,37 +379,8 @@ lu_bpf_maps_has_all (const LuBpfMaps *self)
 }
 
 void
-lu_bpf_maps_want_module (LuBpfMaps *self, LuModule *module)
+lu_bpf_maps_add_counters (const LuBpfMaps *self, LuCounters *sum)
 {
-  lu_bpf_slots_want (&self->slots, module);
-}
-
-guint32
-lu_bpf_maps_module_of_slot (LuBpfMaps *self, guint32 slot)
-{
-  return slot < LU_BPF_MAX_MODULES ? self->slots.slots[slot].id : 0;
-}
-
-void
-lu_bpf_maps_poke (LuBpfMaps *self)
-{
-  lu_bpf_publisher_poke (self->publisher);
-}
-
-static guint64
-get (atomic_ullong *counter)
-{
-  return atomic_load_explicit (counter, memory_order_relaxed);
-}
-
-void
-lu_bpf_maps_get_stats (LuBpfMaps *self, LuBpfMapsStats *stats)
-{
-  lu_bpf_publisher_get_stats (self->publisher, stats);
-  stats->mapping_bytes = atomic_load_explicit (&self->mapping_bytes, memory_order_relaxed);
-  stats->n_processes = atomic_load_explicit (&self->n_processes, memory_order_relaxed);
-  stats->process_updates = get (&self->updates);
-  stats->refused_mappings = get (&self->refused_mappings);
-  stats->refused_processes = get (&self->refused_processes);
-  stats->refused_modules += get (&self->refused_modules);
+  lu_counters_add (sum, &self->counters);
+  lu_bpf_publisher_add_counters (self->publisher, sum);
 }

@@ -3,8 +3,8 @@
 
 /* publisher.c - copies tables of whole files into the maps; see publisher.h.
  *
- * Tables come from the store or the thread that compiles whole files (module/tables.h); what is
- * asked for and not there is waited for, and looked at again when somebody pokes. */
+ * Tables come from the store or from the thread that compiles whole files (module/tables.h). The
+ * publisher waits for requested tables, and looks again when it is poked. */
 
 #include "bpf/publisher.h"
 
@@ -12,23 +12,22 @@
 #include "base/priority.h"
 #include "bpf/files.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #define SECOND_NS      G_GUINT64_CONSTANT (1000000000)
 #define MILLISECOND_NS (SECOND_NS / 1000)
-/* A file that was refused is let be for so long, and one whose table was asked for is not asked for
- * again; also while something waits for memory. */
+/* Time before a refused file is tried again, and before a table is requested or memory is looked
+ * for again. */
 #define RETRY_NS (SECOND_NS / 4)
-/* A file without a place for its table (the vDSO, or no tables are kept) is compiled here. */
+/* A file whose table cannot be kept elsewhere (the vDSO, or with --table-memory=0) is compiled
+ * here. */
 #define OWN_TABLE_BYTES (16u << 20)
 #define ANSWER_WAIT_US  1000
 
-/* What is known of a slot. */
+/* A slot, as the publisher sees it. */
 typedef struct
 {
-  LuBpfFile *file;  /* borrowed; NULL: not looked at */
-  LuModule *module; /* reference, while something is to be done for it */
+  LuBpfFile *file; /* borrowed; NULL: not looked at yet */
   gboolean is_wanted;
 } Slot;
 
@@ -37,17 +36,15 @@ struct _LuBpfPublisher
   LuBpfBacking *backing;
   LuTables *tables; /* NULL: none */
   LuQueue *requests, *answers;
-  pthread_mutex_t stats_mutex;
   GThread *thread;
-  gint is_stopping; /* atomic: nobody takes answers any more */
-  gint is_poked;    /* atomic: what waits may be there */
+  gint is_stopping; /* atomic; answers are no longer read */
+  gint is_poked;    /* atomic; awaited tables may have come */
 
   LuBpfFiles files;
-  GHashTable *waiting;   /* set of slots with a module */
-  Slot *slots;           /* owned; LU_BPF_MAX_MODULES */
-  gboolean is_hungry;    /* something waits for memory */
-  guint64 last_retry;    /* ns */
-  LuBpfMapsStats shared; /* under stats_mutex */
+  GHashTable *waiting; /* slot that needs work -> its module, reference */
+  Slot *slots;         /* owned; LU_BPF_MAX_MODULES */
+  gboolean is_hungry;  /* a table waits for memory */
+  guint64 last_retry;  /* ns */
 };
 
 guint
@@ -64,18 +61,9 @@ lu_bpf_max_mapping_entries (guint max_entries)
   return MAX (max_entries / 4, 1);
 }
 
-/* Slots */
-
-static void
-forget_module (LuBpfPublisher *self, guint32 slot)
-{
-  lu_module_unref (g_steal_pointer (&self->slots[slot].module));
-  g_hash_table_remove (self->waiting, GUINT_TO_POINTER (slot));
-}
-
 /* Publishing */
 
-/* Its image keeps its CFI: none that is lean is without a place. */
+/* Compiles the table here. The image still has its CFI: only images with a table slot drop it. */
 static gboolean
 publish_own (LuBpfPublisher *self, LuBpfFile *file, LuImage *image)
 {
@@ -88,19 +76,19 @@ publish_own (LuBpfPublisher *self, LuBpfFile *file, LuImage *image)
   return TRUE;
 }
 
-/* last: ns; 0: never. */
+/* last: time of the last try in ns; 0: never. */
 static gboolean
 is_too_early (guint64 last, guint64 now)
 {
   return last != 0 && now - last < RETRY_NS;
 }
 
-/* TRUE: nothing more is to be done for the slot. */
+/* Returns TRUE if the slot needs no more work. */
 static gboolean
 publish_kept (LuBpfPublisher *self, Slot *slot, LuImage *image)
 {
   LuBpfFile *file = slot->file;
-  const LuTable *table = lu_table_slot_begin_read (file->table_slot);
+  g_autoptr (LuTable) table = lu_table_slot_get_table (file->table_slot);
   guint64 now = lu_monotonic_ns ();
   gboolean is_done = FALSE;
 
@@ -108,7 +96,6 @@ publish_kept (LuBpfPublisher *self, Slot *slot, LuImage *image)
     {
       if (slot->is_wanted || lu_bpf_files_is_cheap (&self->files, table))
         is_done = lu_bpf_files_publish (&self->files, file, table, image);
-      lu_table_slot_end_read (file->table_slot);
     }
   else if (slot->is_wanted && !is_too_early (file->last_asked, now))
     {
@@ -119,17 +106,17 @@ publish_kept (LuBpfPublisher *self, Slot *slot, LuImage *image)
   return is_done;
 }
 
-/* TRUE: nothing more is to be done for the slot. */
+/* Returns TRUE if the slot needs no more work. */
 static gboolean
-try_slot (LuBpfPublisher *self, guint32 number)
+try_slot (LuBpfPublisher *self, guint32 number, LuModule *module)
 {
   Slot *slot = &self->slots[number];
-  LuImage *image = lu_module_image (slot->module);
+  LuImage *image = lu_module_image (module);
 
   if (image == NULL)
     return TRUE;
   if (slot->file == NULL)
-    slot->file = lu_bpf_files_attach (&self->files, slot->module, number);
+    slot->file = lu_bpf_files_attach (&self->files, module, number);
   if (slot->file->copy != NULL || slot->file->is_hopeless)
     return TRUE;
   if (lu_image_cfi_size (image) == 0)
@@ -139,7 +126,7 @@ try_slot (LuBpfPublisher *self, guint32 number)
   return slot->is_wanted && publish_own (self, slot->file, image);
 }
 
-/* The program has asked for the table of a slot. */
+/* Handles a request of the program for the table of a slot. */
 static gboolean
 take_wish (LuBpfPublisher *self, guint32 number)
 {
@@ -152,31 +139,29 @@ take_wish (LuBpfPublisher *self, guint32 number)
   return TRUE;
 }
 
-/* Those that are asked for, or all. */
+/* Tries waiting slots whose tables were requested, or all of them. */
 static void
 look_at_waiting (LuBpfPublisher *self, gboolean is_all)
 {
   guint64 now = lu_monotonic_ns ();
   GHashTableIter iter;
-  gpointer key;
+  gpointer key, module;
 
   self->is_hungry = self->is_hungry && !is_all;
   g_hash_table_iter_init (&iter, self->waiting);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
+  while (g_hash_table_iter_next (&iter, &key, &module))
     {
       guint32 number = GPOINTER_TO_UINT (key);
       Slot *slot = &self->slots[number];
       gboolean is_wish = take_wish (self, number)
                          && !(slot->file != NULL && is_too_early (slot->file->last_refused, now));
 
-      if ((!is_wish && !is_all) || !try_slot (self, number))
-        continue;
-      lu_module_unref (g_steal_pointer (&slot->module));
-      g_hash_table_iter_remove (&iter);
+      if ((is_wish || is_all) && try_slot (self, number, module))
+        g_hash_table_iter_remove (&iter);
     }
 }
 
-/* What waits for memory has waited for some time. */
+/* Returns whether it is time to look for memory again. */
 static gboolean
 is_time_to_retry (LuBpfPublisher *self)
 {
@@ -188,8 +173,9 @@ is_time_to_retry (LuBpfPublisher *self)
   return TRUE;
 }
 
-/* For wishes nobody waits here: a walk that has one copies the stack, the drain takes the copy and
- * passes the wish on. Looking for them meanwhile cost more than the copies that it saved. */
+/* The publisher does not poll for requests of the program: a walk that has one copies the stack,
+ * and the drain, which takes the copy, passes the request on. Polling cost more than the copies it
+ * saved. */
 static int
 wait_ms (const LuBpfPublisher *self)
 {
@@ -198,7 +184,7 @@ wait_ms (const LuBpfPublisher *self)
 
 /* Requests */
 
-/* The drain takes its answers in each round, unless everything ends. */
+/* The drain reads answers in each round, unless the recording ends. */
 static void
 answer (LuBpfPublisher *self, const LuBpfAnswer *answer)
 {
@@ -220,15 +206,13 @@ add_module (LuBpfPublisher *self, const LuBpfRequest *request)
   Slot *slot = &self->slots[request->slot];
   guint64 now = lu_monotonic_ns ();
 
-  lu_module_unref (slot->module);
-  slot->module = request->module;
   slot->is_wanted |= request->is_wanted;
-  g_hash_table_add (self->waiting, GUINT_TO_POINTER (request->slot));
+  g_hash_table_insert (self->waiting, GUINT_TO_POINTER (request->slot), request->module);
   if (slot->file != NULL && slot->file->copy == NULL
       && is_too_early (slot->file->last_refused, now))
     return;
-  if (try_slot (self, request->slot))
-    forget_module (self, request->slot);
+  if (try_slot (self, request->slot, request->module))
+    g_hash_table_remove (self->waiting, GUINT_TO_POINTER (request->slot));
 }
 
 static void
@@ -238,7 +222,7 @@ retire (LuBpfPublisher *self, guint32 number)
   Slot *slot = &self->slots[number];
   LuBpfFile *file = slot->file;
 
-  forget_module (self, number);
+  g_hash_table_remove (self->waiting, GUINT_TO_POINTER (number));
   *slot = (Slot){ 0 };
   if (file != NULL)
     lu_bpf_files_detach (&self->files, file, number);
@@ -273,7 +257,7 @@ handle (LuBpfPublisher *self, const LuBpfRequest *request)
       break;
     case LU_BPF_REQUEST_IDLE:
       self->slots[request->slot].is_wanted = FALSE;
-      forget_module (self, request->slot);
+      g_hash_table_remove (self->waiting, GUINT_TO_POINTER (request->slot));
       break;
     case LU_BPF_REQUEST_RETIRE:
       retire (self, request->slot);
@@ -288,24 +272,17 @@ handle (LuBpfPublisher *self, const LuBpfRequest *request)
 }
 
 static void
-share_stats (LuBpfPublisher *self)
+update_counters (LuBpfPublisher *self)
 {
-  const LuBpfFiles *files = &self->files;
-  LuBpfMapsStats stats = { .entries = files->n_entries,
-                           .max_entries = files->max_entries,
-                           .table_bytes = files->bytes,
-                           .n_tables = files->n_tables,
-                           .n_rules = lu_bpf_rules_n (&files->rules),
-                           .n_files = g_hash_table_size (files->files),
-                           .published = files->n_published,
-                           .evicted = files->n_evicted,
-                           .refused_tables = files->n_refused,
-                           .refused_rules = files->rules.n_refused,
-                           .refused_modules = files->n_hopeless };
+  LuBpfFiles *files = &self->files;
+  LuCounters *counters = &files->counters;
 
-  pthread_mutex_lock (&self->stats_mutex);
-  self->shared = stats;
-  pthread_mutex_unlock (&self->stats_mutex);
+  lu_counters_set (counters, LU_COUNTER_MAPS_ENTRIES, files->n_entries);
+  lu_counters_set (counters, LU_COUNTER_MAPS_ENTRIES_MAX, files->max_entries);
+  lu_counters_set (counters, LU_COUNTER_MAPS_TABLE_BYTES, files->bytes);
+  lu_counters_set (counters, LU_COUNTER_MAPS_TABLES, files->n_tables);
+  lu_counters_set (counters, LU_COUNTER_MAPS_RULES, lu_bpf_rules_n (&files->rules));
+  lu_counters_set (counters, LU_COUNTER_MAPS_REFUSED_RULES, files->rules.n_refused);
 }
 
 static gpointer
@@ -325,7 +302,7 @@ publisher_main (gpointer data)
           lu_queue_release (self->requests);
         }
       look_at_waiting (self, is_poked || is_time_to_retry (self));
-      share_stats (self);
+      update_counters (self);
       lu_queue_wait (self->requests, wait_ms (self));
     }
   return NULL;
@@ -333,10 +310,14 @@ publisher_main (gpointer data)
 
 /* Life cycle */
 
+/* Any thread but the drain: makes the publisher look for awaited tables again. */
 static void
 on_table (gpointer user_data)
 {
-  lu_bpf_publisher_poke (user_data);
+  LuBpfPublisher *self = user_data;
+
+  g_atomic_int_set (&self->is_poked, TRUE);
+  lu_queue_poke (self->requests);
 }
 
 LuBpfPublisher *
@@ -350,28 +331,14 @@ lu_bpf_publisher_new (LuBpfBacking *backing, const LuBpfMapsOptions *options, Lu
   self->tables = options->tables;
   self->requests = requests;
   self->answers = answers;
-  pthread_mutex_init (&self->stats_mutex, NULL);
   lu_bpf_files_init (&self->files, backing, max_entries, lu_bpf_max_mapping_entries (max_entries),
                      SECOND_NS + options->sampling_ns);
-  self->waiting = g_hash_table_new (NULL, NULL);
+  self->waiting = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lu_module_unref);
   self->slots = g_new0 (Slot, LU_BPF_MAX_MODULES);
   if (self->tables != NULL)
     lu_tables_set_listener (self->tables, on_table, self);
   self->thread = g_thread_new ("publisher", publisher_main, self);
   return self;
-}
-
-/* Slots have a module as long as they wait. */
-static void
-forget_all_modules (LuBpfPublisher *self)
-{
-  GHashTableIter iter;
-  gpointer key;
-
-  g_hash_table_iter_init (&iter, self->waiting);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
-    lu_module_unref (self->slots[GPOINTER_TO_UINT (key)].module);
-  g_hash_table_unref (self->waiting);
 }
 
 static void
@@ -396,25 +363,15 @@ lu_bpf_publisher_free (LuBpfPublisher *self)
   g_atomic_int_set (&self->is_stopping, TRUE);
   g_thread_join (self->thread);
   drop_requests (self);
-  forget_all_modules (self);
+  g_hash_table_unref (self->waiting);
   lu_bpf_files_clear (&self->files);
-  pthread_mutex_destroy (&self->stats_mutex);
   g_free (self->slots);
   g_free (self);
 }
 
 void
-lu_bpf_publisher_poke (LuBpfPublisher *self)
+lu_bpf_publisher_add_counters (const LuBpfPublisher *self, LuCounters *sum)
 {
-  g_atomic_int_set (&self->is_poked, TRUE);
-  lu_queue_poke (self->requests);
-}
-
-void
-lu_bpf_publisher_get_stats (LuBpfPublisher *self, LuBpfMapsStats *stats)
-{
-  pthread_mutex_lock (&self->stats_mutex);
-  *stats = self->shared;
-  pthread_mutex_unlock (&self->stats_mutex);
-  stats->memory_bytes = self->backing->ops->memory_bytes (self->backing);
+  lu_counters_add (sum, &self->files.counters);
+  lu_count_n (sum, LU_COUNTER_MAPS_MEMORY, self->backing->ops->memory_bytes (self->backing));
 }

@@ -3,8 +3,8 @@
 
 /* publisher.h - the thread that copies tables of whole files into the maps; see maps.h.
  *
- * The drain asks, by a bounded queue, and gets its answers by another one; it never waits. Slots
- * of modules are the drain's to give out (processes.h); what they hold is the publisher's. */
+ * The drain sends requests through a bounded queue and gets answers through another one; it never
+ * waits. The drain hands out slots of modules (slots.h); the publisher writes them. */
 
 #pragma once
 
@@ -13,16 +13,16 @@
 
 typedef enum
 {
-  /* The slot is that of the module (a reference comes with it), which is READY. Its table is
-   * published if that is cheap, or if is_wanted. */
+  /* The READY module (a reference comes with it) has the slot. Publish its table if that is cheap
+   * or if is_wanted. */
   LU_BPF_REQUEST_MODULE,
-  /* Nothing is mapped of it now; the table stays until its memory is needed. */
+  /* No process maps the module now; its table stays until the memory is needed. */
   LU_BPF_REQUEST_IDLE,
-  /* The slot is given up; answered by RETIRED. */
+  /* Take the table out of the slot; answered by RETIRED. */
   LU_BPF_REQUEST_RETIRE,
-  /* One more entry for mappings; answered by ENTRY. */
+  /* Add an entry for mappings; answered by ENTRY. */
   LU_BPF_REQUEST_GROW,
-  /* Wait until all walks have ended that are under way; answered by GRACE. */
+  /* Wait until all walks under way have ended; answered by GRACE. */
   LU_BPF_REQUEST_GRACE,
 } LuBpfRequestKind;
 
@@ -36,8 +36,8 @@ typedef struct
 
 typedef enum
 {
-  LU_BPF_ANSWER_RETIRED, /* the slot rests from now on */
-  LU_BPF_ANSWER_ENTRY,   /* words: NULL if there is none to be had; the first n_words are meant */
+  LU_BPF_ANSWER_RETIRED, /* the slot rests */
+  LU_BPF_ANSWER_ENTRY,   /* the first n_words are for mappings; words: NULL if there is no entry */
   LU_BPF_ANSWER_GRACE,   /* is_done: FALSE if the kernel cannot tell */
 } LuBpfAnswerKind;
 
@@ -51,16 +51,14 @@ typedef struct
 
 typedef struct _LuBpfPublisher LuBpfPublisher;
 
-/* Everything is borrowed and outlives it. max_entries: of tables and mappings together. */
+/* Starts the thread. Everything is borrowed and outlives it. */
 LuBpfPublisher *lu_bpf_publisher_new (LuBpfBacking *backing, const LuBpfMapsOptions *options,
                                       LuQueue *requests, LuQueue *answers);
-/* Ends the thread; `requests` has to be closed. */
+/* Ends the thread. The caller has closed `requests`. */
 void lu_bpf_publisher_free (LuBpfPublisher *self);
-/* Any thread but the drain: look again at what is waited for. */
-void lu_bpf_publisher_poke (LuBpfPublisher *self);
-/* Any thread; fills what is the publisher's. */
-void lu_bpf_publisher_get_stats (LuBpfPublisher *self, LuBpfMapsStats *stats);
+/* Adds what was counted to *sum. Any thread. */
+void lu_bpf_publisher_add_counters (const LuBpfPublisher *self, LuCounters *sum);
 
-/* Entries by the budget, and those of them that mappings may take beside what they share. */
+/* Return how many entries the budget allows, and how many of them may be for mappings alone. */
 guint lu_bpf_max_entries (const LuBpfBacking *backing, const LuBpfMapsOptions *options);
 guint lu_bpf_max_mapping_entries (guint max_entries);

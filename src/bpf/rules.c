@@ -3,15 +3,15 @@
 
 /* rules.c - the dictionary of rules; see rules.h.
  *
- * The hash holds ids, not rules: its functions look into the array, so the bytes exist once. */
+ * The hash refers to the rules in the array, so that each rule is stored once. */
 
 #include "bpf/rules.h"
 
 #include <string.h>
 
-/* The first id that is not the same in every dictionary. */
+/* The ids below this one are the same in every dictionary. */
 #define FIRST_ID (LU_BPF_RULE_TOP + 1)
-/* Share of the free ids that one file may take. */
+/* One file may take this share of the free ids. */
 #define FREE_SHARE  8
 #define SHORT_SHARE 8 /* of all ids */
 
@@ -36,10 +36,10 @@ void
 lu_bpf_rules_init (LuBpfRules *self, struct lu_rule *rules)
 {
   *self = (LuBpfRules){ .rules = rules };
-  lu_bpf_aging_init (&self->ids, LU_BPF_MAX_RULES);
-  lu_bpf_aging_take (&self->ids, FIRST_ID);
+  lu_bpf_reclaim_init (&self->ids, LU_BPF_MAX_RULES);
+  lu_bpf_reclaim_take (&self->ids, FIRST_ID);
   self->n_users = g_new0 (guint32, LU_BPF_MAX_RULES);
-  /* Key and value are the rule where it lies in the array. */
+  /* The key and the value point to the rule in the array. */
   self->by_rule = g_hash_table_new (rule_hash, rule_equal);
   rules[LU_RULE_NONE] = (struct lu_rule){ .cfa_kind = LU_CFA_NONE };
   rules[LU_RULE_COMPLEX] = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
@@ -51,10 +51,10 @@ lu_bpf_rules_clear (LuBpfRules *self)
 {
   g_hash_table_unref (self->by_rule);
   g_free (self->n_users);
-  lu_bpf_aging_clear (&self->ids);
+  lu_bpf_reclaim_clear (&self->ids);
 }
 
-/* The id of a rule, made if there is room for it; COMPLEX if there is none. */
+/* Returns the id of a rule, adding the rule if there is room; LU_RULE_COMPLEX otherwise. */
 static guint16
 take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
 {
@@ -66,7 +66,7 @@ take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
       self->n_users[found - self->rules]++;
       return (guint16) (found - self->rules);
     }
-  id = *n_allowed > 0 ? lu_bpf_aging_take (&self->ids, 1) : -1;
+  id = *n_allowed > 0 ? lu_bpf_reclaim_take (&self->ids, 1) : -1;
   if (id < 0)
     return LU_RULE_COMPLEX;
   --*n_allowed;
@@ -76,11 +76,10 @@ take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
   return (guint16) id;
 }
 
-guint
+void
 lu_bpf_rules_take (LuBpfRules *self, const struct lu_rule *rules, guint n, guint16 *ids)
 {
   guint n_allowed = self->ids.n_free / FREE_SHARE;
-  guint n_refused = 0;
 
   for (guint i = 0; i < n; i++)
     {
@@ -88,10 +87,8 @@ lu_bpf_rules_take (LuBpfRules *self, const struct lu_rule *rules, guint n, guint
         ids[i] = (guint16) MIN (i, LU_RULE_COMPLEX);
       else
         ids[i] = take_one (self, &rules[i], &n_allowed);
-      n_refused += ids[i] == LU_RULE_COMPLEX && rules[i].cfa_kind != LU_CFA_COMPLEX;
+      self->n_refused += ids[i] == LU_RULE_COMPLEX && rules[i].cfa_kind != LU_CFA_COMPLEX;
     }
-  self->n_refused += n_refused;
-  return n_refused;
 }
 
 void
@@ -102,7 +99,7 @@ lu_bpf_rules_give_back (LuBpfRules *self, const guint16 *ids, guint n)
       if (ids[i] < FIRST_ID || --self->n_users[ids[i]] > 0)
         continue;
       g_hash_table_remove (self->by_rule, &self->rules[ids[i]]);
-      lu_bpf_aging_give_back (&self->ids, ids[i], 1);
+      lu_bpf_reclaim_give_back (&self->ids, ids[i], 1);
     }
 }
 

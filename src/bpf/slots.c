@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* slots.c - which slot is whose; see slots.h. */
+/* slots.c - gives slots to modules; see slots.h. */
 
 #include "bpf/slots.h"
 
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-/* Kept without mappings, as in module-cache.h. */
+/* Slots that are kept without mappings, as in module-cache.h. */
 #define MAX_IDLE 128
-/* Requests that wait for a reason to wake the publisher take no more than this. */
+/* Bytes of requests after which the publisher is woken without another reason. */
 #define QUIET_BYTES (64u << 10)
 
 void
@@ -21,8 +21,8 @@ lu_bpf_slots_init (LuBpfSlots *self, LuBpfBacking *backing, LuQueue *requests)
   *self = (LuBpfSlots){ .backing = backing, .requests = requests, .end = 1 };
   lu_bpf_index_init (&self->by_module, LU_BPF_MAX_MODULES);
   self->slots = g_new0 (LuBpfSlot, LU_BPF_MAX_MODULES);
-  lu_bpf_aging_init (&self->numbers, LU_BPF_MAX_MODULES);
-  lu_bpf_aging_take (&self->numbers, 1); /* slot 0 is none */
+  lu_bpf_reclaim_init (&self->numbers, LU_BPF_MAX_MODULES);
+  lu_bpf_reclaim_take (&self->numbers, 1); /* slot 0 is none */
 }
 
 void
@@ -31,7 +31,7 @@ lu_bpf_slots_clear (LuBpfSlots *self)
   for (guint i = 0; i < self->end; i++)
     lu_module_unref (self->slots[i].module);
   lu_bpf_index_clear (&self->by_module);
-  lu_bpf_aging_clear (&self->numbers);
+  lu_bpf_reclaim_clear (&self->numbers);
   g_free (self->slots);
 }
 
@@ -41,7 +41,7 @@ lu_bpf_slots_has_table (const LuBpfSlots *self, guint32 slot)
   return __atomic_load_n (&self->backing->modules[slot].table, __ATOMIC_RELAXED) != 0;
 }
 
-/* Takes the module. FALSE: there is no room. */
+/* Takes the module. Returns FALSE if there is no room. */
 static gboolean
 request (LuBpfSlots *self, LuBpfRequestKind kind, guint32 slot, LuModule *module,
          gboolean is_wanted)
@@ -55,14 +55,14 @@ request (LuBpfSlots *self, LuBpfRequestKind kind, guint32 slot, LuModule *module
     }
   *place = (LuBpfRequest){ .kind = kind, .slot = slot, .module = module, .is_wanted = is_wanted };
   lu_queue_commit_quietly (self->requests, sizeof *place);
-  /* A table that is there, or is given up, can wait for the next reason to wake it. */
+  /* Idle and retired slots can wait for the next reason to wake it. */
   self->has_news = self->has_news
                    || (kind == LU_BPF_REQUEST_MODULE && !lu_bpf_slots_has_table (self, slot))
                    || lu_queue_used (self->requests) >= QUIET_BYTES;
   return TRUE;
 }
 
-/* The list of those without mappings */
+/* The list of slots without mappings */
 
 static void
 unlink_idle (LuBpfSlots *self, guint32 number)
@@ -106,7 +106,7 @@ static guint32
 new_slot (LuBpfSlots *self, LuModule *module)
 {
   guint32 item = lu_bpf_index_add (&self->by_module, lu_module_id (module));
-  gint64 number = item != LU_BPF_NO_ITEM ? lu_bpf_aging_take (&self->numbers, 1) : -1;
+  gint64 number = item != LU_BPF_NO_ITEM ? lu_bpf_reclaim_take (&self->numbers, 1) : -1;
 
   if (number < 0)
     {
@@ -146,7 +146,7 @@ lu_bpf_slots_take (LuBpfSlots *self, LuModule *module, gboolean is_wanted)
   if (!is_new)
     unlink_idle (self, number);
   self->slots[number].module = lu_module_ref (module);
-  /* If there is no room, the program will ask. */
+  /* If there is no room, the program will request it. */
   request (self, LU_BPF_REQUEST_MODULE, number, lu_module_ref (module), is_wanted);
   return number;
 }
@@ -168,10 +168,10 @@ lu_bpf_slots_give_back (LuBpfSlots *self, guint32 number)
 void
 lu_bpf_slots_retired (LuBpfSlots *self, guint32 number)
 {
-  lu_bpf_aging_give_back (&self->numbers, number, 1);
+  lu_bpf_reclaim_give_back (&self->numbers, number, 1);
 }
 
-/* Wishes */
+/* Requests of the program */
 
 static void
 pass_wish (LuBpfSlots *self, guint32 number)
@@ -206,13 +206,4 @@ lu_bpf_slots_wake_publisher (LuBpfSlots *self)
   if (self->has_news)
     lu_queue_wake (self->requests);
   self->has_news = FALSE;
-}
-
-void
-lu_bpf_slots_want (LuBpfSlots *self, LuModule *module)
-{
-  guint32 item = lu_bpf_index_find (&self->by_module, lu_module_id (module));
-
-  if (item != LU_BPF_NO_ITEM && !lu_bpf_slots_has_table (self, self->by_module.values[item]))
-    pass_wish (self, self->by_module.values[item]);
 }

@@ -4,10 +4,10 @@
 /* table-copy.h - the table of a file as the BPF program reads it: pages of 4 KiB, each with its own
  * run of rows, and rules of the shared dictionary (include/lu/bpf.h).
  *
- * It says what the table says, and what unwinding knows besides: the functions of Go that nobody
- * has called (LU_BPF_RULE_TOP) or that change the stack; where the table is not the last word, as
- * in a file with damaged entries, it says "complex", so that the program falls back. Made by the
- * publisher; nobody sees it before its index is stored in a slot. */
+ * Besides the rows of the table it has the functions of Go that have no caller (LU_BPF_RULE_TOP) or
+ * that change the stack. Where the table is not reliable, as in a file with damaged entries, it has
+ * complex rules, so that the program falls back. Made by the publisher; the program sees it once
+ * its index is stored in a slot. */
 
 #pragma once
 
@@ -33,10 +33,10 @@ typedef struct
   gsize bytes;
 } LuBpfCopy;
 
-/* Words that a copy takes at most; 0: its pages do not fit into an index. */
+/* Returns the most words that a copy can take; 0 if its pages do not fit into an index. */
 gsize lu_bpf_copy_words (const LuTable *table, const LuImage *image);
-/* NULL: there is no room in the arena. */
+/* Returns NULL if there is no room in the arena. */
 LuBpfCopy *lu_bpf_copy_new (const LuTable *table, const LuImage *image, LuBpfArena *arena,
                             LuBpfRules *rules);
-/* Nothing points to it any more: its memory and its rules rest. */
+/* Lets its memory and its rules rest. Nothing points to it any more. */
 void lu_bpf_copy_free (LuBpfCopy *self, LuBpfArena *arena, LuBpfRules *rules);

@@ -3,10 +3,10 @@
 
 /* aarch64-vdso.c - see aarch64-vdso.h.
  *
- * Two things are said. The code that handlers return to has a rule of its own. A function is a leaf
- * if no instruction of it calls and none touches memory through the stack pointer or changes that:
- * then the return address never leaves the link register, where it may carry a signature.
- * Instructions: Arm Architecture Reference Manual, C4.1. */
+ * Two kinds of code are described. The code that signal handlers return to has a rule of its own. A
+ * function is a leaf if none of its instructions calls, accesses memory through the stack pointer,
+ * or changes the stack pointer: the return address then never leaves the link register, where it
+ * may be signed. Instructions: Arm Architecture Reference Manual, C4.1. */
 
 #include "elf/aarch64-vdso.h"
 
@@ -15,7 +15,7 @@
 
 #define INSTRUCTION 4
 #define SP          31
-/* There are half a dozen. */
+/* Real vDSOs have half a dozen. */
 #define MAX_SYMBOLS 256
 
 /* mov x8, #__NR_rt_sigreturn (139); svc #0 */
@@ -53,14 +53,15 @@ find_text (Text *text, const LuElfHeaders *headers, const LuElfInput *input)
   return TRUE;
 }
 
-/* Calls, or makes a frame. */
+/* Returns whether an instruction calls or makes a frame. */
 static gboolean
 is_of_no_leaf (guint32 word)
 {
-  gboolean is_call = (word & 0xfc000000) == 0x94000000     /* BL */
-                     || (word & 0xfffff000) == 0xd63f0000; /* BLR, signed forms, too */
-  gboolean is_memory = (word & 0x0a000000) == 0x08000000;  /* loads and stores */
-  gboolean is_add = (word & 0x3f000000) == 0x11000000;     /* ADD, SUB, immediate */
+  gboolean is_call =
+      (word & 0xfc000000) == 0x94000000     /* BL */
+      || (word & 0xfffff000) == 0xd63f0000; /* BLR, also with pointer authentication */
+  gboolean is_memory = (word & 0x0a000000) == 0x08000000; /* loads and stores */
+  gboolean is_add = (word & 0x3f000000) == 0x11000000;    /* ADD, SUB, immediate */
   guint base = word >> 5 & 31, result = word & 31;
 
   return is_call || (is_memory && base == SP) || (is_add && result == SP);
@@ -75,8 +76,8 @@ is_leaf (const Text *text, guint64 at, guint64 end)
   return TRUE;
 }
 
-/* Offset of the restorer, which has an instruction in front: what is looked up for a handler's
- * return address is the byte before. 0: it is not there. */
+/* Returns the offset of the instruction before the restorer, because a handler's return address is
+ * looked up one byte earlier. Returns 0 if there is no restorer. */
 static guint64
 find_restorer (const Text *text)
 {
@@ -87,16 +88,16 @@ find_restorer (const Text *text)
   return 0;
 }
 
-/* Entries: DWARF 5, 6.4.1 */
+/* Entries (DWARF 5, 6.4.1). */
 
-/* Version 1, "zS", code 1, data -8, x30; CFA = x29, x29 at CFA + 0, x30 at CFA + 8: the record that
- * the kernel pushes in front of all other registers. */
+/* Version 1, "zS", code 1, data -8, x30. CFA = x29, x29 at CFA + 0, x30 at CFA + 8: the record that
+ * the kernel pushes before all other registers. */
 static const guint8 restorer_cie[] = {
   24, 0, 0,    0,  0xff, 0xff, 0xff, 0xff, 1,  'z',  'S', 0, 1, 0x78,
   30, 0, 0x0c, 29, 0,    0x9d, 0,    0x11, 30, 0x7f, 0,   0, 0, 0,
 };
 
-/* The same without 'S'; CFA = sp, x30 signed. */
+/* Like restorer_cie, without 'S'; CFA = sp, x30 signed. */
 static const guint8 leaf_cie[] = {
   20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 'z', 0, 1, 0x78, 30, 0, 0x0c, 31, 0, 0x2d, 0, 0, 0, 0, 0,
 };
@@ -165,7 +166,7 @@ lu_aarch64_vdso_describe (const LuElfHeaders *headers, const LuElfInput *input,
   guint64 at;
   Text text;
 
-  if (eh_frame->bytes != NULL || debug_frame->bytes != NULL || !find_text (&text, headers, input))
+  if (eh_frame->size > 0 || debug_frame->size > 0 || !find_text (&text, headers, input))
     return;
   at = find_restorer (&text);
   if (at == 0)

@@ -3,91 +3,54 @@
 
 /* cfi-guard.c - checks CFI entries before libdw may see them; see cfi-guard.h.
  *
- * Two ways in. With a search table libdw goes only where the table leads, so each FDE it names is
- * checked and nothing is changed: one that fails condemns the table. Without one, libdw reads entry
- * after entry, so do we; entries are disjoint then (so CIEs must be entries too), and one that
- * fails can be disabled in place, its CIE pointer leading out of the section, without touching
- * another. */
+ * There are two ways. With a search table, libdw goes only where the table leads, so each FDE in it
+ * is checked and nothing is changed: one bad FDE condemns the table. Without a table, libdw reads
+ * entry after entry, and so do we. Entries are disjoint then (so CIEs must be entries too), and a
+ * bad FDE is disabled in place, by a CIE pointer that leads out of the section, without affecting
+ * others. */
 
 #include "elf/cfi-guard.h"
 
+#include "base/leb128.h"
+#include "elf/cfi-entry.h"
 #include "elf/cfi-program.h"
 
 /* DWARF 5, 6.4.1; LSB Core, 10.6 (.eh_frame), 10.5 (DW_EH_PE_*). */
 #define DW_EH_PE_UDATA4_PCREL 0x1b /* pcrel | sdata4, as the header's pointer to .eh_frame */
 #define DW_EH_PE_UDATA4       0x03
 #define DW_EH_PE_TABLE        0x3b /* datarel | sdata4 */
-#define LENGTH_64BIT          0xffffffffu
 #define NOWHERE               0xfffffff0u
 
-/* Entries that a search table leads to can lie in each other or be the same: bytes that are looked
- * at, by the size of the section. Those of real files are disjoint. */
+/* Bytes of entries to check, in multiples of the section's size. Entries in a search table can
+ * overlap or be the same; those of real files are disjoint. */
 #define BUDGET_FACTOR 4
 #define BUDGET_MIN    65536
 
 typedef struct
 {
   gboolean is_good;
-  gboolean is_sized; /* augmentation 'z': FDEs have their data's length */
+  gboolean is_sized; /* augmentation 'z': FDEs have the length of their data */
   guint8 pointer_encoding;
 } Cie;
 
 typedef struct
 {
-  guint64 offset, next; /* of this entry and the one after it */
-  guint64 id_offset;
-  guint64 cie_offset; /* of an FDE */
-  gboolean is_cie, is_terminator;
-  LuCursor body; /* after the id */
-} Entry;
-
-typedef struct
-{
   LuCfiSection *section;
-  gboolean is_walk; /* only CIEs that the walk came by count */
+  gboolean is_walk; /* only CIEs that the walk has passed count */
   GHashTable *cies; /* offset -> Cie */
   guint64 last_offset;
   const Cie *last;
-  guint64 budget; /* bytes of entries that may still be looked at */
+  guint64 budget; /* bytes of entries that may still be checked */
 } Guard;
 
 static gboolean
-read_entry (const LuCfiSection *section, guint64 offset, Entry *entry)
+read_entry (const LuCfiSection *section, guint64 offset, LuCfiEntry *entry)
 {
-  LuCursor cursor;
-  guint64 length, id, offset_size = 4;
-  const guint8 *body;
-
-  if (offset >= section->size)
-    return FALSE;
-  lu_cursor_init (&cursor, section->bytes + offset, section->size - offset);
-  length = lu_cursor_u32 (&cursor);
-  if (length == LENGTH_64BIT)
-    {
-      length = lu_cursor_u64 (&cursor);
-      offset_size = 8;
-    }
-  *entry = (Entry){ .offset = offset, .is_terminator = length == 0 };
-  if (cursor.failed || entry->is_terminator)
-    return !cursor.failed;
-  body = lu_cursor_take (&cursor, length);
-  if (body == NULL || length <= offset_size)
-    return FALSE;
-  entry->id_offset = (guint64) (body - section->bytes);
-  entry->next = entry->id_offset + length;
-  lu_cursor_init (&entry->body, body, length);
-  id = offset_size == 8 ? lu_cursor_u64 (&entry->body) : lu_cursor_u32 (&entry->body);
-  if (section->is_eh_frame)
-    entry->is_cie = id == 0;
-  else
-    entry->is_cie = id == (offset_size == 8 ? G_MAXUINT64 : G_MAXUINT32);
-  if (entry->is_cie)
-    return TRUE;
-  entry->cie_offset = section->is_eh_frame ? entry->id_offset - id : id;
-  return TRUE;
+  return lu_cfi_entry_read (entry, section->bytes, section->size, section->is_eh_frame, offset)
+         && (entry->next == offset || lu_cursor_left (&entry->body) > 0);
 }
 
-/* Size of a pointer of that encoding, 0 if it is not one that we let through. */
+/* Returns the size of a pointer with that encoding, or 0 if it is not allowed. */
 static guint
 pointer_size (guint8 encoding, guint8 address_size)
 {
@@ -109,7 +72,7 @@ pointer_size (guint8 encoding, guint8 address_size)
     }
 }
 
-/* The personality's value is not needed, only its size. */
+/* Only the size of the personality is needed, not its value. */
 static gboolean
 check_augmentation (Cie *cie, const char *letters, LuCursor *data, guint8 address_size)
 {
@@ -131,12 +94,13 @@ check_augmentation (Cie *cie, const char *letters, LuCursor *data, guint8 addres
         }
         break;
       case 'S': /* signal frame */
-      case 'B': /* aarch64: which key signs return addresses */
+      case 'B': /* aarch64: the key that signs return addresses */
         break;
       default:
         return FALSE;
       }
-  /* Absolute, or relative to the place itself or to .eh_frame_hdr; never indirect nor aligned. */
+  /* Absolute, or relative to the pointer itself or to .eh_frame_hdr; neither indirect nor aligned.
+   */
   return !data->failed && pointer_size (cie->pointer_encoding, address_size) > 0
          && (cie->pointer_encoding & 0xf0) <= 0x30;
 }
@@ -153,13 +117,13 @@ check_cie (Cie *cie, const LuCfiSection *section, LuCursor *cursor)
   if (version == 4
       && (lu_cursor_u8 (cursor) != section->address_size || lu_cursor_u8 (cursor) != 0))
     return FALSE;
-  lu_cfi_read_leb128 (cursor); /* code alignment */
-  lu_cfi_read_leb128 (cursor); /* data alignment; signed, the same length */
-  if ((version == 1 ? lu_cursor_u8 (cursor) : lu_cfi_read_leb128 (cursor)) > LU_CFI_MAX_REGISTER)
+  lu_cursor_uleb (cursor); /* code alignment */
+  lu_cursor_uleb (cursor); /* data alignment; signed, but of the same length */
+  if ((version == 1 ? lu_cursor_u8 (cursor) : lu_cursor_uleb (cursor)) > LU_CFI_MAX_REGISTER)
     return FALSE;
   if (augmentation[0] == 'z')
     {
-      guint64 size = lu_cfi_read_leb128 (cursor);
+      guint64 size = lu_cursor_uleb (cursor);
       const guint8 *bytes = lu_cursor_take (cursor, size);
 
       cie->is_sized = TRUE;
@@ -175,7 +139,7 @@ check_cie (Cie *cie, const LuCfiSection *section, LuCursor *cursor)
 }
 
 static gboolean
-charge (Guard *guard, const Entry *entry)
+charge (Guard *guard, const LuCfiEntry *entry)
 {
   guint64 size = lu_cursor_left (&entry->body) + sizeof (guint64);
 
@@ -189,19 +153,20 @@ static const Cie *
 add_cie (Guard *guard, guint64 offset)
 {
   static const Cie bad;
-  Entry entry;
+  LuCfiEntry entry;
   Cie *cie;
 
   if (g_hash_table_size (guard->cies) >= LU_CFI_MAX_WALKED)
     return &bad;
   cie = g_new0 (Cie, 1);
-  if (read_entry (guard->section, offset, &entry) && entry.is_cie && charge (guard, &entry))
+  if (read_entry (guard->section, offset, &entry) && entry.next != offset && entry.is_cie
+      && charge (guard, &entry))
     cie->is_good = check_cie (cie, guard->section, &entry.body);
   g_hash_table_insert (guard->cies, g_memdup2 (&offset, sizeof offset), cie);
   return cie;
 }
 
-/* A CIE by its offset, checked at its first use; NULL if it must not be used. */
+/* Returns the CIE at an offset, checked at its first use, or NULL if it must not be used. */
 static const Cie *
 find_cie (Guard *guard, guint64 offset)
 {
@@ -216,7 +181,7 @@ find_cie (Guard *guard, guint64 offset)
 }
 
 static gboolean
-check_fde (Guard *guard, Entry *entry)
+check_fde (Guard *guard, LuCfiEntry *entry)
 {
   const LuCfiSection *section = guard->section;
   const Cie *cie;
@@ -230,7 +195,7 @@ check_fde (Guard *guard, Entry *entry)
   size = pointer_size (cie->pointer_encoding, section->address_size);
   lu_cursor_take (&entry->body, 2 * (gsize) size);
   if (cie->is_sized)
-    lu_cursor_take (&entry->body, lu_cfi_read_leb128 (&entry->body));
+    lu_cursor_take (&entry->body, lu_cursor_uleb (&entry->body));
   return lu_cfi_check_program (&entry->body);
 }
 
@@ -245,7 +210,7 @@ guard_init (Guard *guard, LuCfiSection *section)
 }
 
 static void
-disable_fde (LuCfiSection *section, const Entry *entry)
+disable_fde (LuCfiSection *section, const LuCfiEntry *entry)
 {
   const guint32 nowhere = NOWHERE;
 
@@ -258,13 +223,13 @@ lu_cfi_guard_walk (LuCfiSection *section, guint *n_refused)
   guint64 offset = 0;
   guint n_fdes = 0, n_entries = 0;
   Guard guard;
-  Entry entry;
+  LuCfiEntry entry;
 
   guard_init (&guard, section);
   guard.is_walk = TRUE;
   *n_refused = 0;
   while (n_entries++ < LU_CFI_MAX_WALKED && read_entry (section, offset, &entry)
-         && !entry.is_terminator)
+         && entry.next != entry.offset)
     {
       offset = entry.next;
       if (entry.is_cie)
@@ -326,10 +291,10 @@ lu_cfi_guard_check_table (const LuCfiSection *section, const guint8 *table, gsiz
     {
       gint64 start = read_s32 (&cursor);
       guint64 offset = table_vaddr + (guint64) read_s32 (&cursor) - section->vaddr;
-      Entry entry;
+      LuCfiEntry entry;
 
-      is_good = start >= previous && read_entry (section, offset, &entry) && !entry.is_terminator
-                && !entry.is_cie && check_fde (&guard, &entry);
+      is_good = start >= previous && read_entry (section, offset, &entry)
+                && entry.next != entry.offset && !entry.is_cie && check_fde (&guard, &entry);
       previous = start;
     }
   g_hash_table_unref (guard.cies);

@@ -3,11 +3,11 @@
 
 /* cfi-guard.h - keeps hostile call frame information away from libdw.
  *
- * Used by image.c on its private copy, once per file. libdw trusts CFI further than a profiler that
+ * Used by image.c on its private copy, once per file. libdw trusts CFI more than a profiler that
  * runs as root can: a register number of 10^8 makes it allocate gigabytes, DW_OP_deref_size in a
- * CFA expression or DW_OP_div of the smallest integer by -1 crash it, a search table may lead it to
- * bytes that no entry owns. What compilers emit passes untouched; an entry that does not pass can
- * never be found afterwards. */
+ * CFA expression or DW_OP_div of the smallest integer by -1 crashes it, and a search table may lead
+ * it to bytes of no entry. Output of compilers passes unchanged. Afterwards libdw cannot find
+ * entries that did not pass. */
 
 #pragma once
 
@@ -18,23 +18,24 @@ typedef struct
   guint8 *bytes; /* borrowed, written to by lu_cfi_guard_walk() */
   guint64 size;
   guint64 vaddr;        /* ELF address of the first byte */
-  gboolean is_eh_frame; /* else .debug_frame */
+  gboolean is_eh_frame; /* otherwise .debug_frame */
   guint8 address_size;  /* 4 or 8 */
 } LuCfiSection;
 
-/* Entries (CIE and FDE) a section without a search table may have: libdw keeps each in a tree,
- * about 130 bytes per process. */
+/* Limit for entries (CIEs and FDEs) of a section without a search table: libdw keeps each in a
+ * tree, about 130 bytes per process. */
 #define LU_CFI_MAX_WALKED 200000
 
-/* Walks all entries from the start, disables each FDE that does not pass, and cuts `size` where the
- * entries end. Returns the number of FDEs that remain. */
+/* Checks all entries from the start, disables each FDE that does not pass, and sets `size` to the
+ * end of the entries. Returns the number of FDEs that remain. */
 guint lu_cfi_guard_walk (LuCfiSection *section, guint *n_refused);
 
-/* Whether every entry of the search table (.eh_frame_hdr) leads to an FDE that passes, and the
- * table is in the one form that linkers write (version 1, 0x1b 0x03 0x3b), sorted. Changes nothing;
- * when it is FALSE the table must not be used and the section must be walked. */
+/* Returns whether every entry of the search table (.eh_frame_hdr) leads to an FDE that passes, and
+ * the table is sorted and in the only form that linkers write (version 1, 0x1b 0x03 0x3b). Changes
+ * nothing. If FALSE, the table must not be used; walk the section instead. */
 gboolean lu_cfi_guard_check_table (const LuCfiSection *section, const guint8 *table,
                                    gsize table_size, guint64 table_vaddr, guint *n_fdes);
-/* Address of .eh_frame by its header; FALSE if the header is not in the form above. */
+/* Reads the address of .eh_frame from the header. Returns FALSE if the header is not in the form
+ * above. */
 gboolean lu_cfi_table_eh_frame (const guint8 *table, gsize table_size, guint64 table_vaddr,
                                 guint64 *vaddr);

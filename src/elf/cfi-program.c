@@ -3,35 +3,18 @@
 
 /* cfi-program.c - checks call frame programs before libdw may execute them; see cfi-program.h.
  *
- * Two tables say what operands an instruction or an operation has; what is not in them is refused.
- */
+ * Two tables have the operands of each instruction and operation. Everything else is refused. */
 
 #include "elf/cfi-program.h"
 
-/* The longest program seen in 3.3 million FDEs is far below this. */
+#include "base/leb128.h"
+
+/* The longest program among 3.3 million FDEs is far shorter. */
 #define MAX_PROGRAM    65536
 #define MAX_EXPRESSION 256
 #define MAX_REMEMBERED 64
 
-guint64
-lu_cfi_read_leb128 (LuCursor *cursor)
-{
-  guint64 value = 0;
-
-  for (guint shift = 0; shift < 70; shift += 7)
-    {
-      guint8 byte = lu_cursor_u8 (cursor);
-
-      if (shift < 64)
-        value |= (guint64) (byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0)
-        return value;
-    }
-  cursor->failed = TRUE;
-  return 0;
-}
-
-/* Expressions */
+/* Expressions. */
 
 typedef enum
 {
@@ -43,12 +26,12 @@ typedef enum
   OP_8,
   OP_LEB,
   OP_LEB_LEB,
-  OP_BRANCH, /* forward only, so an expression ends after at most as many steps as it has bytes */
-  OP_DEREF_SIZE, /* not in a CFA expression */
+  OP_BRANCH,     /* forward only, so an expression has at most as many steps as bytes */
+  OP_DEREF_SIZE, /* not allowed in a CFA expression */
 } OpForm;
 
-/* What compilers and hand-written CFI use; DW_OP_div, DW_OP_mod, DW_OP_addr and everything that
- * needs more than registers and memory is refused. */
+/* Operations of compilers and hand-written CFI. DW_OP_div, DW_OP_mod, DW_OP_addr and everything
+ * that needs more than registers and memory is refused. */
 static const guint8 op_forms[256] = {
   [0x06] = OP_PLAIN, /* deref */
   [0x08] = OP_1,
@@ -96,10 +79,10 @@ check_operation (LuCursor *cursor, guint8 op, gboolean is_cfa)
     case OP_8:
       return lu_cursor_take (cursor, widths[op_forms[op]]) != NULL;
     case OP_LEB_LEB:
-      lu_cfi_read_leb128 (cursor);
+      lu_cursor_uleb (cursor);
       /* fall through */
     case OP_LEB:
-      lu_cfi_read_leb128 (cursor);
+      lu_cursor_uleb (cursor);
       return !cursor->failed;
     case OP_BRANCH:
       return (gint16) lu_cursor_u16 (cursor) >= 0 && !cursor->failed;
@@ -112,7 +95,7 @@ check_operation (LuCursor *cursor, guint8 op, gboolean is_cfa)
 static gboolean
 check_expression (LuCursor *program, gboolean is_cfa)
 {
-  guint64 size = lu_cfi_read_leb128 (program);
+  guint64 size = lu_cursor_uleb (program);
   LuCursor cursor;
   const guint8 *bytes;
 
@@ -128,7 +111,7 @@ check_expression (LuCursor *program, gboolean is_cfa)
   return TRUE;
 }
 
-/* Call frame instructions */
+/* Call frame instructions. */
 
 typedef enum
 {
@@ -147,7 +130,8 @@ typedef enum
   CFA_RESTORE_STATE,
 } CfaForm;
 
-/* DW_CFA_set_loc (0x01) and the MIPS form of advance (0x1d) are refused: nothing writes them. */
+/* DW_CFA_set_loc (0x01) and the MIPS form of advance (0x1d) are refused, because no tool emits
+ * them. */
 static const guint8 cfa_forms[64] = {
   [0x00] = CFA_PLAIN,
   [0x02] = CFA_ADVANCE_1,
@@ -176,7 +160,7 @@ static const guint8 cfa_forms[64] = {
 static gboolean
 check_register (LuCursor *cursor)
 {
-  return lu_cfi_read_leb128 (cursor) <= LU_CFI_MAX_REGISTER && !cursor->failed;
+  return lu_cursor_uleb (cursor) <= LU_CFI_MAX_REGISTER && !cursor->failed;
 }
 
 static gboolean
@@ -203,7 +187,7 @@ check_instruction (LuCursor *cursor, CfaForm form, guint *n_remembered)
         return FALSE;
       /* fall through */
     case CFA_LEB:
-      lu_cfi_read_leb128 (cursor);
+      lu_cursor_uleb (cursor);
       return !cursor->failed;
     case CFA_CFA_EXPRESSION:
       return check_expression (cursor, TRUE);
@@ -234,7 +218,7 @@ lu_cfi_check_program (LuCursor *cursor)
         case 3: /* restore */
           break;
         case 2: /* offset */
-          lu_cfi_read_leb128 (cursor);
+          lu_cursor_uleb (cursor);
           break;
         default:
           if (!check_instruction (cursor, (CfaForm) cfa_forms[opcode], &n_remembered))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* cfi-program.h - which call frame instructions and expressions may reach libdw; used by
+/* cfi-program.h - checks which call frame instructions and expressions may reach libdw; used by
  * cfi-guard.c. */
 
 #pragma once
@@ -11,8 +11,5 @@
 #define LU_CFI_MAX_REGISTER                                                                        \
   128 /* the highest DWARF number in use: x86-64 ends at 125, aarch64 at 127 */
 
-/* Unsigned or signed LEB128, as bits; fails after 10 bytes. */
-guint64 lu_cfi_read_leb128 (LuCursor *cursor);
-
-/* Whether all of the program (the rest of the cursor) may be executed. */
+/* Returns whether the whole program (the rest of the cursor) may be executed. */
 gboolean lu_cfi_check_program (LuCursor *cursor);

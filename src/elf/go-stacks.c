@@ -8,16 +8,16 @@
 #include <elf.h>
 #include <string.h>
 
-/* A symbol table larger than this is not read: a Go program of 100 MB has 15 MB of symbols. */
+/* Larger symbol tables are not read. A Go program of 100 MB has 15 MB of symbols. */
 #define MAX_SYMBOL_BYTES (64u << 20)
-/* Each name exists once, or twice with the two calling conventions (runtime.goexit.abi0). */
+/* Each name occurs once, or twice with the two calling conventions (runtime.goexit.abi0). */
 #define MAX_FUNCTIONS 32
 
 static const struct
 {
   const char *name;
-  LuGoPlace place;
-} places[] = {
+  LuGoFunctionKind kind;
+} special[] = {
   { "runtime.goexit", LU_GO_TOP },        { "runtime.mstart", LU_GO_TOP },
   { "runtime.rt0_go", LU_GO_TOP },        { "runtime.mcall", LU_GO_TOP },
   { "runtime.morestack", LU_GO_TOP },     { "runtime.systemstack", LU_GO_SWITCH },
@@ -43,17 +43,17 @@ read_section (Section *self, const LuElfHeaders *headers, const LuElfInput *inpu
          && lu_elf_input_read (input, section->file_offset, self->bytes, self->size);
 }
 
-/* The name without the suffix of a calling convention. */
-static LuGoPlace
-place_of (const char *name)
+/* Compares the name without the suffix of its calling convention. */
+static LuGoFunctionKind
+kind_of (const char *name)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (special); i++)
     {
-      gsize length = strlen (places[i].name);
+      gsize length = strlen (special[i].name);
 
-      if (strncmp (name, places[i].name, length) == 0
+      if (strncmp (name, special[i].name, length) == 0
           && (name[length] == 0 || strncmp (name + length, ".abi", 4) == 0))
-        return places[i].place;
+        return special[i].kind;
     }
   return LU_GO_ORDINARY;
 }
@@ -72,8 +72,8 @@ collect (GArray *functions, const Section *symbols, const Section *names)
         continue;
       function = (LuGoFunction){ .start = symbol.st_value,
                                  .end = symbol.st_value + symbol.st_size,
-                                 .place = place_of ((const char *) names->bytes + symbol.st_name) };
-      if (function.place != LU_GO_ORDINARY && function.end > function.start)
+                                 .kind = kind_of ((const char *) names->bytes + symbol.st_name) };
+      if (function.kind != LU_GO_ORDINARY && function.end > function.start)
         g_array_append_val (functions, function);
     }
 }
@@ -98,7 +98,7 @@ lu_go_functions_read (const LuElfHeaders *headers, const LuElfInput *input)
   return functions;
 }
 
-LuGoPlace
+LuGoFunctionKind
 lu_go_functions_find (const GArray *functions, guint64 elf_address)
 {
   for (guint i = 0; functions != NULL && i < functions->len; i++)
@@ -106,7 +106,7 @@ lu_go_functions_find (const GArray *functions, guint64 elf_address)
       const LuGoFunction *function = &g_array_index (functions, LuGoFunction, i);
 
       if (elf_address >= function->start && elf_address < function->end)
-        return function->place;
+        return function->kind;
     }
   return LU_GO_ORDINARY;
 }

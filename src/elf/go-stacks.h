@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* go-stacks.h - where the stacks of a Go program end, which its unwind information cannot say.
+/* go-stacks.h - finds where the stacks of a Go program end, which its unwind information does not
+ * say.
  *
- * On x86 Go's linker writes no rule for the outermost function of a stack (TOPFRAME in textflag.h
- * becomes "return address undefined" only where there is a link register), so the functions are
- * known by name, as its own run-time knows them (topofstack() in runtime/traceback.go). Only files
- * with a .go.buildinfo section are looked at. */
+ * On x86, Go's linker writes no rule for the outermost function of a stack: TOPFRAME in textflag.h
+ * becomes "return address undefined" only on machines with a link register. So these functions are
+ * recognized by name, as in Go's runtime (topofstack() in runtime/traceback.go). Only files with a
+ * .go.buildinfo section are read. */
 
 #pragma once
 
@@ -15,16 +16,16 @@
 typedef enum
 {
   LU_GO_ORDINARY,
-  LU_GO_TOP,    /* nobody has called it */
-  LU_GO_SWITCH, /* runs its callee on another stack: what is above it is not its caller */
-} LuGoPlace;
+  LU_GO_TOP,    /* has no caller */
+  LU_GO_SWITCH, /* runs its callee on another stack: the frame above is not its caller */
+} LuGoFunctionKind;
 
 typedef struct
 {
   guint64 start, end; /* ELF addresses, end exclusive */
-  LuGoPlace place;
+  LuGoFunctionKind kind;
 } LuGoFunction;
 
-/* Array of LuGoFunction, or NULL for a file that is not Go's or has no symbols. Owned. */
+/* Returns an array of LuGoFunction, owned, or NULL if the file is not from Go or has no symbols. */
 GArray *lu_go_functions_read (const LuElfHeaders *headers, const LuElfInput *input);
-LuGoPlace lu_go_functions_find (const GArray *functions, guint64 elf_address);
+LuGoFunctionKind lu_go_functions_find (const GArray *functions, guint64 elf_address);

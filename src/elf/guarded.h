@@ -3,8 +3,9 @@
 
 /* guarded.h - the part of an image's CFI that libdw may see.
  *
- * Used by image.c when libdw first needs an image, which for most files is never: the table
- * compiler reads the bytes as they are. What passes cfi-guard.h untouched is shared, not copied. */
+ * Used by image.c when libdw first needs an image, which is never for most files: the table
+ * compiler reads the original bytes. CFI that passes cfi-guard.h unchanged is shared, not copied.
+ */
 
 #pragma once
 
@@ -12,10 +13,10 @@
 
 typedef struct
 {
-  guint n_unsorted; /* FDEs that no search table leads to */
-  guint n_refused;  /* FDEs that were disabled */
+  guint n_unsorted; /* FDEs without a search table */
+  guint n_refused;  /* disabled FDEs */
 } LuGuardCounts;
 
-/* `raw` itself if libdw may see all of it, else a copy without the rest; NULL when there is no
- * memory. */
+/* Returns `raw` itself if libdw may see all of it, otherwise a copy without the rest, or NULL if
+ * there is no memory. */
 LuSynthetic *lu_guarded_new (LuSynthetic *raw, LuGuardCounts *counts);

@@ -3,8 +3,8 @@
 
 /* headers.c - reads and checks ELF headers; see headers.h.
  *
- * Decoded field by field from bytes, once for both classes: libelf is kept away from headers that
- * an attacker wrote, it only ever sees those that image.c writes. */
+ * Headers are decoded field by field, with one code for both classes. libelf never sees headers
+ * from a file, only those that image.c writes. */
 
 #include "elf/headers.h"
 
@@ -14,11 +14,12 @@
 
 #include <elf.h>
 
-/* Real files have at most some dozens of program headers and, linked, some hundreds of sections. */
+/* Real files have a few dozen program headers at most and, linked, a few hundred sections. */
 #define MAX_PROGRAM_HEADERS 1024
 #define MAX_SECTION_NAMES   (4u << 20)
+#define MAX_NOTES           65536
 
-/* Offsets of the header tables, needed only while reading. */
+/* Positions of the header tables, needed only while reading. */
 typedef struct
 {
   guint64 program_headers, section_headers;
@@ -36,7 +37,7 @@ lu_elf_input_read (const LuElfInput *self, guint64 offset, gpointer bytes, gsize
       memcpy (bytes, self->bytes + offset, size);
       return TRUE;
     }
-  /* Less is read when the file was truncated meanwhile. */
+  /* A file that was truncated meanwhile returns less. */
   return lu_fd_pread_all (self->fd, bytes, size, (gint64) offset) == (gssize) size;
 }
 
@@ -178,8 +179,8 @@ read_section_names (LuElfHeaders *self, const Tables *tables, const LuElfInput *
     self->section_names_size = names->size;
 }
 
-/* The extended numbering of more than 65,279 sections (e_shnum 0) is for object files; not
- * supported. */
+/* Extended numbering, for more than 65,279 sections (e_shnum 0), occurs in object files only and is
+ * not supported. */
 static void
 read_section_headers (LuElfHeaders *self, const Tables *tables, const LuElfInput *input)
 {
@@ -257,4 +258,57 @@ lu_elf_headers_find_program_header (const LuElfHeaders *self, guint32 type)
     if (self->program_headers[i].type == type)
       return &self->program_headers[i];
   return NULL;
+}
+
+/* Notes are 4-aligned; the 8-aligned ones (.note.gnu.property) contain no build-id. */
+static gsize
+find_build_id (const guint8 *notes, gsize size, guint8 *build_id)
+{
+  LuCursor cursor;
+
+  lu_cursor_init (&cursor, notes, size);
+  while (lu_cursor_left (&cursor) >= sizeof (Elf64_Nhdr)) /* identical in both classes */
+    {
+      guint32 name_size = lu_cursor_u32 (&cursor), id_size = lu_cursor_u32 (&cursor);
+      guint32 type = lu_cursor_u32 (&cursor);
+      const guint8 *name = lu_cursor_take (&cursor, ((gsize) name_size + 3) & ~(gsize) 3);
+      const guint8 *id = lu_cursor_take (&cursor, id_size);
+
+      if (id != NULL && type == NT_GNU_BUILD_ID && name_size == sizeof ELF_NOTE_GNU
+          && memcmp (name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && id_size <= LU_MAX_BUILD_ID)
+        {
+          memcpy (build_id, id, id_size);
+          return id_size;
+        }
+      lu_cursor_take (&cursor, -(gsize) id_size & 3);
+    }
+  return 0;
+}
+
+static gsize
+read_notes (const LuElfInput *input, guint64 offset, guint64 size, guint8 *build_id)
+{
+  g_autofree guint8 *notes = NULL;
+
+  if (size > MAX_NOTES)
+    return 0;
+  notes = g_malloc (size + 1);
+  return lu_elf_input_read (input, offset, notes, size) ? find_build_id (notes, size, build_id) : 0;
+}
+
+/* Debug files keep the section, while their program headers lead nowhere. */
+gsize
+lu_elf_headers_read_build_id (const LuElfHeaders *self, const LuElfInput *input,
+                              guint8 build_id[LU_MAX_BUILD_ID])
+{
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (self, ".note.gnu.build-id");
+  gsize found = 0;
+
+  for (guint i = 0; found == 0 && i < self->n_program_headers; i++)
+    if (self->program_headers[i].type == PT_NOTE)
+      found = read_notes (input, self->program_headers[i].file_offset,
+                          self->program_headers[i].file_size, build_id);
+  return found > 0 || section == NULL
+             ? found
+             : read_notes (input, section->file_offset, section->size, build_id);
 }

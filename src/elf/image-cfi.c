@@ -1,27 +1,53 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* image-cfi.c - the private copy of an image's CFI: who reads it, its digest, and how it goes and
- * comes back; see image.h.
+/* image-cfi.c - the private copy of an image's CFI: its users, its digest, dropping it and reading
+ * it again; see image.h.
  *
- * One word says whether the bytes are there and how many hold them. Who drops or reads them makes
- * it BUSY first, which works only if nobody holds them, so no one ever waits for a reader, and a
- * reader finds either all bytes or none. The addresses stay reserved: what points there is good
- * again when the bytes are, and they are only taken back if their digests are the old ones. */
+ * One word says whether the bytes are in memory and how many users hold them. A thread that drops
+ * or reads them sets it to BUSY first, which succeeds only while no thread holds them. So no thread
+ * waits for a reader, and a reader finds either all bytes or none. The addresses stay reserved, and
+ * the bytes are only read again if their digests have not changed, so pointers into them are valid
+ * again afterwards. */
 
 #include "elf/image-private.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* Sections are digested by such pieces, and then the digests of them: a file that is only looked at
- * needs no more memory than one. */
+/* Sections are digested in pieces of this size, then the digests of the pieces: digesting a file
+ * that is not kept needs no more memory than one piece. */
 #define PIECE (64u << 10)
 
-/* Of all lean images. */
+/* For all images with droppable CFI together. */
 static _Atomic (gsize) bytes_present;
+/* Limit for CFI that the guard had to change, of all images together. No file of a compiler needs
+ * any; hostile files beyond it have none that libdw may see. */
+#define MAX_GUARDED_BYTES (12u << 20)
+static _Atomic (gsize) bytes_guarded;
+static gint is_cancelled; /* atomic */
+/* All programs of a large system have some 150 MB, the running ones 20. */
+static gsize limit = (gsize) 512 << 20;
 
-/* Digests */
+void
+lu_images_set_limit (gsize bytes)
+{
+  limit = bytes;
+}
+
+gsize
+lu_images_limit (void)
+{
+  return limit;
+}
+
+void
+lu_images_cancel_reading (void)
+{
+  g_atomic_int_set (&is_cancelled, TRUE);
+}
+
+/* Digests. */
 
 static void
 digest_digests (GByteArray *digests, guint8 digest[LU_DIGEST_SIZE])
@@ -43,7 +69,7 @@ lu_image_digest_section (const guint8 *bytes, gsize size, guint8 digest[LU_DIGES
   digest_digests (digests, digest);
 }
 
-/* FALSE: the file has become shorter. */
+/* Returns FALSE if the file has become shorter. */
 static gboolean
 digest_in_file (const LuElfInput *input, guint64 offset, gsize size, guint8 digest[LU_DIGEST_SIZE])
 {
@@ -55,7 +81,7 @@ digest_in_file (const LuElfInput *input, guint64 offset, gsize size, guint8 dige
     {
       gsize n = MIN (size - at, PIECE);
 
-      if (!lu_elf_input_read (input, offset + at, bytes, n))
+      if (g_atomic_int_get (&is_cancelled) || !lu_elf_input_read (input, offset + at, bytes, n))
         return FALSE;
       lu_digest (bytes, n, piece);
       g_byte_array_append (digests, piece, sizeof piece);
@@ -76,7 +102,7 @@ digest_room (LuImage *self, guint section, guint8 digest[LU_DIGEST_SIZE])
 static void
 complete_digest (LuImage *self)
 {
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+  for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     if (self->is_part_pending[LU_PART_SECTIONS + i])
       digest_room (self, i, self->parts[LU_PART_SECTIONS + i]);
   lu_digest (self->parts, sizeof self->parts, self->digest);
@@ -90,13 +116,6 @@ lu_image_digest (const LuImage *self, gsize *size)
     complete_digest ((LuImage *) self);
   *size = sizeof self->digest;
   return self->digest;
-}
-
-gboolean
-lu_image_section_digests (const LuImage *self, LuImageSections *digests)
-{
-  memcpy (digests->bytes, self->parts[LU_PART_SECTIONS], sizeof digests->bytes);
-  return self->is_lean;
 }
 
 guint
@@ -122,7 +141,7 @@ lu_image_is_same (const LuImage *self, const LuImage *other)
          == 0;
 }
 
-/* Coming and going */
+/* Dropping and reading again. */
 
 static void
 drop_section (LuImage *self, guint section)
@@ -131,41 +150,77 @@ drop_section (LuImage *self, guint section)
   self->is_part_pending[LU_PART_SECTIONS + section] = FALSE;
 }
 
+static gboolean
+is_packed (const LuImage *self, guint section)
+{
+  return section == LU_IMAGE_DEBUG_FRAME && self->packed_size > 0;
+}
+
+typedef enum
+{
+  SECTION_READ,
+  SECTION_DAMAGED, /* it cannot be decompressed */
+  SECTION_ABSENT,  /* the file is too short, or reading was cancelled */
+} SectionResult;
+
+/* Reads a section, decompressed; digest: of its bytes in the file, NULL if not wanted. */
+static SectionResult
+read_section (LuImage *self, const LuElfInput *input, guint section, guint8 *digest)
+{
+  gsize size;
+  guint8 *room = lu_synthetic_room (self->synthetic, section, &size), *bytes = room;
+  g_autofree guint8 *packed = NULL;
+  LuCursor cursor;
+
+  if (is_packed (self, section))
+    {
+      size = self->packed_size;
+      bytes = packed = g_try_malloc (size);
+    }
+  if (bytes == NULL || g_atomic_int_get (&is_cancelled)
+      || !lu_elf_input_read (input, self->file_offsets[section], bytes, size))
+    return SECTION_ABSENT;
+  if (digest != NULL)
+    lu_image_digest_section (bytes, size, digest);
+  if (packed == NULL)
+    return SECTION_READ;
+  lu_cursor_init (&cursor, packed, size);
+  lu_synthetic_room (self->synthetic, section, &size);
+  if (lu_decompress (cursor, self->packed_form, room, size, &is_cancelled))
+    return SECTION_READ;
+  return g_atomic_int_get (&is_cancelled) ? SECTION_ABSENT : SECTION_DAMAGED;
+}
+
 void
 lu_image_read_rooms (LuImage *self, const LuElfInput *input)
 {
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+  for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     {
-      gsize size;
-      guint8 *room = lu_synthetic_room (self->synthetic, i, &size);
+      guint part = LU_PART_SECTIONS + i;
+      guint8 *digest = is_packed (self, i) ? self->parts[part] : NULL;
 
-      if (self->is_part_pending[LU_PART_SECTIONS + i]
-          && !lu_elf_input_read (input, self->file_offsets[i], room, size))
+      if (!self->is_part_pending[part])
+        continue;
+      if (read_section (self, input, i, digest) != SECTION_READ)
         drop_section (self, i);
+      self->is_part_pending[part] &= digest == NULL;
     }
 }
 
 static void
 digest_rooms (LuImage *self, const LuElfInput *input)
 {
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+  for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     {
       gsize size;
 
       lu_synthetic_room (self->synthetic, i, &size);
       if (self->is_part_pending[LU_PART_SECTIONS + i]
-          && !digest_in_file (input, self->file_offsets[i], size,
+          && !digest_in_file (input, self->file_offsets[i],
+                              is_packed (self, i) ? self->packed_size : size,
                               self->parts[LU_PART_SECTIONS + i]))
         drop_section (self, i);
     }
-}
-
-static void
-take_digests (LuImage *self, const LuImageSections *known)
-{
-  memcpy (self->parts[LU_PART_SECTIONS], known->bytes, sizeof known->bytes);
-  lu_digest (self->parts, sizeof self->parts, self->digest);
-  self->is_digested = TRUE;
 }
 
 static void
@@ -181,9 +236,9 @@ void
 lu_image_begin_lean (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
 {
   atomic_init (&self->cfi_users, LU_CFI_ABSENT);
-  if (opening->known != NULL)
-    take_digests (self, opening->known);
-  else if (lu_synthetic_size (self->synthetic) <= opening->keep_up_to)
+  if (opening->ignores_cfi)
+    return;
+  if (lu_synthetic_size (self->synthetic) <= opening->keep_up_to && self->packed_size == 0)
     {
       lu_synthetic_populate (self->synthetic);
       lu_image_read_rooms (self, input);
@@ -201,7 +256,8 @@ lu_image_begin_lean (LuImage *self, const LuElfInput *input, const LuImageOpenin
 void
 lu_image_end_lean (LuImage *self)
 {
-  if (self->is_lean && atomic_load (&self->cfi_users) != LU_CFI_ABSENT)
+  atomic_fetch_sub_explicit (&bytes_guarded, self->more_bytes, memory_order_relaxed);
+  if (self->may_drop_cfi && atomic_load (&self->cfi_users) != LU_CFI_ABSENT)
     atomic_fetch_sub_explicit (&bytes_present, lu_synthetic_size (self->synthetic),
                                memory_order_relaxed);
 }
@@ -231,7 +287,8 @@ lu_image_drop_cfi (LuImage *self)
 {
   int nobody = 0;
 
-  if (!self->is_lean || !atomic_compare_exchange_strong (&self->cfi_users, &nobody, LU_CFI_BUSY))
+  if (!self->may_drop_cfi
+      || !atomic_compare_exchange_strong (&self->cfi_users, &nobody, LU_CFI_BUSY))
     return FALSE;
   lu_synthetic_empty (self->synthetic);
   atomic_fetch_sub_explicit (&bytes_present, lu_synthetic_size (self->synthetic),
@@ -240,24 +297,22 @@ lu_image_drop_cfi (LuImage *self)
   return TRUE;
 }
 
-/* FALSE: some byte is not what it was. */
+/* Returns FALSE if any byte has changed. */
 static gboolean
 read_again (LuImage *self, const LuElfInput *input)
 {
   guint8 digest[LU_DIGEST_SIZE];
 
   lu_synthetic_populate (self->synthetic);
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+  for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     {
       gsize size;
-      guint8 *room = lu_synthetic_room (self->synthetic, i, &size);
 
-      if (size == 0)
-        continue;
-      if (!lu_elf_input_read (input, self->file_offsets[i], room, size))
-        return FALSE;
-      lu_image_digest_section (room, size, digest);
-      if (memcmp (digest, self->parts[LU_PART_SECTIONS + i], sizeof digest) != 0)
+      lu_synthetic_room (self->synthetic, i, &size);
+      /* A damaged section stays as far as it could be decompressed. */
+      if (size > 0
+          && (read_section (self, input, i, digest) == SECTION_ABSENT
+              || memcmp (digest, self->parts[LU_PART_SECTIONS + i], sizeof digest) != 0))
         return FALSE;
     }
   return TRUE;
@@ -273,7 +328,7 @@ lu_image_refill_cfi (LuImage *self, int fd)
     {
       if (state >= 0)
         return TRUE;
-      /* Somebody who drops it is done in a moment. */
+      /* A thread that drops the CFI needs only a moment. */
       if (state == LU_CFI_BUSY)
         g_thread_yield ();
       state = LU_CFI_ABSENT;
@@ -289,15 +344,15 @@ lu_image_refill_cfi (LuImage *self, int fd)
 }
 
 gboolean
-lu_image_was_cfi_used (LuImage *self)
+lu_image_is_compressed (const LuImage *self)
 {
-  return atomic_exchange_explicit (&self->is_cfi_used, false, memory_order_relaxed);
+  return self->packed_size > 0;
 }
 
 gboolean
-lu_image_is_cfi_droppable (const LuImage *self)
+lu_image_was_cfi_used (LuImage *self)
 {
-  return self->is_lean && atomic_load_explicit (&self->cfi_users, memory_order_relaxed) == 0;
+  return atomic_exchange_explicit (&self->is_cfi_used, false, memory_order_relaxed);
 }
 
 gsize
@@ -306,7 +361,7 @@ lu_images_cfi_bytes (void)
   return atomic_load_explicit (&bytes_present, memory_order_relaxed);
 }
 
-/* Queries */
+/* Queries. */
 
 gsize
 lu_image_resident_bytes (const LuImage *self)
@@ -321,13 +376,7 @@ lu_image_resident_bytes (const LuImage *self)
 const guint8 *
 lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr)
 {
-  static const guint sections[] = {
-    [LU_IMAGE_EH_FRAME_HDR] = LU_SYNTHETIC_EH_FRAME_HDR,
-    [LU_IMAGE_EH_FRAME] = LU_SYNTHETIC_EH_FRAME,
-    [LU_IMAGE_DEBUG_FRAME] = LU_SYNTHETIC_DEBUG_FRAME,
-  };
-
-  return lu_synthetic_section (self->synthetic, sections[which], size, vaddr);
+  return lu_synthetic_section (self->synthetic, which, size, vaddr);
 }
 
 gsize
@@ -341,7 +390,7 @@ lu_image_cfi_size (const LuImage *self)
   return size + debug_size;
 }
 
-/* For libdw */
+/* For libdw. */
 
 static void
 guard (LuImage *self)
@@ -349,10 +398,14 @@ guard (LuImage *self)
   if (self->is_guarded || !lu_image_hold_cfi (self))
     return;
   self->is_guarded = TRUE;
-  self->guarded = lu_guarded_new (self->synthetic, &self->guard_counts);
+  if (atomic_load_explicit (&bytes_guarded, memory_order_relaxed) < MAX_GUARDED_BYTES)
+    self->guarded = lu_guarded_new (self->synthetic, &self->guard_counts);
   if (self->guarded != NULL && self->guarded != self->synthetic)
-    atomic_store_explicit (&self->more_bytes, lu_synthetic_size (self->guarded),
-                           memory_order_relaxed);
+    {
+      atomic_store_explicit (&self->more_bytes, lu_synthetic_size (self->guarded),
+                             memory_order_relaxed);
+      atomic_fetch_add_explicit (&bytes_guarded, self->more_bytes, memory_order_relaxed);
+    }
   lu_image_release_cfi (self);
 }
 

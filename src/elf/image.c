@@ -3,12 +3,12 @@
 
 /* image.c - reads one ELF file into an image; see image.h.
  *
- * Order of work: headers, build-id, where the CFI is, decompression, the private copy, digest of
- * what the file says. The guard comes when libdw does. What becomes of the private copy afterwards
- * is image-cfi.c. */
+ * The order is: headers, build-id, position of the CFI, decompression, private copy, digest. The
+ * guard runs when libdw first needs the image. image-cfi.c manages the private copy afterwards. */
 
 #include "elf/aarch64-vdso.h"
 #include "elf/cfi-guard.h"
+#include "elf/decompress.h"
 #include "elf/image-private.h"
 
 #include "base/error.h"
@@ -20,81 +20,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files larger than this are refused: no linker makes them, and offsets stay far from overflow. */
+/* Larger files are refused: no linker makes them, and offsets stay far from overflow. */
 #define MAX_FILE (G_GUINT64_CONSTANT (16) << 30)
-/* Browsers and compilers, the largest there are, have some 30 MB. */
+/* Browsers and compilers, the largest programs, have some 30 MB. */
 #define MAX_EH_FRAME (G_GUINT64_CONSTANT (64) << 20)
-#define MAX_NOTES    65536
-/* Of .eh_frame_hdr, up to where its table begins (LSB Core, 10.6.2). */
+/* Bytes of .eh_frame_hdr before its table (LSB Core, 10.6.2). */
 #define EH_FRAME_HDR_HEAD 12
-
-/* Build-id */
-
-/* Notes are 4-aligned; the 8-aligned ones (.note.gnu.property) hold no build-id. */
-static gboolean
-find_build_id (LuImage *self, const guint8 *bytes, gsize size)
-{
-  gsize at = 0;
-
-  while (size - at >= sizeof (Elf64_Nhdr))
-    {
-      Elf64_Nhdr note; /* the same in both classes */
-      gsize name, desc;
-
-      memcpy (&note, bytes + at, sizeof note);
-      name = at + sizeof note;
-      if (note.n_namesz > size - name)
-        return FALSE;
-      desc = name + (((gsize) note.n_namesz + 3) & ~(gsize) 3);
-      if (desc > size || note.n_descsz > size - desc)
-        return FALSE;
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU
-          && memcmp (bytes + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0
-          && note.n_descsz <= LU_IMAGE_MAX_BUILD_ID)
-        {
-          self->build_id_size = note.n_descsz;
-          memcpy (self->build_id, bytes + desc, note.n_descsz);
-          return TRUE;
-        }
-      at = desc + (((gsize) note.n_descsz + 3) & ~(gsize) 3);
-      if (at > size)
-        return FALSE;
-    }
-  return FALSE;
-}
-
-static gboolean
-read_notes (LuImage *self, const LuElfInput *input, guint64 offset, guint64 size)
-{
-  g_autofree guint8 *bytes = NULL;
-
-  if (size == 0 || size > MAX_NOTES)
-    return FALSE;
-  bytes = g_malloc (size);
-  return lu_elf_input_read (input, offset, bytes, size) && find_build_id (self, bytes, size);
-}
-
-static void
-read_build_id (LuImage *self, const LuElfInput *input)
-{
-  const LuElfSectionHeader *section;
-
-  for (guint i = 0; i < self->headers.n_program_headers; i++)
-    {
-      const LuElfProgramHeader *header = &self->headers.program_headers[i];
-
-      if (header->type == PT_NOTE
-          && read_notes (self, input, header->file_offset, header->file_size))
-        return;
-    }
-  section = lu_elf_headers_find_section (&self->headers, ".note.gnu.build-id");
-  if (section != NULL)
-    read_notes (self, input, section->file_offset, section->size);
-}
 
 /* CFI */
 
-/* From an ELF address to the end of the bytes that its segment has in the file. */
+/* Returns the bytes from an ELF address to the end of its segment in the file. */
 static gboolean
 find_in_segment (const LuImage *self, guint64 vaddr, guint64 *file_offset, guint64 *size)
 {
@@ -112,17 +47,16 @@ find_in_segment (const LuImage *self, guint64 vaddr, guint64 *file_offset, guint
   return FALSE;
 }
 
-/* The sections of one file on their way into an image. Most are read where they stay; what has to
- * be looked at or changed before, into memory of their own. */
+/* The CFI sections while a file is read. */
 typedef struct
 {
   const LuElfInput *input;
-  LuSyntheticSection sections[LU_N_SYNTHETIC_SECTIONS];
-  guint64 file_offsets[LU_N_SYNTHETIC_SECTIONS];
+  LuImage *image;
+  LuSyntheticSection sections[LU_N_IMAGE_CFI];
 } Sections;
 
 static void
-place_section (Sections *self, guint which, guint64 vaddr, guint64 offset, guint64 size)
+note_section (Sections *self, guint which, guint64 vaddr, guint64 offset, guint64 size)
 {
   const LuElfInput *input = self->input;
 
@@ -131,52 +65,28 @@ place_section (Sections *self, guint which, guint64 vaddr, guint64 offset, guint
   size = MIN (size, input->size - offset);
   if (size > MAX_EH_FRAME)
     return;
-  self->file_offsets[which] = offset;
+  self->image->file_offsets[which] = offset;
   self->sections[which].size = size;
   self->sections[which].vaddr = vaddr;
   self->sections[which].is_room = TRUE;
 }
 
+/* The header (PT_GNU_EH_FRAME) determines where .eh_frame is, as for the program's own unwinder,
+ * and the segments determine its position in the file. A section at the same address only tells
+ * where it ends. Rewritten files (BOLT) have several. */
 static void
-clear_section (LuSyntheticSection *section)
-{
-  g_clear_pointer (&section->bytes, g_free);
-  section->size = 0;
-  section->is_room = FALSE;
-}
-
-/* Reads a section now. */
-static void
-fetch_section (LuImage *image, Sections *self, guint which)
-{
-  LuSyntheticSection *section = &self->sections[which];
-
-  if (!section->is_room)
-    return;
-  section->is_room = FALSE;
-  section->bytes = g_try_malloc (section->size);
-  if (section->bytes == NULL
-      || !lu_elf_input_read (self->input, self->file_offsets[which], section->bytes, section->size))
-    clear_section (section);
-  lu_image_digest_section (section->bytes, section->size, image->parts[LU_PART_SECTIONS + which]);
-}
-
-/* The header (PT_GNU_EH_FRAME) is what the program's own unwinder uses, so it decides where
- * .eh_frame is, and the segments say where that is in the file; a section at the same place only
- * tells where it ends. Rewritten files (BOLT) have several. */
-static void
-place_eh_frame (const LuImage *self, Sections *sections)
+note_eh_frame (const LuImage *self, Sections *sections)
 {
   const LuElfProgramHeader *header =
       lu_elf_headers_find_program_header (&self->headers, PT_GNU_EH_FRAME);
   const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".eh_frame");
-  const LuSyntheticSection *table = &sections->sections[LU_SYNTHETIC_EH_FRAME_HDR];
+  const LuSyntheticSection *table = &sections->sections[LU_IMAGE_EH_FRAME_HDR];
   guint8 head[EH_FRAME_HDR_HEAD];
   guint64 vaddr, offset, size;
 
   if (header != NULL)
-    place_section (sections, LU_SYNTHETIC_EH_FRAME_HDR, header->vaddr, header->file_offset,
-                   header->file_size);
+    note_section (sections, LU_IMAGE_EH_FRAME_HDR, header->vaddr, header->file_offset,
+                  header->file_size);
   if (table->size >= sizeof head
       && lu_elf_input_read (sections->input, header->file_offset, head, sizeof head)
       && lu_cfi_table_eh_frame (head, sizeof head, table->vaddr, &vaddr)
@@ -184,31 +94,35 @@ place_eh_frame (const LuImage *self, Sections *sections)
     {
       if (section != NULL && section->vaddr == vaddr && section->file_offset == offset)
         size = MIN (size, section->size);
-      place_section (sections, LU_SYNTHETIC_EH_FRAME, vaddr, offset, size);
+      note_section (sections, LU_IMAGE_EH_FRAME, vaddr, offset, size);
     }
   else if (section != NULL)
-    place_section (sections, LU_SYNTHETIC_EH_FRAME, section->vaddr, section->file_offset,
-                   section->size);
+    note_section (sections, LU_IMAGE_EH_FRAME, section->vaddr, section->file_offset, section->size);
 }
 
 static void
-place_debug_frame (LuImage *self, Sections *sections)
+note_debug_frame (LuImage *self, Sections *sections)
 {
   const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".debug_frame");
-  LuSyntheticSection *debug_frame = &sections->sections[LU_SYNTHETIC_DEBUG_FRAME];
+  LuSyntheticSection *debug_frame = &sections->sections[LU_IMAGE_DEBUG_FRAME];
+  gboolean is_old = section == NULL;
+  guint8 head[LU_COMPRESSED_HEAD];
 
-  if (section == NULL)
+  if (is_old)
     section = lu_elf_headers_find_section (&self->headers, ".zdebug_frame");
   if (section == NULL)
     return;
-  place_section (sections, LU_SYNTHETIC_DEBUG_FRAME, 0, section->file_offset, section->size);
-  debug_frame->is_compressed = (section->flags & SHF_COMPRESSED) != 0;
-  debug_frame->is_gnu_compressed =
-      strcmp (self->headers.section_names + section->name, ".zdebug_frame") == 0;
-  if (!debug_frame->is_compressed && !debug_frame->is_gnu_compressed)
+  note_section (sections, LU_IMAGE_DEBUG_FRAME, 0, section->file_offset, section->size);
+  if (!is_old && (section->flags & SHF_COMPRESSED) == 0)
     return;
-  fetch_section (self, sections, LU_SYNTHETIC_DEBUG_FRAME);
-  lu_synthetic_decompress (debug_frame, self->headers.is_64bit, self->headers.machine);
+  self->packed_size = debug_frame->size;
+  self->packed_form = is_old                   ? LU_COMPRESSED_OLD
+                      : self->headers.is_64bit ? LU_COMPRESSED_64BIT
+                                               : LU_COMPRESSED_32BIT;
+  debug_frame->size = 0;
+  if (lu_elf_input_read (sections->input, section->file_offset, head, sizeof head))
+    debug_frame->size = lu_decompressed_size (head, self->packed_form);
+  debug_frame->is_room = debug_frame->size > 0;
 }
 
 static void
@@ -226,13 +140,13 @@ digest_head (LuImage *self, const LuElfInput *input)
     lu_image_digest_section (NULL, 0, self->parts[i]);
 }
 
-/* Whether there is any, and all of it can be read again. */
+/* Returns whether there is CFI and all of it can be read again. */
 static gboolean
-can_be_lean (const Sections *self)
+can_drop_cfi (const Sections *self)
 {
   gsize size = 0;
 
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+  for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     {
       if (self->sections[i].bytes != NULL)
         return FALSE;
@@ -244,13 +158,12 @@ can_be_lean (const Sections *self)
 static void
 fill_rooms (LuImage *self, const Sections *sections, const LuImageOpening *opening)
 {
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
+  for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     if (sections->sections[i].is_room)
       {
         self->is_part_pending[LU_PART_SECTIONS + i] = TRUE;
-        self->file_offsets[i] = sections->file_offsets[i];
       }
-  if (!self->is_lean)
+  if (!self->may_drop_cfi)
     lu_image_read_rooms (self, sections->input);
   else
     lu_image_begin_lean (self, sections->input, opening);
@@ -259,25 +172,22 @@ fill_rooms (LuImage *self, const Sections *sections, const LuImageOpening *openi
 static void
 read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
 {
-  Sections sections = { .input = input };
+  Sections sections = { .input = input, .image = self };
 
   digest_head (self, input);
-  place_eh_frame (self, &sections);
-  place_debug_frame (self, &sections);
-  for (guint i = 0; input->bytes != NULL && i < LU_N_SYNTHETIC_SECTIONS; i++)
-    fetch_section (self, &sections, i);
-  lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_SYNTHETIC_EH_FRAME],
-                            &sections.sections[LU_SYNTHETIC_DEBUG_FRAME]);
-  self->is_lean = opening->is_lean && can_be_lean (&sections);
+  note_eh_frame (self, &sections);
+  note_debug_frame (self, &sections);
+  lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_IMAGE_EH_FRAME],
+                            &sections.sections[LU_IMAGE_DEBUG_FRAME]);
+  self->may_drop_cfi = opening->may_drop_cfi && can_drop_cfi (&sections);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine,
-                                      sections.sections, !self->is_lean);
+                                      sections.sections, !self->may_drop_cfi);
   if (self->synthetic != NULL)
     fill_rooms (self, &sections, opening);
-  for (guint i = 0; i < LU_N_SYNTHETIC_SECTIONS; i++)
-    clear_section (&sections.sections[i]);
+  g_free (sections.sections[LU_IMAGE_DEBUG_FRAME].bytes);
 }
 
-/* Life cycle */
+/* Life cycle. */
 
 static void
 collect_segments (LuImage *self)
@@ -314,7 +224,7 @@ open_input (const LuElfInput *input, const LuImageOpening *opening, GError **err
   if (!lu_elf_headers_read (&self->headers, input, error))
     return NULL;
   collect_segments (self);
-  read_build_id (self, input);
+  self->build_id_size = lu_elf_headers_read_build_id (&self->headers, input, self->build_id);
   text = lu_elf_headers_find_section (&self->headers, ".text");
   self->text = text != NULL ? text->vaddr : 0;
   read_cfi (self, input, opening);
@@ -324,7 +234,7 @@ open_input (const LuElfInput *input, const LuImageOpening *opening, GError **err
       return NULL;
     }
   self->go_functions = lu_go_functions_read (&self->headers, input);
-  lu_elf_headers_clear (&self->headers); /* the plain values stay */
+  lu_elf_headers_clear (&self->headers); /* Scalar values stay. */
   return g_steal_pointer (&self);
 }
 
@@ -387,8 +297,8 @@ lu_image_unref (LuImage *self)
   g_free (self);
 }
 
-LuGoPlace
-lu_image_go_place (const LuImage *self, guint64 elf_address)
+LuGoFunctionKind
+lu_image_go_function_kind (const LuImage *self, guint64 elf_address)
 {
   return lu_go_functions_find (self->go_functions, elf_address);
 }
@@ -405,7 +315,7 @@ lu_image_is_unshared (const LuImage *self)
   return atomic_load_explicit (&self->ref_count, memory_order_acquire) == 1;
 }
 
-/* Queries */
+/* Queries. */
 
 guint16
 lu_image_machine (const LuImage *self)
@@ -451,8 +361,9 @@ lu_image_text (const LuImage *self)
   return self->text;
 }
 
-/* How well a segment explains a mapping at that offset: mappings begin at whole pages, so the page
- * that a segment starts in is its own too, but another one that has the very byte goes first. */
+/* Rates how well a segment explains a mapping at that offset. Mappings begin at whole pages, so the
+ * page in which a segment begins belongs to it too, but a segment that contains the very byte is
+ * better. */
 static guint
 rate_segment (const LuSegment *segment, guint64 file_offset)
 {

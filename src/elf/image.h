@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* image.h - one ELF file as unwinding needs it: its identity, segments and CFI bytes in private
- * memory.
+/* image.h - one ELF file for unwinding: its identity, segments and CFI bytes in private memory.
  *
- * The file is hostile and may be truncated or rewritten under us, so everything is read once, at
- * open, and never looked at in the file. What stays is a compact ELF file of our own making:
- * headers that we wrote, with one segment and the sections .eh_frame_hdr, .eh_frame and
- * .debug_frame (decompressed). The table compiler, which trusts nothing, reads their bytes as they
- * are; libelf and libdw see only what passed cfi-guard.h, checked when they first need the image.
- * No file mapping is ever used and the descriptor is not needed after open. Immutable after open,
- * except for what libdw sees, which belongs to the worker thread.
+ * The file is hostile and may be truncated or rewritten at any time, so everything is read once, at
+ * open, and the file is not used afterwards. An image is a compact ELF file of our own: headers
+ * that we wrote, with one segment and the sections .eh_frame_hdr, .eh_frame and .debug_frame
+ * (decompressed). The table compiler, which trusts nothing, reads the original bytes. libelf and
+ * libdw see only what passed cfi-guard.h, which runs when they first need the image. No file is
+ * ever mapped, and the descriptor is not needed after open. Immutable after open, except for what
+ * libdw sees, which belongs to the worker thread.
  *
- * Where a whole table answers for a file, its CFI is hardly ever needed, and of a compiler that is
- * 26 MB. So the CFI of an image that was opened lean comes and goes: who reads it holds it so long,
- * who finds it absent has the worker open the file again, and only the very bytes of the first
- * time, by digest, are taken. */
+ * A file with a whole table hardly ever needs its CFI, which takes 26 MB for a compiler. If
+ * may_drop_cfi is set, the CFI can be dropped and read again. Readers hold it while they read. A
+ * reader that finds it absent has the worker open the file again, and only bytes with the old
+ * digest are accepted. */
 
 #pragma once
 
@@ -35,27 +34,21 @@ typedef struct
   gboolean executable;
 } LuSegment; /* a PT_LOAD */
 
-/* Reads the file behind `fd` (borrowed). Fails for what is not a 32- or 64-bit little-endian ELF
- * file, or whose headers lie; a damaged section costs that section, not the file. */
+/* Reads the file open as `fd` (borrowed). Fails for anything but a 32- or 64-bit little-endian ELF
+ * file with sound headers. A damaged section is left out. */
 LuImage *lu_image_open (int fd, GError **error);
-/* Digests of what sections of a file hold, by which another opening of it knows them. */
 typedef struct
 {
-  guint8 bytes[3][32]; /* .eh_frame_hdr, .eh_frame, .debug_frame */
-} LuImageSections;
-typedef struct
-{
-  gboolean is_lean;             /* the CFI may go, if it is as in the file */
-  gsize keep_up_to;             /* bytes of it: so much is there at first, more is only digested */
-  const LuImageSections *known; /* not NULL: it is not even that. What else the file says still has
-                                   to be as it was for the digest to be the same */
+  gboolean may_drop_cfi; /* the CFI may be dropped, if it is stored as in the file */
+  gboolean ignores_cfi;  /* with may_drop_cfi: the CFI is not read, so the image has no digest */
+  gsize keep_up_to;      /* bytes: larger CFI is digested and not kept */
 } LuImageOpening;
 LuImage *lu_image_open_as (int fd, const LuImageOpening *opening, GError **error);
-/* The same from bytes in memory (the vDSO). The bytes are copied. */
+/* Reads an image from memory (the vDSO). The bytes are copied. */
 LuImage *lu_image_new_from_memory (gconstpointer bytes, gsize size, GError **error);
 LuImage *lu_image_ref (LuImage *self);
 void lu_image_unref (LuImage *self);
-/* Whether the caller's reference is the only one. */
+/* Returns whether the caller's reference is the only one. */
 gboolean lu_image_is_unshared (const LuImage *self);
 
 guint16 lu_image_machine (const LuImage *self); /* EM_* */
@@ -63,74 +56,85 @@ gboolean lu_image_is_64bit (const LuImage *self);
 gboolean lu_image_is_position_independent (const LuImage *self); /* ET_DYN */
 guint64 lu_image_entry (const LuImage *self);                    /* ELF address, 0 for none */
 const LuSegment *lu_image_segments (const LuImage *self, guint *n_segments);
-/* NULL if there is none; *size in bytes, at most 64. */
+/* Returns the build-id, or NULL if there is none; *size: bytes, at most 64. */
 const guint8 *lu_image_build_id (const LuImage *self, gsize *size);
-/* Identity: build-id, size, program headers and CFI bytes, digested. A build-id alone is the file's
- * claim. */
+/* Returns the identity: a digest of build-id, size, program headers and CFI bytes. A build-id alone
+ * can be forged. */
 const guint8 *lu_image_digest (const LuImage *self, gsize *size);
-/* Whether two images are of equal files, and a hash that is the same then. The digest is computed
- * at the first need, so it and this are the worker thread's; once the worker has asked for the
- * digest, any thread may. */
+/* Return a hash, and whether two images are of equal files. The worker thread computes the digest
+ * when it is first needed; any thread may call these afterwards. */
 guint lu_image_hash (const LuImage *self);
 gboolean lu_image_is_same (const LuImage *self, const LuImage *other);
-/* Private memory that it takes now. Any thread. */
+/* Returns the bytes of private memory in use. Any thread. */
 gsize lu_image_resident_bytes (const LuImage *self);
-/* FALSE: it was not opened lean, or could not be. */
-gboolean lu_image_section_digests (const LuImage *self, LuImageSections *digests);
 
-/* Any thread, neither waits nor allocates. TRUE: the CFI is there, and stays until it is released;
- * always so unless the image is lean. */
+/* Returns TRUE if the CFI is in memory, where it stays until it is released; always TRUE unless
+ * may_drop_cfi is set. Any thread; neither waits nor allocates. */
 gboolean lu_image_hold_cfi (LuImage *self);
 void lu_image_release_cfi (LuImage *self);
-/* Gives its memory back; FALSE if somebody holds it, or it has to stay. Any thread. */
+/* Drops the CFI. Returns FALSE if it is held or has to stay. Any thread. */
 gboolean lu_image_drop_cfi (LuImage *self);
-gboolean lu_image_is_cfi_droppable (const LuImage *self);
-/* Reads it again; FALSE if the file behind `fd` (borrowed) does not have it. Any thread. */
+/* Reads the CFI again from `fd` (borrowed). Returns FALSE if the file has different bytes. Any
+ * thread. */
 gboolean lu_image_refill_cfi (LuImage *self, int fd);
-/* Whether it was held since this was last asked. */
+/* Returns whether the file has compressed CFI. Reading it takes far longer than its size suggests,
+ * and with may_drop_cfi it is not read at open. */
+gboolean lu_image_is_compressed (const LuImage *self);
+/* Makes all reading of CFI in this process fail from now on, as at the end of a recording. Any
+ * thread. */
+void lu_images_cancel_reading (void);
+/* Returns whether the CFI was held since the last call. */
 gboolean lu_image_was_cfi_used (LuImage *self);
-/* Of all lean images together, now. */
+/* Returns the bytes of CFI in memory for all images with droppable CFI. */
 gsize lu_images_cfi_bytes (void);
+/* How many bytes of CFI and of images this process may have in memory (512 MiB at first). What
+ * would exceed it is not read. Set it before there are threads. */
+void lu_images_set_limit (gsize bytes);
+gsize lu_images_limit (void);
 
-/* What a place in a Go program means for the stack it is on; ordinary in all other files. */
-LuGoPlace lu_image_go_place (const LuImage *self, guint64 elf_address);
-/* All that are not ordinary, of LuGoFunction; NULL: there are none. Borrowed; any thread. */
+/* Returns what a function of a Go program means for its stack; LU_GO_ORDINARY in all other files.
+ */
+LuGoFunctionKind lu_image_go_function_kind (const LuImage *self, guint64 elf_address);
+/* Returns all functions that are not ordinary (array of LuGoFunction), or NULL. Borrowed; any
+ * thread. */
 const GArray *lu_image_go_functions (const LuImage *self);
 
-/* Run-time address minus ELF address of a mapping of this file at `start` with `file_offset`: from
- * the executable LOAD that covers the offset, p_vaddr - p_offset. FALSE if no LOAD covers it. */
+/* Computes the run-time address minus the ELF address for a mapping of this file at `start` with
+ * `file_offset`, from p_vaddr - p_offset of the executable LOAD that covers the offset. Returns
+ * FALSE if none covers it. */
 gboolean lu_image_bias (const LuImage *self, guint64 start, guint64 file_offset, guint64 *bias);
 
-/* The CFI bytes of the private copy, as hostile as the file; NULL if there are none. To be read
- * while they are held. Borrowed; any thread. */
+/* Returns the CFI bytes of the private copy, as hostile as the file, or NULL if there are none.
+ * Hold the CFI while reading them. Borrowed; any thread. */
 typedef enum
 {
   LU_IMAGE_EH_FRAME_HDR,
   LU_IMAGE_EH_FRAME,
   LU_IMAGE_DEBUG_FRAME, /* decompressed */
+  LU_N_IMAGE_CFI
 } LuImageCfi;
 const guint8 *lu_image_cfi (const LuImage *self, LuImageCfi which, gsize *size, guint64 *vaddr);
 
-/* Bytes of both sections of entries, held or not. */
+/* Returns the bytes of .eh_frame and .debug_frame, in memory or not. */
 gsize lu_image_cfi_size (const LuImage *self);
 
-/* ELF address of the section .text; 0 if no section header says it. */
+/* Returns the ELF address of the section .text, or 0 if there is no such section header. */
 guint64 lu_image_text (const LuImage *self);
 
-/* FDEs that libdw has to read one after another, because no search table leads to them; 0 in most
- * files, and while libdw has not seen the image. An engine's memory grows by about 130 bytes for
- * each, and for each process. Worker thread only. */
+/* Returns the number of FDEs that libdw has to read one after another, because no search table
+ * leads to them; 0 in most files, and before libdw needs the image. Each costs an engine about 130
+ * bytes per process. Worker thread only. */
 guint lu_image_n_unsorted_fdes (LuImage *self);
-/* FDEs that were disabled because libdw must not see them; as above. */
+/* Returns the number of FDEs that the guard disabled. Worker thread only. */
 guint lu_image_n_refused_fdes (LuImage *self);
 
-/* Whether there is, or may be, a handle for that address: 8 may be asked for. Worker thread only.
- */
+/* Returns whether lu_image_elf() can return a handle for that address; 8 addresses are possible.
+ * Worker thread only. */
 gboolean lu_image_has_view (LuImage *self, guint64 vaddr);
-/* A libelf handle on what libdw may see, whose only segment starts at the ELF address `vaddr`:
- * libdwfl puts the start of a module there. Borrowed; take a reference with elf_begin (-1,
- * ELF_C_READ, elf). NULL when too many different addresses were asked for, or the CFI is absent,
- * which whoever uses the handle has to hold. Worker thread only. */
+/* Returns a libelf handle whose only segment starts at the ELF address `vaddr`, where libdwfl puts
+ * the start of a module. Borrowed; take a reference with elf_begin (-1, ELF_C_READ, elf). NULL if
+ * too many different addresses were requested or the CFI is absent. Hold the CFI while using the
+ * handle. Worker thread only. */
 Elf *lu_image_elf (LuImage *self, guint64 vaddr);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuImage, lu_image_unref)

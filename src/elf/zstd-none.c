@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* zstd-none.c - takes the place of zstd.c in builds without libzstd. */
+/* zstd-none.c - replaces zstd.c in builds without libzstd. */
 
 #include "elf/zstd.h"
 

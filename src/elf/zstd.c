@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* zstd.c - with libzstd; see elf/zstd.h. */
+/* zstd.c - decompresses with libzstd; see zstd.h. */
 
 #include "elf/zstd.h"
 

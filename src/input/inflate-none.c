@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* inflate-none.c - takes the place of inflate-zstd.c in builds without libzstd: compressed files
- * are refused where they are opened, with what to do instead. */
+/* inflate-none.c - replaces inflate-zstd.c in builds without libzstd: opening a compressed file
+ * fails with a message that says what to do instead. */
 
 #include "input/inflate.h"
 

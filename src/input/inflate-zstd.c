@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* inflate-zstd.c - inflating with libzstd. The window, and with it the memory, is bounded by
- * libzstd's own default limit (128 MiB). */
+/* inflate-zstd.c - inflates with libzstd, whose default limit bounds the window and so the memory
+ * (128 MiB). */
 
 #include "input/inflate.h"
 
@@ -14,8 +14,9 @@
 struct _LuInflate
 {
   ZSTD_DStream *stream;
-  ZSTD_inBuffer piece; /* of `bytes` */
-  gboolean is_full;    /* the last call filled its room: there may be more without a new piece */
+  ZSTD_inBuffer piece; /* in `bytes` */
+  gboolean is_full; /* the last call filled its buffer: more may follow without another compressed
+                       record */
   guint8 *bytes;
   gsize capacity;
 };

@@ -4,9 +4,8 @@
 /* inflate.h - turns the COMPRESSED records of a perf.data file back into a stream of records.
  *
  * perf runs one zstd stream through all of them; a record may begin in one and end in the next. One
- * compressed record is held and inflated only as far as its bytes are asked for, so that a small
- * file cannot make us hold a large one. Built with libzstd only; without it lu_inflate_new() says
- * that it is missing. */
+ * compressed record is held and inflated only as far as its bytes are requested, so a small file
+ * cannot make us hold a large one. Needs libzstd; without it lu_inflate_new() fails. */
 
 #pragma once
 
@@ -14,13 +13,13 @@
 
 typedef struct _LuInflate LuInflate;
 
-/* NULL with an error if this build cannot inflate. */
+/* Returns NULL with an error if this build cannot inflate. */
 LuInflate *lu_inflate_new (GError **error);
 void lu_inflate_free (LuInflate *self);
 
-/* Gives the next piece; the bytes are copied. Only when lu_inflate_fill() has said LU_FILL_AGAIN.
+/* Copies the next compressed record. Call it only after lu_inflate_fill() returned LU_FILL_AGAIN.
  */
 void lu_inflate_feed (LuInflate *self, gconstpointer bytes, gsize size);
 
-/* An LuFillFunc; LU_FILL_AGAIN when the next piece is needed. */
+/* Implements LuFillFunc. Returns LU_FILL_AGAIN when the next compressed record is needed. */
 gssize lu_inflate_fill (gpointer self, guint8 *bytes, gsize room);

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-data-open.c - what stands in front of the records of a perf.data file or pipe, and behind
- * them.
+/* perf-data-open.c - reads the parts of a perf.data file or pipe before and after its records.
  *
  *   file:  "PERFILE2" u64 size=104  u64 attr_size  {attrs} {data} {event_types}  256 feature bits
  *          attrs: { attr, {ids} } x n     data: records     then {offset, size} per feature bit
  *   pipe:  "PERFILE2" u64 size=16, then records; events and features are records too
  *
- * A section is { u64 offset, u64 size }. A file whose writer was killed has data.size 0 (it is
- * written last): its records go to the end of the file and its features are missing. */
+ * A section is { u64 offset, u64 size }. If the writer was killed, data.size is 0, because it is
+ * written last: the records then extend to the end of the file, and there are no features. */
 
-#include "input/perf-data-private.h"
+#include "input/perf-data.h"
 
 #include "base/error.h"
 #include "base/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
@@ -170,7 +168,7 @@ open_file (LuPerfData *self, LuCursor *header, GError **error)
   Section data = read_section_header (header);
   const guint8 *bits;
 
-  read_section_header (header); /* event types: of perf before 3.9 */
+  read_section_header (header); /* event types, written by perf before 3.9 */
   bits = lu_cursor_take (header, LU_PERF_N_FEATURES / 8);
   if (bits == NULL)
     return refuse (self, error, _ ("cut off inside its header"));
@@ -183,7 +181,7 @@ open_file (LuPerfData *self, LuCursor *header, GError **error)
         self, error,
         "recorded with --threads: its records lie in the other files of the directory, which "
         "cannot be read yet; record without --threads");
-  if (lu_perf_events_get_n (&self->events) == 0)
+  if (self->events.events->len == 0)
     return refuse (self, error, _ ("describes no event"));
   return TRUE;
 }
@@ -192,7 +190,7 @@ static gboolean
 check_magic (LuPerfData *self, const guint8 *bytes, gsize size, GError **error)
 {
   if (size >= 8 && memcmp (bytes, "2ELIFREP", 8) == 0)
-    return refuse (self, error, _ ("comes from a machine of the other byte order"));
+    return refuse (self, error, _ ("was recorded on a machine with the other byte order"));
   if (size >= 8 && memcmp (bytes, "PERFFILE", 8) == 0)
     return refuse (self, error, _ ("is in the format of perf before Linux 2.6.32"));
   if (size < PIPE_HEADER_SIZE || memcmp (bytes, "PERFILE2", 8) != 0)
@@ -215,7 +213,7 @@ open_seekable (LuPerfData *self, GError **error)
   lu_cursor_init (&cursor, bytes, (gsize) got);
   lu_cursor_take (&cursor, 8);
   header_size = lu_cursor_u64 (&cursor);
-  if (header_size == PIPE_HEADER_SIZE) /* the output of `perf record -o -`, kept in a file */
+  if (header_size == PIPE_HEADER_SIZE) /* the output of `perf record -o -` was saved to a file */
     {
       self->read_offset = PIPE_HEADER_SIZE;
       self->data_end = self->file_size;
@@ -227,7 +225,7 @@ open_seekable (LuPerfData *self, GError **error)
   return open_file (self, &cursor, error);
 }
 
-/* Blocks for the first bytes only. */
+/* Blocks only for the first bytes. */
 static gboolean
 open_pipe (LuPerfData *self, GError **error)
 {
@@ -302,19 +300,4 @@ lu_perf_data_new_for_fd (int fd, const char *name, GError **error)
     }
   lu_perf_events_sort (&self->events);
   return g_steal_pointer (&self);
-}
-
-LuPerfData *
-lu_perf_data_open (const char *path, GError **error)
-{
-  gboolean is_stdin = strcmp (path, "-") == 0;
-  int fd = is_stdin ? fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open (path, O_RDONLY | O_CLOEXEC);
-
-  if (fd < 0)
-    {
-      g_set_error (error, LU_ERROR, errno == EACCES ? LU_ERROR_PERMISSION : LU_ERROR_FAILED,
-                   "%s: %s", is_stdin ? _ ("standard input") : path, g_strerror (errno));
-      return NULL;
-    }
-  return lu_perf_data_new_for_fd (fd, is_stdin ? _ ("standard input") : path, error);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-data.c - walks the records of a perf.data file or pipe.
+/* perf-data.c - reads the records of a perf.data file or pipe.
  *
  * perf's own records are used here (events, features, build-ids, compressed data) or skipped with
- * the data that follows them; all others, and the ends of rounds, are given out. */
+ * the data that follows them. All other records, and the ends of rounds, go to the caller. */
 
-#include "input/perf-data-private.h"
+#include "input/perf-data.h"
 
 #include "base/fd.h"
 
@@ -123,7 +123,7 @@ take_attr (LuPerfData *self, LuCursor *record)
   const guint8 *attr;
 
   if (lu_cursor_left (record) < LU_PERF_ATTR_SIZE_MIN
-      || lu_perf_events_get_n (&self->events) >= LU_PERF_MAX_EVENTS)
+      || self->events.events->len >= LU_PERF_MAX_EVENTS)
     return;
   memcpy (&size, record->at + 4, sizeof size); /* attr.size */
   size = size == 0 ? LU_PERF_ATTR_SIZE_MIN : size;
@@ -167,7 +167,7 @@ take_compressed (LuPerfData *self, const LuRecordStream *stream, LuCursor *recor
   return TRUE;
 }
 
-/* One of perf's own records; FALSE if reading cannot go on. */
+/* Handles one of perf's own records. Returns FALSE if reading cannot go on. */
 static gboolean
 take_own_record (LuPerfData *self, LuRecordStream *stream, const LuRawRecord *record)
 {
@@ -202,7 +202,7 @@ take_own_record (LuPerfData *self, LuRecordStream *stream, const LuRawRecord *re
     }
 }
 
-/* The inflated records of one COMPRESSED record come before what follows it. */
+/* The inflated records of a COMPRESSED record come before the record that follows it. */
 static LuStreamResult
 next_of_either (LuPerfData *self, LuRawRecord *record, LuRecordStream **stream)
 {
@@ -255,52 +255,4 @@ lu_perf_data_next (LuPerfData *self, LuRawRecord *record, gboolean *readable)
         break;
     }
   return LU_PERF_END;
-}
-
-const char *
-lu_perf_data_get_name (const LuPerfData *self)
-{
-  return self->name;
-}
-
-gboolean
-lu_perf_data_is_pipe (const LuPerfData *self)
-{
-  return self->is_pipe;
-}
-
-guint
-lu_perf_data_get_n_events (const LuPerfData *self)
-{
-  return lu_perf_events_get_n (&self->events);
-}
-
-const LuPerfEvent *
-lu_perf_data_get_event (const LuPerfData *self, guint index)
-{
-  return lu_perf_events_get (&self->events, index);
-}
-
-const LuPerfEvent *
-lu_perf_data_find_event (const LuPerfData *self, guint64 id)
-{
-  return lu_perf_events_find (&self->events, id);
-}
-
-const LuPerfInfo *
-lu_perf_data_get_info (const LuPerfData *self)
-{
-  return &self->features.info;
-}
-
-const guint8 *
-lu_perf_data_find_build_id (const LuPerfData *self, const char *path, guint8 *size)
-{
-  return lu_perf_features_find_build_id (&self->features, path, size);
-}
-
-const char *
-lu_perf_data_get_trouble (const LuPerfData *self)
-{
-  return self->trouble;
 }

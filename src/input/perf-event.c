@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-event.c - opening perf events; see perf-event.h.
+/* perf-event.c - opens perf events; see perf-event.h.
  *
- * What can be had is tried once, on ourselves and on CPU 0, instead of being read off version
- * numbers: distributions backport and forbid. */
+ * Abilities are tried once, on ourselves and on CPU 0, because version numbers do not tell them:
+ * distributions backport features and forbid others. */
 
 #include "input/perf-event.h"
 
@@ -39,7 +39,8 @@ guint64
 lu_perf_user_registers (void)
 {
 #if defined __x86_64__
-  /* AX BX CX DX SI DI BP SP IP, R8..R15: all that DWARF names; no flags, no segments. */
+  /* AX BX CX DX SI DI BP SP IP, R8..R15: all registers that DWARF names, without flags and segments
+   */
   return 0xff01ff;
 #elif defined __aarch64__
   return (G_GUINT64_CONSTANT (1) << PERF_REG_ARM64_MAX) - 1; /* x0..x29, lr, sp, pc */
@@ -76,8 +77,8 @@ lu_perf_sampling_attr (struct perf_event_attr *attr, const LuPerfAbilities *abil
   attr->sample_regs_user = lu_perf_user_registers ();
   attr->sample_stack_user = stack_size;
   attr->sample_id_all = 1;
-  /* Our frames come from unwind information; the kernel's walk of frame pointers would be thrown
-   * away. */
+  /* User frames come from unwind information; the kernel's frame-pointer walk would be thrown away.
+   */
   attr->exclude_callchain_user = 1;
   attr->exclude_idle = 1;
   attr->exclude_kernel = !abilities->kernel;
@@ -101,7 +102,8 @@ lu_perf_sideband_attr (struct perf_event_attr *attr, const LuPerfAbilities *abil
   attr->exclude_kernel = !abilities->kernel;
   attr->exclude_hv = 1;
   attr->watermark = 1;
-  attr->wakeup_watermark = 1; /* a new process is looked at while it lives */
+  attr->wakeup_watermark =
+      1; /* wake us for each record: a new process should be seen while it is alive */
 }
 
 void
@@ -114,7 +116,7 @@ lu_perf_output_attr (struct perf_event_attr *attr, const struct perf_event_attr 
                       | PERF_SAMPLE_RAW;
   attr->sample_id_all = 1;
   attr->sample_period = 1;
-  /* Its wake-ups are those of the ring, so as rare as the sampler's. */
+  /* The ring wakes us as rarely for this event as for the sampler. */
   attr->watermark = 1;
   attr->wakeup_watermark = sampler->watermark ? sampler->wakeup_watermark : 0;
 }
@@ -123,8 +125,7 @@ void
 lu_perf_task_clock_attr (struct perf_event_attr *attr)
 {
   init_attr (attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  attr->exclude_kernel =
-      1; /* allowed without privilege; the clock counts both modes all the same */
+  attr->exclude_kernel = 1; /* allowed without privilege; the clock counts both modes anyway */
   attr->exclude_hv = 1;
   attr->inherit = 1;
 }
@@ -211,19 +212,20 @@ explain_refusal (GString *text, gboolean cpu_wide)
                         "(and a seccomp profile that allows perf_event_open).\n"));
   g_string_append_printf (text, _ ("  kernel.perf_event_paranoid is %d: "), paranoid);
   if (paranoid >= 3)
-    g_string_append (text, _ ("no use of perf events without privilege.\n"));
+    g_string_append (text, _ ("only privileged users may use perf events.\n"));
   else if (cpu_wide && paranoid > 0)
-    g_string_append (text, _ ("the whole system is for privileged users.\n"));
+    g_string_append (text, _ ("only privileged users may record the whole system.\n"));
   else
-    g_string_append (text, _ ("your own programs may be recorded.\n"));
+    g_string_append (text, _ ("you may record your own programs.\n"));
   g_string_append (text, _ ("  One of these helps:\n    run it as root (sudo live-unwinder …)\n"));
   if (cpu_wide)
     g_string_append (text, _ ("    record one program of yours instead: live-unwinder -- COMMAND\n"
                               "    sudo sysctl kernel.perf_event_paranoid=-1\n"));
   else
     g_string_append (text, "    sudo sysctl kernel.perf_event_paranoid=2\n");
-  g_string_append (text, "    sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock,"
-                         "cap_dac_read_search=ep $(command -v live-unwinder)\n");
+  g_string_append (text,
+                   "    sudo setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_ipc_lock,"
+                   "cap_dac_read_search,cap_checkpoint_restore=ep $(command -v live-unwinder)\n");
 }
 
 char *
@@ -238,9 +240,8 @@ lu_perf_explain (int error, gboolean cpu_wide)
       explain_refusal (text, cpu_wide);
       break;
     case ENOSYS:
-      g_string_append (text,
-                       _ ("  This kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox "
-                          "hides them: it must be another kernel, or outside the sandbox.\n"));
+      g_string_append (text, _ ("  This kernel has no perf events (CONFIG_PERF_EVENTS), or a "
+                                "sandbox hides them: use another kernel, or leave the sandbox.\n"));
       break;
     case EMFILE:
     case ENFILE:
@@ -250,7 +251,7 @@ lu_perf_explain (int error, gboolean cpu_wide)
       g_string_append (text, _ ("  The task has ended.\n"));
       break;
     case EBUSY:
-      g_string_append (text, _ ("  Another user of the hardware counters holds them.\n"));
+      g_string_append (text, _ ("  Another program uses the hardware counters.\n"));
       break;
     default:
       g_string_append (text, _ ("  Run \"live-unwinder doctor\" to see which step fails.\n"));

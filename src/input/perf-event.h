@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-event.h - opening perf events: attributes, what this kernel can do, and errors people can
- * act on. */
+/* perf-event.h - opens perf events: attributes, abilities of this kernel, and errors that people
+ * can act on. */
 
 #pragma once
 
@@ -19,42 +19,42 @@
 #define LU_STACK_SIZE_MAX 65528
 #define LU_STACK_SIZE_MIN 512
 
-/* What the running kernel and our privileges allow; found out by trying. */
+/* Abilities of the running kernel with our privileges, found by trying. */
 typedef struct
 {
   gboolean has_lost_counter; /* PERF_FORMAT_LOST, Linux 6.0 */
-  gboolean cpu_wide;         /* events of all tasks on a CPU may be opened */
+  gboolean cpu_wide;         /* events may be opened for all tasks on a CPU */
   gboolean kernel;           /* kernel mode may be sampled */
-  gboolean hardware;         /* hardware cycles can be had, else cpu-clock is used */
-  int error;                 /* errno of the plainest event on ourselves; 0: perf works */
+  gboolean hardware;         /* hardware cycles are available; otherwise cpu-clock is used */
+  int error;                 /* errno of opening the simplest event on ourselves; 0: perf works */
 } LuPerfAbilities;
 
 void lu_perf_probe (LuPerfAbilities *abilities);
 
-/* Attributes of the sampling event and of the side-band (dummy) event. */
+/* Fill in the attributes of the sampling event and of the side-band (dummy) event. */
 void lu_perf_sampling_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities,
                             guint frequency, guint32 stack_size);
 void lu_perf_sideband_attr (struct perf_event_attr *attr, const LuPerfAbilities *abilities);
-/* Of the event through which a BPF program writes into the ring of a sampling event with these
- * attributes: both have one clock, and their trailers look alike. */
+/* Fills in the attributes of the event through which a BPF program writes into the ring of a
+ * sampling event: same clock, and trailers that look alike. */
 void lu_perf_output_attr (struct perf_event_attr *attr, const struct perf_event_attr *sampler);
 void lu_perf_task_clock_attr (struct perf_event_attr *attr);
 
-/* The system call, close-on-exec. -1 with errno set. */
+/* Calls perf_event_open() with close-on-exec. Returns -1 with errno set. */
 int lu_perf_open (const struct perf_event_attr *attr, pid_t pid, int cpu);
 
-/* Whether the descriptor is a perf event. */
+/* Returns whether the descriptor is a perf event. */
 gboolean lu_perf_is_event (int fd);
 
-/* User registers asked for, by the architecture this is built for. */
+/* Returns the mask of user registers to sample on the architecture of this build. */
 guint64 lu_perf_user_registers (void);
 
-/* What the refusal with this errno means here and what to do about it; several lines. Owned. */
+/* Explains a refusal with this errno and what to do about it, in several lines. Owned. */
 char *lu_perf_explain (int error, gboolean cpu_wide);
 
-/* kernel.perf_event_paranoid, or -2 if there is no such file (no perf in this kernel). */
+/* Returns kernel.perf_event_paranoid, or -2 if there is no such file (no perf in this kernel). */
 int lu_perf_paranoid (void);
-/* kernel.perf_event_mlock_kb in KiB, 0 if unknown. */
+/* Returns kernel.perf_event_mlock_kb in KiB, or 0 if unknown. */
 guint64 lu_perf_mlock_kb (void);
-/* kernel.perf_event_max_sample_rate, 0 if unknown. */
+/* Returns kernel.perf_event_max_sample_rate, or 0 if unknown. */
 guint64 lu_perf_max_sample_rate (void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-events.c - a list of events and a sorted array of their ids. */
+/* perf-events.c - a list of events and a sorted array of their ids; see perf-events.h. */
 
 #include "input/perf-events.h"
 
@@ -36,18 +36,6 @@ lu_perf_events_clear (LuPerfEvents *self)
 }
 
 guint
-lu_perf_events_get_n (const LuPerfEvents *self)
-{
-  return self->events->len;
-}
-
-const LuPerfEvent *
-lu_perf_events_get (const LuPerfEvents *self, guint index)
-{
-  return g_ptr_array_index (self->events, index);
-}
-
-guint
 lu_perf_events_get_room (const LuPerfEvents *self)
 {
   return LU_PERF_MAX_IDS - self->ids->len;
@@ -72,21 +60,11 @@ lu_perf_events_sort (LuPerfEvents *self)
 const LuPerfEvent *
 lu_perf_events_find (const LuPerfEvents *self, guint64 id)
 {
-  gsize low = 0, high = self->ids->len;
+  guint at;
 
-  while (low < high)
-    {
-      gsize middle = (low + high) / 2;
-      const EventId *entry = &g_array_index (self->ids, EventId, middle);
-
-      if (entry->id == id)
-        return entry->event;
-      if (entry->id < id)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return NULL;
+  if (!g_array_binary_search (self->ids, &(EventId){ .id = id }, compare_ids, &at))
+    return NULL;
+  return g_array_index (self->ids, EventId, at).event;
 }
 
 void

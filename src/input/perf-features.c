@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* perf-features.c - one small reader per section, in a table by section number.
+/* perf-features.c - one small reader per section, in a table by section number; see
+ * perf-features.h.
  *
- * Sections are read through a cursor; strings in them are { u32 length, bytes } padded with zeros.
- * What is kept is bounded by the size of the section, which the caller bounds. */
+ * Sections are read through a cursor. Strings are { u32 length, bytes }, padded with zeros. The
+ * memory kept is bounded by the size of the section, which the caller limits. */
 
 #include "input/perf-features.h"
+
+#include "lu/event.h"
+
+#include <linux/perf_event.h>
 
 enum
 {
   MISC_BUILD_ID_SIZE = 1 << 15, /* perf 5.12: the byte after the build-id is its size */
   BUILD_ID_FIELD = 24,          /* u8 build_id[20], u8 size, 3 reserved */
   MAX_BUILD_IDS = 1 << 14,
-  MAX_PATH = 4096, /* 64 MiB in all, for a pipe that goes on naming files */
+  MAX_PATH = 4096, /* 64 MiB in total, for a pipe that keeps naming files */
   MAX_STRINGS = 1 << 16,
 };
 
 typedef struct
 {
-  guint8 size; /* 0: several different ones */
+  guint8 size; /* 0: several files with different build-ids */
   guint8 bytes[LU_BUILD_ID_MAX];
 } BuildId;
 
@@ -36,15 +41,13 @@ lu_perf_features_clear (LuPerfFeatures *self)
 {
   g_clear_pointer (&self->build_ids, g_hash_table_unref);
   g_clear_pointer (&self->event_names, g_ptr_array_unref);
-  g_free (self->info.host_name);
   g_free (self->info.os_release);
   g_free (self->info.arch);
-  g_free (self->info.perf_version);
   g_free (self->info.command_line);
 }
 
-/* A copy of the next string; NULL if it is not there. What is no UTF-8 is escaped: it goes to
- * people and JSON. */
+/* Returns a copy of the next string, or NULL if there is none. Invalid UTF-8 is escaped: the text
+ * goes to people and into JSON. */
 static char *
 dup_string (LuCursor *bytes)
 {
@@ -70,21 +73,9 @@ take_string (LuCursor *bytes, char **where)
 }
 
 static void
-read_host_name (LuPerfFeatures *self, LuCursor *bytes)
-{
-  take_string (bytes, &self->info.host_name);
-}
-
-static void
 read_os_release (LuPerfFeatures *self, LuCursor *bytes)
 {
   take_string (bytes, &self->info.os_release);
-}
-
-static void
-read_version (LuPerfFeatures *self, LuCursor *bytes)
-{
-  take_string (bytes, &self->info.perf_version);
 }
 
 static void
@@ -135,18 +126,6 @@ read_event_description (LuPerfFeatures *self, LuCursor *bytes)
 }
 
 static void
-read_sample_time (LuPerfFeatures *self, LuCursor *bytes)
-{
-  guint64 first = lu_cursor_u64 (bytes);
-  guint64 last = lu_cursor_u64 (bytes);
-
-  if (bytes->failed || first > last)
-    return;
-  self->info.first_sample_time = first;
-  self->info.last_sample_time = last;
-}
-
-static void
 read_compressed (LuPerfFeatures *self, LuCursor *bytes)
 {
   self->is_compressed = TRUE;
@@ -175,7 +154,6 @@ add_build_id (LuPerfFeatures *self, const char *path, const guint8 *bytes, guint
   known->size = size;
   memcpy (known->bytes, bytes, size);
   g_hash_table_insert (self->build_ids, g_strdup (path), known);
-  self->info.n_build_ids++;
 }
 
 /* { header, s32 pid, u8 build_id[20], u8 size, u8 reserved[3], char path[] } */
@@ -219,17 +197,10 @@ read_build_ids (LuPerfFeatures *self, LuCursor *bytes)
     }
 }
 
-/* By number (tools/perf/util/header.h, enum HEADER_*). */
+/* The index is the section number (tools/perf/util/header.h, enum HEADER_*). */
 static void (*const readers[]) (LuPerfFeatures *self, LuCursor *bytes) = {
-  [2] = read_build_ids,
-  [3] = read_host_name,
-  [4] = read_os_release,
-  [5] = read_version,
-  [6] = read_arch,
-  [11] = read_command_line,
-  [12] = read_event_description,
-  [21] = read_sample_time,
-  [24] = read_directory,
+  [2] = read_build_ids,     [4] = read_os_release,         [6] = read_arch,
+  [11] = read_command_line, [12] = read_event_description, [24] = read_directory,
   [27] = read_compressed,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* record-order.c - an array sorted once per round; records of equal time keep the order of the
- * file. */
+/* record-order.c - an array that is sorted once per round; records with equal times keep the order
+ * of the file. */
 
 #include "input/record-order.h"
 
@@ -30,7 +30,7 @@ compare_entries (gconstpointer a, gconstpointer b)
 
   if (left->time != right->time)
     return left->time < right->time ? -1 : 1;
-  return (left->place > right->place) - (left->place < right->place);
+  return (left->location > right->location) - (left->location < right->location);
 }
 
 static void
@@ -41,7 +41,7 @@ drop_given (LuRecordOrder *self)
   self->next = self->ready = 0;
 }
 
-/* Sorts what waits; those up to `limit` become ready. */
+/* Sorts the waiting records and makes those up to `limit` ready. */
 static void
 flush (LuRecordOrder *self, guint64 limit)
 {
@@ -67,7 +67,7 @@ void
 lu_record_order_add (LuRecordOrder *self, guint64 time, guint64 position, guint32 size,
                      gconstpointer bytes)
 {
-  LuOrderEntry entry = { .time = time, .place = position << 16 | (size & 0xffff) };
+  LuOrderEntry entry = { .time = time, .location = position << 16 | (size & 0xffff) };
 
   g_assert (self->next == self->ready);
   drop_given (self);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* record-sample.c - the body of a SAMPLE record.
+/* record-sample.c - decodes the body of a SAMPLE record.
  *
- * It is a list of optional fields in a fixed order (perf_event.h, PERF_RECORD_SAMPLE): `fields`
- * below is that list, one small reader each. The fields after the user stack are read too, to see
- * that the record holds what its layout says. */
+ * The body is a list of optional fields in a fixed order (perf_event.h, PERF_RECORD_SAMPLE):
+ * `fields` below is that list, one small reader each. The fields after the user stack are read as
+ * well, to check that the record matches its layout. */
 
 #include "input/record-private.h"
 
-/* Newer than the oldest perf_event.h we build with. */
+/* Not in the oldest perf_event.h we build with. */
 enum
 {
   BRANCH_HW_INDEX = 1 << 17, /* Linux 5.7 */
@@ -22,7 +22,7 @@ typedef struct
   LuCursor cursor;
   const LuRecordLayout *layout;
   LuEvent *event;
-  gboolean skip_hw_index; /* second try, see lu_record_decode_sample() */
+  gboolean skip_hw_index; /* second attempt, see lu_record_decode_sample() */
   gboolean empty_branches;
 } SampleReader;
 
@@ -70,7 +70,7 @@ read_cpu (SampleReader *self)
 static void
 read_period (SampleReader *self)
 {
-  self->event->sample.period = lu_cursor_u64 (&self->cursor);
+  self->event->sample.weight = lu_cursor_u64 (&self->cursor);
 }
 
 static void
@@ -120,8 +120,8 @@ skip_raw (SampleReader *self)
   skip (&self->cursor, size, 1);
 }
 
-/* They are calls only where that was asked for, else any jumps. Counters stand behind all of them,
- * one word for each. */
+/* The layout follows from branch_sample_type. Branches are calls only if calls were requested,
+ * otherwise any jumps. The counters, one word each, follow all branches. */
 static void
 read_branches (SampleReader *self)
 {
@@ -166,7 +166,7 @@ read_user_regs (SampleReader *self)
   read_regs (&self->cursor, self->layout->regs_user, &self->event->sample.regs);
 }
 
-/* { size, data[size], dyn_size }; without data there is no dyn_size either. */
+/* The field is { size, data[size], dyn_size }; without data there is no dyn_size. */
 static void
 read_user_stack (SampleReader *self)
 {
@@ -204,8 +204,8 @@ skip_aux (SampleReader *self)
   skip (&self->cursor, size, 1);
 }
 
-/* In the order of the record (perf_event.h, PERF_RECORD_SAMPLE). The weight is one word in both its
- * forms. */
+/* The fields in the order of the record (perf_event.h, PERF_RECORD_SAMPLE). Both forms of the
+ * weight are one word. */
 static const struct
 {
   guint64 bits;
@@ -250,8 +250,8 @@ read_fields (SampleReader *self)
   return !self->cursor.failed;
 }
 
-/* A sample without any branch stack has nr = 0 and no hw_idx, one with an empty branch stack has
- * both (kernel, perf_output_sample()): only the size of the record tells which it is. */
+/* A sample without a branch stack has nr = 0 and no hw_idx; one with an empty branch stack has both
+ * (kernel, perf_output_sample()). Only the size of the record tells them apart. */
 gboolean
 lu_record_decode_sample (const LuRecordLayout *layout, LuCursor *cursor, LuEvent *event)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* record-stream.c - a buffer that is filled from behind and read record by record.
+/* record-stream.c - a buffer that is filled at its end and read record by record.
  *
  * A record is at most 65,535 bytes long (its size is a u16), so the buffer always holds a whole
- * one. What is left over moves to the front only when the buffer must be filled: at most one
- * record's bytes per fill. */
+ * one. Unread bytes move to the front only when the buffer must be filled, which is at most one
+ * record per fill. */
 
 #include "input/record-stream.h"
 

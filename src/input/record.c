@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* record.c - decodes one perf record, from a ring or a file, into an LuEvent.
+/* record.c - decodes one perf record, from a ring or a file, into an LuEvent; see record.h.
  *
- * Used by every source; the layouts are those of linux/perf_event.h (enum perf_event_type).
- * Everything is read through a cursor that cannot leave the record, sizes found inside are checked
- * before they are used, and nothing is allocated: the event points into the record. Side-band
- * records are here, samples in record-sample.c. */
+ * Used by every source. The layouts are those of linux/perf_event.h (enum perf_event_type).
+ * Everything is read through a cursor that cannot leave the record, sizes are checked before they
+ * are used, and nothing is allocated: the event points into the record. This file has the side-band
+ * records; record-sample.c has the samples. */
 
 #include "input/record-private.h"
 
 #include <sys/mman.h>
 
-/* Newer than the oldest perf_event.h we build with. */
+/* Not in the oldest perf_event.h we build with. */
 enum
 {
   MISC_MMAP_BUILD_ID = 1 << 14,
-  MISC_LOST_TO_FILTER = 1 << 15, /* perf 6.3: the user's own filter dropped them, nothing is lost */
-  MOUNT_NAMESPACE = 5,           /* index in NAMESPACES records, MNT_NS_INDEX */
+  MISC_LOST_TO_FILTER =
+      1 << 15,         /* perf 6.3: the user's own filter dropped them; nothing was lost */
+  MOUNT_NAMESPACE = 5, /* index in NAMESPACES records (MNT_NS_INDEX) */
 };
 
-/* Fields of the sample_id trailer (perf_event.h, struct sample_id), a word each. */
+/* The fields of the sample_id trailer, one word each (perf_event.h, struct sample_id). */
 #define TRAILER_BITS                                                                               \
   ((guint64) PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID           \
    | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-/* What MMAP and MMAP2 records begin with. */
+/* The beginning of MMAP and MMAP2 records. */
 typedef struct
 {
   guint32 pid, tid;
   guint64 start, length, file_offset;
 } MappingHead;
 
-/* What stands between those and prot of MMAP2. */
+/* The fields of MMAP2 between MappingHead and prot. */
 typedef union
 {
   struct
@@ -46,7 +47,7 @@ typedef union
   } build_id;
 } FileIdentity;
 
-/* What FORK and EXIT records are. */
+/* The body of FORK and EXIT records. */
 typedef struct
 {
   guint32 pid, parent_pid, tid, parent_tid;
@@ -66,9 +67,9 @@ lu_record_layout_init (LuRecordLayout *self, const struct perf_event_attr *attr)
   };
 }
 
-/* Side-band. Each decoder gets the record's body without the trailer. */
+/* Side-band. Each decoder gets the body of the record without the trailer. */
 
-/* Reads all that there is of a fixed size at once; FALSE: it is not there. */
+/* Reads fields of a fixed size at once. Returns FALSE if they are not all there. */
 static gboolean
 read_fixed (LuCursor *body, gpointer fields, gsize size)
 {
@@ -103,10 +104,11 @@ read_file_identity (LuCursor *body, gboolean is_build_id, LuMmapEvent *map)
   return TRUE;
 }
 
+/* MMAP and MMAP2 */
 static gboolean
-decode_mapping (LuCursor *body, guint16 misc, gboolean is_mmap2, LuEvent *event)
+decode_mapping (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
-  guint8 cpumode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  guint8 cpumode = header->misc & PERF_RECORD_MISC_CPUMODE_MASK;
   LuMmapEvent *map = &event->mmap;
   MappingHead head;
 
@@ -114,15 +116,16 @@ decode_mapping (LuCursor *body, guint16 misc, gboolean is_mmap2, LuEvent *event)
     return FALSE;
   event->pid = (gint32) head.pid;
   event->tid = (gint32) head.tid;
-  *map = (LuMmapEvent){ .start = head.start,
-                        .length = head.length,
-                        .file_offset = head.file_offset,
-                        .prot = PROT_READ | ((misc & PERF_RECORD_MISC_MMAP_DATA) ? 0 : PROT_EXEC) };
-  if (is_mmap2)
+  *map = (LuMmapEvent){
+    .start = head.start, .length = head.length, .file_offset = head.file_offset, .prot = PROT_READ
+  };
+  if ((header->misc & PERF_RECORD_MISC_MMAP_DATA) == 0)
+    map->prot |= PROT_EXEC;
+  if (header->type == PERF_RECORD_MMAP2)
     {
       guint32 prot_and_flags[2];
 
-      if (!read_file_identity (body, (misc & MISC_MMAP_BUILD_ID) != 0, map)
+      if (!read_file_identity (body, (header->misc & MISC_MMAP_BUILD_ID) != 0, map)
           || !read_fixed (body, prot_and_flags, sizeof prot_and_flags))
         return FALSE;
       map->prot = prot_and_flags[0];
@@ -136,37 +139,27 @@ decode_mapping (LuCursor *body, guint16 misc, gboolean is_mmap2, LuEvent *event)
     {
       if (!map->is_kernel)
         return FALSE;
-      map->length = G_MAXUINT64 - map->start; /* perf writes such where it does not know the end */
+      map->length =
+          G_MAXUINT64 - map->start; /* perf writes such sizes where it does not know the end */
     }
   event->kind = LU_EVENT_MMAP;
   return !body->failed;
 }
 
 static gboolean
-decode_mmap (LuCursor *body, guint16 misc, LuEvent *event)
-{
-  return decode_mapping (body, misc, FALSE, event);
-}
-
-static gboolean
-decode_mmap2 (LuCursor *body, guint16 misc, LuEvent *event)
-{
-  return decode_mapping (body, misc, TRUE, event);
-}
-
-static gboolean
-decode_comm (LuCursor *body, guint16 misc, LuEvent *event)
+decode_comm (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
   event->pid = (gint32) lu_cursor_u32 (body);
   event->tid = (gint32) lu_cursor_u32 (body);
   event->comm.name = lu_cursor_string (body);
-  event->comm.is_exec = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+  event->comm.is_exec = (header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
   event->kind = LU_EVENT_COMM;
   return !body->failed;
 }
 
+/* FORK and EXIT */
 static gboolean
-decode_task (LuCursor *body, LuEvent *event, LuEventKind kind)
+decode_task (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
   TaskBody task;
 
@@ -178,24 +171,12 @@ decode_task (LuCursor *body, LuEvent *event, LuEventKind kind)
   event->task.parent_tid = (gint32) task.parent_tid;
   if (event->time == 0)
     event->time = task.time;
-  event->kind = kind;
+  event->kind = header->type == PERF_RECORD_FORK ? LU_EVENT_FORK : LU_EVENT_EXIT;
   return TRUE;
 }
 
 static gboolean
-decode_fork (LuCursor *body, guint16 misc, LuEvent *event)
-{
-  return decode_task (body, event, LU_EVENT_FORK);
-}
-
-static gboolean
-decode_exit (LuCursor *body, guint16 misc, LuEvent *event)
-{
-  return decode_task (body, event, LU_EVENT_EXIT);
-}
-
-static gboolean
-decode_lost (LuCursor *body, guint16 misc, LuEvent *event)
+decode_lost (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
   event->lost.event_id = lu_cursor_u64 (body);
   event->lost.count = lu_cursor_u64 (body);
@@ -204,16 +185,17 @@ decode_lost (LuCursor *body, guint16 misc, LuEvent *event)
 }
 
 static gboolean
-decode_lost_samples (LuCursor *body, guint16 misc, LuEvent *event)
+decode_lost_samples (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
   event->lost.event_id = 0;
   event->lost.count = lu_cursor_u64 (body);
-  event->kind = (misc & MISC_LOST_TO_FILTER) ? LU_EVENT_NONE : LU_EVENT_LOST_SAMPLES;
+  event->kind = (header->misc & MISC_LOST_TO_FILTER) ? LU_EVENT_NONE : LU_EVENT_LOST_SAMPLES;
   return !body->failed;
 }
 
+/* THROTTLE and UNTHROTTLE */
 static gboolean
-decode_throttling (LuCursor *body, LuEvent *event, LuEventKind kind)
+decode_throttling (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
   guint64 time = lu_cursor_u64 (body);
 
@@ -221,25 +203,13 @@ decode_throttling (LuCursor *body, LuEvent *event, LuEventKind kind)
   lu_cursor_u64 (body); /* stream_id */
   if (event->time == 0)
     event->time = time;
-  event->kind = kind;
+  event->kind = header->type == PERF_RECORD_THROTTLE ? LU_EVENT_THROTTLE : LU_EVENT_UNTHROTTLE;
   return !body->failed;
-}
-
-static gboolean
-decode_throttle (LuCursor *body, guint16 misc, LuEvent *event)
-{
-  return decode_throttling (body, event, LU_EVENT_THROTTLE);
-}
-
-static gboolean
-decode_unthrottle (LuCursor *body, guint16 misc, LuEvent *event)
-{
-  return decode_throttling (body, event, LU_EVENT_UNTHROTTLE);
 }
 
 /* { pid, tid, nr, nr x { dev, inode } } */
 static gboolean
-decode_namespaces (LuCursor *body, guint16 misc, LuEvent *event)
+decode_namespaces (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
 {
   guint64 nr;
 
@@ -258,16 +228,17 @@ decode_namespaces (LuCursor *body, guint16 misc, LuEvent *event)
   return !body->failed;
 }
 
-/* By record type; the types without an entry are valid and of no use to us. */
-static gboolean (*const decoders[]) (LuCursor *body, guint16 misc, LuEvent *event) = {
-  [PERF_RECORD_MMAP] = decode_mmap,
+/* Indexed by record type. Types without an entry are valid but not used. */
+static gboolean (*const decoders[]) (LuCursor *body, const struct perf_event_header *header,
+                                     LuEvent *event) = {
+  [PERF_RECORD_MMAP] = decode_mapping,
   [PERF_RECORD_LOST] = decode_lost,
   [PERF_RECORD_COMM] = decode_comm,
-  [PERF_RECORD_EXIT] = decode_exit,
-  [PERF_RECORD_THROTTLE] = decode_throttle,
-  [PERF_RECORD_UNTHROTTLE] = decode_unthrottle,
-  [PERF_RECORD_FORK] = decode_fork,
-  [PERF_RECORD_MMAP2] = decode_mmap2,
+  [PERF_RECORD_EXIT] = decode_task,
+  [PERF_RECORD_THROTTLE] = decode_throttling,
+  [PERF_RECORD_UNTHROTTLE] = decode_throttling,
+  [PERF_RECORD_FORK] = decode_task,
+  [PERF_RECORD_MMAP2] = decode_mapping,
   [PERF_RECORD_LOST_SAMPLES] = decode_lost_samples,
   [PERF_RECORD_NAMESPACES] = decode_namespaces,
 };
@@ -280,7 +251,7 @@ trailer_size (const LuRecordLayout *layout)
              : 0;
 }
 
-/* Cuts the trailer off the body and takes task, time and CPU from it. */
+/* Cuts the trailer off the body and reads task, time and CPU from it. */
 static void
 read_trailer (const LuRecordLayout *layout, LuCursor *body, LuEvent *event)
 {
@@ -335,11 +306,11 @@ lu_record_decode (const LuRecordLayout *layout, gconstpointer bytes, gsize size,
   event->time = 0;
   event->next = NULL;
   if (header.type >= LU_RECORD_USER_FIRST)
-    return TRUE; /* perf's own, without a trailer */
+    return TRUE; /* perf's own records have no trailer */
   if (size % 8 != 0)
     return FALSE;
   if (header.type == PERF_RECORD_SAMPLE && layout->is_output)
-    return lu_record_decode_walked (layout, &cursor, event);
+    return lu_record_decode_bpf_unwound (layout, &cursor, event);
   if (header.type == PERF_RECORD_SAMPLE)
     {
       event->sample.cpumode = header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -350,10 +321,10 @@ lu_record_decode (const LuRecordLayout *layout, gconstpointer bytes, gsize size,
     return FALSE;
   if (header.type >= G_N_ELEMENTS (decoders) || decoders[header.type] == NULL)
     return TRUE;
-  return decoders[header.type](&cursor, header.misc, event);
+  return decoders[header.type](&cursor, &header, event);
 }
 
-/* Words between the header and the id field of a sample. */
+/* Returns the number of words between the header and the id field of a sample. */
 static gsize
 id_position (guint64 sample_type)
 {
@@ -366,7 +337,7 @@ id_position (guint64 sample_type)
   return words;
 }
 
-/* Words from the id field of a trailer to the end of the record. */
+/* Returns the number of words from the id field of a trailer to the end of the record. */
 static gsize
 id_position_from_end (guint64 sample_type)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* record.h - one perf record, bytes to LuEvent: the only decoder, for rings and files alike.
+/* record.h - decodes one perf record into an LuEvent; the only decoder, for rings and files.
  *
- * The layout of a record follows from the sample_type of the event it belongs to; nothing is
- * counted back from the end except the sample_id trailer, which is defined so (perf_event.h,
- * PERF_RECORD_MMAP). */
+ * The sample_type of a record's event determines its layout. Nothing is counted from the end except
+ * the sample_id trailer, which is defined that way (perf_event.h, PERF_RECORD_MMAP). */
 
 #pragma once
 
@@ -14,11 +13,11 @@
 #include <glib.h>
 #include <linux/perf_event.h>
 
-/* Record types from here on are perf's own, in files only (tools/perf, enum perf_user_event_type).
- */
+/* Record types from here on are perf's own and occur in files only (tools/perf, enum
+ * perf_user_event_type). */
 #define LU_RECORD_USER_FIRST 64
 
-/* What of an event's attributes decides how its records look. */
+/* The attributes of an event that determine the layout of its records. */
 typedef struct
 {
   guint64 sample_type;
@@ -26,19 +25,20 @@ typedef struct
   guint64 branch_sample_type;
   guint64 regs_user, regs_intr; /* masks */
   gboolean sample_id_all;
-  gboolean is_output; /* samples are the records of our BPF program: LU_EVENT_WALKED */
+  gboolean is_output; /* samples are records of our BPF program: LU_EVENT_BPF_UNWOUND */
 } LuRecordLayout;
 
-/* is_output stays FALSE: others have events of that kind, too. */
+/* Fills the layout in. is_output stays FALSE, because other programs have such events too. */
 void lu_record_layout_init (LuRecordLayout *self, const struct perf_event_attr *attr);
 
-/* Decodes one record of `size` bytes (header included; the bytes are 8-aligned; header.size == size
- * is checked here). FALSE: malformed, the event's content is then undefined. Unknown types and
- * perf's own give LU_EVENT_NONE. The event borrows from the bytes; nothing is allocated. */
+/* Decodes one record of `size` bytes, header included and 8-aligned; checks that header.size is
+ * `size`. Returns FALSE if it is malformed; the event is undefined then. Unknown types and perf's
+ * own become LU_EVENT_NONE. The event borrows the bytes; nothing is allocated. */
 gboolean lu_record_decode (const LuRecordLayout *layout, gconstpointer bytes, gsize size,
                            LuEvent *event);
 
-/* The event id of a record, for choosing the layout in files with several events:
- * PERF_SAMPLE_IDENTIFIER makes its place the same in all of them. FALSE if there is none. */
+/* Reads the event id of a record, to choose the layout in files with several events.
+ * PERF_SAMPLE_IDENTIFIER puts the id at the same offset for all events. Returns FALSE if there is
+ * no id. */
 gboolean lu_record_event_id (const LuRecordLayout *any, gconstpointer bytes, gsize size,
                              guint64 *id);

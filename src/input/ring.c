@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* ring.c - drains one perf mmap ring; see ring.h.
+/* ring.c - reads one perf mmap ring; see ring.h.
  *
- * The kernel owns data_head, we own data_tail; the tail moves record by record, so that a full ring
- * has room again at once. Records that wrap are copied into `scratch`; all others are read in
- * place. Tried: mapping the data twice, back to back, so that none wraps; the kernel refuses it
+ * The kernel owns data_head, we own data_tail. The tail moves record by record, so a full ring has
+ * room again at once. Records that wrap are copied into `scratch`; all others are read in place.
+ * Mapping the data twice, back to back, so that nothing wraps, does not work: the kernel refuses it
  * (EINVAL). */
 
 #include "input/ring.h"
@@ -48,7 +48,7 @@ lu_ring_map (LuRing *self, int fd, gsize data_size)
   self->data = self->base + page_size ();
   self->data_size = data_size;
   self->scratch = g_malloc (SCRATCH_SIZE);
-  /* Not 0 only where somebody has read from this ring before. */
+  /* Not 0 only if another program has read from this ring. */
   self->tail = __atomic_load_n (&control (self)->data_tail, __ATOMIC_RELAXED);
   return TRUE;
 }
@@ -79,7 +79,7 @@ lu_ring_head (const LuRing *self)
   return __atomic_load_n (&control (self)->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* Few records wrap. */
+/* Few records wrap, so this is not inlined. */
 static __attribute__ ((noinline)) gconstpointer
 put_together (LuRing *self, gsize offset, gsize size)
 {
@@ -90,7 +90,7 @@ put_together (LuRing *self, gsize offset, gsize size)
   return self->scratch;
 }
 
-/* Bytes at an offset in the data, put together if they wrap. */
+/* Returns the bytes at an offset in the data, copied if they wrap. */
 static inline gconstpointer
 bytes_at (LuRing *self, gsize offset, gsize size)
 {
@@ -98,7 +98,7 @@ bytes_at (LuRing *self, gsize offset, gsize size)
                                                      : put_together (self, offset, size);
 }
 
-/* Whether there can be a record of this size, so many bytes before the head. */
+/* Returns whether a record can have this size, `left` bytes before the head. */
 static gboolean
 is_record (const LuRing *self, gsize size, guint64 left)
 {
@@ -141,7 +141,7 @@ lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size)
   gsize offset = next & (self->data_size - 1);
   const struct perf_event_header *record = (const struct perf_event_header *) (self->data + offset);
 
-  /* After a head that lied, positions are not aligned. */
+  /* Positions are not aligned after a wrong head. */
   if (head == next || self->data_size - offset < sizeof *record)
     return NULL;
   *size = record->size;

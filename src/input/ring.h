@@ -12,39 +12,39 @@
 typedef struct
 {
   guint8 *base;       /* control page, then data; NULL when not mapped */
-  const guint8 *data; /* behind that page */
+  const guint8 *data; /* after the control page */
   gsize data_size;    /* bytes, a power of two */
   guint64 tail;       /* our copy; published by lu_ring_consume() */
-  gsize record_size;  /* of the record last peeked */
-  guint8 *scratch;    /* a record that wraps is put together here; 64 KiB */
-  gboolean is_view;   /* reads ahead in another's ring: gives nothing back, unmaps nothing */
+  gsize record_size;  /* bytes of the record peeked last */
+  guint8 *scratch;    /* records that wrap are copied here; 64 KiB */
+  gboolean is_view;   /* reads ahead in another reader's ring: releases nothing, unmaps nothing */
 } LuRing;
 
-/* Maps the ring of a perf descriptor. data_size: bytes, a power of two of pages. FALSE with errno
- * set. */
+/* Maps the ring of a perf descriptor. data_size: bytes, a power of two of pages. Returns FALSE with
+ * errno set on failure. */
 gboolean lu_ring_map (LuRing *self, int fd, gsize data_size);
 void lu_ring_unmap (LuRing *self);
 
-/* A second reader of the same records, ahead of the first; unmap it before the first. */
+/* Makes a second reader of the same records, ahead of the first. Unmap it before the first. */
 void lu_ring_view (LuRing *self, const LuRing *of);
 
-/* Where the kernel has got to (acquire): records before it may be read. */
+/* Returns the kernel's write position (acquire): records before it may be read. */
 guint64 lu_ring_head (const LuRing *self);
 
-/* The oldest unread record before `head`, or NULL. A record whose size cannot be is the end:
- * everything up to `head` is skipped and *corrupt set. */
+/* Returns the oldest unread record before `head`, or NULL. If its size is impossible, skips
+ * everything up to `head` and sets *corrupt. */
 gconstpointer lu_ring_peek (LuRing *self, guint64 head, gsize *size, gboolean *corrupt);
 
-/* The record behind the one last peeked, if all of it is there before `head`, and in one piece;
- * else NULL. The ring stays where it is. */
+/* Returns the record after the one peeked last, or NULL if it is not complete before `head` or
+ * wraps. Does not move the ring. */
 gconstpointer lu_ring_peek_next (const LuRing *self, guint64 head, gsize *size);
 
-/* Fields, a kernel chain and registers. */
+/* Bytes of the fields, a kernel chain and registers. */
 #define LU_RING_EXPECTED_BYTES 384
 
-/* Lets the CPU fetch what will be read first of the record that is `skipped` bytes behind the one
- * last peeked, if it is the like of that one: its start, and its last word, the size of a stack. */
+/* Prefetches the bytes that will be read first of the record `skipped` bytes after the one peeked
+ * last, assuming that both have the same layout: its start, and its last word (the stack size). */
 void lu_ring_expect (const LuRing *self, guint64 head, gsize skipped);
 
-/* Gives the record last peeked back to the kernel (release). */
+/* Releases the record peeked last to the kernel (release). */
 void lu_ring_consume (LuRing *self);

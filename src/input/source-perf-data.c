@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* source-perf-data.c - a recorded file as a source.
+/* source-perf-data.c - a recorded file as a source; see source-perf-data.h.
  *
- * Reads ahead until the records of a round are in order (record-order.h), then gives them out one
- * by one: those of a file are read again at their place, so what waits costs 24 bytes each. A
- * record that is to come LATER stays at the head; nothing is ever lost, and nobody is waiting for
- * us. */
+ * Reads ahead until the records of a round are sorted (record-order.h), then delivers them one by
+ * one. Records of a file are read again at their position, so a waiting one costs 24 bytes. A
+ * record with the verdict LATER stays at the head; nothing is ever lost, because no kernel waits
+ * for us. */
 
 #include "input/source-perf-data.h"
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "input/perf-event.h"
 #include "input/perf-data.h"
 #include "input/record-order.h"
 
+#include <errno.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -24,7 +26,7 @@
 enum
 {
   RECORD_MAX = 65536,
-  GIVEN_PER_ROUND = 4096, /* the caller looks after other things between rounds */
+  GIVEN_PER_ROUND = 4096, /* the caller has other work between rounds */
   READ_PER_ROUND = 65536,
   RETRY_MS = 2, /* after a refused record */
 };
@@ -34,55 +36,68 @@ typedef struct
   LuSource base;
   LuPerfData *file;
   LuRecordOrder order;
-  LuSourceStats stats;
   const LuPerfEvent *sampler; /* the event with stacks; borrowed from the file */
-  gboolean has_chains_only;   /* no event has registers and stacks */
-  char *kernel_symbol;        /* owned; NULL: not known */
+  GPtrArray *sampled;         /* of LuPerfEvent, borrowed: those with samples, the sampler first */
+  GArray *infos;              /* of LuEventInfo, one for each of these */
+  gboolean has_chains_only;   /* no event has registers and stacks; chains are replayed */
+  char *kernel_symbol;        /* owned; NULL: unknown */
   guint64 kernel_address;
   guint64 lost, lost_samples;
   guint64 start_time;
   gboolean has_ended;   /* nothing more to read */
   gboolean was_refused; /* the receiver had no room */
-  char *late;           /* how many records came out of order; NULL if none did */
-  guint64 *scratch;     /* one record */
+  char *late;           /* says how many records were out of order; NULL if none were */
+  guint64 *scratch;     /* memory for one record */
 } PerfDataSource;
 
-/* The first event with all of these fields. perf's dummy, which only brings side-band, has none. */
+/* perf's dummy event only carries side-band. */
+static gboolean
+is_dummy (const LuPerfEvent *event)
+{
+  return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+/* An event without a period of its own is only counted, with the samples of another one. */
+static gboolean
+has_samples (const LuPerfEvent *event)
+{
+  return !is_dummy (event) && event->attr.sample_period != 0;
+}
+
+/* Returns the first event with all of these fields, or NULL. */
 static const LuPerfEvent *
 find_event_with (const LuPerfData *file, guint64 fields)
 {
-  for (guint i = 0; i < lu_perf_data_get_n_events (file); i++)
+  for (guint i = 0; i < file->events.events->len; i++)
     {
-      const LuPerfEvent *event = lu_perf_data_get_event (file, i);
-      gboolean is_dummy =
-          event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_DUMMY;
+      const LuPerfEvent *event = lu_perf_events_get (&file->events, i);
 
-      if (!is_dummy && (event->attr.sample_type & fields) == fields)
+      if (!is_dummy (event) && (event->attr.sample_type & fields) == fields)
         return event;
     }
   return NULL;
 }
 
-/* The event a record belongs to: by its id if there are several. Records that perf made up itself
- * have id 0 and the layout of the first event. */
+/* Returns the event that a record belongs to, by its id if there are several. Records that perf
+ * made up have id 0 and the layout of the first event. */
 static const LuPerfEvent *
 find_event (const LuPerfData *file, const LuRawRecord *record)
 {
   const LuPerfEvent *first;
   guint64 id = 0;
 
-  if (lu_perf_data_get_n_events (file) == 0)
+  if (file->events.events->len == 0)
     return NULL;
-  first = lu_perf_data_get_event (file, 0);
-  if (lu_perf_data_get_n_events (file) == 1
+  first = lu_perf_events_get (&file->events, 0);
+  if (file->events.events->len == 1
       || !lu_record_event_id (&first->layout, record->bytes, record->size, &id) || id == 0)
     return first;
-  return lu_perf_data_find_event (file, id);
+  return lu_perf_events_find (&file->events, id);
 }
 
-/* Reading ahead */
+/* Reading ahead. */
 
-/* perf tells where a symbol of the kernel was, as "[kernel.kallsyms]_text". */
+/* perf records the address of a kernel symbol as the mapping "[kernel.kallsyms]_text". */
 static void
 learn_kernel (PerfDataSource *self, const LuMmapEvent *map)
 {
@@ -102,10 +117,10 @@ take_record (PerfDataSource *self, const LuRawRecord *record, gboolean readable)
 
   if (found == NULL || !lu_record_decode (&found->layout, record->bytes, record->size, &event))
     {
-      self->stats.malformed++;
+      lu_count (&self->base.counters, LU_COUNTER_MALFORMED);
       return;
     }
-  self->stats.records++;
+  lu_count (&self->base.counters, LU_COUNTER_RECORDS);
   if (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel)
     learn_kernel (self, &event.mmap);
   if (event.kind == LU_EVENT_NONE || (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel))
@@ -118,8 +133,8 @@ take_record (PerfDataSource *self, const LuRawRecord *record, gboolean readable)
                        readable ? NULL : record->bytes);
 }
 
-/* Reads until something is ready, there is nothing to read just now, or it was enough for once.
- * Returns whether something was read. */
+/* Reads until something is ready, nothing is available now, or the limit of a round is reached.
+ * Returns whether anything was read. */
 static gboolean
 read_ahead (PerfDataSource *self)
 {
@@ -146,7 +161,7 @@ read_ahead (PerfDataSource *self)
   return n > 0;
 }
 
-/* Giving out */
+/* Delivering. */
 
 static void
 add_build_id (PerfDataSource *self, LuMmapEvent *map)
@@ -156,15 +171,15 @@ add_build_id (PerfDataSource *self, LuMmapEvent *map)
 
   if (map->build_id_size > 0)
     return;
-  id = lu_perf_data_find_build_id (self->file, map->path, &size);
+  id = lu_perf_features_find_build_id (&self->file->features, map->path, &size);
   if (id == NULL)
     return;
   memcpy (map->build_id, id, size);
   map->build_id_size = size;
 }
 
-/* The losses of the rings are known in up to two ways, one record per gap and, from perf 6.1 on,
- * the kernel's own count at the end: they count the same losses. */
+/* Losses may be reported twice: one record per gap and, since perf 6.1, the kernel's own count at
+ * the end. Both count the same losses. */
 static void
 count_event (PerfDataSource *self, const LuEvent *event)
 {
@@ -172,11 +187,23 @@ count_event (PerfDataSource *self, const LuEvent *event)
     self->lost += event->lost.count;
   else if (event->kind == LU_EVENT_LOST_SAMPLES)
     self->lost_samples += event->lost.count;
-  else if (event->kind == LU_EVENT_THROTTLE)
-    self->stats.throttled++;
+  else
+    return;
+  lu_counters_set (&self->base.counters, LU_COUNTER_LOST_SAMPLES,
+                   MAX (self->lost, self->lost_samples));
 }
 
-/* The record at the head again, decoded. FALSE if it is not what it was (the file was changed). */
+/* Returns the index of the event in self->sampled. */
+static guint
+event_index (const PerfDataSource *self, const LuPerfEvent *event)
+{
+  guint index;
+
+  return g_ptr_array_find (self->sampled, event, &index) ? index : 0;
+}
+
+/* Reads and decodes the record at the head again. Returns FALSE if it has changed (the file was
+ * modified). */
 static gboolean
 load_record (PerfDataSource *self, const LuOrderEntry *entry, LuEvent *event)
 {
@@ -190,17 +217,21 @@ load_record (PerfDataSource *self, const LuOrderEntry *entry, LuEvent *event)
         return FALSE;
     }
   found = find_event (self->file, &record);
-  return found != NULL && lu_record_decode (&found->layout, record.bytes, record.size, event);
+  if (found == NULL || !lu_record_decode (&found->layout, record.bytes, record.size, event))
+    return FALSE;
+  if (event->kind == LU_EVENT_SAMPLE)
+    event->sample.event = event_index (self, found);
+  return TRUE;
 }
 
-/* Gives out the record at the head. FALSE: it has to wait. */
+/* Delivers the record at the head. Returns FALSE if it has to wait. */
 static gboolean
 give_record (PerfDataSource *self, const LuOrderEntry *entry, LuEventFunc func, gpointer user_data)
 {
   LuEvent event;
 
   if (!load_record (self, entry, &event))
-    self->stats.malformed++;
+    lu_count (&self->base.counters, LU_COUNTER_MALFORMED);
   else
     {
       if (event.kind == LU_EVENT_MMAP)
@@ -263,7 +294,7 @@ source_start (LuSource *source, GError **error)
   return TRUE;
 }
 
-/* Leaves out what was not read yet. */
+/* Drops what has not been read yet. */
 static void
 source_stop (LuSource *source)
 {
@@ -275,7 +306,7 @@ source_stop (LuSource *source)
   lu_record_order_finish (&self->order);
 }
 
-/* perf's name for the event, or ours for the common ones if the file does not say. */
+/* Returns perf's name for the event, or ours for common events if the file has none. */
 static const char *
 event_name (const LuPerfEvent *event)
 {
@@ -293,18 +324,61 @@ event_name (const LuPerfEvent *event)
   return "event";
 }
 
+static gboolean
+is_clock (const struct perf_event_attr *attr)
+{
+  return attr->type == PERF_TYPE_SOFTWARE
+         && (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* Samples of a single event that is sampled at a frequency stand for equal times. Several events
+ * are told apart by what each of them counts. */
+static LuEventInfo
+describe_event (const LuPerfEvent *event, gboolean is_single)
+{
+  const struct perf_event_attr *attr = &event->attr;
+
+  if (attr->freq && (is_single || (attr->sample_type & PERF_SAMPLE_PERIOD) == 0))
+    return lu_event_of_frequency (event_name (event), (double) attr->sample_freq);
+  return (LuEventInfo){ .name = event_name (event),
+                        .unit = is_clock (attr) ? LU_UNIT_TIME : LU_UNIT_COUNT,
+                        .weight = attr->freq ? 0 : attr->sample_period,
+                        .varies = attr->freq };
+}
+
+/* Once the sampler is known. */
+static void
+find_sampled_events (PerfDataSource *self)
+{
+  g_ptr_array_add (self->sampled, (gpointer) self->sampler);
+  for (guint i = 0; i < self->file->events.events->len; i++)
+    {
+      const LuPerfEvent *event = lu_perf_events_get (&self->file->events, i);
+
+      if (event != self->sampler && self->sampled->len < LU_MAX_EVENTS && has_samples (event))
+        g_ptr_array_add (self->sampled, (gpointer) event);
+    }
+  for (guint i = 0; i < self->sampled->len; i++)
+    {
+      LuEventInfo info =
+          describe_event (g_ptr_array_index (self->sampled, i), self->sampled->len == 1);
+
+      g_array_append_val (self->infos, info);
+    }
+}
+
 static void
 source_get_info (LuSource *source, LuSourceInfo *info)
 {
   const PerfDataSource *self = (const PerfDataSource *) source;
   const struct perf_event_attr *attr = &self->sampler->attr;
-  const LuPerfInfo *file = lu_perf_data_get_info (self->file);
-  const char *trouble = lu_perf_data_get_trouble (self->file);
+  const LuPerfInfo *file = &self->file->features.info;
+  const char *trouble = self->file->trouble;
 
   *info = (LuSourceInfo){
-    .event_name = event_name (self->sampler),
+    .events = (const LuEventInfo *) (gpointer) self->infos->data,
+    .n_events = self->infos->len,
     .frequency = attr->freq ? (double) attr->sample_freq : 0,
-    .period = attr->freq ? 0 : attr->sample_period,
     .stack_size = attr->sample_stack_user,
     .kernel_samples = !attr->exclude_kernel,
     .has_lost_counter = (attr->read_format & PERF_FORMAT_LOST) != 0,
@@ -320,21 +394,14 @@ source_get_info (LuSource *source, LuSourceInfo *info)
 }
 
 static void
-source_get_stats (LuSource *source, LuSourceStats *stats)
-{
-  const PerfDataSource *self = (const PerfDataSource *) source;
-
-  *stats = self->stats;
-  stats->lost_samples = MAX (self->lost, self->lost_samples);
-}
-
-static void
 source_free (LuSource *source)
 {
   PerfDataSource *self = (PerfDataSource *) source;
 
   lu_record_order_clear (&self->order);
   lu_perf_data_free (self->file);
+  g_ptr_array_unref (self->sampled);
+  g_array_unref (self->infos);
   g_free (self->scratch);
   g_free (self->kernel_symbol);
   g_free (self->late);
@@ -348,30 +415,29 @@ static const LuSourceOps ops = {
   .wait = source_wait,
   .stop = source_stop,
   .get_info = source_get_info,
-  .get_stats = source_get_stats,
   .free = source_free,
 };
 
-/* The registers of another architecture cannot be unwound here. */
+/* Registers of another architecture cannot be unwound here. */
 static gboolean
 check_architecture (const LuPerfData *file, GError **error)
 {
-  const char *arch = lu_perf_data_get_info (file)->arch;
+  const char *arch = file->features.info.arch;
   struct utsname here;
 
   if (arch == NULL || uname (&here) < 0 || strcmp (arch, here.machine) == 0)
     return TRUE;
   g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-               _ ("%s: recorded on %s, this machine is %s; replay it there"),
-               lu_perf_data_get_name (file), arch, here.machine);
+               _ ("%s: recorded on %s, this machine is %s; replay it there"), file->name, arch,
+               here.machine);
   return FALSE;
 }
 
 static gboolean
 check_file (PerfDataSource *self, GError **error)
 {
-  const char *name = lu_perf_data_get_name (self->file);
-  const char *trouble = lu_perf_data_get_trouble (self->file);
+  const char *name = self->file->name;
+  const char *trouble = self->file->trouble;
 
   self->sampler = find_event_with (self->file, PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
   if (self->sampler != NULL)
@@ -382,7 +448,7 @@ check_file (PerfDataSource *self, GError **error)
     self->sampler = find_event_with (self->file, PERF_SAMPLE_IP);
   if (self->sampler != NULL)
     return TRUE;
-  if (lu_perf_data_get_n_events (self->file) == 0)
+  if (self->file->events.events->len == 0)
     g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("%s: describes no event%s%s"), name,
                  trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
   else
@@ -393,16 +459,21 @@ check_file (PerfDataSource *self, GError **error)
   return FALSE;
 }
 
-/* The events of a pipe are described in front of its first record. */
+/* A pipe describes its events before its first record. */
 static void
 read_first_record (PerfDataSource *self)
 {
-  while (!self->has_ended && self->stats.records + self->stats.malformed == 0)
+  const LuCounters *counters = &self->base.counters;
+
+  while (!self->has_ended
+         && lu_counters_get (counters, LU_COUNTER_RECORDS)
+                    + lu_counters_get (counters, LU_COUNTER_MALFORMED)
+                == 0)
     if (!read_ahead (self))
       lu_perf_data_wait_at_start (self->file);
 }
 
-/* A file's first round tells when the recording began. */
+/* The first round of a file tells when the recording began. */
 static void
 read_first_round (PerfDataSource *self)
 {
@@ -410,37 +481,42 @@ read_first_round (PerfDataSource *self)
     read_ahead (self);
 }
 
-static LuSource *
-source_new (LuPerfData *file, GError **error)
+LuSource *
+lu_source_perf_data_new_for_fd (int fd, const char *name, GError **error)
 {
-  PerfDataSource *self = g_new0 (PerfDataSource, 1);
-  g_autoptr (LuSource) source = &self->base;
+  LuPerfData *file = lu_perf_data_new_for_fd (fd, name, error);
+  g_autoptr (LuSource) source = NULL;
+  PerfDataSource *self;
 
+  if (file == NULL)
+    return NULL;
+  self = g_new0 (PerfDataSource, 1);
+  source = &self->base;
   self->base.ops = &ops;
   self->file = file;
   self->scratch = g_malloc (RECORD_MAX);
+  self->sampled = g_ptr_array_new ();
+  self->infos = g_array_new (FALSE, FALSE, sizeof (LuEventInfo));
   lu_record_order_init (&self->order);
-  if (lu_perf_data_get_n_events (file) == 0)
+  if (file->events.events->len == 0)
     read_first_record (self);
   if (!check_file (self, error))
     return NULL;
-  if (!lu_perf_data_is_pipe (file))
+  find_sampled_events (self);
+  if (!file->is_pipe)
     read_first_round (self);
   return g_steal_pointer (&source);
 }
 
 LuSource *
-lu_source_perf_data_new_for_fd (int fd, const char *name, GError **error)
-{
-  LuPerfData *file = lu_perf_data_new_for_fd (fd, name, error);
-
-  return file != NULL ? source_new (file, error) : NULL;
-}
-
-LuSource *
 lu_source_perf_data_new (const char *path_or_dash, GError **error)
 {
-  LuPerfData *file = lu_perf_data_open (path_or_dash, error);
+  const char *name = strcmp (path_or_dash, "-") == 0 ? _ ("standard input") : path_or_dash;
+  int fd = lu_fd_open_input (path_or_dash);
 
-  return file != NULL ? source_new (file, error) : NULL;
+  if (fd >= 0)
+    return lu_source_perf_data_new_for_fd (fd, name, error);
+  g_set_error (error, LU_ERROR, errno == EACCES ? LU_ERROR_PERMISSION : LU_ERROR_FAILED, "%s: %s",
+               name, g_strerror (errno));
+  return NULL;
 }

@@ -7,12 +7,12 @@
 
 #include "input/source.h"
 
-/* A source over a perf.data file, or standard input ("-") fed by `perf record -o -`. Events come in
- * order of time, mappings without a build-id get the one that perf found in their file. NULL with
- * an error that says what to do if the file cannot be replayed: no perf.data, another architecture,
- * or recorded without user registers and stacks. For a pipe this waits for the first events to be
- * described. */
+/* Opens a perf.data file as a source, or standard input ("-") fed by `perf record -o -`. Events
+ * come in order of time; mappings without a build-id get the one that perf found in their file.
+ * Returns NULL with an error that says what to do if the file cannot be replayed: no perf.data,
+ * another architecture, or recorded without user registers and stacks. For a pipe this waits until
+ * the first events are described. */
 LuSource *lu_source_perf_data_new (const char *path_or_dash, GError **error);
 
-/* The same over a descriptor, which is taken over in any case. */
+/* Opens a descriptor, which is taken in any case. */
 LuSource *lu_source_perf_data_new_for_fd (int fd, const char *name, GError **error);

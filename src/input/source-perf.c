@@ -3,42 +3,43 @@
 
 /* source-perf.c - samples and side-band from our own perf events; see source-perf.h.
  *
- * Two kinds of rings: samples, and side-band on a dummy event of its own, so that samples can never
- * push out a mapping. A round is: load the heads of all sample rings; take the time; handle all
- * side-band up to that time, merged by time over the CPUs; then the samples up to the loaded heads.
- * A side-band record is committed before its task can run the new code, so whatever a sample needs
- * has been handled before it, and because one side-band record can only follow from another (a
- * child's exec from its fork) that was committed before, cutting at the time taken keeps them in
- * causal order too. */
+ * There are two kinds of rings: samples, and side-band on a dummy event of its own, so that samples
+ * can never push out a mapping. A round loads the heads of all sample rings, takes the time,
+ * handles all side-band up to that time, merged over the CPUs, and then the samples up to the
+ * loaded heads.
+ *
+ * A side-band record is committed before its task can run the new code, so everything a sample
+ * needs has been handled before it. A side-band record can only follow from another one (a child's
+ * exec from its fork) that was committed before, so cutting at that time preserves causal order
+ * too. */
 
 #include "input/source-perf.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "input/lane-reader.h"
+#include "per-cpu-reader.h"
 
-#include <poll.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A ring holds this share of a second at full rate: the drain may be off the CPU that long. With a
- * little more, the next power of two would cost each start 0.8 ms for each CPU. Tried: a quarter of
- * it where stacks are walked in the kernel; 4 kHz then lost up to 1 % on a busy machine while the
+/* A ring holds this part of a second at full rate: the drain may be off the CPU that long. With a
+ * little more, the next power of two would cost each start 0.8 ms for each CPU. A quarter of it,
+ * tried where stacks are unwound in the kernel, lost up to 1 % at 4 kHz on a busy machine while
  * tables were compiled. */
 #define RING_SECONDS 0.23
-/* Where every sample is a copy, all of the recording: it is a quarter of a ring that wakes the
- * drain, and each time costs as much as some dozen samples. */
+/* Share of a second for recordings in which every sample is a copy: a quarter of a ring wakes the
+ * drain, and each wake-up costs as much as a few dozen samples. */
 #define RING_SECONDS_COPIES (2 * RING_SECONDS)
 #define RING_BYTES_MIN      (2u << 20)
 #define RING_BYTES_MAX      (64u << 20)
-/* What the mlock limit may press the rings down to: two records of the largest size. */
-#define RING_BYTES_FLOOR    (128u << 10)
-#define SIDEBAND_RING_BYTES (512u << 10)
-#define SIDEBAND_RING_FLOOR (32u << 10)
-/* Sample record without its stack: header, fixed fields, a chain of 127, registers. */
+/* The mlock limit may reduce the rings to this size: two records of the largest size. */
+#define RING_BYTES_FLOOR (128u << 10)
+/* Bytes of a sample record without its stack: header, fixed fields, a chain of 127, registers. */
 #define RECORD_OVERHEAD 1400
 
 typedef struct
@@ -46,25 +47,20 @@ typedef struct
   LuSource base;
   LuPerfAbilities abilities;
   guint frequency;
+  LuEventInfo event;
   gboolean enable_on_exec, has_copies_only, started, stopped;
-  LuLanes *sideband;
-  LuLanes *samples;
-  GPtrArray *retired; /* of LuLanes: older sample rings, disabled, drained and then closed */
-  GArray *clock_fds;  /* of int */
-  LuRecordLayout sideband_layout, sample_layout;
-  LuSourceStats stats;
-  GArray *cpus; /* online, as last seen */
+  LuPerCpuEvents *sideband;
+  LuPerCpuEvents *samples;
+  GPtrArray *
+      retired; /* array of LuPerCpuEvents: older sample rings, disabled, to be drained and closed */
+  GArray *clock_fds; /* array of int, owned */
+  gboolean clock_all;
+  guint64 busy_at_start, busy_at_stop; /* of all CPUs together, ns; 0: not known */
+  GArray *cpus;                        /* CPUs online at the last check */
   char cpus_text[LU_ONLINE_CPUS_MAX];
-  guint64 lost_closed; /* lost counts of rings that are closed */
-  GArray *poll_fds;    /* of struct pollfd */
-  LuSamplerHook hook;  /* attach is NULL: none */
+  guint64 lost_closed; /* lost counts of closed rings */
+  LuSamplerHook hook;  /* attach is NULL: no hook */
 } PerfSource;
-
-static void
-ptr_lanes_free (gpointer lanes)
-{
-  lu_lanes_free (lanes);
-}
 
 static gsize
 ring_bytes (const PerfSource *self, guint32 stack_size)
@@ -78,7 +74,7 @@ ring_bytes (const PerfSource *self, guint32 stack_size)
   return bytes;
 }
 
-static LuLanes *
+static LuPerCpuEvents *
 open_samples (PerfSource *self, GArray *tasks, guint32 stack_size, GError **error)
 {
   struct perf_event_attr attr;
@@ -89,28 +85,13 @@ open_samples (PerfSource *self, GArray *tasks, guint32 stack_size, GError **erro
   attr.enable_on_exec = self->enable_on_exec && !self->started;
   attr.watermark = 1;
   attr.wakeup_watermark = (guint32) bytes / 4;
-  return lu_lanes_new (&attr, self->cpus, tasks, bytes, RING_BYTES_FLOOR, error);
+  return lu_per_cpu_events_new (&attr, self->cpus, tasks,
+                                &(LuRingSize){ .wanted = bytes, .minimum = RING_BYTES_FLOOR },
+                                error);
 }
 
-static gboolean
-open_sideband (PerfSource *self, GArray *tasks, GError **error)
-{
-  struct perf_event_attr attr;
-
-  lu_perf_sideband_attr (&attr, &self->abilities);
-  attr.inherit = tasks != NULL;
-  /* Without privilege the samples need the little memory that may be locked. */
-  self->sideband = lu_lanes_new (&attr, self->cpus, tasks,
-                                 tasks != NULL ? SIDEBAND_RING_BYTES / 8 : SIDEBAND_RING_BYTES,
-                                 SIDEBAND_RING_FLOOR, error);
-  if (self->sideband == NULL)
-    return FALSE;
-  lu_record_layout_init (&self->sideband_layout, &attr);
-  lu_lanes_control (self->sideband, PERF_EVENT_IOC_ENABLE);
-  return TRUE;
-}
-
-/* CPU time of what is recorded, for "expected"; not being able to count it is no error. */
+/* Opens counters of the recorded CPU time, for the expected number of samples. Failing to do so is
+ * not an error. */
 static void
 open_clocks (PerfSource *self, const LuPerfSourceOptions *options)
 {
@@ -127,14 +108,33 @@ open_clocks (PerfSource *self, const LuPerfSourceOptions *options)
     }
 }
 
+/* Returns the time in ns for which all CPUs together were busy since the system started, or 0 if it
+ * is unknown. */
+static guint64
+read_busy (void)
+{
+  lu_autofd fd = open ("/proc/stat", O_RDONLY | O_CLOEXEC);
+  char text[512] = "";
+  unsigned long long user, nice, system, idle, iowait, irq, softirq;
+
+  if (fd < 0 || read (fd, text, sizeof text - 1) < 0
+      || sscanf (text, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+                 &iowait, &irq, &softirq)
+             != 7)
+    return 0;
+  return (user + nice + system + irq + softirq) * (1000000000u / (guint64) sysconf (_SC_CLK_TCK));
+}
+
 static gboolean
 perf_source_start (LuSource *source, GError **error)
 {
   PerfSource *self = (PerfSource *) source;
 
+  if (self->clock_all && !self->started)
+    self->busy_at_start = read_busy ();
   if (!self->enable_on_exec)
     {
-      lu_lanes_control (self->samples, PERF_EVENT_IOC_ENABLE);
+      lu_per_cpu_events_control (self->samples, PERF_EVENT_IOC_ENABLE);
       for (guint i = 0; i < self->clock_fds->len; i++)
         ioctl (g_array_index (self->clock_fds, int, i), PERF_EVENT_IOC_ENABLE, 0);
     }
@@ -143,19 +143,10 @@ perf_source_start (LuSource *source, GError **error)
 }
 
 static gboolean
-attach_lane (PerfSource *self, LuLanes *lanes, LuLane *lane, GError **error)
+attach_all (PerfSource *self, LuPerCpuEvents *events, GError **error)
 {
-  lu_autofd output_fd = lu_lane_open_output (lanes, lane, error);
-
-  return output_fd >= 0
-         && self->hook.attach (lane->cpu, lane->fd, output_fd, self->hook.user_data, error);
-}
-
-static gboolean
-attach_lanes (PerfSource *self, LuLanes *lanes, GError **error)
-{
-  for (guint i = 0; i < lanes->lanes->len; i++)
-    if (!attach_lane (self, lanes, lu_lanes_get (lanes, i), error))
+  for (guint i = 0; i < events->events->len; i++)
+    if (!lu_cpu_events_attach (events, lu_per_cpu_events_get (events, i), &self->hook, error))
       return FALSE;
   return TRUE;
 }
@@ -171,7 +162,7 @@ perf_source_attach (LuSource *source, const LuSamplerHook *hook, GError **error)
       return FALSE;
     }
   self->hook = *hook;
-  if (attach_lanes (self, self->samples, error))
+  if (attach_all (self, self->samples, error))
     return TRUE;
   self->hook = (LuSamplerHook){ 0 };
   return FALSE;
@@ -182,22 +173,12 @@ perf_source_stop (LuSource *source)
 {
   PerfSource *self = (PerfSource *) source;
 
+  lu_per_cpu_events_control (self->samples, PERF_EVENT_IOC_DISABLE);
+  if (self->clock_all && !self->stopped)
+    self->busy_at_stop = read_busy ();
   self->stopped = TRUE;
-  lu_lanes_control (self->samples, PERF_EVENT_IOC_DISABLE);
   for (guint i = 0; i < self->clock_fds->len; i++)
     ioctl (g_array_index (self->clock_fds, int, i), PERF_EVENT_IOC_DISABLE, 0);
-}
-
-static guint64
-lanes_lost (PerfSource *self, LuLanes *lanes)
-{
-  guint64 lost = 0;
-
-  if (self->abilities.has_lost_counter)
-    return lu_lanes_read_lost (lanes);
-  for (guint i = 0; i < lanes->lanes->len; i++)
-    lost += lu_lanes_get (lanes, i)->lost_records;
-  return lost;
 }
 
 static void
@@ -205,39 +186,35 @@ close_drained (PerfSource *self)
 {
   for (guint i = self->retired->len; i > 0; i--)
     {
-      LuLanes *lanes = g_ptr_array_index (self->retired, i - 1);
+      LuPerCpuEvents *events = g_ptr_array_index (self->retired, i - 1);
 
-      if (!lu_lanes_are_drained (lanes))
+      if (!lu_per_cpu_events_are_drained (events))
         continue;
-      self->lost_closed += lanes_lost (self, lanes);
+      self->lost_closed += lu_per_cpu_events_lost (events);
       g_ptr_array_remove_index (self->retired, i - 1);
     }
-}
-
-static gboolean
-drain_samples (PerfSource *self, LuLanes *lanes, LuEventFunc func, gpointer user_data)
-{
-  return lu_lanes_drain_samples (lanes, &self->sample_layout, FALSE, &self->stats, func, user_data);
 }
 
 static LuRound
 perf_source_drain (LuSource *source, LuEventFunc func, gpointer user_data)
 {
   PerfSource *self = (PerfSource *) source;
+  LuRecordReceiver receiver = { .counters = &source->counters,
+                                .func = func,
+                                .user_data = user_data };
   gboolean any, all = TRUE;
   guint64 now;
 
   for (guint i = 0; i < self->retired->len; i++)
-    lu_lanes_load_heads (g_ptr_array_index (self->retired, i));
-  lu_lanes_load_heads (self->samples);
+    lu_per_cpu_events_load_heads (g_ptr_array_index (self->retired, i));
+  lu_per_cpu_events_load_heads (self->samples);
   now = lu_monotonic_ns ();
-  lu_lanes_load_heads (self->sideband);
-  any = lu_lanes_drain_sideband (self->sideband, &self->sideband_layout, now, &self->stats, func,
-                                 user_data);
-  any |= !lu_lanes_are_drained (self->samples) || self->retired->len > 0;
+  lu_per_cpu_events_load_heads (self->sideband);
+  any = lu_per_cpu_events_drain_sideband (self->sideband, &receiver, now);
+  any |= !lu_per_cpu_events_are_drained (self->samples) || self->retired->len > 0;
   for (guint i = 0; i < self->retired->len && all; i++)
-    all = drain_samples (self, g_ptr_array_index (self->retired, i), func, user_data);
-  all = all && drain_samples (self, self->samples, func, user_data);
+    all = lu_per_cpu_events_drain_samples (g_ptr_array_index (self->retired, i), &receiver);
+  all = all && lu_per_cpu_events_drain_samples (self->samples, &receiver);
   if (all)
     close_drained (self);
   if (!any)
@@ -249,10 +226,10 @@ static double
 perf_source_get_fill (LuSource *source)
 {
   PerfSource *self = (PerfSource *) source;
-  double fill = lu_lanes_fill (self->samples);
+  double fill = lu_per_cpu_events_fill (self->samples);
 
   for (guint i = 0; i < self->retired->len; i++)
-    fill = MAX (fill, lu_lanes_fill (g_ptr_array_index (self->retired, i)));
+    fill = MAX (fill, lu_per_cpu_events_fill (g_ptr_array_index (self->retired, i)));
   return fill;
 }
 
@@ -260,9 +237,8 @@ static void
 perf_source_wait (LuSource *source, int wake_fd, int timeout_ms)
 {
   PerfSource *self = (PerfSource *) source;
-  LuLanes *const lanes[] = { self->sideband, self->samples };
 
-  lu_lanes_wait (lanes, G_N_ELEMENTS (lanes), self->poll_fds, wake_fd, timeout_ms);
+  lu_per_cpu_events_wait (self->samples, self->sideband, wake_fd, timeout_ms);
 }
 
 static gboolean
@@ -270,7 +246,7 @@ perf_source_set_stack_size (LuSource *source, guint32 bytes, GError **error)
 {
   PerfSource *self = (PerfSource *) source;
   g_autoptr (GError) refusal = NULL;
-  LuLanes *lanes;
+  LuPerCpuEvents *events;
 
   if (self->samples->tasks != NULL)
     {
@@ -278,18 +254,18 @@ perf_source_set_stack_size (LuSource *source, guint32 bytes, GError **error)
                    "per-task events cannot be replaced while their tasks have children");
       return FALSE;
     }
-  lanes = open_samples (self, NULL, bytes, error);
-  if (lanes == NULL)
+  events = open_samples (self, NULL, bytes, error);
+  if (events == NULL)
     return FALSE;
-  /* From here on what is walked goes to the new rings, so the old ones must be quiet. */
+  /* Stacks unwound from here on go to the new rings, so the old ones must be quiet. */
   if (self->started && !self->stopped)
-    lu_lanes_control (self->samples, PERF_EVENT_IOC_DISABLE);
-  if (self->hook.attach != NULL && !attach_lanes (self, lanes, &refusal))
+    lu_per_cpu_events_control (self->samples, PERF_EVENT_IOC_DISABLE);
+  if (self->hook.attach != NULL && !attach_all (self, events, &refusal))
     g_debug ("larger copies: %s", refusal->message);
   if (self->started && !self->stopped)
-    lu_lanes_control (lanes, PERF_EVENT_IOC_ENABLE);
+    lu_per_cpu_events_control (events, PERF_EVENT_IOC_ENABLE);
   g_ptr_array_add (self->retired, self->samples);
-  self->samples = lanes;
+  self->samples = events;
   return TRUE;
 }
 
@@ -299,43 +275,43 @@ same_cpus (GArray *a, GArray *b)
   return a->len == b->len && memcmp (a->data, b->data, a->len * sizeof (int)) == 0;
 }
 
-/* A CPU that went takes its events with it for good: what its rings still hold is drained, the lane
- * goes. */
+/* A CPU that went offline takes its events with it for good: drains what its rings still hold and
+ * closes them. */
 static void
-drop_lanes_of_gone_cpus (PerfSource *self, LuLanes *lanes, GArray *cpus)
+drop_events_of_gone_cpus (PerfSource *self, LuPerCpuEvents *events, GArray *cpus)
 {
-  for (guint i = lanes->lanes->len; i > 0; i--)
+  for (guint i = events->events->len; i > 0; i--)
     {
-      LuLane *lane = lu_lanes_get (lanes, i - 1);
+      LuCpuEvents *cpu_events = lu_per_cpu_events_get (events, i - 1);
 
-      if (lu_cpus_contain (cpus, lane->cpu) || lu_ring_head (&lane->ring) != lane->ring.tail)
+      if (lu_cpus_contain (cpus, cpu_events->cpu)
+          || lu_ring_head (&cpu_events->ring) != cpu_events->ring.tail)
         continue;
-      if (lanes == self->samples)
-        self->lost_closed +=
-            self->abilities.has_lost_counter ? lu_lane_read_lost (lanes, lane) : lane->lost_records;
-      g_ptr_array_remove_index (lanes->lanes, i - 1);
+      if (events == self->samples)
+        self->lost_closed += lu_cpu_events_lost (events, cpu_events);
+      g_ptr_array_remove_index (events->events, i - 1);
     }
 }
 
 static void
-add_lane_for (PerfSource *self, LuLanes *lanes, int cpu)
+add_cpu_events_for (PerfSource *self, LuPerCpuEvents *events, int cpu)
 {
   g_autoptr (GError) error = NULL;
-  LuLane *lane;
+  LuCpuEvents *cpu_events;
 
-  if (lu_lanes_has_cpu (lanes, cpu))
+  if (lu_per_cpu_events_has_cpu (events, cpu))
     return;
-  if (!lu_lanes_add_cpu (lanes, cpu, &error))
+  if (!lu_per_cpu_events_add_cpu (events, cpu, &error))
     {
       g_debug ("CPU %d came online: %s", cpu, error->message);
       return;
     }
-  lane = lu_lanes_get (lanes, lanes->lanes->len - 1);
-  if (lanes == self->samples && self->hook.attach != NULL
-      && !attach_lane (self, lanes, lane, &error))
+  cpu_events = lu_per_cpu_events_get (events, events->events->len - 1);
+  if (events == self->samples && self->hook.attach != NULL
+      && !lu_cpu_events_attach (events, cpu_events, &self->hook, &error))
     g_debug ("CPU %d came online: %s", cpu, error->message);
-  if (lanes == self->sideband || (self->started && !self->stopped))
-    ioctl (lane->fd, PERF_EVENT_IOC_ENABLE, 0);
+  if (events == self->sideband || (self->started && !self->stopped))
+    ioctl (cpu_events->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 static void
@@ -346,18 +322,18 @@ perf_source_tick (LuSource *source)
   char text[LU_ONLINE_CPUS_MAX];
 
   lu_online_cpus_read (text);
-  if (strcmp (text, self->cpus_text) == 0 && self->samples->lanes->len == self->cpus->len
-      && self->sideband->lanes->len == self->cpus->len)
+  if (strcmp (text, self->cpus_text) == 0 && self->samples->events->len == self->cpus->len
+      && self->sideband->events->len == self->cpus->len)
     return;
   cpus = lu_online_cpus ();
   g_strlcpy (self->cpus_text, text, sizeof self->cpus_text);
-  self->stats.cpu_changes += !same_cpus (cpus, self->cpus);
-  drop_lanes_of_gone_cpus (self, self->sideband, cpus);
-  drop_lanes_of_gone_cpus (self, self->samples, cpus);
+  lu_count_n (&self->base.counters, LU_COUNTER_CPU_CHANGES, !same_cpus (cpus, self->cpus));
+  drop_events_of_gone_cpus (self, self->sideband, cpus);
+  drop_events_of_gone_cpus (self, self->samples, cpus);
   for (guint i = 0; i < cpus->len; i++)
     {
-      add_lane_for (self, self->sideband, g_array_index (cpus, int, i));
-      add_lane_for (self, self->samples, g_array_index (cpus, int, i));
+      add_cpu_events_for (self, self->sideband, g_array_index (cpus, int, i));
+      add_cpu_events_for (self, self->samples, g_array_index (cpus, int, i));
     }
   g_array_unref (self->cpus);
   self->cpus = g_steal_pointer (&cpus);
@@ -369,13 +345,13 @@ perf_source_get_info (LuSource *source, LuSourceInfo *info)
   PerfSource *self = (PerfSource *) source;
 
   *info = (LuSourceInfo){
-    .event_name = self->abilities.hardware ? "cycles" : "cpu-clock",
+    .events = &self->event,
+    .n_events = 1,
     .frequency = self->frequency,
-    .period = self->abilities.hardware ? 0 : 1000000000u / self->frequency,
     .stack_size = self->samples->attr.sample_stack_user,
-    .n_rings = self->sideband->lanes->len + self->samples->lanes->len,
-    .ring_bytes = self->sideband->lanes->len * self->sideband->ring_size
-                  + self->samples->lanes->len * self->samples->ring_size,
+    .n_rings = self->sideband->events->len + self->samples->events->len,
+    .ring_bytes = lu_per_cpu_events_ring_bytes (self->sideband)
+                  + lu_per_cpu_events_ring_bytes (self->samples),
     .ring_size_wanted = ring_bytes (self, self->samples->attr.sample_stack_user),
     .ring_size = self->samples->ring_size,
     .kernel_samples = self->abilities.kernel,
@@ -394,17 +370,19 @@ read_clock (int fd)
 }
 
 static void
-perf_source_get_stats (LuSource *source, LuSourceStats *stats)
+perf_source_update_counters (LuSource *source)
 {
   PerfSource *self = (PerfSource *) source;
+  guint64 lost = self->lost_closed + lu_per_cpu_events_lost (self->samples), clock_ns = 0;
 
-  *stats = self->stats;
-  stats->lost_samples = self->lost_closed + lanes_lost (self, self->samples);
   for (guint i = 0; i < self->retired->len; i++)
-    stats->lost_samples += lanes_lost (self, g_ptr_array_index (self->retired, i));
+    lost += lu_per_cpu_events_lost (g_ptr_array_index (self->retired, i));
   for (guint i = 0; i < self->clock_fds->len; i++)
-    stats->task_clock_ns += read_clock (g_array_index (self->clock_fds, int, i));
-  stats->expected_samples = (guint64) ((double) stats->task_clock_ns * self->frequency / 1e9 + 0.5);
+    clock_ns += read_clock (g_array_index (self->clock_fds, int, i));
+  if (self->busy_at_start > 0 && self->busy_at_stop > 0)
+    clock_ns = self->busy_at_stop - self->busy_at_start;
+  lu_counters_set (&source->counters, LU_COUNTER_LOST_SAMPLES, lost);
+  lu_counters_set (&source->counters, LU_COUNTER_TASK_CLOCK_NS, clock_ns);
 }
 
 static void
@@ -412,13 +390,10 @@ perf_source_free (LuSource *source)
 {
   PerfSource *self = (PerfSource *) source;
 
-  lu_lanes_free (self->sideband);
-  lu_lanes_free (self->samples);
+  lu_per_cpu_events_free (self->sideband);
+  lu_per_cpu_events_free (self->samples);
   g_ptr_array_unref (self->retired);
-  for (guint i = 0; i < self->clock_fds->len; i++)
-    close (g_array_index (self->clock_fds, int, i));
   g_array_unref (self->clock_fds);
-  g_array_unref (self->poll_fds);
   g_array_unref (self->cpus);
   g_free (self);
 }
@@ -434,7 +409,7 @@ static const LuSourceOps perf_source_ops = {
   .set_stack_size = perf_source_set_stack_size,
   .tick = perf_source_tick,
   .get_info = perf_source_get_info,
-  .get_stats = perf_source_get_stats,
+  .update_counters = perf_source_update_counters,
   .free = perf_source_free,
 };
 
@@ -448,18 +423,20 @@ lu_source_perf_new (const LuPerfAbilities *abilities, const LuPerfSourceOptions 
   self->base.ops = &perf_source_ops;
   self->abilities = *abilities;
   self->frequency = options->frequency;
+  self->event =
+      lu_event_of_frequency (abilities->hardware ? "cycles" : "cpu-clock", options->frequency);
   self->enable_on_exec = options->enable_on_exec;
   self->has_copies_only = options->has_copies_only;
+  self->clock_all = options->clock_all;
   self->cpus = lu_online_cpus ();
-  self->retired = g_ptr_array_new_with_free_func (ptr_lanes_free);
-  self->clock_fds = g_array_new (FALSE, FALSE, sizeof (int));
-  self->poll_fds = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
-  if (!open_sideband (self, options->tasks, error))
+  self->retired = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_per_cpu_events_free);
+  self->clock_fds = lu_fd_array_new ();
+  self->sideband = lu_per_cpu_events_new_sideband (abilities, self->cpus, options->tasks, error);
+  if (self->sideband == NULL)
     return NULL;
   self->samples = open_samples (self, options->tasks, options->stack_size, error);
   if (self->samples == NULL)
     return NULL;
-  lu_record_layout_init (&self->sample_layout, &self->samples->attr);
   open_clocks (self, options);
   return g_steal_pointer (&owner);
 }

@@ -10,16 +10,17 @@
 
 typedef struct
 {
-  GArray
-      *tasks; /* of pid_t: per-task events on these threads and what they start; NULL: CPU-wide */
-  GArray *clock_tasks; /* of pid_t: threads whose CPU time (and that of what they start) is counted;
-                          may be NULL */
-  gboolean enable_on_exec;  /* the (only) task is a child that is about to exec */
+  GArray *tasks; /* array of pid_t: per-task events on these threads and their descendants; NULL:
+                    CPU-wide */
+  GArray *clock_tasks; /* array of pid_t: threads whose CPU time, with that of their descendants, is
+                          counted; may be NULL */
+  gboolean clock_all;  /* count the time for which all CPUs were busy instead */
+  gboolean enable_on_exec;  /* the only task is a child that is about to exec */
   guint frequency;          /* Hz */
   guint32 stack_size;       /* bytes, a multiple of 8, LU_STACK_SIZE_MIN..LU_STACK_SIZE_MAX */
-  gboolean has_copies_only; /* no stack will be walked in the kernel */
+  gboolean has_copies_only; /* no stack will be unwound in the kernel */
 } LuPerfSourceOptions;
 
-/* Opens and maps everything; side-band flows from now on, samples from start() on. */
+/* Opens and maps everything. Side-band arrives from now on, samples from start() on. */
 LuSource *lu_source_perf_new (const LuPerfAbilities *abilities, const LuPerfSourceOptions *options,
                               GError **error);

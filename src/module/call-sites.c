@@ -10,11 +10,12 @@
 #define N_WAYS   8 /* one cache line */
 #define SET_BITS 8
 
-/* A word: the file offset above the two bits of the kind. 0 is empty: no answer is UNKNOWN. */
+/* A word has the file offset above the two bits of the kind. 0 is empty, because no answer is
+ * UNKNOWN. */
 struct _LuCallSites
 {
   _Atomic guint64 words[1 << SET_BITS][N_WAYS];
-  guint8 next[1 << SET_BITS]; /* the way to be replaced next; the writer's */
+  guint8 next[1 << SET_BITS]; /* the way to replace next; used by the writer only */
 };
 
 static guint

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* code-reader.c - a few open files, a budget; see code-reader.h. */
+/* code-reader.c - a few open files and a budget; see code-reader.h. */
 
 #include "module/code-reader.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "module/opener.h"
+#include "module/read-budget.h"
 
-/* Files that stay open; a recording has to do with few descriptors. */
+/* Files that stay open; a recording has few descriptors. */
 #define N_FILES 2
-/* A read takes half a microsecond, opening a file ten and more, so hostile processes can cost some
- * 2 % of a CPU. A start of node asks for some 300 places in 2 files, one of java for 1,000 in 3. */
+/* A read takes half a microsecond, opening a file ten or more, so hostile processes can cost about
+ * 2 % of a CPU. Starting node reads some 300 addresses in 2 files, starting java 1,000 in 3. */
 #define READS_PER_SECOND 20000
 #define OPENS_PER_SECOND 200
 #define MAX_REFILLS      3
-/* Of all images whose CFI comes and goes, while samples need it. */
-#define MAX_CFI_BYTES ((gsize) 512 << 20)
+/* Smaller CFI is read even if the process has used its time; the limits above are enough. */
+#define SMALL_CFI_BYTES (512u << 10)
 
 typedef struct
 {
-  guint32 module; /* id, never used again; 0: none */
-  int fd;         /* owned; -1: cannot be opened, through that process at least */
+  guint32 module; /* id, never reused; 0: none */
+  int fd;         /* owned; -1: cannot be opened, at least through that process */
   gint32 pid;     /* through whose mapping it was opened */
   guint64 last_use;
 } File;
@@ -30,8 +32,9 @@ struct _LuCodeReader
 {
   File files[N_FILES];
   guint64 n_uses;
-  gint64 second; /* of the monotonic clock, to which the counts belong */
+  gint64 second; /* second of the monotonic clock that the counts are for */
   guint n_reads, n_opens;
+  LuReadBudget *budget;
 };
 
 LuCodeReader *
@@ -41,6 +44,7 @@ lu_code_reader_new (void)
 
   for (guint i = 0; i < N_FILES; i++)
     self->files[i].fd = -1;
+  self->budget = lu_read_budget_new ();
   return self;
 }
 
@@ -51,12 +55,13 @@ lu_code_reader_free (LuCodeReader *self)
     return;
   for (guint i = 0; i < N_FILES; i++)
     lu_fd_clear (&self->files[i].fd);
+  lu_read_budget_free (self->budget);
   g_free (self);
 }
 
-/* The place of the module's file: its own, else the one that was not used for longest. */
+/* Returns the entry of the module, or the one that was not used for longest. */
 static File *
-find_place (LuCodeReader *self, const LuModule *module)
+find_entry (LuCodeReader *self, const LuModule *module)
 {
   File *oldest = &self->files[0];
 
@@ -80,31 +85,33 @@ begin_second (LuCodeReader *self)
   self->second = second;
 }
 
-/* A file that is deleted, or in a container, can be opened through who maps it and is there. */
+/* A deleted file, or one in a container, can only be opened through a process that maps it and is
+ * alive. */
 static gboolean
-is_tried (const File *file, const LuModule *module, gint32 pid)
+is_tried (const File *file, const LuMappedModule *mapped)
 {
-  return file->module == lu_module_id (module) && (file->fd >= 0 || file->pid == pid);
+  return file->module == lu_module_id (mapped->module)
+         && (file->fd >= 0 || file->pid == mapped->pid);
 }
 
-/* The module's file, opened; NULL if that is not for now. */
+/* Returns the module's file, opened, or NULL if the budget is used up. */
 static File *
-find_file (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start, guint64 end)
+find_file (LuCodeReader *self, const LuMappedModule *mapped)
 {
-  File *file = find_place (self, module);
+  File *file = find_entry (self, mapped->module);
 
   begin_second (self);
   if (self->n_reads >= READS_PER_SECOND)
     return NULL;
-  if (!is_tried (file, module, pid))
+  if (!is_tried (file, mapped))
     {
       if (self->n_opens >= OPENS_PER_SECOND)
         return NULL;
       self->n_opens++;
       lu_fd_clear (&file->fd);
-      file->fd = lu_opener_reopen (module, pid, start, end);
-      file->module = lu_module_id (module);
-      file->pid = pid;
+      file->fd = lu_opener_reopen (mapped->module, mapped->pid, mapped->start, mapped->end);
+      file->module = lu_module_id (mapped->module);
+      file->pid = mapped->pid;
     }
   file->last_use = ++self->n_uses;
   self->n_reads++;
@@ -112,10 +119,10 @@ find_file (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start
 }
 
 LuCodeResult
-lu_code_reader_read (LuCodeReader *self, const LuModule *module, gint32 pid, guint64 start,
-                     guint64 end, guint64 file_offset, guint8 *bytes, gsize size)
+lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 file_offset,
+                     guint8 *bytes, gsize size)
 {
-  File *file = find_file (self, module, pid, start, end);
+  File *file = find_file (self, mapped);
 
   if (file == NULL)
     return LU_CODE_OVER_BUDGET;
@@ -138,25 +145,44 @@ lu_held_cfi_new (void)
   return g_ptr_array_new_with_free_func (release);
 }
 
-/* It may be dropped again before it is held, but not over and over. */
-LuCodeResult
-lu_code_reader_hold_cfi (LuCodeReader *self, GPtrArray *held, LuModule *module, gint32 pid,
-                         guint64 start, guint64 end)
+/* Reads the CFI of an image that has dropped it. */
+static LuCodeResult
+refill (LuCodeReader *self, const LuMappedModule *mapped, LuImage *image)
 {
-  LuImage *image = lu_module_image (module);
+  gboolean is_costly =
+      lu_image_is_compressed (image) || lu_image_cfi_size (image) > SMALL_CFI_BYTES;
+  guint64 begin = lu_thread_cpu_ns ();
+  gboolean is_done;
+  File *file;
+
+  if (lu_image_cfi_size (image) + lu_images_cfi_bytes () > lu_images_limit ()
+      || (lu_image_is_compressed (image) && lu_image_cfi_size (image) > lu_images_limit () / 2)
+      || (is_costly && !lu_read_budget_has (self->budget, mapped->pid)))
+    return LU_CODE_OVER_BUDGET;
+  file = find_file (self, mapped);
+  if (file == NULL)
+    return LU_CODE_OVER_BUDGET;
+  is_done = file->fd >= 0 && lu_image_refill_cfi (image, file->fd);
+  lu_read_budget_charge (self->budget, mapped->pid, lu_thread_cpu_ns () - begin);
+  return is_done ? LU_CODE_READ : LU_CODE_UNREADABLE;
+}
+
+/* The CFI may be dropped again before it is held, so a few attempts are made. */
+LuCodeResult
+lu_code_reader_hold_cfi (LuCodeReader *self, GPtrArray *held, const LuMappedModule *mapped)
+{
+  LuImage *image = lu_module_image (mapped->module);
 
   if (g_ptr_array_find (held, image, NULL))
     return LU_CODE_READ;
   for (guint i = 0; !lu_image_hold_cfi (image); i++)
     {
-      File *file = i < MAX_REFILLS ? find_file (self, module, pid, start, end) : NULL;
+      LuCodeResult result = i < MAX_REFILLS ? refill (self, mapped, image) : LU_CODE_OVER_BUDGET;
 
-      if (file == NULL || lu_image_resident_bytes (image) + lu_images_cfi_bytes () > MAX_CFI_BYTES)
-        return LU_CODE_OVER_BUDGET;
-      if (file->fd < 0 || !lu_image_refill_cfi (image, file->fd))
-        return LU_CODE_UNREADABLE;
+      if (result != LU_CODE_READ)
+        return result;
     }
   g_ptr_array_add (held, lu_image_ref (image));
-  lu_module_prepare_cfi (module);
+  lu_module_prepare_cfi (mapped->module);
   return LU_CODE_READ;
 }

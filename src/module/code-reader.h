@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* code-reader.h - reads a few bytes of code from the files that processes have mapped, or all of
- * the CFI that an image does without.
+/* code-reader.h - reads a few bytes of code from mapped files, or CFI that an image has dropped.
  *
  * Worker thread only. Images keep no code and no descriptor, so the file is opened again, with the
- * checks of opener.h; the last few stay open. How often files are opened and read is limited,
- * because a hostile process chooses what is asked for. */
+ * checks of opener.h; the last few stay open. The number of opens and reads per second is limited,
+ * because a hostile process chooses them, and so is the time for CFI (read-budget.h). */
 
 #pragma once
 
@@ -17,24 +16,30 @@ typedef struct _LuCodeReader LuCodeReader;
 typedef enum
 {
   LU_CODE_READ,
-  LU_CODE_UNREADABLE,  /* no such file any more, or no such bytes */
-  LU_CODE_OVER_BUDGET, /* not now */
+  LU_CODE_UNREADABLE,  /* the file or the bytes are not there any more */
+  LU_CODE_OVER_BUDGET, /* try again later */
 } LuCodeResult;
 
 LuCodeReader *lu_code_reader_new (void);
 void lu_code_reader_free (LuCodeReader *self);
 
-/* Reads the `size` bytes at `file_offset`. pid, start, end: the mapping, as for lu_opener_open().
- */
-LuCodeResult lu_code_reader_read (LuCodeReader *self, const LuModule *module, gint32 pid,
-                                  guint64 start, guint64 end, guint64 file_offset, guint8 *bytes,
-                                  gsize size);
+/* A module as a process has it mapped. */
+typedef struct
+{
+  LuModule *module;   /* borrowed */
+  gint32 pid;         /* 0: unknown */
+  guint64 start, end; /* run-time addresses of the mapping */
+} LuMappedModule;
 
-/* A list of images whose CFI is held: until they are taken from it. */
+/* Reads `size` bytes of code at `file_offset`. */
+LuCodeResult lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped,
+                                  guint64 file_offset, guint8 *bytes, gsize size);
+
+/* Returns an empty list of images whose CFI is held. Removing an image releases its CFI. */
 GPtrArray *lu_held_cfi_new (void);
-/* Sees to it that the CFI of a module that is ready is there, and in the list. UNREADABLE: the file
- * is not there any more as it was. */
-LuCodeResult lu_code_reader_hold_cfi (LuCodeReader *self, GPtrArray *held, LuModule *module,
-                                      gint32 pid, guint64 start, guint64 end);
+/* Holds the CFI of a module that is ready, reading it again if it was dropped, and adds the image
+ * to the list. UNREADABLE: the file is gone or has changed. */
+LuCodeResult lu_code_reader_hold_cfi (LuCodeReader *self, GPtrArray *held,
+                                      const LuMappedModule *mapped);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeReader, lu_code_reader_free)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* identity.c - compares an opened file with what the kernel said of the mapping; see identity.h. */
+/* identity.c - compares an opened file with the kernel's description of the mapping; see
+ * identity.h. */
 
 #include "module/identity.h"
 
@@ -11,10 +12,10 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* Enough for the maps of a process with some ten thousand mappings; more are not looked at. */
+/* Enough for a process with about ten thousand mappings; the rest is ignored. */
 #define MAX_MAPS (4u << 20)
 
-/* The line of a mapping in the text of /proc/PID/maps, or NULL. */
+/* Returns what follows the address range in the line of a mapping in /proc/PID/maps, or NULL. */
 static const char *
 find_line (const char *maps, guint64 start, guint64 end)
 {

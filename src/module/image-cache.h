@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* image-cache.h - images of files that were opened, one for all equal files, kept for the next
- * module that needs one, and how much memory they and their CFI may take; used by opener.c. */
+/* image-cache.h - one image for all equal files, kept for the next module that needs it, within
+ * limits for images and for their CFI; used by opener.c. */
 
 #pragma once
 
@@ -13,22 +13,18 @@ typedef struct _LuImageCache LuImageCache;
 /* budget: bytes of private memory for images that no module uses any more. */
 LuImageCache *lu_image_cache_new (gsize budget);
 void lu_image_cache_free (LuImageCache *self);
-/* Bytes that all images together may take (512 MiB if this is not called). */
+/* Sets the limit for all images together in bytes (lu_images_limit() by default). */
 void lu_image_cache_set_limit (LuImageCache *self, gsize max_bytes);
 
-/* Whether the image of an equal file is there, or may be added. */
+/* Returns whether the image of an equal file exists, or this one may be added. */
 gboolean lu_image_cache_has_room (LuImageCache *self, const LuImage *image);
-/* The image of an equal file if there is one, else this one, which then takes part in whole tables
- * unless `tables` is NULL. A new reference. */
+/* Returns a new reference to the image of an equal file, or to this one, which then gets a slot in
+ * `tables` (unless NULL). */
 LuImage *lu_image_cache_share (LuImageCache *self, LuImage *image_taken, LuTables *tables);
-/* Of an image that is kept; borrowed. NULL: there is none. */
+/* Returns the slot of an image in the cache, borrowed, or NULL. */
 LuTableSlot *lu_image_cache_slot (const LuImageCache *self, const LuImage *image);
 
-/* Drops images that no module uses, the longest unused first, until the rest is within the budget.
- */
+/* Drops images that no module uses, the longest unused first, until the rest fits the budget. */
 void lu_image_cache_drop_unused (LuImageCache *self);
-/* Drops CFI of which there is too much: more than 8 MiB, or 32 of what was needed in the last
- * second. */
+/* Drops CFI beyond 8 MiB that was not needed in the last second, and all beyond 32 MiB. */
 void lu_image_cache_settle (LuImageCache *self);
-/* Now and then: drops CFI that has a table and was not needed since the last time. */
-void lu_image_cache_age (LuImageCache *self);

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* module-cache.c - alias -> module, with the longest unused dropped first; see module-cache.h.
+/* module-cache.c - maps aliases to modules and drops the longest unused; see module-cache.h.
  *
- * The table holds one reference per module. A dropped
- * module lives on in the spaces that map it, it is only opened anew if another process maps the
- * file later. */
+ * The cache holds one reference per module. A dropped module lives on in the address spaces that
+ * map it; its file is only opened again if another process maps it later. */
 
 #include "module/module-cache.h"
 
 #include <string.h>
 
-/* Files that processes map over and over: found without their whole key being made. */
+/* Files that processes map over and over are found without making a whole key. */
 #define N_FREQUENT 64
-/* One of them moves in the order of use after so many others. */
+/* A frequent file moves to the end of `used` after this many other moves. */
 #define FREQUENT_TURNS 64
 
 typedef struct
 {
   LuModule *module; /* owned */
-  GList link;       /* in used */
-  guint turn;       /* of the cache, when it moved there last */
+  GList link;       /* link in `used` */
+  guint turn;       /* value of the cache's counter when it last moved to the end */
 } Entry;
 
 struct _LuModuleCache
@@ -29,7 +28,7 @@ struct _LuModuleCache
   GQueue used;         /* Entry, the longest unused first */
   guint max_modules;
   guint turn;
-  Entry *frequent[N_FREQUENT]; /* by inode, the vDSO's is 0; NULL: none */
+  Entry *frequent[N_FREQUENT]; /* index: inode, 0 for the vDSO; NULL: none */
 };
 
 static guint
@@ -47,7 +46,7 @@ key_hash (gconstpointer pointer)
   return (guint) (h ^ h >> 32);
 }
 
-/* 0 is "unknown": /proc/PID/maps does not name it. */
+/* Generation 0 is unknown: /proc/PID/maps does not show it. */
 static gboolean
 is_same_generation (guint64 a, guint64 b)
 {
@@ -67,7 +66,7 @@ key_equal (gconstpointer a, gconstpointer b)
       || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)
     return FALSE;
   if (k->has_inode)
-    /* The path belongs to the alias because a hard link or a bind mount may be readable where the
+    /* The path is part of the alias, because a hard link or a bind mount may be readable where the
      * other name is not. */
     return k->major == l->major && k->minor == l->minor && k->inode == l->inode
            && strcmp (k->path, l->path) == 0
@@ -104,7 +103,7 @@ lu_module_cache_free (LuModuleCache *self)
 }
 
 static guint
-place_of (guint64 inode)
+frequent_index (guint64 inode)
 {
   return (guint) (inode * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) >> 32) % N_FREQUENT;
 }
@@ -112,16 +111,16 @@ place_of (guint64 inode)
 static void
 drop (LuModuleCache *self, Entry *entry)
 {
-  guint place = place_of (lu_module_key (entry->module)->inode);
+  guint index = frequent_index (lu_module_key (entry->module)->inode);
 
-  if (self->frequent[place] == entry)
-    self->frequent[place] = NULL;
+  if (self->frequent[index] == entry)
+    self->frequent[index] = NULL;
   g_queue_unlink (&self->used, &entry->link);
   g_hash_table_remove (self->modules, lu_module_key (entry->module));
 }
 
-/* Before one more is added. Where files come and go, as in a build, those that nothing maps any
- * more would hold their unwind information until there are max_modules. */
+/* Makes room before a module is added. In a build, for instance, files come and go; modules that
+ * nothing maps any more would keep their unwind information until there are max_modules. */
 static void
 make_room (LuModuleCache *self)
 {
@@ -152,10 +151,10 @@ note_use (LuModuleCache *self, Entry *entry)
   g_queue_push_tail_link (&self->used, &entry->link);
   entry->turn = self->turn;
   if (key->kind == LU_MODULE_FILE || key->kind == LU_MODULE_VDSO)
-    self->frequent[place_of (key->inode)] = entry;
+    self->frequent[frequent_index (key->inode)] = entry;
 }
 
-/* The path says what kind of file it is, and is the same. */
+/* Compares paths, which also tell what kind of file it is. */
 static gboolean
 is_key_of (const LuModuleKey *key, const LuMmapEvent *mmap)
 {
@@ -171,7 +170,7 @@ is_key_of (const LuModuleKey *key, const LuMmapEvent *mmap)
 LuModule *
 lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap)
 {
-  Entry *entry = self->frequent[place_of (mmap->inode)];
+  Entry *entry = self->frequent[frequent_index (mmap->inode)];
 
   if (entry == NULL || !mmap->has_inode || mmap->build_id_size != 0
       || !is_key_of (lu_module_key (entry->module), mmap)
@@ -189,7 +188,7 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
 
   if (entry != NULL && lu_module_state (entry->module) == LU_MODULE_GONE)
     {
-      /* Nobody could open it for an earlier process; this one may still have it. */
+      /* The file could not be opened for an earlier process, but this process may still have it. */
       drop (self, entry);
       entry = NULL;
     }
@@ -208,7 +207,7 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
   return entry->module;
 }
 
-/* Nearly all are none, by their second byte. */
+/* Most paths differ in their second byte. */
 static gboolean
 is_anonymous (const char *path)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* module-cache.h - finds the module that a record or a line of /proc/PID/maps names.
+/* module-cache.h - finds the module for a record or a line of /proc/PID/maps.
  *
- * Drain thread only (main thread before it runs). The aliases (device, inode, generation) or, where
- * those are unknown, (build-id, path) lead to one module for all processes. Modules that nothing
- * maps any more are kept for the next process, up to a number and a size; the longest unused are
- * dropped. */
+ * Drain thread only (main thread before the drain runs). The aliases (device, inode, generation)
+ * or, if those are unknown, (build-id, path) lead to one module for all processes. Modules that
+ * nothing maps any more are kept for the next process, up to a number and a size; the longest
+ * unused are dropped first. */
 
 #pragma once
 
@@ -14,34 +14,33 @@
 
 typedef struct _LuModuleCache LuModuleCache;
 
-/* Modules that nothing maps any more are kept for the next process up to this number. */
+/* Limit for modules that nothing maps any more. */
 #define LU_MODULES_MAX_UNMAPPED 128
-/* and this many bytes of their images: a build runs many programs of its own once. */
+/* Limit for the bytes of their images: a build runs many programs of its own once. */
 #define LU_MODULES_MAX_UNMAPPED_BYTES ((gsize) 12 << 20)
 
-/* Called for each new module, so that somebody opens it. */
+/* Called for each new module, so that its file gets opened. */
 typedef void (*LuModuleFunc) (LuModule *module, gpointer user_data);
 
 LuModuleCache *lu_module_cache_new (guint max_modules);
 void lu_module_cache_free (LuModuleCache *self);
 
-/* The module of the key, made if it is new (*is_new). Borrowed: take a reference to keep it. */
+/* Returns the module of the key, borrowed, and creates it if it is new (*is_new). */
 LuModule *lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new);
 
-/* The vDSO of a 32-bit process is another one. */
+/* A 32-bit process has a different vDSO, mapped below 4 GiB. */
 static inline gboolean
 lu_mmap_is_below_4g (const LuMmapEvent *mmap)
 {
   return mmap->start < G_GUINT64_CONSTANT (1) << 32;
 }
 
-/* The same without a key, of a file or vDSO that was found before; NULL: it has to be looked for.
- * Most records name one of a few. */
+/* Returns the module of a file or vDSO without making a key, if it was found before, or NULL. Most
+ * records name one of a few files. */
 LuModule *lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap);
 
-/* Fills the key from what a record or a maps line says of a mapping. `path` may be changed by the
- * caller after the call only if the key is not used any more; " (deleted)" is cut off by pointing
- * into `buffer`. */
+/* Fills the key in from a record or a line of /proc/PID/maps. The key borrows `path`, or `buffer`
+ * if " (deleted)" is cut off. */
 void lu_module_key_init (LuModuleKey *key, const char *path, char *buffer, gsize buffer_size);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuModuleCache, lu_module_cache_free)

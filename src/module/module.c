@@ -4,8 +4,7 @@
 /* module.c - one mapped file; see module.h.
  *
  * The outcome is published once: the worker claims the right to publish, sets the image, then
- * stores the state with release; readers load the state with acquire before they touch the image.
- */
+ * stores the state with release. Readers load the state with acquire before they use the image. */
 
 #include "module/module.h"
 
@@ -19,15 +18,15 @@ struct _LuModule
   gboolean is_announced;              /* drain thread */
   atomic_bool is_ours;                /* worker */
   LuModuleKey key;                    /* path: owned */
-  atomic_bool is_claimed;             /* somebody publishes or has published */
+  atomic_bool is_claimed;             /* a thread publishes or has published the outcome */
   atomic_int state;                   /* LuModuleState */
   LuImage *image;                     /* owned; valid from state READY on */
   _Atomic (LuCallSites *) call_sites; /* owned */
-  _Atomic (LuCfi *) cfi;              /* owned; NULL until the image's bytes were there */
-  LuTableSlot *slot;                  /* reference; as image; NULL: no whole tables */
+  _Atomic (LuCfi *) cfi;              /* owned; NULL until the CFI was in memory */
+  LuTableSlot *slot;                  /* reference; published like image; NULL: no whole tables */
 };
 
-static atomic_uint n_modules; /* the last id given out */
+static atomic_uint n_modules; /* the last id in use */
 static atomic_uint n_published;
 
 LuModule *
@@ -109,7 +108,7 @@ lu_module_image_bytes (const LuModule *self)
 gboolean
 lu_module_is_pending (const LuModule *self)
 {
-  return lu_module_state (self) == LU_MODULE_PENDING
+  return lu_module_state (self) <= LU_MODULE_WAITING
          && (self->key.kind == LU_MODULE_FILE || self->key.kind == LU_MODULE_VDSO);
 }
 
@@ -138,7 +137,7 @@ lu_module_is_ours (const LuModule *self)
 void
 lu_module_take_slot (LuModule *self, LuTableSlot *slot)
 {
-  g_assert (lu_module_state (self) == LU_MODULE_PENDING && self->slot == NULL);
+  g_assert (lu_module_state (self) <= LU_MODULE_WAITING && self->slot == NULL);
   self->slot = slot;
 }
 
@@ -164,7 +163,7 @@ gboolean
 lu_module_has_tables (const LuModule *self)
 {
   return lu_image_is_64bit (self->image)
-         && lu_table_arch_find (lu_image_machine (self->image)) != NULL;
+         && lu_arch_with_tables (lu_image_machine (self->image)) != NULL;
 }
 
 void
@@ -186,9 +185,17 @@ lu_module_note_miss (const LuModule *self)
 }
 
 void
+lu_module_set_waiting (LuModule *self)
+{
+  int pending = LU_MODULE_PENDING;
+
+  atomic_compare_exchange_strong (&self->state, &pending, LU_MODULE_WAITING);
+}
+
+void
 lu_module_publish (LuModule *self, LuModuleState state, LuImage *image)
 {
-  g_assert (state != LU_MODULE_PENDING && (state == LU_MODULE_READY) == (image != NULL));
+  g_assert (state > LU_MODULE_WAITING && (state == LU_MODULE_READY) == (image != NULL));
 
   if (atomic_exchange (&self->is_claimed, true))
     {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* module.h - one mapped file: who it claims to be, and, once opened, its image.
+/* module.h - one mapped file: its claimed identity and, once opened, its image.
  *
- * The drain thread makes a module when a mapping first names its file and passes it on; the worker
- * opens the file and publishes the outcome once (release); from then on a module is immutable.
- * Mappings of all processes share it. References are atomic and may be dropped by any thread. */
+ * The drain thread creates a module when a mapping first names its file. The worker opens the file
+ * and publishes the outcome once (release); after that the module is immutable. Mappings of all
+ * processes share it. References are atomic; any thread may drop one. */
 
 #pragma once
 
@@ -19,10 +19,11 @@
 
 typedef enum
 {
-  LU_MODULE_PENDING, /* the worker has not looked yet */
-  LU_MODULE_READY,   /* image is there */
-  LU_MODULE_GONE,    /* no file of this identity could be opened */
-  LU_MODULE_BROKEN,  /* opened, but it is not an ELF file we can use */
+  LU_MODULE_PENDING, /* not opened yet */
+  LU_MODULE_WAITING, /* not opened yet, because its process has used its time (read-budget.h) */
+  LU_MODULE_READY,   /* the image is available */
+  LU_MODULE_GONE,    /* no file with this identity could be opened */
+  LU_MODULE_BROKEN,  /* opened, but not an ELF file that we can use */
 } LuModuleState;
 
 typedef enum
@@ -33,75 +34,76 @@ typedef enum
   LU_MODULE_ANONYMOUS, /* //anon, [heap], memfd or /dev/zero: generated code, no image */
 } LuModuleKind;
 
-/* What is known of a file from a record or a line of /proc/PID/maps, before it is opened. */
+/* The description of a file in a record or a line of /proc/PID/maps, before it is opened. */
 typedef struct
 {
   LuModuleKind kind;
-  gboolean is_32bit; /* of the vDSO: which of the two */
+  gboolean is_32bit; /* vDSO: the 32-bit one */
   gboolean has_inode;
   guint32 major, minor;
   guint64 inode, inode_generation; /* generation 0: unknown */
   guint8 build_id_size;            /* 0: unknown */
   guint8 build_id[LU_BUILD_ID_MAX];
-  const char
-      *path; /* in the task's mount namespace, " (deleted)" taken off; borrowed in look-ups */
+  const char *path; /* in the task's mount namespace, without " (deleted)"; borrowed in look-ups */
 } LuModuleKey;
 
 typedef struct _LuModule LuModule;
 
 LuModule *lu_module_new (const LuModuleKey *key);
 LuModule *lu_module_ref (LuModule *self);
-/* The caller's reference is the only one. */
+/* Returns whether the caller's reference is the only one. */
 gboolean lu_module_is_unshared (LuModule *self);
 void lu_module_unref (LuModule *self);
 
 const LuModuleKey *lu_module_key (const LuModule *self);
 const char *lu_module_path (const LuModule *self);
-/* A number that is never used again in this run, from 1. */
+/* Returns a number that is unique in this run, from 1. */
 guint32 lu_module_id (const LuModule *self);
 
-/* Acquire: after READY the image may be used. */
+/* Loads with acquire: after READY the image may be used. */
 LuModuleState lu_module_state (const LuModule *self);
 LuImage *lu_module_image (const LuModule *self); /* borrowed; NULL unless READY */
-/* Private memory of the image now; 0 unless READY. */
+/* Returns the bytes of private memory of the image; 0 unless READY. */
 gsize lu_module_image_bytes (const LuModule *self);
-/* Whether the worker will still look at it; never of what has no file. */
+/* Returns whether the worker has yet to open it; always FALSE for modules without a file. */
 gboolean lu_module_is_pending (const LuModule *self);
-/* Drain: TRUE the first time, if the worker has to look at it: it is told then. */
+/* Drain: returns TRUE the first time, if the worker has to open it. */
 gboolean lu_module_announce_once (LuModule *self);
-/* Worker: a process with our own root maps the file, so it has its path for us as well. */
+/* Worker: notes that a process with our own root maps the file, so its path is valid for us too. */
 void lu_module_set_ours (LuModule *self);
 gboolean lu_module_is_ours (const LuModule *self);
-/* Worker, before publication: where whole tables of the image come from. Takes the slot. */
+/* Worker, before publication: sets the slot for the whole table of the image. Takes the slot. */
 void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
-/* The rule for an ELF address of a module that is ready, from the whole table of its file. FALSE if
- * there is none (yet), or it cannot say: lu_compile_at() then, and tell by lu_module_note_miss().
- * Any thread; neither waits nor allocates. */
+/* Finds the rule for an ELF address of a ready module in the whole table of its file. Returns FALSE
+ * if there is no table (yet) or it cannot say; then use lu_compile_at() and call
+ * lu_module_note_miss(). Any thread; neither waits nor allocates. */
 gboolean lu_module_find_rule (const LuModule *self, guint64 address, struct lu_rule *rule);
 void lu_module_note_miss (const LuModule *self);
-/* Where its table is, if it has a place for one; NULL unless READY. Borrowed; any thread. */
+/* Returns the slot for its table; NULL if it has none or is not READY. Borrowed; any thread. */
 LuTableSlot *lu_module_table_slot (const LuModule *self);
-/* For single look-ups while it is ready, by who holds the image's CFI; NULL: no tables for its
- * architecture, or the CFI was never there. Belongs to the thread that walks in the rings, which
- * must not allocate. Borrowed. */
+/* Returns the CFI for single look-ups in a ready module; the caller must hold the image's CFI.
+ * NULL: no tables for its architecture, or the CFI was never in memory. Belongs to the thread that
+ * walks in the rings, which must not allocate. Borrowed. */
 LuCfi *lu_module_cfi (const LuModule *self);
-/* Whether there are tables for its architecture. */
+/* Returns whether there are tables for its architecture. */
 gboolean lu_module_has_tables (const LuModule *self);
-/* Worker: the CFI has come; makes that if there is none. */
+/* Worker: prepares lu_module_cfi() after the CFI was read. */
 void lu_module_prepare_cfi (LuModule *self);
+/* Worker: notes that a pending module has to wait. */
+void lu_module_set_waiting (LuModule *self);
 /* Worker: publishes the outcome; takes the image (NULL unless READY). Only the first call counts.
  */
 void lu_module_publish (LuModule *self, LuModuleState state, LuImage *image);
-/* How many modules were published in this run: tells whether any was since. Any thread. */
+/* Returns how many modules were published in this run. Any thread. */
 guint lu_modules_published (void);
 
-/* What is known of return addresses in the file; NULL until somebody asked. Borrowed; any thread.
- */
+/* Returns what is known about return addresses in the file; NULL until the first question.
+ * Borrowed; any thread. */
 const LuCallSites *lu_module_call_sites (const LuModule *self);
-/* Worker thread only: makes it if there is none. */
+/* Worker thread only: creates it if necessary. */
 LuCallSites *lu_module_make_call_sites (LuModule *self);
 
-/* The build-id from the opened file, else the one the kernel reported; NULL if neither. */
+/* Returns the build-id of the opened file, otherwise the one the kernel reported, or NULL. */
 const guint8 *lu_module_build_id (const LuModule *self, gsize *size);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuModule, lu_module_unref)

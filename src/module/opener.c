@@ -1,90 +1,64 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* opener.c - finds and opens the file behind a module; see opener.h. */
+/* opener.c - finds and opens the file of a module; see opener.h. */
 
 #include "module/opener.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "elf/own-vdso.h"
 #include "module/find-file.h"
 #include "module/image-cache.h"
-#include "table/store-alias.h"
+#include "module/read-budget.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
-#define MAX_VDSO 65536
-/* Most files have no table and are never sampled, so less is not read twice to save its memory. */
+/* Most files have no table and are never sampled: smaller CFI is kept, because reading it twice
+ * costs more than its memory. */
 #define SMALL_CFI_BYTES (512u << 10)
 
 struct _LuOpener
 {
   gboolean is_live;
-  gboolean is_lean;
+  gboolean drops_cfi;
   LuImageCache *images;
-  LuImage *vdso_images[2]; /* owned; of this kernel: 64-bit, 32-bit */
+  LuImage *vdso_images[2]; /* owned; vDSOs of this kernel: 64-bit, 32-bit */
   LuTables *tables;        /* borrowed; NULL: none */
+  LuReadBudget *budget;
 };
 
 typedef enum
 {
-  OPEN_GONE,   /* nothing there, or another file */
-  OPEN_BROKEN, /* the file, but nothing we can use */
+  OPEN_GONE,   /* no such file, or a different one */
+  OPEN_BROKEN, /* the right file, but unusable */
   OPEN_READY,
 } Outcome;
 
-static LuStore *
-store_of (const LuOpener *self)
-{
-  return self->is_lean ? lu_tables_store (self->tables) : NULL;
-}
-
-/* By an alias, if that leads to a table; NULL if not. */
-static LuImage *
-open_known (LuOpener *self, int fd, const LuFileStamp *stamp)
-{
-  LuImageSections sections;
-  const LuImageOpening opening = { .is_lean = self->is_lean, .known = &sections };
-  LuStore *store = store_of (self);
-  g_autoptr (LuImage) image = NULL;
-
-  if (!lu_store_find_alias (store, stamp, &sections))
-    return NULL;
-  image = lu_image_open_as (fd, &opening, NULL);
-  return image != NULL && lu_store_has (store, image) ? g_steal_pointer (&image) : NULL;
-}
-
-/* Where tables are stored there will be one of a file that matters: if its CFI is large, it is only
- * looked at. */
+/* If tables are stored, a file that matters will have one, so large CFI is digested but not kept.
+ */
 static LuImage *
 open_image (LuOpener *self, int fd, GError **error)
 {
-  LuStore *store = store_of (self);
-  const LuImageOpening opening = { .is_lean = self->is_lean,
-                                   .keep_up_to = store == NULL ? G_MAXSIZE : SMALL_CFI_BYTES };
-  LuImageSections sections;
-  LuFileStamp before, after;
-  gboolean has_stamp = store != NULL && lu_file_stamp_read (&before, fd);
-  LuImage *image = has_stamp ? open_known (self, fd, &before) : NULL;
+  gboolean has_store = self->drops_cfi && lu_tables_store (self->tables) != NULL;
+  const LuImageOpening opening = { .may_drop_cfi = self->drops_cfi,
+                                   .keep_up_to = has_store ? SMALL_CFI_BYTES : G_MAXSIZE };
 
-  if (image != NULL)
-    return image;
-  image = lu_image_open_as (fd, &opening, error);
-  if (has_stamp && image != NULL && lu_image_section_digests (image, &sections)
-      && lu_store_has (store, image) && lu_file_stamp_read (&after, fd)
-      && memcmp (&before, &after, sizeof before) == 0)
-    lu_store_save_alias (store, &before, &sections);
-  return image;
+  return lu_image_open_as (fd, &opening, error);
 }
 
-/* It is needed until there is a table. */
+/* Drops the CFI if there is a table, otherwise reads it, unless it is compressed: that takes long,
+ * and most files are never sampled. */
 static void
 fetch_cfi (LuOpener *self, LuImage *image, int fd)
 {
-  if (self->is_lean && !lu_table_slot_is_enough (lu_image_cache_slot (self->images, image)))
+  if (!self->drops_cfi)
+    return;
+  if (lu_table_slot_is_enough (lu_image_cache_slot (self->images, image)))
+    lu_image_drop_cfi (image);
+  else if (!lu_image_is_compressed (image))
     lu_image_refill_cfi (image, fd);
 }
 
@@ -93,7 +67,7 @@ typedef struct
   LuOpener *opener;
   const LuModuleKey *key;
   Outcome outcome;
-  LuImage *image; /* reference, if the outcome is that it is ready */
+  LuImage *image; /* reference if OPEN_READY */
 } Opening;
 
 /* Reads the file and decides whether it is the module's. */
@@ -113,7 +87,7 @@ take_file (Opening *self, int fd, gboolean is_known)
       g_debug ("%s: %s", key->path, error->message);
       return is_known ? OPEN_BROKEN : OPEN_GONE;
     }
-  /* A build-id that the kernel reported always has to agree. */
+  /* A build-id from the kernel must always agree. */
   if (key->build_id_size > 0 && !lu_identity_has_build_id (key, opened))
     return OPEN_GONE;
   if (!lu_image_cache_has_room (opener->images, opened))
@@ -146,60 +120,22 @@ open_file (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, Lu
   return opening.outcome;
 }
 
-/* vDSO */
+/* vDSO. */
 
-/* Ours is everybody's: the kernel has one of each kind. */
-static LuImage *
-read_own_vdso (void)
-{
-  guint64 at = getauxval (AT_SYSINFO_EHDR), start, end;
-  g_autofree char *maps = lu_fd_read_file ("/proc/self/maps", MAX_VDSO * 16, NULL);
-
-  for (const char *line = maps; at != 0 && line != NULL && *line != '\0';)
-    {
-      if (sscanf (line, "%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", &start, &end) == 2
-          && start == at)
-        return lu_image_new_from_memory ((gconstpointer) (guintptr) at, MIN (end - start, MAX_VDSO),
-                                         NULL);
-      line = strchr (line, '\n');
-      if (line != NULL)
-        line++;
-    }
-  return NULL;
-}
-
-static LuImage *
-read_vdso_of (const LuMappingHint *hint)
-{
-  char path[32];
-  lu_autofd fd = -1;
-  guint64 size = hint->end - hint->start;
-  g_autofree guint8 *bytes = NULL;
-
-  if (hint->pid <= 0 || hint->end <= hint->start || size > MAX_VDSO)
-    return NULL;
-  g_snprintf (path, sizeof path, "/proc/%d/mem", hint->pid);
-  fd = open (path, O_RDONLY | O_CLOEXEC);
-  bytes = g_malloc (size);
-  if (fd < 0 || lu_fd_pread_all (fd, bytes, size, (gint64) hint->start) != (gssize) size)
-    return NULL;
-  return lu_image_new_from_memory (bytes, size, NULL);
-}
-
+/* The vDSO of a process is never read from its memory, which it could make hang. */
 static Outcome
-open_vdso (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
+open_vdso (LuOpener *self, const LuModuleKey *key, LuImage **image)
 {
   LuImage **slot = &self->vdso_images[key->is_32bit != FALSE];
 
-  if (*slot == NULL && !key->is_32bit && sizeof (gpointer) == 8)
-    *slot = read_own_vdso ();
-  if (*slot == NULL && self->is_live)
+  if (*slot == NULL)
     {
-      g_autoptr (LuImage) read = read_vdso_of (hint);
+      gsize size = 0;
+      gconstpointer bytes = key->is_32bit == (sizeof (gpointer) == 4) ? lu_own_vdso (&size)
+                            : key->is_32bit && self->is_live          ? lu_kernel_vdso_32 (&size)
+                                                                      : NULL;
 
-      /* Only if that process was still what the record said. */
-      if (read != NULL && lu_image_is_64bit (read) != key->is_32bit)
-        *slot = g_steal_pointer (&read);
+      *slot = bytes != NULL ? lu_image_new_from_memory (bytes, size, NULL) : NULL;
     }
   if (*slot == NULL || (key->build_id_size > 0 && !lu_identity_has_build_id (key, *slot))
       || (!self->is_live && key->build_id_size == 0))
@@ -208,7 +144,7 @@ open_vdso (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, Lu
   return OPEN_READY;
 }
 
-/* The opener */
+/* Creation and limits. */
 
 LuOpener *
 lu_opener_new (gboolean live, gsize budget)
@@ -217,6 +153,7 @@ lu_opener_new (gboolean live, gsize budget)
 
   self->is_live = live;
   self->images = lu_image_cache_new (budget);
+  self->budget = lu_read_budget_new ();
   return self;
 }
 
@@ -234,6 +171,7 @@ lu_opener_free (LuOpener *self)
   lu_image_cache_free (self->images);
   lu_image_unref (self->vdso_images[0]);
   lu_image_unref (self->vdso_images[1]);
+  lu_read_budget_free (self->budget);
   g_free (self);
 }
 
@@ -244,45 +182,28 @@ lu_opener_set_tables (LuOpener *self, LuTables *tables)
 }
 
 void
-lu_opener_be_lean (LuOpener *self)
+lu_opener_allow_cfi_drop (LuOpener *self)
 {
-  self->is_lean = self->tables != NULL;
+  self->drops_cfi = self->tables != NULL;
 }
 
 void
 lu_opener_settle (LuOpener *self)
 {
-  if (self->is_lean)
-    lu_image_cache_settle (self->images);
+  lu_image_cache_settle (self->images);
 }
 
-void
-lu_opener_age (LuOpener *self)
-{
-  lu_image_cache_age (self->images);
-}
-
-void
-lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
+/* Publishes the outcome, and takes the image. */
+static void
+publish (LuOpener *self, LuModule *module, Outcome outcome, LuImage *image)
 {
   static const LuModuleState states[] = {
     [OPEN_GONE] = LU_MODULE_GONE,
     [OPEN_BROKEN] = LU_MODULE_BROKEN,
     [OPEN_READY] = LU_MODULE_READY,
   };
-  const LuModuleKey *key = lu_module_key (module);
-  const LuMappingHint hint = { .pid = self->is_live ? pid : 0, .start = start, .end = end };
-  Outcome outcome = OPEN_BROKEN;
-  LuTableSlot *slot;
-  LuImage *image = NULL;
+  LuTableSlot *slot = image != NULL ? lu_image_cache_slot (self->images, image) : NULL;
 
-  if (lu_module_state (module) != LU_MODULE_PENDING)
-    return;
-  if (key->kind == LU_MODULE_VDSO)
-    outcome = open_vdso (self, key, &hint, &image);
-  else if (key->kind == LU_MODULE_FILE)
-    outcome = open_file (self, key, &hint, &image);
-  slot = image != NULL ? lu_image_cache_slot (self->images, image) : NULL;
   if (slot != NULL)
     lu_module_take_slot (module, lu_table_slot_ref (slot));
   lu_module_publish (module, states[outcome], image);
@@ -290,18 +211,42 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
   lu_opener_settle (self);
 }
 
+gboolean
+lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
+{
+  const LuModuleKey *key = lu_module_key (module);
+  const LuMappingHint hint = { .pid = self->is_live ? pid : 0, .start = start, .end = end };
+  guint64 begin = lu_thread_cpu_ns ();
+  Outcome outcome = OPEN_BROKEN;
+  LuImage *image = NULL;
+
+  if (lu_module_state (module) > LU_MODULE_WAITING)
+    return TRUE;
+  if (!lu_read_budget_has (self->budget, hint.pid))
+    {
+      lu_module_set_waiting (module);
+      return FALSE;
+    }
+  if (key->kind == LU_MODULE_VDSO)
+    outcome = open_vdso (self, key, &image);
+  else if (key->kind == LU_MODULE_FILE)
+    outcome = open_file (self, key, &hint, &image);
+  publish (self, module, outcome, image);
+  lu_read_budget_charge (self->budget, hint.pid, lu_thread_cpu_ns () - begin);
+  return TRUE;
+}
+
 typedef struct
 {
   const LuModuleKey *key;
-  int fd; /* -1 so far */
+  int fd; /* -1: not found yet */
 } Reopening;
 
 static gboolean
 keep_if_same (int fd_taken, gboolean is_known, gpointer user_data)
 {
   Reopening *self = user_data;
-  const LuImageSections unknown = { 0 };
-  const LuImageOpening looking = { .is_lean = TRUE, .known = &unknown }; /* not at the CFI */
+  const LuImageOpening looking = { .may_drop_cfi = TRUE, .ignores_cfi = TRUE };
   g_autoptr (LuImage) opened = NULL;
   lu_autofd fd = fd_taken;
 

@@ -4,12 +4,13 @@
 /* tables.c - slots, the budget, and the thread that compiles whole files; see tables.h.
  *
  * The list of slots and the count of bytes are under a mutex that readers never take. A reader and
- * somebody who takes the table away meet in two words only: n_readers and table, both sequentially
- * consistent, so that either the reader finds no table, or the other one finds a reader and waits.
- * A reader is inside for less than a microsecond.
+ * the thread that evicts a table share only two words, n_readers and table. Both are sequentially
+ * consistent, so either the reader finds no table, or the evicting thread sees the reader and
+ * spins. A read section is one look-up or one new reference, less than a microsecond. Copying a
+ * table needs a reference (lu_table_slot_get_table()) and holds up no thread.
  *
- * Tried: compiling in slices between the worker's messages. The worker is busiest when files are
- * new, and one list of entries alone takes longer than a slice should. */
+ * Compiling in slices between the worker's messages was tried. It does not work: the worker is
+ * busiest when files are new, and reading one list of entries takes longer than a slice should. */
 
 #include "module/tables.h"
 
@@ -25,24 +26,26 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A whole file is compiled when single rules were for about 3 % of its FDEs: then they have cost
- * about a tenth of that. Where it can be stored, later starts gain too, so less is enough. */
+/* A whole file is compiled when single rules were compiled for about 3 % of its FDEs: they have
+ * then cost about a tenth of it. If the table can be stored, later starts gain too, so fewer misses
+ * suffice. */
 #define FDES_PER_MISS     33
 #define MIN_MISSES        64
 #define MAX_MISSES        4096
 #define MAX_MISSES_STORED 256
-/* Of .eh_frame, where no search table tells the number. */
+/* Bytes of .eh_frame per FDE, if no search table tells their number. */
 #define BYTES_PER_FDE 48
-/* After a table had to go, it takes this many times more to make it anew. */
+/* After an eviction it takes this many times more misses to build the table again. */
 #define PATIENCE 4
-/* A table has about this many bytes for each FDE; files whose table would not fit are not even
- * begun, since the list of FDEs alone takes as much. */
+/* Bytes of a table per FDE. Files whose table would exceed the budget are not compiled at all,
+ * because the list of FDEs takes as much memory. */
 #define BYTES_PER_TABLE_FDE 32
-/* Slots are added between two searches for unused ones. */
+/* Slots added between two searches for unused ones. */
 #define ADDED_PER_SEARCH 64
-/* Written between two prunings of the store. */
+/* Bytes written between two prunings of the store. */
 #define PRUNE_BYTES (32u << 20)
-/* Low enough to leave the CPUs to what is recorded, high enough not to hold the mutex for long. */
+/* Low enough to leave the CPUs to the recorded programs, high enough not to hold the mutex for
+ * long. */
 #define NICE 10
 
 struct _LuTableSlot
@@ -53,46 +56,47 @@ struct _LuTableSlot
   atomic_uint n_readers;
   atomic_uint n_misses, threshold;
   atomic_uint last_use;       /* LuTables.clock */
-  _Atomic (LuImage *) wanted; /* reference: to be compiled */
-  atomic_int was_forgotten;   /* there was a table, which may be stored */
+  _Atomic (LuImage *) wanted; /* reference; image to compile */
+  atomic_int was_forgotten;   /* had a table that may be in the store */
 };
 
 struct _LuTables
 {
-  atomic_int ref_count; /* one of the user, one of each slot */
+  atomic_int ref_count; /* one for the user, one for each slot */
   gsize budget;
   LuStore *store; /* owned */
   GThread *thread;
   int wake_fd;
-  gint is_stopping; /* atomic: at once */
-  gint is_ending;   /* atomic: when there is nothing more to do */
-  gint has_ended;   /* atomic: the last word of the thread */
-  atomic_ullong n_misses;
-  atomic_uint clock; /* counts what changed, for least recent use */
+  gint is_stopping;  /* atomic: stop at once */
+  gint is_ending;    /* atomic: stop when there is no more work */
+  gint has_ended;    /* atomic: set last by the thread */
+  atomic_uint clock; /* counts publications, for least recently used */
 
-  pthread_mutex_t mutex; /* not a GMutex: thread sanitizers see through this one */
+  pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
   GPtrArray *slots;      /* references */
-  LuTablesStats stats;
-  void (*listener) (gpointer user_data); /* NULL: nobody */
+  gsize bytes;           /* of tables in memory */
+  void (*listener) (gpointer user_data); /* NULL: none */
   gpointer listener_data;
-  guint64 unpruned_bytes; /* the thread's own */
+  LuCounters counters;    /* changed under the mutex, except misses */
+  guint64 unpruned_bytes; /* used by the thread only */
 };
 
-/* Plain C11 rather than gatomicrefcount: a thread sanitizer does not see into GLib's functions. */
+/* C11 atomics rather than gatomicrefcount, because a thread sanitizer does not see into GLib's
+ * functions. */
 static void
 add_reference (atomic_int *count)
 {
   atomic_fetch_add_explicit (count, 1, memory_order_relaxed);
 }
 
-/* TRUE if it was the last. */
+/* Returns TRUE if it was the last reference. */
 static gboolean
 drop_reference (atomic_int *count)
 {
   return atomic_fetch_sub_explicit (count, 1, memory_order_acq_rel) == 1;
 }
 
-/* Slots */
+/* Slots. */
 
 static void
 tables_unref (LuTables *self)
@@ -117,7 +121,7 @@ lu_table_slot_unref (LuTableSlot *self)
 {
   if (self == NULL || !drop_reference (&self->ref_count))
     return;
-  lu_table_free (atomic_load (&self->table));
+  lu_table_unref (atomic_load (&self->table));
   lu_image_unref (atomic_load (&self->wanted));
   tables_unref (self->owner);
   g_free (self);
@@ -156,82 +160,101 @@ lu_table_slot_miss (LuTableSlot *self, LuImage *image)
 {
   guint n = atomic_fetch_add_explicit (&self->n_misses, 1, memory_order_relaxed) + 1;
 
-  atomic_fetch_add_explicit (&self->owner->n_misses, 1, memory_order_relaxed);
+  lu_count_shared (&self->owner->counters, LU_COUNTER_TABLES_MISSES);
   if (n == lu_table_slot_threshold (self))
     lu_table_slot_want (self, image);
 }
 
-const LuTable *
-lu_table_slot_begin_read (LuTableSlot *self)
+/* Enters the read section. Returns NULL, without entering, if there is no table. Keep the section
+ * short: a thread that evicts the table spins meanwhile, under the mutex. */
+static LuTable *
+begin_read (LuTableSlot *self)
 {
-  const LuTable *table;
+  LuTable *table;
 
+  if (atomic_load_explicit (&self->table, memory_order_relaxed) == NULL)
+    return NULL;
   atomic_fetch_add (&self->n_readers, 1);
   table = atomic_load (&self->table);
   if (table == NULL)
-    lu_table_slot_end_read (self);
+    atomic_fetch_sub (&self->n_readers, 1);
   return table;
 }
 
-void
-lu_table_slot_end_read (LuTableSlot *self)
+static void
+end_read (LuTableSlot *self)
 {
   atomic_fetch_sub (&self->n_readers, 1);
 }
 
-/* What the table says of code that it may have left out, or that is bad further on, is not the last
- * word. */
+LuTable *
+lu_table_slot_get_table (LuTableSlot *self)
+{
+  LuTable *table = begin_read (self);
+
+  if (table == NULL)
+    return NULL;
+  lu_table_ref (table);
+  end_read (self);
+  return table;
+}
+
+/* Returns FALSE where single rules may know more: the table ran out of rules, or refused entries.
+ */
 static gboolean
 is_certain (const LuTable *table, guint32 rule)
 {
   if (rule == LU_RULE_COMPLEX)
     return !table->stats.is_overflown;
-  return rule != LU_RULE_NONE || !lu_table_has_faults (table);
+  return rule != LU_RULE_NONE || !lu_table_has_cfi_errors (table);
 }
 
-/* What it does not know, or calls complex, is so. */
+/* Returns whether single rules cannot know more than this table anywhere. */
 static gboolean
 is_last_word (const LuTable *table)
 {
-  return !table->stats.is_overflown && !lu_table_has_faults (table);
+  return !table->stats.is_overflown && !lu_table_has_cfi_errors (table);
 }
 
 gboolean
 lu_table_slot_is_enough (LuTableSlot *self)
 {
-  const LuTable *table = lu_table_slot_begin_read (self);
+  const LuTable *table = begin_read (self);
   gboolean is_enough = table != NULL && is_last_word (table);
 
   if (table != NULL)
-    lu_table_slot_end_read (self);
+    end_read (self);
   return is_enough;
 }
 
 gboolean
 lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule *rule)
 {
-  gboolean is_found = FALSE;
-  const LuTable *table;
+  const LuTable *table = begin_read (self);
+  gboolean is_found;
+  guint32 id;
 
-  if (atomic_load_explicit (&self->table, memory_order_relaxed) == NULL)
+  if (table == NULL)
     return FALSE;
-  atomic_fetch_add (&self->n_readers, 1);
-  table = atomic_load (&self->table);
-  if (table != NULL)
-    {
-      guint32 id = lu_rows_find (&table->rows, address);
-
-      is_found = is_certain (table, id);
-      *rule = table->rules[id];
-      atomic_store_explicit (&self->last_use,
-                             atomic_load_explicit (&self->owner->clock, memory_order_relaxed),
-                             memory_order_relaxed);
-    }
-  atomic_fetch_sub (&self->n_readers, 1);
+  id = lu_rows_find (&table->rows, address);
+  is_found = is_certain (table, id);
+  *rule = table->rules[id];
+  atomic_store_explicit (&self->last_use,
+                         atomic_load_explicit (&self->owner->clock, memory_order_relaxed),
+                         memory_order_relaxed);
+  end_read (self);
   return is_found;
 }
 
-/* Publishing and forgetting; under the mutex */
+/* Publishing and evicting, under the mutex. */
+
+static void
+set_bytes (LuTables *self, gsize bytes)
+{
+  self->bytes = bytes;
+  lu_counters_set (&self->counters, LU_COUNTER_TABLES_BYTES, bytes);
+  lu_count_max (&self->counters, LU_COUNTER_TABLES_BYTES_MAX, bytes);
+}
 
 static void
 take_away (LuTables *self, LuTableSlot *slot)
@@ -242,11 +265,11 @@ take_away (LuTables *self, LuTableSlot *slot)
     return;
   while (atomic_load (&slot->n_readers) > 0)
     g_thread_yield ();
-  self->stats.bytes -= table->stats.table_bytes;
-  lu_table_free (table);
+  set_bytes (self, self->bytes - table->stats.table_bytes);
+  lu_table_unref (table);
 }
 
-/* Slots that nothing else refers to: nobody will ask for their tables again. */
+/* Removes slots that nothing else refers to, with their tables. */
 static void
 forget_unused (LuTables *self)
 {
@@ -284,7 +307,7 @@ static void
 make_room (LuTables *self, gsize bytes)
 {
   forget_unused (self);
-  while (self->stats.bytes + bytes > self->budget)
+  while (self->bytes + bytes > self->budget)
     {
       LuTableSlot *slot = find_longest_unused (self);
 
@@ -292,13 +315,13 @@ make_room (LuTables *self, gsize bytes)
         break;
       take_away (self, slot);
       atomic_store (&slot->was_forgotten, TRUE);
-      self->stats.n_evicted++;
+      lu_count (&self->counters, LU_COUNTER_TABLES_EVICTED);
       atomic_store (&slot->threshold, MIN (PATIENCE * lu_table_slot_threshold (slot), 1u << 30));
       atomic_store (&slot->n_misses, 0);
     }
 }
 
-/* Takes the table. */
+/* Publishes a table; takes it. */
 static gboolean
 publish (LuTables *self, LuTableSlot *slot, LuTable *table)
 {
@@ -306,12 +329,11 @@ publish (LuTables *self, LuTableSlot *slot, LuTable *table)
 
   if (bytes > self->budget || atomic_load (&slot->table) != NULL)
     {
-      lu_table_free (table);
+      lu_table_unref (table);
       return FALSE;
     }
   make_room (self, bytes);
-  self->stats.bytes += bytes;
-  self->stats.bytes_max = MAX (self->stats.bytes_max, self->stats.bytes);
+  set_bytes (self, self->bytes + bytes);
   atomic_store (&slot->last_use, atomic_fetch_add (&self->clock, 1) + 1);
   atomic_store (&slot->table, table);
   if (self->listener != NULL)
@@ -319,7 +341,7 @@ publish (LuTables *self, LuTableSlot *slot, LuTable *table)
   return TRUE;
 }
 
-/* Adding */
+/* Adding. */
 
 static guint
 count_fdes (const LuImage *image)
@@ -349,10 +371,10 @@ load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
 
   pthread_mutex_lock (&self->mutex);
   if (table != NULL && publish (self, slot, table))
-    self->stats.n_loaded++;
+    lu_count (&self->counters, LU_COUNTER_TABLES_LOADED);
   else if (result != LU_STORE_MISSING && result != LU_STORE_LOADED)
     {
-      self->stats.n_refused++;
+      lu_count (&self->counters, LU_COUNTER_TABLES_REFUSED);
       g_debug ("a stored table is not used: it is %s", lu_store_result_title (result));
     }
   pthread_mutex_unlock (&self->mutex);
@@ -360,14 +382,16 @@ load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
 
 static gpointer tables_main (gpointer data);
 
-/* While all tables come from the store, and none of them has to go, nobody waits for another. */
+/* Starts the thread when there is something to compile; no thread is needed while all tables come
+ * from the store and none is evicted. */
 static void
 start_when_needed (LuTables *self, LuTableSlot *slot)
 {
   if (self->thread != NULL || self->wake_fd < 0 || g_atomic_int_get (&self->is_ending))
     return;
-  /* Without the thread nobody else changes what is counted. */
-  if (atomic_load (&slot->table) == NULL || self->stats.n_evicted > 0)
+  /* Without the thread, nothing else changes these counts. */
+  if (atomic_load (&slot->table) == NULL
+      || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0)
     self->thread = g_thread_new ("tables", tables_main, self);
 }
 
@@ -397,7 +421,7 @@ lu_tables_add (LuTables *self, const LuImage *image)
   return slot;
 }
 
-/* The thread */
+/* The thread. */
 
 static void
 save (LuTables *self, const LuImage *image, const LuTable *table)
@@ -409,11 +433,11 @@ save (LuTables *self, const LuImage *image, const LuTable *table)
   if (!lu_store_save (self->store, image, table))
     {
       g_debug ("a table cannot be stored: %s", g_strerror (errno));
-      lu_store_set_read_only (self->store); /* it would not go better the next time */
+      lu_store_set_read_only (self->store); /* the next attempt would fail too */
       return;
     }
   pthread_mutex_lock (&self->mutex);
-  self->stats.n_saved++;
+  lu_count (&self->counters, LU_COUNTER_TABLES_STORED);
   pthread_mutex_unlock (&self->mutex);
   if (self->unpruned_bytes == 0)
     lu_store_prune (self->store, LU_STORE_MAX_BYTES, &pruned);
@@ -431,29 +455,29 @@ build (LuTables *self, LuTableSlot *slot, LuImage *image)
 
   if (atomic_load (&slot->was_forgotten) && self->store != NULL)
     load_stored (self, slot, image);
-  if (atomic_load (&slot->table) != NULL) /* or asked for again while it was compiled */
+  if (atomic_load (&slot->table) != NULL) /* loaded, or wanted again while it was compiled */
     return;
   if (count_fdes (image) > self->budget / BYTES_PER_TABLE_FDE)
     return;
   table = lu_table_new_for_image (image, &limits);
   if (table == NULL)
     {
-      /* If only the CFI was not there: a walk that needs it has the worker read it again. */
+      /* The CFI may only be absent: a walk that needs it makes the worker read it again. */
       atomic_store (&slot->n_misses, 0);
       return;
     }
   is_enough = is_last_word (table);
   save (self, image, table);
   pthread_mutex_lock (&self->mutex);
-  self->stats.n_built++;
   is_enough &= publish (self, slot, table);
+  lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);
   pthread_mutex_unlock (&self->mutex);
   if (is_enough)
     lu_image_drop_cfi (image);
 }
 
-/* The next slot (with a reference) that somebody wants compiled, and its image (with the reference
- * that came with the wish). */
+/* Finds the next slot that should be compiled. Returns a reference to it and, in *image, the
+ * reference that came with the request. */
 static LuTableSlot *
 find_wanted (LuTables *self, LuImage **image)
 {
@@ -472,8 +496,8 @@ find_wanted (LuTables *self, LuImage **image)
   return found;
 }
 
-/* Somebody who listens cannot do with single rules meanwhile. There is no way back up without
- * rights that may be given up by then. */
+/* A listener (the BPF publisher) has no use for single rules, so the thread keeps the normal
+ * priority then. Raising it again would need rights that may have been given up. */
 static void
 choose_priority (LuTables *self)
 {
@@ -503,7 +527,7 @@ tables_main (gpointer data)
         break;
       if (slot == NULL)
         {
-          /* Sleeps until somebody wakes it; EINTR is as good as that. */
+          /* Sleeps until woken; after EINTR the loop just looks again. */
           if (read (self->wake_fd, &n, sizeof n) < 0 && errno != EINTR)
             break;
           continue;
@@ -512,7 +536,7 @@ tables_main (gpointer data)
       build (self, slot, image);
       lu_image_unref (image);
 #ifdef __GLIBC__
-      malloc_trim (0); /* compiling took several times what is kept */
+      malloc_trim (0); /* compiling took several times the memory that is kept */
 #endif
       lu_table_slot_unref (slot);
     }
@@ -520,7 +544,7 @@ tables_main (gpointer data)
   return NULL;
 }
 
-/* Life cycle */
+/* Life cycle. */
 
 LuTables *
 lu_tables_new (LuStore *store, gsize budget)
@@ -576,14 +600,21 @@ lu_tables_set_listener (LuTables *self, void (*listener) (gpointer user_data), g
   pthread_mutex_unlock (&self->mutex);
 }
 
-void
-lu_tables_get_stats (LuTables *self, LuTablesStats *stats)
+const LuCounters *
+lu_tables_counters (const LuTables *self)
 {
+  return &self->counters;
+}
+
+guint
+lu_tables_n_slots (LuTables *self)
+{
+  guint n;
+
   pthread_mutex_lock (&self->mutex);
-  *stats = self->stats;
-  stats->n_slots = self->slots->len;
-  stats->n_misses = atomic_load (&self->n_misses);
+  n = self->slots->len;
   pthread_mutex_unlock (&self->mutex);
+  return n;
 }
 
 LuStore *

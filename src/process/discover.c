@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* discover.c - processes as /proc shows them: those that ran before the recording, and what has to
- * be re-read after side-band was lost; see process-table.h.
+/* discover.c - reads processes from /proc: those that ran before the recording, and those to repair
+ * after side-band was lost; see process-table.h.
  *
- * Side-band is on before this runs, so what changes meanwhile arrives as events and is applied
- * after. */
+ * Side-band is enabled before this runs, so later changes arrive as events and are applied
+ * afterwards. */
 
 #include "base/fd.h"
 #include "process/proc-maps.h"
-#include "process/process-private.h"
+#include "process/process-table-private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,11 +20,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A process with more text than this in its maps is cut there (65,530 mappings of 100 bytes). */
+/* Text of /proc/PID/maps is cut off here (65,530 mappings of 100 bytes). */
 #define MAX_MAPS_BYTES (8u << 20)
-/* Of /proc/PID/stat: 52 numbers. */
+/* Bytes of /proc/PID/stat, which has 52 numbers. */
 #define MAX_STAT_BYTES 2048
-/* Fields of it, counted from 1 as its manual does. */
+/* Fields of /proc/PID/stat, counted from 1 as in its manual page. */
 #define STAT_FLAGS   9
 #define STAT_THREADS 20
 #define STAT_FIELDS  20
@@ -32,7 +32,7 @@
 
 typedef struct
 {
-  char comm[64]; /* of a kernel thread more than LU_COMM_SIZE */
+  char comm[64]; /* longer than LU_COMM_SIZE for kernel threads */
   gboolean is_kernel_thread;
   guint n_threads;
 } Stat;
@@ -41,30 +41,22 @@ typedef struct
 {
   LuProcessTable *table;
   guint64 time;
-  LuSpace *space; /* owned: what was built so far */
+  LuAddressSpace *space; /* owned; what was built so far */
 } Scan;
 
 static gboolean
-add_map (const LuProcMap *map, gpointer user_data)
+add_map (const LuMmapEvent *map, gpointer user_data)
 {
   Scan *scan = user_data;
-  LuMmapEvent event = { .start = map->start,
-                        .length = map->end - map->start,
+  LuMapping mapping = { .start = map->start,
+                        .end = map->start + map->length,
                         .file_offset = map->file_offset,
-                        .major = map->major,
-                        .minor = map->minor,
-                        .inode = map->inode,
-                        .has_inode = map->inode != 0,
-                        .prot = map->prot,
-                        .path = map->path };
-  LuMapping mapping = {
-    .start = map->start, .end = map->end, .file_offset = map->file_offset, .time = scan->time
-  };
+                        .time = scan->time };
 
   if (!(map->prot & PROT_EXEC))
     return TRUE;
-  mapping.module = lu_process_table_module (scan->table, &event);
-  scan->space = lu_space_take_with_mapping (scan->space, &mapping);
+  mapping.module = lu_process_table_module (scan->table, map);
+  scan->space = lu_address_space_take_with_mapping (scan->space, &mapping);
   return TRUE;
 }
 
@@ -85,7 +77,8 @@ read_maps (gint32 pid, Scan *scan)
     lu_proc_maps_parse (text, size, add_map, scan);
 }
 
-/* PID (COMM) STATE and numbers: man 5 proc_pid_stat. COMM may hold anything, parentheses too. */
+/* Reads PID (COMM) STATE and numbers, see proc_pid_stat(5). COMM may contain anything, even
+ * parentheses. */
 static gboolean
 read_stat (gint32 pid, Stat *stat)
 {
@@ -110,10 +103,11 @@ read_stat (gint32 pid, Stat *stat)
   return TRUE;
 }
 
-/* A system has hundreds, and hardly any is ever sampled; to read of one in /proc costs ten times as
- * much as to ask so: it has no memory, and no session. A leader that has exited has no memory
- * either, but a session. Where we may not ask, as in a sandbox, it is taken for a process. No
- * process has anything at the address, so there is nothing to be read or waited for. */
+/* Recognizes kernel threads by having neither memory nor a session. A system has hundreds that are
+ * hardly ever sampled, and this is ten times cheaper than reading them in /proc. A thread group
+ * leader that has exited has no memory either, but it has a session. Where the call is forbidden,
+ * as in a sandbox, this returns FALSE. Nothing is mapped at the address, so the call neither reads
+ * nor blocks. */
 static gboolean
 is_kernel_thread (gint32 pid)
 {
@@ -124,24 +118,68 @@ is_kernel_thread (gint32 pid)
   return process_vm_readv (pid, &here, 1, &there, 1, 0) < 0 && errno == ESRCH && getsid (pid) == 0;
 }
 
+/* Publishes what /proc shows: a new incarnation, or only its address space if the pid is known. */
+static void
+put_discovered (LuProcessTable *self, gint32 number, const Stat *stat, LuAddressSpace *space,
+                guint64 time)
+{
+  LuPid *pid = lu_process_table_find (self, number);
+  gint n_threads = (gint) MAX (stat->n_threads, 1);
+  guint64 start;
+
+  if (pid != NULL && !pid->dead && lu_process_comm (pid->current)[0] != 0)
+    {
+      lu_process_take_address_space (pid->current, time, lu_address_space_ref (space));
+      pid->n_threads = n_threads;
+      lu_process_table_mark_unsettled (self, pid);
+      lu_process_table_tell_address_space (self, pid->current, LU_ADDRESS_SPACE_DISCOVERED, 0);
+      return;
+    }
+  /* A process that was never announced has existed since before its samples. */
+  start = pid != NULL && pid->dead ? time : 0;
+  pid = lu_process_table_put (self, lu_process_new (number, start, stat->comm, space));
+  pid->n_threads = n_threads;
+  lu_process_table_tell_address_space (self, pid->current, LU_ADDRESS_SPACE_DISCOVERED, 0);
+  lu_process_table_tell_added (self, pid->current, TRUE);
+}
+
 gboolean
 lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
 {
   Stat stat;
   Scan scan;
   LuProcess *process;
-  LuSpace *current;
+  LuAddressSpace *current;
 
   if (!read_stat (pid, &stat))
     return FALSE;
-  scan = (Scan){ .table = self, .time = time, .space = lu_space_new () };
+  scan = (Scan){ .table = self, .time = time, .space = lu_address_space_new () };
   if (!stat.is_kernel_thread)
     read_maps (pid, &scan);
-  lu_process_table_put_discovered (self, pid, stat.comm, MAX (stat.n_threads, 1), scan.space, time);
+  put_discovered (self, pid, &stat, scan.space, time);
   if (time != 0 && lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
     lu_process_table_announce (self, process);
-  lu_space_unref (scan.space);
+  lu_address_space_unref (scan.space);
   return TRUE;
+}
+
+static void
+discover_followed (LuProcessTable *self, guint64 time)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gint32));
+  GHashTableIter iter;
+  gpointer key, value;
+
+  g_hash_table_iter_init (&iter, self->pids);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    if (!((const LuPid *) value)->dead)
+      {
+        gint32 number = GPOINTER_TO_INT (key);
+
+        g_array_append_val (numbers, number);
+      }
+  for (guint i = 0; i < numbers->len; i++)
+    lu_process_table_discover (self, g_array_index (numbers, gint32, i), time);
 }
 
 void
@@ -149,9 +187,9 @@ lu_process_table_discover_all (LuProcessTable *self, guint64 time)
 {
   DIR *dir;
 
-  if (!lu_process_table_follows_all (self))
+  if (!self->follow_all)
     {
-      lu_process_table_discover_followed (self, time);
+      discover_followed (self, time);
       return;
     }
   dir = opendir ("/proc");
@@ -166,4 +204,56 @@ lu_process_table_discover_all (LuProcessTable *self, guint64 time)
         lu_process_table_discover (self, (gint32) pid, time);
     }
   closedir (dir);
+}
+
+/* A helper may not call kill(). */
+static gboolean
+exists (const LuPid *pid)
+{
+  char path[32];
+
+  g_snprintf (path, sizeof path, "/proc/%d", pid->number);
+  return access (path, F_OK) == 0;
+}
+
+static void
+bury_dead (LuProcessTable *self, guint64 time, gboolean any)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->pids);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      LuPid *pid = value;
+
+      if ((any || pid->leader_exited) && !pid->dead && !exists (pid))
+        lu_process_table_mark_dead (self, pid, time);
+    }
+}
+
+void
+lu_process_table_bury_dead (LuProcessTable *self, guint64 time)
+{
+  bury_dead (self, time, TRUE);
+}
+
+void
+lu_process_table_repair (LuProcessTable *self, guint64 time)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, self->undiscovered);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      gint32 number = GPOINTER_TO_INT (key);
+      LuPid *pid = lu_process_table_find (self, number);
+
+      if (pid != NULL && !pid->dead && !lu_process_table_discover (self, number, time))
+        lu_process_table_mark_dead (self, pid, time);
+      g_hash_table_iter_remove (&iter);
+    }
+  /* The last thread may have exited without an EXIT record, because it was never announced. */
+  bury_dead (self, time, FALSE);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* proc-maps.c - parser of /proc/PID/maps; see proc-maps.h.
+/* proc-maps.c - parses /proc/PID/maps; see proc-maps.h.
  *
- * A line: START-END PERM OFFSET MAJ:MIN INODE [spaces PATH]. Numbers are hexadecimal but for the
- * inode. Written by hand: sscanf accepts signs, spaces and overflow. */
+ * A line is START-END PERM OFFSET MAJ:MIN INODE [spaces PATH]. All numbers but the inode are
+ * hexadecimal. sscanf() would accept signs, spaces and overflow. */
 
 #include "process/proc-maps.h"
+
+#include "base/hex.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-/* Longest path the kernel prints is a page. */
+/* The longest path that the kernel prints is a page. */
 #define MAX_PATH_BYTES 4096
 
 typedef struct
@@ -20,33 +22,28 @@ typedef struct
   gboolean failed;
 } Line;
 
-static int
-digit_value (char c)
+static guint64
+take_hex (Line *line)
 {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  return 16;
+  guint64 value;
+  gsize n_digits = lu_hex_read_number (line->at, line->end, &value);
+
+  line->at += n_digits;
+  line->failed |= n_digits == 0;
+  return value;
 }
 
 static guint64
-take_number (Line *line, int base)
+take_decimal (Line *line)
 {
+  const char *begin = line->at;
   guint64 value = 0;
-  guint n_digits = 0;
 
-  while (line->at < line->end && digit_value (*line->at) < base)
-    {
-      guint64 digit = (guint64) digit_value (*line->at++);
-
-      if (value > (G_MAXUINT64 - digit) / (guint64) base)
-        line->failed = TRUE;
-      value = value * (guint64) base + digit;
-      n_digits++;
-    }
-  if (n_digits == 0)
-    line->failed = TRUE;
+  for (; line->at < line->end && g_ascii_isdigit (*line->at); line->at++)
+    if (!g_uint64_checked_mul (&value, value, 10)
+        || !g_uint64_checked_add (&value, value, (guint64) (*line->at - '0')))
+      line->failed = TRUE;
+  line->failed |= line->at == begin;
   return value;
 }
 
@@ -86,7 +83,7 @@ is_octal_escape (const char *at, const char *end)
          && at[2] <= '7' && at[3] >= '0' && at[3] <= '7';
 }
 
-/* seq_path() escapes newline (and only that, here) as a backslash and three octal digits. */
+/* seq_path() writes a newline, and nothing else here, as a backslash and three octal digits. */
 static void
 take_path (Line *line, char path[MAX_PATH_BYTES])
 {
@@ -111,24 +108,28 @@ take_path (Line *line, char path[MAX_PATH_BYTES])
 }
 
 static gboolean
-parse_line (Line *line, LuProcMap *map, char path[MAX_PATH_BYTES])
+parse_line (Line *line, LuMmapEvent *map, char path[MAX_PATH_BYTES])
 {
-  map->start = take_number (line, 16);
+  guint64 end;
+
+  map->start = take_hex (line);
   take_char (line, '-');
-  map->end = take_number (line, 16);
+  end = take_hex (line);
   take_char (line, ' ');
   map->prot = take_protection (line);
   take_char (line, ' ');
-  map->file_offset = take_number (line, 16);
+  map->file_offset = take_hex (line);
   take_char (line, ' ');
-  map->major = (guint32) take_number (line, 16);
+  map->major = (guint32) take_hex (line);
   take_char (line, ':');
-  map->minor = (guint32) take_number (line, 16);
+  map->minor = (guint32) take_hex (line);
   take_char (line, ' ');
-  map->inode = take_number (line, 10);
+  map->inode = take_decimal (line);
   take_path (line, path);
+  map->length = end - map->start;
+  map->has_inode = map->inode != 0;
   map->path = path;
-  return !line->failed && map->end > map->start;
+  return !line->failed && end > map->start;
 }
 
 guint
@@ -142,7 +143,7 @@ lu_proc_maps_parse (const char *text, gsize size, LuProcMapsFunc func, gpointer 
     {
       const char *newline = memchr (at, '\n', (gsize) (end - at));
       Line line = { .at = at, .end = newline != NULL ? newline : end };
-      LuProcMap map;
+      LuMmapEvent map = { 0 };
 
       if (!parse_line (&line, &map, path))
         n_skipped++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* process-events.c - what each kind of side-band changes in the processes; see process-table.h.
+/* process-events.c - applies side-band to the processes; see process-table.h.
  *
- * Events come in the order of their time. A fork copies its parent's space from our own state, an
+ * Events come in order of time. A fork copies the parent's address space from our own state; an
  * exec begins the next incarnation of its pid. */
 
 #include "process/process-table-private.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A process with more executable mappings than this is generating code; the rest is "no mapping".
- */
+/* A process with more executable mappings than this generates code; addresses in further mappings
+ * are in "no mapping". */
 #define MAX_MAPPINGS 8192
 
 static void
@@ -20,43 +20,6 @@ tell_forked (LuProcessTable *self, guint64 time, gint32 pid, gint32 child_pid)
 {
   if (self->funcs->forked != NULL)
     self->funcs->forked (time, pid, child_pid, self->user_data);
-}
-
-LuModule *
-lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
-{
-  char buffer[4096];
-  LuModuleKey key;
-  LuModule *found = lu_module_cache_find_again (self->modules, mmap);
-  gboolean is_new;
-
-  if (found != NULL)
-    return found;
-  lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
-  key.is_32bit = key.kind == LU_MODULE_VDSO && lu_mmap_is_below_4g (mmap);
-  if (key.kind == LU_MODULE_FILE)
-    {
-      key.has_inode = mmap->has_inode != 0;
-      key.major = mmap->major;
-      key.minor = mmap->minor;
-      key.inode = mmap->inode;
-      key.inode_generation = mmap->inode_generation;
-    }
-  if (key.kind == LU_MODULE_FILE || key.kind == LU_MODULE_VDSO)
-    {
-      key.build_id_size = mmap->build_id_size;
-      memcpy (key.build_id, mmap->build_id, sizeof key.build_id);
-    }
-  return lu_module_cache_find (self->modules, &key, &is_new);
-}
-
-void
-lu_process_table_announce_module (LuProcessTable *self, const LuMapping *mapping,
-                                  LuProcess *process)
-{
-  if (lu_module_announce_once (mapping->module))
-    self->funcs->module_added (mapping->module, process, mapping->start, mapping->end,
-                               self->user_data);
 }
 
 static void
@@ -77,7 +40,7 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
     }
   if (pid == NULL || mmap->is_kernel || !(mmap->prot & PROT_EXEC) || mmap->length == 0)
     return;
-  lu_space_mappings (lu_process_space (pid->current), &n_mappings);
+  lu_address_space_mappings (lu_process_address_space (pid->current), &n_mappings);
   if (n_mappings >= MAX_MAPPINGS)
     return;
   mapping.module = lu_process_table_module (self, mmap);
@@ -85,7 +48,7 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
     {
       if (lu_process_has_history (pid->current))
         lu_process_table_mark_unsettled (self, pid);
-      lu_process_table_tell_space (self, pid->current, LU_SPACE_MAPPED, 0);
+      lu_process_table_tell_address_space (self, pid->current, LU_ADDRESS_SPACE_MAPPED, 0);
     }
   lu_process_table_announce_module (self, &mapping, pid->current);
 }
@@ -94,16 +57,16 @@ static void
 apply_exec (LuProcessTable *self, const LuEvent *event)
 {
   LuPid *pid = lu_process_table_find (self, event->pid);
-  g_autoptr (LuSpace) space = NULL;
+  g_autoptr (LuAddressSpace) space = NULL;
   LuProcess *process;
 
   if (pid == NULL)
     return;
-  space = lu_space_new ();
-  process = lu_process_new (event->pid, ++pid->n_execs, event->time, event->comm.name, space);
+  space = lu_address_space_new ();
+  process = lu_process_new (event->pid, event->time, event->comm.name, space);
   lu_process_table_put (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
-  lu_process_table_tell_space (self, process, LU_SPACE_EXECED, 0);
+  lu_process_table_tell_address_space (self, process, LU_ADDRESS_SPACE_EXECED, 0);
   lu_process_table_tell_added (self, process, TRUE);
 }
 
@@ -122,7 +85,7 @@ apply_comm (LuProcessTable *self, const LuEvent *event)
   if (self->follow_all)
     lu_process_table_follow (self, event->pid);
   pid = lu_process_table_find (self, event->pid);
-  /* In a file a name is all that is known of a process that ran before. */
+  /* A file has only a name for a process that ran before the recording. */
   if (pid != NULL && lu_process_comm (pid->current)[0] == 0)
     lu_process_set_command_line (pid->current, event->comm.name, strlen (event->comm.name));
 }
@@ -141,23 +104,24 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
       tell_forked (self, event->time, event->pid, event->tid);
       return;
     }
-  /* Time 0 is a fork that a recorder made up for a process that ran before: it has its own
+  /* A fork at time 0 was made up by the recorder for a process that ran before; it has its own
    * mappings. */
   if (parent != NULL && event->time != 0)
     {
-      child = lu_process_new (event->pid, 0, event->time, lu_process_comm (parent->current),
-                              lu_process_space_at (parent->current, event->time));
+      child = lu_process_new (event->pid, event->time, lu_process_comm (parent->current),
+                              lu_process_address_space_at (parent->current, event->time));
       lu_process_inherit_names (child, parent->current);
     }
   else
     {
-      g_autoptr (LuSpace) space = lu_space_new ();
+      g_autoptr (LuAddressSpace) space = lu_address_space_new ();
 
-      child = lu_process_new (event->pid, 0, event->time, "", space);
+      child = lu_process_new (event->pid, event->time, "", space);
       g_hash_table_add (self->undiscovered, GINT_TO_POINTER (event->pid));
     }
   lu_process_table_put (self, child)->n_threads = 1;
-  lu_process_table_tell_space (self, child, LU_SPACE_FORKED, event->task.parent_pid);
+  lu_process_table_tell_address_space (self, child, LU_ADDRESS_SPACE_FORKED,
+                                       event->task.parent_pid);
   tell_forked (self, event->time, event->task.parent_pid, event->pid);
   lu_process_table_tell_added (self, child, FALSE);
 }
@@ -176,8 +140,7 @@ apply_exit (LuProcessTable *self, const LuEvent *event)
     lu_process_table_mark_dead (self, pid, event->time);
 }
 
-/* All tasks outside of our pid namespace have the number of the idle task, of which only a file
- * that somebody else recorded says anything. */
+/* All tasks outside our pid namespace have pid 0. A recorded file may have a name for it. */
 static gboolean
 is_idle_task_in_file (const LuEvent *event)
 {

@@ -1,42 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* process-private.h - what the files of this folder share of a process. */
+/* process-private.h - functions on processes for this room only. */
 
 #pragma once
 
-#include "process/process-table.h"
+#include "process/process.h"
 
 #define LU_COMM_SIZE 16 /* TASK_COMM_LEN, linux/sched.h */
 
-/* A version of the space and when it began to hold. */
+/* A version of the address space, valid from `time` on. */
 typedef struct
 {
   guint64 time;
-  LuSpace *space; /* owned */
-} LuSpaceVersion;
+  LuAddressSpace *space; /* owned */
+} LuAddressSpaceVersion;
 
-LuProcess *lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
-                           LuSpace *space);
-/* Replaces the current space from `time` on; takes it. The old one stays for lu_process_space_at().
- */
-void lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space);
-/* Puts a mapping on top of the current space, from `time` on; FALSE if nothing changes. When very
- * much has changed since samples were last looked at, the newest version is changed instead of
- * adding one. */
+LuProcess *lu_process_new (gint32 pid, guint64 start_time, const char *comm, LuAddressSpace *space);
+/* Replaces the address space from `time` on; takes it. lu_process_address_space_at() still finds
+ * the old one. */
+void lu_process_take_address_space (LuProcess *self, guint64 time, LuAddressSpace *space);
+/* Puts a mapping on top of the address space, from `time` on. Returns FALSE if nothing changes. If
+ * there are very many versions since the last round, changes the newest one instead of adding
+ * another. */
 gboolean lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping);
-LuSpace *lu_process_space_at (LuProcess *self, guint64 time); /* borrowed */
-/* Drops versions that ended before `time`. */
+LuAddressSpace *lu_process_address_space_at (LuProcess *self, guint64 time); /* borrowed */
+/* Drops versions that were replaced before `time`. */
 void lu_process_trim (LuProcess *self, guint64 time);
 gboolean lu_process_has_history (const LuProcess *self);
 
-/* Puts an incarnation that /proc shows in place (or its space, if the pid is known already). */
-void lu_process_table_put_discovered (LuProcessTable *self, gint32 pid, const char *comm,
-                                      guint n_threads, LuSpace *space, guint64 time);
-/* Looks up the module of a mapping. Borrowed. */
-LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap);
-/* All versions of the space. */
-typedef void (*LuSpaceFunc) (LuSpace *space, gpointer user_data);
-void lu_process_foreach_space (LuProcess *self, LuSpaceFunc func, gpointer user_data);
-gboolean lu_process_table_follows_all (LuProcessTable *self);
-void lu_process_table_discover_followed (LuProcessTable *self, guint64 time);
+/* Calls `func` for each version of the address space. */
+typedef void (*LuAddressSpaceFunc) (LuAddressSpace *space, gpointer user_data);
+void lu_process_foreach_address_space (LuProcess *self, LuAddressSpaceFunc func,
+                                       gpointer user_data);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* process-table-private.h - what keeps processes (process-table.c) and what applies side-band to
- * them (process-events.c) share. */
+/* process-table-private.h - the table's data, shared by process-table.c, process-events.c and
+ * discover.c. The last two use the first, never the other way round. */
 
 #pragma once
 
 #include "process/process-private.h"
+#include "process/process-table.h"
 
 typedef struct _LuPast LuPast;
 typedef struct _LuPid LuPid;
@@ -14,7 +15,7 @@ typedef struct _LuPid LuPid;
 struct _LuPast
 {
   LuProcess *process; /* owned */
-  guint64 round;      /* in which it ended */
+  guint64 round;      /* round in which it ended */
   LuPast *older;
 };
 
@@ -23,41 +24,43 @@ struct _LuPid
   gint32 number;
   LuProcess *current; /* owned */
   LuPast *past;       /* owned, newest first */
-  gint n_threads;     /* alive; a lower bound if some were never announced */
-  guint32 n_execs;
+  gint n_threads;     /* alive threads; a lower bound if some were never announced */
   gboolean leader_exited;
   gboolean dead;
   guint64 dead_round;
-  gboolean is_unsettled; /* it is in the list of these */
+  gboolean is_unsettled; /* is in the list `unsettled` */
 };
 
 struct _LuProcessTable
 {
   GHashTable *pids; /* pid -> LuPid */
-  LuPid *last;      /* the one asked for last, in there; NULL: none */
+  LuPid *last;      /* result of the last find; NULL: none */
   LuModuleCache *modules;
   gboolean follow_all;
   const LuProcessTableFuncs *funcs;
   gpointer user_data;
   guint64 round;
-  guint64 newest_time;      /* of any side-band event */
-  guint64 cut_times[2];     /* newest_time at the end of the last two rounds */
-  GPtrArray *unsettled;     /* of LuPid: with history, past incarnations or death to clean up */
+  guint64 newest_time;  /* newest time of any side-band event */
+  guint64 cut_times[2]; /* newest_time at the end of the last two rounds */
+  GPtrArray *unsettled; /* array of LuPid: those with old versions, past incarnations or an end to
+                           clean up */
   GHashTable *undiscovered; /* set of pids that need lu_process_table_repair() */
   guint n_live;
 };
 
-/* NULL: it is not followed. */
+/* Returns NULL if the pid is not followed. */
 LuPid *lu_process_table_find (LuProcessTable *self, gint32 pid);
-/* Puts a new incarnation in place; takes it. */
+/* Makes `process` the current incarnation of its pid; takes it. */
 LuPid *lu_process_table_put (LuProcessTable *self, LuProcess *process);
+/* Returns the module of a mapping. Borrowed. */
+LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap);
 void lu_process_table_mark_unsettled (LuProcessTable *self, LuPid *pid);
-/* It has ended, with all threads. */
+/* Notes that the process has ended with all its threads. */
 void lu_process_table_mark_dead (LuProcessTable *self, LuPid *pid, guint64 time);
-/* parent_pid: of a fork. */
-void lu_process_table_tell_space (LuProcessTable *self, LuProcess *process, LuSpaceChange change,
-                                  gint32 parent_pid);
+/* Calls address_space_changed(). parent_pid: for a fork, otherwise 0. */
+void lu_process_table_tell_address_space (LuProcessTable *self, LuProcess *process,
+                                          LuAddressSpaceChange change, gint32 parent_pid);
 void lu_process_table_tell_added (LuProcessTable *self, LuProcess *process, gboolean is_exec);
-/* Tells of the module, once. */
+/* Calls module_added() once for each module. */
 void lu_process_table_announce_module (LuProcessTable *self, const LuMapping *mapping,
                                        LuProcess *process);

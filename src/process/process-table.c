@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* process-table.c - keeps processes and answers (pid, time); see process-table.h.
+/* process-table.c - keeps the processes and looks them up by pid and time; see process-table.h.
  *
- * A pid has one current incarnation and, for as long as a ring may hold samples of them, past ones:
- * an exec or a reuse of the pid moves the current one there. "As long as" is counted in closed
- * rounds: what ended in round n is needed in n and n + 1 only, because a round handles every sample
- * committed before the side-band it read. */
+ * A pid has one current incarnation. An exec or a reuse of the pid makes it a past one, which is
+ * kept as long as a ring may hold samples of it. That is counted in rounds: what ended in round n
+ * is needed in n and n + 1 only, because a round handles every sample that was committed before the
+ * side-band it read. */
 
 #include "process/process-table-private.h"
 
 #include <string.h>
-#include <unistd.h>
 
-/* Modules kept for the next process that maps them. */
+/* Modules kept for processes that map them later. */
 #define MAX_MODULES    4096
 #define ROUNDS_TO_KEEP 2
 
-/* From there on, all that are older. */
+/* Frees this one and all older ones. */
 static void
 free_past (LuPast **from)
 {
@@ -76,22 +75,50 @@ lu_process_table_tell_added (LuProcessTable *self, LuProcess *process, gboolean 
 }
 
 void
-lu_process_table_tell_space (LuProcessTable *self, LuProcess *process, LuSpaceChange change,
-                             gint32 parent_pid)
+lu_process_table_tell_address_space (LuProcessTable *self, LuProcess *process,
+                                     LuAddressSpaceChange change, gint32 parent_pid)
 {
-  if (self->funcs->space_changed != NULL)
-    self->funcs->space_changed (process,
-                                change != LU_SPACE_ENDED ? lu_process_space (process) : NULL,
-                                change, parent_pid, self->user_data);
+  if (self->funcs->address_space_changed != NULL)
+    self->funcs->address_space_changed (
+        process, change != LU_ADDRESS_SPACE_ENDED ? lu_process_address_space (process) : NULL,
+        change, parent_pid, self->user_data);
 }
 
 LuPid *
 lu_process_table_find (LuProcessTable *self, gint32 pid)
 {
-  /* A program that starts causes a dozen events one after another. */
+  /* A program that starts causes a dozen events in a row. */
   if (self->last == NULL || self->last->number != pid)
     self->last = g_hash_table_lookup (self->pids, GINT_TO_POINTER (pid));
   return self->last;
+}
+
+LuModule *
+lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
+{
+  char buffer[4096];
+  LuModuleKey key;
+  LuModule *found = lu_module_cache_find_again (self->modules, mmap);
+  gboolean is_new;
+
+  if (found != NULL)
+    return found;
+  lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
+  key.is_32bit = key.kind == LU_MODULE_VDSO && lu_mmap_is_below_4g (mmap);
+  if (key.kind == LU_MODULE_FILE)
+    {
+      key.has_inode = mmap->has_inode != 0;
+      key.major = mmap->major;
+      key.minor = mmap->minor;
+      key.inode = mmap->inode;
+      key.inode_generation = mmap->inode_generation;
+    }
+  if (key.kind == LU_MODULE_FILE || key.kind == LU_MODULE_VDSO)
+    {
+      key.build_id_size = mmap->build_id_size;
+      memcpy (key.build_id, mmap->build_id, sizeof key.build_id);
+    }
+  return lu_module_cache_find (self->modules, &key, &is_new);
 }
 
 void
@@ -140,7 +167,7 @@ lu_process_table_mark_dead (LuProcessTable *self, LuPid *pid, guint64 time)
   pid->dead_round = self->round;
   self->n_live--;
   lu_process_table_mark_unsettled (self, pid);
-  lu_process_table_tell_space (self, pid->current, LU_SPACE_ENDED, 0);
+  lu_process_table_tell_address_space (self, pid->current, LU_ADDRESS_SPACE_ENDED, 0);
   if (self->funcs->exited != NULL)
     self->funcs->exited (time, pid->number, self->user_data);
 }
@@ -148,14 +175,14 @@ lu_process_table_mark_dead (LuProcessTable *self, LuPid *pid, guint64 time)
 void
 lu_process_table_follow (LuProcessTable *self, gint32 pid)
 {
-  g_autoptr (LuSpace) space = NULL;
+  g_autoptr (LuAddressSpace) space = NULL;
 
   if (lu_process_table_find (self, pid) != NULL)
     return;
-  space = lu_space_new ();
-  lu_process_table_put (self, lu_process_new (pid, 0, 0, "", space))->n_threads = 1;
-  lu_process_table_tell_space (self, lu_process_table_find (self, pid)->current,
-                               LU_SPACE_DISCOVERED, 0);
+  space = lu_address_space_new ();
+  lu_process_table_put (self, lu_process_new (pid, 0, "", space))->n_threads = 1;
+  lu_process_table_tell_address_space (self, lu_process_table_find (self, pid)->current,
+                                       LU_ADDRESS_SPACE_DISCOVERED, 0);
 }
 
 gboolean
@@ -177,7 +204,7 @@ process_at (LuPid *pid, guint64 time)
 
 gboolean
 lu_process_table_lookup (LuProcessTable *self, gint32 number, guint64 time, LuProcess **process,
-                         LuSpace **space)
+                         LuAddressSpace **space)
 {
   LuPid *pid = number >= 0 ? lu_process_table_find (self, number) : NULL;
 
@@ -190,7 +217,7 @@ lu_process_table_lookup (LuProcessTable *self, gint32 number, guint64 time, LuPr
   if (pid == NULL)
     return FALSE;
   *process = process_at (pid, time);
-  *space = lu_process_space_at (*process, time);
+  *space = lu_process_address_space_at (*process, time);
   return TRUE;
 }
 
@@ -202,8 +229,8 @@ lu_process_table_is_current (LuProcessTable *self, const LuProcess *process)
   return pid != NULL && !pid->dead && pid->current == process;
 }
 
-/* Drops what no ring can hold samples of any more. TRUE if nothing is left to clean up for the pid.
- */
+/* Drops what no ring can hold samples of any more. Returns TRUE if nothing is left to clean up for
+ * the pid. */
 static gboolean
 settle (LuProcessTable *self, LuPid *pid)
 {
@@ -223,7 +250,7 @@ lu_process_table_end_round (LuProcessTable *self)
 {
   guint n_left = 0;
 
-  self->last = NULL; /* it may go */
+  self->last = NULL; /* the entry may be freed below */
   self->round++;
   for (guint i = 0; i < self->unsettled->len; i++)
     {
@@ -240,82 +267,6 @@ lu_process_table_end_round (LuProcessTable *self)
   self->cut_times[0] = self->newest_time;
 }
 
-/* A helper may not call kill(). */
-static gboolean
-exists (const LuPid *pid)
-{
-  char path[32];
-
-  g_snprintf (path, sizeof path, "/proc/%d", pid->number);
-  return access (path, F_OK) == 0;
-}
-
-static void
-bury_dead (LuProcessTable *self, guint64 time, gboolean any)
-{
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, self->pids);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      LuPid *pid = value;
-
-      if ((any || pid->leader_exited) && !pid->dead && !exists (pid))
-        lu_process_table_mark_dead (self, pid, time);
-    }
-}
-
-void
-lu_process_table_bury_dead (LuProcessTable *self, guint64 time)
-{
-  bury_dead (self, time, TRUE);
-}
-
-void
-lu_process_table_repair (LuProcessTable *self, guint64 time)
-{
-  GHashTableIter iter;
-  gpointer key;
-
-  g_hash_table_iter_init (&iter, self->undiscovered);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
-    {
-      gint32 number = GPOINTER_TO_INT (key);
-      LuPid *pid = lu_process_table_find (self, number);
-
-      if (pid != NULL && !pid->dead && !lu_process_table_discover (self, number, time))
-        lu_process_table_mark_dead (self, pid, time);
-      g_hash_table_iter_remove (&iter);
-    }
-  /* The last thread may have ended without an EXIT of its own: it was never announced. */
-  bury_dead (self, time, FALSE);
-}
-
-void
-lu_process_table_put_discovered (LuProcessTable *self, gint32 number, const char *comm,
-                                 guint n_threads, LuSpace *space, guint64 time)
-{
-  LuPid *pid = lu_process_table_find (self, number);
-  guint64 start;
-
-  if (pid != NULL && !pid->dead && lu_process_comm (pid->current)[0] != 0)
-    {
-      lu_process_take_space (pid->current, time, lu_space_ref (space));
-      pid->n_threads = (gint) n_threads;
-      lu_process_table_mark_unsettled (self, pid);
-      lu_process_table_tell_space (self, pid->current, LU_SPACE_DISCOVERED, 0);
-      return;
-    }
-  /* What was never announced has always been so, as far as its samples go. */
-  start = pid != NULL && pid->dead ? time : 0;
-  pid = lu_process_table_put (
-      self, lu_process_new (number, pid != NULL ? pid->n_execs : 0, start, comm, space));
-  pid->n_threads = (gint) n_threads;
-  lu_process_table_tell_space (self, pid->current, LU_SPACE_DISCOVERED, 0);
-  lu_process_table_tell_added (self, pid->current, TRUE);
-}
-
 gboolean
 lu_process_table_has_live (LuProcessTable *self)
 {
@@ -328,29 +279,13 @@ lu_process_table_size (LuProcessTable *self)
   return g_hash_table_size (self->pids);
 }
 
-static gboolean
-is_live (gpointer value)
-{
-  return !((LuPid *) value)->dead;
-}
-
 void
-lu_process_table_discover_followed (LuProcessTable *self, guint64 time)
+lu_process_table_announce_module (LuProcessTable *self, const LuMapping *mapping,
+                                  LuProcess *process)
 {
-  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gint32));
-  GHashTableIter iter;
-  gpointer key, value;
-
-  g_hash_table_iter_init (&iter, self->pids);
-  while (g_hash_table_iter_next (&iter, &key, &value))
-    if (is_live (value))
-      {
-        gint32 number = GPOINTER_TO_INT (key);
-
-        g_array_append_val (numbers, number);
-      }
-  for (guint i = 0; i < numbers->len; i++)
-    lu_process_table_discover (self, g_array_index (numbers, gint32, i), time);
+  if (lu_module_announce_once (mapping->module))
+    self->funcs->module_added (mapping->module, process, mapping->start, mapping->end,
+                               self->user_data);
 }
 
 typedef struct
@@ -360,11 +295,11 @@ typedef struct
 } Announced;
 
 static void
-announce_space (LuSpace *space, gpointer user_data)
+announce_mappings (LuAddressSpace *space, gpointer user_data)
 {
   Announced *announced = user_data;
   guint n_mappings;
-  const LuMapping *mappings = lu_space_mappings (space, &n_mappings);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n_mappings);
 
   for (guint i = 0; i < n_mappings; i++)
     lu_process_table_announce_module (announced->table, &mappings[i], announced->process);
@@ -375,11 +310,5 @@ lu_process_table_announce (LuProcessTable *self, LuProcess *process)
 {
   Announced announced = { .table = self, .process = process };
 
-  lu_process_foreach_space (process, announce_space, &announced);
-}
-
-gboolean
-lu_process_table_follows_all (LuProcessTable *self)
-{
-  return self->follow_all;
+  lu_process_foreach_address_space (process, announce_mappings, &announced);
 }

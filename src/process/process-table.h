@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* process-table.h - all processes we follow, as of any moment the rings can still hold samples of.
+/* process-table.h - all followed processes, as of any moment for which the rings may still hold
+ * samples.
  *
- * Drain thread only (main thread while it discovers, before the drain thread runs). Side-band
- * events change it; a sample is looked up by (pid, time). Exec ends one incarnation of a pid and
- * begins the next, fork copies the parent's space from here, exit keeps everything until every ring
- * has been read past it. */
+ * Drain thread only (main thread before the drain thread runs). Side-band events change it; a
+ * sample is looked up by pid and time. Exec ends one incarnation of a pid and begins the next, fork
+ * copies the parent's address space from here, and exit keeps everything until every ring has been
+ * read past it. */
 
 #pragma once
 
@@ -16,36 +17,37 @@
 
 typedef struct _LuProcessTable LuProcessTable;
 
-/* Why the current space of a process is another one. */
+/* Why the address space of a process has changed. */
 typedef enum
 {
-  LU_SPACE_DISCOVERED, /* the process itself is new to us, or was read from /proc anew */
-  LU_SPACE_FORKED,     /* a child begins; it has its parent's, or an empty one */
-  LU_SPACE_EXECED,     /* empty */
-  LU_SPACE_MAPPED,     /* more is mapped */
-  LU_SPACE_ENDED,      /* the process has ended: no space */
-} LuSpaceChange;
+  LU_ADDRESS_SPACE_DISCOVERED, /* the process is new to us, or was read from /proc again */
+  LU_ADDRESS_SPACE_FORKED,     /* a child begins with its parent's address space, or an empty one */
+  LU_ADDRESS_SPACE_EXECED,     /* it is empty now */
+  LU_ADDRESS_SPACE_MAPPED,     /* more is mapped */
+  LU_ADDRESS_SPACE_ENDED,      /* the process has ended */
+} LuAddressSpaceChange;
 
-/* All but the first may be NULL. */
+/* Callbacks; all but the first may be NULL. */
 typedef struct
 {
-  /* A module nobody has opened yet appeared; `process` maps it at [start, end). */
+  /* A new module appeared, which is not open yet; `process` maps it at [start, end). */
   void (*module_added) (LuModule *module, LuProcess *process, guint64 start, guint64 end,
                         gpointer user_data);
-  /* A process was discovered, forked or executed a program (is_exec: it has a command line of its
-   * own, which can be read now). */
+  /* A process was discovered, forked, or executed a program (is_exec: its command line can be read
+   * now). */
   void (*process_added) (LuProcess *process, gboolean is_exec, gpointer user_data);
-  /* A followed process (child_pid != pid) or thread began, a followed process ended. */
+  /* A followed process (child_pid != pid) or a thread of it began; a followed process ended. */
   void (*forked) (guint64 time, gint32 pid, gint32 child_pid, gpointer user_data);
   void (*exited) (guint64 time, gint32 pid, gpointer user_data);
-  /* The current space of a followed process is another one; NULL: none. parent_pid: of
-   * FORKED, else 0. */
-  void (*space_changed) (LuProcess *process, LuSpace *space, LuSpaceChange change,
-                         gint32 parent_pid, gpointer user_data);
+  /* A followed process has another address space; NULL: none. parent_pid: for FORKED, otherwise 0.
+   */
+  void (*address_space_changed) (LuProcess *process, LuAddressSpace *space,
+                                 LuAddressSpaceChange change, gint32 parent_pid,
+                                 gpointer user_data);
 } LuProcessTableFuncs;
 
-/* follow_all: every process is followed, else those added by lu_process_table_follow() and their
- * descendants from then on. */
+/* follow_all: follow every process; otherwise only those passed to lu_process_table_follow() and
+ * their descendants. */
 LuProcessTable *lu_process_table_new (gboolean follow_all, const LuProcessTableFuncs *funcs,
                                       gpointer user_data);
 void lu_process_table_free (LuProcessTable *self);
@@ -53,44 +55,45 @@ void lu_process_table_free (LuProcessTable *self);
 /* Follows a pid from now on. */
 void lu_process_table_follow (LuProcessTable *self, gint32 pid);
 
-/* Whether the pid is followed, or was until this round. */
+/* Returns whether the pid is followed, or was until this round. */
 gboolean lu_process_table_follows (LuProcessTable *self, gint32 pid);
 
 /* Applies a side-band event. */
 void lu_process_table_apply (LuProcessTable *self, const LuEvent *event);
 
-/* The incarnation of the pid at that time and the version of its space then; both borrowed until
- * the end of the round. FALSE if the pid is not followed (or, when all are, has not been seen: it
- * is then made, without mappings). */
+/* Finds the incarnation of the pid at that time and its address space then; both are borrowed until
+ * the end of the round. Returns FALSE if the pid is not followed. If all are followed, an unknown
+ * pid is added without mappings. */
 gboolean lu_process_table_lookup (LuProcessTable *self, gint32 pid, guint64 time,
-                                  LuProcess **process, LuSpace **space);
+                                  LuProcess **process, LuAddressSpace **space);
 
-/* Whether this incarnation is what its pid is now, as far as side-band says: /proc is about it. */
+/* Returns whether this incarnation is the current one of its pid, as far as side-band says, so that
+ * /proc/PID describes it. */
 gboolean lu_process_table_is_current (LuProcessTable *self, const LuProcess *process);
 
-/* Every sample committed before the last call has been handled: older versions and dead processes
- * may go. */
+/* Ends a round: every sample committed before the last call has been handled, so older versions and
+ * dead processes may go. */
 void lu_process_table_end_round (LuProcessTable *self);
 
-/* Follows what was sampled without ever having been announced (side-band was lost). Reads files;
- * call it between rounds. Also forgets processes whose last thread ended unseen. */
+/* Reads processes from /proc that were sampled but never announced (side-band was lost), and
+ * forgets processes whose last thread exited unseen. Reads files; call it between rounds. */
 void lu_process_table_repair (LuProcessTable *self, guint64 time);
-/* After side-band was lost: ends, at `time`, those of which /proc knows nothing any more. */
+/* After side-band was lost: ends, at `time`, all processes that are not in /proc any more. */
 void lu_process_table_bury_dead (LuProcessTable *self, guint64 time);
 
-/* TRUE if one pid at least is followed and alive. */
+/* Returns whether at least one followed process is alive. */
 gboolean lu_process_table_has_live (LuProcessTable *self);
 guint lu_process_table_size (LuProcessTable *self);
 
-/* Adds what /proc says of one process now (a mapping that is already known is not touched). Reads
- * files. FALSE if there is no such process. `time` is what new mappings are stamped with; 0 for
- * "always was": few of the processes that run when a recording begins are ever sampled, so their
- * modules are not announced before lu_process_table_announce(). */
+/* Adds one process from /proc; mappings that are known already stay as they are. Reads files.
+ * Returns FALSE if there is no such process. `time` is the time of new mappings, or 0 for "has
+ * always been there": few of the processes that run when a recording begins are ever sampled, so
+ * their modules are not announced before lu_process_table_announce(). */
 gboolean lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time);
-/* Tells of the modules that the process maps and nobody was told of. */
+/* Announces the modules of the process that were not announced yet. */
 void lu_process_table_announce (LuProcessTable *self, LuProcess *process);
-/* The same as lu_process_table_discover() for all processes (follow_all) or those followed and
- * alive. Reads files. */
+/* Calls lu_process_table_discover() for all processes (follow_all) or for those that are followed
+ * and alive. Reads files. */
 void lu_process_table_discover_all (LuProcessTable *self, guint64 time);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuProcessTable, lu_process_table_free)

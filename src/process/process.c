@@ -3,20 +3,21 @@
 
 /* process.c - one incarnation of a process; see process.h.
  *
- * Versions of the space are few (they are dropped as soon as all rings have been read past them),
- * so a plain array, oldest first, is searched from its end. A version that nobody else has seen yet
- * takes in what is mapped beside it, so a program that starts has one, not one for each library. */
+ * Versions of the address space are few, because they are dropped as soon as all rings have been
+ * read past them: an array, oldest first, is searched from its end. A mapping that overlaps nothing
+ * is added to the newest version if no reader has seen that yet, so a starting program has one
+ * version, not one for each library. */
 
 #include "process/process-private.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-/* Mappings in all versions together, about: 3 MB. Thousands of mappings change between two rounds
- * only where somebody means it; each version of so many would take half a megabyte. */
+/* Limit for the mappings of all versions together, about 3 MB. Thousands of mappings change between
+ * two rounds only on purpose, and each version would take half a megabyte. */
 #define MAX_HISTORY 65536
 
-/* What many forks have in common. */
+/* A command line, shared by forks. */
 typedef struct
 {
   atomic_int ref_count;
@@ -27,21 +28,20 @@ struct _LuProcess
 {
   atomic_int ref_count;
   gint32 pid;
-  guint32 generation;
   guint64 id;
   guint64 start_time;
   char comm[LU_COMM_SIZE];
-  LuProcessNeeds asked;            /* drain thread */
-  guint64 our_serial;              /* drain thread: of the space whose files are known to be ours */
-  gboolean is_marked, is_watched;  /* drain thread */
-  guint n_samples;                 /* drain thread */
-  _Atomic (gpointer) program;      /* LuModule, reference; once: if it is named after its path */
-  _Atomic (gpointer) command_line; /* Text, reference; once */
-  _Atomic (gpointer) mountinfo;    /* owned text; once */
-  /* Oldest first, the last is current; drain thread. Most processes never have more than `few`. */
-  LuSpaceVersion *versions; /* owned, unless it is `few` */
+  LuProcessNeeds asked; /* drain thread */
+  guint64 our_serial; /* drain thread: serial of an address space whose files are all known to be in
+                         our mount namespace */
+  LuProcessMarks marks;       /* drain thread */
+  _Atomic (gpointer) program; /* LuModule, reference, set once: the program, if comm is its name */
+  _Atomic (gpointer) command_line; /* Text, reference, set once */
+  _Atomic (gpointer) mountinfo;    /* owned text, set once */
+  /* Oldest first, the last is current; drain thread only. Most processes use only `few`. */
+  LuAddressSpaceVersion *versions; /* owned, unless it is `few` */
   guint n_versions, n_allocated;
-  LuSpaceVersion few[2];
+  LuAddressSpaceVersion few[2];
 };
 
 static void
@@ -52,21 +52,19 @@ text_unref (Text *self)
 }
 
 LuProcess *
-lu_process_new (gint32 pid, guint32 generation, guint64 start_time, const char *comm,
-                LuSpace *space)
+lu_process_new (gint32 pid, guint64 start_time, const char *comm, LuAddressSpace *space)
 {
   static atomic_ullong last_id;
   LuProcess *self = g_new0 (LuProcess, 1);
 
   atomic_init (&self->ref_count, 1);
   self->pid = pid;
-  self->generation = generation;
   self->id = atomic_fetch_add_explicit (&last_id, 1, memory_order_relaxed) + 1;
   self->start_time = start_time;
   g_strlcpy (self->comm, comm, sizeof self->comm);
   self->versions = self->few;
   self->n_allocated = G_N_ELEMENTS (self->few);
-  self->few[0] = (LuSpaceVersion){ .time = 0, .space = lu_space_ref (space) };
+  self->few[0] = (LuAddressSpaceVersion){ .time = 0, .space = lu_address_space_ref (space) };
   self->n_versions = 1;
   return self;
 }
@@ -84,7 +82,7 @@ lu_process_unref (LuProcess *self)
   if (self == NULL || atomic_fetch_sub_explicit (&self->ref_count, 1, memory_order_acq_rel) != 1)
     return;
   for (guint i = 0; i < self->n_versions; i++)
-    lu_space_unref (self->versions[i].space);
+    lu_address_space_unref (self->versions[i].space);
   if (self->versions != self->few)
     g_free (self->versions);
   lu_module_unref (atomic_load (&self->program));
@@ -97,12 +95,6 @@ gint32
 lu_process_pid (const LuProcess *self)
 {
   return self->pid;
-}
-
-guint32
-lu_process_generation (const LuProcess *self)
-{
-  return self->generation;
 }
 
 guint64
@@ -123,7 +115,7 @@ lu_process_comm (const LuProcess *self)
   return self->comm;
 }
 
-/* FALSE: there was something already. */
+/* Returns FALSE if something was published before. */
 static gboolean
 publish_once (_Atomic (gpointer) *where, gpointer what)
 {
@@ -142,6 +134,12 @@ lu_process_command_line (LuProcess *self)
     return line->text;
   program = atomic_load (&self->program);
   return program != NULL ? lu_module_path (program) : self->comm;
+}
+
+LuLabels
+lu_process_labels (LuProcess *self)
+{
+  return (LuLabels){ .command_line = lu_process_command_line (self) };
 }
 
 gboolean
@@ -167,17 +165,17 @@ lu_process_is_asked (const LuProcess *self, LuProcessNeeds needs)
 gboolean
 lu_process_maps_our_files (LuProcess *self)
 {
-  LuSpace *space = lu_process_space (self);
+  LuAddressSpace *space = lu_process_address_space (self);
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
 
-  if (self->our_serial == lu_space_serial (space))
+  if (self->our_serial == lu_address_space_serial (space))
     return TRUE;
   for (guint i = 0; i < n; i++)
     if (lu_module_key (mappings[i].module)->kind == LU_MODULE_FILE
         && !lu_module_is_ours (mappings[i].module))
       return FALSE;
-  self->our_serial = lu_space_serial (space);
+  self->our_serial = lu_address_space_serial (space);
   return TRUE;
 }
 
@@ -217,34 +215,10 @@ lu_process_inherit_names (LuProcess *self, const LuProcess *parent)
     lu_module_ref (program);
 }
 
-gboolean
-lu_process_is_marked (const LuProcess *self)
+LuProcessMarks *
+lu_process_marks (LuProcess *self)
 {
-  return self->is_marked;
-}
-
-void
-lu_process_set_marked (LuProcess *self, gboolean is_marked)
-{
-  self->is_marked = is_marked;
-}
-
-gboolean
-lu_process_is_watched (const LuProcess *self)
-{
-  return self->is_watched;
-}
-
-void
-lu_process_set_watched (LuProcess *self)
-{
-  self->is_watched = TRUE;
-}
-
-guint
-lu_process_add_samples (LuProcess *self, guint n)
-{
-  return self->n_samples += n;
+  return &self->marks;
 }
 
 const char *
@@ -260,8 +234,8 @@ lu_process_take_mountinfo (LuProcess *self, char *mountinfo)
     g_free (mountinfo);
 }
 
-LuSpace *
-lu_process_space (LuProcess *self)
+LuAddressSpace *
+lu_process_address_space (LuProcess *self)
 {
   return self->versions[self->n_versions - 1].space;
 }
@@ -269,12 +243,12 @@ lu_process_space (LuProcess *self)
 static void
 make_room (LuProcess *self)
 {
-  LuSpaceVersion *versions;
+  LuAddressSpaceVersion *versions;
 
   if (self->n_versions < self->n_allocated)
     return;
   self->n_allocated *= 2;
-  versions = g_new (LuSpaceVersion, self->n_allocated);
+  versions = g_new (LuAddressSpaceVersion, self->n_allocated);
   memcpy (versions, self->versions, self->n_versions * sizeof *versions);
   if (self->versions != self->few)
     g_free (self->versions);
@@ -282,15 +256,15 @@ make_room (LuProcess *self)
 }
 
 void
-lu_process_take_space (LuProcess *self, guint64 time, LuSpace *space)
+lu_process_take_address_space (LuProcess *self, guint64 time, LuAddressSpace *space)
 {
   make_room (self);
-  self->versions[self->n_versions++] = (LuSpaceVersion){ .time = time, .space = space };
+  self->versions[self->n_versions++] = (LuAddressSpaceVersion){ .time = time, .space = space };
 }
 
-/* A process that ends before anybody has read its command line has only comm, which the kernel cuts
- * off after 15 characters. The first file that is mapped after an exec is the program; a script's
- * name is its own. */
+/* If a process ends before its command line is read, only comm is left, which the kernel cuts off
+ * after 15 characters. The first file mapped after an exec is the program; for a script comm
+ * differs. */
 static void
 note_program (LuProcess *self, const LuMapping *mapping)
 {
@@ -301,38 +275,37 @@ note_program (LuProcess *self, const LuMapping *mapping)
     lu_module_ref (mapping->module);
 }
 
-/* A program that starts maps a dozen files; while nobody has looked at the newest version, it may
- * as well have what is mapped later where nothing was before: no sample of an earlier time is
- * there. */
+/* A starting program maps a dozen files. While nobody has looked at the newest version, it can take
+ * later mappings where nothing was mapped before, because there are no earlier samples in them. */
 gboolean
 lu_process_add_mapping (LuProcess *self, guint64 time, const LuMapping *mapping)
 {
-  LuSpaceVersion *last = &self->versions[self->n_versions - 1];
+  LuAddressSpaceVersion *last = &self->versions[self->n_versions - 1];
   guint64 serial;
-  LuSpace *next;
+  LuAddressSpace *next;
   guint n;
 
-  if (lu_space_insert (&last->space, mapping))
-    return TRUE; /* never the first one: the empty space is everybody's */
-  lu_space_mappings (last->space, &n);
+  if (lu_address_space_insert (&last->space, mapping))
+    return TRUE; /* never changes the empty address space, which is shared */
+  lu_address_space_mappings (last->space, &n);
   if (n == 0)
     note_program (self, mapping);
-  serial = lu_space_serial (last->space);
+  serial = lu_address_space_serial (last->space);
   if (last->time == time || (guint64) n * self->n_versions > MAX_HISTORY)
     {
-      last->space = lu_space_take_with_mapping (last->space, mapping);
-      return lu_space_serial (last->space) != serial;
+      last->space = lu_address_space_take_with_mapping (last->space, mapping);
+      return lu_address_space_serial (last->space) != serial;
     }
-  next = lu_space_with_mapping (last->space, mapping);
+  next = lu_address_space_take_with_mapping (lu_address_space_ref (last->space), mapping);
   if (next != last->space)
-    lu_process_take_space (self, time, next);
+    lu_process_take_address_space (self, time, next);
   else
-    lu_space_unref (next);
-  return lu_space_serial (next) != serial;
+    lu_address_space_unref (next);
+  return lu_address_space_serial (next) != serial;
 }
 
-LuSpace *
-lu_process_space_at (LuProcess *self, guint64 time)
+LuAddressSpace *
+lu_process_address_space_at (LuProcess *self, guint64 time)
 {
   guint i = self->n_versions - 1;
 
@@ -341,17 +314,17 @@ lu_process_space_at (LuProcess *self, guint64 time)
   return self->versions[i].space;
 }
 
-LuSpace *
-lu_process_find_space (LuProcess *self, guint64 serial)
+LuAddressSpace *
+lu_process_find_address_space (LuProcess *self, guint64 serial)
 {
   for (guint i = self->n_versions; i > 0; i--)
-    if (lu_space_serial (self->versions[i - 1].space) == serial)
+    if (lu_address_space_serial (self->versions[i - 1].space) == serial)
       return self->versions[i - 1].space;
   return NULL;
 }
 
 void
-lu_process_foreach_space (LuProcess *self, LuSpaceFunc func, gpointer user_data)
+lu_process_foreach_address_space (LuProcess *self, LuAddressSpaceFunc func, gpointer user_data)
 {
   for (guint i = 0; i < self->n_versions; i++)
     func (self->versions[i].space, user_data);
@@ -363,7 +336,7 @@ lu_process_trim (LuProcess *self, guint64 time)
   guint n_old = 0;
 
   while (n_old + 1 < self->n_versions && self->versions[n_old + 1].time <= time)
-    lu_space_unref (self->versions[n_old++].space);
+    lu_address_space_unref (self->versions[n_old++].space);
   if (n_old == 0)
     return;
   self->n_versions -= n_old;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* debuginfod.c - what is fetched, how long, and what is left out; see debuginfod.h.
+/* debuginfod.c - decides what is fetched, and for how long; see debuginfod.h.
  *
- * The fetching process is given a little less time than it may take, so that it ends by itself and
- * leaves its cache in order; if it does not, because a name server does not answer, it is killed,
- * and nothing more is fetched. A server that sends nothing at all to the first question is not
- * asked a second one. */
+ * The fetching process is told a slightly shorter time than it has, so that it usually ends by
+ * itself and leaves its cache in order. If it does not, for example because a name server does not
+ * answer, it is killed and nothing more is fetched. If no server sends anything for the first
+ * request, there is no second one. */
 
 #include "config.h"
 
 #include "symbolize/debuginfod.h"
 
 #include "base/fd.h"
-#include "symbolize/elf-identity.h"
+#include "base/hex.h"
+#include "symbolize/elf-file.h"
 #include "symbolize/fetch.h"
 
 #include <errno.h>
@@ -25,14 +26,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* The library looks up once a second. */
+/* The library checks the time once a second. */
 #define GRACE_MS 1200
 #define POLL_MS  100
-/* Of the fetching process when it is no longer needed. */
+/* How long the fetching process may take to end when it is no longer needed. */
 #define PATIENCE_MS 1500
 /* Files that the summary names. */
-#define MAX_TOLD 3
-/* Files that stay open for who reads them again. */
+#define MAX_NAMED 3
+/* Files that stay open to be read again. */
 #define MAX_KEPT 32
 #define MIN_ID   8
 
@@ -50,37 +51,48 @@ typedef enum
   RESULT_FAILED,
 } Result;
 
-/* One that was to be fetched. */
+/* Why a file was not fetched; reason_text() knows the others. */
+static const char *const reasons[] = {
+  [RESULT_NOT_FOUND] = N_ ("no server has it"),
+  [RESULT_TOO_SLOW] = N_ ("too slow"),
+  [RESULT_NO_TIME] = N_ ("no time left"),
+  [RESULT_NO_ANSWER] = N_ ("no server answers"),
+  [RESULT_WRONG_FILE] = N_ ("the server has another file"),
+  [RESULT_STOPPED] = N_ ("stopped"),
+  [RESULT_NO_CACHE] = N_ ("there is no directory to keep it in"),
+};
+
+/* A file that was to be fetched. */
 typedef struct
 {
-  char *name; /* owned */
-  double share;
+  char *name;   /* owned */
+  double share; /* percent of the samples with an unnamed address in it */
   Result result;
   LuNameFetched kept; /* owned */
-} Asked;
+} Download;
 
 struct _LuDebuginfod
 {
-  int fd; /* -1: nothing more is fetched */
+  int fd; /* socket of the fetching process; -1: nothing more is fetched */
   pid_t pid;
   LuDebuginfodLimits limits;
   LuDebuginfodProgress progress; /* NULL: none */
   gpointer progress_data;
   gboolean is_allowed;
-  Result why_over; /* once fd is -1 */
-  int error;       /* of the last RESULT_FAILED; errno */
+  Result why_over; /* valid if fd is -1 */
+  int error;       /* errno of the last RESULT_FAILED */
   gint64 spent_us;
-  guint64 done, total; /* of the file that is fetched */
+  guint64 done, total; /* bytes of the current file */
   guint n_kept;
-  gboolean had_answer; /* of any server */
-  GPtrArray *asked;    /* of Asked, owned, those with most samples first */
-  GHashTable *by_id;   /* build-id -> Asked */
+  gboolean had_answer;  /* a server has answered */
+  GPtrArray *downloads; /* of Download, owned; most samples first */
+  GHashTable *by_id;    /* build-id -> Download */
 };
 
 static void
-asked_free (gpointer pointer)
+download_free (gpointer pointer)
 {
-  Asked *self = pointer;
+  Download *self = pointer;
 
   lu_fd_clear (&self->kept.program_fd);
   lu_fd_clear (&self->kept.debug_fd);
@@ -88,33 +100,10 @@ asked_free (gpointer pointer)
   g_free (self);
 }
 
-static Asked *
-asked_new (const char *path)
-{
-  Asked *self = g_new0 (Asked, 1);
-
-  self->name = g_path_get_basename (path);
-  self->kept = (LuNameFetched){ -1, -1 };
-  return self;
-}
-
 static gboolean
-is_kept (const Asked *self)
+is_kept (const Download *self)
 {
   return self->kept.program_fd >= 0 || self->kept.debug_fd >= 0;
-}
-
-void
-lu_unnamed_files_add (GArray *files, LuUnnamedFile file, const LuNames *names, GStringChunk *texts)
-{
-  const char *build_id;
-  LuNamesLack lack = lu_names_lack (names, &build_id);
-
-  if (lack == LU_NAMES_LACK_NOTHING)
-    return;
-  file.is_gone = lack == LU_NAMES_LACK_FILE;
-  file.build_id = g_string_chunk_insert_const (texts, build_id);
-  g_array_append_val (files, file);
 }
 
 LuDebuginfod *
@@ -125,12 +114,12 @@ lu_debuginfod_new (int fd, pid_t pid, const LuDebuginfodLimits *limits)
   self->fd = fd;
   self->pid = pid;
   self->limits = *limits;
-  self->asked = g_ptr_array_new_with_free_func (asked_free);
+  self->downloads = g_ptr_array_new_with_free_func (download_free);
   self->by_id = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return self;
 }
 
-/* Lets it end by itself for so long. */
+/* Kills the process if it has not ended by itself in that time. */
 static void
 end_process (LuDebuginfod *self, guint patience_ms)
 {
@@ -153,7 +142,7 @@ lu_debuginfod_free (LuDebuginfod *self)
     return;
   end_process (self, PATIENCE_MS);
   g_hash_table_unref (self->by_id);
-  g_ptr_array_unref (self->asked);
+  g_ptr_array_unref (self->downloads);
   g_free (self);
 }
 
@@ -170,12 +159,6 @@ lu_debuginfod_allow (LuDebuginfod *self)
   self->is_allowed = TRUE;
 }
 
-gboolean
-lu_debuginfod_is_allowed (const LuDebuginfod *self)
-{
-  return self->is_allowed;
-}
-
 /* One file */
 
 static gboolean
@@ -185,7 +168,7 @@ goes_on (LuDebuginfod *self, const char *name)
          || self->progress (name, self->done, self->total, self->progress_data);
 }
 
-/* The process ends by itself when the socket is closed. */
+/* Closes the socket, upon which the process ends by itself. */
 static Result
 give_up (LuDebuginfod *self, Result why)
 {
@@ -276,7 +259,7 @@ check (LuDebuginfod *self, int fd, const char *build_id)
   return lu_elf_file_has_build_id (fd, build_id) ? RESULT_FETCHED : RESULT_WRONG_FILE;
 }
 
-/* *fd: the file, owned, if the result is that it was fetched. */
+/* Fetches one file. *fd is owned by the caller if the result is RESULT_FETCHED, otherwise -1. */
 static Result
 fetch_one (LuDebuginfod *self, LuFetchKind kind, const char *name, const char *build_id, int *fd)
 {
@@ -307,7 +290,7 @@ fetch_one (LuDebuginfod *self, LuFetchKind kind, const char *name, const char *b
   return result;
 }
 
-/* All of them */
+/* All files */
 
 static int
 compare_files (gconstpointer a, gconstpointer b)
@@ -319,46 +302,48 @@ compare_files (gconstpointer a, gconstpointer b)
   return strcmp (x->path, y->path);
 }
 
-/* It goes into the names of files and into requests. */
+/* Checks a text strictly, because it goes into paths and requests. */
 static gboolean
 is_build_id (const char *text)
 {
   gsize length = text != NULL ? strlen (text) : 0;
 
   return length >= MIN_ID && length <= LU_FETCH_MAX_ID && length % 2 == 0
-         && strspn (text, "0123456789abcdef") == length;
+         && strspn (text, LU_HEX_DIGITS) == length;
 }
 
-/* The program, if it is gone, and the debug file unless that has all names. */
+/* Fetches the program if it is gone, and then the debug file if names are still missing. */
 static Result
-fetch_file (LuDebuginfod *self, const LuUnnamedFile *file, Asked *asked, LuDebuginfodFound found,
-            gpointer user_data)
+fetch_file (LuDebuginfod *self, const LuUnnamedFile *file, Download *download,
+            LuDebuginfodFound found, gpointer user_data)
 {
-  LuNameFetched *fetched = &asked->kept;
+  LuNameFetched *fetched = &download->kept;
   Result result;
 
   if (file->is_gone)
     {
       result =
-          fetch_one (self, LU_FETCH_PROGRAM, asked->name, file->build_id, &fetched->program_fd);
+          fetch_one (self, LU_FETCH_PROGRAM, download->name, file->build_id, &fetched->program_fd);
       if (result != RESULT_FETCHED || !found (file->number, fetched, user_data))
         return result;
     }
-  result = fetch_one (self, LU_FETCH_DEBUG_FILE, asked->name, file->build_id, &fetched->debug_fd);
+  result =
+      fetch_one (self, LU_FETCH_DEBUG_FILE, download->name, file->build_id, &fetched->debug_fd);
   if (result == RESULT_FETCHED)
     found (file->number, fetched, user_data);
   return result;
 }
 
-/* Several outputs ask one after the other: what is still open is taken again, and what failed is
- * not tried again. */
+/* Serves a file that another output has asked for before: uses it again if it is still open, and
+ * does not repeat a failed request. FALSE if the file has to be fetched. */
 static gboolean
-handle_again (Asked *asked, const LuUnnamedFile *file, LuDebuginfodFound found, gpointer user_data)
+handle_again (Download *download, const LuUnnamedFile *file, LuDebuginfodFound found,
+              gpointer user_data)
 {
-  if (asked == NULL || (asked->result == RESULT_FETCHED && !is_kept (asked)))
+  if (download == NULL || (download->result == RESULT_FETCHED && !is_kept (download)))
     return FALSE;
-  if (is_kept (asked))
-    found (file->number, &asked->kept, user_data);
+  if (is_kept (download))
+    found (file->number, &download->kept, user_data);
   return TRUE;
 }
 
@@ -366,33 +351,35 @@ static void
 handle_file (LuDebuginfod *self, const LuUnnamedFile *file, guint64 n_samples,
              LuDebuginfodFound found, gpointer user_data)
 {
-  Asked *asked = g_hash_table_lookup (self->by_id, file->build_id);
+  Download *download = g_hash_table_lookup (self->by_id, file->build_id);
 
-  if (handle_again (asked, file, found, user_data))
+  if (handle_again (download, file, found, user_data))
     return;
-  if (asked == NULL)
+  if (download == NULL)
     {
-      asked = asked_new (file->path);
-      g_ptr_array_add (self->asked, asked);
-      g_hash_table_insert (self->by_id, g_strdup (file->build_id), asked);
+      download = g_new0 (Download, 1);
+      download->name = g_path_get_basename (file->path);
+      download->kept = (LuNameFetched){ -1, -1 };
+      g_ptr_array_add (self->downloads, download);
+      g_hash_table_insert (self->by_id, g_strdup (file->build_id), download);
     }
-  asked->share = MIN (100.0, 100.0 * (double) file->n_samples / (double) n_samples);
-  asked->result = fetch_file (self, file, asked, found, user_data);
-  if (is_kept (asked) && ++self->n_kept > MAX_KEPT)
+  download->share = MIN (100.0, 100.0 * (double) file->n_samples / (double) n_samples);
+  download->result = fetch_file (self, file, download, found, user_data);
+  if (is_kept (download) && ++self->n_kept > MAX_KEPT)
     {
-      lu_fd_clear (&asked->kept.program_fd);
-      lu_fd_clear (&asked->kept.debug_fd);
+      lu_fd_clear (&download->kept.program_fd);
+      lu_fd_clear (&download->kept.debug_fd);
     }
 }
 
 gboolean
 lu_debuginfod_find (const LuDebuginfod *self, const char *build_id, LuNameFetched *fetched)
 {
-  const Asked *asked = build_id != NULL ? g_hash_table_lookup (self->by_id, build_id) : NULL;
+  const Download *download = build_id != NULL ? g_hash_table_lookup (self->by_id, build_id) : NULL;
 
-  if (asked == NULL || !is_kept (asked))
+  if (download == NULL || !is_kept (download))
     return FALSE;
-  *fetched = asked->kept;
+  *fetched = download->kept;
   return TRUE;
 }
 
@@ -414,42 +401,19 @@ lu_debuginfod_fetch (LuDebuginfod *self, GArray *files, guint64 n_samples, LuDeb
     self->progress (NULL, 0, 0, self->progress_data);
 }
 
-/* What is told */
-
-static char *
-text_of_limit (guint64 size)
-{
-  if (size >= 1 << 20)
-    return g_strdup_printf (_ ("larger than %u MiB"), (guint) (size >> 20));
-  return g_strdup_printf (_ ("larger than %u KiB"), (guint) (size >> 10));
-}
+/* The summary */
 
 static char *
 reason_text (const LuDebuginfod *self, Result result)
 {
-  switch (result)
-    {
-    case RESULT_NOT_FOUND:
-      return g_strdup (_ ("no server has it"));
-    case RESULT_TOO_LARGE:
-      return text_of_limit (self->limits.max_size);
-    case RESULT_TOO_SLOW:
-      return g_strdup (_ ("too slow"));
-    case RESULT_NO_TIME:
-      return g_strdup (_ ("no time left"));
-    case RESULT_NO_ANSWER:
-      return g_strdup (_ ("no server answers"));
-    case RESULT_WRONG_FILE:
-      return g_strdup (_ ("the server has another file"));
-    case RESULT_STOPPED:
-      return g_strdup (_ ("stopped"));
-    case RESULT_NO_CACHE:
-      return g_strdup (_ ("there is no folder to keep it in"));
-    case RESULT_FETCHED:
-    case RESULT_FAILED:
-      break;
-    }
-  return g_strdup (g_strerror (self->error));
+  guint64 limit = self->limits.max_size;
+
+  if (result == RESULT_FAILED)
+    return g_strdup (g_strerror (self->error));
+  if (result != RESULT_TOO_LARGE)
+    return g_strdup (_ (reasons[result]));
+  return limit >= 1 << 20 ? g_strdup_printf (_ ("larger than %u MiB"), (guint) (limit >> 20))
+                          : g_strdup_printf (_ ("larger than %u KiB"), (guint) (limit >> 10));
 }
 
 /* "chromium (too slow; in up to 12.0 % of the samples), libfoo.so (…) and 3 others (…)" */
@@ -460,27 +424,27 @@ text_of_skipped (const LuDebuginfod *self)
   guint n = 0;
   double rest = 0;
 
-  for (guint i = 0; i < self->asked->len; i++)
+  for (guint i = 0; i < self->downloads->len; i++)
     {
-      const Asked *asked = g_ptr_array_index (self->asked, i);
+      const Download *download = g_ptr_array_index (self->downloads, i);
       g_autofree char *reason = NULL;
 
-      if (asked->result == RESULT_FETCHED)
+      if (download->result == RESULT_FETCHED)
         continue;
-      if (n++ >= MAX_TOLD)
+      if (n++ >= MAX_NAMED)
         {
-          rest = MIN (100.0, rest + asked->share);
+          rest = MIN (100.0, rest + download->share);
           continue;
         }
-      reason = reason_text (self, asked->result);
+      reason = reason_text (self, download->result);
       g_string_append_printf (text, _ ("%s%s (%s; in up to %.1f %% of the samples)"),
-                              n > 1 ? ", " : "", asked->name, reason, asked->share);
+                              n > 1 ? ", " : "", download->name, reason, download->share);
     }
-  if (n > MAX_TOLD)
+  if (n > MAX_NAMED)
     g_string_append_printf (text,
                             ngettext (", and %u other (in up to %.1f %%)",
-                                      ", and %u others (in up to %.1f %%)", n - MAX_TOLD),
-                            n - MAX_TOLD, rest);
+                                      ", and %u others (in up to %.1f %%)", n - MAX_NAMED),
+                            n - MAX_NAMED, rest);
   return g_string_free (text, n == 0);
 }
 
@@ -490,9 +454,10 @@ lu_debuginfod_summary (const LuDebuginfod *self)
   g_autofree char *skipped = text_of_skipped (self);
   guint n_fetched = 0;
 
-  for (guint i = 0; i < self->asked->len; i++)
-    n_fetched += ((const Asked *) g_ptr_array_index (self->asked, i))->result == RESULT_FETCHED;
-  if (self->asked->len == 0)
+  for (guint i = 0; i < self->downloads->len; i++)
+    n_fetched +=
+        ((const Download *) g_ptr_array_index (self->downloads, i))->result == RESULT_FETCHED;
+  if (self->downloads->len == 0)
     return NULL;
   if (skipped == NULL)
     return g_strdup_printf (_ ("debuginfod: files fetched: %u, in %.1f s"), n_fetched,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* demangle-none.c - a build without libiberty: names are shown as they are; see demangle.h. */
+/* demangle-none.c - shows names as they are, in a build without libiberty; see demangle.h. */
 
 #include "symbolize/demangle.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* demangle.c - readable symbol names, by libiberty; see demangle.h.
+/* demangle.c - demangles with libiberty; see demangle.h.
  *
  * Names are hostile: a short one can expand without end by referring to itself, and the library
- * does not stop by itself. It allocates nothing, so it is left by a jump from where it hands out
- * text. */
+ * does not limit it. As the library allocates nothing, a jump out of the function that receives
+ * text is safe. */
 
 #include "symbolize/demangle.h"
 
@@ -32,7 +32,7 @@ take_text (const char *text, size_t length, void *data)
   g_string_append_len (output->text, text, (gssize) length);
 }
 
-/* Rust first: its older names are C++ names with a hash at the end. */
+/* Tries Rust first, because its older names are C++ names with a hash at the end. */
 static gboolean
 demangle (const char *symbol, Output *output)
 {

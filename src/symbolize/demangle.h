@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* demangle.h - C++ and Rust symbol names as people write them. */
+/* demangle.h - turns symbol names of C++ and Rust into the names that people write. */
 
 #pragma once
 
 #include <glib.h>
 
-/* The readable name, or a copy of the symbol itself where it is not mangled, this was built
- * without a demangler, or the result would be huge. Hashes in Rust's names are left out. */
+/* Returns the readable name without the hashes of Rust, owned by the caller. It is a copy of the
+ * symbol if that is not mangled, if the result would be huge, or in a build without a demangler. */
 char *lu_demangle (const char *symbol);

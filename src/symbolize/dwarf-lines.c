@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dwarf-lines.c - lines and inlined functions of one file, with libdw; see dwarf-lines.h.
+/* dwarf-lines.c - finds lines and inlined functions in one file with libdw; see dwarf-lines.h.
  *
- * Each unit that has one of the addresses is walked once, for all of its addresses: functions in
- * front of what is inlined into them, so that an address collects its chain from the outside in.
- * Units are found by their own ranges, as clang writes no .debug_aranges. */
+ * Each unit with one of the addresses is walked once for all its addresses. The walk visits a
+ * function before what is inlined into it, so an address collects its chain from the outside in.
+ * Units are found by their own ranges, because clang writes no .debug_aranges. */
 
 #include "symbolize/dwarf-lines.h"
 
-#include "base/fd.h"
-#include "symbolize/files.h"
+#include "base/open-file.h"
+#include "sandbox/sandbox.h"
+#include "symbolize/dwarf-writer.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -21,173 +22,51 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define NO_UNIT     G_MAXUINT32
-#define MAX_DEPTH   256
-#define MAX_TEXT    16384
-#define BUFFER_SIZE 65536
-/* Where compilers leave the ranges of functions that the linker has thrown away. */
+#define NO_UNIT   G_MAXUINT32
+#define MAX_DEPTH 256
+/* Linkers move the ranges of discarded functions to this address or below it. */
 #define LAST_DISCARDED 1
 
 typedef struct
 {
   guint64 address;
-  guint32 number; /* as the caller counts */
+  guint32 number; /* index in the addresses of the caller */
   guint32 unit;   /* NO_UNIT: none */
-  guint32 level;  /* the innermost one; 0: no function */
-} Place;
+  guint32 level;  /* the innermost level; 0: no function */
+} Query;
 
-/* A function, or what is inlined there. */
+/* A function, or one place where a function is inlined. */
 typedef struct
 {
   Dwarf_Off die;
-  guint32 outer; /* level; 0: not inlined */
+  guint32 outer; /* the level that it is inlined into; 0: not inlined */
   guint32 depth; /* 1: not inlined */
 } Level;
 
 typedef struct
 {
   Dwarf_Die die;
-  const char *folder; /* that names of files are relative to; NULL: it does not say */
-  Place **places;     /* by address, borrowed */
-  guint n_places, first_number;
+  const char *folder; /* base of relative file names; NULL: not given */
+  Query **queries;    /* sorted by address; borrowed */
+  guint n_queries, first_number;
 } Unit;
 
 typedef struct
 {
-  int output;
+  LuDwarfWriter *writer;
   Dwarf *dwarf;
-  Place *places; /* by address */
-  guint n_places;
+  Query *queries; /* sorted by address */
+  guint n_queries;
   Unit *units;
   guint n_units, room_for_units;
-  Level *levels; /* from 1 */
+  Level *levels; /* counted from 1 */
   guint n_levels, room_for_levels;
-  const char **texts; /* by pointer, open addressing; their numbers beside */
-  guint32 *text_numbers;
-  guint n_texts, n_slots;
-  guint8 buffer[BUFFER_SIZE];
-  gsize filled;
 } Reader;
-
-/* There is nobody who could be told. */
-static void *
-allocate (gsize n, gsize size)
-{
-  void *block = calloc (MAX (n, 1), size);
-
-  if (block == NULL)
-    _exit (1);
-  return block;
-}
-
-static void *
-reallocate (void *block, gsize n, gsize size)
-{
-  block = realloc (block, n * size);
-  if (block == NULL)
-    _exit (1);
-  return block;
-}
-
-/* Output */
-
-static void
-flush (Reader *self)
-{
-  if (!lu_fd_write_all (self->output, self->buffer, self->filled))
-    _exit (1);
-  self->filled = 0;
-}
-
-static void
-put (Reader *self, gconstpointer bytes, gsize size)
-{
-  if (size == 0)
-    return;
-  if (self->filled + size > sizeof self->buffer)
-    flush (self);
-  if (size > sizeof self->buffer)
-    {
-      if (!lu_fd_write_all (self->output, bytes, size))
-        _exit (1);
-      return;
-    }
-  memcpy (self->buffer + self->filled, bytes, size);
-  self->filled += size;
-}
-
-static void
-put_u32 (Reader *self, guint32 value)
-{
-  put (self, &value, sizeof value);
-}
-
-static guint
-text_slot (const Reader *self, const char *text)
-{
-  guint slot = (guint) (((guint64) (guintptr) text * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15)) >> 40)
-               & (self->n_slots - 1);
-
-  while (self->texts[slot] != NULL && self->texts[slot] != text)
-    slot = (slot + 1) & (self->n_slots - 1);
-  return slot;
-}
-
-static void
-grow_texts (Reader *self)
-{
-  const char **texts = self->texts;
-  guint32 *numbers = self->text_numbers;
-  guint n = self->n_slots;
-
-  self->n_slots = MAX (n * 2, 1024);
-  self->texts = allocate (self->n_slots, sizeof *self->texts);
-  self->text_numbers = allocate (self->n_slots, sizeof *self->text_numbers);
-  for (guint i = 0; i < n; i++)
-    if (texts[i] != NULL)
-      {
-        guint slot = text_slot (self, texts[i]);
-
-        self->texts[slot] = texts[i];
-        self->text_numbers[slot] = numbers[i];
-      }
-  free (texts);
-  free (numbers);
-}
-
-/* libdw's texts stay where they are as long as its file is open. A file's name may be relative to
- * `folder`, unless that is relative, too, and part of the name by then; else that is NULL. */
-static guint32
-text_number (Reader *self, const char *text, const char *folder)
-{
-  guint slot;
-
-  if (text == NULL)
-    return 0;
-  if (self->n_texts * 2 >= self->n_slots)
-    grow_texts (self);
-  slot = text_slot (self, text);
-  if (self->texts[slot] == NULL)
-    {
-      gsize size = strnlen (text, MAX_TEXT);
-      gsize before =
-          folder != NULL && folder[0] == '/' && text[0] != '/' ? strnlen (folder, MAX_TEXT) : 0;
-
-      self->texts[slot] = text;
-      self->text_numbers[slot] = ++self->n_texts;
-      put_u32 (self, LU_DWARF_TEXT);
-      put_u32 (self, (guint32) (size + before + (before > 0)));
-      put (self, folder, before);
-      put (self, "/", before > 0);
-      put (self, text, size);
-    }
-  return self->text_numbers[slot];
-}
 
 /* Units */
 
 static guint
-first_place_at (Place *const *places, guint n, guint64 address)
+first_query_at (Query *const *queries, guint n, guint64 address)
 {
   guint low = 0, high = n;
 
@@ -195,7 +74,7 @@ first_place_at (Place *const *places, guint n, guint64 address)
     {
       guint middle = low + (high - low) / 2;
 
-      if (places[middle]->address < address)
+      if (queries[middle]->address < address)
         low = middle + 1;
       else
         high = middle;
@@ -209,14 +88,14 @@ add_unit (Reader *self, const Dwarf_Die *die)
   if (self->n_units == self->room_for_units)
     {
       self->room_for_units = MAX (self->room_for_units * 2, 64);
-      self->units = reallocate (self->units, self->room_for_units, sizeof *self->units);
+      self->units = lu_dwarf_reallocate (self->units, self->room_for_units, sizeof *self->units);
     }
   self->units[self->n_units] = (Unit){ .die = *die, .first_number = NO_UNIT };
   return self->n_units++;
 }
 
 static void
-claim_places (Reader *self, Place *const *places, Dwarf_Die *die)
+claim_queries (Reader *self, Query *const *queries, Dwarf_Die *die)
 {
   Dwarf_Addr base, low, high;
   ptrdiff_t at = 0;
@@ -226,38 +105,38 @@ claim_places (Reader *self, Place *const *places, Dwarf_Die *die)
     {
       if (low <= LAST_DISCARDED)
         continue;
-      for (guint i = first_place_at (places, self->n_places, low);
-           i < self->n_places && places[i]->address < high; i++)
+      for (guint i = first_query_at (queries, self->n_queries, low);
+           i < self->n_queries && queries[i]->address < high; i++)
         {
-          if (places[i]->unit != NO_UNIT)
+          if (queries[i]->unit != NO_UNIT)
             continue;
           if (unit == NO_UNIT)
             unit = add_unit (self, die);
-          places[i]->unit = unit;
+          queries[i]->unit = unit;
         }
     }
 }
 
-/* Units that do not say where they are, but are in .debug_aranges. */
+/* Handles units that have no ranges of their own but are in .debug_aranges. */
 static void
 claim_rest (Reader *self)
 {
-  for (guint i = 0; i < self->n_places; i++)
+  for (guint i = 0; i < self->n_queries; i++)
     {
-      Place *place = &self->places[i];
+      Query *query = &self->queries[i];
       guint32 last = self->n_units - 1;
       Dwarf_Die die;
 
-      if (place->unit != NO_UNIT || dwarf_addrdie (self->dwarf, place->address, &die) == NULL)
+      if (query->unit != NO_UNIT || dwarf_addrdie (self->dwarf, query->address, &die) == NULL)
         continue;
       if (self->n_units == 0 || dwarf_dieoffset (&self->units[last].die) != dwarf_dieoffset (&die))
         last = add_unit (self, &die);
-      place->unit = last;
+      query->unit = last;
     }
 }
 
 static void
-find_units (Reader *self, Place *const *places)
+find_units (Reader *self, Query *const *queries)
 {
   Dwarf_CU *cu = NULL;
   Dwarf_Die die;
@@ -265,7 +144,7 @@ find_units (Reader *self, Place *const *places)
 
   while (dwarf_get_units (self->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
     if (type == DW_UT_compile || type == DW_UT_skeleton)
-      claim_places (self, places, &die);
+      claim_queries (self, queries, &die);
   claim_rest (self);
 }
 
@@ -277,27 +156,27 @@ compare_units (const void *a, const void *b)
   return x->first_number < y->first_number ? -1 : x->first_number > y->first_number;
 }
 
-/* The unit with the caller's first address comes first. */
+/* Sorts the units, so that the one with the first address of the caller comes first. */
 static void
 sort_units (Reader *self)
 {
-  for (guint i = 0; i < self->n_places; i++)
-    if (self->places[i].unit != NO_UNIT)
-      self->units[self->places[i].unit].n_places++;
+  for (guint i = 0; i < self->n_queries; i++)
+    if (self->queries[i].unit != NO_UNIT)
+      self->units[self->queries[i].unit].n_queries++;
   for (guint i = 0; i < self->n_units; i++)
     {
-      self->units[i].places = allocate (self->units[i].n_places, sizeof (Place *));
-      self->units[i].n_places = 0;
+      self->units[i].queries = lu_dwarf_allocate (self->units[i].n_queries, sizeof (Query *));
+      self->units[i].n_queries = 0;
     }
-  for (guint i = 0; i < self->n_places; i++)
+  for (guint i = 0; i < self->n_queries; i++)
     {
-      Place *place = &self->places[i];
-      Unit *unit = place->unit != NO_UNIT ? &self->units[place->unit] : NULL;
+      Query *query = &self->queries[i];
+      Unit *unit = query->unit != NO_UNIT ? &self->units[query->unit] : NULL;
 
       if (unit == NULL)
         continue;
-      unit->places[unit->n_places++] = place;
-      unit->first_number = MIN (unit->first_number, place->number);
+      unit->queries[unit->n_queries++] = query;
+      unit->first_number = MIN (unit->first_number, query->number);
     }
   qsort (self->units, self->n_units, sizeof *self->units, compare_units);
 }
@@ -333,15 +212,16 @@ add_level (Reader *self, Dwarf_Off die, guint32 outer)
   if (self->n_levels + 1 >= self->room_for_levels)
     {
       self->room_for_levels = MAX (self->room_for_levels * 2, 256);
-      self->levels = reallocate (self->levels, self->room_for_levels, sizeof *self->levels);
+      self->levels =
+          lu_dwarf_reallocate (self->levels, self->room_for_levels, sizeof *self->levels);
     }
   self->levels[++self->n_levels] =
       (Level){ die, outer, outer > 0 ? self->levels[outer].depth + 1 : 1 };
   return self->n_levels;
 }
 
-/* The level below `outer` that the function is for places which are in its ranges, and in `outer`
- * if it is inlined there; 0: there are none. */
+/* Gives a level to the queries in the ranges of a function; if it is inlined, only to those in
+ * `outer`. Returns that level; 0 if there are no such queries. */
 static guint32
 enter_function (Reader *self, const Unit *unit, Dwarf_Die *die, gboolean is_inlined, guint32 outer)
 {
@@ -352,22 +232,22 @@ enter_function (Reader *self, const Unit *unit, Dwarf_Die *die, gboolean is_inli
   if (is_inlined && (outer == 0 || self->levels[outer].depth >= LU_DWARF_MAX_LEVELS))
     return 0;
   while ((at = dwarf_ranges (die, at, &base, &low, &high)) > 0)
-    for (guint i = first_place_at (unit->places, unit->n_places, low);
-         low > LAST_DISCARDED && i < unit->n_places && unit->places[i]->address < high; i++)
+    for (guint i = first_query_at (unit->queries, unit->n_queries, low);
+         low > LAST_DISCARDED && i < unit->n_queries && unit->queries[i]->address < high; i++)
       {
-        Place *place = unit->places[i];
+        Query *query = unit->queries[i];
 
-        if (place->level != outer && (is_inlined || place->level != 0))
+        if (query->level != outer && (is_inlined || query->level != 0))
           continue;
         if (level == 0)
           level = add_level (self, dwarf_dieoffset (die), is_inlined ? outer : 0);
-        place->level = level;
+        query->level = level;
       }
   return level;
 }
 
 static gboolean
-has_places (const Unit *unit, Dwarf_Die *die)
+has_queries (const Unit *unit, Dwarf_Die *die)
 {
   Dwarf_Addr base, low, high;
   ptrdiff_t at = 0;
@@ -375,9 +255,9 @@ has_places (const Unit *unit, Dwarf_Die *die)
 
   while ((at = dwarf_ranges (die, at, &base, &low, &high)) > 0)
     {
-      guint i = first_place_at (unit->places, unit->n_places, low);
+      guint i = first_query_at (unit->queries, unit->n_queries, low);
 
-      if (i < unit->n_places && unit->places[i]->address < high)
+      if (i < unit->n_queries && unit->queries[i]->address < high)
         return TRUE;
       is_somewhere = TRUE;
     }
@@ -392,13 +272,13 @@ walk (Reader *self, const Unit *unit, Dwarf_Die *parent, guint32 outer, guint de
 
   if (depth > MAX_DEPTH || dwarf_child (parent, &child) != 0)
     return;
-  /* a sibling that is not further on would lead in a circle */
+  /* The offset has to increase, because siblings may form a circle. */
   while (dwarf_dieoffset (&child) > offset)
     {
       int tag = dwarf_tag (&child);
 
       offset = dwarf_dieoffset (&child);
-      if (is_scope (tag) && has_places (unit, &child))
+      if (is_scope (tag) && has_queries (unit, &child))
         {
           guint32 level = outer;
 
@@ -443,12 +323,12 @@ number_of (Dwarf_Die *die, unsigned int name)
              : 0;
 }
 
-/* Of a unit. */
+/* The files of a unit. */
 typedef struct
 {
   Dwarf_Files *files; /* NULL: none */
   size_t n;
-  guint first; /* before DWARF 5, files are counted from 1, and 0 is none */
+  guint first; /* 1 before DWARF 5, where 0 means no file; otherwise 0 */
 } Files;
 
 typedef struct
@@ -472,7 +352,7 @@ call_of (const Files *files, Dwarf_Die *die)
                  number_of (die, DW_AT_call_line) };
 }
 
-/* libdw takes 0 for none in all versions. */
+/* dwarf_decl_file() takes file 0 for none in all versions of DWARF. */
 static Line
 definition_of (const Files *files, Dwarf_Die *die)
 {
@@ -493,11 +373,11 @@ line_at (Dwarf_Die *unit, guint64 address)
 }
 
 static void
-answer (Reader *self, Unit *unit, const Place *place, const Files *files)
+answer (Reader *self, Unit *unit, const Query *query, const Files *files)
 {
   guint32 levels[LU_DWARF_MAX_LEVELS][5] = { 0 };
-  Line line = line_at (&unit->die, place->address);
-  guint32 level = place->level;
+  Line line = line_at (&unit->die, query->address);
+  guint32 level = query->level;
   guint n = 0;
 
   do
@@ -505,13 +385,13 @@ answer (Reader *self, Unit *unit, const Place *place, const Files *files)
       Dwarf_Die die;
       Line definition;
 
-      levels[n][3] = text_number (self, line.file, unit->folder);
+      levels[n][3] = lu_dwarf_text_number (self->writer, line.file, unit->folder);
       levels[n][4] = line.line;
       if (level > 0 && dwarf_offdie (self->dwarf, self->levels[level].die, &die) != NULL)
         {
-          levels[n][0] = text_number (self, function_name (&die), NULL);
+          levels[n][0] = lu_dwarf_text_number (self->writer, function_name (&die), NULL);
           definition = definition_of (files, &die);
-          levels[n][1] = text_number (self, definition.file, unit->folder);
+          levels[n][1] = lu_dwarf_text_number (self->writer, definition.file, unit->folder);
           levels[n][2] = definition.line;
           line = call_of (files, &die);
         }
@@ -519,10 +399,10 @@ answer (Reader *self, Unit *unit, const Place *place, const Files *files)
       level = level > 0 ? self->levels[level].outer : 0;
     }
   while (level > 0 && n < LU_DWARF_MAX_LEVELS);
-  put_u32 (self, LU_DWARF_ANSWER);
-  put_u32 (self, place->number);
-  put_u32 (self, n);
-  put (self, levels, n * sizeof levels[0]);
+  lu_dwarf_put_u32 (self->writer, LU_DWARF_ANSWER);
+  lu_dwarf_put_u32 (self->writer, query->number);
+  lu_dwarf_put_u32 (self->writer, n);
+  lu_dwarf_put (self->writer, levels, n * sizeof levels[0]);
 }
 
 static void
@@ -539,14 +419,14 @@ answer_unit (Reader *self, Unit *unit)
   files.first = dwarf_cu_info (unit->die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) == 0
                 && version < 5;
   walk (self, unit, &unit->die, 0, 0);
-  for (guint i = 0; i < unit->n_places; i++)
-    answer (self, unit, unit->places[i], &files);
-  flush (self);
+  for (guint i = 0; i < unit->n_queries; i++)
+    answer (self, unit, unit->queries[i], &files);
+  lu_dwarf_flush (self->writer);
 }
 
 /* Files */
 
-/* What several debug files have in common may stand in one more file (dwz). */
+/* Opens the file with the common parts of several debug files, which dwz makes. */
 static void
 open_common_file (Dwarf *dwarf, int fd)
 {
@@ -568,7 +448,7 @@ open_common_file (Dwarf *dwarf, int fd)
                 name[0] == '/' ? "" : "/", name)
       >= (int) sizeof path)
     return;
-  common = lu_name_file_open_regular (path);
+  common = lu_open_regular (path, NULL);
   elf = common >= 0 ? elf_begin (common, ELF_C_READ_MMAP, NULL) : NULL;
   if (elf != NULL && dwelf_elf_gnu_build_id (elf, &found) == size
       && memcmp (found, wanted, (gsize) size) == 0)
@@ -587,14 +467,15 @@ open_dwarf (int fd)
   dwarf = elf != NULL ? dwarf_begin_elf (elf, DWARF_C_READ, NULL) : NULL;
   if (dwarf != NULL)
     open_common_file (dwarf, fd);
-  /* libdw would open what else the file names: devices, pipes */
-  return setrlimit (RLIMIT_NOFILE, &none) == 0 ? dwarf : NULL;
+  /* From now on libdw cannot open what the file names, which may be devices or pipes, and a bug of
+   * libdw can do nothing but answer. */
+  return setrlimit (RLIMIT_NOFILE, &none) == 0 && lu_sandbox_restrict_parser () ? dwarf : NULL;
 }
 
 static int
-compare_places (const void *a, const void *b)
+compare_queries (const void *a, const void *b)
 {
-  const Place *x = a, *y = b;
+  const Query *x = a, *y = b;
 
   return x->address < y->address ? -1 : x->address > y->address;
 }
@@ -602,30 +483,30 @@ compare_places (const void *a, const void *b)
 void
 lu_dwarf_lines_write (int fd, const guint64 *addresses, guint n_addresses, int output)
 {
-  Reader *self = allocate (1, sizeof *self);
-  Place **places = allocate (n_addresses, sizeof *places);
+  Reader *self = lu_dwarf_allocate (1, sizeof *self);
+  Query **queries = lu_dwarf_allocate (n_addresses, sizeof *queries);
 
-  self->output = output;
-  self->n_places = n_addresses;
-  self->places = allocate (n_addresses, sizeof *self->places);
+  self->writer = lu_dwarf_writer_new (output);
+  self->n_queries = n_addresses;
+  self->queries = lu_dwarf_allocate (n_addresses, sizeof *self->queries);
   for (guint i = 0; i < n_addresses; i++)
     {
-      self->places[i].address = addresses[i];
-      self->places[i].number = i;
-      self->places[i].unit = NO_UNIT;
+      self->queries[i].address = addresses[i];
+      self->queries[i].number = i;
+      self->queries[i].unit = NO_UNIT;
     }
-  qsort (self->places, n_addresses, sizeof *self->places, compare_places);
+  qsort (self->queries, n_addresses, sizeof *self->queries, compare_queries);
   for (guint i = 0; i < n_addresses; i++)
-    places[i] = &self->places[i];
+    queries[i] = &self->queries[i];
   self->dwarf = open_dwarf (fd);
   if (self->dwarf != NULL)
     {
-      find_units (self, places);
+      find_units (self, queries);
       sort_units (self);
       for (guint i = 0; i < self->n_units; i++)
         answer_unit (self, &self->units[i]);
     }
-  put_u32 (self, LU_DWARF_END);
-  put_u32 (self, self->dwarf != NULL);
-  flush (self);
+  lu_dwarf_put_u32 (self->writer, LU_DWARF_END);
+  lu_dwarf_put_u32 (self->writer, self->dwarf != NULL);
+  lu_dwarf_flush (self->writer);
 }

@@ -8,7 +8,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* Browsers have some 10,000 entries, and millions of relocations that are not of functions. */
+/* Browsers have some 10,000 entries, and millions of relocations that are not for functions. */
 #define MAX_PLT_BYTES   (4u << 20)
 #define MAX_RELA_BYTES  (256u << 20)
 #define MAX_SLOTS       (1u << 20)
@@ -16,7 +16,7 @@
 
 typedef struct
 {
-  guint64 address; /* of the word */
+  guint64 address; /* ELF address of the word */
   guint32 symbol;
 } Slot;
 
@@ -29,7 +29,8 @@ compare_slots (gconstpointer a, gconstpointer b)
 }
 
 static void
-add_slots (GArray *slots, const LuElfInput *input, const LuElfSectionHeader *section)
+add_slots (GArray *slots, const LuElfInput *input, const LuElfSectionHeader *section,
+           LuBudget *budget)
 {
   g_autofree Elf64_Rela *relas = NULL;
   guint64 left = section != NULL ? MIN (section->size, MAX_RELA_BYTES) / sizeof relas[0] : 0;
@@ -40,7 +41,8 @@ add_slots (GArray *slots, const LuElfInput *input, const LuElfSectionHeader *sec
     {
       gsize n = MIN (left, RELAS_PER_CHUNK);
 
-      if (!lu_elf_input_read (input, at, relas, n * sizeof relas[0]))
+      if (!lu_budget_read (budget, n * sizeof relas[0])
+          || !lu_elf_input_read (input, at, relas, n * sizeof relas[0]))
         return;
       for (gsize i = 0; i < n; i++)
         {
@@ -55,8 +57,8 @@ add_slots (GArray *slots, const LuElfInput *input, const LuElfSectionHeader *sec
     }
 }
 
-/* The word that the entry jumps through: "jmp *d(%rip)", perhaps behind endbr64 and a bnd prefix;
- * 0 if it is no such jump. */
+/* Returns the address of the word that the entry jumps through; 0 if it does not begin with
+ * "jmp *d(%rip)", which endbr64 and a bnd prefix may precede. */
 static guint64
 jump_slot (const guint8 *entry, gsize size, guint64 address)
 {
@@ -87,7 +89,7 @@ read_section (const LuElfInput *input, const LuElfSectionHeader *section, GArray
   bytes = g_malloc (size + 1);
   if (!lu_elf_input_read (input, section->file_offset, bytes, size))
     return;
-  /* .plt.got without endbr64 has entries of 8 bytes: the jump and a two-byte nop */
+  /* .plt.got without endbr64 has entries of 8 bytes: the jump and a two-byte nop. */
   if (size >= 8 && bytes[0] == 0xff && bytes[6] == 0x66 && bytes[7] == 0x90)
     step = 8;
   for (gsize at = 0; at < size; at += step)
@@ -101,19 +103,19 @@ read_section (const LuElfInput *input, const LuElfSectionHeader *section, GArray
 }
 
 void
-lu_elf_plt_each (const LuElfInput *input, const LuElfHeaders *headers, LuElfPltFunc func,
-                 gpointer user_data)
+lu_elf_plt_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func, gpointer user_data)
 {
   static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
+  const LuElfHeaders *headers = &file->headers;
   g_autoptr (GArray) slots = NULL;
 
   if (headers->machine != EM_X86_64 || !headers->is_64bit)
     return;
   slots = g_array_new (FALSE, FALSE, sizeof (Slot));
-  add_slots (slots, input, lu_elf_headers_find_section (headers, ".rela.plt"));
-  add_slots (slots, input, lu_elf_headers_find_section (headers, ".rela.dyn"));
+  add_slots (slots, &file->input, lu_elf_headers_find_section (headers, ".rela.plt"), budget);
+  add_slots (slots, &file->input, lu_elf_headers_find_section (headers, ".rela.dyn"), budget);
   g_array_sort (slots, compare_slots);
   for (guint i = 0; i < G_N_ELEMENTS (sections); i++)
-    read_section (input, lu_elf_headers_find_section (headers, sections[i]), slots, func,
+    read_section (&file->input, lu_elf_headers_find_section (headers, sections[i]), slots, func,
                   user_data);
 }

@@ -3,29 +3,25 @@
 
 /* elf-symbols.c - functions of an ELF file by address; see elf-symbols.h.
  *
- * Functions may lie inside each other and have several names. The innermost one with a size that
- * holds the address wins; a label without a size counts only outside of all of them, up to the next
- * symbol. Of several names of one address the choice is that of perf: strong before weak, global
- * before local, fewer underscores in front, the longer one. */
+ * Functions may be nested and may have several names. The innermost function with a size that
+ * contains the address wins; a label without a size counts only outside all of them, up to the next
+ * symbol. Among several names of one address the choice is the same as perf's: strong before weak,
+ * global before local, fewer leading underscores, the longer name. */
 
 #include "symbolize/elf-symbols.h"
 
-#include "base/error.h"
-#include "symbolize/elf-identity.h"
 #include "symbolize/elf-plt.h"
 #include "symbolize/unxz.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define MAX_ENTRIES       (4u << 20)
+#define MAX_ENTRIES       (512u << 10)
 #define MAX_DEBUG_DATA    (16u << 20)
 #define MAX_UNPACKED      (64u << 20)
 #define MAX_NAME          65536
 #define SYMBOLS_PER_CHUNK 4096
-/* How far back functions are looked at that may reach over an address. */
+/* How many entries before an address may contain it. */
 #define MAX_NESTING 256
 
 typedef enum
@@ -37,7 +33,20 @@ typedef enum
   N_SOURCES
 } SourceKind;
 
-/* Where names are read from. */
+/* A symbol table that a file may have. */
+typedef struct
+{
+  const char *symbols, *strings; /* names of its sections */
+  SourceKind source;
+  gboolean has_labels; /* symbols without a size count */
+} Table;
+
+static const Table symtab = { ".symtab", ".strtab", SOURCE_FILE, TRUE };
+static const Table debug_symtab = { ".symtab", ".strtab", SOURCE_DEBUG, TRUE };
+static const Table packed_symtab = { ".symtab", ".strtab", SOURCE_PACKED, FALSE };
+static const Table dynsym = { ".dynsym", ".dynstr", SOURCE_FILE, FALSE };
+
+/* The texts that names are read from. */
 typedef struct
 {
   LuElfInput input;
@@ -47,59 +56,111 @@ typedef struct
 typedef struct
 {
   guint64 start;
-  guint32 size; /* 0: a label. Nothing has 4 GB. */
-  guint32 name; /* in its source's strings */
+  guint32 size; /* bytes, at most 4 GB; 0: a label */
+  guint32 name; /* offset in the strings of its source */
   guint8 source, bind;
 } Entry;
 
 struct _LuElfSymbols
 {
-  LuElfInput input;
-  LuElfHeaders headers;
-  LuElfIdentity identity;
-  guint8 *unpacked; /* of .gnu_debugdata */
+  LuElfFile file, debug_file;
+  guint8 *unpacked; /* .gnu_debugdata; NULL: none, or not read */
   Strings strings[N_SOURCES];
   GArray *entries;  /* of Entry */
-  guint64 *reaches; /* the furthest end of this entry and all before it; NULL: not sorted yet */
-  gboolean has_symtab, is_whole;
+  guint64 *reaches; /* by entry: the largest end of it and all before it; NULL: not sorted */
+  gboolean has_symtab;
+  gboolean is_whole; /* the PLT was added, and what replaces a missing .symtab */
+  LuBudget *budget;  /* borrowed; NULL: no limits */
+  GArray *wanted;    /* of Wanted, sorted; NULL: everything */
+  /* The name that was chosen last among those of one address: */
+  gint chosen_index; /* of its first entry; -1: none */
+  Entry chosen;
+  char *chosen_name; /* owned; NULL: there is none */
 };
 
-/* Symbols */
-
-static const LuElfProgramHeader *
-find_code (const LuElfSymbols *self, guint64 vaddr)
+/* An address that will be looked up, and the nearest symbols on both sides that do not contain it:
+ * the one before it may be a label, which ends at the one after it. Their kinds do not matter. */
+typedef struct
 {
-  for (guint i = 0; i < self->headers.n_program_headers; i++)
-    {
-      const LuElfProgramHeader *header = &self->headers.program_headers[i];
+  guint64 vaddr;
+  Entry before, after; /* name 0: none */
+} Wanted;
 
-      if (header->type == PT_LOAD && (header->flags & PF_X) && vaddr >= header->vaddr
-          && vaddr - header->vaddr < header->file_size)
-        return header;
+/* Adding symbols */
+
+/* Returns the number of wanted addresses below that one. */
+static guint
+first_wanted_at (const LuElfSymbols *self, guint64 vaddr)
+{
+  guint low = 0, high = self->wanted->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (self->wanted, Wanted, middle).vaddr < vaddr)
+        low = middle + 1;
+      else
+        high = middle;
     }
-  return NULL;
+  return low;
+}
+
+/* Keeps the entry if it can matter to a wanted address. */
+static void
+keep_entry (LuElfSymbols *self, const Entry *entry)
+{
+  guint next = self->wanted != NULL ? first_wanted_at (self, entry->start) : 0;
+  Wanted *wanted = self->wanted != NULL ? (Wanted *) (gpointer) self->wanted->data : NULL;
+  gboolean is_near = FALSE;
+
+  if (wanted != NULL && next > 0)
+    {
+      Entry *after = &wanted[next - 1].after;
+
+      if (after->name == 0 || entry->start < after->start)
+        *after = *entry;
+    }
+  if (wanted != NULL && next < self->wanted->len
+      && wanted[next].vaddr - entry->start >= entry->size)
+    {
+      Entry *before = &wanted[next].before;
+
+      /* All names of one label are kept. */
+      is_near = before->name != 0 && entry->start == before->start;
+      if (before->name == 0 || entry->start > before->start)
+        *before = *entry;
+    }
+  else
+    is_near = wanted == NULL || next < self->wanted->len;
+  if (!is_near)
+    return;
+  if (self->entries->len < MAX_ENTRIES)
+    g_array_append_val (self->entries, *entry);
+  else if (self->budget != NULL)
+    self->budget->state = LU_BUDGET_TOO_LARGE;
 }
 
 static void
-add_entry (LuElfSymbols *self, const Elf64_Sym *symbol, SourceKind source, gboolean labels)
+add_entry (LuElfSymbols *self, const Elf64_Sym *symbol, const Table *table)
 {
   guint type = ELF64_ST_TYPE (symbol->st_info);
   Entry entry = { .start = symbol->st_value,
                   .size = (guint32) MIN (symbol->st_size, G_MAXUINT32),
                   .name = symbol->st_name,
-                  .source = (guint8) source,
+                  .source = (guint8) table->source,
                   .bind = ELF64_ST_BIND (symbol->st_info) };
   gboolean is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
 
   if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_name == 0
-      || (!is_function && type != STT_NOTYPE) || (entry.size == 0 && !labels)
-      || self->entries->len >= MAX_ENTRIES || find_code (self, entry.start) == NULL)
+      || (!is_function && type != STT_NOTYPE) || (entry.size == 0 && !table->has_labels)
+      || lu_elf_file_code_at_address (&self->file, entry.start) == NULL)
     return;
-  /* "$x" and "$d", which tell code from data */
+  /* On these machines, local labels such as "$x" and "$d" tell code from data. */
   if (!is_function && entry.bind == STB_LOCAL
-      && (self->headers.machine == EM_AARCH64 || self->headers.machine == EM_ARM))
+      && (self->file.headers.machine == EM_AARCH64 || self->file.headers.machine == EM_ARM))
     return;
-  g_array_append_val (self->entries, entry);
+  keep_entry (self, &entry);
 }
 
 static void
@@ -113,147 +174,175 @@ widen (Elf64_Sym *wide, const Elf32_Sym *symbol)
 }
 
 static void
-add_symbols (LuElfSymbols *self, const LuElfInput *input, guint64 at, guint64 left,
-             gboolean is_64bit, SourceKind source, gboolean labels)
+read_symbol (Elf64_Sym *symbol, const guint8 *bytes, gboolean is_64bit)
 {
+  Elf32_Sym narrow;
+
+  if (is_64bit)
+    memcpy (symbol, bytes, sizeof *symbol);
+  else
+    {
+      memcpy (&narrow, bytes, sizeof narrow);
+      widen (symbol, &narrow);
+    }
+}
+
+/* FALSE if they cost too much. */
+static gboolean
+add_symbols (LuElfSymbols *self, const LuElfFile *file, const LuElfSectionHeader *section,
+             const Table *table)
+{
+  gboolean is_64bit = file->headers.is_64bit;
   gsize entry_size = is_64bit ? sizeof (Elf64_Sym) : sizeof (Elf32_Sym);
   g_autofree guint8 *bytes = g_malloc (SYMBOLS_PER_CHUNK * entry_size);
+  guint64 at = section->file_offset, left = section->size / entry_size;
 
   while (left > 0)
     {
       gsize n = MIN (left, SYMBOLS_PER_CHUNK);
 
-      if (!lu_elf_input_read (input, at, bytes, n * entry_size))
-        return;
+      if (!lu_budget_read (self->budget, 0))
+        return FALSE;
+      if (!lu_elf_input_read (&file->input, at, bytes, n * entry_size))
+        return TRUE;
       for (gsize i = 0; i < n; i++)
         {
           Elf64_Sym symbol;
-          Elf32_Sym narrow;
 
-          if (is_64bit)
-            memcpy (&symbol, bytes + i * entry_size, sizeof symbol);
-          else
-            {
-              memcpy (&narrow, bytes + i * entry_size, sizeof narrow);
-              widen (&symbol, &narrow);
-            }
-          add_entry (self, &symbol, source, labels);
+          read_symbol (&symbol, bytes + i * entry_size, is_64bit);
+          add_entry (self, &symbol, table);
         }
       at += n * entry_size;
       left -= n;
     }
+  return TRUE;
 }
 
-/* Takes a table and remembers where its names are; FALSE if the file has none. */
+/* Adds the symbols of a table and notes where their names are; FALSE if the file does not have it.
+ */
 static gboolean
-add_table (LuElfSymbols *self, const LuElfInput *input, const LuElfHeaders *headers,
-           const char *table_name, const char *strings_name, SourceKind source, gboolean labels)
+add_table (LuElfSymbols *self, const LuElfFile *file, const Table *table)
 {
-  const LuElfSectionHeader *table = lu_elf_headers_find_section (headers, table_name);
-  const LuElfSectionHeader *strings = lu_elf_headers_find_section (headers, strings_name);
-  gsize entry_size = headers->is_64bit ? sizeof (Elf64_Sym) : sizeof (Elf32_Sym);
+  const LuElfSectionHeader *symbols = lu_elf_headers_find_section (&file->headers, table->symbols);
+  const LuElfSectionHeader *strings = lu_elf_headers_find_section (&file->headers, table->strings);
+  gsize entry_size = file->headers.is_64bit ? sizeof (Elf64_Sym) : sizeof (Elf32_Sym);
 
-  if (table == NULL || strings == NULL || ((table->flags | strings->flags) & SHF_COMPRESSED) != 0
-      || table->size < 2 * entry_size)
+  if (symbols == NULL || strings == NULL
+      || ((symbols->flags | strings->flags) & SHF_COMPRESSED) != 0
+      || symbols->size < 2 * entry_size)
     return FALSE;
-  self->strings[source] = (Strings){ *input, strings->file_offset, strings->size };
-  add_symbols (self, input, table->file_offset, table->size / entry_size, headers->is_64bit, source,
-               labels);
-  return TRUE;
+  self->strings[table->source] = (Strings){ file->input, strings->file_offset, strings->size };
+  return lu_budget_read (self->budget, symbols->size) && add_symbols (self, file, symbols, table);
 }
 
 static void
 add_debug_data (LuElfSymbols *self)
 {
   const LuElfSectionHeader *section =
-      lu_elf_headers_find_section (&self->headers, ".gnu_debugdata");
+      lu_elf_headers_find_section (&self->file.headers, ".gnu_debugdata");
   g_autofree guint8 *packed = NULL;
   gsize size = 0;
-  LuElfInput input = { .fd = -1 };
-  LuElfHeaders headers;
+  g_auto (LuElfFile) file = { .input = { .fd = -1 } };
 
   if (section == NULL || section->size == 0 || section->size > MAX_DEBUG_DATA)
     return;
   packed = g_malloc (section->size);
-  if (!lu_elf_input_read (&self->input, section->file_offset, packed, section->size))
+  if (!lu_elf_input_read (&self->file.input, section->file_offset, packed, section->size))
     return;
   self->unpacked = lu_unxz (packed, section->size, MAX_UNPACKED, &size);
-  if (self->unpacked == NULL)
-    return;
-  input.bytes = self->unpacked;
-  input.size = size;
-  if (!lu_elf_headers_read (&headers, &input, NULL))
-    return;
-  add_table (self, &input, &headers, ".symtab", ".strtab", SOURCE_PACKED, FALSE);
-  lu_elf_headers_clear (&headers);
+  if (self->unpacked != NULL && lu_budget_read (self->budget, size)
+      && lu_elf_file_open_memory (&file, self->unpacked, size, NULL))
+    add_table (self, &file, &packed_symtab);
 }
 
 static void
 add_plt_entry (guint64 start, guint64 size, guint32 symbol, gpointer user_data)
 {
   LuElfSymbols *self = user_data;
-  const LuElfSectionHeader *table = lu_elf_headers_find_section (&self->headers, ".dynsym");
+  const LuElfSectionHeader *table = lu_elf_headers_find_section (&self->file.headers, ".dynsym");
   Elf64_Sym target;
   Entry entry = { .start = start, .size = (guint32) size, .source = SOURCE_PLT };
 
   if (table == NULL || symbol >= table->size / sizeof target
-      || !lu_elf_input_read (&self->input, table->file_offset + symbol * sizeof target, &target,
-                             sizeof target)
-      || target.st_name == 0 || find_code (self, start) == NULL)
+      || !lu_budget_read (self->budget, sizeof target)
+      || !lu_elf_input_read (&self->file.input, table->file_offset + symbol * sizeof target,
+                             &target, sizeof target)
+      || target.st_name == 0 || lu_elf_file_code_at_address (&self->file, start) == NULL)
     return;
   entry.name = target.st_name;
-  g_array_append_val (self->entries, entry);
+  keep_entry (self, &entry);
 }
 
 static void
 add_plt (LuElfSymbols *self)
 {
-  const LuElfSectionHeader *strings = lu_elf_headers_find_section (&self->headers, ".dynstr");
+  const LuElfSectionHeader *strings = lu_elf_headers_find_section (&self->file.headers, ".dynstr");
 
   if (strings == NULL)
     return;
-  self->strings[SOURCE_PLT] = (Strings){ self->input, strings->file_offset, strings->size };
-  lu_elf_plt_each (&self->input, &self->headers, add_plt_entry, self);
+  self->strings[SOURCE_PLT] = (Strings){ self->file.input, strings->file_offset, strings->size };
+  lu_elf_plt_each (&self->file, self->budget, add_plt_entry, self);
 }
 
 /* Life */
 
-static LuElfSymbols *
-symbols_new (const LuElfInput *input, GError **error)
+static int
+compare_wanted (gconstpointer a, gconstpointer b)
 {
-  g_autoptr (LuElfSymbols) self = g_new0 (LuElfSymbols, 1);
+  const Wanted *x = a, *y = b;
 
-  self->input = *input;
-  self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  if (!lu_elf_headers_read (&self->headers, input, error))
-    return NULL;
-  lu_elf_identity_read (&self->identity, input, &self->headers);
-  self->has_symtab =
-      add_table (self, input, &self->headers, ".symtab", ".strtab", SOURCE_FILE, TRUE);
-  return g_steal_pointer (&self);
+  return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+/* Sets the ELF addresses of the wanted offsets, each once. */
+static void
+set_wanted (LuElfSymbols *self, const GArray *offsets)
+{
+  guint n = 0;
+
+  self->wanted = g_array_new (FALSE, FALSE, sizeof (Wanted));
+  for (guint i = 0; i < offsets->len; i++)
+    {
+      guint64 offset = g_array_index (offsets, guint64, i);
+      const LuElfProgramHeader *code = lu_elf_file_code_at_offset (&self->file, offset);
+      Wanted wanted = { .vaddr = code != NULL ? offset - code->file_offset + code->vaddr : 0 };
+
+      if (code != NULL)
+        g_array_append_val (self->wanted, wanted);
+    }
+  g_array_sort (self->wanted, compare_wanted);
+  for (guint i = 0; i < self->wanted->len; i++)
+    if (n == 0
+        || g_array_index (self->wanted, Wanted, n - 1).vaddr
+               != g_array_index (self->wanted, Wanted, i).vaddr)
+      g_array_index (self->wanted, Wanted, n++) = g_array_index (self->wanted, Wanted, i);
+  g_array_set_size (self->wanted, n);
 }
 
 LuElfSymbols *
-lu_elf_symbols_new (int fd, GError **error)
+lu_elf_symbols_new (LuElfFile *file, const GArray *wanted, LuBudget *budget)
 {
-  LuElfInput input = { .fd = fd };
-  struct stat info;
+  LuElfSymbols *self = g_new0 (LuElfSymbols, 1);
 
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
-    {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID, "not a file");
-      return NULL;
-    }
-  input.size = (guint64) info.st_size;
-  return symbols_new (&input, error);
+  self->budget = budget;
+  self->chosen_index = -1;
+  self->file = *file;
+  if (wanted != NULL)
+    set_wanted (self, wanted);
+  *file = self->debug_file = (LuElfFile){ .input = { .fd = -1 } };
+  self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  self->has_symtab = add_table (self, &self->file, &symtab);
+  return self;
 }
 
 LuElfSymbols *
 lu_elf_symbols_new_from_memory (gconstpointer bytes, gsize size, GError **error)
 {
-  LuElfInput input = { .fd = -1, .bytes = bytes, .size = size };
+  LuElfFile file;
 
-  return symbols_new (&input, error);
+  return lu_elf_file_open_memory (&file, bytes, size, error)
+             ? lu_elf_symbols_new (&file, NULL, NULL)
+             : NULL;
 }
 
 void
@@ -261,18 +350,21 @@ lu_elf_symbols_free (LuElfSymbols *self)
 {
   if (self == NULL)
     return;
-  lu_elf_headers_clear (&self->headers);
+  lu_elf_file_clear (&self->file);
+  lu_elf_file_clear (&self->debug_file);
   g_array_unref (self->entries);
+  if (self->wanted != NULL)
+    g_array_unref (self->wanted);
+  g_free (self->chosen_name);
   g_free (self->reaches);
   g_free (self->unpacked);
-  lu_elf_identity_clear (&self->identity);
   g_free (self);
 }
 
-const char *
-lu_elf_symbols_build_id (const LuElfSymbols *self)
+const LuElfFile *
+lu_elf_symbols_file (const LuElfSymbols *self)
 {
-  return self->identity.build_id;
+  return &self->file;
 }
 
 gboolean
@@ -281,41 +373,18 @@ lu_elf_symbols_wants_debug_file (const LuElfSymbols *self)
   return !self->has_symtab;
 }
 
-const char *
-lu_elf_symbols_debug_link (const LuElfSymbols *self)
-{
-  return self->identity.debug_link;
-}
-
 gboolean
-lu_elf_symbols_is_debug_file (const LuElfSymbols *self, int fd)
+lu_elf_symbols_take_debug_file (LuElfSymbols *self, LuElfFile *debug_file)
 {
-  LuElfInput input;
-  LuElfHeaders headers;
-  gboolean ok;
-
-  if (!lu_elf_file_read_headers (fd, &input, &headers))
+  if (!add_table (self, debug_file, &debug_symtab))
     return FALSE;
-  ok = lu_elf_identity_is_debug_file (&self->identity, &input, &headers);
-  lu_elf_headers_clear (&headers);
-  return ok;
-}
-
-gboolean
-lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd)
-{
-  LuElfInput input;
-  LuElfHeaders headers;
-  gboolean ok;
-
-  if (!lu_elf_file_read_headers (fd, &input, &headers))
-    return FALSE;
-  ok = lu_elf_identity_is_debug_file (&self->identity, &input, &headers)
-       && add_table (self, &input, &headers, ".symtab", ".strtab", SOURCE_DEBUG, TRUE);
-  lu_elf_headers_clear (&headers);
-  self->has_symtab |= ok;
+  lu_elf_file_clear (&self->debug_file);
+  self->debug_file = *debug_file;
+  *debug_file = (LuElfFile){ .input = { .fd = -1 } };
+  self->has_symtab = TRUE;
+  self->chosen_index = -1;
   g_clear_pointer (&self->reaches, g_free);
-  return ok;
+  return TRUE;
 }
 
 /* Look-up */
@@ -340,10 +409,19 @@ prepare (LuElfSymbols *self)
       self->is_whole = TRUE;
       if (!self->has_symtab)
         {
-          add_table (self, &self->input, &self->headers, ".dynsym", ".dynstr", SOURCE_FILE, FALSE);
+          add_table (self, &self->file, &dynsym);
           add_debug_data (self);
         }
       add_plt (self);
+    }
+  for (guint i = 0; self->wanted != NULL && i < self->wanted->len; i++)
+    {
+      const Wanted *wanted = &g_array_index (self->wanted, Wanted, i);
+
+      if (wanted->before.name != 0)
+        g_array_append_val (self->entries, wanted->before);
+      if (wanted->after.name != 0)
+        g_array_append_val (self->entries, wanted->after);
     }
   g_array_sort (self->entries, compare_entries);
   self->reaches = g_new (guint64, self->entries->len + 1);
@@ -356,7 +434,7 @@ prepare (LuElfSymbols *self)
     }
 }
 
-/* The last entry that starts at the address or before it; -1: none. */
+/* Returns the last entry that starts at or before the address; -1 if there is none. */
 static gint
 find_last (const LuElfSymbols *self, guint64 vaddr)
 {
@@ -374,7 +452,8 @@ find_last (const LuElfSymbols *self, guint64 vaddr)
   return (gint) low - 1;
 }
 
-/* The innermost function with a size that holds the address, else the label in front of it. */
+/* Returns the innermost function with a size that contains the address, or else the label in front
+ * of it; -1 if there is neither. */
 static gint
 find_entry (const LuElfSymbols *self, guint64 vaddr)
 {
@@ -401,7 +480,8 @@ read_name (const LuElfSymbols *self, const Entry *entry)
       gsize room = (gsize) MIN (size, strings->size - entry->name);
       g_autofree char *text = g_malloc (room + 1);
 
-      if (!lu_elf_input_read (&strings->input, strings->file_offset + entry->name, text, room))
+      if (!lu_budget_read (self->budget, room)
+          || !lu_elf_input_read (&strings->input, strings->file_offset + entry->name, text, room))
         return NULL;
       text[room] = 0;
       if (strlen (text) < room)
@@ -436,9 +516,10 @@ is_better (const Entry *entry, const char *name, const Entry *best, const char *
   return length != best_length ? length > best_length : strcmp (name, best_name) < 0;
 }
 
-/* Of the entries that start where that one does, and hold the address. */
+/* Chooses among the entries that start where that one does. As those before it are larger, all of
+ * them contain an address that it contains. */
 static char *
-choose_name (const LuElfSymbols *self, gint index, guint64 vaddr, Entry *chosen)
+choose_name (const LuElfSymbols *self, gint index, Entry *chosen)
 {
   const Entry *first = &g_array_index (self->entries, Entry, index);
   char *best_name = NULL;
@@ -450,8 +531,6 @@ choose_name (const LuElfSymbols *self, gint index, guint64 vaddr, Entry *chosen)
 
       if (entry->start != first->start || index - i > MAX_NESTING)
         break;
-      if (first->size > 0 && vaddr - entry->start >= entry->size)
-        continue;
       name = read_name (self, entry);
       if (name == NULL || (best_name != NULL && !is_better (entry, name, chosen, best_name)))
         continue;
@@ -475,50 +554,45 @@ end_of (const LuElfSymbols *self, const Entry *entry, gint index, const LuElfPro
   return end;
 }
 
-static const LuElfProgramHeader *
-code_at_offset (const LuElfSymbols *self, guint64 file_offset)
+static void
+choose (LuElfSymbols *self, gint index)
 {
-  for (guint i = 0; i < self->headers.n_program_headers; i++)
-    {
-      const LuElfProgramHeader *header = &self->headers.program_headers[i];
+  g_autofree char *name = choose_name (self, index, &self->chosen);
 
-      if (header->type == PT_LOAD && (header->flags & PF_X) && file_offset >= header->file_offset
-          && file_offset - header->file_offset < header->file_size)
-        return header;
-    }
-  return NULL;
+  g_free (self->chosen_name);
+  self->chosen_name = name != NULL && self->chosen.source == SOURCE_PLT
+                          ? g_strconcat (name, "@plt", NULL)
+                          : g_steal_pointer (&name);
+  self->chosen_index = index;
 }
 
 gboolean
 lu_elf_symbols_find (LuElfSymbols *self, guint64 file_offset, LuElfSymbol *symbol)
 {
-  const LuElfProgramHeader *code = code_at_offset (self, file_offset);
+  const LuElfProgramHeader *code = lu_elf_file_code_at_offset (&self->file, file_offset);
   guint64 vaddr;
   gint index;
-  Entry chosen = { 0 };
+  Entry chosen;
 
   if (self->reaches == NULL)
     prepare (self);
-  if (code == NULL)
+  /* A part of the symbols could give wrong names. */
+  if (code == NULL || (self->budget != NULL && self->budget->state != LU_BUDGET_WITHIN))
     return FALSE;
   vaddr = file_offset - code->file_offset + code->vaddr;
   index = find_entry (self, vaddr);
   if (index < 0)
     return FALSE;
-  symbol->name = choose_name (self, index, vaddr, &chosen);
-  if (symbol->name == NULL)
+  if (index != self->chosen_index)
+    choose (self, index);
+  if (self->chosen_name == NULL)
     return FALSE;
-  if (chosen.start < code->vaddr) /* what ran on from the segment before this one */
+  chosen = self->chosen;
+  symbol->name = self->chosen_name;
+  if (chosen.start < code->vaddr) /* it began in the segment before this one */
     chosen.size = chosen.size > 0 ? (guint32) (chosen.size - (code->vaddr - chosen.start)) : 0;
   chosen.start = MAX (chosen.start, code->vaddr);
   symbol->start = chosen.start - code->vaddr + code->file_offset;
   symbol->end = end_of (self, &chosen, index, code) - code->vaddr + code->file_offset;
-  if (chosen.source == SOURCE_PLT)
-    {
-      char *name = g_strconcat (symbol->name, "@plt", NULL);
-
-      g_free (symbol->name);
-      symbol->name = name;
-    }
   return TRUE;
 }

@@ -3,47 +3,41 @@
 
 /* elf-symbols.h - the functions of one ELF file, by address.
  *
- * From .symtab, of the file or else of its debug file; without either from .dynsym and the small
- * table that some distributions embed (.gnu_debugdata). Entries of the PLT are named after the
- * function they lead to. Only addresses are kept in memory, names are read when they are asked for.
- * The file may be hostile and may shrink meanwhile: it is read with pread() and never mapped. One
- * thread. */
+ * They come from .symtab of the file, or else of its debug file; without either, from .dynsym and
+ * from the small table that some distributions embed (.gnu_debugdata). Entries of the PLT are named
+ * after the function they lead to. Only addresses are kept in memory, and only those of symbols
+ * that can name one of the wanted offsets; names are read on demand. One thread. */
 
 #pragma once
 
-#include <glib.h>
+#include "symbolize/elf-file.h"
 
 typedef struct _LuElfSymbols LuElfSymbols;
 
 typedef struct
 {
   guint64 start, end; /* file offsets of the function, end exclusive */
-  char *name;         /* as in the file, without the version; with "@plt" for an entry of the PLT */
+  const char *name;   /* as in the file, without the version; with "@plt" for an entry of the PLT */
 } LuElfSymbol;
 
-/* Reads the file behind `fd` (borrowed, to be kept open while self lives). Fails for what is no
- * ELF file. */
-LuElfSymbols *lu_elf_symbols_new (int fd, GError **error);
-/* The same from bytes in memory (borrowed): the vDSO. */
+/* Takes the contents of `file`, which is empty afterwards. wanted: the offsets that will be looked
+ * up, in any order; symbols that matter to none of them are not kept. NULL: all symbols. budget:
+ * borrowed; NULL: no limits. A table that cannot be read within it counts as missing. */
+LuElfSymbols *lu_elf_symbols_new (LuElfFile *file, const GArray *wanted, LuBudget *budget);
+/* Opens borrowed bytes, for example the vDSO. NULL if they are no ELF file. */
 LuElfSymbols *lu_elf_symbols_new_from_memory (gconstpointer bytes, gsize size, GError **error);
 void lu_elf_symbols_free (LuElfSymbols *self);
 
-/* Hexadecimal; NULL if the file has none. */
-const char *lu_elf_symbols_build_id (const LuElfSymbols *self);
-/* Whether a debug file would name more: the file has no .symtab. */
+/* Returns the file, borrowed. */
+const LuElfFile *lu_elf_symbols_file (const LuElfSymbols *self);
+/* Tells whether a debug file would name more: there is no .symtab yet. */
 gboolean lu_elf_symbols_wants_debug_file (const LuElfSymbols *self);
-/* The name of the debug file that the file mentions; NULL if there is none. */
-const char *lu_elf_symbols_debug_link (const LuElfSymbols *self);
-/* Takes the symbols of a debug file (fd borrowed, to be kept open). FALSE if it is another's, or
- * has no .symtab. The build-ids decide; where one is missing, the checksum that the file has of
- * its debug file. */
-gboolean lu_elf_symbols_add_debug_file (LuElfSymbols *self, int fd);
+/* Takes the contents of the file's debug file. FALSE if that has no .symtab; then it stays with the
+ * caller. */
+gboolean lu_elf_symbols_take_debug_file (LuElfSymbols *self, LuElfFile *debug_file);
 
-/* The function that holds the byte at that offset of the file. Fills `symbol`, whose name the
- * caller frees; FALSE if there is none. The first call sorts. */
+/* Finds the function with the byte at that offset of the file. Fills in `symbol`, whose name is
+ * borrowed until the next call; FALSE if there is none. The first call sorts. */
 gboolean lu_elf_symbols_find (LuElfSymbols *self, guint64 file_offset, LuElfSymbol *symbol);
-
-/* Whether the one behind `fd` (borrowed) is its debug file, as above. */
-gboolean lu_elf_symbols_is_debug_file (const LuElfSymbols *self, int fd);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuElfSymbols, lu_elf_symbols_free)

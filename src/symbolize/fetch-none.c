@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fetch-none.c - a build without debuginfod: nothing is fetched; see fetch.h. */
+/* fetch-none.c - fetches nothing, in a build without debuginfod; see fetch.h. */
 
 #include "symbolize/fetch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fetch-wire.c - a reply and the file that comes with it, through the socket; see fetch.h. */
+/* fetch-wire.c - sends and receives replies with a file descriptor; see fetch.h. */
 
 #include "symbolize/fetch.h"
 

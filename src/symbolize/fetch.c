@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fetch.c - asks debuginfod servers; see fetch.h.
+/* fetch.c - fetches files from debuginfod servers; see fetch.h.
  *
- * The library is loaded at the first request. Linked, it would bring some thirty libraries and 5 to
- * 10 ms to each start of the program, and into the process that has privileges. */
+ * The library is loaded at the first request. Linking it would add 3.5 ms to each start of the
+ * program, and would bring some thirty libraries, including network code, into the process that has
+ * privileges. */
 
 #include "symbolize/fetch.h"
 
-#include "base/library.h"
-
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Its name as long as its interface is what the header says. */
+/* The version of the interface that elfutils/debuginfod.h describes. */
 #define LIBRARY            "libdebuginfod.so.1"
 #define CACHE              "debuginfod_client"
 #define OLD_CACHE          ".debuginfod_client_cache"
@@ -37,17 +38,21 @@ typedef struct
 /* One request. */
 typedef struct
 {
-  int fd; /* of the socket */
+  int fd; /* the socket, borrowed */
   gint64 deadline_us, reported_us;
-  guint64 max_size;
-  int why; /* it was given up; an errno, 0: it was not */
+  guint64 max_size; /* bytes */
+  int error;        /* errno if it was given up, otherwise 0 */
 } Job;
 
+/* Loads the library for good. FALSE if it is not installed or lacks a function. */
 static gboolean
 load (Library *self)
 {
-  g_autofree char *reason = NULL;
-  const LuLibraryFunction functions[] = {
+  const struct
+  {
+    const char *name;
+    void *target; /* receives the address of the function */
+  } functions[] = {
     { "debuginfod_begin", &self->begin },
     { "debuginfod_end", &self->end },
     { "debuginfod_find_debuginfo", &self->find_debuginfo },
@@ -56,8 +61,17 @@ load (Library *self)
     { "debuginfod_set_user_data", &self->set_user_data },
     { "debuginfod_get_user_data", &self->get_user_data },
   };
+  void *handle = dlopen (LIBRARY, RTLD_NOW);
 
-  return lu_library_load (LIBRARY, functions, G_N_ELEMENTS (functions), &reason);
+  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
+    {
+      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
+
+      if (address == NULL)
+        return FALSE;
+      memcpy (functions[i].target, &address, sizeof address);
+    }
+  return TRUE;
 }
 
 static void
@@ -67,7 +81,7 @@ reply (int socket_fd, const LuFetchReply *text, int fd)
     g_debug ("nobody waits for the file: %s", g_strerror (errno));
 }
 
-/* Why the request should be given up; an errno, or 0. */
+/* Returns the errno for which the request should be given up, or 0. */
 static int
 reason_to_end (const Job *job, long done, long total, gint64 now)
 {
@@ -86,8 +100,8 @@ watch (Job *job, long done, long total)
   gint64 now = g_get_monotonic_time ();
   LuFetchReply text = { .code = LU_FETCH_GOES_ON };
 
-  job->why = reason_to_end (job, done, total, now);
-  if (job->why != 0)
+  job->error = reason_to_end (job, done, total, now);
+  if (job->error != 0)
     return 1;
   if (now - job->reported_us < REPORT_INTERVAL_US)
     return 0;
@@ -101,18 +115,18 @@ watch (Job *job, long done, long total)
   return 0;
 }
 
-/* The library has no other place for the table of its functions. */
+/* on_progress() gets only the client, so the table of functions is kept here. */
 static const Library *loaded;
 
-/* Called by the library at least once a second. While no server has begun to send, total is 0 and
- * done is no number of bytes. */
+/* The library calls this at least once a second. Until a server begins to send, total is 0 and done
+ * is not a number of bytes. */
 static int
 on_progress (debuginfod_client *client, long done, long total)
 {
   return watch (loaded->get_user_data (client), done, total);
 }
 
-/* Where the library keeps files, by debuginfod-client-config(7); owned. */
+/* Returns the cache directory of the library, as debuginfod-client-config(7) defines it. */
 static char *
 cache_folder (void)
 {
@@ -126,8 +140,8 @@ cache_folder (void)
              : g_build_filename (g_get_user_cache_dir (), CACHE, NULL);
 }
 
-/* What was given up the library (0.188) takes for a file that no server has, and remembers that for
- * ten minutes, by an empty file. */
+/* Deletes the empty file by which the library (0.188) remembers for ten minutes that no server has
+ * a file. It makes one for a request that was given up, too. */
 static void
 forget_miss (const LuFetchRequest *request)
 {
@@ -153,12 +167,12 @@ answer (const Library *library, debuginfod_client *client, int socket_fd,
   int fd;
 
   library->set_user_data (client, &job);
-  /* a length of 0: the id is text */
+  /* A length of 0 means that the build-id is text. */
   fd = request->kind == LU_FETCH_PROGRAM ? library->find_executable (client, build_id, 0, NULL)
                                          : library->find_debuginfo (client, build_id, 0, NULL);
   if (fd < 0)
-    text.code = job.why != 0 ? job.why : -fd;
-  if (fd < 0 && job.why != 0)
+    text.code = job.error != 0 ? job.error : -fd;
+  if (fd < 0 && job.error != 0)
     forget_miss (request);
   reply (socket_fd, &text, fd);
   if (fd >= 0)
@@ -179,7 +193,7 @@ lu_fetch_has_library (void)
   return load (&library);
 }
 
-/* 0, or what to answer. */
+/* Returns 0, or the code to answer with. */
 static int
 begin (Library *library, debuginfod_client **client)
 {

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* jit-names.c - functions of generated code by address; see jit-names.h.
+/* jit-names.c - finds functions of generated code by address; see jit-names.h.
  *
- * Entries are sorted by start; how far back one may reach over an address is kept beside them.
- * jitdump: tools/perf/Documentation/jitdump-specification.txt of Linux. */
+ * Entries are sorted by start. An array beside them says how far the entries up to each one reach,
+ * so that a search for overlapping ones knows when to stop. The jitdump format is described in
+ * tools/perf/Documentation/jitdump-specification.txt of Linux. */
 
 #include "symbolize/jit-names.h"
 
 #include "base/cursor.h"
 #include "base/fd.h"
-#include "symbolize/files.h"
+#include "base/hex.h"
+#include "base/open-file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-#define MAX_ENTRIES   (4u << 20)
+#define MAX_ENTRIES   (1u << 20)
 #define MAX_PERF_MAP  (512u << 20)
 #define MAX_LINE      4096
 #define MAX_NAME      1024
@@ -28,6 +32,7 @@
 #define RECORD_HEAD   16
 #define LOAD_HEAD     40
 #define MOVE_SIZE     48
+#define NS_PER_SEC    G_GINT64_CONSTANT (1000000000)
 
 enum
 {
@@ -38,9 +43,9 @@ enum
 typedef struct
 {
   guint64 start, end;
-  guint64 time;        /* from when; 0: not known */
+  guint64 time;        /* when it was loaded; 0: not known */
   guint64 name_offset; /* in the file */
-  guint32 order;       /* later ones are newer */
+  guint32 order;       /* larger is newer */
   guint16 name_size;
   guint8 file;
 } Entry;
@@ -48,15 +53,19 @@ typedef struct
 struct _LuJitNames
 {
   GArray *entries;  /* of Entry */
-  guint64 *reaches; /* the furthest end of this entry and all before it; NULL: not sorted */
+  guint64 *reaches; /* by entry: the largest end of it and all before it; NULL: not sorted */
   GArray *fds;      /* of int, owned */
+  const GArray *wanted;
+  LuBudget *budget;
 };
 
 LuJitNames *
-lu_jit_names_new (void)
+lu_jit_names_new (const GArray *wanted, LuBudget *budget)
 {
   LuJitNames *self = g_new0 (LuJitNames, 1);
 
+  self->wanted = wanted;
+  self->budget = budget;
   self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   self->fds = g_array_new (FALSE, FALSE, sizeof (int));
   return self;
@@ -75,12 +84,6 @@ lu_jit_names_free (LuJitNames *self)
   g_free (self);
 }
 
-guint
-lu_jit_names_size (const LuJitNames *self)
-{
-  return self->entries->len;
-}
-
 static void
 add_entry (LuJitNames *self, const Entry *entry)
 {
@@ -93,14 +96,16 @@ add_entry (LuJitNames *self, const Entry *entry)
   g_array_append_val (self->entries, copy);
 }
 
-/* Takes the descriptor: names are read from it later. */
+/* Takes the descriptor, from which names are read later. */
 static gboolean
 keep_file (LuJitNames *self, int *fd, guint n_before)
 {
   int kept;
 
   g_clear_pointer (&self->reaches, g_free);
-  if (self->entries->len == n_before || self->fds->len >= G_MAXUINT8)
+  /* A part of a file could name functions that it replaces further on. */
+  if (self->entries->len == n_before || self->fds->len >= G_MAXUINT8
+      || (self->budget != NULL && self->budget->state != LU_BUDGET_WITHIN))
     {
       g_array_set_size (self->entries, n_before);
       return FALSE;
@@ -119,13 +124,29 @@ take_hex (const char **at, const char *end, guint64 *value)
 
   if (end - begin > 2 && begin[0] == '0' && (begin[1] | 0x20) == 'x')
     begin = *at += 2;
-  *value = 0;
-  for (; *at < end && g_ascii_isxdigit (**at); (*at)++)
-    *value = *value << 4 | (guint64) g_ascii_xdigit_value (**at);
-  return *at > begin && *at - begin <= 16;
+  *at += lu_hex_read_number (*at, end, value);
+  return *at > begin;
 }
 
-/* A line without its end, which stands at that offset of the file. */
+static gboolean
+is_wanted (const LuJitNames *self, const Entry *entry)
+{
+  guint low = 0, high = self->wanted != NULL ? self->wanted->len : 0;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (self->wanted, guint64, middle) < entry->start)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return self->wanted == NULL
+         || (low < self->wanted->len && g_array_index (self->wanted, guint64, low) < entry->end);
+}
+
+/* Adds the function of a line (without its newline) at that offset of the file. */
 static void
 add_line (LuJitNames *self, const char *line, const char *end, guint64 offset)
 {
@@ -145,7 +166,8 @@ add_line (LuJitNames *self, const char *line, const char *end, guint64 offset)
   entry.end = entry.start + size;
   entry.name_offset = offset + (guint64) (at - line);
   entry.name_size = (guint16) MIN (end - at, MAX_NAME);
-  add_entry (self, &entry);
+  if (is_wanted (self, &entry))
+    add_entry (self, &entry);
 }
 
 gboolean
@@ -161,20 +183,20 @@ lu_jit_names_add_perf_map (LuJitNames *self, int fd_taken)
       gssize n = lu_fd_pread_all (fd, buffer, CHUNK, (gint64) offset);
       const char *at = buffer, *end = buffer + MAX (n, 0);
 
-      if (n <= 0)
+      if (n <= 0 || !lu_budget_read (self->budget, (guint64) n))
         break;
       while (at < end)
         {
           const char *newline = memchr (at, '\n', (gsize) (end - at));
 
-          /* a last line without an end is being written */
+          /* A last line without a newline is still being written. */
           if (newline == NULL)
             break;
           if (newline - at <= MAX_LINE)
             add_line (self, at, newline, offset + (guint64) (at - buffer));
           at = newline + 1;
         }
-      if (at == buffer) /* one line fills the buffer: it is left out */
+      if (at == buffer) /* skip a line that fills the whole buffer */
         at = end;
       if (n < CHUNK)
         break;
@@ -211,7 +233,7 @@ add_load (LuJitNames *self, int fd, guint64 at, guint64 size, guint64 time)
   add_entry (self, &entry);
 }
 
-/* Code that was loaded before is now elsewhere. */
+/* Adds code under its new address; it was loaded under another one before. */
 static void
 add_move (LuJitNames *self, int fd, guint64 at, guint64 time, guint first)
 {
@@ -226,7 +248,8 @@ add_move (LuJitNames *self, int fd, guint64 at, guint64 time, guint first)
   old = lu_cursor_u64 (&cursor);
   new = lu_cursor_u64 (&cursor);
   size = lu_cursor_u64 (&cursor);
-  /* What moves was usually loaded lately; a file of nothing but moves must not cost its square. */
+  /* Code that moves was usually loaded recently. The limit keeps a file of moves from taking
+   * quadratic time. */
   for (guint i = self->entries->len, n = 0; i > first && n < MAX_OVERLAPS; i--, n++)
     {
       Entry entry = g_array_index (self->entries, Entry, i - 1);
@@ -255,7 +278,7 @@ lu_jit_names_add_jitdump (LuJitNames *self, int fd_taken)
   lu_cursor_init (&cursor, head, sizeof head);
   if (lu_cursor_u32 (&cursor) != JITDUMP_MAGIC)
     return FALSE;
-  lu_cursor_u32 (&cursor); /* version: 1 and 2 have the same records */
+  lu_cursor_u32 (&cursor); /* version; 1 and 2 have the same records */
   at = lu_cursor_u32 (&cursor);
   if (at < JITDUMP_HEAD)
     return FALSE;
@@ -265,7 +288,8 @@ lu_jit_names_add_jitdump (LuJitNames *self, int fd_taken)
       guint32 id, size;
       guint64 time;
 
-      if (lu_fd_pread_all (fd, prefix, sizeof prefix, (gint64) at) != sizeof prefix)
+      if (!lu_budget_read (self->budget, LOAD_HEAD + MAX_NAME)
+          || lu_fd_pread_all (fd, prefix, sizeof prefix, (gint64) at) != sizeof prefix)
         break;
       lu_cursor_init (&cursor, prefix, sizeof prefix);
       id = lu_cursor_u32 (&cursor);
@@ -284,7 +308,8 @@ lu_jit_names_add_jitdump (LuJitNames *self, int fd_taken)
 
 /* Files */
 
-/* The number of the process in its own pid namespace, and its user; FALSE if it is gone. */
+/* Reads the pid of the process in its own pid namespace, and its effective user; FALSE if the
+ * process is gone. */
 static gboolean
 read_status (gint32 pid, gint64 *inner_pid, gint64 *uid)
 {
@@ -295,7 +320,7 @@ read_status (gint32 pid, gint64 *inner_pid, gint64 *uid)
   g_snprintf (path, sizeof path, "/proc/%d/status", pid);
   text = lu_fd_read_file (path, 16384, NULL);
   line = text != NULL ? strstr (text, "\nUid:") : NULL;
-  /* real, effective */
+  /* The line has the real user first, then the effective one. */
   if (line == NULL || sscanf (line, "\nUid: %*d %" G_GINT64_FORMAT, uid) != 1)
     return FALSE;
   *inner_pid = pid;
@@ -335,8 +360,8 @@ keep_if_owned (int fd_taken, gint64 uid)
   return lu_fd_steal (&fd);
 }
 
-int
-lu_jit_names_open_perf_map (gint32 pid)
+static int
+open_perf_map (gint32 pid)
 {
   gint64 inner_pid = pid, uid = -1;
   char path[48];
@@ -349,7 +374,7 @@ lu_jit_names_open_perf_map (gint32 pid)
       int fd;
 
       g_snprintf (path, sizeof path, "/tmp/perf-%" G_GINT64_FORMAT ".map", inner_pid);
-      fd = keep_if_owned (lu_name_file_open_in_root (pid, path), uid);
+      fd = keep_if_owned (lu_open_in_root (pid, path, LU_OPEN_NOFOLLOW, NULL), uid);
       if (fd >= 0)
         return fd;
     }
@@ -360,22 +385,72 @@ lu_jit_names_open_perf_map (gint32 pid)
                         uid);
 }
 
-LuJitNames *
-lu_jit_names_new_of_process (gint32 pid, const char *jitdump)
+gboolean
+lu_jit_names_is_jitdump (const char *path)
 {
-  LuJitNames *self = lu_jit_names_new ();
-  int fd = lu_jit_names_open_perf_map (pid);
+  const char *slash = strrchr (path, '/');
 
-  if (fd >= 0)
-    lu_jit_names_add_perf_map (self, fd);
+  return slash != NULL && g_str_has_prefix (slash, "/jit-") && g_str_has_suffix (path, ".dump");
+}
+
+/* Returns when the process with that pid started, in ns of CLOCK_MONOTONIC, which may be before 0;
+ * G_MININT64 if there is none. */
+static gint64
+start_time (gint32 pid)
+{
+  char path[40];
+  g_autofree char *text = NULL;
+  const char *at;
+  unsigned long long ticks;
+  struct timespec boot;
+
+  g_snprintf (path, sizeof path, "/proc/%d/stat", pid);
+  text = lu_fd_read_file (path, 4096, NULL);
+  at = text != NULL ? strrchr (text, ')') : NULL;
+  if (at == NULL
+      || sscanf (at,
+                 ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+                 "%*d %llu",
+                 &ticks)
+             != 1
+      || clock_gettime (CLOCK_BOOTTIME, &boot) != 0)
+    return G_MININT64;
+  return (gint64) ticks * (NS_PER_SEC / sysconf (_SC_CLK_TCK))
+         - ((gint64) boot.tv_sec * NS_PER_SEC + boot.tv_nsec) + g_get_monotonic_time () * 1000;
+}
+
+/* Tells whether the file was last changed before that time. */
+static gboolean
+is_older (int fd, gint64 time)
+{
+  gint64 now = g_get_monotonic_time () * 1000, wall = g_get_real_time () * 1000;
+  struct stat info;
+
+  return time != G_MININT64 && fstat (fd, &info) == 0
+         && (gint64) info.st_mtim.tv_sec * NS_PER_SEC + info.st_mtim.tv_nsec - wall + now
+                < time - NS_PER_SEC;
+}
+
+void
+lu_jit_names_add_process (LuJitNames *self, gint32 pid, guint64 time, const char *jitdump)
+{
+  gint64 started = start_time (pid);
+  lu_autofd map = -1;
+  int fd;
+
+  /* Ticks are 10 ms, and clocks are read one after the other. */
+  if (started != G_MININT64 && started - NS_PER_SEC / 10 > (gint64) MIN (time, G_MAXINT64))
+    return;
+  map = open_perf_map (pid);
+  if (map >= 0 && !is_older (map, started))
+    lu_jit_names_add_perf_map (self, lu_fd_steal (&map));
   if (jitdump == NULL || jitdump[0] != '/')
-    return self;
-  fd = lu_name_file_open_in_root (pid, jitdump);
+    return;
+  fd = lu_open_in_root (pid, jitdump, LU_OPEN_NOFOLLOW, NULL);
   if (fd < 0)
-    fd = lu_name_file_open_regular (jitdump);
+    fd = lu_open_regular (jitdump, NULL);
   if (fd >= 0)
     lu_jit_names_add_jitdump (self, fd);
-  return self;
 }
 
 /* Look-up */

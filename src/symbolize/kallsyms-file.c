@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* kallsyms-file.c - names of the kernel that runs; see kallsyms-file.h. */
+/* kallsyms-file.c - the symbols of the running kernel; see kallsyms-file.h. */
 
 #include "symbolize/kallsyms-file.h"
 
 #include "base/fd.h"
 
-#include <errno.h>
-#include <string.h>
-
-/* KSYM_NAME_LEN (512), the numbers, and MODULE_NAME_LEN (56). */
-#define ANSWER_SIZE 768
+#include <sys/utsname.h>
 
 struct _LuKallsymsFile
 {
   gatomicrefcount references;
-  int fd;                /* until it is read; -1 */
-  LuKallsyms *symbols;   /* owned; NULL before it is read, or if it cannot be */
-  LuKallsymsAskFunc ask; /* NULL: nobody can be asked */
-  gpointer ask_data;
-  GDestroyNotify free_ask_data;
-  char answer[ANSWER_SIZE];
+  int fd;              /* of the file until it is read; otherwise -1 */
+  LuKallsyms *symbols; /* owned; NULL before the file is read, or if it cannot be read */
 };
 
 LuKallsymsFile *
@@ -36,18 +28,18 @@ lu_kallsyms_file_new (int fd, LuKallsyms *symbols)
 }
 
 LuKallsymsFile *
+lu_kallsyms_file_open (void)
+{
+  int fd = lu_kallsyms_open ("/proc/kallsyms", NULL);
+
+  return fd >= 0 ? lu_kallsyms_file_new (fd, NULL) : NULL;
+}
+
+LuKallsymsFile *
 lu_kallsyms_file_ref (LuKallsymsFile *self)
 {
   g_atomic_ref_count_inc (&self->references);
   return self;
-}
-
-static void
-ask_no_more (LuKallsymsFile *self)
-{
-  if (self->ask != NULL && self->free_ask_data != NULL)
-    self->free_ask_data (self->ask_data);
-  self->ask = NULL;
 }
 
 void
@@ -55,80 +47,9 @@ lu_kallsyms_file_unref (LuKallsymsFile *self)
 {
   if (self == NULL || !g_atomic_ref_count_dec (&self->references))
     return;
-  ask_no_more (self);
   lu_fd_clear (&self->fd);
   lu_kallsyms_free (self->symbols);
   g_free (self);
-}
-
-void
-lu_kallsyms_file_set_ask (LuKallsymsFile *self, LuKallsymsAskFunc ask, gpointer user_data,
-                          GDestroyNotify free_data)
-{
-  ask_no_more (self);
-  self->ask = ask;
-  self->ask_data = user_data;
-  self->free_ask_data = free_data;
-}
-
-/* "0x", hexadecimal digits, and what `end` points to then. */
-static gboolean
-read_number (const char *text, guint64 *value, const char **end)
-{
-  char *digits_end;
-
-  if (text[0] != '0' || text[1] != 'x' || !g_ascii_isxdigit (text[2]))
-    return FALSE;
-  errno = 0;
-  *value = g_ascii_strtoull (text + 2, &digits_end, 16);
-  *end = digits_end;
-  return errno == 0;
-}
-
-/* Cuts the answer into its parts. */
-static gboolean
-parse_answer (char *answer, guint64 address, LuKernelSymbol *symbol)
-{
-  char *plus = strrchr (answer, '+'), *bracket;
-  const char *at;
-  guint64 offset, size;
-
-  if (plus == NULL || plus == answer || !read_number (plus + 1, &offset, &at) || *at != '/'
-      || !read_number (at + 1, &size, &at) || (*at != '\0' && *at != ' ') || offset > address
-      || offset >= size || address - offset > G_MAXUINT64 - size)
-    return FALSE;
-  bracket = strchr (at, '[');
-  *plus = '\0';
-  *symbol = (LuKernelSymbol){ .address = address - offset,
-                              .end = address - offset + size,
-                              .type = 't',
-                              .name = answer,
-                              .module = bracket };
-  return TRUE;
-}
-
-gboolean
-lu_kallsyms_file_find (LuKallsymsFile *self, guint64 address, LuKernelSymbol *symbol)
-{
-  const LuKallsyms *symbols;
-  gint index;
-
-  if (self->ask != NULL)
-    {
-      if (self->ask (address, self->answer, sizeof self->answer, self->ask_data))
-        {
-          lu_fd_clear (&self->fd); /* who answers once does so again */
-          return parse_answer (self->answer, address, symbol);
-        }
-      g_debug ("kernel symbols cannot be asked for: %s", g_strerror (errno));
-      ask_no_more (self);
-    }
-  symbols = lu_kallsyms_file_load (self);
-  index = symbols != NULL ? lu_kallsyms_find (symbols, address) : -1;
-  if (index < 0)
-    return FALSE;
-  lu_kallsyms_get (symbols, (guint) index, symbol);
-  return TRUE;
 }
 
 const LuKallsyms *
@@ -142,4 +63,22 @@ lu_kallsyms_file_load (LuKallsymsFile *self)
   if (self->symbols == NULL)
     g_debug ("%s", error->message);
   return self->symbols;
+}
+
+gboolean
+lu_kallsyms_file_is_of (LuKallsymsFile *self, const char *release, const char *name,
+                        guint64 address)
+{
+  const LuKallsyms *symbols;
+  LuKernelSymbol symbol, first;
+  struct utsname running;
+
+  if (release == NULL || name == NULL || uname (&running) != 0
+      || !g_str_equal (running.release, release))
+    return FALSE;
+  symbols = lu_kallsyms_file_load (self);
+  if (!lu_kallsyms_find (symbols, address, &symbol) || symbol.address != address)
+    return FALSE;
+  lu_kallsyms_get (symbols, 0, &first);
+  return symbol.address == first.address || g_str_equal (symbol.name, name);
 }

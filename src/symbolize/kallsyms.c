@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* kallsyms.c - kernel functions by address; see kallsyms.h.
+/* kallsyms.c - finds kernel functions by address; see kallsyms.h.
  *
- * A line is "ADDRESS TYPE NAME[\t[MODULE]]". The kernel's own part is sorted, modules and BPF
- * programs follow unsorted. Of several names of one address the first is kept. */
+ * A line is "ADDRESS TYPE NAME[\t[MODULE]]". The functions of the kernel itself are sorted; those
+ * of modules and BPF programs follow unsorted. If an address has several names, the first is kept.
+ */
 
 #include "symbolize/kallsyms.h"
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +20,10 @@
 #include <string.h>
 
 #define MAX_FILE_SIZE (128u * 1024 * 1024)
-/* Of the file, enough to see whether addresses are hidden. */
+/* Bytes of the file that show whether addresses are hidden. */
 #define START_SIZE   (16u << 10)
 #define NO_ADDRESSES "kernel symbols have no addresses (see kernel.kptr_restrict)"
-/* How far the last function reaches at most. */
+/* Assumed size of the last function. */
 #define LAST_SIZE 4096
 
 typedef struct
@@ -37,38 +39,13 @@ struct _LuKallsyms
   GByteArray *strings;
 };
 
-/* Of hexadecimal digits, and 1 more; 0: of anything else. */
-static const guint8 digit_values[256] = {
-  ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-  ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-};
-
-/* There is room for all of the text, whose lines are longer than what is kept of them. */
+/* `strings` has room for the whole text, and lines are longer than what is kept of them. */
 static void
 append_string (GByteArray *strings, const char *text, gsize size)
 {
   memcpy (strings->data + strings->len, text, size);
   strings->data[strings->len + size] = 0;
   strings->len += (guint) size + 1;
-}
-
-/* Reads hexadecimal digits; returns how many there were. */
-static gsize
-read_address (const char *at, const char *end, guint64 *address)
-{
-  gsize n = 0;
-
-  *address = 0;
-  for (; n < 16 && at + n < end; n++)
-    {
-      gint value = digit_values[(guchar) at[n]] - 1;
-
-      if (value < 0)
-        break;
-      *address = *address << 4 | (guint) value;
-    }
-  return n;
 }
 
 static gboolean
@@ -92,7 +69,7 @@ parse_line (LuKallsyms *self, const char *at, const char *end)
 {
   Entry entry = { .text = self->strings->len };
   const char *name;
-  gsize n = read_address (at, end, &entry.address);
+  gsize n = lu_hex_read_number (at, end, &entry.address);
   gsize name_length;
 
   at += n;
@@ -114,7 +91,7 @@ parse_line (LuKallsyms *self, const char *at, const char *end)
   g_array_append_val (self->entries, entry);
 }
 
-/* By address; the order of the file (of the strings) among equal ones. */
+/* Compares addresses; entries with equal ones keep the order of the file. */
 static int
 compare_entries (gconstpointer a, gconstpointer b)
 {
@@ -125,45 +102,12 @@ compare_entries (gconstpointer a, gconstpointer b)
   return x->text < y->text ? -1 : x->text > y->text;
 }
 
-static guint
-count_sorted (const GArray *entries)
-{
-  guint n = MIN (entries->len, 1);
-
-  while (n < entries->len
-         && g_array_index (entries, Entry, n - 1).address
-                <= g_array_index (entries, Entry, n).address)
-    n++;
-  return n;
-}
-
-/* The kernel's own functions come sorted, by far the most; only what follows is sorted, and the two
- * are merged from behind. */
-static void
-sort (GArray *entries)
-{
-  guint n_sorted = count_sorted (entries), n_rest = entries->len - n_sorted;
-  Entry *all = (Entry *) (gpointer) entries->data;
-  g_autofree Entry *rest = NULL;
-  guint at = entries->len;
-
-  if (n_rest == 0)
-    return;
-  rest = g_memdup2 (all + n_sorted, n_rest * sizeof *rest);
-  qsort (rest, n_rest, sizeof *rest, compare_entries);
-  while (n_rest > 0)
-    if (n_sorted > 0 && compare_entries (&all[n_sorted - 1], &rest[n_rest - 1]) > 0)
-      all[--at] = all[--n_sorted];
-    else
-      all[--at] = rest[--n_rest];
-}
-
 static void
 sort_and_thin (GArray *entries)
 {
   guint n = 0;
 
-  sort (entries);
+  g_array_sort (entries, compare_entries);
   for (guint i = 0; i < entries->len; i++)
     {
       const Entry *entry = &g_array_index (entries, Entry, i);
@@ -199,7 +143,7 @@ lu_kallsyms_parse (const char *text, gsize size, GError **error)
   return g_steal_pointer (&self);
 }
 
-/* Whether a line at the start has an address other than 0. */
+/* Tells whether a line has an address other than 0. */
 static gboolean
 shows_addresses (const char *text, gsize size)
 {
@@ -209,7 +153,7 @@ shows_addresses (const char *text, gsize size)
     {
       guint64 address;
 
-      if (read_address (at, end, &address) > 0 && address != 0)
+      if (lu_hex_read_number (at, end, &address) > 0 && address != 0)
         return TRUE;
       at = memchr (at, '\n', (gsize) (end - at));
       at = at != NULL ? at + 1 : NULL;
@@ -278,10 +222,10 @@ entry_end (const LuKallsyms *self, guint index)
   return address > G_MAXUINT64 - LAST_SIZE ? G_MAXUINT64 : address + LAST_SIZE;
 }
 
-gint
-lu_kallsyms_find (const LuKallsyms *self, guint64 address)
+gboolean
+lu_kallsyms_find (const LuKallsyms *self, guint64 address, LuKernelSymbol *symbol)
 {
-  guint low = 0, high = self->entries->len;
+  guint low = 0, high = self != NULL ? self->entries->len : 0;
 
   while (low < high)
     {
@@ -293,8 +237,9 @@ lu_kallsyms_find (const LuKallsyms *self, guint64 address)
         high = middle;
     }
   if (low == 0 || address >= entry_end (self, low - 1))
-    return -1;
-  return (gint) low - 1;
+    return FALSE;
+  lu_kallsyms_get (self, low - 1, symbol);
+  return TRUE;
 }
 
 void

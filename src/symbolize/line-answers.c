@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* line-answers.c - decodes what a reader of DWARF says; see line-answers.h. */
+/* line-answers.c - decodes the bytes that a reader of DWARF wrote; see line-answers.h. */
 
 #include "symbolize/line-answers.h"
 
@@ -12,8 +12,8 @@
 typedef struct
 {
   LuLineAnswers *owner;
-  GPtrArray *texts;             /* of const char* */
-  GPtrArray *functions, *files; /* the same, readable; NULL: not yet */
+  GPtrArray *texts;             /* of const char*, as read */
+  GPtrArray *functions, *files; /* by text: demangled, and as a clean path; NULL: not needed yet */
 } Decoder;
 
 static const char *
@@ -40,20 +40,20 @@ function_of (const Decoder *self, guint32 number)
   return g_ptr_array_index (self->functions, number - 1);
 }
 
-/* Without the ways back that compilers leave in paths. */
+/* Returns a file name without the ".." that compilers leave in paths. */
 static const char *
 file_of (const Decoder *self, guint32 number)
 {
   const char *text = text_of (self, number);
-  g_autofree char *plain = NULL;
+  g_autofree char *clean = NULL;
 
   if (text == NULL || text[0] != '/')
     return text;
   if (g_ptr_array_index (self->files, number - 1) == NULL)
     {
-      plain = g_canonicalize_filename (text, "/");
+      clean = g_canonicalize_filename (text, "/");
       g_ptr_array_index (self->files, number - 1) =
-          g_string_chunk_insert_const (self->owner->texts, plain);
+          g_string_chunk_insert_const (self->owner->texts, clean);
     }
   return g_ptr_array_index (self->files, number - 1);
 }
@@ -97,7 +97,7 @@ decode_answer (Decoder *self, LuCursor *cursor)
       lines[i].file = file_of (self, lu_cursor_u32 (cursor));
       lines[i].line = lu_cursor_u32 (cursor);
     }
-  /* what is empty says nothing */
+  /* An empty answer says nothing. */
   if (n == 1 && lines[0].function == NULL && lines[0].line == 0)
     return;
   query->lines = lines;

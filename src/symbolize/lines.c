@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* lines.c - lines and inlined functions, file by file; see lines.h. */
+/* lines.c - runs a reader process for each file; see lines.h. */
 
 #include "symbolize/lines.h"
 
-#include "base/fd.h"
-#include "elf/headers.h"
 #include "symbolize/dwarf-lines.h"
-#include "symbolize/elf-symbols.h"
+#include "symbolize/elf-file.h"
 #include "symbolize/line-answers.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,12 +16,11 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define MAX_FILE    (G_GUINT64_CONSTANT (4) << 30)
 #define MAX_ANSWERS (64u << 20)
-/* Of a reader's own memory, beyond what this process has; files are mapped and count apart. */
+/* Bytes that a reader may allocate beyond the memory of this process. Mapped files do not count. */
 #define MAX_MEMORY (G_GUINT64_CONSTANT (1) << 30)
 
 struct _LuLines
@@ -36,21 +32,18 @@ struct _LuLines
   gboolean is_interrupted;
 };
 
-/* The right file, and where its code is. */
+/* The file that was mapped, and the file with its DWARF: the same one, or its debug file. */
 typedef struct
 {
-  int fd, dwarf_fd;
-  LuElfHeaders headers;
-  gboolean has_headers;
+  LuElfFile elf, debug;
+  const LuElfFile *dwarf;
 } File;
 
 static void
 file_clear (File *self)
 {
-  lu_fd_clear (&self->fd);
-  lu_fd_clear (&self->dwarf_fd);
-  if (self->has_headers)
-    lu_elf_headers_clear (&self->headers);
+  lu_elf_file_clear (&self->elf);
+  lu_elf_file_clear (&self->debug);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (File, file_clear)
 
@@ -79,91 +72,49 @@ lu_lines_free (LuLines *self)
 /* Files */
 
 static gboolean
-read_headers (LuElfHeaders *headers, int fd)
+has_dwarf (const LuElfFile *file)
 {
-  LuElfInput input = { .fd = fd };
-  struct stat info;
-
-  if (fstat (fd, &info) != 0)
-    return FALSE;
-  input.size = (guint64) info.st_size;
-  return lu_elf_headers_read (headers, &input, NULL);
+  return lu_elf_headers_find_section (&file->headers, ".debug_info") != NULL
+         || lu_elf_headers_find_section (&file->headers, ".zdebug_info") != NULL;
 }
 
 static gboolean
-has_dwarf (const LuElfHeaders *headers)
+open_debug_file (File *self, const LuNameFile *file)
 {
-  return lu_elf_headers_find_section (headers, ".debug_info") != NULL
-         || lu_elf_headers_find_section (headers, ".zdebug_info") != NULL;
-}
+  guint candidate = 0;
 
-static gboolean
-is_debug_file (const LuElfSymbols *symbols, int fd)
-{
-  LuElfHeaders headers;
-  gboolean ok;
-
-  if (!lu_elf_symbols_is_debug_file (symbols, fd) || !read_headers (&headers, fd))
-    return FALSE;
-  ok = has_dwarf (&headers);
-  lu_elf_headers_clear (&headers);
-  return ok;
-}
-
-static int
-open_debug_file (const LuNameFile *file, const LuElfSymbols *symbols)
-{
-  const char *build_id = lu_elf_symbols_build_id (symbols);
-  const char *link = lu_elf_symbols_debug_link (symbols);
-  int fd;
-
-  for (guint i = 0; (fd = lu_debug_file_open (file, build_id, link, i)) != -2; i++)
+  while (lu_elf_file_open_debug (&self->debug, &self->elf, file, &candidate))
     {
-      if (fd >= 0 && is_debug_file (symbols, fd))
-        return fd;
-      lu_fd_clear (&fd);
+      if (has_dwarf (&self->debug))
+        return TRUE;
+      lu_elf_file_clear (&self->debug);
     }
-  return -1;
+  return FALSE;
 }
 
 static LuLinesResult
 open_file (File *self, const LuNameFile *file)
 {
-  struct stat info;
+  gboolean is_no_elf;
 
-  for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
-    {
-      lu_autofd fd = lu_name_file_open (file, way);
-      g_autoptr (LuElfSymbols) symbols = fd >= 0 ? lu_elf_symbols_new (fd, NULL) : NULL;
-
-      if (symbols == NULL || !lu_name_file_is (file, lu_elf_symbols_build_id (symbols), fd))
-        continue;
-      self->fd = lu_fd_steal (&fd);
-      self->has_headers = read_headers (&self->headers, self->fd);
-      if (!self->has_headers)
-        return LU_LINES_NO_DWARF;
-      self->dwarf_fd =
-          has_dwarf (&self->headers) ? lu_fd_duplicate (self->fd) : open_debug_file (file, symbols);
-      if (self->dwarf_fd < 0 || fstat (self->dwarf_fd, &info) != 0)
-        return LU_LINES_NO_DWARF;
-      return (guint64) info.st_size > MAX_FILE ? LU_LINES_TOO_LARGE : LU_LINES_READ;
-    }
-  return LU_LINES_NO_FILE;
+  if (!lu_elf_file_open_mapped (&self->elf, file, &is_no_elf))
+    return LU_LINES_NO_FILE;
+  if (has_dwarf (&self->elf))
+    self->dwarf = &self->elf;
+  else if (open_debug_file (self, file))
+    self->dwarf = &self->debug;
+  else
+    return LU_LINES_NO_DWARF;
+  return self->dwarf->input.size > MAX_FILE ? LU_LINES_TOO_LARGE : LU_LINES_READ;
 }
 
-/* The address in the ELF file; 0: it is no code. */
+/* Returns the ELF address of a byte of code; 0 if the byte is not code. */
 static guint64
-address_of (const LuElfHeaders *headers, guint64 file_offset)
+address_of (const LuElfFile *file, guint64 file_offset)
 {
-  for (guint i = 0; i < headers->n_program_headers; i++)
-    {
-      const LuElfProgramHeader *header = &headers->program_headers[i];
+  const LuElfProgramHeader *code = lu_elf_file_code_at_offset (file, file_offset);
 
-      if (header->type == PT_LOAD && (header->flags & PF_X) && file_offset >= header->file_offset
-          && file_offset - header->file_offset < header->file_size)
-        return file_offset - header->file_offset + header->vaddr;
-    }
-  return 0;
+  return code != NULL ? file_offset - code->file_offset + code->vaddr : 0;
 }
 
 /* The reader */
@@ -186,7 +137,7 @@ limit_memory (void)
   setrlimit (RLIMIT_DATA, &limit);
 }
 
-/* In the new process. Ctrl-C ends it; so does the end of who waits for it. */
+/* Runs in the new process. Ctrl-C ends it, and so does the end of its parent. */
 static void
 be_reader (int dwarf_fd, const guint64 *addresses, guint n, int output)
 {
@@ -206,7 +157,8 @@ be_reader (int dwarf_fd, const guint64 *addresses, guint n, int output)
   _exit (0);
 }
 
-/* All that comes until the end or that time; FALSE if there is more. */
+/* Reads until the end of the stream; FALSE if the time is up first, or if there are too many bytes.
+ */
 static gboolean
 read_answers (int fd, GByteArray *answers, gint64 end_us)
 {
@@ -241,7 +193,7 @@ run_reader (LuLines *self, const File *file, const guint64 *addresses, guint n, 
     return LU_LINES_BROKEN;
   reader = fork ();
   if (reader == 0)
-    be_reader (file->dwarf_fd, addresses, n, pipe_fds[1]);
+    be_reader (file->dwarf->input.fd, addresses, n, pipe_fds[1]);
   close (pipe_fds[1]);
   has_ended = reader > 0 && read_answers (pipe_fds[0], answers, MIN (end_us, self->end_us));
   close (pipe_fds[0]);
@@ -273,7 +225,7 @@ ask (LuLines *self, const File *file, LuLineQuery *queries, guint n_queries)
 
   for (guint i = 0; i < n_queries; i++)
     {
-      addresses[n] = address_of (&file->headers, queries[i].file_offset);
+      addresses[n] = address_of (&file->elf, queries[i].file_offset);
       numbers[n] = i;
       n += addresses[n] > 0;
     }
@@ -287,7 +239,7 @@ ask (LuLines *self, const File *file, LuLineQuery *queries, guint n_queries)
 LuLinesResult
 lu_lines_find_all (LuLines *self, const LuNameFile *file, LuLineQuery *queries, guint n_queries)
 {
-  g_auto (File) opened = { .fd = -1, .dwarf_fd = -1 };
+  g_auto (File) opened = { .elf = { .input = { .fd = -1 } }, .debug = { .input = { .fd = -1 } } };
   LuLinesResult result;
 
   for (guint i = 0; i < n_queries; i++)

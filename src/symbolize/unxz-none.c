@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* unxz-none.c - a build without liblzma: embedded symbol tables are not read; see unxz.h. */
+/* unxz-none.c - reads no embedded symbol tables, in a build without liblzma; see unxz.h. */
 
 #include "symbolize/unxz.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* unxz.c - xz through liblzma; see unxz.h. */
+/* unxz.c - unpacks xz with liblzma; see unxz.h. */
 
 #include "symbolize/unxz.h"
 
 #include <lzma.h>
 
-/* What xz -9 needs, and nothing more. */
+/* Enough for the output of "xz -9". */
 #define MEMORY_LIMIT (80u << 20)
 #define FIRST_SIZE   (256u << 10)
 

@@ -7,6 +7,6 @@
 
 #include <glib.h>
 
-/* At most `limit` bytes come out; NULL for anything that is not a whole xz stream of that size, or
- * when there is no liblzma in this build. */
+/* Returns *unpacked bytes, owned by the caller. NULL if the input is not one whole xz stream, if
+ * more than `limit` bytes would come out, or in a build without liblzma. */
 guint8 *lu_unxz (gconstpointer bytes, gsize size, gsize limit, gsize *unpacked);

@@ -3,29 +3,34 @@
 
 /* cfi.c - finds and reads the entries of call frame information; see cfi.h.
  *
- * CIEs are parsed once and kept, by section and offset. Lists of FDEs come from the search table
- * when there is one, in its order, which is sorted; so nothing is sorted unless it must be. */
+ * CIEs are parsed once and kept, by section and offset. Lists of FDEs come from the search table if
+ * there is one. It is sorted already, so a list is sorted only if necessary. */
 
 #include "table/cfi.h"
 
 #include "base/leb128.h"
+#include "elf/cfi-entry.h"
+#include "elf/cfi-guard.h"
 #include "table/opcodes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Real files have up to a few hundred; each takes 200 bytes. */
-#define MAX_CIES     8192
-#define LENGTH_64BIT 0xffffffffu
-#define TABLE_HEAD   12 /* of .eh_frame_hdr: form, pointer, count */
-#define TABLE_ENTRY  8
-#define NO_CIE       G_MAXUINT16
-/* Most files have two or three, with C++ four. */
+/* Real files have up to a few hundred CIEs; each takes 200 bytes. */
+#define MAX_CIES 8192
+#define TABLE_HEAD                                                                                 \
+  12 /* bytes of .eh_frame_hdr before its table: version, encodings, pointer, count */
+#define TABLE_ENTRY 8
+#define NO_CIE      G_MAXUINT16
+/* Most files have two or three CIEs, four with C++. */
 #define MAX_KEPT_CIES 8
-/* Four times what the largest programs have. */
+/* Four times as many as in the largest programs. */
 #define MAX_FDES (4u << 20)
-/* Entries of a hostile file can lie in each other, and each look-up runs one: real CIEs have some
- * 50 bytes, the longest program of 3.3 million FDEs is far below this. */
+/* Limit for images without a search table: the list takes 8 MiB. Go programs of 100 MB have
+ * 100,000. */
+#define MAX_LISTED_FDES (256u << 10)
+/* Entries of a hostile file can overlap, and each look-up runs one. Real CIEs have some 50 bytes,
+ * and the longest program among 3.3 million FDEs is far shorter. */
 #define MAX_CIE_SIZE     4096
 #define MAX_PROGRAM_SIZE 65536
 
@@ -39,62 +44,27 @@ typedef struct
 struct _LuCfi
 {
   LuCfiInput input;
-  const LuTableArch *arch;
+  const LuArch *arch;
   LuCodeRange *ranges;
-  guint n_table; /* entries of the search table; 0: there is none */
+  guint n_table; /* entries in the search table; 0: no table */
   LuCie *cies;
   guint n_cies, n_cies_allocated;
   GHashTable *cie_indices; /* section and offset -> index + 1; NULL: only look-ups */
-  guint64 *kept_keys;      /* of the CIEs, if there are only look-ups */
+  guint64 *kept_keys;      /* keys of the CIEs, if only for look-ups */
   guint next_kept;
   gboolean is_undecided;
   guint64 last_key;
   guint16 last_cie;
   Index indices[LU_N_CFI_SECTIONS];
-  guint faults[LU_N_CFI_FAULTS];
+  guint cfi_errors[LU_N_CFI_ERRORS];
 };
 
-typedef struct
-{
-  guint64 offset, next; /* of this entry and the one after it; next == offset: the terminator */
-  guint64 cie_offset;   /* of an FDE */
-  gboolean is_cie;
-  LuCursor body; /* after the id */
-} Entry;
-
-/* Entries */
+/* Entries. */
 
 static gboolean
-read_entry (const LuCfiBytes *section, guint64 offset, Entry *entry)
+read_entry (const LuCfiBytes *section, guint64 offset, LuCfiEntry *entry)
 {
-  guint64 length, id, id_offset;
-  gboolean is_wide;
-  const guint8 *body;
-  LuCursor cursor;
-
-  if (offset >= section->size)
-    return FALSE;
-  lu_cursor_init (&cursor, section->bytes + offset, section->size - offset);
-  length = lu_cursor_u32 (&cursor);
-  is_wide = length == LENGTH_64BIT;
-  if (is_wide)
-    length = lu_cursor_u64 (&cursor);
-  entry->offset = entry->next = offset;
-  if (length == 0)
-    return !cursor.failed;
-  body = lu_cursor_take (&cursor, length);
-  if (body == NULL)
-    return FALSE;
-  id_offset = (guint64) (body - section->bytes);
-  entry->next = id_offset + length;
-  lu_cursor_init (&entry->body, body, length);
-  id = is_wide ? lu_cursor_u64 (&entry->body) : lu_cursor_u32 (&entry->body);
-  if (section->is_eh_frame)
-    entry->is_cie = id == 0;
-  else
-    entry->is_cie = id == (is_wide ? G_MAXUINT64 : G_MAXUINT32);
-  entry->cie_offset = section->is_eh_frame ? id_offset - id : id;
-  return !entry->body.failed;
+  return lu_cfi_entry_read (entry, section->bytes, section->size, section->is_eh_frame, offset);
 }
 
 static void
@@ -102,16 +72,16 @@ read_cie (LuCfi *self, guint section_id, guint64 offset, LuCie *cie)
 {
   const LuCfiBytes *section = &self->input.sections[section_id];
   LuCfaRun run;
-  Entry entry;
+  LuCfiEntry entry;
 
   if (!read_entry (section, offset, &entry) || entry.next == offset || !entry.is_cie)
     {
-      *cie = (LuCie){ .fault = LU_CFI_FAULT_CIE };
+      *cie = (LuCie){ .cfi_error = LU_CFI_ERROR_CIE };
       return;
     }
   if (lu_cursor_left (&entry.body) > MAX_CIE_SIZE)
     {
-      *cie = (LuCie){ .fault = LU_CFI_FAULT_BUDGET };
+      *cie = (LuCie){ .cfi_error = LU_CFI_ERROR_BUDGET };
       return;
     }
   lu_cie_parse (cie, section, self->arch, &entry.body);
@@ -132,7 +102,7 @@ add_cie (LuCfi *self, guint section_id, guint64 offset)
   return (guint16) self->n_cies++;
 }
 
-/* In the place of the one that is kept longest. */
+/* Replaces the CIE that was kept longest. */
 static guint16
 keep_cie (LuCfi *self, guint64 key, guint section_id, guint64 offset)
 {
@@ -195,55 +165,55 @@ is_code (const LuCfi *self, guint64 start, guint64 end)
   return self->input.n_ranges == 0 || (low > 0 && end <= self->ranges[low - 1].end);
 }
 
-static LuCfiFault
-read_fde (LuCfi *self, guint section_id, Entry *entry, LuFde *fde)
+static LuCfiError
+read_fde (LuCfi *self, guint section_id, LuCfiEntry *entry, LuFde *fde)
 {
   const LuCfiBytes *section = &self->input.sections[section_id];
   const LuCie *cie;
   guint64 start, size;
 
   if (entry->cie_offset >= section->size)
-    return LU_CFI_FAULT_CIE;
+    return LU_CFI_ERROR_CIE;
   fde->cie = find_cie (self, section_id, entry->cie_offset);
   if (fde->cie == NO_CIE)
-    return LU_CFI_FAULT_BUDGET;
+    return LU_CFI_ERROR_BUDGET;
   cie = &self->cies[fde->cie];
-  if (cie->fault != LU_CFI_FAULT_NONE)
-    return cie->fault;
-  /* The size is encoded as the start is, but never relative to anything. */
+  if (cie->cfi_error != LU_CFI_ERROR_NONE)
+    return cie->cfi_error;
+  /* The size has the encoding of the start, but is never relative. */
   if (!lu_cfi_read_pointer (section, LU_CFI_NO_FUNCTION, cie->pointer_encoding, &entry->body,
                             &start)
       || !lu_cfi_read_pointer (section, LU_CFI_NO_FUNCTION, cie->pointer_encoding & 0x0f,
                                &entry->body, &size))
-    return LU_CFI_FAULT_ENCODING;
+    return LU_CFI_ERROR_ENCODING;
   if (cie->is_sized)
     lu_cursor_take (&entry->body, lu_cursor_uleb (&entry->body));
   if (entry->body.failed)
-    return LU_CFI_FAULT_TRUNCATED;
+    return LU_CFI_ERROR_TRUNCATED;
   if (lu_cursor_left (&entry->body) > MAX_PROGRAM_SIZE)
-    return LU_CFI_FAULT_BUDGET;
+    return LU_CFI_ERROR_BUDGET;
   if (start + size < start || (size > 0 && !is_code (self, start, start + size)))
-    return LU_CFI_FAULT_RANGE;
+    return LU_CFI_ERROR_RANGE;
   fde->start = start;
   fde->end = start + size;
   fde->offset = (guint32) entry->offset;
   fde->program = (guint32) (entry->body.at - section->bytes);
   fde->program_size = (guint32) lu_cursor_left (&entry->body);
   fde->section = (guint8) section_id;
-  return LU_CFI_FAULT_NONE;
+  return LU_CFI_ERROR_NONE;
 }
 
-/* Lists of FDEs */
+/* Lists of FDEs. */
 
 static void
-index_add (LuCfi *self, guint section_id, Index *index, Entry *entry)
+index_add (LuCfi *self, guint section_id, Index *index, LuCfiEntry *entry)
 {
-  LuCfiFault fault = read_fde (self, section_id, entry, &index->fdes[index->n]);
+  LuCfiError cfi_error = read_fde (self, section_id, entry, &index->fdes[index->n]);
 
-  if (fault != LU_CFI_FAULT_NONE)
-    self->faults[fault]++;
+  if (cfi_error != LU_CFI_ERROR_NONE)
+    self->cfi_errors[cfi_error]++;
   else if (index->fdes[index->n].start < index->fdes[index->n].end)
-    index->n++; /* else rewriters (BOLT) have left it of a function that is gone */
+    index->n++; /* otherwise a rewriter (BOLT) left it for a function that was removed */
 }
 
 static void
@@ -255,7 +225,7 @@ index_from_table (LuCfi *self, Index *index)
   for (guint i = 0; i < self->n_table; i++)
     {
       gint32 delta;
-      Entry entry;
+      LuCfiEntry entry;
 
       memcpy (&delta, self->input.table + TABLE_HEAD + i * TABLE_ENTRY + 4, sizeof delta);
       if (read_entry (section, self->input.table_vaddr + (guint64) (gint64) delta - section->vaddr,
@@ -263,7 +233,7 @@ index_from_table (LuCfi *self, Index *index)
           && entry.next != entry.offset && !entry.is_cie)
         index_add (self, LU_CFI_EH_FRAME, index, &entry);
       else
-        self->faults[LU_CFI_FAULT_ENTRY]++;
+        self->cfi_errors[LU_CFI_ERROR_ENTRY]++;
     }
 }
 
@@ -273,19 +243,19 @@ index_from_walk (LuCfi *self, guint section_id, Index *index)
   const LuCfiBytes *section = &self->input.sections[section_id];
   guint n_allocated = 0;
   guint64 offset = 0;
-  Entry entry;
+  LuCfiEntry entry;
 
   while (read_entry (section, offset, &entry))
     {
-      /* Where .eh_frame ends, if no section header says it. */
+      /* The terminator ends .eh_frame if no section header does. */
       if (entry.next == offset && section->is_eh_frame)
         return;
       offset = entry.next != offset ? entry.next : offset + sizeof (guint32);
       if (entry.next == entry.offset || entry.is_cie)
         continue;
-      if (index->n == MAX_FDES)
+      if (index->n == (self->input.max_listed > 0 ? self->input.max_listed : MAX_FDES))
         {
-          self->faults[LU_CFI_FAULT_BUDGET]++;
+          self->cfi_errors[LU_CFI_ERROR_BUDGET]++;
           break;
         }
       if (index->n == n_allocated)
@@ -296,7 +266,7 @@ index_from_walk (LuCfi *self, guint section_id, Index *index)
       index_add (self, section_id, index, &entry);
     }
   if (offset < section->size)
-    self->faults[LU_CFI_FAULT_ENTRY]++;
+    self->cfi_errors[LU_CFI_ERROR_ENTRY]++;
 }
 
 static int
@@ -337,7 +307,7 @@ lu_cfi_fdes (LuCfi *self, LuCfiSectionId section, guint *n_fdes)
   return index->fdes;
 }
 
-/* Looking up */
+/* Looking up. */
 
 static guint64
 table_start (const LuCfi *self, guint i)
@@ -348,7 +318,7 @@ table_start (const LuCfi *self, guint i)
   return self->input.table_vaddr + (guint64) (gint64) delta;
 }
 
-/* Index of the first entry that starts above the address. */
+/* Returns the index of the first entry that starts above the address. */
 static guint
 table_upper_bound (const LuCfi *self, guint64 address)
 {
@@ -366,14 +336,14 @@ table_upper_bound (const LuCfi *self, guint64 address)
   return low;
 }
 
-/* The FDE of a section that has the code at the address; *next: where the one after it starts. */
+/* Finds the FDE of a section for the code at the address; *next: start of the FDE after it. */
 static gboolean
 find_by_table (LuCfi *self, guint64 address, LuFde *fde, guint64 *next)
 {
   const LuCfiBytes *section = &self->input.sections[LU_CFI_EH_FRAME];
   guint i = table_upper_bound (self, address);
   gint32 delta;
-  Entry entry;
+  LuCfiEntry entry;
 
   *next = i < self->n_table ? table_start (self, i) : G_MAXUINT64;
   if (i == 0)
@@ -382,7 +352,7 @@ find_by_table (LuCfi *self, guint64 address, LuFde *fde, guint64 *next)
   return read_entry (section, self->input.table_vaddr + (guint64) (gint64) delta - section->vaddr,
                      &entry)
          && entry.next != entry.offset && !entry.is_cie
-         && read_fde (self, LU_CFI_EH_FRAME, &entry, fde) == LU_CFI_FAULT_NONE
+         && read_fde (self, LU_CFI_EH_FRAME, &entry, fde) == LU_CFI_ERROR_NONE
          && address >= fde->start && address < fde->end;
 }
 
@@ -409,7 +379,7 @@ find_by_index (LuCfi *self, LuCfiSectionId section, guint64 address, LuFde *fde,
   return address < fde->end;
 }
 
-/* Of a file for look-ups alone. */
+/* Looks an address up without lists of FDEs. */
 static gboolean
 find_without_lists (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *to)
 {
@@ -449,7 +419,8 @@ lu_cfi_find (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *t
       eh_next = next;
       found = find_by_index (self, LU_CFI_DEBUG_FRAME, address, fde, &next);
       next = MIN (next, eh_next);
-      /* What .eh_frame has below may reach into this one: promise only the address onward. */
+      /* An FDE of .eh_frame below may reach into this one, so only the code from the address on is
+       * certain. */
       *from = address;
     }
   if (found)
@@ -457,10 +428,10 @@ lu_cfi_find (LuCfi *self, guint64 address, LuFde *fde, guint64 *from, guint64 *t
   return found;
 }
 
-/* Life cycle */
+/* Life cycle. */
 
-/* A table that is not sorted or leads out of the section finds nothing reliably. What its entries
- * lead to is looked at when they are used. */
+/* A table that is not sorted or leads out of the section is unreliable. The entries it leads to are
+ * checked when they are used. */
 static gboolean
 is_usable_table (const LuCfiInput *input, guint n)
 {
@@ -469,7 +440,7 @@ is_usable_table (const LuCfiInput *input, guint n)
 
   for (guint i = 0; i < n; i++)
     {
-      gint32 pair[2]; /* start of the code, its FDE */
+      gint32 pair[2]; /* start of the code, position of its FDE */
 
       memcpy (pair, input->table + TABLE_HEAD + i * TABLE_ENTRY, sizeof pair);
       if (pair[0] < previous
@@ -480,23 +451,22 @@ is_usable_table (const LuCfiInput *input, guint n)
   return TRUE;
 }
 
-/* The number of entries of a search table in the form that linkers write: version 1, pointer to
- * .eh_frame, count, pairs of 32-bit numbers relative to the table (LSB Core, 10.6.2). */
+/* Returns the number of entries of a search table in the form that linkers write: version 1,
+ * pointer to .eh_frame, count, pairs of 32-bit numbers relative to the table (LSB Core, 10.6.2). */
 static guint
 count_table (const LuCfiInput *input)
 {
-  static const guint8 form[] = { 1, 0x1b, 0x03, 0x3b };
+  static const guint8 form[] = { 0x03, 0x3b };
   const LuCfiBytes *section = &input->sections[LU_CFI_EH_FRAME];
-  gint32 eh_frame;
+  guint64 eh_frame;
   guint32 n;
 
   if (input->table == NULL || input->table_size < TABLE_HEAD || section->bytes == NULL
-      || memcmp (input->table, form, sizeof form) != 0)
+      || !lu_cfi_table_eh_frame (input->table, input->table_size, input->table_vaddr, &eh_frame)
+      || eh_frame != section->vaddr || memcmp (input->table + 2, form, sizeof form) != 0)
     return 0;
-  memcpy (&eh_frame, input->table + 4, sizeof eh_frame);
   memcpy (&n, input->table + 8, sizeof n);
-  if (input->table_vaddr + 4 + (guint64) (gint64) eh_frame != section->vaddr
-      || n > (input->table_size - TABLE_HEAD) / TABLE_ENTRY || n > MAX_FDES)
+  if (n > (input->table_size - TABLE_HEAD) / TABLE_ENTRY || n > MAX_FDES)
     return 0;
   return is_usable_table (input, n) ? n : 0;
 }
@@ -512,7 +482,7 @@ compare_ranges (const void *a, const void *b)
 LuCfi *
 lu_cfi_new (const LuCfiInput *input)
 {
-  const LuTableArch *arch = lu_table_arch_find (input->machine);
+  const LuArch *arch = lu_arch_with_tables (input->machine);
   LuCfi *self;
 
   if (arch == NULL)
@@ -527,7 +497,7 @@ lu_cfi_new (const LuCfiInput *input)
   self->n_table = count_table (input);
   self->cie_indices = g_hash_table_new (NULL, NULL);
   self->last_key = G_MAXUINT64;
-  /* Offsets are kept in 32 bits; images hold less anyway. */
+  /* Offsets are stored in 32 bits; sections of images are smaller anyway. */
   for (guint i = 0; i < LU_N_CFI_SECTIONS; i++)
     self->input.sections[i].size = MIN (input->sections[i].size, G_MAXUINT32);
   return self;
@@ -551,11 +521,12 @@ lu_cfi_new_for_image (const LuImage *image)
         .start = segments[i].vaddr,
         .end = segments[i].vaddr + segments[i].memory_size,
       };
-  /* No code, no entry is good. */
+  /* Without executable code no entry is valid. */
   if (n_ranges == 0)
     ranges[n_ranges++] = (LuCodeRange){ 0 };
   input.ranges = ranges;
   input.n_ranges = n_ranges;
+  input.max_listed = MAX_LISTED_FDES;
   input.table = lu_image_cfi (image, LU_IMAGE_EH_FRAME_HDR, &input.table_size, &input.table_vaddr);
   eh_frame->bytes = lu_image_cfi (image, LU_IMAGE_EH_FRAME, &eh_frame->size, &eh_frame->vaddr);
   eh_frame->is_eh_frame = TRUE;
@@ -593,7 +564,7 @@ lu_cfi_free (LuCfi *self)
   g_free (self);
 }
 
-const LuTableArch *
+const LuArch *
 lu_cfi_arch (const LuCfi *self)
 {
   return self->arch;
@@ -631,13 +602,13 @@ lu_cfi_size (const LuCfi *self)
 }
 
 const guint *
-lu_cfi_faults (const LuCfi *self)
+lu_cfi_errors (const LuCfi *self)
 {
-  return self->faults;
+  return self->cfi_errors;
 }
 
 void
-lu_cfi_add_fault (LuCfi *self, LuCfiFault fault)
+lu_cfi_add_error (LuCfi *self, LuCfiError cfi_error)
 {
-  self->faults[fault]++;
+  self->cfi_errors[cfi_error]++;
 }

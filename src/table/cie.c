@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* cie.c - common information entries; see cie.h.
+/* cie.c - parses common information entries; see cie.h.
  *
  * DWARF 5, 6.4.1; LSB Core, 10.5 (DW_EH_PE_*), 10.6 (.eh_frame); augmentations 'B' and 'G': DWARF
  * for the Arm 64-bit Architecture, 5.3. */
@@ -26,7 +26,7 @@ enum
   PE_OMIT = 0xff,
 };
 
-/* Of gcc 2: the address of a table for exceptions follows, in front of the rest. */
+/* Written by gcc 2: the address of an exception table precedes the rest. */
 #define OLD_AUGMENTATION "eh"
 
 static guint64
@@ -62,14 +62,14 @@ place_of (const LuCfiBytes *section, const LuCursor *cursor)
   return section->vaddr + (guint64) (cursor->at - section->bytes);
 }
 
-/* Skips to where the address of the place is a multiple of 8; the pointer there is absolute. */
+/* Skips to an address that is a multiple of 8, for an absolute pointer. */
 static void
 align_cursor (const LuCfiBytes *section, LuCursor *cursor)
 {
   lu_cursor_take (cursor, -place_of (section, cursor) & 7);
 }
 
-/* What a pointer of that encoding is relative to. */
+/* Determines the base of a pointer with that encoding. */
 static gboolean
 find_base (const LuCfiBytes *section, guint64 function, guint8 encoding, guint64 place,
            guint64 *base)
@@ -114,7 +114,7 @@ lu_cfi_read_pointer (const LuCfiBytes *section, guint64 function, guint8 encodin
   return !cursor->failed;
 }
 
-/* The personality routine is not needed, only the place of what follows it. */
+/* Only the position after the personality routine is needed. */
 static gboolean
 skip_personality (const LuCfiBytes *section, LuCursor *data)
 {
@@ -128,13 +128,13 @@ skip_personality (const LuCfiBytes *section, LuCursor *data)
   return !data->failed;
 }
 
-static LuCfiFault
+static LuCfiError
 parse_letters (LuCie *self, const LuCfiBytes *section, const char *letters, LuCursor *data)
 {
   for (; *letters != '\0'; letters++)
     switch (*letters)
       {
-      case 'L': /* language specific data: how its address in the FDE is encoded */
+      case 'L': /* encoding of the address of language specific data in the FDE */
         lu_cursor_u8 (data);
         break;
       case 'R':
@@ -142,21 +142,21 @@ parse_letters (LuCie *self, const LuCfiBytes *section, const char *letters, LuCu
         break;
       case 'P':
         if (!skip_personality (section, data))
-          return LU_CFI_FAULT_ENCODING;
+          return LU_CFI_ERROR_ENCODING;
         break;
       case 'S':
         self->is_signal = TRUE;
         break;
-      case 'B': /* which key signs return addresses */
+      case 'B': /* the key that signs return addresses */
       case 'G': /* the frame's memory is tagged */
         break;
       default:
-        return LU_CFI_FAULT_AUGMENTATION;
+        return LU_CFI_ERROR_AUGMENTATION;
       }
-  return data->failed ? LU_CFI_FAULT_TRUNCATED : LU_CFI_FAULT_NONE;
+  return data->failed ? LU_CFI_ERROR_TRUNCATED : LU_CFI_ERROR_NONE;
 }
 
-static LuCfiFault
+static LuCfiError
 parse_augmentation (LuCie *self, const LuCfiBytes *section, const char *letters, LuCursor *cursor)
 {
   LuCursor data;
@@ -164,53 +164,53 @@ parse_augmentation (LuCie *self, const LuCfiBytes *section, const char *letters,
   const guint8 *bytes;
 
   if (letters[0] == '\0' || strcmp (letters, OLD_AUGMENTATION) == 0)
-    return LU_CFI_FAULT_NONE;
+    return LU_CFI_ERROR_NONE;
   if (letters[0] != 'z')
-    return LU_CFI_FAULT_AUGMENTATION;
+    return LU_CFI_ERROR_AUGMENTATION;
   self->is_sized = TRUE;
   size = lu_cursor_uleb (cursor);
   bytes = lu_cursor_take (cursor, size);
   if (bytes == NULL)
-    return LU_CFI_FAULT_TRUNCATED;
+    return LU_CFI_ERROR_TRUNCATED;
   lu_cursor_init (&data, bytes, size);
   return parse_letters (self, section, letters + 1, &data);
 }
 
-static LuCfiFault
-parse (LuCie *self, const LuCfiBytes *section, const LuTableArch *arch, LuCursor *cursor)
+static LuCfiError
+parse (LuCie *self, const LuCfiBytes *section, const LuArch *arch, LuCursor *cursor)
 {
   guint8 version = lu_cursor_u8 (cursor);
   const char *letters = lu_cursor_string (cursor);
   guint64 column;
-  LuCfiFault fault;
+  LuCfiError cfi_error;
 
   if (version != 1 && version != 3 && version != 4)
-    return LU_CFI_FAULT_VERSION;
-  /* Size of an address, size of a segment selector. */
+    return LU_CFI_ERROR_VERSION;
+  /* Size of an address and size of a segment selector. */
   if (version == 4 && (lu_cursor_u8 (cursor) != 8 || lu_cursor_u8 (cursor) != 0))
-    return LU_CFI_FAULT_VERSION;
+    return LU_CFI_ERROR_VERSION;
   if (strcmp (letters, OLD_AUGMENTATION) == 0)
     lu_cursor_u64 (cursor);
   self->code_align = lu_cursor_uleb (cursor);
   self->data_align = lu_cursor_sleb (cursor);
   column = version == 1 ? lu_cursor_u8 (cursor) : lu_cursor_uleb (cursor);
-  fault = parse_augmentation (self, section, letters, cursor);
-  if (fault != LU_CFI_FAULT_NONE)
-    return fault;
+  cfi_error = parse_augmentation (self, section, letters, cursor);
+  if (cfi_error != LU_CFI_ERROR_NONE)
+    return cfi_error;
   self->program = *cursor;
   if (cursor->failed)
-    return LU_CFI_FAULT_TRUNCATED;
+    return LU_CFI_ERROR_TRUNCATED;
   self->return_column = (guint8) column;
-  /* With a link register, some hand-written code keeps the return address in another one; a frame
-   * pointer cannot be both. */
+  /* If there is a link register, some hand-written code keeps the return address in another one,
+   * but never in the frame pointer. */
   return column == arch->ra || (arch->has_link_register && column < arch->sp && column != arch->fp)
-             ? LU_CFI_FAULT_NONE
-             : LU_CFI_FAULT_RETURN_COLUMN;
+             ? LU_CFI_ERROR_NONE
+             : LU_CFI_ERROR_RETURN_COLUMN;
 }
 
 void
-lu_cie_parse (LuCie *self, const LuCfiBytes *section, const LuTableArch *arch, LuCursor *cursor)
+lu_cie_parse (LuCie *self, const LuCfiBytes *section, const LuArch *arch, LuCursor *cursor)
 {
   *self = (LuCie){ .pointer_encoding = PE_ABSPTR };
-  self->fault = parse (self, section, arch, cursor);
+  self->cfi_error = parse (self, section, arch, cursor);
 }

@@ -7,8 +7,8 @@
 
 #include "table/rule.h"
 
-/* Entries of a hostile file can share their bytes, so work is bounded by this many times its size.
- */
+/* Limit for the bytes of instructions, in multiples of the sections' size: entries of a hostile
+ * file can share bytes. */
 #define BUDGET_FACTOR 4
 #define BUDGET_MIN    65536
 
@@ -35,7 +35,7 @@ static void
 add_row (LuRawRows *rows, guint64 address, guint32 rule)
 {
   if (rows->n > 0 && rows->rows[rows->n - 1].address == address)
-    rows->n--; /* replaced before it held anywhere */
+    rows->n--; /* an earlier row at the same address is replaced */
   if (rows->n > 0 && rows->rows[rows->n - 1].rule == rule)
     return;
   if (rows->n == rows->n_allocated)
@@ -49,27 +49,31 @@ add_row (LuRawRows *rows, guint64 address, guint32 rule)
 gboolean
 lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to)
 {
-  const LuTableArch *arch = lu_cfi_arch (self->cfi);
+  const LuArch *arch = lu_cfi_arch (self->cfi);
   const LuCie *cie = lu_cfi_cie (self->cfi, fde);
   LuCfaRun *run = &self->run;
 
   self->fde_rows.n = 0;
-  lu_cfa_run_start (run, lu_cfi_section (self->cfi, fde), arch, cie,
-                    lu_cfi_program (self->cfi, fde), fde->start, to);
+  lu_cfa_run_start (run, &(LuCfaProgram){ .section = lu_cfi_section (self->cfi, fde),
+                                          .arch = arch,
+                                          .cie = cie,
+                                          .instructions = lu_cfi_program (self->cfi, fde),
+                                          .start = fde->start,
+                                          .end = to });
   if (fde->program_size > self->budget)
-    run->fault = LU_CFI_FAULT_BUDGET;
+    run->cfi_error = LU_CFI_ERROR_BUDGET;
   else
     self->budget -= fde->program_size;
-  while (run->fault == LU_CFI_FAULT_NONE && lu_cfa_run_next (run))
+  while (run->cfi_error == LU_CFI_ERROR_NONE && lu_cfa_run_next (run))
     {
       struct lu_rule rule = lu_rule_make (&run->state, cie->is_signal, arch);
 
       add_row (&self->fde_rows, MAX (run->row_start, from),
                lu_rule_list_intern (&self->rules, &rule));
     }
-  if (run->fault == LU_CFI_FAULT_NONE)
+  if (run->cfi_error == LU_CFI_ERROR_NONE)
     return TRUE;
-  lu_cfi_add_fault (self->cfi, run->fault);
+  lu_cfi_add_error (self->cfi, run->cfi_error);
   self->fde_rows.n = 0;
   add_row (&self->fde_rows, from, LU_RULE_NONE);
   return FALSE;
@@ -86,17 +90,21 @@ lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address)
   if (!lu_cfi_find (cfi, address, &fde, &from, &to))
     return none;
   run->work = fde.program_size;
-  /* As if the code ended there: then what is left is the state of the address. */
-  lu_cfa_run_start (run, lu_cfi_section (cfi, &fde), lu_cfi_arch (cfi), lu_cfi_cie (cfi, &fde),
-                    lu_cfi_program (cfi, &fde), fde.start, address + 1);
+  /* The code ends at the address, so the state left at the end is the one of the address. */
+  lu_cfa_run_start (run, &(LuCfaProgram){ .section = lu_cfi_section (cfi, &fde),
+                                          .arch = lu_cfi_arch (cfi),
+                                          .cie = lu_cfi_cie (cfi, &fde),
+                                          .instructions = lu_cfi_program (cfi, &fde),
+                                          .start = fde.start,
+                                          .end = address + 1 });
   while (lu_cfa_run_next (run))
     continue;
-  if (run->fault != LU_CFI_FAULT_NONE)
+  if (run->cfi_error != LU_CFI_ERROR_NONE)
     return none;
   return lu_rule_make (&run->state, lu_cfi_cie (cfi, &fde)->is_signal, lu_cfi_arch (cfi));
 }
 
-/* Pieces */
+/* Pieces. */
 
 typedef struct
 {
@@ -110,7 +118,8 @@ next_start (const Queue *queue, guint i)
   return i < queue->n ? queue->fdes[i].start : G_MAXUINT64;
 }
 
-/* Where the code of the queue's first FDE ends: the next one cuts it off. */
+/* Returns where the code of the queue's first FDE ends: at the start of the next FDE at the latest.
+ */
 static guint64
 piece_end (const Queue *queue)
 {
@@ -121,7 +130,7 @@ void
 lu_compiler_foreach_piece (LuCompiler *self, LuPieceFunc func, gpointer user_data)
 {
   Queue eh = { 0 }, debug = { 0 };
-  guint64 done = 0; /* everything below is decided */
+  guint64 done = 0; /* all code below is done */
 
   eh.fdes = lu_cfi_fdes (self->cfi, LU_CFI_EH_FRAME, &eh.n);
   debug.fdes = lu_cfi_fdes (self->cfi, LU_CFI_DEBUG_FRAME, &debug.n);
@@ -137,7 +146,7 @@ lu_compiler_foreach_piece (LuCompiler *self, LuPieceFunc func, gpointer user_dat
       if (from < to)
         func (&queue->fdes[queue->i], from, to, user_data);
       done = MAX (done, to);
-      /* The rest of a debug FDE comes after the .eh_frame FDE that cuts it. */
+      /* The rest of a .debug_frame FDE follows the .eh_frame FDE that cuts it. */
       if (is_debug && end > to)
         {
           queue = &eh;

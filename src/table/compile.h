@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* compile.h - from FDEs to a sorted stream of rows.
+/* compile.h - turns FDEs into a sorted stream of rows.
  *
- * The one compiler, for whole files and for single FDEs. A sink gets (address, rule) pairs in
- * order; a row of rule 0 stands where nothing is known. An FDE that turns out to be bad gives one
- * row of rule 0: the sink takes back what it had of it. */
+ * The only compiler, for whole files and for single FDEs. A sink gets (address, rule) pairs in
+ * order; a row of rule 0 means that nothing is known from there on. A bad FDE results in one row of
+ * rule 0: the sink drops the rows it already had of it. */
 
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "table/opcodes.h"
 #include "table/rule-list.h"
 
-/* One row while compiling: it holds up to the next one. */
+/* A row while compiling; valid up to the next one. */
 typedef struct
 {
   guint64 address; /* ELF address */
@@ -30,7 +30,7 @@ typedef struct
 {
   LuCfi *cfi; /* borrowed */
   LuRuleList rules;
-  LuRawRows fde_rows; /* scratch: the rows of one FDE */
+  LuRawRows fde_rows; /* scratch memory: the rows of one FDE */
   LuCfaRun run;
   guint64 budget; /* bytes of instructions that may still be executed */
 } LuCompiler;
@@ -38,18 +38,19 @@ typedef struct
 LuCompiler *lu_compiler_new (LuCfi *cfi);
 void lu_compiler_free (LuCompiler *self);
 
-/* Compiles one FDE for the piece [from, to) of its code. The rows are in fde_rows afterwards: the
- * first one at `from`, neighbours different. FALSE with a counted fault if the FDE is bad; then
- * there is one row of rule 0. */
+/* Compiles one FDE for the range [from, to) of its code. fde_rows then contains the rows: the first
+ * one at `from`, no two neighbours with equal rules. If the FDE is bad, returns FALSE, counts a CFI
+ * error, and leaves one row of rule 0. */
 gboolean lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to);
 
-/* The rule for one address alone, as the whole table would have it, but for what a table leaves out
- * (LU_MAX_RULES, 4 GiB of code) and for FDEs that are bad behind the address. `run` is scratch. */
+/* Returns the rule for one address. It equals that of the whole table, except for code beyond the
+ * limits of a table (LU_MAX_RULES, 4 GiB of code) and for FDEs that are bad after the address.
+ * `run` is scratch memory. */
 struct lu_rule lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address);
 
-/* One piece of code and the FDE that has it. */
+/* A range of code and its FDE. */
 typedef void (*LuPieceFunc) (const LuFde *fde, guint64 from, guint64 to, gpointer user_data);
-/* Calls `func` for each piece of code that an FDE has, in order; pieces never overlap. */
+/* Calls `func` for each range of code with an FDE, in order; ranges never overlap. */
 void lu_compiler_foreach_piece (LuCompiler *self, LuPieceFunc func, gpointer user_data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCompiler, lu_compiler_free)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* expression.c - recognises expressions by their shape; see expression.h.
+/* expression.c - recognizes expressions by their shape; see expression.h.
  *
  * Operation codes: DWARF 5, 7.7.1. */
 
@@ -24,11 +24,11 @@ enum
   OP_BREGX = 0x92,
 };
 
-static const LuPlace other = { .kind = LU_PLACE_OTHER };
+static const LuRegisterRule other = { .kind = LU_REGISTER_RULE_OTHER };
 
-/* breg N or bregx N, offset: what nearly every expression begins with. */
+/* breg N or bregx N, offset: nearly every expression begins with it. */
 static gboolean
-read_register_plus (LuCursor *cursor, LuPlace *place)
+read_register_plus (LuCursor *cursor, LuRegisterRule *rule)
 {
   guint8 op = lu_cursor_u8 (cursor);
   guint64 reg;
@@ -39,13 +39,13 @@ read_register_plus (LuCursor *cursor, LuPlace *place)
     reg = lu_cursor_uleb (cursor);
   else
     return FALSE;
-  place->kind = LU_PLACE_REGISTER_PLUS;
-  place->reg = (guint32) MIN (reg, G_MAXUINT32);
-  place->offset = lu_cursor_sleb (cursor);
+  rule->kind = LU_REGISTER_RULE_REGISTER_PLUS;
+  rule->reg = (guint32) MIN (reg, G_MAXUINT32);
+  rule->offset = lu_cursor_sleb (cursor);
   return !cursor->failed;
 }
 
-/* plus_uconst N, or lit N plus; at the end of the bytes: nothing. */
+/* plus_uconst N, or lit N plus; nothing at the end of the bytes. */
 static gboolean
 read_addend (LuCursor *cursor, gint64 *value)
 {
@@ -65,16 +65,16 @@ read_addend (LuCursor *cursor, gint64 *value)
 }
 
 /* sp + n + (((rip & 15) >= threshold) << 3), as linkers write it for a lazy PLT. The cursor is
- * behind the first breg. */
+ * after the first breg. */
 static gboolean
-is_plt (LuCursor cursor, const LuTableArch *arch, LuPlace *place)
+is_plt (LuCursor cursor, const LuArch *arch, LuRegisterRule *rule)
 {
   static const guint8 end[] = { OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS };
-  LuPlace pc = { 0 };
+  LuRegisterRule pc = { 0 };
   const guint8 *rest;
   guint8 threshold;
 
-  if (place->reg != arch->sp || arch->has_link_register || !read_register_plus (&cursor, &pc)
+  if (rule->reg != arch->sp || arch->has_link_register || !read_register_plus (&cursor, &pc)
       || pc.reg != arch->ra || pc.offset != 0)
     return FALSE;
   if (lu_cursor_u8 (&cursor) != OP_LIT0 + 15 || lu_cursor_u8 (&cursor) != OP_AND)
@@ -84,35 +84,34 @@ is_plt (LuCursor cursor, const LuTableArch *arch, LuPlace *place)
   if (threshold < OP_LIT0 || threshold > OP_LIT31 || rest == NULL
       || memcmp (rest, end, sizeof end) != 0 || lu_cursor_left (&cursor) > 0)
     return FALSE;
-  place->kind = LU_PLACE_PLT;
-  place->extra = threshold - OP_LIT0;
+  rule->kind = LU_REGISTER_RULE_PLT;
+  rule->extra = threshold - OP_LIT0;
   return TRUE;
 }
 
-LuPlace
-lu_expression_recognise (LuCursor bytes, gboolean has_cfa, const LuTableArch *arch)
+LuRegisterRule
+lu_expression_recognise (LuCursor bytes, gboolean has_cfa, const LuArch *arch)
 {
   LuCursor cursor = bytes;
-  LuPlace place = { 0 };
+  LuRegisterRule rule = { 0 };
   gint64 addend;
 
-  if (!read_register_plus (&cursor, &place))
+  if (!read_register_plus (&cursor, &rule))
     {
       cursor = bytes;
       if (!has_cfa || lu_cursor_left (&bytes) == 0 || !read_addend (&cursor, &addend))
         return other;
-      return (LuPlace){ .kind = LU_PLACE_CFA_PLUS, .offset = addend };
+      return (LuRegisterRule){ .kind = LU_REGISTER_RULE_CFA_PLUS, .offset = addend };
     }
-  if (is_plt (cursor, arch, &place))
-    return place;
+  if (is_plt (cursor, arch, &rule))
+    return rule;
   if (lu_cursor_left (&cursor) > 0 && *cursor.at == OP_DEREF)
     {
       lu_cursor_u8 (&cursor);
-      place.kind = LU_PLACE_DEREF_PLUS;
-      return read_addend (&cursor, &place.extra) ? place : other;
+      rule.kind = LU_REGISTER_RULE_DEREF_PLUS;
+      return read_addend (&cursor, &rule.extra) ? rule : other;
     }
-  if (!read_addend (&cursor, &addend)
-      || __builtin_add_overflow (place.offset, addend, &place.offset))
+  if (!read_addend (&cursor, &addend) || __builtin_add_overflow (rule.offset, addend, &rule.offset))
     return other;
-  return place;
+  return rule;
 }

@@ -3,10 +3,10 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """maker.py OUTPUT DEPFILE ROOT SOURCE... - names the compiler of tables by what it is made of.
 
-Writes LU_TABLE_MAKER, a digest (SHA-256) of the C files and of all headers of ours that they
+Writes LU_TABLE_MAKER, a digest (SHA-256) of the C files and of all our headers that they
 include, for table/store.c: a stored table is of use to a program of the same sources, however
 that was built.  Headers are looked for in ROOT/src and ROOT/include; those of the system, and what
-is generated, do not count.  The depfile has make write it anew when one of the headers changes.
+is generated, do not count.  The depfile has make write it again when one of the headers changes.
 """
 
 import hashlib

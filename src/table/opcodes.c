@@ -1,42 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* opcodes.c - the machine of call frame instructions: a table of small handlers; see opcodes.h.
+/* opcodes.c - executes call frame instructions with a table of small handlers; see opcodes.h.
  *
- * Each handler reads its operands and changes the state; the loop looks at the cursor's sticky
- * failure and at `fault` afterwards. Operations: DWARF 5, 6.4.2 and 7.24; GNU_*: LSB Core, 10.6.2;
- * AARCH64_*: DWARF for the Arm 64-bit Architecture, 4.5. */
+ * Each handler reads its operands and changes the state. The loop then checks the cursor's sticky
+ * failure and `cfi_error`. Operations: DWARF 5, 6.4.2 and 7.24; GNU_*: LSB Core, 10.6.2; AARCH64_*:
+ * DWARF for the Arm 64-bit Architecture, 4.5. */
 
 #include "table/opcodes.h"
 
 #include "base/leb128.h"
 #include "table/expression.h"
 
-#include <elf.h>
-
 typedef void (*Handler) (LuCfaRun *run);
 
-/* Operands */
+/* Operands. */
 
-static LuPlace *
+static LuRegisterRule *
 slot_of (LuCfaRun *run, guint64 reg)
 {
   guint slot = LU_SLOT_OTHER;
 
-  if (G_UNLIKELY (reg > LU_CFA_MAX_REGISTER))
-    run->fault = LU_CFI_FAULT_OPERAND;
-  else if (G_LIKELY (run->cie->return_column == run->arch->ra))
-    slot = run->arch->slots[reg];
-  else if (reg == run->cie->return_column)
+  if (G_UNLIKELY (reg > LU_ARCH_MAX_REGISTER))
+    run->cfi_error = LU_CFI_ERROR_OPERAND;
+  else if (G_LIKELY (run->program.cie->return_column == run->program.arch->ra))
+    slot = run->program.arch->slots[reg];
+  else if (reg == run->program.cie->return_column)
     slot = LU_SLOT_RA;
-  else if (reg != run->arch->ra)
-    slot = run->arch->slots[reg];
+  else if (reg != run->program.arch->ra)
+    slot = run->program.arch->slots[reg];
   if (slot != LU_SLOT_OTHER)
     run->is_changed = TRUE;
   return &run->state.slots[slot];
 }
 
-static LuPlace *
+static LuRegisterRule *
 read_slot (LuCfaRun *run)
 {
   return slot_of (run, lu_cursor_uleb (&run->cursor));
@@ -45,7 +43,7 @@ read_slot (LuCfaRun *run)
 static gint64
 factored (const LuCfaRun *run, guint64 value)
 {
-  return (gint64) (value * (guint64) run->cie->data_align);
+  return (gint64) (value * (guint64) run->program.cie->data_align);
 }
 
 static gint64
@@ -60,7 +58,7 @@ read_factored_signed (LuCfaRun *run)
   return factored (run, (guint64) lu_cursor_sleb (&run->cursor));
 }
 
-static LuPlace
+static LuRegisterRule
 read_expression (LuCfaRun *run, gboolean has_cfa)
 {
   guint64 size = lu_cursor_uleb (&run->cursor);
@@ -68,25 +66,25 @@ read_expression (LuCfaRun *run, gboolean has_cfa)
   LuCursor expression = { 0 };
 
   if (bytes == NULL)
-    return (LuPlace){ .kind = LU_PLACE_OTHER };
+    return (LuRegisterRule){ .kind = LU_REGISTER_RULE_OTHER };
   lu_cursor_init (&expression, bytes, size);
-  return lu_expression_recognise (expression, has_cfa, run->arch);
+  return lu_expression_recognise (expression, has_cfa, run->program.arch);
 }
 
 static void
-set_place (LuPlace *place, LuPlaceKind kind, gint64 offset)
+set_rule (LuRegisterRule *rule, LuRegisterRuleKind kind, gint64 offset)
 {
-  place->kind = kind;
-  place->offset = offset;
+  rule->kind = kind;
+  rule->offset = offset;
 }
 
-/* Location */
+/* Location. */
 
 static void
 move_to (LuCfaRun *run, guint64 location)
 {
   if (location < run->location)
-    run->fault = LU_CFI_FAULT_OPERAND;
+    run->cfi_error = LU_CFI_ERROR_OPERAND;
   run->location = location;
 }
 
@@ -95,7 +93,7 @@ advance (LuCfaRun *run, guint64 delta)
 {
   guint64 bytes, location;
 
-  if (__builtin_mul_overflow (delta, run->cie->code_align, &bytes)
+  if (__builtin_mul_overflow (delta, run->program.cie->code_align, &bytes)
       || __builtin_add_overflow (run->location, bytes, &location))
     location = G_MAXUINT64; /* beyond the end of any function */
   run->location = location;
@@ -130,21 +128,21 @@ op_set_loc (LuCfaRun *run)
 {
   guint64 location;
 
-  if (lu_cfi_read_pointer (run->section, run->start, run->cie->pointer_encoding, &run->cursor,
-                           &location))
+  if (lu_cfi_read_pointer (run->program.section, run->program.start,
+                           run->program.cie->pointer_encoding, &run->cursor, &location))
     move_to (run, location);
   else
-    run->fault = LU_CFI_FAULT_OPERAND;
+    run->cfi_error = LU_CFI_ERROR_OPERAND;
 }
 
-/* CFA */
+/* CFA. */
 
 static void
 define_cfa (LuCfaRun *run, guint64 reg, gint64 offset)
 {
-  if (reg > LU_CFA_MAX_REGISTER)
-    run->fault = LU_CFI_FAULT_OPERAND;
-  run->state.cfa.kind = LU_PLACE_REGISTER_PLUS;
+  if (reg > LU_ARCH_MAX_REGISTER)
+    run->cfi_error = LU_CFI_ERROR_OPERAND;
+  run->state.cfa.kind = LU_REGISTER_RULE_REGISTER_PLUS;
   run->state.cfa.reg = (guint32) reg;
   run->state.cfa.offset = offset;
   run->is_changed = TRUE;
@@ -166,37 +164,37 @@ op_def_cfa_sf (LuCfaRun *run)
   define_cfa (run, reg, read_factored_signed (run));
 }
 
-/* After an expression the offset is not known until an instruction says it. */
+/* After an expression the offset is unknown until an instruction sets it. */
 static void
 op_def_cfa_register (LuCfaRun *run)
 {
   guint64 reg = lu_cursor_uleb (&run->cursor);
-  gboolean has_offset = run->state.cfa.kind == LU_PLACE_REGISTER_PLUS;
+  gboolean has_offset = run->state.cfa.kind == LU_REGISTER_RULE_REGISTER_PLUS;
 
   define_cfa (run, reg, run->state.cfa.offset);
   if (!has_offset)
-    run->state.cfa.kind = LU_PLACE_REGISTER_ONLY;
+    run->state.cfa.kind = LU_REGISTER_RULE_REGISTER_ONLY;
 }
 
-/* After an expression there is no register that the offset could belong to, but GCC 14 writes that
- * behind frames whose size depends on the vector length: what it means is left to others. */
+/* After an expression the offset belongs to no register. GCC 14 nevertheless changes it after
+ * frames whose size depends on the vector length; such code is left to another engine. */
 static void
 change_offset (LuCfaRun *run, gint64 offset)
 {
   switch (run->state.cfa.kind)
     {
-    case LU_PLACE_REGISTER_PLUS:
-    case LU_PLACE_REGISTER_ONLY:
+    case LU_REGISTER_RULE_REGISTER_PLUS:
+    case LU_REGISTER_RULE_REGISTER_ONLY:
       define_cfa (run, run->state.cfa.reg, offset);
       break;
-    case LU_PLACE_DEREF_PLUS:
-    case LU_PLACE_PLT:
-    case LU_PLACE_OTHER:
-      run->state.cfa.kind = LU_PLACE_OTHER;
+    case LU_REGISTER_RULE_DEREF_PLUS:
+    case LU_REGISTER_RULE_PLT:
+    case LU_REGISTER_RULE_OTHER:
+      run->state.cfa.kind = LU_REGISTER_RULE_OTHER;
       run->is_changed = TRUE;
       break;
     default:
-      run->fault = LU_CFI_FAULT_OPERAND;
+      run->cfi_error = LU_CFI_ERROR_OPERAND;
     }
 }
 
@@ -219,114 +217,116 @@ op_def_cfa_expression (LuCfaRun *run)
   run->is_changed = TRUE;
 }
 
-/* Registers */
+/* Registers. */
 
 static void
 op_undefined (LuCfaRun *run)
 {
-  set_place (read_slot (run), LU_PLACE_UNDEFINED, 0);
+  set_rule (read_slot (run), LU_REGISTER_RULE_UNDEFINED, 0);
 }
 
-/* The return address that nobody has moved yet. */
-static LuPlace
-unmoved_return_address (const LuTableArch *arch, const LuCie *cie)
+/* Returns the rule of a return address that has not been moved yet. */
+static LuRegisterRule
+unmoved_return_address (const LuArch *arch, const LuCie *cie)
 {
   if (cie->return_column == arch->ra)
-    return (LuPlace){ .kind = LU_PLACE_UNSPECIFIED };
-  return (LuPlace){ .kind = LU_PLACE_REGISTER, .reg = cie->return_column };
+    return (LuRegisterRule){ .kind = LU_REGISTER_RULE_UNSPECIFIED };
+  return (LuRegisterRule){ .kind = LU_REGISTER_RULE_REGISTER, .reg = cie->return_column };
 }
 
 static void
 op_same_value (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
+  LuRegisterRule *rule = read_slot (run);
 
-  set_place (place, LU_PLACE_SAME, 0);
-  if (place == &run->state.slots[LU_SLOT_RA] && run->cie->return_column != run->arch->ra)
-    *place = unmoved_return_address (run->arch, run->cie);
+  set_rule (rule, LU_REGISTER_RULE_SAME, 0);
+  if (rule == &run->state.slots[LU_SLOT_RA]
+      && run->program.cie->return_column != run->program.arch->ra)
+    *rule = unmoved_return_address (run->program.arch, run->program.cie);
+}
+
+/* Reads a register and an offset from the CFA, in units of the data alignment. */
+static void
+set_from_cfa (LuCfaRun *run, LuRegisterRuleKind kind, gint64 (*read_offset) (LuCfaRun *run))
+{
+  LuRegisterRule *rule = read_slot (run);
+
+  set_rule (rule, kind, read_offset (run));
 }
 
 static void
 op_offset_extended (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
-
-  set_place (place, LU_PLACE_AT_CFA, read_factored (run));
+  set_from_cfa (run, LU_REGISTER_RULE_AT_CFA, read_factored);
 }
 
 static void
 op_offset_extended_sf (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
-
-  set_place (place, LU_PLACE_AT_CFA, read_factored_signed (run));
+  set_from_cfa (run, LU_REGISTER_RULE_AT_CFA, read_factored_signed);
 }
 
 static void
 op_negative_offset_extended (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
+  LuRegisterRule *rule = read_slot (run);
 
-  set_place (place, LU_PLACE_AT_CFA, (gint64) (0 - (guint64) read_factored (run)));
+  set_rule (rule, LU_REGISTER_RULE_AT_CFA, (gint64) (0 - (guint64) read_factored (run)));
 }
 
 static void
 op_val_offset (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
-
-  set_place (place, LU_PLACE_CFA_PLUS, read_factored (run));
+  set_from_cfa (run, LU_REGISTER_RULE_CFA_PLUS, read_factored);
 }
 
 static void
 op_val_offset_sf (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
-
-  set_place (place, LU_PLACE_CFA_PLUS, read_factored_signed (run));
+  set_from_cfa (run, LU_REGISTER_RULE_CFA_PLUS, read_factored_signed);
 }
 
 static void
 op_register (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
+  LuRegisterRule *rule = read_slot (run);
   guint64 reg = lu_cursor_uleb (&run->cursor);
 
-  if (reg > LU_CFA_MAX_REGISTER)
-    run->fault = LU_CFI_FAULT_OPERAND;
-  set_place (place, LU_PLACE_REGISTER, 0);
-  place->reg = (guint32) reg;
+  if (reg > LU_ARCH_MAX_REGISTER)
+    run->cfi_error = LU_CFI_ERROR_OPERAND;
+  set_rule (rule, LU_REGISTER_RULE_REGISTER, 0);
+  rule->reg = (guint32) reg;
 }
 
-/* The expression's value is the address of the saved register. */
+/* The value of the expression is the address of the saved register. */
 static void
 op_expression (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
+  LuRegisterRule *rule = read_slot (run);
 
-  *place = read_expression (run, TRUE);
-  if (place->kind == LU_PLACE_REGISTER_PLUS)
-    place->kind = LU_PLACE_AT_REGISTER;
-  else if (place->kind == LU_PLACE_CFA_PLUS)
-    place->kind = LU_PLACE_AT_CFA;
+  *rule = read_expression (run, TRUE);
+  if (rule->kind == LU_REGISTER_RULE_REGISTER_PLUS)
+    rule->kind = LU_REGISTER_RULE_AT_REGISTER;
+  else if (rule->kind == LU_REGISTER_RULE_CFA_PLUS)
+    rule->kind = LU_REGISTER_RULE_AT_CFA;
   else
-    place->kind = LU_PLACE_OTHER;
+    rule->kind = LU_REGISTER_RULE_OTHER;
 }
 
 static void
 op_val_expression (LuCfaRun *run)
 {
-  LuPlace *place = read_slot (run);
+  LuRegisterRule *rule = read_slot (run);
 
-  *place = read_expression (run, TRUE);
+  *rule = read_expression (run, TRUE);
 }
 
 static void
 restore (LuCfaRun *run, guint64 reg)
 {
-  LuPlace *place = slot_of (run, reg);
+  LuRegisterRule *rule = slot_of (run, reg);
 
-  *place = run->cie->initial.slots[place - run->state.slots];
+  *rule = run->program.cie->initial.slots[rule - run->state.slots];
 }
 
 static void
@@ -335,7 +335,7 @@ op_restore_extended (LuCfaRun *run)
   restore (run, lu_cursor_uleb (&run->cursor));
 }
 
-/* State */
+/* State. */
 
 static void
 op_remember_state (LuCfaRun *run)
@@ -343,7 +343,7 @@ op_remember_state (LuCfaRun *run)
   if (run->depth < LU_CFA_MAX_DEPTH)
     run->remembered[run->depth++] = run->state;
   else
-    run->fault = LU_CFI_FAULT_STATE;
+    run->cfi_error = LU_CFI_ERROR_STATE;
 }
 
 static void
@@ -352,26 +352,26 @@ op_restore_state (LuCfaRun *run)
   if (run->depth > 0)
     run->state = run->remembered[--run->depth];
   else
-    run->fault = LU_CFI_FAULT_STATE;
+    run->cfi_error = LU_CFI_ERROR_STATE;
   run->is_changed = TRUE;
 }
 
 static void
 op_negate_ra_state (LuCfaRun *run)
 {
-  if (run->arch->machine != EM_AARCH64)
-    run->fault = LU_CFI_FAULT_OPCODE;
+  if (!run->program.arch->signs_return_addresses)
+    run->cfi_error = LU_CFI_ERROR_OPCODE;
   run->state.is_signed = !run->state.is_signed;
   run->is_changed = TRUE;
 }
 
-/* The state (0: not signed) and where the signing instruction is, which only checking a signature
- * needs. */
+/* Operands are the state (0: not signed) and the position of the signing instruction, which is only
+ * needed to check a signature. */
 static void
 op_set_ra_state (LuCfaRun *run)
 {
-  if (run->arch->machine != EM_AARCH64)
-    run->fault = LU_CFI_FAULT_OPCODE;
+  if (!run->program.arch->signs_return_addresses)
+    run->cfi_error = LU_CFI_ERROR_OPCODE;
   run->state.is_signed = lu_cursor_uleb (&run->cursor) != 0;
   lu_cursor_sleb (&run->cursor);
   run->is_changed = TRUE;
@@ -382,7 +382,7 @@ op_nop (LuCfaRun *run)
 {
 }
 
-/* Bytes of arguments pushed: for exception handlers, not for unwinding. */
+/* The size of pushed arguments is for exception handlers, not for unwinding. */
 static void
 op_args_size (LuCfaRun *run)
 {
@@ -392,7 +392,7 @@ op_args_size (LuCfaRun *run)
 static void
 op_unknown (LuCfaRun *run)
 {
-  run->fault = LU_CFI_FAULT_OPCODE;
+  run->cfi_error = LU_CFI_ERROR_OPCODE;
 }
 
 static const Handler handlers[64] = {
@@ -430,13 +430,13 @@ static const Handler handlers[64] = {
   [0x30 ... 0x3f] = op_unknown,
 };
 
-/* The loop */
+/* The loop. */
 
 static inline void
 execute (LuCfaRun *run)
 {
   guint8 opcode = lu_cursor_u8 (&run->cursor);
-  LuPlace *place;
+  LuRegisterRule *rule;
 
   switch (opcode >> 6)
     {
@@ -447,8 +447,8 @@ execute (LuCfaRun *run)
       advance (run, opcode & 0x3f);
       break;
     case 2:
-      place = slot_of (run, opcode & 0x3f);
-      set_place (place, LU_PLACE_AT_CFA, read_factored (run));
+      rule = slot_of (run, opcode & 0x3f);
+      set_rule (rule, LU_REGISTER_RULE_AT_CFA, read_factored (run));
       break;
     default:
       restore (run, opcode & 0x3f);
@@ -461,10 +461,10 @@ lu_cfa_run_next (LuCfaRun *self)
   if (self->is_done)
     return FALSE;
   self->row_start = self->location;
-  while (lu_cursor_left (&self->cursor) > 0 && self->location < self->end)
+  while (lu_cursor_left (&self->cursor) > 0 && self->location < self->program.end)
     {
       execute (self);
-      if (G_UNLIKELY (self->cursor.failed || self->fault != LU_CFI_FAULT_NONE))
+      if (G_UNLIKELY (self->cursor.failed || self->cfi_error != LU_CFI_ERROR_NONE))
         break;
       if (self->location == self->row_start)
         continue;
@@ -476,37 +476,38 @@ lu_cfa_run_next (LuCfaRun *self)
       self->row_start = self->location;
     }
   self->is_done = TRUE;
-  if (self->cursor.failed && self->fault == LU_CFI_FAULT_NONE)
-    self->fault = LU_CFI_FAULT_TRUNCATED;
-  return self->fault == LU_CFI_FAULT_NONE && self->is_changed && self->row_start < self->end;
+  if (self->cursor.failed && self->cfi_error == LU_CFI_ERROR_NONE)
+    self->cfi_error = LU_CFI_ERROR_TRUNCATED;
+  return self->cfi_error == LU_CFI_ERROR_NONE && self->is_changed
+         && self->row_start < self->program.end;
 }
 
 void
-lu_cfa_run_start (LuCfaRun *self, const LuCfiBytes *section, const LuTableArch *arch,
-                  const LuCie *cie, LuCursor program, guint64 start, guint64 end)
+lu_cfa_run_start (LuCfaRun *self, const LuCfaProgram *program)
 {
-  self->section = section;
-  self->arch = arch;
-  self->cie = cie;
-  self->state = cie->initial;
-  self->cursor = program;
-  self->location = self->row_start = self->start = start;
-  self->end = end;
+  self->program = *program;
+  self->state = program->cie->initial;
+  self->cursor = program->instructions;
+  self->location = self->row_start = program->start;
   self->is_changed = TRUE;
   self->is_done = FALSE;
-  self->fault = LU_CFI_FAULT_NONE;
+  self->cfi_error = LU_CFI_ERROR_NONE;
   self->depth = 0;
 }
 
 void
-lu_cfa_run_initial (LuCfaRun *self, const LuCfiBytes *section, const LuTableArch *arch, LuCie *cie)
+lu_cfa_run_initial (LuCfaRun *self, const LuCfiBytes *section, const LuArch *arch, LuCie *cie)
 {
-  if (cie->fault != LU_CFI_FAULT_NONE)
+  if (cie->cfi_error != LU_CFI_ERROR_NONE)
     return;
   cie->initial.slots[LU_SLOT_RA] = unmoved_return_address (arch, cie);
-  lu_cfa_run_start (self, section, arch, cie, cie->program, 0, G_MAXUINT64);
+  lu_cfa_run_start (self, &(LuCfaProgram){ .section = section,
+                                           .arch = arch,
+                                           .cie = cie,
+                                           .instructions = cie->program,
+                                           .end = G_MAXUINT64 });
   while (lu_cfa_run_next (self))
     ;
-  cie->fault = self->fault;
+  cie->cfi_error = self->cfi_error;
   cie->initial = self->state;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* rule-list.c - interns rules; see rule-list.h. Open addressing, never more than half full. */
+/* rule-list.c - interns rules; see rule-list.h. Open addressing, at most half full. */
 
 #include "table/rule-list.h"
 
@@ -29,7 +29,8 @@ add (LuRuleList *self, const struct lu_rule *rule)
 {
   if (self->n == self->n_allocated)
     {
-      self->n_allocated = MAX (2 * self->n_allocated, 1024); /* enough for most, so at once */
+      self->n_allocated = MAX (2 * self->n_allocated,
+                               1024); /* allocated at once, because this is enough for most files */
       self->rules = g_renew (struct lu_rule, self->rules, self->n_allocated);
     }
   self->rules[self->n] = *rule;

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* rule.c - from a state to a rule; see rule.h. */
+/* rule.c - makes a rule from a state; see rule.h. */
 
 #include "table/rule.h"
 
 #include "lu/step.h"
-
-#include <elf.h>
-
-#define AARCH64_PC 32 /* DWARF number */
 
 static const struct lu_rule complex_rule = { .cfa_kind = LU_CFA_COMPLEX };
 
@@ -25,7 +21,7 @@ fits_32 (gint64 value)
   return value == (gint32) value;
 }
 
-/* In words of 8 bytes. */
+/* Converts to words of 8 bytes. */
 static gboolean
 to_words (gint64 bytes, int16_t *words)
 {
@@ -35,17 +31,17 @@ to_words (gint64 bytes, int16_t *words)
   return TRUE;
 }
 
-/* CFA */
+/* CFA. */
 
 static gboolean
-cfa_from_register (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *arch)
+cfa_from_register (struct lu_rule *rule, const LuRegisterRule *cfa, const LuArch *arch)
 {
   static const guint8 kinds[] = {
     [LU_SLOT_SP] = LU_CFA_SP,       [LU_SLOT_FP] = LU_CFA_FP,          [LU_SLOT_BX] = LU_CFA_BX,
     [LU_SLOT_RA] = LU_CFA_REGISTER, [LU_SLOT_OTHER] = LU_CFA_REGISTER,
   };
 
-  if (cfa->reg > LU_CFA_MAX_REGISTER || !fits_32 (cfa->offset))
+  if (cfa->reg > LU_ARCH_MAX_REGISTER || !fits_32 (cfa->offset))
     return FALSE;
   rule->cfa_kind = kinds[arch->slots[cfa->reg]];
   rule->cfa_off = (int32_t) cfa->offset;
@@ -55,7 +51,7 @@ cfa_from_register (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *
 }
 
 static gboolean
-cfa_from_memory (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *arch)
+cfa_from_memory (struct lu_rule *rule, const LuRegisterRule *cfa, const LuArch *arch)
 {
   if (!fits_16 (cfa->offset) || !fits_32 (cfa->extra))
     return FALSE;
@@ -71,15 +67,15 @@ cfa_from_memory (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *ar
 }
 
 static gboolean
-make_cfa (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *arch)
+make_cfa (struct lu_rule *rule, const LuRegisterRule *cfa, const LuArch *arch)
 {
   switch (cfa->kind)
     {
-    case LU_PLACE_REGISTER_PLUS:
+    case LU_REGISTER_RULE_REGISTER_PLUS:
       return cfa_from_register (rule, cfa, arch);
-    case LU_PLACE_DEREF_PLUS:
+    case LU_REGISTER_RULE_DEREF_PLUS:
       return cfa_from_memory (rule, cfa, arch);
-    case LU_PLACE_PLT:
+    case LU_REGISTER_RULE_PLT:
       if (!fits_32 (cfa->offset))
         return FALSE;
       rule->cfa_kind = LU_CFA_PLT;
@@ -91,9 +87,9 @@ make_cfa (struct lu_rule *rule, const LuPlace *cfa, const LuTableArch *arch)
     }
 }
 
-/* Registers */
+/* Registers. */
 
-/* *(cfa + n): in large frames the other end of the frame may be nearer. */
+/* *(cfa + n): in large frames the other end of the frame may be closer. */
 static enum lu_save_kind
 save_by_cfa (const struct lu_rule *rule, gint64 offset, int16_t *off)
 {
@@ -106,15 +102,15 @@ save_by_cfa (const struct lu_rule *rule, gint64 offset, int16_t *off)
                                        : LU_SAVE_UNKNOWN;
 }
 
-/* *(reg + n): relative to the CFA if that is the same register plus something. */
+/* *(reg + n): relative to the CFA if that is the same register plus an offset. */
 static enum lu_save_kind
-save_by_register (const struct lu_rule *rule, const LuPlace *place, const LuTableArch *arch,
+save_by_register (const struct lu_rule *rule, const LuRegisterRule *saved, const LuArch *arch,
                   int16_t *off)
 {
-  gint64 offset = place->offset;
-  gboolean is_sp = place->reg == arch->sp;
+  gint64 offset = saved->offset;
+  gboolean is_sp = saved->reg == arch->sp;
 
-  if (!is_sp && place->reg != arch->fp)
+  if (!is_sp && saved->reg != arch->fp)
     return LU_SAVE_UNKNOWN;
   if (rule->cfa_kind == (is_sp ? LU_CFA_SP : LU_CFA_FP))
     {
@@ -128,24 +124,25 @@ save_by_register (const struct lu_rule *rule, const LuPlace *place, const LuTabl
 }
 
 static enum lu_save_kind
-make_save (const struct lu_rule *rule, const LuPlace *place, const LuTableArch *arch, int16_t *off)
+make_save (const struct lu_rule *rule, const LuRegisterRule *saved, const LuArch *arch,
+           int16_t *off)
 {
-  switch (place->kind)
+  switch (saved->kind)
     {
-    case LU_PLACE_UNSPECIFIED: /* preserved by the ABI */
-    case LU_PLACE_SAME:
+    case LU_REGISTER_RULE_UNSPECIFIED: /* preserved by the ABI */
+    case LU_REGISTER_RULE_SAME:
       return LU_SAVE_SAME;
-    case LU_PLACE_AT_CFA:
-      return save_by_cfa (rule, place->offset, off);
-    case LU_PLACE_AT_REGISTER:
-      return save_by_register (rule, place, arch, off);
+    case LU_REGISTER_RULE_AT_CFA:
+      return save_by_cfa (rule, saved->offset, off);
+    case LU_REGISTER_RULE_AT_REGISTER:
+      return save_by_register (rule, saved, arch, off);
     default:
       return LU_SAVE_UNKNOWN;
     }
 }
 
 static gboolean
-make_return_address (struct lu_rule *rule, const LuPlace *place, const LuTableArch *arch)
+make_return_address (struct lu_rule *rule, const LuRegisterRule *saved, const LuArch *arch)
 {
   static const guint8 kinds[] = {
     [LU_SAVE_AT_CFA] = LU_RA_AT_CFA,
@@ -154,22 +151,22 @@ make_return_address (struct lu_rule *rule, const LuPlace *place, const LuTableAr
   };
   enum lu_save_kind save;
 
-  switch (place->kind)
+  switch (saved->kind)
     {
-    case LU_PLACE_REGISTER:
+    case LU_REGISTER_RULE_REGISTER:
       if (rule->cfa_kind == LU_CFA_REGISTER || rule->cfa_kind == LU_CFA_PLT
           || rule->cfa_kind == LU_CFA_DEREF_SP || rule->cfa_kind == LU_CFA_DEREF_FP)
-        return FALSE; /* aux is taken */
+        return FALSE; /* aux is in use */
       rule->ra_kind = LU_RA_REGISTER;
-      rule->aux = (int16_t) place->reg;
+      rule->aux = (int16_t) saved->reg;
       return TRUE;
-    case LU_PLACE_UNSPECIFIED:
-    case LU_PLACE_SAME:
+    case LU_REGISTER_RULE_UNSPECIFIED:
+    case LU_REGISTER_RULE_SAME:
       rule->ra_kind = LU_RA_LINK;
       return arch->has_link_register;
-    case LU_PLACE_AT_CFA:
-    case LU_PLACE_AT_REGISTER:
-      save = make_save (rule, place, arch, &rule->ra_off);
+    case LU_REGISTER_RULE_AT_CFA:
+    case LU_REGISTER_RULE_AT_REGISTER:
+      save = make_save (rule, saved, arch, &rule->ra_off);
       rule->ra_kind = kinds[save <= LU_SAVE_AT_FP ? save : 0];
       return save != LU_SAVE_UNKNOWN;
     default:
@@ -177,99 +174,60 @@ make_return_address (struct lu_rule *rule, const LuPlace *place, const LuTableAr
     }
 }
 
-/* The caller's stack pointer must be the CFA. An expression says so for signal frames: the place
- * where the CFA was read from. */
+/* The caller's stack pointer must be the CFA. For signal frames an expression says so, with the
+ * address that the CFA was read from. */
 static gboolean
-is_sp_cfa (const struct lu_rule *rule, const LuPlace *place, const LuTableArch *arch)
+is_sp_cfa (const struct lu_rule *rule, const LuRegisterRule *saved, const LuArch *arch)
 {
-  switch (place->kind)
+  switch (saved->kind)
     {
-    case LU_PLACE_UNSPECIFIED:
+    case LU_REGISTER_RULE_UNSPECIFIED:
       return TRUE;
-    case LU_PLACE_CFA_PLUS:
-      return place->offset == 0;
-    case LU_PLACE_AT_REGISTER:
-      return place->reg == arch->sp && rule->cfa_kind == LU_CFA_DEREF_SP && rule->cfa_off == 0
-             && rule->aux == place->offset;
+    case LU_REGISTER_RULE_CFA_PLUS:
+      return saved->offset == 0;
+    case LU_REGISTER_RULE_AT_REGISTER:
+      return saved->reg == arch->sp && rule->cfa_kind == LU_CFA_DEREF_SP && rule->cfa_off == 0
+             && rule->aux == saved->offset;
     default:
       return FALSE;
     }
 }
 
-/* What the kernel pushes for a handler, as the C library's restorer describes it: rsp at 160, rip
- * at 168, rbp at 120, rbx at 128 from rsp (lu_step_ucontext_offset()). */
-static gboolean
-is_ucontext (const struct lu_rule *rule, const LuTableArch *arch)
-{
-  return arch->machine == EM_X86_64 && rule->cfa_kind == LU_CFA_DEREF_SP && rule->aux == 160
-         && rule->cfa_off == 0 && rule->ra_kind == LU_RA_AT_SP && rule->ra_off == 168 / 8
-         && lu_rule_fp_kind (rule) == LU_SAVE_AT_SP && rule->fp_off == 120 / 8
-         && lu_rule_bx_kind (rule) == LU_SAVE_AT_SP && rule->bx_off == 128 / 8;
-}
-
-/* What the kernel pushes on aarch64, as the vDSO's restorer describes it: x29 points to a record of
- * the interrupted x29 and pc. That says neither where the interrupted stack is nor what the link
- * register held; the frame that the record is a part of does, and begins at sp
- * (lu_step_sigframe_offset()). */
-static gboolean
-is_sigframe (const struct lu_rule *rule, const LuTableArch *arch)
-{
-  return arch->machine == EM_AARCH64 && rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 0
-         && rule->ra_kind == LU_RA_AT_CFA && rule->ra_off == 1
-         && lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA && rule->fp_off == 0;
-}
-
-static struct lu_rule
-sigframe_rule (const LuTableArch *arch)
-{
-  return (struct lu_rule){
-    .cfa_kind = LU_CFA_DEREF_SP,
-    .aux = (int16_t) lu_step_sigframe_offset (arch->sp),
-    .saves = LU_SAVE_AT_SP | LU_SAVE_UNKNOWN << 4,
-    .fp_off = (int16_t) (lu_step_sigframe_offset (arch->fp) / 8),
-    .ra_kind = LU_RA_AT_SP,
-    .ra_off = (int16_t) (lu_step_sigframe_offset (AARCH64_PC) / 8),
-    .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,
-  };
-}
-
 struct lu_rule
-lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuTableArch *arch)
+lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuArch *arch)
 {
-  const LuPlace *slots = state->slots;
+  const LuRegisterRule *slots = state->slots;
   struct lu_rule rule = { 0 };
   guint fp, bx = LU_SAVE_UNKNOWN;
 
-  if (slots[LU_SLOT_RA].kind == LU_PLACE_UNDEFINED)
+  if (slots[LU_SLOT_RA].kind == LU_REGISTER_RULE_UNDEFINED)
     return (struct lu_rule){ .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_END };
   if (!make_cfa (&rule, &state->cfa, arch) || !is_sp_cfa (&rule, &slots[LU_SLOT_SP], arch)
       || !make_return_address (&rule, &slots[LU_SLOT_RA], arch))
     return complex_rule;
   fp = make_save (&rule, &slots[LU_SLOT_FP], arch, &rule.fp_off);
-  if (arch->bx <= LU_CFA_MAX_REGISTER)
+  if (arch->bx <= LU_ARCH_MAX_REGISTER)
     bx = make_save (&rule, &slots[LU_SLOT_BX], arch, &rule.bx_off);
   rule.saves = (uint8_t) (fp | bx << 4);
   if (state->is_signed)
     rule.flags |= LU_RULE_SIGNED;
   if (is_signal)
     rule.flags |= LU_RULE_SIGNAL;
-  if (is_signal && is_ucontext (&rule, arch))
-    rule.flags |= LU_RULE_UCONTEXT;
-  if (is_signal && is_sigframe (&rule, arch))
-    rule = sigframe_rule (arch);
+  if (is_signal && arch->complete_signal_rule != NULL)
+    arch->complete_signal_rule (&rule);
   return rule;
 }
 
-/* Text */
+/* Text. */
 
 static const char *
-name_of (const LuTableArch *arch, guint number)
+name_of (const LuArch *arch, guint number)
 {
-  return lu_table_arch_register_name (arch, number);
+  return lu_arch_register_name (arch, number);
 }
 
 static void
-append_cfa (GString *text, const struct lu_rule *rule, const LuTableArch *arch)
+append_cfa (GString *text, const struct lu_rule *rule, const LuArch *arch)
 {
   switch (rule->cfa_kind)
     {
@@ -300,8 +258,7 @@ append_cfa (GString *text, const struct lu_rule *rule, const LuTableArch *arch)
 }
 
 static void
-append_save (GString *text, const char *name, enum lu_save_kind kind, int off,
-             const LuTableArch *arch)
+append_save (GString *text, const char *name, enum lu_save_kind kind, int off, const LuArch *arch)
 {
   g_string_append_printf (text, " %s=", name);
   switch (kind)
@@ -324,7 +281,7 @@ append_save (GString *text, const char *name, enum lu_save_kind kind, int off,
 }
 
 static void
-append_return_address (GString *text, const struct lu_rule *rule, const LuTableArch *arch)
+append_return_address (GString *text, const struct lu_rule *rule, const LuArch *arch)
 {
   static const guint8 kinds[] = {
     [LU_RA_AT_CFA] = LU_SAVE_AT_CFA,
@@ -341,7 +298,7 @@ append_return_address (GString *text, const struct lu_rule *rule, const LuTableA
 }
 
 char *
-lu_rule_to_text (const struct lu_rule *rule, const LuTableArch *arch)
+lu_rule_to_text (const struct lu_rule *rule, const LuArch *arch)
 {
   GString *text;
 
@@ -354,7 +311,7 @@ lu_rule_to_text (const struct lu_rule *rule, const LuTableArch *arch)
   text = g_string_new (NULL);
   append_cfa (text, rule, arch);
   append_save (text, name_of (arch, arch->fp), lu_rule_fp_kind (rule), rule->fp_off, arch);
-  if (arch->bx <= LU_CFA_MAX_REGISTER)
+  if (arch->bx <= LU_ARCH_MAX_REGISTER)
     append_save (text, name_of (arch, arch->bx), lu_rule_bx_kind (rule), rule->bx_off, arch);
   append_return_address (text, rule, arch);
   if ((rule->flags & LU_RULE_SIGNED) != 0)

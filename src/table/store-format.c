@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store-format.c - tables to bytes and back; see store-format.h. */
+/* store-format.c - encodes tables as bytes and decodes them; see store-format.h. */
 
 #include "table/store-format.h"
 
@@ -25,11 +25,11 @@ fill_header (LuStoreHeader *header, const LuTable *table)
     .leaf_bytes = stats->leaf_bytes,
     .unknown_fp_bytes = stats->unknown_fp_bytes,
     .n_fdes = stats->n_fdes,
-    .n_faults = LU_N_CFI_FAULTS,
+    .n_cfi_errors = LU_N_CFI_ERRORS,
   };
   memcpy (header->magic, LU_STORE_MAGIC, sizeof header->magic);
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    header->faults[i] = stats->faults[i];
+  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+    header->cfi_errors[i] = stats->cfi_errors[i];
 }
 
 void
@@ -66,14 +66,14 @@ check (const LuStoreHeader *header, const guint8 *bytes, gsize size, const guint
   if (memcmp (header->magic, LU_STORE_MAGIC, sizeof header->magic) != 0
       || header->version != LU_STORE_VERSION || header->header_size != sizeof *header)
     return LU_STORE_FORMAT;
-  /* What tells that it is of no use is cheaper to see than that it is whole. */
+  /* Comparing these is cheaper than computing the checksum, so it comes first. */
   if (memcmp (header->maker, maker, sizeof header->maker) != 0)
     return LU_STORE_MAKER;
   if (memcmp (header->identity, identity, sizeof header->identity) != 0)
     return LU_STORE_IDENTITY;
   lu_digest (bytes + LU_STORE_SEALED_AT, size - LU_STORE_SEALED_AT, checksum);
   if (memcmp (checksum, header->checksum, sizeof checksum) != 0
-      || header->n_faults != LU_N_CFI_FAULTS)
+      || header->n_cfi_errors != LU_N_CFI_ERRORS)
     return LU_STORE_DAMAGED;
   return LU_STORE_LOADED;
 }
@@ -87,8 +87,8 @@ take_stats (LuTableStats *stats, const LuStoreHeader *header)
   stats->leaf_bytes = header->leaf_bytes;
   stats->unknown_fp_bytes = header->unknown_fp_bytes;
   stats->n_fdes = header->n_fdes;
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    stats->faults[i] = header->faults[i];
+  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+    stats->cfi_errors[i] = header->cfi_errors[i];
 }
 
 LuTable *

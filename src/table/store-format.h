@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store-format.h - the bytes of a stored table: a header, then the block of the table as it is in
- * memory. docs/unwind-table.md describes them.
+/* store-format.h - the bytes of a stored table: a header, then the block of the table as in memory.
+ * docs/unwind-table.md describes them.
  *
- * Used by store.c, its tests and its fuzzer. Decoding takes nothing for granted: what comes out of
- * it can be looked up and stepped by, whatever the bytes were. */
+ * Used by store.c, its tests and its fuzzer. Decoding trusts nothing: a decoded table is safe to
+ * look up and to step with, whatever the bytes were. */
 
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "table/table.h"
 
 #define LU_STORE_MAGIC   "LU-TABLE"
-#define LU_STORE_VERSION 1
+#define LU_STORE_VERSION 2
 
 enum
 {
@@ -25,25 +25,25 @@ typedef struct
   char magic[8];
   guint32 version;
   guint32 header_size;
-  guint8 checksum[LU_DIGEST_SIZE]; /* of all bytes that follow it */
-  guint8 identity[LU_DIGEST_SIZE]; /* of the file that was compiled */
-  guint8 maker[LU_DIGEST_SIZE];    /* of who compiled it: lu_store_maker() */
+  guint8 checksum[LU_DIGEST_SIZE]; /* covers all bytes after it */
+  guint8 identity[LU_DIGEST_SIZE]; /* digest of the compiled file */
+  guint8 maker[LU_DIGEST_SIZE];    /* digest of the program that compiled it: lu_store_maker() */
   guint64 base;
   guint32 n_pages, n_rows, n_rules;
   guint32 flags;
   guint64 code_bytes, complex_bytes, leaf_bytes, unknown_fp_bytes;
   guint32 n_fdes;
-  guint32 n_faults;
-  guint32 faults[LU_N_CFI_FAULTS];
+  guint32 n_cfi_errors;
+  guint32 cfi_errors[LU_N_CFI_ERRORS];
   guint32 reserved[7]; /* 0 */
 } LuStoreHeader;
 
 _Static_assert(sizeof (LuStoreHeader) == 256, "the block begins at a multiple of 64");
 
-/* Where the checksum ends: what it is of begins here. */
+/* End of the checksum, and start of the bytes that it covers. */
 #define LU_STORE_SEALED_AT (G_STRUCT_OFFSET (LuStoreHeader, checksum) + LU_DIGEST_SIZE)
 
-/* Why stored bytes are not the table that was asked for. */
+/* Why stored bytes are not the requested table. */
 #define LU_STORE_RESULT_LIST(X)                                                                    \
   X (LOADED, "loaded")                                                                             \
   X (MISSING, "not there")                                                                         \
@@ -62,11 +62,11 @@ typedef enum
       LU_N_STORE_RESULTS
 } LuStoreResult;
 
-/* All bytes of the file that keeps the table. Owned. */
+/* Returns all bytes of a table's file. Owned. */
 guint8 *lu_store_encode (const LuTable *table, const guint8 identity[LU_DIGEST_SIZE],
                          const guint8 maker[LU_DIGEST_SIZE], gsize *size);
-/* The table in the bytes of a file (g_malloc; taken), or NULL with the reason. */
+/* Returns the table in the bytes of a file (g_malloc; taken), or NULL with the reason. */
 LuTable *lu_store_decode (guint8 *bytes, gsize size, const guint8 identity[LU_DIGEST_SIZE],
                           const guint8 maker[LU_DIGEST_SIZE], LuStoreResult *result);
-/* Makes the checksum right. `size` is at least that of a header. */
+/* Corrects the checksum. `size` is at least that of a header. */
 void lu_store_seal (guint8 *bytes, gsize size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store.c - the folder of stored tables: finding, reading, writing, removing; see store.h. */
+/* store.c - the folder of stored tables: finds, reads, writes and removes them; see store.h. */
 
 #include "config.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hex.h"
 #include "base/pages.h"
 #include "table-maker.h"
 
@@ -24,18 +25,16 @@
 
 #define SUFFIX        ".table"
 #define NEW_PREFIX    ".new-"
-#define NAME_BUILD_ID 20 /* bytes of the build-id, and of the digest, that a name has */
+#define NAME_BUILD_ID 20 /* bytes of the build-id and of the digest in a name */
 #define NAME_DIGEST   16
 #define WRITE_TRIES   8
-/* A writer needs a moment; what is this old was left by one that died. */
+/* Writing takes a moment; an unfinished file of this age was left by a writer that died. */
 #define STALE_SECONDS 3600
-/* Aliases that were not used for so long are of another boot. */
-#define ALIAS_SECONDS (30 * 86400)
-/* How stale the time of last use may be: a day, so that reading hardly ever writes. */
+/* Maximum error of the time of last use: a day, so that reading hardly ever writes. */
 #define USE_SECONDS 86400
-/* The allocator takes fresh memory for blocks of this size. */
+/* For blocks of this size the allocator maps new memory. */
 #define POPULATE_MIN (128u << 10)
-/* Of a huge page, what may stay unused. */
+/* Limit for unused bytes of a huge page. */
 #define HUGE_PAGE_WASTE ((gsize) 256 << 10)
 
 const char *
@@ -50,8 +49,8 @@ lu_store_result_title (LuStoreResult result)
   return result < LU_N_STORE_RESULTS ? titles[result] : "?";
 }
 
-/* Tables depend on every detail of the compiler and of what reads files, so they are good for
- * programs of the same sources only. */
+/* Tables depend on every detail of the compiler and of the ELF reader, so they are valid only for
+ * programs built from the same sources. */
 static const guint8 maker[LU_DIGEST_SIZE] = LU_TABLE_MAKER;
 
 const guint8 *
@@ -60,7 +59,7 @@ lu_store_maker (void)
   return maker;
 }
 
-/* The folder */
+/* The folder. */
 
 char *
 lu_store_default_path (void)
@@ -78,15 +77,15 @@ lu_store_default_path (void)
              : NULL;
 }
 
-/* Ours, and nobody else may write to it. */
+/* Returns whether it belongs to us and nobody else may write to it. */
 static gboolean
 is_private (const struct stat *info)
 {
   return info->st_uid == geteuid () && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-LuStore *
-lu_store_open_at (int folder_taken, LuStoreMode mode, GError **error)
+static LuStore *
+open_at (int folder_taken, LuStoreMode mode, GError **error)
 {
   lu_autofd folder = folder_taken;
   struct stat info;
@@ -95,14 +94,14 @@ lu_store_open_at (int folder_taken, LuStoreMode mode, GError **error)
   if (fstat (folder, &info) != 0 || !S_ISDIR (info.st_mode) || !is_private (&info))
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
-                           _ ("it is not a folder that is ours and that nobody else may write to"));
+                           _ ("it is not a directory of your own to which nobody else may write"));
       return NULL;
     }
   self = g_new0 (LuStore, 1);
   self->folder = lu_fd_steal (&folder);
   self->is_read_only = mode == LU_STORE_READ_ONLY;
-  self->inbox = -1;
-  pthread_mutex_init (&self->inbox_mutex, NULL);
+  self->pending = -1;
+  pthread_mutex_init (&self->pending_mutex, NULL);
   return self;
 }
 
@@ -118,12 +117,12 @@ lu_store_open (const char *path, LuStoreMode mode, GError **error)
     folder = open (path, flags);
   if (folder < 0)
     {
-      /* A symbolic link is no folder either. */
+      /* A symbolic link does not count as a folder. */
       g_set_error (error, LU_ERROR, errno == ENOTDIR ? LU_ERROR_PERMISSION : LU_ERROR_FAILED,
                    "%s: %s", path, g_strerror (errno));
       return NULL;
     }
-  self = lu_store_open_at (folder, mode, error);
+  self = open_at (folder, mode, error);
   if (self == NULL)
     g_prefix_error (error, "%s: ", path);
   return self;
@@ -134,8 +133,8 @@ lu_store_free (LuStore *self)
 {
   if (self == NULL)
     return;
-  lu_fd_clear (&self->inbox);
-  pthread_mutex_destroy (&self->inbox_mutex);
+  lu_fd_clear (&self->pending);
+  pthread_mutex_destroy (&self->pending_mutex);
   close (self->folder);
   g_free (self);
 }
@@ -152,53 +151,37 @@ lu_store_is_read_only (const LuStore *self)
   return g_atomic_int_get (&self->is_read_only);
 }
 
-/* Files of the folder may be made, changed and removed. */
+/* Returns whether files in the folder may be created, changed and removed. */
 static gboolean
 is_writable (const LuStore *self)
 {
-  return !lu_store_is_read_only (self) && self->inbox < 0;
+  return !lu_store_is_read_only (self) && self->pending < 0;
 }
 
-/* Names: build-id, for people, and digest, for us. */
-
-void
-lu_store_append_hex (char *name, const guint8 *bytes, gsize size)
-{
-  static const char digits[] = "0123456789abcdef";
-  char *at = name + strlen (name);
-
-  for (gsize i = 0; i < size; i++)
-    {
-      *at++ = digits[bytes[i] >> 4];
-      *at++ = digits[bytes[i] & 15];
-    }
-  *at = 0;
-}
+/* A name has the build-id, for people, and the digest. */
 
 static void
-make_name (char name[LU_STORE_MAX_NAME], const LuImage *image)
+make_name (char *name, const LuImage *image)
 {
   gsize build_id_size, digest_size;
   const guint8 *build_id = lu_image_build_id (image, &build_id_size);
   const guint8 *digest = lu_image_digest (image, &digest_size);
 
-  name[0] = 0;
-  lu_store_append_hex (name, build_id, MIN (build_id_size, NAME_BUILD_ID));
-  strcat (name, "-");
-  lu_store_append_hex (name, digest, NAME_DIGEST);
-  strcat (name, SUFFIX);
+  name = lu_hex_write (name, build_id, MIN (build_id_size, NAME_BUILD_ID));
+  *name++ = '-';
+  name = lu_hex_write (name, digest, NAME_DIGEST);
+  strcpy (name, SUFFIX);
 }
 
 gboolean
 lu_store_is_our_name (const char *name)
 {
-  const char *end = name + strspn (name, "0123456789abcdef-");
+  const char *end = name + strspn (name, LU_HEX_DIGITS "-");
 
-  return strlen (name) < LU_STORE_MAX_NAME
-         && (strcmp (end, SUFFIX) == 0 || strcmp (end, LU_STORE_ALIAS_SUFFIX) == 0);
+  return strlen (name) < LU_STORE_MAX_NAME && strcmp (end, SUFFIX) == 0;
 }
 
-/* Reading */
+/* Reading. */
 
 static void
 note_use (const LuStore *self, int fd, const struct stat *info)
@@ -209,15 +192,15 @@ note_use (const LuStore *self, int fd, const struct stat *info)
     futimens (fd, NULL);
 }
 
-/* Bytes of huge pages that hold nearly all of the block, and hardly more than that. */
+/* Returns the bytes of huge pages that hold nearly all of the block, with little waste. */
 static gsize
 huge_bytes (gsize size)
 {
   return (size + HUGE_PAGE_WASTE) / LU_HUGE_PAGE * LU_HUGE_PAGE;
 }
 
-/* For g_free(); NULL if there is no memory. Pages of a large block are there, and huge where that
- * is allowed: these come ten times as fast. */
+/* Returns memory for g_free(), or NULL. The pages of a large block are populated, as huge pages if
+ * allowed, which is ten times as fast. */
 static guint8 *
 allocate (gsize size)
 {
@@ -274,16 +257,6 @@ lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guin
   return read_opened (self, fd, max_bytes, bytes, size);
 }
 
-gboolean
-lu_store_has (const LuStore *self, const LuImage *image)
-{
-  char name[LU_STORE_MAX_NAME];
-  struct stat info;
-
-  make_name (name, image);
-  return fstatat (self->folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 LuTable *
 lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResult *result)
 {
@@ -298,10 +271,11 @@ lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResu
   return lu_store_decode (bytes, size, lu_image_digest (image, &digest_size), maker, result);
 }
 
-/* Writing */
+/* Writing. */
 
-int
-lu_store_open_new (const LuStore *self, char name[LU_STORE_MAX_NAME])
+/* Creates a file under a temporary name. Returns -1 with errno set. */
+static int
+open_new (const LuStore *self, char name[LU_STORE_MAX_NAME])
 {
   int fd = -1;
 
@@ -315,37 +289,64 @@ lu_store_open_new (const LuStore *self, char name[LU_STORE_MAX_NAME])
   return fd;
 }
 
-gboolean
-lu_store_close_new (const LuStore *self, int fd_taken, const char *new_name, const char *name)
+static gboolean
+append (LuStore *self, const LuStoreRecord *record, const guint8 *bytes)
 {
-  int saved = errno;
-
-  if (close (fd_taken) != 0 && name != NULL)
+  if (record->size > LU_STORE_PENDING_BYTES
+      || self->pending_bytes > LU_STORE_PENDING_BYTES - record->size)
     {
-      name = NULL;
-      saved = errno;
+      errno = EFBIG;
+      return FALSE;
     }
-  if (name != NULL && renameat (self->folder, new_name, self->folder, name) == 0)
-    return TRUE;
-  if (name != NULL)
-    saved = errno;
-  unlinkat (self->folder, new_name, 0);
-  errno = saved;
-  return FALSE;
+  if (!lu_fd_write_all (self->pending, record, sizeof *record)
+      || !lu_fd_write_all (self->pending, bytes, record->size))
+    {
+      /* Records after an incomplete one would never be found. */
+      self->pending_bytes = G_MAXUINT64;
+      return FALSE;
+    }
+  self->pending_bytes += sizeof *record + record->size;
+  return TRUE;
+}
+
+static gboolean
+write_pending (LuStore *self, const char *name, const guint8 *bytes, gsize size)
+{
+  LuStoreRecord record = { .magic = LU_STORE_RECORD_MAGIC, .size = size };
+  gboolean ok;
+
+  g_strlcpy (record.name, name, sizeof record.name);
+  pthread_mutex_lock (&self->pending_mutex);
+  ok = append (self, &record, bytes);
+  pthread_mutex_unlock (&self->pending_mutex);
+  return ok;
 }
 
 gboolean
 lu_store_write_file (LuStore *self, const char *name, const guint8 *bytes, gsize size)
 {
   char new_name[LU_STORE_MAX_NAME];
-  int fd;
+  gboolean ok;
+  int fd, saved;
 
-  if (self->inbox >= 0)
-    return lu_store_write_inbox (self, name, bytes, size);
-  fd = lu_store_open_new (self, new_name);
-  return fd >= 0
-         && lu_store_close_new (self, fd, new_name,
-                                lu_fd_write_all (fd, bytes, size) ? name : NULL);
+  if (self->pending >= 0)
+    return write_pending (self, name, bytes, size);
+  fd = open_new (self, new_name);
+  if (fd < 0)
+    return FALSE;
+  ok = lu_fd_write_all (fd, bytes, size);
+  saved = errno;
+  if (close (fd) != 0 && ok)
+    {
+      ok = FALSE;
+      saved = errno;
+    }
+  if (ok && renameat (self->folder, new_name, self->folder, name) == 0)
+    return TRUE;
+  saved = ok ? errno : saved;
+  unlinkat (self->folder, new_name, 0);
+  errno = saved;
+  return FALSE;
 }
 
 gboolean
@@ -365,7 +366,7 @@ lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
   return lu_store_write_file (self, name, bytes, size);
 }
 
-/* Removing */
+/* Removing. */
 
 typedef struct
 {
@@ -382,7 +383,7 @@ compare_by_use (gconstpointer a, gconstpointer b)
   return left->last_use < right->last_use ? -1 : left->last_use > right->last_use;
 }
 
-/* Adds the file to `stored` if it is a table; removes it if a writer left it behind. */
+/* Adds the file to `stored` if it is a table, or removes it if a writer that died left it. */
 static void
 look_at (const LuStore *self, const char *name, GArray *stored)
 {
@@ -393,9 +394,6 @@ look_at (const LuStore *self, const char *name, GArray *stored)
   if (fstatat (self->folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return;
   if (g_str_has_prefix (name, NEW_PREFIX) && ABS (now - info.st_mtim.tv_sec) > STALE_SECONDS)
-    unlinkat (self->folder, name, 0);
-  if (g_str_has_suffix (name, LU_STORE_ALIAS_SUFFIX)
-      && ABS (now - info.st_mtim.tv_sec) > ALIAS_SECONDS)
     unlinkat (self->folder, name, 0);
   if (!lu_store_is_our_name (name) || !S_ISREG (info.st_mode))
     return;
@@ -426,13 +424,16 @@ list_files (const LuStore *self)
 }
 
 gboolean
-lu_store_remove_oldest (const LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
+lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
 {
-  g_autoptr (GArray) stored = list_files (self);
+  g_autoptr (GArray) stored = is_writable (self) ? list_files (self) : NULL;
 
   *pruned = (LuStorePruned){ 0 };
   if (stored == NULL)
-    return FALSE;
+    {
+      errno = is_writable (self) ? errno : EROFS;
+      return FALSE;
+    }
   g_array_sort (stored, compare_by_use);
   pruned->n_files = stored->len;
   for (guint i = 0; i < stored->len; i++)
@@ -451,14 +452,4 @@ lu_store_remove_oldest (const LuStore *self, guint64 max_bytes, LuStorePruned *p
       pruned->removed_bytes += entry->bytes;
     }
   return TRUE;
-}
-
-gboolean
-lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
-{
-  if (is_writable (self))
-    return lu_store_remove_oldest (self, max_bytes, pruned);
-  *pruned = (LuStorePruned){ 0 };
-  errno = EROFS;
-  return FALSE;
 }

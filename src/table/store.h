@@ -3,18 +3,20 @@
 
 /* store.h - whole tables on disk, so that a file is compiled once and not at every start.
  *
- * Used by module/tables.c and `live-unwinder tables`. A folder with one file per table, whose bytes
- * docs/unwind-table.md describes. The name is made of build-id and digest, but only what is inside
- * counts: a table is taken for a file whose digest (lu_image_digest(), of headers and CFI) it
- * holds, if it was made by a program of the same sources and every byte is as it was written.
+ * Used by module/tables.c and `live-unwinder tables`. The store is a folder with one file per
+ * table, whose bytes docs/unwind-table.md describes. The name consists of build-id and digest, but
+ * only the contents count: a table is used for a file if it contains the file's digest
+ * (lu_image_digest(), of headers and CFI), was made by a program built from the same sources, and
+ * its checksum is right.
  *
- * A store is never shared across users. Folder and file have to belong to our effective user alone:
- * real, not reached through a link, nobody else may write to them. That is asked of opened
- * descriptors, never of names. What does not pass is not used, as if it were not there.
+ * A store is never shared across users. Folder and file must belong to our effective user, must not
+ * be symbolic links, and must not be writable by anybody else. This is checked on open
+ * descriptors, never on names. A file that does not pass is ignored.
  *
- * Tables are read into private memory: in a mapping, a file that another process of ours shortens
- * would end this one with SIGBUS, and the digest has to see every byte anyway. Files are complete
- * before they get their name (no fsync: after a crash the digest tells), so writers may race. */
+ * Tables are read into private memory: if they were mapped, another process of ours could shorten
+ * the file and this one would get SIGBUS, and the checksum has to read every byte anyway. A file
+ * gets its name when it is complete, so several writers are fine. There is no fsync(), because the
+ * checksum detects files damaged by a crash. */
 
 #pragma once
 
@@ -25,49 +27,41 @@ typedef struct _LuStore LuStore;
 
 typedef enum
 {
-  LU_STORE_READ_ONLY, /* nothing is made, changed or removed: inside a sandbox, or on request */
+  LU_STORE_READ_ONLY, /* nothing is created, changed or removed: inside a sandbox, or on request */
   LU_STORE_READ_WRITE,
 } LuStoreMode;
 
-/* Tables and bytes that are kept at most; what was not used for longest goes first. */
+/* Default limits for bytes and number of tables; the longest unused are removed first. */
 #define LU_STORE_MAX_BYTES (G_GUINT64_CONSTANT (512) << 20)
-#define LU_STORE_MAX_FILES 4096 /* with aliases (store-alias.h) */
+#define LU_STORE_MAX_FILES 4096
 
-/* Where the store of the effective user is: $LIVE_UNWINDER_STORE, else for root
- * /var/cache/live-unwinder, else $XDG_CACHE_HOME/live-unwinder or ~/.cache/live-unwinder. NULL if
- * the variable is empty (no store is wanted) or there is no home. Owned. */
+/* Returns the folder of the effective user's store: $LIVE_UNWINDER_STORE, otherwise for root
+ * /var/cache/live-unwinder, otherwise $XDG_CACHE_HOME/live-unwinder or ~/.cache/live-unwinder. NULL
+ * if the variable is empty (no store) or there is no home directory. Owned. */
 char *lu_store_default_path (void);
 
-/* Opens the folder, and for READ_WRITE makes it (mode 0700) if there is none. LU_ERROR_PERMISSION:
- * what is there must not be used; LU_ERROR_FAILED: there is nothing, and it cannot be made. */
+/* Opens the folder; READ_WRITE creates it (mode 0700) if necessary. LU_ERROR_PERMISSION: the folder
+ * must not be used; LU_ERROR_FAILED: it does not exist and cannot be created. */
 LuStore *lu_store_open (const char *path, LuStoreMode mode, GError **error);
-/* The same with an opened folder; takes the descriptor. No other name is looked up later on, so it
- * works after names have become unreachable. */
-LuStore *lu_store_open_at (int folder_fd, LuStoreMode mode, GError **error);
 void lu_store_free (LuStore *self);
-/* Any thread. From now on nothing is written. */
+/* Stops all writing. Any thread. */
 void lu_store_set_read_only (LuStore *self);
 gboolean lu_store_is_read_only (const LuStore *self);
 
-/* For a process that wants to keep tables and soon may make no files. From now on what is saved
- * goes to the end of a file of the folder, and the next process that calls this moves it to where
- * it belongs. At most LU_STORE_INBOX_BYTES. One process has it, until it ends; FALSE for others,
- * and if it cannot be had. Before any other thread uses the store. */
-#define LU_STORE_INBOX_BYTES (16u << 20)
-gboolean lu_store_open_inbox (LuStore *self);
-/* What the last one left: to be moved before anything is saved, and while files may be made. Takes
- * some ms at most. */
-gboolean lu_store_is_inbox_empty (const LuStore *self);
-void lu_store_empty_inbox (LuStore *self);
+/* For a process that keeps tables and will soon give up the right to create files. Moves the
+ * pending writes of the previous such process to files, which takes some ms; from now on saved
+ * tables are appended to the file of pending writes, at most LU_STORE_PENDING_BYTES. FALSE: the
+ * file is not ours alone, or another process holds it. Call it before any other thread uses the
+ * store. */
+#define LU_STORE_PENDING_BYTES (16u << 20)
+gboolean lu_store_open_pending (LuStore *self);
 
-/* The table of the file that the image is of, or NULL with the reason. Tables larger than
- * `max_bytes` are left alone (SIZE). Any thread. */
+/* Returns the table for the image's file, or NULL with the reason. Tables larger than `max_bytes`
+ * are not loaded (SIZE). Any thread. */
 LuTable *lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes,
                         LuStoreResult *result);
-/* Whether there is a file that should be that table. Any thread. */
-gboolean lu_store_has (const LuStore *self, const LuImage *image);
-/* Keeps a table, in the place of an older one. FALSE with errno set (EROFS when read-only, EFBIG
- * when the inbox is full). Any thread. */
+/* Stores a table, replacing an older one. Returns FALSE with errno set (EROFS when read-only, EFBIG
+ * when there is no room for pending writes). Any thread. */
 gboolean lu_store_save (LuStore *self, const LuImage *image, const LuTable *table);
 
 typedef struct
@@ -76,16 +70,16 @@ typedef struct
   guint64 bytes, removed_bytes;
 } LuStorePruned;
 
-/* Removes what was not used for longest until there are at most that many bytes and
- * LU_STORE_MAX_FILES files, and what writers that died left behind. FALSE with errno set (EROFS
- * also with an inbox). */
+/* Removes the longest unused tables until there are at most that many bytes and LU_STORE_MAX_FILES
+ * files, and files of writers that died. Returns FALSE with errno set (EROFS also once writes are
+ * pending). */
 gboolean lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned);
 
-/* In English, for messages. */
+/* Returns text in English, for messages. */
 const char *lu_store_result_title (LuStoreResult result);
 
-/* Who makes tables: what LuStoreHeader.maker says of ours (table/maker.py). LU_DIGEST_SIZE bytes.
- */
+/* Returns the digest of the sources that determine tables, for LuStoreHeader.maker
+ * (table/maker.py). LU_DIGEST_SIZE bytes. */
 const guint8 *lu_store_maker (void);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuStore, lu_store_free)

@@ -3,9 +3,9 @@
 
 /* table.c - compiles a whole file into its table; see table.h.
  *
- * Pieces come in order, so rows are appended as they are made and the page index grows with them:
- * nothing is sorted or merged afterwards. A row of rule 0 closes a piece unless the next one begins
- * there; a row that repeats the one before it is left out. */
+ * Code comes in order of address, so rows are appended as they are made and the page index grows
+ * with them; nothing is sorted or merged afterwards. A row of rule 0 ends the code of an FDE unless
+ * the next one begins there. A row that repeats the one before it is left out. */
 
 #include "table/table.h"
 
@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* More pages than any program has code; a table of so many would be 4 GiB of code. */
-#define MAX_PAGES 65536u
+/* 4 GiB of code, more than any program has. */
+#define MAX_PAGES (1u << 20)
 #define MAX_ROWS  (64u << 20)
 
 typedef struct
@@ -30,10 +30,10 @@ typedef struct
   gboolean has_base;
   gsize max_rows;
   const gint *is_cancelled; /* atomic; NULL: never */
-  gboolean is_stopped;      /* by one of these */
+  gboolean is_stopped;      /* one of these stopped it */
 } Writer;
 
-/* Rows */
+/* Rows. */
 
 static void
 begin_pages (Writer *self, guint page)
@@ -47,7 +47,7 @@ begin_pages (Writer *self, guint page)
     self->pages[self->n_pages++] = (guint32) self->n_rows;
 }
 
-/* The last row is replaced; what is before it may be the same as the new one. */
+/* Removes the last row, whose replacement may equal the row before it. */
 static guint
 take_back (Writer *self)
 {
@@ -78,7 +78,7 @@ write_row (Writer *self, guint64 address, guint rule)
   self->last_rule = rule;
 }
 
-/* Statistics */
+/* Statistics. */
 
 static void
 count_code (LuTableStats *stats, const struct lu_rule *rule, guint64 bytes)
@@ -102,11 +102,11 @@ write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
   if (self->is_stopped)
     return;
   if (!self->has_base)
-    self->base = from & ~((G_GUINT64_CONSTANT (1) << LU_PAGE_SHIFT) - 1);
+    self->base = from & ~(guint64) (LU_PAGE_BYTES - 1);
   self->has_base = TRUE;
   if ((to - self->base) >> LU_PAGE_SHIFT >= MAX_PAGES)
     {
-      self->stats->faults[LU_CFI_FAULT_RANGE]++;
+      self->stats->cfi_errors[LU_CFI_ERROR_RANGE]++;
       return;
     }
   if (lu_compiler_run (self->compiler, fde, from, to))
@@ -123,7 +123,7 @@ write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
   write_row (self, to, LU_RULE_NONE);
 }
 
-/* The block: pages, a row of rule 0, rows, rules. */
+/* The block consists of pages, a row of rule 0, rows and rules. */
 
 gsize
 lu_table_block_size (guint n_pages, guint n_rows, guint n_rules, gsize *rules_at)
@@ -134,7 +134,7 @@ lu_table_block_size (guint n_pages, guint n_rows, guint n_rules, gsize *rules_at
   return *rules_at + n_rules * sizeof (struct lu_rule);
 }
 
-/* Points into the block what is to be found there, by n_pages, n_rows and n_rules. */
+/* Sets the pointers into the block, from n_pages, n_rows and n_rules. */
 static void
 attach (LuTable *self, const guint8 *block)
 {
@@ -176,15 +176,15 @@ finish (LuTable *self, Writer *writer, const LuRuleList *rules)
   attach (self, block);
 }
 
-LuTable *
-lu_table_new_within (LuCfi *cfi, const LuTableLimits *limits)
+static LuTable *
+new_within (LuCfi *cfi, const LuTableLimits *limits)
 {
   g_autoptr (LuCompiler) compiler = lu_compiler_new (cfi);
   g_autoptr (LuTable) self = g_new0 (LuTable, 1);
   Writer writer = {
     .compiler = compiler, .stats = &self->stats, .last_rule = LU_RULE_NONE, .max_rows = MAX_ROWS
   };
-  const guint *faults = lu_cfi_faults (cfi);
+  const guint *cfi_errors = lu_cfi_errors (cfi);
 
   if (limits != NULL)
     {
@@ -198,8 +198,8 @@ lu_table_new_within (LuCfi *cfi, const LuTableLimits *limits)
   g_free (writer.pages);
   if (self->memory == NULL)
     return NULL;
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    self->stats.faults[i] += faults[i];
+  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+    self->stats.cfi_errors[i] += cfi_errors[i];
   self->stats.is_overflown = compiler->rules.is_overflown;
   return g_steal_pointer (&self);
 }
@@ -207,7 +207,7 @@ lu_table_new_within (LuCfi *cfi, const LuTableLimits *limits)
 LuTable *
 lu_table_new (LuCfi *cfi)
 {
-  return lu_table_new_within (cfi, NULL);
+  return new_within (cfi, NULL);
 }
 
 LuTable *
@@ -220,29 +220,29 @@ lu_table_new_for_image (LuImage *image, const LuTableLimits *limits)
     return NULL;
   cfi = lu_cfi_new_for_image (image);
   if (cfi != NULL)
-    self = lu_table_new_within (cfi, limits);
+    self = new_within (cfi, limits);
   lu_cfi_free (cfi);
   lu_image_release_cfi (image);
   return self;
 }
 
 gboolean
-lu_table_has_faults (const LuTable *self)
+lu_table_has_cfi_errors (const LuTable *self)
 {
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    if (self->stats.faults[i] > 0)
+  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+    if (self->stats.cfi_errors[i] > 0)
       return TRUE;
   return FALSE;
 }
 
-/* Tables from elsewhere */
+/* Tables from memory. */
 
 static gboolean
 are_pages_sound (const LuTable *self)
 {
   const struct lu_rows *rows = &self->rows;
 
-  if ((rows->base & ((1u << LU_PAGE_SHIFT) - 1)) != 0
+  if ((rows->base & (LU_PAGE_BYTES - 1)) != 0
       || rows->base > G_MAXUINT64 - ((guint64) rows->n_pages << LU_PAGE_SHIFT)
       || rows->pages[0] != 0 || rows->pages[rows->n_pages] != self->n_rows || rows->rows[-1] != 0)
     return FALSE;
@@ -252,16 +252,21 @@ are_pages_sound (const LuTable *self)
   return TRUE;
 }
 
-/* Of rows at once; numbers of 16 bits, so signs do not matter. */
+/* Several rows at once. The numbers have 16 bits, so signs do not matter. */
 typedef gint32 RowVector __attribute__ ((vector_size (16)));
 #define N_VECTOR (sizeof (RowVector) / sizeof (guint32))
 
-/* Whether each of the rows of a page, one or more, lies above the one before it, and has one of the
- * rules. */
+/* The bits of an address that are the same for all rows of a page. */
+#define PAGE_MASK (0xffff & ~(LU_PAGE_BYTES - 1))
+
+/* Whether each row of a page, one or more, is in the page, which begins at `start`, lies above the
+ * one before it, and has one of the rules. */
 static gboolean
-are_page_rows_sound (const guint32 *rows, guint32 n, gint32 last_rule)
+are_page_rows_sound (const guint32 *rows, guint32 n, guint64 start, gint32 last_rule)
 {
-  RowVector wrong = { (gint32) (rows[0] >> 16) > last_rule };
+  gint32 page = (gint32) (start & PAGE_MASK);
+  RowVector wrong = { (gint32) (rows[0] >> 16) > last_rule
+                      || (gint32) (rows[0] & PAGE_MASK) != page };
   guint32 i = 1;
 
   for (; i + N_VECTOR <= n; i += N_VECTOR)
@@ -271,15 +276,16 @@ are_page_rows_sound (const guint32 *rows, guint32 n, gint32 last_rule)
       memcpy (&now, rows + i, sizeof now);
       memcpy (&before, rows + i - 1, sizeof before);
       wrong |= (now & 0xffff) <= (before & 0xffff);
+      wrong |= (now & (gint32) PAGE_MASK) != page;
       wrong |= (now >> 16 & 0xffff) > last_rule;
     }
   for (; i < n; i++)
-    wrong[0] |=
-        (rows[i] & 0xffff) <= (rows[i - 1] & 0xffff) || (gint32) (rows[i] >> 16) > last_rule;
+    wrong[0] |= (rows[i] & 0xffff) <= (rows[i - 1] & 0xffff)
+                || (gint32) (rows[i] & PAGE_MASK) != page || (gint32) (rows[i] >> 16) > last_rule;
   return (wrong[0] | wrong[1] | wrong[2] | wrong[3]) == 0;
 }
 
-/* Needs sound pages. */
+/* Requires sound pages. */
 static gboolean
 are_rows_sound (const LuTable *self)
 {
@@ -289,7 +295,9 @@ are_rows_sound (const LuTable *self)
     {
       guint32 first = rows->pages[page], n = rows->pages[page + 1] - first;
 
-      if (n > 0 && !are_page_rows_sound (rows->rows + first, n, (gint32) self->n_rules - 1))
+      guint64 start = rows->base + ((guint64) page << LU_PAGE_SHIFT);
+
+      if (n > 0 && !are_page_rows_sound (rows->rows + first, n, start, (gint32) self->n_rules - 1))
         return FALSE;
     }
   return TRUE;
@@ -334,10 +342,18 @@ lu_table_new_from_memory (const LuTableShape *shape, gpointer memory, gsize bloc
   return g_steal_pointer (&self);
 }
 
-void
-lu_table_free (LuTable *self)
+LuTable *
+lu_table_ref (LuTable *self)
 {
-  if (self == NULL)
+  atomic_fetch_add_explicit (&self->n_more_references, 1, memory_order_relaxed);
+  return self;
+}
+
+void
+lu_table_unref (LuTable *self)
+{
+  if (self == NULL
+      || atomic_fetch_sub_explicit (&self->n_more_references, 1, memory_order_acq_rel) > 0)
     return;
   g_free (self->memory);
   g_free (self);

@@ -17,8 +17,8 @@
 
 #include <inttypes.h>
 
-/* Places told in full; more are only counted. */
-#define MAX_TOLD 50
+/* The number of differences reported in full; more are only counted. */
+#define MAX_REPORTED 50
 
 typedef struct
 {
@@ -26,12 +26,11 @@ typedef struct
   LuUnwinder *reference, *tested; /* owned */
   LuDifferenceFunc func;
   gpointer user_data;
-  GHashTable *told; /* set of owned guint64: the place's key */
-  LuStack other;    /* the tested engine's, of the last sample */
-  LuUnwinderCounts counts;
+  GHashTable *reported; /* set of owned guint64: the place's key */
+  LuStack other;        /* the tested engine's, of the last sample */
 } CheckUnwinder;
 
-/* Two stacks of one sample, and who made them. */
+/* Two stacks of one sample, and the engines that made them. */
 typedef struct
 {
   const char *reference_name, *tested_name;
@@ -59,7 +58,7 @@ first_difference (const LuStack *a, const LuStack *b)
 }
 
 static Place
-place_before (const LuStack *stack, guint frame, LuSpace *space, const LuArch *arch)
+place_before (const LuStack *stack, guint frame, LuAddressSpace *space, const LuArch *arch)
 {
   Place place = { 0 };
 
@@ -67,7 +66,7 @@ place_before (const LuStack *stack, guint frame, LuSpace *space, const LuArch *a
     return place;
   place.frame = &stack->frames[frame - 1];
   place.lookup = place.frame->pc - ((place.frame->flags & LU_FRAME_RETURN_ADDRESS) != 0);
-  place.mapping = lu_space_find (space, place.lookup);
+  place.mapping = lu_address_space_find (space, place.lookup);
   if (place.mapping != NULL)
     place.described = lu_dwfl_mapping_describe (place.mapping, arch);
   return place;
@@ -81,8 +80,8 @@ is_told (CheckUnwinder *self, const Place *place)
   if (place->mapping != NULL)
     key = (place->lookup - place->described.bias)
           ^ (guint64) lu_module_id (place->mapping->module) << 40;
-  return g_hash_table_size (self->told) >= MAX_TOLD
-         || !g_hash_table_add (self->told, g_memdup2 (&key, sizeof key));
+  return g_hash_table_size (self->reported) >= MAX_REPORTED
+         || !g_hash_table_add (self->reported, g_memdup2 (&key, sizeof key));
 }
 
 /* Writing */
@@ -97,7 +96,7 @@ write_frame (GString *text, const char *engine, const LuStack *stack, guint i)
   g_string_append_printf (text, " (%u frames, %s)", stack->n_frames, lu_status_key (stack->status));
 }
 
-/* As the table has it, or would have it: compiled anew, from the same bytes. */
+/* Returns the rule as text, compiled from the same bytes as the table. */
 static char *
 table_rule (const Place *place)
 {
@@ -151,7 +150,7 @@ to_standard_error (const LuDifference *difference, gpointer user_data)
 }
 
 static void
-tell (CheckUnwinder *self, LuSpace *space, const LuArch *arch, const Pair *pair, guint i)
+tell (CheckUnwinder *self, LuAddressSpace *space, const LuArch *arch, const Pair *pair, guint i)
 {
   Place place = place_before (pair->reference, i, space, arch);
   LuDifference difference = { .reference = pair->reference, .tested = pair->tested, .frame = i };
@@ -178,35 +177,34 @@ tell (CheckUnwinder *self, LuSpace *space, const LuArch *arch, const Pair *pair,
 /* The engine */
 
 static void
-check_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
-              LuStack *stack)
+check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
   const Pair pair = { self->reference->ops->name, self->tested->ops->name, stack, &self->other };
   guint i;
 
-  self->reference->ops->unwind (self->reference, pid, tid, sample, space, stack);
+  self->reference->ops->unwind (self->reference, request, stack);
   lu_stack_reset (&self->other);
-  self->tested->ops->unwind (self->tested, pid, tid, sample, space, &self->other);
-  self->counts.compared++;
+  self->tested->ops->unwind (self->tested, request, &self->other);
+  lu_count (&self->parent.counters, LU_COUNTER_COMPARED);
   i = first_difference (stack, &self->other);
   if (i < stack->n_frames || i < self->other.n_frames)
-    self->counts.frames_differ++;
+    lu_count (&self->parent.counters, LU_COUNTER_FRAMES_DIFFER);
   else if (stack->status != self->other.status)
-    self->counts.states_differ++;
+    lu_count (&self->parent.counters, LU_COUNTER_STATES_DIFFER);
   else
     return;
-  tell (self, space, lu_arch_of_abi (sample->regs.abi), &pair, i);
+  tell (self, request->space, lu_arch_of_abi (request->sample->regs.abi), &pair, i);
 }
 
-/* The copy of the stack has an end, which a walk in the kernel does not know. */
+/* Returns whether a stack ended at the end of the copy, which a BPF walk does not see. */
 static gboolean
 is_cut_off (const LuStack *stack)
 {
   return stack->status == LU_STATUS_TRUNCATED_COPY || stack->status == LU_STATUS_UNREADABLE_MEMORY;
 }
 
-/* A walk that was stopped says nothing of what would have followed. */
+/* Returns whether the walk stopped early; frames after that are not compared. */
 static gboolean
 is_stopped (const LuStack *stack)
 {
@@ -216,12 +214,12 @@ is_stopped (const LuStack *stack)
 static gboolean
 is_borne_out (const Pair *pair, guint same)
 {
-  const LuStack *copied = pair->reference, *walked = pair->tested;
+  const LuStack *copied = pair->reference, *bpf_unwound = pair->tested;
 
-  if (same == copied->n_frames && same == walked->n_frames)
-    return copied->status == walked->status || is_cut_off (copied) || is_stopped (walked);
+  if (same == copied->n_frames && same == bpf_unwound->n_frames)
+    return copied->status == bpf_unwound->status || is_cut_off (copied) || is_stopped (bpf_unwound);
   return (same == copied->n_frames && is_cut_off (copied))
-         || (same == walked->n_frames && is_stopped (walked));
+         || (same == bpf_unwound->n_frames && is_stopped (bpf_unwound));
 }
 
 static void
@@ -237,66 +235,60 @@ static void
 tell_kernel (CheckUnwinder *self, const LuComparison *comparison, guint i)
 {
   g_autoptr (GString) text = NULL;
-  LuDifference difference = { .reference = comparison->stack, .tested = comparison->walked };
+  LuDifference difference = { .reference = comparison->stack, .tested = comparison->bpf_unwound };
   guint64 pc = i < comparison->n_kernel ? comparison->kernel[i].pc : 0;
 
-  if (g_hash_table_size (self->told) >= MAX_TOLD
-      || !g_hash_table_add (self->told, g_memdup2 (&pc, sizeof pc)))
+  if (g_hash_table_size (self->reported) >= MAX_REPORTED
+      || !g_hash_table_add (self->reported, g_memdup2 (&pc, sizeof pc)))
     return;
   text = g_string_new (NULL);
   g_string_append_printf (text, "check: kernel frame %u: ", i);
   write_kernel_frame (text, "sample", comparison->kernel, comparison->n_kernel, i);
   g_string_append (text, ", ");
-  write_kernel_frame (text, "bpf", comparison->walked_kernel, comparison->n_walked_kernel, i);
+  write_kernel_frame (text, "bpf", comparison->bpf_kernel, comparison->n_bpf_kernel, i);
   g_string_append_c (text, '\n');
   difference.report = text->str;
   self->func (&difference, self->user_data);
 }
 
-/* The sample's chain of the kernel and that of the walk are of one moment. */
+/* Compares the kernel frames of the sample with those of the BPF walk, taken at the same moment. */
 static void
 compare_kernel (CheckUnwinder *self, const LuComparison *comparison)
 {
-  guint n = MIN (comparison->n_kernel, comparison->n_walked_kernel), i = 0;
+  guint n = MIN (comparison->n_kernel, comparison->n_bpf_kernel), i = 0;
 
-  if (comparison->n_kernel == 0 && comparison->n_walked_kernel == 0)
+  if (comparison->n_kernel == 0 && comparison->n_bpf_kernel == 0)
     return;
-  self->counts.kernel_compared++;
-  while (i < n && comparison->kernel[i].pc == comparison->walked_kernel[i].pc)
+  lu_count (&self->parent.counters, LU_COUNTER_KERNEL_FRAMES_COMPARED);
+  while (i < n && comparison->kernel[i].pc == comparison->bpf_kernel[i].pc)
     i++;
-  if (i == comparison->n_kernel && i == comparison->n_walked_kernel)
+  if (i == comparison->n_kernel && i == comparison->n_bpf_kernel)
     return;
-  self->counts.kernel_differ++;
+  lu_count (&self->parent.counters, LU_COUNTER_KERNEL_FRAMES_DIFFER);
   tell_kernel (self, comparison, i);
 }
 
 static void
-check_compare (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space,
+check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *space,
                const LuComparison *comparison)
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
-  const LuStack *walked = comparison->walked;
-  const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, walked },
-                         { self->reference->ops->name, "bpf", comparison->stack, walked } };
+  const LuStack *bpf_unwound = comparison->bpf_unwound;
+  const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, bpf_unwound },
+                         { self->reference->ops->name, "bpf", comparison->stack, bpf_unwound } };
 
   compare_kernel (self, comparison);
-  self->counts.walked_compared++;
+  lu_count (&self->parent.counters, LU_COUNTER_BPF_COMPARED);
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
     {
-      guint same = first_difference (pairs[i].reference, walked);
+      guint same = first_difference (pairs[i].reference, bpf_unwound);
 
       if (is_borne_out (&pairs[i], same))
         continue;
-      self->counts.walked_differ++;
+      lu_count (&self->parent.counters, LU_COUNTER_BPF_DIFFER);
       tell (self, space, lu_arch_of_abi (sample->regs.abi), &pairs[i], same);
       return;
     }
-}
-
-static void
-check_get_counts (LuUnwinder *unwinder, LuUnwinderCounts *counts)
-{
-  *counts = ((CheckUnwinder *) unwinder)->counts;
 }
 
 static void
@@ -306,7 +298,7 @@ check_free (LuUnwinder *unwinder)
 
   lu_unwinder_free (self->reference);
   lu_unwinder_free (self->tested);
-  g_hash_table_unref (self->told);
+  g_hash_table_unref (self->reported);
   g_free (self);
 }
 
@@ -320,7 +312,7 @@ lu_check_new (LuUnwinder *reference, LuUnwinder *tested, LuDifferenceFunc func, 
   self->tested = tested;
   self->func = func != NULL ? func : to_standard_error;
   self->user_data = user_data;
-  self->told = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  self->reported = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   return &self->parent;
 }
 
@@ -340,6 +332,5 @@ const LuUnwinderOps lu_unwinder_check = {
   .new = check_new,
   .unwind = check_unwind,
   .compare = check_compare,
-  .get_counts = check_get_counts,
   .free = check_free,
 };

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dwfl-facts.c - what the unwind information says of a place; see dwfl-facts.h. */
+/* dwfl-facts.c - what the unwind information says about an address; see dwfl-facts.h. */
 
 #include "unwind/dwfl-facts.h"
 
 #include <dwarf.h>
-#include <elf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 
-#define N_SLOTS                                                                                    \
-  4096 /* 64 KiB; a pc look-up hits 85 % and more with so many, by module and offset */
+/* 64 KiB, by module and address; 85 % or more of the look-ups hit. */
+#define N_SLOTS 4096
 
-/* Hand-written entry code without unwind information is at most this long (ld.so, static C
- * libraries). */
+/* The largest hand-written entry code without unwind information (ld.so, static C libraries), in
+ * bytes. */
 #define ENTRY_SIZE 0x40
-
-#define AARCH64_X30 30 /* DWARF number of the link register */
 
 typedef struct
 {
@@ -59,7 +56,7 @@ lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address)
          && address - mapping->bias - entry < ENTRY_SIZE;
 }
 
-/* The row for the address, from .eh_frame, else .debug_frame, in the order libdwfl itself has. */
+/* Finds the row of an address in .eh_frame, then in .debug_frame, like libdwfl. */
 static Dwarf_Frame *
 find_row (Dwfl_Module *module, guint64 address)
 {
@@ -75,8 +72,8 @@ find_row (Dwfl_Module *module, guint64 address)
   return NULL;
 }
 
-/* Whether the file's entry has a row: then that says where stacks end, and code without one near
- * the entry is some other function. */
+/* Returns whether the file's entry has a row. That row then says where stacks end, and code without
+ * a row near the entry is another function. */
 static gboolean
 has_entry_row (const LuDwflMapping *mapping)
 {
@@ -91,7 +88,7 @@ has_entry_row (const LuDwflMapping *mapping)
   return has_row;
 }
 
-/* "Saved at *(base + n)": libdw puts the CFA on the stack before an expression. */
+/* Recognises "saved at *(base + n)"; libdw puts the CFA on the stack before an expression. */
 static gboolean
 is_saved_by (Dwarf_Frame *frame, int dwarf_register, guint base, guint64 *offset)
 {
@@ -105,7 +102,8 @@ is_saved_by (Dwarf_Frame *frame, int dwarf_register, guint base, guint64 *offset
   return TRUE;
 }
 
-/* The frame pointer of gcc's realigned frames. */
+/* Returns the register that is found through itself, the frame pointer of gcc's realigned frames; 0
+ * if there is none. */
 static guint8
 find_self_saved (Dwarf_Frame *frame)
 {
@@ -117,14 +115,15 @@ find_self_saved (Dwarf_Frame *frame)
   return 0;
 }
 
-/* Hand-written aarch64 code may keep its return address in a column of its own, which libdw takes
- * for undefined where the file does not mention it. */
+/* Hand-written code of an architecture with a link register may keep its return address in a column
+ * of its own, which libdw takes for undefined if the file does not mention it. */
 static gboolean
-is_own_column (const LuDwflMapping *mapping, int column)
+is_usual_column (const LuDwflMapping *mapping, int column)
 {
   LuImage *image = lu_module_image (mapping->module);
+  const LuArch *arch = image != NULL ? lu_arch_of_machine (lu_image_machine (image)) : NULL;
 
-  return image == NULL || lu_image_machine (image) != EM_AARCH64 || column == AARCH64_X30;
+  return arch == NULL || !arch->has_link_register || column == arch->ra;
 }
 
 static LuDwflFacts
@@ -146,7 +145,7 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     }
   return_address = dwarf_frame_info (frame, NULL, NULL, &is_signal_frame);
   facts.is_signal_frame = is_signal_frame;
-  if (return_address < 0 || !is_own_column (mapping, return_address)
+  if (return_address < 0 || !is_usual_column (mapping, return_address)
       || dwarf_frame_register (frame, return_address, memory, &ops, &n_ops) != 0)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   else
@@ -157,7 +156,7 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
 }
 
 LuDwflFacts
-lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapping *mapping,
+lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuDwflMapping *mapping,
                     guint64 address)
 {
   guint64 elf_address = address - mapping->bias;
@@ -168,7 +167,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapp
 
   if (mapping->status != LU_STATUS_COMPLETE)
     return (LuDwflFacts){ .status = mapping->status };
-  lu_dwfl_space_touch (space, mapping, elf_address);
+  lu_dwfl_address_space_touch (space, mapping, elf_address);
   if (slot->module == module && slot->elf_address == elf_address)
     return (LuDwflFacts){ .status = (LuStatus) slot->status,
                           .is_end = slot->is_end,
@@ -184,7 +183,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space, const LuDwflMapp
   return facts;
 }
 
-/* The CFA, if it is a register and a constant. */
+/* Computes a CFA that is a register and a constant; FALSE for others. */
 static gboolean
 cfa_from_register (Dwarf_Frame *frame, const LuArch *arch, const LuRegs *regs, guint64 *cfa)
 {
@@ -207,7 +206,7 @@ cfa_from_register (Dwarf_Frame *frame, const LuArch *arch, const LuRegs *regs, g
   return TRUE;
 }
 
-/* libdw reports "saved at CFA + n" as these two operations, the second only if n is not 0. */
+/* Recognises "saved at CFA + n"; libdw reports the addition only if n is not 0. */
 static gboolean
 is_saved_at (Dwarf_Frame *frame, int dwarf_register, guint64 cfa, guint64 address)
 {
@@ -242,9 +241,10 @@ is_popped (const Popped *self, int dwarf_register, guint64 address)
 }
 
 int
-lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
-                               const LuRegs *regs, guint self_saved, guint64 address)
+lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuRegs *regs,
+                               guint self_saved, guint64 address)
 {
+  const LuArch *arch = lu_arch_of_abi (regs->abi);
   Popped popped = { .frame = find_row (mapping->dwfl_module, lookup), .self_saved = self_saved };
   int found = -1;
 
@@ -261,21 +261,21 @@ lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, con
   return found;
 }
 
-LuDwflCfa
-lu_dwfl_facts_cfa (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch)
+enum lu_fp_rule
+lu_dwfl_facts_rule (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch)
 {
   Dwarf_Frame *frame =
       mapping->dwfl_module != NULL ? find_row (mapping->dwfl_module, lookup) : NULL;
-  LuDwflCfa cfa = frame != NULL ? LU_DWFL_CFA_OTHER : LU_DWFL_CFA_NONE;
+  enum lu_fp_rule rule = frame != NULL ? LU_FP_RULE_OTHER : LU_FP_RULE_NONE;
   guint distance = 2u * arch->word_size;
   Dwarf_Op *ops;
   size_t n_ops;
 
   if (frame != NULL && dwarf_frame_cfa (frame, &ops, &n_ops) == 0 && n_ops == 1
-      && ((ops[0].atom == DW_OP_breg0 + arch->dwarf_fp && ops[0].number == distance)
-          || (ops[0].atom == DW_OP_bregx && ops[0].number == arch->dwarf_fp
+      && ((ops[0].atom == DW_OP_breg0 + arch->fp && ops[0].number == distance)
+          || (ops[0].atom == DW_OP_bregx && ops[0].number == arch->fp
               && ops[0].number2 == distance)))
-    cfa = LU_DWFL_CFA_ABOVE_FP;
+    rule = LU_FP_RULE_BY_FP;
   free (frame);
-  return cfa;
+  return rule;
 }

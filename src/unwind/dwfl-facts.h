@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dwfl-facts.h - what the unwind information says of a place in a module, remembered by module and
- * address.
+/* dwfl-facts.h - what the unwind information says about an address in a module, remembered by
+ * module and address.
  *
- * Used by the dwfl engine before each step, because libdwfl does not say how it ended and guesses
- * by frame pointer where there is no unwind information. All processes share the cache. */
+ * The dwfl engine asks before each step, because libdwfl does not say why it ended and follows the
+ * frame pointer where there is no unwind information. All processes share the cache. */
 
 #pragma once
 
-#include "unwind/dwfl-space.h"
+#include "dwfl-address-space.h"
+#include "lu/frame-pointer.h"
 
 typedef struct
 {
-  /* COMPLETE with `is_end`: the outermost frame. COMPLETE without: libdwfl may go on. Else the
-   * reason why not. */
+  /* COMPLETE: libdwfl may step, or with `is_end` this is the outermost frame. Otherwise the reason
+   * why it may not step. */
   LuStatus status;
   gboolean is_end;
   gboolean is_signal_frame; /* the caller was interrupted, its pc is exact */
@@ -26,26 +27,20 @@ typedef struct _LuDwflFactsCache LuDwflFactsCache;
 LuDwflFactsCache *lu_dwfl_facts_cache_new (void);
 void lu_dwfl_facts_cache_free (LuDwflFactsCache *self);
 
-/* `address`: where to look up, run-time, inside the mapping. */
-LuDwflFacts lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflSpace *space,
+/* Looks up a run-time address inside the mapping. */
+LuDwflFacts lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space,
                                 const LuDwflMapping *mapping, guint64 address);
 
-/* Whether the code is what the file is entered by: nobody has called it. */
+/* Returns whether the code is the entry of the file, which has no caller. */
 gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);
 
-/* Which register (DWARF number) the row of this place says is saved at `address`, though a frame
- * that runs has popped it: the slot is below the stack pointer, or it is named by a frame pointer
- * (`self_saved` of the place, or 0) that points out of the frame and so is the caller's by now. -1
- * if none, or if the row's CFA is not a register and a constant. */
-int lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
-                                   const LuRegs *regs, guint self_saved, guint64 address);
+/* Returns the register (DWARF number) that CFI says is saved at `address` although an epilogue has
+ * popped it: the slot is below the stack pointer, or it is addressed by a frame pointer (the
+ * `self_saved` register, or 0) that points out of the frame and so is the caller's by now. -1 if
+ * there is none, or if the CFA is not a register and a constant. */
+int lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuRegs *regs,
+                                   guint self_saved, guint64 address);
 
-/* How the row of this place computes the CFA. */
-typedef enum
-{
-  LU_DWFL_CFA_NONE,     /* there is no row */
-  LU_DWFL_CFA_ABOVE_FP, /* two words above the frame pointer, as in code that has pushed the
-                           caller's and made it its own */
-  LU_DWFL_CFA_OTHER,
-} LuDwflCfa;
-LuDwflCfa lu_dwfl_facts_cfa (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch);
+/* Returns what the unwind information says about an address, for a frame-pointer step. */
+enum lu_fp_rule lu_dwfl_facts_rule (const LuDwflMapping *mapping, guint64 lookup,
+                                    const LuArch *arch);

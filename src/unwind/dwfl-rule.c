@@ -49,22 +49,21 @@ sign_of (const Dwarf_Op *op)
 }
 
 static void
-write_operation (GPtrArray *values, const Dwarf_Op *op, const LuTableArch *names)
+write_operation (GPtrArray *values, const Dwarf_Op *op, const LuArch *names)
 {
   g_autofree char *right = NULL, *left = NULL;
 
   if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
-    push (values, g_strdup_printf ("%s%+" PRId64,
-                                   lu_table_arch_register_name (names, op->atom - DW_OP_breg0),
-                                   (gint64) op->number));
-  else if (op->atom == DW_OP_bregx)
     push (values,
-          g_strdup_printf ("%s%+" PRId64, lu_table_arch_register_name (names, (guint) op->number),
-                           (gint64) op->number2));
+          g_strdup_printf ("%s%+" PRId64, lu_arch_register_name (names, op->atom - DW_OP_breg0),
+                           (gint64) op->number));
+  else if (op->atom == DW_OP_bregx)
+    push (values, g_strdup_printf ("%s%+" PRId64, lu_arch_register_name (names, (guint) op->number),
+                                   (gint64) op->number2));
   else if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
-    push (values, g_strdup (lu_table_arch_register_name (names, op->atom - DW_OP_reg0)));
+    push (values, g_strdup (lu_arch_register_name (names, op->atom - DW_OP_reg0)));
   else if (op->atom == DW_OP_regx)
-    push (values, g_strdup (lu_table_arch_register_name (names, (guint) op->number)));
+    push (values, g_strdup (lu_arch_register_name (names, (guint) op->number)));
   else if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
     push (values, g_strdup_printf ("%d", op->atom - DW_OP_lit0));
   else if (op->atom == DW_OP_call_frame_cfa)
@@ -90,22 +89,23 @@ write_operation (GPtrArray *values, const Dwarf_Op *op, const LuTableArch *names
 }
 
 static char *
-write_expression (const Dwarf_Op *ops, size_t n_ops, const LuTableArch *names)
+write_expression (const Dwarf_Op *ops, size_t n_ops, const LuArch *names)
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (g_free);
   GString *text = g_string_new (NULL);
 
   for (size_t i = 0; i < n_ops; i++)
     write_operation (values, &ops[i], names);
-  /* More than one is left only by operations that were not understood. */
+  /* Unknown operations leave more than one value. */
   for (guint i = 0; i < values->len; i++)
     g_string_append_printf (text, "%s%s", i > 0 ? " " : "", (char *) values->pdata[i]);
   return g_string_free (text, FALSE);
 }
 
-/* How libdw says where a register of the caller is: libdw.h, dwarf_frame_register(). */
+/* Returns the location of a caller's register as text; dwarf_frame_register() in libdw.h explains
+ * the operations. */
 static char *
-write_register (Dwarf_Frame *frame, guint number, const LuTableArch *names)
+write_register (Dwarf_Frame *frame, guint number, const LuArch *names)
 {
   Dwarf_Op memory[3], *ops = memory;
   g_autofree char *text = NULL;
@@ -125,7 +125,7 @@ write_register (Dwarf_Frame *frame, guint number, const LuTableArch *names)
 }
 
 static char *
-write_frame (Dwarf_Frame *frame, const LuTableArch *names)
+write_frame (Dwarf_Frame *frame, const LuArch *names)
 {
   const guint registers[] = { names->fp, names->bx, names->ra };
   GString *text = g_string_new ("cfa=");
@@ -142,14 +142,13 @@ write_frame (Dwarf_Frame *frame, const LuTableArch *names)
   else
     g_string_append (text, "(failed)");
   for (guint i = 0; i < G_N_ELEMENTS (registers); i++)
-    if (registers[i] <= LU_CFA_MAX_REGISTER)
+    if (registers[i] <= LU_ARCH_MAX_REGISTER)
       {
         g_autofree char *place = write_register (frame, registers[i], names);
 
         g_string_append_printf (
             text, " %s=%s",
-            registers[i] == names->ra ? "ra" : lu_table_arch_register_name (names, registers[i]),
-            place);
+            registers[i] == names->ra ? "ra" : lu_arch_register_name (names, registers[i]), place);
       }
   dwarf_frame_info (frame, NULL, NULL, &is_signal);
   if (is_signal)
@@ -157,9 +156,9 @@ write_frame (Dwarf_Frame *frame, const LuTableArch *names)
   return g_string_free (text, FALSE);
 }
 
-/* From .eh_frame, else .debug_frame, as libdwfl does. */
+/* Looks in .eh_frame, then in .debug_frame, like libdwfl. */
 static char *
-ask (Elf *elf, guint64 elf_address, const LuTableArch *names)
+ask (Elf *elf, guint64 elf_address, const LuArch *names)
 {
   Dwarf_CFI *eh_frame = dwarf_getcfi_elf (elf);
   Dwarf *dwarf = dwarf_begin_elf (elf, DWARF_C_READ, NULL);
@@ -182,7 +181,7 @@ ask (Elf *elf, guint64 elf_address, const LuTableArch *names)
 char *
 lu_dwfl_rule_to_text (const LuDwflMapping *mapping, guint64 address, const LuArch *arch)
 {
-  const LuTableArch *names = lu_table_arch_find (arch->machine);
+  const LuArch *names = lu_arch_with_tables (arch->machine);
   LuImage *image = lu_module_image (mapping->module);
   Elf *view = image != NULL ? lu_image_elf (image, mapping->start - mapping->bias) : NULL;
   Elf *elf;

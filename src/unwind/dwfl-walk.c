@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dwfl-walk.c - libdwfl, watched; see dwfl-walk.h.
+/* dwfl-walk.c - one walk by libdwfl, with checks; see dwfl-walk.h.
  *
- * libdwfl calls an unreadable return address the end of the stack, and guesses without a check
- * where there is no unwind information. So before each step we ask what the unwind information says
- * of the place (dwfl-facts.h) and stop ourselves where it says nothing; and each read of memory
- * that fails is remembered, so that we know why libdwfl saw an end. libdwfl's own verdict is not
- * used. Where a caller is found otherwise (guess.h), libdwfl begins anew from there. */
+ * libdwfl takes an unreadable return address for the end of the stack, and follows the frame
+ * pointer without a check where there is no unwind information. So this file looks up the unwind
+ * information before each step (dwfl-facts.h) and stops where there is none, and it remembers each
+ * failed read, to know why libdwfl stopped. libdwfl's own verdict is not used. Where a frame
+ * provider finds a caller, libdwfl starts again from there. */
 
 #include "unwind/dwfl-walk.h"
 
 #include "base/clock.h"
+#include "unwind/code-facts.h"
+#include "unwind/frame-pointer-step.h"
 
 #include <string.h>
 
@@ -26,8 +28,8 @@
 /* Bytes below the stack pointer that a function may use without moving it. */
 #define RED_ZONE 128u
 
-/* One sample may take so much CPU time, in ns; real ones take a microsecond a frame. The clock is
- * asked once in so many frames. */
+/* The CPU time that one sample may take, in ns, and how often the clock is read. Real samples take
+ * a microsecond for each frame. */
 #define MAX_CPU_TIME     (500 * G_GINT64_CONSTANT (1000000))
 #define FRAMES_PER_CLOCK 64
 
@@ -48,10 +50,9 @@ get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
   return true;
 }
 
-/* In an epilogue the rows still say that registers are saved where they have just been popped from:
- * below the stack pointer, which no copy has (System V ABI, AMD64 supplement, 3.2.2: the 128 bytes
- * there belong to the function), or at a frame pointer that is the caller's again. The register
- * itself is the value. */
+/* Reads a slot that an epilogue has popped. CFI still names it: it is below the stack pointer,
+ * where no copy reaches (System V ABI, AMD64 supplement, 3.2.2: the 128 bytes there belong to the
+ * function), or at a frame pointer that is the caller's again. The value is in the register. */
 static bool
 read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
 {
@@ -61,8 +62,8 @@ read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
   if (walk->stack->n_frames != 1
       || (walk->sampled_sp - address > RED_ZONE && walk->self_saved == 0))
     return false;
-  popped = lu_dwfl_facts_popped_register (walk->mapping, walk->lookup, walk->arch,
-                                          &walk->sample->regs, walk->self_saved, address);
+  popped = lu_dwfl_facts_popped_register (walk->mapping, walk->lookup, &walk->sample->regs,
+                                          walk->self_saved, address);
   if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
     return false;
   *result = value & walk->arch->address_mask;
@@ -130,7 +131,7 @@ set_registers (Dwfl_Thread *thread, void *data)
       word = value;
       if (walk->caller.pc != 0 && bit == arch->perf_sp)
         word = walk->caller.sp;
-      else if (walk->has_only_fp && arch->dwarf_numbers[bit] == arch->dwarf_fp)
+      else if (walk->has_only_fp && arch->dwarf_numbers[bit] == arch->fp)
         word = walk->caller.fp;
       else if (walk->has_only_fp)
         continue;
@@ -139,7 +140,7 @@ set_registers (Dwfl_Thread *thread, void *data)
     }
   if (!lu_arch_read (&walk->sample->regs, arch->perf_pc, &value))
     return false;
-  /* libdwfl looks the first pc up as it is; a call may be the last instruction of its row. */
+  /* libdwfl looks up the first pc as it is; a call may be the last instruction of its row. */
   value -= walk->leaf_back;
   if (walk->caller.pc != 0)
     value = walk->caller.pc - 1;
@@ -185,9 +186,9 @@ last_pc (const Walk *walk)
   return stack->n_frames > 0 ? stack->frames[stack->n_frames - 1].pc : 0;
 }
 
-/* Moves on to the frame of `state`. FALSE if it cannot be above the last one: the caller's frame is
- * higher on the stack, except that of an interrupted function, which may be anywhere, and that of a
- * leaf function that has not moved the stack pointer. */
+/* Moves on to the frame of `state`. FALSE if it cannot be above the last one. A caller's frame is
+ * higher on the stack, unless it was interrupted and may be anywhere, or its callee is a leaf that
+ * has not moved the stack pointer. */
 static gboolean
 advance (Walk *walk, Dwfl_Frame *state)
 {
@@ -197,7 +198,7 @@ advance (Walk *walk, Dwfl_Frame *state)
   guint64 last_sp = walk->sp;
   Dwarf_Word sp;
 
-  if (dwfl_frame_reg (state, walk->arch->dwarf_sp, &sp) != 0)
+  if (dwfl_frame_reg (state, walk->arch->sp, &sp) != 0)
     return FALSE;
   walk->sp = sp & walk->arch->address_mask;
   walk->is_exact = is_first || was_signal_frame;
@@ -216,7 +217,7 @@ push_frame (Walk *walk, guint64 pc)
   guint32 flags = walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
 
   if (walk->has_begun)
-    flags |= LU_FRAME_GUESSED;
+    flags |= LU_FRAME_INFERRED;
   walk->has_begun = FALSE;
   if (!lu_stack_push (walk->stack, pc, flags))
     return FALSE;
@@ -225,20 +226,20 @@ push_frame (Walk *walk, guint64 pc)
   return TRUE;
 }
 
-/* Go's unwind information does not say where stacks end; see elf/go-stacks.h. */
+/* Returns whether a Go stack ends here, which CFI does not say; see elf/go-stacks.h. */
 static gboolean
 is_end_of_go_stack (const Walk *walk, LuStatus *status)
 {
   LuImage *image = lu_module_image (walk->mapping->module);
-  LuGoPlace place = LU_GO_ORDINARY;
+  LuGoFunctionKind kind = LU_GO_ORDINARY;
 
   if (image != NULL && !walk->is_exact)
-    place = lu_image_go_place (image, walk->lookup - walk->mapping->bias);
-  *status = place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE;
-  return place != LU_GO_ORDINARY;
+    kind = lu_image_go_function_kind (image, walk->lookup - walk->mapping->bias);
+  *status = kind == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE;
+  return kind != LU_GO_ORDINARY;
 }
 
-/* Why the bytes at this address are not in the copy. */
+/* Returns why the bytes at this address are not in the copy. */
 static LuStatus
 explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
 {
@@ -247,7 +248,7 @@ explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
 
   if (walk->is_off_copy)
     return LU_STATUS_OTHER_STACK;
-  if (lu_dwfl_space_find (walk->space, address) != NULL)
+  if (lu_dwfl_address_space_find (walk->space, address) != NULL)
     return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
   if (address < walk->sampled_sp || offset > MAX_STACK)
     return LU_STATUS_OTHER_STACK;
@@ -257,12 +258,12 @@ explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
   return LU_STATUS_TRUNCATED_COPY;
 }
 
-/* What a guess asks for */
+/* Answers to frame providers */
 
 static const LuDwflMapping *
 find_mapping (gpointer data, guint64 address)
 {
-  return lu_dwfl_space_find (((Walk *) data)->space, address);
+  return lu_dwfl_address_space_find (((Walk *) data)->space, address);
 }
 
 static LuCallKind
@@ -270,15 +271,24 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
   Walk *walk = data;
 
-  return lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc);
+  return lu_code_call (walk->reader, walk->pid, walk->arch, mapping, pc);
 }
 
-/* Sees to it that libdw has the bytes of a module; COMPLETE if it has. */
+static LuLeafKind
+leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  Walk *walk = data;
+
+  return lu_code_leaf (walk->reader, walk->pid, walk->arch, mapping, pc);
+}
+
+/* Gives libdw the CFI of a module; COMPLETE if it has it then. */
 static LuStatus
 hold_cfi (Walk *walk, const LuDwflMapping *mapping)
 {
-  switch (lu_code_reader_hold_cfi (walk->reader, walk->held, mapping->module, walk->pid,
-                                   mapping->start, mapping->end))
+  LuMappedModule file = lu_code_file_of (mapping, walk->pid);
+
+  switch (lu_code_reader_hold_cfi (walk->reader, walk->held, &file))
     {
     case LU_CODE_READ:
       return LU_STATUS_COMPLETE;
@@ -290,47 +300,48 @@ hold_cfi (Walk *walk, const LuDwflMapping *mapping)
   return LU_STATUS_OVER_BUDGET;
 }
 
-static LuGuessRule
+static enum lu_fp_rule
 rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
   Walk *walk = data;
 
   if (mapping->status == LU_STATUS_COMPLETE && hold_cfi (walk, mapping) != LU_STATUS_COMPLETE)
-    return LU_GUESS_RULE_OTHER;
-  switch (lu_dwfl_facts_cfa (mapping, lookup, walk->arch))
-    {
-    case LU_DWFL_CFA_NONE:
-      return LU_GUESS_RULE_NONE;
-    case LU_DWFL_CFA_ABOVE_FP:
-      return LU_GUESS_RULE_BY_FP;
-    case LU_DWFL_CFA_OTHER:
-      break;
-    }
-  return LU_GUESS_RULE_OTHER;
+    return LU_FP_RULE_OTHER;
+  return lu_dwfl_facts_rule (mapping, lookup, walk->arch);
 }
 
-static LuGuessResult
-leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+static LuProviderResult
+leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+          guint64 to)
 {
   Walk *walk = data;
+  const LuFrameCall call = { mapping, code, pc, to };
 
-  return lu_guess_read_leaf (walk->reader, walk->pid, mapping, pc);
+  return lu_code_leads_to (walk->reader, walk->pid, walk->arch, &call);
 }
+
+static const LuFrameOps frame_ops = {
+  .find = find_mapping,
+  .rule_at = rule_at,
+  .call_before = call_before,
+  .leads_to = leads_to,
+  .leaf_at = leaf_at,
+};
 
 gboolean
 lu_dwfl_walk_is_return (LuDwflWalk *walk, guint64 pc)
 {
-  const LuDwflMapping *mapping = lu_dwfl_space_find (walk->space, pc - 1);
+  const LuDwflMapping *mapping = lu_dwfl_address_space_find (walk->space, pc - 1);
   LuCallKind kind;
 
   if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
-      || rule_at (walk, mapping, pc - 1) != LU_GUESS_RULE_OTHER)
+      || rule_at (walk, mapping, pc - 1) != LU_FP_RULE_OTHER)
     return FALSE;
   kind = call_before (walk, mapping, pc);
   return kind == LU_CALL_DIRECT || kind == LU_CALL_INDIRECT;
 }
 
-/* A leaf of a file has other ways first, see dwfl.c. */
+/* Returns whether dwfl.c finds the caller of this frame. */
 static gboolean
 is_leaf_of_file (const Walk *walk)
 {
@@ -338,43 +349,35 @@ is_leaf_of_file (const Walk *walk)
 }
 
 gboolean
-lu_dwfl_walk_guess (LuDwflWalk *walk, LuStatus status, guint64 fp)
+lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
 {
-  guint64 mask = walk->arch->address_mask;
-  LuGuessFrame frame = { .pc = last_pc (walk), .sp = walk->sp, .fp = fp & mask };
-  LuGuess guess = { .arch = walk->arch,
-                    .sample = walk->sample,
-                    .sampled_sp = walk->sampled_sp,
-                    .is_exact = walk->is_exact,
-                    .last_fp = walk->last_fp,
-                    .n_rules = walk->n_guess_rules,
-                    .set_up = walk->set_up,
-                    .serial = walk->serial,
-                    .find = find_mapping,
-                    .call_before = call_before,
-                    .rule_at = rule_at,
-                    .leaf_at = leaf_at,
-                    .data = walk };
+  LuFrameRegs frame = { .pc = last_pc (walk), .sp = walk->sp, .fp = fp & walk->arch->address_mask };
+  LuFrameContext context = { .arch = walk->arch,
+                             .sample = walk->sample,
+                             .sampled_sp = walk->sampled_sp,
+                             .is_exact = walk->is_exact,
+                             .has_hotspot = walk->has_hotspot,
+                             .state = walk->provider_state,
+                             .set_up = walk->set_up,
+                             .ops = &frame_ops,
+                             .data = walk };
 
-  if (!lu_guess_is_possible (walk->mapping))
-    return FALSE;
-  switch (lu_guess_caller (&guess, walk->mapping, &frame, &walk->caller))
+  switch (lu_frame_providers_step (&context, walk->mapping, &frame, &walk->caller))
     {
-    case LU_GUESS_FOUND:
-      walk->last_fp = guess.last_fp;
-      walk->n_guess_rules = guess.n_rules;
-      walk->guess_n_frames = walk->stack->n_frames;
-      walk->guess_status = status;
+    case LU_PROVIDER_FOUND:
+      walk->provider_state = context.state;
+      walk->inferred_n_frames = walk->stack->n_frames;
+      walk->inferred_status = status;
       walk->is_signal_frame = walk->has_lost = FALSE;
       return walk->is_to_begin = walk->has_only_fp = TRUE;
-    case LU_GUESS_BEYOND:
+    case LU_PROVIDER_BEYOND:
       status = explain_address (walk, frame.fp + walk->arch->word_size, &walk->stack->stack_needed);
       finish (walk, status, frame.pc);
       break;
-    case LU_GUESS_UNKNOWN:
+    case LU_PROVIDER_UNKNOWN:
       finish (walk, LU_STATUS_OVER_BUDGET, frame.pc);
       break;
-    case LU_GUESS_NONE:
+    default:
       break;
     }
   return FALSE;
@@ -396,8 +399,8 @@ visit_frame (Dwfl_Frame *state, void *data)
   walk->lookup = walk->is_exact ? pc : pc - 1;
   if (walk->stack->n_frames == 0)
     pc += walk->leaf_back;
-  walk->mapping = lu_dwfl_space_find (walk->space, walk->lookup);
-  /* An address that is not code is no caller. */
+  walk->mapping = lu_dwfl_address_space_find (walk->space, walk->lookup);
+  /* A caller must be code. */
   if (walk->mapping == NULL && walk->stack->n_frames > 0)
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
   if (!push_frame (walk, pc))
@@ -410,9 +413,9 @@ visit_frame (Dwfl_Frame *state, void *data)
   if (is_end_of_go_stack (walk, &status))
     return finish (walk, status, pc);
 
-  /* The CFI of aarch64's signal frames does not say where the interrupted stack is, and libdwfl
-   * takes another place for it. The table engine reads the kernel's frame (table/rule.c). */
-  if (walk->is_signal_frame && walk->arch->machine == EM_AARCH64)
+  /* libdwfl would look for the interrupted stack in the wrong place. The table engine reads the
+   * kernel's frame (LuArch.complete_signal_rule). */
+  if (walk->is_signal_frame && !walk->arch->cfi_finds_interrupted_stack)
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
 
   status = walk->mapping->status == LU_STATUS_COMPLETE ? hold_cfi (walk, walk->mapping)
@@ -422,8 +425,8 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
   if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)
-      && dwfl_frame_reg (state, walk->arch->dwarf_fp, &fp) == 0
-      && lu_dwfl_walk_guess (walk, facts.status, fp))
+      && dwfl_frame_reg (state, walk->arch->fp, &fp) == 0
+      && lu_dwfl_walk_ask_providers (walk, facts.status, fp))
     return DWARF_CB_ABORT;
   if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
     return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
@@ -432,7 +435,7 @@ visit_frame (Dwfl_Frame *state, void *data)
   return DWARF_CB_OK;
 }
 
-/* libdwfl found no caller of the last frame, though there is a rule for its return address. */
+/* Returns why libdwfl found no caller although there is a rule. */
 static LuStatus
 explain_end (const Walk *walk, guint64 *stack_needed)
 {
@@ -441,21 +444,21 @@ explain_end (const Walk *walk, guint64 *stack_needed)
   if (walk->n_reads > 0 && (walk->last_value & walk->arch->address_mask) == 0)
     return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup) ? LU_STATUS_COMPLETE
                                                                 : LU_STATUS_BAD_RETURN_ADDRESS;
-  /* The rule needs a register that was saved where we could not read. */
+  /* The rule needs a register that was saved in unreadable memory. */
   if (walk->has_lost)
     return explain_address (walk, walk->lost_address, stack_needed);
   return LU_STATUS_UNSUPPORTED_RULE;
 }
 
-/* Where a guess led cannot be: the stack ends where it was made. */
+/* The last inferred caller was wrong: ends the stack before it. */
 static void
-take_guess_back (Walk *walk)
+take_step_back (Walk *walk)
 {
   LuStack *stack = walk->stack;
 
-  stack->n_frames = walk->guess_n_frames;
+  stack->n_frames = walk->inferred_n_frames;
   stack->stack_needed = 0;
-  finish (walk, walk->guess_status, last_pc (walk));
+  finish (walk, walk->inferred_status, last_pc (walk));
 }
 
 void
@@ -467,13 +470,13 @@ lu_dwfl_walk_run (LuDwflWalk *walk)
     {
       walk->has_begun = walk->is_to_begin;
       walk->is_to_begin = FALSE;
-      dwfl_getthread_frames (lu_dwfl_space_dwfl (walk->space), 1, visit_frame, walk);
+      dwfl_getthread_frames (lu_dwfl_address_space_dwfl (walk->space), 1, visit_frame, walk);
     }
   while (walk->is_to_begin);
   if (!walk->is_finished && stack->n_frames == 0) /* a register is missing */
     finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
   else if (!walk->is_finished)
     finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
-  if (walk->guess_n_frames > 0 && lu_guess_is_refuted_by (stack->status))
-    take_guess_back (walk);
+  if (walk->inferred_n_frames > 0 && lu_fp_step_is_refuted_by (stack->status))
+    take_step_back (walk);
 }

@@ -3,15 +3,15 @@
 
 /* dwfl.c - the reference engine: libdwfl over our own mappings, images and stack copies.
  *
- * One walk is dwfl-walk.c; what is here begins it, and others where a leaf has no unwind
- * information. Everything libdwfl needs to know about the sample in work comes to its callbacks as
- * their argument, the walk of this engine; there is no global state and no access to the process.
- */
+ * dwfl-walk.c makes one walk. This file starts it, and starts others where a leaf has no unwind
+ * information. libdwfl's callbacks get the current walk as their argument; there is no global state
+ * and no access to the process. */
 
 #include "unwind/dwfl-walk.h"
+#include "unwind/frame-pointer-step.h"
 #include "unwind/unwinder.h"
 
-/* What libdw's parsed entries may take, by estimate (dwfl-space.h). */
+/* The memory that libdw's parsed entries may take, by estimate (dwfl-address-space.h), in bytes. */
 #define BUDGET (24u << 20)
 
 typedef LuDwflWalk Walk;
@@ -19,18 +19,23 @@ typedef LuDwflWalk Walk;
 typedef struct
 {
   LuUnwinder parent;
-  LuDwflSpaces *spaces;
+  LuDwflAddressSpaces *spaces;
   LuDwflFactsCache *facts;
   LuCodeReader *reader;
-  LuGuessPlaces set_up;
+  LuSetUpCode set_up;
   GPtrArray *held; /* images, for a walk */
   Walk walk;
 } DwflUnwinder;
 
 static gboolean
-walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *space, LuStack *stack)
+walk_init (DwflUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
 {
+  const LuSample *sample = request->sample;
+  guint64 serial = lu_address_space_serial (request->space);
   Walk *walk = &self->walk;
+  gboolean has_hotspot = serial == walk->provider_state.serial
+                             ? walk->has_hotspot
+                             : lu_address_space_has_hotspot (request->space);
 
   *walk = (Walk){
     .arch = lu_arch_of_abi (sample->regs.abi),
@@ -39,20 +44,21 @@ walk_init (DwflUnwinder *self, gint32 pid, const LuSample *sample, LuSpace *spac
     .reader = self->reader,
     .held = self->held,
     .set_up = &self->set_up,
-    .serial = lu_space_serial (space),
+    .provider_state.serial = serial,
+    .has_hotspot = has_hotspot,
     .stack = stack,
-    .pid = pid,
+    .pid = request->pid,
     .deadline = lu_dwfl_walk_deadline (),
   };
   if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
     return FALSE;
   walk->sampled_sp &= walk->arch->address_mask;
   stack->sampled_sp = walk->sampled_sp;
-  walk->space = lu_dwfl_spaces_get (self->spaces, pid, space, walk->arch);
+  walk->space = lu_dwfl_address_spaces_get (self->spaces, request->pid, request->space, walk->arch);
   return walk->space != NULL;
 }
 
-/* Gives up a second walk: the stack is the leaf alone, as it was before. */
+/* Gives up a further walk: the stack is the leaf alone again. Returns FALSE. */
 static gboolean
 back_to_leaf (Walk *walk, const Walk *before, LuFrame leaf)
 {
@@ -64,10 +70,23 @@ back_to_leaf (Walk *walk, const Walk *before, LuFrame leaf)
   return FALSE;
 }
 
-/* Takes the word at this place above the stack pointer for the leaf's return address and walks on
- * from there. TRUE if that is a whole stack; else the stack is the leaf alone, as before. */
+/* Ends the walk at the leaf, whose caller was not found, perhaps because the copy is too small. */
+static void
+finish_leaf (Walk *walk, const LuCutOffWalk *cut_off)
+{
+  LuStatus status = cut_off->status;
+
+  if (status != LU_STATUS_COMPLETE)
+    walk->stack->stack_needed = cut_off->needed;
+  else
+    status = LU_STATUS_NO_UNWIND_INFO;
+  lu_dwfl_walk_finish (walk, status, walk->stack->frames[0].pc);
+}
+
+/* Takes the word at this offset from the stack pointer for the leaf's return address and walks on
+ * from there. TRUE if the stack is complete then; otherwise it is the leaf alone, as before. */
 static gboolean
-try_caller_at (Walk *walk, guint32 offset)
+try_caller_at (Walk *walk, guint32 offset, LuCutOffWalk *cut_off)
 {
   const Walk before = *walk;
   const LuFrame leaf = walk->stack->frames[0];
@@ -82,25 +101,28 @@ try_caller_at (Walk *walk, guint32 offset)
   walk->is_finished = FALSE;
   walk->is_exact = walk->is_signal_frame = FALSE;
   lu_dwfl_walk_run (walk);
+  lu_cut_off_walk_note (cut_off, walk->stack, walk->sample);
   return walk->stack->status == LU_STATUS_COMPLETE || back_to_leaf (walk, &before, leaf);
 }
 
-/* Goes on by frame pointer. */
+/* Asks the frame providers. */
 static void
-try_frame_pointer (Walk *walk)
+try_frame_pointer (Walk *walk, const LuCutOffWalk *cut_off)
 {
   guint64 fp;
 
   walk->is_finished = FALSE;
-  if (lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->dwarf_fp, &fp)
-      && lu_dwfl_walk_guess (walk, LU_STATUS_NO_UNWIND_INFO, fp))
+  if (lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->fp, &fp)
+      && lu_dwfl_walk_ask_providers (walk, LU_STATUS_NO_UNWIND_INFO, fp))
     lu_dwfl_walk_run (walk);
-  else if (!walk->is_finished)
-    lu_dwfl_walk_finish (walk, LU_STATUS_NO_UNWIND_INFO, walk->stack->frames[0].pc);
+  /* A copy that is too small refutes the caller that a provider finds, too. */
+  if (!walk->is_finished
+      || (walk->stack->n_frames == 1 && walk->stack->status == LU_STATUS_NO_UNWIND_INFO))
+    finish_leaf (walk, cut_off);
 }
 
-/* Begins again with the instruction before the sampled pc. TRUE if that can be unwound from; else
- * the stack is the leaf alone, as before. */
+/* Starts again with the instruction before the sampled pc. TRUE if the leaf's caller is found then;
+ * otherwise the stack is the leaf alone, as before. */
 static gboolean
 try_before_leaf (Walk *walk)
 {
@@ -116,39 +138,40 @@ try_before_leaf (Walk *walk)
   return back_to_leaf (walk, &before, leaf);
 }
 
-/* Some leaves have no unwind information: system call stubs whose child returns elsewhere (clone),
- * _init and _fini, procedure linkage tables. Their return address, into code that has it, is on top
- * of the stack, or a word or two up; it is believed only if the stack is whole from there on. Other
- * leaves keep frame pointers, as do those that call them. */
+/* Continues from a leaf in a file without unwind information: a system call stub whose child
+ * returns elsewhere (clone), _init and _fini, a procedure linkage table. Its return address, into
+ * code with unwind information, is on top of the stack or a word or two up; it is believed only if
+ * the stack is complete from there on. Other leaves, and their callers, keep frame pointers. */
 static void
-guess_leaf (Walk *walk)
+find_leaf_caller (Walk *walk)
 {
+  LuCutOffWalk cut_off = { LU_STATUS_COMPLETE, 0 };
+
   if (walk->stack->status != LU_STATUS_NO_UNWIND_INFO || walk->stack->n_frames != 1
-      || walk->guess_n_frames > 0 || walk->mapping == NULL
+      || walk->inferred_n_frames > 0 || walk->mapping == NULL
       || walk->mapping->status != LU_STATUS_COMPLETE)
     return;
   if (lu_arch_may_be_system_call (walk->arch, walk->sample, walk->stack->frames[0].pc)
       && try_before_leaf (walk))
     return;
-  for (guint i = 0; i < LU_GUESS_LEAF_WORDS; i++)
-    if (try_caller_at (walk, i * walk->arch->word_size))
+  for (guint i = 0; i < LU_FP_LEAF_WORDS; i++)
+    if (try_caller_at (walk, i * walk->arch->word_size, &cut_off))
       return;
-  try_frame_pointer (walk);
+  try_frame_pointer (walk, &cut_off);
 }
 
 static void
-dwfl_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
-             LuStack *stack)
+dwfl_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   DwflUnwinder *self = (DwflUnwinder *) unwinder;
 
-  if (!walk_init (self, pid, sample, space, stack))
+  if (!walk_init (self, request, stack))
     {
       stack->status = LU_STATUS_UNSUPPORTED_ABI;
       return;
     }
   lu_dwfl_walk_run (&self->walk);
-  guess_leaf (&self->walk);
+  find_leaf_caller (&self->walk);
   g_ptr_array_set_size (self->held, 0);
 }
 
@@ -163,7 +186,7 @@ dwfl_new (GError **error)
   self->facts = lu_dwfl_facts_cache_new ();
   self->reader = lu_code_reader_new ();
   self->held = lu_held_cfi_new ();
-  self->spaces = lu_dwfl_spaces_new (&lu_dwfl_thread_callbacks, &self->walk, BUDGET);
+  self->spaces = lu_dwfl_address_spaces_new (&lu_dwfl_thread_callbacks, &self->walk, BUDGET);
   return &self->parent;
 }
 
@@ -172,7 +195,7 @@ dwfl_free (LuUnwinder *unwinder)
 {
   DwflUnwinder *self = (DwflUnwinder *) unwinder;
 
-  lu_dwfl_spaces_free (self->spaces);
+  lu_dwfl_address_spaces_free (self->spaces);
   lu_dwfl_facts_cache_free (self->facts);
   lu_code_reader_free (self->reader);
   g_ptr_array_unref (self->held);

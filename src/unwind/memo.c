@@ -3,11 +3,11 @@
 
 /* memo.c - keeps the last stack of each thread; see memo.h.
  *
- * A stack is kept from its outermost frame on, so that what two stacks share is in the same place
- * in both and needs not be moved. A walk leaves a list of pieces: frames it found by itself, and
- * ranges that it took over; usually new frames on top of one range. They are put together only when
- * the next walk begins: by then the CPU has written what would still be on its way, and of the same
- * thread no more is put on top than that walk has, too. */
+ * A stack is kept from its outermost frame on, so that the frames that two stacks share have the
+ * same index in both and need not be moved. A walk leaves a list of pieces: frames that it found
+ * itself, and ranges that it copied; usually there are new frames on top of one range. They are put
+ * together when the next walk starts: by then the CPU has finished the writes, and if that walk is
+ * of the same thread, only those new frames are added that it has too. */
 
 #include "unwind/memo.h"
 
@@ -18,11 +18,11 @@
 #define N_STACKS_BITS 7
 #define N_STACKS      (1u << N_STACKS_BITS)
 
-/* From a stack's origin to a copy's start, either way; also a copy's size. So 32 bits are enough to
- * tell where a frame is. */
+/* The largest distance of a copy from its stack's origin, and the largest size of a copy, so that
+ * 32 bits locate a frame. */
 #define MAX_DISTANCE (G_GUINT64_CONSTANT (1) << 29)
 
-/* What a frame that has to be walked takes of the stack, about. */
+/* The usual size of a frame near the leaf, in bytes. */
 #define LEAF_SIZE 192
 
 #define MAX_WORDS (3 * LU_MEMO_FRAMES + 1)
@@ -31,9 +31,9 @@ typedef struct _LuMemoStack
 {
   gint32 tid;
   guint n;
-  guint n_settled;     /* of these, with their words; most others never meet their like */
+  guint n_settled;     /* of these, the frames with words; most of the others are never compared */
   guint64 serial;      /* of the space; 0: empty */
-  guint64 origin;      /* somewhere near the thread's stack */
+  guint64 origin;      /* an address near the thread's stack */
   LuMemoFrame *frames; /* room for LU_MEMO_FRAMES */
   LuMemoWord *words;   /* room for MAX_WORDS */
 } Stack;
@@ -43,7 +43,7 @@ lu_memo_new (void)
 {
   LuMemo *self = g_new0 (LuMemo, 1);
 
-  /* Most of it is never touched: threads are few and stacks short. */
+  /* Most pages are never touched: threads are few and stacks short. */
   self->memory = g_new0 (LuMemoFrame, (N_STACKS + 1) * LU_MEMO_FRAMES);
   self->spare = self->memory + N_STACKS * LU_MEMO_FRAMES;
   self->stacks = g_new0 (Stack, N_STACKS);
@@ -68,35 +68,36 @@ lu_memo_free (LuMemo *self)
 }
 
 static inline LuMemoWord
-word_at (guint32 end, guint place, guint64 value, guint frame)
+word_at (guint32 end, guint slot, guint64 value, guint frame)
 {
-  return (LuMemoWord){ .value = value, .at = end + 8 * place - LU_PLAIN_REACH, .frame = frame };
+  return (LuMemoWord){ .value = value, .at = end + 8 * slot - LU_COMPACT_REACH, .frame = frame };
 }
 
-/* The registers that the steps from a frame on use; `outer`: that those from the next one on do. A
- * step that has to be made may use all; a guess goes by the frame pointer alone. */
+/* Returns the registers that the step from a frame, or one further out, uses. `outer` is the same
+ * for the next frame. A step that has to be made each time may use all registers; a frame-pointer
+ * step uses FP alone. */
 static inline guint
-live_registers (lu_plain plain, guint outer)
+live_registers (lu_compact_rule compact, guint outer)
 {
-  guint flags = (guint) plain, live;
+  guint flags = (guint) compact, live;
 
-  live = outer & ~(flags & (LU_PLAIN_FP_SLOT | LU_PLAIN_BX_SLOT));
-  live &= ~((flags & LU_PLAIN_BX_LOST) / LU_PLAIN_BX_LOST * LU_KNOWN_BX);
-  live |= (flags & LU_PLAIN_BY_FP) / LU_PLAIN_BY_FP * LU_KNOWN_FP;
-  live |= (flags & LU_PLAIN) != 0 ? 0 : LU_KNOWN_FP | LU_KNOWN_BX;
-  return (flags & LU_PLAIN_END) != 0 ? 0 : live;
+  live = outer & ~(flags & (LU_COMPACT_FP_SLOT | LU_COMPACT_BX_SLOT));
+  live &= ~((flags & LU_COMPACT_BX_LOST) / LU_COMPACT_BX_LOST * LU_KNOWN_BX);
+  live |= (flags & LU_COMPACT_BY_FP) / LU_COMPACT_BY_FP * LU_KNOWN_FP;
+  live |= (flags & LU_COMPACT) != 0 ? 0 : LU_KNOWN_FP | LU_KNOWN_BX;
+  return (flags & LU_COMPACT_END) != 0 ? 0 : live;
 }
 
-/* After frames[i] has come on top of the ones before it. No branches: which words matter cannot be
- * foreseen, so all are written. */
+/* Finds the words of frames[i], which lies on top of the frames before it. Every candidate is
+ * written, without branches: which words matter is not predictable. */
 static inline void
 settle (LuMemoFrame *frames, LuMemoWord *words, guint i)
 {
   LuMemoFrame *frame = &frames[i];
-  lu_plain plain = frame->plain;
-  guint is_guessed = (plain & LU_PLAIN_GUESSED) / LU_PLAIN_GUESSED;
-  guint is_plain = (plain & LU_PLAIN) / LU_PLAIN;
-  gboolean is_special = is_guessed >= is_plain;
+  lu_compact_rule compact = frame->compact;
+  guint is_inferred = (compact & LU_COMPACT_FP_STEPPED) / LU_COMPACT_FP_STEPPED;
+  guint is_compact = (compact & LU_COMPACT) != 0;
+  gboolean is_special = is_inferred >= is_compact;
   guint live = LU_KNOWN_FP | LU_KNOWN_BX, special = i;
   LuMemoWord *to = words;
 
@@ -107,22 +108,22 @@ settle (LuMemoFrame *frames, LuMemoWord *words, guint i)
       guint slots;
 
       live = outer->live;
-      slots = (guint) plain & (live | is_guessed);
+      slots = (guint) compact & (live | is_inferred);
       special = is_special ? i : outer->special;
       to += outer->words_end;
-      *to = word_at (end, LU_PLAIN_MAX_PLACE, outer->frame.pc, i);
-      to += is_plain;
-      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_FP_SHIFT), outer->fp, i);
-      to += slots & LU_PLAIN_FP_SLOT;
-      *to = word_at (end, LU_PLAIN_PLACE (plain, LU_PLAIN_BX_SHIFT), outer->bx, i);
-      to += (slots & LU_PLAIN_BX_SLOT) / LU_PLAIN_BX_SLOT;
+      *to = word_at (end, LU_COMPACT_MAX_SLOT, outer->frame.pc, i);
+      to += is_compact;
+      *to = word_at (end, (guint8) (compact >> LU_COMPACT_FP_SHIFT), outer->fp, i);
+      to += slots & LU_COMPACT_FP_SLOT;
+      *to = word_at (end, (guint8) (compact >> LU_COMPACT_BX_SHIFT), outer->bx, i);
+      to += (slots & LU_COMPACT_BX_SLOT) / LU_COMPACT_BX_SLOT;
     }
   frame->words_end = (guint16) (to - words);
   frame->special = (guint16) special;
-  frame->live = (guint8) live_registers (plain, live);
+  frame->live = (guint8) live_registers (compact, live);
 }
 
-/* Copies new frames [from, to) so that the last one comes to be at `at`. */
+/* Copies new frames [from, to) in reverse order to `at` and up. */
 static void
 put_added (const LuMemo *self, LuMemoFrame *frames, guint from, guint to, guint at)
 {
@@ -130,14 +131,14 @@ put_added (const LuMemo *self, LuMemoFrame *frames, guint from, guint to, guint 
     frames[at++] = self->added[--to];
 }
 
-/* Finds where pieces come to be; returns the number of all frames. */
+/* Finds the index of each piece; returns the number of all frames. */
 static guint
 place_pieces (LuMemo *self, gboolean *is_moved)
 {
   guint at = 0, n_added = self->n_added;
 
   *is_moved = FALSE;
-  /* Those that were not in the copy stay, too: which words matter further in is because of them. */
+  /* Frames outside the copy stay too: they decide which words matter further in. */
   if (self->n_pieces > 0)
     {
       LuMemoPiece *outermost = &self->pieces[self->n_pieces - 1];
@@ -158,7 +159,7 @@ place_pieces (LuMemo *self, gboolean *is_moved)
   return at + n_added;
 }
 
-/* The frames that stay are no more than what was kept; what grows is cut off at the leaf. */
+/* Copies all pieces to their index; frames above the limit are dropped at the leaf. */
 static void
 put_pieces (LuMemo *self, LuMemoFrame *frames, gboolean is_moved)
 {
@@ -180,8 +181,8 @@ put_pieces (LuMemo *self, LuMemoFrame *frames, gboolean is_moved)
   put_added (self, frames, 0, n_added, at);
 }
 
-/* Settles frames [from, to), of which those from `kept` on were in the same places before. If one
- * of them is what it was, those after it are, too; but settle() has written one word more. */
+/* Settles frames [from, to). Those from `kept` on had the same index before, so once one of them
+ * comes out unchanged, the rest are unchanged too. settle() has written one word too many then. */
 static void
 settle_range (LuMemoFrame *frames, LuMemoWord *words, guint from, guint kept, guint to)
 {
@@ -201,8 +202,8 @@ settle_range (LuMemoFrame *frames, LuMemoWord *words, guint from, guint kept, gu
     }
 }
 
-/* Settles the pieces that stay where they are, and what is before them. Returns the number of
- * frames that are settled. */
+/* Settles the pieces that keep their index, and the frames before them. Returns the number of
+ * settled frames. */
 static guint
 settle_pieces (LuMemo *self, LuMemoFrame *frames, LuMemoWord *words, guint n)
 {
@@ -238,8 +239,8 @@ put_together (LuMemo *self, Stack *stack)
   stack->n_settled = settle_pieces (self, frames, stack->words, stack->n);
 }
 
-/* The usual case: new frames on top of the outermost ones, which stay. So do those that were not in
- * the copy: they may be in the next one. */
+/* Returns whether the walk has only put new frames on top of outer ones that stay, which is usual.
+ * Frames outside the copy stay too: they may be in the next one. */
 static inline gboolean
 is_on_top (const LuMemo *self)
 {
@@ -249,8 +250,8 @@ is_on_top (const LuMemo *self)
          && self->n_added == piece->n_added_before;
 }
 
-/* Puts the last walk's stack in place. What is new on top of it is left where it is if the thread
- * is the same one: the number of such frames. */
+/* Puts the last walk's stack in place. If `next` is the same thread, new frames on top stay in
+ * `added`; returns their number. */
 static inline guint
 put_last (LuMemo *self, const Stack *next)
 {
@@ -269,7 +270,7 @@ put_last (LuMemo *self, const Stack *next)
   return 0;
 }
 
-/* The first word of [word, limit) that is another in the copy, or is not in it; or `limit`. */
+/* Returns the first word of [word, limit) that differs in the copy or is outside it; or `limit`. */
 static inline const LuMemoWord *
 find_other (const LuMemoWord *word, const LuMemoWord *limit, guint32 start,
             const struct lu_copy *copy)
@@ -286,20 +287,20 @@ find_other (const LuMemoWord *word, const LuMemoWord *limit, guint32 start,
   return word;
 }
 
-/* Whether the frame, which is not settled yet, may be in this stack, as `outer` is: most that are
- * not differ in the return address. */
+/* Returns FALSE if this stack has `outer` but not the unsettled `frame`, going by the return
+ * address, in which most frames differ. */
 static inline gboolean
 may_have (const LuMemo *self, const struct lu_copy *copy, const LuMemoFrame *outer,
           const LuMemoFrame *frame)
 {
   guint32 offset = lu_memo_offset (self, outer) - sizeof (guint64);
 
-  return (frame->plain & LU_PLAIN) == 0
+  return (frame->compact & LU_COMPACT) == 0
          || (offset <= copy->size - sizeof (guint64)
              && lu_copy_word (copy, offset) == outer->frame.pc);
 }
 
-/* Whether this stack has frames[n], too; it has those before. */
+/* Returns whether this stack has frames[n]; it has the frames before. */
 static inline gboolean
 has_one_more (LuMemo *self, const struct lu_copy *copy, guint n)
 {
@@ -312,8 +313,8 @@ has_one_more (LuMemo *self, const struct lu_copy *copy, guint n)
          && find_other (from, limit, self->start, copy) == limit;
 }
 
-/* This stack has frames [0, n), none of the others is settled, and `n_more` are in `added`: puts
- * them in place as far as it has them, too. Returns the number of all that it has. */
+/* This stack has frames [0, n); the rest are not settled, and `n_more` are in `added`. Puts those
+ * in place that this stack has too. Returns the number of frames that it has. */
 static guint
 compare_more (LuMemo *self, const struct lu_copy *copy, guint n, guint n_more)
 {
@@ -335,8 +336,9 @@ compare_more (LuMemo *self, const struct lu_copy *copy, guint n, guint n_more)
   return n;
 }
 
-/* Finds the frames that this stack has, too, if it has the innermost one of them. Of the last stack
- * `n_frames` are in place, the first `n` of them settled, and `n_more` in `added`. */
+/* Finds the frames of the last stack that this one has, provided that the walk reaches the
+ * innermost of them. `n_frames` are in place, the first `n` of them settled, and `n_more` are in
+ * `added`. */
 static void
 compare (LuMemo *self, struct lu_copy copy, guint n, guint n_more)
 {

@@ -1,60 +1,61 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* memo.h - the last stack of each thread, so that its next one is compared instead of walked.
+/* memo.h - the last stack of each thread, with which its next stack is compared.
  *
- * Used by the walker. Samples of a thread mostly differ near the leaf. A plain step (plain.h) is a
- * function of the space, of the registers that its rule names and of the words that it reads; so
- * where a walk comes to a frame that the last stack had, with the same of these registers, the
- * words alone decide whether the next frame is the same too. They are known in advance, and their
- * reads wait neither for each other nor for a rule: before a walk begins, all are compared, from
- * the outermost frame on to the first that differs. Where the walk comes to the last frame before
- * that, all the rest is the same. Of the words, only those that matter are compared: all return
- * addresses, and what is saved of a register if a frame further out uses it before it has it from
- * its own slot; in most code none does. Nothing is ever taken over that depends on a word that was
- * not compared, so no entry can be wrong, whoever it is from. Tried: comparing while frames are
- * taken over, from where the stacks before began to be the same. Where that is was often wrong, and
- * how far it goes cannot be foreseen either. No allocation after lu_memo_new(). Belongs to one
- * thread. */
+ * Samples of a thread mostly differ near the leaf. A compact step (compact-step.h) depends only on
+ * the address space, the registers that its rule names and the words that it reads. So if a walk
+ * reaches a frame of the last stack with the same values in these registers, the words alone decide
+ * whether the next frame is the same. The words are known in advance, and reading them waits
+ * neither for each other nor for a rule: before a walk starts, all are compared, from the outermost
+ * frame to the first difference. Once the walk reaches the last frame before that, the rest is
+ * copied.
+ *
+ * Only words that matter are compared: all return addresses, and saved registers that a frame
+ * further out uses before it restores them from a slot of its own, which is rare. Nothing is copied
+ * that depends on a word that was not compared, so an entry cannot be wrong, whoever left it.
+ *
+ * Nothing is allocated after lu_memo_new(). Belongs to one thread. */
 
 #pragma once
 
 #include "lu/stack.h"
-#include "unwind/plain.h"
+#include "compact-step.h"
 
 #include <glib.h>
 
-/* Frames that are kept of a stack, the outermost ones. */
+/* The number of frames kept of a stack: the outermost ones. */
 #define LU_MEMO_FRAMES 224
 
-/* A caller's frame, and the step from it. What that has read is in the next frame further out. */
+/* A caller's frame and the step from it. The next frame further out holds what the step has read.
+ */
 typedef struct
 {
   LuFrame frame; /* stack_offset: above LuMemo.origin */
   guint64 fp, bx;
-  lu_plain plain; /* the step, or LU_PLAIN_END; without LU_PLAIN it has to be made */
-  guint8 known;   /* as in lu_plain_regs */
-  /* Of a frame that has its place in the stack: */
-  guint8 live;       /* enum lu_known: the registers that its step, or one further out, uses */
-  guint16 special;   /* the innermost frame from here outward whose step is no plain rule's, or 0 */
-  guint16 words_end; /* the words of its step and of all further out are those before */
+  lu_compact_rule compact; /* the step; if not LU_COMPACT, it has to be made each time */
+  guint8 known;            /* as in lu_compact_regs */
+  /* Valid once the frame is settled: */
+  guint8 live;     /* enum lu_known: registers that this step or one further out uses */
+  guint16 special; /* the innermost frame from here outward whose step has no compact rule, or 0 */
+  guint16 words_end; /* one past the words of this step; those of outer steps come before */
 } LuMemoFrame;
 
-/* A word that a stack must have. */
+/* A word that the next stack must also have. */
 typedef struct
 {
   guint64 value;
   guint32 at;    /* above the stack's origin */
-  guint32 frame; /* whose step has read it */
+  guint32 frame; /* the frame whose step has read it */
 } LuMemoWord;
 
 typedef struct _LuMemo LuMemo;
 
-/* Frames that were taken over, after `n_added_before` frames that were not. */
+/* A range of frames copied from the last stack, after `n_added_before` frames that were walked. */
 typedef struct
 {
   guint n_added_before;
-  guint low, high, at; /* at: where they come to be */
+  guint low, high, at; /* at: their index in the new stack */
 } LuMemoPiece;
 
 #define LU_MEMO_MAX_PIECES 8
@@ -64,18 +65,17 @@ struct _LuMemo
   LuMemoFrame *frames; /* of the thread's last stack, the outermost one first */
   LuMemoWord *words;   /* of their steps */
   guint n_frames;
-  guint low; /* the outermost one that is in the copy */
-  guint n;   /* those before it are looked for further on: they lead on to each other, and to it */
-  guint special; /* of these, the innermost one whose step is no plain rule's; `low` if there is
-                    none */
+  guint low;     /* the outermost frame that is in the copy */
+  guint n;       /* frames [low, n) may still be met; each leads to the next */
+  guint special; /* of these, the innermost one whose step has no compact rule; otherwise `low` */
   guint32 start; /* of the copy, above the stack's origin */
-  gboolean is_changed; /* a frame has got another step since it was put in its place */
-  /* What this walk, or the last one, leaves behind: */
+  gboolean is_changed; /* the step of a frame has changed since it was settled */
+  /* Filled by a walk: */
   guint n_pieces, n_added;
   LuMemoPiece pieces[LU_MEMO_MAX_PIECES];
   LuMemoFrame added[LU_STACK_MAX_FRAMES + 1]; /* leaf first */
 
-  guint64 n_followed; /* frames taken over so far */
+  guint64 n_followed; /* frames copied so far */
 
   /* private */
   struct _LuMemoStack *stacks, *stack;
@@ -86,31 +86,31 @@ struct _LuMemo
 LuMemo *lu_memo_new (void);
 void lu_memo_free (LuMemo *self);
 
-/* Begins a stack of the thread in this space, and compares it with the last one. What the walk adds
- * is remembered. */
+/* Starts a stack of the thread in this version of an address space, and compares it with the last
+ * one. The frames that the walk adds are remembered. */
 void lu_memo_begin (LuMemo *self, gint32 tid, guint64 serial, const struct lu_copy *copy);
-/* Lets the CPU fetch what will be read of a stack to come, of which `bytes` are a copy from the
- * stack pointer on: its top, and the words by which it will be compared with the thread's last one,
- * as far as that is known now. The copy may be any: nothing is read of it. */
+/* Prefetches a stack that will be walked later: its top, and the words that will be compared, as
+ * far as they are known now. `bytes` is a copy from the stack pointer on; it is not read, so it may
+ * hold anything. */
 void lu_memo_expect (const LuMemo *self, gint32 tid, const guint8 *bytes, guint64 size, guint64 sp);
-/* What the last walk added was a mistake: nothing is known of its thread. */
+/* Forgets the thread of the last walk, because its frames were wrong. */
 void lu_memo_forget (LuMemo *self);
-/* Where the frame is in the copy; beyond it if it is not in it. */
+/* Returns the offset of the frame in the copy; beyond its size if it is not in it. */
 static inline guint32
 lu_memo_offset (const LuMemo *self, const LuMemoFrame *frame)
 {
   return frame->frame.stack_offset - self->start;
 }
 
-/* Where in the copy the walk should look for a frame of the last stack; beyond the copy if nowhere.
- */
+/* Returns the offset in the copy of the next frame of the last stack; beyond the copy if there is
+ * none. */
 static inline guint64
 lu_memo_next (const LuMemo *self)
 {
   return self->n <= self->low ? G_MAXUINT64 : lu_memo_offset (self, &self->frames[self->n - 1]);
 }
 
-/* The same behind `offset`. */
+/* Drops frames below `offset`, then does the same. */
 static inline guint64
 lu_memo_skip (LuMemo *self, guint64 offset)
 {
@@ -121,9 +121,9 @@ lu_memo_skip (LuMemo *self, guint64 offset)
   return lu_memo_next (self);
 }
 
-/* `frames` [low, high) were met, from high - 1 on, and no other in between. Where the step in front
- * of them was one that had to be made, and led to them again, they go on with the piece before; but
- * not if a frame has changed, as what comes of that is settled from the end of a piece on. */
+/* Notes that `frames` [low, high) were copied, without another frame in between. They continue the
+ * previous piece if they directly follow it; not if a frame has changed, because frames are settled
+ * from the end of a piece on. */
 static inline void
 lu_memo_keep (LuMemo *self, guint low, guint high)
 {
@@ -141,14 +141,14 @@ lu_memo_keep (LuMemo *self, guint low, guint high)
   self->n = self->n_pieces < LU_MEMO_MAX_PIECES ? low : 0;
 }
 
-/* Whether the steps from the frame on are those from these registers. */
+/* Returns whether the steps from these registers are the steps from the frame. */
 static inline gboolean
-lu_memo_frame_is (const LuMemo *self, const LuMemoFrame *frame, const struct lu_plain_regs *regs)
+lu_memo_frame_is (const LuMemo *self, const LuMemoFrame *frame, const struct lu_compact_regs *regs)
 {
   guint64 fp = -(guint64) (frame->live & LU_KNOWN_FP), bx = -(guint64) (frame->live >> 1);
 
   return frame->frame.pc == regs->pc && lu_memo_offset (self, frame) == regs->offset
-         && (frame->plain & LU_PLAIN) != 0
+         && (frame->compact & LU_COMPACT) != 0
          && (((frame->fp ^ regs->fp) & fp)
              | (((frame->bx ^ regs->bx) | ((frame->known ^ regs->known) & LU_KNOWN_BX)) & bx))
                 == 0;

@@ -3,10 +3,10 @@
 
 /* rule-cache.c - compiles rules as they are needed; see rule-cache.h.
  *
- * Where allocation is allowed, what is kept of a module (its CIEs, and a list of FDEs where there
- * is no search table) points into its image. It is used only while a sample's space holds the
- * module, so no reference is taken and images can go when no process maps them. It is looked at
- * only while the image's CFI is held. */
+ * Outside the drain, the cache keeps parsed CFI of each module (CIEs, and a list of FDEs if there
+ * is no search table), which points into the image. It is used only while a sample's address space
+ * holds the module and the image's CFI is held, so no reference is taken, and images can go when no
+ * process maps them. */
 
 #include "unwind/rule-cache.h"
 
@@ -18,11 +18,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Modules whose CFI is kept; a few KB each. When there are more, all are forgotten. */
+/* The number of modules whose CFI is kept, a few KB each. If there are more, all are forgotten. */
 #define MAX_MODULES 512
-#define N_SETS      (1u << LU_RULE_CACHE_BITS)
-/* Memory: the sets, the places and all else of the first level, in huge pages as soon as there is
- * much to do; then, from `sets` on, what is used although nothing has been walked yet. */
+/* Limit for their CFI without a search table; a list of its entries takes about as much. */
+#define MAX_LISTED_BYTES (16u << 20)
+#define N_SETS           (1u << LU_RULE_CACHE_BITS)
+/* Layout in memory: the sets, then the first level, in huge pages once there is much to do; then,
+ * from the field `sets` on, what is used even before the first walk. */
 #define PLACES_SIZE                                                                                \
   ((offsetof (LuRuleCache, sets) + LU_CACHE_LINE - 1) & ~(gsize) (LU_CACHE_LINE - 1))
 #define HUGE_SIZE  (N_SETS * sizeof (LuRuleSet) + PLACES_SIZE)
@@ -36,6 +38,7 @@ typedef struct _LuRuleCompiler
 {
   GHashTable *modules; /* id -> LuCfi, owned; NULL: no tables for its architecture. In the drain
                           there is none */
+  gsize listed_bytes;  /* of their CFI without a search table */
   LuRuleList rules;
   LuCfaRun run;
 } LuRuleCompiler;
@@ -94,6 +97,18 @@ set_of (const LuRuleCache *self, guint64 key)
   return &self->sets[lu_rule_cache_hash (key) >> self->set_shift];
 }
 
+/* Returns the bytes of CFI that have to be made a list, because no search table leads to them. */
+static gsize
+bytes_to_list (const LuImage *image)
+{
+  gsize size;
+  guint64 vaddr;
+
+  return lu_image_cfi (image, LU_IMAGE_EH_FRAME_HDR, &size, &vaddr) == NULL
+             ? lu_image_cfi_size (image)
+             : 0;
+}
+
 static LuCfi *
 find_cfi (LuRuleCompiler *compiler, const LuModule *module)
 {
@@ -104,8 +119,13 @@ find_cfi (LuRuleCompiler *compiler, const LuModule *module)
     return lu_module_cfi (module);
   if (g_hash_table_lookup_extended (compiler->modules, key, NULL, &cfi))
     return cfi;
-  if (g_hash_table_size (compiler->modules) >= MAX_MODULES)
-    g_hash_table_remove_all (compiler->modules);
+  compiler->listed_bytes += bytes_to_list (lu_module_image (module));
+  if (g_hash_table_size (compiler->modules) >= MAX_MODULES
+      || compiler->listed_bytes > MAX_LISTED_BYTES)
+    {
+      g_hash_table_remove_all (compiler->modules);
+      compiler->listed_bytes = bytes_to_list (lu_module_image (module));
+    }
   cfi = lu_cfi_new_for_image (lu_module_image (module));
   g_hash_table_insert (compiler->modules, key, cfi);
   return cfi;
@@ -117,7 +137,7 @@ is_whole (const LuRuleCache *self)
   return self->set_shift == 64 - LU_RULE_CACHE_BITS;
 }
 
-/* Each of the sets becomes some that follow each other, so all of its places find room. */
+/* Each set becomes several consecutive ones, so all of its entries find room. */
 static void
 spread_sets (LuRuleCache *self)
 {
@@ -153,7 +173,7 @@ lu_rule_cache_consider_growing (LuRuleCache *self)
   spread_sets (self);
 }
 
-/* The list of rules is full: begins anew with nothing known. */
+/* Forgets everything, because the list of rules is full. */
 static void
 forget_all (LuRuleCache *self)
 {
@@ -162,7 +182,7 @@ forget_all (LuRuleCache *self)
   lu_rule_list_reset (&self->compiler->rules);
 }
 
-/* One compiled for this address alone, whose CFI is held. FALSE: complex, for now. */
+/* Compiles the rule of one address, whose CFI is held. FALSE: complex for now. */
 static gboolean
 compile_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
 {
@@ -181,7 +201,7 @@ compile_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct
   return FALSE;
 }
 
-/* The whole table's rule, or one compiled for this address alone. FALSE: complex, for now. */
+/* Finds the rule in the module's table, or compiles it. FALSE: complex for now. */
 static gboolean
 make_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)
 {
@@ -206,31 +226,31 @@ make_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu
   return is_known;
 }
 
-static LuGoPlace
-go_place (const LuModule *module, guint64 address)
+static LuGoFunctionKind
+go_kind (const LuModule *module, guint64 address)
 {
-  return lu_image_go_place (lu_module_image (module), address);
+  return lu_image_go_function_kind (lu_module_image (module), address);
 }
 
-/* Without a key: not to be kept. */
+/* Returns an entry for the second level; one without a key must not be kept. */
 static LuRulePlace
 compile (LuRuleCache *self, const LuModule *module, guint64 key)
 {
   LuRuleList *rules = &self->compiler->rules;
   guint64 address = key - lu_rule_cache_module_key (module);
-  LuGoPlace go = go_place (module, address);
+  LuGoFunctionKind go = go_kind (module, address);
   struct lu_rule rule;
   gboolean is_known = make_rule (self, module, address, &rule);
-  lu_plain plain = go == LU_GO_ORDINARY ? lu_plain_make (&rule) : 0;
+  lu_compact_rule compact = go == LU_GO_ORDINARY ? lu_compact_make (&rule) : 0;
 
   if (rules->n == LU_MAX_RULES)
     forget_all (self);
-  plain |= (guint64) lu_rule_list_intern (rules, &rule) << LU_PLAIN_EXTRA_SHIFT;
-  plain |= (guint64) go << (LU_PLAIN_EXTRA_SHIFT + LU_RULE_GO_SHIFT);
-  return (LuRulePlace){ .key = is_known ? key : 0, .plain = plain };
+  compact |= (guint64) lu_rule_list_intern (rules, &rule) << LU_COMPACT_EXTRA_SHIFT;
+  compact |= (guint64) go << (LU_COMPACT_EXTRA_SHIFT + LU_RULE_GO_SHIFT);
+  return (LuRulePlace){ .key = is_known ? key : 0, .compact = compact };
 }
 
-/* The place in the second level; one that is found moves a step to the front. */
+/* Returns an entry of the second level, and moves it one step to the front if it was there. */
 static LuRulePlace
 find_place (LuRuleCache *self, const LuModule *module, guint64 key)
 {
@@ -251,7 +271,7 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key)
   place = compile (self, module, key);
   if (place.key == 0)
     return place;
-  /* In the middle: what is asked for once must not push out what is asked for again and again. */
+  /* Not in front: an address that is seen once must not push out those that are seen often. */
   memmove (&places[2], &places[1], (LU_RULE_CACHE_WAYS - 2) * sizeof *places);
   places[1] = place;
   return place;
@@ -260,7 +280,8 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key)
 static void
 set_caller (LuRulePlace *place, guint caller)
 {
-  place->plain = (place->plain & ~LU_PLAIN_EXTRA_MASK) | (guint64) caller << LU_PLAIN_EXTRA_SHIFT;
+  place->compact =
+      (place->compact & ~LU_COMPACT_EXTRA_MASK) | (guint64) caller << LU_COMPACT_EXTRA_SHIFT;
 }
 
 LuRulePlace *
@@ -283,14 +304,15 @@ LuRuleFound
 lu_rule_cache_look_up (LuRuleCache *self, const LuModule *module, guint64 address)
 {
   LuRuleFound found;
-  lu_plain plain;
+  lu_compact_rule compact;
 
   if (!lu_rule_cache_can_keep (module, address))
     {
       make_rule (self, module, address, &found.rule);
-      found.go_place = go_place (module, address);
+      found.go_kind = go_kind (module, address);
       return found;
     }
-  plain = find_place (self, module, lu_rule_cache_module_key (module) + address).plain;
-  return (LuRuleFound){ .rule = self->rules[LU_RULE_ID (plain)], .go_place = LU_RULE_GO (plain) };
+  compact = find_place (self, module, lu_rule_cache_module_key (module) + address).compact;
+  return (LuRuleFound){ .rule = self->rules[LU_RULE_ID (compact)],
+                        .go_kind = LU_RULE_GO (compact) };
 }

@@ -11,58 +11,65 @@ typedef struct
   LuUnwinder parent;
   LuUnwinder *dwfl; /* owned */
   LuWalker *walker; /* owned */
-  GPtrArray *held;  /* images whose CFI stays for a walk */
+  GPtrArray *held;  /* images whose CFI is held during a walk */
   guint64 n_samples, n_frames, n_handed_on;
 } TableUnwinder;
 
-/* For the table engine all mappings of a module are alike. */
+/* Reads the CFI of a module. Any mapping of the module will do. */
 static gboolean
-fetch_cfi (TableUnwinder *self, gint32 pid, LuSpace *space, const LuModule *module)
+fetch_cfi (TableUnwinder *self, const LuUnwindRequest *request, const LuModule *module)
 {
   guint n, i = 0;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (request->space, &n);
 
   while (i < n && mappings[i].module != module)
     i++;
   return i < n
          && lu_code_reader_hold_cfi (lu_dwfl_unwinder_reader (self->dwfl), self->held,
-                                     mappings[i].module, pid, mappings[i].start, mappings[i].end)
+                                     &(LuMappedModule){ .module = mappings[i].module,
+                                                        .pid = request->pid,
+                                                        .start = mappings[i].start,
+                                                        .end = mappings[i].end })
                 == LU_CODE_READ;
 }
 
-/* The same sample as often as a file had to be read again for it. */
 static gboolean
-walk (TableUnwinder *self, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
-      LuStack *stack)
+walk_once (TableUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
 {
-  gboolean is_finished = lu_walker_walk (self->walker, tid, sample, space, stack);
+  return lu_walker_walk (self->walker, request->tid, request->sample, request->space, stack);
+}
+
+/* Walks the sample, and retries until no CFI is missing. */
+static gboolean
+walk (TableUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
+{
+  gboolean is_finished = walk_once (self, request, stack);
 
   while (G_UNLIKELY (lu_walker_absent (self->walker) != NULL)
-         && fetch_cfi (self, pid, space, lu_walker_absent (self->walker)))
+         && fetch_cfi (self, request, lu_walker_absent (self->walker)))
     {
       lu_stack_reset (stack);
-      is_finished = lu_walker_walk (self->walker, tid, sample, space, stack);
+      is_finished = walk_once (self, request, stack);
     }
   g_ptr_array_set_size (self->held, 0);
   return is_finished;
 }
 
 static void
-table_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
-              LuStack *stack)
+table_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   TableUnwinder *self = (TableUnwinder *) unwinder;
 
   self->n_samples++;
-  lu_walker_read_code (self->walker, lu_dwfl_unwinder_reader (self->dwfl), pid);
-  if (walk (self, pid, tid, sample, space, stack))
+  lu_walker_read_code (self->walker, lu_dwfl_unwinder_reader (self->dwfl), request->pid);
+  if (walk (self, request, stack))
     {
       self->n_frames += stack->n_frames;
       return;
     }
   self->n_handed_on++;
   lu_stack_reset (stack);
-  self->dwfl->ops->unwind (self->dwfl, pid, tid, sample, space, stack);
+  self->dwfl->ops->unwind (self->dwfl, request, stack);
 }
 
 static LuUnwinder *

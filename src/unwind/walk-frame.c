@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walk-frame.c - the steps that are not plain, and how walks end; see walk.h. */
+/* walk-frame.c - steps that are not compact, and the ends of walks; see walk.h. */
 
 #include "lu/step.h"
+#include "unwind/code-facts.h"
 #include "unwind/dwfl-facts.h"
-#include "unwind/guess.h"
 #include "unwind/walk.h"
 
-/* As in dwfl.c: what is further above the sampled stack pointer is another stack; what the kernel
- * puts between a handler's stack and the interrupted one. */
+/* The values of dwfl-walk.c: addresses further away are on another stack; and the most that
+ * the kernel puts between a handler's stack and the interrupted one. */
 #define MAX_STACK        (64u << 20)
 #define MAX_SIGNAL_FRAME 65536u
 
-/* What the step reads */
+/* Reads of a step */
 
 static int
 read_stack (void *data, uint64_t address, uint64_t *value)
@@ -38,7 +38,7 @@ read_register (void *data, uint32_t number, uint64_t *value)
   return lu_arch_read_dwarf (walk->arch, &walk->sample->regs, (int) number, value);
 }
 
-/* How walks end */
+/* Ends of walks */
 
 static LuWalkResult
 finish (LuWalk *walk, LuStatus status, guint64 end_pc)
@@ -47,13 +47,14 @@ finish (LuWalk *walk, LuStatus status, guint64 end_pc)
   walk->stack->end_pc = status == LU_STATUS_COMPLETE ? 0 : end_pc;
   if (walk->is_from_top && status != LU_STATUS_COMPLETE)
     {
+      lu_cut_off_walk_note (&walk->cut_off, walk->stack, walk->sample);
       walk->is_refuted = TRUE;
       return LU_WALK_LEFT;
     }
-  return walk->has_guessed && lu_guess_is_refuted_by (status) ? LU_WALK_LEFT : LU_WALK_DONE;
+  return walk->has_inferred && lu_fp_step_is_refuted_by (status) ? LU_WALK_LEFT : LU_WALK_DONE;
 }
 
-/* The word at failed_address is not in the copy. */
+/* Ends the walk because the word at failed_address is not in the copy. */
 static LuWalkResult
 finish_unreadable (LuWalk *walk, guint64 pc)
 {
@@ -63,7 +64,7 @@ finish_unreadable (LuWalk *walk, guint64 pc)
 
   if (walk->is_off_copy)
     return finish (walk, LU_STATUS_OTHER_STACK, pc);
-  if (lu_space_view_search (walk->view, address) != NULL)
+  if (lu_address_space_view_search (walk->view, address) != NULL)
     return finish (walk, LU_STATUS_UNREADABLE_MEMORY, pc);
   if (address < walk->copy.start || offset > MAX_STACK)
     return finish (walk, LU_STATUS_OTHER_STACK, pc);
@@ -73,14 +74,28 @@ finish_unreadable (LuWalk *walk, guint64 pc)
   return finish (walk, LU_STATUS_TRUNCATED_COPY, pc);
 }
 
-/* A place without a rule */
+/* Ends the walk at a leaf without a rule whose caller was not found, perhaps because the copy is
+ * too small. */
+static LuWalkResult
+finish_leaf (LuWalk *walk)
+{
+  LuStatus status = walk->cut_off.status;
+
+  if (status == LU_STATUS_COMPLETE)
+    return finish (walk, LU_STATUS_NO_UNWIND_INFO, walk->regs.pc);
+  walk->stack->stack_needed = walk->cut_off.needed;
+  return finish (walk, status, walk->regs.pc);
+}
+
+/* Code without a rule */
 
 static const LuDwflMapping *
 find_mapping (gpointer data, guint64 address)
 {
-  LuSpaceView *view = ((LuWalk *) data)->view;
-  const LuViewMapping *mapping =
-      lu_space_view_may_have (view, address) ? lu_space_view_find (view, address) : NULL;
+  LuAddressSpaceView *view = ((LuWalk *) data)->view;
+  const LuViewMapping *mapping = lu_address_space_view_may_have (view, address)
+                                     ? lu_address_space_view_find (view, address)
+                                     : NULL;
 
   return mapping != NULL ? &mapping->base : NULL;
 }
@@ -90,43 +105,56 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
   const LuWalk *walk = data;
 
-  return walk->reader != NULL
-             ? lu_guess_read_call (walk->reader, walk->pid, walk->arch, mapping, pc)
-             : lu_guess_known_call (mapping, pc);
+  return lu_code_call (walk->reader, walk->pid, walk->arch, mapping, pc);
 }
 
-static LuGuessRule
+static enum lu_fp_rule
 rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
   LuWalk *walk = data;
   LuRuleFound found = lu_rule_cache_look_up (walk->rules, mapping->module, lookup - mapping->bias);
 
-  if (found.rule.cfa_kind == LU_CFA_NONE)
-    return LU_GUESS_RULE_NONE;
-  return found.rule.cfa_kind == LU_CFA_FP && found.rule.cfa_off == 16 ? LU_GUESS_RULE_BY_FP
-                                                                      : LU_GUESS_RULE_OTHER;
+  return lu_fp_rule_of (&found.rule);
 }
 
-static LuGuessResult
+static LuLeafKind
 leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
   const LuWalk *walk = data;
 
-  return walk->reader != NULL ? lu_guess_read_leaf (walk->reader, walk->pid, mapping, pc)
-                              : lu_guess_known_leaf (mapping, pc);
+  return lu_code_leaf (walk->reader, walk->pid, walk->arch, mapping, pc);
 }
 
-/* Whether the instruction before a place that has no rule has one, or could have if it is in
- * another mapping. */
+static LuProviderResult
+leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+          guint64 to)
+{
+  const LuWalk *walk = data;
+  const LuFrameCall call = { mapping, code, pc, to };
+
+  return lu_code_leads_to (walk->reader, walk->pid, walk->arch, &call);
+}
+
+static const LuFrameOps frame_ops = {
+  .find = find_mapping,
+  .rule_at = rule_at,
+  .call_before = call_before,
+  .leads_to = leads_to,
+  .leaf_at = leaf_at,
+};
+
+/* Returns whether the instruction before an address without a rule has one, or could have one
+ * because it is in another mapping. */
 static gboolean
 has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   if (lookup == mapping->start)
     return find_mapping (walk, lookup - 1) != NULL;
-  return rule_at (walk, mapping, lookup - 1) != LU_GUESS_RULE_NONE;
+  return rule_at (walk, mapping, lookup - 1) != LU_FP_RULE_NONE;
 }
 
-/* What stands at a word above the stack pointer of a leaf of a file. */
+/* Returns the kind of call before the return address in a stack word of a leaf; NONE if the
+ * word is not a return address. */
 static LuCallKind
 call_before_word (LuWalk *walk, guint64 address, guint64 *value)
 {
@@ -134,33 +162,33 @@ call_before_word (LuWalk *walk, guint64 address, guint64 *value)
 
   if (!read_stack (walk, address, value) || (above = find_mapping (walk, *value - 1)) == NULL
       || above->status != LU_STATUS_COMPLETE
-      || rule_at (walk, above, *value - 1) != LU_GUESS_RULE_OTHER)
+      || rule_at (walk, above, *value - 1) != LU_FP_RULE_OTHER)
     return LU_CALL_NONE;
   return call_before (walk, above, *value);
 }
 
-/* A leaf of a file that has no rule: its caller by the first word on top that is a return address
- * into code with unwind information, as in guess_leaf() in dwfl.c. That is believed only if the
- * stack is whole from there on; if not, the walk begins again with the word after it. If something
- * has to be read first, the other engine decides, and where the leaf entered the kernel with its
- * last instruction. NONE: there is none. */
-static LuGuessResult
+/* Finds the caller of a leaf in a file without a rule: the first word on top of the stack that is a
+ * return address into code with unwind information, like find_leaf_caller() in dwfl.c. The word is
+ * believed only if the stack is complete from there on; if not, the walk starts again with the next
+ * word. UNKNOWN: the dwfl engine must decide, because a file has to be read, or the leaf entered
+ * the kernel with its last instruction. */
+static LuProviderResult
 go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   struct lu_regs *regs = &walk->regs;
 
-  if (walk->view->has_pending || walk->arch->address_mask != G_MAXUINT64
+  if (walk->view->has_pending || walk->arch->has_link_register
       || (lu_arch_may_be_system_call (walk->arch, walk->sample, regs->pc)
           && has_rule_before (walk, mapping, lookup)))
-    return LU_GUESS_UNKNOWN;
-  while (walk->top < LU_GUESS_LEAF_WORDS)
+    return LU_PROVIDER_UNKNOWN;
+  while (walk->top < LU_FP_LEAF_WORDS)
     {
       guint64 offset = 8 * (guint64) walk->top++, value = 0;
 
       switch (call_before_word (walk, regs->sp + offset, &value))
         {
         case LU_CALL_UNKNOWN:
-          return LU_GUESS_UNKNOWN;
+          return LU_PROVIDER_UNKNOWN;
         case LU_CALL_NONE:
           break;
         case LU_CALL_DIRECT:
@@ -169,82 +197,86 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
           regs->sp += offset + 8;
           regs->known &= LU_KNOWN_FP | LU_KNOWN_BX;
           regs->frame_kind = LU_FRAME_KIND_CALLER;
-          walk->is_guessed = walk->is_from_top = TRUE;
-          return LU_GUESS_FOUND;
+          walk->is_inferred = walk->is_from_top = TRUE;
+          return LU_PROVIDER_FOUND;
         }
     }
-  return LU_GUESS_NONE;
+  return LU_PROVIDER_NONE;
 }
 
-/* What the frame pointer and the words there have decided alone is remembered: as a step, which the
- * thread's next stack can follow (is_same_guess() in walk-plain.c), and as facts. */
+/* Remembers a repeatable step: in the memo, for the thread's next stack (is_same_fp_step() in
+ * walk-compact.c), and as facts. */
 static void
-remember_guess (LuWalk *walk, const LuGuess *guess, const LuGuessFrame *caller)
+remember_step (LuWalk *walk, const LuFrameContext *context, const LuFrameRegs *caller)
 {
-  guint n_asked = guess->n_rules - walk->n_guess_rules;
   gboolean is_jit;
 
-  if (walk->frame == NULL || guess->is_exact || guess->has_searched || n_asked > 1
-      || walk->arch->address_mask != G_MAXUINT64 || caller->fp - walk->copy.start >= walk->copy.size
+  if (walk->frame == NULL || context->is_exact || !context->is_repeatable
+      || walk->arch->has_link_register || caller->fp - walk->copy.start >= walk->copy.size
       || walk->regs.sp - walk->copy.start > walk->copy.size)
     return;
   is_jit = find_mapping (walk, caller->pc - 1)->status == LU_STATUS_JIT;
-  walk->frame->plain = LU_PLAIN_GUESS | (n_asked > 0 ? LU_PLAIN_GUESS_ASKED : 0);
+  walk->frame->compact = LU_COMPACT_FP_STEP;
   walk->memo->is_changed = TRUE;
-  lu_guess_facts_note (walk->facts, walk->view->serial, walk->regs.pc, LU_GUESS_FROM);
-  lu_guess_facts_note (walk->facts, walk->view->serial, caller->pc,
-                       LU_GUESS_TO | (is_jit ? LU_GUESS_TO_JIT : 0)
-                           | (n_asked > 0 ? LU_GUESS_TO_ASKED : 0));
+  lu_fp_step_facts_note (walk->facts, walk->view->serial, walk->regs.pc, LU_FP_STEP_FROM);
+  lu_fp_step_facts_note (walk->facts, walk->view->serial, caller->pc,
+                         LU_FP_STEP_TO | (is_jit ? LU_FP_STEP_TO_JIT : 0));
 }
 
-/* Moves on to the caller by frame pointer, or ends here with the state. */
-static LuWalkResult
-guess_or_finish (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
+static void
+move_to (LuWalk *walk, const LuFrameRegs *caller)
 {
   struct lu_regs *regs = &walk->regs;
-  LuGuess guess = { .arch = walk->arch,
-                    .sample = walk->sample,
-                    .sampled_sp = walk->copy.start,
-                    .is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER,
-                    .last_fp = walk->last_fp,
-                    .n_rules = walk->n_guess_rules,
-                    .set_up = walk->set_up,
-                    .serial = walk->view->serial,
-                    .no_code = ~walk->view->regions,
-                    .find = find_mapping,
-                    .call_before = call_before,
-                    .rule_at = rule_at,
-                    .leaf_at = leaf_at,
-                    .data = walk };
-  LuGuessFrame frame = { .pc = regs->pc, .sp = regs->sp, .fp = regs->fp & regs->address_mask };
-  LuGuessFrame caller;
-  LuGuessResult result = LU_GUESS_NONE;
 
-  if (walk->view->has_pending) /* perhaps this module, or the caller's */
-    return LU_WALK_LEFT;
-  if ((regs->known & LU_KNOWN_FP) != 0 && lu_guess_is_possible (mapping))
-    result = lu_guess_caller (&guess, mapping, &frame, &caller);
-  if (result == LU_GUESS_UNKNOWN)
-    return LU_WALK_LEFT;
-  if (result == LU_GUESS_NONE)
-    return finish (walk, status, regs->pc);
-  if (result == LU_GUESS_BEYOND)
-    {
-      walk->failed_address = frame.fp + sizeof (guint64);
-      return finish_unreadable (walk, regs->pc);
-    }
-  remember_guess (walk, &guess, &caller);
-  walk->last_fp = guess.last_fp;
-  walk->n_guess_rules = guess.n_rules;
-  walk->is_guessed = walk->has_guessed = TRUE;
-  regs->pc = caller.pc;
-  regs->sp = caller.sp;
-  regs->fp = caller.fp;
+  walk->is_inferred = walk->has_inferred = TRUE;
+  regs->pc = caller->pc;
+  regs->sp = caller->sp;
+  regs->fp = caller->fp;
   regs->bx = 0;
   regs->ucontext = 0;
   regs->known = LU_KNOWN_FP;
   regs->frame_kind = LU_FRAME_KIND_CALLER;
-  return LU_WALK_ON;
+}
+
+/* Moves on to the caller that a frame provider finds, or ends the walk with the status. */
+static LuWalkResult
+ask_providers (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
+{
+  struct lu_regs *regs = &walk->regs;
+  LuFrameContext context = { .arch = walk->arch,
+                             .sample = walk->sample,
+                             .sampled_sp = walk->copy.start,
+                             .is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER,
+                             .has_hotspot = walk->view->has_hotspot,
+                             .state = walk->provider_state,
+                             .set_up = walk->set_up,
+                             .no_code = ~walk->view->regions,
+                             .ops = &frame_ops,
+                             .data = walk };
+  LuFrameRegs frame = { .pc = regs->pc, .sp = regs->sp, .fp = regs->fp & regs->address_mask };
+  LuFrameRegs caller;
+  LuProviderResult result = LU_PROVIDER_NONE;
+
+  if (walk->view->has_pending) /* this module may be pending, or the caller's */
+    return LU_WALK_LEFT;
+  if ((regs->known & LU_KNOWN_FP) != 0)
+    result = lu_frame_providers_step (&context, mapping, &frame, &caller);
+  switch (result)
+    {
+    case LU_PROVIDER_FOUND:
+      remember_step (walk, &context, &caller);
+      walk->provider_state = context.state;
+      move_to (walk, &caller);
+      return LU_WALK_ON;
+    case LU_PROVIDER_BEYOND:
+      walk->failed_address = frame.fp + sizeof (guint64);
+      return finish_unreadable (walk, regs->pc);
+    case LU_PROVIDER_UNKNOWN:
+      return LU_WALK_LEFT;
+    default:
+      return walk->top > 0 && walk->stack->n_frames == 1 ? finish_leaf (walk)
+                                                         : finish (walk, status, regs->pc);
+    }
 }
 
 /* One frame */
@@ -285,7 +317,7 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
   return LU_WALK_ON;
 }
 
-/* Where it has none, the entry's own code is the outermost frame. */
+/* Returns whether the file's entry has a rule. If not, code at the entry is the outermost frame. */
 static gboolean
 has_entry_rule (LuWalk *walk, const LuDwflMapping *mapping)
 {
@@ -294,25 +326,24 @@ has_entry_rule (LuWalk *walk, const LuDwflMapping *mapping)
   return lu_rule_cache_look_up (walk->rules, mapping->module, entry).rule.cfa_kind != LU_CFA_NONE;
 }
 
-/* At a place of a file. */
+/* Steps from an address in a file. */
 static LuWalkResult
 step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   LuRuleFound found = lu_rule_cache_look_up (walk->rules, mapping->module, lookup - mapping->bias);
-  LuGuessResult result;
+  LuProviderResult result;
 
-  if (found.go_place != LU_GO_ORDINARY && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
-    return finish (walk,
-                   found.go_place == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
+  if (found.go_kind != LU_GO_ORDINARY && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
+    return finish (walk, found.go_kind == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
                    walk->regs.pc);
   if (found.rule.cfa_kind != LU_CFA_NONE)
     return step (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
   if (walk->stack->n_frames == 1
-      && (result = go_on_from_top (walk, mapping, lookup)) != LU_GUESS_NONE)
-    return result == LU_GUESS_FOUND ? LU_WALK_ON : LU_WALK_LEFT;
-  return guess_or_finish (walk, mapping, LU_STATUS_NO_UNWIND_INFO);
+      && (result = go_on_from_top (walk, mapping, lookup)) != LU_PROVIDER_NONE)
+    return result == LU_PROVIDER_FOUND ? LU_WALK_ON : LU_WALK_LEFT;
+  return ask_providers (walk, mapping, LU_STATUS_NO_UNWIND_INFO);
 }
 
 LuWalkResult
@@ -320,7 +351,7 @@ lu_walk_frame (LuWalk *self)
 {
   gboolean is_caller = self->regs.frame_kind == LU_FRAME_KIND_CALLER;
   guint64 lookup = self->regs.pc - is_caller;
-  const LuViewMapping *mapping = lu_space_view_find (self->view, lookup);
+  const LuViewMapping *mapping = lu_address_space_view_find (self->view, lookup);
 
   if (mapping == NULL)
     {
@@ -330,6 +361,6 @@ lu_walk_frame (LuWalk *self)
   if (!push (self))
     return finish (self, LU_STATUS_DEPTH_LIMIT, self->stack->frames[LU_STACK_MAX_FRAMES - 1].pc);
   if (mapping->base.status != LU_STATUS_COMPLETE)
-    return guess_or_finish (self, &mapping->base, mapping->base.status);
+    return ask_providers (self, &mapping->base, mapping->base.status);
   return step_in_file (self, &mapping->base, lookup);
 }

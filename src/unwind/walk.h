@@ -3,62 +3,63 @@
 
 /* walk.h - one walk under way, as the parts of the walker share it.
  *
- * walker.c begins and ends it, walk-plain.c makes the steps of plain rules and follows the thread's
- * last stack, walk-frame.c makes all other steps and knows how walks end. */
+ * walker.c starts and ends it. walk-compact.c makes the steps of compact rules and copies frames of
+ * the thread's last stack. walk-frame.c makes all other steps and decides how walks end. */
 
 #pragma once
 
-#include "unwind/guess.h"
+#include "module/code-reader.h"
+#include "unwind/frame-pointer-step.h"
 #include "unwind/memo.h"
 #include "unwind/rule-cache.h"
-#include "unwind/space-cache.h"
+#include "unwind/address-space-cache.h"
 
 typedef struct
 {
   const LuArch *arch;
   const LuSample *sample;
-  LuSpaceView *view;
+  LuAddressSpaceView *view;
   LuRuleCache *rules;
   LuMemo *memo;
-  LuGuessPlaces *set_up;
-  LuGuessFacts *facts;
+  LuSetUpCode *set_up;
+  LuFpStepFacts *facts;
   LuStack *stack;
   struct lu_copy copy;
-  struct lu_regs regs;    /* of the frame that comes next; it is not in the stack yet */
-  LuMemoFrame *frame;     /* in the memo, of the same frame; NULL if it is no caller */
-  LuCodeReader *reader;   /* NULL: files must not be touched */
-  gint32 pid;             /* for the reader */
-  guint32 top;            /* words on top of the stack that are no return address of the leaf's */
-  guint64 failed_address; /* of the last read that failed */
-  guint64 last_fp;        /* by which the last guess went */
-  guint n_guess_rules;    /* that guesses have asked for */
-  gboolean is_off_copy;   /* interrupted on a stack that we have no copy of */
-  gboolean is_guessed;    /* the frame to come */
-  gboolean has_guessed;   /* some frame */
-  gboolean is_from_top;   /* the leaf's caller was on top of the stack, if the stack is complete */
-  gboolean is_refuted;    /* it was from_top, and is not complete */
+  struct lu_regs regs;  /* of the next frame, which is not in the stack yet */
+  LuMemoFrame *frame;   /* the same frame in the memo; NULL if it is not a caller */
+  LuCodeReader *reader; /* NULL: files must not be touched */
+  gint32 pid;           /* for the reader */
+  guint32 top; /* words on top of the stack that were refuted as the leaf's return address */
+  LuCutOffWalk cut_off;   /* of those from the top */
+  guint64 failed_address; /* address of the last failed read */
+  LuProviderState provider_state;
+  gboolean is_off_copy;  /* the interrupted stack is not in the copy */
+  gboolean is_inferred;  /* the next frame is inferred */
+  gboolean has_inferred; /* some frame is inferred */
+  gboolean is_from_top;  /* the leaf's return address was taken from the top of the stack */
+  gboolean is_refuted;   /* the stack is not complete, so that was wrong */
 } LuWalk;
 
 typedef enum
 {
-  LU_WALK_ON,   /* to the next frame */
+  LU_WALK_ON,   /* continue with the next frame */
   LU_WALK_DONE, /* the stack is finished */
   LU_WALK_LEFT, /* the worker must unwind the sample */
 } LuWalkResult;
 
-/* As far as plain steps go. ON: the frame that comes next is for lu_walk_frame(). */
-LuWalkResult lu_walk_plain (LuWalk *self);
-/* One frame, by whatever its place says. */
+/* Makes compact steps as far as they go. ON: the next frame is for lu_walk_frame(). */
+LuWalkResult lu_walk_compact (LuWalk *self);
+/* Makes any one step. */
 LuWalkResult lu_walk_frame (LuWalk *self);
 
-/* The flags of the frame that comes next. */
+/* Returns the flags of the next frame, and clears is_inferred. */
 static inline guint32
 lu_walk_take_flags (LuWalk *self, gboolean is_caller)
 {
   guint32 flags = is_caller ? LU_FRAME_RETURN_ADDRESS : 0;
 
-  if (G_UNLIKELY (self->is_guessed))
-    flags |= LU_FRAME_GUESSED;
-  self->is_guessed = FALSE;
+  if (G_UNLIKELY (self->is_inferred))
+    flags |= LU_FRAME_INFERRED;
+  self->is_inferred = FALSE;
   return flags;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* walker.c - begins and ends walks; see walker.h, and walk.h for what is between. */
+/* walker.c - starts and ends walks; see walker.h, and walk.h for the steps. */
 
 #include "unwind/walker.h"
 
 #include "unwind/walk.h"
-
-#include <elf.h>
 
 enum
 {
@@ -22,32 +20,42 @@ enum
 typedef struct
 {
   const LuArch *arch; /* of the ABI */
-  guint64 mask;       /* of the registers that perf gave */
+  guint64 mask;       /* perf's register mask of the samples */
   guint32 abi;
   guint8 indices[N_WORDS];
   guint8 known; /* enum lu_known */
-  guint n;      /* that a sample has, at least; G_MAXUINT: it has not what a walk needs */
+  guint n;      /* registers of a sample; G_MAXUINT: a walk needs more */
 } Words;
 
 struct _LuWalker
 {
-  LuWalk walk; /* the last one, or the one under way; what does not change stays in it */
+  LuWalk walk; /* the current or last walk; constant fields stay set */
   Words words;
-  LuSpaceCache *spaces;
-  LuGuessPlaces set_up;
-  LuGuessFacts facts;
+  LuAddressSpaceCache *spaces;
+  LuSetUpCode set_up;
+  LuFpStepFacts facts;
 };
 
-/* Where the registers of a sample are, for one mask; all samples of a recording have the same. */
+/* Returns whether the perf bit is the register that a word is for. */
+static gboolean
+is_word (const LuArch *arch, guint which, guint bit)
+{
+  const guint16 numbers[N_WORDS] = {
+    [WORD_FP] = arch->fp,
+    [WORD_BX] = arch->bx,
+    [WORD_LINK] = arch->has_link_register ? arch->ra : LU_ARCH_NO_REGISTER,
+  };
+
+  if (which == WORD_PC || which == WORD_SP)
+    return bit == (which == WORD_PC ? arch->perf_pc : arch->perf_sp);
+  return arch->dwarf_numbers[bit] == numbers[which];
+}
+
+/* Finds the registers of a sample by its mask; all samples of a recording have the same mask. */
 static __attribute__ ((noinline)) void
 find_words (Words *words, guint32 abi, guint64 mask)
 {
   const LuArch *arch = lu_arch_of_abi (abi);
-  const guint8 dwarf_numbers[N_WORDS] = {
-    [WORD_FP] = arch != NULL && arch->machine == EM_X86_64 ? 6 : 29,
-    [WORD_BX] = 3,
-    [WORD_LINK] = 30,
-  };
   guint has = 0;
 
   *words = (Words){ .arch = arch, .mask = mask, .abi = abi, .n = G_MAXUINT };
@@ -59,9 +67,7 @@ find_words (Words *words, guint32 abi, guint64 mask)
       if ((mask >> bit & 1) == 0)
         continue;
       for (guint i = 0; i < N_WORDS; i++)
-        if (i == WORD_PC   ? bit == arch->perf_pc
-            : i == WORD_SP ? bit == arch->perf_sp
-                           : arch->dwarf_numbers[bit] == dwarf_numbers[i])
+        if (is_word (arch, i, bit))
           {
             words->indices[i] = (guint8) words->n;
             has |= 1u << i;
@@ -70,22 +76,19 @@ find_words (Words *words, guint32 abi, guint64 mask)
     }
   if ((has & 1u << WORD_PC) == 0 || (has & 1u << WORD_SP) == 0)
     words->n = G_MAXUINT;
-  if ((has & 1u << WORD_FP) != 0)
-    words->known |= LU_KNOWN_FP;
-  if ((has & 1u << WORD_BX) != 0 && arch->machine == EM_X86_64)
-    words->known |= LU_KNOWN_BX;
-  if ((has & 1u << WORD_LINK) != 0 && arch->machine == EM_AARCH64)
-    words->known |= LU_KNOWN_LINK;
+  words->known = (guint8) (((has & 1u << WORD_FP) != 0 ? LU_KNOWN_FP : 0)
+                           | ((has & 1u << WORD_BX) != 0 ? LU_KNOWN_BX : 0)
+                           | ((has & 1u << WORD_LINK) != 0 ? LU_KNOWN_LINK : 0));
 }
 
-/* Any for one that is not there. */
+/* Returns a register of the sample, or any value if it is not known. */
 static inline guint64
 word (const Words *words, const LuRegs *sampled, guint which)
 {
   return sampled->words[words->indices[which]];
 }
 
-/* FALSE: not for this walker. */
+/* Reads the registers of the sample; FALSE if this walker cannot unwind it. */
 static inline gboolean
 start (LuWalk *walk, Words *words)
 {
@@ -114,35 +117,39 @@ start (LuWalk *walk, Words *words)
   return regs->sp + walk->copy.size >= regs->sp;
 }
 
-/* One by one: setting so much memory to zero takes as long as some steps do. */
+/* Resets the walk field by field: clearing all of it takes as long as several steps. */
 static inline void
 begin (LuWalk *walk, const LuSample *sample, LuStack *stack)
 {
   walk->sample = sample;
   walk->stack = stack;
   walk->frame = NULL;
-  walk->failed_address = walk->last_fp = 0;
-  walk->n_guess_rules = 0;
-  walk->is_off_copy = walk->is_guessed = walk->has_guessed = FALSE;
+  walk->failed_address = 0;
+  walk->provider_state.last_fp = 0;
+  walk->provider_state.n_rules = 0;
+  walk->is_off_copy = walk->is_inferred = walk->has_inferred = FALSE;
   walk->is_from_top = walk->is_refuted = FALSE;
 }
 
-/* The view of the space, which is mostly that of the last walk. */
+/* Finds the view of the address space, which is usually that of the last walk. */
 static inline gboolean
-find_view (LuWalker *self, LuSpace *space)
+find_view (LuWalker *self, LuAddressSpace *space)
 {
   LuWalk *walk = &self->walk;
-  const LuSpaceView *view = walk->view;
+  const LuAddressSpaceView *view = walk->view;
 
-  if (G_UNLIKELY (view == NULL || view->serial != lu_space_serial (space)
+  if (G_UNLIKELY (view == NULL || view->serial != lu_address_space_serial (space)
                   || view->arch != walk->arch || view->has_pending))
-    walk->view = lu_space_cache_get (self->spaces, space, walk->arch);
-  return walk->view != NULL;
+    walk->view = lu_address_space_cache_get (self->spaces, space, walk->arch);
+  if (walk->view == NULL)
+    return FALSE;
+  walk->provider_state.serial = walk->view->serial;
+  return TRUE;
 }
 
-/* The key of a pc that is where walks have been; else any other. */
+/* Returns the rule cache key of a pc in one of the last two mappings; otherwise any key. */
 static inline guint64
-likely_key (const LuSpaceView *view, guint64 pc)
+likely_key (const LuAddressSpaceView *view, guint64 pc)
 {
   return pc + (lu_view_mapping_has (view->last, pc) ? view->last->to_key : view->before->to_key);
 }
@@ -168,14 +175,14 @@ run (LuWalk *walk, gint32 tid)
 {
   LuWalkResult result;
 
-  /* Until the thread's last stack has been compared, they are there. */
+  /* They arrive while the thread's last stack is compared. */
   if (G_LIKELY (walk->view->n > 0))
     lu_rule_cache_expect_callers (walk->rules, likely_key (walk->view, walk->regs.pc));
   lu_memo_begin (walk->memo, tid, walk->view->serial, &walk->copy);
   walk->stack->sampled_sp = walk->copy.start;
   do
     {
-      result = lu_walk_plain (walk);
+      result = lu_walk_compact (walk);
       if (result == LU_WALK_ON)
         result = lu_walk_frame (walk);
     }
@@ -184,13 +191,15 @@ run (LuWalk *walk, gint32 tid)
 }
 
 gboolean
-lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
+lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuAddressSpace *space,
+                LuStack *stack)
 {
   LuWalk *walk = &self->walk;
   LuWalkResult result;
 
   begin (walk, sample, stack);
   walk->top = 0;
+  walk->cut_off.status = LU_STATUS_COMPLETE;
   if (!start (walk, &self->words) || !find_view (self, space))
     return FALSE;
   lu_rule_cache_begin (walk->rules);
@@ -203,7 +212,7 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuSpace *spa
   stack->stack_used = MIN (walk->regs.sp - walk->copy.start, walk->copy.size);
   if (G_LIKELY (walk->rules->absent == NULL))
     return result == LU_WALK_DONE;
-  /* What it seemed to be without that rule is not to be kept either. */
+  /* The rule was missing, so the memo would be wrong. */
   lu_memo_forget (walk->memo);
   return FALSE;
 }
@@ -219,7 +228,7 @@ lu_walker_new (gboolean in_drain)
 {
   LuWalker *self = g_new0 (LuWalker, 1);
 
-  self->spaces = lu_space_cache_new ();
+  self->spaces = lu_address_space_cache_new ();
   self->walk.rules = lu_rule_cache_new (in_drain);
   self->walk.memo = lu_memo_new ();
   self->walk.set_up = &self->set_up;
@@ -234,7 +243,7 @@ lu_walker_free (LuWalker *self)
   if (self == NULL)
     return;
   lu_rule_cache_free (self->walk.rules);
-  lu_space_cache_free (self->spaces);
+  lu_address_space_cache_free (self->spaces);
   lu_memo_free (self->walk.memo);
   g_free (self);
 }

@@ -328,12 +328,13 @@ load (const char *path)
 static void
 result (const char *name)
 {
-  static unsigned n_before, n_walked;
+  static unsigned n_before, n_bpf_unwound;
 
-  printf ("%sok %u - %s (%u walks)\n", n_failed > n_before || n_walks == n_walked ? "not " : "",
-          ++n_tests, name, n_walks - n_walked);
+  printf ("%sok %u - %s (%u walks)\n",
+          n_failed > n_before || n_walks == n_bpf_unwound ? "not " : "", ++n_tests, name,
+          n_walks - n_bpf_unwound);
   n_before = n_failed;
-  n_walked = n_walks;
+  n_bpf_unwound = n_walks;
 }
 
 static NOINLINE void

@@ -3,8 +3,7 @@
 
 /* table.c FILE OUTPUT - compiles a file's table for self.c, which walks its own stack with it:
  *
- *   base u64 | n_pages, n_rows, n_rules, 0 u32 | pages | rule 0, rows | rules
- */
+ * base u64 | n_pages, n_rows, n_rules, 0 u32 | pages | rule 0, rows | rules */
 
 #include "elf/image.h"
 #include "table/table.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* compile.c FILE... - how fast whole files are compiled, how large tables are, and how fast libdw
- * hands out the same rows. Prints one JSON line; times are the best of ROUNDS.
+/* compile.c FILE... - measures how fast whole files are compiled, how large tables are, and how
+ * fast libdw produces the same rows. Prints one JSON line; times are the best of ROUNDS.
  *
- * Opening is not counted (tests/bench is about the compiler); --no-libdw leaves libdw out, which
- * takes minutes over a whole system. */
+ * Opening is not included; --no-libdw leaves libdw out, which takes minutes over a whole system. */
 
 #include "elf/image.h"
 #include "table/table.h"
@@ -25,7 +24,7 @@ typedef struct
   guint n_files, n_fdes;
   guint64 n_rows, n_rules, table_bytes, cfi_bytes, code_bytes, complex_bytes, leaf_bytes;
   guint64 unknown_fp_bytes;
-  guint max_rules, n_faults;
+  guint max_rules, n_cfi_errors;
   double seconds, libdw_seconds;
   guint64 libdw_rows;
 } Totals;
@@ -122,8 +121,8 @@ measure (const char *path, gboolean with_libdw, Totals *totals)
   totals->complex_bytes += stats.complex_bytes;
   totals->leaf_bytes += stats.leaf_bytes;
   totals->unknown_fp_bytes += stats.unknown_fp_bytes;
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    totals->n_faults += stats.faults[i];
+  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+    totals->n_cfi_errors += stats.cfi_errors[i];
   if (with_libdw)
     walk_with_libdw (image, totals);
 }
@@ -150,8 +149,8 @@ main (int argc, char **argv)
           "\"leaf_only_percent\": %.5f, \"unknown_fp_percent\": %.5f",
           totals.n_files, totals.n_fdes, totals.n_rows, totals.seconds,
           (double) totals.n_rows / totals.seconds / 1e6, totals.seconds * 1e9 / totals.n_fdes,
-          (double) totals.table_bytes / (double) totals.n_rows, totals.max_rules, totals.n_faults,
-          100. * (double) totals.complex_bytes / (double) totals.code_bytes,
+          (double) totals.table_bytes / (double) totals.n_rows, totals.max_rules,
+          totals.n_cfi_errors, 100. * (double) totals.complex_bytes / (double) totals.code_bytes,
           100. * (double) totals.leaf_bytes / (double) totals.code_bytes,
           100. * (double) totals.unknown_fp_bytes / (double) totals.code_bytes);
   if (with_libdw)

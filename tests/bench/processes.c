@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* processes.c [PROGRAM [BATCH [SAMPLES [ROUNDS]]]] - what a process costs that begins, executes
- * PROGRAM (/bin/true), maps its files, is sampled and ends: CPU time of each thread.
+/* processes.c [PROGRAM [BATCH [SAMPLES [ROUNDS]]]] - measures the cost of a process that starts,
+ * executes PROGRAM (/bin/true), maps its files, is sampled and exits: CPU time of each thread.
  *
- * So many processes (16) begin in each round, with so many samples each (1), and end as many rounds
- * later (0). The drain is the real one, fed by a source that makes the events up; worker, publisher
- * and writer are there, too, and the kernel's maps if they may be had. No such process exists, so
- * nothing is read of it. Between rounds everything is cold, as behind programs that use the CPU.
- * Prints one JSON line: ns for each process. */
+ * BATCH processes (16) start in each round, with SAMPLES samples each (1), and exit ROUNDS rounds
+ * later (0). The drain is the real one, fed by a source that invents the events; worker, publisher
+ * and writer run too, and the kernel's maps are used if they are available. The processes do not
+ * exist, so nothing is read from them. Everything is cold between rounds, as behind programs that
+ * use the CPU. Prints one JSON line: ns per process. */
 
 #include "base/clock.h"
 #include "bpf/backing-kernel.h"
-#include "drain.h"
-#include "output/syscap.h"
+#include "record/drain.h"
+#include "capture/syscap.h"
 #include "unwind/unwinder.h"
-#include "worker.h"
+#include "record/worker.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@
 #define QUEUE_BYTES (32u << 20)
 #define COLD_BYTES  (8u << 20)
 #define PARENT      4190000
-#define FIRST       4100000 /* pids below the kernel's limit, and above what is in use */
+#define FIRST       4100000 /* pids below the kernel's limit, and above those in use */
 #define N_PIDS      80000
 #define ROUND_US    2000
 #define N_FRAMES    12
@@ -69,7 +69,7 @@ static struct
 } threads[16];
 static guint n_threads;
 
-/* Adds (sign) what each thread has run so far. */
+/* Adds (sign) the CPU time of each thread so far. */
 static void
 read_threads (gint sign)
 {
@@ -162,7 +162,7 @@ end_process (Source *self, gint32 pid, guint64 time)
 static void
 sample_process (Source *self, gint32 pid, guint64 time)
 {
-  LuEvent event = { .kind = LU_EVENT_WALKED, .pid = pid, .tid = pid, .time = time, .cpu = 1 };
+  LuEvent event = { .kind = LU_EVENT_BPF_UNWOUND, .pid = pid, .tid = pid, .time = time, .cpu = 1 };
   guint64 pcs[N_FRAMES], marks = 0;
 
   for (guint i = 0; i < N_FRAMES; i++)
@@ -173,12 +173,12 @@ sample_process (Source *self, gint32 pid, guint64 time)
       marks |= lu_bpf_vma_mark (file->inode, lu_bpf_device (file->major, file->minor),
                                 file->start - file->offset);
     }
-  event.walked = (LuWalkedStack){ .status = LU_STATUS_COMPLETE,
-                                  .serial = marks,
-                                  .flags = LU_BPF_RECORD_VMAS,
-                                  .n_user = N_FRAMES,
-                                  .sp = 0x7000,
-                                  .pcs = (const guint8 *) pcs };
+  event.bpf_unwound = (LuBpfUnwoundStack){ .status = LU_STATUS_COMPLETE,
+                                           .serial = marks,
+                                           .flags = LU_BPF_RECORD_VMAS,
+                                           .n_user = N_FRAMES,
+                                           .sp = 0x7000,
+                                           .pcs = (const guint8 *) pcs };
   send_event (self, &event);
 }
 
@@ -248,13 +248,9 @@ bench_stop (LuSource *source)
 static void
 bench_get_info (LuSource *source, LuSourceInfo *info)
 {
-  *info = (LuSourceInfo){ .event_name = "bench", .live = TRUE, .is_paced = TRUE };
-}
+  static const LuEventInfo event = { .name = "bench", .unit = LU_UNIT_TIME };
 
-static void
-bench_get_stats (LuSource *source, LuSourceStats *stats)
-{
-  *stats = (LuSourceStats){ .records = ((Source *) source)->events };
+  *info = (LuSourceInfo){ .events = &event, .n_events = 1, .live = TRUE, .batches_itself = TRUE };
 }
 
 static const LuSourceOps bench_ops = {
@@ -264,7 +260,6 @@ static const LuSourceOps bench_ops = {
   .wait = bench_wait,
   .stop = bench_stop,
   .get_info = bench_get_info,
-  .get_stats = bench_get_stats,
   .free = bench_stop,
 };
 
@@ -293,7 +288,8 @@ main (int argc, char **argv)
                     .batch = argc > 2 ? (guint) atoi (argv[2]) : 16,
                     .n_samples = argc > 3 ? (guint) atoi (argv[3]) : 1,
                     .n_rounds = argc > 4 ? (guint) atoi (argv[4]) : 0 };
-  const LuDrainOptions options = { .follow_all = TRUE };
+  LuCopySize *copy_size = lu_copy_size_new (&source.base, 0, FALSE);
+  const LuDrainOptions options = { .follow_all = TRUE, .copy_size = copy_size };
   const LuRecording recording = { .start_time = 1, .command = "bench", .engine = "bpf" };
   int ended_fd = open ("/dev/null", O_WRONLY | O_CLOEXEC),
       fd = open ("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -301,20 +297,23 @@ main (int argc, char **argv)
           *from_worker = lu_queue_new (QUEUE_BYTES);
   g_autoptr (GError) error = NULL;
   LuTables *tables = lu_tables_new (NULL, 16u << 20);
-  LuWorker *worker = lu_worker_new (lu_unwinder_table.new(&error), to_worker, from_worker, TRUE);
-  LuWriter *writer = lu_writer_new (lu_syscap_sink_new_for_client (fd, "/dev/null", -1), to_writer,
-                                    from_worker, TRUE, -1);
-  LuDispatch *dispatch = lu_dispatch_new (to_worker, to_writer, TRUE, TRUE);
+  LuWorker *worker = lu_worker_new (lu_unwinder_table.new(&error),
+                                    &(LuWorkerOptions){ .input = to_worker,
+                                                        .output = from_worker,
+                                                        .tables = tables,
+                                                        .live = TRUE,
+                                                        .own_mounts_are_known = TRUE });
+  LuSink *sink = lu_syscap_sink_new_for_client (fd, "/dev/null", -1);
+  LuWriter *writer = lu_writer_new (to_writer, from_worker, copy_size, TRUE, -1);
+  LuDispatch *dispatch = lu_dispatch_new (to_worker, to_writer, copy_size, TRUE, TRUE);
   LuDrain *drain = lu_drain_new (&source.base, dispatch, writer, &options, ended_fd);
   LuBpfProgram *program = NULL;
   LuBpfMaps *maps;
 
   find_files (argc > 1 ? argv[1] : "/bin/true");
-  lu_worker_know_own_mounts (worker);
-  lu_worker_set_tables (worker, tables);
   maps = open_maps (&program, tables);
   lu_drain_set_maps (drain, maps);
-  if (!lu_writer_begin (writer, &recording, &error))
+  if (!lu_writer_begin (writer, sink, NULL, &recording, &error))
     g_error ("%s", error->message);
   lu_writer_start (writer);
   lu_worker_start (worker);
@@ -342,5 +341,6 @@ main (int argc, char **argv)
   lu_worker_free (worker);
   lu_tables_free (tables);
   lu_writer_free (writer);
+  lu_copy_size_free (copy_size);
   return 0;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* sinks.c [--samples N] [--new PERCENT] FILE.syscap FORMAT... - memory of outputs that add up, in a
- * long recording.
+/* sinks.c [--samples N] [--new PERCENT] FILE.syscap FORMAT... - measures the memory of summing
+ * outputs in a long recording.
  *
- * Takes the frames of a capture over and over, each time as other processes (with other ids and at
- * other addresses, as after a day of building), until there were N samples (86.4 million: a day at
- * 1 kHz). So many PERCENT of them hit an instruction that was not hit before, which keeps the
- * number of different stacks growing. Prints one JSON line: the most memory while recording, and
- * while the files were written. */
+ * Feeds the frames of a capture over and over, each time as different processes (with other ids and
+ * addresses, as after a day of building), until there were N samples (86.4 million: a day at 1
+ * kHz). PERCENT of them hit a new instruction, so the number of distinct stacks keeps growing.
+ * Prints one JSON line: the peak memory while recording, and while the files were written. */
 
-#include "output/format.h"
+#include "export/format.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include <time.h>
 
 #define DAY (G_GUINT64_CONSTANT (86400) * 1000)
-/* Where user space ends. */
+/* The end of user space. */
 #define USER_END     (G_GUINT64_CONSTANT (1) << 47)
 #define MAX_PID      4000000
 #define MAX_EXPORTS  8
@@ -32,7 +31,7 @@ typedef struct
   guint64 n_samples, wanted;
   double new_share;
   guint round, n_processes;
-  guint64 state; /* of numbers that look random, the same each time */
+  guint64 state; /* state of the pseudo-random numbers, the same sequence each time */
   gint64 time;   /* added to all */
   gint64 last;
   GArray *pids; /* of this round */
@@ -112,7 +111,7 @@ begin (Bench *self, const char *bytes, gsize size)
     lu_export_begin (self->exports[i], lu_syscap_reader_header (reader));
 }
 
-/* Processes that the capture does not see end. */
+/* Processes whose end the capture does not contain. */
 static void
 end_processes (Bench *self)
 {

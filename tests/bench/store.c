@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store.c FILE... - what the first sight of a file costs, and what a later one: opening, compiling
- * the whole table, the digest that identifies the file, storing the table, and loading it again. In
- * a temporary folder. Prints one JSON line per file; times are CPU time of the best of ROUNDS. */
+/* store.c FILE... - measures the first and later openings of a file: opening, compiling the whole
+ * table, the digest that identifies the file, storing the table, and loading it again, in a
+ * temporary folder. Prints one JSON line per file; times are CPU time of the best of ROUNDS. */
 
 #include "table/store.h"
 
@@ -51,7 +51,7 @@ open_image (const char *path, Times *times)
   return image;
 }
 
-/* Needed where there is a store. */
+/* Only needed where there is a store. */
 static void
 digest (const LuImage *image, Times *times)
 {
@@ -62,11 +62,11 @@ digest (const LuImage *image, Times *times)
   note (&times->digest_ms, began);
 }
 
-/* What an opening costs where tables are stored: the CFI is digested and not kept. */
+/* The cost of an opening with a store: the CFI is digested and not kept. */
 static void
 look (const char *path, Times *times)
 {
-  const LuImageOpening opening = { .is_lean = TRUE };
+  const LuImageOpening opening = { .may_drop_cfi = TRUE };
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   double began = now_ms ();
 

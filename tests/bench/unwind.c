@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* unwind.c FILE... - how fast the engines unwind the samples of a perf.data file (recorded with
- * --call-graph dwarf). Used by unwind.py. Prints one JSON line per file and engine, in ns per
- * frame, the engines taking turns in one run:
+/* unwind.c FILE... - measures how fast the engines unwind the samples of a perf.data file (recorded
+ * with --call-graph dwarf). Used by unwind.py. Prints one JSON line per file and engine, in ns per
+ * frame; the engines take turns in one run:
  *
- *   first  a new engine, one pass over all samples, the opening of all files included; CPU time
- *   warm   further passes: rules are there, stacks come from memory
- *   hot    256 samples again and again: stacks are in the caches, nearest to recording
- *   ready  as warm, but for the words: a loop like the next one has just read them, and its time is
- *          not in the figure. What is left is none of the stacks' memory
- *   read   a loop that reads the words that the steps read, in their order, and does nothing else
+ * first: a new engine, one pass over all samples, including the opening of all files; CPU time.
  *
- * warm, ready and read are sums of the best times that each run of 256 samples had in any pass, and
- * these passes take turns, so that what else the machine does counts as little as possible.
+ * warm: further passes; rules are cached, stacks come from memory.
+ *
+ * hot: 256 samples again and again; stacks are in the CPU caches, which is closest to recording.
+ *
+ * ready: like warm, but the stack words have just been read by a loop like the next one, whose time
+ * is not included, so the figure is free of the stacks' memory accesses.
+ *
+ * read: a loop that reads the words that the steps read, in their order, and does nothing else.
+ *
+ * warm, ready and read are sums of the best times of each run of 256 samples in any pass, and these
+ * passes take turns, so that other load on the machine matters as little as possible.
  *
  * `handed`: samples of a warm pass that the walker left to dwfl. `different`: samples whose stack
- * is not that of the first engine. Words of samples handed on are not in `read`. */
+ * differs from that of the first engine. `read` does not include the words of samples that dwfl
+ * gets. */
 
 #include "base/fetch.h"
 #include "input/ring.h"
@@ -25,7 +30,7 @@
 #include "module/opener.h"
 #include "process/process-table.h"
 #include "table/compile.h"
-#include "unwind/dwfl-space.h"
+#include "unwind/dwfl-address-space.h"
 #include "unwind/unwinder.h"
 #include "unwind/walker.h"
 
@@ -35,16 +40,16 @@
 
 #define ROUNDS    15
 #define RUN       256 /* samples that are timed together */
-#define N_AT_ONCE 64  /* whose words fit into the second cache */
+#define N_AT_ONCE 64  /* whose words fit into the second-level cache */
 #define N_HOT     256
-#define HOT_NS    3e8 /* the hot passes together take so long */
+#define HOT_NS    3e8 /* total time of the hot passes */
 
 typedef struct
 {
   LuSample sample; /* owns its words, and the stack behind them as in a record */
-  LuSpace *space;
+  LuAddressSpace *space;
   gint32 pid, tid;
-  guint first_word, n_words; /* of Set.words: what the steps read */
+  guint first_word, n_words; /* of Set.words: the words that the steps read */
 } Item;
 
 typedef struct
@@ -53,7 +58,7 @@ typedef struct
   LuOpener *opener;
   GArray *items;
   GArray *words;     /* guint32: offsets in the stacks */
-  gsize table_bytes; /* held by a walker after all samples */
+  gsize table_bytes; /* kept by a walker after all samples */
   double opening;    /* ns, of all files */
 } Set;
 
@@ -71,15 +76,16 @@ read_clock (clockid_t clock)
   return (double) spec.tv_sec * 1e9 + (double) spec.tv_nsec;
 }
 
-/* CPU time: of what is done once. */
+/* CPU time, for work that is done once. */
 static double
 cpu_time (void)
 {
   return read_clock (CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Of what is done again and again, and counts at its best. In a virtual machine CPU time leaps back
- * at times by what another one took from it, and the best would be those times. */
+/* Wall-clock time, for work that is repeated and whose best time counts. In a virtual machine CPU
+ * time sometimes jumps back by the time that another machine took, and the best times would be
+ * those jumps. */
 static double
 now (void)
 {
@@ -102,7 +108,7 @@ static void
 keep_sample (Set *set, const LuEvent *event)
 {
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
   Item item = { .sample = event->sample, .pid = event->pid, .tid = event->tid };
   gsize words_size = event->sample.regs.n_words * sizeof (guint64);
   guint8 *bytes;
@@ -110,7 +116,7 @@ keep_sample (Set *set, const LuEvent *event)
   if (event->sample.regs.abi != LU_ABI_64 || event->sample.stack_size < 8
       || !lu_process_table_lookup (set->table, event->pid, event->time, &process, &space))
     return;
-  item.space = lu_space_ref (space);
+  item.space = lu_address_space_ref (space);
   bytes = g_malloc (words_size + event->sample.stack_size);
   memcpy (bytes, event->sample.regs.words, words_size);
   memcpy (bytes + words_size, event->sample.stack, event->sample.stack_size);
@@ -161,7 +167,7 @@ clear_set (Set *set)
     {
       Item *item = &g_array_index (set->items, Item, i);
 
-      lu_space_unref (item->space);
+      lu_address_space_unref (item->space);
       g_free ((gpointer) item->sample.regs.words);
     }
   g_array_unref (set->items);
@@ -182,8 +188,8 @@ digest_of (const LuStack *stack)
   return digest;
 }
 
-/* The engines as the recorder has them: with tables, the drain walks what it can and leaves the
- * rest to the worker's engine. */
+/* The engines as the recorder uses them: with tables, the drain's walker does what it can and
+ * leaves the rest to the worker's engine. */
 typedef struct
 {
   const LuUnwinderOps *ops;
@@ -208,6 +214,16 @@ engine_clear (Engine *self)
 }
 
 static void
+unwind_item (LuUnwinder *unwinder, const Item *item, LuStack *stack)
+{
+  const LuUnwindRequest request = {
+    .pid = item->pid, .tid = item->tid, .sample = &item->sample, .space = item->space
+  };
+
+  unwinder->ops->unwind (unwinder, &request, stack);
+}
+
+static void
 unwind (Engine *self, const Item *item, LuStack *stack)
 {
   lu_stack_reset (stack);
@@ -218,10 +234,10 @@ unwind (Engine *self, const Item *item, LuStack *stack)
       lu_stack_reset (stack);
       self->n_handed++;
     }
-  self->ops->unwind (self->unwinder, item->pid, item->tid, &item->sample, item->space, stack);
+  unwind_item (self->unwinder, item, stack);
 }
 
-/* As lu_ring_expect(): the start of a record, and its last word. */
+/* Reads like lu_ring_expect(): the start of a record, and its last word. */
 static void
 expect (const LuSample *sample)
 {
@@ -233,7 +249,8 @@ expect (const LuSample *sample)
   lu_fetch_ahead (bytes + size - 8);
 }
 
-/* As the drain: what the next sample's walk will read, and where the one after it begins. */
+/* Prefetches like the drain: the memory that the next sample's walk reads, and the start of the one
+ * after it. */
 static void
 look_ahead (const Engine *engine, const Set *set, guint next, guint limit)
 {
@@ -245,7 +262,8 @@ look_ahead (const Engine *engine, const Set *set, guint next, guint limit)
     lu_walker_expect (engine->walker, item->tid, &item->sample);
 }
 
-/* ns for one pass over items [first, first + n). digests: what each stack was, or NULL. */
+/* Returns ns for one pass over items [first, first + n). digests: a digest of each stack, or NULL.
+ */
 static double
 pass (Engine *engine, const Set *set, guint first, guint n, Totals *totals, guint64 *digests)
 {
@@ -268,11 +286,11 @@ pass (Engine *engine, const Set *set, guint first, guint n, Totals *totals, guin
   return now () - began;
 }
 
-/* Written so that the reads are not left out. */
+/* Keeps the compiler from dropping the reads. */
 extern volatile guint64 last_words;
 volatile guint64 last_words;
 
-/* Reads the words of items [first, first + n); ns. */
+/* Reads the words of items [first, first + n); returns ns. */
 static double
 read_words (const Set *set, guint first, guint n)
 {
@@ -295,7 +313,7 @@ read_words (const Set *set, guint first, guint n)
   return now () - began;
 }
 
-/* Which words the steps read */
+/* Recording which words the steps read */
 
 typedef struct
 {
@@ -337,10 +355,10 @@ sampled (const Item *item, int dwarf_number)
 }
 
 static gboolean
-find_rule (GHashTable *cfis, LuSpace *space, guint64 lookup, struct lu_rule *rule)
+find_rule (GHashTable *cfis, LuAddressSpace *space, guint64 lookup, struct lu_rule *rule)
 {
   static LuCfaRun run;
-  const LuMapping *mapping = lu_space_find (space, lookup);
+  const LuMapping *mapping = lu_address_space_find (space, lookup);
   LuDwflMapping described;
   gpointer cfi;
 
@@ -360,9 +378,9 @@ find_rule (GHashTable *cfis, LuSpace *space, guint64 lookup, struct lu_rule *rul
   return rule->cfa_kind != LU_CFA_NONE;
 }
 
-/* A frame without a rule: the two words at the frame pointer, if they lead to this pc. */
+/* A frame without a rule uses the two words at the frame pointer, if they lead to this pc. */
 static gboolean
-guess_step (struct lu_regs *regs, guint64 pc, Tracing *tracing)
+fp_step (struct lu_regs *regs, guint64 pc, Tracing *tracing)
 {
   guint64 fp;
 
@@ -376,7 +394,7 @@ guess_step (struct lu_regs *regs, guint64 pc, Tracing *tracing)
   return TRUE;
 }
 
-/* Steps as far as the frames are those of the stack. x86-64 only. */
+/* Steps as long as the frames match those of the stack. x86-64 only. */
 static void
 trace_sample (Set *set, Item *item, const LuStack *stack, GHashTable *cfis)
 {
@@ -395,7 +413,7 @@ trace_sample (Set *set, Item *item, const LuStack *stack, GHashTable *cfis)
 
       if (!find_rule (cfis, item->space, lookup, &rule))
         {
-          if (i + 1 == stack->n_frames || !guess_step (&regs, stack->frames[i + 1].pc, &tracing))
+          if (i + 1 == stack->n_frames || !fp_step (&regs, stack->frames[i + 1].pc, &tracing))
             break;
         }
       else if (lu_step (&regs, &rule, trace_word, trace_register, &tracing) != LU_STEP_CALLER)
@@ -416,9 +434,9 @@ trace (Set *set)
     {
       Item *item = &g_array_index (set->items, Item, i);
 
-      /* What stands in front of return addresses is known to the walker only after the engine. */
+      /* The walker knows the code before return addresses only after the engine has read it. */
       lu_stack_reset (&stack);
-      dwfl->ops->unwind (dwfl, item->pid, item->tid, &item->sample, item->space, &stack);
+      unwind_item (dwfl, item, &stack);
       lu_stack_reset (&stack);
       item->first_word = set->words->len;
       if (lu_walker_walk (walker, item->tid, &item->sample, item->space, &stack)
@@ -431,8 +449,8 @@ trace (Set *set)
 
 /* Results */
 
-/* As pass(), some samples at a time, each time after reading their words; the time of that is not
- * in the result. */
+/* Works like pass(), a few samples at a time, each time after reading their words; the time for
+ * reading is not in the result. */
 static double
 pass_when_read (Engine *engine, const Set *set, guint first, guint n)
 {
@@ -479,9 +497,9 @@ run_once (Engine *engine, const Set *set, Kind kind, guint first, guint n)
     }
 }
 
-/* The first two kinds take turns, so that both have the same of what else the machine does. After
- * them comes the third: caches keep what was read twice, and not even other passes would have to go
- * to memory for it. */
+/* The first two kinds take turns, so that both suffer equally from other load on the machine. The
+ * third kind follows them: caches keep data that was read twice, and then not even other passes
+ * would have to go to memory. */
 static Passes
 best_passes (Engine *engine, const Set *set)
 {

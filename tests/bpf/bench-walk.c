@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* bench-walk.c [OPTION...] -- COMMAND... - what a walk in the kernel costs, on one command that
- * runs on one CPU: ns per walk and per frame by the kernel's own statistics, the percentiles by the
- * program's clock, and how walks ended. --check compares every walked stack with the table engine's
- * for the same sample, which then arrives, too. Prints one JSON line. */
+/* bench-walk.c [OPTION...] -- COMMAND... - measures the cost of a walk in the kernel, on one
+ * command that runs on one CPU: ns per walk and per frame by the kernel's own statistics, the
+ * percentiles by the program's clock, and how walks end. With --check every sample arrives, too,
+ * and its stack from the table engine is compared with the one that BPF unwound. Prints one JSON
+ * line. */
 
 #include "live.h"
 
@@ -46,10 +47,10 @@ typedef struct
   Live live;
   LuUnwinder *unwinder;
   LuStack stack;
-  guint64 n_walked, n_samples, n_lost, bytes;
+  guint64 n_bpf_unwound, n_samples, n_lost, bytes;
   guint64 n_compared, n_different, n_incomplete;
-  guint64 ends[LU_N_STATUS]; /* of samples that fell back, by the table engine */
-  gboolean has_last;         /* a walked stack whose sample is still to come */
+  guint64 ends[LU_N_STATUS]; /* of samples that fell back; from the table engine */
+  gboolean has_last;         /* a BPF-unwound stack whose sample is still to come */
   union
   {
     struct lu_bpf_record record;
@@ -71,7 +72,7 @@ is_same (Bench *self)
 
       if ((pc & LU_BPF_PC_MASK) != frame->pc
           || ((pc & LU_BPF_PC_RETURN) != 0) != ((frame->flags & LU_FRAME_RETURN_ADDRESS) != 0)
-          || ((pc & LU_BPF_PC_GUESSED) != 0) != ((frame->flags & LU_FRAME_GUESSED) != 0))
+          || ((pc & LU_BPF_PC_INFERRED) != 0) != ((frame->flags & LU_FRAME_INFERRED) != 0))
         return FALSE;
     }
   return TRUE;
@@ -95,8 +96,12 @@ static void
 unwind (Bench *self, const LuSample *sample)
 {
   lu_stack_reset (&self->stack);
-  self->unwinder->ops->unwind (self->unwinder, self->live.pid, self->live.pid, sample,
-                               self->live.space, &self->stack);
+  self->unwinder->ops->unwind (self->unwinder,
+                               &(LuUnwindRequest){ .pid = self->live.pid,
+                                                   .tid = self->live.pid,
+                                                   .sample = sample,
+                                                   .space = self->live.space },
+                               &self->stack);
 }
 
 static void
@@ -122,7 +127,7 @@ take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_
     {
       guint n = record->n_kernel + record->n_user;
 
-      self->n_walked++;
+      self->n_bpf_unwound++;
       self->bytes += sizeof *record + n * sizeof record->pcs[0];
       if (is_check && record->status == LU_STATUS_COMPLETE)
         memcpy (&self->last, record, sizeof *record + n * sizeof record->pcs[0]);
@@ -140,7 +145,8 @@ take (const struct lu_bpf_record *record, const LuSample *sample, gpointer user_
   self->has_last = FALSE;
 }
 
-/* The upper bound of the bucket that so many of all walks are below or in, in ns. */
+/* Returns the upper bound, in ns, of the bucket that contains the percentile `share` of all walks.
+ */
 static guint64
 percentile (const struct lu_bpf_counters *counters, double share)
 {
@@ -163,24 +169,28 @@ print_result (Bench *self, guint64 n_runs, guint64 ns)
   LuJson *json = lu_json_new ();
   g_autofree char *text = NULL;
   struct lu_bpf_counters counters;
-  guint64 n_walked;
+  guint64 n_bpf_unwound;
 
   lu_bpf_program_sum (self->live.program, &counters);
-  n_walked =
-      MAX (counters.reasons[LU_BPF_REASON_WALKED] + counters.reasons[LU_BPF_REASON_DEPTH], 1);
+  n_bpf_unwound =
+      MAX (counters.reasons[LU_BPF_REASON_UNWOUND] + counters.reasons[LU_BPF_REASON_DEPTH], 1);
   lu_json_add_int (json, "runs", (gint64) n_runs);
   lu_json_add_double (json, "ns_per_run", (double) ns / (double) MAX (n_runs, 1));
-  lu_json_add_double (json, "frames", (double) counters.n_frames / (double) n_walked);
-  lu_json_add_double (json, "ns_per_frame", (double) ns / (double) MAX (counters.n_frames, 1));
+  lu_json_add_double (json, "frames",
+                      (double) counters.values[LU_COUNTER_BPF_FRAMES] / (double) n_bpf_unwound);
+  lu_json_add_double (json, "ns_per_frame",
+                      (double) ns / (double) MAX (counters.values[LU_COUNTER_BPF_FRAMES], 1));
   lu_json_add_double (json, "remembered",
-                      (double) counters.n_remembered / (double) MAX (counters.n_frames, 1));
-  lu_json_add_double (json, "bytes", (double) counters.bytes / (double) n_walked);
+                      (double) counters.values[LU_COUNTER_BPF_REMEMBERED]
+                          / (double) MAX (counters.values[LU_COUNTER_BPF_FRAMES], 1));
+  lu_json_add_double (json, "bytes",
+                      (double) counters.values[LU_COUNTER_BPF_BYTES] / (double) n_bpf_unwound);
   for (guint i = 0; i < LU_BPF_N_REASONS; i++)
     if (counters.reasons[i] > 0)
       lu_json_add_int (json, reasons[i], (gint64) counters.reasons[i]);
-  lu_json_add_int (json, "guessed_frames", (gint64) counters.n_guessed);
-  lu_json_add_int (json, "kernel_mode", (gint64) counters.n_kernel_mode);
-  lu_json_add_int (json, "records", (gint64) self->n_walked);
+  lu_json_add_int (json, "guessed_frames", (gint64) counters.values[LU_COUNTER_BPF_INFERRED]);
+  lu_json_add_int (json, "kernel_mode", (gint64) counters.values[LU_COUNTER_BPF_KERNEL_MODE]);
+  lu_json_add_int (json, "records", (gint64) self->n_bpf_unwound);
   lu_json_add_int (json, "samples", (gint64) self->n_samples);
   lu_json_add_int (json, "lost", (gint64) self->n_lost);
   lu_json_add_int (json, "verified", (gint64) lu_bpf_program_verified (self->live.program));

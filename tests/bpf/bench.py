@@ -5,10 +5,11 @@
 
 Used by hand, and as a benchmark. Each round runs, at each depth, the program on a tower of calls
 without frame pointers and the kernel's walk along frame pointers (bpf_get_stack) on the same tower
-with them; the least of all rounds counts, since a busy machine only adds. Prints one JSON line for
-each depth, one with what a frame and a walk without frames cost by the outermost two, and one for
-each real program, and for all of them at once: how long half, 90 % and 99 % of the walks took at
-most, and the longest one, by the program's own clock.
+with them; the least of all rounds counts, since a busy machine only adds. Prints one JSON line with
+what a read of 16 bytes and of a page of user memory costs on this machine, one for each depth, one
+with what a frame and a walk without frames cost by the outermost two, and one for each real program,
+and for all of them at once: how long half, 90 % and 99 % of the walks took at most, and the longest
+one, by the program's own clock.
 
 A peer is measured in the same rounds on the same tower. Its COMMAND is given a CPU, the ns between
 samples, for how many ms to sample, and the words of the tower's command; it starts that on the CPU,
@@ -30,11 +31,11 @@ sys.path.insert(0, str(HERE.parent / "workloads"))
 
 import programs  # noqa: E402
 
-# Frames of the tower; below them are main and those of libc.
+# The frames of the tower; below them are main and libc's frames.
 DEPTHS = (2, 9, 31, 61, 121)
 PERIOD_NS = 100003
 TIME_MS = 200
-# Of a real program that walks are timed on; and all of them at once.
+# Measured on each real program whose walks are timed, and on all of them at once.
 LOADS = ("python3", "sqlite3", "gcc")
 LOAD_S = 4
 
@@ -55,11 +56,11 @@ def least(results):
 
 
 def commands(folder, depth, peers):
-    """What is measured in each round: name -> words."""
+    """Returns what is measured in each round: name -> words."""
     ours = [folder / "bench-walk", "--wait", 20, "--time", TIME_MS, "--period", PERIOD_NS]
     tower = ["--", folder / "tower", depth]
     found = {"walk": [*ours, *tower], "uncached": [*ours, "--no-cache", *tower],
-             "floor": [folder / "bench-floor", 0, PERIOD_NS, TIME_MS, folder / "tower-fp", depth]}
+             "floor": [folder / "bench-floor", 0, PERIOD_NS, TIME_MS, "walk", folder / "tower-fp", depth]}
     for name, command in peers.items():
         found[name] = [*command, 0, PERIOD_NS, TIME_MS, folder / "tower", depth]
     return found
@@ -73,12 +74,22 @@ def measure(folder, depth, rounds, peers):
     return {name: least(found) for name, found in results.items()}
 
 
+def bench_reads(folder, rounds):
+    """Returns False if nothing could be measured."""
+    command = [folder / "bench-floor", 0, PERIOD_NS, TIME_MS, "read", folder / "tower", DEPTHS[-1]]
+    results = [r for r in (last_line(command) for _ in range(rounds)) if r and r["runs"] >= 20]
+    if results:
+        print(json.dumps({"read_16_bytes_ns": min(r["read_16_ns"] for r in results),
+                          "read_4096_bytes_ns": min(r["read_page_ns"] for r in results)}), flush=True)
+    return bool(results)
+
+
 def of_peer(result):
     return {"frames": round(result["frames"], 1), "ns": round(result["ns_per_run"])} if result else None
 
 
 def bench_depths(folder, rounds, peers):
-    """FALSE: nothing could be measured."""
+    """Returns False if nothing could be measured."""
     points = []
     for depth in DEPTHS:
         found = measure(folder, depth, rounds, peers)
@@ -101,7 +112,7 @@ def bench_depths(folder, rounds, peers):
 
 
 def time_load(recorder, names, folder):
-    """What the walks took while these programs ran, in one line."""
+    """Returns one line about the times of walks while these programs ran."""
     try:
         words = [shlex.join(map(str, each.prepare(LOAD_S))) for each in programs.ALL if each.name in names]
     except programs.Skip as reason:
@@ -133,7 +144,8 @@ def main():
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     peers = {name: shlex.split(command) for name, _, command in (peer.partition("=") for peer in arguments.peer)}
-    if not bench_depths(build / "tests/bpf", arguments.rounds, peers):
+    if not bench_reads(build / "tests/bpf", arguments.rounds) or not bench_depths(
+            build / "tests/bpf", arguments.rounds, peers):
         print("bench.py: no runs; are there the rights to load programs?", file=sys.stderr)
         return 77
     bench_loads(build / "src/live-unwinder")

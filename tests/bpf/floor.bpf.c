@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* floor.bpf.c - what a walk in the kernel could cost at best: the kernel's own, along frame
- * pointers, into a record of the same size. For bench-walk.c. */
+/* floor.bpf.c - the least that a walk in the kernel can cost: the kernel's own walk along frame
+ * pointers, into a record of the same size; and the cost of reading a few bytes, or a page, of user
+ * memory. bench-floor.c loads both. */
 
 #include <stdint.h>
 
@@ -12,10 +13,12 @@
 #include <bpf/bpf_helpers.h>
 
 #define MAX_FRAMES 1024
+#define PAGE_BYTES 4096
+#define N_READS    100
 
 char program_license[] SEC ("license") = "GPL";
 
-/* As long as the head of our record. */
+/* The head is as long as that of our record. */
 struct floor_record
 {
   uint64_t head[8];
@@ -36,7 +39,7 @@ struct
   __uint (map_flags, BPF_F_MMAPABLE);
   __uint (max_entries, 1);
   __type (key, uint32_t);
-  __type (value, uint64_t[2]); /* runs, frames */
+  __type (value, uint64_t[4]); /* runs, frames; ns of N_READS reads at least: few bytes, a page */
 } totals SEC (".maps");
 
 struct
@@ -65,4 +68,34 @@ take_frames (struct bpf_perf_event_data *ctx)
   total[1] += (uint64_t) size / 8;
   size += sizeof record->head;
   return bpf_perf_event_output (ctx, &outputs, BPF_F_CURRENT_CPU, record, (uint64_t) size) != 0;
+}
+
+/* Keeps the least time. */
+static inline void
+time_reads (void *to, uint32_t size, uint64_t address, uint64_t *least)
+{
+  uint64_t began = bpf_ktime_get_ns (), ns;
+
+  for (int i = 0; i < N_READS; i++)
+    if (bpf_probe_read_user (to, size, (const void *) address) != 0)
+      return;
+  ns = bpf_ktime_get_ns () - began;
+  if (*least == 0 || ns < *least)
+    *least = ns;
+}
+
+SEC ("perf_event")
+int
+take_times (struct bpf_perf_event_data *ctx)
+{
+  uint32_t cpu = bpf_get_smp_processor_id (), zero = 0;
+  struct floor_record *record = bpf_map_lookup_elem (&records, &cpu);
+  uint64_t *total = bpf_map_lookup_elem (&totals, &zero);
+  uint64_t page = ctx->regs.rsp & ~(uint64_t) (PAGE_BYTES - 1);
+
+  if (record == NULL || total == NULL)
+    return 1;
+  time_reads (record->pcs, 16, page, &total[2]);
+  time_reads (record->pcs, PAGE_BYTES, page, &total[3]);
+  return 0;
 }

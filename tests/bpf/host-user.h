@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* host-user.h - memory of this program as the BPF walker's host; see bpf/host.h. */
+/* host-user.h - this program's memory as the host of the BPF walker; see bpf/host.h. */
 
 #pragma once
 
 #include <string.h>
 
-#define HOST_TURN            static __attribute__ ((noinline))
-#define HOST_SEARCH          HOST_TURN
+#define HOST_SUBPROGRAM      static __attribute__ ((noinline))
 #define HOST_BOUND(x, mask)  ((x) &= (mask))
 #define HOST_NEAR(pointer)   ((void) (pointer))
 #define HOST_FORGET(walk, x) ((void) (walk), (void) (x))
 #define HOST_LEAVE(x, bits)  ((x) ^= (bits))
 #define host_config          (user_host.config)
-#define HOST_FLAGS           (user_host.config.flags)
-#define HOST_NAMESPACE       (user_host.config.pid_namespace)
 #define host_walk(ref)       (&user_host.walk)
 #define host_shared          (&user_host.shared)
 #define host_clock()         ((uint64_t) 0)
@@ -30,7 +27,7 @@ static struct
   struct entry *entries[N_USER_ENTRIES];
   const uint8_t *stack; /* of the sample */
   uint64_t stack_at, stack_size;
-  /* What is in front of a return address. */
+  /* Returns the LuCallKind before a return address. */
   int (*call_before) (void *data, uint64_t pc);
   void *data;
   struct walk walk;
@@ -56,16 +53,31 @@ host_read (void *to, uint32_t size, uint64_t address)
   return 0;
 }
 
+/* A recorded stack begins and ends anywhere in a page. */
+static inline int64_t
+host_read_window (void *to, uint32_t size, uint64_t address)
+{
+  uint64_t first = MAX (address, user_host.stack_at);
+  uint64_t end = MIN (address + size, user_host.stack_at + user_host.stack_size);
+
+  memset (to, 0, size);
+  if (address + size < address || end <= first)
+    return -1;
+  memcpy ((uint8_t *) to + (first - address), user_host.stack + (first - user_host.stack_at),
+          end - first);
+  return 0;
+}
+
 static inline int64_t
 host_read_code (void *to, uint32_t size, uint64_t address)
 {
   return -1;
 }
 
-static inline enum call_kind
+static inline enum lu_call_kind
 host_call_before (const struct walk *walk, uint64_t pc)
 {
-  return (enum call_kind) user_host.call_before (user_host.data, pc);
+  return (enum lu_call_kind) user_host.call_before (user_host.data, pc);
 }
 
 static inline int64_t

@@ -8,7 +8,7 @@
 #include "bpf/known.h"
 
 #include "table/table.h"
-#include "unwind/dwfl-space.h"
+#include "unwind/dwfl-address-space.h"
 
 #include <string.h>
 
@@ -46,7 +46,8 @@ bpf_image_clear (BpfImage *self)
   g_hash_table_unref (self->slots);
 }
 
-/* Room for `n` words at a multiple of `align` in one entry; its word address, or 0 with none. */
+/* Returns room for `n` words at a multiple of `align` in one entry and its word address; address 0
+ * if there is none. */
 static guint32 *
 take_words (BpfImage *self, guint n, guint align, guint32 *address)
 {
@@ -106,33 +107,32 @@ add_page (BpfImage *self, const LuTable *table, guint64 base, guint first, guint
   return TRUE;
 }
 
-/* The table's pages of 64 KiB have 16 of ours each. */
 static gboolean
 add_table (BpfImage *self, const LuTable *table, struct lu_bpf_module *module)
 {
   const struct lu_rows *rows = &table->rows;
-  guint n_pages = rows->n_pages * (65536 / LU_BPF_PAGE_BYTES);
   guint32 address;
-  struct lu_bpf_page *pages = (struct lu_bpf_page *) take_words (self, 2 * n_pages, 2, &address);
+  struct lu_bpf_page *pages =
+      (struct lu_bpf_page *) take_words (self, 2 * rows->n_pages, 2, &address);
 
   if (pages == NULL)
     return FALSE;
-  for (guint i = 0, at = 0; i < n_pages; i++)
+  for (guint i = 0; i < rows->n_pages; i++)
     {
-      guint64 base = rows->base + (guint64) i * LU_BPF_PAGE_BYTES;
-      guint end = rows->pages[i / 16 + 1];
-      guint first;
+      guint64 base = rows->base + (guint64) i * LU_PAGE_BYTES;
+      guint first = rows->pages[i], n = rows->pages[i + 1] - first;
 
-      while (at < end && (rows->rows[at] & 0xffff) < (base & 0xffff))
-        at++;
-      for (first = at; at < end && (rows->rows[at] & 0xffff) - (base & 0xffff) < LU_BPF_PAGE_BYTES;
-           at++)
-        ;
-      if (!add_page (self, table, base, first, at - first, &pages[i]))
+      /* add_page() already makes a row at the page's first byte. */
+      if (n > 0 && (rows->rows[first] & 0xffff) == (base & 0xffff))
+        {
+          first++;
+          n--;
+        }
+      if (!add_page (self, table, base, first, n, &pages[i]))
         return FALSE;
     }
   module->base = rows->base;
-  module->table = address | (guint64) n_pages << 32;
+  module->table = address | (guint64) rows->n_pages << 32;
   return TRUE;
 }
 
@@ -167,7 +167,7 @@ kind_of (const LuDwflMapping *mapping)
   return LU_BPF_MAPPING_OPAQUE;
 }
 
-/* Where there is room in its group. */
+/* Adds the file where its group has room. */
 static void
 add_known (BpfImage *self, const LuDwflMapping *mapping, guint32 slot)
 {
@@ -187,13 +187,14 @@ add_known (BpfImage *self, const LuDwflMapping *mapping, guint32 slot)
 }
 
 gboolean
-bpf_image_add_space (BpfImage *self, LuSpace *space, guint32 tgid, struct lu_bpf_process *process)
+bpf_image_add_space (BpfImage *self, LuAddressSpace *space, guint32 tgid,
+                     struct lu_bpf_process *process)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
   struct lu_bpf_mapping *published;
 
-  *process = (struct lu_bpf_process){ .serial = lu_space_serial (space), .n_mappings = n };
+  *process = (struct lu_bpf_process){ .serial = lu_address_space_serial (space), .n_mappings = n };
   published = (struct lu_bpf_mapping *) take_words (self, 8 * n, 8, &process->mappings);
   if (n == 0 || published == NULL)
     return FALSE;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* image.h - fills the maps of the BPF program the plain way: whole tables of all files of a space,
- * one behind the other, nothing shared but rules, nothing ever taken back.
+/* image.h - fills the maps of the BPF program in the simplest way: whole tables of all files of an
+ * address space, one after the other; only rules are shared, and nothing is freed.
  *
  * For tests and measurements of the program itself; src/bpf publishes while recording. */
 
 #pragma once
 
 #include "lu/bpf.h"
-#include "process/space.h"
-#include "unwind/arch.h"
+#include "process/address-space.h"
+#include "arch/arch.h"
 
 typedef struct
 {
-  /* The words of a new entry of memory, all zeros; NULL: no more. */
+  /* Returns the words of a new entry of memory, all zeros, or NULL if there are no more. */
   guint32 *(*add_entry) (gpointer data, guint entry);
   gpointer data;
   struct lu_rule *rules;
   struct lu_bpf_module *modules;
-  struct lu_bpf_known *known; /* NULL: nothing is known of files */
+  struct lu_bpf_known *known; /* NULL: files are not known */
   /* private */
   GHashTable *rule_ids; /* struct lu_rule, owned -> id */
   GHashTable *slots;    /* lu_module_id() -> slot */
@@ -30,7 +30,7 @@ typedef struct
 
 void bpf_image_init (BpfImage *self);
 void bpf_image_clear (BpfImage *self);
-/* Publishes what the space's mappings need; its modules must be opened. FALSE: memory is full, or
- * there are no mappings. */
-gboolean bpf_image_add_space (BpfImage *self, LuSpace *space, guint32 tgid,
+/* Publishes the tables and mappings of the address space; its modules must be opened. Returns FALSE
+ * if memory is full or there are no mappings. */
+gboolean bpf_image_add_space (BpfImage *self, LuAddressSpace *space, guint32 tgid,
                               struct lu_bpf_process *process);

@@ -17,8 +17,6 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include <bpf/bpf.h>
-
 #define RING_BYTES (8u << 20)
 #define MAX_WAITS  500
 
@@ -38,7 +36,7 @@ static gboolean
 find_space (Live *self)
 {
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   self->table = lu_process_table_new (FALSE, &funcs, self);
   self->opener = lu_opener_new (TRUE, 1u << 30);
@@ -47,7 +45,7 @@ find_space (Live *self)
       || !lu_process_table_lookup (self->table, self->pid, G_MAXINT64, &process, &space))
     return FALSE;
   lu_process_table_announce (self->table, process);
-  self->space = lu_space_ref (space);
+  self->space = lu_address_space_ref (space);
   return TRUE;
 }
 
@@ -56,34 +54,30 @@ add_entry (gpointer data, guint entry)
 {
   Live *self = data;
   guint32 *words;
-  guint64 bytes;
 
-  return lu_bpf_program_add_entries (self->program, &entry, 1, &words, &bytes) == 1 ? words : NULL;
+  return self->backing->ops->add_entries (self->backing, &entry, 1, &words) == 1 ? words : NULL;
 }
 
 static gboolean
-publish (Live *self, gboolean is_known)
+publish (Live *self, gboolean is_known, GError **error)
 {
   guint32 tgid = (guint32) self->pid;
-  gsize size;
-  struct lu_bpf_shared *shared = lu_bpf_program_mmap (self->program, LU_BPF_MAP_SHARED, &size);
   struct lu_bpf_process process;
 
+  self->backing = lu_bpf_backing_kernel_new (self->program, error);
+  if (self->backing == NULL)
+    return FALSE;
   self->image.add_entry = add_entry;
   self->image.data = self;
-  if (shared == NULL)
-    return FALSE;
-  self->image.rules = shared->rules;
-  self->image.modules = shared->modules;
-  self->image.known = is_known ? shared->known : NULL;
+  self->image.rules = self->backing->rules;
+  self->image.modules = self->backing->modules;
+  self->image.known = is_known ? self->backing->known : NULL;
   bpf_image_init (&self->image);
   if (!bpf_image_add_space (&self->image, self->space, tgid, &process))
     return FALSE;
   process.identity = 1;
   process.check = lu_bpf_process_check (&process, tgid);
-  return bpf_map_update_elem (lu_bpf_program_map_fd (self->program, LU_BPF_MAP_PROCESSES), &tgid,
-                              &process, BPF_ANY)
-         == 0;
+  return self->backing->ops->put_process (self->backing, tgid, &process);
 }
 
 static gboolean
@@ -128,8 +122,11 @@ live_start (Live *self, gint32 pid, const LiveOptions *options, GError **error)
   self->program = lu_bpf_program_new (options->program, error);
   if (self->program == NULL)
     return FALSE;
-  if (!find_space (self) || !publish (self, options->is_known) || !open_events (self, options))
+  if (!find_space (self) || !publish (self, options->is_known, error)
+      || !open_events (self, options))
     {
+      if (error != NULL && *error != NULL)
+        return FALSE;
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s",
                    self->space == NULL                           ? "the process"
                    : self->image.n_modules == 0                  ? "the maps"
@@ -153,13 +150,14 @@ live_stop (Live *self)
   lu_fd_clear (&self->output_fd);
   if (self->image.rule_ids != NULL)
     bpf_image_clear (&self->image);
-  g_clear_pointer (&self->space, lu_space_unref);
+  g_clear_pointer (&self->space, lu_address_space_unref);
   g_clear_pointer (&self->table, lu_process_table_free);
   g_clear_pointer (&self->opener, lu_opener_free);
+  g_clear_pointer (&self->backing, lu_bpf_backing_free);
   g_clear_pointer (&self->program, lu_bpf_program_free);
 }
 
-/* The kernel wrote it, so its sizes are right. */
+/* The kernel wrote the record, so its sizes are right. */
 static void
 hand_on (Live *self, const guint64 *words, LiveFunc func, gpointer user_data)
 {
@@ -211,7 +209,7 @@ live_drain (Live *self, LiveFunc func, gpointer user_data)
   return n_lost;
 }
 
-/* Nanoseconds on a CPU so far. */
+/* Returns the CPU time of the process so far, in ns. */
 static guint64
 time_of (gint32 pid)
 {
@@ -232,7 +230,7 @@ live_spawn (char **argv, guint cpu, guint wait_ms)
   pid = fork ();
   if (pid == 0)
     {
-      prctl (PR_SET_PDEATHSIG, SIGKILL); /* it would go on for ever */
+      prctl (PR_SET_PDEATHSIG, SIGKILL); /* the command never ends by itself */
       sched_setaffinity (0, sizeof set, &set);
       execvp (argv[0], argv);
       _exit (127);

@@ -19,7 +19,7 @@ struct _Published
   guint32 *entries[MAX_ENTRIES];
   LuBpfMaps *maps;
   gint32 last_pid;
-  struct lu_bpf_process process; /* of last_pid, put last */
+  struct lu_bpf_process process; /* of last_pid, as last put */
 };
 
 static guint
@@ -41,7 +41,7 @@ remove_entry (LuBpfBacking *backing, guint entry)
 static gboolean
 wait_for_walks (LuBpfBacking *backing)
 {
-  return TRUE; /* nobody walks meanwhile */
+  return TRUE; /* no walk runs meanwhile */
 }
 
 static gboolean
@@ -62,7 +62,7 @@ memory_bytes (LuBpfBacking *backing)
   return 0;
 }
 
-/* Of the backing; the maps do it. */
+/* The maps own the backing. */
 static void
 free_backing (LuBpfBacking *backing)
 {
@@ -105,8 +105,8 @@ published_free (Published *self)
   g_free (self);
 }
 
-/* Mappings of the process that was published last whose tables are not there yet; asks for them as
- * the program does. */
+/* Returns how many mappings of the last published process have no table yet, and requests the
+ * tables as the program does. */
 static guint
 count_missing (Published *self)
 {
@@ -132,19 +132,19 @@ count_missing (Published *self)
 }
 
 gboolean
-published_add_space (Published *self, LuSpace *space, struct lu_bpf_process *process)
+published_add_space (Published *self, LuAddressSpace *space, struct lu_bpf_process *process)
 {
-  g_autoptr (LuProcess) owner = lu_process_new (++self->last_pid, 0, 0, "", space);
+  g_autoptr (LuProcess) owner = lu_process_new (++self->last_pid, 0, "", space);
   gint64 end = g_get_monotonic_time () + PATIENCE_US;
 
-  lu_bpf_maps_space_changed (self->maps, owner, LU_SPACE_DISCOVERED, 0);
+  lu_bpf_maps_address_space_changed (self->maps, owner, LU_ADDRESS_SPACE_DISCOVERED, 0);
   do
     {
       lu_bpf_maps_flush (self->maps);
       g_usleep (500);
     }
-  while ((self->process.serial != lu_space_serial (space) || count_missing (self) > 0)
+  while ((self->process.serial != lu_address_space_serial (space) || count_missing (self) > 0)
          && g_get_monotonic_time () < end);
   *process = self->process;
-  return self->process.serial == lu_space_serial (space) && count_missing (self) == 0;
+  return self->process.serial == lu_address_space_serial (space) && count_missing (self) == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* swap-library.c - a function with a frame of ROOM bytes and more; see swap.c. */
+/* swap-library.c - a function with a frame of at least ROOM bytes; see swap.c. */
 
 int
 step (int (*call) (int))

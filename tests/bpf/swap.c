@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* swap.c SECONDS LIBRARY LIBRARY - maps the code of two libraries at one address in turns, some
- * thousand times a second, and is sampled below their function. Their frames differ in size: by the
- * mapping that was there before, the caller would not be found, or the wrong one. */
+/* swap.c SECONDS LIBRARY LIBRARY - maps the code of two libraries at one address in turn, some
+ * thousand times a second, and is sampled below their function. Their frames differ in size: with
+ * the previous mapping's rules the caller would be wrong or not found. */
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ typedef struct
   const char *path;
   int fd;
   uintptr_t function;           /* ELF address */
-  ElfW (Phdr) segment;          /* that it is in */
+  ElfW (Phdr) segment;          /* the one that contains it */
   size_t offset, start, length; /* of the mapping, in whole pages */
 } Library;
 

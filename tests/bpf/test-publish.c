@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-publish.c TOWER - src/bpf/backing-kernel.c and what publishes through it, with the program
- * in this kernel: a process that runs already is walked as soon as its tables are asked for, is not
- * after it has gone, and memory comes and goes. Skips where no program can be loaded. */
+/* test-publish.c TOWER - src/bpf/backing-kernel.c and its users with the program in this kernel: a
+ * process that already runs is walked once its tables have been requested, and is not walked after
+ * its exit; memory is taken and given back. Skips where no program can be loaded. */
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -48,14 +48,14 @@ module_added (LuModule *module, LuProcess *process, guint64 start, guint64 end, 
 }
 
 static void
-space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
-               gpointer data)
+address_space_changed (LuProcess *process, LuAddressSpace *space, LuAddressSpaceChange change,
+                       gint32 parent_pid, gpointer data)
 {
-  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
+  lu_bpf_maps_address_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
 }
 
 static const LuProcessTableFuncs funcs = { .module_added = module_added,
-                                           .space_changed = space_changed };
+                                           .address_space_changed = address_space_changed };
 
 static gboolean
 open_maps (Fixture *self, GError **error)
@@ -78,7 +78,8 @@ open_maps (Fixture *self, GError **error)
   return TRUE;
 }
 
-/* As in live.c, but what is sampled falls back without its stack: only counters are looked at. */
+/* Opens the events as live.c does, but samples fall back without their stack: only counters are
+ * checked. */
 static gboolean
 open_events (Fixture *self, gint32 pid, GError **error)
 {
@@ -126,13 +127,13 @@ close_all (Fixture *self)
   lu_bpf_program_free (self->program);
 }
 
-/* Runs of the program in so much time, and those that were walked by what is published, in percent.
- */
+/* Runs the program for that long; returns the percentage of runs that were walked by what is
+ * published. */
 static double
 walked_percent (Fixture *self, guint ms, guint64 *n_runs)
 {
   struct lu_bpf_counters before, after;
-  guint64 n_walked;
+  guint64 n_bpf_unwound;
   gint64 end;
 
   lu_bpf_program_sum (self->program, &before);
@@ -158,9 +159,9 @@ walked_percent (Fixture *self, guint ms, guint64 *n_runs)
       if (n > 0)
         printf ("# reason %u: %" G_GUINT64_FORMAT "\n", i, n);
     }
-  n_walked = after.reasons[LU_BPF_REASON_WALKED] - before.reasons[LU_BPF_REASON_WALKED]
-             - (after.n_vmas - before.n_vmas);
-  return *n_runs > 0 ? 100.0 * (double) n_walked / (double) *n_runs : 0;
+  n_bpf_unwound = after.reasons[LU_BPF_REASON_UNWOUND] - before.reasons[LU_BPF_REASON_UNWOUND]
+                  - (after.values[LU_COUNTER_BPF_VMAS] - before.values[LU_COUNTER_BPF_VMAS]);
+  return *n_runs > 0 ? 100.0 * (double) n_bpf_unwound / (double) *n_runs : 0;
 }
 
 static guint n_tests, n_failed;
@@ -176,15 +177,17 @@ static void
 test_running (Fixture *self, gint32 pid)
 {
   LuProcess *process;
-  LuSpace *space;
-  LuBpfMapsStats stats;
+  LuAddressSpace *space;
+  LuCounters counters = { 0 };
+  guint64 n_entries, bytes;
   guint64 n_runs;
   double percent;
   gint64 start = g_get_monotonic_time (), end = start + PATIENCE_US;
 
   walked_percent (self, 50, &n_runs);
   check (n_runs > 0, "it is sampled");
-  /* One of many: then its own table is not there before the program asks for it. */
+  /* The process is one of many, so that its own table is not there before the program requests it.
+   */
   for (gint32 i = 0; i < N_OTHERS; i++)
     lu_process_table_follow (self->table, G_MAXINT32 - i);
   lu_process_table_follow (self->table, pid);
@@ -198,15 +201,20 @@ test_running (Fixture *self, gint32 pid)
   percent = walked_percent (self, 300, &n_runs);
   printf ("# %.1f %% of %" G_GUINT64_FORMAT " walked\n", percent, n_runs);
   check (n_runs > 0 && percent >= 95, "it is walked when it is known");
-  lu_bpf_maps_get_stats (self->maps, &stats);
-  printf (
-      "# %u tables, %u rules, %zu bytes of tables, %zu of mappings, %u entries, %" G_GUINT64_FORMAT
-      " bytes by the kernel\n",
-      stats.n_tables, stats.n_rules, stats.table_bytes, stats.mapping_bytes, stats.entries,
-      stats.memory_bytes);
-  check (stats.n_tables >= 2 && stats.n_processes == N_OTHERS + 1, "its tables are counted");
-  check (stats.entries >= 1 && stats.memory_bytes >= stats.entries * LU_BPF_ENTRY_BYTES,
-         "the kernel's figure has them");
+  lu_bpf_maps_add_counters (self->maps, &counters);
+  n_entries = lu_counters_get (&counters, LU_COUNTER_MAPS_ENTRIES);
+  bytes = lu_counters_get (&counters, LU_COUNTER_MAPS_MEMORY);
+  printf ("# %" G_GUINT64_FORMAT " tables, %" G_GUINT64_FORMAT " rules, %" G_GUINT64_FORMAT
+          " bytes of tables, %" G_GUINT64_FORMAT " of mappings, %" G_GUINT64_FORMAT
+          " entries, %" G_GUINT64_FORMAT " bytes by the kernel\n",
+          lu_counters_get (&counters, LU_COUNTER_MAPS_TABLES),
+          lu_counters_get (&counters, LU_COUNTER_MAPS_RULES),
+          lu_counters_get (&counters, LU_COUNTER_MAPS_TABLE_BYTES),
+          lu_counters_get (&counters, LU_COUNTER_MAPS_MAPPING_BYTES), n_entries, bytes);
+  check (lu_counters_get (&counters, LU_COUNTER_MAPS_TABLES) >= 2
+             && lu_counters_get (&counters, LU_COUNTER_MAPS_PROCESSES) == N_OTHERS + 1,
+         "its tables are counted");
+  check (n_entries >= 1 && bytes >= n_entries * LU_BPF_ENTRY_BYTES, "the kernel's figure has them");
 }
 
 static void
@@ -216,7 +224,7 @@ test_gone (Fixture *self, gint32 pid)
   guint64 n_runs;
   double percent;
 
-  /* As if it had: nothing that was known of it holds any more. */
+  /* Claim that the process has called exec: all that was known of it is invalid. */
   exec.comm.name = "other";
   exec.comm.is_exec = 1;
   lu_process_table_apply (self->table, &exec);

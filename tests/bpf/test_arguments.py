@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_arguments.py LIVE_UNWINDER - the program in the kernel tells what processes were started with.
+"""test_arguments.py LIVE_UNWINDER - the BPF program sends the arguments of each exec.
 
-So each process that is sampled has its whole command line, though it has ended before anybody could
-have read it in /proc; one that was only forked has its parent's, and what is too long is cut off.
-Prints TAP."""
+Every sampled process has its whole command line, even if it ends before anybody can read /proc. A process
+that only forks has its parent's command line, and very long command lines are cut off. Prints TAP."""
 
 import os
 import re
@@ -15,17 +14,17 @@ import test_namespaces
 
 COUNT = 150
 WORD = "an-argument-of-more-than-fifteen-characters"
-# The subshell is a process that executes nothing.
+# The subshell is a process that forks and does not exec.
 SHELL = f"""
 for ((i = 0; i < {COUNT}; i++)); do /bin/true {WORD} "two words" number-$i; done
 (for ((i = 0; i < 200000; i++)); do :; done)
 for ((i = 0; i < 20; i++)); do /bin/true {WORD} $(printf '%09999d' 7); done
 """
-LONGEST = 4095  # and one more from /proc, for whom was only sampled before it had its arguments
+LONGEST = 4095  # /proc gives one more, if the process is sampled before its arguments arrive
 
 
 def names(capture):
-    """The last name of each sampled process."""
+    """Returns the last name of each sampled process."""
     sampled = {sample.pid for sample in capture.samples}
     named = {}
     for process in sorted(capture.processes, key=lambda p: p.time):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_namespaces.py LIVE_UNWINDER - who is in another pid namespace has other numbers.
+"""test_namespaces.py LIVE_UNWINDER - records across pid namespaces.
 
-The program in the kernel has to know processes by the numbers that side-band and /proc have for
-them: with the recorder in a namespace of its own, with the recorded processes in further ones below
-it, and system-wide beside processes that are outside.  Prints TAP."""
+A process has a different pid in each pid namespace. The BPF program must use the one that side-band and
+the recorder's /proc use: if the recorder has a namespace of its own, if the recorded processes are in
+nested ones, and in a system-wide recording while other processes are outside. Prints TAP."""
 
 import json
 import os
@@ -19,15 +19,15 @@ import syscap  # noqa: E402  (needs the path above)
 TRIES = 4
 ENOUGH_SAMPLES = 40
 UNSHARE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Busy for so many seconds.
+# Keeps a CPU busy for the given number of seconds.
 SPIN = ["sh", "-c", "t=$1; shift; exec timeout $t sh -c 'while :; do :; done'", "spin"]
-# A shell in the new namespace: a process that is to be seen, and the recorder.
+# A shell in the new namespace starts the process to be recorded and the recorder.
 BESIDE = ["sh", "-c", "spin=$1; shift; sh -c \"$spin\" & \"$@\"", "beside", "exec timeout 2 sh -c 'while :; do :; done'"]
 
 
 def record(program, *arguments, before=()):
-    """(statistics, capture, what it said); statistics None: it failed.  A machine that has other
-    things to do may not get around to what is recorded at once."""
+    """Returns (statistics, capture, messages); statistics are None if the recorder failed. Tries again if
+    there are few samples, because a busy machine may not run the recorded process soon enough."""
     for _ in range(TRIES):
         found = record_once(program, *arguments, before=before)
         if found[0] is None or found[0]["samples"] >= ENOUGH_SAMPLES:
@@ -57,7 +57,8 @@ class Report:
 
 
 def is_walked(stats):
-    """Most stacks were; a short one has some before its tables are there."""
+    """Most stacks were unwound by BPF; a short recording has some before its tables are
+    published."""
     if stats is None:
         return False
     walks = stats["kernel_walks"]

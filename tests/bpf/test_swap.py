@@ -18,12 +18,12 @@ import syscap  # noqa: E402  (needs the path above)
 
 SECONDS = "2"
 USER = 2**64 - 512      # PERF_CONTEXT_USER
-# Of a sample in spin(): that, step(), main(), and three that start a program.
+# The frames of a sample in spin(): spin(), step(), main(), and three that start a program.
 DEPTH = 6
 
 
 def place_of_spin(program):
-    """File offsets of the function, which is in a segment whose addresses are offsets."""
+    """Returns the file offsets of the function; in its segment addresses equal offsets."""
     table = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
     begin, size = next(line.split()[:2] for line in table.splitlines() if line.endswith(" t spin"))
     return int(begin, 16), int(begin, 16) + int(size, 16)
@@ -39,7 +39,7 @@ def record(program, engine, command, path):
 
 
 def depths_in_spin(capture, program):
-    """{frames of a complete stack that was sampled in spin(): how often}"""
+    """Returns {frames of a complete stack that was sampled in spin(): number of samples}"""
     begin, end = place_of_spin(program)
     mapping = next(each for each in capture.maps if each.path == os.path.realpath(program))
     depths = {}

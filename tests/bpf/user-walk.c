@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* user-walk.c - see user-walk.h. What it does before and after the walk is what walker.bpf.c does.
- */
+/* user-walk.c - see user-walk.h. Before and after the walk it does what walker.bpf.c does. */
 
 #include "user-walk.h"
 
-#include "unwind/arch.h"
+#include "arch/arch.h"
 
 #include <stdlib.h>
 
-#include "../../bpf/walk-turn.h"
+#include "../../bpf/walk-subprogram.h"
 
 struct lu_rule *
 user_rules (void)
@@ -49,7 +48,7 @@ user_set_calls (int (*call_before) (void *data, uint64_t pc), void *data)
 static void
 set_registers (const LuRegs *regs)
 {
-  /* By DWARF number: places in struct pt_regs. */
+  /* The index into struct pt_regs by DWARF number. */
   static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
   const LuArch *arch = lu_arch_of_abi (LU_ABI_64);
 
@@ -83,11 +82,11 @@ user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack
   for (uint32_t i = 0; i < walk->at; i++)
     lu_stack_push (stack, walk->pcs[i] & LU_BPF_PC_MASK,
                    ((walk->pcs[i] & LU_BPF_PC_RETURN) != 0 ? LU_FRAME_RETURN_ADDRESS : 0)
-                       | ((walk->pcs[i] & LU_BPF_PC_GUESSED) != 0 ? LU_FRAME_GUESSED : 0));
-  stack->status = result == TURN_ENDED   ? LU_STATUS_COMPLETE
-                  : result == TURN_DEPTH ? LU_STATUS_DEPTH_LIMIT
+                       | ((walk->pcs[i] & LU_BPF_PC_INFERRED) != 0 ? LU_FRAME_INFERRED : 0));
+  stack->status = result == NEXT_ENDED   ? LU_STATUS_COMPLETE
+                  : result == NEXT_DEPTH ? LU_STATUS_DEPTH_LIMIT
                                          : LU_STATUS_UNSUPPORTED_RULE;
-  return result == TURN_ENDED   ? LU_BPF_REASON_WALKED
-         : result == TURN_DEPTH ? LU_BPF_REASON_DEPTH
-                                : (unsigned) (result - TURN_GIVE_UP);
+  return result == NEXT_ENDED   ? LU_BPF_REASON_UNWOUND
+         : result == NEXT_DEPTH ? LU_BPF_REASON_DEPTH
+                                : (unsigned) (result - NEXT_GIVE_UP);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* wild.c - runs with a stack pointer, a frame pointer and a stack full of what does harm, if
- * anything does: random words, addresses of code with and without unwind information, loops of
- * frame pointers, pages that are not there. For ever, in code that has no unwind information, so
- * that frames are guessed: in memory without a file, and in this one. x86-64. */
+/* wild.c - runs with a stack pointer, a frame pointer and a stack full of harmful values: random
+ * words, addresses of code with and without unwind information, loops of frame pointers, missing
+ * pages. It runs for ever in code without unwind information, so that frames are inferred: in
+ * memory without a file, and in this one. x86-64. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ next (void)
 static const uint8_t __attribute__ ((section (".text.loop")))
 loop[] = { 0x48, 0xff, 0xc9, 0x75, 0xfb, 0x41, 0xff, 0xe6 };
 
-/* Spins with these registers in the loop at `code`, then comes back. No call: the stack may be
- * anything. */
+/* Spins with these registers in the loop at `code`, then returns. It makes no call, because the
+ * stack may be anything. */
 static void
 spin_with (uint64_t sp, uint64_t fp, uint64_t turns, const uint8_t *code)
 {
@@ -47,7 +47,7 @@ spin_with (uint64_t sp, uint64_t fp, uint64_t turns, const uint8_t *code)
 
 int main (void);
 
-/* `code`: of the loop, in memory without a file. */
+/* Returns a random word; `code` is the address of the loop, in memory without a file. */
 static uint64_t
 word (uint64_t stack, uint64_t code)
 {
@@ -66,7 +66,7 @@ word (uint64_t stack, uint64_t code)
     case 4:
       return next () % 8192;
     default:
-      return stack + 8 * (uint64_t) WORDS + next () % 65536; /* behind its end */
+      return stack + 8 * (uint64_t) WORDS + next () % 65536; /* beyond its end */
     }
 }
 

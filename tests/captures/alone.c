@@ -37,7 +37,7 @@ find_mapping (const struct alone_sample *sample, uint64_t address)
   return 0;
 }
 
-/* Hand-written entry code has no rules; nobody has called it. */
+/* Hand-written entry code has no rules, and it has no caller. */
 #define ENTRY_SIZE 0x40
 
 int

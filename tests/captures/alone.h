@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* alone.h - the contract headers as somebody else would use them: rows, rules and one step, in code
- * that has neither libc nor anything of src/.
+/* alone.h - the contract headers as an outsider would use them: rows, rules and one step, in code
+ * that uses neither libc nor src/.
  *
- * Used by replay.c. It finishes what rules say and leaves the rest to others, as a BPF program
- * must: no second engine, nothing guessed. */
+ * Used by replay.c. It finishes walks that rules can express and gives up on all others, as a BPF
+ * program must: it has no second engine and takes no frame-pointer steps. */
 
 #pragma once
 
@@ -16,7 +16,7 @@
 struct alone_mapping
 {
   uint64_t start, end, bias; /* run-time addresses; run-time minus ELF address */
-  uint64_t entry;            /* run-time; 0: there is none, or rules say what is there */
+  uint64_t entry;            /* run-time; 0: no table, or rules cover the address */
   struct lu_rows rows;
   const struct lu_rule *rules; /* NULL: no table */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* make.c PERF-DATA FOLDER/NAME COMMAND [SAMPLES] - makes NAME.samples.gz and NAME.stacks from what
- * perf recorded on this machine; `record` calls it for all of them.
+/* make.c PERF-DATA FOLDER/NAME COMMAND [SAMPLES] - makes NAME.samples.gz and NAME.stacks from a
+ * recording of perf on this machine; record.py calls it for all of them.
  *
- * Of all samples those are taken that pass new code or end in a new way. Of each stack as much is
- * kept as was read, of each file the entries that were used (reduce.h). A sample that then does not
- * unwind as it does with the real files is left out and told. */
+ * It selects the samples that pass new code or end in a new way. It keeps the part of each stack
+ * that was read, and of each file the entries that were used (reduce.h). A sample that then unwinds
+ * differently than with the real files is dropped and reported. */
 
 #include "reduce.h"
 #include "samples.h"
@@ -14,7 +14,7 @@
 #include "input/source-perf-data.h"
 #include "module/opener.h"
 #include "process/process-table.h"
-#include "unwind/dwfl-space.h"
+#include "unwind/dwfl-address-space.h"
 #include "unwind/unwinder.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define DEFAULT_SAMPLES 60
-/* First those that pass so many new places, then those that pass any. */
+/* First the samples that pass at least this many new places, then those that pass any. */
 #define MANY_NEW_PLACES 3
 /* Samples of each state other than complete, whatever code they pass. */
 #define PER_STATE 4
@@ -31,8 +31,8 @@
 
 typedef struct
 {
-  RecordedSample recorded; /* space: not used */
-  LuSpace *space;          /* owned */
+  RecordedSample recorded; /* the address space is not used */
+  LuAddressSpace *space;   /* owned */
 } Item;
 
 typedef struct
@@ -55,14 +55,14 @@ keep_sample (Set *set, const LuEvent *event)
 {
   const LuSample *sample = &event->sample;
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
   Item item = { .recorded.sample = *sample };
   LuSample *kept = &item.recorded.sample;
 
   if (sample->regs.abi != LU_ABI_64 || sample->stack_size < 8
       || !lu_process_table_lookup (set->table, event->pid, event->time, &process, &space))
     return;
-  item.space = lu_space_ref (space);
+  item.space = lu_address_space_ref (space);
   kept->regs.words = g_memdup2 (sample->regs.words, sample->regs.n_words * sizeof (guint64));
   kept->stack = g_memdup2 (sample->stack, sample->stack_size);
   kept->callchain = NULL;
@@ -107,15 +107,15 @@ typedef struct
   LuUnwinder *dwfl, *table;
   GHashTable *places;  /* set of module id << 40 ^ ELF address */
   GHashTable *touched; /* LuModule -> Reduction */
-  GHashTable *spaces;  /* LuSpace -> index + 1 */
+  GHashTable *spaces;  /* LuAddressSpace -> index + 1 */
   guint by_status[LU_N_STATUS];
   Recorded *recorded;
 } Choice;
 
 static const LuMapping *
-find_mapping (LuSpace *space, guint64 address, guint64 *elf_address)
+find_mapping (LuAddressSpace *space, guint64 address, guint64 *elf_address)
 {
-  const LuMapping *mapping = lu_space_find (space, address);
+  const LuMapping *mapping = lu_address_space_find (space, address);
 
   if (mapping != NULL)
     *elf_address = address - lu_dwfl_mapping_describe (mapping, lu_arch_of_abi (LU_ABI_64)).bias;
@@ -129,7 +129,7 @@ lookup_of (const LuFrame *frame)
 }
 
 static guint
-count_new_places (Choice *self, LuSpace *space, const LuStack *stack, gboolean add)
+count_new_places (Choice *self, LuAddressSpace *space, const LuStack *stack, gboolean add)
 {
   guint n = 0;
 
@@ -150,7 +150,7 @@ count_new_places (Choice *self, LuSpace *space, const LuStack *stack, gboolean a
 }
 
 static void
-touch (Choice *self, LuSpace *space, guint64 address)
+touch (Choice *self, LuAddressSpace *space, guint64 address)
 {
   guint64 elf_address;
   const LuMapping *mapping = find_mapping (space, address, &elf_address);
@@ -166,15 +166,15 @@ static guint
 searched (const LuSample *sample, const LuStack *stack, guint64 stack_used)
 {
   for (guint i = 0; i < stack->n_frames; i++)
-    if ((stack->frames[i].flags & LU_FRAME_GUESSED) != 0)
+    if ((stack->frames[i].flags & LU_FRAME_INFERRED) != 0)
       return (guint) MIN (sample->stack_size, stack_used);
   return MIN (sample->stack_size, 16u);
 }
 
-/* The places that an engine may ask about: those of the frames, what a leaf without a rule may have
- * as its return address, and what may be one where a frame is guessed. */
+/* The addresses that an engine may ask about: those of the frames, possible return addresses of a
+ * leaf without a rule, and possible ones where a frame-pointer step is taken. */
 static void
-touch_all (Choice *self, const Item *item, const LuStack *stack, guint64 stack_used)
+prefault_all (Choice *self, const Item *item, const LuStack *stack, guint64 stack_used)
 {
   const LuSample *sample = &item->recorded.sample;
   guint n_searched = searched (sample, stack, stack_used);
@@ -214,27 +214,27 @@ add_module (Choice *self, LuModule *module)
 }
 
 static guint
-add_space (Choice *self, LuSpace *space)
+add_space (Choice *self, LuAddressSpace *space)
 {
   guint known = GPOINTER_TO_UINT (g_hash_table_lookup (self->spaces, space));
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
 
   if (known != 0)
     return known - 1;
   for (guint i = 0; i < n; i++)
     if (!g_hash_table_contains (self->touched, mappings[i].module))
       add_module (self, mappings[i].module);
-  g_ptr_array_add (self->recorded->spaces, lu_space_ref (space));
+  g_ptr_array_add (self->recorded->spaces, lu_address_space_ref (space));
   g_hash_table_insert (self->spaces, space, GUINT_TO_POINTER (self->recorded->spaces->len));
   return self->recorded->spaces->len - 1;
 }
 
 static void
-unwind (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space, LuStack *stack)
+unwind (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *space, LuStack *stack)
 {
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, 0, 0, sample, space, stack);
+  unwinder->ops->unwind (unwinder, &(LuUnwindRequest){ .sample = sample, .space = space }, stack);
 }
 
 static void
@@ -246,7 +246,7 @@ take (Choice *self, const Item *item, const LuStack *stack, guint64 stack_used)
   recorded.space = add_space (self, item->space);
   count_new_places (self, item->space, stack, TRUE);
   self->by_status[stack->status]++;
-  touch_all (self, item, stack, stack_used);
+  prefault_all (self, item, stack, stack_used);
   sample->regs.words = g_memdup2 (sample->regs.words, sample->regs.n_words * sizeof (guint64));
   if (stack->status == LU_STATUS_COMPLETE)
     sample->stack_size = (guint32) MIN (sample->stack_size, (stack_used + SLACK) & ~7ull);
@@ -269,7 +269,7 @@ consider (Choice *self, const Item *item, guint min_new_places)
   take (self, item, stack, MAX (stack->stack_used, by_table->stack_used));
 }
 
-/* So that samples come from the whole of a recording. */
+/* This takes samples from the whole recording. */
 static void
 shuffle (GArray *items)
 {
@@ -305,8 +305,8 @@ reduce_modules (Choice *self)
 
 /* Checking and writing */
 
-/* Unwinds what was written as a test will; drops what does not end as before. FALSE if there was
- * any. */
+/* Unwinds the written samples as a test will, and drops those that end differently. Returns FALSE
+ * if there were any. */
 static gboolean
 drop_different (Recorded *self, const char *path, GError **error)
 {

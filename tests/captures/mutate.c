@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* mutate.c [--rounds N] [--seed N] FOLDER - recorded samples with damaged stacks, unwound by the
- * table engine as it goes along, by a new one for each, and by dwfl.
+/* mutate.c [--rounds N] [--seed N] FOLDER - unwinds recorded samples with damaged stacks by one
+ * table engine for all of them, by a new one for each, and by dwfl.
  *
- * What an engine remembers of earlier stacks must never show in a later one, so the first two have
- * to give the same stack, whatever is on it. dwfl has to as well, but for what allowed.txt says of
- * libdw: a register that it takes for lost. Words are exchanged for others of the same recording,
- * so that damage looks like stacks. Output is TAP. */
+ * An engine's memory of earlier stacks must never lead a later one elsewhere, so the first two have
+ * to give the same stack, whatever is on it; but an engine that has seen where code without unwind
+ * information sets up its frames goes on where a new one is in doubt. dwfl has to agree as well,
+ * except for a register that libdw considers lost, as listed in allowed.txt. Words are exchanged
+ * for other words of the same recording, so that damage resembles stacks. Output is TAP. */
 
 #include "samples.h"
 
@@ -26,8 +27,17 @@ typedef struct
   GRand *random;
   LuUnwinder *warm, *dwfl;
   LuStack *stack;
-  guint n_old, n_dwfl, n_lost, n_changed;
+  guint n_old, n_dwfl, n_lost, n_changed, n_doubts;
 } Run;
+
+/* Returns whether the first stack ends, in code without unwind information, where the second one
+ * goes on. */
+static gboolean
+ends_in_doubt (const char *fresh, const char *other)
+{
+  return (g_str_has_prefix (fresh, "no-unwind-info ") || g_str_has_prefix (fresh, "jit "))
+         && g_str_has_prefix (strchr (other, ' '), strchr (fresh, ' '));
+}
 
 static const RecordedSample *
 random_sample (const Run *self)
@@ -48,8 +58,8 @@ random_word (const Run *self, const LuSample *sample)
   return word;
 }
 
-/* Where a return address of the last stack that was unwound is, or a register saved below it; else
- * anywhere. */
+/* Returns the place of a return address of the last unwound stack, or of a register saved below it,
+ * or any place. */
 static guint
 random_place (const Run *self, guint n_words)
 {
@@ -92,7 +102,7 @@ damage_word (const Run *self, const LuSample *sample, guint8 *at)
   memcpy (at, &word, sizeof word);
 }
 
-/* A copy of the sample with up to four words of the stack and, rarely, a register changed. */
+/* Copies the sample, with up to four words of the stack and, rarely, a register changed. */
 static LuSample
 damage (const Run *self, const LuSample *from)
 {
@@ -118,8 +128,11 @@ static char *
 unwind (const Run *self, LuUnwinder *unwinder, const LuSample *sample, guint space)
 {
   lu_stack_reset (self->stack);
-  unwinder->ops->unwind (unwinder, 0, (gint32) space + 1, sample,
-                         self->recorded->spaces->pdata[space], self->stack);
+  unwinder->ops->unwind (unwinder,
+                         &(LuUnwindRequest){ .tid = (gint32) space + 1,
+                                             .sample = sample,
+                                             .space = self->recorded->spaces->pdata[space] },
+                         self->stack);
   return recorded_stack_to_text (self->recorded, space, self->stack);
 }
 
@@ -145,9 +158,10 @@ try_one (Run *self)
       fresh = unwind (self, cold, &sample, recorded->space);
       dwfl = unwind (self, self->dwfl, &sample, recorded->space);
       self->n_changed += strcmp (whole, fresh) != 0;
-      if (strcmp (warm, fresh) != 0)
+      self->n_doubts += ends_in_doubt (fresh, warm) && strcmp (warm, fresh) != 0;
+      if (strcmp (warm, fresh) != 0 && !ends_in_doubt (fresh, warm))
         complain (++self->n_old, self, "a new engine finds another stack", fresh, warm);
-      if (strcmp (fresh, dwfl) != 0)
+      if (strcmp (fresh, dwfl) != 0 && !ends_in_doubt (fresh, dwfl))
         {
           if (g_str_has_prefix (dwfl, "unsupported-rule "))
             self->n_lost++;
@@ -179,11 +193,11 @@ test_capture (const char *folder, const char *name, guint seed, guint rounds, gu
   run.stack = g_new (LuStack, 1);
   for (guint i = 0; i < rounds; i++)
     try_one (&run);
-  is_ok = run.n_old == 0 && run.n_dwfl == 0 && run.n_changed > 0;
+  is_ok = run.n_old == 0 && run.n_dwfl == 0 && run.n_changed > 0 && run.n_doubts <= 1 + rounds / 20;
   printf ("%sok %u - %s: of %u damaged stacks %u are others; %u another by a new engine, %u by "
-          "dwfl, in %u libdw lost a register\n",
+          "dwfl, in %u libdw lost a register, in %u a new engine is in doubt\n",
           is_ok ? "" : "not ", number, name, rounds, run.n_changed, run.n_old, run.n_dwfl,
-          run.n_lost);
+          run.n_lost, run.n_doubts);
   g_free (run.stack);
   lu_unwinder_free (run.dwfl);
   lu_unwinder_free (run.warm);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""record.py BUILD [NAME...] - records the samples of tests/captures anew, on this machine.
+"""record.py BUILD [NAME...] - records the samples of tests/captures again, on this machine.
 
-BUILD is a build folder of this project (make-capture and the test programs are taken from there).
-Needs perf, the permission to use it, and the recorded programs. Everything runs in a folder below
-/tmp with an empty environment, so that nothing of whoever records is on the stacks.
+BUILD is a build folder of this project, which has make-capture and the test programs. The script needs
+perf, permission to use it, and the recorded programs. It runs everything in a folder below /tmp with a
+minimal environment, so that the recorded stacks contain no personal data.
 """
 
 import os
@@ -128,7 +128,7 @@ def prepare_coroutine(build):
     return [program(build, "programs/coroutine")]
 
 
-# Name -> how it is prepared, samples a second, bytes of stack, the most samples that are kept.
+# Name -> how it is prepared, samples per second, bytes of stack, the most samples to keep.
 PROGRAMS = {
     "python3": (prepare_python, 997, 16384, 60),
     "node": (prepare_node, 497, 16384, 50),
@@ -166,7 +166,7 @@ def record(build, name):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    FOLDER.mkdir()     # always the same, because its name is in what is recorded
+    FOLDER.mkdir()     # always the same, because the recording contains its name
     os.chdir(FOLDER)
     try:
         for name in sys.argv[2:] or PROGRAMS:

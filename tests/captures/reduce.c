@@ -3,12 +3,13 @@
 
 /* reduce.c - writes the small ELF files of recorded samples; see reduce.h.
  *
- *   | ELF header | program headers | build-id | .eh_frame | its search table | .debug_frame |
- *   | names | section headers |
+ * | ELF header | program headers | build-id | .eh_frame | its search table | .debug_frame |
  *
- * The entries move together, so pointers relative to their place are written anew. A first, small
- * PT_LOAD says where .eh_frame is in this file; the segments behind it are those of the large file,
- * though nothing of them is here: they say where mappings belong. */
+ * | names | section headers |
+ *
+ * The entries move together, so pointers relative to their place are rewritten. A small first
+ * PT_LOAD tells where .eh_frame is in this file; the segments behind it are those of the large
+ * file, although this file does not contain them: they tell where mappings belong. */
 
 #include "reduce.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* reduce.h - a small ELF file that unwinds as a large one does at a few places.
+/* reduce.h - a small ELF file that unwinds like a large one at a few places.
  *
- * Used by make.c. It has the segments, the entry and the build-id of the file, and of its call
- * frame information the entries of the places that were touched, byte for byte but for what says
- * where they are. No code, no symbols. */
+ * Used by make.c. It has the segments, the entry point and the build-id of the large file, and the
+ * CFI entries of the used places, byte for byte except for pointers that tell where they are. It
+ * has no code and no symbols. */
 
 #pragma once
 

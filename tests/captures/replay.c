@@ -2,25 +2,25 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* replay.c [--allowed FILE] FOLDER - unwinds all recorded samples with every engine and compares
- * with the stored stacks, line by line: dwfl, table, check (that has nothing to report), and the
+ * them line by line with the stored stacks: dwfl, table, check (which must report nothing), and the
  * contract headers alone (alone.h), which must be right where they reach the end.
  *
- * replay --write FOLDER writes the .stacks files anew, by dwfl. What then changed is for whoever
- * reviews the change to judge. Output is TAP. */
+ * `replay --write FOLDER` rewrites the .stacks files, using dwfl; the reviewer of the change judges
+ * the differences. Output is TAP. */
 
 #include "alone.h"
 #include "samples.h"
 
 #include "table/table.h"
 #include "unwind/check.h"
-#include "unwind/dwfl-space.h"
+#include "unwind/dwfl-address-space.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define MAX_PRINTED 5
 
-/* What alone.c must finish of the samples that dwfl completes: it has no second engine. */
+/* The share of the samples completed by dwfl that alone.c must finish; it has no second engine. */
 #define MIN_ALONE_PERCENT 90
 
 typedef struct
@@ -72,8 +72,11 @@ count_different (Capture *self, LuUnwinder *unwinder, const char *engine)
       g_autofree char *line = NULL;
 
       lu_stack_reset (stack);
-      unwinder->ops->unwind (unwinder, 0, 0, &recorded->sample,
-                             self->recorded->spaces->pdata[recorded->space], stack);
+      unwinder->ops->unwind (
+          unwinder,
+          &(LuUnwindRequest){ .sample = &recorded->sample,
+                              .space = self->recorded->spaces->pdata[recorded->space] },
+          stack);
       line = recorded_stack_to_text (self->recorded, recorded->space, stack);
       if (strcmp (line, self->stacks[i]) == 0 || is_allowed (self, i, engine))
         continue;
@@ -110,16 +113,17 @@ test_check (Capture *self)
   g_autoptr (LuUnwinder) unwinder = lu_check_new (
       lu_unwinder_dwfl.new(NULL), lu_unwinder_table.new(NULL), print_difference, NULL);
   g_autofree char *text = NULL;
-  LuUnwinderCounts counts;
+  guint64 n_differ;
   guint n_allowed = self->n_allowed;
   guint n = count_different (self, unwinder, "check");
 
   n_allowed = self->n_allowed - n_allowed;
-  unwinder->ops->get_counts (unwinder, &counts);
+  n_differ = lu_counters_get (&unwinder->counters, LU_COUNTER_FRAMES_DIFFER)
+             + lu_counters_get (&unwinder->counters, LU_COUNTER_STATES_DIFFER);
   text = g_strdup_printf ("%u differ from what is stored, %" G_GUINT64_FORMAT
                           " of the engines from each other, %u are allowed",
-                          n, counts.frames_differ + counts.states_differ, n_allowed);
-  report (n == 0 && counts.frames_differ + counts.states_differ == n_allowed, self, "check", text);
+                          n, n_differ, n_allowed);
+  report (n == 0 && n_differ == n_allowed, self, "check", text);
 }
 
 /* The contract headers alone */
@@ -133,7 +137,7 @@ typedef struct
 static void
 free_table (gpointer table)
 {
-  lu_table_free (table);
+  lu_table_unref (table);
 }
 
 static const LuTable *
@@ -153,10 +157,10 @@ table_of (Alone *self, LuModule *module)
 }
 
 static void
-set_space (Alone *self, LuSpace *space)
+set_space (Alone *self, LuAddressSpace *space)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
 
   g_array_set_size (self->mappings, 0);
   for (guint i = 0; i < n; i++)
@@ -216,7 +220,7 @@ test_alone (Capture *self)
       g_autofree char *line = NULL;
 
       n_complete += g_str_has_prefix (self->stacks[i], "complete ")
-                    && strchr (self->stacks[i], '~') == NULL; /* it guesses nothing */
+                    && strchr (self->stacks[i], '~') == NULL; /* it takes no frame-pointer steps */
       set_space (&alone, self->recorded->spaces->pdata[recorded->space]);
       walk_alone (&alone, &recorded->sample, stack);
       if (stack->status != LU_STATUS_COMPLETE)

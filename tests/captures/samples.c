@@ -6,7 +6,7 @@
 #include "samples.h"
 
 #include "base/error.h"
-#include "unwind/dwfl-space.h"
+#include "unwind/dwfl-address-space.h"
 #include "unwind/unwinder.h"
 
 #include <gio/gio.h>
@@ -46,7 +46,7 @@ clear_sample (gpointer data)
 static void
 unref_space (gpointer space)
 {
-  lu_space_unref (space);
+  lu_address_space_unref (space);
 }
 
 Recorded *
@@ -131,10 +131,10 @@ index_of_module (const Recorded *self, const LuModule *module)
 }
 
 static void
-write_space (GString *out, const Recorded *self, const LuSpace *space)
+write_address_space (GString *out, const Recorded *self, const LuAddressSpace *space)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
 
   g_string_append_printf (out, "space %x\n", n);
   for (guint i = 0; i < n; i++)
@@ -182,7 +182,7 @@ recorded_write (const Recorded *self, const char *path, GError **error)
     write_module (out, &g_array_index (self->modules, RecordedModule, i));
   write_calls (out, self);
   for (guint i = 0; i < self->spaces->len; i++)
-    write_space (out, self, self->spaces->pdata[i]);
+    write_address_space (out, self, self->spaces->pdata[i]);
   for (guint i = 0; i < self->samples->len; i++)
     write_sample (out, &g_array_index (self->samples, RecordedSample, i));
   return write_compressed (out, path, error);
@@ -281,9 +281,9 @@ read_call (Recorded *self, Reader *reader, char **words)
 }
 
 static void
-read_space (Recorded *self, Reader *reader, char **words)
+read_address_space (Recorded *self, Reader *reader, char **words)
 {
-  LuSpace *space = lu_space_new ();
+  LuAddressSpace *space = lu_address_space_new ();
   guint64 n = number (reader, words, 1);
 
   for (guint64 i = 0; i < n && !reader->failed; i++)
@@ -295,14 +295,14 @@ read_space (Recorded *self, Reader *reader, char **words)
         .end = number (reader, line, 1),
         .file_offset = number (reader, line, 2),
       };
-      LuSpace *next;
+      LuAddressSpace *next;
 
       reader->failed |= module >= self->modules->len || mapping.end <= mapping.start;
       if (reader->failed)
         break;
       mapping.module = g_array_index (self->modules, RecordedModule, module).module;
-      next = lu_space_with_mapping (space, &mapping);
-      lu_space_unref (space);
+      next = lu_address_space_take_with_mapping (lu_address_space_ref (space), &mapping);
+      lu_address_space_unref (space);
       space = next;
     }
   g_ptr_array_add (self->spaces, space);
@@ -354,7 +354,7 @@ read_item (Recorded *self, Reader *reader)
   else if (g_strcmp0 (words[0], "call") == 0)
     read_call (self, reader, words);
   else if (g_strcmp0 (words[0], "space") == 0)
-    read_space (self, reader, words);
+    read_address_space (self, reader, words);
   else if (g_strcmp0 (words[0], "sample") == 0)
     read_sample (self, reader, words);
   else
@@ -406,10 +406,10 @@ recorded_read (const char *path, GError **error)
 /* Stacks */
 
 static void
-append_frame (GString *text, const Recorded *self, LuSpace *space, const LuFrame *frame)
+append_frame (GString *text, const Recorded *self, LuAddressSpace *space, const LuFrame *frame)
 {
   gboolean is_caller = (frame->flags & LU_FRAME_RETURN_ADDRESS) != 0;
-  const LuMapping *mapping = lu_space_find (space, frame->pc - is_caller);
+  const LuMapping *mapping = lu_address_space_find (space, frame->pc - is_caller);
   guint64 bias = 0;
 
   if (mapping != NULL)
@@ -421,7 +421,7 @@ append_frame (GString *text, const Recorded *self, LuSpace *space, const LuFrame
     g_string_append_printf (text, "?:%" PRIx64, (guint64) frame->pc);
   if (!is_caller)
     g_string_append_c (text, '!');
-  if ((frame->flags & LU_FRAME_GUESSED) != 0)
+  if ((frame->flags & LU_FRAME_INFERRED) != 0)
     g_string_append_c (text, '~');
 }
 
@@ -439,10 +439,10 @@ recorded_stack_to_text (const Recorded *self, guint space, const LuStack *stack)
 }
 
 static void
-unwind (LuUnwinder *unwinder, const LuSample *sample, LuSpace *space, LuStack *stack)
+unwind (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *space, LuStack *stack)
 {
   lu_stack_reset (stack);
-  unwinder->ops->unwind (unwinder, 0, 0, sample, space, stack);
+  unwinder->ops->unwind (unwinder, &(LuUnwindRequest){ .sample = sample, .space = space }, stack);
 }
 
 GString *

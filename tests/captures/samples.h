@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* samples.h - a file of recorded samples with all that unwinding them needs.
+/* samples.h - a file of recorded samples with everything that is needed to unwind them.
  *
  * Written by make.c, read by replay.c (and walk.py, which shares no code with it). A gzip file of
  * lines; a line that announces bytes is followed by them and a newline:
  *
- *   live-unwinder samples 1
- *   command TEXT                              how it was recorded
- *   module KIND BYTES PATH                    KIND: file, vdso, vsyscall or anonymous; an ELF file
- *                                             (reduce.h), 0 bytes if there is none
- *   call MODULE FILE-OFFSET KIND              what is in front of a return address: enum LuCallKind
- *   space N                                   then N lines:
- *   START END FILE-OFFSET MODULE              executable mappings, by address
- *   sample SPACE CPUMODE ASKED MASK BYTES WORD...   registers; the stack from the stack pointer up
+ * live-unwinder samples 1
  *
- * Numbers are hexadecimal, modules and spaces are counted from 0. */
+ * command TEXT: how it was recorded
+ *
+ * module KIND BYTES PATH: KIND is file, vdso, vsyscall or anonymous; an ELF file (reduce.h), 0
+ * bytes if there is none
+ *
+ * call MODULE FILE-OFFSET KIND: the code before a return address, enum LuCallKind
+ *
+ * space N, then N lines START END FILE-OFFSET MODULE: executable mappings, by address
+ *
+ * sample SPACE CPUMODE ASKED MASK BYTES WORD...: registers, and the stack from the stack pointer up
+ *
+ * Numbers are hexadecimal; modules and spaces are counted from 0. */
 
 #pragma once
 
 #include "lu/sample.h"
 #include "lu/stack.h"
-#include "process/space.h"
-#include "unwind/arch.h"
+#include "process/address-space.h"
+#include "arch/arch.h"
 
 typedef struct
 {
@@ -42,7 +46,7 @@ typedef struct
 {
   char *command;     /* owned */
   GArray *modules;   /* of RecordedModule */
-  GPtrArray *spaces; /* of LuSpace, owned */
+  GPtrArray *spaces; /* of LuAddressSpace, owned */
   GArray *samples;   /* of RecordedSample */
 } Recorded;
 
@@ -52,13 +56,13 @@ void recorded_free (Recorded *self);
 Recorded *recorded_read (const char *path, GError **error);
 gboolean recorded_write (const Recorded *self, const char *path, GError **error);
 
-/* The frames of a stack as one line: MODULE:ADDRESS of each, leaf first, ELF addresses as the walk
- * found them; '!' behind an exact pc, '~' behind a guess, '?' as the module of an address in no
- * mapping. Owned. */
+/* Prints the frames of a stack on one line: MODULE:ADDRESS of each, leaf first, ELF addresses as
+ * the walk found them; '!' after an exact pc, '~' after an inferred one, '?' as the module of an
+ * address in no mapping. Owned. */
 char *recorded_stack_to_text (const Recorded *self, guint space, const LuStack *stack);
 
-/* What a .stacks file says: the command, the modules by number, and the stack of each sample as the
- * dwfl engine finds it, or the table engine where libdw cannot follow a rule. Owned. */
+/* The text of a .stacks file: the command, the modules by number, and the stack of each sample as
+ * the dwfl engine finds it, or the table engine where libdw cannot follow a rule. Owned. */
 GString *recorded_expectations (const Recorded *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Recorded, recorded_free)

@@ -216,13 +216,13 @@ class Walk:
         if kind == "is":
             return self.evaluate(rule[1], [cfa])
         address = cfa + rule[1] & MASK if kind == "cfa" else self.evaluate(rule[1], [cfa])
-        # What the frame that runs has popped is in the register again.
+        # The value that the running frame has popped is in the register again.
         if self.is_exact and 0 < self.registers[SP] - address <= RED_ZONE and number != PC:
             return self.register(number)
         return self.read(address)
 
     def step(self, row, is_signal):
-        """Moves to the caller; a Stop if there is none to be found."""
+        """Moves to the caller; raises Stop if it cannot be found."""
         kind = row.cfa[0]
         cfa = self.evaluate(row.cfa[1], []) if kind == "expression" \
             else self.register(row.cfa[1]) + row.cfa[2] & MASK
@@ -264,7 +264,7 @@ class Walk:
 # Files -------------------------------------------------------------------------------------------
 
 class Recording:
-    """A file of samples.h's form."""
+    """A file in the form of samples.h."""
 
     def __init__(self, path):
         with gzip.open(path) as file:
@@ -292,7 +292,7 @@ class Recording:
             image = self.bytes(int(size, 16))
             self.modules.append(Module(kind, path, elf.Elf(image) if image else None, {}))
         elif kind == "call":
-            pass            # only who guesses asks for calls
+            pass            # only frame-pointer steps need calls
         elif kind == "space":
             self.spaces.append([self.mapping(self.line()) for _ in range(int(rest, 16))])
         elif kind == "sample":
@@ -313,7 +313,7 @@ class Recording:
 
 
 def differs(walk, why, stored):
-    """Why the walk is not the stored stack, or None."""
+    """Returns why the walk is not the stored stack, or None."""
     state, *frames = stored.split()
     guess = next((i for i, frame in enumerate(frames) if "~" in frame), len(frames))
     if walk.is_complete:

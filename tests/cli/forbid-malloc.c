@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* forbid-malloc.c - preloaded into a recorder: from a given time on, a thread of the way from ring
- * to sink that allocates or frees is told of and ends the program.
+/* forbid-malloc.c - preloaded into a recorder: from a given time on, a thread on the way from ring
+ * to sink that allocates or frees is reported, and the program ends.
  *
- * FORBID_MALLOC_AFTER is the time in seconds since the program began; FORBID_MALLOC_THREADS are the
- * threads' names, separated by commas. */
+ * FORBID_MALLOC_AFTER is the time in seconds since the program started; FORBID_MALLOC_THREADS are
+ * the threads' names, separated by commas. */
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -38,7 +38,7 @@ set_up (void)
   const char *after = getenv ("FORBID_MALLOC_AFTER"), *names = getenv ("FORBID_MALLOC_THREADS");
   void *frames[1];
 
-  backtrace (frames, 1); /* loads what it needs now */
+  backtrace (frames, 1); /* loads everything it needs now */
   if (after == NULL || names == NULL)
     return;
   strncpy (threads, names, sizeof threads - 1);

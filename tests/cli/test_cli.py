@@ -57,7 +57,7 @@ def is_kernel_thread(pid):
 
 
 def times_run(pid):
-    """How often the threads of a process got a CPU of their own accord."""
+    """Returns how often the threads of a process have waited, as counted by the kernel."""
     count = 0
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as status:
@@ -106,7 +106,7 @@ class ExitCodes(Case):
 
     @unittest.skipUnless(is_root(), "needs root")
     def test_command_not_found_in_anothers_folder(self):
-        """The file goes although the recorder has given up the rights of root by then."""
+        """The file is removed although the recorder has dropped root's rights by then."""
         os.chown(self.folder, NOBODY, NOBODY)
         self.assertEqual(self.run_it("--", "/nonexistent/program").returncode, 127)
         self.assertEqual(os.listdir(self.folder), [])
@@ -187,7 +187,7 @@ class Files(Case):
         self.assertIn("No such file", result.stderr)
 
     def test_a_full_disk(self):
-        """What was written stays readable, and the error says what happened."""
+        """The data written so far stays readable, and the error says what happened."""
         def limit():
             import resource
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -245,6 +245,18 @@ class Helper(Case):
         os.close(self.reader)
 
     @unittest.skipUnless(is_root(), "needs root")
+    def test_the_log_says_nothing_of_no_stacks(self):
+        process, event = self.begin()
+        said = os.read(self.reader, 4)
+        time.sleep(0.5)
+        os.eventfd_write(event, 1234)
+        with open(self.reader, "rb") as reader:
+            said += reader.read()
+        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertIn(b" samples, ", said)
+        self.assertNotIn(b"of 0 stacks", said)
+
+    @unittest.skipUnless(is_root(), "needs root")
     def test_a_client_that_dies(self):
         process, _ = self.begin()
         os.read(self.reader, 4)
@@ -253,7 +265,7 @@ class Helper(Case):
         self.assertEqual(process.stderr.read(), "")
 
     def test_few_descriptors(self):
-        """Whatever there is no descriptor for: it begins or says so, and it ends."""
+        """However few descriptors are allowed, it starts or reports the error, and it ends."""
         for limit in range(10, 26):
             process, event = self.begin(preexec_fn=lambda n=limit: resource.setrlimit(
                 resource.RLIMIT_NOFILE, (n, n)))
@@ -263,7 +275,8 @@ class Helper(Case):
             os.close(self.reader)
 
     def test_a_limit_of_file_sizes(self):
-        """It is about files, such as those of the store, and ends nothing but their use."""
+        """The limit concerns files such as those of the store; they are not used then, and nothing
+        else changes."""
         sysprof, event = self.begin(preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_FSIZE, (0, 0)))
         self.assertEqual(os.read(self.reader, 4), b"\x5e\x97\xca\xfd")
@@ -286,7 +299,7 @@ class Recording(Case):
     def test_samples_follow_cpu_time(self):
         result = self.run_it("--stats", "json", "-o", self.file, "--", *spin(1))
         stats = stats_of(result.stderr)
-        # One per millisecond, less what the host of a virtual machine takes away.
+        # One per millisecond, less the time that the host of a virtual machine takes away.
         self.assertGreater(stats["samples"], 600)
         self.assertGreater(stats["complete_percent"], 95)
         self.assertEqual(self.samples(), stats["samples"])
@@ -297,7 +310,8 @@ class Recording(Case):
                          stats["samples"])
 
     def test_others_hardly_wake_it(self):
-        """A build beside it starts a hundred processes a second: none of our business."""
+        """A build on the same machine starts a hundred processes a second, which are not
+        recorded."""
         build = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"])
         self.addCleanup(build.wait)
         self.addCleanup(build.kill)
@@ -305,7 +319,7 @@ class Recording(Case):
                                     stderr=subprocess.DEVNULL)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.terminate)
-        time.sleep(1.5)         # until it is no longer in a hurry
+        time.sleep(1.5)         # until start-up is over
         before = times_run(recorder.pid)
         time.sleep(2)
         per_second = (times_run(recorder.pid) - before) / 2
@@ -328,7 +342,7 @@ class Recording(Case):
         self.assertLess(stats_of(result.stderr)["seconds"], 1.0)
 
     def test_rights_are_given_up(self):
-        """Of root's capabilities those stay that docs/sandbox.md lists; in every thread."""
+        """Root keeps only the capabilities that docs/sandbox.md lists, in every thread."""
         process = self.start("-q", "-o", self.file, "--", *spin(1.5))
         time.sleep(0.8)
         kept = sum(1 << n for n in (2, 5, 14, 19, 38, 39, 40))  # linux/capability.h
@@ -354,7 +368,7 @@ class Recording(Case):
 
     @unittest.skipUnless(is_root(), "needs root")
     def test_kernel_threads_have_names(self):
-        """Also in the first second, though nobody looks at them before they are sampled."""
+        """Also in the first second, before they are sampled."""
         write = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=x bs=64k count=64 conv=fsync; done"
         writer = subprocess.Popen(["sh", "-c", write], cwd=self.folder, stderr=subprocess.DEVNULL)
         self.addCleanup(writer.wait)
@@ -513,11 +527,11 @@ class Recording(Case):
 
 
 class KernelWalks(Case):
-    """Stacks that are walked where they are sampled; skipped where that cannot be."""
+    """Stacks that BPF unwinds; skipped where BPF cannot be used."""
 
     @classmethod
     def setUpClass(cls):
-        """Compiling tables is not what is tested: they are on disk."""
+        """The tables are on disk, because compiling them is not under test."""
         cls.store = tempfile.mkdtemp(prefix="cli-store-")
         cls.addClassCleanup(shutil.rmtree, cls.store, True)
         with open("/proc/self/maps", encoding="utf-8") as maps:
@@ -613,6 +627,28 @@ class Signals(Case):
         self.assertEqual(process.wait(timeout=10), 128 + signal.SIGTERM)
         self.assertIn("live-unwinder.stats", syscap.read(self.file).metadata)
 
+    def test_the_command_gets_them_as_we_did(self):
+        def ignore_and_block():
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
+
+        command = ["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"]
+        for before in (None, ignore_and_block):
+            ours = self.run_it("-q", "-f", "-o", self.file, "--", *command, preexec_fn=before)
+            alone = subprocess.run(command, capture_output=True, text=True, check=True,
+                                   preexec_fn=before)
+            with self.subTest(before=before):
+                self.assertEqual(ours.stdout, alone.stdout)
+
+    def test_one_that_is_ignored_ends_nothing(self):
+        """As under nohup, when the terminal is closed."""
+        process = self.start("-q", "-o", self.file, "--", *spin(2),
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        time.sleep(0.8)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=10), 0)
+
     def test_the_second_one_exits_at_once(self):
         stubborn = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         process = self.start("-q", "-o", self.file, "--", sys.executable, "-S", "-c",
@@ -680,7 +716,7 @@ class WithoutPrivilege(Case):
         result = self.as_nobody("--engine", "bpf", "--", "true")
         self.assertEqual(result.returncode, 125)
         self.assertRegex(result.stderr, "CAP_BPF|without libbpf|no walker")
-        result = self.as_nobody("-o", "y.syscap", "--", "true")
+        result = self.as_nobody("-v", "-o", "y.syscap", "--", "true")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("not walked in the kernel", result.stderr)
 

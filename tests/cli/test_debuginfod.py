@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_debuginfod.py - separate debug files: installed ones, and those that servers have.
+"""test_debuginfod.py - tests separate debug files, installed and fetched from servers.
 
     test_debuginfod.py LIVE_UNWINDER [-v] [TEST…]
 
-A stripped program gets its names from a real debuginfod on the loopback interface; servers that are
-dead, slow or wrong are small ones of ours, which note when they are asked. Tests skip with the reason
-where a tool or a right is missing.
+A stripped program gets its names from a real debuginfod on the loopback interface. Dead, slow and wrong
+servers are simulated by small ones in this file, which record when they are asked. A test skips, and says
+why, if a tool or a privilege is missing.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ import urllib.request
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 COMPILER = os.environ.get("CC", "cc").split()
 HAS_DEBUGINFOD = os.environ.get("LU_HAS_DEBUGINFOD", "1") == "1"
-BUDGET = 10  # seconds that the default may take
+BUDGET = 10  # seconds, the default limit
 NOBODY = 65534
 
 SOURCE = """
@@ -87,7 +87,7 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder, *names)
 
     def build(self, *flags):
-        """The program, stripped; its debug file is what is returned."""
+        """Builds and strips the program; returns its debug file."""
         source, program, debug = self.path("p.c"), self.path("prog"), self.path("prog.debug")
         with open(source, "w", encoding="utf-8") as out:
             out.write(SOURCE)
@@ -113,8 +113,8 @@ class Case(unittest.TestCase):
         return {**base, **(env or {})}
 
     def record(self, *options, env=None, command=None):
-        """Records the program, or skips where sampling is not allowed; what was said, and how long
-        it took beyond the command."""
+        """Records the program, or skips where sampling is not allowed. Returns the messages and the
+        time beyond the command's."""
         begin = time.monotonic()
         result = self.run_it("--stats", "none", "-f", "-o", self.capture, *options, "--",
                              *(command or [self.program]), env=env)
@@ -124,19 +124,19 @@ class Case(unittest.TestCase):
         return result.stderr, time.monotonic() - begin
 
     def names(self, *options, env=None, capture=None):
-        """Of the program's functions, those that the report names; and what it said."""
+        """Returns the program's functions that the report names, and its messages."""
         result = self.run_it("report", "-n", "1000", *options, capture or self.capture, env=env)
         self.assertEqual(result.returncode, 0, result.stderr)
         return {name for name in NAMES if re.search(rf"%  {name} ", result.stdout)}, result.stderr
 
 
 class Installed(Case):
-    """Debug files of this machine."""
+    """Debug files on this machine."""
 
     def test_beside_the_program(self):
         debug = self.build()
         self.record("--no-symbols")
-        self.assertEqual(self.names()[0], set())  # without a link nobody knows of it
+        self.assertEqual(self.names()[0], set())  # without a link it cannot be found
         os.mkdir(self.path(".debug"))
         os.rename(debug, self.path(".debug", "prog.debug"))
         run_tool("objcopy", f"--add-gnu-debuglink={self.path('.debug', 'prog.debug')}",
@@ -176,7 +176,7 @@ class Installed(Case):
 
 
 class Server:
-    """Answers each request for a build-id by `behave`(handler, build-id); notes the times."""
+    """Answers each request for a build-id by `behave`(handler, build-id), and notes the times."""
 
     def __init__(self, behave):
         self.requests = []
@@ -235,7 +235,7 @@ class Debuginfod(Case):
         return server
 
     def serve_own(self, answer):
-        """A server that has an answer for the program's build-id, and nothing else."""
+        """A server that has an answer only for the program's build-id."""
         wanted = self.build_id()
 
         def behave(handler, build_id):
@@ -246,7 +246,8 @@ class Debuginfod(Case):
         return self.serve(behave)
 
     def start_real(self, folder):
-        """A real debuginfod that serves the files of a folder, once it knows the program's."""
+        """A real debuginfod that serves the files of a folder, once it has indexed the
+        program's."""
         if shutil.which("debuginfod") is None:
             self.skipTest("no debuginfod here")
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -282,7 +283,7 @@ class Debuginfod(Case):
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(folded, encoding="utf-8") as file:
             self.assertIn("main;first_level;second_level;busy_leaf", file.read())
-        result = self.run_it("diff", self.capture, self.capture, env=env)
+        result = self.run_it("diff", "-n", "10000", self.capture, self.capture, env=env)
         self.assertIn("busy_leaf", result.stdout)
 
         result = self.run_it("report", "--lines", self.capture, env=env)
@@ -305,7 +306,7 @@ class Debuginfod(Case):
         result = self.run_it("report", "--lines", self.capture, env=env)
         self.assertRegex(result.stdout, r"busy_leaf p\.c:\d+")
         self.assertEqual(self.names(env=env)[0], NAMES)
-        with open(self.capture, "rb") as file:  # from standard input, to another machine
+        with open(self.capture, "rb") as file:  # from standard input, as on another machine
             elsewhere = subprocess.run([PROGRAM, "report", "-"], stdin=file, text=True, check=True,
                                        capture_output=True, env=self.environment(env))
         self.assertIn("busy_leaf", elsewhere.stdout)
@@ -342,7 +343,7 @@ class Debuginfod(Case):
         return float(re.search(r"prog \([^)]* (\d+\.\d) % of the samples\)", said)[1])
 
     def test_a_dead_server_costs_its_budget_at_most(self):
-        """It takes the connection and never answers."""
+        """The server takes the connection and never answers."""
         self.build()
         with socket.create_server(("127.0.0.1", 0)) as server:
             env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.getsockname()[1]}"}
@@ -355,7 +356,7 @@ class Debuginfod(Case):
         self.assertNotIn("debuginfod", said)
 
     def test_the_doctor_asks_nobody(self):
-        """It says whether something would be fetched."""
+        """A message says whether something would be fetched."""
         server = self.serve(lambda *_: None)
         line = " +debug files are fetched"
         text = self.run_it("doctor", env=server.env).stdout
@@ -373,7 +374,7 @@ class Debuginfod(Case):
         self.assertIn("no server answers", said)
 
     def test_a_slow_server(self):
-        """What it has sent when the time is over is not kept."""
+        """The part of a file that has arrived when the time is over is not kept."""
         self.build()
         server = self.serve_own(lambda handler: trickle(handler, 1 << 20))
         said, took = self.record(env=server.env)
@@ -448,7 +449,7 @@ class Debuginfod(Case):
             if select.select([fd], [], [], 0.2)[0]:
                 try:
                     said += os.read(fd, 4096).decode()
-                except OSError:  # nobody has the other end
+                except OSError:  # the other end is closed
                     break
         self.assertIn(text, said)
         return said
@@ -482,7 +483,7 @@ class Debuginfod(Case):
         self.assertFalse(os.path.exists(f"/proc/{pid}/exe"), "it outlives the recorder")
 
     def find_child(self, parent):
-        """The fetching process, once it waits for requests."""
+        """Returns the fetching process, once it waits for requests."""
         end = time.monotonic() + 10
         while time.monotonic() < end:
             with open(f"/proc/{parent}/task/{parent}/children", encoding="utf-8") as file:

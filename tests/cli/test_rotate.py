@@ -56,8 +56,8 @@ class Rotate(unittest.TestCase):
         return names
 
     def check_whole(self, names):
-        """Each capture is finished, explains itself, and begins where the last one ended. Returns
-        the samples of all."""
+        """Each capture is finished, complete in itself, and begins where the previous one ended.
+        Returns the samples of all."""
         samples = 0
         captures = [syscap.read(name) for name in names]
         for capture in captures:
@@ -107,7 +107,7 @@ class Rotate(unittest.TestCase):
             self.assertIn("_start", names)
 
     def test_an_interruption_leaves_whole_files(self):
-        """Whenever it comes: also while a file is being finished."""
+        """The signal may come at any time: also while a file is being finished."""
         for delay in (1.02, 2.2):
             with subprocess.Popen([PROGRAM, "-q", "--rotate", "1", "-o", "x.syscap", "--", *spin(20)],
                                   cwd=self.folder, stderr=subprocess.PIPE, text=True) as process:
@@ -133,7 +133,7 @@ class Rotate(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_the_same_as_one_file(self):
-        """A file of perf, in one capture and in many: the same samples."""
+        """A file of perf gives the same samples in one capture and in many."""
         data = os.path.join(self.folder, "in.data")
         result = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "199", "--call-graph",
                                  "dwarf,8192", "-o", data, *spin(3)], capture_output=True, text=True,
@@ -162,7 +162,7 @@ class Rotate(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_in_anothers_folder(self):
-        """New files can be made there although other rights of root are given up."""
+        """New files can be created there although root's other rights have been dropped."""
         os.chmod(self.folder, 0o755)
         os.chown(self.folder, 65534, 65534)
         stats = self.record("--rotate", "1", "-o", "x.syscap", "--", *spin(1.6))

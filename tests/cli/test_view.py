@@ -51,7 +51,7 @@ main (int argc, char **argv)
 }
 """
 
-# The hot loop is in a function that is inlined twice over.
+# The hot loop is in a function that is inlined at two levels.
 INLINED = """
 #include <time.h>
 volatile unsigned sink;
@@ -130,7 +130,7 @@ class Case(unittest.TestCase):
         return self.path(file)
 
     def functions(self, capture, limit=10000):
-        """name -> (self, total), from the text of the report."""
+        """Returns name -> (self, total), from the text of the report."""
         text = self.run_well("report", "-n", str(limit), capture).stdout
         found = {}
         for line in text.splitlines():
@@ -162,7 +162,8 @@ class Symbols(Case):
         self.assertNotIn("busy_leaf", self.functions(capture))
 
     def test_the_table_in_the_capture(self):
-        """Sorted, without overlap, as Sysprof wants it; kernel and user, for each process."""
+        """Names are sorted and do not overlap, as Sysprof requires; for the kernel and each
+        process."""
         capture = self.record("c.syscap", "--", "sh", "-c", f"{self.build_nested()}; ls / >/dev/null")
         data = b"".join(chunk for path, chunk in files_of(capture) if path == "__symbols__")
         records, last = 0, (0, 0)
@@ -180,7 +181,7 @@ class Symbols(Case):
         self.assertGreater(len(data), (records + 1) * 32)
 
     def test_redacted(self):
-        """Names stay, arguments, machine and addresses of the kernel do not."""
+        """Names stay; arguments, the machine and the kernel's addresses are removed."""
         secret = "a-secret-argument"
         command = ["sh", "-c", f": {secret}; {self.build_nested()} {secret} | cat; ls -lR /proc/self >/dev/null"]
         capture = self.record("e.syscap", "--redact", "--", *command)
@@ -227,7 +228,7 @@ class Symbols(Case):
 
 
 class Completion(Case):
-    """What bash offers behind a line."""
+    """Returns bash's completions of a line."""
 
     FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/completions/live-unwinder")
 
@@ -261,7 +262,7 @@ class Completion(Case):
         self.assertIn("dwfl", self.complete("--engine", "="))
 
     def test_files(self):
-        """Recordings, by their endings, where one is read."""
+        """Completes recordings, by their endings, where one is read."""
         with tempfile.TemporaryDirectory() as folder:
             for name in ("a.syscap", "b.txt", "perf.data"):
                 open(os.path.join(folder, name), "w", encoding="utf-8").close()
@@ -273,7 +274,7 @@ class Completion(Case):
 
 
 class Convert(Case):
-    """One recording in every format: the same samples, the same hottest function."""
+    """One recording has the same samples and the same hottest function in every format."""
 
     @classmethod
     def setUpClass(cls):
@@ -291,7 +292,7 @@ class Convert(Case):
             Convert.samples = len(syscap.read(self.capture).samples)
 
     def can_write(self, name):
-        """A build without protobuf-c has no pprof, and takes the name for a capture's."""
+        """A build without protobuf-c has no pprof, and treats the name as a capture's."""
         return not name.endswith(".pb.gz") or HAS_PPROF
 
     def convert(self, name):
@@ -360,6 +361,38 @@ class Convert(Case):
                     selves[firefox_stack(thread, stack)[0][0]] += 1
             self.check(selves)
 
+    def test_two_events(self):
+        """A file of perf with two events keeps both apart."""
+        data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/input/data/two-events.perf")
+        wanted = {"cpu-clock": 7, "task-clock": 7}
+
+        def convert(name, source=data):
+            self.run_well("convert", "--force", source, self.path("two." + name))
+            with open(self.path("two." + name), "rb") as file:
+                return file.read()
+
+        def of_folded(source=data):
+            found = collections.Counter()
+            for line in convert("folded", source).decode().splitlines():
+                found[line.split(";")[0]] += int(line.rsplit(" ", 1)[1])
+            return found
+
+        self.assertEqual(of_folded(), wanted)
+        convert("perf.data")
+        self.assertEqual(of_folded(self.path("two.perf.data")), wanted)
+        convert("syscap")
+        self.run_well("convert", "--redact", self.path("two.syscap"), self.path("redacted.syscap"))
+        self.assertEqual(of_folded(self.path("redacted.syscap")), wanted)
+        for profile, event in zip(json.loads(convert("speedscope.json"))["profiles"], wanted, strict=True):
+            self.assertRegex(profile["name"], f"^perl [(]{event}[)] ")
+            self.assertEqual((profile["unit"], sum(profile["weights"])), ("nanoseconds", 7 * 3344481))
+        for thread, event in zip(json.loads(gzip.decompress(convert("json.gz")))["threads"], wanted, strict=True):
+            self.assertEqual((thread["name"], thread["samples"]["length"]), (f"perl ({event})", 7))
+        if HAS_PPROF:
+            self.assertEqual(pprof_totals(gzip.decompress(convert("pb.gz"))),
+                             {"samples/count": 14, "cpu-clock/nanoseconds": 7 * 3344481,
+                              "task-clock/nanoseconds": 7 * 3344481})
+
     @unittest.skipUnless(HAS_PPROF, "built without pprof")
     def test_pprof(self):
         for data in self.convert("pb.gz"):
@@ -382,6 +415,14 @@ class Convert(Case):
                          + r" [^\n]* busy_leaf\n")
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_perf_data_names_the_kernel(self):
+        """Without this record perf finds no names of kernel functions."""
+        with open("/proc/kallsyms", encoding="utf-8") as file:
+            if int(file.readline().split()[0], 16) == 0:
+                self.skipTest("the kernel's addresses are hidden")
+        for data in self.convert("perf.data"):
+            self.assertIn(b"[kernel.kallsyms]_text", data)
+
     def test_perf_data(self):
         self.convert("perf.data")
         for file in ("again.perf.data", "all.perf.data"):
@@ -404,7 +445,7 @@ class Convert(Case):
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_from_perf_data(self):
-        """A file of perf record is unwound on the way."""
+        """A file of perf record is unwound while it is read."""
         program = self.build_nested("other")
         result = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph",
                                  "dwarf,8192", "-o", self.path("in.data"), program],
@@ -417,8 +458,8 @@ class Convert(Case):
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_callchains_of_perf(self):
-        """Files of perf are read as captures are, whichever kind of stack they have: as many samples
-        as perf script has, and the same hottest function."""
+        """Files of perf are read like captures, whichever kind of stack they have: there are as
+        many samples as in perf script's output, and the hottest function is the same."""
         program = self.build_nested("third")
         for number, how in enumerate((["-g"], ["--call-graph", "dwarf,8192"], [])):
             data = self.path(f"chains{number}.data")
@@ -435,7 +476,7 @@ class Convert(Case):
             self.assertEqual(report["samples"], sum(leaves.values()))
             self.assertEqual(max(selves, key=selves.get), leaves.most_common(1)[0][0])
             self.assertEqual(selves["busy_leaf"], leaves["busy_leaf"])
-            # nobody knows of a chain whether it is complete
+            # a chain does not say whether it is complete
             self.assertEqual(report["user_stacks"] > 0, "dwarf,8192" in how)
             if "dwarf,8192" in how:
                 text = self.run_well("report", "--function", "main", data).stdout
@@ -454,8 +495,8 @@ class Convert(Case):
                          r"A: \d+ samples, B: \d+ samples")
 
     def test_redact(self):
-        """What --redact leaves out of a capture is in no format: neither arguments, nor the machine,
-        nor where the kernel is."""
+        """Everything that --redact removes from a capture is in no format: arguments, the machine,
+        and the kernel's addresses."""
         secret = "a-secret-argument"
         program = self.build_nested("fourth")
         capture = self.record("secret.syscap", "--", "sh", "-c",
@@ -573,7 +614,7 @@ class Report(Case):
             self.assertRegex(text, rf"\b{thread['samples']} +[\d.]+ % +{thread['pid']} +{thread['tid']} ")
 
     def test_whether_it_was_ended(self):
-        """A pipe cannot be written again at its beginning, where the end of a recording stands."""
+        """The start of a pipe cannot be rewritten, but the end of a recording is stored there."""
         broken = "did not end properly"
         self.assertNotIn(broken, self.report())
         with open(self.path("whole"), "wb") as file:
@@ -633,7 +674,7 @@ class Lines(Case):
         return self.run_well("report", *arguments, self.capture, **options).stdout
 
     def rows(self, *arguments):
-        """(name, is inlined, line) -> self, of the program's functions."""
+        """Returns (name, is inlined, line) -> self, of the program's functions."""
         found = collections.Counter()
         for function in json.loads(self.report("--json", *arguments))["functions"]:
             if function["module"] == "inlined":
@@ -647,7 +688,7 @@ class Lines(Case):
                     if function["name"] == "outer_part")
 
     def read(self, name, *options):
-        """Written while recording if there are no options, else converted."""
+        """The file is written while recording if there are no options, and converted otherwise."""
         if options:
             self.run_well("convert", "--force", *options, self.capture, self.path(name))
         with open(self.path(name), "rb") as file:
@@ -687,7 +728,8 @@ class Lines(Case):
              if key[0] == "inner_part" or count == 0}))
 
     def check_stacks(self, stacks):
-        """stacks: ([(name, line or None) leaf first], count). Those of the hot function are as the source."""
+        """stacks: ([(name, line or None) leaf first], count). The hot function's match the
+        source."""
         whole = all_of_it = 0
         for stack, count in stacks:
             names = [name for name, _ in stack]
@@ -775,7 +817,7 @@ class Lines(Case):
         self.assertRegex(top, rf" inner_part \S*/{self.FILE}:{self.LINE['hot']} \(inline\)\n")
 
     def test_separate_debug_file(self):
-        """Lines come from a debug file as well, and a file without either is named with the reason."""
+        """Lines come from a debug file as well; a file without lines is named with the reason."""
         if shutil.which("objcopy") is None:
             self.skipTest("objcopy is not installed")
         folder = self.path("separate")
@@ -866,14 +908,18 @@ def fields_of(data):
         yield key >> 3, value
 
 
-def first_varint(data):
+def all_varints(data):
     value = shift = 0
     for byte in data:
         value |= (byte & 127) << shift
         shift += 7
         if byte < 128:
-            return value
-    return value
+            yield value
+            value = shift = 0
+
+
+def first_varint(data):
+    return next(all_varints(data), 0)
 
 
 def pprof_selves(data):
@@ -896,6 +942,19 @@ def pprof_selves(data):
             name = strings[functions[leaf]] if leaf else "?"
             selves[name] += first_varint(message[2])
     return selves
+
+
+def pprof_totals(data):
+    """The sum of each sample type, by "type/unit"."""
+    fields = list(fields_of(data))
+    strings = [value.decode() for number, value in fields if number == 6]
+    types = [dict(fields_of(value)) for number, value in fields if number == 1]
+    totals = [0] * len(types)
+    for number, value in fields:
+        if number == 2:
+            for i, added in enumerate(all_varints(dict(fields_of(value))[2])):
+                totals[i] += added
+    return {f"{strings[each[1]]}/{strings[each[2]]}": total for each, total in zip(types, totals, strict=True)}
 
 
 def files_of(path):

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-cfi.c - the compiler of call frame information. Input: a byte of choices, two of the length
- * of the search table, the table, the section.
+/* fuzz-cfi.c - the CFI compiler. Input: a byte of choices, two bytes with the length of the search
+ * table, the table, the section.
  *
- * The table of the whole must be well-formed, what it says of an address must be what compiling the
- * one FDE there says, and each FDE alone must be what it is to libdw. */
+ * The whole table must be well-formed, it must agree at each address with compiling the single FDE
+ * there, and each FDE alone must agree with libdw. */
 
 #include "fuzz.h"
 #include "oracle.h"
@@ -51,7 +51,7 @@ check_rows (const LuTable *table)
     }
 }
 
-/* What compiling the FDE at the address alone says of it. */
+/* Returns the rule that compiling only the FDE at the address gives. */
 static struct lu_rule
 compile_one (LuCompiler *compiler, guint64 address)
 {
@@ -84,14 +84,15 @@ compare (const LuCfiInput *input, const LuTable *table)
 
       while (table->rows.pages[page + 1] <= i)
         page++;
-      address = table->rows.base + ((guint64) page << 16) + (table->rows.rows[i] & 0xffff);
+      address = table->rows.base + ((guint64) page << LU_PAGE_SHIFT)
+                + (table->rows.rows[i] & (LU_PAGE_BYTES - 1));
       alone = compile_one (compiler, address);
       g_assert_cmpmem (&alone, sizeof alone, lu_table_find (table, address), sizeof alone);
     }
 }
 
 static void
-print_rules (const LuTable *table, const LuTableArch *arch)
+print_rules (const LuTable *table, const LuArch *arch)
 {
   for (guint i = 0; i < table->n_rules; i++)
     g_free (lu_rule_to_text (&table->rules[i], arch));
@@ -111,7 +112,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     return 0;
   memcpy (&table_size, data + 1, sizeof table_size);
   table_size = (guint16) MIN (table_size, size - HEAD);
-  /* Of exactly their size, so that a sanitizer sees a byte too many. */
+  /* The copies have exactly the right size, so that a sanitizer sees an access beyond them. */
   head = g_memdup2 (data + HEAD, table_size);
   body = g_memdup2 (data + HEAD + table_size, size - HEAD - table_size);
   if (body == NULL)
@@ -133,10 +134,11 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   table = lu_table_new (cfi);
   check_rows (table);
   print_rules (table, lu_cfi_arch (cfi));
-  /* A whole table leaves out what one FDE alone may have: code beyond 4 GiB, work beyond the
-   * budget, one rule too many, entries that the search table's order hides. */
-  if (table->stats.faults[LU_CFI_FAULT_BUDGET] == 0 && table->stats.faults[LU_CFI_FAULT_RANGE] == 0
-      && !table->stats.is_overflown && table_size == 0)
+  /* A whole table leaves out some things that a single FDE may have: code beyond 4 GiB, work beyond
+   * the budget, one rule too many, entries that the order of the search table hides. */
+  if (table->stats.cfi_errors[LU_CFI_ERROR_BUDGET] == 0
+      && table->stats.cfi_errors[LU_CFI_ERROR_RANGE] == 0 && !table->stats.is_overflown
+      && table_size == 0)
     compare (&input, table);
   oracle_compare (&input, (data[0] & IS_DEBUG_FRAME) != 0 ? LU_CFI_DEBUG_FRAME : LU_CFI_EH_FRAME);
   return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-elf-symbols.c - symbols of any bytes: look-ups end, and what they find holds the place. */
+/* fuzz-elf-symbols.c - symbols from arbitrary bytes: look-ups end, and a symbol that is found
+ * contains the address. */
 
 #include "fuzz.h"
 #include "symbolize/demangle.h"
@@ -26,7 +27,6 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       g_assert_cmpuint (symbol.start, <=, offset);
       g_assert_cmpuint (strlen (symbol.name), >, 0);
       readable = lu_demangle (symbol.name);
-      g_free (symbol.name);
     }
   return 0;
 }

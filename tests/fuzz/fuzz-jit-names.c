@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-jit-names.c - perf maps and jitdumps of any bytes: look-ups end, and what they find holds
- * the address. */
+/* fuzz-jit-names.c - perf maps and jitdumps of arbitrary bytes: look-ups end, and a name that is
+ * found covers the address. */
 
 #include "fuzz.h"
 #include "symbolize/jit-names.h"
@@ -23,7 +23,7 @@ file_of (const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  g_autoptr (LuJitNames) names = lu_jit_names_new ();
+  g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
 
   lu_jit_names_add_perf_map (names, file_of (data, size));
   lu_jit_names_add_jitdump (names, file_of (data, size));

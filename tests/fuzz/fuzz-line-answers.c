@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-line-answers.c - what a reader of DWARF may say, any bytes: answers are whole or not there.
- */
+/* fuzz-line-answers.c - arbitrary answers of a DWARF reader: each answer is complete or absent. */
 
 #include "fuzz.h"
 #include "symbolize/line-answers.h"
@@ -18,7 +17,7 @@ check_text (const char *text)
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  /* the other way round, with one that has no address */
+  /* in reverse order, with one answer that has no address */
   static const guint32 numbers[] = { 7, 6, 5, 4, 3, 2, 1 };
   g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
   GStringChunk *texts = g_string_chunk_new (4096);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-model.c - captures of any bytes as a model, names from the capture alone, in all formats. */
+/* fuzz-model.c - captures of arbitrary bytes as a model, with names from the capture only, in all
+ * formats. */
 
 #include "fuzz.h"
-#include "output/format.h"
-#include "output/model-names.h"
+#include "export/format.h"
+#include "profile/model-names.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -14,17 +15,15 @@
 static void
 write_formats (const LuModel *model)
 {
-  static const LuFormat *const formats[] = { &lu_format_folded, &lu_format_html,
-                                             &lu_format_speedscope, &lu_format_firefox,
-                                             &lu_format_pprof };
+  const LuFormat *format;
 
-  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+  for (guint i = 0; (format = lu_format_at (i)) != NULL; i++)
     {
       g_autoptr (LuStream) stream =
-          lu_stream_new (open ("/dev/null", O_WRONLY | O_CLOEXEC), formats[i]->gzip);
+          lu_stream_new (open ("/dev/null", O_WRONLY | O_CLOEXEC), format->gzip);
 
-      if (formats[i]->write != NULL)
-        formats[i]->write (model, stream);
+      if (format->write != NULL)
+        format->write (model, stream);
       g_assert_true (lu_stream_finish (stream, NULL));
     }
 }
@@ -35,7 +34,7 @@ write_perf_data (const uint8_t *data, size_t size)
 {
   g_autoptr (LuSyscapReader) reader = lu_syscap_reader_new_from_bytes (data, size, NULL);
   g_autoptr (LuExport) export =
-      lu_export_new (&lu_format_perf, open ("/dev/null", O_WRONLY | O_CLOEXEC));
+      lu_export_new (lu_format_find ("perf"), open ("/dev/null", O_WRONLY | O_CLOEXEC));
   LuSyscapRecord record;
 
   lu_export_begin (export, lu_syscap_reader_header (reader));
@@ -58,14 +57,14 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     lu_model_take (model, &record);
   lu_model_end (model);
   lu_model_name (model, LU_NAMES_CAPTURE_ONLY);
-  for (guint i = 0; i < model->counts->len; i++)
+  for (guint i = 0; i < lu_model_n_counts (model); i++)
     {
-      guint64 key = *lu_id_table_key (model->counted, i);
+      LuModelCount count = lu_model_count (model, i);
 
-      n += g_array_index (model->counts, guint64, i);
-      for (guint32 node = (guint32) key; node != 0; node = lu_model_node (model, node).parent)
+      n += count.n;
+      for (guint32 node = count.node; node != 0; node = lu_model_node (model, node).parent)
         g_assert_nonnull (lu_model_function_of (model, node)->name);
-      g_assert_nonnull (lu_model_process_of (model, (guint32) (key >> 32))->name);
+      g_assert_nonnull (lu_model_process_of (model, count.thread)->name);
     }
   write_formats (model);
   write_perf_data (data, size);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-opcodes.c - the machine of call frame instructions. Input: a byte of choices, one of the
- * alignment factors, one of the length of the CIE's instructions, these, the FDE's.
+/* fuzz-opcodes.c - the interpreter of call frame instructions. Input: a byte of choices, a byte
+ * with the alignment factors, a byte with the length of the CIE's instructions, these instructions,
+ * and those of the FDE.
  *
- * The entries around them are good, so that all the fuzzer invents is instructions. Compiling one
- * address alone must say what the rows say, and libdw must say the same. */
+ * The entries around them are valid, so that the fuzzer only invents instructions. Compiling a
+ * single address must give the same rule as the rows, and libdw must agree. */
 
 #include "fuzz.h"
 #include "oracle.h"
@@ -94,7 +95,7 @@ add_fde (GByteArray *bytes, gboolean is_eh_frame, const guint8 *program, gsize s
   end_entry (bytes, at);
 }
 
-/* The rows of the FDE against compiling each of their addresses alone. */
+/* Compares the rows of the FDE with compiling each of their addresses alone. */
 static void
 check_rows (const LuCfiInput *input, LuCfiSectionId which)
 {
@@ -140,7 +141,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   cie_size = MIN (data[2], size - HEAD);
   add_cie (made, data[0], data[1], data + HEAD, cie_size);
   add_fde (made, which == LU_CFI_EH_FRAME, data + HEAD + cie_size, size - HEAD - cie_size);
-  /* Of exactly their size, so that a sanitizer sees a byte too many. */
+  /* The copies have exactly the right size, so that a sanitizer sees an access beyond them. */
   bytes = g_memdup2 (made->data, made->len);
   input.sections[which] = (LuCfiBytes){
     .bytes = bytes,

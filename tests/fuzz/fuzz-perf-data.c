@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-perf-data.c - the replay source over a file of any bytes: it ends, in bounded memory, and
- * its events are in order of time unless it says that some came late. */
+/* fuzz-perf-data.c - the replay source over a file of arbitrary bytes: it ends, in bounded memory,
+ * and its events are in order of time unless it reports late ones. */
 
 #include "fuzz.h"
 #include "input/source-perf-data.h"
@@ -19,7 +19,7 @@ enum
 typedef struct
 {
   guint64 last_time;
-  guint64 sum; /* of all bytes given out: they must be readable */
+  guint64 sum; /* of all bytes that were delivered: they must be readable */
   gboolean in_order;
   guint n;
 } Replay;

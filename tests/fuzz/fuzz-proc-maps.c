@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-proc-maps.c - the parser of /proc/PID/maps: paths in it are chosen by whoever is looked at.
+/* fuzz-proc-maps.c - the parser of /proc/PID/maps; the inspected process chooses the paths in it.
  */
 
 #include "fuzz.h"
@@ -16,11 +16,12 @@ typedef struct
 } Lines;
 
 static gboolean
-check_line (const LuProcMap *map, gpointer user_data)
+check_line (const LuMmapEvent *map, gpointer user_data)
 {
   Lines *lines = user_data;
 
-  g_assert_cmpuint (map->start, <, map->end);
+  g_assert_cmpuint (map->length, >, 0);
+  g_assert_cmpuint (map->start, <, map->start + map->length);
   g_assert_nonnull (map->path);
   g_assert_cmpuint (strlen (map->path), <=, lines->size);
   return ++lines->n != lines->stop_at;

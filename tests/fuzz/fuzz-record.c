@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-record.c - the record decoder: no bytes make it leave the record, and what it gives out is
- * inside.
+/* fuzz-record.c - the record decoder: it never reads outside the record, and everything it returns
+ * is inside.
  *
  * Input: u64 sample_type, u64 read_format, u64 branch_sample_type, u64 regs_user, u64 regs_intr,
  * u64 flags (bit 0: sample_id_all, bit 1: leave the size in the record's header as it is, bit 2:
@@ -44,15 +44,15 @@ check_sample (gconstpointer bytes, gsize size, const LuSample *sample)
 }
 
 static void
-check_walked (gconstpointer bytes, gsize size, const LuWalkedStack *walked)
+check_bpf_unwound (gconstpointer bytes, gsize size, const LuBpfUnwoundStack *bpf_unwound)
 {
-  gsize offset = (gsize) (walked->pcs - (const guint8 *) bytes);
+  gsize offset = (gsize) (bpf_unwound->pcs - (const guint8 *) bytes);
 
   g_assert_cmpuint (offset, <=, size);
-  g_assert_cmpuint (((gsize) walked->n_kernel + walked->n_user) * 8, <=, size - offset);
-  g_assert_cmpuint (walked->n_kernel, <=, LU_BPF_MAX_KERNEL);
-  g_assert_cmpuint (walked->n_user, <=, LU_BPF_MAX_FRAMES);
-  g_assert_cmpint (walked->status, <, LU_N_STATUS);
+  g_assert_cmpuint (((gsize) bpf_unwound->n_kernel + bpf_unwound->n_user) * 8, <=, size - offset);
+  g_assert_cmpuint (bpf_unwound->n_kernel, <=, LU_BPF_MAX_KERNEL);
+  g_assert_cmpuint (bpf_unwound->n_user, <=, LU_BPF_MAX_FRAMES);
+  g_assert_cmpint (bpf_unwound->status, <, LU_N_STATUS);
 }
 
 static void
@@ -78,8 +78,8 @@ check_event (gconstpointer bytes, gsize size, const LuEvent *event)
 {
   if (event->kind == LU_EVENT_SAMPLE)
     check_sample (bytes, size, &event->sample);
-  else if (event->kind == LU_EVENT_WALKED)
-    check_walked (bytes, size, &event->walked);
+  else if (event->kind == LU_EVENT_BPF_UNWOUND)
+    check_bpf_unwound (bytes, size, &event->bpf_unwound);
   else if (event->kind == LU_EVENT_ARGUMENTS)
     check_arguments (bytes, size, event);
   else if (event->kind == LU_EVENT_COMM)

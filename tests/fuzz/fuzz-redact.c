@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-redact.c - any capture, redacted and written again: it can be read, says so, and has no
- * address of the kernel but those that functions were given. */
+/* fuzz-redact.c - any capture, redacted and written again: the result can be read, says that it is
+ * redacted, and contains no kernel address except those assigned to functions. */
 
 #include "fuzz.h"
 #include "lu/status.h"
-#include "output/redact.h"
-#include "output/syscap-copy.h"
-#include "output/syscap-kernel.h"
+#include "profile/redact.h"
+#include "capture/syscap-copy.h"
+#include "capture/syscap-kernel.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ copy (const LuSyscapRecord *record, gpointer user_data)
 static void
 check_address (guint64 address)
 {
-  gboolean is_kernel = address >> 63 != 0 && address < LU_SYSCAP_CONTEXT_MAX
+  gboolean is_kernel = address >> 63 != 0 && address < PERF_CONTEXT_MAX
                        && (address >> 32) != (LU_SYNTHETIC_BASE >> 32);
 
   g_assert_true (!is_kernel || address >= LU_SYSCAP_HIDDEN_UNKNOWN);

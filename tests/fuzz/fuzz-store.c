@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-store.c - decodes stored tables. Input: the bytes of a stored file. They are decoded as they
- * are, and again with whatever file and maker they name and with a checksum that is right. A table
- * that comes out must find for each of its rows what the row says, lead no step astray, and give
- * the same bytes again. */
+/* fuzz-store.c - decodes stored tables. Input: the bytes of a stored file. They are decoded
+ * unchanged, and again with the file and maker that they name and a correct checksum. A resulting
+ * table must find the rule of each of its rows, must not mislead a step, and must encode to the
+ * same bytes. */
 
 #include "fuzz.h"
 
@@ -74,13 +74,13 @@ check_table (const LuTable *table)
       check_place (table, start);
       for (guint32 i = rows->pages[page]; i < rows->pages[page + 1] && n < MAX_ROWS_ASKED; i++, n++)
         {
-          check_place (table, start + (rows->rows[i] & 0xffff));
-          check_place (table, start + (rows->rows[i] & 0xffff) - 1);
+          check_place (table, start + (rows->rows[i] & (LU_PAGE_BYTES - 1)));
+          check_place (table, start + (rows->rows[i] & (LU_PAGE_BYTES - 1)) - 1);
         }
     }
 }
 
-/* What the format does not use is the only thing that may differ. */
+/* Only bytes that the format does not use may differ. */
 static void
 check_bytes (const LuTable *table, const guint8 *bytes, gsize size)
 {
@@ -109,7 +109,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   LuStoreResult result;
   LuTable *table;
 
-  lu_table_free (lu_store_decode (g_memdup2 (data, size), size, nobody, nobody, &result));
+  lu_table_unref (lu_store_decode (g_memdup2 (data, size), size, nobody, nobody, &result));
   g_assert_cmpint (result, !=, LU_STORE_MISSING);
   if (size < sizeof header)
     {
@@ -118,7 +118,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     }
   bytes = g_memdup2 (data, size);
   memcpy (&header, bytes, sizeof header);
-  header.n_faults = LU_N_CFI_FAULTS;
+  header.n_cfi_errors = LU_N_CFI_ERRORS;
   memcpy (bytes, &header, sizeof header);
   lu_store_seal (bytes, size);
   table = lu_store_decode (g_memdup2 (bytes, size), size, header.identity, header.maker, &result);
@@ -127,7 +127,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     {
       check_table (table);
       check_bytes (table, bytes, size);
-      lu_table_free (table);
+      lu_table_unref (table);
     }
   return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-syscap-reader.c - the reader of captures over any bytes: it ends, every byte it lends can be
- * read, it reads the same from memory and from a file, and its mappings keep their rules. */
+/* fuzz-syscap-reader.c - the capture reader over arbitrary bytes: it ends, every byte that it lends
+ * can be read, it reads the same from memory and from a file, and its mappings keep their rules. */
 
 #include "fuzz.h"
-#include "output/syscap-maps.h"
-#include "output/syscap-reader.h"
+#include "capture/syscap-maps.h"
+#include "capture/syscap-reader.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ sum_text (const char *text)
   return strlen (text);
 }
 
-/* Touches everything a record lends. */
+/* Touches every byte that a record lends. */
 static guint64
 sum_record (const LuSyscapRecord *record)
 {
@@ -36,8 +36,8 @@ sum_record (const LuSyscapRecord *record)
         sum += record->sample.addresses[i];
       break;
     case LU_SYSCAP_MAP:
-      sum += record->map.start + record->map.end + sum_text (record->map.path);
-      sum += record->map.build_id != NULL ? sum_text (record->map.build_id) : 0;
+      sum += record->map.start + record->map.end + sum_text (record->map.file.path);
+      sum += record->map.file.build_id != NULL ? sum_text (record->map.file.build_id) : 0;
       break;
     case LU_SYSCAP_PROCESS:
       sum += sum_text (record->process.command_line);
@@ -74,19 +74,19 @@ check_frame (const LuSyscapMapping *mapping, gpointer user_data, GError **error)
 static void
 put_map (LuSyscapMaps *maps, const LuSyscapRecord *record)
 {
+  static LuFileId file = { .path = "x" };
   LuSyscapMapping mapping = { .start = record->map.start,
                               .end = record->map.end,
                               .file_offset = record->map.file_offset,
                               .time = (guint64) record->time,
-                              .module_id = (guint32) record->map.inode };
-  gboolean shadowed = FALSE, dropped = FALSE;
+                              .module_id = (guint32) record->map.file.inode,
+                              .file = &file };
   guint n_frames = 0;
+  LuSyscapMapsOutput output = { .emit = check_frame, .user_data = &n_frames };
 
-  mapping.name = g_ref_string_new ("x\n");
-  lu_syscap_maps_add (maps, &mapping, check_frame, &n_frames, &shadowed, &dropped, NULL);
-  g_assert_true (mapping.start == mapping.end || dropped
+  lu_syscap_maps_add (maps, &mapping, &output, NULL);
+  g_assert_true (mapping.start == mapping.end || output.has_dropped
                  || lu_syscap_maps_find (maps, mapping.start) != NULL);
-  g_ref_string_release (mapping.name);
 }
 
 static guint64

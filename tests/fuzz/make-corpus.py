@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""make-corpus.py - makes the corpora of the fuzz targets anew.
+"""make-corpus.py - regenerates the corpora of the fuzz targets.
 
-Records are taken from the recorded files of the unit tests: up to two of each type and flags per
-file, each behind the layout of its event, as fuzz-record.c wants it.  The lines of /proc/PID/maps
-and /proc/kallsyms are written here, in every form that the kernel has, and captures by the writer
-of the judge's tests. Call frame information is assembled here, the instructions of each kind in
-an entry of their own; so are rules and a stack to walk by them.
+Perf records come from the recorded files of the unit tests: from each file, at most two of each
+combination of type and flags. The layout of its event precedes each record, as fuzz-record.c expects.
+Captures come from the writer in the judge's tests. This file contains everything else: lines of
+/proc/PID/maps and /proc/kallsyms in every form that the kernel prints, call frame information with one
+entry for each kind of instruction, and rules with a stack to unwind.
 """
 
 import collections
@@ -80,7 +80,7 @@ ffffffff81000020 t no_newline""",
 
 
 def events(data):
-    """[(attr words for the fuzzer)] and {id: index} of a file with a header."""
+    """Returns [(attr words for the fuzzer)] and {id: index} of a file with a header."""
     entry, offset, size = struct.unpack_from("<3Q", data, 16)
     layouts, by_id = [], {}
     for at in range(offset, offset + size, entry):
@@ -117,7 +117,7 @@ def write_records(folder):
             if kind >= FIRST_OWN or seen[kind, misc] > PER_KIND:
                 continue
             layout = 0
-            if kind == SAMPLE:      # if PERF_SAMPLE_IDENTIFIER is set; else the events look alike
+            if kind == SAMPLE:      # if PERF_SAMPLE_IDENTIFIER is set
                 layout = by_id.get(struct.unpack_from("<Q", record, 8)[0], 0)
             name = f"{path.stem}-{kind}-{misc:x}-{seen[kind, misc]}"
             (folder / name).write_bytes(layouts[layout] + record)
@@ -214,21 +214,22 @@ def write_step(folder):
 
 
 def write_store(folder):
-    """Stored tables; the checksum is made right by the target."""
+    """Stored tables; the target corrects the checksum."""
     faults = 13
     rules = [(0,) * 9, (0, 0, 0, 0, 0, 8, 0, 0, 0), (8, 0, 0, 0, -1, 1, 0, 0, 0),
              (16, 0, -2, -3, -1, 2, 0x11, 0, 0), (8, 11, 0, 0, -1, 4, 0, 0, 0)]
     tables = {
         "empty": (0, [], rules[:2]),
-        "one-page": (0x400000, [[(0x10, 2), (0x11, 3), (0x80, 4), (0xffff, 0)]], rules),
-        "pages": (0x7f0000, [[(0x8000, 2)], [], [(0, 3), (4, 1), (8, 0)], [(0xfffe, 4)]], rules),
+        "one-page": (0x400000, [[(0x10, 2), (0x11, 3), (0x80, 4), (0xfff, 0)]], rules),
+        "pages": (0x7f0000, [[(0x800, 2)], [], [(0x2000, 3), (0x2004, 1), (0x2008, 0)], [(0x3ffe, 4)]],
+                  rules),
     }
     for name, (base, pages, made) in tables.items():
         rows = [low | rule << 16 for page in pages for low, rule in page]
         index = [sum(map(len, pages[:i])) for i in range(len(pages) + 1)]
         block = struct.pack(f"<{len(index) + 1 + len(rows)}I", *index, 0, *rows)
         block += bytes(-len(block) % 16) + b"".join(struct.pack("<i4h4B", *rule) for rule in made)
-        head = b"LU-TABLE" + struct.pack("<II", 1, 256) + bytes(3 * 32)
+        head = b"LU-TABLE" + struct.pack("<II", 2, 256) + bytes(3 * 32)
         head += struct.pack("<Q4I4Q2I", base, len(pages), len(rows), len(made), 0, 0x1000, 16, 8, 4,
                             3, faults) + bytes(4 * faults)
         (folder / name).write_bytes(head + bytes(256 - len(head)) + block)
@@ -283,7 +284,8 @@ def write_jit(folder):
 
 
 def write_line_answers(folder):
-    """What dwarf-lines.h says: texts, an address with two levels, one of which is mangled, the end."""
+    """The answers of dwarf-lines.h: texts, an address with two levels, one of which is mangled, the
+    end."""
     texts = b"".join(struct.pack("<II", 1, len(text)) + text
                      for text in (b"_ZN1n5innerEi", b"/a/../b.c", b"outer", b"rel/c.h", b"\xff"))
     answer = struct.pack("<III10I", 2, 0, 2, 1, 4, 3, 4, 7, 3, 2, 10, 2, 12)
@@ -296,7 +298,7 @@ def write_line_answers(folder):
 
 
 def write_walked(folder):
-    """A stack that was walked in the kernel, and arguments: raw data of an output event (bpf.h)."""
+    """A stack that BPF unwound, and arguments: raw data of an output event (bpf.h)."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
     layout = struct.pack("<6Q", identifier | tid | time | cpu | raw, 0, 0, 0, 0, 1 | 4)
     pcs = struct.pack("<4Q", 0xffffffff81000010, 0x401000, 0x401100 | 1 << 63, 0x401200 | 3 << 62)
@@ -310,34 +312,8 @@ def write_walked(folder):
             layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
 
 
-def write_kernel_types(folder):
-    """BTF: numbers, a pointer, an array of structures, one without a name in another."""
-    strings = bytearray(1)
-
-    def name(text):
-        strings.extend(text.encode() + b"\0")
-        return len(strings) - len(text) - 1
-
-    def kind(number, text, size, *words, flag=0, n=0):
-        return struct.pack(f"<III{len(words)}I", name(text) if text else 0,
-                           flag << 31 | number << 24 | n, size, *words)
-
-    types = kind(1, "long", 8, 64)
-    types += kind(8, "time", 3) + kind(10, "", 1)
-    types += kind(4, "inner", 24, name("number"), 2, 64, n=1)
-    types += kind(3, "", 0, 4, 1, 3) + kind(2, "", 7)
-    types += kind(4, "outer", 1000, name("bits"), 1, 3 << 24, 0, 8, 1024, name("next"), 6, 4096,
-                  flag=1, n=3)
-    types += kind(5, "", 200, name("hidden"), 2, 128, name("all"), 5, 256, n=2)
-    types += kind(19, "others", 8, name("first"), 0, 1, n=1) + kind(16, "float", 8)
-    whole = struct.pack("<HBBIIIII", 0xeb9f, 1, 0, 24, 0, len(types), len(types), len(strings))
-    (folder / "usual").write_bytes(whole + types + strings)
-    (folder / "cut").write_bytes((whole + types + strings)[:-3])
-    (folder / "unknown-kind").write_bytes(whole + types[:-12] + kind(30, "", 0) + strings)
-
-
 def main():
-    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "kernel-types", "line-answers",
+    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -353,7 +329,6 @@ def main():
     write_store(HERE / "corpus" / "store")
     (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file())
     write_jit(HERE / "corpus" / "jit-names")
-    write_kernel_types(HERE / "corpus" / "kernel-types")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))

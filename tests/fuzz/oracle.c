@@ -23,7 +23,7 @@
 
 typedef struct
 {
-  const LuTableArch *arch;
+  const LuArch *arch;
   LuCfi *cfi;
   LuCfaRun run;
   Dwarf *dwarf;
@@ -57,7 +57,7 @@ extent_at (const LuCfiBytes *section, guint64 offset)
   return extent;
 }
 
-/* Where the CIE of an FDE is; both were read before, so all of it is inside the section. */
+/* Returns the offset of an FDE's CIE; both were read before, so both are inside the section. */
 static guint64
 cie_offset (const LuCfiBytes *section, const Extent *fde)
 {
@@ -67,8 +67,7 @@ cie_offset (const LuCfiBytes *section, const Extent *fde)
   return section->is_eh_frame ? fde->offset + fde->head - id : id;
 }
 
-/* The CIE and behind it the FDE, at its old address so that what is relative to it stays the same.
- */
+/* The CIE is followed by the FDE at its old address, so that relative pointers stay valid. */
 static LuCfiBytes
 isolate (const LuCfiBytes *section, const LuFde *fde)
 {
@@ -107,19 +106,18 @@ compare_saved (const Oracle *self, const World *world, const struct lu_rule *rul
   guint64 theirs = 0;
   FrameValue kind = world_caller_register (world, frame, number, cfa, &theirs);
 
-  /* libdw's list of registers that the ABI preserves has rax in the place of rbx. A slot that the
-   * sampled frame has popped is not read (step.h). */
+  /* libdw's list of callee-saved registers has rax in place of rbx. A slot that the sampled frame
+   * has popped is not read (step.h). */
   if (kind == FRAME_FAILED
       || (ours == world->registers[number]
           && (world_is_for_leaf (rule) || (kind == FRAME_UNDEFINED && number == self->arch->bx))))
     return;
   if (kind != FRAME_VALUE || theirs != ours)
-    complain (self, world->pc, rule, lu_table_arch_register_name (self->arch, number), theirs,
-              ours);
+    complain (self, world->pc, rule, lu_arch_register_name (self->arch, number), theirs, ours);
 }
 
-/* By the file's column for it. One that nobody mentions is undefined to libdw if the column is not
- * the architecture's own. */
+/* Looks the return address up by the file's column. libdw treats a column that no instruction
+ * mentions as undefined if it is not the architecture's own. */
 static gboolean
 has_return_address (const Oracle *self, const World *world, Dwarf_Frame *frame, guint64 cfa,
                     guint64 *value)
@@ -134,7 +132,7 @@ static void
 compare_step (const Oracle *self, const World *world, const struct lu_rule *rule,
               Dwarf_Frame *frame)
 {
-  const LuTableArch *arch = self->arch;
+  const LuArch *arch = self->arch;
   struct lu_regs regs;
   guint64 cfa, ra = 0;
   bool is_signal = false;
@@ -159,29 +157,18 @@ compare_step (const Oracle *self, const World *world, const struct lu_rule *rule
     compare_saved (self, world, rule, frame, arch->bx, cfa, regs.bx);
 }
 
-static gboolean
-is_end (Dwarf_Frame *frame)
-{
-  int column = dwarf_frame_info (frame, NULL, NULL, NULL);
-  Dwarf_Op memory[3], *ops;
-  size_t n_ops;
-
-  return dwarf_frame_register (frame, column, memory, &ops, &n_ops) == 0 && n_ops == 0
-         && ops == memory;
-}
-
 static void
 compare_at (Oracle *self, guint64 pc)
 {
-  const LuTableArch *arch = self->arch;
+  const LuArch *arch = self->arch;
   struct lu_rule rule = lu_compile_at (self->cfi, &self->run, pc);
   Dwarf_Frame *frame = NULL;
   World world;
 
-  /* libdw goes on after some of what we refuse, such as the offset of a CFA without a register, and
-   * begins anew at address 0 after the last one. Of aarch64's signal frames the rule says more than
-   * the file does. */
-  if ((rule.flags & LU_RULE_SIGFRAME) != 0 || self->run.fault != LU_CFI_FAULT_NONE
+  /* libdw accepts some input that we refuse, such as a CFA offset without a register, and continues
+   * at address 0 after the last address. For signal frames on aarch64 our rule says more than the
+   * file. */
+  if ((rule.flags & LU_RULE_SIGFRAME) != 0 || self->run.cfi_error != LU_CFI_ERROR_NONE
       || self->run.location == G_MAXUINT64 || rule.cfa_kind == LU_CFA_COMPLEX
       || dwarf_cfi_addrframe (self->libdw, pc, &frame) != 0)
     return;
@@ -191,7 +178,7 @@ compare_at (Oracle *self, guint64 pc)
     complain (self, pc, &rule, "nothing known", 1, 0);
   else if (rule.ra_kind != LU_RA_END)
     compare_step (self, &world, &rule, frame);
-  else if (!is_end (frame))
+  else if (!is_outermost (frame))
     complain (self, pc, &rule, "end of stack", 0, 1);
   free (frame);
 }
@@ -205,9 +192,12 @@ compare_rows (Oracle *self, const LuFde *fde)
 
   places[n++] = fde->start;
   places[n++] = fde->end - 1;
-  lu_cfa_run_start (&self->run, lu_cfi_section (self->cfi, fde), self->arch,
-                    lu_cfi_cie (self->cfi, fde), lu_cfi_program (self->cfi, fde), fde->start,
-                    fde->end);
+  lu_cfa_run_start (&self->run, &(LuCfaProgram){ .section = lu_cfi_section (self->cfi, fde),
+                                                 .arch = self->arch,
+                                                 .cie = lu_cfi_cie (self->cfi, fde),
+                                                 .instructions = lu_cfi_program (self->cfi, fde),
+                                                 .start = fde->start,
+                                                 .end = fde->end });
   while (n + 2 <= MAX_PLACES && lu_cfa_run_next (&self->run))
     if (self->run.row_start > fde->start)
       {
@@ -222,8 +212,8 @@ static void
 compare_fde (Oracle *self, const LuCfiInput *input, LuCfiSectionId which, const LuFde *fde)
 {
   LuCfiInput alone = { .machine = input->machine };
-  LuSyntheticSection copies[LU_N_SYNTHETIC_SECTIONS] = { 0 };
-  guint section = which == LU_CFI_EH_FRAME ? LU_SYNTHETIC_EH_FRAME : LU_SYNTHETIC_DEBUG_FRAME;
+  LuSyntheticSection copies[LU_N_IMAGE_CFI] = { 0 };
+  guint section = which == LU_CFI_EH_FRAME ? LU_IMAGE_EH_FRAME : LU_IMAGE_DEBUG_FRAME;
   LuSynthetic *synthetic;
   const LuFde *only;
   guint n;
@@ -270,7 +260,7 @@ oracle_compare (const LuCfiInput *input, LuCfiSectionId which)
     .address_size = 8,
   };
   g_autoptr (LuCfi) cfi = NULL;
-  Oracle self = { .arch = lu_table_arch_find (input->machine) };
+  Oracle self = { .arch = lu_arch_with_tables (input->machine) };
   const LuFde *fdes;
   guint n, n_refused;
 

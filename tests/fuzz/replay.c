@@ -3,8 +3,8 @@
 
 /* replay.c - main() of a fuzz target without a fuzzer: runs it over files and the files of folders.
  *
- * So the committed corpora are a test in every build, and a file that a fuzzer has found is tried
- * with any compiler and debugger. */
+ * This makes the committed corpora a test in every build, and lets any compiler and debugger try a
+ * file that a fuzzer found. */
 
 #include "fuzz.h"
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* brief-fork.c - 200 children of two milliseconds that never call exec: their mappings are in no
- * record, and they are gone before anybody can look at their /proc. */
+/* brief-fork.c - 200 children of two milliseconds that never call exec: no record has their
+ * mappings, and they are gone before anybody can read their /proc. */
 #include "../programs/known.h"
-
-#include <stddef.h>
-#include <sys/wait.h>
 
 KNOWN void
 hot (void)
@@ -22,17 +19,4 @@ child (void)
   AFTER_CALL ();
 }
 
-int
-main (void)
-{
-  for (unsigned i = 0; i < 200; i++)
-    {
-      if (fork () == 0)
-        {
-          child ();
-          _exit (0);
-        }
-      wait (NULL);
-    }
-  return 0;
-}
+#include "brief.h"

@@ -2,11 +2,9 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* brief-vdso.c - 200 children of two milliseconds that read the clock: most samples are in the vDSO
- * of a process whose memory nobody can read any more. */
+ * of a process whose memory can no longer be read. */
 #include "../programs/known.h"
 
-#include <stddef.h>
-#include <sys/wait.h>
 #include <time.h>
 
 KNOWN void
@@ -28,17 +26,4 @@ child (void)
     read_clock (2000);
 }
 
-int
-main (void)
-{
-  for (unsigned i = 0; i < 200; i++)
-    {
-      if (fork () == 0)
-        {
-          child ();
-          _exit (0);
-        }
-      wait (NULL);
-    }
-  return 0;
-}
+#include "brief.h"

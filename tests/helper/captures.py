@@ -32,7 +32,7 @@ KERNEL_HALF = 1 << 63
 
 @dataclass
 class Stream:
-    """A capture in the judge's form, and what had to be changed for that."""
+    """A capture in the judge's form, and the changes that this took."""
     capture: syscap.Capture = None
     raw: list = field(default_factory=list)     # samples as sent, in the order of capture.samples
     types: dict = field(default_factory=dict)   # frames of each type
@@ -43,7 +43,7 @@ class Stream:
 
 
 def _frames(data):
-    """Yields (offset, size, type, pid); stops where the muxer would lose its way."""
+    """Yields (offset, size, type, pid); stops where the muxer would get out of step."""
     offset = syscap.HEADER_SIZE
     while offset + syscap.FRAME_SIZE <= len(data):
         size, _cpu, pid, _time, kind = struct.unpack_from("<HhiqB", data, offset)
@@ -54,7 +54,7 @@ def _frames(data):
 
 
 def _clean_map(frame):
-    """Zeroes what stands behind the path and is no build-id."""
+    """Zeroes everything after the path that is not a build-id."""
     end = frame.find(b"\0", 56) + 1
     inode = int.from_bytes(frame[48:56], "little")
     if inode or not re.match(rb"@([0-9a-f]{2}){8,}\0", frame[end:]):
@@ -131,7 +131,7 @@ def read(path):
 
 
 class Tree:
-    """Which samples belong to the workload, by the fork records of play."""
+    """Tells which samples belong to the workload, by the fork records of play."""
 
     def __init__(self, members):
         self._members = {}
@@ -139,7 +139,7 @@ class Tree:
             self._members.setdefault(pid, []).append((born, died or 1 << 63))
 
     def has(self, sample):
-        # A last sample may be taken after the record of the exit.
+        # The last sample may be taken after the record of the exit.
         return any(born <= sample.time <= died + 1000000
                    for born, died in self._members.get(sample.pid, ()))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""checks.py - the table of what a helper must do where Sysprof 48's own helper does not.
+"""checks.py - requirements for a helper, most of which Sysprof 48's own helper does not meet.
 
-Run by weaknesses.py.  Each entry of CHECKS is a sentence and a function; the function gets a
-Bench, runs the helper under test through play or replay, and yields one text for each fault.  A
-check that cannot fail on the shipped helper is marked `common`: it is a requirement all the same.
+weaknesses.py runs them. Each entry of CHECKS has a sentence and a function. The function gets a Bench,
+runs the helper under test with play or replay, and yields a message for each fault. A requirement that
+Sysprof's helper also meets is marked `common`.
 """
 
 import os
@@ -26,7 +26,7 @@ START = cases.START
 STOP_MS = 150           # 100 for the helper, the rest for a busy machine
 MAX_UNREAD_S = 0.1      # 0.05 for the helper, the rest for a busy machine
 MAX_RSS_KIB = 48 * 1024
-PC = 0x400010           # of replayed samples; in no mapping of ours
+PC = 0x400010           # of replayed samples; outside of all mappings
 
 
 class Skip(Exception):
@@ -61,7 +61,7 @@ def most_descriptors():
 
 
 def known(name, *options):
-    """A check that a program of tests/programs or of this folder has the stacks it must have."""
+    """Makes a check that a program of tests/programs or of this folder has the right stacks."""
     case = CASES.get(name) or cases.CASES[name]
     return lambda bench: bench.known(case, list(options))
 
@@ -98,7 +98,7 @@ CASES = {
         "a pid used again by another program at the same addresses",
         [sys.executable, os.path.join(HERE, "reuse-pid.py"), "@exec-b", "0", "::", "@exec-a", "0"],
         [[f"hot_{x}", f"middle_{x}", f"outer_{x}", "main", *START] for x in "ab"],
-        # Before the exec the new owner is the interpreter.
+        # Before the exec the pid's new owner is the interpreter.
         allowed=[["ANY*", os.path.basename(os.path.realpath(sys.executable)) + ":_start"]],
         hot=("hot_a", "hot_b"), share=0.95, minimum=100, files=("exec-a", "exec-b"),
         seen=[([f"hot_{x}", "ANY*"], 50) for x in "ab"], needs=("root",)),
@@ -165,7 +165,7 @@ def sizes_that_disagree(bench):
                 for n in (1, 7, 20, 63)]
     ended = bench.replay([records])
     yield from bench.bad_end(ended)
-    # The others cannot be the kernel's.
+    # The other sizes cannot come from the kernel.
     if len(captures.parse(ended.data).capture.samples) < 2:
         yield "the good samples are missing"
 
@@ -300,7 +300,7 @@ def stops(how, *options):
 
 
 def held_page_holds_up_nothing(bench):
-    """What is not in a copy of the stack may be a page that nobody ever gets."""
+    """The part missing from a copy of the stack may be a page that was never touched."""
     result = bench.play([bench.program("held-page")], "--stop=running", "--seconds=1.5")
     if result["workload"]["status"] == 77:
         raise Skip("no userfaultfd")
@@ -311,7 +311,7 @@ def held_page_holds_up_nothing(bench):
 
 
 def the_last_samples_come_in_time(bench):
-    """What the client has not read when it stops is lost with it: of a short recording, much."""
+    """Data that the client has not read when it stops is lost: much of a short recording."""
     missing = []
     for tenths in range(4, 17, 2):
         result = bench.play([bench.deep(), "20", "30"], "--stop=running", f"--seconds={tenths / 10}")
@@ -323,7 +323,7 @@ def the_last_samples_come_in_time(bench):
 
 
 def early_end_is_no_error(bench):
-    """The client is gone at any moment of the helper's set-up."""
+    """The client may disappear at any moment of the helper's set-up."""
     for settle in range(0, 60, 6):
         result = bench.outcome([tool("true")], f"--settle={settle}", "--stop=killed")
         if result["killed"] or result["signal"] or result["exit"] != 0:
@@ -386,8 +386,8 @@ def sparse_cpus(bench):
 
 
 def a_cpu_comes(bench):
-    """A CPU comes online of which nobody told the helper at its start: what was executed there has
-    to be found all the same.  To the helper alone it looks like that."""
+    """A CPU comes online that the helper did not see at its start: code that ran there must still
+    be found. Only the helper's view is changed."""
     if os.cpu_count() < 2:
         raise Skip("one CPU")
     online = bench.folder / "online"

@@ -82,7 +82,7 @@ def print_figures(workload, kib, frequency, name, f):
 
 
 def run(args, folder, workload, kib, frequency):
-    """One workload with every helper in turn; returns what was measured."""
+    """Runs one workload with every helper in turn; returns the measurements."""
     results = []
     for name, helper in args.helper:
         output = os.path.join(args.keep or folder,

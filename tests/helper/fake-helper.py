@@ -36,7 +36,8 @@ def main(argv):
     text = " ".join(sorted(n for n in options if n.startswith("--")))
     os.write(capture, frame(12, struct.pack("<Hxxxxxx32s", 0, b"fake") + text.encode() + b"\0", -1))
     if "long" in options:
-        # One by one: a large write that meets a closed pipe half-way succeeds, as far as it came.
+        # One byte at a time: a large write to a pipe that closes half-way succeeds with the bytes
+        # so far.
         for _ in range(4000):
             os.write(capture, frame(12, bytes(40), -1))
     os.set_blocking(event, True)

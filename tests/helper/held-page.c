@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* held-page.c - `held-page`: burns time below a page of its stack that is never there, and that
- * nobody gets who asks for it: a userfaultfd holds it, and is not read. Status 77 where there is
- * none. */
+/* held-page.c - `held-page`: burns time below a page of its stack that is never present and that
+ * blocks every reader: a userfaultfd holds it, and nobody answers. Exits with 77 if userfaultfd is
+ * not available. */
 #include "../programs/known.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define STACK_BYTES (1u << 20)
 #define PAGE        4096u
-/* More than what a thread touches at the top of its stack. */
+/* More than a thread touches at the top of its stack. */
 #define HELD_BELOW_TOP (3 * PAGE)
 
 KNOWN void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* helper.c - starts a helper with the command line of sysprofd 48 and looks after it. */
+/* helper.c - starts a helper with the command line of sysprofd 48 and watches it. */
 
 #include "helper.h"
 
@@ -52,7 +52,7 @@ make_arguments (char **command, const PlayHandover *handover, GArray *fds)
   return argv;
 }
 
-/* In the child: first out of the way of the targets, then into place. */
+/* Runs in the child: moves descriptors out of the way of the targets, then into place. */
 static void
 place_descriptors (GArray *fds)
 {
@@ -67,7 +67,7 @@ place_descriptors (GArray *fds)
   closefrom (high);
 }
 
-/* The environment a daemon has, and what sanitizers are told by. */
+/* The environment of a daemon, plus the variables that control sanitizers. */
 static char **
 make_environment (void)
 {

@@ -3,7 +3,7 @@
 
 /* helper.h - the helper under test: started as sysprofd starts it, watched, and waited for.
  *
- * Used by play.c only. One thread. */
+ * Used only by play.c, in one thread. */
 
 #pragma once
 
@@ -22,12 +22,12 @@ typedef struct
   pid_t pid;
   PlayPeaks peaks, current; /* at the last look */
   gboolean has_ended;
-  gboolean was_killed; /* by us, because it did not end */
+  gboolean was_killed; /* by us, because it did not exit */
   int status;          /* of waitpid() */
   double cpu_seconds;  /* user and system, all threads, once ended */
 } PlayHelper;
 
-/* Descriptors to hand over; -1 where there is none. */
+/* Descriptors to pass; -1: none. */
 typedef struct
 {
   guint32 stack_size;
@@ -37,15 +37,15 @@ typedef struct
   int kallsyms_fd;
 } PlayHandover;
 
-/* `command`: program and words that stand before the options. Descriptors become 3 and up, standard
- * input is empty, the environment has no PATH, HOME or LANG. */
+/* `command`: the program and the words before the options. Descriptors become 3 and up, standard
+ * input is empty, and the environment has no PATH, HOME or LANG. */
 void play_helper_start (PlayHelper *self, char **command, const PlayHandover *handover);
 
-/* Looks at memory, descriptors and threads; a few times a second is enough. */
+/* Samples memory, descriptors and threads; a few times a second is enough. */
 void play_helper_watch (PlayHelper *self);
 
-/* CPU seconds so far; 0 once it has ended. */
+/* CPU seconds so far; 0 once it has exited. */
 double play_helper_get_cpu (const PlayHelper *self);
 
-/* Waits for the end, kills it after `timeout_ms`. */
+/* Waits for the exit, and kills it after `timeout_ms`. */
 void play_helper_wait (PlayHelper *self, guint timeout_ms);

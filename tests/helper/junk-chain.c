@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* junk-chain.c - a long chain of frames that are none hangs on the frame pointer register, which is
- * a general register here: who follows frame pointers finds 100 callers, all of them wrong. */
+/* junk-chain.c - the frame pointer register is a general register here and points to a long chain
+ * of false frames: a walk by frame pointers finds 100 callers, all of them wrong. */
 #include "../programs/known.h"
 
 struct frame

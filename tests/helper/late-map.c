@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* late-map.c - a child that never calls exec works on while its parent maps something executable:
- * what holds for the one no longer holds for the other. */
+/* late-map.c - a child that never calls exec continues while its parent maps something executable:
+ * what is true for one process is no longer true for the other. */
 #include "../programs/known.h"
 
 #include <stddef.h>
@@ -37,7 +37,8 @@ main (void)
 {
   const struct timespec moment = { .tv_nsec = 100000000 };
 
-  /* Sampled often enough for whoever decides by that what is worth keeping up to date. */
+  /* This is often enough for code that decides by the number of samples which processes to keep up
+   * to date. */
   parent ();
   if (fork () == 0)
     {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* play.c - plays sysprofd and its client for any helper binary, and measures what comes back.
+/* play.c - plays sysprofd and its client for any helper binary, and measures the result.
  *
- *   play [OPTIONS] HELPER [WORD…] -- COMMAND…
+ * play [OPTIONS] HELPER [WORD…] -- COMMAND…
  *
  * Opens the sampling events, starts the helper with the command line of sysprofd, runs COMMAND as
- * the workload, reads the capture pipe at the pace asked for, stops in the client's way or in one
- * of the ways that a client may end, and prints one line of JSON. Nothing in it is the helper's own
- * word: loss comes from PERF_FORMAT_LOST, CPU time from the kernel, the workload's processes from
- * records of our own. Used by compare.py, weaknesses.py and storm.py. */
+ * the workload, reads the capture pipe at the requested speed, stops like the client or in one of
+ * the ways in which a client may end, and prints one line of JSON. No figure comes from the helper
+ * itself: losses come from PERF_FORMAT_LOST, CPU time from the kernel, and the workload's processes
+ * from our own records. Used by compare.py, weaknesses.py and storm.py. */
 
 #include "events.h"
 #include "helper.h"
@@ -38,7 +38,7 @@ static struct
 {
   int stack_size, frequency, copies, settle_ms, unread_ms, stall_ms, tail_ms, series;
   double seconds;
-  gint64 pace;
+  gint64 scheduler;
   gboolean hardware, kallsyms, no_event_fd, no_tree, alone;
   char *output, *capture, *stop, *numbers;
 } options = { .stack_size = 16384, .frequency = 1000, .copies = 1, .settle_ms = 300 };
@@ -55,7 +55,8 @@ static const GOptionEntry entries[] = {
     "Read nothing in this time from the start on (0)", "MS" },
   { "stall", 0, 0, G_OPTION_ARG_INT, &options.stall_ms,
     "Read nothing in this time after the workload's start (0)", "MS" },
-  { "pace", 0, 0, G_OPTION_ARG_INT64, &options.pace, "Reading, bytes per second (0: any)", "N" },
+  { "pace", 0, 0, G_OPTION_ARG_INT64, &options.scheduler, "Reading, bytes per second (0: any)",
+    "N" },
   { "tail", 0, 0, G_OPTION_ARG_INT, &options.tail_ms, "Go on after the workload (0)", "MS" },
   { "capture", 0, 0, G_OPTION_ARG_STRING, &options.capture, "pipe, socket or file", "KIND" },
   { "stop", 0, 0, G_OPTION_ARG_STRING, &options.stop,
@@ -91,10 +92,10 @@ typedef struct
   struct rusage workload_usage;
   gint64 started, ended; /* workload, us */
   double cpu_before;     /* of the helper, when the workload starts */
-  double cpu_after;      /* and when it has ended */
+  double cpu_after;      /* of the helper, when the workload has ended */
   double stop_ms;
   gint64 next_in_series;
-  GString *series; /* [s, RssAnon KiB, RSS KiB, descriptors], now */
+  GString *series; /* [s, RssAnon KiB, RSS KiB, descriptors] now */
 } Play;
 
 static double
@@ -104,7 +105,7 @@ usage_seconds (const struct rusage *usage)
          + (double) usage->ru_stime.tv_sec + (double) usage->ru_stime.tv_usec / 1e6;
 }
 
-/* Makes the capture's two ends. */
+/* Creates the two ends of the capture. */
 static void
 open_capture (Play *self)
 {
@@ -122,7 +123,7 @@ open_capture (Play *self)
           ? socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0
           : pipe2 (ends, O_CLOEXEC) != 0)
     g_error ("capture: %s", g_strerror (errno));
-  self->reader = play_reader_new (ends[0], self->output_fd, (guint64) options.pace);
+  self->reader = play_reader_new (ends[0], self->output_fd, (guint64) options.scheduler);
   self->capture_fd = ends[1];
 }
 
@@ -140,12 +141,12 @@ start_helper (Play *self)
   play_helper_start (&self->helper, self->helper_command, &handover);
   if (handover.kallsyms_fd >= 0)
     close (handover.kallsyms_fd);
-  /* The client keeps its copy of the writing end, and never sees the end of the helper. We do. */
+  /* The client keeps its copy of the writing end and never sees the helper's end. We do. */
   if (self->reader != NULL)
     close (self->capture_fd);
 }
 
-/* One more point of the series, when it is time. */
+/* Adds a point to the series when it is time. */
 static void
 extend_series (Play *self, gint64 now)
 {
@@ -159,7 +160,7 @@ extend_series (Play *self, gint64 now)
                           peaks->descriptors);
 }
 
-/* Looks after everything for a while; returns early when the workload has ended, if asked. */
+/* Watches everything for a while; returns early when the workload has ended, if asked. */
 static void
 attend (Play *self, gint64 until_us, gboolean until_workload_ends)
 {
@@ -185,7 +186,7 @@ attend (Play *self, gint64 until_us, gboolean until_workload_ends)
     }
 }
 
-/* A control group of our own, in the first cgroup2 hierarchy that is mounted. */
+/* Creates a control group in the first mounted cgroup2 hierarchy. */
 static void
 make_group (Play *self)
 {
@@ -216,7 +217,7 @@ remove_group (Play *self)
   g_free (self->group);
 }
 
-/* In the child. */
+/* Runs in the child. */
 static void
 join_group (const Play *self)
 {
@@ -257,7 +258,7 @@ end_workload (Play *self)
   self->workload_ended = TRUE;
 }
 
-/* As somebody who looks at a program that goes on. */
+/* Attaches like a user who profiles a running program. */
 static gboolean
 stops_first (void)
 {
@@ -400,7 +401,7 @@ play (Play *self)
   self->event_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   open_capture (self);
   start_helper (self);
-  /* The client's order: first the events, then its reader. */
+  /* The client opens the events first, then its reader. */
   play_events_enable (&self->events);
   if (options.unread_ms == 0 && self->reader != NULL)
     play_reader_resume (self->reader);

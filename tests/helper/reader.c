@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* reader.c - reads the capture pipe at a pace, and checks what Sysprof's muxer relies on.
+/* reader.c - reads the capture pipe at a given speed, and checks what Sysprof's muxer relies on.
  *
- * The muxer skips 256 bytes, then takes frames whose length must be a multiple of 8 and whose type
- * it must know; the first frame that breaks this ends the checks, because nothing after it can be
- * trusted. */
+ * The muxer skips 256 bytes, then accepts frames whose length must be a multiple of 8 and whose
+ * type it must know. The first bad frame ends the checks, because nothing after it can be trusted.
+ */
 
 #include "reader.h"
 
@@ -27,7 +27,7 @@ struct _PlayReader
   int fd, output_fd;
   guint64 bytes_per_second;
   GThread *thread;
-  pthread_mutex_t reading; /* nothing is read without it, or while is_running is FALSE */
+  pthread_mutex_t reading; /* without it, or while is_running is FALSE, nothing is read */
   gboolean is_running;
   gboolean shall_close; /* this and the next are atomic */
   gboolean shall_end;
@@ -43,7 +43,7 @@ set_fault (PlayReader *self, gsize left, const char *fault)
   self->counts.fault_at = (gint64) (self->counts.bytes - left);
 }
 
-/* Bytes of the frame at `data`, or 0 if it is not complete or wrong. */
+/* Returns the bytes of the frame at `data`, or 0 if it is incomplete or wrong. */
 static gsize
 take_frame (PlayReader *self, const guint8 *data, gsize size)
 {
@@ -107,7 +107,7 @@ write_all (int fd, const guint8 *data, gsize size)
     }
 }
 
-/* FALSE at the end. */
+/* Returns FALSE at the end. */
 static gboolean
 read_some (PlayReader *self)
 {
@@ -129,7 +129,7 @@ read_some (PlayReader *self)
   return TRUE;
 }
 
-/* The same; waits a moment for something to come, or while nothing shall be read. */
+/* Reads like the function above; waits a moment for data, or while reading is paused. */
 static gboolean
 read_or_wait (PlayReader *self)
 {

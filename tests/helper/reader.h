@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* reader.h - the client's end of the capture pipe, read at a pace of our choice by its own thread.
+/* reader.h - the client's end of the capture pipe, read at a given speed by its own thread.
  *
- * Used by play.c only. What is read goes to a file, and its frames are counted on the way. */
+ * Used only by play.c. The data goes to a file, and its frames are counted on the way. */
 
 #pragma once
 
@@ -17,26 +17,26 @@ typedef struct
   guint64 frames[PLAY_FRAME_TYPES]; /* by type */
   guint64 unknown_frames;           /* of types that Sysprof 48 does not know */
   guint64 reads;
-  const char *fault;  /* what the client's muxer could not digest; NULL if nothing */
+  const char *fault;  /* what the client's muxer could not process; NULL if nothing */
   gint64 fault_at;    /* offset of that frame */
-  char last_log[512]; /* text of the last LOG frame, as far as it fits */
+  char last_log[512]; /* text of the last LOG frame, truncated to fit */
 } PlayReaderCounts;
 
 typedef struct _PlayReader PlayReader;
 
-/* Takes `fd`; does not read before play_reader_resume(). `bytes_per_second`: 0 as fast as it comes.
- */
+/* Takes `fd`; reads nothing before play_reader_resume(). `bytes_per_second`: 0 is as fast as
+ * possible. */
 PlayReader *play_reader_new (int fd, int output_fd, guint64 bytes_per_second);
 
 void play_reader_resume (PlayReader *self);
 void play_reader_pause (PlayReader *self);
 
-/* Closes the reading end, as a client does that ends or is killed. */
+/* Closes the reading end, like a client that exits or is killed. */
 void play_reader_close (PlayReader *self);
 
-/* Ends the thread; with `drain` only when the other side has closed. */
+/* Ends the thread; with `drain` only after the other side has closed. */
 void play_reader_finish (PlayReader *self, gboolean drain);
 
-/* After finish. */
+/* To be called after finish. */
 const PlayReaderCounts *play_reader_get_counts (const PlayReader *self);
 void play_reader_free (PlayReader *self);

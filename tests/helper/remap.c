@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* remap.c - `remap COUNT`: maps its own code again COUNT times while it burns time, as programs do
+/* remap.c - `remap COUNT`: maps its own code again COUNT times while it burns time, like programs
  * that load many libraries: each mapping is one more record about the process. */
 #include "../programs/known.h"
 

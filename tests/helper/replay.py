@@ -31,8 +31,8 @@ def record(kind, misc, body):
 
 
 def sample(pid, tid, pc, chain=(), misc=USER, stack=bytes(64), when=None, filled=None):
-    """A sample record; registers are 0 but for the stack pointer and the pc (words 7 and 8).  The
-    kernel says behind the stack how much of it was filled."""
+    """Returns a sample record; registers are 0 except the stack pointer and the pc (words 7 and 8).
+    After the stack the kernel says how much of it was filled."""
     registers = [0] * REGISTERS
     registers[7], registers[8] = 0x7ffc00000000, pc
     body = struct.pack("<QQIIQQ", IDENTIFIER, pc, pid & 0xffffffff, tid & 0xffffffff,
@@ -53,7 +53,7 @@ def mapping_with_build_id(pid, start, build_id, size=20, path=b"/replayed"):
 
 
 def empty():
-    """A header that says its record has no bytes at all."""
+    """Returns a header with a record size of zero."""
     return struct.pack("<IHH", SAMPLE, USER, 0)
 
 
@@ -62,7 +62,7 @@ def ring(records):
     data = b"".join(records)
     fd = os.memfd_create("ring", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, FILE_SIZE)
-    # A helper need not trust a mapping that could shrink under it.
+    # A helper need not trust a mapping that could shrink while it reads.
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     control = bytearray(mmap.PAGESIZE)
     struct.pack_into("<QQQQ", control, DATA_HEAD, len(data), 0, mmap.PAGESIZE, 0)

@@ -38,7 +38,7 @@ def play(args):
 
 
 def problems(args, result):
-    """What is wrong, as texts."""
+    """Returns the problems, as texts."""
     settled = [point for point in result["series"] if point[0] >= 10 * args.minutes]
     growth = settled[-1][1] - settled[0][1]
     most = 32 + 4 * os.cpu_count()

@@ -104,7 +104,7 @@ class Replay(unittest.TestCase):
     def test_helper(self):
         ended = replay.run([sys.executable, os.path.join(HERE, "fake-helper.py")], [[], []],
                            seconds=0.5, numbers=[3, 70])
-        # It minds its environment, which only play makes as sysprofd's is.
+        # The fake helper checks its environment; only play sets it as sysprofd does.
         self.assertEqual(ended.status, 4, ended.messages)
         self.assertEqual([s.cpu for s in captures.parse(ended.data).capture.samples], [3, 70])
 

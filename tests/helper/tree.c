@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* tree.c - follows forks and exits of the whole system by a dummy event on each CPU.
+/* tree.c - follows forks and exits of the whole system with a dummy event on each CPU.
  *
- * The rings are per CPU and a child's fork may be read after its own child's, so records are kept
- * and put into order of time at the end. A pid that is used again opens a new entry. */
+ * The rings are per CPU, and a child's fork may be read after its own child's, so records are kept
+ * and sorted by time at the end. A pid that is used again opens a new entry. */
 
 #include "tree.h"
 
@@ -139,7 +139,7 @@ take_record (PlayTree *self, const guint8 *data, guint64 at, const struct perf_e
   if (header->type != PERF_RECORD_FORK && header->type != PERF_RECORD_EXIT)
     return;
   copy_out (data, at, &record, sizeof record);
-  /* Threads: a new one has the pid of its maker; of those that end only the leader counts. */
+  /* A new thread has the pid of its creator; of threads that exit only the leader counts. */
   if (header->type == PERF_RECORD_FORK ? record.pid == record.ppid : record.pid != record.tid)
     return;
   change = (Change){ record.time, (pid_t) record.pid, (pid_t) record.ppid,
@@ -223,7 +223,7 @@ play_tree_append (PlayTree *self, pid_t root, GString *json)
         known->died = change->time;
       else if (!change->is_exit)
         {
-          /* An exit that was lost: the pid has another owner now. */
+          /* An exit was lost: the pid has another owner now. */
           if (known != NULL)
             g_hash_table_remove (living, GINT_TO_POINTER (change->pid));
           if (change->pid == root ? members->len == 0

@@ -30,7 +30,7 @@ SKIP = 77
 
 
 class Result(dict):
-    """What play printed, with the capture and the samples of the workload."""
+    """The output of play, with the capture and the samples of the workload."""
 
     def __init__(self, values, path):
         super().__init__(values)
@@ -67,7 +67,7 @@ class Bench:
                 os.path.join(checks.HERE, "..", "workloads", "interpreter.py"), str(seconds)]
 
     def outcome(self, command, *options, helper=None):
-        """What play printed, without a look at the capture."""
+        """Returns play's output without reading the capture."""
         return compare.play(str(self.build / "tests/helper/play"), helper or self.helper, command,
                             str(self.folder / "capture.syscap"), options)
 
@@ -82,8 +82,8 @@ class Bench:
         return replay.run(self.helper, rings, **options)
 
     def bad_end(self, ended):
-        """Faults of how a replay ended.  A ring in a file is always readable, and a helper that
-        never comes to look at its other descriptors then does not end for that reason alone."""
+        """Yields the faults of how a replay ended. A ring in a file is always readable, so a helper
+        that never polls its other descriptors does not end; this reason alone is no fault."""
         if ended.status is None and not self.ends_replays():
             return
         if ended.status != 0:
@@ -99,7 +99,7 @@ class Bench:
                               check=False).stdout
 
     def known(self, case, options):
-        """Faults of a case of tests/programs/cases.py."""
+        """Yields the faults of a case of tests/programs/cases.py."""
         programs_check.check_needs(case)
         folder = self.build / "tests/helper"
         if not all((folder / w[1:]).exists() for w in case.command if w[0] in "@%"):
@@ -108,7 +108,7 @@ class Bench:
         private = Path(tempfile.mkdtemp(dir=self.folder))
         command = programs_check.prepare(case, folder, private, programs)
         size = [f"--stack-size={o}" for o in case.options if o.isdigit()]
-        # What only a copy of the stack shows; another helper knows no engines.
+        # Only a copy of the stack shows these; another helper has no engines.
         helper = list(self.helper)
         if "--engine" in case.options and "--engine" in self.help():
             helper.append("--engine=" + case.options[case.options.index("--engine") + 1])

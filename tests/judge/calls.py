@@ -49,6 +49,20 @@ def is_behind_indirect_call(code):
     return any(len(code) >= n and _indirect_size(code, len(code) - n) == n for n in (2, 3, 4, 6, 7))
 
 
+def slot(code, return_ea, is_64):
+    """(slot, base register, displacement) of the memory that a call of six bytes goes through.
+
+    None when the call may be another one, or its memory is not told by a displacement.
+    """
+    if len(code) < 6 or _indirect_size(code, len(code) - 6) != 6 or any(
+            _indirect_size(code, len(code) - n) == n for n in (2, 3, 4)):
+        return None
+    displacement = int.from_bytes(code[-4:], "little", signed=True)
+    if code[-5] == 0x15:
+        return (return_ea + displacement if is_64 else displacement & 0xffffffff), None, 0
+    return None, code[-5] & 7, displacement
+
+
 def is_behind_call(code, return_ea, is_code, address_mask=(1 << 64) - 1):
     """Whether @code, the bytes that end at @return_ea, ends with a call instruction.
 

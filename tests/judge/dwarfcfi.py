@@ -304,9 +304,43 @@ def _operands(cursor, opcode, encoding):
     return values
 
 
-def _run(fde, cursor, location, va, rule, initial):
-    """Runs opcodes until the row of @va is done; returns the rule of the return address."""
+class Row(NamedTuple):
+    """What CFI says at one address, as far as it matters here."""
+    return_address: str     # UNSET, UNDEFINED or SET
+    cfa: tuple              # (register, offset), or None for an expression
+
+
+def _cfa_after(opcode, values, cfa, data_align):
+    """The CFA behind the opcode; @cfa when the opcode says nothing about it."""
+    if opcode == 0x0c:
+        return values[0], values[1]
+    if opcode == 0x12:
+        return values[0], values[1] * data_align
+    if opcode == 0x0f:
+        return None
+    if cfa is not None:
+        if opcode == 0x0d:
+            return values[0], cfa[1]
+        if opcode == 0x0e:
+            return cfa[0], values[0]
+        if opcode == 0x13:
+            return cfa[0], values[0] * data_align
+    return cfa
+
+
+def _rule_after(opcode, register, rule, initial, fde):
+    """The rule of the return address behind the opcode."""
+    if register != fde.ra_register:
+        return rule
+    if opcode in _SETS_RULE:
+        return SET
+    return {0x06: initial, 0x07: UNDEFINED, 0x08: UNSET}.get(opcode, rule)
+
+
+def _run(fde, cursor, location, va, first):
+    """Runs opcodes from the row @first on until the row of @va is done; returns that."""
     saved = []
+    rule, cfa = first
     while cursor.at < len(cursor.data):
         byte = cursor.u8()
         high, low = byte & 0xc0, byte & 0x3f
@@ -316,35 +350,29 @@ def _run(fde, cursor, location, va, rule, initial):
             cursor.uleb()
             rule = SET if low == fde.ra_register else rule
         elif high == 0xc0:
-            rule = initial if low == fde.ra_register else rule
+            rule = first.return_address if low == fde.ra_register else rule
         else:
             values = _operands(cursor, byte, fde.pointer_encoding)
-            register = values[0] if values else None
             if byte == 0x01:
                 location = values[0]
             elif byte in (0x02, 0x03, 0x04, 0x1d):
                 location += values[0] * fde.code_align
             elif byte == 0x0a:
-                saved.append(rule)
+                saved.append((rule, cfa))
             elif byte == 0x0b:
                 if not saved:
                     raise CfiError("restore_state without remember_state")
-                rule = saved.pop()
-            elif register == fde.ra_register and byte in _SETS_RULE:
-                rule = SET
-            elif register == fde.ra_register and byte == 0x06:
-                rule = initial
-            elif register == fde.ra_register and byte == 0x07:
-                rule = UNDEFINED
-            elif register == fde.ra_register and byte == 0x08:
-                rule = UNSET
+                rule, cfa = saved.pop()
+            else:
+                rule = _rule_after(byte, values[0] if values else None, rule,
+                                   first.return_address, fde)
+                cfa = _cfa_after(byte, values, cfa, fde.data_align)
         if location > va:
             break
-    return rule
+    return Row(rule, cfa)
 
 
-def return_address_rule(fde, va, pointer_size=8):
-    """UNSET, UNDEFINED or SET: the rule of the return address at @va inside @fde."""
-    initial = _run(fde, Cursor(fde.cie_code, 0, 0, pointer_size), fde.start, va, UNSET, UNSET)
-    cursor = Cursor(fde.code, 0, fde.code_va, pointer_size)
-    return _run(fde, cursor, fde.start, va, initial, initial)
+def row_at(fde, va, pointer_size=8):
+    """The row of @va inside @fde."""
+    first = _run(fde, Cursor(fde.cie_code, 0, 0, pointer_size), fde.start, va, Row(UNSET, None))
+    return _run(fde, Cursor(fde.code, 0, fde.code_va, pointer_size), fde.start, va, first)

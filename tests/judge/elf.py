@@ -63,9 +63,13 @@ class FrameInfo(NamedTuple):
     ra_undefined: bool
     start: int
     end: int
+    is_entered: bool    # the return address is on top of the stack, as behind a call
 
 
-NO_FRAME = FrameInfo(False, False, False, 0, 0)
+NO_FRAME = FrameInfo(False, False, False, 0, 0, False)
+# Relocations that fill a slot with the address of a symbol, by machine.
+SLOT_RELOCATIONS = {3: (6, 7), 62: (6, 7)}      # GLOB_DAT, JUMP_SLOT
+STACK_POINTER = {3: 4, 62: 7}                   # numbers of DWARF
 
 
 class Elf:
@@ -86,6 +90,7 @@ class Elf:
         except struct.error as error:
             raise ElfError(f"{self.path}: headers are cut") from error
         self._sections = self._symbols = self._symbol_starts = self._cfi = None
+        self._exports = self._slots = None
         self._frame_infos = {}
 
     def _read_header(self):
@@ -214,6 +219,42 @@ class Elf:
                 continue
             yield Symbol(ea, size, self._cstring(strings.offset + name), kind, section)
 
+    @property
+    def exports(self):
+        """Functions that other files can call: name -> [Symbol]."""
+        if self._exports is None:
+            self._exports = {}
+            for table in self.sections:
+                if table.kind == 11 and table.link < len(self.sections):
+                    for symbol in self._read_symbols(table, self.sections[table.link]):
+                        self._exports.setdefault(symbol.name, []).append(symbol)
+        return self._exports
+
+    @property
+    def slots(self):
+        """Slots that the loader fills with the address of a symbol: address -> name."""
+        if self._slots is None:
+            self._slots = {}
+            for table in self.sections:
+                if table.kind in (4, 9) and table.flags & 2 and table.link < len(self.sections):
+                    self._slots.update(self._read_slots(table, self.sections[table.link]))
+        return self._slots
+
+    def _read_slots(self, table, symbols):
+        data, entries = self.section_data(table) or b"", self.section_data(symbols) or b""
+        if symbols.link >= len(self.sections):
+            return
+        strings, kinds = self.sections[symbols.link], SLOT_RELOCATIONS.get(self.machine, ())
+        fmt = ("<QQq" if self.is_64 else "<IIi") if table.kind == 4 else (
+            "<QQ" if self.is_64 else "<II")
+        step, symbol_size = struct.calcsize(fmt), 24 if self.is_64 else 16
+        for values in struct.iter_unpack(fmt, data[:len(data) // step * step]):
+            kind = values[1] & (0xffffffff if self.is_64 else 0xff)
+            at = (values[1] >> (32 if self.is_64 else 8)) * symbol_size
+            if kind in kinds and at and at + symbol_size <= len(entries):
+                name, = struct.unpack_from("<I", entries, at)
+                yield values[0], self._cstring(strings.offset + name)
+
     def symbol_at(self, ea):
         """The function symbol that covers @ea, else the nearest unsized one below; or None."""
         symbols = self.symbols
@@ -296,10 +337,12 @@ class Elf:
                 fde = find(ea)
                 if fde is None or not fde.start <= ea < fde.end:
                     continue
-                rule = dwarfcfi.return_address_rule(fde, ea, self.pointer_size)
+                row = dwarfcfi.row_at(fde, ea, self.pointer_size)
             except dwarfcfi.CfiError:
                 continue
-            return FrameInfo(True, fde.signal, rule == dwarfcfi.UNDEFINED, fde.start, fde.end)
+            entered = row.cfa == (STACK_POINTER.get(self.machine), self.pointer_size)
+            return FrameInfo(True, fde.signal, row.return_address == dwarfcfi.UNDEFINED, fde.start,
+                             fde.end, entered)
         return NO_FRAME
 
     def _finders(self):

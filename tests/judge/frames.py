@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import calls
 import elf
+import reach
 
 EXACT, RETURN = "exact", "return"
 
@@ -21,10 +22,10 @@ NOT_CHECKABLE_FILE = "file cannot be read"
 NOT_THE_FILE = "file is not the one that was mapped"
 NOT_CODE = "address in no executable segment of its file"
 NO_CALL = "no call in front of the return address"
-OTHER_CALL = "the call in front leads to other code, not to code in no file"
+OTHER_CALL = "the call in front of the return address leads elsewhere"
 
 NOP = 0x90
-SYSCALL = b"\x0f\x05"
+SYSCALLS = b"\x0f\x05", b"\xcd\x80"       # syscall, int $0x80
 
 # Go writes no CFI for the ends of its stacks on x86. These functions are where its own run-time
 # ends a traceback (topofstack() in runtime/traceback.go): nobody called the first three, and what
@@ -41,8 +42,7 @@ class Frame(NamedTuple):
     signal: bool          # a signal frame: its outer neighbour was interrupted, not called
     root: bool            # nothing can be further out
     go_root: bool         # a root only because Go's run-time says so
-    anonymous: bool       # code in no file: nothing can be said of it
-    reaches_anonymous: bool     # the call in front may have led to such code
+    anonymous: bool       # code in no file, which cannot be judged
     name: str             # module+offset and symbol, for people
 
 
@@ -53,9 +53,25 @@ class Module:
         self.name, self.image, self.fault, self.anonymous = name, image, fault, anonymous
         self._frames = {}
         self._entry = None
+        self._explorer = None
         self._is_go = image is not None and image.section(GO_SECTION) is not None
         if image is not None and image.is_program:
             self._entry = image.entry_range()
+
+    @property
+    def is_loader(self):
+        return self.image is not None and os.path.basename(self.name).startswith("ld-")
+
+    @property
+    def explorer(self):
+        if self._explorer is None:
+            self._explorer = reach.Explorer(self.image)
+        return self._explorer
+
+    def call_before(self, return_ea):
+        """See reach.call_before()."""
+        return reach.call_before(self._code_before(return_ea), return_ea, self.explorer,
+                                 self.image)
 
     def frame(self, offset, how):
         key = offset, how
@@ -67,10 +83,10 @@ class Module:
     def _judge(self, offset, how):
         name = f"{self.name}+{offset:#x}"
         if self.image is None:
-            return Frame(self.fault, False, False, False, self.anonymous, False, name)
+            return Frame(self.fault, False, False, False, self.anonymous, name)
         ea = self.image.fo_to_ea(offset)
         if ea is None:
-            return Frame(NOT_CODE, False, False, False, False, False, name)
+            return Frame(NOT_CODE, False, False, False, False, name)
         symbol = self.image.symbol_at(ea)
         if symbol is not None:
             name += f" {symbol.name}+{ea - symbol.ea:#x}"
@@ -84,15 +100,14 @@ class Module:
         # The kernel, not a call, makes a signal frame the caller of its handler.
         if how == RETURN and not info.signal and not self._is_called(ea + 1):
             fault = None if self._is_hand_made(ea + 1, info, root or go_root) else NO_CALL
-        return Frame(fault, info.signal, root or go_root, go_root and not root, False,
-                     how == RETURN and self._reaches_anonymous(ea + 1), name)
+        return Frame(fault, info.signal, root or go_root, go_root and not root, False, name)
 
     def _is_in_sigreturn(self, ea):
         """Whether a leaf there is still in the system call that ends the signal trampoline.
 
         The pc is behind the call then, and so behind the trampoline: its frame is still there.
         """
-        return (self.image.bytes_at(ea - len(SYSCALL), len(SYSCALL)) == SYSCALL
+        return (self.image.bytes_at(ea - 2, 2) in SYSCALLS
                 and self.image.frame_info(ea - 1).signal)
 
     @staticmethod
@@ -121,21 +136,6 @@ class Module:
         mask = (1 << 8 * image.pointer_size) - 1
         return calls.is_behind_call(self._code_before(return_ea), return_ea, image.is_exec_ea, mask)
 
-    def _reaches_anonymous(self, return_ea):
-        """Whether the call in front of @return_ea may have led to code in no file.
-
-        Nothing in a file knows such an address, so it takes a call through a register or memory; or
-        one to hand-written code, which may have jumped on: code without CFI, as that of V8's
-        builtins, or a PLT entry.
-        """
-        image, code = self.image, self._code_before(return_ea)
-        target = calls.fixed_target(code, return_ea, (1 << 8 * image.pointer_size) - 1)
-        if calls.is_behind_indirect_call(code) or target is None:
-            return True
-        section = next((s for s in image.sections if s.ea and s.ea <= target < s.ea + s.size), None)
-        return (not image.frame_info(target).has_fde
-                or section is not None and section.name.startswith(".plt"))
-
 
 class Modules:
     """All modules of a capture, found by what their MAP frames say."""
@@ -154,8 +154,20 @@ class Modules:
         return module
 
     def frame(self, mapping, address, how):
-        offset = 0 if mapping.path == "[vdso]" else mapping.offset
-        return self.of(mapping).frame(address - mapping.start + offset, how)
+        return self.of(mapping).frame(self._offset(mapping, address), how)
+
+    def place(self, mapping, address):
+        """(Module, address inside of its ELF file or None)."""
+        module = self.of(mapping)
+        return module, module.image and module.image.fo_to_ea(self._offset(mapping, address))
+
+    def is_program(self, mapping):
+        image = self.of(mapping).image
+        return image is not None and image.is_program
+
+    @staticmethod
+    def _offset(mapping, address):
+        return address - mapping.start + (0 if mapping.path == "[vdso]" else mapping.offset)
 
     def _open(self, mapping):
         path = mapping.path

@@ -10,6 +10,8 @@ that its MAP frames name.  A user stack is complete when
   - every address lies inside an executable mapping that was valid at the time of the sample,
   - every return address stands behind a call instruction; a frame interrupted by a signal (its
     inner neighbour is a signal frame) and the signal frame itself need none,
+  - the call in front of a return address leads to the frame inside of it, where the call tells its
+    target: through PLT entries, tail calls and thunks (reach.py),
   - code in no file (a JIT's), of which nothing can be read, is called by code in no file too, or
     from a file by a call that can lead there; such stacks are counted,
   - the outermost frame is in the function at the ELF entry point, or where CFI says that the return
@@ -26,6 +28,7 @@ import json
 import sys
 
 import frames
+import reach
 import spaces
 import syscap
 
@@ -60,7 +63,9 @@ class Judge:
     def __init__(self, capture, keep=lambda sample: True, vdso32=None):
         self.capture = capture
         self.modules = frames.Modules(vdso32)
-        self.spaces = spaces.Spaces(capture.maps)
+        self.spaces = spaces.Spaces(capture.maps, self.modules.is_program)
+        self.callees = reach.Callees(self.modules)
+        self.calls_followed = self.calls_open = 0
         self.found = {}                 # (pid, generation, address, how) -> Frame or None
         self.samples = self.with_user = self.complete = 0
         self.shortened = 0              # stacks with frames left out in the middle
@@ -106,25 +111,24 @@ class Judge:
     def _walk(self, stack):
         """Judges the frames from the leaf outwards; the first fault stays."""
         how = frames.EXACT
-        frame, was_anonymous = None, False
+        frame, inner = None, None       # inner: the address of a neighbour that was called
         for at, address in enumerate(stack.addresses):
             if syscap.is_synthetic(address):
                 self._synthetic(stack, at, address)
-                how, frame, was_anonymous = frames.RETURN, None, False
+                how, frame, inner = frames.RETURN, None, None
                 continue
             frame = self._frame(stack.sample.pid, address, how)
             if frame is None:
                 self.leaf_unmapped += at == 0
                 self._fault(stack, at, NO_MAPPING)
-                how = frames.RETURN
+                how, inner = frames.RETURN, None
                 continue
             if frame.fault is not None:
                 self._fault(stack, at, frame.fault)
-            elif was_anonymous and how == frames.RETURN and not (
-                    frame.anonymous or frame.signal or frame.reaches_anonymous):
+            elif inner is not None and not frame.signal and not self._leads(stack, address, inner):
                 self._fault(stack, at, frames.OTHER_CALL)
             stack.anonymous += frame.anonymous
-            was_anonymous = frame.anonymous
+            inner = None if frame.signal else address
             how = frames.EXACT if frame.signal else frames.RETURN
         stack.root = frame is not None and frame.root
         stack.go_root = frame is not None and frame.go_root
@@ -132,6 +136,13 @@ class Judge:
             self._fault(stack, 0, SYNTHETIC_ONLY)
         elif not stack.root:
             self._fault(stack, len(stack.addresses) - 1, NO_ROOT)
+
+    def _leads(self, stack, outer, inner):
+        pid = stack.sample.pid
+        answer = self.callees.leads(pid, self.spaces.of(pid), outer, inner)
+        self.calls_followed += answer is not None
+        self.calls_open += answer is None
+        return answer is not False
 
     def _synthetic(self, stack, at, address):
         name = self.capture.jitmap.get(address)
@@ -207,6 +218,7 @@ class Judge:
                 "claimed_percent": round(self.claimed_percent(), 3),
                 "refused": dict(self.refused), "incomplete": dict(self.incomplete),
                 "incomplete_at": dict(top), "shortened": self.shortened,
+                "calls_followed": self.calls_followed, "calls_open": self.calls_open,
                 "go_roots": self.go_roots, "through_no_file": self.anonymous,
                 "rooted_but_incomplete": self.rooted_but_incomplete,
                 "leaf_unmapped_percent": round(self.leaf_unmapped_percent(), 3),
@@ -231,6 +243,8 @@ def print_report(report, out):
         print(f"  of them at Go's roots {report['go_roots']}", file=out)
     if report["through_no_file"]:
         print(f"  of them through code in no file {report['through_no_file']}", file=out)
+    print(f"calls followed         {report['calls_followed']}, open {report['calls_open']}",
+          file=out)
     print(f"shortened in the middle {report['shortened']}", file=out)
     print(f"called incomplete at a root {report['rooted_but_incomplete']}", file=out)
     print(f"leaf outside every map {report['leaf_unmapped_percent']:.2f} %", file=out)

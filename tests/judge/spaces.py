@@ -9,6 +9,8 @@ the samples have to be asked for in order of time.
 
 import bisect
 
+NO_FILE = ("", "//anon")
+
 
 class Space:
     """The mappings of one process now; `generation` changes with every change."""
@@ -18,6 +20,13 @@ class Space:
         self.starts = []        # sorted starts
         self.maps = []          # (start, end, Map), no two overlap
         self.generation = 0
+
+    def covered(self, new):
+        """The mapping in the middle of which @new lies, with a rest on both sides; or None."""
+        i = bisect.bisect_right(self.starts, new.start) - 1
+        if i >= 0 and self.maps[i][0] < new.start and new.end < self.maps[i][1]:
+            return self.maps[i][2]
+        return None
 
     def add(self, new):
         first = bisect.bisect_right(self.starts, new.start)
@@ -46,7 +55,9 @@ class Space:
 class Spaces:
     """All address spaces of a capture at a moment that advance() moves forward."""
 
-    def __init__(self, maps):
+    def __init__(self, maps, is_program=lambda mapping: False):
+        """@is_program tells whether a mapping is one of a program, not of a library."""
+        self._is_program = is_program
         self._pending = sorted(maps, key=lambda m: m.time)   # stable: file order within a time
         self._next = 0
         self._spaces = {}
@@ -55,8 +66,17 @@ class Spaces:
         """Applies every mapping that came into being at or before @time."""
         while self._next < len(self._pending) and self._pending[self._next].time <= time:
             new = self._pending[self._next]
-            self.of(new.pid).add(new)
             self._next += 1
+            if not self._is_copied_text(new):
+                self.of(new.pid).add(new)
+
+    def _is_copied_text(self, new):
+        """Whether @new is memory that a program copied the middle of its own code to.
+
+        Node does so to have its code on large pages.
+        """
+        covered = self.of(new.pid).covered(new) if new.path in NO_FILE else None
+        return covered is not None and self._is_program(covered)
 
     def of(self, pid):
         space = self._spaces.get(pid)

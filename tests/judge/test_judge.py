@@ -125,7 +125,8 @@ class RightStacks(Verdicts):
         self.accept(self.one(program().stored("main"), build_ids=False))
 
     def test_a_signal_interrupted_a_pc_that_is_behind_no_call(self):
-        """Else the signal test would not show that interrupted frames are stored as they are."""
+        """Without this, the signal test would not show that interrupted frames are stored
+        unchanged."""
         p = program()
         stack = p.stored("signal")
         at = next(i for i, a in enumerate(stack) if i > 0 and p.is_signal_frame(a))
@@ -140,6 +141,43 @@ class RightStacks(Verdicts):
         trampoline = stack[at] + 1      # mov $__NR_rt_sigreturn, %rax; syscall
         self.accept(self.one([trampoline + 9] + stack[at + 1:]))
         self.refuse(self.one([trampoline + 10] + stack[at + 1:]), frames.NO_CALL)
+
+    def test_a_leaf_in_the_32_bit_system_call_that_ends_a_signal_frame(self):
+        p = program("32 bits")
+        stack = p.stored("signal")
+        at = next(i for i, a in enumerate(stack) if i > 0 and p.is_signal_frame(a))
+        start, offset, path = next((m[0], m[2], m[3]) for m in p.maps if m[0] <= stack[at] < m[1])
+        image = elf.Elf(p.vdso if path == "[vdso]" else path)
+        offset = 0 if path == "[vdso]" else offset
+        trampoline = image.fo_to_ea(stack[at] + 1 - start + offset)
+        behind = image.bytes_at(trampoline, 16).index(bytes.fromhex("cd80")) + 2
+        self.assertFalse(image.frame_info(trampoline + behind).signal)
+        w = p.writer().sample([stack[at] + 1 + behind] + stack[at + 1:])
+        self.accept(w, p.vdso)
+        w = p.writer().sample([stack[at] + 2 + behind] + stack[at + 1:])
+        self.assertEqual(judged(w, p.vdso).complete, 0)
+
+    def test_own_code_copied_to_large_pages(self):
+        """A program that moves the middle of its code to memory is judged by its file."""
+        p = program()
+        start, end, _, _ = next(m for m in p.maps if m[3] == p.path)
+        stack = p.stored("main")
+
+        def remapped(path, first, last):
+            return p.writer(build_ids=False).map(first, last, 0, path, time=1500)
+
+        own = [a for a in stack if start <= a < end]
+        self.assertGreater(len(own), 2)
+        first, last = min(own), max(own) + 1
+        w = remapped("", first, last)
+        found = self.accept(w.sample(stack))
+        self.assertEqual(found.anonymous, 0)
+        at = stack.index(own[1])
+        spoiled = stack[:at] + [own[1] + 1] + stack[at + 1:]
+        w = remapped("", first, last)
+        self.refuse(w.sample(spoiled), frames.NO_CALL)
+        # Other memory is not taken for the code.
+        self.assertEqual(judged(remapped("/dev/zero", first, last).sample(stack)).complete, 0)
 
     def test_a_leaf_alone_in_the_entry_function(self):
         self.accept(self.one(program().stored("main")[-1:]))
@@ -168,7 +206,7 @@ class WrongStacks(Verdicts):
         self.assertEqual(found.examples[0]["frame"], 1)
 
     def test_raw_return_addresses(self):
-        """A capture that forgot the minus one."""
+        """A capture without the minus one."""
         self.refuse(self.one(program().stacks["main"]), frames.NO_CALL)
 
     def test_truncated_at_every_length(self):
@@ -217,10 +255,10 @@ class WrongStacks(Verdicts):
         def spoiled(at, n=1):
             stored = stack[:at] + [anonymous + 5] * n + stack[at:]
             return p.writer().map(anonymous, anonymous + 4096, 0, "").sample(stored)
-        # libc calls main() through a register, and so may call anything.
+        # libc calls main() through a register, so it may call anything.
         for n in (1, 3):
             self.assertEqual(self.accept(spoiled(libc, n)).anonymous, 1)
-        # These functions call each other and nothing else.
+        # These functions call only each other.
         for at in range(1, libc):
             self.refuse(spoiled(at), frames.OTHER_CALL)
         self.refuse(spoiled(len(stack)), judge.NO_ROOT)
@@ -260,7 +298,7 @@ class WrongStacks(Verdicts):
         self.refuse(w, frames.NOT_CODE)
 
     def test_signal_frame_taken_out(self):
-        """Without it the interrupted pc is a return address behind no call."""
+        """Otherwise the interrupted pc is a return address without a call before it."""
         p = program()
         stack = p.stored("signal")
         at = next(i for i, a in enumerate(stack) if i > 0 and p.is_signal_frame(a))

@@ -3,10 +3,11 @@
 
 /* fd-list-fix.c - lets Sysprof's client record with a helper where there are no hardware counters.
  *
- * Preloaded into sysprof-cli or sysprof by sysprofd-inside. The client of 48 opens cycles first,
- * then cpu-clock, and leaves the error of the first set when the second succeeds; with that error
- * its next call, g_unix_fd_list_append(), refuses to work, and no helper is ever started. Here the
- * error is cleared before the real function is called. sysprofd and the helper run without this. */
+ * sysprofd-inside preloads it into sysprof-cli or sysprof. The client of version 48 opens cycles
+ * first, then cpu-clock, and keeps the error of the first set when the second succeeds; with that
+ * error its next call, g_unix_fd_list_append(), refuses to work, and no helper is ever started.
+ * This clears the error before the real function is called. sysprofd and the helper run without it.
+ */
 
 #include <dlfcn.h>
 #include <stddef.h>

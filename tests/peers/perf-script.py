@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""perf-script.py LIVE_UNWINDER [PROGRAM...] - our stacks against those of `perf script`.
+"""perf-script.py LIVE_UNWINDER [PROGRAM...] - compares our stacks with those of `perf script`.
 
-Records real programs with `perf record --call-graph dwarf`, replays the file with
-`live-unwinder --input`, and compares every sample with what perf itself makes of the same bytes.
-Up to where perf's stack ends, ours must have the same frames; each frame beyond must pass the
-judge's tests of a frame (tests/judge).  A sample where the two differ is only accepted for a reason
-that can be shown from the mapped files; it is listed, and of all samples only few may differ.
-perf's unwinder follows the frame pointer where it finds no rules: that gives the frames that do not
-pass, and skips callers, mostly in processes that were forked during the recording.  Speaks TAP.
+Records real programs with `perf record --call-graph dwarf`, reads the file with `live-unwinder --input`,
+and compares our stack of each sample with perf's. Our stack must begin with all of perf's frames, and any
+further frame must pass the judge's checks (tests/judge). A difference is accepted only if the mapped files
+prove a reason for it; the test lists these samples and limits how many there may be. Most of them are in
+processes that were forked during the recording: where perf finds no rules it follows the frame pointer,
+which yields wrong frames and skips callers. Prints TAP.
 
-  same      perf's frames, and no more
-  longer    perf's frames, then more, each of them checked
-  differs   not perf's frames, for one of REASONS
+  same      the same frames as perf
+  longer    perf's frames and more, each of them checked
+  differs   other frames than perf's, for one of REASONS
   wrong     anything else: the test fails
 """
 
@@ -114,7 +113,7 @@ int main (void)
 
 
 def large_c_source():
-    """Something that keeps cc1 busy for a second or two."""
+    """Keeps cc1 busy for a second or two."""
     text = ["#include <stdio.h>"]
     for i in range(400):
         text.append(f"int f{i} (int *v, int n) {{ int s = {i}; for (int k = 0; k < n; k++)"
@@ -202,7 +201,7 @@ class Comparison:
         return PERF_UNCHECKED if self._passes(sample.pid, user, common) else WRONG
 
     def _passes(self, pid, addresses, first):
-        """Whether the frames from @first on are what the judge takes for frames."""
+        """Tells whether the judge accepts the frames from @first on."""
         how = frames.EXACT
         for at, address in enumerate(addresses):
             mapping = self.spaces.of(pid).find(address) if address is not None else None
@@ -213,7 +212,7 @@ class Comparison:
         return True
 
     def _leaves_out(self, pid, user, theirs, common):
-        """Whether the rest of perf's frames come later in ours, and all of ours are good."""
+        """Tells whether the rest of perf's frames come later in ours, and all of ours are good."""
         placed = [self._place(pid, address) for address in user[common:]]
         rest = iter(placed)
         return all(frame in rest for frame in theirs[common:]) and self._passes(pid, user, common)
@@ -226,7 +225,7 @@ class Comparison:
         return mapping.path, address - mapping.start + mapping.offset
 
     def _address(self, pid, frame):
-        """The reverse; None if no executable mapping has it."""
+        """The inverse of the function above; None if no executable mapping contains it."""
         path, offset = frame
         if path is None:
             return offset
@@ -282,7 +281,7 @@ def record(command, stack, path):
 
 
 def compare(recorder, command, stack, folder):
-    """A Comparison, or the text of what stopped it."""
+    """Returns a Comparison, or the text of the error."""
     data, capture = str(folder / "perf.data"), str(folder / "out.syscap")
     why = record(command, stack, data)
     if why is not None:
@@ -293,7 +292,8 @@ def compare(recorder, command, stack, folder):
 
 
 def compare_patiently(*arguments):
-    """What is wrong is wrong in each recording; one more, where the first has too many strange samples."""
+    """Real errors appear in each recording, so it records once more if the first one has too many
+    strange samples."""
     result = compare(*arguments)
     if isinstance(result, str) or result.is_good:
         return result

@@ -18,7 +18,7 @@
 
 enum
 {
-  N_TYPES = 16,     /* Sysprof 3.46 stops reading at a type it does not know */
+  N_TYPES = 16,     /* Sysprof 3.46 stops reading at an unknown type */
   MAX_FRAMES = 1024 /* the viewer ignores deeper samples */
 };
 
@@ -65,7 +65,7 @@ see_sample (struct summary *self, SysprofCaptureReader *reader)
   return true;
 }
 
-/* From version 45 a map may end in "@build-id" behind the file name; the inode must be 0 then. */
+/* Since version 45 a map may end in "@build-id" after the file name; the inode must be 0 then. */
 static bool
 see_map (struct summary *self, SysprofCaptureReader *reader)
 {
@@ -121,7 +121,7 @@ see_file_chunk (struct summary *self, SysprofCaptureReader *reader)
   return true;
 }
 
-/* The typed read functions move on; anything else is skipped by its length. */
+/* The typed read functions advance; everything else is skipped by its length. */
 static bool
 see_frame (struct summary *self, SysprofCaptureReader *reader, SysprofCaptureFrameType type)
 {
@@ -184,7 +184,7 @@ read_all (struct summary *self, SysprofCaptureReader *reader)
           return;
         }
       if (!see_frame (self, reader, frame.type))
-        break; /* check_end() tells a frame cut short from one that is wrong */
+        break; /* check_end() distinguishes a truncated frame from a wrong one */
       check_header (self, &frame);
       self->n[frame.type]++;
       self->consumed += frame.len;
@@ -194,9 +194,9 @@ read_all (struct summary *self, SysprofCaptureReader *reader)
     broken (self, "the capture ends before its last frame");
 }
 
-/* The reader ends alike at the end of the file, at a frame cut short (which is allowed: the
- * recorder was killed) and at one it does not understand. Only a whole frame behind the end is
- * wrong. */
+/* The reader ends in the same way at the end of the file, at a truncated frame (which is allowed:
+ * the recorder was killed) and at a frame that it does not understand. Only a whole frame behind
+ * the end is wrong. */
 static void
 check_end (struct summary *self, const char *path)
 {

@@ -83,7 +83,7 @@ def total_of(node, chain):
 
 
 def check(root, n_samples, command, demo):
-    """Everything that is wrong with the graph, as a list of sentences."""
+    """Returns everything that is wrong with the graph, as a list of sentences."""
     problems = []
     if n_samples < MIN_SAMPLES:
         problems.append(f"only {n_samples} samples in the capture")
@@ -101,7 +101,7 @@ def check(root, n_samples, command, demo):
     for node in nodes:
         if node.symbol.startswith("In Kernel+"):
             problems.append(f"a kernel function without a name: {node.symbol}")
-    # What has no symbol in the program itself is its PLT, in small numbers.
+    # Frames without a symbol in the program itself are in its PLT; there are few of them.
     nameless = sum(n.self_count for n in nodes if n.symbol.startswith(f"In File {demo}+"))
     if nameless > n_samples * 0.05:
         problems.append(f"{nameless} samples in the program have no name")

@@ -51,13 +51,13 @@ def judge(name, path):
     stream = captures.read(path)
     pids = {p.pid for p in stream.capture.processes
             if p.cmdline.startswith(prefix) and word in p.cmdline}
-    # Others of that name may run on the machine, with files that the judge does not see.
+    # Other processes of that name may run on the machine, with files that the judge cannot read.
     pids = pids or {p.pid for p in stream.capture.processes if p.cmdline == short}
     return captures.judge.Judge(stream.capture, lambda s: s.pid in pids).report()
 
 
 def check_workload(name, graph, path):
-    """Yields what is wrong with one recording; prints its figures."""
+    """Yields the problems of one recording; prints its figures."""
     _, _, _, least, complete = WORKLOADS[name]
     processes, fault = processes_of(name, graph)
     if fault:

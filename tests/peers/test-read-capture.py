@@ -60,7 +60,7 @@ def good_capture():
     return writer
 
 
-# What is done to the good capture, and a word of the complaint it must cause.
+# Each change of the good capture, and a word of the complaint that it must cause.
 BAD = {
     "a sample too deep for the viewer": (lambda w: w.sample([0x1004] * 1024), "1025 addresses"),
     "an empty sample": (lambda w: w.words([]), "0 addresses"),
@@ -104,7 +104,7 @@ def test_by_hand(tap, reader, folder):
 
 
 def check_recording(path, status, seen, said):
-    """Everything that is wrong with a real capture, as text."""
+    """Returns everything that is wrong with a real capture, as text."""
     problems = []
     if status != 0:
         problems.append(f"upstream's reader: {said}")
@@ -145,7 +145,7 @@ def test_recording(tap, reader, recorder, demo, folder):
 
 
 def test_cut(tap, reader, path, folder):
-    """Killed at any moment: what is in the file up to there must be readable."""
+    """The recorder may be killed at any moment: the file so far must be readable."""
     with open(path, "rb") as stream:
         data = stream.read()
     cut_path = os.path.join(folder, "cut.syscap")

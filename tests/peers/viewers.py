@@ -16,11 +16,11 @@ import sys
 import tempfile
 
 SPEEDSCOPE = "speedscope@1.25.0"
-NPM_SECONDS = 40        # it takes one where it works
+NPM_SECONDS = 40        # npm takes about one second where it works
 BUSY = ("import json, time\nend = time.process_time() + 1\n"
         "while time.process_time() < end: json.dumps([list(range(50))] * 50)\n")
 
-# Appended to the page: does what a person does, and writes down what the page says.
+# Appended to the page: acts as a user does, and writes down the page's texts.
 DRIVE = """<pre id="log"></pre><script>
 "use strict";
 const log = [];
@@ -72,7 +72,7 @@ def check_flame_graph(folder, samples):
 
 
 def install_speedscope(folder):
-    """Whether npm could."""
+    """Tells whether npm can be reached."""
     npm = shutil.which("npm")
     if npm is None:
         return False

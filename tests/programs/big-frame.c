@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* big-frame.c - a frame of 540 KiB in the middle of the stack, as one function of the Rust compiler
- * has: no copy can reach over it. With an argument the frame is filled first, else most of its
- * pages do not exist and the kernel's copy ends at the first of them.
- */
+/* big-frame.c - a frame of 540 KiB in the middle of the stack, like that of one function of the
+ * Rust compiler: no copy can reach beyond it. With an argument the frame is filled first; otherwise
+ * most of its pages do not exist, and the kernel's copy ends at the first of them. */
 #include "known.h"
 
 #include <string.h>

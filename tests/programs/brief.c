@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* brief.c - lives for two milliseconds; many-short.c runs it. It is gone before anybody can look at
+/* brief.c - lives for two milliseconds; many-short.c runs it. It is gone before anybody can read
  * its /proc. */
 #include "known.h"
 

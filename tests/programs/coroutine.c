@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* coroutine.c - `coroutine context|switch`: the time is burnt on a stack of its own.
- * `context`: libc's makecontext; the stack ends in libc. `switch`: a few hand-written instructions
- * without CFI, which is how most coroutine libraries look; nobody can go past them, and the walk
- * must say so.
- */
+/* coroutine.c - `coroutine context|switch`: burns its time on a stack of its own.
+ *
+ * `context` uses libc's makecontext; the stack ends in libc. `switch` uses a few hand-written
+ * instructions without CFI, like most coroutine libraries; no unwinder can go past them, and the
+ * walk must say so. */
 #include "known.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dlopen-library.c - the library of dlopen.c, built twice with other names and frame sizes. */
+/* dlopen-library.c - the library of dlopen.c, built twice with different names and frame sizes. */
 #include "known.h"
 
 #define PASTE(a, b) a##b

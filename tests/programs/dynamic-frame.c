@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dynamic-frame.c - frames whose size is known at run time only: alloca, a variable-length array,
+/* dynamic-frame.c - frames whose size is known only at run time: alloca, a variable-length array,
  * and a frame aligned beyond the stack's own alignment, whose CFA is an expression that reads
- * memory.
- */
+ * memory. */
 #include "known.h"
 
 #include <alloca.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* entry.c - a leaf without any CFI a few bytes behind the entry point, as the start files of C
- * libraries have it: the entry says by its CFI that stacks end there, and its neighbour is not it.
- */
+/* entry.c - a leaf without any CFI a few bytes behind the entry point, as in the start files of C
+ * libraries: the CFI of the entry point says that stacks end there, and the leaf must not be
+ * mistaken for it. */
 #include "known.h"
 
 void hot (unsigned long rounds);
@@ -18,15 +18,7 @@ __asm__(".pushsection .text\n"
         "  call run\n"
         "  hlt\n"
         "  .cfi_endproc\n"
-        ".size _start, . - _start\n"
-        ".globl hot\n"
-        ".type hot, @function\n"
-        "hot:\n"
-        "  dec %rdi\n"
-        "  jnz hot\n"
-        "  ret\n"
-        ".size hot, . - hot\n"
-        ".popsection\n");
+        ".size _start, . - _start\n" HOT_WITHOUT_CFI ".popsection\n");
 
 KNOWN void
 run (void)

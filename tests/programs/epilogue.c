@@ -3,10 +3,10 @@
 
 /* epilogue.c - a small function that saves and restores registers is called in a tight loop, by a
  * function whose frame is found through the frame pointer.
- * Many samples are in its prologue and its epilogue. There its CFI still says that the frame
- * pointer is saved at a place that is below the stack pointer by now and in no copy: the register
- * itself has the value again.
- */
+ *
+ * Many samples hit its prologue and epilogue. In the epilogue its CFI still says that the frame
+ * pointer is saved at a place that is already below the stack pointer and in no copy; the register
+ * itself has its value again. */
 #include "known.h"
 
 #include <alloca.h>

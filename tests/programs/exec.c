@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* exec.c - `exec-X COUNT OTHER`: burns time, then becomes OTHER, COUNT times in turn.
- * Built twice at the same fixed address, with other function names and frame sizes: a stack unwound
- * against the binary before or after shows names of the wrong one, or junk.
- */
+/* exec.c - `exec-X COUNT OTHER`: burns time, then executes OTHER, COUNT times in turn.
+ *
+ * It is built twice for the same fixed address, with different function names and frame sizes: a
+ * stack unwound with the binary from before or after the exec shows wrong names or junk. */
 #include "known.h"
 
 #include <stdio.h>

@@ -2,9 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* fork.c - a child and a grandchild that never call exec burn the time, so that their mappings are
- * only known from their parent's. With an argument the child comes from vfork and uses the stack of
- * its sleeping parent.
- */
+ * known only from their parent's. With an argument the child comes from vfork and uses the stack of
+ * its sleeping parent. */
 #include "known.h"
 
 #include <stddef.h>

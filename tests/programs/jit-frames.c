@@ -5,8 +5,8 @@
  * pointers, or only seems to, in memory of that kind (FOLDER: a file there, mapped).
  *
  * Each generated function pushes 30 words that are all the return address of a call in decoy(), so
- * that a walk that searches the stack, or goes wrong by a word, shows that name. For each case the
- * table of cases has the stack. */
+ * that a walk that searches the stack, or is off by a word, shows that name. The table of cases has
+ * the expected stack of each case. */
 #include "known.h"
 
 #include <fcntl.h>
@@ -55,8 +55,8 @@ __asm__(".pushsection .text\n"
         ".size with_frame_pointer, . - with_frame_pointer\n"
         ".popsection\n");
 
-static uint8_t *code;       /* the page of the functions, as it is executed */
-static uint8_t image[PAGE]; /* and as it is written */
+static uint8_t *code;       /* the page of the functions, as mapped for execution */
+static uint8_t image[PAGE]; /* the same page, as mapped for writing */
 static uint64_t elsewhere[128];
 
 KNOWN void
@@ -65,7 +65,7 @@ hot (void)
   spin (500);
 }
 
-/* Assembling: `at` counts in the image. */
+/* Assembling; `at` is an offset in the image. */
 
 static unsigned at;
 
@@ -102,7 +102,7 @@ put_words (void)
     put ("\x50", 1); /* push %rax */
 }
 
-/* A function that calls another one, or burns the time. */
+/* Makes a function that calls another one, or burns the time. */
 static void
 put_body (Function callee)
 {
@@ -143,7 +143,8 @@ keeps_none (unsigned number, Function callee)
   return self;
 }
 
-/* Calls the other one again and again, so that each of its few instructions is sampled. */
+/* Makes a function that calls another one again and again, so that each of its few instructions is
+ * sampled. */
 KNOWN Function
 repeats (unsigned number, const void *callee)
 {
@@ -171,8 +172,8 @@ tiny (unsigned number)
   return self;
 }
 
-/* Calls hot() with a frame pointer that is a lie: it leads to the words `next` (0: its own place)
- * and `return_address`, and is moved by `skew`. */
+/* Calls hot() with a false frame pointer: it leads to the words `next` (0: its own place) and
+ * `return_address`, and is moved by `skew`. */
 KNOWN Function
 lies (unsigned number, uint64_t next, const void *return_address, int32_t skew)
 {
@@ -197,7 +198,7 @@ lies (unsigned number, uint64_t next, const void *return_address, int32_t skew)
   return self;
 }
 
-/* The same with the two words in the program's data. */
+/* Makes the same function with the two words in the program's data. */
 KNOWN Function
 points_elsewhere (unsigned number)
 {
@@ -221,10 +222,10 @@ points_elsewhere (unsigned number)
 typedef struct
 {
   uint8_t *page;
-  int fd; /* -1: there is no file */
+  int fd; /* -1: no file */
 } Memory;
 
-/* A page for code of this kind; FOLDER gets the file `generated`. */
+/* Maps a page for code of this kind; FOLDER gets the file `generated`. */
 KNOWN int
 map (Memory *memory, const char *kind)
 {
@@ -243,7 +244,7 @@ map (Memory *memory, const char *kind)
   return memory->page != MAP_FAILED;
 }
 
-/* Puts the image there. */
+/* Copies the image to the page. */
 KNOWN int
 publish (const Memory *memory)
 {
@@ -253,7 +254,7 @@ publish (const Memory *memory)
   return 1;
 }
 
-/* Ordinary code in between */
+/* Ordinary code between the generated functions */
 
 static Function second_part;
 
@@ -314,7 +315,8 @@ assemble (const char *name)
   return NULL;
 }
 
-/* One function in memory without a file, the other one in a file, so that a stack shows both. */
+/* Puts one function into memory without a file and the other one into a file, so that a stack
+ * contains both. */
 KNOWN int
 run_steps (const char *callee, const char *caller)
 {

@@ -3,8 +3,7 @@
 
 /* jit.c - `jit call|spin`: generated code in anonymous memory, without CFI and without a frame
  * pointer. It pushes 30 words, each the address of decoy(), so that a walk that guesses shows that
- * name. Then it calls hot(), or burns the time itself.
- */
+ * name. Then it calls hot(), or burns the time itself. */
 #include "known.h"
 
 #include <stdint.h>
@@ -39,8 +38,8 @@ put_load_rax (uint8_t *at, const void *value)
   return put (at, &value, 8);
 }
 
-/* Assembles the function; with `callee` NULL it counts down for about half a second in place of the
- * call. */
+/* Assembles the function; if `callee` is NULL, it counts down for about half a second instead of
+ * calling. */
 static void
 assemble (uint8_t *at, void (*callee) (void))
 {

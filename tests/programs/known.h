@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* known.h - what the programs with known stacks share.
+/* known.h - definitions shared by the programs with known stacks.
+ *
  * A program includes this, marks every function of the stack KNOWN, and burns its time with spin(),
- * which is expanded in the caller: the leaf of a sample is then always the function that the case
- * names, also when the sample was taken in the kernel, because the clock is read with a bare system
+ * which is expanded in the caller. The leaf of a sample is then always the function that the case
+ * names, even when the sample was taken in the kernel, because the clock is read with a bare system
  * call and not through libc or the vDSO. Time is CPU time of the thread, so that a busy machine
- * gives as many samples as an idle one.
- */
+ * gives as many samples as an idle one. */
 #pragma once
 
 #include <sys/syscall.h>
@@ -20,10 +20,10 @@
 #define KNOWN static __attribute__ ((noipa, used))
 #endif
 
-/* Placed after a call, keeps it from being the last instruction. */
+/* Placed after a call, it keeps the call from being the last instruction. */
 #define AFTER_CALL() __asm__ volatile("" ::: "memory")
 
-/* Fills the frame pointer register with junk: who walks frame pointers gets lost here. */
+/* Fills the frame pointer register with junk: a walk by frame pointers gets lost here. */
 #ifdef __i386__
 #define JUNK_FRAME_POINTER() __asm__ volatile("movl $0x5a5a5a5a, %%ebp" ::: "ebp")
 #else
@@ -62,3 +62,13 @@ spin (unsigned milliseconds)
       __asm__ volatile("");
   while (cpu_time () < end);
 }
+
+/* Assembles void hot (unsigned long rounds), a leaf that has no CFI and burns time. */
+#define HOT_WITHOUT_CFI                                                                            \
+  ".globl hot\n"                                                                                   \
+  ".type hot, @function\n"                                                                         \
+  "hot:\n"                                                                                         \
+  "  dec %rdi\n"                                                                                   \
+  "  jnz hot\n"                                                                                    \
+  "  ret\n"                                                                                        \
+  ".size hot, . - hot\n"

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* leaf-no-cfi.c - a leaf without any CFI, as system call stubs and _init have it: its return
- * address is on top of the stack all the time.
- */
+/* leaf-no-cfi.c - a leaf without any CFI, like system call stubs and _init: its return address is
+ * always on top of the stack. */
 #include "known.h"
 
 void hot (unsigned long rounds);
 
-__asm__(".pushsection .text\n"
-        ".globl hot\n"
-        ".type hot, @function\n"
-        "hot:\n"
-        "  dec %rdi\n"
-        "  jnz hot\n"
-        "  ret\n"
-        ".size hot, . - hot\n"
-        ".popsection\n");
+__asm__(".pushsection .text\n" HOT_WITHOUT_CFI ".popsection\n");
 
 KNOWN void
 inner (void)

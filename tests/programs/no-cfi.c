@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* no-cfi.c - a function without any CFI in the middle of the stack, in a file that has CFI for all
- * others. It moves the stack pointer by 96 bytes, so that a walk that guesses goes wrong.
+ * other functions. It moves the stack pointer by 96 bytes, so that a walk that guesses goes wrong.
  */
 #include "known.h"
 

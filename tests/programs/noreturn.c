@@ -2,10 +2,10 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* noreturn.c - a call that does not return is the last instruction of its function.
- * Its return address is no longer in fails(): it is the first byte of decoy() where functions are
+ *
+ * Its return address is no longer in fails(): it is the first byte of decoy() if functions are
  * neither aligned nor reordered. decoy() must not appear in any stack; the case checks that the
- * return address really is where fails() ends.
- */
+ * return address really is where fails() ends. */
 #include "known.h"
 
 __attribute__ ((noreturn)) KNOWN void

@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* recursion.c - `recursion DEPTH`: a function calls itself until DEPTH frames of it are on the
- * stack. ROOM bytes of each frame are unused space: it decides what a copy of the stack can hold.
- */
+ * stack. ROOM bytes of each frame are unused; they decide how many frames a copy of the stack can
+ * hold. */
 #include "known.h"
 
 #include <stdlib.h>

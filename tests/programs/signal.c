@@ -2,11 +2,10 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* signal.c - a timer signal interrupts a function at any instruction, and its handler burns the
- * time. step() saves registers, so that signals also arrive within its prologue and epilogue and on
- * its first instruction, whose name is only right when the interrupted pc is looked up as it is.
- * With an argument the handler runs on a stack of its own, and the copied bytes hold nothing of the
- * interrupted one.
- */
+ * time. step() saves registers, so that signals also arrive in its prologue and epilogue and on its
+ * first instruction, whose name is right only if the interrupted pc is looked up unchanged. With an
+ * argument the handler runs on a stack of its own, and the copied bytes contain nothing of the
+ * interrupted one. */
 #include "known.h"
 
 #include <signal.h>
@@ -16,8 +15,8 @@
 #define N_SIGNALS 250
 
 static volatile sig_atomic_t handled;
-/* Each is asked for by the handler of the last one, so that the interrupted code goes on in between
- * also where a handler takes longer than that. */
+/* The handler requests the next signal, so that the interrupted code continues in between even if a
+ * handler takes longer than the period. */
 static const struct itimerval next = { .it_value = { 0, 2000 } };
 static char alternate[64 * 1024];
 
@@ -82,7 +81,7 @@ a (void)
 int
 main (int argc, char **argv)
 {
-  /* The first one later, so that a slow machine has left setitimer() by then. */
+  /* The first signal comes later, so that a slow machine has left setitimer() by then. */
   const struct itimerval first = { .it_value = { 0, 100000 } };
   struct sigaction action = { .sa_handler = handler };
   stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };

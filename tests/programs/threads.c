@@ -2,9 +2,9 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* threads.c - four threads burn time at once; their stacks end where libc starts a thread.
- * With an argument there is one thread, and the leader of the process leaves before it: /proc then
- * shows the process as a zombie without mappings while its thread runs on.
- */
+ *
+ * With an argument there is one thread, and the leader of the process exits before it: /proc then
+ * shows the process as a zombie without mappings while its thread continues. */
 #include "known.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ KNOWN void *
 thread_main (void *data)
 {
   if (data)
-    usleep (50000); /* let the leader leave */
+    usleep (50000); /* gives the leader time to exit */
   work ();
   AFTER_CALL ();
   return NULL;

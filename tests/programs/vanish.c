@@ -2,8 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* vanish.c - `vanish [FILE]`: removes its own executable, or moves FILE over it, and then burns the
- * time. FILE is another good program: who opens the path now reads the wrong one.
- */
+ * time. FILE is another valid program: opening the path now reads the wrong one. */
 #include "known.h"
 
 #include <stdio.h>

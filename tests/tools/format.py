@@ -42,7 +42,8 @@ def main(argv):
         return subprocess.run([formatter, "-i", *names], cwd=root, check=False).returncode
     done = subprocess.run([formatter, "--dry-run", "-Werror", "--ferror-limit=3", *names], cwd=root,
                           check=False)
-    print(f"{len(names)} files checked; to repair: tests/tools/format.py --fix")
+    repair = "; to repair: tests/tools/format.py --fix" if done.returncode else ""
+    print(f"{len(names)} files checked{repair}")
     return 1 if done.returncode else 0
 
 

@@ -7,7 +7,10 @@
     paths  no text names a path of the machine it was written on
     docs   documents name only files that exist
     po     po/POTFILES lists the sources with texts to translate, and no others
-    length functions of src/table, src/elf and include are at most 60 lines long
+    length functions of src, bpf and include are at most 60 lines long
+    parameters  they have at most 5 parameters, but for those that are listed here
+    words  replaced words do not come back, and comments in C begin with a subject
+    head   a C file's first comment begins with the file's name, as in "name.c - what it is for"
 
 Prints one line per broken rule; exit status 1 if there is any. --self-test checks the checker."""
 
@@ -93,8 +96,9 @@ def check_docs(root, path, content, _all):
     names = {name for match in NAMED_FILE.findall(content) for name in expand(match)}
     names |= set(CODE_SPAN_FILE.findall(content))
     names |= {link for link in LINK.findall(content) if "://" not in link}
+    # NAME stands for a name that the reader chooses.
     return [f"{path}: {name} does not exist" for name in sorted(names)
-            if not exists(root, folder, name)]
+            if "NAME" not in name and not exists(root, folder, name)]
 
 
 TRANSLATED = re.compile(r'(?<![\w])(?:N?_|[CQ]_|ngettext) ?\("')
@@ -111,12 +115,13 @@ def check_po(root, path, content, everything):
 
 
 LONGEST_FUNCTION = 60
+C_SOURCE = re.compile(r"(src|bpf|include)/.*\.[ch]$")
 NAME = re.compile(r"^([A-Za-z_]\w*) \(")
 
 
 def check_length(_root, path, content, _all):
     """From the brace in the first column to its end; the lines above it have the name."""
-    if content is None or not re.match(r"(src/table|src/elf|include)/.*\.[ch]$", path):
+    if content is None or not C_SOURCE.match(path):
         return []
     problems, name, start = [], "?", None
     for number, line in enumerate(content.splitlines(), 1):
@@ -133,8 +138,87 @@ def check_length(_root, path, content, _all):
     return problems
 
 
+MOST_PARAMETERS = 5
+# Functions with more: callbacks and operations whose callers decide, and the steps of a walk, which
+# are inlined. Elsewhere a struct is missing.
+KNOWN_PARAMETERS = {
+    "bpf/walk-rare.h": {"read_saved"},
+    "include/lu/step.h": {"lu_step_any_register", "lu_step_rare_cfa", "lu_step_cfa",
+                          "lu_step_saved", "lu_step_rare_return_address",
+                          "lu_step_return_address", "lu_step_saved_one", "lu_step_with"},
+    "src/unwind/dwfl-address-space.c": {"find_elf", "find_debuginfo"},
+}
+DEFINITION = re.compile(r"^([A-Za-z_]\w*) \(([^;{}]*?)\)\n\{", re.MULTILINE)
+
+
+def count_parameters(text):
+    """Commas that are not inside the parentheses of a parameter, and one."""
+    depth, n = 0, 1
+    for char in text:
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        n += char == "," and depth == 0
+    return n
+
+
+def check_parameters(_root, path, content, _all):
+    if content is None or not C_SOURCE.match(path):
+        return []
+    counts = {name: count_parameters(text) for name, text in DEFINITION.findall(content)}
+    return [f"{path}: {name} has {n} parameters" for name, n in counts.items()
+            if n > MOST_PARAMETERS and name not in KNOWN_PARAMETERS.get(path, ())]
+
+
+# Words of our own that have been replaced: part of an identifier or a word of the text.
+OLD_WORDS = {"toucher": "prefault", "newcomer": "candidate", "ladder": "kernel support level",
+             "rung": "kernel support level", "teller": "announced exec", "lane": "per-CPU events",
+             "inbox": "pending store writes", "tally": "statistics", "tallie": "statistics",
+             "aging": "deferred reclamation"}
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Translations, texts that are not ours, this list, and a tool of tests/ with a Tally of its own.
+ANY_WORD = re.compile(r"^(LICENSES|po|tests/fuzz/corpus|tests/truth)/|^tests/tools/source-rules\.py$")
+COMMENT_START = re.compile(r"/\*+\s*(Of|What|Who|The same|And|Those|Such|Else)\b")
+# Folders whose comments are all sentences with a subject.
+PLAIN_COMMENTS = ("bpf/", "include/", "src/", "tests/")
+
+
+def check_words(_root, path, content, _all):
+    if content is None or ANY_WORD.search(path):
+        return []
+    found = {word.lower() for word in WORD.findall(content)}
+    problems = [f'{path}: "{word}" is now "{OLD_WORDS[word.rstrip("s")]}"'
+                for word in sorted(found) if word.rstrip("s") in OLD_WORDS]
+    if path.startswith(PLAIN_COMMENTS):
+        problems += [f'{path}: a comment begins with "{start}"'
+                     for start in COMMENT_START.findall(content)]
+    return problems
+
+
+C_FILE = re.compile(r"(src|bpf|include|tests)/.*\.[ch]$")
+COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
+# The arguments of a program may stand between its name and the dash.
+ARGUMENTS = r"(?: (?:\[|[A-Z]|--)\S*)*"
+
+
+def check_head(_root, path, content, _all):
+    """The licence may share the first comment, or stand in one of its own before it."""
+    if content is None or not C_FILE.match(path):
+        return []
+    name = os.path.basename(path)
+    for comment in COMMENT.findall(content):
+        lines = [line.strip(" *") for line in comment.splitlines() if "SPDX-" not in line]
+        head = " ".join(lines).strip()
+        if head:
+            break
+    else:
+        return [f"{path}: no comment says what the file is for"]
+    if not re.match(rf"{re.escape(name)}{ARGUMENTS} - \S", head):
+        return [f'{path}: the first comment does not begin with "{name} - "']
+    return []
+
+
 RULES = {"spdx": check_spdx, "paths": check_paths, "docs": check_docs, "po": check_po,
-         "length": check_length}
+         "length": check_length, "parameters": check_parameters, "words": check_words,
+         "head": check_head}
 
 
 def check_tree(rule, root):
@@ -174,6 +258,30 @@ CASES = [
     ("length", {"src/table/a.c": "static int\nshort_one (void)\n{\n" + "  x ();\n" * 60 + "}\n"}, ""),
     ("length", {"src/table/a.c": "static int\nlong_one (void)\n{\n" + "  x ();\n" * 61 + "}\n"},
      "long_one has 61 lines"),
+    ("length", {"src/a.h": "int\na (void)\n{\n" + "  x ();\n" * 61 + "}\n"}, "a has 61 lines"),
+    ("parameters", {"src/a.c": "int\na (int b, void (*c) (int, int), int d,\n   int e, int f)\n{\n}\n"},
+     ""),
+    ("parameters", {"src/a.c": "int\na (int b, int c, int d,\n   int e, int f, int g)\n{\n}\n"},
+     "a has 6 parameters"),
+    ("parameters", {"src/a.c": "int a (int b, int c, int d, int e, int f, int g);\n"}, ""),
+    ("parameters", {"tests/a.c": "int\na (int b, int c, int d, int e, int f, int g)\n{\n}\n"}, ""),
+    ("words", {"src/a.c": "LuPrefault *lu_prefault; /* a plane, a bladder */\n"}, ""),
+    ("words", {"src/a.c": "LuToucher *self;\n"}, '"toucher" is now "prefault"'),
+    ("words", {"src/a.c": "n_newcomers++;\n"}, '"newcomers" is now "candidate"'),
+    ("words", {"docs/A.md": "the highest rung of it\n"}, '"rung" is now'),
+    ("words", {"src/a.c": "#define MAX_LANES 3\n"}, '"lanes" is now'),
+    ("words", {"src/a.c": "self->tally;\n", "tests/truth/a.c": "Tally tally;\n"},
+     '"tally" is now "statistics"'),
+    ("words", {"src/base/a.c": "/* Returns what is left. */\n", "docs/a.c": "/* Of old. */\n"}, ""),
+    ("words", {"src/base/a.c": "int a; /* Of the caller. */\n"}, 'begins with "Of"'),
+    ("words", {"src/base/a.c": "/* The same, later. */\n"}, 'begins with "The same"'),
+    ("head", {"src/a.c": SPDX + "\n/* a.c - one letter. */\n", "tools/b.py": "x = 1\n"}, ""),
+    ("head", {"tests/a.h": SPDX.replace(" */", "\n *\n * a.h - one letter. */")}, ""),
+    ("head", {"tests/a.c": SPDX + "/* a.c [--seed N]\n * DIR/FILE [A [B]] -- WORD... - one letter. */\n"}, ""),
+    ("head", {"src/a.c": SPDX + "/* b.c - one letter. */\n"}, 'does not begin with "a.c - "'),
+    ("head", {"src/a.c": SPDX + "/* One letter. */\n/* a.c - too late. */\n"}, "does not begin"),
+    ("head", {"bpf/a.h": SPDX + "/* a.h, used by a.c - one letter. */\n"}, "does not begin"),
+    ("head", {"include/lu/a.h": SPDX}, "no comment says"),
     ("length", {"tests/a.c": "int\na (void)\n{\n" + "  x ();\n" * 61 + "}\n"}, ""),
 ]
 

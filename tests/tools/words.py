@@ -107,6 +107,10 @@ def check_pages(program, root):
     return problems
 
 
+# Text behind a reference to a page: the macro changes fonts at each blank and leaves the blanks out.
+GLUED = re.compile(r"^\.(?:BR|IR|RB|RI|BI|IB) .*\(\d\)[.,;]? .", re.MULTILINE)
+
+
 def check_roff(_program, root):
     tools = [tool for tool in (["man", "--warnings", "-E", "UTF-8", "-l"],
                                ["mandoc", "-T", "lint", "-W", "style"]) if shutil.which(tool[0])]
@@ -114,6 +118,8 @@ def check_roff(_program, root):
         raise Skip("neither man nor mandoc is installed")
     problems = []
     for page in sorted(glob.glob(os.path.join(root, "data", "*.1"))):
+        problems += [f"{os.path.basename(page)}: blanks are lost: {line[0]}"
+                     for line in GLUED.finditer(read(page))]
         for tool in tools:
             done = run(*tool, page, env={"MANROFFSEQ": "", "MANWIDTH": "80"})
             said = done.stderr if tool[0] == "man" else done.stdout + done.stderr
@@ -280,6 +286,7 @@ FAULTS = [
     ("pages", "data/live-unwinder.1", ('.BR \\-d ", "', ".BR "), "has no -d"),
     ("pages", "data/live-unwinder-diff.1", (".BR \\-h", ".B \\-\\-new\nx\n.TP\n.BR \\-h"),
      "there is no --new"),
+    ("roff", "data/live-unwinder.1", (".BR live\\-unwinder\\-report (1).\nA", ".BR x (1). A"), "blanks are lost"),
     ("pages", "data/meson.build", ("live-unwinder-doctor.1", "x"), "is not installed"),
     ("completions", "data/completions/_live-unwinder", ("--json", "--jsn"), "--json is not offered"),
     ("completions", "data/completions/_live-unwinder", ("'tables:", "'tab:"), "the commands are"),

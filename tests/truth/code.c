@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* code.c - /proc/PID/maps, read again after every change, and files by path. In front of it a
- * direct-mapped cache by address, since the same places run over and over. */
+/* code.c - /proc/PID/maps, read again after every change, and files by path. A direct-mapped cache
+ * by address comes first, because the same places run over and over. */
 
 #include "code.h"
 
-#include "symbolize/names.h"
+#include "symbolize/namer.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -77,7 +77,7 @@ code_forget (Code *self)
 
 /* Files */
 
-/* The executable LOAD number `index`; FALSE after the last. */
+/* The executable LOAD number `index`; FALSE after the last one. */
 static gboolean
 code_segment (Elf *elf, size_t index, GElf_Phdr *segment)
 {
@@ -163,7 +163,7 @@ find_module (Code *code, const char *path, guint64 start, guint64 end)
 
 /* Mappings */
 
-/* From the executable LOAD that covers the file offset. */
+/* The file offset is covered by an executable LOAD. */
 static gboolean
 find_bias (const Module *module, guint64 start, guint64 offset, guint64 *bias)
 {
@@ -289,18 +289,20 @@ place_rule (Place *self, const DeciderList *deciders, guint decider)
 const char *
 place_function (const Place *self)
 {
-  static LuNames *names;
-  LuNameFile file = { .path = self->module->path };
-  LuNameQuery query = { 0 };
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = lu_namer_new (jitdumps);
+  const LuNameQuery *answers;
+  const char *name = NULL;
   GElf_Phdr segment;
+  guint n;
 
-  if (names == NULL)
-    names = lu_names_new ();
-  for (size_t i = 0; query.name == NULL && code_segment (self->module->file.elf, i, &segment); i++)
+  lu_namer_add_file (namer, &(LuNameFile){ .id = &(LuFileId){ .path = self->module->path } });
+  for (size_t i = 0; code_segment (self->module->file.elf, i, &segment); i++)
     if (self->address - segment.p_vaddr < segment.p_filesz)
-      {
-        query.file_offset = self->address - segment.p_vaddr + segment.p_offset;
-        lu_names_find_all (names, &file, &query, 1);
-      }
-  return query.name != NULL ? query.name : "?";
+      lu_namer_add (namer, 0, self->address - segment.p_vaddr + segment.p_offset, 0);
+  lu_namer_run (namer, &(LuNamerOptions){ 0 });
+  answers = lu_namer_answers (namer, &n);
+  for (guint i = 0; name == NULL && i < n; i++)
+    name = g_intern_string (answers[i].name);
+  return name != NULL ? name : "?";
 }

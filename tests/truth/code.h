@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* code.h - the code of a process: mapped files, and what is known of each place in them.
+/* code.h - the code of a process: mapped files, and the facts about each place in them.
  *
- * Files and places stay for the whole run and are shared by all processes; mappings belong to one.
- * A place is one byte of a file's code: an instruction that was executed, or the byte before a
- * return address. */
+ * Files and places stay for the whole run and are shared by all processes; mappings belong to one
+ * process. A place is one byte of a file's code: an instruction that was executed, or the byte
+ * before a return address. */
 
 #pragma once
 
@@ -29,27 +29,27 @@ typedef struct _Place
   guint64 address; /* ELF address */
   Instruction instruction;
   gboolean is_decoded;
-  guint8 answered; /* bit per decider: rules[] was asked for */
+  guint8 answered; /* bit per decider: rules[] was requested */
   gpointer rules[MAX_DECIDERS];
 } Place;
 
 typedef struct _Code Code;
 
-/* Of a process just started; knows nothing yet. `deciders` must outlive it. */
+/* For a process that was just started; it knows nothing yet. `deciders` must outlive it. */
 Code *code_new (pid_t pid, Memory *memory, const DeciderList *deciders);
 void code_free (Code *self);
-/* Mappings have changed. */
+/* To be called when mappings have changed. */
 void code_forget (Code *self);
-/* The place mapped at an address; NULL outside of files. */
+/* Returns the place mapped at an address; NULL outside of files. */
 Place *code_find (Code *self, guint64 address);
-/* The rule of a decider, NULL if it has none there. */
+/* Returns the rule of a decider, NULL if it has none there. */
 gpointer place_rule (Place *self, const DeciderList *deciders, guint decider);
-/* The function it is in, or "?"; owned by names.c for the whole run. */
+/* Returns the function that contains the place, or "?"; valid for the whole run. */
 const char *place_function (const Place *self);
-/* What the instruction at a place does; read from memory once. */
+/* Returns what the instruction at a place does; it is read from memory once. */
 const Instruction *code_instruction (Code *self, Place *place, guint64 address);
 
-/* All modules seen so far, of Module. */
+/* Returns all modules seen so far, of Module. */
 const GPtrArray *code_modules (void);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Code, code_free)

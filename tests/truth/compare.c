@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* compare.c - the deciders walk up side by side, each with the registers that it found itself. */
+/* compare.c - the deciders walk up side by side, each with the registers that it computed itself.
+ */
 
 #include "compare.h"
 
 typedef struct
 {
-  Registers registers; /* of the frame that is next */
+  Registers registers; /* of the next frame */
   gboolean is_out;
   Verdict verdict;
-  guint64 truth, answer; /* if wrong: of what differed */
+  guint64 truth, answer; /* what differed, if the verdict is wrong */
 } Walk;
 
 static gboolean
@@ -97,7 +98,7 @@ walk_step (const Comparison *self, Walk *walk, guint decider, Place *place, cons
     walk->registers = caller;
 }
 
-/* Decider 0 is libdw: where it is right nobody may be wrong or know nothing. */
+/* Decider 0 is libdw: where libdw is right, no decider may be wrong or know nothing. */
 static void
 record (const Comparison *self, const Walk *walks, guint decider, const Place *place,
         FrameKind kind)

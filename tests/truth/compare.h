@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* compare.h - all deciders and the truth, at one stop of one thread. */
+/* compare.h - compares all deciders with the truth, at one stop of one thread. */
 
 #pragma once
 
@@ -15,7 +15,7 @@ typedef struct
   Tally *tally;
 } Comparison;
 
-/* Compares at most `max_frames` frames of a thread that stands at `place` with `now`, from the
- * innermost one up to where the truth ends. A decider that was wrong takes no further part. */
+/* Compares at most `max_frames` frames of a thread that is at `place` with the registers `now`,
+ * from the innermost one to the end of the truth. A decider that was wrong does not continue. */
 void compare_stack (const Comparison *self, const Shadow *shadow, const Registers *now,
                     Place *place, guint max_frames);

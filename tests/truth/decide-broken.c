@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decide-broken.c - the table with one mistake each, as unwinders really make them. A truth that
- * does not find them is worth nothing (see `truth --self-test`). */
+/* decide-broken.c - the table with one mistake each, of the kind that unwinders really make. A
+ * truth that does not find them is worthless (see `truth --self-test`). */
 
 #include "decider.h"
 
 #include "lu/row.h"
 
-/* The rule of the byte before, for code that runs: right for return addresses only. */
+/* Uses the rule of the byte before for the innermost frame as well, which is right for return
+ * addresses only. */
 static gpointer
 look_up_early (gpointer module, guint64 address)
 {
@@ -21,7 +22,7 @@ copy_rule (gpointer module, guint64 address)
   return g_memdup2 (decide_table.look_up (module, address), sizeof (struct lu_rule));
 }
 
-/* The frame pointer's slot is one word off. */
+/* The slot of the frame pointer is one word off. */
 static gpointer
 look_up_slot (gpointer module, guint64 address)
 {
@@ -32,7 +33,7 @@ look_up_slot (gpointer module, guint64 address)
   return rule;
 }
 
-/* The frame pointer is taken to be in its register everywhere. */
+/* The frame pointer is assumed to be in its register everywhere. */
 static gpointer
 look_up_same (gpointer module, guint64 address)
 {
@@ -42,7 +43,7 @@ look_up_same (gpointer module, guint64 address)
   return rule;
 }
 
-/* A signal's frame is taken for a call's. */
+/* A signal frame is treated like a call. */
 static gpointer
 look_up_signal (gpointer module, guint64 address)
 {
@@ -53,7 +54,7 @@ look_up_signal (gpointer module, guint64 address)
   return rule;
 }
 
-/* A PLT entry is taken for the start of a function. */
+/* A PLT entry is treated like the start of a function. */
 static gpointer
 look_up_plt (gpointer module, guint64 address)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decide-libdw.c - what libdw reads in a file's CFI, executed on real registers and memory.
+/* decide-libdw.c - executes what libdw reads in a file's CFI on real registers and memory.
  *
- * Every place has a frame of its own: the row's bounds that libdw gives begin, after a
- * DW_CFA_restore_state, where the remembered row did. What code that runs has popped is in its
- * register again, though the row still names the slot: below the stack pointer, or found through a
- * frame pointer that points out of the frame. */
+ * Every place has a frame of its own: after a DW_CFA_restore_state, the bounds that libdw gives for
+ * a row begin where the remembered row did. A register that running code has popped has its value
+ * again, although the row still names the slot, which is below the stack pointer or is found
+ * through a frame pointer that points out of the frame. */
 
 #include "decider.h"
 
@@ -21,7 +21,7 @@
 typedef struct
 {
   Dwarf *dwarf;
-  Dwarf_CFI *sections[2]; /* .eh_frame, .debug_frame; NULL: not there */
+  Dwarf_CFI *sections[2]; /* .eh_frame, .debug_frame; NULL: absent */
 } Module;
 
 static gpointer
@@ -56,13 +56,13 @@ is_popped (const Expression *context, const Dwarf_Op *ops, size_t n_ops, guint64
 
   if (callee->kind == FRAME_CALLING)
     return FALSE;
-  /* An expression begins with the CFA on its stack. */
+  /* An expression starts with the CFA on its stack. */
   if (n_ops == 2 && ops[1].atom == DW_OP_breg6)
     return fp < sp || fp >= context->cfa;
   return slot < sp && sp - slot <= RED_ZONE;
 }
 
-/* FALSE if the register is undefined or cannot be computed. */
+/* Returns FALSE if the register is undefined or cannot be computed. */
 static gboolean
 caller_register (Dwarf_Frame *frame, guint number, Expression *context, guint64 *value)
 {
@@ -74,7 +74,7 @@ caller_register (Dwarf_Frame *frame, guint number, Expression *context, guint64 
     return FALSE;
   if (n_ops == 0)
     {
-      /* libdw's list of what the ABI preserves has rax in the place of rbx. */
+      /* libdw's list of callee-saved registers has rax in place of rbx. */
       *value = callee->value[number];
       return (ops == NULL || number == REGISTER_RBX) && (callee->known >> number & 1) != 0;
     }

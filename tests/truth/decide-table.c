@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* decide-table.c - the compiled table of a whole file, the rule that is compiled for one place
- * alone as the table engine does, and the one step function (row.h, step.h). */
+ * alone as the table engine does it, and the one step function (row.h, step.h). */
 
 #include "decider.h"
 
@@ -137,7 +137,7 @@ step (gpointer rule, const Registers *callee, Memory *memory, Registers *caller)
 static char *
 describe (gpointer rule)
 {
-  return lu_rule_to_text (rule, lu_table_arch_find (EM_X86_64));
+  return lu_rule_to_text (rule, lu_arch_with_tables (EM_X86_64));
 }
 
 const Decider decide_table = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decider.h - somebody who claims to know a frame's caller, and is compared with the truth.
+/* decider.h - an engine that claims to know a frame's caller, and is compared with the truth.
  *
- * One file per decider; truth.c lists them. A decider opens each module once and is asked for the
- * rule of each place once; executing a rule sees only registers and memory, as an unwinder does. */
+ * There is one file per decider; truth.c lists them. A decider opens each module once and is asked
+ * for the rule of each place once. Like an unwinder, the execution of a rule sees only registers
+ * and memory. */
 
 #pragma once
 
@@ -28,8 +29,8 @@ enum
 
 typedef enum
 {
-  FRAME_RUNNING,     /* the innermost: its pc is exact */
-  FRAME_INTERRUPTED, /* by a signal: its pc is exact */
+  FRAME_RUNNING,     /* innermost: its pc is exact */
+  FRAME_INTERRUPTED, /* interrupted by a signal: its pc is exact */
   FRAME_CALLING,     /* its pc is a return address: the rule is that of the byte before */
 } FrameKind;
 
@@ -38,15 +39,15 @@ typedef struct
   guint64 value[N_REGISTERS];
   guint32 known;    /* bit per register */
   guint8 kind;      /* FrameKind */
-  guint64 ucontext; /* of an interrupted frame, if the decider knows where it is; else 0 */
+  guint64 ucontext; /* of an interrupted frame, if the decider knows where it is; otherwise 0 */
 } Registers;
 
 typedef enum
 {
-  ANSWER_CALLER,      /* here are the caller's registers */
+  ANSWER_CALLER,      /* the caller's registers are filled in */
   ANSWER_OUTERMOST,   /* there is no caller */
-  ANSWER_NOTHING,     /* no unwind information here */
-  ANSWER_UNSUPPORTED, /* there is, and the decider leaves it to somebody else */
+  ANSWER_NOTHING,     /* there is no unwind information here */
+  ANSWER_UNSUPPORTED, /* there is some, and the decider leaves it to another engine */
   ANSWER_FAILED,      /* the rule cannot be executed */
 } Answer;
 
@@ -63,12 +64,12 @@ typedef struct
 typedef struct
 {
   const char *name;
-  /* NULL if the file has nothing for this decider. Lives as long as the program. */
+  /* NULL if the file has nothing for this decider. It lives as long as the program. */
   gpointer (*open) (const ModuleFile *file);
   /* The rule for an ELF address; NULL if there is none. */
   gpointer (*look_up) (gpointer module, guint64 address);
   Answer (*step) (gpointer rule, const Registers *callee, Memory *memory, Registers *caller);
-  /* g_free() it. */
+  /* The caller frees it with g_free(). */
   char *(*describe) (gpointer rule);
 } Decider;
 
@@ -76,6 +77,7 @@ typedef struct
 
 extern const Decider decide_libdw;
 extern const Decider decide_table; /* of whole files */
-extern const Decider decide_alone; /* the same, one place at a time */
-/* decide_table with one mistake, for tests that must fail; NULL after the last. g_free() it. */
+extern const Decider decide_alone; /* one place at a time */
+/* decide_table with one mistake, for tests that must fail; NULL after the last one. The caller
+ * frees it with g_free(). */
 Decider *decide_broken_new (guint index);

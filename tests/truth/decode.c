@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decode.c - prefixes, one opcode, and ModRM where it belongs to a call or jump (Intel SDM volume
- * 2, chapter 2 and appendix A). VEX and EVEX instructions are none of these and begin with bytes
- * that are no prefix here. */
+/* decode.c - decodes prefixes, one opcode, and ModRM where it belongs to a call or jump (Intel SDM
+ * volume 2, chapter 2 and appendix A). VEX and EVEX instructions are neither, and start with bytes
+ * that are not prefixes here. */
 
 #include "decode.h"
 
@@ -28,7 +28,7 @@ is_prefix (guint8 byte)
     }
 }
 
-/* Bytes of ModRM with the SIB byte and the displacement that it asks for; 0 if cut off. */
+/* Returns the bytes of ModRM with its SIB byte and displacement; 0 if truncated. */
 static guint
 modrm_length (const guint8 *bytes, gsize size)
 {

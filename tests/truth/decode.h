@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decode.h - what an x86-64 instruction does to the stack of calls.
+/* decode.h - the effect of an x86-64 instruction on the stack of calls.
  *
- * Used by the tracer for every new pc. Only calls have a length: the return address is what follows
- * them. Jumps of all kinds are told apart from the rest because a frame can be left by one. */
+ * The tracer uses it for every new pc. Only calls have a length: the return address is the address
+ * after them. All kinds of jumps are distinguished from other instructions because a frame can be
+ * left by one. */
 
 #pragma once
 
@@ -25,8 +26,8 @@ typedef struct
   guint8 length; /* in bytes, of calls only */
 } Instruction;
 
-/* An instruction has 15 bytes at most (Intel SDM volume 2, 2.3.11). */
+/* An instruction has at most 15 bytes (Intel SDM volume 2, 2.3.11). */
 #define MAX_INSTRUCTION 15
 
-/* `bytes` begins with an instruction; one that is cut off is INSTRUCTION_OTHER. */
+/* `bytes` starts with an instruction; a truncated one is INSTRUCTION_OTHER. */
 Instruction instruction_decode (const guint8 *bytes, gsize size);

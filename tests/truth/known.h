@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* known.h - differences that are expected, each with its reason (known.txt). */
+/* known.h - expected differences, each with its reason (known.txt). */
 
 #pragma once
 
@@ -9,11 +9,12 @@
 
 typedef struct _Known Known;
 
-/* Lines "DECIDER | VERDICT | MODULE | FUNCTION | RULE | REASON", all but the last with * and ? as
- * in file names; # begins a comment. Symbols of libraries are not on every machine; rules are. */
+/* Lines of the form "DECIDER | VERDICT | MODULE | FUNCTION | RULE | REASON"; all fields but the
+ * last may have * and ? as in file names, and # starts a comment. Not every machine has symbols of
+ * libraries, but all have the rules. */
 Known *known_load (const char *path, GError **error);
 void known_free (Known *self);
-/* The reason, borrowed; NULL if the difference is not listed. */
+/* Returns the reason, borrowed; NULL if the difference is not listed. */
 const char *known_reason (const Known *self, const DeciderList *deciders,
                           const Difference *difference);
 

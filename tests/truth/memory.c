@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* memory.c - process_vm_readv in blocks of 256 bytes: the words that one step needs lie together,
- * and no block crosses a page. */
+/* memory.c - process_vm_readv in blocks of 256 bytes: the words that one step needs are close to
+ * each other, and no block crosses a page. */
 
 #include "memory.h"
 
@@ -21,7 +21,7 @@ typedef struct
 struct _Memory
 {
   pid_t pid;
-  guint64 generation; /* blocks of an earlier one are stale */
+  guint64 generation; /* blocks of an earlier generation are stale */
   Block blocks[N_BLOCKS];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report.c - counts per decider, then what is wrong, place by place, then what a decider leaves
- * open, function by function. */
+/* report.c - prints counts per decider, then wrong frames by place, then frames that a decider
+ * leaves open, by function. */
 
 #include "report.h"
 
@@ -46,7 +46,8 @@ print_wrong (const Difference *self, const DeciderList *deciders)
           self->reason != NULL ? "" : "; NOT LISTED");
 }
 
-/* What is printed in one line: what one line of the list explains, or a function's places. */
+/* Differences that one line covers: those that one line of the list explains, or a function's
+ * places. */
 static gboolean
 is_same_line (const Difference *a, const Difference *b)
 {
@@ -56,7 +57,7 @@ is_same_line (const Difference *a, const Difference *b)
   return a->reason != NULL || strcmp (place_function (a->place), place_function (b->place)) == 0;
 }
 
-/* Prints all that share the line of differences[start], at the first one. */
+/* Prints all differences that share the line of differences[start], at the first one. */
 static void
 print_line (const GPtrArray *differences, guint start, const DeciderList *deciders)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* shadow.c - a stack of callers. Only the innermost one's slot is ever compared with the stack
- * pointer, so a handler on an alternate stack, below or above the interrupted one, pops nothing of
- * it. */
+/* shadow.c - a stack of callers. Only the slot of the innermost one is ever compared with the stack
+ * pointer, so a handler on an alternate stack, below or above the interrupted one, pops nothing
+ * from it. */
 
 #include "shadow.h"
 

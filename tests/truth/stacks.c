@@ -55,7 +55,7 @@ find_mapping (pid_t pid, guint64 address, guint64 *start, guint64 *end)
   return FALSE;
 }
 
-/* A caller there: the stack pointer has gone back, out of a handler on an alternate stack. */
+/* The stack pointer has moved back to a caller there, out of a handler on an alternate stack. */
 static gboolean
 has_caller_in (const Shadow *shadow, guint64 start, guint64 end)
 {
@@ -99,7 +99,7 @@ stacks_follow (Stacks *self, Shadow *shadow, pid_t pid, guint64 sp, gboolean is_
 
   if ((sp >= self->start && sp < self->end) || !find_mapping (pid, sp, &start, &end))
     return FALSE;
-  /* A stack that has grown ends where it did. */
+  /* A stack that has grown still ends at the same address. */
   is_other =
       self->end != 0 && self->end != end && !is_signal && !has_caller_in (shadow, start, end);
   if (is_other)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* tally.h - counts verdicts, and keeps each difference once by place.
+/* tally.h - counts verdicts, and keeps each difference once per place.
  *
- * A difference is a frame for which a decider does not say the truth. Those that known.txt lists
- * are expected, with its reason; a frame that libdw has right and the table has not never is. */
+ * A difference is a frame for which a decider disagrees with the truth. Differences that known.txt
+ * lists are expected, with its reason; a frame that libdw gets right and the table gets wrong is
+ * never expected. */
 
 #pragma once
 
@@ -42,7 +43,7 @@ typedef struct
   Verdict verdict;
   const Place *place;
   guint64 n;
-  guint64 truth, answer; /* the first time, of what differed */
+  guint64 truth, answer; /* what differed, the first time */
   FrameKind kind;        /* of the frame, the first time */
   gboolean is_worse;     /* libdw was right there */
   const char *reason;    /* from the known list; NULL: none */
@@ -58,7 +59,8 @@ typedef struct
   guint64 n_compared; /* innermost frames, that is steps */
   guint64 n_frames;   /* all frames */
   guint64 verdicts[MAX_DECIDERS][N_VERDICTS]; /* of all frames */
-  guint64 n_less[MAX_DECIDERS]; /* libdw is right, the decider leaves it, or a register, open */
+  guint64
+      n_less[MAX_DECIDERS]; /* libdw is right; the decider leaves the frame, or a register, open */
   guint64 n_calls, n_bad_calls, n_returns, n_diverted, n_signals, n_bad_signals;
   GHashTable *differences; /* of Difference, by itself */
 } Tally;
@@ -66,11 +68,11 @@ typedef struct
 void tally_init (Tally *self, const DeciderList *deciders);
 void tally_clear (Tally *self);
 void tally_add (Tally *self, guint decider, Verdict verdict);
-/* libdw's own verdict for the same frame makes a difference a worse one. */
+/* libdw's own verdict for the same frame makes a difference worse. */
 void tally_add_difference (Tally *self, const Difference *difference);
-/* Places that libdw has right and the decider has not. */
+/* Places where libdw is right and the decider is not. */
 guint tally_count_worse (const Tally *self, guint decider);
-/* Share of the frames that libdw has right and the decider leaves open. */
+/* Share of the frames that libdw gets right and the decider leaves open. */
 double tally_percent_less (const Tally *self, guint decider);
 /* Sorted by decider and place; free the array. */
 GPtrArray *tally_differences (const Tally *self);

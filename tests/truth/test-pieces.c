@@ -7,6 +7,8 @@
 #include "decode.h"
 #include "shadow.h"
 
+#include "../cases.h"
+
 static const struct
 {
   const char *name;
@@ -132,12 +134,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (instructions); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/decode/%s", instructions[i].name);
-
-      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_decode);
-    }
+  TEST_ADD_INDEXED_CASES ("/decode", instructions, test_decode);
   g_test_add_func ("/shadow/call and return", test_call_and_return);
   g_test_add_func ("/shadow/popped return address", test_popped_return_address);
   g_test_add_func ("/shadow/long jump", test_long_jump);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* thread.c - what the last instruction did to the stack of calls. */
+/* thread.c - the effect of the last instruction on the stack of calls. */
 
 #include "thread.h"
 
@@ -26,7 +26,7 @@ thread_new (pid_t tid, const Comparison *context)
   return self;
 }
 
-/* Ends the shadow stack; what it counted goes to the tally. */
+/* Ends the shadow stack; its counts are added to the tally. */
 static void
 drop_shadow (Thread *self)
 {
@@ -68,7 +68,7 @@ thread_restart (Thread *self, gboolean is_whole)
   look_at_instruction (self);
 }
 
-/* The kernel has written the registers of the instruction that was to be next. */
+/* The kernel has saved the registers of the next instruction. */
 static gboolean
 is_in_handler (const Thread *self, const struct user_regs_struct *now, guint64 *pc)
 {
@@ -149,7 +149,7 @@ apply_instruction (Thread *self, const struct user_regs_struct *now)
     }
 }
 
-/* The first function of a new stack returns to what makecontext() has put there. */
+/* The first function of a new stack returns to the address that makecontext() has put there. */
 static void
 entered_stack (Thread *self, const struct user_regs_struct *now)
 {
@@ -187,7 +187,7 @@ thread_stopped (Thread *self, int signal_number)
 
   ptrace (PTRACE_GETREGS, self->tid, NULL, &now);
   is_signal = entered_handler (self, &now);
-  /* Before a signal nothing has run, but for a system call that it cut short, or that was over. */
+  /* Nothing has run before a signal, except for a system call that was interrupted or had ended. */
   if (!is_signal
       && (signal_number == 0
           || (self->instruction.kind == INSTRUCTION_SYSCALL && now.rip != self->regs.rip)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* tracer.c - ptrace. Threads are followed, children of a fork are not. Tracer and program share a
- * CPU: a step is two context switches, and they cost most between CPUs. */
+/* tracer.c - ptrace. It follows threads, but not the children of a fork. Tracer and program share a
+ * CPU: a step is two context switches, which cost most between CPUs. */
 
 #include "tracer.h"
 
@@ -22,7 +22,7 @@
 
 #define TRACE_OPTIONS                                                                              \
   (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
-/* Every so many steps all frames of the stack are compared, not only the innermost one. */
+/* After this many steps all frames of the stack are compared, not only the innermost one. */
 #define WALK_INTERVAL 13
 #define MAX_FRAMES    512
 
@@ -52,7 +52,7 @@ become_program (const char *const *argv)
   _exit (127);
 }
 
-/* The process stands at its first instruction; -1 if it does not. */
+/* Starts the process and stops at its first instruction; returns -1 on failure. */
 static pid_t
 start_program (const char *const *argv)
 {
@@ -120,7 +120,7 @@ compare (Tracer *self, Thread *thread)
     }
 }
 
-/* At full speed, it stops at every system call: one of them is where the steps begin. */
+/* At full speed, it stops at every system call: the steps start at one of them. */
 static void
 resume (const Tracer *self, const Thread *thread, int signal_number)
 {
@@ -147,7 +147,7 @@ stopped_at_system_call (Tracer *self, Thread *thread)
   resume (self, thread, 0);
 }
 
-/* The marker again, in single steps. */
+/* The marker again, while single-stepping. */
 static void
 look_for_end (Tracer *self, const Thread *thread)
 {

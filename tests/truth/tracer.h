@@ -10,8 +10,8 @@
 
 #include <sys/syscall.h>
 
-/* The system call by which a program says: from here on, and again: no further. Until the first
- * one, and between every second one and the next, it runs at full speed. */
+/* The system call with which a program says "start here", and again "stop here". Until the first
+ * one, and between every second one and the next, the program runs at full speed. */
 #define MARKER SYS_getppid
 
 typedef struct
@@ -23,7 +23,8 @@ typedef struct
   double max_seconds;
 } Plan;
 
-/* Why programs cannot be traced here; NULL if they can. */
+/* Returns why programs cannot be traced here; NULL if they can. */
 const char *tracer_obstacle (void);
-/* TRUE when the program ended, or the steps were made or the time was over; it is killed then. */
+/* Returns TRUE when the program ended, all steps were made or the time was over; the program is
+ * killed then. */
 gboolean tracer_run (const Plan *plan, const DeciderList *deciders, Tally *tally, GError **error);

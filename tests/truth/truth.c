@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* truth.c [--known FILE] [--only NAME] [--self-test] PROGRAMS - who is right about real code, the
- * table or libdw? Or: truth.c --run [--skip N] COMMAND..., the same with any program, by hand.
+/* truth.c [--known FILE] [--only NAME] [--self-test] PROGRAMS - finds out who is right about real
+ * code, the table or libdw. `truth --run [--skip N] COMMAND...` does the same with any program, by
+ * hand.
  *
- * Programs run one instruction at a time under a shadow stack that is kept from the instructions
- * alone (shadow.h); at every step the caller's stack pointer, pc, rbp and rbx according to each
- * decider are compared with it. LU_TRUTH_LONG=1 in the environment runs them longer. With
- * --self-test the table is replaced by broken ones, which must be found out. */
+ * Programs run one instruction at a time under a shadow stack that follows the instructions alone
+ * (shadow.h). At every step, the caller's stack pointer, pc, rbp and rbx according to each decider
+ * are compared with it. LU_TRUTH_LONG=1 in the environment runs them longer. With --self-test
+ * broken tables replace the table, and must be found out. */
 
 #include "report.h"
 #include "tracer.h"
@@ -24,13 +25,13 @@
 #define LONG_FACTOR   4
 #define LEAST_STEPS   100000
 #define LONG_STEPS    1000000
-/* What may be left to the other engine, of what that knows. */
+/* The share of the frames known to the other engine that may be left to it. */
 #define MOST_LEFT 0.1
 
 typedef struct
 {
   const char *name;
-  const char *argv[MAX_ARGUMENTS]; /* a name without a slash: in the folder of programs */
+  const char *argv[MAX_ARGUMENTS]; /* a name without a slash is in the folder of programs */
   guint steps;                     /* at most, in thousands */
   gboolean has_marker;             /* see Plan, this and the next */
   guint n_skipped;
@@ -104,7 +105,7 @@ result (Run *run, gboolean is_good, const char *text)
   run->n_failed += is_good ? 0 : 1;
 }
 
-/* FALSE if the program is not on this machine. */
+/* Returns FALSE if the program is not on this machine. */
 static gboolean
 run_program (const Run *run, const Program *program, Tally *tally, GError **error)
 {
@@ -198,7 +199,7 @@ compare_programs (Run *run, const Known *known)
   tally_clear (&tally);
 }
 
-/* Broken tables, all in one run; the good one beside them must not be accused. */
+/* Broken tables, all in one run; the good one next to them must not be accused. */
 static void
 find_out_broken (Run *run)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* folder.h - the folder that a test made for itself. */
+/* folder.h - a folder that a test created for itself. */
 
 #pragma once
 
 #include <glib.h>
 #include <glib/gstdio.h>
 
-/* Removes the folder and the files in it; there must be nothing else. */
+/* Removes the folder and the files in it; it must contain nothing else. */
 static inline void
 folder_remove (const char *folder)
 {

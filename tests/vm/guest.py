@@ -21,7 +21,6 @@ from pathlib import Path, PurePosixPath
 HERE = Path(__file__).resolve().parent
 BUSYBOX = Path("/bin/busybox")
 LIBRARY = re.compile(r"(?:=> |^\s*)(/\S+) \(0x")
-LOADED_LATER = "libjson-glib-1.0.so.0"
 
 # Software emulation, also where /dev/kvm exists: it may be there and not work.
 QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
@@ -93,13 +92,6 @@ def libraries_of(program):
     return [m.group(1) for line in run.stdout.splitlines() if (m := LIBRARY.search(line))]
 
 
-def loaded_later(libraries):
-    """What the recorder loads when it is first used, beside the libraries it is linked with."""
-    beside = {os.path.join(os.path.dirname(path), LOADED_LATER) for path in libraries}
-    found = [path for path in sorted(beside) if os.path.exists(path)][:1]
-    return found + [library for path in found for library in libraries_of(path)]
-
-
 def build(recorder, programs, commands, tests=None):
     """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`, @tests one to a
     command of its own."""
@@ -109,8 +101,7 @@ def build(recorder, programs, commands, tests=None):
             archive.add_folder(folder)
     for path in [recorder, *programs]:
         archive.add_host_file(path)
-        libraries = libraries_of(path)
-        for library in libraries + (loaded_later(libraries) if path == recorder else []):
+        for library in libraries_of(path):
             archive.add_host_file(library)
     archive.add_host_file(BUSYBOX)
     archive.add_data("/init", (HERE / "init").read_bytes(), 0o755)

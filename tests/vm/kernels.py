@@ -20,7 +20,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 class Series(NamedTuple):
     """A line of kernels, and where Debian has them."""
     name: str
-    version: str        # start of the version; "" for whatever is newest
+    version: str        # start of the version; "" for the newest
     suites: tuple       # (label of the archive, suite)
 
 

@@ -123,7 +123,7 @@ class Guest(unittest.TestCase):
 
 class Faults(unittest.TestCase):
     def results(self, **changes):
-        """What a guest sends when all is well, but for the captures: no samples are in them."""
+        """The output of a guest without faults, except that its captures have no samples."""
         found = {"release": b"6.1.0-56-amd64\n", "version": b"#1 SMP Debian 6.1.192-2\n"}
         for name in run.CASES:
             found[f"{name}.log"] = json.dumps(STATS).encode()

@@ -174,10 +174,10 @@ ALL = [
     Workload("perl", 99.0, _perl),
     Workload("c++", 99.0, _cxx),
     Workload("go", 99.0, _go),
-    # The runtime's own work runs on another stack than the goroutine that asked for it.
+    # The runtime's own work runs on a stack other than the goroutine's that asked for it.
     Workload("go-garbage", None, _go_garbage),
     Workload("rust", 99.0, _rust),
-    # Its passes before code generation run above a frame of 540 KB; no copy reaches over that.
+    # Its passes before code generation run above a frame of 540 KB; no copy is that large.
     Workload("rustc", 97.0, _rustc),
     Workload("clang++", 97.0, _clang),
     # Instantiations inside instantiations: stacks of more than the 64 KiB that the kernel copies.

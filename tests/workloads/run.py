@@ -86,7 +86,7 @@ def find_key(tree, *names):
 
 
 def parse_stats(text):
-    """The line of --stats json among what the recorder and the workload wrote to stderr."""
+    """Returns the line of --stats json among the recorder's and the workload's standard error."""
     for line in reversed(text.splitlines()):
         if line.startswith("{"):
             try:
@@ -154,7 +154,7 @@ def run_workload(workload, recorder, args, folder):
 
 
 def faults(workload, run):
-    """What keeps @run from being good, as text; empty when nothing does."""
+    """Returns why @run is not good, as text; empty if it is."""
     found = []
     report = run.report
     if workload.goal is not None and report["complete_percent"] < workload.goal:
@@ -217,7 +217,7 @@ def parse_arguments(argv):
 
 
 def run_all(args, folder):
-    """Runs what @args asks for; returns (results as plain data, number of failures)."""
+    """Runs the workloads of @args; returns (results as plain data, number of failures)."""
     failures, results = 0, {}
     print_row(HEADINGS)
     for workload in programs.ALL:

@@ -11,6 +11,7 @@ import unittest
 import generate
 import programs
 import run
+import survey
 
 GOOD = {"complete_percent": 99.5, "excluded": {}}
 
@@ -50,6 +51,29 @@ class Verdicts(unittest.TestCase):
                 if "SKIP" in done.stdout or "Skip" in done.stderr:
                     self.skipTest(done.stdout)
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+
+class Survey(unittest.TestCase):
+    GOOD = {"kind": "x", "engine": "auto", "error": None, "judged": 9, "complete": 9, "wrong": 0,
+            "calls_followed": 9, "refused": {}, "examples": []}
+
+    def test_one_wrong_stack_is_counted(self):
+        bad = {**self.GOOD, "wrong": 1, "refused": {"no call": 1}}
+        self.assertEqual(survey.print_totals([self.GOOD, self.GOOD]), 0)
+        self.assertEqual(survey.print_totals([self.GOOD, bad]), 1)
+
+    def test_a_recorder_that_fails_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, survey.__file__, "--kind", "sed", "--engine",
+                                   "auto", "--keep", folder, "/bin/false"],
+                                  capture_output=True, text=True, check=False)
+            if "SKIP" in done.stdout:
+                self.skipTest(done.stdout)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+    def test_every_kind_says_what_it_needs_and_runs(self):
+        for name, kind in survey.read_kinds().items():
+            self.assertTrue(kind["needs"] and kind["record"], name)
 
 
 class Stats(unittest.TestCase):

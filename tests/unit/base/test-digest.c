@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-digest.c - the digest is BLAKE3: of sizes around blocks, chunks and levels of the tree, with
- * values that another implementation gives for the same bytes; and every byte counts. */
+/* test-digest.c - the digest is SHA-256: sizes around its blocks, with values of another
+ * implementation for the same bytes; and every byte counts. */
 
 #include "base/digest.h"
 
 #include <string.h>
 
-#define SIZE_MAX_TRIED (200 * 1024)
+#define SIZE_MAX_TRIED 100000
 
 typedef struct
 {
@@ -16,29 +16,20 @@ typedef struct
   const char *hex;
 } Known;
 
-/* Of the bytes 0, 1 … 250, 0, 1 …; computed with the BLAKE3 in LLVM 15. */
+/* Digests of the bytes 0, 1 … 250, 0, 1 …, computed by Python's hashlib. */
 static const Known known[] = {
-  { 0, "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262" },
-  { 1, "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213" },
-  { 63, "e9bc37a594daad83be9470df7f7b3798297c3d834ce80ba85d6e207627b7db7b" },
-  { 64, "4eed7141ea4a5cd4b788606bd23f46e212af9cacebacdc7d1f4c6dc7f2511b98" },
-  { 65, "de1e5fa0be70df6d2be8fffd0e99ceaa8eb6e8c93a63f2d8d1c30ecb6b263dee" },
-  { 1023, "10108970eeda3eb932baac1428c7a2163b0e924c9a9e25b35bba72b28f70bd11" },
-  { 1024, "42214739f095a406f3fc83deb889744ac00df831c10daa55189b5d121c855af7" },
-  { 1025, "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444" },
-  { 2048, "e776b6028c7cd22a4d0ba182a8bf62205d2ef576467e838ed6f2529b85fba24a" },
-  { 2049, "5f4d72f40d7a5f82b15ca2b2e44b1de3c2ef86c426c95c1af0b6879522563030" },
-  { 3073, "7124b49501012f81cc7f11ca069ec9226cecb8a2c850cfe644e327d22d3e1cd3" },
-  { 4096, "015094013f57a5277b59d8475c0501042c0b642e531b0a1c8f58d2163229e969" },
-  { 5000, "ee78d92070de3df1c57c37002abf0a6b1a6589acdeef4d8ffac7cf3d9e8f2836" },
-  { 7168, "61da957ec2499a95d6b8023e2b0e604ec7f6b50e80a9678b89d2628e99ada77a" },
-  { 8192, "aae792484c8efe4f19e2ca7d371d8c467ffb10748d8a5a1ae579948f718a2a63" },
-  { 8193, "bab6c09cb8ce8cf459261398d2e7aef35700bf488116ceb94a36d0f5f1b7bc3b" },
-  { 9217, "d42c90aa30bee83ecb52ad31b685d566145649496764878873598cef582d4d8f" },
-  { 16384, "f875d6646de28985646f34ee13be9a576fd515f76b5b0a26bb324735041ddde4" },
-  { 31744, "62b6960e1a44bcc1eb1a611a8d6235b6b4b78f32e7abc4fb4c6cdcce94895c47" },
-  { 102400, "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085" },
-  { 199999, "00ccfa6d44e59e5a4c2efafaf7e2b88c8bb70fe1af787b09a084892553daef59" },
+  { 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+  { 1, "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d" },
+  { 55, "463eb28e72f82e0a96c0a4cc53690c571281131f672aa229e0d45ae59b598b59" },
+  { 56, "da2ae4d6b36748f2a318f23e7ab1dfdf45acdc9d049bd80e59de82a60895f562" },
+  { 63, "29af2686fd53374a36b0846694cc342177e428d1647515f078784d69cdb9e488" },
+  { 64, "fdeab9acf3710362bd2658cdc9a29e8f9c757fcf9811603a8c447cd1d9151108" },
+  { 65, "4bfd2c8b6f1eec7a2afeb48b934ee4b2694182027e6d0fc075074f2fabb31781" },
+  { 1023, "1c5e88a585b61754df6137d66632a7348557a88358afc401b0a0a4fc427104a9" },
+  { 1024, "2bce1ba628720664be4b9fdd77aae0678e5f0f3f02fc6ff641ec879094f6a404" },
+  { 1025, "bc0b6b10b89b9487a12fda2a8cc13194e7091c217aabf8b92846274026f4bcd0" },
+  { 4096, "d67c656e01756650d77717b0839985a056ec28ffe174601d690fc407a2ceffca" },
+  { 100000, "cd2df694e424bc7968cc37f47751019e5ca0cd1bdf2e479ea537c3a1c32ee1aa" },
 };
 
 static void
@@ -60,7 +51,7 @@ test_known (void)
     }
 }
 
-/* Also that nothing is read behind the end: the buffer has exactly the size. */
+/* The buffer has exactly this size, so a sanitizer sees reads behind its end. */
 static void
 test_every_byte (void)
 {

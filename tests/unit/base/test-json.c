@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-json.c - src/base/json.c: what is nested, strings and numbers that others can read, and a
- * number that is found again. */
+/* test-json.c - src/base/json.c: nesting, strings and numbers that other parsers can read, and
+ * finding a number again. */
 
 #include "base/json.h"
 
@@ -69,7 +69,7 @@ test_strings (void)
     }
 }
 
-/* What looks like an opening bracket at the end of the text is in a string. */
+/* The text that looks like an opening bracket is inside a string. */
 static void
 test_strings_of_brackets (void)
 {
@@ -111,7 +111,7 @@ test_find (void)
   static const struct
   {
     const char *text;
-    gint64 value; /* -1: none */
+    gint64 value; /* -1: absent */
   } cases[] = {
     { "{\"lost\":{\"percent\":0.5,\"samples\":17}}", 17 },
     { "{\"samples\":3,\"lost\":{}}", -1 },

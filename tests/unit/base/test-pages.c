@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-pages.c - src/base/pages.c: memory of odd sizes is all there, zeroed and given back. */
+/* test-pages.c - src/base/pages.c: memory of odd sizes is fully mapped, zeroed and released. */
 
 #include "base/pages.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14, 4ca9b3859dac */
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14, commit 4ca9b3859dac */
 #endif
 
 static void
@@ -38,7 +38,8 @@ test_sizes (void)
   lu_pages_free (NULL, 1, 1);
 }
 
-/* Pages that lie in there only in part stay away, as does all of a range without a whole one. */
+/* Pages that the range covers only in part stay untouched, and so does a range without a whole
+ * page. */
 static void
 test_populate (void)
 {

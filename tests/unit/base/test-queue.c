@@ -130,8 +130,8 @@ is_resident (gpointer at)
   return state & 1;
 }
 
-/* A burst, then a quiet interval: the memory goes, the queue goes on. */
-/* What is passed over on the way there is nobody's message. */
+/* After a burst and a quiet interval the queue releases its memory and continues to work. */
+/* The words that the wrap-around skips belong to no message. */
 static void
 test_what_is_passed_over_is_free (void)
 {
@@ -156,8 +156,8 @@ test_what_is_passed_over_is_free (void)
   g_assert_not_reached ();
 }
 
-/* A queue that runs empty begins anew, but not so early that the next burst has no room before the
- * consumer comes. */
+/* A queue that runs empty starts again at its beginning, but not so early that the next burst finds
+ * no room before the consumer comes. */
 static void
 test_bursts_have_room (void)
 {
@@ -238,7 +238,7 @@ wait_for_it (gpointer data)
   return NULL;
 }
 
-/* Whether it is still asleep cannot be seen; that it wakes can. */
+/* The test cannot see whether the consumer still sleeps; it can see that the consumer wakes. */
 static void
 test_a_quiet_commit_is_woken (void)
 {
@@ -272,7 +272,7 @@ test_a_poke_ends_a_wait (void)
   g_usleep (20000);
   lu_queue_poke (queue);
   g_thread_join (thread);
-  /* Nobody waits: it is for the next time, and for that only. */
+  /* A poke that nobody waits for ends the next wait, and only that one. */
   lu_queue_poke (queue);
   lu_queue_wait (queue, -1);
   begin = g_get_monotonic_time ();

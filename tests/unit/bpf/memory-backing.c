@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* memory-backing.c - maps in memory of our own; see memory-backing.h. */
+/* memory-backing.c - the maps in ordinary memory; see memory-backing.h. */
 
 #include "memory-backing.h"
 
@@ -17,7 +17,7 @@ typedef struct
   atomic_uint n_entries, n_graces;
   gboolean has_grace;
   pthread_rwlock_t walks;
-  pthread_mutex_t mutex;        /* of processes */
+  pthread_mutex_t mutex;        /* protects processes */
   GHashTable *processes;        /* tgid -> struct lu_bpf_process */
   struct lu_bpf_shared *shared; /* mapped */
 } Memory;
@@ -151,7 +151,7 @@ memory_backing_n_graces (LuBpfBacking *base)
   return atomic_load (&((Memory *) base)->n_graces);
 }
 
-/* Reading */
+/* Readers */
 
 void
 memory_backing_begin_walk (LuBpfBacking *base)
@@ -230,7 +230,7 @@ memory_backing_find_rule (LuBpfBacking *base, guint32 slot, guint64 address)
   const struct lu_bpf_module *module = &base->modules[slot];
   guint64 table = __atomic_load_n (&module->table, __ATOMIC_ACQUIRE);
   guint64 start = __atomic_load_n (&module->base, __ATOMIC_RELAXED);
-  guint64 page = (address - start) >> LU_BPF_PAGE_SHIFT;
+  guint64 page = (address - start) >> LU_PAGE_SHIFT;
   const struct lu_bpf_page *index;
   const guint32 *rows;
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-files.c - src/bpf/files.c, table-copy.c, rules.c: tables in the maps say what they said
- * before, go when there is no room, and never mean anything else to a reader meanwhile. On tables
- * that are made here: honest, hostile, and too many. */
+/* test-files.c - src/bpf/files.c, table-copy.c, rules.c: tables in the maps have the same rules as
+ * the original, are evicted when there is no room, and never give a concurrent reader wrong rules.
+ * The tables are made here: honest, hostile, and too many. */
 
 #include "base/clock.h"
 #include "bpf/files.h"
+#include "elf/go-stacks.h"
+#include "elf/image-private.h"
 #include "memory-backing.h"
 
 #include <fcntl.h>
@@ -48,7 +50,7 @@ made_free (Made *self)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Made, made_free)
 
-/* Rules that are those of this number alone. */
+/* Fills in rules that no other number has. */
 static void
 fill_rules (Made *self, guint number)
 {
@@ -57,7 +59,7 @@ fill_rules (Made *self, guint number)
         (struct lu_rule){ .cfa_kind = LU_CFA_SP, .cfa_off = (gint32) (number * LU_MAX_RULES + i) };
 }
 
-/* Rows at random distances, up to max_step, with random rules. */
+/* Makes rows at random distances, up to max_step, with random rules. */
 static Made *
 made_random (GRand *rand, guint number, guint n_pages, guint n_rules, guint max_step)
 {
@@ -107,7 +109,7 @@ tear_down (Fixture *self, gconstpointer data)
   lu_bpf_backing_free (self->backing);
 }
 
-/* A module of this program, of an image that no other one has. */
+/* Returns a module of this program with an image of its own. */
 static LuModule *
 new_module (void)
 {
@@ -138,7 +140,7 @@ assert_same_at (Fixture *self, guint32 slot, const Made *made, guint64 at)
                    lu_table_find (&made->table, at), sizeof (struct lu_rule));
 }
 
-/* Around every row (of large tables: many), at the edges of pages, and outside. */
+/* Compares around every row (around many, in large tables), at the edges of pages, and outside. */
 static void
 assert_same (Fixture *self, guint32 slot, const Made *made)
 {
@@ -149,12 +151,13 @@ assert_same (Fixture *self, guint32 slot, const Made *made)
   for (guint page = 0; page < rows->n_pages; page++)
     for (guint i = rows->pages[page]; i < rows->pages[page + 1]; i += step)
       {
-        guint64 at = rows->base + ((guint64) page << LU_PAGE_SHIFT) + (rows->rows[i] & 0xffff);
+        guint64 at =
+            rows->base + ((guint64) page << LU_PAGE_SHIFT) + (rows->rows[i] & (LU_PAGE_BYTES - 1));
 
         assert_same_at (self, slot, made, at);
         assert_same_at (self, slot, made, at - 1);
       }
-  for (guint64 at = rows->base; at < end; at += LU_BPF_PAGE_BYTES)
+  for (guint64 at = rows->base; at < end; at += LU_PAGE_BYTES)
     assert_same_at (self, slot, made, at);
   g_assert_cmpint (memory_backing_find_rule (self->backing, slot, 0), ==, LU_RULE_NONE);
   g_assert_cmpint (memory_backing_find_rule (self->backing, slot, end + (1u << 20)), ==,
@@ -168,10 +171,11 @@ test_same (Fixture *self, gconstpointer data)
   {
     guint n_pages, n_rules, max_step;
   } cases[] = {
-    { 1, 3, 2 },                              /* a row for every byte */
-    { 1, 3, 20000 },                          /* hardly any */
-    { 40, 300, 100 },                         /* as files are */
-    { 200, 3000, 30 }, { 2000, 50, 1000000 }, /* far apart */
+    { 16, 3, 2 },           /* a row for every byte */
+    { 16, 3, 20000 },       /* hardly any rows */
+    { 640, 300, 100 },      /* like real files */
+    { 3200, 3000, 30 },     /* many rules */
+    { 32000, 50, 1000000 }, /* far apart */
   };
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
 
@@ -194,13 +198,20 @@ test_same (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->files.bytes, <, 4u << 20);
 }
 
-/* Two modules of one file share its table; it goes with the second one. */
+static gsize
+used_bytes (const LuBpfArena *arena)
+{
+  return arena->n_entries * (gsize) LU_BPF_ENTRY_BYTES - lu_bpf_arena_free_bytes (arena)
+         - lu_bpf_arena_resting_bytes (arena);
+}
+
+/* Two modules of one file share its table, which goes with the second one. */
 static void
 test_shared (Fixture *self, gconstpointer data)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (12);
   g_autoptr (LuModule) module = new_module ();
-  g_autoptr (Made) made = made_random (rand, 1, 3, 20, 100);
+  g_autoptr (Made) made = made_random (rand, 1, 48, 20, 100);
   LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
 
   g_assert_true (publish (self, file, module, made));
@@ -214,21 +225,21 @@ test_shared (Fixture *self, gconstpointer data)
   lu_bpf_files_detach (&self->files, file, 9);
   g_assert_cmpuint (self->backing->modules[9].table, ==, 0);
   g_assert_cmpuint (lu_bpf_rules_n (&self->files.rules), ==, 0);
-  g_assert_cmpuint (lu_bpf_arena_used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
+  g_assert_cmpuint (used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
 }
 
-/* Of a file with damaged entries, code that nothing is known of is the engine's in user space. */
+/* In a file with damaged entries, code without a known rule is left to the engine in user space. */
 static void
 test_uncertain (Fixture *self, gconstpointer data)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (13);
   g_autoptr (LuModule) module = new_module ();
-  g_autoptr (Made) made = made_random (rand, 1, 2, 20, 100);
+  g_autoptr (Made) made = made_random (rand, 1, 32, 20, 100);
   LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
   const LuSegment *segments;
   guint n;
 
-  made->table.stats.faults[0] = 1;
+  made->table.stats.cfi_errors[0] = 1;
   g_assert_true (publish (self, file, module, made));
   segments = lu_image_segments (lu_module_image (module), &n);
   for (guint i = 0; i < n; i++)
@@ -237,8 +248,8 @@ test_uncertain (Fixture *self, gconstpointer data)
                        LU_RULE_NONE);
 }
 
-/* However many rules hostile files bring, those of others find room; and all come back. Few leave
- * enough free; when many have come, those not used go. */
+/* However many rules hostile files have, other files find room, and all rules are freed again. A
+ * few such files leave enough free; when there are many, the unused ones are evicted. */
 static void
 test_rules (Fixture *self, gconstpointer data)
 {
@@ -249,13 +260,13 @@ test_rules (Fixture *self, gconstpointer data)
   g_autoptr (GRand) rand = g_rand_new_with_seed (14);
   g_autoptr (GPtrArray) modules = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
   g_autoptr (LuModule) honest = new_module ();
-  g_autoptr (Made) usual = made_random (rand, N, 20, 300, 50);
+  g_autoptr (Made) usual = made_random (rand, N, 320, 300, 50);
   LuBpfFile *files[N], *file;
   guint64 n_refused;
 
   for (guint i = 0; i < N; i++)
     {
-      g_autoptr (Made) made = made_random (rand, i, 1, LU_MAX_RULES, 16);
+      g_autoptr (Made) made = made_random (rand, i, 16, LU_MAX_RULES, 16);
 
       g_ptr_array_add (modules, new_module ());
       files[i] = lu_bpf_files_attach (&self->files, modules->pdata[i], i + 1);
@@ -266,7 +277,7 @@ test_rules (Fixture *self, gconstpointer data)
   n_refused = self->files.rules.n_refused;
   g_assert_cmpuint (n_refused, >, 0);
   g_assert_cmpuint (lu_bpf_rules_n (&self->files.rules), <, LU_BPF_MAX_RULES);
-  g_assert_cmpuint (self->files.n_evicted, >, 0);
+  g_assert_cmpuint (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_EVICTED), >, 0);
   file = lu_bpf_files_attach (&self->files, honest, N + 1);
   g_assert_true (publish (self, file, honest, usual));
   g_assert_cmpuint (self->files.rules.n_refused, ==, n_refused);
@@ -278,14 +289,14 @@ test_rules (Fixture *self, gconstpointer data)
   lu_bpf_files_detach (&self->files, file, N + 1);
   for (guint i = 0; i < 2; i++)
     {
-      lu_bpf_aging_seal (&self->files.rules.ids, 1);
-      lu_bpf_aging_release (&self->files.rules.ids);
+      lu_bpf_reclaim_pass (&self->files.rules.ids, 1, G_MAXUINT64);
+      lu_bpf_reclaim_release (&self->files.rules.ids);
     }
   g_assert_cmpuint (self->files.rules.ids.n_free, ==, LU_BPF_MAX_RULES - LU_BPF_RULE_TOP - 1);
 }
 
-/* Within the budget what was used lately stays, and what was not goes; what goes leaves its memory
- * to others. */
+/* Within the budget recently used tables stay and unused ones are evicted; their memory is used
+ * again. */
 static void
 test_eviction (Fixture *self, gconstpointer data)
 {
@@ -301,13 +312,13 @@ test_eviction (Fixture *self, gconstpointer data)
   for (guint i = 0; i < N; i++)
     {
       g_ptr_array_add (modules, new_module ());
-      g_ptr_array_add (made, made_random (rand, i, 200, 100, 100)); /* 1 MiB */
+      g_ptr_array_add (made, made_random (rand, i, 3200, 100, 100)); /* 1 MiB */
       files[i] = lu_bpf_files_attach (&self->files, modules->pdata[i], i + 1);
     }
   for (guint i = 0; i < 3; i++)
     g_assert_true (publish (self, files[i], modules->pdata[i], made->pdata[i]));
   g_assert_false (publish (self, files[3], modules->pdata[3], made->pdata[3]));
-  g_assert_cmpuint (self->files.n_refused, ==, 1);
+  g_assert_cmpuint (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_REFUSED_TABLES), ==, 1);
   for (guint i = 3; i < N; i++)
     {
       for (guint k = 0; k < i; k++)
@@ -317,11 +328,11 @@ test_eviction (Fixture *self, gconstpointer data)
       assert_same (self, 1, made->pdata[0]);
       assert_same (self, i + 1, made->pdata[i]);
     }
-  g_assert_cmpuint (self->files.n_evicted, ==, N - 3);
+  g_assert_cmpuint (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_EVICTED), ==, N - 3);
   g_assert_cmpuint (memory_backing_n_entries (self->backing), <=, 4);
 }
 
-/* Room in many pieces is room. */
+/* Free memory in many pieces is used. */
 static void
 test_pieces (Fixture *self, gconstpointer data)
 {
@@ -344,7 +355,7 @@ test_pieces (Fixture *self, gconstpointer data)
       if (files[i] == NULL)
         {
           files[i] = lu_bpf_files_attach (&self->files, modules->pdata[i], i + 1);
-          made[i] = made_random (rand, i, is_large ? 150 : 10, 100, 100);
+          made[i] = made_random (rand, i, is_large ? 2400 : 160, 100, 100);
           if (!publish (self, files[i], modules->pdata[i], made[i]))
             continue;
           assert_same (self, i + 1, made[i]);
@@ -357,9 +368,11 @@ test_pieces (Fixture *self, gconstpointer data)
       files[i] = NULL;
     }
   g_test_message ("%" G_GUINT64_FORMAT " published, %" G_GUINT64_FORMAT " refused, %u entries",
-                  self->files.n_published, self->files.n_refused,
+                  lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_PUBLISHED),
+                  lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_REFUSED_TABLES),
                   memory_backing_n_entries (self->backing));
-  g_assert_cmpuint (self->files.n_refused, <, self->files.n_published / 20);
+  g_assert_cmpuint (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_REFUSED_TABLES), <,
+                    lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_PUBLISHED) / 20);
   for (guint i = 0; i < N; i++)
     if (files[i] != NULL)
       {
@@ -367,16 +380,58 @@ test_pieces (Fixture *self, gconstpointer data)
         made_free (made[i]);
       }
   g_assert_cmpuint (self->files.bytes, ==, 0);
-  g_assert_cmpuint (lu_bpf_arena_used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
+  g_assert_cmpuint (used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
 }
 
-/* Code further apart than an index is long. */
+/* The first function that contains the address decides, or the table if no function does. */
+static void
+assert_rule_with_functions (Fixture *self, const Made *made, const LuGoFunction *functions, guint n,
+                            guint64 at)
+{
+  for (guint i = 0; i < n; i++)
+    if (at >= functions[i].start && at < functions[i].end)
+      {
+        g_assert_cmpint (memory_backing_find_rule (self->backing, 1, at), ==,
+                         functions[i].kind == LU_GO_TOP ? LU_BPF_RULE_TOP : LU_RULE_COMPLEX);
+        return;
+      }
+  assert_same_at (self, 1, made, at);
+}
+
+/* Functions of Go that end or switch stacks lie in one page, over several, overlap, or are outside
+ * of the table. */
+static void
+test_go_functions (Fixture *self, gconstpointer data)
+{
+  static const LuGoFunction functions[] = {
+    { BASE + 100, BASE + 200, LU_GO_TOP },
+    { BASE + 150, BASE + 300, LU_GO_SWITCH },
+    { BASE + LU_PAGE_BYTES, BASE + LU_PAGE_BYTES + 1, LU_GO_TOP },
+    { BASE + 2 * LU_PAGE_BYTES - 40, BASE + 4 * LU_PAGE_BYTES + 7, LU_GO_SWITCH },
+    { BASE + 5 * LU_PAGE_BYTES - 1, BASE + 5 * LU_PAGE_BYTES, LU_GO_TOP },
+    { BASE - 3 * LU_PAGE_BYTES - 5, BASE - 3 * LU_PAGE_BYTES + 5, LU_GO_TOP },
+    { BASE + 9 * LU_PAGE_BYTES, BASE + 9 * LU_PAGE_BYTES + 16, LU_GO_TOP },
+  };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (23);
+  g_autoptr (LuModule) module = new_module ();
+  g_autoptr (Made) made = made_random (rand, 1, 7, 30, 60);
+  LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
+  GArray *array = g_array_new (FALSE, FALSE, sizeof (LuGoFunction));
+
+  g_array_append_vals (array, functions, G_N_ELEMENTS (functions));
+  lu_module_image (module)->go_functions = array;
+  g_assert_true (publish (self, file, module, made));
+  for (guint64 at = BASE - 4 * LU_PAGE_BYTES; at < BASE + 11 * LU_PAGE_BYTES; at++)
+    assert_rule_with_functions (self, made, functions, G_N_ELEMENTS (functions), at);
+}
+
+/* The distance between two pieces of code exceeds the length of an index. */
 static void
 test_hopeless (Fixture *self, gconstpointer data)
 {
   enum
   {
-    N_PAGES = 65536
+    N_PAGES = LU_BPF_MAX_PAGES + 1
   };
   g_autoptr (LuModule) module = new_module ();
   g_autoptr (Made) made = made_new (N_PAGES, 3);
@@ -392,11 +447,12 @@ test_hopeless (Fixture *self, gconstpointer data)
   g_assert_true (publish (self, file, module, made));
   g_assert_true (file->is_hopeless);
   g_assert_null (file->copy);
-  g_assert_cmpuint (self->files.n_hopeless, ==, 1);
+  g_assert_cmpuint (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_REFUSED_MODULES), ==,
+                    1);
   g_assert_cmpuint (memory_backing_n_entries (self->backing), ==, 0);
 }
 
-/* A reader meanwhile: whatever it finds is of the table that it looked into. */
+/* Stress test: a concurrent reader finds only rules of the table that it reads. */
 
 #define N_STRESSED 12
 #define STRESS_NS  G_GUINT64_CONSTANT (500000000)
@@ -451,11 +507,12 @@ test_reader (Fixture *self, gconstpointer data)
   for (guint i = 0; i < N_STRESSED; i++)
     {
       modules[i] = new_module ();
-      stress->made[i] = made_random (rand, i, i % 4 == 0 ? 150 : 20, 1000, 100);
+      stress->made[i] = made_random (rand, i, i % 4 == 0 ? 2400 : 320, 1000, 100);
     }
   reader = g_thread_new ("reader", read_tables, stress);
   while (lu_monotonic_ns () - start < STRESS_NS
-         || (self->files.n_evicted < 5 && lu_monotonic_ns () - start < 30 * STRESS_NS))
+         || (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_EVICTED) < 5
+             && lu_monotonic_ns () - start < 30 * STRESS_NS))
     {
       guint i = (guint) g_rand_int_range (rand, 0, N_STRESSED);
 
@@ -476,10 +533,12 @@ test_reader (Fixture *self, gconstpointer data)
   g_thread_join (reader);
   g_test_message ("%" G_GUINT64_FORMAT " found, %" G_GUINT64_FORMAT " not there, %" G_GUINT64_FORMAT
                   " published, %" G_GUINT64_FORMAT " evicted, %u graces",
-                  stress->n_found, stress->n_missing, self->files.n_published,
-                  self->files.n_evicted, memory_backing_n_graces (self->backing));
+                  stress->n_found, stress->n_missing,
+                  lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_PUBLISHED),
+                  lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_EVICTED),
+                  memory_backing_n_graces (self->backing));
   g_assert_cmpuint (stress->n_found, >, 0);
-  g_assert_cmpuint (self->files.n_evicted, >, 0);
+  g_assert_cmpuint (lu_counters_get (&self->files.counters, LU_COUNTER_MAPS_EVICTED), >, 0);
   for (guint i = 0; i < N_STRESSED; i++)
     {
       made_free (stress->made[i]);
@@ -499,6 +558,7 @@ main (int argc, char **argv)
   ADD ("/bpf/files/rules", 16, test_rules);
   ADD ("/bpf/files/eviction", 4, test_eviction);
   ADD ("/bpf/files/pieces", 4, test_pieces);
+  ADD ("/bpf/files/go-functions", 4, test_go_functions);
   ADD ("/bpf/files/hopeless", 4, test_hopeless);
   ADD ("/bpf/files/reader", 3, test_reader);
   return g_test_run ();

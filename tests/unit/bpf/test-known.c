@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-known.c - src/bpf/known.c: what the BPF program finds of a file by its device, inode and
- * place, and that nothing of a slot is left when it is given up. */
+/* test-known.c - src/bpf/known.c: the BPF program finds a file by its device, inode and offset, and
+ * nothing remains of a slot that is given up. */
 
 #include "bpf/known.h"
 
@@ -58,7 +58,7 @@ add (Fixture *self, guint32 slot, guint64 start, guint64 bias, guint64 offset)
   lu_bpf_known_add (&self->slots, slot, &mapping);
 }
 
-/* As the program looks it up. */
+/* Looks the file up as the program does. */
 static const struct lu_bpf_known *
 find (Fixture *self, guint64 inode, guint64 offset)
 {
@@ -95,7 +95,7 @@ test_parts (Fixture *self, gconstpointer data)
   g_assert_null (find (self, 78, 0x1000));
 }
 
-/* Elsewhere in another process. */
+/* The file is mapped at another address in another process. */
 static void
 test_again (Fixture *self, gconstpointer data)
 {
@@ -120,7 +120,7 @@ test_two_names (Fixture *self, gconstpointer data)
   g_assert_null (find (self, 77, 0x1000));
 }
 
-/* More files than a group has places: one that went makes no other one go later. */
+/* There are more files than a group has places: removing one does not remove another. */
 static void
 test_full_group (Fixture *self, gconstpointer data)
 {

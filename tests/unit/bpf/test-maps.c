@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-maps.c - src/bpf/maps.c, blocks.c, slots.c, publisher.c: what the BPF program would find
- * for a process, from its fork to its end, in maps that are memory of this test. On this process
- * itself and on processes that only events know. */
+/* test-maps.c - src/bpf/maps.c, blocks.c, slots.c, publisher.c: what the BPF program would find for
+ * a process, from its fork to its end, in maps that are memory of this test. The processes are this
+ * one and invented ones that exist only in events. */
 
-#include "bpf/maps.h"
+#include "bpf/maps-private.h"
 #include "bpf/publisher.h"
 #include "memory-backing.h"
 #include "module/opener.h"
@@ -15,17 +15,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What a test is given. */
-#define GRACE       1 /* the kernel tells when walks have ended */
+/* Flags of a test. */
+#define GRACE       1 /* the kernel reports when walks have ended */
 #define FOLLOW_ALL  2
-#define VMAS        4 /* the program goes by the kernel's own mappings, too */
+#define VMAS        4 /* the program also uses the kernel's own mappings */
 #define PATIENCE_US (20 * G_USEC_PER_SEC)
 
 typedef struct
 {
   LuOpener *opener;
   LuTables *tables;
-  LuBpfBacking *backing; /* of maps */
+  LuBpfBacking *backing; /* owned by maps */
   LuBpfMaps *maps;
   LuProcessTable *table;
   GPtrArray *unopened; /* of LuModule; NULL: modules are opened at once */
@@ -51,15 +51,15 @@ process_added (LuProcess *process, gboolean is_exec, gpointer data)
 }
 
 static void
-space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
-               gpointer data)
+address_space_changed (LuProcess *process, LuAddressSpace *space, LuAddressSpaceChange change,
+                       gint32 parent_pid, gpointer data)
 {
-  lu_bpf_maps_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
+  lu_bpf_maps_address_space_changed (((Fixture *) data)->maps, process, change, parent_pid);
 }
 
 static const LuProcessTableFuncs funcs = { .module_added = module_added,
                                            .process_added = process_added,
-                                           .space_changed = space_changed };
+                                           .address_space_changed = address_space_changed };
 
 static void
 set_up (Fixture *self, gconstpointer data)
@@ -128,7 +128,7 @@ task (Fixture *self, LuEventKind kind, guint64 time, gint32 pid, gint32 parent)
   lu_process_table_apply (self->table, &event);
 }
 
-/* What the program would see */
+/* The program's view */
 
 static enum lu_bpf_mapping_kind
 kind_at (Fixture *self, gint32 pid, guint64 address)
@@ -150,7 +150,7 @@ has_process (Fixture *self, gint32 pid)
   return memory_backing_find_process (self->backing, (guint32) pid, &process);
 }
 
-/* The mappings of the process by the program, and their number. */
+/* Returns the serial of the published mappings of the process. */
 static guint64
 serial_of (Fixture *self, gint32 pid)
 {
@@ -169,26 +169,26 @@ address_of (Fixture *self, gint32 pid)
   return process.mappings;
 }
 
-static LuSpace *
+static LuAddressSpace *
 space_of (Fixture *self, gint32 pid)
 {
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   g_assert_true (lu_process_table_lookup (self->table, pid, G_MAXUINT64, &process, &space));
   return space;
 }
 
-static LuBpfMapsStats
-stats_of (Fixture *self)
+static guint64
+count_of (const Fixture *self, LuCounter counter)
 {
-  LuBpfMapsStats stats;
+  LuCounters sum = { 0 };
 
-  lu_bpf_maps_get_stats (self->maps, &stats);
-  return stats;
+  lu_bpf_maps_add_counters (self->maps, &sum);
+  return lu_counters_get (&sum, counter);
 }
 
-/* Until the process is published as it is now. */
+/* Flushes until the process is published in its present state. */
 static void
 flush_until_current (Fixture *self, gint32 pid)
 {
@@ -199,9 +199,9 @@ flush_until_current (Fixture *self, gint32 pid)
       lu_bpf_maps_flush (self->maps);
       g_usleep (200);
     }
-  while (serial_of (self, pid) != lu_space_serial (space_of (self, pid))
+  while (serial_of (self, pid) != lu_address_space_serial (space_of (self, pid))
          && g_get_monotonic_time () < end);
-  g_assert_cmpuint (serial_of (self, pid), ==, lu_space_serial (space_of (self, pid)));
+  g_assert_cmpuint (serial_of (self, pid), ==, lu_address_space_serial (space_of (self, pid)));
 }
 
 static void
@@ -209,32 +209,42 @@ flush_until_published (Fixture *self, guint n_tables)
 {
   gint64 end = g_get_monotonic_time () + PATIENCE_US;
 
-  while (stats_of (self).n_tables < n_tables && g_get_monotonic_time () < end)
+  while (count_of (self, LU_COUNTER_MAPS_TABLES) < n_tables && g_get_monotonic_time () < end)
     {
       lu_bpf_maps_flush (self->maps);
       g_usleep (1000);
     }
-  g_assert_cmpuint (stats_of (self).n_tables, ==, n_tables);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_TABLES), ==, n_tables);
 }
 
-/* Every mapping that can have a table. */
+/* Requests the table as a walk does. */
+static void
+request_table (Fixture *self, const LuModule *module)
+{
+  guint32 slot = lu_bpf_slots_find (&self->maps->slots, module);
+
+  if (slot != 0 && !lu_bpf_slots_has_table (&self->maps->slots, slot))
+    __atomic_fetch_or (&self->maps->backing->use[slot], LU_BPF_WANTED, __ATOMIC_RELAXED);
+}
+
+/* Requests the table of every mapping that can have one. */
 static guint
 want_all (Fixture *self, gint32 pid)
 {
   guint n, n_files = 0;
-  const LuMapping *mappings = lu_space_mappings (space_of (self, pid), &n);
+  const LuMapping *mappings = lu_address_space_mappings (space_of (self, pid), &n);
 
   for (guint i = 0; i < n; i++)
     {
       if (lu_module_state (mappings[i].module) != LU_MODULE_READY)
         continue;
       n_files++;
-      lu_bpf_maps_want_module (self->maps, mappings[i].module);
+      request_table (self, mappings[i].module);
     }
   return n_files;
 }
 
-/* All that a table says is what was published. */
+/* Every row of a table is published unchanged. */
 static guint
 compare_with_table (Fixture *self, gint32 pid, const LuMapping *mapping)
 {
@@ -258,7 +268,7 @@ compare_with_table (Fixture *self, gint32 pid, const LuMapping *mapping)
       for (guint before = 0; before < 2; before++)
         {
           guint64 at = table->rows.base + ((guint64) page << LU_PAGE_SHIFT)
-                       + (table->rows.rows[i] & 0xffff) - before;
+                       + (table->rows.rows[i] & (LU_PAGE_BYTES - 1)) - before;
           gint rule = memory_backing_find_rule (self->backing, found.module, at);
 
           g_assert_cmpint (rule, >=, 0);
@@ -276,33 +286,34 @@ test_this_process (Fixture *self, gconstpointer data)
   gint32 pid = getpid ();
   guint n, n_compared = 0;
   const LuMapping *mappings;
-  LuBpfMapsStats stats;
 
   g_assert_true (lu_process_table_discover (self->table, pid, 0));
   flush_until_current (self, pid);
   flush_until_published (self, want_all (self, pid));
-  mappings = lu_space_mappings (space_of (self, pid), &n);
+  mappings = lu_address_space_mappings (space_of (self, pid), &n);
   for (guint i = 0; i < n; i++)
     if (lu_module_state (mappings[i].module) == LU_MODULE_READY)
       n_compared += compare_with_table (self, pid, &mappings[i]);
   g_assert_cmpuint (n_compared, >, 1000);
-  stats = stats_of (self);
-  g_assert_cmpuint (stats.n_processes, ==, 1);
-  g_assert_cmpuint (stats.n_rules, >, 100);
-  g_assert_cmpuint (stats.refused_tables + stats.refused_rules + stats.refused_mappings, ==, 0);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_PROCESSES), ==, 1);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_RULES), >, 100);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_REFUSED_TABLES)
+                        + count_of (self, LU_COUNTER_MAPS_REFUSED_RULES)
+                        + count_of (self, LU_COUNTER_MAPS_REFUSED_MAPPINGS),
+                    ==, 0);
 }
 
 static LuProcess *
 process_of (Fixture *self, gint32 pid)
 {
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   g_assert_true (lu_process_table_lookup (self->table, pid, G_MAXUINT64, &process, &space));
   return process;
 }
 
-/* How many samples of the process until it is to be published. */
+/* Returns the number of samples after which the process is to be published, or 0 for never. */
 static guint
 samples_until_wanted (Fixture *self, gint32 pid, gboolean by_vmas)
 {
@@ -312,8 +323,8 @@ samples_until_wanted (Fixture *self, gint32 pid, gboolean by_vmas)
   return 0;
 }
 
-/* Where the program finds its way alone, what begins and ends is none of its business, until
- * somebody asks for it. */
+/* Where the program uses the kernel's mappings, starts and exits of processes are not published
+ * until somebody requests it. */
 static void
 test_when_asked (Fixture *self, gconstpointer data)
 {
@@ -334,7 +345,7 @@ test_when_asked (Fixture *self, gconstpointer data)
   g_assert_cmpuint (kind_at (self, 10, 0x5000), ==, LU_BPF_MAPPING_JIT);
   g_assert_false (has_process (self, 11));
 
-  /* Another program at its pid is another process. */
+  /* After an exec the pid is another process. */
   exec (self, 4, 10);
   g_assert_false (has_process (self, 10));
   map_file (self, 5, 10, 0x7000, 0x1000, 0, "//anon");
@@ -358,17 +369,17 @@ n_known (Fixture *self)
   return n;
 }
 
-/* Files become known, with their tables, although no process that maps them is published; and again
- * when a copy shows that they are not. */
+/* Files become known, with their tables, although no process that maps them is published; they are
+ * published again when a copied sample shows that they are not known. */
 static void
-test_newcomers (Fixture *self, gconstpointer data)
+test_candidates (Fixture *self, gconstpointer data)
 {
   guint n, n_files = 0;
   const LuMapping *mappings;
 
   self->unopened = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_module_unref);
   g_assert_true (lu_process_table_discover (self->table, getpid (), 0));
-  mappings = lu_space_mappings (space_of (self, getpid ()), &n);
+  mappings = lu_address_space_mappings (space_of (self, getpid ()), &n);
   for (guint i = 0; i < n; i++)
     {
       lu_bpf_maps_introduce (self->maps, &mappings[i], TRUE);
@@ -382,18 +393,21 @@ test_newcomers (Fixture *self, gconstpointer data)
   lu_bpf_maps_flush (self->maps);
   g_assert_cmpuint (n_known (self), ==, n_files);
   for (gint64 end = g_get_monotonic_time () + PATIENCE_US;
-       stats_of (self).n_tables < 3 && g_get_monotonic_time () < end; g_usleep (1000))
+       count_of (self, LU_COUNTER_MAPS_TABLES) < 3 && g_get_monotonic_time () < end;
+       g_usleep (1000))
     lu_bpf_maps_flush (self->maps);
-  g_assert_cmpuint (stats_of (self).n_tables, >=, 3); /* of the program, ld.so and libc */
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_TABLES), >=,
+                    3); /* of the program, ld.so and libc */
   g_assert_false (has_process (self, getpid ()));
-  g_assert_cmpuint (stats_of (self).mapping_bytes, ==, 0);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_MAPPING_BYTES), ==, 0);
 
   lu_bpf_maps_wants (self->maps, process_of (self, getpid ()), space_of (self, getpid ()), FALSE);
   lu_bpf_maps_flush (self->maps);
   g_assert_cmpuint (n_known (self), ==, n_files);
 }
 
-/* Where nearly all samples come as copies, all processes are published as without that. */
+/* If nearly all samples arrive as copies, all processes are published as if the program did not use
+ * the kernel's mappings. */
 static void
 test_no_use (Fixture *self, gconstpointer data)
 {
@@ -409,7 +423,8 @@ test_no_use (Fixture *self, gconstpointer data)
   g_assert_true (has_process (self, pid - 1));
 }
 
-/* A fork has what its parent has; an exec nothing of it; an end leaves nothing, at once. */
+/* A fork inherits its parent's mappings, an exec drops them, and an exit removes the process at
+ * once. */
 static void
 test_life (Fixture *self, gconstpointer data)
 {
@@ -449,11 +464,11 @@ test_life (Fixture *self, gconstpointer data)
   task (self, LU_EVENT_EXIT, 7, 10, 1);
   g_assert_false (has_process (self, 10));
   lu_bpf_maps_flush (self->maps);
-  g_assert_cmpuint (stats_of (self).n_processes, ==, 0);
-  g_assert_cmpuint (stats_of (self).mapping_bytes, ==, 0);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_PROCESSES), ==, 0);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_MAPPING_BYTES), ==, 0);
 }
 
-/* Each process and exec has an identity of its own; a child's begins with its parent's exec. */
+/* Each process and exec has an identity of its own; a child's starts with its parent's exec. */
 static void
 test_identities (Fixture *self, gconstpointer data)
 {
@@ -483,7 +498,7 @@ test_identities (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->backing->identities[after.identity].exec_id, ==, 223);
   g_assert_cmpuint (self->backing->identities[after.identity].seen_ns, ==, 0);
 
-  /* A walk that came after the next exec says nothing of what was before. */
+  /* A walk after the next exec says nothing about the previous program. */
   self->backing->identities[parent.identity].seen_ns = 7;
   exec (self, 6, 10);
   lu_bpf_maps_flush (self->maps);
@@ -491,8 +506,8 @@ test_identities (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->backing->identities[after.identity].exec_id, ==, 0);
 }
 
-/* A child begins with the exec that its parent was in when it forked, whatever came since; of what
- * has ended by the next flush the kernel hears nothing. */
+/* A child starts with the exec of its parent at the time of the fork, even if the parent has called
+ * exec since; processes that end before the next flush are not published. */
 static void
 test_between_flushes (Fixture *self, gconstpointer data)
 {
@@ -519,17 +534,17 @@ test_between_flushes (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->backing->identities[process.identity].exec_id, ==, 223);
   g_assert_cmpuint (serial_of (self, 10), ==, 0);
 
-  updates = stats_of (self).process_updates;
+  updates = count_of (self, LU_COUNTER_MAPS_PROCESS_UPDATES);
   task (self, LU_EVENT_FORK, 5, 14, 12);
   exec (self, 6, 14);
   map_file (self, 7, 14, 0x7000, 0x1000, 0, "//anon");
   task (self, LU_EVENT_EXIT, 8, 14, 12);
   lu_bpf_maps_flush (self->maps);
-  g_assert_cmpuint (stats_of (self).process_updates, ==, updates);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_PROCESS_UPDATES), ==, updates);
 }
 
-/* A file that is not opened yet is nothing to walk through, and nothing is guessed; once it is, its
- * mapping is published anew, without any event. */
+/* A file that is not opened yet is not walked through, and no step is inferred; once it is open,
+ * its mapping is published again without any event. */
 static void
 test_pending (Fixture *self, gconstpointer data)
 {
@@ -557,7 +572,7 @@ test_pending (Fixture *self, gconstpointer data)
   g_assert_cmpuint (process.flags, ==, 0);
 }
 
-/* How often the publisher has gone to sleep. */
+/* Returns how often the publisher has gone to sleep. */
 static guint64
 n_sleeps (void)
 {
@@ -578,7 +593,8 @@ n_sleeps (void)
   g_assert_not_reached ();
 }
 
-/* Soon, as tables that were asked for are still compiled. */
+/* Waits until the publisher sleeps, because requested tables may still be compiling; FALSE: it does
+ * not. */
 static gboolean
 publisher_sleeps (void)
 {
@@ -594,17 +610,19 @@ publisher_sleeps (void)
   return tries > 0;
 }
 
-/* What the program asks for by its bit is published; until then nobody looks whether it does. */
+/* A table is published when the program requests it by its bit; until then the publisher does not
+ * poll for such bits. */
 static void
 test_wanted_by_program (Fixture *self, gconstpointer data)
 {
   gint32 pid = getpid ();
-  guint64 here = (guint64) (gsize) &g_test_run; /* a library */
+  guint64 here = (guint64) (gsize) &g_test_run; /* in a library */
   struct lu_bpf_process process;
   struct lu_bpf_mapping mapping;
   gint64 end = g_get_monotonic_time () + PATIENCE_US;
 
-  for (gint32 other = 1; other <= 40; other++) /* of many processes, who knows which are sampled */
+  for (gint32 other = 1; other <= 40;
+       other++) /* with many processes it is not known which of them are sampled */
     lu_process_table_follow (self->table, pid + other);
   g_assert_true (lu_process_table_discover (self->table, pid, 0));
   flush_until_current (self, pid);
@@ -639,7 +657,7 @@ ask_publisher (LuQueue *requests, const LuBpfRequest *request)
   lu_queue_commit (requests, sizeof *place);
 }
 
-/* Everything that was asked before has been looked at. */
+/* Waits until all earlier requests have been handled. */
 static void
 wait_for_publisher (LuQueue *requests, LuQueue *answers)
 {
@@ -649,8 +667,8 @@ wait_for_publisher (LuQueue *requests, LuQueue *answers)
   lu_queue_release (answers);
 }
 
-/* A file that nobody maps any more when its table comes, and that is mapped again a moment later:
- * its table is there, and so it is published, whenever it was asked for. */
+/* No process maps the file any more when its table comes, and it is mapped again a moment later:
+ * the table is there, so it is published, whenever it was requested. */
 static void
 test_mapped_again (Fixture *self, gconstpointer data)
 {
@@ -659,20 +677,21 @@ test_mapped_again (Fixture *self, gconstpointer data)
   g_autoptr (LuQueue) requests = lu_queue_new (1 << 16), answers = lu_queue_new (1 << 16);
   LuBpfRequest module = { .kind = LU_BPF_REQUEST_MODULE, .slot = 1, .is_wanted = TRUE };
   LuBpfRequest idle = { .kind = LU_BPF_REQUEST_IDLE, .slot = 1 };
+  g_autoptr (LuTable) table = NULL;
   LuBpfPublisher *publisher;
   LuTableSlot *slot;
 
   g_assert_true (lu_process_table_discover (self->table, getpid (), 0));
-  module.module = lu_space_find (space_of (self, getpid ()), (guint64) (gsize) &g_test_run)->module;
+  module.module =
+      lu_address_space_find (space_of (self, getpid ()), (guint64) (gsize) &g_test_run)->module;
   slot = lu_module_table_slot (module.module);
-  g_assert_null (lu_table_slot_begin_read (slot));
+  g_assert_null (lu_table_slot_get_table (slot));
   publisher = lu_bpf_publisher_new (backing, &options, requests, answers);
   lu_module_ref (module.module);
   ask_publisher (requests, &module);
   ask_publisher (requests, &idle);
-  while (lu_table_slot_begin_read (slot) == NULL)
+  while ((table = lu_table_slot_get_table (slot)) == NULL)
     g_usleep (100);
-  lu_table_slot_end_read (slot);
   wait_for_publisher (requests, answers);
   lu_module_ref (module.module);
   ask_publisher (requests, &module);
@@ -683,8 +702,8 @@ test_mapped_again (Fixture *self, gconstpointer data)
   lu_bpf_backing_free (backing);
 }
 
-/* Processes that come and go, each with mappings of its own, do not use memory up: what they had
- * rests, and comes back. */
+/* Processes that come and go, each with mappings of its own, do not exhaust memory: their memory
+ * rests and is used again. */
 static void
 test_storm (Fixture *self, gconstpointer data)
 {
@@ -710,26 +729,26 @@ test_storm (Fixture *self, gconstpointer data)
         map_file (self, 10 * i + 12, pid, 0x10000 * (j + 1), 0x1000, 0, "//anon");
       /* On a busy machine the publisher needs some time for a grace. */
       for (guint j = 0; lu_bpf_maps_flush (self->maps) && has_grace && j < 5; j++)
-        if (serial_of (self, pid) != lu_space_serial (space_of (self, pid)))
+        if (serial_of (self, pid) != lu_address_space_serial (space_of (self, pid)))
           g_usleep (1000);
-      n_unpublished += serial_of (self, pid) != lu_space_serial (space_of (self, pid));
+      n_unpublished += serial_of (self, pid) != lu_address_space_serial (space_of (self, pid));
       task (self, LU_EVENT_EXIT, 10 * i + 13, pid, 10);
       g_assert_false (has_process (self, pid));
       lu_process_table_end_round (self->table);
     }
   flush_until_current (self, 10);
-  /* 20,000 × 512 bytes: what has gone makes room, or the time since is too short. */
+  /* 20,000 × 512 bytes need room that has been freed, unless too little time has passed. */
   g_test_message ("%u of %u not published, %u graces, %u entries", n_unpublished, N,
                   memory_backing_n_graces (self->backing),
                   memory_backing_n_entries (self->backing));
   if (has_grace)
     g_assert_cmpuint (n_unpublished, <, N / 10);
   g_assert_cmpuint (memory_backing_n_entries (self->backing), <=, 20);
-  g_assert_cmpuint (stats_of (self).n_processes, ==, 1);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_PROCESSES), ==, 1);
 }
 
-/* Where there is no room for what is mapped now, walks go by nothing rather than by a version that
- * is known to nobody two rounds later. */
+/* If there is no room for the current mappings, walks use none rather than an old version that
+ * nobody knows two rounds later. */
 static void
 test_no_room (Fixture *self, gconstpointer data)
 {
@@ -748,7 +767,7 @@ test_no_room (Fixture *self, gconstpointer data)
     {
       map_file (self, 2 + i, 10, 0x100000000 + 0x10000 * i, 0x1000, 0, "//anon");
       lu_bpf_maps_flush (self->maps);
-      if (serial_of (self, 10) == lu_space_serial (space_of (self, 10)))
+      if (serial_of (self, 10) == lu_address_space_serial (space_of (self, 10)))
         continue;
       g_assert_cmpuint (serial_of (self, 10), ==, 0);
       n_unpublished++;
@@ -760,8 +779,8 @@ test_no_room (Fixture *self, gconstpointer data)
   flush_until_current (self, 10);
 }
 
-/* Ten thousand processes, each with mappings of its own, all have theirs; what happens to one costs
- * what it would if it were alone. */
+/* All of ten thousand processes have mappings of their own; an event of one costs as much as if it
+ * were alone. */
 static void
 test_many (Fixture *self, gconstpointer data)
 {
@@ -784,8 +803,8 @@ test_many (Fixture *self, gconstpointer data)
     }
   for (guint i = 0; i < N; i += 97)
     flush_until_current (self, 100 + (gint32) i);
-  g_assert_cmpuint (stats_of (self).n_processes, ==, N + 1);
-  g_assert_cmpuint (stats_of (self).mapping_bytes, >=, N * N_MAPPINGS * 32);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_PROCESSES), ==, N + 1);
+  g_assert_cmpuint (count_of (self, LU_COUNTER_MAPS_MAPPING_BYTES), >=, N * N_MAPPINGS * 32);
   start = g_get_monotonic_time ();
   for (guint i = 0; i < N_FLUSHES; i++)
     {
@@ -808,7 +827,7 @@ main (int argc, char **argv)
   ADD ("/bpf/maps/this-process", with_grace, test_this_process);
   ADD ("/bpf/maps/life", with_grace, test_life);
   ADD ("/bpf/maps/when-asked", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_when_asked);
-  ADD ("/bpf/maps/newcomers", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_newcomers);
+  ADD ("/bpf/maps/candidates", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_candidates);
   ADD ("/bpf/maps/no-use", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_no_use);
   ADD ("/bpf/maps/identities", with_grace, test_identities);
   ADD ("/bpf/maps/between-flushes", with_grace, test_between_flushes);

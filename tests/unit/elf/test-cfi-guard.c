@@ -3,10 +3,12 @@
 
 /* test-cfi-guard.c - which call frame instructions may reach libdw.
  *
- * Each case is the program of one FDE behind a plain CIE; the section is walked, and searched
+ * Each case is the program of one FDE with a simple CIE; the section is walked, and searched
  * through a table. */
 
 #include "elf/cfi-guard.h"
+
+#include "../../cases.h"
 
 #include <string.h>
 
@@ -79,7 +81,7 @@ build (LuCfiSection *section, guint8 *bytes, const guint8 *program, gsize size)
   memcpy (fde + 8, &range, 4);
   if (size > 0)
     memcpy (fde + 13, program, size);
-  /* The padding of a program that is cut off would complete it: no padding, then. */
+  /* Padding would complete a truncated program, so there is none. */
   *(guint32 *) (bytes + at) = (guint32) (13 + size);
   memcpy (bytes + at + 4, fde, 13 + size);
   at += 4 + 13 + (guint) size;
@@ -114,7 +116,7 @@ test_case (gconstpointer data)
                    ==, self->passes);
   g_assert_cmpuint (lu_cfi_guard_walk (&section, &n_refused), ==, self->passes ? 1 : 0);
   g_assert_cmpuint (n_refused, ==, self->passes ? 0 : 1);
-  /* What was disabled stays disabled, whichever way it is reached. */
+  /* A disabled entry stays disabled for walks and tables. */
   g_assert_cmpint (lu_cfi_guard_check_table (&section, table, sizeof table, TABLE_VADDR, &n_fdes),
                    ==, self->passes);
 }
@@ -155,7 +157,7 @@ test_bad_cies (void)
     guint8 at, value; /* in the section */
   } changes[] = {
     { 8, 2 },     /* version */
-    { 9, 'e' },   /* augmentation "eR", which nobody knows */
+    { 9, 'e' },   /* augmentation "eR", which is unknown */
     { 10, 'Q' },  /* unknown letter */
     { 14, 0xff }, /* return address register, a long LEB128 or 255 */
     { 15, 99 },   /* augmentation longer than the CIE */
@@ -200,12 +202,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/cfi-guard/%s", cases[i].name);
-
-      g_test_add_data_func (path, &cases[i], test_case);
-    }
+  TEST_ADD_CASES ("/cfi-guard", cases, test_case);
   g_test_add_func ("/cfi-guard/tables-that-lie", test_tables_that_lie);
   g_test_add_func ("/cfi-guard/bad-cies", test_bad_cies);
   g_test_add_func ("/cfi-guard/cut-everywhere", test_cut_everywhere);

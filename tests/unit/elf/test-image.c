@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-image.c - images of real files (this program, libc) and of damaged copies of them.
+/* test-image.c - images of real files (this program, libc) and of damaged copies.
  *
- * The damaged ones are made in memory: a copy of our own executable with bytes changed or cut off.
- */
+ * The damaged copies are made in memory: our own executable with changed or missing bytes. */
 
 #include "elf/image.h"
 
 #include "base/error.h"
 #include "base/fd.h"
+
+#include "../../cases.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -146,7 +147,7 @@ test_views (void)
   for (guint i = 2; i <= 8; i++)
     g_assert_nonnull (lu_image_elf (image, i * 0x1000));
   g_assert_null (lu_image_elf (image, 0x9000));
-  /* A further reference survives the end of the borrower's. */
+  /* Another reference outlives the borrowed one. */
   again = elf_begin (-1, ELF_C_READ, first);
   g_assert_true (again == first);
   g_assert_cmpint (elf_end (again), ==, 1);
@@ -301,7 +302,7 @@ test_refused (gconstpointer data)
   g_free (file.bytes);
 }
 
-/* Section headers are a help only: lies in them cost nothing that program headers can tell. */
+/* Section headers are optional: wrong ones cost nothing that program headers tell too. */
 static void
 test_lying_sections (void)
 {
@@ -363,10 +364,11 @@ test_bias (void)
     }
   image = lu_image_new_from_memory (file.bytes, file.size, NULL);
   g_assert_nonnull (image);
-  /* The mapping of the text begins with the page both share; the executable one decides. */
+  /* The mapping of the text begins with the page that both segments share; the executable one is
+   * used. */
   g_assert_true (lu_image_bias (image, 0x555555002000, 0x1000, &bias));
   g_assert_cmphex (bias, ==, 0x555555002000 - 0x202000);
-  /* Only the first segment has this byte. */
+  /* Only the first segment contains this byte. */
   g_assert_true (lu_image_bias (image, 0x555555000000, 0, &bias));
   g_assert_cmphex (bias, ==, 0x555555000000 - 0x200000);
   g_assert_false (lu_image_bias (image, 0x555555000000, 0x100000, &bias));
@@ -389,11 +391,9 @@ test_not_a_file (void)
 /* CFI that comes and goes */
 
 static LuImage *
-open_lean (int fd, gboolean is_kept, const LuImageSections *known)
+open_lean (int fd, gboolean is_kept)
 {
-  const LuImageOpening opening = { .is_lean = TRUE,
-                                   .keep_up_to = is_kept ? G_MAXSIZE : 0,
-                                   .known = known };
+  const LuImageOpening opening = { .may_drop_cfi = TRUE, .keep_up_to = is_kept ? G_MAXSIZE : 0 };
   LuImage *image = lu_image_open_as (fd, &opening, NULL);
 
   g_assert_nonnull (image);
@@ -418,7 +418,7 @@ check_cfi_is_there (LuImage *image, LuImage *whole)
 }
 
 static void
-test_lean (void)
+test_dropped_cfi (void)
 {
   lu_autofd fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   gsize size, before = lu_images_cfi_bytes ();
@@ -426,11 +426,10 @@ test_lean (void)
   for (guint is_kept = 0; is_kept < 2; is_kept++)
     {
       g_autoptr (LuImage) whole = lu_image_open (fd, NULL);
-      g_autoptr (LuImage) image = open_lean (fd, is_kept != 0, NULL);
+      g_autoptr (LuImage) image = open_lean (fd, is_kept != 0);
 
       g_assert_cmpmem (lu_image_digest (image, &size), 32, lu_image_digest (whole, &size), 32);
       g_assert_cmpuint (lu_image_cfi_size (image), ==, lu_image_cfi_size (whole));
-      g_assert_cmpint (lu_image_is_cfi_droppable (image), ==, is_kept);
       g_assert_cmpint (lu_image_drop_cfi (image), ==, is_kept);
       g_assert_cmpuint (lu_images_cfi_bytes (), ==, before);
       g_assert_false (lu_image_hold_cfi (image));
@@ -445,7 +444,7 @@ test_lean (void)
       lu_image_release_cfi (image);
       g_assert_true (has_row_at (image, elf_address_of_main ()));
       g_assert_true (lu_image_drop_cfi (image));
-      /* What libdw knows of it is good again. */
+      /* libdw's pointers into the CFI are valid again. */
       g_assert_true (lu_image_refill_cfi (image, fd));
       g_assert_true (has_row_at (image, elf_address_of_main ()));
     }
@@ -467,14 +466,13 @@ file_offset_of_eh_frame (const LuImage *image)
   g_assert_not_reached ();
 }
 
-/* The bytes of the first time or none. */
+/* Either the original bytes or none. */
 static void
-test_lean_and_changed (void)
+test_dropped_cfi_changed (void)
 {
   lu_autofd own = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   lu_autofd fd = memfd_create ("changed", MFD_CLOEXEC);
-  g_autoptr (LuImage) image = open_lean (own, FALSE, NULL);
-  LuImageSections digests;
+  g_autoptr (LuImage) image = open_lean (own, FALSE);
   guint64 offset;
 
   g_assert_cmpint (write (fd, self_file.bytes, self_file.size), ==, self_file.size);
@@ -489,29 +487,24 @@ test_lean_and_changed (void)
   g_assert_cmpint (ftruncate (fd, (off_t) offset), ==, 0);
   g_assert_false (lu_image_refill_cfi (image, fd));
   g_assert_true (lu_image_refill_cfi (image, own));
-  g_assert_true (lu_image_section_digests (image, &digests));
 }
 
-/* An opening that is told what the sections hold does not read them, and is not the same file if
- * that was a lie. */
+/* An image that ignored its CFI never gets it, because there is no digest to compare. */
 static void
-test_known (void)
+test_ignored_cfi (void)
 {
   lu_autofd fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  g_autoptr (LuImage) first = open_lean (fd, FALSE, NULL), same = NULL, other = NULL;
-  LuImageSections digests;
-  gsize size;
+  const LuImageOpening opening = { .may_drop_cfi = TRUE, .ignores_cfi = TRUE };
+  g_autoptr (LuImage) whole = lu_image_open (fd, NULL);
+  g_autoptr (LuImage) image = lu_image_open_as (fd, &opening, NULL);
+  gsize size, want_size;
+  const guint8 *build_id = lu_image_build_id (image, &size);
+  const guint8 *want = lu_image_build_id (whole, &want_size);
 
-  g_assert_true (lu_image_section_digests (first, &digests));
-  same = open_lean (fd, FALSE, &digests);
-  g_assert_true (lu_image_is_same (first, same));
-  g_assert_cmpmem (lu_image_digest (same, &size), 32, lu_image_digest (first, &size), 32);
-  g_assert_true (lu_image_refill_cfi (same, fd));
-  digests.bytes[1][7] ^= 1;
-  other = open_lean (fd, FALSE, &digests);
-  g_assert_false (lu_image_is_same (first, other));
-  g_assert_false (lu_image_refill_cfi (other, fd));
-  g_assert_false (lu_image_hold_cfi (other));
+  g_assert_cmpmem (build_id, size, want, want_size);
+  g_assert_false (lu_image_hold_cfi (image));
+  g_assert_false (lu_image_refill_cfi (image, fd));
+  g_assert_false (lu_image_hold_cfi (image));
 }
 
 int
@@ -526,17 +519,12 @@ main (int argc, char **argv)
   g_test_add_func ("/image/views", test_views);
   g_test_add_func ("/image/cut-everywhere", test_cut_everywhere);
   g_test_add_func ("/image/stripped-section-headers", test_stripped_section_headers);
-  for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/image/refused/%s", lies[i].name);
-
-      g_test_add_data_func (path, &lies[i], test_refused);
-    }
+  TEST_ADD_CASES ("/image/refused", lies, test_refused);
   g_test_add_func ("/image/lying-sections", test_lying_sections);
   g_test_add_func ("/image/bias", test_bias);
   g_test_add_func ("/image/not-a-file", test_not_a_file);
-  g_test_add_func ("/image/lean", test_lean);
-  g_test_add_func ("/image/lean-and-changed", test_lean_and_changed);
-  g_test_add_func ("/image/known", test_known);
+  g_test_add_func ("/image/dropped-cfi", test_dropped_cfi);
+  g_test_add_func ("/image/dropped-cfi-changed", test_dropped_cfi_changed);
+  g_test_add_func ("/image/ignored-cfi", test_ignored_cfi);
   return g_test_run ();
 }

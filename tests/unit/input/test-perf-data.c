@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-perf-data.c - perf's own records and sections, made by hand: what is used, what is skipped
- * with the data behind it, and what a damaged header is called. Recorded files are in
+/* test-perf-data.c - perf's own records and sections, made by hand: which ones are used, which are
+ * skipped with the data after them, and the errors for damaged headers. Recorded files are in
  * test-source-perf-data.c. */
 
 #include "base/error.h"
@@ -177,9 +177,9 @@ expect_end (LuPerfData *file, const char *trouble)
   g_assert_cmpint (lu_perf_data_next (file, &record, &readable), ==, LU_PERF_END);
   g_assert_cmpint (lu_perf_data_next (file, &record, &readable), ==, LU_PERF_END);
   if (trouble == NULL)
-    g_assert_cmpstr (lu_perf_data_get_trouble (file), ==, NULL);
+    g_assert_cmpstr (file->trouble, ==, NULL);
   else
-    g_assert_nonnull (strstr (lu_perf_data_get_trouble (file), trouble));
+    g_assert_nonnull (strstr (file->trouble, trouble));
 }
 
 static void
@@ -199,16 +199,16 @@ test_events (void)
   put_comm (bytes, "one\0\0\0\0", 5, 7);
 
   file = open_bytes (bytes);
-  g_assert_cmpuint (lu_perf_data_get_n_events (file), ==, 0);
+  g_assert_cmpuint (file->events.events->len, ==, 0);
   expect_type (file, PERF_RECORD_COMM);
-  g_assert_cmpuint (lu_perf_data_get_n_events (file), ==, 2);
-  g_assert_cmpstr (lu_perf_data_get_event (file, 0)->name, ==, "first");
-  g_assert_true (g_utf8_validate (lu_perf_data_get_event (file, 1)->name, -1, NULL));
-  g_assert_true (lu_perf_data_find_event (file, 7) == lu_perf_data_get_event (file, 1));
-  g_assert_true (lu_perf_data_find_event (file, 70) == lu_perf_data_get_event (file, 0));
-  g_assert_null (lu_perf_data_find_event (file, 8));
-  g_assert_cmphex (lu_perf_data_get_event (file, 1)->layout.sample_type, ==, STACK_TYPE);
-  g_assert_cmphex (lu_perf_data_get_event (file, 1)->layout.regs_user, ==, 0xff);
+  g_assert_cmpuint (file->events.events->len, ==, 2);
+  g_assert_cmpstr (lu_perf_events_get (&file->events, 0)->name, ==, "first");
+  g_assert_true (g_utf8_validate (lu_perf_events_get (&file->events, 1)->name, -1, NULL));
+  g_assert_true (lu_perf_events_find (&file->events, 7) == lu_perf_events_get (&file->events, 1));
+  g_assert_true (lu_perf_events_find (&file->events, 70) == lu_perf_events_get (&file->events, 0));
+  g_assert_null (lu_perf_events_find (&file->events, 8));
+  g_assert_cmphex (lu_perf_events_get (&file->events, 1)->layout.sample_type, ==, STACK_TYPE);
+  g_assert_cmphex (lu_perf_events_get (&file->events, 1)->layout.regs_user, ==, 0xff);
   expect_end (file, NULL);
 }
 
@@ -237,20 +237,20 @@ test_build_ids (void)
   file = open_bytes (bytes);
   expect_end (file, NULL);
 
-  g_assert_cmpuint (lu_perf_data_find_build_id (file, "/plain", &size)[0], ==, 1);
+  g_assert_cmpuint (lu_perf_features_find_build_id (&file->features, "/plain", &size)[0], ==, 1);
   g_assert_cmpuint (size, ==, 20);
-  g_assert_cmpuint (lu_perf_data_find_build_id (file, "/short", &size)[0], ==, 2);
+  g_assert_cmpuint (lu_perf_features_find_build_id (&file->features, "/short", &size)[0], ==, 2);
   g_assert_cmpuint (size, ==, 8);
-  g_assert_null (lu_perf_data_find_build_id (file, "/too-long", &size));
-  g_assert_null (lu_perf_data_find_build_id (file, "/none", &size));
-  g_assert_null (lu_perf_data_find_build_id (file, "/two", &size));
-  g_assert_null (lu_perf_data_find_build_id (file, "/absent", &size));
-  g_assert_null (lu_perf_data_find_build_id (file, "/lib/modules/x.ko", &size));
-  g_assert_cmpuint (lu_perf_data_find_build_id (file, "/same", &size)[0], ==, 6);
-  g_assert_cmpuint (lu_perf_data_find_build_id (file, "[vdso]", &size)[0], ==, 8);
+  g_assert_null (lu_perf_features_find_build_id (&file->features, "/too-long", &size));
+  g_assert_null (lu_perf_features_find_build_id (&file->features, "/none", &size));
+  g_assert_null (lu_perf_features_find_build_id (&file->features, "/two", &size));
+  g_assert_null (lu_perf_features_find_build_id (&file->features, "/absent", &size));
+  g_assert_null (lu_perf_features_find_build_id (&file->features, "/lib/modules/x.ko", &size));
+  g_assert_cmpuint (lu_perf_features_find_build_id (&file->features, "/same", &size)[0], ==, 6);
+  g_assert_cmpuint (lu_perf_features_find_build_id (&file->features, "[vdso]", &size)[0], ==, 8);
 }
 
-/* Data behind a record looks like anything, here like a record of size 0. */
+/* Data after a record can look like anything, here like a record of size 0. */
 static void
 test_skipped (void)
 {
@@ -289,16 +289,16 @@ test_features (void)
 
   put_text_feature (bytes, FEATURE_ARCH, "riscv64");
   put32 (command, 3), put_string (command, "perf"), put_string (command, "record");
-  put_feature (bytes, FEATURE_COMMAND, command); /* one argument less than it says */
+  put_feature (bytes, FEATURE_COMMAND, command); /* one argument fewer than the count says */
   put_text_feature (bytes, 255, "unknown");
   put_text_feature (bytes, G_MAXUINT64, "unknown");
   put32 (liar, G_MAXUINT32);
   put_feature (bytes, FEATURE_ARCH, liar);
   file = open_bytes (bytes);
   expect_end (file, NULL);
-  g_assert_cmpstr (lu_perf_data_get_info (file)->arch, ==, "riscv64");
-  g_assert_cmpstr (lu_perf_data_get_info (file)->command_line, ==, "perf record");
-  g_assert_null (lu_perf_data_get_info (file)->os_release);
+  g_assert_cmpstr (file->features.info.arch, ==, "riscv64");
+  g_assert_cmpstr (file->features.info.command_line, ==, "perf record");
+  g_assert_null (file->features.info.os_release);
 }
 
 static void
@@ -317,7 +317,7 @@ test_other_architecture (void)
   g_assert_nonnull (strstr (error->message, "riscv64"));
 }
 
-/* Bytes that are no zstd stream, and a size that is longer than the record. */
+/* Bytes that are not a zstd stream, and a size larger than the record. */
 static void
 test_bad_compression (void)
 {
@@ -333,11 +333,11 @@ test_bad_compression (void)
       put_record (bytes, COMPRESSED2, 0, body);
       file = open_bytes (bytes);
       g_assert_cmpint (lu_perf_data_next (file, &record, &readable), ==, LU_PERF_END);
-      g_assert_nonnull (lu_perf_data_get_trouble (file));
+      g_assert_nonnull (file->trouble);
     }
 }
 
-/* A header of 13 words whose word at `word` lies. */
+/* A header of 13 words with a wrong word at `word`. */
 static const struct
 {
   guint word;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-perf-event.c - attributes, what the machine is asked, and what a refusal is said to mean. */
+/* test-perf-event.c - attributes of events, abilities of the machine, and explanations of errors.
+ */
 
 #include "input/perf-event.h"
 

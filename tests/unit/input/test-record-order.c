@@ -75,7 +75,7 @@ test_late (void)
   lu_record_order_clear (&order);
 }
 
-/* Files without rounds: the older half is let go when there are too many. */
+/* Files without rounds: the older half becomes ready when there are too many records. */
 static void
 test_bounded (void)
 {

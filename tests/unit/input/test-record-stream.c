@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-record-stream.c - records come out whole however the bytes come in. */
+/* test-record-stream.c - records come out whole, whatever pieces the bytes arrive in. */
 
 #include "input/record-stream.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
 
-/* Gives out `bytes` in pieces, with a pause before each. */
+/* Supplies `bytes` in pieces, with a pause before each. */
 typedef struct
 {
   GByteArray *bytes;
@@ -43,7 +43,7 @@ add_record (GByteArray *bytes, guint32 type, guint16 size)
   memcpy (bytes->data + start, &header, sizeof header);
 }
 
-/* The next result that is no pause. */
+/* Returns the next result that is not a pause. */
 static LuStreamResult
 next (LuRecordStream *stream, LuRawRecord *record)
 {
@@ -124,7 +124,7 @@ test_ends (void)
   static const struct
   {
     guint16 size; /* in the header of the only record */
-    guint length; /* of the stream */
+    guint length; /* length of the stream */
     gboolean fails;
     LuStreamResult result;
   } cases[] = {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-record.c - the record decoder: every layout, every size that lies, and every cut-off prefix.
+/* test-record.c - the record decoder: every layout, every wrong size, and every truncated prefix.
  *
- * Records are written field by field here, in the words of linux/perf_event.h, so that the tests
+ * Records are written field by field here, in the terms of linux/perf_event.h, so that the tests
  * share no layout code with the decoder. */
 
 #include "input/record.h"
+
+#include "../../cases.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -326,7 +328,7 @@ test_sample (gconstpointer data)
   assert_prefixes_refused (&layout, record, 1);
 }
 
-/* A sample whose word at `word` (counted from the start of the record) lies. */
+/* A sample with a wrong word at `word` (counted from the start of the record). */
 static const struct
 {
   const char *name;
@@ -510,7 +512,7 @@ test_mmap_wraps (void)
   g_assert_cmphex (event.mmap.start + event.mmap.length, ==, G_MAXUINT64);
 }
 
-/* The path has no end inside the record: the bytes after it are the trailer's and do not count. */
+/* The path does not end inside the record: the bytes after it belong to the trailer. */
 static void
 test_mmap_path_without_end (void)
 {
@@ -573,7 +575,7 @@ test_tasks (void)
     }
 }
 
-/* Without sample_id_all a record has no trailer, and the time of the body counts. */
+/* Without sample_id_all a record has no trailer, and the time in the body is used. */
 static void
 test_without_trailer (void)
 {
@@ -726,12 +728,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (sample_cases); i++)
-    {
-      g_autofree char *path = g_strconcat ("/record/sample/", sample_cases[i].name, NULL);
-
-      g_test_add_data_func (path, GSIZE_TO_POINTER (i), test_sample);
-    }
+  TEST_ADD_INDEXED_CASES ("/record/sample", sample_cases, test_sample);
   g_test_add_func ("/record/sample-lies", test_sample_lies);
   g_test_add_func ("/record/header-size", test_header_size);
   g_test_add_func ("/record/mmap", test_mmap);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-ring.c - src/input/ring.c on a ring made of plain memory: wrap-around, the tail, sizes that
- * lie. */
+/* test-ring.c - src/input/ring.c on a ring in ordinary memory: wrap-around, the tail, wrong sizes.
+ */
 
 #include "input/ring.h"
 
@@ -165,7 +165,7 @@ test_next_record (void)
   check_next (64, 64, TRUE);
   check_next (64, 56, FALSE);
   check_next (64, 8, FALSE);
-  check_next (64, 4, FALSE); /* after a head that lied; a sanitizer sees what is read */
+  check_next (64, 4, FALSE); /* after a wrong head; a sanitizer checks the reads */
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
       Fake fake;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-source-inherited.c - src/input/source-inherited.c: on rings made of memory files, side-band
- * and samples in one ring as Sysprof's client opens them; on descriptors that are no events; and,
+/* test-source-inherited.c - src/input/source-inherited.c: on rings in memory files, with side-band
+ * and samples in one ring as Sysprof's client opens them; on descriptors that are not events; and,
  * where perf events are allowed, on real ones. */
 
 #include "input/source-inherited.h"
@@ -25,7 +25,7 @@
 
 typedef struct
 {
-  int fd; /* a second descriptor of the file, the source owns the first */
+  int fd; /* a second descriptor of the file, because the source owns the first */
   struct perf_event_mmap_page *control;
   guint8 *data;
 } Fake;
@@ -33,7 +33,7 @@ typedef struct
 typedef struct
 {
   Fake rings[MAX_RINGS];
-  GArray *events; /* of LuHandedEvent */
+  GArray *events; /* array of LuInheritedEvent */
   GString *seen;  /* one word per delivered event */
   guint n_refused_samples;
 } Fixture;
@@ -44,11 +44,12 @@ fixture_init (Fixture *self, guint n_rings)
   gsize page = (gsize) sysconf (_SC_PAGESIZE);
 
   memset (self, 0, sizeof *self);
-  self->events = g_array_new (FALSE, FALSE, sizeof (LuHandedEvent));
+  self->events = g_array_new (FALSE, FALSE, sizeof (LuInheritedEvent));
   self->seen = g_string_new (NULL);
   for (guint i = 0; i < n_rings; i++)
     {
-      LuHandedEvent event = { .fd = memfd_create ("ring", MFD_CLOEXEC), .cpu = (int) (7 * i + 1) };
+      LuInheritedEvent event = { .fd = memfd_create ("ring", MFD_CLOEXEC),
+                                 .cpu = (int) (7 * i + 1) };
       guint8 *base;
 
       g_assert_cmpint (ftruncate (event.fd, FILE_SIZE), ==, 0);
@@ -197,7 +198,7 @@ note_next (const LuEvent *event, gpointer user_data)
   return LU_VERDICT_DONE;
 }
 
-/* Not across side-band, which is passed over, nor from one ring to another. */
+/* Never across skipped side-band or from one ring to another. */
 static void
 test_next_samples_are_told (void)
 {
@@ -242,7 +243,6 @@ test_losses_are_counted (void)
 {
   Fixture self;
   g_autoptr (LuSource) source = NULL;
-  LuSourceStats stats;
   LuSourceInfo info;
 
   fixture_init (&self, 2);
@@ -251,11 +251,11 @@ test_losses_are_counted (void)
   produce_lost (&self.rings[1], 2, 20);
   produce_sample (&self.rings[1], 1, 30);
   check_round (&self, source, LU_ROUND_CLOSED, "l5 l2 s1@8 ");
-  source->ops->get_stats (source, &stats);
+  lu_source_update_counters (source);
   source->ops->get_info (source, &info);
-  g_assert_cmpuint (stats.lost_samples, ==, 7);
-  /* What was lost of a shared ring may have been about a process. */
-  g_assert_cmpuint (stats.lost_sideband, ==, 7);
+  g_assert_cmpuint (lu_counters_get (&source->counters, LU_COUNTER_LOST_SAMPLES), ==, 7);
+  /* Records lost in a shared ring may have been about a process. */
+  g_assert_cmpuint (lu_counters_get (&source->counters, LU_COUNTER_LOST_SIDEBAND), ==, 7);
   g_assert_false (info.has_lost_counter);
   g_assert_null (info.trouble);
   g_clear_pointer (&source, lu_source_free);
@@ -268,7 +268,6 @@ test_other_attributes_are_told (void)
   static const guint8 garbage[16];
   Fixture self;
   g_autoptr (LuSource) source = NULL;
-  LuSourceStats stats;
   LuSourceInfo info;
 
   fixture_init (&self, 1);
@@ -276,9 +275,9 @@ test_other_attributes_are_told (void)
   for (guint i = 0; i < 3; i++)
     produce (&self.rings[0], PERF_RECORD_SAMPLE, 0, garbage, sizeof garbage);
   check_round (&self, source, LU_ROUND_CLOSED, "");
-  source->ops->get_stats (source, &stats);
+  lu_source_update_counters (source);
   source->ops->get_info (source, &info);
-  g_assert_cmpuint (stats.malformed, ==, 3);
+  g_assert_cmpuint (lu_counters_get (&source->counters, LU_COUNTER_MALFORMED), ==, 3);
   g_assert_nonnull (info.trouble);
   g_clear_pointer (&source, lu_source_free);
   fixture_clear (&self);
@@ -315,8 +314,8 @@ test_many_rings (void)
 static void
 check_refused (int first, int second, const char *pattern)
 {
-  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuHandedEvent));
-  LuHandedEvent event = { .fd = first, .cpu = 0 };
+  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuInheritedEvent));
+  LuInheritedEvent event = { .fd = first, .cpu = 0 };
   LuInheritedSourceOptions options = { .events = events, .stack_size = STACK_SIZE };
   g_autoptr (GError) error = NULL;
 
@@ -343,15 +342,15 @@ test_odd_descriptors_are_refused (void)
   check_refused (987, -1, "*987*nothing is open there*");
 }
 
-/* Recorded rings are read, but not waited for: poll() would always say that there is something. */
+/* Recorded rings are read but not waited for, because poll() on a file always returns at once. */
 static void
 test_sealed_files (void)
 {
   Fixture self;
   LuInheritedSourceOptions options = { .stack_size = STACK_SIZE, .own_sideband = TRUE };
-  LuHandedEvent event = { .fd = memfd_create ("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
-                          .cpu = 512 };
-  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuHandedEvent));
+  LuInheritedEvent event = { .fd = memfd_create ("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                             .cpu = 512 };
+  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuInheritedEvent));
   g_autoptr (GError) error = NULL;
   g_autoptr (LuSource) source = NULL;
   gpointer base;
@@ -384,14 +383,14 @@ test_sealed_files (void)
   start = g_get_monotonic_time ();
   for (guint i = 0; i < 100; i++)
     source->ops->wait (source, -1, 5);
-  /* Unless the whole system is so busy starting processes. */
+  /* Skip the check if the whole system is busy starting processes. */
   if (g_get_monotonic_time () - start < 5000)
     g_error ("100 waits took %d us", (int) (g_get_monotonic_time () - start));
   munmap (base, 3 << 20);
   fixture_clear (&self);
 }
 
-/* As Sysprof's client opens its event on one CPU. */
+/* Opens an event on one CPU as Sysprof's client does. */
 static int
 open_client_event (int cpu)
 {
@@ -433,8 +432,8 @@ count_samples (const LuEvent *event, gpointer user_data)
 static void
 run_real (int other_mapping_pages)
 {
-  LuHandedEvent event = { .fd = open_client_event (0), .cpu = 1000 };
-  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuHandedEvent));
+  LuInheritedEvent event = { .fd = open_client_event (0), .cpu = 1000 };
+  g_autoptr (GArray) events = g_array_new (FALSE, FALSE, sizeof (LuInheritedEvent));
   LuInheritedSourceOptions options = { .events = events,
                                        .stack_size = STACK_SIZE,
                                        .own_sideband = TRUE };
@@ -461,7 +460,7 @@ run_real (int other_mapping_pages)
   source = lu_source_inherited_new (&options, &error);
   g_assert_no_error (error);
   ioctl (event.fd, PERF_EVENT_IOC_ENABLE, 0);
-  /* At 1 kHz; others may use the CPU, too. */
+  /* At 1 kHz; other programs may use the CPU too. */
   begin = lu_thread_cpu_ns ();
   while (lu_thread_cpu_ns () - begin < G_GUINT64_CONSTANT (100000000))
     source->ops->drain (source, count_samples, &n);

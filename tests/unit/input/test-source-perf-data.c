@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-source-perf-data.c - replaying recorded files (data/README.md): every record comes, once, in
- * order of time; pipes give the same as files; files that are cut off or of no use say so. */
+/* test-source-perf-data.c - replays recorded files (data/README.md): every record comes once, in
+ * order of time; pipes give the same as files; truncated and unusable files give an error. */
 
 #include "base/error.h"
 #include "input/source-perf-data.h"
@@ -17,10 +17,12 @@ typedef struct
   guint kinds[LU_EVENT_NAMESPACES + 1];
   guint with_stack, with_build_id;
   guint64 last_time;
-  guint refuse_every; /* LATER for every n-th call; 0 never */
+  guint refuse_every; /* LATER for every n-th call; 0: never */
   guint n_calls, n_refused;
   const LuEvent *refused;
   guint64 refused_time;
+  guint of_event[LU_MAX_EVENTS];
+  guint64 weight;
 } Replay;
 
 static LuVerdict
@@ -46,6 +48,12 @@ receive (const LuEvent *event, gpointer user_data)
   replay->kinds[event->kind]++;
   if (event->kind == LU_EVENT_SAMPLE && event->sample.stack_asked == 512)
     replay->with_stack++;
+  if (event->kind == LU_EVENT_SAMPLE)
+    {
+      g_assert_cmpuint (event->sample.event, <, LU_MAX_EVENTS);
+      replay->of_event[event->sample.event]++;
+      replay->weight += event->sample.weight;
+    }
   if (event->kind == LU_EVENT_MMAP && event->mmap.build_id_size == 20)
     replay->with_build_id++;
   if (event->kind == LU_EVENT_MMAP)
@@ -85,10 +93,8 @@ static const struct
 static void
 assert_case (gsize i, LuSource *source, const Replay *replay)
 {
-  LuSourceStats stats;
   LuSourceInfo info;
 
-  source->ops->get_stats (source, &stats);
   source->ops->get_info (source, &info);
   g_assert_cmpuint (replay->kinds[LU_EVENT_SAMPLE], ==, cases[i].samples);
   g_assert_cmpuint (replay->with_stack, ==, cases[i].samples);
@@ -97,19 +103,19 @@ assert_case (gsize i, LuSource *source, const Replay *replay)
   g_assert_cmpuint (replay->kinds[LU_EVENT_FORK], ==, cases[i].forks);
   g_assert_cmpuint (replay->kinds[LU_EVENT_EXIT], ==, cases[i].exits);
   g_assert_cmpuint (replay->with_build_id, ==, cases[i].build_ids);
-  g_assert_cmpuint (stats.malformed, ==, 0);
-  g_assert_cmpuint (stats.lost_samples, ==, 0);
+  g_assert_cmpuint (lu_counters_get (&source->counters, LU_COUNTER_MALFORMED), ==, 0);
+  g_assert_cmpuint (lu_counters_get (&source->counters, LU_COUNTER_LOST_SAMPLES), ==, 0);
   g_assert_false (info.live);
   g_assert_true (info.lossless);
   g_assert_cmpuint (info.stack_size, ==, 512);
-  g_assert_cmpstr (info.event_name, ==, "cpu-clock");
+  g_assert_cmpstr (info.events[0].name, ==, "cpu-clock");
   if (cases[i].trouble == NULL)
     g_assert_null (info.trouble);
   else
     g_assert_nonnull (strstr (info.trouble, cases[i].trouble));
 }
 
-/* Compressed files are refused by builds without libzstd. */
+/* Builds without libzstd refuse compressed files. */
 static LuSource *
 open_case (const char *path)
 {
@@ -158,6 +164,44 @@ test_info (void)
   g_assert_true (info.has_lost_counter);
 }
 
+/* Through a pipe, in pieces of any size. */
+static void
+test_two_events (void)
+{
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "data", "two-events.perf", NULL);
+  g_autoptr (LuSource) source = open_case (path);
+  Replay replay = { 0 };
+  LuSourceInfo info;
+
+  source->ops->get_info (source, &info);
+  g_assert_cmpuint (info.n_events, ==, 2);
+  g_assert_cmpstr (info.events[1].name, ==, "task-clock");
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_cmpstr (info.events[i].unit, ==, LU_UNIT_TIME);
+      g_assert_true (info.events[i].varies);
+    }
+  replay_all (source, &replay);
+  g_assert_cmpuint (replay.of_event[0], ==, 7);
+  g_assert_cmpuint (replay.of_event[1], ==, 7);
+  g_assert_cmpuint (replay.weight, ==, 14 * 3344481);
+}
+
+/* Every truncated file is either refused with a reason or replayed as far as possible. */
+static void
+test_one_event (void)
+{
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "data", "plain.perf", NULL);
+  g_autoptr (LuSource) source = open_case (path);
+  LuSourceInfo info;
+
+  source->ops->get_info (source, &info);
+  g_assert_cmpuint (info.n_events, ==, 1);
+  g_assert_cmpstr (info.events[0].unit, ==, LU_UNIT_TIME);
+  g_assert_cmpuint (info.events[0].weight, ==, 2004008);
+  g_assert_false (info.events[0].varies);
+}
+
 /* Through a pipe, in pieces that end anywhere. */
 static void
 test_pipe (void)
@@ -196,7 +240,7 @@ memory_file (gconstpointer bytes, gsize size)
   return fd;
 }
 
-/* Every file cut off anywhere is either refused with a reason or replayed as far as it goes. */
+/* A record with size 0 in the middle of a file: everything before it is replayed. */
 static void
 test_cut_off (void)
 {
@@ -335,6 +379,8 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GSIZE_TO_POINTER (i), test_replay);
     }
   g_test_add_func ("/source-perf-data/info", test_info);
+  g_test_add_func ("/source-perf-data/one-event", test_one_event);
+  g_test_add_func ("/source-perf-data/two-events", test_two_events);
   g_test_add_func ("/source-perf-data/pipe", test_pipe);
   g_test_add_func ("/source-perf-data/cut-off", test_cut_off);
   g_test_add_func ("/source-perf-data/refused", test_refused);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* own-mappings.h - what a test may do with what it has mapped itself. */
+/* own-mappings.h - whether a test may open its own mappings. */
 
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <unistd.h>
 
-/* Whether who we are may open a mapped file through /proc/PID/map_files. */
+/* Returns whether we may open a mapped file through /proc/PID/map_files. */
 static inline gboolean
 can_open_mappings (gpointer at, gsize size)
 {

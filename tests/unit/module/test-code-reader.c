@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-code-reader.c - bytes of mapped files: only of the file that was mapped, with few
- * descriptors, and so often and not more. */
+/* test-code-reader.c - reads bytes of mapped files: only of the right file, with few descriptors,
+ * and within the budget. */
 
 #include "module/code-reader.h"
 
@@ -53,8 +53,9 @@ clear_file (File *file)
 static LuCodeResult
 read_file (LuCodeReader *reader, const File *file, guint64 offset, char *bytes, gsize size)
 {
-  return lu_code_reader_read (reader, file->module, 0, 0x1000, 0x2000, offset, (guint8 *) bytes,
-                              size);
+  return lu_code_reader_read (
+      reader, &(LuMappedModule){ .module = file->module, .start = 0x1000, .end = 0x2000 }, offset,
+      (guint8 *) bytes, size);
 }
 
 static guint
@@ -99,19 +100,24 @@ test_another_file (void)
   clear_file (&gone);
 }
 
-/* A deleted file is there for as long as somebody maps it; who does not says nothing of it. */
+/* A deleted file can be read through a process that maps it, but not through another process. */
 static void
 test_another_process (void)
 {
   g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
   File file = new_file ("0123456789", 0);
   guint64 size = (guint64) sysconf (_SC_PAGESIZE), start;
+  LuMappedModule elsewhere = { .module = file.module }, here;
   guint8 bytes[4];
   int fd = open (file.path, O_RDONLY | O_CLOEXEC);
   gpointer mapping = mmap (NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 
   g_assert_true (mapping != MAP_FAILED);
   start = (guint64) (guintptr) mapping;
+  elsewhere.start = start;
+  elsewhere.end = start + size;
+  here = elsewhere;
+  here.pid = getpid ();
   close (fd);
   g_unlink (file.path);
   if (!can_open_mappings (mapping, size))
@@ -121,14 +127,10 @@ test_another_process (void)
       clear_file (&file);
       return;
     }
-  g_assert_cmpint (lu_code_reader_read (reader, file.module, 0, start, start + size, 3, bytes, 4),
-                   ==, LU_CODE_UNREADABLE);
-  g_assert_cmpint (
-      lu_code_reader_read (reader, file.module, getpid (), start, start + size, 3, bytes, 4), ==,
-      LU_CODE_READ);
+  g_assert_cmpint (lu_code_reader_read (reader, &elsewhere, 3, bytes, 4), ==, LU_CODE_UNREADABLE);
+  g_assert_cmpint (lu_code_reader_read (reader, &here, 3, bytes, 4), ==, LU_CODE_READ);
   g_assert_cmpmem (bytes, 4, "3456", 4);
-  g_assert_cmpint (lu_code_reader_read (reader, file.module, 0, start, start + size, 3, bytes, 4),
-                   ==, LU_CODE_READ);
+  g_assert_cmpint (lu_code_reader_read (reader, &elsewhere, 3, bytes, 4), ==, LU_CODE_READ);
   munmap (mapping, size);
   clear_file (&file);
 }
@@ -155,7 +157,7 @@ test_few_descriptors (void)
     clear_file (&files[i]);
 }
 
-/* Asks as often as it can for some time; the result is how often that was answered. */
+/* Reads as often as possible for some time; returns how many reads succeeded. */
 static guint
 ask_for (LuCodeReader *reader, File *files, guint n_files, gint64 us)
 {
@@ -182,25 +184,25 @@ test_budget (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     files[i] = new_file ("x", 0);
-  /* In 1.5 seconds at most three parts of a second. */
+  /* 1.5 seconds touch at most three seconds of the clock. */
   n = ask_for (reader, files, 1, G_USEC_PER_SEC * 3 / 2);
   g_assert_cmpuint (n, >, 1000);
   g_assert_cmpuint (n, <=, 3 * 20000);
-  /* Each of them pushes the next one out. */
+  /* Each file replaces an older one. */
   n = ask_for (reader, files, 5, G_USEC_PER_SEC * 3 / 2);
   g_assert_cmpuint (n, <=, 3 * 20000);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     clear_file (&files[i]);
 }
 
-/* What an image does without comes back from its file, as long as that is there as it was. */
+/* Dropped CFI is read again from the file, if that is still there and unchanged. */
 static void
 test_cfi (void)
 {
   LuCodeReader *reader = lu_code_reader_new ();
   g_autoptr (GPtrArray) held = lu_held_cfi_new ();
   g_autofree char *bytes = NULL;
-  const LuImageOpening opening = { .is_lean = TRUE };
+  const LuImageOpening opening = { .may_drop_cfi = TRUE };
   File file = new_file ("", 0);
   LuModule *module = lu_module_new (lu_module_key (file.module));
   gsize size;
@@ -211,8 +213,10 @@ test_cfi (void)
   g_assert_cmpint (write (fd, bytes, size), ==, (gssize) size);
   lu_module_publish (module, LU_MODULE_READY, lu_image_open_as (fd, &opening, NULL));
   g_assert_null (lu_module_cfi (module));
-  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_READ);
-  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_READ);
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, &(LuMappedModule){ .module = module }),
+                   ==, LU_CODE_READ);
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, &(LuMappedModule){ .module = module }),
+                   ==, LU_CODE_READ);
   g_assert_cmpuint (held->len, ==, 1);
   g_assert_true ((lu_module_cfi (module) != NULL) == lu_module_has_tables (module));
   g_assert_false (lu_image_drop_cfi (lu_module_image (module)));
@@ -220,11 +224,13 @@ test_cfi (void)
   g_assert_true (lu_image_drop_cfi (lu_module_image (module)));
   g_assert_cmpint (ftruncate (fd, 100), ==, 0);
   close (fd);
-  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_UNREADABLE);
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, &(LuMappedModule){ .module = module }),
+                   ==, LU_CODE_UNREADABLE);
   g_unlink (file.path);
   lu_code_reader_free (reader);
-  reader = lu_code_reader_new (); /* which does not have it open */
-  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, module, 0, 0, 0), ==, LU_CODE_UNREADABLE);
+  reader = lu_code_reader_new (); /* the new reader has no open file */
+  g_assert_cmpint (lu_code_reader_hold_cfi (reader, held, &(LuMappedModule){ .module = module }),
+                   ==, LU_CODE_UNREADABLE);
   g_assert_cmpuint (held->len, ==, 0);
   lu_code_reader_free (reader);
   lu_module_unref (module);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-module-cache.c - src/module/module-cache.c: what is found again, and what is dropped. */
+/* test-module-cache.c - src/module/module-cache.c: which modules are found again, and which are
+ * dropped. */
 
 #include "module/module-cache.h"
 
@@ -30,7 +31,7 @@ test_finds_again (void)
   g_assert_true (is_new);
 }
 
-/* What nobody maps goes after a while; what somebody maps stays. */
+/* Unmapped modules are dropped after a while; mapped ones stay. */
 static void
 test_drops_what_is_not_mapped (void)
 {
@@ -66,7 +67,7 @@ test_has_a_limit (void)
     lu_module_unref (mapped[i]);
 }
 
-/* What is found without a key is what the key would find. */
+/* A look-up without a key finds the same module as one with a key. */
 static void
 test_again (void)
 {

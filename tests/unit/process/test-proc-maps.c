@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-proc-maps.c - src/process/proc-maps.c: good lines, strange paths, lines that lie. */
+/* test-proc-maps.c - src/process/proc-maps.c: good lines, unusual paths, wrong lines. */
 
 #include "process/proc-maps.h"
 
@@ -15,12 +15,12 @@
 typedef struct
 {
   guint n;
-  LuProcMap last;
+  LuMmapEvent last;
   char path[4096];
 } Seen;
 
 static gboolean
-keep (const LuProcMap *map, gpointer user_data)
+keep (const LuMmapEvent *map, gpointer user_data)
 {
   Seen *seen = user_data;
 
@@ -40,7 +40,7 @@ test_a_line (void)
   g_assert_cmpuint (lu_proc_maps_parse (text, strlen (text), keep, &seen), ==, 0);
   g_assert_cmpuint (seen.n, ==, 1);
   g_assert_cmphex (seen.last.start, ==, 0x7f0010000000);
-  g_assert_cmphex (seen.last.end, ==, 0x7f0010021000);
+  g_assert_cmphex (seen.last.start + seen.last.length, ==, 0x7f0010021000);
   g_assert_cmphex (seen.last.file_offset, ==, 0x22000);
   g_assert_cmpuint (seen.last.prot, ==, PROT_READ | PROT_EXEC);
   g_assert_cmpuint (seen.last.major, ==, 0xfe);
@@ -123,28 +123,28 @@ test_of_ourselves (void)
   g_assert_cmpuint (seen.n, >, 5);
 }
 
-/* What can be executed, a line each. */
+/* Lists executable mappings, one per line. */
 static gboolean
-list (const LuProcMap *map, gpointer user_data)
+list (const LuMmapEvent *map, gpointer user_data)
 {
   if (map->prot & PROT_EXEC && strcmp (map->path, "[vsyscall]") != 0)
     g_string_append_printf (user_data,
                             "%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x %u %" G_GINT64_MODIFIER
                             "x %u:%u %" G_GUINT64_FORMAT " %s\n",
-                            map->start, map->end, map->prot, map->file_offset, map->major,
-                            map->minor, map->inode, map->path);
+                            map->start, map->start + map->length, map->prot, map->file_offset,
+                            map->major, map->minor, map->inode, map->path);
   return TRUE;
 }
 
 static gboolean
-stop (const LuProcMap *map, gpointer user_data)
+stop (const LuMmapEvent *map, gpointer user_data)
 {
   ++*(guint *) user_data;
   return FALSE;
 }
 
 static void
-test_asking (void)
+test_process_info (void)
 {
   g_autoptr (GString) asked = g_string_new (NULL), parsed = g_string_new (NULL);
   lu_autofd fd = open ("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -168,9 +168,9 @@ test_asking (void)
   munmap (code, page);
 }
 
-/* Not /proc/PID/maps, or not open: for the text to say. */
+/* Not /proc/PID/maps, or not open: the text has to be read. */
 static void
-test_asking_in_vain (void)
+test_process_info_in_vain (void)
 {
   lu_autofd fd = open ("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   guint n = 0;
@@ -189,7 +189,7 @@ main (int argc, char **argv)
   g_test_add_func ("/proc-maps/bad lines are skipped", test_bad_lines_are_skipped);
   g_test_add_func ("/proc-maps/a path that is too long", test_path_too_long);
   g_test_add_func ("/proc-maps/of ourselves", test_of_ourselves);
-  g_test_add_func ("/proc-maps/asking for them", test_asking);
-  g_test_add_func ("/proc-maps/asking in vain", test_asking_in_vain);
+  g_test_add_func ("/proc-maps/asking for them", test_process_info);
+  g_test_add_func ("/proc-maps/asking in vain", test_process_info_in_vain);
   return g_test_run ();
 }

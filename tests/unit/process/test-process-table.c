@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-process-table.c - src/process/process-table.c: what a sample of a given time is looked up
- * against. */
+/* test-process-table.c - src/process/process-table.c: which address space belongs to a sample of a
+ * given time. */
 
 #include "process/process-private.h"
 #include "process/process-table.h"
@@ -15,7 +15,7 @@
 typedef struct
 {
   guint n_modules, n_processes, n_forks, n_exits;
-  GString *changes; /* of spaces: kind, pid, mappings; NULL: nobody asks */
+  GString *changes; /* changes of address spaces: kind, pid, mappings; NULL: not recorded */
 } Seen;
 
 static void
@@ -43,26 +43,27 @@ exited (guint64 time, gint32 pid, gpointer data)
 }
 
 static void
-space_changed (LuProcess *process, LuSpace *space, LuSpaceChange change, gint32 parent_pid,
-               gpointer data)
+address_space_changed (LuProcess *process, LuAddressSpace *space, LuAddressSpaceChange change,
+                       gint32 parent_pid, gpointer data)
 {
   static const char kinds[] = {
-    [LU_SPACE_DISCOVERED] = 'd', [LU_SPACE_FORKED] = 'f', [LU_SPACE_EXECED] = 'e',
-    [LU_SPACE_MAPPED] = 'm',     [LU_SPACE_ENDED] = 'x',
+    [LU_ADDRESS_SPACE_DISCOVERED] = 'd', [LU_ADDRESS_SPACE_FORKED] = 'f',
+    [LU_ADDRESS_SPACE_EXECED] = 'e',     [LU_ADDRESS_SPACE_MAPPED] = 'm',
+    [LU_ADDRESS_SPACE_ENDED] = 'x',
   };
   Seen *seen = data;
   guint n = 0;
 
-  g_assert_true ((space == NULL) == (change == LU_SPACE_ENDED));
-  g_assert_true (parent_pid == 0 || change == LU_SPACE_FORKED);
+  g_assert_true ((space == NULL) == (change == LU_ADDRESS_SPACE_ENDED));
+  g_assert_true (parent_pid == 0 || change == LU_ADDRESS_SPACE_FORKED);
   if (space != NULL)
-    lu_space_mappings (space, &n);
+    lu_address_space_mappings (space, &n);
   if (seen->changes != NULL)
     g_string_append_printf (seen->changes, "%c%d:%u ", kinds[change], lu_process_pid (process), n);
 }
 
 static const LuProcessTableFuncs funcs = { module_added, process_added, forked, exited,
-                                           space_changed };
+                                           address_space_changed };
 
 static void
 map (LuProcessTable *table, guint64 time, gint32 pid, guint64 start, const char *path,
@@ -101,17 +102,18 @@ task (LuProcessTable *table, LuEventKind kind, guint64 time, gint32 pid, gint32 
   lu_process_table_apply (table, &event);
 }
 
-/* The path mapped at an address for a sample of that time; "-": nothing, NULL: no such process. */
+/* Returns the path mapped at an address for a sample of that time; "-": nothing, NULL: no such
+ * process. */
 static const char *
 path_at (LuProcessTable *table, gint32 pid, guint64 time, guint64 address)
 {
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
   const LuMapping *mapping;
 
   if (!lu_process_table_lookup (table, pid, time, &process, &space))
     return NULL;
-  mapping = lu_space_find (space, address);
+  mapping = lu_address_space_find (space, address);
   return mapping != NULL ? lu_module_path (mapping->module) : "-";
 }
 
@@ -138,7 +140,7 @@ test_mapping_holds_from_its_time (void)
   g_assert_cmpuint (seen.n_modules, ==, 2);
 }
 
-/* Bytes of memory that are ours and in no file. */
+/* Bytes of our private memory. */
 static guint64
 resident_bytes (void)
 {
@@ -150,9 +152,9 @@ resident_bytes (void)
   return line != NULL ? g_ascii_strtoull (line + strlen ("RssAnon:"), NULL, 10) * 1024 : 0;
 }
 
-/* A process with thousands of mappings that changes them between two rounds must not take a copy of
- * all of them for each change: 8,000 would be a gigabyte and a half. What the newest sample sees is
- * right all the same. */
+/* A process with thousands of mappings that changes them between two rounds must not cause a full
+ * copy for each change: 8,000 would take 1.5 GB. The newest sample still sees the right mappings.
+ */
 static void
 test_much_history_is_not_kept (void)
 {
@@ -177,7 +179,7 @@ test_exec_drops_mappings_at_its_time (void)
   Seen seen = { 0 };
   g_autoptr (LuProcessTable) table = table_following (10, &seen);
   LuProcess *before, *after;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   map (table, 100, 10, 0x1000, "/bin/sh", 1);
   exec (table, 200, 10, "true");
@@ -187,8 +189,7 @@ test_exec_drops_mappings_at_its_time (void)
   g_assert_cmpstr (path_at (table, 10, 300, 0x5000), ==, "/bin/true");
   lu_process_table_lookup (table, 10, 150, &before, &space);
   lu_process_table_lookup (table, 10, 250, &after, &space);
-  g_assert_cmpuint (lu_process_generation (before), ==, 0);
-  g_assert_cmpuint (lu_process_generation (after), ==, 1);
+  g_assert_cmpuint (lu_process_id (before), !=, lu_process_id (after));
   g_assert_cmpstr (lu_process_comm (after), ==, "true");
 }
 
@@ -314,11 +315,11 @@ test_discovers_ourselves (void)
   Seen seen = { 0 };
   g_autoptr (LuProcessTable) table = table_following (getpid (), &seen);
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   lu_process_table_discover_all (table, 0);
   g_assert_true (lu_process_table_lookup (table, getpid (), 5, &process, &space));
-  g_assert_nonnull (lu_space_find (space, (guint64) (gsize) lu_process_table_new));
+  g_assert_nonnull (lu_address_space_find (space, (guint64) (gsize) lu_process_table_new));
   /* Its files are opened when it is sampled, and only once. */
   g_assert_cmpuint (seen.n_modules, ==, 0);
   for (guint i = 0; i < 2; i++)
@@ -331,8 +332,8 @@ test_discovers_ourselves (void)
   g_assert_false (lu_process_table_discover (table, G_MAXINT32, 0));
 }
 
-/* They are looked at when one of them is sampled: what may be one then is a process as any other.
- */
+/* A process is looked at when one of its threads is sampled; that thread may be a process of its
+ * own by then. */
 static void
 test_leaves_kernel_threads (void)
 {
@@ -340,7 +341,7 @@ test_leaves_kernel_threads (void)
   g_autoptr (LuProcessTable) table = lu_process_table_new (TRUE, &funcs, &seen);
   g_autofree char *comm = NULL, *ours = g_strdup_printf (" d%d:", (int) getpid ());
   LuProcess *process;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   lu_process_table_discover_all (table, 0);
   g_assert_nonnull (strstr (seen.changes->str, ours));
@@ -355,8 +356,7 @@ test_leaves_kernel_threads (void)
   g_string_free (seen.changes, TRUE);
 }
 
-/* What nobody could read the command line of: the path of the program, or comm if that is another
- * name. */
+/* If the command line could not be read: the program's path, or comm if its name differs. */
 static void
 test_names (void)
 {
@@ -378,11 +378,11 @@ test_names (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       LuProcess *process;
-      LuSpace *space;
+      LuAddressSpace *space;
 
       exec (table, 10 * i + 10, 10, cases[i].comm);
       map (table, 10 * i + 11, 10, 0x5000, cases[i].path, i + 1);
-      /* The dynamic linker is no program. */
+      /* The dynamic linker is not the program. */
       map (table, 10 * i + 12, 10, 0x9000, "/lib/gnome-software-linker.so", 100);
       g_assert_true (lu_process_table_lookup (table, 10, 10 * i + 12, &process, &space));
       g_assert_cmpstr (lu_process_command_line (process), ==, cases[i].want);
@@ -405,11 +405,11 @@ test_arguments (void)
     { "\0\0", 2, NULL },
     { "", 0, NULL },
   };
-  g_autoptr (LuSpace) space = lu_space_new ();
+  g_autoptr (LuAddressSpace) space = lu_address_space_new ();
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autoptr (LuProcess) process = lu_process_new (10, 0, 0, "comm", space);
+      g_autoptr (LuProcess) process = lu_process_new (10, 0, "comm", space);
       g_autofree char *text = g_memdup2 (cases[i].text, MAX (cases[i].length, 1));
 
       lu_process_set_arguments (process, text, cases[i].length);
@@ -419,14 +419,14 @@ test_arguments (void)
     }
 }
 
-/* Only of what a pid is now does /proc tell. */
+/* /proc only describes the current incarnation of a pid. */
 static void
 test_is_current (void)
 {
   Seen seen = { 0 };
   g_autoptr (LuProcessTable) table = table_following (10, &seen);
   LuProcess *first, *second;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   exec (table, 10, 10, "sh");
   g_assert_true (lu_process_table_lookup (table, 10, 10, &first, &space));
@@ -450,7 +450,7 @@ dead_pid (void)
   return pid;
 }
 
-/* What is known of one that ended unseen may stay as long as its pid is not used again. */
+/* A process that ended unseen may stay until its pid is used again. */
 static void
 test_ends_unseen (void)
 {
@@ -459,7 +459,7 @@ test_ends_unseen (void)
   g_autoptr (LuProcessTable) table = table_following (dead, &seen);
 
   lu_process_table_follow (table, getpid ());
-  lu_process_table_repair (table, 5); /* nothing says that there is something to repair */
+  lu_process_table_repair (table, 5); /* nothing indicates that a repair is needed */
   g_assert_cmpuint (lu_process_table_size (table), ==, 2);
   g_assert_cmpuint (seen.n_exits, ==, 0);
   lu_process_table_bury_dead (table, 10);
@@ -499,7 +499,7 @@ test_tells_of_spaces (void)
   g_autoptr (LuProcessTable) table = table_following (10, &seen);
 
   map (table, 100, 10, 0x1000, "/a", 1);
-  map (table, 101, 10, 0x1000, "/a", 1);        /* the same */
+  map (table, 101, 10, 0x1000, "/a", 1);        /* no change */
   map (table, 102, 11, 0x1000, "/a", 1);        /* a stranger */
   task (table, LU_EVENT_FORK, 103, 10, 12, 10); /* a thread */
   task (table, LU_EVENT_FORK, 104, 20, 20, 10);
@@ -511,7 +511,7 @@ test_tells_of_spaces (void)
   g_assert_cmpstr (changes->str, ==, "d10:0 m10:1 f20:1 m20:2 e20:0 m20:1 x20:0 ");
 }
 
-/* All of them have the number 0 for us: what one maps is not where another one is. */
+/* All of them have pid 0 for us: a mapping of one is not a mapping of the others. */
 static void
 test_outside_of_the_namespace (void)
 {
@@ -522,7 +522,7 @@ test_outside_of_the_namespace (void)
   map (table, 110, 0, 0x1000, "/outside", 1);
   task (table, LU_EVENT_FORK, 120, 0, 0, 0);
   g_assert_null (path_at (table, 0, 130, 0x1000));
-  /* As nsenter does. */
+  /* nsenter does this. */
   task (table, LU_EVENT_FORK, 140, 5, 5, 0);
   g_assert_cmpstr (path_at (table, 5, 150, 0x1000), ==, "-");
 }

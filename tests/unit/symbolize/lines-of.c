@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* lines-of.c - prints what lines.h says of addresses, in the form of addr2line -a -f -i, so that
- * test_lines.py can compare them.
+/* lines-of.c - prints the source lines that lines.h finds for addresses, in the form of addr2line
+ * -a -f -i, so that test_lines.py can compare them.
  *
- *     lines-of FILE < ADDRESSES
- */
+ * lines-of FILE < ADDRESSES */
 
 #include "symbolize/lines.h"
 
@@ -67,7 +66,8 @@ main (int argc, char **argv)
   g_autoptr (LuLines) lines = lu_lines_new (120, 120);
   g_autoptr (GArray) addresses = g_array_new (FALSE, FALSE, sizeof (guint64));
   g_autoptr (GArray) queries = g_array_new (FALSE, FALSE, sizeof (LuLineQuery));
-  LuNameFile file = { 0 };
+  LuFileId id = { 0 };
+  LuNameFile file = { .id = &id };
   LuElfHeaders headers;
   LuLinesResult result;
   struct rusage usage;
@@ -76,7 +76,7 @@ main (int argc, char **argv)
 
   if (argc != 2)
     return 2;
-  file.path = argv[1];
+  id.path = argv[1];
   read_headers (&headers, argv[1]);
   while (scanf ("%" G_GINT64_MODIFIER "x", &address) == 1)
     {

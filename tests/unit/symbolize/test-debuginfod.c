@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-debuginfod.c - what is asked for, in which order and how long, and what is told of it. The
- * fetching process is a thread here that answers as it is told. */
+/* test-debuginfod.c - the requests to the fetching process, their order and time limits, and the
+ * report about them. The fetching process is a thread here with answers from a list. */
 
 #include "symbolize/debuginfod.h"
 
 #include "base/fd.h"
 #include "symbolize/fetch.h"
+
+#include "../../cases.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +17,14 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define OWN_ID "0001020304050607" /* of the file in the corpus */
+#define OWN_ID "0001020304050607" /* build-id of the file in the corpus */
 
 static const char *corpus;
 
-/* One answer; the last one is repeated. */
+/* One answer of the list; the last one is repeated. */
 typedef struct
 {
-  int code;         /* LU_FETCH_GOES_ON: no answer at all */
+  int code;         /* LU_FETCH_GOES_ON: no answer */
   guint64 total;    /* progress before it; 0: none */
   gboolean no_file; /* although the code is 0 */
 } Answer;
@@ -119,7 +121,7 @@ assert_summary (const Fixture *self, const char *pattern)
     g_assert_true (g_regex_match_simple (pattern, line, 0, 0));
 }
 
-/* The request went out before the answer came, so the thread's text is complete. */
+/* The request was sent before the answer came, so the thread's text is complete. */
 static void
 test_most_samples_first (void)
 {
@@ -138,7 +140,7 @@ test_most_samples_first (void)
                          "b \\(no server has it; in up to 25.0 % of the samples\\), a \\(.*\\)$");
 }
 
-/* Whatever comes from a capture may be there instead of a build-id. */
+/* A capture may contain anything instead of a build-id. */
 static void
 test_asks_for_build_ids_only (void)
 {
@@ -175,7 +177,7 @@ test_not_while_recording (void)
   close (fds[1]);
 }
 
-/* What each answer is called. */
+/* The report's text for each answer. */
 static const struct
 {
   const char *name;
@@ -186,7 +188,7 @@ static const struct
   { "refused", { ECONNREFUSED }, "no server answers" },
   { "silent", { ETIMEDOUT }, "no server answers" },
   { "slow", { ETIMEDOUT, .total = 1000 }, "too slow" },
-  { "no-cache", { LU_FETCH_NO_CACHE }, "there is no folder to keep it in" },
+  { "no-cache", { LU_FETCH_NO_CACHE }, "there is no directory to keep it in" },
   { "other-error", { EIO }, "Input/output error" },
   { "wrong-file", { 0 }, "the server has another file" },
   { "no-file", { 0, .no_file = TRUE }, "the server has another file" },
@@ -204,7 +206,7 @@ test_answer (gconstpointer data)
   assert_summary (&self, cases[i].summary);
 }
 
-/* Nothing comes at all, not even from the process: it costs its time once. */
+/* No answer comes and the process does not end: the time limit is spent once. */
 static void
 test_hangs (void)
 {
@@ -223,7 +225,7 @@ test_hangs (void)
   assert_summary (&self, "a \\(no server answers; [^)]*\\), b \\(no server answers; ");
 }
 
-/* A process that does not end by itself is ended. */
+/* A process that does not end by itself is killed. */
 static void
 test_killed (void)
 {
@@ -275,7 +277,8 @@ test_stopped (void)
   assert_summary (&self, "a \\(stopped; [^)]*\\), b \\(stopped; ");
 }
 
-/* The program itself is asked for first; its debug file, if the program has not all names. */
+/* The program itself is fetched first, and its debug file if the program does not have all names.
+ */
 static void
 test_program_that_is_gone (void)
 {
@@ -342,12 +345,7 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/debuginfod/most-samples-first", test_most_samples_first);
   g_test_add_func ("/symbolize/debuginfod/build-ids-only", test_asks_for_build_ids_only);
   g_test_add_func ("/symbolize/debuginfod/not-while-recording", test_not_while_recording);
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/symbolize/debuginfod/%s", cases[i].name);
-
-      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_answer);
-    }
+  TEST_ADD_INDEXED_CASES ("/symbolize/debuginfod", cases, test_answer);
   g_test_add_func ("/symbolize/debuginfod/hangs", test_hangs);
   g_test_add_func ("/symbolize/debuginfod/killed", test_killed);
   g_test_add_func ("/symbolize/debuginfod/stopped", test_stopped);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-elf-symbols.c - which of several symbols names an address, in the small file that the fuzzer
- * starts from (elf_file() of tests/fuzz/make-corpus.py). */
+/* test-elf-symbols.c - which of several symbols names an address, in the small file from which the
+ * fuzzer starts (elf_file() of tests/fuzz/make-corpus.py). */
 
 #include "symbolize/elf-symbols.h"
 
@@ -18,7 +18,7 @@ static const struct
   { 0x200, "outer", 0x200, 0x280 },
   { 0x210, "inner", 0x210, 0x220 }, /* the innermost one */
   { 0x21f, "inner", 0x210, 0x220 },
-  { 0x220, "outer", 0x200, 0x280 },   /* behind it again */
+  { 0x220, "outer", 0x200, 0x280 },   /* after the inner one */
   { 0x280, NULL, 0, 0 },              /* between functions with a size */
   { 0x290, "__alias", 0x290, 0x298 }, /* strong before weak */
   { 0x2a0, "label", 0x2a0, 0x800 },   /* up to the next symbol, outside of all functions */
@@ -41,7 +41,7 @@ test_find (void)
   g_assert_true (g_file_get_contents (corpus, &bytes, &size, NULL));
   symbols = lu_elf_symbols_new_from_memory (bytes, size, &error);
   g_assert_no_error (error);
-  g_assert_cmpstr (lu_elf_symbols_build_id (symbols), ==, "0001020304050607");
+  g_assert_cmpstr (lu_elf_symbols_file (symbols)->build_id, ==, "0001020304050607");
   g_assert_false (lu_elf_symbols_wants_debug_file (symbols));
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -53,11 +53,10 @@ test_find (void)
       g_assert_cmpint (found, ==, cases[i].name != NULL);
       g_assert_cmpuint (symbol.start, ==, cases[i].start);
       g_assert_cmpuint (symbol.end, ==, cases[i].end);
-      g_free (symbol.name);
     }
 }
 
-/* Whatever is cut off: what remains is read, or refused. */
+/* However much is cut off, the rest is read or refused. */
 static void
 test_cut (void)
 {
@@ -72,7 +71,7 @@ test_cut (void)
 
       for (guint i = 0; symbols != NULL && i < G_N_ELEMENTS (cases); i++)
         if (lu_elf_symbols_find (symbols, cases[i].offset, &symbol))
-          g_free (symbol.name);
+          g_assert_nonnull (symbol.name);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "symbolize/jit-names.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,26 +49,28 @@ test_perf_map (void)
                              "4000 10 \n"
                              "5000 10 not \xff text\n"
                              "6000 10 being written";
-  g_autoptr (LuJitNames) names = lu_jit_names_new ();
+  g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
 
   g_assert_true (lu_jit_names_add_perf_map (names, file_of (text, strlen (text))));
-  g_assert_cmpuint (lu_jit_names_size (names), ==, 4);
   assert_name (names, 0xfff, 0, NULL);
   assert_name (names, 0x1000, 0, "LazyCompile:~outer /a b.js:1");
   assert_name (names, 0x1040, 0, "inner");
   assert_name (names, 0x1060, 0, "LazyCompile:~outer /a b.js:1");
   assert_name (names, 0x1100, 0, NULL);
   assert_name (names, 0x2008, 0, "with prefix");
+  assert_name (names, 0x3000, 0, NULL);
+  assert_name (names, 0x4000, 0, NULL);
+  assert_name (names, 0xffffffffffffffff, 0, NULL);
   assert_name (names, 0x5000, 0, "not \xef\xbf\xbd text");
   assert_name (names, 0x6000, 0, NULL);
 }
 
-/* Of two at one place the later line counts. */
+/* If two lines name one address, the later line counts. */
 static void
 test_replaced (void)
 {
   static const char text[] = "1000 40 first\n1000 40 second\n1020 8 third\n1000 40 fourth\n";
-  g_autoptr (LuJitNames) names = lu_jit_names_new ();
+  g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
 
   g_assert_true (lu_jit_names_add_perf_map (names, file_of (text, strlen (text))));
   assert_name (names, 0x1000, 0, "fourth");
@@ -113,7 +116,7 @@ jitdump (void)
   put (bytes, 0, 8);
   put_load (bytes, 100, 0x1000, 0x40, "old");
   put_load (bytes, 200, 0x1000, 0x20, "new");
-  /* something to be skipped */
+  /* a record to be skipped */
   put (bytes, 2, 4);
   put (bytes, 24, 4);
   put (bytes, 0, 8);
@@ -135,13 +138,13 @@ static void
 test_jitdump (void)
 {
   g_autoptr (GByteArray) bytes = jitdump ();
-  g_autoptr (LuJitNames) names = lu_jit_names_new ();
+  g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
 
   g_assert_true (lu_jit_names_add_jitdump (names, file_of (bytes->data, bytes->len)));
   assert_name (names, 0x1000, 150, "old");
   assert_name (names, 0x1000, 250, "new");
   assert_name (names, 0x1030, 250, "old");
-  assert_name (names, 0x1000, 50, "old"); /* before all of them: the oldest */
+  assert_name (names, 0x1000, 50, "old"); /* before all records: the oldest */
   assert_name (names, 0x9010, 400, "new");
 }
 
@@ -149,7 +152,7 @@ static void
 test_nothing_usable (void)
 {
   g_autoptr (GByteArray) bytes = jitdump ();
-  g_autoptr (LuJitNames) names = lu_jit_names_new ();
+  g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
 
   g_assert_false (lu_jit_names_add_perf_map (names, file_of ("", 0)));
   g_assert_false (lu_jit_names_add_perf_map (names, file_of ("hello\n", 6)));
@@ -160,7 +163,7 @@ test_nothing_usable (void)
   assert_name (names, 0x1000, 0, NULL);
 }
 
-/* Cut anywhere, it gives what is there. */
+/* A dump that is cut anywhere gives the names before the cut. */
 static void
 test_cut (void)
 {
@@ -168,7 +171,7 @@ test_cut (void)
 
   for (guint size = 0; size < bytes->len; size++)
     {
-      g_autoptr (LuJitNames) names = lu_jit_names_new ();
+      g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
       LuJitName name;
 
       if (lu_jit_names_add_jitdump (names, file_of (bytes->data, size))
@@ -177,32 +180,70 @@ test_cut (void)
     }
 }
 
+static guint64
+now (void)
+{
+  return (guint64) g_get_monotonic_time () * 1000;
+}
+
+static gboolean
+has_map (void)
+{
+  g_autoptr (LuJitNames) names = lu_jit_names_new (NULL, NULL);
+  LuJitName name;
+
+  lu_jit_names_add_process (names, getpid (), now (), NULL);
+  if (!lu_jit_names_find (names, 0x1000, 0, &name))
+    return FALSE;
+  g_free (name.name);
+  return TRUE;
+}
+
 static void
 test_owner (void)
 {
   g_autofree char *path = g_strdup_printf ("/tmp/perf-%d.map", getpid ());
   g_autofree char *other = g_strconcat (path, ".other", NULL);
-  int fd;
 
   g_unlink (path);
-  g_assert_cmpint (lu_jit_names_open_perf_map (getpid ()), ==, -1);
+  g_assert_false (has_map ());
   g_assert_true (g_file_set_contents (other, "1000 10 x\n", -1, NULL));
   g_assert_cmpint (symlink (other, path), ==, 0);
-  g_assert_cmpint (lu_jit_names_open_perf_map (getpid ()), ==, -1);
+  g_assert_false (has_map ());
   g_unlink (path);
   g_assert_cmpint (rename (other, path), ==, 0);
-  fd = lu_jit_names_open_perf_map (getpid ());
-  g_assert_cmpint (fd, >=, 0);
-  close (fd);
+  g_assert_true (has_map ());
   if (geteuid () == 0)
     {
       g_assert_cmpint (chown (path, 65534, 65534), ==, 0);
-      g_assert_cmpint (lu_jit_names_open_perf_map (getpid ()), ==, -1);
+      g_assert_false (has_map ());
     }
   g_unlink (path);
 }
 
-/* The map in /tmp and the dump that a path names; no path from where we happen to be. */
+/* A process that got its pid later has nothing to do with a sample, nor has it written a map that
+ * is older than itself. */
+static void
+test_other_process (void)
+{
+  g_autofree char *path = g_strdup_printf ("/tmp/perf-%d.map", getpid ());
+  g_autoptr (LuJitNames) early = lu_jit_names_new (NULL, NULL);
+  g_autoptr (LuJitNames) late = lu_jit_names_new (NULL, NULL);
+  const struct timespec long_ago[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+  g_assert_true (g_file_set_contents (path, "1000 10 x\n", -1, NULL));
+  lu_jit_names_add_process (early, getpid (), 1, NULL);
+  assert_name (early, 0x1000, 0, NULL);
+  lu_jit_names_add_process (late, getpid (), now (), NULL);
+  assert_name (late, 0x1000, 0, "x");
+  g_assert_true (has_map ());
+  g_assert_cmpint (utimensat (AT_FDCWD, path, long_ago, 0), ==, 0);
+  g_assert_false (has_map ());
+  g_unlink (path);
+}
+
+/* The map in /tmp and the dump that an absolute path names are found; a relative path is not used.
+ */
 static void
 test_of_process (void)
 {
@@ -211,12 +252,13 @@ test_of_process (void)
   g_autofree char *folder = g_dir_make_tmp ("lu-jit-XXXXXX", NULL);
   g_autofree char *dump = g_build_filename (folder, "jit-1.dump", NULL);
   g_autoptr (GByteArray) bytes = jitdump ();
-  g_autoptr (LuJitNames) both = NULL, only_map = NULL;
+  g_autoptr (LuJitNames) both = lu_jit_names_new (NULL, NULL);
+  g_autoptr (LuJitNames) only_map = lu_jit_names_new (NULL, NULL);
 
   g_assert_true (g_file_set_contents (map, text, -1, NULL));
   g_assert_true (g_file_set_contents (dump, (const char *) bytes->data, bytes->len, NULL));
-  both = lu_jit_names_new_of_process (getpid (), dump);
-  only_map = lu_jit_names_new_of_process (getpid (), "jit-1.dump");
+  lu_jit_names_add_process (both, getpid (), now (), dump);
+  lu_jit_names_add_process (only_map, getpid (), now (), "jit-1.dump");
   g_assert_cmpint (g_remove (map), ==, 0);
   assert_name (both, 0x8000, 0, "mapped");
   assert_name (both, 0x1000, 150, "old");
@@ -236,6 +278,7 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/jit-names/nothing-usable", test_nothing_usable);
   g_test_add_func ("/symbolize/jit-names/cut", test_cut);
   g_test_add_func ("/symbolize/jit-names/owner", test_owner);
+  g_test_add_func ("/symbolize/jit-names/other-process", test_other_process);
   g_test_add_func ("/symbolize/jit-names/of-process", test_of_process);
   return g_test_run ();
 }

@@ -31,12 +31,12 @@ static const struct
   { 0xffffffff81000000, "_stext", NULL }, /* the first of two names */
   { 0xffffffff810000ff, "_stext", NULL },
   { 0xffffffff81000100, "do_work", NULL },
-  { 0xffffffff81000190, "do_work", NULL }, /* data is no function */
+  { 0xffffffff81000190, "do_work", NULL }, /* data is not a function */
   { 0xffffffff81000200, "weak_one", NULL },
   { 0xffffffffc0001000, "earlier", "[xfs]" },
   { 0xffffffffc0001fff, "earlier", "[xfs]" },
   { 0xffffffffc0002fff, "later", "[xfs]" },
-  { 0xffffffffc0003000, NULL, NULL }, /* nobody knows how long the last one is */
+  { 0xffffffffc0003000, NULL, NULL }, /* the length of the last one is unknown */
   { G_MAXUINT64, NULL, NULL },
 };
 
@@ -49,13 +49,12 @@ test_find (void)
   g_assert_cmpuint (lu_kallsyms_size (kallsyms), ==, 5);
   for (guint i = 0; i < G_N_ELEMENTS (lookups); i++)
     {
-      gint index = lu_kallsyms_find (kallsyms, lookups[i].address);
       LuKernelSymbol symbol;
+      gboolean found = lu_kallsyms_find (kallsyms, lookups[i].address, &symbol);
 
-      g_assert_cmpint (index >= 0, ==, lookups[i].name != NULL);
-      if (index < 0)
+      g_assert_cmpint (found, ==, lookups[i].name != NULL);
+      if (!found)
         continue;
-      lu_kallsyms_get (kallsyms, (guint) index, &symbol);
       g_assert_cmpstr (symbol.name, ==, lookups[i].name);
       g_assert_cmpstr (symbol.module, ==, lookups[i].module);
       g_assert_cmphex (symbol.address, <=, lookups[i].address);
@@ -63,8 +62,8 @@ test_find (void)
     }
 }
 
-/* What follows the sorted part may belong in front of it, in its middle, or where it has a name
- * already. */
+/* Symbols after the sorted part may belong before it, into its middle, or to an address that has a
+ * name already. */
 static void
 test_unsorted (void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-lines.c - source lines and inlined functions of a program: this one; and what readers of bad
- * files may cost. */
+/* test-lines.c - source lines and inlined functions of a program: this one; and the cost of readers
+ * of bad files. */
 
 #include "symbolize/lines.h"
 
@@ -48,7 +48,7 @@ middle_function (guint value)
   return inner_function (value) * 3 + note (MIDDLE, __LINE__);
 }
 
-/* Not static, so that no optimisation renames or joins it. */
+/* The function is not static, so that no optimisation renames or merges it. */
 G_NO_INLINE guint lu_test_outer_function (guint value);
 
 guint
@@ -121,7 +121,7 @@ test_inlined (void)
   g_autoptr (LuLines) lines = lu_lines_new (LU_LINES_FILE_SECONDS, LU_LINES_TOTAL_SECONDS);
   g_autofree char *path = own_path ();
   guint64 offset = inner_offset ();
-  LuNameFile file = { .path = path };
+  LuNameFile file = { .id = &(LuFileId){ .path = path } };
   LuLineQuery queries[] = { { .file_offset = offset },
                             { .file_offset = 1ull << 40 },
                             { .file_offset = offset },
@@ -142,7 +142,7 @@ test_other_file (void)
   guint64 offset = inner_offset ();
   const struct
   {
-    LuNameFile file;
+    LuFileId id;
     LuLinesResult result;
   } cases[] = {
     { { .path = path, .build_id = "00112233" }, LU_LINES_NO_FILE },
@@ -154,9 +154,10 @@ test_other_file (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
+      LuNameFile file = { .id = &cases[i].id };
       LuLineQuery query = { .file_offset = offset, .n_lines = 1 };
 
-      g_assert_cmpint (lu_lines_find_all (lines, &cases[i].file, &query, 1), ==, cases[i].result);
+      g_assert_cmpint (lu_lines_find_all (lines, &file, &query, 1), ==, cases[i].result);
       g_assert_cmpuint (query.n_lines, ==, 0);
     }
 }
@@ -167,7 +168,7 @@ test_out_of_time (void)
   g_autoptr (LuLines) no_time_for_a_file = lu_lines_new (0, 60);
   g_autoptr (LuLines) no_time = lu_lines_new (60, 0);
   g_autofree char *path = own_path ();
-  LuNameFile file = { .path = path };
+  LuNameFile file = { .id = &(LuFileId){ .path = path } };
   LuLineQuery query = { .file_offset = inner_offset () };
 
   g_assert_cmpint (lu_lines_find_all (no_time_for_a_file, &file, &query, 1), ==, LU_LINES_TOO_SLOW);
@@ -176,7 +177,7 @@ test_out_of_time (void)
   g_assert_cmpuint (query.n_lines, ==, 0);
 }
 
-/* What happens to the next reader, before it reads. */
+/* Raised in the next reader before it reads; 0: none. */
 static int reader_signal;
 
 static void
@@ -186,8 +187,8 @@ begin_reader (void)
     raise (reader_signal);
 }
 
-/* A reader that hangs, crashes or is interrupted costs its own answers, and the time that it has.
- */
+/* A reader that hangs, crashes or is interrupted loses its own answers, and the time that it has
+ * used. */
 static void
 test_reader_ends (void)
 {
@@ -201,7 +202,7 @@ test_reader_ends (void)
     { SIGINT, LU_LINES_SKIPPED, LU_LINES_SKIPPED },
   };
   g_autofree char *path = own_path ();
-  LuNameFile file = { .path = path };
+  LuNameFile file = { .id = &(LuFileId){ .path = path } };
   LuLineQuery query = { .file_offset = inner_offset () };
 
   g_assert_cmpint (pthread_atfork (NULL, NULL, begin_reader), ==, 0);
@@ -217,7 +218,7 @@ test_reader_ends (void)
     }
 }
 
-/* The place of a section in the file; 0: it is not there. */
+/* Returns the file offset of a section, or 0 if there is none. */
 static gsize
 find_section (const char *bytes, gsize size, const char *name, gsize *section_size)
 {
@@ -234,8 +235,7 @@ find_section (const char *bytes, gsize size, const char *name, gsize *section_si
   return 0;
 }
 
-/* Debug information with bytes replaced, many times: whatever it says, the answer comes, and is
- * whole or not there. */
+/* Debug information is damaged many times: the answer still comes, either whole or not at all. */
 static void
 test_broken (void)
 {
@@ -252,7 +252,7 @@ test_broken (void)
   for (guint round = 0; round < 60; round++)
     {
       g_autoptr (LuLines) lines = lu_lines_new (2, 4);
-      LuNameFile file = { .path = copy };
+      LuNameFile file = { .id = &(LuFileId){ .path = copy } };
       LuLineQuery query = { .file_offset = offset };
       g_autofree char *changed = g_memdup2 (bytes, size);
       gsize section_size = 0, at;

@@ -3,9 +3,10 @@
 
 /* test-names.c - names of functions of a program: this one. */
 
-#include "symbolize/names.h"
+#include "symbolize/namer.h"
 
 #include "base/fd.h"
+#include "base/open-file.h"
 #include "symbolize/demangle.h"
 #include "symbolize/elf-symbols.h"
 
@@ -19,7 +20,7 @@
 #include <sys/auxv.h>
 #include <sys/socket.h>
 
-/* Not static, so that no optimisation renames or joins it. */
+/* The function is not static, so that no optimisation renames or merges it. */
 G_NO_INLINE int lu_test_function_with_a_name (int x);
 
 int
@@ -30,8 +31,8 @@ lu_test_function_with_a_name (int x)
 
 typedef struct
 {
-  guint64 address;     /* looked for, in this process */
-  guint64 file_offset; /* of it */
+  guint64 address;     /* to be looked up, in this process */
+  guint64 file_offset; /* of the address */
   char *build_id;      /* of its file */
 } Self;
 
@@ -100,70 +101,132 @@ own_path (void)
   return path;
 }
 
+/* Returns the answer, whose name is interned. */
 static LuNameQuery
-ask (LuNames *names, const char *path, const char *build_id, guint64 file_offset)
+ask_about (const LuFileId *id, guint64 file_offset, LuNamesResult *result)
 {
-  LuNameFile file = { .path = path, .build_id = build_id };
-  LuNameQuery query = { .file_offset = file_offset };
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = lu_namer_new (jitdumps);
+  LuNameQuery answer;
+  guint n;
 
-  lu_names_find_all (names, &file, &query, 1);
-  return query;
+  lu_namer_add_file (namer, &(LuNameFile){ .id = id });
+  lu_namer_add (namer, 0, file_offset, 0);
+  g_assert_true (lu_namer_run (namer, &(LuNamerOptions){ 0 }));
+  answer = *lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, 1);
+  answer.name = g_intern_string (answer.name);
+  *result = lu_namer_result (namer, 0);
+  return answer;
+}
+
+static LuNameQuery
+ask (const char *path, const char *build_id, guint64 file_offset)
+{
+  LuNamesResult result;
+
+  return ask_about (&(LuFileId){ .path = path, .build_id = build_id }, file_offset, &result);
 }
 
 static void
 test_find (void)
 {
-  g_autoptr (LuNames) names = lu_names_new ();
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = lu_namer_new (jitdumps);
   g_autofree char *path = own_path ();
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
   g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
-  LuNameFile file = { .path = path, .build_id = build_id };
-  LuNameQuery queries[] = { { .file_offset = self.file_offset + 1 },
-                            { .file_offset = 1ull << 40 },
-                            { .file_offset = self.file_offset },
-                            { .file_offset = self.file_offset } };
+  LuNameFile file = { .id = &(LuFileId){ .path = path, .build_id = build_id } };
+  const LuNameQuery *answers;
+  guint n;
 
   g_assert_cmpint (lu_test_function_with_a_name (2), ==, 7);
-  g_assert_cmpint (lu_names_find_all (names, &file, queries, G_N_ELEMENTS (queries)), ==,
-                   LU_NAMES_READ);
-  g_assert_cmpstr (queries[0].name, ==, "lu_test_function_with_a_name");
-  g_assert_cmpuint (queries[0].start, ==, self.file_offset);
-  g_assert_cmpuint (queries[0].end, >, self.file_offset + 1);
-  g_assert_null (queries[1].name);
-  g_assert_true (queries[2].name == queries[0].name); /* the same text, not a copy */
-  g_assert_true (queries[3].name == queries[0].name);
-  g_assert_true (ask (names, path, NULL, self.file_offset).name == queries[0].name);
+  lu_namer_add_file (namer, &file);
+  lu_namer_add (namer, 0, self.file_offset + 1, 0);
+  lu_namer_add (namer, 0, 1ull << 40, 1);
+  lu_namer_add (namer, 0, self.file_offset, 2);
+  lu_namer_add (namer, 0, self.file_offset, 3);
+  g_assert_true (lu_namer_run (namer, &(LuNamerOptions){ 0 }));
+  answers = lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, 4);
+  g_assert_cmpint (lu_namer_result (namer, 0), ==, LU_NAMES_READ);
+  g_assert_cmpuint (answers[2].number, ==, 0);
+  g_assert_cmpstr (answers[2].name, ==, "lu_test_function_with_a_name");
+  g_assert_cmpuint (answers[2].start, ==, self.file_offset);
+  g_assert_cmpuint (answers[2].end, >, self.file_offset + 1);
+  g_assert_null (answers[3].name);
+  g_assert_true (answers[0].name == answers[2].name); /* the same text, not a copy */
+  g_assert_true (answers[1].name == answers[2].name);
+  g_assert_cmpstr (ask (path, NULL, self.file_offset).name, ==, answers[0].name);
 }
 
 static void
 test_other_file (void)
 {
-  g_autoptr (LuNames) names = lu_names_new ();
   g_autofree char *path = own_path ();
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
   g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
-  LuNameFile other_inode = { .path = path, .inode = 1 };
-  LuNameQuery query = { .file_offset = self.file_offset };
+  LuFileId other_inode = { .path = path, .inode = 1 };
+  LuNamesResult result;
 
-  g_assert_null (ask (names, path, "00112233", self.file_offset).name);
-  g_assert_null (ask (names, "/nonexistent", NULL, 0).name);
-  g_assert_null (ask (names, "[vdso]", NULL, 0).name);
-  g_assert_null (ask (names, "relative", NULL, 0).name);
-  g_assert_null (ask (names, "/dev/null", NULL, 0).name);
-  g_assert_null (ask (names, "/proc/self/status", NULL, 0).name);
-  g_assert_cmpint (lu_names_find_all (names, &other_inode, &query, 1), ==, LU_NAMES_NO_FILE);
+  g_assert_null (ask (path, "00112233", self.file_offset).name);
+  g_assert_null (ask ("/nonexistent", NULL, 0).name);
+  g_assert_null (ask ("[vdso]", NULL, 0).name);
+  g_assert_null (ask ("relative", NULL, 0).name);
+  g_assert_null (ask ("/dev/null", NULL, 0).name);
+  g_assert_null (ask ("/proc/self/status", NULL, 0).name);
+  g_assert_null (ask_about (&other_inode, self.file_offset, &result).name);
+  g_assert_cmpint (result, ==, LU_NAMES_NO_FILE);
 }
 
-/* The PLT: this program calls qsort() through it, if it has one. */
+/* Symbols that matter to no wanted offset are not kept, which changes no name. */
+static void
+test_wanted (void)
+{
+  g_autofree char *path = own_path ();
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  g_autoptr (LuElfSymbols) all = NULL;
+  LuElfFile file;
+  guint n_found = 0;
+
+  g_assert_true (lu_elf_file_open (&file, lu_open_regular (path, NULL), NULL));
+  all = lu_elf_symbols_new (&file, NULL, NULL);
+  for (guint round = 0; round < 60; round++)
+    {
+      g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (guint64));
+      g_autoptr (LuElfSymbols) some = NULL;
+
+      for (guint i = 0; i < 1u << round / 5; i++)
+        g_array_append_val (wanted, (guint64){ (guint64) g_rand_int_range (rand, 0, 1 << 19) });
+      g_assert_true (lu_elf_file_open (&file, lu_open_regular (path, NULL), NULL));
+      some = lu_elf_symbols_new (&file, wanted, NULL);
+      for (guint i = 0; i < wanted->len; i++)
+        {
+          guint64 offset = g_array_index (wanted, guint64, i);
+          LuElfSymbol a = { 0 }, b = { 0 };
+
+          g_assert_cmpint (lu_elf_symbols_find (all, offset, &a), ==,
+                           lu_elf_symbols_find (some, offset, &b));
+          g_assert_cmpstr (a.name, ==, b.name);
+          g_assert_cmpuint (a.start, ==, b.start);
+          g_assert_cmpuint (a.end, ==, b.end);
+          n_found += a.name != NULL;
+        }
+    }
+  g_assert_cmpuint (n_found, >, 100);
+}
+
+/* Tests names of the PLT: this program calls qsort() through it, if it has one. */
 static void
 test_plt (void)
 {
   g_autofree char *path = own_path ();
-  lu_autofd fd = lu_name_file_open_regular (path);
-  g_autoptr (LuElfSymbols) symbols = lu_elf_symbols_new (fd, NULL);
+  LuElfFile file;
+  g_autoptr (LuElfSymbols) symbols = NULL;
   guint n_found = 0;
 
-  g_assert_nonnull (symbols);
+  g_assert_true (lu_elf_file_open (&file, lu_open_regular (path, NULL), NULL));
+  symbols = lu_elf_symbols_new (&file, NULL, NULL);
   for (guint64 offset = 0; offset < 1 << 20; offset += 8)
     {
       LuElfSymbol symbol;
@@ -173,7 +236,6 @@ test_plt (void)
       g_assert_cmpuint (symbol.start, <=, offset);
       g_assert_cmpuint (symbol.end, >, offset);
       n_found += g_str_has_suffix (symbol.name, "@plt");
-      g_free (symbol.name);
     }
   if (n_found == 0)
     g_test_skip ("no entry of a PLT that is understood on this machine");
@@ -182,7 +244,6 @@ test_plt (void)
 static void
 test_vdso (void)
 {
-  g_autoptr (LuNames) names = lu_names_new ();
   Dl_info info = { 0 };
   gulong at = getauxval (AT_SYSINFO_EHDR);
   Self self;
@@ -197,7 +258,7 @@ test_vdso (void)
   /* the first function of its .dynsym; its name depends on the machine */
   query = (LuNameQuery){ 0 };
   for (guint64 offset = 0; offset < 65536 && query.name == NULL; offset += 16)
-    query = ask (names, "[vdso]", self.build_id, offset);
+    query = ask ("[vdso]", self.build_id, offset);
   g_assert_nonnull (query.name);
   g_assert_true (strstr (query.name, "vdso") != NULL || strstr (query.name, "kernel") != NULL
                  || dladdr ((gpointer) at, &info) != 0);
@@ -211,8 +272,8 @@ unhex (const char *text, guint8 *bytes)
     *bytes++ = (guint8) (g_ascii_xdigit_value (text[0]) << 4 | g_ascii_xdigit_value (text[1]));
 }
 
-/* A copy of this program without section headers, so without symbols, and with a build-id that no
- * debug file on this machine has. */
+/* Makes a copy of this program without section headers, and so without symbols, and with a build-id
+ * that no debug file on this machine has. */
 static char *
 make_stripped_copy (const char *build_id)
 {
@@ -239,14 +300,13 @@ make_stripped_copy (const char *build_id)
   return copy;
 }
 
-/* DEBUGINFOD_URLS was set before libdwfl was loaded, see main(): whoever asked would connect to
+/* DEBUGINFOD_URLS was set before libdwfl was loaded, see main(): any request would connect to
  * `server`. */
 static int server = -1;
 
 static void
 test_asks_no_server (void)
 {
-  g_autoptr (LuNames) names = lu_names_new ();
   struct pollfd event = { .fd = server, .events = POLLIN };
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
   g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
@@ -258,7 +318,7 @@ test_asks_no_server (void)
       return;
     }
   copy = make_stripped_copy (build_id);
-  ask (names, copy, NULL, self.file_offset);
+  ask (copy, NULL, self.file_offset);
   g_assert_cmpint (poll (&event, 1, 0), ==, 0);
   g_unlink (copy);
 }
@@ -338,8 +398,7 @@ has_demangler (void)
   return FALSE;
 }
 
-/* A short name that expands to more than anybody reads: template arguments that repeat each other.
- */
+/* A short name expands to an enormous one: template arguments repeat each other. */
 static void
 test_demangle_bomb (void)
 {
@@ -399,7 +458,7 @@ main (int argc, char **argv)
 {
   g_autofree char *url = NULL;
 
-  /* libdwfl looks at the variable when it is loaded: set it, and start again */
+  /* libdwfl reads the variable when it is loaded: set it and execute this program again. */
   if (g_getenv ("DEBUGINFOD_URLS") == NULL || g_getenv ("LU_TEST_SERVER") == NULL)
     {
       int fd = listen_locally (&url);
@@ -423,6 +482,7 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/names/find", test_find);
   g_test_add_func ("/symbolize/names/other-file", test_other_file);
   g_test_add_func ("/symbolize/names/asks-no-server", test_asks_no_server);
+  g_test_add_func ("/symbolize/names/wanted", test_wanted);
   g_test_add_func ("/symbolize/names/plt", test_plt);
   g_test_add_func ("/symbolize/names/vdso", test_vdso);
   g_test_add_func ("/symbolize/demangle", test_demangle);

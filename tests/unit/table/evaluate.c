@@ -212,8 +212,7 @@ world_is_for_leaf (const struct lu_rule *rule)
 }
 
 int
-world_step (const World *self, const LuTableArch *arch, const struct lu_rule *rule,
-            struct lu_regs *regs)
+world_step (const World *self, const LuArch *arch, const struct lu_rule *rule, struct lu_regs *regs)
 {
   *regs = (struct lu_regs){
     .pc = self->pc,
@@ -226,4 +225,15 @@ world_step (const World *self, const LuTableArch *arch, const struct lu_rule *ru
     .frame_kind = world_is_for_leaf (rule) ? LU_FRAME_KIND_SAMPLED : LU_FRAME_KIND_CALLER,
   };
   return lu_step (regs, rule, read_memory, read_register, (void *) self);
+}
+
+gboolean
+is_outermost (Dwarf_Frame *frame)
+{
+  int return_column = dwarf_frame_info (frame, NULL, NULL, NULL);
+  Dwarf_Op memory[3], *ops;
+  size_t n_ops;
+
+  return dwarf_frame_register (frame, return_column, memory, &ops, &n_ops) == 0 && n_ops == 0
+         && ops == memory;
 }

@@ -28,7 +28,7 @@ typedef struct
   gboolean is_eh_frame;
 } Section;
 
-/* Everything about a CIE that a test changes; the rest is as compilers write it for x86-64. */
+/* The parts of a CIE that tests change; the rest is as compilers write it for x86-64. */
 typedef struct
 {
   const char *augmentation; /* NULL: "zR" */
@@ -46,9 +46,9 @@ void section_add_u32 (Section *self, guint32 value);
 void section_add_u64 (Section *self, guint64 value);
 /* Offset of the CIE. */
 guint section_add_cie (Section *self, const CieSpec *spec);
-/* An FDE with pointers as the default CIE of its section has them. Returns its offset. */
+/* Adds an FDE whose pointers have the encoding of the section's default CIE. Returns its offset. */
 guint section_add_fde (Section *self, guint cie, guint64 start, guint64 size, Bytes program);
-/* An FDE whose head (start, size and what follows) is given as bytes. */
+/* Adds an FDE whose head (start, size and augmentation) is given as bytes. */
 guint section_add_raw_fde (Section *self, guint cie, Bytes head, Bytes program);
 
 LuCfiBytes section_bytes (const Section *self);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* step-bpf.c - row.h and step.h as a BPF program would use them; compiled for BPF by the test,
- * never loaded. What it must show: no libc, everything inlined, no call but to the two readers. */
+/* step-bpf.c - row.h and step.h as in a BPF program; the test compiles it for BPF but never loads
+ * it. It must work without libc, with everything inlined and no call except to the two readers. */
 
 #include "lu/row.h"
 #include "lu/step.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-against-libdw.c [--seed N] [--pcs N] [--complex PERCENT] [DIR...] - tables of all ELF files
- * of a system against libdw. Links are not followed, and a file with several names is taken once.
+/* test-against-libdw.c [--seed N] [--pcs N] [--complex PERCENT] [DIR...] - compares the tables of
+ * all ELF files of a system with libdw. Links are not followed, and a file with several names is
+ * read once.
  *
- * Random places in the code of every file: libdw reads the original file, we our table of it; both
- * answers are executed on the same invented registers and memory (evaluate.h), ours by step.h, and
- * must agree on CFA, return address, frame pointer, rbx and signal frame. Half of the places are
- * the first or last byte of a row or FDE. */
+ * For random addresses in the code of every file, libdw reads the original file and we read our
+ * table. Both answers are evaluated on the same invented registers and memory (evaluate.h), ours by
+ * step.h, and must agree on CFA, return address, frame pointer, rbx and signal frame. Half of the
+ * addresses are the first or last byte of a row or FDE. */
 
 #include "evaluate.h"
 
@@ -37,7 +38,7 @@ static double max_complex_percent = MAX_COMPLEX_PERCENT;
 typedef struct
 {
   guint64 n_files, n_refused_files, n_pcs, n_none, n_complex, n_end, n_unknown, n_same;
-  guint64 n_behind_zeros, n_restored, n_behind_expression, n_different, n_faults;
+  guint64 n_behind_zeros, n_restored, n_behind_expression, n_different, n_cfi_errors;
   guint64 code_bytes, complex_bytes, leaf_bytes, unknown_fp_bytes, n_rows, table_bytes;
 } Totals;
 
@@ -47,7 +48,7 @@ typedef struct
   const LuImage *image;
   LuTable *table;
   LuCfi *cfi;
-  const LuTableArch *arch;
+  const LuArch *arch;
   Elf *elf;
   Dwarf *dwarf;
   Dwarf_CFI *eh_cfi, *debug_cfi;
@@ -83,7 +84,8 @@ ask_libdw (const File *file, guint64 pc)
   return NULL;
 }
 
-/* A slot that the sampled frame has popped is not read: the register has the value (step.h). */
+/* A slot that the sampled frame has popped is not read: the register already has the value
+ * (step.h). */
 static gboolean
 is_popped (const File *file, const World *world, const struct lu_rule *rule, guint number,
            guint64 cfa)
@@ -114,20 +116,20 @@ compare_saved (const File *file, const World *world, const struct lu_rule *rule,
       totals.n_unknown += kind == FRAME_VALUE;
       return TRUE;
     }
-  /* libdw's list of registers that the ABI preserves has rax in the place of rbx, so one that no
-   * instruction names is undefined to it. */
+  /* libdw's list of registers that the ABI preserves has rax instead of rbx, so an rbx without an
+   * instruction is undefined for it. */
   if (kind == FRAME_UNDEFINED && number == file->arch->bx && ours == world->registers[number])
     return TRUE;
   if (kind == FRAME_VALUE && theirs == ours)
     return TRUE;
   if (ours == world->registers[number] && is_popped (file, world, rule, number, cfa))
     return TRUE;
-  complain (file, world->pc, rule, lu_table_arch_register_name (file->arch, number), theirs, ours);
+  complain (file, world->pc, rule, lu_arch_register_name (file->arch, number), theirs, ours);
   return FALSE;
 }
 
-/* The return address by the file's column for it. One that nobody mentions is undefined to libdw if
- * the column is not the architecture's own. */
+/* Returns the return address from the file's column. Without an instruction it is undefined for
+ * libdw if the column is not the architecture's own. */
 static gboolean
 has_return_address (const File *file, const World *world, Dwarf_Frame *frame, guint64 cfa,
                     guint64 *value)
@@ -138,9 +140,9 @@ has_return_address (const File *file, const World *world, Dwarf_Frame *frame, gu
   return kind == FRAME_VALUE || (kind == FRAME_UNDEFINED && column != file->arch->ra);
 }
 
-/* Whether the last CFA that libdw knows before the frame's range is an expression: a register that
- * is named behind one, and its offset behind that (libgcrypt's assembly), say where the CFA is, but
- * libdw has no CFA then up to the end of the function. */
+/* Returns whether the last CFA that libdw knows before the frame's range is an expression. A
+ * register set after one, and then its offset (libgcrypt's assembly), define the CFA, but libdw has
+ * none then up to the end of the function. */
 static gboolean
 is_behind_expression (const File *file, Dwarf_Frame *frame)
 {
@@ -166,7 +168,7 @@ is_behind_expression (const File *file, Dwarf_Frame *frame)
 static void
 compare_step (const File *file, const World *world, const struct lu_rule *rule, Dwarf_Frame *frame)
 {
-  const LuTableArch *arch = file->arch;
+  const LuArch *arch = file->arch;
   struct lu_regs regs;
   guint64 cfa, ra, sp = world->registers[arch->sp];
   bool is_signal = false;
@@ -179,7 +181,7 @@ compare_step (const File *file, const World *world, const struct lu_rule *rule, 
   else if (!has_cfa)
     complain (file, world->pc, rule, "no CFA", 0, regs.sp);
   else if (result == LU_STATUS_BAD_RETURN_ADDRESS && cfa <= sp)
-    totals.n_same++; /* no caller can be there; libdw does not look */
+    totals.n_same++; /* there can be no caller; libdw does not look */
   else if (result != LU_STEP_CALLER)
     complain (file, world->pc, rule, "no step", 0, (guint64) (gint64) result);
   else if (cfa != regs.sp)
@@ -195,18 +197,7 @@ compare_step (const File *file, const World *world, const struct lu_rule *rule, 
     totals.n_same++;
 }
 
-static gboolean
-is_end (Dwarf_Frame *frame)
-{
-  int return_column = dwarf_frame_info (frame, NULL, NULL, NULL);
-  Dwarf_Op memory[3], *ops;
-  size_t n_ops;
-
-  return dwarf_frame_register (frame, return_column, memory, &ops, &n_ops) == 0 && n_ops == 0
-         && ops == memory;
-}
-
-/* libdw takes four zero bytes for the end of .debug_frame, where linkers may put them between the
+/* libdw takes four zero bytes for the end of .debug_frame, but linkers may put them between the
  * parts of two object files. */
 static gboolean
 is_behind_zeros (const File *file, guint64 pc)
@@ -230,9 +221,9 @@ is_behind_zeros (const File *file, guint64 pc)
   return FALSE;
 }
 
-/* What DW_CFA_restore means in a CIE, whose rules are those that it restores, DWARF does not say.
- * libdw refuses all of its FDEs; to us and to libgcc the register is then the caller's. GNU ld
- * makes such CIEs of what FDEs have in common. */
+/* DWARF does not define DW_CFA_restore in a CIE, whose own rules it would restore. libdw refuses
+ * all FDEs of such a CIE; for us and for libgcc the register is the caller's. GNU ld makes such
+ * CIEs from common parts of FDEs. */
 static gboolean
 is_restored_in_cie (const File *file, guint64 pc)
 {
@@ -254,7 +245,7 @@ is_restored_in_cie (const File *file, guint64 pc)
       if (opcode == DW_CFA_def_cfa || (opcode & 0xc0) == DW_CFA_offset)
         lu_cursor_uleb (&program);
       else if (opcode != DW_CFA_nop)
-        return FALSE; /* not one of those that have been seen */
+        return FALSE; /* not a known one */
     }
   return FALSE;
 }
@@ -270,7 +261,7 @@ compare_at (const File *file, guint64 pc)
   world_init (&world, pc + g_rand_int (rand_state), file->arch->sp,
               file->arch->has_link_register ? N_REGISTERS : file->arch->ra, pc);
   if (rule->cfa_kind == LU_CFA_COMPLEX || (rule->flags & LU_RULE_SIGFRAME) != 0)
-    totals.n_complex++; /* of a signal frame of aarch64 the rule says more than the file does */
+    totals.n_complex++; /* for a signal frame on aarch64 the rule knows more than the file */
   else if (rule->cfa_kind == LU_CFA_NONE)
     {
       totals.n_none++;
@@ -286,7 +277,7 @@ compare_at (const File *file, guint64 pc)
   else if (rule->ra_kind == LU_RA_END)
     {
       totals.n_end++;
-      if (!is_end (frame))
+      if (!is_outermost (frame))
         complain (file, pc, rule, "end of stack", 0, 1);
     }
   else
@@ -302,7 +293,7 @@ random_below (guint64 n)
   return (((guint64) g_rand_int (rand_state) << 32) | g_rand_int (rand_state)) % n;
 }
 
-/* The first byte of a random row, or the one before it. */
+/* Returns the first byte of a random row, or the one before it. */
 static guint64
 random_boundary (const LuTable *table)
 {
@@ -310,8 +301,8 @@ random_boundary (const LuTable *table)
 
   while (table->rows.pages[page + 1] <= row)
     page++;
-  return table->rows.base + ((guint64) page << LU_PAGE_SHIFT) + (table->rows.rows[row] & 0xffff)
-         - random_below (2);
+  return table->rows.base + ((guint64) page << LU_PAGE_SHIFT)
+         + (table->rows.rows[row] & (LU_PAGE_BYTES - 1)) - random_below (2);
 }
 
 static guint64
@@ -360,8 +351,8 @@ add_stats (const LuTableStats *stats)
   totals.complex_bytes += stats->complex_bytes;
   totals.leaf_bytes += stats->leaf_bytes;
   totals.unknown_fp_bytes += stats->unknown_fp_bytes;
-  for (guint i = 0; i < LU_N_CFI_FAULTS; i++)
-    totals.n_faults += stats->faults[i];
+  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+    totals.n_cfi_errors += stats->cfi_errors[i];
 }
 
 static void
@@ -379,10 +370,10 @@ check_file (const char *path, int fd, guint n_pcs)
       totals.n_refused_files++;
       return;
     }
-  for (guint i = 1; i < LU_N_CFI_FAULTS; i++)
-    if (table->stats.faults[i] > 0)
-      printf ("# %s: %u FDEs refused: %s\n", path, table->stats.faults[i],
-              lu_cfi_fault_title ((LuCfiFault) i));
+  for (guint i = 1; i < LU_N_CFI_ERRORS; i++)
+    if (table->stats.cfi_errors[i] > 0)
+      printf ("# %s: %u FDEs refused: %s\n", path, table->stats.cfi_errors[i],
+              lu_cfi_error_title ((LuCfiError) i));
   totals.n_files++;
   add_stats (&table->stats);
   file.arch = lu_cfi_arch (cfi);
@@ -397,7 +388,7 @@ check_file (const char *path, int fd, guint n_pcs)
   elf_end (file.elf);
 }
 
-/* Of the names of one file the first. */
+/* Returns TRUE for the first name of a file only. */
 static gboolean
 is_new (const struct stat *info)
 {
@@ -433,7 +424,7 @@ report (void)
   double bytes_per_row = (double) totals.table_bytes / MAX ((double) totals.n_rows, 1);
 
   printf ("# %lu files, %lu rows, %.3f bytes per row, %lu FDEs refused\n", totals.n_files,
-          totals.n_rows, bytes_per_row, totals.n_faults);
+          totals.n_rows, bytes_per_row, totals.n_cfi_errors);
   printf ("# of %lu bytes of code: complex %.4f %%, only as the sampled frame %.4f %%, "
           "frame pointer lost %.4f %%\n",
           totals.code_bytes, complex_percent, percent (totals.leaf_bytes, totals.code_bytes),
@@ -446,8 +437,8 @@ report (void)
           totals.n_unknown, totals.n_behind_zeros, totals.n_restored, totals.n_behind_expression);
   printf ("1..4\n");
   printf ("%sok 1 - every file compiles, every FDE in it (%lu files, %lu FDEs do not)\n",
-          totals.n_refused_files > 0 || totals.n_faults > 0 ? "not " : "", totals.n_refused_files,
-          totals.n_faults);
+          totals.n_refused_files > 0 || totals.n_cfi_errors > 0 ? "not " : "",
+          totals.n_refused_files, totals.n_cfi_errors);
   printf ("%sok 2 - no place differs from libdw (%lu of %lu do)\n",
           totals.n_different > 0 || totals.n_pcs == 0 ? "not " : "", totals.n_different,
           totals.n_pcs);
@@ -456,7 +447,7 @@ report (void)
           complex_percent);
   printf ("%sok 4 - a row takes at most %.1f bytes, all in (%.3f)\n",
           bytes_per_row > MAX_BYTES_PER_ROW ? "not " : "", MAX_BYTES_PER_ROW, bytes_per_row);
-  return totals.n_refused_files == 0 && totals.n_faults == 0 && totals.n_different == 0
+  return totals.n_refused_files == 0 && totals.n_cfi_errors == 0 && totals.n_different == 0
          && totals.n_pcs > 0 && complex_percent <= max_complex_percent
          && bytes_per_row <= MAX_BYTES_PER_ROW;
 }
@@ -494,7 +485,7 @@ main (int argc, char **argv)
 
       if (fd < 0)
         continue;
-      /* What files without rows leave goes to the others. */
+      /* Files without rows leave their share to other files. */
       left = n_pcs > totals.n_pcs ? n_pcs - (guint) totals.n_pcs : 0;
       check_file (paths->pdata[k], fd, left / (paths->len - k) + 1);
       close (fd);

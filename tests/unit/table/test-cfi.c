@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-cfi.c - entries and how they are found: encodings, augmentations, lengths, search tables,
- * overlaps, two sections, and damage. */
+/* test-cfi.c - finding entries: encodings, augmentations, lengths, search tables, overlaps, two
+ * sections, and damage. */
 
 #include "section.h"
 
@@ -26,7 +26,7 @@ new_cfi (const Section *eh_frame, const Section *debug_frame)
   return lu_cfi_new (&input);
 }
 
-/* The CFA's offset at an address, from the table; 0: nothing known. */
+/* Returns the CFA's offset at an address, from the table; 0: unknown. */
 static int
 offset_at (const LuTable *table, guint64 address)
 {
@@ -39,9 +39,9 @@ test_encodings (void)
   const struct
   {
     const char *name;
-    Bytes augmentation_data; /* of "zR" */
+    Bytes augmentation_data; /* augmentation data of "zR" */
     Bytes head;              /* start 0x4000, size 0x20, no data */
-    LuCfiFault fault;
+    LuCfiError cfi_error;
   } cases[] = {
     { "absolute", BYTES (1, 0x00), BYTES (0, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0),
       0 },
@@ -53,11 +53,11 @@ test_encodings (void)
     { "relative to the search table", BYTES (1, 0x33), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), 0 },
     { "aligned", BYTES (5, 0x50, 9, 9, 9, 9),
       BYTES (0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0), 0 },
-    { "indirect", BYTES (1, 0x83), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_FAULT_ENCODING },
+    { "indirect", BYTES (1, 0x83), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_ERROR_ENCODING },
     { "relative to text", BYTES (1, 0x23), BYTES (0, 0x10, 0, 0, 0x20, 0, 0, 0, 0), 0 },
     { "relative to a function that is not known yet", BYTES (1, 0x43),
-      BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_FAULT_ENCODING },
-    { "omitted", BYTES (1, 0xff), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_FAULT_ENCODING },
+      BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_ERROR_ENCODING },
+    { "omitted", BYTES (1, 0xff), BYTES (0, 0x40, 0, 0, 0x20, 0, 0, 0, 0), LU_CFI_ERROR_ENCODING },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -72,10 +72,10 @@ test_encodings (void)
       section_add_raw_fde (section, section_add_cie (section, &spec), cases[i].head, BYTES (0));
       cfi = new_cfi (section, NULL);
       fdes = lu_cfi_fdes (cfi, LU_CFI_EH_FRAME, &n);
-      g_assert_cmpuint (n, ==, cases[i].fault == LU_CFI_FAULT_NONE);
+      g_assert_cmpuint (n, ==, cases[i].cfi_error == LU_CFI_ERROR_NONE);
       if (n == 0)
         {
-          g_assert_cmpuint (lu_cfi_faults (cfi)[cases[i].fault], ==, 1);
+          g_assert_cmpuint (lu_cfi_errors (cfi)[cases[i].cfi_error], ==, 1);
           continue;
         }
       g_assert_cmphex (fdes[0].start, ==, 0x4000);
@@ -90,7 +90,7 @@ test_augmentations (void)
   {
     const char *name;
     CieSpec spec;
-    LuCfiFault fault;
+    LuCfiError cfi_error;
   } cases[] = {
     { "signal frame", { .augmentation = "zRS" }, 0 },
     { "language data", { .augmentation = "zRL", .augmentation_data = BYTES (2, 0x1b, 0x1b) }, 0 },
@@ -107,13 +107,13 @@ test_augmentations (void)
     { "64-bit length", { .is_wide = TRUE }, 0 },
     { "version 3", { .version = 3 }, 0 },
     { "version 4", { .version = 4 }, 0 },
-    { "version 2", { .version = 2 }, LU_CFI_FAULT_VERSION },
-    { "an unknown letter", { .augmentation = "zRX" }, LU_CFI_FAULT_AUGMENTATION },
+    { "version 2", { .version = 2 }, LU_CFI_ERROR_VERSION },
+    { "an unknown letter", { .augmentation = "zRX" }, LU_CFI_ERROR_AUGMENTATION },
     { "tagged memory of aarch64", { .augmentation = "zRBG" }, 0 },
-    { "less data than letters", { .augmentation = "zRL" }, LU_CFI_FAULT_TRUNCATED },
-    { "more data than bytes", { .augmentation_data = BYTES (0xff, 0x7f) }, LU_CFI_FAULT_TRUNCATED },
-    { "return address elsewhere", { .return_column = 17 }, LU_CFI_FAULT_RETURN_COLUMN },
-    { "an unknown initial instruction", { .program = BYTES (0x17) }, LU_CFI_FAULT_OPCODE },
+    { "less data than letters", { .augmentation = "zRL" }, LU_CFI_ERROR_TRUNCATED },
+    { "more data than bytes", { .augmentation_data = BYTES (0xff, 0x7f) }, LU_CFI_ERROR_TRUNCATED },
+    { "return address elsewhere", { .return_column = 17 }, LU_CFI_ERROR_RETURN_COLUMN },
+    { "an unknown initial instruction", { .program = BYTES (0x17) }, LU_CFI_ERROR_OPCODE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -128,14 +128,13 @@ test_augmentations (void)
       section_add_fde (section, section_add_cie (section, &good), 0x5000, 0x20, BYTES (0x0e, 24));
       cfi = new_cfi (section, NULL);
       table = lu_table_new (cfi);
-      g_assert_cmpuint (table->stats.faults[cases[i].fault], ==, cases[i].fault != 0);
-      g_assert_cmpint (offset_at (table, 0x4000), ==, cases[i].fault != 0 ? 0 : 8);
+      g_assert_cmpuint (table->stats.cfi_errors[cases[i].cfi_error], ==, cases[i].cfi_error != 0);
+      g_assert_cmpint (offset_at (table, 0x4000), ==, cases[i].cfi_error != 0 ? 0 : 8);
       g_assert_cmpint (offset_at (table, 0x5000), ==, 24); /* not hurt by its neighbour */
     }
 }
 
-/* Augmentation "eh" of gcc 2: 8 bytes more in front of the alignments, absolute pointers, no
- * lengths. */
+/* Augmentation "eh" of gcc 2: 8 more bytes before the alignments, absolute pointers, no lengths. */
 static void
 test_oldest_form (void)
 {
@@ -155,7 +154,7 @@ test_oldest_form (void)
 }
 
 /* Code of aarch64 that keeps its return address in x15, then on the stack, then in x15 again; x30
- * is of no interest there. */
+ * does not matter there. */
 static void
 test_return_column (void)
 {
@@ -183,7 +182,7 @@ test_return_column (void)
     }
 }
 
-/* The FDEs of a section in whatever order, found and compiled in that of addresses. */
+/* The FDEs of a section are in any order, but found and compiled in order of address. */
 static void
 test_order (void)
 {
@@ -198,7 +197,7 @@ test_order (void)
   section_add_fde (section, cie, 0x4000, 0x20, BYTES (0x0e, 16));
   section_add_fde (section, cie, 0x4010, 0x08, BYTES (0x0e, 24));  /* inside the one above */
   section_add_fde (section, cie, 0x4fff0, 0x20, BYTES (0x0e, 40)); /* over the end of a page */
-  section_add_fde (section, cie, 0x90000, 0, BYTES (0x0e, 48));    /* of no code */
+  section_add_fde (section, cie, 0x90000, 0, BYTES (0x0e, 48));    /* outside the code */
   cfi = new_cfi (section, NULL);
   table = lu_table_new (cfi);
   g_assert_cmpuint (table->stats.n_fdes, ==, 4);
@@ -206,15 +205,15 @@ test_order (void)
   g_assert_cmpint (offset_at (table, 0x4000), ==, 16);
   g_assert_cmpint (offset_at (table, 0x400f), ==, 16);
   g_assert_cmpint (offset_at (table, 0x4010), ==, 24);
-  g_assert_cmpint (offset_at (table, 0x4018), ==, 0); /* the one that starts last has it */
+  g_assert_cmpint (offset_at (table, 0x4018), ==, 0); /* the one that starts last covers it */
   g_assert_cmpint (offset_at (table, 0x5000), ==, 32);
   g_assert_cmpint (offset_at (table, 0x5020), ==, 0);
   g_assert_cmpint (offset_at (table, 0x4ffff), ==, 40);
   g_assert_cmpint (offset_at (table, 0x50000), ==, 40);
   g_assert_cmpint (offset_at (table, 0x50010), ==, 0);
   g_assert_cmpint (offset_at (table, G_MAXUINT64), ==, 0);
-  for (guint i = 1; i < LU_N_CFI_FAULTS; i++)
-    g_assert_cmpuint (table->stats.faults[i], ==, 0);
+  for (guint i = 1; i < LU_N_CFI_ERRORS; i++)
+    g_assert_cmpuint (table->stats.cfi_errors[i], ==, 0);
 
   g_assert_true (lu_cfi_find (cfi, 0x400f, &fde, &from, &to));
   g_assert_cmphex (fde.start, ==, 0x4000);
@@ -224,7 +223,7 @@ test_order (void)
   g_assert_false (lu_cfi_find (cfi, 0x3fff, &fde, &from, &to));
 }
 
-/* .eh_frame goes first; .debug_frame fills what it leaves, in pieces if need be. */
+/* .eh_frame comes first; .debug_frame fills the gaps, in several ranges if necessary. */
 static void
 test_two_sections (void)
 {
@@ -261,7 +260,7 @@ test_two_sections (void)
   g_assert_cmphex (to, ==, 0x4030);
 }
 
-/* A search table in front; what it does not name is not found. */
+/* With a search table, an FDE that is not in it is not found. */
 static void
 test_search_table (void)
 {
@@ -298,13 +297,13 @@ test_search_table (void)
   table = lu_table_new (cfi);
   g_assert_cmpint (offset_at (table, 0x401f), ==, 16);
   g_assert_cmpint (offset_at (table, 0x6000), ==, 0);
-  /* A count that lies: no search table, so all entries. */
+  /* With a wrong count there is no search table, so all entries are read. */
   table_bytes->bytes->data[8] = 3;
   without = lu_cfi_new (&input);
   g_assert_true (lu_cfi_find (without, 0x6000, &fde, &from, &to));
 }
 
-/* A section cut off anywhere keeps the entries that are whole. */
+/* A truncated section keeps its complete entries. */
 static void
 test_truncation (void)
 {
@@ -335,7 +334,7 @@ test_truncation (void)
     }
 }
 
-/* Code outside of the file's segments, and tables of one rule too many. */
+/* Code outside the file's segments, and tables with one rule too many. */
 static void
 test_limits (void)
 {
@@ -358,13 +357,13 @@ test_limits (void)
   table = lu_table_new (cfi);
   g_assert_cmpuint (table->n_rules, ==, LU_MAX_RULES);
   g_assert_true (table->stats.is_overflown);
-  g_assert_cmpuint (table->stats.faults[LU_CFI_FAULT_RANGE], ==, 1);
+  g_assert_cmpuint (table->stats.cfi_errors[LU_CFI_ERROR_RANGE], ==, 1);
   g_assert_cmpint (offset_at (table, range.start + 16 * 100), ==, 100);
   g_assert_cmpuint (lu_table_find (table, range.end - 1)->cfa_kind, ==, LU_CFA_COMPLEX);
   g_assert_null (lu_cfi_new (&(LuCfiInput){ .machine = EM_386 }));
 }
 
-/* Random rows against a linear search. */
+/* Compares random rows with a linear search. */
 static void
 test_find_row (void)
 {
@@ -383,14 +382,15 @@ test_find_row (void)
     {
       addresses[i] = address;
       words[i + 1] = LU_ROW (address, i + 2);
-      for (guint page = (guint) ((address - rows.base) >> 16) + 1; page <= N_PAGES; page++)
+      for (guint page = (guint) ((address - rows.base) >> LU_PAGE_SHIFT) + 1; page <= N_PAGES;
+           page++)
         pages[page]++;
       /* Page 2 stays empty. */
-      address += i == 150 ? 0x20000 - 0x800 : (guint) g_test_rand_int_range (1, 500);
-      if (address >= rows.base + N_PAGES * 0x10000)
-        address = rows.base + N_PAGES * 0x10000 - 1 - (N_ROWS - i);
+      address += i == 150 ? 2 * LU_PAGE_BYTES - 128 : (guint) g_test_rand_int_range (1, 32);
+      if (address >= rows.base + N_PAGES * LU_PAGE_BYTES)
+        address = rows.base + N_PAGES * LU_PAGE_BYTES - 1 - (N_ROWS - i);
     }
-  for (address = rows.base; address < rows.base + N_PAGES * 0x10000; address++)
+  for (address = rows.base; address < rows.base + N_PAGES * LU_PAGE_BYTES; address++)
     {
       while (last < N_ROWS && addresses[last] <= address)
         last++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-image-cfi.c - from the bytes of a file to a table: what libdw must be kept from is compiled
- * all the same, and sections that are compressed, in every way there is.
+/* test-image-cfi.c - from the bytes of a file to a table: CFI that libdw must not see is compiled
+ * anyway, and sections are decompressed from every format.
  *
  * The files are made here, byte by byte: a segment of code, one for .eh_frame_hdr and .eh_frame,
  * and section headers for .text and .debug_frame. */
@@ -20,7 +20,7 @@
 #define CODE_SIZE   0x10000
 #define TABLE_VADDR (SECTION_VADDR - 0x1000)
 
-/* Of the file. */
+/* Offsets in the file. */
 #define TABLE_AT   0x400
 #define SECTION_AT 0x600
 
@@ -68,7 +68,7 @@ put (File *self, gsize at, gconstpointer bytes, gsize size)
   memcpy (self->bytes->data + at, bytes, size);
 }
 
-/* With a search table that names each of the FDEs, which stand in order. */
+/* With a search table for all FDEs, which are in order. */
 static void
 file_add_eh_frame (File *self, const Section *section, const guint *fdes, guint n)
 {
@@ -140,13 +140,13 @@ file_open (File *self)
   return image;
 }
 
-/* What libdw must not see */
+/* CFI that libdw must not see. */
 
 typedef struct
 {
   const char *name;
   CieSpec cie;
-  Bytes head;    /* of the FDE; NULL: pc-relative, as the default CIE has it */
+  Bytes head;    /* head of the FDE; NULL: pc-relative, as in the default CIE */
   Bytes program; /* leaves CFA = sp + 32 at CODE + 0x10 */
   guint16 machine;
 } Case;
@@ -177,11 +177,11 @@ check_case (const Case *self, gboolean with_table)
   image = file_open (&file);
   cfi = lu_cfi_new_for_image (image);
   table = lu_table_new (cfi);
-  for (guint i = 1; i < LU_N_CFI_FAULTS; i++)
-    g_assert_cmpuint (table->stats.faults[i], ==, 0);
+  for (guint i = 1; i < LU_N_CFI_ERRORS; i++)
+    g_assert_cmpuint (table->stats.cfi_errors[i], ==, 0);
   g_assert_cmpint (lu_table_find (table, CODE + 0x10)->cfa_off, ==, 32);
   g_assert_cmpint (lu_table_find (table, CODE + 0x110)->cfa_off, ==, 24);
-  /* libdw has the other FDE only. */
+  /* libdw has only the other FDE. */
   g_assert_nonnull (lu_image_elf (image, CODE));
   g_assert_cmpuint (lu_image_n_refused_fdes (image), ==, 1);
   g_assert_cmpuint (lu_image_n_unsorted_fdes (image), ==, 1);
@@ -234,7 +234,7 @@ test_kept_from_libdw (void)
       }
 }
 
-/* What the guard has nothing against is not copied. */
+/* CFI that passes the guard unchanged is not copied. */
 static void
 test_shared (void)
 {
@@ -325,7 +325,7 @@ make_debug_frame (void)
   return section;
 }
 
-/* A section header in front, as SHF_COMPRESSED has it. */
+/* Begins with the header of SHF_COMPRESSED sections. */
 static GByteArray *
 with_header (guint32 type, guint64 size, const guint8 *bytes, gsize n)
 {
@@ -417,8 +417,9 @@ test_zstd_debug_frame (void)
   check_debug_frame (NAME_DEBUG_FRAME, SHF_COMPRESSED, bytes->data, bytes->len - 1, 0);
 }
 
-/* The vDSO of aarch64: a handler returns to `mov x8, 139; svc 0`; the rest is leaves, unless an
- * instruction says otherwise. In memory only: a program may have these bytes for other reasons. */
+/* The vDSO of aarch64: a handler returns to `mov x8, 139; svc 0`; all other functions are leaves,
+ * unless an instruction shows otherwise. In memory only, because programs may have these bytes for
+ * other reasons. */
 static void
 test_vdso (void)
 {

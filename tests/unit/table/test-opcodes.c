@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-opcodes.c - every call frame instruction, every shape of expression, and what a rule makes
- * of them: hand-assembled bytes in, rows as text out. */
+/* test-opcodes.c - every call frame instruction and every shape of expression: hand-assembled bytes
+ * in, rows as text out. */
 
 #include "section.h"
 
@@ -14,15 +14,15 @@
 #define START 0x4000
 #define SIZE  0x100
 
-/* The registers of a row in which nothing but the CFA is remarkable. */
+/* The registers of a row in which only the CFA matters. */
 #define USUAL "rbp=same rbx=same ra=*(cfa-8)"
 
 typedef struct
 {
   const char *name;
   Bytes program;
-  const char *want; /* "offset rule" lines; NULL: the FDE is refused for `fault` */
-  LuCfiFault fault;
+  const char *want; /* "offset rule" lines; NULL: the FDE is refused for `cfi_error` */
+  LuCfiError cfi_error;
 } Case;
 
 static char *
@@ -68,7 +68,7 @@ check_case (const Case *c, guint16 machine, const CieSpec *spec)
   else
     {
       g_assert_cmpstr (text, ==, "0 nothing known");
-      g_assert_cmpuint (lu_cfi_faults (cfi)[c->fault], ==, 1);
+      g_assert_cmpuint (lu_cfi_errors (cfi)[c->cfi_error], ==, 1);
     }
   g_assert_cmpint (is_good, ==, c->want != NULL);
 }
@@ -120,7 +120,7 @@ test_cfa (void)
     { "offset after an expression: of what is not said",
       BYTES (0x0f, 3, 0x76, 0x78, 0x06, 0x41, 0x0e, 16),
       "0 cfa=*(rbp-8)+0 " USUAL "\n0x1 complex" },
-    { "a register that does not exist", BYTES (0x0d, 0x81, 1), NULL, LU_CFI_FAULT_OPERAND },
+    { "a register that does not exist", BYTES (0x0d, 0x81, 1), NULL, LU_CFI_ERROR_OPERAND },
   };
 
   check_cases (cases, G_N_ELEMENTS (cases), EM_X86_64, &(CieSpec){ 0 });
@@ -171,7 +171,7 @@ test_registers (void)
       "0 cfa=rsp+8 rbp=unknown " RBX_RA },
     { "expression: return address by another register", BYTES (0x10, 16, 2, 0x7d, 0), "0 complex" },
     { "val_expression", BYTES (0x16, 6, 2, 0x76, 0), "0 cfa=rsp+8 rbp=unknown " RBX_RA },
-    { "a register that does not exist", BYTES (0x07, 0x81, 1), NULL, LU_CFI_FAULT_OPERAND },
+    { "a register that does not exist", BYTES (0x07, 0x81, 1), NULL, LU_CFI_ERROR_OPERAND },
   };
 
   check_cases (cases, G_N_ELEMENTS (cases), EM_X86_64, &(CieSpec){ 0 });
@@ -203,18 +203,18 @@ test_location (void)
     { "set_loc", BYTES (0x01, 0xe6, 0x3f, 0xf0, 0xff, 0x0e, 16),
       "0 cfa=rsp+8 " USUAL "\n0x10 " AT_16 },
     { "set_loc backward", BYTES (0x01, 0xc6, 0x3f, 0xf0, 0xff, 0x0e, 16), NULL,
-      LU_CFI_FAULT_OPERAND },
+      LU_CFI_ERROR_OPERAND },
     { "remember and restore", BYTES (0x0a, 0x0e, 16, 0x86, 2, 0x41, 0x0b),
       "0 cfa=rsp+16 rbp=*(cfa-16) " RBX_RA "\n0x1 cfa=rsp+8 " USUAL },
     { "remember twice", BYTES (0x0a, 0x0e, 16, 0x0a, 0x0e, 24, 0x41, 0x0b, 0x41, 0x0b),
       "0 cfa=rsp+24 " USUAL "\n0x1 " AT_16 "\n0x2 cfa=rsp+8 " USUAL },
-    { "restore without remember", BYTES (0x0b), NULL, LU_CFI_FAULT_STATE },
-    { "an unknown instruction", BYTES (0x41, 0x0e, 16, 0x41, 0x17), NULL, LU_CFI_FAULT_OPCODE },
-    { "a user instruction", BYTES (0x3f), NULL, LU_CFI_FAULT_OPCODE },
-    { "GNU_window_save is of another machine", BYTES (0x2d), NULL, LU_CFI_FAULT_OPCODE },
-    { "set_ra_state is of another machine", BYTES (0x2b, 0, 0), NULL, LU_CFI_FAULT_OPCODE },
-    { "cut off", BYTES (0, 0, 0x0e), NULL, LU_CFI_FAULT_TRUNCATED },
-    { "an expression longer than the program", BYTES (0, 0x0f, 9), NULL, LU_CFI_FAULT_TRUNCATED },
+    { "restore without remember", BYTES (0x0b), NULL, LU_CFI_ERROR_STATE },
+    { "an unknown instruction", BYTES (0x41, 0x0e, 16, 0x41, 0x17), NULL, LU_CFI_ERROR_OPCODE },
+    { "a user instruction", BYTES (0x3f), NULL, LU_CFI_ERROR_OPCODE },
+    { "GNU_window_save is of another machine", BYTES (0x2d), NULL, LU_CFI_ERROR_OPCODE },
+    { "set_ra_state is of another machine", BYTES (0x2b, 0, 0), NULL, LU_CFI_ERROR_OPCODE },
+    { "cut off", BYTES (0, 0, 0x0e), NULL, LU_CFI_ERROR_TRUNCATED },
+    { "an expression longer than the program", BYTES (0, 0x0f, 9), NULL, LU_CFI_ERROR_TRUNCATED },
   };
 
   check_cases (cases, G_N_ELEMENTS (cases), EM_X86_64, &(CieSpec){ 0 });
@@ -224,7 +224,7 @@ static void
 test_depth (void)
 {
   guint8 program[3 * LU_CFA_MAX_DEPTH + 3];
-  Case c = { "as deep as allowed", { program, 3 * LU_CFA_MAX_DEPTH }, NULL, LU_CFI_FAULT_NONE };
+  Case c = { "as deep as allowed", { program, 3 * LU_CFA_MAX_DEPTH }, NULL, LU_CFI_ERROR_NONE };
 
   for (guint i = 0; i < sizeof program; i++)
     program[i] = i < LU_CFA_MAX_DEPTH + 1 ? 0x0a : 0x00;
@@ -232,11 +232,11 @@ test_depth (void)
   c.want = "0 cfa=rsp+8 " USUAL;
   check_case (&c, EM_X86_64, &(CieSpec){ 0 });
   program[LU_CFA_MAX_DEPTH] = 0x0a;
-  c = (Case){ "one deeper", c.program, NULL, LU_CFI_FAULT_STATE };
+  c = (Case){ "one deeper", c.program, NULL, LU_CFI_ERROR_STATE };
   check_case (&c, EM_X86_64, &(CieSpec){ 0 });
 }
 
-/* As the C library describes the frame of a signal handler. */
+/* The C library describes the frame of a signal handler like this. */
 static void
 test_signal (void)
 {
@@ -271,7 +271,7 @@ test_aarch64 (void)
       BYTES (0x41, 0x2b, 2, 0, 0x41, 0x2b, 0, 0x7f),
       "0 cfa=sp+0 x29=same ra=x30\n0x4 cfa=sp+0 x29=same ra=x30 signed\n"
       "0x8 cfa=sp+0 x29=same ra=x30" },
-    { "set_ra_state cut off", BYTES (0x2b, 1, 0x80), NULL, LU_CFI_FAULT_TRUNCATED },
+    { "set_ra_state cut off", BYTES (0x2b, 1, 0x80), NULL, LU_CFI_ERROR_TRUNCATED },
     { "negate_ra_state_with_pc", BYTES (0x2c), "0 cfa=sp+0 x29=same ra=x30 signed" },
     { "outermost", BYTES (0x07, 30), "0 end of stack" },
     { "CFA in another register", BYTES (0x0c, 19, 16), "0 cfa=x19+16 (leaf) x29=same ra=x30" },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-step.c - include/lu/step.h: each kind of rule executed on a small stack, and what must not
- * be executed. */
+/* test-step.c - include/lu/step.h: each kind of rule executed on a small stack, and rules that must
+ * not be executed. */
 
 #include "lu/step.h"
 
@@ -12,12 +12,12 @@
 
 #define SP      0x7000
 #define N_WORDS 64
-/* What the word at an address holds, unless a case says otherwise. */
+/* The word at an address, unless a case says otherwise. */
 #define WORD(address) (0x9000 + (address))
 
 typedef struct
 {
-  guint64 low, high; /* what can be read */
+  guint64 low, high; /* readable addresses */
   guint64 failed;    /* address of the last read that failed */
   guint64 r10;
 } Memory;
@@ -322,8 +322,8 @@ test_signal (void)
   g_assert_cmphex (regs.ucontext, ==, 0);
 }
 
-/* The same on aarch64; the interrupted leaf has its return address in the link register, and then
- * one that is in x15. */
+/* A signal frame on aarch64; the interrupted leaf has its return address in the link register, then
+ * in x15. */
 static void
 test_signal_aarch64 (void)
 {
@@ -375,7 +375,7 @@ test_signal_below (void)
   g_assert_cmphex (regs.ucontext, ==, 0);
 }
 
-/* The layout that step.h assumes is that of this system's headers. */
+/* step.h assumes the layout of this system's headers. */
 static void
 test_ucontext (void)
 {

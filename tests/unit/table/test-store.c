@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-store.c - stored tables come back as they were, and nothing else does: files of other kinds,
- * owners and modes, cut off or changed anywhere, of other files, programs and formats, written by
- * several processes at once. On the table of this program, in a temporary folder. */
+/* test-store.c - stored tables are loaded unchanged, and nothing else is: files of other kinds,
+ * owners and modes, truncated or changed files, tables of other files, programs and formats, and
+ * files written by several processes at once. Uses the table of this program, in a temporary
+ * folder. */
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "table/store-alias.h"
 #include "table/store-private.h"
 
 #include "../folder.h"
@@ -28,7 +28,7 @@
 typedef struct
 {
   char *folder;
-  char *path; /* of the stored table */
+  char *path; /* path of the stored table */
   LuStore *store;
   LuImage *image;
   LuTable *table;
@@ -55,7 +55,7 @@ compile (const LuImage *image)
   return lu_table_new (cfi);
 }
 
-/* The only table in the folder. */
+/* Returns the only table in the folder. */
 static char *
 find_stored (const char *folder)
 {
@@ -87,7 +87,7 @@ static void
 tear_down (Fixture *self, gconstpointer data)
 {
   folder_remove (self->folder);
-  lu_table_free (self->table);
+  lu_table_unref (self->table);
   lu_image_unref (self->image);
   lu_store_free (self->store);
   g_free (self->path);
@@ -148,7 +148,7 @@ test_round_trip (Fixture *self, gconstpointer data)
   assert_same (table, self->table);
   g_assert_cmpint (g_stat (self->path, &info), ==, 0);
   g_assert_cmpuint (info.st_mode & 07777, ==, 0600);
-  /* Again, over the older one; nothing else is left. */
+  /* Stores it again over the older one; nothing else is left. */
   g_assert_true (lu_store_save (self->store, self->image, self->table));
   g_free (find_stored (self->folder));
   assert_result (self, LU_STORE_LOADED);
@@ -227,7 +227,7 @@ test_folders (Fixture *self, gconstpointer data)
       assert_no_store (self->folder);
       g_assert_cmpint (chown (self->folder, 0, (gid_t) -1), ==, 0);
     }
-  /* Only a store that may be written to is made. */
+  /* Only a writable store is created. */
   g_assert_null (lu_store_open (below, LU_STORE_READ_ONLY, &error));
   g_assert_error (error, LU_ERROR, LU_ERROR_FAILED);
   g_assert_cmpint (g_stat (made, &info), !=, 0);
@@ -258,7 +258,7 @@ test_default_path (void)
     g_assert_true (usual == NULL || g_str_has_prefix (usual, g_get_user_cache_dir ()));
 }
 
-/* Files of other kinds, owners and modes */
+/* Files of other kinds, owners and modes. */
 
 static void
 test_foreign_files (Fixture *self, gconstpointer data)
@@ -292,7 +292,7 @@ test_foreign_files (Fixture *self, gconstpointer data)
   g_assert_cmpint (mkdir (self->path, 0700), ==, 0);
   assert_result (self, LU_STORE_FOREIGN);
   g_assert_cmpint (rmdir (self->path), ==, 0);
-  /* A link in the way of a writer is replaced, not followed. */
+  /* A link in a writer's way is replaced, not followed. */
   g_assert_cmpint (symlink ("other", self->path), ==, 0);
   g_assert_true (lu_store_save (self->store, self->image, self->table));
   g_assert_false (g_file_test (self->path, G_FILE_TEST_IS_SYMLINK));
@@ -313,7 +313,7 @@ test_cut_off (Fixture *self, gconstpointer data)
       assert_result (self, cut < sizeof (LuStoreHeader) ? LU_STORE_SIZE : LU_STORE_DAMAGED);
       if (cut < sizeof (LuStoreHeader))
         continue;
-      /* Even with the right checksum: the size does not fit the numbers. */
+      /* Even with a correct checksum, the size does not match the numbers. */
       g_assert_cmpint (truncate (self->path, 0), ==, 0);
       {
         g_autofree guint8 *part = g_memdup2 (bytes, cut);
@@ -343,7 +343,7 @@ test_too_large (Fixture *self, gconstpointer data)
   g_assert_nonnull (table);
 }
 
-/* What a table that came through says of every place must be something a step can use. */
+/* A step must be possible with every rule of a loaded table. */
 static void
 look_everywhere (const LuTable *table)
 {
@@ -372,7 +372,7 @@ wanted_result (gsize at)
   return LU_STORE_DAMAGED;
 }
 
-/* Every bit of the header, and one in some bytes of the table: the checksum tells. */
+/* Every bit of the header, and one bit in some bytes of the table: the checksum detects it. */
 static void
 test_flipped (Fixture *self, gconstpointer data)
 {
@@ -391,8 +391,8 @@ test_flipped (Fixture *self, gconstpointer data)
     }
 }
 
-/* The same with a checksum that is right, as somebody would do it on purpose. What tells who the
- * table is of and how large it is must still be right; the rest may be nonsense, but harmless. */
+/* With the checksum corrected, as in an attack. The identity and the sizes must still be right; the
+ * rest may be nonsense, but harmless. */
 static void
 test_forged (Fixture *self, gconstpointer data)
 {
@@ -416,12 +416,12 @@ test_forged (Fixture *self, gconstpointer data)
       if (bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, checksum)
           || (bit / 8 >= LU_STORE_SEALED_AT && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, base)))
         g_assert_cmpint (result, ==, wanted_result (bit / 8));
-      if (bit / 8 >= G_STRUCT_OFFSET (LuStoreHeader, n_faults)
-          && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, faults))
+      if (bit / 8 >= G_STRUCT_OFFSET (LuStoreHeader, n_cfi_errors)
+          && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, cfi_errors))
         g_assert_cmpint (result, ==, LU_STORE_DAMAGED);
       if (bit / 8 >= G_STRUCT_OFFSET (LuStoreHeader, n_pages)
           && bit / 8 < G_STRUCT_OFFSET (LuStoreHeader, flags) && table != NULL)
-        /* Padding before the rules can swallow a few rows more; nothing else can be. */
+        /* Padding before the rules can hide a few more rows, but nothing else. */
         g_assert_cmpuint (table->stats.table_bytes, ==, self->table->stats.table_bytes);
     }
   g_test_message ("%" G_GSIZE_FORMAT " refused", n_refused);
@@ -452,7 +452,8 @@ test_lying_block (Fixture *self, gconstpointer data)
     { "rule beyond the rules", rows_at, words[rows_at] | 0xffff0000u },
     { "first rule that is none", rows_at + 1, LU_ROW (words[rows_at + 1], n_rules) },
     { "rows that are alike", rows_at + 1, words[rows_at] },
-    { "rows that go back", rows_at, words[rows_at] | 0xffff },
+    { "rows that go back", rows_at, words[rows_at] | (LU_PAGE_BYTES - 1) },
+    { "row of another page", rows_at, words[rows_at] ^ LU_PAGE_BYTES },
   };
 
   lu_table_block_size (n_pages, self->table->n_rows, n_rules, &rules_at);
@@ -506,7 +507,7 @@ test_lying_rules (Fixture *self, gconstpointer data)
     }
 }
 
-/* Empty tables of all sizes: the largest ones that are allowed, and one more. */
+/* Empty tables: the largest allowed sizes, and one more. */
 static void
 test_shapes (void)
 {
@@ -520,12 +521,12 @@ test_shapes (void)
     { { .n_rules = 0 }, FALSE },
     { { .n_rules = LU_MAX_RULES }, TRUE },
     { { .n_rules = LU_MAX_RULES + 1 }, FALSE },
-    { { .n_rules = 2, .n_pages = 65536 }, TRUE },
-    { { .n_rules = 2, .n_pages = 65537 }, FALSE },
-    { { .n_rules = 2, .n_pages = 1, .base = 0x10000 }, TRUE },
-    { { .n_rules = 2, .n_pages = 1, .base = 0x18000 }, FALSE },
-    { { .n_rules = 2, .n_pages = 1, .base = 0xfffffffffffe0000 }, TRUE },
-    { { .n_rules = 2, .n_pages = 1, .base = 0xffffffffffff0000 }, FALSE },
+    { { .n_rules = 2, .n_pages = 1 << 20 }, TRUE },
+    { { .n_rules = 2, .n_pages = (1 << 20) + 1 }, FALSE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0x1000 }, TRUE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0x1800 }, FALSE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0xffffffffffffe000 }, TRUE },
+    { { .n_rules = 2, .n_pages = 1, .base = 0xfffffffffffff000 }, FALSE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -555,7 +556,7 @@ is_page_taken (guint n, guint wrong, guint32 value)
 
   words[1] = n;
   for (guint i = 0; i < n; i++)
-    rows[i] = i == wrong ? value : LU_ROW (0xff00 + i, i % 2);
+    rows[i] = i == wrong ? value : LU_ROW (0xf00 + i, i % 2);
   memory[rules_at + sizeof (struct lu_rule) + 12] = LU_CFA_COMPLEX;
   table = lu_table_new_from_memory (&shape, memory, 0, size);
   return table != NULL;
@@ -569,10 +570,11 @@ test_each_row (void)
       g_assert_true (is_page_taken (n, n, 0));
       for (guint i = 0; i < n; i++)
         {
-          g_assert_false (is_page_taken (n, i, LU_ROW (0xff00 + i, 2)));
-          g_assert_false (is_page_taken (n, i, LU_ROW (0xff00 + i, 0xffff)));
-          g_assert_true (i == 0 || !is_page_taken (n, i, LU_ROW (0xff00 + i - 1, 0)));
-          g_assert_true (i == n - 1 || !is_page_taken (n, i, LU_ROW (0xff00 + i + 1, 0)));
+          g_assert_false (is_page_taken (n, i, LU_ROW (0xf00 + i, 2)));
+          g_assert_false (is_page_taken (n, i, LU_ROW (LU_PAGE_BYTES + 0xf00 + i, 0)));
+          g_assert_false (is_page_taken (n, i, LU_ROW (0xf00 + i, 0xffff)));
+          g_assert_true (i == 0 || !is_page_taken (n, i, LU_ROW (0xf00 + i - 1, 0)));
+          g_assert_true (i == n - 1 || !is_page_taken (n, i, LU_ROW (0xf00 + i + 1, 0)));
         }
     }
 }
@@ -620,7 +622,7 @@ test_racing_writers (Fixture *self, gconstpointer data)
   g_free (find_stored (self->folder));
 }
 
-/* No more room than for half of the table. */
+/* Room for only half of the table. */
 static void
 test_no_room (Fixture *self, gconstpointer data)
 {
@@ -683,7 +685,7 @@ test_last_use (Fixture *self, gconstpointer data)
 {
   set_age (self->path, 40000);
   assert_result (self, LU_STORE_LOADED);
-  g_assert_cmpint (get_age (self->path), >=, 40000); /* of today: not worth a write */
+  g_assert_cmpint (get_age (self->path), >=, 40000); /* used today: not worth a write */
   set_age (self->path, 200000);
   assert_result (self, LU_STORE_LOADED);
   g_assert_cmpint (get_age (self->path), <, 100);
@@ -734,151 +736,7 @@ test_prune (Fixture *self, gconstpointer data)
   g_assert_true (g_file_test (link, G_FILE_TEST_IS_SYMLINK));
 }
 
-/* Aliases */
-
-static LuFileStamp
-some_stamp (void)
-{
-  LuFileStamp stamp;
-
-  memset (&stamp, 0x5a, sizeof stamp);
-  return stamp;
-}
-
-static char *
-save_some_alias (Fixture *self, const LuFileStamp *stamp, LuImageSections *sections)
-{
-  g_autoptr (GDir) dir = NULL;
-  const char *name;
-
-  memset (sections, 0x17, sizeof *sections);
-  lu_store_save_alias (self->store, stamp, sections);
-  dir = g_dir_open (self->folder, 0, NULL);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    if (g_str_has_suffix (name, ".alias"))
-      return g_build_filename (self->folder, name, NULL);
-  return NULL;
-}
-
-/* An alias is of one file in one state. */
-static void
-test_alias (Fixture *self, gconstpointer data)
-{
-  LuFileStamp stamp = some_stamp ();
-  LuImageSections sections, found;
-  g_autofree char *path = NULL;
-
-  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-  path = save_some_alias (self, &stamp, &sections);
-  g_assert_true (lu_store_find_alias (self->store, &stamp, &found));
-  g_assert_cmpmem (&found, sizeof found, &sections, sizeof sections);
-  for (guint i = 0; i < sizeof stamp; i++)
-    {
-      ((guint8 *) &stamp)[i] ^= 1;
-      g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-      ((guint8 *) &stamp)[i] ^= 1;
-    }
-  g_unlink (path);
-  lu_store_set_read_only (self->store);
-  g_free (path);
-  path = save_some_alias (self, &stamp, &sections);
-  g_assert_null (path);
-}
-
-/* One that somebody else can write, or that is not whole, or not where it belongs, is none. */
-static void
-test_bad_alias (Fixture *self, gconstpointer data)
-{
-  LuFileStamp stamp = some_stamp (), other = stamp;
-  LuImageSections sections, found;
-  g_autofree char *path = save_some_alias (self, &stamp, &sections);
-  g_autofree char *aside = g_strconcat (path, ".aside", NULL);
-  g_autofree char *bytes = NULL;
-  gsize size;
-
-  g_assert_cmpint (g_chmod (path, 0620), ==, 0);
-  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-  g_assert_cmpint (g_chmod (path, 0600), ==, 0);
-  g_assert_true (lu_store_find_alias (self->store, &stamp, &found));
-  g_assert_cmpint (link (path, aside), ==, 0);
-  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-  g_assert_cmpint (g_unlink (path), ==, 0);
-  g_assert_cmpint (symlink (aside, path), ==, 0);
-  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-  g_assert_cmpint (g_rename (aside, path), ==, 0);
-  g_assert_true (lu_store_find_alias (self->store, &stamp, &found));
-  g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
-  for (guint i = 0; i < size; i++)
-    {
-      bytes[i] ^= 0x10;
-      g_assert_true (g_file_set_contents (path, bytes, (gssize) size, NULL));
-      g_assert_cmpint (g_chmod (path, 0600), ==, 0);
-      g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-      bytes[i] ^= 0x10;
-    }
-  g_assert_true (g_file_set_contents (path, bytes, (gssize) size - 1, NULL));
-  g_assert_cmpint (g_chmod (path, 0600), ==, 0);
-  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-  /* An alias of another file, by that one's name. */
-  other.inode++;
-  g_unlink (path);
-  g_free (path);
-  path = save_some_alias (self, &other, &sections);
-  g_assert_cmpint (g_rename (path, aside), ==, 0);
-  g_free (path);
-  path = save_some_alias (self, &stamp, &sections);
-  g_assert_cmpint (g_rename (aside, path), ==, 0);
-  g_assert_false (lu_store_find_alias (self->store, &stamp, &found));
-  g_unlink (path);
-}
-
-static gboolean
-has_stamp (int fd_taken)
-{
-  lu_autofd fd = fd_taken;
-  LuFileStamp stamp;
-
-  return lu_file_stamp_read (&stamp, fd);
-}
-
-/* What a file system says is believed only of the system's own. */
-static void
-test_stamps (Fixture *self, gconstpointer data)
-{
-  g_autofree char *path = g_build_filename (self->folder, "file", NULL);
-
-  g_assert_false (has_stamp (memfd_create ("file", MFD_CLOEXEC)));
-  g_assert_false (has_stamp (open ("/dev/null", O_RDONLY | O_CLOEXEC)));
-  g_assert_false (has_stamp (open ("/proc/self/maps", O_RDONLY | O_CLOEXEC)));
-  g_assert_false (has_stamp (open ("/usr", O_RDONLY | O_CLOEXEC)));
-  /* It has just changed, so it might again and look the same. */
-  g_assert_true (g_file_set_contents (path, "x", 1, NULL));
-  g_assert_false (has_stamp (open (path, O_RDONLY | O_CLOEXEC)));
-  g_unlink (path);
-}
-
-/* Two looks at one file are the same. */
-static void
-test_stamp_of_program (Fixture *self, gconstpointer data)
-{
-  lu_autofd fd = open ("/bin/sh", O_RDONLY | O_CLOEXEC);
-  LuFileStamp first, second;
-  struct stat info;
-
-  if (fd < 0 || !lu_file_stamp_read (&first, fd))
-    {
-      g_test_skip ("/bin/sh is on no file system whose times are believed");
-      return;
-    }
-  g_assert_true (lu_file_stamp_read (&second, fd));
-  g_assert_cmpmem (&first, sizeof first, &second, sizeof second);
-  g_assert_cmpint (fstat (fd, &info), ==, 0);
-  g_assert_cmpuint (first.inode, ==, info.st_ino);
-  g_assert_cmpint (first.changed_ns, ==, info.st_ctim.tv_nsec);
-  g_assert_cmpuint (first.boot[0] | first.boot[1] | first.boot[2] | first.boot[3], !=, 0);
-}
-
-/* Around sizes where memory comes in huge pages, wholly or in part. */
+/* Sizes around those where memory comes in huge pages, fully or in part. */
 static void
 test_large_files (Fixture *self, gconstpointer data)
 {
@@ -906,10 +764,6 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  ADD ("alias", test_alias);
-  ADD ("bad-alias", test_bad_alias);
-  ADD ("stamps", test_stamps);
-  ADD ("stamp-of-program", test_stamp_of_program);
   g_test_add_func ("/store/default-path", test_default_path);
   g_test_add_func ("/store/shapes", test_shapes);
   g_test_add_func ("/store/each row", test_each_row);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* target.c - a program that stops itself at the end of a call chain that it has written down.
+/* target.c - a program that stops itself at the end of a call chain that it has recorded.
  *
- * Run by tracee.c under ptrace. Each function of the chain writes down where it returns to; the
- * last one executes int3 with the list's address and length in registers. Built in several ways
- * (PIE, fixed address, static, 32-bit, ...), so it uses nothing but libc. */
+ * tracee.c runs it under ptrace. Each function of the chain records its return address; the last
+ * one executes int3 with the list's address and length in registers. It is built in several ways
+ * (PIE, fixed address, static, 32-bit, ...), so it uses only libc. */
 
 #define NOINLINE __attribute__ ((noinline, noclone))
 
@@ -17,7 +17,7 @@
 #include <ucontext.h>
 
 static uintptr_t returns[8192]; /* leaf first */
-static uintptr_t chain[8192];   /* as it is built, outermost first */
+static uintptr_t chain[8192];   /* in the order of calls, outermost first */
 static unsigned n_chain;
 
 static unsigned char alternate_stack[65536];
@@ -85,7 +85,7 @@ never_returns (void)
     HERE ();
 }
 
-/* The call is the last instruction: it returns to the function behind. */
+/* The call is the last instruction, so its return address belongs to the next function. */
 static NOINLINE void
 calls_never_returns (void)
 {
@@ -93,7 +93,7 @@ calls_never_returns (void)
   never_returns ();
 }
 
-/* The interrupted pc is written down as it is, and before it where the handler returns to. */
+/* Records the interrupted pc as it is, and before it the address to which the handler returns. */
 static void
 on_fault (int signo, siginfo_t *info, void *context)
 {
@@ -128,8 +128,8 @@ catch_fault (int flags)
 
 #ifdef __x86_64__
 /* Stops before the return of a frame that gcc has realigned, with the unwind information that gcc
- * writes: rbp is the caller's by now, and is still said to be saved where rbp points. Writes down
- * its own return address at list[0]. */
+ * writes: rbp is already the caller's, but the rule still says that it is saved where rbp points.
+ * Records its own return address at list[0]. */
 void realigned_leaf (uintptr_t *list, uintptr_t n);
 __asm__(".text\n"
         ".type realigned_leaf, @function\n"
@@ -157,7 +157,7 @@ __asm__(".text\n"
         "  ret\n"
         "  .cfi_endproc\n");
 
-/* A leaf without unwind information, as in hand-written libraries, that has pushed a word. */
+/* A leaf without unwind information, as in hand-written libraries, which has pushed a word. */
 void bare_leaf (uintptr_t *list, uintptr_t n);
 __asm__(".text\n"
         "bare_leaf:\n"
@@ -180,7 +180,7 @@ calls_bare (void)
   HERE ();
 }
 
-/* Its frame is found by rbp. */
+/* rbp is needed to find this frame. */
 static NOINLINE void
 calls_realigned (void)
 {
@@ -196,7 +196,7 @@ calls_realigned (void)
 #endif
 
 #ifdef HOSTILE
-/* Unwind information that no compiler writes, each a way to make libdw crash or eat memory. */
+/* Unwind information that no compiler writes; each makes libdw crash or use too much memory. */
 #define HOSTILE_FUNCTION(name, ...)                                                                \
   static NOINLINE void name (void)                                                                 \
   {                                                                                                \
@@ -215,8 +215,7 @@ HOSTILE_FUNCTION (registers, 0x08, 0x80, 0xc2, 0xd7, 0x2f)
 #endif
 
 #ifdef __x86_64__
-/* Code that keeps frame pointers, and nobody knows more of it: calls itself n times, then `next`.
- */
+/* Code with frame pointers and no other unwind information: calls itself n times, then `next`. */
 static NOINLINE int
 generated (int n, void (*next) (void))
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-check.c - the check engine: what it reports of engines that disagree. One of them is the
- * table engine with one change to its stacks, so that the difference is known.
+/* test-check.c - the check engine reports how engines disagree. One of them is the table engine
+ * with one change to its stacks, so that the difference is known.
  *
  * Arguments: the folder of target.c's programs. */
 
@@ -25,7 +25,7 @@ typedef enum
 static const char *folder;
 static Lie lie;
 
-/* The engine that lies */
+/* An engine that lies */
 
 typedef struct
 {
@@ -34,12 +34,11 @@ typedef struct
 } Liar;
 
 static void
-liar_unwind (LuUnwinder *unwinder, gint32 pid, gint32 tid, const LuSample *sample, LuSpace *space,
-             LuStack *stack)
+liar_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   LuUnwinder *table = ((Liar *) unwinder)->table;
 
-  table->ops->unwind (table, pid, tid, sample, space, stack);
+  table->ops->unwind (table, request, stack);
   if (lie == LIE_FRAME)
     stack->frames[2].pc += 8;
   else if (lie == LIE_KIND)
@@ -71,7 +70,7 @@ liar_new (void)
   return &self->parent;
 }
 
-/* What it reports */
+/* The report */
 
 typedef struct
 {
@@ -99,7 +98,18 @@ start (void)
 }
 
 static void
-unwind_twice (const Tracee *tracee, Lie which, Told *told, LuUnwinderCounts *counts)
+unwind (LuUnwinder *unwinder, const Tracee *tracee, LuStack *stack)
+{
+  const LuUnwindRequest request = {
+    .pid = 1, .tid = 1, .sample = &tracee->sample, .space = tracee->space
+  };
+
+  lu_stack_reset (stack);
+  unwinder->ops->unwind (unwinder, &request, stack);
+}
+
+static void
+unwind_twice (const Tracee *tracee, Lie which, Told *told, LuCounters *counters)
 {
   g_autoptr (LuUnwinder) check =
       lu_check_new (lu_unwinder_dwfl.new(NULL), liar_new (), remember, told);
@@ -108,14 +118,13 @@ unwind_twice (const Tracee *tracee, Lie which, Told *told, LuUnwinderCounts *cou
   lie = which;
   for (guint i = 0; i < 2; i++)
     {
-      lu_stack_reset (stack);
-      check->ops->unwind (check, 1, 1, &tracee->sample, tracee->space, stack);
-      /* What goes on is the reference. */
+      unwind (check, tracee, stack);
+      /* The check engine returns the reference's stack. */
       g_assert_cmpuint (stack->status, ==, LU_STATUS_COMPLETE);
       g_assert_cmphex (stack->frames[2].pc, ==, tracee->returns[1]);
     }
-  check->ops->get_counts (check, counts);
-  g_assert_cmpuint (counts->compared, ==, 2);
+  lu_counters_add (counters, &check->counters);
+  g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_COMPARED), ==, 2);
 }
 
 static void
@@ -130,16 +139,18 @@ test_agreement (void)
 {
   g_autoptr (Tracee) tracee = start ();
   Told told = { 0 };
-  LuUnwinderCounts counts;
+  LuCounters counters = { 0 };
 
   if (tracee == NULL)
     return;
-  unwind_twice (tracee, LIE_NONE, &told, &counts);
+  unwind_twice (tracee, LIE_NONE, &told, &counters);
   g_assert_cmpuint (told.n_calls, ==, 0);
-  g_assert_cmpuint (counts.frames_differ + counts.states_differ, ==, 0);
+  g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_FRAMES_DIFFER)
+                        + lu_counters_get (&counters, LU_COUNTER_STATES_DIFFER),
+                    ==, 0);
 }
 
-/* A walk that agrees with the engines in the user's frames, but not always in the kernel's. */
+/* The walk agrees with the engines in the user's frames, but not always in the kernel's. */
 static void
 test_kernel_frames (void)
 {
@@ -177,44 +188,45 @@ test_kernel_frames (void)
       g_autofree LuStack *stack = g_new (LuStack, 1);
       LuFrame sample[3], walk[3];
       LuComparison comparison = {
-        .stack = stack, .walked = stack, .kernel = sample, .walked_kernel = walk
+        .stack = stack, .bpf_unwound = stack, .kernel = sample, .bpf_kernel = walk
       };
-      LuUnwinderCounts counts;
+      LuCounters counters = { 0 };
 
       for (; cases[i].sample[comparison.n_kernel] != 0; comparison.n_kernel++)
         sample[comparison.n_kernel].pc = cases[i].sample[comparison.n_kernel];
-      for (; cases[i].walk[comparison.n_walked_kernel] != 0; comparison.n_walked_kernel++)
-        walk[comparison.n_walked_kernel].pc = cases[i].walk[comparison.n_walked_kernel];
+      for (; cases[i].walk[comparison.n_bpf_kernel] != 0; comparison.n_bpf_kernel++)
+        walk[comparison.n_bpf_kernel].pc = cases[i].walk[comparison.n_bpf_kernel];
       lie = LIE_NONE;
-      lu_stack_reset (stack);
-      check->ops->unwind (check, 1, 1, &tracee->sample, tracee->space, stack);
+      unwind (check, tracee, stack);
       check->ops->compare (check, &tracee->sample, tracee->space, &comparison);
-      check->ops->get_counts (check, &counts);
-      g_assert_cmpuint (counts.walked_differ, ==, 0);
-      g_assert_cmpuint (counts.kernel_compared, ==, cases[i].is_compared);
-      g_assert_cmpuint (counts.kernel_differ, ==, cases[i].is_different);
+      lu_counters_add (&counters, &check->counters);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_DIFFER), ==, 0);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_KERNEL_FRAMES_COMPARED), ==,
+                        cases[i].is_compared);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_KERNEL_FRAMES_DIFFER), ==,
+                        cases[i].is_different);
       g_assert_cmpstr (told.report, ==, cases[i].report);
       g_free (told.report);
     }
 }
 
-/* The report names the frame, the module and address of the one before it, and both rules; once for
- * a place, however many samples pass it. */
+/* The report names the frame, the module and address of the previous frame, and both rules; it
+ * appears once per place, however many samples pass it. */
 static void
 test_frame (void)
 {
   g_autoptr (Tracee) tracee = start ();
   Told told = { 0 };
-  LuUnwinderCounts counts;
+  LuCounters counters = { 0 };
   g_auto (GStrv) lines = NULL;
 
   if (tracee == NULL)
     return;
-  unwind_twice (tracee, LIE_FRAME, &told, &counts);
+  unwind_twice (tracee, LIE_FRAME, &told, &counters);
   g_assert_cmpuint (told.n_calls, ==, 1);
   g_assert_cmpuint (told.frame, ==, 2);
-  g_assert_cmpuint (counts.frames_differ, ==, 2);
-  g_assert_cmpuint (counts.states_differ, ==, 0);
+  g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_FRAMES_DIFFER), ==, 2);
+  g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_STATES_DIFFER), ==, 0);
   assert_has (&told, "check: frame 2: dwfl 0x");
   assert_has (&told, ", liar 0x");
   assert_has (&told, "/target-pie 0x");
@@ -250,12 +262,14 @@ test_others (void)
   for (guint i = 0; tracee != NULL && i < G_N_ELEMENTS (cases); i++)
     {
       Told told = { 0 };
-      LuUnwinderCounts counts;
+      LuCounters counters = { 0 };
 
-      unwind_twice (tracee, cases[i].lie, &told, &counts);
+      unwind_twice (tracee, cases[i].lie, &told, &counters);
       g_assert_cmpuint (told.n_calls, ==, 1);
-      g_assert_cmpuint (counts.frames_differ, ==, cases[i].frames_differ);
-      g_assert_cmpuint (counts.states_differ, ==, cases[i].states_differ);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_FRAMES_DIFFER), ==,
+                        cases[i].frames_differ);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_STATES_DIFFER), ==,
+                        cases[i].states_differ);
       assert_has (&told, cases[i].text);
       g_free (told.report);
     }

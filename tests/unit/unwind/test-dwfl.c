@@ -4,7 +4,7 @@
 /* test-dwfl.c - the dwfl engine on stopped programs whose stack is known (target.c), without perf.
  *
  * Arguments: the folder of the programs. Each case runs one build of the program in one way and
- * compares the frames with what the program wrote down. */
+ * compares the frames with the recorded return addresses. */
 
 #include "unwind/unwinder.h"
 
@@ -20,7 +20,7 @@ static const char *const builds[] = { "pie",         "no-pie",      "static",
                                       "static-pie",  "prelinked",   "one-segment",
                                       "debug-frame", "no-sections", "m32" };
 
-/* NULL, and the test is skipped, if that build does not exist or run here. */
+/* Returns NULL and skips the test if that build does not exist or cannot run here. */
 static Tracee *
 start (const char *build, const char *first, const char *second)
 {
@@ -58,7 +58,7 @@ check_status (const LuStack *stack, LuStatus want)
 }
 
 static void
-test_plain (gconstpointer build)
+test_compact (gconstpointer build)
 {
   g_autoptr (Tracee) tracee = start (build, "plain", NULL);
   g_autofree LuStack *stack = NULL;
@@ -72,7 +72,7 @@ test_plain (gconstpointer build)
     g_assert_cmpuint (stack->frames[i].flags, ==, LU_FRAME_RETURN_ADDRESS);
 }
 
-/* The program run in one way: its first n frames, and how the stack ends. */
+/* Runs the program in one way and checks its first n frames and how the stack ends. */
 static void
 check_run (const char *build, const char *first, const char *second, guint n, LuStatus want)
 {
@@ -122,7 +122,7 @@ test_signal (gconstpointer build)
   check_frames (stack, tracee, tracee->n_returns);
   check_status (stack, LU_STATUS_COMPLETE);
   g_assert_cmpuint (stack->frames[1].flags, ==, LU_FRAME_RETURN_ADDRESS); /* into the restorer */
-  g_assert_cmpuint (stack->frames[2].flags, ==, 0);                       /* interrupted there */
+  g_assert_cmpuint (stack->frames[2].flags, ==, 0); /* the interrupted function */
   g_assert_cmpuint (stack->frames[3].flags, ==, LU_FRAME_RETURN_ADDRESS);
 }
 
@@ -149,8 +149,8 @@ unwind_copy (LuUnwinder *unwinder, Tracee *tracee, guint64 size, LuStack *stack)
   tracee_unwind (unwinder, 1, &tracee->sample, tracee->space, stack);
 }
 
-/* Asking for what is said to be needed gets further, at the latest after the two words (stack
- * pointer and return address) that a signal frame's step reads one after the other. */
+/* A copy of the size that the engine asks for gets further, at the latest after the two words
+ * (stack pointer and return address) that a signal frame's step reads one after the other. */
 static void
 check_needed (LuUnwinder *unwinder, Tracee *tracee, LuStack *stack, guint32 full)
 {
@@ -166,8 +166,8 @@ check_needed (LuUnwinder *unwinder, Tracee *tracee, LuStack *stack, guint32 full
   g_assert_true (stack->n_frames > n || stack->stack_needed > full);
 }
 
-/* Every size of the copy: a prefix of the whole stack, the right state, and the size that would
- * have got one frame further. */
+/* With a copy of any size the frames are a prefix of the whole stack, the status is right, and so
+ * is the size needed for the next frame. */
 static void
 test_truncated (gconstpointer build)
 {
@@ -195,7 +195,7 @@ test_truncated (gconstpointer build)
           n_complete++;
           continue;
         }
-      g_assert_cmpuint (n_complete, ==, 0); /* more bytes never give less */
+      g_assert_cmpuint (n_complete, ==, 0); /* more bytes never give fewer frames */
       check_status (stack, LU_STATUS_TRUNCATED_COPY);
       g_assert_cmpuint (stack->stack_needed, >, size);
       if (size % 64 == 0)
@@ -204,7 +204,7 @@ test_truncated (gconstpointer build)
   g_assert_cmpuint (n_complete, >, 0);
 }
 
-/* The same, when the kernel could not copy all it was asked for: a page was missing. */
+/* As test_truncated(), but the kernel could not copy all bytes because a page was missing. */
 static void
 test_missing_page (gconstpointer build)
 {
@@ -216,6 +216,39 @@ test_missing_page (gconstpointer build)
   tracee->sample.stack_size = 64;
   stack = unwind (tracee);
   check_status (stack, LU_STATUS_UNREADABLE_MEMORY);
+}
+
+/* The caller of a leaf without unwind information is believed if the stack is complete from there
+ * on. A copy that ends before says so, for it to grow or for the page to be made present. */
+static void
+test_leaf_of_a_small_copy (gconstpointer build)
+{
+  const char *args[] = { "bare", NULL };
+  g_autoptr (Tracee) tracee = tracee_start (folder, build, args, 1 << 20);
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
+  g_autofree LuStack *stack = g_new (LuStack, 1);
+  guint32 whole, size = 64;
+
+  if (tracee == NULL)
+    return;
+  whole = tracee->sample.stack_size;
+  for (; size < whole; size += 8)
+    {
+      unwind_copy (unwinder, tracee, size, stack);
+      if (stack->status == LU_STATUS_COMPLETE)
+        break;
+      check_status (stack, LU_STATUS_TRUNCATED_COPY);
+      g_assert_cmpuint (stack->stack_needed, >, size);
+      g_assert_cmpuint (stack->n_frames, ==, 1);
+    }
+  g_assert_cmpuint (size, >, 64);
+  g_assert_cmpuint (size, <, whole);
+  tracee->sample.stack_size = 64;
+  tracee->sample.stack_asked = whole;
+  lu_stack_reset (stack);
+  tracee_unwind (unwinder, tracee->pid, &tracee->sample, tracee->space, stack);
+  check_status (stack, LU_STATUS_UNREADABLE_MEMORY);
+  g_assert_cmpuint (stack->stack_needed, ==, 0);
 }
 
 static void
@@ -239,23 +272,23 @@ test_missing_registers (gconstpointer build)
     }
 }
 
-/* Replaces the module at an address of the space by one in another state. */
+/* Replaces the module at an address by one in another state. */
 static void
 replace_module (Tracee *tracee, guint64 address, LuModuleKind kind, LuModuleState state)
 {
-  const LuMapping *found = lu_space_find (tracee->space, address);
+  const LuMapping *found = lu_address_space_find (tracee->space, address);
   LuModuleKey key = { .kind = kind, .path = "replaced" };
   g_autoptr (LuModule) module = lu_module_new (&key);
   LuMapping mapping;
-  LuSpace *space;
+  LuAddressSpace *space;
 
   g_assert_nonnull (found);
   mapping = *found;
   mapping.module = module;
   if (state != LU_MODULE_PENDING)
     lu_module_publish (module, state, NULL);
-  space = lu_space_with_mapping (tracee->space, &mapping);
-  lu_space_unref (tracee->space);
+  space = lu_address_space_take_with_mapping (lu_address_space_ref (tracee->space), &mapping);
+  lu_address_space_unref (tracee->space);
   tracee->space = space;
 }
 
@@ -282,7 +315,7 @@ test_bad_modules (gconstpointer build)
   {
     g_autofree LuStack *stack = unwind (tracee);
 
-    /* The frame beyond main is in libc. */
+    /* The frame after main is in libc. */
     in_libc = stack->frames[tracee->n_returns + 1].pc;
   }
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -315,7 +348,7 @@ test_nowhere (gconstpointer build)
 
   if (tracee == NULL)
     return;
-  /* The first return address: the program wrote it down, so it can be found in the copy. */
+  /* The copy contains the first return address, which the program has recorded. */
   for (gsize at = 0; at + 8 <= tracee->sample.stack_size; at += 8)
     if (memcmp (tracee->stack + at, &tracee->returns[0], 8) == 0)
       {
@@ -332,8 +365,8 @@ test_nowhere (gconstpointer build)
   g_assert_cmpuint (stack->status, ==, LU_STATUS_NO_MAPPING);
 }
 
-/* A new version of a space with one more mapping, then without the old ones: the session is
- * changed, not made anew, and must still be right. */
+/* A new version of an address space with one more mapping, then without the old ones: the session
+ * is changed, not created again, and must still be right. */
 static void
 test_space_changes (gconstpointer build)
 {
@@ -347,14 +380,14 @@ test_space_changes (gconstpointer build)
   whole = unwind (tracee);
   for (guint i = 0; i < 64; i++)
     {
-      const LuMapping *own = lu_space_find (tracee->space, tracee->words[8]);
+      const LuMapping *own = lu_address_space_find (tracee->space, tracee->words[8]);
       LuMapping more = *own;
-      LuSpace *space;
+      LuAddressSpace *space;
 
       more.start = 0x10000000 + i * 0x100000;
       more.end = more.start + (own->end - own->start);
-      space = lu_space_with_mapping (tracee->space, &more);
-      lu_space_unref (tracee->space);
+      space = lu_address_space_take_with_mapping (lu_address_space_ref (tracee->space), &more);
+      lu_address_space_unref (tracee->space);
       tracee->space = space;
       lu_stack_reset (stack);
       tracee_unwind (unwinder, 1 + i % 3, &tracee->sample, tracee->space, stack);
@@ -362,12 +395,12 @@ test_space_changes (gconstpointer build)
       check_status (stack, LU_STATUS_COMPLETE);
     }
   {
-    LuSpace *empty = lu_space_new ();
+    LuAddressSpace *empty = lu_address_space_new ();
 
     lu_stack_reset (stack);
     tracee_unwind (unwinder, 1, &tracee->sample, empty, stack);
     g_assert_cmpuint (stack->status, ==, LU_STATUS_NO_MAPPING);
-    lu_space_unref (empty);
+    lu_address_space_unref (empty);
   }
   lu_stack_reset (stack);
   tracee_unwind (unwinder, 1, &tracee->sample, tracee->space, stack);
@@ -389,7 +422,7 @@ main (int argc, char **argv)
   folder = argc > 1 ? argv[1] : ".";
   for (guint i = 0; i < G_N_ELEMENTS (builds); i++)
     {
-      add ("plain", builds[i], test_plain);
+      add ("plain", builds[i], test_compact);
       add ("noreturn", builds[i], test_noreturn);
       add ("signal", builds[i], test_signal);
       add ("alternate-stack", builds[i], test_alternate_stack);
@@ -401,6 +434,7 @@ main (int argc, char **argv)
   add ("truncated", "pie", test_truncated);
   add ("truncated", "m32", test_truncated);
   add ("missing-page", "pie", test_missing_page);
+  add ("leaf-of-a-small-copy", "pie", test_leaf_of_a_small_copy);
   add ("missing-registers", "pie", test_missing_registers);
   add ("bad-modules", "pie", test_bad_modules);
   add ("nowhere", "pie", test_nowhere);

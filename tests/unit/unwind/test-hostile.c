@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-hostile.c - the dwfl engine with damaged files, damaged stacks, and a debuginfod server that
- * never answers. Nothing here has a right answer; the engine has to come back, in a named state.
+ * never answers. There is no right answer here, but the engine has to return a stack with a valid
+ * status.
  *
  * Arguments: the folder of target.c's programs, and the number of damaged files to try (default
  * 4000). */
@@ -36,7 +37,7 @@ start (const char *what)
 }
 
 static void
-check_unwinds (LuUnwinder *unwinder, const Tracee *tracee, LuSpace *space, LuStack *stack)
+check_unwinds (LuUnwinder *unwinder, const Tracee *tracee, LuAddressSpace *space, LuStack *stack)
 {
   lu_stack_reset (stack);
   tracee_unwind (unwinder, 1, &tracee->sample, space, stack);
@@ -62,7 +63,7 @@ find_section (guint8 *file, const char *name, gsize *size)
   g_assert_not_reached ();
 }
 
-/* Byte values that mean something in CFI: expressions, long numbers, states, the ends of ranges. */
+/* Byte values with a meaning in CFI: expressions, long numbers, states, the ends of ranges. */
 static const guint8 interesting[] = { 0x00, 0x01, 0x04, 0x05, 0x07, 0x0a, 0x0b, 0x0c, 0x0e,
                                       0x0f, 0x10, 0x16, 0x1b, 0x28, 0x2f, 0x3b, 0x3f, 0x40,
                                       0x77, 0x7f, 0x80, 0x90, 0x94, 0xc0, 0xff };
@@ -83,16 +84,16 @@ damage (GRand *random, guint8 *bytes, gsize size)
     }
 }
 
-static LuSpace *
+static LuAddressSpace *
 with_image (const Tracee *tracee, LuImage *image)
 {
   LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "damaged" };
   g_autoptr (LuModule) module = lu_module_new (&key);
-  LuMapping mapping = *lu_space_find (tracee->space, tracee->words[8]);
+  LuMapping mapping = *lu_address_space_find (tracee->space, tracee->words[8]);
 
   mapping.module = module;
   lu_module_publish (module, LU_MODULE_READY, image);
-  return lu_space_with_mapping (tracee->space, &mapping);
+  return lu_address_space_take_with_mapping (lu_address_space_ref (tracee->space), &mapping);
 }
 
 static void
@@ -114,7 +115,7 @@ test_damaged_files (void)
   for (guint i = 0; i < n_rounds; i++)
     {
       g_autofree guint8 *copy = g_memdup2 (file, file_size);
-      g_autoptr (LuSpace) space = NULL;
+      g_autoptr (LuAddressSpace) space = NULL;
       guint8 *bytes;
       LuImage *image;
       gsize size;
@@ -130,13 +131,13 @@ test_damaged_files (void)
   for (guint i = 0; i < LU_N_STATUS; i++)
     if (n_by_status[i] > 0)
       g_test_message ("%s: %u", lu_status_key ((LuStatus) i), n_by_status[i]);
-  /* Otherwise nothing of this was tested. */
+  /* The test is worth nothing unless some stacks are complete and some are not. */
   g_assert_cmpuint (n_by_status[LU_STATUS_COMPLETE], >, 0);
   g_assert_cmpuint (n_by_status[LU_STATUS_COMPLETE], <, n_rounds);
 }
 
-/* The function that stopped has unwind information that must not reach libdw; the others still have
- * theirs. */
+/* The function that stopped has unwind information that must not reach libdw; the other functions
+ * keep theirs. */
 static void
 test_instructions (gconstpointer what)
 {
@@ -196,7 +197,7 @@ test_damaged_stacks (void)
     }
 }
 
-/* A stack whose every word leads back to the same place must not be walked for ever. */
+/* Every word of the stack leads back to the same place, but the walk must end. */
 static void
 test_endless_stack (void)
 {
@@ -212,8 +213,8 @@ test_endless_stack (void)
   g_assert_cmpuint (stack->status, !=, LU_STATUS_COMPLETE);
 }
 
-/* Nobody may ask for debug files while recording: a server that accepts and never answers sees
- * nobody. */
+/* The engine must not ask for debug files while recording: a server that accepts and never answers
+ * gets no connection. */
 static void
 test_no_debuginfod (void)
 {
@@ -239,8 +240,8 @@ test_no_debuginfod (void)
   if (tracee != NULL)
     {
       check_unwinds (unwinder, tracee, tracee->space, stack);
-      /* Where libdw would look for another file: code that has no unwind information. */
-      tracee->words[8] = lu_space_find (tracee->space, tracee->words[8])->start;
+      /* Code without unwind information makes libdw look for another file. */
+      tracee->words[8] = lu_address_space_find (tracee->space, tracee->words[8])->start;
       memset (tracee->stack, 0, 16); /* and no return address on top of the stack */
       check_unwinds (unwinder, tracee, tracee->space, stack);
       g_assert_cmpuint (stack->status, ==, LU_STATUS_NO_UNWIND_INFO);

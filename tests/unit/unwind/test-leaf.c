@@ -17,6 +17,13 @@ static const struct
   { "return", { 0xc3 }, LU_LEAF_BARE },
   { "push %rbp; mov %rsp,%rbp", { 0x55, 0x48, 0x89, 0xe5 }, LU_LEAF_BARE },
   { "the same otherwise", { 0x55, 0x48, 0x8b, 0xec, 0x90 }, LU_LEAF_BARE },
+  { "leave", { 0xc9 }, LU_LEAF_FRAMED },
+  { "mov %rbp,%rsp", { 0x48, 0x8b, 0xe5 }, LU_LEAF_FRAMED },
+  { "the same otherwise", { 0x48, 0x89, 0xec }, LU_LEAF_FRAMED },
+  { "sub $8,%rsp; add $8,%rsp", { 0x48, 0x83, 0xec, 8, 0x48, 0x83, 0xc4, 8 }, 8 },
+  { "sub $8,%rsp; add $16,%rsp", { 0x48, 0x83, 0xec, 8, 0x48, 0x83, 0xc4, 16 }, 0 },
+  { "dec %ecx", { 0xff, 0xc9 }, 2 },
+  { "inc %r12", { 0x49, 0xff, 0xc4 }, 3 },
   { "mov 7(%rax),%rdx", { 0x48, 0x8b, 0x50, 0x07 }, 4 },
   { "mov (%rax),%ecx", { 0x8b, 0x08 }, 2 },
   { "mov %rax,%rdx", { 0x48, 0x89, 0xc2 }, 3 },
@@ -40,7 +47,6 @@ static const struct
   { "je over a trap", { 0x77, 0x01, 0xcc }, 3 },
 
   { "mov %rsp,%rbp", { 0x48, 0x89, 0xe5 }, 0 },
-  { "mov %rbp,%rsp", { 0x48, 0x8b, 0xe5 }, 0 },
   { "mov %rax,%rbp", { 0x48, 0x89, 0xc5 }, 0 },
   { "mov 8(%rax),%rbp", { 0x48, 0x8b, 0x68, 0x08 }, 0 },
   { "lea 8(%rsp),%rsp", { 0x48, 0x8d, 0x64, 0x24, 0x08 }, 0 },
@@ -51,7 +57,8 @@ static const struct
   { "push %rbp; mov %esp,%ebp", { 0x55, 0x89, 0xe5 }, 0 },
   { "pop %rbp", { 0x5d }, 0 },
   { "pop %r12", { 0x41, 0x5c }, 0 },
-  { "leave", { 0xc9 }, 0 },
+  { "dec %rsp", { 0x48, 0xff, 0xcc }, 0 },
+  { "incl (%rax)", { 0xff, 0x00 }, 0 },
   { "call", { 0xe8, 0, 0, 0, 0 }, 0 },
   { "call *%rax", { 0xff, 0xd0 }, 0 },
   { "jmp", { 0xe9, 0, 0, 0, 0 }, 0 },
@@ -76,7 +83,7 @@ test_cases (void)
     }
 }
 
-/* Whatever the bytes, a step goes forwards, and not far. */
+/* Whatever the bytes are, a step goes forwards, and not far. */
 static void
 test_random (void)
 {
@@ -84,8 +91,24 @@ test_random (void)
     {
       guint64 code = (guint64) g_test_rand_int () << 32 | (guint32) g_test_rand_int ();
 
-      g_assert_cmpuint (lu_leaf_step (code), <=, LU_LEAF_BARE);
+      g_assert_cmpuint (lu_leaf_step (code), <=, LU_LEAF_FRAMED);
     }
+}
+
+/* The answer of a function from each of its places on. */
+static void
+test_kinds (void)
+{
+  /* push %rbp; mov %rsp,%rbp; xor %eax,%eax; leave; ret; pop %rbx; ret */
+  static const guint8 code[2 * LU_LEAF_BYTES] = { 0x55, 0x48, 0x89, 0xe5, 0x31,
+                                                  0xc0, 0xc9, 0xc3, 0x5b, 0xc3 };
+
+  g_assert_cmpint (lu_leaf_kind_of (code), ==, LU_LEAF_BARE);
+  g_assert_cmpint (lu_leaf_kind_of (code + 1), ==, LU_LEAF_PUSHED);
+  g_assert_cmpint (lu_leaf_kind_of (code + 4), ==, LU_LEAF_FRAMED);
+  g_assert_cmpint (lu_leaf_kind_of (code + 6), ==, LU_LEAF_FRAMED);
+  g_assert_cmpint (lu_leaf_kind_of (code + 7), ==, LU_LEAF_BARE);
+  g_assert_cmpint (lu_leaf_kind_of (code + 8), ==, LU_LEAF_UNDECIDED);
 }
 
 int
@@ -94,5 +117,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/leaf/cases", test_cases);
   g_test_add_func ("/leaf/random", test_random);
+  g_test_add_func ("/leaf/kinds", test_kinds);
   return g_test_run ();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-memo.c - what a thread's last stack may be taken for: made-up code in which every register
- * matters, made-up stacks, and the registers at the end of the walk compared, too. */
+/* test-memo.c - whether a walk reuses a thread's last stack correctly: made-up code in which every
+ * register matters and made-up stacks; the registers at the end of the walk are compared, too. */
 
 #include "unwind/walk.h"
 
@@ -20,16 +20,16 @@ typedef struct
   GRand *rand;
   LuRuleCache *rules;
   LuMemo *memo;
-  LuGuessFacts facts; /* none */
+  LuFpStepFacts facts; /* empty */
   LuViewMapping mapping;
-  LuSpaceView view;
+  LuAddressSpaceView view;
   guint64 pcs[N_PCS];
-  lu_plain plains[N_PCS]; /* those that has_no_rule() are for walk_frame() */
+  lu_compact_rule steps[N_PCS]; /* walk_frame() makes the steps that has_no_rule() names */
   guint64 words[N_WORDS];
   gint32 next_tid;
   guint64 size;   /* of the copy */
-  guint n_made;   /* steps of the last walk that were none of plain rules */
-  guint n_joined; /* walks made again, with such steps, that have left one piece */
+  guint n_made;   /* steps of the last walk without a compact rule */
+  guint n_joined; /* repeated walks, with such steps, that have left one piece */
 } Fixture;
 
 typedef struct
@@ -39,9 +39,9 @@ typedef struct
   LuStack stack;
 } Outcome;
 
-/* Small frames; FP and BX kept, saved or lost; a third by frame pointer. */
-static lu_plain
-random_plain (GRand *rand)
+/* Makes a rule of a small frame; FP and BX are kept, saved or lost; a third go by frame pointer. */
+static lu_compact_rule
+random_compact (GRand *rand)
 {
   struct lu_rule rule = {
     .cfa_kind = g_rand_int_range (rand, 0, 3) == 0 ? LU_CFA_FP : LU_CFA_SP,
@@ -54,17 +54,17 @@ random_plain (GRand *rand)
 
   if (g_rand_int_range (rand, 0, 12) == 0)
     rule.saves = (guint8) ((rule.saves & 15) | LU_SAVE_UNKNOWN << 4);
-  return lu_plain_make (&rule);
+  return lu_compact_make (&rule);
 }
 
-/* Whether the place has no plain rule, as far as the walker knows. */
+/* Returns whether the walker knows no compact rule for the place. */
 static gboolean
 has_no_rule (guint i)
 {
   return i % 16 == 5;
 }
 
-/* Return addresses, each with a place of its own in the cache. */
+/* Makes return addresses, each with a place of its own in the cache. */
 static void
 make_code (Fixture *self)
 {
@@ -78,18 +78,18 @@ make_code (Fixture *self)
       if (place->key != 0)
         continue;
       self->pcs[i] = pc;
-      self->plains[i] = i == 0 ? LU_PLAIN_END : random_plain (self->rand);
-      *place = (LuRulePlace){ .key = pc - 1, .plain = has_no_rule (i) ? 0 : self->plains[i] };
+      self->steps[i] = i == 0 ? LU_COMPACT_END : random_compact (self->rand);
+      *place = (LuRulePlace){ .key = pc - 1, .compact = has_no_rule (i) ? 0 : self->steps[i] };
       i++;
     }
   self->mapping = (LuViewMapping){ .start = CODE, .size = pc - CODE };
   self->mapping.base.start = CODE;
   self->mapping.base.end = pc;
-  self->view = (LuSpaceView){ .n = 1, .mappings = &self->mapping };
+  self->view = (LuAddressSpaceView){ .n = 1, .mappings = &self->mapping };
   self->view.last = self->view.before = &self->mapping;
 }
 
-/* Any word may be a return address or a frame pointer: walks go far. */
+/* Any word may be a return address or a frame pointer, so that walks go far. */
 static guint64
 random_word (Fixture *self)
 {
@@ -108,11 +108,11 @@ find_pc (const Fixture *self, guint64 pc)
   return i;
 }
 
-/* Makes the words a whole stack of the registers given. */
+/* Fills the words with a whole stack for the given registers. */
 static void
 make_stack (Fixture *self, const struct lu_regs *sampled)
 {
-  struct lu_plain_regs regs = { .pc = sampled->pc, .fp = sampled->fp, .known = sampled->known };
+  struct lu_compact_regs regs = { .pc = sampled->pc, .fp = sampled->fp, .known = sampled->known };
   struct lu_copy copy = { (const guint8 *) self->words, STACK, sizeof self->words };
 
   for (guint i = 0; i < N_WORDS; i++)
@@ -121,9 +121,9 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
     {
       guint i = find_pc (self, regs.pc);
 
-      if (i == N_PCS || i == 0 || !lu_plain_step (&regs, self->plains[i], &copy))
+      if (i == N_PCS || i == 0 || !lu_compact_step (&regs, self->steps[i], &copy))
         return;
-      /* That was the wrong kind of word: another return address in its place. */
+      /* The word is not a return address: replace it by one. */
       if (regs.pc >= STACK)
         {
           regs.pc = self->pcs[g_rand_int_range (self->rand, 1, N_PCS)];
@@ -132,26 +132,26 @@ make_stack (Fixture *self, const struct lu_regs *sampled)
     }
 }
 
-/* Goes on where lu_walk_plain() has left, as lu_walk_frame() does, and at times has the memo know
+/* Goes on where lu_walk_compact() has left, as lu_walk_frame() does, and at times has the memo know
  * the step from then on. */
 static gboolean
 walk_frame (Fixture *self, LuWalk *walk)
 {
   struct lu_regs *regs = &walk->regs;
   LuStack *stack = walk->stack;
-  struct lu_plain_regs frame = {
+  struct lu_compact_regs frame = {
     .pc = regs->pc, .offset = regs->sp - STACK, .fp = regs->fp, .bx = regs->bx, .known = regs->known
   };
   guint i = find_pc (self, regs->pc);
 
   if (i == N_PCS || !has_no_rule (i) || frame.offset > self->size
-      || !lu_plain_step (&frame, self->plains[i], &walk->copy)
+      || !lu_compact_step (&frame, self->steps[i], &walk->copy)
       || !lu_stack_push (stack, regs->pc, lu_walk_take_flags (walk, TRUE)))
     return FALSE;
   stack->frames[stack->n_frames - 1].stack_offset = (guint32) (regs->sp - STACK);
   if (walk->frame != NULL && g_rand_int_range (self->rand, 0, 8) == 0)
     {
-      walk->frame->plain = self->plains[i];
+      walk->frame->compact = self->steps[i];
       self->memo->is_changed = TRUE;
     }
   regs->pc = frame.pc;
@@ -182,24 +182,24 @@ walk (Fixture *self, gint32 tid, const struct lu_regs *regs, Outcome *outcome)
   lu_memo_begin (self->memo, tid, 1, &walk.copy);
   self->n_made = 0;
   do
-    outcome->result = lu_walk_plain (&walk);
+    outcome->result = lu_walk_compact (&walk);
   while (outcome->result == LU_WALK_ON && walk_frame (self, &walk));
   outcome->regs = walk.regs;
 }
 
-/* The registers that count where a walk has come to an end: those that are known, but where the
- * return address is outside the copy only what says so. */
+/* Returns the registers that must agree at the end of a walk: all known ones, but only the register
+ * of the CFA where the return address is outside the copy. */
 static guint
 registers_that_count (const Fixture *self, const struct lu_regs *regs)
 {
   guint i = find_pc (self, regs->pc);
 
-  if (i < N_PCS && (self->plains[i] & LU_PLAIN) != 0)
+  if (i < N_PCS && (self->steps[i] & LU_COMPACT) != 0)
     {
-      gboolean is_by_fp = (self->plains[i] & LU_PLAIN_BY_FP) != 0;
+      gboolean is_by_fp = (self->steps[i] & LU_COMPACT_BY_FP) != 0;
       guint64 base = is_by_fp ? regs->fp : regs->sp;
 
-      if (base + (guint64) LU_PLAIN_CFA (self->plains[i]) - STACK > self->size)
+      if (base + LU_COMPACT_CFA (self->steps[i]) - STACK > self->size)
         return is_by_fp ? LU_KNOWN_FP : 0;
     }
   return regs->known;
@@ -227,7 +227,8 @@ compare (Fixture *self, gint32 tid, const struct lu_regs *regs)
                    fresh.stack.n_frames * sizeof (LuFrame));
 }
 
-/* Where nothing has changed, a step that is made each time leaves the frames in their places. */
+/* Where nothing has changed, a step that is repeated each time leaves the frames in their places.
+ */
 static void
 walk_again (Fixture *self, gint32 tid, const struct lu_regs *regs)
 {
@@ -253,7 +254,7 @@ test_random (void)
                               .frame_kind = LU_FRAME_KIND_CALLER };
 
       make_code (self);
-      lu_memo_free (self->memo); /* other code, other rules */
+      lu_memo_free (self->memo); /* the code and the rules are new */
       self->memo = lu_memo_new ();
       regs.pc = self->pcs[1];
       regs.fp = STACK + 64;

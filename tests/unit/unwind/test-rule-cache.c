@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-rule-cache.c - how much a walk may have compiled: a file whose only FDE has a program as
- * long as it may be, asked for many places. */
+/* test-rule-cache.c - the limit of compilation per walk: a file whose only FDE has a program of the
+ * greatest length, looked up at many places. */
 
 #include "../table/section.h"
 
@@ -99,7 +99,7 @@ test_work (void)
             break;
           g_assert_cmpint (found.rule.cfa_kind, ==, LU_CFA_SP);
         }
-      /* Each walk gets some further, and none much. */
+      /* Each walk compiles some more rules, but not many. */
       g_assert_cmpuint (n_known, >, n_before);
       g_assert_cmpuint (n_known - n_before, <=, LU_RULE_CACHE_WORK / PROGRAM_SIZE + 1);
       n_walks++;
@@ -116,8 +116,8 @@ walk_often (LuRuleCache *cache)
     lu_rule_cache_begin (cache);
 }
 
-/* It is small until there is much to walk, however long that takes. What it knew then it knows
- * afterwards, and as before. */
+/* The cache stays small until there is much to walk, however long that takes. It keeps its rules
+ * when it grows. */
 static void
 test_grow (void)
 {
@@ -146,7 +146,7 @@ test_grow (void)
   lu_rule_cache_free (cache);
 }
 
-/* 20,000 entries without a search table: not while somebody waits. */
+/* 20,000 entries without a search table are too many to search while the drain waits. */
 static void
 test_drain (void)
 {

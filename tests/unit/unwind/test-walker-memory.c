@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-walker-memory.c - a walker of the drain allocates and frees nothing, not even in its first
- * walk, with the first rule of each module, a new space for each walk, and lists that overflow.
+ * walk, with the first rule of each module, a new address space for each walk, and lists that
+ * overflow.
  *
  * Arguments: the folder of target.c's programs. */
 
@@ -17,7 +18,7 @@
 
 static const char *folder;
 
-/* Counting; a sanitizer has its own allocator, and then nothing is counted. */
+/* A sanitizer has its own allocator; nothing is counted then. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define CAN_COUNT FALSE
 #else
@@ -73,7 +74,7 @@ start (const char *what)
 }
 
 static gboolean
-walk (LuWalker *walker, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
+walk (LuWalker *walker, gint32 tid, const LuSample *sample, LuAddressSpace *space, LuStack *stack)
 {
   gboolean is_ours;
 
@@ -86,7 +87,7 @@ walk (LuWalker *walker, gint32 tid, const LuSample *sample, LuSpace *space, LuSt
   return is_ours;
 }
 
-/* The counting itself. */
+/* Calls are really counted. */
 static void
 test_counting (void)
 {
@@ -123,7 +124,7 @@ test_first (gconstpointer what)
     }
 }
 
-/* More spaces, and more mappings in all, than are kept. */
+/* There are more address spaces, and more mappings in all, than are kept. */
 static void
 test_spaces (void)
 {
@@ -132,29 +133,29 @@ test_spaces (void)
   g_autofree LuStack *stack = g_new (LuStack, 1);
   const LuModuleKey key = { .kind = LU_MODULE_ANONYMOUS, .path = "//anon" };
   g_autoptr (LuModule) module = lu_module_new (&key);
-  LuSpace *space;
+  LuAddressSpace *space;
 
   if (tracee == NULL)
     return;
-  space = lu_space_ref (tracee->space);
+  space = lu_address_space_ref (tracee->space);
   for (guint i = 0; i < N_SPACES; i++)
     {
       LuMapping mapping = { .start = 0x1000 * (i + 1), .end = 0x1000 * (i + 1) + 1 };
-      LuSpace *next;
+      LuAddressSpace *next;
 
       mapping.module = module;
-      next = lu_space_with_mapping (space, &mapping);
-      lu_space_unref (space);
+      next = lu_address_space_take_with_mapping (lu_address_space_ref (space), &mapping);
+      lu_address_space_unref (space);
       space = next;
       g_assert_true (walk (walker, (gint32) i, &tracee->sample, space, stack));
       g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
       g_assert_true (walk (walker, 1, &tracee->sample, tracee->space, stack));
       g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
     }
-  lu_space_unref (space);
+  lu_address_space_unref (space);
 }
 
-/* Damaged samples: other ways through the walker. */
+/* Damaged samples take other ways through the walker. */
 static void
 test_damaged (void)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-walker.c - a walk that follows the thread's last stack gives what a walk without one gives.
+/* test-walker.c - a walk that follows the thread's last stack has the same result as a walk without
+ * one.
  *
  * A stack of target.c's programs is changed in every way that could lead a memory astray. Each
  * changed sample is walked as the next one of a thread whose last stack was the unchanged one, and
- * as the first one of another thread; everything must be the same.
+ * as the first one of another thread; both results must be equal.
  *
  * Arguments: the folder of target.c's programs. */
 
@@ -28,15 +29,15 @@ typedef struct
 {
   Tracee *tracee;
   LuWalker *walker;
-  gint32 next_tid; /* that nothing is remembered of */
+  gint32 next_tid; /* nothing is remembered of it */
   guint64 words[17];
   guint8 *stack;
-  LuSample sample; /* the changed one */
+  LuSample sample; /* with the changes */
   gboolean is_ours;
   LuStack kept, fresh;
 } Fixture;
 
-/* The sample, unchanged. */
+/* Restores the unchanged sample. */
 static void
 reset (Fixture *self)
 {
@@ -47,12 +48,14 @@ reset (Fixture *self)
   self->sample.stack = self->stack;
 }
 
-/* What stands in front of return addresses is known to a walker only after the engine. */
+/* A walker knows the instructions before return addresses only after the engine has read them. */
 static void
-find_calls_of (LuUnwinder *dwfl, pid_t pid, const LuSample *sample, LuSpace *space, LuStack *stack)
+find_calls_of (LuUnwinder *dwfl, pid_t pid, const LuSample *sample, LuAddressSpace *space,
+               LuStack *stack)
 {
   lu_stack_reset (stack);
-  dwfl->ops->unwind (dwfl, pid, pid, sample, space, stack);
+  dwfl->ops->unwind (
+      dwfl, &(LuUnwindRequest){ .pid = pid, .tid = pid, .sample = sample, .space = space }, stack);
 }
 
 static void
@@ -88,20 +91,20 @@ tear_down (Fixture *self)
 }
 
 static gboolean
-walk (Fixture *self, gint32 tid, const LuSample *sample, LuSpace *space, LuStack *stack)
+walk (Fixture *self, gint32 tid, const LuSample *sample, LuAddressSpace *space, LuStack *stack)
 {
   gboolean is_ours;
 
   lu_stack_reset (stack);
   is_ours = lu_walker_walk (self->walker, tid, sample, space, stack);
-  if (!is_ours) /* what is in the stack is to be forgotten */
+  if (!is_ours) /* the stack's contents are undefined */
     lu_stack_reset (stack);
   return is_ours;
 }
 
-/* The changed sample after the unchanged one, and alone. */
+/* Compares walks of the changed sample after the unchanged one, and alone. */
 static void
-compare_in (Fixture *self, LuSpace *space)
+compare_in (Fixture *self, LuAddressSpace *space)
 {
   LuStack *kept = &self->kept, *fresh = &self->fresh;
   gboolean is_ours;
@@ -144,7 +147,7 @@ set_word (Fixture *self, guint64 offset, guint64 value)
   memcpy (self->stack + offset, &value, sizeof value);
 }
 
-/* Bytes of the stack that the walk of the unchanged sample reads, and some more. */
+/* Returns the bytes of the stack that the walk of the unchanged sample reads, and some more. */
 static guint64
 used (Fixture *self)
 {
@@ -164,12 +167,12 @@ test_same (Fixture *self)
   g_assert_cmpint (self->kept.status, ==, LU_STATUS_COMPLETE);
   before = lu_walker_n_followed (self->walker);
   compare (self);
-  /* Nearly all, twice. */
+  /* Nearly all frames are followed, twice. */
   g_assert_cmpuint (lu_walker_n_followed (self->walker) - before, >=,
                     MIN (self->kept.n_frames, 400));
 }
 
-/* Each word alone: another value, that of another word, nothing. */
+/* Each word is changed alone: to another value, to that of another word, to zero. */
 static void
 test_word (Fixture *self)
 {
@@ -192,7 +195,7 @@ test_word (Fixture *self)
     }
 }
 
-/* A copy that ends anywhere, also in the middle of a word. */
+/* The copy ends anywhere, also in the middle of a word. */
 static void
 test_size (Fixture *self)
 {
@@ -206,7 +209,7 @@ test_size (Fixture *self)
     }
 }
 
-/* Registers alone, and the whole stack at another place. */
+/* Only registers change, or the whole stack is at another place. */
 static void
 test_registers (Fixture *self)
 {
@@ -235,34 +238,36 @@ test_shifted (Fixture *self)
     {
       memmove (self->stack, self->tracee->stack + by, self->tracee->sample.stack_size - by);
       self->words[WORD_SP] = self->tracee->words[WORD_SP] + by;
-      compare (self); /* the same words at their places */
+      compare (self); /* the same words at the same addresses */
       self->words[WORD_SP] = self->tracee->words[WORD_SP];
-      compare (self); /* at other places */
+      compare (self); /* at other addresses */
     }
 }
 
-/* The same thread after an exec or a mapping: nothing of the old space may be left. */
+/* After an exec or a new mapping in the same thread nothing of the old address space is used. */
 static void
 test_space (Fixture *self)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (self->tracee->space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (self->tracee->space, &n);
   const LuModuleKey key = { .kind = LU_MODULE_ANONYMOUS, .path = "//anon" };
   g_autoptr (LuModule) module = lu_module_new (&key);
 
   for (guint i = 0; i < n; i++)
     {
       LuMapping mapping = mappings[i];
-      g_autoptr (LuSpace) space = NULL, empty = lu_space_new ();
+      g_autoptr (LuAddressSpace) space = NULL, empty = lu_address_space_new ();
 
       mapping.module = module;
-      space = lu_space_with_mapping (self->tracee->space, &mapping);
+      space =
+          lu_address_space_take_with_mapping (lu_address_space_ref (self->tracee->space), &mapping);
       compare_in (self, space);
       compare_in (self, empty);
     }
 }
 
-/* A bit of everything, also one on top of the other: pieces of the last stack between others. */
+/* Several changes together and on top of each other, so that pieces of the last stack stand between
+ * new frames. */
 static void
 test_random (Fixture *self)
 {
@@ -288,15 +293,15 @@ test_random (Fixture *self)
         self->words[g_rand_boolean (rand) ? WORD_FP : WORD_BX] += 8;
       if (g_rand_int_range (rand, 0, 8) == 0)
         self->sample.stack_size = (guint32) g_rand_int_range (rand, 8, (gint32) end);
-      /* The last stack is what the last turn left. */
+      /* The last stack is the result of the previous round. */
       walk (self, 2, &self->sample, self->tracee->space, &self->kept);
       compare (self);
     }
   g_rand_free (rand);
 }
 
-/* A thread whose last stack was any other one: chains of changed stacks without the unchanged one
- * between. */
+/* A thread whose last stack was changed, too: chains of changed stacks without the unchanged one
+ * between them. */
 static void
 test_chain (Fixture *self)
 {
@@ -323,7 +328,7 @@ test_chain (Fixture *self)
   g_rand_free (rand);
 }
 
-/* What the walker makes of the words on top of the stack is what the engine does. */
+/* The walker handles the words on top of the stack as the engine does. */
 static void
 test_top (Fixture *self)
 {
@@ -353,19 +358,19 @@ test_top (Fixture *self)
                              stack->frames, stack->n_frames * sizeof (LuFrame));
           }
       }
-  /* A word that leads nowhere is no reason to ask the engine. */
+  /* A word that leads nowhere is no reason to use the engine. */
   g_assert_cmpuint (n_ours, >, n_all * 19 / 20);
 }
 
-/* At the very first byte of a program's code, as the first call of _init brings its page in: no
- * system call can have led there. */
+/* The pc is the very first byte of a program's code, as when the first call of _init faults its
+ * page in: no system call can lead there. */
 static void
 test_first_byte (Fixture *self)
 {
   g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
   LuStack *stack = &self->kept;
 
-  self->words[WORD_IP] = lu_space_find (self->tracee->space, self->words[WORD_IP])->start;
+  self->words[WORD_IP] = lu_address_space_find (self->tracee->space, self->words[WORD_IP])->start;
   self->sample.cpumode = PERF_RECORD_MISC_KERNEL;
   find_calls_of (dwfl, self->tracee->pid, &self->sample, self->tracee->space, stack);
   g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define CODE_SEGMENT_32 0x23 /* __USER32_CS */
-#define UNKNOWN_CASE    99   /* what target.c ends with */
+#define UNKNOWN_CASE    99   /* target.c's exit status for an unknown case */
 
 typedef struct
 {
@@ -42,18 +42,20 @@ read_remote (pid_t pid, guint64 address, gpointer bytes, gsize size)
 }
 
 static gboolean
-add_mapping (const LuProcMap *map, gpointer data)
+add_mapping (const LuMmapEvent *map, gpointer data)
 {
   Scan *scan = data;
   Tracee *tracee = scan->tracee;
   LuModuleKey key;
-  LuMapping mapping = { .start = map->start, .end = map->end, .file_offset = map->file_offset };
+  LuMapping mapping = { .start = map->start,
+                        .end = map->start + map->length,
+                        .file_offset = map->file_offset };
   char buffer[4096];
   gboolean is_new;
-  LuSpace *space;
+  LuAddressSpace *space;
 
-  if (map->start <= tracee->words[7] && tracee->words[7] < map->end)
-    scan->stack_end = map->end;
+  if (map->start <= tracee->words[7] && tracee->words[7] < map->start + map->length)
+    scan->stack_end = map->start + map->length;
   if ((map->prot & PROT_EXEC) == 0)
     return TRUE;
   lu_module_key_init (&key, map->path, buffer, sizeof buffer);
@@ -63,15 +65,15 @@ add_mapping (const LuProcMap *map, gpointer data)
   key.minor = map->minor;
   key.inode = map->inode;
   mapping.module = lu_module_cache_find (scan->modules, &key, &is_new);
-  lu_opener_open (scan->opener, mapping.module, tracee->pid, map->start, map->end);
-  space = lu_space_with_mapping (tracee->space, &mapping);
-  lu_space_unref (tracee->space);
+  lu_opener_open (scan->opener, mapping.module, tracee->pid, map->start, map->start + map->length);
+  space = lu_address_space_take_with_mapping (lu_address_space_ref (tracee->space), &mapping);
+  lu_address_space_unref (tracee->space);
   tracee->space = space;
   return TRUE;
 }
 
 static gboolean
-read_space (Tracee *self, gsize limit)
+read_address_space (Tracee *self, gsize limit)
 {
   g_autofree char *path = g_strdup_printf ("/proc/%d/maps", self->pid);
   gsize size;
@@ -83,11 +85,11 @@ read_space (Tracee *self, gsize limit)
   scan.opener = lu_opener_new (TRUE, 1 << 20);
   if (g_getenv ("LU_TEST_LEAN") != NULL)
     {
-      tables = lu_tables_new (NULL, 0); /* there never is one */
+      tables = lu_tables_new (NULL, 0); /* it never has a table */
       lu_opener_set_tables (scan.opener, tables);
-      lu_opener_be_lean (scan.opener);
+      lu_opener_allow_cfi_drop (scan.opener);
     }
-  self->space = lu_space_new ();
+  self->space = lu_address_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, &scan);
   lu_opener_free (scan.opener);
   lu_module_cache_free (scan.modules);
@@ -101,16 +103,18 @@ read_space (Tracee *self, gsize limit)
 }
 
 void
-tracee_unwind (LuUnwinder *unwinder, gint32 pid, const LuSample *sample, LuSpace *space,
+tracee_unwind (LuUnwinder *unwinder, gint32 pid, const LuSample *sample, LuAddressSpace *space,
                LuStack *stack)
 {
   guint n;
-  const LuMapping *mappings = lu_space_mappings (space, &n);
+  const LuMapping *mappings = lu_address_space_mappings (space, &n);
 
   for (guint i = 0; g_getenv ("LU_TEST_LEAN") != NULL && i < n; i++)
     if (lu_module_image (mappings[i].module) != NULL)
       lu_image_drop_cfi (lu_module_image (mappings[i].module));
-  unwinder->ops->unwind (unwinder, pid, pid, sample, space, stack);
+  unwinder->ops->unwind (
+      unwinder, &(LuUnwindRequest){ .pid = pid, .tid = pid, .sample = sample, .space = space },
+      stack);
 }
 
 static gboolean
@@ -131,7 +135,7 @@ read_registers (Tracee *self)
     .mask = 0xff01ff,
     .words = self->words,
   };
-  /* What the kernel leaves there in samples of 32-bit tasks is not zero. */
+  /* The kernel leaves values other than zero there in samples of 32-bit tasks. */
   if (self->sample.regs.abi == LU_ABI_32)
     for (guint i = 9; i < 17; i++)
       self->words[i] = 0xdeadbeefcafe0000 + i;
@@ -162,7 +166,7 @@ run_program (const char *program, const char *const *args)
 
   for (guint i = 0; i < 6 && args[i] != NULL; i++)
     argv[i + 1] = args[i];
-  prctl (PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+  prctl (PR_SET_PDEATHSIG, SIGKILL); /* the program ends with the test */
   ptrace (PTRACE_TRACEME, 0, NULL, NULL);
   execv (program, (char **) argv);
   _exit (127);
@@ -211,7 +215,7 @@ start (const char *program, const char *const *args, gsize limit, const char **w
       self->pid = 0;
       return NULL;
     }
-  if (!read_registers (self) || !read_space (self, limit) || !read_returns (self))
+  if (!read_registers (self) || !read_address_space (self, limit) || !read_returns (self))
     {
       *why = "the stopped program cannot be read";
       return NULL;
@@ -243,7 +247,7 @@ tracee_free (Tracee *self)
       kill (self->pid, SIGKILL);
       waitpid (self->pid, NULL, 0);
     }
-  lu_space_unref (self->space);
+  lu_address_space_unref (self->space);
   g_free (self->stack);
   g_free (self->returns);
   g_free (self);
@@ -252,10 +256,14 @@ tracee_free (Tracee *self)
 const LuUnwinderOps *
 tracee_engine (void)
 {
+  static const LuUnwinderOps *const engines[] = { &lu_unwinder_table, &lu_unwinder_dwfl,
+                                                  &lu_unwinder_check };
   const char *name = g_getenv ("LU_TEST_ENGINE");
 
-  for (guint i = 0; lu_unwinders[i] != NULL; i++)
-    if (name == NULL || strcmp (lu_unwinders[i]->name, name) == 0)
-      return name == NULL ? &lu_unwinder_dwfl : lu_unwinders[i];
+  for (guint i = 0; i < G_N_ELEMENTS (engines); i++)
+    if (name != NULL && strcmp (engines[i]->name, name) == 0)
+      return engines[i];
+  if (name == NULL)
+    return &lu_unwinder_dwfl;
   g_error ("LU_TEST_ENGINE: no engine %s", name);
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk-window.h - reads the stack in windows, since the time of a read hardly depends on its size.
+ *
+ * A window lies in one page, or in the two pages of what it is read for. So it can be read if, and
+ * only if, that alone can be. */
+
+#pragma once
+
+#include "host.h"
+
+/* Reads the window that begins with the cache line of the address, or further below where the page
+ * ends too soon. Returns 0 if `size` bytes at the address are in the window. */
+HOST_SUBPROGRAM int64_t
+move_window (walk_ref ref, uint64_t address, uint64_t size)
+{
+  struct walk *walk = host_walk (ref);
+  uint64_t line = address & ~(uint64_t) (LINE_BYTES - 1);
+  uint64_t last = (address | (PAGE_BYTES - 1)) + 1 - WINDOW_BYTES;
+  uint64_t at = line < last ? line : last;
+
+  if (walk == NULL)
+    return -1;
+  if (address - at > WINDOW_BYTES - size)
+    at = address;
+  walk->window.at = at;
+  walk->window.n_words = walk->window.n_pairs = 0;
+  if (host_read_window (walk->window.bytes, WINDOW_BYTES, at) != 0)
+    return -1;
+  walk->window.n_words = WINDOW_BYTES - sizeof (uint64_t) + 1;
+  walk->window.n_pairs = WINDOW_BYTES - PAIR_BYTES + 1;
+  return 0;
+}
+
+/* Returns the two words at the address in the window, or NULL if they cannot be read. */
+static inline __attribute__ ((always_inline)) const uint64_t *
+find_pair (walk_ref ref, struct walk *walk, uint64_t address)
+{
+  uint64_t offset = address - walk->window.at;
+
+  if (offset >= walk->window.n_pairs)
+    {
+      if (move_window (ref, address, PAIR_BYTES) != 0)
+        return NULL;
+      offset = address - walk->window.at;
+    }
+  HOST_BOUND (offset, WINDOW_BYTES - 1);
+  return (const uint64_t *) (walk->window.bytes + offset);
+}
+
+/* Sets walk->window.word to the word at the address. Returns 0, or -1 if it cannot be read. */
+HOST_SUBPROGRAM int64_t
+read_stack (walk_ref ref, uint64_t address)
+{
+  struct walk *walk = host_walk (ref);
+  uint64_t offset;
+
+  if (walk == NULL)
+    return -1;
+  offset = address - walk->window.at;
+  if (offset >= walk->window.n_words)
+    {
+      walk->window.word = 0;
+      if (move_window (ref, address, sizeof walk->window.word) != 0)
+        return -1;
+      offset = address - walk->window.at;
+    }
+  HOST_BOUND (offset, WINDOW_BYTES - 1);
+  walk->window.word = *(const uint64_t *) (walk->window.bytes + offset);
+  return 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* frame-pointer.h - limits and predicates of the frame-pointer step, which finds the caller of code
+ * without unwind information.
+ *
+ * src/unwind/frame-pointer-step.c explains the step and makes it in user space,
+ * bpf/walk-frame-pointer.h in the kernel. Both must accept the same frames. */
+
+#pragma once
+
+#include "lu/row.h"
+
+#include <stdint.h>
+
+/* The largest distance of a frame pointer from the sampled stack pointer, in bytes. No frames are
+ * that large, and the kernel copies less than 64 KiB. */
+#define LU_FP_MAX_DISTANCE (1u << 20)
+/* The number of words of a frame that are searched for return addresses. Frames of generated code
+ * have about ten words, rarely a hundred. */
+#define LU_FP_MAX_WORDS 256
+/* The number of rules that one walk may look up for this step. Real walks need a few; a hostile
+ * stack can be full of addresses whose rules have not been compiled. */
+#define LU_FP_MAX_RULES 1024
+/* Smaller values are no addresses; compilers put numbers into the frame pointer register too. */
+#define LU_FP_MIN_ADDRESS 4096
+/* The return address of a leaf in a file is one of this many words on top of the stack: above it
+ * can be an alignment, or what the first entry of a procedure linkage table has pushed for the
+ * dynamic linker. */
+#define LU_FP_LEAF_WORDS 3
+
+/* Code whose frames were seen to be set up is kept as hashes in 2^BITS slots. It is forgotten after
+ * this many notes, because new code may be generated at the same address. */
+#define LU_FP_SET_UP_BITS     11
+#define LU_FP_NOTES_PER_EPOCH 4096
+
+/* Returns whether `fp` can be the frame pointer of a frame with the stack pointer `sp`. `last_fp`
+ * is that of the previous frame-pointer step of the walk, or 0. */
+static inline int
+lu_fp_is_possible (uint64_t fp, uint64_t sp, uint64_t last_fp, uint64_t sampled_sp)
+{
+  return fp >= sp && fp > last_fp && fp - sampled_sp < LU_FP_MAX_DISTANCE;
+}
+
+/* In place of a code address: all generated code of HotSpot. */
+#define LU_FP_HOTSPOT_CODE 1
+
+/* HotSpot (the Java virtual machine). Compiled methods push the frame pointer of their caller below
+ * their return address (MacroAssembler::verified_entry()) and keep one of their own only with
+ * -XX:+PreserveFramePointer. Without that option the frame pointer is always that of an interpreted
+ * method or of the stub through which the machine has called Java; nothing else that keeps frame
+ * pointers calls compiled methods. */
+
+/* Returns whether a word of the stack can be the return address of a compiled method's frame that
+ * keeps `fp` as it was. `below` is the word below. */
+static inline int
+lu_fp_hotspot_is_return (uint64_t below, uint64_t fp)
+{
+  return below == fp;
+}
+
+/* Returns whether the frame at `fp` can be an interpreted method's. `slot` is the word below its
+ * frame pointer: the caller's stack pointer there (frame::interpreter_frame_sender_sp_offset). */
+static inline int
+lu_fp_hotspot_is_interpreted (uint64_t slot, uint64_t fp)
+{
+  return slot - fp < LU_FP_MAX_DISTANCE;
+}
+
+/* V8 (JavaScript). The frame of a function has three words below the frame pointer, from the
+ * lowest: the number of arguments, the function, the context (StandardFrameConstants). The last two
+ * are pointers with a tag (kHeapObjectTag). All code of V8 that puts words on the stack keeps a
+ * frame pointer, so in such a frame a return address is on top, or below the frame pointer just
+ * pushed. Other runtimes align their pointers. */
+#define LU_FP_V8_WORDS 3
+
+static inline int
+lu_fp_v8_is_object (uint64_t word)
+{
+  return (word & 3) == 1 && word >> 32 != 0 && word >> 47 == 0;
+}
+
+static inline int
+lu_fp_v8_is_function (const uint64_t *words)
+{
+  return words[0] - 1 < 0xffff && lu_fp_v8_is_object (words[1]) && lu_fp_v8_is_object (words[2]);
+}
+
+/* The distance between the target of a direct call and a leaf that it leads to, at most: small
+ * functions, and those that jump to each other, lie close together. */
+#define LU_FP_MAX_LEAP 4096
+
+static inline int
+lu_fp_is_near (uint64_t target, uint64_t pc)
+{
+  return target - pc + LU_FP_MAX_LEAP < 2 * LU_FP_MAX_LEAP;
+}
+
+/* Returns the hash of a code address in one version (`serial`) of an address space. Its high bits
+ * are the slot. */
+static inline uint64_t
+lu_fp_set_up_key (uint64_t pc, uint64_t serial, uint64_t n_notes)
+{
+  return (pc ^ serial << 47) * 0x9e3779b97f4a7c15ull ^ n_notes / LU_FP_NOTES_PER_EPOCH;
+}
+
+/* The unwinding table's answer about the code at an address. */
+enum lu_fp_rule
+{
+  LU_FP_RULE_NONE,
+  LU_FP_RULE_BY_FP, /* the CFA is just above the saved frame pointer: the code keeps it */
+  LU_FP_RULE_OTHER,
+  LU_FP_RULE_UNKNOWN, /* only in the kernel: there is no table, or too many rules were looked up */
+};
+
+static inline enum lu_fp_rule
+lu_fp_rule_of (const struct lu_rule *rule)
+{
+  if (rule->cfa_kind == LU_CFA_NONE)
+    return LU_FP_RULE_NONE;
+  return rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 16 ? LU_FP_RULE_BY_FP : LU_FP_RULE_OTHER;
+}
+
+/* Python's trampolines on x86-64 (python -X perf), one for each Python function: [endbr64;] sub $8,
+ * %rsp; call *%rcx; add $8, %rsp; ret. They lie next to each other in slots of 16 bytes, so their
+ * call returns to offset 10 in a slot, or to offset 6 without endbr64. */
+#define LU_TRAMPOLINE_FRAME 8u /* bytes below the trampoline's own return address */
+
+static inline int
+lu_trampoline_is_return (uint64_t pc)
+{
+  return (pc & 15) == 10 || (pc & 15) == 6;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* aarch64.c - aarch64; see arch.h.
+ *
+ * Order of perf's registers: enum perf_event_arm_regs (asm/perf_regs.h): X0 to X29, LR, SP, PC.
+ * DWARF numbers are the same, except for the pc (DWARF for the Arm 64-bit Architecture, 4.1).
+ * Addresses have 48 bits; the bits above may hold an authentication code. */
+
+#include "arch/arch.h"
+#include "lu/step.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum
+{
+  X29 = 29,
+  X30 = 30, /* the link register */
+  SP = 31,
+  PC = 32, /* as lu_step_sigframe_offset() counts */
+};
+
+static const char *const names[] = {
+  "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
+  "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
+  "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",
+};
+
+/* BL, BLR and their forms with pointer authentication (Arm ARM, C6.2). */
+static enum lu_call_kind
+decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
+{
+  guint32 word;
+
+  *displacement = 0;
+  if (n < sizeof word)
+    return LU_CALL_NONE;
+  memcpy (&word, bytes + n - sizeof word, sizeof word);
+  if (word >> 26 == 0x25) /* bl: 26 bits, in words, from the call itself */
+    {
+      *displacement = ((gint64) ((guint64) word << 38) >> 36) - 4;
+      return LU_CALL_DIRECT;
+    }
+  /* blr Xn; blraaz, blrabz Xn; blraa, blrab Xn, Xm */
+  if ((word & 0xfffffc1f) == 0xd63f0000 || (word & 0xfffff81f) == 0xd63f081f
+      || (word & 0xfffff800) == 0xd73f0800)
+    return LU_CALL_INDIRECT;
+  return LU_CALL_NONE;
+}
+
+/* The kernel's frame as the restorer of the vDSO describes it: x29 points to a record of the
+ * interrupted x29 and pc. The record says neither where the interrupted stack is nor what the link
+ * register held. The frame around it does, and starts at sp (lu_step_sigframe_offset()). */
+static void
+complete_signal_rule (struct lu_rule *rule)
+{
+  if (rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 0 && rule->ra_kind == LU_RA_AT_CFA
+      && rule->ra_off == 1 && lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA && rule->fp_off == 0)
+    *rule = (struct lu_rule){
+      .cfa_kind = LU_CFA_DEREF_SP,
+      .aux = (int16_t) lu_step_sigframe_offset (SP),
+      .saves = LU_SAVE_AT_SP | LU_SAVE_UNKNOWN << 4,
+      .fp_off = (int16_t) (lu_step_sigframe_offset (X29) / 8),
+      .ra_kind = LU_RA_AT_SP,
+      .ra_off = (int16_t) (lu_step_sigframe_offset (PC) / 8),
+      .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,
+    };
+}
+
+const LuArch lu_arch_aarch64 = {
+  .name = "aarch64",
+  .machine = EM_AARCH64,
+  .word_size = 8,
+  .address_mask = (G_GUINT64_CONSTANT (1) << 48) - 1,
+  .mask = 0x1ffffffff,
+  .perf_sp = 31,
+  .perf_pc = 32,
+  .n_registers = 33,
+  .dwarf_numbers = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                     17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, -1 },
+  .sp = SP,
+  .fp = X29,
+  .bx = LU_ARCH_NO_REGISTER,
+  .ra = X30,
+  .syscall_return = LU_ARCH_NO_REGISTER,
+  .register_names = names,
+  .n_register_names = G_N_ELEMENTS (names),
+  .slots = { [SP] = LU_SLOT_SP, [X29] = LU_SLOT_FP, [X30] = LU_SLOT_RA },
+  .has_link_register = TRUE,
+  .signs_return_addresses = TRUE,
+  .decode_call = decode_call,
+  .complete_signal_rule = complete_signal_rule,
+};

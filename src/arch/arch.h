@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* arch.h - what differs between architectures, as constant data and functions without state.
+ *
+ * Each architecture is one constant in a file of its own; arch.c lists them. Code outside this room
+ * tests what an architecture has, never which one it is. docs/HOWTO-add-an-architecture.md. */
+
+#pragma once
+
+#include "lu/calls.h"
+#include "lu/row.h"
+#include "lu/sample.h"
+
+#include <glib.h>
+
+#define LU_ARCH_MAX_PERF_REGISTERS 33
+/* The highest DWARF register number in use: x86-64 ends at 125, aarch64 at 127. */
+#define LU_ARCH_MAX_REGISTER 128
+/* The number of a register that the architecture does not have. */
+#define LU_ARCH_NO_REGISTER G_MAXUINT16
+
+/* The registers that unwinding tables follow. */
+enum
+{
+  LU_SLOT_OTHER, /* 0, the slot of every register that is not followed */
+  LU_SLOT_SP,
+  LU_SLOT_FP,
+  LU_SLOT_BX,
+  LU_SLOT_RA,
+  LU_N_SLOTS
+};
+
+typedef struct
+{
+  const char *name;
+  guint16 machine;      /* EM_* */
+  guint8 word_size;     /* of a stack slot, in bytes */
+  guint64 address_mask; /* the bits that an address can have */
+
+  /* perf */
+  guint64 mask;            /* the registers to request (attr.sample_regs_user) */
+  guint8 perf_sp, perf_pc; /* bits in the mask */
+  guint n_registers;       /* entries in use of: */
+  gint8 dwarf_numbers[LU_ARCH_MAX_PERF_REGISTERS]; /* by perf bit; -1: not followed */
+
+  /* DWARF numbers, or LU_ARCH_NO_REGISTER */
+  guint16 sp, fp;                    /* fp: the platform's frame pointer */
+  guint16 bx;                        /* the third register that CFI computes a CFA from */
+  guint16 ra;                        /* the usual column of the return address */
+  guint16 syscall_return;            /* where a system call leaves its return address */
+  const char *const *register_names; /* by DWARF number */
+  guint n_register_names;
+  guint8 slots[LU_ARCH_MAX_REGISTER + 1]; /* LU_SLOT_* by DWARF number */
+
+  /* Calls */
+  gboolean has_link_register; /* a call puts its return address in `ra`, otherwise on the stack */
+  gboolean signs_return_addresses; /* CFI may say that one carries an authentication code */
+  /* Decodes the instruction at the end of `n` bytes, which end at a return address; more than
+   * LU_CALL_LONGEST are not needed. Never returns UNKNOWN. Sets `displacement` to the distance of a
+   * direct call's target from the return address, otherwise to 0. */
+  enum lu_call_kind (*decode_call) (const guint8 *bytes, gsize n, gint64 *displacement);
+
+  /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu/leaf.h). */
+  enum lu_leaf_kind (*leaf_kind_of) (const guint8 *code);
+  /* Optional: returns whether Python's trampolines (python -X perf) return to such an address. */
+  gboolean (*is_trampoline_return) (guint64 pc);
+  guint8 trampoline_frame; /* bytes between their stack pointer and their own return address */
+
+  /* Signals */
+  /* The CFI of signal frames says where the interrupted stack is. */
+  gboolean cfi_finds_interrupted_stack;
+  /* Optional: completes the rule of a signal frame that the kernel has laid out. */
+  void (*complete_signal_rule) (struct lu_rule *rule);
+} LuArch;
+
+extern const LuArch lu_arch_x86_64;
+extern const LuArch lu_arch_i386;
+extern const LuArch lu_arch_aarch64;
+
+/* Returns the architecture of tasks with this ABI (LU_ABI_*) on this machine; NULL if they cannot
+ * be unwound. */
+const LuArch *lu_arch_of_abi (guint32 abi);
+/* Returns the architecture of ELF files for this machine (EM_*), or NULL. */
+const LuArch *lu_arch_of_machine (guint16 machine);
+/* Like lu_arch_of_machine(), but returns NULL if no unwinding tables are made for it: they exist
+ * for 64-bit files only. */
+const LuArch *lu_arch_with_tables (guint16 machine);
+
+/* Returns the name of a register by its DWARF number; never NULL. */
+const char *lu_arch_register_name (const LuArch *self, guint number);
+
+/* Reads the register behind a bit of the perf mask; FALSE if the sample does not have it. */
+gboolean lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value);
+/* Reads the register with this DWARF number; FALSE if the sample does not have it. */
+gboolean lu_arch_read_dwarf (const LuArch *self, const LuRegs *regs, int dwarf_number,
+                             guint64 *value);
+/* Returns whether the sample may be in a system call that returns to `pc`. A page fault or an
+ * interrupt is not one; where the two look alike, every sample in the kernel may be. */
+gboolean lu_arch_may_be_system_call (const LuArch *self, const LuSample *sample, guint64 pc);

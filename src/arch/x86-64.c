@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* x86-64.c - x86-64; see arch.h.
+ *
+ * Order of perf's registers: enum perf_event_x86_regs (asm/perf_regs.h). DWARF numbers: System V
+ * ABI, AMD64 supplement, figure 3.36. The kernel refuses to sample DS, ES, FS and GS; flags and the
+ * other segments do not matter for unwinding. */
+
+#include "arch/x86.h"
+#include "lu/frame-pointer.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum
+{
+  RCX = 2,
+  RBX = 3,
+  RBP = 6,
+  RSP = 7,
+  RIP = 16, /* the column of the return address */
+};
+
+static const char *const names[] = {
+  "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+  "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip",
+};
+
+enum lu_call_kind
+lu_x86_decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
+{
+  gsize n_used = MIN (n, LU_CALL_LONGEST);
+  guint8 code[8] = { 0 };
+  guint64 word;
+
+  if (n_used > 0) /* else `bytes` may be NULL */
+    memcpy (code + sizeof code - n_used, bytes + n - n_used, n_used);
+  memcpy (&word, code, sizeof word);
+  *displacement = 0;
+  return lu_call_decode (word, displacement);
+}
+
+static enum lu_leaf_kind
+leaf_kind_of (const guint8 *code)
+{
+  return lu_leaf_kind_of (code);
+}
+
+static gboolean
+is_trampoline_return (guint64 pc)
+{
+  return lu_trampoline_is_return (pc) != 0;
+}
+
+/* The kernel's frame as the restorer of the C library describes it: rsp at 160, rip at 168, rbp at
+ * 120 and rbx at 128 above rsp (lu_step_ucontext_offset()). */
+static void
+complete_signal_rule (struct lu_rule *rule)
+{
+  if (rule->cfa_kind == LU_CFA_DEREF_SP && rule->aux == 160 && rule->cfa_off == 0
+      && rule->ra_kind == LU_RA_AT_SP && rule->ra_off == 168 / 8
+      && lu_rule_fp_kind (rule) == LU_SAVE_AT_SP && rule->fp_off == 120 / 8
+      && lu_rule_bx_kind (rule) == LU_SAVE_AT_SP && rule->bx_off == 128 / 8)
+    rule->flags |= LU_RULE_UCONTEXT;
+}
+
+const LuArch lu_arch_x86_64 = {
+  .name = "x86-64",
+  .machine = EM_X86_64,
+  .word_size = 8,
+  .address_mask = G_MAXUINT64,
+  .mask = 0xff01ff,
+  .perf_sp = 7,
+  .perf_pc = 8,
+  .n_registers = 24,
+  .dwarf_numbers = {
+    0,   /* AX */
+    RBX,
+    RCX,
+    1,   /* DX */
+    4,   /* SI */
+    5,   /* DI */
+    RBP,
+    RSP,
+    RIP,
+    -1, -1, -1, -1, -1, -1, -1, /* FLAGS, segments */
+    8, 9, 10, 11, 12, 13, 14, 15, /* R8 ... R15 */
+  },
+  .sp = RSP,
+  .fp = RBP,
+  .bx = RBX,
+  .ra = RIP,
+  .syscall_return = RCX, /* entry_SYSCALL_64(), arch/x86/entry/entry_64.S */
+  .register_names = names,
+  .n_register_names = G_N_ELEMENTS (names),
+  .slots = { [RSP] = LU_SLOT_SP, [RBP] = LU_SLOT_FP, [RBX] = LU_SLOT_BX, [RIP] = LU_SLOT_RA },
+  .decode_call = lu_x86_decode_call,
+  .leaf_kind_of = leaf_kind_of,
+  .is_trampoline_return = is_trampoline_return,
+  .trampoline_frame = LU_TRAMPOLINE_FRAME,
+  .cfi_finds_interrupted_stack = TRUE,
+  .complete_signal_rule = complete_signal_rule,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* file-id.c - interned identities of files; see file-id.h. */
+
+#include "file-id.h"
+
+#include <string.h>
+
+struct _LuFileIds
+{
+  GHashTable *ids; /* set of LuFileId, owned; each ends in its texts */
+};
+
+static guint
+hash_id (gconstpointer pointer)
+{
+  const LuFileId *self = pointer;
+
+  return g_str_hash (self->path) ^ g_int64_hash (&self->inode);
+}
+
+static gboolean
+are_equal (gconstpointer a, gconstpointer b)
+{
+  const LuFileId *x = a, *y = b;
+
+  return x->device == y->device && x->inode == y->inode
+         && (x->inode_generation == y->inode_generation || x->inode_generation == 0
+             || y->inode_generation == 0)
+         && strcmp (x->path, y->path) == 0 && g_strcmp0 (x->build_id, y->build_id) == 0;
+}
+
+LuFileIds *
+lu_file_ids_new (void)
+{
+  LuFileIds *self = g_new (LuFileIds, 1);
+
+  self->ids = g_hash_table_new_full (hash_id, are_equal, g_free, NULL);
+  return self;
+}
+
+void
+lu_file_ids_free (LuFileIds *self)
+{
+  if (self == NULL)
+    return;
+  g_hash_table_unref (self->ids);
+  g_free (self);
+}
+
+static LuFileId *
+copy_id (LuFileIds *owner, const LuFileId *like)
+{
+  gsize path_size = strlen (like->path) + 1;
+  gsize build_id_size = like->build_id != NULL ? strlen (like->build_id) + 1 : 0;
+  LuFileId *self = g_malloc (sizeof *self + path_size + build_id_size);
+  char *texts = (char *) (self + 1);
+
+  *self = *like;
+  self->owner = owner;
+  self->n_references = 0;
+  self->path = memcpy (texts, like->path, path_size);
+  if (build_id_size > 0)
+    self->build_id = memcpy (texts + path_size, like->build_id, build_id_size);
+  return self;
+}
+
+LuFileId *
+lu_file_ids_intern (LuFileIds *self, const LuFileId *like)
+{
+  LuFileId *found = g_hash_table_lookup (self->ids, like);
+
+  if (found == NULL)
+    {
+      found = copy_id (self, like);
+      g_hash_table_add (self->ids, found);
+    }
+  return lu_file_id_ref (found);
+}
+
+LuFileId *
+lu_file_id_ref (LuFileId *self)
+{
+  self->n_references++;
+  return self;
+}
+
+void
+lu_file_id_unref (LuFileId *self)
+{
+  if (self != NULL && --self->n_references == 0 && self->owner != NULL)
+    g_hash_table_remove (self->owner->ids, self);
+}

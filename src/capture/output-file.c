@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* output-file.c - opens the output safely; see output-file.h.
+ *
+ * A file is replaced by unlink and exclusive creation, not truncated: processes that have the old
+ * file open keep it, and if something else is put in its place meanwhile, the creation fails
+ * instead of overwriting it. */
+
+#include "output-file.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gi18n.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static gboolean
+read_id (const char *name, guint64 *id)
+{
+  const char *text = g_getenv (name);
+
+  /* (uid_t) -1 means "leave it" to chown() */
+  return text != NULL && g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32 - 1, id, NULL);
+}
+
+gboolean
+lu_output_sudo_caller (uid_t *uid, gid_t *gid)
+{
+  guint64 user, group;
+
+  if (geteuid () != 0 || !read_id ("SUDO_UID", &user) || !read_id ("SUDO_GID", &group))
+    return FALSE;
+  *uid = (uid_t) user;
+  *gid = (gid_t) group;
+  return TRUE;
+}
+
+/* Whether we or the user who called sudo own the file. */
+static gboolean
+is_ours (const struct stat *st)
+{
+  uid_t uid;
+  gid_t gid;
+
+  return st->st_uid == geteuid () || (lu_output_sudo_caller (&uid, &gid) && st->st_uid == uid);
+}
+
+static int
+open_stdout (GError **error)
+{
+  int fd;
+
+  if (isatty (STDOUT_FILENO))
+    {
+      g_set_error_literal (
+          error, LU_ERROR, LU_ERROR_INVALID,
+          _ ("standard output is a terminal; a capture is not text: redirect it, or "
+             "name a file with --output"));
+      return -1;
+    }
+  fd = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (fd < 0)
+    g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("standard output: %s"), g_strerror (errno));
+  return fd;
+}
+
+static int
+fail_errno (const char *path, GError **error)
+{
+  int saved_errno = errno;
+  LuError code = LU_ERROR_FAILED;
+
+  if (saved_errno == EEXIST)
+    code = LU_ERROR_EXISTS;
+  else if (saved_errno == EACCES || saved_errno == EPERM || saved_errno == EROFS)
+    code = LU_ERROR_PERMISSION;
+  g_set_error (error, LU_ERROR, code, _ ("cannot create %s: %s; name another file with --output"),
+               path, g_strerror (saved_errno));
+  return -1;
+}
+
+int
+lu_output_create (const char *path, GError **error)
+{
+  int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+  uid_t uid;
+  gid_t gid;
+
+  if (fd < 0)
+    return fail_errno (path, error);
+  /* Some file systems do not allow it. Then the file belongs to root; record anyway. */
+  if (lu_output_sudo_caller (&uid, &gid) && fchown (fd, uid, gid) != 0)
+    g_debug ("%s stays with root: %s", path, g_strerror (errno));
+  return fd;
+}
+
+static int
+replace (const char *path, const struct stat *st, gboolean force, GError **error)
+{
+  if (!force)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
+                   _ ("%s exists; use --force to replace it, or name another file with --output"),
+                   path);
+      return -1;
+    }
+  if (!is_ours (st))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
+                   _ ("%s exists and belongs to another user (user id %u), so it is not replaced: "
+                      "remove it, or name another file with --output"),
+                   path, (guint) st->st_uid);
+      return -1;
+    }
+  if (unlink (path) != 0)
+    return fail_errno (path, error);
+  return lu_output_create (path, error);
+}
+
+/* Opens the FIFO or the character device that `found` (O_PATH) is; nothing is created or truncated.
+ * Its owner can read what is written, so it has to be one of us, or root. */
+static int
+open_special (const char *path, int found, const struct stat *st, GError **error)
+{
+  g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", found);
+  lu_autofd fd = -1;
+
+  if (st->st_uid != 0 && !is_ours (st))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
+                   _ ("%s belongs to another user (user id %u), who could read the recording; name "
+                      "another file with --output"),
+                   path, (guint) st->st_uid);
+      return -1;
+    }
+  fd = open (link, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("cannot open %s: %s"), path,
+                   g_strerror (errno));
+      return -1;
+    }
+  if (isatty (fd))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                   _ ("%s is a terminal; name a file with --output"), path);
+      return -1;
+    }
+  return lu_fd_steal (&fd);
+}
+
+static const char *
+kind_name (mode_t mode)
+{
+  if (S_ISLNK (mode))
+    return _ ("a symbolic link, which is not followed");
+  if (S_ISDIR (mode))
+    return _ ("a directory");
+  if (S_ISBLK (mode))
+    return _ ("a block device");
+  return _ ("not a file");
+}
+
+int
+lu_output_open (const char *path, gboolean force, GError **error)
+{
+  lu_autofd found = -1;
+  struct stat st;
+
+  if (g_str_equal (path, "-"))
+    return open_stdout (error);
+  found = open (path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (found < 0 && errno == ENOENT)
+    return lu_output_create (path, error);
+  if (found < 0 || fstat (found, &st) != 0)
+    return fail_errno (path, error);
+  if (S_ISREG (st.st_mode))
+    return replace (path, &st, force, error);
+  if (S_ISCHR (st.st_mode) || S_ISFIFO (st.st_mode))
+    return open_special (path, found, &st, error);
+  g_set_error (error, LU_ERROR, LU_ERROR_EXISTS, _ ("%s is %s; name a file with --output"), path,
+               kind_name (st.st_mode));
+  return -1;
+}
+
+void
+lu_output_discard (const char *path)
+{
+  struct stat st;
+
+  /* "-" was standard output, even if a file has that name */
+  if (!g_str_equal (path, "-") && lstat (path, &st) == 0 && S_ISREG (st.st_mode))
+    unlink (path);
+}

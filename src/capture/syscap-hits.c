@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-hits.c - collects which addresses of which process are in a capture, and names them at its
+ * end; see syscap-hits.h.
+ *
+ * Most addresses do not reach the table of addresses. The outer end of the last stack, which most
+ * stacks of a process share, is skipped first; then a small cache knows the recent addresses,
+ * because samples hit the same places again and again. The mapping of an address is looked up when
+ * it is first seen, while the process is still known. */
+
+#include "syscap-hits.h"
+
+#include "base/id-table.h"
+#include "lu/status.h"
+#include "syscap-format.h"
+#include "syscap-stack.h"
+#include "syscap-symbols.h"
+#include "symbolize/jit-names.h"
+
+#include <string.h>
+
+/* Each takes about 60 bytes. */
+#define MAX_HITS (512u << 10)
+/* Room is allocated at once, because the writer should not allocate; unused pages are never
+ * touched.
+ */
+#define EXPECTED_HITS    (64u << 10)
+#define MAX_SYMBOLS_FILE (64u << 20)
+#define SEEN_BITS        13
+/* Outermost addresses of the last stack that are remembered. */
+#define MAX_LAST 64
+
+enum
+{
+  OUTSIDE, /* outside every mapping, or in generated code */
+  KERNEL,
+  STATE,
+  FIRST_FILE
+};
+
+typedef struct
+{
+  guint64 file_offset;
+  guint64 time;
+  guint32 file;      /* OUTSIDE to STATE, or FIRST_FILE + number */
+  guint32 n_samples; /* 0 unless samples are counted */
+} Hit;
+
+typedef struct
+{
+  LuFileId *id; /* referenced */
+  LuNameFile file;
+  /* 0 unless samples are counted: */
+  guint64 n_samples, last_sample;
+} HitFile;
+
+struct _LuSyscapHits
+{
+  gboolean is_live;
+  guint64 seen[1 << SEEN_BITS];
+  guint64 last[MAX_LAST]; /* addresses of its last stack, outermost first */
+  guint n_last;
+  gint32 last_pid;
+  LuIdTable *addresses; /* (pid, address) */
+  GArray *hits;         /* of Hit, in the order of addresses */
+  GPtrArray *files;     /* of HitFile, owned */
+  GHashTable *file_of;  /* LuFileId -> number + 1 */
+  GHashTable *jitdumps; /* pid -> path */
+  guint n_left_out;
+  LuDebuginfod *debuginfod; /* borrowed; NULL: fetch nothing and count no samples */
+  guint32 *seen_hits;       /* by slot of `seen`: number of the hit; NULL: count no samples */
+  guint64 n_samples;
+};
+
+static void
+file_free (gpointer pointer)
+{
+  HitFile *self = pointer;
+
+  lu_file_id_unref (self->id);
+  g_free (self);
+}
+
+LuSyscapHits *
+lu_syscap_hits_new (gboolean is_live)
+{
+  LuSyscapHits *self = g_new0 (LuSyscapHits, 1);
+
+  self->is_live = is_live;
+  self->addresses = lu_id_table_new_sized (2, EXPECTED_HITS);
+  self->hits = g_array_sized_new (FALSE, FALSE, sizeof (Hit), EXPECTED_HITS);
+  self->files = g_ptr_array_new_with_free_func (file_free);
+  self->file_of = g_hash_table_new (NULL, NULL);
+  self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  return self;
+}
+
+void
+lu_syscap_hits_free (LuSyscapHits *self)
+{
+  if (self == NULL)
+    return;
+  lu_id_table_free (self->addresses);
+  g_array_unref (self->hits);
+  g_ptr_array_unref (self->files);
+  g_hash_table_unref (self->file_of);
+  g_hash_table_unref (self->jitdumps);
+  g_free (self->seen_hits);
+  g_free (self);
+}
+
+void
+lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod)
+{
+  self->debuginfod = debuginfod;
+  self->seen_hits = g_new0 (guint32, 1 << SEEN_BITS);
+}
+
+static guint32
+find_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
+{
+  guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->file_of, mapping->file));
+  HitFile *file;
+
+  if (number > 0)
+    return FIRST_FILE + number - 1;
+  if (lu_path_is_generated (mapping->file->path))
+    return OUTSIDE;
+  file = g_new0 (HitFile, 1);
+  file->id = lu_file_id_ref (mapping->file);
+  file->file = (LuNameFile){
+    .id = file->id, .pid = self->is_live ? pid : 0, .start = mapping->start, .end = mapping->end
+  };
+  g_ptr_array_add (self->files, file);
+  g_hash_table_insert (self->file_of, file->id, GUINT_TO_POINTER (self->files->len));
+  return FIRST_FILE + self->files->len - 1;
+}
+
+static gboolean
+find_jitdump (const LuSyscapMapping *mapping, gpointer user_data)
+{
+  if (!lu_jit_names_is_jitdump (mapping->file->path))
+    return TRUE;
+  *(char **) user_data = g_strdup (mapping->file->path);
+  return FALSE;
+}
+
+/* Looks for the mapping by which a process announces its jitdump, once generated code was hit. */
+static void
+note_generated (LuSyscapHits *self, gint32 pid, const LuSyscapMaps *maps)
+{
+  char *path = NULL;
+
+  if (maps == NULL || g_hash_table_contains (self->jitdumps, GINT_TO_POINTER (pid)))
+    return;
+  lu_syscap_maps_foreach (maps, find_jitdump, &path);
+  if (path != NULL)
+    g_hash_table_insert (self->jitdumps, GINT_TO_POINTER (pid), path);
+}
+
+/* Returns the number of the hit; G_MAXUINT32 if there is no room for it. */
+static guint32
+add_hit (LuSyscapHits *self, const LuSyscapHitStack *stack, guint64 address, gboolean is_user)
+{
+  const LuSyscapMapping *mapping = NULL;
+  Hit hit = { .time = stack->time, .file = is_user ? OUTSIDE : KERNEL };
+  guint32 number;
+
+  if (self->hits->len >= MAX_HITS)
+    {
+      number = lu_id_table_find (self->addresses, (guint32) stack->pid, address);
+      self->n_left_out += number == G_MAXUINT32;
+      return number;
+    }
+  number = lu_id_table_add (self->addresses, (guint32) stack->pid, address);
+  if (number != self->hits->len)
+    return number;
+  if (lu_is_synthetic (address))
+    hit.file = STATE;
+  else if (is_user && stack->maps != NULL)
+    mapping = lu_syscap_maps_find (stack->maps, address);
+  if (mapping != NULL)
+    {
+      hit.file = find_file (self, stack->pid, mapping);
+      hit.file_offset = address - mapping->start + mapping->file_offset;
+    }
+  if (hit.file == OUTSIDE)
+    note_generated (self, stack->pid, stack->maps);
+  g_array_append_val (self->hits, hit);
+  return number;
+}
+
+static void
+count (LuSyscapHits *self, guint32 number)
+{
+  Hit *hit = number != G_MAXUINT32 ? &g_array_index (self->hits, Hit, number) : NULL;
+  HitFile *file;
+
+  if (hit == NULL || hit->file < FIRST_FILE)
+    return;
+  file = g_ptr_array_index (self->files, hit->file - FIRST_FILE);
+  hit->n_samples += hit->n_samples < G_MAXUINT32;
+  file->n_samples += file->last_sample != self->n_samples;
+  file->last_sample = self->n_samples;
+}
+
+/* Returns how many of the outermost addresses equal those of the last stack. Then remembers this
+ * stack instead. */
+static guint
+match_last (LuSyscapHits *self, const LuSyscapHitStack *stack)
+{
+  const guint64 *end = stack->addresses + stack->n_addresses - 1;
+  guint n_same = 0, n_kept = MIN (stack->n_addresses, MAX_LAST);
+
+  if (self->last_pid != stack->pid)
+    self->n_last = 0;
+  while (n_same < MIN (n_kept, self->n_last) && self->last[n_same] == end[-(gssize) n_same])
+    n_same++;
+  for (guint i = n_same; i < n_kept; i++)
+    self->last[i] = end[-(gssize) i];
+  self->last_pid = stack->pid;
+  self->n_last = n_kept;
+  return n_same;
+}
+
+void
+lu_syscap_hits_add (LuSyscapHits *self, const LuSyscapHitStack *stack)
+{
+  guint64 process = (guint64) (guint32) stack->pid * G_GUINT64_CONSTANT (0xd6e8feb86659fd93);
+  gboolean is_user = FALSE;
+  guint n = stack->n_addresses;
+
+  self->n_samples++;
+  /* If samples are counted, no address may be skipped. */
+  if (self->seen_hits == NULL && n > 0)
+    n -= match_last (self, stack);
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 address = stack->addresses[i];
+      guint64 mixed = (address ^ process) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+      guint slot = (guint) (mixed >> (64 - SEEN_BITS));
+      guint32 number;
+
+      if (address >= PERF_CONTEXT_MAX)
+        {
+          is_user = address == PERF_CONTEXT_USER;
+          continue;
+        }
+      if (self->seen[slot] == mixed && self->seen_hits == NULL)
+        continue;
+      number = self->seen[slot] == mixed ? self->seen_hits[slot]
+                                         : add_hit (self, stack, address, is_user);
+      self->seen[slot] = mixed;
+      if (self->seen_hits == NULL)
+        continue;
+      self->seen_hits[slot] = number;
+      count (self, number);
+    }
+}
+
+/* Names */
+
+typedef struct
+{
+  const LuSyscapHits *hits;
+  GArray *symbols; /* of LuSyscapSymbol */
+  LuNamer *namer;
+  const LuKallsyms *kallsyms; /* NULL: none */
+} Naming;
+
+static gint32
+pid_of (const LuSyscapHits *self, guint hit)
+{
+  return (gint32) lu_id_table_key (self->addresses, hit)[0];
+}
+
+static guint64
+address_of (const LuSyscapHits *self, guint hit)
+{
+  return lu_id_table_key (self->addresses, hit)[1];
+}
+
+static const Hit *
+hit_at (const LuSyscapHits *self, guint hit)
+{
+  return &g_array_index (self->hits, Hit, hit);
+}
+
+static void
+add_symbol (Naming *self, guint hit, guint64 begin, guint64 end, const char *name)
+{
+  LuSyscapSymbol symbol = {
+    .begin = begin, .end = end, .pid = pid_of (self->hits, hit), .name = name
+  };
+
+  g_array_append_val (self->symbols, symbol);
+}
+
+static void
+name_kernel (Naming *self, guint hit)
+{
+  LuKernelSymbol symbol;
+
+  if (lu_kallsyms_find (self->kallsyms, address_of (self->hits, hit), &symbol))
+    add_symbol (self, hit, symbol.address, symbol.end, symbol.name);
+}
+
+static void
+name_state (Naming *self, guint hit)
+{
+  guint64 address = address_of (self->hits, hit);
+  g_autofree char *name = lu_syscap_synthetic_name (address);
+
+  if (name != NULL)
+    add_symbol (self, hit, address, address + 1, lu_namer_intern (self->namer, name));
+}
+
+static void
+name_generated (Naming *self, guint hit)
+{
+  const LuGeneratedQuery query = { .pid = pid_of (self->hits, hit),
+                                   .address = address_of (self->hits, hit),
+                                   .time = hit_at (self->hits, hit)->time };
+
+  if (self->hits->is_live)
+    lu_namer_add_generated (self->namer, &query, hit);
+}
+
+/* Names an address of the kernel or a state. All others are left to lu_namer_run(). */
+static void
+name_hit (Naming *self, guint hit)
+{
+  const Hit *found = hit_at (self->hits, hit);
+
+  switch (found->file)
+    {
+    case OUTSIDE:
+      name_generated (self, hit);
+      break;
+    case KERNEL:
+      name_kernel (self, hit);
+      break;
+    case STATE:
+      name_state (self, hit);
+      break;
+    default:
+      lu_namer_add (self->namer, found->file - FIRST_FILE, found->file_offset, hit);
+    }
+}
+
+/* Adds up the samples of the unnamed addresses in each file. As a sample may have several of them,
+ * the sum is limited to the samples of the file. */
+static guint64
+count_samples (GArray *files, gpointer user_data)
+{
+  const Naming *self = user_data;
+  guint n_answers;
+  const LuNameQuery *answers = lu_namer_answers (self->namer, &n_answers);
+  g_autofree guint64 *counts = g_new0 (guint64, self->hits->files->len + 1);
+
+  for (guint i = 0; i < n_answers; i++)
+    if (answers[i].name == NULL && !answers[i].is_generated)
+      counts[answers[i].file] += hit_at (self->hits, answers[i].number)->n_samples;
+  for (guint i = 0; i < files->len; i++)
+    {
+      LuUnnamedFile *file = &g_array_index (files, LuUnnamedFile, i);
+      const HitFile *source = g_ptr_array_index (self->hits->files, file->number);
+
+      file->n_samples = MIN (counts[file->number], source->n_samples);
+    }
+  return self->hits->n_samples;
+}
+
+static void
+add_answers (Naming *self)
+{
+  guint n_answers;
+  const LuNameQuery *answers = lu_namer_answers (self->namer, &n_answers);
+
+  for (guint i = 0; i < n_answers; i++)
+    {
+      const LuNameQuery *answer = &answers[i];
+      guint64 address = address_of (self->hits, answer->number);
+
+      if (answer->name != NULL && answer->is_generated)
+        add_symbol (self, answer->number, answer->start, answer->end, answer->name);
+      else if (answer->name != NULL)
+        add_symbol (self, answer->number, address - (answer->file_offset - answer->start),
+                    address + (answer->end - answer->file_offset), answer->name);
+    }
+}
+
+GByteArray *
+lu_syscap_hits_name (LuSyscapHits *self, const LuKallsyms *kallsyms, LuNamerProgress progress,
+                     gpointer user_data, LuSyscapHitsResult *result)
+{
+  g_autoptr (LuNamer) namer = lu_namer_new (self->jitdumps);
+  g_autoptr (GArray) symbols = g_array_new (FALSE, FALSE, sizeof (LuSyscapSymbol));
+  Naming naming = { self, symbols, namer, kallsyms };
+  LuNamerOptions options = { .progress = progress,
+                             .progress_data = user_data,
+                             .debuginfod = self->debuginfod,
+                             .count = count_samples,
+                             .count_data = &naming };
+  guint n_left_out = 0;
+  GByteArray *file;
+
+  *result = (LuSyscapHitsResult){ .n_addresses = self->hits->len };
+  for (guint i = 0; i < self->files->len; i++)
+    lu_namer_add_file (namer, &((const HitFile *) g_ptr_array_index (self->files, i))->file);
+  for (guint i = 0; i < self->hits->len; i++)
+    name_hit (&naming, i);
+  result->is_skipped = !lu_namer_run (namer, &options);
+  add_answers (&naming);
+  result->n_named = symbols->len;
+  file = lu_syscap_symbols_encode (symbols, MAX_SYMBOLS_FILE, &n_left_out);
+  result->n_left_out = self->n_left_out + n_left_out;
+  return file;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* syscap-symbols.c - writes and searches __symbols__; see syscap-symbols.h. */
+
+#include "syscap-symbols.h"
+
+#include <string.h>
+
+typedef struct __attribute__ ((packed))
+{
+  guint64 begin, end;
+  guint32 pid, name, tag, zero;
+} Record;
+_Static_assert(sizeof (Record) == 32, "a record of __symbols__");
+
+static int
+compare_symbols (gconstpointer a, gconstpointer b)
+{
+  const LuSyscapSymbol *x = a, *y = b;
+
+  if (x->pid != y->pid)
+    return (guint32) x->pid < (guint32) y->pid ? -1 : 1;
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Removes overlaps: a symbol ends where the next one begins. If two begin at the same address, the
+ * shorter one stays, and so does the rest of the longer one. */
+static void
+separate (GArray *symbols)
+{
+  guint n = 0;
+
+  g_array_sort (symbols, compare_symbols);
+  for (guint i = 0; i < symbols->len; i++)
+    {
+      LuSyscapSymbol symbol = g_array_index (symbols, LuSyscapSymbol, i);
+      LuSyscapSymbol *last = n > 0 ? &g_array_index (symbols, LuSyscapSymbol, n - 1) : NULL;
+
+      if (last != NULL && last->pid == symbol.pid)
+        {
+          if (last->begin == symbol.begin)
+            symbol.begin = last->end;
+          else if (last->end > symbol.begin)
+            last->end = symbol.begin;
+        }
+      if (symbol.begin >= symbol.end || symbol.name == NULL)
+        continue;
+      g_array_index (symbols, LuSyscapSymbol, n++) = symbol;
+    }
+  g_array_set_size (symbols, n);
+}
+
+/* Returns how many records fit, including their texts. */
+static guint
+fitting (const GArray *symbols, gsize limit)
+{
+  g_autoptr (GHashTable) texts = g_hash_table_new (NULL, NULL);
+  gsize size = sizeof (Record) + 1;
+
+  for (guint i = 0; i < symbols->len; i++)
+    {
+      const LuSyscapSymbol *symbol = &g_array_index (symbols, LuSyscapSymbol, i);
+
+      size += sizeof (Record);
+      if (g_hash_table_add (texts, (gpointer) symbol->name))
+        size += strlen (symbol->name) + 1;
+      if (size > limit)
+        return i;
+    }
+  return symbols->len;
+}
+
+GByteArray *
+lu_syscap_symbols_encode (GArray *symbols, gsize limit, guint *n_left_out)
+{
+  g_autoptr (GHashTable) offsets = g_hash_table_new (NULL, NULL);
+  GByteArray *file = g_byte_array_new ();
+  guint n;
+
+  separate (symbols);
+  n = fitting (symbols, MIN (limit, G_MAXINT32));
+  *n_left_out = symbols->len - n;
+  g_byte_array_set_size (file, (guint) ((n + 1) * sizeof (Record)));
+  memset (file->data, 0, file->len);
+  g_byte_array_append (file, (const guint8 *) "", 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const LuSyscapSymbol *symbol = &g_array_index (symbols, LuSyscapSymbol, i);
+      guint name = GPOINTER_TO_UINT (g_hash_table_lookup (offsets, symbol->name));
+      Record record = { .begin = symbol->begin, .end = symbol->end, .pid = (guint32) symbol->pid };
+
+      if (name == 0)
+        {
+          name = file->len;
+          g_byte_array_append (file, (const guint8 *) symbol->name,
+                               (guint) strlen (symbol->name) + 1);
+          g_hash_table_insert (offsets, (gpointer) symbol->name, GUINT_TO_POINTER (name));
+        }
+      record.name = name;
+      memcpy (file->data + i * sizeof record, &record, sizeof record);
+    }
+  return file;
+}
+
+static Record
+record_at (const GByteArray *file, guint i)
+{
+  Record record;
+
+  memcpy (&record, file->data + i * sizeof record, sizeof record);
+  return record;
+}
+
+/* Returns whether the record begins after the address. */
+static gboolean
+is_behind (const Record *record, gint32 pid, guint64 address)
+{
+  return record->pid != (guint32) pid ? record->pid > (guint32) pid : record->begin > address;
+}
+
+static const char *
+text_at (const GByteArray *file, guint offset)
+{
+  if (offset == 0 || offset >= file->len
+      || memchr (file->data + offset, 0, file->len - offset) == NULL)
+    return NULL;
+  return (const char *) file->data + offset;
+}
+
+guint
+lu_syscap_symbols_count (const GByteArray *file)
+{
+  static const Record end;
+  guint n = 0;
+
+  while ((n + 1) * sizeof end <= file->len
+         && memcmp (file->data + n * sizeof end, &end, sizeof end) != 0)
+    n++;
+  return n;
+}
+
+const char *
+lu_syscap_symbols_find (const GByteArray *file, guint n_records, gint32 pid, guint64 address)
+{
+  guint low = 0, high = n_records;
+  Record record;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      record = record_at (file, middle);
+      if (is_behind (&record, pid, address))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  if (low == 0)
+    return NULL;
+  record = record_at (file, low - 1);
+  if (record.pid != (guint32) pid || address < record.begin || address >= record.end)
+    return NULL;
+  return text_at (file, record.name);
+}
+
+gboolean
+lu_syscap_symbols_get (const GByteArray *file, guint index, LuSyscapSymbol *symbol)
+{
+  Record record = record_at (file, index);
+
+  *symbol = (LuSyscapSymbol){ .begin = record.begin,
+                              .end = record.end,
+                              .pid = (gint32) record.pid,
+                              .name = text_at (file, record.name) };
+  return symbol->name != NULL;
+}

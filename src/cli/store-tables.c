@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* store-tables.c - fills and empties the store of unwind tables; see store-tables.h. */
+
+#include "config.h"
+
+#include "store-tables.h"
+
+#include "base/error.h"
+#include "dump-tables.h"
+#include "table/store.h"
+
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static LuStore *
+open_store (char **path, GError **error)
+{
+  *path = lu_store_default_path ();
+  if (*path != NULL)
+    return lu_store_open (*path, LU_STORE_READ_WRITE, error);
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED,
+                       _ ("there is no directory for the store: LIVE_UNWINDER_STORE is empty, or "
+                          "there is no home directory"));
+  return NULL;
+}
+
+static gboolean
+build (LuStore *store, const char *path, GError **error)
+{
+  g_autoptr (LuImage) image = lu_dump_tables_open (path, error);
+  g_autoptr (LuCfi) cfi = image != NULL ? lu_dump_tables_cfi (image, path, error) : NULL;
+  g_autoptr (LuTable) table = NULL;
+
+  if (cfi == NULL)
+    return FALSE;
+  table = lu_table_new (cfi);
+  if (!lu_store_save (store, image, table))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("%s: its table cannot be stored: %s"), path,
+                   g_strerror (errno));
+      return FALSE;
+    }
+  printf (_ ("%s: %u rows, %zu bytes\n"), path, table->n_rows, table->stats.table_bytes);
+  return TRUE;
+}
+
+gboolean
+lu_store_tables_build (char **paths, GError **error)
+{
+  g_autofree char *place = NULL;
+  g_autoptr (LuStore) store = open_store (&place, error);
+  gboolean ok = store != NULL;
+
+  for (guint i = 0; store != NULL && paths[i] != NULL; i++)
+    ok = build (store, paths[i], ok ? error : NULL) && ok;
+  return ok;
+}
+
+gboolean
+lu_store_tables_prune (guint64 max_bytes, GError **error)
+{
+  g_autofree char *place = NULL;
+  g_autoptr (LuStore) store = open_store (&place, error);
+  LuStorePruned pruned;
+
+  if (store == NULL)
+    return FALSE;
+  if (!lu_store_prune (store, max_bytes, &pruned))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "%s: %s", place, g_strerror (errno));
+      return FALSE;
+    }
+  printf (ngettext ("%s: %u table removed (%.1f MB), %u left (%.1f MB)\n",
+                    "%s: %u tables removed (%.1f MB), %u left (%.1f MB)\n", pruned.n_removed),
+          place, pruned.n_removed, (double) pruned.removed_bytes / 1e6, pruned.n_files,
+          (double) pruned.bytes / 1e6);
+  return TRUE;
+}

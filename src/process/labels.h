@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* labels.h - what a process is called.
+ *
+ * Recordings, captures, models, reports and all formats pass the labels of a process on in this one
+ * struct and derive names for people from it with the functions below. */
+
+#pragma once
+
+#include <glib.h>
+
+/* Texts are borrowed from the owner of the struct. */
+typedef struct
+{
+  const char *command_line; /* arguments separated by spaces; the program's name if unknown */
+} LuLabels;
+
+/* Returns the name of the program without folder and arguments: "python3" for "/usr/bin/python3 -m
+ * x". "?" if there is none. Owned by the caller. */
+char *lu_labels_program (const LuLabels *self);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* model-names.c - gives the frames of a model their functions; see model-names.h. */
+
+#include "model-names.h"
+
+#include "capture/syscap-symbols.h"
+#include "symbolize/kallsyms.h"
+#include "symbolize/namer.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+typedef struct
+{
+  LuModel *model;
+  LuNamer *namer;
+  LuKallsyms *kallsyms;  /* NULL: the capture has none */
+  GHashTable *functions; /* "name\nmodule" -> number + 1 */
+  guint n_symbols;       /* in __symbols__ */
+  gboolean opens_files;
+} Naming;
+
+static void
+set_function (Naming *self, LuModelFrame *frame, const char *name, const char *module)
+{
+  gboolean has_name = name != NULL;
+  const char *text = has_name                           ? name
+                     : frame->kind == LU_CODE_KERNEL    ? "(kernel)"
+                     : frame->kind == LU_CODE_NOWHERE   ? "(outside every mapping)"
+                     : frame->kind == LU_CODE_GENERATED ? "(generated code)"
+                                                        : "(no symbol)";
+  g_autofree char *key = g_strconcat (text, "\n", module, NULL);
+  guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->functions, key));
+
+  if (number == 0)
+    {
+      LuModelFunction function = { .kind = frame->kind, .has_name = has_name };
+      g_autofree char *valid = g_utf8_make_valid (text, -1);
+
+      function.name = g_string_chunk_insert_const (self->model->texts, valid);
+      function.module = g_string_chunk_insert_const (self->model->texts, module);
+      g_array_append_val (self->model->functions, function);
+      number = self->model->functions->len;
+      g_hash_table_insert (self->functions, g_steal_pointer (&key), GUINT_TO_POINTER (number));
+    }
+  frame->function = number - 1;
+}
+
+static void
+name_kernel (Naming *self, LuModelFrame *frame)
+{
+  LuKernelSymbol symbol = { 0 };
+
+  if (!lu_kallsyms_find (self->kallsyms, frame->address, &symbol))
+    symbol.name =
+        lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address);
+  set_function (self, frame, symbol.name, symbol.module != NULL ? symbol.module : "kernel");
+}
+
+static void
+name_state (Naming *self, LuModelFrame *frame)
+{
+  const char *name = g_hash_table_lookup (self->model->state_names, &frame->address);
+
+  set_function (self, frame, name != NULL ? name : "[unknown]", "");
+}
+
+/* name: NULL if it has none. */
+static void
+set_generated (Naming *self, LuModelFrame *frame, const char *name)
+{
+  if (name != NULL)
+    frame->kind = LU_CODE_GENERATED;
+  set_function (self, frame, name, frame->kind == LU_CODE_GENERATED ? "[generated]" : "");
+}
+
+static void
+name_generated (Naming *self, LuModelFrame *frame, guint32 number)
+{
+  const LuGeneratedQuery query = { frame->pid, frame->address, (guint64) frame->time };
+
+  if (self->opens_files)
+    lu_namer_add_generated (self->namer, &query, number);
+  else
+    set_generated (self, frame, NULL);
+}
+
+/* Files */
+
+static const char *
+why_unnamed (LuNamesResult result)
+{
+  static const char *const reasons[] = {
+    [LU_NAMES_READ] = N_ ("no symbol there; a debug package may have it"),
+    [LU_NAMES_NO_FILE] = N_ ("the file is gone, or another one is in its place"),
+    [LU_NAMES_NO_ELF] = N_ ("not an ELF file"),
+    [LU_NAMES_TOO_LARGE] = N_ ("its symbols are too large"),
+    [LU_NAMES_TOO_SLOW] = N_ ("reading its symbols took too long"),
+    [LU_NAMES_SKIPPED] = N_ ("skipped for lack of time or by Ctrl-C"),
+  };
+
+  return reasons[result];
+}
+
+static void
+add_files (Naming *self)
+{
+  for (guint32 i = 0; i < self->model->modules->len; i++)
+    {
+      const LuModelModule *module = g_ptr_array_index (self->model->modules, i);
+
+      lu_namer_add_file (self->namer, &module->mapped);
+    }
+}
+
+static void
+set_functions (Naming *self)
+{
+  guint n_answers;
+  const LuNameQuery *answers = lu_namer_answers (self->namer, &n_answers);
+
+  for (guint i = 0; i < n_answers; i++)
+    {
+      const LuNameQuery *answer = &answers[i];
+      LuModelFrame *frame = &g_array_index (self->model->frames, LuModelFrame, answer->number);
+      LuModelModule *module;
+
+      if (answer->is_generated)
+        {
+          set_generated (self, frame, answer->name);
+          continue;
+        }
+      module = g_ptr_array_index (self->model->modules, answer->file);
+      set_function (self, frame, answer->name, module->base_name);
+      if (answer->name == NULL)
+        module->without_names = why_unnamed (lu_namer_result (self->namer, answer->file));
+    }
+}
+
+/* Counting samples without names */
+
+/* Returns, for each frame without a name, the number of its module plus 1; 0 for all others. */
+static guint32 *
+modules_of_unnamed (const Naming *self, const GArray *unnamed)
+{
+  g_autofree gboolean *is_unnamed = g_new0 (gboolean, self->model->modules->len + 1);
+  guint32 *modules = g_new0 (guint32, self->model->frames->len + 1);
+  guint n_answers;
+  const LuNameQuery *answers = lu_namer_answers (self->namer, &n_answers);
+
+  for (guint i = 0; i < unnamed->len; i++)
+    is_unnamed[g_array_index (unnamed, LuUnnamedFile, i).number] = TRUE;
+  for (guint i = 0; i < n_answers; i++)
+    if (answers[i].name == NULL && !answers[i].is_generated && is_unnamed[answers[i].file])
+      modules[answers[i].number] = answers[i].file + 1;
+  return modules;
+}
+
+/* Counts a sample once for each file in which it has a frame without a name. */
+static guint64
+count_samples (GArray *unnamed, gpointer user_data)
+{
+  const Naming *self = user_data;
+  const LuModel *model = self->model;
+  g_autofree guint32 *modules = modules_of_unnamed (self, unnamed);
+  g_autofree guint64 *counts = g_new0 (guint64, model->modules->len + 1);
+  g_autofree guint32 *last = g_new0 (guint32, model->modules->len + 1);
+
+  for (guint32 i = 0; i < lu_model_n_counts (model); i++)
+    for (guint32 node = lu_model_count (model, i).node; node != 0;)
+      {
+        LuModelNode step = lu_model_node (model, node);
+        guint32 module = modules[step.frame];
+
+        if (module > 0 && last[module] != i + 1)
+          {
+            last[module] = i + 1;
+            counts[module] += lu_model_count (model, i).n;
+          }
+        node = step.parent;
+      }
+  for (guint i = 0; i < unnamed->len; i++)
+    {
+      LuUnnamedFile *file = &g_array_index (unnamed, LuUnnamedFile, i);
+
+      file->n_samples = counts[file->number + 1];
+    }
+  return model->n_samples;
+}
+
+/* Frames */
+
+static const char *
+module_text (const Naming *self, const LuModelFrame *frame)
+{
+  const LuModelModule *module;
+
+  if (frame->kind == LU_CODE_GENERATED)
+    return "[generated]";
+  if (frame->module == G_MAXUINT32)
+    return "";
+  module = g_ptr_array_index (self->model->modules, frame->module);
+  return module->base_name;
+}
+
+/* Uses the name in the capture itself; FALSE if it has none. */
+static gboolean
+name_from_capture (Naming *self, LuModelFrame *frame)
+{
+  const char *name =
+      lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address);
+
+  if (name == NULL)
+    return FALSE;
+  if (frame->kind == LU_CODE_NOWHERE)
+    frame->kind = LU_CODE_GENERATED;
+  set_function (self, frame, name, module_text (self, frame));
+  return TRUE;
+}
+
+/* Names a frame of the kernel or a state. All others are left to lu_namer_run(), unless the capture
+ * names them. */
+static void
+name_frame (Naming *self, guint32 number)
+{
+  LuModelFrame *frame = &g_array_index (self->model->frames, LuModelFrame, number);
+
+  switch (frame->kind)
+    {
+    case LU_CODE_KERNEL:
+      name_kernel (self, frame);
+      return;
+    case LU_CODE_STATE:
+      name_state (self, frame);
+      return;
+    case LU_CODE_NOWHERE:
+    case LU_CODE_GENERATED:
+      if (!name_from_capture (self, frame))
+        name_generated (self, frame, number);
+      return;
+    case LU_CODE_USER:
+      if (!name_from_capture (self, frame))
+        lu_namer_add (self->namer, frame->module, frame->file_offset, number);
+      return;
+    }
+}
+
+void
+lu_model_name (LuModel *model, LuModelNamesFlags flags)
+{
+  Naming self = { .model = model, .opens_files = !(flags & LU_NAMES_CAPTURE_ONLY) };
+  LuNamerOptions options = { .progress = model->go_on,
+                             .progress_data = model->go_on_data,
+                             .debuginfod = model->debuginfod,
+                             .count = count_samples,
+                             .count_data = &self };
+
+  self.namer = lu_namer_new (model->jitdumps);
+  self.kallsyms = lu_kallsyms_parse (model->kallsyms->str, model->kallsyms->len, NULL);
+  self.functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self.n_symbols = lu_syscap_symbols_count (model->symbols);
+  model->has_kernel_names = self.kallsyms != NULL;
+
+  g_array_set_size (model->functions, 0);
+  add_files (&self);
+  for (guint32 i = 0; i < model->frames->len; i++)
+    name_frame (&self, i);
+  if (self.opens_files)
+    lu_namer_run (self.namer, &options);
+  set_functions (&self);
+
+  g_hash_table_unref (self.functions);
+  g_clear_pointer (&self.kallsyms, lu_kallsyms_free);
+  lu_namer_free (self.namer);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* model.h - a recording in memory, from which reports and all formats except captures and perf.data
+ * are made.
+ *
+ * A model takes the frames of a capture one by one, from a file or while they are recorded. Stacks
+ * are nodes of one tree, which starts at the roots, and samples are counted by thread and node;
+ * with LU_MODEL_TIMES each sample is kept as well. So memory grows with the number of distinct
+ * stacks, not with time. All addresses get their names at the end (model-names.h). Frames in a file
+ * are identified by file and offset, so that processes share them. One thread; any bytes are fine.
+ */
+
+#pragma once
+
+#include "base/id-table.h"
+#include "lu/sample.h"
+#include "lu/status.h"
+#include "capture/syscap-events.h"
+#include "capture/syscap-reader.h"
+#include "symbolize/namer.h"
+
+#include <glib.h>
+
+typedef enum
+{
+  LU_CODE_USER, /* in a file */
+  LU_CODE_KERNEL,
+  LU_CODE_GENERATED, /* in memory without a file */
+  LU_CODE_NOWHERE,   /* outside every mapping */
+  LU_CODE_STATE,     /* no code: the end state of a stack, or the marker of frames left out */
+} LuCodeKind;
+
+typedef struct
+{
+  LuFileId *id;          /* referenced */
+  LuNameFile mapped;     /* the mapping of the first process that had the file */
+  guint64 file_offset;   /* where that mapping begins in the file */
+  char *path;            /* UTF-8, to be displayed; owned */
+  const char *base_name; /* part of path after the last slash */
+  gboolean is_generated;
+  /* Why some frames have no name or no line, untranslated; NULL: all have, or nobody asked. Valid
+   * after lu_model_name() and lu_model_add_lines(). */
+  const char *without_names, *without_lines;
+} LuModelModule;
+
+typedef struct
+{
+  LuCodeKind kind;
+  guint32 module;      /* number; G_MAXUINT32: none */
+  guint64 file_offset; /* offset of the byte in the module */
+  guint64 address;     /* in the first process that was sampled there */
+  gint32 pid;          /* that process */
+  gint64 time;         /* of its sample; ns */
+  guint32 function;    /* number; valid once there are names */
+  /* Valid once there are lines: */
+  guint32 line;     /* of the code; 0: not known */
+  const char *file; /* as the compiler named it, owned by the model; NULL: not known */
+  guint32 outer;    /* of an inlined frame: number of the frame with the code; otherwise 0 */
+  gboolean is_inlined;
+} LuModelFrame;
+
+typedef struct
+{
+  const char *name;   /* a text in parentheses if there is no symbol; owned by the model */
+  const char *module; /* base name of the file, "kernel", "[module]", "" */
+  LuCodeKind kind;
+  gboolean has_name;      /* it has a symbol */
+  gboolean is_inlined;    /* into another function; not inlined, it is a separate function */
+  const char *defined_in; /* file, owned by the model; NULL: not known */
+  guint32 defined_at;     /* line; 0: not known */
+  const char *file;       /* after lu_model_split_lines(): file of its one line; otherwise NULL */
+  guint32 line;
+} LuModelFunction;
+
+typedef struct
+{
+  gint32 pid;
+  LuLabels labels; /* texts are owned, valid UTF-8 and never NULL */
+  char *name;      /* lu_labels_program(), or a text if there are no labels; owned */
+  gint64 end;      /* ns; 0: it did not exit */
+} LuModelProcess;
+
+typedef struct
+{
+  gint32 pid, tid;
+  guint32 process;    /* number */
+  gint64 begin, last; /* ns, of its samples */
+} LuModelThread;
+
+/* A sample, kept with LU_MODEL_TIMES. */
+typedef struct
+{
+  gint64 time;
+  guint64 weight; /* of its own; 0 if that of its event is the same for all */
+  guint32 thread, node;
+  gint16 cpu;
+  guint16 event;
+} LuModelSample;
+
+/* All samples of one event with the same stack in the same thread. */
+typedef struct
+{
+  guint32 event, thread, node;
+  guint64 n;      /* samples */
+  guint64 weight; /* sum of what they stand for, in the unit of the event; 0: unknown */
+} LuModelCount;
+
+/* The address of a frame that stands for everything a full model has no room for. It is a child of
+ * the node where a stack leaves the tree, or a root. */
+#define LU_MODEL_REST      (LU_SYNTHETIC_BASE + 0xfffffff)
+#define LU_MODEL_REST_NAME "[further stacks]"
+
+/* Samples, and their own weights (see LuModelSample) added up. */
+typedef struct
+{
+  guint64 n, weight;
+} LuModelSum;
+
+typedef enum
+{
+  LU_MODEL_TIMES = 1 << 0,
+} LuModelFlags;
+
+/* A frame and the node of its caller; parent 0: it is a root. */
+typedef struct
+{
+  guint32 parent, frame;
+} LuModelNode;
+
+typedef struct
+{
+  LuModelFlags flags;
+  GPtrArray *modules;    /* of LuModelModule, owned */
+  GArray *frames;        /* of LuModelFrame */
+  GPtrArray *processes;  /* of LuModelProcess, owned */
+  GArray *threads;       /* of LuModelThread */
+  GArray *samples;       /* of LuModelSample */
+  GArray *functions;     /* of LuModelFunction; empty until there are names */
+  guint32 n_code_frames; /* once there are lines: all frames after these are inlined */
+  LuIdTable *nodes;      /* node n has id n - 1 */
+  LuIdTable *counted;    /* lu_model_count_key() */
+  GArray *counts;        /* of LuModelSum, by id in `counted` */
+  LuSyscapEvents *events;
+  GHashTable *metadata;  /* key -> text */
+  gint64 time, end_time; /* from the header; ns */
+  char capture_time[65]; /* from the header */
+  gint64 begin, last;    /* ns: first and last sample */
+  guint64 n_samples;
+  guint64 n_user;            /* samples with a user stack, except excluded states */
+  guint64 n_complete;        /* those of them without a state at the root */
+  gboolean has_kernel_names; /* valid once there are names */
+  guint64 n_left_out;        /* samples counted below LU_MODEL_REST, because the model was full */
+  gboolean is_cut, is_finished; /* see syscap-reader.h; only of files */
+
+  /* Sources of names: */
+  GHashTable *state_names; /* synthetic address -> char* */
+  GString *kallsyms;
+  GByteArray *symbols;  /* __symbols__ */
+  GHashTable *jitdumps; /* pid -> path */
+  GStringChunk *texts;
+  LuDebuginfod *debuginfod; /* borrowed; NULL: fetch nothing */
+  LuNamerProgress go_on;    /* called while names are looked for; NULL: always */
+  gpointer go_on_data;
+
+  /* Used while frames come: */
+  GHashTable *pids; /* pid -> LuModelPid, owned */
+  LuFileIds *file_ids;
+  GHashTable *module_of; /* LuFileId -> number + 1 */
+  LuIdTable *frame_ids, *address_ids, *thread_ids;
+  GArray *frame_of_address;
+  GQueue exited;            /* of pids */
+  guint32 epoch;            /* the last one that was given to a pid */
+  guint32 sweep;            /* how often unused pids were forgotten */
+  guint32 rest_frame;       /* number of the frame LU_MODEL_REST; G_MAXUINT32: not needed yet */
+  gboolean is_minus_1;      /* return addresses are stored minus 1 */
+  gboolean has_chains_only; /* stacks are callchains, whose completeness is unknown */
+} LuModel;
+
+LuModel *lu_model_new (LuModelFlags flags);
+void lu_model_free (LuModel *self);
+
+void lu_model_begin (LuModel *self, const LuSyscapHeader *header);
+void lu_model_take (LuModel *self, const LuSyscapRecord *record);
+/* Called after the last frame. */
+void lu_model_end (LuModel *self);
+/* Makes a model of a capture file with all of the above. */
+LuModel *lu_model_load (const char *path, LuModelFlags flags, GError **error);
+
+/* Nodes are counted from 1; frames, threads and the sums of samples from 0. */
+LuModelNode lu_model_node (const LuModel *self, guint32 node);
+/* To be called after lu_model_name(). */
+const LuModelFunction *lu_model_function_of (const LuModel *self, guint32 node);
+const LuModelProcess *lu_model_process_of (const LuModel *self, guint32 thread);
+/* Returns the text to display for a function, owned by the caller: its name, and "(inlined)", file
+ * and line if it has them. */
+char *lu_model_function_text (const LuModelFunction *function);
+/* index: below lu_model_n_counts(). */
+LuModelCount lu_model_count (const LuModel *self, guint index);
+/* Returns the nanoseconds between two samples of an event on one CPU; 0: unknown. */
+guint64 lu_model_interval (const LuModel *self);
+/* Returns what one sample stands for, in the unit of its event; 0: unknown. */
+guint64 lu_model_sample_weight (const LuModel *self, const LuModelSample *sample);
+/* Replaces the contents of `path` (of guint32) by the nodes from the root to `node`. */
+void lu_model_path (const LuModel *self, guint32 node, GArray *path);
+
+static inline const LuModelFrame *
+lu_model_frame (const LuModel *self, guint32 frame)
+{
+  return &g_array_index (self->frames, LuModelFrame, frame);
+}
+
+static inline const LuModelThread *
+lu_model_thread (const LuModel *self, guint32 thread)
+{
+  return &g_array_index (self->threads, LuModelThread, thread);
+}
+
+/* Returns a metadata text, or NULL. */
+static inline const char *
+lu_model_metadata (const LuModel *self, const char *key)
+{
+  return g_hash_table_lookup (self->metadata, key);
+}
+
+static inline guint
+lu_model_n_counts (const LuModel *self)
+{
+  return self->counts->len;
+}
+
+/* Returns the key of the event, thread and node in `counted`. */
+static inline guint64
+lu_model_count_key (const LuModelCount *count)
+{
+  G_STATIC_ASSERT (LU_MAX_EVENTS <= 1 << 8);
+  return (guint64) count->event << 56 | (guint64) count->thread << 32 | count->node;
+}
+
+/* There is at least one event. */
+static inline guint
+lu_model_n_events (const LuModel *self)
+{
+  return lu_syscap_events_size (self->events);
+}
+
+static inline const LuEventInfo *
+lu_model_event (const LuModel *self, guint32 event)
+{
+  return lu_syscap_events_get (self->events, event);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuModel, lu_model_free)

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* bpf-unwound.c - checks and converts stacks that BPF unwound; see bpf-unwound.h. */
+
+#include "bpf-unwound.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* Looks addresses up in an address space. Stacks alternate between two mappings. */
+typedef struct
+{
+  LuAddressSpace *space;
+  const LuMapping *last, *before; /* the two found last */
+} Lookup;
+
+/* Sentinel: contains no address. */
+static const LuMapping nowhere;
+
+static inline gboolean
+contains (const LuMapping *mapping, guint64 address)
+{
+  return address - mapping->start < mapping->end - mapping->start;
+}
+
+static const LuMapping *
+find_other (Lookup *self, guint64 address)
+{
+  const LuMapping *found = self->before;
+
+  if (!contains (found, address))
+    found = lu_address_space_find (self->space, address);
+  if (found != NULL)
+    {
+      self->before = self->last;
+      self->last = found;
+    }
+  return found;
+}
+
+static inline const LuMapping *
+find (Lookup *self, guint64 address)
+{
+  return contains (self->last, address) ? self->last : find_other (self, address);
+}
+
+static Lookup
+lookup_in (LuAddressSpace *space)
+{
+  return (Lookup){ .space = space, .last = &nowhere, .before = &nowhere };
+}
+
+/* Whether both have the same bytes of the same file at the same address, however long they are. */
+static gboolean
+is_same (const LuMapping *a, const LuMapping *b)
+{
+  return a != NULL && b != NULL && a->module == b->module
+         && a->start - a->file_offset == b->start - b->file_offset;
+}
+
+static guint64
+user_word (const LuBpfUnwoundStack *stack, guint32 i)
+{
+  guint64 word;
+
+  memcpy (&word, stack->pcs + ((gsize) stack->n_kernel + i) * sizeof word, sizeof word);
+  return word;
+}
+
+/* Returns an address in the instruction that runs, or that made the call. */
+static inline guint64
+lookup_address (guint64 word)
+{
+  return (word & LU_BPF_PC_MASK) - ((word & LU_BPF_PC_RETURN) != 0);
+}
+
+static LuBpfUnwoundResult
+end (LuStatus status, guint32 n_user, guint64 word)
+{
+  return (LuBpfUnwoundResult){ .status = status,
+                               .n_user = n_user,
+                               .end_pc = status == LU_STATUS_COMPLETE ? 0 : word & LU_BPF_PC_MASK };
+}
+
+/* Returns the mark of a file at its place in the address space. */
+static guint64
+mark_of (const LuMapping *mapping)
+{
+  const LuModuleKey *key = lu_module_key (mapping->module);
+
+  return lu_bpf_vma_mark (key->inode, lu_bpf_device (key->major, key->minor),
+                          mapping->start - mapping->file_offset);
+}
+
+/* For stacks that BPF unwound with the kernel's own mappings: our marks must add up to the
+ * marks of those. */
+static LuBpfUnwoundResult
+check_by_vmas (const LuBpfUnwoundStack *stack, LuAddressSpace *space)
+{
+  Lookup now = lookup_in (space);
+  const LuMapping *marked = NULL, *marked_before = NULL;
+  guint64 marks = 0, word = 0;
+
+  for (guint32 i = 0; i < stack->n_user; i++)
+    {
+      const LuMapping *mapping;
+
+      word = user_word (stack, i);
+      mapping = find (&now, lookup_address (word));
+      if (mapping == NULL)
+        return end (LU_STATUS_NO_MAPPING, i, word);
+      if (mapping == marked || mapping == marked_before)
+        continue;
+      marked_before = marked;
+      marked = mapping;
+      marks |= mark_of (mapping);
+      if ((marks & ~stack->serial) != 0)
+        return end (LU_STATUS_STALE_MAPPING, i + 1, word);
+    }
+  return end (marks == stack->serial || stack->status != LU_STATUS_COMPLETE
+                  ? stack->status
+                  : LU_STATUS_STALE_MAPPING,
+              stack->n_user, word);
+}
+
+/* For stacks that BPF unwound with published mappings: those of this version of the address space,
+ * or of an earlier one. */
+static LuBpfUnwoundResult
+check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressSpace *space,
+                  guint32 n_certain)
+{
+  gboolean is_current = stack->serial == lu_address_space_serial (space);
+  Lookup now = lookup_in (space);
+  /* NULL: that version is gone, or belonged to another program. */
+  Lookup then =
+      lookup_in (is_current ? space : lu_process_find_address_space (process, stack->serial));
+  guint32 n = stack->n_user - (is_current ? n_certain : 0);
+
+  for (guint32 i = 0; i < n; i++)
+    {
+      guint64 word = user_word (stack, i);
+      const LuMapping *mapping = find (&now, lookup_address (word));
+
+      if (mapping == NULL)
+        return end (LU_STATUS_NO_MAPPING, i, word);
+      if (!is_current
+          && (then.space == NULL || !is_same (mapping, find (&then, lookup_address (word)))))
+        return end (LU_STATUS_STALE_MAPPING, i + 1, word);
+    }
+  return end (stack->status, stack->n_user, user_word (stack, stack->n_user - 1));
+}
+
+LuBpfUnwoundResult
+lu_bpf_unwound_check (const LuLocatedEvent *located, guint32 n_certain)
+{
+  const LuBpfUnwoundStack *stack = &located->event->bpf_unwound;
+
+  return (stack->flags & LU_BPF_RECORD_VMAS) != 0
+             ? check_by_vmas (stack, located->space)
+             : check_by_version (stack, located->process, located->space, n_certain);
+}
+
+static inline guint32
+frame_flags (guint64 word)
+{
+  return (guint32) ((word & LU_BPF_PC_RETURN) / (LU_BPF_PC_RETURN / LU_FRAME_RETURN_ADDRESS)
+                    | (word & LU_BPF_PC_INFERRED) / (LU_BPF_PC_INFERRED / LU_FRAME_INFERRED));
+}
+
+void
+lu_bpf_unwound_user_frames (const guint64 *words, guint32 n_words, LuFrame *frames)
+{
+  for (guint32 i = 0; i < n_words; i++)
+    frames[i] = (LuFrame){ .pc = words[i] & LU_BPF_PC_MASK, .flags = frame_flags (words[i]) };
+}
+
+guint32
+lu_bpf_unwound_kernel_frames (const guint64 *words, guint32 n_words, guint64 kernel_ip,
+                              LuFrame *end)
+{
+  LuFrame *frame = end;
+
+  if (kernel_ip == 0)
+    return 0;
+  for (guint32 i = n_words; i > 0; i--)
+    if (words[i - 1] < PERF_CONTEXT_MAX)
+      *--frame = (LuFrame){ .pc = words[i - 1], .flags = LU_FRAME_KERNEL };
+  if (frame == end && kernel_ip < PERF_CONTEXT_MAX)
+    *--frame = (LuFrame){ .pc = kernel_ip, .flags = LU_FRAME_KERNEL };
+  return (guint32) (end - frame);
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* dispatch.c - from the drain to the worker and the writer; see dispatch.h. */
+
+#include "dispatch.h"
+
+#include "bpf-pairs.h"
+#include "bpf-unwound-queue.h"
+#include "callchain.h"
+#include "messages.h"
+#include "unwind/walker.h"
+
+#include <string.h>
+
+/* Samples may fill all but one of this many parts of a queue, so that side-band always finds room.
+ */
+#define SIDEBAND_SHARE 4
+/* Longest wait for room for side-band: the worker may be reading a large file. */
+#define SIDEBAND_PATIENCE_US (200 * 1000)
+#define RETRY_US             500
+/* The writer is woken this often, or when it has this much to do: waking it costs more than writing
+ * a stack. A client reads what each round wrote, as rounds do not come that often. */
+#define WRITER_INTERVAL_US (45 * 1000)
+#define WRITER_BATCH_BYTES (512u << 10)
+/* The worker is woken at the end of a round, or when it has this much to do. */
+#define WORKER_BATCH_BYTES (128u << 10)
+
+#define STACK_MESSAGE_MAX                                                                          \
+  (sizeof (LuStackMessage)                                                                         \
+   + (LU_CALLCHAIN_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame))
+
+struct _LuDispatch
+{
+  LuQueue *to_worker, *to_writer; /* borrowed */
+  LuWalker *walker;               /* owned; NULL: only the worker unwinds */
+  GHashTable *pairs;              /* owned (bpf-pairs.h); NULL: engines are not compared */
+  gboolean live;
+  LuStack stack;
+  gboolean worker_is_stuck, writer_is_stuck; /* no room in time; cleared once there is room */
+  LuBpfUnwoundSender sender;
+  LuCopySize *copy_size; /* borrowed; NULL: nobody asks */
+  guint64 n_absent;
+  gint64 last_wake;
+
+  LuCounters counters;
+};
+
+LuDispatch *
+lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, LuCopySize *copy_size, gboolean unwinds,
+                 gboolean live)
+{
+  LuDispatch *self = g_new0 (LuDispatch, 1);
+
+  self->to_worker = to_worker;
+  self->to_writer = to_writer;
+  self->copy_size = copy_size;
+  self->live = live;
+  self->walker = unwinds ? lu_walker_new (TRUE) : NULL;
+  return self;
+}
+
+void
+lu_dispatch_free (LuDispatch *self)
+{
+  if (self == NULL)
+    return;
+  lu_walker_free (self->walker);
+  g_clear_pointer (&self->pairs, g_hash_table_unref);
+  g_free (self);
+}
+
+/* Returns room for a message that follows from side-band, which must not be dropped. The receivers
+ * make room unless they hang; then this message is dropped and counted, and so are later ones,
+ * without waiting. */
+static gpointer
+reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
+{
+  gboolean *is_stuck = queue == self->to_worker ? &self->worker_is_stuck : &self->writer_is_stuck;
+  gint64 deadline = 0;
+  gpointer message;
+
+  while ((message = lu_queue_reserve (queue, size)) == NULL)
+    {
+      gint64 now = g_get_monotonic_time ();
+
+      lu_queue_wake (self->to_writer);
+      lu_queue_wake (self->to_worker);
+      if (deadline == 0)
+        deadline = now + SIDEBAND_PATIENCE_US;
+      if (self->live && (*is_stuck || now >= deadline))
+        {
+          *is_stuck = TRUE;
+          lu_count (&self->counters, LU_COUNTER_DROPPED_SIDEBAND);
+          return NULL;
+        }
+      g_usleep (RETRY_US);
+    }
+  *is_stuck = FALSE;
+  return message;
+}
+
+static void
+keep_place (LuDispatch *self, LuMessage *place)
+{
+  place->kind = LU_MESSAGE_DEFERRED;
+  lu_queue_commit_quietly (self->to_writer, sizeof *place);
+}
+
+/* Returns room for a message to the worker, and for the place of its answer; NULL as
+ * reserve_sideband(). */
+static gpointer
+reserve_request (LuDispatch *self, gsize size, LuMessage **place)
+{
+  *place = reserve_sideband (self, self->to_writer, sizeof **place);
+  return *place != NULL ? reserve_sideband (self, self->to_worker, size) : NULL;
+}
+
+static void
+send_request (LuDispatch *self, gsize size, LuMessage *place)
+{
+  keep_place (self, place);
+  lu_queue_commit_quietly (self->to_worker, size);
+}
+
+void
+lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start, guint64 end)
+{
+  LuMessage *place;
+  gboolean is_first = lu_queue_used (self->to_worker) == 0;
+  LuOpenMessage *message = reserve_request (self, sizeof *message, &place);
+
+  if (message == NULL)
+    return;
+  *message = (LuOpenMessage){ .kind = LU_MESSAGE_OPEN,
+                              .pid = pid,
+                              .start = start,
+                              .end = end,
+                              .module = lu_module_ref (module) };
+  send_request (self, sizeof *message, place);
+  /* The process may end soon. Of many files at once, as a large process has, the first one is
+   * enough to wake the worker. */
+  if (is_first)
+    lu_queue_wake (self->to_worker);
+}
+
+void
+lu_dispatch_process (LuDispatch *self, LuProcess *process, LuProcessNeeds needs)
+{
+  LuMessage *place;
+  LuProcessMessage *message = reserve_request (self, sizeof *message, &place);
+
+  if (message == NULL)
+    return;
+  *message =
+      (LuProcessMessage){ .kind = LU_MESSAGE_PROCESS,
+                          .needs = needs,
+                          .process = lu_process_ref (process),
+                          .space = lu_address_space_ref (lu_process_address_space (process)) };
+  send_request (self, sizeof *message, place);
+}
+
+void
+lu_dispatch_task (LuDispatch *self, gboolean is_exit, guint64 time, gint32 pid, gint32 child_pid)
+{
+  LuTaskMessage *message = reserve_sideband (self, self->to_writer, sizeof *message);
+
+  if (message == NULL)
+    return;
+  *message = (LuTaskMessage){
+    .kind = LU_MESSAGE_TASK, .is_exit = is_exit, .time = time, .pid = pid, .child_pid = child_pid
+  };
+  lu_queue_commit_quietly (self->to_writer, sizeof *message);
+}
+
+void
+lu_dispatch_log (LuDispatch *self, guint64 time, const char *text)
+{
+  gsize size = sizeof (LuLogMessage) + strlen (text) + 1;
+  LuLogMessage *message = lu_queue_reserve (self->to_writer, size);
+
+  if (message == NULL)
+    return;
+  message->kind = LU_MESSAGE_LOG;
+  message->time = time;
+  memcpy (message->text, text, strlen (text) + 1);
+  lu_queue_commit_quietly (self->to_writer, size);
+}
+
+/* Samples */
+
+static gboolean
+has_room_for_samples (LuQueue *queue)
+{
+  gsize limit = lu_queue_max_message (queue) * 2 / SIDEBAND_SHARE * (SIDEBAND_SHARE - 1);
+
+  return lu_queue_used (queue) <= limit;
+}
+
+/* Returns the state of a sample with nothing to unwind; COMPLETE: there is something. */
+static LuStatus
+settled_status (const LuSample *sample, LuAddressSpace *space)
+{
+  guint n_mappings;
+
+  if (sample->regs.abi != LU_ABI_NONE && !sample->is_chain)
+    return sample->stack_size > 0 ? LU_STATUS_COMPLETE : LU_STATUS_NO_USER_STACK;
+  lu_address_space_mappings (space, &n_mappings);
+  return n_mappings == 0 ? LU_STATUS_KERNEL_ONLY : LU_STATUS_NO_USER_CONTEXT;
+}
+
+static LuSampleHeader
+header_of (const LuLocatedEvent *located)
+{
+  const LuEvent *event = located->event;
+
+  return (LuSampleHeader){ .time = event->time,
+                           .weight = event->sample.weight,
+                           .event = event->sample.event,
+                           .cpu = event->cpu,
+                           .pid = event->pid,
+                           .tid = event->tid,
+                           .process = lu_process_ref (located->process),
+                           .space = lu_address_space_ref (located->space) };
+}
+
+/* Copies bytes (none: from nowhere) and returns the place after them. */
+static guint64 *
+put (guint64 *to, gconstpointer from, gsize size)
+{
+  if (size > 0)
+    memcpy (to, from, size);
+  return to + size / sizeof *to;
+}
+
+/* Copies the sample, and what BPF made of it, if that is known. */
+static void
+fill_sample (LuSampleMessage *message, const LuLocatedEvent *located, const LuBpfPair *pair)
+{
+  const LuSample *sample = &located->event->sample;
+  guint64 *payload = message->payload;
+
+  message->kind = LU_MESSAGE_SAMPLE;
+  message->header = header_of (located);
+  message->sample = *sample;
+  payload = put (payload, sample->callchain, sample->n_callchain * sizeof *payload);
+  payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
+  put (payload, sample->stack, sample->stack_size);
+  message->bpf = pair != NULL ? pair->part : (LuBpfPart){ 0 };
+  if (pair != NULL)
+    put (payload + lu_round_up_8 (sample->stack_size) / sizeof *payload, pair->words,
+         ((gsize) pair->part.n_kernel + pair->part.n_user) * sizeof *payload);
+}
+
+/* Sends the worker a copy of the sample; FALSE if there is no room for it. */
+static gboolean
+send_sample (LuDispatch *self, const LuLocatedEvent *located)
+{
+  const LuSample *sample = &located->event->sample;
+  const LuBpfPair *pair =
+      self->pairs != NULL ? lu_bpf_pairs_find (self->pairs, located->event) : NULL;
+  gsize n_words = (gsize) sample->n_callchain + sample->regs.n_words
+                  + (pair != NULL ? (gsize) pair->part.n_kernel + pair->part.n_user : 0);
+  gsize size =
+      sizeof (LuSampleMessage) + n_words * sizeof (guint64) + lu_round_up_8 (sample->stack_size);
+  LuSampleMessage *message =
+      has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
+
+  if (message == NULL)
+    return FALSE;
+  fill_sample (message, located, pair);
+  lu_queue_commit_quietly (self->to_worker, size);
+  if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
+    lu_queue_wake (self->to_worker);
+  lu_count (&self->counters, LU_COUNTER_SENT_TO_WORKER);
+  return TRUE;
+}
+
+/* Unwinds the sample into self->stack. Returns FALSE if the worker has to do it, also for a copy
+ * that ends at a missing page of a live process: the worker can prefault it for the next sample. */
+static gboolean
+unwind (LuDispatch *self, const LuEvent *event, LuAddressSpace *space)
+{
+  const LuSample *sample = &event->sample;
+  gboolean is_absent;
+
+  lu_stack_reset (&self->stack);
+  self->stack.status = settled_status (sample, space);
+  if (sample->is_chain)
+    lu_callchain_user_frames (sample, &self->stack);
+  if (self->stack.status != LU_STATUS_COMPLETE)
+    return TRUE;
+  if (self->walker == NULL)
+    return FALSE;
+  if (event->next != NULL)
+    lu_walker_expect (self->walker, event->next->tid, &event->next->sample);
+  if (!lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
+    return FALSE;
+  is_absent = self->live && lu_stack_ends_at_absent_page (&self->stack, sample);
+  self->n_absent += is_absent;
+  return !is_absent;
+}
+
+static void
+send_stack (LuDispatch *self, LuStackMessage *message, const LuLocatedEvent *located)
+{
+  const LuSample *sample = &located->event->sample;
+  guint32 n_kernel = lu_callchain_kernel_frames (sample, message->frames);
+
+  lu_stack_message_fill (message, header_of (located), &self->stack, sample->stack_asked, n_kernel);
+  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
+}
+
+guint64
+lu_dispatch_n_absent (const LuDispatch *self)
+{
+  return self->n_absent;
+}
+
+/* Wakes the writer even for little work: its queue has just wrapped (queue.c). */
+static LuDispatchResult
+no_room (LuDispatch *self)
+{
+  lu_queue_wake (self->to_writer);
+  return LU_DISPATCH_NO_ROOM;
+}
+
+/* Neither the drain nor the worker finishes this sample. The stack stays as far as it came; a state
+ * that was found stands. */
+static void
+give_up (LuDispatch *self)
+{
+  if (self->stack.status == LU_STATUS_COMPLETE)
+    self->stack.status = LU_STATUS_OVER_BUDGET;
+  lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
+}
+
+LuDispatchResult
+lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *located, gboolean can_wait)
+{
+  const LuEvent *event = located->event;
+  gboolean is_finished, is_sent;
+  gpointer message = has_room_for_samples (self->to_writer)
+                         ? lu_queue_reserve (self->to_writer, STACK_MESSAGE_MAX)
+                         : NULL;
+
+  if (message == NULL)
+    return no_room (self);
+  is_finished = unwind (self, event, located->space);
+  is_sent = !is_finished && send_sample (self, located);
+  if (!is_finished && !is_sent && (can_wait || !self->live))
+    return LU_DISPATCH_NO_ROOM;
+  if (self->pairs != NULL)
+    lu_bpf_pairs_forget (self->pairs, event);
+  if (is_sent)
+    {
+      keep_place (self, message);
+      return LU_DISPATCH_DONE;
+    }
+  if (is_finished)
+    {
+      lu_count (&self->counters, LU_COUNTER_FINISHED_IN_DRAIN);
+      lu_copy_size_count (self->copy_size, self->stack.status, event->sample.stack_asked);
+    }
+  else
+    give_up (self);
+  send_stack (self, message, located);
+  return LU_DISPATCH_DONE;
+}
+
+void
+lu_dispatch_compare_engines (LuDispatch *self)
+{
+  if (self->pairs == NULL)
+    self->pairs = lu_bpf_pairs_new ();
+}
+
+gboolean
+lu_dispatch_compares_engines (const LuDispatch *self)
+{
+  return self->pairs != NULL;
+}
+
+LuDispatchResult
+lu_dispatch_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located)
+{
+  LuStatus status;
+
+  if (self->pairs != NULL)
+    {
+      lu_bpf_pairs_keep (self->pairs, located);
+      lu_count (&self->counters, LU_COUNTER_BPF_UNWOUND);
+      return LU_DISPATCH_DONE;
+    }
+  if (!has_room_for_samples (self->to_writer)
+      || !lu_bpf_unwound_send (&self->sender, self->to_writer, located, &status))
+    return no_room (self);
+  lu_count (&self->counters, LU_COUNTER_BPF_UNWOUND);
+  if (status == LU_STATUS_STALE_MAPPING)
+    lu_count (&self->counters, LU_COUNTER_STALE);
+  if (status == LU_STATUS_NO_MAPPING)
+    lu_count (&self->counters, LU_COUNTER_UNMAPPED);
+  return LU_DISPATCH_DONE;
+}
+
+gboolean
+lu_dispatch_end_round (LuDispatch *self)
+{
+  gsize used = lu_queue_used (self->to_writer);
+  gint64 now;
+
+  if (lu_queue_used (self->to_worker) > 0)
+    lu_queue_wake (self->to_worker);
+  if (used == 0)
+    return FALSE;
+  now = g_get_monotonic_time ();
+  if (used < WRITER_BATCH_BYTES && now - self->last_wake < WRITER_INTERVAL_US)
+    return TRUE;
+  self->last_wake = now;
+  lu_queue_wake (self->to_writer);
+  return FALSE;
+}
+
+gboolean
+lu_dispatch_has_requests (const LuDispatch *self)
+{
+  return lu_queue_used (self->to_worker) > 0;
+}
+
+void
+lu_dispatch_trim (LuDispatch *self)
+{
+  lu_queue_trim (self->to_worker);
+  lu_queue_trim (self->to_writer);
+}
+
+void
+lu_dispatch_close (LuDispatch *self)
+{
+  lu_queue_close (self->to_worker);
+  lu_queue_close (self->to_writer);
+}
+
+const LuCounters *
+lu_dispatch_counters (const LuDispatch *self)
+{
+  return &self->counters;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* memory-reader.c - see memory-reader.h. */
+
+#include "memory-reader.h"
+
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGES_PER_SECOND 1000
+/* A request that takes longer hangs. */
+#define PATIENCE_US (500 * 1000)
+/* The socket, in the process that reads. */
+#define SOCKET_FD 3
+
+typedef struct
+{
+  gint32 pid;
+  guint64 start, end;
+} Request;
+
+struct _LuMemoryReader
+{
+  int fd;          /* -1: there is no process, or it is asked no more */
+  pid_t pid;       /* 0: none */
+  gint64 asked_us; /* when the last request was made; 0: none was */
+  gboolean hangs;
+};
+
+/* The process */
+
+static void
+read_pages (const Request *request)
+{
+  static gint64 second; /* in which n_prefaults pages were read */
+  static guint n_prefaults;
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE);
+  gint64 now = g_get_monotonic_time () / G_USEC_PER_SEC;
+
+  if (now != second)
+    n_prefaults = 0;
+  second = now;
+  for (guint64 at = request->start; at < request->end && n_prefaults < PAGES_PER_SECOND;
+       at = (at / page + 1) * page)
+    {
+      char byte;
+      struct iovec local = { .iov_base = &byte, .iov_len = 1 };
+      struct iovec remote = { .iov_base = (void *) (gsize) at, .iov_len = 1 };
+
+      n_prefaults++;
+      if (process_vm_readv (request->pid, &local, 1, &remote, 1, 0) != 1)
+        break; /* the end of the stack, or not allowed */
+    }
+}
+
+/* Ends with the socket. Allocates nothing: other threads of the recorder may have held locks. */
+static void
+serve (void)
+{
+  Request request;
+
+  while (read (SOCKET_FD, &request, sizeof request) == sizeof request)
+    {
+      read_pages (&request);
+      if (write (SOCKET_FD, "", 1) < 0)
+        return;
+    }
+}
+
+/* Keeps nothing open but the socket, so that nothing waits for a process that hangs. */
+G_GNUC_NORETURN static void
+run_process (int fd)
+{
+  sigset_t none;
+
+  sigemptyset (&none);
+  if (dup2 (fd, SOCKET_FD) != SOCKET_FD)
+    _exit (1);
+  for (int i = 0; i < SOCKET_FD; i++)
+    close (i);
+  if (close_range (SOCKET_FD + 1, G_MAXUINT, 0) != 0) /* before Linux 5.9 */
+    for (int i = SOCKET_FD + 1; i < 65536; i++)
+      close (i);
+  signal (SIGINT, SIG_IGN); /* a terminal sends it to everybody; the socket ends us */
+  signal (SIGHUP, SIG_IGN);
+  signal (SIGTERM, SIG_DFL);
+  sigprocmask (SIG_SETMASK, &none, NULL);
+  prctl (PR_SET_NAME, "lu-memory", 0, 0, 0);
+  serve ();
+  _exit (0);
+}
+
+/* The recorder */
+
+LuMemoryReader *
+lu_memory_reader_new (void)
+{
+  LuMemoryReader *self = g_new0 (LuMemoryReader, 1);
+  int fds[2];
+
+  self->fd = -1;
+  if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) != 0)
+    return self;
+  fcntl (fds[1], F_SETFL, 0);
+  self->pid = fork ();
+  if (self->pid == 0)
+    run_process (fds[1]);
+  close (fds[1]);
+  self->fd = fds[0];
+  if (self->pid < 0)
+    lu_fd_clear (&self->fd);
+  return self;
+}
+
+void
+lu_memory_reader_free (LuMemoryReader *self)
+{
+  if (self == NULL)
+    return;
+  lu_fd_clear (&self->fd);
+  if (self->pid > 0)
+    {
+      kill (self->pid, SIGKILL);
+      waitpid (self->pid, NULL, WNOHANG);
+    }
+  g_free (self);
+}
+
+gboolean
+lu_memory_reader_hangs (const LuMemoryReader *self)
+{
+  return self->hangs;
+}
+
+/* Whether the request under way has been answered. */
+static gboolean
+is_answered (LuMemoryReader *self)
+{
+  char answer;
+
+  if (read (self->fd, &answer, 1) == 1)
+    return TRUE;
+  self->hangs = g_get_monotonic_time () - self->asked_us >= PATIENCE_US;
+  if (self->hangs)
+    lu_fd_clear (&self->fd);
+  return FALSE;
+}
+
+void
+lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
+{
+  const Request request = { .pid = pid, .start = start, .end = end };
+
+  if (self->fd < 0 || (self->asked_us != 0 && !is_answered (self)))
+    return;
+  self->asked_us = g_get_monotonic_time ();
+  if (write (self->fd, &request, sizeof request) != sizeof request)
+    lu_fd_clear (&self->fd);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* messages.h - messages between drain, worker and writer, as bytes in bounded queues.
+ *
+ * Pointers in messages are references: the sender takes one, the last receiver drops it. The worker
+ * gives one answer to each message of the drain, in order. DEFERRED holds the answer's place in the
+ * writer's queue, so the writer keeps the order of the drain. */
+
+#pragma once
+
+#include "located.h"
+#include "lu/bpf.h"
+#include "lu/sample.h"
+#include "lu/stack.h"
+
+#include <glib.h>
+#include <string.h>
+
+typedef enum
+{
+  LU_MESSAGE_OPEN,        /* drain -> worker: LuOpenMessage; answer: DONE */
+  LU_MESSAGE_PROCESS,     /* drain -> worker: LuProcessMessage; answer: DONE */
+  LU_MESSAGE_SAMPLE,      /* drain -> worker: LuSampleMessage; answer: STACK */
+  LU_MESSAGE_DONE,        /* worker -> writer: nothing to write */
+  LU_MESSAGE_STACK,       /* drain or worker -> writer: LuStackMessage */
+  LU_MESSAGE_BPF_UNWOUND, /* drain -> writer: LuBpfUnwoundMessage */
+  LU_MESSAGE_DEFERRED,    /* drain -> writer: the place of the worker's next answer */
+  LU_MESSAGE_TASK,        /* drain -> writer: LuTaskMessage */
+  LU_MESSAGE_LOG,         /* drain -> writer: LuLogMessage */
+} LuMessageKind;
+
+typedef struct
+{
+  LuMessageKind kind;
+} LuMessage;
+
+typedef struct
+{
+  LuMessageKind kind;
+  gint32 pid;
+  guint64 start, end;
+  LuModule *module; /* reference */
+} LuOpenMessage;
+
+typedef struct
+{
+  LuMessageKind kind;
+  LuProcessNeeds needs;
+  LuProcess *process;    /* reference */
+  LuAddressSpace *space; /* reference: the newest version */
+} LuProcessMessage;
+
+/* The parts that a sample and its stack have in common. */
+typedef struct
+{
+  guint64 time;
+  guint64 weight; /* as in LuSample, like the next */
+  guint32 event;
+  gint32 cpu, pid, tid;
+  LuProcess *process;    /* reference; NULL for a task nobody announced */
+  LuAddressSpace *space; /* reference; NULL together with process */
+} LuSampleHeader;
+
+/* A stack that BPF unwound for a sample that has a copy as well (bpf-pairs.h), as words of its
+ * record (bpf.h). */
+typedef struct
+{
+  LuStatus status;
+  guint32 n_kernel, n_user; /* words; n_user 0: there is no such stack */
+  guint64 kernel_ip;        /* 0: the sample did not hit the kernel */
+} LuBpfPart;
+
+typedef struct
+{
+  LuMessageKind kind;
+  LuSampleHeader header;
+  LuSample sample; /* its pointers are replaced by what follows: */
+  /* guint64 callchain[n_callchain]; guint64 words[n_words]; guint8 stack[stack_size], padded;
+   * guint64 bpf_words[bpf.n_kernel + bpf.n_user] */
+  LuBpfPart bpf;
+  guint64 payload[];
+} LuSampleMessage;
+
+static inline gsize
+lu_round_up_8 (gsize bytes)
+{
+  return (bytes + 7) & ~(gsize) 7;
+}
+
+typedef struct
+{
+  LuMessageKind kind;
+  LuStatus status;
+  LuSampleHeader header;
+  guint64 end_pc;
+  guint64 sampled_sp, stack_needed, stack_used;
+  guint32 stack_asked;
+  guint32 n_joined; /* of the user frames, the outermost, taken from other samples (join.h) */
+  gboolean live_read;
+  gboolean is_bpf_unwound;  /* there was no copy, and frames have no stack offset */
+  gboolean has_no_fp_steps; /* no frame is inferred, known without looking at them */
+  guint32 n_kernel, n_user;
+  LuFrame frames[]; /* kernel, then user */
+} LuStackMessage;
+
+/* Whether unwinding stopped at the end of the copy because the page after it was not present. */
+static inline gboolean
+lu_stack_ends_at_absent_page (const LuStack *stack, const LuSample *sample)
+{
+  return stack->status == LU_STATUS_UNREADABLE_MEMORY && sample->stack_size < sample->stack_asked;
+}
+
+/* Bytes of the whole message. */
+static inline gsize
+lu_stack_message_size (const LuStackMessage *self)
+{
+  return sizeof *self + (self->n_kernel + self->n_user) * sizeof (LuFrame);
+}
+
+/* Fills in all but the kernel frames, which must be there already. Takes the header's references.
+ */
+static inline void
+lu_stack_message_fill (LuStackMessage *self, LuSampleHeader header, const LuStack *stack,
+                       guint32 stack_asked, guint32 n_kernel)
+{
+  *self = (LuStackMessage){ .kind = LU_MESSAGE_STACK,
+                            .status = stack->status,
+                            .header = header,
+                            .end_pc = stack->end_pc,
+                            .sampled_sp = stack->sampled_sp,
+                            .stack_needed = stack->stack_needed,
+                            .stack_used = stack->stack_used,
+                            .stack_asked = stack_asked,
+                            .live_read = stack->live_read,
+                            .n_kernel = n_kernel,
+                            .n_user = stack->n_frames };
+  memcpy (self->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
+}
+
+/* A stack that BPF unwound, as its difference to the previous message of this kind
+ * (bpf-unwound-queue.h). */
+typedef struct
+{
+  LuMessageKind kind;
+  LuStatus status;
+  guint64 time, end_pc;
+  guint64 kernel_ip; /* 0: the sample did not hit the kernel */
+  gint32 cpu, pid, tid;
+  guint32 n_kernel;      /* words */
+  guint32 n_user;        /* frames */
+  guint32 n_same;        /* of these, the outermost that the previous stack has, too */
+  gboolean has_fp_steps; /* some user frames may be inferred */
+  LuProcess *process;    /* reference; NULL: process and space are those of the previous message */
+  LuAddressSpace *space; /* reference */
+  guint64 words[];       /* n_kernel, then n_user - n_same words as in a record (bpf.h) */
+} LuBpfUnwoundMessage;
+
+typedef struct
+{
+  LuMessageKind kind;
+  gboolean is_exit; /* FALSE: a fork */
+  guint64 time;
+  gint32 pid, child_pid;
+} LuTaskMessage;
+
+typedef struct
+{
+  LuMessageKind kind;
+  guint64 time;
+  char text[];
+} LuLogMessage;

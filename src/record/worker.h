@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* worker.h - the thread that opens files and runs engines that allocate or read files.
+ *
+ * It handles the drain's requests in order, so a module is open before a sample needs it, and gives
+ * the writer one answer to each. It may wait for the writer; the drain never waits for it. The
+ * functions here are the main thread's. */
+
+#pragma once
+
+#include "base/queue.h"
+#include "memory-reader.h"
+#include "module/tables.h"
+#include "unwind/unwinder.h"
+
+typedef struct _LuWorker LuWorker;
+
+typedef struct
+{
+  LuQueue *input, *output;       /* requests of the drain, answers to the writer; borrowed */
+  LuTables *tables;              /* makes whole tables of modules; borrowed; NULL: none are made */
+  LuMemoryReader *prefault;      /* taken; NULL if not live */
+  gboolean live;                 /* as in lu_opener_new() */
+  gboolean drops_cfi;            /* as lu_opener_allow_cfi_drop() */
+  gboolean own_mounts_are_known; /* as in lu_process_reader_new() */
+} LuWorkerOptions;
+
+/* Takes the unwinder. */
+LuWorker *lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options);
+/* Starts the thread. It ends when the input queue is closed and empty, and then closes the output.
+ */
+void lu_worker_start (LuWorker *self);
+/* Waits for that, for at most patience_ms (-1: no limit): then it opens and unwinds nothing more,
+ * and the remaining samples end as "over budget". FALSE: it hangs even so, as in a file system that
+ * does not answer, and was left behind; nothing that it uses may ever be freed. */
+gboolean lu_worker_join (LuWorker *self, int patience_ms);
+void lu_worker_free (LuWorker *self);
+
+/* Returns the counters of its engine, borrowed. Any thread. */
+const LuCounters *lu_worker_counters (const LuWorker *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuWorker, lu_worker_free)

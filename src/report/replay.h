@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* replay.h - recordings of perf where a capture is expected: reports, comparisons, other formats.
+ *
+ * Copied stacks are unwound on the way, finished callchains are taken as they are. A signal ends a
+ * replay with an error. Main thread, while there is no other. */
+
+#pragma once
+
+#include "export/outputs.h"
+#include "symbolize/kallsyms-file.h"
+
+typedef struct
+{
+  gboolean redact;          /* as in LuRecording */
+  LuDebuginfod *debuginfod; /* borrowed; NULL: no files are fetched */
+  LuKallsymsFile *kallsyms; /* names of this machine's kernel, borrowed; NULL: none */
+} LuReplayOptions;
+
+/* Whether the file begins as one of perf. */
+gboolean lu_replay_is_perf_data (const char *path);
+/* Loads a capture ("-": standard input) or a file of perf as a model, without names. */
+LuModel *lu_replay_load (const char *path, LuModelFlags flags, LuKallsymsFile *kallsyms,
+                         GError **error);
+/* Converts a file of perf; takes what is open of the outputs. A capture gets names. */
+gboolean lu_replay_convert (const char *path, const LuReplayOptions *options, LuOutputs *outputs,
+                            GError **error);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-filter.c - removes samples from a model; see report-filter.h. */
+
+#include "report-filter.h"
+
+#include <string.h>
+
+#define MAX_SECONDS 1e9
+
+typedef struct
+{
+  const LuReportFilter *filter;
+  LuModel *model;
+  guint8 *has_module, *has_function; /* by node, itself or a caller of it; node 0: nothing */
+  LuIdTable *counted;
+  GArray *counts;
+} Filtering;
+
+gboolean
+lu_report_filter_needs_times (const LuReportFilter *self)
+{
+  return self->from > 0 || self->to > 0;
+}
+
+static gboolean
+is_empty (const LuReportFilter *self)
+{
+  return self->pid == 0 && self->tid == 0 && !lu_report_filter_needs_times (self)
+         && self->process == NULL && self->module == NULL && self->function == NULL;
+}
+
+/* A node's callers have smaller numbers. */
+static void
+mark_nodes (Filtering *self)
+{
+  const LuReportFilter *filter = self->filter;
+  guint32 n = lu_id_table_size (self->model->nodes);
+
+  self->has_module = g_new0 (guint8, n + (gsize) 1);
+  self->has_function = g_new0 (guint8, n + (gsize) 1);
+  for (guint32 i = 1; i <= n; i++)
+    {
+      guint32 parent = lu_model_node (self->model, i).parent;
+      const LuModelFunction *function = lu_model_function_of (self->model, i);
+
+      self->has_module[i] =
+          self->has_module[parent]
+          || (filter->module != NULL && strstr (function->module, filter->module));
+      self->has_function[i] =
+          self->has_function[parent]
+          || (filter->function != NULL && strstr (function->name, filter->function));
+    }
+}
+
+static gboolean
+passes (const Filtering *self, guint32 thread, guint32 node)
+{
+  const LuReportFilter *filter = self->filter;
+  const LuModelThread *place = lu_model_thread (self->model, thread);
+  const LuModelProcess *process = lu_model_process_of (self->model, thread);
+
+  return (filter->pid == 0 || place->pid == filter->pid)
+         && (filter->tid == 0 || place->tid == filter->tid)
+         && (filter->process == NULL || strstr (process->name, filter->process) != NULL
+             || strstr (process->labels.command_line, filter->process) != NULL)
+         && (filter->module == NULL || self->has_module[node])
+         && (filter->function == NULL || self->has_function[node]);
+}
+
+static void
+count (Filtering *self, const LuModelCount *added)
+{
+  LuModelSum *sum;
+  guint32 id;
+
+  if (!passes (self, added->thread, added->node))
+    return;
+  id = lu_id_table_add (self->counted, lu_model_count_key (added), 0);
+  if (id == self->counts->len)
+    g_array_append_val (self->counts, (LuModelSum){ 0 });
+  sum = &g_array_index (self->counts, LuModelSum, id);
+  sum->n += added->n;
+  sum->weight += added->weight;
+  self->model->n_samples += added->n;
+}
+
+static void
+count_times (Filtering *self)
+{
+  LuModel *model = self->model;
+  gint64 from = model->begin + (gint64) (CLAMP (self->filter->from, 0, MAX_SECONDS) * 1e9);
+  gint64 to = self->filter->to > 0
+                  ? model->begin + (gint64) (CLAMP (self->filter->to, 0, MAX_SECONDS) * 1e9)
+                  : G_MAXINT64;
+
+  for (guint i = 0; i < model->samples->len; i++)
+    {
+      const LuModelSample *sample = &g_array_index (model->samples, LuModelSample, i);
+      LuModelCount one = { .event = sample->event,
+                           .thread = sample->thread,
+                           .node = sample->node,
+                           .n = 1,
+                           .weight = sample->weight };
+
+      if (sample->time >= from && sample->time < to)
+        count (self, &one);
+    }
+}
+
+void
+lu_report_filter_apply (const LuReportFilter *filter, LuModel *model)
+{
+  Filtering self = { .filter = filter, .model = model };
+
+  if (is_empty (filter))
+    return;
+  mark_nodes (&self);
+  self.counted = lu_id_table_new (1);
+  self.counts = g_array_new (FALSE, FALSE, sizeof (LuModelSum));
+  model->n_samples = model->n_user = model->n_complete = 0;
+  if (lu_report_filter_needs_times (filter))
+    count_times (&self);
+  else
+    for (guint i = 0; i < lu_model_n_counts (model); i++)
+      {
+        LuModelCount all = lu_model_count (model, i);
+
+        count (&self, &all);
+      }
+  lu_id_table_free (model->counted);
+  g_array_unref (model->counts);
+  model->counted = self.counted;
+  model->counts = self.counts;
+  g_free (self.has_module);
+  g_free (self.has_function);
+}

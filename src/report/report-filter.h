@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-filter.h - selects the samples of a report. */
+
+#pragma once
+
+#include "profile/model.h"
+
+typedef struct
+{
+  int pid, tid;         /* 0: all */
+  double from, to;      /* seconds since the first sample; to 0: the end */
+  const char *process;  /* part of the program's name or the command line; NULL: all */
+  const char *module;   /* part of the base name of a file in the stack; NULL: all */
+  const char *function; /* part of the name of a function in the stack; NULL: all */
+} LuReportFilter;
+
+/* Whether the filter needs the times of samples, so that the model must keep them. */
+gboolean lu_report_filter_needs_times (const LuReportFilter *self);
+/* Reduces the model's counts to the samples that pass. After lu_model_name(). The number of
+ * complete stacks is unknown from then on. */
+void lu_report_filter_apply (const LuReportFilter *self, LuModel *model);

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-tree.c - prints call trees, callers, callees and threads; see report-tree.h. */
+
+#include "report-tree.h"
+
+#include "base/printable.h"
+
+#include <glib/gi18n.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Columns before a name in the tree. */
+#define TREE_NUMBERS 28
+#define MAX_INDENT   200
+
+typedef struct
+{
+  const LuCallNode *node; /* one of them */
+  guint64 total;
+} Neighbour;
+
+typedef struct
+{
+  const LuCallTree *tree;
+  guint32 *first_child, *next_sibling; /* by node, children by samples; 0: none */
+  guint64 limit;                       /* samples */
+  guint width;
+} TreePrinter;
+
+GPtrArray *
+lu_report_values (GHashTable *table)
+{
+  GPtrArray *values = g_ptr_array_sized_new (g_hash_table_size (table));
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, table);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    g_ptr_array_add (values, value);
+  return values;
+}
+
+double
+lu_report_percent (guint64 part, guint64 whole)
+{
+  return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
+}
+
+static char *
+text_of (const LuCallNode *node)
+{
+  g_autofree char *text = lu_call_node_text (node);
+
+  return node->module[0] != 0 ? g_strdup_printf ("%s  [%s]", text, node->module)
+                              : g_steal_pointer (&text);
+}
+
+/* The tree */
+
+static int
+compare_nodes (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const LuCallNode *x = lu_call_tree_node (data, *(const guint32 *) a);
+  const LuCallNode *y = lu_call_tree_node (data, *(const guint32 *) b);
+
+  if (x->total != y->total)
+    return x->total < y->total ? -1 : 1;
+  return strcmp (y->name, x->name);
+}
+
+/* Children are added in the order of their samples, smallest first, each to the front. */
+static void
+link_children (TreePrinter *self)
+{
+  guint n = self->tree->nodes->len;
+  g_autofree guint32 *order = g_new (guint32, n);
+
+  for (guint32 i = 0; i < n; i++)
+    order[i] = i;
+  g_qsort_with_data (order, (gint) n, sizeof order[0], compare_nodes, (gpointer) self->tree);
+  self->first_child = g_new0 (guint32, n);
+  self->next_sibling = g_new0 (guint32, n);
+  for (guint32 i = 0; i < n; i++)
+    {
+      guint32 node = order[i], parent = lu_call_tree_node (self->tree, node)->parent;
+
+      if (node == 0)
+        continue;
+      self->next_sibling[node] = self->first_child[parent];
+      self->first_child[parent] = node;
+    }
+}
+
+static void
+print_node (const TreePrinter *self, guint32 number, guint depth)
+{
+  const LuCallNode *node = lu_call_tree_node (self->tree, number);
+  guint64 all = lu_call_tree_node (self->tree, 0)->total;
+  guint indent = MIN (depth, MAX_INDENT);
+  guint room = self->width > TREE_NUMBERS + indent + 8 ? self->width - TREE_NUMBERS - indent : 8;
+  g_autofree char *text = text_of (node);
+  g_autofree char *name = lu_printable_name (text, strlen (node->name), self->width > 0 ? room : 0);
+
+  printf ("%8" G_GUINT64_FORMAT " %6.2f %% %6.2f %%  %*s%s\n", node->total,
+          lu_report_percent (node->total, all), lu_report_percent (node->self, all), (int) indent,
+          "", name);
+}
+
+/* Returns `node` if it is to be printed, or 0: its next siblings have fewer samples still. */
+static guint32
+if_large (const TreePrinter *self, guint32 node)
+{
+  return node != 0 && lu_call_tree_node (self->tree, node)->total >= self->limit ? node : 0;
+}
+
+/* Prints everything below the root. A tree may be deeper than recursion could be. */
+static void
+print_nodes (const TreePrinter *self)
+{
+  guint32 node = if_large (self, self->first_child[0]);
+  guint depth = 0;
+
+  while (node != 0)
+    {
+      guint32 next = if_large (self, self->first_child[node]);
+
+      print_node (self, node, depth);
+      depth += next != 0;
+      while (next == 0 && node != 0)
+        {
+          next = if_large (self, self->next_sibling[node]);
+          if (next == 0)
+            {
+              node = lu_call_tree_node (self->tree, node)->parent;
+              depth -= node != 0;
+            }
+        }
+      node = next;
+    }
+}
+
+void
+lu_report_print_tree (const LuCallTree *tree, double min_percent)
+{
+  TreePrinter self = { .tree = tree, .width = lu_terminal_width () };
+  guint64 all = lu_call_tree_node (tree, 0)->total;
+
+  self.limit = MAX ((guint64) ((double) all * min_percent / 100.0), 1);
+  link_children (&self);
+  printf ("\n%s\n%17s %8s  %s\n", _ ("Call tree"), _ ("total"), _ ("self"), _ ("function"));
+  print_nodes (&self);
+  g_free (self.first_child);
+  g_free (self.next_sibling);
+}
+
+/* Callers and callees */
+
+static void
+add_neighbour (GHashTable *table, const LuCallNode *node, guint64 samples)
+{
+  gpointer key = GUINT_TO_POINTER (node->name_id + 1);
+  Neighbour *neighbour = g_hash_table_lookup (table, key);
+
+  if (neighbour == NULL)
+    {
+      neighbour = g_new0 (Neighbour, 1);
+      neighbour->node = node;
+      g_hash_table_insert (table, key, neighbour);
+    }
+  neighbour->total += samples;
+}
+
+static int
+compare_neighbours (gconstpointer a, gconstpointer b)
+{
+  const Neighbour *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->total != y->total)
+    return x->total > y->total ? -1 : 1;
+  return strcmp (x->node->name, y->node->name);
+}
+
+static void
+print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all)
+{
+  g_autoptr (GPtrArray) sorted = lu_report_values (table);
+  guint width = lu_terminal_width ();
+
+  g_ptr_array_sort (sorted, compare_neighbours);
+  printf ("\n%s\n", title);
+  for (guint i = 0; i < MIN (limit, sorted->len); i++)
+    {
+      const Neighbour *neighbour = g_ptr_array_index (sorted, i);
+      g_autofree char *text = text_of (neighbour->node);
+      g_autofree char *name =
+          lu_printable_name (text, strlen (neighbour->node->name), width > 20 ? width - 19 : 0);
+
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,
+              lu_report_percent (neighbour->total, all), name);
+    }
+}
+
+/* Only the outermost call counts, so that recursion counts once. */
+gboolean
+lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit)
+{
+  g_autoptr (GHashTable) callers = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GHashTable) callees = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autofree guint8 *is_inside = g_new0 (guint8, tree->nodes->len);
+  guint64 all = lu_call_tree_node (tree, 0)->total, total = 0, self = 0;
+  g_autofree char *readable = lu_printable (name, 0);
+  gboolean found = FALSE;
+
+  for (guint32 i = 1; i < tree->nodes->len; i++)
+    {
+      const LuCallNode *node = lu_call_tree_node (tree, i);
+      const LuCallNode *parent = lu_call_tree_node (tree, node->parent);
+      gboolean is_it = !node->is_program && strcmp (node->name, name) == 0;
+
+      /* 1: the function itself; 2: called by it */
+      is_inside[i] = is_inside[node->parent] != 0 ? 2 : is_it;
+      if (is_inside[i] == 1)
+        {
+          found = TRUE;
+          total += node->total;
+          self += node->self;
+          add_neighbour (callers, parent, node->total);
+        }
+      else if (is_inside[node->parent] == 1)
+        add_neighbour (callees, node, node->total);
+    }
+  if (!found)
+    return FALSE;
+  printf (_ ("\n%s: total %" PRIu64 " (%.2f %%), self %" PRIu64 " (%.2f %%)\n"), readable, total,
+          lu_report_percent (total, all), self, lu_report_percent (self, all));
+  print_neighbours (callers, _ ("Callers"), limit, all);
+  print_neighbours (callees, _ ("Callees"), limit, all);
+  return TRUE;
+}
+
+/* Files by frames that lack something */
+
+typedef struct
+{
+  const LuModelModule *module;
+  guint64 n;
+} Lacking;
+
+static int
+compare_lacking (gconstpointer a, gconstpointer b)
+{
+  const Lacking *x = a, *y = b;
+
+  return x->n > y->n ? -1 : x->n < y->n;
+}
+
+static guint64
+count_lacking (const LuModel *model, LuReportLacks *lacks, GArray *modules)
+{
+  guint64 all = 0;
+
+  for (guint i = 0; i < lu_model_n_counts (model); i++)
+    for (guint32 node = lu_model_count (model, i).node; node != 0;
+         node = lu_model_node (model, node).parent)
+      {
+        const LuModelFrame *frame = lu_model_frame (model, lu_model_node (model, node).frame);
+        guint64 n = lu_model_count (model, i).n;
+        gboolean counts = TRUE;
+
+        if (lacks (model, node, frame, &counts))
+          g_array_index (modules, Lacking, frame->module).n += n;
+        all += counts ? n : 0;
+      }
+  return all;
+}
+
+void
+lu_report_print_lacking (const LuModel *model, const char *title, LuReportLacks *lacks,
+                         const char *(*why_of) (const LuModelModule *module), guint limit)
+{
+  g_autoptr (GArray) modules = g_array_new (FALSE, TRUE, sizeof (Lacking));
+  guint64 all;
+
+  g_array_set_size (modules, model->modules->len);
+  for (guint i = 0; i < modules->len; i++)
+    g_array_index (modules, Lacking, i).module = g_ptr_array_index (model->modules, i);
+  all = count_lacking (model, lacks, modules);
+  g_array_sort (modules, compare_lacking);
+  for (guint i = 0; i < MIN (limit, modules->len); i++)
+    {
+      const Lacking *lacking = &g_array_index (modules, Lacking, i);
+      const char *why = why_of (lacking->module);
+      g_autofree char *path = lu_printable (lacking->module->path, 0);
+
+      if (lacking->n == 0)
+        break;
+      if (i == 0)
+        printf ("\n%s\n", title);
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", lacking->n,
+              lu_report_percent (lacking->n, all), path, why != NULL ? ": " : "",
+              why != NULL ? _ (why) : "");
+    }
+}
+
+static gboolean
+lacks_name (const LuModel *model, guint32 node, const LuModelFrame *frame, gboolean *counts)
+{
+  *counts = frame->kind != LU_CODE_STATE;
+  return frame->module != G_MAXUINT32 && !lu_model_function_of (model, node)->has_name;
+}
+
+static const char *
+why_without_names (const LuModelModule *module)
+{
+  return module->is_generated ? N_ ("generated code; no perf map, no jitdump")
+                              : module->without_names;
+}
+
+void
+lu_report_print_unnamed (const LuModel *model, guint limit)
+{
+  lu_report_print_lacking (model, _ ("Frames without a name, by file"), lacks_name,
+                           why_without_names, limit);
+}
+
+/* Threads */
+
+static int
+compare_threads (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const guint64 *samples = data;
+  guint64 x = samples[*(const guint32 *) a], y = samples[*(const guint32 *) b];
+
+  return x > y ? -1 : x < y;
+}
+
+guint64 *
+lu_report_count_threads (const LuModel *model)
+{
+  guint64 *samples = g_new0 (guint64, model->threads->len + 1);
+
+  for (guint i = 0; i < lu_model_n_counts (model); i++)
+    {
+      LuModelCount count = lu_model_count (model, i);
+
+      samples[count.thread] += count.n;
+    }
+  return samples;
+}
+
+void
+lu_report_print_threads (const LuModel *model, guint limit)
+{
+  guint n = model->threads->len;
+  g_autofree guint64 *samples = lu_report_count_threads (model);
+  g_autofree guint32 *order = g_new (guint32, n + 1);
+
+  for (guint32 i = 0; i < n; i++)
+    order[i] = i;
+  g_qsort_with_data (order, (gint) n, sizeof order[0], compare_threads, samples);
+  printf ("\n%s\n%17s %8s %8s  %s\n", _ ("Threads"), _ ("samples"), _ ("process"), _ ("thread"),
+          _ ("program"));
+  for (guint i = 0; i < MIN (n, limit) && samples[order[i]] > 0; i++)
+    {
+      const LuModelThread *thread = lu_model_thread (model, order[i]);
+      guint width = lu_terminal_width ();
+      g_autofree char *name = lu_printable (
+          lu_model_process_of (model, order[i])->labels.command_line, width > 40 ? width - 37 : 0);
+
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8d %8d  %s\n", samples[order[i]],
+              lu_report_percent (samples[order[i]], model->n_samples), thread->pid, thread->tid,
+              name);
+    }
+}

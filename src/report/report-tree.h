@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report-tree.h - prints a call tree, and the callers and callees of a function. */
+
+#pragma once
+
+#include "profile/call-tree.h"
+
+/* Returns 0 if the whole is 0. */
+double lu_report_percent (guint64 part, guint64 whole);
+
+/* Returns the values of a table, borrowed, in an array owned by the caller. */
+GPtrArray *lu_report_values (GHashTable *table);
+
+/* Prints the tree down to nodes of `min_percent` of all samples. */
+void lu_report_print_tree (const LuCallTree *tree, double min_percent);
+/* Prints tables of callers and callees of the functions with that name, at most `limit` lines each.
+ * Returns FALSE if there is none. */
+gboolean lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit);
+/* Returns whether a frame lacks something; it then has a module. Sets *counts to FALSE if no frame
+ * of its kind can have it, so that it is left out of the total. */
+typedef gboolean LuReportLacks (const LuModel *model, guint32 node, const LuModelFrame *frame,
+                                gboolean *counts);
+/* Prints files by frames that lack it, at most `limit`, and why (untranslated; NULL: unknown). */
+void lu_report_print_lacking (const LuModel *model, const char *title, LuReportLacks *lacks,
+                              const char *(*why_of) (const LuModelModule *module), guint limit);
+/* Prints files by frames that have no name, at most `limit`, and why. */
+void lu_report_print_unnamed (const LuModel *model, guint limit);
+/* Returns the samples of each thread, owned by the caller. */
+guint64 *lu_report_count_threads (const LuModel *model);
+/* Prints processes and their threads by samples. */
+void lu_report_print_threads (const LuModel *model, guint limit);

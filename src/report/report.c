@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* report.c - parses the options of the reports and prints them; see report.h. */
+
+#include "config.h"
+
+#include "report.h"
+
+#include "base/error.h"
+#include "session/fetcher.h"
+#include "profile/model-lines.h"
+#include "profile/model-names.h"
+#include "replay.h"
+#include "report-capture.h"
+#include "report-diff.h"
+#include "report-filter.h"
+#include "report-json.h"
+#include "report-lines.h"
+#include "report-tree.h"
+#include "rights.h"
+
+#include <glib/gi18n.h>
+
+#define MAX_UNNAMED 5
+
+typedef struct
+{
+  LuReportFilter filter;
+  char *process, *module, *contains, *function, *debuginfod; /* owned */
+  int limit;
+  double min_percent;
+  gboolean tree, threads, json, lines, inlines;
+} Options;
+
+static gboolean
+parse (Options *self, int *argc, char ***argv, GError **error)
+{
+  const GOptionEntry entries[] = {
+    { "limit", 'n', 0, G_OPTION_ARG_INT, &self->limit, N_ ("Lines of each table (default: 25)"),
+      N_ ("N") },
+    { "tree", 0, 0, G_OPTION_ARG_NONE, &self->tree, N_ ("Print the call tree instead of tables"),
+      NULL },
+    { "min", 0, 0, G_OPTION_ARG_DOUBLE, &self->min_percent,
+      N_ ("Leave out parts of the tree below this percentage (default: 1)"), N_ ("PERCENT") },
+    { "function", 0, 0, G_OPTION_ARG_STRING, &self->function,
+      N_ ("Print the callers and callees of this function"), N_ ("NAME") },
+    { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads, N_ ("Print the samples of each thread"),
+      NULL },
+    { "lines", 0, 0, G_OPTION_ARG_NONE, &self->lines,
+      N_ ("Split functions by source line, from debug information; with --function, show its "
+          "hottest lines"),
+      NULL },
+    { "inlines", 0, 0, G_OPTION_ARG_NONE, &self->inlines,
+      N_ ("Show inlined functions, from debug information"), NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions and threads as JSON"),
+      NULL },
+    { "pid", 'p', 0, G_OPTION_ARG_INT, &self->filter.pid, N_ ("Only this process"), N_ ("PID") },
+    { "tid", 't', 0, G_OPTION_ARG_INT, &self->filter.tid, N_ ("Only this thread"), N_ ("TID") },
+    { "process", 0, 0, G_OPTION_ARG_STRING, &self->process,
+      N_ ("Only processes whose command line contains this"), N_ ("TEXT") },
+    { "from", 0, 0, G_OPTION_ARG_DOUBLE, &self->filter.from,
+      N_ ("Only samples from this time on, relative to the first sample"), N_ ("SECONDS") },
+    { "to", 0, 0, G_OPTION_ARG_DOUBLE, &self->filter.to,
+      N_ ("Only samples up to this time, relative to the first sample"), N_ ("SECONDS") },
+    { "module", 0, 0, G_OPTION_ARG_STRING, &self->module,
+      N_ ("Only stacks with a file whose name contains this"), N_ ("NAME") },
+    { "contains", 0, 0, G_OPTION_ARG_STRING, &self->contains,
+      N_ ("Only stacks with a function whose name contains this"), N_ ("NAME") },
+    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
+      LU_FETCHER_CHOICE },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE - where the time went"));
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, argc, argv, error))
+    return FALSE;
+  self->filter.process = self->process;
+  self->filter.module = self->module;
+  self->filter.function = self->contains;
+  if (*argc == 2 && self->limit >= 1)
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
+                       _ ("Usage: live-unwinder report [OPTIONS] FILE; --help tells more"));
+  return FALSE;
+}
+
+static void
+options_clear (Options *self)
+{
+  g_free (self->process);
+  g_free (self->module);
+  g_free (self->contains);
+  g_free (self->function);
+  g_free (self->debuginfod);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
+static void
+add_lines (const Options *options, LuModel *model)
+{
+  LuModelLinesFlags flags =
+      (options->lines ? LU_MODEL_LINES : 0u) | (options->inlines ? LU_MODEL_INLINES : 0u);
+
+  if (flags == 0)
+    return;
+  lu_report_begin_lines ();
+  lu_model_add_lines (model, flags);
+  lu_report_end_lines ();
+  if (options->lines)
+    lu_model_split_lines (model);
+}
+
+static LuModel *
+load (const Options *options, const char *path, GError **error)
+{
+  LuModelFlags flags = lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0;
+  g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
+  g_autoptr (LuDebuginfod) debuginfod = NULL;
+  LuModel *model;
+
+  if (!lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
+    return NULL;
+  lu_report_give_up_rights (NULL, lu_replay_is_perf_data (path));
+  model = lu_replay_load (path, flags, kallsyms, error);
+  if (model == NULL)
+    return NULL;
+  model->debuginfod = debuginfod;
+  lu_model_name (model, 0);
+  add_lines (options, model);
+  model->debuginfod = NULL;
+  lu_fetcher_print_summary (debuginfod);
+  lu_report_filter_apply (&options->filter, model);
+  return model;
+}
+
+static gboolean
+print_tree (const Options *options, const LuModel *model, GError **error)
+{
+  g_autoptr (LuCallTree) tree = lu_call_tree_new (model, LU_CALL_TREE_ALL_EVENTS);
+
+  if (options->tree)
+    lu_report_print_tree (tree, options->min_percent);
+  if (options->function == NULL)
+    return TRUE;
+  if (lu_report_print_neighbours (tree, options->function, (guint) options->limit))
+    {
+      if (options->lines)
+        lu_report_print_hot_lines (tree, options->function, (guint) options->limit);
+      return TRUE;
+    }
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"),
+               options->function);
+  return FALSE;
+}
+
+gboolean
+lu_report_main (int argc, char **argv, GError **error)
+{
+  g_auto (Options) options = { .limit = 25, .min_percent = 1 };
+  LuModel *model;
+  g_autoptr (LuProfile) profile = NULL;
+
+  if (!parse (&options, &argc, &argv, error))
+    return FALSE;
+  model = load (&options, argv[1], error);
+  if (model == NULL)
+    return FALSE;
+  profile = lu_profile_new (model);
+  if (options.json)
+    {
+      lu_report_print_json (profile);
+      return TRUE;
+    }
+  lu_report_print_head (profile, argv[1]);
+  if (model->n_samples == 0)
+    return TRUE;
+  if (options.threads)
+    lu_report_print_threads (model, (guint) options.limit);
+  if (options.tree || options.function != NULL)
+    return print_tree (&options, model, error);
+  if (options.threads)
+    return TRUE;
+  lu_report_print_tables (profile, (guint) options.limit);
+  lu_report_print_unnamed (model, MIN ((guint) options.limit, MAX_UNNAMED));
+  if (options.lines || options.inlines)
+    lu_report_print_without_lines (model, MIN ((guint) options.limit, MAX_UNNAMED));
+  return TRUE;
+}
+
+gboolean
+lu_diff_main (int argc, char **argv, GError **error)
+{
+  int limit = 25;
+  g_autofree char *mode = NULL;
+  const GOptionEntry entries[] = {
+    { "limit", 'n', 0, G_OPTION_ARG_INT, &limit, N_ ("Lines of the table (default: 25)"),
+      N_ ("N") },
+    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
+    G_OPTION_ENTRY_NULL,
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (_ ("A B - what changed from A to B"));
+  g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
+  g_autoptr (LuDebuginfod) debuginfod = NULL;
+  g_autoptr (LuProfile) a = NULL;
+  g_autoptr (LuProfile) b = NULL;
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  if (!g_option_context_parse (context, &argc, &argv, error))
+    return FALSE;
+  if (argc != 3 || limit < 1)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
+                           _ ("Usage: live-unwinder diff [--limit N] A B"));
+      return FALSE;
+    }
+  if (!lu_fetcher_start_for_reader (mode, &debuginfod, error))
+    return FALSE;
+  lu_report_give_up_rights (NULL,
+                            lu_replay_is_perf_data (argv[1]) || lu_replay_is_perf_data (argv[2]));
+  a = lu_profile_load (argv[1], debuginfod, kallsyms, error);
+  b = a != NULL ? lu_profile_load (argv[2], debuginfod, kallsyms, error) : NULL;
+  if (b == NULL)
+    return FALSE;
+  lu_fetcher_print_summary (debuginfod);
+  lu_report_print_diff (a, b, (guint) limit);
+  return TRUE;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* sandbox.c - gives up capabilities and system calls after set-up; see sandbox.h. The list of calls
+ * is in make-call-filter.c. */
+
+#include "config.h"
+
+#include "sandbox.h"
+
+#include "base/error.h"
+#include "landlock.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "call-filter.h"
+
+/* Newer than the oldest headers we build with. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* Linux 5.8 */
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39 /* Linux 5.8 */
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40 /* Linux 5.9 */
+#endif
+
+typedef struct
+{
+  LuNeeds needs;
+  cap_value_t capability;
+} Kept;
+
+/* Each was found to be necessary, as root on Linux 6.18. Another process' /proc/PID/{maps,root,ns}
+ * need SYS_PTRACE; /proc/PID/map_files needs CHECKPOINT_RESTORE too, and DAC_READ_SEARCH because
+ * its directories belong to the process' user, like the files behind it. */
+static const Kept kept[] = {
+  { LU_NEEDS_FILES, CAP_DAC_READ_SEARCH },
+  { LU_NEEDS_PROCESSES, CAP_SYS_PTRACE },
+  { LU_NEEDS_PROCESSES, CAP_CHECKPOINT_RESTORE },
+  { LU_NEEDS_EVENTS, CAP_PERFMON },
+  { LU_NEEDS_EVENTS, CAP_IPC_LOCK }, /* rings beyond perf_event_mlock_kb */
+  { LU_NEEDS_COMMAND, CAP_KILL },    /* COMMAND may have become another user */
+  { LU_NEEDS_MAPS, CAP_BPF },
+  { LU_NEEDS_OUTPUTS, CAP_DAC_OVERRIDE },
+  { LU_NEEDS_OUTPUTS, CAP_CHOWN },
+};
+
+static gboolean
+set_errno_error (GError **error, const char *what, int code)
+{
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "sandbox: %s: %s", what, g_strerror (code));
+  return FALSE;
+}
+
+/* Adds the capability to `set` if we have it. */
+static void
+keep (cap_t set, cap_t have, cap_value_t capability)
+{
+  cap_flag_value_t value = CAP_CLEAR;
+
+  if (cap_get_flag (have, capability, CAP_PERMITTED, &value) != 0 || value != CAP_SET)
+    return;
+  cap_set_flag (set, CAP_PERMITTED, 1, &capability, CAP_SET);
+  cap_set_flag (set, CAP_EFFECTIVE, 1, &capability, CAP_SET);
+}
+
+gboolean
+lu_sandbox_drop_capabilities (LuNeeds needs, GError **error)
+{
+  cap_t have = cap_get_proc (), set = cap_init ();
+  int code;
+
+  if (prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return set_errno_error (error, "no_new_privs", errno);
+  for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
+    if ((kept[i].needs & needs) != 0)
+      keep (set, have, kept[i].capability);
+  /* Kernels without CAP_PERFMON ask for this one. */
+  if ((needs & LU_NEEDS_EVENTS) != 0 && cap_max_bits () <= CAP_PERFMON)
+    keep (set, have, CAP_SYS_ADMIN);
+  /* The bounding set stays without CAP_SETPCAP; no_new_privs then has to suffice. */
+  for (cap_value_t i = 0; i < cap_max_bits (); i++)
+    if (cap_drop_bound (i) != 0)
+      break;
+  cap_reset_ambient ();
+  code = cap_set_proc (set) == 0 ? 0 : errno;
+  cap_free (have);
+  cap_free (set);
+  return code == 0 || set_errno_error (error, "capabilities", code);
+}
+
+/* `flags` is SECCOMP_FILTER_FLAG_TSYNC for all threads, 0 for this one. Returns FALSE with errno
+ * set on failure. */
+static gboolean
+load_filter (guint flags, struct sock_fprog *program)
+{
+  /* No foreign code runs here, so mitigations of speculation would only cost time. */
+  long code = syscall (SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                       program);
+
+  if (code < 0 && errno == EINVAL) /* before Linux 4.17 */
+    code = syscall (SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
+  if (code > 0) /* a thread that has a filter of its own */
+    errno = ECANCELED;
+  return code == 0;
+}
+
+/* Returns FALSE with errno set on failure. */
+static gboolean
+restrict_calls (guint flags, const struct sock_filter *filter, gsize size)
+{
+  g_autofree struct sock_filter *own = g_memdup2 (filter, size);
+  struct sock_fprog program = { .len = (gushort) (size / sizeof *own), .filter = own };
+
+  for (guint i = 0; i < program.len; i++)
+    if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == OWN_PID_PLACE)
+      own[i].k = (guint32) getpid ();
+  return prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && load_filter (flags, &program);
+}
+
+gboolean
+lu_sandbox_restrict_calls (LuNeeds needs, GError **error)
+{
+  const guint flags = SECCOMP_FILTER_FLAG_TSYNC;
+
+  return ((needs & LU_NEEDS_MAPS) != 0
+              ? restrict_calls (flags, calls_with_maps, sizeof calls_with_maps)
+              : restrict_calls (flags, calls_of_helpers, sizeof calls_of_helpers))
+         || set_errno_error (error, "seccomp", errno);
+}
+
+gboolean
+lu_sandbox_restrict_recorder (GError **error)
+{
+  return restrict_calls (0, calls_of_recorders, sizeof calls_of_recorders)
+         || set_errno_error (error, "seccomp", errno);
+}
+
+gboolean
+lu_sandbox_restrict_reader (const char *const *outputs, GError **error)
+{
+  LuNeeds needs = LU_NEEDS_FILES | (outputs[0] != NULL ? LU_NEEDS_OUTPUTS : 0);
+
+  if (!lu_sandbox_drop_capabilities (needs, error))
+    return FALSE;
+  if (!lu_landlock_restrict_writing (outputs))
+    return set_errno_error (error, "Landlock", errno);
+  return restrict_calls (0, calls_of_readers, sizeof calls_of_readers)
+         || set_errno_error (error, "seccomp", errno);
+}
+
+gboolean
+lu_sandbox_restrict_parser (void)
+{
+  return restrict_calls (0, calls_of_parsers, sizeof calls_of_parsers);
+}

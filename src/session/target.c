@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* target.c - finds the targets and opens events on them; see target.h. */
+
+#include "config.h"
+
+#include "target.h"
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "input/source-perf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glib/gi18n.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* CPU time is counted with one descriptor per running thread, but not for more threads than this.
+ */
+#define MAX_CLOCKS 16
+/* Threads may appear while the events of others are opened, so the list is read again, at most this
+ * often. */
+#define MAX_RESCANS 8
+
+static gboolean
+check_exists (pid_t id, gboolean is_thread, GError **error)
+{
+  if (kill (id, 0) == 0 || errno == EPERM)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS,
+               is_thread ? _ ("there is no thread %d (any more)")
+                         : _ ("there is no process %d (any more)"),
+               (int) id);
+  return FALSE;
+}
+
+static void
+add_threads (GArray *threads, pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task", (int) pid);
+  DIR *dir = opendir (path);
+
+  if (dir == NULL)
+    return;
+  for (struct dirent *entry = readdir (dir); entry != NULL; entry = readdir (dir))
+    {
+      pid_t tid = (pid_t) strtol (entry->d_name, NULL, 10);
+
+      if (tid > 0)
+        g_array_append_val (threads, tid);
+    }
+  closedir (dir);
+}
+
+/* Side-band records and /proc must number processes alike. */
+static gboolean
+check_proc (GError **error)
+{
+  char target[64] = "";
+
+  if (readlink ("/proc/self", target, sizeof target - 1) > 0
+      && strtol (target, NULL, 10) == getpid ())
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                       _ ("/proc is missing or belongs to another pid namespace: mount this one's "
+                          "(mount -t proc proc /proc, or unshare --mount-proc)"));
+  return FALSE;
+}
+
+static GArray *
+list_threads (GArray *pids)
+{
+  GArray *threads = g_array_new (FALSE, FALSE, sizeof (pid_t));
+
+  for (guint i = 0; i < pids->len; i++)
+    add_threads (threads, g_array_index (pids, pid_t, i));
+  return threads;
+}
+
+/* Returns the process that a thread belongs to, 0 if it is gone. */
+static pid_t
+process_of (pid_t tid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/status", (int) tid);
+  g_autofree char *text = lu_fd_read_file (path, 4096, NULL);
+  const char *line = text != NULL ? strstr (text, "\nTgid:") : NULL;
+
+  return line != NULL ? (pid_t) strtol (line + strlen ("\nTgid:"), NULL, 10) : 0;
+}
+
+/* Whether a process of the list is there. One of many that is gone is told and left out. */
+static gboolean
+is_there (const LuOptions *options, pid_t pid, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+
+  if (check_exists (pid, FALSE, &failure))
+    return TRUE;
+  if (options->pids->len == 1)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  else if (!options->quiet)
+    fprintf (stderr, "live-unwinder: %s\n", failure->message);
+  return FALSE;
+}
+
+static gboolean
+find_processes (LuTarget *self, const LuOptions *options, const LuCommand *command,
+                const LuPerfAbilities *abilities, GError **error)
+{
+  if (options->all)
+    return TRUE;
+  self->pids = g_array_new (FALSE, FALSE, sizeof (pid_t));
+  if (command->pid > 0)
+    g_array_append_val (self->pids, command->pid);
+  for (guint i = 0; options->pids != NULL && i < options->pids->len; i++)
+    {
+      pid_t pid = g_array_index (options->pids, pid_t, i);
+
+      if (!is_there (options, pid, error))
+        {
+          if (options->pids->len == 1)
+            return FALSE;
+          continue;
+        }
+      if (!abilities->cpu_wide && kill (pid, 0) < 0)
+        {
+          g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
+                       _ ("process %d belongs to another user: run live-unwinder as root "
+                          "(sudo live-unwinder --pid %d)"),
+                       (int) pid, (int) pid);
+          return FALSE;
+        }
+      g_array_append_val (self->pids, pid);
+    }
+  if (options->pids != NULL && self->pids->len == 0)
+    {
+      g_set_error_literal (error, LU_ERROR, LU_ERROR_NO_PROCESS,
+                           _ ("none of the processes is there (any more)"));
+      return FALSE;
+    }
+  for (guint i = 0; options->tids != NULL && i < options->tids->len; i++)
+    {
+      pid_t tid = g_array_index (options->tids, pid_t, i), pid = process_of (tid);
+
+      if (pid == 0)
+        return check_exists (tid, TRUE, error);
+      g_array_append_val (self->pids, pid);
+    }
+  return TRUE;
+}
+
+static gboolean
+same_ids (GArray *a, GArray *b)
+{
+  return a->len == b->len && memcmp (a->data, b->data, a->len * sizeof (pid_t)) == 0;
+}
+
+/* Opens per-task events on all threads; starts again if threads appeared in the meantime. */
+static LuSource *
+open_per_task (LuTarget *self, const LuOptions *options, const LuPerfAbilities *abilities,
+               LuPerfSourceOptions *source_options, GError **error)
+{
+  for (guint i = 0;; i++)
+    {
+      g_autoptr (GArray) before =
+          options->tids != NULL ? g_array_ref (options->tids) : list_threads (self->pids);
+      g_autoptr (GArray) after = NULL;
+      g_autoptr (LuSource) source = NULL;
+
+      source_options->tasks = before;
+      source = lu_source_perf_new (abilities, source_options, error);
+      after = options->tids != NULL ? g_array_ref (options->tids) : list_threads (self->pids);
+      if (source == NULL || same_ids (before, after) || i >= MAX_RESCANS)
+        return g_steal_pointer (&source);
+    }
+}
+
+static LuSource *
+refuse (int saved_errno, gboolean cpu_wide, GError **error)
+{
+  g_autofree char *help = lu_perf_explain (saved_errno, cpu_wide);
+
+  g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION, _ ("perf events cannot be used: %s\n%s"),
+               g_strerror (saved_errno), help);
+  g_strchomp ((*error)->message);
+  return NULL;
+}
+
+LuSource *
+lu_target_open (LuTarget *self, const LuOptions *options, const LuCommand *command,
+                guint32 stack_size, GError **error)
+{
+  LuPerfSourceOptions source_options = { .frequency = options->frequency,
+                                         .stack_size = stack_size,
+                                         .has_copies_only = options->kernel_walks.wanted
+                                                            == LU_KERNEL_WALKS_NEVER };
+  g_autoptr (GArray) clock_tasks = NULL;
+  LuPerfAbilities abilities;
+
+  lu_perf_probe (&abilities);
+  if (!check_proc (error))
+    return NULL;
+  if (!find_processes (self, options, command, &abilities, error))
+    return NULL;
+  if (abilities.error != 0)
+    return refuse (abilities.error, options->all, error);
+  if (options->all && !abilities.cpu_wide)
+    return refuse (EACCES, TRUE, error);
+  if (options->tids != NULL)
+    clock_tasks = g_array_ref (options->tids);
+  else if (self->pids != NULL)
+    clock_tasks = list_threads (self->pids);
+  if (clock_tasks != NULL && clock_tasks->len <= MAX_CLOCKS)
+    source_options.clock_tasks = clock_tasks;
+  source_options.clock_all = options->all;
+  if (abilities.cpu_wide)
+    return lu_source_perf_new (&abilities, &source_options, error);
+  source_options.enable_on_exec = command->pid > 0;
+  return open_per_task (self, options, &abilities, &source_options, error);
+}
+
+void
+lu_target_clear (LuTarget *self)
+{
+  g_clear_pointer (&self->pids, g_array_unref);
+}

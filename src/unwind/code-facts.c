@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* code-facts.c - reads code from files and remembers what it says; see code-facts.h. */
+
+#include "unwind/code-facts.h"
+
+/* Returns where in the file an address in the mapping is. */
+static guint64
+file_offset_of (const LuDwflMapping *mapping, guint64 pc)
+{
+  return mapping->file_offset + (pc - mapping->start);
+}
+
+/* Returns what is kept under the key. */
+static LuCallKind
+known_kind (const LuDwflMapping *mapping, guint64 key)
+{
+  const LuCallSites *sites = lu_module_call_sites (mapping->module);
+
+  return sites != NULL ? lu_call_sites_find (sites, key) : LU_CALL_UNKNOWN;
+}
+
+/* Returns the answer if the code was not read. It is not kept: another process may have a file that
+ * is unreadable here. */
+static LuCallKind
+kind_without_code (LuCodeResult result)
+{
+  return result == LU_CODE_OVER_BUDGET ? LU_CALL_UNKNOWN : LU_CALL_NONE;
+}
+
+/* Answers about leaves are kept with those about calls, above the offsets that files have. */
+#define LEAF_KEY   (G_GUINT64_CONSTANT (1) << 61)
+#define PUSHED_KEY (LEAF_KEY | LEAF_KEY >> 1)
+
+/* Answers as kinds of calls, which is what is kept. */
+#define KEPT_BARE   LU_CALL_DIRECT
+#define KEPT_FRAMED LU_CALL_INDIRECT
+
+static LuLeafKind
+known_leaf (const LuDwflMapping *mapping, guint64 offset)
+{
+  switch (known_kind (mapping, LEAF_KEY | offset))
+    {
+    case LU_CALL_UNKNOWN:
+      return LU_LEAF_UNKNOWN;
+    case KEPT_BARE:
+      return LU_LEAF_BARE;
+    case KEPT_FRAMED:
+      return LU_LEAF_FRAMED;
+    case LU_CALL_NONE:
+      break;
+    }
+  return known_kind (mapping, PUSHED_KEY | offset) != LU_CALL_UNKNOWN ? LU_LEAF_PUSHED
+                                                                      : LU_LEAF_UNDECIDED;
+}
+
+static void
+keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeafKind kind)
+{
+  LuCallSites *sites = lu_module_make_call_sites (mapping->module);
+
+  if (kind == LU_LEAF_PUSHED)
+    lu_call_sites_add (sites, PUSHED_KEY | offset, LU_CALL_NONE);
+  lu_call_sites_add (sites, LEAF_KEY | offset,
+                     kind == LU_LEAF_BARE     ? KEPT_BARE
+                     : kind == LU_LEAF_FRAMED ? KEPT_FRAMED
+                                              : LU_CALL_NONE);
+}
+
+LuLeafKind
+lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
+              guint64 pc)
+{
+  guint64 offset = file_offset_of (mapping, pc);
+  LuLeafKind kind = known_leaf (mapping, offset);
+  LuMappedModule file;
+  guint8 bytes[LU_LEAF_BYTES];
+  LuCodeResult result;
+
+  if (arch->leaf_kind_of == NULL)
+    return LU_LEAF_UNDECIDED;
+  if (kind != LU_LEAF_UNKNOWN || reader == NULL)
+    return kind;
+  kind = LU_LEAF_UNDECIDED;
+  if (mapping->end - pc >= sizeof bytes)
+    {
+      file = lu_code_file_of (mapping, pid);
+      result = lu_code_reader_read (reader, &file, offset, bytes, sizeof bytes);
+      if (result != LU_CODE_READ)
+        return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
+      kind = arch->leaf_kind_of (bytes);
+    }
+  keep_leaf (mapping, offset, kind);
+  return kind;
+}
+
+/* Returns FALSE if the file is an ELF file without code at the address. */
+static gboolean
+has_code_at (const LuDwflMapping *mapping, guint64 address)
+{
+  LuImage *image = lu_module_image (mapping->module);
+  guint64 elf_address = address - mapping->bias;
+  const LuSegment *segments;
+  guint n;
+
+  if (image == NULL)
+    return TRUE;
+  segments = lu_image_segments (image, &n);
+  for (guint i = 0; i < n; i++)
+    if (segments[i].executable && elf_address >= segments[i].vaddr
+        && elf_address - segments[i].vaddr < segments[i].memory_size)
+      return TRUE;
+  return FALSE;
+}
+
+LuCallKind
+lu_code_call (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
+              guint64 pc)
+{
+  guint64 offset = file_offset_of (mapping, pc);
+  LuCallKind kind = known_kind (mapping, offset);
+  gsize size = MIN (LU_CALL_LONGEST, offset);
+  LuMappedModule file;
+  guint8 bytes[LU_CALL_LONGEST];
+  gint64 displacement;
+  LuCodeResult result;
+
+  if (kind != LU_CALL_UNKNOWN || reader == NULL)
+    return kind;
+  file = lu_code_file_of (mapping, pid);
+  result = lu_code_reader_read (reader, &file, offset - size, bytes, size);
+  if (result != LU_CODE_READ)
+    return kind_without_code (result);
+  kind = arch->decode_call (bytes, size, &displacement);
+  if (kind == LU_CALL_DIRECT && !has_code_at (mapping, pc + (guint64) displacement))
+    kind = LU_CALL_NONE;
+  lu_call_sites_add (lu_module_make_call_sites (mapping->module), offset, kind);
+  return kind;
+}
+
+/* The answers about pairs of a call and the code that it leads to are kept under a hash. */
+static guint64
+pair_key (guint64 offset, guint64 to)
+{
+  guint64 hash = (offset * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) ^ to)
+                 * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+
+  return G_GUINT64_CONSTANT (1) << 60 | hash >> 4;
+}
+
+static LuCallKind
+read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
+{
+  LuMappedModule file = lu_code_file_of (call->mapping, pid);
+  guint64 offset = file_offset_of (call->mapping, call->pc);
+  guint8 bytes[LU_CALL_LONGEST];
+  gsize size = MIN (sizeof bytes, offset);
+  gint64 displacement;
+  LuCodeResult result = lu_code_reader_read (reader, &file, offset - size, bytes, size);
+
+  if (result != LU_CODE_READ)
+    return kind_without_code (result);
+  if (arch->decode_call (bytes, size, &displacement) == LU_CALL_DIRECT
+      && lu_fp_is_near (call->pc + (guint64) displacement, call->to))
+    return LU_CALL_DIRECT;
+  return LU_CALL_NONE;
+}
+
+LuProviderResult
+lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
+{
+  guint64 key =
+      pair_key (file_offset_of (call->mapping, call->pc), file_offset_of (call->code, call->to));
+  LuCallKind kind = known_kind (call->mapping, key);
+
+  if (lu_code_call (reader, pid, arch, call->mapping, call->pc) == LU_CALL_INDIRECT)
+    return LU_PROVIDER_FOUND;
+  if (call->mapping->module != call->code->module)
+    return LU_PROVIDER_NONE;
+  if (kind == LU_CALL_UNKNOWN && reader != NULL)
+    {
+      kind = read_leads_to (reader, pid, arch, call);
+      lu_call_sites_add (lu_module_make_call_sites (call->mapping->module), key, kind);
+    }
+  return kind == LU_CALL_UNKNOWN ? LU_PROVIDER_UNKNOWN
+         : kind == LU_CALL_NONE  ? LU_PROVIDER_NONE
+                                 : LU_PROVIDER_FOUND;
+}

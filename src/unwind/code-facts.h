@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* code-facts.h - what the code of files says: is there a call before a return address, and
+ * where does a leaf have its return address?
+ *
+ * Each answer is kept with its module (module/call-sites.h). Any thread may ask for known answers;
+ * only the worker reads files. */
+
+#pragma once
+
+#include "module/code-reader.h"
+#include "unwind/frame-provider.h"
+
+/* A return address into a mapping, and the code that the call before it may have led to. */
+typedef struct
+{
+  const LuDwflMapping *mapping, *code;
+  guint64 pc, to;
+} LuFrameCall;
+
+/* Returns the kind of call before a return address into the mapping. Reads the file if needed;
+ * with `reader` NULL, says only what is known. UNKNOWN: the reader's budget is used up, or there is
+ * no reader. */
+LuCallKind lu_code_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                         const LuDwflMapping *mapping, guint64 pc);
+
+/* Like lu_code_call(), but returns FOUND if the call leads to code near the address `to` in `code`
+ * (lu_fp_is_near()), or through a register or memory, NONE if it does not. */
+LuProviderResult lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                                   const LuFrameCall *call);
+
+/* Like lu_code_call(), but returns what the code from `pc` on shows (LuArch.leaf_kind_of). */
+LuLeafKind lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                         const LuDwflMapping *mapping, guint64 pc);
+
+/* Returns the module of a mapping for the code reader. */
+static inline LuMappedModule
+lu_code_file_of (const LuDwflMapping *mapping, gint32 pid)
+{
+  return (LuMappedModule){
+    .module = mapping->module, .pid = pid, .start = mapping->start, .end = mapping->end
+  };
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* frame-pointer-step.c - the frame provider that follows the frame pointer; see
+ * frame-pointer-step.h.
+ *
+ * Two traps exist on architectures whose calls leave return addresses on the stack:
+ * - The code was sampled before it had set up its frame, or after it had taken it down. The frame
+ *   pointer is still the caller's, so following it would skip the caller. The return address is
+ * then on top of the stack, or below the frame pointer that has just been pushed.
+ * - The code has no frame pointer but was called by code that has one. The frame pointer is the
+ *   caller's here too, at every pc. The return address into that code is somewhere between stack
+ *   pointer and frame pointer.
+ *
+ * Frames also hold old return addresses, in words that were reserved and not written yet. So where
+ * a word could be one, other samples decide, or the code (lu/leaf.h). A sample without such words
+ * proves that the frame is set up at this pc, whoever has called: code without a frame pointer has
+ * its return address there, always. Of ordinary code's addresses only those count that keep frame
+ * pointers, and only if the frame pointer leads to code with unwind information
+ * (docs/experiments.md has the figures without that condition). */
+
+#include "unwind/frame-pointer-step.h"
+
+#include "unwind/address-space-cache.h"
+
+static gboolean
+is_in_copy (LuFrameContext *self, guint64 address)
+{
+  return address - self->sampled_sp < self->sample->stack_size;
+}
+
+/* Returns whether `fp` can be the frame pointer of a frame whose stack pointer is `sp`. */
+static gboolean
+is_frame_pointer (LuFrameContext *self, guint64 fp, guint64 sp)
+{
+  return (fp & (self->arch->word_size - 1u)) == 0
+         && lu_fp_is_possible (fp, sp, self->state.last_fp, self->sampled_sp);
+}
+
+static LuProviderResult
+check_call (LuFrameContext *self, const LuDwflMapping *mapping, guint64 pc)
+{
+  switch (self->ops->call_before (self->data, mapping, pc))
+    {
+    case LU_CALL_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_CALL_DIRECT:
+    case LU_CALL_INDIRECT:
+      return LU_PROVIDER_FOUND;
+    case LU_CALL_NONE:
+      break;
+    }
+  return LU_PROVIDER_NONE;
+}
+
+/* FOUND: this is a return address into a file. */
+static LuProviderResult
+check_call_before (LuFrameContext *self, guint64 pc)
+{
+  const LuDwflMapping *mapping =
+      pc > LU_FP_MIN_ADDRESS ? self->ops->find (self->data, pc - 1) : NULL;
+
+  if (mapping == NULL || mapping->status == LU_STATUS_JIT || !lu_fp_step_is_possible (mapping))
+    return LU_PROVIDER_NONE;
+  return check_call (self, mapping, pc);
+}
+
+/* FOUND: this can be a return address, because there is code with a call before it. Code
+ * without a file cannot be read; there the frame pointer of that code must be possible. */
+static LuProviderResult
+check_return (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp)
+{
+  const LuDwflMapping *mapping =
+      pc > LU_FP_MIN_ADDRESS ? self->ops->find (self->data, pc - 1) : NULL;
+
+  if (mapping == NULL || !lu_fp_step_is_possible (mapping))
+    return LU_PROVIDER_NONE;
+  if (mapping->status == LU_STATUS_JIT)
+    return is_frame_pointer (self, fp, sp) ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+  return check_call (self, mapping, pc);
+}
+
+/* Like check_return(), for code that keeps `fp` as its frame pointer. */
+static LuProviderResult
+check_return_by_fp (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp)
+{
+  const LuDwflMapping *mapping =
+      pc > LU_FP_MIN_ADDRESS ? self->ops->find (self->data, pc - 1) : NULL;
+
+  if (mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+      && lu_frame_rule_at (self, mapping, pc - 1) == LU_FP_RULE_OTHER)
+    return LU_PROVIDER_NONE;
+  return check_return (self, pc, fp, sp);
+}
+
+/* Like check_return_by_fp(), for the caller of generated code. A direct call in a file does not
+ * lead there. */
+static LuProviderResult
+check_return_from_jit (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp)
+{
+  LuProviderResult result = check_return_by_fp (self, pc, fp, sp);
+  const LuDwflMapping *mapping;
+
+  if (result != LU_PROVIDER_FOUND)
+    return result;
+  mapping = self->ops->find (self->data, pc - 1);
+  return mapping->status != LU_STATUS_JIT
+                 && self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT
+             ? LU_PROVIDER_NONE
+             : LU_PROVIDER_FOUND;
+}
+
+/* Steps from a frame that is set up: the frame pointer points to the caller's frame pointer and the
+ * return address. */
+static LuProviderResult
+go_by_frame_pointer (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller)
+{
+  guint word = self->arch->word_size;
+  guint64 mask = self->arch->address_mask;
+  LuProviderResult result;
+
+  if (!is_frame_pointer (self, frame->fp, frame->sp))
+    return LU_PROVIDER_NONE;
+  if (!lu_frame_read_word (self, frame->fp, &caller->fp)
+      || !lu_frame_read_word (self, frame->fp + word, &caller->pc))
+    return LU_PROVIDER_BEYOND;
+  caller->pc &= mask;
+  caller->sp = frame->fp + 2 * word;
+  /* No code keeps a return address in that register, so these words are something else. */
+  if (!is_in_copy (self, caller->fp)
+      && (result = check_call_before (self, caller->fp)) != LU_PROVIDER_NONE)
+    return result == LU_PROVIDER_FOUND ? LU_PROVIDER_NONE : result;
+  return check_return (self, caller->pc, caller->fp, caller->sp);
+}
+
+/* Returns FALSE if there is no code before an address, as for most stack words. One branch,
+ * because it is not predictable for which. */
+static inline gboolean
+may_be_behind_code (LuFrameContext *self, guint64 address)
+{
+  return (guint) (address > LU_FP_MIN_ADDRESS)
+         & ~(guint) (self->no_code >> lu_view_region_of (address - 1));
+}
+
+typedef LuProviderResult (*CheckFunc) (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp);
+
+/* FOUND: a word in [from, fp) could be a return address of that kind. */
+static LuProviderResult
+find_return (LuFrameContext *self, guint64 from, guint64 fp, CheckFunc check)
+{
+  guint word = self->arch->word_size;
+  guint64 value;
+
+  for (guint64 at = from; at < fp && at - from < LU_FP_MAX_WORDS * word; at += word)
+    {
+      LuProviderResult result = LU_PROVIDER_NONE;
+
+      if (lu_frame_read_word (self, at, &value) && may_be_behind_code (self, value))
+        result = check (self, value, fp, at);
+      if (result != LU_PROVIDER_NONE)
+        return result;
+    }
+  return LU_PROVIDER_NONE;
+}
+
+static gboolean
+is_known_set_up (LuFrameContext *self, guint64 pc)
+{
+  guint64 key = lu_fp_set_up_key (pc, self->state.serial, self->set_up->n_notes);
+
+  return self->set_up->keys[key >> (64 - LU_FP_SET_UP_BITS)] == key;
+}
+
+static void
+note_set_up (LuFrameContext *self, guint64 pc)
+{
+  guint64 key = lu_fp_set_up_key (pc, self->state.serial, self->set_up->n_notes);
+
+  self->set_up->keys[key >> (64 - LU_FP_SET_UP_BITS)] = key;
+  self->set_up->n_notes++;
+}
+
+/* Steps from a leaf whose frame is not set up yet, or no longer, while its caller's is: the return
+ * address is on top. NONE: it is not. BEYOND: other words could be the return address, too. */
+static LuProviderResult
+go_by_top (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller, CheckFunc check)
+{
+  LuProviderResult result;
+
+  *caller = *frame;
+  caller->sp = frame->sp + self->arch->word_size;
+  if (!lu_frame_read_word (self, frame->sp, &caller->pc)
+      || !is_frame_pointer (self, frame->fp, caller->sp))
+    return LU_PROVIDER_NONE;
+  result = check (self, caller->pc, frame->fp, caller->sp);
+  if (result != LU_PROVIDER_FOUND)
+    return result;
+  /* If there are several, the topmost may be wrong: all may be left from earlier calls. */
+  result = find_return (self, caller->sp, frame->fp, check);
+  return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_BEYOND
+         : result == LU_PROVIDER_NONE ? LU_PROVIDER_FOUND
+                                      : result;
+}
+
+/* Takes the return address in a word of the stack. BEYOND: there is none. */
+static LuProviderResult
+take_return (LuFrameContext *self, const LuFrameRegs *frame, guint64 at, LuFrameRegs *caller)
+{
+  LuProviderResult result = LU_PROVIDER_NONE;
+
+  *caller = *frame;
+  caller->sp = at + self->arch->word_size;
+  if (lu_frame_read_word (self, at, &caller->pc))
+    result = check_return (self, caller->pc, frame->fp, caller->sp);
+  return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
+}
+
+/* Returns whether the frame pointer leads to code with unwind information. */
+static gboolean
+leads_to_rule (LuFrameContext *self, const LuFrameRegs *frame)
+{
+  const LuDwflMapping *mapping;
+  guint64 pc;
+
+  if (!lu_frame_read_word (self, frame->fp + self->arch->word_size, &pc))
+    return FALSE;
+  mapping = self->ops->find (self->data, pc - 1);
+  return mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+         && lu_frame_rule_at (self, mapping, pc - 1) != LU_FP_RULE_NONE;
+}
+
+/* Steps from a leaf in a file whose code does not show where the return address is. A direct call
+ * before the word on top must lead to this code. NONE: only words further up could be a return
+ * address; they are old ones, unless ordinary code may have called this leaf. BEYOND: unknown. */
+static LuProviderResult
+go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+              LuFrameRegs *caller)
+{
+  LuProviderResult result = go_by_top (self, frame, caller, check_return_by_fp);
+  const LuDwflMapping *mapping;
+
+  if (result == LU_PROVIDER_NONE && leads_to_rule (self, frame))
+    return LU_PROVIDER_BEYOND;
+  if (result != LU_PROVIDER_FOUND)
+    return result;
+  mapping = self->ops->find (self->data, caller->pc - 1);
+  if (mapping->status == LU_STATUS_JIT)
+    return LU_PROVIDER_FOUND;
+  result = self->ops->leads_to (self->data, mapping, caller->pc, code, frame->pc);
+  return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
+}
+
+/* Steps from a leaf in a file. NONE: its frame is set up. BEYOND: unknown. */
+static LuProviderResult
+go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+            LuFrameRegs *caller)
+{
+  gboolean is_possible = is_frame_pointer (self, frame->fp, frame->sp);
+  guint word = self->arch->word_size;
+  LuProviderResult result =
+      find_return (self, frame->sp, is_possible ? frame->fp : frame->sp + word, check_return);
+  guint64 top;
+
+  if (result != LU_PROVIDER_FOUND || is_known_set_up (self, frame->pc))
+    return result == LU_PROVIDER_UNKNOWN ? result : LU_PROVIDER_NONE;
+  switch (self->ops->leaf_at (self->data, code, frame->pc))
+    {
+    case LU_LEAF_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_LEAF_BARE:
+      return take_return (self, frame, frame->sp, caller);
+    case LU_LEAF_PUSHED:
+      return lu_frame_read_word (self, frame->sp, &top) && top == frame->fp
+                 ? take_return (self, frame, frame->sp + word, caller)
+                 : LU_PROVIDER_BEYOND;
+    case LU_LEAF_FRAMED:
+      note_set_up (self, frame->pc);
+      return LU_PROVIDER_NONE;
+    case LU_LEAF_UNDECIDED:
+      break;
+    }
+  return go_undecided (self, code, frame, caller);
+}
+
+/* Steps from a leaf of generated code, in the same way. */
+static LuProviderResult
+go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller)
+{
+  guint word = self->arch->word_size;
+  LuProviderResult result;
+  guint64 top;
+
+  /* The frame pointer has been pushed but not changed yet. */
+  if (lu_frame_read_word (self, frame->sp, &top) && top == frame->fp && top > LU_FP_MIN_ADDRESS
+      && lu_frame_read_word (self, frame->sp + word, &top))
+    {
+      result = take_return (self, frame, frame->sp + word, caller);
+      return result == LU_PROVIDER_BEYOND ? LU_PROVIDER_NONE : result;
+    }
+  return is_known_set_up (self, frame->pc) ? LU_PROVIDER_NONE
+                                           : go_by_top (self, frame, caller, check_return_from_jit);
+}
+
+/* FOUND: this may be the return address into ordinary code that keeps frame pointers and has called
+ * `code`. Code in a file can call code outside the file only through a register or memory. */
+static LuProviderResult
+check_owner (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMapping *owner,
+             guint64 pc)
+{
+  switch (self->ops->call_before (self->data, owner, pc))
+    {
+    case LU_CALL_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_CALL_INDIRECT:
+      return LU_PROVIDER_FOUND;
+    case LU_CALL_DIRECT:
+      return code->module == owner->module ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+    case LU_CALL_NONE:
+      break;
+    }
+  return LU_PROVIDER_NONE;
+}
+
+/* Returns whether the frame pointer is that of a function of V8. */
+static gboolean
+is_v8_function (const LuFrameContext *self, guint64 fp)
+{
+  guint64 words[LU_FP_V8_WORDS];
+
+  for (guint i = 0; i < LU_FP_V8_WORDS; i++)
+    if (!lu_frame_read_word (self, fp - sizeof words + i * sizeof *words, &words[i]))
+      return FALSE;
+  return lu_fp_v8_is_function (words);
+}
+
+/* FOUND: this word of the frame may be a return address into code that keeps `frame->fp` and has
+ * called `code`: generated code, or ordinary code that keeps frame pointers. The latter counts if
+ * the frame's caller has a rule. Clears is_repeatable if it is such code and does not count. */
+static LuProviderResult
+check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame, guint64 at,
+            gboolean has_rule)
+{
+  const LuDwflMapping *mapping;
+  guint64 value, below;
+
+  if (!lu_frame_read_word (self, at, &value) || !may_be_behind_code (self, value)
+      || (mapping = self->ops->find (self->data, value - 1)) == NULL)
+    return LU_PROVIDER_NONE;
+  if (mapping->status == LU_STATUS_JIT && self->has_hotspot)
+    return lu_frame_read_word (self, at - self->arch->word_size, &below)
+                   && lu_fp_hotspot_is_return (below, frame->fp)
+               ? LU_PROVIDER_FOUND
+               : LU_PROVIDER_NONE;
+  if (mapping->status == LU_STATUS_JIT)
+    return code->status == LU_STATUS_JIT && is_v8_function (self, frame->fp) ? LU_PROVIDER_NONE
+                                                                             : LU_PROVIDER_FOUND;
+  if (mapping->status != LU_STATUS_COMPLETE
+      || lu_frame_rule_at (self, mapping, value - 1) != LU_FP_RULE_BY_FP)
+    return LU_PROVIDER_NONE;
+  if (has_rule)
+    return check_owner (self, code, mapping, value);
+  self->is_repeatable = FALSE;
+  return LU_PROVIDER_NONE;
+}
+
+/* Returns whether a frame that is proved to be set up shows that all compiled methods keep frame
+ * pointers: it is a compiled method's, because generated code that keeps frame pointers has called
+ * it and was called by it. */
+static gboolean
+shows_hotspot_keeps_fp (LuFrameContext *self, const LuFrameRegs *frame, gboolean is_called_by_jit)
+{
+  guint word = self->arch->word_size;
+  guint64 slot;
+
+  return self->has_hotspot && is_called_by_jit && self->state.last_fp != 0
+         && frame->sp == self->state.last_fp + 2 * word
+         && lu_frame_read_word (self, frame->fp - word, &slot)
+         && !lu_fp_hotspot_is_interpreted (slot, frame->fp);
+}
+
+/* FOUND: the frame pointer may belong to a caller of this frame. Notes the code as set up if no
+ * word of the frame can be a return address: code without a frame pointer has one there, always. */
+static LuProviderResult
+find_other_owner (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+                  const LuFrameRegs *caller)
+{
+  const LuDwflMapping *mapping = self->ops->find (self->data, caller->pc - 1);
+  guint word = self->arch->word_size;
+  gboolean has_rule = mapping->status == LU_STATUS_COMPLETE
+                      && lu_frame_rule_at (self, mapping, caller->pc - 1) != LU_FP_RULE_NONE;
+
+  self->is_repeatable = frame->fp - frame->sp <= LU_FP_MAX_WORDS * word;
+  for (guint64 at = frame->sp; at < frame->fp && at - frame->sp < LU_FP_MAX_WORDS * word;
+       at += word)
+    {
+      LuProviderResult result = check_word (self, code, frame, at, has_rule);
+
+      if (result != LU_PROVIDER_NONE)
+        return result;
+    }
+  if (!self->is_repeatable || self->state.n_rules >= LU_FP_MAX_RULES)
+    return LU_PROVIDER_NONE;
+  note_set_up (self, frame->pc);
+  if (shows_hotspot_keeps_fp (self, frame, mapping->status == LU_STATUS_JIT))
+    note_set_up (self, LU_FP_HOTSPOT_CODE);
+  return LU_PROVIDER_NONE;
+}
+
+/* Returns whether code like this was seen to have set up its frame, wherever it may be called from.
+ */
+static gboolean
+is_proved_set_up (LuFrameContext *self, const LuDwflMapping *code, guint64 pc)
+{
+  return is_known_set_up (self, pc)
+         || (self->has_hotspot && code->status == LU_STATUS_JIT
+             && is_known_set_up (self, LU_FP_HOTSPOT_CODE));
+}
+
+static LuProviderResult
+step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *frame,
+      LuFrameRegs *caller)
+{
+  gboolean is_on_stack = !self->arch->has_link_register;
+  LuProviderResult result = LU_PROVIDER_NONE, other = LU_PROVIDER_NONE;
+
+  /* A link register may hold an old value, which would have to be recognized. */
+  if (!lu_fp_step_is_possible (mapping) || (self->is_exact && !is_on_stack))
+    return LU_PROVIDER_NONE;
+  if (self->is_exact)
+    result = mapping->status == LU_STATUS_JIT ? go_by_words (self, frame, caller)
+                                              : go_by_code (self, mapping, frame, caller);
+  if (result != LU_PROVIDER_NONE)
+    return result == LU_PROVIDER_BEYOND ? LU_PROVIDER_END : result;
+  result = go_by_frame_pointer (self, frame, caller);
+  if (result != LU_PROVIDER_FOUND)
+    return result;
+  if (is_on_stack && !is_proved_set_up (self, mapping, frame->pc))
+    other = find_other_owner (self, mapping, frame, caller);
+  if (other != LU_PROVIDER_NONE)
+    return other == LU_PROVIDER_FOUND ? LU_PROVIDER_NONE : other;
+  self->state.last_fp = frame->fp;
+  self->is_repeatable = is_proved_set_up (self, mapping, frame->pc);
+  return LU_PROVIDER_FOUND;
+}
+
+const LuFrameProvider lu_frame_pointer_provider = {
+  .name = "frame-pointer",
+  .step = step,
+};
+
+/* Facts */
+
+static guint
+slot_of (guint64 serial, guint64 pc)
+{
+  return (guint) (((pc ^ serial << 47) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15))
+                  >> (64 - LU_FP_STEP_FACT_BITS));
+}
+
+static guint
+facts_of (const LuFpStepFacts *self, guint64 serial, guint64 pc)
+{
+  guint i = slot_of (serial, pc);
+  guint64 facts = self->slots[i].facts;
+
+  return self->slots[i].pc == pc && facts >> LU_FP_STEP_FACT_SHIFT == serial
+             ? (guint) facts & ((1 << LU_FP_STEP_FACT_SHIFT) - 1)
+             : 0;
+}
+
+void
+lu_fp_step_facts_note (LuFpStepFacts *self, guint64 serial, guint64 pc, guint bits)
+{
+  guint i = slot_of (serial, pc);
+
+  bits |= facts_of (self, serial, pc);
+  self->slots[i].pc = pc;
+  self->slots[i].facts = serial << LU_FP_STEP_FACT_SHIFT | bits;
+}
+
+lu_compact_rule
+lu_fp_step_facts_step (const LuFpStepFacts *self, const LuProviderState *state,
+                       const struct lu_copy *copy, struct lu_compact_regs *regs)
+{
+  guint64 offset = regs->fp - copy->start, word = sizeof (guint64), pc, fp;
+  guint to;
+
+  /* The checks of is_frame_pointer(), with both words in the copy. */
+  if ((regs->fp & (word - 1)) != 0 || regs->fp <= state->last_fp || offset < regs->offset
+      || copy->size < 2 * word || offset > copy->size - 2 * word
+      || (facts_of (self, state->serial, regs->pc) & LU_FP_STEP_FROM) == 0)
+    return 0;
+  fp = lu_copy_word (copy, offset);
+  pc = lu_copy_word (copy, offset + word);
+  to = facts_of (self, state->serial, pc);
+  if ((to & LU_FP_STEP_TO) == 0 || fp - copy->start >= copy->size)
+    return 0;
+  if ((to & LU_FP_STEP_TO_JIT) != 0 && ((fp & (word - 1)) != 0 || fp < regs->fp + 2 * word))
+    return 0;
+  *regs = (struct lu_compact_regs){
+    .pc = pc, .offset = offset + 2 * word, .fp = fp, .known = LU_KNOWN_FP
+  };
+  return LU_COMPACT_FP_STEP;
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""test_signals.py - a signal is heard in every state of a recording.
+
+    test_signals.py LIVE_UNWINDER [-v] [TEST…]
+
+The table STATES brings the program into a state that nothing else would end, and tells how to see
+that it is there.  Then the first signal ends the program, or makes it say what it waits for, within a
+second; the second signal ends it.  Tests that need the permission to sample skip with the reason.
+"""
+
+import fcntl
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import syscap  # noqa: E402  (needs the path above)
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+SPIN = [sys.executable, "-S", "-c", "while True: sum(range(1000))"]
+STUBBORN = [sys.executable, "-S", "-c",
+            "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            "while True: sum(range(1000))"]
+WAITS = re.compile(r"live-unwinder: (still )?waiting for ")
+SECOND = 1.0
+SLACK = 0.5  # of a busy machine
+F_SETPIPE_SZ = 1031
+
+
+class State:
+    """One state: what to run, and in which channels it waits."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.descriptors = []
+        self.stdout = subprocess.DEVNULL
+        self.environment = dict(os.environ)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def fifo(self, name):
+        os.mkfifo(self.path(name))
+        return self.path(name)
+
+    def small_pipe(self, reader, is_full=False):
+        fcntl.fcntl(reader, F_SETPIPE_SZ, 4096)
+        if is_full:
+            with open(f"/proc/self/fd/{reader}", "wb", buffering=0) as writer:
+                os.set_blocking(writer.fileno(), False)
+                writer.write(bytes(65536))
+
+    def full_pipe(self, is_full=False):
+        reader, self.stdout = os.pipe()
+        self.descriptors += [reader, self.stdout]
+        self.small_pipe(reader, is_full)
+        return "-"
+
+    def read_fifo(self, name):
+        """A FIFO with a reader that does not read."""
+        path = self.fifo(name)
+        self.descriptors.append(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        self.small_pipe(self.descriptors[-1], is_full=True)
+        return path
+
+    def perf_data(self):
+        """A file of perf, to be read."""
+        subprocess.run([PROGRAM, "-q", "--no-store", "-o", self.path("in.perf.data"), "--",
+                        sys.executable, "-S", "-c", "sum(range(10**7))"],
+                       stdin=subprocess.DEVNULL, check=True)
+        return self.path("in.perf.data")
+
+    def deaf_server(self):
+        """A debuginfod server that takes calls and never answers."""
+        server = socket.socket()
+        server.bind(("127.0.0.1", 0))
+        server.listen(8)
+        self.server = server
+        self.environment["DEBUGINFOD_URLS"] = f"http://127.0.0.1:{server.getsockname()[1]}"
+        self.environment["DEBUGINFOD_CACHE_PATH"] = self.path("cache")
+
+    def close(self):
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        if hasattr(self, "server"):
+            self.server.close()
+
+
+# name: (arguments of a state, is the state reached after a while, files that may stay)
+STATES = {
+    "a FIFO that nobody reads": (
+        lambda s: ["-o", s.fifo("x.syscap"), "--", *SPIN], 0.3, ["x.syscap"]),
+    "a second output that nobody reads": (
+        lambda s: ["-o", s.path("y.syscap"), "-o", s.fifo("x.folded"), "--", *SPIN], 0.3,
+        ["x.folded"]),
+    "a perf.data that nobody writes": (
+        lambda s: ["-o", s.path("y.syscap"), "--input", s.fifo("perf.data")], 0.3, ["perf.data"]),
+    "standard output that is full at the start": (
+        lambda s: ["-o", s.full_pipe(is_full=True), "--", *SPIN], 0.5, []),
+    "standard output that nobody reads": (
+        lambda s: ["-o", s.full_pipe(), "--", *SPIN], 1.0, []),
+    "the end of an output that nobody reads": (
+        lambda s: ["-d", "0.5", "-o", s.full_pipe(), "--", *SPIN], 1.5, []),
+    "a format whose reader does not read": (
+        lambda s: ["-d", "0.5", "-a", "-o", s.read_fifo("x.pb.gz")], 2.0, ["x.pb.gz"]),
+    "a command that goes on": (
+        lambda s: ["-d", "0.3", "-o", s.path("y.syscap"), "--", *STUBBORN], 1.0, ["y.syscap"]),
+    "rotation": (
+        lambda s: ["--rotate", "1", "-o", s.path("y.syscap"), "--", *SPIN], 2.5, None),
+    "a file of perf into a format whose reader does not read": (
+        lambda s: ["convert", s.perf_data(), s.read_fifo("x.folded")], 1.0,
+        ["in.perf.data", "x.folded"]),
+    "a file of perf into a capture whose reader does not read": (
+        lambda s: ["convert", s.perf_data(), s.read_fifo("x.syscap")], 1.0,
+        ["in.perf.data", "x.syscap"]),
+    "a server of debug files that does not answer": (
+        lambda s: (s.deaf_server(), ["--debuginfod", "yes", "-d", "0.3", "-o", s.path("y.folded"),
+                                     "--", *SPIN])[1], 2.0, ["y.folded"]),
+}
+
+
+class Signals(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="signals-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.state = State(self.folder)
+        self.addCleanup(self.state.close)
+
+    def start(self, arguments):
+        if arguments[0] != "convert":
+            arguments = ["--no-store", *arguments]
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=self.state.stdout,
+                                   stderr=subprocess.PIPE, cwd=self.folder, env=self.state.environment,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        os.set_blocking(process.stderr.fileno(), False)
+
+        def end():
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+            process.stderr.close()
+        self.addCleanup(end)
+        return process
+
+    def ends_or_says(self, process, seconds):
+        """Waits until the program ends, or says what it waits for; returns which, with the text."""
+        end, text = time.monotonic() + seconds, ""
+        while time.monotonic() < end:
+            select.select([process.stderr], [], [], 0.02)
+            text += (process.stderr.read() or b"").decode(errors="replace")
+            if process.poll() is not None:
+                return "ends", text
+            if WAITS.search(text):
+                return "says", text
+            time.sleep(0.01)
+        return None, text
+
+    def check(self, name, number=signal.SIGINT):
+        arguments, delay, left = STATES[name]
+        process = self.start(arguments(self.state))
+        time.sleep(delay)
+        self.assertIsNone(process.poll(), (process.stderr.read() or b"").decode())
+        process.send_signal(number)
+        what, text = self.ends_or_says(process, SECOND + SLACK)
+        self.assertIsNotNone(what, f"neither ends nor says anything: {text}")
+        if what == "says":
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=SECOND + SLACK), 128 + number)
+        if left is not None:
+            self.assertEqual([name for name in sorted(os.listdir(self.folder)) if name != "cache"],
+                             left)
+        for file in os.listdir(self.folder):
+            if file.endswith(".syscap") and os.path.isfile(os.path.join(self.folder, file)):
+                syscap.read(os.path.join(self.folder, file))
+        return what, process
+
+
+def add(name):
+    def test(self):
+        self.check(name)
+    test.__doc__ = name
+    setattr(Signals, "test_" + re.sub(r"\W+", "_", name), test)
+
+
+for state in STATES:
+    add(state)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* fuse-page.c - a process with pages of a file whose file system never answers a read.
+ *
+ *   fuse-page FOLDER stack    burns time below such a page of its stack
+ *   fuse-page FOLDER program  serves FOLDER/page until it is killed; nobody maps it
+ *
+ * FOLDER is mounted on. The program serves it itself, by a child that speaks to /dev/fuse and keeps
+ * each read for ever: whoever reads the page sleeps, and not even SIGKILL ends that, until the
+ * child is killed. Prints a line when it is ready. Exits with 77 where such a mount is not allowed.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE        4096u
+#define STACK_BYTES (1u << 20)
+/* More than a thread touches at the top of its stack. */
+#define HELD_BELOW_TOP (3 * PAGE)
+#define FILE_NODE      2
+#define REQUEST_BYTES  (1u << 17)
+
+static void
+reply (int fd, const struct fuse_in_header *in, const void *body, size_t size, int error)
+{
+  struct fuse_out_header out = { .len = (uint32_t) (sizeof out + size),
+                                 .error = error,
+                                 .unique = in->unique };
+  struct iovec parts[] = { { &out, sizeof out }, { (void *) (uintptr_t) body, size } };
+
+  if (writev (fd, parts, 2) < 0 && errno != ENOENT)
+    _exit (1);
+}
+
+static struct fuse_attr
+attributes_of (uint64_t node)
+{
+  return (struct fuse_attr){ .ino = node,
+                             .size = node == FILE_NODE ? 16 * PAGE : 0,
+                             .mode = node == FILE_NODE ? S_IFREG | 0755 : S_IFDIR | 0755,
+                             .nlink = 1,
+                             .blksize = PAGE };
+}
+
+/* Answers everything but reads. Without FUSE_ASYNC_READ, readers wait for the request itself. */
+static void
+answer (int fd, const struct fuse_in_header *in)
+{
+  struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096 };
+  struct fuse_entry_out entry = {
+    .nodeid = FILE_NODE, .attr_valid = 3600, .entry_valid = 3600, .attr = attributes_of (FILE_NODE)
+  };
+  struct fuse_attr_out attributes = { .attr_valid = 3600, .attr = attributes_of (in->nodeid) };
+  struct fuse_open_out open = { 0 };
+
+  switch (in->opcode)
+    {
+    case FUSE_INIT:
+      reply (fd, in, &init, sizeof init, 0);
+      break;
+    case FUSE_LOOKUP:
+      if (strcmp ((const char *) (in + 1), "page") == 0)
+        reply (fd, in, &entry, sizeof entry, 0);
+      else
+        reply (fd, in, NULL, 0, -ENOENT);
+      break;
+    case FUSE_GETATTR:
+      reply (fd, in, &attributes, sizeof attributes, 0);
+      break;
+    case FUSE_OPEN:
+      reply (fd, in, &open, sizeof open, 0);
+      break;
+    case FUSE_READ:
+    case FUSE_FORGET:
+    case FUSE_BATCH_FORGET:
+    case FUSE_INTERRUPT:
+      break;
+    case FUSE_FLUSH:
+    case FUSE_RELEASE:
+      reply (fd, in, NULL, 0, 0);
+      break;
+    default:
+      reply (fd, in, NULL, 0, -ENOSYS);
+    }
+}
+
+static void
+serve (int fd)
+{
+  static _Alignas(8) char request[REQUEST_BYTES];
+
+  for (;;)
+    {
+      ssize_t n = read (fd, request, sizeof request);
+
+      if (n < 0 && errno != EINTR && errno != ENOENT && errno != EAGAIN)
+        _exit (0); /* unmounted */
+      if (n >= (ssize_t) sizeof (struct fuse_in_header))
+        answer (fd, (struct fuse_in_header *) request);
+    }
+}
+
+static void
+mount_file (const char *folder)
+{
+  char options[128];
+  int fd = open ("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+  snprintf (options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", fd,
+            getuid (), getgid ());
+  if (fd < 0 || mount ("fuse-page", folder, "fuse", MS_NOSUID | MS_NODEV, options) != 0)
+    {
+      fprintf (stderr, "no FUSE mount: %s\n", strerror (errno));
+      exit (77);
+    }
+  if (fork () == 0)
+    {
+      close (STDOUT_FILENO);
+      serve (fd);
+    }
+  close (fd);
+}
+
+static void
+map_page (int fd, void *place)
+{
+  if (mmap (place, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
+    exit (1);
+}
+
+__attribute__ ((noinline)) static void
+burn (void)
+{
+  for (volatile unsigned long n = 0;; n++)
+    ;
+}
+
+static void *
+over_page (void *unused)
+{
+  volatile char untouched[3 * PAGE];
+
+  __asm__ volatile("" : : "r"(untouched) : "memory");
+  burn ();
+  return unused;
+}
+
+static void
+burn_below_page (int fd)
+{
+  char *stack = mmap (0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  pthread_attr_t attributes;
+  pthread_t thread;
+
+  madvise (stack, STACK_BYTES, MADV_NOHUGEPAGE);
+  map_page (fd, stack + STACK_BYTES - HELD_BELOW_TOP);
+  pthread_attr_init (&attributes);
+  pthread_attr_setstack (&attributes, stack, STACK_BYTES);
+  if (pthread_create (&thread, &attributes, over_page, NULL) != 0)
+    exit (1);
+  pthread_join (thread, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  char path[4096];
+  int fd;
+
+  if (argc != 3)
+    return 2;
+  mount_file (argv[1]);
+  snprintf (path, sizeof path, "%s/page", argv[1]);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 1;
+  puts ("ready");
+  fflush (stdout);
+  if (strcmp (argv[2], "stack") == 0)
+    burn_below_page (fd);
+  pause ();
+}

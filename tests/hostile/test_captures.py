@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+
+"""Recordings with the deepest stacks and with names that are commands of a terminal.
+
+usage: test_captures.py LIVE-UNWINDER [unittest arguments]
+"""
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'judge'))
+import capwriter  # noqa: E402  (needs the path above)
+
+LIVE_UNWINDER = sys.argv[1]
+TIMEOUT = 60  # seconds
+SMALL_STACK = 256 << 10
+DEPTH = 8150  # a frame of a capture holds no more addresses
+FORMATS = ['folded', 'html', 'json.gz', 'pb.gz', 'perf.data', 'speedscope.json']
+NO_SYMBOL = '(no symbol)'
+REPORTS = [[], ['--json'], ['--tree', '--min', '0'], ['--threads'], ['--lines', '--inlines'],
+           ['--function', NO_SYMBOL]]
+EVIL = 'a\x1b[2Jb\x07c\u009b2Jd\u0085e\u202ef\x7fg'
+
+
+def limit_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (SMALL_STACK, SMALL_STACK))
+
+
+def is_safe(text):
+    return not any(ord(c) < 0x20 and c not in '\n\t' or 0x7f <= ord(c) < 0xa0 for c in text)
+
+
+class Captures(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run_program(self, *arguments):
+        done = subprocess.run([LIVE_UNWINDER, *arguments], capture_output=True, timeout=TIMEOUT,
+                              preexec_fn=limit_stack)
+        self.assertEqual(done.returncode, 0, (arguments, done.stderr[-500:]))
+        return done.stdout.decode()
+
+    def convert(self, source, suffix):
+        output = self.path('out.' + suffix)
+        self.run_program('convert', '--force', source, output)
+        return output
+
+    def deep(self):
+        writer = capwriter.Writer(end_time=9000).process('deep')
+        addresses = [0x1000 * (i + 1) + 8 for i in range(DEPTH)]
+        for i, address in enumerate(addresses):
+            writer.map(address - 8, address + 0xff8, 0, f'/nonexistent/f{i}')
+        for shorter in range(3):
+            writer.sample(addresses[shorter:], time=2000 + shorter)
+        return writer.save(self.path('deep.syscap'))
+
+    def test_depth(self):
+        """A small stack of ours is enough for any stack of a sample."""
+        capture = self.deep()
+        for options in REPORTS:
+            with self.subTest(options=options):
+                self.run_program('report', *options, capture)
+        tree = self.run_program('report', '--tree', '--min', '0', capture)
+        self.assertEqual(sum('[f' in line for line in tree.splitlines()), DEPTH)
+        for suffix in FORMATS:
+            with self.subTest(suffix=suffix):
+                self.convert(capture, suffix)
+        self.run_program('diff', capture, capture)
+        self.run_program('convert', '--redact', capture, self.path('redacted.syscap'))
+
+    def test_depth_from_perf_data(self):
+        capture = self.convert(self.deep(), 'perf.data')
+        self.run_program('report', capture)
+        self.run_program('convert', capture, self.path('again.syscap'))
+
+    def test_terminal_commands(self):
+        writer = capwriter.Writer(end_time=9000).process(EVIL)
+        writer.map(0x1000, 0x2000, 0, '/nonexistent/' + EVIL).jitmap({0x5000: EVIL})
+        writer.map(0xe000000000000300, 0xe000000000000301, 0, f'[{EVIL}]')
+        for time in range(2000, 2010):
+            writer.sample([0x1100, 0x5000, 0xe000000000000300], time=time)
+        capture = writer.save(self.path('evil.syscap'))
+        for options in REPORTS:
+            with self.subTest(options=options):
+                text = self.run_program('report', *options, capture)
+                self.assertTrue(is_safe(text), repr(text))
+        self.assertTrue(is_safe(self.run_program('diff', capture, capture)))
+        for suffix in ('folded', 'html', 'json.gz', 'speedscope.json'):
+            with self.subTest(suffix=suffix):
+                with open(self.convert(capture, suffix), 'rb') as file:
+                    data = file.read()
+                text = (gzip.decompress(data) if suffix.endswith('gz') else data).decode()
+                self.assertTrue(is_safe(text))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""Pages of a file system that never answers: nothing of ours waits for them, and SIGKILL works.
+
+usage: test_fuse.py LIVE-UNWINDER FUSE-PAGE [unittest arguments]
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LIVE_UNWINDER, FUSE_PAGE = (os.path.abspath(path) for path in sys.argv[1:3])
+STOP = 1.5  # seconds: one, and the slack of a busy machine
+
+
+def in_namespace():
+    """Runs the rest of this program in a mount namespace of its own."""
+    if os.geteuid() != 0 or "LU_IN_NAMESPACE" in os.environ:
+        return
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0:
+        os.environ["LU_IN_NAMESPACE"] = "1"
+        os.execvp("unshare", ["unshare", "--mount", sys.executable, *sys.argv])
+
+
+class Pages(unittest.TestCase):
+    def setUp(self):
+        if "LU_IN_NAMESPACE" not in os.environ:
+            self.skipTest("mounts need root")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.mount = os.path.join(self.folder, "mount")
+        os.mkdir(self.mount)
+        self.capture = os.path.join(self.folder, "out.syscap")
+
+    def start(self, kind):
+        victim = subprocess.Popen([FUSE_PAGE, self.mount, kind], stdout=subprocess.PIPE,
+                                  start_new_session=True)
+        self.addCleanup(victim.stdout.close)
+        self.addCleanup(victim.wait)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.mount])
+        self.addCleanup(os.killpg, victim.pid, signal.SIGKILL)
+        if victim.stdout.readline() != b"ready\n":
+            self.skipTest("no FUSE mount")
+        return victim
+
+    def record(self, *arguments):
+        recorder = subprocess.Popen([LIVE_UNWINDER, "--no-store", "-f", "-o", self.capture,
+                                     *arguments], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.stderr.close)
+        self.addCleanup(recorder.kill)
+        return recorder
+
+    def check(self, kind, *arguments):
+        victim = self.start(kind)
+        target = ["--pid", str(victim.pid)]
+        recorder = self.record("--stats", "json", "-d", "2", *arguments, *target)
+        try:
+            stderr = recorder.communicate(timeout=3 + STOP)[1]
+        except subprocess.TimeoutExpired:
+            self.fail("the recording does not end")
+        self.assertEqual(recorder.returncode, 0, stderr)
+        stats = json.loads([line for line in stderr.splitlines() if line.startswith("{")][-1])
+        self.assertGreater(stats["samples"], 100)
+        recorder = self.record("-q", *arguments, *target)
+        time.sleep(1)
+        recorder.kill()
+        try:
+            recorder.wait(timeout=STOP)
+        except subprocess.TimeoutExpired:
+            self.fail("SIGKILL does not end the recorder")
+        return stats
+
+    def test_a_page_of_a_stack(self):
+        stats = self.check("stack", "--engine", "table")
+        self.assertGreater(stats["walks"]["prefaults_stopped"], 0)
+
+
+if __name__ == "__main__":
+    in_namespace()
+    del sys.argv[1:3]
+    unittest.main()

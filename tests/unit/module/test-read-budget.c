@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-read-budget.c - time for reading files, per process, per user and in total. */
+
+#include "module/read-budget.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECOND_NS G_GUINT64_CONSTANT (1000000000)
+/* No process has these. */
+#define GONE_PID 0x7ffffffe
+
+/* Returns a process of that user, which waits to be killed. */
+static pid_t
+start_process (uid_t user)
+{
+  pid_t pid = fork ();
+
+  g_assert_cmpint (pid, >=, 0);
+  if (pid > 0)
+    return pid;
+  if (setresuid (user, user, user) != 0)
+    _exit (1);
+  pause ();
+  _exit (0);
+}
+
+static void
+stop_process (pid_t pid)
+{
+  kill (pid, SIGKILL);
+  waitpid (pid, NULL, 0);
+}
+
+static void
+test_process (void)
+{
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  pid_t other = start_process (getuid ());
+
+  g_assert_true (lu_read_budget_has (budget, getpid ()));
+  lu_read_budget_charge (budget, getpid (), SECOND_NS * 3 / 10);
+  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  g_assert_true (lu_read_budget_has (budget, other));
+  g_assert_true (lu_read_budget_has (budget, 0)); /* unknown */
+  lu_read_budget_charge (budget, other, SECOND_NS * 3 / 10);
+  g_assert_false (lu_read_budget_has (budget, other));
+  stop_process (other);
+}
+
+static void
+test_user (void)
+{
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  pid_t processes[3];
+
+  if (getuid () != 0)
+    {
+      g_test_skip ("needs root to have processes of two users");
+      return;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (processes); i++)
+    processes[i] = start_process (65534);
+  g_usleep (50000); /* until they are of that user */
+  for (guint i = 0; i < 2; i++)
+    lu_read_budget_charge (budget, processes[i], SECOND_NS * 3 / 10);
+  /* It has used nothing itself, but its user has used all. */
+  g_assert_false (lu_read_budget_has (budget, processes[2]));
+  g_assert_true (lu_read_budget_has (budget, getpid ()));
+  for (guint i = 0; i < G_N_ELEMENTS (processes); i++)
+    stop_process (processes[i]);
+}
+
+static void
+test_total (void)
+{
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+
+  lu_read_budget_charge (budget, GONE_PID, 2 * SECOND_NS);
+  g_assert_false (lu_read_budget_has (budget, getpid ()));
+}
+
+static void
+test_filling (void)
+{
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+
+  lu_read_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 100);
+  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  g_usleep (200000); /* an eighth of it is more than is missing */
+  g_assert_true (lu_read_budget_has (budget, getpid ()));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/read-budget/process", test_process);
+  g_test_add_func ("/read-budget/user", test_user);
+  g_test_add_func ("/read-budget/total", test_total);
+  g_test_add_func ("/read-budget/filling", test_filling);
+  return g_test_run ();
+}

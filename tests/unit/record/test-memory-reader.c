@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-memory-reader.c - src/record/memory-reader.c: pages become present, and pages that nobody
+ * provides block nothing. */
+
+#include "record/memory-reader.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define N_PAGES 8
+
+static guint8 *
+map_pages (void)
+{
+  gsize size = N_PAGES * (gsize) sysconf (_SC_PAGESIZE);
+  guint8 *pages = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  g_assert_true (pages != MAP_FAILED);
+  madvise (pages, size, MADV_NOHUGEPAGE);
+  return pages;
+}
+
+/* Bit i: page i is present. */
+static guint
+present_pages (guint8 *pages)
+{
+  unsigned char present[N_PAGES];
+  guint bits = 0;
+
+  g_assert_cmpint (mincore (pages, N_PAGES * (gsize) sysconf (_SC_PAGESIZE), present), ==, 0);
+  for (guint i = 0; i < N_PAGES; i++)
+    bits |= (present[i] & 1u) << i;
+  return bits;
+}
+
+static void
+test_pages_become_present (void)
+{
+  g_autoptr (LuMemoryReader) prefault = lu_memory_reader_new ();
+  guint8 *pages = map_pages ();
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE), start = (guintptr) pages;
+
+  g_assert_cmphex (present_pages (pages), ==, 0);
+  lu_memory_reader_prefault (prefault, getpid (), start + page + 8, start + 3 * page + 8);
+  for (guint i = 0; i < 5000 && present_pages (pages) != 0x0e; i++)
+    g_usleep (1000);
+  g_assert_cmphex (present_pages (pages), ==, 0x0e);
+  munmap (pages, N_PAGES * page);
+}
+
+static int
+hold_pages (guint8 *pages)
+{
+  struct uffdio_api api = { .api = UFFD_API };
+  struct uffdio_register range = {
+    .range = { .start = (guintptr) pages, .len = N_PAGES * (guint64) sysconf (_SC_PAGESIZE) },
+    .mode = UFFDIO_REGISTER_MODE_MISSING,
+  };
+  int fd = (int) syscall (SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+  if (fd >= 0 && ioctl (fd, UFFDIO_API, &api) == 0 && ioctl (fd, UFFDIO_REGISTER, &range) == 0)
+    return fd;
+  if (fd >= 0)
+    close (fd);
+  return -1;
+}
+
+static void
+test_nobody_waits_for_a_page (void)
+{
+  g_autoptr (LuMemoryReader) prefault = lu_memory_reader_new ();
+  guint8 *pages = map_pages ();
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE), start = (guintptr) pages;
+  struct uffd_msg message;
+  int fd = hold_pages (pages);
+
+  if (fd < 0)
+    {
+      g_test_skip ("userfaultfd is not allowed");
+      return;
+    }
+  lu_memory_reader_prefault (prefault, getpid (), start, start + page);
+  while (read (fd, &message, sizeof message) != sizeof message)
+    g_usleep (1000);
+  lu_memory_reader_prefault (prefault, getpid (), start + page, start + 2 * page);
+  g_clear_pointer (&prefault, lu_memory_reader_free);
+  g_assert_cmphex (present_pages (pages), ==, 0);
+  close (fd); /* lets the reader continue */
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/memory-reader/present", test_pages_become_present);
+  g_test_add_func ("/memory-reader/held", test_nobody_waits_for_a_page);
+  return g_test_run ();
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-namer.c - addresses of several files and of generated code get their names. The file is the
+ * one from which the fuzzer of ELF symbols starts; see test-elf-symbols.c for its contents. */
+
+#include "symbolize/namer.h"
+
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+static const char *corpus;
+
+/* Adds the corpus with its build-id, a missing file, and the corpus with another build-id. */
+static LuNamer *
+namer_with_files (GHashTable *jitdumps)
+{
+  static LuFileId ids[] = { { .build_id = "0001020304050607" },
+                            { .path = "/nonexistent" },
+                            { .build_id = "ffffffffffffffff" } };
+  LuNamer *self = lu_namer_new (jitdumps);
+
+  ids[0].path = ids[2].path = corpus;
+  for (guint i = 0; i < G_N_ELEMENTS (ids); i++)
+    g_assert_cmpuint (lu_namer_add_file (self, &(LuNameFile){ .id = &ids[i] }), ==, i);
+  return self;
+}
+
+static void
+test_files (void)
+{
+  static const struct
+  {
+    guint32 file, number;
+    guint64 file_offset;
+    const char *name;
+  } answers[] = {
+    { 0, 5, 0x1ff, NULL }, { 0, 7, 0x210, "inner" }, { 0, 2, 0x220, "outer" },
+    { 1, 3, 0x210, NULL }, { 2, 1, 0x210, NULL },
+  };
+  static const guint order[] = { 4, 2, 0, 3, 1 };
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = namer_with_files (jitdumps);
+  const LuNameQuery *got;
+  guint n;
+
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    lu_namer_add (namer, answers[order[i]].file, answers[order[i]].file_offset,
+                  answers[order[i]].number);
+  g_assert_true (lu_namer_run (namer, &(LuNamerOptions){ 0 }));
+  got = lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (answers));
+  for (guint i = 0; i < n; i++)
+    {
+      g_assert_cmpuint (got[i].file, ==, answers[i].file);
+      g_assert_cmpuint (got[i].number, ==, answers[i].number);
+      g_assert_cmpuint (got[i].file_offset, ==, answers[i].file_offset);
+      g_assert_cmpstr (got[i].name, ==, answers[i].name);
+    }
+  g_assert_cmpint (lu_namer_result (namer, 0), ==, LU_NAMES_READ);
+  g_assert_cmpint (lu_namer_result (namer, 1), ==, LU_NAMES_NO_FILE);
+  g_assert_cmpint (lu_namer_result (namer, 2), ==, LU_NAMES_NO_FILE);
+}
+
+static gboolean
+stop_at_second (guint done, guint total, gpointer user_data)
+{
+  g_assert_cmpuint (total, ==, 3);
+  ++*(guint *) user_data;
+  return done < 1;
+}
+
+static void
+test_stopped (void)
+{
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = namer_with_files (jitdumps);
+  guint n_calls = 0, n;
+  LuNamerOptions options = { .progress = stop_at_second, .progress_data = &n_calls };
+  const LuNameQuery *answers;
+
+  lu_namer_add (namer, 0, 0x210, 0);
+  lu_namer_add (namer, 2, 0x210, 1);
+  g_assert_false (lu_namer_run (namer, &options));
+  g_assert_cmpuint (n_calls, ==, 2);
+  answers = lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, 2);
+  g_assert_cmpstr (answers[0].name, ==, "inner");
+  g_assert_null (answers[1].name);
+}
+
+static void
+test_generated (void)
+{
+  static const struct
+  {
+    guint64 address;
+    const char *name;
+  } cases[] = {
+    { 0x7fff, NULL }, { 0x8010, "compiled" }, { 0x803f, "compiled" }, { 0x8040, NULL }
+  };
+  g_autofree char *map = g_strdup_printf ("/tmp/perf-%d.map", getpid ());
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = namer_with_files (jitdumps);
+  LuGeneratedQuery query = { .pid = getpid (), .time = (guint64) g_get_monotonic_time () * 1000 };
+  const LuNameQuery *answers;
+  guint n;
+
+  g_assert_true (g_file_set_contents (map, "100 8 other\n8000 40 compiled\n", -1, NULL));
+  lu_namer_add (namer, 0, 0x210, 9);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      query.address = cases[i].address;
+      lu_namer_add_generated (namer, &query, i);
+    }
+  g_assert_true (lu_namer_run (namer, &(LuNamerOptions){ 0 }));
+  g_assert_cmpint (g_remove (map), ==, 0);
+  answers = lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, 1 + G_N_ELEMENTS (cases));
+  g_assert_cmpstr (answers[0].name, ==, "inner");
+  g_assert_false (answers[0].is_generated);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_assert_true (answers[i + 1].is_generated);
+      g_assert_cmpuint (answers[i + 1].number, ==, i);
+      g_assert_cmpstr (answers[i + 1].name, ==, cases[i].name);
+    }
+  g_assert_true (answers[2].name == answers[3].name);
+  g_assert_cmphex (answers[2].start, ==, 0x8000);
+  g_assert_cmphex (answers[2].end, ==, 0x8040);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_assert_cmpint (argc, ==, 2);
+  corpus = argv[1];
+  g_test_add_func ("/symbolize/namer/files", test_files);
+  g_test_add_func ("/symbolize/namer/stopped", test_stopped);
+  g_test_add_func ("/symbolize/namer/generated", test_generated);
+  return g_test_run ();
+}

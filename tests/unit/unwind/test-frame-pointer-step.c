@@ -1,0 +1,807 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-frame-pointer-step.c - one step by frame pointer over stacks made by hand: which frames are
+ * accepted, and which are not.
+ *
+ * Code at JIT is in no file, at PLAIN in a file without unwind information there, at RULES in the
+ * same file with a rule by the stack pointer, at KEEPS with one by the frame pointer. The bytes
+ * before an address at CALL are an indirect call, before one at DIRECT a direct call; those before
+ * LATER have not been read yet. */
+
+#include "unwind/code-facts.h"
+#include "unwind/frame-pointer-step.h"
+#include "unwind/address-space-cache.h"
+
+#include "../../cases.h"
+
+#include <string.h>
+
+#define JIT    0x10000u
+#define PLAIN  0x20000u
+#define RULES  0x30000u
+#define KEEPS  0x40000u
+#define SIZE   0x10000u
+#define CALL   0x100u
+#define DIRECT 0x200u
+#define LATER  0x300u
+/* Offsets in the file whose code shows something, and one that a direct call does not lead to. */
+#define LEAF        40u
+#define LEAF_LATER  41u
+#define LEAF_PUSHED 50u
+#define LEAF_FRAMED 51u
+#define FAR         60u
+#define SP          G_GUINT64_CONSTANT (0x7ffff000) /* start of the copy */
+#define N           12
+
+/* A tagged pointer of V8. */
+#define V8_OBJECT G_GUINT64_CONSTANT (0x27cbb83bff71)
+
+#define ALL_BUT_CODE (~(G_GUINT64_CONSTANT (1) << lu_view_region_of (JIT)))
+
+/* The address of a word of the stack, to be stored as a word. */
+#define AT(i) (SP + 8 * (i))
+
+static LuModule *file_module, *anonymous_module;
+static LuDwflMapping jit, file;
+
+typedef struct
+{
+  const char *name;
+  guint64 words[N];
+  guint sp, fp; /* indexes into words; fp 0: use FP_VALUE */
+  guint64 fp_value;
+  guint64 pc;
+  gboolean is_exact, has_hotspot;
+  guint64 last_fp;
+  LuProviderResult want;
+  guint64 want_pc;
+  guint want_sp; /* index into words */
+} Case;
+
+static const Case cases[] = {
+  { "a frame of generated code",
+    { [1] = 7, [2] = AT (9), [3] = RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 4 },
+  { "its caller is code without rules, called directly",
+    { [2] = AT (9), [3] = PLAIN + DIRECT },
+    .fp = 2,
+    .pc = PLAIN,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + DIRECT,
+    .want_sp = 4 },
+  { "its caller is generated code whose frame pointer goes on",
+    { [2] = AT (9), [3] = JIT + 5 },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = JIT + 5,
+    .want_sp = 4 },
+  { "generated code whose frame pointer does not go on",
+    { [2] = 77, [3] = JIT + 5 },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_NONE },
+  { "generated code whose frame pointer leads to itself",
+    { [2] = AT (2), [3] = JIT + 5 },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_NONE },
+  { "no call in front of the return address",
+    { [2] = AT (9), [3] = RULES + 1 },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_NONE },
+  { "nobody knows yet whether there is a call",
+    { [2] = AT (9), [3] = RULES + LATER },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_UNKNOWN },
+  { "the return address is no code", { [2] = AT (9), [3] = 5 }, .fp = 2, .pc = JIT },
+  { "the return address is 0", { [2] = AT (9), [3] = 0 }, .fp = 2, .pc = JIT },
+  { "a return address for a frame pointer",
+    { [2] = RULES + CALL, [3] = RULES + CALL },
+    .fp = 2,
+    .pc = JIT },
+  { "the frame pointer is not aligned",
+    { [2] = AT (9), [3] = RULES + CALL },
+    .fp_value = AT (2) + 4,
+    .pc = JIT },
+  { "the frame pointer is below the stack pointer",
+    { [2] = AT (9), [3] = RULES + CALL },
+    .sp = 3,
+    .fp = 2,
+    .pc = JIT },
+  { "the frame pointer is that of the last guess",
+    { [2] = AT (9), [3] = RULES + CALL },
+    .fp = 2,
+    .last_fp = AT (2),
+    .pc = JIT },
+  { "a trampoline of Python, called through a pointer",
+    { [1] = RULES + CALL },
+    .fp = 5,
+    .last_fp = AT (9),
+    .pc = JIT + 10,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 2 },
+  { "one without endbr64",
+    { [1] = KEEPS + CALL },
+    .fp = 5,
+    .last_fp = AT (9),
+    .pc = JIT + 0x56,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = KEEPS + CALL,
+    .want_sp = 2 },
+  { "the frame pointer goes first",
+    { [1] = RULES + CALL, [2] = AT (9), [3] = PLAIN + CALL },
+    .fp = 2,
+    .pc = JIT + 10,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 4 },
+  { "nobody has looked yet what called the trampoline",
+    { [1] = RULES + LATER },
+    .fp_value = 7,
+    .pc = JIT + 10,
+    .want = LU_PROVIDER_UNKNOWN },
+  { "no trampoline returns to this byte of a slot",
+    { [1] = RULES + CALL },
+    .fp_value = 7,
+    .pc = JIT + 12 },
+  { "no trampoline is called directly", { [1] = RULES + DIRECT }, .fp_value = 7, .pc = JIT + 10 },
+  { "no trampoline is called by code without rules",
+    { [1] = PLAIN + CALL },
+    .fp_value = 7,
+    .pc = JIT + 10 },
+  { "no trampoline is in a file", { [1] = RULES + CALL }, .fp_value = 7, .pc = PLAIN + 10 },
+  { "what was sampled in a trampoline is not told",
+    { [1] = RULES + CALL },
+    .fp_value = 7,
+    .pc = JIT + 10,
+    .is_exact = TRUE },
+  { "the return address is just out of the copy",
+    { 0 },
+    .fp_value = AT (N - 1),
+    .pc = JIT,
+    .want = LU_PROVIDER_BEYOND },
+  { "the frame pointer is out of the copy",
+    { 0 },
+    .fp_value = AT (5000),
+    .pc = JIT,
+    .want = LU_PROVIDER_BEYOND },
+  { "the frame pointer is far away", { 0 }, .fp_value = SP + (1u << 20), .pc = JIT },
+  { "the frame pointer is at the end of all addresses",
+    { 0 },
+    .fp_value = ~G_GUINT64_CONSTANT (7),
+    .pc = JIT },
+  { "the frame pointer is 0", { 0 }, .fp_value = 0, .pc = JIT },
+
+  { "a leaf that has set up its frame, full of return addresses",
+    { RULES + CALL, RULES + CALL, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 4 },
+  { "a leaf at its first instruction",
+    { PLAIN + CALL, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 1 },
+  { "a leaf at its first instruction, called by generated code",
+    { JIT + 5, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = PLAIN,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = JIT + 5,
+    .want_sp = 1 },
+  { "a leaf at its first instruction, called by code with rules that keeps frame pointers",
+    { KEEPS + CALL, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = KEEPS + CALL,
+    .want_sp = 1 },
+  { "a leaf with two words that could be its return address",
+    { JIT + 5, JIT + 5, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE },
+  { "a leaf whose topmost word nobody knows yet",
+    { PLAIN + LATER, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_UNKNOWN },
+  { "a leaf that has pushed the frame pointer",
+    { AT (3), RULES + CALL, 7, AT (9), PLAIN + CALL },
+    .fp = 3,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 2 },
+  { "a leaf that has pushed it above no return address",
+    { AT (3), RULES + 1, 7, AT (9), PLAIN + CALL },
+    .fp = 3,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 5 },
+
+  { "the frame pointer of code that called this one",
+    { 7, KEEPS + CALL, AT (9), RULES + DIRECT },
+    .fp = 2,
+    .pc = JIT },
+  { "the same for a leaf",
+    { 7, KEEPS + CALL, AT (9), RULES + DIRECT },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE },
+  { "of code that can only have called something else",
+    { 7, KEEPS + DIRECT, AT (9), RULES + DIRECT },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + DIRECT,
+    .want_sp = 4 },
+  { "a return address into generated code, which may have called this code without a frame pointer",
+    { 7, JIT + 5, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT },
+  { "the same for code in a file", { 7, JIT + 5, AT (9), PLAIN + CALL }, .fp = 2, .pc = PLAIN },
+  { "the same for a leaf of generated code",
+    { 7, JIT + 5, AT (9), JIT + 9 },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE },
+  { "a leaf in a file whose code shows that the frame pointer has been pushed",
+    { AT (3), RULES + CALL, 7, AT (9), PLAIN + CALL },
+    .fp = 3,
+    .pc = PLAIN + LEAF_PUSHED,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 2 },
+  { "the same below another word",
+    { 7, RULES + CALL, 7, AT (9), PLAIN + CALL },
+    .fp = 3,
+    .pc = PLAIN + LEAF_PUSHED,
+    .is_exact = TRUE },
+  { "old words of a frame that the code shows to be set up",
+    { AT (3), PLAIN + CALL, JIT + 5, AT (9), RULES + CALL },
+    .fp = 3,
+    .pc = PLAIN + LEAF_FRAMED,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 5 },
+  { "an old word on top that looks as if the frame pointer had been pushed",
+    { AT (3), RULES + CALL, 7, AT (9), RULES + CALL },
+    .fp = 3,
+    .pc = PLAIN,
+    .is_exact = TRUE },
+  { "a leaf in a file, called directly",
+    { PLAIN + DIRECT, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = PLAIN,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + DIRECT,
+    .want_sp = 1 },
+  { "an old word on top: its direct call leads elsewhere",
+    { PLAIN + DIRECT, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = PLAIN + FAR,
+    .is_exact = TRUE },
+  { "a leaf in a file called by code with a rule, whose frame pointer is that of its caller",
+    { 7, RULES + CALL, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = PLAIN,
+    .is_exact = TRUE },
+  { "old return addresses in a leaf that code without rules has called",
+    { 7, RULES + CALL, AT (9), PLAIN + CALL },
+    .fp = 2,
+    .pc = PLAIN,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 4 },
+  { "a Python trampoline below the frame pointer of something else",
+    { 7, RULES + CALL, JIT + 10, RULES + CALL, AT (9), RULES + CALL },
+    .fp = 4,
+    .pc = JIT + 10,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 2 },
+  { "HotSpot: the frame of a compiled method that has pushed the frame pointer",
+    { 7, AT (3), JIT + 5, AT (9), RULES + CALL },
+    .fp = 3,
+    .pc = JIT,
+    .has_hotspot = TRUE },
+  { "HotSpot: a compiled method that has pushed the frame pointer has called this one",
+    { 7, AT (4), JIT + 5, 7, AT (9), RULES + CALL },
+    .fp = 4,
+    .pc = JIT,
+    .has_hotspot = TRUE },
+  { "HotSpot: an address of code, above something else",
+    { 7, 7, JIT + 5, AT (9), RULES + CALL },
+    .fp = 3,
+    .pc = JIT,
+    .has_hotspot = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 5 },
+  { "V8: an old return address in the frame of a function",
+    { 7, AT (8), JIT + 5, 3, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 8 },
+  { "the same on top",
+    { JIT + 5, AT (8), JIT + 5, 3, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT,
+    .is_exact = TRUE },
+  { "aligned addresses are no objects of V8",
+    { 7, AT (8), JIT + 5, 3, V8_OBJECT + 7, V8_OBJECT, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT },
+  { "small numbers are no objects of V8",
+    { 7, AT (8), JIT + 5, 3, 9, V8_OBJECT, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT },
+  { "functions of V8 have no million arguments",
+    { 7, AT (8), JIT + 5, 1000000, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT },
+  { "a word on top behind a direct call in a file, which cannot lead to generated code",
+    { KEEPS + DIRECT, 7, AT (9), PLAIN + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 4 },
+  { "another such word cannot be the return address either",
+    { PLAIN + CALL, KEEPS + DIRECT, AT (9), PLAIN + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 1 },
+  { "an old return address, below code that keeps frame pointers itself",
+    { 7, KEEPS + CALL, AT (9), PLAIN + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
+    .want_sp = 4 },
+};
+
+static guint n_looked_for;
+
+static const LuDwflMapping *
+find (gpointer data, guint64 address)
+{
+  n_looked_for++;
+  return address - JIT < SIZE ? &jit : address - PLAIN < 3 * SIZE ? &file : NULL;
+}
+
+static LuCallKind
+call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  g_assert_true (mapping == &file);
+  switch (pc % SIZE)
+    {
+    case CALL:
+      return LU_CALL_INDIRECT;
+    case DIRECT:
+      return LU_CALL_DIRECT;
+    case LATER:
+      return LU_CALL_UNKNOWN;
+    default:
+      return LU_CALL_NONE;
+    }
+}
+
+static LuLeafKind
+leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  g_assert_true (mapping == &file);
+  return pc % SIZE == LEAF          ? LU_LEAF_BARE
+         : pc % SIZE == LEAF_PUSHED ? LU_LEAF_PUSHED
+         : pc % SIZE == LEAF_FRAMED ? LU_LEAF_FRAMED
+         : pc % SIZE == LEAF_LATER  ? LU_LEAF_UNKNOWN
+                                    : LU_LEAF_UNDECIDED;
+}
+
+/* The direct call leads to any code but that at FAR. */
+static LuProviderResult
+leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+          guint64 to)
+{
+  g_assert_true (mapping == &file && code == &file);
+  return pc % SIZE == DIRECT && to % SIZE == FAR ? LU_PROVIDER_NONE : LU_PROVIDER_FOUND;
+}
+
+static guint n_asked;
+
+static enum lu_fp_rule
+rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+{
+  n_asked++;
+  g_assert_true (mapping == &file);
+  return lookup < RULES ? LU_FP_RULE_NONE : lookup < KEEPS ? LU_FP_RULE_OTHER : LU_FP_RULE_BY_FP;
+}
+
+static const LuFrameOps ops = {
+  .find = find,
+  .rule_at = rule_at,
+  .call_before = call_before,
+  .leads_to = leads_to,
+  .leaf_at = leaf_at,
+};
+static LuSetUpCode set_up;
+
+static LuFrameContext
+new_fp_step (const LuSample *sample, gboolean is_exact, guint64 last_fp)
+{
+  return (LuFrameContext){ .arch = &lu_arch_x86_64,
+                           .sample = sample,
+                           .sampled_sp = SP,
+                           .is_exact = is_exact,
+                           .state = { .last_fp = last_fp },
+                           .set_up = &set_up,
+                           .ops = &ops };
+}
+
+/* Returns the number of mapping look-ups. */
+static guint
+check_case (const Case *c, guint64 no_code)
+{
+  LuSample sample = { .stack = (const guint8 *) c->words,
+                      .stack_size = sizeof c->words,
+                      .stack_asked = sizeof c->words };
+  LuFrameContext fp_step = new_fp_step (&sample, c->is_exact, c->last_fp);
+  LuFrameRegs frame = { .pc = c->pc, .sp = AT (c->sp), .fp = c->fp ? AT (c->fp) : c->fp_value };
+  LuFrameRegs caller;
+
+  fp_step.no_code = no_code;
+  fp_step.has_hotspot = c->has_hotspot;
+  n_looked_for = 0;
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (
+      lu_frame_providers_step (&fp_step, c->pc < PLAIN ? &jit : &file, &frame, &caller), ==,
+      c->want);
+  if (c->want != LU_PROVIDER_FOUND)
+    return n_looked_for;
+  g_assert_cmphex (caller.pc, ==, c->want_pc);
+  g_assert_cmphex (caller.sp, ==, AT (c->want_sp));
+  g_assert_true (c->want_sp > c->fp
+                     ? fp_step.state.last_fp == frame.fp && caller.fp == c->words[c->fp]
+                     : fp_step.state.last_fp == c->last_fp && caller.fp == frame.fp);
+  return n_looked_for;
+}
+
+static void
+test_case (gconstpointer data)
+{
+  g_assert_cmpuint (check_case (data, ALL_BUT_CODE), <=, check_case (data, 0));
+}
+
+/* Words between stack and frame pointer that are not addresses of code cost no look-up. */
+static void
+test_regions (void)
+{
+  static const Case c = { .words = { 7, AT (1), AT (4), 0, AT (9), RULES + CALL },
+                          .fp = 4,
+                          .pc = JIT,
+                          .want = LU_PROVIDER_FOUND,
+                          .want_pc = RULES + CALL,
+                          .want_sp = 6 };
+
+  g_assert_cmpuint (check_case (&c, ALL_BUT_CODE) + 2, ==, check_case (&c, 0));
+}
+
+static LuProviderResult
+fp_step_words (guint64 serial, guint64 pc, guint64 top, guint64 second)
+{
+  guint64 words[N] = { [0] = top, [1] = second, [2] = AT (9), [3] = RULES + CALL };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
+  LuFrameRegs frame = { .pc = pc, .sp = AT (0), .fp = AT (2) }, caller;
+  LuProviderResult result;
+
+  fp_step.state.serial = serial;
+  result = lu_frame_providers_step (&fp_step, pc < PLAIN ? &jit : &file, &frame, &caller);
+  if (result == LU_PROVIDER_FOUND)
+    g_assert_cmphex (caller.pc, ==, pc == PLAIN + LEAF ? top : RULES + CALL);
+  return result;
+}
+
+static LuProviderResult
+fp_step_leaf (guint64 serial, guint64 pc, guint64 top)
+{
+  return fp_step_words (serial, pc, top, top);
+}
+
+/* If two words could be the return address, the step depends on whether the frame was set up at the
+ * same place before. */
+static void
+test_set_up_before (void)
+{
+  g_assert_cmpint (fp_step_leaf (1, JIT + 50, JIT + 9), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (fp_step_leaf (1, JIT + 50, 5), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_leaf (1, JIT + 50, JIT + 9), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_words (1, JIT + 50, JIT + 9, 5), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_leaf (1, JIT + 51, JIT + 9), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (fp_step_leaf (2, JIT + 50, JIT + 9), ==, LU_PROVIDER_NONE);
+  for (guint i = 0; i < 10000; i++)
+    g_assert_cmpint (fp_step_leaf (3, JIT + 100 + i, 5), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_leaf (1, JIT + 50, JIT + 9), ==, LU_PROVIDER_NONE);
+}
+
+/* Makes a step from a compiled method that a stub has called, or from code that it has called; in
+ * the latter frame is what could be a return address. `slot` is below the first frame's pointer. */
+static LuProviderResult
+hotspot_step (gboolean is_outer, guint64 slot, gboolean has_hotspot)
+{
+  guint64 words[N] = { [1] = slot,    [2] = AT (7), [3] = JIT + 5, [5] = AT (7),
+                       [6] = JIT + 7, [7] = AT (9), [8] = JIT + 9 };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuFrameContext fp_step = new_fp_step (&sample, FALSE, is_outer ? AT (2) : SP - 16);
+  LuFrameRegs frame = is_outer ? (LuFrameRegs){ .pc = JIT + 5, .sp = AT (4), .fp = AT (7) }
+                               : (LuFrameRegs){ .pc = JIT + 3, .sp = AT (0), .fp = AT (2) };
+  LuFrameRegs caller;
+
+  fp_step.has_hotspot = has_hotspot;
+  return lu_frame_providers_step (&fp_step, &jit, &frame, &caller);
+}
+
+/* One compiled method that keeps its frame pointer shows that all do. */
+static void
+test_hotspot (void)
+{
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (hotspot_step (TRUE, 0, TRUE), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (hotspot_step (FALSE, AT (4), TRUE), ==, LU_PROVIDER_FOUND); /* interpreted */
+  g_assert_cmpint (hotspot_step (TRUE, 0, TRUE), ==, LU_PROVIDER_NONE);
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (hotspot_step (FALSE, 7, FALSE), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (hotspot_step (TRUE, 0, TRUE), ==, LU_PROVIDER_NONE);
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (hotspot_step (FALSE, 7, TRUE), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (hotspot_step (TRUE, 0, TRUE), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (hotspot_step (TRUE, 0, FALSE), ==, LU_PROVIDER_NONE);
+}
+
+/* It may also depend on what the code does until it returns. */
+static void
+test_leaf (void)
+{
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (fp_step_leaf (1, PLAIN + LEAF, JIT + 9), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_leaf (1, PLAIN + LEAF + 2, JIT + 9), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (fp_step_leaf (1, PLAIN + LEAF_LATER, JIT + 9), ==, LU_PROVIDER_UNKNOWN);
+  g_assert_cmpint (fp_step_leaf (1, JIT + LEAF, JIT + 9), ==, LU_PROVIDER_NONE);
+}
+
+/* Whatever the stack contains, a frame that is found lies in the copy and above the previous one.
+ */
+static void
+test_random (void)
+{
+  static const guint64 words[] = {
+    0,   ~G_GUINT64_CONSTANT (0), JIT + 5, PLAIN + CALL, RULES + CALL, KEEPS + CALL, RULES + DIRECT,
+    4097
+  };
+  guint n_found = 0;
+
+  for (guint i = 0; i < 200000; i++)
+    {
+      guint n_bytes = (guint) g_test_rand_int_range (0, 8 * N + 1);
+      g_autofree guint8 *bytes =
+          g_malloc (n_bytes + 1); /* an allocation of its own, so that a sanitizer sees the end */
+      LuSample sample = { .stack = bytes, .stack_size = n_bytes, .stack_asked = 8 * N };
+      LuFrameContext fp_step = new_fp_step (&sample, i % 2, 0);
+      LuFrameRegs frame = { .pc = i % 3 ? JIT : PLAIN, .sp = AT (i % 4) }, caller;
+
+      for (guint at = 0; at + 8 <= n_bytes; at += 8)
+        {
+          guint64 word = i % 5 ? AT (g_test_rand_int_range (-1, N + 1)) : words[at / 8 % 8];
+
+          if (g_test_rand_int_range (0, 2) != 0)
+            word = words[g_test_rand_int_range (0, G_N_ELEMENTS (words))];
+          memcpy (bytes + at, &word, sizeof word);
+        }
+      frame.fp = AT (g_test_rand_int_range (-1, N + 1)) + (i % 7 == 0);
+      if (lu_frame_providers_step (&fp_step, i % 3 ? &jit : &file, &frame, &caller)
+          != LU_PROVIDER_FOUND)
+        continue;
+      n_found++;
+      g_assert_true (caller.sp > frame.sp && caller.sp <= SP + n_bytes);
+      g_assert_nonnull (find (NULL, caller.pc - 1));
+    }
+  g_assert_cmpuint (n_found, >, 1000);
+}
+
+static LuFpStepFacts facts;
+
+/* Makes one step from the facts and one without them, whose answers become facts. Returns whether
+ * the facts were enough; if so, both steps must agree. */
+static gboolean
+compare_by_facts (const LuSample *sample, LuFrameContext *fp_step, const LuFrameRegs *frame)
+{
+  struct lu_copy copy = { sample->stack, SP, sample->stack_size };
+  struct lu_compact_regs regs = { .pc = frame->pc, .offset = frame->sp - SP, .fp = frame->fp };
+  lu_compact_rule plain = lu_fp_step_facts_step (&facts, &fp_step->state, &copy, &regs);
+  guint n_before = fp_step->state.n_rules;
+  LuFrameRegs caller;
+  LuProviderResult result =
+      lu_frame_providers_step (fp_step, frame->pc < PLAIN ? &jit : &file, frame, &caller);
+  guint n_rules = fp_step->state.n_rules - n_before;
+
+  if (plain != 0)
+    {
+      g_assert_cmpint (result, ==, LU_PROVIDER_FOUND);
+      g_assert_true (fp_step->is_repeatable);
+      g_assert_cmphex (regs.pc, ==, caller.pc);
+      g_assert_cmphex (SP + regs.offset, ==, caller.sp);
+      g_assert_cmphex (regs.fp, ==, caller.fp);
+      g_assert_cmpuint (n_rules, ==, 0);
+      g_assert_cmphex (fp_step->state.last_fp, ==, frame->fp);
+    }
+  else if (result == LU_PROVIDER_FOUND && fp_step->is_repeatable
+           && caller.fp - SP < sample->stack_size)
+    {
+      lu_fp_step_facts_note (&facts, fp_step->state.serial, frame->pc, LU_FP_STEP_FROM);
+      lu_fp_step_facts_note (&facts, fp_step->state.serial, caller.pc,
+                             LU_FP_STEP_TO | (caller.pc < PLAIN ? LU_FP_STEP_TO_JIT : 0));
+    }
+  return plain != 0;
+}
+
+static void
+test_facts (void)
+{
+  static const guint64 codes[] = { JIT, JIT + 5, PLAIN + CALL, PLAIN + DIRECT, RULES + CALL };
+  guint n_by_facts = 0;
+
+  for (guint i = 0; i < 200000; i++)
+    {
+      guint64 words[N];
+      LuSample sample = { .stack = (const guint8 *) words,
+                          .stack_size = (guint) g_test_rand_int_range (0, sizeof words + 1) };
+      LuFrameContext fp_step =
+          new_fp_step (&sample, FALSE, i % 3 ? 0 : AT (g_test_rand_int_range (-1, N + 1)));
+      LuFrameRegs frame = { .pc = codes[g_test_rand_int_range (0, 4)],
+                            .sp = AT (g_test_rand_int_range (0, 4)),
+                            .fp = AT (g_test_rand_int_range (-1, N + 1)) + (i % 17 == 0) };
+
+      fp_step.state.serial = 1 + i % 2;
+      fp_step.state.n_rules = LU_FP_MAX_RULES - (guint) g_test_rand_int_range (0, 3);
+      for (guint at = 0; at < N; at++)
+        words[at] = g_test_rand_int_range (0, 2) ? codes[g_test_rand_int_range (0, 5)]
+                                                 : AT (g_test_rand_int_range (-1, N + 1));
+      n_by_facts += compare_by_facts (&sample, &fp_step, &frame);
+    }
+  g_assert_cmpuint (n_by_facts, >, 1000);
+}
+
+/* The stack ends at the very top of the address space. */
+static void
+test_wrap_around (void)
+{
+  guint64 words[4] = { 0, RULES + CALL, 0, RULES + CALL };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuFrameContext fp_step = new_fp_step (&sample, FALSE, 0);
+  LuFrameRegs frame = { .pc = JIT }, caller;
+
+  fp_step.sampled_sp = frame.sp = (guint64) -32;
+  for (guint i = 0; i < 4; i++)
+    {
+      frame.fp = frame.sp + 8 * i;
+      g_assert_cmpint (lu_frame_providers_step (&fp_step, &jit, &frame, &caller), ==,
+                       i == 3       ? LU_PROVIDER_BEYOND
+                       : i % 2 == 0 ? LU_PROVIDER_FOUND
+                                    : LU_PROVIDER_NONE);
+      fp_step.state.last_fp = 0;
+    }
+}
+
+/* The frame is full of addresses whose rules have to be compiled. */
+static void
+test_rules_are_limited (void)
+{
+  g_autofree guint64 *words = g_new (guint64, 4096);
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = 8 * 4096 };
+  LuFrameContext fp_step = new_fp_step (&sample, FALSE, 0);
+  guint n_most = 0;
+
+  n_asked = 0;
+  for (guint i = 0; i < 4096; i++)
+    words[i] = RULES + DIRECT;
+  for (guint at = 0; at + 202 < 4096; at += 202)
+    {
+      LuFrameRegs frame = { .pc = JIT, .sp = AT (at), .fp = AT (at + 200) }, caller;
+      guint before = n_asked;
+
+      words[at + 200] = AT (at + 402);
+      memset (&set_up, 0, sizeof set_up);
+      g_assert_cmpint (lu_frame_providers_step (&fp_step, &jit, &frame, &caller), ==,
+                       LU_PROVIDER_FOUND);
+      n_most = MAX (n_most, n_asked - before);
+    }
+  g_assert_cmpuint (n_most, ==, 201);
+  g_assert_cmpuint (n_asked, <=, 1024);
+}
+
+static LuModule *
+new_module (LuModuleKind kind)
+{
+  LuModuleKey key = { .kind = kind, .path = "x" };
+
+  return lu_module_new (&key);
+}
+
+/* The deleted or foreign files of a process that has ended cannot be read any more, but the answer
+ * is not kept: another process may have them. */
+static void
+test_file_that_is_gone (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = (char *) "/nowhere/gone" };
+  LuModule *module = lu_module_new (&key);
+  LuDwflMapping mapping = { .start = PLAIN, .end = PLAIN + SIZE, .module = module };
+  const LuArch *arch = &lu_arch_x86_64;
+
+  g_assert_cmpint (lu_code_call (reader, 0, arch, &mapping, PLAIN + CALL), ==, LU_CALL_NONE);
+  g_assert_cmpint (lu_code_call (NULL, 0, arch, &mapping, PLAIN + CALL), ==, LU_CALL_UNKNOWN);
+  g_assert_cmpint (lu_code_leaf (reader, 0, arch, &mapping, PLAIN), ==, LU_LEAF_UNDECIDED);
+  g_assert_cmpint (lu_code_leaf (NULL, 0, arch, &mapping, PLAIN), ==, LU_LEAF_UNKNOWN);
+  lu_module_unref (module);
+}
+
+int
+main (int argc, char **argv)
+{
+  int result;
+
+  g_test_init (&argc, &argv, NULL);
+  file_module = new_module (LU_MODULE_FILE);
+  anonymous_module = new_module (LU_MODULE_ANONYMOUS);
+  jit = (LuDwflMapping){
+    .start = JIT, .end = JIT + SIZE, .module = anonymous_module, .status = LU_STATUS_JIT
+  };
+  file = (LuDwflMapping){ .start = PLAIN, .end = PLAIN + 3 * SIZE, .module = file_module };
+  TEST_ADD_CASES ("/guess", cases, test_case);
+  g_test_add_func ("/guess/words of all kinds at random", test_random);
+  g_test_add_func ("/guess/regions without code", test_regions);
+  g_test_add_func ("/guess/steps by facts", test_facts);
+  g_test_add_func ("/guess/set up before", test_set_up_before);
+  g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
+  g_test_add_func ("/guess/code that runs to a return", test_leaf);
+  g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
+  g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
+  g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
+  result = g_test_run ();
+  lu_module_unref (file_module);
+  lu_module_unref (anonymous_module);
+  return result;
+}

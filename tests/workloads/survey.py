@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""survey.py - records programs of many kinds with every engine, and looks for one wrong stack.
+
+    survey.py [--kind NAME]… [--engine NAME]… [--seconds N] [--keep FOLDER] LIVE_UNWINDER
+
+Run by hand and by the stage `survey` of tools/check.  A stack is wrong that the recorder calls
+complete and the judge refuses; one fails the survey.  How many stacks are complete is told, too;
+run.py has goals for that.
+"""
+
+import argparse
+import collections
+import configparser
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import generate
+import programs
+import run as runner
+
+import judge  # run.py knows where it is
+
+ENGINES = ("auto", "table")
+# High, and no multiple of what timers go by.
+FREQUENCY = 4999
+PREPARE_TIMEOUT = 300
+WRONG = 3                       # stacks of each kind that are printed
+
+KINDS = os.path.join(programs.SOURCES, "kinds")
+
+
+def read_kinds():
+    """Name -> texts `needs`, `prepare` and `record`."""
+    parser = configparser.ConfigParser(interpolation=None, delimiters=("=",))
+    parser.read(os.path.join(KINDS, "kinds.ini"), encoding="utf-8")
+    return {name: {key: parser[name].get(key, "").replace("\n", " ")
+                   for key in ("needs", "prepare", "record")} for name in parser.sections()}
+
+
+def prepare(kind, folder, seconds):
+    """Returns the command; raises programs.Skip."""
+    missing = [tool for tool in kind["needs"].split() if not shutil.which(tool)]
+    if missing:
+        raise programs.Skip(f"no {missing[0]}")
+    os.environ.update(K=KINDS, S=str(max(1, round(seconds))))
+    begin = f". {KINDS}/prelude.sh; "
+    try:
+        done = subprocess.run(["bash", "-c", f"{begin}{kind['prepare']}"], cwd=folder, text=True,
+                              capture_output=True, timeout=PREPARE_TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise programs.Skip("preparing takes too long") from None
+    if done.returncode != 0:
+        raise programs.Skip(f"cannot be prepared: {done.stderr.strip()[-200:]}")
+    return ["bash", "-c", f"cd {folder}; {begin}{kind['record']}"]
+
+
+def prepare_inputs(folder):
+    for name, text in (("lines", lambda: generate.lines(100000)),
+                       ("large.c", lambda: generate.c_source(60)),
+                       ("large.cc", lambda: generate.cc_source(1))):
+        if not os.path.exists(os.path.join(folder, name)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text())
+
+
+def choices():
+    """Name -> function from folder and seconds to a command."""
+    found = {w.name: lambda folder, seconds, w=w: w.prepare(seconds) for w in programs.ALL}
+    found.update({name: lambda folder, seconds, kind=kind: prepare(kind, folder, seconds)
+                  for name, kind in read_kinds().items()})
+    return found
+
+
+def survey(name, command, engine, args, folder):
+    """Records and judges once; returns plain data."""
+    found = runner.Run(f"{name.replace(' ', '-')}-{engine}")
+    options = ["--engine", engine, "-F", str(args.frequency)]
+    path = runner.record(found, os.path.abspath(args.recorder), options, command, folder)
+    if path is not None:
+        runner.judge_run(found, path)
+    if found.report is None:
+        return {"kind": name, "engine": engine, "error": found.error}
+    report = found.report
+    if not report["refused"] and not args.keep:
+        os.unlink(path)
+    return {"kind": name, "engine": engine, "error": None, "judged": report["judged"],
+            "complete": report["complete"], "wrong": sum(report["refused"].values()),
+            "refused": report["refused"], "incomplete": report["incomplete"],
+            "calls_followed": report["calls_followed"], "calls_open": report["calls_open"],
+            "through_no_file": report["through_no_file"], "examples": report["examples"]}
+
+
+def print_result(result):
+    title = f"{result['kind']:<16} {result['engine']:<6}"
+    if result["error"] is not None:
+        print(f"{title} {result['error']}", flush=True)
+        return
+    judged = max(1, result["judged"])
+    print(f"{title} {result['judged']:>8} {100 * result['complete'] / judged:>8.2f} "
+          f"{result['wrong']:>6} {result['calls_followed']:>9}", flush=True)
+    for reason, count in result["refused"].items():
+        print(f"    WRONG {count}: {reason}")
+    for example in result["examples"][:WRONG]:
+        print(f"    {example['reason']}: time {example['time']}")
+        for at, name in enumerate(example["frames"]):
+            print(f"      {'>' if at == example['frame'] else ' '} {name}")
+
+
+def print_totals(results):
+    good = [result for result in results if result["error"] is None]
+    total = collections.Counter()
+    for result in good:
+        for key in ("judged", "complete", "wrong", "calls_followed"):
+            total[key] += result[key]
+    print(f"{len({result['kind'] for result in good})} kinds, {total['judged']} stacks, "
+          f"{total['complete']} complete, {total['calls_followed']} calls followed, "
+          f"{total['wrong']} wrong")
+    return total["wrong"]
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("recorder", metavar="LIVE_UNWINDER")
+    parser.add_argument("--kind", action="append", choices=choices())
+    parser.add_argument("--engine", action="append")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each kind and engine")
+    parser.add_argument("--frequency", type=int, default=FREQUENCY)
+    parser.add_argument("--keep", metavar="FOLDER", help="keep captures and build results here")
+    parser.add_argument("--json", metavar="FILE", help="write all results as JSON")
+    return parser.parse_args(argv)
+
+
+def survey_all(args, folder):
+    results = []
+    print(f"{'kind':<16} {'engine':<6} {'stacks':>8} {'compl %':>8} {'wrong':>6} {'calls':>9}")
+    for name, make in choices().items():
+        if args.kind and name not in args.kind:
+            continue
+        for engine in args.engine or ENGINES:
+            try:
+                results.append(survey(name, make(folder, args.seconds), engine, args, folder))
+            except programs.Skip as reason:
+                results.append({"kind": name, "engine": engine, "error": f"SKIP {reason}"})
+            print_result(results[-1])
+            if args.json:
+                with open(args.json, "w", encoding="utf-8") as file:
+                    json.dump(results, file, indent=1)
+    return results
+
+
+def main(argv):
+    args = parse_arguments(argv)
+    with tempfile.TemporaryDirectory(prefix="survey-") as temporary:
+        folder = os.path.abspath(args.keep or temporary)
+        os.makedirs(folder, exist_ok=True)
+        programs.set_folder(folder)
+        reason = runner.why_it_cannot_record(os.path.abspath(args.recorder), folder)
+        if reason is not None:
+            print(f"SKIP: cannot record here: {reason}")
+            return runner.SKIP
+        prepare_inputs(folder)
+        results = survey_all(args, folder)
+    failed = [r for r in results if r["error"] is not None and not r["error"].startswith("SKIP")]
+    return 1 if print_totals(results) or failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
