@@ -11,11 +11,13 @@
 
 RESULTS is a text file, one line per test: outcome, name, reason, separated by tabs. A test that
 speaks TAP counts once per subtest; if it failed without a failed subtest (crash, time-out, missing
-plan) that is one failure more. "sum" fails when anything failed or when nothing passed: a run of no
-tests is not a good run.
+plan) that is one failure more. The end of what each failed test printed is kept beside RESULTS, in
+RESULTS.why, and printed with the totals, because the middle of a long log may not be at hand. "sum"
+fails when anything failed or when nothing passed: a run of no tests is not a good run.
 """
 
 import json
+import os
 import re
 import sys
 
@@ -25,6 +27,7 @@ SKIP = re.compile(r"^skip\S*\s*(.*)$", re.IGNORECASE)
 TODO = re.compile(r"^todo\b", re.IGNORECASE)
 
 GOOD = {"OK", "EXPECTEDFAIL"}
+LINES_OF_FAILURE = 40
 
 
 def last_line(test):
@@ -84,12 +87,27 @@ def append(path, rows):
             out.write(f"{outcome}\t{clean(name)}\t{clean(reason)}\n")
 
 
+def keep_output(path, name, *streams):
+    """Keeps the end of what a failed test wrote; lines of passed subtests say nothing about it."""
+    with open(path + ".why", "a", encoding="utf-8") as out:
+        out.write(f"--- {clean(name)}\n")
+        for stream in streams:
+            lines = [line for line in (stream or "").splitlines()
+                     if line.strip() and not line.startswith("ok ")]
+            out.writelines(f"  {line}\n" for line in lines[-LINES_OF_FAILURE:])
+
+
 def add(path, label, log):
     rows = []
     with open(log, encoding="utf-8") as lines:
         for line in lines:
-            for outcome, name, reason in results(json.loads(line)):
-                rows.append((outcome, f"{label}: {name}" if label else name, reason))
+            test = json.loads(line)
+            found = [(outcome, f"{label}: {name}" if label else name, reason)
+                     for outcome, name, reason in results(test)]
+            if any(outcome == "fail" for outcome, _, _ in found):
+                keep_output(path, f"{label}: {test['name']}" if label else test["name"],
+                            test.get("stdout"), test.get("stderr"))
+            rows += found
     append(path, rows)
 
 
@@ -97,7 +115,10 @@ def add_tap(path, name, status, log):
     with open(log, encoding="utf-8", errors="replace") as lines:
         output = lines.read()
     result = {"0": "OK", "77": "SKIP"}.get(status, f"status {status}")
-    append(path, results({"name": name, "result": result, "stdout": output}))
+    rows = results({"name": name, "result": result, "stdout": output})
+    if any(outcome == "fail" for outcome, _, _ in rows):
+        keep_output(path, name, output)
+    append(path, rows)
 
 
 def total(path):
@@ -106,6 +127,9 @@ def total(path):
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             rows.append(line.rstrip("\n").split("\t"))
+    if os.path.exists(path + ".why"):
+        with open(path + ".why", encoding="utf-8") as why:
+            print(why.read(), end="")
     for outcome, title in (("skip", "skipped"), ("fail", "FAILED")):
         for _, name, reason in (row for row in rows if row[0] == outcome):
             print(f"{title}: {name}" + (f" ({reason})" if reason else ""))

@@ -52,7 +52,8 @@ class Totals(unittest.TestCase):
         for output, passed in (("1..2\nok 1 - a\nTraceback\n", 1), ("1..2\n", 0), ("", 0)):
             self.setUp()
             lines = self.tap_total("1", output)
-            self.assertTrue(lines[0].startswith("FAILED: n (status 1: "), lines)
+            self.assertEqual(lines[0], "--- n")
+            self.assertTrue(lines[-2].startswith("FAILED: n (status 1: "), lines)
             self.assertEqual(lines[-1], f"{passed} passed, 1 failed, 0 skipped")
 
     def test_exit_codes(self):
@@ -65,16 +66,27 @@ class Totals(unittest.TestCase):
         for result in ("FAIL", "TIMEOUT", "ERROR", "INTERRUPT", "UNEXPECTEDPASS", "???"):
             self.setUp()
             lines, status = self.total({"result": "OK"}, {"result": result, "stderr": "why"})
-            self.assertEqual(lines, [f"FAILED: t ({result}: why)", "1 passed, 1 failed, 0 skipped"])
+            self.assertEqual(lines, ["--- t", "  why", f"FAILED: t ({result}: why)",
+                                     "1 passed, 1 failed, 0 skipped"])
             self.assertEqual(status, 1)
 
     def test_tap_subtests(self):
         tap = ("TAP version 13\n1..5\nok 1 /a/b\nok 2 /a/c # SKIP no root\nnot ok 3 - /a/d\n"
                "ok 4\nnot ok 5 /a/e # TODO later\n")
         lines, status = self.total({"result": "FAIL", "stdout": tap})
-        self.assertEqual(lines, ["skipped: t: /a/c (no root)", "FAILED: t: /a/d",
-                                 "3 passed, 1 failed, 1 skipped"])
+        self.assertEqual(lines[-3:], ["skipped: t: /a/c (no root)", "FAILED: t: /a/d",
+                                      "3 passed, 1 failed, 1 skipped"])
         self.assertEqual(status, 1)
+
+    def test_output_of_what_failed(self):
+        """The end of it stands before the totals, without the subtests that passed."""
+        output = "".join(f"line {number}\n" for number in range(99)) + "ok 1 - good\nnot ok 2 - bad\n"
+        lines, _ = self.total({"result": "OK", "stdout": "nothing of this"},
+                              {"result": "FAIL", "stdout": output, "stderr": "Traceback\n"})
+        self.assertEqual(lines[0], "--- t")
+        self.assertEqual(lines[1], "  line 60")
+        self.assertEqual(lines[40:42], ["  not ok 2 - bad", "  Traceback"])
+        self.assertNotIn("  nothing of this", lines)
 
     def test_tap_that_died(self):
         lines, status = self.total({"result": "ERROR", "stdout": "1..2\nok 1 /a\n",
