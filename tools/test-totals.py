@@ -3,7 +3,9 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """test-totals.py - turns meson's test log into the totals that tools/check prints.
 
-    test-totals.py add RESULTS LABEL TESTLOG.JSON   append every test of a meson run to RESULTS
+    test-totals.py add RESULTS LABEL TESTLOG.JSON [AGAIN.JSON]
+                                                    append every test of a meson run to RESULTS
+    test-totals.py to-repeat TESTLOG.JSON           print which failed tests are to be repeated
     test-totals.py tap RESULTS NAME STATUS FILE     append what a program that ended with STATUS
                                                     and speaks TAP wrote to FILE
     test-totals.py stage RESULTS pass|fail|skip NAME [REASON]
@@ -14,6 +16,12 @@ speaks TAP counts once per subtest; if it failed without a failed subtest (crash
 plan) that is one failure more. The end of what each failed test printed is kept beside RESULTS, in
 RESULTS.why, and printed with the totals, because the middle of a long log may not be at hand. "sum"
 fails when anything failed or when nothing passed: a run of no tests is not a good run.
+
+Tests that record live depend on what else the machine and its neighbours do at that moment. One that
+failed is repeated alone: if it passes every time of REPEATS it counts as passed, and the totals name
+it as disturbed, with what it wrote when it failed. A fault that shows in every second run still fails
+as often as without repeating; one that shows in one of fifty hardly does. More than MOST_REPEATED
+failures are no disturbance, and no other suite is repeated.
 """
 
 import json
@@ -28,6 +36,9 @@ TODO = re.compile(r"^todo\b", re.IGNORECASE)
 
 GOOD = {"OK", "EXPECTEDFAIL"}
 LINES_OF_FAILURE = 40
+LIVE_SUITES = {"bpf", "cli", "helper", "hostile", "programs"}
+REPEATS = 3
+MOST_REPEATED = 3
 
 
 def last_line(test):
@@ -97,17 +108,38 @@ def keep_output(path, name, *streams):
             out.writelines(f"  {line}\n" for line in lines[-LINES_OF_FAILURE:])
 
 
-def add(path, label, log):
+def read_log(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def failed(test):
+    return any(outcome == "fail" for outcome, _, _ in results(test))
+
+
+def is_live(test):
+    """meson's names are "PROJECT:SUITE+SUITE / TEST"."""
+    suites = test["name"].partition(" / ")[0].rpartition(":")[2].split("+")
+    return not LIVE_SUITES.isdisjoint(suites)
+
+
+def to_repeat(log):
+    names = [test["name"].rpartition(" / ")[2] for test in read_log(log) if failed(test) and is_live(test)]
+    return names if len(names) <= MOST_REPEATED else []
+
+
+def add(path, label, log, again=None):
+    prefix = f"{label}: " if label else ""
+    repeated = read_log(again) if again else []
     rows = []
-    with open(log, encoding="utf-8") as lines:
-        for line in lines:
-            test = json.loads(line)
-            found = [(outcome, f"{label}: {name}" if label else name, reason)
-                     for outcome, name, reason in results(test)]
-            if any(outcome == "fail" for outcome, _, _ in found):
-                keep_output(path, f"{label}: {test['name']}" if label else test["name"],
-                            test.get("stdout"), test.get("stderr"))
-            rows += found
+    for test in read_log(log):
+        if failed(test):
+            keep_output(path, prefix + test["name"], test.get("stdout"), test.get("stderr"))
+            runs = [run for run in repeated if run["name"] == test["name"]]
+            if is_live(test) and len(runs) == REPEATS and not any(failed(run) for run in runs):
+                rows.append(("disturbed", prefix + test["name"], f"passed {REPEATS} times alone"))
+                test = runs[-1]
+        rows += [(outcome, prefix + name, reason) for outcome, name, reason in results(test)]
     append(path, rows)
 
 
@@ -130,7 +162,7 @@ def total(path):
     if os.path.exists(path + ".why"):
         with open(path + ".why", encoding="utf-8") as why:
             print(why.read(), end="")
-    for outcome, title in (("skip", "skipped"), ("fail", "FAILED")):
+    for outcome, title in (("skip", "skipped"), ("disturbed", "disturbed"), ("fail", "FAILED")):
         for _, name, reason in (row for row in rows if row[0] == outcome):
             print(f"{title}: {name}" + (f" ({reason})" if reason else ""))
     counts = {o: sum(row[0] == o for row in rows) for o in ("pass", "fail", "skip")}
@@ -140,8 +172,10 @@ def total(path):
 
 def main(argv):
     match argv[1:]:
-        case ["add", path, label, log]:
-            add(path, label, log)
+        case ["add", path, label, log, *again] if len(again) <= 1:
+            add(path, label, log, *again)
+        case ["to-repeat", log]:
+            print("\n".join(to_repeat(log)))
         case ["tap", path, name, status, log]:
             add_tap(path, name, status, log)
         case ["stage", path, ("pass" | "fail" | "skip") as outcome, name, *reason]:

@@ -100,6 +100,47 @@ class Totals(unittest.TestCase):
         self.assertEqual(lines, ["skipped: t (no tool)", "1 passed, 0 failed, 1 skipped"])
         self.assertEqual(status, 0)
 
+    def repeated(self, first, *again):
+        """The output lines and the exit status when first was repeated with these results."""
+        path = self.log + ".again"
+        with open(path, "w", encoding="utf-8") as out:
+            for result in again:
+                out.write(json.dumps({"name": first["name"], "stdout": "", "stderr": "", **result}) + "\n")
+        with open(self.log, "w", encoding="utf-8") as out:
+            out.write(json.dumps({"stdout": "", "stderr": "why", **first}) + "\n")
+        self.assertEqual(tool("add", self.results, "", self.log, path).returncode, 0)
+        done = tool("sum", self.results)
+        return done.stdout.splitlines(), done.returncode
+
+    def test_disturbed(self):
+        """Passed each time alone, and told."""
+        good = {"result": "OK"}
+        lines, status = self.repeated({"name": "p:cli / a", "result": "FAIL"}, good, good, good)
+        self.assertEqual(lines, ["--- p:cli / a", "  why", "disturbed: p:cli / a (passed 3 times alone)",
+                                 "1 passed, 0 failed, 0 skipped"])
+        self.assertEqual(status, 0)
+
+    def test_not_disturbed(self):
+        """One more failure, too few runs, or a test that records nothing."""
+        good, bad = {"result": "OK"}, {"result": "FAIL"}
+        for suite, runs in (("cli", (good, bad, good)), ("cli", (good, good)), ("unit", (good, good, good))):
+            self.setUp()
+            lines, status = self.repeated({"name": f"p:{suite} / a", "result": "FAIL"}, *runs)
+            self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
+            self.assertEqual(status, 1)
+
+    def test_what_is_repeated(self):
+        """Live tests, unless too many failed."""
+        def names(*tests):
+            with open(self.log, "w", encoding="utf-8") as out:
+                for name, result in tests:
+                    out.write(json.dumps({"name": name, "result": result, "stdout": "", "stderr": ""}) + "\n")
+            return tool("to-repeat", self.log).stdout.split()
+
+        self.assertEqual(names(("p:cli / a", "FAIL"), ("p:cli / b", "OK"), ("p:unit / c", "FAIL"),
+                               ("p:helper+slow / d", "TIMEOUT")), ["a", "d"])
+        self.assertEqual(names(*((f"p:cli / {name}", "FAIL") for name in "abcd")), [])
+
     def test_nothing_passed_is_a_failure(self):
         lines, status = self.total({"result": "SKIP"})
         self.assertEqual(lines[-1], "0 passed, 0 failed, 1 skipped")
