@@ -10,19 +10,19 @@
 #include <glib.h>
 
 static inline void
-test_add_case (const char *folder, const char *name, gconstpointer data, GTestDataFunc test)
+test_add_case (const char *directory, const char *name, gconstpointer data, GTestDataFunc test)
 {
-  g_autofree char *path = g_strconcat (folder, "/", name, NULL);
+  g_autofree char *path = g_strconcat (directory, "/", name, NULL);
 
   g_test_add_data_func (path, data, test);
 }
 
 /* The test gets the address of its case. */
-#define TEST_ADD_CASES(folder, cases, test)                                                        \
+#define TEST_ADD_CASES(directory, cases, test)                                                     \
   for (guint i_ = 0; i_ < G_N_ELEMENTS (cases); i_++)                                              \
-  test_add_case (folder, (cases)[i_].name, &(cases)[i_], test)
+  test_add_case (directory, (cases)[i_].name, &(cases)[i_], test)
 
 /* The test gets the index of its case, by GUINT_TO_POINTER(). */
-#define TEST_ADD_INDEXED_CASES(folder, cases, test)                                                \
+#define TEST_ADD_INDEXED_CASES(directory, cases, test)                                             \
   for (guint i_ = 0; i_ < G_N_ELEMENTS (cases); i_++)                                              \
-  test_add_case (folder, (cases)[i_].name, GUINT_TO_POINTER (i_), test)
+  test_add_case (directory, (cases)[i_].name, GUINT_TO_POINTER (i_), test)

@@ -39,7 +39,7 @@ chroot_possible ()
   [ -z "$chroot_why" ]
 }
 
-# chroot_bootstrap SUITE DIR [PACKAGE,PACKAGE…]: what debootstrap makes. With a folder of archives in
+# chroot_bootstrap SUITE DIR [PACKAGE,PACKAGE…]: what debootstrap makes. With a directory of archives in
 # $LU_CHROOT_BASES it makes each suite once, whoever asks first; the others wait and unpack it.
 chroot_bootstrap ()
 {

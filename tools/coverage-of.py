@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""coverage-of.py - prints the line coverage of a folder, in percent.
+"""coverage-of.py - prints the line coverage of a directory, in percent.
 
-    coverage-of.py SUMMARY.json FOLDER/
+    coverage-of.py SUMMARY.json DIRECTORY/
 
 Used by tools/check; the summary is gcovr's --json-summary.
 """

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* output-file.h - opens the output file of a recording, often as root in another user's folder. */
+/* output-file.h - opens the output file of a recording, often as root in another user's directory.
+ */
 
 #pragma once
 

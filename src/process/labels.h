@@ -16,6 +16,6 @@ typedef struct
   const char *command_line; /* arguments separated by spaces; the program's name if unknown */
 } LuLabels;
 
-/* Returns the name of the program without folder and arguments: "python3" for "/usr/bin/python3 -m
- * x". "?" if there is none. Owned by the caller. */
+/* Returns the name of the program without directory and arguments: "python3" for "/usr/bin/python3
+ * -m x". "?" if there is none. Owned by the caller. */
 char *lu_labels_program (const LuLabels *self);

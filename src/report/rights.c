@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Returns what is written, owned: the folder in which a file is created, or else the special file
- * itself. */
+/* Returns what is written, owned: the directory in which a file is created, or else the special
+ * file itself. */
 static char *
 place_of (const char *output)
 {
@@ -22,9 +22,9 @@ place_of (const char *output)
                                                            : g_path_get_dirname (output);
 }
 
-/* Returns the folder of stored tables, owned, and creates it; NULL if there can be none. */
+/* Returns the directory of stored tables, owned, and creates it; NULL if there can be none. */
 static char *
-store_folder (void)
+store_directory (void)
 {
   g_autofree char *path = lu_store_default_path ();
   g_autoptr (LuStore) store = NULL;
@@ -38,7 +38,7 @@ void
 lu_report_give_up_rights (const char *output, gboolean makes_tables)
 {
   g_autoptr (GPtrArray) places = g_ptr_array_new_with_free_func (g_free);
-  char *store = makes_tables ? store_folder () : NULL;
+  char *store = makes_tables ? store_directory () : NULL;
   g_autoptr (GError) error = NULL;
 
   if (output != NULL && !g_str_equal (output, "-"))

@@ -147,7 +147,7 @@ static const Group reader = {
 };
 
 /* Recorders open events when the copy grows or a CPU comes online, follow links within the root of
- * a process, discover processes, and create the folder of the store. */
+ * a process, discover processes, and create the directory of the store. */
 static const Group recorder = {
   "perf_event_open openat2 getsid mkdir mkdirat",
   { { "prctl", 0, WORD, PR_SET_TIMERSLACK } },

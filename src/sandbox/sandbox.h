@@ -17,7 +17,7 @@ typedef enum
   LU_NEEDS_EVENTS = 1 << 2,    /* open further perf events and map their rings */
   LU_NEEDS_COMMAND = 1 << 3,   /* pass signals on to COMMAND */
   LU_NEEDS_MAPS = 1 << 4,      /* create and fill maps of a loaded BPF program */
-  LU_NEEDS_OUTPUTS = 1 << 5,   /* create files in another user's folder, for its owner */
+  LU_NEEDS_OUTPUTS = 1 << 5,   /* create files in another user's directory, for its owner */
 } LuNeeds;
 
 /* Drops all capabilities but the needed ones for good: empties the bounding set and sets
@@ -40,9 +40,10 @@ gboolean lu_sandbox_restrict_recorder (GError **error);
 
 /* Restricts a command that reads recordings, before it reads the first one. It keeps
  * LU_NEEDS_FILES, and LU_NEEDS_OUTPUTS if there are `outputs`. Where the kernel has Landlock, files
- * are written only at `outputs`: paths of files and folders, NULL-terminated. Beyond what a helper
- * may call, it may fork, create and remove files, and handle signals; it cannot execute programs,
- * use sockets, trace processes or make memory executable. The calling thread must be the only one.
+ * are written only at `outputs`: paths of files and directories, NULL-terminated. Beyond what a
+ * helper may call, it may fork, create and remove files, and handle signals; it cannot execute
+ * programs, use sockets, trace processes or make memory executable. The calling thread must be the
+ * only one.
  */
 gboolean lu_sandbox_restrict_reader (const char *const *outputs, GError **error);
 

@@ -29,9 +29,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SERVERS_FOLDER  "/etc/debuginfod"
-#define MAX_SERVERS     65536
-#define STATUS_DELAY_US (500 * 1000)
+#define SERVERS_DIRECTORY "/etc/debuginfod"
+#define MAX_SERVERS       65536
+#define STATUS_DELAY_US   (500 * 1000)
 /* The socket, in the process that fetches. */
 #define SOCKET_FD 3
 
@@ -77,14 +77,14 @@ add_servers (GString *servers, const char *path)
 static char *
 servers_of_system (void)
 {
-  g_autoptr (GDir) folder = g_dir_open (SERVERS_FOLDER, 0, NULL);
+  g_autoptr (GDir) directory = g_dir_open (SERVERS_DIRECTORY, 0, NULL);
   g_autoptr (GString) servers = g_string_new (NULL);
   const char *name;
 
-  while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
+  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL)
     if (g_str_has_suffix (name, ".urls"))
       {
-        g_autofree char *path = g_build_filename (SERVERS_FOLDER, name, NULL);
+        g_autofree char *path = g_build_filename (SERVERS_DIRECTORY, name, NULL);
 
         add_servers (servers, path);
       }

@@ -107,10 +107,10 @@ lu_session_needs_rights_for_outputs (const LuSession *self)
 
   for (guint i = 0; self->options->rotate > 0 && self->options->outputs[i] != NULL; i++)
     {
-      g_autofree char *folder = g_path_get_dirname (self->options->outputs[i]);
+      g_autofree char *directory = g_path_get_dirname (self->options->outputs[i]);
       struct stat st;
 
-      needs |= geteuid () == 0 && stat (folder, &st) == 0 && st.st_uid != 0;
+      needs |= geteuid () == 0 && stat (directory, &st) == 0 && st.st_uid != 0;
     }
   return needs;
 }

@@ -60,8 +60,8 @@ typedef struct
 
 /* Opens the outputs of the options into `outputs`, with --rotate those of the first period. */
 gboolean lu_session_open_outputs (LuSession *self, GError **error);
-/* Whether later files need rights over folders of other users, or are given to the user who called
- * sudo. */
+/* Whether later files need rights over directories of other users, or are given to the user who
+ * called sudo. */
 gboolean lu_session_needs_rights_for_outputs (const LuSession *self);
 /* Makes the sink: a capture of our own, many of them (which sets `rotation`), or one for a client.
  * Takes what is open of the outputs. Owned. */

@@ -46,8 +46,8 @@ typedef struct
 typedef struct
 {
   Dwarf_Die die;
-  const char *folder; /* base of relative file names; NULL: not given */
-  Query **queries;    /* sorted by address; borrowed */
+  const char *directory; /* base of relative file names; NULL: not given */
+  Query **queries;       /* sorted by address; borrowed */
   guint n_queries, first_number;
 } Unit;
 
@@ -385,13 +385,13 @@ answer (Reader *self, Unit *unit, const Query *query, const Files *files)
       Dwarf_Die die;
       Line definition;
 
-      levels[n][3] = lu_dwarf_text_number (self->writer, line.file, unit->folder);
+      levels[n][3] = lu_dwarf_text_number (self->writer, line.file, unit->directory);
       levels[n][4] = line.line;
       if (level > 0 && dwarf_offdie (self->dwarf, self->levels[level].die, &die) != NULL)
         {
           levels[n][0] = lu_dwarf_text_number (self->writer, function_name (&die), NULL);
           definition = definition_of (files, &die);
-          levels[n][1] = lu_dwarf_text_number (self->writer, definition.file, unit->folder);
+          levels[n][1] = lu_dwarf_text_number (self->writer, definition.file, unit->directory);
           levels[n][2] = definition.line;
           line = call_of (files, &die);
         }
@@ -408,12 +408,12 @@ answer (Reader *self, Unit *unit, const Query *query, const Files *files)
 static void
 answer_unit (Reader *self, Unit *unit)
 {
-  Dwarf_Attribute folder;
+  Dwarf_Attribute directory;
   Dwarf_Half version;
   Files files = { 0 };
 
-  if (dwarf_attr (&unit->die, DW_AT_comp_dir, &folder) != NULL)
-    unit->folder = dwarf_formstring (&folder);
+  if (dwarf_attr (&unit->die, DW_AT_comp_dir, &directory) != NULL)
+    unit->directory = dwarf_formstring (&directory);
   if (dwarf_getsrcfiles (&unit->die, &files.files, &files.n) != 0)
     files.n = 0;
   files.first = dwarf_cu_info (unit->die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) == 0
@@ -432,7 +432,7 @@ open_common_file (Dwarf *dwarf, int fd)
 {
   const char *name;
   const void *wanted, *found;
-  char link[32], path[PATH_MAX], folder[PATH_MAX];
+  char link[32], path[PATH_MAX], directory[PATH_MAX];
   ssize_t size = dwelf_dwarf_gnu_debugaltlink (dwarf, &name, &wanted), length;
   int common;
   Elf *elf;
@@ -440,11 +440,11 @@ open_common_file (Dwarf *dwarf, int fd)
   if (size <= 0)
     return;
   snprintf (link, sizeof link, "/proc/self/fd/%d", fd);
-  length = readlink (link, folder, sizeof folder - 1);
-  folder[MAX (length, 0)] = 0;
-  if (strrchr (folder, '/') != NULL)
-    strrchr (folder, '/')[0] = 0;
-  if (snprintf (path, sizeof path, "%s%s%s", name[0] == '/' ? "" : folder,
+  length = readlink (link, directory, sizeof directory - 1);
+  directory[MAX (length, 0)] = 0;
+  if (strrchr (directory, '/') != NULL)
+    strrchr (directory, '/')[0] = 0;
+  if (snprintf (path, sizeof path, "%s%s%s", name[0] == '/' ? "" : directory,
                 name[0] == '/' ? "" : "/", name)
       >= (int) sizeof path)
     return;

@@ -65,7 +65,7 @@ lu_dwarf_flush (LuDwarfWriter *self)
 }
 
 guint32
-lu_dwarf_text_number (LuDwarfWriter *self, const char *text, const char *folder)
+lu_dwarf_text_number (LuDwarfWriter *self, const char *text, const char *directory)
 {
   guint64 hash = (guint64) (guintptr) text * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15);
   guint slot = (guint) (hash >> 40) % LU_DWARF_TEXTS;
@@ -75,14 +75,15 @@ lu_dwarf_text_number (LuDwarfWriter *self, const char *text, const char *folder)
   if (self->texts[slot] != text)
     {
       gsize size = strnlen (text, MAX_TEXT);
-      gsize before =
-          folder != NULL && folder[0] == '/' && text[0] != '/' ? strnlen (folder, MAX_TEXT) : 0;
+      gsize before = directory != NULL && directory[0] == '/' && text[0] != '/'
+                         ? strnlen (directory, MAX_TEXT)
+                         : 0;
 
       self->texts[slot] = text;
       self->numbers[slot] = ++self->n_texts;
       lu_dwarf_put_u32 (self, LU_DWARF_TEXT);
       lu_dwarf_put_u32 (self, (guint32) (size + before + (before > 0)));
-      lu_dwarf_put (self, folder, before);
+      lu_dwarf_put (self, directory, before);
       lu_dwarf_put (self, "/", before > 0);
       lu_dwarf_put (self, text, size);
     }

@@ -35,6 +35,6 @@ void lu_dwarf_flush (LuDwarfWriter *self);
 
 /* Returns the number of a text, writing it first unless it is remembered; 0 for NULL. Texts are
  * compared by pointer, so they have to stay where they are, as those of libdw do while its file is
- * open. `folder` is prepended to a relative file name if it is absolute itself; otherwise the
+ * open. `directory` is prepended to a relative file name if it is absolute itself; otherwise the
  * name contains it already. NULL: there is none. */
-guint32 lu_dwarf_text_number (LuDwarfWriter *self, const char *text, const char *folder);
+guint32 lu_dwarf_text_number (LuDwarfWriter *self, const char *text, const char *directory);

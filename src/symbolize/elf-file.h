@@ -16,7 +16,7 @@ typedef struct
   LuElfInput input; /* its descriptor is owned */
   LuElfHeaders headers;
   char *build_id;    /* hexadecimal; NULL: none */
-  char *debug_link;  /* the name in .gnu_debuglink, without a folder; NULL: none */
+  char *debug_link;  /* the name in .gnu_debuglink, without a directory; NULL: none */
   guint32 debug_crc; /* checksum of the file that the link names */
   gboolean has_debug_crc;
 } LuElfFile;

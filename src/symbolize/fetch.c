@@ -128,7 +128,7 @@ on_progress (debuginfod_client *client, long done, long total)
 
 /* Returns the cache directory of the library, as debuginfod-client-config(7) defines it. */
 static char *
-cache_folder (void)
+cache_directory (void)
 {
   const char *given = g_getenv ("DEBUGINFOD_CACHE_PATH"), *home = g_getenv ("HOME");
   g_autofree char *old = g_build_filename (home != NULL ? home : "/", OLD_CACHE, NULL);
@@ -145,9 +145,9 @@ cache_folder (void)
 static void
 forget_miss (const LuFetchRequest *request)
 {
-  g_autofree char *folder = cache_folder ();
+  g_autofree char *directory = cache_directory ();
   g_autofree char *path =
-      g_build_filename (folder, request->build_id,
+      g_build_filename (directory, request->build_id,
                         request->kind == LU_FETCH_PROGRAM ? "executable" : "debuginfo", NULL);
   struct stat info;
 
@@ -197,9 +197,9 @@ lu_fetch_has_library (void)
 static int
 begin (Library *library, debuginfod_client **client)
 {
-  g_autofree char *folder = cache_folder ();
+  g_autofree char *directory = cache_directory ();
 
-  if (g_mkdir_with_parents (folder, 0700) != 0 || access (folder, W_OK | X_OK) != 0)
+  if (g_mkdir_with_parents (directory, 0700) != 0 || access (directory, W_OK | X_OK) != 0)
     return LU_FETCH_NO_CACHE;
   *client = load (library) ? library->begin () : NULL;
   if (*client == NULL)

@@ -58,7 +58,7 @@ lu_name_file_is (const LuNameFile *file, guint way, const char *build_id, int fd
 static char *
 debug_path (const char *path, const char *build_id, const char *debug_link, guint candidate)
 {
-  g_autofree char *folder = NULL;
+  g_autofree char *directory = NULL;
 
   if (candidate == 0)
     return build_id != NULL && strlen (build_id) > 2
@@ -66,10 +66,10 @@ debug_path (const char *path, const char *build_id, const char *debug_link, guin
                : NULL;
   if (path[0] != '/' || debug_link == NULL)
     return NULL;
-  folder = g_path_get_dirname (path);
-  return candidate == 1   ? g_build_filename (DEBUG_ROOT, folder, debug_link, NULL)
-         : candidate == 2 ? g_build_filename (folder, ".debug", debug_link, NULL)
-                          : g_build_filename (folder, debug_link, NULL);
+  directory = g_path_get_dirname (path);
+  return candidate == 1   ? g_build_filename (DEBUG_ROOT, directory, debug_link, NULL)
+         : candidate == 2 ? g_build_filename (directory, ".debug", debug_link, NULL)
+                          : g_build_filename (directory, debug_link, NULL);
 }
 
 int

@@ -27,8 +27,8 @@ def with_headers(root, sources):
             continue
         found[name] = path.read_bytes()
         for match in INCLUDE.finditer(found[name]):
-            places = (folder / match[1].decode()
-                      for folder in (path.parent, root / "src", root / "include"))
+            places = (directory / match[1].decode()
+                      for directory in (path.parent, root / "src", root / "include"))
             todo += [place.resolve() for place in places if place.is_file()][:1]
     return found
 

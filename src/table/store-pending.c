@@ -62,7 +62,7 @@ gboolean
 lu_store_open_pending (LuStore *self)
 {
   lu_autofd fd =
-      openat (self->folder, PENDING_NAME,
+      openat (self->directory, PENDING_NAME,
               O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
   struct stat info;
 

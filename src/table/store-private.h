@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store-private.h - files in the folder of a store: for store.c, which keeps tables in them,
+/* store-private.h - files in the directory of a store: for store.c, which keeps tables in them,
  * and store-pending.c. Reading checks that a file is ours alone, and nothing else about it. */
 
 #pragma once
@@ -16,7 +16,7 @@
 
 struct _LuStore
 {
-  int folder;        /* owned */
+  int directory;     /* owned */
   gint is_read_only; /* atomic */
 
   int pending;           /* owned; -1: files are created */
@@ -42,7 +42,7 @@ LuStoreResult lu_store_read_file (const LuStore *self, const char *name, gsize m
  * lu_store_open_pending() has succeeded. FALSE with errno set. */
 gboolean lu_store_write_file (LuStore *self, const char *name, const guint8 *bytes, gsize size);
 
-/* Returns whether a name in the folder can be the name of a table. */
+/* Returns whether a name in the directory can be the name of a table. */
 gboolean lu_store_is_our_name (const char *name);
 /* Returns whether it is a regular file that belongs to us, has at most one name, and is not
  * writable by anybody else. */

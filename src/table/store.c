@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store.c - the folder of stored tables: finds, reads, writes and removes them; see store.h. */
+/* store.c - the directory of stored tables: finds, reads, writes and removes them; see store.h. */
 
 #include "config.h"
 
@@ -59,7 +59,7 @@ lu_store_maker (void)
   return maker;
 }
 
-/* The folder. */
+/* The directory. */
 
 char *
 lu_store_default_path (void)
@@ -85,20 +85,20 @@ is_private (const struct stat *info)
 }
 
 static LuStore *
-open_at (int folder_taken, LuStoreMode mode, GError **error)
+open_at (int directory_taken, LuStoreMode mode, GError **error)
 {
-  lu_autofd folder = folder_taken;
+  lu_autofd directory = directory_taken;
   struct stat info;
   LuStore *self;
 
-  if (fstat (folder, &info) != 0 || !S_ISDIR (info.st_mode) || !is_private (&info))
+  if (fstat (directory, &info) != 0 || !S_ISDIR (info.st_mode) || !is_private (&info))
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
                            _ ("it is not a directory of your own to which nobody else may write"));
       return NULL;
     }
   self = g_new0 (LuStore, 1);
-  self->folder = lu_fd_steal (&folder);
+  self->directory = lu_fd_steal (&directory);
   self->is_read_only = mode == LU_STORE_READ_ONLY;
   self->pending = -1;
   pthread_mutex_init (&self->pending_mutex, NULL);
@@ -109,20 +109,20 @@ LuStore *
 lu_store_open (const char *path, LuStoreMode mode, GError **error)
 {
   const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  int folder = open (path, flags);
+  int directory = open (path, flags);
   LuStore *self;
 
-  if (folder < 0 && errno == ENOENT && mode == LU_STORE_READ_WRITE
+  if (directory < 0 && errno == ENOENT && mode == LU_STORE_READ_WRITE
       && g_mkdir_with_parents (path, 0700) == 0)
-    folder = open (path, flags);
-  if (folder < 0)
+    directory = open (path, flags);
+  if (directory < 0)
     {
-      /* A symbolic link does not count as a folder. */
+      /* A symbolic link does not count as a directory. */
       g_set_error (error, LU_ERROR, errno == ENOTDIR ? LU_ERROR_PERMISSION : LU_ERROR_FAILED,
                    "%s: %s", path, g_strerror (errno));
       return NULL;
     }
-  self = open_at (folder, mode, error);
+  self = open_at (directory, mode, error);
   if (self == NULL)
     g_prefix_error (error, "%s: ", path);
   return self;
@@ -135,7 +135,7 @@ lu_store_free (LuStore *self)
     return;
   lu_fd_clear (&self->pending);
   pthread_mutex_destroy (&self->pending_mutex);
-  close (self->folder);
+  close (self->directory);
   g_free (self);
 }
 
@@ -151,7 +151,7 @@ lu_store_is_read_only (const LuStore *self)
   return g_atomic_int_get (&self->is_read_only);
 }
 
-/* Returns whether files in the folder may be created, changed and removed. */
+/* Returns whether files in the directory may be created, changed and removed. */
 static gboolean
 is_writable (const LuStore *self)
 {
@@ -250,7 +250,7 @@ lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guin
                     gsize *size)
 {
   lu_autofd fd =
-      openat (self->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+      openat (self->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
   if (fd < 0)
     return errno == ENOENT ? LU_STORE_MISSING : LU_STORE_FOREIGN;
@@ -282,7 +282,8 @@ open_new (const LuStore *self, char name[LU_STORE_MAX_NAME])
   for (guint i = 0; fd < 0 && i < WRITE_TRIES; i++)
     {
       g_snprintf (name, LU_STORE_MAX_NAME, NEW_PREFIX "%08x%08x", g_random_int (), g_random_int ());
-      fd = openat (self->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      fd = openat (self->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                   0600);
       if (fd < 0 && errno != EEXIST)
         break;
     }
@@ -341,10 +342,10 @@ lu_store_write_file (LuStore *self, const char *name, const guint8 *bytes, gsize
       ok = FALSE;
       saved = errno;
     }
-  if (ok && renameat (self->folder, new_name, self->folder, name) == 0)
+  if (ok && renameat (self->directory, new_name, self->directory, name) == 0)
     return TRUE;
   saved = ok ? errno : saved;
-  unlinkat (self->folder, new_name, 0);
+  unlinkat (self->directory, new_name, 0);
   errno = saved;
   return FALSE;
 }
@@ -391,10 +392,10 @@ look_at (const LuStore *self, const char *name, GArray *stored)
   Stored entry = { 0 };
   struct stat info;
 
-  if (fstatat (self->folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+  if (fstatat (self->directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return;
   if (g_str_has_prefix (name, NEW_PREFIX) && ABS (now - info.st_mtim.tv_sec) > STALE_SECONDS)
-    unlinkat (self->folder, name, 0);
+    unlinkat (self->directory, name, 0);
   if (!lu_store_is_our_name (name) || !S_ISREG (info.st_mode))
     return;
   g_strlcpy (entry.name, name, sizeof entry.name);
@@ -406,20 +407,20 @@ look_at (const LuStore *self, const char *name, GArray *stored)
 static GArray *
 list_files (const LuStore *self)
 {
-  int fd = openat (self->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd >= 0 ? fdopendir (fd) : NULL;
+  int fd = openat (self->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *directory = fd >= 0 ? fdopendir (fd) : NULL;
   GArray *stored;
   struct dirent *entry;
 
-  if (folder == NULL)
+  if (directory == NULL)
     {
       lu_fd_clear (&fd);
       return NULL;
     }
   stored = g_array_new (FALSE, FALSE, sizeof (Stored));
-  while ((entry = readdir (folder)) != NULL)
+  while ((entry = readdir (directory)) != NULL)
     look_at (self, entry->d_name, stored);
-  closedir (folder);
+  closedir (directory);
   return stored;
 }
 
@@ -444,7 +445,7 @@ lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
 
       if (pruned->bytes <= max_bytes && pruned->n_files <= LU_STORE_MAX_FILES)
         break;
-      if (unlinkat (self->folder, entry->name, 0) != 0)
+      if (unlinkat (self->directory, entry->name, 0) != 0)
         continue;
       pruned->n_files--;
       pruned->n_removed++;

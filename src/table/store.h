@@ -3,14 +3,14 @@
 
 /* store.h - whole tables on disk, so that a file is compiled once and not at every start.
  *
- * Used by module/tables.c and `live-unwinder tables`. The store is a folder with one file per
+ * Used by module/tables.c and `live-unwinder tables`. The store is a directory with one file per
  * table, whose bytes docs/unwind-table.md describes. The name consists of build-id and digest, but
  * only the contents count: a table is used for a file if it contains the file's digest
  * (lu_image_digest(), of headers and CFI), was made by a program built from the same sources, and
  * its checksum is right.
  *
- * A store is never shared across users. Folder and file must belong to our effective user, must not
- * be symbolic links, and must not be writable by anybody else. This is checked on open
+ * A store is never shared across users. Directory and file must belong to our effective user, must
+ * not be symbolic links, and must not be writable by anybody else. This is checked on open
  * descriptors, never on names. A file that does not pass is ignored.
  *
  * Tables are read into private memory: if they were mapped, another process of ours could shorten
@@ -35,13 +35,13 @@ typedef enum
 #define LU_STORE_MAX_BYTES (G_GUINT64_CONSTANT (512) << 20)
 #define LU_STORE_MAX_FILES 4096
 
-/* Returns the folder of the effective user's store: $LIVE_UNWINDER_STORE, otherwise for root
+/* Returns the directory of the effective user's store: $LIVE_UNWINDER_STORE, otherwise for root
  * /var/cache/live-unwinder, otherwise $XDG_CACHE_HOME/live-unwinder or ~/.cache/live-unwinder. NULL
  * if the variable is empty (no store) or there is no home directory. Owned. */
 char *lu_store_default_path (void);
 
-/* Opens the folder; READ_WRITE creates it (mode 0700) if necessary. LU_ERROR_PERMISSION: the folder
- * must not be used; LU_ERROR_FAILED: it does not exist and cannot be created. */
+/* Opens the directory; READ_WRITE creates it (mode 0700) if necessary. LU_ERROR_PERMISSION: the
+ * directory must not be used; LU_ERROR_FAILED: it does not exist and cannot be created. */
 LuStore *lu_store_open (const char *path, LuStoreMode mode, GError **error);
 void lu_store_free (LuStore *self);
 /* Stops all writing. Any thread. */

@@ -48,13 +48,13 @@ def build(compiler, flags, include, output):
     return done.returncode == 0
 
 
-def find_compiler(folder):
+def find_compiler(directory):
     """The first one that can make a static program."""
-    source = folder / "try.c"
+    source = directory / "try.c"
     source.write_text("#include <stdio.h>\nint main (void) { return puts (\"\") < 0; }\n")
     for compiler in compilers():
         if shutil.which(compiler[0]) and subprocess.run(
-                [*compiler, "-static", "-o", folder / "try", source], check=False,
+                [*compiler, "-static", "-o", directory / "try", source], check=False,
                 stdin=subprocess.DEVNULL, capture_output=True).returncode == 0:
             return compiler
     return None
@@ -77,12 +77,12 @@ def main(argv):
     tool, include = argv[1:3]
     command, failed = emulator(), 0
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        compiler = find_compiler(folder)
+        directory = pathlib.Path(name)
+        compiler = find_compiler(directory)
         if command is None or compiler is None:
             print("1..0 # SKIP no " + ("compiler" if compiler is None else "emulator") + " for aarch64")
             return 0
-        program, table = folder / "self", folder / "self.table"
+        program, table = directory / "self", directory / "self.table"
         for number, (title, flags) in enumerate(BUILDS.items(), 1):
             good = build(compiler, flags, include, program)
             if good:

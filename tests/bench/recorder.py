@@ -58,9 +58,9 @@ def watch(command, seconds):
     return difference(before, after), began, ended
 
 
-def measure(arguments, name, folder):
+def measure(arguments, name, directory):
     prepare = next(each.prepare for each in programs.ALL if each.name == name)
-    path = os.path.join(folder, name + ".syscap")
+    path = os.path.join(directory, name + ".syscap")
     program = prepare(START + arguments.seconds + 4)
     command = [arguments.recorder, "-q", "--engine", arguments.engine, "-s", "16384", "-F", str(arguments.frequency), "--no-store",
                "-d", str(START + arguments.seconds + 0.5), "-o", path, "--stats", "none"]
@@ -81,9 +81,9 @@ def measure(arguments, name, folder):
     return total / count <= goal
 
 
-def measure_idle(arguments, folder):
+def measure_idle(arguments, directory):
     """A recording of a process that sleeps."""
-    command = [arguments.recorder, "-q", "-o", os.path.join(folder, "idle.syscap"), "--stats",
+    command = [arguments.recorder, "-q", "-o", os.path.join(directory, "idle.syscap"), "--stats",
                "none", "-d", str(START + arguments.seconds + 0.5), "--", "sleep", "60"]
     used, _, _ = watch(command, arguments.seconds)
     wakeups = sum(times for _, times in used.values()) / arguments.seconds
@@ -105,14 +105,14 @@ def main():
     arguments = parser.parse_args()
     print("program  samples frames  ns/sample   goal   by thread (times it ran)")
     is_good = True
-    with tempfile.TemporaryDirectory() as folder:
-        programs.set_folder(folder)
+    with tempfile.TemporaryDirectory() as directory:
+        programs.set_directory(directory)
         for name in arguments.program or ["python3", "gcc"]:
             try:
-                is_good &= measure(arguments, name, folder)
+                is_good &= measure(arguments, name, directory)
             except programs.Skip as skip:
                 print(f"{name:8} skipped: {skip}")
-        is_good &= measure_idle(arguments, folder)
+        is_good &= measure_idle(arguments, directory)
     return 1 if arguments.check and not is_good else 0
 
 

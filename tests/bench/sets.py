@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """sets.py - the recorded samples that the unwinding benchmark runs on: how each is made.
 
-Used by unwind.py.  A set is a file of perf record, kept in a folder outside the sources; it is
+Used by unwind.py.  A set is a file of perf record, kept in a directory outside the sources; it is
 recorded once and used again, because only figures of the same samples can be compared.  The
 programs are those of tests/workloads, and two that only a benchmark needs.
 """
@@ -32,7 +32,7 @@ class Set(NamedTuple):
     name: str
     copy: int              # bytes of stack in each sample
     seconds: float         # of CPU time, about
-    prepare: Callable      # (seconds, folder) -> command
+    prepare: Callable      # (seconds, directory) -> command
     # What framehop needed for its first pass over samples of the same kind, files opened and parsed
     # included, and libdwfl for a warm pass in that run (ns per frame, AMD Zen 4 at 2.6 GHz).
     framehop_first: float
@@ -41,29 +41,29 @@ class Set(NamedTuple):
 
 def _workload(name):
     prepare = next(each.prepare for each in programs.ALL if each.name == name)
-    return lambda seconds, folder: prepare(seconds)
+    return lambda seconds, directory: prepare(seconds)
 
 
-def _make(seconds, folder):
+def _make(seconds, directory):
     """Many short compilations; hundreds of processes."""
-    folder = os.path.join(folder, "make")
-    os.makedirs(folder, exist_ok=True)
+    directory = os.path.join(directory, "make")
+    os.makedirs(directory, exist_ok=True)
     count = int(MAKE_FILES * seconds / 10)
     names = [f"part{i}" for i in range(count)]
     for i, name in enumerate(names):
-        with open(os.path.join(folder, name + ".c"), "w", encoding="utf-8") as file:
+        with open(os.path.join(directory, name + ".c"), "w", encoding="utf-8") as file:
             file.write("#include <stdio.h>\n#include <stdlib.h>\n" + generate.c_source(1 + i % 2))
-    with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
+    with open(os.path.join(directory, "Makefile"), "w", encoding="utf-8") as file:
         file.write("all: " + " ".join(name + ".o" for name in names) +
                    "\n%.o: %.c\n\tgcc -O1 -c $< -o $@\n")
-    return ["make", "-s", "-B", "-j2", "-C", folder]
+    return ["make", "-s", "-B", "-j2", "-C", directory]
 
 
-def _git(seconds, folder):
+def _git(seconds, directory):
     """History and repacking of this project's own repository."""
     if not os.path.exists(os.path.join(SOURCE_ROOT, ".git")):
         raise programs.Skip("the sources are not in a git repository")
-    clone = os.path.join(folder, "clone.git")
+    clone = os.path.join(directory, "clone.git")
     if not os.path.isdir(clone):
         subprocess.run(["git", "clone", "-q", "--bare", SOURCE_ROOT, clone], check=True)
     rounds = max(1, int(seconds / 2))
@@ -85,17 +85,17 @@ SETS = (
 )
 
 
-def record(one, folder):
+def record(one, directory):
     """The path of the set's samples, recorded if they are not there; raises programs.Skip."""
-    path = os.path.join(folder, one.name + ".data")
+    path = os.path.join(directory, one.name + ".data")
     if os.path.exists(path):
         return path
     perf = shutil.which("perf")
     if perf is None:
         raise programs.Skip("no perf")
-    os.makedirs(folder, exist_ok=True)
-    programs.set_folder(folder)
-    command = one.prepare(one.seconds, folder)
+    os.makedirs(directory, exist_ok=True)
+    programs.set_directory(directory)
+    command = one.prepare(one.seconds, directory)
     done = subprocess.run([perf, "record", "-q", "-e", "cpu-clock", "-F", str(FREQUENCY), "-m", "16M",
                            "--call-graph", f"dwarf,{one.copy}", "-o", path + ".new", "--", *command],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)

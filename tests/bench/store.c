@@ -3,7 +3,7 @@
 
 /* store.c FILE... - measures the first and later openings of a file: opening, compiling the whole
  * table, the digest that identifies the file, storing the table, and loading it again, in a
- * temporary folder. Prints one JSON line per file; times are CPU time of the best of ROUNDS. */
+ * temporary directory. Prints one JSON line per file; times are CPU time of the best of ROUNDS. */
 
 #include "table/store.h"
 
@@ -113,8 +113,8 @@ round_trip (LuStore *store, const char *path, Times *times, gsize *bytes)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *folder = g_dir_make_tmp ("lu-bench-XXXXXX", NULL);
-  g_autoptr (LuStore) store = lu_store_open (folder, LU_STORE_READ_WRITE, NULL);
+  g_autofree char *directory = g_dir_make_tmp ("lu-bench-XXXXXX", NULL);
+  g_autoptr (LuStore) store = lu_store_open (directory, LU_STORE_READ_WRITE, NULL);
   LuStorePruned pruned;
   int code = argc > 1 ? 0 : 2;
 
@@ -139,6 +139,6 @@ main (int argc, char **argv)
   if (code == 2)
     fprintf (stderr, "usage: store FILE...\n");
   lu_store_prune (store, 0, &pruned);
-  g_rmdir (folder);
+  g_rmdir (directory);
   return code;
 }

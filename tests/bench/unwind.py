@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """unwind.py - the speed of the engines on nine recorded sets, beside what it is meant to be.
 
-    unwind.py [--install] [--set NAME]… [--folder FOLDER] [--check] BENCH_UNWIND
+    unwind.py [--install] [--set NAME]… [--directory DIRECTORY] [--check] BENCH_UNWIND
 
 Records the sets at the first run (sets.py).  One line per set, ns of CPU time per frame, of the
 table engine unless said otherwise.  "first" has all opening and compiling in it and is compared with
@@ -85,11 +85,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--install", action="store_true", help="install missing programs by apt")
     parser.add_argument("--set", action="append", choices=[one.name for one in sets.SETS])
-    parser.add_argument("--folder", help="where recorded sets are kept (beside BENCH_UNWIND)")
+    parser.add_argument("--directory", help="where recorded sets are kept (beside BENCH_UNWIND)")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     parser.add_argument("bench", metavar="BENCH_UNWIND")
     arguments = parser.parse_args()
-    folder = arguments.folder or os.path.join(os.path.dirname(os.path.abspath(arguments.bench)),
+    directory = arguments.directory or os.path.join(os.path.dirname(os.path.abspath(arguments.bench)),
                                               "sets")
     if arguments.install:
         install()
@@ -102,7 +102,7 @@ def main():
         if arguments.set and one.name not in arguments.set:
             continue
         try:
-            figures = measure(arguments.bench, sets.record(one, folder))
+            figures = measure(arguments.bench, sets.record(one, directory))
         except sets.programs.Skip as skip:
             print(f"{one.name:8} skipped: {skip}")
             continue

@@ -55,28 +55,28 @@ def least(results):
                default=None)
 
 
-def commands(folder, depth, peers):
+def commands(directory, depth, peers):
     """Returns what is measured in each round: name -> words."""
-    ours = [folder / "bench-walk", "--wait", 20, "--time", TIME_MS, "--period", PERIOD_NS]
-    tower = ["--", folder / "tower", depth]
+    ours = [directory / "bench-walk", "--wait", 20, "--time", TIME_MS, "--period", PERIOD_NS]
+    tower = ["--", directory / "tower", depth]
     found = {"walk": [*ours, *tower], "uncached": [*ours, "--no-cache", *tower],
-             "floor": [folder / "bench-floor", 0, PERIOD_NS, TIME_MS, "walk", folder / "tower-fp", depth]}
+             "floor": [directory / "bench-floor", 0, PERIOD_NS, TIME_MS, "walk", directory / "tower-fp", depth]}
     for name, command in peers.items():
-        found[name] = [*command, 0, PERIOD_NS, TIME_MS, folder / "tower", depth]
+        found[name] = [*command, 0, PERIOD_NS, TIME_MS, directory / "tower", depth]
     return found
 
 
-def measure(folder, depth, rounds, peers):
-    results = {name: [] for name in commands(folder, depth, peers)}
+def measure(directory, depth, rounds, peers):
+    results = {name: [] for name in commands(directory, depth, peers)}
     for _ in range(rounds):
-        for name, command in commands(folder, depth, peers).items():
+        for name, command in commands(directory, depth, peers).items():
             results[name].append(last_line(command))
     return {name: least(found) for name, found in results.items()}
 
 
-def bench_reads(folder, rounds):
+def bench_reads(directory, rounds):
     """Returns False if nothing could be measured."""
-    command = [folder / "bench-floor", 0, PERIOD_NS, TIME_MS, "read", folder / "tower", DEPTHS[-1]]
+    command = [directory / "bench-floor", 0, PERIOD_NS, TIME_MS, "read", directory / "tower", DEPTHS[-1]]
     results = [r for r in (last_line(command) for _ in range(rounds)) if r and r["runs"] >= 20]
     if results:
         print(json.dumps({"read_16_bytes_ns": min(r["read_16_ns"] for r in results),
@@ -88,11 +88,11 @@ def of_peer(result):
     return {"frames": round(result["frames"], 1), "ns": round(result["ns_per_run"])} if result else None
 
 
-def bench_depths(folder, rounds, peers):
+def bench_depths(directory, rounds, peers):
     """Returns False if nothing could be measured."""
     points = []
     for depth in DEPTHS:
-        found = measure(folder, depth, rounds, peers)
+        found = measure(directory, depth, rounds, peers)
         ours, uncached, floor = found["walk"], found["uncached"], found["floor"]
         if not ours or not floor:
             return False
@@ -111,7 +111,7 @@ def bench_depths(folder, rounds, peers):
     return True
 
 
-def time_load(recorder, names, folder):
+def time_load(recorder, names, directory):
     """Returns one line about the times of walks while these programs ran."""
     try:
         words = [shlex.join(map(str, each.prepare(LOAD_S))) for each in programs.ALL if each.name in names]
@@ -120,7 +120,7 @@ def time_load(recorder, names, folder):
         return
     script = "".join(f"{word} >/dev/null & " for word in words) + "wait"
     stats = last_line([recorder, "-q", "--engine", "bpf", "--time-walks", "--stats", "json", "--force",
-                       "-o", os.path.join(folder, "x.syscap"), "--", "sh", "-c", script])
+                       "-o", os.path.join(directory, "x.syscap"), "--", "sh", "-c", script])
     if stats is not None:
         walks = stats["kernel_walks"]
         print(json.dumps({"load": " + ".join(names), "walks": walks["stacks"], "percent": round(walks["percent"], 2),
@@ -129,11 +129,11 @@ def time_load(recorder, names, folder):
 
 
 def bench_loads(recorder):
-    with tempfile.TemporaryDirectory(prefix="bench-walk-") as folder:
-        programs.set_folder(folder)
+    with tempfile.TemporaryDirectory(prefix="bench-walk-") as directory:
+        programs.set_directory(directory)
         for name in LOADS:
-            time_load(recorder, [name], folder)
-        time_load(recorder, LOADS, folder)
+            time_load(recorder, [name], directory)
+        time_load(recorder, LOADS, directory)
 
 
 def main():

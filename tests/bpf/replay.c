@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* replay.c FOLDER [published] - runs the walker of the BPF program over all recorded samples
+/* replay.c DIRECTORY [published] - runs the walker of the BPF program over all recorded samples
  * (tests/captures): each stack that it finishes equals the stored one, and it finishes enough of
  * them. Tables and mappings are laid out the simple way (image.h), or published as while recording.
  * Output is TAP. */
@@ -80,10 +80,10 @@ typedef struct
 } Layout;
 
 static gboolean
-replay (Layout *layout, const char *folder, const char *name, GError **error)
+replay (Layout *layout, const char *directory, const char *name, GError **error)
 {
-  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", folder, name);
-  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", folder, name);
+  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", directory, name);
+  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", directory, name);
   g_autoptr (Recorded) recorded = recorded_read (samples, error);
   g_autoptr (GPtrArray) lines = recorded != NULL ? read_lines (stacks, error) : NULL;
   g_autofree struct lu_bpf_process *processes = NULL;
@@ -119,14 +119,14 @@ replay (Layout *layout, const char *folder, const char *name, GError **error)
 }
 
 static gboolean
-replay_folder (const char *folder, gboolean is_published, GError **error)
+replay_directory (const char *directory, gboolean is_published, GError **error)
 {
   struct lu_bpf_config config = { .max_frames = LU_BPF_MAX_FRAMES };
   BpfImage image = { .add_entry = user_add_entry,
                      .rules = user_rules (),
                      .modules = user_modules () };
   Layout layout = { .image = is_published ? NULL : &image };
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, error);
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, error);
   gboolean is_ok = dir != NULL;
   const char *file;
 
@@ -140,7 +140,7 @@ replay_folder (const char *folder, gboolean is_published, GError **error)
       {
         g_autofree char *name = g_strndup (file, strlen (file) - strlen (".samples.gz"));
 
-        is_ok = replay (&layout, folder, name, error);
+        is_ok = replay (&layout, directory, name, error);
       }
   if (is_published)
     published_free (layout.published);
@@ -156,10 +156,10 @@ main (int argc, char **argv)
 
   gboolean is_published = argc == 3 && strcmp (argv[2], "published") == 0;
 
-  if ((argc != 2 && !is_published) || !replay_folder (argv[1], is_published, &error))
+  if ((argc != 2 && !is_published) || !replay_directory (argv[1], is_published, &error))
     {
       printf ("Bail out! %s\n",
-              error != NULL ? error->message : "usage: replay FOLDER [published]");
+              error != NULL ? error->message : "usage: replay DIRECTORY [published]");
       return 1;
     }
   printf ("1..%u\n", n_tests);

@@ -36,8 +36,8 @@ def record(program, *arguments, before=()):
 
 
 def record_once(program, *arguments, before):
-    with tempfile.TemporaryDirectory(prefix="namespaces-") as folder:
-        path = os.path.join(folder, "x.syscap")
+    with tempfile.TemporaryDirectory(prefix="namespaces-") as directory:
+        path = os.path.join(directory, "x.syscap")
         result = subprocess.run([*before, program, "-q", "--stats", "json", "-o", path, *arguments],
                                 capture_output=True, text=True, check=False, timeout=60)
         lines = [line for line in result.stderr.splitlines() if line.startswith("{")]

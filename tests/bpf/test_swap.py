@@ -59,8 +59,8 @@ def report(number, name, is_good):
 def main(argv):
     program, *command = argv[1:]
     command.insert(1, SECONDS)
-    with tempfile.TemporaryDirectory(prefix="swap-") as folder:
-        path = os.path.join(folder, "x.syscap")
+    with tempfile.TemporaryDirectory(prefix="swap-") as directory:
+        path = os.path.join(directory, "x.syscap")
         stats, said = record(program, "bpf", command, path)
         if stats is None:
             print(f"1..0 # SKIP {' '.join(said.split())}")

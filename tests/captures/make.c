@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* make.c PERF-DATA FOLDER/NAME COMMAND [SAMPLES] - makes NAME.samples.gz and NAME.stacks from a
+/* make.c PERF-DATA DIRECTORY/NAME COMMAND [SAMPLES] - makes NAME.samples.gz and NAME.stacks from a
  * recording of perf on this machine; record.py calls it for all of them.
  *
  * It selects the samples that pass new code or end in a new way. It keeps the part of each stack
@@ -385,7 +385,7 @@ main (int argc, char **argv)
 
   if (argc < 4)
     {
-      fprintf (stderr, "usage: make PERF-DATA FOLDER/NAME COMMAND [SAMPLES]\n");
+      fprintf (stderr, "usage: make PERF-DATA DIRECTORY/NAME COMMAND [SAMPLES]\n");
       return 2;
     }
   if (make (argv[1], argv[2], argv[3],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* mutate.c [--rounds N] [--seed N] FOLDER - unwinds recorded samples with damaged stacks by one
+/* mutate.c [--rounds N] [--seed N] DIRECTORY - unwinds recorded samples with damaged stacks by one
  * table engine for all of them, by a new one for each, and by dwfl.
  *
  * An engine's memory of earlier stacks must never lead a later one elsewhere, so the first two have
@@ -174,9 +174,9 @@ try_one (Run *self)
 }
 
 static gboolean
-test_capture (const char *folder, const char *name, guint seed, guint rounds, guint number)
+test_capture (const char *directory, const char *name, guint seed, guint rounds, guint number)
 {
-  g_autofree char *path = g_strdup_printf ("%s/%s", folder, name);
+  g_autofree char *path = g_strdup_printf ("%s/%s", directory, name);
   g_autoptr (GError) error = NULL;
   g_autoptr (Recorded) recorded = recorded_read (path, &error);
   Run run = { .name = name, .recorded = recorded };

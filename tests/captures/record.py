@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """record.py BUILD [NAME...] - records the samples of tests/captures again, on this machine.
 
-BUILD is a build folder of this project, which has make-capture and the test programs. The script needs
-perf, permission to use it, and the recorded programs. It runs everything in a folder below /tmp with a
+BUILD is a build directory of this project, which has make-capture and the test programs. The script needs
+perf, permission to use it, and the recorded programs. It runs everything in a directory below /tmp with a
 minimal environment, so that the recorded stacks contain no personal data.
 """
 
@@ -147,7 +147,7 @@ PROGRAMS = {
     "lazy": (prepare_lazy, 997, 16384, 60),
     "coroutine": (prepare_coroutine, 997, 16384, 20),
 }
-FOLDER = pathlib.Path("/tmp/live-unwinder-captures")
+DIRECTORY = pathlib.Path("/tmp/live-unwinder-captures")
 
 
 def record(build, name):
@@ -166,14 +166,14 @@ def record(build, name):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    FOLDER.mkdir()     # always the same, because the recording contains its name
-    os.chdir(FOLDER)
+    DIRECTORY.mkdir()     # always the same, because the recording contains its name
+    os.chdir(DIRECTORY)
     try:
         for name in sys.argv[2:] or PROGRAMS:
             record(build, name)
     finally:
         os.chdir("/")
-        shutil.rmtree(FOLDER)
+        shutil.rmtree(DIRECTORY)
 
 
 if __name__ == "__main__":

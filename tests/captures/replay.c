@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* replay.c [--allowed FILE] FOLDER - unwinds all recorded samples with every engine and compares
+/* replay.c [--allowed FILE] DIRECTORY - unwinds all recorded samples with every engine and compares
  * them line by line with the stored stacks: dwfl, table, check (which must report nothing), and the
  * contract headers alone (alone.h), which must be right where they reach the end.
  *
- * `replay --write FOLDER` rewrites the .stacks files, using dwfl; the reviewer of the change judges
- * the differences. Output is TAP. */
+ * `replay --write DIRECTORY` rewrites the .stacks files, using dwfl; the reviewer of the change
+ * judges the differences. Output is TAP. */
 
 #include "alone.h"
 #include "samples.h"
@@ -262,11 +262,11 @@ read_lines (const char *path, GError **error)
 }
 
 static gboolean
-test_capture (const char *folder, const char *name, GHashTable *allowed, guint *n_allowed,
+test_capture (const char *directory, const char *name, GHashTable *allowed, guint *n_allowed,
               GError **error)
 {
-  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", folder, name);
-  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", folder, name);
+  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", directory, name);
+  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", directory, name);
   g_autoptr (Recorded) recorded = recorded_read (samples, error);
   g_auto (GStrv) lines = recorded != NULL ? read_lines (stacks, error) : NULL;
   Capture capture = { .name = name, .recorded = recorded, .stacks = lines, .allowed = allowed };
@@ -287,10 +287,10 @@ test_capture (const char *folder, const char *name, GHashTable *allowed, guint *
 }
 
 static gboolean
-write_capture (const char *folder, const char *name, GError **error)
+write_capture (const char *directory, const char *name, GError **error)
 {
-  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", folder, name);
-  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", folder, name);
+  g_autofree char *samples = g_strdup_printf ("%s/%s.samples.gz", directory, name);
+  g_autofree char *stacks = g_strdup_printf ("%s/%s.stacks", directory, name);
   g_autoptr (Recorded) recorded = recorded_read (samples, error);
   g_autoptr (GString) text = recorded != NULL ? recorded_expectations (recorded) : NULL;
 
@@ -305,9 +305,9 @@ compare_names (gconstpointer a, gconstpointer b)
 
 /* The names of the captures, sorted. */
 static GPtrArray *
-list_captures (const char *folder)
+list_captures (const char *directory)
 {
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, NULL);
   GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
   const char *name;
 

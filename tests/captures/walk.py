@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""walk.py FOLDER - unwinds the recorded samples without any code of the program, and compares.
+"""walk.py DIRECTORY - unwinds the recorded samples without any code of the program, and compares.
 
 The stored stacks were made by an engine, and engines could drift together.  This walk has the entries
 from the judge's reader (tests/judge), and its own interpreter of their instructions with all

@@ -67,19 +67,19 @@ def times_run(pid):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="cli-")
-        os.chmod(self.folder, 0o755)
-        self.addCleanup(shutil.rmtree, self.folder, True)
-        self.file = os.path.join(self.folder, "x.syscap")
+        self.directory = tempfile.mkdtemp(prefix="cli-")
+        os.chmod(self.directory, 0o755)
+        self.addCleanup(shutil.rmtree, self.directory, True)
+        self.file = os.path.join(self.directory, "x.syscap")
 
     def run_it(self, *arguments, timeout=60, **options):
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
-                              timeout=timeout, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              timeout=timeout, cwd=self.directory, stdin=subprocess.DEVNULL,
                               **options)
 
     def start(self, *arguments, **options):
         process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                   stderr=subprocess.PIPE, text=True, cwd=self.directory,
                                    stdin=subprocess.DEVNULL, **options)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
@@ -102,14 +102,14 @@ class ExitCodes(Case):
         result = self.run_it("--", "/nonexistent/program")
         self.assertEqual(result.returncode, 127)
         self.assertIn("/nonexistent/program", result.stderr)
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "capture.syscap")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "capture.syscap")))
 
     @unittest.skipUnless(is_root(), "needs root")
-    def test_command_not_found_in_anothers_folder(self):
+    def test_command_not_found_in_anothers_directory(self):
         """The file is removed although the recorder has dropped root's rights by then."""
-        os.chown(self.folder, NOBODY, NOBODY)
+        os.chown(self.directory, NOBODY, NOBODY)
         self.assertEqual(self.run_it("--", "/nonexistent/program").returncode, 127)
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     def test_command_not_executable(self):
         self.assertEqual(self.run_it("--", "/etc/passwd").returncode, 126)
@@ -134,7 +134,7 @@ class ExitCodes(Case):
 class Files(Case):
     def test_default_name_mode_and_owner(self):
         self.assertEqual(self.run_it("-q", "--", *spin(0.1)).returncode, 0)
-        status = os.stat(os.path.join(self.folder, "capture.syscap"))
+        status = os.stat(os.path.join(self.directory, "capture.syscap"))
         self.assertEqual(stat.S_IMODE(status.st_mode), 0o600)
 
     @unittest.skipUnless(is_root(), "needs root")
@@ -147,7 +147,7 @@ class Files(Case):
     def test_an_existing_file_is_refused_before_the_command_starts(self):
         with open(self.file, "w", encoding="utf-8") as file:
             file.write("precious")
-        mark = os.path.join(self.folder, "ran")
+        mark = os.path.join(self.directory, "ran")
         result = self.run_it("-o", self.file, "--", "touch", mark)
         self.assertEqual(result.returncode, 125)
         self.assertIn("--force", result.stderr)
@@ -158,7 +158,7 @@ class Files(Case):
         self.assertGreater(self.samples(), 0)
 
     def test_never_through_a_link(self):
-        victim = os.path.join(self.folder, "victim")
+        victim = os.path.join(self.directory, "victim")
         os.symlink(victim, self.file)
         for force in ([], ["--force"]):
             result = self.run_it(*force, "-o", self.file, "--", "true")
@@ -370,7 +370,7 @@ class Recording(Case):
     def test_kernel_threads_have_names(self):
         """Also in the first second, before they are sampled."""
         write = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=x bs=64k count=64 conv=fsync; done"
-        writer = subprocess.Popen(["sh", "-c", write], cwd=self.folder, stderr=subprocess.DEVNULL)
+        writer = subprocess.Popen(["sh", "-c", write], cwd=self.directory, stderr=subprocess.DEVNULL)
         self.addCleanup(writer.wait)
         self.addCleanup(writer.kill)
         self.run_it("-q", "-a", "-d", "0.8", "-F", "4000", "-o", self.file)
@@ -510,7 +510,7 @@ class Recording(Case):
             thread = threading.Thread(target=lambda: calls.append(self.accept(server)))
             thread.start()
             env = dict(os.environ, DEBUGINFOD_URLS=f"http://127.0.0.1:{server.getsockname()[1]}",
-                       DEBUGINFOD_CACHE_PATH=self.folder)
+                       DEBUGINFOD_CACHE_PATH=self.directory)
             begin = time.monotonic()
             result = self.run_it("-q", "--debuginfod=no", "-o", self.file, "--", *spin(0.3),
                                  env=env, timeout=30)
@@ -681,14 +681,14 @@ class WithoutPrivilege(Case):
         super().setUp()
         with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
             self.paranoid = int(file.read())
-        self.copy = os.path.join(self.folder, "live-unwinder")
+        self.copy = os.path.join(self.directory, "live-unwinder")
         shutil.copy(PROGRAM, self.copy)
         os.chmod(self.copy, 0o755)
-        os.chown(self.folder, NOBODY, NOBODY)
+        os.chown(self.directory, NOBODY, NOBODY)
 
     def as_nobody(self, *arguments):
         return subprocess.run([self.copy, *arguments], capture_output=True, text=True, timeout=60,
-                              cwd=self.folder, stdin=subprocess.DEVNULL, user=NOBODY,
+                              cwd=self.directory, stdin=subprocess.DEVNULL, user=NOBODY,
                               group=NOBODY, extra_groups=[], check=False)
 
     def needs_paranoid_at_most_2(self):
@@ -732,7 +732,7 @@ class WithoutPrivilege(Case):
         result = self.as_nobody("-p", str(os.getpid()))
         self.assertEqual(result.returncode, 125)
         self.assertRegex(result.stderr, "another user|perf_event_paranoid")
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "capture.syscap")))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "capture.syscap")))
 
     def test_doctor(self):
         result = self.as_nobody("doctor")

@@ -78,13 +78,13 @@ def run_tool(*command):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="debug-")
-        os.chmod(self.folder, 0o755)
-        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.directory = tempfile.mkdtemp(prefix="debug-")
+        os.chmod(self.directory, 0o755)
+        self.addCleanup(shutil.rmtree, self.directory, True)
         self.capture = self.path("x.syscap")
 
     def path(self, *names):
-        return os.path.join(self.folder, *names)
+        return os.path.join(self.directory, *names)
 
     def build(self, *flags):
         """Builds and strips the program; returns its debug file."""
@@ -103,7 +103,7 @@ class Case(unittest.TestCase):
 
     def run_it(self, *arguments, env=None, timeout=60):
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
-                              timeout=timeout, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              timeout=timeout, cwd=self.directory, stdin=subprocess.DEVNULL,
                               env=self.environment(env))
 
     def environment(self, env):
@@ -245,16 +245,16 @@ class Debuginfod(Case):
                 handler.send_error(404)
         return self.serve(behave)
 
-    def start_real(self, folder):
-        """A real debuginfod that serves the files of a folder, once it has indexed the
+    def start_real(self, directory):
+        """A real debuginfod that serves the files of a directory, once it has indexed the
         program's."""
         if shutil.which("debuginfod") is None:
             self.skipTest("no debuginfod here")
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        process = subprocess.Popen(["debuginfod", "-d", ":memory:", "-p", str(port), "-F", folder],
+        process = subprocess.Popen(["debuginfod", "-d", ":memory:", "-p", str(port), "-F", directory],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env=self.environment(None), cwd=self.folder)
+                                   env=self.environment(None), cwd=self.directory)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         url = f"http://127.0.0.1:{port}"

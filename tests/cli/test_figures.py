@@ -60,12 +60,12 @@ def stats_of(stderr):
 
 class Figures(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="lu-figures-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="lu-figures-")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def run_it(self, *arguments, **options):
         result = subprocess.run([PROGRAM, "-F", str(RATE), *arguments], capture_output=True,
-                                text=True, timeout=120, cwd=self.folder,
+                                text=True, timeout=120, cwd=self.directory,
                                 stdin=subprocess.DEVNULL, **options)
         if "perf events cannot be used" in result.stderr:
             self.skipTest("perf events cannot be used here")
@@ -100,10 +100,10 @@ class Figures(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_the_end_of_a_recording_of_all_is_not_expected(self):
         """The reader of the output sleeps when the recording is over, and the program waits."""
-        os.mkfifo(os.path.join(self.folder, "x.syscap"))
+        os.mkfifo(os.path.join(self.directory, "x.syscap"))
 
         def read():
-            with open(os.path.join(self.folder, "x.syscap"), "rb") as fifo:
+            with open(os.path.join(self.directory, "x.syscap"), "rb") as fifo:
                 fifo.read(1)
                 time.sleep(4)
                 while fifo.read(1 << 16):
@@ -131,7 +131,7 @@ class Figures(unittest.TestCase):
 
         before = busy()
         recorder = subprocess.Popen([PROGRAM, "-F", str(RATE), "--stats", "json", "-a", "-d",
-                                     str(3 * SECONDS), "-o", "x.syscap"], cwd=self.folder,
+                                     str(3 * SECONDS), "-o", "x.syscap"], cwd=self.directory,
                                     stderr=subprocess.PIPE, text=True)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
@@ -162,7 +162,7 @@ class Figures(unittest.TestCase):
         terminal, end = pty.openpty()
         self.addCleanup(os.close, terminal)
         recorder = subprocess.Popen([PROGRAM, "-f", "-d", "1.2", "-o", "x.syscap", "--pid",
-                                     str(sleeper.pid)], cwd=self.folder, stderr=end)
+                                     str(sleeper.pid)], cwd=self.directory, stderr=end)
         recorder.wait()
         os.close(end)
         said = os.read(terminal, 65536).decode()
@@ -174,13 +174,13 @@ class Figures(unittest.TestCase):
         outputs = [word for name in names for word in ("-o", name)]
         result = self.run_it("-f", "--engine", "table", "--stats", "json", *outputs, "--",
                              *storm("thread", 0.5))
-        sizes = {name: os.path.getsize(os.path.join(self.folder, name)) for name in names}
+        sizes = {name: os.path.getsize(os.path.join(self.directory, name)) for name in names}
         stats = stats_of(result.stderr)
         self.assertEqual({output["file"]: output["bytes"] for output in stats["outputs"]}, sizes)
         self.assertEqual(stats["bytes"], sizes["x.syscap"])
         text = self.run_it("-f", *outputs, "--", *storm("thread", 0.5)).stderr
         for name in names:
-            size = os.path.getsize(os.path.join(self.folder, name))
+            size = os.path.getsize(os.path.join(self.directory, name))
             shown = re.search(rf"[ ]{re.escape(name)} \(([0-9.]+) (kB|MB)\)", text)
             self.assertIsNotNone(shown, text)
             bytes_shown = float(shown[1]) * {"kB": 1e3, "MB": 1e6}[shown[2]]
@@ -191,22 +191,22 @@ class Figures(unittest.TestCase):
         compiler = shutil.which("cc")
         if compiler is None:
             self.skipTest("no C compiler")
-        with open(os.path.join(self.folder, "many.s"), "w", encoding="ascii") as source:
+        with open(os.path.join(self.directory, "many.s"), "w", encoding="ascii") as source:
             source.write(".globl main\nmain:\n mov $600000000, %eax\n1: dec %eax\n jne 1b\n ret\n")
             for i in range(400000):
                 source.write(f".globl _Z{len(str(i)) + 20}a_rather_long_name_of{i}v\n"
                              f".type _Z{len(str(i)) + 20}a_rather_long_name_of{i}v, @function\n"
                              f"_Z{len(str(i)) + 20}a_rather_long_name_of{i}v:\n nop\n")
             source.write('.section .note.GNU-stack,"",@progbits\n')
-        built = subprocess.run([compiler, "-o", "many", "many.s"], cwd=self.folder,
+        built = subprocess.run([compiler, "-o", "many", "many.s"], cwd=self.directory,
                                capture_output=True, check=False)
         if built.returncode != 0:
             self.skipTest("the program cannot be built for this machine")
-        target = subprocess.Popen([os.path.join(self.folder, "many")])
+        target = subprocess.Popen([os.path.join(self.directory, "many")])
         self.addCleanup(target.wait)
         self.addCleanup(target.kill)
         recorder = subprocess.Popen([PROGRAM, "-f", "--stats", "json", "-d", "0.3", "-o",
-                                     "x.syscap", "--pid", str(target.pid)], cwd=self.folder,
+                                     "x.syscap", "--pid", str(target.pid)], cwd=self.directory,
                                     stderr=subprocess.PIPE, text=True)
         said = recorder.stderr.read()
         recorder.stderr.close()

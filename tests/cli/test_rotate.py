@@ -34,12 +34,12 @@ def spin(seconds):
 
 class Rotate(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="rotate-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.directory = tempfile.mkdtemp(prefix="rotate-")
+        self.addCleanup(shutil.rmtree, self.directory, True)
 
     def run_it(self, *arguments, **options):
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
-                              cwd=self.folder, stdin=subprocess.DEVNULL, check=False, **options)
+                              cwd=self.directory, stdin=subprocess.DEVNULL, check=False, **options)
 
     def record(self, *arguments):
         """Records; returns the statistics, or skips where sampling is not allowed."""
@@ -50,7 +50,7 @@ class Rotate(unittest.TestCase):
         return json.loads([line for line in result.stderr.splitlines() if line.startswith("{")][-1])
 
     def files(self, suffix):
-        names = sorted(glob.glob(os.path.join(self.folder, "x*" + suffix)))
+        names = sorted(glob.glob(os.path.join(self.directory, "x*" + suffix)))
         for name in names:
             self.assertRegex(os.path.basename(name), rf"^x{STAMP}{re.escape(suffix)}$")
         return names
@@ -110,7 +110,7 @@ class Rotate(unittest.TestCase):
         """The signal may come at any time: also while a file is being finished."""
         for delay in (1.02, 2.2):
             with subprocess.Popen([PROGRAM, "-q", "--rotate", "1", "-o", "x.syscap", "--", *spin(20)],
-                                  cwd=self.folder, stderr=subprocess.PIPE, text=True) as process:
+                                  cwd=self.directory, stderr=subprocess.PIPE, text=True) as process:
                 time.sleep(delay)
                 process.send_signal(signal.SIGINT)
                 stderr = process.communicate(timeout=30)[1]
@@ -134,7 +134,7 @@ class Rotate(unittest.TestCase):
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_the_same_as_one_file(self):
         """A file of perf gives the same samples in one capture and in many."""
-        data = os.path.join(self.folder, "in.data")
+        data = os.path.join(self.directory, "in.data")
         result = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "199", "--call-graph",
                                  "dwarf,8192", "-o", data, *spin(3)], capture_output=True, text=True,
                                 check=False)
@@ -142,7 +142,7 @@ class Rotate(unittest.TestCase):
             self.skipTest("perf record: " + result.stderr.strip())
         self.record("--input", data, "-o", "one.syscap")
         self.record("--input", data, "--rotate", "1", "-o", "x.syscap")
-        one = syscap.read(os.path.join(self.folder, "one.syscap"))
+        one = syscap.read(os.path.join(self.directory, "one.syscap"))
         many = [sample for name in self.files(".syscap") for sample in syscap.read(name).samples]
         self.assertGreaterEqual(len(self.files(".syscap")), 2)
         self.assertEqual(sorted(many), sorted(one.samples))
@@ -154,17 +154,17 @@ class Rotate(unittest.TestCase):
             result = self.run_it(*arguments, "--", "true")
             self.assertEqual(result.returncode, 125, arguments)
             self.assertIn(message, result.stderr)
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     def test_a_command_that_is_not_there(self):
         self.assertEqual(self.run_it("--rotate", "1", "--", "/nonexistent").returncode, 127)
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
-    def test_in_anothers_folder(self):
+    def test_in_anothers_directory(self):
         """New files can be created there although root's other rights have been dropped."""
-        os.chmod(self.folder, 0o755)
-        os.chown(self.folder, 65534, 65534)
+        os.chmod(self.directory, 0o755)
+        os.chown(self.directory, 65534, 65534)
         stats = self.record("--rotate", "1", "-o", "x.syscap", "--", *spin(1.6))
         self.assertEqual(self.check_whole(self.files(".syscap")), stats["samples"])
 

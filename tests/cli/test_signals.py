@@ -40,14 +40,14 @@ F_SETPIPE_SZ = 1031
 class State:
     """One state: what to run, and in which channels it waits."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, directory):
+        self.directory = directory
         self.descriptors = []
         self.stdout = subprocess.DEVNULL
         self.environment = dict(os.environ)
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def fifo(self, name):
         os.mkfifo(self.path(name))
@@ -131,16 +131,16 @@ STATES = {
 
 class Signals(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="signals-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-        self.state = State(self.folder)
+        self.directory = tempfile.mkdtemp(prefix="signals-")
+        self.addCleanup(shutil.rmtree, self.directory, True)
+        self.state = State(self.directory)
         self.addCleanup(self.state.close)
 
     def start(self, arguments):
         if arguments[0] != "convert":
             arguments = ["--no-store", *arguments]
         process = subprocess.Popen([PROGRAM, *arguments], stdout=self.state.stdout,
-                                   stderr=subprocess.PIPE, cwd=self.folder, env=self.state.environment,
+                                   stderr=subprocess.PIPE, cwd=self.directory, env=self.state.environment,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
         os.set_blocking(process.stderr.fileno(), False)
 
@@ -179,11 +179,11 @@ class Signals(unittest.TestCase):
             process.send_signal(number)
             self.assertEqual(process.wait(timeout=SECOND + SLACK), 128 + number)
         if left is not None:
-            self.assertEqual([name for name in sorted(os.listdir(self.folder)) if name != "cache"],
+            self.assertEqual([name for name in sorted(os.listdir(self.directory)) if name != "cache"],
                              left)
-        for file in os.listdir(self.folder):
-            if file.endswith(".syscap") and os.path.isfile(os.path.join(self.folder, file)):
-                syscap.read(os.path.join(self.folder, file))
+        for file in os.listdir(self.directory):
+            if file.endswith(".syscap") and os.path.isfile(os.path.join(self.directory, file)):
+                syscap.read(os.path.join(self.directory, file))
         return what, process
 
 

@@ -20,7 +20,7 @@ from test_cli import Case, is_root, spin, stats_of
 class Store(Case):
     def setUp(self):
         super().setUp()
-        self.store = pathlib.Path(self.folder) / "store"
+        self.store = pathlib.Path(self.directory) / "store"
         self.environment = os.environ | {"LIVE_UNWINDER_STORE": str(self.store), "LC_ALL": "C"}
 
     def record(self, *options, seconds=0.6):
@@ -56,7 +56,7 @@ class Store(Case):
         self.assertEqual(second["loaded"], first["stored"])
         self.assertLess(second["single_rules"], first["single_rules"])
 
-    def test_folder_and_files_are_private(self):
+    def test_directory_and_files_are_private(self):
         path = self.build_own()
         self.assertEqual(stat.S_IMODE(self.store.stat().st_mode), 0o700)
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
@@ -75,13 +75,13 @@ class Store(Case):
 
     def test_a_link_is_not_followed(self):
         path = self.build_own()
-        elsewhere = pathlib.Path(self.folder) / "elsewhere"
+        elsewhere = pathlib.Path(self.directory) / "elsewhere"
         path.rename(elsewhere)
         path.symlink_to(elsewhere)
         tables, _ = self.record()
         self.assertEqual((tables["loaded"], tables["refused"]), (0, 1))
 
-    def test_a_folder_of_others(self):
+    def test_a_directory_of_others(self):
         self.store.mkdir(mode=0o777)
         self.store.chmod(0o777)
         tables, text = self.record()

@@ -25,9 +25,9 @@ def spin(seconds):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="terminal-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-        self.bin = os.path.join(self.folder, "bin")
+        self.directory = tempfile.mkdtemp(prefix="terminal-")
+        self.addCleanup(shutil.rmtree, self.directory, True)
+        self.bin = os.path.join(self.directory, "bin")
         os.mkdir(self.bin)
 
     def run_it(self, *arguments, path=None, **environment):
@@ -36,7 +36,7 @@ class Case(unittest.TestCase):
         if path is not None:
             environment["PATH"] = path
         result = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
-                                cwd=self.folder, stdin=subprocess.DEVNULL, env=environment,
+                                cwd=self.directory, stdin=subprocess.DEVNULL, env=environment,
                                 check=False)
         if "perf events cannot be used" in result.stderr:
             self.skipTest(result.stderr.strip())
@@ -92,9 +92,9 @@ class Summary(Case):
         self.assertLess(float(shown[1]), 90)
 
     def test_what_has_no_name_is_not_named(self):
-        with open(os.path.join(self.folder, "out"), "wb") as out:
+        with open(os.path.join(self.directory, "out"), "wb") as out:
             done = subprocess.run([PROGRAM, "-o", "-", "--", *spin(0.2)], stdout=out,
-                                  stderr=subprocess.PIPE, text=True, cwd=self.folder, check=False)
+                                  stderr=subprocess.PIPE, text=True, cwd=self.directory, check=False)
         if done.returncode == 125:
             self.skipTest(done.stderr)
         self.assertNotIn("→", done.stderr)
@@ -106,7 +106,7 @@ class Habits(Case):
         result = self.run_it("reporx", "x.syscap")
         self.assertEqual(result.returncode, 127)
         self.assertIn("did you mean report?", result.stderr)
-        self.assertEqual(os.listdir(self.folder), ["bin"])
+        self.assertEqual(os.listdir(self.directory), ["bin"])
 
     def test_a_program_of_a_similar_name_is_recorded(self):
         self.install("repor", "exit 7")
@@ -121,7 +121,7 @@ class Habits(Case):
         result = self.run_it("record", "-g", "--call-graph", "dwarf,16384", "-o", "y.syscap", "--",
                              *spin(0.2))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertTrue(os.path.exists(os.path.join(self.folder, "y.syscap")))
+        self.assertTrue(os.path.exists(os.path.join(self.directory, "y.syscap")))
 
     def test_processes_that_are_gone_are_told_and_left_out(self):
         gone = subprocess.Popen(["true"])
@@ -143,7 +143,7 @@ class Signals(Case):
         for number in (signal.SIGUSR1, signal.SIGUSR2):
             recorder = subprocess.Popen([PROGRAM, "-f", "-d", "2", "--", *spin(0.1)[:3],
                                          "import time; print(flush=True); time.sleep(0.5)"],
-                                        cwd=self.folder, stdout=subprocess.PIPE,
+                                        cwd=self.directory, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL)
             self.assertEqual(recorder.stdout.read(1), b"\n")
             recorder.send_signal(number)

@@ -94,15 +94,15 @@ console.log(total > 0);
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="view-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        cls.directory = tempfile.mkdtemp(prefix="view-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def run_it(self, *arguments, timeout=60, **options):
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
-                              timeout=timeout, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              timeout=timeout, cwd=self.directory, stdin=subprocess.DEVNULL,
                               **options)
 
     def run_well(self, *arguments, **options):
@@ -263,14 +263,14 @@ class Completion(Case):
 
     def test_files(self):
         """Completes recordings, by their endings, where one is read."""
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             for name in ("a.syscap", "b.txt", "perf.data"):
-                open(os.path.join(folder, name), "w", encoding="utf-8").close()
-            wanted = [os.path.join(folder, name) for name in ("a.syscap", "perf.data")]
+                open(os.path.join(directory, name), "w", encoding="utf-8").close()
+            wanted = [os.path.join(directory, name) for name in ("a.syscap", "perf.data")]
             for words in (["report"], ["diff"], ["diff", "x"], ["convert"], ["--input"],
                           ["report", "--tree"]):
-                self.assertEqual(self.complete(*words, folder + "/"), wanted, words)
-            self.assertEqual(self.complete("report", "--limit", folder + "/"), [])
+                self.assertEqual(self.complete(*words, directory + "/"), wanted, words)
+            self.assertEqual(self.complete("report", "--limit", directory + "/"), [])
 
 
 class Convert(Case):
@@ -402,15 +402,15 @@ class Convert(Case):
     def test_pprof_in_go(self):
         self.convert("pb.gz")
         result = subprocess.run(["go", "tool", "pprof", "-raw", self.path("again.pb.gz")],
-                                capture_output=True, text=True, check=False, cwd=self.folder,
-                                env=os.environ | {"HOME": self.folder})
+                                capture_output=True, text=True, check=False, cwd=self.directory,
+                                env=os.environ | {"HOME": self.directory})
         self.assertEqual(result.returncode, 0, result.stderr)
         total = sum(int(match[1]) for match in
                     re.finditer(r"^ *(\d+) +\d+: [\d ]+$", result.stdout, re.MULTILINE))
         self.assertEqual(total, self.samples)
         top = subprocess.run(["go", "tool", "pprof", "-top", self.path("again.pb.gz")],
-                             capture_output=True, text=True, check=False, cwd=self.folder,
-                             env=os.environ | {"HOME": self.folder}).stdout
+                             capture_output=True, text=True, check=False, cwd=self.directory,
+                             env=os.environ | {"HOME": self.directory}).stdout
         self.assertRegex(top, r"flat%[^\n]*\n *" + str(self.functions_of_capture["busy_leaf"][0])
                          + r" [^\n]* busy_leaf\n")
 
@@ -427,8 +427,8 @@ class Convert(Case):
         self.convert("perf.data")
         for file in ("again.perf.data", "all.perf.data"):
             result = subprocess.run(["perf", "script", "-i", self.path(file), "-F", "comm,ip,sym"],
-                                    capture_output=True, text=True, check=False, cwd=self.folder,
-                                    env=os.environ | {"HOME": self.folder})
+                                    capture_output=True, text=True, check=False, cwd=self.directory,
+                                    env=os.environ | {"HOME": self.directory})
             if "perf not found for kernel" in result.stderr:
                 self.skipTest("perf is not installed for this kernel")
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -468,8 +468,8 @@ class Convert(Case):
             if result.returncode != 0:
                 self.skipTest("perf record: " + result.stderr.strip())
             script = subprocess.run(["perf", "script", "-G", "-i", data, "-F", "ip,sym"],
-                                    capture_output=True, text=True, check=True, cwd=self.folder,
-                                    env=os.environ | {"HOME": self.folder}).stdout
+                                    capture_output=True, text=True, check=True, cwd=self.directory,
+                                    env=os.environ | {"HOME": self.directory}).stdout
             leaves = collections.Counter(line.split()[-1] for line in script.splitlines())
             report = json.loads(self.run_well("report", "--json", data).stdout)
             selves = {function["name"]: function["self"] for function in report["functions"]}
@@ -660,7 +660,7 @@ class Lines(Case):
             with open(self.path(self.FILE), "w", encoding="utf-8") as out:
                 out.write(INLINED)
             result = subprocess.run([*COMPILER, "-O2", "-g", "-o", "inlined", self.FILE], check=False,
-                                    cwd=self.folder, capture_output=True, text=True)
+                                    cwd=self.directory, capture_output=True, text=True)
             if result.returncode != 0:
                 self.skipTest("no compiler: " + result.stderr)
             Lines.outputs = [f"live.{end}" for end in ("folded", "json.gz", "speedscope.json")
@@ -813,16 +813,16 @@ class Lines(Case):
     def test_pprof_in_go(self):
         self.read("x.pb.gz", "--lines")
         top = subprocess.run(["go", "tool", "pprof", "-top", "-lines", self.path("x.pb.gz")], capture_output=True,
-                             text=True, check=True, cwd=self.folder, env=os.environ | {"HOME": self.folder}).stdout
+                             text=True, check=True, cwd=self.directory, env=os.environ | {"HOME": self.directory}).stdout
         self.assertRegex(top, rf" inner_part \S*/{self.FILE}:{self.LINE['hot']} \(inline\)\n")
 
     def test_separate_debug_file(self):
         """Lines come from a debug file as well; a file without lines is named with the reason."""
         if shutil.which("objcopy") is None:
             self.skipTest("objcopy is not installed")
-        folder = self.path("separate")
-        os.makedirs(os.path.join(folder, ".debug"))
-        program, debug = os.path.join(folder, "inlined"), os.path.join(folder, ".debug", "inlined.debug")
+        directory = self.path("separate")
+        os.makedirs(os.path.join(directory, ".debug"))
+        program, debug = os.path.join(directory, "inlined"), os.path.join(directory, ".debug", "inlined.debug")
         subprocess.run(["objcopy", "--only-keep-debug", self.path("inlined"), debug], check=True)
         subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, self.path("inlined"), program],
                        check=True)

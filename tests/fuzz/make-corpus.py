@@ -105,7 +105,7 @@ def records(data):
         at += length
 
 
-def write_records(folder):
+def write_records(directory):
     for path in sorted(DATA.glob("*.perf")):
         data = path.read_bytes()
         if struct.unpack_from("<Q", data, 8)[0] != 104 or path.stem == "compressed":
@@ -120,10 +120,10 @@ def write_records(folder):
             if kind == SAMPLE:      # if PERF_SAMPLE_IDENTIFIER is set
                 layout = by_id.get(struct.unpack_from("<Q", record, 8)[0], 0)
             name = f"{path.stem}-{kind}-{misc:x}-{seen[kind, misc]}"
-            (folder / name).write_bytes(layouts[layout] + record)
+            (directory / name).write_bytes(layouts[layout] + record)
 
 
-def write_captures(folder):
+def write_captures(directory):
     whole = capwriter.Writer(end_time=9000)
     whole.jitmap({capwriter.SYNTHETIC + 1: "[truncated stack copy]"})
     whole.metadata("live-unwinder.stats", '{"lost":{"samples":3}}').process("demo --x", pid=7)
@@ -136,15 +136,15 @@ def write_captures(folder):
     text = KALLSYMS["usual"].encode()
     whole.frame(13, struct.pack("<BxH256s", 1, len(text), b"/proc/kallsyms") + text, pid=-1)
     whole.frame(14, bytes(24)).frame(200, bytes(8))
-    whole.save(folder / "whole")
-    (folder / "cut").write_bytes(whole.data[:-5])
-    (folder / "header-only").write_bytes(whole.data[:256])
-    (folder / "wrong-length").write_bytes(whole.data[:256] + b"\x19\0" + whole.data[258:])
-    (folder / "short-sample").write_bytes(whole.data[:256] + capwriter.Writer().frame(
+    whole.save(directory / "whole")
+    (directory / "cut").write_bytes(whole.data[:-5])
+    (directory / "header-only").write_bytes(whole.data[:256])
+    (directory / "wrong-length").write_bytes(whole.data[:256] + b"\x19\0" + whole.data[258:])
+    (directory / "short-sample").write_bytes(whole.data[:256] + capwriter.Writer().frame(
         2, struct.pack("<HHi", 999, 0, 7)).data[256:])
-    (folder / "many-names").write_bytes(whole.data[:256] + capwriter.Writer().frame(
+    (directory / "many-names").write_bytes(whole.data[:256] + capwriter.Writer().frame(
         7, struct.pack("<I", 0xffffffff) + bytes(300)).data[256:])
-    (folder / "no-nul").write_bytes(whole.data[:256] + capwriter.Writer().frame(
+    (directory / "no-nul").write_bytes(whole.data[:256] + capwriter.Writer().frame(
         4, b"x" * 8).data[256:])
 
 
@@ -180,25 +180,25 @@ def cfi_section(is_eh_frame, column, program):
     return out
 
 
-def write_cfi(folder):
+def write_cfi(directory):
     for name, program in CFI_PROGRAMS.items():
         is_aarch64 = name == "aarch64"
         for is_eh_frame in (True, False):
             data = bytes([is_aarch64 | (not is_eh_frame) << 1, 0, 0])
             data += cfi_section(is_eh_frame, 30 if is_aarch64 else 16, bytes.fromhex(program))
-            (folder / f"{name}-{'eh' if is_eh_frame else 'debug'}").write_bytes(data)
+            (directory / f"{name}-{'eh' if is_eh_frame else 'debug'}").write_bytes(data)
 
 
-def write_opcodes(folder):
+def write_opcodes(directory):
     for name, program in CFI_PROGRAMS.items():
         is_aarch64 = name == "aarch64"
         initial = bytes([0x0c, 31, 0]) if is_aarch64 else bytes([0x0c, 7, 8, 0x90, 1])
         for choices in (0, 2):
             data = bytes([is_aarch64 | choices, 1, len(initial)]) + initial
-            (folder / f"{name}-{choices}").write_bytes(data + bytes.fromhex(program))
+            (directory / f"{name}-{choices}").write_bytes(data + bytes.fromhex(program))
 
 
-def write_step(folder):
+def write_step(directory):
     stack = 0x7000
     rules = [(8, 0, 0, 0, -1, 1, 0, 0, 0), (16, 0, -2, -3, -1, 2, 0x11, 0, 0),
              (0, 160, 15, 16, 21, 5, 0x22, 1, 3), (8, 11, 0, 0, -1, 4, 0, 0, 0),
@@ -210,10 +210,10 @@ def write_step(folder):
         data += b"".join(struct.pack("<i4h4B", *rule) for rule in rules)
         data += b"".join(struct.pack("<Q", stack + 8 * i if i % 3 else i % len(rules))
                          for i in range(128))
-        (folder / f"first-{first}").write_bytes(data)
+        (directory / f"first-{first}").write_bytes(data)
 
 
-def write_store(folder):
+def write_store(directory):
     """Stored tables; the target corrects the checksum."""
     faults = 13
     rules = [(0,) * 9, (0, 0, 0, 0, 0, 8, 0, 0, 0), (8, 0, 0, 0, -1, 1, 0, 0, 0),
@@ -232,8 +232,8 @@ def write_store(folder):
         head = b"LU-TABLE" + struct.pack("<II", 2, 256) + bytes(3 * 32)
         head += struct.pack("<Q4I4Q2I", base, len(pages), len(rows), len(made), 0, 0x1000, 16, 8, 4,
                             3, faults) + bytes(4 * faults)
-        (folder / name).write_bytes(head + bytes(256 - len(head)) + block)
-        (folder / f"{name}-cut").write_bytes((head + bytes(256 - len(head)) + block)[:-16])
+        (directory / name).write_bytes(head + bytes(256 - len(head)) + block)
+        (directory / f"{name}-cut").write_bytes((head + bytes(256 - len(head)) + block)[:-16])
 
 
 def elf_file():
@@ -275,15 +275,15 @@ def elf_file():
     return bytes(data) + sections
 
 
-def write_jit(folder):
-    (folder / "perf-map").write_text("1000 100 outer\n1040 20 inner\n0x2000 0x10 with space\n")
+def write_jit(directory):
+    (directory / "perf-map").write_text("1000 100 outer\n1040 20 inner\n0x2000 0x10 with space\n")
     head = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 7, 0, 0)
     load = struct.pack("<IIQIIQQQQ", 0, 16 + 40 + 2 + 4, 100, 7, 7, 0x1000, 0x1000, 64, 1) + b"f\0code"
     move = struct.pack("<IIQIIQQQQQ", 1, 16 + 48, 200, 7, 7, 0x3000, 0x1000, 0x3000, 64, 1)
-    (folder / "jitdump").write_bytes(head + load + move)
+    (directory / "jitdump").write_bytes(head + load + move)
 
 
-def write_line_answers(folder):
+def write_line_answers(directory):
     """The answers of dwarf-lines.h: texts, an address with two levels, one of which is mangled, the
     end."""
     texts = b"".join(struct.pack("<II", 1, len(text)) + text
@@ -291,13 +291,13 @@ def write_line_answers(folder):
     answer = struct.pack("<III10I", 2, 0, 2, 1, 4, 3, 4, 7, 3, 2, 10, 2, 12)
     odd = struct.pack("<III5I", 2, 6, 1, 5, 99, 0, 0, 1)
     end = struct.pack("<II", 3, 1)
-    (folder / "usual").write_bytes(texts + answer + odd + end)
-    (folder / "cut").write_bytes(texts + answer[:-6])
-    (folder / "no-dwarf").write_bytes(struct.pack("<II", 3, 0))
-    (folder / "wrong-number").write_bytes(texts + struct.pack("<III5I", 2, 7, 1, 1, 1, 1, 1, 1) + end)
+    (directory / "usual").write_bytes(texts + answer + odd + end)
+    (directory / "cut").write_bytes(texts + answer[:-6])
+    (directory / "no-dwarf").write_bytes(struct.pack("<II", 3, 0))
+    (directory / "wrong-number").write_bytes(texts + struct.pack("<III5I", 2, 7, 1, 1, 1, 1, 1, 1) + end)
 
 
-def write_walked(folder):
+def write_walked(directory):
     """A stack that BPF unwound, and arguments: raw data of an output event (bpf.h)."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
     layout = struct.pack("<6Q", identifier | tid | time | cpu | raw, 0, 0, 0, 0, 1 | 4)
@@ -308,7 +308,7 @@ def write_walked(folder):
     arguments = struct.pack("<II", 1 << 31 | 3, len(text)) + text + bytes(-(len(text) + 4) % 8)
     for name, raw_data in (("walked", walked), ("arguments", arguments)):
         body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(raw_data)) + raw_data
-        (folder / name).write_bytes(
+        (directory / name).write_bytes(
             layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
 
 

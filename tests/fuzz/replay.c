@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* replay.c - main() of a fuzz target without a fuzzer: runs it over files and the files of folders.
+/* replay.c - main() of a fuzz target without a fuzzer: runs it over files and the files of
+ * directories.
  *
  * This makes the committed corpora a test in every build, and lets any compiler and debugger try a
  * file that a fuzzer found. */
@@ -28,7 +29,7 @@ replay_file (const char *path)
 }
 
 static guint
-replay_folder (const char *path)
+replay_directory (const char *path)
 {
   g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
   const char *name;
@@ -51,7 +52,7 @@ main (int argc, char **argv)
   guint n = 0;
 
   for (int i = 1; i < argc; i++)
-    n += replay_folder (argv[i]);
+    n += replay_directory (argv[i]);
   printf ("%u inputs\n", n);
   return n > 0 ? 0 : 1;
 }

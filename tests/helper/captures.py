@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """captures.py - reads what a helper sent, ours or Sysprof's own, into the judge's form.
 
-Used by the scripts of this folder.  The judge's reader (tests/judge/syscap.py) is strict and knows
+Used by the scripts of this directory.  The judge's reader (tests/judge/syscap.py) is strict and knows
 only our standalone captures.  What is different in a helper's stream is made equal here, and every
 difference that matters is counted on the way, in Stream:
 

@@ -61,12 +61,12 @@ def most_descriptors():
 
 
 def known(name, *options):
-    """Makes a check that a program of tests/programs or of this folder has the right stacks."""
+    """Makes a check that a program of tests/programs or of this directory has the right stacks."""
     case = CASES.get(name) or cases.CASES[name]
     return lambda bench: bench.known(case, list(options))
 
 
-# Programs of this folder, in the form of tests/programs/cases.py.
+# Programs of this directory, in the form of tests/programs/cases.py.
 CASES = {
     "brief-fork": cases.Case(
         "children of 2 ms that never call exec", ["@brief-fork"],
@@ -390,7 +390,7 @@ def a_cpu_comes(bench):
     be found. Only the helper's view is changed."""
     if os.cpu_count() < 2:
         raise Skip("one CPU")
-    online = bench.folder / "online"
+    online = bench.directory / "online"
     online.write_text("0\n", encoding="ascii")
     helper = [tool("unshare"), "--mount", tool("sh"), "-c",
               'mount --bind "$0" /sys/devices/system/cpu/online && exec "$@"', str(online),
@@ -426,7 +426,7 @@ def sixty_four_rings(bench):
 # Not here: 11 (tests/aarch64 is for other machines), 23 (bytes read beyond an end are seen by fuzzers
 # and sanitizers, not from outside) and 32 (a static variable, likewise).
 def tables_are_kept(bench):
-    store = bench.folder / "store"
+    store = bench.directory / "store"
     store.mkdir(mode=0o700)
     helper = [tool("env"), f"LIVE_UNWINDER_STORE={store}", *bench.helper]
     for _ in range(2):

@@ -6,7 +6,7 @@
     compare.py [--stack-size KIB]… [--frequency HZ] [--workload NAME]… [--seconds N]
                [--json FILE] PLAY NAME=HELPER…
 
-HELPER is a command line, as "live-unwinder" or "loader --library-path FOLDERS helper".  One line
+HELPER is a command line, as "live-unwinder" or "loader --library-path DIRECTORIES helper".  One line
 for each workload, stack size and helper; helpers take turns on each, so that a busy machine is busy
 for all of them.  The columns are the kernel's words (lost, CPU, memory) and the judge's (complete);
 "deliv %" is samples of the workload over frequency times the CPU time it used.  The columns µs and
@@ -81,14 +81,14 @@ def print_figures(workload, kib, frequency, name, f):
                f"{f['stop_ms']:.1f}", end_of(f)])
 
 
-def run(args, folder, workload, kib, frequency):
+def run(args, directory, workload, kib, frequency):
     """Runs one workload with every helper in turn; returns the measurements."""
     results = []
     for name, helper in args.helper:
-        output = os.path.join(args.keep or folder,
+        output = os.path.join(args.keep or directory,
                               f"{workload.name}-{kib}-{frequency}-{name}.syscap")
         try:
-            command = workload.prepare(folder, args.seconds)
+            command = workload.prepare(directory, args.seconds)
             result = play(args.play, helper, command, output,
                           [f"--stack-size={kib * 1024}", f"--frequency={frequency}",
                            *(["--alone"] if args.alone else [])])
@@ -125,7 +125,7 @@ def parse_arguments(argv):
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--alone", action="store_true",
                         help="sample the workloads alone, as other work on the machine disturbs")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep the captures here")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep the captures here")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args(argv)
 
@@ -134,13 +134,13 @@ def main(argv):
     args = parse_arguments(argv)
     results = []
     print_row(HEADINGS)
-    with tempfile.TemporaryDirectory(prefix="helper-compare-") as folder:
-        programs_folder = os.path.join(folder, "programs")
-        os.mkdir(programs_folder)
-        workloads.programs.set_folder(programs_folder)
+    with tempfile.TemporaryDirectory(prefix="helper-compare-") as directory:
+        programs_directory = os.path.join(directory, "programs")
+        os.mkdir(programs_directory)
+        workloads.programs.set_directory(programs_directory)
         for kib in args.stack_size or [16]:
             for name in args.workload or workloads.ALL:
-                results += run(args, folder, workloads.ALL[name], kib, args.frequency)
+                results += run(args, directory, workloads.ALL[name], kib, args.frequency)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

@@ -24,7 +24,7 @@ typedef struct
   guint frequency;    /* of each CPU, Hz; only for cpu-clock */
   gboolean hardware;  /* try cycles first, with the client's fixed period */
   guint copies;       /* events on each CPU, which share the frequency */
-  int group_fd;       /* folder of a control group to sample exclusively; -1: all tasks */
+  int group_fd;       /* directory of a control group to sample exclusively; -1: all tasks */
   const char *const
       *numbers; /* CPU numbers to pass, in the order of the events; NULL: the true ones */
 } PlayEventSettings;

@@ -136,17 +136,17 @@ play_helper_watch (PlayHelper *self)
 {
   g_autofree char *path = g_strdup_printf ("/proc/%d/fd", (int) self->pid);
   guint n = 0;
-  DIR *folder;
+  DIR *directory;
 
   if (self->has_ended)
     return;
   read_status (self);
-  folder = opendir (path);
-  if (folder == NULL)
+  directory = opendir (path);
+  if (directory == NULL)
     return;
-  for (struct dirent *entry = readdir (folder); entry != NULL; entry = readdir (folder))
+  for (struct dirent *entry = readdir (directory); entry != NULL; entry = readdir (directory))
     n += entry->d_name[0] != '.';
-  closedir (folder);
+  closedir (directory);
   self->current.descriptors = n;
   raise_to (&self->peaks.rss_anon_kib, self->current.rss_anon_kib);
   raise_to (&self->peaks.descriptors, n);

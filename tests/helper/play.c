@@ -85,7 +85,7 @@ typedef struct
   PlayReader *reader; /* NULL when the capture is a file */
   int event_fd, capture_fd, output_fd;
   pid_t workload;
-  char *group; /* folder of the workload's control group; NULL: none */
+  char *group; /* directory of the workload's control group; NULL: none */
   int group_fd;
   gboolean workload_ended;
   int workload_status;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_helper.py [PLAY] - tests the tools of this folder, before they judge anybody's helper."""
+"""test_helper.py [PLAY] - tests the tools of this directory, before they judge anybody's helper."""
 
 import os
 import re

@@ -5,7 +5,7 @@
 
     weaknesses.py [--list] [--shipped] [--tries N] BUILD HELPER-COMMAND [CHECK…]
 
-Used by meson, one check for each test, and by hand; BUILD is the build folder, the checks are in
+Used by meson, one check for each test, and by hand; BUILD is the build directory, the checks are in
 checks.py.  With --shipped the helper is expected to fail every check that is not common: that is
 how the checks themselves are tested.  Exit status 0 good, 1 faults, 77 nothing could run here.
 """
@@ -47,14 +47,14 @@ class Result(dict):
 class Bench:
     """One helper under test and what the checks need around it."""
 
-    def __init__(self, build, helper, folder):
-        self.build, self.helper, self.folder = Path(build).resolve(), helper, Path(folder)
+    def __init__(self, build, helper, directory):
+        self.build, self.helper, self.directory = Path(build).resolve(), helper, Path(directory)
         self.quick = False
         self._ends_replays = None
 
     def program(self, name):
-        for folder in ("tests/helper", "tests/programs"):
-            path = self.build / folder / name
+        for directory in ("tests/helper", "tests/programs"):
+            path = self.build / directory / name
             if path.exists():
                 return str(path)
         raise checks.Skip(f"{name} was not built")
@@ -69,10 +69,10 @@ class Bench:
     def outcome(self, command, *options, helper=None):
         """Returns play's output without reading the capture."""
         return compare.play(str(self.build / "tests/helper/play"), helper or self.helper, command,
-                            str(self.folder / "capture.syscap"), options)
+                            str(self.directory / "capture.syscap"), options)
 
     def play(self, command, *options, helper=None):
-        path = self.folder / "capture.syscap"
+        path = self.directory / "capture.syscap"
         values = self.outcome(command, *options, helper=helper)
         if values["messages"].strip():
             print("# " + values["messages"].strip().replace("\n", "\n# "))
@@ -101,12 +101,12 @@ class Bench:
     def known(self, case, options):
         """Yields the faults of a case of tests/programs/cases.py."""
         programs_check.check_needs(case)
-        folder = self.build / "tests/helper"
-        if not all((folder / w[1:]).exists() for w in case.command if w[0] in "@%"):
-            folder = self.build / "tests/programs"
-        programs = stacks.Programs(folder)
-        private = Path(tempfile.mkdtemp(dir=self.folder))
-        command = programs_check.prepare(case, folder, private, programs)
+        directory = self.build / "tests/helper"
+        if not all((directory / w[1:]).exists() for w in case.command if w[0] in "@%"):
+            directory = self.build / "tests/programs"
+        programs = stacks.Programs(directory)
+        private = Path(tempfile.mkdtemp(dir=self.directory))
+        command = programs_check.prepare(case, directory, private, programs)
         size = [f"--stack-size={o}" for o in case.options if o.isdigit()]
         # Only a copy of the stack shows these; another helper has no engines.
         helper = list(self.helper)
@@ -144,8 +144,8 @@ def report(name, args, faults):
     return good
 
 
-def run_all(args, folder):
-    bench = Bench(args.build, args.helper, folder)
+def run_all(args, directory):
+    bench = Bench(args.build, args.helper, directory)
     failed = ran = 0
     for name in args.check or checks.CHECKS:
         try:
@@ -179,8 +179,8 @@ def main(argv):
     if os.geteuid() != 0:
         print("SKIP: needs root, as the helper of sysprofd has")
         return SKIP
-    with tempfile.TemporaryDirectory(prefix="helper-checks-") as folder:
-        failed, ran = run_all(args, folder)
+    with tempfile.TemporaryDirectory(prefix="helper-checks-") as directory:
+        failed, ran = run_all(args, directory)
     print(f"# {ran} checks, {failed} not as expected")
     return SKIP if ran == 0 else 1 if failed else 0
 

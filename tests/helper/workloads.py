@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """workloads.py - what helpers are compared on: name -> how it is prepared and what is expected.
 
-Used by compare.py.  Sizes are CPU seconds on two CPUs; everything is built into a folder of the
+Used by compare.py.  Sizes are CPU seconds on two CPUs; everything is built into a directory of the
 run.  Real programs come from the table of tests/workloads.
 """
 
@@ -25,7 +25,7 @@ Skip = programs.Skip
 
 class Workload(NamedTuple):
     name: str
-    prepare: Callable       # (folder, seconds) -> command
+    prepare: Callable       # (directory, seconds) -> command
     complete: float         # least complete %, by the judge
 
 
@@ -36,24 +36,24 @@ def _tool(name):
     return found
 
 
-def _python(_folder, seconds):
+def _python(_directory, seconds):
     return [_tool("python3"), os.path.join(HERE, "..", "workloads", "interpreter.py"), str(seconds)]
 
 
-def _four_pythons(folder, seconds):
-    one = " ".join(_python(folder, seconds / 2))
+def _four_pythons(directory, seconds):
+    one = " ".join(_python(directory, seconds / 2))
     return [_tool("sh"), "-c", f"{one} & {one} & {one} & {one} & wait"]
 
 
-def _cc1(folder, seconds):
-    path = os.path.join(folder, "large.c")
+def _cc1(directory, seconds):
+    path = os.path.join(directory, "large.c")
     with open(path, "w", encoding="ascii") as file:
         file.write(programs.c_source_of(seconds))
-    return [_tool("gcc"), "-O2", "-c", path, "-o", os.path.join(folder, "large.o")]
+    return [_tool("gcc"), "-O2", "-c", path, "-o", os.path.join(directory, "large.o")]
 
 
-def _make(folder, _seconds):
-    make = os.path.join(folder, "make")
+def _make(directory, _seconds):
+    make = os.path.join(directory, "make")
     if not os.path.isdir(make):
         os.mkdir(make)
         rules = "all: " + " ".join(f"f{i}.o" for i in range(SMALL_FILES))
@@ -67,13 +67,13 @@ def _make(folder, _seconds):
     return [_tool("make"), "-B", "-s", "-j2", "-C", make]
 
 
-def _short(_folder, seconds):
+def _short(_directory, seconds):
     count = SHORT_PROCESSES if seconds >= 2 else int(SHORT_PROCESSES * seconds / 2)
     return [_tool("bash"), "-c", f"for ((i = 0; i < {count}; i++)); do {_tool('true')}; done"]
 
 
-def _deep_program(folder):
-    path = os.path.join(folder, "deep")
+def _deep_program(directory):
+    path = os.path.join(directory, "deep")
     if not os.path.exists(path):
         done = subprocess.run([_tool("gcc"), "-O2", "-fomit-frame-pointer", "-pthread",
                                os.path.join(HERE, "deep.c"), "-o", path],
@@ -84,11 +84,11 @@ def _deep_program(folder):
 
 
 def _deep(depth):
-    return lambda folder, seconds: [_deep_program(folder), str(depth), str(seconds)]
+    return lambda directory, seconds: [_deep_program(directory), str(depth), str(seconds)]
 
 
-def _threads(folder, seconds):
-    return [_deep_program(folder), "20", str(seconds / 2), "4"]
+def _threads(directory, seconds):
+    return [_deep_program(directory), "20", str(seconds / 2), "4"]
 
 
 ALL = {w.name: w for w in [

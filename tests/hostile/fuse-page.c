@@ -3,12 +3,13 @@
 
 /* fuse-page.c - a process with pages of a file whose file system never answers a read.
  *
- *   fuse-page FOLDER stack    burns time below such a page of its stack
- *   fuse-page FOLDER program  serves FOLDER/page until it is killed; nobody maps it
+ *   fuse-page DIRECTORY stack    burns time below such a page of its stack
+ *   fuse-page DIRECTORY program  serves DIRECTORY/page until it is killed; nobody maps it
  *
- * FOLDER is mounted on. The program serves it itself, by a child that speaks to /dev/fuse and keeps
- * each read for ever: whoever reads the page sleeps, and not even SIGKILL ends that, until the
- * child is killed. Prints a line when it is ready. Exits with 77 where such a mount is not allowed.
+ * DIRECTORY is mounted on. The program serves it itself, by a child that speaks to /dev/fuse and
+ * keeps each read for ever: whoever reads the page sleeps, and not even SIGKILL ends that, until
+ * the child is killed. Prints a line when it is ready. Exits with 77 where such a mount is not
+ * allowed.
  */
 
 #include <errno.h>
@@ -114,14 +115,14 @@ serve (int fd)
 }
 
 static void
-mount_file (const char *folder)
+mount_file (const char *directory)
 {
   char options[128];
   int fd = open ("/dev/fuse", O_RDWR | O_CLOEXEC);
 
   snprintf (options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", fd,
             getuid (), getgid ());
-  if (fd < 0 || mount ("fuse-page", folder, "fuse", MS_NOSUID | MS_NODEV, options) != 0)
+  if (fd < 0 || mount ("fuse-page", directory, "fuse", MS_NOSUID | MS_NODEV, options) != 0)
     {
       fprintf (stderr, "no FUSE mount: %s\n", strerror (errno));
       exit (77);

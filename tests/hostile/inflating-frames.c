@@ -3,7 +3,7 @@
 
 /* inflating-frames.c - an attack: files of 77 KB whose compressed .debug_frame has 64 MiB.
  *
- * inflating-frames FOLDER FILES SECONDS
+ * inflating-frames DIRECTORY FILES SECONDS
  *
  * Writes the files, maps each executable, says so on standard output, and runs code of each in
  * turn, so that samples need their CFI. The CFI is sound: an entry for a loop in the file,
@@ -97,13 +97,13 @@ make_file (uLongf *size)
 
 /* Writes and maps a file that differs from the others behind its code. */
 static unsigned char *
-map_file (const char *folder, int i, unsigned char *bytes, size_t size)
+map_file (const char *directory, int i, unsigned char *bytes, size_t size)
 {
   char path[4096];
   void *map;
   int fd;
 
-  snprintf (path, sizeof path, "%s/inflating-%d", folder, i);
+  snprintf (path, sizeof path, "%s/inflating-%d", directory, i);
   memcpy (bytes + TEXT_AT / 2 + 64, &i, sizeof i);
   /* The size is part of a file's identity. */
   fd = open (path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

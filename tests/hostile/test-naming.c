@@ -19,7 +19,7 @@
 #define CODE_SIZE (1u << 20)
 #define MAX_NAME  65535
 
-static char *folder;
+static char *directory;
 
 /* An ELF file with code, and symbols that are written behind it. */
 typedef struct
@@ -51,7 +51,7 @@ static Made
 make (const char *name, guint64 symbols_size, guint64 strings_size)
 {
   static const char names[] = "\0.symtab\0.strtab\0.shstrtab";
-  Made self = { g_build_filename (folder, name, NULL), -1, symbols_size, strings_size };
+  Made self = { g_build_filename (directory, name, NULL), -1, symbols_size, strings_size };
   guint64 end = symbols_at () + symbols_size + strings_size;
   Elf64_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
                                      EV_CURRENT },
@@ -273,7 +273,7 @@ main (int argc, char **argv)
   int result;
 
   g_test_init (&argc, &argv, NULL);
-  folder = g_dir_make_tmp ("lu-naming-XXXXXX", NULL);
+  directory = g_dir_make_tmp ("lu-naming-XXXXXX", NULL);
   g_test_add_func ("/hostile/naming/sparse", test_sparse);
   g_test_add_func ("/hostile/naming/many-symbols", test_many_symbols);
   g_test_add_func ("/hostile/naming/nested", test_nested);
@@ -283,11 +283,11 @@ main (int argc, char **argv)
   for (guint i = 0; i < 5; i++)
     {
       static const char *const files[] = { "sparse", "many", "nested", "aliases", "names" };
-      g_autofree char *path = g_build_filename (folder, files[i], NULL);
+      g_autofree char *path = g_build_filename (directory, files[i], NULL);
 
       g_unlink (path);
     }
-  g_rmdir (folder);
-  g_free (folder);
+  g_rmdir (directory);
+  g_free (directory);
   return result;
 }

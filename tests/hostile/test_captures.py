@@ -39,12 +39,12 @@ def is_safe(text):
 
 class Captures(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def run_program(self, *arguments):
         done = subprocess.run([LIVE_UNWINDER, *arguments], capture_output=True, timeout=TIMEOUT,

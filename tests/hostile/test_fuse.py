@@ -32,12 +32,12 @@ class Pages(unittest.TestCase):
     def setUp(self):
         if "LU_IN_NAMESPACE" not in os.environ:
             self.skipTest("mounts need root")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.mount = os.path.join(self.folder, "mount")
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        self.mount = os.path.join(self.directory, "mount")
         os.mkdir(self.mount)
-        self.capture = os.path.join(self.folder, "out.syscap")
+        self.capture = os.path.join(self.directory, "out.syscap")
 
     def start(self, kind):
         victim = subprocess.Popen([FUSE_PAGE, self.mount, kind], stdout=subprocess.PIPE,

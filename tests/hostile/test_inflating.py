@@ -48,8 +48,8 @@ class Inflating(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
             self.skipTest("needs root, to record everything and to become another user")
-        self.folder = tempfile.mkdtemp(prefix="hostile-inflating-")
-        os.chmod(self.folder, 0o777)
+        self.directory = tempfile.mkdtemp(prefix="hostile-inflating-")
+        os.chmod(self.directory, 0o777)
         self.processes = []
         self.victim = self.start([sys.executable, "-c", VICTIM])
 
@@ -57,20 +57,20 @@ class Inflating(unittest.TestCase):
         for process in self.processes:
             process.kill()
             process.communicate()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def start(self, command, **options):
         self.processes.append(subprocess.Popen(command, **options))
         return self.processes[-1]
 
     def attack(self):
-        attacker = self.start([GENERATOR, self.folder, str(FILES), "60"], user=NOBODY, group=NOBODY,
+        attacker = self.start([GENERATOR, self.directory, str(FILES), "60"], user=NOBODY, group=NOBODY,
                               extra_groups=[], stdout=subprocess.PIPE)
         self.assertIn(b"mapped", attacker.stdout.readline())
 
     def record(self, name):
         """Returns (capture, JSON summary, seconds that the stop took, peak in KiB)."""
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.directory, name)
         recorder = self.start([LIVE_UNWINDER, "--all", "--stats", "json", "-q", "-o", path],
                               stderr=subprocess.PIPE, text=True)
         time.sleep(SECONDS)
@@ -98,7 +98,7 @@ class Inflating(unittest.TestCase):
 
     def test_kill(self):
         self.attack()
-        recorder = self.start([LIVE_UNWINDER, "--all", "-q", "-o", os.path.join(self.folder, "x")])
+        recorder = self.start([LIVE_UNWINDER, "--all", "-q", "-o", os.path.join(self.directory, "x")])
         time.sleep(2)
         recorder.kill()
         self.assertEqual(recorder.wait(timeout=1), -signal.SIGKILL)

@@ -20,8 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 IN_NAMESPACE = 'mount -t tmpfs none "$1" && cp "$2" "$1/program" && exec "$1/program"'
 
 
-def build(folder, function, build_id):
-    path = os.path.join(folder, function)
+def build(directory, function, build_id):
+    path = os.path.join(directory, function)
     subprocess.run([COMPILER, '-O1', '-g0', f'-DFUNCTION={function}', f'-Wl,--build-id={build_id}',
                     '-o', path, os.path.join(HERE, 'spin.c')], check=True)
     return path
@@ -43,14 +43,14 @@ class Files(unittest.TestCase):
     def setUp(self):
         if 'LU_IN_NAMESPACE' not in os.environ:
             self.skipTest('mount namespaces need root')
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.mount = os.path.join(self.folder, 'mount')
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        self.mount = os.path.join(self.directory, 'mount')
         os.mkdir(self.mount)
         self.addCleanup(subprocess.run, ['umount', self.mount])
         subprocess.run(['mount', '-t', 'tmpfs', 'none', self.mount], check=True)
-        self.capture = os.path.join(self.folder, 'out.syscap')
+        self.capture = os.path.join(self.directory, 'out.syscap')
 
     def start(self, program):
         process = subprocess.Popen(['unshare', '--mount', 'sh', '-c', IN_NAMESPACE, 'sh',
@@ -65,7 +65,7 @@ class Files(unittest.TestCase):
 
     def record(self, build_id, *options):
         """Returns the processes, which run on."""
-        programs = [build(self.folder, name, build_id) for name in ('first', 'second', 'ours')]
+        programs = [build(self.directory, name, build_id) for name in ('first', 'second', 'ours')]
         subprocess.run(['cp', programs[2], f'{self.mount}/program'], check=True)
         processes = [self.start(program) for program in programs[:2]]
         subprocess.run([LIVE_UNWINDER, '-q', '-d', '1', '-o', self.capture, '-f', '--pid',
@@ -73,7 +73,7 @@ class Files(unittest.TestCase):
         return processes
 
     def samples_by_function(self):
-        folded = os.path.join(self.folder, 'out.folded')
+        folded = os.path.join(self.directory, 'out.folded')
         subprocess.run([LIVE_UNWINDER, 'convert', '-f', self.capture, folded], check=True)
         counts = {}
         with open(folded, encoding='utf-8') as lines:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 
-"""Root records into a folder in which another user has put traps.
+"""Root records into a directory in which another user has put traps.
 
 usage: test_outputs.py LIVE-UNWINDER [unittest arguments]
 """
@@ -37,16 +37,16 @@ class Outputs(unittest.TestCase):
             raise unittest.SkipTest('needs root, and another user')
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        os.chmod(self.folder, 0o1777)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        os.chmod(self.directory, 0o1777)
         self.readers = []
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith('SUDO_')}
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def fifo(self, name):
         """Makes a FIFO whose reader is the other user."""
@@ -120,7 +120,7 @@ class Outputs(unittest.TestCase):
         done = self.record(self.path('x.syscap'), options=('--rotate', '1'))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_unread()
-        made = [name for name in os.listdir(self.folder) if os.path.isfile(self.path(name))]
+        made = [name for name in os.listdir(self.directory) if os.path.isfile(self.path(name))]
         self.assertTrue(made)
         for name in made:
             self.assertRegex(name, '-2.syscap$')

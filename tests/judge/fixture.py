@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""fixture.py - builds the programs in fixtures/ for the judge's tests, in a temporary folder."""
+"""fixture.py - builds the programs in fixtures/ for the judge's tests, in a temporary directory."""
 
 import os
 import platform
@@ -14,12 +14,12 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 CC = shlex.split(os.environ.get("CC", "cc"))
 SKIP = 77
 
-_folder = tempfile.TemporaryDirectory(prefix="judge-")
+_directory = tempfile.TemporaryDirectory(prefix="judge-")
 
 
 def build(source, name, *flags):
     """Compiles fixtures/@source as @name; returns its path, or skips the test with the reason."""
-    target = os.path.join(_folder.name, name)
+    target = os.path.join(_directory.name, name)
     command = [*CC, "-o", target, os.path.join(SOURCES, source), *flags]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -32,7 +32,7 @@ def build(source, name, *flags):
 
 
 def path(name):
-    return os.path.join(_folder.name, name)
+    return os.path.join(_directory.name, name)
 
 
 def main():

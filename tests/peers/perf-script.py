@@ -123,28 +123,28 @@ def large_c_source():
     return "\n".join(text) + "\n"
 
 
-def programs(folder):
+def programs(directory):
     """name -> (command, bytes of stack), or a reason why it cannot run."""
     def tool(name, *arguments, stack=16384):
         path = shutil.which(name)
         return ([path, *arguments], stack) if path else f"no {name}"
 
-    (folder / "large.c").write_text(large_c_source())
-    (folder / "words").write_text("".join(f"{i * 7919 % 10000019:08}\n" for i in range(700000)))
+    (directory / "large.c").write_text(large_c_source())
+    (directory / "words").write_text("".join(f"{i * 7919 % 10000019:08}\n" for i in range(700000)))
     def built(name, source):
-        (folder / f"{name}.c").write_text(source)
+        (directory / f"{name}.c").write_text(source)
         compiler = os.environ.get("CC", "cc").split()
-        done = subprocess.run([*compiler, "-O2", "-pthread", "-o", name, f"{name}.c"], cwd=folder,
+        done = subprocess.run([*compiler, "-O2", "-pthread", "-o", name, f"{name}.c"], cwd=directory,
                               check=False, capture_output=True)
-        return ([str(folder / name)], 16384) if done.returncode == 0 else "no C compiler"
+        return ([str(directory / name)], 16384) if done.returncode == 0 else "no C compiler"
 
     return {
         "python3": tool("python3", "-c", PYTHON, stack=32768),
-        "sort": tool("sort", "--parallel=1", "-o", "/dev/null", str(folder / "words")),
+        "sort": tool("sort", "--parallel=1", "-o", "/dev/null", str(directory / "words")),
         "perl": tool("perl", "-e", PERL),
         "recursion": built("recursion", RECURSION),
         "signals": built("signals", SIGNALS),
-        "gcc": tool("gcc", "-O2", "-c", "-o", "/dev/null", str(folder / "large.c"), stack=32768),
+        "gcc": tool("gcc", "-O2", "-c", "-o", "/dev/null", str(directory / "large.c"), stack=32768),
         "sh": tool("sh", "-c", SHELL),
     }
 
@@ -280,9 +280,9 @@ def record(command, stack, path):
     return f"perf record: {done.stderr.strip() or done.returncode}"
 
 
-def compare(recorder, command, stack, folder):
+def compare(recorder, command, stack, directory):
     """Returns a Comparison, or the text of the error."""
-    data, capture = str(folder / "perf.data"), str(folder / "out.syscap")
+    data, capture = str(directory / "perf.data"), str(directory / "out.syscap")
     why = record(command, stack, data)
     if why is not None:
         return why
@@ -311,12 +311,12 @@ def main(argv):
         return 0
     failed = compared = different = 0
     with tempfile.TemporaryDirectory(prefix="lu-perf-script-") as name:
-        folder = pathlib.Path(name)
-        todo = {key: value for key, value in programs(folder).items()
+        directory = pathlib.Path(name)
+        todo = {key: value for key, value in programs(directory).items()
                 if not argv[2:] or key in argv[2:]}
         print(f"1..{len(todo) + 1}")
         for number, (program, how) in enumerate(todo.items(), 1):
-            result = how if isinstance(how, str) else compare_patiently(argv[1], *how, folder)
+            result = how if isinstance(how, str) else compare_patiently(argv[1], *how, directory)
             if isinstance(result, str):
                 print(f"ok {number} - {program} # SKIP {result}", flush=True)
                 continue

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""sysprofd-tree.py FOLDER - are the call graphs of recordings through sysprofd whole and named?
+"""sysprofd-tree.py DIRECTORY - are the call graphs of recordings through sysprofd whole and named?
 
-FOLDER holds what sysprofd-inside left: NAME.tree is what sysprof-cat printed for NAME.syscap.  In
+DIRECTORY holds what sysprofd-inside left: NAME.tree is what sysprof-cat printed for NAME.syscap.  In
 every workload the process must be named by its command line, the judge must find nearly all of its
 stacks complete, and no user frame may stand under the kernel's marker; the demo must show its
 functions down to the hot one, and its system calls with the kernel's functions.  Runs inside the
@@ -89,8 +89,8 @@ def check_demo(graph):
             yield f"{' > '.join(chain)}: {100 * found:.2f} %, not {100 * share:.1f} %"
 
 
-def check(name, folder):
-    path = os.path.join(folder, name)
+def check(name, directory):
+    path = os.path.join(directory, name)
     try:
         with open(path + ".tree", encoding="utf-8", errors="replace") as file:
             graph = tree.parse(file.read())

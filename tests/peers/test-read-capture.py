@@ -90,15 +90,15 @@ class Tap:
         print(f"ok {self.count} {name} # SKIP {' '.join(why.split())}")
 
 
-def test_by_hand(tap, reader, folder):
-    path = good_capture().save(os.path.join(folder, "good.syscap"))
+def test_by_hand(tap, reader, directory):
+    path = good_capture().save(os.path.join(directory, "good.syscap"))
     status, seen, said = ask_reader(reader, path)
     good = status == 0 and reported(seen) == expected(path) and seen["last"] == 3000
     tap.say(good, "a capture written by hand is read", f"{said}\n{seen}\n{expected(path)}")
     for name, (spoil, complaint) in BAD.items():
         writer = good_capture()
         spoil(writer)
-        path = writer.save(os.path.join(folder, "bad.syscap"))
+        path = writer.save(os.path.join(directory, "bad.syscap"))
         status, _, said = ask_reader(reader, path)
         tap.say(status == 1 and complaint in said, f"{name} is refused", f"{status}: {said}")
 
@@ -125,8 +125,8 @@ def check_recording(path, status, seen, said):
     return problems
 
 
-def test_recording(tap, reader, recorder, demo, folder):
-    path = os.path.join(folder, "demo.syscap")
+def test_recording(tap, reader, recorder, demo, directory):
+    path = os.path.join(directory, "demo.syscap")
     name = "a recording is read as we meant it"
     if not os.path.exists(recorder):
         tap.skip(name, "live-unwinder was not built")
@@ -141,14 +141,14 @@ def test_recording(tap, reader, recorder, demo, folder):
         return
     problems = check_recording(path, *ask_reader(reader, path))
     tap.say(not problems, name, "\n".join(problems))
-    test_cut(tap, reader, path, folder)
+    test_cut(tap, reader, path, directory)
 
 
-def test_cut(tap, reader, path, folder):
+def test_cut(tap, reader, path, directory):
     """The recorder may be killed at any moment: the file so far must be readable."""
     with open(path, "rb") as stream:
         data = stream.read()
-    cut_path = os.path.join(folder, "cut.syscap")
+    cut_path = os.path.join(directory, "cut.syscap")
     bad = []
     for part in (0.3, 0.6, 0.999):
         with open(cut_path, "wb") as out:
@@ -162,9 +162,9 @@ def test_cut(tap, reader, path, folder):
 def main(argv):
     reader, recorder, demo = argv[1:4]
     tap = Tap()
-    with tempfile.TemporaryDirectory() as folder:
-        test_by_hand(tap, reader, folder)
-        test_recording(tap, reader, recorder, demo, folder)
+    with tempfile.TemporaryDirectory() as directory:
+        test_by_hand(tap, reader, directory)
+        test_recording(tap, reader, recorder, demo, directory)
     print(f"1..{tap.count}")
     return 0
 

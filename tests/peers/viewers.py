@@ -43,20 +43,20 @@ $("log").textContent = JSON.stringify(log);
 </script></body>"""
 
 
-def browse(folder, url, *options):
+def browse(directory, url, *options):
     result = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-         "--user-data-dir=" + os.path.join(folder, "browser"), *options, "--dump-dom", url],
+         "--user-data-dir=" + os.path.join(directory, "browser"), *options, "--dump-dom", url],
         capture_output=True, text=True, check=True, timeout=120)
     return result.stdout
 
 
-def check_flame_graph(folder, samples):
-    with open(os.path.join(folder, "x.html"), encoding="utf-8") as file:
+def check_flame_graph(directory, samples):
+    with open(os.path.join(directory, "x.html"), encoding="utf-8") as file:
         page = file.read()
-    with open(os.path.join(folder, "drive.html"), "w", encoding="utf-8") as out:
+    with open(os.path.join(directory, "drive.html"), "w", encoding="utf-8") as out:
         out.write(page.replace("</body>", DRIVE))
-    dom = browse(folder, "file://" + os.path.join(folder, "drive.html"))
+    dom = browse(directory, "file://" + os.path.join(directory, "drive.html"))
     text = re.search(r'<pre id="log">(.*?)</pre>', dom, re.DOTALL)[1]
     log = dict(json.loads(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")))
     print("#", json.dumps(log))
@@ -71,29 +71,29 @@ def check_flame_graph(folder, samples):
     print("ok 1 - the flame graph in chromium", flush=True)
 
 
-def install_speedscope(folder):
+def install_speedscope(directory):
     """Tells whether npm can be reached."""
     npm = shutil.which("npm")
     if npm is None:
         return False
     try:
-        return subprocess.run([npm, "install", "--silent", "--fetch-retries=0", "--prefix", folder, SPEEDSCOPE],
+        return subprocess.run([npm, "install", "--silent", "--fetch-retries=0", "--prefix", directory, SPEEDSCOPE],
                               stdout=subprocess.DEVNULL, check=False, timeout=NPM_SECONDS).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
 
-def check_speedscope(folder):
-    if not install_speedscope(folder):
+def check_speedscope(directory):
+    if not install_speedscope(directory):
         print("ok 2 - speedscope in chromium # SKIP it could not be installed from npm")
         return
-    index = os.path.join(folder, "node_modules/speedscope/dist/release/index.html")
-    with open(os.path.join(folder, "x.speedscope.json"), "rb") as file:
+    index = os.path.join(directory, "node_modules/speedscope/dist/release/index.html")
+    with open(os.path.join(directory, "x.speedscope.json"), "rb") as file:
         content = base64.b64encode(file.read()).decode()
-    script = os.path.join(folder, "profile.js")
+    script = os.path.join(directory, "profile.js")
     with open(script, "w", encoding="ascii") as out:
         out.write(f'speedscope.loadFileFromBase64("x.speedscope.json", "{content}")')
-    dom = browse(folder, f"file://{index}#localProfilePath={script}", "--virtual-time-budget=15000")
+    dom = browse(directory, f"file://{index}#localProfilePath={script}", "--virtual-time-budget=15000")
     text = re.sub(r"<style.*?</style>|<[^>]*>", " ", dom, flags=re.DOTALL)
     assert re.search(r"python3\S* \(\d+/\d+\)", text), text[-1000:]
     assert "went wrong" not in text, text[-1000:]
@@ -106,12 +106,12 @@ def main(argv):
         print("1..0 # SKIP chromium is not installed")
         return 0
     print("1..2")
-    with tempfile.TemporaryDirectory(prefix="viewers-") as folder:
+    with tempfile.TemporaryDirectory(prefix="viewers-") as directory:
         record = subprocess.run([program, "-q", "-o", "x.syscap", "-o", "x.html", "-o",
                                  "x.speedscope.json", "--stats=json", "--", sys.executable, "-c", BUSY],
-                                cwd=folder, capture_output=True, text=True, check=True, timeout=120)
-        check_flame_graph(folder, json.loads(record.stderr.splitlines()[-1])["samples"])
-        check_speedscope(folder)
+                                cwd=directory, capture_output=True, text=True, check=True, timeout=120)
+        check_flame_graph(directory, json.loads(record.stderr.splitlines()[-1])["samples"])
+        check_speedscope(directory)
     return 0
 
 

@@ -8,7 +8,7 @@ must match `exact` (also without its inner frames: their functions are not alway
 `allowed`, or the few stacks that every program has outside of main (OUTSIDE).
 The rest must end in a named state: a stack that claims to be complete always has to match.
 
-In a command `@x` is the program x, and `%x` a copy of it in a folder of the run's own.
+In a command `@x` is the program x, and `%x` a copy of it in a directory of the run's own.
 """
 
 from dataclasses import dataclass, field

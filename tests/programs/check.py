@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """check.py - records programs whose stacks are known and compares every sample.
 
-    check.py [--programs FOLDER] [--keep FOLDER] LIVE_UNWINDER CASE…
+    check.py [--programs DIRECTORY] [--keep DIRECTORY] LIVE_UNWINDER CASE…
 
 Used by meson, one case for each test, and by hand (--list shows the cases; `all` runs every one).
 Exits 0 when all is as it must be, 1 with every differing stack printed, 77 when the case cannot run
@@ -203,7 +203,7 @@ def run_patiently(name, args):
 def main():
     parser = argparse.ArgumentParser(description="Record programs whose stacks are known.")
     parser.add_argument("--programs", type=Path, default=Path("build/tests/programs"))
-    parser.add_argument("--keep", help="folder in which the captures stay")
+    parser.add_argument("--keep", help="directory in which the captures stay")
     parser.add_argument("--retries", type=int, default=0, help="run a case again that failed")
     parser.add_argument("--list", action="store_true", help="show the cases")
     parser.add_argument("recorder", nargs="?")

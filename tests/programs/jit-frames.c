@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* jit-frames.c - `jit-frames CASE anonymous|memfd|FOLDER`: generated code that keeps frame
- * pointers, or only seems to, in memory of that kind (FOLDER: a file there, mapped).
+/* jit-frames.c - `jit-frames CASE anonymous|memfd|DIRECTORY`: generated code that keeps frame
+ * pointers, or only seems to, in memory of that kind (DIRECTORY: a file there, mapped).
  *
  * Each generated function pushes 30 words that are all the return address of a call in decoy(), so
  * that a walk that searches the stack, or is off by a word, shows that name. The table of cases has
@@ -225,7 +225,7 @@ typedef struct
   int fd; /* -1: no file */
 } Memory;
 
-/* Maps a page for code of this kind; FOLDER gets the file `generated`. */
+/* Maps a page for code of this kind; DIRECTORY gets the file `generated`. */
 KNOWN int
 map (Memory *memory, const char *kind)
 {

@@ -50,15 +50,15 @@ def main():
         print("no Python that knows -X perf (3.12 or later)")
         return 77
     failed = False
-    with tempfile.TemporaryDirectory() as folder:
-        script = os.path.join(folder, "ten.py")
+    with tempfile.TemporaryDirectory() as directory:
+        script = os.path.join(directory, "ten.py")
         with open(script, "w", encoding="utf-8") as out:
             out.write(SCRIPT)
         for engine in ("auto", "table", "dwfl"):
-            stacks = os.path.join(folder, engine + ".folded")
+            stacks = os.path.join(directory, engine + ".folded")
             result = subprocess.run([recorder, "-q", "--engine", engine, "-o", stacks, "--", python,
                                      "-X", "perf", script], capture_output=True, text=True, check=False,
-                                    cwd=folder)
+                                    cwd=directory)
             if result.returncode != 0:
                 print(result.stderr.strip())
                 return 1 if os.geteuid() == 0 else 77

@@ -88,11 +88,11 @@ def is_whole(stack):
     return len(inner) == len(CHAIN) and all(n in (None, c) for n, c in zip(inner, CHAIN))
 
 
-def record(recorder, engine, case, folder):
+def record(recorder, engine, case, directory):
     """Returns the stacks in spin and how often each was seen; None: cannot run here."""
-    path = os.path.join(folder, "stacks.folded")
+    path = os.path.join(directory, "stacks.folded")
     run = subprocess.run([recorder, "-q", "-f", "--engine", engine, "-o", path, "--", *case.command],
-                         capture_output=True, text=True, check=False, cwd=folder)
+                         capture_output=True, text=True, check=False, cwd=directory)
     if run.returncode != 0:
         print(run.stderr.strip())
         return None
@@ -103,9 +103,9 @@ def record(recorder, engine, case, folder):
     return [(stack, n) for stack, n in found if functions(stack)[-1:] in (["spin"], [None])]
 
 
-def check(recorder, engine, case, folder):
+def check(recorder, engine, case, directory):
     """Returns a fault or None."""
-    found = record(recorder, engine, case, folder)
+    found = record(recorder, engine, case, directory)
     if found is None:
         return None if os.geteuid() != 0 else "the recorder failed"
     complete = [(stack, n) for stack, n in found if not stack[1].startswith("[")]
@@ -130,12 +130,12 @@ def main():
             print(f"left out: {case.name}: needs {case.compiler[0]} and {case.command[0]}")
     failed = False
     for case in here:
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, case.source), "w", encoding="utf-8") as out:
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, case.source), "w", encoding="utf-8") as out:
                 out.write(case.text)
-            subprocess.run(case.compiler, check=True, cwd=folder)
+            subprocess.run(case.compiler, check=True, cwd=directory)
             for engine in ("auto", "table"):
-                fault = check(recorder, engine, case, folder)
+                fault = check(recorder, engine, case, directory)
                 if fault:
                     print(f"FAILED: {case.name}, {engine}: {fault}")
                 failed |= fault is not None

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """Tests of the program checks themselves: what they must accept, and above all refuse.
 
-The recorder is replaced by one that writes captures by hand.  PROGRAMS names the folder of `chain`.
+The recorder is replaced by one that writes captures by hand.  PROGRAMS names the directory of `chain`.
 """
 
 import contextlib

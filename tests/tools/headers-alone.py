@@ -34,12 +34,12 @@ def command_for(build):
     return compiler, [word for word in words if word.startswith(KEPT)]
 
 
-def compile_alone(command, folder, header):
+def compile_alone(command, directory, header):
     """None if the header compiles, else what the compiler said."""
     with tempfile.NamedTemporaryFile("w", suffix=".c", delete=False) as unit:
         unit.write(f'#include "{header}"\n#include "{header}"\nextern int lu_header_alone;\n')
     try:
-        done = subprocess.run(command + ["-fsyntax-only", unit.name], cwd=folder,
+        done = subprocess.run(command + ["-fsyntax-only", unit.name], cwd=directory,
                               capture_output=True, text=True, check=False)
     finally:
         os.unlink(unit.name)

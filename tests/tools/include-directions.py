@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """include-directions.py [ROOT] - does every room include only what it may know?
 
-The rooms are the folders of src/ in their order of dependence (docs/ARCHITECTURE.md, "Rooms"): a file
+The rooms are the directories of src/ in their order of dependence (docs/ARCHITECTURE.md, "Rooms"): a file
 includes only its own room, rooms above it in ROOMS, and include/lu. FORBIDDEN holds the pairs that
 the order would allow and the design does not. include/lu itself is the contract with BPF: it includes
 only itself and the freestanding C headers. Libraries with one owner are listed in LIBRARIES.
@@ -30,7 +30,7 @@ FORBIDDEN = {
 # Made by the build.
 GENERATED = {"call-filter.h", "config.h", "flame-graph-page.h", "profile.pb-c.h", "table-maker.h"}
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "limits.h", "stdarg.h", "stdatomic.h"}
-# Who may include a library's headers: folders of src/ (or single files).
+# Who may include a library's headers: directories of src/ (or single files).
 LIBRARIES = [
     (re.compile(r"^(elfutils/|libelf\.h|gelf\.h|dwarf\.h)"), ("src/elf/", "src/unwind/",
                                                               "src/symbolize/")),
@@ -50,8 +50,8 @@ def room_of(path):
 
 def target_of(path, name, known):
     """The project file that `#include "name"` in `path` means; None if there is no such file."""
-    for folder in (os.path.dirname(path), "src", "include"):
-        candidate = os.path.normpath(os.path.join(folder, name))
+    for directory in (os.path.dirname(path), "src", "include"):
+        candidate = os.path.normpath(os.path.join(directory, name))
         if candidate in known:
             return candidate
     return None

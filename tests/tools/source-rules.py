@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """source-rules.py RULE [ROOT] - rules that every file of the tree keeps. RULE is one of
 
-    spdx   the two SPDX lines stand at the top, with the licence of the file's folder
+    spdx   the two SPDX lines stand at the top, with the licence of the file's directory
     paths  no text names a path of the machine it was written on
     docs   documents name only files that exist
     po     po/POTFILES lists the sources with texts to translate, and no others
@@ -63,13 +63,13 @@ def check_paths(root, path, content, _all):
     problems = [f"{path}: names {match.group(0)}" for match in HOME_PATH.finditer(content)]
     here = os.path.abspath(root)
     if here.count("/") > 1 and re.search(rf"{re.escape(here)}(?![\w.-])", content):
-        problems.append(f"{path}: names the folder of this checkout, {here}")
+        problems.append(f"{path}: names the directory of this checkout, {here}")
     return problems
 
 
-FOLDERS = r"(?:src|include|tests|tools|docs|data|po|bpf|LICENSES|\.ci)"
+DIRECTORIES = r"(?:src|include|tests|tools|docs|data|po|bpf|LICENSES|\.ci)"
 # `src/elf/image.c`, src/elf/image.{c,h}, docs/HOWTO-add-*.md; in prose, code spans and links alike.
-NAMED_FILE = re.compile(rf"(?<![\w./$-])({FOLDERS}/[\w./*{{}},+-]*[\w}}*/])")
+NAMED_FILE = re.compile(rf"(?<![\w./$-])({DIRECTORIES}/[\w./*{{}},+-]*[\w}}*/])")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE_SPAN_FILE = re.compile(r"`([A-Z][A-Z0-9]+\.md|meson\.build|meson_options\.txt)`")
 
@@ -83,22 +83,22 @@ def expand(pattern):
             for word in braces.group(1).split(",")]
 
 
-def exists(root, folder, name):
-    """Is there such a file, seen from the document's folder or from the root?"""
-    return any(glob.glob(os.path.join(root, start, name)) for start in {folder, ""})
+def exists(root, directory, name):
+    """Is there such a file, seen from the document's directory or from the root?"""
+    return any(glob.glob(os.path.join(root, start, name)) for start in {directory, ""})
 
 
 def check_docs(root, path, content, _all):
     is_document = path.endswith((".md", ".rst")) or path.startswith("data/")
     if not is_document or content is None:
         return []
-    folder = os.path.dirname(path)
+    directory = os.path.dirname(path)
     names = {name for match in NAMED_FILE.findall(content) for name in expand(match)}
     names |= set(CODE_SPAN_FILE.findall(content))
     names |= {link for link in LINK.findall(content) if "://" not in link}
     # NAME stands for a name that the reader chooses.
     return [f"{path}: {name} does not exist" for name in sorted(names)
-            if "NAME" not in name and not exists(root, folder, name)]
+            if "NAME" not in name and not exists(root, directory, name)]
 
 
 TRANSLATED = re.compile(r'(?<![\w])(?:N?_|[CQ]_|ngettext) ?\("')
@@ -172,12 +172,12 @@ def check_parameters(_root, path, content, _all):
 OLD_WORDS = {"toucher": "prefault", "newcomer": "candidate", "ladder": "kernel support level",
              "rung": "kernel support level", "teller": "announced exec", "lane": "per-CPU events",
              "inbox": "pending store writes", "tally": "statistics", "tallie": "statistics",
-             "aging": "deferred reclamation"}
+             "aging": "deferred reclamation", "folder": "directory"}
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Translations, texts that are not ours, this list, and a tool of tests/ with a Tally of its own.
 ANY_WORD = re.compile(r"^(LICENSES|po|tests/fuzz/corpus|tests/truth)/|^tests/tools/source-rules\.py$")
 COMMENT_START = re.compile(r"/\*+\s*(Of|What|Who|The same|And|Those|Such|Else)\b")
-# Folders whose comments are all sentences with a subject.
+# Directories whose comments are all sentences with a subject.
 PLAIN_COMMENTS = ("bpf/", "include/", "src/", "tests/")
 
 
@@ -244,7 +244,7 @@ CASES = [
     ("paths", {"src/a.c": "see /proc/PID/root/x, build/src/x, $HOME/wo" "rk/x, /usr/lib/x\n"}, ""),
     ("paths", {"src/a.c": f"see {LEAK}\n"}, "names"),
     ("paths", {"src/a.c": 'open ("/wo' 'rk/tree/x")\n'}, "names"),
-    ("paths", {"src/a.c": "see @ROOT@/src/a.c\n"}, "folder of this checkout"),
+    ("paths", {"src/a.c": "see @ROOT@/src/a.c\n"}, "directory of this checkout"),
     ("docs", {"README.md": "See src/a.{c,h}, `docs/B.md` and tests/.\n", "src/a.c": "", "src/a.h": "",
               "docs/B.md": "[up](../README.md), [web](https://example.org/src/none.c)",
               "tests/t": ""}, ""),

@@ -22,10 +22,10 @@ def tool(*args):
 
 class Totals(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.results = os.path.join(folder.name, "results")
-        self.log = os.path.join(folder.name, "testlog.json")
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.results = os.path.join(directory.name, "results")
+        self.log = os.path.join(directory.name, "testlog.json")
         open(self.results, "w", encoding="utf-8").close()
 
     def total(self, *tests):

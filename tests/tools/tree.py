@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""tree.py - the files of a source tree, for the tests of this folder.
+"""tree.py - the files of a source tree, for the tests of this directory.
 
 With git: what is in the repository or would be added to it. Without (a tarball, a bare machine):
-everything below the root except build folders and caches. Paths are relative, with slashes."""
+everything below the root except build directories and caches. Paths are relative, with slashes."""
 
 import os
 import subprocess
 
-SKIPPED_FOLDERS = {".git", "__pycache__"}
+SKIPPED_DIRECTORIES = {".git", "__pycache__"}
 
 
 def from_git(root):
@@ -21,17 +21,17 @@ def from_git(root):
     return [name for name in names if name and os.path.isfile(os.path.join(root, name))]
 
 
-def is_skipped(folder, name):
-    if name in SKIPPED_FOLDERS or name.startswith(("build", "_build")) and folder == ".":
+def is_skipped(directory, name):
+    if name in SKIPPED_DIRECTORIES or name.startswith(("build", "_build")) and directory == ".":
         return True
     return False
 
 
 def walk(root):
     found = []
-    for folder, folders, files in os.walk(root):
-        relative = os.path.relpath(folder, root)
-        folders[:] = [name for name in folders if not is_skipped(relative, name)]
+    for directory, directories, files in os.walk(root):
+        relative = os.path.relpath(directory, root)
+        directories[:] = [name for name in directories if not is_skipped(relative, name)]
         for name in files:
             if not name.endswith((".syscap", ".o", ".pyc")):
                 found.append(os.path.normpath(os.path.join(relative, name)))

@@ -10,7 +10,7 @@
     installed    from an installed prefix, the program speaks German
 
 PROGRAM is asked by --help. Prints one line per problem; exit status 1 if there is any, 77 where the
-tools are not installed. Run by the tests of this folder; by people,
+tools are not installed. Run by the tests of this directory; by people,
 
     words.py update
 
@@ -191,8 +191,8 @@ def make_pot(root, pot):
 
 
 def update(root):
-    with tempfile.TemporaryDirectory() as folder:
-        pot, merged = os.path.join(folder, "x.pot"), os.path.join(folder, "x.po")
+    with tempfile.TemporaryDirectory() as directory:
+        pot, merged = os.path.join(directory, "x.pot"), os.path.join(directory, "x.po")
         problems = make_pot(root, pot)
         for language in languages(root):
             file = os.path.join(root, "po", language + ".po")
@@ -214,8 +214,8 @@ def check_po(_program, root):
     problems = [] if files == set(languages(root)) else [f"LINGUAS is not {sorted(files)}"]
     if not languages(root):
         problems.append("LINGUAS has no language")
-    with tempfile.TemporaryDirectory() as folder:
-        pot = os.path.join(folder, "x.pot")
+    with tempfile.TemporaryDirectory() as directory:
+        pot = os.path.join(directory, "x.pot")
         problems += make_pot(root, pot)
         for language in languages(root):
             file = os.path.join(root, "po", language + ".po")
@@ -228,14 +228,14 @@ def check_po(_program, root):
     return problems
 
 
-def install(build, folder):
-    """Installs into FOLDER; the prefix."""
-    done = run("meson", "install", "-C", build, "--no-rebuild", "--destdir", folder)
+def install(build, directory):
+    """Installs into DIRECTORY; the prefix."""
+    done = run("meson", "install", "-C", build, "--no-rebuild", "--destdir", directory)
     if done.returncode != 0:
         raise Skip("cannot be installed: " + (done.stdout + done.stderr).strip()[-200:])
-    found = glob.glob(os.path.join(folder, "**/bin/live-unwinder"), recursive=True)
+    found = glob.glob(os.path.join(directory, "**/bin/live-unwinder"), recursive=True)
     assert len(found) == 1, found
-    return "/" + os.path.relpath(os.path.dirname(os.path.dirname(found[0])), folder)
+    return "/" + os.path.relpath(os.path.dirname(os.path.dirname(found[0])), directory)
 
 
 def check_installed(_program, root, build):
@@ -245,11 +245,11 @@ def check_installed(_program, root, build):
     need("unshare")
     need("meson")
     problems = []
-    with tempfile.TemporaryDirectory() as folder:
-        done = run("localedef", "-i", "de_DE", "-f", "UTF-8", os.path.join(folder, "de_DE.UTF-8"))
-        if not os.path.isdir(os.path.join(folder, "de_DE.UTF-8")):
+    with tempfile.TemporaryDirectory() as directory:
+        done = run("localedef", "-i", "de_DE", "-f", "UTF-8", os.path.join(directory, "de_DE.UTF-8"))
+        if not os.path.isdir(os.path.join(directory, "de_DE.UTF-8")):
             raise Skip("no German locale can be made: " + done.stderr.strip()[-200:])
-        destination = os.path.join(folder, "root")
+        destination = os.path.join(directory, "root")
         prefix = install(os.path.abspath(build), destination)
         for name in ["share/man/man1/" + os.path.basename(page)
                      for page in glob.glob(os.path.join(root, "data", "*.1"))]:
@@ -263,7 +263,7 @@ def check_installed(_program, root, build):
             raise Skip("no permission to mount in a namespace")
 
         def say(language, *words):
-            environment = {"LC_ALL": "de_DE.UTF-8", "LOCPATH": folder, "LANGUAGE": language}
+            environment = {"LC_ALL": "de_DE.UTF-8", "LOCPATH": directory, "LANGUAGE": language}
             done = run(*inside, "env", *[f"{name}={value}" for name, value in environment.items()],
                        prefix + "/bin/live-unwinder", *words)
             return done.stdout + done.stderr
@@ -304,15 +304,15 @@ def check_self(program, root):
     """Each fault is found."""
     problems = []
     for check, name, (old, new), complaint in FAULTS:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             for part in ("data", "po"):
-                shutil.copytree(os.path.join(root, part), os.path.join(folder, part))
-            os.symlink(os.path.abspath(os.path.join(root, "src")), os.path.join(folder, "src"))
-            text = read(folder, name)
+                shutil.copytree(os.path.join(root, part), os.path.join(directory, part))
+            os.symlink(os.path.abspath(os.path.join(root, "src")), os.path.join(directory, "src"))
+            text = read(directory, name)
             assert old in text, (name, old)
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
+            with open(os.path.join(directory, name), "w", encoding="utf-8") as stream:
                 stream.write(text.replace(old, new))
-            said = CHECKS[check](program, folder)
+            said = CHECKS[check](program, directory)
             if not any(complaint in line for line in said):
                 problems.append(f"{name}: {old} -> {new}: {said}")
     return problems

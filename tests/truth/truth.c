@@ -31,7 +31,7 @@
 typedef struct
 {
   const char *name;
-  const char *argv[MAX_ARGUMENTS]; /* a name without a slash is in the folder of programs */
+  const char *argv[MAX_ARGUMENTS]; /* a name without a slash is in the directory of programs */
   guint steps;                     /* at most, in thousands */
   gboolean has_marker;             /* see Plan, this and the next */
   guint n_skipped;
@@ -90,7 +90,7 @@ static const Program programs[] = {
 
 typedef struct
 {
-  const char *known, *only, *folder;
+  const char *known, *only, *directory;
   Program other; /* --run; name NULL: not asked for */
   gboolean is_self_test;
   gboolean is_long;
@@ -112,7 +112,7 @@ run_program (const Run *run, const Program *program, Tally *tally, GError **erro
   const char *argv[MAX_ARGUMENTS + 1] = { NULL };
   g_autofree char *path = program->argv[0][0] == '/'
                               ? g_strdup (program->argv[0])
-                              : g_build_filename (run->folder, program->argv[0], NULL);
+                              : g_build_filename (run->directory, program->argv[0], NULL);
   Plan plan = {
     .argv = argv,
     .has_marker = program->has_marker,
@@ -251,7 +251,7 @@ parse_command (Run *run, int argc, char **argv)
     other->argv[k - i] = argv[k];
   other->name = other->argv[0];
   other->steps = 2 * LONG_STEPS / 1000;
-  run->folder = "";
+  run->directory = "";
   run->is_long = TRUE;
   return other->name != NULL && argc - i <= MAX_ARGUMENTS;
 }
@@ -269,8 +269,8 @@ parse_arguments (Run *run, int argc, char **argv)
     else if (strcmp (argv[i], "--only") == 0 && i + 1 < argc)
       run->only = argv[++i];
     else
-      run->folder = argv[i];
-  return run->folder != NULL;
+      run->directory = argv[i];
+  return run->directory != NULL;
 }
 
 int

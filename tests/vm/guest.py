@@ -53,14 +53,14 @@ class Archive:
     def _pad(self):
         self._out.write(bytes(-self._out.tell() % 4))
 
-    def add_folder(self, path):
+    def add_directory(self, path):
         path = PurePosixPath(path)
-        for folder in [*reversed(path.parents), path]:
-            if folder not in self._paths and folder != PurePosixPath("/"):
-                self._add(folder, stat.S_IFDIR | 0o755)
+        for directory in [*reversed(path.parents), path]:
+            if directory not in self._paths and directory != PurePosixPath("/"):
+                self._add(directory, stat.S_IFDIR | 0o755)
 
     def add_data(self, path, data, mode=0o644):
-        self.add_folder(PurePosixPath(path).parent)
+        self.add_directory(PurePosixPath(path).parent)
         self._add(PurePosixPath(path), stat.S_IFREG | mode, data)
 
     def add_host_file(self, path):
@@ -72,7 +72,7 @@ class Archive:
             if os.path.islink(seen):
                 target = os.readlink(seen)
                 if seen not in self._paths:
-                    self.add_folder(seen.parent)
+                    self.add_directory(seen.parent)
                     self._add(seen, stat.S_IFLNK | 0o777, target.encode())
                 whole = PurePosixPath(os.path.normpath(seen.parent / target))
                 parts = [*whole.parts[1:], *parts]
@@ -96,9 +96,9 @@ def build(recorder, programs, commands, tests=None):
     """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`, @tests one to a
     command of its own."""
     archive = Archive()
-    for folder in ("/proc", "/sys", "/dev", "/tmp", "/bin", "/sbin"):
-        if not os.path.islink(folder):
-            archive.add_folder(folder)
+    for directory in ("/proc", "/sys", "/dev", "/tmp", "/bin", "/sbin"):
+        if not os.path.islink(directory):
+            archive.add_directory(directory)
     for path in [recorder, *programs]:
         archive.add_host_file(path)
         for library in libraries_of(path):
@@ -112,10 +112,10 @@ def build(recorder, programs, commands, tests=None):
     return archive.finish()
 
 
-def run(kernel, initramfs, folder, time_limit):
-    """Boots @kernel; returns its results as {file name: bytes}.  The console stays in @folder."""
-    console, results = folder / "console", folder / "results.tar.gz"
-    with open(folder / "qemu.log", "wb") as log:
+def run(kernel, initramfs, directory, time_limit):
+    """Boots @kernel; returns its results as {file name: bytes}.  The console stays in @directory."""
+    console, results = directory / "console", directory / "results.tar.gz"
+    with open(directory / "qemu.log", "wb") as log:
         machine = subprocess.Popen(
             [*QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
              "-append", "console=ttyS0 panic=-1 quiet", "-serial", f"file:{console}",
@@ -129,7 +129,7 @@ def run(kernel, initramfs, folder, time_limit):
             machine.kill()
             machine.wait()
     if status != 0:
-        last = (folder / "qemu.log").read_text(errors="replace").strip().splitlines()[-1:]
+        last = (directory / "qemu.log").read_text(errors="replace").strip().splitlines()[-1:]
         raise GuestError(f"qemu ended with {status}: {' '.join(last)}")
     try:
         whole = io.BytesIO(gzip.decompress(results.read_bytes()))

@@ -3,7 +3,7 @@
 """kernels.py - gets Debian's kernels, each from the suite that has it; nothing is installed.
 
 Used by `run`.  The mirror is the one apt uses on this machine.  Each series gets package lists of
-its own in the cache folder; apt's are never touched, so what this machine installs stays the same.  A kernel that was unpacked once stays in the cache folder under its package's name.
+its own in the cache directory; apt's are never touched, so what this machine installs stays the same.  A kernel that was unpacked once stays in the cache directory under its package's name.
 """
 
 import re
@@ -64,8 +64,8 @@ def mirrors():
 class Apt:
     """apt with the package lists of one series and nothing else."""
 
-    def __init__(self, series, folder):
-        self._folder = folder
+    def __init__(self, series, directory):
+        self._directory = directory
         known = mirrors()
         lines = [f"deb [signed-by={KEYRING}] {known[label]} {suite} main\n"
                  for label, suite in series.suites if label in known]
@@ -74,16 +74,16 @@ class Apt:
         if not KEYRING.exists():
             raise NoKernel(f"no {KEYRING}")
         for name in ("lists/partial", "cache/archives/partial"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / "sources.list").write_text("".join(lines))
+            (directory / name).mkdir(parents=True, exist_ok=True)
+        (directory / "sources.list").write_text("".join(lines))
 
     def run(self, command, *arguments):
-        return run(command, "-q", "-o", f"Dir::State::lists={self._folder}/lists",
-                   "-o", f"Dir::Cache={self._folder}/cache",
-                   "-o", f"Dir::Etc::sourcelist={self._folder}/sources.list",
+        return run(command, "-q", "-o", f"Dir::State::lists={self._directory}/lists",
+                   "-o", f"Dir::Cache={self._directory}/cache",
+                   "-o", f"Dir::Etc::sourcelist={self._directory}/sources.list",
                    "-o", "Dir::Etc::sourceparts=/dev/null", "-o", "Acquire::Languages=none",
                    "-o", "Acquire::Check-Valid-Until=false", "-o", "Acquire::Retries=3",
-                   "-o", "APT::Sandbox::User=", *arguments, cwd=self._folder)
+                   "-o", "APT::Sandbox::User=", *arguments, cwd=self._directory)
 
     def update(self):
         self.run("apt-get", "update", "--error-on=any")
@@ -103,18 +103,18 @@ def newest(names, version):
     return min(found, key=lambda m: ([-n for n in numbers(m[2])], m[1])).group(0)
 
 
-def unpack(package, folder):
+def unpack(package, directory):
     """The kernel image out of a package; the rest is not even decompressed."""
-    for path in Path(folder).glob("vmlinuz*"):
+    for path in Path(directory).glob("vmlinuz*"):
         path.unlink()
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as archive:
-        subprocess.run(["tar", "-x", "-C", str(folder), "--wildcards", "--occurrence=1",
+        subprocess.run(["tar", "-x", "-C", str(directory), "--wildcards", "--occurrence=1",
                         "--transform=s,.*/,,", "./boot/vmlinuz-*",
                         "./usr/lib/modules/*/vmlinuz"],
                        stdin=archive.stdout, stderr=subprocess.DEVNULL, check=False)
         archive.stdout.close()
-    found = [p for p in Path(folder).glob("vmlinuz*") if p.stat().st_size > 1 << 20]
+    found = [p for p in Path(directory).glob("vmlinuz*") if p.stat().st_size > 1 << 20]
     if not found:
         raise NoKernel(f"{package.name} has no vmlinuz")
     return found[0]
@@ -122,18 +122,18 @@ def unpack(package, folder):
 
 def get(series, cache):
     """Path of the series' newest kernel image, downloaded unless @cache has it."""
-    folder = cache / series.name
-    apt = Apt(series, folder)
+    directory = cache / series.name
+    apt = Apt(series, directory)
     apt.update()
     package = newest(apt.run("apt-cache", "pkgnames", "linux-").split(), series.version)
     version = re.search(r"^Version: (\S+)", apt.run("apt-cache", "show", "--no-all-versions",
                                                     package), re.MULTILINE).group(1)
     kernel = cache / f"{package}_{version.replace(':', '%3a')}"
     if not kernel.exists():
-        for old in folder.glob("*.deb"):
+        for old in directory.glob("*.deb"):
             old.unlink()
         apt.run("apt-get", "download", package)
-        downloaded = next(folder.glob("*.deb"))
-        shutil.move(unpack(downloaded, folder), kernel)
+        downloaded = next(directory.glob("*.deb"))
+        shutil.move(unpack(downloaded, directory), kernel)
         downloaded.unlink()
     return kernel

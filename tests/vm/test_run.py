@@ -49,17 +49,17 @@ def entries(compressed):
 
 class Archive(unittest.TestCase):
     def test_links_on_the_way_are_kept(self):
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(os.path.realpath(folder))
-            (folder / "real").mkdir()
-            (folder / "real/file-2").write_bytes(b"12345")
-            (folder / "real/file").symlink_to("file-2")
-            (folder / "link").symlink_to("real")
+        with tempfile.TemporaryDirectory() as directory:
+            directory = Path(os.path.realpath(directory))
+            (directory / "real").mkdir()
+            (directory / "real/file-2").write_bytes(b"12345")
+            (directory / "real/file").symlink_to("file-2")
+            (directory / "link").symlink_to("real")
             archive = guest.Archive()
-            archive.add_host_file(folder / "link/file")
-            archive.add_host_file(folder / "real/file")
+            archive.add_host_file(directory / "link/file")
+            archive.add_host_file(directory / "real/file")
             found = entries(archive.finish())
-        base = str(folder).lstrip("/")
+        base = str(directory).lstrip("/")
         self.assertEqual(found[f"{base}/link"], (0o120777, b"real"))
         self.assertEqual(found[f"{base}/real/file"], (0o120777, b"file-2"))
         self.assertEqual(found[f"{base}/real/file-2"], (0o100755, b"12345"))
@@ -97,10 +97,10 @@ class Kernels(unittest.TestCase):
 
 class Guest(unittest.TestCase):
     def boot(self, *emulator, time_limit=20):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             old, guest.QEMU = guest.QEMU, list(emulator)
             try:
-                return guest.run("kernel", "initramfs", Path(folder), time_limit)
+                return guest.run("kernel", "initramfs", Path(directory), time_limit)
             finally:
                 guest.QEMU = old
 
@@ -184,8 +184,8 @@ class Faults(unittest.TestCase):
         self.assertEqual(faults, [f"{name}: wrong" for name in (*run.CASES, run.NAMESPACE)])
 
     def test_no_capture(self):
-        with tempfile.TemporaryDirectory() as folder:
-            faults = list(run.faults_of_stacks("chain", b"", None, Path(folder)))
+        with tempfile.TemporaryDirectory() as directory:
+            faults = list(run.faults_of_stacks("chain", b"", None, Path(directory)))
         self.assertEqual(len(faults), 1)
         self.assertRegex(faults[0], "the capture: ")
 

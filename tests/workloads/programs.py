@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """programs.py - the table of workloads: how each is built and started, and what is expected of it.
 
-Used by run.py.  Everything is built into one folder outside the sources, once for each recording
+Used by run.py.  Everything is built into one directory outside the sources, once for each recording
 session; a missing tool raises Skip with its name.  The sizes are CPU seconds on the machine where
 they were measured and only have to be of the right order elsewhere.
 """
@@ -24,7 +24,7 @@ STATS_JOINED = ("joined",)
 COMMANDS = 2000
 SORT_LINES = 500000
 
-_folder = None
+_directory = None
 
 
 class Skip(Exception):
@@ -38,13 +38,13 @@ class Workload(NamedTuple):
     max_rss_mib: int = None
 
 
-def set_folder(folder):
-    global _folder
-    _folder = folder
+def set_directory(directory):
+    global _directory
+    _directory = directory
 
 
 def _path(name):
-    return os.path.join(_folder, name)
+    return os.path.join(_directory, name)
 
 
 def _source(name):
@@ -52,7 +52,7 @@ def _source(name):
 
 
 def _tool(*names):
-    """The first of @names that is installed, system folders first; raises Skip."""
+    """The first of @names that is installed, system directories first; raises Skip."""
     for name in names:
         found = shutil.which(name, path="/usr/bin:/bin") or shutil.which(name)
         if found:
@@ -61,10 +61,10 @@ def _tool(*names):
 
 
 def _build(target, command, env=None):
-    """Runs @command to make @target in the folder, unless it is there; returns its path."""
+    """Runs @command to make @target in the directory, unless it is there; returns its path."""
     path = _path(target)
     if not os.path.exists(path):
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_folder,
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_directory,
                               env={**os.environ, **(env or {})})
         if done.returncode != 0:
             raise Skip(f"cannot build {target}: {done.stderr.strip()[-200:]}")

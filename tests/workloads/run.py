@@ -96,11 +96,11 @@ def parse_stats(text):
     return {}
 
 
-def record(run, recorder, options, command, folder):
+def record(run, recorder, options, command, directory):
     """Records @command; fills @run; returns the path of the capture, or None."""
-    capture = os.path.join(folder, run.name + ".syscap")
-    usage_file = os.path.join(folder, run.name + ".cpu")
-    errors = os.path.join(folder, run.name + ".err")
+    capture = os.path.join(directory, run.name + ".syscap")
+    usage_file = os.path.join(directory, run.name + ".cpu")
+    errors = os.path.join(directory, run.name + ".err")
     begin = time.monotonic()
     with open(errors, "wb") as err:
         child = subprocess.Popen(
@@ -140,14 +140,14 @@ def judge_run(run, path):
     run.report, run.samples = found.report(), found.samples
 
 
-def run_workload(workload, recorder, args, folder):
+def run_workload(workload, recorder, args, directory):
     run = Run(workload.name)
     try:
         command = workload.prepare(args.seconds)
     except programs.Skip as reason:
         run.error = f"SKIP {reason}"
         return run
-    path = record(run, recorder, args.option, command, folder)
+    path = record(run, recorder, args.option, command, directory)
     if path is not None:
         judge_run(run, path)
     return run
@@ -210,13 +210,13 @@ def parse_arguments(argv):
     parser.add_argument("--tries", type=int, default=1,
                         help="record a workload again that misses a goal, as short runs vary")
     parser.add_argument("--check", action="store_true", help="fail when a goal is missed")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep captures and build results here")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep captures and build results here")
     parser.add_argument("--details", action="store_true", help="print the judge's report of each")
     parser.add_argument("--json", metavar="FILE", help="write all results as JSON")
     return parser.parse_args(argv)
 
 
-def run_all(args, folder):
+def run_all(args, directory):
     """Runs the workloads of @args; returns (results as plain data, number of failures)."""
     failures, results = 0, {}
     print_row(HEADINGS)
@@ -224,7 +224,7 @@ def run_all(args, folder):
         if args.workload and workload.name not in args.workload:
             continue
         for _ in range(args.tries):
-            run = run_workload(workload, os.path.abspath(args.recorder), args, folder)
+            run = run_workload(workload, os.path.abspath(args.recorder), args, directory)
             print_run(workload, run)
             if run.report is None or workload.goal is None or not faults(workload, run):
                 break
@@ -241,12 +241,12 @@ def run_all(args, folder):
     return results, failures
 
 
-def why_it_cannot_record(recorder, folder):
+def why_it_cannot_record(recorder, directory):
     """Why an ordinary user is not allowed to record here, or None."""
     if os.geteuid() == 0:
         return None
     done = subprocess.run([recorder, "--quiet", "--stats", "none", "--force", "-o",
-                           os.path.join(folder, "try.syscap"), "--", "true"],
+                           os.path.join(directory, "try.syscap"), "--", "true"],
                           capture_output=True, text=True, check=False)
     denied = "perf_event_paranoid" in done.stderr or "ermission" in done.stderr
     return done.stderr.strip() if done.returncode != 0 and denied else None
@@ -255,14 +255,14 @@ def why_it_cannot_record(recorder, folder):
 def main(argv):
     args = parse_arguments(argv)
     with tempfile.TemporaryDirectory(prefix="workloads-") as temporary:
-        folder = args.keep or temporary
-        os.makedirs(folder, exist_ok=True)
-        programs.set_folder(os.path.abspath(folder))
-        reason = why_it_cannot_record(os.path.abspath(args.recorder), folder)
+        directory = args.keep or temporary
+        os.makedirs(directory, exist_ok=True)
+        programs.set_directory(os.path.abspath(directory))
+        reason = why_it_cannot_record(os.path.abspath(args.recorder), directory)
         if reason is not None:
             print(f"SKIP: cannot record here: {reason}")
             return SKIP
-        results, failures = run_all(args, folder)
+        results, failures = run_all(args, directory)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """survey.py - records programs of many kinds with every engine, and looks for one wrong stack.
 
-    survey.py [--kind NAME]… [--engine NAME]… [--seconds N] [--keep FOLDER] LIVE_UNWINDER
+    survey.py [--kind NAME]… [--engine NAME]… [--seconds N] [--keep DIRECTORY] LIVE_UNWINDER
 
 Run by hand and by the stage `survey` of tools/check.  A stack is wrong that the recorder calls
 complete and the judge refuses; one fails the survey.  How many stacks are complete is told, too;
@@ -43,7 +43,7 @@ def read_kinds():
                    for key in ("needs", "prepare", "record")} for name in parser.sections()}
 
 
-def prepare(kind, folder, seconds):
+def prepare(kind, directory, seconds):
     """Returns the command; raises programs.Skip."""
     missing = [tool for tool in kind["needs"].split() if not shutil.which(tool)]
     if missing:
@@ -51,37 +51,37 @@ def prepare(kind, folder, seconds):
     os.environ.update(K=KINDS, S=str(max(1, round(seconds))))
     begin = f". {KINDS}/prelude.sh; "
     try:
-        done = subprocess.run(["bash", "-c", f"{begin}{kind['prepare']}"], cwd=folder, text=True,
+        done = subprocess.run(["bash", "-c", f"{begin}{kind['prepare']}"], cwd=directory, text=True,
                               capture_output=True, timeout=PREPARE_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         raise programs.Skip("preparing takes too long") from None
     if done.returncode != 0:
         raise programs.Skip(f"cannot be prepared: {done.stderr.strip()[-200:]}")
-    return ["bash", "-c", f"cd {folder}; {begin}{kind['record']}"]
+    return ["bash", "-c", f"cd {directory}; {begin}{kind['record']}"]
 
 
-def prepare_inputs(folder):
+def prepare_inputs(directory):
     for name, text in (("lines", lambda: generate.lines(100000)),
                        ("large.c", lambda: generate.c_source(60)),
                        ("large.cc", lambda: generate.cc_source(1))):
-        if not os.path.exists(os.path.join(folder, name)):
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        if not os.path.exists(os.path.join(directory, name)):
+            with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
                 file.write(text())
 
 
 def choices():
-    """Name -> function from folder and seconds to a command."""
-    found = {w.name: lambda folder, seconds, w=w: w.prepare(seconds) for w in programs.ALL}
-    found.update({name: lambda folder, seconds, kind=kind: prepare(kind, folder, seconds)
+    """Name -> function from directory and seconds to a command."""
+    found = {w.name: lambda directory, seconds, w=w: w.prepare(seconds) for w in programs.ALL}
+    found.update({name: lambda directory, seconds, kind=kind: prepare(kind, directory, seconds)
                   for name, kind in read_kinds().items()})
     return found
 
 
-def survey(name, command, engine, args, folder):
+def survey(name, command, engine, args, directory):
     """Records and judges once; returns plain data."""
     found = runner.Run(f"{name.replace(' ', '-')}-{engine}")
     options = ["--engine", engine, "-F", str(args.frequency)]
-    path = runner.record(found, os.path.abspath(args.recorder), options, command, folder)
+    path = runner.record(found, os.path.abspath(args.recorder), options, command, directory)
     if path is not None:
         runner.judge_run(found, path)
     if found.report is None:
@@ -131,12 +131,12 @@ def parse_arguments(argv):
     parser.add_argument("--engine", action="append")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each kind and engine")
     parser.add_argument("--frequency", type=int, default=FREQUENCY)
-    parser.add_argument("--keep", metavar="FOLDER", help="keep captures and build results here")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep captures and build results here")
     parser.add_argument("--json", metavar="FILE", help="write all results as JSON")
     return parser.parse_args(argv)
 
 
-def survey_all(args, folder):
+def survey_all(args, directory):
     results = []
     print(f"{'kind':<16} {'engine':<6} {'stacks':>8} {'compl %':>8} {'wrong':>6} {'calls':>9}")
     for name, make in choices().items():
@@ -144,7 +144,7 @@ def survey_all(args, folder):
             continue
         for engine in args.engine or ENGINES:
             try:
-                results.append(survey(name, make(folder, args.seconds), engine, args, folder))
+                results.append(survey(name, make(directory, args.seconds), engine, args, directory))
             except programs.Skip as reason:
                 results.append({"kind": name, "engine": engine, "error": f"SKIP {reason}"})
             print_result(results[-1])
@@ -157,15 +157,15 @@ def survey_all(args, folder):
 def main(argv):
     args = parse_arguments(argv)
     with tempfile.TemporaryDirectory(prefix="survey-") as temporary:
-        folder = os.path.abspath(args.keep or temporary)
-        os.makedirs(folder, exist_ok=True)
-        programs.set_folder(folder)
-        reason = runner.why_it_cannot_record(os.path.abspath(args.recorder), folder)
+        directory = os.path.abspath(args.keep or temporary)
+        os.makedirs(directory, exist_ok=True)
+        programs.set_directory(directory)
+        reason = runner.why_it_cannot_record(os.path.abspath(args.recorder), directory)
         if reason is not None:
             print(f"SKIP: cannot record here: {reason}")
             return runner.SKIP
-        prepare_inputs(folder)
-        results = survey_all(args, folder)
+        prepare_inputs(directory)
+        results = survey_all(args, directory)
     failed = [r for r in results if r["error"] is not None and not r["error"].startswith("SKIP")]
     return 1 if print_totals(results) or failed else 0
 

@@ -43,10 +43,10 @@ class Verdicts(unittest.TestCase):
 
     def test_a_recorder_that_fails_is_a_failure(self):
         for recorder in ("false", "true"):
-            with self.subTest(recorder), tempfile.TemporaryDirectory() as folder:
+            with self.subTest(recorder), tempfile.TemporaryDirectory() as directory:
                 done = subprocess.run(
                     [sys.executable, run.__file__, "--check", "--seconds", "0.1", "--workload",
-                     "perl", "--keep", folder, f"/bin/{recorder}"],
+                     "perl", "--keep", directory, f"/bin/{recorder}"],
                     capture_output=True, text=True, check=False)
                 if "SKIP" in done.stdout or "Skip" in done.stderr:
                     self.skipTest(done.stdout)
@@ -63,9 +63,9 @@ class Survey(unittest.TestCase):
         self.assertEqual(survey.print_totals([self.GOOD, bad]), 1)
 
     def test_a_recorder_that_fails_fails(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             done = subprocess.run([sys.executable, survey.__file__, "--kind", "sed", "--engine",
-                                   "auto", "--keep", folder, "/bin/false"],
+                                   "auto", "--keep", directory, "/bin/false"],
                                   capture_output=True, text=True, check=False)
             if "SKIP" in done.stdout:
                 self.skipTest(done.stdout)
@@ -88,15 +88,15 @@ class Stats(unittest.TestCase):
 
 class Measuring(unittest.TestCase):
     def test_cpu_time_of_a_command_and_its_children(self):
-        with tempfile.TemporaryDirectory() as folder:
-            programs.set_folder(folder)
+        with tempfile.TemporaryDirectory() as directory:
+            programs.set_directory(directory)
             try:
                 wrapper = programs.cputime()
             except programs.Skip as reason:
                 self.skipTest(str(reason))
             loop = "import time\nwhile time.process_time() < 0.3: pass"
             shell = f"{sys.executable} -c '{loop}' & {sys.executable} -c '{loop}'; wait; exit 3"
-            target = os.path.join(folder, "out")
+            target = os.path.join(directory, "out")
             done = subprocess.run([wrapper, target, "sh", "-c", shell], check=False)
             self.assertEqual(done.returncode, 3)
             with open(target, encoding="ascii") as file:

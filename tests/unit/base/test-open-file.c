@@ -13,17 +13,17 @@
 
 typedef struct
 {
-  char *folder, *file, *fifo, *link;
+  char *directory, *file, *fifo, *link;
 } Fixture;
 
 static void
 set_up (Fixture *self, gconstpointer data)
 {
   (void) data;
-  self->folder = g_dir_make_tmp ("open-file-XXXXXX", NULL);
-  self->file = g_build_filename (self->folder, "file", NULL);
-  self->fifo = g_build_filename (self->folder, "fifo", NULL);
-  self->link = g_build_filename (self->folder, "link", NULL);
+  self->directory = g_dir_make_tmp ("open-file-XXXXXX", NULL);
+  self->file = g_build_filename (self->directory, "file", NULL);
+  self->fifo = g_build_filename (self->directory, "fifo", NULL);
+  self->link = g_build_filename (self->directory, "link", NULL);
   g_assert_true (g_file_set_contents (self->file, "text", 4, NULL));
   g_assert_cmpint (mkfifo (self->fifo, 0600), ==, 0);
   g_assert_cmpint (symlink (self->file, self->link), ==, 0);
@@ -36,11 +36,11 @@ tear_down (Fixture *self, gconstpointer data)
   g_unlink (self->file);
   g_unlink (self->fifo);
   g_unlink (self->link);
-  g_rmdir (self->folder);
+  g_rmdir (self->directory);
   g_free (self->file);
   g_free (self->fifo);
   g_free (self->link);
-  g_free (self->folder);
+  g_free (self->directory);
 }
 
 static void
@@ -64,7 +64,7 @@ test_paths (Fixture *self, gconstpointer data)
   assert_opened (lu_open_regular (self->file, &info), &info);
   assert_opened (lu_open_regular (self->link, &info), &info);
   g_assert_cmpint (lu_open_regular (self->fifo, NULL), ==, -1);
-  g_assert_cmpint (lu_open_regular (self->folder, NULL), ==, -1);
+  g_assert_cmpint (lu_open_regular (self->directory, NULL), ==, -1);
   g_assert_cmpint (lu_open_regular ("/dev/null", NULL), ==, -1);
   g_assert_cmpint (lu_open_regular ("/nowhere/at/all", NULL), ==, -1);
 }

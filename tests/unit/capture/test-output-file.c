@@ -16,16 +16,16 @@
 
 typedef struct
 {
-  char *folder;
+  char *directory;
   char *path; /* path of a file in it that does not exist */
 } Fixture;
 
 static void
 setup (Fixture *self, gconstpointer data)
 {
-  self->folder = g_dir_make_tmp ("lu-output-XXXXXX", NULL);
-  g_assert_nonnull (self->folder);
-  self->path = g_build_filename (self->folder, "out.syscap", NULL);
+  self->directory = g_dir_make_tmp ("lu-output-XXXXXX", NULL);
+  g_assert_nonnull (self->directory);
+  self->path = g_build_filename (self->directory, "out.syscap", NULL);
   g_unsetenv ("SUDO_UID");
   g_unsetenv ("SUDO_GID");
 }
@@ -34,16 +34,16 @@ static void
 teardown (Fixture *self, gconstpointer data)
 {
   const char *name;
-  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (self->directory, 0, NULL);
 
   while ((name = g_dir_read_name (dir)) != NULL)
     {
-      g_autofree char *path = g_build_filename (self->folder, name, NULL);
+      g_autofree char *path = g_build_filename (self->directory, name, NULL);
 
       g_remove (path);
     }
-  g_rmdir (self->folder);
-  g_free (self->folder);
+  g_rmdir (self->directory);
+  g_free (self->directory);
   g_free (self->path);
 }
 
@@ -106,7 +106,7 @@ test_existing (Fixture *self, gconstpointer data)
 static void
 test_symlink (Fixture *self, gconstpointer data)
 {
-  g_autofree char *target = g_build_filename (self->folder, "target", NULL);
+  g_autofree char *target = g_build_filename (self->directory, "target", NULL);
 
   /* a dangling link: creation must not follow it */
   g_assert_cmpint (symlink (target, self->path), ==, 0);
@@ -120,11 +120,11 @@ test_symlink (Fixture *self, gconstpointer data)
 }
 
 static void
-test_folder (Fixture *self, gconstpointer data)
+test_directory (Fixture *self, gconstpointer data)
 {
-  g_autofree char *missing = g_build_filename (self->folder, "none", "out", NULL);
+  g_autofree char *missing = g_build_filename (self->directory, "none", "out", NULL);
 
-  assert_refused (self->folder, TRUE, LU_ERROR_EXISTS, "directory");
+  assert_refused (self->directory, TRUE, LU_ERROR_EXISTS, "directory");
   assert_refused (missing, FALSE, LU_ERROR_FAILED, "cannot create");
 }
 
@@ -183,7 +183,7 @@ test_sudo (Fixture *self, gconstpointer data)
     }
 }
 
-/* Whoever owns a FIFO in a folder that everybody can write to may read it. */
+/* Whoever owns a FIFO in a directory that everybody can write to may read it. */
 static void
 test_special_files_of_others (Fixture *self, gconstpointer data)
 {
@@ -194,7 +194,7 @@ test_special_files_of_others (Fixture *self, gconstpointer data)
       g_test_skip ("needs root");
       return;
     }
-  g_assert_cmpint (g_chmod (self->folder, 01777), ==, 0);
+  g_assert_cmpint (g_chmod (self->directory, 01777), ==, 0);
   g_assert_cmpint (mkfifo (self->path, 0666), ==, 0);
   g_assert_cmpint (chown (self->path, 777, 777), ==, 0);
   reader = open (self->path, O_RDONLY | O_NONBLOCK);
@@ -267,7 +267,7 @@ test_discard (Fixture *self, gconstpointer data)
   lu_output_discard ("/dev/null");
   g_assert_true (g_file_test ("/dev/null", G_FILE_TEST_EXISTS));
 
-  g_assert_cmpint (g_chdir (self->folder), ==, 0);
+  g_assert_cmpint (g_chdir (self->directory), ==, 0);
   put_file ("-", "precious");
   lu_output_discard ("-");
   assert_text ("-", "precious");
@@ -284,7 +284,7 @@ main (int argc, char **argv)
   ADD ("new", test_new);
   ADD ("existing", test_existing);
   ADD ("symlink", test_symlink);
-  ADD ("folder", test_folder);
+  ADD ("directory", test_directory);
   ADD ("special-files", test_special_files);
   ADD ("special-files-of-others", test_special_files_of_others);
   ADD ("sudo", test_sudo);

@@ -46,9 +46,9 @@ test_names (void)
 static void
 test_names_that_are_taken (void)
 {
-  g_autofree char *folder = g_dir_make_tmp ("outputs-XXXXXX", NULL);
-  g_autofree char *capture = g_build_filename (folder, "x.syscap", NULL);
-  g_autofree char *folded = g_build_filename (folder, "x.folded", NULL);
+  g_autofree char *directory = g_dir_make_tmp ("outputs-XXXXXX", NULL);
+  g_autofree char *capture = g_build_filename (directory, "x.syscap", NULL);
+  g_autofree char *folded = g_build_filename (directory, "x.folded", NULL);
   char *paths[] = { capture, folded, NULL };
   g_autoptr (GPtrArray) made = g_ptr_array_new_with_free_func (g_free);
 
@@ -74,15 +74,15 @@ test_names_that_are_taken (void)
     }
   for (guint i = 0; i < made->len; i++)
     g_unlink (g_ptr_array_index (made, i));
-  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
 }
 
 /* Somebody may put a FIFO where the name of the next file can be foreseen. */
 static void
 test_names_that_special_files_have (void)
 {
-  g_autofree char *folder = g_dir_make_tmp ("outputs-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "x.syscap", NULL);
+  g_autofree char *directory = g_dir_make_tmp ("outputs-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "x.syscap", NULL);
   g_autofree char *first = lu_outputs_name_at (path, TIME, 1);
   g_autofree char *second = lu_outputs_name_at (path, TIME, 2);
   char *paths[] = { path, NULL };
@@ -96,15 +96,15 @@ test_names_that_special_files_have (void)
   close (reader);
   g_unlink (first);
   g_unlink (second);
-  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
 }
 
 static void
 test_nothing_is_left_of_a_failure (void)
 {
-  g_autofree char *folder = g_dir_make_tmp ("outputs-XXXXXX", NULL);
-  g_autofree char *one = g_build_filename (folder, "1.syscap", NULL);
-  g_autofree char *two = g_build_filename (folder, "2.syscap", NULL);
+  g_autofree char *directory = g_dir_make_tmp ("outputs-XXXXXX", NULL);
+  g_autofree char *one = g_build_filename (directory, "1.syscap", NULL);
+  g_autofree char *two = g_build_filename (directory, "2.syscap", NULL);
   char *paths[] = { one, two, NULL };
   g_auto (LuOutputs) outputs = LU_OUTPUTS_INIT;
   g_autoptr (GError) error = NULL;
@@ -112,7 +112,7 @@ test_nothing_is_left_of_a_failure (void)
   g_assert_false (lu_outputs_open (&outputs, paths, FALSE, &error));
   g_assert_error (error, LU_ERROR, LU_ERROR_INVALID);
   g_assert_cmpint (outputs.capture_fd, ==, -1);
-  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
 }
 
 static void

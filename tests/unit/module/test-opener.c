@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-opener.c - which files the opener accepts for a module and which it refuses, on copies of
- * this program in a temporary folder. */
+ * this program in a temporary directory. */
 
 #include "module/opener.h"
 
@@ -26,7 +26,7 @@
 
 typedef struct
 {
-  char *folder;
+  char *directory;
   char *path; /* path of a copy of this program */
   LuOpener *opener;
 } Fixture;
@@ -44,8 +44,8 @@ copy_self (const char *path)
 static void
 set_up (Fixture *self, gconstpointer data)
 {
-  self->folder = g_dir_make_tmp ("lu-opener-XXXXXX", NULL);
-  self->path = g_build_filename (self->folder, "program", NULL);
+  self->directory = g_dir_make_tmp ("lu-opener-XXXXXX", NULL);
+  self->path = g_build_filename (self->directory, "program", NULL);
   copy_self (self->path);
   self->opener = lu_opener_new (TRUE, 1 << 20);
 }
@@ -55,9 +55,9 @@ tear_down (Fixture *self, gconstpointer data)
 {
   lu_opener_free (self->opener);
   g_unlink (self->path);
-  g_rmdir (self->folder);
+  g_rmdir (self->directory);
   g_free (self->path);
-  g_free (self->folder);
+  g_free (self->directory);
 }
 
 static LuModuleKey
@@ -90,10 +90,10 @@ add_own_build_id (LuModuleKey *key)
 static guint
 count_descriptors (void)
 {
-  g_autoptr (GDir) folder = g_dir_open ("/proc/self/fd", 0, NULL);
+  g_autoptr (GDir) directory = g_dir_open ("/proc/self/fd", 0, NULL);
   guint n = 0;
 
-  while (g_dir_read_name (folder) != NULL)
+  while (g_dir_read_name (directory) != NULL)
     n++;
   return n;
 }
@@ -265,7 +265,7 @@ test_mapping_changed (Fixture *self, gconstpointer data)
 /* Starts a process in a root directory of its own that waits to be killed; -1 without the
  * privilege. */
 static pid_t
-spawn_in_root (const char *folder)
+spawn_in_root (const char *directory)
 {
   int fds[2];
   char ok = 0;
@@ -276,7 +276,7 @@ spawn_in_root (const char *folder)
   if (pid == 0)
     {
       prctl (PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no process behind */
-      ok = chroot (folder) == 0 && chdir ("/") == 0;
+      ok = chroot (directory) == 0 && chdir ("/") == 0;
       if (write (fds[1], &ok, 1) != 1)
         _exit (1);
       for (;;)
@@ -295,9 +295,9 @@ spawn_in_root (const char *folder)
 static void
 test_other_root (Fixture *self, gconstpointer data)
 {
-  g_autofree char *link = g_build_filename (self->folder, "link", NULL);
+  g_autofree char *link = g_build_filename (self->directory, "link", NULL);
   LuModuleKey key = key_of (self->path);
-  pid_t pid = spawn_in_root (self->folder);
+  pid_t pid = spawn_in_root (self->directory);
 
   if (pid < 0)
     {

@@ -9,7 +9,7 @@
 #include "module/tables.h"
 #include "table/compile.h"
 
-#include "../folder.h"
+#include "../directory.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -22,7 +22,7 @@
 
 typedef struct
 {
-  char *folder;
+  char *directory;
   GPtrArray *images; /* images of this process with different tables */
 } Fixture;
 
@@ -32,7 +32,7 @@ set_up (Fixture *self, gconstpointer data)
   g_autofree char *maps = NULL;
   g_auto (GStrv) lines = NULL;
 
-  self->folder = g_dir_make_tmp ("lu-tables-XXXXXX", NULL);
+  self->directory = g_dir_make_tmp ("lu-tables-XXXXXX", NULL);
   self->images = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_image_unref);
   g_assert_true (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
   lines = g_strsplit (maps, "\n", -1);
@@ -52,15 +52,15 @@ set_up (Fixture *self, gconstpointer data)
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  folder_remove (self->folder);
+  directory_remove (self->directory);
   g_ptr_array_unref (self->images);
-  g_free (self->folder);
+  g_free (self->directory);
 }
 
 static LuTables *
 new_tables (Fixture *self, gsize budget)
 {
-  LuStore *store = lu_store_open (self->folder, LU_STORE_READ_WRITE, NULL);
+  LuStore *store = lu_store_open (self->directory, LU_STORE_READ_WRITE, NULL);
 
   g_assert_nonnull (store);
   return lu_tables_new (store, budget);
@@ -197,7 +197,7 @@ test_wanted_twice (Fixture *self, gconstpointer data)
 static void
 fill_store (Fixture *self)
 {
-  g_autoptr (LuStore) store = lu_store_open (self->folder, LU_STORE_READ_WRITE, NULL);
+  g_autoptr (LuStore) store = lu_store_open (self->directory, LU_STORE_READ_WRITE, NULL);
 
   for (guint i = 0; i < self->images->len; i++)
     {

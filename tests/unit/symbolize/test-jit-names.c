@@ -249,8 +249,8 @@ test_of_process (void)
 {
   static const char text[] = "8000 40 mapped\n";
   g_autofree char *map = g_strdup_printf ("/tmp/perf-%d.map", getpid ());
-  g_autofree char *folder = g_dir_make_tmp ("lu-jit-XXXXXX", NULL);
-  g_autofree char *dump = g_build_filename (folder, "jit-1.dump", NULL);
+  g_autofree char *directory = g_dir_make_tmp ("lu-jit-XXXXXX", NULL);
+  g_autofree char *dump = g_build_filename (directory, "jit-1.dump", NULL);
   g_autoptr (GByteArray) bytes = jitdump ();
   g_autoptr (LuJitNames) both = lu_jit_names_new (NULL, NULL);
   g_autoptr (LuJitNames) only_map = lu_jit_names_new (NULL, NULL);
@@ -265,7 +265,7 @@ test_of_process (void)
   assert_name (only_map, 0x8000, 0, "mapped");
   assert_name (only_map, 0x1000, 150, NULL);
   g_assert_cmpint (g_remove (dump), ==, 0);
-  g_assert_cmpint (g_rmdir (folder), ==, 0);
+  g_assert_cmpint (g_rmdir (directory), ==, 0);
 }
 
 int

@@ -6,7 +6,7 @@
 
 #include "symbolize/lines.h"
 
-#include "../folder.h"
+#include "../directory.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -242,8 +242,8 @@ test_broken (void)
   static const char *const sections[] = { ".debug_info",     ".debug_abbrev",   ".debug_line",
                                           ".debug_line_str", ".debug_rnglists", ".debug_str" };
   g_autofree char *path = own_path (), *bytes = NULL;
-  g_autofree char *folder = g_dir_make_tmp ("lines-XXXXXX", NULL);
-  g_autofree char *copy = g_build_filename (folder, "program", NULL);
+  g_autofree char *directory = g_dir_make_tmp ("lines-XXXXXX", NULL);
+  g_autofree char *copy = g_build_filename (directory, "program", NULL);
   g_autoptr (GRand) random = g_rand_new_with_seed (1);
   guint64 offset = inner_offset ();
   gsize size;
@@ -267,7 +267,7 @@ test_broken (void)
         g_assert_true (query.lines[i].file == NULL
                        || g_utf8_validate (query.lines[i].file, -1, NULL));
     }
-  folder_remove (folder);
+  directory_remove (directory);
   /* no reader is left */
   g_assert_cmpint (waitpid (-1, NULL, WNOHANG), ==, -1);
 }

@@ -7,7 +7,7 @@
 
 #include "table/store-private.h"
 
-#include "../folder.h"
+#include "../directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,21 +24,21 @@ static const char second_name[] = "0123456789abcdef.table";
 
 typedef struct
 {
-  char *folder, *pending;
+  char *directory, *pending;
 } Fixture;
 
 static void
 set_up (Fixture *self, gconstpointer data)
 {
-  self->folder = g_dir_make_tmp ("lu-pending-XXXXXX", NULL);
-  self->pending = g_build_filename (self->folder, "pending", NULL);
+  self->directory = g_dir_make_tmp ("lu-pending-XXXXXX", NULL);
+  self->pending = g_build_filename (self->directory, "pending", NULL);
 }
 
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  folder_remove (self->folder);
-  g_free (self->folder);
+  directory_remove (self->directory);
+  g_free (self->directory);
   g_free (self->pending);
 }
 
@@ -46,7 +46,7 @@ static LuStore *
 open_store (const Fixture *self)
 {
   g_autoptr (GError) error = NULL;
-  LuStore *store = lu_store_open (self->folder, LU_STORE_READ_WRITE, &error);
+  LuStore *store = lu_store_open (self->directory, LU_STORE_READ_WRITE, &error);
 
   g_assert_no_error (error);
   return store;
@@ -84,7 +84,7 @@ leave_all (const Fixture *self, const Write *writes, guint n)
 static char *
 contents (const Fixture *self, const char *file)
 {
-  g_autofree char *path = g_build_filename (self->folder, file, NULL);
+  g_autofree char *path = g_build_filename (self->directory, file, NULL);
   char *bytes = NULL;
 
   g_file_get_contents (path, &bytes, NULL, NULL);
@@ -94,7 +94,7 @@ contents (const Fixture *self, const char *file)
 static guint
 count_files (const Fixture *self)
 {
-  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (self->directory, 0, NULL);
   guint n = 0;
 
   while (g_dir_read_name (dir) != NULL)
@@ -229,7 +229,7 @@ test_cut_off (Fixture *self, gconstpointer data)
 
   for (gsize size = 0; size < bytes->len; size++)
     {
-      g_autofree char *path = g_build_filename (self->folder, name, NULL);
+      g_autofree char *path = g_build_filename (self->directory, name, NULL);
 
       put_pending (self, bytes, size);
       take_in (self);
@@ -255,10 +255,10 @@ test_changed (Fixture *self, gconstpointer data)
         put_pending (self, bytes, bytes->len);
         bytes->data[i] = before;
         take_in (self);
-        dir = g_dir_open (self->folder, 0, NULL);
+        dir = g_dir_open (self->directory, 0, NULL);
         while ((found = g_dir_read_name (dir)) != NULL)
           {
-            g_autofree char *path = g_build_filename (self->folder, found, NULL);
+            g_autofree char *path = g_build_filename (self->directory, found, NULL);
 
             g_assert_true (g_str_equal (found, "pending") || lu_store_is_our_name (found));
             g_unlink (path);
@@ -272,7 +272,7 @@ test_names (Fixture *self, gconstpointer data)
   static const char *const names[] = {
     "../0123.table", "/tmp/0123.table", ".new-0123", "pending", "0123", "", "..", ".table/.."
   };
-  g_autofree char *outside = g_build_filename (self->folder, "../0123.table", NULL);
+  g_autofree char *outside = g_build_filename (self->directory, "../0123.table", NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {
@@ -317,7 +317,7 @@ assert_not_opened (const Fixture *self)
 static void
 test_foreign (Fixture *self, gconstpointer data)
 {
-  g_autofree char *other = g_build_filename (self->folder, "other", NULL);
+  g_autofree char *other = g_build_filename (self->directory, "other", NULL);
 
   g_assert_true (g_file_set_contents (other, "", 0, NULL));
   g_assert_cmpint (symlink (other, self->pending), ==, 0);

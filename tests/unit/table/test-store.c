@@ -4,13 +4,13 @@
 /* test-store.c - stored tables are loaded unchanged, and nothing else is: files of other kinds,
  * owners and modes, truncated or changed files, tables of other files, programs and formats, and
  * files written by several processes at once. Uses the table of this program, in a temporary
- * folder. */
+ * directory. */
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "table/store-private.h"
 
-#include "../folder.h"
+#include "../directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 typedef struct
 {
-  char *folder;
+  char *directory;
   char *path; /* path of the stored table */
   LuStore *store;
   LuImage *image;
@@ -55,17 +55,17 @@ compile (const LuImage *image)
   return lu_table_new (cfi);
 }
 
-/* Returns the only table in the folder. */
+/* Returns the only table in the directory. */
 static char *
-find_stored (const char *folder)
+find_stored (const char *directory)
 {
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, NULL);
   const char *name = g_dir_read_name (dir);
 
   g_assert_nonnull (name);
   g_assert_null (g_dir_read_name (dir));
   g_assert_true (g_str_has_suffix (name, ".table"));
-  return g_build_filename (folder, name, NULL);
+  return g_build_filename (directory, name, NULL);
 }
 
 static void
@@ -73,25 +73,25 @@ set_up (Fixture *self, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
 
-  self->folder = g_dir_make_tmp ("lu-store-XXXXXX", NULL);
-  self->store = lu_store_open (self->folder, LU_STORE_READ_WRITE, &error);
+  self->directory = g_dir_make_tmp ("lu-store-XXXXXX", NULL);
+  self->store = lu_store_open (self->directory, LU_STORE_READ_WRITE, &error);
   g_assert_no_error (error);
   self->image = open_image ("/proc/self/exe");
   self->table = compile (self->image);
   g_assert_cmpuint (self->table->n_rows, >, 100);
   g_assert_true (lu_store_save (self->store, self->image, self->table));
-  self->path = find_stored (self->folder);
+  self->path = find_stored (self->directory);
 }
 
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  folder_remove (self->folder);
+  directory_remove (self->directory);
   lu_table_unref (self->table);
   lu_image_unref (self->image);
   lu_store_free (self->store);
   g_free (self->path);
-  g_free (self->folder);
+  g_free (self->directory);
 }
 
 static LuTable *
@@ -150,7 +150,7 @@ test_round_trip (Fixture *self, gconstpointer data)
   g_assert_cmpuint (info.st_mode & 07777, ==, 0600);
   /* Stores it again over the older one; nothing else is left. */
   g_assert_true (lu_store_save (self->store, self->image, self->table));
-  g_free (find_stored (self->folder));
+  g_free (find_stored (self->directory));
   assert_result (self, LU_STORE_LOADED);
   g_unlink (self->path);
   assert_result (self, LU_STORE_MISSING);
@@ -187,7 +187,7 @@ test_libraries (Fixture *self, gconstpointer data)
   g_assert_cmpuint (n, >=, 3);
 }
 
-/* Folders */
+/* Directories */
 
 static void
 assert_no_store (const char *path)
@@ -202,30 +202,30 @@ assert_no_store (const char *path)
 }
 
 static void
-test_folders (Fixture *self, gconstpointer data)
+test_directories (Fixture *self, gconstpointer data)
 {
-  g_autofree char *link = g_build_filename (self->folder, "link", NULL);
-  g_autofree char *below = g_build_filename (self->folder, "made", "for", "us", NULL);
-  g_autofree char *made = g_build_filename (self->folder, "made", NULL);
-  g_autofree char *two = g_build_filename (self->folder, "made", "for", NULL);
+  g_autofree char *link = g_build_filename (self->directory, "link", NULL);
+  g_autofree char *below = g_build_filename (self->directory, "made", "for", "us", NULL);
+  g_autofree char *made = g_build_filename (self->directory, "made", NULL);
+  g_autofree char *two = g_build_filename (self->directory, "made", "for", NULL);
   g_autoptr (LuStore) store = NULL;
   g_autoptr (GError) error = NULL;
   struct stat info;
 
   assert_no_store (self->path); /* a file */
-  g_assert_cmpint (symlink (self->folder, link), ==, 0);
+  g_assert_cmpint (symlink (self->directory, link), ==, 0);
   assert_no_store (link);
   for (guint bit = 0; bit < 2; bit++)
     {
-      g_assert_cmpint (g_chmod (self->folder, bit == 0 ? 0720 : 0702), ==, 0);
-      assert_no_store (self->folder);
+      g_assert_cmpint (g_chmod (self->directory, bit == 0 ? 0720 : 0702), ==, 0);
+      assert_no_store (self->directory);
     }
-  g_assert_cmpint (g_chmod (self->folder, 0700), ==, 0);
+  g_assert_cmpint (g_chmod (self->directory, 0700), ==, 0);
   if (geteuid () == 0)
     {
-      g_assert_cmpint (chown (self->folder, NOBODY, (gid_t) -1), ==, 0);
-      assert_no_store (self->folder);
-      g_assert_cmpint (chown (self->folder, 0, (gid_t) -1), ==, 0);
+      g_assert_cmpint (chown (self->directory, NOBODY, (gid_t) -1), ==, 0);
+      assert_no_store (self->directory);
+      g_assert_cmpint (chown (self->directory, 0, (gid_t) -1), ==, 0);
     }
   /* Only a writable store is created. */
   g_assert_null (lu_store_open (below, LU_STORE_READ_ONLY, &error));
@@ -263,7 +263,7 @@ test_default_path (void)
 static void
 test_foreign_files (Fixture *self, gconstpointer data)
 {
-  g_autofree char *other = g_build_filename (self->folder, "other", NULL);
+  g_autofree char *other = g_build_filename (self->directory, "other", NULL);
 
   for (guint bit = 0; bit < 2; bit++)
     {
@@ -619,7 +619,7 @@ test_racing_writers (Fixture *self, gconstpointer data)
       g_assert_cmpint (status, ==, 0);
     }
   assert_result (self, LU_STORE_LOADED);
-  g_free (find_stored (self->folder));
+  g_free (find_stored (self->directory));
 }
 
 /* Room for only half of the table. */
@@ -642,8 +642,8 @@ test_no_room (Fixture *self, gconstpointer data)
   g_assert_cmpint (waitpid (child, &status, 0), ==, child);
   g_assert_cmpint (status, ==, 0);
   assert_result (self, LU_STORE_MISSING);
-  g_assert_cmpint (g_rmdir (self->folder), ==, 0); /* nothing is left in it */
-  g_assert_cmpint (g_mkdir (self->folder, 0700), ==, 0);
+  g_assert_cmpint (g_rmdir (self->directory), ==, 0); /* nothing is left in it */
+  g_assert_cmpint (g_mkdir (self->directory, 0700), ==, 0);
 }
 
 static void
@@ -698,7 +698,7 @@ test_last_use (Fixture *self, gconstpointer data)
 static char *
 add_file (Fixture *self, const char *name, gsize size, gint64 age)
 {
-  char *path = g_build_filename (self->folder, name, NULL);
+  char *path = g_build_filename (self->directory, name, NULL);
   g_autofree char *bytes = g_malloc0 (size);
 
   g_assert_true (g_file_set_contents (path, bytes, (gssize) size, NULL));
@@ -714,7 +714,7 @@ test_prune (Fixture *self, gconstpointer data)
   g_autofree char *left = add_file (self, ".new-0011223344556677", 100, 10000);
   g_autofree char *fresh = add_file (self, ".new-8899aabbccddeeff", 100, 5);
   g_autofree char *other = add_file (self, "README.table", 65536, 5000000);
-  g_autofree char *link = g_build_filename (self->folder, "cdef-cdef.table", NULL);
+  g_autofree char *link = g_build_filename (self->directory, "cdef-cdef.table", NULL);
   LuStorePruned pruned;
 
   g_assert_cmpint (symlink (other, link), ==, 0);
@@ -769,7 +769,7 @@ main (int argc, char **argv)
   g_test_add_func ("/store/each row", test_each_row);
   ADD ("round-trip", test_round_trip);
   ADD ("libraries", test_libraries);
-  ADD ("folders", test_folders);
+  ADD ("directories", test_directories);
   ADD ("foreign-files", test_foreign_files);
   ADD ("cut-off", test_cut_off);
   ADD ("too-large", test_too_large);

@@ -30,12 +30,12 @@ def find_tool(architecture, name):
     return found or (shutil.which(name) if platform.machine() == machine else None)
 
 
-def build(architecture, folder):
+def build(architecture, directory):
     """A shared library with its code at a fixed address; None without the tools."""
     assembler, linker = find_tool(architecture, "as"), find_tool(architecture, "ld")
     if not assembler or not linker:
         return None
-    made, library = folder / "golden.o", folder / "golden.so"
+    made, library = directory / "golden.o", directory / "golden.so"
     subprocess.run([assembler, "-o", made, GOLDEN / f"{architecture}.s"], check=True)
     subprocess.run([linker, "-shared", "--eh-frame-hdr", "-Ttext=0x10000", "-o", library, made],
                    check=True)
@@ -50,8 +50,8 @@ def tables(program, *args):
 
 def main(argv):
     program, architecture = argv[1:3]
-    with tempfile.TemporaryDirectory() as folder:
-        library = build(architecture, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        library = build(architecture, pathlib.Path(directory))
         if library is None:
             print(f"no assembler or no linker for {architecture}")
             return 77

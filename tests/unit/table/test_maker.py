@@ -15,9 +15,9 @@ MAKER = sys.argv.pop(1)
 
 class Maker(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name)
         self.write("src/table/one.c", '#include "table/one.h"\n#include <stdio.h>\nint one;\n')
         self.write("src/table/one.h", '#include "row.h"\n')
         self.write("src/table/other.h", "")

@@ -4,7 +4,7 @@
 /* test-check.c - the check engine reports how engines disagree. One of them is the table engine
  * with one change to its stacks, so that the difference is known.
  *
- * Arguments: the folder of target.c's programs. */
+ * Arguments: the directory of target.c's programs. */
 
 #include "unwind/check.h"
 
@@ -22,7 +22,7 @@ typedef enum
   LIE_FIRST, /* no frame at all */
 } Lie;
 
-static const char *folder;
+static const char *directory;
 static Lie lie;
 
 /* An engine that lies */
@@ -94,7 +94,7 @@ start (void)
 {
   const char *args[] = { "plain", NULL };
 
-  return tracee_start (folder, "pie", args, 1 << 20);
+  return tracee_start (directory, "pie", args, 1 << 20);
 }
 
 static void
@@ -279,7 +279,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  folder = argc > 1 ? argv[1] : ".";
+  directory = argc > 1 ? argv[1] : ".";
   g_test_add_func ("/check/agreement", test_agreement);
   g_test_add_func ("/check/frame", test_frame);
   g_test_add_func ("/check/kernel-frames", test_kernel_frames);

@@ -3,7 +3,7 @@
 
 /* test-dwfl.c - the dwfl engine on stopped programs whose stack is known (target.c), without perf.
  *
- * Arguments: the folder of the programs. Each case runs one build of the program in one way and
+ * Arguments: the directory of the programs. Each case runs one build of the program in one way and
  * compares the frames with the recorded return addresses. */
 
 #include "unwind/unwinder.h"
@@ -14,7 +14,7 @@
 
 #define WHOLE (4u << 20)
 
-static const char *folder;
+static const char *directory;
 
 static const char *const builds[] = { "pie",         "no-pie",      "static",
                                       "static-pie",  "prelinked",   "one-segment",
@@ -26,7 +26,7 @@ start (const char *build, const char *first, const char *second)
 {
   const char *args[] = { first, second, NULL };
 
-  return tracee_start (folder, build, args, WHOLE);
+  return tracee_start (directory, build, args, WHOLE);
 }
 
 static LuStack *
@@ -224,7 +224,7 @@ static void
 test_leaf_of_a_small_copy (gconstpointer build)
 {
   const char *args[] = { "bare", NULL };
-  g_autoptr (Tracee) tracee = tracee_start (folder, build, args, 1 << 20);
+  g_autoptr (Tracee) tracee = tracee_start (directory, build, args, 1 << 20);
   g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
   g_autofree LuStack *stack = g_new (LuStack, 1);
   guint32 whole, size = 64;
@@ -419,7 +419,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  folder = argc > 1 ? argv[1] : ".";
+  directory = argc > 1 ? argv[1] : ".";
   for (guint i = 0; i < G_N_ELEMENTS (builds); i++)
     {
       add ("plain", builds[i], test_compact);

@@ -5,7 +5,7 @@
  * never answers. There is no right answer here, but the engine has to return a stack with a valid
  * status.
  *
- * Arguments: the folder of target.c's programs, and the number of damaged files to try (default
+ * Arguments: the directory of target.c's programs, and the number of damaged files to try (default
  * 4000). */
 
 #include "unwind/unwinder.h"
@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char *folder;
+static const char *directory;
 static guint n_rounds = 4000;
 
 static Tracee *
@@ -27,7 +27,7 @@ start_build (const char *build, const char *what)
 {
   const char *args[] = { what, NULL };
 
-  return tracee_start (folder, build, args, 1 << 20);
+  return tracee_start (directory, build, args, 1 << 20);
 }
 
 static Tracee *
@@ -102,7 +102,7 @@ test_damaged_files (void)
   static const char *const sections[] = { ".eh_frame", ".eh_frame_hdr" };
   g_autoptr (Tracee) tracee = start ("signal");
   g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
-  g_autofree char *program = g_strdup_printf ("%s/target-pie", folder);
+  g_autofree char *program = g_strdup_printf ("%s/target-pie", directory);
   g_autofree LuStack *stack = g_new (LuStack, 1);
   g_autoptr (GRand) random = g_rand_new_with_seed ((guint32) g_test_rand_int ());
   g_autofree guint8 *file = NULL;
@@ -256,7 +256,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  folder = argc > 1 ? argv[1] : ".";
+  directory = argc > 1 ? argv[1] : ".";
   if (argc > 2)
     n_rounds = (guint) atoi (argv[2]);
   g_test_add_func ("/hostile/damaged-files", test_damaged_files);

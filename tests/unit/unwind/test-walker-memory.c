@@ -5,7 +5,7 @@
  * walk, with the first rule of each module, a new address space for each walk, and lists that
  * overflow.
  *
- * Arguments: the folder of target.c's programs. */
+ * Arguments: the directory of target.c's programs. */
 
 #include "unwind/walker.h"
 
@@ -16,7 +16,7 @@
 
 #define N_SPACES 300
 
-static const char *folder;
+static const char *directory;
 
 /* A sanitizer has its own allocator; nothing is counted then. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -68,7 +68,7 @@ start (const char *what)
   const char *args[] = { what, "200", NULL };
 
   if (CAN_COUNT)
-    return tracee_start (folder, "pie", args, 1 << 20);
+    return tracee_start (directory, "pie", args, 1 << 20);
   g_test_skip ("a sanitizer has its own allocator");
   return NULL;
 }
@@ -180,7 +180,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  folder = argc > 1 ? argv[1] : ".";
+  directory = argc > 1 ? argv[1] : ".";
   g_test_add_func ("/walker-memory/counting", test_counting);
   g_test_add_data_func ("/walker-memory/plain", "plain", test_first);
   g_test_add_data_func ("/walker-memory/signal", "signal", test_first);

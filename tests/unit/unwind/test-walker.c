@@ -8,7 +8,7 @@
  * changed sample is walked as the next one of a thread whose last stack was the unchanged one, and
  * as the first one of another thread; both results must be equal.
  *
- * Arguments: the folder of target.c's programs. */
+ * Arguments: the directory of target.c's programs. */
 
 #include "unwind/walker.h"
 
@@ -23,7 +23,7 @@
 #define WORD_FP  6
 #define WORD_BX  1
 
-static const char *folder;
+static const char *directory;
 
 typedef struct
 {
@@ -72,7 +72,7 @@ set_up (Fixture *self, const char *what, const char *number)
 {
   const char *args[] = { what, number, NULL };
 
-  *self = (Fixture){ .next_tid = 1000, .tracee = tracee_start (folder, "pie", args, 1 << 20) };
+  *self = (Fixture){ .next_tid = 1000, .tracee = tracee_start (directory, "pie", args, 1 << 20) };
   if (self->tracee == NULL)
     return FALSE;
   self->walker = lu_walker_new (TRUE);
@@ -436,7 +436,7 @@ main (int argc, char **argv)
   static guint indices[G_N_ELEMENTS (cases)];
 
   g_test_init (&argc, &argv, NULL);
-  folder = argc > 1 ? argv[1] : ".";
+  directory = argc > 1 ? argv[1] : ".";
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       indices[i] = i;

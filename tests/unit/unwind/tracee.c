@@ -224,9 +224,9 @@ start (const char *program, const char *const *args, gsize limit, const char **w
 }
 
 Tracee *
-tracee_start (const char *folder, const char *build, const char *const *args, gsize limit)
+tracee_start (const char *directory, const char *build, const char *const *args, gsize limit)
 {
-  g_autofree char *program = g_strdup_printf ("%s/target-%s", folder, build);
+  g_autofree char *program = g_strdup_printf ("%s/target-%s", directory, build);
   const char *why = "this build of the program could not be made here";
   Tracee *self = NULL;
 

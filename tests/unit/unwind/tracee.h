@@ -23,9 +23,10 @@ typedef struct
   guint n_returns;
 } Tracee;
 
-/* Runs target-BUILD of the folder. Returns NULL and skips the test with the reason if it could not
- * be built or cannot run here (no such ABI, ptrace not allowed). */
-Tracee *tracee_start (const char *folder, const char *build, const char *const *args, gsize limit);
+/* Runs target-BUILD of the directory. Returns NULL and skips the test with the reason if it could
+ * not be built or cannot run here (no such ABI, ptrace not allowed). */
+Tracee *tracee_start (const char *directory, const char *build, const char *const *args,
+                      gsize limit);
 void tracee_free (Tracee *self);
 
 /* Unwinds as the engine does. With LU_TEST_LEAN in the environment no module has its CFI in memory

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 #
-# prelude.sh - functions for kinds.ini; survey.py puts them before each script. K is the folder of
+# prelude.sh - functions for kinds.ini; survey.py puts them before each script. K is the directory of
 # sources, S the number of seconds.
 export K S
 
