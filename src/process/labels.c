@@ -12,9 +12,17 @@
 static gboolean
 is_a_name (const char *word, const char *slash)
 {
-  return word[0] != '/'
-         && (g_ascii_isdigit (slash[1]) || g_str_has_prefix (word, "kworker/")
-             || g_str_has_suffix (word, ":"));
+  return word[0] != '/' && (g_ascii_isdigit (slash[1]) || g_str_has_prefix (word, "kworker/"));
+}
+
+/* Removes the colon of a title that a program gave itself ("nginx: worker process"). */
+static gboolean
+cut_title (char *word, gsize length)
+{
+  if (length < 2 || word[length - 1] != ':')
+    return FALSE;
+  word[length - 1] = 0;
+  return TRUE;
 }
 
 char *
@@ -22,11 +30,12 @@ lu_labels_program (const LuLabels *self)
 {
   gsize length = strcspn (self->command_line, " ");
   g_autofree char *word = g_strndup (self->command_line, length);
+  gboolean is_title = cut_title (word, length);
   const char *slash = strrchr (word, '/');
 
   if (length == 0)
     return g_strdup ("?");
-  if (slash == NULL || is_a_name (word, slash))
+  if (slash == NULL || (is_title && word[0] != '/') || is_a_name (word, slash))
     return g_steal_pointer (&word);
   return g_path_get_basename (word);
 }

@@ -17,5 +17,6 @@ typedef struct
 } LuLabels;
 
 /* Returns the name of the program without directory and arguments: "python3" for "/usr/bin/python3
- * -m x". "?" if there is none. Owned by the caller. */
+ * -m x", "nginx" for the title "nginx: worker process". "?" if there is none. Owned by the caller.
+ */
 char *lu_labels_program (const LuLabels *self);
