@@ -115,7 +115,7 @@ new_pipeline (LuSession *self, LuSource *source_taken, GError **error)
     .kernel_walks = options->input == NULL ? &options->kernel_walks : NULL,
     .drain = { .follow_all = options->all || options->input != NULL || mode->follows_all,
                .pids = self->target.pids,
-               .tids = options->tids,
+               .tids = self->target.tids,
                .command = self->command.pid,
                .include_self = options->include_self,
                .log_progress = mode->logs_progress },

@@ -28,10 +28,8 @@
 #define MAX_RESCANS 8
 
 static gboolean
-check_exists (pid_t id, gboolean is_thread, GError **error)
+fail_gone (pid_t id, gboolean is_thread, GError **error)
 {
-  if (kill (id, 0) == 0 || errno == EPERM)
-    return TRUE;
   g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS,
                is_thread ? _ ("there is no thread %d (any more)")
                          : _ ("there is no process %d (any more)"),
@@ -93,19 +91,51 @@ process_of (pid_t tid)
   return line != NULL ? (pid_t) strtol (line + strlen ("\nTgid:"), NULL, 10) : 0;
 }
 
-/* Whether a process of the list is there. One of many that is gone is told and left out. */
+/* One of many that is gone is told and left out. FALSE: it was the only one. */
 static gboolean
-is_there (const LuOptions *options, pid_t pid, GError **error)
+leave_out (const LuOptions *options, const GArray *all, pid_t id, GError **error)
 {
+  gboolean is_thread = all == options->tids;
   g_autoptr (GError) failure = NULL;
 
-  if (check_exists (pid, FALSE, &failure))
-    return TRUE;
-  if (options->pids->len == 1)
-    g_propagate_error (error, g_steal_pointer (&failure));
-  else if (!options->quiet)
+  fail_gone (id, is_thread, &failure);
+  if (all->len > 1 && !options->quiet)
     fprintf (stderr, "live-unwinder: %s\n", failure->message);
+  if (all->len == 1)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return all->len > 1;
+}
+
+static gboolean
+add_process (LuTarget *self, const LuOptions *options, pid_t pid, const LuPerfAbilities *abilities,
+             GError **error)
+{
+  gboolean is_ours = kill (pid, 0) == 0;
+
+  if (!is_ours && errno != EPERM)
+    return leave_out (options, options->pids, pid, error);
+  if (is_ours || abilities->cpu_wide)
+    {
+      g_array_append_val (self->pids, pid);
+      return TRUE;
+    }
+  g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
+               _ ("process %d belongs to another user: run live-unwinder as root "
+                  "(sudo live-unwinder --pid %d)"),
+               (int) pid, (int) pid);
   return FALSE;
+}
+
+static gboolean
+add_thread (LuTarget *self, const LuOptions *options, pid_t tid, GError **error)
+{
+  pid_t pid = process_of (tid);
+
+  if (pid == 0)
+    return leave_out (options, options->tids, tid, error);
+  g_array_append_val (self->pids, pid);
+  g_array_append_val (self->tids, tid);
+  return TRUE;
 }
 
 static gboolean
@@ -118,40 +148,19 @@ find_processes (LuTarget *self, const LuOptions *options, const LuCommand *comma
   if (command->pid > 0)
     g_array_append_val (self->pids, command->pid);
   for (guint i = 0; options->pids != NULL && i < options->pids->len; i++)
-    {
-      pid_t pid = g_array_index (options->pids, pid_t, i);
-
-      if (!is_there (options, pid, error))
-        {
-          if (options->pids->len == 1)
-            return FALSE;
-          continue;
-        }
-      if (!abilities->cpu_wide && kill (pid, 0) < 0)
-        {
-          g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
-                       _ ("process %d belongs to another user: run live-unwinder as root "
-                          "(sudo live-unwinder --pid %d)"),
-                       (int) pid, (int) pid);
-          return FALSE;
-        }
-      g_array_append_val (self->pids, pid);
-    }
-  if (options->pids != NULL && self->pids->len == 0)
-    {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_NO_PROCESS,
-                           _ ("none of the processes is there (any more)"));
+    if (!add_process (self, options, g_array_index (options->pids, pid_t, i), abilities, error))
       return FALSE;
-    }
+  if (options->tids != NULL)
+    self->tids = g_array_new (FALSE, FALSE, sizeof (pid_t));
   for (guint i = 0; options->tids != NULL && i < options->tids->len; i++)
-    {
-      pid_t tid = g_array_index (options->tids, pid_t, i), pid = process_of (tid);
-
-      if (pid == 0)
-        return check_exists (tid, TRUE, error);
-      g_array_append_val (self->pids, pid);
-    }
-  return TRUE;
+    if (!add_thread (self, options, g_array_index (options->tids, pid_t, i), error))
+      return FALSE;
+  if (self->pids->len > 0)
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_NO_PROCESS,
+                       options->tids != NULL ? _ ("none of the threads is there (any more)")
+                                             : _ ("none of the processes is there (any more)"));
+  return FALSE;
 }
 
 static gboolean
@@ -168,13 +177,13 @@ open_per_task (LuTarget *self, const LuOptions *options, const LuPerfAbilities *
   for (guint i = 0;; i++)
     {
       g_autoptr (GArray) before =
-          options->tids != NULL ? g_array_ref (options->tids) : list_threads (self->pids);
+          self->tids != NULL ? g_array_ref (self->tids) : list_threads (self->pids);
       g_autoptr (GArray) after = NULL;
       g_autoptr (LuSource) source = NULL;
 
       source_options->tasks = before;
       source = lu_source_perf_new (abilities, source_options, error);
-      after = options->tids != NULL ? g_array_ref (options->tids) : list_threads (self->pids);
+      after = self->tids != NULL ? g_array_ref (self->tids) : list_threads (self->pids);
       if (source == NULL || same_ids (before, after) || i >= MAX_RESCANS)
         return g_steal_pointer (&source);
     }
@@ -211,8 +220,8 @@ lu_target_open (LuTarget *self, const LuOptions *options, const LuCommand *comma
     return refuse (abilities.error, options->all, error);
   if (options->all && !abilities.cpu_wide)
     return refuse (EACCES, TRUE, error);
-  if (options->tids != NULL)
-    clock_tasks = g_array_ref (options->tids);
+  if (self->tids != NULL)
+    clock_tasks = g_array_ref (self->tids);
   else if (self->pids != NULL)
     clock_tasks = list_threads (self->pids);
   if (clock_tasks != NULL && clock_tasks->len <= MAX_CLOCKS)
@@ -228,4 +237,5 @@ void
 lu_target_clear (LuTarget *self)
 {
   g_clear_pointer (&self->pids, g_array_unref);
+  g_clear_pointer (&self->tids, g_array_unref);
 }

@@ -13,6 +13,7 @@
 typedef struct
 {
   GArray *pids; /* of pid_t: processes to follow; NULL: all */
+  GArray *tids; /* of pid_t: only these threads of them; NULL: all */
 } LuTarget;
 
 /* Opens the sampling source for the targets that the options name. With privilege, it samples whole

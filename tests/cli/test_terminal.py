@@ -137,6 +137,20 @@ class Habits(Case):
         self.assertEqual(result.returncode, 125)
         self.assertIn("none of the processes", result.stderr)
 
+    def test_so_are_threads(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        here = subprocess.Popen(spin(20))
+        self.addCleanup(here.wait)
+        self.addCleanup(here.kill)
+        result = self.run_it("-d", "300ms", "-t", f"{gone.pid},{here.pid}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"there is no thread {gone.pid}", result.stderr)
+        self.assertRegex(result.stderr, r"(?m)^[1-9]\d* samples in ")
+        result = self.run_it("-f", "-t", str(gone.pid), "-t", str(gone.pid))
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("none of the threads", result.stderr)
+
 
 class Signals(Case):
     def test_signals_of_users_do_not_end_a_recording(self):
