@@ -18,7 +18,9 @@
 
 #define MAX_MODULE 28
 /* Columns before the name of a function. */
-#define NUMBERS_WIDTH 36
+#define NUMBERS_WIDTH 37
+/* Columns before the name of an end state. */
+#define NAME_COLUMN 19
 
 typedef struct
 {
@@ -105,16 +107,18 @@ print_states (LuProfile *profile)
   for (guint i = 0; i < profile->states->len; i++)
     {
       const LuReportState *state = g_ptr_array_index (profile->states, i);
-      g_autofree char *name = lu_printable (state->name, 0);
+      g_autofree char *text = g_strconcat (
+          state->name, state->excluded ? _ (" (not counted in complete %)") : "", NULL);
+      guint width = lu_terminal_width ();
+      g_autofree char *name = lu_printable (text, width > 0 ? width - NAME_COLUMN : 0);
 
       if (state->n == 0)
         continue;
       if (!any)
         printf ("\n%s\n", _ ("Stacks that are not complete, by how they ended"));
       any = TRUE;
-      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s\n", state->n,
-              lu_report_percent (state->n, profile->model->n_samples), name,
-              state->excluded ? _ (" (not counted in complete %)") : "");
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", state->n,
+              lu_report_percent (state->n, profile->model->n_samples), name);
     }
 }
 

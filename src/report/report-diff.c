@@ -74,9 +74,7 @@ lu_report_print_diff (const LuProfile *a, const LuProfile *b, guint limit)
   for (guint i = 0; i < MIN (limit, sorted->len); i++)
     {
       const Row *row = g_ptr_array_index (sorted, i);
-      g_autofree char *text = row->module[0] != 0
-                                  ? g_strdup_printf ("%s  [%s]", row->name, row->module)
-                                  : g_strdup (row->name);
+      g_autofree char *text = lu_report_with_module (row->name, row->module);
       g_autofree char *name = lu_printable (text, width > 60 ? width - 46 : 0);
 
       printf ("%+8.2f %% %8.2f %% %8.2f %% %+8.2f %%  %s\n", row->self[1] - row->self[0],

@@ -3,11 +3,21 @@
 
 /* report-filter.c - removes samples from a model; see report-filter.h. */
 
+#include "config.h"
+
 #include "report-filter.h"
 
+#include "base/error.h"
+#include "base/printable.h"
+#include "report-tree.h"
+
+#include <glib/gi18n.h>
 #include <string.h>
 
 #define MAX_SECONDS 1e9
+/* Processes in a message, and the length of their names. */
+#define MAX_NAMED 5
+#define MAX_NAME  40
 
 typedef struct
 {
@@ -55,18 +65,72 @@ mark_nodes (Filtering *self)
 }
 
 static gboolean
-passes (const Filtering *self, guint32 thread, guint32 node)
+thread_passes (const LuReportFilter *filter, const LuModel *model, guint32 thread)
 {
-  const LuReportFilter *filter = self->filter;
-  const LuModelThread *place = lu_model_thread (self->model, thread);
-  const LuModelProcess *process = lu_model_process_of (self->model, thread);
+  const LuModelThread *place = lu_model_thread (model, thread);
+  const LuModelProcess *process = lu_model_process_of (model, thread);
 
   return (filter->pid == 0 || place->pid == filter->pid)
          && (filter->tid == 0 || place->tid == filter->tid)
          && (filter->process == NULL || strstr (process->name, filter->process) != NULL
-             || strstr (process->labels.command_line, filter->process) != NULL)
+             || strstr (process->labels.command_line, filter->process) != NULL);
+}
+
+static gboolean
+passes (const Filtering *self, guint32 thread, guint32 node)
+{
+  const LuReportFilter *filter = self->filter;
+
+  return thread_passes (filter, self->model, thread)
          && (filter->module == NULL || self->has_module[node])
          && (filter->function == NULL || self->has_function[node]);
+}
+
+/* Returns the processes with the most samples, as "1234 nginx, 77 sh". Owned by the caller. */
+static char *
+name_busiest (const LuModel *model)
+{
+  g_autofree guint64 *samples = lu_report_count_processes (model);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < MIN (MAX_NAMED, model->processes->len); i++)
+    {
+      guint32 best = 0;
+      const LuModelProcess *process;
+      g_autofree char *name = NULL;
+
+      for (guint32 k = 1; k < model->processes->len; k++)
+        if (samples[k] > samples[best])
+          best = k;
+      if (samples[best] == 0)
+        break;
+      samples[best] = 0;
+      process = g_ptr_array_index (model->processes, best);
+      name = lu_printable (process->name, MAX_NAME);
+      g_string_append_printf (text, "%s%d %s", i > 0 ? ", " : "", process->pid, name);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* Fails if the filter leaves no thread of those that were sampled. */
+static gboolean
+check_threads (const LuReportFilter *filter, const LuModel *model, GError **error)
+{
+  g_autofree char *busiest = NULL;
+  g_autofree char *wanted = NULL;
+
+  if (model->n_samples == 0)
+    return TRUE;
+  for (guint32 i = 0; i < model->threads->len; i++)
+    if (thread_passes (filter, model, i))
+      return TRUE;
+  busiest = name_busiest (model);
+  wanted = filter->process != NULL ? lu_printable (filter->process, 0)
+                                   : g_strdup_printf ("%d", MAX (filter->pid, filter->tid));
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+               _ ("no process or thread \"%s\" was sampled; most samples have: %s"), wanted,
+               busiest);
+  return FALSE;
 }
 
 static void
@@ -109,13 +173,15 @@ count_times (Filtering *self)
     }
 }
 
-void
-lu_report_filter_apply (const LuReportFilter *filter, LuModel *model)
+gboolean
+lu_report_filter_apply (const LuReportFilter *filter, LuModel *model, GError **error)
 {
   Filtering self = { .filter = filter, .model = model };
 
   if (is_empty (filter))
-    return;
+    return TRUE;
+  if (!check_threads (filter, model, error))
+    return FALSE;
   mark_nodes (&self);
   self.counted = lu_id_table_new (1);
   self.counts = g_array_new (FALSE, FALSE, sizeof (LuModelSum));
@@ -135,4 +201,5 @@ lu_report_filter_apply (const LuReportFilter *filter, LuModel *model)
   model->counts = self.counts;
   g_free (self.has_module);
   g_free (self.has_function);
+  return TRUE;
 }

@@ -19,5 +19,6 @@ typedef struct
 /* Whether the filter needs the times of samples, so that the model must keep them. */
 gboolean lu_report_filter_needs_times (const LuReportFilter *self);
 /* Reduces the model's counts to the samples that pass. After lu_model_name(). The number of
- * complete stacks is unknown from then on. */
-void lu_report_filter_apply (const LuReportFilter *self, LuModel *model);
+ * complete stacks is unknown from then on. Fails if no process or thread passes; the message names
+ * those with the most samples. */
+gboolean lu_report_filter_apply (const LuReportFilter *self, LuModel *model, GError **error);

@@ -15,6 +15,10 @@
 /* Columns before a name in the tree. */
 #define TREE_NUMBERS 28
 #define MAX_INDENT   200
+/* Columns that the names in a tree have at least. */
+#define MIN_ROOM 24
+/* Columns before a name in other tables. */
+#define NUMBERS 19
 
 typedef struct
 {
@@ -49,13 +53,20 @@ lu_report_percent (guint64 part, guint64 whole)
   return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
 }
 
+char *
+lu_report_with_module (const char *name, const char *module)
+{
+  if (module[0] == 0)
+    return g_strdup (name);
+  return g_strdup_printf (module[0] == '[' ? "%s  %s" : "%s  [%s]", name, module);
+}
+
 static char *
 text_of (const LuCallNode *node)
 {
   g_autofree char *text = lu_call_node_text (node);
 
-  return node->module[0] != 0 ? g_strdup_printf ("%s  [%s]", text, node->module)
-                              : g_steal_pointer (&text);
+  return lu_report_with_module (text, node->module);
 }
 
 /* The tree */
@@ -99,8 +110,8 @@ print_node (const TreePrinter *self, guint32 number, guint depth)
 {
   const LuCallNode *node = lu_call_tree_node (self->tree, number);
   guint64 all = lu_call_tree_node (self->tree, 0)->total;
-  guint indent = MIN (depth, MAX_INDENT);
-  guint room = self->width > TREE_NUMBERS + indent + 8 ? self->width - TREE_NUMBERS - indent : 8;
+  guint indent = MIN (depth, self->width > 0 ? self->width - TREE_NUMBERS - MIN_ROOM : MAX_INDENT);
+  guint room = self->width - TREE_NUMBERS - indent;
   g_autofree char *text = text_of (node);
   g_autofree char *name = lu_printable_name (text, strlen (node->name), self->width > 0 ? room : 0);
 
@@ -196,7 +207,7 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
       const Neighbour *neighbour = g_ptr_array_index (sorted, i);
       g_autofree char *text = text_of (neighbour->node);
       g_autofree char *name =
-          lu_printable_name (text, strlen (neighbour->node->name), width > 20 ? width - 19 : 0);
+          lu_printable_name (text, strlen (neighbour->node->name), width > 0 ? width - NUMBERS : 0);
 
       printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,
               lu_report_percent (neighbour->total, all), name);
@@ -277,6 +288,21 @@ count_lacking (const LuModel *model, LuReportLacks *lacks, GArray *modules)
   return all;
 }
 
+/* A line for a file. Of a path that is too long, the directories go first, then the reason. */
+static void
+print_lacking (const Lacking *lacking, const char *why, guint64 all)
+{
+  guint width = lu_terminal_width ();
+  const char *colon = why != NULL ? ": " : "";
+  g_autofree char *text = g_strconcat (lacking->module->path, colon, why, NULL);
+  g_autofree char *short_text = g_strconcat (lacking->module->base_name, colon, why, NULL);
+  gboolean fits = width == 0 || g_utf8_strlen (text, -1) <= (glong) width - NUMBERS;
+  g_autofree char *line = lu_printable (fits ? text : short_text, width > 0 ? width - NUMBERS : 0);
+
+  printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", lacking->n, lu_report_percent (lacking->n, all),
+          line);
+}
+
 void
 lu_report_print_lacking (const LuModel *model, const char *title, LuReportLacks *lacks,
                          const char *(*why_of) (const LuModelModule *module), guint limit)
@@ -293,15 +319,12 @@ lu_report_print_lacking (const LuModel *model, const char *title, LuReportLacks 
     {
       const Lacking *lacking = &g_array_index (modules, Lacking, i);
       const char *why = why_of (lacking->module);
-      g_autofree char *path = lu_printable (lacking->module->path, 0);
 
       if (lacking->n == 0)
         break;
       if (i == 0)
         printf ("\n%s\n", title);
-      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s%s%s\n", lacking->n,
-              lu_report_percent (lacking->n, all), path, why != NULL ? ": " : "",
-              why != NULL ? _ (why) : "");
+      print_lacking (lacking, why != NULL ? _ (why) : NULL, all);
     }
 }
 
@@ -348,6 +371,17 @@ lu_report_count_threads (const LuModel *model)
 
       samples[count.thread] += count.n;
     }
+  return samples;
+}
+
+guint64 *
+lu_report_count_processes (const LuModel *model)
+{
+  g_autofree guint64 *of_threads = lu_report_count_threads (model);
+  guint64 *samples = g_new0 (guint64, model->processes->len + 1);
+
+  for (guint i = 0; i < model->threads->len; i++)
+    samples[lu_model_thread (model, i)->process] += of_threads[i];
   return samples;
 }
 

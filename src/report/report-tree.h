@@ -13,6 +13,9 @@ double lu_report_percent (guint64 part, guint64 whole);
 /* Returns the values of a table, borrowed, in an array owned by the caller. */
 GPtrArray *lu_report_values (GHashTable *table);
 
+/* Returns "name  [module]", owned by the caller; modules that have brackets get no second pair. */
+char *lu_report_with_module (const char *name, const char *module);
+
 /* Prints the tree down to nodes of `min_percent` of all samples. */
 void lu_report_print_tree (const LuCallTree *tree, double min_percent);
 /* Prints tables of callers and callees of the functions with that name, at most `limit` lines each.
@@ -29,5 +32,7 @@ void lu_report_print_lacking (const LuModel *model, const char *title, LuReportL
 void lu_report_print_unnamed (const LuModel *model, guint limit);
 /* Returns the samples of each thread, owned by the caller. */
 guint64 *lu_report_count_threads (const LuModel *model);
+/* Returns the samples of each process, owned by the caller. */
+guint64 *lu_report_count_processes (const LuModel *model);
 /* Prints processes and their threads by samples. */
 void lu_report_print_threads (const LuModel *model, guint limit);

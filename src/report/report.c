@@ -112,13 +112,14 @@ add_lines (const Options *options, LuModel *model)
     lu_model_split_lines (model);
 }
 
+/* Returns NULL if nothing of the recording was asked for. */
 static LuModel *
 load (const Options *options, const char *path, GError **error)
 {
   LuModelFlags flags = lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0;
   g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
   g_autoptr (LuDebuginfod) debuginfod = NULL;
-  LuModel *model;
+  g_autoptr (LuModel) model = NULL;
 
   if (!lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
     return NULL;
@@ -131,8 +132,7 @@ load (const Options *options, const char *path, GError **error)
   add_lines (options, model);
   model->debuginfod = NULL;
   lu_fetcher_print_summary (debuginfod);
-  lu_report_filter_apply (&options->filter, model);
-  return model;
+  return lu_report_filter_apply (&options->filter, model, error) ? g_steal_pointer (&model) : NULL;
 }
 
 static gboolean
