@@ -59,14 +59,14 @@ def environment(**more):
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="report-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
-        source, cls.program = (os.path.join(cls.folder, name) for name in ("deep.c", "deep"))
+        cls.directory = tempfile.mkdtemp(prefix="report-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        source, cls.program = (os.path.join(cls.directory, name) for name in ("deep.c", "deep"))
         with open(source, "w", encoding="ascii") as out:
             out.write(DEEP)
         if subprocess.run([*COMPILER, "-O1", "-o", cls.program, source], check=False).returncode:
             raise unittest.SkipTest("no compiler")
-        cls.capture = os.path.join(cls.folder, "deep.syscap")
+        cls.capture = os.path.join(cls.directory, "deep.syscap")
         done = cls.run_it("-q", "-o", cls.capture, "--", "sh", "-c", f"{cls.program}; :")
         if "perf events cannot be used" in done.stderr:
             raise unittest.SkipTest(done.stderr.strip())
@@ -75,7 +75,7 @@ class Case(unittest.TestCase):
     @classmethod
     def run_it(cls, *arguments, **more):
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
-                              cwd=cls.folder, stdin=subprocess.DEVNULL, env=environment(**more),
+                              cwd=cls.directory, stdin=subprocess.DEVNULL, env=environment(**more),
                               check=False)
 
     def run_well(self, *arguments, **more):
@@ -87,7 +87,7 @@ class Case(unittest.TestCase):
         """What is written to a terminal of that width."""
         ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
                                    stdout=theirs, stderr=subprocess.PIPE,
                                    env=environment(**more))
         os.close(theirs)
