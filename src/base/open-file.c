@@ -92,3 +92,12 @@ lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info)
               end);
   return lu_open_regular (path, info);
 }
+
+int
+lu_open_program (gint32 pid, struct stat *info)
+{
+  char path[32];
+
+  g_snprintf (path, sizeof path, "/proc/%d/exe", pid);
+  return lu_open_regular (path, info);
+}

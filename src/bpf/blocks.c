@@ -46,8 +46,7 @@ lu_bpf_mapping_kind_of (const LuDwflMapping *mapping)
     case LU_STATUS_JIT:
       return LU_BPF_MAPPING_JIT;
     case LU_STATUS_NO_UNWIND_INFO:
-      return kind == LU_MODULE_FILE || kind == LU_MODULE_VDSO ? LU_BPF_MAPPING_NO_CFI
-                                                              : LU_BPF_MAPPING_OPAQUE;
+      return kind == LU_MODULE_VSYSCALL ? LU_BPF_MAPPING_OPAQUE : LU_BPF_MAPPING_NO_CFI;
     default:
       return LU_BPF_MAPPING_OPAQUE;
     }

@@ -38,7 +38,7 @@ lu_bpf_candidates_add (LuBpfCandidates *self, const LuBpfSlots *slots, const LuM
   guint32 slot = lu_bpf_slots_find (slots, mapping->module);
   LuModuleState state = lu_module_state (mapping->module);
 
-  if (lu_module_key (mapping->module)->kind != LU_MODULE_FILE
+  if (!lu_module_key_is_file (lu_module_key (mapping->module))
       || (state != LU_MODULE_PENDING && state != LU_MODULE_WAITING && state != LU_MODULE_READY)
       || self->n == LU_BPF_MAX_CANDIDATES
       || (slot != 0 && (slots->slots[slot].n_mappings > 0 || lu_bpf_slots_has_table (slots, slot)))

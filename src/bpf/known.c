@@ -60,7 +60,7 @@ lu_bpf_known_describe (const LuDwflMapping *mapping, guint32 slot, struct lu_bpf
 {
   const LuModuleKey *key = lu_module_key (mapping->module);
 
-  if (key->kind != LU_MODULE_FILE || !key->has_inode || key->inode_generation > G_MAXUINT32)
+  if (!lu_module_key_is_file (key) || !key->has_inode || key->inode_generation > G_MAXUINT32)
     return FALSE;
   *known = (struct lu_bpf_known){
     .inode = key->inode,

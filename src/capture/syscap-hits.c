@@ -125,7 +125,7 @@ find_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
 
   if (number > 0)
     return FIRST_FILE + number - 1;
-  if (lu_path_is_generated (mapping->file->path))
+  if (lu_file_is_generated (mapping->file))
     return OUTSIDE;
   file = g_new0 (HitFile, 1);
   file->id = lu_file_id_ref (mapping->file);

@@ -33,9 +33,9 @@ _Static_assert(LU_N_STATUS <= LEFT_OUT_BIT, "a bit for each state");
 
 typedef struct
 {
-  guint32 module_id; /* 0: none */
-  gsize size;        /* of its build-id, which may become known later */
-  LuFileId *file;    /* referenced */
+  guint32 module_id;   /* 0: none */
+  LuModuleState state; /* when `file` was made; the build-id may become known later */
+  LuFileId *file;      /* referenced */
 } ModuleFile;
 
 typedef struct
@@ -81,19 +81,23 @@ emit_map (const LuSyscapMapping *mapping, gpointer user_data, GError **error)
   return lu_syscap_write_map (target->writer, target->pid, mapping, error);
 }
 
+/* A file in memory that is no program holds generated code, which has no file for a reader. */
 static LuFileId *
-make_file_id (SyscapSink *self, const LuModule *module, const guint8 *build_id, gsize size)
+make_file_id (SyscapSink *self, const LuModule *module, LuModuleState state)
 {
   const LuModuleKey *key = lu_module_key (module);
+  gboolean is_generated = key->kind == LU_MODULE_MEMORY && state != LU_MODULE_READY;
   g_autoptr (GString) text = g_string_new (NULL);
-  LuFileId id = { .path = lu_module_path (module) };
+  LuFileId id = { .path = is_generated ? "//anon" : lu_module_path (module) };
+  gsize size;
+  const guint8 *build_id = lu_module_build_id (module, &size);
 
   if (build_id != NULL && size > 0)
     {
       lu_hex_append (text, build_id, size);
       id.build_id = text->str;
     }
-  if (key->has_inode && key->kind == LU_MODULE_FILE)
+  if (key->has_inode && lu_module_key_is_file (key) && !is_generated)
     {
       id.device = makedev (key->major, key->minor);
       id.inode = key->inode;
@@ -108,15 +112,14 @@ static LuFileId *
 file_of_module (SyscapSink *self, const LuModule *module)
 {
   ModuleFile *kept = &self->files[lu_module_id (module) % G_N_ELEMENTS (self->files)];
-  gsize size = 0;
-  const guint8 *build_id = lu_module_build_id (module, &size);
+  LuModuleState state = lu_module_state (module);
 
-  if (kept->module_id != lu_module_id (module) || kept->size != size)
+  if (kept->module_id != lu_module_id (module) || kept->state != state)
     {
       lu_file_id_unref (kept->file);
       *kept = (ModuleFile){ .module_id = lu_module_id (module),
-                            .size = size,
-                            .file = make_file_id (self, module, build_id, size) };
+                            .state = state,
+                            .file = make_file_id (self, module, state) };
     }
   return kept->file;
 }

@@ -7,6 +7,19 @@
 
 #include "base/open-file.h"
 
+/* A file in memory has a name, but no path leads to it. If it is a program, those who may not
+ * follow the links of mappings reach it as what the process runs. */
+static gboolean
+find_in_memory (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc found,
+                gpointer user_data)
+{
+  const LuMappingHint no_mapping = { 0 };
+  struct stat info = { 0 };
+  int fd = lu_open_program (hint->pid, &info);
+
+  return fd >= 0 && found (fd, lu_identity_has_inode (key, &info, &no_mapping), user_data);
+}
+
 static gboolean
 find_in_process (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc found,
                  gpointer user_data)
@@ -22,6 +35,8 @@ find_in_process (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc 
               && (lu_identity_has_inode (key, &info, hint) || lu_identity_is_mapped (key, hint)),
           user_data))
     return TRUE;
+  if (key->kind == LU_MODULE_MEMORY)
+    return find_in_memory (key, hint, found, user_data);
   if (key->path[0] != '/')
     return FALSE;
   fd = lu_open_in_root (hint->pid, key->path, LU_OPEN_WITHOUT_OPENAT2, &info);
@@ -35,7 +50,8 @@ lu_find_file (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc fou
   struct stat info = { 0 };
   int fd;
 
-  if ((hint->pid > 0 && find_in_process (key, hint, found, user_data)) || key->path[0] != '/')
+  if ((hint->pid > 0 && find_in_process (key, hint, found, user_data))
+      || key->kind == LU_MODULE_MEMORY || key->path[0] != '/')
     return;
   fd = lu_open_regular (key->path, &info);
   /* Without an inode or a build-id to compare (old perf.data files), the path must suffice. */

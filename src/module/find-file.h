@@ -13,6 +13,7 @@
 typedef gboolean (*LuFoundFunc) (int fd_taken, gboolean is_known, gpointer user_data);
 
 /* Tries the process's own link to the mapped file (/proc/PID/map_files), the path in its root
- * directory, and the path in ours. Without a pid in the hint only the last one. */
+ * directory, and the path in ours. Without a pid in the hint only the last one. A file in memory
+ * has no path: instead, the program that the process runs is tried. */
 void lu_find_file (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc found,
                    gpointer user_data);

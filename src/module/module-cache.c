@@ -150,7 +150,7 @@ note_use (LuModuleCache *self, Entry *entry)
   g_queue_unlink (&self->used, &entry->link);
   g_queue_push_tail_link (&self->used, &entry->link);
   entry->turn = self->turn;
-  if (key->kind == LU_MODULE_FILE || key->kind == LU_MODULE_VDSO)
+  if (lu_module_key_is_file (key) || key->kind == LU_MODULE_VDSO)
     self->frequent[frequent_index (key->inode)] = entry;
 }
 
@@ -162,7 +162,7 @@ is_key_of (const LuModuleKey *key, const LuMmapEvent *mmap)
     return FALSE;
   if (key->kind == LU_MODULE_VDSO)
     return key->is_32bit == lu_mmap_is_below_4g (mmap);
-  return key->kind == LU_MODULE_FILE && key->has_inode && key->major == mmap->major
+  return lu_module_key_is_file (key) && key->has_inode && key->major == mmap->major
          && key->minor == mmap->minor
          && is_same_generation (key->inode_generation, mmap->inode_generation);
 }
@@ -221,8 +221,6 @@ is_anonymous (const char *path)
       return g_str_has_prefix (path, "/dev/zero");
     case 'a':
       return g_str_has_prefix (path, "/anon_hugepage");
-    case 'm':
-      return g_str_has_prefix (path, "/memfd:");
     case 'S':
       return g_str_has_prefix (path, "/SYSV");
     default:
@@ -244,8 +242,11 @@ lu_module_key_init (LuModuleKey *key, const char *path, char *buffer, gsize buff
       key->kind = LU_MODULE_ANONYMOUS;
       key->path = "//anon";
     }
-  else if (g_str_has_suffix (path, " (deleted)") && strlen (path) < buffer_size)
+  else
     {
+      key->kind = g_str_has_prefix (path, "/memfd:") ? LU_MODULE_MEMORY : LU_MODULE_FILE;
+      if (!g_str_has_suffix (path, " (deleted)") || strlen (path) >= buffer_size)
+        return;
       g_strlcpy (buffer, path, strlen (path) - strlen (" (deleted)") + 1);
       key->path = buffer;
     }

@@ -109,7 +109,7 @@ gboolean
 lu_module_is_pending (const LuModule *self)
 {
   return lu_module_state (self) <= LU_MODULE_WAITING
-         && (self->key.kind == LU_MODULE_FILE || self->key.kind == LU_MODULE_VDSO);
+         && (lu_module_key_is_file (&self->key) || self->key.kind == LU_MODULE_VDSO);
 }
 
 gboolean

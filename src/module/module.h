@@ -31,7 +31,8 @@ typedef enum
   LU_MODULE_FILE,
   LU_MODULE_VDSO,      /* [vdso] */
   LU_MODULE_VSYSCALL,  /* [vsyscall]: known to the kernel, no image */
-  LU_MODULE_ANONYMOUS, /* //anon, [heap], memfd or /dev/zero: generated code, no image */
+  LU_MODULE_ANONYMOUS, /* //anon, [heap] or /dev/zero: generated code, no image */
+  LU_MODULE_MEMORY,    /* memfd: a program that was run from it, or else generated code */
 } LuModuleKind;
 
 /* The description of a file in a record or a line of /proc/PID/maps, before it is opened. */
@@ -46,6 +47,13 @@ typedef struct
   guint8 build_id[LU_BUILD_ID_MAX];
   const char *path; /* in the task's mount namespace, without " (deleted)"; borrowed in look-ups */
 } LuModuleKey;
+
+/* Returns whether the kernel reports a device and an inode for it that tell files apart. */
+static inline gboolean
+lu_module_key_is_file (const LuModuleKey *key)
+{
+  return key->kind == LU_MODULE_FILE || key->kind == LU_MODULE_MEMORY;
+}
 
 typedef struct _LuModule LuModule;
 

@@ -117,6 +117,10 @@ open_file (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, Lu
 
   lu_find_file (key, hint, open_found, &opening);
   *image = opening.image;
+  /* Without privilege only programs can be opened; generated code is not to be tried again. */
+  if (opening.outcome == OPEN_GONE && key->kind == LU_MODULE_MEMORY
+      && lu_identity_is_mapped (key, hint))
+    return OPEN_BROKEN;
   return opening.outcome;
 }
 
@@ -229,7 +233,7 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     }
   if (key->kind == LU_MODULE_VDSO)
     outcome = open_vdso (self, key, &image);
-  else if (key->kind == LU_MODULE_FILE)
+  else if (lu_module_key_is_file (key))
     outcome = open_file (self, key, &hint, &image);
   publish (self, module, outcome, image);
   lu_read_budget_charge (self->budget, hint.pid, lu_thread_cpu_ns () - begin);
@@ -266,6 +270,8 @@ lu_opener_reopen (const LuModule *module, gint32 pid, guint64 start, guint64 end
   const LuMappingHint hint = { .pid = pid, .start = start, .end = end };
   Reopening reopening = { .key = lu_module_key (module), .fd = -1 };
 
+  if (reopening.key->kind == LU_MODULE_MEMORY && lu_module_state (module) != LU_MODULE_READY)
+    return -1;
   lu_find_file (reopening.key, &hint, keep_if_same, &reopening);
   return reopening.fd;
 }

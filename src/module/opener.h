@@ -5,7 +5,8 @@
  *
  * Worker thread only. A file is opened through /proc/PID/map_files/START-END, otherwise
  * /proc/PID/root + path, otherwise the path. The first is the mapped file itself, even if deleted;
- * the other two must agree with the key in build-id, or in device and inode. Only regular files are
+ * the other two must agree with the key in build-id, or in device and inode. A file in memory
+ * (memfd), which has no path, is also opened as /proc/PID/exe. Only regular files are
  * opened, without blocking and without following links out of the process's root. Images are shared
  * by digest. */
 
@@ -39,7 +40,8 @@ void lu_opener_settle (LuOpener *self);
 gboolean lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
 
 /* Opens the file of a published module again, in the same ways and with the same checks. Returns a
- * descriptor for reading that the caller closes, or -1. */
+ * descriptor for reading that the caller closes, or -1. Generated code in memory is never opened:
+ * it may have changed. */
 int lu_opener_reopen (const LuModule *module, gint32 pid, guint64 start, guint64 end);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuOpener, lu_opener_free)

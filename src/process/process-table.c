@@ -105,7 +105,7 @@ lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
     return found;
   lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
   key.is_32bit = key.kind == LU_MODULE_VDSO && lu_mmap_is_below_4g (mmap);
-  if (key.kind == LU_MODULE_FILE)
+  if (lu_module_key_is_file (&key))
     {
       key.has_inode = mmap->has_inode != 0;
       key.major = mmap->major;
@@ -113,7 +113,7 @@ lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
       key.inode = mmap->inode;
       key.inode_generation = mmap->inode_generation;
     }
-  if (key.kind == LU_MODULE_FILE || key.kind == LU_MODULE_VDSO)
+  if (lu_module_key_is_file (&key) || key.kind == LU_MODULE_VDSO)
     {
       key.build_id_size = mmap->build_id_size;
       memcpy (key.build_id, mmap->build_id, sizeof key.build_id);

@@ -172,7 +172,7 @@ add_module (LuModel *self, LuFileId *id, const LuSyscapRecord *record)
   module->path = g_utf8_make_valid (id->path, -1);
   slash = strrchr (module->path, '/');
   module->base_name = slash != NULL && slash[1] != 0 ? slash + 1 : module->path;
-  module->is_generated = lu_path_is_generated (id->path);
+  module->is_generated = lu_file_is_generated (id);
   g_ptr_array_add (self->modules, module);
   g_hash_table_insert (self->module_of, id, GUINT_TO_POINTER (self->modules->len));
   return self->modules->len;

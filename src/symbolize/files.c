@@ -14,13 +14,23 @@
 /* Candidates for a debug file in one root. */
 #define N_CANDIDATES 4
 
-gboolean
-lu_path_is_generated (const char *path)
+static gboolean
+is_in_memory (const LuFileId *id)
 {
+  return g_str_has_prefix (id->path, "/memfd:");
+}
+
+gboolean
+lu_file_is_generated (const LuFileId *id)
+{
+  const char *path = id->path;
+
+  if (is_in_memory (id))
+    return id->build_id == NULL && id->device == 0;
   return path[0] == 0 || g_str_has_prefix (path, "//anon") || g_str_has_prefix (path, "[heap]")
          || g_str_has_prefix (path, "[stack") || g_str_has_prefix (path, "[anon")
-         || g_str_has_prefix (path, "/memfd:") || g_str_has_prefix (path, "/dev/zero")
-         || g_str_has_prefix (path, "anon_inode:") || g_str_has_prefix (path, "/anon_hugepage");
+         || g_str_has_prefix (path, "/dev/zero") || g_str_has_prefix (path, "anon_inode:")
+         || g_str_has_prefix (path, "/anon_hugepage");
 }
 
 int
@@ -29,9 +39,13 @@ lu_name_file_open (const LuNameFile *file, guint way)
   if (way == LU_NAME_FILE_WAYS - 1)
     return file->fetched != NULL ? lu_fd_duplicate (file->fetched->program_fd) : -1;
   if (way == 2)
-    return file->id->path[0] == '/' ? lu_open_regular (file->id->path, NULL) : -1;
+    return file->id->path[0] == '/' && !is_in_memory (file->id)
+               ? lu_open_regular (file->id->path, NULL)
+               : -1;
   if (file->pid <= 0)
     return -1;
+  if (way == 1 && is_in_memory (file->id))
+    return lu_open_program (file->pid, NULL);
   if (way == 1)
     return file->id->path[0] == '/'
                ? lu_open_in_root (file->pid, file->id->path, LU_OPEN_FOLLOW, NULL)

@@ -28,12 +28,13 @@ typedef struct
   LuBudget *budget;             /* for reading it; NULL: no limits */
 } LuNameFile;
 
-/* Tells whether a mapping with this path holds generated code: anonymous memory, or a file in
- * memory only. */
-gboolean lu_path_is_generated (const char *path);
+/* Tells whether a mapping of this file holds generated code: anonymous memory, or a file in memory
+ * only that is not known to be a program. */
+gboolean lu_file_is_generated (const LuFileId *id);
 
 /* Opens the mapped file. The best way is 0, the mapping itself; 1 is the path in the root of the
- * process, 2 the path in our root, 3 the fetched file. Returns -1 if a way leads nowhere. */
+ * process, or for a file in memory the program that it runs, 2 the path in our root, 3 the fetched
+ * file. Returns -1 if a way leads nowhere. */
 #define LU_NAME_FILE_WAYS 4
 int lu_name_file_open (const LuNameFile *file, guint way);
 /* Tells whether a file that was opened in that way and has that build-id (NULL: none) is the one

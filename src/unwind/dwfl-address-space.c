@@ -157,6 +157,7 @@ space_new (const LuArch *arch, const Dwfl_Thread_Callbacks *callbacks, gpointer 
 static LuStatus
 judge_module (const LuModule *module, const LuArch *arch)
 {
+  LuModuleState state = lu_module_state (module);
   LuImage *image;
 
   switch (lu_module_key (module)->kind)
@@ -165,11 +166,15 @@ judge_module (const LuModule *module, const LuArch *arch)
       return LU_STATUS_JIT;
     case LU_MODULE_VSYSCALL:
       return LU_STATUS_NO_UNWIND_INFO;
+    case LU_MODULE_MEMORY:
+      if (state == LU_MODULE_GONE || state == LU_MODULE_BROKEN)
+        return LU_STATUS_JIT;
+      break;
     case LU_MODULE_FILE:
     case LU_MODULE_VDSO:
       break;
     }
-  switch (lu_module_state (module))
+  switch (state)
     {
     case LU_MODULE_WAITING:
       return LU_STATUS_OVER_BUDGET;

@@ -16,10 +16,9 @@
 #define HEAD "live-unwinder samples 1"
 
 static const char *const kinds[] = {
-  [LU_MODULE_FILE] = "file",
-  [LU_MODULE_VDSO] = "vdso",
-  [LU_MODULE_VSYSCALL] = "vsyscall",
-  [LU_MODULE_ANONYMOUS] = "anonymous",
+  [LU_MODULE_FILE] = "file",         [LU_MODULE_VDSO] = "vdso",
+  [LU_MODULE_VSYSCALL] = "vsyscall", [LU_MODULE_ANONYMOUS] = "anonymous",
+  [LU_MODULE_MEMORY] = "memory",
 };
 
 /* Life cycle */

@@ -294,6 +294,8 @@ CASES = {
     "replaced": Case("another program takes the path of the executable", ["%vanish", "%chain"],
                      [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",),
                      without_root=FILE_GONE),
+    "memory-file": Case("a program that is a file in memory only", ["@memory-file", "@chain"], CHAIN,
+                        files=("chain",)),
     "jit-call": Case("generated code calls a function", ["@jit", "call"],
                      [["hot", "ANON", "[JIT or anonymous code]"]]),
     "jit-spin": Case("generated code burns the time", ["@jit", "spin"],

@@ -7,6 +7,8 @@
 #include "module/opener.h"
 
 #include "elf/own-vdso.h"
+#include "module/module-cache.h"
+#include "process/proc-maps.h"
 
 #include "base/fd.h"
 #include "own-mappings.h"
@@ -24,12 +26,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Makes this program wait to be killed. */
+#define WAIT_ARGUMENT "--wait"
+
 typedef struct
 {
   char *directory;
   char *path; /* path of a copy of this program */
   LuOpener *opener;
 } Fixture;
+
+G_GNUC_NORETURN static void
+run_and_wait (void)
+{
+  if (write (STDOUT_FILENO, "", 1) != 1)
+    _exit (1);
+  for (;;)
+    pause ();
+}
 
 static void
 copy_self (const char *path)
@@ -262,6 +276,106 @@ test_mapping_changed (Fixture *self, gconstpointer data)
   munmap (at, size);
 }
 
+/* Starts a process that runs this program from a file in memory, or one that maps a page of
+ * `bytes` executable, until it is killed. */
+static pid_t
+spawn_in_memory (gconstpointer bytes, gsize size)
+{
+  int fds[2], fd = memfd_create ("program of mine", MFD_CLOEXEC);
+  char done = 0;
+  pid_t pid;
+
+  g_assert_cmpint (write (fd, bytes, size), ==, (gssize) size);
+  g_assert_cmpint (pipe (fds), ==, 0);
+  pid = fork ();
+  if (pid == 0)
+    {
+      char *arguments[] = { (char *) "program", (char *) WAIT_ARGUMENT, NULL };
+
+      prctl (PR_SET_PDEATHSIG, SIGKILL);
+      dup2 (fds[1], STDOUT_FILENO);
+      fexecve (fd, arguments, environ);
+      mmap (NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+      run_and_wait ();
+    }
+  close (fds[1]);
+  g_assert_cmpint (read (fds[0], &done, 1), ==, 1);
+  close (fds[0]);
+  close (fd);
+  return pid;
+}
+
+/* Describes the executable mapping of its file in memory. */
+static gboolean
+note_memory (const LuMmapEvent *mmap, gpointer user_data)
+{
+  LuMmapEvent *found = user_data;
+
+  if (!g_str_has_prefix (mmap->path, "/memfd:") || (mmap->prot & PROT_EXEC) == 0)
+    return TRUE;
+  *found = *mmap;
+  found->path = NULL;
+  return FALSE;
+}
+
+static LuModule *
+open_in_memory (Fixture *self, pid_t pid, gboolean by_mapping)
+{
+  g_autofree char *maps_path = g_strdup_printf ("/proc/%d/maps", pid), *maps = NULL;
+  LuMmapEvent mmap = { 0 };
+  LuModuleKey key;
+  char buffer[64];
+  gsize size;
+
+  g_assert_true (g_file_get_contents (maps_path, &maps, &size, NULL));
+  lu_proc_maps_parse (maps, size, note_memory, &mmap);
+  g_assert_cmpuint (mmap.length, >, 0);
+  lu_module_key_init (&key, "/memfd:program of mine (deleted)", buffer, sizeof buffer);
+  g_assert_cmpint (key.kind, ==, LU_MODULE_MEMORY);
+  key.has_inode = TRUE;
+  key.major = mmap.major;
+  key.minor = mmap.minor;
+  key.inode = mmap.inode;
+  return open_module (self, &key, pid, GSIZE_TO_POINTER (mmap.start),
+                      by_mapping ? mmap.length : mmap.length + 4096);
+}
+
+static void
+end_process (pid_t pid)
+{
+  kill (pid, SIGKILL);
+  waitpid (pid, NULL, 0);
+}
+
+/* Without privilege it is reached as the program that the process runs, too. */
+static void
+test_program_in_memory (Fixture *self, gconstpointer data)
+{
+  g_autofree char *bytes = NULL;
+  gsize size;
+  pid_t pid;
+
+  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &size, NULL));
+  pid = spawn_in_memory (bytes, size);
+  for (guint by_mapping = 0; by_mapping < 2; by_mapping++)
+    {
+      g_autoptr (LuModule) module = open_in_memory (self, pid, by_mapping);
+
+      g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_READY);
+    }
+  end_process (pid);
+}
+
+static void
+test_code_in_memory (Fixture *self, gconstpointer data)
+{
+  pid_t pid = spawn_in_memory ("no program", 10);
+  g_autoptr (LuModule) module = open_in_memory (self, pid, TRUE);
+
+  g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_BROKEN);
+  end_process (pid);
+}
+
 /* Starts a process in a root directory of its own that waits to be killed; -1 without the
  * privilege. */
 static pid_t
@@ -287,8 +401,7 @@ spawn_in_root (const char *directory)
   close (fds[1]);
   if (ok)
     return pid;
-  kill (pid, SIGKILL);
-  waitpid (pid, NULL, 0);
+  end_process (pid);
   return -1;
 }
 
@@ -313,8 +426,7 @@ test_other_root (Fixture *self, gconstpointer data)
       module = open_module (self, &key, pid, GSIZE_TO_POINTER (0x1000), 0x1000);
       g_assert_cmpint (lu_module_state (module), ==, LU_MODULE_READY);
     }
-  kill (pid, SIGKILL);
-  waitpid (pid, NULL, 0);
+  end_process (pid);
   g_unlink (link);
 }
 
@@ -436,6 +548,8 @@ main (int argc, char **argv)
     { "fifo", test_fifo },
     { "deleted-file", test_deleted },
     { "mapping-changed", test_mapping_changed },
+    { "program-in-memory", test_program_in_memory },
+    { "code-in-memory", test_code_in_memory },
     { "other-root", test_other_root },
     { "shared-image", test_shared },
     { "budget", test_budget },
@@ -444,6 +558,8 @@ main (int argc, char **argv)
     { "publish-once", test_publish_once },
   };
 
+  if (argc > 1 && strcmp (argv[1], WAIT_ARGUMENT) == 0)
+    run_and_wait ();
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
     {

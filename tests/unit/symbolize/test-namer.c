@@ -6,7 +6,10 @@
 
 #include "symbolize/namer.h"
 
+#include "base/fd.h"
+
 #include <glib/gstdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *corpus;
@@ -130,6 +133,34 @@ test_generated (void)
   g_assert_cmphex (answers[2].end, ==, 0x8040);
 }
 
+/* No path leads to a file in memory. One that is known to be a program is what its process runs. */
+static void
+test_in_memory (void)
+{
+  static const struct
+  {
+    LuFileId id;
+    gboolean is_generated;
+  } cases[] = {
+    { { .path = "/memfd:code" }, TRUE },
+    { { .path = "/memfd:code", .inode = 7 }, TRUE },
+    { { .path = "/memfd:program", .build_id = "0001020304050607" }, FALSE },
+    { { .path = "/memfd:program", .device = 1, .inode = 7 }, FALSE },
+    { { .path = "//anon" }, TRUE },
+    { { .path = "/bin/program" }, FALSE },
+  };
+  const LuNameFile file = { .id = &cases[2].id, .pid = getpid () };
+  struct stat program, opened;
+  lu_autofd fd = lu_name_file_open (&file, 1);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpint (lu_file_is_generated (&cases[i].id), ==, cases[i].is_generated);
+  g_assert_cmpint (fstat (fd, &opened), ==, 0);
+  g_assert_cmpint (stat ("/proc/self/exe", &program), ==, 0);
+  g_assert_cmpuint (opened.st_ino, ==, program.st_ino);
+  g_assert_cmpint (lu_name_file_open (&file, 2), ==, -1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -137,6 +168,7 @@ main (int argc, char **argv)
   g_assert_cmpint (argc, ==, 2);
   corpus = argv[1];
   g_test_add_func ("/symbolize/namer/files", test_files);
+  g_test_add_func ("/symbolize/namer/in-memory", test_in_memory);
   g_test_add_func ("/symbolize/namer/stopped", test_stopped);
   g_test_add_func ("/symbolize/namer/generated", test_generated);
   return g_test_run ();
