@@ -10,16 +10,10 @@
 
 #include <string.h>
 
-/* Files that processes map over and over are found without making a whole key. */
-#define N_FREQUENT 64
-/* A frequent file moves to the end of `used` after this many other moves. */
-#define FREQUENT_TURNS 64
-
 typedef struct
 {
   LuModule *module; /* owned */
   GList link;       /* link in `used` */
-  guint turn;       /* value of the cache's counter when it last moved to the end */
 } Entry;
 
 struct _LuModuleCache
@@ -27,8 +21,6 @@ struct _LuModuleCache
   GHashTable *modules; /* LuModuleKey* (inside the module) -> Entry */
   GQueue used;         /* Entry, the longest unused first */
   guint max_modules;
-  guint turn;
-  Entry *frequent[N_FREQUENT]; /* index: inode, 0 for the vDSO; NULL: none */
 };
 
 static guint
@@ -102,19 +94,9 @@ lu_module_cache_free (LuModuleCache *self)
   g_free (self);
 }
 
-static guint
-frequent_index (guint64 inode)
-{
-  return (guint) (inode * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) >> 32) % N_FREQUENT;
-}
-
 static void
 drop (LuModuleCache *self, Entry *entry)
 {
-  guint index = frequent_index (lu_module_key (entry->module)->inode);
-
-  if (self->frequent[index] == entry)
-    self->frequent[index] = NULL;
   g_queue_unlink (&self->used, &entry->link);
   g_hash_table_remove (self->modules, lu_module_key (entry->module));
 }
@@ -142,45 +124,6 @@ make_room (LuModuleCache *self)
     }
 }
 
-static void
-note_use (LuModuleCache *self, Entry *entry)
-{
-  const LuModuleKey *key = lu_module_key (entry->module);
-
-  g_queue_unlink (&self->used, &entry->link);
-  g_queue_push_tail_link (&self->used, &entry->link);
-  entry->turn = self->turn;
-  if (lu_module_key_is_file (key) || key->kind == LU_MODULE_VDSO)
-    self->frequent[frequent_index (key->inode)] = entry;
-}
-
-/* Compares paths, which also tell what kind of file it is. */
-static gboolean
-is_key_of (const LuModuleKey *key, const LuMmapEvent *mmap)
-{
-  if (key->inode != mmap->inode || key->build_id_size != 0 || strcmp (key->path, mmap->path) != 0)
-    return FALSE;
-  if (key->kind == LU_MODULE_VDSO)
-    return key->is_32bit == lu_mmap_is_below_4g (mmap);
-  return lu_module_key_is_file (key) && key->has_inode && key->major == mmap->major
-         && key->minor == mmap->minor
-         && is_same_generation (key->inode_generation, mmap->inode_generation);
-}
-
-LuModule *
-lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap)
-{
-  Entry *entry = self->frequent[frequent_index (mmap->inode)];
-
-  if (entry == NULL || !mmap->has_inode || mmap->build_id_size != 0
-      || !is_key_of (lu_module_key (entry->module), mmap)
-      || lu_module_state (entry->module) == LU_MODULE_GONE)
-    return NULL;
-  if (++self->turn - entry->turn > FREQUENT_TURNS)
-    note_use (self, entry);
-  return entry->module;
-}
-
 LuModule *
 lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new)
 {
@@ -195,7 +138,8 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
   *is_new = entry == NULL;
   if (entry != NULL)
     {
-      note_use (self, entry);
+      g_queue_unlink (&self->used, &entry->link);
+      g_queue_push_tail_link (&self->used, &entry->link);
       return entry->module;
     }
   make_room (self);

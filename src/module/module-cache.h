@@ -19,9 +19,6 @@ typedef struct _LuModuleCache LuModuleCache;
 /* Limit for the bytes of their images: a build runs many programs of its own once. */
 #define LU_MODULES_MAX_UNMAPPED_BYTES ((gsize) 12 << 20)
 
-/* Called for each new module, so that its file gets opened. */
-typedef void (*LuModuleFunc) (LuModule *module, gpointer user_data);
-
 LuModuleCache *lu_module_cache_new (guint max_modules);
 void lu_module_cache_free (LuModuleCache *self);
 
@@ -34,10 +31,6 @@ lu_mmap_is_below_4g (const LuMmapEvent *mmap)
 {
   return mmap->start < G_GUINT64_CONSTANT (1) << 32;
 }
-
-/* Returns the module of a file or vDSO without making a key, if it was found before, or NULL. Most
- * records name one of a few files. */
-LuModule *lu_module_cache_find_again (LuModuleCache *self, const LuMmapEvent *mmap);
 
 /* Fills the key in from a record or a line of /proc/PID/maps. The key borrows `path`, or `buffer`
  * if " (deleted)" is cut off. */

@@ -13,7 +13,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,15 +63,11 @@ static void
 read_maps (gint32 pid, Scan *scan)
 {
   g_autofree char *text = NULL;
-  lu_autofd fd = -1;
   char path[32];
   gsize size;
 
   g_snprintf (path, sizeof path, "/proc/%d/maps", pid);
-  fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || lu_proc_maps_query (fd, add_map, scan))
-    return;
-  text = lu_fd_read_all (fd, MAX_MAPS_BYTES, &size);
+  text = lu_fd_read_file (path, MAX_MAPS_BYTES, &size);
   if (text != NULL)
     lu_proc_maps_parse (text, size, add_map, scan);
 }

@@ -98,11 +98,8 @@ lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
 {
   char buffer[4096];
   LuModuleKey key;
-  LuModule *found = lu_module_cache_find_again (self->modules, mmap);
   gboolean is_new;
 
-  if (found != NULL)
-    return found;
   lu_module_key_init (&key, mmap->path, buffer, sizeof buffer);
   key.is_32bit = key.kind == LU_MODULE_VDSO && lu_mmap_is_below_4g (mmap);
   if (lu_module_key_is_file (&key))

@@ -19,8 +19,6 @@
 
 #define _GNU_SOURCE
 
-#include "base/proc-maps-request.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -110,7 +108,6 @@ static const Group helper = {
       { "ioctl", 1, WORD &IOCTL_TYPE_MASK, IOCTL_TYPE_PERF },
       { "ioctl", 1, WORD, TCGETS },
       { "ioctl", 1, WORD, FIONREAD },
-      { "ioctl", 1, WORD, LU_PROC_MAPS_QUERY },
       { "prlimit64", 2, ALL, 0 }, /* asking only */
       { "sendto", 4, ALL, 0 },    /* on a socket that is connected */
       { "prctl", 0, WORD, PR_SET_NAME },

@@ -5,12 +5,8 @@
 
 #include "process/proc-maps.h"
 
-#include "base/fd.h"
-
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 typedef struct
 {
@@ -123,63 +119,6 @@ test_of_ourselves (void)
   g_assert_cmpuint (seen.n, >, 5);
 }
 
-/* Lists executable mappings, one per line. */
-static gboolean
-list (const LuMmapEvent *map, gpointer user_data)
-{
-  if (map->prot & PROT_EXEC && strcmp (map->path, "[vsyscall]") != 0)
-    g_string_append_printf (user_data,
-                            "%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x %u %" G_GINT64_MODIFIER
-                            "x %u:%u %" G_GUINT64_FORMAT " %s\n",
-                            map->start, map->start + map->length, map->prot, map->file_offset,
-                            map->major, map->minor, map->inode, map->path);
-  return TRUE;
-}
-
-static gboolean
-stop (const LuMmapEvent *map, gpointer user_data)
-{
-  ++*(guint *) user_data;
-  return FALSE;
-}
-
-static void
-test_process_info (void)
-{
-  g_autoptr (GString) asked = g_string_new (NULL), parsed = g_string_new (NULL);
-  lu_autofd fd = open ("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  gsize page = (gsize) sysconf (_SC_PAGESIZE);
-  gpointer code = mmap (NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  g_autofree char *text = NULL;
-  gsize size;
-  guint n = 0;
-
-  g_assert_true (code != MAP_FAILED);
-  text = lu_fd_read_file ("/proc/self/maps", 1u << 20, &size);
-  if (!lu_proc_maps_query (fd, list, asked))
-    g_test_skip ("the kernel does not answer (before Linux 6.11)");
-  else
-    {
-      lu_proc_maps_parse (text, size, list, parsed);
-      g_assert_cmpstr (asked->str, ==, parsed->str);
-      g_assert_true (lu_proc_maps_query (fd, stop, &n));
-      g_assert_cmpuint (n, ==, 1);
-    }
-  munmap (code, page);
-}
-
-/* Not /proc/PID/maps, or not open: the text has to be read. */
-static void
-test_process_info_in_vain (void)
-{
-  lu_autofd fd = open ("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  guint n = 0;
-
-  g_assert_false (lu_proc_maps_query (fd, stop, &n));
-  g_assert_false (lu_proc_maps_query (-1, stop, &n));
-  g_assert_cmpuint (n, ==, 0);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -189,7 +128,5 @@ main (int argc, char **argv)
   g_test_add_func ("/proc-maps/bad lines are skipped", test_bad_lines_are_skipped);
   g_test_add_func ("/proc-maps/a path that is too long", test_path_too_long);
   g_test_add_func ("/proc-maps/of ourselves", test_of_ourselves);
-  g_test_add_func ("/proc-maps/asking for them", test_process_info);
-  g_test_add_func ("/proc-maps/asking in vain", test_process_info_in_vain);
   return g_test_run ();
 }
