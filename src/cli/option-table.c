@@ -32,6 +32,11 @@ static const Option recording_options[] = {
     N_ ("PID[,PID…]") },
   { "tid", 't', G_OPTION_ARG_STRING_ARRAY, FIELD (tids), N_ ("Record these threads"),
     N_ ("TID[,TID…]") },
+  { "name", 0, G_OPTION_ARG_STRING_ARRAY, FIELD (options.names),
+    N_ ("Record the running processes of this name, or else those whose name contains it"),
+    N_ ("TEXT") },
+  { "wait", 0, G_OPTION_ARG_NONE, FIELD (options.wait),
+    N_ ("With --name: wait until there is such a process"), NULL },
   { "all", 'a', G_OPTION_ARG_NONE, FIELD (options.all), N_ ("Record the whole system"), NULL },
   { "input", 0, G_OPTION_ARG_FILENAME, FIELD (options.input),
     N_ ("Read samples from a file of \"perf record -g\" instead of sampling; unwind its stacks if "

@@ -245,17 +245,22 @@ static gboolean
 check_targets (const LuOptions *self, GError **error)
 {
   guint n = (self->command != NULL) + (self->pids != NULL) + (self->tids != NULL)
-            + (self->all ? 1 : 0) + (self->input != NULL);
+            + (self->names != NULL) + (self->all ? 1 : 0) + (self->input != NULL);
 
+  for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
+    if (self->names[i][0] == 0)
+      return fail (error, "%s", _ ("--name: give a name, or a part of one"));
+  if (self->wait && self->names == NULL)
+    return fail (error, "%s", _ ("--wait needs --name"));
   if (n == 1)
     return TRUE;
   if (n == 0)
     return fail (error, "%s",
-                 _ ("Nothing to record: give -- COMMAND, --pid PID, --tid TID, --all or --input "
-                    "FILE; see --help."));
-  return fail (
-      error, "%s",
-      _ ("Only one of -- COMMAND, --pid, --tid, --all and --input can be recorded at once"));
+                 _ ("Nothing to record: give -- COMMAND, --pid PID, --name TEXT, --tid TID, --all "
+                    "or --input FILE; see --help."));
+  return fail (error, "%s",
+               _ ("Only one of -- COMMAND, --pid, --name, --tid, --all and --input can be recorded "
+                  "at once"));
 }
 
 /* Parses FD or FD:CPU. Sysprof's daemon passes -1 for an event that belongs to no CPU. */
@@ -320,6 +325,7 @@ check_helper (const LuOptions *self, const LuRawOptions *raw, GError **error)
     { self->command != NULL, "-- COMMAND" },
     { raw->pids != NULL, "--pid" },
     { raw->tids != NULL, "--tid" },
+    { self->names != NULL, "--name" },
     { self->all, "--all" },
     { self->input != NULL, "--input" },
     { self->outputs != NULL, "--output" },

@@ -9,6 +9,7 @@ void
 lu_options_clear (LuOptions *self)
 {
   g_strfreev (self->command);
+  g_strfreev (self->names);
   if (self->pids != NULL)
     g_array_unref (self->pids);
   if (self->tids != NULL)

@@ -35,6 +35,8 @@ typedef struct
   char **command; /* NULL-terminated; NULL: none */
   GArray *pids;   /* of pid_t; NULL: none */
   GArray *tids;   /* of pid_t; NULL: none */
+  char **names;   /* of processes, NULL-terminated; NULL: none */
+  gboolean wait;  /* until there is a process of such a name */
   gboolean all;
   char *input;        /* perf.data to replay; NULL: sample */
   char **outputs;     /* NULL-terminated, at least one */

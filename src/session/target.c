@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/signals.h"
+#include "by-name.h"
 #include "input/source-perf.h"
 
 #include <dirent.h>
@@ -26,6 +28,8 @@
 /* Threads may appear while the events of others are opened, so the list is read again, at most this
  * often. */
 #define MAX_RESCANS 8
+/* How often --wait looks for a process. */
+#define WAIT_US (50 * 1000)
 
 static gboolean
 fail_gone (pid_t id, gboolean is_thread, GError **error)
@@ -138,6 +142,55 @@ add_thread (LuTarget *self, const LuOptions *options, pid_t tid, GError **error)
   return TRUE;
 }
 
+/* Waits for one if that was asked for, or until a signal comes. Owned by the caller. */
+static GArray *
+wait_for_names (const LuOptions *options)
+{
+  GArray *found = lu_find_by_name (options->names);
+
+  if (found->len == 0 && options->wait && !options->quiet)
+    {
+      g_autofree char *names = g_strjoinv (", ", options->names);
+
+      fprintf (stderr, _ ("live-unwinder: waiting for a process of the name %s\n"), names);
+    }
+  while (found->len == 0 && options->wait && lu_signals_came () == 0)
+    {
+      g_usleep (WAIT_US);
+      g_array_unref (found);
+      found = lu_find_by_name (options->names);
+    }
+  return found;
+}
+
+/* Some of the processes may belong to others, or be gone again. */
+static gboolean
+add_named (LuTarget *self, const LuOptions *options, const LuPerfAbilities *abilities,
+           GError **error)
+{
+  g_autoptr (GArray) found = wait_for_names (options);
+  g_autofree char *names = g_strjoinv (", ", options->names);
+
+  for (guint i = 0; i < found->len; i++)
+    {
+      pid_t pid = g_array_index (found, pid_t, i);
+
+      if (abilities->cpu_wide || kill (pid, 0) == 0)
+        g_array_append_val (self->pids, pid);
+    }
+  if (self->pids->len > 0)
+    return TRUE;
+  if (found->len > 0)
+    g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
+                 _ ("the processes of the name %s belong to another user: run live-unwinder as "
+                    "root (sudo live-unwinder --name …)"),
+                 names);
+  else
+    g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS,
+                 _ ("there is no process of the name %s; --wait waits for one"), names);
+  return FALSE;
+}
+
 static gboolean
 find_processes (LuTarget *self, const LuOptions *options, const LuCommand *command,
                 const LuPerfAbilities *abilities, GError **error)
@@ -147,6 +200,8 @@ find_processes (LuTarget *self, const LuOptions *options, const LuCommand *comma
   self->pids = g_array_new (FALSE, FALSE, sizeof (pid_t));
   if (command->pid > 0)
     g_array_append_val (self->pids, command->pid);
+  if (options->names != NULL)
+    return add_named (self, options, abilities, error);
   for (guint i = 0; options->pids != NULL && i < options->pids->len; i++)
     if (!add_process (self, options, g_array_index (options->pids, pid_t, i), abilities, error))
       return FALSE;

@@ -15,6 +15,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import syscap  # noqa: E402  (needs the path above)
+
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 SPIN = "import time\ne = time.process_time() + {}\nwhile time.process_time() < e: sum(range(1000))"
 
@@ -150,6 +153,68 @@ class Habits(Case):
         result = self.run_it("-f", "-t", str(gone.pid), "-t", str(gone.pid))
         self.assertEqual(result.returncode, 125)
         self.assertIn("none of the threads", result.stderr)
+
+
+class Names(Case):
+    """The kernel calls a script by its own name."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = os.path.join(self.directory, "capture.syscap")
+
+    def start(self, name):
+        self.install(name, "while :; do :; done")
+        target = subprocess.Popen([os.path.join(self.bin, name)])
+        self.addCleanup(target.wait)
+        self.addCleanup(target.kill)
+        comm = ""
+        while comm != name:
+            with open(f"/proc/{target.pid}/comm", encoding="ascii") as file:
+                comm = file.read().strip()
+        return target.pid
+
+    def recorded(self, *names):
+        options = [f"--name={name}" for name in names]
+        result = self.run_it("-f", "-d", "2s", *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {sample.pid for sample in syscap.read(self.file).samples}
+
+    def test_all_of_a_name_or_of_a_part_of_it(self):
+        lu_one, lu_one_too, lu_oneself = (self.start(name) for name in ("lu-one", "lu-one", "lu-oneself"))
+        self.assertEqual(self.recorded("lu-one"), {lu_one, lu_one_too})
+        self.assertEqual(self.recorded("LU-ONES"), {lu_oneself})
+        self.assertEqual(self.recorded("lu-one", "lu-oneself"), {lu_one, lu_one_too, lu_oneself})
+
+    def test_nobody_of_a_name(self):
+        result = self.run_it("--name", "lu-nobody")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("no process of the name lu-nobody; --wait", result.stderr)
+        self.assertFalse(os.path.exists(self.file))
+
+    def wait_for(self, name):
+        recorder = subprocess.Popen([PROGRAM, "-d", "2s", "--name", name, "--wait"],
+                                    stderr=subprocess.PIPE, cwd=self.directory, text=True,
+                                    env=dict(os.environ, LC_ALL="C.UTF-8", DEBUGINFOD_URLS=""))
+        self.addCleanup(recorder.stderr.close)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        line = recorder.stderr.readline()
+        if "waiting" not in line:
+            self.skipTest(line)
+        return recorder
+
+    def test_waits_until_there_is_one(self):
+        recorder = self.wait_for("lu-late")
+        pid = self.start("lu-late")
+        self.assertEqual(recorder.wait(60), 0)
+        self.assertEqual({sample.pid for sample in syscap.read(self.file).samples}, {pid})
+
+    def test_a_signal_ends_the_wait(self):
+        recorder = self.wait_for("lu-never")
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(60), 130)
+        self.assertEqual(recorder.stderr.read(), "")
+        self.assertFalse(os.path.exists(self.file))
 
 
 class Signals(Case):

@@ -47,6 +47,18 @@ test_lists_of_ids (void)
 }
 
 static void
+test_names (void)
+{
+  LuOptions options;
+
+  g_assert_true (parse (&options, "lu --name nginx --wait --name redis", NULL));
+  g_assert_cmpuint (g_strv_length (options.names), ==, 2);
+  g_assert_cmpstr (options.names[1], ==, "redis");
+  g_assert_true (options.wait);
+  lu_options_clear (&options);
+}
+
+static void
 test_durations (void)
 {
   static const struct
@@ -134,6 +146,9 @@ test_refusals (void)
   } cases[] = { { "lu", "Nothing to record" },
                 { "lu -a --pid 1", "Only one" },
                 { "lu --pid 1 -- prog", "Only one" },
+                { "lu --name x --pid 1", "Only one" },
+                { "lu --name ''", "--name: give" },
+                { "lu --pid 1 --wait", "--wait needs --name" },
                 { "lu --pid 1x", "1x" },
                 { "lu --pid 0", "\"0\"" },
                 { "lu --pid ''", "not a process" },
@@ -224,6 +239,7 @@ main (int argc, char **argv)
   g_test_add_func ("/habits", test_habits);
   g_test_add_func ("/options/COMMAND keeps its own options", test_command_keeps_its_own_options);
   g_test_add_func ("/options/lists of ids", test_lists_of_ids);
+  g_test_add_func ("/options/names", test_names);
   g_test_add_func ("/options/tables", test_tables);
   g_test_add_func ("/options/stack sizes", test_stack_sizes);
   g_test_add_func ("/options/refusals", test_refusals);
