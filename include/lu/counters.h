@@ -34,6 +34,10 @@
   X (SAMPLE_BYTES, HIDDEN, "sample_bytes", "Bytes of sample records, with registers and stack.")   \
   X (BPF_UNWOUND_BYTES, HIDDEN, "bpf_unwound_bytes", "Bytes read of stacks unwound by BPF.")       \
   X (TASK_CLOCK_NS, HIDDEN, "task_clock_ns", "CPU time of what was sampled; 0: unknown.")          \
+  X (ACCOUNTED_NS, HIDDEN, "accounted_ns",                                                         \
+     "CPU time of the recorded processes by their accounts; 0: unknown.")                          \
+  X (OLD_CHILDREN, HIDDEN, "old_children",                                                         \
+     "Ended children of recorded processes, themselves not recorded.")                             \
   X (LOST_SAMPLES, HIDDEN, "lost_samples",                                                         \
      "Samples that the kernel lost; a lower bound without LuSourceInfo.has_lost_counter.")         \
   X (LOST_SIDEBAND, LOST, "sideband", "Records lost in side-band rings.")                          \

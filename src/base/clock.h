@@ -9,34 +9,35 @@
 #include <sys/resource.h>
 #include <time.h>
 
+/* Returns the time of a clock in ns, or 0 if there is no such clock (any more). */
+static inline guint64
+lu_clock_ns (clockid_t clock)
+{
+  struct timespec now = { 0 };
+
+  clock_gettime (clock, &now);
+  return (guint64) now.tv_sec * 1000000000u + (guint64) now.tv_nsec;
+}
+
 /* Returns CLOCK_MONOTONIC in ns, the clock that stamps our events (attr.clockid). */
 static inline guint64
 lu_monotonic_ns (void)
 {
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (guint64) now.tv_sec * 1000000000u + (guint64) now.tv_nsec;
+  return lu_clock_ns (CLOCK_MONOTONIC);
 }
 
 /* Returns the CPU time of the calling thread in ns. */
 static inline guint64
 lu_thread_cpu_ns (void)
 {
-  struct timespec used;
-
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &used);
-  return (guint64) used.tv_sec * 1000000000u + (guint64) used.tv_nsec;
+  return lu_clock_ns (CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Returns the CPU time of all threads of this process in ns, user and system. */
 static inline guint64
 lu_process_cpu_ns (void)
 {
-  struct timespec used;
-
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &used);
-  return (guint64) used.tv_sec * 1000000000u + (guint64) used.tv_nsec;
+  return lu_clock_ns (CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Returns the CPU time of a getrusage() or wait4() in ns, user and system. */

@@ -17,15 +17,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "per-cpu-reader.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 /* A ring holds this part of a second at full rate: the drain may be off the CPU that long. With a
  * little more, the next power of two would cost each start 0.8 ms for each CPU. A quarter of it,
@@ -53,10 +48,8 @@ typedef struct
   LuPerCpuEvents *samples;
   GPtrArray *
       retired; /* array of LuPerCpuEvents: older sample rings, disabled, to be drained and closed */
-  GArray *clock_fds; /* array of int, owned */
-  gboolean clock_all;
-  guint64 busy_at_start, busy_at_stop; /* of all CPUs together, ns; 0: not known */
-  GArray *cpus;                        /* CPUs online at the last check */
+  LuCpuClocks *clocks;
+  GArray *cpus; /* CPUs online at the last check */
   char cpus_text[LU_ONLINE_CPUS_MAX];
   guint64 lost_closed; /* lost counts of closed rings */
   LuSamplerHook hook;  /* attach is NULL: no hook */
@@ -90,54 +83,14 @@ open_samples (PerfSource *self, GArray *tasks, guint32 stack_size, GError **erro
                                 error);
 }
 
-/* Opens counters of the recorded CPU time, for the expected number of samples. Failing to do so is
- * not an error. */
-static void
-open_clocks (PerfSource *self, const LuPerfSourceOptions *options)
-{
-  struct perf_event_attr attr;
-
-  lu_perf_task_clock_attr (&attr);
-  attr.enable_on_exec = options->enable_on_exec;
-  for (guint i = 0; options->clock_tasks != NULL && i < options->clock_tasks->len; i++)
-    {
-      int fd = lu_perf_open (&attr, g_array_index (options->clock_tasks, pid_t, i), -1);
-
-      if (fd >= 0)
-        g_array_append_val (self->clock_fds, fd);
-    }
-}
-
-/* Returns the time in ns for which all CPUs together were busy since the system started, or 0 if it
- * is unknown. */
-static guint64
-read_busy (void)
-{
-  lu_autofd fd = open ("/proc/stat", O_RDONLY | O_CLOEXEC);
-  char text[512] = "";
-  unsigned long long user, nice, system, idle, iowait, irq, softirq;
-
-  if (fd < 0 || read (fd, text, sizeof text - 1) < 0
-      || sscanf (text, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
-                 &iowait, &irq, &softirq)
-             != 7)
-    return 0;
-  return (user + nice + system + irq + softirq) * (1000000000u / (guint64) sysconf (_SC_CLK_TCK));
-}
-
 static gboolean
 perf_source_start (LuSource *source, GError **error)
 {
   PerfSource *self = (PerfSource *) source;
 
-  if (self->clock_all && !self->started)
-    self->busy_at_start = read_busy ();
   if (!self->enable_on_exec)
-    {
-      lu_per_cpu_events_control (self->samples, PERF_EVENT_IOC_ENABLE);
-      for (guint i = 0; i < self->clock_fds->len; i++)
-        ioctl (g_array_index (self->clock_fds, int, i), PERF_EVENT_IOC_ENABLE, 0);
-    }
+    lu_per_cpu_events_control (self->samples, PERF_EVENT_IOC_ENABLE);
+  lu_cpu_clocks_start (self->clocks);
   self->started = TRUE;
   return TRUE;
 }
@@ -174,11 +127,8 @@ perf_source_stop (LuSource *source)
   PerfSource *self = (PerfSource *) source;
 
   lu_per_cpu_events_control (self->samples, PERF_EVENT_IOC_DISABLE);
-  if (self->clock_all && !self->stopped)
-    self->busy_at_stop = read_busy ();
+  lu_cpu_clocks_stop (self->clocks);
   self->stopped = TRUE;
-  for (guint i = 0; i < self->clock_fds->len; i++)
-    ioctl (g_array_index (self->clock_fds, int, i), PERF_EVENT_IOC_DISABLE, 0);
 }
 
 static void
@@ -321,6 +271,7 @@ perf_source_tick (LuSource *source)
   g_autoptr (GArray) cpus = NULL;
   char text[LU_ONLINE_CPUS_MAX];
 
+  lu_cpu_clocks_look (self->clocks);
   lu_online_cpus_read (text);
   if (strcmp (text, self->cpus_text) == 0 && self->samples->events->len == self->cpus->len
       && self->sideband->events->len == self->cpus->len)
@@ -361,28 +312,16 @@ perf_source_get_info (LuSource *source, LuSourceInfo *info)
   };
 }
 
-static guint64
-read_clock (int fd)
-{
-  guint64 ns;
-
-  return read (fd, &ns, sizeof ns) == sizeof ns ? ns : 0;
-}
-
 static void
 perf_source_update_counters (LuSource *source)
 {
   PerfSource *self = (PerfSource *) source;
-  guint64 lost = self->lost_closed + lu_per_cpu_events_lost (self->samples), clock_ns = 0;
+  guint64 lost = self->lost_closed + lu_per_cpu_events_lost (self->samples);
 
   for (guint i = 0; i < self->retired->len; i++)
     lost += lu_per_cpu_events_lost (g_ptr_array_index (self->retired, i));
-  for (guint i = 0; i < self->clock_fds->len; i++)
-    clock_ns += read_clock (g_array_index (self->clock_fds, int, i));
-  if (self->busy_at_start > 0 && self->busy_at_stop > 0)
-    clock_ns = self->busy_at_stop - self->busy_at_start;
   lu_counters_set (&source->counters, LU_COUNTER_LOST_SAMPLES, lost);
-  lu_counters_set (&source->counters, LU_COUNTER_TASK_CLOCK_NS, clock_ns);
+  lu_cpu_clocks_count (self->clocks, &source->counters);
 }
 
 static void
@@ -393,7 +332,7 @@ perf_source_free (LuSource *source)
   lu_per_cpu_events_free (self->sideband);
   lu_per_cpu_events_free (self->samples);
   g_ptr_array_unref (self->retired);
-  g_array_unref (self->clock_fds);
+  lu_cpu_clocks_free (self->clocks);
   g_array_unref (self->cpus);
   g_free (self);
 }
@@ -427,16 +366,14 @@ lu_source_perf_new (const LuPerfAbilities *abilities, const LuPerfSourceOptions 
       lu_event_of_frequency (abilities->hardware ? "cycles" : "cpu-clock", options->frequency);
   self->enable_on_exec = options->enable_on_exec;
   self->has_copies_only = options->has_copies_only;
-  self->clock_all = options->clock_all;
   self->cpus = lu_online_cpus ();
   self->retired = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_per_cpu_events_free);
-  self->clock_fds = lu_fd_array_new ();
+  self->clocks = lu_cpu_clocks_new (&options->clocks, options->enable_on_exec);
   self->sideband = lu_per_cpu_events_new_sideband (abilities, self->cpus, options->tasks, error);
   if (self->sideband == NULL)
     return NULL;
   self->samples = open_samples (self, options->tasks, options->stack_size, error);
   if (self->samples == NULL)
     return NULL;
-  open_clocks (self, options);
   return g_steal_pointer (&owner);
 }

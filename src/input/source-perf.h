@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "input/cpu-clocks.h"
 #include "input/perf-event.h"
 #include "input/source.h"
 
@@ -12,9 +13,7 @@ typedef struct
 {
   GArray *tasks; /* array of pid_t: per-task events on these threads and their descendants; NULL:
                     CPU-wide */
-  GArray *clock_tasks; /* array of pid_t: threads whose CPU time, with that of their descendants, is
-                          counted; may be NULL */
-  gboolean clock_all;  /* count the time for which all CPUs were busy instead */
+  LuCpuClocksOptions clocks;
   gboolean enable_on_exec;  /* the only task is a child that is about to exec */
   guint frequency;          /* Hz */
   guint32 stack_size;       /* bytes, a multiple of 8, LU_STACK_SIZE_MIN..LU_STACK_SIZE_MAX */

@@ -221,6 +221,16 @@ take_arguments (LuDrain *self, const LuEvent *event)
   lu_process_set_arguments (process, text, event->arguments.size);
 }
 
+/* The account of a recorded process gets all that such a child has ever used, when it is waited
+ * for. */
+static gboolean
+is_old_child (LuDrain *self, const LuEvent *event)
+{
+  return event->kind == LU_EVENT_EXIT && event->tid == event->pid
+         && !lu_process_table_follows (self->table, event->pid)
+         && lu_process_table_follows (self->table, event->task.parent_pid);
+}
+
 LuVerdict
 lu_drain_handle_event (const LuEvent *event, gpointer user_data)
 {
@@ -234,6 +244,7 @@ lu_drain_handle_event (const LuEvent *event, gpointer user_data)
       return LU_VERDICT_DONE;
     }
   self->met.had_sideband = TRUE;
+  lu_count_n (&self->counters, LU_COUNTER_OLD_CHILDREN, is_old_child (self, event));
   switch (event->kind)
     {
     case LU_EVENT_COMM:

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "capture/output-file.h"
+#include "input/cpu-clocks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,30 +96,12 @@ lu_command_reap (LuCommand *self, gboolean wait)
   return self->reaped;
 }
 
-/* Returns the CPU time in /proc/PID/stat (utime, stime, cutime and cstime of proc_pid_stat(5)). */
-static guint64
-running_cpu_ns (pid_t pid)
-{
-  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", (int) pid);
-  g_autofree char *text = lu_fd_read_file (path, 2048, NULL);
-  const char *end = text != NULL ? strrchr (text, ')') : NULL;
-  unsigned long long user, system, children_user, children_system;
-
-  if (end == NULL
-      || sscanf (end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user,
-                 &system, &children_user, &children_system)
-             != 4)
-    return 0;
-  return (user + system + children_user + children_system)
-         * (1000000000u / (guint64) sysconf (_SC_CLK_TCK));
-}
-
 guint64
 lu_command_cpu_ns (const LuCommand *self)
 {
   if (self->pid == 0)
     return 0;
-  return self->reaped ? lu_rusage_ns (&self->usage) : running_cpu_ns (self->pid);
+  return self->reaped ? lu_rusage_ns (&self->usage) : lu_cpu_clocks_of_process (self->pid);
 }
 
 int

@@ -40,7 +40,8 @@ int lu_command_go (LuCommand *self);
 /* Reaps the child if it has ended (or, with `wait`, when it does). TRUE once it has. */
 gboolean lu_command_reap (LuCommand *self, gboolean wait);
 /* Returns the CPU time of COMMAND and of all descendants that were waited for, in ns; 0 if there is
- * no COMMAND. Exact once it is reaped, in steps of 10 ms before. */
+ * no COMMAND. Exact once it is reaped, of the descendants in
+ * steps of 10 ms before. */
 guint64 lu_command_cpu_ns (const LuCommand *self);
 /* Returns the exit code for us once the child is reaped: its own, or 128 + the signal that ended
  * it.

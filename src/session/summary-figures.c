@@ -53,6 +53,9 @@ lu_summary_set_expected (LuSummary *self, gboolean is_all, guint64 command_cpu_n
 {
   guint64 clock_ns = lu_summary_count (self, LU_COUNTER_TASK_CLOCK_NS), expected;
 
+  /* Either lacks some: the end of tasks, or children that nobody has waited for yet. */
+  if (!is_all && lu_summary_count (self, LU_COUNTER_OLD_CHILDREN) == 0)
+    clock_ns = MAX (clock_ns, lu_summary_count (self, LU_COUNTER_ACCOUNTED_NS));
   if (!is_all && (double) clock_ns < (double) command_cpu_ns * LEFT_BEHIND)
     clock_ns = command_cpu_ns;
   expected = (guint64) ((double) clock_ns * self->source.frequency / 1e9 + 0.5);

@@ -280,8 +280,11 @@ lu_target_open (LuTarget *self, const LuOptions *options, const LuCommand *comma
   else if (self->pids != NULL)
     clock_tasks = list_threads (self->pids);
   if (clock_tasks != NULL && clock_tasks->len <= MAX_CLOCKS)
-    source_options.clock_tasks = clock_tasks;
-  source_options.clock_all = options->all;
+    source_options.clocks.tasks = clock_tasks;
+  source_options.clocks.all = options->all;
+  /* wait4() says more of COMMAND. */
+  if (abilities.cpu_wide && options->tids == NULL && command->pid == 0)
+    source_options.clocks.processes = self->pids;
   if (abilities.cpu_wide)
     return lu_source_perf_new (&abilities, &source_options, error);
   source_options.enable_on_exec = command->pid > 0;

@@ -13,6 +13,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,8 @@ PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 RATE = 999
 SECONDS = 1.5
 
-# A storm goes on for SECONDS and says how much CPU time it and its children used.
+# A storm goes on for SECONDS and says how much CPU time it and its children used. With a third
+# argument it waits for a line first; with "stay" it waits for another one at its end.
 STORM = """
 import os, resource, sys, threading, time
 def work():
@@ -42,16 +44,24 @@ def thread():
     one.join()
 def execute():
     os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+def used():
+    all = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in all)
+before = 0
+if len(sys.argv) > 3:
+    print("waits", flush=True)
+    sys.stdin.readline()
+    before = used()
 end = time.monotonic() + float(sys.argv[2])
 while time.monotonic() < end: globals()[sys.argv[1]]()
-used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-print(sum(usage.ru_utime + usage.ru_stime for usage in used), flush=True)
+print(used() - before, flush=True)
+if sys.argv[3:] == ["stay"]: sys.stdin.readline()
 os._exit(0)
 """
 
 
-def storm(kind, seconds=SECONDS):
-    return [sys.executable, "-S", "-E", "-c", STORM, kind, str(seconds)]
+def storm(kind, seconds=SECONDS, *more):
+    return [sys.executable, "-S", "-E", "-c", STORM, kind, str(seconds), *more]
 
 
 def stats_of(stderr):
@@ -87,6 +97,81 @@ class Figures(unittest.TestCase):
 
     def test_a_storm_of_programs_is_expected(self):
         self.check_storm("execute")
+
+    def check_storm_of_process(self, kind, end, tolerance):
+        """It runs before it is recorded. Children that were waited for are counted by 10 ms."""
+        process = subprocess.Popen(storm(kind, 2 * SECONDS, end), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "waits\n")
+        recorder = subprocess.Popen([PROGRAM, "-F", str(RATE), "--stats", "json", "-o", "x.syscap",
+                                     "--pid", str(process.pid)], cwd=self.directory,
+                                    stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        time.sleep(SECONDS)     # until events are open
+        if recorder.poll() is not None and "perf events cannot be used" in recorder.stderr.read():
+            self.skipTest("perf events cannot be used here")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        used = float(process.stdout.readline())
+        if end == "stay":
+            recorder.send_signal(signal.SIGINT)
+        stats = stats_of(recorder.communicate()[1])
+        if not stats["source"]["cpu_wide"]:
+            self.skipTest("events of single tasks end before their tasks")
+        expected = stats["expected"]
+        self.assertLess(abs(expected - used * RATE), tolerance * used * RATE + 0.02 * RATE,
+                        f"expected {expected}, but {used} s were used")
+
+    def test_a_storm_of_forks_in_a_process_is_expected(self):
+        self.check_storm_of_process("fork", "stay", 0.02)
+
+    def test_a_storm_of_threads_in_a_process_is_expected(self):
+        self.check_storm_of_process("thread", "stay", 0.02)
+
+    def test_a_storm_of_programs_in_a_process_is_expected(self):
+        self.check_storm_of_process("execute", "stay", 0.02)
+
+    def test_a_storm_in_a_process_that_ends_is_expected(self):
+        """Its account was read up to a second before."""
+        self.check_storm_of_process("fork", "go", 0.05)
+
+    def test_children_from_before_are_not_expected(self):
+        """What they used is in the account of their parent as soon as they end."""
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-E", "-c", "import os, sys, time\n"
+             "def work(seconds):\n"
+             "    end = time.thread_time() + seconds\n"
+             "    while time.thread_time() < end: pass\n"
+             "child = os.fork()\n"
+             "if child == 0:\n"
+             "    work(2)\n"
+             "    print('waits', flush=True)\n"
+             "    sys.stdin.readline()\n"
+             "    os._exit(0)\n"
+             "os.waitpid(child, 0)\n"
+             "work(0.5)\n"
+             "print('done', flush=True)\n"
+             "time.sleep(60)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        recorder = subprocess.Popen([PROGRAM, "-F", str(RATE), "--stats", "json", "-o", "x.syscap",
+                                     "--pid", str(process.pid)], cwd=self.directory,
+                                    stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        time.sleep(SECONDS)     # until events are open
+        if recorder.poll() is not None and "perf events cannot be used" in recorder.stderr.read():
+            self.skipTest("perf events cannot be used here")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        recorder.send_signal(signal.SIGINT)
+        expected = stats_of(recorder.communicate()[1])["expected"]
+        self.assertLess(abs(expected - 0.5 * RATE), 0.1 * RATE)
 
     def test_a_command_that_outlives_the_recording_is_expected(self):
         result = self.run_it("--stats", "json", "-d", str(SECONDS), "-o", "x.syscap", "--",
