@@ -7,8 +7,8 @@
  * guard runs when libdw first needs the image. image-cfi.c manages the private copy afterwards. */
 
 #include "elf/aarch64-vdso.h"
-#include "elf/cfi-guard.h"
 #include "elf/decompress.h"
+#include "elf/eh-frame.h"
 #include "elf/image-private.h"
 
 #include "base/error.h"
@@ -24,28 +24,8 @@
 #define MAX_FILE (G_GUINT64_CONSTANT (16) << 30)
 /* Browsers and compilers, the largest programs, have some 30 MB. */
 #define MAX_EH_FRAME (G_GUINT64_CONSTANT (64) << 20)
-/* Bytes of .eh_frame_hdr before its table (LSB Core, 10.6.2). */
-#define EH_FRAME_HDR_HEAD 12
 
 /* CFI */
-
-/* Returns the bytes from an ELF address to the end of its segment in the file. */
-static gboolean
-find_in_segment (const LuImage *self, guint64 vaddr, guint64 *file_offset, guint64 *size)
-{
-  for (guint i = 0; i < self->n_segments; i++)
-    {
-      const LuSegment *segment = &self->segments[i];
-      guint64 delta = vaddr - segment->vaddr;
-
-      if (vaddr < segment->vaddr || delta >= segment->file_size)
-        continue;
-      *file_offset = segment->file_offset + delta;
-      *size = segment->file_size - delta;
-      return TRUE;
-    }
-  return FALSE;
-}
 
 /* The CFI sections while a file is read. */
 typedef struct
@@ -71,33 +51,14 @@ note_section (Sections *self, guint which, guint64 vaddr, guint64 offset, guint6
   self->sections[which].is_room = TRUE;
 }
 
-/* The header (PT_GNU_EH_FRAME) determines where .eh_frame is, as for the program's own unwinder,
- * and the segments determine its position in the file. A section at the same address only tells
- * where it ends. Rewritten files (BOLT) have several. */
 static void
 note_eh_frame (const LuImage *self, Sections *sections)
 {
-  const LuElfProgramHeader *header =
-      lu_elf_headers_find_program_header (&self->headers, PT_GNU_EH_FRAME);
-  const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".eh_frame");
-  const LuSyntheticSection *table = &sections->sections[LU_IMAGE_EH_FRAME_HDR];
-  guint8 head[EH_FRAME_HDR_HEAD];
-  guint64 vaddr, offset, size;
+  LuElfPart table, eh_frame;
 
-  if (header != NULL)
-    note_section (sections, LU_IMAGE_EH_FRAME_HDR, header->vaddr, header->file_offset,
-                  header->file_size);
-  if (table->size >= sizeof head
-      && lu_elf_input_read (sections->input, header->file_offset, head, sizeof head)
-      && lu_cfi_table_eh_frame (head, sizeof head, table->vaddr, &vaddr)
-      && find_in_segment (self, vaddr, &offset, &size))
-    {
-      if (section != NULL && section->vaddr == vaddr && section->file_offset == offset)
-        size = MIN (size, section->size);
-      note_section (sections, LU_IMAGE_EH_FRAME, vaddr, offset, size);
-    }
-  else if (section != NULL)
-    note_section (sections, LU_IMAGE_EH_FRAME, section->vaddr, section->file_offset, section->size);
+  lu_elf_find_eh_frame (&self->headers, sections->input, &table, &eh_frame);
+  note_section (sections, LU_IMAGE_EH_FRAME_HDR, table.vaddr, table.file_offset, table.size);
+  note_section (sections, LU_IMAGE_EH_FRAME, eh_frame.vaddr, eh_frame.file_offset, eh_frame.size);
 }
 
 static void
