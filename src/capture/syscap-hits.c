@@ -267,6 +267,7 @@ typedef struct
   GArray *symbols; /* of LuSyscapSymbol */
   LuNamer *namer;
   const LuKallsyms *kallsyms; /* NULL: none */
+  guint n_named;              /* addresses with a symbol */
 } Naming;
 
 static gint32
@@ -287,14 +288,13 @@ hit_at (const LuSyscapHits *self, guint hit)
   return &g_array_index (self->hits, Hit, hit);
 }
 
+/* Adds a symbol, whose pid is that of the hit. */
 static void
-add_symbol (Naming *self, guint hit, guint64 begin, guint64 end, const char *name)
+add_symbol (Naming *self, guint hit, LuSyscapSymbol symbol)
 {
-  LuSyscapSymbol symbol = {
-    .begin = begin, .end = end, .pid = pid_of (self->hits, hit), .name = name
-  };
-
+  symbol.pid = pid_of (self->hits, hit);
   g_array_append_val (self->symbols, symbol);
+  self->n_named += !symbol.is_place;
 }
 
 static void
@@ -303,7 +303,9 @@ name_kernel (Naming *self, guint hit)
   LuKernelSymbol symbol;
 
   if (lu_kallsyms_find (self->kallsyms, address_of (self->hits, hit), &symbol))
-    add_symbol (self, hit, symbol.address, symbol.end, symbol.name);
+    add_symbol (
+        self, hit,
+        (LuSyscapSymbol){ .begin = symbol.address, .end = symbol.end, .name = symbol.name });
 }
 
 static void
@@ -313,7 +315,10 @@ name_state (Naming *self, guint hit)
   g_autofree char *name = lu_syscap_synthetic_name (address);
 
   if (name != NULL)
-    add_symbol (self, hit, address, address + 1, lu_namer_intern (self->namer, name));
+    add_symbol (self, hit,
+                (LuSyscapSymbol){ .begin = address,
+                                  .end = address + 1,
+                                  .name = lu_namer_intern (self->namer, name) });
 }
 
 static void
@@ -381,13 +386,21 @@ add_answers (Naming *self)
   for (guint i = 0; i < n_answers; i++)
     {
       const LuNameQuery *answer = &answers[i];
-      guint64 address = address_of (self->hits, answer->number);
+      LuSyscapSymbol symbol = { .begin = answer->start,
+                                .end = answer->end,
+                                .name = answer->name,
+                                .function = answer->function,
+                                .is_place = !answer->is_generated && !answer->has_symbol };
+      guint64 bias = address_of (self->hits, answer->number) - answer->file_offset;
 
-      if (answer->name != NULL && answer->is_generated)
-        add_symbol (self, answer->number, answer->start, answer->end, answer->name);
-      else if (answer->name != NULL)
-        add_symbol (self, answer->number, address - (answer->file_offset - answer->start),
-                    address + (answer->end - answer->file_offset), answer->name);
+      if (answer->name == NULL)
+        continue;
+      if (!answer->is_generated)
+        {
+          symbol.begin += bias;
+          symbol.end += bias;
+        }
+      add_symbol (self, answer->number, symbol);
     }
 }
 
@@ -397,7 +410,7 @@ lu_syscap_hits_name (LuSyscapHits *self, const LuKallsyms *kallsyms, LuNamerProg
 {
   g_autoptr (LuNamer) namer = lu_namer_new (self->jitdumps);
   g_autoptr (GArray) symbols = g_array_new (FALSE, FALSE, sizeof (LuSyscapSymbol));
-  Naming naming = { self, symbols, namer, kallsyms };
+  Naming naming = { self, symbols, namer, kallsyms, 0 };
   LuNamerOptions options = { .progress = progress,
                              .progress_data = user_data,
                              .debuginfod = self->debuginfod,
@@ -413,7 +426,7 @@ lu_syscap_hits_name (LuSyscapHits *self, const LuKallsyms *kallsyms, LuNamerProg
     name_hit (&naming, i);
   result->is_skipped = !lu_namer_run (namer, &options);
   add_answers (&naming);
-  result->n_named = symbols->len;
+  result->n_named = naming.n_named;
   file = lu_syscap_symbols_encode (symbols, MAX_SYMBOLS_FILE, &n_left_out);
   result->n_left_out = self->n_left_out + n_left_out;
   return file;

@@ -10,9 +10,11 @@
 typedef struct __attribute__ ((packed))
 {
   guint64 begin, end;
-  guint32 pid, name, tag, zero;
+  guint32 pid, name, tag, function;
 } Record;
 _Static_assert(sizeof (Record) == 32, "a record of __symbols__");
+
+#define IS_PLACE (1u << 31)
 
 static int
 compare_symbols (gconstpointer a, gconstpointer b)
@@ -23,34 +25,70 @@ compare_symbols (gconstpointer a, gconstpointer b)
     return (guint32) x->pid < (guint32) y->pid ? -1 : 1;
   if (x->begin != y->begin)
     return x->begin < y->begin ? -1 : 1;
-  return x->end < y->end ? -1 : x->end > y->end;
+  return x->end > y->end ? -1 : x->end < y->end;
 }
 
-/* Removes overlaps: a symbol ends where the next one begins. If two begin at the same address, the
- * shorter one stays, and so does the rest of the longer one. */
+/* While overlaps are removed: */
+typedef struct
+{
+  GArray *open;   /* of LuSyscapSymbol: those that contain `at`, the one that began last is last */
+  GArray *pieces; /* of LuSyscapSymbol: the result */
+  guint64 at;
+} Sweep;
+
+/* Adds what the last open symbol covers up to `end`. */
+static void
+add_piece (Sweep *self, guint64 end)
+{
+  LuSyscapSymbol piece = g_array_index (self->open, LuSyscapSymbol, self->open->len - 1);
+
+  piece.begin = self->at;
+  piece.end = MIN (piece.end, end);
+  if (piece.begin >= piece.end)
+    return;
+  g_array_append_val (self->pieces, piece);
+  self->at = piece.end;
+}
+
+/* Goes on to an address of a process. */
+static void
+sweep_to (Sweep *self, gint32 pid, guint64 address)
+{
+  while (self->open->len > 0)
+    {
+      LuSyscapSymbol last = g_array_index (self->open, LuSyscapSymbol, self->open->len - 1);
+
+      add_piece (self, last.pid == pid ? address : G_MAXUINT64);
+      if (last.pid == pid && last.end > address)
+        break;
+      g_array_set_size (self->open, self->open->len - 1);
+    }
+  self->at = address;
+}
+
+/* Removes overlaps: where several symbols contain an address, the one that begins last stays there,
+ * or else the shortest one. */
 static void
 separate (GArray *symbols)
 {
-  guint n = 0;
+  Sweep sweep = { .open = g_array_new (FALSE, FALSE, sizeof (LuSyscapSymbol)),
+                  .pieces = g_array_new (FALSE, FALSE, sizeof (LuSyscapSymbol)) };
 
   g_array_sort (symbols, compare_symbols);
   for (guint i = 0; i < symbols->len; i++)
     {
-      LuSyscapSymbol symbol = g_array_index (symbols, LuSyscapSymbol, i);
-      LuSyscapSymbol *last = n > 0 ? &g_array_index (symbols, LuSyscapSymbol, n - 1) : NULL;
+      const LuSyscapSymbol *symbol = &g_array_index (symbols, LuSyscapSymbol, i);
 
-      if (last != NULL && last->pid == symbol.pid)
-        {
-          if (last->begin == symbol.begin)
-            symbol.begin = last->end;
-          else if (last->end > symbol.begin)
-            last->end = symbol.begin;
-        }
-      if (symbol.begin >= symbol.end || symbol.name == NULL)
+      if (symbol->begin >= symbol->end || symbol->name == NULL)
         continue;
-      g_array_index (symbols, LuSyscapSymbol, n++) = symbol;
+      sweep_to (&sweep, symbol->pid, symbol->begin);
+      g_array_append_vals (sweep.open, symbol, 1);
     }
-  g_array_set_size (symbols, n);
+  sweep_to (&sweep, 0, G_MAXUINT64);
+  g_array_set_size (symbols, 0);
+  g_array_append_vals (symbols, sweep.pieces->data, sweep.pieces->len);
+  g_array_unref (sweep.open);
+  g_array_unref (sweep.pieces);
 }
 
 /* Returns how many records fit, including their texts. */
@@ -90,7 +128,11 @@ lu_syscap_symbols_encode (GArray *symbols, gsize limit, guint *n_left_out)
     {
       const LuSyscapSymbol *symbol = &g_array_index (symbols, LuSyscapSymbol, i);
       guint name = GPOINTER_TO_UINT (g_hash_table_lookup (offsets, symbol->name));
-      Record record = { .begin = symbol->begin, .end = symbol->end, .pid = (guint32) symbol->pid };
+      Record record = { .begin = symbol->begin,
+                        .end = symbol->end,
+                        .pid = (guint32) symbol->pid,
+                        .function =
+                            (symbol->function & ~IS_PLACE) | (symbol->is_place ? IS_PLACE : 0) };
 
       if (name == 0)
         {
@@ -142,30 +184,6 @@ lu_syscap_symbols_count (const GByteArray *file)
   return n;
 }
 
-const char *
-lu_syscap_symbols_find (const GByteArray *file, guint n_records, gint32 pid, guint64 address)
-{
-  guint low = 0, high = n_records;
-  Record record;
-
-  while (low < high)
-    {
-      guint middle = low + (high - low) / 2;
-
-      record = record_at (file, middle);
-      if (is_behind (&record, pid, address))
-        high = middle;
-      else
-        low = middle + 1;
-    }
-  if (low == 0)
-    return NULL;
-  record = record_at (file, low - 1);
-  if (record.pid != (guint32) pid || address < record.begin || address >= record.end)
-    return NULL;
-  return text_at (file, record.name);
-}
-
 gboolean
 lu_syscap_symbols_get (const GByteArray *file, guint index, LuSyscapSymbol *symbol)
 {
@@ -174,6 +192,28 @@ lu_syscap_symbols_get (const GByteArray *file, guint index, LuSyscapSymbol *symb
   *symbol = (LuSyscapSymbol){ .begin = record.begin,
                               .end = record.end,
                               .pid = (gint32) record.pid,
-                              .name = text_at (file, record.name) };
+                              .name = text_at (file, record.name),
+                              .function = record.function & ~IS_PLACE,
+                              .is_place = (record.function & IS_PLACE) != 0 };
   return symbol->name != NULL;
+}
+
+gboolean
+lu_syscap_symbols_find (const GByteArray *file, guint n_records, gint32 pid, guint64 address,
+                        LuSyscapSymbol *symbol)
+{
+  guint low = 0, high = n_records;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+      Record record = record_at (file, middle);
+
+      if (is_behind (&record, pid, address))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low > 0 && lu_syscap_symbols_get (file, low - 1, symbol) && symbol->pid == pid
+         && address >= symbol->begin && address < symbol->end;
 }

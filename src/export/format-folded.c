@@ -48,12 +48,6 @@ append_name (GString *line, const LuCallNode *node)
   append_clean (line, name);
   if (node->is_program)
     return;
-  if (strcmp (node->name, "(no symbol)") == 0)
-    {
-      g_string_append (line, " [");
-      append_clean (line, node->module);
-      g_string_append_c (line, ']');
-    }
   if (node->kind == LU_CODE_KERNEL)
     g_string_append (line, "_[k]");
   else if (node->kind == LU_CODE_GENERATED)

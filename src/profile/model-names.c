@@ -12,26 +12,53 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+/* Tells the namer's numbers of functions from those of the capture. */
+#define NAMED_HERE (G_GUINT64_CONSTANT (1) << 32)
+
 typedef struct
 {
   LuModel *model;
   LuNamer *namer;
   LuKallsyms *kallsyms;  /* NULL: the capture has none */
-  GHashTable *functions; /* "name\nmodule" -> number + 1 */
+  GHashTable *functions; /* "name\nmodule\nidentity" -> number + 1 */
   guint n_symbols;       /* in __symbols__ */
   gboolean opens_files;
 } Naming;
 
-static void
-set_function (Naming *self, LuModelFrame *frame, const char *name, const char *module)
+/* Two frames are of one function if their names are equal in all parts. */
+typedef struct
 {
-  gboolean has_name = name != NULL;
-  const char *text = has_name                           ? name
-                     : frame->kind == LU_CODE_KERNEL    ? "(kernel)"
-                     : frame->kind == LU_CODE_NOWHERE   ? "(outside every mapping)"
-                     : frame->kind == LU_CODE_GENERATED ? "(generated code)"
-                                                        : "(no symbol)";
-  g_autofree char *key = g_strconcat (text, "\n", module, NULL);
+  const char *name; /* NULL: none */
+  const char *module;
+  /* Tells functions of one name apart: a number of the capture or of the namer, or an address in
+   * the kernel, of which a recording has only one kind for a name. 0: not told apart. */
+  guint64 identity;
+  gboolean is_place; /* the name is no symbol */
+} Name;
+
+static const char *
+text_without_name (LuCodeKind kind)
+{
+  switch (kind)
+    {
+    case LU_CODE_KERNEL:
+      return "(kernel)";
+    case LU_CODE_NOWHERE:
+      return "(outside every mapping)";
+    case LU_CODE_GENERATED:
+      return "(generated code)";
+    default:
+      return "(too many names)";
+    }
+}
+
+static void
+set_function (Naming *self, LuModelFrame *frame, const Name *name)
+{
+  gboolean has_name = name->name != NULL && !name->is_place;
+  const char *text = name->name != NULL ? name->name : text_without_name (frame->kind);
+  g_autofree char *key =
+      g_strdup_printf ("%s\n%s\n%" G_GINT64_MODIFIER "x", text, name->module, name->identity);
   guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->functions, key));
 
   if (number == 0)
@@ -40,7 +67,7 @@ set_function (Naming *self, LuModelFrame *frame, const char *name, const char *m
       g_autofree char *valid = g_utf8_make_valid (text, -1);
 
       function.name = g_string_chunk_insert_const (self->model->texts, valid);
-      function.module = g_string_chunk_insert_const (self->model->texts, module);
+      function.module = g_string_chunk_insert_const (self->model->texts, name->module);
       g_array_append_val (self->model->functions, function);
       number = self->model->functions->len;
       g_hash_table_insert (self->functions, g_steal_pointer (&key), GUINT_TO_POINTER (number));
@@ -48,15 +75,30 @@ set_function (Naming *self, LuModelFrame *frame, const char *name, const char *m
   frame->function = number - 1;
 }
 
+/* Finds the name of a frame in the capture itself. */
+static gboolean
+find_in_capture (const Naming *self, const LuModelFrame *frame, LuSyscapSymbol *symbol)
+{
+  return lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address,
+                                 symbol);
+}
+
 static void
 name_kernel (Naming *self, LuModelFrame *frame)
 {
   LuKernelSymbol symbol = { 0 };
+  LuSyscapSymbol captured;
+  Name name = { .module = "kernel" };
 
-  if (!lu_kallsyms_find (self->kallsyms, frame->address, &symbol))
-    symbol.name =
-        lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address);
-  set_function (self, frame, symbol.name, symbol.module != NULL ? symbol.module : "kernel");
+  if (lu_kallsyms_find (self->kallsyms, frame->address, &symbol))
+    {
+      name = (Name){ .name = symbol.name, .module = "kernel", .identity = symbol.address };
+      if (symbol.module != NULL)
+        name.module = symbol.module;
+    }
+  else if (find_in_capture (self, frame, &captured))
+    name.name = captured.name;
+  set_function (self, frame, &name);
 }
 
 static void
@@ -64,16 +106,18 @@ name_state (Naming *self, LuModelFrame *frame)
 {
   const char *name = g_hash_table_lookup (self->model->state_names, &frame->address);
 
-  set_function (self, frame, name != NULL ? name : "[unknown]", "");
+  set_function (self, frame, &(Name){ .name = name != NULL ? name : "[unknown]", .module = "" });
 }
 
-/* name: NULL if it has none. */
+/* name: NULL if it has none. Code that is generated again has the same name at another address. */
 static void
 set_generated (Naming *self, LuModelFrame *frame, const char *name)
 {
   if (name != NULL)
     frame->kind = LU_CODE_GENERATED;
-  set_function (self, frame, name, frame->kind == LU_CODE_GENERATED ? "[generated]" : "");
+  set_function (
+      self, frame,
+      &(Name){ .name = name, .module = frame->kind == LU_CODE_GENERATED ? "[generated]" : "" });
 }
 
 static void
@@ -115,6 +159,39 @@ add_files (Naming *self)
     }
 }
 
+static const char *
+module_text (const Naming *self, const LuModelFrame *frame)
+{
+  const LuModelModule *module;
+
+  if (frame->kind == LU_CODE_GENERATED)
+    return "[generated]";
+  if (frame->module == G_MAXUINT32)
+    return "";
+  module = g_ptr_array_index (self->model->modules, frame->module);
+  return module->base_name;
+}
+
+/* Uses the name in the capture itself. A place there is used only if places will do, because a
+ * symbol may have been installed since. Returns FALSE if there is none. */
+static gboolean
+name_from_capture (Naming *self, LuModelFrame *frame, gboolean places_will_do)
+{
+  LuSyscapSymbol symbol;
+  Name name;
+
+  if (!find_in_capture (self, frame, &symbol) || (symbol.is_place && !places_will_do))
+    return FALSE;
+  if (frame->kind == LU_CODE_NOWHERE)
+    frame->kind = LU_CODE_GENERATED;
+  name = (Name){ .name = symbol.name,
+                 .module = module_text (self, frame),
+                 .identity = symbol.function,
+                 .is_place = symbol.is_place };
+  set_function (self, frame, &name);
+  return TRUE;
+}
+
 static void
 set_functions (Naming *self)
 {
@@ -125,17 +202,21 @@ set_functions (Naming *self)
     {
       const LuNameQuery *answer = &answers[i];
       LuModelFrame *frame = &g_array_index (self->model->frames, LuModelFrame, answer->number);
-      LuModelModule *module;
+      Name name = { .name = answer->name,
+                    .module = module_text (self, frame),
+                    .identity = NAMED_HERE | answer->function,
+                    .is_place = !answer->has_symbol };
 
       if (answer->is_generated)
         {
           set_generated (self, frame, answer->name);
           continue;
         }
-      module = g_ptr_array_index (self->model->modules, answer->file);
-      set_function (self, frame, answer->name, module->base_name);
-      if (answer->name == NULL)
-        module->without_names = why_unnamed (lu_namer_result (self->namer, answer->file));
+      if (answer->has_symbol || !name_from_capture (self, frame, TRUE))
+        set_function (self, frame, &name);
+      if (!answer->has_symbol)
+        ((LuModelModule *) g_ptr_array_index (self->model->modules, answer->file))->without_names =
+            why_unnamed (lu_namer_result (self->namer, answer->file));
     }
 }
 
@@ -192,34 +273,6 @@ count_samples (GArray *unnamed, gpointer user_data)
 
 /* Frames */
 
-static const char *
-module_text (const Naming *self, const LuModelFrame *frame)
-{
-  const LuModelModule *module;
-
-  if (frame->kind == LU_CODE_GENERATED)
-    return "[generated]";
-  if (frame->module == G_MAXUINT32)
-    return "";
-  module = g_ptr_array_index (self->model->modules, frame->module);
-  return module->base_name;
-}
-
-/* Uses the name in the capture itself; FALSE if it has none. */
-static gboolean
-name_from_capture (Naming *self, LuModelFrame *frame)
-{
-  const char *name =
-      lu_syscap_symbols_find (self->model->symbols, self->n_symbols, frame->pid, frame->address);
-
-  if (name == NULL)
-    return FALSE;
-  if (frame->kind == LU_CODE_NOWHERE)
-    frame->kind = LU_CODE_GENERATED;
-  set_function (self, frame, name, module_text (self, frame));
-  return TRUE;
-}
-
 /* Names a frame of the kernel or a state. All others are left to lu_namer_run(), unless the capture
  * names them. */
 static void
@@ -237,11 +290,11 @@ name_frame (Naming *self, guint32 number)
       return;
     case LU_CODE_NOWHERE:
     case LU_CODE_GENERATED:
-      if (!name_from_capture (self, frame))
+      if (!name_from_capture (self, frame, TRUE))
         name_generated (self, frame, number);
       return;
     case LU_CODE_USER:
-      if (!name_from_capture (self, frame))
+      if (!name_from_capture (self, frame, FALSE))
         lu_namer_add (self->namer, frame->module, frame->file_offset, number);
       return;
     }
@@ -269,6 +322,8 @@ lu_model_name (LuModel *model, LuModelNamesFlags flags)
     name_frame (&self, i);
   if (self.opens_files)
     lu_namer_run (self.namer, &options);
+  else
+    lu_namer_run_without_files (self.namer);
   set_functions (&self);
 
   g_hash_table_unref (self.functions);

@@ -15,6 +15,6 @@ typedef enum
   LU_NAMES_CAPTURE_ONLY = 1 << 0, /* open no files of this machine */
 } LuModelNamesFlags;
 
-/* Fills in model->functions, and the number of its function in each frame. Frames without a symbol
- * share one function per file, "(no symbol)". */
+/* Fills in model->functions, and the number of its function in each frame. Functions are told apart
+ * by file and start, those without a symbol are named by it (place-names.h). */
 void lu_model_name (LuModel *model, LuModelNamesFlags flags);

@@ -62,10 +62,11 @@ typedef struct
 
 typedef struct
 {
-  const char *name;   /* a text in parentheses if there is no symbol; owned by the model */
+  const char *name;   /* a place in a file, or a text in parentheses, if there is no symbol; owned
+                         by the model */
   const char *module; /* base name of the file, "kernel", "[module]", "" */
   LuCodeKind kind;
-  gboolean has_name;      /* it has a symbol */
+  gboolean has_name;      /* the name is a symbol */
   gboolean is_inlined;    /* into another function; not inlined, it is a separate function */
   const char *defined_in; /* file, owned by the model; NULL: not known */
   guint32 defined_at;     /* line; 0: not known */

@@ -35,7 +35,7 @@ struct _LuRedaction
   GByteArray *symbols; /* __symbols__ of the capture */
   guint n_symbols;
   LuKallsyms *kernel; /* NULL: none */
-  GHashTable *places; /* name -> number of its place + 1 */
+  GHashTable *places; /* name, module and start -> number of its place + 1 */
   GString *lines;     /* the new /proc/kallsyms */
   LuIdTable *hits;    /* (pid, number of the place) */
   GPtrArray *names;   /* by number of the place; owned */
@@ -96,11 +96,13 @@ is_kernel (guint64 address)
   return address >= KERNEL_BEGIN && !lu_is_synthetic (address);
 }
 
-/* Returns the number of the place of a function; G_MAXUINT32 if there are too many. */
+/* Returns the number of the place of a function; G_MAXUINT32 if there are too many. Functions of
+ * one name stay apart if it is known where they begin (start: 0 if not). */
 static guint32
-place_of (LuRedaction *self, const char *name, const char *module)
+place_of (LuRedaction *self, guint64 start, const char *name, const char *module)
 {
-  g_autofree char *key = g_strdup_printf ("%s\t%s", name, module != NULL ? module : "");
+  g_autofree char *key = g_strdup_printf ("%s\t%s\t%" G_GINT64_MODIFIER "x", name,
+                                          module != NULL ? module : "", start);
   guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->places, key));
 
   if (number > 0)
@@ -120,13 +122,17 @@ static guint64
 hide (LuRedaction *self, gint32 pid, guint64 address)
 {
   LuKernelSymbol symbol = { .address = address };
+  LuSyscapSymbol named;
+  guint64 start = 0;
   guint32 place;
 
-  if (!lu_kallsyms_find (self->kernel, address, &symbol))
-    symbol.name = lu_syscap_symbols_find (self->symbols, self->n_symbols, pid, address);
+  if (lu_kallsyms_find (self->kernel, address, &symbol))
+    start = symbol.address;
+  else if (lu_syscap_symbols_find (self->symbols, self->n_symbols, pid, address, &named))
+    symbol.name = named.name;
   if (symbol.name == NULL)
     return LU_SYSCAP_HIDDEN_UNKNOWN;
-  place = place_of (self, symbol.name, symbol.module);
+  place = place_of (self, start, symbol.name, symbol.module);
   if (place == G_MAXUINT32)
     return LU_SYSCAP_HIDDEN_UNKNOWN;
   lu_id_table_add (self->hits, (guint64) (guint32) pid << 32 | place, 0);

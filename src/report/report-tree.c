@@ -345,7 +345,7 @@ why_without_names (const LuModelModule *module)
 void
 lu_report_print_unnamed (const LuModel *model, guint limit)
 {
-  lu_report_print_lacking (model, _ ("Frames without a name, by file"), lacks_name,
+  lu_report_print_lacking (model, _ ("Frames without a symbol, by file"), lacks_name,
                            why_without_names, limit);
 }
 

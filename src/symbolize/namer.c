@@ -5,14 +5,19 @@
 
 #include "symbolize/namer.h"
 
+#include "base/id-table.h"
 #include "elf/own-vdso.h"
 #include "symbolize/demangle.h"
+#include "symbolize/elf-fdes.h"
 #include "symbolize/elf-symbols.h"
 #include "symbolize/jit-names.h"
+#include "symbolize/place-names.h"
 
 #include <string.h>
 
 #define PLT_SUFFIX "@plt"
+/* Bytes of the names of places. The most addresses that a capture has take 16 MiB. */
+#define MAX_PLACE_TEXT (64u << 20)
 
 typedef struct
 {
@@ -80,7 +85,9 @@ lu_namer_add_file (LuNamer *self, const LuNameFile *file)
 void
 lu_namer_add (LuNamer *self, guint32 file, guint64 file_offset, guint32 number)
 {
-  LuNameQuery query = { .file_offset = file_offset, .file = file, .number = number };
+  LuNameQuery query = {
+    .file_offset = file_offset, .file = file, .number = number, .place = file_offset
+  };
 
   self->is_sorted = FALSE;
   g_array_append_val (self->queries, query);
@@ -174,14 +181,41 @@ answer (LuNamer *self, LuElfSymbols *symbols, LuNameQuery *query, const LuNameQu
     return;
   query->start = symbol.start;
   query->end = symbol.end;
-  if (last != NULL && last->start == query->start && last->end == query->end)
+  if (last != NULL && last->has_symbol && last->start == query->start && last->end == query->end)
+    query->name = last->name;
+  else
     {
-      query->name = last->name;
-      return;
+      readable = readable_name (symbol.name);
+      if (lu_budget_keep (&self->budget, strlen (readable)))
+        query->name = lu_namer_intern (self, readable);
     }
-  readable = readable_name (symbol.name);
-  if (lu_budget_keep (&self->budget, strlen (readable)))
-    query->name = lu_namer_intern (self, readable);
+  query->has_symbol = query->name != NULL;
+}
+
+/* Finds where the functions without a symbol begin. */
+static void
+find_places (LuNamer *self, const File *file, const LuElfFile *elf)
+{
+  g_autoptr (LuElfFdes) fdes = lu_elf_fdes_new (elf, &self->budget);
+
+  for (guint i = file->first; i < file->first + file->n; i++)
+    {
+      LuNameQuery *query = query_at (self, i);
+      const LuElfProgramHeader *code = lu_elf_file_code_at_offset (elf, query->file_offset);
+      guint64 start, end, bias;
+
+      if (query->has_symbol || code == NULL)
+        continue;
+      bias = code->vaddr - code->file_offset;
+      query->place = query->file_offset + bias;
+      query->start = query->file_offset;
+      query->end = query->file_offset + 1;
+      if (fdes == NULL || !lu_elf_fdes_find (fdes, query->place, &start, &end))
+        continue;
+      query->place = MAX (start, code->vaddr);
+      query->start = query->place - bias;
+      query->end = MIN (end, code->vaddr + code->file_size) - bias;
+    }
 }
 
 /* All processes of a kernel have the same vDSO, so ours will do if the build-ids agree. */
@@ -258,6 +292,8 @@ name_file (LuNamer *self, guint32 number, const LuNameFetched *fetched, LuUnname
         answer (self, symbols, query, i > file->first ? query - 1 : NULL);
       lacks_names |= query->name == NULL;
     }
+  if (symbols != NULL && lacks_names)
+    find_places (self, file, lu_elf_symbols_file (symbols));
   if (symbols != NULL)
     build_id =
         lu_elf_symbols_wants_debug_file (symbols) ? lu_elf_symbols_file (symbols)->build_id : NULL;
@@ -345,14 +381,13 @@ goes_on (gpointer user_data)
          || options->progress (self->n_done, self->files->len, options->progress_data);
 }
 
-gboolean
-lu_namer_run (LuNamer *self, const LuNamerOptions *options)
+/* Looks for symbols in all files. FALSE if progress() ended it. */
+static gboolean
+name_files (LuNamer *self)
 {
+  const LuNamerOptions *options = self->options;
   g_autoptr (GArray) unnamed = g_array_new (FALSE, FALSE, sizeof (LuUnnamedFile));
 
-  sort (self);
-  self->options = options;
-  lu_budget_init (&self->budget, goes_on, self);
   for (guint32 i = 0; i < self->files->len && self->budget.state != LU_BUDGET_STOPPED; i++)
     {
       const File *file = &g_array_index (self->files, File, i);
@@ -372,6 +407,100 @@ lu_namer_run (LuNamer *self, const LuNamerOptions *options)
     lu_debuginfod_fetch (options->debuginfod, unnamed,
                          options->count (unnamed, options->count_data), take_fetched, self);
   return TRUE;
+}
+
+/* Returns a number for each file, by file. Copies of a file in several containers have the same
+ * one: their build-ids and names agree. */
+static guint32 *
+number_files (const LuNamer *self)
+{
+  g_autoptr (GHashTable) numbers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  guint32 *number_of = g_new0 (guint32, self->files->len + 1);
+
+  for (guint32 i = 0; i < self->files->len; i++)
+    {
+      const File *file = &g_array_index (self->files, File, i);
+      const LuFileId *id = file->file.id;
+      g_autofree char *base = file->pid == 0 ? lu_place_name (id->path, 0) : NULL;
+      g_autofree char *key = file->pid == 0 && id->build_id != NULL
+                                 ? g_strconcat (id->build_id, "\n", base, NULL)
+                                 : g_strdup_printf ("%u", i);
+
+      number_of[i] = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, key));
+      if (number_of[i] > 0)
+        continue;
+      number_of[i] = i + 1;
+      g_hash_table_insert (numbers, g_steal_pointer (&key), GUINT_TO_POINTER (i + 1));
+    }
+  return number_of;
+}
+
+/* Names an address without a symbol. before: the query before it, perhaps of the same function. */
+static void
+name_place (LuNamer *self, LuNameQuery *query, const LuNameQuery *before, gsize *left)
+{
+  const File *file = &g_array_index (self->files, File, query->file);
+  g_autofree char *name = NULL;
+
+  if (query->end == 0)
+    {
+      query->start = query->file_offset;
+      query->end = query->file_offset + 1;
+    }
+  if (before != NULL && before->file == query->file && !before->has_symbol
+      && before->place == query->place)
+    {
+      query->name = before->name;
+      return;
+    }
+  name = lu_place_name (file->file.id->path, query->place);
+  if (strlen (name) >= *left)
+    return;
+  *left -= strlen (name) + 1;
+  query->name = lu_namer_intern (self, name);
+}
+
+/* Names all else in files by its place, and numbers the functions. */
+static void
+name_places (LuNamer *self)
+{
+  g_autofree guint32 *number_of = number_files (self);
+  g_autoptr (LuIdTable) functions = lu_id_table_new (2);
+  gsize left = MAX_PLACE_TEXT;
+
+  for (guint i = 0; i < self->queries->len; i++)
+    {
+      LuNameQuery *query = query_at (self, i);
+      guint64 kind = query->has_symbol ? 1 : 0;
+
+      if (query->is_generated)
+        continue;
+      if (!query->has_symbol)
+        name_place (self, query, i > 0 ? query - 1 : NULL, &left);
+      query->function =
+          lu_id_table_add (functions, (guint64) number_of[query->file] << 1 | kind, query->start)
+          + 1;
+    }
+}
+
+gboolean
+lu_namer_run (LuNamer *self, const LuNamerOptions *options)
+{
+  gboolean is_whole;
+
+  sort (self);
+  self->options = options;
+  lu_budget_init (&self->budget, goes_on, self);
+  is_whole = name_files (self);
+  name_places (self);
+  return is_whole;
+}
+
+void
+lu_namer_run_without_files (LuNamer *self)
+{
+  sort (self);
+  name_places (self);
 }
 
 const LuNameQuery *

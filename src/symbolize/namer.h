@@ -7,9 +7,10 @@
  * so a capture and a report of it agree. Addresses in files are collected first and named file by
  * file: each file is opened once, and the symbols of only one file are in memory. A file is used
  * only if it is the one that was mapped. The order of preference is: .symtab of the file, its debug
- * file on this machine, .dynsym (elf-symbols.h), then files that debuginfod servers have. Generated
- * code has the perf map and the jitdump of its process (jit-names.h). Kernel functions come from
- * kallsyms.h directly.
+ * file on this machine, .dynsym (elf-symbols.h), then files that debuginfod servers have. Code
+ * without a symbol is named by its place: by the start of its function (elf-fdes.h), or else by its
+ * own address. Generated code has the perf map and the jitdump of its process (jit-names.h). Kernel
+ * functions come from kallsyms.h directly.
  *
  * One thread. All names stay valid until lu_namer_free(). */
 
@@ -22,12 +23,20 @@ typedef struct _LuNamer LuNamer;
 
 typedef struct
 {
-  guint64 file_offset;  /* in: of a byte of the function; generated code: its address */
-  guint64 start, end;   /* out: file offsets or addresses of the function, end exclusive */
-  const char *name;     /* out: demangled; NULL: unknown. Owned by the namer */
+  guint64 file_offset; /* in: of a byte of the function; generated code: its address */
+  guint64 start, end;  /* out: file offsets or addresses of the function, end exclusive */
+  /* out: demangled, or a place (place-names.h). NULL: generated code without a name, or more text
+   * than all places together may have. Owned by the namer. */
+  const char *name;
+  gboolean has_symbol; /* out: the name is no place */
+  /* out: equal for the addresses of one function of one file, in all processes; functions of one
+   * name have different numbers. Counted from 1; 0: generated code. */
+  guint32 function;
   guint32 file, number; /* in: of lu_namer_add() */
   gboolean is_generated;
-  guint64 time; /* private */
+  /* Private: */
+  guint64 time;
+  guint64 place; /* ELF address, or else file offset, that stands for a missing symbol */
 } LuNameQuery;
 
 typedef enum
@@ -80,9 +89,11 @@ void lu_namer_add_generated (LuNamer *self, const LuGeneratedQuery *query, guint
 
 /* Names everything that was added. FALSE if progress() ended it; the names found so far stay. */
 gboolean lu_namer_run (LuNamer *self, const LuNamerOptions *options);
+/* Does so without reading anything: everything in files is named by its own address. */
+void lu_namer_run_without_files (LuNamer *self);
 
-/* Returns the answers, sorted by file and offset; their name is NULL if there is none. Borrowed
- * until the next lu_namer_add(). */
+/* Returns the answers, sorted by file and offset. While lu_namer_run() goes on, code that has no
+ * symbol yet has no name either. Borrowed until the next lu_namer_add(). */
 const LuNameQuery *lu_namer_answers (LuNamer *self, guint *n_answers);
 /* Returns how reading a file went; LU_NAMES_NO_FILE before lu_namer_run(). */
 LuNamesResult lu_namer_result (const LuNamer *self, guint32 file);

@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* fuzz-elf-symbols.c - symbols from arbitrary bytes: look-ups end, and a symbol that is found
- * contains the address. */
+/* fuzz-elf-symbols.c - symbols and FDEs from arbitrary bytes: look-ups end, and a function that is
+ * found contains the address. */
 
 #include "fuzz.h"
 #include "symbolize/demangle.h"
+#include "symbolize/elf-fdes.h"
 #include "symbolize/elf-symbols.h"
 
 #include <string.h>
+
+static void
+look_for_fdes (const LuElfFile *file)
+{
+  g_autoptr (LuElfFdes) fdes = lu_elf_fdes_new (file, NULL);
+
+  for (guint64 address = 0; fdes != NULL && address < 8192; address += 61)
+    {
+      guint64 start, end;
+
+      if (!lu_elf_fdes_find (fdes, address, &start, &end))
+        continue;
+      g_assert_cmpuint (start, <=, address);
+      g_assert_cmpuint (end, >, address);
+    }
+}
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
@@ -17,6 +34,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 
   if (symbols == NULL)
     return 0;
+  look_for_fdes (lu_elf_symbols_file (symbols));
   for (guint64 offset = 0; offset < 8192; offset += 61)
     {
       LuElfSymbol symbol;

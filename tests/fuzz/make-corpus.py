@@ -236,12 +236,25 @@ def write_store(directory):
         (directory / f"{name}-cut").write_bytes((head + bytes(256 - len(head)) + block)[:-16])
 
 
+def eh_frame(vaddr, functions):
+    """A CIE and an FDE for each function: (start, size)."""
+    cie = struct.pack("<IB", 0, 1) + b"zR\0\1\x78\x10\1\x1b" + b"\x0c\7\x08\x90\1\0\0"
+    data = struct.pack("<I", len(cie)) + cie
+    for start, size in functions:
+        at = len(data)
+        data += struct.pack("<IIiI4s", 16, at + 4, start - (vaddr + at + 8), size, b"")
+    return data + bytes(4)
+
+
 def elf_file():
-    """A program of three functions, a label, and one entry of a PLT, at file offsets = addresses."""
+    """A program of three functions, a label, and one entry of a PLT, at file offsets = addresses. A
+    fourth function only has an FDE."""
     strings = b"\0outer\0inner\0alias\0__alias\0label\0callee@V1\0"
-    names = b"\0.text\0.symtab\0.strtab\0.dynsym\0.dynstr\0.rela.plt\0.plt\0.shstrtab\0"
+    names = (b"\0.text\0.symtab\0.strtab\0.dynsym\0.dynstr\0.rela.plt\0.plt\0.shstrtab\0"
+             b".eh_frame\0")
     at = {name: 0x200 + i * 0x100 for i, name in enumerate(
-        (".text", ".symtab", ".strtab", ".dynsym", ".dynstr", ".rela.plt", ".plt", ".shstrtab"))}
+        (".text", ".symtab", ".strtab", ".dynsym", ".dynstr", ".rela.plt", ".plt", ".shstrtab",
+         ".eh_frame"))}
 
     def symbol(name, info, value, size, section=1):
         return struct.pack("<IBBHQQ", strings.index(b"\0" + name) + 1 if name else 0, info, 0,
@@ -259,9 +272,10 @@ def elf_file():
         ".rela.plt": struct.pack("<QQq", 0xa00, 1 << 32 | 7, 0),
         ".plt": b"\xff\x25" + struct.pack("<i", 0xa00 - (at[".plt"] + 6)) + b"\x90" * 10,
         ".shstrtab": names,
+        ".eh_frame": eh_frame(at[".eh_frame"], [(0x200, 0x80), (0x280, 0xc), (0x290, 8)]),
     }
     headers = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0xb00, 0, 64, 56,
-                          2, 64, 9, 8)
+                          2, 64, 10, 8)
     headers += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0xb00, 0xb00, 0x1000)
     headers += struct.pack("<IIQQQQQQ", 4, 4, 0xb0, 0xb0, 0, 0x18, 0x18, 4)
     data = bytearray(0xb00)

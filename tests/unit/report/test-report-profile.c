@@ -138,8 +138,9 @@ test_counts (Fixture *self, gconstpointer data)
   g_assert_cmpint (profile->model->last - profile->model->begin, ==, 2500);
   g_assert_true (profile->model->is_finished);
   g_assert_true (profile->model->has_kernel_names);
-  assert_function (profile, "(no symbol)", "demo", 3, 3);
-  assert_function (profile, "(no symbol)", "libdemo.so", 0, 2);
+  assert_function (profile, "demo+0x100", "demo", 3, 3);
+  assert_function (profile, "demo+0x1ff", "demo", 0, 2); /* the call, not where it returns to */
+  assert_function (profile, "libdemo.so+0xff", "libdemo.so", 0, 2);
   assert_function (profile, "do_work", "kernel", 1, 1);
   assert_function (profile, "other", "kernel", 2, 2);
   assert_function (profile, "(outside every mapping)", "", 1, 1);

@@ -37,11 +37,19 @@ test_files (void)
     guint32 file, number;
     guint64 file_offset;
     const char *name;
+    gboolean has_symbol;
+    guint64 start, end;
   } answers[] = {
-    { 0, 5, 0x1ff, NULL }, { 0, 7, 0x210, "inner" }, { 0, 2, 0x220, "outer" },
-    { 1, 3, 0x210, NULL }, { 2, 1, 0x210, NULL },
+    { 0, 5, 0x1ff, "small+0x1ff", FALSE, 0x1ff, 0x200 },
+    { 0, 7, 0x210, "inner", TRUE, 0x210, 0x220 },
+    { 0, 2, 0x220, "outer", TRUE, 0x200, 0x280 },
+    { 0, 8, 0x283, "small+0x280", FALSE, 0x280, 0x28c }, /* an FDE covers it */
+    { 0, 9, 0x28b, "small+0x280", FALSE, 0x280, 0x28c },
+    { 0, 4, 0x28c, "small+0x28c", FALSE, 0x28c, 0x28d }, /* none does */
+    { 1, 3, 0x210, "nonexistent+0x210", FALSE, 0x210, 0x211 },
+    { 2, 1, 0x210, "small+0x210", FALSE, 0x210, 0x211 },
   };
-  static const guint order[] = { 4, 2, 0, 3, 1 };
+  static const guint order[] = { 4, 2, 0, 7, 3, 6, 1, 5 };
   g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
   g_autoptr (LuNamer) namer = namer_with_files (jitdumps);
   const LuNameQuery *got;
@@ -59,10 +67,48 @@ test_files (void)
       g_assert_cmpuint (got[i].number, ==, answers[i].number);
       g_assert_cmpuint (got[i].file_offset, ==, answers[i].file_offset);
       g_assert_cmpstr (got[i].name, ==, answers[i].name);
+      g_assert_cmpint (got[i].has_symbol, ==, answers[i].has_symbol);
+      g_assert_cmphex (got[i].start, ==, answers[i].start);
+      g_assert_cmphex (got[i].end, ==, answers[i].end);
     }
   g_assert_cmpint (lu_namer_result (namer, 0), ==, LU_NAMES_READ);
   g_assert_cmpint (lu_namer_result (namer, 1), ==, LU_NAMES_NO_FILE);
   g_assert_cmpint (lu_namer_result (namer, 2), ==, LU_NAMES_NO_FILE);
+}
+
+/* Functions are told apart by build-id, name of the file, and start. */
+static void
+test_functions (void)
+{
+  static LuFileId ids[] = { { .build_id = "0001020304050607", .inode = 1 },
+                            { .build_id = "0001020304050607", .inode = 2 },
+                            { .path = "/a/init", .inode = 1 },
+                            { .path = "/a/init", .inode = 2 } };
+  static const struct
+  {
+    guint32 file;
+    guint64 file_offset;
+    guint function; /* the same number for the same function */
+  } cases[] = { { 0, 0x210, 1 }, { 0, 0x21f, 1 }, { 0, 0x220, 2 }, { 0, 0x27f, 2 },
+                { 0, 0x281, 3 }, { 0, 0x282, 3 }, { 0, 0x28d, 4 }, { 0, 0x28e, 5 },
+                { 1, 0x211, 1 }, { 1, 0x283, 3 }, { 2, 0x100, 6 }, { 3, 0x100, 7 } };
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = lu_namer_new (jitdumps);
+  const LuNameQuery *answers;
+  guint n;
+
+  ids[0].path = ids[1].path = corpus;
+  for (guint i = 0; i < G_N_ELEMENTS (ids); i++)
+    lu_namer_add_file (namer, &(LuNameFile){ .id = &ids[i] });
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    lu_namer_add (namer, cases[i].file, cases[i].file_offset, i);
+  g_assert_true (lu_namer_run (namer, &(LuNamerOptions){ 0 }));
+  answers = lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (cases));
+  for (guint i = 0; i < n; i++)
+    for (guint j = 0; j < n; j++)
+      g_assert_cmpint (answers[i].function == answers[j].function, ==,
+                       cases[i].function == cases[j].function);
 }
 
 static gboolean
@@ -89,7 +135,7 @@ test_stopped (void)
   answers = lu_namer_answers (namer, &n);
   g_assert_cmpuint (n, ==, 2);
   g_assert_cmpstr (answers[0].name, ==, "inner");
-  g_assert_null (answers[1].name);
+  g_assert_cmpstr (answers[1].name, ==, "small+0x210");
 }
 
 static void
@@ -169,6 +215,7 @@ main (int argc, char **argv)
   corpus = argv[1];
   g_test_add_func ("/symbolize/namer/files", test_files);
   g_test_add_func ("/symbolize/namer/in-memory", test_in_memory);
+  g_test_add_func ("/symbolize/namer/functions", test_functions);
   g_test_add_func ("/symbolize/namer/stopped", test_stopped);
   g_test_add_func ("/symbolize/namer/generated", test_generated);
   return g_test_run ();

@@ -154,7 +154,7 @@ test_find (void)
   g_assert_cmpstr (answers[2].name, ==, "lu_test_function_with_a_name");
   g_assert_cmpuint (answers[2].start, ==, self.file_offset);
   g_assert_cmpuint (answers[2].end, >, self.file_offset + 1);
-  g_assert_null (answers[3].name);
+  g_assert_false (answers[3].has_symbol);
   g_assert_true (answers[0].name == answers[2].name); /* the same text, not a copy */
   g_assert_true (answers[1].name == answers[2].name);
   g_assert_cmpstr (ask (path, NULL, self.file_offset).name, ==, answers[0].name);
@@ -169,13 +169,15 @@ test_other_file (void)
   LuFileId other_inode = { .path = path, .inode = 1 };
   LuNamesResult result;
 
-  g_assert_null (ask (path, "00112233", self.file_offset).name);
-  g_assert_null (ask ("/nonexistent", NULL, 0).name);
-  g_assert_null (ask ("[vdso]", NULL, 0).name);
-  g_assert_null (ask ("relative", NULL, 0).name);
-  g_assert_null (ask ("/dev/null", NULL, 0).name);
-  g_assert_null (ask ("/proc/self/status", NULL, 0).name);
-  g_assert_null (ask_about (&other_inode, self.file_offset, &result).name);
+  g_assert_false (ask (path, "00112233", self.file_offset).has_symbol);
+  g_assert_cmpstr (ask ("/nonexistent", NULL, 16).name, ==, "nonexistent+0x10");
+  g_assert_cmpstr (ask ("[vdso]", NULL, 0).name, ==, "[vdso]+0x0");
+  g_assert_cmpstr (ask ("relative", NULL, 0).name, ==, "relative+0x0");
+  g_assert_cmpstr (ask ("/gone/file (deleted)", NULL, 0).name, ==, "file+0x0");
+  g_assert_cmpstr (ask ("/not\xffvalid", NULL, 0).name, ==, "not\xef\xbf\xbdvalid+0x0");
+  g_assert_cmpstr (ask ("/dev/null", NULL, 0).name, ==, "null+0x0");
+  g_assert_cmpstr (ask ("/proc/self/status", NULL, 0).name, ==, "status+0x0");
+  g_assert_false (ask_about (&other_inode, self.file_offset, &result).has_symbol);
   g_assert_cmpint (result, ==, LU_NAMES_NO_FILE);
 }
 
@@ -257,9 +259,9 @@ test_vdso (void)
   self = look_at ((gconstpointer) at);
   /* the first function of its .dynsym; its name depends on the machine */
   query = (LuNameQuery){ 0 };
-  for (guint64 offset = 0; offset < 65536 && query.name == NULL; offset += 16)
+  for (guint64 offset = 0; offset < 65536 && !query.has_symbol; offset += 16)
     query = ask ("[vdso]", self.build_id, offset);
-  g_assert_nonnull (query.name);
+  g_assert_true (query.has_symbol);
   g_assert_true (strstr (query.name, "vdso") != NULL || strstr (query.name, "kernel") != NULL
                  || dladdr ((gpointer) at, &info) != 0);
   g_free (self.build_id);
@@ -298,6 +300,34 @@ make_stripped_copy (const char *build_id)
   close (g_mkstemp (copy));
   g_assert_true (g_file_set_contents (copy, bytes, (gssize) size, NULL));
   return copy;
+}
+
+/* Without symbols, a function is named by its FDE, at each of its addresses. */
+static void
+test_place (void)
+{
+  Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
+  g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
+  g_autofree char *copy = NULL, *base = NULL;
+  LuNameQuery start, inside;
+
+  if (build_id == NULL)
+    {
+      g_test_skip ("this program has no build-id");
+      return;
+    }
+  copy = make_stripped_copy (build_id);
+  base = g_path_get_basename (copy);
+  start = ask (copy, NULL, self.file_offset);
+  inside = ask (copy, NULL, self.file_offset + 2);
+  g_assert_false (start.has_symbol);
+  g_assert_true (g_str_has_prefix (start.name, base));
+  g_assert_cmpuint (start.start, ==, self.file_offset);
+  g_assert_cmpuint (start.end, >, self.file_offset + 2);
+  g_assert_cmpstr (inside.name, ==, start.name);
+  g_assert_cmpuint (inside.start, ==, start.start);
+  g_assert_cmpuint (inside.end, ==, start.end);
+  g_unlink (copy);
 }
 
 /* DEBUGINFOD_URLS was set before libdwfl was loaded, see main(): any request would connect to
@@ -481,6 +511,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/symbolize/names/find", test_find);
   g_test_add_func ("/symbolize/names/other-file", test_other_file);
+  g_test_add_func ("/symbolize/names/place", test_place);
   g_test_add_func ("/symbolize/names/asks-no-server", test_asks_no_server);
   g_test_add_func ("/symbolize/names/wanted", test_wanted);
   g_test_add_func ("/symbolize/names/plt", test_plt);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* place-names.h - names for code without a symbol: "libz.so.1.2.13+0x5a40". */
+
+#pragma once
+
+#include <glib.h>
+
+/* Returns the base name of the path, at most 255 bytes of it, and the ELF address: of the start of
+ * the function, or else of the code itself. Valid UTF-8, owned by the caller. */
+char *lu_place_name (const char *path, guint64 elf_address);

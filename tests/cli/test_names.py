@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""test_names.py - functions in reports and formats: those without a symbol, and those of one name.
+
+    test_names.py LIVE_UNWINDER [-v] [TEST…]
+
+Everything is checked from outside; what is right comes from the judge's own reader of FDEs.
+"""
+
+import collections
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import elf  # noqa: E402  (needs the path above)
+import syscap  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+HAS_PPROF = os.environ.get("LU_HAS_PPROF", "1") == "1"
+COMPILER = os.environ.get("CC", "cc").split()
+
+MAIN = """
+#include <time.h>
+volatile unsigned sink;
+void first (void), second (void);
+int
+main (void)
+{
+  struct timespec now;
+  do
+    {
+      first ();
+      second ();
+      clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+    }
+  while (now.tv_nsec < 400000000);
+}
+"""
+
+# Each file has a function "init" of its own; the second one takes longer.
+PART = """
+extern volatile unsigned sink;
+__attribute__ ((noinline, noclone)) static void
+init (unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; }
+void NAME (void) { init (COUNT); sink++; }
+"""
+
+
+class Names(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="names-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        parts = [("main.c", MAIN), ("first.c", PART.replace("NAME", "first").replace("COUNT", "4000")),
+                 ("second.c", PART.replace("NAME", "second").replace("COUNT", "16000"))]
+        for name, text in parts:
+            with open(cls.path(name), "w", encoding="utf-8") as out:
+                out.write(text)
+        built = subprocess.run([*COMPILER, "-O2", "-o", cls.path("whole"),
+                                *(cls.path(name) for name, _ in parts)], check=False,
+                               capture_output=True, text=True)
+        if built.returncode != 0 or shutil.which("strip") is None:
+            raise unittest.SkipTest("no compiler or no strip: " + built.stderr)
+        subprocess.run(["strip", "-o", cls.path("stripped"), cls.path("whole")], check=True)
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.directory, name)
+
+    def run_it(self, *arguments, **options):
+        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
+                              cwd=self.directory, stdin=subprocess.DEVNULL, check=False, **options)
+
+    def record(self, file, *arguments):
+        result = self.run_it("-q", "-f", "-o", file, *arguments)
+        if result.returncode == 125 and os.geteuid() != 0:
+            self.skipTest(result.stderr.strip())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.path(file)
+
+    def rows(self, capture, module):
+        """Returns [(name, self)] of the functions of a file, from the report."""
+        result = self.run_it("report", "--json", capture)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [(row["name"], row["self"]) for row in json.loads(result.stdout)["functions"]
+                if row["module"] == module]
+
+    def leaves(self, capture, name):
+        """Returns the ELF addresses of the innermost user code in a file, and how often each was
+        hit by samples without kernel frames."""
+        read = syscap.read(capture)
+        file = elf.Elf(self.path(name))
+        found = collections.Counter()
+        for sample in read.samples:
+            for place in read.maps:
+                if (sample.user and not sample.kernel and place.path.endswith("/" + name)
+                        and place.pid == sample.pid and place.start <= sample.user[0] < place.end):
+                    found[file.fo_to_ea(sample.user[0] - place.start + place.offset)] += 1
+                    break
+        return file, found
+
+    def test_rows_are_functions(self):
+        """Each row of a stripped program is one FDE, with all samples there, and has its start for a
+        name."""
+        capture = self.record("rows.syscap", "--", self.path("stripped"))
+        file, leaves = self.leaves(capture, "stripped")
+        expected = collections.Counter()
+        for address, count in leaves.items():
+            fde = file.fde(address)
+            expected[f"stripped+{address if fde is None else fde.start:#x}"] += count
+        self.assertGreaterEqual(len(expected), 2)
+        self.assertGreater(sum(expected.values()), 20)
+        rows = self.rows(capture, "stripped")
+        self.assertEqual({name: n for name, n in rows if n > 0}, dict(expected))
+        self.assertEqual(len({name for name, _ in rows}), len(rows))
+
+    def test_a_name_twice(self):
+        """Two static functions of one name are two rows, also in a capture without its program."""
+        capture = self.record("twice.syscap", "--", self.path("whole"))
+        file, leaves = self.leaves(capture, "whole")
+        expected = collections.Counter()
+        for address, count in leaves.items():
+            symbol = file.symbol_at(address)
+            if symbol is not None and symbol.name == "init":
+                expected[symbol.ea] += count
+        self.assertEqual(len(expected), 2)
+        for is_there in (True, False):
+            rows = [n for name, n in self.rows(capture, "whole") if name == "init"]
+            self.assertEqual(sorted(rows), sorted(expected.values()))
+            if is_there:
+                os.rename(self.path("whole"), self.path("moved"))
+                self.addCleanup(os.rename, self.path("moved"), self.path("whole"))
+
+    def test_as_an_argument(self):
+        """The name of a place is one of a function."""
+        capture = self.record("argument.syscap", "--", self.path("stripped"))
+        name, hits = max(self.rows(capture, "stripped"), key=lambda row: row[1])
+        result = self.run_it("report", "--function", name, capture)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"{name}: total ", result.stdout)
+        result = self.run_it("report", "--json", "--contains", name, capture)
+        self.assertGreaterEqual(json.loads(result.stdout)["samples"], hits)
+
+    def test_formats(self):
+        """Places name the functions in all formats that have names, as text of their own."""
+        suffixes = ["folded", "html", "json.gz", "speedscope.json"] + ["pb.gz"] * HAS_PPROF
+        outputs = [word for suffix in suffixes for word in ("-o", "out." + suffix)]
+        capture = self.record("formats.syscap", *outputs, "--", self.path("stripped"))
+        names = [name for name, n in self.rows(capture, "stripped") if n > 0]
+        for suffix in suffixes:
+            with open(self.path("out." + suffix), "rb") as file:
+                data = file.read()
+            data = gzip.decompress(data) if suffix.endswith("gz") else data
+            self.assertNotIn(b"(no symbol)", data, suffix)
+            for name in names:
+                self.assertIn(name.encode(), data, suffix)
+        self.assertNotIn("(no symbol)", self.run_it("report", "--tree", "--min", "0", capture).stdout)
+
+    def copy_into(self, root):
+        """Copies the program and its libraries to where no recorded file is."""
+        os.makedirs(root + "/lu")
+        os.makedirs(root + "/tmp")
+        shutil.copy(PROGRAM, root + "/lu/program")
+        libraries = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+        loader = None
+        for word in libraries.split():
+            if word.startswith("/"):
+                shutil.copy(word, root + "/lu")
+                loader = os.path.basename(word) if "ld-" in word else loader
+        return ["/lu/" + loader, "--library-path", "/lu", "/lu/program"]
+
+    def test_in_an_empty_chroot(self):
+        """Where none of the binaries is, a capture has the same names and shares."""
+        if os.geteuid() != 0:
+            self.skipTest("chroot needs root")
+        if shutil.which("ldd") is None:
+            self.skipTest("ldd is not installed")
+        root = self.path("root")
+        program = self.copy_into(root)
+        capture = self.record("here.syscap", "--", "sh", "-c", f"ls -lR /usr/bin >/dev/null; "
+                              f"{self.path('stripped')}; {self.path('whole')}")
+        shutil.copy(capture, root + "/tmp/here.syscap")
+
+        def there(*arguments):
+            done = subprocess.run([*program, *arguments], capture_output=True, timeout=60, check=False,
+                                  preexec_fn=lambda: (os.chroot(root), os.chdir("/tmp")))
+            if b"cannot execute" in done.stderr or b"error while loading" in done.stderr:
+                self.skipTest(done.stderr.decode())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        self.assertEqual(there("report", "--json", "here.syscap").decode(),
+                         self.run_it("report", "--json", capture).stdout)
+        for suffix in ["folded", "html", "json.gz", "speedscope.json"] + ["pb.gz"] * HAS_PPROF:
+            self.assertEqual(self.run_it("convert", capture, "here." + suffix).returncode, 0)
+            there("convert", "here.syscap", "there." + suffix)
+            with open(self.path("here." + suffix), "rb") as here, \
+                    open(root + "/tmp/there." + suffix, "rb") as other:
+                self.assertEqual(here.read(), other.read(), suffix)
+
+    def test_what_stays_private(self):
+        """--no-symbols leaves places out of the capture; --redact keeps them, as it keeps paths."""
+        for option, has_table in (("--no-symbols", False), ("--redact", True)):
+            capture = self.record("private.syscap", option, "--", self.path("stripped"))
+            table = syscap.read(capture).files.get("__symbols__", b"")
+            self.assertEqual(b"stripped+0x" in table, has_table, option)
+            names = self.rows(capture, "stripped")
+            self.assertTrue(any(n > 10 for _, n in names), names)
+
+
+if __name__ == "__main__":
+    unittest.main()
