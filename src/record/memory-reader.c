@@ -6,6 +6,7 @@
 #include "memory-reader.h"
 
 #include "base/fd.h"
+#include "sandbox/sandbox.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -75,7 +76,8 @@ serve (void)
     }
 }
 
-/* Keeps nothing open but the socket, so that nothing waits for a process that hangs. */
+/* Keeps nothing open but the socket, so that nothing waits for a process that hangs, and no rights
+ * but those to read memory. */
 G_GNUC_NORETURN static void
 run_process (int fd)
 {
@@ -94,6 +96,7 @@ run_process (int fd)
   signal (SIGTERM, SIG_DFL);
   sigprocmask (SIG_SETMASK, &none, NULL);
   prctl (PR_SET_NAME, "lu-memory", 0, 0, 0);
+  lu_sandbox_restrict_memory_reader (); /* without seccomp the recorder says so */
   serve ();
   _exit (0);
 }

@@ -14,8 +14,8 @@
 
 typedef struct _LuMemoryReader LuMemoryReader;
 
-/* Forks, so call it before rights are given up. Never NULL; a reader that cannot be started reads
- * nothing. */
+/* Forks, so call it before rights are given up; the process gives up its own. Never NULL; a reader
+ * that cannot be started reads nothing. */
 LuMemoryReader *lu_memory_reader_new (void);
 /* Ends the process, without waiting for it. */
 void lu_memory_reader_free (LuMemoryReader *self);

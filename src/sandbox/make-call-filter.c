@@ -6,8 +6,9 @@
  *
  *   make-call-filter ARCHITECTURE >call-filter.h
  *
- * There are five: of parsers, which only read what is open; of helpers, with and without maps of
- * BPF; of readers of recordings; and of recorders. Each begins with the calls of parsers.
+ * There are six: of the process that reads memory; of parsers, which only read what is open; of
+ * helpers, with and without maps of BPF; of readers of recordings; and of recorders. Each but the
+ * first begins with the calls of parsers.
  *
  * A filter lists allowed calls, so calls of later kernels are refused. A refused call returns an
  * error instead of causing a signal, because libraries try calls and go on without them (a newer
@@ -71,6 +72,12 @@ typedef struct
   Condition conditions[16];
 } Group;
 
+/* Calls that the process needs that reads the memory of others on request. */
+static const Group memory_reader = {
+  "read write process_vm_readv clock_gettime restart_syscall rt_sigreturn exit exit_group",
+  { { NULL } },
+};
+
 /* Calls that use open descriptors or the process's own memory, or end it. */
 static const Group parser = {
   "read pread64 readv write writev lseek _llseek close fstat fstat64 newfstatat fstatat64 statx "
@@ -99,7 +106,7 @@ static const Group helper = {
   /* time, identity, numbers */
   "clock_getres gettimeofday time times getppid getuid geteuid getgid getegid getrusage "
   "getrlimit ugetrlimit getcpu uname "
-  /* It reads the same memory as /proc/PID/mem; prefaulting a sampled thread's stack uses it. */
+  /* It reads the same memory as /proc/PID/mem; discovering processes uses it. */
   "process_vm_readv",
   {
       { "open", 1, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY },
@@ -159,6 +166,7 @@ typedef struct
 } Filter;
 
 static const Filter filters[] = {
+  { "calls_of_memory_readers", "", { &memory_reader } },
   { "calls_of_parsers", "clone3 openat2", { &parser } },
   { "calls_of_helpers", "clone3 openat2", { &parser, &helper } },
   { "calls_with_maps", "clone3 openat2", { &parser, &helper, &maps } },
@@ -243,14 +251,16 @@ make_filter (uint32_t architecture, const Filter *description,
   return size > 0 ? (unsigned) ((size_t) size / sizeof *program) : 0;
 }
 
+/* Only what may abort() knows its own process. */
 static bool
-names_own_pid_once (const struct sock_filter *program, unsigned n)
+knows_own_pid (const Filter *description, const struct sock_filter *program, unsigned n)
 {
+  bool has_place = description->groups[0] == &parser;
   unsigned n_places = 0;
 
   for (unsigned i = 0; i < n; i++)
     n_places += program[i].k == OWN_PID && program[i].code == (BPF_JMP | BPF_JEQ | BPF_K);
-  return n_places == 1;
+  return n > 0 && n_places == has_place;
 }
 
 static bool
@@ -259,7 +269,7 @@ write_filter (uint32_t architecture, const Filter *description)
   static struct sock_filter program[BPF_MAXINSNS];
   unsigned n = make_filter (architecture, description, program);
 
-  if (!names_own_pid_once (program, n))
+  if (!knows_own_pid (description, program, n))
     return false;
   printf ("static const struct sock_filter %s[] = {\n", description->name);
   for (unsigned i = 0; i < n; i++)

@@ -41,3 +41,9 @@ lu_sandbox_restrict_parser (void)
 {
   return TRUE;
 }
+
+gboolean
+lu_sandbox_restrict_memory_reader (void)
+{
+  return TRUE;
+}

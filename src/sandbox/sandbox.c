@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -100,7 +101,7 @@ lu_sandbox_drop_capabilities (LuNeeds needs, GError **error)
 /* `flags` is SECCOMP_FILTER_FLAG_TSYNC for all threads, 0 for this one. Returns FALSE with errno
  * set on failure. */
 static gboolean
-load_filter (guint flags, struct sock_fprog *program)
+load_filter (guint flags, const struct sock_fprog *program)
 {
   /* No foreign code runs here, so mitigations of speculation would only cost time. */
   long code = syscall (SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
@@ -155,6 +156,34 @@ lu_sandbox_restrict_reader (const char *const *outputs, GError **error)
     return set_errno_error (error, "Landlock", errno);
   return restrict_calls (0, calls_of_readers, sizeof calls_of_readers)
          || set_errno_error (error, "seccomp", errno);
+}
+
+/* With system calls instead of libcap, which allocates. */
+static gboolean
+keep_only (cap_value_t capability)
+{
+  struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+  struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3] = { 0 };
+  guint32 kept_bit = 0;
+
+  if (syscall (SYS_capget, &header, set) == 0)
+    kept_bit = set[0].permitted & (1u << capability);
+  for (int i = 0; prctl (PR_CAPBSET_DROP, i, 0, 0, 0) == 0; i++)
+    ;
+  prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  memset (set, 0, sizeof set);
+  set[0].permitted = set[0].effective = kept_bit;
+  return syscall (SYS_capset, &header, set) == 0;
+}
+
+gboolean
+lu_sandbox_restrict_memory_reader (void)
+{
+  const struct sock_fprog program = { .len = G_N_ELEMENTS (calls_of_memory_readers),
+                                      .filter = (struct sock_filter *) calls_of_memory_readers };
+
+  return keep_only (CAP_SYS_PTRACE) && prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+         && load_filter (0, &program);
 }
 
 gboolean

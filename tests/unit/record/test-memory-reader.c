@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-memory-reader.c - src/record/memory-reader.c: pages become present, and pages that nobody
- * provides block nothing. */
+/* test-memory-reader.c - src/record/memory-reader.c: pages become present, pages that nobody
+ * provides block nothing, and the process that reads them can do nothing else. */
 
 #include "record/memory-reader.h"
 
+#include "sandbox/sandbox.h"
+
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/userfaultfd.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define N_PAGES 8
@@ -52,6 +57,73 @@ test_pages_become_present (void)
     g_usleep (1000);
   g_assert_cmphex (present_pages (pages), ==, 0x0e);
   munmap (pages, N_PAGES * page);
+}
+
+/* Returns the status of our youngest child, as /proc shows it. */
+static char *
+status_of_child (void)
+{
+  g_autofree char *children = NULL, *path = NULL;
+  const char *space;
+  char *status;
+
+  g_assert_true (g_file_get_contents ("/proc/thread-self/children", &children, NULL, NULL));
+  space = strrchr (g_strchomp (children), ' ');
+  path = g_strdup_printf ("/proc/%s/status", space != NULL ? space + 1 : children);
+  g_assert_true (g_file_get_contents (path, &status, NULL, NULL));
+  return status;
+}
+
+static guint64
+number_in (const char *status, const char *name)
+{
+  const char *at = strstr (status, name);
+
+  g_assert_nonnull (at);
+  return g_ascii_strtoull (at + strlen (name), NULL, 16);
+}
+
+/* In a child, because a filter cannot be removed. */
+static gboolean
+has_filters (void)
+{
+  pid_t pid = fork ();
+  int status;
+
+  if (pid == 0)
+    _exit (lu_sandbox_restrict_recorder (NULL) ? 0 : 1);
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  return status == 0;
+}
+
+/* It needs the right to read the memory of other users' processes, and nothing else. */
+static void
+test_rights (void)
+{
+  g_autoptr (LuMemoryReader) reader = lu_memory_reader_new ();
+  guint64 ptrace = G_GUINT64_CONSTANT (1) << CAP_SYS_PTRACE;
+  g_autofree char *own = NULL, *status = NULL;
+
+  g_assert_true (g_file_get_contents ("/proc/self/status", &own, NULL, NULL));
+  if (!has_filters ())
+    {
+      g_test_skip ("no seccomp here");
+      return;
+    }
+  for (guint i = 0; i < 5000; i++)
+    {
+      g_clear_pointer (&status, g_free);
+      status = status_of_child ();
+      if (number_in (status, "\nSeccomp:") != 0)
+        break;
+      g_usleep (1000);
+    }
+  g_assert_cmphex (number_in (status, "\nSeccomp:"), !=, 0);
+  g_assert_cmphex (number_in (status, "\nNoNewPrivs:"), ==, 1);
+  g_assert_cmphex (number_in (status, "\nCapPrm:"), ==, number_in (own, "\nCapPrm:") & ptrace);
+  g_assert_cmphex (number_in (status, "\nCapEff:"), ==, number_in (own, "\nCapPrm:") & ptrace);
+  if (geteuid () == 0)
+    g_assert_cmphex (number_in (status, "\nCapBnd:"), ==, 0);
 }
 
 static int
@@ -99,6 +171,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/memory-reader/present", test_pages_become_present);
+  g_test_add_func ("/memory-reader/rights", test_rights);
   g_test_add_func ("/memory-reader/held", test_nobody_waits_for_a_page);
   return g_test_run ();
 }

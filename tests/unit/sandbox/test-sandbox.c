@@ -450,6 +450,38 @@ read_what_is_open (void)
              : 1;
 }
 
+static int
+read_memory (void)
+{
+  static const TryFunc refused[] = { try_open_for_reading, raw_fork,
+                                     try_socket_unix,      try_kill,
+                                     try_unlink,           try_write_memory };
+  char bytes[] = "ab";
+  struct iovec to = { .iov_base = &bytes[0], .iov_len = 1 };
+  struct iovec from = { .iov_base = &bytes[1], .iov_len = 1 };
+  pid_t own = getpid ();
+
+  if (!lu_sandbox_restrict_memory_reader ())
+    return NO_SANDBOX;
+  if (process_vm_readv (own, &to, 1, &from, 1, 0) != 1 || bytes[0] != 'b')
+    return 1;
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
+    if (refused[i]() != EPERM)
+      return 2;
+  return 0;
+}
+
+static void
+test_memory_reader (void)
+{
+  int code = run_in_child (be_free, read_memory);
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("no seccomp here");
+  else
+    g_assert_cmpint (code, ==, 0);
+}
+
 static void
 test_parser (void)
 {
@@ -676,6 +708,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sandbox/maps", test_maps);
   g_test_add_func ("/sandbox/reader", test_reader);
   g_test_add_func ("/sandbox/parser", test_parser);
+  g_test_add_func ("/sandbox/memory-reader", test_memory_reader);
   g_test_add_func ("/sandbox/old threads are in it, too", test_old_threads);
   g_test_add_func ("/sandbox/what is needed works", test_needed);
   g_test_add_func ("/sandbox/capabilities that are not needed go", test_capabilities);
