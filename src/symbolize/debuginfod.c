@@ -31,6 +31,8 @@
 #define POLL_MS  100
 /* How long the fetching process may take to end when it is no longer needed. */
 #define PATIENCE_MS 1500
+/* How long it may take to end when it is killed. */
+#define KILL_MS 500
 /* Files that the summary names. */
 #define MAX_NAMED 3
 /* Files that stay open to be read again. */
@@ -119,14 +121,17 @@ lu_debuginfod_new (int fd, pid_t pid, const LuDebuginfodLimits *limits)
   return self;
 }
 
-/* Kills the process if it has not ended by itself in that time. */
+/* Kills the process if it has not ended by itself in that time. It is not waited for any longer
+ * than that takes: under sudo it is another user's, whom we may not be allowed to kill, and its
+ * cache may be on a file system that does not answer. It ends with us. */
 static void
 end_process (LuDebuginfod *self, guint patience_ms)
 {
   lu_fd_clear (&self->fd);
   if (self->pid <= 0)
     return;
-  for (guint waited = 0; waitpid (self->pid, NULL, WNOHANG) == 0; waited++)
+  for (guint waited = 0; waited < patience_ms + KILL_MS && waitpid (self->pid, NULL, WNOHANG) == 0;
+       waited++)
     {
       if (waited == patience_ms)
         kill (self->pid, SIGKILL);

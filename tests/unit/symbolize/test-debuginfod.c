@@ -13,9 +13,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define OWN_ID "0001020304050607" /* build-id of the file in the corpus */
 
@@ -253,6 +258,52 @@ test_killed (void)
   close (fds[1]);
 }
 
+/* Returns FALSE if this thread never had the capability. */
+static gboolean
+set_kill_capability (gboolean has)
+{
+  struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+  struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+  if (syscall (SYS_capget, &header, set) != 0 || (set[0].permitted & 1u << CAP_KILL) == 0)
+    return FALSE;
+  set[0].effective = has ? set[0].effective | 1u << CAP_KILL : set[0].effective & ~(1u << CAP_KILL);
+  return syscall (SYS_capset, &header, set) == 0;
+}
+
+/* Under sudo it is another user's, and the right to kill those is given up. It ends with us. */
+static void
+test_not_killed (void)
+{
+  static const LuDebuginfodLimits limits = { .file_ms = 200, .total_ms = 500, .max_size = 1 << 20 };
+  gint64 begin = g_get_monotonic_time ();
+  int fds[2];
+  pid_t pid;
+
+  if (!set_kill_capability (TRUE))
+    {
+      g_test_skip ("needs root");
+      return;
+    }
+  g_assert_cmpint (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), ==, 0);
+  pid = fork ();
+  if (pid == 0)
+    {
+      if (setresuid (65534, 65534, 65534) == 0 && prctl (PR_SET_PDEATHSIG, SIGKILL) == 0
+          && write (fds[1], "", 1) == 1)
+        pause ();
+      _exit (0);
+    }
+  g_assert_cmpint (read (fds[0], &(char){ 0 }, 1), ==, 1);
+  set_kill_capability (FALSE);
+  lu_debuginfod_free (lu_debuginfod_new (fds[0], pid, &limits));
+  g_assert_cmpint (g_get_monotonic_time () - begin, <, 10 * G_USEC_PER_SEC);
+  set_kill_capability (TRUE);
+  g_assert_cmpint (kill (pid, SIGKILL), ==, 0);
+  g_assert_cmpint (waitpid (pid, NULL, 0), ==, pid);
+  close (fds[1]);
+}
+
 static gboolean
 stop (const char *name, guint64 done, guint64 total, gpointer user_data)
 {
@@ -348,6 +399,7 @@ main (int argc, char **argv)
   TEST_ADD_INDEXED_CASES ("/symbolize/debuginfod", cases, test_answer);
   g_test_add_func ("/symbolize/debuginfod/hangs", test_hangs);
   g_test_add_func ("/symbolize/debuginfod/killed", test_killed);
+  g_test_add_func ("/symbolize/debuginfod/not-killed", test_not_killed);
   g_test_add_func ("/symbolize/debuginfod/stopped", test_stopped);
   g_test_add_func ("/symbolize/debuginfod/program-that-is-gone", test_program_that_is_gone);
   g_test_add_func ("/symbolize/debuginfod/asked-again", test_asked_again);
