@@ -84,9 +84,10 @@ fail_errno (const char *path, GError **error)
 }
 
 int
-lu_output_create (const char *path, GError **error)
+lu_output_create_at (int directory, const char *name, const char *path, GError **error)
 {
-  int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+  int fd = openat (directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+                   0600);
   uid_t uid;
   gid_t gid;
 
@@ -96,6 +97,12 @@ lu_output_create (const char *path, GError **error)
   if (lu_output_sudo_caller (&uid, &gid) && fchown (fd, uid, gid) != 0)
     g_debug ("%s stays with root: %s", path, g_strerror (errno));
   return fd;
+}
+
+static int
+create (const char *path, GError **error)
+{
+  return lu_output_create_at (AT_FDCWD, path, path, error);
 }
 
 static int
@@ -118,7 +125,7 @@ replace (const char *path, const struct stat *st, gboolean force, GError **error
     }
   if (unlink (path) != 0)
     return fail_errno (path, error);
-  return lu_output_create (path, error);
+  return create (path, error);
 }
 
 /* Opens the FIFO or the character device that `found` (O_PATH) is; nothing is created or truncated.
@@ -175,7 +182,7 @@ lu_output_open (const char *path, gboolean force, GError **error)
     return open_stdout (error);
   found = open (path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (found < 0 && errno == ENOENT)
-    return lu_output_create (path, error);
+    return create (path, error);
   if (found < 0 || fstat (found, &st) != 0)
     return fail_errno (path, error);
   if (S_ISREG (st.st_mode))

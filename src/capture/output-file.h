@@ -17,8 +17,8 @@
  * to the caller. An existing FIFO or character device of the caller or of root is written to as it
  * is; opening a FIFO waits for its reader. */
 int lu_output_open (const char *path, gboolean force, GError **error);
-/* Only creates a new file. */
-int lu_output_create (const char *path, GError **error);
+/* Only creates a new file, as `name` in an open directory. path: for messages. */
+int lu_output_create_at (int directory, const char *name, const char *path, GError **error);
 
 /* Returns whether a user called sudo to run us as root, and who. */
 gboolean lu_output_sudo_caller (uid_t *uid, gid_t *gid);

@@ -38,6 +38,7 @@ typedef enum
 static gboolean
 add (LuOutputs *self, const char *path, Place place, GError **error)
 {
+  guint number = self->paths != NULL ? g_strv_length (self->paths) : 0;
   const LuFormat *format = lu_format_of (path);
   LuExport *export;
   int fd;
@@ -48,7 +49,7 @@ add (LuOutputs *self, const char *path, Place place, GError **error)
                    _ ("%s: only one of the outputs can be a capture"), path);
       return FALSE;
     }
-  fd = place == NEW ? lu_output_create (path, error)
+  fd = place == NEW ? lu_output_directories_create (self->directories, number, path, error)
                     : lu_output_open (path, place == REPLACED, error);
   if (fd < 0)
     return FALSE;
@@ -111,7 +112,10 @@ void
 lu_outputs_discard (const LuOutputs *self)
 {
   for (guint i = 0; self->paths != NULL && self->paths[i] != NULL; i++)
-    lu_output_discard (self->paths[i]);
+    if (self->directories != NULL)
+      lu_output_directories_remove (self->directories, i, self->paths[i]);
+    else
+      lu_output_discard (self->paths[i]);
 }
 
 LuSink *

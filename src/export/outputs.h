@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "capture/output-directories.h"
 #include "tee.h"
 
 typedef struct
@@ -19,6 +20,7 @@ typedef struct
   LuDebuginfod *debuginfod; /* borrowed; see lu_export_set_naming() */
   LuNamerProgress go_on;    /* NULL: always */
   gpointer go_on_data;
+  const LuOutputDirectories *directories; /* borrowed; needed by lu_outputs_open_at() only */
 } LuOutputs;
 
 #define LU_OUTPUTS_INIT                                                                            \
@@ -30,7 +32,8 @@ typedef struct
  * if one fails. */
 gboolean lu_outputs_open (LuOutputs *self, char *const *paths, gboolean force, GError **error);
 /* Opens files for the period that begins at `wall_clock` (µs since the epoch), under names of their
- * own. Replaces nothing: a name that is taken gets a number. */
+ * own, in `directories`, which were opened for the same paths. Replaces nothing: a name that is
+ * taken gets a number. */
 gboolean lu_outputs_open_at (LuOutputs *self, char *const *paths, gint64 wall_clock,
                              GError **error);
 /* Makes a sink that writes everything that is open. Without a capture, the other formats still

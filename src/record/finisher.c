@@ -25,6 +25,7 @@ struct _LuFinisher
 {
   GThread *thread;
   guint keep;
+  const LuOutputDirectories *directories;
   GQueue files; /* of Files, oldest first; the thread's own */
 
   pthread_mutex_t mutex;  /* not a GMutex: thread sanitizers understand this one */
@@ -58,15 +59,17 @@ files_free (gpointer pointer)
 
 /* Removes only the files that we made: other programs may use these names now. */
 static void
-remove_files (Files *files)
+remove_files (LuFinisher *self, Files *files)
 {
   for (guint i = 0; files->paths[i] != NULL; i++)
     {
+      const char *path = files->paths[i];
       struct stat now;
 
-      if (lstat (files->paths[i], &now) == 0 && now.st_dev == files->stats[i].st_dev
-          && now.st_ino == files->stats[i].st_ino && unlink (files->paths[i]) != 0)
-        g_debug ("%s cannot be removed", files->paths[i]);
+      if (lu_output_directories_look (self->directories, i, path, &now)
+          && now.st_dev == files->stats[i].st_dev && now.st_ino == files->stats[i].st_ino
+          && !lu_output_directories_remove (self->directories, i, path))
+        g_debug ("%s cannot be removed", path);
     }
   files_free (files);
 }
@@ -79,12 +82,12 @@ keep_files (LuFinisher *self, LuPart *part)
 
   files->stats = g_new0 (struct stat, g_strv_length (part->paths) + 1);
   for (guint i = 0; part->paths[i] != NULL; i++)
-    if (lstat (part->paths[i], &files->stats[i]) != 0)
+    if (!lu_output_directories_look (self->directories, i, part->paths[i], &files->stats[i]))
       files->stats[i] = (struct stat){ 0 };
   files->paths = g_steal_pointer (&part->paths);
   g_queue_push_tail (&self->files, files);
   while (g_queue_get_length (&self->files) > self->keep)
-    remove_files (g_queue_pop_head (&self->files));
+    remove_files (self, g_queue_pop_head (&self->files));
 }
 
 static void
@@ -132,11 +135,12 @@ finisher_main (gpointer data)
 }
 
 LuFinisher *
-lu_finisher_new (guint keep)
+lu_finisher_new (guint keep, const LuOutputDirectories *directories)
 {
   LuFinisher *self = g_new0 (LuFinisher, 1);
 
   self->keep = keep;
+  self->directories = directories;
   pthread_mutex_init (&self->mutex, NULL);
   pthread_cond_init (&self->changed, NULL);
   return self;

@@ -13,8 +13,8 @@
 
 typedef struct _LuFinisher LuFinisher;
 
-/* keep: finished periods whose files are kept; 0: all. */
-LuFinisher *lu_finisher_new (guint keep);
+/* keep: finished periods whose files are kept, in these directories (borrowed); 0: all. */
+LuFinisher *lu_finisher_new (guint keep, const LuOutputDirectories *directories);
 /* After lu_finisher_end(). */
 void lu_finisher_free (LuFinisher *self);
 

@@ -310,7 +310,7 @@ lu_rotation_new (guint64 period, guint keep, gboolean live, const LuRotationFunc
   self->user_data = user_data;
   self->period = period;
   self->live = live;
-  self->finisher = lu_finisher_new (keep);
+  self->finisher = lu_finisher_new (keep, funcs->directories);
   return self;
 }
 

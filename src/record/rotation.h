@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "capture/output-directories.h"
 #include "capture/sink.h"
 #include "statistics.h"
 
@@ -36,6 +37,9 @@ typedef struct
                    GError **error);
   /* Returns a description of a period that is over, as text; owned by the caller. */
   char *(*describe) (const LuPart *part, gpointer user_data);
+  /* The directories of the files, in the order of their paths; borrowed. NULL if all files are
+   * kept. */
+  const LuOutputDirectories *directories;
 } LuRotationFuncs;
 
 /* period: ns, at least a second. keep: finished periods whose files are kept, older ones are

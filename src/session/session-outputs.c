@@ -62,6 +62,7 @@ set_lines (LuSession *self, LuOutputs *outputs)
   outputs->debuginfod = self->debuginfod;
   outputs->go_on = lu_session_go_on_naming;
   outputs->go_on_data = self;
+  outputs->directories = self->directories;
 }
 
 /* The open of LuRotationFuncs. The files of the first period are open already. */
@@ -86,7 +87,7 @@ open_period (guint number, gint64 wall_clock, char ***paths, gpointer user_data,
 LuSink *
 lu_session_new_sink (LuSession *self)
 {
-  const LuRotationFuncs funcs = { open_period, lu_session_describe_period };
+  const LuRotationFuncs funcs = { open_period, lu_session_describe_period, self->directories };
   const LuOptions *options = self->options;
 
   if (self->mode->has_client)
@@ -120,9 +121,11 @@ lu_session_open_outputs (LuSession *self, GError **error)
 {
   const LuOptions *options = self->options;
 
+  if (options->rotate > 0 && lu_outputs_can_rotate (options->outputs, error))
+    self->directories = lu_output_directories_open (options->outputs, error);
   set_lines (self, &self->outputs);
   if (options->rotate == 0)
     return lu_outputs_open (&self->outputs, options->outputs, options->force, error);
-  return lu_outputs_can_rotate (options->outputs, error)
+  return self->directories != NULL
          && lu_outputs_open_at (&self->outputs, options->outputs, g_get_real_time (), error);
 }

@@ -31,16 +31,17 @@ typedef struct
   LuHelper helper; /* nothing in it without a client */
   LuSignals signals;
   LuPipeline *pipeline;
-  LuStore *store;              /* until the pipeline takes it; NULL: none */
-  gboolean command_was_reaped; /* when the recording ended */
-  guint64 command_cpu_ns;      /* CPU time of COMMAND until then; 0: there is none */
-  LuOutputs outputs;           /* until the sinks take them */
-  LuKallsymsFile *kallsyms;    /* of this machine; reference; NULL: none yet */
-  LuDebuginfod *debuginfod;    /* NULL: nothing is fetched */
-  gboolean interrupted;        /* by a signal */
-  gboolean is_last_signal;     /* it left out names; a second later the program ends */
-  int signal_number;           /* the last one; 0: none came */
-  gint64 signal_us;            /* when it came; 0: none did, or the user knows what it waits for */
+  LuStore *store;                   /* until the pipeline takes it; NULL: none */
+  gboolean command_was_reaped;      /* when the recording ended */
+  guint64 command_cpu_ns;           /* CPU time of COMMAND until then; 0: there is none */
+  LuOutputs outputs;                /* until the sinks take them */
+  LuOutputDirectories *directories; /* with --rotate; NULL: none */
+  LuKallsymsFile *kallsyms;         /* of this machine; reference; NULL: none yet */
+  LuDebuginfod *debuginfod;         /* NULL: nothing is fetched */
+  gboolean interrupted;             /* by a signal */
+  gboolean is_last_signal;          /* it left out names; a second later the program ends */
+  int signal_number;                /* the last one; 0: none came */
+  gint64 signal_us; /* when it came; 0: none did, or the user knows what it waits for */
 
   /* the end of the recording, which has a thread of its own */
   int exec_errno;                         /* why COMMAND could not be started */

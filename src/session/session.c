@@ -368,6 +368,7 @@ session_clear (LuSession *self)
   lu_fd_clear (&self->end_fd);
   lu_helper_clear (&self->helper);
   lu_outputs_clear (&self->outputs);
+  lu_output_directories_free (self->directories);
   lu_kallsyms_file_unref (self->kallsyms);
   lu_debuginfod_free (self->debuginfod);
 }

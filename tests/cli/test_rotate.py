@@ -131,6 +131,27 @@ class Rotate(unittest.TestCase):
         self.assertEqual([len(captures), len(self.files(".html"))], [2, 2])
         self.check_whole(captures)
 
+    def test_a_directory_that_is_replaced(self):
+        """Files stay in the directory that was there at the beginning, and are removed from it."""
+        outputs, moved, other = (os.path.join(self.directory, name) for name in ("out", "moved", "other"))
+        os.mkdir(outputs)
+        os.mkdir(other)
+        recorder = subprocess.Popen([PROGRAM, "--rotate", "1", "--rotate-keep", "2", "-o",
+                                     os.path.join(outputs, "x.syscap"), "--", *spin(5)],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.kill)
+        deadline = time.monotonic() + 10
+        while not os.listdir(outputs) and recorder.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.rename(outputs, moved)
+        os.symlink(other, outputs)
+        stderr = recorder.communicate(timeout=60)[1]
+        if recorder.returncode == 125 and os.geteuid() != 0:
+            self.skipTest(stderr.strip())
+        self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertEqual(os.listdir(other), [])
+        self.assertEqual(len(os.listdir(moved)), 2)
+
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_the_same_as_one_file(self):
         """A file of perf gives the same samples in one capture and in many."""

@@ -50,6 +50,7 @@ test_names_that_are_taken (void)
   g_autofree char *capture = g_build_filename (directory, "x.syscap", NULL);
   g_autofree char *folded = g_build_filename (directory, "x.folded", NULL);
   char *paths[] = { capture, folded, NULL };
+  g_autoptr (LuOutputDirectories) directories = lu_output_directories_open (paths, NULL);
   g_autoptr (GPtrArray) made = g_ptr_array_new_with_free_func (g_free);
 
   for (guint i = 1; i <= 3; i++)
@@ -57,6 +58,7 @@ test_names_that_are_taken (void)
       g_auto (LuOutputs) outputs = LU_OUTPUTS_INIT;
       g_autoptr (GError) error = NULL;
 
+      outputs.directories = directories;
       g_assert_true (lu_outputs_open_at (&outputs, paths, TIME, &error));
       g_assert_no_error (error);
       for (guint k = 0; k < 2; k++)
@@ -86,11 +88,13 @@ test_names_that_special_files_have (void)
   g_autofree char *first = lu_outputs_name_at (path, TIME, 1);
   g_autofree char *second = lu_outputs_name_at (path, TIME, 2);
   char *paths[] = { path, NULL };
+  g_autoptr (LuOutputDirectories) directories = lu_output_directories_open (paths, NULL);
   g_auto (LuOutputs) outputs = LU_OUTPUTS_INIT;
   int reader;
 
   g_assert_cmpint (mkfifo (first, 0600), ==, 0);
   reader = open (first, O_RDONLY | O_NONBLOCK);
+  outputs.directories = directories;
   g_assert_true (lu_outputs_open_at (&outputs, paths, TIME, NULL));
   g_assert_cmpstr (outputs.paths[0], ==, second);
   close (reader);
