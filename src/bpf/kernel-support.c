@@ -15,6 +15,7 @@
 
 #include "kernel-support.h"
 
+#include "base/capability.h"
 #include "base/fd.h"
 
 #include <glib/gi18n.h>
@@ -22,14 +23,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-/* linux/capability.h */
-enum
-{
-  CAPABILITY_SYS_ADMIN = 21,
-  CAPABILITY_PERFMON = 38, /* Linux 5.8, like CAPABILITY_BPF */
-  CAPABILITY_BPF = 39,
-};
 
 /* linux/proc_ns.h, PROC_PID_INIT_INO */
 #define INITIAL_PID_NAMESPACE 4026531836u
@@ -255,12 +248,10 @@ find_usercopy (const char *release)
 static gboolean
 may_load_programs (void)
 {
-  g_autofree char *text = lu_fd_read_file ("/proc/self/status", 8192, NULL);
-  const char *line = text != NULL ? strstr (text, "\nCapEff:") : NULL;
-  guint64 have = line != NULL ? g_ascii_strtoull (line + strlen ("\nCapEff:"), NULL, 16) : 0;
+  guint64 have = lu_status_mask ("CapEff");
 
-  return (have >> CAPABILITY_SYS_ADMIN & 1) != 0
-         || ((have >> CAPABILITY_PERFMON & 1) != 0 && (have >> CAPABILITY_BPF & 1) != 0);
+  return lu_mask_has (have, LU_CAP_SYS_ADMIN)
+         || (lu_mask_has (have, LU_CAP_PERFMON) && lu_mask_has (have, LU_CAP_BPF));
 }
 
 static gboolean

@@ -10,6 +10,7 @@
 
 #include "doctor.h"
 
+#include "base/capability.h"
 #include "base/fd.h"
 #include "bpf/kernel-support.h"
 #include "bpf/program.h"
@@ -23,15 +24,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TRIAL_SECONDS    0.2
 #define TRIAL_STACK_SIZE 16384
+#define KERNEL_WALKS                                                                               \
+  N_ ("stacks are walked in the kernel: deep ones are whole, recordings cost less")
 
 typedef struct
 {
   guint n_failed_needed;
+  gboolean lacks_rights; /* a step failed that needs them */
 } Doctor;
 
 typedef struct
@@ -141,16 +147,6 @@ kallsyms_is_real (void)
   return FALSE;
 }
 
-/* CAP_SYS_PTRACE (linux/capability.h): needed to read /proc/PID/maps of other users. */
-static gboolean
-can_read_foreign_maps (void)
-{
-  g_autofree char *text = lu_fd_read_file ("/proc/self/status", 8192, NULL);
-  const char *line = text != NULL ? strstr (text, "\nCapEff:") : NULL;
-
-  return line != NULL && (g_ascii_strtoull (line + strlen ("\nCapEff:"), NULL, 16) >> 19 & 1) != 0;
-}
-
 static void
 check_kernel (Doctor *self, LuPerfAbilities *abilities)
 {
@@ -164,22 +160,24 @@ check_kernel (Doctor *self, LuPerfAbilities *abilities)
   say (self, abilities->error == 0, TRUE, what, help);
 }
 
+/* A step that needs rights; the remedy for all of them comes last. */
 static void
-check_privilege (Doctor *self, const LuPerfAbilities *abilities)
+say_right (Doctor *self, gboolean ok, const char *what)
 {
-  const char *caps =
-      _ ("Needs root, or: sudo setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,"
-         "cap_ipc_lock,cap_dac_read_search,cap_checkpoint_restore=ep $(command -v live-unwinder)");
+  say (self, ok, FALSE, what, NULL);
+  self->lacks_rights |= !ok;
+}
 
-  say (self, abilities->cpu_wide, FALSE,
-       _ ("events of the whole system (--all, and exact counts for short-lived children)"),
-       _ ("Needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 0 or less."));
-  say (self, abilities->kernel, FALSE, _ ("kernel mode can be sampled"),
-       _ ("Needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 1 or less."));
-  say (self, kallsyms_is_real (), FALSE, _ ("kernel symbols can be read"),
-       _ ("Needs root, CAP_SYSLOG, or kernel.kptr_restrict at 0."));
-  say (self, can_read_foreign_maps (), FALSE, _ ("mappings of other users' processes can be read"),
-       caps);
+static void
+check_rights (Doctor *self, const LuPerfAbilities *abilities)
+{
+  say_right (self, abilities->cpu_wide,
+             _ ("events of the whole system: --all, and no short-lived child is missed"));
+  say_right (self, abilities->kernel, _ ("kernel mode: what system calls and page faults cost"));
+  say_right (self, kallsyms_is_real (), _ ("kernel symbols: functions of the kernel have names"));
+  /* needed to read /proc/PID/maps of others */
+  say_right (self, lu_mask_has (lu_status_mask ("CapEff"), LU_CAP_SYS_PTRACE),
+             _ ("mappings of other users' processes: their stacks are whole"));
 }
 
 static void
@@ -194,7 +192,7 @@ check_store (Doctor *self)
   if (path == NULL)
     return;
   store = lu_store_open (path, LU_STORE_READ_WRITE, &error);
-  what = g_strdup_printf (_ ("unwind tables are kept for later recordings, in %s"), path);
+  what = g_strdup_printf (_ ("unwind tables are kept in %s: later recordings start faster"), path);
   if (store == NULL)
     remedy = g_strdup_printf (_ ("%s. Set LIVE_UNWINDER_STORE to use another directory."),
                               error->message);
@@ -207,7 +205,8 @@ check_fetching (Doctor *self)
   g_autoptr (GError) error = NULL;
   gboolean is_ready = lu_fetcher_is_ready (&error);
 
-  say (self, is_ready, FALSE, _ ("debug files are fetched if they are missing"),
+  say (self, is_ready, FALSE,
+       _ ("debug files are fetched if they are missing: more functions have names"),
        is_ready ? NULL : error->message);
 }
 
@@ -222,14 +221,13 @@ try_program (Doctor *self, const LuKernelSupport *support)
 
   if (program == NULL)
     {
-      say (self, FALSE, FALSE, _ ("stacks are walked in the kernel"), error->message);
+      say (self, FALSE, FALSE, _ (KERNEL_WALKS), error->message);
       return;
     }
-  what =
-      support->level == LU_KERNEL_SUPPORT_FULL
-          ? g_strdup_printf (_ ("stacks are walked in the kernel (%s; %u instructions verified)"),
-                             support->reason, lu_bpf_program_verified (program))
-          : g_strdup_printf (_ ("stacks are walked in the kernel (%s)"), support->reason);
+  what = support->level == LU_KERNEL_SUPPORT_FULL
+             ? g_strdup_printf (_ ("%s (%s; %u instructions verified)"), _ (KERNEL_WALKS),
+                                support->reason, lu_bpf_program_verified (program))
+             : g_strdup_printf ("%s (%s)", _ (KERNEL_WALKS), support->reason);
   say (self, TRUE, FALSE, what, NULL);
 }
 
@@ -237,6 +235,9 @@ try_program (Doctor *self, const LuKernelSupport *support)
 static void
 check_kernel_walks (Doctor *self)
 {
+  guint64 have = lu_status_mask ("CapEff");
+  gboolean may_load = lu_mask_has (have, LU_CAP_SYS_ADMIN)
+                      || (lu_mask_has (have, LU_CAP_PERFMON) && lu_mask_has (have, LU_CAP_BPF));
   g_auto (LuKernelSupport) support = { 0 };
   g_autofree char *what = NULL;
 
@@ -246,9 +247,40 @@ check_kernel_walks (Doctor *self)
       try_program (self, &support);
       return;
     }
-  what =
-      g_strdup_printf (_ ("stacks are walked in the kernel, without copies (%s)"), support.reason);
-  say (self, FALSE, FALSE, what, support.remedy);
+  what = g_strdup_printf ("%s (%s)", _ (KERNEL_WALKS), support.reason);
+  say (self, FALSE, FALSE, what, may_load ? support.remedy : NULL);
+  self->lacks_rights |= !may_load;
+}
+
+/* Whether a file's capabilities are ignored when it is executed. */
+static gboolean
+ignores_capabilities (const char *program)
+{
+  struct statvfs fs;
+
+  return prctl (PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
+         || (statvfs (program, &fs) == 0 && (fs.f_flag & ST_NOSUID) != 0);
+}
+
+/* The one step that gives all rights which are missing. */
+static void
+print_remedy (void)
+{
+  g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *quoted = g_shell_quote (program != NULL ? program : "live-unwinder");
+  guint64 can_have = lu_status_mask ("CapBnd");
+
+  if (geteuid () == 0 || !lu_mask_has (can_have, LU_CAP_PERFMON)
+      || !lu_mask_has (can_have, LU_CAP_SYS_PTRACE))
+    printf ("%s\n  %s\n",
+            _ ("What is missing needs rights that this container has not. Start it with:"),
+            LU_PERF_CONTAINER_OPTIONS);
+  else if (program == NULL || ignores_capabilities (program))
+    printf ("%s\n  sudo %s …\n", _ ("What is missing needs rights. Run the program as root:"),
+            quoted);
+  else
+    printf ("%s\n  sudo setcap " LU_PERF_CAPABILITIES " %s\n",
+            _ ("What is missing needs rights. Give them to the program, once:"), quoted);
 }
 
 gboolean
@@ -264,17 +296,20 @@ lu_doctor_run (void)
   say (&self, access (".", W_OK) == 0, FALSE, _ ("captures can be written to this directory"),
        _ ("Use --output to write elsewhere."));
   puts (_ ("What makes it better:"));
-  check_privilege (&self, &abilities);
-  say (&self, abilities.hardware, FALSE, _ ("hardware cycle counter (else cpu-clock is used)"),
-       _ ("Most virtual machines have none; cpu-clock is as exact for time, but blind where "
-          "interrupts are off."));
-  say (&self, abilities.has_lost_counter, FALSE, _ ("exact count of lost samples"),
-       _ ("Needs Linux 6.0 (or 5.10.204 and the like); without it the figure is a lower bound."));
+  check_rights (&self, &abilities);
+  say (&self, abilities.hardware, FALSE,
+       _ ("hardware cycle counter: code that runs with interrupts off is seen"),
+       _ ("Most virtual machines have none; cpu-clock, which is used then, is as exact for time."));
+  say (&self, abilities.has_lost_counter, FALSE,
+       _ ("exact count of lost samples: else the figure is a lower bound"),
+       _ ("Needs Linux 6.0 (or 5.10.204 and the like)."));
   check_kernel_walks (&self);
   check_store (&self);
   check_fetching (&self);
   puts (self.n_failed_needed == 0
             ? _ ("Your own commands can be recorded.")
             : _ ("Nothing can be recorded until the steps that FAILED are fixed."));
+  if (self.lacks_rights)
+    print_remedy ();
   return self.n_failed_needed == 0;
 }

@@ -8,6 +8,7 @@
 
 #include "input/perf-event.h"
 
+#include "base/capability.h"
 #include "base/fd.h"
 
 #include <asm/perf_regs.h>
@@ -200,16 +201,34 @@ in_container (void)
          || g_getenv ("container") != NULL;
 }
 
-static void
-explain_refusal (GString *text, gboolean cpu_wide)
+/* Returns whether kernel.perf_event_paranoid alone explains a refusal. */
+static gboolean
+is_too_paranoid (int paranoid, gboolean cpu_wide)
 {
-  int paranoid = lu_perf_paranoid ();
+  guint64 have = lu_status_mask ("CapEff");
 
+  return (paranoid >= 3 || (cpu_wide && paranoid > 0)) && !lu_mask_has (have, LU_CAP_PERFMON)
+         && !lu_mask_has (have, LU_CAP_SYS_ADMIN);
+}
+
+static void
+explain_container (GString *text)
+{
   if (in_container ())
     g_string_append (text,
                      _ ("  This is a container: its seccomp profile or missing capabilities may be "
                         "what refuses.\n  Start it with --cap-add PERFMON --cap-add SYS_PTRACE "
                         "(and a seccomp profile that allows perf_event_open).\n"));
+}
+
+static void
+explain_refusal (GString *text, gboolean cpu_wide)
+{
+  int paranoid = lu_perf_paranoid ();
+  gboolean is_paranoid = is_too_paranoid (paranoid, cpu_wide);
+
+  if (!is_paranoid)
+    explain_container (text);
   g_string_append_printf (text, _ ("  kernel.perf_event_paranoid is %d: "), paranoid);
   if (paranoid >= 3)
     g_string_append (text, _ ("only privileged users may use perf events.\n"));
@@ -223,9 +242,9 @@ explain_refusal (GString *text, gboolean cpu_wide)
                               "    sudo sysctl kernel.perf_event_paranoid=-1\n"));
   else
     g_string_append (text, "    sudo sysctl kernel.perf_event_paranoid=2\n");
-  g_string_append (text,
-                   "    sudo setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_ipc_lock,"
-                   "cap_dac_read_search,cap_checkpoint_restore=ep $(command -v live-unwinder)\n");
+  g_string_append (text, "    sudo setcap " LU_PERF_CAPABILITIES " $(command -v live-unwinder)\n");
+  if (is_paranoid)
+    explain_container (text);
 }
 
 char *

@@ -49,6 +49,15 @@ gboolean lu_perf_is_event (int fd);
 /* Returns the mask of user registers to sample on the architecture of this build. */
 guint64 lu_perf_user_registers (void);
 
+/* The argument of setcap(8) that lets a program record everything. */
+#define LU_PERF_CAPABILITIES                                                                       \
+  "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_ipc_lock,"                                    \
+  "cap_dac_read_search,cap_checkpoint_restore=ep"
+/* Options of docker and podman that let a container do so. */
+#define LU_PERF_CONTAINER_OPTIONS                                                                  \
+  "--cap-add PERFMON --cap-add BPF --cap-add SYS_PTRACE --cap-add SYSLOG --cap-add IPC_LOCK "      \
+  "--cap-add DAC_READ_SEARCH --cap-add CHECKPOINT_RESTORE"
+
 /* Explains a refusal with this errno and what to do about it, in several lines. Owned. */
 char *lu_perf_explain (int error, gboolean cpu_wide);
 

@@ -16,6 +16,7 @@ import pty
 import re
 import resource
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -738,6 +739,20 @@ class WithoutPrivilege(Case):
         result = self.as_nobody("doctor")
         self.assertIn("perf_event_paranoid", result.stdout)
         self.assertEqual(result.returncode, 0 if self.paranoid <= 2 else 125)
+
+    def test_the_remedy_of_the_doctor_works(self):
+        """It is the last line, to be copied as it is."""
+        said = self.as_nobody("doctor").stdout
+        remedy = said.splitlines()[-1].split()
+        if remedy[:2] != ["sudo", "setcap"] or shutil.which("setcap") is None:
+            self.skipTest("no capabilities can be given: " + said)
+        self.assertRegex(said, "(?m)^  no +kernel mode: ")
+        self.addCleanup(shutil.copy, PROGRAM, self.copy)
+        subprocess.run(shlex.split(" ".join(remedy[1:])), check=True)
+        said = self.as_nobody("doctor").stdout
+        for step in ("events of the whole", "kernel mode", "kernel symbols", "mappings of other"):
+            self.assertRegex(said, f"(?m)^  ok +{step}")
+        self.assertNotIn("setcap", said)
 
 
 def can_sample():

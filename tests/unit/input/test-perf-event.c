@@ -6,6 +6,7 @@
 
 #include "input/perf-event.h"
 
+#include "base/capability.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -64,6 +65,22 @@ test_container (void)
   text = lu_perf_explain (EPERM, FALSE);
   g_unsetenv ("container");
   g_assert_nonnull (strstr (text, "--cap-add PERFMON"));
+}
+
+/* The likelier cause comes first: kernel.perf_event_paranoid is for those without rights.
+ */
+static void
+test_container_comes_second (void)
+{
+  guint64 have = lu_status_mask ("CapEff");
+  gboolean has_rights = lu_mask_has (have, LU_CAP_PERFMON) || lu_mask_has (have, LU_CAP_SYS_ADMIN);
+  g_autofree char *text = NULL;
+
+  g_setenv ("container", "podman", TRUE);
+  text = lu_perf_explain (EACCES, TRUE);
+  g_unsetenv ("container");
+  g_assert_cmpint (strstr (text, "This is a container") < strstr (text, "perf_event_paranoid is"),
+                   ==, has_rights || lu_perf_paranoid () <= 0);
 }
 
 static void
@@ -130,6 +147,7 @@ main (int argc, char **argv)
   g_test_add_func ("/perf-event/explanations", test_explanations);
   g_test_add_func ("/perf-event/smaller-wish", test_refusal_names_the_smaller_wish);
   g_test_add_func ("/perf-event/container", test_container);
+  g_test_add_func ("/perf-event/container comes second", test_container_comes_second);
   g_test_add_func ("/perf-event/sampling", test_sampling);
   g_test_add_func ("/perf-event/machine", test_machine);
   g_test_add_func ("/perf-event/is-event", test_is_event);
