@@ -13,13 +13,13 @@
 #include "symbolize/elf-plt.h"
 #include "symbolize/unxz.h"
 
-#include <elf.h>
 #include <string.h>
 
 #define MAX_ENTRIES       (512u << 10)
 #define MAX_DEBUG_DATA    (16u << 20)
 #define MAX_UNPACKED      (64u << 20)
 #define MAX_NAME          65536
+#define MAX_STRINGS       (128u << 20) /* read at once; browsers have 60 MB */
 #define SYMBOLS_PER_CHUNK 4096
 /* How many entries before an address may contain it. */
 #define MAX_NESTING 256
@@ -53,6 +53,15 @@ typedef struct
   guint64 file_offset, size;
 } Strings;
 
+/* A table of symbols in a file. */
+typedef struct
+{
+  LuElfInput input;
+  guint64 file_offset, size;
+  gboolean is_64bit;
+  SourceKind source;
+} Symbols;
+
 typedef struct
 {
   guint64 start;
@@ -66,6 +75,7 @@ struct _LuElfSymbols
   LuElfFile file, debug_file;
   guint8 *unpacked; /* .gnu_debugdata; NULL: none, or not read */
   Strings strings[N_SOURCES];
+  Symbols symtab;   /* the best one; size 0: none */
   GArray *entries;  /* of Entry */
   guint64 *reaches; /* by entry: the largest end of it and all before it; NULL: not sorted */
   gboolean has_symtab;
@@ -187,30 +197,32 @@ read_symbol (Elf64_Sym *symbol, const guint8 *bytes, gboolean is_64bit)
     }
 }
 
+typedef void (*SymbolFunc) (const Elf64_Sym *symbol, gpointer user_data);
+
 /* FALSE if they cost too much. */
 static gboolean
-add_symbols (LuElfSymbols *self, const LuElfFile *file, const LuElfSectionHeader *section,
-             const Table *table)
+each_symbol (const LuElfSymbols *self, const Symbols *symbols, SymbolFunc func, gpointer user_data)
 {
-  gboolean is_64bit = file->headers.is_64bit;
-  gsize entry_size = is_64bit ? sizeof (Elf64_Sym) : sizeof (Elf32_Sym);
+  gsize entry_size = symbols->is_64bit ? sizeof (Elf64_Sym) : sizeof (Elf32_Sym);
   g_autofree guint8 *bytes = g_malloc (SYMBOLS_PER_CHUNK * entry_size);
-  guint64 at = section->file_offset, left = section->size / entry_size;
+  guint64 at = symbols->file_offset, left = symbols->size / entry_size;
 
+  if (!lu_budget_read (self->budget, symbols->size))
+    return FALSE;
   while (left > 0)
     {
       gsize n = MIN (left, SYMBOLS_PER_CHUNK);
 
       if (!lu_budget_read (self->budget, 0))
         return FALSE;
-      if (!lu_elf_input_read (&file->input, at, bytes, n * entry_size))
+      if (!lu_elf_input_read (&symbols->input, at, bytes, n * entry_size))
         return TRUE;
       for (gsize i = 0; i < n; i++)
         {
           Elf64_Sym symbol;
 
-          read_symbol (&symbol, bytes + i * entry_size, is_64bit);
-          add_entry (self, &symbol, table);
+          read_symbol (&symbol, bytes + i * entry_size, symbols->is_64bit);
+          func (&symbol, user_data);
         }
       at += n * entry_size;
       left -= n;
@@ -218,21 +230,41 @@ add_symbols (LuElfSymbols *self, const LuElfFile *file, const LuElfSectionHeader
   return TRUE;
 }
 
+typedef struct
+{
+  LuElfSymbols *self;
+  const Table *table;
+} Adder;
+
+static void
+add_symbol (const Elf64_Sym *symbol, gpointer user_data)
+{
+  const Adder *adder = user_data;
+
+  add_entry (adder->self, symbol, adder->table);
+}
+
 /* Adds the symbols of a table and notes where their names are; FALSE if the file does not have it.
  */
 static gboolean
 add_table (LuElfSymbols *self, const LuElfFile *file, const Table *table)
 {
-  const LuElfSectionHeader *symbols = lu_elf_headers_find_section (&file->headers, table->symbols);
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (&file->headers, table->symbols);
   const LuElfSectionHeader *strings = lu_elf_headers_find_section (&file->headers, table->strings);
   gsize entry_size = file->headers.is_64bit ? sizeof (Elf64_Sym) : sizeof (Elf32_Sym);
+  Adder adder = { self, table };
+  Symbols symbols;
 
-  if (symbols == NULL || strings == NULL
-      || ((symbols->flags | strings->flags) & SHF_COMPRESSED) != 0
-      || symbols->size < 2 * entry_size)
+  if (section == NULL || strings == NULL
+      || ((section->flags | strings->flags) & SHF_COMPRESSED) != 0
+      || section->size < 2 * entry_size)
     return FALSE;
   self->strings[table->source] = (Strings){ file->input, strings->file_offset, strings->size };
-  return lu_budget_read (self->budget, symbols->size) && add_symbols (self, file, symbols, table);
+  symbols = (Symbols){ file->input, section->file_offset, section->size, file->headers.is_64bit,
+                       table->source };
+  if (table != &dynsym)
+    self->symtab = symbols;
+  return each_symbol (self, &symbols, add_symbol, &adder);
 }
 
 static void
@@ -249,6 +281,7 @@ add_debug_data (LuElfSymbols *self)
   packed = g_malloc (section->size);
   if (!lu_elf_input_read (&self->file.input, section->file_offset, packed, section->size))
     return;
+  g_free (self->unpacked);
   self->unpacked = lu_unxz (packed, section->size, MAX_UNPACKED, &size);
   if (self->unpacked != NULL && lu_budget_read (self->budget, size)
       && lu_elf_file_open_memory (&file, self->unpacked, size, NULL))
@@ -385,6 +418,60 @@ lu_elf_symbols_take_debug_file (LuElfSymbols *self, LuElfFile *debug_file)
   self->chosen_index = -1;
   g_clear_pointer (&self->reaches, g_free);
   return TRUE;
+}
+
+void
+lu_elf_symbols_want (LuElfSymbols *self, const GArray *wanted)
+{
+  g_clear_pointer (&self->wanted, g_array_unref);
+  g_clear_pointer (&self->reaches, g_free);
+  g_array_set_size (self->entries, 0);
+  self->is_whole = FALSE;
+  self->chosen_index = -1;
+  set_wanted (self, wanted);
+  if (self->debug_file.input.fd >= 0 || self->debug_file.input.bytes != NULL)
+    add_table (self, &self->debug_file, &debug_symtab);
+  else
+    add_table (self, &self->file, &symtab);
+}
+
+/* Reading the whole table */
+
+typedef struct
+{
+  const LuElfSymbols *self;
+  LuElfSymbolFunc func;
+  gpointer user_data;
+  const char *names; /* end in NUL */
+  guint64 size;
+} Reading;
+
+static void
+pass_on (const Elf64_Sym *symbol, gpointer user_data)
+{
+  const Reading *reading = user_data;
+
+  reading->func (reading->self, symbol,
+                 symbol->st_name < reading->size ? reading->names + symbol->st_name : "",
+                 reading->user_data);
+}
+
+gboolean
+lu_elf_symbols_each (const LuElfSymbols *self, LuElfSymbolFunc func, gpointer user_data)
+{
+  const Strings *strings = &self->strings[self->symtab.source];
+  g_autofree char *names = NULL;
+  Reading reading = { self, func, user_data, NULL, strings->size };
+
+  if (self->symtab.size == 0 || strings->size > MAX_STRINGS
+      || !lu_budget_read (self->budget, strings->size))
+    return FALSE;
+  names = g_malloc (strings->size + 1);
+  if (!lu_elf_input_read (&strings->input, strings->file_offset, names, strings->size))
+    return FALSE;
+  names[strings->size] = 0;
+  reading.names = names;
+  return each_symbol (self, &self->symtab, pass_on, &reading);
 }
 
 /* Look-up */

@@ -12,6 +12,8 @@
 
 #include "symbolize/elf-file.h"
 
+#include <elf.h>
+
 typedef struct _LuElfSymbols LuElfSymbols;
 
 typedef struct
@@ -39,5 +41,15 @@ gboolean lu_elf_symbols_take_debug_file (LuElfSymbols *self, LuElfFile *debug_fi
 /* Finds the function with the byte at that offset of the file. Fills in `symbol`, whose name is
  * borrowed until the next call; FALSE if there is none. The first call sorts. */
 gboolean lu_elf_symbols_find (LuElfSymbols *self, guint64 file_offset, LuElfSymbol *symbol);
+
+/* Asks for other offsets from now on; see lu_elf_symbols_new(). */
+void lu_elf_symbols_want (LuElfSymbols *self, const GArray *wanted);
+
+/* Called for each entry of the .symtab that names come from, in its order. name: in memory, "" if
+ * it is not there. */
+typedef void (*LuElfSymbolFunc) (const LuElfSymbols *self, const Elf64_Sym *symbol,
+                                 const char *name, gpointer user_data);
+/* FALSE if there is no .symtab, or reading it costs too much. */
+gboolean lu_elf_symbols_each (const LuElfSymbols *self, LuElfSymbolFunc func, gpointer user_data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuElfSymbols, lu_elf_symbols_free)

@@ -8,6 +8,7 @@
 #include "base/id-table.h"
 #include "elf/own-vdso.h"
 #include "symbolize/demangle.h"
+#include "symbolize/elf-cold.h"
 #include "symbolize/elf-fdes.h"
 #include "symbolize/elf-symbols.h"
 #include "symbolize/jit-names.h"
@@ -172,24 +173,70 @@ readable_name (const char *symbol)
 }
 
 static void
-answer (LuNamer *self, LuElfSymbols *symbols, LuNameQuery *query, const LuNameQuery *last)
+keep_name (LuNamer *self, LuNameQuery *query, const char *symbol)
+{
+  g_autofree char *readable = readable_name (symbol);
+
+  if (lu_budget_keep (&self->budget, strlen (readable)))
+    query->name = lu_namer_intern (self, readable);
+}
+
+/* last: the query before it in this file, or NULL. cold: of LuColdPart, gets one more if this is
+ * one. */
+static void
+answer (LuNamer *self, LuElfSymbols *symbols, LuNameQuery *query, const LuNameQuery *last,
+        GArray *cold)
 {
   LuElfSymbol symbol;
-  g_autofree char *readable = NULL;
+  LuColdPart part;
 
   if (!lu_elf_symbols_find (symbols, query->file_offset, &symbol))
     return;
-  query->start = symbol.start;
+  query->start = query->beginning = symbol.start;
   query->end = symbol.end;
   if (last != NULL && last->has_symbol && last->start == query->start && last->end == query->end)
     query->name = last->name;
   else
     {
-      readable = readable_name (symbol.name);
-      if (lu_budget_keep (&self->budget, strlen (readable)))
-        query->name = lu_namer_intern (self, readable);
+      keep_name (self, query, symbol.name);
+      part = (LuColdPart){ lu_cold_function_name (symbol.name), symbol.start, G_MAXUINT64 };
+      if (part.function_name != NULL)
+        g_array_append_val (cold, part);
     }
   query->has_symbol = query->name != NULL;
+}
+
+/* Gives cold parts of functions the names of their functions. */
+static void
+join_cold (LuNamer *self, const File *file, LuElfSymbols *symbols, GArray *cold)
+{
+  g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  lu_cold_parts_join (symbols, cold);
+  for (guint i = 0; i < cold->len; i++)
+    g_array_append_val (wanted, g_array_index (cold, LuColdPart, i).function);
+  lu_elf_symbols_want (symbols, wanted);
+  for (guint i = file->first, k = 0; i < file->first + file->n; i++)
+    {
+      LuNameQuery *query = query_at (self, i);
+      const LuColdPart *part;
+      LuElfSymbol symbol;
+
+      /* Both are in the order of addresses. */
+      while (k < cold->len && query->has_symbol
+             && g_array_index (cold, LuColdPart, k).start < query->start)
+        k++;
+      part = k < cold->len ? &g_array_index (cold, LuColdPart, k) : NULL;
+      if (part == NULL || !query->has_symbol || part->start != query->start
+          || !lu_elf_symbols_find (symbols, part->function, &symbol)
+          || symbol.start != part->function)
+        continue;
+      query->beginning = symbol.start;
+      if (i > file->first && (query - 1)->start == query->start)
+        query->name = (query - 1)->name;
+      else
+        keep_name (self, query, symbol.name);
+    }
 }
 
 /* Finds where the functions without a symbol begin. */
@@ -276,9 +323,11 @@ name_file (LuNamer *self, guint32 number, const LuNameFetched *fetched, LuUnname
   File *file = &g_array_index (self->files, File, number);
   g_autoptr (GArray) wanted = wanted_of (self, file);
   g_autoptr (LuElfSymbols) symbols = NULL;
+  g_autoptr (GArray) cold = g_array_new (FALSE, FALSE, sizeof (LuColdPart));
   const char *build_id = file->file.id->build_id;
   gboolean lacks_names = FALSE;
 
+  g_array_set_clear_func (cold, lu_cold_part_clear);
   file->file.fetched = fetched;
   file->file.budget = &self->budget;
   symbols = open_symbols (&file->file, wanted, &file->result);
@@ -289,9 +338,11 @@ name_file (LuNamer *self, guint32 number, const LuNameFetched *fetched, LuUnname
       LuNameQuery *query = query_at (self, i);
 
       if (query->name == NULL && symbols != NULL)
-        answer (self, symbols, query, i > file->first ? query - 1 : NULL);
+        answer (self, symbols, query, i > file->first ? query - 1 : NULL, cold);
       lacks_names |= query->name == NULL;
     }
+  if (cold->len > 0)
+    join_cold (self, file, symbols, cold);
   if (symbols != NULL && lacks_names)
     find_places (self, file, lu_elf_symbols_file (symbols));
   if (symbols != NULL)
@@ -472,14 +523,14 @@ name_places (LuNamer *self)
     {
       LuNameQuery *query = query_at (self, i);
       guint64 kind = query->has_symbol ? 1 : 0;
+      guint64 beginning = query->has_symbol ? query->beginning : query->start;
 
       if (query->is_generated)
         continue;
       if (!query->has_symbol)
         name_place (self, query, i > 0 ? query - 1 : NULL, &left);
       query->function =
-          lu_id_table_add (functions, (guint64) number_of[query->file] << 1 | kind, query->start)
-          + 1;
+          lu_id_table_add (functions, (guint64) number_of[query->file] << 1 | kind, beginning) + 1;
     }
 }
 

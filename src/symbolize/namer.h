@@ -24,7 +24,9 @@ typedef struct _LuNamer LuNamer;
 typedef struct
 {
   guint64 file_offset; /* in: of a byte of the function; generated code: its address */
-  guint64 start, end;  /* out: file offsets or addresses of the function, end exclusive */
+  /* out: file offsets or addresses of the function, end exclusive; a cold part of a function has
+   * its own */
+  guint64 start, end;
   /* out: demangled, or a place (place-names.h). NULL: generated code without a name, or more text
    * than all places together may have. Owned by the namer. */
   const char *name;
@@ -36,7 +38,8 @@ typedef struct
   gboolean is_generated;
   /* Private: */
   guint64 time;
-  guint64 place; /* ELF address, or else file offset, that stands for a missing symbol */
+  guint64 place;     /* ELF address, or else file offset, that stands for a missing symbol */
+  guint64 beginning; /* with a symbol: file offset of the function, whose part this may be */
 } LuNameQuery;
 
 typedef enum

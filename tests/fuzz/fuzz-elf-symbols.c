@@ -6,6 +6,7 @@
 
 #include "fuzz.h"
 #include "symbolize/demangle.h"
+#include "symbolize/elf-cold.h"
 #include "symbolize/elf-fdes.h"
 #include "symbolize/elf-symbols.h"
 
@@ -27,6 +28,34 @@ look_for_fdes (const LuElfFile *file)
     }
 }
 
+/* A cold part leads to code of the file, or nowhere. */
+static void
+join_parts (LuElfSymbols *symbols)
+{
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (LuColdPart));
+
+  g_array_set_clear_func (parts, lu_cold_part_clear);
+  for (guint64 offset = 0; offset < 8192; offset += 8)
+    {
+      LuElfSymbol symbol;
+      LuColdPart part = { .start = offset };
+
+      if (lu_elf_symbols_find (symbols, offset, &symbol))
+        part.function_name = lu_cold_function_name (symbol.name);
+      if (part.function_name != NULL)
+        g_array_append_val (parts, part);
+    }
+  lu_cold_parts_join (symbols, parts);
+  for (guint i = 0; i < parts->len; i++)
+    {
+      guint64 function = g_array_index (parts, LuColdPart, i).function;
+
+      g_assert_true (function == G_MAXUINT64
+                     || lu_elf_file_code_at_offset (lu_elf_symbols_file (symbols), function)
+                            != NULL);
+    }
+}
+
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
@@ -35,6 +64,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (symbols == NULL)
     return 0;
   look_for_fdes (lu_elf_symbols_file (symbols));
+  join_parts (symbols);
   for (guint64 offset = 0; offset < 8192; offset += 61)
     {
       LuElfSymbol symbol;

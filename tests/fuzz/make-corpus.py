@@ -246,26 +246,37 @@ def eh_frame(vaddr, functions):
     return data + bytes(4)
 
 
-def elf_file():
-    """A program of three functions, a label, and one entry of a PLT, at file offsets = addresses. A
-    fourth function only has an FDE."""
-    strings = b"\0outer\0inner\0alias\0__alias\0label\0callee@V1\0"
+SMALL = [(b"outer", 0x12, 0x200, 0x80), (b"inner", 2, 0x210, 0x10), (b"alias", 0x22, 0x290, 8),
+         (b"__alias", 0x12, 0x290, 8), (b"label", 0, 0x2a0, 0)]
+
+# Two units with a static function of one name, whose cold parts are elsewhere; a cold part of a
+# global function that has two names, and cold parts without a function.
+COLD = [(b"a.c", 4, 0, 0), (b"init", 2, 0x200, 0x10), (b"init.cold", 2, 0x220, 8),
+        (b"whole.cold", 2, 0x240, 8), (b"odd.cold", 2, 0x248, 8),
+        (b"b.c", 4, 0, 0), (b"init", 2, 0x210, 0x10), (b"init.cold.1", 2, 0x228, 8),
+        (b"c.c", 4, 0, 0), (b"init.cold", 2, 0x250, 8),
+        (b"whole", 0x12, 0x230, 0x10), (b"whole_too", 0x12, 0x230, 0x10)]
+
+
+def elf_file(functions):
+    """A program of these symbols (name, info, address, size) and one entry of a PLT, at file offsets
+    = addresses. 0x280 is the start of a function that only has an FDE."""
+    strings = b"\0" + b"".join(name + b"\0" for name, *_ in functions) + b"callee@V1\0"
     names = (b"\0.text\0.symtab\0.strtab\0.dynsym\0.dynstr\0.rela.plt\0.plt\0.shstrtab\0"
              b".eh_frame\0")
     at = {name: 0x200 + i * 0x100 for i, name in enumerate(
         (".text", ".symtab", ".strtab", ".dynsym", ".dynstr", ".rela.plt", ".plt", ".shstrtab",
          ".eh_frame"))}
+    at[".symtab"] = 0xb00  # it may be longer
 
     def symbol(name, info, value, size, section=1):
-        return struct.pack("<IBBHQQ", strings.index(b"\0" + name) + 1 if name else 0, info, 0,
+        return struct.pack("<IBBHQQ", strings.index(b"\0" + name + b"\0") + 1 if name else 0, info, 0,
                            section if name else 0, value, size)
 
     none = symbol(b"", 0, 0, 0)
     parts = {
         ".text": b"\x90" * 0x100,
-        ".symtab": none + symbol(b"outer", 0x12, 0x200, 0x80) + symbol(b"inner", 2, 0x210, 0x10)
-        + symbol(b"alias", 0x22, 0x290, 8) + symbol(b"__alias", 0x12, 0x290, 8)
-        + symbol(b"label", 0, 0x2a0, 0),
+        ".symtab": none + b"".join(symbol(*function) for function in functions),
         ".strtab": strings,
         ".dynsym": none + symbol(b"callee@V1", 0x12, 0, 0, 0),
         ".dynstr": strings,
@@ -274,11 +285,11 @@ def elf_file():
         ".shstrtab": names,
         ".eh_frame": eh_frame(at[".eh_frame"], [(0x200, 0x80), (0x280, 0xc), (0x290, 8)]),
     }
-    headers = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0xb00, 0, 64, 56,
+    headers = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0xd00, 0, 64, 56,
                           2, 64, 10, 8)
     headers += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0xb00, 0xb00, 0x1000)
     headers += struct.pack("<IIQQQQQQ", 4, 4, 0xb0, 0xb0, 0, 0x18, 0x18, 4)
-    data = bytearray(0xb00)
+    data = bytearray(0xd00)
     data[:len(headers)] = headers
     data[0xb0:0xc8] = struct.pack("<III4s8s", 4, 8, 3, b"GNU", bytes(range(8)))
     sections = bytes(64)
@@ -341,7 +352,8 @@ def main():
     write_opcodes(HERE / "corpus" / "opcodes")
     write_step(HERE / "corpus" / "step")
     write_store(HERE / "corpus" / "store")
-    (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file())
+    (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file(SMALL))
+    (HERE / "corpus" / "elf-symbols" / "cold").write_bytes(elf_file(COLD))
     write_jit(HERE / "corpus" / "jit-names")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(

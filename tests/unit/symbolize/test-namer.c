@@ -6,6 +6,8 @@
 
 #include "symbolize/namer.h"
 
+#include "symbolize/elf-cold.h"
+
 #include "base/fd.h"
 
 #include <glib/gstdio.h>
@@ -109,6 +111,77 @@ test_functions (void)
     for (guint j = 0; j < n; j++)
       g_assert_cmpint (answers[i].function == answers[j].function, ==,
                        cases[i].function == cases[j].function);
+}
+
+/* A cold part has the name and the number of its function, if exactly one can be it. */
+static void
+test_cold (void)
+{
+  static const struct
+  {
+    guint64 file_offset;
+    const char *name;
+    guint function; /* the same number for the same function */
+    guint64 start, end;
+  } cases[] = {
+    { 0x201, "init", 1, 0x200, 0x210 },
+    { 0x211, "init", 2, 0x210, 0x220 },
+    { 0x220, "init", 1, 0x220, 0x228 },
+    { 0x221, "init", 1, 0x220, 0x228 },
+    { 0x22f, "init", 2, 0x228, 0x230 },
+    { 0x231, "whole_too", 3, 0x230, 0x240 }, /* the longer one of two names */
+    { 0x241, "whole_too", 3, 0x240, 0x248 },
+    { 0x248, "odd.cold", 4, 0x248, 0x250 },  /* without a function */
+    { 0x250, "init.cold", 5, 0x250, 0x258 }, /* its unit has none, and there are two others */
+  };
+  g_autofree char *directory = g_path_get_dirname (corpus);
+  g_autofree char *path = g_build_filename (directory, "cold", NULL);
+  LuFileId id = { .path = path, .build_id = "0001020304050607" };
+  g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
+  g_autoptr (LuNamer) namer = lu_namer_new (jitdumps);
+  const LuNameQuery *answers;
+  guint n;
+
+  lu_namer_add_file (namer, &(LuNameFile){ .id = &id });
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    lu_namer_add (namer, 0, cases[i].file_offset, i);
+  g_assert_true (lu_namer_run (namer, &(LuNamerOptions){ 0 }));
+  answers = lu_namer_answers (namer, &n);
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (cases));
+  for (guint i = 0; i < n; i++)
+    {
+      g_assert_cmpstr (answers[i].name, ==, cases[i].name);
+      g_assert_cmphex (answers[i].start, ==, cases[i].start);
+      g_assert_cmphex (answers[i].end, ==, cases[i].end);
+      for (guint j = 0; j < n; j++)
+        g_assert_cmpint (answers[i].function == answers[j].function, ==,
+                         cases[i].function == cases[j].function);
+    }
+}
+
+static void
+test_cold_names (void)
+{
+  static const struct
+  {
+    const char *symbol, *function;
+  } cases[] = {
+    { "work.cold", "work" },
+    { "work.cold.12", "work" },
+    { "work.part.0.cold", "work.part.0" },
+    { "work.colder", NULL },
+    { "work", NULL },
+    { ".cold", NULL },
+    { "work.cold.part", NULL },
+    { "_Z1fv.cold.1.2", "_Z1fv" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *function = lu_cold_function_name (cases[i].symbol);
+
+      g_assert_cmpstr (function, ==, cases[i].function);
+    }
 }
 
 static gboolean
@@ -216,6 +289,8 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/namer/files", test_files);
   g_test_add_func ("/symbolize/namer/in-memory", test_in_memory);
   g_test_add_func ("/symbolize/namer/functions", test_functions);
+  g_test_add_func ("/symbolize/namer/cold", test_cold);
+  g_test_add_func ("/symbolize/namer/cold-names", test_cold_names);
   g_test_add_func ("/symbolize/namer/stopped", test_stopped);
   g_test_add_func ("/symbolize/namer/generated", test_generated);
   return g_test_run ();
