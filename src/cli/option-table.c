@@ -47,6 +47,9 @@ static const Option recording_options[] = {
         "selects another format: .folded, .html, .pb.gz, .json.gz, .speedscope.json, perf.data; "
         "can be repeated"),
     N_ ("FILE") },
+  { "open", 0, G_OPTION_ARG_NONE, FIELD (options.open),
+    N_ ("Show the recording when it is over: a page in the browser, or a capture in Sysprof"),
+    NULL },
   { "force", 'f', G_OPTION_ARG_NONE, FIELD (options.force), N_ ("Overwrite an existing capture"),
     NULL },
   { "duration", 'd', G_OPTION_ARG_STRING, FIELD (duration),

@@ -330,6 +330,7 @@ check_helper (const LuOptions *self, const LuRawOptions *raw, GError **error)
     { self->input != NULL, "--input" },
     { self->outputs != NULL, "--output" },
     { self->force, "--force" },
+    { self->open, "--open" },
     { raw->duration != NULL, "--duration" },
     { raw->rotate != LU_NOT_GIVEN, "--rotate" },
     { raw->frequency != LU_NOT_GIVEN, "--frequency" },
@@ -385,6 +386,8 @@ convert_rotation (LuOptions *self, const LuRawOptions *raw, GError **error)
     return fail (error, "%s", _ ("--rotate-keep needs --rotate"));
   if (raw->rotate == LU_NOT_GIVEN)
     return TRUE;
+  if (self->open)
+    return fail (error, "%s", _ ("--open cannot be used with --rotate"));
   if (raw->rotate < 1 || raw->rotate > MAX_ROTATE)
     return fail (error, "%s", _ ("--rotate: give seconds, from 1 to a million"));
   if (raw->rotate_keep != LU_NOT_GIVEN && raw->rotate_keep < 1)

@@ -103,9 +103,8 @@ find_servers (LuFetcherMode mode)
 
 /* The process */
 
-/* Under sudo, the cache and everything else belong to the user who called it. */
-static gboolean
-become_caller (void)
+gboolean
+lu_fetcher_become_caller (void)
 {
   uid_t uid;
   gid_t gid;
@@ -127,7 +126,7 @@ drop_rights (void)
 {
   g_autoptr (GError) error = NULL;
 
-  return become_caller ()
+  return lu_fetcher_become_caller ()
          && (lu_sandbox_drop_capabilities (0, &error)
              || g_error_matches (error, LU_ERROR, LU_ERROR_UNSUPPORTED));
 }

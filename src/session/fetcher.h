@@ -37,6 +37,9 @@ gboolean lu_fetcher_start (LuFetcherMode mode, LuDebuginfod **debuginfod, GError
 /* Does so for a command that reads recordings; mode is the value of its option. Fetching is allowed
  * at once and shown on a terminal; Ctrl-C skips the remaining files. */
 gboolean lu_fetcher_start_for_reader (const char *mode, LuDebuginfod **debuginfod, GError **error);
+/* Under sudo, becomes the user who called it, to whom the cache and everything else belong. For a
+ * process of its own. */
+gboolean lu_fetcher_become_caller (void);
 /* Replaces the progress line on standard error. */
 void lu_fetcher_print_progress (const char *name, guint64 done, guint64 total);
 /* Prints to standard error which files were fetched and which were not, if there were any. */

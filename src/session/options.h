@@ -57,6 +57,7 @@ typedef struct
   gboolean no_store;   /* whole tables are not kept on disk */
   gboolean include_self, no_join, no_symbols, redact, quiet, verbose;
   gboolean lines, inlines; /* of other formats than captures */
+  gboolean open;           /* show the recording when it is over */
   gboolean show_version;
   LuHelperOptions helper;
   char *command_line; /* all of it, for the capture */

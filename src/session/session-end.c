@@ -15,6 +15,7 @@
 #include "fetcher.h"
 #include "capture/syscap.h"
 #include "summary.h"
+#include "viewer.h"
 
 #include <glib/gi18n.h>
 #include <stdio.h>
@@ -161,7 +162,9 @@ lu_session_report (LuSession *self)
   print_summary (self, &summary);
   if (!ok)
     return lu_session_failed (self, error);
-  if (lu_counters_get (&summary.counters, LU_COUNTER_SAMPLES) == 0 && !self->options->quiet)
+  if (lu_counters_get (&summary.counters, LU_COUNTER_SAMPLES) > 0)
+    lu_viewer_go (self->viewer_fd);
+  else if (!self->options->quiet)
     fprintf (stderr, "live-unwinder: %s\n",
              _ ("nothing was sampled: what was recorded used no CPU time. If it should have, "
                 "try \"live-unwinder doctor\"."));

@@ -38,6 +38,7 @@ typedef struct
   LuOutputDirectories *directories; /* with --rotate; NULL: none */
   LuKallsymsFile *kallsyms;         /* of this machine; reference; NULL: none yet */
   LuDebuginfod *debuginfod;         /* NULL: nothing is fetched */
+  int viewer_fd;                    /* see viewer.h; -1: nothing is shown */
   gboolean interrupted;             /* by a signal */
   gboolean is_last_signal;          /* it left out names; a second later the program ends */
   int signal_number;                /* the last one; 0: none came */

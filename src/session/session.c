@@ -19,6 +19,7 @@
 #include "input/source-perf-data.h"
 #include "sandbox/sandbox.h"
 #include "session-private.h"
+#include "viewer.h"
 
 #include <errno.h>
 #include <glib/gi18n.h>
@@ -293,7 +294,16 @@ record (LuSession *self)
              : self->code;
 }
 
-/* Forks, so it comes before anything is open, and while there is one thread. */
+/* Both fork, so they come before anything is open, and while there is one thread. */
+
+static gboolean
+start_viewer (LuSession *self, GError **error)
+{
+  if (self->options->open)
+    self->viewer_fd = lu_viewer_start (self->options->outputs, error);
+  return !self->options->open || self->viewer_fd >= 0;
+}
+
 static gboolean
 start_fetcher (LuSession *self, GError **error)
 {
@@ -346,7 +356,8 @@ open_and_start (LuSession *self, GError **error)
 static gboolean
 prepare (LuSession *self, GError **error)
 {
-  if (!start_fetcher (self, error) || !lu_signals_block (&self->signals, error))
+  if (!start_viewer (self, error) || !start_fetcher (self, error)
+      || !lu_signals_block (&self->signals, error))
     return FALSE;
   if (self->mode->has_client)
     return prepare_for_client (self, error);
@@ -366,6 +377,7 @@ session_clear (LuSession *self)
   lu_target_clear (&self->target);
   lu_signals_clear (&self->signals);
   lu_fd_clear (&self->end_fd);
+  lu_fd_clear (&self->viewer_fd);
   lu_helper_clear (&self->helper);
   lu_outputs_clear (&self->outputs);
   lu_output_directories_free (self->directories);
@@ -379,6 +391,7 @@ lu_session_run (const LuOptions *options)
   LuSession self = { .options = options,
                      .mode = lu_session_mode (options),
                      .signals = { .fd = -1 },
+                     .viewer_fd = -1,
                      .end_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK),
                      .helper = LU_HELPER_INIT,
                      .outputs = LU_OUTPUTS_INIT,

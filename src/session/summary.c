@@ -8,8 +8,8 @@
 
 #include "summary.h"
 
-#include "export/format.h"
 #include "input/perf-event.h"
+#include "viewer.h"
 
 #include <float.h>
 #include <glib/gi18n.h>
@@ -309,16 +309,6 @@ print_warnings (const LuSummary *self, gboolean is_verbose)
 
 /* The last line */
 
-/* Returns the first output of a format, NULL: a capture, that has a name; NULL if there is none. */
-static const char *
-find_output (const LuSummary *self, const LuFormat *format)
-{
-  for (guint i = 0; self->outputs[i] != NULL; i++)
-    if (strcmp (self->outputs[i], "-") != 0 && lu_format_of (self->outputs[i]) == format)
-      return self->outputs[i];
-  return NULL;
-}
-
 static char *
 quoted (const char *path)
 {
@@ -331,25 +321,20 @@ quoted (const char *path)
 static void
 print_next (const LuSummary *self)
 {
-  const char *page = find_output (self, lu_format_find ("html"));
-  const char *capture = find_output (self, NULL);
-  g_autofree char *browser = g_find_program_in_path ("xdg-open");
-  g_autofree char *sysprof = g_find_program_in_path ("sysprof");
-  g_autofree char *name = capture != NULL ? quoted (capture) : NULL;
-  g_autofree char *page_name = page != NULL ? quoted (page) : NULL;
+  LuViewer viewer = lu_viewer_choose (self->outputs);
+  g_autofree char *name = viewer.capture != NULL ? quoted (viewer.capture) : NULL;
+  g_autofree char *page_name = viewer.page != NULL ? quoted (viewer.page) : NULL;
 
-  if (self->n_files > 0 || (page == NULL && capture == NULL))
+  if (self->n_files > 0 || (page_name == NULL && name == NULL))
     return;
   fputs (_ ("Next: "), stderr);
-  if (page != NULL && browser != NULL)
-    fprintf (stderr, "xdg-open %s", page_name);
-  else if (page != NULL)
+  if (viewer.program != NULL)
+    fprintf (stderr, "%s %s", viewer.program, page_name != NULL ? page_name : name);
+  else if (page_name != NULL)
     fprintf (stderr, _ ("open %s in a browser"), page_name);
-  else if (sysprof != NULL)
-    fprintf (stderr, "sysprof %s", name);
   else
     fprintf (stderr, _ ("live-unwinder convert %s x.html (a page for a browser)"), name);
-  if (capture != NULL)
+  if (name != NULL)
     fprintf (stderr, _ ("   or: live-unwinder report %s"), name);
   fputc ('\n', stderr);
 }

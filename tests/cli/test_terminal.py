@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
@@ -102,6 +103,46 @@ class Summary(Case):
             self.skipTest(done.stderr)
         self.assertNotIn("→", done.stderr)
         self.assertNotIn("Next", done.stderr)
+
+
+class Open(Case):
+    """The viewer gets the file when it is finished, and the recording ends without it."""
+
+    VIEWER = 'cp "$1" seen.new && echo "$0 $1" > who && mv seen.new seen; sleep 0.1'
+
+    def opened(self, *arguments, file):
+        result = self.run_it("-f", "--open", *arguments, "--", *spin(0.3),
+                             path=self.bin + ":" + os.environ["PATH"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        seen = os.path.join(self.directory, "seen")
+        deadline = time.monotonic() + 60
+        while not os.path.exists(seen) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with open(seen, "rb") as one, open(os.path.join(self.directory, file), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        os.unlink(seen)
+        with open(os.path.join(self.directory, "who"), encoding="utf-8") as who:
+            return who.read().strip()
+
+    def test_a_capture_and_a_page(self):
+        for name in ("sysprof", "xdg-open"):
+            self.install(name, self.VIEWER)
+        said = self.opened("-o", "-x y.syscap", file="-x y.syscap")
+        self.assertEqual(said, os.path.join(self.bin, "sysprof") + " ./-x y.syscap")
+        said = self.opened("-o", "x.syscap", "-o", "x.html", file="x.html")
+        self.assertEqual(said, os.path.join(self.bin, "xdg-open") + " x.html")
+
+    def test_nothing_that_opens_it(self):
+        result = self.run_it("--open", "--", "true", path=self.bin)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("--open: nothing here shows", result.stderr)
+        self.assertEqual(os.listdir(self.directory), ["bin"])
+
+    def test_nothing_that_was_recorded(self):
+        self.install("sysprof", self.VIEWER)
+        result = self.run_it("--open", "--", "no-such-command", path=self.bin + ":" + os.environ["PATH"])
+        self.assertEqual(result.returncode, 127)
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "who")))
 
 
 class Habits(Case):

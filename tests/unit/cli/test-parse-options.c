@@ -149,6 +149,7 @@ test_refusals (void)
                 { "lu --name x --pid 1", "Only one" },
                 { "lu --name ''", "--name: give" },
                 { "lu --pid 1 --wait", "--wait needs --name" },
+                { "lu -a --open --rotate 5", "--open cannot" },
                 { "lu --pid 1x", "1x" },
                 { "lu --pid 0", "\"0\"" },
                 { "lu --pid ''", "not a process" },
