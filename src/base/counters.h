@@ -58,5 +58,17 @@ lu_count_shared (LuCounters *self, LuCounter counter)
 }
 
 /* Adds all counters of `more`, which may be changing. */
-void lu_counters_add (LuCounters *self, const LuCounters *more);
-void lu_counters_subtract (LuCounters *self, const LuCounters *less);
+static inline void
+lu_counters_add (LuCounters *self, const LuCounters *more)
+{
+  for (guint i = 0; i < LU_N_COUNTERS; i++)
+    lu_count_n (self, (LuCounter) i, lu_counters_get (more, (LuCounter) i));
+}
+
+static inline void
+lu_counters_subtract (LuCounters *self, const LuCounters *less)
+{
+  for (guint i = 0; i < LU_N_COUNTERS; i++)
+    lu_counters_set (self, (LuCounter) i,
+                     lu_counters_get (self, (LuCounter) i) - lu_counters_get (less, (LuCounter) i));
+}

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#define LU_ERROR (lu_error_quark ())
+#define LU_ERROR g_quark_from_static_string ("lu-error-quark")
 
 typedef enum
 {
@@ -19,5 +19,3 @@ typedef enum
   LU_ERROR_EXISTS,      /* the output exists */
   LU_ERROR_NO_READER,   /* the reader of the output is gone, or stopped reading at the end */
 } LuError;
-
-GQuark lu_error_quark (void);

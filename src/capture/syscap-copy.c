@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* syscap-copy.c - writes a frame that was read; see syscap-copy.h. */
+/* syscap-copy.c - writes a frame that was read; see syscap-writer.h. */
 
-#include "syscap-copy.h"
+#include "syscap-writer.h"
 
 #include "syscap-frames.h"
 

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "syscap-reader.h"
 #include "syscap-format.h"
 
 typedef struct _LuSyscapWriter LuSyscapWriter;
@@ -52,5 +53,10 @@ gboolean lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError
 
 /* Returns the number of bytes written and buffered. */
 guint64 lu_syscap_writer_size (const LuSyscapWriter *self);
+
+/* Writes a frame that was read, or nothing if no lu_syscap_write_*() function writes frames of its
+ * type. */
+gboolean lu_syscap_copy_frame (LuSyscapWriter *writer, const LuSyscapRecord *record,
+                               GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuSyscapWriter, lu_syscap_writer_free)

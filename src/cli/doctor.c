@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* doctor.c - tries what a recording needs, on ourselves, with the code that records; see doctor.h.
+/* doctor.c - tries what a recording needs, on ourselves, with the code that records; see
+ * commands.h.
  *
  * A step either is needed, so that nothing can be recorded without it, or improves recordings.
  * Advice follows each step that fails. */
 
 #include "config.h"
 
-#include "doctor.h"
+#include "commands.h"
 
 #include "base/capability.h"
 #include "base/fd.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* dump-tables.c - prints the rows that a file compiles to; see dump-tables.h.
+/* dump-tables.c - prints the rows that a file compiles to; see commands.h.
  *
  * The rows come from the compiler as the engine uses it, one piece of code after another, with the
  * FDE that each piece is from. */
 
 #include "config.h"
 
-#include "dump-tables.h"
+#include "commands.h"
 
 #include "base/error.h"
 #include "elf/image.h"

@@ -7,14 +7,11 @@
 
 #include "base/error.h"
 #include "session/command.h"
-#include "report/convert.h"
-#include "doctor.h"
-#include "dump-tables.h"
+#include "commands.h"
 #include "session/fetcher.h"
-#include "parse-options.h"
+#include "option-table.h"
 #include "report/report.h"
 #include "session/session.h"
-#include "store-tables.h"
 
 #include <glib/gi18n.h>
 #include <locale.h>

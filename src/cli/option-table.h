@@ -33,3 +33,7 @@ void lu_raw_options_init (LuRawOptions *self);
 void lu_raw_options_clear (LuRawOptions *self);
 /* Returns a parser that writes into *raw, which must outlive it. Owned by the caller. */
 GOptionContext *lu_option_table_parser (LuRawOptions *raw);
+
+/* Parses the arguments of a recording. --help prints its text and ends the program. Fails with
+ * LU_ERROR_INVALID for a wrong command line. */
+gboolean lu_options_parse (LuOptions *self, int argc, char **argv, GError **error);

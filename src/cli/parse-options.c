@@ -2,11 +2,9 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* parse-options.c - checks the options of a recording and converts their values; see
- * parse-options.h. The options themselves are in option-table.c. */
+ * option-table.h. The options themselves are in option-table.c. */
 
 #include "config.h"
-
-#include "parse-options.h"
 
 #include "base/error.h"
 #include "export/format.h"

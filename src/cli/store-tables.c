@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store-tables.c - fills and empties the store of unwind tables; see store-tables.h. */
+/* store-tables.c - fills and empties the store of unwind tables; see commands.h. */
 
 #include "config.h"
 
-#include "store-tables.h"
-
 #include "base/error.h"
-#include "dump-tables.h"
+#include "commands.h"
 #include "table/store.h"
 
 #include <errno.h>

@@ -13,7 +13,6 @@
 
 #include "base/leb128.h"
 #include "elf/cfi-entry.h"
-#include "elf/cfi-program.h"
 
 /* DWARF 5, 6.4.1; LSB Core, 10.6 (.eh_frame), 10.5 (DW_EH_PE_*). */
 #define DW_EH_PE_UDATA4_PCREL 0x1b /* pcrel | sdata4, as the header's pointer to .eh_frame */

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "base/cursor.h"
 #include <glib.h>
 
 typedef struct
@@ -39,3 +40,9 @@ gboolean lu_cfi_guard_check_table (const LuCfiSection *section, const guint8 *ta
  * above. */
 gboolean lu_cfi_table_eh_frame (const guint8 *table, gsize table_size, guint64 table_vaddr,
                                 guint64 *vaddr);
+
+/* The highest DWARF number in use: x86-64 ends at 125, aarch64 at 127. */
+#define LU_CFI_MAX_REGISTER 128
+
+/* Returns whether the whole program (the rest of the cursor) may be executed. */
+gboolean lu_cfi_check_program (LuCursor *cursor);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* cfi-program.c - checks call frame programs before libdw may execute them; see cfi-program.h.
+/* cfi-program.c - checks call frame programs before libdw may execute them; see cfi-guard.h.
  *
  * Two tables have the operands of each instruction and operation. Everything else is refused. */
 
-#include "elf/cfi-program.h"
+#include "elf/cfi-guard.h"
 
 #include "base/leb128.h"
 

@@ -6,7 +6,7 @@
 #include "format.h"
 
 #include "base/fd.h"
-#include "profile/model-names.h"
+#include "profile/model.h"
 
 #include <string.h>
 

@@ -12,7 +12,6 @@
 
 #pragma once
 
-#include "profile/model-lines.h"
 #include "profile/model.h"
 #include "stream.h"
 

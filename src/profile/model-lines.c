@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* model-lines.c - gives the frames of a model their lines and inlined functions; see model-lines.h.
+/* model-lines.c - gives the frames of a model their lines and inlined functions; see model.h.
  *
  * Inlined functions become ordinary frames and nodes in a new tree, so readers of a model need not
  * know about them. Only readers that tell addresses apart look at LuModelFrame.outer. */
 
-#include "model-lines.h"
+#include "model.h"
 
 #include "symbolize/lines.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* model-names.c - gives the frames of a model their functions; see model-names.h. */
+/* model-names.c - gives the frames of a model their functions; see model.h. */
 
-#include "model-names.h"
+#include "model.h"
 
 #include "capture/syscap-symbols.h"
 #include "symbolize/kallsyms.h"

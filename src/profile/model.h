@@ -7,8 +7,9 @@
  * A model takes the frames of a capture one by one, from a file or while they are recorded. Stacks
  * are nodes of one tree, which starts at the roots, and samples are counted by thread and node;
  * with LU_MODEL_TIMES each sample is kept as well. So memory grows with the number of distinct
- * stacks, not with time. All addresses get their names at the end (model-names.h). Frames in a file
- * are identified by file and offset, so that processes share them. One thread; any bytes are fine.
+ * stacks, not with time. All addresses get their names at the end (lu_model_name()). Frames in a
+ * file are identified by file and offset, so that processes share them. One thread; any bytes are
+ * fine.
  */
 
 #pragma once
@@ -250,5 +251,34 @@ lu_model_event (const LuModel *self, guint32 event)
 {
   return lu_syscap_events_get (self->events, event);
 }
+
+/* Names come from the capture itself if it has them (__symbols__, /proc/kallsyms, JITMAP), or else
+ * from symbolize/namer.h. */
+typedef enum
+{
+  LU_NAMES_CAPTURE_ONLY = 1 << 0, /* open no files of this machine */
+} LuModelNamesFlags;
+
+/* Fills in model->functions, and the number of its function in each frame. Functions are told apart
+ * by file and start, those without a symbol are named by it (place-names.h). */
+void lu_model_name (LuModel *model, LuModelNamesFlags flags);
+
+/* Lines come from the DWARF of files of this machine (symbolize/lines.h). Files with the most
+ * samples come first. */
+typedef enum
+{
+  LU_MODEL_LINES = 1 << 0,   /* find lines */
+  LU_MODEL_INLINES = 1 << 1, /* make inlined functions frames of their own */
+} LuModelLinesFlags;
+
+/* Fills in the files and lines of frames (with either flag), where functions are defined, and
+ * without_lines of modules; to be called after lu_model_name(). With LU_MODEL_INLINES, the frames
+ * of inlined functions are between the frame with the code and its callees. */
+void lu_model_add_lines (LuModel *model, LuModelLinesFlags flags);
+/* Makes each line of a function a function of its own, for outputs that show only functions. */
+void lu_model_split_lines (LuModel *model);
+/* Returns a translated line, owned by the caller, about files without lines for lack of time or
+ * memory, and the share of frames in them; NULL if there are none. */
+char *lu_model_lines_left_out (const LuModel *model);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuModel, lu_model_free)

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "base/queue.h"
-#include "located.h"
 #include "lu/bpf.h"
 #include "messages.h"
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "lu/bpf.h"
-#include "located.h"
+#include "messages.h"
 #include "lu/stack.h"
 
 /* How much of a stack can be trusted. */

@@ -13,7 +13,7 @@
 #include "base/counters.h"
 #include "base/queue.h"
 #include "copy-size.h"
-#include "located.h"
+#include "messages.h"
 
 typedef struct _LuDispatch LuDispatch;
 

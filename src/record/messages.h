@@ -9,13 +9,23 @@
 
 #pragma once
 
-#include "located.h"
+#include "lu/event.h"
+#include "process/process.h"
 #include "lu/bpf.h"
 #include "lu/sample.h"
 #include "lu/stack.h"
 
 #include <glib.h>
 #include <string.h>
+
+/* A sample, or a stack that BPF unwound, with the process and the address space it belongs to. All
+ * borrowed. The address space is the version of the event's time. */
+typedef struct
+{
+  const LuEvent *event;
+  LuProcess *process;
+  LuAddressSpace *space;
+} LuLocatedEvent;
 
 typedef enum
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* convert.c - converts a recording to another format, frame by frame; see convert.h.
+/* convert.c - converts a recording to another format, frame by frame; see report.h.
  *
  * --redact reads a capture twice (redact.h); a pipe is copied to an unnamed file first. */
 
 #include "config.h"
 
-#include "convert.h"
+#include "report.h"
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -16,9 +16,9 @@
 #include "export/format.h"
 #include "capture/output-file.h"
 #include "profile/redact.h"
-#include "capture/syscap-copy.h"
+#include "capture/syscap-writer.h"
 #include "replay.h"
-#include "report-lines.h"
+#include "report-print.h"
 #include "rights.h"
 #include "session/session.h"
 

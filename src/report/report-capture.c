@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-capture.c - the tables of `live-unwinder report`; see report-capture.h.
+/* report-capture.c - the tables of `live-unwinder report`; see report-print.h.
  *
  * Lines are cut to the width of the terminal, but not if a pipe reads them. Names come from files,
  * so bytes that a terminal would take for a command are replaced. */
 
-#include "report-capture.h"
-
 #include "base/printable.h"
-#include "report-tree.h"
+#include "report-print.h"
 
 #include <glib/gi18n.h>
 #include <inttypes.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-diff.c - compares two recordings; see report-diff.h. It compares shares, because the
+/* report-diff.c - compares two recordings; see report-print.h. It compares shares, because the
  * recordings need not be equally long. */
 
-#include "report-diff.h"
-
 #include "base/printable.h"
-#include "report-tree.h"
+#include "report-print.h"
 
 #include <glib/gi18n.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "report-tree.h"
+#include "report-print.h"
 
 #include <glib/gi18n.h>
 #include <string.h>

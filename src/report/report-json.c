@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-json.c - a report as JSON; see report-json.h. */
-
-#include "report-json.h"
+/* report-json.c - a report as JSON; see report-print.h. */
 
 #include "base/json.h"
-#include "report-tree.h"
+#include "report-print.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-lines.c - prints lines of functions, and files without lines; see report-lines.h. */
-
-#include "report-lines.h"
+/* report-lines.c - prints lines of functions, and files without lines; see report-print.h. */
 
 #include "base/printable.h"
-#include "report-tree.h"
+#include "report-print.h"
 
 #include <glib/gi18n.h>
 #include <signal.h>

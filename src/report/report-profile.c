@@ -6,7 +6,7 @@
 #include "report-profile.h"
 
 #include "base/json.h"
-#include "profile/model-names.h"
+#include "profile/model.h"
 #include "capture/syscap-stack.h"
 #include "replay.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-tree.c - prints call trees, callers, callees and threads; see report-tree.h. */
+/* report-tree.c - prints call trees, callers, callees and threads; see report-print.h. */
 
-#include "report-tree.h"
+#include "report-print.h"
 
 #include "base/printable.h"
 

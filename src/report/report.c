@@ -9,15 +9,10 @@
 
 #include "base/error.h"
 #include "session/fetcher.h"
-#include "profile/model-lines.h"
-#include "profile/model-names.h"
+#include "profile/model.h"
 #include "replay.h"
-#include "report-capture.h"
-#include "report-diff.h"
 #include "report-filter.h"
-#include "report-json.h"
-#include "report-lines.h"
-#include "report-tree.h"
+#include "report-print.h"
 #include "rights.h"
 
 #include <glib/gi18n.h>

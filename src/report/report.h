@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report.h - `live-unwinder report` and `live-unwinder diff`, with their options. */
+/* report.h - `live-unwinder report`, `diff` and `convert`, with their options. */
 
 #pragma once
 
@@ -11,3 +11,7 @@
  */
 gboolean lu_report_main (int argc, char **argv, GError **error);
 gboolean lu_diff_main (int argc, char **argv, GError **error);
+
+/* Reads a capture ("-": standard input) or a file of perf and writes it as the options say. Fails
+ * with LU_ERROR_INVALID for a wrong command line. */
+gboolean lu_convert_main (int argc, char **argv, GError **error);

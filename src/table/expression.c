@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* expression.c - recognizes expressions by their shape; see expression.h.
+/* expression.c - recognizes expressions by their shape; see rule.h.
  *
  * Operation codes: DWARF 5, 7.7.1. */
 
-#include "table/expression.h"
+#include "table/rule.h"
 
 #include "base/leb128.h"
 

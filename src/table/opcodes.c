@@ -10,7 +10,7 @@
 #include "table/opcodes.h"
 
 #include "base/leb128.h"
-#include "table/expression.h"
+#include "table/rule.h"
 
 typedef void (*Handler) (LuCfaRun *run);
 

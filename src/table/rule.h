@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "base/cursor.h"
 #include "lu/row.h"
 #include "table/state.h"
 
@@ -16,3 +17,9 @@ struct lu_rule lu_rule_make (const LuCfaState *state, gboolean is_signal, const 
 
 /* Returns text like "cfa=rsp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)"; g_free() it. */
 char *lu_rule_to_text (const struct lu_rule *rule, const LuArch *arch);
+
+/* The few DWARF expressions that occur in call frame information are recognized, never evaluated.
+ * One without a known shape is "other", and code whose CFA needs it is complex. Returns what the
+ * bytes from the cursor to its end compute: REGISTER_PLUS, CFA_PLUS (only if `has_cfa`: the CFA was
+ * on the stack at the start), DEREF_PLUS, PLT or OTHER. */
+LuRegisterRule lu_expression_recognise (LuCursor bytes, gboolean has_cfa, const LuArch *arch);

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "export/format.h"
-#include "profile/model-names.h"
+#include "profile/model.h"
 
 #include <fcntl.h>
 #include <string.h>

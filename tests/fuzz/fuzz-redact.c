@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "lu/status.h"
 #include "profile/redact.h"
-#include "capture/syscap-copy.h"
+#include "capture/syscap-writer.h"
 #include "capture/syscap-kernel.h"
 
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 /* test-parse-options.c - src/cli/parse-options.c: accepted and refused command lines, and the
  * messages of refusals. */
 
-#include "cli/parse-options.h"
+#include "cli/option-table.h"
 
 #include <string.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-tree.h - prints a call tree, and the callers and callees of a function. */
+/* report-print.h - prints what reports show, from files named report-*.c. */
 
 #pragma once
 
 #include "profile/call-tree.h"
+#include "report-profile.h"
 
 /* Returns 0 if the whole is 0. */
 double lu_report_percent (guint64 part, guint64 whole);
@@ -36,3 +37,23 @@ guint64 *lu_report_count_threads (const LuModel *model);
 guint64 *lu_report_count_processes (const LuModel *model);
 /* Prints processes and their threads by samples. */
 void lu_report_print_threads (const LuModel *model, guint limit);
+
+/* Call these around lu_model_add_lines() in a command that reads recordings: in between, Ctrl-C
+ * only ends the reading of lines (symbolize/lines.h), and a terminal shows a note about that. */
+void lu_report_begin_lines (void);
+void lu_report_end_lines (void);
+
+/* Prints the lines of the functions with that name by self, at most `limit`. */
+void lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit);
+/* Prints files by frames that have no line, at most `limit`, and why. After lu_model_add_lines().
+ */
+void lu_report_print_without_lines (const LuModel *model, guint limit);
+
+/* Prints one line about the whole recording. */
+void lu_report_print_head (const LuProfile *profile, const char *path);
+/* Prints at most `limit` functions by self and by total, and the end states. Sorts them. */
+void lu_report_print_tables (LuProfile *profile, guint limit);
+/* Prints the functions whose share of the samples changed most, at most `limit`. */
+void lu_report_print_diff (const LuProfile *a, const LuProfile *b, guint limit);
+/* Prints a report for programs: one JSON object. */
+void lu_report_print_json (LuProfile *profile);
