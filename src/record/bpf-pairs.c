@@ -29,7 +29,7 @@ lu_bpf_pairs_keep (GHashTable *self, const LuLocatedEvent *located)
 {
   const LuEvent *event = located->event;
   const LuBpfUnwoundStack *stack = &event->bpf_unwound;
-  LuBpfUnwoundResult result = lu_bpf_unwound_check (located, 0);
+  LuBpfUnwoundResult result = lu_bpf_unwound_check (located);
   LuBpfPair *pair = pair_of (self, event);
 
   if (pair == NULL)

@@ -59,13 +59,20 @@ is_same (const LuMapping *a, const LuMapping *b)
          && a->start - a->file_offset == b->start - b->file_offset;
 }
 
-static guint64
-user_word (const LuBpfUnwoundStack *stack, guint32 i)
+/* The words of a record are not aligned. */
+static inline guint64
+word_at (const guint8 *words, gsize i)
 {
   guint64 word;
 
-  memcpy (&word, stack->pcs + ((gsize) stack->n_kernel + i) * sizeof word, sizeof word);
+  memcpy (&word, words + i * sizeof word, sizeof word);
   return word;
+}
+
+static inline guint64
+user_word (const LuBpfUnwoundStack *stack, guint32 i)
+{
+  return word_at (stack->pcs, (gsize) stack->n_kernel + i);
 }
 
 /* Returns an address in the instruction that runs, or that made the call. */
@@ -127,17 +134,15 @@ check_by_vmas (const LuBpfUnwoundStack *stack, LuAddressSpace *space)
 /* For stacks that BPF unwound with published mappings: those of this version of the address space,
  * or of an earlier one. */
 static LuBpfUnwoundResult
-check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressSpace *space,
-                  guint32 n_certain)
+check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressSpace *space)
 {
   gboolean is_current = stack->serial == lu_address_space_serial (space);
   Lookup now = lookup_in (space);
   /* NULL: that version is gone, or belonged to another program. */
   Lookup then =
       lookup_in (is_current ? space : lu_process_find_address_space (process, stack->serial));
-  guint32 n = stack->n_user - (is_current ? n_certain : 0);
 
-  for (guint32 i = 0; i < n; i++)
+  for (guint32 i = 0; i < stack->n_user; i++)
     {
       guint64 word = user_word (stack, i);
       const LuMapping *mapping = find (&now, lookup_address (word));
@@ -152,13 +157,13 @@ check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressS
 }
 
 LuBpfUnwoundResult
-lu_bpf_unwound_check (const LuLocatedEvent *located, guint32 n_certain)
+lu_bpf_unwound_check (const LuLocatedEvent *located)
 {
   const LuBpfUnwoundStack *stack = &located->event->bpf_unwound;
 
   return (stack->flags & LU_BPF_RECORD_VMAS) != 0
              ? check_by_vmas (stack, located->space)
-             : check_by_version (stack, located->process, located->space, n_certain);
+             : check_by_version (stack, located->process, located->space);
 }
 
 static inline guint32
@@ -169,24 +174,28 @@ frame_flags (guint64 word)
 }
 
 void
-lu_bpf_unwound_user_frames (const guint64 *words, guint32 n_words, LuFrame *frames)
+lu_bpf_unwound_user_frames (const guint8 *words, guint32 n_words, LuFrame *frames)
 {
   for (guint32 i = 0; i < n_words; i++)
-    frames[i] = (LuFrame){ .pc = words[i] & LU_BPF_PC_MASK, .flags = frame_flags (words[i]) };
+    {
+      guint64 word = word_at (words, i);
+
+      frames[i] = (LuFrame){ .pc = word & LU_BPF_PC_MASK, .flags = frame_flags (word) };
+    }
 }
 
 guint32
-lu_bpf_unwound_kernel_frames (const guint64 *words, guint32 n_words, guint64 kernel_ip,
-                              LuFrame *end)
+lu_bpf_unwound_kernel_frames (const guint8 *words, guint32 n_words, guint64 kernel_ip,
+                              LuFrame *frames)
 {
-  LuFrame *frame = end;
+  guint32 n = 0;
 
   if (kernel_ip == 0)
     return 0;
-  for (guint32 i = n_words; i > 0; i--)
-    if (words[i - 1] < PERF_CONTEXT_MAX)
-      *--frame = (LuFrame){ .pc = words[i - 1], .flags = LU_FRAME_KERNEL };
-  if (frame == end && kernel_ip < PERF_CONTEXT_MAX)
-    *--frame = (LuFrame){ .pc = kernel_ip, .flags = LU_FRAME_KERNEL };
-  return (guint32) (end - frame);
+  for (guint32 i = 0; i < n_words; i++)
+    if (word_at (words, i) < PERF_CONTEXT_MAX)
+      frames[n++] = (LuFrame){ .pc = word_at (words, i), .flags = LU_FRAME_KERNEL };
+  if (n == 0 && kernel_ip < PERF_CONTEXT_MAX)
+    frames[n++] = (LuFrame){ .pc = kernel_ip, .flags = LU_FRAME_KERNEL };
+  return n;
 }

@@ -6,8 +6,7 @@
  *
  * BPF may still use a process's earlier mappings when side-band has already reported new ones. So
  * the drain checks each stack once: at every frame, the mapping that BPF used must be the one of
- * the sample's time. The writer converts the words of the record to frames, and so does the worker
- * when it compares engines. Nothing here allocates. */
+ * the sample's time. Nothing here allocates. */
 
 #pragma once
 
@@ -24,9 +23,8 @@ typedef struct
   guint64 end_pc;  /* as in LuStack */
 } LuBpfUnwoundResult;
 
-/* Checks a BPF_UNWOUND event. n_certain: this many outermost frames are known to be in the address
- * space, if BPF unwound the stack in this version of it. Drain thread. */
-LuBpfUnwoundResult lu_bpf_unwound_check (const LuLocatedEvent *located, guint32 n_certain);
+/* Checks a BPF_UNWOUND event. Drain thread. */
+LuBpfUnwoundResult lu_bpf_unwound_check (const LuLocatedEvent *located);
 
 /* Where in the kernel the sample hit, 0 if it did not. */
 static inline guint64
@@ -35,10 +33,9 @@ lu_bpf_unwound_kernel_ip (const LuBpfUnwoundStack *stack)
   return (stack->flags & LU_BPF_RECORD_KERNEL) != 0 ? stack->ip : 0;
 }
 
-/* Converts the user's words of a record. */
-void lu_bpf_unwound_user_frames (const guint64 *words, guint32 n_words, LuFrame *frames);
-/* Converts the kernel's words of a record, without context words, so that the frames end before
- * `end`; without any, the frame is that of kernel_ip. Returns how many there are, at most
- * LU_BPF_MAX_KERNEL; 0 if kernel_ip is 0. */
-guint32 lu_bpf_unwound_kernel_frames (const guint64 *words, guint32 n_words, guint64 kernel_ip,
-                                      LuFrame *end);
+/* Converts the user's words of a record, which need not be aligned. */
+void lu_bpf_unwound_user_frames (const guint8 *words, guint32 n_words, LuFrame *frames);
+/* Converts the kernel's words of a record, without context words; without any, the frame is that of
+ * kernel_ip. Returns how many frames there are, at most LU_BPF_MAX_KERNEL; 0 if kernel_ip is 0. */
+guint32 lu_bpf_unwound_kernel_frames (const guint8 *words, guint32 n_words, guint64 kernel_ip,
+                                      LuFrame *frames);

@@ -6,7 +6,7 @@
 #include "dispatch.h"
 
 #include "bpf-pairs.h"
-#include "bpf-unwound-queue.h"
+#include "bpf-unwound.h"
 #include "callchain.h"
 #include "messages.h"
 #include "unwind/walker.h"
@@ -38,8 +38,7 @@ struct _LuDispatch
   gboolean live;
   LuStack stack;
   gboolean worker_is_stuck, writer_is_stuck; /* no room in time; cleared once there is room */
-  LuBpfUnwoundSender sender;
-  LuCopySize *copy_size; /* borrowed; NULL: nobody asks */
+  LuCopySize *copy_size;                     /* borrowed; NULL: nobody asks */
   guint64 n_absent;
   gint64 last_wake;
 
@@ -213,15 +212,45 @@ static LuSampleHeader
 header_of (const LuLocatedEvent *located)
 {
   const LuEvent *event = located->event;
+  gboolean has_weight = event->kind == LU_EVENT_SAMPLE;
 
   return (LuSampleHeader){ .time = event->time,
-                           .weight = event->sample.weight,
-                           .event = event->sample.event,
+                           .weight = has_weight ? event->sample.weight : 0,
+                           .event = has_weight ? event->sample.event : 0,
                            .cpu = event->cpu,
                            .pid = event->pid,
                            .tid = event->tid,
                            .process = lu_process_ref (located->process),
                            .space = lu_address_space_ref (located->space) };
+}
+
+/* Checks a stack that BPF unwound and sends what can be trusted of it. Returns FALSE if there is no
+ * room. */
+static gboolean
+send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *status)
+{
+  const LuBpfUnwoundStack *stack = &located->event->bpf_unwound;
+  LuBpfUnwoundResult result = lu_bpf_unwound_check (located);
+  gsize n_frames = (gsize) MAX (stack->n_kernel, 1) + result.n_user;
+  LuStackMessage *message =
+      lu_queue_reserve (self->to_writer, sizeof *message + n_frames * sizeof (LuFrame));
+
+  if (message == NULL)
+    return FALSE;
+  *message = (LuStackMessage){ .kind = LU_MESSAGE_STACK,
+                               .status = result.status,
+                               .header = header_of (located),
+                               .end_pc = result.end_pc,
+                               .is_bpf_unwound = TRUE,
+                               .has_no_fp_steps = (stack->flags & LU_BPF_RECORD_INFERRED) == 0,
+                               .n_user = result.n_user };
+  message->n_kernel = lu_bpf_unwound_kernel_frames (
+      stack->pcs, stack->n_kernel, lu_bpf_unwound_kernel_ip (stack), message->frames);
+  lu_bpf_unwound_user_frames (stack->pcs + (gsize) stack->n_kernel * sizeof (guint64),
+                              result.n_user, message->frames + message->n_kernel);
+  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
+  *status = result.status;
+  return TRUE;
 }
 
 /* Copies bytes (none: from nowhere) and returns the place after them. */
@@ -392,8 +421,7 @@ lu_dispatch_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located)
       lu_count (&self->counters, LU_COUNTER_BPF_UNWOUND);
       return LU_DISPATCH_DONE;
     }
-  if (!has_room_for_samples (self->to_writer)
-      || !lu_bpf_unwound_send (&self->sender, self->to_writer, located, &status))
+  if (!has_room_for_samples (self->to_writer) || !send_bpf_unwound (self, located, &status))
     return no_room (self);
   lu_count (&self->counters, LU_COUNTER_BPF_UNWOUND);
   if (status == LU_STATUS_STALE_MAPPING)

@@ -29,15 +29,14 @@ typedef struct
 
 typedef enum
 {
-  LU_MESSAGE_OPEN,        /* drain -> worker: LuOpenMessage; answer: DONE */
-  LU_MESSAGE_PROCESS,     /* drain -> worker: LuProcessMessage; answer: DONE */
-  LU_MESSAGE_SAMPLE,      /* drain -> worker: LuSampleMessage; answer: STACK */
-  LU_MESSAGE_DONE,        /* worker -> writer: nothing to write */
-  LU_MESSAGE_STACK,       /* drain or worker -> writer: LuStackMessage */
-  LU_MESSAGE_BPF_UNWOUND, /* drain -> writer: LuBpfUnwoundMessage */
-  LU_MESSAGE_DEFERRED,    /* drain -> writer: the place of the worker's next answer */
-  LU_MESSAGE_TASK,        /* drain -> writer: LuTaskMessage */
-  LU_MESSAGE_LOG,         /* drain -> writer: LuLogMessage */
+  LU_MESSAGE_OPEN,     /* drain -> worker: LuOpenMessage; answer: DONE */
+  LU_MESSAGE_PROCESS,  /* drain -> worker: LuProcessMessage; answer: DONE */
+  LU_MESSAGE_SAMPLE,   /* drain -> worker: LuSampleMessage; answer: STACK */
+  LU_MESSAGE_DONE,     /* worker -> writer: nothing to write */
+  LU_MESSAGE_STACK,    /* drain or worker -> writer: LuStackMessage */
+  LU_MESSAGE_DEFERRED, /* drain -> writer: the place of the worker's next answer */
+  LU_MESSAGE_TASK,     /* drain -> writer: LuTaskMessage */
+  LU_MESSAGE_LOG,      /* drain -> writer: LuLogMessage */
 } LuMessageKind;
 
 typedef struct
@@ -147,24 +146,6 @@ lu_stack_message_fill (LuStackMessage *self, LuSampleHeader header, const LuStac
                             .n_user = stack->n_frames };
   memcpy (self->frames + n_kernel, stack->frames, stack->n_frames * sizeof (LuFrame));
 }
-
-/* A stack that BPF unwound, as its difference to the previous message of this kind
- * (bpf-unwound-queue.h). */
-typedef struct
-{
-  LuMessageKind kind;
-  LuStatus status;
-  guint64 time, end_pc;
-  guint64 kernel_ip; /* 0: the sample did not hit the kernel */
-  gint32 cpu, pid, tid;
-  guint32 n_kernel;      /* words */
-  guint32 n_user;        /* frames */
-  guint32 n_same;        /* of these, the outermost that the previous stack has, too */
-  gboolean has_fp_steps; /* some user frames may be inferred */
-  LuProcess *process;    /* reference; NULL: process and space are those of the previous message */
-  LuAddressSpace *space; /* reference */
-  guint64 words[];       /* n_kernel, then n_user - n_same words as in a record (bpf.h) */
-} LuBpfUnwoundMessage;
 
 typedef struct
 {

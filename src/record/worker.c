@@ -154,16 +154,13 @@ static void
 compare (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
 {
   const LuBpfPart *bpf = &message->bpf;
-  const guint64 *words =
-      (const guint64 *) (gconstpointer) (message->sample.stack
-                                         + lu_round_up_8 (message->sample.stack_size));
+  const guint8 *words = message->sample.stack + lu_round_up_8 (message->sample.stack_size);
   LuFrame kernel[LU_BPF_MAX_KERNEL];
-  LuFrame *kernel_end = kernel + G_N_ELEMENTS (kernel);
   guint32 n_bpf_kernel =
-      lu_bpf_unwound_kernel_frames (words, bpf->n_kernel, bpf->kernel_ip, kernel_end);
+      lu_bpf_unwound_kernel_frames (words, bpf->n_kernel, bpf->kernel_ip, kernel);
   LuComparison comparison = { .stack = self->stack,
                               .kernel = self->kernel,
-                              .bpf_kernel = kernel_end - n_bpf_kernel,
+                              .bpf_kernel = kernel,
                               .n_kernel = n_kernel,
                               .n_bpf_kernel = n_bpf_kernel };
 
@@ -172,7 +169,8 @@ compare (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
   lu_stack_reset (self->bpf_unwound);
   self->bpf_unwound->status = bpf->status;
   self->bpf_unwound->n_frames = bpf->n_user;
-  lu_bpf_unwound_user_frames (words + bpf->n_kernel, bpf->n_user, self->bpf_unwound->frames);
+  lu_bpf_unwound_user_frames (words + bpf->n_kernel * sizeof (guint64), bpf->n_user,
+                              self->bpf_unwound->frames);
   comparison.bpf_unwound = self->bpf_unwound;
   self->unwinder->ops->compare (self->unwinder, &message->sample, message->header.space,
                                 &comparison);

@@ -17,7 +17,6 @@
 #include "base/priority.h"
 #include "join.h"
 #include "messages.h"
-#include "bpf-unwound-queue.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -36,7 +35,6 @@ struct _LuWriter
   LuRotation *rotation; /* the sink, if it is one; else NULL */
   LuQueue *from_drain, *from_worker;
   LuJoin *join; /* NULL: cut-off stacks are not completed */
-  LuBpfUnwoundReceiver *receiver;
   int failed_fd;
   GThread *thread;
   LuStatistics statistics;
@@ -79,9 +77,11 @@ count (LuWriter *self, const LuStackMessage *message)
     bump (&self->complete);
 }
 
+/* Writes a stack and drops the message's references. */
 static void
-write_borrowed (LuWriter *self, const LuStackMessage *message)
+write_stack (const LuStackMessage *message, gpointer user_data)
 {
+  LuWriter *self = user_data;
   LuSinkSample sample = { .time = message->header.time,
                           .weight = message->header.weight,
                           .event = message->header.event,
@@ -104,13 +104,6 @@ write_borrowed (LuWriter *self, const LuStackMessage *message)
       self->rotation != NULL ? lu_rotation_statistics_at (self->rotation, sample.time) : NULL;
   if (of_period != NULL)
     lu_statistics_add (of_period, message);
-}
-
-/* Writes a stack and drops the message's references. */
-static void
-write_stack (const LuStackMessage *message, gpointer user_data)
-{
-  write_borrowed (user_data, message);
   lu_process_unref (message->header.process);
   lu_address_space_unref (message->header.space);
 }
@@ -126,17 +119,6 @@ handle_stack (LuWriter *self, const LuStackMessage *message)
     }
   lu_join_add (self->join, message);
   lu_join_expire (self->join, message->header.time);
-}
-
-static void
-handle_bpf_unwound (LuWriter *self, const LuBpfUnwoundMessage *message)
-{
-  const LuStackMessage *whole = lu_bpf_unwound_receive (self->receiver, message);
-
-  count (self, whole);
-  write_borrowed (self, whole);
-  if (self->join != NULL)
-    lu_join_expire (self->join, message->time);
 }
 
 static void
@@ -253,9 +235,6 @@ handle (LuWriter *self, const LuMessage *message)
     case LU_MESSAGE_STACK:
       handle_stack (self, (const LuStackMessage *) message);
       break;
-    case LU_MESSAGE_BPF_UNWOUND:
-      handle_bpf_unwound (self, (const LuBpfUnwoundMessage *) message);
-      break;
     case LU_MESSAGE_DEFERRED:
       handle_answer (self);
       break;
@@ -319,7 +298,6 @@ lu_writer_new (LuQueue *from_drain, LuQueue *from_worker, LuCopySize *copy_size,
   self->failed_fd = failed_fd;
   self->patience_ms = -1;
   self->join = join ? lu_join_new (write_stack, self) : NULL;
-  self->receiver = lu_bpf_unwound_receiver_new ();
   lu_statistics_init (&self->statistics);
   return self;
 }
@@ -390,7 +368,6 @@ lu_writer_free (LuWriter *self)
     return;
   lu_writer_join (self);
   g_clear_pointer (&self->join, lu_join_free);
-  lu_bpf_unwound_receiver_free (self->receiver);
   lu_sink_free (self->sink);
   lu_statistics_clear (&self->statistics);
   g_clear_error (&self->error);

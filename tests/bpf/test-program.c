@@ -359,7 +359,7 @@ take_unheard (const struct lu_bpf_record *record, const LuSample *sample, gpoint
                                            .n_kernel = record->n_kernel,
                                            .n_user = record->n_user,
                                            .pcs = (const guint8 *) record->pcs };
-  result = lu_bpf_unwound_check (&located, 0);
+  result = lu_bpf_unwound_check (&located);
   self->n_bpf_unwound++;
   self->n_wrong += (record->flags & LU_BPF_RECORD_VMAS) == 0 || result.n_user < 10
                    || result.status != LU_STATUS_COMPLETE;

@@ -80,14 +80,13 @@ take_stack (Fixture *self, const LuBpfUnwoundStack *stack)
 {
   const LuEvent event = { .kind = LU_EVENT_BPF_UNWOUND, .bpf_unwound = *stack };
   const LuLocatedEvent located = { &event, self->process, self->space };
-  LuBpfUnwoundResult result = lu_bpf_unwound_check (&located, 0);
+  LuBpfUnwoundResult result = lu_bpf_unwound_check (&located);
 
   lu_stack_reset (&self->stack);
   self->stack.status = result.status;
   self->stack.end_pc = result.end_pc;
   self->stack.n_frames = result.n_user;
-  lu_bpf_unwound_user_frames ((const guint64 *) (gconstpointer) stack->pcs, result.n_user,
-                              self->stack.frames);
+  lu_bpf_unwound_user_frames (stack->pcs, result.n_user, self->stack.frames);
 }
 
 static void
@@ -248,18 +247,19 @@ test_kernel_frames (Fixture *self, gconstpointer data)
 {
   const guint64 words[] = { 0xffffffff81000010, (guint64) -128, 0xffffffff81000020 };
   LuBpfUnwoundStack stack = { .ip = words[0] };
-  LuFrame frames[LU_BPF_MAX_KERNEL], *end = frames + G_N_ELEMENTS (frames);
+  const guint8 *bytes = (const guint8 *) words;
+  LuFrame frames[LU_BPF_MAX_KERNEL];
   guint64 ip = lu_bpf_unwound_kernel_ip (&stack);
 
-  g_assert_cmpuint (lu_bpf_unwound_kernel_frames (words, 3, ip, end), ==, 0);
+  g_assert_cmpuint (lu_bpf_unwound_kernel_frames (bytes, 3, ip, frames), ==, 0);
   stack.flags = LU_BPF_RECORD_KERNEL;
   ip = lu_bpf_unwound_kernel_ip (&stack);
-  g_assert_cmpuint (lu_bpf_unwound_kernel_frames (words, 3, ip, end), ==, 2);
-  g_assert_cmphex (end[-2].pc, ==, words[0]);
-  g_assert_cmphex (end[-1].pc, ==, words[2]);
-  g_assert_cmpuint (end[-1].flags, ==, LU_FRAME_KERNEL);
-  g_assert_cmpuint (lu_bpf_unwound_kernel_frames (words, 0, ip, end), ==, 1);
-  g_assert_cmphex (end[-1].pc, ==, ip);
+  g_assert_cmpuint (lu_bpf_unwound_kernel_frames (bytes, 3, ip, frames), ==, 2);
+  g_assert_cmphex (frames[0].pc, ==, words[0]);
+  g_assert_cmphex (frames[1].pc, ==, words[2]);
+  g_assert_cmpuint (frames[1].flags, ==, LU_FRAME_KERNEL);
+  g_assert_cmpuint (lu_bpf_unwound_kernel_frames (bytes, 0, ip, frames), ==, 1);
+  g_assert_cmphex (frames[0].pc, ==, ip);
 }
 
 int

@@ -94,11 +94,6 @@ take (LuQueue *queue, LuStatus *status)
       if (status != NULL)
         *status = ((const LuStackMessage *) message)->status;
     }
-  if (kind == LU_MESSAGE_BPF_UNWOUND)
-    {
-      lu_process_unref (((const LuBpfUnwoundMessage *) message)->process);
-      lu_address_space_unref (((const LuBpfUnwoundMessage *) message)->space);
-    }
   if (kind == LU_MESSAGE_SAMPLE)
     drop_header (&((const LuSampleMessage *) message)->header);
   if (kind == LU_MESSAGE_PROCESS)
@@ -240,6 +235,7 @@ bpf_unwound_event (const guint64 *pcs, guint32 n_kernel, guint32 n_user)
                     .time = 1000,
                     .bpf_unwound = { .status = LU_STATUS_COMPLETE,
                                      .sp = 0x7000,
+                                     .ip = pcs[0],
                                      .flags = LU_BPF_RECORD_KERNEL,
                                      .n_kernel = n_kernel,
                                      .n_user = n_user,
@@ -252,17 +248,18 @@ test_bpf_unwound_stacks_go_to_the_writer (Fixture *self, gconstpointer is_live)
   const guint64 pcs[] = { 0xffffffff81000010, 0x401000 };
   LuEvent event = bpf_unwound_event (pcs, 1, 1);
   const LuLocatedEvent located = { &event, self->process, self->space };
-  const LuBpfUnwoundMessage *message;
+  const LuStackMessage *message;
   const LuCounters *counters = lu_dispatch_counters (self->dispatch);
 
   g_assert_cmpint (lu_dispatch_bpf_unwound (self->dispatch, &located), ==, LU_DISPATCH_DONE);
   message = lu_queue_peek (self->to_writer, NULL);
-  g_assert_cmpint (message->kind, ==, LU_MESSAGE_BPF_UNWOUND);
+  g_assert_cmpint (message->kind, ==, LU_MESSAGE_STACK);
+  g_assert_true (message->is_bpf_unwound);
   g_assert_cmpint (message->status, ==, LU_STATUS_NO_MAPPING);
   g_assert_cmpuint (message->n_kernel, ==, 1);
-  g_assert_cmphex (message->words[0], ==, pcs[0]);
+  g_assert_cmphex (message->frames[0].pc, ==, pcs[0]);
   g_assert_cmpuint (message->n_user, ==, 0);
-  g_assert_cmpuint (message->time, ==, 1000);
+  g_assert_cmpuint (message->header.time, ==, 1000);
   take_all (self->to_writer);
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_BPF_UNWOUND), ==, 1);
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_UNMAPPED), ==, 1);

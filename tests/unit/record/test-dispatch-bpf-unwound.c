@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-bpf-unwound-queue.c - BPF-unwound stacks pass through a queue as differences: the writer
- * gets the frames and the state that each event has on its own. */
+/* test-dispatch-bpf-unwound.c - BPF-unwound stacks on their way to the writer: it gets the frames
+ * and the state of each event. */
 
-#include "record/bpf-unwound-queue.h"
+#include "record/dispatch.h"
 
 #include "process/process-private.h"
 #include "record/bpf-unwound.h"
@@ -22,9 +22,8 @@ typedef struct
   LuProcess *processes[2];
   guint64 old_serials[2]; /* address spaces in which another file has replaced the library */
   LuModule *modules[3];
-  LuQueue *queue;
-  LuBpfUnwoundSender sender;
-  LuBpfUnwoundReceiver *receiver;
+  LuQueue *to_worker, *queue;
+  LuDispatch *dispatch;
 } Fixture;
 
 static void
@@ -61,13 +60,15 @@ set_up (Fixture *self, gconstpointer data)
       map (self->processes[i], 4, self->modules[2], LIBRARY + CODE_BYTES / 2);
     }
   self->queue = lu_queue_new (QUEUE_BYTES);
-  self->receiver = lu_bpf_unwound_receiver_new ();
+  self->to_worker = lu_queue_new (QUEUE_BYTES);
+  self->dispatch = lu_dispatch_new (self->to_worker, self->queue, NULL, FALSE, TRUE);
 }
 
 static void
 tear_down (Fixture *self, gconstpointer data)
 {
-  lu_bpf_unwound_receiver_free (self->receiver);
+  lu_dispatch_free (self->dispatch);
+  lu_queue_free (self->to_worker);
   lu_queue_free (self->queue);
   for (guint i = 0; i < 2; i++)
     lu_process_unref (self->processes[i]);
@@ -114,19 +115,20 @@ record_flags (const guint64 *words, guint32 n)
   return flags;
 }
 
-static void
-check (const LuStackMessage *got, const LuLocatedEvent *located)
+/* Takes the next message and drops its references. Returns its state. */
+static LuStatus
+check (Fixture *self, const LuLocatedEvent *located)
 {
+  const LuStackMessage *got = lu_queue_peek (self->queue, NULL);
   const LuEvent *event = located->event;
   const LuBpfUnwoundStack *stack = &event->bpf_unwound;
-  const guint64 *words = (const guint64 *) (gconstpointer) stack->pcs;
-  LuBpfUnwoundResult result = lu_bpf_unwound_check (located, 0);
-  LuFrame kernel[LU_BPF_MAX_KERNEL], *kernel_end = kernel + G_N_ELEMENTS (kernel);
-  LuFrame user[MAX_USER];
-  guint32 n_kernel = lu_bpf_unwound_kernel_frames (words, stack->n_kernel,
-                                                   lu_bpf_unwound_kernel_ip (stack), kernel_end);
+  LuBpfUnwoundResult result = lu_bpf_unwound_check (located);
+  LuFrame kernel[LU_BPF_MAX_KERNEL], user[MAX_USER];
+  guint32 n_kernel = lu_bpf_unwound_kernel_frames (stack->pcs, stack->n_kernel,
+                                                   lu_bpf_unwound_kernel_ip (stack), kernel);
 
-  lu_bpf_unwound_user_frames (words + stack->n_kernel, result.n_user, user);
+  lu_bpf_unwound_user_frames (stack->pcs + stack->n_kernel * sizeof (guint64), result.n_user, user);
+  g_assert_cmpint (got->kind, ==, LU_MESSAGE_STACK);
   g_assert_cmpint (got->status, ==, result.status);
   g_assert_cmphex (got->end_pc, ==, result.end_pc);
   g_assert_cmpuint (got->header.time, ==, event->time);
@@ -135,15 +137,18 @@ check (const LuStackMessage *got, const LuLocatedEvent *located)
   g_assert_cmpint (got->header.tid, ==, event->tid);
   g_assert_true (got->header.process == located->process && got->header.space == located->space
                  && got->is_bpf_unwound);
-  g_assert_cmpmem (got->frames, got->n_kernel * sizeof (LuFrame), kernel_end - n_kernel,
+  g_assert_cmpmem (got->frames, got->n_kernel * sizeof (LuFrame), kernel,
                    n_kernel * sizeof (LuFrame));
   g_assert_cmpmem (got->frames + n_kernel, got->n_user * sizeof (LuFrame), user,
                    result.n_user * sizeof (LuFrame));
   for (guint i = 0; i < result.n_user; i++)
     g_assert_false (got->has_no_fp_steps && (user[i].flags & LU_FRAME_INFERRED) != 0);
+  lu_process_unref (got->header.process);
+  lu_address_space_unref (got->header.space);
+  lu_queue_release (self->queue);
+  return result.status;
 }
 
-/* Some messages are received at once, some only after others were sent. */
 static void
 test_whatever_changes (Fixture *self, gconstpointer data)
 {
@@ -161,7 +166,6 @@ test_whatever_changes (Fixture *self, gconstpointer data)
         .kind = LU_EVENT_BPF_UNWOUND, .cpu = 1, .pid = 10, .tid = (gint32) i, .time = 100 + i
       };
       const LuLocatedEvent located = { &event, self->processes[which], space };
-      LuStatus status;
 
       n_user = change_stack (user, n_user);
       for (guint k = 0; k < n_kernel; k++)
@@ -176,17 +180,15 @@ test_whatever_changes (Fixture *self, gconstpointer data)
         .n_user = n_user,
         .pcs = (const guint8 *) words
       };
-      g_assert_true (lu_bpf_unwound_send (&self->sender, self->queue, &located, &status));
-      check (lu_bpf_unwound_receive (self->receiver, lu_queue_peek (self->queue, NULL)), &located);
-      lu_queue_release (self->queue);
-      n_of[status]++;
+      g_assert_cmpint (lu_dispatch_bpf_unwound (self->dispatch, &located), ==, LU_DISPATCH_DONE);
+      n_of[check (self, &located)]++;
     }
   g_assert_cmpuint (n_of[LU_STATUS_COMPLETE], >, N_EVENTS / 10);
   g_assert_cmpuint (n_of[LU_STATUS_STALE_MAPPING], >, N_EVENTS / 100);
   g_assert_cmpuint (n_of[LU_STATUS_NO_MAPPING], >, N_EVENTS / 100);
 }
 
-/* A message that found no room is not the base of the next difference, and no reference is lost. */
+/* A stack that found no room can be sent later, and no reference is lost. */
 static void
 test_no_room (Fixture *self, gconstpointer data)
 {
@@ -199,27 +201,17 @@ test_no_room (Fixture *self, gconstpointer data)
                                      .n_user = G_N_ELEMENTS (words),
                                      .pcs = (const guint8 *) words } };
   const LuLocatedEvent located = { &event, process, space };
-  LuStatus status;
   guint n = 0;
 
-  while (lu_bpf_unwound_send (&self->sender, self->queue, &located, &status))
-    {
-      words[0]++;
-      n++;
-    }
+  for (; lu_dispatch_bpf_unwound (self->dispatch, &located) == LU_DISPATCH_DONE; n++)
+    words[0]++;
+  g_assert_cmpuint (n, >, 10);
   for (guint i = 0; i <= n; i++)
     {
-      const LuStackMessage *got;
-
+      words[0] = PROGRAM + 1 + i;
       if (i == n)
-        g_assert_true (lu_bpf_unwound_send (&self->sender, self->queue, &located, &status));
-      got = lu_bpf_unwound_receive (self->receiver, lu_queue_peek (self->queue, NULL));
-      g_assert_cmpuint (got->n_user, ==, G_N_ELEMENTS (words));
-      g_assert_cmphex (got->frames[0].pc, ==, PROGRAM + 1 + i);
-      g_assert_cmphex (got->frames[2].pc, ==, PROGRAM + 3);
-      g_assert_true (got->has_no_fp_steps);
-      g_assert_true (got->header.process == process);
-      lu_queue_release (self->queue);
+        g_assert_cmpint (lu_dispatch_bpf_unwound (self->dispatch, &located), ==, LU_DISPATCH_DONE);
+      check (self, &located);
     }
 }
 
@@ -227,8 +219,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add ("/bpf-unwound-queue/whatever-changes", Fixture, NULL, set_up, test_whatever_changes,
-              tear_down);
-  g_test_add ("/bpf-unwound-queue/no-room", Fixture, NULL, set_up, test_no_room, tear_down);
+  g_test_add ("/dispatch-bpf-unwound/whatever-changes", Fixture, NULL, set_up,
+              test_whatever_changes, tear_down);
+  g_test_add ("/dispatch-bpf-unwound/no-room", Fixture, NULL, set_up, test_no_room, tear_down);
   return g_test_run ();
 }
