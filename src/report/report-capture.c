@@ -45,16 +45,16 @@ compare_states (gconstpointer a, gconstpointer b)
 }
 
 static Layout
-choose_layout (const LuProfile *profile)
+choose_layout (const GPtrArray *functions)
 {
   Layout layout = { .width = lu_terminal_width () };
   guint longest = 0;
 
   if (layout.width == 0)
     return (Layout){ 0, 48, 0 };
-  for (guint i = 0; i < profile->functions->len; i++)
+  for (guint i = 0; i < functions->len; i++)
     {
-      const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
+      const LuReportFunction *function = g_ptr_array_index (functions, i);
 
       longest = MAX (longest, (guint) strlen (function->source->module));
     }
@@ -79,21 +79,28 @@ print_function (const LuProfile *profile, const Layout *layout, const LuReportFu
 }
 
 static void
-print_functions (LuProfile *profile, const Layout *layout, const char *title, guint limit,
+print_functions (const LuProfile *profile, GPtrArray *functions, const char *title, guint limit,
                  GCompareFunc compare)
 {
-  guint n = MIN (limit, profile->functions->len);
+  Layout layout = choose_layout (functions);
 
-  g_ptr_array_sort (profile->functions, compare);
+  g_ptr_array_sort (functions, compare);
   printf ("\n%s\n%17s %17s  %s\n", title, _ ("self"), _ ("total"), _ ("function"));
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < MIN (limit, functions->len); i++)
     {
-      const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
+      const LuReportFunction *function = g_ptr_array_index (functions, i);
 
       if (function->total == 0 || (compare == lu_profile_compare_self && function->self == 0))
         break;
-      print_function (profile, layout, function);
+      print_function (profile, &layout, function);
     }
+}
+
+void
+lu_report_print_functions (const LuProfile *profile, GPtrArray *functions, const char *title,
+                           guint limit)
+{
+  print_functions (profile, functions, title, limit, compare_total);
 }
 
 static void
@@ -143,9 +150,8 @@ lu_report_print_head (const LuProfile *profile, const char *path)
 void
 lu_report_print_tables (LuProfile *profile, guint limit)
 {
-  Layout layout = choose_layout (profile);
-
-  print_functions (profile, &layout, _ ("Functions by self"), limit, lu_profile_compare_self);
-  print_functions (profile, &layout, _ ("Functions by total"), limit, compare_total);
+  print_functions (profile, profile->functions, _ ("Functions by self"), limit,
+                   lu_profile_compare_self);
+  print_functions (profile, profile->functions, _ ("Functions by total"), limit, compare_total);
   print_states (profile);
 }

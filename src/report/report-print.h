@@ -20,8 +20,8 @@ char *lu_report_with_module (const char *name, const char *module);
 /* Prints the tree down to nodes of `min_percent` of all samples. */
 void lu_report_print_tree (const LuCallTree *tree, double min_percent);
 /* Prints tables of callers and callees of the functions with that name, at most `limit` lines each.
- * Returns FALSE if there is none. */
-gboolean lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit);
+ */
+void lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit);
 /* Returns whether a frame lacks something; it then has a module. Sets *counts to FALSE if no frame
  * of its kind can have it, so that it is left out of the total. */
 typedef gboolean LuReportLacks (const LuModel *model, guint32 node, const LuModelFrame *frame,
@@ -51,6 +51,9 @@ void lu_report_print_without_lines (const LuModel *model, guint limit);
 
 /* Prints one line about the whole recording. */
 void lu_report_print_head (const LuProfile *profile, const char *path);
+/* Prints at most `limit` of these functions (of LuReportFunction) by total. Sorts them. */
+void lu_report_print_functions (const LuProfile *profile, GPtrArray *functions, const char *title,
+                                guint limit);
 /* Prints at most `limit` functions by self and by total, and the end states. Sorts them. */
 void lu_report_print_tables (LuProfile *profile, guint limit);
 /* Prints the functions whose share of the samples changed most, at most `limit`. */

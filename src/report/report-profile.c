@@ -171,6 +171,36 @@ lu_profile_new (LuModel *model)
   return profile;
 }
 
+static gboolean
+contains (const char *name, const char *folded)
+{
+  g_autofree char *folded_name = g_utf8_casefold (name, -1);
+
+  return strstr (folded_name, folded) != NULL;
+}
+
+GPtrArray *
+lu_profile_find (const LuProfile *self, const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autofree char *folded = g_utf8_casefold (valid, -1);
+  g_autoptr (GPtrArray) exact = g_ptr_array_new ();
+  g_autoptr (GPtrArray) partial = g_ptr_array_new ();
+
+  for (guint i = 0; i < self->functions->len; i++)
+    {
+      LuReportFunction *function = g_ptr_array_index (self->functions, i);
+
+      if (function->total == 0)
+        continue;
+      if (strcmp (function->source->name, valid) == 0)
+        g_ptr_array_add (exact, function);
+      else if (contains (function->source->name, folded))
+        g_ptr_array_add (partial, function);
+    }
+  return exact->len > 0 ? g_steal_pointer (&exact) : g_steal_pointer (&partial);
+}
+
 int
 lu_profile_compare_self (gconstpointer a, gconstpointer b)
 {

@@ -45,6 +45,9 @@ LuProfile *lu_profile_new (LuModel *model);
  * kallsyms: see replay.h. */
 LuProfile *lu_profile_load (const char *path, LuDebuginfod *debuginfod, LuKallsymsFile *kallsyms,
                             GError **error);
+/* Returns the functions (of LuReportFunction, borrowed) with samples whose name is the text, or
+ * else those whose name contains it in upper or lower case. The array is owned by the caller. */
+GPtrArray *lu_profile_find (const LuProfile *self, const char *text);
 void lu_profile_free (LuProfile *self);
 /* A GCompareFunc for `functions`: the most samples at the leaf first. */
 int lu_profile_compare_self (gconstpointer a, gconstpointer b);

@@ -215,7 +215,7 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
 }
 
 /* Only the outermost call counts, so that recursion counts once. */
-gboolean
+void
 lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit)
 {
   g_autoptr (GHashTable) callers = g_hash_table_new_full (NULL, NULL, NULL, g_free);
@@ -223,7 +223,6 @@ lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limi
   g_autofree guint8 *is_inside = g_new0 (guint8, tree->nodes->len);
   guint64 all = lu_call_tree_node (tree, 0)->total, total = 0, self = 0;
   g_autofree char *readable = lu_printable (name, 0);
-  gboolean found = FALSE;
 
   for (guint32 i = 1; i < tree->nodes->len; i++)
     {
@@ -235,7 +234,6 @@ lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limi
       is_inside[i] = is_inside[node->parent] != 0 ? 2 : is_it;
       if (is_inside[i] == 1)
         {
-          found = TRUE;
           total += node->total;
           self += node->self;
           add_neighbour (callers, parent, node->total);
@@ -243,13 +241,10 @@ lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limi
       else if (is_inside[node->parent] == 1)
         add_neighbour (callees, node, node->total);
     }
-  if (!found)
-    return FALSE;
   printf (_ ("\n%s: total %" PRIu64 " (%.2f %%), self %" PRIu64 " (%.2f %%)\n"), readable, total,
           lu_report_percent (total, all), self, lu_report_percent (self, all));
   print_neighbours (callers, _ ("Callers"), limit, all);
   print_neighbours (callees, _ ("Callees"), limit, all);
-  return TRUE;
 }
 
 /* Files by frames that lack something */

@@ -8,6 +8,7 @@
 #include "report.h"
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "session/fetcher.h"
 #include "profile/model.h"
 #include "replay.h"
@@ -39,7 +40,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "min", 0, 0, G_OPTION_ARG_DOUBLE, &self->min_percent,
       N_ ("Leave out parts of the tree below this percentage (default: 1)"), N_ ("PERCENT") },
     { "function", 0, 0, G_OPTION_ARG_STRING, &self->function,
-      N_ ("Print the callers and callees of this function"), N_ ("NAME") },
+      N_ ("Print the callers and callees of this function; a part of its name will do"),
+      N_ ("TEXT") },
     { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads, N_ ("Print the samples of each thread"),
       NULL },
     { "lines", 0, 0, G_OPTION_ARG_NONE, &self->lines,
@@ -130,24 +132,55 @@ load (const Options *options, const char *path, GError **error)
   return lu_report_filter_apply (&options->filter, model, error) ? g_steal_pointer (&model) : NULL;
 }
 
-static gboolean
-print_tree (const Options *options, const LuModel *model, GError **error)
+/* Returns the name that all of them have, borrowed; NULL if there are several. */
+static const char *
+only_name (const GPtrArray *functions)
 {
-  g_autoptr (LuCallTree) tree = lu_call_tree_new (model, LU_CALL_TREE_ALL_EVENTS);
+  const char *name = ((const LuReportFunction *) g_ptr_array_index (functions, 0))->source->name;
+
+  for (guint i = 1; i < functions->len; i++)
+    if (!g_str_equal (name,
+                      ((const LuReportFunction *) g_ptr_array_index (functions, i))->source->name))
+      return NULL;
+  return name;
+}
+
+/* Prints the callers and callees of the function that is meant, or which may be meant. */
+static gboolean
+print_function (const Options *options, const LuProfile *profile, const LuCallTree *tree,
+                GError **error)
+{
+  g_autoptr (GPtrArray) found = lu_profile_find (profile, options->function);
+  g_autofree char *text = lu_printable (options->function, 0), *title = NULL;
+  guint limit = (guint) options->limit;
+  const char *name;
+
+  if (found->len == 0)
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"), text);
+      return FALSE;
+    }
+  name = only_name (found);
+  if (name == NULL)
+    {
+      title = g_strdup_printf (_ ("Functions with \"%s\" in their names"), text);
+      lu_report_print_functions (profile, found, title, limit);
+      return TRUE;
+    }
+  lu_report_print_neighbours (tree, name, limit);
+  if (options->lines)
+    lu_report_print_hot_lines (tree, name, limit);
+  return TRUE;
+}
+
+static gboolean
+print_tree (const Options *options, const LuProfile *profile, GError **error)
+{
+  g_autoptr (LuCallTree) tree = lu_call_tree_new (profile->model, LU_CALL_TREE_ALL_EVENTS);
 
   if (options->tree)
     lu_report_print_tree (tree, options->min_percent);
-  if (options->function == NULL)
-    return TRUE;
-  if (lu_report_print_neighbours (tree, options->function, (guint) options->limit))
-    {
-      if (options->lines)
-        lu_report_print_hot_lines (tree, options->function, (guint) options->limit);
-      return TRUE;
-    }
-  g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"),
-               options->function);
-  return FALSE;
+  return options->function == NULL || print_function (options, profile, tree, error);
 }
 
 gboolean
@@ -174,7 +207,7 @@ lu_report_main (int argc, char **argv, GError **error)
   if (options.threads)
     lu_report_print_threads (model, (guint) options.limit);
   if (options.tree || options.function != NULL)
-    return print_tree (&options, model, error);
+    return print_tree (&options, profile, error);
   if (options.threads)
     return TRUE;
   lu_report_print_tables (profile, (guint) options.limit);

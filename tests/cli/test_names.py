@@ -148,6 +148,24 @@ class Names(unittest.TestCase):
         result = self.run_it("report", "--json", "--contains", name, capture)
         self.assertGreaterEqual(json.loads(result.stdout)["samples"], hits)
 
+    def test_a_part_of_a_name(self):
+        """An exact name wins; a part of one name will do; several are listed with their shares."""
+        capture = self.record("part.syscap", "--", self.path("whole"))
+
+        def function(text):
+            result = self.run_it("report", "--function", text, capture)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return result.stdout
+
+        self.assertIn("\nmain: total ", function("main"))  # not __libc_start_main
+        self.assertIn("\nsecond: total ", function("ECON"))
+        text = function("S")
+        self.assertIn("\nFunctions with \"S\" in their names\n", text)
+        for name in ("_start", "first", "second"):
+            self.assertRegex(text, rf"(?m)^ +\d+ +[\d.]+ % +\d+ +[\d.]+ %  {name} ")
+        self.assertNotIn("\nCallers\n", text)
+        self.assertEqual(self.run_it("report", "--function", "nothing", capture).returncode, 125)
+
     def test_formats(self):
         """Places name the functions in all formats that have names, as text of their own."""
         suffixes = ["folded", "html", "json.gz", "speedscope.json"] + ["pb.gz"] * HAS_PPROF

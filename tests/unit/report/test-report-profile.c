@@ -150,6 +150,60 @@ test_counts (Fixture *self, gconstpointer data)
   g_assert_true (find_state (profile, "no user stack in the sample")->excluded);
 }
 
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* A name that is all of the text wins over those that contain it. */
+static void
+test_find (Fixture *self, gconstpointer data)
+{
+  static const char kallsyms[] = "ffffffff81000000 t do_work\nffffffff81000100 t Do_Work_twice\n"
+                                 "ffffffff81000200 t never_hit\nffffffff81000300 t _end\n";
+  static const struct
+  {
+    const char *text, *names;
+  } cases[] = {
+    { "do_work", "do_work" },
+    { "DO_WORK", "Do_Work_twice do_work" },
+    { "TWICE", "Do_Work_twice" },
+    { "do_work_", "Do_Work_twice" },
+    { "demo+0x100", "demo+0x100" },
+    { "DEMO", "demo+0x100 libdemo.so+0x101" },
+    { "libdemo.so", "libdemo.so+0x101" },
+    { "never_hit", "" },
+    { "\xff", "" },
+  };
+  const LuSyscapFile file = { .path = "/proc/kallsyms",
+                              .bytes = (const guint8 *) kallsyms,
+                              .size = strlen (kallsyms),
+                              .is_last = TRUE };
+  g_autoptr (LuProfile) profile = NULL;
+
+  map (self, 7, 0x1000, 0x2000, (LuFileId){ .path = "/nonexistent/demo", .inode = 11 });
+  map (self, 7, 0x5000, 0x6000, (LuFileId){ .path = "/nonexistent/libdemo.so", .inode = 12 });
+  SAMPLE (1000, 7, PERF_CONTEXT_KERNEL, K + 8, K + 0x110);
+  SAMPLE (2000, 7, USER, 0x1100);
+  SAMPLE (3000, 7, USER, 0x5101);
+  g_assert_true (lu_syscap_write_file (self->writer, &file, NULL));
+  profile = load (self);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GPtrArray) found = lu_profile_find (profile, cases[i].text);
+      g_autoptr (GPtrArray) names = g_ptr_array_new ();
+      g_autofree char *joined = NULL;
+
+      for (guint k = 0; k < found->len; k++)
+        g_ptr_array_add (names, (gpointer) ((LuReportFunction *) found->pdata[k])->source->name);
+      g_ptr_array_sort (names, compare_names);
+      g_ptr_array_add (names, NULL);
+      joined = g_strjoinv (" ", (char **) names->pdata);
+      g_assert_cmpstr (joined, ==, cases[i].names);
+    }
+}
+
 static void
 test_killed (Fixture *self, gconstpointer data)
 {
@@ -219,6 +273,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("counts", test_counts);
+  ADD ("find", test_find);
   ADD ("killed", test_killed);
   ADD ("odd-stats", test_odd_stats);
   ADD ("states-of-mappings", test_states_of_mappings);
