@@ -10,8 +10,16 @@
 
 /* Larger symbol tables are not read. A Go program of 100 MB has 15 MB of symbols. */
 #define MAX_SYMBOL_BYTES (64u << 20)
+/* They are read in pieces, because a helper has little memory: bytes of names, and symbols. */
+#define NAME_PIECE   (64u << 10)
+#define SYMBOL_PIECE 2048
+/* No name that is looked for is longer, with the suffix of its calling convention. */
+#define MAX_NAME 32
+/* All names begin with it. */
+#define PREFIX "runtime."
 /* Each name occurs once, or twice with the two calling conventions (runtime.goexit.abi0). */
 #define MAX_FUNCTIONS 32
+#define MAX_NAMES     32
 
 static const struct
 {
@@ -24,23 +32,29 @@ static const struct
   { "runtime.asmcgocall", LU_GO_SWITCH },
 };
 
+/* A name that is looked for, where the table of names has it. */
 typedef struct
 {
-  guint8 *bytes; /* owned */
-  gsize size;
-} Section;
+  guint64 at;
+  LuGoFunctionKind kind;
+} Name;
 
-static gboolean
-read_section (Section *self, const LuElfHeaders *headers, const LuElfInput *input, const char *name)
+typedef struct
+{
+  const LuElfInput *input;
+  GArray *names;     /* array of Name */
+  GArray *functions; /* array of LuGoFunction */
+} Search;
+
+static const LuElfSectionHeader *
+find_section (const LuElfHeaders *headers, const char *name)
 {
   const LuElfSectionHeader *section = lu_elf_headers_find_section (headers, name);
 
-  if (section == NULL || section->size > MAX_SYMBOL_BYTES || (section->flags & SHF_COMPRESSED) != 0)
-    return FALSE;
-  self->bytes = g_try_malloc (section->size);
-  self->size = section->size;
-  return self->bytes != NULL
-         && lu_elf_input_read (input, section->file_offset, self->bytes, self->size);
+  return section == NULL || section->size > MAX_SYMBOL_BYTES
+                 || (section->flags & SHF_COMPRESSED) != 0
+             ? NULL
+             : section;
 }
 
 /* Compares the name without the suffix of its calling convention. */
@@ -58,44 +72,93 @@ kind_of (const char *name)
   return LU_GO_ORDINARY;
 }
 
+/* Notes the names that begin in the first `size` bytes of a text, which goes on for MAX_NAME bytes
+ * and then ends with a NUL. */
 static void
-collect (GArray *functions, const Section *symbols, const Section *names)
+note_names (Search *self, const char *text, gsize size, guint64 at)
 {
-  for (gsize at = 0; at + sizeof (Elf64_Sym) <= symbols->size; at += sizeof (Elf64_Sym))
-    {
-      Elf64_Sym symbol;
-      LuGoFunction function;
+  const char *name = text;
 
-      memcpy (&symbol, symbols->bytes + at, sizeof symbol);
-      if (ELF64_ST_TYPE (symbol.st_info) != STT_FUNC || symbol.st_name >= names->size
-          || functions->len >= MAX_FUNCTIONS)
-        continue;
-      function = (LuGoFunction){ .start = symbol.st_value,
-                                 .end = symbol.st_value + symbol.st_size,
-                                 .kind = kind_of ((const char *) names->bytes + symbol.st_name) };
-      if (function.kind != LU_GO_ORDINARY && function.end > function.start)
-        g_array_append_val (functions, function);
+  while ((name = memmem (name, (gsize) (text + size + MAX_NAME - name), PREFIX, strlen (PREFIX)))
+             != NULL
+         && name < text + size && self->names->len < MAX_NAMES)
+    {
+      Name found = { .at = at + (guint64) (name - text), .kind = kind_of (name) };
+
+      if (found.kind != LU_GO_ORDINARY)
+        g_array_append_val (self->names, found);
+      name++;
     }
+}
+
+static gboolean
+find_names (Search *self, const LuElfSectionHeader *section)
+{
+  g_autofree char *text = g_malloc (NAME_PIECE + MAX_NAME + 1);
+
+  for (guint64 at = 0; at < section->size; at += NAME_PIECE)
+    {
+      gsize left = section->size - at, n = MIN (left, NAME_PIECE + MAX_NAME);
+
+      if (!lu_elf_input_read (self->input, section->file_offset + at, text, n))
+        return FALSE;
+      memset (text + n, 0, NAME_PIECE + MAX_NAME + 1 - n);
+      note_names (self, text, MIN (n, NAME_PIECE), at);
+    }
+  return TRUE;
+}
+
+static void
+note_symbol (Search *self, const Elf64_Sym *symbol)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    {
+      const Name *name = &g_array_index (self->names, Name, i);
+      LuGoFunction function = { .start = symbol->st_value,
+                                .end = symbol->st_value + symbol->st_size,
+                                .kind = name->kind };
+
+      if (name->at == symbol->st_name && function.end > function.start
+          && self->functions->len < MAX_FUNCTIONS)
+        g_array_append_val (self->functions, function);
+    }
+}
+
+static gboolean
+find_functions (Search *self, const LuElfSectionHeader *section)
+{
+  g_autofree Elf64_Sym *symbols = g_new (Elf64_Sym, SYMBOL_PIECE);
+  guint64 n = section->size / sizeof *symbols;
+
+  for (guint64 at = 0; at < n; at += SYMBOL_PIECE)
+    {
+      gsize n_read = MIN (n - at, SYMBOL_PIECE);
+
+      if (!lu_elf_input_read (self->input, section->file_offset + at * sizeof *symbols, symbols,
+                              n_read * sizeof *symbols))
+        return FALSE;
+      for (gsize i = 0; i < n_read; i++)
+        if (ELF64_ST_TYPE (symbols[i].st_info) == STT_FUNC)
+          note_symbol (self, &symbols[i]);
+    }
+  return TRUE;
 }
 
 GArray *
 lu_go_functions_read (const LuElfHeaders *headers, const LuElfInput *input)
 {
-  Section symbols = { 0 }, names = { 0 };
-  GArray *functions = NULL;
+  const LuElfSectionHeader *symbols = find_section (headers, ".symtab");
+  const LuElfSectionHeader *names = find_section (headers, ".strtab");
+  g_autoptr (GArray) all_names = g_array_new (FALSE, FALSE, sizeof (Name));
+  g_autoptr (GArray) functions = g_array_new (FALSE, FALSE, sizeof (LuGoFunction));
+  Search search = { input, all_names, functions };
 
-  if (!headers->is_64bit || lu_elf_headers_find_section (headers, ".go.buildinfo") == NULL)
+  if (!headers->is_64bit || symbols == NULL || names == NULL
+      || lu_elf_headers_find_section (headers, ".go.buildinfo") == NULL)
     return NULL;
-  if (read_section (&symbols, headers, input, ".symtab")
-      && read_section (&names, headers, input, ".strtab") && names.size > 0
-      && names.bytes[names.size - 1] == 0)
-    {
-      functions = g_array_new (FALSE, FALSE, sizeof (LuGoFunction));
-      collect (functions, &symbols, &names);
-    }
-  g_free (symbols.bytes);
-  g_free (names.bytes);
-  return functions;
+  return find_names (&search, names) && find_functions (&search, symbols)
+             ? g_steal_pointer (&functions)
+             : NULL;
 }
 
 LuGoFunctionKind
