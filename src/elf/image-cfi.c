@@ -395,11 +395,12 @@ lu_image_cfi_size (const LuImage *self)
 static void
 guard (LuImage *self)
 {
-  if (self->is_guarded || !lu_image_hold_cfi (self))
+  if (self->is_guarded
+      || atomic_load_explicit (&bytes_guarded, memory_order_relaxed) >= MAX_GUARDED_BYTES
+      || !lu_image_hold_cfi (self))
     return;
   self->is_guarded = TRUE;
-  if (atomic_load_explicit (&bytes_guarded, memory_order_relaxed) < MAX_GUARDED_BYTES)
-    self->guarded = lu_guarded_new (self->synthetic, &self->guard_counts);
+  self->guarded = lu_guarded_new (self->synthetic, &self->guard_counts);
   if (self->guarded != NULL && self->guarded != self->synthetic)
     {
       atomic_store_explicit (&self->more_bytes, lu_synthetic_size (self->guarded),

@@ -507,6 +507,59 @@ test_ignored_cfi (void)
   g_assert_false (lu_image_hold_cfi (image));
 }
 
+/* Returns a file whose .debug_frame is longer than what libdw may get: a CIE, and FDEs of a
+ * thousand instructions that do nothing. */
+static File
+file_with_much_cfi (void)
+{
+  static const char names[] = "\0.debug_frame\0.shstrtab";
+  static const guint8 cie[16] = { 12, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0, 0, 0 };
+  const guint32 fde[2] = { 1020, 0 };
+  const gsize n_fdes = 13 << 10, cfi_at = 1024, cfi_size = sizeof cie + n_fdes * 1024;
+  File file = { g_malloc0 (cfi_at + cfi_size), cfi_at + cfi_size };
+  Elf64_Ehdr header = *header_of (&self_file);
+  Elf64_Phdr code = {
+    .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 4096, .p_memsz = 4096, .p_align = 4096
+  };
+  Elf64_Shdr sections[] = {
+    { 0 },
+    { .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = cfi_at, .sh_size = cfi_size },
+    { .sh_name = 14, .sh_type = SHT_STRTAB, .sh_offset = 512, .sh_size = sizeof names },
+  };
+
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  header.e_shoff = 256;
+  header.e_shnum = G_N_ELEMENTS (sections);
+  header.e_shstrndx = 2;
+  memcpy (file.bytes, &header, sizeof header);
+  memcpy (file.bytes + sizeof header, &code, sizeof code);
+  memcpy (file.bytes + 256, sections, sizeof sections);
+  memcpy (file.bytes + 512, names, sizeof names);
+  memcpy (file.bytes + cfi_at, cie, sizeof cie);
+  for (gsize i = 0; i < n_fdes; i++)
+    memcpy (file.bytes + cfi_at + sizeof cie + i * 1024, fde, sizeof fde);
+  return file;
+}
+
+/* The limit of all such copies is a matter of the moment: who comes later gets CFI when others have
+ * gone. */
+static void
+test_copies_for_libdw (void)
+{
+  File file = file_with_much_cfi ();
+  LuImage *first = lu_image_new_from_memory (file.bytes, file.size, NULL);
+  g_autoptr (LuImage) second = lu_image_new_from_memory (file.bytes, file.size, NULL);
+
+  g_assert_nonnull (first);
+  g_assert_nonnull (second);
+  g_assert_nonnull (lu_image_elf (first, 0));
+  g_assert_null (lu_image_elf (second, 0));
+  lu_image_unref (first);
+  g_assert_nonnull (lu_image_elf (second, 0));
+  g_free (file.bytes);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -526,5 +579,6 @@ main (int argc, char **argv)
   g_test_add_func ("/image/dropped-cfi", test_dropped_cfi);
   g_test_add_func ("/image/dropped-cfi-changed", test_dropped_cfi_changed);
   g_test_add_func ("/image/ignored-cfi", test_ignored_cfi);
+  g_test_add_func ("/image/copies-for-libdw", test_copies_for_libdw);
   return g_test_run ();
 }
