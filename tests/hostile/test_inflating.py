@@ -27,7 +27,7 @@ FILES = 300
 SECONDS = 4
 VICTIM = "def f(n):\n return f(n - 1) if n else sum(range(200))\nwhile True:\n f(20)"
 MAX_RECORDING_KIB, MAX_HELPER_KIB = 256 << 10, 64 << 10
-STOP_SECONDS = 1.5      # a second, and what a busy machine adds
+STOP_SECONDS = 1.0
 
 LIVE_UNWINDER = GENERATOR = PLAY = None
 
