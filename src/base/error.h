@@ -17,5 +17,6 @@ typedef enum
   LU_ERROR_UNSUPPORTED, /* the kernel or the build cannot do it */
   LU_ERROR_INVALID,     /* a value out of range, a malformed file */
   LU_ERROR_EXISTS,      /* the output exists */
+  LU_ERROR_CHANGED,     /* a comparison found more than is allowed */
   LU_ERROR_NO_READER,   /* the reader of the output is gone, or stopped reading at the end */
 } LuError;

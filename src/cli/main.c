@@ -24,6 +24,8 @@
 #define THREAD_STACK (2u << 20)
 /* Words longer than this are no misspelt commands. */
 #define MAX_COMMAND 9
+/* Exit code of diff --fail-above. */
+#define EXIT_CHANGED 1
 
 /* error: NULL if the user has been told. Returns the exit code. */
 static int
@@ -31,7 +33,7 @@ failed (const GError *error)
 {
   if (error != NULL)
     fprintf (stderr, "live-unwinder: %s\n", error->message);
-  return LU_EXIT_FAILED;
+  return g_error_matches (error, LU_ERROR, LU_ERROR_CHANGED) ? EXIT_CHANGED : LU_EXIT_FAILED;
 }
 
 typedef struct

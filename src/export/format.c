@@ -34,6 +34,8 @@ struct _LuExport
   guint64 kernel_start; /* for begin(); 0: not known yet */
   LuModelLinesFlags lines;
   LuExportRemark remark;
+  LuExportFilter filter; /* NULL: all samples */
+  gpointer filter_data;
 };
 
 const LuFormat *
@@ -129,6 +131,15 @@ lu_export_set_naming (LuExport *self, LuDebuginfod *debuginfod, LuNamerProgress 
 }
 
 void
+lu_export_set_filter (LuExport *self, LuModelFlags needs, LuExportFilter func, gpointer user_data)
+{
+  g_assert (self->model != NULL);
+  self->model->flags |= needs;
+  self->filter = func;
+  self->filter_data = user_data;
+}
+
+void
 lu_export_set_kernel_start (LuExport *self, guint64 address)
 {
   self->kernel_start = address;
@@ -187,6 +198,8 @@ lu_export_end (LuExport *self, GError **error)
       lu_model_name (self->model, 0);
       if (self->lines != 0)
         add_lines (self);
+      if (self->filter != NULL && !self->filter (self->filter_data, self->model, error))
+        return FALSE;
     }
   if (self->model != NULL)
     self->format->write (self->model, self->stream);

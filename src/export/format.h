@@ -64,6 +64,11 @@ void lu_export_set_naming (LuExport *self, LuDebuginfod *debuginfod, LuNamerProg
 /* Uses the model of another export if both need the same data. Before begin. The other export has
  * to get all frames, and its end first. */
 void lu_export_share (LuExport *self, LuExport *other);
+/* Has `func` reduce the model once it has names; FALSE with an error: nothing is written. Formats
+ * that take frames cannot be filtered. needs: what the function needs in addition. Before begin. */
+typedef gboolean (*LuExportFilter) (gpointer user_data, LuModel *model, GError **error);
+void lu_export_set_filter (LuExport *self, LuModelFlags needs, LuExportFilter func,
+                           gpointer user_data);
 void lu_export_begin (LuExport *self, const LuSyscapHeader *header);
 void lu_export_take (LuExport *self, const LuSyscapRecord *record);
 /* Writes the rest. Names come from the frames and from files of this machine. */

@@ -35,8 +35,6 @@ lu_tracks_new (const LuModel *model)
   GPtrArray *tracks = g_ptr_array_new_with_free_func (track_free);
   LuIdTable *ids = lu_id_table_new (1);
 
-  for (guint32 i = 0; lu_model_n_events (model) == 1 && i < model->threads->len; i++)
-    get_track (tracks, ids, i, 0);
   for (guint32 i = 0; i < model->samples->len; i++)
     {
       const LuModelSample *sample = &g_array_index (model->samples, LuModelSample, i);

@@ -18,6 +18,7 @@
 #include "profile/redact.h"
 #include "capture/syscap-writer.h"
 #include "replay.h"
+#include "report-filter.h"
 #include "report-print.h"
 #include "rights.h"
 #include "session/session.h"
@@ -38,6 +39,7 @@ typedef struct
   LuDebuginfod *debuginfod; /* owned; NULL: none are fetched */
   LuKallsymsFile *kallsyms; /* owned; for files of perf */
   gboolean force, redact, lines, inlines;
+  LuReportFilter filter;
   const char *input, *output;
   guint64 kernel_start; /* see lu_format_kernel_start() */
 
@@ -84,6 +86,12 @@ print_remark (const char *text)
   fprintf (stderr, "%s\n", printable);
 }
 
+static gboolean
+filter (gpointer user_data, LuModel *model, GError **error)
+{
+  return lu_report_filter_apply (user_data, model, error);
+}
+
 /* Takes the descriptor. */
 static LuExport *
 new_export (const Options *self, int fd)
@@ -95,6 +103,9 @@ new_export (const Options *self, int fd)
       print_remark);
   lu_export_set_naming (export, self->debuginfod, NULL, NULL);
   lu_export_set_kernel_start (export, self->kernel_start);
+  if (!lu_report_filter_is_empty (&self->filter))
+    lu_export_set_filter (export, lu_report_filter_needs_times (&self->filter) ? LU_MODEL_TIMES : 0,
+                          filter, (gpointer) &self->filter);
   return export;
 }
 
@@ -302,6 +313,14 @@ run (Options *self, GError **error)
 
   if (!choose_format (self, error))
     return FALSE;
+  if (!lu_report_filter_is_empty (&self->filter)
+      && (self->format == NULL || self->format->write == NULL))
+    {
+      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                   _ ("%s: samples can be selected for every format but syscap and perf"),
+                   self->output);
+      return FALSE;
+    }
   if (self->format == NULL && !self->redact && !is_perf_data)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
@@ -344,6 +363,7 @@ lu_convert_main (int argc, char **argv, GError **error)
   gboolean ok;
 
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  lu_report_filter_add_options (&options.filter, context);
   ok = g_option_context_parse (context, &argc, &argv, error);
   if (ok && argc != 3)
     {
@@ -362,6 +382,7 @@ lu_convert_main (int argc, char **argv, GError **error)
     lu_fetcher_print_summary (options.debuginfod);
   lu_debuginfod_free (options.debuginfod);
   lu_kallsyms_file_unref (options.kallsyms);
+  lu_report_filter_clear (&options.filter);
   g_free (options.mode);
   g_free (options.format_name);
   return ok;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-diff.c - compares two recordings; see report-print.h. It compares shares, because the
+/* report-diff.c - compares two recordings; see report-diff.h. It compares shares, because the
  * recordings need not be equally long. */
 
+#include "config.h"
+
+#include "report-diff.h"
+
+#include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "report-print.h"
 
@@ -13,11 +19,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Columns before the name of a function. */
+#define NAME_COLUMN 47
+
 typedef struct
 {
   const char *name, *module;
   double self[2], total[2]; /* percent, in A and in B */
 } Row;
+
+struct _LuDiff
+{
+  GHashTable *rows;  /* key -> Row, owned */
+  GPtrArray *sorted; /* of them, borrowed: what changed most first */
+  guint64 n_samples[2];
+};
 
 static void
 add_side (GHashTable *rows, const LuProfile *profile, guint side)
@@ -54,28 +70,101 @@ compare_rows (gconstpointer a, gconstpointer b)
   return strcmp (x->name, y->name);
 }
 
-void
-lu_report_print_diff (const LuProfile *a, const LuProfile *b, guint limit)
+LuDiff *
+lu_diff_new (const LuProfile *a, const LuProfile *b)
 {
-  g_autoptr (GHashTable) rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  g_autoptr (GPtrArray) sorted = NULL;
+  LuDiff *self = g_new0 (LuDiff, 1);
+
+  self->rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->n_samples[0] = a->model->n_samples;
+  self->n_samples[1] = b->model->n_samples;
+  add_side (self->rows, a, 0);
+  add_side (self->rows, b, 1);
+  self->sorted = lu_report_values (self->rows);
+  g_ptr_array_sort (self->sorted, compare_rows);
+  return self;
+}
+
+void
+lu_diff_free (LuDiff *self)
+{
+  if (self == NULL)
+    return;
+  g_ptr_array_unref (self->sorted);
+  g_hash_table_unref (self->rows);
+  g_free (self);
+}
+
+void
+lu_diff_print (const LuDiff *self, guint limit)
+{
   guint width = lu_terminal_width ();
 
-  add_side (rows, a, 0);
-  add_side (rows, b, 1);
-  sorted = lu_report_values (rows);
-  g_ptr_array_sort (sorted, compare_rows);
-  printf (_ ("A: %" PRIu64 " samples, B: %" PRIu64 " samples\n\n"), a->model->n_samples,
-          b->model->n_samples);
-  printf ("%10s %10s %10s %10s  %s\n", _ ("change"), _ ("self A"), _ ("self B"), _ ("total +/-"),
+  printf (_ ("A: %" PRIu64 " samples, B: %" PRIu64 " samples\n\n"), self->n_samples[0],
+          self->n_samples[1]);
+  printf ("%11s %10s %10s %11s  %s\n", _ ("change"), _ ("self A"), _ ("self B"), _ ("total +/-"),
           _ ("function"));
-  for (guint i = 0; i < MIN (limit, sorted->len); i++)
+  for (guint i = 0; i < MIN (limit, self->sorted->len); i++)
     {
-      const Row *row = g_ptr_array_index (sorted, i);
+      const Row *row = g_ptr_array_index (self->sorted, i);
       g_autofree char *text = lu_report_with_module (row->name, row->module);
-      g_autofree char *name = lu_printable (text, width > 60 ? width - 46 : 0);
+      g_autofree char *name =
+          lu_printable_name (text, strlen (row->name), width > 0 ? width - NAME_COLUMN : 0);
 
-      printf ("%+8.2f %% %8.2f %% %8.2f %% %+8.2f %%  %s\n", row->self[1] - row->self[0],
+      printf ("%+8.2f pp %8.2f %% %8.2f %% %+8.2f pp  %s\n", row->self[1] - row->self[0],
               row->self[0], row->self[1], row->total[1] - row->total[0], name);
     }
+}
+
+void
+lu_diff_print_json (const LuDiff *self)
+{
+  LuJson *json = lu_json_new ();
+  g_autofree char *text = NULL;
+
+  lu_json_add_int (json, "samples_a", (gint64) self->n_samples[0]);
+  lu_json_add_int (json, "samples_b", (gint64) self->n_samples[1]);
+  lu_json_begin_array (json, "functions");
+  for (guint i = 0; i < self->sorted->len; i++)
+    {
+      const Row *row = g_ptr_array_index (self->sorted, i);
+
+      lu_json_begin_object (json, NULL);
+      lu_json_add_string (json, "name", row->name);
+      lu_json_add_string (json, "module", row->module);
+      lu_json_add_double (json, "self_a", row->self[0]);
+      lu_json_add_double (json, "self_b", row->self[1]);
+      lu_json_add_double (json, "total_a", row->total[0]);
+      lu_json_add_double (json, "total_b", row->total[1]);
+      lu_json_end_object (json);
+    }
+  lu_json_end_array (json);
+  text = lu_json_end (json);
+  printf ("%s\n", text);
+}
+
+gboolean
+lu_diff_check (const LuDiff *self, double points, GError **error)
+{
+  const Row *worst = NULL;
+  double most = points;
+  g_autofree char *text = NULL;
+  g_autofree char *name = NULL;
+
+  for (guint i = 0; i < self->sorted->len; i++)
+    {
+      const Row *row = g_ptr_array_index (self->sorted, i);
+      double grown = MAX (row->self[1] - row->self[0], row->total[1] - row->total[0]);
+
+      if (grown > most)
+        worst = row;
+      most = MAX (most, grown);
+    }
+  if (worst == NULL)
+    return TRUE;
+  text = lu_report_with_module (worst->name, worst->module);
+  name = lu_printable (text, 0);
+  g_set_error (error, LU_ERROR, LU_ERROR_CHANGED, _ ("%s grew by %.2f pp, more than %.2f pp"), name,
+               most, points);
+  return FALSE;
 }

@@ -34,8 +34,38 @@ lu_report_filter_needs_times (const LuReportFilter *self)
   return self->from > 0 || self->to > 0;
 }
 
-static gboolean
-is_empty (const LuReportFilter *self)
+void
+lu_report_filter_add_options (LuReportFilter *self, GOptionContext *context)
+{
+  const GOptionEntry entries[] = {
+    { "pid", 'p', 0, G_OPTION_ARG_INT, &self->pid, N_ ("Only this process"), N_ ("PID") },
+    { "tid", 't', 0, G_OPTION_ARG_INT, &self->tid, N_ ("Only this thread"), N_ ("TID") },
+    { "process", 0, 0, G_OPTION_ARG_STRING, &self->process,
+      N_ ("Only processes whose command line contains this"), N_ ("TEXT") },
+    { "from", 0, 0, G_OPTION_ARG_DOUBLE, &self->from,
+      N_ ("Only samples from this time on, relative to the first sample"), N_ ("SECONDS") },
+    { "to", 0, 0, G_OPTION_ARG_DOUBLE, &self->to,
+      N_ ("Only samples up to this time, relative to the first sample"), N_ ("SECONDS") },
+    { "module", 0, 0, G_OPTION_ARG_STRING, &self->module,
+      N_ ("Only stacks with a file whose name contains this"), N_ ("NAME") },
+    { "contains", 0, 0, G_OPTION_ARG_STRING, &self->function,
+      N_ ("Only stacks with a function whose name contains this"), N_ ("NAME") },
+    G_OPTION_ENTRY_NULL,
+  };
+
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+}
+
+void
+lu_report_filter_clear (LuReportFilter *self)
+{
+  g_free (self->process);
+  g_free (self->module);
+  g_free (self->function);
+}
+
+gboolean
+lu_report_filter_is_empty (const LuReportFilter *self)
 {
   return self->pid == 0 && self->tid == 0 && !lu_report_filter_needs_times (self)
          && self->process == NULL && self->module == NULL && self->function == NULL;
@@ -150,10 +180,12 @@ count (Filtering *self, const LuModelCount *added)
   self->model->n_samples += added->n;
 }
 
+/* Counts the samples one by one, and keeps only those that pass. */
 static void
-count_times (Filtering *self)
+count_samples (Filtering *self)
 {
   LuModel *model = self->model;
+  GArray *kept = g_array_new (FALSE, FALSE, sizeof (LuModelSample));
   gint64 from = model->begin + (gint64) (CLAMP (self->filter->from, 0, MAX_SECONDS) * 1e9);
   gint64 to = self->filter->to > 0
                   ? model->begin + (gint64) (CLAMP (self->filter->to, 0, MAX_SECONDS) * 1e9)
@@ -168,9 +200,13 @@ count_times (Filtering *self)
                            .n = 1,
                            .weight = sample->weight };
 
-      if (sample->time >= from && sample->time < to)
-        count (self, &one);
+      if (sample->time < from || sample->time >= to || !passes (self, sample->thread, sample->node))
+        continue;
+      count (self, &one);
+      g_array_append_vals (kept, sample, 1);
     }
+  g_array_unref (model->samples);
+  model->samples = kept;
 }
 
 gboolean
@@ -178,7 +214,7 @@ lu_report_filter_apply (const LuReportFilter *filter, LuModel *model, GError **e
 {
   Filtering self = { .filter = filter, .model = model };
 
-  if (is_empty (filter))
+  if (lu_report_filter_is_empty (filter))
     return TRUE;
   if (!check_threads (filter, model, error))
     return FALSE;
@@ -186,8 +222,8 @@ lu_report_filter_apply (const LuReportFilter *filter, LuModel *model, GError **e
   self.counted = lu_id_table_new (1);
   self.counts = g_array_new (FALSE, FALSE, sizeof (LuModelSum));
   model->n_samples = model->n_user = model->n_complete = 0;
-  if (lu_report_filter_needs_times (filter))
-    count_times (&self);
+  if (model->flags & LU_MODEL_TIMES)
+    count_samples (&self);
   else
     for (guint i = 0; i < lu_model_n_counts (model); i++)
       {

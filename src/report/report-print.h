@@ -35,6 +35,8 @@ void lu_report_print_unnamed (const LuModel *model, guint limit);
 guint64 *lu_report_count_threads (const LuModel *model);
 /* Returns the samples of each process, owned by the caller. */
 guint64 *lu_report_count_processes (const LuModel *model);
+/* Prints programs by samples, and how many processes and threads they had. */
+void lu_report_print_programs (const LuModel *model, guint limit);
 /* Prints processes and their threads by samples. */
 void lu_report_print_threads (const LuModel *model, guint limit);
 
@@ -56,7 +58,5 @@ void lu_report_print_functions (const LuProfile *profile, GPtrArray *functions, 
                                 guint limit);
 /* Prints at most `limit` functions by self and by total, and the end states. Sorts them. */
 void lu_report_print_tables (LuProfile *profile, guint limit);
-/* Prints the functions whose share of the samples changed most, at most `limit`. */
-void lu_report_print_diff (const LuProfile *a, const LuProfile *b, guint limit);
 /* Prints a report for programs: one JSON object. */
 void lu_report_print_json (LuProfile *profile);

@@ -18,7 +18,8 @@
 /* Columns that the names in a tree have at least. */
 #define MIN_ROOM 24
 /* Columns before a name in other tables. */
-#define NUMBERS 19
+#define NUMBERS         19
+#define PROGRAM_NUMBERS 39
 
 typedef struct
 {
@@ -402,5 +403,75 @@ lu_report_print_threads (const LuModel *model, guint limit)
       printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8d %8d  %s\n", samples[order[i]],
               lu_report_percent (samples[order[i]], model->n_samples), thread->pid, thread->tid,
               name);
+    }
+}
+
+/* Programs */
+
+typedef struct
+{
+  const char *name; /* borrowed from the model */
+  guint64 samples;
+  guint n_processes, n_threads; /* that were sampled */
+} Program;
+
+static int
+compare_programs (gconstpointer a, gconstpointer b)
+{
+  const Program *x = *(gconstpointer const *) a, *y = *(gconstpointer const *) b;
+
+  if (x->samples != y->samples)
+    return x->samples > y->samples ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+/* Returns name -> Program. */
+static GHashTable *
+count_programs (const LuModel *model)
+{
+  GHashTable *programs = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+  g_autofree guint64 *of_threads = lu_report_count_threads (model);
+  g_autofree guint8 *is_counted = g_new0 (guint8, model->processes->len + 1);
+
+  for (guint32 i = 0; i < model->threads->len; i++)
+    {
+      const LuModelProcess *process = lu_model_process_of (model, i);
+      guint32 number = lu_model_thread (model, i)->process;
+      Program *program = g_hash_table_lookup (programs, process->name);
+
+      if (of_threads[i] == 0)
+        continue;
+      if (program == NULL)
+        {
+          program = g_new0 (Program, 1);
+          program->name = process->name;
+          g_hash_table_insert (programs, process->name, program);
+        }
+      program->samples += of_threads[i];
+      program->n_processes += is_counted[number] == 0;
+      program->n_threads++;
+      is_counted[number] = 1;
+    }
+  return programs;
+}
+
+void
+lu_report_print_programs (const LuModel *model, guint limit)
+{
+  g_autoptr (GHashTable) programs = count_programs (model);
+  g_autoptr (GPtrArray) sorted = lu_report_values (programs);
+  guint width = lu_terminal_width ();
+
+  g_ptr_array_sort (sorted, compare_programs);
+  printf ("\n%s\n%17s %10s %8s  %s\n", _ ("Programs"), _ ("samples"), _ ("processes"),
+          _ ("threads"), _ ("program"));
+  for (guint i = 0; i < MIN (limit, sorted->len); i++)
+    {
+      const Program *program = g_ptr_array_index (sorted, i);
+      g_autofree char *name = lu_printable (program->name, width > 0 ? width - PROGRAM_NUMBERS : 0);
+
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %% %10u %8u  %s\n", program->samples,
+              lu_report_percent (program->samples, model->n_samples), program->n_processes,
+              program->n_threads, name);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report.c - parses the options of the reports and prints them; see report.h. */
+/* report.c - parses the options of `live-unwinder report` and prints it; see report.h. */
 
 #include "config.h"
 
@@ -23,10 +23,10 @@
 typedef struct
 {
   LuReportFilter filter;
-  char *process, *module, *contains, *function, *debuginfod; /* owned */
+  char *function, *debuginfod; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, threads, json, lines, inlines;
+  gboolean tree, processes, threads, json, lines, inlines;
 } Options;
 
 static gboolean
@@ -42,6 +42,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "function", 0, 0, G_OPTION_ARG_STRING, &self->function,
       N_ ("Print the callers and callees of this function; a part of its name will do"),
       N_ ("TEXT") },
+    { "processes", 0, 0, G_OPTION_ARG_NONE, &self->processes,
+      N_ ("Print the samples of each program, of all its processes"), NULL },
     { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads, N_ ("Print the samples of each thread"),
       NULL },
     { "lines", 0, 0, G_OPTION_ARG_NONE, &self->lines,
@@ -52,18 +54,6 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("Show inlined functions, from debug information"), NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions and threads as JSON"),
       NULL },
-    { "pid", 'p', 0, G_OPTION_ARG_INT, &self->filter.pid, N_ ("Only this process"), N_ ("PID") },
-    { "tid", 't', 0, G_OPTION_ARG_INT, &self->filter.tid, N_ ("Only this thread"), N_ ("TID") },
-    { "process", 0, 0, G_OPTION_ARG_STRING, &self->process,
-      N_ ("Only processes whose command line contains this"), N_ ("TEXT") },
-    { "from", 0, 0, G_OPTION_ARG_DOUBLE, &self->filter.from,
-      N_ ("Only samples from this time on, relative to the first sample"), N_ ("SECONDS") },
-    { "to", 0, 0, G_OPTION_ARG_DOUBLE, &self->filter.to,
-      N_ ("Only samples up to this time, relative to the first sample"), N_ ("SECONDS") },
-    { "module", 0, 0, G_OPTION_ARG_STRING, &self->module,
-      N_ ("Only stacks with a file whose name contains this"), N_ ("NAME") },
-    { "contains", 0, 0, G_OPTION_ARG_STRING, &self->contains,
-      N_ ("Only stacks with a function whose name contains this"), N_ ("NAME") },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
       LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
@@ -71,11 +61,9 @@ parse (Options *self, int *argc, char ***argv, GError **error)
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("FILE - where the time went"));
 
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  lu_report_filter_add_options (&self->filter, context);
   if (!g_option_context_parse (context, argc, argv, error))
     return FALSE;
-  self->filter.process = self->process;
-  self->filter.module = self->module;
-  self->filter.function = self->contains;
   if (*argc == 2 && self->limit >= 1)
     return TRUE;
   g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
@@ -86,9 +74,7 @@ parse (Options *self, int *argc, char ***argv, GError **error)
 static void
 options_clear (Options *self)
 {
-  g_free (self->process);
-  g_free (self->module);
-  g_free (self->contains);
+  lu_report_filter_clear (&self->filter);
   g_free (self->function);
   g_free (self->debuginfod);
 }
@@ -204,54 +190,17 @@ lu_report_main (int argc, char **argv, GError **error)
   lu_report_print_head (profile, argv[1]);
   if (model->n_samples == 0)
     return TRUE;
+  if (options.processes)
+    lu_report_print_programs (model, (guint) options.limit);
   if (options.threads)
     lu_report_print_threads (model, (guint) options.limit);
   if (options.tree || options.function != NULL)
     return print_tree (&options, profile, error);
-  if (options.threads)
+  if (options.threads || options.processes)
     return TRUE;
   lu_report_print_tables (profile, (guint) options.limit);
   lu_report_print_unnamed (model, MIN ((guint) options.limit, MAX_UNNAMED));
   if (options.lines || options.inlines)
     lu_report_print_without_lines (model, MIN ((guint) options.limit, MAX_UNNAMED));
-  return TRUE;
-}
-
-gboolean
-lu_diff_main (int argc, char **argv, GError **error)
-{
-  int limit = 25;
-  g_autofree char *mode = NULL;
-  const GOptionEntry entries[] = {
-    { "limit", 'n', 0, G_OPTION_ARG_INT, &limit, N_ ("Lines of the table (default: 25)"),
-      N_ ("N") },
-    { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
-    G_OPTION_ENTRY_NULL,
-  };
-  g_autoptr (GOptionContext) context = g_option_context_new (_ ("A B - what changed from A to B"));
-  g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
-  g_autoptr (LuDebuginfod) debuginfod = NULL;
-  g_autoptr (LuProfile) a = NULL;
-  g_autoptr (LuProfile) b = NULL;
-
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, error))
-    return FALSE;
-  if (argc != 3 || limit < 1)
-    {
-      g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
-                           _ ("Usage: live-unwinder diff [--limit N] A B"));
-      return FALSE;
-    }
-  if (!lu_fetcher_start_for_reader (mode, &debuginfod, error))
-    return FALSE;
-  lu_report_give_up_rights (NULL,
-                            lu_replay_is_perf_data (argv[1]) || lu_replay_is_perf_data (argv[2]));
-  a = lu_profile_load (argv[1], debuginfod, kallsyms, error);
-  b = a != NULL ? lu_profile_load (argv[2], debuginfod, kallsyms, error) : NULL;
-  if (b == NULL)
-    return FALSE;
-  lu_fetcher_print_summary (debuginfod);
-  lu_report_print_diff (a, b, (guint) limit);
   return TRUE;
 }

@@ -6,6 +6,8 @@
     test_report.py LIVE_UNWINDER [-v] [TEST…]
 """
 
+import gzip
+import json
 import os
 import pty
 import re
@@ -117,9 +119,94 @@ class Filters(Case):
         self.assertIn("burn", self.run_well("report", "--process", "deep", self.capture))
 
 
+    def test_converted(self):
+        """What is converted is what the report counts."""
+        count = {}
+        for option in (), ("--process", "deep"), ("--contains", "burn"), ("--to", "0.1"):
+            for name in "x.folded", "x.json.gz":
+                self.run_well("convert", "-f", *option, self.capture, name)
+            with open(os.path.join(self.directory, "x.folded"), encoding="utf-8") as file:
+                folded = sum(int(line.rsplit(" ", 1)[1]) for line in file)
+            with gzip.open(os.path.join(self.directory, "x.json.gz")) as file:
+                fox = sum(thread["samples"]["length"] for thread in json.load(file)["threads"])
+            reported = json.loads(self.run_well("report", "--json", *option, self.capture))["samples"]
+            self.assertEqual((folded, fox), (reported, reported), option)
+            count[option] = reported
+        self.assertGreater(count[()], count["--to", "0.1"])
+        self.assertGreater(count["--to", "0.1"], 0)
+
+    def test_what_cannot_be_filtered(self):
+        for name in ("perf.data", "y.syscap"):
+            done = self.run_it("convert", "--pid", "1", self.capture, name)
+            self.assertEqual(done.returncode, 125)
+            self.assertIn("every format but", done.stderr)
+        done = self.run_it("convert", "--process", "nosuch", self.capture, "z.folded")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("was sampled", done.stderr)
+        for name in ("perf.data", "y.syscap", "z.folded"):
+            self.assertFalse(os.path.exists(os.path.join(self.directory, name)), name)
+
+
+class Programs(Case):
+    def test_processes_of_a_program_are_one_line(self):
+        file = os.path.join(self.directory, "three.syscap")
+        done = self.run_it("-q", "-f", "-o", file, "--", "sh", "-c", f"{self.program}; {self.program}; "
+                           f"{self.program}; :")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.run_well("report", "--processes", file)
+        self.assertRegex(text, r"(?m)^ +\d+ +\d+\.\d\d % +3 +3  deep$")
+
+
+class Diff(Case):
+    """The other recording is of a function that the first one does not have."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        os.mkdir(os.path.join(cls.directory, "slow"))
+        source, program = (os.path.join(cls.directory, "slow", name) for name in ("deep.c", "deep"))
+        with open(source, "w", encoding="ascii") as out:
+            out.write(DEEP.replace("clock_gettime (C", "slow_part (); clock_gettime (C").replace(
+                "volatile unsigned sink;", "volatile unsigned sink; __attribute__ ((noinline)) static void"
+                " slow_part (void) { for (unsigned i = 0; i < 20000; i++) sink += i; }"))
+        subprocess.run([*COMPILER, "-O1", "-o", program, source], check=True)
+        cls.slow = os.path.join(cls.directory, "slow.syscap")
+        done = cls.run_it("-q", "-o", cls.slow, "--", program)
+        assert done.returncode == 0, done.stderr
+
+    def test_points(self):
+        text = self.run_well("diff", self.capture, self.slow)
+        self.assertRegex(text, r"(?m)^ +\+\d+\.\d\d pp +0\.00 % +\d+\.\d\d % +\+\d+\.\d\d pp  slow_part ")
+
+    def test_json(self):
+        found = json.loads(self.run_well("diff", "--json", self.capture, self.slow))
+        rows = {row["name"]: row for row in found["functions"]}
+        self.assertEqual(rows["slow_part"]["self_a"], 0)
+        self.assertGreater(rows["slow_part"]["self_b"], 10)
+        for side in "ab":
+            self.assertGreater(found[f"samples_{side}"], 10)
+            self.assertAlmostEqual(sum(row[f"self_{side}"] for row in found["functions"]), 100, 3)
+
+    def test_tree(self):
+        text = self.run_well("diff", "--tree", "--min", "5", self.capture, self.slow)
+        self.assertTrue(re.search(r"(?m)^ +\+\d+\.\d\d pp +0\.00 % +\d+\.\d\d %  +slow_part  \[deep\]$",
+                                  text))
+        self.assertNotIn("pp", self.run_well("diff", "--tree", self.capture, self.capture))
+
+    def test_a_status_for_scripts(self):
+        done = self.run_it("diff", "--fail-above", "5", self.capture, self.slow)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"grew by \d+\.\d\d pp, more than 5\.00 pp$")
+        self.assertIn("slow_part", done.stdout)
+        self.run_well("diff", "--fail-above", "100.1", self.capture, self.slow)
+        self.run_well("diff", "--fail-above", "0", self.capture, self.capture)
+        self.assertEqual(self.run_it("diff", "--fail-above", "5", self.capture, "none").returncode, 125)
+
+
 class Width(Case):
     def test_no_line_is_longer_than_the_terminal(self):
-        for arguments in ((), ("--tree", "--min", "0"), ("--threads",), ("--function", "burn")):
+        for arguments in ((), ("--tree", "--min", "0"), ("--threads", "--processes"),
+                          ("--function", "burn")):
             for columns in (60, 100):
                 text = self.on_a_terminal(columns, "report", *arguments, self.capture)
                 self.assertIn("burn", text + "burn" * ("--threads" in arguments))

@@ -649,7 +649,7 @@ class Report(Case):
 
     def test_diff(self):
         self.assertRegex(self.run_well("diff", "-n", "3", self.capture, self.capture).stdout,
-                         r"A: (\d+) samples, B: \1 samples\n(?s:.*)\+0\.00 %")
+                         r"A: (\d+) samples, B: \1 samples\n(?s:.*)\+0\.00 pp")
         short = self.record("short.syscap", "--", "sh", "-c", ": ; :")
         text = self.run_well("diff", short, self.capture).stdout
         self.assertRegex(text.splitlines()[3] + text.splitlines()[4], "busy_leaf")
