@@ -575,7 +575,10 @@ class Report(Case):
     def setUp(self):
         if Report.capture is None:
             program = self.build_nested()
-            Report.capture = self.record("r.syscap", "--", "sh", "-c", f"{program}; {program} 2; :")
+            # A shell that only starts others is not always sampled.
+            count = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"
+            Report.capture = self.record("r.syscap", "--", "sh", "-c",
+                                         f"{count}; {program}; {program} 2; :")
             Report.all = json.loads(self.report("--json"))
 
     def report(self, *arguments):
