@@ -16,8 +16,6 @@
 #include "lu/counters.h"
 #include "lu/row.h"
 
-#include <stdint.h>
-
 /* The version of this interface; the program and user space are always from one build. */
 #define LU_BPF_VERSION 3
 

@@ -12,8 +12,6 @@
 
 #include "lu/leaf.h"
 
-#include <stdint.h>
-
 enum lu_call_kind
 {
   LU_CALL_UNKNOWN,  /* the code has not been read */

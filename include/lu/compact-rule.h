@@ -21,10 +21,7 @@
 
 #pragma once
 
-#include "lu/row.h"
 #include "lu/step.h"
-
-#include <stdint.h>
 
 typedef uint64_t lu_compact_rule;
 

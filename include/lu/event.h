@@ -11,8 +11,6 @@
 #include "lu/sample.h"
 #include "lu/status.h"
 
-#include <stdint.h>
-
 typedef enum
 {
   LU_EVENT_NONE, /* a valid record that is not used */

@@ -11,8 +11,6 @@
 
 #include "lu/row.h"
 
-#include <stdint.h>
-
 /* The largest distance of a frame pointer from the sampled stack pointer, in bytes. No frames are
  * that large, and the kernel copies less than 64 KiB. */
 #define LU_FP_MAX_DISTANCE (1u << 20)

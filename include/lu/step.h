@@ -12,8 +12,6 @@
 #include "lu/row.h"
 #include "lu/status.h"
 
-#include <stdint.h>
-
 enum lu_known
 {
   LU_KNOWN_FP = 1 << 0,

@@ -6,8 +6,6 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 int
 lu_fd_open_input (const char *path)

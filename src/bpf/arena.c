@@ -5,8 +5,6 @@
 
 #include "bpf/arena.h"
 
-#include <string.h>
-
 #define GRAINS_PER_ENTRY (LU_BPF_ENTRY_WORDS / LU_BPF_GRAIN)
 #define GRAIN_BYTES      (LU_BPF_GRAIN * sizeof (guint32))
 

@@ -6,7 +6,6 @@
 #include "bpf/blocks.h"
 
 #include "bpf/known.h"
-#include "arch/arch.h"
 
 #define WORDS_PER_MAPPING (sizeof (struct lu_bpf_mapping) / sizeof (guint32))
 /* The key of a remembered rule has 40 bits of ELF address. */

@@ -11,10 +11,8 @@
 #pragma once
 
 #include "bpf/arena.h"
-#include "bpf/index.h"
 #include "bpf/slots.h"
 #include "unwind/dwfl-address-space.h"
-#include "process/address-space.h"
 
 typedef struct
 {

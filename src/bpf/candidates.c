@@ -8,8 +8,6 @@
 #include "base/clock.h"
 #include "blocks.h"
 #include "known.h"
-#include "arch/arch.h"
-#include "unwind/dwfl-address-space.h"
 
 /* How long a candidate waits for its file to be opened, and then for its table. */
 #define PATIENCE_NS (G_GUINT64_CONSTANT (2) * 1000 * 1000 * 1000)

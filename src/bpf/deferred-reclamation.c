@@ -6,8 +6,6 @@
 
 #include "deferred-reclamation.h"
 
-#include <string.h>
-
 #define WORD_BITS 64
 
 void

@@ -10,7 +10,6 @@
 #include "bpf/files.h"
 
 #include "base/clock.h"
-#include "bpf/program.h"
 
 /* Tables that nobody requested are published while less than half of the budget is in use. */
 #define EAGER_SHARE 2

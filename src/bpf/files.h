@@ -10,10 +10,7 @@
 
 #pragma once
 
-#include "base/counters.h"
-#include "bpf/arena.h"
 #include "bpf/backing.h"
-#include "bpf/rules.h"
 #include "bpf/table-copy.h"
 #include "module/module.h"
 

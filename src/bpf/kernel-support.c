@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 /* linux/proc_ns.h, PROC_PID_INIT_INO */
 #define INITIAL_PID_NAMESPACE 4026531836u

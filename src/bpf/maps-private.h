@@ -8,7 +8,6 @@
 
 #include "bpf/blocks.h"
 #include "bpf/devices.h"
-#include "bpf/maps.h"
 #include "candidates.h"
 #include "bpf/publisher.h"
 

@@ -13,8 +13,6 @@
 
 #include "base/clock.h"
 
-#include <string.h>
-
 #define REQUEST_QUEUE_BYTES (1u << 20)
 #define ANSWER_QUEUE_BYTES  (64u << 10)
 #define SECOND_NS           G_GUINT64_CONSTANT (1000000000)

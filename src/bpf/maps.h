@@ -14,9 +14,7 @@
 
 #pragma once
 
-#include "base/counters.h"
 #include "bpf/backing.h"
-#include "module/tables.h"
 #include "process/process-table.h"
 
 typedef struct _LuBpfMaps LuBpfMaps;

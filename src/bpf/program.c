@@ -20,7 +20,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "walker.skel.h"
 

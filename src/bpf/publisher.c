@@ -12,8 +12,6 @@
 #include "base/priority.h"
 #include "bpf/files.h"
 
-#include <string.h>
-
 #define SECOND_NS      G_GUINT64_CONSTANT (1000000000)
 #define MILLISECOND_NS (SECOND_NS / 1000)
 /* Time before a refused file is tried again, and before a table is requested or memory is looked

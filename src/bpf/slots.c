@@ -8,8 +8,6 @@
 #include "bpf/known.h"
 #include "bpf/publisher.h"
 
-#include <string.h>
-
 /* Slots that are kept without mappings, as in module-cache.h. */
 #define MAX_IDLE 128
 /* Bytes of requests after which the publisher is woken without another reason. */

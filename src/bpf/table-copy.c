@@ -10,10 +10,6 @@
 
 #include "bpf/table-copy.h"
 
-#include "elf/go-stacks.h"
-
-#include <string.h>
-
 /* Words: smaller pieces are used only when there are no larger ones. */
 #define PIECE_WORDS 8192
 /* Runs of one row that can be shared. */

@@ -13,7 +13,6 @@
 
 #include "bpf/arena.h"
 #include "bpf/rules.h"
-#include "elf/image.h"
 #include "table/table.h"
 
 typedef struct

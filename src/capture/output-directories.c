@@ -10,10 +10,8 @@
 #include "output-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <string.h>
-#include <unistd.h>
 
 struct _LuOutputDirectories
 {

@@ -13,10 +13,8 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static gboolean
 read_id (const char *name, guint64 *id)

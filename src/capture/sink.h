@@ -9,12 +9,8 @@
 
 #pragma once
 
-#include "lu/sample.h"
 #include "lu/stack.h"
 #include "process/process.h"
-#include "process/address-space.h"
-
-#include <glib.h>
 
 typedef struct _LuSink LuSink;
 typedef struct _LuSinkOps LuSinkOps;

@@ -3,8 +3,6 @@
 
 /* syscap-copy.c - writes a frame that was read; see syscap-writer.h. */
 
-#include "syscap-writer.h"
-
 #include "syscap-frames.h"
 
 #include <string.h>

@@ -5,10 +5,7 @@
 
 #include "syscap-frames.h"
 
-#include "lu/status.h"
 #include "syscap-stack.h"
-
-#include <string.h>
 
 #define LOG_DOMAIN "live-unwinder"
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "syscap-maps.h"
-#include "syscap-reader.h"
 #include "syscap-writer.h"
 
 /* head->type is ignored. */

@@ -12,13 +12,9 @@
 #include "syscap-hits.h"
 
 #include "base/id-table.h"
-#include "lu/status.h"
-#include "syscap-format.h"
 #include "syscap-stack.h"
 #include "syscap-symbols.h"
 #include "symbolize/jit-names.h"
-
-#include <string.h>
 
 /* Each takes about 60 bytes. */
 #define MAX_HITS (512u << 10)

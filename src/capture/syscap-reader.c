@@ -16,8 +16,6 @@
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 #define BUFFER_SIZE (1024 * 1024)
 

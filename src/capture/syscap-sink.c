@@ -13,14 +13,12 @@
 
 #include "base/fd.h"
 #include "base/hex.h"
-#include "lu/status.h"
 #include "syscap-frames.h"
 #include "syscap-kernel.h"
 #include "syscap-pids.h"
 #include "syscap-stack.h"
 #include "syscap-system.h"
 
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #define KALLSYMS_PATH  "/proc/kallsyms"

@@ -14,7 +14,6 @@
 #include "syscap-frames.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #define MOUNTS_PATH     "/proc/mounts"
 #define MAX_MOUNTS_SIZE (1024 * 1024)

@@ -14,13 +14,11 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* About 200 samples of 150 frames. Writing a full buffer costs far less than filling it. */
 #define BUFFER_SIZE (256 * 1024)

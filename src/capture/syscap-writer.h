@@ -9,7 +9,6 @@
 #pragma once
 
 #include "syscap-reader.h"
-#include "syscap-format.h"
 
 typedef struct _LuSyscapWriter LuSyscapWriter;
 

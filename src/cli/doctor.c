@@ -20,15 +20,11 @@
 #include "table/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #define TRIAL_SECONDS    0.2
 #define TRIAL_STACK_SIZE 16384

@@ -11,7 +11,6 @@
 #include "commands.h"
 
 #include "base/error.h"
-#include "elf/image.h"
 #include "table/compile.h"
 #include "table/rule.h"
 #include "table/table.h"

@@ -8,17 +8,14 @@
 #include "base/error.h"
 #include "session/command.h"
 #include "commands.h"
-#include "session/fetcher.h"
 #include "option-table.h"
 #include "report/report.h"
 #include "session/session.h"
 
-#include <glib/gi18n.h>
 #include <locale.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Bytes that each thread has at least; glibc gives as much where there is no limit. */
 #define THREAD_STACK (2u << 20)

@@ -8,9 +8,6 @@
 
 #include "option-table.h"
 
-#include "module/tables.h"
-
-#include <glib/gi18n.h>
 #include <stddef.h>
 
 /* A GOptionEntry with an offset instead of the address of its value. */

@@ -8,14 +8,9 @@
 
 #include "base/error.h"
 #include "export/format.h"
-#include "input/perf-event.h"
-#include "lu/bpf.h"
 #include "option-table.h"
 
-#include <glib/gi18n.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_OUTPUT    "capture.syscap"

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <glib/gi18n.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 static LuStore *

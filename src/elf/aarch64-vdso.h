@@ -10,7 +10,6 @@
 
 #pragma once
 
-#include "elf/headers.h"
 #include "elf/synthetic.h"
 
 /* Makes `debug_frame` if the image has no CFI section and the input, which must be in memory, is

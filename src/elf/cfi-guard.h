@@ -12,7 +12,6 @@
 #pragma once
 
 #include "base/cursor.h"
-#include <glib.h>
 
 typedef struct
 {

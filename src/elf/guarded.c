@@ -7,8 +7,6 @@
 
 #include "elf/cfi-guard.h"
 
-#include <string.h>
-
 /* Limit for the bytes of a section without a search table. LU_CFI_MAX_WALKED entries of real files
  * have some 8 MiB. */
 #define MAX_WALKED_BYTES (12u << 20)

@@ -12,9 +12,6 @@
 
 #include "elf/image-private.h"
 
-#include <string.h>
-#include <unistd.h>
-
 /* Sections are digested in pieces of this size, then the digests of the pieces: digesting a file
  * that is not kept needs no more memory than one piece. */
 #define PIECE (64u << 10)

@@ -6,13 +6,9 @@
 
 #pragma once
 
-#include "elf/image.h"
-
 #include "base/digest.h"
 #include "elf/decompress.h"
 #include "elf/guarded.h"
-#include "elf/headers.h"
-#include "elf/synthetic.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -7,7 +7,6 @@
  * guard runs when libdw first needs the image. image-cfi.c manages the private copy afterwards. */
 
 #include "elf/aarch64-vdso.h"
-#include "elf/decompress.h"
 #include "elf/eh-frame.h"
 #include "elf/image-private.h"
 
@@ -16,7 +15,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <glib/gi18n.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

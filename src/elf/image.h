@@ -21,8 +21,6 @@
 #include "elf/go-stacks.h"
 #include "lu/event.h"
 
-#include <glib.h>
-
 typedef struct _LuImage LuImage;
 typedef struct Elf Elf; /* libelf.h */
 

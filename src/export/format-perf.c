@@ -18,7 +18,6 @@
 
 #include "base/hex.h"
 
-#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>

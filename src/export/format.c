@@ -6,7 +6,6 @@
 #include "format.h"
 
 #include "base/fd.h"
-#include "profile/model.h"
 
 #include <string.h>
 

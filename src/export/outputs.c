@@ -13,8 +13,6 @@
 #include "capture/output-file.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #define MAX_COPIES 1000
 

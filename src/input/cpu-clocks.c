@@ -15,12 +15,9 @@
 #include "base/fd.h"
 #include "perf-event.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef struct
 {

@@ -8,7 +8,6 @@
 
 #include "base/counters.h"
 
-#include <glib.h>
 #include <sys/types.h>
 
 typedef struct

@@ -7,16 +7,13 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "perf-event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The largest ring that another program is expected to have mapped, in bytes. */
 #define OTHERS_RING_MAX     (256u << 20)

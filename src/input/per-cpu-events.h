@@ -14,9 +14,6 @@
 #include "ring.h"
 #include "source.h"
 
-#include <glib.h>
-#include <linux/perf_event.h>
-
 typedef struct
 {
   int cpu;

@@ -18,9 +18,7 @@
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum
 {

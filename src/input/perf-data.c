@@ -15,8 +15,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 /* perf's own records (tools/lib/perf/include/perf/event.h, enum perf_user_event_type). */
 enum

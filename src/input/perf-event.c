@@ -14,11 +14,9 @@
 #include <asm/perf_regs.h>
 #include <errno.h>
 #include <glib/gi18n.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 int
 lu_perf_open (const struct perf_event_attr *attr, pid_t pid, int cpu)

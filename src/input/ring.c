@@ -12,7 +12,6 @@
 
 #include "base/fetch.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>

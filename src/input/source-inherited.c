@@ -14,13 +14,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "per-cpu-reader.h"
-#include "input/perf-event.h"
 
-#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 /* A ring holds this part of a second at the highest rate: the cycles counter at Sysprof's period
  * samples four times as often as cpu-clock. The drain may be off the CPU that long, and /proc is

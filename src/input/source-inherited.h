@@ -12,7 +12,6 @@
 #pragma once
 
 #include "per-cpu-events.h"
-#include "input/source.h"
 
 typedef struct
 {

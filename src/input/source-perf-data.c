@@ -20,7 +20,6 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 enum

@@ -9,7 +9,6 @@
 #include "base/fd.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 /* Enough for a process with about ten thousand mappings; the rest is ignored. */

@@ -8,8 +8,6 @@
 
 #include "module/module-cache.h"
 
-#include <string.h>
-
 typedef struct
 {
   LuModule *module; /* owned */

@@ -8,7 +8,6 @@
 
 #include "module/module.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 struct _LuModule

@@ -9,13 +9,8 @@
 
 #pragma once
 
-#include "elf/image.h"
-#include "lu/event.h"
 #include "module/call-sites.h"
 #include "module/tables.h"
-#include "table/cfi.h"
-
-#include <glib.h>
 
 typedef enum
 {

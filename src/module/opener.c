@@ -12,10 +12,6 @@
 #include "module/image-cache.h"
 #include "module/read-budget.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Most files have no table and are never sampled: smaller CFI is kept, because reading it twice
  * costs more than its memory. */
 #define SMALL_CFI_BYTES (512u << 10)

@@ -15,16 +15,11 @@
 #include "module/tables.h"
 
 #include "base/priority.h"
-#include "table/cfi.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 /* A whole file is compiled when single rules were compiled for about 3 % of its FDEs: they have
  * then cost about a tenth of it. If the table can be stored, later starts gain too, so fewer misses

@@ -16,7 +16,6 @@
 #pragma once
 
 #include "base/counters.h"
-#include "elf/image.h"
 #include "table/store.h"
 
 typedef struct _LuTables LuTables;

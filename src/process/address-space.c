@@ -9,9 +9,6 @@
 
 #include "address-space.h"
 
-#include <stdatomic.h>
-#include <string.h>
-
 /* Enough for small programs, so that a new address space is allocated only once. */
 #define ROOM_MIN 8
 

@@ -11,8 +11,6 @@
 
 #include "module/module.h"
 
-#include <glib.h>
-
 typedef struct
 {
   guint64 start, end;  /* run-time addresses, end exclusive */

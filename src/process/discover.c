@@ -14,10 +14,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 /* Text of /proc/PID/maps is cut off here (65,530 mappings of 100 bytes). */
 #define MAX_MAPS_BYTES (8u << 20)

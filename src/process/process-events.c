@@ -8,7 +8,6 @@
 
 #include "process/process-table-private.h"
 
-#include <string.h>
 #include <sys/mman.h>
 
 /* A process with more executable mappings than this generates code; addresses in further mappings

@@ -10,8 +10,6 @@
 
 #include "process/process-table-private.h"
 
-#include <string.h>
-
 /* Modules kept for processes that map them later. */
 #define MAX_MODULES    4096
 #define ROUNDS_TO_KEEP 2

@@ -11,7 +11,6 @@
 
 #pragma once
 
-#include "lu/event.h"
 #include "module/module-cache.h"
 #include "process/process.h"
 

@@ -10,9 +10,6 @@
 
 #include "process/process-private.h"
 
-#include <stdatomic.h>
-#include <string.h>
-
 /* Limit for the mappings of all versions together, about 3 MB. Thousands of mappings change between
  * two rounds only on purpose, and each version would take half a megabyte. */
 #define MAX_HISTORY 65536

@@ -11,8 +11,6 @@
 #include "address-space.h"
 #include "labels.h"
 
-#include <glib.h>
-
 typedef struct _LuProcess LuProcess;
 
 /* Information that has to be read for a process. */

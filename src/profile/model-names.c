@@ -7,7 +7,6 @@
 
 #include "capture/syscap-symbols.h"
 #include "symbolize/kallsyms.h"
-#include "symbolize/namer.h"
 
 #include <glib/gi18n.h>
 #include <string.h>

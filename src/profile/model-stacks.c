@@ -8,7 +8,6 @@
 
 #include "model-private.h"
 
-#include "lu/status.h"
 #include "capture/syscap-frames.h"
 #include "capture/syscap-stack.h"
 

@@ -15,13 +15,10 @@
 #pragma once
 
 #include "base/id-table.h"
-#include "lu/sample.h"
 #include "lu/status.h"
 #include "capture/syscap-events.h"
 #include "capture/syscap-reader.h"
 #include "symbolize/namer.h"
-
-#include <glib.h>
 
 typedef enum
 {

@@ -10,11 +10,8 @@
 #include "redact.h"
 
 #include "base/id-table.h"
-#include "lu/status.h"
-#include "capture/syscap-frames.h"
 #include "capture/syscap-kernel.h"
 #include "capture/syscap-symbols.h"
-#include "symbolize/kallsyms.h"
 
 #include <string.h>
 

@@ -7,8 +7,6 @@
 
 #include "bpf-unwound.h"
 
-#include <string.h>
-
 /* Unwinding takes less; the next sample of the CPU comes later, at up to 5 kHz. */
 #define PAIR_NS (G_GUINT64_CONSTANT (100) * 1000)
 

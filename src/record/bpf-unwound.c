@@ -6,7 +6,6 @@
 #include "bpf-unwound.h"
 
 #include <linux/perf_event.h>
-#include <string.h>
 
 /* Looks addresses up in an address space. Stacks alternate between two mappings. */
 typedef struct

@@ -10,9 +10,7 @@
 
 #pragma once
 
-#include "lu/bpf.h"
 #include "messages.h"
-#include "lu/stack.h"
 
 /* How much of a stack can be trusted. */
 typedef struct

@@ -10,7 +10,6 @@
 
 #include "callchain.h"
 
-#include <glib.h>
 #include <linux/perf_event.h>
 
 /* struct perf_branch_entry: from, to, flags */

@@ -7,8 +7,6 @@
 
 #include "input/perf-event.h"
 
-#include <stdatomic.h>
-
 /* The copy grows only if at least MIN_TRUNCATED of the last WINDOW stacks were truncated. */
 #define MIN_TRUNCATED 3
 #define WINDOW        1024

@@ -8,10 +8,7 @@
 #include "bpf-pairs.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
-#include "messages.h"
 #include "unwind/walker.h"
-
-#include <string.h>
 
 /* Samples may fill all but one of this many parts of a queue, so that side-band always finds room.
  */

@@ -10,7 +10,6 @@
 
 #pragma once
 
-#include "base/counters.h"
 #include "base/queue.h"
 #include "copy-size.h"
 #include "messages.h"

@@ -6,10 +6,6 @@
 
 #include "drain-private.h"
 
-#include "lu/bpf.h"
-
-#include <string.h>
-
 /* Query /proc at once for processes older than this; younger ones may exit first. */
 #define SAMPLED_AGE_NS (G_GUINT64_CONSTANT (2) * 1000 * 1000)
 

@@ -8,13 +8,9 @@
 
 #pragma once
 
-#include "copy-size.h"
 #include "drain.h"
 #include "poll-scheduler.h"
 #include "process-info.h"
-#include "process/process-table.h"
-
-#include <stdatomic.h>
 
 struct _LuDrain
 {

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The kernel may delay a sleep by this much; the default is 50 us. */

@@ -11,7 +11,6 @@
 
 #include "bpf/maps.h"
 #include "dispatch.h"
-#include "input/source.h"
 #include "writer.h"
 
 typedef struct

@@ -8,8 +8,6 @@
 #include "base/priority.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Periods that may wait while another one is being finished. */
 #define MAX_WAITING 1

@@ -9,8 +9,6 @@
 
 #include "join.h"
 
-#include <string.h>
-
 /* A stack that used less than 1 / DEEP of its copy says nothing about one that did not fit. */
 #define DEEP        4
 #define MAX_THREADS 256

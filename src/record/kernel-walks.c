@@ -7,10 +7,8 @@
 
 #include "kernel-walks.h"
 
-#include "base/error.h"
 #include "base/fd.h"
 #include "bpf/backing-kernel.h"
-#include "bpf/program.h"
 #include "input/per-cpu-events.h"
 
 #include <errno.h>

@@ -8,13 +8,11 @@
 #include "base/fd.h"
 #include "sandbox/sandbox.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define PAGES_PER_SECOND 1000
 /* A request that takes longer hangs. */

@@ -9,14 +9,9 @@
 
 #pragma once
 
-#include "lu/event.h"
 #include "process/process.h"
 #include "lu/bpf.h"
-#include "lu/sample.h"
 #include "lu/stack.h"
-
-#include <glib.h>
-#include <string.h>
 
 /* A sample, or a stack that BPF unwound, with the process and the address space it belongs to. All
  * borrowed. The address space is the version of the event's time. */

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/priority.h"
-#include "dispatch.h"
 #include "worker.h"
 
 #include <errno.h>

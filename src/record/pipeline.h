@@ -14,14 +14,9 @@
 
 #pragma once
 
-#include "capture/sink.h"
 #include "drain.h"
 #include "kernel-walks.h"
-#include "module/tables.h"
-#include "rotation.h"
-#include "statistics.h"
 #include "unwind/unwinder.h"
-#include "writer.h"
 
 /* A good tables_patience_ms: short recordings leave tables for the next ones, too. */
 #define LU_PIPELINE_TABLES_PATIENCE_MS 100

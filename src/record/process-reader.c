@@ -8,7 +8,6 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define COMMAND_LINE_MAX   4096

@@ -12,8 +12,6 @@
 #include "capture/syscap.h"
 #include "finisher.h"
 
-#include <string.h>
-
 /* How late a sample may come: a round over the rings takes a second at most, and cut-off stacks
  * wait as long for other samples of their thread (join.h). */
 #define GRACE_NS (G_GUINT64_CONSTANT (2) * 1000 * 1000 * 1000)

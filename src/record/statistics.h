@@ -8,9 +8,7 @@
 
 #pragma once
 
-#include "base/counters.h"
 #include "messages.h"
-#include "lu/stack.h"
 
 /* Copies are at most 65,528 bytes: 2^0 .. 2^16. */
 #define LU_STATISTICS_LOG2_SIZES 17

@@ -9,14 +9,11 @@
 #include "base/clock.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
-#include "messages.h"
 #include "module/opener.h"
 #include "process-reader.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
 
 /* Bytes of images that no module uses any more. */
 #define IMAGE_BUDGET (4u << 20)

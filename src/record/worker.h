@@ -11,7 +11,6 @@
 
 #include "base/queue.h"
 #include "memory-reader.h"
-#include "module/tables.h"
 #include "unwind/unwinder.h"
 
 typedef struct _LuWorker LuWorker;

@@ -16,10 +16,8 @@
 #include "base/clock.h"
 #include "base/priority.h"
 #include "join.h"
-#include "messages.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/eventfd.h>
 

@@ -9,10 +9,8 @@
 #pragma once
 
 #include "base/queue.h"
-#include "capture/sink.h"
 #include "copy-size.h"
 #include "rotation.h"
-#include "statistics.h"
 
 typedef struct _LuWriter LuWriter;
 

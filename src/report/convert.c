@@ -13,22 +13,15 @@
 #include "base/fd.h"
 #include "base/printable.h"
 #include "session/fetcher.h"
-#include "export/format.h"
 #include "capture/output-file.h"
 #include "profile/redact.h"
-#include "capture/syscap-writer.h"
 #include "replay.h"
 #include "report-filter.h"
 #include "report-print.h"
 #include "rights.h"
-#include "session/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gi18n.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #define COPY_SIZE (256u << 10)
 

@@ -14,8 +14,6 @@
 #include "report-diff.h"
 #include "rights.h"
 
-#include <glib/gi18n.h>
-
 typedef struct
 {
   int limit;

@@ -11,18 +11,12 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/signals.h"
-#include "capture/syscap.h"
 #include "input/source-perf-data.h"
-#include "record/pipeline.h"
 #include "session/summary.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gi18n.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char perf_magic[] = "PERFILE2";
 

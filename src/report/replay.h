@@ -9,7 +9,6 @@
 #pragma once
 
 #include "export/outputs.h"
-#include "symbolize/kallsyms-file.h"
 
 typedef struct
 {

@@ -9,7 +9,6 @@
 #include "report-diff.h"
 
 #include "base/printable.h"
-#include "profile/call-tree.h"
 #include "report-print.h"
 
 #include <glib/gi18n.h>

@@ -6,11 +6,8 @@
 #include "report-profile.h"
 
 #include "base/json.h"
-#include "profile/model.h"
 #include "capture/syscap-stack.h"
 #include "replay.h"
-
-#include <string.h>
 
 typedef struct
 {

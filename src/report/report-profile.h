@@ -8,11 +8,8 @@
 
 #pragma once
 
-#include "lu/status.h"
 #include "profile/model.h"
 #include "symbolize/kallsyms-file.h"
-
-#include <glib.h>
 
 typedef struct
 {

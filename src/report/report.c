@@ -10,13 +10,10 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "session/fetcher.h"
-#include "profile/model.h"
 #include "replay.h"
 #include "report-filter.h"
 #include "report-print.h"
 #include "rights.h"
-
-#include <glib/gi18n.h>
 
 #define MAX_UNNAMED 5
 

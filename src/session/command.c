@@ -12,9 +12,7 @@
 #include "input/cpu-clocks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 
 static void

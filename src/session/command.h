@@ -10,7 +10,6 @@
 
 #include "base/signals.h"
 
-#include <glib.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 

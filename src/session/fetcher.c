@@ -16,8 +16,6 @@
 #include "symbolize/namer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gi18n.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -27,7 +25,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define SERVERS_DIRECTORY "/etc/debuginfod"
 #define MAX_SERVERS       65536

@@ -10,7 +10,6 @@
 
 #include "symbolize/debuginfod.h"
 
-#include <glib.h>
 #include <glib/gi18n.h>
 
 typedef enum

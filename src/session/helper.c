@@ -17,10 +17,7 @@
 #include "capture/syscap.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gi18n.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/time.h>

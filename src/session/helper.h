@@ -6,7 +6,6 @@
 
 #pragma once
 
-#include "input/source.h"
 #include "options.h"
 #include "capture/sink.h"
 

@@ -12,8 +12,6 @@
 #include "record/kernel-walks.h"
 #include "unwind/unwinder.h"
 
-#include <glib.h>
-
 typedef enum
 {
   LU_STATS_TEXT,

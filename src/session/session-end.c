@@ -12,14 +12,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "fetcher.h"
-#include "capture/syscap.h"
 #include "summary.h"
 #include "viewer.h"
 
-#include <glib/gi18n.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 char *
 lu_session_describe_period (const LuPart *part, gpointer user_data)

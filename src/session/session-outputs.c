@@ -11,11 +11,8 @@
 #include "session-private.h"
 
 #include "base/fd.h"
-#include "capture/syscap.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* All captures of a recording share one handle, because rights are given up after the first. If it
  * cannot be opened, each capture tries for itself and says why. */

@@ -11,15 +11,10 @@
 
 #pragma once
 
-#include "base/signals.h"
-#include "command.h"
 #include "export/outputs.h"
 #include "helper.h"
 #include "mode.h"
-#include "options.h"
 #include "record/pipeline.h"
-#include "symbolize/debuginfod.h"
-#include "symbolize/kallsyms-file.h"
 #include "target.h"
 
 typedef struct

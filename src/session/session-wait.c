@@ -10,14 +10,10 @@
 
 #include "session-private.h"
 
-#include "fetcher.h"
-
 #include <errno.h>
-#include <glib/gi18n.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

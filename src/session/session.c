@@ -15,18 +15,14 @@
 #include "base/fd.h"
 #include "base/priority.h"
 #include "elf/own-vdso.h"
-#include "fetcher.h"
 #include "input/source-perf-data.h"
 #include "sandbox/sandbox.h"
 #include "session-private.h"
 #include "viewer.h"
 
 #include <errno.h>
-#include <glib/gi18n.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #define FIRST_STACK_SIZE 16384
 /* The longest wait for COMMAND after its last task was seen to end. */

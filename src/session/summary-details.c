@@ -9,7 +9,6 @@
 
 #include "summary.h"
 
-#include <glib/gi18n.h>
 #include <inttypes.h>
 #include <stdio.h>
 

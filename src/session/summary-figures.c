@@ -7,10 +7,6 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "input/perf-event.h"
-
-#include <string.h>
-#include <sys/stat.h>
 
 /* The kernel's counters of tasks say up to 4 % more than getrusage() in a storm of threads. If they
  * say more than this times as much, COMMAND left children behind that nobody waited for. */

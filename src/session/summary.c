@@ -8,16 +8,13 @@
 
 #include "summary.h"
 
-#include "input/perf-event.h"
 #include "viewer.h"
 
 #include <float.h>
-#include <glib/gi18n.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Shares in percent from which on something is worth a line. */
 #define WORTH_TRUNCATED   1.0

@@ -9,18 +9,13 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/signals.h"
 #include "by-name.h"
 #include "input/source-perf.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <glib/gi18n.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* CPU time is counted with one descriptor per running thread, but not for more threads than this.
  */

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "command.h"
-#include "input/source.h"
 #include "options.h"
 
 typedef struct

@@ -17,7 +17,6 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

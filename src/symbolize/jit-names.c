@@ -14,12 +14,8 @@
 #include "base/hex.h"
 #include "base/open-file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAX_ENTRIES   (1u << 20)
 #define MAX_PERF_MAP  (512u << 20)

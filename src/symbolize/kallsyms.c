@@ -14,9 +14,7 @@
 #include "base/hex.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE_SIZE (128u * 1024 * 1024)

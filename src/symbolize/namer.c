@@ -10,7 +10,6 @@
 #include "symbolize/demangle.h"
 #include "symbolize/elf-cold.h"
 #include "symbolize/elf-fdes.h"
-#include "symbolize/elf-symbols.h"
 #include "symbolize/jit-names.h"
 #include "symbolize/place-names.h"
 

@@ -17,7 +17,6 @@
 #pragma once
 
 #include "symbolize/debuginfod.h"
-#include "symbolize/files.h"
 
 typedef struct _LuNamer LuNamer;
 

@@ -14,7 +14,6 @@
 #include "table/opcodes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Real files have up to a few hundred CIEs; each takes 200 bytes. */
 #define MAX_CIES 8192

@@ -10,8 +10,6 @@
 
 #include "base/leb128.h"
 
-#include <string.h>
-
 enum
 {
   PE_FORMAT = 0x0f,

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "base/cursor.h"
-#include "lu/row.h"
 #include "table/state.h"
 
 /* is_signal: augmentation 'S' of the CIE. */

@@ -5,8 +5,6 @@
 
 #include "table/store-format.h"
 
-#include <string.h>
-
 static void
 fill_header (LuStoreHeader *header, const LuTable *table)
 {

@@ -11,13 +11,9 @@
 
 #include "store-private.h"
 
-#include "base/cursor.h"
 #include "base/fd.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #define PENDING_NAME "pending"
 

@@ -20,7 +20,6 @@
 
 #pragma once
 
-#include "elf/image.h"
 #include "table/store-format.h"
 
 typedef struct _LuStore LuStore;

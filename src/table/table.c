@@ -11,8 +11,6 @@
 
 #include "table/compile.h"
 
-#include <string.h>
-
 /* 4 GiB of code, more than any program has. */
 #define MAX_PAGES (1u << 20)
 #define MAX_ROWS  (64u << 20)

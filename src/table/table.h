@@ -8,7 +8,6 @@
 
 #pragma once
 
-#include "lu/row.h"
 #include "table/cfi.h"
 
 #include <stdatomic.h>

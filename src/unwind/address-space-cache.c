@@ -8,8 +8,6 @@
 
 #include "address-space-cache.h"
 
-#include <string.h>
-
 #define N_VIEWS 256
 /* The largest programs of a desktop have about 500 executable mappings. */
 #define N_MAPPINGS 4096

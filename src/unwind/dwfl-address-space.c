@@ -14,7 +14,6 @@
 #include <elf.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <string.h>
 
 #define MAX_SPACES 16
 /* The most modules of a session. libdwfl searches all of them for each new one, so a hostile

@@ -10,9 +10,7 @@
 
 #pragma once
 
-#include "lu/status.h"
 #include "process/address-space.h"
-#include "arch/arch.h"
 
 #include <elfutils/libdwfl.h>
 

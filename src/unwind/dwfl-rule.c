@@ -8,8 +8,6 @@
 
 #include "unwind/dwfl-rule.h"
 
-#include "table/state.h"
-
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <inttypes.h>

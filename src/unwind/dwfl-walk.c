@@ -15,8 +15,6 @@
 #include "unwind/code-facts.h"
 #include "unwind/frame-pointer-step.h"
 
-#include <string.h>
-
 /* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
  * MiB and thread stacks are made that large by default. */
 #define MAX_STACK (64u << 20)

@@ -10,7 +10,6 @@
 
 #include "module/code-reader.h"
 #include "unwind/dwfl-facts.h"
-#include "dwfl-address-space.h"
 #include "unwind/frame-provider.h"
 
 #include "lu/stack.h"

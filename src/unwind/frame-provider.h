@@ -11,13 +11,8 @@
 
 #pragma once
 
-#include "arch/arch.h"
 #include "lu/frame-pointer.h"
-#include "lu/sample.h"
-#include "module/call-sites.h"
 #include "unwind/dwfl-address-space.h"
-
-#include <string.h>
 
 /* The registers that providers know of a frame. */
 typedef struct

@@ -13,8 +13,6 @@
 
 #include "base/fetch.h"
 
-#include <string.h>
-
 #define N_STACKS_BITS 7
 #define N_STACKS      (1u << N_STACKS_BITS)
 

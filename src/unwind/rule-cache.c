@@ -16,7 +16,6 @@
 #include "table/compile.h"
 
 #include <stddef.h>
-#include <string.h>
 
 /* The number of modules whose CFI is kept, a few KB each. If there are more, all are forgotten. */
 #define MAX_MODULES 512

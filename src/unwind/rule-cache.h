@@ -13,8 +13,6 @@
 
 #pragma once
 
-#include "elf/go-stacks.h"
-#include "lu/row.h"
 #include "module/module.h"
 #include "compact-step.h"
 

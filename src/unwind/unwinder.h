@@ -7,8 +7,6 @@
 
 #pragma once
 
-#include "base/counters.h"
-#include "lu/sample.h"
 #include "lu/stack.h"
 #include "module/code-reader.h"
 #include "process/address-space.h"

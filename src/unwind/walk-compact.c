@@ -6,7 +6,6 @@
  * The cost of a step is its instructions and mispredicted branches. Memory is prefetched one sample
  * ahead (lu_walker_expect()). Several walks in flight are no faster (docs/experiments.md). */
 
-#include "unwind/frame-pointer-step.h"
 #include "unwind/walk.h"
 
 /* A frame that is not in the stack yet, and where it will be. */

@@ -3,7 +3,6 @@
 
 /* walk-frame.c - steps that are not compact, and the ends of walks; see walk.h. */
 
-#include "lu/step.h"
 #include "unwind/code-facts.h"
 #include "unwind/dwfl-facts.h"
 #include "unwind/walk.h"

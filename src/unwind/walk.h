@@ -11,7 +11,6 @@
 #include "module/code-reader.h"
 #include "unwind/frame-pointer-step.h"
 #include "unwind/memo.h"
-#include "unwind/rule-cache.h"
 #include "unwind/address-space-cache.h"
 
 typedef struct

@@ -12,12 +12,9 @@
 
 #pragma once
 
-#include "lu/sample.h"
 #include "lu/stack.h"
 #include "module/code-reader.h"
 #include "process/address-space.h"
-
-#include <glib.h>
 
 typedef struct _LuWalker LuWalker;
 
