@@ -75,7 +75,7 @@ typedef struct
 /* Calls that the process needs that reads the memory of others on request. */
 static const Group memory_reader = {
   "read write process_vm_readv clock_gettime restart_syscall rt_sigreturn exit exit_group",
-  { { NULL } },
+  { { NULL, 0, 0, 0 } },
 };
 
 /* Calls that use open descriptors or the process's own memory, or end it. */

@@ -100,7 +100,7 @@ has_filters (void)
 static void
 test_rights (void)
 {
-  g_autoptr (LuMemoryReader) reader = lu_memory_reader_new ();
+  G_GNUC_UNUSED g_autoptr (LuMemoryReader) reader = lu_memory_reader_new ();
   guint64 ptrace = G_GUINT64_CONSTANT (1) << CAP_SYS_PTRACE;
   g_autofree char *own = NULL, *status = NULL;
 

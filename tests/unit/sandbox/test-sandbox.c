@@ -471,13 +471,20 @@ read_memory (void)
   return 0;
 }
 
+/* A sanitizer's run-time library maps memory, which this process may not. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define MAY_HAVE_FILTER FALSE
+#else
+#define MAY_HAVE_FILTER TRUE
+#endif
+
 static void
 test_memory_reader (void)
 {
-  int code = run_in_child (be_free, read_memory);
+  int code = MAY_HAVE_FILTER ? run_in_child (be_free, read_memory) : NO_SANDBOX;
 
   if (code == NO_SANDBOX)
-    g_test_skip ("no seccomp here");
+    g_test_skip ("no seccomp here, or a sanitizer");
   else
     g_assert_cmpint (code, ==, 0);
 }

@@ -189,8 +189,10 @@ test_wanted (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (1);
   g_autoptr (LuElfSymbols) all = NULL;
   LuElfFile file;
+  GStatBuf status;
   guint n_found = 0;
 
+  g_assert_cmpint (g_stat (path, &status), ==, 0);
   g_assert_true (lu_elf_file_open (&file, lu_open_regular (path, NULL), NULL));
   all = lu_elf_symbols_new (&file, NULL, NULL);
   for (guint round = 0; round < 60; round++)
@@ -199,7 +201,8 @@ test_wanted (void)
       g_autoptr (LuElfSymbols) some = NULL;
 
       for (guint i = 0; i < 1u << round / 5; i++)
-        g_array_append_val (wanted, (guint64){ (guint64) g_rand_int_range (rand, 0, 1 << 19) });
+        g_array_append_val (
+            wanted, (guint64){ (guint64) g_rand_int_range (rand, 0, (gint32) status.st_size) });
       g_assert_true (lu_elf_file_open (&file, lu_open_regular (path, NULL), NULL));
       some = lu_elf_symbols_new (&file, wanted, NULL);
       for (guint i = 0; i < wanted->len; i++)
