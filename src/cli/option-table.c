@@ -86,6 +86,8 @@ static const Option recording_options[] = {
     N_ ("In formats other than a capture: add source lines from debug information"), NULL },
   { "inlines", 0, G_OPTION_ARG_NONE, FIELD (options.inlines),
     N_ ("In formats other than a capture: show inlined functions, from debug information"), NULL },
+  { "full-names", 0, G_OPTION_ARG_NONE, FIELD (options.full_names),
+    N_ ("In formats other than a capture: do not shorten the names of functions"), NULL },
   { "debuginfod", 0, G_OPTION_ARG_STRING, FIELD (debuginfod), LU_FETCHER_HELP, LU_FETCHER_CHOICE },
   { "redact", 0, G_OPTION_ARG_NONE, FIELD (options.redact),
     N_ ("Leave out program arguments, host names and kernel addresses"), NULL },

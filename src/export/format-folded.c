@@ -23,7 +23,7 @@ name_of (const LuCallNode *node)
     return g_strdup (node->name);
   plain = *node->function;
   plain.is_inlined = FALSE;
-  return lu_model_function_text (&plain);
+  return lu_call_node_add_folded (node, lu_model_function_text (&plain));
 }
 
 /* Appends a name without the characters that separate frames and lines. */

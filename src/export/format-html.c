@@ -34,6 +34,17 @@ number_names (const LuCallTree *tree, GArray *first_nodes)
   return numbers;
 }
 
+/* Writes 0 if it is the name that is shown. */
+static void
+write_full_name (const LuCallNode *node, LuStream *stream)
+{
+  lu_stream_text (stream, ",");
+  if (node->function == NULL || g_str_equal (node->function->full_name, node->name))
+    lu_stream_text (stream, "0");
+  else
+    lu_stream_json (stream, node->function->full_name);
+}
+
 static void
 write_names (const LuCallTree *tree, LuStream *stream, const GArray *first_nodes)
 {
@@ -46,6 +57,9 @@ write_names (const LuCallTree *tree, LuStream *stream, const GArray *first_nodes
       lu_stream_text (stream, ",");
       lu_stream_json (stream, text);
     }
+  lu_stream_text (stream, "],\n\"full_names\":[0");
+  for (guint i = 0; i < first_nodes->len; i++)
+    write_full_name (lu_call_tree_node (tree, g_array_index (first_nodes, guint32, i)), stream);
   lu_stream_text (stream, "],\n\"modules\":[\"\"");
   for (guint i = 0; i < first_nodes->len; i++)
     {

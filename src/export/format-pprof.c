@@ -114,7 +114,8 @@ add_functions (Builder *self)
 
       lu__pprof__function__init (function);
       function->id = i + 1;
-      function->name = function->system_name = text_id (self, source->name);
+      function->name = text_id (self, source->name);
+      function->system_name = text_id (self, source->full_name);
       function->filename =
           text_id (self, source->defined_in != NULL ? source->defined_in : source->module);
       function->start_line = source->defined_at;

@@ -130,6 +130,13 @@ lu_export_set_naming (LuExport *self, LuDebuginfod *debuginfod, LuNamerProgress 
 }
 
 void
+lu_export_add_flags (LuExport *self, LuModelFlags flags)
+{
+  if (self->model != NULL)
+    self->model->flags |= flags;
+}
+
+void
 lu_export_set_filter (LuExport *self, LuModelFlags needs, LuExportFilter func, gpointer user_data)
 {
   g_assert (self->model != NULL);

@@ -56,6 +56,8 @@ LuExport *lu_export_new (const LuFormat *format, int fd);
  * lu_model_lines_left_out(). */
 typedef void (*LuExportRemark) (const char *text);
 void lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark remark);
+/* Adds to what the model keeps and shows, if there is a model. Before begin, and before sharing. */
+void lu_export_add_flags (LuExport *self, LuModelFlags flags);
 /* Sets what lu_format_kernel_start() returned; otherwise lu_export_begin() asks for it. */
 void lu_export_set_kernel_start (LuExport *self, guint64 address);
 /* Sets where to look for names that are not on this machine; borrowed. */

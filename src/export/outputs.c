@@ -60,6 +60,7 @@ add (LuOutputs *self, const char *path, Place place, GError **error)
   if (self->tee == NULL)
     self->tee = lu_tee_new ();
   export = lu_export_new (format, fd);
+  lu_export_add_flags (export, self->model_flags);
   lu_export_set_lines (export, self->lines, self->remark);
   lu_export_set_naming (export, self->debuginfod, self->go_on, self->go_on_data);
   lu_tee_add (self->tee, export);

@@ -14,7 +14,8 @@ typedef struct
   char **paths;   /* opened files; NULL-terminated, owned */
   int capture_fd; /* owned; -1: no capture */
   LuTee *tee;     /* owned; NULL: no other format */
-  /* Set before opening; see lu_export_set_lines(). */
+  /* Set before opening; see lu_export_add_flags() and lu_export_set_lines(). */
+  LuModelFlags model_flags;
   LuModelLinesFlags lines;
   LuExportRemark remark;
   LuDebuginfod *debuginfod; /* borrowed; see lu_export_set_naming() */

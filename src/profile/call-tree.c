@@ -8,13 +8,19 @@
 
 #include "call-tree.h"
 
+/* A node of the call tree, and how often in a row its function calls itself. */
+typedef struct
+{
+  guint32 node, n_calls;
+} Known;
+
 typedef struct
 {
   const LuModel *model;
   LuCallTree *tree;
   LuIdTable *children;  /* (parent, name) -> node - 1 */
   LuIdTable *known;     /* (node of the program, node of the model) */
-  GArray *nodes_known;  /* of guint32: node of the call tree, by id in `known` */
+  GArray *nodes_known;  /* of Known, by id in `known` */
   GHashTable *programs; /* name -> name id + 1 */
   guint32 n_functions;
 } Builder;
@@ -45,27 +51,37 @@ get_program (Builder *self, guint32 thread)
   return get_child (self, 0, &node);
 }
 
-static guint32
-add_function (Builder *self, guint32 parent, guint32 model_node)
+static Known
+add_function (Builder *self, Known parent, guint32 model_node)
 {
   const LuModelFrame *frame =
       lu_model_frame (self->model, lu_model_node (self->model, model_node).frame);
   const LuModelFunction *function = lu_model_function_of (self->model, model_node);
-  LuCallNode node = { .parent = parent,
+  const LuCallNode *caller = lu_call_tree_node (self->tree, parent.node);
+  gboolean folds = (self->model->flags & LU_MODEL_FOLD_RECURSION) && !caller->is_program
+                   && caller->name_id == frame->function;
+  LuCallNode node = { .parent = parent.node,
                       .name = function->name,
                       .module = function->module,
                       .function = function,
                       .kind = function->kind,
                       .name_id = frame->function };
+  Known added = { parent.node, parent.n_calls + 1 };
+  LuCallNode *folded = NULL;
 
-  return get_child (self, parent, &node);
+  if (!folds)
+    return (Known){ get_child (self, parent.node, &node), 1 };
+  folded = &g_array_index (self->tree->nodes, LuCallNode, added.node);
+  folded->n_folded = MAX (folded->n_folded, added.n_calls);
+  return added;
 }
 
 /* Returns the node for a stack of the model below a program. */
 static guint32
 find_node (Builder *self, guint32 program, guint32 model_node, GArray *path)
 {
-  guint32 at = model_node, node = program, id;
+  Known node = { program, 1 };
+  guint32 at = model_node, id;
 
   g_array_set_size (path, 0);
   for (; at != 0; at = lu_model_node (self->model, at).parent)
@@ -73,7 +89,7 @@ find_node (Builder *self, guint32 program, guint32 model_node, GArray *path)
       id = lu_id_table_find (self->known, (guint64) program << 32 | at, 0);
       if (id != G_MAXUINT32)
         {
-          node = g_array_index (self->nodes_known, guint32, id);
+          node = g_array_index (self->nodes_known, Known, id);
           break;
         }
       g_array_append_val (path, at);
@@ -85,7 +101,7 @@ find_node (Builder *self, guint32 program, guint32 model_node, GArray *path)
       lu_id_table_add (self->known, (guint64) program << 32 | at, 0);
       g_array_append_val (self->nodes_known, node);
     }
-  return node;
+  return node.node;
 }
 
 static void
@@ -113,7 +129,7 @@ lu_call_tree_new (const LuModel *model, guint32 event)
   g_array_append_val (tree->nodes, root);
   self.children = lu_id_table_new (1);
   self.known = lu_id_table_new (1);
-  self.nodes_known = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self.nodes_known = g_array_new (FALSE, FALSE, sizeof (Known));
   self.programs = g_hash_table_new (g_str_hash, g_str_equal);
   for (guint i = 0; i < lu_model_n_counts (model); i++)
     {
@@ -147,4 +163,15 @@ char *
 lu_call_node_text (const LuCallNode *node)
 {
   return node->function != NULL ? lu_model_function_text (node->function) : g_strdup (node->name);
+}
+
+char *
+lu_call_node_add_folded (const LuCallNode *node, char *text)
+{
+  char *result = node->n_folded > 1 ? g_strdup_printf ("%s ×%u", text, node->n_folded) : NULL;
+
+  if (result == NULL)
+    return text;
+  g_free (text);
+  return result;
 }

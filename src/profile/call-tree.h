@@ -18,6 +18,7 @@ typedef struct
   LuCodeKind kind;
   gboolean is_program; /* a child of node 0 */
   guint32 name_id;     /* the same for equal names, modules and kinds */
+  guint32 n_folded;    /* with LU_MODEL_FOLD_RECURSION: the most calls in one; otherwise 0 */
   guint64 self, total; /* samples */
 } LuCallNode;
 
@@ -36,6 +37,9 @@ void lu_call_tree_free (LuCallTree *self);
 
 /* Returns the text to display for a node, owned by the caller; see lu_model_function_text(). */
 char *lu_call_node_text (const LuCallNode *node);
+
+/* Returns the text with the number of folded calls; takes it. */
+char *lu_call_node_add_folded (const LuCallNode *node, char *text);
 
 static inline const LuCallNode *
 lu_call_tree_node (const LuCallTree *self, guint32 node)

@@ -148,8 +148,7 @@ inlined_function (Adder *self, const LuLine *line, const LuModelFunction *outer)
 {
   const char *name = keep_text (self, line->function != NULL ? line->function : "(no name)");
   guint32 id = lu_id_table_add (self->function_ids, (guintptr) name, (guintptr) outer->module);
-  LuModelFunction function = { .name = name,
-                               .module = outer->module,
+  LuModelFunction function = { .module = outer->module,
                                .kind = outer->kind,
                                .has_name = line->function != NULL,
                                .is_inlined = TRUE,
@@ -159,6 +158,7 @@ inlined_function (Adder *self, const LuLine *line, const LuModelFunction *outer)
 
   if (id < self->function_numbers->len)
     return g_array_index (self->function_numbers, guint32, id);
+  lu_model_set_name (self->model, &function, name);
   g_array_append_val (self->model->functions, function);
   g_array_append_val (self->function_numbers, number);
   return number;

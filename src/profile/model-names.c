@@ -7,6 +7,7 @@
 
 #include "capture/syscap-symbols.h"
 #include "symbolize/kallsyms.h"
+#include "symbolize/short-name.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -51,6 +52,19 @@ text_without_name (LuCodeKind kind)
     }
 }
 
+void
+lu_model_set_name (LuModel *self, LuModelFunction *function, const char *full_name)
+{
+  g_autofree char *name = NULL;
+
+  function->name = function->full_name = full_name;
+  if (!function->has_name || function->kind != LU_CODE_USER || (self->flags & LU_MODEL_FULL_NAMES))
+    return;
+  name = lu_short_name (full_name);
+  if (g_utf8_validate (name, -1, NULL))
+    function->name = g_string_chunk_insert_const (self->texts, name);
+}
+
 static void
 set_function (Naming *self, LuModelFrame *frame, const Name *name)
 {
@@ -65,7 +79,8 @@ set_function (Naming *self, LuModelFrame *frame, const Name *name)
       LuModelFunction function = { .kind = frame->kind, .has_name = has_name };
       g_autofree char *valid = g_utf8_make_valid (text, -1);
 
-      function.name = g_string_chunk_insert_const (self->model->texts, valid);
+      lu_model_set_name (self->model, &function,
+                         g_string_chunk_insert_const (self->model->texts, valid));
       function.module = g_string_chunk_insert_const (self->model->texts, name->module);
       g_array_append_val (self->model->functions, function);
       number = self->model->functions->len;

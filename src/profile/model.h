@@ -60,9 +60,10 @@ typedef struct
 
 typedef struct
 {
-  const char *name;   /* a place in a file, or a text in parentheses, if there is no symbol; owned
-                         by the model */
-  const char *module; /* base name of the file, "kernel", "[module]", "" */
+  const char *name; /* a place in a file, or a text in parentheses, if there is no symbol; owned
+                       by the model */
+  const char *full_name; /* before it was shortened (short-name.h); otherwise the same */
+  const char *module;    /* base name of the file, "kernel", "[module]", "" */
   LuCodeKind kind;
   gboolean has_name;      /* the name is a symbol */
   gboolean is_inlined;    /* into another function; not inlined, it is a separate function */
@@ -119,6 +120,9 @@ typedef struct
 typedef enum
 {
   LU_MODEL_TIMES = 1 << 0,
+  LU_MODEL_FULL_NAMES = 1 << 1,     /* do not shorten names */
+  LU_MODEL_FOLD_RECURSION = 1 << 2, /* call trees have one node for a function and its calls of
+                                       itself */
 } LuModelFlags;
 
 /* A frame and the node of its caller; parent 0: it is a root. */
@@ -191,6 +195,8 @@ LuModelNode lu_model_node (const LuModel *self, guint32 node);
 /* To be called after lu_model_name(). */
 const LuModelFunction *lu_model_function_of (const LuModel *self, guint32 node);
 const LuModelProcess *lu_model_process_of (const LuModel *self, guint32 thread);
+/* Sets both names of a function that has its kind; borrows the text, which the model owns. */
+void lu_model_set_name (LuModel *self, LuModelFunction *function, const char *full_name);
 /* Returns the text to display for a function, owned by the caller: its name, and "(inlined)", file
  * and line if it has them. */
 char *lu_model_function_text (const LuModelFunction *function);

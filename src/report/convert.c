@@ -31,7 +31,7 @@ typedef struct
   char *mode;               /* value of --debuginfod, owned; NULL: the default */
   LuDebuginfod *debuginfod; /* owned; NULL: none are fetched */
   LuKallsymsFile *kallsyms; /* owned; for files of perf */
-  gboolean force, redact, lines, inlines;
+  gboolean force, redact, lines, inlines, full_names, folds;
   LuReportFilter filter;
   const char *input, *output;
   guint64 kernel_start; /* see lu_format_kernel_start() */
@@ -91,6 +91,8 @@ new_export (const Options *self, int fd)
 {
   LuExport *export = lu_export_new (self->format, fd);
 
+  lu_export_add_flags (export, (self->full_names ? LU_MODEL_FULL_NAMES : 0u)
+                                   | (self->folds ? LU_MODEL_FOLD_RECURSION : 0u));
   lu_export_set_lines (
       export, (self->lines ? LU_MODEL_LINES : 0u) | (self->inlines ? LU_MODEL_INLINES : 0u),
       print_remark);
@@ -345,6 +347,10 @@ lu_convert_main (int argc, char **argv, GError **error)
       N_ ("Add source lines from debug information"), NULL },
     { "inlines", 0, 0, G_OPTION_ARG_NONE, &options.inlines,
       N_ ("Show inlined functions, from debug information"), NULL },
+    { "full-names", 0, 0, G_OPTION_ARG_NONE, &options.full_names,
+      N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "fold-recursion", 0, 0, G_OPTION_ARG_NONE, &options.folds,
+      N_ ("In folded stacks and pages: show a function and its calls of itself as one"), NULL },
     { "force", 'f', 0, G_OPTION_ARG_NONE, &options.force, N_ ("Overwrite an existing file"), NULL },
     { "redact", 0, 0, G_OPTION_ARG_NONE, &options.redact,
       N_ ("Leave out program arguments, host names and kernel addresses"), NULL },

@@ -18,7 +18,7 @@ typedef struct
 {
   int limit;
   double min_points, fail_above; /* fail_above: negative: never */
-  gboolean tree, json;
+  gboolean tree, json, full_names;
   char *mode; /* of --debuginfod, owned */
 } Options;
 
@@ -35,6 +35,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions as JSON"), NULL },
     { "fail-above", 0, 0, G_OPTION_ARG_DOUBLE, &self->fail_above,
       N_ ("Exit with 1 if the share of a function grew by more than this many points"), N_ ("PP") },
+    { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
+      N_ ("Show names with return types, parameters and all template arguments"), NULL },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
   };
@@ -73,6 +75,7 @@ lu_diff_main (int argc, char **argv, GError **error)
   g_autoptr (LuProfile) a = NULL;
   g_autoptr (LuProfile) b = NULL;
   g_autofree char *mode = NULL;
+  LuProfileLoad load;
   gboolean is_parsed = parse (&options, &argc, &argv, error);
 
   mode = options.mode;
@@ -80,8 +83,9 @@ lu_diff_main (int argc, char **argv, GError **error)
     return FALSE;
   lu_report_give_up_rights (NULL,
                             lu_replay_is_perf_data (argv[1]) || lu_replay_is_perf_data (argv[2]));
-  a = lu_profile_load (argv[1], debuginfod, kallsyms, error);
-  b = a != NULL ? lu_profile_load (argv[2], debuginfod, kallsyms, error) : NULL;
+  load = (LuProfileLoad){ options.full_names ? LU_MODEL_FULL_NAMES : 0, debuginfod, kallsyms };
+  a = lu_profile_load (argv[1], &load, error);
+  b = a != NULL ? lu_profile_load (argv[2], &load, error) : NULL;
   if (b == NULL)
     return FALSE;
   lu_fetcher_print_summary (debuginfod);

@@ -66,7 +66,7 @@ choose_layout (const GPtrArray *functions)
 static void
 print_function (const LuProfile *profile, const Layout *layout, const LuReportFunction *function)
 {
-  g_autofree char *name = lu_printable_name (function->text, strlen (function->source->name),
+  g_autofree char *name = lu_printable_name (function->text, function->name_length,
                                              layout->width > 0 ? layout->name_width : 0);
   g_autofree char *module = lu_printable (function->source->module, layout->module_width);
   glong length = g_utf8_strlen (name, -1);

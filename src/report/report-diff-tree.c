@@ -47,7 +47,8 @@ node_at (const Merged *self, guint32 number)
 static guint32
 get_node (Merged *self, guint32 parent, const LuCallNode *node)
 {
-  g_autofree char *key = g_strdup_printf ("%u\n%s\n%s", parent, node->name, node->module);
+  const char *name = node->function != NULL ? node->function->full_name : node->name;
+  g_autofree char *key = g_strdup_printf ("%u\n%s\n%s", parent, name, node->module);
   guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->found, key));
   Node new = { .parent = parent, .name = node->name, .module = node->module };
 

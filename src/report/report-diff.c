@@ -24,7 +24,7 @@
 
 typedef struct
 {
-  const char *name, *module;
+  const char *name, *full_name, *module;
   double self[2], total[2]; /* percent, in A and in B */
 } Row;
 
@@ -44,13 +44,14 @@ add_side (GHashTable *rows, const LuProfile *profile, guint side)
     {
       const LuReportFunction *function = g_ptr_array_index (profile->functions, i);
       g_autofree char *key =
-          g_strconcat (function->source->name, "\n", function->source->module, NULL);
+          g_strconcat (function->source->full_name, "\n", function->source->module, NULL);
       Row *row = g_hash_table_lookup (rows, key);
 
       if (row == NULL)
         {
           row = g_new0 (Row, 1);
           row->name = function->source->name;
+          row->full_name = function->source->full_name;
           row->module = function->source->module;
           g_hash_table_insert (rows, g_steal_pointer (&key), row);
         }
@@ -131,6 +132,8 @@ lu_diff_print_json (const LuDiff *self)
 
       lu_json_begin_object (json, NULL);
       lu_json_add_string (json, "name", row->name);
+      if (!g_str_equal (row->full_name, row->name))
+        lu_json_add_string (json, "full_name", row->full_name);
       lu_json_add_string (json, "module", row->module);
       lu_json_add_double (json, "self_a", row->self[0]);
       lu_json_add_double (json, "self_b", row->self[1]);

@@ -88,9 +88,10 @@ mark_nodes (Filtering *self)
       self->has_module[i] =
           self->has_module[parent]
           || (filter->module != NULL && strstr (function->module, filter->module));
-      self->has_function[i] =
-          self->has_function[parent]
-          || (filter->function != NULL && strstr (function->name, filter->function));
+      self->has_function[i] = self->has_function[parent]
+                              || (filter->function != NULL
+                                  && (strstr (function->name, filter->function)
+                                      || strstr (function->full_name, filter->function)));
     }
 }
 

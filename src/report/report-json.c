@@ -21,6 +21,8 @@ add_functions (LuJson *json, LuProfile *profile)
         continue;
       lu_json_begin_object (json, NULL);
       lu_json_add_string (json, "name", function->source->name);
+      if (!g_str_equal (function->source->full_name, function->source->name))
+        lu_json_add_string (json, "full_name", function->source->full_name);
       lu_json_add_string (json, "module", function->source->module);
       if (function->source->is_inlined)
         lu_json_add_bool (json, "inlined", TRUE);

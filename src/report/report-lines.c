@@ -60,7 +60,7 @@ print_line (const Line *line, guint64 all)
 }
 
 void
-lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit)
+lu_report_print_hot_lines (const LuCallTree *tree, const LuModelFunction *function, guint limit)
 {
   g_autoptr (GHashTable) lines = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_autoptr (GPtrArray) sorted = NULL;
@@ -71,7 +71,8 @@ lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit
       gpointer key = GUINT_TO_POINTER (node->name_id + 1);
       Line *line;
 
-      if (node->function == NULL || node->self == 0 || strcmp (node->name, name) != 0)
+      if (node->function == NULL || node->self == 0
+          || strcmp (node->function->full_name, function->full_name) != 0)
         continue;
       line = g_hash_table_lookup (lines, key);
       if (line == NULL)

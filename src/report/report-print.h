@@ -19,9 +19,10 @@ char *lu_report_with_module (const char *name, const char *module);
 
 /* Prints the tree down to nodes of `min_percent` of all samples. */
 void lu_report_print_tree (const LuCallTree *tree, double min_percent);
-/* Prints tables of callers and callees of the functions with that name, at most `limit` lines each.
- */
-void lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit);
+/* Prints tables of callers and callees of the functions with the full name of this one, at most
+ * `limit` lines each. */
+void lu_report_print_neighbours (const LuCallTree *tree, const LuModelFunction *function,
+                                 guint limit);
 /* Returns whether a frame lacks something; it then has a module. Sets *counts to FALSE if no frame
  * of its kind can have it, so that it is left out of the total. */
 typedef gboolean LuReportLacks (const LuModel *model, guint32 node, const LuModelFrame *frame,
@@ -45,8 +46,9 @@ void lu_report_print_threads (const LuModel *model, guint limit);
 void lu_report_begin_lines (void);
 void lu_report_end_lines (void);
 
-/* Prints the lines of the functions with that name by self, at most `limit`. */
-void lu_report_print_hot_lines (const LuCallTree *tree, const char *name, guint limit);
+/* Prints the lines of these functions by self, at most `limit`. */
+void lu_report_print_hot_lines (const LuCallTree *tree, const LuModelFunction *function,
+                                guint limit);
 /* Prints files by frames that have no line, at most `limit`, and why. After lu_model_add_lines().
  */
 void lu_report_print_without_lines (const LuModel *model, guint limit);

@@ -54,6 +54,7 @@ add_functions (Loader *self)
         continue;
       function = g_new0 (LuReportFunction, 1);
       function->source = source;
+      function->name_length = strlen (source->name);
       function->text = lu_model_function_text (source);
       g_ptr_array_add (self->profile->functions, function);
       self->by_number[i] = function;
@@ -138,14 +139,13 @@ add_up (Loader *self)
 }
 
 LuProfile *
-lu_profile_load (const char *path, LuDebuginfod *debuginfod, LuKallsymsFile *kallsyms,
-                 GError **error)
+lu_profile_load (const char *path, const LuProfileLoad *options, GError **error)
 {
-  g_autoptr (LuModel) model = lu_replay_load (path, 0, kallsyms, error);
+  g_autoptr (LuModel) model = lu_replay_load (path, options->flags, options->kallsyms, error);
 
   if (model == NULL)
     return NULL;
-  model->debuginfod = debuginfod;
+  model->debuginfod = options->debuginfod;
   lu_model_name (model, 0);
   model->debuginfod = NULL;
   return lu_profile_new (g_steal_pointer (&model));
@@ -190,12 +190,25 @@ lu_profile_find (const LuProfile *self, const char *text)
 
       if (function->total == 0)
         continue;
-      if (strcmp (function->source->name, valid) == 0)
+      if (strcmp (function->source->name, valid) == 0
+          || strcmp (function->source->full_name, valid) == 0)
         g_ptr_array_add (exact, function);
-      else if (contains (function->source->name, folded))
+      else if (contains (function->source->name, folded)
+               || contains (function->source->full_name, folded))
         g_ptr_array_add (partial, function);
     }
   return exact->len > 0 ? g_steal_pointer (&exact) : g_steal_pointer (&partial);
+}
+
+void
+lu_profile_show_full_name (LuReportFunction *function)
+{
+  LuModelFunction full = *function->source;
+
+  full.name = full.full_name;
+  function->name_length = strlen (full.name);
+  g_free (function->text);
+  function->text = lu_model_function_text (&full);
 }
 
 int

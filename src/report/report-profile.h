@@ -15,6 +15,7 @@ typedef struct
 {
   const LuModelFunction *source; /* of the model */
   char *text;                    /* as printed: with file and line if lines are split */
+  gsize name_length;             /* of the name at its beginning */
   guint64 self;                  /* samples with this function at the leaf */
   guint64 total;                 /* samples with this function anywhere, once each */
   guint64 last_stack;            /* number of the last stack that was counted in total */
@@ -38,13 +39,22 @@ typedef struct
 
 /* Adds up a model that has names; takes it. Owned by the caller. */
 LuProfile *lu_profile_new (LuModel *model);
-/* Loads a whole capture ("-": standard input), or replays a file of perf. debuginfod: see LuModel;
- * kallsyms: see replay.h. */
-LuProfile *lu_profile_load (const char *path, LuDebuginfod *debuginfod, LuKallsymsFile *kallsyms,
-                            GError **error);
-/* Returns the functions (of LuReportFunction, borrowed) with samples whose name is the text, or
- * else those whose name contains it in upper or lower case. The array is owned by the caller. */
+/* The options of loading a profile; pointers are borrowed. */
+typedef struct
+{
+  LuModelFlags flags;
+  LuDebuginfod *debuginfod; /* see LuModel */
+  LuKallsymsFile *kallsyms; /* see replay.h */
+} LuProfileLoad;
+
+/* Loads a whole capture ("-": standard input), or replays a file of perf. */
+LuProfile *lu_profile_load (const char *path, const LuProfileLoad *options, GError **error);
+/* Returns the functions (of LuReportFunction, borrowed) with samples whose name, short or full, is
+ * the text, or else those with a name that contains it in upper or lower case. The array is owned
+ * by the caller. */
 GPtrArray *lu_profile_find (const LuProfile *self, const char *text);
+/* Has the function printed with its full name. */
+void lu_profile_show_full_name (LuReportFunction *function);
 void lu_profile_free (LuProfile *self);
 /* A GCompareFunc for `functions`: the most samples at the leaf first. */
 int lu_profile_compare_self (gconstpointer a, gconstpointer b);

@@ -65,7 +65,7 @@ lu_report_with_module (const char *name, const char *module)
 static char *
 text_of (const LuCallNode *node)
 {
-  g_autofree char *text = lu_call_node_text (node);
+  g_autofree char *text = lu_call_node_add_folded (node, lu_call_node_text (node));
 
   return lu_report_with_module (text, node->module);
 }
@@ -217,19 +217,20 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
 
 /* Only the outermost call counts, so that recursion counts once. */
 void
-lu_report_print_neighbours (const LuCallTree *tree, const char *name, guint limit)
+lu_report_print_neighbours (const LuCallTree *tree, const LuModelFunction *function, guint limit)
 {
   g_autoptr (GHashTable) callers = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_autoptr (GHashTable) callees = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_autofree guint8 *is_inside = g_new0 (guint8, tree->nodes->len);
   guint64 all = lu_call_tree_node (tree, 0)->total, total = 0, self = 0;
-  g_autofree char *readable = lu_printable (name, 0);
+  g_autofree char *readable = lu_printable (function->name, 0);
 
   for (guint32 i = 1; i < tree->nodes->len; i++)
     {
       const LuCallNode *node = lu_call_tree_node (tree, i);
       const LuCallNode *parent = lu_call_tree_node (tree, node->parent);
-      gboolean is_it = !node->is_program && strcmp (node->name, name) == 0;
+      gboolean is_it =
+          node->function != NULL && strcmp (node->function->full_name, function->full_name) == 0;
 
       /* 1: the function itself; 2: called by it */
       is_inside[i] = is_inside[node->parent] != 0 ? 2 : is_it;

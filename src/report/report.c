@@ -23,7 +23,7 @@ typedef struct
   char *function, *debuginfod; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, processes, threads, json, lines, inlines;
+  gboolean tree, processes, threads, json, lines, inlines, full_names, folds;
 } Options;
 
 static gboolean
@@ -49,6 +49,10 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       NULL },
     { "inlines", 0, 0, G_OPTION_ARG_NONE, &self->inlines,
       N_ ("Show inlined functions, from debug information"), NULL },
+    { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
+      N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "fold-recursion", 0, 0, G_OPTION_ARG_NONE, &self->folds,
+      N_ ("With --tree: show a function and its calls of itself as one"), NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions and threads as JSON"),
       NULL },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
@@ -96,7 +100,10 @@ add_lines (const Options *options, LuModel *model)
 static LuModel *
 load (const Options *options, const char *path, GError **error)
 {
-  LuModelFlags flags = lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0;
+  LuModelFlags flags =
+      (lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0u)
+      | (options->full_names ? LU_MODEL_FULL_NAMES : 0u)
+      | (options->folds && options->function == NULL ? LU_MODEL_FOLD_RECURSION : 0u);
   g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
   g_autoptr (LuDebuginfod) debuginfod = NULL;
   g_autoptr (LuModel) model = NULL;
@@ -115,17 +122,24 @@ load (const Options *options, const char *path, GError **error)
   return lu_report_filter_apply (&options->filter, model, error) ? g_steal_pointer (&model) : NULL;
 }
 
-/* Returns the name that all of them have, borrowed; NULL if there are several. */
-static const char *
-only_name (const GPtrArray *functions)
+/* Returns the first one if all have its full name, or else NULL. Those of one short name then get
+ * their full names as texts. */
+static const LuModelFunction *
+only_one (GPtrArray *functions)
 {
-  const char *name = ((const LuReportFunction *) g_ptr_array_index (functions, 0))->source->name;
+  const LuModelFunction *first = ((LuReportFunction *) g_ptr_array_index (functions, 0))->source;
+  gboolean is_full = TRUE, is_short = TRUE;
 
   for (guint i = 1; i < functions->len; i++)
-    if (!g_str_equal (name,
-                      ((const LuReportFunction *) g_ptr_array_index (functions, i))->source->name))
-      return NULL;
-  return name;
+    {
+      const LuReportFunction *function = g_ptr_array_index (functions, i);
+
+      is_full &= g_str_equal (first->full_name, function->source->full_name);
+      is_short &= g_str_equal (first->name, function->source->name);
+    }
+  for (guint i = 0; i < functions->len && is_short && !is_full; i++)
+    lu_profile_show_full_name (g_ptr_array_index (functions, i));
+  return is_full ? first : NULL;
 }
 
 /* Prints the callers and callees of the function that is meant, or which may be meant. */
@@ -136,23 +150,23 @@ print_function (const Options *options, const LuProfile *profile, const LuCallTr
   g_autoptr (GPtrArray) found = lu_profile_find (profile, options->function);
   g_autofree char *text = lu_printable (options->function, 0), *title = NULL;
   guint limit = (guint) options->limit;
-  const char *name;
+  const LuModelFunction *function;
 
   if (found->len == 0)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"), text);
       return FALSE;
     }
-  name = only_name (found);
-  if (name == NULL)
+  function = only_one (found);
+  if (function == NULL)
     {
       title = g_strdup_printf (_ ("Functions with \"%s\" in their names"), text);
       lu_report_print_functions (profile, found, title, limit);
       return TRUE;
     }
-  lu_report_print_neighbours (tree, name, limit);
+  lu_report_print_neighbours (tree, function, limit);
   if (options->lines)
-    lu_report_print_hot_lines (tree, name, limit);
+    lu_report_print_hot_lines (tree, function, limit);
   return TRUE;
 }
 

@@ -54,8 +54,8 @@ typedef struct
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */
   gboolean no_store;   /* whole tables are not kept on disk */
   gboolean include_self, no_join, no_symbols, redact, quiet, verbose;
-  gboolean lines, inlines; /* of other formats than captures */
-  gboolean open;           /* show the recording when it is over */
+  gboolean lines, inlines, full_names; /* of other formats than captures */
+  gboolean open;                       /* show the recording when it is over */
   gboolean show_version;
   LuHelperOptions helper;
   char *command_line; /* all of it, for the capture */

@@ -10,3 +10,9 @@ lu_demangle (const char *symbol)
 {
   return g_strdup (symbol);
 }
+
+char *
+lu_demangle_d_or_ada (const char *symbol)
+{
+  return NULL;
+}

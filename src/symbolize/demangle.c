@@ -11,10 +11,13 @@
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_MANGLED   4096
 #define MAX_DEMANGLED 65536
+/* References of D to an earlier part of the name. Each can double the length of the result. */
+#define MAX_REFERENCES_OF_D 6
 
 typedef struct
 {
@@ -56,4 +59,43 @@ lu_demangle (const char *symbol)
     return g_string_free (output.text, FALSE);
   g_string_free (output.text, TRUE);
   return g_strdup (symbol);
+}
+
+static char *
+demangle_d (const char *symbol)
+{
+  guint n = 0;
+
+  for (const char *at = symbol; *at != 0; at++)
+    n += *at == 'Q';
+  return n <= MAX_REFERENCES_OF_D ? dlang_demangle (symbol, 0) : NULL;
+}
+
+/* Names of other packages look like names of C. */
+static gboolean
+is_of_ada (const char *symbol)
+{
+  static const char *const roots[] = { "_ada_", "ada__", "system__", "gnat__", "interfaces__" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (roots); i++)
+    if (g_str_has_prefix (symbol, roots[i]))
+      return TRUE;
+  return FALSE;
+}
+
+char *
+lu_demangle_d_or_ada (const char *symbol)
+{
+  char *found = NULL, *copy;
+
+  if (strlen (symbol) > MAX_MANGLED)
+    return NULL;
+  if (symbol[0] == '_' && symbol[1] == 'D')
+    found = demangle_d (symbol);
+  else if (is_of_ada (symbol))
+    found = ada_demangle (symbol, 0);
+  /* The library puts symbols that it does not know in brackets. */
+  copy = found != NULL && found[0] != '<' && found[0] != 0 ? g_strdup (found) : NULL;
+  free (found);
+  return copy;
 }

@@ -53,22 +53,8 @@ void NAME (void) { init (COUNT); sink++; }
 """
 
 
-class Names(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.mkdtemp(prefix="names-")
-        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
-        parts = [("main.c", MAIN), ("first.c", PART.replace("NAME", "first").replace("COUNT", "4000")),
-                 ("second.c", PART.replace("NAME", "second").replace("COUNT", "16000"))]
-        for name, text in parts:
-            with open(cls.path(name), "w", encoding="utf-8") as out:
-                out.write(text)
-        built = subprocess.run([*COMPILER, "-O2", "-o", cls.path("whole"),
-                                *(cls.path(name) for name, _ in parts)], check=False,
-                               capture_output=True, text=True)
-        if built.returncode != 0 or shutil.which("strip") is None:
-            raise unittest.SkipTest("no compiler or no strip: " + built.stderr)
-        subprocess.run(["strip", "-o", cls.path("stripped"), cls.path("whole")], check=True)
+class Recorded(unittest.TestCase):
+    """A directory with programs, and what is recorded of them."""
 
     @classmethod
     def path(cls, name):
@@ -84,6 +70,24 @@ class Names(unittest.TestCase):
             self.skipTest(result.stderr.strip())
         self.assertEqual(result.returncode, 0, result.stderr)
         return self.path(file)
+
+
+class Names(Recorded):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="names-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        parts = [("main.c", MAIN), ("first.c", PART.replace("NAME", "first").replace("COUNT", "4000")),
+                 ("second.c", PART.replace("NAME", "second").replace("COUNT", "16000"))]
+        for name, text in parts:
+            with open(cls.path(name), "w", encoding="utf-8") as out:
+                out.write(text)
+        built = subprocess.run([*COMPILER, "-O2", "-o", cls.path("whole"),
+                                *(cls.path(name) for name, _ in parts)], check=False,
+                               capture_output=True, text=True)
+        if built.returncode != 0 or shutil.which("strip") is None:
+            raise unittest.SkipTest("no compiler or no strip: " + built.stderr)
+        subprocess.run(["strip", "-o", cls.path("stripped"), cls.path("whole")], check=True)
 
     def rows(self, capture, module):
         """Returns [(name, self)] of the functions of a file, from the report."""
@@ -231,6 +235,103 @@ class Names(unittest.TestCase):
             self.assertEqual(b"stripped+0x" in table, has_table, option)
             names = self.rows(capture, "stripped")
             self.assertTrue(any(n > 10 for _, n in names), names)
+
+
+SHORT = """
+#include <algorithm>
+#include <ctime>
+#include <vector>
+volatile unsigned sink;
+__attribute__ ((noinline)) void spin (int n) { for (int i = 0; i < n; i++) sink += i; }
+__attribute__ ((noinline)) void spin (double n) { for (int i = 0; i < n; i++) sink += 2 * i; }
+template <typename T> __attribute__ ((noinline)) unsigned
+sum (const std::vector<T> &all) { unsigned n = 0; for (T one : all) { sink += one; n += one; } return n; }
+__attribute__ ((noinline, optimize ("O0"))) void nest (int depth) { if (depth > 0) nest (depth - 1); else spin (40000); }
+int
+main ()
+{
+  timespec now;
+  std::vector<int> all (20000, 1);
+  do
+    {
+      spin (20000);
+      spin (20000.0);
+      nest (6);
+      sink += sum (all);
+      clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+    }
+  while (now.tv_nsec < 600000000);
+}
+"""
+FULL = {"spin(int)", "spin(double)", "unsigned int sum<int>(std::vector<int, std::allocator<int> > const&)"}
+
+
+class ShortNames(Recorded):
+    """Names of C++ are short where they are shown; recordings have the full ones."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="names-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        compiler = os.environ.get("CXX", "g++").split()
+        with open(cls.path("short.cc"), "w", encoding="utf-8") as out:
+            out.write(SHORT)
+        if shutil.which(compiler[0]) is None:
+            raise unittest.SkipTest("no compiler of C++")
+        built = subprocess.run([*compiler, "-O2", "-o", cls.path("short"), cls.path("short.cc")],
+                               check=False, capture_output=True, text=True)
+        if built.returncode != 0:
+            raise unittest.SkipTest(built.stderr)
+
+    def setUp(self):
+        self.capture = self.record("short.syscap", "--", self.path("short"))
+
+    def report(self, *arguments):
+        result = self.run_it("report", *arguments, self.capture)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_rows(self):
+        rows = [row for row in json.loads(self.report("--json"))["functions"]
+                if row["module"] == "short"]
+        if not any("full_name" in row for row in rows):
+            self.skipTest("built without a demangler")
+        self.assertEqual(sorted(row["name"] for row in rows if row["name"] in ("spin", "sum<int>")),
+                         ["spin", "spin", "sum<int>"])
+        self.assertEqual({row.get("full_name") for row in rows} & FULL, FULL)
+        whole = json.loads(self.report("--json", "--full-names"))["functions"]
+        self.assertEqual({row["name"] for row in whole} & FULL, FULL)
+
+        text = self.report("--function", "spin")
+        self.assertIn("spin(int)", text)
+        self.assertIn("spin(double)", text)
+        self.assertIn("Callers", self.report("--function", "spin(double)"))
+        self.assertNotIn("nest", self.report("--function", "spin(double)"))
+
+        tree = self.report("--tree", "--fold-recursion", "--min", "0.1")
+        self.assertEqual(tree.count("nest ×7"), 1, tree)
+        self.assertEqual(tree.count("nest"), 1, tree)
+
+    def test_formats(self):
+        if "spin(int)" in self.report():
+            self.skipTest("built without a demangler")
+        for arguments, name in ([], ";spin "), (["--full-names"], ";spin(int) "):
+            result = self.run_it("convert", "-f", *arguments, self.capture, "short.folded")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(self.path("short.folded"), encoding="utf-8") as file:
+                self.assertIn(name, file.read())
+        self.record("direct.folded", "--full-names", "--", self.path("short"))
+        with open(self.path("direct.folded"), encoding="utf-8") as file:
+            self.assertIn(";spin(int) ", file.read())
+        result = self.run_it("convert", "-f", self.capture, "short.html")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("short.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn('"spin"', page)
+        self.assertIn('"spin(int)"', page)
+        changes = self.run_it("diff", "--json", self.capture, self.capture)
+        self.assertEqual({row.get("full_name") for row in json.loads(changes.stdout)["functions"]} & FULL,
+                         FULL)
 
 
 if __name__ == "__main__":

@@ -257,7 +257,7 @@ class Completion(Case):
         self.assertEqual(self.complete("--out"), ["--output"])
         self.assertIn("--tree", self.complete("report", "--"))
         self.assertNotIn("--tree", self.complete("--"))
-        self.assertEqual(self.complete("convert", "--fo"), ["--force", "--format"])
+        self.assertEqual(self.complete("convert", "--fo"), ["--fold-recursion", "--force", "--format"])
         self.assertEqual(self.complete("convert", "--re"), ["--redact"])
 
     def test_words(self):

@@ -62,6 +62,8 @@ sample (Fixture *self, guint64 time, gint32 pid, guint n, const guint64 *address
   sample (self, time, pid, G_N_ELEMENTS (((guint64[]){ __VA_ARGS__ })),                            \
           (const guint64[]){ __VA_ARGS__ })
 
+static const LuProfileLoad no_options;
+
 static LuProfile *
 load (Fixture *self)
 {
@@ -69,7 +71,7 @@ load (Fixture *self)
   LuProfile *profile;
 
   g_assert_true (lu_syscap_writer_finish (self->writer, 5000, NULL));
-  profile = lu_profile_load (self->path, NULL, NULL, &error);
+  profile = lu_profile_load (self->path, &no_options, &error);
   g_assert_no_error (error);
   return profile;
 }
@@ -214,7 +216,7 @@ test_killed (Fixture *self, gconstpointer data)
   SAMPLE (3000, 7, USER, 0x1100);
   g_assert_true (lu_syscap_writer_flush (self->writer, NULL));
   g_assert_cmpint (ftruncate (self->fd, (off_t) lu_syscap_writer_size (self->writer) - 4), ==, 0);
-  profile = lu_profile_load (self->path, NULL, NULL, &error);
+  profile = lu_profile_load (self->path, &no_options, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (profile->model->n_samples, ==, 1);
   g_assert_true (profile->model->is_cut);
@@ -255,13 +257,13 @@ test_errors (void)
 {
   g_autoptr (GError) error = NULL;
 
-  g_assert_null (lu_profile_load ("/nonexistent.syscap", NULL, NULL, &error));
+  g_assert_null (lu_profile_load ("/nonexistent.syscap", &no_options, &error));
   g_assert_nonnull (strstr (error->message, "/nonexistent.syscap: No such file"));
   g_clear_error (&error);
-  g_assert_null (lu_profile_load ("/dev/null", NULL, NULL, &error));
+  g_assert_null (lu_profile_load ("/dev/null", &no_options, &error));
   g_assert_nonnull (strstr (error->message, "not a Sysprof capture"));
   g_clear_error (&error);
-  g_assert_null (lu_profile_load ("/", NULL, NULL, &error));
+  g_assert_null (lu_profile_load ("/", &no_options, &error));
   g_assert_nonnull (error);
 }
 
