@@ -4,8 +4,9 @@
 /* bench-walk.c [OPTION...] -- COMMAND... - measures the cost of a walk in the kernel, on one
  * command that runs on one CPU: ns per walk and per frame by the kernel's own statistics, the
  * percentiles by the program's clock, and how walks end. With --check every sample arrives, too,
- * and its stack from the table engine is compared with the one that BPF unwound. Prints one JSON
- * line. */
+ * and its stack from the table engine is compared with the one that BPF unwound. With --process
+ * the main thread of a running process is measured instead, while it is on that CPU. Prints one
+ * JSON line. */
 
 #include "live.h"
 
@@ -20,7 +21,7 @@
 #define MAX_PRINTED 5
 
 static int period_ns = 1003001, ms = 3000, wait_ms = 500, max_frames, stack_size = 65528;
-static int command_cpu = 0;
+static int command_cpu, process;
 static gboolean is_check, is_timed, no_cache;
 
 static const GOptionEntry entries[] = {
@@ -30,6 +31,7 @@ static const GOptionEntry entries[] = {
   { "max-frames", 0, 0, G_OPTION_ARG_INT, &max_frames, "of a walk", "N" },
   { "stack-size", 0, 0, G_OPTION_ARG_INT, &stack_size, "of copies", "BYTES" },
   { "cpu", 0, 0, G_OPTION_ARG_INT, &command_cpu, "of the command", "N" },
+  { "process", 0, 0, G_OPTION_ARG_INT, &process, "instead of a command", "PID" },
   { "check", 0, 0, G_OPTION_ARG_NONE, &is_check, "compare with the table engine", NULL },
   { "timed", 0, 0, G_OPTION_ARG_NONE, &is_timed, "percentiles, too", NULL },
   { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "remember no rules", NULL },
@@ -240,7 +242,7 @@ run (Bench *self, char **argv, GError **error)
                           .period_ns = (guint64) period_ns,
                           .stack_size = (guint) stack_size,
                           .cpu = (guint) command_cpu };
-  gint32 pid = live_spawn (argv, options.cpu, (guint) wait_ms);
+  gint32 pid = process > 0 ? process : live_spawn (argv, options.cpu, (guint) wait_ms);
   gboolean is_started = pid > 0 && live_start (&self->live, pid, &options, error);
 
   if (is_started)
@@ -256,7 +258,7 @@ run (Bench *self, char **argv, GError **error)
       print_result (self, n_runs, ns);
     }
   live_stop (&self->live);
-  if (pid > 0)
+  if (pid > 0 && pid != process)
     {
       kill (pid, SIGKILL);
       waitpid (pid, NULL, 0);
@@ -273,12 +275,13 @@ main (int argc, char **argv)
   gboolean is_ok;
 
   g_option_context_add_main_entries (context, entries, NULL);
-  if (!g_option_context_parse (context, &argc, &argv, &error) || argc < 2)
+  if (!g_option_context_parse (context, &argc, &argv, &error) || (argc < 2 && process <= 0))
     {
       fprintf (stderr, "bench-walk: %s\n", error != NULL ? error->message : "no command");
       return 1;
     }
-  argv += strcmp (argv[1], "--") == 0 ? 2 : 1;
+  if (process <= 0)
+    argv += strcmp (argv[1], "--") == 0 ? 2 : 1;
   self->unwinder = lu_unwinder_table.new(NULL);
   is_ok = run (self, argv, &error) && self->n_different == 0;
   if (error != NULL)

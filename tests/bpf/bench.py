@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""bench.py BUILD [ROUNDS] [--peer NAME=COMMAND]... - what a walk in the kernel costs.
+"""bench.py BUILD [ROUNDS] [--peer NAME=COMMAND]... [--process PID]... - what a walk in the kernel costs.
 
 Used by hand, and as a benchmark. Each round runs, at each depth, the program on a tower of calls
 without frame pointers and the kernel's walk along frame pointers (bpf_get_stack) on the same tower
@@ -10,6 +10,9 @@ what a read of 16 bytes and of a page of user memory costs on this machine, one 
 with what a frame and a walk without frames cost by the outermost two, and one for each real program,
 and for all of them at once: how long half, 90 % and 99 % of the walks took at most, and the longest
 one, by the program's own clock.
+
+With --process only running processes are measured: the main thread of each at 1 kHz, one line for
+each CPU on which it was sampled at least 20 times; ns_per_run is the least of all rounds.
 
 A peer is measured in the same rounds on the same tower. Its COMMAND is given a CPU, the ns between
 samples, for how many ms to sample, and the words of the tower's command; it starts that on the CPU,
@@ -35,6 +38,8 @@ import programs  # noqa: E402
 DEPTHS = (2, 9, 31, 61, 121)
 PERIOD_NS = 100003
 TIME_MS = 200
+PROCESS_PERIOD_NS = 1003001
+PROCESS_TIME_MS = 2000
 # Measured on each real program whose walks are timed, and on all of them at once.
 LOADS = ("python3", "sqlite3", "gcc")
 LOAD_S = 4
@@ -136,14 +141,33 @@ def bench_loads(recorder):
         time_load(recorder, LOADS, directory)
 
 
+def bench_process(directory, pid, rounds):
+    """Returns False if nothing could be measured."""
+    best = {}
+    for cpu in sorted(os.sched_getaffinity(pid)) * rounds:
+        result = least([last_line([directory / "bench-walk", "--timed", "--cpu", cpu, "--process", pid, "--period",
+                                   PROCESS_PERIOD_NS, "--time", PROCESS_TIME_MS])])
+        best[cpu] = least([best.get(cpu), result])
+    for cpu, result in best.items():
+        if result:
+            print(json.dumps({"process": pid, "cpu": cpu, "ns_per_walk": round(result["ns_per_run"]),
+                              **{key: result[key] for key in ("runs", "frames", "remembered", "p50", "p90", "p99")}}),
+                  flush=True)
+    return any(best.values())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=Path)
     parser.add_argument("rounds", type=int, nargs="?", default=3)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
+    parser.add_argument("--process", type=int, action="append", default=[], metavar="PID")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     peers = {name: shlex.split(command) for name, _, command in (peer.partition("=") for peer in arguments.peer)}
+    if arguments.process:
+        measured = [bench_process(build / "tests/bpf", pid, arguments.rounds) for pid in arguments.process]
+        return 0 if all(measured) else 77
     if not bench_reads(build / "tests/bpf", arguments.rounds) or not bench_depths(
             build / "tests/bpf", arguments.rounds, peers):
         print("bench.py: no runs; are there the rights to load programs?", file=sys.stderr)
