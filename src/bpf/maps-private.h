@@ -7,7 +7,6 @@
 #pragma once
 
 #include "bpf/blocks.h"
-#include "bpf/devices.h"
 #include "candidates.h"
 #include "bpf/publisher.h"
 

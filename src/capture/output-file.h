@@ -7,6 +7,7 @@
 #pragma once
 
 #include <glib.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Opens `path` for writing and returns the descriptor (close-on-exec), or -1.
@@ -26,3 +27,25 @@ gboolean lu_output_sudo_caller (uid_t *uid, gid_t *gid);
 /* Removes a regular file that lu_output_open() just created and that contains nothing worth
  * keeping. */
 void lu_output_discard (const char *path);
+
+/* The directories of the outputs of a recording in many files, kept open: files are created and
+ * removed in the directories that were there when the recording began, whatever their paths lead to
+ * later. Immutable; any thread. */
+typedef struct _LuOutputDirectories LuOutputDirectories;
+
+/* Opens the directory of each path (NULL-terminated). NULL on failure. */
+LuOutputDirectories *lu_output_directories_open (char *const *paths, GError **error);
+void lu_output_directories_free (LuOutputDirectories *self);
+
+/* Creates a file with lu_output_create_at(), in directory `number` (that of the path with this
+ * index). Of `path` only the last component counts; messages show all of it. */
+int lu_output_directories_create (const LuOutputDirectories *self, guint number, const char *path,
+                                  GError **error);
+/* Looks at that file, without following a link. Sets errno on failure. */
+gboolean lu_output_directories_look (const LuOutputDirectories *self, guint number,
+                                     const char *path, struct stat *info);
+/* Removes it. Sets errno on failure. */
+gboolean lu_output_directories_remove (const LuOutputDirectories *self, guint number,
+                                       const char *path);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuOutputDirectories, lu_output_directories_free)

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "capture/output-file.h"
 
 #include <glib/gi18n.h>
 

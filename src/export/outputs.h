@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "capture/output-directories.h"
+#include "capture/output-file.h"
 #include "tee.h"
 
 typedef struct

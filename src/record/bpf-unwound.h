@@ -6,7 +6,7 @@
  *
  * BPF may still use a process's earlier mappings when side-band has already reported new ones. So
  * the drain checks each stack once: at every frame, the mapping that BPF used must be the one of
- * the sample's time. Nothing here allocates. */
+ * the sample's time. */
 
 #pragma once
 
@@ -37,3 +37,24 @@ void lu_bpf_unwound_user_frames (const guint8 *words, guint32 n_words, LuFrame *
  * kernel_ip. Returns how many frames there are, at most LU_BPF_MAX_KERNEL; 0 if kernel_ip is 0. */
 guint32 lu_bpf_unwound_kernel_frames (const guint8 *words, guint32 n_words, guint64 kernel_ip,
                                       LuFrame *frames);
+
+/* For tests (--engine check-bpf), two stacks of one sample: what BPF unwound is kept until the same
+ * sample comes with a copy. The program emits a stack and lets the kernel write the sample as well,
+ * so the sample is the next one of that CPU. Drain thread; keeping allocates. */
+typedef struct
+{
+  gint32 tid;   /* -1: belongs to no further sample */
+  guint64 time; /* ns */
+  LuBpfPart part;
+  guint64 words[LU_BPF_MAX_KERNEL + LU_BPF_MAX_FRAMES]; /* part.n_kernel, then part.n_user */
+} LuBpfPair;
+
+/* Returns an empty table of the pairs by their CPUs, owned by the caller. */
+GHashTable *lu_bpf_pairs_new (void);
+
+/* Keeps what can be trusted of a BPF_UNWOUND event. */
+void lu_bpf_pairs_keep (GHashTable *self, const LuLocatedEvent *located);
+/* Returns the stack that BPF unwound for this sample; NULL: none. Valid until the next call. */
+const LuBpfPair *lu_bpf_pairs_find (GHashTable *self, const LuEvent *sample);
+/* The sample has been handled, so later ones of its CPU do not match. */
+void lu_bpf_pairs_forget (GHashTable *self, const LuEvent *sample);

@@ -5,7 +5,6 @@
 
 #include "dispatch.h"
 
-#include "bpf-pairs.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
 #include "unwind/walker.h"
@@ -31,7 +30,7 @@ struct _LuDispatch
 {
   LuQueue *to_worker, *to_writer; /* borrowed */
   LuWalker *walker;               /* owned; NULL: only the worker unwinds */
-  GHashTable *pairs;              /* owned (bpf-pairs.h); NULL: engines are not compared */
+  GHashTable *pairs;              /* owned (bpf-unwound.h); NULL: engines are not compared */
   gboolean live;
   LuStack stack;
   gboolean worker_is_stuck, writer_is_stuck; /* no room in time; cleared once there is room */

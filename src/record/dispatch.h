@@ -36,7 +36,7 @@ LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *loc
 LuDispatchResult lu_dispatch_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located);
 
 /* From now on each stack that BPF unwound comes before the same sample with a copy, and goes to the
- * worker with it, to be compared (bpf-pairs.h). */
+ * worker with it, to be compared (bpf-unwound.h). */
 void lu_dispatch_compare_engines (LuDispatch *self);
 gboolean lu_dispatch_compares_engines (const LuDispatch *self);
 

@@ -66,7 +66,7 @@ typedef struct
   LuAddressSpace *space; /* reference; NULL together with process */
 } LuSampleHeader;
 
-/* A stack that BPF unwound for a sample that has a copy as well (bpf-pairs.h), as words of its
+/* A stack that BPF unwound for a sample that has a copy as well (bpf-unwound.h), as words of its
  * record (bpf.h). */
 typedef struct
 {

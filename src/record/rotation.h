@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "capture/output-directories.h"
+#include "capture/output-file.h"
 #include "capture/sink.h"
 #include "statistics.h"
 

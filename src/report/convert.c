@@ -13,7 +13,6 @@
 #include "base/fd.h"
 #include "base/printable.h"
 #include "session/fetcher.h"
-#include "capture/output-file.h"
 #include "profile/redact.h"
 #include "replay.h"
 #include "report-filter.h"

@@ -36,6 +36,3 @@ typedef struct
   /* How long to go on compiling tables at the end. */
   guint tables_patience_ms;
 } LuSessionMode;
-
-/* Never NULL; static. */
-const LuSessionMode *lu_session_mode (const LuOptions *options);

@@ -37,6 +37,31 @@
 #define FINDS_LEAKS FALSE
 #endif
 
+static const LuSessionMode recorder_mode = {
+  .opens_events = TRUE,
+  .warns_of_store = TRUE,
+  .has_summary = TRUE,
+  .cfi_memory = (gsize) 128 << 20,
+  .tables_patience_ms = LU_PIPELINE_TABLES_PATIENCE_MS,
+};
+
+static const LuSessionMode helper_mode = {
+  .has_client = TRUE,
+  .follows_all = TRUE,
+  .restricts_calls = TRUE,
+  .runs_ahead = TRUE,
+  .knows_own_mounts = TRUE,
+  .logs_progress = TRUE,
+  .skips_clean_up = TRUE,
+  .cfi_memory = (gsize) 32 << 20,
+};
+
+static const LuSessionMode *
+find_mode (const LuOptions *options)
+{
+  return lu_options_is_helper (options) ? &helper_mode : &recorder_mode;
+}
+
 /* Until the next call, the start may wait for another process: for the reader of a FIFO, or for
  * COMMAND's file. */
 static void
@@ -385,7 +410,7 @@ int
 lu_session_run (const LuOptions *options)
 {
   LuSession self = { .options = options,
-                     .mode = lu_session_mode (options),
+                     .mode = find_mode (options),
                      .signals = { .fd = -1 },
                      .viewer_fd = -1,
                      .end_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK),

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "by-name.h"
 #include "input/source-perf.h"
 
 #include <dirent.h>
@@ -25,6 +24,133 @@
 #define MAX_RESCANS 8
 /* How often --wait looks for a process. */
 #define WAIT_US (50 * 1000)
+
+/* Bytes of arguments; only the first word matters. */
+#define MAX_ARGUMENTS 4096
+
+/* Names of one process, owned. */
+typedef struct
+{
+  pid_t pid;
+  char *program, *comm; /* of the arguments; of the kernel */
+} Named;
+
+static void
+named_free (gpointer pointer)
+{
+  Named *self = pointer;
+
+  g_free (self->program);
+  g_free (self->comm);
+  g_free (self);
+}
+
+static char *
+read_of (pid_t pid, const char *name, gsize *length)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/%s", (int) pid, name);
+
+  return lu_fd_read_file (path, MAX_ARGUMENTS, length);
+}
+
+/* Whether it has ended, but is still listed (proc_pid_stat(5): the state follows the name). */
+static gboolean
+has_ended (pid_t pid)
+{
+  g_autofree char *text = read_of (pid, "stat", NULL);
+  const char *after = text != NULL ? strrchr (text, ')') : NULL;
+
+  return after == NULL || g_str_has_prefix (after, ") Z") || g_str_has_prefix (after, ") X");
+}
+
+static void
+read_names (GPtrArray *processes, pid_t pid)
+{
+  gsize length = 0;
+  g_autofree char *arguments = read_of (pid, "cmdline", &length);
+  g_autofree char *comm = read_of (pid, "comm", NULL);
+  Named *named;
+
+  if (arguments == NULL || comm == NULL || has_ended (pid))
+    return;
+  for (gsize i = 0; i < length; i++)
+    if (arguments[i] == 0)
+      arguments[i] = ' ';
+  named = g_new0 (Named, 1);
+  named->pid = pid;
+  named->comm = g_strdup (g_strchomp (comm));
+  named->program =
+      lu_labels_program (&(LuLabels){ .command_line = length > 0 ? arguments : named->comm });
+  g_ptr_array_add (processes, named);
+}
+
+/* Returns all processes but this one, of Named. */
+static GPtrArray *
+list_processes (void)
+{
+  GPtrArray *processes = g_ptr_array_new_with_free_func (named_free);
+  DIR *dir = opendir ("/proc");
+
+  if (dir == NULL)
+    return processes;
+  for (struct dirent *entry = readdir (dir); entry != NULL; entry = readdir (dir))
+    {
+      pid_t pid = (pid_t) strtol (entry->d_name, NULL, 10);
+
+      if (pid > 0 && pid != getpid ())
+        read_names (processes, pid);
+    }
+  closedir (dir);
+  return processes;
+}
+
+static gboolean
+contains (const char *text, const char *part)
+{
+  g_autofree char *folded = g_ascii_strdown (text, -1);
+
+  return strstr (folded, part) != NULL;
+}
+
+static void
+add_matches (const GPtrArray *processes, const char *name, gboolean is_part, GArray *pids)
+{
+  g_autofree char *part = g_ascii_strdown (name, -1);
+
+  for (guint i = 0; i < processes->len; i++)
+    {
+      const Named *process = g_ptr_array_index (processes, i);
+      gboolean matches =
+          is_part ? contains (process->program, part) || contains (process->comm, part)
+                  : strcmp (process->program, name) == 0 || strcmp (process->comm, name) == 0;
+      gboolean is_new = TRUE;
+
+      for (guint k = 0; k < pids->len; k++)
+        is_new &= g_array_index (pids, pid_t, k) != process->pid;
+      if (matches && is_new)
+        g_array_append_val (pids, process->pid);
+    }
+}
+
+/* Returns the processes (pid_t) whose program or kernel name is one of `names`; of a name that
+ * nobody has, those whose name contains it, in any case. Never this process, and none that has
+ * ended: what could not be read is left out. Owned by the caller; may be empty. */
+static GArray *
+find_by_name (char **names)
+{
+  g_autoptr (GPtrArray) processes = list_processes ();
+  GArray *pids = g_array_new (FALSE, FALSE, sizeof (pid_t));
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      guint before = pids->len;
+
+      add_matches (processes, names[i], FALSE, pids);
+      if (pids->len == before)
+        add_matches (processes, names[i], TRUE, pids);
+    }
+  return pids;
+}
 
 static gboolean
 fail_gone (pid_t id, gboolean is_thread, GError **error)
@@ -141,7 +267,7 @@ add_thread (LuTarget *self, const LuOptions *options, pid_t tid, GError **error)
 static GArray *
 wait_for_names (const LuOptions *options)
 {
-  GArray *found = lu_find_by_name (options->names);
+  GArray *found = find_by_name (options->names);
 
   if (found->len == 0 && options->wait && !options->quiet)
     {
@@ -153,7 +279,7 @@ wait_for_names (const LuOptions *options)
     {
       g_usleep (WAIT_US);
       g_array_unref (found);
-      found = lu_find_by_name (options->names);
+      found = find_by_name (options->names);
     }
   return found;
 }
