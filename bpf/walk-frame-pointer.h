@@ -177,7 +177,7 @@ check_owner (walk_ref ref, uint64_t pc)
   if (call == LU_CALL_UNKNOWN)
     return VERDICT_UNKNOWN;
   return call == LU_CALL_INDIRECT
-                 || (call == LU_CALL_DIRECT && walk->seen.module == walk->place.module)
+                 || (call == LU_CALL_DIRECT && walk->place.kind != LU_BPF_MAPPING_JIT)
              ? VERDICT_FOUND
              : VERDICT_NONE;
 }
@@ -230,7 +230,7 @@ find_word (walk_ref ref, struct walk *walk, uint64_t from, uint32_t wanted)
 {
   int64_t verdict;
 
-  walk->word_at = from;
+  walk->word_at = (from + 7) & ~(uint64_t) 7;
   verdict = see_all (ref, walk, wanted);
   return verdict == VERDICT_MORE ? VERDICT_NONE : verdict;
 }
@@ -391,14 +391,15 @@ go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
                         ? find_word (ref, walk, walk->sp, WANTED_ANY)
                         : check_return (ref, top[0], walk->fp, walk->sp, WANTED_ANY);
   int64_t kind;
+  int is_large = walk->fp - walk->sp - LU_FP_MAX_WORDS * 8 - 1 < LU_FP_MAX_DISTANCE;
 
-  if (verdict != VERDICT_FOUND)
+  if (verdict != VERDICT_FOUND && (verdict != VERDICT_NONE || !is_large))
     return verdict;
   if (is_known_set_up (walk, walk->pc))
     return VERDICT_NONE;
   kind = read_leaf_kind (ref);
   if (kind == LU_LEAF_UNDECIDED)
-    return VERDICT_MORE;
+    return is_large ? VERDICT_UNKNOWN : VERDICT_MORE;
   if (kind == LU_LEAF_FRAMED)
     {
       note_proof (ref, 0);

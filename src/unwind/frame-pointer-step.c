@@ -144,6 +144,15 @@ may_be_behind_code (LuFrameContext *self, guint64 address)
 
 typedef LuProviderResult (*CheckFunc) (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp);
 
+/* Returns the first word of a frame: hand-written code may take less than a word of the stack. */
+static guint64
+first_word (const LuFrameContext *self, guint64 sp)
+{
+  guint64 rest = self->arch->word_size - 1;
+
+  return (sp + rest) & ~rest;
+}
+
 /* FOUND: a word in [from, fp) could be a return address of that kind. */
 static LuProviderResult
 find_return (LuFrameContext *self, guint64 from, guint64 fp, CheckFunc check)
@@ -151,6 +160,7 @@ find_return (LuFrameContext *self, guint64 from, guint64 fp, CheckFunc check)
   guint word = self->arch->word_size;
   guint64 value;
 
+  from = first_word (self, from);
   for (guint64 at = from; at < fp && at - from < LU_FP_MAX_WORDS * word; at += word)
     {
       LuProviderResult result = LU_PROVIDER_NONE;
@@ -250,7 +260,8 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
   return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
 }
 
-/* Steps from a leaf in a file. NONE: its frame is set up. BEYOND: unknown. */
+/* Steps from a leaf in a file. NONE: its frame is set up. BEYOND: unknown; so is a frame too large
+ * to be searched, if neither its code nor other samples show where it has its return address. */
 static LuProviderResult
 go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
             LuFrameRegs *caller)
@@ -259,9 +270,11 @@ go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   guint word = self->arch->word_size;
   LuProviderResult result =
       find_return (self, frame->sp, is_possible ? frame->fp : frame->sp + word, check_return);
+  gboolean is_large = is_possible && frame->fp - frame->sp > LU_FP_MAX_WORDS * word;
   guint64 top;
 
-  if (result != LU_PROVIDER_FOUND || is_known_set_up (self, frame->pc))
+  if (result == LU_PROVIDER_UNKNOWN || (result == LU_PROVIDER_NONE && !is_large)
+      || is_known_set_up (self, frame->pc))
     return result == LU_PROVIDER_UNKNOWN ? result : LU_PROVIDER_NONE;
   switch (self->ops->leaf_at (self->data, code, frame->pc))
     {
@@ -279,7 +292,7 @@ go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
     case LU_LEAF_UNDECIDED:
       break;
     }
-  return go_undecided (self, code, frame, caller);
+  return is_large ? LU_PROVIDER_BEYOND : go_undecided (self, code, frame, caller);
 }
 
 /* Steps from a leaf of generated code, in the same way. */
@@ -302,7 +315,8 @@ go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller
 }
 
 /* FOUND: this may be the return address into ordinary code that keeps frame pointers and has called
- * `code`. Code in a file can call code outside the file only through a register or memory. */
+ * `code`, from another file through a PLT. Code in a file can call generated code only through a
+ * register or memory. */
 static LuProviderResult
 check_owner (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMapping *owner,
              guint64 pc)
@@ -314,7 +328,7 @@ check_owner (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMappin
     case LU_CALL_INDIRECT:
       return LU_PROVIDER_FOUND;
     case LU_CALL_DIRECT:
-      return code->module == owner->module ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+      return code->status != LU_STATUS_JIT ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
     case LU_CALL_NONE:
       break;
     }
@@ -390,8 +404,8 @@ find_other_owner (LuFrameContext *self, const LuDwflMapping *code, const LuFrame
                       && lu_frame_rule_at (self, mapping, caller->pc - 1) != LU_FP_RULE_NONE;
 
   self->is_repeatable = frame->fp - frame->sp <= LU_FP_MAX_WORDS * word;
-  for (guint64 at = frame->sp; at < frame->fp && at - frame->sp < LU_FP_MAX_WORDS * word;
-       at += word)
+  for (guint64 at = first_word (self, frame->sp);
+       at < frame->fp && at - frame->sp < LU_FP_MAX_WORDS * word; at += word)
     {
       LuProviderResult result = check_word (self, code, frame, at, has_rule);
 

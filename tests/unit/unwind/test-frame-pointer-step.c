@@ -311,6 +311,10 @@ static const Case cases[] = {
     .fp = 2,
     .pc = PLAIN,
     .is_exact = TRUE },
+  { "code in a file that was called directly, perhaps from another file",
+    { 7, KEEPS + DIRECT, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = PLAIN },
   { "old return addresses in a leaf that code without rules has called",
     { 7, RULES + CALL, AT (9), PLAIN + CALL },
     .fp = 2,
@@ -752,6 +756,36 @@ test_rules_are_limited (void)
   g_assert_cmpuint (n_asked, <=, 1024);
 }
 
+/* Steps from a leaf in a file with a frame of n_words, `top` in its last one, and a stack pointer
+ * that is `rest` bytes off. */
+static LuProviderResult
+step_from_large (guint64 pc, guint n_words, guint rest, guint64 top)
+{
+  guint64 words[512] = { 0 };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
+  LuFrameRegs frame = { .pc = pc, .sp = AT (1) - rest, .fp = AT (1 + n_words) }, caller;
+
+  words[n_words] = top;
+  words[1 + n_words] = AT (500);
+  words[2 + n_words] = RULES + CALL;
+  return lu_frame_providers_step (&fp_step, &file, &frame, &caller);
+}
+
+/* A leaf that has set up no frame has its return address somewhere in what looks like one. */
+static void
+test_leaf_proves_frame (void)
+{
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (step_from_large (PLAIN, 300, 0, RULES + CALL), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (step_from_large (PLAIN, 300, 0, 7), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (step_from_large (PLAIN, 10, 0, RULES + CALL), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (step_from_large (PLAIN, 1, 4, RULES + CALL), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (step_from_large (PLAIN + LEAF_FRAMED, 300, 0, 7), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (step_from_large (PLAIN, 10, 0, 7), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (step_from_large (PLAIN, 300, 0, 7), ==, LU_PROVIDER_FOUND);
+}
+
 static LuModule *
 new_module (LuModuleKind kind)
 {
@@ -797,6 +831,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/set up before", test_set_up_before);
   g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
+  g_test_add_func ("/guess/a leaf proves that its frame is set up", test_leaf_proves_frame);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
