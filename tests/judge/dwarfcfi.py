@@ -34,6 +34,7 @@ class Fde(NamedTuple):
     cie_code: bytes
     code: bytes
     code_va: int         # address of the first byte of code
+    lsda: int            # address of the language's data: C++'s landing pads; 0: none
 
 
 class Cursor:
@@ -118,7 +119,32 @@ class _Cie(NamedTuple):
     data_align: int
     pointer_encoding: int
     has_size: bool
+    lsda_encoding: int
     code: bytes
+
+
+def landing_pads(data, va, start, pointer_size):
+    """The landing pads that the call sites of a function at @start have; @data is at its LSDA.
+
+    (gcc, libstdc++-v3/libsupc++/eh_personality.cc: parse_lsda_header)
+    """
+    cursor = Cursor(data, 0, va, pointer_size)
+    base = cursor.encoded(cursor.u8())
+    base = start if base is None else base
+    if cursor.u8() != 0xff:
+        cursor.uleb()
+    encoding = cursor.u8()
+    size = cursor.uleb()
+    end = cursor.at + size
+    pads = set()
+    while cursor.at < end:
+        cursor.encoded(encoding & 0x0f)
+        cursor.encoded(encoding & 0x0f)
+        pad = cursor.encoded(encoding & 0x0f)
+        cursor.uleb()
+        if pad:
+            pads.add(base + pad)
+    return pads
 
 
 class Section:
@@ -171,7 +197,7 @@ class Section:
         code_align = cursor.uleb()
         data_align = cursor.sleb()
         ra_register = cursor.u8() if version == 1 else cursor.uleb()
-        encoding, signal = 0x00, False
+        encoding, signal, lsda_encoding = 0x00, False, 0xff
         if augmentation[:1] == b"z":
             size = cursor.uleb()
             code_at = cursor.at + size
@@ -179,7 +205,7 @@ class Section:
                 if letter == "R":
                     encoding = cursor.u8()
                 elif letter == "L":
-                    cursor.u8()
+                    lsda_encoding = cursor.u8()
                 elif letter == "P":
                     cursor.encoded(cursor.u8())
                 elif letter == "S":
@@ -192,7 +218,7 @@ class Section:
         elif augmentation:
             raise CfiError(f"augmentation {augmentation!r}")
         return _Cie(signal, ra_register, code_align, data_align, encoding, augmentation[:1] == b"z",
-                    bytes(self.data[cursor.at:end]))
+                    lsda_encoding, bytes(self.data[cursor.at:end]))
 
     def fde_at(self, at):
         """The FDE at section offset @at; None for a CIE or the terminator."""
@@ -205,11 +231,16 @@ class Section:
         size = cursor.encoded(cie.pointer_encoding & 0x0f)
         if start is None or size is None:
             raise CfiError("FDE without a range")
+        lsda = 0
         if cie.has_size:
-            cursor.skip(cursor.uleb())
+            skipped = cursor.uleb()
+            code_at = cursor.at + skipped
+            lsda = cursor.encoded(cie.lsda_encoding) or 0
+            cursor.at = code_at
+            cursor.skip(0)
         return Fde(start, start + size, cie.signal, cie.ra_register, cie.code_align,
                    cie.data_align, cie.pointer_encoding, cie.code, bytes(self.data[cursor.at:end]),
-                   self.va + cursor.at)
+                   self.va + cursor.at, lsda)
 
     def _range_at(self, at):
         """Start and end of the FDE at @at, and the offset of the next entry."""

@@ -331,6 +331,22 @@ class Elf:
                 return fde
         return None
 
+    def is_landing_pad(self, ea):
+        """Whether the code at @ea catches exceptions of its function, or cleans up after them."""
+        fde = self.fde(ea)
+        return fde is not None and fde.lsda != 0 and ea in self._landing_pads(fde.start, fde.lsda)
+
+    def _landing_pads(self, start, lsda):
+        load = next((s for s in self.segments
+                     if s.kind == PT_LOAD and s.ea <= lsda < s.ea + s.file_size), None)
+        if load is None:
+            return ()
+        data = self.data[load.offset + lsda - load.ea:load.offset + load.file_size]
+        try:
+            return dwarfcfi.landing_pads(data, lsda, start, self.pointer_size)
+        except dwarfcfi.CfiError:
+            return ()
+
     def _frame_info(self, ea):
         for find in self._finders():
             try:

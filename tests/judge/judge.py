@@ -9,7 +9,8 @@ that its MAP frames name.  A user stack is complete when
   - it carries no synthetic root frame, by which the recorder itself says that it is not,
   - every address lies inside an executable mapping that was valid at the time of the sample,
   - every return address stands behind a call instruction; a frame interrupted by a signal (its
-    inner neighbour is a signal frame) and the signal frame itself need none,
+    inner neighbour is a signal frame) and the signal frame itself need none; nor does a landing pad
+    (as the tables of its function tell) below a function of libgcc that jumps to one,
   - the call in front of a return address leads to the frame inside of it, where the call tells its
     target: through PLT entries, tail calls and thunks (reach.py),
   - code in no file (a JIT's), of which nothing can be read, is called by code in no file too, or
@@ -123,7 +124,10 @@ class Judge:
                 self._fault(stack, at, NO_MAPPING)
                 how, inner = frames.RETURN, None
                 continue
-            if frame.fault is not None:
+            if frame.fault == frames.NO_CALL and inner is not None and self.callees.lands(
+                    self.spaces.of(stack.sample.pid), address, inner):
+                pass
+            elif frame.fault is not None:
                 self._fault(stack, at, frame.fault)
             elif inner is not None and not frame.signal and not self._leads(stack, address, inner):
                 self._fault(stack, at, frames.OTHER_CALL)

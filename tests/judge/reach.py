@@ -185,6 +185,13 @@ class Callees:
             self._answers[key] = self._leads(pid, space, outer, inner)
         return self._answers[key]
 
+    def lands(self, space, outer, inner):
+        """Whether @inner goes on at the landing pad @outer, which nobody called."""
+        module, ea = self._modules.place(space.find(outer), outer)
+        callee, callee_ea = self._modules.place(space.find(inner), inner)
+        return (ea is not None and callee_ea is not None and module.image.is_landing_pad(ea + 1)
+                and _is_installer(callee.image, callee_ea))
+
     def _leads(self, pid, space, outer, inner):
         module, ea = self._modules.place(space.find(outer), outer)
         callee, callee_ea = self._modules.place(space.find(inner), inner)

@@ -118,6 +118,20 @@ class Ways(unittest.TestCase):
         files = Files("static", "-static", "-no-pie")
         self.check(files, "plain", "_Unwind_Resume", OPEN)
 
+    def test_a_landing_pad_has_no_call_in_front(self):
+        """But nothing else goes on there, and nowhere else."""
+        for flags in ((), ("-m32",)):
+            files = Files("lands" + "".join(flags), "-static", "-no-pie", *flags)
+            pad = files.symbols["catches_pad"] - 1
+            for leaf, behind, refused in (("_Unwind_Resume", pad, {}),
+                                          ("_Unwind_Resume", pad - 1, {frames.NO_CALL: 1}),
+                                          ("_Unwind_Resume", pad + 1, {frames.NO_CALL: 1}),
+                                          ("plain", pad, {frames.NO_CALL: 1})):
+                stack = [BASE + files.symbols[leaf], BASE + behind,
+                         BASE + files.symbols["_start"] + 1]
+                found = judge.Judge(syscap.parse(bytes(files.writer().sample(stack).data)))
+                self.assertEqual(dict(found.refused), refused, found.report())
+
     def test_code_in_no_file(self):
         files = Files("static", "-static", "-no-pie")
         for called, verdict in (("plain", NO), ("switch", NO), ("tail_register", OPEN),
