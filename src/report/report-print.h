@@ -32,6 +32,9 @@ void lu_report_print_lacking (const LuModel *model, const char *title, LuReportL
                               const char *(*why_of) (const LuModelModule *module), guint limit);
 /* Prints files by frames that have no name, at most `limit`, and why. */
 void lu_report_print_unnamed (const LuModel *model, guint limit);
+/* Prints a line for each runtime whose generated code has no names in 5 % or more of all samples,
+ * about what gives it names. */
+void lu_report_print_hints (const LuModel *model);
 /* Returns the samples of each thread, owned by the caller. */
 guint64 *lu_report_count_threads (const LuModel *model);
 /* Returns the samples of each process, owned by the caller. */

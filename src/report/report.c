@@ -201,6 +201,7 @@ lu_report_main (int argc, char **argv, GError **error)
   lu_report_print_head (profile, argv[1]);
   if (model->n_samples == 0)
     return TRUE;
+  lu_report_print_hints (model);
   if (options.processes)
     lu_report_print_programs (model, (guint) options.limit);
   if (options.threads)

@@ -334,5 +334,73 @@ class ShortNames(Recorded):
                          FULL)
 
 
+GENERATED = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__ ((noinline)) static void spin (volatile unsigned *n) { while (*n > 0) --*n; }
+int
+main (int argc, char **argv)
+{
+  struct timespec now;
+  char name[64];
+  void *code = mmap (NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy (code, (void *) spin, 256);
+  __builtin___clear_cache ((char *) code, (char *) code + 256);
+  if (argc > 1)
+    {
+      snprintf (name, sizeof name, "/tmp/perf-%d.map", getpid ());
+      FILE *map = fopen (name, "w");
+      fprintf (map, "%lx 100 spin\\n", (unsigned long) code);
+      fclose (map);
+    }
+  do
+    {
+      volatile unsigned n = 100000;
+      ((void (*) (volatile unsigned *)) code) (&n);
+      clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+    }
+  while (now.tv_nsec < 400000000);
+  printf ("%d\\n", getpid ());
+}
+"""
+
+
+class Hints(Recorded):
+    """A report says how a runtime can be made to name its functions, if that is needed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="names-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        with open(cls.path("generated.c"), "w", encoding="utf-8") as out:
+            out.write(GENERATED)
+        built = subprocess.run([*COMPILER, "-O2", "-o", cls.path("java"), cls.path("generated.c")],
+                               check=False, capture_output=True, text=True)
+        if built.returncode != 0:
+            raise unittest.SkipTest(built.stderr)
+        shutil.copy(cls.path("java"), cls.path("other"))
+
+    def first_lines(self, program, *arguments):
+        result = self.run_it("-q", "-f", "-o", "hint.syscap", "--", self.path(program), *arguments)
+        if result.returncode == 125 and os.geteuid() != 0:
+            self.skipTest(result.stderr.strip())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        pid = result.stdout.strip()
+        self.addCleanup(lambda: os.path.exists(f"/tmp/perf-{pid}.map") and os.remove(f"/tmp/perf-{pid}.map"))
+        report = self.run_it("report", "hint.syscap")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        return pid, report.stdout
+
+    def test_hints(self):
+        pid, text = self.first_lines("java")
+        self.assertRegex(text, rf"java: .*-XX:\+PreserveFramePointer.* jcmd {pid} Compiler.perfmap\n")
+        self.assertNotIn("lack names", self.first_lines("java", "named")[1])
+        self.assertNotIn("lack names", self.first_lines("other")[1])
+
+
 if __name__ == "__main__":
     unittest.main()
