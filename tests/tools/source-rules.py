@@ -28,7 +28,8 @@ AUTHORS = "SPDX-FileCopyrightText: 2026 The live-unwinder authors"
 # Files that cannot or need not say their licence: the texts of the licences, formats without
 # comments, and lists that tools read whole.
 NO_SPDX = re.compile(r"^LICENSES/|(^|/)\.git(ignore|attributes)$|\.(png|svg|json|bin|gz|data)$"
-                     r"|^tests/fuzz/corpus/|(^|/)(LINGUAS|POTFILES)$|\.clang-format$")
+                     r"|^tests/fuzz/corpus/|(^|/)(LINGUAS|POTFILES)$|\.clang-format$"
+                     r"|^data/packaging/debian/(changelog|copyright|source/format)$")
 HEAD_LINES = 6
 
 
