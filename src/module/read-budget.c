@@ -6,7 +6,9 @@
 #include "module/read-budget.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* An account gets one ns in this many. */
@@ -16,67 +18,94 @@
 #define FULL_AFTER_NS G_GUINT64_CONSTANT (2000000000)
 /* With this many accounts, drop those that are full. */
 #define MANY_ACCOUNTS 1024
+/* How often the kernel is asked how long this thread had to wait for a CPU. */
+#define ASK_NS G_GUINT64_CONSTANT (10000000)
 
 typedef struct
 {
   guint share;
   gint64 left; /* ns */
-  guint64 at;  /* monotonic ns: left was that much */
+  guint64 at;  /* as now(): left was that much */
 } Account;
 
 struct _LuReadBudget
 {
   Account total;
   GHashTable *users, *processes; /* id -> Account */
+  guint64 asked, waited, latest; /* ns: monotonic; waited for a CPU until then; the latest now() */
 };
 
+/* Returns how long this thread has waited for a CPU, in ns; 0 if the kernel does not tell. */
+static guint64
+read_waited (void)
+{
+  g_autofree char *text = lu_fd_read_file ("/proc/thread-self/schedstat", 128, NULL);
+  unsigned long long ran, waited = 0;
+
+  return text != NULL && sscanf (text, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
+}
+
+/* Returns the time that this thread could have used, in ns: on a busy machine it gets a part of a
+ * CPU, and shares of all of one would be more than it has. */
+static guint64
+now (LuReadBudget *self)
+{
+  guint64 time = lu_monotonic_ns ();
+
+  if (time - self->asked >= ASK_NS)
+    {
+      self->waited = read_waited ();
+      self->asked = time;
+    }
+  return self->latest = MAX (self->latest, time - self->waited);
+}
+
 static void
-fill (Account *self, guint64 now)
+fill (Account *self, guint64 time)
 {
   gint64 full = (gint64) (FULL_AFTER_NS / self->share);
-  gint64 more = (gint64) (MIN (now - self->at, 100 * FULL_AFTER_NS) / self->share);
+  gint64 more = (gint64) (MIN (time - self->at, 100 * FULL_AFTER_NS) / self->share);
 
   self->left = MIN (self->left + more, full);
-  self->at = now;
+  self->at = time;
 }
 
 static gboolean
-is_full (gpointer key, gpointer value, gpointer now)
+is_full (gpointer key, gpointer value, gpointer time)
 {
   Account *self = value;
 
-  fill (self, *(const guint64 *) now);
+  fill (self, *(const guint64 *) time);
   return self->left == (gint64) (FULL_AFTER_NS / self->share);
 }
 
 /* Returns the account, filled up. */
 static Account *
-find (GHashTable *accounts, guint id, guint share)
+find (GHashTable *accounts, guint id, guint share, guint64 time)
 {
   Account *self = g_hash_table_lookup (accounts, GUINT_TO_POINTER (id));
-  guint64 now = lu_monotonic_ns ();
 
   if (self == NULL)
     {
       if (g_hash_table_size (accounts) >= MANY_ACCOUNTS)
-        g_hash_table_foreach_remove (accounts, is_full, &now);
+        g_hash_table_foreach_remove (accounts, is_full, &time);
       self = g_new (Account, 1);
-      *self = (Account){ .share = share, .left = (gint64) (FULL_AFTER_NS / share), .at = now };
+      *self = (Account){ .share = share, .left = (gint64) (FULL_AFTER_NS / share), .at = time };
       g_hash_table_insert (accounts, GUINT_TO_POINTER (id), self);
     }
-  fill (self, now);
+  fill (self, time);
   return self;
 }
 
 /* All processes that have ended share an account. */
 static Account *
-find_user (LuReadBudget *self, gint32 pid)
+find_user (LuReadBudget *self, gint32 pid, guint64 time)
 {
   struct stat info = { .st_uid = G_MAXUINT32 };
   char path[32];
 
   g_snprintf (path, sizeof path, "/proc/%d", pid);
-  return find (self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32, USER_SHARE);
+  return find (self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32, USER_SHARE, time);
 }
 
 LuReadBudget *
@@ -85,7 +114,7 @@ lu_read_budget_new (void)
   LuReadBudget *self = g_new0 (LuReadBudget, 1);
 
   self->total = (Account){ .share = TOTAL_SHARE };
-  fill (&self->total, lu_monotonic_ns ());
+  fill (&self->total, now (self));
   self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   return self;
@@ -104,19 +133,23 @@ lu_read_budget_free (LuReadBudget *self)
 gboolean
 lu_read_budget_has (LuReadBudget *self, gint32 pid)
 {
+  guint64 time = now (self);
+
   if (pid <= 0)
     return TRUE;
-  fill (&self->total, lu_monotonic_ns ());
-  return self->total.left > 0 && find (self->processes, (guint) pid, PROCESS_SHARE)->left > 0
-         && find_user (self, pid)->left > 0;
+  fill (&self->total, time);
+  return self->total.left > 0 && find (self->processes, (guint) pid, PROCESS_SHARE, time)->left > 0
+         && find_user (self, pid, time)->left > 0;
 }
 
 void
 lu_read_budget_charge (LuReadBudget *self, gint32 pid, guint64 ns)
 {
+  guint64 time = now (self);
+
   if (pid <= 0)
     return;
   self->total.left -= (gint64) ns;
-  find (self->processes, (guint) pid, PROCESS_SHARE)->left -= (gint64) ns;
-  find_user (self, pid)->left -= (gint64) ns;
+  find (self->processes, (guint) pid, PROCESS_SHARE, time)->left -= (gint64) ns;
+  find_user (self, pid, time)->left -= (gint64) ns;
 }

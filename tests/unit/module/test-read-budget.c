@@ -5,6 +5,10 @@
 
 #include "module/read-budget.h"
 
+#include "base/clock.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +97,51 @@ test_filling (void)
   g_assert_true (lu_read_budget_has (budget, getpid ()));
 }
 
+/* Returns a process that uses the CPU that we use. */
+static pid_t
+start_neighbour (void)
+{
+  pid_t pid = fork ();
+
+  g_assert_cmpint (pid, >=, 0);
+  if (pid == 0)
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+  while (pid == 0)
+    ;
+  return pid;
+}
+
+/* While others use our CPU, an account fills up by our part of it only. */
+static void
+test_busy_machine (void)
+{
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  guint64 end = lu_monotonic_ns () + SECOND_NS * 12 / 10;
+  pid_t neighbours[4];
+  cpu_set_t all, one;
+
+  if (access ("/proc/thread-self/schedstat", R_OK) != 0)
+    {
+      g_test_skip ("the kernel does not tell how long a thread waits");
+      return;
+    }
+  CPU_ZERO (&one);
+  CPU_SET (sched_getcpu (), &one);
+  g_assert_cmpint (sched_getaffinity (0, sizeof all, &all), ==, 0);
+  g_assert_cmpint (sched_setaffinity (0, sizeof one, &one), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (neighbours); i++)
+    neighbours[i] = start_neighbour ();
+  lu_read_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 10);
+  while (lu_monotonic_ns () < end)
+    ;
+  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  for (guint i = 0; i < G_N_ELEMENTS (neighbours); i++)
+    stop_process (neighbours[i]);
+  sched_setaffinity (0, sizeof all, &all);
+  g_usleep (1000000); /* not waiting for a CPU */
+  g_assert_true (lu_read_budget_has (budget, getpid ()));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -101,5 +150,6 @@ main (int argc, char **argv)
   g_test_add_func ("/read-budget/user", test_user);
   g_test_add_func ("/read-budget/total", test_total);
   g_test_add_func ("/read-budget/filling", test_filling);
+  g_test_add_func ("/read-budget/busy-machine", test_busy_machine);
   return g_test_run ();
 }
