@@ -15,8 +15,8 @@ typedef struct
   const char *name, *expected;
 } Case;
 
-/* Names as libiberty makes them of symbols of libstdc++, libLLVM, rustc and programs written for
- * this. */
+/* Names as libiberty makes them: some of symbols of libstdc++, libLLVM and rustc, others written by
+ * hand for a rule. */
 static const Case demangled[] = {
   /* types, parameters and defaults */
   { "std::vector<int, std::allocator<int> >::push_back(int const&)",
