@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#define MAX_DEPTH     64 /* of brackets */
-#define MAX_ARGUMENTS 32 /* bytes of a list that is shown */
+#define MAX_LENGTH    16384 /* bytes of a name: the time grows with its square */
+#define MAX_DEPTH     64    /* of brackets */
+#define MAX_ARGUMENTS 32    /* bytes of a list that is shown */
 #define ELLIPSIS      "…"
 
 typedef struct
@@ -380,7 +381,7 @@ lu_short_name (const char *name)
   Reader reader = { .at = name };
   char *of_language = lu_short_name_of_language (name);
 
-  if (of_language != NULL || strpbrk (name, "<({[ ") == NULL)
+  if (of_language != NULL || strpbrk (name, "<({[ ") == NULL || strlen (name) > MAX_LENGTH)
     return of_language != NULL ? of_language : g_strdup (name);
   out = g_string_new (NULL);
   copy_name (&reader, out);

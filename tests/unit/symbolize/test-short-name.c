@@ -173,11 +173,32 @@ test_deep (void)
       g_autoptr (GString) deep = g_string_new (NULL);
       g_autofree char *name = NULL;
 
-      while (deep->len < 60000)
+      while (deep->len < 16000)
         g_string_append (deep, parts[i]);
       name = lu_short_name (deep->str);
       g_assert_cmpstr (name, ==, deep->str);
     }
+}
+
+static char *
+long_name (guint n)
+{
+  g_autoptr (GString) name = g_string_new ("int ");
+
+  for (guint i = 0; i < n; i++)
+    g_string_append (name, "a_<b>::");
+  return g_strdup_printf ("%sf(c)", name->str);
+}
+
+/* A name that would take long stays as it is. */
+static void
+test_long (void)
+{
+  g_autofree char *few = long_name (2000), *many = long_name (9000);
+  g_autofree char *few_short = lu_short_name (few), *many_short = lu_short_name (many);
+
+  g_assert_cmpuint (strlen (few_short), ==, strlen (few) - strlen ("int (c)"));
+  g_assert_cmpstr (many_short, ==, many);
 }
 
 int
@@ -188,5 +209,6 @@ main (int argc, char **argv)
   g_test_add_func ("/short-name/symbols", test_symbols);
   g_test_add_func ("/short-name/of-languages", test_of_languages);
   g_test_add_func ("/short-name/deep", test_deep);
+  g_test_add_func ("/short-name/long", test_long);
   return g_test_run ();
 }
