@@ -10,6 +10,7 @@
 
 #include <glib/gi18n.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MIN_PERCENT 5
 
@@ -31,16 +32,29 @@ static const Runtime runtimes[] = {
   { "java", N_ ("start it with -XX:+PreserveFramePointer, and before the recording ends, run: jcmd "
                 "PID Compiler.perfmap") },
   { "node*", N_ ("start it with --perf-basic-prof --interpreted-frames-native-stack") },
-  { "python*", N_ ("start it with -X perf (from 3.12 on; stacks may end there unless Python was "
-                   "built with frame pointers)") },
+  { "python*", N_ ("start it with -X perf (stacks may end there if Python 3.12 was built without "
+                   "frame pointers)") },
 };
+
+/* Whether it is python3.N or libpython3.N.so.1.0 with an N below 12, which names no functions. */
+static gboolean
+is_old_python (const char *module)
+{
+  const char *version = strstr (module, "python3.");
+  guint minor;
+
+  return version != NULL && sscanf (version, "python3.%u", &minor) == 1 && minor < 12;
+}
 
 static guint
 contents_of (const LuModelFunction *function)
 {
   if (function->kind == LU_CODE_GENERATED)
     return function->has_name ? GENERATED_NAMED : GENERATED_UNNAMED;
-  return g_str_has_prefix (function->name, "_PyEval_EvalFrameDefault") ? PYTHON_LOOP : 0;
+  return g_str_has_prefix (function->name, "_PyEval_EvalFrameDefault")
+                 && !is_old_python (function->module)
+             ? PYTHON_LOOP
+             : 0;
 }
 
 /* Python without names runs no generated code; with them, each function has some. */

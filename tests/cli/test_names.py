@@ -367,6 +367,23 @@ main (int argc, char **argv)
   printf ("%d\\n", getpid ());
 }
 """
+INTERPRETER = """
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+void
+_PyEval_EvalFrameDefault (void)
+{
+  while (clock () < CLOCKS_PER_SEC * 4 / 10)
+    ;
+}
+int
+main (void)
+{
+  _PyEval_EvalFrameDefault ();
+  printf ("%d\\n", getpid ());
+}
+"""
 
 
 class Hints(Recorded):
@@ -376,13 +393,15 @@ class Hints(Recorded):
     def setUpClass(cls):
         cls.directory = tempfile.mkdtemp(prefix="names-")
         cls.addClassCleanup(shutil.rmtree, cls.directory, True)
-        with open(cls.path("generated.c"), "w", encoding="utf-8") as out:
-            out.write(GENERATED)
-        built = subprocess.run([*COMPILER, "-O2", "-o", cls.path("java"), cls.path("generated.c")],
-                               check=False, capture_output=True, text=True)
-        if built.returncode != 0:
-            raise unittest.SkipTest(built.stderr)
+        for program, text in (("java", GENERATED), ("python3.12", INTERPRETER)):
+            with open(cls.path("source.c"), "w", encoding="utf-8") as out:
+                out.write(text)
+            built = subprocess.run([*COMPILER, "-O2", "-fno-inline", "-o", cls.path(program),
+                                    cls.path("source.c")], check=False, capture_output=True, text=True)
+            if built.returncode != 0:
+                raise unittest.SkipTest(built.stderr)
         shutil.copy(cls.path("java"), cls.path("other"))
+        shutil.copy(cls.path("python3.12"), cls.path("python3.11"))
 
     def first_lines(self, program, *arguments):
         result = self.run_it("-q", "-f", "-o", "hint.syscap", "--", self.path(program), *arguments)
@@ -400,6 +419,11 @@ class Hints(Recorded):
         self.assertRegex(text, rf"java: .*-XX:\+PreserveFramePointer.* jcmd {pid} Compiler.perfmap\n")
         self.assertNotIn("lack names", self.first_lines("java", "named")[1])
         self.assertNotIn("lack names", self.first_lines("other")[1])
+
+    def test_hints_for_python(self):
+        """Python can name its functions from 3.12 on."""
+        self.assertIn("python3.12: start it with -X perf", self.first_lines("python3.12")[1])
+        self.assertNotIn("lack names", self.first_lines("python3.11")[1])
 
 
 if __name__ == "__main__":
