@@ -13,9 +13,7 @@
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +23,6 @@
 #define CACHE              "debuginfod_client"
 #define OLD_CACHE          ".debuginfod_client_cache"
 #define REPORT_INTERVAL_US (100 * 1000)
-#define FILE_SLACK         (1u << 20) /* bytes */
 
 typedef struct
 {
@@ -90,7 +87,7 @@ reason_to_end (const Job *job, long done, long total, gint64 now)
 {
   struct pollfd other_side = { .fd = job->fd, .events = POLLIN };
 
-  if (MAX (done, total) > 0 && (guint64) MAX (done, total) > job->max_size)
+  if (total > 0 && (guint64) MAX (done, total) > job->max_size)
     return EFBIG;
   if (now >= job->deadline_us)
     return ETIMEDOUT;
@@ -122,7 +119,7 @@ watch (Job *job, long done, long total)
 static const Library *loaded;
 
 /* The library calls this at least once a second. Until a server begins to send, total is 0 and done
- * is a small number, not one of bytes. Total stays 0 if the server does not tell the size. */
+ * is not a number of bytes. */
 static int
 on_progress (debuginfod_client *client, long done, long total)
 {
@@ -158,20 +155,6 @@ forget_miss (const LuFetchRequest *request)
     unlink (path);
 }
 
-/* Whatever the library does and servers say, no file gets much larger than allowed. on_progress()
- * comes first, and knows the reason. */
-static void
-limit_files (guint64 max_size)
-{
-  struct rlimit limit;
-
-  signal (SIGXFSZ, SIG_IGN);
-  if (getrlimit (RLIMIT_FSIZE, &limit) != 0)
-    return;
-  limit.rlim_cur = MIN (limit.rlim_max, max_size + FILE_SLACK);
-  setrlimit (RLIMIT_FSIZE, &limit);
-}
-
 static void
 answer (const Library *library, debuginfod_client *client, int socket_fd,
         const LuFetchRequest *request)
@@ -183,7 +166,6 @@ answer (const Library *library, debuginfod_client *client, int socket_fd,
   LuFetchReply text = { 0 };
   int fd;
 
-  limit_files (request->max_size);
   library->set_user_data (client, &job);
   /* A length of 0 means that the build-id is text. */
   fd = request->kind == LU_FETCH_PROGRAM ? library->find_executable (client, build_id, 0, NULL)
