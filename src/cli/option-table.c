@@ -6,6 +6,7 @@
 
 #include "config.h"
 
+#include "export/format.h"
 #include "option-table.h"
 
 #include <stddef.h>
@@ -41,8 +42,7 @@ static const Option recording_options[] = {
     N_ ("FILE") },
   { "output", 'o', G_OPTION_ARG_FILENAME_ARRAY, FIELD (options.outputs),
     N_ ("Write the capture to this file, - for standard output (default: capture.syscap); a suffix "
-        "selects another format: .folded, .html, .pb.gz, .json.gz, .speedscope.json, perf.data; "
-        "can be repeated"),
+        "selects another format (listed below); can be repeated"),
     N_ ("FILE") },
   { "open", 0, G_OPTION_ARG_NONE, FIELD (options.open),
     N_ ("Show the recording when it is over: a page in the browser, or a capture in Sysprof"),
@@ -171,6 +171,8 @@ add_options (GOptionGroup *group, const Option *options, guint n, LuRawOptions *
 GOptionContext *
 lu_option_table_parser (LuRawOptions *raw)
 {
+  g_autofree char *suffixes = lu_format_suffixes ();
+  g_autofree char *formats = g_strdup_printf (_ ("Formats of --output: %s"), suffixes);
   GOptionContext *context = g_option_context_new (_ ("[-- COMMAND ARGS…]"));
   GOptionGroup *main_group = g_option_group_new (NULL, NULL, NULL, NULL, NULL);
   GOptionGroup *helper_group = g_option_group_new (
@@ -191,5 +193,6 @@ lu_option_table_parser (LuRawOptions *raw)
                   "  live-unwinder convert IN OUT               into another format\n"
                   "  live-unwinder tables FILE                  the unwind table of a file\n"
                   "  live-unwinder doctor                       what works here, and what to do"));
+  g_option_context_set_description (context, formats);
   return context;
 }

@@ -111,19 +111,23 @@ parse_duration (const char *text, double *seconds, GError **error)
          || fail (error, _ ("--duration: \"%s\" is no time; give seconds, or as in 1m30s"), text);
 }
 
-/* Any name is that of a capture, but for those that promise something else. */
+/* Refuses suffixes that promise a format which does not exist; any other name is a capture. */
 static gboolean
 check_output_names (char **outputs, GError **error)
 {
   static const char *const others[] = { ".svg", ".json", ".htm", ".pb", ".txt", ".csv", ".gz" };
 
+  g_autofree char *suffixes = lu_format_suffixes ();
+
   for (guint i = 0; outputs != NULL && outputs[i] != NULL; i++)
     for (guint k = 0; k < G_N_ELEMENTS (others); k++)
       if (g_str_has_suffix (outputs[i], others[k]) && lu_format_of (outputs[i]) == NULL)
-        return fail (error,
-                     _ ("--output: %s would be no such file but a capture; there are .syscap, "
-                        ".folded, .html, .pb.gz, .json.gz, .speedscope.json and perf.data"),
-                     outputs[i]);
+        {
+          g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                       _ ("--output: %s would be a capture; suffixes of other formats are %s"),
+                       outputs[i], suffixes);
+          return FALSE;
+        }
   return TRUE;
 }
 

@@ -72,6 +72,17 @@ lu_format_names (void)
   return g_string_free (names, FALSE);
 }
 
+char *
+lu_format_suffixes (void)
+{
+  GString *suffixes = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (formats[i]->suffixes[0] != NULL)
+      g_string_append_printf (suffixes, "%s%s", i > 0 ? ", " : "", formats[i]->suffixes[0]);
+  return g_string_free (suffixes, FALSE);
+}
+
 guint64
 lu_format_kernel_start (void)
 {

@@ -41,6 +41,8 @@ const LuFormat *lu_format_find (const char *name);
 const LuFormat *lu_format_at (guint index);
 /* Returns "folded, html, …", owned by the caller. */
 char *lu_format_names (void);
+/* Returns ".folded, .html, …", the first suffix of each format, owned by the caller. */
+char *lu_format_suffixes (void);
 
 /* Returns the address of the running kernel's first function; 0 if /proc/kallsyms does not show it,
  * which depends on the rights of this moment. */
