@@ -185,48 +185,6 @@ class Names(Recorded):
                 self.assertIn(name.encode(), data, suffix)
         self.assertNotIn("(no symbol)", self.run_it("report", "--tree", "--min", "0", capture).stdout)
 
-    def copy_into(self, root):
-        """Copies the program and its libraries to where no recorded file is."""
-        os.makedirs(root + "/lu")
-        os.makedirs(root + "/tmp")
-        shutil.copy(PROGRAM, root + "/lu/program")
-        libraries = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
-        loader = None
-        for word in libraries.split():
-            if word.startswith("/"):
-                shutil.copy(word, root + "/lu")
-                loader = os.path.basename(word) if "ld-" in word else loader
-        return ["/lu/" + loader, "--library-path", "/lu", "/lu/program"]
-
-    def test_in_an_empty_chroot(self):
-        """Where none of the binaries is, a capture has the same names and shares."""
-        if os.geteuid() != 0:
-            self.skipTest("chroot needs root")
-        if shutil.which("ldd") is None:
-            self.skipTest("ldd is not installed")
-        root = self.path("root")
-        program = self.copy_into(root)
-        capture = self.record("here.syscap", "--", "sh", "-c", f"ls -lR /usr/bin >/dev/null; "
-                              f"{self.path('stripped')}; {self.path('whole')}")
-        shutil.copy(capture, root + "/tmp/here.syscap")
-
-        def there(*arguments):
-            done = subprocess.run([*program, *arguments], capture_output=True, timeout=60, check=False,
-                                  preexec_fn=lambda: (os.chroot(root), os.chdir("/tmp")))
-            if b"cannot execute" in done.stderr or b"error while loading" in done.stderr:
-                self.skipTest(done.stderr.decode())
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return done.stdout
-
-        self.assertEqual(there("report", "--json", "here.syscap").decode(),
-                         self.run_it("report", "--json", capture).stdout)
-        for suffix in ["folded", "html", "json.gz", "speedscope.json"] + ["pb.gz"] * HAS_PPROF:
-            self.assertEqual(self.run_it("convert", capture, "here." + suffix).returncode, 0)
-            there("convert", "here.syscap", "there." + suffix)
-            with open(self.path("here." + suffix), "rb") as here, \
-                    open(root + "/tmp/there." + suffix, "rb") as other:
-                self.assertEqual(here.read(), other.read(), suffix)
-
     def test_what_stays_private(self):
         """--no-symbols leaves places out of the capture; --redact keeps them, as it keeps paths."""
         for option, has_table in (("--no-symbols", False), ("--redact", True)):
