@@ -13,7 +13,9 @@
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +25,8 @@
 #define CACHE              "debuginfod_client"
 #define OLD_CACHE          ".debuginfod_client_cache"
 #define REPORT_INTERVAL_US (100 * 1000)
+/* Bytes. More than libcurl hands over between two calls of on_progress(): 100 times 16 KiB. */
+#define FILE_SLACK (16u << 20)
 
 typedef struct
 {
@@ -87,7 +91,7 @@ reason_to_end (const Job *job, long done, long total, gint64 now)
 {
   struct pollfd other_side = { .fd = job->fd, .events = POLLIN };
 
-  if (total > 0 && (guint64) MAX (done, total) > job->max_size)
+  if ((guint64) MAX (MAX (done, total), 0) > job->max_size)
     return EFBIG;
   if (now >= job->deadline_us)
     return ETIMEDOUT;
@@ -119,7 +123,7 @@ watch (Job *job, long done, long total)
 static const Library *loaded;
 
 /* The library calls this at least once a second. Until a server begins to send, total is 0 and done
- * is not a number of bytes. */
+ * is a small number, not one of bytes. Total stays 0 if the server does not tell the size. */
 static int
 on_progress (debuginfod_client *client, long done, long total)
 {
@@ -155,6 +159,28 @@ forget_miss (const LuFetchRequest *request)
     unlink (path);
 }
 
+static volatile sig_atomic_t file_is_full;
+
+static void
+on_full_file (int number)
+{
+  file_is_full = 1;
+}
+
+/* Whatever the library does and servers say, no file gets much larger than allowed. */
+static void
+limit_files (guint64 max_size)
+{
+  struct rlimit limit;
+
+  file_is_full = 0;
+  signal (SIGXFSZ, on_full_file);
+  if (getrlimit (RLIMIT_FSIZE, &limit) != 0)
+    return;
+  limit.rlim_cur = MIN (limit.rlim_max, max_size + FILE_SLACK);
+  setrlimit (RLIMIT_FSIZE, &limit);
+}
+
 static void
 answer (const Library *library, debuginfod_client *client, int socket_fd,
         const LuFetchRequest *request)
@@ -166,10 +192,13 @@ answer (const Library *library, debuginfod_client *client, int socket_fd,
   LuFetchReply text = { 0 };
   int fd;
 
+  limit_files (request->max_size);
   library->set_user_data (client, &job);
   /* A length of 0 means that the build-id is text. */
   fd = request->kind == LU_FETCH_PROGRAM ? library->find_executable (client, build_id, 0, NULL)
                                          : library->find_debuginfo (client, build_id, 0, NULL);
+  if (file_is_full)
+    job.error = EFBIG;
   if (fd < 0)
     text.code = job.error != 0 ? job.error : -fd;
   if (fd < 0 && job.error != 0)

@@ -33,6 +33,7 @@ COMPILER = os.environ.get("CC", "cc").split()
 HAS_DEBUGINFOD = os.environ.get("LU_HAS_DEBUGINFOD", "1") == "1"
 BUDGET = 10  # seconds, the default limit
 NOBODY = 65534
+MEBIBYTE = 1 << 20
 
 SOURCE = """
 #include <stdio.h>
@@ -396,6 +397,24 @@ class Debuginfod(Case):
         said, took = self.record(env=server.env)
         self.assertRegex(said, r"prog \(larger than 256 MiB; in up to \d+\.\d % of the samples\)")
         self.assertLess(took, 4)
+
+    def test_a_file_without_an_end(self):
+        """The server does not say how large it is, and sends until nobody listens."""
+        sent = []
+
+        def answer(handler):
+            handler.send_response(200)
+            handler.end_headers()
+            for _ in range(1000):
+                handler.wfile.write(bytes(MEBIBYTE))
+                sent.append(MEBIBYTE)
+        self.build()
+        server = self.serve_own(answer)
+        env = {**server.env, "DEBUGINFOD_MAXSIZE": str(8 * MEBIBYTE)}
+        said, _ = self.record(env=env)
+        self.assertRegex(said, r"prog \(larger than 8 MiB; in up to \d+\.\d % of the samples\)")
+        self.assertLess(sum(sent), 64 * MEBIBYTE)  # the network keeps some
+        self.assertEqual(glob.glob(self.path("cache", self.build_id(), "*")), [])
 
     def test_nothing_is_fetched_while_it_is_recorded(self):
         self.build()
