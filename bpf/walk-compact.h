@@ -101,6 +101,8 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
   pair = find_pair (ref, walk, cfa - PAIR_BYTES);
   if (pair == NULL || pair[1] == 0)
     return NEXT_RULE;
+  if ((host_config.flags & LU_BPF_NO_CACHE) != 0)
+    walk->remembered.rules[place].key = 0;
   move_to_caller (frame, rule, cfa, pair);
   return NEXT_ON;
 }

@@ -67,7 +67,7 @@ see_rule (walk_ref ref, uint64_t address)
       return LU_FP_RULE_UNKNOWN;
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
-  rule = &host_shared->rules[id];
+  rule = &host_shared->dictionary.rules[id];
   HOST_NEAR (rule);
   return lu_fp_rule_of (rule);
 }

@@ -224,15 +224,6 @@ walk_mapping (walk_ref ref)
   return NEXT_FP_STEP;
 }
 
-/* Returns walk->rule as a compact rule; 0 if it has no such form. */
-HOST_SUBPROGRAM uint64_t
-make_compact (walk_ref ref)
-{
-  const struct walk *walk = host_walk (ref);
-
-  return walk != NULL ? lu_compact_make (&walk->rule) : 0;
-}
-
 /* Finds the rule of the next frame, whose mapping has a table: remembers it, or leaves it to the
  * subprogram for rare rules. */
 HOST_SUBPROGRAM int64_t
@@ -257,14 +248,16 @@ walk_rule (walk_ref ref)
       return GIVE_UP (NO_TABLE);
     }
   HOST_BOUND (id, LU_BPF_MAX_RULES - 1);
-  walk->rule = host_shared->rules[id];
-  compact = make_compact (ref);
+  compact = host_shared->dictionary.compact[id];
   key = lookup + walk->place.to_key;
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
   remembered = &walk->remembered.rules[place];
-  if (compact == 0 || remembered->key == key || (host_config.flags & LU_BPF_NO_CACHE) != 0)
-    return walk->rule.cfa_kind == LU_CFA_NONE ? NEXT_FP_STEP : NEXT_RARE;
+  if (compact == 0 || remembered->key == key)
+    {
+      walk->rule = host_shared->dictionary.rules[id];
+      return walk->rule.cfa_kind == LU_CFA_NONE ? NEXT_FP_STEP : NEXT_RARE;
+    }
   remembered->key = key;
   remembered->rule = compact;
   return NEXT_ON;

@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "lu/compact-rule.h"
 #include "lu/counters.h"
 #include "lu/row.h"
 
@@ -47,13 +48,27 @@ struct lu_bpf_page
   uint32_t n_rows;
 };
 
-/* "rules" in struct lu_bpf_shared: all modules share this dictionary, and published rows hold its
+/* "dictionary" in struct lu_bpf_shared: all modules share its rules, and published rows hold their
  * ids. Rule 0 means no information and rule 1 complex, as in every table. */
 #define LU_BPF_MAX_RULES 32768
 /* The rule of Go functions without a caller (LU_GO_TOP): the stack ends at such a frame, or the
  * walk falls back if it is the sampled one. It has cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END.
  * Go functions that run their callee on another stack (LU_GO_SWITCH) have rule 1. */
 #define LU_BPF_RULE_TOP 2
+
+struct lu_bpf_dictionary
+{
+  struct lu_rule rules[LU_BPF_MAX_RULES];
+  lu_compact_rule compact[LU_BPF_MAX_RULES]; /* lu_compact_make() of each, 0 for those without */
+};
+
+static inline void
+lu_bpf_dictionary_set (struct lu_bpf_dictionary *dictionary, uint32_t id,
+                       const struct lu_rule *rule)
+{
+  dictionary->rules[id] = *rule;
+  dictionary->compact[id] = lu_compact_make (rule);
+}
 
 /* "modules": slots, which mappings refer to. `table` is 0 while a module has no table; storing it
  * publishes the table to all processes at once. The other fields are stored before, and do not
@@ -240,7 +255,7 @@ lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
  * empty fields of "identities", and "announced". */
 struct lu_bpf_shared
 {
-  struct lu_rule rules[LU_BPF_MAX_RULES];
+  struct lu_bpf_dictionary dictionary;
   struct lu_bpf_module modules[LU_BPF_MAX_MODULES];
   struct lu_bpf_known known[LU_BPF_MAX_KNOWN];
   uint8_t use[LU_BPF_MAX_MODULES];        /* enum lu_bpf_use */

@@ -152,7 +152,7 @@ open_shared (Kernel *self, GError **error)
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "mmap of a BPF map: %s", g_strerror (errno));
       return FALSE;
     }
-  base->rules = self->shared->rules;
+  base->dictionary = &self->shared->dictionary;
   base->modules = self->shared->modules;
   base->use = self->shared->use;
   base->identities = self->shared->identities;

@@ -42,7 +42,7 @@ struct _LuBpfBacking
   guint max_entries;   /* that "memory" has room for */
   guint max_processes; /* that "processes" has room for */
   guint n_identities;
-  struct lu_rule *rules;              /* LU_BPF_MAX_RULES */
+  struct lu_bpf_dictionary *dictionary;
   struct lu_bpf_module *modules;      /* LU_BPF_MAX_MODULES */
   guint8 *use;                        /* LU_BPF_MAX_MODULES */
   struct lu_bpf_identity *identities; /* n_identities */

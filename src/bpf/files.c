@@ -408,7 +408,7 @@ lu_bpf_files_init (LuBpfFiles *self, LuBpfBacking *backing, guint max_entries,
                         .max_entries = max_entries,
                         .max_mapping_entries = max_mapping_entries };
   lu_bpf_arena_init (&self->arena, max_entries);
-  lu_bpf_rules_init (&self->rules, backing->rules);
+  lu_bpf_rules_init (&self->rules, backing->dictionary);
   self->files = g_hash_table_new_full (NULL, NULL, NULL, file_free);
   self->is_entry_used = g_new0 (guint8, LU_BPF_MAX_ENTRIES);
 }

@@ -33,17 +33,22 @@ rule_equal (gconstpointer a, gconstpointer b)
 }
 
 void
-lu_bpf_rules_init (LuBpfRules *self, struct lu_rule *rules)
+lu_bpf_rules_init (LuBpfRules *self, struct lu_bpf_dictionary *dictionary)
 {
-  *self = (LuBpfRules){ .rules = rules };
+  static const struct lu_rule first[FIRST_ID] = {
+    [LU_RULE_NONE] = { .cfa_kind = LU_CFA_NONE },
+    [LU_RULE_COMPLEX] = { .cfa_kind = LU_CFA_COMPLEX },
+    [LU_BPF_RULE_TOP] = { .cfa_kind = LU_CFA_COMPLEX, .ra_kind = LU_RA_END },
+  };
+
+  *self = (LuBpfRules){ .dictionary = dictionary };
   lu_bpf_reclaim_init (&self->ids, LU_BPF_MAX_RULES);
   lu_bpf_reclaim_take (&self->ids, FIRST_ID);
   self->n_users = g_new0 (guint32, LU_BPF_MAX_RULES);
   /* The key and the value point to the rule in the array. */
   self->by_rule = g_hash_table_new (rule_hash, rule_equal);
-  rules[LU_RULE_NONE] = (struct lu_rule){ .cfa_kind = LU_CFA_NONE };
-  rules[LU_RULE_COMPLEX] = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
-  rules[LU_BPF_RULE_TOP] = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX, .ra_kind = LU_RA_END };
+  for (guint i = 0; i < FIRST_ID; i++)
+    lu_bpf_dictionary_set (dictionary, i, &first[i]);
 }
 
 void
@@ -63,16 +68,16 @@ take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
 
   if (found != NULL)
     {
-      self->n_users[found - self->rules]++;
-      return (guint16) (found - self->rules);
+      self->n_users[found - self->dictionary->rules]++;
+      return (guint16) (found - self->dictionary->rules);
     }
   id = *n_allowed > 0 ? lu_bpf_reclaim_take (&self->ids, 1) : -1;
   if (id < 0)
     return LU_RULE_COMPLEX;
   --*n_allowed;
-  self->rules[id] = *rule;
+  lu_bpf_dictionary_set (self->dictionary, (guint32) id, rule);
   self->n_users[id] = 1;
-  g_hash_table_add (self->by_rule, &self->rules[id]);
+  g_hash_table_add (self->by_rule, &self->dictionary->rules[id]);
   return (guint16) id;
 }
 
@@ -98,7 +103,7 @@ lu_bpf_rules_give_back (LuBpfRules *self, const guint16 *ids, guint n)
     {
       if (ids[i] < FIRST_ID || --self->n_users[ids[i]] > 0)
         continue;
-      g_hash_table_remove (self->by_rule, &self->rules[ids[i]]);
+      g_hash_table_remove (self->by_rule, &self->dictionary->rules[ids[i]]);
       lu_bpf_reclaim_give_back (&self->ids, ids[i], 1);
     }
 }

@@ -16,14 +16,14 @@
 
 typedef struct
 {
-  struct lu_rule *rules; /* borrowed: LU_BPF_MAX_RULES, read by the program */
+  struct lu_bpf_dictionary *dictionary; /* borrowed; read by the program */
   LuBpfReclaim ids;
   guint32 *n_users;    /* owned; by id: published tables that use it */
-  GHashTable *by_rule; /* owned; set of pointers into `rules` */
+  GHashTable *by_rule; /* owned; set of pointers to its rules */
   guint64 n_refused;   /* rules that became complex */
 } LuBpfRules;
 
-void lu_bpf_rules_init (LuBpfRules *self, struct lu_rule *rules);
+void lu_bpf_rules_init (LuBpfRules *self, struct lu_bpf_dictionary *dictionary);
 void lu_bpf_rules_clear (LuBpfRules *self);
 
 /* Takes an id for each rule of a table; they are given back all together. ids[0] and ids[1] are the

@@ -32,7 +32,7 @@ bpf_image_init (BpfImage *self)
 {
   self->rule_ids = g_hash_table_new_full (hash_rule, same_rules, g_free, NULL);
   self->slots = g_hash_table_new (NULL, NULL);
-  self->rules[LU_RULE_COMPLEX].cfa_kind = LU_CFA_COMPLEX;
+  self->dictionary->rules[LU_RULE_COMPLEX].cfa_kind = LU_CFA_COMPLEX;
   self->n_rules = LU_BPF_RULE_TOP + 1;
   self->n_modules = 1;
   self->n_entries = 0;
@@ -82,7 +82,7 @@ global_rule (BpfImage *self, const struct lu_rule *rule)
   if (id == NULL)
     {
       id = GUINT_TO_POINTER (self->n_rules);
-      self->rules[self->n_rules++] = *rule;
+      lu_bpf_dictionary_set (self->dictionary, self->n_rules++, rule);
       g_hash_table_insert (self->rule_ids, g_memdup2 (rule, sizeof *rule), id);
     }
   return GPOINTER_TO_UINT (id);

@@ -17,7 +17,7 @@ typedef struct
   /* Returns the words of a new entry of memory, all zeros, or NULL if there are no more. */
   guint32 *(*add_entry) (gpointer data, guint entry);
   gpointer data;
-  struct lu_rule *rules;
+  struct lu_bpf_dictionary *dictionary;
   struct lu_bpf_module *modules;
   struct lu_bpf_known *known; /* NULL: files are not known */
   /* private */

@@ -69,7 +69,7 @@ publish (Live *self, gboolean is_known, GError **error)
     return FALSE;
   self->image.add_entry = add_entry;
   self->image.data = self;
-  self->image.rules = self->backing->rules;
+  self->image.dictionary = self->backing->dictionary;
   self->image.modules = self->backing->modules;
   self->image.known = is_known ? self->backing->known : NULL;
   bpf_image_init (&self->image);

@@ -72,8 +72,8 @@ free_backing (LuBpfBacking *backing)
 }
 
 Published *
-published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data, struct lu_rule *rules,
-               struct lu_bpf_module *modules)
+published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data,
+               struct lu_bpf_dictionary *dictionary, struct lu_bpf_module *modules)
 {
   static const LuBpfBackingOps ops = {
     add_entries,    remove_entry, wait_for_walks, put_process,
@@ -86,7 +86,7 @@ published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data, stru
       (LuBpfBacking){ .ops = &ops,
                       .max_entries = MAX_ENTRIES,
                       .max_processes = 1024,
-                      .rules = rules,
+                      .dictionary = dictionary,
                       .modules = modules,
                       .use = g_new0 (guint8, LU_BPF_MAX_MODULES),
                       .n_identities = LU_BPF_MAX_IDENTITIES,

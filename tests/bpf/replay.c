@@ -123,7 +123,7 @@ replay_directory (const char *directory, gboolean is_published, GError **error)
 {
   struct lu_bpf_config config = { .max_frames = LU_BPF_MAX_FRAMES };
   BpfImage image = { .add_entry = user_add_entry,
-                     .rules = user_rules (),
+                     .dictionary = user_dictionary (),
                      .modules = user_modules () };
   Layout layout = { .image = is_published ? NULL : &image };
   g_autoptr (GDir) dir = g_dir_open (directory, 0, error);
@@ -132,7 +132,7 @@ replay_directory (const char *directory, gboolean is_published, GError **error)
 
   user_set_config (&config);
   if (is_published)
-    layout.published = published_new (user_add_entry, NULL, user_rules (), user_modules ());
+    layout.published = published_new (user_add_entry, NULL, user_dictionary (), user_modules ());
   else
     bpf_image_init (&image);
   while (is_ok && (file = g_dir_read_name (dir)) != NULL)

@@ -11,10 +11,10 @@
 
 #include "../../bpf/walk-subprogram.h"
 
-struct lu_rule *
-user_rules (void)
+struct lu_bpf_dictionary *
+user_dictionary (void)
 {
-  return user_host.shared.rules;
+  return &user_host.shared.dictionary;
 }
 
 struct lu_bpf_module *

@@ -11,7 +11,7 @@
 #include "lu/stack.h"
 
 /* The maps are all zeros at first. */
-struct lu_rule *user_rules (void);
+struct lu_bpf_dictionary *user_dictionary (void);
 struct lu_bpf_module *user_modules (void);
 uint32_t *user_add_entry (void *data, unsigned entry);
 void user_set_config (const struct lu_bpf_config *config);

@@ -136,8 +136,10 @@ assert_same_at (Fixture *self, guint32 slot, const Made *made, guint64 at)
   gint rule = memory_backing_find_rule (self->backing, slot, at);
 
   g_assert_cmpint (rule, >=, 0);
-  g_assert_cmpmem (&self->backing->rules[rule], sizeof (struct lu_rule),
+  g_assert_cmpmem (&self->backing->dictionary->rules[rule], sizeof (struct lu_rule),
                    lu_table_find (&made->table, at), sizeof (struct lu_rule));
+  g_assert_cmphex (self->backing->dictionary->compact[rule], ==,
+                   lu_compact_make (&self->backing->dictionary->rules[rule]));
 }
 
 /* Compares around every row (around many, in large tables), at the edges of pages, and outside. */
@@ -482,7 +484,7 @@ read_tables (gpointer data)
       rule = memory_backing_find_rule (self->backing, i + 1, at);
       if (rule > LU_RULE_COMPLEX)
         {
-          g_assert_cmpmem (&self->backing->rules[rule], sizeof (struct lu_rule),
+          g_assert_cmpmem (&self->backing->dictionary->rules[rule], sizeof (struct lu_rule),
                            lu_table_find (&made->table, at), sizeof (struct lu_rule));
           __atomic_fetch_or (&self->backing->use[i + 1], (guint8) LU_BPF_USED, __ATOMIC_RELAXED);
           self->n_found++;

@@ -272,7 +272,7 @@ compare_with_table (Fixture *self, gint32 pid, const LuMapping *mapping)
           gint rule = memory_backing_find_rule (self->backing, found.module, at);
 
           g_assert_cmpint (rule, >=, 0);
-          g_assert_cmpmem (&self->backing->rules[rule], sizeof (struct lu_rule),
+          g_assert_cmpmem (&self->backing->dictionary->rules[rule], sizeof (struct lu_rule),
                            lu_table_find (table, at), sizeof (struct lu_rule));
         }
   return table->n_rows;
