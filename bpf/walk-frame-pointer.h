@@ -192,8 +192,9 @@ see_word (walk_ref ref, struct walk *walk, uint32_t wanted)
 
   if (walk->word_at >= walk->fp)
     return VERDICT_NONE;
-  if (host_read (&value, sizeof value, walk->word_at) != 0)
+  if (read_stack (ref, walk->word_at) != 0)
     return VERDICT_UNKNOWN;
+  value = walk->window.word;
   verdict = wanted == WANTED_OWNER ? check_owner (ref, value)
                                    : check_return (ref, value, walk->fp, walk->word_at, wanted);
   walk->word_at += sizeof value;
