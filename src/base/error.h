@@ -13,7 +13,7 @@ typedef enum
 {
   LU_ERROR_FAILED,      /* anything without a code of its own */
   LU_ERROR_PERMISSION,  /* the kernel refused: paranoid level, capabilities, mlock limit */
-  LU_ERROR_NO_PROCESS,  /* the task to sample does not exist, or no longer */
+  LU_ERROR_NO_PROCESS,  /* the task to sample does not exist, or has ended */
   LU_ERROR_UNSUPPORTED, /* the kernel or the build cannot do it */
   LU_ERROR_INVALID,     /* a value out of range, a malformed file */
   LU_ERROR_EXISTS,      /* the output exists */

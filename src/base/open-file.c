@@ -16,8 +16,8 @@
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* Returns whether reading the file may have effects or never end, as with trace_pipe, although it
- * is a regular one: the kernel makes it up. */
+/* Returns whether the kernel makes up the file: then reading it may have effects or never end, as
+ * with trace_pipe, although it is a regular file. */
 static gboolean
 is_made_up (int fd)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-/* How often a signal interrupts, and how many times until people are told. */
+/* Interval at which a signal interrupts, and how many times until the user is told. */
 #define TICK_US (100 * 1000)
 #define TICKS   9
 

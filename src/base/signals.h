@@ -23,9 +23,9 @@ typedef struct
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE and SIGXFSZ, so that a write that
  * fails is an error like any other, and SIGUSR1 and SIGUSR2, which would end the program. */
 gboolean lu_signals_block (LuSignals *self, GError **error);
-/* While a step at the start may wait for another process, such as the reader of a FIFO: a signal
- * interrupts system calls of this thread (EINTR), again and again; after a second `text` is written
- * to standard error, and a second signal ends the program. text: borrowed until
+/* For a step at the start that may wait for another process, such as the reader of a FIFO: a signal
+ * interrupts the system calls of this thread (EINTR), again and again; after a second `text` is
+ * written to standard error, and a second signal ends the program. text: borrowed until
  * lu_signals_keep_out(). Only one thread may do this at a time. */
 void lu_signals_let_in (LuSignals *self, const char *text);
 /* Returns the number of the signal that came since then; 0: none did. Any thread. */

@@ -37,7 +37,7 @@ lu_output_sudo_caller (uid_t *uid, gid_t *gid)
   return TRUE;
 }
 
-/* Whether we or the user who called sudo own the file. */
+/* Returns whether we or the user who called sudo own the file. */
 static gboolean
 is_ours (const struct stat *st)
 {

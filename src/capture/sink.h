@@ -4,8 +4,8 @@
 /* sink.h - the vtable of outputs, which receive finished samples.
  *
  * A sink belongs to the writer thread. It may block; nothing waits for it. The calls are begin,
- * then any of the others, then end. A call that fails ends the recording with its error; everything
- * written before stays readable. docs/HOWTO-add-a-sink.md describes the steps. */
+ * then any other operations, then end. A call that fails ends the recording with its error;
+ * everything written before stays readable. docs/HOWTO-add-a-sink.md describes the steps. */
 
 #pragma once
 

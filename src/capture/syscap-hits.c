@@ -350,7 +350,7 @@ name_hit (Naming *self, guint hit)
     }
 }
 
-/* Adds up the samples of the unnamed addresses in each file. As a sample may have several of them,
+/* Adds up the samples of the unnamed addresses in each file. A sample may have several of them, so
  * the sum is limited to the samples of the file. */
 static guint64
 count_samples (GArray *files, gpointer user_data)

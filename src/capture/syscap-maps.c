@@ -202,7 +202,7 @@ emit_remainder (LuSyscapMaps *self, const LuSyscapMapping *remainder, guint64 ti
   return emit_pieces (self, &frame, output, error);
 }
 
-/* Replaces `n_old` mappings from `first` on by `n_new` others; takes the references of these. */
+/* Replaces `n_old` mappings from `first` on by `n_new` new ones, whose references it takes. */
 static void
 replace (LuSyscapMaps *self, guint first, guint n_old, const LuSyscapMapping *new, guint n_new)
 {

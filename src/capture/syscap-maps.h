@@ -41,8 +41,8 @@ typedef struct
 LuSyscapMaps *lu_syscap_maps_new (void);
 void lu_syscap_maps_free (LuSyscapMaps *self);
 
-/* Whether the mapping is known already, so that add() would write nothing. Its file may
- * be NULL. */
+/* Returns whether the mapping is known already, so that add() would write nothing. Its file may be
+ * NULL. */
 gboolean lu_syscap_maps_has (const LuSyscapMaps *self, const LuSyscapMapping *mapping);
 
 /* Returns the newest mapping that contains the address, or NULL; borrowed until the next add(). */

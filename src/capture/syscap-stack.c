@@ -60,7 +60,7 @@ encode_kernel (const LuFrame *frames, guint n_frames, guint64 *addresses)
   return n;
 }
 
-/* Whether the address is a context word or a synthetic address. */
+/* Returns whether the address is a context word or a synthetic address. */
 static gboolean
 is_taken (guint64 address)
 {

@@ -17,7 +17,7 @@
 #define LU_SYSCAP_LEFT_OUT      (LU_SYNTHETIC_BASE + 0x100)
 #define LU_SYSCAP_LEFT_OUT_NAME "[\xe2\x80\xa6 frames left out]"
 
-/* Whether a sample in this state ends in a synthetic root frame. */
+/* Returns whether a sample in this state ends in a synthetic root frame. */
 gboolean lu_syscap_status_is_shown (LuStatus status);
 /* Returns the name of a synthetic address, owned by the caller; NULL if it stands for nothing. */
 char *lu_syscap_synthetic_name (guint64 address);

@@ -46,7 +46,7 @@ gpointer lu_syscap_writer_add (LuSyscapWriter *self, const LuSyscapHead *head, g
                                GError **error);
 
 gboolean lu_syscap_writer_flush (LuSyscapWriter *self, GError **error);
-/* Flushes, and stores the end time in the header if the file is seekable. Also tries so after a
+/* Flushes, and stores the end time in the header if the file is seekable. Tries this even after a
  * failure. */
 gboolean lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError **error);
 

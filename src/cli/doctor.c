@@ -249,7 +249,7 @@ check_kernel_walks (Doctor *self)
   self->lacks_rights |= !may_load;
 }
 
-/* Whether a file's capabilities are ignored when it is executed. */
+/* Returns whether a file's capabilities are ignored when it is executed. */
 static gboolean
 ignores_capabilities (const char *program)
 {

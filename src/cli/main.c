@@ -145,7 +145,7 @@ distance (const char *a, const char *b)
   return best + 1;
 }
 
-/* Whether the word is no program, but nearly a command of ours; tells the user. */
+/* Returns whether the word is no program but nearly one of our commands; then tells the user. */
 static gboolean
 is_misspelt (const char *word)
 {

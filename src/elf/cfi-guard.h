@@ -6,8 +6,8 @@
  * Used by image.c on its private copy, once per file. libdw trusts CFI more than a profiler that
  * runs as root can: a register number of 10^8 makes it allocate gigabytes, DW_OP_deref_size in a
  * CFA expression or DW_OP_div of the smallest integer by -1 crashes it, and a search table may lead
- * it to bytes of no entry. Output of compilers passes unchanged. Afterwards libdw cannot find
- * entries that did not pass. */
+ * it to bytes that are not an entry. Output of compilers passes unchanged. Afterwards libdw cannot
+ * find entries that did not pass. */
 
 #pragma once
 

@@ -19,6 +19,6 @@ typedef struct
   guint64 size;               /* 0: there is none */
 } LuElfPart;
 
-/* Fills in both as the file claims them: they may end behind the file's end. */
+/* Fills in both as the file claims them: they may reach beyond the end of the file. */
 void lu_elf_find_eh_frame (const LuElfHeaders *headers, const LuElfInput *input, LuElfPart *table,
                            LuElfPart *eh_frame);

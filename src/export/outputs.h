@@ -47,8 +47,8 @@ void lu_outputs_clear (LuOutputs *self);
 /* "x.pb.gz" at 2026-11-21 17:03:12 UTC is "x-20261121T170312Z.pb.gz"; with `copy` above 1
  * "x-20261121T170312Z-2.pb.gz". Owned. */
 char *lu_outputs_name_at (const char *path, gint64 wall_clock, guint copy);
-/* Whether files with such names can replace all of them, which excludes standard output, FIFOs and
- * devices. */
+/* Returns whether files with these names can replace all of them, which excludes standard output,
+ * FIFOs and devices. */
 gboolean lu_outputs_can_rotate (char *const *paths, GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LuOutputs, lu_outputs_clear)

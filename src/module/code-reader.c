@@ -17,7 +17,7 @@
 #define READS_PER_SECOND 20000
 #define OPENS_PER_SECOND 200
 #define MAX_REFILLS      3
-/* Smaller CFI is read even if the process has used its time; the limits above are enough. */
+/* Smaller CFI is read even if the process has used up its time; the limits above are enough. */
 #define SMALL_CFI_BYTES (512u << 10)
 
 typedef struct

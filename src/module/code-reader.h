@@ -16,7 +16,7 @@ typedef struct _LuCodeReader LuCodeReader;
 typedef enum
 {
   LU_CODE_READ,
-  LU_CODE_UNREADABLE,  /* the file or the bytes are not there any more */
+  LU_CODE_UNREADABLE,  /* the file or the bytes no longer exist */
   LU_CODE_OVER_BUDGET, /* try again later */
 } LuCodeResult;
 

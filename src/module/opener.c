@@ -122,7 +122,7 @@ open_file (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, Lu
 
 /* vDSO. */
 
-/* The vDSO of a process is never read from its memory, which it could make hang. */
+/* Never read the vDSO from the memory of its process: the process could make the read hang. */
 static Outcome
 open_vdso (LuOpener *self, const LuModuleKey *key, LuImage **image)
 {

@@ -46,7 +46,7 @@ read_waited (void)
 }
 
 /* Returns the time that this thread could have used, in ns: on a busy machine it gets a part of a
- * CPU, and shares of all of one would be more than it has. */
+ * CPU, and shares of a whole CPU would be more than that. */
 static guint64
 now (LuReadBudget *self)
 {

@@ -4,9 +4,9 @@
 /* read-budget.h - how much CPU time reading files may take, per process, per user and in total.
  *
  * A process chooses which files it maps, so it could otherwise keep the worker busy and everybody
- * else waiting. Each account fills up with time, to what it gets in two seconds: a process gets an
- * eighth of a CPU, all processes of a user a quarter, all together a half. While the thread waits
- * for a CPU, they do not fill up. What a file costs is known afterwards, so an account may be
+ * else waiting. Each account fills up with time, to at most what it gets in two seconds: a process
+ * gets an eighth of a CPU, all processes of a user a quarter, all together a half. While the thread
+ * waits for a CPU, they do not fill up. What a file costs is known afterwards, so an account may be
  * overdrawn, and then has to fill up first. One thread: the one that reads. */
 
 #pragma once

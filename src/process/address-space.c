@@ -137,7 +137,8 @@ reserve (LuAddressSpace *self, guint n_mappings)
   return self;
 }
 
-/* Replaces the `n_old` mappings from `first` on by `n_new` others. The caller owns the references.
+/* Replaces the `n_old` mappings from `first` on by `n_new` new ones. The caller owns the
+ * references.
  */
 static LuAddressSpace *
 replace (LuAddressSpace *self, guint first, guint n_old, const LuMapping *new, guint n_new)

@@ -13,7 +13,7 @@
 
 /* Each takes 13 to 25 bytes. */
 #define MAX_NODES (512u << 10)
-/* Additional nodes for places where stacks leave the tree. */
+/* Additional nodes for the places where stacks leave the tree. */
 #define MAX_REST_NODES (32u << 10)
 /* Triples of event, thread and stack; each takes 29 to 45 bytes. */
 #define MAX_COUNTED   (512u << 10)

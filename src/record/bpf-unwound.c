@@ -50,7 +50,8 @@ lookup_in (LuAddressSpace *space)
   return (Lookup){ .space = space, .last = &nowhere, .before = &nowhere };
 }
 
-/* Whether both have the same bytes of the same file at the same address, however long they are. */
+/* Returns whether both map the same bytes of the same file at the same address; their lengths may
+ * differ. */
 static gboolean
 is_same (const LuMapping *a, const LuMapping *b)
 {

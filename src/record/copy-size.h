@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* copy-size.h - how many bytes of its stack a sample copies, and when they become more.
+/* copy-size.h - how many bytes of its stack a sample copies, and when that number grows.
  *
  * The size doubles when more than 1 % of the stacks of a window were cut off by it. Drain thread,
  * unless a function says otherwise. */
@@ -23,7 +23,7 @@ void lu_copy_size_count (LuCopySize *self, LuStatus status, guint32 stack_asked)
  * copy. FALSE: the source cannot grow it, and is not asked again. */
 gboolean lu_copy_size_tick (LuCopySize *self, guint64 n_bpf_unwound, GError **error);
 gboolean lu_copy_size_may_grow (const LuCopySize *self);
-/* Whether stacks were cut off and the size may still grow. */
+/* Returns whether stacks were cut off and the size may still grow. */
 gboolean lu_copy_size_is_short (const LuCopySize *self);
 /* Returns the size now, in bytes. Any thread. */
 guint32 lu_copy_size_get (const LuCopySize *self);

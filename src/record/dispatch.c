@@ -133,8 +133,8 @@ lu_dispatch_open (LuDispatch *self, LuModule *module, gint32 pid, guint64 start,
                               .end = end,
                               .module = lu_module_ref (module) };
   send_request (self, sizeof *message, place);
-  /* The process may end soon. Of many files at once, as a large process has, the first one is
-   * enough to wake the worker. */
+  /* The process may end soon. A large process maps many files at once; the first one is enough to
+   * wake the worker. */
   if (is_first)
     lu_queue_wake (self->to_worker);
 }
@@ -249,7 +249,7 @@ send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *sta
   return TRUE;
 }
 
-/* Copies bytes (none: from nowhere) and returns the place after them. */
+/* Copies bytes, if there are any, and returns the place after them. */
 static guint64 *
 put (guint64 *to, gconstpointer from, gsize size)
 {
@@ -350,8 +350,8 @@ no_room (LuDispatch *self)
   return LU_DISPATCH_NO_ROOM;
 }
 
-/* Neither the drain nor the worker finishes this sample. The stack stays as far as it came; a state
- * that was found stands. */
+/* Neither the drain nor the worker finishes this sample. The stack keeps its frames, and its state
+ * if one was found. */
 static void
 give_up (LuDispatch *self)
 {

@@ -28,8 +28,8 @@ LuDispatch *lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, LuCopySize 
                              gboolean unwinds, gboolean live);
 void lu_dispatch_free (LuDispatch *self);
 
-/* Makes a stack of a sample, here or by the worker. The sample may be in a ring. can_wait: it may
- * be offered again if the worker has no room; FALSE: it then ends as "over budget". */
+/* Unwinds a sample, here or in the worker. The sample may be in a ring. can_wait: it may be offered
+ * again if the worker has no room; FALSE: it then ends as "over budget". */
 LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *located,
                                      gboolean can_wait);
 /* Sends a stack that BPF unwound to the writer. */
@@ -55,7 +55,7 @@ guint64 lu_dispatch_n_absent (const LuDispatch *self);
 /* Ends a round: wakes the writer if it has slept long enough or has much to do. Returns whether
  * something waits for a later call. */
 gboolean lu_dispatch_end_round (LuDispatch *self);
-/* Whether the worker has something to do. */
+/* Returns whether the worker has something to do. */
 gboolean lu_dispatch_has_requests (const LuDispatch *self);
 /* Gives back memory that bursts needed; about once a second. */
 void lu_dispatch_trim (LuDispatch *self);

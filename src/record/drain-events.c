@@ -102,7 +102,8 @@ log_event (LuDrain *self, const LuEvent *event)
   lu_dispatch_log (self->dispatch, event->time, text);
 }
 
-/* Returns TAKEN if the sample belongs to the recording, else the counter of what keeps it out. */
+/* Returns TAKEN if the sample belongs to the recording, otherwise the counter of the reason why it
+ * is left out. */
 static LuCounter
 reason_to_skip (LuDrain *self, const LuEvent *event)
 {
@@ -257,7 +258,7 @@ lu_drain_handle_event (const LuEvent *event, gpointer user_data)
       lu_process_table_apply (self->table, event);
       break;
     }
-  /* After it was applied: a child is recorded if its parent is. */
+  /* The fork has been applied: a child is recorded if its parent is. */
   self->met.had_news = self->met.had_news || lu_process_table_follows (self->table, event->pid);
   return LU_VERDICT_DONE;
 }

@@ -31,7 +31,7 @@
 #define LOG_INTERVAL_US (5 * G_USEC_PER_SEC)
 
 /* Notes lost records and CPUs that came or went, and repairs what is known of processes. Reads
- * files, so it is for between rounds. */
+ * files, so call it only between rounds. */
 static void
 look_after_source (LuDrain *self)
 {
@@ -96,7 +96,7 @@ announce_end (LuDrain *self)
     eventfd_write (self->ended_fd, 1);
 }
 
-/* Whether nothing that is recorded lives any more; other processes may go on. */
+/* Returns whether all that is recorded has ended; other processes may go on. */
 static gboolean
 is_deserted (LuDrain *self)
 {

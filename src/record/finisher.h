@@ -18,7 +18,7 @@ LuFinisher *lu_finisher_new (guint keep, const LuOutputDirectories *directories)
 /* After lu_finisher_end(). */
 void lu_finisher_free (LuFinisher *self);
 
-/* Whether one more period may wait. */
+/* Returns whether one more period may wait. */
 gboolean lu_finisher_has_room (LuFinisher *self);
 /* Takes a period. The first one starts the thread. */
 void lu_finisher_add (LuFinisher *self, LuPart *part);

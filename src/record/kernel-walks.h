@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* kernel-walks.h - the BPF program that unwinds, as a recording has it: whether it can be loaded,
- * its attachment to the source's events, its maps, and its counts.
+/* kernel-walks.h - the BPF program of a recording: whether it can be loaded, its attachment to the
+ * source's events, its maps, and its counts.
  *
  * Main thread; the maps go to the drain while it runs. */
 
@@ -14,7 +14,7 @@
 
 typedef struct _LuKernelWalks LuKernelWalks;
 
-/* Whether stacks are unwound in the kernel. */
+/* Says whether stacks are unwound in the kernel. */
 typedef enum
 {
   LU_KERNEL_WALKS_NEVER,

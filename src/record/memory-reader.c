@@ -141,7 +141,7 @@ lu_memory_reader_hangs (const LuMemoryReader *self)
   return self->hangs;
 }
 
-/* Whether the request under way has been answered. */
+/* Returns whether the request under way has been answered. */
 static gboolean
 is_answered (LuMemoryReader *self)
 {

@@ -5,7 +5,7 @@
  *
  * A page of theirs may belong to a file system or a program that never answers. Whoever reads it
  * then sleeps, and not even SIGKILL ends that. So only this process reads such pages; when it
- * hangs, it is left behind, has nothing open, and is not replaced. Worker thread, but for new() and
+ * hangs, it is left behind, has nothing open, and is not replaced. Worker thread, except new() and
  * free(). */
 
 #pragma once
@@ -25,7 +25,7 @@ void lu_memory_reader_free (LuMemoryReader *self);
  * thread. Reads a byte of each page from `start`, which need not be page-aligned, up to `end`. Does
  * nothing while an earlier request is under way. */
 void lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end);
-/* Whether the process hangs, so that it is asked no more. */
+/* Returns whether the process hangs, so that it gets no more requests. */
 gboolean lu_memory_reader_hangs (const LuMemoryReader *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuMemoryReader, lu_memory_reader_free)

@@ -71,7 +71,7 @@ gboolean lu_pipeline_start (LuPipeline *self, LuStore *store, GError **error);
 int lu_pipeline_over_fd (const LuPipeline *self);
 /* Stops sampling, handles the last samples and joins the threads. */
 void lu_pipeline_stop (LuPipeline *self);
-/* Whether the worker was left behind, so that memory it may use is never freed. After stop. */
+/* Returns whether the worker was left behind, so memory that it may use stays. After stop. */
 gboolean lu_pipeline_is_stuck (const LuPipeline *self);
 /* Writes the last metadata (key, text pairs, ended by NULL) and ends the sink. The error is that of
  * the first failure, also one while recording. */

@@ -136,7 +136,7 @@ has_own_root (LuProcessReader *self, gint32 pid)
          && root.inode == self->own_root.inode;
 }
 
-/* Whether the tables of our own namespace that are kept suffice for this process. With another root
+/* Returns whether the kept tables of our own namespace suffice for this process. With another root
  * it has other paths. */
 static gboolean
 is_own_table_enough (LuProcessReader *self, gint32 pid)

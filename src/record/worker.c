@@ -55,7 +55,7 @@ struct _LuWorker
   guint32 n_kernel;
   guint64 budget_start, unwind_ns; /* ns: unwinding took this much since then */
   guint64 last_trim;
-  GQueue waiting; /* LuOpenMessage: files whose process has used its time */
+  GQueue waiting; /* LuOpenMessage: files whose process has used up its time */
   guint64 last_try;
 };
 
@@ -194,8 +194,8 @@ is_too_late (LuWorker *self)
   return deadline != 0 && g_get_monotonic_time () >= deadline;
 }
 
-/* Whether there is time to unwind a sample. Replays may take as long as they need, and so may an
- * engine that was chosen to unwind everything here. */
+/* Returns whether there is time to unwind a sample. Replays may take as long as they need, and so
+ * may an engine that was chosen to unwind everything here. */
 static gboolean
 is_in_budget (LuWorker *self)
 {

@@ -17,7 +17,7 @@ typedef struct
   LuKallsymsFile *kallsyms; /* names of this machine's kernel, borrowed; NULL: none */
 } LuReplayOptions;
 
-/* Whether the file begins as one of perf. */
+/* Returns whether the file begins like a perf.data file. */
 gboolean lu_replay_is_perf_data (const char *path);
 /* Loads a capture ("-": standard input) or a file of perf as a model, without names. */
 LuModel *lu_replay_load (const char *path, LuModelFlags flags, LuKallsymsFile *kallsyms,

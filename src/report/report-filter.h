@@ -22,7 +22,7 @@ void lu_report_filter_add_options (LuReportFilter *self, GOptionContext *context
 void lu_report_filter_clear (LuReportFilter *self);
 gboolean lu_report_filter_is_empty (const LuReportFilter *self);
 
-/* Whether the filter needs the times of samples, so that the model must keep them. */
+/* Returns whether the filter needs the times of samples; the model must then keep them. */
 gboolean lu_report_filter_needs_times (const LuReportFilter *self);
 /* Reduces the model's counts, and its samples if it has them, to the samples that pass. After
  * lu_model_name(). The number of complete stacks is unknown from then on. Fails if no process or

@@ -36,7 +36,8 @@ static const Runtime runtimes[] = {
                    "frame pointers)") },
 };
 
-/* Whether it is python3.N or libpython3.N.so.1.0 with an N below 12, which names no functions. */
+/* Returns whether it is python3.N or libpython3.N.so.1.0 with an N below 12, which names no
+ * functions. */
 static gboolean
 is_old_python (const char *module)
 {

@@ -72,7 +72,7 @@ typedef struct
   Condition conditions[16];
 } Group;
 
-/* Calls that the process needs that reads the memory of others on request. */
+/* Calls of the process that reads the memory of other processes on request. */
 static const Group memory_reader = {
   "read write process_vm_readv clock_gettime restart_syscall rt_sigreturn exit exit_group",
   { { NULL, 0, 0, 0 } },
@@ -122,8 +122,8 @@ static const Group helper = {
   },
 };
 
-/* The commands of bpf() for maps, but not for loading or attaching programs, or for opening objects
- * of others. */
+/* The commands of bpf() for maps, but not for loading or attaching programs, or for opening the
+ * objects of other programs. */
 static const Group maps = {
   "",
   {

@@ -47,12 +47,13 @@ gboolean lu_sandbox_restrict_recorder (GError **error);
  */
 gboolean lu_sandbox_restrict_reader (const char *const *outputs, GError **error);
 
-/* Leaves this process only calls that read open descriptors, write to them, and use memory. It
- * suits a process of one thread that parses hostile bytes with a library. Returns FALSE with errno
- * set on failure. */
+/* Restricts this process to calls that read and write open descriptors and use memory. It suits a
+ * process of one thread that parses hostile bytes with a library. Returns FALSE with errno set on
+ * failure. */
 gboolean lu_sandbox_restrict_parser (void);
 
-/* Leaves this process only reading the memory of others on request: CAP_SYS_PTRACE, if it has that,
- * and calls that read and write open descriptors and read memory. Allocates nothing, so that it may
- * follow a fork() of a process with threads. Returns FALSE with errno set on failure. */
+/* Restricts this process to reading the memory of other processes on request: CAP_SYS_PTRACE, if it
+ * has that, and calls that read and write open descriptors and read memory. Allocates nothing, so
+ * that it may follow a fork() of a process with threads. Returns FALSE with errno set on failure.
+ */
 gboolean lu_sandbox_restrict_memory_reader (void);

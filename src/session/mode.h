@@ -23,7 +23,7 @@ typedef struct
   gboolean runs_ahead;
   /* Read our own mount table once, for the processes that share it. */
   gboolean knows_own_mounts;
-  /* Write a line about the progress into the capture every few seconds, and at the end. */
+  /* Write a progress line into the capture every few seconds and at the end. */
   gboolean logs_progress;
   /* Say so if tables cannot be kept on disk. */
   gboolean warns_of_store;

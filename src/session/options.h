@@ -34,7 +34,7 @@ typedef struct
   GArray *pids;   /* of pid_t; NULL: none */
   GArray *tids;   /* of pid_t; NULL: none */
   char **names;   /* of processes, NULL-terminated; NULL: none */
-  gboolean wait;  /* until there is a process of such a name */
+  gboolean wait;  /* until there is a process with one of these names */
   gboolean all;
   char *input;        /* perf.data to replay; NULL: sample */
   char **outputs;     /* NULL-terminated, at least one */

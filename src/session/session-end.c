@@ -81,7 +81,7 @@ lu_session_failed (const LuSession *self, const GError *error)
   return report_error (error);
 }
 
-/* Whether the output needs more than the line that a client gets. */
+/* Returns whether the output needs more than the line that a client gets. */
 static gboolean
 has_reader (const LuSession *self)
 {

@@ -57,8 +57,8 @@ typedef struct
 
 /* Opens the outputs of the options into `outputs`, with --rotate those of the first period. */
 gboolean lu_session_open_outputs (LuSession *self, GError **error);
-/* Whether later files need rights over directories of other users, or are given to the user who
- * called sudo. */
+/* Returns whether later files need rights over directories of other users, or are given to the user
+ * who called sudo. */
 gboolean lu_session_needs_rights_for_outputs (const LuSession *self);
 /* Makes the sink: a capture of our own, many of them (which sets `rotation`), or one for a client.
  * Takes what is open of the outputs. Owned. */
@@ -66,10 +66,10 @@ LuSink *lu_session_new_sink (LuSession *self);
 
 /* session-wait.c */
 
-/* Waits for a signal, COMMAND's end, the duration, the end of the source or trouble. */
+/* Waits for a signal, COMMAND's end, the duration, the end of the source or an error. */
 void lu_session_wait_for_the_end (LuSession *self);
-/* Waits for the thread that ends the recording and reports, with an ear for signals: the first one
- * leaves out names that are still looked for, the second one ends the program. */
+/* Waits for the thread that ends the recording and reports. Meanwhile the first signal leaves out
+ * the names that are still looked for, and the second one ends the program. */
 void lu_session_wait_for_the_report (LuSession *self);
 /* Waits for COMMAND, which may outlive the recording; a second signal ends us. Returns COMMAND's
  * exit code, or our_code if that is 0. */

@@ -3,8 +3,8 @@
 
 /* session-wait.c - the main thread while others work: signals, COMMAND's end, the status line.
  *
- * It waits for the end of the recording, then for the thread that ends it; a signal ends what goes
- * on at that moment, or the user is told what that is. */
+ * It waits for the end of the recording, then for the thread that ends it; a signal ends the step
+ * under way, or else the user is told which step that is. */
 
 #include "config.h"
 
@@ -30,7 +30,7 @@ lu_session_erase_status (LuSession *self)
     fputs ("\r\033[K", stderr);
 }
 
-/* Not with COMMAND, which may write to the same terminal. */
+/* No status line is shown with COMMAND, which may write to the same terminal. */
 static gboolean
 shows_status (LuSession *self)
 {
@@ -115,7 +115,7 @@ lu_session_go_on_naming (guint done, guint total, gpointer user_data)
   return !g_atomic_int_get (&self->skips_names);
 }
 
-/* Not before COMMAND, if there is one, has left the terminal. */
+/* Nothing is shown before COMMAND, if there is one, has left the terminal. */
 static gboolean
 shows_fetching (LuSession *self)
 {

@@ -72,7 +72,7 @@ let_signals_in (LuSession *self)
                         "one more signal ends it at once\n"));
 }
 
-/* Whether a signal came. */
+/* Returns whether a signal came. */
 static gboolean
 keep_signals_out (LuSession *self)
 {

@@ -21,7 +21,7 @@
 #define WORTH_LOST        1.0
 #define WORTH_INCOMPLETE  5.0
 #define WORTH_UNEXPLAINED 5.0
-/* The rate is no exact clock: so many samples more or less say nothing. */
+/* The sampling rate is not exact, so a smaller difference says nothing. */
 #define NOISE_OF_EXPECTED 20
 
 static double

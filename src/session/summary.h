@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* summary.h - the summary at the end of a recording, as text and as JSON. Main thread; the summary
- * of one file of many, the writer's thread. */
+/* summary.h - the summary at the end of a recording, as text and as JSON. Main thread; with
+ * --rotate the writer's thread makes the summary of each file. */
 
 #pragma once
 
@@ -61,7 +61,7 @@ double lu_summary_loss_percent (const LuSummary *self);
 /* Returns the samples that are in no output: the kernel lost them, or a queue had no room. */
 guint64 lu_summary_lost (const LuSummary *self);
 /* Returns the expected samples that neither came nor were lost; negative if more came. Lost samples
- * that may be of others explain only what is missing. */
+ * that may belong to other processes count only up to what is missing. */
 gint64 lu_summary_unexplained (const LuSummary *self);
 /* Converts our own CPU time in seconds to µs per recorded sample. */
 double lu_summary_us_per_sample (const LuSummary *self, double cpu_seconds);

@@ -53,7 +53,8 @@ read_of (pid_t pid, const char *name, gsize *length)
   return lu_fd_read_file (path, MAX_ARGUMENTS, length);
 }
 
-/* Whether it has ended, but is still listed (proc_pid_stat(5): the state follows the name). */
+/* Returns whether it has ended but is still listed (proc_pid_stat(5): the state follows the name).
+ */
 static gboolean
 has_ended (pid_t pid)
 {
@@ -132,8 +133,8 @@ add_matches (const GPtrArray *processes, const char *name, gboolean is_part, GAr
     }
 }
 
-/* Returns the processes (pid_t) whose program or kernel name is one of `names`; of a name that
- * nobody has, those whose name contains it, in any case. Never this process, and none that has
+/* Returns the processes (pid_t) whose program or kernel name is one of `names`; if no process has a
+ * name, those whose name contains it, in upper or lower case. Never this process, and none that has
  * ended: what could not be read is left out. Owned by the caller; may be empty. */
 static GArray *
 find_by_name (char **names)
@@ -216,7 +217,7 @@ process_of (pid_t tid)
   return line != NULL ? (pid_t) strtol (line + strlen ("\nTgid:"), NULL, 10) : 0;
 }
 
-/* One of many that is gone is told and left out. FALSE: it was the only one. */
+/* Leaves out a process of a list that is gone, and says so. FALSE: it was the only one. */
 static gboolean
 leave_out (const LuOptions *options, const GArray *all, pid_t id, GError **error)
 {
@@ -263,7 +264,8 @@ add_thread (LuTarget *self, const LuOptions *options, pid_t tid, GError **error)
   return TRUE;
 }
 
-/* Waits for one if that was asked for, or until a signal comes. Owned by the caller. */
+/* Waits for a process if the options ask for it, but only until a signal comes. Owned by the
+ * caller. */
 static GArray *
 wait_for_names (const LuOptions *options)
 {
@@ -284,7 +286,7 @@ wait_for_names (const LuOptions *options)
   return found;
 }
 
-/* Some of the processes may belong to others, or be gone again. */
+/* Some of the processes may belong to other users, or may have ended. */
 static gboolean
 add_named (LuTarget *self, const LuOptions *options, const LuPerfAbilities *abilities,
            GError **error)

@@ -93,7 +93,7 @@ append_unencoded (GString *out, const char *text)
   return TRUE;
 }
 
-/* Whether it is a path of names that begin with capitals: GHCziBase. */
+/* Returns whether it is a path of names that begin with capitals: GHCziBase. */
 static gboolean
 is_haskell_module (const char *text)
 {

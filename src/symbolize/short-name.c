@@ -110,8 +110,8 @@ n_before_defaults (const char *name)
   return g_str_has_prefix (name, "basic_") ? 1 : 0;
 }
 
-/* Whether it is the default for a template whose first argument is `first`. An allocator needs no
- * comparison: the standard forbids that of another type. */
+/* Returns whether it is the default for a template whose first argument is `first`. An allocator
+ * needs no comparison: the standard forbids that of another type. */
 static gboolean
 is_default (const Argument *self, const Argument *first)
 {

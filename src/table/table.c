@@ -257,8 +257,8 @@ typedef gint32 RowVector __attribute__ ((vector_size (16)));
 /* The bits of an address that are the same for all rows of a page. */
 #define PAGE_MASK (0xffff & ~(LU_PAGE_BYTES - 1))
 
-/* Whether each row of a page, one or more, is in the page, which begins at `start`, lies above the
- * one before it, and has one of the rules. */
+/* Returns whether the page, which begins at `start`, has at least one row, and each row is in the
+ * page, lies above the one before it, and has one of the rules. */
 static gboolean
 are_page_rows_sound (const guint32 *rows, guint32 n, guint64 start, gint32 last_rule)
 {
