@@ -7,8 +7,9 @@
  * Nothing is locked: an interrupt may not wait, bpf_find_vma() takes the lock only once in an
  * interrupt, and the kernel's iterator of mappings refuses to run in one. Since Linux 6.1 the tree
  * is made for readers without a lock. Reads of kernel memory that is gone fail or give other bytes,
- * so a mapping counts only if it belongs to this process, is executable and holds the address, and
- * says so twice. The reader of the record compares the marks of these mappings with side-band. */
+ * so a mapping counts only if two reads agree that it belongs to this process, is executable and
+ * holds the address. The reader of the record compares the marks of these mappings with side-band.
+ */
 
 #pragma once
 

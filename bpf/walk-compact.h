@@ -30,7 +30,7 @@ struct compact_frame
   uint64_t pc, sp, fp, bx_at, mark, known, at;
 };
 
-/* Where steps may go without another subprogram. */
+/* The code and the frames that steps may reach without another subprogram. */
 struct compact_range
 {
   uint64_t start, size, to_key; /* of the mapping whose rules are remembered */

@@ -5,9 +5,9 @@
  * pointer.
  *
  * It follows src/unwind/frame-pointer-step.c and python-trampoline.c step by step, and their
- * comments hold here. Where those would not believe a caller, or do not know yet, the walk falls
- * back. Where the engines look up whether there is a call before a return address, this reads
- * the code. */
+ * comments hold here. If they would not believe a caller, or do not know yet, the walk falls back.
+ * The engines look up whether there is a call before a return address; this subprogram reads the
+ * code. */
 
 #pragma once
 

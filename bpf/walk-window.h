@@ -3,8 +3,8 @@
 
 /* walk-window.h - reads the stack in windows, since the time of a read hardly depends on its size.
  *
- * A window lies in one page, or in the two pages of what it is read for. So it can be read if, and
- * only if, that alone can be. */
+ * A window lies in one page, or in the two pages of what it is read for. So reading a window
+ * succeeds exactly if reading that data alone would. */
 
 #pragma once
 

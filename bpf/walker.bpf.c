@@ -172,8 +172,8 @@ is_heir (const struct walk *walk, uint64_t ancestor, uint64_t exec_id)
 }
 
 /* A child without an entry uses the one of its nearest ancestor, whose mappings it has a copy of.
- * User space checks that it was the right version. Where most processes never get an entry, a child
- * may live long without one while its ancestor maps other files, so it uses the kernel's own
+ * User space checks that it was the right version. If most processes never get an entry, a child
+ * may live long without one while its ancestor maps other files; it then uses the kernel's own
  * mappings instead. */
 static inline int64_t
 inherit_process (struct walk *walk, walk_ref ref)
@@ -227,8 +227,8 @@ find_announcer (const struct walk *walk, int64_t published)
   return lu_bpf_announcer (READ (leader, start_boottime), READ (any, self_exec_id) + 1);
 }
 
-/* Sets walk->arguments if they were not announced yet; returns how many bytes. They do not exist
- * yet for a moment after an exec. `published`: the result of find_process(). */
+/* Sets walk->arguments if they were not announced yet; returns their size in bytes. They do not
+ * exist yet for a moment after an exec. `published`: the result of find_process(). */
 HOST_SUBPROGRAM uint64_t
 find_arguments (walk_ref ref, int64_t published)
 {

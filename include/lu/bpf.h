@@ -358,7 +358,7 @@ struct lu_bpf_arguments
 
 _Static_assert(sizeof (struct lu_bpf_arguments) == 8, "no holes");
 
-/* How a run of the program ended, and what it did; one counter each.
+/* The outcomes of a run of the program; each has a counter.
  *   X (NAME, key, title) */
 #define LU_BPF_REASON_LIST(X)                                                                      \
   X (UNWOUND, "walked", "walked in the kernel")                                                    \

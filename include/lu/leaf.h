@@ -82,7 +82,7 @@ lu_leaf_names_stack (uint64_t rex, uint64_t modrm, uint64_t is_group)
 }
 
 /* add, or, adc, sbb, and, sub, xor, cmp, also with an immediate byte; test; mov to and from memory;
- * lea; movslq; shifts. Not here: inc and dec of a register. */
+ * lea; movslq; shifts. inc and dec of a register are not among them. */
 static inline uint64_t
 lu_leaf_is_known (uint64_t op)
 {

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* How the canonical frame address (CFA: the caller's stack pointer) is computed. SP, FP and BX are
- * rsp, rbp and rbx on x86-64; sp and x29 on aarch64, which has no BX. */
+/* The ways to compute the canonical frame address (CFA: the caller's stack pointer). SP, FP and BX
+ * are rsp, rbp and rbx on x86-64; sp and x29 on aarch64, which has no BX. */
 enum lu_cfa_kind
 {
   LU_CFA_NONE,     /* nothing is known here; rule 0 of every table */

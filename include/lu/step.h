@@ -85,7 +85,7 @@ lu_step_ucontext_offset (uint32_t number)
 
 /* Returns the offset of a register in aarch64's struct rt_sigframe (arch/arm64/kernel/signal.c): a
  * siginfo of 128 bytes and a struct ucontext, in which uc_mcontext starts at 176 (asm/ucontext.h).
- * That holds the fault address, x0-x30, sp and pc (struct sigcontext, asm/sigcontext.h). */
+ * It holds the fault address, x0-x30, sp and pc (struct sigcontext, asm/sigcontext.h). */
 static inline uint64_t
 lu_step_sigframe_offset (uint32_t number)
 {

@@ -57,7 +57,8 @@ typedef struct
   guint n, n_useless;
 } LuBpfDevices;
 
-/* A sample of a process with that space, which is not published, was walked, or is a copy. */
+/* Counts a sample of an unpublished process with that address space: either BPF unwound it, or it
+ * is a copy. */
 void lu_bpf_devices_count (LuBpfDevices *self, LuAddressSpace *space, gboolean is_bpf_unwound);
 /* Returns whether most samples of that device were copies. */
 gboolean lu_bpf_devices_is_useless (LuBpfDevices *self, LuAddressSpace *space);

@@ -234,8 +234,8 @@ pass_rest (LuBpfFiles *self)
   lu_bpf_reclaim_pass (&self->rules.ids, now, self->rest_ns);
 }
 
-/* Frees what rests, if the kernel can tell when walks have ended; otherwise that takes its time.
- * Items that were freed while others were sealed need a second turn. */
+/* Frees what rests, if the kernel can tell when walks have ended; otherwise they rest for a fixed
+ * time. Items that were freed while others were sealed need a second turn. */
 static void
 end_rest (LuBpfFiles *self)
 {

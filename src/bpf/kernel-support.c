@@ -8,8 +8,9 @@
  * the state of a walk lies in such an area. An interrupt that samples while the same CPU holds that
  * lock waits for ever, and soon the whole machine does (parca-agent issue 1675, Debian bug
  * 1033398). Commit d319f344561d ("mm: Fix copy_from_user_nofault().", Linux 6.4) leaves the check
- * out; of the stable series 6.1 and 6.3 have it, the others had ended by then. A kernel with
- * CONFIG_HARDENED_USERCOPY off, or switched off on its command line, never had the defect. */
+ * out; of the stable series, 6.1 and 6.3 have the fix; support of the other series had ended by
+ * then. A kernel with CONFIG_HARDENED_USERCOPY off, or switched off on its command line, never had
+ * the defect. */
 
 #include "config.h"
 

@@ -18,7 +18,7 @@ typedef enum
   LU_KERNEL_SUPPORT_FULL,      /* Linux 5.15: samples of kernel mode as well */
 } LuKernelSupportLevel;
 
-/* Whether the kernel checks copies from user memory (CONFIG_HARDENED_USERCOPY). */
+/* Says whether the kernel checks copies from user memory (CONFIG_HARDENED_USERCOPY). */
 typedef enum
 {
   LU_USERCOPY_UNKNOWN,

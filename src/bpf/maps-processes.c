@@ -177,8 +177,8 @@ next_exec_id (LuBpfMaps *self, const LuBpfProcess *known, LuAddressSpaceChange c
   return exec_id != 0 ? exec_id + 1 : 0;
 }
 
-/* Nothing of it is known, but that; with exec_id 0 the program is the one that its first walk
- * finds.
+/* Begins an identity of which only exec_id is known; with exec_id 0 the program is the one that the
+ * first walk finds.
  */
 static void
 begin_process (LuBpfMaps *self, LuBpfProcess *process, guint64 exec_id)

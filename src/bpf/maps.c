@@ -3,11 +3,11 @@
 
 /* maps.c - the processes that the BPF program knows; see maps.h.
  *
- * A process that is followed has an entry in the kernel's hash as long as it lives: where nothing
- * can be said yet, or there is no room, one with mappings of nothing, so that the program falls
- * back instead of taking it for one that is not followed. The entry is written after what it leads
- * to. Changes gather until the next flush, since a program that starts maps a dozen files at once;
- * exec, end and fork cannot wait. */
+ * A process that is followed has an entry in the kernel's hash as long as it lives: if nothing is
+ * known yet, or there is no room, the entry has no mappings, so that the program falls back instead
+ * of ignoring the process. The entry is written after what it leads to. Changes gather until the
+ * next flush, since a program that starts maps a dozen files at once; exec, end and fork cannot
+ * wait. */
 
 #include "bpf/maps-private.h"
 
@@ -242,7 +242,8 @@ is_wanted (LuModule *module, gboolean is_likely)
   return is_likely && (lu_image_entry (image) != 0 || is_small (image));
 }
 
-/* Makes no block for no mappings or too many. Returns FALSE if there is no room for them now. */
+/* Makes no block if there are no mappings or too many. Returns FALSE if there is no room for them
+ * now. */
 static gboolean
 block_of (LuBpfMaps *self, LuBpfProcess *process, LuAddressSpace *space, guint32 *block)
 {

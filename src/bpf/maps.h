@@ -6,8 +6,8 @@
  * The drain thread reports processes and neither waits nor allocates here. The thread "publisher"
  * copies tables of whole files into the maps and adds memory for both. If something is missing or
  * does not fit, the program falls back and that is counted, so nothing fails here once the maps are
- * made. A walked record carries the serial number of the space that it was walked with;
- * the drain checks whether that was the one at its time.
+ * made. A record carries the serial number of the address space that the program used; the drain
+ * checks whether that was the one at the time of the sample.
  *
  * The publisher creates maps while recording, which needs CAP_BPF (up to Linux 5.18 the drain's
  * updates need it, too) and the system calls bpf(2), mmap(2) and membarrier(2). */

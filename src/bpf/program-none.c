@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* program-none.c - in place of program.c and backing-kernel.c where libbpf or its compiler was not
- * there: says so. What needs a program cannot be called then. */
+/* program-none.c - replaces program.c and backing-kernel.c in a build without libbpf or a compiler
+ * for BPF, and says so. Functions that need a program cannot be called then. */
 
 #include "bpf/backing-kernel.h"
 

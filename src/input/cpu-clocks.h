@@ -13,8 +13,8 @@
 typedef struct
 {
   GArray *tasks;     /* array of pid_t: threads that are counted with their descendants; NULL */
-  GArray *processes; /* array of pid_t: the same as whole processes, if the kernel's account of them
-                        is to be asked, too; NULL */
+  GArray *processes; /* array of pid_t: the same as whole processes, if their accounts in the kernel
+                        are to be read as well; NULL */
   gboolean all;      /* the time for which all CPUs are busy instead */
 } LuCpuClocksOptions;
 

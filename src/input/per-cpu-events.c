@@ -192,7 +192,7 @@ LuPerCpuEvents *
 lu_per_cpu_events_new_sideband (const LuPerfAbilities *abilities, GArray *cpus, GArray *tasks,
                                 GError **error)
 {
-  /* Without privilege the samples need the little memory that may be locked. */
+  /* Without privilege, only little memory may be locked, and the samples need it. */
   const LuRingSize size = { .wanted = tasks != NULL ? SIDEBAND_RING_BYTES / 8 : SIDEBAND_RING_BYTES,
                             .minimum = SIDEBAND_RING_FLOOR };
   struct perf_event_attr attr;

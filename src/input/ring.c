@@ -3,7 +3,7 @@
 
 /* ring.c - reads one perf mmap ring; see ring.h.
  *
- * The kernel owns data_head, we own data_tail. The tail moves record by record, so a full ring has
+ * The kernel owns data_head; we own data_tail. The tail moves record by record, so a full ring has
  * room again at once. Records that wrap are copied into `scratch`; all others are read in place.
  * Mapping the data twice, back to back, so that nothing wraps, does not work: the kernel refuses it
  * (EINVAL). */

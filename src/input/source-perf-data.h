@@ -9,9 +9,9 @@
 
 /* Opens a perf.data file as a source, or standard input ("-") fed by `perf record -o -`. Events
  * come in order of time; mappings without a build-id get the one that perf found in their file.
- * Returns NULL with an error that says what to do if the file cannot be replayed: no perf.data,
- * another architecture, or recorded without user registers and stacks. For a pipe this waits until
- * the first events are described. */
+ * Returns NULL with an error that says what to do if the file cannot be replayed: it is not a
+ * perf.data file, is from another architecture, or was recorded without user registers and stacks.
+ * For a pipe this waits until the first events are described. */
 LuSource *lu_source_perf_data_new (const char *path_or_dash, GError **error);
 
 /* Opens a descriptor, which is taken in any case. */

@@ -49,7 +49,7 @@ is_interrupted (Replay *self)
   return self->signal_number != 0 || lu_signals_came () != 0;
 }
 
-/* A signal while names are looked for leaves out the rest of them; what is there stays. */
+/* A signal while names are looked for leaves out the remaining names; those found stay. */
 static gboolean
 go_on_naming (guint done, guint total, gpointer user_data)
 {

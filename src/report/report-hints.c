@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* report-hints.c - tells how a runtime can be made to name its functions; see report-print.h. */
+/* report-hints.c - prints how a runtime can be made to name its functions; see report-print.h. */
 
 #include "config.h"
 

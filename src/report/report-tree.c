@@ -285,7 +285,7 @@ count_lacking (const LuModel *model, LuReportLacks *lacks, GArray *modules)
   return all;
 }
 
-/* A line for a file. Of a path that is too long, the directories go first, then the reason. */
+/* A line for a file. If a path is too long, its directories are cut first, then the reason. */
 static void
 print_lacking (const Lacking *lacking, const char *why, guint64 all)
 {

@@ -122,8 +122,8 @@ load (const Options *options, const char *path, GError **error)
   return lu_report_filter_apply (&options->filter, model, error) ? g_steal_pointer (&model) : NULL;
 }
 
-/* Returns the first one if all have its full name, or else NULL. Those of one short name then get
- * their full names as texts. */
+/* Returns the first one if all have its full name, or else NULL. Functions that share a short name
+ * then get their full names as texts. */
 static const LuModelFunction *
 only_one (GPtrArray *functions)
 {

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-/* Gives up rights for good, before the recording is read; a failure is told on standard error.
+/* Gives up rights for good, before the recording is read; a failure is reported on standard error.
  * `output` is the file to be created, NULL or "-" if there is none. `makes_tables` tells that
  * stacks will be unwound, whose tables are stored. Main thread, after the fetcher has started and
  * while there is no other thread. */

@@ -4,8 +4,8 @@
 /* budget.h - how many bytes, how much time and how much text names may cost, for one file and for
  * all.
  *
- * Files are hostile, so everything that reads them for names asks here first. What a file may still
- * cost is set again for each file; what all may cost is not. Used by namer.c and below it.
+ * Files are hostile, so everything that reads them for names asks here first. The budget of a file
+ * is set again for each file; the budget of all files is not. Used by namer.c and below it.
  * Functions take NULL for no limits. One thread. */
 
 #pragma once

@@ -53,7 +53,7 @@ typedef enum
   RESULT_FAILED,
 } Result;
 
-/* Why a file was not fetched; reason_text() knows the others. */
+/* Reasons why a file was not fetched; reason_text() has the other reasons. */
 static const char *const reasons[] = {
   [RESULT_NOT_FOUND] = N_ ("no server has it"),
   [RESULT_TOO_SLOW] = N_ ("too slow"),

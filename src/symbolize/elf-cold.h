@@ -4,8 +4,8 @@
 /* elf-cold.h - which function a part that the compiler moved away belongs to.
  *
  * gcc moves the unlikely code of "work" elsewhere and calls it "work.cold". It is the same
- * function, to which only the name leads back. Static functions of several units may have the name;
- * in .symtab the symbols of a unit follow the name of its source. Used by namer.c. */
+ * function, and only the name leads back to it. Static functions of several units may have the
+ * name; in .symtab the symbols of a unit follow the name of its source. Used by namer.c. */
 
 #pragma once
 

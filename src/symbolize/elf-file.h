@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* elf-file.h - an open ELF file, its headers, and what it says of itself and its debug file.
+/* elf-file.h - an open ELF file, its headers, and what it says about itself and its debug file.
  *
  * Symbols (elf-symbols.h) and lines (lines.h) are read from such files. All contents may be
  * hostile, and a file may shrink at any time: it is read with pread() and never mapped. */

@@ -20,8 +20,8 @@ LuKallsymsFile *lu_kallsyms_file_open (void);
 LuKallsymsFile *lu_kallsyms_file_new (int fd, LuKallsyms *symbols);
 LuKallsymsFile *lu_kallsyms_file_ref (LuKallsymsFile *self);
 void lu_kallsyms_file_unref (LuKallsymsFile *self);
-/* Tells whether a recording is of the kernel that runs now: `release` is that of uname(), and the
- * function `name` is at `address`. Either text may be NULL (unknown). */
+/* Tells whether a recording was made on the kernel that runs now: `release` is that of uname(), and
+ * the function `name` is at `address`. Either text may be NULL (unknown). */
 gboolean lu_kallsyms_file_is_of (LuKallsymsFile *self, const char *release, const char *name,
                                  guint64 address);
 /* Returns the functions of the file, which is read at the first call; NULL if it cannot be read.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* short-name.h - the part of a function's name that people say. */
+/* short-name.h - the part of a function's name that people use. */
 
 #pragma once
 

@@ -4,10 +4,10 @@
 /* check.c - the check engine: unwinds every sample with dwfl and with table and compares; see
  * check.h.
  *
- * A difference is told by its first frame that is not the same, and by the two frames before it,
- * whose rules the engines must have taken differently (the first of them if a register was lost
- * there that the second one needs): module, ELF address, and what the compiled rule and libdw's row
- * say. One report for each place; all samples are counted. */
+ * A difference is reported with its first frame that differs and the two frames before it, whose
+ * rules the engines must have taken differently (the first of them if a register was lost there
+ * that the second one needs): module, ELF address, and what the compiled rule and libdw's row say.
+ * One report for each place; all samples are counted. */
 
 #include "unwind/check.h"
 

@@ -84,7 +84,8 @@ finish_leaf (Walk *walk, const LuCutOffWalk *cut_off)
 }
 
 /* Takes the word at this offset from the stack pointer for the leaf's return address and walks on
- * from there. TRUE if the stack is complete then; otherwise it is the leaf alone, as before. */
+ * from there. Returns TRUE if the stack is then complete; otherwise only the leaf remains, as
+ * before. */
 static gboolean
 try_caller_at (Walk *walk, guint32 offset, LuCutOffWalk *cut_off)
 {
@@ -121,8 +122,8 @@ try_frame_pointer (Walk *walk, const LuCutOffWalk *cut_off)
     finish_leaf (walk, cut_off);
 }
 
-/* Starts again with the instruction before the sampled pc. TRUE if the leaf's caller is found then;
- * otherwise the stack is the leaf alone, as before. */
+/* Starts again with the instruction before the sampled pc. Returns TRUE if the leaf's caller is
+ * then found; otherwise only the leaf remains, as before. */
 static gboolean
 try_before_leaf (Walk *walk)
 {

@@ -14,10 +14,10 @@
  *
  * Frames also hold old return addresses, in words that were reserved and not written yet. So where
  * a word could be one, other samples decide, or the code (lu/leaf.h). A sample without such words
- * proves that the frame is set up at this pc, whoever has called: code without a frame pointer has
- * its return address there, always. Of ordinary code's addresses only those count that keep frame
- * pointers, and only if the frame pointer leads to code with unwind information
- * (docs/experiments.md has the figures without that condition). */
+ * proves that the frame is set up at this pc, whoever has called: code without a frame pointer
+ * always has its return address there. Addresses in ordinary code count only if that code keeps
+ * frame pointers and the frame pointer leads to code with unwind information (docs/experiments.md
+ * has the figures without that condition). */
 
 #include "unwind/frame-pointer-step.h"
 

@@ -270,7 +270,8 @@ find_place (LuRuleCache *self, const LuModule *module, guint64 key)
   place = compile (self, module, key);
   if (place.key == 0)
     return place;
-  /* Not in front: an address that is seen once must not push out those that are seen often. */
+  /* Do not put it in front: an address that is seen once must not push out those that are seen
+   * often. */
   memmove (&places[2], &places[1], (LU_RULE_CACHE_WAYS - 2) * sizeof *places);
   places[1] = place;
   return place;
