@@ -14,7 +14,7 @@ LuBpfProgram *
 lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
 {
   g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-                       _ ("Built without libbpf: stacks are not walked in the kernel"));
+                       _ ("Built without libbpf: stacks are not unwound in the kernel"));
   return NULL;
 }
 

@@ -29,7 +29,7 @@
 #define TRIAL_SECONDS    0.2
 #define TRIAL_STACK_SIZE 16384
 #define KERNEL_WALKS                                                                               \
-  N_ ("stacks are walked in the kernel: deep ones are whole, recordings cost less")
+  N_ ("stacks are unwound in the kernel: deep ones are whole, recordings cost less")
 
 typedef struct
 {
@@ -270,7 +270,7 @@ print_remedy (void)
   if (geteuid () == 0 || !lu_mask_has (can_have, LU_CAP_PERFMON)
       || !lu_mask_has (can_have, LU_CAP_SYS_PTRACE))
     printf ("%s\n  %s\n",
-            _ ("What is missing needs rights that this container has not. Start it with:"),
+            _ ("What is missing needs rights that this container does not have. Start it with:"),
             LU_PERF_CONTAINER_OPTIONS);
   else if (program == NULL || ignores_capabilities (program))
     printf ("%s\n  sudo %s …\n", _ ("What is missing needs rights. Run the program as root:"),
@@ -296,10 +296,11 @@ lu_doctor_run (void)
   check_rights (&self, &abilities);
   say (&self, abilities.hardware, FALSE,
        _ ("hardware cycle counter: code that runs with interrupts off is seen"),
-       _ ("Most virtual machines have none; cpu-clock, which is used then, is as exact for time."));
+       _ ("Most virtual machines have none; cpu-clock is used instead and measures time just as "
+          "exactly."));
   say (&self, abilities.has_lost_counter, FALSE,
-       _ ("exact count of lost samples: else the figure is a lower bound"),
-       _ ("Needs Linux 6.0 (or 5.10.204 and the like)."));
+       _ ("exact count of lost samples: otherwise the figure is a lower bound"),
+       _ ("Needs Linux 6.0 (or a stable release that has the change, such as 5.10.204)."));
   check_kernel_walks (&self);
   check_store (&self);
   check_fetching (&self);

@@ -100,7 +100,8 @@ parse_duration (const char *text, double *seconds, GError **error)
       double unit = value >= 0 && end != at ? take_unit (&end) : 0;
 
       if (unit <= 0)
-        return fail (error, _ ("--duration: \"%s\" is no time; give seconds, or as in 1m30s"),
+        return fail (error,
+                     _ ("--duration: \"%s\" is not a time; give seconds, or a time like 1m30s"),
                      text);
       sum += value * unit;
       at = end;
@@ -108,7 +109,8 @@ parse_duration (const char *text, double *seconds, GError **error)
   while (*at != 0);
   *seconds = sum;
   return sum > 0
-         || fail (error, _ ("--duration: \"%s\" is no time; give seconds, or as in 1m30s"), text);
+         || fail (error, _ ("--duration: \"%s\" is not a time; give seconds, or a time like 1m30s"),
+                  text);
 }
 
 /* Refuses suffixes that promise a format which does not exist; any other name is a capture. */

@@ -185,7 +185,7 @@ lu_outputs_can_rotate (char *const *paths, GError **error)
       if (!is_special)
         continue;
       g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                   _ ("--rotate makes new files, so %s is no place for the output"),
+                   _ ("--rotate makes new files, so the output cannot be %s"),
                    g_str_equal (paths[i], "-") ? _ ("standard output") : paths[i]);
       return FALSE;
     }

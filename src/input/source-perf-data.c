@@ -452,7 +452,7 @@ check_file (PerfDataSource *self, GError **error)
                  trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
   else
     g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                 _ ("%s: its samples say nothing of where they hit; record with `perf record "
+                 _ ("%s: its samples do not say where they hit; record with `perf record "
                     "--call-graph dwarf`"),
                  name);
   return FALSE;

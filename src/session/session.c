@@ -177,13 +177,13 @@ check_kernel_walks (LuSession *self, GError **error)
   if (lu_kernel_walks_is_active (walks))
     {
       if (options->verbose)
-        fprintf (stderr, _ ("live-unwinder: stacks are walked in the kernel (%s)\n"), reason);
+        fprintf (stderr, _ ("live-unwinder: stacks are unwound in the kernel (%s)\n"), reason);
       return TRUE;
     }
   if (options->kernel_walks.wanted == LU_KERNEL_WALKS_IF_SAFE)
     {
       if (options->verbose)
-        fprintf (stderr, _ ("live-unwinder: stacks are not walked in the kernel but copied: %s\n"),
+        fprintf (stderr, _ ("live-unwinder: stacks are not unwound in the kernel but copied: %s\n"),
                  reason);
       return TRUE;
     }

@@ -91,8 +91,8 @@ print_losses (const LuSummary *self)
              lost_sideband);
   if (cpu_changes > 0)
     fprintf (stderr,
-             ngettext ("CPUs went on or off line %u time.\n",
-                       "CPUs went on or off line %u times.\n", cpu_changes),
+             ngettext ("CPUs went online or offline %u time.\n",
+                       "CPUs went online or offline %u times.\n", cpu_changes),
              cpu_changes);
 }
 
@@ -121,10 +121,10 @@ print_walks (const LuSummary *self)
              over_worker);
   if (n_files > 0)
     fprintf (stderr,
-             ngettext ("%" PRIu64 " file had to wait because its process had used its time for "
+             ngettext ("%" PRIu64 " file had to wait because its process had used up its time for "
                        "opening files.\n",
-                       "%" PRIu64 " files had to wait because their processes had used their time "
-                       "for opening files.\n",
+                       "%" PRIu64 " files had to wait because their processes had used up their "
+                       "time for opening files.\n",
                        n_files),
              n_files);
 }
@@ -180,7 +180,7 @@ print_kernel_walks (const LuSummary *self)
   if (!kernel->is_active || lu_statistics_unwindable (self->statistics) == 0)
     return;
   fprintf (stderr,
-           _ ("Walked in the kernel: %.2f %% of the stacks; %" PRIu64
+           _ ("Unwound in the kernel: %.2f %% of the stacks; %" PRIu64
               " bytes in the rings per sample; %.1f MB of maps"),
            lu_summary_kernel_percent (self), lu_summary_ring_bytes (self),
            (double) lu_summary_count (self, LU_COUNTER_MAPS_MEMORY) / 1e6);

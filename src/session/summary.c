@@ -270,7 +270,7 @@ print_check (const LuSummary *self)
              lu_summary_count (self, LU_COUNTER_STATES_DIFFER));
   if (lu_summary_count (self, LU_COUNTER_BPF_COMPARED) > 0)
     fprintf (stderr,
-             _ ("Walks in the kernel compared on %" PRIu64 " samples: %" PRIu64
+             _ ("Stacks unwound in the kernel compared on %" PRIu64 " samples: %" PRIu64
                 " differ; the kernel's own frames on %" PRIu64 ": %" PRIu64 " differ\n"),
              lu_summary_count (self, LU_COUNTER_BPF_COMPARED),
              lu_summary_count (self, LU_COUNTER_BPF_DIFFER),

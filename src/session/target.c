@@ -275,7 +275,7 @@ wait_for_names (const LuOptions *options)
     {
       g_autofree char *names = g_strjoinv (", ", options->names);
 
-      fprintf (stderr, _ ("live-unwinder: waiting for a process of the name %s\n"), names);
+      fprintf (stderr, _ ("live-unwinder: waiting for a process named %s\n"), names);
     }
   while (found->len == 0 && options->wait && lu_signals_came () == 0)
     {
@@ -305,12 +305,12 @@ add_named (LuTarget *self, const LuOptions *options, const LuPerfAbilities *abil
     return TRUE;
   if (found->len > 0)
     g_set_error (error, LU_ERROR, LU_ERROR_PERMISSION,
-                 _ ("the processes of the name %s belong to another user: run live-unwinder as "
-                    "root (sudo live-unwinder --name …)"),
+                 _ ("the processes named %s belong to another user: run live-unwinder as root "
+                    "(sudo live-unwinder --name …)"),
                  names);
   else
     g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS,
-                 _ ("there is no process of the name %s; --wait waits for one"), names);
+                 _ ("there is no process named %s; --wait waits for one"), names);
   return FALSE;
 }
 
@@ -336,8 +336,8 @@ find_processes (LuTarget *self, const LuOptions *options, const LuCommand *comma
   if (self->pids->len > 0)
     return TRUE;
   g_set_error_literal (error, LU_ERROR, LU_ERROR_NO_PROCESS,
-                       options->tids != NULL ? _ ("none of the threads is there (any more)")
-                                             : _ ("none of the processes is there (any more)"));
+                       options->tids != NULL ? _ ("none of the threads exists (any more)")
+                                             : _ ("none of the processes exists (any more)"));
   return FALSE;
 }
 

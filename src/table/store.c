@@ -91,7 +91,7 @@ open_at (int directory_taken, LuStoreMode mode, GError **error)
   if (fstat (directory, &info) != 0 || !S_ISDIR (info.st_mode) || !is_private (&info))
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION,
-                           _ ("it is not a directory of your own to which nobody else may write"));
+                           _ ("it is not your own directory, or other users may write to it"));
       return NULL;
     }
   self = g_new0 (LuStore, 1);

@@ -719,7 +719,7 @@ class WithoutPrivilege(Case):
         self.assertRegex(result.stderr, "CAP_BPF|without libbpf|no walker")
         result = self.as_nobody("-v", "-o", "y.syscap", "--", "true")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("not walked in the kernel", result.stderr)
+        self.assertIn("not unwound in the kernel", result.stderr)
 
     def test_the_system_is_refused_with_a_remedy(self):
         if self.paranoid < 1:

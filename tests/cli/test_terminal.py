@@ -229,7 +229,7 @@ class Names(Case):
     def test_nobody_of_a_name(self):
         result = self.run_it("--name", "lu-nobody")
         self.assertEqual(result.returncode, 125)
-        self.assertIn("no process of the name lu-nobody; --wait", result.stderr)
+        self.assertIn("no process named lu-nobody; --wait", result.stderr)
         self.assertFalse(os.path.exists(self.file))
 
     def wait_for(self, name):
