@@ -6,8 +6,15 @@
 TREE is what "sysprof-cat --no-metadata --no-counters --no-marks" printed for CAPTURE, a recording of
 the program under the command line COMMAND; DEMO is the path its mapping has. The graph must name the
 process by its command line, every function from _start to the hot one, the kernel's functions, and
-hold every sample of the capture. Used by sysprof-chroot; --self-test checks the checker."""
+hold every sample of the capture.
 
+sysprof-tree.py --same TREE REPORT - does the graph have the functions and shares of
+"live-unwinder report --json --full-names" for the same capture? Functions of one name are one.
+
+Used by sysprof-chroot; --self-test checks the checker."""
+
+import collections
+import json
 import os
 import re
 import sys
@@ -108,6 +115,50 @@ def check(root, n_samples, command, demo):
     return problems
 
 
+def shares(root):
+    """Returns name -> [self, total] of what is below the processes; recursion counts once."""
+    found = collections.defaultdict(lambda: [0, 0])
+
+    def add(node, callers):
+        found[node.symbol][0] += node.self_count
+        found[node.symbol][1] += 0 if node.symbol in callers else node.total
+        for child in node.children:
+            add(child, callers | {node.symbol})
+
+    for process in root.children:
+        for child in process.children:
+            add(child, frozenset())
+    return found
+
+
+def differences(root, report):
+    """Returns a sentence for each function that is not the same in both."""
+    rows = collections.defaultdict(list)
+    for row in report["functions"]:
+        rows[row["name"]].append(row)
+    graph = shares(root)
+    # The report lists ends of stacks apart, and "- - Kernel - -" is Sysprof's own.
+    own = {name for name in graph if name.startswith(("[", "- -")) and name not in rows}
+    for name in sorted(rows.keys() | graph.keys() - own):
+        here, there = sum(row["self"] for row in rows[name]), graph[name][0]
+        if here != there:
+            yield f"{name}: self {here} in the report, {there} in Sysprof"
+        elif len(rows[name]) == 1 and rows[name][0]["total"] != graph[name][1]:
+            yield f"{name}: total {rows[name][0]['total']} in the report, {graph[name][1]} in Sysprof"
+
+
+def compare(tree, report):
+    with open(tree, encoding="utf-8") as stream:
+        root = parse(stream.read())
+    with open(report, encoding="utf-8") as stream:
+        report = json.load(stream)
+    found = list(differences(root, report))
+    for problem in found[:20]:
+        print(f"sysprof-tree: {problem}")
+    print(f"sysprof-tree: {len(report['functions'])} functions, {len(found)} differ")
+    return 1 if found or not report["functions"] else 0
+
+
 def node_text(symbol, total, *children, self_count=0):
     inner = "".join(children)
     return (f'node {{\n  symbol: "{symbol}",\n  self: {self_count},\n  total: {total}'
@@ -147,13 +198,20 @@ def self_test():
         raise AssertionError("a text without call graph was accepted")
     except ValueError:
         pass
-    print(f"self-test: {len(bad) + 2} wrong graphs refused")
+    same = parse('document {\n  callgraph {\n' + node_text("All Processes", 3, node_text(
+        "x", 3, node_text("f", 3, node_text("f", 2, self_count=2), self_count=1))) + "}\n}\n")
+    for own, total, n in (3, 3, 0), (2, 3, 1), (3, 5, 1):
+        row = {"name": "f", "self": own, "total": total}
+        assert len(list(differences(same, {"functions": [row]}))) == n, row
+    print(f"self-test: {len(bad) + 4} wrong graphs refused")
     return 0
 
 
 def main(argv):
     if argv[1:] == ["--self-test"]:
         return self_test()
+    if argv[1] == "--same":
+        return compare(argv[2], argv[3])
     with open(argv[1], encoding="utf-8") as stream:
         root = parse(stream.read())
     samples = syscap.read(argv[2]).samples
