@@ -12,7 +12,7 @@
 
 #include "lu/stack.h"
 #include "syscap-writer.h"
-#include "symbolize/kallsyms-file.h"
+#include "symbolize/kallsyms.h"
 
 /* Invented addresses of hidden functions: one page each, so that there is room for all of them. */
 #define LU_SYSCAP_HIDDEN_BASE    G_GUINT64_CONSTANT (0xffffffff81000000)

@@ -11,7 +11,7 @@
 #include "sink.h"
 #include "syscap-hits.h"
 #include "syscap-writer.h"
-#include "symbolize/kallsyms-file.h"
+#include "symbolize/kallsyms.h"
 
 /* A tap receives every frame of the capture, as bytes, in the order of the file. */
 typedef struct

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* identity.c - compares an opened file with the kernel's description of the mapping; see
+/* identity.c - opens files, and compares them with the kernel's description of the mapping; see
  * identity.h. */
 
 #include "module/identity.h"
 
 #include "base/fd.h"
+#include "base/open-file.h"
 
 #include <stdio.h>
 #include <sys/sysmacros.h>
@@ -65,8 +66,12 @@ lu_identity_is_mapped (const LuModuleKey *key, const LuMappingHint *hint)
   return line != NULL && line_names_key (line, key);
 }
 
-gboolean
-lu_identity_has_inode (const LuModuleKey *key, const struct stat *info, const LuMappingHint *hint)
+/* Returns whether the file of `info`, opened by name, is the mapped one: device and inode
+ * agree, or the inode agrees and the kernel still reports the mapping with the key's device, inode
+ * and path (on btrfs and overlayfs, stat() and mappings have different devices). FALSE if the key
+ * has no inode. */
+static gboolean
+has_inode (const LuModuleKey *key, const struct stat *info, const LuMappingHint *hint)
 {
   if (!key->has_inode || info->st_ino != key->inode)
     return FALSE;
@@ -83,4 +88,56 @@ lu_identity_has_build_id (const LuModuleKey *key, const LuImage *image)
   size = MIN (size, LU_BUILD_ID_MAX);
   return build_id != NULL && key->build_id_size == size
          && memcmp (build_id, key->build_id, size) == 0;
+}
+
+/* A file in memory has a name, but no path leads to it. If it is a program, those who may not
+ * follow the links of mappings reach it as what the process runs. */
+static gboolean
+find_in_memory (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc found,
+                gpointer user_data)
+{
+  const LuMappingHint no_mapping = { 0 };
+  struct stat info = { 0 };
+  int fd = lu_open_program (hint->pid, &info);
+
+  return fd >= 0 && found (fd, has_inode (key, &info, &no_mapping), user_data);
+}
+
+static gboolean
+find_in_process (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc found,
+                 gpointer user_data)
+{
+  struct stat info = { 0 };
+  int fd = lu_open_mapped (hint->pid, hint->start, hint->end, &info);
+
+  /* A build-id is sufficient. */
+  if (fd >= 0
+      && found (fd,
+                key->build_id_size == 0
+                    && (has_inode (key, &info, hint) || lu_identity_is_mapped (key, hint)),
+                user_data))
+    return TRUE;
+  if (key->kind == LU_MODULE_MEMORY)
+    return find_in_memory (key, hint, found, user_data);
+  if (key->path[0] != '/')
+    return FALSE;
+  fd = lu_open_in_root (hint->pid, key->path, LU_OPEN_WITHOUT_OPENAT2, &info);
+  return fd >= 0 && found (fd, has_inode (key, &info, hint), user_data);
+}
+
+void
+lu_find_file (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc found,
+              gpointer user_data)
+{
+  struct stat info = { 0 };
+  int fd;
+
+  if ((hint->pid > 0 && find_in_process (key, hint, found, user_data))
+      || key->kind == LU_MODULE_MEMORY || key->path[0] != '/')
+    return;
+  fd = lu_open_regular (key->path, &info);
+  /* Without an inode or a build-id to compare (old perf.data files), the path must suffice. */
+  if (fd >= 0)
+    found (fd, has_inode (key, &info, hint) || (!key->has_inode && key->build_id_size == 0),
+           user_data);
 }

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "elf/own-vdso.h"
-#include "module/find-file.h"
+#include "module/identity.h"
 #include "module/image-cache.h"
 #include "module/read-budget.h"
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "profile/model.h"
-#include "symbolize/kallsyms-file.h"
+#include "symbolize/kallsyms.h"
 
 typedef struct
 {

@@ -118,6 +118,28 @@ test_this_kernel (void)
   g_assert_cmpuint (lu_kallsyms_size (kallsyms), >, 1000);
 }
 
+static void
+test_file (void)
+{
+  static const char lines[] = "ffffffff81000100 T of_the_text\nffffffff81000180 T next\n";
+  g_autoptr (LuKallsymsFile) file =
+      lu_kallsyms_file_new (-1, lu_kallsyms_parse (lines, strlen (lines), NULL));
+  LuKernelSymbol symbol;
+
+  g_assert_true (lu_kallsyms_find (lu_kallsyms_file_load (file), 0xffffffff81000110, &symbol));
+  g_assert_cmpstr (symbol.name, ==, "of_the_text");
+  g_assert_cmphex (symbol.address, ==, 0xffffffff81000100);
+  g_assert_false (lu_kallsyms_find (lu_kallsyms_file_load (file), 0x1000, &symbol));
+}
+
+static void
+test_unreadable_file (void)
+{
+  g_autoptr (LuKallsymsFile) file = lu_kallsyms_file_new (-1, NULL);
+
+  g_assert_null (lu_kallsyms_file_load (file));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -127,5 +149,7 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/kallsyms/hidden", test_hidden);
   g_test_add_func ("/symbolize/kallsyms/missing", test_missing);
   g_test_add_func ("/symbolize/kallsyms/this-kernel", test_this_kernel);
+  g_test_add_func ("/symbolize/kallsyms/file", test_file);
+  g_test_add_func ("/symbolize/kallsyms/unreadable-file", test_unreadable_file);
   return g_test_run ();
 }
