@@ -33,8 +33,8 @@ class Set(NamedTuple):
     copy: int              # bytes of stack in each sample
     seconds: float         # of CPU time, about
     prepare: Callable      # (seconds, directory) -> command
-    # What framehop needed for its first pass over samples of the same kind, files opened and parsed
-    # included, and libdwfl for a warm pass in that run (ns per frame, AMD Zen 4 at 2.6 GHz).
+    # Time of framehop for its first pass over samples of the same kind, with opening and parsing
+    # files, and of libdwfl for a warm pass in that run (ns per frame, AMD Zen 4 at 2.6 GHz).
     framehop_first: float
     libdwfl_warm: float
 

@@ -30,7 +30,7 @@ GOAL_TABLE_BYTES = 2_000_000
 
 
 def install():
-    """What is missing of the programs, by apt."""
+    """Returns the packages of missing programs, by the names that apt knows."""
     missing = [name for name in sets.PACKAGES
                if subprocess.run(["dpkg-query", "-W", name], check=False,
                                  stdout=subprocess.DEVNULL,
@@ -50,7 +50,7 @@ def measure(bench, path):
 
 
 def misses(figures):
-    """What misses its goal in one set."""
+    """Returns the figures of one set that miss their goals."""
     found = []
     if figures["hot"] > GOAL_HOT:
         found.append("hot")

@@ -139,7 +139,7 @@ class Figures(unittest.TestCase):
         self.check_storm_of_process("fork", "go", 0.05)
 
     def test_children_from_before_are_not_expected(self):
-        """What they used is in the account of their parent as soon as they end."""
+        """Their CPU time is in the account of their parent as soon as they end."""
         process = subprocess.Popen(
             [sys.executable, "-S", "-E", "-c", "import os, sys, time\n"
              "def work(seconds):\n"

@@ -52,7 +52,7 @@ def hide_debug_files():
 
 
 class Shared(Recorded):
-    """What both machines below do with a recording."""
+    """The steps that both classes below take with a recording."""
 
     def well(self, *arguments):
         result = self.run_it(*arguments)

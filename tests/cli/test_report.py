@@ -86,7 +86,7 @@ class Case(unittest.TestCase):
         return done.stdout
 
     def on_a_terminal(self, columns, *arguments, **more):
-        """What is written to a terminal of that width."""
+        """Returns the text that is written to a terminal of that width."""
         ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         process = subprocess.Popen([PROGRAM, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
@@ -120,7 +120,7 @@ class Filters(Case):
 
 
     def test_converted(self):
-        """What is converted is what the report counts."""
+        """A conversion has the samples that the report counts."""
         count = {}
         for option in (), ("--process", "deep"), ("--contains", "burn"), ("--to", "0.1"):
             for name in "x.folded", "x.json.gz":

@@ -56,13 +56,13 @@ def slowness():
 
 
 def incomplete_percent(samples):
-    """Of those that have user frames."""
+    """Counts only samples that have user frames."""
     users = [sample for sample in samples if sample.user]
     return 100 * sum(syscap.is_synthetic(sample.user[-1]) for sample in users) / max(len(users), 1)
 
 
 class Recording:
-    """What a recording says about the victim, and what /proc said meanwhile."""
+    """A recording of the victim, and the figures that /proc showed meanwhile."""
 
     def __init__(self, path, stats, clock, short):
         capture = syscap.read(path)

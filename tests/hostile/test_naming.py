@@ -49,7 +49,7 @@ def symbol(name, value, size):
 
 
 def peak_kib(pid):
-    """Of a process that was not waited for; 0 if it has ended."""
+    """Returns the peak of a process that was not waited for; 0 if it has ended."""
     with open(f'/proc/{pid}/status', encoding='ascii') as file:
         return max([int(line.split()[1]) for line in file if line.startswith('VmHWM')], default=0)
 

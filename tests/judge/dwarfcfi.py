@@ -336,7 +336,7 @@ def _operands(cursor, opcode, encoding):
 
 
 class Row(NamedTuple):
-    """What CFI says at one address, as far as it matters here."""
+    """The facts of CFI about one address that matter here."""
     return_address: str     # UNSET, UNDEFINED or SET
     cfa: tuple              # (register, offset), or None for an expression
 

@@ -57,7 +57,7 @@ class Symbol(NamedTuple):
 
 
 class FrameInfo(NamedTuple):
-    """What CFI says about one address."""
+    """The facts of CFI about one address."""
     has_fde: bool
     signal: bool
     ra_undefined: bool
@@ -314,7 +314,7 @@ class Elf:
     # Call frame information ---------------------------------------------------------------------
 
     def frame_info(self, ea):
-        """What CFI says about address @ea; NO_FRAME when it says nothing."""
+        """Returns the facts of CFI about address @ea; NO_FRAME when it has none."""
         info = self._frame_infos.get(ea)
         if info is None:
             info = self._frame_infos[ea] = self._frame_info(ea)

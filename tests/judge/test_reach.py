@@ -109,7 +109,7 @@ class Ways(unittest.TestCase):
                 self.check(files, called, leaf, verdict)
 
     def test_the_first_of_several_functions_of_a_name_is_not_assumed(self):
-        """Who wins is the loader's affair: each of them may be meant."""
+        """The loader decides which one wins, so each of them may be meant."""
         files = Files("both", "-shared", "-DSHARED", second=("-shared",))
         self.check(files, "exported", files.in_second("exported"), YES)
         self.check(files, "exported", "other", NO)

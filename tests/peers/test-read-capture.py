@@ -28,7 +28,7 @@ def ask_reader(reader, path):
 
 
 def expected(path):
-    """The same numbers as read-capture prints, from the independent reader."""
+    """Returns the numbers that read-capture prints, from the independent reader."""
     capture = syscap.read(path)
     xor = 0
     for sample in capture.samples:

@@ -86,8 +86,8 @@ def at_most_1024(stacks, _programs):
     return None if longest <= 1024 else f"a stack has {longest} addresses"
 
 
-# What the copy of a stack cannot hold, a walk in the kernel can; the first samples are copied all
-# the same, until tables are there.
+# The kernel unwinds stacks that no copy can hold; the first samples are still copied, until there
+# are tables.
 TABLE = ["--engine", "table"]
 KERNEL = ["--engine", "bpf"]
 KERNEL_WALKS = ("kernel walks",)
@@ -144,7 +144,7 @@ def frames_case(about, name, exact, kind="anonymous", **more):
 
 
 def both_frames(leaf):
-    """Of two functions that call each other the inner one was seen: the outer one is there too."""
+    """If the inner one of two functions that call each other was seen, the outer one is there too."""
     return lambda stacks, _programs: None if sum(
         s.labels[:1] == [leaf] for s in stacks) > 20 else f"{leaf} was hardly seen"
 

@@ -162,7 +162,7 @@ def name_in(image, ea):
 
 
 def marker_fault(addresses):
-    """What is wrong with the kernel and user markers of an address list, or None."""
+    """Returns the fault of the kernel and user markers of an address list, or None."""
     words = [a for a in addresses if a >= syscap.CONTEXT_MAX]
     if words not in ([], [syscap.CONTEXT_KERNEL], [syscap.CONTEXT_USER],
                      [syscap.CONTEXT_KERNEL, syscap.CONTEXT_USER]):

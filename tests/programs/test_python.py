@@ -29,7 +29,7 @@ end = time.time() + %g
 while time.time() < end:
     level0(20000)
 """ % ("\n".join(f"def level{i}(n): return level{i + 1}(n) + {i}" for i in range(8, -1, -1)), SECONDS)
-# Of the ten the outermost first; what Python itself calls stands in between.
+# The outermost of the ten comes first; Python's own frames stand in between.
 NESTED = re.compile(";_start;.*" + ".*".join(rf";py::level{i}:[^;]*" for i in range(10)))
 
 

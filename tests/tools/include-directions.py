@@ -30,7 +30,7 @@ FORBIDDEN = {
 # Made by the build.
 GENERATED = {"call-filter.h", "config.h", "flame-graph-page.h", "profile.pb-c.h", "table-maker.h"}
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "limits.h", "stdarg.h", "stdatomic.h"}
-# Who may include a library's headers: directories of src/ (or single files).
+# The directories of src/ (or single files) that may include a library's headers.
 LIBRARIES = [
     (re.compile(r"^(elfutils/|libelf\.h|gelf\.h|dwarf\.h)"), ("src/elf/", "src/unwind/",
                                                               "src/symbolize/")),

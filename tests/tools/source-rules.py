@@ -9,7 +9,7 @@
     po     po/POTFILES lists the sources with texts to translate, and no others
     length functions of src, bpf and include are at most 60 lines long
     parameters  they have at most 5 parameters, but for those that are listed here
-    words  replaced words do not come back, and comments in C begin with a subject
+    words  replaced words do not come back, and comments begin with a subject
     head   a C file's first comment begins with the file's name, as in "name.c - what it is for"
 
 Prints one line per broken rule; exit status 1 if there is any. --self-test checks the checker."""
@@ -177,9 +177,9 @@ OLD_WORDS = {"toucher": "prefault", "newcomer": "candidate", "ladder": "kernel s
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Translations, texts that are not ours, this list, and a tool of tests/ with a Tally of its own.
 ANY_WORD = re.compile(r"^(LICENSES|po|tests/fuzz/corpus|tests/truth)/|^tests/tools/source-rules\.py$")
-COMMENT_START = re.compile(r"/\*+\s*(Of|What|Who|The same|And|Those|Such|Else)\b")
-# Directories whose comments are all sentences with a subject.
-PLAIN_COMMENTS = ("bpf/", "include/", "src/", "tests/")
+# In C, in scripts and build files, and in Python's docstrings.
+COMMENT_START = re.compile(r"(?:/\*+\s*|^\s*(?:#|//) |^\s*\"\"\")"
+                           r"(Of|What|Who|The same|And|Those|Such|Else)\b", re.MULTILINE)
 
 
 def check_words(_root, path, content, _all):
@@ -188,7 +188,7 @@ def check_words(_root, path, content, _all):
     found = {word.lower() for word in WORD.findall(content)}
     problems = [f'{path}: "{word}" is now "{OLD_WORDS[word.rstrip("s")]}"'
                 for word in sorted(found) if word.rstrip("s") in OLD_WORDS]
-    if path.startswith(PLAIN_COMMENTS):
+    if not path.endswith(".md"):
         problems += [f'{path}: a comment begins with "{start}"'
                      for start in COMMENT_START.findall(content)]
     return problems
@@ -273,7 +273,9 @@ CASES = [
     ("words", {"src/a.c": "#define MAX_LANES 3\n"}, '"lanes" is now'),
     ("words", {"src/a.c": "self->tally;\n", "tests/truth/a.c": "Tally tally;\n"},
      '"tally" is now "statistics"'),
-    ("words", {"src/base/a.c": "/* Returns what is left. */\n", "docs/a.c": "/* Of old. */\n"}, ""),
+    ("words", {"src/base/a.c": "/* Returns what is left. */\n", "docs/A.md": "# What\n"}, ""),
+    ("words", {"tests/a.py": "x = 1\n# What it is.\n"}, 'begins with "What"'),
+    ("words", {"tests/a.py": 'def a ():\n    """Of it."""\n'}, 'begins with "Of"'),
     ("words", {"src/base/a.c": "int a; /* Of the caller. */\n"}, 'begins with "Of"'),
     ("words", {"src/base/a.c": "/* The same, later. */\n"}, 'begins with "The same"'),
     ("head", {"src/a.c": SPDX + "\n/* a.c - one letter. */\n", "tools/b.py": "x = 1\n"}, ""),

@@ -38,7 +38,7 @@ class Totals(unittest.TestCase):
         return done.stdout.splitlines(), done.returncode
 
     def tap_total(self, status, output):
-        """The same for a program that is no meson test."""
+        """Does so for a program that is not a meson test."""
         with open(self.log, "w", encoding="utf-8") as out:
             out.write(output)
         self.assertEqual(tool("tap", self.results, "n", status, self.log).returncode, 0)
