@@ -44,7 +44,7 @@ leave ()
   rm -rf --one-file-system "$1"
 }
 
-# What follows runs inside.
+# The rest runs inside.
 
 start_daemon ()
 {
