@@ -104,7 +104,11 @@ struct mm_struct
 
 struct task_struct
 {
-  unsigned int flags; /* PF_* (linux/sched.h) */
+  unsigned int __state;        /* TASK_* (linux/sched.h) */
+  unsigned int flags;          /* PF_* (linux/sched.h) */
+  int on_cpu;                  /* it runs, or is being switched */
+  unsigned long nvcsw, nivcsw; /* how often it was switched out */
+  char comm[16];
   int tgid;
   struct mm_struct *mm;
   struct pid *thread_pid; /* NULL: the task has ended */

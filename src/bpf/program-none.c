@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* program-none.c - replaces program.c and backing-kernel.c in a build without libbpf or a compiler
- * for BPF, and says so. Functions that need a program cannot be called then. */
+/* program-none.c - replaces program.c, backing-kernel.c and source-tasks.c in a build without
+ * libbpf or a compiler for BPF, and says so. Functions that need a program cannot be called then.
+ */
 
 #include "bpf/backing-kernel.h"
 
 #include "base/error.h"
+#include "bpf/source-tasks.h"
 
 #include <glib/gi18n.h>
 
@@ -69,4 +71,19 @@ LuBpfBacking *
 lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
 {
   g_return_val_if_reached (NULL);
+}
+
+LuSource *
+lu_source_tasks_new (GError **error)
+{
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                       _ ("Built without libbpf: the kernel is not asked for stacks of threads"));
+  return NULL;
+}
+
+gboolean
+lu_source_tasks_set (LuSource *source, LuSource *perf_taken, const GArray *pids, GArray *threads,
+                     GError **error)
+{
+  g_return_val_if_reached (FALSE);
 }

@@ -3,6 +3,7 @@
 
 /* commands.h - the commands of this room.
  *
+ * `live-unwinder stacks` prints the stack of every thread of processes once, and stops nothing.
  * `live-unwinder doctor` tries every step that a recording needs and says what to do about those
  * that fail. `live-unwinder tables FILE [--stats]` prints the unwind table of a file; with --build
  * and --prune it fills the store, which recordings fill on their own, where a recording may not
@@ -14,6 +15,9 @@
 
 /* Doctor. Prints one line per step. FALSE: a user's own command cannot be recorded. */
 gboolean lu_doctor_run (void);
+
+/* Stacks, with its arguments from the command's name on. */
+gboolean lu_stacks_main (int argc, char **argv, GError **error);
 
 /* Prints the rows, or, with `stats`, counts of rows, rules and bytes, to standard output. */
 gboolean lu_dump_tables (const char *path, gboolean stats, GError **error);

@@ -183,15 +183,17 @@ lu_option_table_parser (LuRawOptions *raw)
   g_option_context_set_main_group (context, main_group);
   g_option_context_add_group (context, helper_group);
   g_option_context_set_summary (
-      context, _ ("Samples programs, unwinds each stack live and writes a Sysprof capture.\n\n"
-                  "  live-unwinder [OPTIONS] -- COMMAND ARGS…   record a program from its start\n"
-                  "  live-unwinder [OPTIONS] --pid PID          record a running process\n"
-                  "  live-unwinder [OPTIONS] --all              record the whole system\n"
-                  "  live-unwinder report FILE                  where the time went\n"
-                  "  live-unwinder diff A B                     what changed\n"
-                  "  live-unwinder convert IN OUT               into another format\n"
-                  "  live-unwinder tables FILE                  the unwind table of a file\n"
-                  "  live-unwinder doctor                       what works here, and what to do"));
+      context,
+      _ ("Samples programs, unwinds each stack live and writes a Sysprof capture.\n\n"
+         "  live-unwinder [OPTIONS] -- COMMAND ARGS…   record a program from its start\n"
+         "  live-unwinder [OPTIONS] --pid PID          record a running process\n"
+         "  live-unwinder [OPTIONS] --all              record the whole system\n"
+         "  live-unwinder report FILE                  where the time went\n"
+         "  live-unwinder diff A B                     what changed\n"
+         "  live-unwinder convert IN OUT               into another format\n"
+         "  live-unwinder stacks --pid PID             what every thread does or waits for\n"
+         "  live-unwinder tables FILE                  the unwind table of a file\n"
+         "  live-unwinder doctor                       what works here, and what to do"));
   g_option_context_set_description (context, formats);
   return context;
 }

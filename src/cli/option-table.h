@@ -34,6 +34,9 @@ void lu_raw_options_clear (LuRawOptions *self);
 /* Returns a parser that writes into *raw, which must outlive it. Owned by the caller. */
 GOptionContext *lu_option_table_parser (LuRawOptions *raw);
 
+/* Sets *ids (of pid_t) to what the lists of numbers name, to be freed by the caller; texts: NULL if
+ * the option was not given, and nothing is set. */
+gboolean lu_parse_ids (char **texts, const char *option, GArray **ids, GError **error);
 /* Parses the arguments of a recording. --help prints its text and ends the program. Fails with
  * LU_ERROR_INVALID for a wrong command line. */
 gboolean lu_options_parse (LuOptions *self, int argc, char **argv, GError **error);

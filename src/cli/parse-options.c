@@ -50,9 +50,8 @@ parse_list (const char *text, const char *option, GArray *ids, GError **error)
   return TRUE;
 }
 
-/* texts: lists of ids; NULL: there are none. */
-static gboolean
-parse_ids (char **texts, const char *option, GArray **ids, GError **error)
+gboolean
+lu_parse_ids (char **texts, const char *option, GArray **ids, GError **error)
 {
   if (texts == NULL)
     return TRUE;
@@ -438,8 +437,8 @@ convert (LuOptions *self, const LuRawOptions *raw, GError **error)
   self->fail_on_loss = raw->fail_on_loss;
   return parse_duration (raw->duration, &self->duration, error)
          && check_output_names (self->outputs, error)
-         && parse_ids (raw->pids, "--pid", &self->pids, error)
-         && parse_ids (raw->tids, "--tid", &self->tids, error)
+         && lu_parse_ids (raw->pids, "--pid", &self->pids, error)
+         && lu_parse_ids (raw->tids, "--tid", &self->tids, error)
          && parse_stack_size (raw->stack_size, &self->stack_size, error)
          && convert_table_memory (self, raw, error) && convert_kernel_walks (self, raw, error)
          && parse_stats (raw->stats, &self->stats, error)

@@ -107,6 +107,7 @@ name_kernel (Naming *self, LuModelFrame *frame)
   if (lu_kallsyms_find (self->kallsyms, frame->address, &symbol))
     {
       name = (Name){ .name = symbol.name, .module = "kernel", .identity = symbol.address };
+      frame->offset = frame->address - symbol.address;
       if (symbol.module != NULL)
         name.module = symbol.module;
     }
@@ -221,6 +222,8 @@ set_functions (Naming *self)
                     .identity = NAMED_HERE | answer->function,
                     .is_place = !answer->has_symbol };
 
+      if (answer->has_symbol)
+        frame->offset = answer->file_offset - answer->start;
       if (answer->is_generated)
         {
           set_generated (self, frame, answer->name);

@@ -51,6 +51,7 @@ typedef struct
   gint32 pid;          /* that process */
   gint64 time;         /* of its sample; ns */
   guint32 function;    /* number; valid once there are names */
+  guint64 offset;      /* bytes from the start of the function; 0: unknown, or no names yet */
   /* Valid once there are lines: */
   guint32 line;     /* of the code; 0: not known */
   const char *file; /* as the compiler named it, owned by the model; NULL: not known */

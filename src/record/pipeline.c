@@ -67,7 +67,7 @@ note_beginning (LuPipeline *self, LuSource *source)
 static int
 worker_patience_ms (const LuPipeline *self)
 {
-  return self->source_info.live ? WORKER_PATIENCE_MS : -1;
+  return self->source_info.live && !self->options.is_patient ? WORKER_PATIENCE_MS : -1;
 }
 
 static void

@@ -33,6 +33,7 @@ typedef struct
   gboolean grow_stack;  /* ask for larger copies when too many are cut off */
   gboolean join;        /* complete cut-off stacks from other samples (join.h) */
   gboolean runs_ahead; /* the source samples already: empty its rings while the program is loaded */
+  gboolean is_patient; /* leave nothing out for lack of time, also if the source is live */
   gboolean own_mounts_are_known; /* to the reader of the recording */
   guint tables_patience_ms;      /* after stop, for tables that are wanted by then */
 } LuPipelineOptions;

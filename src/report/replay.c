@@ -63,16 +63,18 @@ go_on_fetching (const char *name, guint64 done, guint64 total, gpointer user_dat
 }
 
 static LuPipeline *
-open_pipeline (const char *path, GError **error)
+new_pipeline (LuSource *source_taken, const LuReplayOptions *options, GError **error)
 {
-  const LuPipelineOptions options = { .engine = &lu_unwinder_table,
-                                      .drain = { .follow_all = TRUE },
-                                      .table_memory = LU_TABLES_BUDGET,
-                                      .join = TRUE,
-                                      .tables_patience_ms = LU_PIPELINE_TABLES_PATIENCE_MS };
-  LuSource *source = lu_source_perf_data_new (path, error);
+  const LuPipelineOptions pipeline_options = {
+    .engine = &lu_unwinder_table,
+    .drain = { .follow_all = options->pids == NULL, .pids = options->pids },
+    .table_memory = LU_TABLES_BUDGET,
+    .join = !options->is_exact,
+    .is_patient = TRUE,
+    .tables_patience_ms = LU_PIPELINE_TABLES_PATIENCE_MS
+  };
 
-  return source != NULL ? lu_pipeline_new (source, &options, error) : NULL;
+  return source_taken != NULL ? lu_pipeline_new (source_taken, &pipeline_options, error) : NULL;
 }
 
 /* Takes what is open of the outputs. Kernel addresses have names only if the file is of the kernel
@@ -87,8 +89,9 @@ new_sink (Replay *self, LuOutputs *outputs, LuKallsymsFile *kallsyms)
   outputs->debuginfod = self->debuginfod;
   sink = lu_outputs_take_sink (outputs);
   if (kallsyms != NULL
-      && lu_kallsyms_file_is_of (kallsyms, info->os_release, info->kernel_symbol,
-                                 info->kernel_address))
+      && (info->live
+          || lu_kallsyms_file_is_of (kallsyms, info->os_release, info->kernel_symbol,
+                                     info->kernel_address)))
     lu_syscap_sink_share_kallsyms (sink, kallsyms);
   if (has_capture)
     lu_syscap_sink_add_symbols (sink, go_on_naming, self);
@@ -159,13 +162,13 @@ finish (Replay *self, GError **error)
 }
 
 static gboolean
-run (Replay *self, const char *path, const LuReplayOptions *options, LuOutputs *outputs,
+run (Replay *self, LuSource *source_taken, const LuReplayOptions *options, LuOutputs *outputs,
      GError **error)
 {
   LuRecording recording;
   gboolean ok;
 
-  self->pipeline = open_pipeline (path, error);
+  self->pipeline = new_pipeline (source_taken, options, error);
   if (self->pipeline == NULL)
     return FALSE;
   lu_pipeline_describe (self->pipeline, &recording);
@@ -178,36 +181,52 @@ run (Replay *self, const char *path, const LuReplayOptions *options, LuOutputs *
          && wait_for_end (self, error) && finish (self, error);
 }
 
-gboolean
-lu_replay_convert (const char *path, const LuReplayOptions *options, LuOutputs *outputs,
-                   GError **error)
+static gboolean
+replay (LuSource *source_taken, const LuReplayOptions *options, LuOutputs *outputs, GError **error)
 {
   Replay self = { .signals = { .fd = -1 }, .debuginfod = options->debuginfod };
   gboolean ok;
 
   if (self.debuginfod != NULL)
     lu_debuginfod_set_progress (self.debuginfod, go_on_fetching, &self);
-  ok = lu_signals_block (&self.signals, error) && run (&self, path, options, outputs, error);
+  ok =
+      lu_signals_block (&self.signals, error) && run (&self, source_taken, options, outputs, error);
   lu_signals_restore (&self.signals);
   lu_pipeline_free (self.pipeline);
   lu_outputs_clear (outputs);
   return ok;
 }
 
+gboolean
+lu_replay_convert (const char *path, const LuReplayOptions *options, LuOutputs *outputs,
+                   GError **error)
+{
+  return replay (lu_source_perf_data_new (path, error), options, outputs, error);
+}
+
+LuModel *
+lu_replay_source (LuSource *source_taken, LuModelFlags flags, const LuReplayOptions *options,
+                  GError **error)
+{
+  g_autoptr (LuModel) model = lu_model_new (flags);
+  LuOutputs outputs = LU_OUTPUTS_INIT;
+
+  outputs.tee = lu_tee_new ();
+  lu_tee_add_model (outputs.tee, model);
+  if (!replay (source_taken, options, &outputs, error))
+    return NULL;
+  model->is_finished = TRUE;
+  return g_steal_pointer (&model);
+}
+
 LuModel *
 lu_replay_load (const char *path, LuModelFlags flags, LuKallsymsFile *kallsyms, GError **error)
 {
   const LuReplayOptions options = { .kallsyms = kallsyms };
-  g_autoptr (LuModel) model = NULL;
-  LuOutputs outputs = LU_OUTPUTS_INIT;
+  LuSource *source;
 
   if (g_str_equal (path, "-") || !lu_replay_is_perf_data (path))
     return lu_model_load (path, flags, error);
-  model = lu_model_new (flags);
-  outputs.tee = lu_tee_new ();
-  lu_tee_add_model (outputs.tee, model);
-  if (!lu_replay_convert (path, &options, &outputs, error))
-    return NULL;
-  model->is_finished = TRUE;
-  return g_steal_pointer (&model);
+  source = lu_source_perf_data_new (path, error);
+  return source != NULL ? lu_replay_source (source, flags, &options, error) : NULL;
 }

@@ -310,7 +310,9 @@ add_named (LuTarget *self, const LuOptions *options, const LuPerfAbilities *abil
                  names);
   else
     g_set_error (error, LU_ERROR, LU_ERROR_NO_PROCESS,
-                 _ ("there is no process named %s; --wait waits for one"), names);
+                 options->outputs != NULL ? _ ("there is no process named %s; --wait waits for one")
+                                          : _ ("there is no process named %s"),
+                 names);
   return FALSE;
 }
 
