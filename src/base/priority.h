@@ -3,9 +3,9 @@
 
 /* priority.h - which threads may wait for a CPU. The drain should not: samples that its rings
  * cannot hold meanwhile are lost, and on two CPUs with a dozen runnable threads it waited 60 % of
- * the time. Nor should the worker, which has little to do but has to do it at once: samples of a
- * program that has just started wait for its files. The writer and the compiler of whole tables can
- * wait. */
+ * the time. The worker should not wait either: it has little to do but has to do it at once, since
+ * samples of a program that has just started wait for its files. The writer and the compiler of
+ * whole tables can wait. */
 
 #pragma once
 

@@ -70,7 +70,7 @@ interrupt (int number)
   errno = saved_errno;
 }
 
-/* A signal that was ignored when we came, as by nohup, stays so. */
+/* A signal that was ignored before we started, for example by nohup, stays ignored. */
 static void
 let_in (const LuSignals *self, gboolean yes)
 {

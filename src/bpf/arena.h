@@ -35,7 +35,7 @@ typedef struct
 void lu_bpf_arena_init (LuBpfArena *self, guint max_entries);
 void lu_bpf_arena_clear (LuBpfArena *self);
 
-/* Adds an entry, of which the words in [from, to) are for this arena; both are multiples of
+/* Adds an entry; its words in [from, to) are for this arena; both are multiples of
  * LU_BPF_GRAIN. `words` are those of the whole entry. Allocates. Called at most max_entries times.
  */
 void lu_bpf_arena_add (LuBpfArena *self, guint number, guint32 *words, guint from, guint to);

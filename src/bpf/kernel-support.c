@@ -212,7 +212,8 @@ is_set_on_command_line (const char *word)
   return words != NULL && g_strv_contains ((const char *const *) words, word);
 }
 
-/* Returns whether it matters how the kernel was built; finding that out takes longer than all else.
+/* Returns whether it matters how the kernel was built; finding that out takes longer than
+ * everything else here.
  */
 static gboolean
 may_have_defect (const LuKernelFacts *facts)

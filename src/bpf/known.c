@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* known.c - files by what the kernel knows of them; see known.h.
+/* known.c - files as the kernel identifies them; see known.h.
  *
  * Files are told apart as in src/module/module-cache.c: by device, inode and, if it was reported,
  * generation. A file with two names has two modules; the last one is known. In a full group the

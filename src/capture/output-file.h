@@ -38,7 +38,7 @@ LuOutputDirectories *lu_output_directories_open (char *const *paths, GError **er
 void lu_output_directories_free (LuOutputDirectories *self);
 
 /* Creates a file with lu_output_create_at(), in directory `number` (that of the path with this
- * index). Of `path` only the last component counts; messages show all of it. */
+ * index). Only the last component of `path` counts; messages show the whole path. */
 int lu_output_directories_create (const LuOutputDirectories *self, guint number, const char *path,
                                   GError **error);
 /* Looks at that file, without following a link. Sets errno on failure. */

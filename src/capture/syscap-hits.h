@@ -20,7 +20,7 @@ typedef struct _LuSyscapHits LuSyscapHits;
 LuSyscapHits *lu_syscap_hits_new (gboolean is_live);
 void lu_syscap_hits_free (LuSyscapHits *self);
 
-/* Fetches debug files for addresses without a name. Borrowed; to be called before the first sample.
+/* Fetches debug files for addresses without a name. Borrowed; call this before the first sample.
  */
 void lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod);
 

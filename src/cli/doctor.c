@@ -259,7 +259,7 @@ ignores_capabilities (const char *program)
          || (statvfs (program, &fs) == 0 && (fs.f_flag & ST_NOSUID) != 0);
 }
 
-/* The one step that gives all rights which are missing. */
+/* The single step that grants all missing rights. */
 static void
 print_remedy (void)
 {

@@ -3,10 +3,10 @@
 
 /* eh-frame.h - finds .eh_frame and its search table in a file.
  *
- * Used for images and by symbolize, which reads where functions begin. The header
- * (PT_GNU_EH_FRAME) determines where .eh_frame is, as for the program's own unwinder, and the
- * segments determine its position in the file. A section at the same address only tells where it
- * ends. Rewritten files (BOLT) have several. */
+ * Used for images and by symbolize, which reads where functions begin. The header (PT_GNU_EH_FRAME)
+ * determines where .eh_frame is, as it does for the program's own unwinder, and the segments
+ * determine its position in the file. A section at the same address only tells where it ends.
+ * Rewritten files (BOLT) have several. */
 
 #pragma once
 

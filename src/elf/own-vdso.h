@@ -18,8 +18,8 @@
 gconstpointer lu_own_vdso (gsize *size);
 
 /* Returns the bytes of the kernel's vDSO for 32-bit processes, which stay until the program ends,
- * or NULL if it has none or does not show it (Linux without CONFIG_CHECKPOINT_RESTORE). No process
- * that is sampled has a part in it: reading a process's own copy could hang in a page of a file
- * system that never answers. The first call starts a process for a moment, so a sandbox must not be
- * in force yet. Any thread. */
+ * or NULL if it has none or does not show it (Linux without CONFIG_CHECKPOINT_RESTORE). No sampled
+ * process is involved: reading a process's own copy could hang in a page of a file system that
+ * never answers. The first call starts a process for a moment, so a sandbox must not be in force
+ * yet. Any thread. */
 gconstpointer lu_kernel_vdso_32 (gsize *size);

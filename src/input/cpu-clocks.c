@@ -6,8 +6,8 @@
  *
  * The kernel takes a task's counters away before it takes its memory apart (do_exit()), so they
  * miss the end of every task: up to a fifth of a storm of short processes. The account of a process
- * has all of it, but has a child only when it was waited for, and then with all that it used before
- * the recording. The summary decides by both. */
+ * has all of it, but includes a child only once it was waited for, and then also what the child
+ * used before the recording. The summary decides by both. */
 
 #include "cpu-clocks.h"
 

@@ -31,7 +31,7 @@ typedef struct
   const char *name; /* NULL: none */
   const char *module;
   /* Tells functions of one name apart: a number of the capture or of the namer, or an address in
-   * the kernel, of which a recording has only one kind for a name. 0: not told apart. */
+   * the kernel, and a recording has only one of these kinds for a name. 0: not told apart. */
   guint64 identity;
   gboolean is_place; /* the name is no symbol */
 } Name;

@@ -193,7 +193,7 @@ LuModel *lu_model_load (const char *path, LuModelFlags flags, GError **error);
 
 /* Nodes are counted from 1; frames, threads and the sums of samples from 0. */
 LuModelNode lu_model_node (const LuModel *self, guint32 node);
-/* To be called after lu_model_name(). */
+/* Call this after lu_model_name(). */
 const LuModelFunction *lu_model_function_of (const LuModel *self, guint32 node);
 const LuModelProcess *lu_model_process_of (const LuModel *self, guint32 thread);
 /* Sets both names of a function that has its kind; borrows the text, which the model owns. */
@@ -264,7 +264,7 @@ typedef enum
 } LuModelNamesFlags;
 
 /* Fills in model->functions, and the number of its function in each frame. Functions are told apart
- * by file and start, those without a symbol are named by it (place-names.h). */
+ * by file and start; a function without a symbol is named by its start (place-names.h). */
 void lu_model_name (LuModel *model, LuModelNamesFlags flags);
 
 /* Lines come from the DWARF of files of this machine (symbolize/lines.h). Files with the most
@@ -276,8 +276,8 @@ typedef enum
 } LuModelLinesFlags;
 
 /* Fills in the files and lines of frames (with either flag), where functions are defined, and
- * without_lines of modules; to be called after lu_model_name(). With LU_MODEL_INLINES, the frames
- * of inlined functions are between the frame with the code and its callees. */
+ * without_lines of modules; call this after lu_model_name(). With LU_MODEL_INLINES, the frames of
+ * inlined functions are between the frame with the code and its callees. */
 void lu_model_add_lines (LuModel *model, LuModelLinesFlags flags);
 /* Makes each line of a function a function of its own, for outputs that show only functions. */
 void lu_model_split_lines (LuModel *model);

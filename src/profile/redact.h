@@ -21,7 +21,7 @@ typedef void (*LuRedactionFunc) (const LuSyscapRecord *record, gpointer user_dat
 LuRedaction *lu_redaction_new (LuRedactionFunc emit, gpointer user_data);
 void lu_redaction_free (LuRedaction *self);
 
-/* The first pass: to be called with every frame. */
+/* The first pass: call this with every frame. */
 void lu_redaction_learn (LuRedaction *self, const LuSyscapRecord *record);
 /* The second pass: begin, every frame, end. */
 void lu_redaction_begin (LuRedaction *self);

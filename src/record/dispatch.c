@@ -66,8 +66,9 @@ lu_dispatch_free (LuDispatch *self)
 }
 
 /* Returns room for a message that follows from side-band, which must not be dropped. The receivers
- * make room unless they hang; then this message is dropped and counted, and so are later ones,
- * without waiting. */
+ * make room unless they hang; then this message is dropped and counted. Later ones are dropped
+ * without waiting, and counted, too.
+ */
 static gpointer
 reserve_sideband (LuDispatch *self, LuQueue *queue, gsize size)
 {

@@ -121,8 +121,8 @@ reason_to_skip (LuDrain *self, const LuEvent *event)
 }
 
 /* Tells the maps which processes would be worth publishing. Stacks that BPF unwound by published
- * mappings say nothing new; nor do samples without a user stack; processes that have ended are
- * published no more. */
+ * mappings and samples without a user stack say nothing new, and processes that have ended are no
+ * longer published. */
 static void
 count_for_maps (LuDrain *self, const LuLocatedEvent *located)
 {

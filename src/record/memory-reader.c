@@ -89,7 +89,7 @@ run_process (int fd)
   if (close_range (SOCKET_FD + 1, G_MAXUINT, 0) != 0) /* before Linux 5.9 */
     for (int i = SOCKET_FD + 1; i < 65536; i++)
       close (i);
-  signal (SIGINT, SIG_IGN); /* a terminal sends it to everybody; the socket ends us */
+  signal (SIGINT, SIG_IGN); /* a terminal sends it to all its processes; the socket ends us */
   signal (SIGHUP, SIG_IGN);
   signal (SIGTERM, SIG_DFL);
   sigprocmask (SIG_SETMASK, &none, NULL);

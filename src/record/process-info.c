@@ -60,7 +60,8 @@ lu_process_info_request_later (LuProcessInfo *self, LuProcess *process)
     g_ptr_array_add (self->young, lu_process_ref (process));
 }
 
-/* Requests what a young process needs if it is old enough. TRUE: the process is done with. */
+/* Requests what a young process needs if it is old enough. TRUE: nothing more has to be done for
+ * the process. */
 static gboolean
 is_settled (LuProcessInfo *self, LuProcess *process, guint64 now)
 {

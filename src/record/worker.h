@@ -31,8 +31,8 @@ LuWorker *lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options);
  */
 void lu_worker_start (LuWorker *self);
 /* Waits for that, for at most patience_ms (-1: no limit): then it opens and unwinds nothing more,
- * and the remaining samples end as "over budget". FALSE: it hangs even so, as in a file system that
- * does not answer, and was left behind; nothing that it uses may ever be freed. */
+ * and the remaining samples end as "over budget". FALSE: it still hangs, for example in a file
+ * system that does not answer, and was left behind; nothing that it uses may ever be freed. */
 gboolean lu_worker_join (LuWorker *self, int patience_ms);
 void lu_worker_free (LuWorker *self);
 

@@ -3,8 +3,8 @@
 
 /* report-diff-tree.c - two call trees as one, with the shares of both; see report-diff.h.
  *
- * Two nodes are the same if their chains of names and modules are. Callers come before callees, as
- * in a call tree. */
+ * Two nodes are the same if their chains of names and modules are equal. Callers come before
+ * callees, as in a call tree. */
 
 #include "report-diff.h"
 

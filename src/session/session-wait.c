@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define STATUS_INTERVAL_MS 500
-/* When the user is told what is waited for after a signal. */
+/* Time after a signal until the user is told what the program waits for. */
 #define PATIENCE_US      (800 * 1000)
 #define TELL_INTERVAL_MS 100
 

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Shares in percent from which on something is worth a line. */
+/* Shares, in percent, above which something is worth a line. */
 #define WORTH_TRUNCATED   1.0
 #define WORTH_LOST        1.0
 #define WORTH_INCOMPLETE  5.0

@@ -3,8 +3,9 @@
 
 /* viewer.h - the program that shows a recording, and the process that opens it (--open).
  *
- * A recording may not execute programs. So a process that will is started before anything is open;
- * it has the rights of the user who called, reads nothing and waits for one byte. */
+ * A recording may not execute programs. A process that executes the viewer is therefore started
+ * before anything is open; it has the rights of the user who called, reads nothing and waits for
+ * one byte. */
 
 #pragma once
 

@@ -42,7 +42,7 @@ void lu_budget_init (LuBudget *self, gboolean (*goes_on) (gpointer), gpointer us
 /* Begins another file. FALSE if nothing is left for it. */
 gboolean lu_budget_next_file (LuBudget *self);
 
-/* To be called before that many bytes are read, or kept as text. FALSE if they are too many; then
- * everything else fails, too, until the next file. */
+/* Call this before reading that many bytes or keeping them as text. FALSE if they are too many;
+ * then everything else fails, too, until the next file. */
 gboolean lu_budget_read (LuBudget *self, guint64 bytes);
 gboolean lu_budget_keep (LuBudget *self, guint64 bytes);

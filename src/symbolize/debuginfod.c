@@ -3,9 +3,9 @@
 
 /* debuginfod.c - decides what is fetched, and for how long; see debuginfod.h.
  *
- * The fetching process is told a slightly shorter time than it has, so that it usually ends by
- * itself and leaves its cache in order. If it does not, for example because a name server does not
- * answer, it is killed and nothing more is fetched. If no server sends anything for the first
+ * The fetching process gets a limit slightly shorter than the time it has, so that it usually ends
+ * by itself and leaves its cache in order. If it does not, for example because a name server does
+ * not answer, it is killed and nothing more is fetched. If no server sends anything for the first
  * request, there is no second one. */
 
 #include "config.h"
@@ -173,7 +173,7 @@ goes_on (LuDebuginfod *self, const char *name)
          || self->progress (name, self->done, self->total, self->progress_data);
 }
 
-/* Closes the socket, upon which the process ends by itself. */
+/* Closes the socket, so that the process ends by itself. */
 static Result
 give_up (LuDebuginfod *self, Result why)
 {

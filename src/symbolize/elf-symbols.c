@@ -75,9 +75,10 @@ struct _LuElfSymbols
   LuElfFile file, debug_file;
   guint8 *unpacked; /* .gnu_debugdata; NULL: none, or not read */
   Strings strings[N_SOURCES];
-  Symbols symtab;   /* the best one; size 0: none */
-  GArray *entries;  /* of Entry */
-  guint64 *reaches; /* by entry: the largest end of it and all before it; NULL: not sorted */
+  Symbols symtab;  /* the best one; size 0: none */
+  GArray *entries; /* of Entry */
+  guint64
+      *reaches; /* by entry: the largest end of this entry and all before it; NULL: not sorted */
   gboolean has_symtab;
   gboolean is_whole; /* the PLT was added, and what replaces a missing .symtab */
   LuBudget *budget;  /* borrowed; NULL: no limits */

@@ -48,9 +48,10 @@ typedef struct
 
 struct _LuJitNames
 {
-  GArray *entries;  /* of Entry */
-  guint64 *reaches; /* by entry: the largest end of it and all before it; NULL: not sorted */
-  GArray *fds;      /* of int, owned */
+  GArray *entries; /* of Entry */
+  guint64
+      *reaches; /* by entry: the largest end of this entry and all before it; NULL: not sorted */
+  GArray *fds;  /* of int, owned */
   const GArray *wanted;
   LuBudget *budget;
 };

@@ -510,7 +510,7 @@ name_place (LuNamer *self, LuNameQuery *query, const LuNameQuery *before, gsize 
   query->name = lu_namer_intern (self, name);
 }
 
-/* Names all else in files by its place, and numbers the functions. */
+/* Names everything else in files by its place, and numbers the functions. */
 static void
 name_places (LuNamer *self)
 {

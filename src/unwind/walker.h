@@ -30,8 +30,8 @@ void lu_walker_free (LuWalker *self);
 gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuAddressSpace *space,
                          LuStack *stack);
 
-/* Prefetches what the walk of a later sample will read first. To be called before another sample is
- * walked. */
+/* Prefetches what the walk of a later sample will read first. Call this before walking another
+ * sample. */
 void lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample);
 
 /* Returns the module whose missing CFI has stopped the last walk, or NULL. Borrowed from the
