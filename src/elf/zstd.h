@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* zstd.h - decompresses sections that use zstd, which libelf supports only since 0.189; used by
- * synthetic.c. */
+ * decompress.c. */
 
 #pragma once
 
