@@ -43,6 +43,7 @@ typedef struct
   LuStatus status;
   guint32 n_kernel, n_user;
   const LuFrame *kernel, *user; /* borrowed */
+  const char *thread_name;      /* borrowed; "" or NULL: unknown */
   LuProcess *process;           /* borrowed; NULL for tasks without one (kernel threads, pid 0) */
   LuAddressSpace
       *space; /* borrowed: the version at the time of the sample; NULL without user frames */

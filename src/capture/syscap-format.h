@@ -158,11 +158,13 @@ _Static_assert(sizeof (LuSyscapFileChunkFrame) == 284, "syscap file chunk");
 #define LU_SYSCAP_SYMBOLS_FILE "__symbols__"
 
 /* Keys of METADATA frames that our writer and our readers share. */
-#define LU_SYSCAP_KEY_STATS       "live-unwinder.stats"
-#define LU_SYSCAP_KEY_REDACTED    "live-unwinder.redacted"
-#define LU_SYSCAP_KEY_EVENT       "live-unwinder.event"
-#define LU_SYSCAP_KEY_FREQUENCY   "live-unwinder.frequency"
-#define LU_SYSCAP_KEY_EVENTS      "live-unwinder.events"
-#define LU_SYSCAP_KEY_CHAINS      "live-unwinder.callchains"
-#define LU_SYSCAP_KEY_ADDRESS     "live-unwinder.address-convention"
+#define LU_SYSCAP_KEY_STATS     "live-unwinder.stats"
+#define LU_SYSCAP_KEY_REDACTED  "live-unwinder.redacted"
+#define LU_SYSCAP_KEY_EVENT     "live-unwinder.event"
+#define LU_SYSCAP_KEY_FREQUENCY "live-unwinder.frequency"
+#define LU_SYSCAP_KEY_EVENTS    "live-unwinder.events"
+#define LU_SYSCAP_KEY_CHAINS    "live-unwinder.callchains"
+#define LU_SYSCAP_KEY_ADDRESS   "live-unwinder.address-convention"
+/* "PID TID NAME", the name of a thread; the last one counts; without NAME: its program's. */
+#define LU_SYSCAP_KEY_THREAD      "live-unwinder.thread"
 #define LU_SYSCAP_ADDRESS_MINUS_1 "return-address-minus-1"

@@ -18,6 +18,7 @@ pid_free (gpointer pointer)
   LuSyscapPid *self = pointer;
 
   lu_syscap_maps_free (self->maps);
+  g_clear_pointer (&self->thread_names, g_hash_table_unref);
   g_free (self);
 }
 

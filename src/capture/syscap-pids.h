@@ -28,6 +28,7 @@ typedef struct
       address_space_serial; /* of the address space whose mappings are all in the file; 0: none */
   guint64 n_samples;        /* since a mapping of another file last covered one */
   LuSyscapMaps *maps;       /* owned; NULL: none yet */
+  GHashTable *thread_names; /* tid -> name that readers know, owned; NULL: none */
   GList exited_link;        /* in the queue of exited pids; data is NULL if not in it */
 } LuSyscapPid;
 

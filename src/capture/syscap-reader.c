@@ -157,6 +157,19 @@ lu_syscap_reader_is_cut (const LuSyscapReader *self)
   return self->is_cut;
 }
 
+gboolean
+lu_syscap_parse_thread (const char *text, LuSyscapThread *thread)
+{
+  char *end;
+
+  thread->pid = (gint32) g_ascii_strtoll (text, &end, 10);
+  if (*end != ' ')
+    return FALSE;
+  thread->tid = (gint32) g_ascii_strtoll (end + 1, &end, 10);
+  thread->name = end + 1;
+  return *end == ' ';
+}
+
 static void
 decode_sample (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
 {

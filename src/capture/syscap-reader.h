@@ -99,4 +99,13 @@ LuSyscapRead lu_syscap_reader_next (LuSyscapReader *self, LuSyscapRecord *record
 /* After END: returns whether the last frame was cut short. */
 gboolean lu_syscap_reader_is_cut (const LuSyscapReader *self);
 
+typedef struct
+{
+  gint32 pid, tid;
+  const char *name; /* borrowed; "" if it has no name of its own any more */
+} LuSyscapThread;
+
+/* Parses the text of a LU_SYSCAP_KEY_THREAD. */
+gboolean lu_syscap_parse_thread (const char *text, LuSyscapThread *thread);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuSyscapReader, lu_syscap_reader_free)

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/hex.h"
+#include "base/printable.h"
 #include "syscap-frames.h"
 #include "syscap-kernel.h"
 #include "syscap-pids.h"
@@ -215,6 +216,31 @@ write_process (SyscapSink *self, LuSyscapPid *pid, LuProcess *process, GError **
   return TRUE;
 }
 
+/* Writes the name of a thread when it is first sampled, unless it is that of its program, and
+ * whenever it has changed. */
+static gboolean
+write_thread (SyscapSink *self, LuSyscapPid *pid, const LuSinkSample *sample, GError **error)
+{
+  const char *name = sample->thread_name != NULL ? sample->thread_name : "", *known;
+  const LuLabels labels = lu_process_labels (sample->process);
+  g_autofree char *program = NULL, *clean = NULL, *text = NULL;
+  gboolean is_needed;
+
+  if (pid->thread_names == NULL)
+    pid->thread_names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  known = g_hash_table_lookup (pid->thread_names, GINT_TO_POINTER (sample->tid));
+  if (self->redact || g_strcmp0 (known, name) == 0)
+    return TRUE;
+  program = lu_labels_program (&labels);
+  is_needed = known != NULL || !lu_labels_thread_is_program (program, name);
+  if (g_hash_table_size (pid->thread_names) >= LU_THREAD_NAMES_MAX)
+    g_hash_table_remove_all (pid->thread_names); /* writing them again does no harm */
+  g_hash_table_replace (pid->thread_names, GINT_TO_POINTER (sample->tid), g_strdup (name));
+  clean = lu_printable (name, 0);
+  text = g_strdup_printf ("%d %d %s", sample->pid, sample->tid, clean);
+  return !is_needed || lu_syscap_write_metadata (self->writer, LU_SYSCAP_KEY_THREAD, text, error);
+}
+
 /* Names the synthetic address of an end state, or of the marker (LEFT_OUT_BIT). A client cannot
  * take a JITMAP, which names addresses for a whole capture, so the name is that of a mapped file of
  * one byte. */
@@ -352,6 +378,7 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
       pid = lu_syscap_pids_get (self->pids, sample.pid);
       pid->n_samples++;
       if (!write_process (self, pid, sample.process, error)
+          || !write_thread (self, pid, &sample, error)
           || (sample.space != NULL && !write_address_space (self, pid, sample.space, error)))
         return FALSE;
     }

@@ -39,6 +39,7 @@ typedef struct
 {
   LuStream *stream;
   gint64 time;
+  gint64 newest;        /* of all records so far */
   guint64 kernel_start; /* address of the running kernel's first function; 0: unknown */
   gboolean is_minus_1, is_redacted, has_head;
   LuSyscapEvents *events;
@@ -293,6 +294,21 @@ write_comm (PerfFile *self, const LuSyscapRecord *record)
 }
 
 static void
+write_thread_name (PerfFile *self, const char *text)
+{
+  LuSyscapThread thread;
+
+  if (!lu_syscap_parse_thread (text, &thread) || thread.name[0] == 0)
+    return;
+  start_record (self, PERF_RECORD_COMM, 0);
+  put_u32 (self, (guint32) thread.pid);
+  put_u32 (self, (guint32) thread.tid);
+  put_text (self, thread.name, 16);
+  put_id (self, thread.pid, self->newest);
+  finish_record (self);
+}
+
+static void
 write_task (PerfFile *self, const LuSyscapRecord *record, gboolean is_exit)
 {
   gint32 child = is_exit ? record->pid : record->fork.child_pid;
@@ -416,6 +432,8 @@ learn (PerfFile *self, const char *key, const char *text)
   lu_syscap_events_take (self->events, key, text);
   if (g_str_equal (key, LU_SYSCAP_KEY_ADDRESS))
     self->is_minus_1 = g_str_equal (text, LU_SYSCAP_ADDRESS_MINUS_1);
+  else if (g_str_equal (key, LU_SYSCAP_KEY_THREAD))
+    write_thread_name (self, text);
   else if (g_str_equal (key, LU_SYSCAP_KEY_REDACTED))
     self->is_redacted = TRUE; /* the addresses are not the kernel's */
   else if (g_str_equal (key, "uname.release") && !self->is_redacted)
@@ -427,6 +445,7 @@ perf_take (gpointer state, const LuSyscapRecord *record)
 {
   PerfFile *self = state;
 
+  self->newest = MAX (self->newest, record->time);
   switch (record->type)
     {
     case LU_SYSCAP_SAMPLE:

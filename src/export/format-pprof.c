@@ -217,14 +217,15 @@ add_labels (Builder *self, Lu__Pprof__Sample *sample, guint32 number)
 {
   const LuModelThread *thread = lu_model_thread (self->model, number);
   const LuModelProcess *process = lu_model_process_of (self->model, number);
-  Lu__Pprof__Label *labels = NEW (self, Lu__Pprof__Label, 3);
+  Lu__Pprof__Label *labels = NEW (self, Lu__Pprof__Label, 4);
 
   set_label (&labels[0], text_id (self, "comm"), text_id (self, process->name), 0);
   set_label (&labels[1], text_id (self, "pid"), 0, thread->pid);
   set_label (&labels[2], text_id (self, "tid"), 0, thread->tid);
-  sample->n_label = 3;
-  sample->label = NEW (self, Lu__Pprof__Label *, 3);
-  for (guint i = 0; i < 3; i++)
+  set_label (&labels[3], text_id (self, "thread"), text_id (self, thread->name), 0);
+  sample->n_label = 4;
+  sample->label = NEW (self, Lu__Pprof__Label *, 4);
+  for (guint i = 0; i < 4; i++)
     sample->label[i] = &labels[i];
 }
 

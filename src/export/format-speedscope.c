@@ -101,9 +101,13 @@ write_track (const LuModel *model, LuStream *stream, const LuTrack *track)
 {
   const LuModelThread *thread = lu_model_thread (model, track->thread);
   g_autoptr (GArray) weights = g_array_new (FALSE, FALSE, sizeof (guint64));
-  g_autofree char *program = lu_track_name (model, track);
+  const char *program = lu_model_process_of (model, track->thread)->name;
+  gboolean has_name = thread->name != program;
+  g_autofree char *track_name = lu_track_name (model, track);
   guint64 total = 0;
-  g_autofree char *name = g_strdup_printf ("%s (%d/%d)", program, thread->pid, thread->tid);
+  g_autofree char *name =
+      g_strdup_printf ("%s%s%s (%d/%d)", has_name ? program : "", has_name ? ": " : "", track_name,
+                       thread->pid, thread->tid);
 
   for (guint i = 0; i < track->samples->len; i++)
     total += weight_of (model, sample_at (model, track, i));

@@ -48,9 +48,9 @@ lu_tracks_new (const LuModel *model)
 char *
 lu_track_name (const LuModel *model, const LuTrack *track)
 {
-  const char *program = lu_model_process_of (model, track->thread)->name;
+  const char *thread = lu_model_thread (model, track->thread)->name;
 
   return lu_model_n_events (model) == 1
-             ? g_strdup (program)
-             : g_strdup_printf ("%s (%s)", program, lu_model_event (model, track->event)->name);
+             ? g_strdup (thread)
+             : g_strdup_printf ("%s (%s)", thread, lu_model_event (model, track->event)->name);
 }

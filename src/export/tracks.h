@@ -18,5 +18,5 @@ typedef struct
  * hit the thread. */
 GPtrArray *lu_tracks_new (const LuModel *model);
 
-/* Returns the name of the program, and that of the event if there are several. Owned. */
+/* Returns the name of the thread, and that of the event if there are several. Owned. */
 char *lu_track_name (const LuModel *model, const LuTrack *track);

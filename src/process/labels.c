@@ -5,6 +5,8 @@
 
 #include "labels.h"
 
+#include "thread-names.h"
+
 #include <string.h>
 
 /* Names may have slashes, too: those of kernel threads ("ksoftirqd/0", "kworker/u8:2"), and those
@@ -38,4 +40,10 @@ lu_labels_program (const LuLabels *self)
   if (slash == NULL || (is_title && word[0] != '/') || is_a_name (word, slash))
     return g_steal_pointer (&word);
   return g_path_get_basename (word);
+}
+
+gboolean
+lu_labels_thread_is_program (const char *program, const char *thread)
+{
+  return thread[0] == 0 || strncmp (program, thread, LU_COMM_SIZE - 1) == 0;
 }

@@ -20,3 +20,7 @@ typedef struct
  * -m x", "nginx" for the title "nginx: worker process". "?" if there is none. Owned by the caller.
  */
 char *lu_labels_program (const LuLabels *self);
+
+/* Returns whether a thread's name tells nothing more than that of its program, which the kernel
+ * gives to a process and cuts to 15 bytes. */
+gboolean lu_labels_thread_is_program (const char *program, const char *thread);

@@ -59,11 +59,11 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
   g_autoptr (LuAddressSpace) space = NULL;
   LuProcess *process;
 
-  if (pid == NULL)
+  if (pid == NULL && !self->follow_all)
     return;
   space = lu_address_space_new ();
   process = lu_process_new (event->pid, event->time, event->comm.name, space);
-  lu_process_table_put (self, process);
+  pid = lu_process_table_put (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
   lu_process_table_tell_address_space (self, process, LU_ADDRESS_SPACE_EXECED, 0);
   lu_process_table_tell_added (self, process, TRUE);
@@ -72,6 +72,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
 static void
 apply_comm (LuProcessTable *self, const LuEvent *event)
 {
+  gboolean is_first = event->tid == event->pid;
   LuPid *pid;
 
   if (event->comm.is_exec)
@@ -79,14 +80,15 @@ apply_comm (LuProcessTable *self, const LuEvent *event)
       apply_exec (self, event);
       return;
     }
-  if (event->tid != event->pid)
-    return;
-  if (self->follow_all)
+  if (self->follow_all && is_first)
     lu_process_table_follow (self, event->pid);
   pid = lu_process_table_find (self, event->pid);
+  if (pid == NULL)
+    return;
   /* A file has only a name for a process that ran before the recording. */
-  if (pid != NULL && lu_process_comm (pid->current)[0] == 0)
+  if (is_first && lu_process_comm (pid->current)[0] == 0)
     lu_process_set_command_line (pid->current, event->comm.name, strlen (event->comm.name));
+  lu_process_set_thread_name (pid->current, event->tid, event->comm.name);
 }
 
 static void
@@ -100,6 +102,8 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
   if (event->pid == event->task.parent_pid)
     {
       parent->n_threads++;
+      lu_process_inherit_thread_name (parent->current, event->tid, parent->current,
+                                      event->task.parent_tid);
       tell_forked (self, event->time, event->pid, event->tid);
       return;
     }
@@ -110,6 +114,7 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
       child = lu_process_new (event->pid, event->time, lu_process_comm (parent->current),
                               lu_process_address_space_at (parent->current, event->time));
       lu_process_inherit_names (child, parent->current);
+      lu_process_inherit_thread_name (child, event->tid, parent->current, event->task.parent_tid);
     }
   else
     {

@@ -7,8 +7,6 @@
 
 #include "process/process.h"
 
-#define LU_COMM_SIZE 16 /* TASK_COMM_LEN, linux/sched.h */
-
 /* A version of the address space, valid from `time` on. */
 typedef struct
 {

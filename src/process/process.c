@@ -35,6 +35,8 @@ struct _LuProcess
   _Atomic (gpointer) program; /* LuModule, reference, set once: the program, if comm is its name */
   _Atomic (gpointer) command_line; /* Text, reference, set once */
   _Atomic (gpointer) mountinfo;    /* owned text, set once */
+  _Atomic (gpointer) old_names;    /* LuThreadNames, owned, set once and not changed */
+  LuThreadNames *new_names;        /* drain thread; owned; NULL: none */
   /* Oldest first, the last is current; drain thread only. Most processes use only `few`. */
   LuAddressSpaceVersion *versions; /* owned, unless it is `few` */
   guint n_versions, n_allocated;
@@ -85,6 +87,8 @@ lu_process_unref (LuProcess *self)
   lu_module_unref (atomic_load (&self->program));
   text_unref (atomic_load (&self->command_line));
   g_free (atomic_load (&self->mountinfo));
+  lu_thread_names_free (atomic_load (&self->old_names));
+  lu_thread_names_free (self->new_names);
   g_free (self);
 }
 
@@ -210,6 +214,52 @@ lu_process_inherit_names (LuProcess *self, const LuProcess *parent)
     atomic_fetch_add_explicit (&line->ref_count, 1, memory_order_relaxed);
   if (program != NULL && publish_once (&self->program, program))
     lu_module_ref (program);
+}
+
+void
+lu_process_set_thread_name (LuProcess *self, gint32 tid, const char *name)
+{
+  if (self->new_names == NULL)
+    self->new_names = lu_thread_names_new ();
+  lu_thread_names_set (self->new_names, tid, name);
+}
+
+const char *
+lu_process_new_thread_name (const LuProcess *self, gint32 tid)
+{
+  const char *name = lu_thread_names_find (self->new_names, tid);
+
+  return name != NULL ? name : "";
+}
+
+const char *
+lu_process_old_thread_name (LuProcess *self, gint32 tid)
+{
+  const char *name = lu_thread_names_find (atomic_load (&self->old_names), tid);
+
+  return name != NULL ? name : self->comm;
+}
+
+/* A number that is used again has the name of a thread that has ended. */
+void
+lu_process_inherit_thread_name (LuProcess *self, gint32 tid, LuProcess *parent, gint32 parent_tid)
+{
+  const char *name = lu_process_new_thread_name (parent, parent_tid);
+
+  if (name[0] == 0)
+    name = lu_process_old_thread_name (parent, parent_tid);
+  if (strcmp (name, lu_process_old_thread_name (self, tid)) != 0
+      || lu_thread_names_find (self->new_names, tid) != NULL)
+    lu_process_set_thread_name (self, tid, name);
+}
+
+void
+lu_process_read_thread_names (LuProcess *self)
+{
+  LuThreadNames *names = lu_thread_names_read (self->pid);
+
+  if (!publish_once (&self->old_names, names))
+    lu_thread_names_free (names);
 }
 
 LuProcessMarks *

@@ -10,6 +10,7 @@
 
 #include "address-space.h"
 #include "labels.h"
+#include "thread-names.h"
 
 typedef struct _LuProcess LuProcess;
 
@@ -51,6 +52,19 @@ void lu_process_set_command_line (LuProcess *self, const char *text, gsize lengt
 /* Publishes arguments that end in NULs as the command line. Changes the text in place. Does nothing
  * if there are none. */
 void lu_process_set_arguments (LuProcess *self, char *text, gsize length);
+/* Drain: gives a thread its name. */
+void lu_process_set_thread_name (LuProcess *self, gint32 tid, const char *name);
+/* Drain: gives a new thread of this process, which may be new as well, the name of the thread that
+ * made it. */
+void lu_process_inherit_thread_name (LuProcess *self, gint32 tid, LuProcess *parent,
+                                     gint32 parent_tid);
+/* Drain: returns the name that side-band gave to a thread, or "". Borrowed until the next change.
+ */
+const char *lu_process_new_thread_name (const LuProcess *self, gint32 tid);
+/* Returns the name of a thread without a new one. Borrowed, stable. */
+const char *lu_process_old_thread_name (LuProcess *self, gint32 tid);
+/* Worker: publishes the names of the threads that run, once. */
+void lu_process_read_thread_names (LuProcess *self);
 /* Drain: copies the command line and the program of the parent, if known. */
 void lu_process_inherit_names (LuProcess *self, const LuProcess *parent);
 /* Drain: returns the current address space. Borrowed until the process changes. */

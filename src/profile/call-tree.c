@@ -21,7 +21,7 @@ typedef struct
   LuIdTable *children;  /* (parent, name) -> node - 1 */
   LuIdTable *known;     /* (node of the program, node of the model) */
   GArray *nodes_known;  /* of Known, by id in `known` */
-  GHashTable *programs; /* name -> name id + 1 */
+  GHashTable *programs; /* name of a program or thread -> name id + 1 */
   guint32 n_functions;
 } Builder;
 
@@ -36,19 +36,29 @@ get_child (Builder *self, guint32 parent, const LuCallNode *node)
 }
 
 static guint32
-get_program (Builder *self, guint32 thread)
+get_program (Builder *self, guint32 parent, const char *name)
 {
-  const LuModelProcess *process = lu_model_process_of (self->model, thread);
-  guint32 id = GPOINTER_TO_UINT (g_hash_table_lookup (self->programs, process->name));
-  LuCallNode node = { .name = process->name, .module = "", .is_program = TRUE };
+  guint32 id = GPOINTER_TO_UINT (g_hash_table_lookup (self->programs, name));
+  LuCallNode node = { .parent = parent, .name = name, .module = "", .is_program = TRUE };
 
   if (id == 0)
     {
       id = self->n_functions + g_hash_table_size (self->programs) + 1;
-      g_hash_table_insert (self->programs, process->name, GUINT_TO_POINTER (id));
+      g_hash_table_insert (self->programs, (gpointer) name, GUINT_TO_POINTER (id));
     }
   node.name_id = id - 1;
-  return get_child (self, 0, &node);
+  return get_child (self, parent, &node);
+}
+
+/* Returns the node below which the stacks of a thread are. */
+static guint32
+get_top (Builder *self, guint32 thread)
+{
+  guint32 program = get_program (self, 0, lu_model_process_of (self->model, thread)->name);
+
+  return self->model->flags & LU_MODEL_THREADS
+             ? get_program (self, program, lu_model_thread (self->model, thread)->name)
+             : program;
 }
 
 static Known
@@ -138,7 +148,7 @@ lu_call_tree_new (const LuModel *model, guint32 event)
 
       if (event != LU_CALL_TREE_ALL_EVENTS && count.event != event)
         continue;
-      node = find_node (&self, get_program (&self, count.thread), count.node, path);
+      node = find_node (&self, get_top (&self, count.thread), count.node, path);
       g_array_index (tree->nodes, LuCallNode, node).self += count.n;
     }
   tree->n_names = self.n_functions + g_hash_table_size (self.programs);

@@ -16,7 +16,7 @@ typedef struct
   const char *name, *module;       /* of the function or program; borrowed from the model */
   const LuModelFunction *function; /* borrowed, too; NULL: a program, or everything */
   LuCodeKind kind;
-  gboolean is_program; /* a child of node 0 */
+  gboolean is_program; /* a child of node 0; with LU_MODEL_THREADS also its children */
   guint32 name_id;     /* the same for equal names, modules and kinds */
   guint32 n_folded;    /* with LU_MODEL_FOLD_RECURSION: the most calls in one; otherwise 0 */
   guint64 self, total; /* samples */

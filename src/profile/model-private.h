@@ -39,6 +39,9 @@ void lu_model_learn_state (LuModel *self, guint64 address, const char *name);
 void lu_model_take_map (LuModel *self, const LuSyscapRecord *record);
 void lu_model_take_process (LuModel *self, const LuSyscapRecord *record);
 void lu_model_take_exit (LuModel *self, const LuSyscapRecord *record);
+/* Takes a LU_SYSCAP_KEY_THREAD. */
+void lu_model_take_thread_name (LuModel *self, const char *text);
+void lu_model_name_threads (LuModel *self);
 void lu_model_take_fork (LuModel *self, const LuSyscapRecord *record);
 
 /* model-stacks.c */

@@ -5,6 +5,7 @@
 
 #include "model-private.h"
 
+#include "base/printable.h"
 #include "symbolize/jit-names.h"
 
 #include <string.h>
@@ -16,9 +17,11 @@
 #define MAX_PIDS     (8u << 10)
 #define MAX_JITDUMPS 4096
 /* Exited processes whose mappings are kept, because samples may come after the exit. */
-#define MAX_EXITED  1024
-#define OTHER_FILES "[other files]"
-#define MAX_STATES  1024
+#define MAX_EXITED 1024
+/* Characters; the kernel has names of 15 bytes. */
+#define MAX_THREAD_NAME 64
+#define OTHER_FILES     "[other files]"
+#define MAX_STATES      1024
 
 /* Processes and threads */
 
@@ -117,12 +120,18 @@ get_process (LuModel *self, gint32 pid, LuModelPid *pid_state)
   return g_ptr_array_index (self->processes, pid_state->process - 1);
 }
 
+static guint64
+thread_key (gint32 pid, gint32 tid)
+{
+  return (guint64) (guint32) pid << 32 | (guint32) tid;
+}
+
 /* Beyond the limit, the new threads of all processes with one name are a single thread. */
 guint32
 lu_model_get_thread (LuModel *self, const LuSyscapRecord *record, LuModelPid *pid_state)
 {
   LuModelProcess *process = get_process (self, record->pid, pid_state);
-  guint64 key = (guint64) (guint32) record->pid << 32 | (guint32) record->sample.tid;
+  guint64 key = thread_key (record->pid, record->sample.tid);
   LuModelThread *thread;
   guint32 id;
 
@@ -145,6 +154,35 @@ lu_model_get_thread (LuModel *self, const LuSyscapRecord *record, LuModelPid *pi
   thread->begin = MIN (thread->begin, record->time);
   thread->last = MAX (thread->last, record->time);
   return id;
+}
+
+void
+lu_model_take_thread_name (LuModel *self, const char *text)
+{
+  LuSyscapThread thread;
+  guint64 key;
+
+  if (!lu_syscap_parse_thread (text, &thread)
+      || g_hash_table_size (self->thread_names) >= 2 * MAX_THREADS)
+    return;
+  key = thread_key (thread.pid, thread.tid);
+  g_hash_table_replace (self->thread_names, g_memdup2 (&key, sizeof key),
+                        lu_printable (thread.name, MAX_THREAD_NAME));
+}
+
+void
+lu_model_name_threads (LuModel *self)
+{
+  for (guint i = 0; i < self->threads->len; i++)
+    {
+      LuModelThread *thread = &g_array_index (self->threads, LuModelThread, i);
+      guint64 key = thread_key (thread->pid, thread->tid);
+      const char *name = g_hash_table_lookup (self->thread_names, &key);
+
+      thread->name = lu_model_process_of (self, i)->name;
+      if (name != NULL && !lu_labels_thread_is_program (thread->name, name))
+        thread->name = name;
+    }
 }
 
 /* Mappings */

@@ -45,6 +45,7 @@ lu_model_new (LuModelFlags flags)
   self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->texts = g_string_chunk_new (4096);
   self->pids = g_hash_table_new_full (NULL, NULL, NULL, lu_model_pid_free);
+  self->thread_names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   self->file_ids = lu_file_ids_new ();
   self->module_of = g_hash_table_new (NULL, NULL);
   self->frame_ids = lu_id_table_new (2);
@@ -77,6 +78,7 @@ lu_model_free (LuModel *self)
   g_hash_table_unref (self->jitdumps);
   g_string_chunk_free (self->texts);
   g_hash_table_unref (self->pids);
+  g_hash_table_unref (self->thread_names);
   g_hash_table_unref (self->module_of);
   lu_file_ids_free (self->file_ids);
   lu_id_table_free (self->frame_ids);
@@ -106,6 +108,11 @@ take_metadata (LuModel *self, const LuSyscapRecord *record)
     self->is_minus_1 = g_str_equal (record->metadata.text, LU_SYSCAP_ADDRESS_MINUS_1);
   else if (g_str_equal (record->metadata.key, LU_SYSCAP_KEY_CHAINS))
     self->has_chains_only = TRUE;
+  if (g_str_equal (record->metadata.key, LU_SYSCAP_KEY_THREAD))
+    {
+      lu_model_take_thread_name (self, record->metadata.text);
+      return;
+    }
   lu_syscap_events_take (self->events, record->metadata.key, record->metadata.text);
   if (g_hash_table_size (self->metadata) >= MAX_METADATA)
     return;
@@ -171,6 +178,7 @@ compare_samples (gconstpointer a, gconstpointer b)
 void
 lu_model_end (LuModel *self)
 {
+  lu_model_name_threads (self);
   g_hash_table_remove_all (self->pids);
   lu_id_table_free (self->address_ids);
   self->address_ids = lu_id_table_new (2);

@@ -87,6 +87,8 @@ typedef struct
   gint32 pid, tid;
   guint32 process;    /* number */
   gint64 begin, last; /* ns, of its samples */
+  const char *name;   /* its process's, unless it has one of its own; valid once all frames are
+                         taken; owned by the model */
 } LuModelThread;
 
 /* A sample, kept with LU_MODEL_TIMES. */
@@ -124,6 +126,7 @@ typedef enum
   LU_MODEL_FULL_NAMES = 1 << 1,     /* do not shorten names */
   LU_MODEL_FOLD_RECURSION = 1 << 2, /* call trees have one node for a function and its calls of
                                        itself */
+  LU_MODEL_THREADS = 1 << 3, /* call trees have nodes for the names of threads, below programs */
 } LuModelFlags;
 
 /* A frame and the node of its caller; parent 0: it is a root. */
@@ -168,7 +171,8 @@ typedef struct
   gpointer go_on_data;
 
   /* Used while frames come: */
-  GHashTable *pids; /* pid -> LuModelPid, owned */
+  GHashTable *pids;         /* pid -> LuModelPid, owned */
+  GHashTable *thread_names; /* pid << 32 | tid -> text, owned */
   LuFileIds *file_ids;
   GHashTable *module_of; /* LuFileId -> number + 1 */
   LuIdTable *frame_ids, *address_ids, *thread_ids;

@@ -161,7 +161,8 @@ is_kept (const char *key)
                                       "n-cpu",         "page-size",
                                       "capture-time",  "org.gnome.sysprof.app-id" };
 
-  if (g_str_equal (key, "live-unwinder.command") || g_str_equal (key, LU_SYSCAP_KEY_REDACTED))
+  if (g_str_equal (key, "live-unwinder.command") || g_str_equal (key, LU_SYSCAP_KEY_REDACTED)
+      || g_str_equal (key, LU_SYSCAP_KEY_THREAD))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
     if (g_str_equal (key, keys[i]))

@@ -210,15 +210,18 @@ header_of (const LuLocatedEvent *located)
 {
   const LuEvent *event = located->event;
   gboolean has_weight = event->kind == LU_EVENT_SAMPLE;
+  LuSampleHeader header = { .time = event->time,
+                            .weight = has_weight ? event->sample.weight : 0,
+                            .event = has_weight ? event->sample.event : 0,
+                            .cpu = event->cpu,
+                            .pid = event->pid,
+                            .tid = event->tid,
+                            .process = lu_process_ref (located->process),
+                            .space = lu_address_space_ref (located->space) };
 
-  return (LuSampleHeader){ .time = event->time,
-                           .weight = has_weight ? event->sample.weight : 0,
-                           .event = has_weight ? event->sample.event : 0,
-                           .cpu = event->cpu,
-                           .pid = event->pid,
-                           .tid = event->tid,
-                           .process = lu_process_ref (located->process),
-                           .space = lu_address_space_ref (located->space) };
+  g_strlcpy (header.thread_name, lu_process_new_thread_name (located->process, event->tid),
+             sizeof header.thread_name);
+  return header;
 }
 
 /* Checks a stack that BPF unwound and sends what can be trusted of it. Returns FALSE if there is no

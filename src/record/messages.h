@@ -62,8 +62,9 @@ typedef struct
   guint64 weight; /* as in LuSample, like the next */
   guint32 event;
   gint32 cpu, pid, tid;
-  LuProcess *process;    /* reference; NULL for a task nobody announced */
-  LuAddressSpace *space; /* reference; NULL together with process */
+  LuProcess *process;             /* reference; NULL for a task nobody announced */
+  LuAddressSpace *space;          /* reference; NULL together with process */
+  char thread_name[LU_COMM_SIZE]; /* a new one; "": none */
 } LuSampleHeader;
 
 /* A stack that BPF unwound for a sample that has a copy as well (bpf-unwound.h), as words of its

@@ -91,10 +91,13 @@ write_stack (const LuStackMessage *message, gpointer user_data)
                           .n_user = message->n_user,
                           .kernel = message->frames,
                           .user = message->frames + message->n_kernel,
+                          .thread_name = message->header.thread_name,
                           .process = message->header.process,
                           .space = message->header.space };
   LuStatistics *of_period;
 
+  if (sample.thread_name[0] == 0 && sample.process != NULL)
+    sample.thread_name = lu_process_old_thread_name (sample.process, sample.tid);
   lu_statistics_add (&self->statistics, message);
   if (self->error == NULL)
     note_failure (self, self->sink->ops->sample (self->sink, &sample, &self->error));

@@ -64,6 +64,7 @@ add_threads (LuJson *json, const LuModel *model)
       lu_json_begin_object (json, NULL);
       lu_json_add_int (json, "pid", lu_model_thread (model, i)->pid);
       lu_json_add_int (json, "tid", lu_model_thread (model, i)->tid);
+      lu_json_add_string (json, "name", lu_model_thread (model, i)->name);
       lu_json_add_string (json, "command", lu_model_process_of (model, i)->labels.command_line);
       lu_json_add_int (json, "samples", (gint64) samples[i]);
       lu_json_end_object (json);

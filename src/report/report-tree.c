@@ -20,6 +20,9 @@
 /* Columns before a name in other tables. */
 #define NUMBERS         19
 #define PROGRAM_NUMBERS 39
+/* Columns of a thread's name, as the kernel cuts it, and those before its program. */
+#define THREAD_NAME    15
+#define THREAD_NUMBERS 53
 
 typedef struct
 {
@@ -392,18 +395,21 @@ lu_report_print_threads (const LuModel *model, guint limit)
   for (guint32 i = 0; i < n; i++)
     order[i] = i;
   g_qsort_with_data (order, (gint) n, sizeof order[0], compare_threads, samples);
-  printf ("\n%s\n%17s %8s %8s  %s\n", _ ("Threads"), _ ("samples"), _ ("process"), _ ("thread"),
-          _ ("program"));
+  printf ("\n%s\n%17s %8s %8s  %-15s %s\n", _ ("Threads"), _ ("samples"), _ ("process"),
+          _ ("thread"), _ ("name"), _ ("program"));
   for (guint i = 0; i < MIN (n, limit) && samples[order[i]] > 0; i++)
     {
       const LuModelThread *thread = lu_model_thread (model, order[i]);
       guint width = lu_terminal_width ();
-      g_autofree char *name = lu_printable (
-          lu_model_process_of (model, order[i])->labels.command_line, width > 40 ? width - 37 : 0);
+      g_autofree char *name =
+          lu_printable (lu_model_process_of (model, order[i])->labels.command_line,
+                        width > 0 ? width - THREAD_NUMBERS : 0);
+      g_autofree char *thread_name = lu_printable (thread->name, THREAD_NAME);
+      int padding = THREAD_NAME - (int) g_utf8_strlen (thread_name, -1);
 
-      printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8d %8d  %s\n", samples[order[i]],
+      printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8d %8d  %s%*s %s\n", samples[order[i]],
               lu_report_percent (samples[order[i]], model->n_samples), thread->pid, thread->tid,
-              name);
+              thread_name, padding, "", name);
     }
 }
 

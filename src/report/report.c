@@ -41,8 +41,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("TEXT") },
     { "processes", 0, 0, G_OPTION_ARG_NONE, &self->processes,
       N_ ("Print the samples of each program, of all its processes"), NULL },
-    { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads, N_ ("Print the samples of each thread"),
-      NULL },
+    { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads,
+      N_ ("Print the samples of each thread; with --tree, the names of threads as well"), NULL },
     { "lines", 0, 0, G_OPTION_ARG_NONE, &self->lines,
       N_ ("Split functions by source line, from debug information; with --function, show its "
           "hottest lines"),
@@ -103,6 +103,7 @@ load (const Options *options, const char *path, GError **error)
   LuModelFlags flags =
       (lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0u)
       | (options->full_names ? LU_MODEL_FULL_NAMES : 0u)
+      | (options->threads ? LU_MODEL_THREADS : 0u)
       | (options->folds && options->function == NULL ? LU_MODEL_FOLD_RECURSION : 0u);
   g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
   g_autoptr (LuDebuginfod) debuginfod = NULL;

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
@@ -382,6 +383,133 @@ class Hints(Recorded):
         """Python can name its functions from 3.12 on."""
         self.assertIn("python3.12: start it with -X perf", self.first_lines("python3.12")[1])
         self.assertNotIn("lack names", self.first_lines("python3.11")[1])
+
+
+# Threads that name themselves twice, not at all, and one that is made by a thread with a name of its
+# own, which no terminal should see as it is.
+THREADS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+volatile unsigned sink;
+static pthread_barrier_t all;
+static void burn (void) {
+  struct timespec now;
+  do
+    {
+      for (unsigned i = 0; i < 20000; i++)
+        sink += i;
+      clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+    }
+  while (now.tv_nsec < 200000000);
+}
+static void *plain (void *unused) {
+  pthread_barrier_wait (&all);
+  burn ();
+  return NULL;
+}
+static void *renamed (void *name) {
+  pthread_setname_np (pthread_self (), "draft");
+  pthread_setname_np (pthread_self (), name);
+  return plain (NULL);
+}
+static void *parent (void *name) {
+  pthread_t child;
+  pthread_setname_np (pthread_self (), name);
+  pthread_create (&child, NULL, plain, NULL);
+  pthread_join (child, NULL);
+  return NULL;
+}
+int main (void) {
+  pthread_t threads[3];
+  pthread_barrier_init (&all, NULL, 4);
+  pthread_create (&threads[0], NULL, renamed, "reader");
+  pthread_create (&threads[1], NULL, plain, NULL);
+  pthread_create (&threads[2], NULL, parent, "red\\033[31m;\\377");
+  puts ("ready");
+  fflush (stdout);
+  getchar ();
+  pthread_barrier_wait (&all);
+  for (int i = 0; i < 3; i++)
+    pthread_join (threads[i], NULL);
+}
+"""
+
+
+class Threads(Recorded):
+    """Threads have their names everywhere."""
+
+    NAMES = ["reader", "red?[31m;", "threads"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="names-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        with open(cls.path("threads.c"), "w", encoding="utf-8") as out:
+            out.write(THREADS)
+        subprocess.run([*COMPILER, "-O2", "-pthread", "-o", cls.path("threads"), cls.path("threads.c")],
+                       check=True)
+
+    def names(self, capture):
+        result = self.run_it("report", "--json", capture)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return sorted({thread["name"].rstrip("?\ufffd") for thread in json.loads(result.stdout)["threads"]
+                       if thread["samples"] >= 40})
+
+    def convert(self, name, *options):
+        result = self.run_it("convert", "-f", *options, "threads.syscap", name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_new_threads(self):
+        capture = self.record("threads.syscap", "--", self.path("threads"))
+        self.assertEqual(self.names(capture), self.NAMES)
+        table = self.run_it("report", "--threads", capture).stdout
+        self.assertRegex(table, r"% +\d+ +\d+  reader +\S*/threads\n")
+        self.assertRegex(self.run_it("report", "--threads", "--tree", capture).stdout, "%   reader\n")
+
+        folded = self.convert("t.folded", "--threads").decode()
+        self.assertIn("threads;reader;", folded)
+        self.assertRegex(folded, r"threads;red\?\[31m:.;")
+        self.assertNotIn("reader", self.convert("t.folded").decode())
+        self.assertIn(b'"reader"', self.convert("t.html", "--threads"))
+        self.assertIn(b'"name":"threads: reader (', self.convert("t.speedscope.json"))
+        fox = json.loads(gzip.decompress(self.convert("t.json.gz")))
+        self.assertIn(("reader", "threads"), {(t["name"], t["processName"]) for t in fox["threads"]})
+        if HAS_PPROF:
+            self.assertIn(b"reader", gzip.decompress(self.convert("t.pb.gz")))
+
+        self.convert("t.perf.data")
+        self.assertEqual(self.names("t.perf.data"), self.NAMES)
+        self.convert("redacted.syscap", "--redact")
+        self.assertEqual(self.names("redacted.syscap"), ["threads"])
+        self.record("redacted.syscap", "--redact", "--", self.path("threads"))
+        self.assertEqual(self.names("redacted.syscap"), ["threads"])
+
+    def record_running(self, target):
+        """Lets the target go on when it is recorded."""
+        capture = self.path("old.syscap")
+        with subprocess.Popen([PROGRAM, "-q", "-o", capture, "-p", str(target.pid)], text=True,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
+            while recorder.poll() is None and not (os.path.exists(capture) and os.path.getsize(capture) >= 256):
+                time.sleep(0.01)
+            target.communicate("go\n", timeout=60)
+            error = recorder.communicate(timeout=60)[1]
+        if recorder.returncode == 125 and os.geteuid() != 0:
+            self.skipTest(error)
+        self.assertEqual(recorder.returncode, 0, error)
+
+    def test_running_threads(self):
+        with subprocess.Popen([self.path("threads")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as target:
+            try:
+                self.assertEqual(target.stdout.readline(), "ready\n")
+                self.record_running(target)
+            finally:
+                target.kill()
+        self.assertEqual(self.names("old.syscap"), self.NAMES)
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def write_records(directory):
 def write_captures(directory):
     whole = capwriter.Writer(end_time=9000)
     whole.jitmap({capwriter.SYNTHETIC + 1: "[truncated stack copy]"})
-    whole.metadata("live-unwinder.stats", '{"lost":{"samples":3}}').process("demo --x", pid=7)
+    whole.metadata("live-unwinder.thread", "7 8 a\033").metadata("live-unwinder.stats", '{"lost":{"samples":3}}').process("demo --x", pid=7)
     whole.map(0x1000, 0x5000, 0, "/bin/demo", build_id="00ff00ff", pid=7)
     whole.map(0x2000, 0x3000, 0x1000, "/lib/libdemo.so", inode=12, time=3000, pid=7)
     whole.map(0x800, 0x9000, 0, "//anon", time=4000, pid=7)

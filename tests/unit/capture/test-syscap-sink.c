@@ -218,6 +218,46 @@ test_begin (void)
   teardown (&fixture);
 }
 
+static void
+sample_thread (Fixture *self, LuProcess *process, gint32 tid, const char *name)
+{
+  const LuSinkSample sample = { .time = 2000,
+                                .pid = lu_process_pid (process),
+                                .tid = tid,
+                                .thread_name = name,
+                                .process = process };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (self->sink->ops->sample (self->sink, &sample, &error));
+  g_assert_no_error (error);
+}
+
+/* A name is written when the thread is sampled, and after changes; not that of the program. */
+static void
+test_thread_names (void)
+{
+  Fixture fixture;
+  g_autoptr (LuAddressSpace) empty = lu_address_space_new ();
+  g_autoptr (LuProcess) process = lu_process_new (7, 0, "a-long-name-of-", empty);
+  g_autofree char *text = NULL;
+
+  setup (&fixture, NULL);
+  lu_process_set_command_line (process, "/bin/a-long-name-of-it", 22);
+  sample_thread (&fixture, process, 7, "a-long-name-of-");
+  sample_thread (&fixture, process, 8, "b\033");
+  sample_thread (&fixture, process, 8, "b\033");
+  sample_thread (&fixture, process, 8, "c");
+  sample_thread (&fixture, process, 8, "a-long-name-of-");
+  sample_thread (&fixture, process, 7, "d");
+  text = dump (&fixture, FALSE);
+  g_assert_null (strstr (text, "7 7 a-long"));
+  g_assert_nonnull (strstr (text, "live-unwinder.thread=7 8 b?\nsample"));
+  g_assert_nonnull (strstr (text, "live-unwinder.thread=7 8 c\nsample"));
+  g_assert_nonnull (strstr (text, "live-unwinder.thread=7 8 a-long-name-of-\nsample"));
+  g_assert_nonnull (strstr (text, "live-unwinder.thread=7 7 d\nsample"));
+  teardown (&fixture);
+}
+
 /* Events are described, and samples name theirs and have a weight, if there are several. */
 static void
 test_events (void)
@@ -693,6 +733,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/output/syscap-sink/begin", test_begin);
   g_test_add_func ("/output/syscap-sink/events", test_events);
+  g_test_add_func ("/output/syscap-sink/thread names", test_thread_names);
   g_test_add_func ("/output/syscap-sink/process-and-maps", test_process_and_maps);
   g_test_add_func ("/output/syscap-sink/for-client", test_for_client);
   g_test_add_func ("/output/syscap-sink/exec", test_exec);

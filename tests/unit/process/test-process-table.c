@@ -527,6 +527,71 @@ test_outside_of_the_namespace (void)
   g_assert_cmpstr (path_at (table, 5, 150, 0x1000), ==, "-");
 }
 
+static void
+name_thread (LuProcessTable *table, gint32 pid, gint32 tid, const char *name)
+{
+  LuEvent event = { .kind = LU_EVENT_COMM, .time = 300, .pid = pid, .tid = tid };
+
+  event.comm.name = name;
+  lu_process_table_apply (table, &event);
+}
+
+static LuProcess *
+process_of (LuProcessTable *table, gint32 pid)
+{
+  LuProcess *process;
+  LuAddressSpace *space;
+
+  g_assert_true (lu_process_table_lookup (table, pid, 1000, &process, &space));
+  return process;
+}
+
+static void
+test_names_of_threads (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (10, &seen);
+  LuProcess *process, *child;
+
+  exec (table, 100, 10, "a");
+  process = process_of (table, 10);
+  g_assert_cmpstr (lu_process_new_thread_name (process, 10), ==, "");
+  g_assert_cmpstr (lu_process_old_thread_name (process, 10), ==, "a");
+  task (table, LU_EVENT_FORK, 110, 10, 11, 10);
+  name_thread (table, 10, 11, "draft");
+  name_thread (table, 10, 11, "sixteen or more bytes");
+  name_thread (table, 99, 99, "stranger");
+  g_assert_cmpstr (lu_process_new_thread_name (process, 11), ==, "sixteen or more");
+
+  /* A thread that is made has the name of its maker, also as a process; a program ends that. */
+  task (table, LU_EVENT_FORK, 120, 20, 20, 10);
+  child = process_of (table, 20);
+  g_assert_cmpstr (lu_process_new_thread_name (child, 20), ==, "");
+  lu_process_inherit_thread_name (child, 20, process, 11);
+  g_assert_cmpstr (lu_process_new_thread_name (child, 20), ==, "sixteen or more");
+  exec (table, 130, 20, "b");
+  child = process_of (table, 20);
+  g_assert_cmpstr (lu_process_new_thread_name (child, 20), ==, "");
+  g_assert_cmpstr (lu_process_old_thread_name (child, 20), ==, "b");
+
+  /* Its number is used again. */
+  task (table, LU_EVENT_FORK, 140, 10, 11, 10);
+  g_assert_cmpstr (lu_process_new_thread_name (process, 11), ==, "a");
+}
+
+static void
+test_many_names_of_threads (void)
+{
+  LuThreadNames *names = lu_thread_names_new ();
+
+  for (gint32 i = 0; i <= LU_THREAD_NAMES_MAX; i++)
+    lu_thread_names_set (names, i, "x");
+  g_assert_null (lu_thread_names_find (names, 0));
+  g_assert_cmpstr (lu_thread_names_find (names, 1), ==, "x");
+  g_assert_cmpstr (lu_thread_names_find (names, LU_THREAD_NAMES_MAX), ==, "x");
+  lu_thread_names_free (names);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -547,6 +612,8 @@ main (int argc, char **argv)
   ADD ("leaves kernel threads", test_leaves_kernel_threads);
   ADD ("tells of spaces", test_tells_of_spaces);
   ADD ("names", test_names);
+  ADD ("names of threads", test_names_of_threads);
+  ADD ("many names of threads", test_many_names_of_threads);
   ADD ("arguments", test_arguments);
   ADD ("is current", test_is_current);
   ADD ("outside of the namespace", test_outside_of_the_namespace);
