@@ -13,6 +13,7 @@
 #include "elf/own-vdso.h"
 #include "option-table.h"
 #include "report/replay.h"
+#include "report/report-print.h"
 #include "sandbox/sandbox.h"
 #include "session/target.h"
 
@@ -231,7 +232,7 @@ print_frame (const LuModel *model, guint32 node, guint *number)
   if (function->has_name && frame->offset != 0 && frame->kind != LU_CODE_STATE)
     g_string_append_printf (text, "+0x%" G_GINT64_MODIFIER "x",
                             frame->offset + (frame->kind == LU_CODE_USER && *number > 0));
-  if (function->module[0] != 0)
+  if (function->module[0] != 0 && (function->has_name || !is_bracketed))
     g_string_append_printf (text, is_bracketed ? " %s" : " (%s)", function->module);
   readable = lu_printable (text->str, 0);
   if (frame->kind == LU_CODE_STATE)
@@ -337,9 +338,10 @@ lu_stacks_main (int argc, char **argv, GError **error)
     {
       rows = make_rows (model, threads);
       print_rows (&options, model, rows);
+      lu_report_print_hints (model);
       if (rows->len == 0)
         g_set_error_literal (error, LU_ERROR, LU_ERROR_NO_PROCESS,
-                             _ ("none of the processes exists (any more)"));
+                             _ ("no thread could be read; its process may have ended"));
     }
   lu_target_clear (&target);
   return model != NULL && rows->len > 0;

@@ -245,7 +245,19 @@ class Stacks(unittest.TestCase):
                 self.assertIn("Thread", out)
             else:
                 self.assertEqual(reader.returncode, 125)
-                self.assertRegex(errors, r"\(any more\)")
+                self.assertRegex(errors, r"\(any more\)|may have ended")
+
+    def test_a_pid_namespace(self):
+        """Threads have the numbers of the namespace in which the command runs."""
+        if shutil.which("unshare") is None:
+            self.skipTest("no unshare")
+        result = subprocess.run(["unshare", "-p", "-f", "--mount-proc", PROGRAM, "stacks", "-a"],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 125, result.stdout)  # nobody else is there
+        result = subprocess.run(["unshare", "-p", "-f", "--mount-proc", "sh", "-c",
+                                 f"{PROGRAM} stacks -p 1; exit"],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(list(parse(result.stdout)), [1], result.stderr)
 
     def test_processes_by_name_and_those_that_are_gone(self):
         process = self.start("1")
