@@ -72,6 +72,29 @@ add_threads (LuJson *json, const LuModel *model)
   lu_json_end_array (json);
 }
 
+static void
+add_missing (LuJson *json, const LuModel *model)
+{
+  g_autofree char *command = NULL;
+  g_autoptr (GPtrArray) all = lu_report_find_missing (model, &command);
+
+  lu_json_begin_object (json, "missing_debug_files");
+  lu_json_begin_array (json, "files");
+  for (guint i = 0; i < all->len; i++)
+    {
+      const LuReportMissing *missing = g_ptr_array_index (all, i);
+
+      lu_json_begin_object (json, NULL);
+      lu_json_add_string (json, "file", missing->module->path);
+      lu_json_add_int (json, "samples", (gint64) missing->n);
+      lu_json_end_object (json);
+    }
+  lu_json_end_array (json);
+  if (command != NULL)
+    lu_json_add_string (json, "command", command);
+  lu_json_end_object (json);
+}
+
 void
 lu_report_print_json (LuProfile *profile)
 {
@@ -90,6 +113,7 @@ lu_report_print_json (LuProfile *profile)
   add_functions (json, profile);
   add_states (json, profile);
   add_threads (json, model);
+  add_missing (json, model);
   text = lu_json_end (json);
   printf ("%s\n", text);
 }

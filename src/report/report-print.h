@@ -63,5 +63,21 @@ void lu_report_print_functions (const LuProfile *profile, GPtrArray *functions, 
                                 guint limit);
 /* Prints at most `limit` functions by self and by total, and the end states. Sorts them. */
 void lu_report_print_tables (LuProfile *profile, guint limit);
+/* A file whose debug file is not on this machine but can be had. */
+typedef struct
+{
+  const LuModelModule *module;
+  guint64 n;     /* samples with a function in it that has no symbol */
+  char *package; /* what to install, owned; "": nothing, a server has it */
+} LuReportMissing;
+/* Returns those that would name functions of 5 % of the samples or more (of LuReportMissing), most
+ * first, owned by the caller. *command gets the command that makes all of them available, owned;
+ * NULL if there is none. */
+GPtrArray *lu_report_find_missing (const LuModel *model, char **command);
+/* Fills in the packages of those that dpkg has installed, by the lists in its directory. FALSE:
+ * there is no such directory. */
+gboolean lu_report_find_packages (const char *directory, GPtrArray *all);
+/* Prints them, if there are any. */
+void lu_report_print_missing (const LuModel *model);
 /* Prints a report for programs: one JSON object. */
 void lu_report_print_json (LuProfile *profile);

@@ -213,6 +213,7 @@ lu_report_main (int argc, char **argv, GError **error)
     return TRUE;
   lu_report_print_tables (profile, (guint) options.limit);
   lu_report_print_unnamed (model, MIN ((guint) options.limit, MAX_UNNAMED));
+  lu_report_print_missing (model);
   if (options.lines || options.inlines)
     lu_report_print_without_lines (model, MIN ((guint) options.limit, MAX_UNNAMED));
   return TRUE;

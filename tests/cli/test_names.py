@@ -512,5 +512,45 @@ class Threads(Recorded):
         self.assertEqual(self.names("old.syscap"), self.NAMES)
 
 
+class MissingDebugFiles(Recorded):
+    """The report says how to get names for a program of the system."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="names-")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, True)
+        with open(cls.path("lines"), "w", encoding="utf-8") as out:
+            out.writelines(f"{i * 7919 % 1000003}\n" for i in range(400000))
+
+    def report(self, program):
+        capture = self.record("sort.syscap", "--", program, self.path("lines"), "-o", "/dev/null")
+        advice = json.loads(self.run_it("report", "--json", capture).stdout)["missing_debug_files"]
+        return advice, self.run_it("report", capture).stdout
+
+    def test_package(self):
+        program = shutil.which("sort")
+        owner = subprocess.run(["dpkg", "-S", program], capture_output=True, text=True, check=False) \
+            if shutil.which("dpkg") else None
+        if owner is None or owner.returncode != 0 or os.path.islink(program):
+            self.skipTest("sort belongs to no package of dpkg")
+        if not elf.Elf(program).build_id or self.has_names(program):
+            self.skipTest("sort has names, or no build-id")
+        package = owner.stdout.split(":")[0] + "-dbgsym"
+        advice, text = self.report(program)
+        self.assertIn(os.path.realpath(program), [file["file"] for file in advice["files"]])
+        self.assertRegex(advice["command"], f"^apt install (.* )?{package}( |$)")
+        self.assertIn("This gives them names: " + advice["command"], text)
+
+        # A program of no package, which can be had nowhere.
+        shutil.copy(program, self.path("sort"))
+        advice, text = self.report(self.path("sort"))
+        self.assertNotIn(self.path("sort"), [file["file"] for file in advice["files"]])
+
+    def has_names(self, program):
+        capture = self.record("names.syscap", "--", program, self.path("lines"), "-o", "/dev/null")
+        names = json.loads(self.run_it("report", "--json", capture).stdout)["functions"]
+        return not any(row["name"].startswith("sort+0x") for row in names)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,10 +3,11 @@
 
 /* test-report-profile.c - a hand-written capture, summed by function. */
 
-#include "report/report-profile.h"
+#include "report/report-print.h"
 
 #include "capture/syscap-frames.h"
 #include "capture/syscap-stack.h"
+#include "../directory.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -267,6 +268,53 @@ test_errors (void)
   g_assert_nonnull (error);
 }
 
+static void
+list_package (const char *directory, const char *name, const char *contents)
+{
+  g_autofree char *path = g_build_filename (directory, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, contents, -1, NULL));
+}
+
+/* Packages list files in either directory where one is a link to the other. */
+static void
+test_packages (void)
+{
+  const struct
+  {
+    const char *path, *package;
+  } cases[] = {
+    { "/usr/bin/sort", "coreutils-dbgsym" }, { "/usr/lib/libz.so.1", "zlib1g-dbgsym:s390x" },
+    { "/lib/libc.so.6", "libc6-dbg:s390x" }, { "/usr/bin/sor", NULL },
+    { "/bin/sort", "coreutils-dbgsym" },     { "/opt/other", NULL },
+  };
+  g_autofree char *directory = g_dir_make_tmp ("packages-XXXXXX", NULL);
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+  LuModelModule modules[G_N_ELEMENTS (cases)] = { 0 };
+  LuReportMissing missing[G_N_ELEMENTS (cases)] = { 0 };
+  LuFileId ids[G_N_ELEMENTS (cases)] = { 0 };
+
+  list_package (directory, "coreutils.list", "/.\n/usr\n/usr/bin/sort\n");
+  list_package (directory, "coreutils.md5sums", "\n/opt/other\n");
+  list_package (directory, "zlib1g:s390x.list", "/.\n/lib/libz.so.1\n/lib/libz.so\n");
+  list_package (directory, "libc6:s390x.list", "/.\n/usr/lib/libc.so.6\n");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      ids[i].path = cases[i].path;
+      modules[i].id = &ids[i];
+      missing[i].module = &modules[i];
+      g_ptr_array_add (all, &missing[i]);
+    }
+  g_assert_true (lu_report_find_packages (directory, all));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_assert_cmpstr (missing[i].package, ==, cases[i].package);
+      g_free (missing[i].package);
+    }
+  g_assert_false (lu_report_find_packages ("/nonexistent", all));
+  directory_remove (directory);
+}
+
 #define ADD(name, function)                                                                        \
   g_test_add ("/app/report-profile/" name, Fixture, NULL, setup, function, teardown)
 
@@ -280,5 +328,6 @@ main (int argc, char **argv)
   ADD ("odd-stats", test_odd_stats);
   ADD ("states-of-mappings", test_states_of_mappings);
   g_test_add_func ("/app/report-profile/errors", test_errors);
+  g_test_add_func ("/app/report-profile/packages", test_packages);
   return g_test_run ();
 }
