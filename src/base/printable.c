@@ -12,11 +12,21 @@
 /* The suffix never shortens a name below this many characters. */
 #define MIN_NAME 12
 
+static guint kept_width; /* 0: none */
+
+void
+lu_terminal_keep_width (void)
+{
+  kept_width = lu_terminal_width ();
+}
+
 guint
 lu_terminal_width (void)
 {
   struct winsize size;
 
+  if (kept_width > 0)
+    return kept_width;
   if (!isatty (STDOUT_FILENO))
     return 0;
   if (ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)

@@ -15,3 +15,5 @@ char *lu_printable (const char *text, guint width);
 char *lu_printable_name (const char *text, gsize head, guint width);
 /* Returns the terminal's columns, or 0 if standard output is not a terminal. */
 guint lu_terminal_width (void);
+/* Keeps the width of now, because something between will write to the terminal. */
+void lu_terminal_keep_width (void);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "session/fetcher.h"
+#include "pager.h"
 #include "replay.h"
 #include "report-diff.h"
 #include "rights.h"
@@ -18,7 +19,7 @@ typedef struct
 {
   int limit;
   double min_points, fail_above; /* fail_above: negative: never */
-  gboolean tree, json, full_names;
+  gboolean tree, json, full_names, no_pager;
   char *mode; /* of --debuginfod, owned */
 } Options;
 
@@ -37,6 +38,7 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("Exit with 1 if the share of a function grew by more than this many points"), N_ ("PP") },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
   };
@@ -81,6 +83,8 @@ lu_diff_main (int argc, char **argv, GError **error)
   mode = options.mode;
   if (!is_parsed || !lu_fetcher_start_for_reader (mode, &debuginfod, error))
     return FALSE;
+  if (!options.no_pager)
+    lu_pager_start ();
   lu_report_give_up_rights (NULL,
                             lu_replay_is_perf_data (argv[1]) || lu_replay_is_perf_data (argv[2]));
   load = (LuProfileLoad){ options.full_names ? LU_MODEL_FULL_NAMES : 0, debuginfod, kallsyms };

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "session/fetcher.h"
+#include "pager.h"
 #include "replay.h"
 #include "report-filter.h"
 #include "report-print.h"
@@ -23,7 +24,7 @@ typedef struct
   char *function, *debuginfod; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, processes, threads, json, lines, inlines, full_names, folds;
+  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager;
 } Options;
 
 static gboolean
@@ -55,6 +56,7 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("With --tree: show a function and its calls of itself as one"), NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions and threads as JSON"),
       NULL },
+    { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
       LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
@@ -111,6 +113,8 @@ load (const Options *options, const char *path, GError **error)
 
   if (!lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
     return NULL;
+  if (!options->no_pager)
+    lu_pager_start ();
   lu_report_give_up_rights (NULL, lu_replay_is_perf_data (path));
   model = lu_replay_load (path, flags, kallsyms, error);
   if (model == NULL)

@@ -91,7 +91,7 @@ class Case(unittest.TestCase):
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         process = subprocess.Popen([PROGRAM, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
                                    stdout=theirs, stderr=subprocess.PIPE,
-                                   env=environment(**more))
+                                   env=environment(**{"PAGER": "cat", **more}))
         os.close(theirs)
         text = b""
         while select.select([ours], [], [], 60)[0]:
@@ -103,6 +103,27 @@ class Case(unittest.TestCase):
         self.assertEqual(process.wait(), 0, process.stderr.read())
         process.stderr.close()
         return text.decode().replace("\r\n", "\n")
+
+
+class Pager(Case):
+    PAGED = {"PAGER": "sed 's/^/page: /'"}
+
+    def test_only_on_a_terminal(self):
+        for command in (["report", self.capture], ["diff", self.capture, self.capture]):
+            plain = self.on_a_terminal(100, *command)
+            paged = self.on_a_terminal(100, *command, **self.PAGED)
+            self.assertEqual(paged, "".join(f"page: {line}\n" for line in plain.splitlines()))
+            self.assertEqual(self.on_a_terminal(100, *command, "--no-pager", **self.PAGED), plain)
+            self.assertNotIn("page: ", self.run_well(*command, **self.PAGED))
+
+    def test_choice(self):
+        for environ in ({"LIVE_UNWINDER_PAGER": "", **self.PAGED}, {"LIVE_UNWINDER_PAGER": "cat", **self.PAGED}):
+            self.assertNotIn("page: ", self.on_a_terminal(100, "report", self.capture, **environ))
+        text = self.on_a_terminal(100, "report", self.capture, LIVE_UNWINDER_PAGER="echo LESS=$LESS; cat >/dev/null",
+                                  **self.PAGED)
+        self.assertEqual(text, "LESS=FRX\n")
+        # It need not read everything.
+        self.on_a_terminal(100, "report", "-n", "1", self.capture, PAGER="true")
 
 
 class Filters(Case):
