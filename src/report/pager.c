@@ -76,6 +76,7 @@ lu_pager_start (void)
     {
       dup2 (ends[1], STDOUT_FILENO);
       signal (SIGINT, interrupted);
+      signal (SIGPIPE, SIG_IGN); /* the pager need not read everything */
       atexit (finish);
     }
   close (ends[0]);
