@@ -22,6 +22,9 @@
 /* Running threads are sampled at this rate, with the largest copy; it keeps the rings small. */
 #define FREQUENCY 199
 
+/* As many threads of one stack are listed, and the first. */
+#define MAX_LISTED 20
+
 /* TASK_* (linux/sched.h) */
 enum
 {
@@ -293,12 +296,12 @@ print_row (const Options *self, const LuModel *model, GArray *rows, guint index)
   else
     printf (_ ("%u threads: "), equal->len + 1);
   print_thread (row->task);
-  for (guint i = 0; i < equal->len; i++)
+  for (guint i = 0; i < MIN (equal->len, MAX_LISTED); i++)
     {
       fputs (", ", stdout);
       print_thread (g_ptr_array_index (equal, i));
     }
-  putchar ('\n');
+  puts (equal->len > MAX_LISTED ? ", …" : "");
   print_stack (model, row->node);
 }
 

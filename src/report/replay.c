@@ -184,13 +184,14 @@ run (Replay *self, LuSource *source_taken, const LuReplayOptions *options, LuOut
 static gboolean
 replay (LuSource *source_taken, const LuReplayOptions *options, LuOutputs *outputs, GError **error)
 {
+  g_autoptr (LuSource) source = source_taken;
   Replay self = { .signals = { .fd = -1 }, .debuginfod = options->debuginfod };
   gboolean ok;
 
   if (self.debuginfod != NULL)
     lu_debuginfod_set_progress (self.debuginfod, go_on_fetching, &self);
-  ok =
-      lu_signals_block (&self.signals, error) && run (&self, source_taken, options, outputs, error);
+  ok = lu_signals_block (&self.signals, error)
+       && run (&self, g_steal_pointer (&source), options, outputs, error);
   lu_signals_restore (&self.signals);
   lu_pipeline_free (self.pipeline);
   lu_outputs_clear (outputs);

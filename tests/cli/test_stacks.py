@@ -74,7 +74,7 @@ int main (int argc, char **argv) {
   void *(*first) (void *) = strcmp (argv[1], "deep") == 0   ? deep
                             : strcmp (argv[1], "spin") == 0 ? spinner
                                                             : NULL;
-  long n = first != NULL ? 1 : atoi (argv[1]);
+  long n = first == NULL ? atoi (argv[1]) : argc > 3 ? atoi (argv[3]) : 1;
   pthread_t thread = 0;
   pthread_mutex_lock (&locks[0]);
   pthread_mutex_lock (&locks[1]);
@@ -190,6 +190,11 @@ class Stacks(unittest.TestCase):
         self.assertEqual(len(re.findall("^5 threads: ", text, re.MULTILINE)), 10, text)
         self.assertEqual(len(re.findall('"worker-', text)), N_THREADS)
         self.assertEqual(len(re.findall("take_lock", text)), 10)
+        process = self.start("deep", "0", "30")
+        self.wait_until_all_wait(process.pid)
+        line = re.search("^30 threads: .*", self.stacks_of(process.pid, "--group"), re.MULTILINE)[0]
+        self.assertEqual(line.count('"a?'), 21)
+        self.assertTrue(line.endswith(", …"), line)
 
     def test_a_deep_stack(self):
         """Up to 256 KiB are whole; of more, the end says that it was cut off. The thread's name cannot
