@@ -116,7 +116,25 @@ run_record (int argc, char **argv)
   return code;
 }
 
-/* Every command but recording, which has no name. --help describes them in option-table.c. */
+/* So has top. */
+static int
+run_top (int argc, char **argv)
+{
+  LuOptions options;
+  LuTopOptions top;
+  g_autoptr (GError) error = NULL;
+  int code = 0;
+
+  if (lu_options_parse_top (&options, &top, argc, argv, &error))
+    code = lu_top_run (&options, &top);
+  else
+    code = failed (error);
+  lu_options_clear (&options);
+  return code;
+}
+
+/* Every command but recording, which has no name, and top. --help describes them in option-table.c.
+ */
 static const struct
 {
   const char *name;
@@ -194,6 +212,11 @@ run_command (int argc, char **argv)
     {
       argv = help;
       argc = 3;
+    }
+  if (n_words == 0 && argc > 1 && strcmp (argv[1], "top") == 0)
+    {
+      g_set_prgname ("live-unwinder top");
+      return run_top (argc - 1, argv + 1);
     }
   for (guint i = 0; n_words == 0 && argc > 1 && i < G_N_ELEMENTS (commands); i++)
     if (strcmp (argv[1], commands[i].name) == 0)

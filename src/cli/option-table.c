@@ -118,12 +118,29 @@ static const Option helper_options[] = {
     N_ ("Read the names of kernel functions from this descriptor"), N_ ("FD") },
 };
 
+/* The options of a recording that top takes. */
+static const char *const shared_options[] = { "pid",          "tid",       "name",   "wait",
+                                              "all",          "frequency", "engine", "no-store",
+                                              "include-self", "" };
+
+static const Option top_options[] = {
+  { "window", 0, G_OPTION_ARG_STRING, FIELD (window),
+    N_ ("Show the samples of this time (default: 10s)"), N_ ("TIME") },
+  { "interval", 0, G_OPTION_ARG_STRING, FIELD (interval),
+    N_ ("Show them anew after this time (default: 2s)"), N_ ("TIME") },
+  { "batch", 0, G_OPTION_ARG_INT, FIELD (batch),
+    N_ ("Print this many tables instead of using the screen; 0: without end"), N_ ("N") },
+  { "full-names", 0, G_OPTION_ARG_NONE, FIELD (options.full_names),
+    N_ ("Show names with return types, parameters and all template arguments"), NULL },
+};
+
 void
 lu_raw_options_init (LuRawOptions *self)
 {
   *self = (LuRawOptions){ .frequency = LU_NOT_GIVEN,
                           .rotate = LU_NOT_GIVEN,
                           .rotate_keep = LU_NOT_GIVEN,
+                          .batch = LU_NOT_GIVEN,
                           .table_memory = LU_TABLES_BUDGET >> 20,
                           .fail_on_loss = -1,
                           .capture_fd = -1,
@@ -143,6 +160,8 @@ lu_raw_options_clear (LuRawOptions *self)
   g_free (self->engine);
   g_free (self->stats);
   g_free (self->debuginfod);
+  g_free (self->window);
+  g_free (self->interval);
   g_strfreev (self->command);
   g_strfreev (self->perf_fds);
 }
@@ -168,6 +187,27 @@ add_options (GOptionGroup *group, const Option *options, guint n, LuRawOptions *
 }
 
 GOptionContext *
+lu_option_table_top_parser (LuRawOptions *raw)
+{
+  GOptionContext *context = g_option_context_new (_ ("[-- COMMAND ARGS…]"));
+  GOptionGroup *group = g_option_group_new (NULL, NULL, NULL, NULL, NULL);
+
+  add_options (group, top_options, G_N_ELEMENTS (top_options), raw);
+  for (guint i = 0; i < G_N_ELEMENTS (shared_options); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (recording_options); k++)
+      if (g_str_equal (recording_options[k].name, shared_options[i]))
+        add_options (group, &recording_options[k], 1, raw);
+  g_option_context_set_main_group (context, group);
+  g_option_context_set_summary (
+      context,
+      _ ("Shows the functions of the last seconds live: of the whole machine, of processes "
+         "or of COMMAND.\nKeys: q quits; f, p, t show functions, processes, threads; s "
+         "sorts by total or self;\n/ filters; Enter shows callers, or what is in a "
+         "process; Backspace goes back;\nSpace pauses; w writes the window as a capture."));
+  return context;
+}
+
+GOptionContext *
 lu_option_table_parser (LuRawOptions *raw)
 {
   g_autofree char *suffixes = lu_format_suffixes ();
@@ -188,6 +228,7 @@ lu_option_table_parser (LuRawOptions *raw)
          "  live-unwinder [OPTIONS] -- COMMAND ARGS…   record a program from its start\n"
          "  live-unwinder [OPTIONS] --pid PID          record a running process\n"
          "  live-unwinder [OPTIONS] --all              record the whole system\n"
+         "  live-unwinder top                          functions live in the terminal\n"
          "  live-unwinder report FILE                  where the time went\n"
          "  live-unwinder diff A B                     what changed\n"
          "  live-unwinder convert IN OUT               into another format\n"

@@ -19,6 +19,11 @@
 #define MIN_DEPTH         16
 #define MAX_ROTATE        1000000
 #define MIN_BPF_MEMORY    4
+/* The times of top are in seconds. */
+#define DEFAULT_WINDOW   10
+#define DEFAULT_INTERVAL 2
+#define MIN_INTERVAL     0.1
+#define MAX_WINDOW       3600
 
 static gboolean
 fail (GError **error, const char *format, const char *value)
@@ -85,7 +90,7 @@ take_unit (char **text)
 
 /* "10", "2.5" or "1h2m3s". */
 static gboolean
-parse_duration (const char *text, double *seconds, GError **error)
+parse_duration (const char *text, const char *option, double *seconds, GError **error)
 {
   const char *at = text;
   double sum = 0;
@@ -98,18 +103,16 @@ parse_duration (const char *text, double *seconds, GError **error)
       double value = g_ascii_isdigit (*at) || *at == '.' ? g_ascii_strtod (at, &end) : -1;
       double unit = value >= 0 && end != at ? take_unit (&end) : 0;
 
-      if (unit <= 0)
-        return fail (error,
-                     _ ("--duration: \"%s\" is not a time; give seconds, or a time like 1m30s"),
-                     text);
-      sum += value * unit;
-      at = end;
+      sum = unit > 0 ? sum + value * unit : 0;
+      at = unit > 0 ? end : "";
     }
   while (*at != 0);
   *seconds = sum;
-  return sum > 0
-         || fail (error, _ ("--duration: \"%s\" is not a time; give seconds, or a time like 1m30s"),
-                  text);
+  if (sum > 0)
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+               _ ("%s: \"%s\" is not a time; give seconds, or a time like 1m30s"), option, text);
+  return FALSE;
 }
 
 /* Refuses suffixes that promise a format which does not exist; any other name is a capture. */
@@ -435,7 +438,7 @@ convert (LuOptions *self, const LuRawOptions *raw, GError **error)
     return convert_helper (self, raw, error);
   self->frequency = (guint) MAX (frequency, 0);
   self->fail_on_loss = raw->fail_on_loss;
-  return parse_duration (raw->duration, &self->duration, error)
+  return parse_duration (raw->duration, "--duration", &self->duration, error)
          && check_output_names (self->outputs, error)
          && lu_parse_ids (raw->pids, "--pid", &self->pids, error)
          && lu_parse_ids (raw->tids, "--tid", &self->tids, error)
@@ -489,6 +492,43 @@ lu_options_parse (LuOptions *self, int argc, char **argv, GError **error)
   if (self->outputs == NULL)
     self->outputs = g_strdupv ((char *[]){ (char *) DEFAULT_OUTPUT, NULL });
   self->output = self->outputs[0];
+  self->command_line = join_arguments (argc, argv);
+  lu_raw_options_clear (&raw);
+  return ok;
+}
+
+static gboolean
+convert_top (LuTopOptions *self, const LuRawOptions *raw, GError **error)
+{
+  self->window = DEFAULT_WINDOW;
+  self->interval = DEFAULT_INTERVAL;
+  self->is_batch = raw->batch != LU_NOT_GIVEN;
+  self->n_tables = self->is_batch ? (guint) MAX (raw->batch, 0) : 0;
+  if (!parse_duration (raw->window, "--window", &self->window, error)
+      || !parse_duration (raw->interval, "--interval", &self->interval, error))
+    return FALSE;
+  if (self->window > MAX_WINDOW)
+    return fail (error, "%s", _ ("--window: give up to an hour"));
+  if (self->interval < MIN_INTERVAL || self->interval > MAX_WINDOW)
+    return fail (error, "%s", _ ("--interval: give 100ms to an hour"));
+  return TRUE;
+}
+
+gboolean
+lu_options_parse_top (LuOptions *self, LuTopOptions *top, int argc, char **argv, GError **error)
+{
+  g_autoptr (GOptionContext) context = NULL;
+  LuRawOptions raw;
+  gboolean ok;
+
+  lu_raw_options_init (&raw);
+  context = lu_option_table_top_parser (&raw);
+  ok = parse_context (context, argc, argv, error);
+  raw.options.all |=
+      raw.command == NULL && raw.pids == NULL && raw.tids == NULL && raw.options.names == NULL;
+  *self = raw.options;
+  self->command = g_steal_pointer (&raw.command);
+  ok = ok && convert (self, &raw, error) && convert_top (top, &raw, error);
   self->command_line = join_arguments (argc, argv);
   lu_raw_options_clear (&raw);
   return ok;

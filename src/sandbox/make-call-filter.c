@@ -145,6 +145,11 @@ static const Group reader = {
   {
       { "clone", 0, NEW_NAMESPACES, 0 },
       { "ioctl", 1, WORD, TIOCGWINSZ },
+      /* a terminal is set up, and restored (src/top/screen.c) */
+      { "ioctl", 1, WORD, TCSETS },
+      { "ioctl", 1, WORD, TCSETSW },
+      { "ioctl", 1, WORD, TCSETSF },
+      { "ioctl", 1, WORD, TIOCGPGRP },
       { "prctl", 0, WORD, PR_SET_PDEATHSIG },
       { "prctl", 0, WORD, PR_SET_NO_NEW_PRIVS },
   },

@@ -37,6 +37,12 @@ lu_sandbox_restrict_reader (const char *const *outputs, GError **error)
 }
 
 gboolean
+lu_sandbox_restrict_viewer (GError **error)
+{
+  return lu_sandbox_restrict_recorder (error);
+}
+
+gboolean
 lu_sandbox_restrict_parser (void)
 {
   return TRUE;

@@ -255,6 +255,15 @@ lu_sandbox_restrict_reader (const char *const *outputs, GError **error)
          || set_errno_error (error, "seccomp", errno);
 }
 
+gboolean
+lu_sandbox_restrict_viewer (GError **error)
+{
+  if (!lu_sandbox_drop_capabilities (LU_NEEDS_FILES | LU_NEEDS_PROCESSES | LU_NEEDS_OUTPUTS, error))
+    return FALSE;
+  return restrict_calls (0, calls_of_readers, sizeof calls_of_readers)
+         || set_errno_error (error, "seccomp", errno);
+}
+
 /* With system calls instead of libcap, which allocates. */
 static gboolean
 keep_only (cap_value_t capability)

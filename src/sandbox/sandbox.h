@@ -47,6 +47,11 @@ gboolean lu_sandbox_restrict_recorder (GError **error);
  */
 gboolean lu_sandbox_restrict_reader (const char *const *outputs, GError **error);
 
+/* Restricts a process that shows a recording while it goes on: like a reader, but it also keeps
+ * LU_NEEDS_PROCESSES, and without Landlock, which would hide the files of other processes. The
+ * calling thread must be the only one. */
+gboolean lu_sandbox_restrict_viewer (GError **error);
+
 /* Restricts this process to calls that read and write open descriptors and use memory. It suits a
  * process of one thread that parses hostile bytes with a library. Returns FALSE with errno set on
  * failure. */

@@ -39,6 +39,7 @@ typedef struct
   char *input;        /* perf.data to replay; NULL: sample */
   char **outputs;     /* NULL-terminated, at least one */
   const char *output; /* the first of them */
+  int stream_fd;      /* the capture goes to this pipe instead, which is taken; 0: to outputs */
   gboolean force;
   double duration;             /* seconds; 0: until the end */
   guint rotate;                /* seconds until the next files; 0: there is one of each */

@@ -122,6 +122,12 @@ lu_session_open_outputs (LuSession *self, GError **error)
   if (options->rotate > 0 && lu_outputs_can_rotate (options->outputs, error))
     self->directories = lu_output_directories_open (options->outputs, error);
   set_lines (self, &self->outputs);
+  if (options->stream_fd > 0)
+    {
+      self->outputs.paths = g_new0 (char *, 1);
+      self->outputs.capture_fd = options->stream_fd;
+      return TRUE;
+    }
   if (options->rotate == 0)
     return lu_outputs_open (&self->outputs, options->outputs, options->force, error);
   return self->directories != NULL

@@ -18,7 +18,7 @@ import tempfile
 import tree
 
 ROOMS = ["base", "sandbox", "arch", "elf", "table", "module", "process", "input", "unwind", "symbolize",
-         "bpf", "capture", "profile", "export", "record", "session", "report", "cli"]
+         "bpf", "capture", "profile", "export", "record", "session", "report", "top", "cli"]
 FORBIDDEN = {
     ("input", "process"): "input knows no process",
     ("unwind", "input"): "unwind must not know where samples come from",
