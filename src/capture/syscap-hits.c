@@ -15,6 +15,7 @@
 #include "syscap-stack.h"
 #include "syscap-symbols.h"
 #include "symbolize/jit-names.h"
+#include "symbolize/place-names.h"
 
 /* Each takes about 60 bytes. */
 #define MAX_HITS (512u << 10)
@@ -29,7 +30,8 @@
 
 enum
 {
-  OUTSIDE, /* outside every mapping, or in generated code */
+  NOWHERE, /* outside every mapping */
+  GENERATED,
   KERNEL,
   STATE,
   FIRST_FILE
@@ -39,7 +41,7 @@ typedef struct
 {
   guint64 file_offset;
   guint64 time;
-  guint32 file;      /* OUTSIDE to STATE, or FIRST_FILE + number */
+  guint32 file;      /* NOWHERE to STATE, or FIRST_FILE + number */
   guint32 n_samples; /* 0 unless samples are counted */
 } Hit;
 
@@ -122,7 +124,7 @@ find_file (LuSyscapHits *self, gint32 pid, const LuSyscapMapping *mapping)
   if (number > 0)
     return FIRST_FILE + number - 1;
   if (lu_file_is_generated (mapping->file))
-    return OUTSIDE;
+    return GENERATED;
   file = g_new0 (HitFile, 1);
   file->id = lu_file_id_ref (mapping->file);
   file->file = (LuNameFile){
@@ -160,7 +162,7 @@ static guint32
 add_hit (LuSyscapHits *self, const LuSyscapHitStack *stack, guint64 address, gboolean is_user)
 {
   const LuSyscapMapping *mapping = NULL;
-  Hit hit = { .time = stack->time, .file = is_user ? OUTSIDE : KERNEL };
+  Hit hit = { .time = stack->time, .file = is_user ? NOWHERE : KERNEL };
   guint32 number;
 
   if (self->hits->len >= MAX_HITS)
@@ -181,7 +183,7 @@ add_hit (LuSyscapHits *self, const LuSyscapHitStack *stack, guint64 address, gbo
       hit.file = find_file (self, stack->pid, mapping);
       hit.file_offset = address - mapping->start + mapping->file_offset;
     }
-  if (hit.file == OUTSIDE)
+  if (hit.file <= GENERATED)
     note_generated (self, stack->pid, stack->maps);
   g_array_append_val (self->hits, hit);
   return number;
@@ -293,6 +295,17 @@ add_symbol (Naming *self, guint hit, LuSyscapSymbol symbol)
   self->n_named += !symbol.is_place;
 }
 
+/* Code without a name is one function, as in reports. */
+static void
+add_place (Naming *self, guint hit, const char *name)
+{
+  guint64 address = address_of (self->hits, hit);
+
+  add_symbol (
+      self, hit,
+      (LuSyscapSymbol){ .begin = address, .end = address + 1, .name = name, .is_place = TRUE });
+}
+
 static void
 name_kernel (Naming *self, guint hit)
 {
@@ -302,6 +315,8 @@ name_kernel (Naming *self, guint hit)
     add_symbol (
         self, hit,
         (LuSyscapSymbol){ .begin = symbol.address, .end = symbol.end, .name = symbol.name });
+  else
+    add_place (self, hit, LU_PLACE_KERNEL);
 }
 
 static void
@@ -318,6 +333,13 @@ name_state (Naming *self, guint hit)
 }
 
 static void
+add_unnamed (Naming *self, guint hit)
+{
+  add_place (self, hit,
+             hit_at (self->hits, hit)->file == NOWHERE ? LU_PLACE_NOWHERE : LU_PLACE_GENERATED);
+}
+
+static void
 name_generated (Naming *self, guint hit)
 {
   const LuGeneratedQuery query = { .pid = pid_of (self->hits, hit),
@@ -326,6 +348,8 @@ name_generated (Naming *self, guint hit)
 
   if (self->hits->is_live)
     lu_namer_add_generated (self->namer, &query, hit);
+  else
+    add_unnamed (self, hit);
 }
 
 /* Names an address of the kernel or a state. All others are left to lu_namer_run(). */
@@ -336,7 +360,8 @@ name_hit (Naming *self, guint hit)
 
   switch (found->file)
     {
-    case OUTSIDE:
+    case NOWHERE:
+    case GENERATED:
       name_generated (self, hit);
       break;
     case KERNEL:
@@ -389,6 +414,8 @@ add_answers (Naming *self)
                                 .is_place = !answer->is_generated && !answer->has_symbol };
       guint64 bias = address_of (self->hits, answer->number) - answer->file_offset;
 
+      if (answer->name == NULL && answer->is_generated)
+        add_unnamed (self, answer->number);
       if (answer->name == NULL)
         continue;
       if (!answer->is_generated)

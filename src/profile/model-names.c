@@ -7,6 +7,7 @@
 
 #include "capture/syscap-symbols.h"
 #include "symbolize/kallsyms.h"
+#include "symbolize/place-names.h"
 #include "symbolize/short-name.h"
 
 #include <glib/gi18n.h>
@@ -42,11 +43,11 @@ text_without_name (LuCodeKind kind)
   switch (kind)
     {
     case LU_CODE_KERNEL:
-      return "(kernel)";
+      return LU_PLACE_KERNEL;
     case LU_CODE_NOWHERE:
-      return "(outside every mapping)";
+      return LU_PLACE_NOWHERE;
     case LU_CODE_GENERATED:
-      return "(generated code)";
+      return LU_PLACE_GENERATED;
     default:
       return "(too many names)";
     }
@@ -112,7 +113,10 @@ name_kernel (Naming *self, LuModelFrame *frame)
         name.module = symbol.module;
     }
   else if (find_in_capture (self, frame, &captured))
-    name.name = captured.name;
+    {
+      name.name = captured.name;
+      name.is_place = captured.is_place;
+    }
   set_function (self, frame, &name);
 }
 
@@ -188,7 +192,7 @@ module_text (const Naming *self, const LuModelFrame *frame)
 }
 
 /* Uses the name in the capture itself. A place there is used only if places will do, because a
- * symbol may have been installed since. Returns FALSE if there is none. */
+ * symbol may have been installed or written since. Returns FALSE if there is none. */
 static gboolean
 name_from_capture (Naming *self, LuModelFrame *frame, gboolean places_will_do)
 {
@@ -307,7 +311,7 @@ name_frame (Naming *self, guint32 number)
       return;
     case LU_CODE_NOWHERE:
     case LU_CODE_GENERATED:
-      if (!name_from_capture (self, frame, TRUE))
+      if (!name_from_capture (self, frame, FALSE))
         name_generated (self, frame, number);
       return;
     case LU_CODE_USER:

@@ -7,6 +7,11 @@
 
 #include <glib.h>
 
+/* Code in no file and without a name. Reports and captures say the same. */
+#define LU_PLACE_GENERATED "(generated code)"
+#define LU_PLACE_KERNEL    "(kernel)"
+#define LU_PLACE_NOWHERE   "(outside every mapping)"
+
 /* Returns the base name of the path, at most 255 bytes of it, and the ELF address: of the start of
  * the function, or else of the code itself. Valid UTF-8, owned by the caller. */
 char *lu_place_name (const char *path, guint64 elf_address);

@@ -10,6 +10,7 @@
 #include "capture/syscap-format.h"
 #include "capture/syscap-stack.h"
 #include "capture/syscap-symbols.h"
+#include "symbolize/place-names.h"
 
 #include <link.h>
 #include <string.h>
@@ -118,7 +119,8 @@ test_names (void)
   g_assert_cmpstr (find (file, 8, there), ==, "lu_test_named_function");
   g_assert_cmpstr (find (file, 8, LU_SYSCAP_LEFT_OUT), ==, LU_SYSCAP_LEFT_OUT_NAME);
   g_assert_null (find (file, 8, here));
-  g_assert_null (find (file, 9, here));
+  g_assert_cmpstr (find (file, 8, 0x10), ==, LU_PLACE_NOWHERE);
+  g_assert_cmpstr (find (file, 9, here), ==, LU_PLACE_NOWHERE);
 }
 
 static gboolean
