@@ -5,16 +5,31 @@
 
 #include "base/open-file.h"
 
+#include "base/copy-file.h"
 #include "base/fd.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+/* Symbolic links and ".." in one path; the kernel's own limit is 40 links. */
+#define MAX_TURNS     80
+#define MAX_MOUNTINFO (4u << 20)
+/* find(): the path was rewritten. */
+#define AGAIN (-2)
+
+/* Where a file is. */
+typedef struct
+{
+  int root;
+  const char *path; /* NULL: root is the file */
+  LuOpenFlags flags;
+  gboolean may_hang; /* ask servers of FUSE, too */
+} Place;
 
 /* Returns whether the kernel makes up the file: then reading it may have effects or never end, as
  * with trace_pipe, although it is a regular file. */
@@ -41,43 +56,196 @@ static int
 reopen_regular (int path_fd, struct stat *info)
 {
   lu_autofd fd = path_fd;
-  struct stat own_info;
   char path[32];
 
-  if (info == NULL)
-    info = &own_info;
   if (fd < 0 || fstat (fd, info) != 0 || !S_ISREG (info->st_mode) || is_made_up (fd))
     return -1;
   g_snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
   return open (path, READ_FLAGS);
 }
 
+/* Returns whether /proc/self/mountinfo has the device as one of FUSE; `unlisted` if not at all. */
+static gboolean
+is_mounted_as_fuse (dev_t device, gboolean unlisted)
+{
+  g_autofree char *mounts = lu_fd_read_file ("/proc/self/mountinfo", MAX_MOUNTINFO, NULL);
+  const char *next;
+
+  for (const char *line = mounts; line != NULL; line = next)
+    {
+      const char *type = strstr (line, " - ");
+      unsigned int number[2];
+
+      next = strchr (line, '\n');
+      next = next != NULL ? next + 1 : NULL;
+      if (type != NULL && sscanf (line, "%*u %*u %u:%u ", &number[0], &number[1]) == 2
+          && makedev (number[0], number[1]) == device)
+        return g_str_has_prefix (type, " - fuse");
+    }
+  return unlisted;
+}
+
+/* Tells whether a process serves the file system, without asking it. FUSE and NFS name their queues
+ * by their devices; those of FUSE may fill 1 % of memory, unless an administrator changes that.
+ * Virtiofs, served by the host of a virtual machine, is not meant. */
+static gboolean
+is_fuse (dev_t device)
+{
+  g_autofree char *ratio = NULL;
+  char path[64];
+
+  g_snprintf (path, sizeof path, "/sys/class/bdi/%u:%u%s/max_ratio", major (device), minor (device),
+              major (device) != 0 ? "-fuseblk" : "");
+  ratio = lu_fd_read_file (path, 8, NULL);
+  return ratio != NULL && is_mounted_as_fuse (device, strcmp (ratio, "1\n") == 0);
+}
+
+/* Fails for files that must not be asked. device: the last one that may be, or 0; becomes the
+ * file's. */
+static gboolean
+look (const Place *place, int fd, dev_t *device, guint16 *mode)
+{
+  struct statx info;
+  dev_t last = *device;
+
+  if (fd < 0 || statx (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0)
+    return FALSE;
+  *mode = info.stx_mode;
+  *device = makedev (info.stx_dev_major, info.stx_dev_minor);
+  return place->may_hang || *device == last || !is_fuse (*device);
+}
+
+/* Puts a text in the place of all between two parts of the path. */
+static int
+rewrite (char path[PATH_MAX], gsize kept, const char *text, const char *rest)
+{
+  char rewritten[PATH_MAX];
+
+  if (g_snprintf (rewritten, PATH_MAX, "%.*s%s%s", (int) kept, path, text, rest) >= PATH_MAX)
+    return -1;
+  memcpy (path, rewritten, PATH_MAX);
+  return AGAIN;
+}
+
+/* No link precedes "..", so that it takes away one component. */
+static int
+go_up (char path[PATH_MAX], gsize at, const char *rest)
+{
+  while (at > 0 && path[at - 1] == '/')
+    at--;
+  while (at > 0 && path[at - 1] != '/')
+    at--;
+  return rewrite (path, at, "", rest);
+}
+
+static int
+follow_link (char path[PATH_MAX], gsize at, const char *rest, int link)
+{
+  char target[PATH_MAX];
+  gssize n = readlinkat (link, "", target, sizeof target - 1);
+
+  if (n <= 0)
+    return -1;
+  target[n] = 0;
+  return rewrite (path, target[0] == '/' ? 0 : at, target, rest);
+}
+
+/* Returns an O_PATH descriptor or -1, or AGAIN. One component after the other, so that nobody is
+ * asked before it is known who that is. */
+static int
+find (const Place *place, char path[PATH_MAX], dev_t *device)
+{
+  lu_autofd fd = lu_fd_duplicate (place->root);
+  guint16 mode = 0;
+  gsize length;
+
+  if (!look (place, fd, device, &mode))
+    return -1;
+  for (char *at = path + strspn (path, "/"); *at != 0; at += length + strspn (at + length, "/"))
+    {
+      char name[NAME_MAX + 1];
+      int next;
+
+      length = strcspn (at, "/");
+      if (g_snprintf (name, sizeof name, "%.*s", (int) length, at) >= (int) sizeof name)
+        return -1;
+      if (strcmp (name, "..") == 0)
+        return go_up (path, (gsize) (at - path), at + length);
+      next = openat (fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+      lu_fd_clear (&fd);
+      fd = next;
+      if (!look (place, fd, device, &mode))
+        return -1;
+      if (S_ISLNK (mode))
+        return at[length] == 0 && (place->flags & LU_OPEN_NOFOLLOW) != 0
+                   ? -1
+                   : follow_link (path, (gsize) (at - path), at + length, fd);
+    }
+  return lu_fd_steal (&fd);
+}
+
+/* Returns a descriptor for reading, or -1 and in *fuse the device that must not be asked, if any.
+ */
+static int
+open_place (const Place *place, struct stat *info, dev_t *fuse)
+{
+  char path[PATH_MAX] = "";
+  int fd = AGAIN;
+  dev_t device = 0;
+
+  if (place->path != NULL && g_strlcpy (path, place->path, sizeof path) >= sizeof path)
+    return -1;
+  for (guint turn = 0; turn < MAX_TURNS && fd == AGAIN; turn++)
+    fd = find (place, path, &device);
+  if (fd < 0 && !place->may_hang && device != 0 && is_fuse (device))
+    *fuse = device;
+  return reopen_regular (fd, info);
+}
+
+static int
+open_apart (int root, gconstpointer data, struct stat *info)
+{
+  Place place = *(const Place *) data;
+  dev_t unused;
+
+  place.root = root;
+  place.may_hang = TRUE;
+  return open_place (&place, info, &unused);
+}
+
+/* Takes root. */
+static int
+open_or_copy (int root, const char *path, LuOpenFlags flags, struct stat *info)
+{
+  lu_autofd owned = root;
+  const Place place = { .root = root, .path = path, .flags = flags };
+  struct stat own_info;
+  dev_t fuse = 0;
+  int fd = -1;
+
+  info = info != NULL ? info : &own_info;
+  if (root >= 0)
+    fd = open_place (&place, info, &fuse);
+  if (fuse == 0)
+    return fd;
+  return lu_copy_file (
+      &(LuCopying){ .open = open_apart, .fd = root, .data = &place, .device = fuse }, info);
+}
+
 int
 lu_open_regular (const char *path, struct stat *info)
 {
-  return reopen_regular (open (path, O_PATH | O_CLOEXEC), info);
+  return open_or_copy (open (path[0] == '/' ? "/" : ".", O_PATH | O_CLOEXEC), path, LU_OPEN_FOLLOW,
+                       info);
 }
 
 int
 lu_open_in_root (gint32 pid, const char *path, LuOpenFlags flags, struct stat *info)
 {
-  int no_follow = (flags & LU_OPEN_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
-  struct open_how how = { .flags = (guint64) (O_PATH | O_CLOEXEC | no_follow),
-                          .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-  char root_path[32];
-  lu_autofd root = -1;
-  int path_fd;
+  char root[32];
 
-  g_snprintf (root_path, sizeof root_path, "/proc/%d/root", pid);
-  root = open (root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (root < 0)
-    return -1;
-  path_fd = (int) syscall (SYS_openat2, root, path, &how, sizeof how);
-  /* EPERM: a system call filter that does not know openat2. */
-  if (path_fd < 0 && (flags & LU_OPEN_WITHOUT_OPENAT2) != 0 && (errno == ENOSYS || errno == EPERM))
-    path_fd = openat (root, path + strspn (path, "/"), O_PATH | O_CLOEXEC | no_follow);
-  lu_fd_clear (&root);
-  return reopen_regular (path_fd, info);
+  g_snprintf (root, sizeof root, "/proc/%d/root", pid);
+  return open_or_copy (open (root, O_PATH | O_DIRECTORY | O_CLOEXEC), path, flags, info);
 }
 
 int
@@ -88,7 +256,7 @@ lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info)
   g_snprintf (path, sizeof path,
               "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", pid, start,
               end);
-  return lu_open_regular (path, info);
+  return open_or_copy (open (path, O_PATH | O_CLOEXEC), NULL, LU_OPEN_FOLLOW, info);
 }
 
 int
@@ -97,5 +265,5 @@ lu_open_program (gint32 pid, struct stat *info)
   char path[32];
 
   g_snprintf (path, sizeof path, "/proc/%d/exe", pid);
-  return lu_open_regular (path, info);
+  return open_or_copy (open (path, O_PATH | O_CLOEXEC), NULL, LU_OPEN_FOLLOW, info);
 }

@@ -5,12 +5,13 @@
  *
  * Opening a device, a FIFO or a socket can block or have side effects, so a path is first opened
  * with O_PATH, which has neither, and reopened for reading only if it is a regular file of a file
- * system that stores files, unlike /proc, /sys and tracefs. At most two descriptors are open at a
- * time. None of these functions checks that the file is the expected
- * one; callers compare the inode or the build-id.
+ * system that stores files, unlike /proc, /sys and tracefs. A server of FUSE is never asked for
+ * anything: its files are copied (copy-file.h). At most two descriptors are open at a time. None of
+ * these functions checks that the file is the expected one; callers compare the inode or the
+ * build-id.
  *
- * All functions return a descriptor for reading, or -1. `info` receives the file's fstat() and may
- * be NULL. */
+ * All functions return a descriptor for reading, or -1. `info` receives the file's own fstat(),
+ * also if the descriptor is that of a copy, and may be NULL. */
 
 #pragma once
 
@@ -24,9 +25,6 @@ typedef enum
 {
   LU_OPEN_FOLLOW = 0,
   LU_OPEN_NOFOLLOW = 1 << 0, /* fail if the last component is a symbolic link */
-  /* Before Linux 5.6 (no openat2), follow absolute symbolic links out of the root. Only for callers
-   * that check the file's identity. */
-  LU_OPEN_WITHOUT_OPENAT2 = 1 << 1,
 } LuOpenFlags;
 
 /* Opens `path` in the root directory of a process; no symbolic link leads out of it. */

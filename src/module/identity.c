@@ -121,7 +121,7 @@ find_in_process (const LuModuleKey *key, const LuMappingHint *hint, LuFoundFunc 
     return find_in_memory (key, hint, found, user_data);
   if (key->path[0] != '/')
     return FALSE;
-  fd = lu_open_in_root (hint->pid, key->path, LU_OPEN_WITHOUT_OPENAT2, &info);
+  fd = lu_open_in_root (hint->pid, key->path, LU_OPEN_FOLLOW, &info);
   return fd >= 0 && found (fd, has_inode (key, &info, hint), user_data);
 }
 

@@ -76,7 +76,8 @@ static gboolean
 lacks_debug_file (const LuModelModule *module)
 {
   const char *build_id = module->id->build_id;
-  lu_autofd file = lu_name_file_open (&module->mapped, 2);
+  struct stat info;
+  lu_autofd file = lu_name_file_open (&module->mapped, 2, &info);
   lu_autofd debug = -1;
 
   if (file < 0 || build_id == NULL || !lu_elf_file_has_build_id (file, build_id))

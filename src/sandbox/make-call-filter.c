@@ -136,12 +136,12 @@ static const Group maps = {
   },
 };
 
-/* Readers make processes that parse DWARF and limit themselves further. They end them, talk to the
- * process that fetches debug files, and write files where Landlock lets them. */
+/* Readers make processes that parse DWARF and limit themselves further, or copy files. They end
+ * them, talk to the process that fetches debug files, and write files where Landlock lets them. */
 static const Group reader = {
   "fork vfork wait4 waitid kill pipe pipe2 dup dup2 dup3 signalfd4 setrlimit prlimit64 seccomp "
   "sendmsg recvmsg recvfrom open openat link linkat unlink unlinkat rename renameat renameat2 "
-  "utimensat flock fchown fchmod",
+  "utimensat flock fchown fchmod memfd_create close_range",
   {
       { "clone", 0, NEW_NAMESPACES, 0 },
       { "ioctl", 1, WORD, TIOCGWINSZ },
@@ -155,10 +155,10 @@ static const Group reader = {
   },
 };
 
-/* Recorders open events when the copy grows or a CPU comes online, follow links within the root of
- * a process, discover processes, and create the directory of the store. */
+/* Recorders open events when the copy grows or a CPU comes online, discover processes, and create
+ * the directory of the store. */
 static const Group recorder = {
-  "perf_event_open openat2 getsid mkdir mkdirat",
+  "perf_event_open getsid mkdir mkdirat",
   { { "prctl", 0, WORD, PR_SET_TIMERSLACK } },
 };
 
@@ -176,7 +176,7 @@ static const Filter filters[] = {
   { "calls_of_helpers", "clone3 openat2", { &parser, &helper } },
   { "calls_with_maps", "clone3 openat2", { &parser, &helper, &maps } },
   { "calls_of_readers", "clone3 openat2", { &parser, &helper, &reader } },
-  { "calls_of_recorders", "clone3", { &parser, &helper, &maps, &reader, &recorder } },
+  { "calls_of_recorders", "clone3 openat2", { &parser, &helper, &maps, &reader, &recorder } },
 };
 
 /* Returns 0 or a negative errno, like all functions here. */

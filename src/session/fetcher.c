@@ -7,6 +7,7 @@
 
 #include "fetcher.h"
 
+#include "base/copy-file.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "capture/output-file.h"
@@ -358,7 +359,7 @@ lu_fetcher_print_summary (const LuDebuginfod *debuginfod)
 {
   g_autofree char *line = debuginfod != NULL ? lu_debuginfod_summary (debuginfod) : NULL;
   g_autofree char *printable = line != NULL ? lu_printable (line, 0) : NULL;
-  guint n_given_up = lu_namer_n_given_up ();
+  guint n_given_up = lu_namer_n_given_up (), n_silent = lu_copy_n_silent ();
 
   if (printable != NULL)
     fprintf (stderr, "live-unwinder: %s\n", printable);
@@ -370,4 +371,10 @@ lu_fetcher_print_summary (const LuDebuginfod *debuginfod)
                        "symbols are too large or take too long to read\n",
                        n_given_up),
              n_given_up);
+  if (n_silent > 0)
+    fprintf (stderr,
+             ngettext ("live-unwinder: %u file system does not answer; its files were left out\n",
+                       "live-unwinder: %u file systems do not answer; their files were left out\n",
+                       n_silent),
+             n_silent);
 }

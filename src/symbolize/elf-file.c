@@ -95,13 +95,14 @@ lu_elf_file_open_mapped (LuElfFile *self, const LuNameFile *file, gboolean *is_n
   *is_no_elf = FALSE;
   for (guint way = 0; way < LU_NAME_FILE_WAYS; way++)
     {
-      int fd = lu_name_file_open (file, way);
+      struct stat info;
+      int fd = lu_name_file_open (file, way, &info);
 
       if (fd < 0)
         continue;
       if (!lu_elf_file_open (self, fd, NULL))
         *is_no_elf = TRUE;
-      else if (lu_name_file_is (file, way, self->build_id, self->input.fd))
+      else if (lu_name_file_is (file, way, self->build_id, &info))
         return TRUE;
       else
         lu_elf_file_clear (self);

@@ -34,38 +34,37 @@ lu_file_is_generated (const LuFileId *id)
 }
 
 int
-lu_name_file_open (const LuNameFile *file, guint way)
+lu_name_file_open (const LuNameFile *file, guint way, struct stat *info)
 {
+  *info = (struct stat){ 0 };
   if (way == LU_NAME_FILE_WAYS - 1)
     return file->fetched != NULL ? lu_fd_duplicate (file->fetched->program_fd) : -1;
   if (way == 2)
     return file->id->path[0] == '/' && !is_in_memory (file->id)
-               ? lu_open_regular (file->id->path, NULL)
+               ? lu_open_regular (file->id->path, info)
                : -1;
   if (file->pid <= 0)
     return -1;
   if (way == 1 && is_in_memory (file->id))
-    return lu_open_program (file->pid, NULL);
+    return lu_open_program (file->pid, info);
   if (way == 1)
     return file->id->path[0] == '/'
-               ? lu_open_in_root (file->pid, file->id->path, LU_OPEN_FOLLOW, NULL)
+               ? lu_open_in_root (file->pid, file->id->path, LU_OPEN_FOLLOW, info)
                : -1;
-  return lu_open_mapped (file->pid, file->start, file->end, NULL);
+  return lu_open_mapped (file->pid, file->start, file->end, info);
 }
 
 gboolean
-lu_name_file_is (const LuNameFile *file, guint way, const char *build_id, int fd)
+lu_name_file_is (const LuNameFile *file, guint way, const char *build_id, const struct stat *info)
 {
   const LuFileId *id = file->id;
-  struct stat info;
 
   if (id->build_id != NULL)
     return build_id != NULL && g_ascii_strcasecmp (build_id, id->build_id) == 0;
   if (id->inode == 0)
     return TRUE;
   /* On btrfs and overlayfs, stat() and mappings have different devices. */
-  return fstat (fd, &info) == 0 && info.st_ino == id->inode
-         && (way == 0 || id->device == 0 || info.st_dev == id->device);
+  return info->st_ino == id->inode && (way == 0 || id->device == 0 || info->st_dev == id->device);
 }
 
 /* Returns a path of a debug file within a root, owned; NULL if the file does not have that one. */

@@ -11,6 +11,8 @@
 #include "base/file-id.h"
 #include "symbolize/budget.h"
 
+#include <sys/stat.h>
+
 /* Files that a debuginfod server delivered; the descriptors are borrowed. */
 typedef struct
 {
@@ -34,12 +36,13 @@ gboolean lu_file_is_generated (const LuFileId *id);
 
 /* Opens the mapped file. The best way is 0, the mapping itself; 1 is the path in the root of the
  * process, or for a file in memory the program that it runs, 2 the path in our root, 3 the fetched
- * file. Returns -1 if a way leads nowhere. */
+ * file. Returns -1 if a way leads nowhere. `info` receives the file's fstat(). */
 #define LU_NAME_FILE_WAYS 4
-int lu_name_file_open (const LuNameFile *file, guint way);
+int lu_name_file_open (const LuNameFile *file, guint way, struct stat *info);
 /* Tells whether a file that was opened in that way and has that build-id (NULL: none) is the one
  * that was mapped: the build-id decides, or else the inode and, for paths, the device. */
-gboolean lu_name_file_is (const LuNameFile *file, guint way, const char *build_id, int fd);
+gboolean lu_name_file_is (const LuNameFile *file, guint way, const char *build_id,
+                          const struct stat *info);
 
 /* Opens a candidate for the debug file, numbered from 0; -1 if it is not there, -2 after the last
  * one. The candidates are: by build-id in /usr/lib/debug; by the name in .gnu_debuglink, in

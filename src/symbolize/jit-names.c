@@ -345,24 +345,22 @@ is_ours_or_roots (uid_t owner)
 }
 
 static int
-keep_if_owned (int fd_taken, gint64 uid)
+keep_if_owned (int fd_taken, gint64 uid, const struct stat *info)
 {
   lu_autofd fd = fd_taken;
-  struct stat info;
 
-  if (fd < 0 || fstat (fd, &info) != 0
-      || !(uid >= 0 ? (gint64) info.st_uid == uid || info.st_uid == 0
-                    : is_ours_or_roots (info.st_uid)))
+  if (fd < 0
+      || !(uid >= 0 ? (gint64) info->st_uid == uid || info->st_uid == 0
+                    : is_ours_or_roots (info->st_uid)))
     return -1;
   return lu_fd_steal (&fd);
 }
 
 static int
-open_perf_map (gint32 pid)
+open_perf_map (gint32 pid, struct stat *info)
 {
   gint64 inner_pid = pid, uid = -1;
   char path[48];
-  struct stat info;
 
   if (pid <= 0)
     return -1;
@@ -371,15 +369,12 @@ open_perf_map (gint32 pid)
       int fd;
 
       g_snprintf (path, sizeof path, "/tmp/perf-%" G_GINT64_FORMAT ".map", inner_pid);
-      fd = keep_if_owned (lu_open_in_root (pid, path, LU_OPEN_NOFOLLOW, NULL), uid);
+      fd = keep_if_owned (lu_open_in_root (pid, path, LU_OPEN_NOFOLLOW, info), uid, info);
       if (fd >= 0)
         return fd;
     }
   g_snprintf (path, sizeof path, "/tmp/perf-%d.map", pid);
-  if (lstat (path, &info) != 0 || !S_ISREG (info.st_mode))
-    return -1;
-  return keep_if_owned (open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY),
-                        uid);
+  return keep_if_owned (lu_open_in_root (getpid (), path, LU_OPEN_NOFOLLOW, info), uid, info);
 }
 
 gboolean
@@ -418,13 +413,12 @@ start_time (gint32 pid)
 
 /* Tells whether the file was last changed before that time. */
 static gboolean
-is_older (int fd, gint64 time)
+is_older (const struct stat *info, gint64 time)
 {
   gint64 now = g_get_monotonic_time () * 1000, wall = g_get_real_time () * 1000;
-  struct stat info;
 
-  return time != G_MININT64 && fstat (fd, &info) == 0
-         && (gint64) info.st_mtim.tv_sec * NS_PER_SEC + info.st_mtim.tv_nsec - wall + now
+  return time != G_MININT64
+         && (gint64) info->st_mtim.tv_sec * NS_PER_SEC + info->st_mtim.tv_nsec - wall + now
                 < time - NS_PER_SEC;
 }
 
@@ -433,13 +427,14 @@ lu_jit_names_add_process (LuJitNames *self, gint32 pid, guint64 time, const char
 {
   gint64 started = start_time (pid);
   lu_autofd map = -1;
+  struct stat info;
   int fd;
 
   /* Ticks are 10 ms, and clocks are read one after the other. */
   if (started != G_MININT64 && started - NS_PER_SEC / 10 > (gint64) MIN (time, G_MAXINT64))
     return;
-  map = open_perf_map (pid);
-  if (map >= 0 && !is_older (map, started))
+  map = open_perf_map (pid, &info);
+  if (map >= 0 && !is_older (&info, started))
     lu_jit_names_add_perf_map (self, lu_fd_steal (&map));
   if (jitdump == NULL || jitdump[0] != '/')
     return;

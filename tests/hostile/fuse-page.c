@@ -4,12 +4,13 @@
 /* fuse-page.c - a process with pages of a file whose file system never answers a read.
  *
  *   fuse-page DIRECTORY stack    burns time below such a page of its stack
- *   fuse-page DIRECTORY program  serves DIRECTORY/page until it is killed; nobody maps it
+ *   fuse-page DIRECTORY FILE     runs DIRECTORY/page, which is a copy of that program, and whose
+ *                                server answers nothing more once it gets SIGUSR1
  *
  * DIRECTORY is mounted on. The program serves it itself, by a child that speaks to /dev/fuse and
- * keeps each read for ever: whoever reads the page sleeps, and not even SIGKILL ends that, until
- * the child is killed. Prints a line when it is ready. Exits with 77 where such a mount is not
- * allowed.
+ * keeps each request for ever that it does not answer: who made it sleeps, and not even SIGKILL
+ * ends that, until the child is killed. Prints a line with the child's pid when it is ready. Exits
+ * with 77 where such a mount is not allowed.
  */
 
 #include <errno.h>
@@ -46,25 +47,51 @@ reply (int fd, const struct fuse_in_header *in, const void *body, size_t size, i
     _exit (1);
 }
 
+static char *program; /* NULL: there is none, and no read is answered */
+static size_t program_size;
+static volatile sig_atomic_t is_silent;
+
+static void
+fall_silent (int number)
+{
+  is_silent = number;
+}
+
 static struct fuse_attr
 attributes_of (uint64_t node)
 {
   return (struct fuse_attr){ .ino = node,
-                             .size = node == FILE_NODE ? 16 * PAGE : 0,
+                             .size = node != FILE_NODE ? 0
+                                     : program != NULL ? program_size
+                                                       : 16 * PAGE,
                              .mode = node == FILE_NODE ? S_IFREG | 0755 : S_IFDIR | 0755,
                              .nlink = 1,
                              .blksize = PAGE };
 }
 
-/* Answers everything but reads. Without FUSE_ASYNC_READ, readers wait for the request itself. */
+static void
+answer_read (int fd, const struct fuse_in_header *in)
+{
+  const struct fuse_read_in *read_in = (const void *) (in + 1);
+  size_t at = read_in->offset < program_size ? read_in->offset : program_size;
+  size_t left = program_size - at;
+
+  if (program != NULL)
+    reply (fd, in, program + at, read_in->size < left ? read_in->size : left, 0);
+}
+
+/* Answers everything but reads, which need a program. Without FUSE_ASYNC_READ, readers wait for the
+ * request itself. Who looks at a program asks each time. */
 static void
 answer (int fd, const struct fuse_in_header *in)
 {
   struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096 };
-  struct fuse_entry_out entry = {
-    .nodeid = FILE_NODE, .attr_valid = 3600, .entry_valid = 3600, .attr = attributes_of (FILE_NODE)
-  };
-  struct fuse_attr_out attributes = { .attr_valid = 3600, .attr = attributes_of (in->nodeid) };
+  uint64_t valid = program != NULL ? 0 : 3600;
+  struct fuse_entry_out entry = { .nodeid = FILE_NODE,
+                                  .attr_valid = valid,
+                                  .entry_valid = valid,
+                                  .attr = attributes_of (FILE_NODE) };
+  struct fuse_attr_out attributes = { .attr_valid = valid, .attr = attributes_of (in->nodeid) };
   struct fuse_open_out open = { 0 };
 
   switch (in->opcode)
@@ -81,10 +108,15 @@ answer (int fd, const struct fuse_in_header *in)
     case FUSE_GETATTR:
       reply (fd, in, &attributes, sizeof attributes, 0);
       break;
+    case FUSE_STATFS:
+      reply (fd, in, &(struct fuse_statfs_out){ { 0 } }, sizeof (struct fuse_statfs_out), 0);
+      break;
     case FUSE_OPEN:
       reply (fd, in, &open, sizeof open, 0);
       break;
     case FUSE_READ:
+      answer_read (fd, in);
+      break;
     case FUSE_FORGET:
     case FUSE_BATCH_FORGET:
     case FUSE_INTERRUPT:
@@ -109,15 +141,32 @@ serve (int fd)
 
       if (n < 0 && errno != EINTR && errno != ENOENT && errno != EAGAIN)
         _exit (0); /* unmounted */
-      if (n >= (ssize_t) sizeof (struct fuse_in_header))
+      if (n >= (ssize_t) sizeof (struct fuse_in_header) && !is_silent)
         answer (fd, (struct fuse_in_header *) request);
     }
 }
 
 static void
+read_program (const char *path)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+
+  if (fd < 0 || fstat (fd, &info) != 0)
+    exit (1);
+  program_size = (size_t) info.st_size;
+  program = mmap (NULL, program_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (program == MAP_FAILED)
+    exit (1);
+  close (fd);
+}
+
+/* Returns the pid of the server. */
+static pid_t
 mount_file (const char *directory)
 {
   char options[128];
+  pid_t pid;
   int fd = open ("/dev/fuse", O_RDWR | O_CLOEXEC);
 
   snprintf (options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", fd,
@@ -127,12 +176,15 @@ mount_file (const char *directory)
       fprintf (stderr, "no FUSE mount: %s\n", strerror (errno));
       exit (77);
     }
-  if (fork () == 0)
+  pid = fork ();
+  if (pid == 0)
     {
+      signal (SIGUSR1, fall_silent);
       close (STDOUT_FILENO);
       serve (fd);
     }
   close (fd);
+  return pid;
 }
 
 static void
@@ -178,19 +230,22 @@ burn_below_page (int fd)
 int
 main (int argc, char **argv)
 {
+  int fd, is_stack = argc == 3 && strcmp (argv[2], "stack") == 0;
   char path[4096];
-  int fd;
 
   if (argc != 3)
     return 2;
-  mount_file (argv[1]);
+  if (!is_stack)
+    read_program (argv[2]);
+  printf ("%d\n", mount_file (argv[1]));
   snprintf (path, sizeof path, "%s/page", argv[1]);
   fd = open (path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return 1;
-  puts ("ready");
   fflush (stdout);
-  if (strcmp (argv[2], "stack") == 0)
+  if (is_stack)
     burn_below_page (fd);
-  pause ();
+  close (fd);
+  execl (path, path, (char *) NULL);
+  return 1;
 }

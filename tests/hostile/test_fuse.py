@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""Pages of a file system that never answers: nothing of ours waits for them, and SIGKILL works.
+"""Pages and programs of a file system that never answers: nothing of ours waits for them, and SIGKILL
+works.
 
-usage: test_fuse.py LIVE-UNWINDER FUSE-PAGE [unittest arguments]
+usage: test_fuse.py LIVE-UNWINDER FUSE-PAGE PROGRAM [unittest arguments]
 """
 
 import json
@@ -15,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-LIVE_UNWINDER, FUSE_PAGE = (os.path.abspath(path) for path in sys.argv[1:3])
+LIVE_UNWINDER, FUSE_PAGE, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:4])
 STOP = 1.5  # seconds: one, and the slack of a busy machine
 
 
@@ -46,8 +47,10 @@ class Pages(unittest.TestCase):
         self.addCleanup(victim.wait)
         self.addCleanup(subprocess.run, ["umount", "-l", self.mount])
         self.addCleanup(os.killpg, victim.pid, signal.SIGKILL)
-        if victim.stdout.readline() != b"ready\n":
+        server = victim.stdout.readline()
+        if not server.strip().isdigit():
             self.skipTest("no FUSE mount")
+        self.server = int(server)
         return victim
 
     def record(self, *arguments):
@@ -57,8 +60,7 @@ class Pages(unittest.TestCase):
         self.addCleanup(recorder.kill)
         return recorder
 
-    def check(self, kind, *arguments):
-        victim = self.start(kind)
+    def check(self, victim, *arguments, says=""):
         target = ["--pid", str(victim.pid)]
         recorder = self.record("--stats", "json", "-d", "2", *arguments, *target)
         try:
@@ -66,8 +68,10 @@ class Pages(unittest.TestCase):
         except subprocess.TimeoutExpired:
             self.fail("the recording does not end")
         self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertIn(says, stderr)
         stats = json.loads([line for line in stderr.splitlines() if line.startswith("{")][-1])
         self.assertGreater(stats["samples"], 100)
+        self.report()
         recorder = self.record("-q", *arguments, *target)
         time.sleep(1)
         recorder.kill()
@@ -78,11 +82,30 @@ class Pages(unittest.TestCase):
         return stats
 
     def test_a_page_of_a_stack(self):
-        stats = self.check("stack", "--engine", "table")
+        stats = self.check(self.start("stack"), "--engine", "table")
         self.assertGreater(stats["walks"]["prefaults_stopped"], 0)
+
+    def report(self):
+        return subprocess.run([LIVE_UNWINDER, "report", self.capture], text=True, check=True,
+                              capture_output=True, timeout=10).stdout
+
+    def test_a_program(self):
+        """It is unwound and named, until its file can neither be found nor opened nor read."""
+        victim = self.start(PROGRAM)
+        deadline = time.monotonic() + 10
+        while not os.readlink(f"/proc/{victim.pid}/exe").startswith(self.mount):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        recorder = self.record("-d", "1", "--pid", str(victim.pid))
+        self.assertIn(" 100 % complete", recorder.communicate(timeout=30)[1])
+        report = self.report()
+        self.assertRegex(report, r" spin .*\bpage")
+        self.assertRegex(report, r" main .*\bpage")
+        os.kill(self.server, signal.SIGUSR1)
+        self.check(victim, says="1 file system does not answer")
 
 
 if __name__ == "__main__":
     in_namespace()
-    del sys.argv[1:3]
+    del sys.argv[1:4]
     unittest.main()

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef struct
 {
@@ -75,12 +76,51 @@ test_root (Fixture *self, gconstpointer data)
   struct stat info = { 0 };
 
   (void) data;
-  assert_opened (lu_open_in_root (getpid (), self->file, LU_OPEN_WITHOUT_OPENAT2, &info), &info);
-  assert_opened (lu_open_in_root (getpid (), self->link, LU_OPEN_WITHOUT_OPENAT2, &info), &info);
+  assert_opened (lu_open_in_root (getpid (), self->file, LU_OPEN_FOLLOW, &info), &info);
+  assert_opened (lu_open_in_root (getpid (), self->link, LU_OPEN_FOLLOW, &info), &info);
   g_assert_cmpint (lu_open_in_root (getpid (), self->link, LU_OPEN_NOFOLLOW, NULL), ==, -1);
   g_assert_cmpint (lu_open_in_root (getpid (), self->fifo, LU_OPEN_FOLLOW, NULL), ==, -1);
-  g_assert_cmpint (lu_open_in_root (getpid (), "/proc/self/exe", LU_OPEN_FOLLOW, NULL), ==, -1);
   g_assert_cmpint (lu_open_in_root (G_MAXINT32, self->file, LU_OPEN_FOLLOW, NULL), ==, -1);
+}
+
+/* Follows a link with that text, by all functions that follow any. */
+static void
+assert_link (const Fixture *self, const char *target, gboolean is_found)
+{
+  struct stat info = { 0 };
+  int fds[2];
+
+  g_unlink (self->link);
+  g_assert_cmpint (symlink (target, self->link), ==, 0);
+  fds[0] = lu_open_regular (self->link, &info);
+  fds[1] = lu_open_in_root (getpid (), self->link, LU_OPEN_FOLLOW, &info);
+  for (guint i = 0; i < 2; i++)
+    if (is_found)
+      assert_opened (fds[i], &info);
+    else
+      g_assert_cmpint (fds[i], ==, -1);
+}
+
+/* A link is its text, even if the kernel makes it up: nothing leads out of a root. */
+static void
+test_links (Fixture *self, gconstpointer data)
+{
+  g_autofree char *name = g_path_get_basename (self->file);
+  g_autofree char *directory = g_path_get_basename (self->directory);
+  g_autofree char *up = g_strdup_printf ("..//./%s/%s", directory, name);
+  g_autofree char *above = g_strdup_printf ("../../../../../../../../../..%s", self->file);
+  g_autofree char *open_file = NULL;
+  lu_autofd fd = memfd_create ("file", MFD_CLOEXEC);
+
+  (void) data;
+  open_file = g_strdup_printf ("/proc/self/fd/%d", fd);
+  assert_link (self, name, TRUE);
+  assert_link (self, up, TRUE);
+  assert_link (self, above, TRUE);
+  assert_link (self, "/proc/self/root/nowhere", FALSE);
+  assert_link (self, self->link, FALSE); /* to itself */
+  assert_link (self, "..", FALSE);
+  assert_link (self, open_file, FALSE);
 }
 
 /* A link that somebody made may lead to files like tracefs' trace_pipe, from which reading takes
@@ -106,6 +146,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add ("/open-file/links", Fixture, NULL, set_up, test_links, tear_down);
   g_test_add ("/open-file/paths", Fixture, NULL, set_up, test_paths, tear_down);
   g_test_add ("/open-file/made up by the kernel", Fixture, NULL, set_up, test_made_up, tear_down);
   g_test_add ("/open-file/root", Fixture, NULL, set_up, test_root, tear_down);

@@ -269,15 +269,15 @@ test_in_memory (void)
     { { .path = "/bin/program" }, FALSE },
   };
   const LuNameFile file = { .id = &cases[2].id, .pid = getpid () };
-  struct stat program, opened;
-  lu_autofd fd = lu_name_file_open (&file, 1);
+  struct stat program, opened, info;
+  lu_autofd fd = lu_name_file_open (&file, 1, &info);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     g_assert_cmpint (lu_file_is_generated (&cases[i].id), ==, cases[i].is_generated);
   g_assert_cmpint (fstat (fd, &opened), ==, 0);
   g_assert_cmpint (stat ("/proc/self/exe", &program), ==, 0);
   g_assert_cmpuint (opened.st_ino, ==, program.st_ino);
-  g_assert_cmpint (lu_name_file_open (&file, 2), ==, -1);
+  g_assert_cmpint (lu_name_file_open (&file, 2, &info), ==, -1);
 }
 
 int
