@@ -101,7 +101,7 @@ class Store(Case):
         self.store.chmod(0o722)
         text = self.run_it("doctor", env=self.environment).stdout
         self.assertRegex(text, f"no +unwind tables are kept .*{self.store}")
-        self.assertIn("nobody else may write", text)
+        self.assertIn("other users may write", text)
 
     def test_no_store(self):
         self.build_own()
