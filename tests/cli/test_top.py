@@ -130,9 +130,15 @@ class Screen(Case):
             return file.read()
 
     def open(self, arguments):
-        """Starts top from the shell, and notes its number and how it ended."""
-        self.type("-l", f"stty -a >before; sh -c 'echo $$ >pid; exec \"$0\" \"$@\"' {PROGRAM} top {arguments}; "
-                        "echo $? >code; stty -a >after; echo done >done\n")
+        """Starts top from a shell that restores no terminal, and notes its number and how it ended."""
+        with open(os.path.join(self.directory, "run"), "w", encoding="utf-8") as file:
+            file.write(f"""stty -a >before
+sh -c 'echo $$ >pid; exec "$0" "$@"' {PROGRAM} top {arguments}
+echo $? >code
+stty -a >after
+echo done >done
+""")
+        self.type("-l", "sh run\n")
 
     def check_restored(self, code):
         self.until("done", lambda: self.read("done"))
@@ -202,7 +208,7 @@ class Screen(Case):
 
     def test_stops_and_goes_on(self):
         target = self.start(PHASES, "0", "3600000")
-        self.open(f"--interval 300ms -p {target.pid}")
+        self.type("-l", f"{PROGRAM} top --interval 300ms -p {target.pid}\n")
         self.until("late_phase")
         self.type("C-z")
         self.until("Stopped")

@@ -137,6 +137,15 @@ def write_captures(directory):
     whole.frame(13, struct.pack("<BxH256s", 1, len(text), b"/proc/kallsyms") + text, pid=-1)
     whole.frame(14, bytes(24)).frame(200, bytes(8))
     whole.save(directory / "whole")
+    seconds = capwriter.Writer()
+    for i in range(40):
+        time = 5000 + i * 1000000
+        seconds.map(0x1000, 0x5000, 0, f"/bin/demo{i % 5}", time=time, pid=7 + i % 3)
+        seconds.metadata("live-unwinder.thread", f"{7 + i % 3} 8 a{i}")
+        seconds.sample((0x1100 + i % 7, 0x2222), time=time, pid=7 + i % 3)
+        if i % 10 == 9:
+            seconds.frame(6, b"", time=time, pid=7)
+    seconds.save(directory / "seconds")
     (directory / "cut").write_bytes(whole.data[:-5])
     (directory / "header-only").write_bytes(whole.data[:256])
     (directory / "wrong-length").write_bytes(whole.data[:256] + b"\x19\0" + whole.data[258:])
