@@ -141,6 +141,21 @@ give_up_after (int status)
     }
 }
 
+/* Returns whether the frame may have been written over before a jump to a landing pad. The engines
+ * then look for its caller (src/unwind/landing-pad.h has the condition). */
+static inline int
+may_land (const struct walk *walk)
+{
+  uint32_t last = walk->at - 1, before = walk->at - 2;
+
+  if ((walk->rule.flags & LU_RULE_LANDING) == 0)
+    return 0;
+  HOST_BOUND (last, N_PCS - 1);
+  HOST_BOUND (before, N_PCS - 1);
+  return walk->at - walk->n_kernel < 2
+         || (walk->mark & walk->pcs[last] & walk->pcs[before] & LU_BPF_PC_RETURN) == 0;
+}
+
 HOST_SUBPROGRAM int64_t
 walk_rare (walk_ref ref)
 {
@@ -155,6 +170,8 @@ walk_rare (walk_ref ref)
   lookup = walk_lookup (walk);
   regs = &walk->step;
   if (lu_step_settle ((walk->rule.cfa_kind ^ LU_CFA_COMPLEX) | walk->mark) == 0)
+    return GIVE_UP (COMPLEX);
+  if (may_land (walk))
     return GIVE_UP (COMPLEX);
   known = fetch_saved (ref);
   *regs = (struct lu_regs){ .pc = walk->pc,

@@ -54,7 +54,9 @@ enum lu_rule_flags
   LU_RULE_UCONTEXT = 1 << 1, /* x86-64: a struct ucontext of the kernel begins at sp */
   LU_RULE_SIGNED = 1 << 2,   /* aarch64: the return address carries an authentication code */
   LU_RULE_SIGFRAME = 1 << 3, /* aarch64: a struct rt_sigframe of the kernel begins at sp */
-  LU_RULE_ALL_FLAGS = 15
+  LU_RULE_LANDING = 1 << 4,  /* x86-64: RAX is saved, as only functions do that go on at a landing
+                                pad: the frame may have been written over */
+  LU_RULE_ALL_FLAGS = 31
 };
 
 /*  0       4     6      8      10     12    13     14    15

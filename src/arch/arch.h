@@ -28,6 +28,7 @@ enum
   LU_SLOT_FP,
   LU_SLOT_BX,
   LU_SLOT_RA,
+  LU_SLOT_LANDING, /* what is passed to the landing pads of exceptions */
   LU_N_SLOTS
 };
 

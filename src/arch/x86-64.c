@@ -15,6 +15,7 @@
 
 enum
 {
+  RAX = 0,
   RCX = 2,
   RBX = 3,
   RBP = 6,
@@ -94,7 +95,8 @@ const LuArch lu_arch_x86_64 = {
   .syscall_return = RCX, /* entry_SYSCALL_64(), arch/x86/entry/entry_64.S */
   .register_names = names,
   .n_register_names = G_N_ELEMENTS (names),
-  .slots = { [RSP] = LU_SLOT_SP, [RBP] = LU_SLOT_FP, [RBX] = LU_SLOT_BX, [RIP] = LU_SLOT_RA },
+  .slots = { [RAX] = LU_SLOT_LANDING, [RSP] = LU_SLOT_SP, [RBP] = LU_SLOT_FP, [RBX] = LU_SLOT_BX,
+             [RIP] = LU_SLOT_RA },
   .decode_call = lu_x86_decode_call,
   .leaf_kind_of = leaf_kind_of,
   .is_trampoline_return = is_trampoline_return,

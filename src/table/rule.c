@@ -37,8 +37,9 @@ static gboolean
 cfa_from_register (struct lu_rule *rule, const LuRegisterRule *cfa, const LuArch *arch)
 {
   static const guint8 kinds[] = {
-    [LU_SLOT_SP] = LU_CFA_SP,       [LU_SLOT_FP] = LU_CFA_FP,          [LU_SLOT_BX] = LU_CFA_BX,
-    [LU_SLOT_RA] = LU_CFA_REGISTER, [LU_SLOT_OTHER] = LU_CFA_REGISTER,
+    [LU_SLOT_SP] = LU_CFA_SP,          [LU_SLOT_FP] = LU_CFA_FP,
+    [LU_SLOT_BX] = LU_CFA_BX,          [LU_SLOT_RA] = LU_CFA_REGISTER,
+    [LU_SLOT_OTHER] = LU_CFA_REGISTER, [LU_SLOT_LANDING] = LU_CFA_REGISTER,
   };
 
   if (cfa->reg > LU_ARCH_MAX_REGISTER || !fits_32 (cfa->offset))
@@ -213,6 +214,8 @@ lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuArch *arch)
     rule.flags |= LU_RULE_SIGNED;
   if (is_signal)
     rule.flags |= LU_RULE_SIGNAL;
+  else if (slots[LU_SLOT_LANDING].kind == LU_REGISTER_RULE_AT_CFA)
+    rule.flags |= LU_RULE_LANDING;
   if (is_signal && arch->complete_signal_rule != NULL)
     arch->complete_signal_rule (&rule);
   return rule;
@@ -318,5 +321,7 @@ lu_rule_to_text (const struct lu_rule *rule, const LuArch *arch)
     g_string_append (text, " signed");
   if ((rule->flags & LU_RULE_SIGNAL) != 0)
     g_string_append (text, " signal");
+  if ((rule->flags & LU_RULE_LANDING) != 0)
+    g_string_append (text, " landing");
   return g_string_free (text, FALSE);
 }

@@ -21,7 +21,8 @@ typedef struct
   guint64 elf_address;
   guint32 module; /* id; 0: empty */
   guint8 status;
-  guint8 is_end, is_signal_frame, self_saved;
+  guint8 is_end : 1, is_signal_frame : 1, is_landing : 1;
+  guint8 self_saved;
 } Slot;
 
 _Static_assert(sizeof (Slot) == 16, "four slots to a cache line");
@@ -115,15 +116,43 @@ find_self_saved (Dwarf_Frame *frame)
   return 0;
 }
 
+static const LuArch *
+arch_of (const LuDwflMapping *mapping)
+{
+  LuImage *image = lu_module_image (mapping->module);
+
+  return image != NULL ? lu_arch_of_machine (lu_image_machine (image)) : NULL;
+}
+
 /* Hand-written code of an architecture with a link register may keep its return address in a column
  * of its own, which libdw takes for undefined if the file does not mention it. */
 static gboolean
 is_usual_column (const LuDwflMapping *mapping, int column)
 {
-  LuImage *image = lu_module_image (mapping->module);
-  const LuArch *arch = image != NULL ? lu_arch_of_machine (lu_image_machine (image)) : NULL;
+  const LuArch *arch = arch_of (mapping);
 
   return arch == NULL || !arch->has_link_register || column == arch->ra;
+}
+
+/* Returns whether a register is saved at an offset from the CFA. */
+static gboolean
+is_saved (Dwarf_Frame *frame, int dwarf_register)
+{
+  Dwarf_Op memory[3], *ops = memory;
+  size_t n_ops = 0;
+
+  return dwarf_frame_register (frame, dwarf_register, memory, &ops, &n_ops) == 0 && n_ops > 0
+         && ops[0].atom == DW_OP_call_frame_cfa && ops[n_ops - 1].atom != DW_OP_stack_value;
+}
+
+/* Finds out whether the row is one of LU_RULE_LANDING. */
+static void
+find_landing (LuDwflFacts *facts, const LuArch *arch, Dwarf_Frame *frame)
+{
+  for (int i = 0; arch != NULL && i < (int) arch->n_register_names; i++)
+    facts->is_landing |= arch->slots[i] == LU_SLOT_LANDING && is_saved (frame, i);
+  if (facts->is_landing && !is_saved (frame, arch->fp))
+    facts->status = LU_STATUS_UNSUPPORTED_RULE;
 }
 
 static LuDwflFacts
@@ -151,6 +180,8 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
   else
     facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */
   facts.self_saved = find_self_saved (frame);
+  if (!is_signal_frame)
+    find_landing (&facts, arch_of (mapping), frame);
   free (frame);
   return facts;
 }
@@ -172,6 +203,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
     return (LuDwflFacts){ .status = (LuStatus) slot->status,
                           .is_end = slot->is_end,
                           .is_signal_frame = slot->is_signal_frame,
+                          .is_landing = slot->is_landing,
                           .self_saved = slot->self_saved };
   facts = ask_libdw (mapping, address);
   *slot = (Slot){ .elf_address = elf_address,
@@ -179,6 +211,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
                   .status = (guint8) facts.status,
                   .is_end = facts.is_end != FALSE,
                   .is_signal_frame = facts.is_signal_frame != FALSE,
+                  .is_landing = facts.is_landing != FALSE,
                   .self_saved = facts.self_saved };
   return facts;
 }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "unwind/code-facts.h"
 #include "unwind/frame-pointer-step.h"
+#include "unwind/landing-pad.h"
 
 /* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
  * MiB and thread stacks are made that large by default. */
@@ -382,9 +383,32 @@ lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
 }
 
 static int
+read_copy (void *data, uint64_t address, uint64_t *value)
+{
+  const Walk *walk = data;
+  guint64 offset = address - walk->sampled_sp;
+
+  if (walk->sample->stack_size < sizeof *value || offset > walk->sample->stack_size - sizeof *value)
+    return 0;
+  memcpy (value, walk->sample->stack + offset, sizeof *value);
+  return 1;
+}
+
+/* Returns whether a function that goes on at a landing pad has written over the last frame. */
+static gboolean
+is_written_over (const Walk *walk, guint64 last_sp, guint64 pc)
+{
+  struct lu_regs callers[2] = { { .sp = walk->sp, .pc = pc } };
+
+  return walk->is_landing
+         && lu_landing_find (walk->stack, last_sp, callers, read_copy, (void *) walk);
+}
+
+static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
   Walk *walk = data;
+  guint64 last_sp = walk->sp;
   LuDwflFacts facts;
   LuStatus status;
   Dwarf_Addr pc;
@@ -392,6 +416,9 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  if (is_written_over (walk, last_sp, pc))
+    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, last_pc (walk));
+  walk->is_landing = FALSE;
   if (walk->has_begun)
     pc = walk->caller.pc;
   walk->lookup = walk->is_exact ? pc : pc - 1;
@@ -422,13 +449,14 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, status, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
-  if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk)
+  if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk) && !facts.is_landing
       && dwfl_frame_reg (state, walk->arch->fp, &fp) == 0
       && lu_dwfl_walk_ask_providers (walk, facts.status, fp))
     return DWARF_CB_ABORT;
   if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
     return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
   walk->is_signal_frame = facts.is_signal_frame;
+  walk->is_landing = facts.is_landing;
   walk->self_saved = facts.self_saved;
   return DWARF_CB_OK;
 }

@@ -54,7 +54,8 @@ typedef struct
   gboolean is_exact;    /* its pc is not a return address */
   gboolean is_off_copy; /* the interrupted stack is not in the copy */
   gboolean is_signal_frame;
-  guint8 self_saved; /* see dwfl-facts.h */
+  gboolean is_landing; /* see dwfl-facts.h */
+  guint8 self_saved;   /* see dwfl-facts.h */
 
   /* Reads since then. The return address is read last, because its DWARF number is the highest. */
   guint n_reads;

@@ -5,6 +5,7 @@
 
 #include "unwind/code-facts.h"
 #include "unwind/dwfl-facts.h"
+#include "unwind/landing-pad.h"
 #include "unwind/walk.h"
 
 /* The values of dwfl-walk.c: addresses further away are on another stack; and the most that
@@ -294,6 +295,35 @@ push (LuWalk *walk)
   return TRUE;
 }
 
+/* Returns whether a caller's code keeps a frame pointer. */
+static gboolean
+is_by_fp (LuWalk *walk, guint64 pc)
+{
+  const LuDwflMapping *mapping = find_mapping (walk, pc - 1);
+
+  return mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+         && rule_at (walk, mapping, pc - 1) == LU_FP_RULE_BY_FP;
+}
+
+/* After a step from a function that goes on at a landing pad: corrects the caller. A rule that
+ * takes the frame pointer from its register is for the last instructions, whose return address is
+ * the landing pad. A caller that keeps a frame pointer cannot have that of the catching frame. */
+static void
+land (LuWalk *walk, const struct lu_rule *rule, guint64 last_sp)
+{
+  struct lu_regs *regs = &walk->regs, callers[2] = { *regs };
+  gboolean has_fp = (regs->known & LU_KNOWN_FP) != 0;
+
+  if (lu_rule_fp_kind (rule) == LU_SAVE_SAME)
+    regs->frame_kind = LU_FRAME_KIND_INTERRUPTED;
+  else if (lu_landing_find (walk->stack, last_sp, callers, read_stack, walk)
+           || (has_fp && callers[0].known == 0 && is_by_fp (walk, regs->pc)))
+    *regs = callers[1];
+  else
+    regs->known = callers[0].known;
+  walk->has_lost_fp |= has_fp && regs->known == 0;
+}
+
 static LuWalkResult
 step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, guint64 lookup)
 {
@@ -306,13 +336,15 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
   if (result == LU_STATUS_UNREADABLE_MEMORY)
     return finish_unreadable (walk, last_pc);
   if (result != LU_STEP_CALLER)
-    return LU_WALK_LEFT;
+    return walk->has_lost_fp ? finish (walk, (LuStatus) result, last_pc) : LU_WALK_LEFT;
   if (regs->pc == 0)
     return lu_dwfl_facts_is_entry (mapping, lookup) ? finish (walk, LU_STATUS_COMPLETE, last_pc)
                                                     : LU_WALK_LEFT;
   if (regs->frame_kind == LU_FRAME_KIND_INTERRUPTED)
     walk->is_off_copy = regs->sp - walk->copy.start >= walk->sample->stack_size
                         && regs->sp - last_sp > MAX_SIGNAL_FRAME;
+  if ((rule->flags & LU_RULE_LANDING) != 0)
+    land (walk, rule, last_sp);
   return LU_WALK_ON;
 }
 

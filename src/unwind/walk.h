@@ -33,6 +33,7 @@ typedef struct
   guint64 failed_address; /* address of the last failed read */
   LuProviderState provider_state;
   gboolean is_off_copy;  /* the interrupted stack is not in the copy */
+  gboolean has_lost_fp;  /* some frame's FP or BX may be that of a catching frame */
   gboolean is_inferred;  /* the next frame is inferred */
   gboolean has_inferred; /* some frame is inferred */
   gboolean is_from_top;  /* the leaf's return address was taken from the top of the stack */

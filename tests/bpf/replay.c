@@ -18,6 +18,8 @@
 #define MAX_PRINTED 5
 /* percent of the stacks that the table engine completes */
 #define MIN_PERCENT 90
+/* the same for exceptions, whose last frames are left to the engines (landing-pad.h) */
+#define MIN_PERCENT_THROWN 55
 
 static guint n_tests, n_failed;
 static const char *const reasons[] = {
@@ -48,7 +50,8 @@ static void
 report (const char *name, guint n_different, guint n_finished, guint n_complete,
         const guint *counts)
 {
-  gboolean is_ok = n_different == 0 && n_finished * 100 >= n_complete * MIN_PERCENT;
+  guint least = g_str_equal (name, "cxx") ? MIN_PERCENT_THROWN : MIN_PERCENT;
+  gboolean is_ok = n_different == 0 && n_finished * 100 >= n_complete * least;
 
   n_failed += !is_ok;
   for (guint i = 0; i < LU_BPF_N_REASONS; i++)

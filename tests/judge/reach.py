@@ -189,7 +189,7 @@ class Callees:
         """Whether @inner goes on at the landing pad @outer, which nobody called."""
         module, ea = self._modules.place(space.find(outer), outer)
         callee, callee_ea = self._modules.place(space.find(inner), inner)
-        return (ea is not None and callee_ea is not None and module.image.is_landing_pad(ea + 1)
+        return (ea is not None and callee_ea is not None and module.image.is_landing_pad(ea)
                 and _is_installer(callee.image, callee_ea))
 
     def _leads(self, pid, space, outer, inner):

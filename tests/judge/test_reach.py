@@ -122,7 +122,7 @@ class Ways(unittest.TestCase):
         """But nothing else goes on there, and nowhere else."""
         for flags in ((), ("-m32",)):
             files = Files("lands" + "".join(flags), "-static", "-no-pie", *flags)
-            pad = files.symbols["catches_pad"] - 1
+            pad = files.symbols["catches_pad"]
             for leaf, behind, refused in (("_Unwind_Resume", pad, {}),
                                           ("_Unwind_Resume", pad - 1, {frames.NO_CALL: 1}),
                                           ("_Unwind_Resume", pad + 1, {frames.NO_CALL: 1}),

@@ -117,6 +117,14 @@ def deep_enough(n):
     return check
 
 
+def landing_pad(about, options, needs=()):
+    """Until it has written over what its caller needs it has the one caller, then the other."""
+    before = ["hot", "throws", "catches", "main", *START]
+    after = ["hot", "lands", "main", *START]
+    return Case(about, ["@landing-pad"], [before, after], options=options, needs=needs,
+                seen=[(before, 50), (after, 250)])
+
+
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
 INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
 HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
@@ -345,6 +353,8 @@ CASES = {
                       ["hot_odd|hot_large", "keeper", "outer", "main", *START]],
                      hot=("hot_odd", "hot_large", "hot_inner"),
                      allowed=[["keeper", "outer", "main", *START]]),
+    "landing-pad": landing_pad("a function that jumps to a landing pad", TABLE),
+    "landing-pad-kernel": landing_pad("the same, with walks in the kernel", KERNEL, KERNEL_WALKS),
     "leaf-no-cfi": Case("a leaf without CFI in a file", ["@leaf-no-cfi"],
                         [["hot", "inner", "outer", "main", *START]]),
     "entry": Case("a leaf without CFI just behind the entry point", ["@entry"],

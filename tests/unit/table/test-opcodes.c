@@ -135,6 +135,8 @@ test_registers (void)
     { "offset", BYTES (0x86, 2), "0 cfa=rsp+8 rbp=*(cfa-16) " RBX_RA },
     { "offset of rbx", BYTES (0x83, 3), "0 cfa=rsp+8 rbp=same rbx=*(cfa-24) ra=*(cfa-8)" },
     { "offset of a register that is not followed", BYTES (0x41, 0x8c, 2), "0 cfa=rsp+8 " USUAL },
+    { "rax is saved by what goes on at a landing pad", BYTES (0x41, 0x80, 2, 0x41, 0xc0),
+      "0 cfa=rsp+8 " USUAL "\n0x1 cfa=rsp+8 " USUAL " landing\n0x2 cfa=rsp+8 " USUAL },
     { "offset_extended", BYTES (0x05, 6, 2), "0 cfa=rsp+8 rbp=*(cfa-16) " RBX_RA },
     { "offset_extended_sf", BYTES (0x11, 6, 0x7e), "0 cfa=rsp+8 rbp=*(cfa+16) " RBX_RA },
     { "GNU_negative_offset_extended", BYTES (0x2f, 6, 2), "0 cfa=rsp+8 rbp=*(cfa+16) " RBX_RA },
