@@ -514,7 +514,8 @@ go_by_trampoline (walk_ref ref, struct walk *walk)
   uint64_t address;
   int64_t rule;
 
-  if (walk->place.kind != LU_BPF_MAPPING_JIT || !lu_trampoline_is_return (walk->pc)
+  if (walk->place.kind != LU_BPF_MAPPING_JIT
+      || !lu_trampoline_is_return (walk->pc, walk->place.start, walk->place.size)
       || host_read (&address, sizeof address, walk->sp + LU_TRAMPOLINE_FRAME) != 0
       || address <= LU_FP_MIN_ADDRESS || !see_mapping (ref, address - 1)
       || walk->seen.kind != LU_BPF_MAPPING_TABLE)

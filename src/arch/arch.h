@@ -64,8 +64,9 @@ typedef struct
 
   /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu/leaf.h). */
   enum lu_leaf_kind (*leaf_kind_of) (const guint8 *code);
-  /* Optional: returns whether Python's trampolines (python -X perf) return to such an address. */
-  gboolean (*is_trampoline_return) (guint64 pc);
+  /* Optional: returns whether Python's trampolines (python -X perf) return to such an address
+   * in a mapping. */
+  gboolean (*is_trampoline_return) (guint64 pc, guint64 start, guint64 size);
   guint8 trampoline_frame; /* bytes between their stack pointer and their own return address */
 
   /* Signals */

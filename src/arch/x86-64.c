@@ -49,9 +49,9 @@ leaf_kind_of (const guint8 *code)
 }
 
 static gboolean
-is_trampoline_return (guint64 pc)
+is_trampoline_return (guint64 pc, guint64 start, guint64 size)
 {
-  return lu_trampoline_is_return (pc) != 0;
+  return lu_trampoline_is_return (pc, start, size) != 0;
 }
 
 /* The kernel's frame as the restorer of the C library describes it: rsp at 160, rip at 168, rbp at

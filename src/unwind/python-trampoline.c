@@ -18,8 +18,8 @@ step (LuFrameContext *context, const LuDwflMapping *mapping, const LuFrameRegs *
   const LuDwflMapping *above;
 
   if (context->is_exact || mapping->status != LU_STATUS_JIT || arch->is_trampoline_return == NULL
-      || !arch->is_trampoline_return (frame->pc) || !lu_frame_read_word (context, slot, &caller->pc)
-      || caller->pc <= LU_FP_MIN_ADDRESS)
+      || !arch->is_trampoline_return (frame->pc, mapping->start, mapping->end - mapping->start)
+      || !lu_frame_read_word (context, slot, &caller->pc) || caller->pc <= LU_FP_MIN_ADDRESS)
     return LU_PROVIDER_NONE;
   above = context->ops->find (context->data, caller->pc - 1);
   if (above == NULL || above->status != LU_STATUS_COMPLETE

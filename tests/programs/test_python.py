@@ -10,6 +10,7 @@ Each Python function is then run by a piece of generated code of its own, withou
 and without a frame pointer. Needs Python 3.12 or later; exit status 77: cannot run here.
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -33,43 +34,52 @@ while time.time() < end:
 NESTED = re.compile(";_start;.*" + ".*".join(rf";py::level{i}:[^;]*" for i in range(10)))
 
 
-def find_python():
-    """An interpreter that knows -X perf, or None."""
-    for name in (sys.executable, "/usr/bin/python3"):
-        check = "import sys; raise SystemExit(not sys.is_stack_trampoline_active())"
-        if os.path.exists(name) and subprocess.run([name, "-X", "perf", "-c", check], check=False,
-                                                   stderr=subprocess.DEVNULL).returncode == 0:
-            return name
-    return None
+def find_pythons():
+    """The interpreters that know -X perf; trampolines of 3.12.1 and of later versions differ."""
+    check = "import sys; sys.is_stack_trampoline_active() and print(sys.executable)"
+    found = [subprocess.run([name, "-X", "perf", "-c", check], check=False, text=True,
+                            capture_output=True).stdout.strip()
+             for name in (sys.executable, "/usr/bin/python3",
+                          *glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+             if os.path.exists(name)]
+    return sorted(set(found) - {""})
+
+
+def count(recorder, engine, python, directory):
+    """(Stacks in the innermost function, those of them that are whole); None: cannot record."""
+    stacks = os.path.join(directory, "stacks.folded")
+    result = subprocess.run([recorder, "-q", "-f", "--engine", engine, "-o", stacks, "--", python,
+                             "-X", "perf", os.path.join(directory, "ten.py")], capture_output=True,
+                            text=True, check=False, cwd=directory)
+    if result.returncode != 0:
+        print(result.stderr.strip())
+        return None
+    inside = whole = 0
+    with open(stacks, encoding="utf-8") as lines:
+        for stack, times in (line.rsplit(" ", 1) for line in lines):
+            if ";py::level9:" in stack:
+                inside += int(times)
+                whole += int(times) * bool(NESTED.search(stack))
+    print(f"{python}, {engine}: {whole} of {inside} stacks have all ten functions and the root")
+    return inside, whole
 
 
 def main():
     recorder = os.path.abspath(sys.argv[1])
-    python = find_python()
-    if python is None:
+    pythons = find_pythons()
+    if not pythons:
         print("no Python that knows -X perf (3.12 or later)")
         return 77
     failed = False
     with tempfile.TemporaryDirectory() as directory:
-        script = os.path.join(directory, "ten.py")
-        with open(script, "w", encoding="utf-8") as out:
+        with open(os.path.join(directory, "ten.py"), "w", encoding="utf-8") as out:
             out.write(SCRIPT)
-        for engine in ("auto", "table", "dwfl"):
-            stacks = os.path.join(directory, engine + ".folded")
-            result = subprocess.run([recorder, "-q", "--engine", engine, "-o", stacks, "--", python,
-                                     "-X", "perf", script], capture_output=True, text=True, check=False,
-                                    cwd=directory)
-            if result.returncode != 0:
-                print(result.stderr.strip())
-                return 1 if os.geteuid() == 0 else 77
-            inside = whole = 0
-            with open(stacks, encoding="utf-8") as lines:
-                for stack, count in (line.rsplit(" ", 1) for line in lines):
-                    if ";py::level9:" in stack:
-                        inside += int(count)
-                        whole += int(count) * bool(NESTED.search(stack))
-            print(f"{engine}: {whole} of {inside} stacks have all ten functions and the root")
-            failed |= inside < 100 or whole < 0.99 * inside
+        for python in pythons:
+            for engine in ("auto", "table", "dwfl"):
+                counted = count(recorder, engine, python, directory)
+                if counted is None:
+                    return 1 if os.geteuid() == 0 else 77
+                failed |= counted[0] < 100 or counted[1] < 0.99 * counted[0]
     return int(failed)
 
 
