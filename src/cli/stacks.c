@@ -12,6 +12,7 @@
 #include "bpf/source-tasks.h"
 #include "elf/own-vdso.h"
 #include "option-table.h"
+#include "report/pager.h"
 #include "report/replay.h"
 #include "report/report-print.h"
 #include "sandbox/sandbox.h"
@@ -38,7 +39,7 @@ typedef struct
 {
   LuOptions targets;
   char **pids, *debuginfod; /* owned */
-  gboolean group, full_names;
+  gboolean group, full_names, no_pager;
 } Options;
 
 /* A thread and its stack. */
@@ -73,6 +74,7 @@ parse (Options *self, int argc, char **argv, GError **error)
       N_ ("Print a stack that several threads of a process have only once"), NULL },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
       LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
@@ -136,6 +138,8 @@ load (const Options *self, LuTarget *target, GArray *threads, GError **error)
   source = open_source (self, target, threads, error);
   if (source == NULL)
     return NULL;
+  if (!self->no_pager)
+    lu_pager_start ();
   give_up_rights ();
   options.pids = target->pids;
   model = lu_replay_source (source, self->full_names ? LU_MODEL_FULL_NAMES : 0u, &options, error);

@@ -196,6 +196,17 @@ class Stacks(unittest.TestCase):
         self.assertEqual(line.count('"a?'), 21)
         self.assertTrue(line.endswith(", …"), line)
 
+    def test_page_by_page_on_a_terminal(self):
+        process = self.start("1")
+        self.wait_until_all_wait(process.pid)
+        for options, begins in (([], "page: Process "), (["--no-pager"], "Process ")):
+            master, slave = os.openpty()
+            subprocess.run([PROGRAM, "stacks", "-p", str(process.pid), *options], stdout=slave,
+                           env={**os.environ, "PAGER": "sed 's/^/page: /'"}, check=True)
+            os.close(slave)
+            self.assertTrue(os.read(master, 4096).decode().startswith(begins))
+            os.close(master)
+
     def test_a_deep_stack(self):
         """Up to 256 KiB are whole; of more, the end says that it was cut off. The thread's name cannot
         do anything to a terminal."""
