@@ -141,8 +141,9 @@ static const struct
   /* argv[0] is the name. FALSE: it failed, and has said why if no error is set. */
   gboolean (*run) (int argc, char **argv, GError **error);
 } commands[] = {
-  { "convert", lu_convert_main }, { "diff", lu_diff_main },     { "doctor", run_doctor },
-  { "report", lu_report_main },   { "stacks", lu_stacks_main }, { "tables", run_tables },
+  { "convert", lu_convert_main }, { "debuginfo", lu_debuginfo_main }, { "diff", lu_diff_main },
+  { "doctor", run_doctor },       { "report", lu_report_main },       { "stacks", lu_stacks_main },
+  { "tables", run_tables },
 };
 
 /* Returns how many letters must be added, removed, replaced or swapped with the next one. The words

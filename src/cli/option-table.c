@@ -233,6 +233,7 @@ lu_option_table_parser (LuRawOptions *raw)
          "  live-unwinder diff A B                     what changed\n"
          "  live-unwinder convert IN OUT               into another format\n"
          "  live-unwinder stacks --pid PID             what every thread does or waits for\n"
+         "  live-unwinder debuginfo collect FILE DIR   its debug files, for other machines\n"
          "  live-unwinder tables FILE                  the unwind table of a file\n"
          "  live-unwinder doctor                       what works here, and what to do"));
   g_option_context_set_description (context, formats);

@@ -195,6 +195,27 @@ class Names(Recorded):
             names = self.rows(capture, "stripped")
             self.assertTrue(any(n > 10 for _, n in names), names)
 
+    def test_collect(self):
+        """The files of a recording, by build-id."""
+        capture = self.record("collect.syscap", "--", self.path("whole"))
+        result = self.run_it("debuginfo", "collect", capture, "tree")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("whole"), "rb") as file:
+            program = file.read()
+        build_id = elf.Elf(self.path("whole")).build_id
+        if isinstance(build_id, bytes):
+            build_id = build_id.hex()
+        copy = self.path(f"tree/.build-id/{build_id[:2]}/{build_id[2:]}")
+        with open(copy, "rb") as file:
+            self.assertEqual(file.read(), program)
+        found = os.listdir(self.path("tree/.build-id"))
+        self.assertEqual([name for name in found if not os.listdir(self.path("tree/.build-id/" + name))], [])
+        self.assertEqual(self.run_it("debuginfo", "collect", capture, "tree").returncode, 0)
+
+        self.assertEqual(self.run_it("debuginfo", "collect", "nothing", "tree").returncode, 125)
+        self.assertEqual(self.run_it("debuginfo", "collect", capture).returncode, 125)
+        self.assertEqual(self.run_it("debuginfo", "collect", capture, capture).returncode, 125)
+
 
 SHORT = """
 #include <algorithm>
