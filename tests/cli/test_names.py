@@ -415,6 +415,7 @@ THREADS = """
 #include <time.h>
 volatile unsigned sink;
 static pthread_barrier_t all;
+static volatile int may_end;
 static void burn (void) {
   struct timespec now;
   do
@@ -423,7 +424,7 @@ static void burn (void) {
         sink += i;
       clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
     }
-  while (now.tv_nsec < 200000000);
+  while (!may_end || (now.tv_sec == 0 && now.tv_nsec < 200000000));
 }
 static void *plain (void *unused) {
   pthread_barrier_wait (&all);
@@ -452,6 +453,8 @@ int main (void) {
   fflush (stdout);
   getchar ();
   pthread_barrier_wait (&all);
+  getchar ();
+  may_end = 1;
   for (int i = 0; i < 3; i++)
     pthread_join (threads[i], NULL);
 }
@@ -509,14 +512,25 @@ class Threads(Recorded):
         self.record("redacted.syscap", "--redact", "--", self.path("threads"))
         self.assertEqual(self.names("redacted.syscap"), ["threads"])
 
+    def has_both(self, capture):
+        with open(capture, "rb") as file:
+            contents = file.read()
+        return b" reader\0" in contents and b" red?[31m;" in contents
+
     def record_running(self, target):
-        """Lets the target go on when it is recorded."""
+        """Lets the target go on when it is recorded, and end when all names are in the capture: a
+        thread is asked for its name when it is sampled, and may have ended by then."""
         capture = self.path("old.syscap")
         with subprocess.Popen([PROGRAM, "-q", "-o", capture, "-p", str(target.pid)], text=True,
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
             while recorder.poll() is None and not (os.path.exists(capture) and os.path.getsize(capture) >= 256):
                 time.sleep(0.01)
-            target.communicate("go\n", timeout=60)
+            target.stdin.write("\n")
+            target.stdin.flush()
+            end = time.monotonic() + 60
+            while recorder.poll() is None and time.monotonic() < end and not self.has_both(capture):
+                time.sleep(0.1)
+            target.communicate("\n", timeout=60)
             error = recorder.communicate(timeout=60)[1]
         if recorder.returncode == 125 and os.geteuid() != 0:
             self.skipTest(error)
