@@ -213,11 +213,11 @@ open_apart (int root, gconstpointer data, struct stat *info)
   return open_place (&place, info, &unused);
 }
 
-/* Takes root. */
+/* Takes the descriptor. */
 static int
-open_or_copy (int root, const char *path, LuOpenFlags flags, struct stat *info)
+open_or_copy (int descriptor, const char *path, LuOpenFlags flags, struct stat *info)
 {
-  lu_autofd owned = root;
+  lu_autofd root = descriptor;
   const Place place = { .root = root, .path = path, .flags = flags };
   struct stat own_info;
   dev_t fuse = 0;
