@@ -12,6 +12,7 @@
 #include "bpf/source-tasks.h"
 #include "elf/own-vdso.h"
 #include "option-table.h"
+#include "report/color.h"
 #include "report/pager.h"
 #include "report/replay.h"
 #include "report/report-print.h"
@@ -38,7 +39,7 @@ enum
 typedef struct
 {
   LuOptions targets;
-  char **pids, *debuginfod; /* owned */
+  char **pids, *debuginfod, *color; /* owned */
   gboolean group, full_names, no_pager;
 } Options;
 
@@ -56,6 +57,7 @@ options_clear (Options *self)
   lu_options_clear (&self->targets);
   g_strfreev (self->pids);
   g_free (self->debuginfod);
+  g_free (self->color);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -75,6 +77,7 @@ parse (Options *self, int argc, char **argv, GError **error)
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
     { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
+    { "color", 0, 0, G_OPTION_ARG_STRING, &self->color, LU_COLOR_HELP, LU_COLOR_CHOICE },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
       LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
@@ -133,7 +136,8 @@ load (const Options *self, LuTarget *target, GArray *threads, GError **error)
   LuSource *source;
   LuModel *model;
 
-  if (!lu_fetcher_start_for_reader (self->debuginfod, &debuginfod, error))
+  if (!lu_color_choose (self->color, error)
+      || !lu_fetcher_start_for_reader (self->debuginfod, &debuginfod, error))
     return NULL;
   source = open_source (self, target, threads, error);
   if (source == NULL)
@@ -245,7 +249,11 @@ print_frame (const LuModel *model, guint32 node, guint *number)
   if (frame->kind == LU_CODE_STATE)
     printf ("      %s\n", readable);
   else
-    printf ("  #%-4u%s\n", (*number)++, readable);
+    {
+      lu_color_print (frame->kind == LU_CODE_KERNEL ? LU_COLOR_DIM : LU_COLOR_NONE, "  #%-4u%s",
+                      (*number)++, readable);
+      putchar ('\n');
+    }
 }
 
 static void

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "session/fetcher.h"
+#include "color.h"
 #include "pager.h"
 #include "replay.h"
 #include "report-diff.h"
@@ -20,7 +21,7 @@ typedef struct
   int limit;
   double min_points, fail_above; /* fail_above: negative: never */
   gboolean tree, json, full_names, no_pager;
-  char *mode; /* of --debuginfod, owned */
+  char *mode, *color; /* of --debuginfod and --color, owned */
 } Options;
 
 static gboolean
@@ -39,6 +40,7 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
     { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
+    { "color", 0, 0, G_OPTION_ARG_STRING, &self->color, LU_COLOR_HELP, LU_COLOR_CHOICE },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
   };
@@ -76,12 +78,14 @@ lu_diff_main (int argc, char **argv, GError **error)
   g_autoptr (LuDebuginfod) debuginfod = NULL;
   g_autoptr (LuProfile) a = NULL;
   g_autoptr (LuProfile) b = NULL;
-  g_autofree char *mode = NULL;
+  g_autofree char *mode = NULL, *color = NULL;
   LuProfileLoad load;
   gboolean is_parsed = parse (&options, &argc, &argv, error);
 
   mode = options.mode;
-  if (!is_parsed || !lu_fetcher_start_for_reader (mode, &debuginfod, error))
+  color = options.color;
+  if (!is_parsed || !lu_color_choose (color, error)
+      || !lu_fetcher_start_for_reader (mode, &debuginfod, error))
     return FALSE;
   if (!options.no_pager)
     lu_pager_start ();

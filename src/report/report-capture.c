@@ -7,6 +7,7 @@
  * so bytes that a terminal would take for a command are replaced. */
 
 #include "base/printable.h"
+#include "color.h"
 #include "report-print.h"
 
 #include <glib/gi18n.h>
@@ -72,10 +73,13 @@ print_function (const LuProfile *profile, const Layout *layout, const LuReportFu
   glong length = g_utf8_strlen (name, -1);
   int padding = length < (glong) layout->name_width ? (int) (layout->name_width - length) : 0;
 
-  printf ("%8" G_GUINT64_FORMAT " %6.2f %% %8" G_GUINT64_FORMAT " %6.2f %%  %s%*s  %s\n",
-          function->self, lu_report_percent (function->self, profile->model->n_samples),
-          function->total, lu_report_percent (function->total, profile->model->n_samples), name,
-          padding, "", module);
+  lu_report_print_share (function->self, profile->model->n_samples);
+  putchar (' ');
+  lu_report_print_share (function->total, profile->model->n_samples);
+  fputs ("  ", stdout);
+  lu_color_print (function->source->kind == LU_CODE_KERNEL ? LU_COLOR_DIM : LU_COLOR_NONE,
+                  "%s%*s  %s", name, padding, "", module);
+  putchar ('\n');
 }
 
 static void

@@ -9,6 +9,7 @@
 #include "report-diff.h"
 
 #include "base/printable.h"
+#include "color.h"
 #include "report-print.h"
 
 #include <glib/gi18n.h>
@@ -122,8 +123,8 @@ print_node (const Merged *self, guint32 number, guint depth)
   g_autofree char *name = lu_printable_name (text, strlen (node->name),
                                              self->width > 0 ? self->width - NUMBERS - indent : 0);
 
-  printf ("%+8.2f pp %8.2f %% %8.2f %%  %*s%s\n", node->total[1] - node->total[0], node->total[0],
-          node->total[1], (int) indent, "", name);
+  lu_color_print_change (node->total[1] - node->total[0]);
+  printf (" %8.2f %% %8.2f %%  %*s%s\n", node->total[0], node->total[1], (int) indent, "", name);
 }
 
 /* A tree may be deeper than recursion could be. */

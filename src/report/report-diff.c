@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "color.h"
 #include "report-print.h"
 
 #include <glib/gi18n.h>
@@ -112,8 +113,10 @@ lu_diff_print (const LuDiff *self, guint limit)
       g_autofree char *name =
           lu_printable_name (text, strlen (row->name), width > 0 ? width - NAME_COLUMN : 0);
 
-      printf ("%+8.2f pp %8.2f %% %8.2f %% %+8.2f pp  %s\n", row->self[1] - row->self[0],
-              row->self[0], row->self[1], row->total[1] - row->total[0], name);
+      lu_color_print_change (row->self[1] - row->self[0]);
+      printf (" %8.2f %% %8.2f %% ", row->self[0], row->self[1]);
+      lu_color_print_change (row->total[1] - row->total[0]);
+      printf ("  %s\n", name);
     }
 }
 

@@ -55,8 +55,8 @@ print_line (const Line *line, guint64 all)
           : g_strdup (_ ("(line not known)"));
   g_autofree char *text = lu_printable (where, 0);
 
-  printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", line->self, lu_report_percent (line->self, all),
-          text);
+  lu_report_print_share (line->self, all);
+  printf ("  %s\n", text);
 }
 
 void

@@ -14,6 +14,9 @@ double lu_report_percent (guint64 part, guint64 whole);
 /* Returns the values of a table, borrowed, in an array owned by the caller. */
 GPtrArray *lu_report_values (GHashTable *table);
 
+/* Prints samples and their share. */
+void lu_report_print_share (guint64 samples, guint64 all);
+
 /* Returns "name  [module]", owned by the caller; modules that have brackets get no second pair. */
 char *lu_report_with_module (const char *name, const char *module);
 

@@ -6,6 +6,7 @@
 #include "report-print.h"
 
 #include "base/printable.h"
+#include "color.h"
 
 #include <glib/gi18n.h>
 #include <inttypes.h>
@@ -55,6 +56,21 @@ double
 lu_report_percent (guint64 part, guint64 whole)
 {
   return whole > 0 ? 100.0 * (double) part / (double) whole : 0.0;
+}
+
+void
+lu_report_print_share (guint64 samples, guint64 all)
+{
+  printf ("%8" G_GUINT64_FORMAT " ", samples);
+  lu_color_print_percent (lu_report_percent (samples, all));
+}
+
+/* Ends a line with a function. */
+static void
+print_name (LuCodeKind kind, const char *name)
+{
+  lu_color_print (kind == LU_CODE_KERNEL ? LU_COLOR_DIM : LU_COLOR_NONE, "%s", name);
+  putchar ('\n');
 }
 
 char *
@@ -119,9 +135,11 @@ print_node (const TreePrinter *self, guint32 number, guint depth)
   g_autofree char *text = text_of (node);
   g_autofree char *name = lu_printable_name (text, strlen (node->name), self->width > 0 ? room : 0);
 
-  printf ("%8" G_GUINT64_FORMAT " %6.2f %% %6.2f %%  %*s%s\n", node->total,
-          lu_report_percent (node->total, all), lu_report_percent (node->self, all), (int) indent,
-          "", name);
+  lu_report_print_share (node->total, all);
+  putchar (' ');
+  lu_color_print_percent (lu_report_percent (node->self, all));
+  printf ("  %*s", (int) indent, "");
+  print_name (node->kind, name);
 }
 
 /* Returns `node` if it is to be printed, or 0: its next siblings have fewer samples still. */
@@ -213,8 +231,9 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
       g_autofree char *name =
           lu_printable_name (text, strlen (neighbour->node->name), width > 0 ? width - NUMBERS : 0);
 
-      printf ("%8" G_GUINT64_FORMAT " %6.2f %%  %s\n", neighbour->total,
-              lu_report_percent (neighbour->total, all), name);
+      lu_report_print_share (neighbour->total, all);
+      fputs ("  ", stdout);
+      print_name (neighbour->node->kind, name);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "session/fetcher.h"
+#include "color.h"
 #include "pager.h"
 #include "replay.h"
 #include "report-filter.h"
@@ -21,7 +22,7 @@
 typedef struct
 {
   LuReportFilter filter;
-  char *function, *debuginfod; /* owned */
+  char *function, *debuginfod, *color; /* owned */
   int limit;
   double min_percent;
   gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager;
@@ -57,6 +58,7 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions and threads as JSON"),
       NULL },
     { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
+    { "color", 0, 0, G_OPTION_ARG_STRING, &self->color, LU_COLOR_HELP, LU_COLOR_CHOICE },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
       LU_FETCHER_CHOICE },
     G_OPTION_ENTRY_NULL,
@@ -80,6 +82,7 @@ options_clear (Options *self)
   lu_report_filter_clear (&self->filter);
   g_free (self->function);
   g_free (self->debuginfod);
+  g_free (self->color);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -111,7 +114,8 @@ load (const Options *options, const char *path, GError **error)
   g_autoptr (LuDebuginfod) debuginfod = NULL;
   g_autoptr (LuModel) model = NULL;
 
-  if (!lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
+  if (!lu_color_choose (options->color, error)
+      || !lu_fetcher_start_for_reader (options->debuginfod, &debuginfod, error))
     return NULL;
   if (!options->no_pager)
     lu_pager_start ();

@@ -91,7 +91,7 @@ class Case(unittest.TestCase):
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         process = subprocess.Popen([PROGRAM, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
                                    stdout=theirs, stderr=subprocess.PIPE,
-                                   env=environment(**{"PAGER": "cat", **more}))
+                                   env=environment(**{"PAGER": "cat", "NO_COLOR": "1", **more}))
         os.close(theirs)
         text = b""
         while select.select([ours], [], [], 60)[0]:
@@ -124,6 +124,82 @@ class Pager(Case):
         self.assertEqual(text, "LESS=FRX\n")
         # It need not read everything.
         self.on_a_terminal(100, "report", "-n", "1", self.capture, PAGER="true")
+
+
+class Colors(Case):
+    TERMINAL = {"NO_COLOR": "", "TERM": "xterm"}
+    CODE = re.compile("\033\\[[0-9;]*m")
+    RED, GREEN, DIM, END = "\033[31m", "\033[32m", "\033[2m", "\033[m"
+
+    @classmethod
+    def setUpClass(cls):
+        """A program that works in the kernel only."""
+        super().setUpClass()
+        cls.kernel = os.path.join(cls.directory, "kernel.syscap")
+        done = cls.run_it("-q", "-o", cls.kernel, "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M",
+                          "count=6000")
+        assert done.returncode == 0, done.stderr
+
+    def test_when(self):
+        for command in (["report", self.capture], ["report", "--tree", self.capture],
+                        ["report", "--function", "burn", "--lines", self.capture],
+                        ["diff", self.capture, self.kernel]):
+            plain = self.on_a_terminal(100, *command)
+            self.assertNotIn("\033", plain)
+            colored = self.on_a_terminal(100, *command, **self.TERMINAL)
+            self.assertNotEqual(colored, plain)
+            self.assertEqual(self.CODE.sub("", colored), plain)  # the columns are the same
+            paged = self.on_a_terminal(100, *command, **self.TERMINAL, PAGER="tac | tac")
+            self.assertEqual(paged, colored)
+            for more in ({"TERM": "dumb"}, {"NO_COLOR": "1"}):
+                self.assertEqual(self.on_a_terminal(100, *command, **{**self.TERMINAL, **more}), plain)
+            never = self.on_a_terminal(100, *command, "--color=never", **self.TERMINAL)
+            self.assertEqual(never, plain)
+            piped = self.run_well(*command, **self.TERMINAL)
+            self.assertNotIn("\033", piped)
+            always = self.run_well(*command, "--color=always", NO_COLOR="1", TERM="dumb")
+            self.assertIn("\033", always)
+            self.assertEqual(self.CODE.sub("", always), piped)
+
+    def test_never_in_json(self):
+        for command in (["report", self.capture], ["diff", self.capture, self.capture]):
+            self.assertNotIn("\033", self.run_well(*command, "--json", "--color=always"))
+
+    def test_no_choice(self):
+        done = self.run_it("report", "--color=blue", self.capture)
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("auto, always or never", done.stderr)
+
+    def test_hot_shares(self):
+        text = self.run_well("report", "--tree", "--min", "0", "--color=always", self.capture)
+        shares = re.findall("(\033\\[[0-9]+m|) *(\\d+\\.\\d\\d) %(\033\\[m|)", text.partition("\n\n")[2])
+        for begin, share, end in shares:
+            expected = self.RED if float(share) >= 5 else self.GREEN if float(share) > 0.5 else ""
+            if float(share) not in (0.5, 5):  # they are rounded
+                self.assertEqual((begin, end), (expected, self.END if expected else ""), share)
+        self.assertEqual({self.RED, ""} - {begin for begin, _, _ in shares}, set())
+
+    @unittest.skipUnless(os.geteuid() == 0, "others may see nothing of the kernel")
+    def test_the_kernel_is_dimmed(self):
+        for options, kernel in (([], "kernel"), (["--tree"], "\\[kernel\\]"),
+                                (["--function", "do_syscall_64"], "\\[kernel\\]")):
+            text = self.run_well("report", *options, "--color=always", self.kernel)
+            lines = [line for line in text.splitlines() if re.search(f"  {kernel}(\033\\[m)?$", line)]
+            self.assertTrue(lines, text)
+            for line in text.splitlines():
+                self.assertEqual(line in lines and line.endswith(self.END), line in lines, line)
+                self.assertEqual(self.DIM in line, line in lines, line)
+
+    def test_slower_is_red(self):
+        for options in ([], ["--tree"]):
+            for pair, burn in (([self.capture, self.kernel], self.GREEN), ([self.kernel, self.capture], self.RED)):
+                text = self.run_well("diff", *options, "--color=always", *pair)
+                line = [line for line in text.splitlines() if re.search("  burn ", line)][0]
+                self.assertTrue(line.startswith(burn), line)
+        for options in ([], ["--tree", "--min=-1"]):
+            text = self.run_well("diff", *options, "--color=always", self.capture, self.capture)
+            self.assertIn("burn", text)
+            self.assertNotIn("\033", text)
 
 
 class Filters(Case):

@@ -207,6 +207,13 @@ class Stacks(unittest.TestCase):
             self.assertTrue(os.read(master, 4096).decode().startswith(begins))
             os.close(master)
 
+    def test_the_kernel_is_dimmed(self):
+        process = self.start("1")
+        self.wait_until_all_wait(process.pid)
+        text = self.stacks_of(process.pid, "--color=always")
+        self.assertRegex(text, "(?m)^\033\\[2m  #\\d+ +\\w*futex\\w*\\+.*\\(kernel\\)\033\\[m$")
+        self.assertNotIn("\033", self.stacks_of(process.pid))
+
     def test_a_deep_stack(self):
         """Up to 256 KiB are whole; of more, the end says that it was cut off. The thread's name cannot
         do anything to a terminal."""
