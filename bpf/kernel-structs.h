@@ -106,7 +106,7 @@ struct task_struct
 {
   unsigned int __state;        /* TASK_* (linux/sched.h) */
   unsigned int flags;          /* PF_* (linux/sched.h) */
-  int on_cpu;                  /* it runs, or is being switched */
+  unsigned int on_cpu;         /* it runs, or is being switched; one byte in 7.3 */
   unsigned long nvcsw, nivcsw; /* how often it was switched out */
   char comm[16];
   int tgid;

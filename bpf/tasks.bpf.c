@@ -126,11 +126,11 @@ take_task (struct bpf_iter__task *context)
   record.state = task->__state;
   bpf_probe_read_kernel (record.comm, sizeof record.comm, task->comm);
   switches = switches_of (task);
-  record.is_still = !*(volatile int *) &task->on_cpu;
+  record.is_still = !*(volatile unsigned int *) &task->on_cpu;
   if (record.is_still)
     copy (task);
-  record.is_still =
-      record.is_still && !*(volatile int *) &task->on_cpu && switches_of (task) == switches;
+  record.is_still = record.is_still && !*(volatile unsigned int *) &task->on_cpu
+                    && switches_of (task) == switches;
   bpf_seq_write (context->meta->seq, &record.tid, sizeof record.tid);
   return 0;
 }
