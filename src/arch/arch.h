@@ -62,9 +62,6 @@ typedef struct
    * direct call's target from the return address, otherwise to 0. */
   enum lu_call_kind (*decode_call) (const guint8 *bytes, gsize n, gint64 *displacement);
 
-  /* Optional: returns whether 8 bytes of code are an entry of a procedure linkage table, which
-   * jumps to another file. */
-  gboolean (*is_plt_entry) (const guint8 *code);
   /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu/leaf.h). */
   enum lu_leaf_kind (*leaf_kind_of) (const guint8 *code);
   /* Optional: returns whether Python's trampolines (python -X perf) return to such an address

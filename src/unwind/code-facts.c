@@ -149,25 +149,6 @@ pair_key (guint64 offset, guint64 to)
   return G_GUINT64_CONSTANT (1) << 60 | hash >> 4;
 }
 
-/* DIRECT: code of another file may be called through the address in the mapping. */
-static LuCallKind
-read_leaves_file (LuCodeReader *reader, gint32 pid, const LuArch *arch,
-                  const LuDwflMapping *mapping, guint64 target)
-{
-  LuMappedModule file = lu_code_file_of (mapping, pid);
-  guint8 bytes[8];
-  LuCodeResult result;
-
-  if (arch->is_plt_entry == NULL || target - mapping->start > mapping->end - mapping->start
-      || mapping->end - target < sizeof bytes)
-    return LU_CALL_NONE;
-  result =
-      lu_code_reader_read (reader, &file, file_offset_of (mapping, target), bytes, sizeof bytes);
-  if (result != LU_CODE_READ)
-    return kind_without_code (result);
-  return arch->is_plt_entry (bytes) ? LU_CALL_DIRECT : LU_CALL_NONE;
-}
-
 static LuCallKind
 read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
@@ -180,25 +161,23 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
 
   if (result != LU_CODE_READ)
     return kind_without_code (result);
-  if (arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)
-    return LU_CALL_NONE;
-  if (call->mapping->module != call->code->module)
-    return read_leaves_file (reader, pid, arch, call->mapping, call->pc + (guint64) displacement);
-  return lu_fp_is_near (call->pc + (guint64) displacement, call->to) ? LU_CALL_DIRECT
-                                                                     : LU_CALL_NONE;
+  if (arch->decode_call (bytes, size, &displacement) == LU_CALL_DIRECT
+      && lu_fp_is_near (call->pc + (guint64) displacement, call->to))
+    return LU_CALL_DIRECT;
+  return LU_CALL_NONE;
 }
 
 LuProviderResult
 lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
-  gboolean is_within = call->mapping->module == call->code->module;
-  guint64 key = pair_key (file_offset_of (call->mapping, call->pc),
-                          is_within ? file_offset_of (call->code, call->to) : 0);
-  LuCallKind kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
+  guint64 key =
+      pair_key (file_offset_of (call->mapping, call->pc), file_offset_of (call->code, call->to));
+  LuCallKind kind = known_kind (call->mapping, key);
 
-  if (kind == LU_CALL_INDIRECT || kind == LU_CALL_NONE)
-    return kind == LU_CALL_INDIRECT ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
-  kind = known_kind (call->mapping, key);
+  if (lu_code_call (reader, pid, arch, call->mapping, call->pc) == LU_CALL_INDIRECT)
+    return LU_PROVIDER_FOUND;
+  if (call->mapping->module != call->code->module)
+    return LU_PROVIDER_NONE;
   if (kind == LU_CALL_UNKNOWN && reader != NULL)
     {
       kind = read_leads_to (reader, pid, arch, call);

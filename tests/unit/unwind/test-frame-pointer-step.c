@@ -15,7 +15,6 @@
 
 #include "../../cases.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 #define JIT    0x10000u
@@ -821,79 +820,6 @@ test_file_that_is_gone (void)
   lu_module_unref (module);
 }
 
-#define TEXT       0x10000u
-#define AT_CALL(i) (TEXT + 64 * (i) + 5)
-
-/* A file with direct calls and a call through a register, and what they lead to. */
-static LuModule *
-write_calls (char **path)
-{
-  static guint8 code[16384];
-  const gint32 targets[] = { 8192, 9000, 9016, 9032, 9048 };
-  LuModuleKey key = { .kind = LU_MODULE_FILE };
-  LuModule *module;
-
-  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
-    {
-      gint32 displacement = targets[i] - (gint32) (64 * i + 5);
-
-      code[64 * i] = 0xe8;
-      memcpy (code + 64 * i + 1, &displacement, sizeof displacement);
-    }
-  memcpy (code + 64 * 5 + 3, "\xff\xd0", 2);
-  memcpy (code + 9000, "\xff\x25\1\2\3\4", 6);
-  memcpy (code + 9016, "\xf3\x0f\x1e\xfa\xff\x25\1\2\3\4", 10);
-  memcpy (code + 9032, "\xf3\x0f\x1e\xfa\xf2\xff\x25\1\2\3\4", 11);
-  memcpy (code + 9048, "\xff\x24\x25\1\2\3", 6);
-  g_close (g_file_open_tmp ("live-unwinder-XXXXXX", path, NULL), NULL);
-  g_assert_true (g_file_set_contents (*path, (const char *) code, sizeof code, NULL));
-  key.path = *path;
-  module = lu_module_new (&key);
-  lu_module_publish (module, LU_MODULE_BROKEN, NULL); /* no ELF file */
-  return module;
-}
-
-/* In its own file, a direct call leads to what is near its target; to another file only through a
- * procedure linkage table. */
-static void
-test_leads_to (void)
-{
-  static const struct
-  {
-    guint call, to;
-    LuProviderResult within, across;
-  } expected[] = {
-    { 0, 8200, LU_PROVIDER_FOUND, LU_PROVIDER_NONE },
-    { 0, 14000, LU_PROVIDER_NONE, LU_PROVIDER_NONE },
-    { 1, 14000, LU_PROVIDER_NONE, LU_PROVIDER_FOUND },
-    { 2, 14000, LU_PROVIDER_NONE, LU_PROVIDER_FOUND },
-    { 3, 14000, LU_PROVIDER_NONE, LU_PROVIDER_FOUND },
-    { 4, 14000, LU_PROVIDER_NONE, LU_PROVIDER_NONE },
-    { 5, 14000, LU_PROVIDER_FOUND, LU_PROVIDER_FOUND },
-    { 6, 14000, LU_PROVIDER_NONE, LU_PROVIDER_NONE },
-  };
-  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
-  g_autofree char *path = NULL;
-  LuModule *module = write_calls (&path);
-  const LuDwflMapping mapping = { .start = TEXT, .end = TEXT + 16384, .module = module };
-
-  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
-    {
-      const guint64 pc = AT_CALL (expected[i].call);
-      const LuFrameCall within = { &mapping, &mapping, pc, TEXT + expected[i].to };
-      const LuFrameCall across = { &mapping, &file, pc, PLAIN + expected[i].to };
-
-      g_assert_cmpint (lu_code_leads_to (reader, 0, &lu_arch_x86_64, &within), ==,
-                       expected[i].within);
-      g_assert_cmpint (lu_code_leads_to (reader, 0, &lu_arch_x86_64, &across), ==,
-                       expected[i].across);
-      g_assert_cmpint (lu_code_leads_to (NULL, 0, &lu_arch_x86_64, &across), ==,
-                       expected[i].across);
-    }
-  g_unlink (path);
-  lu_module_unref (module);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -917,7 +843,6 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
-  g_test_add_func ("/guess/where calls lead to", test_leads_to);
   result = g_test_run ();
   lu_module_unref (file_module);
   lu_module_unref (anonymous_module);
