@@ -21,6 +21,7 @@ typedef enum
   LU_PROCESS_MOUNTS = 1 << 1,  /* its mount table */
   LU_PROCESS_MODULES = 1 << 2, /* the files that it maps */
   LU_PROCESS_LATER = 1 << 3,   /* whether it is still alive some time later */
+  LU_PROCESS_THREADS = 1 << 4, /* the names of threads that are older than the recording */
 } LuProcessNeeds;
 
 /* Notes of the publisher of address spaces. */

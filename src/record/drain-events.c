@@ -146,7 +146,9 @@ prepare_process (LuDrain *self, LuProcess *process, guint64 time)
   if (lu_process_ask_once (process, LU_PROCESS_MODULES) != 0)
     lu_process_table_announce (self->table, process);
   if (start == 0 || time > start + SAMPLED_AGE_NS)
-    lu_process_info_request (self->process_info, process, LU_PROCESS_NAME | LU_PROCESS_MOUNTS);
+    lu_process_info_request (self->process_info, process,
+                             LU_PROCESS_NAME | LU_PROCESS_MOUNTS
+                                 | (start == 0 ? LU_PROCESS_THREADS : 0));
   else if (!lu_process_has_command_line (process) || !lu_process_maps_our_files (process))
     lu_process_info_request_later (self->process_info, process);
 }

@@ -71,7 +71,8 @@ is_settled (LuProcessInfo *self, LuProcess *process, guint64 now)
     return TRUE;
   if (start != 0 && now - start < LU_POLL_NAME_AGE_MS * G_GUINT64_CONSTANT (1000000))
     return FALSE;
-  lu_process_info_request (self, process, LU_PROCESS_NAME | (start != 0 ? LU_PROCESS_MOUNTS : 0));
+  lu_process_info_request (self, process,
+                           LU_PROCESS_NAME | (start != 0 ? LU_PROCESS_MOUNTS : LU_PROCESS_THREADS));
   return TRUE;
 }
 

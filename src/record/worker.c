@@ -130,11 +130,9 @@ static void
 read_process (LuWorker *self, LuProcessMessage *message)
 {
   if (self->live && (message->needs & LU_PROCESS_NAME) != 0)
-    {
-      lu_process_reader_read_name (self->reader, message->process);
-      if (lu_process_start_time (message->process) == 0)
-        lu_process_read_thread_names (message->process);
-    }
+    lu_process_reader_read_name (self->reader, message->process);
+  if (self->live && (message->needs & LU_PROCESS_THREADS) != 0)
+    lu_process_read_thread_names (message->process);
   if (self->live && (message->needs & LU_PROCESS_MOUNTS) != 0)
     lu_process_reader_read_mounts (self->reader, message->process, message->space);
 }
