@@ -55,6 +55,9 @@ void lu_report_end_lines (void);
 /* Prints the lines of these functions by self, at most `limit`. */
 void lu_report_print_hot_lines (const LuCallTree *tree, const LuModelFunction *function,
                                 guint limit);
+/* Prints the source of the functions with the full name of this one, with the shares of their
+ * lines. After lu_model_add_lines(). */
+void lu_report_print_source (const LuModel *model, const LuModelFunction *function);
 /* Prints files by frames that have no line, at most `limit`, and why. After lu_model_add_lines().
  */
 void lu_report_print_without_lines (const LuModel *model, guint limit);

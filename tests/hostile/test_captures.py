@@ -23,7 +23,8 @@ TIMEOUT = 60  # seconds
 SMALL_STACK = 256 << 10
 DEPTH = 8150  # a frame of a capture holds no more addresses
 FORMATS = ['folded', 'html', 'json.gz', 'pb.gz', 'perf.data', 'speedscope.json']
-REPORTS = [[], ['--json'], ['--tree', '--min', '0'], ['--threads'], ['--lines', '--inlines']]
+REPORTS = [[], ['--json'], ['--tree', '--min', '0'], ['--threads'], ['--lines', '--inlines'],
+           ['--annotate', 'a']]
 EVIL = 'a\x1b[2Jb\x07c\u009b2Jd\u0085e\u202ef\x7fg'
 
 
