@@ -74,6 +74,8 @@ typedef struct
   gboolean cfi_finds_interrupted_stack;
   /* Optional: completes the rule of a signal frame that the kernel has laid out. */
   void (*complete_signal_rule) (struct lu_rule *rule);
+  /* Optional: the rule of such a frame, for a restorer without CFI. */
+  const struct lu_rule *kernel_frame;
 } LuArch;
 
 extern const LuArch lu_arch_x86_64;

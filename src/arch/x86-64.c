@@ -56,14 +56,23 @@ is_trampoline_return (guint64 pc, guint64 start, guint64 size)
 
 /* The kernel's frame as the restorer of the C library describes it: rsp at 160, rip at 168, rbp at
  * 120 and rbx at 128 above rsp (lu_step_ucontext_offset()). */
+static const struct lu_rule kernel_frame = { .cfa_kind = LU_CFA_DEREF_SP,
+                                             .aux = 160,
+                                             .ra_kind = LU_RA_AT_SP,
+                                             .ra_off = 168 / 8,
+                                             .saves = LU_SAVE_AT_SP | LU_SAVE_AT_SP << 4,
+                                             .fp_off = 120 / 8,
+                                             .bx_off = 128 / 8,
+                                             .flags = LU_RULE_SIGNAL | LU_RULE_UCONTEXT };
+
 static void
 complete_signal_rule (struct lu_rule *rule)
 {
-  if (rule->cfa_kind == LU_CFA_DEREF_SP && rule->aux == 160 && rule->cfa_off == 0
-      && rule->ra_kind == LU_RA_AT_SP && rule->ra_off == 168 / 8
-      && lu_rule_fp_kind (rule) == LU_SAVE_AT_SP && rule->fp_off == 120 / 8
-      && lu_rule_bx_kind (rule) == LU_SAVE_AT_SP && rule->bx_off == 128 / 8)
-    rule->flags |= LU_RULE_UCONTEXT;
+  struct lu_rule completed = *rule;
+
+  completed.flags |= LU_RULE_UCONTEXT;
+  if (memcmp (&completed, &kernel_frame, sizeof completed) == 0)
+    *rule = completed;
 }
 
 const LuArch lu_arch_x86_64 = {
@@ -103,4 +112,5 @@ const LuArch lu_arch_x86_64 = {
   .trampoline_frame = LU_TRAMPOLINE_FRAME,
   .cfi_finds_interrupted_stack = TRUE,
   .complete_signal_rule = complete_signal_rule,
+  .kernel_frame = &kernel_frame,
 };

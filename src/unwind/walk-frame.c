@@ -357,16 +357,32 @@ has_entry_rule (LuWalk *walk, const LuDwflMapping *mapping)
   return lu_rule_cache_look_up (walk->rules, mapping->module, entry).rule.cfa_kind != LU_CFA_NONE;
 }
 
+/* Applies what the last frame's Go function says about its caller. A restorer is at the pc itself,
+ * which has no call before it. */
+static void
+apply_go (LuWalk *walk, LuRuleFound *found)
+{
+  if (found->go_kind == LU_GO_PREEMPT)
+    found->rule.flags |= LU_RULE_SIGNAL;
+  else if (found->go_kind == LU_GO_RESTORER && walk->arch->kernel_frame != NULL
+           && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
+    {
+      found->rule = *walk->arch->kernel_frame;
+      walk->stack->frames[walk->stack->n_frames - 1].flags &= ~LU_FRAME_RETURN_ADDRESS;
+    }
+}
+
 /* Steps from an address in a file. */
 static LuWalkResult
 step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   LuRuleFound found = lu_rule_cache_look_up (walk->rules, mapping->module, lookup - mapping->bias);
   LuProviderResult result;
+  LuStatus status;
 
-  if (found.go_kind != LU_GO_ORDINARY && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
-    return finish (walk, found.go_kind == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
-                   walk->regs.pc);
+  if (lu_go_stack_ends (found.go_kind, walk->regs.frame_kind == LU_FRAME_KIND_CALLER, &status))
+    return finish (walk, status, walk->regs.pc);
+  apply_go (walk, &found);
   if (found.rule.cfa_kind != LU_CFA_NONE)
     return step (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
