@@ -42,6 +42,20 @@ lu_x86_decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
   return lu_call_decode (word, displacement);
 }
 
+/* [endbr64;] [mov $number,%r11d;] [bnd] jmp *displacement(%rip), or in 32-bit code through an
+ * address or %ebx. */
+gboolean
+lu_x86_is_plt_entry (const guint8 *code)
+{
+  if (memcmp (code, "\xf3\x0f\x1e", 3) == 0)
+    code += 4;
+  if (code[0] == 0x41 && code[1] == 0xbb)
+    code += 6;
+  if (code[0] == 0xf2)
+    code++;
+  return code[0] == 0xff && (code[1] == 0x25 || code[1] == 0xa3);
+}
+
 static enum lu_leaf_kind
 leaf_kind_of (const guint8 *code)
 {
@@ -107,6 +121,7 @@ const LuArch lu_arch_x86_64 = {
   .slots = { [RAX] = LU_SLOT_LANDING, [RSP] = LU_SLOT_SP, [RBP] = LU_SLOT_FP, [RBX] = LU_SLOT_BX,
              [RIP] = LU_SLOT_RA },
   .decode_call = lu_x86_decode_call,
+  .is_plt_entry = lu_x86_is_plt_entry,
   .leaf_kind_of = leaf_kind_of,
   .is_trampoline_return = is_trampoline_return,
   .trampoline_frame = LU_TRAMPOLINE_FRAME,

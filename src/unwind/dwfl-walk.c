@@ -334,13 +334,11 @@ gboolean
 lu_dwfl_walk_is_return (LuDwflWalk *walk, guint64 pc)
 {
   const LuDwflMapping *mapping = lu_dwfl_address_space_find (walk->space, pc - 1);
-  LuCallKind kind;
 
-  if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
-      || rule_at (walk, mapping, pc - 1) != LU_FP_RULE_OTHER)
-    return FALSE;
-  kind = call_before (walk, mapping, pc);
-  return kind == LU_CALL_DIRECT || kind == LU_CALL_INDIRECT;
+  return mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+         && rule_at (walk, mapping, pc - 1) == LU_FP_RULE_OTHER
+         && leads_to (walk, mapping, pc, walk->mapping, walk->stack->frames[0].pc)
+                == LU_PROVIDER_FOUND;
 }
 
 /* Returns whether dwfl.c finds the caller of this frame. */

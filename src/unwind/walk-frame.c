@@ -153,18 +153,17 @@ has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   return rule_at (walk, mapping, lookup - 1) != LU_FP_RULE_NONE;
 }
 
-/* Returns the kind of call before the return address in a stack word of a leaf; NONE if the
- * word is not a return address. */
-static LuCallKind
-call_before_word (LuWalk *walk, guint64 address, guint64 *value)
+/* FOUND: a stack word of a leaf in `code` can be its return address. */
+static LuProviderResult
+check_word (LuWalk *walk, const LuDwflMapping *code, guint64 address, guint64 *value)
 {
   const LuDwflMapping *above;
 
   if (!read_stack (walk, address, value) || (above = find_mapping (walk, *value - 1)) == NULL
       || above->status != LU_STATUS_COMPLETE
       || rule_at (walk, above, *value - 1) != LU_FP_RULE_OTHER)
-    return LU_CALL_NONE;
-  return call_before (walk, above, *value);
+    return LU_PROVIDER_NONE;
+  return leads_to (walk, above, *value, code, walk->regs.pc);
 }
 
 /* Finds the caller of a leaf in a file without a rule: the first word on top of the stack that is a
@@ -185,14 +184,13 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     {
       guint64 offset = 8 * (guint64) walk->top++, value = 0;
 
-      switch (call_before_word (walk, regs->sp + offset, &value))
+      switch (check_word (walk, mapping, regs->sp + offset, &value))
         {
-        case LU_CALL_UNKNOWN:
+        case LU_PROVIDER_UNKNOWN:
           return LU_PROVIDER_UNKNOWN;
-        case LU_CALL_NONE:
+        default:
           break;
-        case LU_CALL_DIRECT:
-        case LU_CALL_INDIRECT:
+        case LU_PROVIDER_FOUND:
           regs->pc = value;
           regs->sp += offset + 8;
           regs->known &= LU_KNOWN_FP | LU_KNOWN_BX;
