@@ -35,7 +35,8 @@ typedef struct
 {
   const char *file;    /* owned by the model; NULL: not known */
   guint32 line;        /* 0: not known */
-  guint32 module;      /* that has it */
+  guint32 module;      /* that has it; G_MAXUINT32: none */
+  guint64 file_offset; /* of the code */
   guint64 self, total; /* samples */
   guint64 last_stack;  /* number of the last one that was counted in total */
 } Line;
@@ -44,11 +45,14 @@ typedef struct
 {
   const LuModel *model;
   const char *name; /* full */
-  LuIdTable *ids;   /* (file, line) */
+  gboolean by_code; /* a line is an instruction, and has no file */
+  LuIdTable *ids;   /* (file, line) or (module, file offset) */
   GArray *lines;    /* of Line, by id, then sorted */
   GHashTable *hot;  /* file -> samples by self */
   guint64 self, total, n_stacks;
-  gsize n_left; /* bytes of sources that may still be read */
+  gsize n_left;      /* bytes of sources that may still be read */
+  gboolean has_text; /* a source was there */
+  gboolean is_more;  /* what follows the lines */
 } Annotation;
 
 /* Where a text is being read. */
@@ -59,14 +63,27 @@ typedef struct
 } Cursor;
 
 static Line *
-line_of (Annotation *self, const char *file, guint32 number, guint32 module)
+line_of (Annotation *self, const Line *line)
 {
-  guint32 id = lu_id_table_add (self->ids, (guintptr) file, number);
-  Line line = { .file = file, .line = number, .module = module };
+  guint32 id = self->by_code ? lu_id_table_add (self->ids, line->module, line->file_offset)
+                             : lu_id_table_add (self->ids, (guintptr) line->file, line->line);
 
   if (id == self->lines->len)
-    g_array_append_val (self->lines, line);
+    g_array_append_vals (self->lines, line, 1);
   return &g_array_index (self->lines, Line, id);
+}
+
+static Line *
+line_of_frame (Annotation *self, const LuModelFrame *frame)
+{
+  Line line = { .module = frame->module, .file_offset = frame->file_offset };
+
+  if (frame->line > 0 && !self->by_code)
+    {
+      line.file = frame->file;
+      line.line = frame->line;
+    }
+  return line_of (self, &line);
 }
 
 static void
@@ -83,7 +100,7 @@ add_stack (Annotation *self, guint32 leaf, guint64 n)
 
       if (!g_str_equal (lu_model_function_of (self->model, node)->full_name, self->name))
         continue;
-      line = line_of (self, frame->line > 0 ? frame->file : NULL, frame->line, frame->module);
+      line = line_of_frame (self, frame);
       line->self += node == leaf ? n : 0;
       line->total += line->last_stack != self->n_stacks ? n : 0;
       line->last_stack = self->n_stacks;
@@ -99,12 +116,16 @@ hot_of (const Annotation *self, const char *file)
   return GPOINTER_TO_SIZE (g_hash_table_lookup (self->hot, file));
 }
 
-/* The hottest file comes first, no file last. */
+/* The hottest file comes first, no file last, by place. */
 static int
 compare_lines (gconstpointer a, gconstpointer b, gpointer data)
 {
   const Line *x = a, *y = b;
 
+  if (x->file == NULL && y->file == NULL && x->module != y->module)
+    return x->module < y->module ? -1 : 1;
+  if (x->file == NULL && y->file == NULL)
+    return x->file_offset < y->file_offset ? -1 : x->file_offset > y->file_offset;
   if (x->file == y->file)
     return x->line < y->line ? -1 : x->line > y->line;
   if (x->file == NULL || y->file == NULL)
@@ -160,6 +181,7 @@ read_source (Annotation *self, const Line *line, gsize *size, const char **note)
   else if (is_newer (&info, g_ptr_array_index (self->model->modules, line->module)))
     *note = N_ ("the file is newer than the program, so its lines may be others");
   self->n_left -= text != NULL ? *size : 0;
+  self->has_text |= text != NULL;
   return text;
 }
 
@@ -187,12 +209,9 @@ text_at (Cursor *self, guint64 number)
 }
 
 static void
-print_share (const Annotation *self, guint64 samples)
+print_shares (const Annotation *self, const Line *line)
 {
-  if (samples > 0)
-    lu_color_print_percent (lu_report_percent (samples, self->model->n_samples));
-  else
-    printf ("%8s", "");
+  lu_report_print_line_shares (line->self, line->total, self->model->n_samples);
 }
 
 /* Prints the line, and those around it from `first` to `last`, as far as there is text. */
@@ -206,9 +225,7 @@ print_around (const Annotation *self, const Line *line, Cursor *source, guint64 
 
       if (text == NULL && (!is_it || line->total == 0))
         continue;
-      print_share (self, is_it ? line->self : 0);
-      putchar (' ');
-      print_share (self, is_it ? line->total : 0);
+      print_shares (self, is_it ? line : &(Line){ 0 });
       printf (" %7" G_GUINT64_FORMAT "%s%s\n", number, text != NULL && *text != 0 ? "  " : "",
               text != NULL ? text : "");
     }
@@ -241,20 +258,33 @@ print_file (Annotation *self, const Line *lines, guint n)
     }
 }
 
+static const LuModelModule *
+module_of (const Annotation *self, const Line *line)
+{
+  return line->module != G_MAXUINT32 ? g_ptr_array_index (self->model->modules, line->module)
+                                     : NULL;
+}
+
 static void
 print_unknown (const Annotation *self, const Line *line)
 {
-  const char *why = line->module != G_MAXUINT32
-                        ? ((LuModelModule *) g_ptr_array_index (self->model->modules, line->module))
-                              ->without_lines
-                        : NULL;
+  const LuModelModule *module = module_of (self, line);
+  const char *why = module != NULL ? module->without_lines : NULL;
 
   putchar ('\n');
-  print_share (self, line->self);
-  putchar (' ');
-  print_share (self, line->total);
+  print_shares (self, line);
   printf ("  %s%s%s\n", _ ("(line not known)"), why != NULL ? ": " : "",
           why != NULL ? _ (why) : "");
+}
+
+static void
+print_code (const Annotation *self, const Line *lines, guint n)
+{
+  g_autofree LuReportHit *hits = g_new (LuReportHit, n + (gsize) 1);
+
+  for (guint i = 0; i < n; i++)
+    hits[i] = (LuReportHit){ lines[i].file_offset, lines[i].self, lines[i].total };
+  lu_report_print_code (module_of (self, lines), hits, n, self->model->n_samples);
 }
 
 static void
@@ -266,35 +296,64 @@ print (Annotation *self)
   for (guint i = 0; i < self->lines->len; i += n)
     {
       n = 1;
-      while (i + n < self->lines->len && lines[i + n].file == lines[i].file)
+      while (i + n < self->lines->len && lines[i + n].file == lines[i].file
+             && (lines[i].file != NULL || lines[i + n].module == lines[i].module))
         n++;
       if (lines[i].file != NULL)
         print_file (self, &lines[i], n);
-      else
+      else if (self->by_code && module_of (self, &lines[i]) != NULL)
+        print_code (self, &lines[i], n);
+      else if (!self->is_more)
         print_unknown (self, &lines[i]);
     }
 }
 
+static void
+add_definition (Annotation *self, const LuModelFunction *function)
+{
+  Line line = { .file = function->defined_in, .line = function->defined_at };
+
+  if (line.file == NULL || line.line == 0 || self->lines->len == 0)
+    return;
+  line.module = g_array_index (self->lines, Line, 0).module;
+  line_of (self, &line);
+}
+
+static void
+collect (Annotation *self, const LuModelFunction *function, gboolean by_code)
+{
+  self->by_code = by_code;
+  self->self = self->total = self->n_stacks = 0;
+  self->ids = lu_id_table_new (2);
+  g_array_set_size (self->lines, 0);
+  for (guint i = 0; i < lu_model_n_counts (self->model); i++)
+    add_stack (self, lu_model_count (self->model, i).node, lu_model_count (self->model, i).n);
+  if (!by_code)
+    add_definition (self, function);
+  lu_id_table_free (self->ids);
+  sort_lines (self);
+}
+
 void
-lu_report_print_source (const LuModel *model, const LuModelFunction *function)
+lu_report_print_source (const LuModel *model, const LuModelFunction *function,
+                        LuReportCode wants_code)
 {
   Annotation self = { .model = model, .name = function->full_name, .n_left = MAX_SOURCES };
   g_autofree char *name = lu_printable (function->name, 0);
 
-  self.ids = lu_id_table_new (2);
   self.lines = g_array_new (FALSE, FALSE, sizeof (Line));
   self.hot = g_hash_table_new (NULL, NULL);
-  for (guint i = 0; i < lu_model_n_counts (model); i++)
-    add_stack (&self, lu_model_count (model, i).node, lu_model_count (model, i).n);
-  if (function->defined_at > 0 && function->defined_in != NULL && self.lines->len > 0)
-    line_of (&self, function->defined_in, function->defined_at,
-             g_array_index (self.lines, Line, 0).module);
-  sort_lines (&self);
+  collect (&self, function, wants_code == LU_REPORT_CODE);
   printf (_ ("\n%s: total %" PRIu64 " (%.2f %%), self %" PRIu64 " (%.2f %%)\n"), name, self.total,
           lu_report_percent (self.total, model->n_samples), self.self,
           lu_report_percent (self.self, model->n_samples));
   print (&self);
-  lu_id_table_free (self.ids);
+  if (wants_code == LU_REPORT_CODE_IF_NEEDED && !self.has_text)
+    {
+      self.is_more = TRUE;
+      collect (&self, function, TRUE);
+      print (&self);
+    }
   g_array_unref (self.lines);
   g_hash_table_unref (self.hot);
 }

@@ -17,6 +17,7 @@
 #include "report-print.h"
 #include "rights.h"
 #include "sandbox/sandbox.h"
+#include "symbolize/disassembly.h"
 
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ typedef struct
   char *function, *annotate, *debuginfod, *color; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager;
+  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager, as_code;
+  LuReportCode code; /* what --annotate prints */
 } Options;
 
 static gboolean
@@ -46,6 +48,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("TEXT") },
     { "annotate", 0, 0, G_OPTION_ARG_STRING, &self->annotate,
       N_ ("Print the source of this function with the shares of its lines"), N_ ("TEXT") },
+    { "asm", 0, 0, G_OPTION_ARG_NONE, &self->as_code,
+      N_ ("With --annotate: print instructions instead of lines"), NULL },
     { "processes", 0, 0, G_OPTION_ARG_NONE, &self->processes,
       N_ ("Print the samples of each program, of all its processes"), NULL },
     { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads,
@@ -117,6 +121,24 @@ give_up_rights (const Options *options, const char *path, GError **error)
     return FALSE;
   lu_report_give_up_rights (NULL, lu_replay_is_perf_data (path));
   return TRUE;
+}
+
+/* Loads the library for instructions while it is allowed. */
+static gboolean
+choose_code (Options *options, GError **error)
+{
+  gboolean is_there = options->annotate != NULL && lu_disassembly_load ();
+
+  options->code = options->as_code ? LU_REPORT_CODE
+                  : is_there       ? LU_REPORT_CODE_IF_NEEDED
+                                   : LU_REPORT_SOURCE;
+  if (!options->as_code || is_there)
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                       options->annotate == NULL
+                           ? _ ("--asm belongs to --annotate")
+                           : _ ("--asm: libZydis, which knows instructions, is not here"));
+  return FALSE;
 }
 
 static gboolean
@@ -226,7 +248,7 @@ annotate (const Options *options, const LuProfile *profile, GError **error)
   if (!find_function (profile, options->annotate, (guint) options->limit, &function, error))
     return FALSE;
   if (function != NULL)
-    lu_report_print_source (profile->model, function);
+    lu_report_print_source (profile->model, function, options->code);
   return TRUE;
 }
 
@@ -248,7 +270,7 @@ lu_report_main (int argc, char **argv, GError **error)
   LuModel *model;
   g_autoptr (LuProfile) profile = NULL;
 
-  if (!parse (&options, &argc, &argv, error))
+  if (!parse (&options, &argc, &argv, error) || !choose_code (&options, error))
     return FALSE;
   model = load (&options, argv[1], error);
   if (model == NULL)

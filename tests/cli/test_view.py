@@ -795,6 +795,48 @@ class Lines(Case):
         finally:
             os.chmod(self.path(self.FILE), 0o644)
 
+    def asm(self, *arguments):
+        done = self.run_it("report", *arguments, self.capture)
+        if "--asm: libZydis" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [(*(float(share.strip(" %") or 0) for share in match.group(1, 2)), int(match[3], 16), match[4])
+                for match in re.finditer(r"(?m)^([ \d.%]{8}) ([ \d.%]{8}) +([0-9a-f]+)    (\S.*)$", done.stdout)]
+
+    def test_annotate_instructions(self):
+        """Shares are those of the function, a call has those of its callee, and objdump knows the addresses."""
+        rows = self.asm("--annotate", "outer_part", "--asm")
+        inner = self.asm("--annotate", "inner_part", "--asm")
+        total = re.search(r"total \d+ \((\d+\.\d\d) %\)", self.report("--annotate", "inner_part"))[1]
+        self.assertAlmostEqual(sum(row[0] for row in inner), float(total), delta=2)
+        self.assertEqual({row[2:] for row in inner if row[1]}, {row[2:] for row in rows if row[2] in
+                                                                {other[2] for other in inner if other[1]}})
+        calls = [row for row in self.asm("--annotate", "main", "--asm") if row[1] > 50]
+        self.assertEqual([(row[0], row[3].split()[0]) for row in calls], [(0, "call")])
+        if shutil.which("objdump"):
+            text = subprocess.run(["objdump", "-dw", "-M", "intel", self.path("inlined")], check=True,
+                                  capture_output=True, text=True).stdout
+            theirs = {int(match[1], 16): match[2] for match in re.finditer(
+                r"(?m)^ *([0-9a-f]+):\t[^\t\n]*\t(?:rep )?(\w+)", text)}
+            for _, _, address, instruction in rows:
+                self.assertIn(address, theirs)
+                if theirs[address] in ("add", "call", "cmp", "mov", "ret"):  # others have several names
+                    self.assertEqual(instruction.split()[0], theirs[address], hex(address))
+
+    def test_annotate_instructions_where_there_is_no_source(self):
+        self.asm("--annotate", "main", "--asm")  # skips where there are none
+        source = self.path(self.FILE)
+        self.assertNotIn(" address\n", self.report("--annotate", "inner_part"))
+        os.rename(source, source + ".gone")
+        try:
+            text = self.report("--annotate", "inner_part")
+        finally:
+            os.rename(source + ".gone", source)
+        self.assertRegex(text, rf"(?s){source}: the file is not here\n.* line\n.*\n{self.path('inlined')}\n.* address\n")
+        done = self.run_it("report", "--asm", self.capture)
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("--annotate", done.stderr)
+
     def test_annotate_a_redacted_recording(self):
         hidden = self.path("redacted.syscap")
         self.run_well("convert", "--force", "--redact", self.capture, hidden)
