@@ -115,13 +115,18 @@ lu_export_set_lines (LuExport *self, LuModelLinesFlags flags, LuExportRemark rem
     self->lines |= LU_MODEL_INLINES;
 }
 
-/* Models with lines are not shared, because each format changes its model. */
+/* Models with lines are not shared, because each format changes its model. A model with times
+ * serves formats that do not need them. */
 void
 lu_export_share (LuExport *self, LuExport *other)
 {
-  if (self->model == NULL || other->model == NULL || self->model->flags != other->model->flags
-      || self->lines != 0 || other->lines != 0)
+  const LuModelFlags times = LU_MODEL_TIMES | LU_MODEL_SOME_TIMES;
+
+  if (self->model == NULL || other->model == NULL
+      || ((self->model->flags ^ other->model->flags) & ~times) != 0 || self->lines != 0
+      || other->lines != 0)
     return;
+  other->model->flags |= self->model->flags & times;
   if (!self->is_borrowed)
     lu_model_free (self->model);
   self->model = other->model;

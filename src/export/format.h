@@ -65,8 +65,8 @@ void lu_export_set_kernel_start (LuExport *self, guint64 address);
 /* Sets where to look for names that are not on this machine; borrowed. */
 void lu_export_set_naming (LuExport *self, LuDebuginfod *debuginfod, LuNamerProgress go_on,
                            gpointer user_data);
-/* Uses the model of another export if both need the same data. Before begin. The other export has
- * to get all frames, and its end first. */
+/* Uses the model of another export if both need the same data but for times. Before begin. The
+ * other export has to get all frames, and its end first. */
 void lu_export_share (LuExport *self, LuExport *other);
 /* Has `func` reduce the model once it has names; FALSE with an error: nothing is written. Formats
  * that take frames cannot be filtered. needs: what the function needs in addition. Before begin. */

@@ -205,7 +205,8 @@ count (LuModel *self, const LuSyscapRecord *record, guint32 thread, guint32 node
   sum->n++;
   sum->weight += record->sample.weight;
   self->n_left_out += !is_whole;
-  if (self->flags & LU_MODEL_TIMES)
+  if ((self->flags & LU_MODEL_TIMES)
+      || ((self->flags & LU_MODEL_SOME_TIMES) && self->samples->len < LU_MODEL_MAX_TIMES))
     {
       LuModelSample sample = { .time = record->time,
                                .weight = record->sample.weight,

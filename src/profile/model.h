@@ -6,10 +6,10 @@
  *
  * A model takes the frames of a capture one by one, from a file or while they are recorded. Stacks
  * are nodes of one tree, which starts at the roots, and samples are counted by thread and node;
- * with LU_MODEL_TIMES each sample is kept as well. So memory grows with the number of distinct
- * stacks, not with time. All addresses get their names at the end (lu_model_name()). Frames in a
- * file are identified by file and offset, so that processes share them. One thread; any bytes are
- * fine.
+ * with LU_MODEL_TIMES each sample is kept as well. Otherwise memory grows with the number of
+ * distinct stacks, not with time. All addresses get their names at the end (lu_model_name()).
+ * Frames in a file are identified by file and offset, so that processes share them. One thread; any
+ * bytes are fine.
  */
 
 #pragma once
@@ -92,7 +92,7 @@ typedef struct
                          taken; owned by the model */
 } LuModelThread;
 
-/* A sample, kept with LU_MODEL_TIMES. */
+/* A sample, kept with LU_MODEL_TIMES or LU_MODEL_SOME_TIMES. */
 typedef struct
 {
   gint64 time;
@@ -115,6 +115,10 @@ typedef struct
 #define LU_MODEL_REST      (LU_SYNTHETIC_BASE + 0xfffffff)
 #define LU_MODEL_REST_NAME "[further stacks]"
 
+/* With LU_MODEL_SOME_TIMES at most this many samples are kept, in 64 MB, so that a recording may go
+ * on for weeks. Three quarters of an hour of one busy CPU. */
+#define LU_MODEL_MAX_TIMES (2u << 20)
+
 /* Samples, and their own weights (see LuModelSample) added up. */
 typedef struct
 {
@@ -127,7 +131,8 @@ typedef enum
   LU_MODEL_FULL_NAMES = 1 << 1,     /* do not shorten names */
   LU_MODEL_FOLD_RECURSION = 1 << 2, /* call trees have one node for a function and its calls of
                                        itself */
-  LU_MODEL_THREADS = 1 << 3, /* call trees have nodes for the names of threads, below programs */
+  LU_MODEL_THREADS = 1 << 3,    /* call trees have nodes for the names of threads, below programs */
+  LU_MODEL_SOME_TIMES = 1 << 4, /* keep the first LU_MODEL_MAX_TIMES samples as well */
 } LuModelFlags;
 
 /* A frame and the node of its caller; parent 0: it is a root. */

@@ -210,6 +210,35 @@ count_samples (Filtering *self)
   model->samples = kept;
 }
 
+/* Removes the samples that do not pass; the counts are right already. */
+static void
+drop_samples (Filtering *self)
+{
+  GArray *samples = self->model->samples;
+  guint n = 0;
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      LuModelSample sample = g_array_index (samples, LuModelSample, i);
+
+      if (passes (self, sample.thread, sample.node))
+        g_array_index (samples, LuModelSample, n++) = sample;
+    }
+  g_array_set_size (samples, n);
+}
+
+static void
+count_all (Filtering *self)
+{
+  for (guint i = 0; i < lu_model_n_counts (self->model); i++)
+    {
+      LuModelCount all = lu_model_count (self->model, i);
+
+      count (self, &all);
+    }
+  drop_samples (self);
+}
+
 gboolean
 lu_report_filter_apply (const LuReportFilter *filter, LuModel *model, GError **error)
 {
@@ -226,12 +255,7 @@ lu_report_filter_apply (const LuReportFilter *filter, LuModel *model, GError **e
   if (model->flags & LU_MODEL_TIMES)
     count_samples (&self);
   else
-    for (guint i = 0; i < lu_model_n_counts (model); i++)
-      {
-        LuModelCount all = lu_model_count (model, i);
-
-        count (&self, &all);
-      }
+    count_all (&self);
   lu_id_table_free (model->counted);
   g_array_unref (model->counts);
   model->counted = self.counted;

@@ -6,6 +6,7 @@ Each reader returns a Profile: stacks of functions, and what the functions are. 
 so that the outputs can be compared with the report and with each other.
 """
 
+import base64
 import bisect
 import collections
 import gzip
@@ -19,7 +20,6 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
 import syscap  # noqa: E402  (needs the path above)
 
-KIND_PROGRAM = 5    # of a node of a page
 SYMBOL = struct.Struct("<QQIIII")
 
 
@@ -102,18 +102,40 @@ def pprof(data):
                     for each in functions}, stacks, places)
 
 
+def page_data(data):
+    """Returns the data of a page, with its columns as lists of numbers."""
+    text = re.search(r'<script id="data" type="application/json">(.*?)</script>', data.decode(), re.DOTALL)[1]
+    graph = json.loads(text)
+    for key in ("nodes", "samples", "rest", "module_of", "events_of", "weights", "places"):
+        graph[key] = list(varints(base64.b64decode(graph.get(key, ""))))
+    return graph
+
+
+def page_samples(graph):
+    """Returns (node, count) of all samples of a page."""
+    samples = collections.Counter(graph["samples"][2::3])
+    for node, count in zip(graph["rest"][1::4], graph["rest"][3::4]):
+        samples[node] += count
+    return samples.items()
+
+
+def page_parents(graph):
+    """Returns the parent of each node, counted from 1; 0: none."""
+    return [0] + [i - back if back else 0 for i, back in enumerate(graph["nodes"][::2], 1)]
+
+
 def page(data):
-    """Reads a page with a flame graph."""
-    graph = json.loads(re.search(r"const data = (\{.*?\});\n", data.decode(), re.DOTALL)[1])
-    stacks = []
-    for node, count in enumerate(graph["selves"]):
+    """Reads a page."""
+    graph = page_data(data)
+    parents, stacks = page_parents(graph), []
+    for node, count in page_samples(graph):
         stack = []
-        while node > 0 and graph["kinds"][node] != KIND_PROGRAM:
-            stack.append(graph["name_of"][node])
-            node = graph["parents"][node]
+        while node > 0:
+            stack.append(graph["nodes"][2 * node - 1])
+            node = parents[node]
         stacks.append((stack, count))
-    return Profile(dict(enumerate(zip(graph["names"], graph["modules"]))),
-                   [each for each in stacks if each[1] > 0], {})
+    modules = [graph["modules"][each] for each in graph["module_of"]]
+    return Profile(dict(enumerate(zip(graph["names"], modules))), stacks, {})
 
 
 class Symbols:

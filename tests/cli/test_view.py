@@ -22,6 +22,8 @@ import sys
 import tempfile
 import unittest
 
+import outputs
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
 import syscap  # noqa: E402  (needs the path above)
 
@@ -332,13 +334,14 @@ class Convert(Case):
     def test_flame_graph(self):
         for data in self.convert("html"):
             text = data.decode()
-            self.assertIsNone(re.search(r"@DATA@|(src|href)\s*=|https?://", text))
-            graph = json.loads(re.search(r"const data = (\{.*?\});\n", text, re.DOTALL)[1])
-            selves = collections.Counter()
-            for name, count in zip(graph["name_of"], graph["selves"]):
-                selves[graph["names"][name]] += count
+            self.assertIsNone(re.search(r"@[A-Z]+@|(src|href)\s*=\s*[\"']|https?://", text))
+            graph, selves = outputs.page_data(data), collections.Counter()
+            for node, count in outputs.page_samples(graph):
+                selves[graph["names"][graph["nodes"][2 * node - 1]] if node > 0 else ""] += count
             self.check(selves)
-            for node, parent in enumerate(graph["parents"]):
+            self.assertEqual(len(graph["samples"]), 3 * graph["n_samples"])
+            self.assertEqual(graph["rest"], [])
+            for node, parent in enumerate(outputs.page_parents(graph)[1:], 1):
                 self.assertLess(parent, node)
 
     def test_speedscope(self):
@@ -398,6 +401,9 @@ class Convert(Case):
             self.assertEqual((profile["unit"], sum(profile["weights"])), ("nanoseconds", 7 * 3344481))
         for thread, event in zip(json.loads(gzip.decompress(convert("json.gz")))["threads"], wanted, strict=True):
             self.assertEqual((thread["name"], thread["samples"]["length"]), (f"perl ({event})", 7))
+        page = outputs.page_data(convert("html"))
+        self.assertEqual([name for name, _, _ in page["events"]], list(wanted))
+        self.assertEqual(collections.Counter(page["events_of"]), {0: 7, 1: 7})
         if HAS_PPROF:
             self.assertEqual(pprof_totals(gzip.decompress(convert("pb.gz"))),
                              {"samples/count": 14, "cpu-clock/nanoseconds": 7 * 3344481,
@@ -882,16 +888,9 @@ class Lines(Case):
         self.assertNotIn(self.FILE, only_inlines)
 
     def test_flame_graph(self):
-        graph = json.loads(re.search(r"const data = (\{.*?\});\n", self.read("x.html", "--inlines").decode(),
-                                     re.DOTALL)[1])
-        stacks = []
-        for node, count in enumerate(graph["selves"]):
-            stack = []
-            while count and node > 0:
-                stack.append((graph["names"][graph["name_of"][node]].replace(" (inlined)", ""), None))
-                node = graph["parents"][node]
-            stacks.append((stack or [("", None)], count))
-        self.check_stacks(stacks)
+        page = outputs.page(self.read("x.html", "--inlines"))
+        self.check_stacks([([(page.names[each][0].replace(" (inlined)", ""), None) for each in stack] or [("", None)],
+                            count) for stack, count in page.stacks])
 
     def test_speedscope(self):
         for data in (self.read("live.speedscope.json"), self.read("x.speedscope.json", "--inlines")):

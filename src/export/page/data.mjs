@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// SPDX-FileCopyrightText: 2026 The live-unwinder authors
+
+// data.mjs - a recording as src/export/page.c wrote it, in typed arrays.
+
+export const USER = 0, KERNEL = 1, GENERATED = 2, NOWHERE = 3, STATE = 4, PROGRAM = 5;
+
+// Reads varints of base64.
+class Column {
+  constructor(base64) {
+    const text = atob(base64 || "");
+    this.bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) this.bytes[i] = text.charCodeAt(i);
+    this.at = 0;
+  }
+
+  get isAtEnd() { return this.at >= this.bytes.length; }
+
+  // How many numbers are in the column.
+  get size() {
+    let n = 0;
+    for (let i = 0; i < this.bytes.length; i++) if (this.bytes[i] < 128) n++;
+    return n;
+  }
+
+  next() {
+    let byte = this.bytes[this.at++], value = byte & 127;
+    if (byte < 128) return value;
+    for (let scale = 128; byte >= 128; scale *= 128) {
+      byte = this.bytes[this.at++];
+      value += (byte & 127) * scale;
+    }
+    return value;
+  }
+}
+
+// Appends the functions, threads, nodes and samples of one recording.
+class Loader {
+  constructor() {
+    this.names = [];
+    this.fullNames = [];
+    this.modules = [];
+    this.kinds = [];
+    this.places = [];
+    this.processes = [];
+    this.threads = [];
+    this.known = new Map();
+  }
+
+  addFunction(name, module, kind, fullName, place) {
+    const key = `${kind}\0${module}\0${name}`;
+    let id = this.known.get(key);
+    if (id === undefined) {
+      id = this.names.push(name) - 1;
+      this.known.set(key, id);
+      this.fullNames.push(fullName || "");
+      this.modules.push(module);
+      this.kinds.push(kind);
+      this.places.push(place);
+    }
+    return id;
+  }
+
+  // Returns the number of each function of the data. Functions of one recording stay apart even
+  // if they have the same name; those of the other one are found by name.
+  addFunctions(data, isFirst) {
+    const moduleOf = new Column(data.module_of), places = new Column(data.places);
+    return data.names.map((name, i) => {
+      const module = data.modules[moduleOf.next()], kind = data.kinds.charCodeAt(i) - 48;
+      const file = data.places ? places.next() : 0, line = data.places ? places.next() : 0;
+      const place = file > 0 ? data.files[file - 1] + (line > 0 ? ":" + line : "") : "";
+      if (isFirst) this.known.delete(`${kind}\0${module}\0${name}`);
+      return this.addFunction(name, module, kind, data.full_names[i], place);
+    });
+  }
+
+  addThreads(data) {
+    const first = this.processes.length;
+    for (const [pid, name, command] of data.processes)
+      this.processes.push({ pid, name, command, fn: this.addFunction(name, "", PROGRAM) });
+    for (const [process, tid, name] of data.threads) {
+      const owner = this.processes[first + process];
+      this.threads.push({ process: first + process, tid, name: name || owner.name,
+                          fn: this.addFunction(name || owner.name, "", PROGRAM) });
+    }
+  }
+}
+
+function countSamples(data) {
+  return { timed: new Column(data.samples).size / 3, rest: new Column(data.rest).size / 4 };
+}
+
+export class Capture {
+  constructor(data) {
+    const loader = new Loader(), parts = data.before ? [data, data.before] : [data];
+    const sizes = parts.map(countSamples), nNodes = parts.map((part) => new Column(part.nodes).size / 2);
+    const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+    const n = sum(sizes.map((size) => size.timed + size.rest));
+
+    this.head = data;
+    this.before = data.before || null;
+    this.parent = new Int32Array(1 + sum(nNodes));
+    this.fn = new Int32Array(1 + sum(nNodes)).fill(-1);
+    this.n = n;
+    this.time = new Float64Array(n).fill(NaN); // microseconds; NaN: not kept
+    this.thread = new Int32Array(n);
+    this.node = new Int32Array(n);
+    this.event = new Uint8Array(n);
+    this.weight = new Float64Array(n).fill(1); // samples
+    this.value = null;                         // in the unit of the event, if it is known
+    this.nodesUsed = 1;
+    this.samplesUsed = 0;
+    this.firstBefore = n;
+    parts.forEach((part, i) => {
+      if (i > 0) this.firstBefore = this.samplesUsed;
+      this.#add(loader, part, i === 0);
+    });
+    Object.assign(this, { names: loader.names, fullNames: loader.fullNames, modules: loader.modules,
+                          places: loader.places, processes: loader.processes, threads: loader.threads });
+    this.all = loader.addFunction("all", "", PROGRAM);
+    this.kinds = Uint8Array.from(loader.kinds);
+    this.nFunctions = this.names.length;
+    this.isComparison = this.before !== null;
+    this.#addValues(data.events, parts);
+  }
+
+  #add(loader, data, isFirst) {
+    const functions = loader.addFunctions(data, isFirst), firstThread = loader.threads.length;
+    const firstNode = this.nodesUsed - 1, nodes = new Column(data.nodes);
+    for (; !nodes.isAtEnd; this.nodesUsed++) {
+      const back = nodes.next();
+      this.parent[this.nodesUsed] = back === 0 ? 0 : this.nodesUsed - back;
+      this.fn[this.nodesUsed] = functions[nodes.next()];
+    }
+    loader.addThreads(data);
+    const place = (node) => (node === 0 ? 0 : node + firstNode);
+    this.#addSamples(data, firstThread, place);
+    this.#addRest(data, firstThread, place);
+  }
+
+  #addSamples(data, firstThread, place) {
+    const samples = new Column(data.samples), events = new Column(data.events_of);
+    for (let time = 0; !samples.isAtEnd; this.samplesUsed++) {
+      time += samples.next();
+      this.time[this.samplesUsed] = time;
+      this.thread[this.samplesUsed] = firstThread + samples.next();
+      this.node[this.samplesUsed] = place(samples.next());
+      if (!events.isAtEnd) this.event[this.samplesUsed] = events.next();
+    }
+  }
+
+  #addRest(data, firstThread, place) {
+    const rest = new Column(data.rest);
+    for (; !rest.isAtEnd; this.samplesUsed++) {
+      this.thread[this.samplesUsed] = firstThread + rest.next();
+      this.node[this.samplesUsed] = place(rest.next());
+      this.event[this.samplesUsed] = rest.next();
+      this.weight[this.samplesUsed] = rest.next();
+    }
+  }
+
+  // Values are what samples stand for: of their own, or that of their event.
+  #addValues(events, parts) {
+    if (!parts.some((part) => part.weights) && !events.some(([, , weight]) => weight > 0)) return;
+    this.value = new Float64Array(this.n);
+    for (let i = 0; i < this.n; i++)
+      this.value[i] = this.weight[i] * (events[this.event[i]] ? events[this.event[i]][2] : 0);
+    if (parts.length > 1 || !parts[0].weights) return;
+    const weights = new Column(parts[0].weights);
+    for (let i = 0; !weights.isAtEnd; i++) this.value[i] = weights.next();
+  }
+
+  // Returns the key of the state in which the stack of a node ended: "complete", one of
+  // head.states, or "kernel-only".
+  stateOf(node) {
+    let root = node;
+    while (this.parent[root] !== 0) root = this.parent[root];
+    if (node === 0) return "no-user-context";
+    if (this.kinds[this.fn[root]] === KERNEL) return "kernel-only";
+    if (this.kinds[this.fn[root]] !== STATE) return "complete";
+    const title = this.names[this.fn[root]].replace(/^[[(]|[\])]$/g, "");
+    const found = Object.entries(this.head.states).find(([, [text]]) => text === title);
+    return found ? found[0] : "complete";
+  }
+
+  // Returns what the states of all nodes are, as numbers into a list of keys.
+  states() {
+    if (this.stateOfNode) return this.stateOfNode;
+    const keys = Object.keys(this.head.states), of = new Uint8Array(this.parent.length);
+    of[0] = keys.indexOf("no-user-context");
+    for (let i = 1; i < of.length; i++)
+      of[i] = this.parent[i] === 0 ? keys.indexOf(this.stateOf(i)) : of[this.parent[i]];
+    this.stateOfNode = { keys, of };
+    return this.stateOfNode;
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// SPDX-FileCopyrightText: 2026 The live-unwinder authors
+
+// test-views.mjs DIRECTORY - rows of the timeline and of the table, and colours.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load, record } from "./recording.mjs";
+
+const { Capture } = await load("data");
+const { buildTree, functionTotals, selectSamples } = await load("tree");
+const { countOverTime, makeRows, stepOf } = await load("timeline");
+const { makeTable } = await load("table");
+const { Colours, oklch } = await load("colours");
+
+const MORE = { processes: [[1, "a", "a 1"], [2, "b", "b"], [3, "a", "a 2"]], threads: [[0, 1, 0], [0, 9, "worker"], [1, 2, 0], [2, 3, 0]] };
+
+test("programs unfold to processes, and these to threads", () => {
+  const rows = makeRows(new Capture(record([[0, 0, "f"], [1, 1, "f"], [2, 2, "f"], [3, 3, "f"], [4, 3, "f"], [5, 3, "f"]], MORE)));
+  assert.deepEqual(rows.map(({ label, detail, n }) => [label, detail, n]), [["a", "2 processes", 5], ["b", "process 2", 1]]);
+  assert.deepEqual(rows[0].rows.map(({ label, n }) => [label, n]), [["a 2", 3], ["a 1", 2]]);
+  assert.deepEqual(rows[0].rows[1].rows.map(({ label, n }) => [label, n]), [["a", 1], ["worker", 1]]);
+  assert.deepEqual(rows[1].rows, []);
+});
+
+test("samples over time", () => {
+  const capture = new Capture(record([[0, 0, "f"], [49, 0, "f;k_x"], [50, 0, "f"], [100, 0, "f"]]));
+  const { user, kernel } = countOverTime(capture, [{ threads: [0] }], 2, 100);
+  assert.deepEqual([[...user], [...kernel]], [[1, 2], [1, 0]]);
+});
+
+test("steps of an axis are round", () => {
+  assert.deepEqual([[10, 10], [11, 10], [1e6, 7], [3e6, 10], [6e7, 12]].map(([span, n]) => stepOf(span, n)), [1, 2, 200000, 500000, 5000000]);
+});
+
+function table(data, sort, passes) {
+  const capture = new Capture(data), tree = buildTree(capture, selectSamples(capture, {}), { kernel: true });
+  return makeTable(tree, functionTotals(tree), sort, passes).map((row) => [capture.names[row.fn], row.self, row.total, row.change]);
+}
+
+test("a table sorts and filters", () => {
+  const data = record([[0, 0, "main;f"], [1, 0, "main;f"], [2, 0, "main;g"]]);
+  assert.deepEqual(table(data, "self"), [["f", 2, 2, 0], ["g", 1, 1, 0], ["main", 0, 3, 0]]);
+  assert.deepEqual(table(data, "total").map(([name]) => name), ["main", "f", "g"]);
+  assert.deepEqual(table(data, "-name").map(([name]) => name), ["main", "g", "f"]);
+  assert.deepEqual(table(data, "name", [0, 1, 0, 0, 0]), [["f", 2, 2, 0]]);
+});
+
+test("a table of a comparison tells what changed most", () => {
+  const data = record([[0, 0, "f"], [1, 0, "g"]]);
+  data.before = record([[0, 0, "f"], [1, 0, "f"], [2, 0, "f"], [3, 0, "f"]]);
+  assert.deepEqual(table(data, "change"), [["f", 1, 1, -0.5], ["g", 1, 1, 0.5]]);
+});
+
+test("colours", () => {
+  assert.deepEqual([oklch(1, 0, 0), oklch(0, 0, 0)], ["#ffffff", "#000000"]);
+  assert.equal(oklch(0.628, 0.2577, 29.23), "#ff0000");
+  const capture = new Capture(record([[0, 0, "main;f@lib;k_x"]])), colours = new Colours(capture, new Float64Array(capture.nFunctions));
+  for (const isDark of [false, true]) {
+    colours.setDark(isDark);
+    assert.ok(colours.of.concat(colours.dim, colours.changes).every((colour) => /^#[0-9a-f]{6}$/.test(colour)));
+  }
+  assert.notEqual(colours.change(1), colours.change(-1));
+});
