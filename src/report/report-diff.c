@@ -26,7 +26,9 @@
 typedef struct
 {
   const char *name, *full_name, *module;
+  char *modules;            /* "old → new", owned; NULL: both have it in `module` */
   double self[2], total[2]; /* percent, in A and in B */
+  gboolean has_name;
 } Row;
 
 struct _LuDiff
@@ -35,6 +37,13 @@ struct _LuDiff
   GPtrArray *sorted; /* of them, borrowed: what changed most first */
   guint64 n_samples[2];
 };
+
+static void
+row_free (gpointer pointer)
+{
+  g_free (((Row *) pointer)->modules);
+  g_free (pointer);
+}
 
 static void
 add_side (GHashTable *rows, const LuProfile *profile, guint side)
@@ -54,11 +63,78 @@ add_side (GHashTable *rows, const LuProfile *profile, guint side)
           row->name = function->source->name;
           row->full_name = function->source->full_name;
           row->module = function->source->module;
+          row->has_name = function->source->has_name;
           g_hash_table_insert (rows, g_steal_pointer (&key), row);
         }
       row->self[side] += percent * (double) function->self;
       row->total[side] += percent * (double) function->total;
     }
+}
+
+/* Returns the key of a function and its file without the numbers in the file's name, owned by the
+ * caller. */
+static char *
+key_without_version (const Row *row)
+{
+  GString *key = g_string_new (row->full_name);
+
+  g_string_append_c (key, '\n');
+  for (const char *at = row->module; *at != 0; at++)
+    if (strchr ("0123456789.-_", *at) == NULL)
+      g_string_append_c (key, *at);
+  return g_string_free (key, FALSE);
+}
+
+/* Returns the rows of only one side by that key, owned by the caller: NULL if there are several. */
+static GHashTable *
+find_one_sided (GHashTable *rows, guint side)
+{
+  GHashTable *found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, rows);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const Row *row = value;
+      char *key = row->has_name && row->total[side] > 0 && row->total[!side] <= 0
+                      ? key_without_version (row)
+                      : NULL;
+
+      if (key != NULL)
+        g_hash_table_insert (found, key, g_hash_table_contains (found, key) ? NULL : value);
+    }
+  return found;
+}
+
+/* Joins the rows of a function whose file has another version in its name in B. */
+static void
+join_versions (GHashTable *rows)
+{
+  g_autoptr (GHashTable) only_a = find_one_sided (rows, 0);
+  g_autoptr (GHashTable) only_b = find_one_sided (rows, 1);
+  GHashTableIter iter;
+  gpointer key, value;
+
+  g_hash_table_iter_init (&iter, only_a);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    {
+      Row *row = value, *other = g_hash_table_lookup (only_b, key);
+
+      if (row == NULL || other == NULL)
+        continue;
+      row->self[1] = other->self[1];
+      row->total[1] = other->total[1];
+      row->modules = g_strdup_printf ("%s → %s", row->module, other->module);
+      row->module = row->modules;
+      other->total[1] = -1; /* has moved */
+    }
+}
+
+static gboolean
+has_moved (gpointer key, gpointer row, gpointer data)
+{
+  return ((const Row *) row)->total[1] < 0;
 }
 
 static int
@@ -77,11 +153,13 @@ lu_diff_new (const LuProfile *a, const LuProfile *b)
 {
   LuDiff *self = g_new0 (LuDiff, 1);
 
-  self->rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, row_free);
   self->n_samples[0] = a->model->n_samples;
   self->n_samples[1] = b->model->n_samples;
   add_side (self->rows, a, 0);
   add_side (self->rows, b, 1);
+  join_versions (self->rows);
+  g_hash_table_foreach_remove (self->rows, has_moved, NULL);
   self->sorted = lu_report_values (self->rows);
   g_ptr_array_sort (self->sorted, compare_rows);
   return self;

@@ -303,6 +303,17 @@ class Diff(Case):
                                   text))
         self.assertNotIn("pp", self.run_well("diff", "--tree", self.capture, self.capture))
 
+    def test_a_file_with_another_version_in_its_name(self):
+        """A function stays one row, unless its file has another name altogether."""
+        for name, modules in (("deep-1.2", " +\\[deep → deep-1.2\\]"), ("other", " +\\[deep\\]")):
+            capture = os.path.join(self.directory, "version.syscap")
+            program = shutil.copy(self.program, os.path.join(self.directory, name))
+            self.run_well("-q", "-f", "-o", capture, "--", program)
+            text = self.run_well("diff", "-n", "1000", self.capture, capture)
+            rows = re.findall(r"(?m)^.*  burn .*$", text)
+            self.assertEqual(len(rows), 1 if "→" in modules else 2, text)
+            self.assertTrue(any(re.search("  burn" + modules, row) for row in rows), rows)
+
     def test_a_status_for_scripts(self):
         done = self.run_it("diff", "--fail-above", "5", self.capture, self.slow)
         self.assertEqual(done.returncode, 1)
