@@ -196,7 +196,7 @@ class Colors(Case):
                 text = self.run_well("diff", *options, "--color=always", *pair)
                 line = [line for line in text.splitlines() if re.search("  burn ", line)][0]
                 self.assertTrue(line.startswith(burn), line)
-        for options in ([], ["--tree", "--min=-1"]):
+        for options in (["-n", "100000"], ["--tree", "--min=-1"]):
             text = self.run_well("diff", *options, "--color=always", self.capture, self.capture)
             self.assertIn("burn", text)
             self.assertNotIn("\033", text)
