@@ -21,7 +21,7 @@
 
 typedef struct
 {
-  pid_t pid;
+  pid_t pid, parent;
   guint64 first, last; /* accounts at the start and at the last look, ns; 0: it was not there */
 } Process;
 
@@ -31,6 +31,7 @@ struct _LuCpuClocks
   gboolean all, from_exec, stopped;
   guint64 busy_at_start, busy_at_stop; /* of all CPUs together, ns; 0: not known */
   GArray *processes;                   /* array of Process */
+  gboolean has_old_children;           /* the account of one got all that another one ever used */
   guint64 tasks_at_look; /* the tasks' clocks when a process was there the last time, ns */
 };
 
@@ -40,30 +41,39 @@ from_ticks (guint64 ticks)
   return ticks * (1000000000u / (guint64) sysconf (_SC_CLK_TCK));
 }
 
-/* Returns cutime and cstime of proc_pid_stat(5). */
+/* Returns cutime and cstime of proc_pid_stat(5). parent: NULL: not wanted. */
 static guint64
-children_ns (pid_t pid)
+children_ns (pid_t pid, pid_t *parent)
 {
   g_autofree char *path = g_strdup_printf ("/proc/%d/stat", (int) pid);
   g_autofree char *text = lu_fd_read_file (path, 2048, NULL);
   const char *end = text != NULL ? strrchr (text, ')') : NULL;
   unsigned long long user, system;
+  int ppid;
 
   if (end == NULL
-      || sscanf (end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu", &user,
-                 &system)
-             != 2)
+      || sscanf (end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu", &ppid,
+                 &user, &system)
+             != 3)
     return 0;
+  if (parent != NULL)
+    *parent = ppid;
   return from_ticks (user + system);
+}
+
+static guint64
+account_of (pid_t pid, pid_t *parent)
+{
+  clockid_t clock;
+  guint64 own = clock_getcpuclockid (pid, &clock) == 0 ? lu_clock_ns (clock) : 0;
+
+  return own > 0 ? own + children_ns (pid, parent) : 0;
 }
 
 guint64
 lu_cpu_clocks_of_process (pid_t pid)
 {
-  clockid_t clock;
-  guint64 own = clock_getcpuclockid (pid, &clock) == 0 ? lu_clock_ns (clock) : 0;
-
-  return own > 0 ? own + children_ns (pid) : 0;
+  return account_of (pid, NULL);
 }
 
 /* Returns the time in ns for which all CPUs together were busy since the system started, or 0 if it
@@ -149,8 +159,17 @@ lu_cpu_clocks_start (LuCpuClocks *self)
       Process *process = &g_array_index (self->processes, Process, i);
 
       if (process->first == 0)
-        process->first = process->last = lu_cpu_clocks_of_process (process->pid);
+        process->first = process->last = account_of (process->pid, &process->parent);
     }
+}
+
+static gboolean
+is_counted (const LuCpuClocks *self, pid_t pid)
+{
+  for (guint i = 0; i < self->processes->len; i++)
+    if (g_array_index (self->processes, Process, i).pid == pid)
+      return TRUE;
+  return FALSE;
 }
 
 void
@@ -163,6 +182,8 @@ lu_cpu_clocks_look (LuCpuClocks *self)
       Process *process = &g_array_index (self->processes, Process, i);
       guint64 now = process->first > 0 ? lu_cpu_clocks_of_process (process->pid) : 0;
 
+      self->has_old_children |=
+          now == 0 && process->first > 0 && is_counted (self, process->parent);
       /* Less than before: another process has this pid now. */
       if (now == 0 || now < process->last)
         continue;
@@ -190,6 +211,8 @@ accounted_ns (const LuCpuClocks *self, guint64 tasks_ns)
 {
   guint64 sum = 0;
 
+  if (self->has_old_children)
+    return 0;
   for (guint i = 0; i < self->processes->len; i++)
     {
       const Process *process = &g_array_index (self->processes, Process, i);

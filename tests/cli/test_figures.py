@@ -140,6 +140,12 @@ class Figures(unittest.TestCase):
 
     def test_children_from_before_are_not_expected(self):
         """Their CPU time is in the account of their parent as soon as they end."""
+        self.check_child_from_before(False)
+
+    def test_recorded_children_are_expected_once(self):
+        self.check_child_from_before(True)
+
+    def check_child_from_before(self, is_recorded):
         process = subprocess.Popen(
             [sys.executable, "-S", "-E", "-c", "import os, sys, time\n"
              "def work(seconds):\n"
@@ -158,8 +164,10 @@ class Figures(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         process.stdout.readline()
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+            pids = [str(process.pid), *(children.read().split() if is_recorded else [])]
         recorder = subprocess.Popen([PROGRAM, "-F", str(RATE), "--stats", "json", "-o", "x.syscap",
-                                     "--pid", str(process.pid)], cwd=self.directory,
+                                     "--pid", ",".join(pids)], cwd=self.directory,
                                     stderr=subprocess.PIPE, text=True)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
