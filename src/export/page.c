@@ -438,3 +438,12 @@ lu_page_write (const LuModel *model, const LuModel *before, LuStream *stream)
   lu_stream_text (stream, "}");
   lu_stream_text (stream, place + strlen (PLACE));
 }
+
+gboolean
+lu_page_save (const LuModel *model, const LuModel *before, int fd_taken, GError **error)
+{
+  g_autoptr (LuStream) stream = lu_stream_new (fd_taken, FALSE);
+
+  lu_page_write (model, before, stream);
+  return lu_stream_finish (stream, error);
+}

@@ -9,6 +9,7 @@
 #include "report.h"
 
 #include "base/error.h"
+#include "export/page.h"
 #include "session/fetcher.h"
 #include "color.h"
 #include "pager.h"
@@ -20,8 +21,8 @@ typedef struct
 {
   int limit;
   double min_points, fail_above; /* fail_above: negative: never */
-  gboolean tree, json, full_names, no_pager;
-  char *mode, *color; /* of --debuginfod and --color, owned */
+  gboolean tree, json, full_names, no_pager, force;
+  char *mode, *color, *output; /* of --debuginfod, --color and --output, owned */
 } Options;
 
 static gboolean
@@ -37,6 +38,9 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions as JSON"), NULL },
     { "fail-above", 0, 0, G_OPTION_ARG_DOUBLE, &self->fail_above,
       N_ ("Exit with 1 if the share of a function grew by more than this many points"), N_ ("PP") },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &self->output,
+      N_ ("Write both as a page for a browser, x.html"), N_ ("FILE") },
+    { "force", 'f', 0, G_OPTION_ARG_NONE, &self->force, N_ ("Overwrite an existing file"), NULL },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
     { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
@@ -57,10 +61,27 @@ parse (Options *self, int *argc, char ***argv, GError **error)
 }
 
 static gboolean
+save_page (const Options *options, const LuProfile *a, const LuProfile *b, GError **error)
+{
+  int fd = lu_output_open (options->output, options->force, error);
+
+  if (fd < 0)
+    return FALSE;
+  if (lu_page_save (b->model, a->model, fd, error))
+    return TRUE;
+  lu_output_discard (options->output);
+  return FALSE;
+}
+
+static gboolean
 compare (const Options *options, const LuProfile *a, const LuProfile *b, GError **error)
 {
   g_autoptr (LuDiff) diff = lu_diff_new (a, b);
 
+  if (options->output != NULL && !save_page (options, a, b, error))
+    return FALSE;
+  if (options->output != NULL)
+    return options->fail_above < 0 || lu_diff_check (diff, options->fail_above, error);
   if (options->json)
     lu_diff_print_json (diff);
   else if (options->tree)
@@ -78,20 +99,23 @@ lu_diff_main (int argc, char **argv, GError **error)
   g_autoptr (LuDebuginfod) debuginfod = NULL;
   g_autoptr (LuProfile) a = NULL;
   g_autoptr (LuProfile) b = NULL;
-  g_autofree char *mode = NULL, *color = NULL;
+  g_autofree char *mode = NULL, *color = NULL, *output = NULL;
   LuProfileLoad load;
   gboolean is_parsed = parse (&options, &argc, &argv, error);
 
   mode = options.mode;
   color = options.color;
+  output = options.output;
   if (!is_parsed || !lu_color_choose (color, error)
       || !lu_fetcher_start_for_reader (mode, &debuginfod, error))
     return FALSE;
-  if (!options.no_pager)
+  if (!options.no_pager && output == NULL)
     lu_pager_start ();
-  lu_report_give_up_rights (NULL,
+  lu_report_give_up_rights (output,
                             lu_replay_is_perf_data (argv[1]) || lu_replay_is_perf_data (argv[2]));
-  load = (LuProfileLoad){ options.full_names ? LU_MODEL_FULL_NAMES : 0, debuginfod, kallsyms };
+  load = (LuProfileLoad){ (options.full_names ? LU_MODEL_FULL_NAMES : 0u)
+                              | (output != NULL ? LU_MODEL_SOME_TIMES : 0u),
+                          debuginfod, kallsyms };
   a = lu_profile_load (argv[1], &load, error);
   b = a != NULL ? lu_profile_load (argv[2], &load, error) : NULL;
   if (b == NULL)

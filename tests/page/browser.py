@@ -226,6 +226,29 @@ class Pages(unittest.TestCase):
         for text in (*log["labels"], log["tip"], log["title"]):
             self.assertNotRegex(text, "[\u202a-\u202e\u2066\u0000-\u001f]")
 
+    def test_comparison(self):
+        old = self.capture("old.syscap", [(1, i, ["main", "kept"]) for i in range(6)] + [(1, 6, ["main", "gone"])] * 2)
+        new = self.capture("new.syscap", [(1, i, ["main", "kept"]) for i in range(6)] + [(1, 6, ["main", "new"])] * 6)
+        page = self.path("diff.html")
+        self.run_it("diff", "--output", page, old, new)
+        log = self.drive(page, """
+  say("facts", text("facts")); say("labels", labels(app.lower)); say("width", app.lower.graph.total[find(app.lower, "gone")]);
+  mouse(app.lower, "mousemove", find(app.lower, "kept")); say("tip", text("tip"));
+  say("colours", ["kept", "gone", "new"].map((name) => app.lower.colourOf(app.lower.graph, find(app.lower, name)) === app.colours.change(name === "kept" ? -1 / 5 : name === "gone" ? -1 : 1)));
+  press("5"); say("table", [...$("table").querySelectorAll(".row")].map((row) => [row.querySelector(".name").textContent, row.querySelector(".change").textContent]));
+  press("3"); say("callers", labels(app.lower).length > 3);
+""")
+        self.assertIn("compared with ", log["facts"])
+        self.assertLessEqual({"kept+0x100", "gone+0x100", "new+0x100"}, set(log["labels"]))
+        self.assertEqual(log["width"], 12 * (0.25 + 0) / 2)
+        self.assertRegex(log["tip"], r"75\.00 % → 50\.00 % [(]-25\.00 points[)]")
+        self.assertEqual(log["colours"], [True, True, True])
+        self.assertEqual(log["table"], [["new+0x100", "+50.00"], ["kept+0x100", "-25.00"], ["gone+0x100", "-25.00"], ["main+0x100", "0.00"]])
+        self.assertTrue(log["callers"])
+        result = subprocess.run([PROGRAM, "diff", "--output", page, old, new], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("diff.html", result.stderr)
+
     def test_events_and_nothing(self):
         data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/input/data/two-events.perf")
         self.run_it("convert", data, self.path("two.html"))

@@ -46,6 +46,9 @@ const KEYS = [
   ["k", "with or without the kernel"], ["g", "fold recursion"], ["t", "show threads"], ["Escape", "clear the search, then the selection"],
 ];
 
+// Selections of which the page keeps what it made, so that one can go back at once.
+const REMEMBERED = 4;
+
 const $ = (id) => document.getElementById(id);
 
 function element(tag, { text, ...attributes } = {}, ...children) {
@@ -251,10 +254,13 @@ export class App {
     }, 150);
   }
 
-  // Returns a value that depends on `key`, which is made again only if the key changed.
+  // Returns a value that depends on `key`: one of the last few, or a new one.
   #remember(what, key, make) {
-    if (!this.made[what] || this.made[what].key !== key) this.made[what] = { key, value: make() };
-    return this.made[what].value;
+    const known = (this.made[what] ||= new Map()), value = known.has(key) ? known.get(key) : make();
+    known.delete(key);
+    known.set(key, value);
+    if (known.size > REMEMBERED) known.delete(known.keys().next().value);
+    return value;
   }
 
   #compute() {

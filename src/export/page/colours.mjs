@@ -50,6 +50,7 @@ export class Colours {
     const { capture } = this;
     this.isDark = isDark;
     this.text = isDark ? "#f4f1ea" : "#211d18";
+    this.back = isDark ? "#1b1a18" : "#fbfaf8"; // --back of page.css
     this.match = isDark ? "#c026d3" : "#f0abfc";
     this.faint = isDark ? "#3a3733" : "#e4e0d8";
     this.of = capture.names.map((name, fn) => this.#colour(capture.kinds[fn], capture.modules[fn], name));
@@ -68,7 +69,7 @@ export class Colours {
   #change(share) {
     const size = Math.abs(share);
     const light = this.isDark ? 0.4 + 0.14 * size : 0.91 - 0.22 * size;
-    return oklch(light, 0.01 + 0.15 * size, share > 0 ? 25 : 250);
+    return oklch(light, 0.01 + 0.15 * size, share === 0 ? 80 : share > 0 ? 25 : 250);
   }
 
   // share: the change of a box, -1 (all of it is gone) to 1 (all of it is new).

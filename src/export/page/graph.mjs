@@ -9,7 +9,7 @@ import { fit, isolated, makeMeasure, visible } from "./text.mjs";
 export const ROW = 19;
 const FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, Cantarell, sans-serif";
 // Pixels: narrower boxes are not drawn one by one; boxes with less room have no label.
-const MIN_BOX = 0.7, MIN_LABEL = 22, PADDING = 5;
+const MIN_BOX = 1, MIN_LABEL = 22, PADDING = 5;
 const ZOOM_STEP = 1.25, MAX_ZOOM = 1e7;
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -35,7 +35,7 @@ export class GraphView {
     this.matches = null;
     this.from = 0;
     this.span = 1;
-    this.rows = new Map();
+    this.rows = []; // by depth: left, width and number of each box
     this.labels = new Map();
     this.#listen();
   }
@@ -78,7 +78,7 @@ export class GraphView {
   // Top of a row, from the top of the canvas.
   #top(depth) {
     const y = this.flip ? this.contentHeight - (depth + 1) * ROW : depth * ROW;
-    return y - this.container.scrollTop;
+    return y - this.scrolled;
   }
 
   #left(x) { return (x - this.from) / this.span * this.width; }
@@ -87,14 +87,14 @@ export class GraphView {
     if (!this.graph) return;
     const { context, graph } = this, min = this.span / this.width * MIN_BOX;
     const begin = performance.now();
+    this.scrolled = this.container.scrollTop;
     if (graph.prepare && graph.prepare(min)) this.chosen = 0;
-    context.fillStyle = getComputedStyle(this.container).backgroundColor;
+    context.fillStyle = this.colours.back;
     context.fillRect(0, 0, this.width, this.height);
-    this.rows.clear();
+    for (const row of this.rows) row.length = 0;
     this.texts = [];
     const range = { min, from: this.from, to: this.from + this.span }, stack = [0];
-    const last = Math.ceil((this.flip ? this.contentHeight - this.container.scrollTop
-                                      : this.container.scrollTop + this.height) / ROW);
+    const last = Math.ceil((this.flip ? this.contentHeight - this.scrolled : this.scrolled + this.height) / ROW);
     while (stack.length > 0) {
       const id = stack.pop();
       this.#box(id);
@@ -119,8 +119,8 @@ export class GraphView {
     if (y < -ROW || y > this.height) return;
     const left = this.#left(graph.x[id]), right = this.#left(graph.x[id] + graph.total[id]);
     const x = Math.max(left, -1), w = Math.min(right, this.width + 1) - x;
-    if (!this.rows.has(depth)) this.rows.set(depth, []);
-    this.rows.get(depth).push(x, w, id);
+    while (this.rows.length <= depth) this.rows.push([]);
+    this.rows[depth].push(x, w, id);
     context.fillStyle = this.#colour(id);
     context.fillRect(x, y, Math.max(w - (w > 3 ? 1 : 0.25), MIN_BOX), ROW - 1);
     if (w < MIN_LABEL) return;
@@ -168,7 +168,7 @@ export class GraphView {
     if (!this.graph) return -1;
     const box = this.canvas.getBoundingClientRect(), x = clientX - box.left;
     const y = clientY - box.top + this.container.scrollTop;
-    const depth = Math.floor((this.flip ? this.contentHeight - y : y) / ROW), row = this.rows.get(depth) || [];
+    const depth = Math.floor((this.flip ? this.contentHeight - y : y) / ROW), row = this.rows[depth] || [];
     for (let i = 0; i < row.length; i += 3)
       if (x >= row[i] && x < row[i] + Math.max(row[i + 1], MIN_BOX)) return row[i + 2];
     return -1;
@@ -192,6 +192,7 @@ export class GraphView {
   }
 
   #scrollTo(id) {
+    this.scrolled = this.container.scrollTop;
     const y = this.#top(this.graph.depth[id]), margin = Math.min(3 * ROW, this.height / 3);
     if (y < margin) this.container.scrollTop += y - margin;
     else if (y > this.height - margin - ROW) this.container.scrollTop += y - (this.height - margin - ROW);

@@ -7,7 +7,7 @@ import { count, percent, visible } from "./text.mjs";
 
 export const TABLE_ROW = 24;
 const COLUMNS = [["self", "Self"], ["total", "Total"], ["name", "Function"], ["module", "Module"]];
-const COMPARED = [["change", "Change of self"], ["totalChange", "Change of total"], ["self", "Self"], ["total", "Total"],
+const COMPARED = [["change", "± Self"], ["totalChange", "± Total"], ["self", "Self"], ["total", "Total"],
                   ["name", "Function"], ["module", "Module"]];
 
 // Returns the rows of a table, sorted: { fn, self, total, change, totalChange }. Of a comparison,

@@ -153,6 +153,19 @@ class Builder {
   }
 }
 
+function sortByTotal(nodes, begin, end, total) {
+  if (end - begin > 16) {
+    nodes.subarray(begin, end).sort((a, b) => total[b] - total[a] || a - b);
+    return;
+  }
+  for (let i = begin + 1; i < end; i++) {
+    const node = nodes[i];
+    let to = i;
+    for (; to > begin && total[nodes[to - 1]] < total[node]; to--) nodes[to] = nodes[to - 1];
+    nodes[to] = node;
+  }
+}
+
 // Returns the new number of each node in the order of drawing, by `total`.
 function order(parent, total, n) {
   const first = new Int32Array(n + 1), children = new Int32Array(n), place = new Int32Array(n);
@@ -160,8 +173,7 @@ function order(parent, total, n) {
   for (let i = 0; i < n; i++) first[i + 1] += first[i];
   const at = first.slice();
   for (let i = 1; i < n; i++) children[at[parent[i]]++] = i;
-  const byTotal = (a, b) => total[b] - total[a] || a - b;
-  for (let i = 0; i < n; i++) if (first[i + 1] - first[i] > 1) children.subarray(first[i], first[i + 1]).sort(byTotal);
+  for (let i = 0; i < n; i++) if (first[i + 1] - first[i] > 1) sortByTotal(children, first[i], first[i + 1], total);
   const stack = [0];
   for (let next = 0; stack.length > 0;) {
     const node = stack.pop();
