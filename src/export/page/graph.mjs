@@ -108,6 +108,12 @@ export class GraphView {
     this.drawTime = performance.now() - begin;
   }
 
+  // Several movements between two frames of the screen are drawn once.
+  #drawSoon() {
+    cancelAnimationFrame(this.request);
+    this.request = requestAnimationFrame(() => this.draw());
+  }
+
   #colour(id) {
     const { graph, colours, matches } = this, fn = graph.fn[id];
     if (matches) return matches[fn] ? colours.match : colours.dim[fn];
@@ -228,7 +234,7 @@ export class GraphView {
     this.from = x - at / this.width * this.span;
     this.#clampZoom();
     this.#hover(-1);
-    this.draw();
+    this.#drawSoon();
     this.events.zoom();
   }
 
@@ -236,7 +242,7 @@ export class GraphView {
     this.from += pixels / this.width * this.span;
     this.#clampZoom();
     this.#hover(-1);
-    this.draw();
+    this.#drawSoon();
     this.events.zoom();
   }
 
