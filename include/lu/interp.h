@@ -99,6 +99,12 @@ enum lu_interp_chain_flags
 {
   LU_INTERP_CHAIN_CUT = 1 << 0,    /* more than LU_INTERP_MAX_FRAMES */
   LU_INTERP_CHAIN_BROKEN = 1 << 1, /* a frame could not be read: the last one here is not the outermost */
+  /* The innermost call of the evaluation function runs no function any more: the thread's current
+   * frame is one between (LU_PYTHON_ENTRY_OWNER), while the function that has returned is cleared. */
+  LU_INTERP_CHAIN_NO_LEAF = 1 << 2,
+  /* The process has several interpreters (interp_next is not 0), so that the frames of the native
+   * stack may belong to chains of more than one. */
+  LU_INTERP_CHAIN_SEVERAL = 1 << 3,
 };
 
 struct lu_interp_chain
