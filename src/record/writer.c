@@ -242,6 +242,9 @@ handle (LuWriter *self, const LuMessage *message)
     case LU_MESSAGE_TASK:
       write_task (self, (const LuTaskMessage *) message);
       break;
+    case LU_MESSAGE_INTERP_FUNCTION:
+      lu_process_unref (((const LuInterpFunctionMessage *) message)->process);
+      break;
     case LU_MESSAGE_LOG:
       write_log (self, ((const LuLogMessage *) message)->time,
                  ((const LuLogMessage *) message)->text);
