@@ -32,6 +32,7 @@
 struct _LuBpfProgram
 {
   struct walker_bpf *skeleton; /* owned */
+  struct walker_bpf *reader;   /* owned; its replacement, which reads interpreters; NULL: none */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
   guint32 flags;
   guint n_cpus;
@@ -150,14 +151,14 @@ make_shared (LuBpfProgram *self)
 }
 
 static int
-load (LuBpfProgram *self)
+load (struct walker_bpf *skeleton)
 {
   sigset_t all, before;
   int result;
 
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
-  result = bpf_object__load (self->skeleton->obj);
+  result = bpf_object__load (skeleton->obj);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   return result;
 }
@@ -190,7 +191,7 @@ open_skeleton (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 f
   set_sizes (self, options);
   set_config (self, options);
   result = make_shared (self);
-  return result == 0 ? load (self) : result;
+  return result == 0 ? load (self->skeleton) : result;
 }
 
 /* Kernels before 6.1 keep their mappings in other structures, and refuse code whose fields libbpf
@@ -205,6 +206,65 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options)
 
   if (result != 0 && result != -EPERM)
     result = open_skeleton (self, options, helper_flags () | wanted);
+  return result;
+}
+
+/* Shares all maps but the constants and the state of chains. */
+static int
+share_maps (const LuBpfProgram *self, struct walker_bpf *reader)
+{
+  const struct walker_bpf *from = self->skeleton;
+  const struct
+  {
+    struct bpf_map *to, *from;
+  } maps[] = {
+    { reader->maps.memory, from->maps.memory },
+    { reader->maps.bss, from->maps.bss },
+    { reader->maps.processes, from->maps.processes },
+    { reader->maps.walks, from->maps.walks },
+    { reader->maps.counters, from->maps.counters },
+    { reader->maps.outputs, from->maps.outputs },
+    { reader->maps.replacement, from->maps.replacement },
+  };
+  int result = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (maps) && result == 0; i++)
+    result = bpf_map__reuse_fd (maps[i].to, bpf_map__fd (maps[i].from));
+  return result;
+}
+
+static int
+load_reader (LuBpfProgram *self)
+{
+  struct walker_bpf *reader = walker_bpf__open ();
+  const guint32 place = 0;
+  int result, fd;
+
+  if (reader == NULL)
+    return -errno;
+  self->reader = reader;
+  reader->rodata->host_config = self->skeleton->rodata->host_config;
+  reader->rodata->host_config.flags |= LU_BPF_INTERPRETERS;
+  bpf_map__set_max_entries (reader->maps.pythons, self->n_cpus);
+  result = share_maps (self, reader);
+  if (result == 0)
+    result = load (reader);
+  if (result != 0)
+    return result;
+  fd = bpf_program__fd (reader->progs.take_walk);
+  return bpf_map__update_elem (self->skeleton->maps.replacement, &place, sizeof place, &fd,
+                               sizeof fd, BPF_ANY);
+}
+
+int
+lu_bpf_program_read_interpreters (LuBpfProgram *self)
+{
+  libbpf_print_fn_t before = libbpf_set_print (keep_words);
+  int result = load_reader (self);
+
+  libbpf_set_print (before);
+  if (result != 0)
+    g_debug ("functions of interpreters are not read: %s (%s)", g_strerror (-result), last_words);
   return result;
 }
 
@@ -260,6 +320,7 @@ lu_bpf_program_free (LuBpfProgram *self)
   if (self->counters != NULL)
     munmap (self->counters, self->counters_size);
   lu_fd_clear (&self->stats_fd);
+  walker_bpf__destroy (self->reader);
   walker_bpf__destroy (self->skeleton);
   g_free (self);
 }
@@ -344,13 +405,12 @@ lu_bpf_program_flags (const LuBpfProgram *self)
 }
 
 static gboolean
-read_info (const LuBpfProgram *self, struct bpf_prog_info *info)
+read_info (const struct bpf_program *program, struct bpf_prog_info *info)
 {
   guint32 size = sizeof *info;
 
   memset (info, 0, sizeof *info);
-  return bpf_obj_get_info_by_fd (bpf_program__fd (self->skeleton->progs.take_walk), info, &size)
-         == 0;
+  return bpf_obj_get_info_by_fd (bpf_program__fd (program), info, &size) == 0;
 }
 
 guint
@@ -358,7 +418,17 @@ lu_bpf_program_verified (const LuBpfProgram *self)
 {
   struct bpf_prog_info info;
 
-  return read_info (self, &info) ? info.verified_insns : 0;
+  return read_info (self->skeleton->progs.take_walk, &info) ? info.verified_insns : 0;
+}
+
+guint
+lu_bpf_program_verified_with_interpreters (const LuBpfProgram *self)
+{
+  struct bpf_prog_info info;
+
+  return self->reader != NULL && read_info (self->reader->progs.take_walk, &info)
+             ? info.verified_insns
+             : 0;
 }
 
 static void
@@ -399,7 +469,7 @@ lu_bpf_program_runs (const LuBpfProgram *self, guint64 *n_runs, guint64 *total_n
 {
   struct bpf_prog_info info;
 
-  if (!read_info (self, &info))
+  if (!read_info (self->skeleton->progs.take_walk, &info))
     return FALSE;
   *n_runs = info.run_cnt;
   *total_ns = info.run_time_ns;
