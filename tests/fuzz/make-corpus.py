@@ -346,8 +346,33 @@ def write_walked(directory):
             layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
 
 
+def python_file(version, has_cold):
+    """A small ELF file that looks like CPython: its symbols, and a search table with a moved part."""
+    names = b"\0_PyRuntime\0Py_Version\0_PyEval_EvalFrameDefault\0"
+    code, cold, runtime, table = 0x1000, 0x1400, 0xa00, 0xe00
+    symbols = struct.pack("<IBBHQQIBBHQQIBBHQQ", 1, 0x11, 0, 1, runtime, 8, 12, 0x11, 0, 1, 0x9f0, 4,
+                          23, 0x12, 0, 1, code, 0x200)
+    sections = b"\0.dynsym\0.dynstr\0.shstrtab\0"
+    headers = [bytes(64)] + [struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 1, 0) for name, kind, at, size
+                             in ((1, 11, 0x200, len(symbols)), (9, 3, 0x300, len(names)), (17, 3, 0x100, len(sections)))]
+    file = bytearray(0x1500)
+    file[:64] = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0x400, 0, 64, 56, 2, 64, 4, 3)
+    file[64:176] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(file), len(file), 4096) \
+        + struct.pack("<IIQQQQQQ", 0x6474e550, 4, table, table, table, 28, 28, 4)
+    for at, data in ((0x100, sections), (0x200, symbols), (0x300, names), (0x400, b"".join(headers)),
+                     (0x9f0, struct.pack("<I", version)),
+                     (runtime, b"xdebugpy" + struct.pack("<95Q", version, *range(94)))):
+        file[at:at + len(data)] = data
+    if has_cold:
+        file[table:table + 28] = struct.pack("<IiIiiii", 0x3b031b01, 0x2c, 2, code - table, 0x60, cold - table, 0x80)
+        file[table + 0x80:table + 0x90] = struct.pack("<IIiI", 12, 4, cold - table - 0x88, 0x80)
+        for i in range(12):
+            file[code + 6 * i:code + 6 * i + 6] = struct.pack("<HI", 0x840f, cold + 8 + i - (code + 6 * i + 6))
+    return bytes(file)
+
+
 def main():
-    for name in ("cfi", "elf-symbols", "jit-names", "kallsyms", "line-answers",
+    for name in ("cfi", "elf-symbols", "interp", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -363,6 +388,8 @@ def main():
     write_store(HERE / "corpus" / "store")
     (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file(SMALL))
     (HERE / "corpus" / "elf-symbols" / "cold").write_bytes(elf_file(COLD))
+    for version in (0x030700f0, 0x030b00f0, 0x030d00f0, 0x030f00f0, 0x031100f0):
+        (HERE / "corpus" / "interp" / f"{version:x}").write_bytes(python_file(version, version != 0x030700f0))
     write_jit(HERE / "corpus" / "jit-names")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
