@@ -53,7 +53,7 @@ test_identity (void)
   g_assert_cmphex (find (functions, 7, 0x1000, 3), ==, LU_FUNCTION_UNREADABLE);
   g_assert_cmphex (find (functions, 8, 0x1000, 1), ==, LU_FUNCTION_UNREADABLE);
 
-  /* The same function of another process. */
+  /* It is one function, whichever process runs it. */
   one.code = 0x2000;
   lu_functions_learn (functions, 8, 80, &one);
   g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
