@@ -13,8 +13,8 @@
 #define STRUCT_BYTES LU_BPF_STRUCT_BYTES
 /* The check covers this many bytes of each name, besides its length. */
 #define CHECKED_TEXT 128
-/* Bytes that are read of a text object, with its header of at most 72. */
-#define TEXT_BYTES (72 + CHECKED_TEXT)
+/* Bytes that are read of a text object. */
+#define TEXT_BYTES (LU_BPF_TEXT_HEADER + CHECKED_TEXT)
 /* Code objects that a chain remembers. A power of two. */
 #define N_SEEN_CODE 64
 

@@ -22,9 +22,12 @@
 #define THREAD_ROUNDS 64
 #define ROUND_FRAMES  64
 #define FRAME_ROUNDS  (2 * LU_INTERP_MAX_FRAMES / ROUND_FRAMES) /* half of them may be between */
+/* From 3.10 on frames count instructions in units of two bytes. */
+#define UNITS_VERSION 0x030a00
 /* Instructions of a code object: bytes. */
 #define MAX_CODE (16u << 20)
-/* Bits of a text's state, above its kind. */
+/* Bits of a text's state: its kind, and two above it. */
+#define TEXT_STATE   0x1f
 #define TEXT_COMPACT (1u << 3)
 #define TEXT_ASCII   (1u << 4)
 
@@ -171,12 +174,23 @@ struct python_text
   uint64_t kind;  /* 0: it cannot be read */
 };
 
+/* Returns the bits of a text's state from its kind on. They follow the bits for interned texts, of
+ * which there are 2, or at least 8 where threads may change them at the same time (3.14); those
+ * have values up to 3. */
+static inline uint64_t
+text_state (uint64_t word)
+{
+  if ((word >> 2 & TEXT_STATE) != 0)
+    return word >> 2 & TEXT_STATE;
+  return (word >> 8 & TEXT_STATE) != 0 ? word >> 8 & TEXT_STATE : word >> 16 & TEXT_STATE;
+}
+
 /* Decodes a text object's header, which is in python->text. */
 static inline struct python_text
 decode_text (const struct python *python)
 {
   const struct lu_python_layout *layout = &python->interp.file.python;
-  uint64_t state = half_in (python->text, layout->text_state) >> (layout->text_shift & 31);
+  uint64_t state = text_state (half_in (python->text, layout->text_state));
   struct python_text text = { .size = word_in (python->text, layout->text_length),
                               .start = layout->text_compact,
                               .kind = state & 7 };
@@ -379,7 +393,7 @@ find_instr (const struct python *python, uint64_t code)
   if (layout->code_bytes != 0)
     at -= code + layout->code_bytes;
   else if ((int32_t) at >= 0)
-    at = (uint64_t) (uint32_t) at << (layout->instr_shift & 1);
+    at = (uint64_t) (uint32_t) at << (python->interp.file.version >= UNITS_VERSION);
   return at < MAX_CODE ? (uint32_t) at : UINT32_MAX;
 }
 

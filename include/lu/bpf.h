@@ -254,6 +254,8 @@ lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
 /* "interps": interpreters (interp.h), which modules name by their index plus 1. User space stores
  * one before it is named, and computes how much of each structure has to be read. */
 #define LU_BPF_STRUCT_BYTES 256
+/* Bytes before the text in a text object, at most. */
+#define LU_BPF_TEXT_HEADER 72
 
 struct lu_bpf_interp
 {

@@ -57,10 +57,7 @@ struct lu_python_layout
                           is an int, an index or offset (before 3.11) */
   /* PyASCIIObject, PyCompactUnicodeObject */
   uint16_t text_length, text_state, text_ascii, text_compact;
-  uint8_t text_shift;  /* bit of the text's state (4 bytes) that its kind begins with; then come
-                          compact and ascii */
-  uint8_t instr_shift; /* code_bytes 0: 1 if frame_instr counts units of 2 bytes (3.10), else 0 */
-  uint8_t entry;       /* enum lu_python_entry */
+  uint8_t entry; /* enum lu_python_entry */
   uint8_t entry_owner;
   uint16_t flags; /* enum lu_python_layout_flags */
 };

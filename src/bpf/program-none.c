@@ -43,6 +43,11 @@ lu_bpf_program_flags (const LuBpfProgram *self)
   g_return_val_if_reached (0);
 }
 
+void
+lu_bpf_program_prepare_interpreters (LuBpfProgram *self)
+{
+}
+
 int
 lu_bpf_program_read_interpreters (LuBpfProgram *self)
 {

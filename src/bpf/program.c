@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "bpf/reader-process.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -32,6 +33,7 @@
 struct _LuBpfProgram
 {
   struct walker_bpf *skeleton; /* owned */
+  LuBpfReaderProcess process;  /* loads the reader when it is wanted */
   struct walker_bpf *reader;   /* owned; its replacement, which reads interpreters; NULL: none */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
   guint32 flags;
@@ -268,6 +270,18 @@ lu_bpf_program_read_interpreters (LuBpfProgram *self)
   return result;
 }
 
+void
+lu_bpf_program_prepare_interpreters (LuBpfProgram *self)
+{
+  lu_bpf_reader_process_start (&self->process, self);
+}
+
+void
+lu_bpf_program_want_interpreters (LuBpfProgram *self)
+{
+  lu_bpf_reader_process_go (&self->process);
+}
+
 static gboolean
 find_maps (LuBpfProgram *self, GError **error)
 {
@@ -278,6 +292,7 @@ find_maps (LuBpfProgram *self, GError **error)
     [LU_BPF_MAP_WALKS] = self->skeleton->maps.walks,
     [LU_BPF_MAP_COUNTERS] = self->skeleton->maps.counters,
     [LU_BPF_MAP_OUTPUTS] = self->skeleton->maps.outputs,
+    [LU_BPF_MAP_REPLACEMENT] = self->skeleton->maps.replacement,
   };
 
   for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
@@ -297,7 +312,7 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   libbpf_print_fn_t before = libbpf_set_print (keep_words);
   int result;
 
-  self->stats_fd = -1;
+  self->stats_fd = self->process.fd = -1;
   result = open_and_load (self, options);
   libbpf_set_print (before);
   if (result != 0)
@@ -320,6 +335,7 @@ lu_bpf_program_free (LuBpfProgram *self)
   if (self->counters != NULL)
     munmap (self->counters, self->counters_size);
   lu_fd_clear (&self->stats_fd);
+  lu_bpf_reader_process_stop (&self->process);
   walker_bpf__destroy (self->reader);
   walker_bpf__destroy (self->skeleton);
   g_free (self);
