@@ -509,6 +509,16 @@ python_find_frame (walk_ref ref)
   return 1;
 }
 
+/* Returns whether the walk and the chain have taken too long. */
+HOST_SUBPROGRAM int64_t
+is_late (walk_ref ref)
+{
+  const struct walk *walk = host_walk (ref);
+
+  return walk == NULL
+         || (host_config.budget_ns != 0 && host_clock () - walk->start_ns > host_config.budget_ns);
+}
+
 /* Reads the chain of the thread and emits it. Returns the LuCounter of the outcome. */
 HOST_SUBPROGRAM int64_t
 python_tell_chain (host_context ctx, walk_ref ref)
@@ -519,7 +529,7 @@ python_tell_chain (host_context ctx, walk_ref ref)
 
   if (python == NULL || !python_find_frame (ref))
     return LU_COUNTER_BPF_CHAINS_NO_THREAD;
-  for (int64_t i = 0; i < FRAME_ROUNDS && result == PYTHON_ON; i++)
+  for (int64_t i = 0; i < FRAME_ROUNDS && result == PYTHON_ON && !is_late (ref); i++)
     result = python_take_frames (ctx, ref);
   if (result == PYTHON_ON)
     python->chain.flags |= LU_INTERP_CHAIN_CUT;

@@ -273,6 +273,10 @@ lu_drain_handle_event (const LuEvent *event, gpointer user_data)
       lu_process_table_apply (self->table, event);
       break;
     case LU_EVENT_LOST:
+      if (self->maps != NULL)
+        lu_bpf_maps_forget_functions (self->maps);
+      log_event (self, event);
+      break;
     case LU_EVENT_LOST_SAMPLES:
     case LU_EVENT_THROTTLE:
       log_event (self, event);

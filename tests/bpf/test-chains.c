@@ -413,7 +413,7 @@ test_other_name (void)
   g_assert_cmpuint (n_functions, ==, 1);
   g_assert_cmpmem (function.bytes + sizeof function.function, function.function.name.size,
                    "handler_2", 9);
-  /* What is behind the text is not part of it. */
+  /* The text ends before these bytes. */
   check = chain.chain.frames[0].check;
   put (text, layout.text_ascii + 9, "x", 1);
   read_chain ();

@@ -273,7 +273,7 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
     {
       if (test->has_reader && lu_bpf_program_read_interpreters (self->live.program) != 0)
         report (FALSE, test->name, "the part for interpreters does not load");
-      for (guint i = 0; i < MAX_MS / 20 && !has_enough (self); i++)
+      for (guint i = 0; i < MAX_MS / 20 && (i == 0 || !has_enough (self)); i++)
         {
           g_usleep (20000);
           self->n_lost += live_drain (&self->live, take, self);

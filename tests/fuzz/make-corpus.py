@@ -332,7 +332,7 @@ def write_line_answers(directory):
 
 
 def write_walked(directory):
-    """A stack that BPF unwound, and arguments: raw data of an output event (bpf.h)."""
+    """Records of the BPF program: raw data of an output event (bpf.h, interp.h)."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
     layout = struct.pack("<6Q", identifier | tid | time | cpu | raw, 0, 0, 0, 0, 1 | 4)
     pcs = struct.pack("<4Q", 0xffffffff81000010, 0x401000, 0x401100 | 1 << 63, 0x401200 | 3 << 62)
@@ -340,7 +340,12 @@ def write_walked(directory):
                          0xffffffff81000010, 0x7ffc00001000) + pcs + bytes(4)
     text = b"true\0--of\0two words\0"
     arguments = struct.pack("<II", 1 << 31 | 3, len(text)) + text + bytes(-(len(text) + 4) % 8)
-    for name, raw_data in (("walked", walked), ("arguments", arguments)):
+    chain = struct.pack("<IIIIQIIQIIQII", 2 << 30 | 1, 1, 10, 11, 1000, 0, 2,
+                        0x7f0000001000, 77, 20, 0x7f0000002000 | 1 << 63, 78, 40) + bytes(4)
+    function = struct.pack("<IIIIQIIHBBHBB", 2 << 30 | 2, 1, 10, 11, 0x7f0000001000, 77, 12, 4, 1, 0,
+                           8, 1, 0) + b"leaf".ljust(256, b"\0") + b"/srv/a.p" + bytes(4)
+    for name, raw_data in (("walked", walked), ("arguments", arguments), ("chain", chain),
+                           ("function", function)):
         body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(raw_data)) + raw_data
         (directory / name).write_bytes(
             layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
