@@ -81,6 +81,12 @@
      "Of these, whole only with a read of the live process; not counted as complete.")             \
   X (JOINED, RECORDING, "joined",                                                                  \
      "Of these, complete only with outer frames of other samples of the thread.")                  \
+  X (WITH_FUNCTIONS, RECORDING, "with_functions", "Samples with functions of an interpreter.")     \
+  X (FUNCTIONS_PART, RECORDING, "functions_cut",                                                   \
+     "Of these, with a stack or a chain of functions that is cut.")                                \
+  X (FUNCTIONS_DIFFER, RECORDING, "functions_differ",                                              \
+     "Of these, with functions that do not agree with the native stack and were left out.")        \
+  X (FUNCTIONS_UNNAMED, RECORDING, "functions_unnamed", "Functions in stacks without a name.")     \
   X (INFERRED, RECORDING, "guessed",                                                               \
      "Of these, complete only with frames found by frame pointer.")                                \
   X (INFERRED_FRAMES, RECORDING, "guessed_frames", "Frames found by frame pointer.")               \

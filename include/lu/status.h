@@ -66,6 +66,12 @@ lu_is_synthetic (unsigned long long address)
 #define LU_FUNCTION_FIRST      (LU_FUNCTION_BASE + 3)
 
 static inline int
+lu_is_function_or_source (unsigned long long address)
+{
+  return address - LU_FUNCTION_BASE < 2 * LU_FUNCTION_SOURCE;
+}
+
+static inline int
 lu_is_function (unsigned long long address)
 {
   return address >> 28 == LU_FUNCTION_BASE >> 28;

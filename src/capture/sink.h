@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "interp/functions.h"
 #include "lu/stack.h"
 #include "process/process.h"
 
@@ -43,6 +44,10 @@ typedef struct
   LuStatus status;
   guint32 n_kernel, n_user;
   const LuFrame *kernel, *user; /* borrowed */
+  /* The user frames without functions of interpreters. NULL: they have none. Borrowed. */
+  const LuFrame *native;
+  guint32 n_native;
+  const LuFunctions *functions; /* borrowed until the end; NULL: none */
   const char *thread_name;      /* borrowed; "" or NULL: unknown */
   LuProcess *process;           /* borrowed; NULL for tasks without one (kernel threads, pid 0) */
   LuAddressSpace

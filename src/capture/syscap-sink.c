@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/hex.h"
+#include "base/id-table.h"
 #include "base/printable.h"
 #include "syscap-frames.h"
 #include "syscap-kernel.h"
@@ -52,7 +53,8 @@ typedef struct
   LuSyscapPids *pids;
   LuFileIds *file_ids;
   ModuleFile files[64];
-  LuSyscapHits *hits; /* NULL: the capture gets no __symbols__ */
+  LuSyscapHits *hits;   /* NULL: the capture gets no __symbols__ */
+  LuIdTable *functions; /* addresses of functions that are named; NULL: none yet */
   gboolean wants_symbols;
   const LuSyscapTapOps *tap_ops; /* NULL: no tap */
   gpointer tap;
@@ -273,6 +275,37 @@ name_synthetic_frames (SyscapSink *self, const LuSinkSample *sample, guint n_add
          || name_address (self, pid, sample->status, error);
 }
 
+static gboolean
+name_function (SyscapSink *self, const LuFunctions *functions, guint64 address, GError **error)
+{
+  const LuFunctionNames names = lu_functions_names (functions, address);
+  const LuSyscapJitName jit_names[] = { { address, names.name },
+                                        { address + LU_FUNCTION_SOURCE, names.source } };
+
+  if (self->hits != NULL)
+    lu_syscap_hits_learn (self->hits, address, names.name);
+  return lu_syscap_write_jit_names (self->writer, jit_names, names.source != NULL ? 2 : 1, error);
+}
+
+/* Names the functions of interpreters that the capture does not have yet. */
+static gboolean
+name_functions (SyscapSink *self, const LuSinkSample *sample, GError **error)
+{
+  if (self->functions == NULL)
+    self->functions = lu_id_table_new (1);
+  for (guint i = 0; i < sample->n_user; i++)
+    {
+      guint64 address = sample->user[i].pc;
+      guint n = lu_id_table_size (self->functions);
+
+      if ((sample->user[i].flags & LU_FRAME_FUNCTION) != 0
+          && lu_id_table_add (self->functions, address, 0) == n
+          && !name_function (self, sample->functions, address, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* Drops outermost frames outside of all mappings, where unwinding went wrong; the end state
  * remains. */
 static void
@@ -281,6 +314,16 @@ leave_out_unmapped_end (LuSinkSample *sample)
   while (sample->status != LU_STATUS_COMPLETE && sample->n_user > 0 && sample->space != NULL
          && lu_address_space_find (sample->space, sample->user[sample->n_user - 1].pc) == NULL)
     sample->n_user--;
+}
+
+/* A client knows only addresses of code. */
+static void
+show_native (LuSinkSample *sample)
+{
+  if (sample->native == NULL)
+    return;
+  sample->user = sample->native;
+  sample->n_user = sample->n_native;
 }
 
 static gboolean
@@ -387,7 +430,12 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
   else
     lu_syscap_kernel_hit (self->kernel, sample.kernel, sample.n_kernel);
   if (self->for_client)
-    leave_out_unmapped_end (&sample);
+    {
+      show_native (&sample);
+      leave_out_unmapped_end (&sample);
+    }
+  else if (sample.native != NULL && !name_functions (self, &sample, error))
+    return FALSE;
   n = lu_syscap_stack_encode (&sample, addresses);
   if (!name_synthetic_frames (self, &sample, n, error))
     return FALSE;
@@ -517,6 +565,7 @@ syscap_free (LuSink *sink)
   for (guint i = 0; i < G_N_ELEMENTS (self->files); i++)
     lu_file_id_unref (self->files[i].file);
   lu_syscap_hits_free (self->hits);
+  lu_id_table_free (self->functions);
   lu_file_ids_free (self->file_ids);
   if (self->tap_ops != NULL)
     self->tap_ops->free (self->tap);

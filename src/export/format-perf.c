@@ -361,6 +361,14 @@ period_of (const PerfFile *self, const LuSyscapSample *sample)
   return weight > 0 ? weight : UNKNOWN_PERIOD;
 }
 
+/* perf knows only code: functions of interpreters are left out. Returns whether to put the address.
+ */
+static gboolean
+is_put (guint64 address)
+{
+  return address >= PERF_CONTEXT_MAX || !lu_is_function (address);
+}
+
 /* Returns the first address, 0 if there is none, and whether it is the kernel's. */
 static guint64
 find_leaf (const guint64 *addresses, guint n, gboolean *in_kernel)
@@ -368,9 +376,10 @@ find_leaf (const guint64 *addresses, guint n, gboolean *in_kernel)
   *in_kernel = FALSE;
   for (guint i = 0; i < n; i++)
     {
-      if (addresses[i] < PERF_CONTEXT_MAX)
+      if (addresses[i] < PERF_CONTEXT_MAX && is_put (addresses[i]))
         return addresses[i];
-      *in_kernel = addresses[i] == PERF_CONTEXT_KERNEL;
+      if (addresses[i] >= PERF_CONTEXT_MAX)
+        *in_kernel = addresses[i] == PERF_CONTEXT_KERNEL;
     }
   return 0;
 }
@@ -380,10 +389,18 @@ put_chain (PerfFile *self, const guint64 *addresses, guint n)
 {
   guint64 context = PERF_CONTEXT_USER;
   gboolean is_leaf = TRUE;
+  guint n_put = 0;
 
-  put_u64 (self, n);
+  for (guint i = 0; i < n; i++)
+    n_put += is_put (addresses[i]);
+  put_u64 (self, n_put);
   for (guint i = 0; i < n; i++)
     {
+      if (!is_put (addresses[i]))
+        {
+          is_leaf = FALSE;
+          continue;
+        }
       if (addresses[i] >= PERF_CONTEXT_MAX)
         {
           context = addresses[i];
@@ -404,7 +421,7 @@ write_sample (PerfFile *self, const LuSyscapRecord *record)
   guint64 leaf = find_leaf (addresses, n, &in_kernel);
 
   for (guint i = 0; i < n; i++)
-    if (lu_is_synthetic (addresses[i]))
+    if (lu_is_synthetic (addresses[i]) && !lu_is_function (addresses[i]))
       name_state (self, record, addresses[i]);
   start_record (self, PERF_RECORD_SAMPLE,
                 in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
@@ -423,7 +440,8 @@ write_sample (PerfFile *self, const LuSyscapRecord *record)
 static void
 learn_state (PerfFile *self, guint64 address, const char *name)
 {
-  g_hash_table_insert (self->states, g_memdup2 (&address, sizeof address), g_strdup (name));
+  if (!lu_is_function_or_source (address))
+    g_hash_table_insert (self->states, g_memdup2 (&address, sizeof address), g_strdup (name));
 }
 
 static void

@@ -17,11 +17,15 @@
 /* Announcements of all processes; each takes about 40 bytes. */
 #define MAX_ANNOUNCED (512u << 10)
 #define MAX_PROCESSES 4096u
+/* Processes that have ended; their last stacks may still have to be written. */
+#define MAX_ENDED 64
 
 /* The announcements of one process. */
 typedef struct
 {
+  guint64 number;
   gint32 pid;
+  gboolean has_ended;
   LuIdTable *ids;    /* (code, check) */
   GArray *addresses; /* of guint64, by id */
 } Process;
@@ -29,6 +33,7 @@ typedef struct
 struct _LuFunctions
 {
   GHashTable *processes; /* number -> Process, owned */
+  GQueue ended;          /* of Process, the oldest first; borrowed */
   guint n_announced;
   GHashTable *numbers; /* source, NUL-terminated, then the name -> index in names + 1 */
   GArray *names;       /* of LuFunctionNames */
@@ -68,6 +73,7 @@ lu_functions_free (LuFunctions *self)
 {
   if (self == NULL)
     return;
+  g_queue_clear (&self->ended);
   g_hash_table_unref (self->processes);
   g_hash_table_unref (self->numbers);
   g_array_unref (self->names);
@@ -142,6 +148,7 @@ get_process (LuFunctions *self, guint64 number, gint32 pid)
   if (process != NULL || g_hash_table_size (self->processes) >= MAX_PROCESSES)
     return process;
   process = g_new0 (Process, 1);
+  process->number = number;
   process->pid = pid;
   process->ids = lu_id_table_new (2);
   process->addresses = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -185,19 +192,33 @@ lu_functions_find (const LuFunctions *self, guint64 number, const struct lu_inte
   return is_full ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE;
 }
 
+static void
+forget (LuFunctions *self, const Process *process)
+{
+  guint64 number = process->number;
+
+  self->n_announced -= process->addresses->len;
+  g_hash_table_remove (self->processes, &number);
+}
+
 void
-lu_functions_forget (LuFunctions *self, gint32 pid)
+lu_functions_end (LuFunctions *self, gint32 pid)
 {
   GHashTableIter iter;
   gpointer value;
 
   g_hash_table_iter_init (&iter, self->processes);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((Process *) value)->pid == pid)
-      {
-        self->n_announced -= ((Process *) value)->addresses->len;
-        g_hash_table_iter_remove (&iter);
-      }
+    {
+      Process *process = value;
+
+      if (process->pid != pid || process->has_ended)
+        continue;
+      process->has_ended = TRUE;
+      g_queue_push_tail (&self->ended, process);
+    }
+  while (g_queue_get_length (&self->ended) > MAX_ENDED)
+    forget (self, g_queue_pop_head (&self->ended));
 }
 
 LuFunctionNames

@@ -28,8 +28,9 @@ void lu_functions_learn (LuFunctions *self, guint64 process, gint32 pid,
  * announcement was lost or could not be read, LU_FUNCTION_TOO_MANY if there was no room for it. */
 guint64 lu_functions_find (const LuFunctions *self, guint64 process,
                            const struct lu_interp_frame *frame);
-/* Forgets what the processes with that pid have announced. */
-void lu_functions_forget (LuFunctions *self, gint32 pid);
+/* The processes with that pid have ended: forgets what they have announced, after some more have.
+ */
+void lu_functions_end (LuFunctions *self, gint32 pid);
 
 typedef struct
 {

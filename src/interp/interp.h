@@ -30,6 +30,9 @@ typedef struct
   /* It calls handlers of instructions, which go on to each other without a call: what it calls in
    * its own file belongs to it. */
   gboolean has_handlers;
+  /* Within this many bytes from its beginning, it may have noted its function only in part; 0: it
+   * does so in one step. */
+  guint two_steps;
 } LuInterp;
 
 /* Recognizes an interpreter in the file open as `fd` (borrowed), which is mapped as `path`. Returns
@@ -40,8 +43,7 @@ LuInterp *lu_interp_recognize_bytes (const char *path, gconstpointer bytes, gsiz
 
 /* Returns whether the code at an ELF address is of the function that runs functions. */
 gboolean lu_interp_runs_at (const LuInterp *self, guint64 elf_address);
-/* Returns whether the function may not have told yet at that address which function it runs, or may
- * have told it only in part. */
+/* Returns whether the function may not have noted yet at that address which function it runs. */
 gboolean lu_interp_begins_at (const LuInterp *self, guint64 elf_address);
 
 /* Returns the versions of interpreters that were met and are not known, as "Python 3.17", in the

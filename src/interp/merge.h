@@ -37,8 +37,8 @@ typedef struct
   const guint64 *addresses; /* of the functions of the chain (functions.h) */
   guint n_chain;
   guint32 chain_flags;    /* enum lu_interp_chain_flags */
-  gboolean begins_in_two; /* a call that begins notes its function in two steps: between them the
-                             chain is not true */
+  gboolean begins_in_two; /* the call at the leaf may be between two steps of noting its function,
+                             where the chain is not true */
   gboolean keeps_native;  /* leave the replaced frames beside the functions */
 } LuMerge;
 

@@ -20,6 +20,7 @@ enum
   GENERATED_UNNAMED = 1 << 0,
   GENERATED_NAMED = 1 << 1,
   PYTHON_LOOP = 1 << 2, /* the function that interprets Python */
+  INTERPRETED = 1 << 3, /* functions that an interpreter ran */
 };
 
 typedef struct
@@ -50,6 +51,8 @@ is_old_python (const char *module)
 static guint
 contents_of (const LuModelFunction *function)
 {
+  if (function->kind == LU_CODE_FUNCTION)
+    return INTERPRETED;
   if (function->kind == LU_CODE_GENERATED)
     return function->has_name ? GENERATED_NAMED : GENERATED_UNNAMED;
   return g_str_has_prefix (function->name, "_PyEval_EvalFrameDefault")
@@ -79,9 +82,27 @@ find_contents (const LuModel *model)
   return contents;
 }
 
+/* Returns whether functions of each process were read from its interpreter, which may have begun
+ * after its first samples. */
+static gboolean *
+find_interpreted (const LuModel *model, const guint8 *contents)
+{
+  gboolean *is_interpreted = g_new0 (gboolean, model->processes->len + (gsize) 1);
+
+  for (guint i = 0; i < lu_model_n_counts (model); i++)
+    {
+      LuModelCount count = lu_model_count (model, i);
+
+      if (contents[count.node] & INTERPRETED)
+        is_interpreted[lu_model_thread (model, count.thread)->process] = TRUE;
+    }
+  return is_interpreted;
+}
+
 static void
 print_hint (const LuModel *model, const Runtime *runtime, const guint8 *contents)
 {
+  g_autofree gboolean *is_interpreted = find_interpreted (model, contents);
   g_autofree guint64 *samples = g_new0 (guint64, model->processes->len + (gsize) 1);
   guint64 all = 0;
   guint32 most = 0;
@@ -95,7 +116,7 @@ print_hint (const LuModel *model, const Runtime *runtime, const guint8 *contents
       guint32 number = lu_model_thread (model, count.thread)->process;
 
       process = g_ptr_array_index (model->processes, number);
-      if (!lacks_names (contents[count.node])
+      if (!lacks_names (contents[count.node]) || is_interpreted[number]
           || !g_pattern_match_simple (runtime->program, process->name))
         continue;
       all += count.n;

@@ -57,7 +57,13 @@ test_identity (void)
   one.code = 0x2000;
   lu_functions_learn (functions, 8, 80, &one);
   g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
-  lu_functions_forget (functions, 70);
+  lu_functions_end (functions, 70);
+  g_assert_cmphex (find (functions, 7, 0x1000, 1), ==, address);
+  for (guint i = 100; i < 164; i++)
+    {
+      lu_functions_learn (functions, i, (gint32) i, &one);
+      lu_functions_end (functions, (gint32) i);
+    }
   g_assert_cmphex (find (functions, 7, 0x1000, 1), ==, LU_FUNCTION_UNREADABLE);
   g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
 }
