@@ -20,6 +20,10 @@
 /* Processes that have ended; their last stacks may still have to be written. */
 #define MAX_ENDED 64
 
+/* "File" of a frame of CPython's own (_Py_InitCleanup, 3.12), between a class and its __init__().
+ */
+#define INIT_CLEANUP "__init__"
+
 /* The announcements of one process. */
 typedef struct
 {
@@ -135,6 +139,8 @@ address_of (LuFunctions *self, const LuInterpFunction *function)
 
   if (function->name.kind == 0 || name[0] == 0)
     return LU_FUNCTION_UNREADABLE;
+  if (function->first_line == 0 && g_str_equal (path, INIT_CLEANUP))
+    return 0;
   return LU_FUNCTION_BASE + intern (self, shown, source);
 }
 

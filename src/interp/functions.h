@@ -24,8 +24,9 @@ void lu_functions_free (LuFunctions *self);
 /* Takes an announcement of the process with that number (lu_process_id()) and pid. */
 void lu_functions_learn (LuFunctions *self, guint64 process, gint32 pid,
                          const LuInterpFunction *function);
-/* Returns the address that stands for a function of a chain: LU_FUNCTION_UNREADABLE if its
- * announcement was lost or could not be read, LU_FUNCTION_TOO_MANY if there was no room for it. */
+/* Returns the address that stands for a function of a chain: 0 if it is one of the interpreter's
+ * own, which nobody has written, LU_FUNCTION_UNREADABLE if its announcement was lost or could not
+ * be read, LU_FUNCTION_TOO_MANY if there was no room for it. */
 guint64 lu_functions_find (const LuFunctions *self, guint64 process,
                            const struct lu_interp_frame *frame);
 /* The processes with that pid have ended: forgets what they have announced, after some more have.

@@ -87,7 +87,8 @@ typedef struct
 static void
 add_function (Output *self, guint64 address)
 {
-  self->frames[self->n++] = (LuFrame){ .pc = address, .flags = LU_FRAME_FUNCTION };
+  if (address != 0)
+    self->frames[self->n++] = (LuFrame){ .pc = address, .flags = LU_FRAME_FUNCTION };
 }
 
 /* Adds the functions of one call, from *next on. */

@@ -34,7 +34,7 @@ typedef struct
   guint n_frames;
   gboolean is_whole; /* the frames lead to the root */
   const struct lu_interp_frame *chain;
-  const guint64 *addresses; /* of the functions of the chain (functions.h) */
+  const guint64 *addresses; /* of the functions of the chain (functions.h); 0: not to be shown */
   guint n_chain;
   guint32 chain_flags;    /* enum lu_interp_chain_flags */
   gboolean begins_in_two; /* the call at the leaf may be between two steps of noting its function,

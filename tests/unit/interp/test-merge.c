@@ -23,6 +23,7 @@ typedef struct
 
 static const Case cases[] = {
   { "one function", "cEm", "<1>", "c1m" },
+  { "a function of the interpreter's own", "Em", "10<2>", "12m" },
   { "two functions in one call", "Em", "1<2>", "12m" },
   { "a C function between two calls", "cEfEm", "<1>2<3>", "c1f23m" },
   { "a call each, as before 3.11", "EfEfEm", "<1><2><3>", "1f2f3m" },
@@ -72,7 +73,7 @@ make_chain (const char *text, struct lu_interp_frame *chain, guint64 *addresses)
     else if (*text != '<')
       {
         chain[n] = (struct lu_interp_frame){ .code = (guint64) *text };
-        addresses[n++] = LU_FUNCTION_BASE + (guint64) *text;
+        addresses[n++] = *text == '0' ? 0 : LU_FUNCTION_BASE + (guint64) *text;
       }
   return n;
 }
