@@ -191,10 +191,12 @@ read_kernel (uint64_t address)
 
 typedef struct bpf_perf_event_data *host_context;
 
+/* NULL in the program that does not read chains: older verifiers look at all functions of it. */
 static inline struct python *
 host_python (walk_ref ref)
 {
-  return bpf_map_lookup_elem (&pythons, &ref);
+  return (host_config.flags & LU_BPF_INTERPRETERS) != 0 ? bpf_map_lookup_elem (&pythons, &ref)
+                                                        : NULL;
 }
 
 static inline int64_t

@@ -481,7 +481,7 @@ python_take_frames (host_context ctx, walk_ref ref)
   struct python *python = host_python (ref);
   int64_t result = PYTHON_ON;
 
-  if (python == NULL || (host_config.flags & LU_BPF_INTERPRETERS) == 0)
+  if (python == NULL)
     return PYTHON_END;
   for (int64_t i = 0; i < ROUND_FRAMES && result == PYTHON_ON; i++)
     {
@@ -499,7 +499,7 @@ python_find_frame (walk_ref ref)
   struct python *python = host_python (ref);
   int64_t result = PYTHON_ON;
 
-  if (python == NULL || (host_config.flags & LU_BPF_INTERPRETERS) == 0 || !python_begin (ref))
+  if (python == NULL || !python_begin (ref))
     return 0;
   for (int64_t i = 0; i < THREAD_ROUNDS && result == PYTHON_ON; i++)
     result = python_pass_threads (ref);

@@ -385,8 +385,7 @@ count_chain (walk_ref ref, uint64_t outcome)
   struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
   const struct python *python = host_python (ref);
 
-  if ((host_config.flags & LU_BPF_INTERPRETERS) == 0 || c == NULL || python == NULL
-      || outcome >= LU_N_BPF_COUNTERS)
+  if (python == NULL || c == NULL || outcome >= LU_N_BPF_COUNTERS)
     return 0;
   c->values[outcome]++;
   c->values[LU_COUNTER_BPF_FUNCTIONS] += python->n_functions;
