@@ -24,14 +24,21 @@
  */
 #define INIT_CLEANUP "__init__"
 
+typedef struct
+{
+  guint64 address;
+  guint32 n_expected; /* how often chains had it before it came */
+  gboolean is_known;  /* it has come */
+} Announcement;
+
 /* The announcements of one process. */
 typedef struct
 {
   guint64 number;
   gint32 pid;
   gboolean has_ended;
-  LuIdTable *ids;    /* (code, check) */
-  GArray *addresses; /* of guint64, by id */
+  LuIdTable *ids;        /* (code, check) */
+  GArray *announcements; /* of Announcement, by id */
 } Process;
 
 struct _LuFunctions
@@ -39,6 +46,7 @@ struct _LuFunctions
   GHashTable *processes; /* number -> Process, owned */
   GQueue ended;          /* of Process, the oldest first; borrowed */
   guint n_announced;
+  guint64 n_unnamed;
   GHashTable *numbers; /* source, NUL-terminated, then the name -> index in names + 1 */
   GArray *names;       /* of LuFunctionNames */
   GStringChunk *texts;
@@ -51,14 +59,14 @@ process_free (gpointer pointer)
   Process *self = pointer;
 
   lu_id_table_free (self->ids);
-  g_array_unref (self->addresses);
+  g_array_unref (self->announcements);
   g_free (self);
 }
 
 LuFunctions *
 lu_functions_new (void)
 {
-  static const LuFunctionNames fixed[] = { { "[python: unreadable]", NULL },
+  static const LuFunctionNames fixed[] = { { LU_FUNCTION_UNREADABLE_NAME, NULL },
                                            { "[python: too many functions]", NULL },
                                            { "[python: functions not matched]", NULL } };
   LuFunctions *self = g_new0 (LuFunctions, 1);
@@ -157,9 +165,40 @@ get_process (LuFunctions *self, guint64 number, gint32 pid)
   process->number = number;
   process->pid = pid;
   process->ids = lu_id_table_new (2);
-  process->addresses = g_array_new (FALSE, FALSE, sizeof (guint64));
+  process->announcements = g_array_new (FALSE, FALSE, sizeof (Announcement));
   g_hash_table_insert (self->processes, g_memdup2 (&number, sizeof number), process);
   return process;
+}
+
+/* Returns the address of a function that a chain has, while its announcement has not come yet:
+ * names [address] will be its own. */
+static guint64
+expect (LuFunctions *self)
+{
+  const LuFunctionNames *unreadable = &g_array_index (self->names, LuFunctionNames, 0);
+
+  if (self->names->len >= MAX_FUNCTIONS)
+    return LU_FUNCTION_TOO_MANY;
+  g_array_append_vals (self->names, unreadable, 1);
+  return LU_FUNCTION_BASE + self->names->len - 1;
+}
+
+/* Returns the announcement with that number, which is made if it is new; NULL: there is no room. */
+static Announcement *
+get_announcement (LuFunctions *self, Process *process, guint64 code, guint32 check)
+{
+  Announcement none = { 0 };
+  guint32 id;
+
+  if (process == NULL || self->n_announced >= MAX_ANNOUNCED)
+    return NULL;
+  id = lu_id_table_add (process->ids, code & LU_INTERP_CODE_MASK, check);
+  if (id == process->announcements->len)
+    {
+      g_array_append_val (process->announcements, none);
+      self->n_announced++;
+    }
+  return &g_array_index (process->announcements, Announcement, id);
 }
 
 void
@@ -167,35 +206,47 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
 {
   Process *process = get_process (self, number, pid);
   guint64 address = address_of (self, function);
-  guint32 id;
+  Announcement *announcement = get_announcement (self, process, function->code, function->check);
 
-  if (process == NULL || self->n_announced >= MAX_ANNOUNCED)
+  if (announcement == NULL)
     return;
-  id = lu_id_table_add (process->ids, function->code & LU_INTERP_CODE_MASK, function->check);
-  if (id < process->addresses->len)
+  if (announcement->n_expected > 0 && address >= LU_FUNCTION_FIRST)
     {
-      g_array_index (process->addresses, guint64, id) = address;
-      return;
+      g_array_index (self->names, LuFunctionNames, announcement->address - LU_FUNCTION_BASE) =
+          lu_functions_names (self, address);
+      self->n_unnamed -= announcement->n_expected;
     }
-  g_array_append_val (process->addresses, address);
-  self->n_announced++;
+  *announcement = (Announcement){ .address = address, .is_known = TRUE };
 }
 
 guint64
-lu_functions_find (const LuFunctions *self, guint64 number, const struct lu_interp_frame *frame)
+lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
+                   const struct lu_interp_frame *frame)
 {
-  const Process *process = g_hash_table_lookup (self->processes, &number);
-  gboolean is_full =
-      self->n_announced >= MAX_ANNOUNCED || g_hash_table_size (self->processes) >= MAX_PROCESSES;
-  guint32 id = G_MAXUINT32;
+  Announcement *announcement = NULL;
+  gboolean is_readable = (frame->code & LU_INTERP_UNREADABLE) == 0;
 
-  if ((frame->code & LU_INTERP_UNREADABLE) != 0)
-    return LU_FUNCTION_UNREADABLE;
-  if (process != NULL)
-    id = lu_id_table_find (process->ids, frame->code & LU_INTERP_CODE_MASK, frame->check);
-  if (id != G_MAXUINT32)
-    return g_array_index (process->addresses, guint64, id);
-  return is_full ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE;
+  if (is_readable)
+    announcement =
+        get_announcement (self, get_process (self, number, pid), frame->code, frame->check);
+  if (announcement != NULL && announcement->is_known)
+    {
+      self->n_unnamed += announcement->address == LU_FUNCTION_UNREADABLE;
+      return announcement->address;
+    }
+  self->n_unnamed++;
+  if (announcement == NULL)
+    return is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE;
+  if (announcement->n_expected == 0)
+    announcement->address = expect (self);
+  announcement->n_expected += announcement->address >= LU_FUNCTION_FIRST;
+  return announcement->address;
+}
+
+guint64
+lu_functions_unnamed (const LuFunctions *self)
+{
+  return self->n_unnamed;
 }
 
 static void
@@ -203,7 +254,7 @@ forget (LuFunctions *self, const Process *process)
 {
   guint64 number = process->number;
 
-  self->n_announced -= process->addresses->len;
+  self->n_announced -= process->announcements->len;
   g_hash_table_remove (self->processes, &number);
 }
 

@@ -16,6 +16,8 @@
 
 #include <glib.h>
 
+#define LU_FUNCTION_UNREADABLE_NAME "[python: unreadable]"
+
 typedef struct _LuFunctions LuFunctions;
 
 LuFunctions *lu_functions_new (void);
@@ -25,10 +27,13 @@ void lu_functions_free (LuFunctions *self);
 void lu_functions_learn (LuFunctions *self, guint64 process, gint32 pid,
                          const LuInterpFunction *function);
 /* Returns the address that stands for a function of a chain: 0 if it is one of the interpreter's
- * own, which nobody has written, LU_FUNCTION_UNREADABLE if its announcement was lost or could not
- * be read, LU_FUNCTION_TOO_MANY if there was no room for it. */
-guint64 lu_functions_find (const LuFunctions *self, guint64 process,
+ * own, which nobody has written, LU_FUNCTION_UNREADABLE if it could not be read,
+ * LU_FUNCTION_TOO_MANY if there was no room for it. Its announcement may still come, by way of
+ * another CPU. */
+guint64 lu_functions_find (LuFunctions *self, guint64 process, gint32 pid,
                            const struct lu_interp_frame *frame);
+/* Returns how many of the functions that were found have no name, as of now. */
+guint64 lu_functions_unnamed (const LuFunctions *self);
 /* The processes with that pid have ended: forgets what they have announced, after some more have.
  */
 void lu_functions_end (LuFunctions *self, gint32 pid);
@@ -36,7 +41,7 @@ void lu_functions_end (LuFunctions *self, gint32 pid);
 typedef struct
 {
   const char *name;   /* "work (app.py:12)", or a text in brackets */
-  const char *source; /* "/srv/app.py:12"; NULL: none */
+  const char *source; /* "/srv/app.py:12"; NULL: none, or not announced yet */
 } LuFunctionNames;
 
 /* Returns the names of an address that lu_functions_find() returned, or of LU_FUNCTION_UNMATCHED.

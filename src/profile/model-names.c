@@ -141,7 +141,7 @@ name_function (Naming *self, LuModelFrame *frame)
   set_function (self, frame,
                 &(Name){ .name = name != NULL ? name : "[unknown]",
                          .module = "[python]",
-                         .identity = source != NULL ? address : 0 });
+                         .identity = source != NULL ? g_str_hash (source) : 0 });
   function = &g_array_index (self->model->functions, LuModelFunction, frame->function);
   if (colon == NULL || function->defined_in != NULL)
     return;

@@ -111,19 +111,14 @@ find_kinds (LuInterpStacks *self, const LuStackMessage *message, guint n_frames)
 }
 
 static void
-find_functions (LuInterpStacks *self, const LuStackMessage *message, guint n_functions,
-                LuCounters *counters)
+find_functions (LuInterpStacks *self, const LuStackMessage *message, guint n_functions)
 {
   const struct lu_interp_frame *functions = lu_stack_message_functions (message);
-  guint64 process = lu_process_id (message->header.process);
-  guint n_unreadable = 0;
+  const LuProcess *process = message->header.process;
 
   for (guint i = 0; i < n_functions; i++)
-    {
-      self->addresses[i] = lu_functions_find (self->functions, process, &functions[i]);
-      n_unreadable += self->addresses[i] == LU_FUNCTION_UNREADABLE;
-    }
-  lu_count_n (counters, LU_COUNTER_FUNCTIONS_UNNAMED, n_unreadable);
+    self->addresses[i] = lu_functions_find (self->functions, lu_process_id (process),
+                                            lu_process_pid (process), &functions[i]);
 }
 
 static void
@@ -153,8 +148,9 @@ lu_interp_stacks_merge (LuInterpStacks *self, const LuStackMessage *message, LuS
       || sample->space == NULL)
     return;
   merge.begins_in_two = find_kinds (self, message, merge.n_frames);
-  find_functions (self, message, merge.n_chain, counters);
+  find_functions (self, message, merge.n_chain);
   count (counters, lu_merge (&merge, self->merged, &sample->n_user));
+  lu_counters_set (counters, LU_COUNTER_FUNCTIONS_UNNAMED, lu_functions_unnamed (self->functions));
   sample->native = sample->user;
   sample->n_native = n_native;
   sample->user = self->merged;

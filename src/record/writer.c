@@ -358,6 +358,8 @@ lu_writer_finish (LuWriter *self, guint64 end_time, const char *last_line,
       g_propagate_error (error, g_steal_pointer (&self->error));
       return FALSE;
     }
+  if (!self->sink->ops->flush (self->sink, error))
+    return FALSE;
   if (last_line != NULL && !self->sink->ops->log (self->sink, end_time, last_line, error))
     return FALSE;
   for (guint i = 0; metadata[i] != NULL; i += 2)
