@@ -19,6 +19,7 @@
 #define LU_ARCH_MAX_REGISTER 128
 /* The number of a register that the architecture does not have. */
 #define LU_ARCH_NO_REGISTER G_MAXUINT16
+#define LU_ARCH_PLT_BYTES   12
 
 /* The registers that unwinding tables follow. */
 enum
@@ -62,6 +63,9 @@ typedef struct
    * direct call's target from the return address, otherwise to 0. */
   enum lu_call_kind (*decode_call) (const guint8 *bytes, gsize n, gint64 *displacement);
 
+  /* Optional: returns whether LU_ARCH_PLT_BYTES of code are an entry of a procedure linkage table,
+   * which jumps to another file, or to what the same file exports. */
+  gboolean (*is_plt_entry) (const guint8 *code);
   /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu/leaf.h). */
   enum lu_leaf_kind (*leaf_kind_of) (const guint8 *code);
   /* Optional: returns whether Python's trampolines (python -X perf) return to such an address
@@ -74,6 +78,8 @@ typedef struct
   gboolean cfi_finds_interrupted_stack;
   /* Optional: completes the rule of a signal frame that the kernel has laid out. */
   void (*complete_signal_rule) (struct lu_rule *rule);
+  /* Optional: the rule of such a frame, for a restorer without CFI. */
+  const struct lu_rule *kernel_frame;
 } LuArch;
 
 extern const LuArch lu_arch_x86_64;

@@ -37,5 +37,6 @@ const LuArch lu_arch_i386 = {
   .ra = 8,
   .syscall_return = LU_ARCH_NO_REGISTER,
   .decode_call = lu_x86_decode_call,
+  .is_plt_entry = lu_x86_is_plt_entry,
   .cfi_finds_interrupted_stack = TRUE,
 };

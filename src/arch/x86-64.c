@@ -42,6 +42,20 @@ lu_x86_decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
   return lu_call_decode (word, displacement);
 }
 
+/* [endbr64;] [mov $number,%r11d;] [bnd] jmp *displacement(%rip), or in 32-bit code through an
+ * address or %ebx. */
+gboolean
+lu_x86_is_plt_entry (const guint8 *code)
+{
+  if (memcmp (code, "\xf3\x0f\x1e", 3) == 0)
+    code += 4;
+  if (code[0] == 0x41 && code[1] == 0xbb)
+    code += 6;
+  if (code[0] == 0xf2)
+    code++;
+  return code[0] == 0xff && (code[1] == 0x25 || code[1] == 0xa3);
+}
+
 static enum lu_leaf_kind
 leaf_kind_of (const guint8 *code)
 {
@@ -56,14 +70,23 @@ is_trampoline_return (guint64 pc, guint64 start, guint64 size)
 
 /* The kernel's frame as the restorer of the C library describes it: rsp at 160, rip at 168, rbp at
  * 120 and rbx at 128 above rsp (lu_step_ucontext_offset()). */
+static const struct lu_rule kernel_frame = { .cfa_kind = LU_CFA_DEREF_SP,
+                                             .aux = 160,
+                                             .ra_kind = LU_RA_AT_SP,
+                                             .ra_off = 168 / 8,
+                                             .saves = LU_SAVE_AT_SP | LU_SAVE_AT_SP << 4,
+                                             .fp_off = 120 / 8,
+                                             .bx_off = 128 / 8,
+                                             .flags = LU_RULE_SIGNAL | LU_RULE_UCONTEXT };
+
 static void
 complete_signal_rule (struct lu_rule *rule)
 {
-  if (rule->cfa_kind == LU_CFA_DEREF_SP && rule->aux == 160 && rule->cfa_off == 0
-      && rule->ra_kind == LU_RA_AT_SP && rule->ra_off == 168 / 8
-      && lu_rule_fp_kind (rule) == LU_SAVE_AT_SP && rule->fp_off == 120 / 8
-      && lu_rule_bx_kind (rule) == LU_SAVE_AT_SP && rule->bx_off == 128 / 8)
-    rule->flags |= LU_RULE_UCONTEXT;
+  struct lu_rule completed = *rule;
+
+  completed.flags |= LU_RULE_UCONTEXT;
+  if (memcmp (&completed, &kernel_frame, sizeof completed) == 0)
+    *rule = completed;
 }
 
 const LuArch lu_arch_x86_64 = {
@@ -98,9 +121,11 @@ const LuArch lu_arch_x86_64 = {
   .slots = { [RAX] = LU_SLOT_LANDING, [RSP] = LU_SLOT_SP, [RBP] = LU_SLOT_FP, [RBX] = LU_SLOT_BX,
              [RIP] = LU_SLOT_RA },
   .decode_call = lu_x86_decode_call,
+  .is_plt_entry = lu_x86_is_plt_entry,
   .leaf_kind_of = leaf_kind_of,
   .is_trampoline_return = is_trampoline_return,
   .trampoline_frame = LU_TRAMPOLINE_FRAME,
   .cfi_finds_interrupted_stack = TRUE,
   .complete_signal_rule = complete_signal_rule,
+  .kernel_frame = &kernel_frame,
 };

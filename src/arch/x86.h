@@ -9,3 +9,5 @@
 
 /* See LuArch.decode_call. */
 enum lu_call_kind lu_x86_decode_call (const guint8 *bytes, gsize n, gint64 *displacement);
+/* See LuArch.is_plt_entry. */
+gboolean lu_x86_is_plt_entry (const guint8 *code);

@@ -206,7 +206,9 @@ lay_over (Writer *self, guint64 address, const LuGoFunction *function)
       after = rows[i] >> 16;
     }
   self->run[n_before++] =
-      LU_ROW (address + start, function->kind == LU_GO_TOP ? LU_BPF_RULE_TOP : LU_RULE_COMPLEX);
+      LU_ROW (address + start, function->kind == LU_GO_TOP || function->kind == LU_GO_LEAVE
+                                   ? LU_BPF_RULE_TOP
+                                   : LU_RULE_COMPLEX);
   if (end < LU_PAGE_BYTES)
     self->run[n_before++] = LU_ROW (address + end, after);
   memcpy (self->run + n_before, rows + i, (self->n_run - i) * sizeof *rows);

@@ -131,6 +131,8 @@ typedef struct __attribute__ ((packed))
 _Static_assert(sizeof (LuSyscapMetadataFrame) == 64, "syscap metadata");
 
 /* LOG: 24 u16 GLib severity | 26 6 zero | 32 char[32] domain | 64 message NUL */
+/* The message of a recorder about samples that were lost since the last such message. */
+#define LU_SYSCAP_LOST "%" G_GUINT64_FORMAT " samples lost"
 typedef struct __attribute__ ((packed))
 {
   LuSyscapFrame frame;

@@ -27,6 +27,8 @@
 /* Number of the first function of an interpreter, in __symbols__. */
 #define FIRST_FUNCTION (1u << 30)
 #define SEEN_BITS      13
+/* Processes with generated code. */
+#define MAX_GENERATED 4096
 /* Outermost addresses of the last stack that are remembered. */
 #define MAX_LAST 64
 
@@ -55,6 +57,14 @@ typedef struct
   guint64 n_samples, last_sample;
 } HitFile;
 
+/* The generated code of a process. */
+typedef struct
+{
+  char *program; /* owned */
+  guint64 n_samples;
+  guint n_named, n_unnamed; /* addresses */
+} Generated;
+
 struct _LuSyscapHits
 {
   gboolean is_live;
@@ -68,6 +78,7 @@ struct _LuSyscapHits
   GHashTable *file_of;   /* LuFileId -> number + 1 */
   GHashTable *jitdumps;  /* pid -> path */
   GHashTable *functions; /* address -> name, both owned */
+  GHashTable *generated; /* pid -> Generated */
   guint n_left_out;
   LuDebuginfod *debuginfod; /* borrowed; NULL: fetch nothing and count no samples */
   guint32 *seen_hits;       /* by slot of `seen`: number of the hit; NULL: count no samples */
@@ -83,6 +94,13 @@ file_free (gpointer pointer)
   g_free (self);
 }
 
+static void
+generated_free (gpointer pointer)
+{
+  g_free (((Generated *) pointer)->program);
+  g_free (pointer);
+}
+
 LuSyscapHits *
 lu_syscap_hits_new (gboolean is_live)
 {
@@ -95,6 +113,7 @@ lu_syscap_hits_new (gboolean is_live)
   self->file_of = g_hash_table_new (NULL, NULL);
   self->functions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->generated = g_hash_table_new_full (NULL, NULL, NULL, generated_free);
   return self;
 }
 
@@ -109,6 +128,7 @@ lu_syscap_hits_free (LuSyscapHits *self)
   g_hash_table_unref (self->file_of);
   g_hash_table_unref (self->jitdumps);
   g_hash_table_unref (self->functions);
+  g_hash_table_unref (self->generated);
   g_free (self->seen_hits);
   g_free (self);
 }
@@ -233,6 +253,24 @@ match_last (LuSyscapHits *self, const LuSyscapHitStack *stack)
   return n_same;
 }
 
+static void
+count_generated (LuSyscapHits *self, gint32 pid, LuProcess *process)
+{
+  Generated *generated = g_hash_table_lookup (self->generated, GINT_TO_POINTER (pid));
+  LuLabels labels;
+
+  if (generated == NULL)
+    {
+      if (g_hash_table_size (self->generated) >= MAX_GENERATED)
+        return;
+      labels = lu_process_labels (process);
+      generated = g_new0 (Generated, 1);
+      generated->program = lu_labels_program (&labels);
+      g_hash_table_insert (self->generated, GINT_TO_POINTER (pid), generated);
+    }
+  generated->n_samples++;
+}
+
 void
 lu_syscap_hits_add (LuSyscapHits *self, const LuSyscapHitStack *stack)
 {
@@ -241,6 +279,8 @@ lu_syscap_hits_add (LuSyscapHits *self, const LuSyscapHitStack *stack)
   guint n = stack->n_addresses;
 
   self->n_samples++;
+  if (stack->generated_by != NULL)
+    count_generated (self, stack->pid, stack->generated_by);
   /* If samples are counted, no address may be skipped. */
   if (self->seen_hits == NULL && n > 0)
     n -= match_last (self, stack);
@@ -419,6 +459,34 @@ count_samples (GArray *files, gpointer user_data)
 }
 
 static void
+note_generated_name (Naming *self, const LuNameQuery *answer)
+{
+  gint32 pid = pid_of (self->hits, answer->number);
+  Generated *generated = g_hash_table_lookup (self->hits->generated, GINT_TO_POINTER (pid));
+
+  if (generated != NULL && answer->name != NULL)
+    generated->n_named++;
+  else if (generated != NULL)
+    generated->n_unnamed++;
+}
+
+static void
+find_runtimes (const LuSyscapHits *self, LuRuntimes *runtimes)
+{
+  GHashTableIter iter;
+  gpointer pid, value;
+
+  g_hash_table_iter_init (&iter, self->generated);
+  while (g_hash_table_iter_next (&iter, &pid, &value))
+    {
+      const Generated *generated = value;
+
+      if (generated->n_unnamed > generated->n_named)
+        lu_runtimes_add (runtimes, generated->program, GPOINTER_TO_INT (pid), generated->n_samples);
+    }
+}
+
+static void
 add_answers (Naming *self)
 {
   guint n_answers;
@@ -434,6 +502,8 @@ add_answers (Naming *self)
                                 .is_place = !answer->is_generated && !answer->has_symbol };
       guint64 bias = address_of (self->hits, answer->number) - answer->file_offset;
 
+      if (answer->is_generated)
+        note_generated_name (self, answer);
       if (answer->name == NULL && answer->is_generated)
         add_unnamed (self, answer->number);
       if (answer->name == NULL)
@@ -469,6 +539,7 @@ lu_syscap_hits_name (LuSyscapHits *self, const LuKallsyms *kallsyms, LuNamerProg
     name_hit (&naming, i);
   result->is_skipped = !lu_namer_run (namer, &options);
   add_answers (&naming);
+  find_runtimes (self, &result->runtimes);
   result->n_named = naming.n_named;
   file = lu_syscap_symbols_encode (symbols, MAX_SYMBOLS_FILE, &n_left_out);
   result->n_left_out = self->n_left_out + n_left_out;

@@ -11,8 +11,10 @@
 #pragma once
 
 #include "syscap-maps.h"
+#include "process/process.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/namer.h"
+#include "symbolize/runtimes.h"
 
 typedef struct _LuSyscapHits LuSyscapHits;
 
@@ -32,6 +34,8 @@ typedef struct
   const LuSyscapMaps *maps; /* mappings of the process, or NULL */
   const guint64 *addresses; /* as they are in the capture (syscap-stack.h) */
   guint n_addresses;
+  LuProcess *generated_by; /* the process if the stack ends in generated code or passes it, or NULL
+                            */
 } LuSyscapHitStack;
 
 /* Adds the addresses of a stack. */
@@ -45,6 +49,7 @@ typedef struct
   guint n_addresses, n_named; /* distinct addresses, counted per process */
   guint n_left_out;           /* addresses without room */
   gboolean is_skipped;        /* progress() ended it */
+  LuRuntimes runtimes;        /* samples with generated code that mostly lacks names */
 } LuSyscapHitsResult;
 
 /* Returns the file __symbols__ (owned by the caller) with the functions of all addresses.

@@ -63,6 +63,7 @@ typedef struct
   gboolean writes_capture;
   LuNamerProgress go_on; /* NULL: always */
   gpointer go_on_data;
+  LuRuntimes *runtimes;     /* borrowed; NULL: nobody asks for them */
   LuDebuginfod *debuginfod; /* borrowed; NULL: use only names of this machine */
   guint64 n_shadowed;       /* samples that may be in a mapping that the viewer drops */
   guint64 n_no_pid;         /* omitted samples of tasks without a pid */
@@ -432,6 +433,19 @@ write_sample (SyscapSink *self, const LuSinkSample *sample, const guint64 *addre
   return lu_syscap_write_sample (self->writer, &head, &stored, error);
 }
 
+/* Returns the process if the stack ends in generated code or passes it: code without unwind
+ * information, or whose caller was found without. */
+static LuProcess *
+generated_by (const LuSinkSample *sample)
+{
+  if (sample->status == LU_STATUS_JIT)
+    return sample->process;
+  for (guint i = 0; i < sample->n_user; i++)
+    if ((sample->user[i].flags & LU_FRAME_INFERRED) != 0)
+      return sample->process;
+  return NULL;
+}
+
 static gboolean
 syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
 {
@@ -475,7 +489,8 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
                                                          .time = sample.time,
                                                          .maps = pid != NULL ? pid->maps : NULL,
                                                          .addresses = addresses,
-                                                         .n_addresses = n });
+                                                         .n_addresses = n,
+                                                         .generated_by = generated_by (&sample) });
   return write_sample (self, &sample, addresses, n, error);
 }
 
@@ -561,6 +576,8 @@ write_symbols (SyscapSink *self, GError **error)
   file = lu_syscap_hits_name (self->hits, kernel, self->go_on, self->go_on_data, &result);
   text = g_strdup_printf ("%u of %u%s", result.n_named, result.n_addresses,
                           result.is_skipped ? ", skipped" : "");
+  if (self->runtimes != NULL)
+    *self->runtimes = result.runtimes;
   return lu_syscap_write_metadata (self->writer, "live-unwinder.named-addresses", text, error)
          && write_file (self, LU_SYSCAP_SYMBOLS_FILE, file->data, file->len, error);
 }
@@ -675,6 +692,12 @@ lu_syscap_sink_add_symbols (LuSink *sink, LuNamerProgress go_on, gpointer user_d
   self->wants_symbols = TRUE;
   self->go_on = go_on;
   self->go_on_data = user_data;
+}
+
+void
+lu_syscap_sink_ask_runtimes (LuSink *sink, LuRuntimes *runtimes)
+{
+  ((SyscapSink *) sink)->runtimes = runtimes;
 }
 
 void

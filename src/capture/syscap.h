@@ -42,6 +42,9 @@ LuSink *lu_syscap_sink_new_for_client (int fd, const char *kallsyms, int stop_fd
  * none) is called from time to time and may stop the search. Before begin(); not for a client. */
 void lu_syscap_sink_add_symbols (LuSink *self, LuNamerProgress go_on, gpointer user_data);
 
+/* Fills in the runtimes that lack names when the capture ends, if it has names. Borrowed. */
+void lu_syscap_sink_ask_runtimes (LuSink *self, LuRuntimes *runtimes);
+
 /* Also uses debug files from servers. Borrowed. */
 void lu_syscap_sink_set_debuginfod (LuSink *self, LuDebuginfod *debuginfod);
 

@@ -8,6 +8,7 @@
 #include "commands.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "bpf/source-tasks.h"
 #include "elf/own-vdso.h"
@@ -40,7 +41,7 @@ typedef struct
 {
   LuOptions targets;
   char **pids, *debuginfod, *color; /* owned */
-  gboolean group, full_names, no_pager;
+  gboolean group, full_names, json, no_pager;
 } Options;
 
 /* A thread and its stack. */
@@ -76,6 +77,8 @@ parse (Options *self, int argc, char **argv, GError **error)
       N_ ("Print a stack that several threads of a process have only once"), NULL },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &self->json,
+      N_ ("Print all threads and their frames as JSON"), NULL },
     { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
     { "color", 0, 0, G_OPTION_ARG_STRING, &self->color, LU_COLOR_HELP, LU_COLOR_CHOICE },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->debuginfod, LU_FETCHER_HELP,
@@ -208,18 +211,19 @@ make_rows (const LuModel *model, const GArray *threads)
   return rows;
 }
 
+/* Returns an untranslated text. */
 static const char *
 state_text (const LuTask *task)
 {
   if (task->was_running)
-    return _ ("running");
+    return N_ ("running");
   if ((task->state & TASK_TRACED) != 0)
-    return _ ("stopped by a tracer");
+    return N_ ("stopped by a tracer");
   if ((task->state & TASK_STOPPED) != 0)
-    return _ ("stopped by a signal");
+    return N_ ("stopped by a signal");
   if ((task->state & TASK_UNINTERRUPTIBLE) != 0)
-    return _ ("waiting, not interruptible");
-  return (task->state & TASK_INTERRUPTIBLE) != 0 ? _ ("waiting") : _ ("ready to run");
+    return N_ ("waiting, not interruptible");
+  return (task->state & TASK_INTERRUPTIBLE) != 0 ? N_ ("waiting") : N_ ("ready to run");
 }
 
 static void
@@ -227,10 +231,19 @@ print_thread (const LuTask *task)
 {
   g_autofree char *name = lu_printable (task->comm, 0);
 
-  printf ("%d \"%s\" (%s)", task->tid, name, state_text (task));
+  printf ("%d \"%s\" (%s)", task->tid, name, _ (state_text (task)));
 }
 
-/* The model has the byte before the address where a call returns to. */
+/* Returns the bytes from the start of the function; 0: not known. The model has the byte before the
+ * address where a call returns to. */
+static guint64
+offset_of (const LuModelFrame *frame, const LuModelFunction *function, gboolean is_caller)
+{
+  if (!function->has_name || frame->offset == 0 || frame->kind == LU_CODE_STATE)
+    return 0;
+  return frame->offset + (frame->kind == LU_CODE_USER && is_caller);
+}
+
 static void
 print_frame (const LuModel *model, guint32 node, guint *number)
 {
@@ -238,11 +251,11 @@ print_frame (const LuModel *model, guint32 node, guint *number)
   const LuModelFunction *function = lu_model_function_of (model, node);
   gboolean is_bracketed = function->module[0] == '[';
   g_autoptr (GString) text = g_string_new (function->name);
+  guint64 offset = offset_of (frame, function, *number > 0);
   g_autofree char *readable = NULL;
 
-  if (function->has_name && frame->offset != 0 && frame->kind != LU_CODE_STATE)
-    g_string_append_printf (text, "+0x%" G_GINT64_MODIFIER "x",
-                            frame->offset + (frame->kind == LU_CODE_USER && *number > 0));
+  if (offset != 0)
+    g_string_append_printf (text, "+0x%" G_GINT64_MODIFIER "x", offset);
   if (function->module[0] != 0 && (function->has_name || !is_bracketed))
     g_string_append_printf (text, is_bracketed ? " %s" : " (%s)", function->module);
   readable = lu_printable (text->str, 0);
@@ -335,6 +348,68 @@ print_rows (const Options *self, const LuModel *model, GArray *rows)
     }
 }
 
+/* A frame of an end state, or of frames that are left out, has only that. */
+static void
+add_frame (LuJson *json, const LuModel *model, guint32 node, gboolean is_caller)
+{
+  const LuModelFrame *frame = lu_model_frame (model, lu_model_node (model, node).frame);
+  const LuModelFunction *function = lu_model_function_of (model, node);
+  guint64 offset = offset_of (frame, function, is_caller);
+
+  lu_json_begin_object (json, NULL);
+  lu_json_add_string (json, frame->kind == LU_CODE_STATE ? "state" : "name", function->name);
+  if (!g_str_equal (function->full_name, function->name))
+    lu_json_add_string (json, "full_name", function->full_name);
+  if (frame->kind != LU_CODE_STATE)
+    lu_json_add_string (json, "module", function->module);
+  if (offset != 0)
+    lu_json_add_int (json, "offset", (gint64) offset);
+  lu_json_end_object (json);
+}
+
+static void
+add_thread (LuJson *json, const LuModel *model, const Row *row)
+{
+  lu_json_begin_object (json, NULL);
+  lu_json_add_int (json, "pid", row->task->pid);
+  lu_json_add_int (json, "tid", row->task->tid);
+  lu_json_add_string (json, "name", row->task->comm);
+  if (row->process != NULL)
+    lu_json_add_string (json, "command", row->process->labels.command_line);
+  lu_json_add_string (json, "state", state_text (row->task));
+  lu_json_begin_array (json, "stack");
+  for (guint32 node = row->node; node != 0; node = lu_model_node (model, node).parent)
+    add_frame (json, model, node, node != row->node);
+  lu_json_end_array (json);
+  lu_json_end_object (json);
+}
+
+static void
+print_json (const LuModel *model, const GArray *rows)
+{
+  LuJson *json = lu_json_new ();
+  g_autofree char *text = NULL;
+
+  lu_json_begin_array (json, "threads");
+  for (guint i = 0; i < rows->len; i++)
+    add_thread (json, model, &g_array_index (rows, Row, i));
+  lu_json_end_array (json);
+  text = lu_json_end (json);
+  puts (text);
+}
+
+static void
+print (const Options *self, const LuModel *model, GArray *rows)
+{
+  if (self->json)
+    {
+      print_json (model, rows);
+      return;
+    }
+  print_rows (self, model, rows);
+  lu_report_print_hints (model);
+}
+
 gboolean
 lu_stacks_main (int argc, char **argv, GError **error)
 {
@@ -352,8 +427,7 @@ lu_stacks_main (int argc, char **argv, GError **error)
   if (model != NULL)
     {
       rows = make_rows (model, threads);
-      print_rows (&options, model, rows);
-      lu_report_print_hints (model);
+      print (&options, model, rows);
       if (rows->len == 0)
         g_set_error_literal (error, LU_ERROR, LU_ERROR_NO_PROCESS,
                              _ ("no thread could be read; its process may have ended"));

@@ -14,9 +14,7 @@
 #define NAME_PIECE   (64u << 10)
 #define SYMBOL_PIECE 2048
 /* No name that is looked for is longer, with the suffix of its calling convention. */
-#define MAX_NAME 32
-/* All names begin with it. */
-#define PREFIX "runtime."
+#define MAX_NAME 40
 /* Each name occurs once, or twice with the two calling conventions (runtime.goexit.abi0). */
 #define MAX_FUNCTIONS 32
 #define MAX_NAMES     32
@@ -26,10 +24,17 @@ static const struct
   const char *name;
   LuGoFunctionKind kind;
 } special[] = {
-  { "runtime.goexit", LU_GO_TOP },        { "runtime.mstart", LU_GO_TOP },
-  { "runtime.rt0_go", LU_GO_TOP },        { "runtime.mcall", LU_GO_TOP },
-  { "runtime.morestack", LU_GO_TOP },     { "runtime.systemstack", LU_GO_SWITCH },
+  { "runtime.goexit", LU_GO_TOP },
+  { "runtime.mstart", LU_GO_TOP },
+  { "runtime.rt0_go", LU_GO_TOP },
+  { "runtime.mcall", LU_GO_LEAVE },
+  { "runtime.morestack", LU_GO_LEAVE },
+  { "runtime.systemstack", LU_GO_SWITCH },
   { "runtime.asmcgocall", LU_GO_SWITCH },
+  { "gogo", LU_GO_SWITCH },
+  { "runtime.asyncPreempt", LU_GO_PREEMPT },
+  { "runtime.sigreturn", LU_GO_RESTORER },
+  { "runtime.sigreturn__sigaction", LU_GO_RESTORER },
 };
 
 /* A name that is looked for, where the table of names has it. */
@@ -72,14 +77,14 @@ kind_of (const char *name)
   return LU_GO_ORDINARY;
 }
 
-/* Notes the names that begin in the first `size` bytes of a text, which goes on for MAX_NAME bytes
- * and then ends with a NUL. */
+/* Notes the names with this prefix that begin in the first `size` bytes of a text, which goes on
+ * for MAX_NAME bytes and then ends with a NUL. */
 static void
-note_names (Search *self, const char *text, gsize size, guint64 at)
+note_names (Search *self, const char *prefix, const char *text, gsize size, guint64 at)
 {
   const char *name = text;
 
-  while ((name = memmem (name, (gsize) (text + size + MAX_NAME - name), PREFIX, strlen (PREFIX)))
+  while ((name = memmem (name, (gsize) (text + size + MAX_NAME - name), prefix, strlen (prefix)))
              != NULL
          && name < text + size && self->names->len < MAX_NAMES)
     {
@@ -103,7 +108,8 @@ find_names (Search *self, const LuElfSectionHeader *section)
       if (!lu_elf_input_read (self->input, section->file_offset + at, text, n))
         return FALSE;
       memset (text + n, 0, NAME_PIECE + MAX_NAME + 1 - n);
-      note_names (self, text, MIN (n, NAME_PIECE), at);
+      note_names (self, "runtime.", text, MIN (n, NAME_PIECE), at);
+      note_names (self, "gogo", text, MIN (n, NAME_PIECE), at);
     }
   return TRUE;
 }
@@ -118,6 +124,8 @@ note_symbol (Search *self, const Elf64_Sym *symbol)
                                 .end = symbol->st_value + symbol->st_size,
                                 .kind = name->kind };
 
+      if (name->kind == LU_GO_RESTORER)
+        function = (LuGoFunction){ function.start - 1, function.start, name->kind };
       if (name->at == symbol->st_name && function.end > function.start
           && self->functions->len < MAX_FUNCTIONS)
         g_array_append_val (self->functions, function);
@@ -172,4 +180,13 @@ lu_go_functions_find (const GArray *functions, guint64 elf_address)
         return function->kind;
     }
   return LU_GO_ORDINARY;
+}
+
+gboolean
+lu_go_stack_ends (LuGoFunctionKind kind, gboolean is_caller, LuStatus *status)
+{
+  gboolean has_no_caller = is_caller && (kind == LU_GO_TOP || kind == LU_GO_LEAVE);
+
+  *status = has_no_caller ? LU_STATUS_COMPLETE : LU_STATUS_OTHER_STACK;
+  return has_no_caller || kind == LU_GO_LEAVE || kind == LU_GO_SWITCH;
 }

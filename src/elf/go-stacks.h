@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* go-stacks.h - finds where the stacks of a Go program end, which its unwind information does not
- * say.
+/* go-stacks.h - finds what the unwind information of a Go program does not say: where stacks end
+ * and where a signal has interrupted a function.
  *
  * On x86, Go's linker writes no rule for the outermost function of a stack: TOPFRAME in textflag.h
  * becomes "return address undefined" only on machines with a link register. So these functions are
  * recognized by name, as in Go's runtime (topofstack() in runtime/traceback.go). Only files with a
- * .go.buildinfo section are read. */
+ * .go.buildinfo section are read.
+ *
+ * A signal handler preempts a goroutine by putting a call of runtime.asyncPreempt before the
+ * interrupted instruction (runtime/preempt.go). Where the kernel calls the handler, the return
+ * address is the start of runtime.sigreturn, whose CFI does not describe the kernel's frame. */
 
 #pragma once
 
 #include "elf/headers.h"
+#include "lu/status.h"
 
 typedef enum
 {
   LU_GO_ORDINARY,
-  LU_GO_TOP,    /* has no caller */
-  LU_GO_SWITCH, /* runs its callee on another stack: the frame above is not its caller */
+  LU_GO_TOP,      /* has no caller */
+  LU_GO_LEAVE,    /* moves to another stack, and has no caller there */
+  LU_GO_SWITCH,   /* moves to another stack: the frame above is not its caller */
+  LU_GO_PREEMPT,  /* its caller was interrupted */
+  LU_GO_RESTORER, /* the byte before it: as a return address, a frame of the kernel is above */
 } LuGoFunctionKind;
 
 typedef struct
@@ -29,3 +37,6 @@ typedef struct
 /* Returns an array of LuGoFunction, owned, or NULL if the file is not from Go or has no symbols. */
 GArray *lu_go_functions_read (const LuElfHeaders *headers, const LuElfInput *input);
 LuGoFunctionKind lu_go_functions_find (const GArray *functions, guint64 elf_address);
+/* Returns whether a stack ends at a frame of such a function, and sets the state. In code that is
+ * running, not calling, nobody knows which of two stacks it is on. */
+gboolean lu_go_stack_ends (LuGoFunctionKind kind, gboolean is_caller, LuStatus *status);

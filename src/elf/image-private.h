@@ -31,6 +31,7 @@ struct _LuImage
   LuElfHeaders headers; /* section headers are dropped after open */
   LuSegment *segments;
   guint n_segments;
+  gboolean is_program;
   guint8 build_id[LU_MAX_BUILD_ID];
   gsize build_id_size;
   guint64 text;

@@ -156,6 +156,7 @@ collect_segments (LuImage *self)
     {
       const LuElfProgramHeader *header = &self->headers.program_headers[i];
 
+      self->is_program |= header->type == PT_INTERP;
       if (header->type == PT_LOAD)
         self->segments[self->n_segments++] = (LuSegment){
           .vaddr = header->vaddr,
@@ -298,6 +299,12 @@ guint64
 lu_image_entry (const LuImage *self)
 {
   return self->headers.entry;
+}
+
+gboolean
+lu_image_is_program (const LuImage *self)
+{
+  return self->is_program;
 }
 
 const LuSegment *

@@ -53,6 +53,7 @@ guint16 lu_image_machine (const LuImage *self); /* EM_* */
 gboolean lu_image_is_64bit (const LuImage *self);
 gboolean lu_image_is_position_independent (const LuImage *self); /* ET_DYN */
 guint64 lu_image_entry (const LuImage *self);                    /* ELF address, 0 for none */
+gboolean lu_image_is_program (const LuImage *self); /* started by a dynamic linker: PT_INTERP */
 const LuSegment *lu_image_segments (const LuImage *self, guint *n_segments);
 /* Returns the build-id, or NULL if there is none; *size: bytes, at most 64. */
 const guint8 *lu_image_build_id (const LuImage *self, gsize *size);

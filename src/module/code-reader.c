@@ -34,6 +34,7 @@ struct _LuCodeReader
   guint64 n_uses;
   gint64 second; /* second of the monotonic clock that the counts are for */
   guint n_reads, n_opens;
+  gboolean is_limited;
   LuReadBudget *budget;
 };
 
@@ -45,7 +46,14 @@ lu_code_reader_new (void)
   for (guint i = 0; i < N_FILES; i++)
     self->files[i].fd = -1;
   self->budget = lu_read_budget_new ();
+  self->is_limited = TRUE;
   return self;
+}
+
+void
+lu_code_reader_set_limited (LuCodeReader *self, gboolean is_limited)
+{
+  self->is_limited = is_limited;
 }
 
 void
@@ -101,11 +109,11 @@ find_file (LuCodeReader *self, const LuMappedModule *mapped)
   File *file = find_entry (self, mapped->module);
 
   begin_second (self);
-  if (self->n_reads >= READS_PER_SECOND)
+  if (self->is_limited && self->n_reads >= READS_PER_SECOND)
     return NULL;
   if (!is_tried (file, mapped))
     {
-      if (self->n_opens >= OPENS_PER_SECOND)
+      if (self->is_limited && self->n_opens >= OPENS_PER_SECOND)
         return NULL;
       self->n_opens++;
       lu_fd_clear (&file->fd);
@@ -150,7 +158,8 @@ static LuCodeResult
 refill (LuCodeReader *self, const LuMappedModule *mapped, LuImage *image)
 {
   gboolean is_costly =
-      lu_image_is_compressed (image) || lu_image_cfi_size (image) > SMALL_CFI_BYTES;
+      self->is_limited
+      && (lu_image_is_compressed (image) || lu_image_cfi_size (image) > SMALL_CFI_BYTES);
   guint64 begin = lu_thread_cpu_ns ();
   gboolean is_done;
   File *file;

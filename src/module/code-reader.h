@@ -5,7 +5,8 @@
  *
  * Worker thread only. Images keep no code and no descriptor, so the file is opened again, with the
  * checks of opener.h; the last few stay open. The number of opens and reads per second is limited,
- * because a hostile process chooses them, and so is the time for CFI (read-budget.h). */
+ * because a hostile process chooses them, and so is the time for CFI (read-budget.h). A replay has
+ * as much time as it needs, and more samples per second than a recording. */
 
 #pragma once
 
@@ -21,6 +22,8 @@ typedef enum
 } LuCodeResult;
 
 LuCodeReader *lu_code_reader_new (void);
+/* Without limits, nothing is over budget but CFI that does not fit into memory. */
+void lu_code_reader_set_limited (LuCodeReader *self, gboolean is_limited);
 void lu_code_reader_free (LuCodeReader *self);
 
 /* A module as a process has it mapped. */

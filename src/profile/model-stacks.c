@@ -250,3 +250,13 @@ lu_model_take_sample (LuModel *self, const LuSyscapRecord *record)
   node = add_stack (self, frames, n, &is_whole);
   count (self, record, lu_model_get_thread (self, record, pid), node, is_whole);
 }
+
+void
+lu_model_add_hits (LuModel *self, const LuSyscapRecord *sample, LuSyscapHits *hits)
+{
+  lu_syscap_hits_add (hits, &(LuSyscapHitStack){ .pid = sample->pid,
+                                                 .time = (guint64) sample->time,
+                                                 .maps = lu_model_get_pid (self, sample->pid)->maps,
+                                                 .addresses = sample->sample.addresses,
+                                                 .n_addresses = sample->sample.n_addresses });
+}

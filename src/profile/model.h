@@ -17,6 +17,7 @@
 #include "base/id-table.h"
 #include "lu/status.h"
 #include "capture/syscap-events.h"
+#include "capture/syscap-hits.h"
 #include "capture/syscap-reader.h"
 #include "symbolize/namer.h"
 
@@ -193,6 +194,8 @@ void lu_model_free (LuModel *self);
 
 void lu_model_begin (LuModel *self, const LuSyscapHeader *header);
 void lu_model_take (LuModel *self, const LuSyscapRecord *record);
+/* Adds what a sample hit, after lu_model_take() took it. */
+void lu_model_add_hits (LuModel *self, const LuSyscapRecord *sample, LuSyscapHits *hits);
 /* Called after the last frame. */
 void lu_model_end (LuModel *self);
 /* Makes a model of a capture file with all of the above. */

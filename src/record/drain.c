@@ -6,6 +6,7 @@
 #include "drain-private.h"
 
 #include "base/clock.h"
+#include "capture/syscap-format.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -70,6 +71,19 @@ log_progress (LuDrain *self, gint64 now)
 }
 
 static void
+log_losses (LuDrain *self)
+{
+  guint64 lost = lu_counters_get (&self->source->counters, LU_COUNTER_LOST_SAMPLES);
+  g_autofree char *line = NULL;
+
+  if (lost <= self->logged_lost)
+    return;
+  line = g_strdup_printf (LU_SYSCAP_LOST, lost - self->logged_lost);
+  self->logged_lost = lost;
+  lu_dispatch_log (self->dispatch, lu_monotonic_ns (), line);
+}
+
+static void
 tick (LuDrain *self)
 {
   gint64 now = g_get_monotonic_time ();
@@ -85,6 +99,7 @@ tick (LuDrain *self)
   if (self->source->ops->tick != NULL)
     self->source->ops->tick (self->source);
   look_after_source (self);
+  log_losses (self);
   log_progress (self, now);
   lu_dispatch_trim (self->dispatch);
 }

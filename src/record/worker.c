@@ -228,7 +228,8 @@ unwind (LuWorker *self, LuSampleMessage *message)
                                &(LuUnwindRequest){ .pid = message->header.pid,
                                                    .tid = message->header.tid,
                                                    .sample = &message->sample,
-                                                   .space = message->header.space },
+                                                   .space = message->header.space,
+                                                   .is_replay = !self->live },
                                self->stack);
   lu_opener_settle (self->opener);
   self->unwind_ns += lu_thread_cpu_ns () - begin;

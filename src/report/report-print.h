@@ -55,6 +55,27 @@ void lu_report_end_lines (void);
 /* Prints the lines of these functions by self, at most `limit`. */
 void lu_report_print_hot_lines (const LuCallTree *tree, const LuModelFunction *function,
                                 guint limit);
+typedef enum
+{
+  LU_REPORT_SOURCE,
+  LU_REPORT_CODE_IF_NEEDED, /* instructions, too, if no source is there */
+  LU_REPORT_CODE,
+} LuReportCode;
+/* Prints the source or the instructions of the functions with the full name of this one, with the
+ * shares of their lines. After lu_model_add_lines(). */
+void lu_report_print_source (const LuModel *model, const LuModelFunction *function,
+                             LuReportCode wants_code);
+/* An instruction that samples hit. */
+typedef struct
+{
+  guint64 file_offset; /* of one of its bytes */
+  guint64 self, total; /* samples */
+} LuReportHit;
+/* Prints instructions of a module around hits, which are sorted; all: samples of the recording. */
+void lu_report_print_code (const LuModelModule *module, const LuReportHit *hits, guint n,
+                           guint64 all);
+/* Prints both shares in 17 columns, or blanks. */
+void lu_report_print_line_shares (guint64 self, guint64 total, guint64 all);
 /* Prints files by frames that have no line, at most `limit`, and why. After lu_model_add_lines().
  */
 void lu_report_print_without_lines (const LuModel *model, guint limit);

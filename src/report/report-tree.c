@@ -237,13 +237,15 @@ print_neighbours (GHashTable *table, const char *title, guint limit, guint64 all
     }
 }
 
-/* Only the outermost call counts, so that recursion counts once. */
+/* Recursive calls count once: the outermost one has the caller, and the innermost one the callee.
+ */
 void
 lu_report_print_neighbours (const LuCallTree *tree, const LuModelFunction *function, guint limit)
 {
   g_autoptr (GHashTable) callers = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_autoptr (GHashTable) callees = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  g_autofree guint8 *is_inside = g_new0 (guint8, tree->nodes->len);
+  g_autofree gboolean *is_inside = g_new0 (gboolean, tree->nodes->len);
+  g_autofree guint32 *callee = g_new0 (guint32, tree->nodes->len); /* 0: the function itself */
   guint64 all = lu_call_tree_node (tree, 0)->total, total = 0, self = 0;
   g_autofree char *readable = lu_printable (function->name, 0);
 
@@ -254,16 +256,18 @@ lu_report_print_neighbours (const LuCallTree *tree, const LuModelFunction *funct
       gboolean is_it =
           node->function != NULL && strcmp (node->function->full_name, function->full_name) == 0;
 
-      /* 1: the function itself; 2: called by it */
-      is_inside[i] = is_inside[node->parent] != 0 ? 2 : is_it;
-      if (is_inside[i] == 1)
+      if (is_it && !is_inside[node->parent])
         {
           total += node->total;
-          self += node->self;
           add_neighbour (callers, parent, node->total);
         }
-      else if (is_inside[node->parent] == 1)
-        add_neighbour (callees, node, node->total);
+      is_inside[i] = is_it || is_inside[node->parent];
+      self += is_it ? node->self : 0;
+      if (!is_inside[i] || is_it)
+        continue;
+      callee[i] = callee[node->parent] != 0 ? callee[node->parent] : i;
+      if (node->self > 0)
+        add_neighbour (callees, lu_call_tree_node (tree, callee[i]), node->self);
     }
   printf (_ ("\n%s: total %" PRIu64 " (%.2f %%), self %" PRIu64 " (%.2f %%)\n"), readable, total,
           lu_report_percent (total, all), self, lu_report_percent (self, all));

@@ -16,16 +16,21 @@
 #include "report-filter.h"
 #include "report-print.h"
 #include "rights.h"
+#include "sandbox/sandbox.h"
+#include "symbolize/disassembly.h"
+
+#include <unistd.h>
 
 #define MAX_UNNAMED 5
 
 typedef struct
 {
   LuReportFilter filter;
-  char *function, *debuginfod, *color; /* owned */
+  char *function, *annotate, *debuginfod, *color; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager;
+  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager, as_code;
+  LuReportCode code; /* what --annotate prints */
 } Options;
 
 static gboolean
@@ -41,6 +46,10 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "function", 0, 0, G_OPTION_ARG_STRING, &self->function,
       N_ ("Print the callers and callees of this function; a part of its name will do"),
       N_ ("TEXT") },
+    { "annotate", 0, 0, G_OPTION_ARG_STRING, &self->annotate,
+      N_ ("Print the source of this function with the shares of its lines"), N_ ("TEXT") },
+    { "asm", 0, 0, G_OPTION_ARG_NONE, &self->as_code,
+      N_ ("With --annotate: print instructions instead of lines"), NULL },
     { "processes", 0, 0, G_OPTION_ARG_NONE, &self->processes,
       N_ ("Print the samples of each program, of all its processes"), NULL },
     { "threads", 0, 0, G_OPTION_ARG_NONE, &self->threads,
@@ -81,6 +90,7 @@ options_clear (Options *self)
 {
   lu_report_filter_clear (&self->filter);
   g_free (self->function);
+  g_free (self->annotate);
   g_free (self->debuginfod);
   g_free (self->color);
 }
@@ -90,7 +100,8 @@ static void
 add_lines (const Options *options, LuModel *model)
 {
   LuModelLinesFlags flags =
-      (options->lines ? LU_MODEL_LINES : 0u) | (options->inlines ? LU_MODEL_INLINES : 0u);
+      (options->lines ? LU_MODEL_LINES : 0u)
+      | (options->inlines || options->annotate != NULL ? LU_MODEL_INLINES : 0u);
 
   if (flags == 0)
     return;
@@ -99,6 +110,45 @@ add_lines (const Options *options, LuModel *model)
   lu_report_end_lines ();
   if (options->lines)
     lu_model_split_lines (model);
+}
+
+/* A source may be any file, because a hostile program may name any: users read those that they may
+ * read themselves. The capabilities of this program would let them read others. */
+static gboolean
+give_up_rights (const Options *options, const char *path, GError **error)
+{
+  if (options->annotate != NULL && getuid () != 0 && !lu_sandbox_drop_capabilities (0, error))
+    return FALSE;
+  lu_report_give_up_rights (NULL, lu_replay_is_perf_data (path));
+  return TRUE;
+}
+
+/* Loads the library for instructions while it is allowed. */
+static gboolean
+choose_code (Options *options, GError **error)
+{
+  gboolean is_there = options->annotate != NULL && lu_disassembly_load ();
+
+  options->code = options->as_code ? LU_REPORT_CODE
+                  : is_there       ? LU_REPORT_CODE_IF_NEEDED
+                                   : LU_REPORT_SOURCE;
+  if (!options->as_code || is_there)
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
+                       options->annotate == NULL
+                           ? _ ("--asm belongs to --annotate")
+                           : _ ("--asm: libZydis, which knows instructions, is not here"));
+  return FALSE;
+}
+
+static gboolean
+check_redaction (const Options *options, const LuModel *model, GError **error)
+{
+  if (options->annotate == NULL || lu_model_metadata (model, LU_SYSCAP_KEY_REDACTED) == NULL)
+    return TRUE;
+  g_set_error_literal (error, LU_ERROR, LU_ERROR_INVALID,
+                       _ ("--annotate: the recording is redacted, so no sources are read for it"));
+  return FALSE;
 }
 
 /* Returns NULL if nothing of the recording was asked for. */
@@ -119,9 +169,10 @@ load (const Options *options, const char *path, GError **error)
     return NULL;
   if (!options->no_pager)
     lu_pager_start ();
-  lu_report_give_up_rights (NULL, lu_replay_is_perf_data (path));
+  if (!give_up_rights (options, path, error))
+    return NULL;
   model = lu_replay_load (path, flags, kallsyms, error);
-  if (model == NULL)
+  if (model == NULL || !check_redaction (options, model, error))
     return NULL;
   model->debuginfod = debuginfod;
   lu_model_name (model, 0);
@@ -151,31 +202,53 @@ only_one (GPtrArray *functions)
   return is_full ? first : NULL;
 }
 
-/* Prints the callers and callees of the function that is meant, or which may be meant. */
+/* Sets *function to the one that is meant, or to NULL if there are several, which are printed. */
 static gboolean
-print_function (const Options *options, const LuProfile *profile, const LuCallTree *tree,
-                GError **error)
+find_function (const LuProfile *profile, const char *wanted, guint limit,
+               const LuModelFunction **function, GError **error)
 {
-  g_autoptr (GPtrArray) found = lu_profile_find (profile, options->function);
-  g_autofree char *text = lu_printable (options->function, 0), *title = NULL;
-  guint limit = (guint) options->limit;
-  const LuModelFunction *function;
+  g_autoptr (GPtrArray) found = lu_profile_find (profile, wanted);
+  g_autofree char *text = lu_printable (wanted, 0), *title = NULL;
 
   if (found->len == 0)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_INVALID, _ ("no function \"%s\" was hit"), text);
       return FALSE;
     }
-  function = only_one (found);
+  *function = only_one (found);
+  if (*function != NULL)
+    return TRUE;
+  title = g_strdup_printf (_ ("Functions with \"%s\" in their names"), text);
+  lu_report_print_functions (profile, found, title, limit);
+  return TRUE;
+}
+
+static gboolean
+print_function (const Options *options, const LuProfile *profile, const LuCallTree *tree,
+                GError **error)
+{
+  const LuModelFunction *function;
+  guint limit = (guint) options->limit;
+
+  if (!find_function (profile, options->function, limit, &function, error))
+    return FALSE;
   if (function == NULL)
-    {
-      title = g_strdup_printf (_ ("Functions with \"%s\" in their names"), text);
-      lu_report_print_functions (profile, found, title, limit);
-      return TRUE;
-    }
+    return TRUE;
   lu_report_print_neighbours (tree, function, limit);
   if (options->lines)
     lu_report_print_hot_lines (tree, function, limit);
+  return TRUE;
+}
+
+static gboolean
+annotate (const Options *options, const LuProfile *profile, GError **error)
+{
+  const LuModelFunction *function;
+
+  if (!find_function (profile, options->annotate, (guint) options->limit, &function, error))
+    return FALSE;
+  if (function != NULL)
+    lu_report_print_source (profile->model, function, options->code);
   return TRUE;
 }
 
@@ -186,7 +259,8 @@ print_tree (const Options *options, const LuProfile *profile, GError **error)
 
   if (options->tree)
     lu_report_print_tree (tree, options->min_percent);
-  return options->function == NULL || print_function (options, profile, tree, error);
+  return (options->function == NULL || print_function (options, profile, tree, error))
+         && (options->annotate == NULL || annotate (options, profile, error));
 }
 
 gboolean
@@ -196,7 +270,7 @@ lu_report_main (int argc, char **argv, GError **error)
   LuModel *model;
   g_autoptr (LuProfile) profile = NULL;
 
-  if (!parse (&options, &argc, &argv, error))
+  if (!parse (&options, &argc, &argv, error) || !choose_code (&options, error))
     return FALSE;
   model = load (&options, argv[1], error);
   if (model == NULL)
@@ -215,7 +289,7 @@ lu_report_main (int argc, char **argv, GError **error)
     lu_report_print_programs (model, (guint) options.limit);
   if (options.threads)
     lu_report_print_threads (model, (guint) options.limit);
-  if (options.tree || options.function != NULL)
+  if (options.tree || options.function != NULL || options.annotate != NULL)
     return print_tree (&options, profile, error);
   if (options.threads || options.processes)
     return TRUE;

@@ -154,6 +154,7 @@ lu_session_report (LuSession *self)
   g_atomic_int_set (&self->is_naming, FALSE);
   lu_session_erase_status (self);
   summary.output_bytes = lu_pipeline_bytes_written (self->pipeline);
+  summary.runtimes = self->runtimes;
   lu_summary_note_cost (&summary, helpers_cpu_ns (self));
   print_summary (self, &summary);
   if (!ok)

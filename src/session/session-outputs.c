@@ -41,6 +41,8 @@ new_capture (LuSession *self, LuOutputs *outputs)
   /* Without a capture, other formats find names themselves. */
   if (!self->options->no_symbols && has_capture)
     lu_syscap_sink_add_symbols (sink, lu_session_go_on_naming, self);
+  if (self->options->rotate == 0)
+    lu_syscap_sink_ask_runtimes (sink, &self->runtimes);
   return sink;
 }
 

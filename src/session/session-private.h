@@ -33,6 +33,7 @@ typedef struct
   LuOutputDirectories *directories; /* with --rotate; NULL: none */
   LuKallsymsFile *kallsyms;         /* of this machine; reference; NULL: none yet */
   LuDebuginfod *debuginfod;         /* NULL: nothing is fetched */
+  LuRuntimes runtimes;              /* that lack names, once these are found */
   int viewer_fd;                    /* see viewer.h; -1: nothing is shown */
   gboolean interrupted;             /* by a signal */
   gboolean is_last_signal;          /* it left out names; a second later the program ends */

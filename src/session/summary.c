@@ -298,6 +298,19 @@ print_interpreters (const LuSummary *self)
 }
 
 static void
+print_runtimes (const LuSummary *self)
+{
+  for (guint i = 0; i < LU_N_RUNTIMES; i++)
+    {
+      g_autofree char *hint =
+          lu_runtimes_hint (&self->runtimes, i, lu_summary_count (self, LU_COUNTER_SAMPLES));
+
+      if (hint != NULL)
+        fprintf (stderr, "%s\n", hint);
+    }
+}
+
+static void
 print_warnings (const LuSummary *self, gboolean is_verbose)
 {
   guint64 unwindable = lu_statistics_unwindable (self->statistics);
@@ -314,6 +327,7 @@ print_warnings (const LuSummary *self, gboolean is_verbose)
     print_losses (self);
   print_rate (self);
   print_unexplained (self);
+  print_runtimes (self);
   if (self->source.trouble != NULL)
     fprintf (stderr, _ ("Incomplete input: %s.\n"), self->source.trouble);
   if (self->source.has_chains_only)

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* lines.c - runs a reader process for each file; see lines.h. */
+/* lines.c - asks a reader process about each file; see lines.h. */
 
 #include "symbolize/lines.h"
 
 #include "symbolize/dwarf-lines.h"
 #include "symbolize/elf-file.h"
 #include "symbolize/line-answers.h"
+#include "symbolize/reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
-#define MAX_FILE    (G_GUINT64_CONSTANT (4) << 30)
-#define MAX_ANSWERS (64u << 20)
-/* Bytes that a reader may allocate beyond the memory of this process. Mapped files do not count. */
-#define MAX_MEMORY (G_GUINT64_CONSTANT (1) << 30)
+#define MAX_FILE (G_GUINT64_CONSTANT (4) << 30)
 
 struct _LuLines
 {
@@ -119,96 +108,34 @@ address_of (const LuElfFile *file, guint64 file_offset)
 
 /* The reader */
 
+typedef struct
+{
+  int dwarf_fd;
+  const guint64 *addresses;
+  guint n;
+} Request;
+
 static void
-limit_memory (void)
+write_lines (gconstpointer data, int output)
 {
-  guint64 pages = 0;
-  struct rlimit limit;
-  char text[256];
-  int fd = open ("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  ssize_t size = fd >= 0 ? read (fd, text, sizeof text - 1) : 0;
+  const Request *request = data;
 
-  if (fd >= 0)
-    close (fd);
-  text[MAX (size, 0)] = 0;
-  if (sscanf (text, "%*u %*u %*u %*u %*u %" G_GINT64_MODIFIER "u", &pages) != 1)
-    return;
-  limit.rlim_cur = limit.rlim_max = pages * (guint64) sysconf (_SC_PAGESIZE) + MAX_MEMORY;
-  setrlimit (RLIMIT_DATA, &limit);
-}
-
-/* Runs in the new process. Ctrl-C ends it, and so does the end of its parent. */
-static void
-be_reader (int dwarf_fd, const guint64 *addresses, guint n, int output)
-{
-  const struct rlimit no_core = { 0, 0 };
-  sigset_t none;
-
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-  prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  setrlimit (RLIMIT_CORE, &no_core);
-  limit_memory ();
-  for (int number = 1; number < NSIG; number++)
-    if (number != SIGPIPE)
-      signal (number, SIG_DFL);
-  sigemptyset (&none);
-  sigprocmask (SIG_SETMASK, &none, NULL);
-  lu_dwarf_lines_write (dwarf_fd, addresses, n, output);
-  _exit (0);
-}
-
-/* Reads until the end of the stream; FALSE if the time is up first, or if there are too many bytes.
- */
-static gboolean
-read_answers (int fd, GByteArray *answers, gint64 end_us)
-{
-  for (;;)
-    {
-      gint64 left_us = end_us - g_get_monotonic_time ();
-      struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-      gsize filled = answers->len;
-      gssize size;
-
-      if (left_us <= 0 || filled >= MAX_ANSWERS)
-        return FALSE;
-      if (poll (&poll_fd, 1, (int) MIN (left_us / 1000 + 1, G_MAXINT)) <= 0)
-        continue;
-      g_byte_array_set_size (answers, (guint) filled + 65536);
-      size = read (fd, answers->data + filled, 65536);
-      g_byte_array_set_size (answers, (guint) (filled + (gsize) MAX (size, 0)));
-      if (size == 0 || (size < 0 && errno != EINTR))
-        return TRUE;
-    }
+  lu_dwarf_lines_write (request->dwarf_fd, request->addresses, request->n, output);
 }
 
 static LuLinesResult
-run_reader (LuLines *self, const File *file, const guint64 *addresses, guint n, GByteArray *answers)
+run_reader (LuLines *self, const Request *request, GByteArray *answers)
 {
+  static const LuLinesResult results[] = {
+    [LU_READER_READ] = LU_LINES_READ,         [LU_READER_TOO_LARGE] = LU_LINES_TOO_LARGE,
+    [LU_READER_TOO_SLOW] = LU_LINES_TOO_SLOW, [LU_READER_BROKEN] = LU_LINES_BROKEN,
+    [LU_READER_ENDED] = LU_LINES_SKIPPED,
+  };
   gint64 end_us = g_get_monotonic_time () + (gint64) self->file_seconds * G_USEC_PER_SEC;
-  gboolean has_ended;
-  int pipe_fds[2], status = 0;
-  pid_t reader;
+  LuReaderResult result = lu_reader_run (write_lines, request, MIN (end_us, self->end_us), answers);
 
-  if (pipe2 (pipe_fds, O_CLOEXEC) != 0)
-    return LU_LINES_BROKEN;
-  reader = fork ();
-  if (reader == 0)
-    be_reader (file->dwarf->input.fd, addresses, n, pipe_fds[1]);
-  close (pipe_fds[1]);
-  has_ended = reader > 0 && read_answers (pipe_fds[0], answers, MIN (end_us, self->end_us));
-  close (pipe_fds[0]);
-  if (reader < 0)
-    return LU_LINES_BROKEN;
-  if (!has_ended)
-    kill (reader, SIGKILL);
-  while (waitpid (reader, &status, 0) < 0 && errno == EINTR)
-    ;
-  if (!has_ended)
-    return answers->len < MAX_ANSWERS ? LU_LINES_TOO_SLOW : LU_LINES_TOO_LARGE;
-  self->is_interrupted |= WIFSIGNALED (status) && WTERMSIG (status) == SIGINT;
-  if (self->is_interrupted)
-    return LU_LINES_SKIPPED;
-  return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? LU_LINES_READ : LU_LINES_BROKEN;
+  self->is_interrupted |= result == LU_READER_ENDED;
+  return results[result];
 }
 
 static LuLinesResult
@@ -230,7 +157,7 @@ ask (LuLines *self, const File *file, LuLineQuery *queries, guint n_queries)
       n += addresses[n] > 0;
     }
   decoded.n_numbers = n;
-  result = run_reader (self, file, addresses, n, answers);
+  result = run_reader (self, &(Request){ file->dwarf->input.fd, addresses, n }, answers);
   if (!lu_line_answers_decode (&decoded, answers->data, answers->len) && result == LU_LINES_READ)
     result = LU_LINES_NO_DWARF;
   return result;

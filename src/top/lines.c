@@ -49,5 +49,7 @@ lu_top_caption (const LuTopTable *table, const LuTopQuery *query)
     g_string_append_printf (text, _ (", process %d"), query->pid);
   if (query->filter != NULL)
     g_string_append_printf (text, _ (", with \"%s\""), query->filter);
+  if (table->n_lost > 0)
+    g_string_append_printf (text, _ (", %" PRIu64 " lost"), table->n_lost);
   return g_string_free (text, FALSE);
 }

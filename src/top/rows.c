@@ -399,6 +399,7 @@ lu_top_table_new (const LuTopWindow *window, LuTopNames *names, const LuTopQuery
   if (self.model == NULL)
     return table;
   table->seconds = lu_top_window_seconds (window);
+  table->n_lost = lu_top_window_n_lost (window);
   add_up (&self, generation);
   if (query->view == LU_TOP_FUNCTIONS)
     add_function_rows (&self);

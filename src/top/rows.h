@@ -39,6 +39,7 @@ typedef struct
 {
   GArray *rows, *callers; /* of LuTopRow */
   guint64 n_samples;      /* that pid and tid leave */
+  guint64 n_lost;         /* of all samples of the window */
   double seconds;         /* between the first and the last sample of the window */
 } LuTopTable;
 

@@ -355,7 +355,7 @@ write_capture (Top *self)
   g_autoptr (GError) error = NULL;
   int fd = lu_output_open (path, FALSE, &error);
 
-  if (fd >= 0 && lu_top_window_write (self->window, fd, &error))
+  if (fd >= 0 && lu_top_window_write (self->window, fd, go_on, self, &error))
     say (self, g_strdup_printf (_ ("The last %.1f s are in %s"),
                                 lu_top_window_seconds (self->window), path));
   else

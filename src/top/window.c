@@ -6,7 +6,7 @@
 #include "window.h"
 
 #include "base/error.h"
-#include "capture/syscap-writer.h"
+#include "capture/syscap-frames.h"
 
 #include <glib/gi18n.h>
 #include <stdio.h>
@@ -35,6 +35,7 @@ struct _LuTopWindow
   gsize state_size;
   LuModel *model;
   guint generation;
+  guint64 n_lost;                        /* samples, as the messages in the window say */
   guint first;                           /* sample of the model that is in the window */
   guint n_stacks, n_frames, n_processes; /* when the model was new */
 };
@@ -149,6 +150,19 @@ is_worn (const LuTopWindow *self)
          || self->model->processes->len > MAX (MANY_PROCESSES, 2 * self->n_processes);
 }
 
+/* Returns the samples that a frame says were lost. */
+static guint64
+lost_in (const LuTopWindow *self, const guint8 *bytes)
+{
+  LuSyscapRecord record;
+  guint64 n;
+
+  return frame_at (bytes).type == LU_SYSCAP_LOG && decode (self, bytes, &record)
+                 && sscanf (record.log.message, LU_SYSCAP_LOST, &n) == 1
+             ? n
+             : 0;
+}
+
 /* Leaving the window */
 
 static void
@@ -234,6 +248,7 @@ forget_old (LuTopWindow *self, guint64 now)
 
       if ((guint64) frame.time + self->length > now && self->frames->len - self->head < MAX_WINDOW)
         break;
+      self->n_lost -= lost_in (self, bytes);
       if (frame.type == LU_SYSCAP_SAMPLE)
         forget_sample (self);
       else
@@ -277,6 +292,7 @@ take_frame (LuTopWindow *self, const guint8 *bytes, gboolean is_paused)
   if (!decode (self, bytes, &record))
     return;
   lu_model_take (self->model, &record);
+  self->n_lost += lost_in (self, bytes);
   g_byte_array_append (self->frames, bytes, frame_at (bytes).len);
 }
 
@@ -341,16 +357,61 @@ lu_top_window_seconds (const LuTopWindow *self)
          / 1e9;
 }
 
+guint64
+lu_top_window_n_lost (const LuTopWindow *self)
+{
+  return self->n_lost;
+}
+
+/* A capture that is written. */
+typedef struct
+{
+  LuSyscapWriter *writer; /* owned */
+  LuModel *model;         /* knows the mappings of each sample; owned */
+  LuSyscapHits *hits;     /* owned */
+} Copy;
+
+static void
+copy_clear (Copy *self)
+{
+  lu_syscap_writer_free (self->writer);
+  lu_syscap_hits_free (self->hits); /* has files of the model */
+  lu_model_free (self->model);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Copy, copy_clear)
+
 static gboolean
 copy (const LuSyscapRecord *record, gpointer user_data, GError **error)
 {
-  return lu_syscap_copy_frame (user_data, record, error);
+  Copy *self = user_data;
+
+  lu_model_take (self->model, record);
+  if (record->type == LU_SYSCAP_SAMPLE)
+    lu_model_add_hits (self->model, record, self->hits);
+  return lu_syscap_copy_frame (self->writer, record, error);
+}
+
+static gboolean
+write_names (Copy *self, LuNamerProgress go_on, gpointer user_data, GError **error)
+{
+  const GString *text = self->model->kallsyms;
+  g_autoptr (LuKallsyms) kernel = lu_kallsyms_parse (text->str, text->len, NULL);
+  LuSyscapHitsResult result;
+  g_autoptr (GByteArray) names =
+      lu_syscap_hits_name (self->hits, kernel, go_on, user_data, &result);
+  const LuSyscapFile file = {
+    .path = LU_SYSCAP_SYMBOLS_FILE, .bytes = names->data, .size = names->len, .is_last = TRUE
+  };
+
+  return lu_syscap_write_file (self->writer, &file, error);
 }
 
 gboolean
-lu_top_window_write (const LuTopWindow *self, int fd, GError **error)
+lu_top_window_write (const LuTopWindow *self, int fd, LuNamerProgress go_on, gpointer user_data,
+                     GError **error)
 {
-  g_autoptr (LuSyscapWriter) writer = lu_syscap_writer_new (fd);
+  g_auto (Copy)
+      capture = { lu_syscap_writer_new (fd), lu_model_new (0), lu_syscap_hits_new (TRUE) };
   gint64 begin_time = g_get_monotonic_time () * 1000, end_time = begin_time;
 
   for (guint i = self->first; self->model != NULL && i < self->model->samples->len; i++)
@@ -360,9 +421,12 @@ lu_top_window_write (const LuTopWindow *self, int fd, GError **error)
       begin_time = MIN (begin_time, time);
       end_time = i == self->first ? time : MAX (end_time, time);
     }
-  return lu_syscap_writer_header (writer, (guint64) begin_time,
+  if (self->reader != NULL)
+    lu_model_begin (capture.model, lu_syscap_reader_header (self->reader));
+  return lu_syscap_writer_header (capture.writer, (guint64) begin_time,
                                   g_get_real_time () - g_get_monotonic_time () + begin_time / 1000,
                                   error)
-         && (self->reader == NULL || each (self, copy, writer, error))
-         && lu_syscap_writer_finish (writer, (guint64) end_time, error);
+         && (self->reader == NULL || each (self, copy, &capture, error))
+         && write_names (&capture, go_on, user_data, error)
+         && lu_syscap_writer_finish (capture.writer, (guint64) end_time, error);
 }

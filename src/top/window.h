@@ -33,7 +33,11 @@ gboolean lu_top_window_has_begun (const LuTopWindow *self);
 LuModel *lu_top_window_model (const LuTopWindow *self, guint *generation);
 /* Returns the time between the first and the last sample in the window, in seconds. */
 double lu_top_window_seconds (const LuTopWindow *self);
-/* Writes the window as a capture; fd is taken. */
-gboolean lu_top_window_write (const LuTopWindow *self, int fd, GError **error);
+/* Returns the samples that the recorder reports as lost in the window. */
+guint64 lu_top_window_n_lost (const LuTopWindow *self);
+/* Writes the window as a capture with names; fd is taken. go_on: called many times a second while
+ * files are read for them. */
+gboolean lu_top_window_write (const LuTopWindow *self, int fd, LuNamerProgress go_on,
+                              gpointer user_data, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuTopWindow, lu_top_window_free)

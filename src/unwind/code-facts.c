@@ -149,6 +149,35 @@ pair_key (guint64 offset, guint64 to)
   return G_GUINT64_CONSTANT (1) << 60 | hash >> 4;
 }
 
+/* DIRECT: this is an entry of a procedure linkage table. */
+static LuCallKind
+read_plt_entry (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
+                guint64 target)
+{
+  LuMappedModule file = lu_code_file_of (mapping, pid);
+  guint8 bytes[LU_ARCH_PLT_BYTES];
+  LuCodeResult result;
+
+  if (arch->is_plt_entry == NULL || target - mapping->start > mapping->end - mapping->start
+      || mapping->end - target < sizeof bytes)
+    return LU_CALL_NONE;
+  result =
+      lu_code_reader_read (reader, &file, file_offset_of (mapping, target), bytes, sizeof bytes);
+  if (result != LU_CODE_READ)
+    return kind_without_code (result);
+  return arch->is_plt_entry (bytes) ? LU_CALL_DIRECT : LU_CALL_NONE;
+}
+
+/* Returns whether a procedure linkage table of the file may lead to the same file. Programs call
+ * their own functions without it. */
+static gboolean
+may_call_own_exports (const LuDwflMapping *mapping)
+{
+  LuImage *image = lu_module_image (mapping->module);
+
+  return image == NULL || !lu_image_is_program (image);
+}
+
 static LuCallKind
 read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
@@ -157,27 +186,32 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
   guint8 bytes[LU_CALL_LONGEST];
   gsize size = MIN (sizeof bytes, offset);
   gint64 displacement;
+  guint64 target;
   LuCodeResult result = lu_code_reader_read (reader, &file, offset - size, bytes, size);
 
   if (result != LU_CODE_READ)
     return kind_without_code (result);
-  if (arch->decode_call (bytes, size, &displacement) == LU_CALL_DIRECT
-      && lu_fp_is_near (call->pc + (guint64) displacement, call->to))
+  if (arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)
+    return LU_CALL_NONE;
+  target = call->pc + (guint64) displacement;
+  if (call->mapping->module == call->code->module && lu_fp_is_near (target, call->to))
     return LU_CALL_DIRECT;
-  return LU_CALL_NONE;
+  if (call->mapping->module == call->code->module && !may_call_own_exports (call->mapping))
+    return LU_CALL_NONE;
+  return read_plt_entry (reader, pid, arch, call->mapping, target);
 }
 
 LuProviderResult
 lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
-  guint64 key =
-      pair_key (file_offset_of (call->mapping, call->pc), file_offset_of (call->code, call->to));
-  LuCallKind kind = known_kind (call->mapping, key);
+  gboolean is_within = call->mapping->module == call->code->module;
+  guint64 key = pair_key (file_offset_of (call->mapping, call->pc),
+                          is_within ? file_offset_of (call->code, call->to) : 0);
+  LuCallKind kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
 
-  if (lu_code_call (reader, pid, arch, call->mapping, call->pc) == LU_CALL_INDIRECT)
-    return LU_PROVIDER_FOUND;
-  if (call->mapping->module != call->code->module)
-    return LU_PROVIDER_NONE;
+  if (kind == LU_CALL_INDIRECT || kind == LU_CALL_NONE)
+    return kind == LU_CALL_INDIRECT ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+  kind = known_kind (call->mapping, key);
   if (kind == LU_CALL_UNKNOWN && reader != NULL)
     {
       kind = read_leads_to (reader, pid, arch, call);

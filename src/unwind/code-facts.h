@@ -26,7 +26,8 @@ LuCallKind lu_code_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                          const LuDwflMapping *mapping, guint64 pc);
 
 /* Like lu_code_call(), but returns FOUND if the call leads to code near the address `to` in `code`
- * (lu_fp_is_near()), or through a register or memory, NONE if it does not. */
+ * (lu_fp_is_near()) in the same file, to a procedure linkage table, unless that of the same
+ * program, or through a register or memory; NONE if it does not. */
 LuProviderResult lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                                    const LuFrameCall *call);
 

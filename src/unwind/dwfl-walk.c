@@ -225,17 +225,20 @@ push_frame (Walk *walk, guint64 pc)
   return TRUE;
 }
 
-/* Returns whether a Go stack ends here, which CFI does not say; see elf/go-stacks.h. */
+/* Returns whether a Go stack ends here, or goes on in a way that libdwfl does not know, which CFI
+ * does not say; see elf/go-stacks.h. */
 static gboolean
 is_end_of_go_stack (const Walk *walk, LuStatus *status)
 {
   LuImage *image = lu_module_image (walk->mapping->module);
   LuGoFunctionKind kind = LU_GO_ORDINARY;
 
-  if (image != NULL && !walk->is_exact)
+  if (image != NULL)
     kind = lu_image_go_function_kind (image, walk->lookup - walk->mapping->bias);
-  *status = kind == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE;
-  return kind != LU_GO_ORDINARY;
+  if (lu_go_stack_ends (kind, !walk->is_exact, status))
+    return TRUE;
+  *status = LU_STATUS_UNSUPPORTED_RULE;
+  return kind == LU_GO_PREEMPT || (kind == LU_GO_RESTORER && !walk->is_exact);
 }
 
 /* Returns why the bytes at this address are not in the copy. */
@@ -331,13 +334,11 @@ gboolean
 lu_dwfl_walk_is_return (LuDwflWalk *walk, guint64 pc)
 {
   const LuDwflMapping *mapping = lu_dwfl_address_space_find (walk->space, pc - 1);
-  LuCallKind kind;
 
-  if (mapping == NULL || mapping->status != LU_STATUS_COMPLETE
-      || rule_at (walk, mapping, pc - 1) != LU_FP_RULE_OTHER)
-    return FALSE;
-  kind = call_before (walk, mapping, pc);
-  return kind == LU_CALL_DIRECT || kind == LU_CALL_INDIRECT;
+  return mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+         && rule_at (walk, mapping, pc - 1) == LU_FP_RULE_OTHER
+         && leads_to (walk, mapping, pc, walk->mapping, walk->stack->frames[0].pc)
+                == LU_PROVIDER_FOUND;
 }
 
 /* Returns whether dwfl.c finds the caller of this frame. */

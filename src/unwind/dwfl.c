@@ -37,6 +37,7 @@ walk_init (DwflUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
                              ? walk->has_hotspot
                              : lu_address_space_has_hotspot (request->space);
 
+  lu_code_reader_set_limited (self->reader, !request->is_replay);
   *walk = (Walk){
     .arch = lu_arch_of_abi (sample->regs.abi),
     .sample = sample,

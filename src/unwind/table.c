@@ -61,6 +61,7 @@ table_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
   TableUnwinder *self = (TableUnwinder *) unwinder;
 
   self->n_samples++;
+  lu_code_reader_set_limited (lu_dwfl_unwinder_reader (self->dwfl), !request->is_replay);
   lu_walker_read_code (self->walker, lu_dwfl_unwinder_reader (self->dwfl), request->pid);
   if (walk (self, request, stack))
     {

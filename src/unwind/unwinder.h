@@ -19,6 +19,7 @@ typedef struct
   gint32 pid, tid;        /* keys of the engine's caches */
   const LuSample *sample; /* has registers and at least one byte of stack */
   LuAddressSpace *space;  /* at the sample's time */
+  gboolean is_replay;     /* files may be read for as long as that takes */
 } LuUnwindRequest;
 
 /* One sample unwound by BPF and by the engine. All pointers are borrowed. */

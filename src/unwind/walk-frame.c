@@ -153,18 +153,17 @@ has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   return rule_at (walk, mapping, lookup - 1) != LU_FP_RULE_NONE;
 }
 
-/* Returns the kind of call before the return address in a stack word of a leaf; NONE if the
- * word is not a return address. */
-static LuCallKind
-call_before_word (LuWalk *walk, guint64 address, guint64 *value)
+/* FOUND: a stack word of a leaf in `code` can be its return address. */
+static LuProviderResult
+check_word (LuWalk *walk, const LuDwflMapping *code, guint64 address, guint64 *value)
 {
   const LuDwflMapping *above;
 
   if (!read_stack (walk, address, value) || (above = find_mapping (walk, *value - 1)) == NULL
       || above->status != LU_STATUS_COMPLETE
       || rule_at (walk, above, *value - 1) != LU_FP_RULE_OTHER)
-    return LU_CALL_NONE;
-  return call_before (walk, above, *value);
+    return LU_PROVIDER_NONE;
+  return leads_to (walk, above, *value, code, walk->regs.pc);
 }
 
 /* Finds the caller of a leaf in a file without a rule: the first word on top of the stack that is a
@@ -185,14 +184,13 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     {
       guint64 offset = 8 * (guint64) walk->top++, value = 0;
 
-      switch (call_before_word (walk, regs->sp + offset, &value))
+      switch (check_word (walk, mapping, regs->sp + offset, &value))
         {
-        case LU_CALL_UNKNOWN:
+        case LU_PROVIDER_UNKNOWN:
           return LU_PROVIDER_UNKNOWN;
-        case LU_CALL_NONE:
+        default:
           break;
-        case LU_CALL_DIRECT:
-        case LU_CALL_INDIRECT:
+        case LU_PROVIDER_FOUND:
           regs->pc = value;
           regs->sp += offset + 8;
           regs->known &= LU_KNOWN_FP | LU_KNOWN_BX;
@@ -357,16 +355,32 @@ has_entry_rule (LuWalk *walk, const LuDwflMapping *mapping)
   return lu_rule_cache_look_up (walk->rules, mapping->module, entry).rule.cfa_kind != LU_CFA_NONE;
 }
 
+/* Applies what the last frame's Go function says about its caller. A restorer is at the pc itself,
+ * which has no call before it. */
+static void
+apply_go (LuWalk *walk, LuRuleFound *found)
+{
+  if (found->go_kind == LU_GO_PREEMPT)
+    found->rule.flags |= LU_RULE_SIGNAL;
+  else if (found->go_kind == LU_GO_RESTORER && walk->arch->kernel_frame != NULL
+           && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
+    {
+      found->rule = *walk->arch->kernel_frame;
+      walk->stack->frames[walk->stack->n_frames - 1].flags &= ~LU_FRAME_RETURN_ADDRESS;
+    }
+}
+
 /* Steps from an address in a file. */
 static LuWalkResult
 step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   LuRuleFound found = lu_rule_cache_look_up (walk->rules, mapping->module, lookup - mapping->bias);
   LuProviderResult result;
+  LuStatus status;
 
-  if (found.go_kind != LU_GO_ORDINARY && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
-    return finish (walk, found.go_kind == LU_GO_SWITCH ? LU_STATUS_OTHER_STACK : LU_STATUS_COMPLETE,
-                   walk->regs.pc);
+  if (lu_go_stack_ends (found.go_kind, walk->regs.frame_kind == LU_FRAME_KIND_CALLER, &status))
+    return finish (walk, status, walk->regs.pc);
+  apply_go (walk, &found);
   if (found.rule.cfa_kind != LU_CFA_NONE)
     return step (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))

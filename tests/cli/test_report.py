@@ -254,6 +254,19 @@ class Programs(Case):
         self.assertRegex(text, r"(?m)^ +\d+ +\d+\.\d\d % +3 +3  deep$")
 
 
+class Recursion(Case):
+    def test_callers_and_callees(self):
+        """A function that calls itself has the samples that it has in tables, and other callees."""
+        name = "a_function_with_a_name_that_is_long_enough_to_fill_a_whole_line_of_a_terminal_on_its_own"
+        rows = {row["name"]: row for row in json.loads(self.run_well("report", "--json", self.capture))["functions"]}
+        text = self.run_well("report", "--function", name, self.capture)
+        self.assertRegex(text, rf"{name}: total {rows[name]['total']} \(.*, self {rows[name]['self']} \(")
+        callers, _, callees = text.partition("\nCallees\n")
+        self.assertRegex(callers.partition("\nCallers\n")[2], rf"^ +{rows[name]['total']} .* main ")
+        self.assertRegex(callees, r"^ +\d+ .* burn ")
+        self.assertNotIn(name, callees)
+
+
 class Diff(Case):
     """The other recording is of a function that the first one does not have."""
 

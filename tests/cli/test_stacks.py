@@ -6,6 +6,7 @@
     test_stacks.py LIVE_UNWINDER [-v] [TEST…]
 """
 
+import json
 import os
 import re
 import shutil
@@ -195,6 +196,21 @@ class Stacks(unittest.TestCase):
         line = re.search("^30 threads: .*", self.stacks_of(process.pid, "--group"), re.MULTILINE)[0]
         self.assertEqual(line.count('"a?'), 21)
         self.assertTrue(line.endswith(", …"), line)
+
+    def test_json(self):
+        """It has what the text has."""
+        process = self.start("3")
+        self.wait_until_all_wait(process.pid)
+        threads = parse(self.stacks_of(process.pid))
+        found = json.loads(self.stacks_of(process.pid, "--json", "--group"))["threads"]
+        self.assertEqual({(thread["pid"], thread["tid"]) for thread in found},
+                         {(process.pid, tid) for tid in threads})
+        for thread in found:
+            name, state, lines = threads[thread["tid"]]
+            self.assertEqual((thread["name"], thread["state"]), (name, state))
+            self.assertEqual(thread["command"], f"{self.target} 3")
+            self.assertEqual([f"#{number:<4}{frame['name']}+0x{frame['offset']:x} ({frame['module']})"
+                              for number, frame in enumerate(thread["stack"])], lines)
 
     def test_page_by_page_on_a_terminal(self):
         process = self.start("1")

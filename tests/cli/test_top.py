@@ -74,6 +74,26 @@ class Tables(Case):
         top.send_signal(signal.SIGTERM)
         self.assertEqual(top.wait(PATIENCE), 128 + signal.SIGTERM)
 
+    def test_losses_are_told(self):
+        """A recorder that is stopped for a while loses samples, which leave the window like others."""
+        target = self.start(PHASES, "3600000")
+        top = self.start(PROGRAM, "top", "--batch", "0", "--interval", "200ms", "--window", "2s", "--engine", "table", "-F", "9999", "-p", str(target.pid), stdout=subprocess.PIPE)
+        self.addCleanup(top.stdout.close)
+        captions = (line for line in top.stdout if "functions by self" in line)
+        lost = 0
+        for caption in captions:
+            with open(f"/proc/{top.pid}/task/{top.pid}/children", encoding="ascii") as children:
+                recorder = int(children.read().split()[0])
+            now = int(re.search(r"self(?:, (\d+) lost)?$", caption)[1] or 0)
+            if now < lost:
+                break
+            if lost == 0:
+                os.kill(recorder, signal.SIGSTOP)
+                time.sleep(0.5)  # the rings hold less
+                os.kill(recorder, signal.SIGCONT)
+            lost = now
+        self.assertGreater(lost, 0, top.poll())
+
     def test_no_more_tables_than_wanted(self):
         self.start(PHASES, "3600000")
         result = self.run_it("--batch", "2", "--interval", "300ms", "--name", "top-phases")
@@ -189,6 +209,8 @@ echo done >done
                                 cwd=self.directory, env=ENVIRONMENT, check=False)
         self.assertIn(f"{name}: {counted} samples", report.stdout, report.stderr)
         self.assertIn("late_phase", report.stdout)
+        with open(os.path.join(self.directory, name), "rb") as capture:
+            self.assertTrue(b"late_phase" in capture.read())  # for a machine without the program
         self.type("Space")
         self.until(r"^live-unwinder top  process \d+$")
         self.type("C-c")

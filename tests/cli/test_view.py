@@ -740,6 +740,110 @@ class Lines(Case):
         self.assertRegex(text, rf"(?s)Callers\n[^\n]*  middle_part \(inlined\) {self.FILE}:{self.LINE['calls inner']} "
                                rf".*Lines by self\n.*/{self.FILE}:{self.LINE['hot']} \(inlined\)\n")
 
+    def test_annotate(self):
+        """The source with the shares of its lines; a call that was inlined has those of its callee."""
+        text = self.report("--annotate", "inner_part")
+        self.assertRegex(text, rf"(?m)^{self.path(self.FILE)}$")
+        self.assertNotIn("newer", text)
+        for number, line in enumerate(INLINED.splitlines(), 1):
+            if number in self.CHAIN[0][1]:
+                self.assertRegex(text, rf"(?m)^ *\d+\.\d\d % +\d+\.\d\d % +{number}  {re.escape(line)}$")
+        self.assertNotIn("while (now", text)  # only what is near
+        text = self.report("--annotate", "outer_part")
+        share = re.search(r"(?m)^outer_part: total \d+ \((\d+\.\d\d) %\), self ", text)[1]
+        self.assertGreaterEqual(float(share), 100 * self.outer_self() / self.hot["samples"] - 0.01)
+        self.assertRegex(text, rf"(?m)^ +{share} % +{self.LINE['calls middle']}  ")
+        self.assertIn("Functions with", self.report("--annotate", "_PART"))
+
+    def test_annotate_with_another_source(self):
+        source = self.path(self.FILE)
+        times = os.stat(source)
+        try:
+            os.utime(source)
+            self.assertIn(f"{source}: the file is newer than the program",
+                          self.report("--annotate", "inner_part"))
+            os.rename(source, source + ".gone")
+            text = self.report("--annotate", "inner_part")
+            self.assertIn(f"{source}: the file is not here", text)
+            self.assertRegex(text, rf"(?m)^ *\d+\.\d\d % +\d+\.\d\d % +{self.LINE['hot']}$")
+            os.mkfifo(source)  # nobody waits for it
+            self.assertIn(f"{source}: the file is not here", self.report("--annotate", "inner_part"))
+            os.unlink(source)
+            os.symlink("/proc/self/status", source)
+            self.assertIn(f"{source}: the file is not here", self.report("--annotate", "inner_part"))
+        finally:
+            if os.path.lexists(source):
+                os.unlink(source)
+            os.rename(source + ".gone", source)
+            os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can lend capabilities")
+    def test_annotate_uses_no_rights_of_others(self):
+        """The program may have capabilities that its user has not; a source may be anybody's file."""
+        program = shutil.copy(PROGRAM, self.directory)  # which anybody can reach
+        os.chmod(self.directory, 0o755)
+        os.chmod(self.capture, 0o644)
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                   "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+        try:
+            for mode, note in (0o644, ""), (0o600, ": the file is not here"):
+                os.chmod(self.path(self.FILE), mode)
+                done = subprocess.run([*command, program, "report", "--annotate", "inner_part", self.capture],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, rf"(?m)^{self.path(self.FILE)}{note}$")
+        finally:
+            os.chmod(self.path(self.FILE), 0o644)
+
+    def asm(self, *arguments):
+        done = self.run_it("report", *arguments, self.capture)
+        if "--asm: libZydis" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [(*(float(share.strip(" %") or 0) for share in match.group(1, 2)), int(match[3], 16), match[4])
+                for match in re.finditer(r"(?m)^([ \d.%]{8}) ([ \d.%]{8}) +([0-9a-f]+)    (\S.*)$", done.stdout)]
+
+    def test_annotate_instructions(self):
+        """Shares are those of the function, a call has those of its callee, and objdump knows the addresses."""
+        rows = self.asm("--annotate", "outer_part", "--asm")
+        inner = self.asm("--annotate", "inner_part", "--asm")
+        total = re.search(r"total \d+ \((\d+\.\d\d) %\)", self.report("--annotate", "inner_part"))[1]
+        self.assertAlmostEqual(sum(row[0] for row in inner), float(total), delta=2)
+        self.assertEqual({row[2:] for row in inner if row[1]}, {row[2:] for row in rows if row[2] in
+                                                                {other[2] for other in inner if other[1]}})
+        calls = [row for row in self.asm("--annotate", "main", "--asm") if row[1] > 50]
+        self.assertEqual([(row[0], row[3].split()[0]) for row in calls], [(0, "call")])
+        if shutil.which("objdump"):
+            text = subprocess.run(["objdump", "-dw", "-M", "intel", self.path("inlined")], check=True,
+                                  capture_output=True, text=True).stdout
+            theirs = {int(match[1], 16): match[2] for match in re.finditer(
+                r"(?m)^ *([0-9a-f]+):\t[^\t\n]*\t(?:rep )?(\w+)", text)}
+            for _, _, address, instruction in rows:
+                self.assertIn(address, theirs)
+                if theirs[address] in ("add", "call", "cmp", "mov", "ret"):  # others have several names
+                    self.assertEqual(instruction.split()[0], theirs[address], hex(address))
+
+    def test_annotate_instructions_where_there_is_no_source(self):
+        self.asm("--annotate", "main", "--asm")  # skips where there are none
+        source = self.path(self.FILE)
+        self.assertNotIn(" address\n", self.report("--annotate", "inner_part"))
+        os.rename(source, source + ".gone")
+        try:
+            text = self.report("--annotate", "inner_part")
+        finally:
+            os.rename(source + ".gone", source)
+        self.assertRegex(text, rf"(?s){source}: the file is not here\n.* line\n.*\n{self.path('inlined')}\n.* address\n")
+        done = self.run_it("report", "--asm", self.capture)
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("--annotate", done.stderr)
+
+    def test_annotate_a_redacted_recording(self):
+        hidden = self.path("redacted.syscap")
+        self.run_well("convert", "--force", "--redact", self.capture, hidden)
+        done = self.run_it("report", "--annotate", "inner_part", hidden)
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("redacted", done.stderr)
+
     def test_filters_go_with_lines(self):
         all_of_it = self.rows("--lines", "--inlines", "--contains", "inner_part")
         self.assertEqual(all_of_it, +collections.Counter(

@@ -21,6 +21,13 @@ count (const LuModel *model)
   return n;
 }
 
+/* No file is read. */
+static gboolean
+stop (guint done, guint total, gpointer user_data)
+{
+  return FALSE;
+}
+
 /* Returns the samples of the capture that is written of the window. */
 static guint64
 count_written (const LuTopWindow *window)
@@ -30,7 +37,7 @@ count_written (const LuTopWindow *window)
   LuSyscapRecord record;
   guint64 n = 0;
 
-  g_assert_true (lu_top_window_write (window, copy, NULL));
+  g_assert_true (lu_top_window_write (window, copy, stop, NULL, NULL));
   lseek (fd, 0, SEEK_SET);
   g_autoptr (LuSyscapReader) reader = lu_syscap_reader_new (fd, NULL);
   g_assert_nonnull (reader);

@@ -331,6 +331,16 @@ def write_line_answers(directory):
     (directory / "wrong-number").write_bytes(texts + struct.pack("<III5I", 2, 7, 1, 1, 1, 1, 1, 1) + end)
 
 
+def write_instructions(directory):
+    """The answers of instructions.h: three in a row, and an address that does not follow."""
+    usual = b"".join(struct.pack("<QII", address, size, len(text)) + text for address, size, text in (
+        (0x1000, 1, b"push rbp"), (0x1001, 3, b"mov rbp, rsp"), (0x1004, 12, b"odd \xff text")))
+    (directory / "usual").write_bytes(usual)
+    (directory / "cut").write_bytes(usual[:-3])
+    (directory / "elsewhere").write_bytes(usual + struct.pack("<QII", 0x2000, 1, 3) + b"nop")
+    (directory / "too-long").write_bytes(struct.pack("<QII", 0x1000, 16, 3) + b"nop")
+
+
 def write_walked(directory):
     """Records of the BPF program: raw data of an output event (bpf.h, interp.h)."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
@@ -377,7 +387,7 @@ def python_file(version, has_cold):
 
 
 def main():
-    for name in ("cfi", "elf-symbols", "interp", "jit-names", "kallsyms", "line-answers",
+    for name in ("cfi", "elf-symbols", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -396,6 +406,7 @@ def main():
     for version in (0x030700f0, 0x030b00f0, 0x030d00f0, 0x030f00f0, 0x031100f0):
         (HERE / "corpus" / "interp" / f"{version:x}").write_bytes(python_file(version, version != 0x030700f0))
     write_jit(HERE / "corpus" / "jit-names")
+    write_instructions(HERE / "corpus" / "instructions")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))

@@ -67,7 +67,8 @@ class Captures(unittest.TestCase):
     def test_depth(self):
         """A small stack of ours is enough for any stack of a sample."""
         capture = self.deep()
-        for options in [*REPORTS, ['--function', 'f1+0x7']]:
+        for options in [*REPORTS, ['--function', 'f1+0x7'],
+                        ['--annotate', 'f1+0x7']]:
             with self.subTest(options=options):
                 self.run_program('report', *options, capture)
         tree = self.run_program('report', '--tree', '--min', '0', capture)
@@ -91,7 +92,8 @@ class Captures(unittest.TestCase):
         for time in range(2000, 2010):
             writer.sample([0x1100, 0x5000, 0xe000000000000300], time=time)
         capture = writer.save(self.path('evil.syscap'))
-        for options in [*REPORTS, ['--function', EVIL + '+0x100']]:
+        for options in [*REPORTS, ['--function', EVIL + '+0x100'],
+                        ['--annotate', EVIL + '+0x100']]:
             with self.subTest(options=options):
                 text = self.run_program('report', *options, capture)
                 self.assertTrue(is_safe(text), repr(text))

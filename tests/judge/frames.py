@@ -33,6 +33,10 @@ SYSCALLS = b"\x0f\x05", b"\xcd\x80"       # syscall, int $0x80
 # returns to a goroutine whose frames are on another stack.
 GO_ROOTS = {"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall",
             "runtime.morestack"}
+# A signal handler puts a call of the first before the interrupted instruction (runtime/preempt.go).
+# The second, or its older name, is where a handler returns to, and has no CFI for that.
+GO_PREEMPT = {"runtime.asyncPreempt"}
+GO_RESTORERS = {"runtime.sigreturn", "runtime.sigreturn__sigaction"}
 GO_SECTION = ".go.buildinfo"
 
 
@@ -94,13 +98,16 @@ class Module:
         if how == EXACT and self._is_in_sigreturn(ea):
             info = self.image.frame_info(ea - 1)
         in_entry = self._entry is not None and self._entry[0] <= ea < self._entry[1]
-        go_root = self._is_go and self._is_go_root(ea, symbol)
+        go_root = self._is_go_function(ea, symbol, GO_ROOTS)
+        signal = info.signal or (how == RETURN and ea == getattr(symbol, "ea", None)
+                                 and self._is_go_function(ea, symbol, GO_RESTORERS))
+        interrupts = signal or self._is_go_function(ea, symbol, GO_PREEMPT)
         root = info.ra_undefined or in_entry
         fault = None
         # The kernel, not a call, makes a signal frame the caller of its handler.
-        if how == RETURN and not info.signal and not self._is_called(ea + 1):
+        if how == RETURN and not signal and not self._is_called(ea + 1):
             fault = None if self._is_hand_made(ea + 1, info, root or go_root) else NO_CALL
-        return Frame(fault, info.signal, root or go_root, go_root and not root, False, name)
+        return Frame(fault, interrupts, root or go_root, go_root and not root, False, name)
 
     def _is_in_sigreturn(self, ea):
         """Whether a leaf there is still in the system call that ends the signal trampoline.
@@ -110,10 +117,9 @@ class Module:
         return (self.image.bytes_at(ea - 2, 2) in SYSCALLS
                 and self.image.frame_info(ea - 1).signal)
 
-    @staticmethod
-    def _is_go_root(ea, symbol):
-        return (symbol is not None and symbol.ea <= ea < symbol.ea + symbol.size
-                and symbol.name.removesuffix(".abi0") in GO_ROOTS)
+    def _is_go_function(self, ea, symbol, names):
+        return (self._is_go and symbol is not None and symbol.ea <= ea < symbol.ea + symbol.size
+                and symbol.name.removesuffix(".abi0") in names)
 
     def _is_hand_made(self, return_ea, info, root):
         """Whether this is the root of a stack that was made by hand, and so called by nobody.

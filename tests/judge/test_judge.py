@@ -318,19 +318,30 @@ class WrongStacks(Verdicts):
 class GoStacks(Verdicts):
     """Ends of stacks that only Go's run-time knows; addresses of a file that never runs."""
 
-    def stack(self, root, offset, *flags):
+    def stack(self, root, offset, *flags, between=()):
         path = fixture.build("go.S", "go-" + "-".join(f.strip("-") for f in flags), "-nostdlib",
                              "-static", "-no-pie", *flags)
         image = elf.Elf(path)
         symbols = {s.name: s.ea for s in image.symbols}
         code = image.exec_loads[0]
         w = capwriter.Writer().map(code.ea, code.ea + 4096, code.offset, path, image.build_id)
-        return w.sample([symbols["worker"], symbols[root] + offset])
+        return w.sample([symbols["worker"], *(symbols[name] + at for name, at in between),
+                         symbols[root] + offset])
 
     def test_goroutine(self):
         self.assertEqual(self.accept(self.stack("runtime.goexit.abi0", 0, "-DGO")).go_roots, 1)
         self.accept(self.stack("runtime.goexit.abi0", 5, "-DGO"))
         self.accept(self.stack("runtime.mcall", 4, "-DGO"))
+
+    def test_interrupted(self):
+        """worker+1 has no call before it."""
+        restorer, worker = ("runtime.sigreturn.abi0", 0), ("worker", 1)
+        for between in ([("runtime.asyncPreempt.abi0", 4), worker], [restorer, worker]):
+            self.accept(self.stack("runtime.goexit.abi0", 0, "-DGO", between=between))
+            self.refuse(self.stack("runtime.goexit.abi0", 0, "-DC", between=between), frames.NO_CALL)
+        self.refuse(self.stack("runtime.goexit.abi0", 0, "-DGO",
+                               between=[("runtime.sigreturn.abi0", 1), worker]), frames.NO_CALL)
+        self.refuse(self.stack("runtime.goexit.abi0", 0, "-DGO", between=[worker]), frames.NO_CALL)
 
     def test_not_in_the_files_of_others(self):
         self.refuse(self.stack("runtime.goexit.abi0", 0, "-DC"), frames.NO_CALL)

@@ -125,6 +125,13 @@ def landing_pad(about, options, needs=()):
                 seen=[(before, 50), (after, 250)])
 
 
+def go_signals(about, options):
+    handled = ["hot", "handler", "runtime.sigreturn", "sends", "a", "main", *START]
+    preempted = ["hot", "runtime.asyncPreempt", "interrupted", "a", "main", *START]
+    return Case(about, ["@go-signals"], [handled, preempted], options=options,
+                seen=[(handled, 100), (preempted, 100)])
+
+
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
 INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
 HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
@@ -192,6 +199,8 @@ CASES = {
                                 allowed=AROUND_HANDLER + [["ANY*", "[other stack]"]],
                                 needs=KERNEL_WALKS, options=KERNEL,
                                 seen=[(HANDLER + INTERRUPTED, 400)]),
+    "go-signals": go_signals("a signal handler and a preempted function as Go has them", []),
+    "go-signals-table": go_signals("the same, in user space", TABLE),
     "dynamic-frame": Case("alloca, a variable-length array, an aligned frame", ["@dynamic-frame"],
                           [["hot", "with_alignment", "with_array", "with_alloca", "main", *START]],
                           allowed=[["with_alignment?", "with_array?", "with_alloca?", "main",

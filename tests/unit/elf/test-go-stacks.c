@@ -30,11 +30,16 @@ static const Case cases[] = {
   { "at the start", "runtime.goexit", 1, 0, LU_GO_TOP },
   { "with a calling convention", "runtime.systemstack.abi0", 1, 0, LU_GO_SWITCH },
   { "as a part of a longer name", "runtime.goexit2", 1, 0, LU_GO_ORDINARY },
-  { "in the second piece of names", "runtime.mcall", (64 << 10) + 5, 0, LU_GO_TOP },
-  { "between pieces of names", "runtime.morestack.abi0", (64 << 10) - 9, 0, LU_GO_TOP },
-  { "last before a piece of names", "runtime.mcall", (64 << 10) - 1, 0, LU_GO_TOP },
+  { "in the second piece of names", "runtime.mcall", (64 << 10) + 5, 0, LU_GO_LEAVE },
+  { "between pieces of names", "runtime.morestack.abi0", (64 << 10) - 9, 0, LU_GO_LEAVE },
+  { "last before a piece of names", "runtime.mcall", (64 << 10) - 1, 0, LU_GO_LEAVE },
   { "in the second piece of symbols", "runtime.mstart", 1, 2500, LU_GO_TOP },
   { "last before a piece of symbols", "runtime.rt0_go", 1, 2047, LU_GO_TOP },
+  { "interrupted", "runtime.asyncPreempt.abi0", 1, 0, LU_GO_PREEMPT },
+  { "of a file", "gogo", 1, 0, LU_GO_SWITCH },
+  { "called by that", "runtime.asyncPreempt2", 1, 0, LU_GO_ORDINARY },
+  { "between pieces, the longest", "runtime.sigreturn__sigaction.abi0", (64 << 10) - 1, 0,
+    LU_GO_RESTORER },
 };
 
 static const char section_names[] = "\0.symtab\0.strtab\0.go.buildinfo";
@@ -71,14 +76,48 @@ test_case (gconstpointer data)
                        .st_value = 0x1000,
                        .st_size = 0x20 };
   g_autoptr (GArray) functions = NULL;
+  gboolean is_restorer;
 
   memcpy (bytes + symbols_size - sizeof symbol, &symbol, sizeof symbol);
   memcpy (bytes + symbols_size + a_case->name_at, a_case->symbol, strlen (a_case->symbol));
   functions = read_tables (&input, symbols_size, names_size);
   g_assert_nonnull (functions);
-  g_assert_cmpint (lu_go_functions_find (functions, 0x1010), ==, a_case->kind);
+  /* The kernel's frame is recognized by a return address before the restorer. */
+  is_restorer = a_case->kind == LU_GO_RESTORER;
+  g_assert_cmpint (lu_go_functions_find (functions, is_restorer ? 0xfff : 0x1010), ==,
+                   a_case->kind);
   g_assert_cmpint (lu_go_functions_find (functions, 0x1020), ==, LU_GO_ORDINARY);
-  g_assert_cmpint (lu_go_functions_find (functions, 0xfff), ==, LU_GO_ORDINARY);
+  g_assert_cmpint (lu_go_functions_find (functions, is_restorer ? 0x1000 : 0xfff), ==,
+                   LU_GO_ORDINARY);
+}
+
+static void
+test_ends (void)
+{
+  static const struct
+  {
+    LuGoFunctionKind kind;
+    gboolean ends_caller, ends_running;
+    LuStatus of_caller;
+  } expected[] = {
+    { LU_GO_ORDINARY, FALSE, FALSE, 0 },
+    { LU_GO_TOP, TRUE, FALSE, LU_STATUS_COMPLETE },
+    { LU_GO_LEAVE, TRUE, TRUE, LU_STATUS_COMPLETE },
+    { LU_GO_SWITCH, TRUE, TRUE, LU_STATUS_OTHER_STACK },
+    { LU_GO_PREEMPT, FALSE, FALSE, 0 },
+    { LU_GO_RESTORER, FALSE, FALSE, 0 },
+  };
+  LuStatus status;
+
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      g_assert_cmpint (lu_go_stack_ends (expected[i].kind, FALSE, &status), ==,
+                       expected[i].ends_running);
+      g_assert_true (!expected[i].ends_running || status == LU_STATUS_OTHER_STACK);
+      g_assert_cmpint (lu_go_stack_ends (expected[i].kind, TRUE, &status), ==,
+                       expected[i].ends_caller);
+      g_assert_true (!expected[i].ends_caller || status == expected[i].of_caller);
+    }
 }
 
 static glong
@@ -120,6 +159,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   TEST_ADD_CASES ("/go-stacks", cases, test_case);
+  g_test_add_func ("/go-stacks/ends", test_ends);
   g_test_add_func ("/go-stacks/memory", test_memory);
   return g_test_run ();
 }

@@ -195,6 +195,26 @@ test_budget (void)
     clear_file (&files[i]);
 }
 
+/* More reads and files than a second, or any few of them, may have. */
+static void
+test_no_budget (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  File files[5];
+  char byte;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    files[i] = new_file ("x", 0);
+  lu_code_reader_set_limited (reader, FALSE);
+  for (guint i = 0; i < 100000; i++)
+    g_assert_cmpint (read_file (reader, &files[0], 0, &byte, 1), ==, LU_CODE_READ);
+  for (guint i = 0; i < 2000; i++)
+    g_assert_cmpint (read_file (reader, &files[i % G_N_ELEMENTS (files)], 0, &byte, 1), ==,
+                     LU_CODE_READ);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    clear_file (&files[i]);
+}
+
 /* Dropped CFI is read again from the file, if that is still there and unchanged. */
 static void
 test_cfi (void)
@@ -246,6 +266,7 @@ main (int argc, char **argv)
   g_test_add_func ("/code-reader/through another process", test_another_process);
   g_test_add_func ("/code-reader/few descriptors", test_few_descriptors);
   g_test_add_func ("/code-reader/a budget", test_budget);
+  g_test_add_func ("/code-reader/no budget", test_no_budget);
   g_test_add_func ("/code-reader/cfi that went", test_cfi);
   return g_test_run ();
 }

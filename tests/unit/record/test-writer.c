@@ -276,14 +276,14 @@ typedef struct
 } WorkerFixture;
 
 static void
-set_up_worker (WorkerFixture *self, const LuUnwinderOps *ops, guint n_samples)
+set_up_worker (WorkerFixture *self, const LuUnwinderOps *ops, guint n_samples, gboolean live)
 {
   *self = (WorkerFixture){ .unwinder = { .base.ops = ops, .go_fd = eventfd (0, EFD_CLOEXEC) },
                            .input = lu_queue_new (QUEUE_BYTES),
                            .output = lu_queue_new (QUEUE_BYTES) };
   self->worker = lu_worker_new (
       &self->unwinder.base,
-      &(LuWorkerOptions){ .input = self->input, .output = self->output, .live = TRUE });
+      &(LuWorkerOptions){ .input = self->input, .output = self->output, .live = live });
   for (guint i = 0; i < n_samples; i++)
     {
       LuSampleMessage *message = lu_queue_reserve (self->input, sizeof *message);
@@ -330,7 +330,7 @@ test_a_stuck_worker_is_not_waited_for (void)
 {
   WorkerFixture self;
 
-  set_up_worker (&self, &slow_unwinder_ops, 3);
+  set_up_worker (&self, &slow_unwinder_ops, 3, TRUE);
   g_assert_false (lu_worker_join (self.worker, PATIENCE_MS));
   g_assert_cmpuint (take_answers (&self, 3), ==, 3);
   /* When it awakes, it leaves the queues alone. */
@@ -357,13 +357,38 @@ test_many_slow_requests_are_not_waited_for (void)
   WorkerFixture self;
   guint n_over;
 
-  set_up_worker (&self, &tired_unwinder_ops, N_SLOW);
+  set_up_worker (&self, &tired_unwinder_ops, N_SLOW, TRUE);
   g_assert_true (lu_worker_join (self.worker, PATIENCE_MS));
   g_assert_cmpint (g_get_monotonic_time () - begin, <, N_SLOW * PATIENCE_MS * 250);
   n_over = take_answers (&self, N_SLOW);
   g_assert_cmpuint (n_over, <, N_SLOW);
   g_assert_cmpuint (n_over, >, N_SLOW / 2);
   tear_down_worker (&self);
+}
+
+static void
+hasty_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
+{
+  if (!request->is_replay)
+    stack->status = LU_STATUS_OVER_BUDGET;
+}
+
+static const LuUnwinderOps hasty_unwinder_ops = { .name = "hasty",
+                                                  .unwind = hasty_unwind,
+                                                  .free = slow_free };
+
+static void
+test_replays_have_time (void)
+{
+  WorkerFixture self;
+
+  for (guint live = FALSE; live <= TRUE; live++)
+    {
+      set_up_worker (&self, &hasty_unwinder_ops, 3, (gboolean) live);
+      g_assert_true (lu_worker_join (self.worker, -1));
+      g_assert_cmpuint (take_answers (&self, 3), ==, live ? 3 : 0);
+      tear_down_worker (&self);
+    }
 }
 
 static void
@@ -383,6 +408,7 @@ main (int argc, char **argv)
   add ("late-at-end", test_late_answers_come_at_the_end);
   add ("slow", test_slow_answers_hold_up_little);
   g_test_add_func ("/worker/stuck", test_a_stuck_worker_is_not_waited_for);
+  g_test_add_func ("/worker/replay", test_replays_have_time);
   g_test_add_func ("/worker/slow", test_many_slow_requests_are_not_waited_for);
   return g_test_run ();
 }

@@ -15,6 +15,8 @@
 
 #include "../../cases.h"
 
+#include <elf.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 #define JIT    0x10000u
@@ -820,6 +822,109 @@ test_file_that_is_gone (void)
   lu_module_unref (module);
 }
 
+#define TEXT       0x10000u
+#define AT_CALL(i) (TEXT + 64 * (i) + 5)
+
+/* Makes an ELF file that is all code, for a dynamic linker or not. */
+static LuImage *
+new_image (gboolean is_program)
+{
+  struct
+  {
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[2];
+  } elf = { .header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+                        .e_type = ET_DYN,
+                        .e_machine = EM_X86_64,
+                        .e_version = EV_CURRENT,
+                        .e_phoff = sizeof (Elf64_Ehdr),
+                        .e_ehsize = sizeof (Elf64_Ehdr),
+                        .e_phentsize = sizeof (Elf64_Phdr),
+                        .e_phnum = 2 },
+            .segments = { { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 16384 },
+                          { .p_type = is_program ? PT_INTERP : PT_NULL } } };
+  LuImage *image = lu_image_new_from_memory (&elf, sizeof elf, NULL);
+
+  g_assert_nonnull (image);
+  g_assert_cmpint (lu_image_is_program (image), ==, is_program);
+  return image;
+}
+
+/* A file with direct calls and a call through a register, and what they lead to. */
+static LuModule *
+write_calls (char **path, gboolean is_program)
+{
+  static guint8 code[16384];
+  const gint32 targets[] = { 8192, 9000, 9016, 9032, 9048, 9064 };
+  LuModuleKey key = { .kind = LU_MODULE_FILE };
+  LuModule *module;
+
+  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      gint32 displacement = targets[i] - (gint32) (64 * i + 5);
+
+      code[64 * i] = 0xe8;
+      memcpy (code + 64 * i + 1, &displacement, sizeof displacement);
+    }
+  memcpy (code + 64 * 6 + 3, "\xff\xd0", 2);
+  memcpy (code + 9000, "\xff\x25\1\2\3\4", 6);
+  memcpy (code + 9016, "\xf3\x0f\x1e\xfa\xff\x25\1\2\3\4", 10);
+  memcpy (code + 9032, "\xf3\x0f\x1e\xfa\xf2\xff\x25\1\2\3\4", 11);
+  memcpy (code + 9064, "\xf3\x0f\x1e\xfa\x41\xbb\1\2\3\4\xff\x25", 12);
+  memcpy (code + 9048, "\xff\x24\x25\1\2\3", 6);
+  g_close (g_file_open_tmp ("live-unwinder-XXXXXX", path, NULL), NULL);
+  g_assert_true (g_file_set_contents (*path, (const char *) code, sizeof code, NULL));
+  key.path = *path;
+  module = lu_module_new (&key);
+  lu_module_publish (module, LU_MODULE_READY, new_image (is_program));
+  return module;
+}
+
+/* A direct call leads to what is near its target in its own file, or through a procedure linkage
+ * table to what files export, which a program does not call so itself. */
+static void
+test_leads_to (gconstpointer is_program)
+{
+  static const struct
+  {
+    guint call, to;
+    LuProviderResult within, across;
+  } expected[] = {
+    { 0, 8200, LU_PROVIDER_FOUND, LU_PROVIDER_NONE },
+    { 0, 14000, LU_PROVIDER_NONE, LU_PROVIDER_NONE },
+    { 1, 14000, LU_PROVIDER_FOUND, LU_PROVIDER_FOUND },
+    { 2, 14000, LU_PROVIDER_FOUND, LU_PROVIDER_FOUND },
+    { 3, 14000, LU_PROVIDER_FOUND, LU_PROVIDER_FOUND },
+    { 4, 14000, LU_PROVIDER_NONE, LU_PROVIDER_NONE },
+    { 5, 14000, LU_PROVIDER_FOUND, LU_PROVIDER_FOUND },
+    { 6, 14000, LU_PROVIDER_FOUND, LU_PROVIDER_FOUND },
+    { 7, 14000, LU_PROVIDER_NONE, LU_PROVIDER_NONE },
+  };
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autofree char *path = NULL;
+  LuModule *module = write_calls (&path, is_program != NULL);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .module = module
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      const guint64 pc = AT_CALL (expected[i].call);
+      const LuFrameCall within = { &mapping, &mapping, pc, TEXT + expected[i].to };
+      const LuFrameCall across = { &mapping, &file, pc, PLAIN + expected[i].to };
+      gboolean is_plt = expected[i].call >= 1 && expected[i].call <= 5;
+
+      g_assert_cmpint (lu_code_leads_to (reader, 0, &lu_arch_x86_64, &within), ==,
+                       is_plt && is_program != NULL ? LU_PROVIDER_NONE : expected[i].within);
+      g_assert_cmpint (lu_code_leads_to (reader, 0, &lu_arch_x86_64, &across), ==,
+                       expected[i].across);
+      g_assert_cmpint (lu_code_leads_to (NULL, 0, &lu_arch_x86_64, &across), ==,
+                       expected[i].across);
+    }
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -843,6 +948,8 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
+  g_test_add_data_func ("/guess/where calls of libraries lead to", NULL, test_leads_to);
+  g_test_add_data_func ("/guess/where calls of programs lead to", "", test_leads_to);
   result = g_test_run ();
   lu_module_unref (file_module);
   lu_module_unref (anonymous_module);
