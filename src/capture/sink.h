@@ -29,8 +29,9 @@ typedef struct
   double frequency;          /* Hz; 0: unknown */
   guint32 stack_size;
   gboolean
-      has_chains_only; /* stacks are recorded callchains, and it is unknown which are complete */
-  gboolean redact;     /* leave out private data, see docs/syscap.md */
+      has_chains_only;    /* stacks are recorded callchains, and it is unknown which are complete */
+  gboolean native_frames; /* of interpreters stay beside their functions */
+  gboolean redact;        /* leave out private data, see docs/syscap.md */
 } LuRecording;
 
 /* One finished sample. Frames are leaf first: kernel frames, then user frames, see LU_FRAME_*. */

@@ -221,6 +221,7 @@ begin_output (LuSession *self, GError **error)
   lu_pipeline_describe (self->pipeline, &recording);
   recording.command = options->command_line;
   recording.redact = options->redact;
+  recording.native_frames = keeps_native_frames (options);
   if (options->kernel_walks.wanted != LU_KERNEL_WALKS_IF_SAFE)
     recording.engine = options->engine_name;
   let_signals_in (self);
