@@ -90,6 +90,24 @@ struct
   __type (value, struct lu_bpf_counters);
 } counters SEC (".maps");
 
+/* One value per CPU where functions of interpreters are read. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_ARRAY);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, struct python);
+} pythons SEC (".maps");
+
+/* The program that takes the place of this one; empty at first. */
+struct
+{
+  __uint (type, BPF_MAP_TYPE_PROG_ARRAY);
+  __uint (max_entries, 1);
+  __type (key, uint32_t);
+  __type (value, uint32_t);
+} replacement SEC (".maps");
+
 struct
 {
   __uint (type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
@@ -170,5 +188,47 @@ read_kernel (uint64_t address)
 
 /* A field of one of the kernel's structures, of 8 bytes, or the lower bytes of such a field. */
 #define READ(object, field) read_kernel ((uint64_t) & (object)->field)
+
+typedef struct bpf_perf_event_data *host_context;
+
+/* NULL in the program that does not read chains: older verifiers look at all functions of it. */
+static inline struct python *
+host_python (walk_ref ref)
+{
+  return (host_config.flags & LU_BPF_INTERPRETERS) != 0 ? bpf_map_lookup_elem (&pythons, &ref)
+                                                        : NULL;
+}
+
+static inline int64_t
+host_read_memory (void *to, uint32_t size, uint64_t address)
+{
+  return host_read (to, size, address);
+}
+
+static inline int64_t
+host_output (host_context context, void *record, uint64_t size)
+{
+  return bpf_perf_event_output (context, &outputs, BPF_F_CURRENT_CPU, record, size);
+}
+
+#include "kernel-structs.h"
+
+/* The kernel keeps it up to date when the C library sets it, and when it switches tasks. */
+static inline uint64_t
+host_thread_pointer (void)
+{
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+
+  return READ (task, thread.fsbase);
+}
+
+static inline uint64_t
+host_process_hash (void)
+{
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+  struct task_struct *leader = (struct task_struct *) READ (task, group_leader);
+
+  return lu_bpf_announcer (READ (leader, start_boottime), READ (task, self_exec_id));
+}
 
 #include "kernel-vmas.h"

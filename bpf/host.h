@@ -18,12 +18,18 @@
  *   host_read_code (to, size, address)   the same of code only
  *   host_call_before (walk, pc)     enum lu_call_kind, of a return address into walk->seen
  *   host_find_vma (ref, address)   sets walk->found by the kernel's own mappings; 0: it cannot
- *   host_clock ()             CLOCK_MONOTONIC in ns */
+ *   host_clock ()             CLOCK_MONOTONIC in ns
+ *   host_python (ref)         struct python of that walk, or NULL
+ *   host_read_memory (to, size, address)   from anywhere in the sampled process; 0: read
+ *   host_thread_pointer ()    pthread_self() of the sampled thread
+ *   host_process_hash ()      tells the processes and their execs apart
+ *   host_context              what host_output() needs
+ *   host_output (context, record, size)   puts a record into the ring; 0: it is there */
 
 #pragma once
 
 #include "lu/calls.h"
-#include "walk.h"
+#include "python.h"
 
 struct entry
 {

@@ -102,6 +102,11 @@ struct mm_struct
   uint64_t arg_start, arg_end;
 } __attribute__ ((preserve_access_index));
 
+struct thread_struct
+{
+  unsigned long fsbase;
+} __attribute__ ((preserve_access_index));
+
 struct task_struct
 {
   unsigned int __state;        /* TASK_* (linux/sched.h) */
@@ -116,4 +121,5 @@ struct task_struct
   uint64_t self_exec_id;
   struct task_struct *group_leader;
   struct task_struct *real_parent;
+  struct thread_struct thread;
 } __attribute__ ((preserve_access_index));

@@ -191,6 +191,24 @@ walk_lookup (const struct walk *walk)
   return walk->pc - (walk->mark >> 63);
 }
 
+/* Notes an interpreter whose code the walk has come to. */
+static inline void
+note_interpreter (struct walk *walk)
+{
+  const uint8_t *interp_of = host_shared->interp_of;
+  uint32_t slot = walk->place.module, interp;
+
+  if ((host_config.flags & LU_BPF_INTERPRETERS) == 0)
+    return;
+  HOST_NEAR (interp_of);
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  interp = interp_of[slot];
+  if (interp == 0)
+    return;
+  walk->interp = interp;
+  walk->interp_bias = walk->place.bias;
+}
+
 HOST_SUBPROGRAM int64_t
 walk_mapping (walk_ref ref)
 {
@@ -216,6 +234,7 @@ walk_mapping (walk_ref ref)
       walk->place = walk->found;
       if (walk->place.kind == LU_BPF_MAPPING_TABLE)
         note_use (walk->place.module, LU_BPF_USED);
+      note_interpreter (walk);
     }
   if (walk->place.kind == LU_BPF_MAPPING_TABLE)
     return NEXT_ON;

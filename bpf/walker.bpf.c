@@ -10,7 +10,7 @@
 /* Weak, as HOST_SUBPROGRAM. */
 #define LU_CALL_FUNCTION __attribute__ ((noinline, weak))
 
-#include "kernel-structs.h"
+#include "walk-python.h"
 #include "walk-subprogram.h"
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
@@ -377,6 +377,34 @@ is_bpf_unwound (int64_t result)
   return (uint64_t) result - NEXT_ENDED <= NEXT_DEPTH - NEXT_ENDED;
 }
 
+/* Counts a chain by its outcome, a LuCounter. */
+HOST_SUBPROGRAM int64_t
+count_chain (walk_ref ref, uint64_t outcome)
+{
+  uint32_t cpu = ref;
+  struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
+  const struct python *python = host_python (ref);
+
+  if (python == NULL || c == NULL || outcome >= LU_N_BPF_COUNTERS)
+    return 0;
+  c->values[outcome]++;
+  c->values[LU_COUNTER_BPF_FUNCTIONS] += python->n_functions;
+  c->values[LU_COUNTER_BPF_FUNCTIONS_UNREADABLE] += python->n_unreadable;
+  if (outcome != LU_COUNTER_BPF_CHAINS)
+    return 0;
+  c->values[LU_COUNTER_BPF_CHAINS_CUT] += (python->chain.flags & LU_INTERP_CHAIN_CUT) != 0;
+  c->values[LU_COUNTER_BPF_CHAINS_BROKEN] += (python->chain.flags & LU_INTERP_CHAIN_BROKEN) != 0;
+  return 0;
+}
+
+/* Tells the functions that an interpreter runs in this thread. */
+static inline void
+tell_functions (const struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
+{
+  if ((host_config.flags & LU_BPF_INTERPRETERS) != 0 && walk->interp != 0)
+    count_chain (ref, (uint64_t) python_tell_chain (ctx, ref));
+}
+
 static inline int64_t
 take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 {
@@ -385,7 +413,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
-  walk->by_vmas = walk->n_unannounced = 0;
+  walk->by_vmas = walk->n_unannounced = walk->interp = 0;
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (ref, id);
@@ -404,6 +432,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   if (result == NEXT_ON)
     result = make_walk (walk, ref);
   HOST_FORGET (walk, result);
+  tell_functions (walk, ctx, ref);
   return is_bpf_unwound (result) ? emit (walk, ctx, result) : result;
 }
 
@@ -476,10 +505,14 @@ SEC ("perf_event")
 int
 take_walk (struct bpf_perf_event_data *ctx)
 {
-  uint32_t cpu = bpf_get_smp_processor_id ();
-  struct walk *walk = bpf_map_lookup_elem (&walks, &cpu);
+  uint32_t cpu;
+  struct walk *walk;
   int64_t result;
 
+  if ((host_config.flags & LU_BPF_INTERPRETERS) == 0)
+    bpf_tail_call (ctx, &replacement, 0); /* if there is one */
+  cpu = bpf_get_smp_processor_id ();
+  walk = bpf_map_lookup_elem (&walks, &cpu);
   if (walk == NULL)
     return 1;
   result = take_sample (walk, ctx, cpu);

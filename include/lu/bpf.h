@@ -15,6 +15,7 @@
 
 #include "lu/compact-rule.h"
 #include "lu/counters.h"
+#include "lu/interp.h"
 #include "lu/row.h"
 
 /* The version of this interface; the program and user space are always from one build. */
@@ -250,6 +251,22 @@ lu_bpf_vma_mark (uint64_t inode, uint32_t device, uint64_t base)
   return 1ull << (hash >> 58) | 1ull << (hash >> 52 & 63) | 1ull << (hash >> 46 & 63);
 }
 
+/* "interps": interpreters (interp.h), which modules name by their index plus 1. User space stores
+ * one before it is named, and computes how much of each structure has to be read. */
+#define LU_BPF_STRUCT_BYTES 256
+/* Bytes before the text in a text object, at most. */
+#define LU_BPF_TEXT_HEADER 72
+
+struct lu_bpf_interp
+{
+  struct lu_interp_file file;
+  uint32_t thread_bytes, frame_bytes, code_bytes; /* below LU_BPF_STRUCT_BYTES */
+};
+
+/* "announced_functions": functions whose announcement is in the ring, as a hash table of one word
+ * for each process, code object and check. User space clears it when announcements may be lost. */
+#define LU_BPF_N_ANNOUNCED_FUNCTIONS 16384 /* a power of two */
+
 /* Variables of the program, in its map "bss", an ARRAY of one value, BPF_F_MMAPABLE, so the program
  * needs no look-up. They start as zeros. User space writes them; the program writes bits of "use",
  * empty fields of "identities", and "announced". */
@@ -260,6 +277,9 @@ struct lu_bpf_shared
   struct lu_bpf_known known[LU_BPF_MAX_KNOWN];
   uint8_t use[LU_BPF_MAX_MODULES];        /* enum lu_bpf_use */
   uint64_t announced[LU_BPF_N_ANNOUNCED]; /* only the program writes it */
+  struct lu_bpf_interp interps[LU_INTERP_MAX_FILES];
+  uint8_t interp_of[LU_BPF_MAX_MODULES]; /* index in "interps" plus 1; 0: none */
+  uint64_t announced_functions[LU_BPF_N_ANNOUNCED_FUNCTIONS];
   /* The map ends after lu_bpf_config's n_identities of these, because the kernel allocates and
    * clears all of it at once. */
   struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];
@@ -280,6 +300,8 @@ enum lu_bpf_config_flags
   LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
   LU_BPF_VMAS = 1 << 6,       /* where nothing is published, use the kernel's own mappings (6.1) */
   LU_BPF_ARGUMENTS = 1 << 7,  /* tell what sampled processes were started with; needs VMAS */
+  LU_BPF_INTERPRETERS = 1 << 8, /* read the functions of interpreters; the program is called by one
+                                   without it */
 };
 
 struct lu_bpf_config

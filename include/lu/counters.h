@@ -25,7 +25,19 @@
   X (BPF_REMEMBERED, HIDDEN, "remembered",                                                         \
      "Frames whose rule BPF still had from an earlier walk.")                                      \
   X (BPF_BYTES, HIDDEN, "bytes", "Bytes of the records of stacks unwound by BPF.")                 \
-  X (BPF_UNANNOUNCED, HIDDEN, "unannounced", "Arguments of an exec that found no room in the ring.")
+  X (BPF_UNANNOUNCED, HIDDEN, "unannounced",                                                       \
+     "Arguments of an exec that found no room in the ring.")                                       \
+  X (BPF_CHAINS, KERNEL_WALKS, "chains", "Chains of an interpreter's functions.")                  \
+  X (BPF_CHAINS_BROKEN, KERNEL_WALKS, "chains_broken",                                             \
+     "Of these, with a frame that could not be read.")                                             \
+  X (BPF_CHAINS_CUT, KERNEL_WALKS, "chains_cut", "Of these, with too many functions.")             \
+  X (BPF_CHAINS_LOST, KERNEL_WALKS, "chains_lost", "Chains that found no room in the ring.")       \
+  X (BPF_CHAINS_EMPTY, KERNEL_WALKS, "chains_empty", "Threads that ran no function.")              \
+  X (BPF_CHAINS_NO_THREAD, KERNEL_WALKS, "chains_no_thread",                                       \
+     "Threads that their interpreter does not know, or that could not be found.")                  \
+  X (BPF_FUNCTIONS, KERNEL_WALKS, "functions", "Functions announced with their names.")            \
+  X (BPF_FUNCTIONS_UNREADABLE, KERNEL_WALKS, "functions_unreadable",                               \
+     "Functions in chains whose code object could not be read.")
 
 #define LU_COUNTER_LIST(X)                                                                         \
   LU_BPF_COUNTER_LIST (X)                                                                          \
@@ -69,6 +81,12 @@
      "Of these, whole only with a read of the live process; not counted as complete.")             \
   X (JOINED, RECORDING, "joined",                                                                  \
      "Of these, complete only with outer frames of other samples of the thread.")                  \
+  X (WITH_FUNCTIONS, RECORDING, "with_functions", "Samples with functions of an interpreter.")     \
+  X (FUNCTIONS_PART, RECORDING, "functions_cut",                                                   \
+     "Of these, with a stack or a chain of functions that is cut.")                                \
+  X (FUNCTIONS_DIFFER, RECORDING, "functions_differ",                                              \
+     "Of these, with functions that do not agree with the native stack and were left out.")        \
+  X (FUNCTIONS_UNNAMED, RECORDING, "functions_unnamed", "Functions in stacks without a name.")     \
   X (INFERRED, RECORDING, "guessed",                                                               \
      "Of these, complete only with frames found by frame pointer.")                                \
   X (INFERRED_FRAMES, RECORDING, "guessed_frames", "Frames found by frame pointer.")               \

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "lu/interp.h"
 #include "lu/sample.h"
 #include "lu/status.h"
 
@@ -15,9 +16,11 @@ typedef enum
 {
   LU_EVENT_NONE, /* a valid record that is not used */
   LU_EVENT_SAMPLE,
-  LU_EVENT_BPF_UNWOUND, /* a sample whose stack BPF unwound (bpf.h): addresses, no copy
-                         */
-  LU_EVENT_ARGUMENTS,   /* the arguments of a process (bpf.h), before its first sample */
+  LU_EVENT_BPF_UNWOUND,  /* a sample whose stack BPF unwound (bpf.h): addresses, no copy
+                          */
+  LU_EVENT_ARGUMENTS,    /* the arguments of a process (bpf.h), before its first sample */
+  LU_EVENT_INTERP_CHAIN, /* the functions of an interpreter's thread (interp.h), before its stack */
+  LU_EVENT_INTERP_FUNCTION, /* a function that is met for the first time, before its chain */
   LU_EVENT_MMAP,
   LU_EVENT_COMM,
   LU_EVENT_FORK,
@@ -57,9 +60,31 @@ typedef struct
   uint32_t flags;  /* enum lu_bpf_record_flags */
   uint32_t walk_ns;
   uint32_t n_kernel, n_user;
+  uint64_t time;      /* ns, when the walk began */
   const uint8_t *pcs; /* n_kernel, then n_user words as in struct lu_bpf_record; not aligned;
                          borrowed */
 } LuBpfUnwoundStack;
+
+/* The functions of an interpreter's thread, from the BPF program. The decoder has checked only the
+ * sizes. */
+typedef struct
+{
+  uint32_t language;     /* enum lu_interp_language; not NONE */
+  uint32_t flags;        /* enum lu_interp_chain_flags */
+  uint32_t n_frames;     /* at most LU_INTERP_MAX_FRAMES */
+  uint64_t time;         /* ns, when the walk began that it belongs to */
+  const uint8_t *frames; /* struct lu_interp_frame, leaf first; not aligned; borrowed */
+} LuInterpChain;
+
+/* A function's announcement. The decoder has checked only the sizes. */
+typedef struct
+{
+  uint32_t language; /* enum lu_interp_language; not NONE */
+  uint32_t check, first_line;
+  uint64_t code;
+  struct lu_interp_text name, path;     /* sizes in bytes */
+  const uint8_t *name_text, *path_text; /* borrowed */
+} LuInterpFunction;
 
 typedef struct lu_event
 {
@@ -79,6 +104,8 @@ typedef struct lu_event
       const char *text; /* arguments with zeros between them; not terminated, borrowed */
       uint32_t size;    /* at least 1 */
     } arguments;
+    LuInterpChain interp_chain;
+    LuInterpFunction interp_function;
     LuMmapEvent mmap;
     struct
     {

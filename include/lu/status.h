@@ -53,6 +53,30 @@ lu_is_synthetic (unsigned long long address)
   return address >> 32 == LU_SYNTHETIC_BASE >> 32;
 }
 
+/* Functions that interpreters run are synthetic, too: 2^28 addresses, and as many again, at a
+ * distance of LU_FUNCTION_SOURCE, whose names tell where each function is in its source
+ * (docs/syscap.md). */
+#define LU_FUNCTION_BASE   (LU_SYNTHETIC_BASE + 0x10000000)
+#define LU_FUNCTION_SOURCE 0x10000000ull
+
+/* Functions without a name, and the place of those that could not be put into the stack. */
+#define LU_FUNCTION_UNREADABLE LU_FUNCTION_BASE
+#define LU_FUNCTION_TOO_MANY   (LU_FUNCTION_BASE + 1)
+#define LU_FUNCTION_UNMATCHED  (LU_FUNCTION_BASE + 2)
+#define LU_FUNCTION_FIRST      (LU_FUNCTION_BASE + 3)
+
+static inline int
+lu_is_function_or_source (unsigned long long address)
+{
+  return address - LU_FUNCTION_BASE < 2 * LU_FUNCTION_SOURCE;
+}
+
+static inline int
+lu_is_function (unsigned long long address)
+{
+  return address >> 28 == LU_FUNCTION_BASE >> 28;
+}
+
 /* Returns whether samples in this state are left out of "complete %": they had no user registers or
  * no stack bytes, so no unwinder could have done better. */
 static inline int

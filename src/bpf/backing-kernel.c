@@ -120,6 +120,12 @@ remove_process (LuBpfBacking *base, guint32 tgid)
   bpf_map_delete_elem (((Kernel *) base)->processes_fd, &tgid); /* it may not be there */
 }
 
+static void
+read_interpreters (LuBpfBacking *base)
+{
+  lu_bpf_program_want_interpreters (((Kernel *) base)->program);
+}
+
 static guint64
 memory_bytes (LuBpfBacking *base)
 {
@@ -152,6 +158,7 @@ open_shared (Kernel *self, GError **error)
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "mmap of a BPF map: %s", g_strerror (errno));
       return FALSE;
     }
+  base->shared = self->shared;
   base->dictionary = &self->shared->dictionary;
   base->modules = self->shared->modules;
   base->use = self->shared->use;
@@ -179,6 +186,7 @@ lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
     .wait_for_walks = wait_for_walks,
     .put_process = put_process,
     .remove_process = remove_process,
+    .read_interpreters = read_interpreters,
     .memory_bytes = memory_bytes,
     .free = kernel_free,
   };

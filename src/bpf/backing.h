@@ -33,6 +33,9 @@ typedef struct
   /* Returns the kernel's own figure of the memory of all maps. Any thread. */
   guint64 (*memory_bytes) (LuBpfBacking *self);
   void (*free) (LuBpfBacking *self);
+  /* From some time after the first call on, the program reads functions of interpreters. Publisher
+   * thread; does not wait. May be NULL. */
+  void (*read_interpreters) (LuBpfBacking *self);
 } LuBpfBackingOps;
 
 /* Embedded as the first member. The arrays live as long as the backing. */
@@ -47,6 +50,7 @@ struct _LuBpfBacking
   guint8 *use;                        /* LU_BPF_MAX_MODULES */
   struct lu_bpf_identity *identities; /* n_identities */
   struct lu_bpf_known *known;         /* LU_BPF_MAX_KNOWN */
+  struct lu_bpf_shared *shared;       /* has all of these, and interpreters */
 };
 
 static inline void

@@ -99,6 +99,12 @@ lu_bpf_files_grow_mappings (LuBpfFiles *self, guint *number, guint *n_words)
 /* Slots */
 
 static void
+show_interp (LuBpfFiles *self, guint32 slot, guint interp)
+{
+  __atomic_store_n (&self->backing->shared->interp_of[slot], (guint8) interp, __ATOMIC_RELEASE);
+}
+
+static void
 store_table (struct lu_bpf_module *module, guint64 table)
 {
   __atomic_store_n (&module->table, table, __ATOMIC_RELEASE);
@@ -113,6 +119,7 @@ show (LuBpfFiles *self, guint32 slot, const LuBpfFile *file)
   __atomic_store_n (&module->base, copy->base, __ATOMIC_RELAXED);
   __atomic_store_n (&module->entry, file->entry, __ATOMIC_RELAXED);
   __atomic_store_n (&module->key, file->key << LU_BPF_KEY_SHIFT, __ATOMIC_RELAXED);
+  show_interp (self, slot, file->interp);
   store_table (module, (guint64) copy->n_pages << 32 | copy->index);
 }
 
@@ -124,6 +131,7 @@ hide (LuBpfFiles *self, guint32 slot)
 
   store_table (module, 0);
   __atomic_store_n (&module->key, 0, __ATOMIC_RELEASE);
+  show_interp (self, slot, 0);
 }
 
 /* Files */
@@ -157,6 +165,17 @@ key_of (const LuBpfFile *file)
   return file->table_slot != NULL ? (gpointer) file->table_slot : (gpointer) file->image;
 }
 
+static void
+publish_interp (LuBpfFiles *self, LuBpfFile *file, const LuModule *module)
+{
+  const struct lu_interp_file *interp = lu_module_interp (module);
+
+  if (interp != NULL)
+    file->interp = lu_bpf_interps_add (&self->interps, interp);
+  if (file->interp != 0 && self->backing->ops->read_interpreters != NULL)
+    self->backing->ops->read_interpreters (self->backing);
+}
+
 static LuBpfFile *
 find_file (LuBpfFiles *self, LuModule *module)
 {
@@ -176,6 +195,7 @@ find_file (LuBpfFiles *self, LuModule *module)
   /* No process starts in the vDSO. */
   if (lu_module_key (module)->kind != LU_MODULE_VDSO)
     file->entry = lu_image_entry (image);
+  publish_interp (self, file, module);
   g_hash_table_insert (self->files, key_of (file), file);
   return file;
 }
@@ -396,6 +416,7 @@ lu_bpf_files_detach (LuBpfFiles *self, LuBpfFile *file, guint32 slot)
   if (file->slots->len > 0)
     return;
   withdraw (self, file);
+  lu_bpf_interps_remove (&self->interps, file->interp);
   g_hash_table_remove (self->files, key_of (file));
 }
 
@@ -405,6 +426,7 @@ lu_bpf_files_init (LuBpfFiles *self, LuBpfBacking *backing, guint max_entries,
 {
   *self = (LuBpfFiles){ .backing = backing,
                         .rest_ns = rest_ns,
+                        .interps = { .backing = backing },
                         .max_entries = max_entries,
                         .max_mapping_entries = max_mapping_entries };
   lu_bpf_arena_init (&self->arena, max_entries);

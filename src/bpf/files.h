@@ -12,6 +12,7 @@
 
 #include "bpf/backing.h"
 #include "bpf/table-copy.h"
+#include "bpf/interps.h"
 #include "module/module.h"
 
 /* A table that was used within this time is not evicted. */
@@ -29,6 +30,7 @@ typedef struct
   guint64 last_use;        /* ns */
   guint64 last_refused;    /* ns, because memory was short; 0: never */
   guint64 last_asked;      /* ns, when its missing table was requested; 0: never */
+  guint interp;            /* number of its interpreter (interps.h); 0: none */
   gboolean is_hopeless;    /* too large, or cannot be compiled */
 } LuBpfFile;
 
@@ -42,6 +44,7 @@ typedef struct
   guint8 *is_entry_used;              /* owned; LU_BPF_MAX_ENTRIES */
   LuBpfArena arena;
   LuBpfRules rules;
+  LuBpfInterps interps;
   GHashTable *files; /* owned; table slot or image -> LuBpfFile */
   guint64 last_key;
   gsize bytes; /* of published tables */

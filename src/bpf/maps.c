@@ -159,6 +159,14 @@ lu_bpf_maps_watch (LuBpfMaps *self, LuProcess *process)
   lu_bpf_maps_take_change (self, process, LU_ADDRESS_SPACE_MAPPED, 0);
 }
 
+void
+lu_bpf_maps_forget_functions (LuBpfMaps *self)
+{
+  struct lu_bpf_shared *shared = self->backing->shared;
+
+  memset (shared->announced_functions, 0, sizeof shared->announced_functions);
+}
+
 /* Flushing */
 
 static void

@@ -62,6 +62,9 @@ gboolean lu_bpf_maps_wants (LuBpfMaps *self, LuProcess *process, LuAddressSpace 
                             gboolean by_vmas);
 /* Drain thread. Publishes the current process of its pid and keeps it up to date. */
 void lu_bpf_maps_watch (LuBpfMaps *self, LuProcess *process);
+/* Drain thread. Has the functions of interpreters announced again, since announcements may be lost.
+ */
+void lu_bpf_maps_forget_functions (LuBpfMaps *self);
 /* Drain thread, at least once in each round, after side-band was applied. Publishes what has
  * changed. If anything waits, call it again in some milliseconds, even if nothing happens. */
 LuBpfMapsWait lu_bpf_maps_flush (LuBpfMaps *self);

@@ -43,6 +43,23 @@ lu_bpf_program_flags (const LuBpfProgram *self)
   g_return_val_if_reached (0);
 }
 
+void
+lu_bpf_program_prepare_interpreters (LuBpfProgram *self)
+{
+}
+
+int
+lu_bpf_program_read_interpreters (LuBpfProgram *self)
+{
+  return -ENOSYS;
+}
+
+guint
+lu_bpf_program_verified_with_interpreters (const LuBpfProgram *self)
+{
+  return 0;
+}
+
 guint
 lu_bpf_program_verified (const LuBpfProgram *self)
 {

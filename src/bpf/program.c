@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "bpf/reader-process.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -32,6 +33,8 @@
 struct _LuBpfProgram
 {
   struct walker_bpf *skeleton; /* owned */
+  LuBpfReaderProcess process;  /* loads the reader when it is wanted */
+  struct walker_bpf *reader;   /* owned; its replacement, which reads interpreters; NULL: none */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
   guint32 flags;
   guint n_cpus;
@@ -150,14 +153,14 @@ make_shared (LuBpfProgram *self)
 }
 
 static int
-load (LuBpfProgram *self)
+load (struct walker_bpf *skeleton)
 {
   sigset_t all, before;
   int result;
 
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
-  result = bpf_object__load (self->skeleton->obj);
+  result = bpf_object__load (skeleton->obj);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   return result;
 }
@@ -190,7 +193,7 @@ open_skeleton (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 f
   set_sizes (self, options);
   set_config (self, options);
   result = make_shared (self);
-  return result == 0 ? load (self) : result;
+  return result == 0 ? load (self->skeleton) : result;
 }
 
 /* Kernels before 6.1 keep their mappings in other structures, and refuse code whose fields libbpf
@@ -208,6 +211,77 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options)
   return result;
 }
 
+/* Shares all maps but the constants and the state of chains. */
+static int
+share_maps (const LuBpfProgram *self, struct walker_bpf *reader)
+{
+  const struct walker_bpf *from = self->skeleton;
+  const struct
+  {
+    struct bpf_map *to, *from;
+  } maps[] = {
+    { reader->maps.memory, from->maps.memory },
+    { reader->maps.bss, from->maps.bss },
+    { reader->maps.processes, from->maps.processes },
+    { reader->maps.walks, from->maps.walks },
+    { reader->maps.counters, from->maps.counters },
+    { reader->maps.outputs, from->maps.outputs },
+    { reader->maps.replacement, from->maps.replacement },
+  };
+  int result = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (maps) && result == 0; i++)
+    result = bpf_map__reuse_fd (maps[i].to, bpf_map__fd (maps[i].from));
+  return result;
+}
+
+static int
+load_reader (LuBpfProgram *self)
+{
+  struct walker_bpf *reader = walker_bpf__open ();
+  const guint32 place = 0;
+  int result, fd;
+
+  if (reader == NULL)
+    return -errno;
+  self->reader = reader;
+  reader->rodata->host_config = self->skeleton->rodata->host_config;
+  reader->rodata->host_config.flags |= LU_BPF_INTERPRETERS;
+  bpf_map__set_max_entries (reader->maps.pythons, self->n_cpus);
+  result = share_maps (self, reader);
+  if (result == 0)
+    result = load (reader);
+  if (result != 0)
+    return result;
+  fd = bpf_program__fd (reader->progs.take_walk);
+  return bpf_map__update_elem (self->skeleton->maps.replacement, &place, sizeof place, &fd,
+                               sizeof fd, BPF_ANY);
+}
+
+int
+lu_bpf_program_read_interpreters (LuBpfProgram *self)
+{
+  libbpf_print_fn_t before = libbpf_set_print (keep_words);
+  int result = load_reader (self);
+
+  libbpf_set_print (before);
+  if (result != 0)
+    g_debug ("functions of interpreters are not read: %s (%s)", g_strerror (-result), last_words);
+  return result;
+}
+
+void
+lu_bpf_program_prepare_interpreters (LuBpfProgram *self)
+{
+  lu_bpf_reader_process_start (&self->process, self);
+}
+
+void
+lu_bpf_program_want_interpreters (LuBpfProgram *self)
+{
+  lu_bpf_reader_process_go (&self->process);
+}
+
 static gboolean
 find_maps (LuBpfProgram *self, GError **error)
 {
@@ -218,6 +292,7 @@ find_maps (LuBpfProgram *self, GError **error)
     [LU_BPF_MAP_WALKS] = self->skeleton->maps.walks,
     [LU_BPF_MAP_COUNTERS] = self->skeleton->maps.counters,
     [LU_BPF_MAP_OUTPUTS] = self->skeleton->maps.outputs,
+    [LU_BPF_MAP_REPLACEMENT] = self->skeleton->maps.replacement,
   };
 
   for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
@@ -237,7 +312,7 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   libbpf_print_fn_t before = libbpf_set_print (keep_words);
   int result;
 
-  self->stats_fd = -1;
+  self->stats_fd = self->process.fd = -1;
   result = open_and_load (self, options);
   libbpf_set_print (before);
   if (result != 0)
@@ -260,6 +335,8 @@ lu_bpf_program_free (LuBpfProgram *self)
   if (self->counters != NULL)
     munmap (self->counters, self->counters_size);
   lu_fd_clear (&self->stats_fd);
+  lu_bpf_reader_process_stop (&self->process);
+  walker_bpf__destroy (self->reader);
   walker_bpf__destroy (self->skeleton);
   g_free (self);
 }
@@ -344,13 +421,12 @@ lu_bpf_program_flags (const LuBpfProgram *self)
 }
 
 static gboolean
-read_info (const LuBpfProgram *self, struct bpf_prog_info *info)
+read_info (const struct bpf_program *program, struct bpf_prog_info *info)
 {
   guint32 size = sizeof *info;
 
   memset (info, 0, sizeof *info);
-  return bpf_obj_get_info_by_fd (bpf_program__fd (self->skeleton->progs.take_walk), info, &size)
-         == 0;
+  return bpf_obj_get_info_by_fd (bpf_program__fd (program), info, &size) == 0;
 }
 
 guint
@@ -358,7 +434,17 @@ lu_bpf_program_verified (const LuBpfProgram *self)
 {
   struct bpf_prog_info info;
 
-  return read_info (self, &info) ? info.verified_insns : 0;
+  return read_info (self->skeleton->progs.take_walk, &info) ? info.verified_insns : 0;
+}
+
+guint
+lu_bpf_program_verified_with_interpreters (const LuBpfProgram *self)
+{
+  struct bpf_prog_info info;
+
+  return self->reader != NULL && read_info (self->reader->progs.take_walk, &info)
+             ? info.verified_insns
+             : 0;
 }
 
 static void
@@ -399,7 +485,7 @@ lu_bpf_program_runs (const LuBpfProgram *self, guint64 *n_runs, guint64 *total_n
 {
   struct bpf_prog_info info;
 
-  if (!read_info (self, &info))
+  if (!read_info (self->skeleton->progs.take_walk, &info))
     return FALSE;
   *n_runs = info.run_cnt;
   *total_ns = info.run_time_ns;

@@ -34,6 +34,7 @@ typedef enum
   LU_BPF_MAP_WALKS,
   LU_BPF_MAP_COUNTERS,
   LU_BPF_MAP_OUTPUTS,
+  LU_BPF_MAP_REPLACEMENT, /* the program that reads interpreters */
   LU_BPF_N_MAPS
 } LuBpfMapId;
 
@@ -41,6 +42,15 @@ typedef enum
  * this thread meanwhile, for a second at most: a signal makes the kernel give up, and a profiling
  * timer would do so each time. An error says what the kernel refused. */
 LuBpfProgram *lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error);
+/* Makes lu_bpf_program_want_interpreters() possible after rights have been given up, by a process
+ * that keeps the right to load programs. */
+void lu_bpf_program_prepare_interpreters (LuBpfProgram *self);
+/* Has that process call the next function; later calls do nothing. Any one thread; does not wait.
+ */
+void lu_bpf_program_want_interpreters (LuBpfProgram *self);
+/* Puts a program in its place that also reads the functions of interpreters (LU_BPF_INTERPRETERS),
+ * and shares its maps. Takes as long as loading the first one. Returns 0 or a negative errno. */
+int lu_bpf_program_read_interpreters (LuBpfProgram *self);
 /* Frees the program; events that it is attached to keep it in the kernel while they are open. */
 void lu_bpf_program_free (LuBpfProgram *self);
 
@@ -65,6 +75,8 @@ guint lu_bpf_program_n_identities (const LuBpfProgram *self);
 guint32 lu_bpf_program_flags (const LuBpfProgram *self);
 /* Returns the number of instructions that the verifier looked at; 0 before Linux 5.16. */
 guint lu_bpf_program_verified (const LuBpfProgram *self);
+/* Returns that of the program that reads interpreters; 0 if it was not loaded by this process. */
+guint lu_bpf_program_verified_with_interpreters (const LuBpfProgram *self);
 /* Adds up the counters of all CPUs; the last failure may be of any CPU. Any thread. */
 void lu_bpf_program_sum (const LuBpfProgram *self, struct lu_bpf_counters *sum);
 /* Returns the bytes of kernel memory of the maps, without the entries of MEMORY. */

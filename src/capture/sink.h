@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "interp/functions.h"
 #include "lu/stack.h"
 #include "process/process.h"
 
@@ -28,8 +29,9 @@ typedef struct
   double frequency;          /* Hz; 0: unknown */
   guint32 stack_size;
   gboolean
-      has_chains_only; /* stacks are recorded callchains, and it is unknown which are complete */
-  gboolean redact;     /* leave out private data, see docs/syscap.md */
+      has_chains_only;    /* stacks are recorded callchains, and it is unknown which are complete */
+  gboolean native_frames; /* of interpreters stay beside their functions */
+  gboolean redact;        /* leave out private data, see docs/syscap.md */
 } LuRecording;
 
 /* One finished sample. Frames are leaf first: kernel frames, then user frames, see LU_FRAME_*. */
@@ -43,6 +45,10 @@ typedef struct
   LuStatus status;
   guint32 n_kernel, n_user;
   const LuFrame *kernel, *user; /* borrowed */
+  /* The user frames without functions of interpreters. NULL: they have none. Borrowed. */
+  const LuFrame *native;
+  guint32 n_native;
+  const LuFunctions *functions; /* borrowed until the end; NULL: none */
   const char *thread_name;      /* borrowed; "" or NULL: unknown */
   LuProcess *process;           /* borrowed; NULL for tasks without one (kernel threads, pid 0) */
   LuAddressSpace

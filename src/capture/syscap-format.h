@@ -162,6 +162,7 @@ _Static_assert(sizeof (LuSyscapFileChunkFrame) == 284, "syscap file chunk");
 /* Keys of METADATA frames that our writer and our readers share. */
 #define LU_SYSCAP_KEY_STATS     "live-unwinder.stats"
 #define LU_SYSCAP_KEY_REDACTED  "live-unwinder.redacted"
+#define LU_SYSCAP_KEY_NATIVE    "live-unwinder.native-frames"
 #define LU_SYSCAP_KEY_EVENT     "live-unwinder.event"
 #define LU_SYSCAP_KEY_FREQUENCY "live-unwinder.frequency"
 #define LU_SYSCAP_KEY_EVENTS    "live-unwinder.events"

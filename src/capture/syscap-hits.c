@@ -24,7 +24,9 @@
  */
 #define EXPECTED_HITS    (64u << 10)
 #define MAX_SYMBOLS_FILE (64u << 20)
-#define SEEN_BITS        13
+/* Number of the first function of an interpreter, in __symbols__. */
+#define FIRST_FUNCTION (1u << 30)
+#define SEEN_BITS      13
 /* Processes with generated code. */
 #define MAX_GENERATED 4096
 /* Outermost addresses of the last stack that are remembered. */
@@ -75,6 +77,7 @@ struct _LuSyscapHits
   GPtrArray *files;      /* of HitFile, owned */
   GHashTable *file_of;   /* LuFileId -> number + 1 */
   GHashTable *jitdumps;  /* pid -> path */
+  GHashTable *functions; /* address -> name, both owned */
   GHashTable *generated; /* pid -> Generated */
   guint n_left_out;
   LuDebuginfod *debuginfod; /* borrowed; NULL: fetch nothing and count no samples */
@@ -108,6 +111,7 @@ lu_syscap_hits_new (gboolean is_live)
   self->hits = g_array_sized_new (FALSE, FALSE, sizeof (Hit), EXPECTED_HITS);
   self->files = g_ptr_array_new_with_free_func (file_free);
   self->file_of = g_hash_table_new (NULL, NULL);
+  self->functions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->generated = g_hash_table_new_full (NULL, NULL, NULL, generated_free);
   return self;
@@ -123,6 +127,7 @@ lu_syscap_hits_free (LuSyscapHits *self)
   g_ptr_array_unref (self->files);
   g_hash_table_unref (self->file_of);
   g_hash_table_unref (self->jitdumps);
+  g_hash_table_unref (self->functions);
   g_hash_table_unref (self->generated);
   g_free (self->seen_hits);
   g_free (self);
@@ -133,6 +138,12 @@ lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod)
 {
   self->debuginfod = debuginfod;
   self->seen_hits = g_new0 (guint32, 1 << SEEN_BITS);
+}
+
+void
+lu_syscap_hits_learn (LuSyscapHits *self, guint64 address, const char *name)
+{
+  g_hash_table_insert (self->functions, g_memdup2 (&address, sizeof address), g_strdup (name));
 }
 
 static guint32
@@ -359,17 +370,26 @@ name_kernel (Naming *self, guint hit)
     add_place (self, hit, LU_PLACE_KERNEL);
 }
 
+/* Numbers of native functions, which the namer gives, are small. */
+static guint32
+number_of_function (guint64 address)
+{
+  return lu_is_function (address) ? FIRST_FUNCTION + (guint32) (address - LU_FUNCTION_BASE) : 0;
+}
+
 static void
 name_state (Naming *self, guint hit)
 {
   guint64 address = address_of (self->hits, hit);
-  g_autofree char *name = lu_syscap_synthetic_name (address);
+  g_autofree char *state = lu_syscap_synthetic_name (address);
+  const char *name = state != NULL ? state : g_hash_table_lookup (self->hits->functions, &address);
 
   if (name != NULL)
     add_symbol (self, hit,
                 (LuSyscapSymbol){ .begin = address,
                                   .end = address + 1,
-                                  .name = lu_namer_intern (self->namer, name) });
+                                  .name = lu_namer_intern (self->namer, name),
+                                  .function = number_of_function (address) });
 }
 
 static void

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/hex.h"
+#include "base/id-table.h"
 #include "base/printable.h"
 #include "syscap-frames.h"
 #include "syscap-kernel.h"
@@ -52,7 +53,10 @@ typedef struct
   LuSyscapPids *pids;
   LuFileIds *file_ids;
   ModuleFile files[64];
-  LuSyscapHits *hits; /* NULL: the capture gets no __symbols__ */
+  LuSyscapHits *hits;   /* NULL: the capture gets no __symbols__ */
+  LuIdTable *functions; /* addresses of interpreters' functions that samples have */
+  GArray *unnamed;      /* of guint64: those of them that have no name in the capture */
+  const LuFunctions *function_names; /* borrowed; NULL: no sample has functions */
   gboolean wants_symbols;
   const LuSyscapTapOps *tap_ops; /* NULL: no tap */
   gpointer tap;
@@ -274,6 +278,66 @@ name_synthetic_frames (SyscapSink *self, const LuSinkSample *sample, guint n_add
          || name_address (self, pid, sample->status, error);
 }
 
+static gboolean
+name_function (SyscapSink *self, guint64 address, LuFunctionNames names, GError **error)
+{
+  const LuSyscapJitName jit_names[] = { { address, names.name },
+                                        { address + LU_FUNCTION_SOURCE, names.source } };
+
+  if (self->hits != NULL)
+    lu_syscap_hits_learn (self->hits, address, names.name);
+  return lu_syscap_write_jit_names (self->writer, jit_names, names.source != NULL ? 2 : 1, error);
+}
+
+/* Names the functions of interpreters that have no name in the capture yet, but for those that are
+ * not announced yet. */
+static gboolean
+name_functions (SyscapSink *self, GError **error)
+{
+  guint n_left = 0;
+
+  for (guint i = 0; i < self->unnamed->len; i++)
+    {
+      guint64 address = g_array_index (self->unnamed, guint64, i);
+      LuFunctionNames names = lu_functions_names (self->function_names, address);
+
+      if (names.source == NULL && address >= LU_FUNCTION_FIRST)
+        g_array_index (self->unnamed, guint64, n_left++) = address;
+      else if (!name_function (self, address, names, error))
+        return FALSE;
+    }
+  g_array_set_size (self->unnamed, n_left);
+  return TRUE;
+}
+
+/* The others are never announced. Their names are not looked up: the writer's thread may have gone
+ * on to another file. */
+static gboolean
+end_functions (SyscapSink *self, GError **error)
+{
+  for (guint i = 0; i < self->unnamed->len; i++)
+    if (!name_function (self, g_array_index (self->unnamed, guint64, i),
+                        (LuFunctionNames){ LU_FUNCTION_UNREADABLE_NAME, NULL }, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+take_functions (SyscapSink *self, const LuSinkSample *sample, GError **error)
+{
+  self->function_names = sample->functions;
+  for (guint i = 0; i < sample->n_user; i++)
+    {
+      guint64 address = sample->user[i].pc;
+      guint n = lu_id_table_size (self->functions);
+
+      if ((sample->user[i].flags & LU_FRAME_FUNCTION) != 0
+          && lu_id_table_add (self->functions, address, 0) == n)
+        g_array_append_val (self->unnamed, address);
+    }
+  return self->unnamed->len == 0 || name_functions (self, error);
+}
+
 /* Drops outermost frames outside of all mappings, where unwinding went wrong; the end state
  * remains. */
 static void
@@ -282,6 +346,16 @@ leave_out_unmapped_end (LuSinkSample *sample)
   while (sample->status != LU_STATUS_COMPLETE && sample->n_user > 0 && sample->space != NULL
          && lu_address_space_find (sample->space, sample->user[sample->n_user - 1].pc) == NULL)
     sample->n_user--;
+}
+
+/* A client knows only addresses of code. */
+static void
+show_native (LuSinkSample *sample)
+{
+  if (sample->native == NULL)
+    return;
+  sample->user = sample->native;
+  sample->n_user = sample->n_native;
 }
 
 static gboolean
@@ -401,7 +475,12 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
   else
     lu_syscap_kernel_hit (self->kernel, sample.kernel, sample.n_kernel);
   if (self->for_client)
-    leave_out_unmapped_end (&sample);
+    {
+      show_native (&sample);
+      leave_out_unmapped_end (&sample);
+    }
+  else if (sample.native != NULL && !take_functions (self, &sample, error))
+    return FALSE;
   n = lu_syscap_stack_encode (&sample, addresses);
   if (!name_synthetic_frames (self, &sample, n, error))
     return FALSE;
@@ -456,7 +535,8 @@ syscap_flush (LuSink *sink, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
 
-  return lu_syscap_kernel_write (self->kernel, self->writer, FALSE, error)
+  return name_functions (self, error)
+         && lu_syscap_kernel_write (self->kernel, self->writer, FALSE, error)
          && lu_syscap_writer_flush (self->writer, error);
 }
 
@@ -507,7 +587,8 @@ syscap_end (LuSink *sink, guint64 end_time, GError **error)
 {
   SyscapSink *self = (SyscapSink *) sink;
   gboolean ok = lu_syscap_kernel_write (self->kernel, self->writer, TRUE, error)
-                && write_counts (self, error) && write_symbols (self, error);
+                && end_functions (self, error) && write_counts (self, error)
+                && write_symbols (self, error);
 
   /* Complete the header even if the disk is full. */
   ok = lu_syscap_writer_finish (self->writer, end_time, ok ? error : NULL) && ok;
@@ -534,6 +615,8 @@ syscap_free (LuSink *sink)
   for (guint i = 0; i < G_N_ELEMENTS (self->files); i++)
     lu_file_id_unref (self->files[i].file);
   lu_syscap_hits_free (self->hits);
+  lu_id_table_free (self->functions);
+  g_array_unref (self->unnamed);
   lu_file_ids_free (self->file_ids);
   if (self->tap_ops != NULL)
     self->tap_ops->free (self->tap);
@@ -569,6 +652,8 @@ sink_new (int fd, const char *kallsyms_path)
   self->kallsyms_path = g_strdup (kallsyms_path);
   self->file_ids = lu_file_ids_new ();
   self->pids = lu_syscap_pids_new ();
+  self->functions = lu_id_table_new (1);
+  self->unnamed = g_array_new (FALSE, FALSE, sizeof (guint64));
   return self;
 }
 

@@ -81,7 +81,7 @@ encode_frames (const LuFrame *frames, guint n_frames, guint64 *addresses)
       bits |= addresses[i];
     }
   for (guint i = 0; bits >= LU_SYNTHETIC_BASE && i < n_frames; i++)
-    if (is_taken (addresses[i]))
+    if (is_taken (addresses[i]) && (frames[i].flags & LU_FRAME_FUNCTION) == 0)
       addresses[i] = 0;
 }
 

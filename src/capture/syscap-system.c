@@ -77,6 +77,7 @@ lu_syscap_write_recording (LuSyscapWriter *writer, const LuRecording *recording,
   const Item items[] = {
     { "live-unwinder.version", LU_VERSION },
     { LU_SYSCAP_KEY_REDACTED, recording->redact ? "yes" : NULL },
+    { LU_SYSCAP_KEY_NATIVE, recording->native_frames ? "yes" : NULL },
     { "live-unwinder.command", recording->redact ? NULL : recording->command },
     { "live-unwinder.engine", recording->engine },
     { LU_SYSCAP_KEY_EVENT, recording->n_events > 0 ? recording->events[0].name : NULL },

@@ -77,6 +77,8 @@ static const Option recording_options[] = {
     N_ ("Format of the summary on standard error: text, json or none"), N_ ("FORMAT") },
   { "fail-on-loss", 0, G_OPTION_ARG_DOUBLE, FIELD (fail_on_loss),
     N_ ("Exit with 125 if more than this percentage of the samples was lost"), N_ ("PERCENT") },
+  { "native-frames", 0, G_OPTION_ARG_NONE, FIELD (options.native_frames),
+    N_ ("Show the interpreter's own frames beside the functions that it runs (Python)"), NULL },
   { "no-join", 0, G_OPTION_ARG_NONE, FIELD (options.no_join),
     N_ ("Do not use other samples of a thread to complete stacks that the copy cut off"), NULL },
   { "no-symbols", 0, G_OPTION_ARG_NONE, FIELD (options.no_symbols),

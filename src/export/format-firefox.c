@@ -21,7 +21,7 @@ static const struct
 } categories[] = {
   [LU_CODE_USER] = { "User", "yellow" },     [LU_CODE_KERNEL] = { "Kernel", "orange" },
   [LU_CODE_GENERATED] = { "JIT", "purple" }, [LU_CODE_NOWHERE] = { "Unknown", "grey" },
-  [LU_CODE_STATE] = { "Incomplete", "red" },
+  [LU_CODE_STATE] = { "Incomplete", "red" }, [LU_CODE_FUNCTION] = { "Interpreted", "blue" },
 };
 
 static void

@@ -32,6 +32,8 @@
 #define MAX_CHAIN    8000
 #define MAX_PATH     4096
 /* Pairs of process and state whose names were written recently. */
+/* Names of states and of functions. */
+#define MAX_STATES     (128u << 10)
 #define MAX_NAMED      16384
 #define UNKNOWN_PERIOD 1001001
 
@@ -41,7 +43,7 @@ typedef struct
   gint64 time;
   gint64 newest;        /* of all records so far */
   guint64 kernel_start; /* address of the running kernel's first function; 0: unknown */
-  gboolean is_minus_1, is_redacted, has_head;
+  gboolean is_minus_1, is_redacted, has_native_frames, has_head;
   LuSyscapEvents *events;
   guint n_events;      /* events with an attr; set with the head */
   guint64 data_offset; /* of the records; set with the head */
@@ -361,16 +363,25 @@ period_of (const PerfFile *self, const LuSyscapSample *sample)
   return weight > 0 ? weight : UNKNOWN_PERIOD;
 }
 
+/* Functions of interpreters are left out where their interpreter's own frames are beside them;
+ * otherwise they are files of one byte, as states are. */
+static gboolean
+is_put (const PerfFile *self, guint64 address)
+{
+  return !self->has_native_frames || address >= PERF_CONTEXT_MAX || !lu_is_function (address);
+}
+
 /* Returns the first address, 0 if there is none, and whether it is the kernel's. */
 static guint64
-find_leaf (const guint64 *addresses, guint n, gboolean *in_kernel)
+find_leaf (const PerfFile *self, const guint64 *addresses, guint n, gboolean *in_kernel)
 {
   *in_kernel = FALSE;
   for (guint i = 0; i < n; i++)
     {
-      if (addresses[i] < PERF_CONTEXT_MAX)
+      if (addresses[i] < PERF_CONTEXT_MAX && is_put (self, addresses[i]))
         return addresses[i];
-      *in_kernel = addresses[i] == PERF_CONTEXT_KERNEL;
+      if (addresses[i] >= PERF_CONTEXT_MAX)
+        *in_kernel = addresses[i] == PERF_CONTEXT_KERNEL;
     }
   return 0;
 }
@@ -380,10 +391,18 @@ put_chain (PerfFile *self, const guint64 *addresses, guint n)
 {
   guint64 context = PERF_CONTEXT_USER;
   gboolean is_leaf = TRUE;
+  guint n_put = 0;
 
-  put_u64 (self, n);
+  for (guint i = 0; i < n; i++)
+    n_put += is_put (self, addresses[i]);
+  put_u64 (self, n_put);
   for (guint i = 0; i < n; i++)
     {
+      if (!is_put (self, addresses[i]))
+        {
+          is_leaf = FALSE;
+          continue;
+        }
       if (addresses[i] >= PERF_CONTEXT_MAX)
         {
           context = addresses[i];
@@ -401,10 +420,10 @@ write_sample (PerfFile *self, const LuSyscapRecord *record)
   guint n = MIN (record->sample.n_addresses, MAX_CHAIN);
   const guint64 *addresses = record->sample.addresses;
   gboolean in_kernel;
-  guint64 leaf = find_leaf (addresses, n, &in_kernel);
+  guint64 leaf = find_leaf (self, addresses, n, &in_kernel);
 
   for (guint i = 0; i < n; i++)
-    if (lu_is_synthetic (addresses[i]))
+    if (lu_is_synthetic (addresses[i]) && is_put (self, addresses[i]))
       name_state (self, record, addresses[i]);
   start_record (self, PERF_RECORD_SAMPLE,
                 in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
@@ -423,7 +442,10 @@ write_sample (PerfFile *self, const LuSyscapRecord *record)
 static void
 learn_state (PerfFile *self, guint64 address, const char *name)
 {
-  g_hash_table_insert (self->states, g_memdup2 (&address, sizeof address), g_strdup (name));
+  gboolean is_source = lu_is_function_or_source (address) && !lu_is_function (address);
+
+  if (!is_source && g_hash_table_size (self->states) < MAX_STATES)
+    g_hash_table_insert (self->states, g_memdup2 (&address, sizeof address), g_strdup (name));
 }
 
 static void
@@ -434,6 +456,8 @@ learn (PerfFile *self, const char *key, const char *text)
     self->is_minus_1 = g_str_equal (text, LU_SYSCAP_ADDRESS_MINUS_1);
   else if (g_str_equal (key, LU_SYSCAP_KEY_THREAD))
     write_thread_name (self, text);
+  else if (g_str_equal (key, LU_SYSCAP_KEY_NATIVE))
+    self->has_native_frames = TRUE;
   else if (g_str_equal (key, LU_SYSCAP_KEY_REDACTED))
     self->is_redacted = TRUE; /* the addresses are not the kernel's */
   else if (g_str_equal (key, "uname.release") && !self->is_redacted)

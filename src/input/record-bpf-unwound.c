@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* record-bpf-unwound.c - decodes records of the BPF program: samples whose stack was unwound in the
- * kernel, and arguments of processes. They are the raw data of an output event (lu/bpf.h).
+ * kernel, arguments of processes, and functions of interpreters. They are the raw data of an output
+ * event (lu/bpf.h, lu/interp.h).
  *
  * Raw data follows a size of 4 bytes, so the record is not aligned: it is read through a cursor,
  * and its addresses stay bytes. */
@@ -90,8 +91,75 @@ decode_stack (LuCursor *raw, LuEvent *event)
                                             .walk_ns = record.walk_ns,
                                             .n_kernel = record.n_kernel,
                                             .n_user = record.n_user,
+                                            .time = record.time,
                                             .pcs = raw->at };
   return TRUE;
+}
+
+static gboolean
+decode_chain (LuCursor *raw, LuEvent *event)
+{
+  struct lu_interp_chain chain;
+  const guint8 *bytes = lu_cursor_take (raw, sizeof chain), *frames;
+
+  if (bytes == NULL)
+    return FALSE;
+  memcpy (&chain, bytes, sizeof chain);
+  if (chain.language == LU_INTERP_NONE || chain.n_frames > LU_INTERP_MAX_FRAMES)
+    return FALSE;
+  frames = lu_cursor_take (raw, chain.n_frames * sizeof (struct lu_interp_frame));
+  if (frames == NULL || lu_cursor_left (raw) > PADDING_MAX)
+    return FALSE;
+  event->kind = LU_EVENT_INTERP_CHAIN;
+  event->interp_chain = (LuInterpChain){ .language = chain.language,
+                                         .flags = chain.flags,
+                                         .n_frames = chain.n_frames,
+                                         .time = chain.time,
+                                         .frames = frames };
+  return TRUE;
+}
+
+static gboolean
+decode_function (LuCursor *raw, LuEvent *event)
+{
+  struct lu_interp_function function;
+  const guint8 *bytes = lu_cursor_take (raw, sizeof function), *name, *path;
+
+  if (bytes == NULL)
+    return FALSE;
+  memcpy (&function, bytes, sizeof function);
+  name = lu_cursor_take (raw, LU_INTERP_MAX_NAME);
+  path = lu_cursor_take (raw, function.path.size);
+  if (name == NULL || path == NULL || lu_cursor_left (raw) > PADDING_MAX
+      || function.language == LU_INTERP_NONE || function.name.size > LU_INTERP_MAX_NAME
+      || function.path.size > LU_INTERP_MAX_PATH)
+    return FALSE;
+  event->kind = LU_EVENT_INTERP_FUNCTION;
+  event->interp_function = (LuInterpFunction){ .language = function.language,
+                                               .check = function.check,
+                                               .first_line = function.first_line,
+                                               .code = function.code,
+                                               .name = function.name,
+                                               .path = function.path,
+                                               .name_text = name,
+                                               .path_text = path };
+  return TRUE;
+}
+
+static gboolean
+decode_raw (guint32 version, LuCursor *raw, LuEvent *event)
+{
+  switch (version)
+    {
+    case LU_BPF_ARGUMENTS_VERSION:
+      return decode_arguments (raw, event);
+    case LU_INTERP_CHAIN_VERSION:
+      return decode_chain (raw, event);
+    case LU_INTERP_FUNCTION_VERSION:
+      return decode_function (raw, event);
+    default:
+      return decode_stack (raw, event);
+    }
 }
 
 gboolean
@@ -109,6 +177,5 @@ lu_record_decode_bpf_unwound (const LuRecordLayout *layout, LuCursor *cursor, Lu
   if (size >= sizeof version)
     memcpy (&version, bytes, sizeof version);
   lu_cursor_init (&raw, bytes, size);
-  return version == LU_BPF_ARGUMENTS_VERSION ? decode_arguments (&raw, event)
-                                             : decode_stack (&raw, event);
+  return decode_raw (version, &raw, event);
 }

@@ -23,6 +23,7 @@ struct _LuModule
   _Atomic (LuCallSites *) call_sites; /* owned */
   _Atomic (LuCfi *) cfi;              /* owned; NULL until the CFI was in memory */
   LuTableSlot *slot;                  /* reference; published like image; NULL: no whole tables */
+  LuInterp *interpreter;              /* owned; published like image; NULL: none */
 };
 
 static atomic_uint n_modules; /* the last id in use */
@@ -64,6 +65,7 @@ lu_module_unref (LuModule *self)
   lu_image_unref (self->image);
   lu_call_sites_free (atomic_load_explicit (&self->call_sites, memory_order_relaxed));
   lu_table_slot_unref (self->slot);
+  g_free (self->interpreter);
   g_free ((char *) self->key.path);
   g_free (self);
 }
@@ -138,6 +140,27 @@ lu_module_take_slot (LuModule *self, LuTableSlot *slot)
 {
   g_assert (lu_module_state (self) <= LU_MODULE_WAITING && self->slot == NULL);
   self->slot = slot;
+}
+
+void
+lu_module_take_interpreter (LuModule *self, LuInterp *interpreter)
+{
+  g_assert (lu_module_state (self) <= LU_MODULE_WAITING && self->interpreter == NULL);
+  self->interpreter = interpreter;
+}
+
+const LuInterp *
+lu_module_interpreter (const LuModule *self)
+{
+  return lu_module_state (self) == LU_MODULE_READY ? self->interpreter : NULL;
+}
+
+const struct lu_interp_file *
+lu_module_interp (const LuModule *self)
+{
+  const LuInterp *interpreter = lu_module_interpreter (self);
+
+  return interpreter != NULL ? &interpreter->file : NULL;
 }
 
 gboolean

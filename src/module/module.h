@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "interp/interp.h"
 #include "module/call-sites.h"
 #include "module/tables.h"
 
@@ -77,6 +78,12 @@ void lu_module_set_ours (LuModule *self);
 gboolean lu_module_is_ours (const LuModule *self);
 /* Worker, before publication: sets the slot for the whole table of the image. Takes the slot. */
 void lu_module_take_slot (LuModule *self, LuTableSlot *slot);
+/* Worker, before publication: sets the interpreter in the file. Takes it; NULL: none. */
+void lu_module_take_interpreter (LuModule *self, LuInterp *interpreter);
+/* Returns the interpreter in the file of a READY module; NULL: none. Borrowed; any thread. */
+const LuInterp *lu_module_interpreter (const LuModule *self);
+/* Returns it as the BPF program needs it. */
+const struct lu_interp_file *lu_module_interp (const LuModule *self);
 /* Finds the rule for an ELF address of a ready module in the whole table of its file. Returns FALSE
  * if there is no table (yet) or it cannot say; then use lu_compile_at() and call
  * lu_module_note_miss(). Any thread; neither waits nor allocates. */

@@ -63,7 +63,8 @@ typedef struct
   LuOpener *opener;
   const LuModuleKey *key;
   Outcome outcome;
-  LuImage *image; /* reference if OPEN_READY */
+  LuImage *image;        /* reference if OPEN_READY */
+  LuInterp *interpreter; /* owned; NULL: none */
 } Opening;
 
 /* Reads the file and decides whether it is the module's. */
@@ -93,6 +94,8 @@ take_file (Opening *self, int fd, gboolean is_known)
     }
   self->image = lu_image_cache_share (opener->images, g_steal_pointer (&opened), opener->tables);
   fetch_cfi (opener, self->image, fd);
+  if (opener->is_live)
+    self->interpreter = lu_interp_recognize (key->path, fd);
   return OPEN_READY;
 }
 
@@ -107,12 +110,15 @@ open_found (int fd_taken, gboolean is_known, gpointer user_data)
 }
 
 static Outcome
-open_file (LuOpener *self, const LuModuleKey *key, const LuMappingHint *hint, LuImage **image)
+open_file (LuOpener *self, LuModule *module, const LuMappingHint *hint, LuImage **image)
 {
+  const LuModuleKey *key = lu_module_key (module);
   Opening opening = { .opener = self, .key = key, .outcome = OPEN_GONE };
 
   lu_find_file (key, hint, open_found, &opening);
   *image = opening.image;
+  if (opening.interpreter != NULL)
+    lu_module_take_interpreter (module, opening.interpreter);
   /* Without privilege only programs can be opened; generated code is not to be tried again. */
   if (opening.outcome == OPEN_GONE && key->kind == LU_MODULE_MEMORY
       && lu_identity_is_mapped (key, hint))
@@ -230,7 +236,7 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
   if (key->kind == LU_MODULE_VDSO)
     outcome = open_vdso (self, key, &image);
   else if (lu_module_key_is_file (key))
-    outcome = open_file (self, key, &hint, &image);
+    outcome = open_file (self, module, &hint, &image);
   publish (self, module, outcome, image);
   lu_read_budget_charge (self->budget, hint.pid, lu_thread_cpu_ns () - begin);
   return TRUE;

@@ -128,6 +128,28 @@ name_state (Naming *self, LuModelFrame *frame)
   set_function (self, frame, &(Name){ .name = name != NULL ? name : "[unknown]", .module = "" });
 }
 
+/* A source is "/srv/app.py:12". Functions of one name and several sources stay apart. */
+static void
+name_function (Naming *self, LuModelFrame *frame)
+{
+  guint64 address = frame->address, source_address = address + LU_FUNCTION_SOURCE;
+  const char *name = g_hash_table_lookup (self->model->function_names, &address);
+  const char *source = g_hash_table_lookup (self->model->function_names, &source_address);
+  const char *colon = source != NULL ? strrchr (source, ':') : NULL;
+  LuModelFunction *function;
+
+  set_function (self, frame,
+                &(Name){ .name = name != NULL ? name : "[unknown]",
+                         .module = "[python]",
+                         .identity = source != NULL ? g_str_hash (source) : 0 });
+  function = &g_array_index (self->model->functions, LuModelFunction, frame->function);
+  if (colon == NULL || function->defined_in != NULL)
+    return;
+  function->defined_in =
+      g_string_chunk_insert_len (self->model->texts, source, (gssize) (colon - source));
+  function->defined_at = (guint32) g_ascii_strtoull (colon + 1, NULL, 10);
+}
+
 /* name: NULL if it has none. Code that is generated again has the same name at another address. */
 static void
 set_generated (Naming *self, LuModelFrame *frame, const char *name)
@@ -308,6 +330,9 @@ name_frame (Naming *self, guint32 number)
       return;
     case LU_CODE_STATE:
       name_state (self, frame);
+      return;
+    case LU_CODE_FUNCTION:
+      name_function (self, frame);
       return;
     case LU_CODE_NOWHERE:
     case LU_CODE_GENERATED:

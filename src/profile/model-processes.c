@@ -22,6 +22,9 @@
 #define MAX_THREAD_NAME 64
 #define OTHER_FILES     "[other files]"
 #define MAX_STATES      1024
+/* Names and sources of interpreters' functions, and their bytes. */
+#define MAX_FUNCTION_NAMES (256u << 10)
+#define MAX_FUNCTION_TEXT  (64u << 20)
 
 /* Processes and threads */
 
@@ -187,9 +190,28 @@ lu_model_name_threads (LuModel *self)
 
 /* Mappings */
 
+static void
+learn_function (LuModel *self, guint64 address, const char *name)
+{
+  gsize size = strlen (name) + 1;
+
+  if (g_hash_table_size (self->function_names) >= MAX_FUNCTION_NAMES
+      || size > MAX_FUNCTION_TEXT - self->function_text
+      || g_hash_table_contains (self->function_names, &address))
+    return;
+  self->function_text += size;
+  g_hash_table_insert (self->function_names, g_memdup2 (&address, sizeof address),
+                       g_utf8_make_valid (name, -1));
+}
+
 void
 lu_model_learn_state (LuModel *self, guint64 address, const char *name)
 {
+  if (lu_is_function_or_source (address))
+    {
+      learn_function (self, address, name);
+      return;
+    }
   if (lu_is_synthetic (address) && !g_hash_table_contains (self->state_names, &address)
       && g_hash_table_size (self->state_names) < MAX_STATES)
     g_hash_table_insert (self->state_names, g_memdup2 (&address, sizeof address),

@@ -102,12 +102,14 @@ find_frame (LuModel *self, const LuModelPid *pid, const LuSyscapRecord *record, 
   id = lu_id_table_add (self->address_ids, where, address);
   if (id < self->frame_of_address->len)
     return g_array_index (self->frame_of_address, guint32, id);
-  frame.kind = lu_is_synthetic (address) ? LU_CODE_STATE : LU_CODE_KERNEL;
+  frame.kind = lu_is_function (address)    ? LU_CODE_FUNCTION
+               : lu_is_synthetic (address) ? LU_CODE_STATE
+                                           : LU_CODE_KERNEL;
   if (is_user)
     found = user_frame (self, pid, record, address);
   else
-    found =
-        add_frame (self, frame.kind == LU_CODE_STATE ? STATE_FRAME : KERNEL_FRAME, address, &frame);
+    found = add_frame (self, frame.kind == LU_CODE_KERNEL ? KERNEL_FRAME : STATE_FRAME, address,
+                       &frame);
   g_array_append_val (self->frame_of_address, found);
   return found;
 }
@@ -161,7 +163,7 @@ count_states (LuModel *self, const LuSyscapRecord *record, gboolean has_user)
 {
   guint n = record->sample.n_addresses;
   guint64 root = n > 0 ? record->sample.addresses[n - 1] : 0;
-  gboolean ended = lu_is_synthetic (root) && root != LU_SYSCAP_LEFT_OUT;
+  gboolean ended = lu_is_synthetic (root) && root != LU_SYSCAP_LEFT_OUT && !lu_is_function (root);
   gboolean excluded = ended && root - LU_SYNTHETIC_BASE < LU_N_STATUS
                       && lu_status_is_excluded ((LuStatus) (root - LU_SYNTHETIC_BASE));
 

@@ -40,6 +40,7 @@ lu_model_new (LuModelFlags flags)
   self->events = lu_syscap_events_new ();
   self->metadata = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->state_names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  self->function_names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   self->kallsyms = g_string_new (NULL);
   self->symbols = g_byte_array_new ();
   self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
@@ -73,6 +74,7 @@ lu_model_free (LuModel *self)
   lu_syscap_events_free (self->events);
   g_hash_table_unref (self->metadata);
   g_hash_table_unref (self->state_names);
+  g_hash_table_unref (self->function_names);
   g_string_free (self->kallsyms, TRUE);
   g_byte_array_unref (self->symbols);
   g_hash_table_unref (self->jitdumps);

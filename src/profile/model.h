@@ -28,6 +28,7 @@ typedef enum
   LU_CODE_GENERATED, /* in memory without a file */
   LU_CODE_NOWHERE,   /* outside every mapping */
   LU_CODE_STATE,     /* no code: the end state of a stack, or the marker of frames left out */
+  LU_CODE_FUNCTION,  /* a function that an interpreter runs */
 } LuCodeKind;
 
 typedef struct
@@ -167,7 +168,9 @@ typedef struct
   gboolean is_cut, is_finished; /* see syscap-reader.h; only of files */
 
   /* Sources of names: */
-  GHashTable *state_names; /* synthetic address -> char* */
+  GHashTable *state_names;    /* synthetic address -> char* */
+  GHashTable *function_names; /* the same for functions and their sources (lu_is_function()) */
+  gsize function_text;        /* bytes of these */
   GString *kallsyms;
   GByteArray *symbols;  /* __symbols__ */
   GHashTable *jitdumps; /* pid -> path */

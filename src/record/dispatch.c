@@ -7,6 +7,7 @@
 
 #include "bpf-unwound.h"
 #include "callchain.h"
+#include "input/per-cpu-events.h"
 #include "unwind/walker.h"
 
 /* Samples may fill all but one of this many parts of a queue, so that side-band always finds room.
@@ -24,7 +25,20 @@
 
 #define STACK_MESSAGE_MAX                                                                          \
   (sizeof (LuStackMessage)                                                                         \
-   + (LU_CALLCHAIN_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame))
+   + (LU_CALLCHAIN_MAX_KERNEL_FRAMES + LU_STACK_MAX_FRAMES) * sizeof (LuFrame)                     \
+   + LU_INTERP_MAX_FRAMES * sizeof (struct lu_interp_frame))
+
+/* A copy that belongs to a chain is made this soon after the chain was read. */
+#define CHAIN_NS (G_GUINT64_CONSTANT (1000) * 1000)
+
+/* The last chain of functions that came from a CPU. */
+typedef struct
+{
+  gint32 pid, tid;
+  guint64 time; /* as LuInterpChain */
+  LuInterpPart part;
+  struct lu_interp_frame frames[LU_INTERP_MAX_FRAMES];
+} Chain;
 
 struct _LuDispatch
 {
@@ -32,6 +46,8 @@ struct _LuDispatch
   LuWalker *walker;               /* owned; NULL: only the worker unwinds */
   GHashTable *pairs;              /* owned (bpf-unwound.h); NULL: engines are not compared */
   gboolean live;
+  Chain *chains; /* owned, by CPU */
+  guint n_chains;
   LuStack stack;
   gboolean worker_is_stuck, writer_is_stuck; /* no room in time; cleared once there is room */
   LuCopySize *copy_size;                     /* borrowed; NULL: nobody asks */
@@ -52,6 +68,8 @@ lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, LuCopySize *copy_size, 
   self->copy_size = copy_size;
   self->live = live;
   self->walker = unwinds ? lu_walker_new (TRUE) : NULL;
+  self->n_chains = lu_n_possible_cpus ();
+  self->chains = g_new0 (Chain, self->n_chains); /* in memory only where they are used */
   return self;
 }
 
@@ -62,6 +80,7 @@ lu_dispatch_free (LuDispatch *self)
     return;
   lu_walker_free (self->walker);
   g_clear_pointer (&self->pairs, g_hash_table_unref);
+  g_free (self->chains);
   g_free (self);
 }
 
@@ -224,6 +243,71 @@ header_of (const LuLocatedEvent *located)
   return header;
 }
 
+/* Functions of interpreters */
+
+/* Returns the chain of the event's CPU; NULL: it is of no known CPU. */
+static Chain *
+chain_at (LuDispatch *self, const LuEvent *event)
+{
+  return event->cpu >= 0 && (guint) event->cpu < self->n_chains ? &self->chains[event->cpu] : NULL;
+}
+
+void
+lu_dispatch_keep_chain (LuDispatch *self, const LuEvent *event)
+{
+  const LuInterpChain *chain = &event->interp_chain;
+  Chain *kept = chain_at (self, event);
+
+  if (kept == NULL)
+    return;
+  kept->pid = event->pid;
+  kept->tid = event->tid;
+  kept->time = chain->time;
+  kept->part = (LuInterpPart){ .language = chain->language,
+                               .flags = chain->flags,
+                               .n_frames = chain->n_frames };
+  memcpy (kept->frames, chain->frames, chain->n_frames * sizeof *kept->frames);
+}
+
+/* Returns the chain that belongs to a stack or sample, or one without functions. The next chain of
+ * the CPU replaces it. */
+static const Chain *
+chain_of (LuDispatch *self, const LuEvent *event)
+{
+  static const Chain none;
+  const Chain *chain = chain_at (self, event);
+
+  if (chain == NULL || chain->part.language == LU_INTERP_NONE || chain->tid != event->tid
+      || chain->pid != event->pid)
+    return &none;
+  if (event->kind == LU_EVENT_BPF_UNWOUND)
+    return chain->time == event->bpf_unwound.time ? chain : &none;
+  return event->time - chain->time + CHAIN_NS < 2 * CHAIN_NS ? chain : &none;
+}
+
+LuDispatchResult
+lu_dispatch_function (LuDispatch *self, const LuLocatedEvent *located)
+{
+  const LuInterpFunction *function = &located->event->interp_function;
+  gsize size = sizeof (LuInterpFunctionMessage) + function->name.size + function->path.size;
+  LuInterpFunctionMessage *message = lu_queue_reserve (self->to_writer, size);
+
+  if (message == NULL)
+    {
+      lu_queue_wake (self->to_writer);
+      return LU_DISPATCH_NO_ROOM;
+    }
+  message->kind = LU_MESSAGE_INTERP_FUNCTION;
+  message->process = lu_process_ref (located->process);
+  message->time = located->event->time;
+  message->function = *function;
+  message->function.name_text = message->function.path_text = NULL;
+  memcpy (message->text, function->name_text, function->name.size);
+  memcpy (message->text + function->name.size, function->path_text, function->path.size);
+  lu_queue_commit_quietly (self->to_writer, size);
+  return LU_DISPATCH_DONE;
+}
+
 /* Checks a stack that BPF unwound and sends what can be trusted of it. Returns FALSE if there is no
  * room. */
 static gboolean
@@ -231,9 +315,11 @@ send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *sta
 {
   const LuBpfUnwoundStack *stack = &located->event->bpf_unwound;
   LuBpfUnwoundResult result = lu_bpf_unwound_check (located);
+  const Chain *chain = chain_of (self, located->event);
   gsize n_frames = (gsize) MAX (stack->n_kernel, 1) + result.n_user;
-  LuStackMessage *message =
-      lu_queue_reserve (self->to_writer, sizeof *message + n_frames * sizeof (LuFrame));
+  LuStackMessage *message = lu_queue_reserve (
+      self->to_writer, sizeof *message + n_frames * sizeof (LuFrame)
+                           + chain->part.n_frames * sizeof (struct lu_interp_frame));
 
   if (message == NULL)
     return FALSE;
@@ -248,6 +334,7 @@ send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *sta
       stack->pcs, stack->n_kernel, lu_bpf_unwound_kernel_ip (stack), message->frames);
   lu_bpf_unwound_user_frames (stack->pcs + (gsize) stack->n_kernel * sizeof (guint64),
                               result.n_user, message->frames + message->n_kernel);
+  lu_stack_message_add_functions (message, chain->part, chain->frames);
   lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
   *status = result.status;
   return TRUE;
@@ -262,9 +349,10 @@ put (guint64 *to, gconstpointer from, gsize size)
   return to + size / sizeof *to;
 }
 
-/* Copies the sample, and what BPF made of it, if that is known. */
+/* Copies the sample, what BPF made of it, if that is known, and the functions. */
 static void
-fill_sample (LuSampleMessage *message, const LuLocatedEvent *located, const LuBpfPair *pair)
+fill_sample (LuSampleMessage *message, const LuLocatedEvent *located, const LuBpfPair *pair,
+             const Chain *chain)
 {
   const LuSample *sample = &located->event->sample;
   guint64 *payload = message->payload;
@@ -275,10 +363,13 @@ fill_sample (LuSampleMessage *message, const LuLocatedEvent *located, const LuBp
   payload = put (payload, sample->callchain, sample->n_callchain * sizeof *payload);
   payload = put (payload, sample->regs.words, sample->regs.n_words * sizeof *payload);
   put (payload, sample->stack, sample->stack_size);
+  payload += lu_round_up_8 (sample->stack_size) / sizeof *payload;
   message->bpf = pair != NULL ? pair->part : (LuBpfPart){ 0 };
   if (pair != NULL)
-    put (payload + lu_round_up_8 (sample->stack_size) / sizeof *payload, pair->words,
-         ((gsize) pair->part.n_kernel + pair->part.n_user) * sizeof *payload);
+    payload = put (payload, pair->words,
+                   ((gsize) pair->part.n_kernel + pair->part.n_user) * sizeof *payload);
+  message->interp = chain->part;
+  put (payload, chain->frames, chain->part.n_frames * sizeof *chain->frames);
 }
 
 /* Sends the worker a copy of the sample; FALSE if there is no room for it. */
@@ -290,14 +381,16 @@ send_sample (LuDispatch *self, const LuLocatedEvent *located)
       self->pairs != NULL ? lu_bpf_pairs_find (self->pairs, located->event) : NULL;
   gsize n_words = (gsize) sample->n_callchain + sample->regs.n_words
                   + (pair != NULL ? (gsize) pair->part.n_kernel + pair->part.n_user : 0);
-  gsize size =
-      sizeof (LuSampleMessage) + n_words * sizeof (guint64) + lu_round_up_8 (sample->stack_size);
+  const Chain *chain = chain_of (self, located->event);
+  gsize size = sizeof (LuSampleMessage) + n_words * sizeof (guint64)
+               + lu_round_up_8 (sample->stack_size)
+               + chain->part.n_frames * sizeof (struct lu_interp_frame);
   LuSampleMessage *message =
       has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
 
   if (message == NULL)
     return FALSE;
-  fill_sample (message, located, pair);
+  fill_sample (message, located, pair, chain);
   lu_queue_commit_quietly (self->to_worker, size);
   if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
     lu_queue_wake (self->to_worker);
@@ -334,9 +427,11 @@ static void
 send_stack (LuDispatch *self, LuStackMessage *message, const LuLocatedEvent *located)
 {
   const LuSample *sample = &located->event->sample;
+  const Chain *chain = chain_of (self, located->event);
   guint32 n_kernel = lu_callchain_kernel_frames (sample, message->frames);
 
   lu_stack_message_fill (message, header_of (located), &self->stack, sample->stack_asked, n_kernel);
+  lu_stack_message_add_functions (message, chain->part, chain->frames);
   lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
 }
 

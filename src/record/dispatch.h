@@ -32,6 +32,10 @@ void lu_dispatch_free (LuDispatch *self);
  * again if the worker has no room; FALSE: it then ends as "over budget". */
 LuDispatchResult lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *located,
                                      gboolean can_wait);
+/* Keeps a chain of functions for the next stack or sample of its CPU and thread. */
+void lu_dispatch_keep_chain (LuDispatch *self, const LuEvent *event);
+/* Sends a function's announcement to the writer. */
+LuDispatchResult lu_dispatch_function (LuDispatch *self, const LuLocatedEvent *located);
 /* Sends a stack that BPF unwound to the writer. */
 LuDispatchResult lu_dispatch_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located);
 

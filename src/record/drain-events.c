@@ -220,6 +220,20 @@ take_arguments (LuDrain *self, const LuEvent *event)
   lu_process_set_arguments (process, text, event->arguments.size);
 }
 
+/* Functions of processes that are not recorded are dropped, as their samples. */
+static LuVerdict
+take_function (LuDrain *self, const LuEvent *event)
+{
+  LuLocatedEvent located = { .event = event };
+
+  if (reason_to_skip (self, event) == LU_COUNTER_TAKEN
+      && lu_process_table_lookup (self->table, event->pid, event->time, &located.process,
+                                  &located.space)
+      && lu_dispatch_function (self->dispatch, &located) == LU_DISPATCH_NO_ROOM)
+    return LU_VERDICT_LATER;
+  return LU_VERDICT_DONE;
+}
+
 /* The account of a recorded process gets all that such a child has ever used, when it is waited
  * for. */
 static gboolean
@@ -237,6 +251,13 @@ lu_drain_handle_event (const LuEvent *event, gpointer user_data)
 
   if (event->kind == LU_EVENT_SAMPLE || event->kind == LU_EVENT_BPF_UNWOUND)
     return take_sample (self, event);
+  if (event->kind == LU_EVENT_INTERP_CHAIN)
+    {
+      lu_dispatch_keep_chain (self->dispatch, event);
+      return LU_VERDICT_DONE;
+    }
+  if (event->kind == LU_EVENT_INTERP_FUNCTION)
+    return take_function (self, event);
   if (event->kind == LU_EVENT_ARGUMENTS)
     {
       take_arguments (self, event);
@@ -252,6 +273,10 @@ lu_drain_handle_event (const LuEvent *event, gpointer user_data)
       lu_process_table_apply (self->table, event);
       break;
     case LU_EVENT_LOST:
+      if (self->maps != NULL)
+        lu_bpf_maps_forget_functions (self->maps);
+      log_event (self, event);
+      break;
     case LU_EVENT_LOST_SAMPLES:
     case LU_EVENT_THROTTLE:
       log_event (self, event);

@@ -96,10 +96,12 @@ static LuStackMessage *
 complete (LuStackMessage *cut, const LuStackMessage *whole, guint from)
 {
   guint n_tail = whole->n_user - from;
+  gsize size = lu_stack_message_size (cut);
   LuFrame *tail;
 
-  cut = g_realloc (cut, lu_stack_message_size (cut) + n_tail * sizeof (LuFrame));
+  cut = g_realloc (cut, size + n_tail * sizeof (LuFrame));
   tail = cut->frames + cut->n_kernel + cut->n_user;
+  memmove (tail + n_tail, tail, size - (gsize) ((guint8 *) tail - (guint8 *) cut));
   for (guint i = 0; i < n_tail; i++)
     {
       tail[i] = user_frames (whole)[from + i];

@@ -80,6 +80,8 @@ look_and_load (gpointer data)
       && (!self->support.is_unsafe
           || (options->unsafe_kernel && options->wanted != LU_KERNEL_WALKS_IF_SAFE)))
     self->program = load (self, options, &self->error);
+  if (self->program != NULL)
+    lu_bpf_program_prepare_interpreters (self->program);
   eventfd_write (self->loaded_fd, 1);
   return NULL;
 }

@@ -24,14 +24,15 @@ typedef struct
 
 typedef enum
 {
-  LU_MESSAGE_OPEN,     /* drain -> worker: LuOpenMessage; answer: DONE */
-  LU_MESSAGE_PROCESS,  /* drain -> worker: LuProcessMessage; answer: DONE */
-  LU_MESSAGE_SAMPLE,   /* drain -> worker: LuSampleMessage; answer: STACK */
-  LU_MESSAGE_DONE,     /* worker -> writer: nothing to write */
-  LU_MESSAGE_STACK,    /* drain or worker -> writer: LuStackMessage */
-  LU_MESSAGE_DEFERRED, /* drain -> writer: the place of the worker's next answer */
-  LU_MESSAGE_TASK,     /* drain -> writer: LuTaskMessage */
-  LU_MESSAGE_LOG,      /* drain -> writer: LuLogMessage */
+  LU_MESSAGE_OPEN,            /* drain -> worker: LuOpenMessage; answer: DONE */
+  LU_MESSAGE_PROCESS,         /* drain -> worker: LuProcessMessage; answer: DONE */
+  LU_MESSAGE_SAMPLE,          /* drain -> worker: LuSampleMessage; answer: STACK */
+  LU_MESSAGE_DONE,            /* worker -> writer: nothing to write */
+  LU_MESSAGE_STACK,           /* drain or worker -> writer: LuStackMessage */
+  LU_MESSAGE_DEFERRED,        /* drain -> writer: the place of the worker's next answer */
+  LU_MESSAGE_TASK,            /* drain -> writer: LuTaskMessage */
+  LU_MESSAGE_LOG,             /* drain -> writer: LuLogMessage */
+  LU_MESSAGE_INTERP_FUNCTION, /* drain -> writer: LuInterpFunctionMessage */
 } LuMessageKind;
 
 typedef struct
@@ -76,14 +77,23 @@ typedef struct
   guint64 kernel_ip;        /* 0: the sample did not hit the kernel */
 } LuBpfPart;
 
+/* The functions of an interpreter that ran when the sample hit (interp.h). */
+typedef struct
+{
+  guint32 language; /* enum lu_interp_language; NONE: they are not known */
+  guint32 flags;    /* enum lu_interp_chain_flags */
+  guint32 n_frames;
+} LuInterpPart;
+
 typedef struct
 {
   LuMessageKind kind;
   LuSampleHeader header;
   LuSample sample; /* its pointers are replaced by what follows: */
   /* guint64 callchain[n_callchain]; guint64 words[n_words]; guint8 stack[stack_size], padded;
-   * guint64 bpf_words[bpf.n_kernel + bpf.n_user] */
+   * guint64 bpf_words[bpf.n_kernel + bpf.n_user]; struct lu_interp_frame[interp.n_frames] */
   LuBpfPart bpf;
+  LuInterpPart interp;
   guint64 payload[];
 } LuSampleMessage;
 
@@ -106,8 +116,16 @@ typedef struct
   gboolean is_bpf_unwound;  /* there was no copy, and frames have no stack offset */
   gboolean has_no_fp_steps; /* no frame is inferred, known without looking at them */
   guint32 n_kernel, n_user;
-  LuFrame frames[]; /* kernel, then user */
+  LuInterpPart interp;
+  LuFrame frames[]; /* kernel, then user; then struct lu_interp_frame[interp.n_frames] */
 } LuStackMessage;
+
+/* Returns the functions of an interpreter, leaf first. */
+static inline const struct lu_interp_frame *
+lu_stack_message_functions (const LuStackMessage *self)
+{
+  return (const struct lu_interp_frame *) (self->frames + self->n_kernel + self->n_user);
+}
 
 /* Whether unwinding stopped at the end of the copy because the page after it was not present. */
 static inline gboolean
@@ -116,15 +134,27 @@ lu_stack_ends_at_absent_page (const LuStack *stack, const LuSample *sample)
   return stack->status == LU_STATUS_UNREADABLE_MEMORY && sample->stack_size < sample->stack_asked;
 }
 
+/* Adds the functions to a message that is otherwise complete. frames: not aligned; NULL if there
+ * are none. */
+static inline void
+lu_stack_message_add_functions (LuStackMessage *self, LuInterpPart interp, gconstpointer frames)
+{
+  self->interp = interp;
+  if (interp.n_frames > 0)
+    memcpy ((gpointer) lu_stack_message_functions (self), frames,
+            interp.n_frames * sizeof (struct lu_interp_frame));
+}
+
 /* Bytes of the whole message. */
 static inline gsize
 lu_stack_message_size (const LuStackMessage *self)
 {
-  return sizeof *self + (self->n_kernel + self->n_user) * sizeof (LuFrame);
+  return sizeof *self + (self->n_kernel + self->n_user) * sizeof (LuFrame)
+         + self->interp.n_frames * sizeof (struct lu_interp_frame);
 }
 
-/* Fills in all but the kernel frames, which must be there already. Takes the header's references.
- */
+/* Fills in all but the kernel frames, which must be there already, and an interpreter's functions.
+ * Takes the header's references. */
 static inline void
 lu_stack_message_fill (LuStackMessage *self, LuSampleHeader header, const LuStack *stack,
                        guint32 stack_asked, guint32 n_kernel)
@@ -157,3 +187,13 @@ typedef struct
   guint64 time;
   char text[];
 } LuLogMessage;
+
+/* A function of an interpreter, before the first stack that has it. */
+typedef struct
+{
+  LuMessageKind kind;
+  LuProcess *process; /* reference */
+  guint64 time;
+  LuInterpFunction function; /* its pointers are replaced by what follows: */
+  guint8 text[];             /* the name, then the path */
+} LuInterpFunctionMessage;

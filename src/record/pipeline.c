@@ -76,6 +76,8 @@ make_writer (LuPipeline *self)
   self->writer = lu_writer_new (self->to_writer, self->from_worker, self->copy_size,
                                 self->options.join, self->over_fd);
   lu_writer_set_patience (self->writer, worker_patience_ms (self));
+  if (self->options.native_frames)
+    lu_writer_keep_native_frames (self->writer);
 }
 
 static void

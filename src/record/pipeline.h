@@ -28,10 +28,11 @@ typedef struct
   const LuUnwinderOps *engine; /* unwinds in user space */
   /* Borrowed during lu_pipeline_new(); NULL: nothing is unwound in the kernel. */
   const LuKernelWalksOptions *kernel_walks;
-  LuDrainOptions drain; /* what it borrows stays until free */
-  gsize table_memory;   /* bytes of whole unwind tables; 0: none are made */
-  gboolean grow_stack;  /* ask for larger copies when too many are cut off */
-  gboolean join;        /* complete cut-off stacks from other samples (join.h) */
+  LuDrainOptions drain;   /* what it borrows stays until free */
+  gsize table_memory;     /* bytes of whole unwind tables; 0: none are made */
+  gboolean grow_stack;    /* ask for larger copies when too many are cut off */
+  gboolean native_frames; /* of interpreters stay beside their functions */
+  gboolean join;          /* complete cut-off stacks from other samples (join.h) */
   gboolean runs_ahead; /* the source samples already: empty its rings while the program is loaded */
   gboolean is_patient; /* leave nothing out for lack of time, also if the source is live */
   gboolean own_mounts_are_known; /* to the reader of the recording */

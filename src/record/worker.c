@@ -269,16 +269,29 @@ handle (LuWorker *self, LuMessage *message)
     }
 }
 
+/* Returns where the functions of an interpreter are in the message. */
+static gconstpointer
+functions_of (const LuSampleMessage *message)
+{
+  const LuSample *sample = &message->sample;
+
+  return (const guint8 *) (message->payload + sample->n_callchain + sample->regs.n_words
+                           + message->bpf.n_kernel + message->bpf.n_user)
+         + lu_round_up_8 (sample->stack_size);
+}
+
 /* Passes the message's references on, or drops them. */
 static void
 answer_sample (LuWorker *self, const LuSampleMessage *message, const LuStack *stack,
                const LuFrame *kernel, guint32 n_kernel)
 {
   LuStackMessage *out =
-      reserve_patiently (self, sizeof *out + (n_kernel + stack->n_frames) * sizeof (LuFrame));
+      reserve_patiently (self, sizeof *out + (n_kernel + stack->n_frames) * sizeof (LuFrame)
+                                   + message->interp.n_frames * sizeof (struct lu_interp_frame));
 
   memcpy (out->frames, kernel, n_kernel * sizeof (LuFrame));
   lu_stack_message_fill (out, message->header, stack, message->sample.stack_asked, n_kernel);
+  lu_stack_message_add_functions (out, message->interp, functions_of (message));
   lu_queue_commit_quietly (self->output, lu_stack_message_size (out));
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/priority.h"
+#include "interp-stacks.h"
 #include "join.h"
 
 #include <math.h>
@@ -33,6 +34,7 @@ struct _LuWriter
   LuRotation *rotation; /* the sink, if it is one; else NULL */
   LuQueue *from_drain, *from_worker;
   LuJoin *join; /* NULL: cut-off stacks are not completed */
+  LuInterpStacks *interp_stacks;
   int failed_fd;
   GThread *thread;
   LuStatistics statistics;
@@ -99,6 +101,7 @@ write_stack (const LuStackMessage *message, gpointer user_data)
   if (sample.thread_name[0] == 0 && sample.process != NULL)
     sample.thread_name = lu_process_old_thread_name (sample.process, sample.tid);
   lu_statistics_add (&self->statistics, message);
+  lu_interp_stacks_merge (self->interp_stacks, message, &sample, &self->statistics.counters);
   if (self->error == NULL)
     note_failure (self, self->sink->ops->sample (self->sink, &sample, &self->error));
   of_period =
@@ -127,6 +130,8 @@ write_task (LuWriter *self, const LuTaskMessage *message)
 {
   const LuSinkOps *ops = self->sink->ops;
 
+  if (message->is_exit)
+    lu_interp_stacks_end (self->interp_stacks, message->pid);
   if (self->error != NULL)
     return;
   note_failure (self, message->is_exit
@@ -242,6 +247,9 @@ handle (LuWriter *self, const LuMessage *message)
     case LU_MESSAGE_TASK:
       write_task (self, (const LuTaskMessage *) message);
       break;
+    case LU_MESSAGE_INTERP_FUNCTION:
+      lu_interp_stacks_learn (self->interp_stacks, (const LuInterpFunctionMessage *) message);
+      break;
     case LU_MESSAGE_LOG:
       write_log (self, ((const LuLogMessage *) message)->time,
                  ((const LuLogMessage *) message)->text);
@@ -299,8 +307,16 @@ lu_writer_new (LuQueue *from_drain, LuQueue *from_worker, LuCopySize *copy_size,
   self->failed_fd = failed_fd;
   self->patience_ms = -1;
   self->join = join ? lu_join_new (write_stack, self) : NULL;
+  self->interp_stacks = lu_interp_stacks_new (FALSE);
   lu_statistics_init (&self->statistics);
   return self;
+}
+
+void
+lu_writer_keep_native_frames (LuWriter *self)
+{
+  lu_interp_stacks_free (self->interp_stacks);
+  self->interp_stacks = lu_interp_stacks_new (TRUE);
 }
 
 void
@@ -342,6 +358,8 @@ lu_writer_finish (LuWriter *self, guint64 end_time, const char *last_line,
       g_propagate_error (error, g_steal_pointer (&self->error));
       return FALSE;
     }
+  if (!self->sink->ops->flush (self->sink, error))
+    return FALSE;
   if (last_line != NULL && !self->sink->ops->log (self->sink, end_time, last_line, error))
     return FALSE;
   for (guint i = 0; metadata[i] != NULL; i += 2)
@@ -369,6 +387,7 @@ lu_writer_free (LuWriter *self)
     return;
   lu_writer_join (self);
   g_clear_pointer (&self->join, lu_join_free);
+  lu_interp_stacks_free (self->interp_stacks);
   lu_sink_free (self->sink);
   lu_statistics_clear (&self->statistics);
   g_clear_error (&self->error);

@@ -28,6 +28,8 @@ double lu_writer_complete_percent (const LuWriterProgress *progress);
  * thread (join.h). failed_fd: an eventfd written once when the output fails; borrowed. */
 LuWriter *lu_writer_new (LuQueue *from_drain, LuQueue *from_worker, LuCopySize *copy_size,
                          gboolean join, int failed_fd);
+/* Leaves an interpreter's own frames in stacks, beside the functions that it ran. Before start. */
+void lu_writer_keep_native_frames (LuWriter *self);
 /* Sets how long to wait for answers of the worker at their places, all together until nothing else
  * is left to write; a late answer is written when it comes. -1, the default: no limit. Before
  * start.

@@ -15,6 +15,7 @@ enum
   GENERATED_UNNAMED = 1 << 0,
   GENERATED_NAMED = 1 << 1,
   PYTHON_LOOP = 1 << 2, /* the function that interprets Python */
+  INTERPRETED = 1 << 3, /* functions that an interpreter ran */
 };
 
 /* Returns whether it is python3.N or libpython3.N.so.1.0 with an N below 12, which names no
@@ -31,6 +32,8 @@ is_old_python (const char *module)
 static guint
 contents_of (const LuModelFunction *function)
 {
+  if (function->kind == LU_CODE_FUNCTION)
+    return INTERPRETED;
   if (function->kind == LU_CODE_GENERATED)
     return function->has_name ? GENERATED_NAMED : GENERATED_UNNAMED;
   return g_str_has_prefix (function->name, "_PyEval_EvalFrameDefault")
@@ -60,10 +63,28 @@ find_contents (const LuModel *model)
   return contents;
 }
 
+/* Returns whether functions of each process were read from its interpreter, which may have begun
+ * after its first samples. */
+static gboolean *
+find_interpreted (const LuModel *model, const guint8 *contents)
+{
+  gboolean *is_interpreted = g_new0 (gboolean, model->processes->len + (gsize) 1);
+
+  for (guint i = 0; i < lu_model_n_counts (model); i++)
+    {
+      LuModelCount count = lu_model_count (model, i);
+
+      if (contents[count.node] & INTERPRETED)
+        is_interpreted[lu_model_thread (model, count.thread)->process] = TRUE;
+    }
+  return is_interpreted;
+}
+
 void
 lu_report_print_hints (const LuModel *model)
 {
   g_autofree guint8 *contents = find_contents (model);
+  g_autofree gboolean *is_interpreted = find_interpreted (model, contents);
   g_autofree guint64 *samples = g_new0 (guint64, model->processes->len + (gsize) 1);
   LuRuntimes runtimes = { 0 };
 
@@ -78,7 +99,7 @@ lu_report_print_hints (const LuModel *model)
     {
       const LuModelProcess *process = g_ptr_array_index (model->processes, i);
 
-      if (samples[i] > 0)
+      if (samples[i] > 0 && !is_interpreted[i])
         lu_runtimes_add (&runtimes, process->name, process->pid, samples[i]);
     }
   for (guint i = 0; i < LU_N_RUNTIMES; i++)

@@ -6,9 +6,9 @@
  *
  *   make-call-filter ARCHITECTURE >call-filter.h
  *
- * There are six: of the process that reads memory; of parsers, which only read what is open; of
- * helpers, with and without maps of BPF; of readers of recordings; and of recorders. Each but the
- * first begins with the calls of parsers.
+ * There are seven: of the process that reads memory; of parsers, which only read what is open; of
+ * helpers, with and without maps of BPF; of readers of recordings; of the process that loads a BPF
+ * program later on; and of recorders. Each but the first begins with the calls of parsers.
  *
  * A filter lists allowed calls, so calls of later kernels are refused. A refused call returns an
  * error instead of causing a signal, because libraries try calls and go on without them (a newer
@@ -162,6 +162,16 @@ static const Group recorder = {
   { { "prctl", 0, WORD, PR_SET_TIMERSLACK } },
 };
 
+/* The process that loads a BPF program later on (src/bpf/reader-process.c). */
+static const Group loader = {
+  "dup2 dup3",
+  {
+      { "bpf", 0, WORD, BPF_PROG_LOAD },
+      { "bpf", 0, WORD, BPF_BTF_LOAD },
+      { "bpf", 0, WORD, BPF_MAP_FREEZE },
+  },
+};
+
 /* A filter cannot read the arguments of missing calls, which lie in memory. They fail with ENOSYS,
  * so that their callers fall back to the older call. */
 typedef struct
@@ -176,6 +186,7 @@ static const Filter filters[] = {
   { "calls_of_helpers", "clone3 openat2", { &parser, &helper } },
   { "calls_with_maps", "clone3 openat2", { &parser, &helper, &maps } },
   { "calls_of_readers", "clone3 openat2", { &parser, &helper, &reader } },
+  { "calls_of_loaders", "clone3 openat2", { &parser, &helper, &maps, &loader } },
   { "calls_of_recorders", "clone3 openat2", { &parser, &helper, &maps, &reader, &recorder } },
 };
 

@@ -43,6 +43,12 @@ lu_sandbox_restrict_viewer (GError **error)
 }
 
 gboolean
+lu_sandbox_restrict_loader (void)
+{
+  return TRUE;
+}
+
+gboolean
 lu_sandbox_restrict_parser (void)
 {
   return TRUE;

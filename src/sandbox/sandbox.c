@@ -293,6 +293,13 @@ lu_sandbox_restrict_memory_reader (void)
 }
 
 gboolean
+lu_sandbox_restrict_loader (void)
+{
+  return lu_sandbox_drop_capabilities (LU_NEEDS_MAPS | LU_NEEDS_EVENTS, NULL)
+         && restrict_calls (0, calls_of_loaders, sizeof calls_of_loaders);
+}
+
+gboolean
 lu_sandbox_restrict_parser (void)
 {
   return restrict_calls (0, calls_of_parsers, sizeof calls_of_parsers);

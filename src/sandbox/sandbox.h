@@ -62,3 +62,7 @@ gboolean lu_sandbox_restrict_parser (void);
  * that it may follow a fork() of a process with threads. Returns FALSE with errno set on failure.
  */
 gboolean lu_sandbox_restrict_memory_reader (void);
+
+/* Restricts this process to loading BPF programs and filling maps, with CAP_BPF and CAP_PERFMON if
+ * it has them; it may open files for reading. Returns FALSE on failure. */
+gboolean lu_sandbox_restrict_loader (void);

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/priority.h"
 #include "elf/own-vdso.h"
+#include "export/format.h"
 #include "input/source-perf-data.h"
 #include "sandbox/sandbox.h"
 #include "session-private.h"
@@ -127,6 +128,21 @@ open_helper_store (LuSession *self)
     lu_store_set_read_only (self->store);
 }
 
+/* perf.data cannot have functions of interpreters, so it needs the interpreters' own frames. */
+static gboolean
+keeps_native_frames (const LuOptions *options)
+{
+  gboolean keeps = options->native_frames;
+
+  for (guint i = 0; options->outputs != NULL && options->outputs[i] != NULL; i++)
+    {
+      const LuFormat *format = lu_format_of (options->outputs[i]);
+
+      keeps |= format != NULL && format->take != NULL;
+    }
+  return keeps;
+}
+
 static LuPipeline *
 new_pipeline (LuSession *self, LuSource *source_taken, GError **error)
 {
@@ -143,6 +159,7 @@ new_pipeline (LuSession *self, LuSource *source_taken, GError **error)
                .log_progress = mode->logs_progress },
     .table_memory = has_tables (options) ? (gsize) options->table_memory << 20 : 0,
     .grow_stack = options->stack_size == 0,
+    .native_frames = keeps_native_frames (options),
     .join = !options->no_join,
     .runs_ahead = mode->runs_ahead,
     .own_mounts_are_known = mode->knows_own_mounts,
@@ -204,6 +221,7 @@ begin_output (LuSession *self, GError **error)
   lu_pipeline_describe (self->pipeline, &recording);
   recording.command = options->command_line;
   recording.redact = options->redact;
+  recording.native_frames = keeps_native_frames (options);
   if (options->kernel_walks.wanted != LU_KERNEL_WALKS_IF_SAFE)
     recording.engine = options->engine_name;
   let_signals_in (self);

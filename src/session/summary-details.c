@@ -222,6 +222,7 @@ print_helped (const LuSummary *self)
   guint64 live_reads = lu_summary_count (self, LU_COUNTER_LIVE_READS);
   guint64 joined = lu_summary_count (self, LU_COUNTER_JOINED);
   guint64 inferred = lu_summary_count (self, LU_COUNTER_INFERRED);
+  guint64 with_functions = lu_summary_count (self, LU_COUNTER_WITH_FUNCTIONS);
 
   if (live_reads > 0)
     fprintf (stderr,
@@ -236,6 +237,15 @@ print_helped (const LuSummary *self)
                        "outermost frames from other samples of the same thread (--no-join).\n",
                        joined),
              joined);
+  if (with_functions > 0)
+    fprintf (stderr,
+             _ ("%" PRIu64 " stacks have functions of Python: %" PRIu64
+                " of these are cut, %" PRIu64
+                " do not agree with the C stack and keep its frames; %" PRIu64
+                " functions have no name.\n"),
+             with_functions, lu_summary_count (self, LU_COUNTER_FUNCTIONS_PART),
+             lu_summary_count (self, LU_COUNTER_FUNCTIONS_DIFFER),
+             lu_summary_count (self, LU_COUNTER_FUNCTIONS_UNNAMED));
   if (inferred > 0)
     fprintf (stderr,
              ngettext ("%" PRIu64 " of the complete stacks leads through code without unwind "

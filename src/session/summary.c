@@ -8,6 +8,7 @@
 
 #include "summary.h"
 
+#include "interp/interp.h"
 #include "viewer.h"
 
 #include <float.h>
@@ -278,6 +279,24 @@ print_check (const LuSummary *self)
              lu_summary_count (self, LU_COUNTER_KERNEL_FRAMES_DIFFER));
 }
 
+/* Tells about interpreters whose functions could not be read or put into the stacks. */
+static void
+print_interpreters (const LuSummary *self)
+{
+  g_autofree char *versions = self->source.live ? lu_interp_unknown_versions () : NULL;
+  guint64 samples = lu_summary_count (self, LU_COUNTER_WITH_FUNCTIONS);
+  guint64 differ = lu_summary_count (self, LU_COUNTER_FUNCTIONS_DIFFER);
+
+  if (versions != NULL)
+    fprintf (stderr, _ ("Functions of %s are not named: these versions are not known.\n"),
+             versions);
+  if (percent (differ, samples) >= WORTH_INCOMPLETE)
+    fprintf (stderr,
+             _ ("In %.1f %% of the stacks with Python, its functions and its C stack do not agree: "
+                "these keep the C frames.\n"),
+             percent (differ, samples));
+}
+
 static void
 print_runtimes (const LuSummary *self)
 {
@@ -315,6 +334,7 @@ print_warnings (const LuSummary *self, gboolean is_verbose)
     fprintf (stderr, "%s\n",
              _ ("The stacks are the callchains of the file, which has nothing to unwind; it is "
                 "unknown which are complete."));
+  print_interpreters (self);
   print_rights (self);
 }
 

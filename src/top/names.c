@@ -246,6 +246,15 @@ offset_of (const LuModelFrame *frame)
   return frame->kind == LU_CODE_USER ? frame->file_offset : frame->address;
 }
 
+/* Names of interpreters' functions come before the first sample that has them. */
+static guint32
+interpreted_function (LuTopNames *self, guint64 address)
+{
+  const char *name = g_hash_table_lookup (self->model->function_names, &address);
+
+  return get_function (self, name != NULL ? name : "[unknown]", NULL, "[python]", address);
+}
+
 static guint32
 function_of (LuTopNames *self, guint32 number)
 {
@@ -257,6 +266,8 @@ function_of (LuTopNames *self, guint32 number)
     return 0;
   if (frame->kind == LU_CODE_KERNEL)
     return kernel_function (self, frame->address);
+  if (frame->kind == LU_CODE_FUNCTION)
+    return interpreted_function (self, frame->address);
   place = get_place (self, frame);
   function = find_range (place, offset_of (frame));
   if (function > 0)

@@ -2,11 +2,11 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* bench-walk.c [OPTION...] -- COMMAND... - measures the cost of a walk in the kernel, on one
- * command that runs on one CPU: ns per walk and per frame by the kernel's own statistics, the
- * percentiles by the program's clock, and how walks end. With --check every sample arrives, too,
- * and its stack from the table engine is compared with the one that BPF unwound. With --process
- * the main thread of a running process is measured instead, while it is on that CPU. Prints one
- * JSON line. */
+ * command that runs on one CPU (with --interpreters, of the functions, too): ns per walk and per
+ * frame by the kernel's own statistics, the percentiles by the program's clock, and how walks end.
+ * With --check every sample arrives, too, and its stack from the table engine is compared with the
+ * one that BPF unwound. With --process the main thread of a running process is measured instead,
+ * while it is on that CPU. Prints one JSON line. */
 
 #include "live.h"
 
@@ -22,7 +22,7 @@
 
 static int period_ns = 1003001, ms = 3000, wait_ms = 500, max_frames, stack_size = 65528;
 static int command_cpu, process;
-static gboolean is_check, is_timed, no_cache;
+static gboolean is_check, is_timed, no_cache, has_reader;
 
 static const GOptionEntry entries[] = {
   { "period", 0, 0, G_OPTION_ARG_INT, &period_ns, "ns between samples", "NS" },
@@ -35,6 +35,7 @@ static const GOptionEntry entries[] = {
   { "check", 0, 0, G_OPTION_ARG_NONE, &is_check, "compare with the table engine", NULL },
   { "timed", 0, 0, G_OPTION_ARG_NONE, &is_timed, "percentiles, too", NULL },
   { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "remember no rules", NULL },
+  { "interpreters", 0, 0, G_OPTION_ARG_NONE, &has_reader, "read their functions", NULL },
   { NULL },
 };
 
@@ -192,6 +193,7 @@ print_result (Bench *self, guint64 n_runs, guint64 ns)
       lu_json_add_int (json, reasons[i], (gint64) counters.reasons[i]);
   lu_json_add_int (json, "guessed_frames", (gint64) counters.values[LU_COUNTER_BPF_INFERRED]);
   lu_json_add_int (json, "kernel_mode", (gint64) counters.values[LU_COUNTER_BPF_KERNEL_MODE]);
+  lu_json_add_int (json, "chains", (gint64) counters.values[LU_COUNTER_BPF_CHAINS]);
   lu_json_add_int (json, "records", (gint64) self->n_bpf_unwound);
   lu_json_add_int (json, "samples", (gint64) self->n_samples);
   lu_json_add_int (json, "lost", (gint64) self->n_lost);
@@ -244,6 +246,13 @@ run (Bench *self, char **argv, GError **error)
                           .cpu = (guint) command_cpu };
   gint32 pid = process > 0 ? process : live_spawn (argv, options.cpu, (guint) wait_ms);
   gboolean is_started = pid > 0 && live_start (&self->live, pid, &options, error);
+  guint64 n_before = 0, ns_before = 0;
+
+  if (is_started && has_reader)
+    {
+      lu_bpf_program_read_interpreters (self->live.program);
+      lu_bpf_program_runs (self->live.program, &n_before, &ns_before);
+    }
 
   if (is_started)
     {
@@ -255,7 +264,7 @@ run (Bench *self, char **argv, GError **error)
           self->n_lost += live_drain (&self->live, take, self);
         }
       lu_bpf_program_runs (self->live.program, &n_runs, &ns);
-      print_result (self, n_runs, ns);
+      print_result (self, n_runs - n_before, ns - ns_before);
     }
   live_stop (&self->live);
   if (pid > 0 && pid != process)

@@ -31,6 +31,11 @@ static struct
   int (*call_before) (void *data, uint64_t pc);
   void *data;
   struct walk walk;
+  struct python python;
+  /* Reads memory of the process; 0: it is there. */
+  int (*read_memory) (void *to, uint32_t size, uint64_t address);
+  void (*output) (const void *record, uint64_t size);
+  uint64_t thread_pointer;
 } user_host;
 
 static inline const struct entry *
@@ -83,5 +88,38 @@ host_call_before (const struct walk *walk, uint64_t pc)
 static inline int64_t
 host_find_vma (walk_ref ref, uint64_t address)
 {
+  return 0;
+}
+
+typedef void *host_context;
+
+static inline struct python *
+host_python (walk_ref ref)
+{
+  return &user_host.python;
+}
+
+static inline int64_t
+host_read_memory (void *to, uint32_t size, uint64_t address)
+{
+  return user_host.read_memory (to, size, address);
+}
+
+static inline uint64_t
+host_thread_pointer (void)
+{
+  return user_host.thread_pointer;
+}
+
+static inline uint64_t
+host_process_hash (void)
+{
+  return 1;
+}
+
+static inline int64_t
+host_output (host_context context, const void *record, uint64_t size)
+{
+  user_host.output (record, size);
   return 0;
 }

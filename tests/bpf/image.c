@@ -149,6 +149,9 @@ add_module (BpfImage *self, LuModule *module, guint slot)
     return TRUE;
   if (lu_module_key (module)->kind != LU_MODULE_VDSO)
     published->entry = lu_image_entry (image);
+  if (lu_module_interp (module) != NULL && self->interps.backing != NULL)
+    self->interps.backing->shared->interp_of[slot] =
+        (guint8) lu_bpf_interps_add (&self->interps, lu_module_interp (module));
   cfi = lu_cfi_new_for_image (image);
   table = cfi != NULL ? lu_table_new (cfi) : NULL;
   return table == NULL || table->rows.n_pages == 0 || add_table (self, table, published);

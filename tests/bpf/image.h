@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "bpf/interps.h"
 #include "lu/bpf.h"
 #include "process/address-space.h"
 #include "arch/arch.h"
@@ -20,6 +21,7 @@ typedef struct
   struct lu_bpf_dictionary *dictionary;
   struct lu_bpf_module *modules;
   struct lu_bpf_known *known; /* NULL: files are not known */
+  LuBpfInterps interps;       /* without a backing: interpreters are not known */
   /* private */
   GHashTable *rule_ids; /* struct lu_rule, owned -> id */
   GHashTable *slots;    /* lu_module_id() -> slot */

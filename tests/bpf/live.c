@@ -71,6 +71,7 @@ publish (Live *self, gboolean is_known, GError **error)
   self->image.data = self;
   self->image.dictionary = self->backing->dictionary;
   self->image.modules = self->backing->modules;
+  self->image.interps.backing = self->backing;
   self->image.known = is_known ? self->backing->known : NULL;
   bpf_image_init (&self->image);
   if (!bpf_image_add_space (&self->image, self->space, tgid, &process))
@@ -175,7 +176,7 @@ hand_on (Live *self, const guint64 *words, LiveFunc func, gpointer user_data)
 
       memcpy (&size, words + 2, sizeof size);
       memcpy (record, (const guint8 *) words + 20, MIN (size, sizeof record));
-      if (*(const guint32 *) record != LU_BPF_ARGUMENTS_VERSION)
+      if (*(const guint32 *) record == LU_BPF_VERSION)
         func ((const struct lu_bpf_record *) record, NULL, user_data);
       return;
     }

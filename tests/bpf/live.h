@@ -49,7 +49,7 @@ void live_stop (Live *self);
  * arrived, or NULL; both borrowed. */
 typedef void (*LiveFunc) (const struct lu_bpf_record *record, const LuSample *sample,
                           gpointer user_data);
-/* Passes on everything in the ring except arguments; returns the number of lost records. */
+/* Passes on all stacks and samples in the ring; returns the number of lost records. */
 guint64 live_drain (Live *self, LiveFunc func, gpointer user_data);
 
 /* Starts the command on this CPU and waits until it has used that much CPU time; returns its pid,

@@ -69,6 +69,7 @@ free_backing (LuBpfBacking *backing)
   g_free (backing->use);
   g_free (backing->identities);
   g_free (backing->known);
+  g_free (backing->shared);
 }
 
 Published *
@@ -91,7 +92,8 @@ published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data,
                       .use = g_new0 (guint8, LU_BPF_MAX_MODULES),
                       .n_identities = LU_BPF_MAX_IDENTITIES,
                       .identities = g_new0 (struct lu_bpf_identity, LU_BPF_MAX_IDENTITIES),
-                      .known = g_new0 (struct lu_bpf_known, LU_BPF_MAX_KNOWN) };
+                      .known = g_new0 (struct lu_bpf_known, LU_BPF_MAX_KNOWN),
+                      .shared = g_new0 (struct lu_bpf_shared, 1) };
   self->add_entry = add;
   self->data = data;
   self->maps = lu_bpf_maps_new (&self->backing, &options);

@@ -50,6 +50,7 @@ typedef struct
   gboolean execs;   /* half-way, without an event for us */
   guint64
       budget_ns; /* too little for any walk: each has to stop, and its sample has to come instead */
+  gboolean has_reader; /* a program that also reads interpreters takes the place of the first one */
 } Case;
 
 static const Case cases[] = {
@@ -64,6 +65,8 @@ static const Case cases[] = {
   { "two towers in the same places", "10", "turns", 0, 65528, 10, FALSE },
   { "a new program that nobody has heard of", "10", NULL, 0, 65528, 10, FALSE, TRUE },
   { "400 calls deep, and no time for them", "400", NULL, 0, 65528, 0, FALSE, FALSE, 1000 },
+  { "400 calls deep, with the part for interpreters", "400", NULL, 0, 512, 400, FALSE, FALSE, 0,
+    TRUE },
   { "registers and stack that mislead", NULL, NULL, 0, 65528, 0, FALSE },
 };
 
@@ -268,7 +271,9 @@ run_case (const Case *test, char *tower, char *wild, LuUnwinder *unwinder)
   self->unwinder = unwinder;
   if (pid > 0 && live_start (&self->live, pid, &options, &error))
     {
-      for (guint i = 0; i < MAX_MS / 20 && !has_enough (self); i++)
+      if (test->has_reader && lu_bpf_program_read_interpreters (self->live.program) != 0)
+        report (FALSE, test->name, "the part for interpreters does not load");
+      for (guint i = 0; i < MAX_MS / 20 && (i == 0 || !has_enough (self)); i++)
         {
           g_usleep (20000);
           self->n_lost += live_drain (&self->live, take, self);
@@ -580,6 +585,22 @@ load_under_signals (void)
   has_room_for_processes ();
 }
 
+/* A second program takes the place of the first one, and does the same. */
+static void
+read_interpreters (void)
+{
+  LuBpfProgramOptions options = { .flags = LU_BPF_ARGUMENTS, .n_cpus = g_get_num_processors () };
+  g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, NULL);
+  int result = program != NULL ? lu_bpf_program_read_interpreters (program) : -1;
+  g_autofree char *text = NULL;
+
+  text = result == 0 ? g_strdup_printf ("%u instructions verified, %u without",
+                                        lu_bpf_program_verified_with_interpreters (program),
+                                        lu_bpf_program_verified (program))
+                     : g_strdup (g_strerror (-result));
+  report (result == 0, "the part for interpreters loads", text);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -597,6 +618,7 @@ main (int argc, char **argv)
     }
   g_clear_pointer (&program, lu_bpf_program_free);
   load_under_signals ();
+  read_interpreters ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     run_case (&cases[i], argv[1], argv[2], unwinder);
   fill_ring (argv[1]);

@@ -65,6 +65,15 @@ check_arguments (gconstpointer bytes, gsize size, const LuEvent *event)
 }
 
 static void
+check_inside (gconstpointer bytes, gsize size, gconstpointer part, gsize part_size)
+{
+  gsize offset = (gsize) ((const guint8 *) part - (const guint8 *) bytes);
+
+  g_assert_cmpuint (offset, <=, size);
+  g_assert_cmpuint (part_size, <=, size - offset);
+}
+
+static void
 check_string (gconstpointer bytes, gsize size, const char *string)
 {
   gsize offset = (gsize) ((const guint8 *) string - (const guint8 *) bytes);
@@ -82,6 +91,18 @@ check_event (gconstpointer bytes, gsize size, const LuEvent *event)
     check_bpf_unwound (bytes, size, &event->bpf_unwound);
   else if (event->kind == LU_EVENT_ARGUMENTS)
     check_arguments (bytes, size, event);
+  else if (event->kind == LU_EVENT_INTERP_CHAIN)
+    check_inside (bytes, size, event->interp_chain.frames,
+                  event->interp_chain.n_frames * sizeof (struct lu_interp_frame));
+  else if (event->kind == LU_EVENT_INTERP_FUNCTION)
+    {
+      check_inside (bytes, size, event->interp_function.name_text,
+                    event->interp_function.name.size);
+      check_inside (bytes, size, event->interp_function.path_text,
+                    event->interp_function.path.size);
+      g_assert_cmpuint (event->interp_function.name.size, <=, LU_INTERP_MAX_NAME);
+      g_assert_cmpuint (event->interp_function.path.size, <=, LU_INTERP_MAX_PATH);
+    }
   else if (event->kind == LU_EVENT_COMM)
     check_string (bytes, size, event->comm.name);
   else if (event->kind == LU_EVENT_MMAP)

@@ -342,7 +342,7 @@ def write_instructions(directory):
 
 
 def write_walked(directory):
-    """A stack that BPF unwound, and arguments: raw data of an output event (bpf.h)."""
+    """Records of the BPF program: raw data of an output event (bpf.h, interp.h)."""
     identifier, tid, time, cpu, raw = 1 << 16, 1 << 1, 1 << 2, 1 << 7, 1 << 10
     layout = struct.pack("<6Q", identifier | tid | time | cpu | raw, 0, 0, 0, 0, 1 | 4)
     pcs = struct.pack("<4Q", 0xffffffff81000010, 0x401000, 0x401100 | 1 << 63, 0x401200 | 3 << 62)
@@ -350,14 +350,44 @@ def write_walked(directory):
                          0xffffffff81000010, 0x7ffc00001000) + pcs + bytes(4)
     text = b"true\0--of\0two words\0"
     arguments = struct.pack("<II", 1 << 31 | 3, len(text)) + text + bytes(-(len(text) + 4) % 8)
-    for name, raw_data in (("walked", walked), ("arguments", arguments)):
+    chain = struct.pack("<IIIIQIIQIIQII", 2 << 30 | 1, 1, 10, 11, 1000, 0, 2,
+                        0x7f0000001000, 77, 20, 0x7f0000002000 | 1 << 63, 78, 40) + bytes(4)
+    function = struct.pack("<IIIIQIIHBBHBB", 2 << 30 | 2, 1, 10, 11, 0x7f0000001000, 77, 12, 4, 1, 0,
+                           8, 1, 0) + b"leaf".ljust(256, b"\0") + b"/srv/a.p" + bytes(4)
+    for name, raw_data in (("walked", walked), ("arguments", arguments), ("chain", chain),
+                           ("function", function)):
         body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(raw_data)) + raw_data
         (directory / name).write_bytes(
             layout + struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body)
 
 
+def python_file(version, has_cold):
+    """A small ELF file that looks like CPython: its symbols, and a search table with a moved part."""
+    names = b"\0_PyRuntime\0Py_Version\0_PyEval_EvalFrameDefault\0"
+    code, cold, runtime, table = 0x1000, 0x1400, 0xa00, 0xe00
+    symbols = struct.pack("<IBBHQQIBBHQQIBBHQQ", 1, 0x11, 0, 1, runtime, 8, 12, 0x11, 0, 1, 0x9f0, 4,
+                          23, 0x12, 0, 1, code, 0x200)
+    sections = b"\0.dynsym\0.dynstr\0.shstrtab\0"
+    headers = [bytes(64)] + [struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 1, 0) for name, kind, at, size
+                             in ((1, 11, 0x200, len(symbols)), (9, 3, 0x300, len(names)), (17, 3, 0x100, len(sections)))]
+    file = bytearray(0x1500)
+    file[:64] = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0x400, 0, 64, 56, 2, 64, 4, 3)
+    file[64:176] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(file), len(file), 4096) \
+        + struct.pack("<IIQQQQQQ", 0x6474e550, 4, table, table, table, 28, 28, 4)
+    for at, data in ((0x100, sections), (0x200, symbols), (0x300, names), (0x400, b"".join(headers)),
+                     (0x9f0, struct.pack("<I", version)),
+                     (runtime, b"xdebugpy" + struct.pack("<95Q", version, *range(94)))):
+        file[at:at + len(data)] = data
+    if has_cold:
+        file[table:table + 28] = struct.pack("<IiIiiii", 0x3b031b01, 0x2c, 2, code - table, 0x60, cold - table, 0x80)
+        file[table + 0x80:table + 0x90] = struct.pack("<IIiI", 12, 4, cold - table - 0x88, 0x80)
+        for i in range(12):
+            file[code + 6 * i:code + 6 * i + 6] = struct.pack("<HI", 0x840f, cold + 8 + i - (code + 6 * i + 6))
+    return bytes(file)
+
+
 def main():
-    for name in ("cfi", "elf-symbols", "instructions", "jit-names", "kallsyms", "line-answers",
+    for name in ("cfi", "elf-symbols", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -373,6 +403,8 @@ def main():
     write_store(HERE / "corpus" / "store")
     (HERE / "corpus" / "elf-symbols" / "small").write_bytes(elf_file(SMALL))
     (HERE / "corpus" / "elf-symbols" / "cold").write_bytes(elf_file(COLD))
+    for version in (0x030700f0, 0x030b00f0, 0x030d00f0, 0x030f00f0, 0x031100f0):
+        (HERE / "corpus" / "interp" / f"{version:x}").write_bytes(python_file(version, version != 0x030700f0))
     write_jit(HERE / "corpus" / "jit-names")
     write_instructions(HERE / "corpus" / "instructions")
     write_line_answers(HERE / "corpus" / "line-answers")

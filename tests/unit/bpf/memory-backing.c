@@ -126,6 +126,7 @@ memory_backing_new (guint max_entries, guint max_processes, gboolean has_grace)
   base->max_entries = max_entries;
   base->max_processes = max_processes;
   self->shared = map (sizeof *self->shared);
+  base->shared = self->shared;
   base->dictionary = &self->shared->dictionary;
   base->modules = self->shared->modules;
   base->use = self->shared->use;

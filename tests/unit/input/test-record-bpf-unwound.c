@@ -246,11 +246,92 @@ test_arguments (void)
     }
 }
 
+static gboolean
+decode_chain (struct lu_interp_chain head, guint n_frames, LuEvent *event)
+{
+  static const struct lu_interp_frame frames[] = { { 0x1000, 7, 20 },
+                                                   { 0x2000 | LU_INTERP_ENTRY, 8, 40 } };
+  static Record record;
+
+  head.version = LU_INTERP_CHAIN_VERSION;
+  make_of (&record, &head, sizeof head, frames, n_frames * sizeof *frames);
+  return decode (&record, event);
+}
+
+static void
+test_chain (void)
+{
+  struct lu_interp_chain head = {
+    .language = LU_INTERP_PYTHON, .flags = LU_INTERP_CHAIN_CUT, .time = 5, .n_frames = 2
+  };
+  struct lu_interp_frame frame;
+  LuEvent event;
+
+  g_assert_true (decode_chain (head, 2, &event));
+  g_assert_cmpint (event.kind, ==, LU_EVENT_INTERP_CHAIN);
+  g_assert_cmpint (event.tid, ==, 11);
+  g_assert_cmpuint (event.interp_chain.flags, ==, LU_INTERP_CHAIN_CUT);
+  g_assert_cmpuint (event.interp_chain.time, ==, 5);
+  g_assert_cmpuint (event.interp_chain.n_frames, ==, 2);
+  memcpy (&frame, event.interp_chain.frames + sizeof frame, sizeof frame);
+  g_assert_cmphex (frame.code, ==, 0x2000 | LU_INTERP_ENTRY);
+  g_assert_false (decode_chain (head, 1, &event));
+  head.n_frames = 1;
+  g_assert_false (decode_chain (head, 2, &event));
+  head.n_frames = G_MAXUINT32;
+  g_assert_false (decode_chain (head, 2, &event));
+  head.n_frames = 0;
+  g_assert_true (decode_chain (head, 0, &event));
+  head.language = LU_INTERP_NONE;
+  g_assert_false (decode_chain (head, 0, &event));
+}
+
+static gboolean
+decode_function (struct lu_interp_function head, gsize n_text, LuEvent *event)
+{
+  static guint8 text[LU_INTERP_MAX_NAME + LU_INTERP_MAX_PATH] = "leaf";
+  static Record record;
+
+  memcpy (text + LU_INTERP_MAX_NAME, "/a.py", 5);
+  head.version = LU_INTERP_FUNCTION_VERSION;
+  make_of (&record, &head, sizeof head, text, n_text);
+  return decode (&record, event);
+}
+
+static void
+test_function (void)
+{
+  struct lu_interp_function head = { .language = LU_INTERP_PYTHON,
+                                     .code = 0x1000,
+                                     .check = 7,
+                                     .first_line = 12,
+                                     .name = { .size = 4, .kind = 1 },
+                                     .path = { .size = 5, .kind = 1 } };
+  const gsize size = LU_INTERP_MAX_NAME + 5;
+  LuEvent event;
+
+  g_assert_true (decode_function (head, size, &event));
+  g_assert_cmpint (event.kind, ==, LU_EVENT_INTERP_FUNCTION);
+  g_assert_cmphex (event.interp_function.code, ==, 0x1000);
+  g_assert_cmpuint (event.interp_function.first_line, ==, 12);
+  g_assert_cmpmem (event.interp_function.name_text, event.interp_function.name.size, "leaf", 4);
+  g_assert_cmpmem (event.interp_function.path_text, event.interp_function.path.size, "/a.py", 5);
+  g_assert_false (decode_function (head, LU_INTERP_MAX_NAME, &event));
+  g_assert_false (decode_function (head, size + 64, &event));
+  head.name.size = LU_INTERP_MAX_NAME + 1;
+  g_assert_false (decode_function (head, size, &event));
+  head.name.size = 4;
+  head.path.size = LU_INTERP_MAX_PATH + 1;
+  g_assert_false (decode_function (head, LU_INTERP_MAX_NAME + LU_INTERP_MAX_PATH, &event));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/record-walked/arguments", test_arguments);
+  g_test_add_func ("/record-walked/chain", test_chain);
+  g_test_add_func ("/record-walked/function", test_function);
   g_test_add_func ("/record-walked/usual", test_usual);
   g_test_add_func ("/record-walked/without-cpu", test_without_cpu);
   g_test_add_func ("/record-walked/lies", test_lies);

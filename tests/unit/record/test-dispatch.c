@@ -341,6 +341,98 @@ test_a_stuck_worker_costs_one_wait (Fixture *self, gconstpointer is_live)
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_DROPPED_SIDEBAND), ==, 20);
 }
 
+static const struct lu_interp_frame functions[] = { { 0x1000, 7, 20 }, { 0x2000, 8, 40 } };
+
+/* Gives the dispatch a chain of CPU 0. */
+static void
+keep_chain (Fixture *self, guint64 time)
+{
+  LuEvent event = { .kind = LU_EVENT_INTERP_CHAIN,
+                    .pid = PID,
+                    .tid = PID,
+                    .interp_chain = { .language = LU_INTERP_PYTHON,
+                                      .n_frames = G_N_ELEMENTS (functions),
+                                      .time = time,
+                                      .frames = (const guint8 *) functions } };
+
+  lu_dispatch_keep_chain (self->dispatch, &event);
+}
+
+/* Returns the number of functions in the stack of a sample. */
+static guint
+functions_with (Fixture *self, gint32 cpu, gint32 tid, guint64 time)
+{
+  LuEvent settled = settled_sample ();
+  const LuStackMessage *message;
+  guint n;
+
+  settled.cpu = cpu;
+  settled.tid = tid;
+  settled.time = time;
+  g_assert_cmpint (offer (self, &settled), ==, LU_DISPATCH_DONE);
+  message = lu_queue_peek (self->to_writer, NULL);
+  n = message->interp.n_frames;
+  if (n > 0)
+    g_assert_cmpmem (lu_stack_message_functions (message), n * sizeof *functions, functions,
+                     sizeof functions);
+  take_all (self->to_writer);
+  return n;
+}
+
+static void
+test_chains_go_with_their_samples (Fixture *self, gconstpointer is_live)
+{
+  const guint64 time = 5000000;
+  LuEvent strange = strange_sample (self);
+  const LuSampleMessage *message;
+
+  g_assert_cmpuint (functions_with (self, 0, PID, time), ==, 0);
+  keep_chain (self, time);
+  g_assert_cmpuint (functions_with (self, 0, PID, time + 1000), ==, 2);
+  g_assert_cmpuint (functions_with (self, 0, PID, time - 1000), ==, 2);
+  g_assert_cmpuint (functions_with (self, 0, PID, 2 * time), ==, 0);
+  g_assert_cmpuint (functions_with (self, 0, PID + 1, time), ==, 0);
+  g_assert_cmpuint (functions_with (self, 1, PID, time), ==, 0);
+  g_assert_cmpuint (functions_with (self, -1, PID, time), ==, 0);
+  strange.time = time;
+  g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_DONE);
+  message = lu_queue_peek (self->to_worker, NULL);
+  g_assert_cmpuint (message->interp.n_frames, ==, 2);
+  g_assert_cmpmem ((const guint8 *) (message->payload + 20) + STACK_BYTES, sizeof functions,
+                   functions, sizeof functions);
+  take_all (self->to_worker);
+  take_all (self->to_writer);
+}
+
+static void
+test_functions_go_to_the_writer (Fixture *self, gconstpointer is_live)
+{
+  const LuEvent event = { .kind = LU_EVENT_INTERP_FUNCTION,
+                          .interp_function = { .language = LU_INTERP_PYTHON,
+                                               .code = 0x1000,
+                                               .name = { .size = 4 },
+                                               .path = { .size = 5 },
+                                               .name_text = (const guint8 *) "leaf",
+                                               .path_text = (const guint8 *) "/a.py" } };
+  const LuLocatedEvent located = { &event, self->process, self->space };
+  const LuInterpFunctionMessage *message;
+
+  g_assert_cmpint (lu_dispatch_function (self->dispatch, &located), ==, LU_DISPATCH_DONE);
+  message = lu_queue_peek (self->to_writer, NULL);
+  g_assert_cmpint (message->kind, ==, LU_MESSAGE_INTERP_FUNCTION);
+  g_assert_cmphex (message->function.code, ==, 0x1000);
+  g_assert_cmpmem (message->text, 9, "leaf/a.py", 9);
+  lu_process_unref (message->process);
+  lu_queue_release (self->to_writer);
+  while (lu_dispatch_function (self->dispatch, &located) == LU_DISPATCH_DONE)
+    ;
+  while ((message = lu_queue_peek (self->to_writer, NULL)) != NULL)
+    {
+      lu_process_unref (message->process);
+      lu_queue_release (self->to_writer);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -350,6 +442,8 @@ main (int argc, char **argv)
   add ("full-worker", TRUE, test_a_full_worker);
   add ("full-worker-of-a-file", FALSE, test_a_full_worker_of_a_file);
   add ("stuck-worker", TRUE, test_a_stuck_worker_costs_one_wait);
+  add ("chains", TRUE, test_chains_go_with_their_samples);
+  add ("functions", TRUE, test_functions_go_to_the_writer);
   add ("full-writer", TRUE, test_a_full_writer);
   add ("walked", TRUE, test_bpf_unwound_stacks_go_to_the_writer);
   add ("walked-pairs", TRUE, test_bpf_unwound_stacks_wait_for_their_samples);

@@ -545,6 +545,42 @@ test_maps (void)
     g_assert_cmpint (code, ==, 0);
 }
 
+/* Programs can be loaded, but not attached, and nothing is done with other processes. */
+static int
+try_loading (void)
+{
+  static const enum bpf_cmd refused[] = { BPF_OBJ_PIN, BPF_OBJ_GET, BPF_PROG_ATTACH,
+                                          BPF_LINK_CREATE, BPF_PROG_GET_FD_BY_ID };
+  static const enum bpf_cmd allowed[] = { BPF_MAP_CREATE, BPF_MAP_UPDATE_ELEM, BPF_PROG_LOAD,
+                                          BPF_BTF_LOAD };
+  static const TryFunc others[] = { raw_fork, try_socket_unix, try_kill, try_unlink,
+                                    try_write_memory };
+
+  if (!lu_sandbox_restrict_loader ())
+    return NO_SANDBOX;
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
+    if (result (syscall (SYS_bpf, refused[i], (void *) 1, 8)) != EPERM)
+      return 1;
+  for (guint i = 0; i < G_N_ELEMENTS (allowed); i++)
+    if (result (syscall (SYS_bpf, allowed[i], (void *) 1, 8)) == EPERM)
+      return 2;
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    if (others[i]() != EPERM)
+      return 3;
+  return try_open_for_reading () == 0 ? 0 : 4;
+}
+
+static void
+test_loader (void)
+{
+  int code = geteuid () == 0 ? run_in_child (be_free, try_loading) : NO_SANDBOX;
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("no seccomp, or not root");
+  else
+    g_assert_cmpint (code, ==, 0);
+}
+
 /* The filter also applies to threads that exist already. */
 static int
 try_in_old_thread (void)
@@ -713,6 +749,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   TEST_ADD_INDEXED_CASES ("/sandbox/refused", forbidden, test_forbidden);
   g_test_add_func ("/sandbox/maps", test_maps);
+  g_test_add_func ("/sandbox/loader", test_loader);
   g_test_add_func ("/sandbox/reader", test_reader);
   g_test_add_func ("/sandbox/parser", test_parser);
   g_test_add_func ("/sandbox/memory-reader", test_memory_reader);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* interp.h - what the BPF program and user space share about interpreters: where an interpreter's
+ * structures lie in a file, and the records of the functions that it runs.
+ *
+ * User space recognises an interpreter when it opens its file, and publishes a layout with the
+ * file's module. When a walk passes code of such a file, the program reads the thread's chain of
+ * functions at the moment of the sample, while the thread stands still, and emits a record of it
+ * before the sample's stack. A function that is met for the first time is announced before that,
+ * with its names as they are in memory then. Everything that is read is the sampled process's word.
+ */
+
+#pragma once
+
+#include <stdint.h>
+
+/* The languages whose functions can be read. */
+enum lu_interp_language
+{
+  LU_INTERP_NONE,
+  LU_INTERP_PYTHON, /* CPython 3.7 and later */
+};
+
+/* How a frame of CPython says that it is the first one of a call of its evaluation function, so
+ * that the frames further out belong to another frame of the native stack. */
+enum lu_python_entry
+{
+  LU_PYTHON_ENTRY_ALWAYS, /* each frame has a call of its own (before 3.11) */
+  LU_PYTHON_ENTRY_FLAG,   /* the byte at `entry` is not 0 (3.11) */
+  LU_PYTHON_ENTRY_OWNER,  /* the byte at `entry` is entry_owner: a frame between, of no function
+                             (3.12) */
+};
+
+enum lu_python_layout_flags
+{
+  /* The thread's `frame` is a pointer to a structure (_PyCFrame) that has the current frame at
+   * cframe_frame (3.11, 3.12). */
+  LU_PYTHON_CFRAME = 1 << 0,
+  /* The frame's pointer to its code has tags in its lowest bits (3.14). */
+  LU_PYTHON_TAGGED = 1 << 1,
+};
+
+/* Offsets in bytes. Structures are those of CPython's headers, as of the file's version; from 3.13
+ * on they are what the file itself says in _Py_DebugOffsets. */
+struct lu_python_layout
+{
+  uint16_t interpreters_head; /* in _PyRuntime */
+  uint16_t interp_next, interp_threads;
+  uint16_t thread_next, thread_id, thread_frame; /* PyThreadState; thread_id: pthread_self() */
+  uint16_t cframe_frame;
+  /* PyFrameObject, _PyInterpreterFrame */
+  uint16_t frame_code, frame_previous, frame_instr, frame_entry;
+  uint16_t code_filename, code_name; /* code_name: co_qualname where there is one, else co_name */
+  uint16_t code_firstlineno, code_argcount, code_flags;
+  uint16_t code_bytes; /* where the instructions begin in the code object; 0: frame_instr
+                          is an int, an index or offset (before 3.11) */
+  /* PyASCIIObject, PyCompactUnicodeObject */
+  uint16_t text_length, text_state, text_ascii, text_compact;
+  uint8_t entry; /* enum lu_python_entry */
+  uint8_t entry_owner;
+  uint16_t flags; /* enum lu_python_layout_flags */
+};
+
+/* The interpreter of a file. All zeros: none. */
+struct lu_interp_file
+{
+  uint32_t language; /* enum lu_interp_language */
+  uint32_t version;  /* as PY_VERSION_HEX without the release level: 0x030d00 */
+  uint64_t runtime;  /* ELF address of _PyRuntime */
+  struct lu_python_layout python;
+};
+
+/* Files with an interpreter that are published at a time. */
+#define LU_INTERP_MAX_FILES 64
+
+/* Functions of a chain; what is further out is left out, and the record says so. */
+#define LU_INTERP_MAX_FRAMES 2048
+/* Bytes of text of each of a function's two names. */
+#define LU_INTERP_MAX_NAME 256
+#define LU_INTERP_MAX_PATH 512
+
+/* One function of a chain. `code` has these bits set; an address of x86-64 has at most 57. */
+struct lu_interp_frame
+{
+  uint64_t code;  /* address of the code object */
+  uint32_t check; /* lu_interp_function.check of its announcement */
+  uint32_t instr; /* byte offset in the code's instructions of the one that runs; ~0: unknown */
+};
+
+/* The function is the outermost one of its call of the evaluation function. */
+#define LU_INTERP_ENTRY (1ull << 63)
+/* Its code object could not be read. */
+#define LU_INTERP_UNREADABLE (1ull << 62)
+#define LU_INTERP_CODE_MASK  ((1ull << 57) - 1)
+
+/* Raw data of a sample of an output event, as struct lu_bpf_record: the functions of a thread, in
+ * the order of its frames, leaf first. It belongs to the next stack or copy of its CPU if pid and
+ * tid are those. */
+#define LU_INTERP_CHAIN_VERSION (2u << 30 | 1)
+
+enum lu_interp_chain_flags
+{
+  LU_INTERP_CHAIN_CUT = 1 << 0, /* more than LU_INTERP_MAX_FRAMES */
+  LU_INTERP_CHAIN_BROKEN =
+      1 << 1, /* a frame could not be read: the last one here is not the outermost */
+  /* The innermost call of the evaluation function runs no function any more: the thread's current
+   * frame is one between (LU_PYTHON_ENTRY_OWNER), while the function that has returned is cleared.
+   */
+  LU_INTERP_CHAIN_NO_LEAF = 1 << 2,
+  /* The process has several interpreters (interp_next is not 0), so that the frames of the native
+   * stack may belong to chains of more than one. */
+  LU_INTERP_CHAIN_SEVERAL = 1 << 3,
+};
+
+struct lu_interp_chain
+{
+  uint32_t version; /* LU_INTERP_CHAIN_VERSION */
+  uint32_t language;
+  uint32_t pid, tid;
+  uint64_t time;
+  uint32_t flags; /* enum lu_interp_chain_flags */
+  uint32_t n_frames;
+  struct lu_interp_frame frames[];
+};
+
+_Static_assert(sizeof (struct lu_interp_chain) == 32, "frames are aligned");
+
+/* How the text of a name is stored: bytes of each character, PyUnicode_KIND; 1 is Latin-1 (its
+ * lower half is ASCII). */
+struct lu_interp_text
+{
+  uint16_t size; /* bytes that are here */
+  uint8_t kind;  /* 1, 2 or 4; 0: could not be read */
+  uint8_t is_cut;
+};
+
+/* Raw data of a sample of an output event: a function that is met for the first time in its process
+ * (or again, after its announcement was forgotten). */
+#define LU_INTERP_FUNCTION_VERSION (2u << 30 | 2)
+
+struct lu_interp_function
+{
+  uint32_t version; /* LU_INTERP_FUNCTION_VERSION */
+  uint32_t language;
+  uint32_t pid, tid;
+  uint64_t code;
+  uint32_t
+      check; /* of all that follows; tells functions apart whose code objects had one address */
+  uint32_t first_line;
+  struct lu_interp_text name, path;
+  uint8_t text[]; /* the name, padded to LU_INTERP_MAX_NAME, then the path */
+};
+
+_Static_assert(sizeof (struct lu_interp_function) == 40, "no holes");

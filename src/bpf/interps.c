@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* interps.c - see interps.h. */
+
+#include "bpf/interps.h"
+
+G_STATIC_ASSERT (LU_INTERP_MAX_FILES == 64);
+
+/* Returns how much of a structure has to be read for fields at these offsets. */
+static guint32
+bytes_of (const guint16 *offsets, guint n)
+{
+  guint32 bytes = 0;
+
+  for (guint i = 0; i < n; i++)
+    bytes = MAX (bytes, offsets[i] + (guint32) sizeof (guint64));
+  return bytes;
+}
+
+static struct lu_bpf_interp
+measure (const struct lu_interp_file *file)
+{
+  const struct lu_python_layout *l = &file->python;
+  const guint16 thread[] = { l->thread_next, l->thread_id, l->thread_frame };
+  const guint16 frame[] = { l->frame_code, l->frame_previous, l->frame_instr, l->frame_entry };
+  const guint16 code[] = { l->code_filename, l->code_name, l->code_firstlineno, l->code_argcount,
+                           l->code_flags };
+
+  return (struct lu_bpf_interp){ .file = *file,
+                                 .thread_bytes = bytes_of (thread, G_N_ELEMENTS (thread)),
+                                 .frame_bytes = bytes_of (frame, G_N_ELEMENTS (frame)),
+                                 .code_bytes = bytes_of (code, G_N_ELEMENTS (code)) };
+}
+
+static gboolean
+is_sound (const struct lu_bpf_interp *interp)
+{
+  const struct lu_python_layout *layout = &interp->file.python;
+  const guint16 text[] = { layout->text_length, layout->text_state };
+
+  return interp->file.language == LU_INTERP_PYTHON
+         && MAX (MAX (interp->thread_bytes, interp->frame_bytes), interp->code_bytes)
+                < LU_BPF_STRUCT_BYTES
+         && MAX (layout->text_ascii, layout->text_compact) <= LU_BPF_TEXT_HEADER
+         && bytes_of (text, G_N_ELEMENTS (text)) <= LU_BPF_TEXT_HEADER;
+}
+
+guint
+lu_bpf_interps_add (LuBpfInterps *self, const struct lu_interp_file *file)
+{
+  struct lu_bpf_interp interp = measure (file);
+
+  if (!is_sound (&interp))
+    return 0;
+  for (guint i = 0; i < LU_INTERP_MAX_FILES; i++)
+    {
+      guint index = (self->last + i) % LU_INTERP_MAX_FILES;
+
+      if ((self->used >> index & 1) != 0)
+        continue;
+      self->used |= G_GUINT64_CONSTANT (1) << index;
+      self->last = index + 1;
+      self->backing->shared->interps[index] = interp;
+      return self->last;
+    }
+  return 0;
+}
+
+void
+lu_bpf_interps_remove (LuBpfInterps *self, guint number)
+{
+  if (number != 0)
+    self->used &= ~(G_GUINT64_CONSTANT (1) << (number - 1));
+}

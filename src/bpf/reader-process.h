@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* reader-process.h - a process that loads the part of the BPF program for interpreters once they
+ * are met: the recorder has given up the right to load programs by then. */
+
+#pragma once
+
+#include "bpf/program.h"
+
+typedef struct
+{
+  int fd;    /* owned; -1: none */
+  pid_t pid; /* 0: none */
+} LuBpfReaderProcess;
+
+/* Forks the process; other threads may run. Where that fails, nothing will be loaded. */
+void lu_bpf_reader_process_start (LuBpfReaderProcess *self, LuBpfProgram *program);
+/* Tells the process to load; later calls do nothing. Does not wait. */
+void lu_bpf_reader_process_go (LuBpfReaderProcess *self);
+void lu_bpf_reader_process_stop (LuBpfReaderProcess *self);

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* functions.c - the functions that interpreters ran; see functions.h. */
+
+#include "interp/functions.h"
+
+#include "base/id-table.h"
+#include "base/printable.h"
+#include "lu/status.h"
+
+#include <string.h>
+
+/* Distinct functions, and the bytes of their names. */
+#define MAX_FUNCTIONS (128u << 10)
+#define MAX_TEXT      (32u << 20)
+/* Announcements of all processes; each takes about 40 bytes. */
+#define MAX_ANNOUNCED (512u << 10)
+#define MAX_PROCESSES 4096u
+/* Processes that have ended; their last stacks may still have to be written. */
+#define MAX_ENDED 64
+
+/* "File" of a frame of CPython's own (_Py_InitCleanup, 3.12), between a class and its __init__().
+ */
+#define INIT_CLEANUP "__init__"
+
+typedef struct
+{
+  guint64 address;
+  guint32 n_expected; /* how often chains had it before it came */
+  gboolean is_known;  /* it has come */
+} Announcement;
+
+/* The announcements of one process. */
+typedef struct
+{
+  guint64 number;
+  gint32 pid;
+  gboolean has_ended;
+  LuIdTable *ids;        /* (code, check) */
+  GArray *announcements; /* of Announcement, by id */
+} Process;
+
+struct _LuFunctions
+{
+  GHashTable *processes; /* number -> Process, owned */
+  GQueue ended;          /* of Process, the oldest first; borrowed */
+  guint n_announced;
+  guint64 n_unnamed;
+  GHashTable *numbers; /* source, NUL-terminated, then the name -> index in names + 1 */
+  GArray *names;       /* of LuFunctionNames */
+  GStringChunk *texts;
+  gsize text_size;
+};
+
+static void
+process_free (gpointer pointer)
+{
+  Process *self = pointer;
+
+  lu_id_table_free (self->ids);
+  g_array_unref (self->announcements);
+  g_free (self);
+}
+
+LuFunctions *
+lu_functions_new (void)
+{
+  static const LuFunctionNames fixed[] = { { LU_FUNCTION_UNREADABLE_NAME, NULL },
+                                           { "[python: too many functions]", NULL },
+                                           { "[python: functions not matched]", NULL } };
+  LuFunctions *self = g_new0 (LuFunctions, 1);
+
+  G_STATIC_ASSERT (G_N_ELEMENTS (fixed) == LU_FUNCTION_FIRST - LU_FUNCTION_BASE);
+  self->processes = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, process_free);
+  self->numbers = g_hash_table_new (g_str_hash, g_str_equal);
+  self->names = g_array_new (FALSE, FALSE, sizeof (LuFunctionNames));
+  g_array_append_vals (self->names, fixed, G_N_ELEMENTS (fixed));
+  self->texts = g_string_chunk_new (64 << 10);
+  return self;
+}
+
+void
+lu_functions_free (LuFunctions *self)
+{
+  if (self == NULL)
+    return;
+  g_queue_clear (&self->ended);
+  g_hash_table_unref (self->processes);
+  g_hash_table_unref (self->numbers);
+  g_array_unref (self->names);
+  g_string_chunk_free (self->texts);
+  g_free (self);
+}
+
+/* Names */
+
+/* Returns the text as UTF-8 without control characters, owned by the caller. */
+static char *
+decode (const struct lu_interp_text *text, const guint8 *bytes)
+{
+  g_autoptr (GString) decoded = g_string_new (NULL);
+
+  for (gsize i = 0; text->kind > 0 && i + text->kind <= text->size; i += text->kind)
+    {
+      guint32 character = 0;
+
+      memcpy (&character, bytes + i, MIN (text->kind, sizeof character));
+      g_string_append_unichar (decoded, g_unichar_validate (character) ? character : 0xfffd);
+    }
+  if (text->is_cut)
+    g_string_append (decoded, "…");
+  return lu_printable (decoded->str, 0);
+}
+
+/* Returns the index of the function in `names`. */
+static guint
+intern (LuFunctions *self, const char *name, const char *source)
+{
+  g_autofree char *key = g_strconcat (source, "\n", name, NULL);
+  guint number = GPOINTER_TO_UINT (g_hash_table_lookup (self->numbers, key));
+  gsize size = strlen (key) + strlen (name) + strlen (source) + 3;
+  LuFunctionNames names;
+
+  if (number > 0)
+    return number - 1;
+  if (self->names->len >= MAX_FUNCTIONS || size > MAX_TEXT - self->text_size)
+    return LU_FUNCTION_TOO_MANY - LU_FUNCTION_BASE;
+  self->text_size += size;
+  names.name = g_string_chunk_insert (self->texts, name);
+  names.source = g_string_chunk_insert (self->texts, source);
+  g_array_append_val (self->names, names);
+  g_hash_table_insert (self->numbers, g_string_chunk_insert (self->texts, key),
+                       GUINT_TO_POINTER (self->names->len));
+  return self->names->len - 1;
+}
+
+static guint64
+address_of (LuFunctions *self, const LuInterpFunction *function)
+{
+  g_autofree char *name = decode (&function->name, function->name_text);
+  g_autofree char *path = decode (&function->path, function->path_text);
+  const char *slash = strrchr (path, '/'),
+             *base = slash != NULL && slash[1] != 0 ? slash + 1 : path;
+  g_autofree char *shown = g_strdup_printf ("%s (%s:%u)", name, base, function->first_line);
+  g_autofree char *source = g_strdup_printf ("%s:%u", path, function->first_line);
+
+  if (function->name.kind == 0 || name[0] == 0)
+    return LU_FUNCTION_UNREADABLE;
+  if (function->first_line == 0 && g_str_equal (path, INIT_CLEANUP))
+    return 0;
+  return LU_FUNCTION_BASE + intern (self, shown, source);
+}
+
+/* Processes */
+
+static Process *
+get_process (LuFunctions *self, guint64 number, gint32 pid)
+{
+  Process *process = g_hash_table_lookup (self->processes, &number);
+
+  if (process != NULL || g_hash_table_size (self->processes) >= MAX_PROCESSES)
+    return process;
+  process = g_new0 (Process, 1);
+  process->number = number;
+  process->pid = pid;
+  process->ids = lu_id_table_new (2);
+  process->announcements = g_array_new (FALSE, FALSE, sizeof (Announcement));
+  g_hash_table_insert (self->processes, g_memdup2 (&number, sizeof number), process);
+  return process;
+}
+
+/* Returns the address of a function that a chain has, while its announcement has not come yet:
+ * names [address] will be its own. */
+static guint64
+expect (LuFunctions *self)
+{
+  const LuFunctionNames *unreadable = &g_array_index (self->names, LuFunctionNames, 0);
+
+  if (self->names->len >= MAX_FUNCTIONS)
+    return LU_FUNCTION_TOO_MANY;
+  g_array_append_vals (self->names, unreadable, 1);
+  return LU_FUNCTION_BASE + self->names->len - 1;
+}
+
+/* Returns the announcement with that number, which is made if it is new; NULL: there is no room. */
+static Announcement *
+get_announcement (LuFunctions *self, Process *process, guint64 code, guint32 check)
+{
+  Announcement none = { 0 };
+  guint32 id;
+
+  if (process == NULL || self->n_announced >= MAX_ANNOUNCED)
+    return NULL;
+  id = lu_id_table_add (process->ids, code & LU_INTERP_CODE_MASK, check);
+  if (id == process->announcements->len)
+    {
+      g_array_append_val (process->announcements, none);
+      self->n_announced++;
+    }
+  return &g_array_index (process->announcements, Announcement, id);
+}
+
+void
+lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInterpFunction *function)
+{
+  Process *process = get_process (self, number, pid);
+  guint64 address = address_of (self, function);
+  Announcement *announcement = get_announcement (self, process, function->code, function->check);
+
+  if (announcement == NULL)
+    return;
+  if (announcement->n_expected > 0 && address >= LU_FUNCTION_FIRST)
+    {
+      g_array_index (self->names, LuFunctionNames, announcement->address - LU_FUNCTION_BASE) =
+          lu_functions_names (self, address);
+      self->n_unnamed -= announcement->n_expected;
+    }
+  *announcement = (Announcement){ .address = address, .is_known = TRUE };
+}
+
+guint64
+lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
+                   const struct lu_interp_frame *frame)
+{
+  Announcement *announcement = NULL;
+  gboolean is_readable = (frame->code & LU_INTERP_UNREADABLE) == 0;
+
+  if (is_readable)
+    announcement =
+        get_announcement (self, get_process (self, number, pid), frame->code, frame->check);
+  if (announcement != NULL && announcement->is_known)
+    {
+      self->n_unnamed += announcement->address == LU_FUNCTION_UNREADABLE;
+      return announcement->address;
+    }
+  self->n_unnamed++;
+  if (announcement == NULL)
+    return is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE;
+  if (announcement->n_expected == 0)
+    announcement->address = expect (self);
+  announcement->n_expected += announcement->address >= LU_FUNCTION_FIRST;
+  return announcement->address;
+}
+
+guint64
+lu_functions_unnamed (const LuFunctions *self)
+{
+  return self->n_unnamed;
+}
+
+static void
+forget (LuFunctions *self, const Process *process)
+{
+  guint64 number = process->number;
+
+  self->n_announced -= process->announcements->len;
+  g_hash_table_remove (self->processes, &number);
+}
+
+void
+lu_functions_end (LuFunctions *self, gint32 pid)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->processes);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Process *process = value;
+
+      if (process->pid != pid || process->has_ended)
+        continue;
+      process->has_ended = TRUE;
+      g_queue_push_tail (&self->ended, process);
+    }
+  while (g_queue_get_length (&self->ended) > MAX_ENDED)
+    forget (self, g_queue_pop_head (&self->ended));
+}
+
+LuFunctionNames
+lu_functions_names (const LuFunctions *self, guint64 address)
+{
+  guint64 index = address - LU_FUNCTION_BASE;
+
+  return index < self->names->len ? g_array_index (self->names, LuFunctionNames, index)
+                                  : g_array_index (self->names, LuFunctionNames, 0);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* interp.c - recognizes files with an interpreter; see interp.h. */
+
+#include "interp/language.h"
+
+#include <elf.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The code before the first instruction of an interpreted function is dispatched takes 0xe8 to
+ * 0x118 bytes in the builds of CPython 3.7 to 3.15 that were looked at. */
+#define BEGINNING 0x100
+
+static const LuLanguage *const languages[] = { &lu_language_python };
+
+/* Bits by minor version, of languages[0]. */
+static atomic_ullong unknown_versions;
+
+gboolean
+lu_interp_read (const LuInterpInput *self, guint64 address, gpointer bytes, gsize size)
+{
+  for (guint i = 0; i < self->headers->n_program_headers; i++)
+    {
+      const LuElfProgramHeader *segment = &self->headers->program_headers[i];
+      guint64 at = address - segment->vaddr;
+
+      if (segment->type == PT_LOAD && address >= segment->vaddr && at < segment->file_size
+          && size <= segment->file_size - at)
+        return lu_elf_input_read (self->input, segment->file_offset + at, bytes, size);
+    }
+  return FALSE;
+}
+
+static gboolean
+may_have (const LuLanguage *language, const char *path, const LuElfHeaders *headers)
+{
+  const char *slash = strrchr (path, '/');
+
+  return strstr (slash != NULL ? slash : path, language->part) != NULL
+         || lu_elf_headers_find_section (headers, language->section) != NULL;
+}
+
+static LuInterp *
+recognize (const char *path, const LuElfInput *input)
+{
+  LuElfHeaders headers = { 0 };
+  const LuInterpInput file = { &headers, input };
+  LuInterp found = { 0 };
+  LuInterpOutcome outcome = LU_INTERP_ABSENT;
+
+  if (!lu_elf_headers_read (&headers, input, NULL))
+    return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (languages) && outcome == LU_INTERP_ABSENT; i++)
+    if (headers.is_64bit && headers.machine == EM_X86_64 && may_have (languages[i], path, &headers))
+      outcome = languages[i]->recognize (&file, &found);
+  lu_elf_headers_clear (&headers);
+  if (outcome == LU_INTERP_UNKNOWN)
+    atomic_fetch_or_explicit (&unknown_versions, 1ull << MIN (found.file.version >> 8 & 0xff, 63),
+                              memory_order_relaxed);
+  return outcome == LU_INTERP_FOUND ? g_memdup2 (&found, sizeof found) : NULL;
+}
+
+LuInterp *
+lu_interp_recognize (const char *path, int fd)
+{
+  struct stat info;
+  LuElfInput input = { .fd = fd };
+
+  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode))
+    return NULL;
+  input.size = (guint64) info.st_size;
+  return recognize (path, &input);
+}
+
+LuInterp *
+lu_interp_recognize_bytes (const char *path, gconstpointer bytes, gsize size)
+{
+  const LuElfInput input = { .fd = -1, .bytes = bytes, .size = size };
+
+  return recognize (path, &input);
+}
+
+gboolean
+lu_interp_runs_at (const LuInterp *self, guint64 elf_address)
+{
+  for (guint i = 0; i < self->n_ranges; i++)
+    if (elf_address >= self->ranges[i].start && elf_address < self->ranges[i].end)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+lu_interp_begins_at (const LuInterp *self, guint64 elf_address)
+{
+  return self->n_ranges > 0 && elf_address - self->ranges[0].start < BEGINNING;
+}
+
+char *
+lu_interp_unknown_versions (void)
+{
+  unsigned long long bits = atomic_load_explicit (&unknown_versions, memory_order_relaxed);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint minor = 0; minor < 64; minor++)
+    if (bits >> minor & 1)
+      g_string_append_printf (text, "%sPython 3.%u", text->len > 0 ? ", " : "", minor);
+  return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-chains.c - reads chains of functions out of made-up memory with the C of the BPF program:
+ * each way to find a frame and its entry, memory that is missing, and memory of a hostile process.
+ */
+
+#include "bpf/interps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../bpf/walk-python.h"
+
+#define ARENA_BYTES (1u << 20)
+#define ARENA_AT    0x7f0000000000ul
+#define RUNTIME     0x1000 /* ELF address */
+#define THREAD      0x7f00deadb000ul
+#define MAX_OUTPUT  80000
+
+/* The memory of the process; only what was taken of it is there. */
+static guint8 arena[ARENA_BYTES];
+static guint64 used, gap; /* gap: address of a page that is not there; 0: none */
+static struct lu_python_layout layout;
+
+static guint n_functions, n_chains;
+static union
+{
+  struct lu_interp_function function;
+  guint8 bytes[MAX_OUTPUT];
+} function;
+static union
+{
+  struct lu_interp_chain chain;
+  guint8 bytes[MAX_OUTPUT];
+} chain;
+
+static int
+read_memory (void *to, uint32_t size, uint64_t address)
+{
+  guint64 at = address - ARENA_AT;
+
+  memset (to, 0, size);
+  if (at >= ARENA_BYTES || size > ARENA_BYTES - at
+      || (gap != 0 && address < gap + PAGE_BYTES && address + size > gap))
+    return -1;
+  memcpy (to, arena + at, size);
+  return 0;
+}
+
+static void
+output (const void *record, uint64_t size)
+{
+  if (size > MAX_OUTPUT)
+    g_error ("%" G_GUINT64_FORMAT " bytes", size);
+  if (*(const guint32 *) record == LU_INTERP_FUNCTION_VERSION)
+    {
+      n_functions++;
+      memcpy (&function, record, size);
+      g_assert_cmpuint (
+          size, ==, sizeof function.function + LU_INTERP_MAX_NAME + function.function.path.size);
+      return;
+    }
+  n_chains++;
+  memcpy (&chain, record, size);
+  g_assert_cmpuint (chain.chain.version, ==, LU_INTERP_CHAIN_VERSION);
+  g_assert_cmpuint (size, ==,
+                    sizeof chain.chain + chain.chain.n_frames * sizeof *chain.chain.frames);
+}
+
+/* Making memory */
+
+static guint64
+take (guint64 bytes)
+{
+  guint64 at = used;
+
+  used += (bytes + 63) & ~63ul;
+  g_assert_cmpuint (used, <=, ARENA_BYTES);
+  return ARENA_AT + at;
+}
+
+static void
+put (guint64 address, guint64 offset, gconstpointer bytes, gsize size)
+{
+  memcpy (arena + (address - ARENA_AT) + offset, bytes, size);
+}
+
+static void
+put_word (guint64 address, guint64 offset, guint64 word)
+{
+  put (address, offset, &word, sizeof word);
+}
+
+/* kind: bytes of each character; shift: where the kind is in the state. */
+static guint64
+add_text (const char *text, guint kind, guint shift)
+{
+  gsize length = strlen (text);
+  guint64 address = take (LU_BPF_TEXT_HEADER + kind * length);
+  guint32 state = (kind | TEXT_COMPACT | (kind == 1 ? TEXT_ASCII : 0)) << shift;
+
+  put_word (address, layout.text_length, length);
+  put (address, layout.text_state, &state, sizeof state);
+  for (gsize i = 0; i < length; i++)
+    put (address, (kind == 1 ? layout.text_ascii : layout.text_compact) + i * kind, &text[i], 1);
+  return address;
+}
+
+static guint64
+add_code (const char *name, guint32 line)
+{
+  guint64 address = take (STRUCT_BYTES);
+
+  put_word (address, layout.code_name, add_text (name, 1, 2));
+  put_word (address, layout.code_filename, add_text ("/srv/app/main.py", 1, 2));
+  put (address, layout.code_firstlineno, &line, sizeof line);
+  return address;
+}
+
+static guint64
+add_frame (guint64 code, guint64 previous, guint8 entry)
+{
+  guint64 address = take (STRUCT_BYTES);
+
+  put_word (address, layout.frame_code, code);
+  put_word (address, layout.frame_previous, previous);
+  put_word (address, layout.frame_instr,
+            layout.code_bytes != 0 ? code + layout.code_bytes + 20 : 20);
+  if (layout.entry != LU_PYTHON_ENTRY_ALWAYS)
+    put (address, layout.frame_entry, &entry, sizeof entry);
+  return address;
+}
+
+static guint64
+add_thread (guint64 id, guint64 frame, guint64 next)
+{
+  guint64 address = take (STRUCT_BYTES);
+
+  if ((layout.flags & LU_PYTHON_CFRAME) != 0 && frame != 0)
+    {
+      guint64 between = take (64);
+
+      put_word (between, layout.cframe_frame, frame);
+      frame = between;
+    }
+  put_word (address, layout.thread_id, id);
+  put_word (address, layout.thread_frame, frame);
+  put_word (address, layout.thread_next, next);
+  return address;
+}
+
+static guint64
+add_interpreter (guint64 thread, guint64 next)
+{
+  guint64 address = take (STRUCT_BYTES);
+
+  put_word (address, layout.interp_threads, thread);
+  put_word (address, layout.interp_next, next);
+  return address;
+}
+
+/* Layouts */
+
+static const struct lu_python_layout old = { .interpreters_head = 32,
+                                             .interp_threads = 8,
+                                             .thread_next = 8,
+                                             .thread_id = 176,
+                                             .thread_frame = 24,
+                                             .frame_code = 32,
+                                             .frame_previous = 24,
+                                             .frame_instr = 104,
+                                             .code_filename = 104,
+                                             .code_name = 112,
+                                             .code_firstlineno = 40,
+                                             .code_argcount = 16,
+                                             .code_flags = 36,
+                                             .text_length = 16,
+                                             .text_state = 32,
+                                             .text_ascii = 48,
+                                             .text_compact = 72,
+                                             .entry = LU_PYTHON_ENTRY_ALWAYS };
+static const struct lu_python_layout with_flag = { .interpreters_head = 40,
+                                                   .interp_threads = 16,
+                                                   .thread_next = 8,
+                                                   .thread_id = 152,
+                                                   .thread_frame = 56,
+                                                   .cframe_frame = 8,
+                                                   .frame_code = 32,
+                                                   .frame_previous = 48,
+                                                   .frame_instr = 56,
+                                                   .frame_entry = 68,
+                                                   .code_filename = 112,
+                                                   .code_name = 128,
+                                                   .code_firstlineno = 72,
+                                                   .code_argcount = 56,
+                                                   .code_flags = 48,
+                                                   .code_bytes = 184,
+                                                   .text_length = 16,
+                                                   .text_state = 32,
+                                                   .text_ascii = 48,
+                                                   .text_compact = 72,
+                                                   .entry = LU_PYTHON_ENTRY_FLAG,
+                                                   .flags = LU_PYTHON_CFRAME };
+static const struct lu_python_layout with_owner = { .interpreters_head = 40,
+                                                    .interp_threads = 72,
+                                                    .thread_next = 8,
+                                                    .thread_id = 152,
+                                                    .thread_frame = 72,
+                                                    .frame_previous = 8,
+                                                    .frame_instr = 56,
+                                                    .frame_entry = 70,
+                                                    .code_filename = 112,
+                                                    .code_name = 128,
+                                                    .code_firstlineno = 68,
+                                                    .code_argcount = 52,
+                                                    .code_flags = 48,
+                                                    .code_bytes = 200,
+                                                    .text_length = 16,
+                                                    .text_state = 32,
+                                                    .text_ascii = 40,
+                                                    .text_compact = 56,
+                                                    .entry = LU_PYTHON_ENTRY_OWNER,
+                                                    .entry_owner = 3,
+                                                    .flags = LU_PYTHON_TAGGED };
+
+/* Reading */
+
+static guint64 runtime;
+
+static void
+begin_with (const struct lu_python_layout *of, guint32 version)
+{
+  struct lu_interp_file file = {
+    .language = LU_INTERP_PYTHON, .version = version, .runtime = RUNTIME, .python = *of
+  };
+  LuBpfBacking backing = { .shared = &user_host.shared };
+  LuBpfInterps interps = { .backing = &backing };
+
+  layout = *of;
+  memset (arena, 0, sizeof arena);
+  memset (user_host.shared.announced_functions, 0, sizeof user_host.shared.announced_functions);
+  used = gap = 0;
+  runtime = take (STRUCT_BYTES);
+  user_host.config.flags = LU_BPF_INTERPRETERS;
+  user_host.read_memory = read_memory;
+  user_host.output = output;
+  user_host.thread_pointer = THREAD;
+  user_host.walk.interp = lu_bpf_interps_add (&interps, &file);
+  user_host.walk.interp_bias = runtime - RUNTIME;
+  g_assert_cmpuint (user_host.walk.interp, ==, 1);
+}
+
+static void
+set_interpreter (guint64 interpreter)
+{
+  put_word (runtime, layout.interpreters_head, interpreter);
+}
+
+/* Makes the process's only thread run the frame. */
+static void
+run (guint64 frame)
+{
+  set_interpreter (add_interpreter (add_thread (THREAD, frame, 0), 0));
+}
+
+/* Returns the LuCounter of the outcome. */
+static guint64
+read_chain (void)
+{
+  n_functions = n_chains = 0;
+  memset (&chain, 0, sizeof chain);
+  return (guint64) python_tell_chain (NULL, 0);
+}
+
+static void
+check_frame (guint i, guint64 code, gboolean is_entry)
+{
+  const struct lu_interp_frame *frame = &chain.chain.frames[i];
+
+  g_assert_cmpuint (i, <, chain.chain.n_frames);
+  g_assert_cmphex (frame->code & LU_INTERP_CODE_MASK, ==, code);
+  g_assert_cmpint ((frame->code & LU_INTERP_ENTRY) != 0, ==, is_entry);
+  g_assert_cmpint ((frame->code & LU_INTERP_UNREADABLE) != 0, ==, FALSE);
+}
+
+/* Tests */
+
+static void
+test_frames_of_their_own (void)
+{
+  guint64 outer, leaf;
+
+  begin_with (&old, 0x030800);
+  outer = add_code ("<module>", 1);
+  leaf = add_code ("leaf", 7);
+  run (add_frame (leaf, add_frame (outer, 0, 0), 0));
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.flags, ==, 0);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 2);
+  check_frame (0, leaf, TRUE);
+  check_frame (1, outer, TRUE);
+  g_assert_cmpuint (chain.chain.frames[0].instr, ==, 20);
+  g_assert_cmpuint (n_functions, ==, 2);
+  g_assert_cmpmem (function.bytes + sizeof function.function, function.function.name.size,
+                   "<module>", 8);
+  g_assert_cmpmem (function.bytes + sizeof function.function + LU_INTERP_MAX_NAME,
+                   function.function.path.size, "/srv/app/main.py", 16);
+  g_assert_cmpuint (function.function.first_line, ==, 1);
+  g_assert_cmphex (function.function.code, ==, outer);
+  g_assert_cmphex (function.function.check, ==, chain.chain.frames[1].check);
+  g_assert_cmphex (chain.chain.frames[0].check, !=, chain.chain.frames[1].check);
+  read_chain ();
+  g_assert_cmpuint (n_functions, ==, 0);
+  g_assert_cmpuint (n_chains, ==, 1);
+}
+
+static void
+test_units (void)
+{
+  const guint32 before = G_MAXUINT32;
+  guint64 frame;
+
+  begin_with (&old, 0x030a00);
+  frame = add_frame (add_code ("f", 1), 0, 0);
+  run (frame);
+  read_chain ();
+  g_assert_cmpuint (chain.chain.frames[0].instr, ==, 40);
+  put (frame, layout.frame_instr, &before, sizeof before); /* has not begun */
+  read_chain ();
+  g_assert_cmpuint (chain.chain.frames[0].instr, ==, G_MAXUINT32);
+}
+
+static void
+test_entry_flag (void)
+{
+  guint64 a, b;
+
+  begin_with (&with_flag, 0x030b00);
+  a = add_code ("a", 1);
+  b = add_code ("b", 2);
+  run (add_frame (b, add_frame (b, add_frame (a, 0, 1), 1), 0));
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 3);
+  check_frame (0, b, FALSE);
+  check_frame (1, b, TRUE);
+  check_frame (2, a, TRUE);
+  g_assert_cmpuint (n_functions, ==, 2);
+}
+
+static void
+test_frames_between (void)
+{
+  guint64 a, b, frame;
+
+  begin_with (&with_owner, 0x030e00);
+  a = add_code ("a", 1);
+  b = add_code ("b", 2);
+  frame = add_frame (a | 1, add_frame (0, 0, 3), 0);
+  frame = add_frame (b | 3, add_frame (b, add_frame (0, frame, 3), 1), 0);
+  run (frame);
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.flags, ==, 0);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 3);
+  check_frame (0, b, FALSE);
+  check_frame (1, b, TRUE);
+  check_frame (2, a, TRUE);
+  g_assert_cmpuint (chain.chain.frames[1].instr, ==, 20);
+  /* The innermost call has cleared its function. */
+  run (add_frame (0, frame, 3));
+  read_chain ();
+  g_assert_cmpuint (chain.chain.flags, ==, LU_INTERP_CHAIN_NO_LEAF);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 3);
+}
+
+static void
+test_threads (void)
+{
+  guint64 a, first, last;
+
+  begin_with (&with_owner, 0x030d00);
+  a = add_code ("a", 1);
+  last = add_thread (THREAD, add_frame (a, 0, 0), 0);
+  first = add_thread (THREAD + 1, 0, add_thread (THREAD + 2, 0, 0));
+  set_interpreter (add_interpreter (first, add_interpreter (last, 0)));
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.flags, ==, LU_INTERP_CHAIN_SEVERAL);
+  check_frame (0, a, FALSE);
+  set_interpreter (add_interpreter (first, 0));
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS_NO_THREAD);
+  set_interpreter (0);
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS_NO_THREAD);
+  run (0);
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS_EMPTY);
+}
+
+/* The code object stays where it is, and gets another name of the same length in the same place. */
+static void
+test_other_name (void)
+{
+  guint64 code, text;
+  guint32 check;
+
+  begin_with (&with_flag, 0x030b00);
+  code = add_code ("handler_1", 1);
+  run (add_frame (code, 0, 1));
+  read_chain ();
+  check = chain.chain.frames[0].check;
+  memcpy (&text, arena + (code - ARENA_AT) + layout.code_name, sizeof text);
+  put (text, layout.text_ascii, "handler_2", 9);
+  read_chain ();
+  g_assert_cmphex (chain.chain.frames[0].check, !=, check);
+  g_assert_cmpuint (n_functions, ==, 1);
+  g_assert_cmpmem (function.bytes + sizeof function.function, function.function.name.size,
+                   "handler_2", 9);
+  /* The text ends before these bytes. */
+  check = chain.chain.frames[0].check;
+  put (text, layout.text_ascii + 9, "x", 1);
+  read_chain ();
+  g_assert_cmphex (chain.chain.frames[0].check, ==, check);
+  g_assert_cmpuint (n_functions, ==, 0);
+}
+
+static void
+test_texts (void)
+{
+  static const struct
+  {
+    guint kind, shift, length;
+  } cases[] = { { 1, 2, 5 },   { 2, 2, 5 },   { 4, 2, 5 },   { 1, 8, 5 },   { 1, 16, 5 },
+                { 1, 2, 255 }, { 1, 2, 256 }, { 4, 8, 100 }, { 1, 2, 5000 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strnfill (cases[i].length, 'n');
+      guint64 code;
+      guint bytes = cases[i].length * cases[i].kind;
+
+      begin_with (&with_owner, 0x030d00);
+      code = add_code ("f", 1);
+      put_word (code, layout.code_name, add_text (text, cases[i].kind, cases[i].shift));
+      run (add_frame (code, 0, 0));
+      read_chain ();
+      g_assert_cmpuint (n_functions, ==, 1);
+      g_assert_cmpuint (function.function.name.kind, ==, cases[i].kind);
+      g_assert_cmpint (function.function.name.is_cut, ==, bytes >= LU_INTERP_MAX_NAME);
+      g_assert_cmpuint (function.function.name.size, ==,
+                        MIN (bytes, LU_INTERP_MAX_NAME - cases[i].kind));
+      g_assert_cmpint (function.bytes[sizeof function.function], ==, 'n');
+    }
+}
+
+/* A text at the end of the memory that is there, and one that goes on beyond it. */
+static void
+test_end_of_memory (void)
+{
+  guint64 code, text;
+
+  begin_with (&with_flag, 0x030b00);
+  code = add_code ("f", 1);
+  run (add_frame (code, 0, 1));
+  gap = ARENA_AT + 0x80000;
+  text = gap - 64;
+  put_word (text, layout.text_length, 16);
+  put (text, layout.text_state, &(guint32){ (1 | TEXT_COMPACT | TEXT_ASCII) << 2 }, 4);
+  put (text, layout.text_ascii, "sixteen letters!", 16);
+  put_word (code, layout.code_name, text);
+  read_chain ();
+  g_assert_cmpmem (function.bytes + sizeof function.function, function.function.name.size,
+                   "sixteen letters!", 16);
+  put_word (text, layout.text_length, 17);
+  read_chain ();
+  g_assert_cmpuint (n_functions, ==, 1);
+  g_assert_cmpuint (function.function.name.kind, ==, 0);
+  g_assert_cmpuint (function.function.path.size, ==, 16);
+}
+
+static void
+test_unreadable (void)
+{
+  guint64 a, frame;
+
+  begin_with (&with_flag, 0x030b00);
+  a = add_code ("a", 1);
+  frame = add_frame (a, 0x1234, 0);
+  run (add_frame (0x5678, frame, 0));
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.flags, ==, LU_INTERP_CHAIN_BROKEN);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 2);
+  g_assert_cmphex (chain.chain.frames[0].code, ==, 0x5678 | LU_INTERP_UNREADABLE);
+  check_frame (1, a, FALSE);
+  g_assert_cmpuint (n_functions, ==, 1);
+  run (0x1234);
+  read_chain ();
+  g_assert_cmpuint (chain.chain.flags, ==, LU_INTERP_CHAIN_BROKEN);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 0);
+}
+
+static void
+test_cycles (void)
+{
+  guint64 frame, thread;
+
+  begin_with (&with_flag, 0x030b00);
+  frame = add_frame (add_code ("a", 1), 0, 0);
+  put_word (frame, layout.frame_previous, frame);
+  run (frame);
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.flags, ==, LU_INTERP_CHAIN_CUT);
+  g_assert_cmpuint (chain.chain.n_frames, ==, LU_INTERP_MAX_FRAMES);
+  thread = add_thread (THREAD + 1, 0, 0);
+  put_word (thread, layout.thread_next, thread);
+  set_interpreter (add_interpreter (thread, 0));
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS_NO_THREAD);
+  begin_with (&with_owner, 0x030d00);
+  frame = add_frame (0, 0, 3);
+  put_word (frame, layout.frame_previous, frame);
+  run (frame);
+  read_chain ();
+  g_assert_cmpuint (chain.chain.flags, ==, LU_INTERP_CHAIN_CUT | LU_INTERP_CHAIN_NO_LEAF);
+}
+
+/* Memory of random words that are mostly pointers into it. */
+static void
+test_wild_memory (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  const struct lu_python_layout *const layouts[] = { &old, &with_flag, &with_owner };
+  guint n = 0;
+
+  for (guint i = 0; i < 600; i++)
+    {
+      begin_with (layouts[i % G_N_ELEMENTS (layouts)], 0x030b00);
+      for (guint at = 0; at < 8192; at += 8)
+        {
+          guint64 word = ARENA_AT + 8 * g_rand_int_range (rand, 0, 1024);
+
+          if (g_rand_int_range (rand, 0, 8) == 0)
+            word = (guint64) g_rand_int (rand) << 32 | g_rand_int (rand);
+          else if (g_rand_int_range (rand, 0, 8) == 0)
+            word = THREAD;
+          put_word (ARENA_AT, at, word);
+        }
+      gap = i % 2 == 0 ? ARENA_AT + PAGE_BYTES : 0;
+      read_chain ();
+      n += chain.chain.n_frames;
+    }
+  g_assert_cmpuint (n, >, 0);
+}
+
+static void
+test_layouts_that_do_not_fit (void)
+{
+  struct lu_interp_file file = { .language = LU_INTERP_PYTHON, .python = with_flag };
+  LuBpfBacking backing = { .shared = &user_host.shared };
+  LuBpfInterps interps = { .backing = &backing };
+
+  for (guint i = 0; i < LU_INTERP_MAX_FILES; i++)
+    g_assert_cmpuint (lu_bpf_interps_add (&interps, &file), ==, i + 1);
+  g_assert_cmpuint (lu_bpf_interps_add (&interps, &file), ==, 0);
+  lu_bpf_interps_remove (&interps, 7);
+  file.python.code_name = 250;
+  g_assert_cmpuint (lu_bpf_interps_add (&interps, &file), ==, 0);
+  file.python.code_name = 8;
+  file.python.text_ascii = 80;
+  g_assert_cmpuint (lu_bpf_interps_add (&interps, &file), ==, 0);
+  file.python.text_ascii = 48;
+  g_assert_cmpuint (lu_bpf_interps_add (&interps, &file), ==, 7);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/chains/frames-of-their-own", test_frames_of_their_own);
+  g_test_add_func ("/chains/units", test_units);
+  g_test_add_func ("/chains/entry-flag", test_entry_flag);
+  g_test_add_func ("/chains/frames-between", test_frames_between);
+  g_test_add_func ("/chains/threads", test_threads);
+  g_test_add_func ("/chains/other-name", test_other_name);
+  g_test_add_func ("/chains/texts", test_texts);
+  g_test_add_func ("/chains/end-of-memory", test_end_of_memory);
+  g_test_add_func ("/chains/unreadable", test_unreadable);
+  g_test_add_func ("/chains/cycles", test_cycles);
+  g_test_add_func ("/chains/wild-memory", test_wild_memory);
+  g_test_add_func ("/chains/layouts-that-do-not-fit", test_layouts_that_do_not_fit);
+  return g_test_run ();
+}

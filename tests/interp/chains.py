@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# SPDX-FileCopyrightText: 2026 The live-unwinder authors
+"""chains.py LOG SECONDS - a program that knows its own chains of functions; for any CPython from 3.7 on.
+
+Every kind of call ends in burn(), which runs for a few milliseconds and then writes down for which time and
+thread which chain was true, as the interpreter itself says: a line "begin end tid function|function…" of
+nanoseconds (CLOCK_MONOTONIC), leaf first, each function as "name (file.py:line)"."""
+
+import asyncio
+import ctypes
+import functools
+import itertools
+import os
+import sys
+import threading
+import time
+
+LOG = []
+MS = 1000000
+MADE = itertools.count()
+gettid = ctypes.CDLL(None).syscall
+
+
+def chain():
+    frame, names = sys._getframe(1), []
+    while frame:
+        code = frame.f_code
+        names.append("%s (%s:%d)" % (getattr(code, "co_qualname", code.co_name), os.path.basename(code.co_filename)
+                                     or code.co_filename, code.co_firstlineno))
+        frame = frame.f_back
+    return "|".join(names)
+
+
+def burn(ms=8):
+    begin = time.monotonic_ns()
+    end = begin + int(ms * MS)
+    x = 0
+    while time.monotonic_ns() < end:
+        for i in range(300):
+            x += i * i
+    LOG.append((begin, time.monotonic_ns(), gettid(186), chain()))
+
+
+def recursion(n):
+    return recursion(n - 1) if n > 0 else burn()
+
+
+def generator(n):
+    for i in range(n):
+        burn()
+        yield i
+
+
+def delegating():
+    yield from generator(2)
+
+
+def comprehension():
+    return [burn() for _ in range(2)]
+
+
+def callbacks():
+    sorted([2, 1], key=lambda value: burn() or value)
+    functools.reduce(lambda a, b: burn() or a, [1, 2, 3])
+    list(map(recursion, [3, 0]))
+    compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+    numbers = (ctypes.c_int * 2)(2, 1)
+    ctypes.CDLL(None).qsort(numbers, 2, 4, compare(lambda a, b: burn() or 0))
+
+
+class Thing:
+    def __init__(self):
+        burn()
+
+    def __getattr__(self, name):
+        burn()
+        return name
+
+    def __del__(self):
+        burn()
+
+    @property
+    def value(self):
+        return burn()
+
+
+def objects():
+    thing = Thing()
+    thing.value
+    thing.other
+    del thing
+
+
+def raises():
+    try:
+        burn()
+        raise ValueError
+    finally:
+        burn()
+
+
+def exceptions():
+    try:
+        raises()
+    except ValueError:
+        burn()
+
+
+async def coroutine(n):
+    burn()
+    await asyncio.sleep(0)
+    if n > 0:
+        await coroutine(n - 1)
+    burn()
+
+
+def tasks():
+    async def both():
+        await asyncio.gather(coroutine(2), coroutine(1))
+    asyncio.new_event_loop().run_until_complete(both())
+
+
+def made_code():
+    # Code objects that are freed at once, so that the next ones get their addresses.
+    for i in range(400):
+        names = {"burn": burn, "number": next(MADE)}
+        text = "def made_%(number)d():\n  burn(0.1)\nmade_%(number)d()\n" % names
+        exec(compile("\n" * (i % 7) + text, "<made %(number)d>" % names, "exec"), names)
+
+
+def threads():
+    workers = [threading.Thread(target=recursion, args=(n,)) for n in (1, 4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def deep():
+    sys.setrecursionlimit(3000)
+    recursion(int(os.environ.get("LU_DEPTH", "150")))
+
+
+def main():
+    end = time.monotonic_ns() + int(float(sys.argv[2]) * 1000 * MS)
+    while time.monotonic_ns() < end:
+        for kind in (burn, lambda: recursion(10), lambda: list(delegating()), comprehension, callbacks, objects,
+                     exceptions, tasks, made_code, threads, deep):
+            kind()
+    with open(sys.argv[1], "w") as log:
+        for entry in LOG:
+            log.write("%d %d %d %s\n" % entry)
+
+
+main()

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-functions.c - names of functions, told apart by process, code and check. */
+
+#include "interp/functions.h"
+
+#include "../../cases.h"
+
+#include "lu/status.h"
+
+#include <string.h>
+
+static LuInterpFunction
+make_function (guint64 code, guint32 check, const char *name, const char *path)
+{
+  return (LuInterpFunction){ .language = LU_INTERP_PYTHON,
+                             .check = check,
+                             .first_line = 12,
+                             .code = code,
+                             .name = { .size = (guint16) strlen (name), .kind = 1 },
+                             .path = { .size = (guint16) strlen (path), .kind = 1 },
+                             .name_text = (const guint8 *) name,
+                             .path_text = (const guint8 *) path };
+}
+
+static guint64
+find (LuFunctions *functions, guint64 process, guint64 code, guint32 check)
+{
+  const struct lu_interp_frame frame = { .code = code | LU_INTERP_ENTRY, .check = check };
+
+  return lu_functions_find (functions, process, (gint32) process * 10, &frame);
+}
+
+static gboolean
+is_unreadable (const LuFunctions *functions, guint64 address)
+{
+  return g_str_equal (lu_functions_names (functions, address).name, LU_FUNCTION_UNREADABLE_NAME);
+}
+
+/* Chains of one CPU may come before the announcement that was made on another one. */
+static void
+test_late (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction late = make_function (0x1000, 1, "late", "/srv/app.py");
+  guint64 address = find (functions, 7, 0x1000, 1);
+
+  g_assert_true (is_unreadable (functions, address));
+  g_assert_null (lu_functions_names (functions, address).source);
+  g_assert_cmphex (find (functions, 7, 0x1000, 1), ==, address);
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 2);
+  lu_functions_learn (functions, 7, 70, &late);
+  g_assert_cmpstr (lu_functions_names (functions, address).name, ==, "late (app.py:12)");
+  g_assert_cmpstr (lu_functions_names (functions, address).source, ==, "/srv/app.py:12");
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 0);
+}
+
+static void
+test_identity (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction one = make_function (0x1000, 1, "work", "/srv/app.py");
+  LuInterpFunction other = make_function (0x1000, 2, "work", "/srv/other/app.py");
+  guint64 address;
+
+  lu_functions_learn (functions, 7, 70, &one);
+  address = find (functions, 7, 0x1000, 1);
+  g_assert_true (lu_is_function (address) && lu_is_synthetic (address));
+  g_assert_cmpstr (lu_functions_names (functions, address).name, ==, "work (app.py:12)");
+  g_assert_cmpstr (lu_functions_names (functions, address).source, ==, "/srv/app.py:12");
+
+  /* Another function at the same address, while chains of the first one may still come. */
+  lu_functions_learn (functions, 7, 70, &other);
+  g_assert_cmphex (find (functions, 7, 0x1000, 1), ==, address);
+  g_assert_cmphex (find (functions, 7, 0x1000, 2), !=, address);
+  g_assert_true (is_unreadable (functions, find (functions, 7, 0x1000, 3)));
+  g_assert_true (is_unreadable (functions, find (functions, 8, 0x1000, 1)));
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 2);
+
+  /* It is one function, whichever process runs it. */
+  one.code = 0x2000;
+  lu_functions_learn (functions, 8, 80, &one);
+  g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
+  lu_functions_end (functions, 70);
+  g_assert_cmphex (find (functions, 7, 0x1000, 1), ==, address);
+  for (guint i = 100; i < 164; i++)
+    {
+      lu_functions_learn (functions, i, (gint32) i, &one);
+      lu_functions_end (functions, (gint32) i);
+    }
+  g_assert_true (is_unreadable (functions, find (functions, 7, 0x1000, 1)));
+  g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
+}
+
+typedef struct
+{
+  const char *name;
+  const char *bytes;
+  struct lu_interp_text text;
+  const char *shown; /* NULL: it is unreadable */
+} Case;
+
+static const Case cases[] = {
+  { "Latin-1", "caf\xe9", { 4, 1, 0 }, "café (app.py:12)" },
+  { "two bytes a character", "\x3b\x04\x01\x00", { 4, 2, 0 }, NULL },
+  { "Cyrillic", "\x3b\x04\x3e\x04", { 4, 2, 0 }, "ло (app.py:12)" },
+  { "four bytes a character", "\x00\xf6\x01\x00", { 4, 4, 0 }, "😀 (app.py:12)" },
+  { "no character", "\xff\xff\xff\x7f", { 4, 4, 0 }, "\xef\xbf\xbd (app.py:12)" },
+  { "half a character", "\x3b\x04\x3e", { 3, 2, 0 }, "л (app.py:12)" },
+  { "a cut name", "long", { 4, 1, 1 }, "long… (app.py:12)" },
+  { "unreadable", "", { 0, 0, 0 }, NULL },
+  { "empty", "", { 0, 1, 0 }, NULL },
+  { "a kind that does not exist", "abcdefgh", { 8, 255, 0 }, NULL },
+};
+
+static void
+test_text (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction function = make_function (0x1000, 1, "", "app.py");
+  const char *name;
+
+  function.name = c->text;
+  function.name_text = (const guint8 *) c->bytes;
+  lu_functions_learn (functions, 1, 1, &function);
+  name = lu_functions_names (functions, find (functions, 1, 0x1000, 1)).name;
+  if (c->shown != NULL)
+    g_assert_cmpstr (name, ==, c->shown);
+  g_assert_true (g_utf8_validate (name, -1, NULL));
+}
+
+/* Many functions, many processes and long names end in a name that says so. */
+static void
+test_limits (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  guint64 last = 0;
+
+  for (guint i = 0; i < 200000; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("f%u", i);
+      LuInterpFunction function = make_function (i, 1, name, "app.py");
+
+      lu_functions_learn (functions, 1, 1, &function);
+    }
+  last = find (functions, 1, 199999, 1);
+  g_assert_cmphex (last, ==, LU_FUNCTION_TOO_MANY);
+  g_assert_cmpstr (lu_functions_names (functions, last).name, ==, "[python: too many functions]");
+  g_assert_cmpstr (lu_functions_names (functions, find (functions, 1, 5, 1)).name, ==,
+                   "f5 (app.py:12)");
+  for (guint i = 2; i < 6000; i++)
+    {
+      LuInterpFunction function = make_function (1, 1, "f0", "app.py");
+
+      lu_functions_learn (functions, i, (gint32) i, &function);
+    }
+  g_assert_cmphex (find (functions, 5999, 1, 1), ==, LU_FUNCTION_TOO_MANY);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/functions/identity", test_identity);
+  g_test_add_func ("/functions/late", test_late);
+  g_test_add_func ("/functions/limits", test_limits);
+  TEST_ADD_CASES ("/functions/text", cases, test_text);
+  return g_test_run ();
+}

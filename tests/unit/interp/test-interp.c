@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-interp.c - recognizes CPython in files that the test makes. tests/interp/ does so with the
+ * real ones. */
+
+#include "interp/interp.h"
+
+#include "../../cases.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define SIZE        16384
+#define CODE        0x1000
+#define CODE_SIZE   0x1800
+#define RUNTIME     0x800
+#define VERSION     0xf00
+#define MAX_SYMBOLS 16
+
+typedef struct
+{
+  const char *name;
+  guint32 version;        /* 0: no symbol Py_Version */
+  const char *symbols[6]; /* more of them */
+  const char *cookie;     /* of the struct at _PyRuntime */
+  guint32 described;      /* its version */
+  guint64 offset;         /* all its values */
+  const char *path;       /* NULL: "/usr/lib/libpython3.so" */
+  guint16 machine;        /* 0: EM_X86_64 */
+  guint32 found;          /* version; 0: nothing */
+  const char *told;       /* an unknown version */
+} Case;
+
+#define EVAL "_PyEval_EvalFrameDefault"
+
+static const Case cases[] = {
+  { "3.11", 0x030b02f0, { "_PyRuntime", EVAL }, .found = 0x030b02 },
+  { "3.13 with its own offsets",
+    0x030d00f0,
+    { "_PyRuntime", EVAL },
+    "xdebugpy",
+    0x030d00f0,
+    64,
+    .found = 0x030d00 },
+  { "without a version: 3.7", 0, { "_PyRuntime", EVAL }, .found = 0x030700 },
+  { "without a version: 3.9",
+    0,
+    { "_PyRuntime", EVAL, "PyCode_NewWithPosOnlyArgs", "PyFrame_GetCode" },
+    .found = 0x030900 },
+  { "a part that was moved away",
+    0x030c00f0,
+    { "_PyRuntime", EVAL, EVAL ".cold" },
+    .found = 0x030c00 },
+  { "without the function", 0x030b02f0, { "_PyRuntime" } },
+  { "without _PyRuntime", 0x030b02f0, { EVAL } },
+  { "only a longer name", 0x030b02f0, { "_PyRuntime", EVAL "2" } },
+  { "Python 2", 0x02070000, { "_PyRuntime", EVAL } },
+  { "a file of another name without the section",
+    0x030b02f0,
+    { "_PyRuntime", EVAL },
+    .path = "/usr/lib/libruby.so" },
+  { "another machine", 0x030b02f0, { "_PyRuntime", EVAL }, .machine = EM_AARCH64 },
+  { "a version to come", 0x031100f0, { "_PyRuntime", EVAL }, .told = "Python 3.17" },
+  { "3.14 without a description", 0x030e00f0, { "_PyRuntime", EVAL }, .told = "Python 3.14" },
+  { "3.14 that is described as 3.13",
+    0x030e00f0,
+    { "_PyRuntime", EVAL },
+    "xdebugpy",
+    0x030d00f0,
+    64,
+    .told = "Python 3.14" },
+  { "offsets far outside",
+    0x030f00f0,
+    { "_PyRuntime", EVAL },
+    "xdebugpy",
+    0x030f00f0,
+    1 << 20,
+    .told = "Python 3.15" },
+};
+
+static guint
+put_symbols (guint8 *file, const Case *c)
+{
+  const char *names[MAX_SYMBOLS] = { c->version != 0 ? "Py_Version" : "other" };
+  Elf64_Sym *symbols = (Elf64_Sym *) (file + 0x200);
+  guint n = 1, at = 1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (c->symbols) && c->symbols[i] != NULL; i++)
+    names[n++] = c->symbols[i];
+  for (guint i = 0; i < n; i++)
+    {
+      gboolean is_code = g_str_has_prefix (names[i], EVAL);
+
+      symbols[i] =
+          (Elf64_Sym){ .st_name = at,
+                       .st_info = ELF64_ST_INFO (STB_GLOBAL, is_code ? STT_FUNC : STT_OBJECT),
+                       .st_shndx = 1,
+                       .st_value = is_code                                ? CODE
+                                   : g_str_equal (names[i], "_PyRuntime") ? RUNTIME
+                                                                          : VERSION,
+                       .st_size = is_code ? CODE_SIZE : 4 };
+      if (g_str_has_suffix (names[i], ".cold"))
+        symbols[i].st_value += CODE_SIZE;
+      at += (guint) g_strlcpy ((char *) file + 0x500 + at, names[i], 64) + 1;
+    }
+  return n;
+}
+
+static void
+put_headers (guint8 *file, guint16 machine, guint n_symbols)
+{
+  static const char names[] = "\0.dynsym\0.dynstr\0.shstrtab";
+  Elf64_Ehdr header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+                        .e_type = ET_DYN,
+                        .e_machine = machine,
+                        .e_version = EV_CURRENT,
+                        .e_phoff = 0x40,
+                        .e_shoff = 0x100,
+                        .e_ehsize = sizeof (Elf64_Ehdr),
+                        .e_phentsize = sizeof (Elf64_Phdr),
+                        .e_phnum = 1,
+                        .e_shentsize = sizeof (Elf64_Shdr),
+                        .e_shnum = 4,
+                        .e_shstrndx = 3 };
+  Elf64_Phdr segment = {
+    .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = SIZE, .p_memsz = SIZE, .p_align = 4096
+  };
+  Elf64_Shdr sections[] = {
+    { 0 },
+    { .sh_name = 1,
+      .sh_type = SHT_DYNSYM,
+      .sh_offset = 0x200,
+      .sh_size = n_symbols * sizeof (Elf64_Sym) },
+    { .sh_name = 9, .sh_type = SHT_STRTAB, .sh_offset = 0x500, .sh_size = 0x200 },
+    { .sh_name = 17, .sh_type = SHT_STRTAB, .sh_offset = 0x80, .sh_size = sizeof names },
+  };
+
+  memcpy (file, &header, sizeof header);
+  memcpy (file + 0x40, &segment, sizeof segment);
+  memcpy (file + 0x80, names, sizeof names);
+  memcpy (file + 0x100, sections, sizeof sections);
+}
+
+static void
+make_file (guint8 *file, const Case *c)
+{
+  guint64 version = c->described;
+
+  memset (file, 0, SIZE);
+  for (guint i = 0; i < 96; i++)
+    memcpy (file + RUNTIME + i * 8, &c->offset, sizeof c->offset);
+  if (c->cookie != NULL)
+    memcpy (file + RUNTIME, c->cookie, 8);
+  memcpy (file + RUNTIME + 8, &version, sizeof version);
+  memcpy (file + VERSION, &c->version, sizeof c->version);
+  put_headers (file, c->machine != 0 ? c->machine : EM_X86_64, put_symbols (file, c));
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *c = data;
+  g_autofree guint8 *file = g_malloc (SIZE);
+  g_autofree LuInterp *interp = NULL;
+  g_autofree char *told = NULL;
+
+  make_file (file, c);
+  interp =
+      lu_interp_recognize_bytes (c->path != NULL ? c->path : "/usr/lib/libpython3.so", file, SIZE);
+  g_assert_cmphex (interp != NULL ? interp->file.version : 0, ==, c->found);
+  told = lu_interp_unknown_versions ();
+  if (c->told != NULL)
+    g_assert_nonnull (strstr (told, c->told));
+  if (interp == NULL)
+    return;
+  g_assert_cmphex (interp->file.runtime, ==, RUNTIME);
+  g_assert_cmphex (interp->ranges[0].start, ==, CODE);
+  g_assert_true (lu_interp_runs_at (interp, CODE + CODE_SIZE - 1));
+  g_assert_cmpint (lu_interp_runs_at (interp, CODE + CODE_SIZE), ==, interp->n_ranges > 1);
+  g_assert_true (lu_interp_begins_at (interp, CODE) && !lu_interp_begins_at (interp, CODE - 1));
+  g_assert_false (lu_interp_begins_at (interp, CODE + 0x400));
+  if (c->cookie != NULL)
+    g_assert_cmpuint (interp->file.python.thread_frame, ==, c->offset);
+}
+
+/* A file that ends anywhere, and one with any byte changed: it is enough to survive. */
+static void
+test_damage (void)
+{
+  g_autofree guint8 *file = g_malloc (SIZE);
+
+  make_file (file, &cases[1]);
+  for (guint size = 0; size < 0x1000; size += 3)
+    g_free (lu_interp_recognize_bytes ("/python", file, size));
+  for (guint i = 0; i < 0x700; i++)
+    {
+      file[i] ^= 0xff;
+      g_free (lu_interp_recognize_bytes ("/python", file, SIZE));
+      file[i] ^= 0xff;
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  TEST_ADD_CASES ("/interp", cases, test_case);
+  g_test_add_func ("/interp/damage", test_damage);
+  return g_test_run ();
+}
