@@ -4,11 +4,11 @@
 /* format-perf.c - a perf.data file with finished callchains, for perf itself and programs that read
  * its files.
  *
- *   one event:   header 104 | attr 112, {0, 0} | records
- *   several:     header 104 | attr 112, {offset, 8} for each | id 8 for each | records
- *                | {offset, size} of EVENT_DESC | EVENT_DESC
+ *   header 104 | attr 112, {offset, 8} for each event | id 8 for each | records
+ *   | {offset, size} of each feature | features
  *
  * The header, the attrs and the ids are written before the first record, once the events are known.
+ * A single event has an id and a description, too, because hotspot finds events by their ids only.
  * Records follow in the order of the capture; perf sorts them by time. Return addresses are stored
  * unchanged, because perf subtracts 1 itself. End states have no names in this format: each is a
  * mapping of one byte from a file with that name. See
@@ -27,10 +27,16 @@
 #define ATTR_SIZE    112 /* PERF_ATTR_SIZE_VER5: no reader is older */
 #define ENTRY_SIZE   (ATTR_SIZE + 16)
 #define DATA_SIZE_AT 48 /* offset in the header */
-#define EVENT_DESC   12 /* feature bit */
-#define ID_SIZE      8
-#define MAX_CHAIN    8000
-#define MAX_PATH     4096
+#define FEATURES_AT  72 /* offset in the header */
+/* Feature bits */
+#define HOSTNAME   3
+#define OSRELEASE  4
+#define CMDLINE    11
+#define EVENT_DESC 12
+#define N_FEATURES 13
+#define ID_SIZE    8
+#define MAX_CHAIN  8000
+#define MAX_PATH   4096
 /* Pairs of process and state whose names were written recently. */
 /* Names of states and of functions. */
 #define MAX_STATES     (128u << 10)
@@ -48,8 +54,9 @@ typedef struct
   guint n_events;      /* events with an attr; set with the head */
   guint64 data_offset; /* of the records; set with the head */
   GByteArray *record;
-  GHashTable *states; /* synthetic address -> name */
-  GHashTable *named;  /* pids that have mappings with these names: pid -> bits */
+  GByteArray *features[N_FEATURES]; /* NULL: not there */
+  GHashTable *states;               /* synthetic address -> name */
+  GHashTable *named;                /* pids that have mappings with these names: pid -> bits */
 } PerfFile;
 
 static void
@@ -82,7 +89,7 @@ put_text (PerfFile *self, const char *text, gsize limit)
 }
 
 static struct perf_event_attr
-make_attr (const PerfFile *self)
+make_attr (void)
 {
   return (struct perf_event_attr){
     .type = PERF_TYPE_SOFTWARE,
@@ -90,8 +97,7 @@ make_attr (const PerfFile *self)
     .config = PERF_COUNT_SW_CPU_CLOCK,
     .sample_period = UNKNOWN_PERIOD,
     .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU
-                   | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN
-                   | (self->n_events > 1 ? PERF_SAMPLE_IDENTIFIER : 0),
+                   | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_IDENTIFIER,
     .mmap = 1,
     .mmap2 = 1,
     .comm = 1,
@@ -103,22 +109,21 @@ make_attr (const PerfFile *self)
   };
 }
 
-/* Event n has the id n + 1. A single event needs none. */
+/* Event n has the id n + 1. */
 static void
 write_attrs (PerfFile *self)
 {
-  struct perf_event_attr attr = make_attr (self);
-  gboolean has_ids = self->n_events > 1;
+  struct perf_event_attr attr = make_attr ();
   guint64 id_offset = HEADER_SIZE + (guint64) self->n_events * ENTRY_SIZE;
 
   for (guint i = 0; i < self->n_events; i++)
     {
-      guint64 ids[] = { has_ids ? id_offset + i * ID_SIZE : 0, has_ids ? ID_SIZE : 0 };
+      guint64 ids[] = { id_offset + i * ID_SIZE, ID_SIZE };
 
       lu_stream_write (self->stream, &attr, ATTR_SIZE);
       lu_stream_write (self->stream, ids, sizeof ids);
     }
-  for (guint64 id = 1; has_ids && id <= self->n_events; id++)
+  for (guint64 id = 1; id <= self->n_events; id++)
     lu_stream_write (self->stream, &id, ID_SIZE);
 }
 
@@ -130,22 +135,61 @@ write_head (PerfFile *self)
   self->has_head = TRUE;
   self->n_events = lu_syscap_events_size (self->events);
   self->data_offset = HEADER_SIZE + self->n_events * (ENTRY_SIZE + (guint64) ID_SIZE);
-  if (self->n_events == 1)
-    self->data_offset -= ID_SIZE;
   words[3] = (guint64) self->n_events * ENTRY_SIZE;
   words[4] = self->data_offset;
-  words[8] = self->n_events > 1 ? 1 << EVENT_DESC : 0;
   lu_stream_write (self->stream, MAGIC, 8);
   lu_stream_write (self->stream, words, sizeof words);
   write_attrs (self);
 }
 
-/* Writes the feature EVENT_DESC, which follows the records. */
+/* Remembers a text as a feature; a list has the number of its texts before it. */
 static void
-write_event_names (PerfFile *self)
+learn_feature (PerfFile *self, guint bit, const char *text)
 {
-  guint64 place[2] = { lu_stream_size (self->stream) + sizeof place };
-  struct perf_event_attr attr = make_attr (self);
+  guint32 count = 1, size = (guint32) strlen (text) + 1;
+
+  if (self->features[bit] != NULL)
+    return;
+  self->features[bit] = g_byte_array_new ();
+  if (bit == CMDLINE)
+    g_byte_array_append (self->features[bit], (const guint8 *) &count, sizeof count);
+  g_byte_array_append (self->features[bit], (const guint8 *) &size, sizeof size);
+  g_byte_array_append (self->features[bit], (const guint8 *) text, size);
+}
+
+/* Writes the features, which follow the records, and which there are. */
+static void
+write_features (PerfFile *self)
+{
+  guint64 bits = 0, offset = lu_stream_size (self->stream);
+
+  for (guint i = 0; i < N_FEATURES; i++)
+    if (self->features[i] != NULL)
+      {
+        bits |= G_GUINT64_CONSTANT (1) << i;
+        offset += 2 * sizeof (guint64);
+      }
+  for (guint i = 0; i < N_FEATURES; i++)
+    if (self->features[i] != NULL)
+      {
+        guint64 place[] = { offset, self->features[i]->len };
+
+        lu_stream_write (self->stream, place, sizeof place);
+        offset += self->features[i]->len;
+      }
+  for (guint i = 0; i < N_FEATURES; i++)
+    if (self->features[i] != NULL)
+      {
+        lu_stream_write (self->stream, self->features[i]->data, self->features[i]->len);
+        g_byte_array_unref (self->features[i]);
+      }
+  lu_stream_patch (self->stream, FEATURES_AT, &bits, sizeof bits);
+}
+
+static void
+describe_events (PerfFile *self)
+{
+  struct perf_event_attr attr = make_attr ();
 
   g_byte_array_set_size (self->record, 0);
   put_u32 (self, self->n_events);
@@ -160,13 +204,11 @@ write_event_names (PerfFile *self)
       put (self, name, strlen (name) + 1);
       put_u64 (self, i + 1);
     }
-  place[1] = self->record->len;
-  lu_stream_write (self->stream, place, sizeof place);
-  lu_stream_write (self->stream, self->record->data, self->record->len);
+  self->features[EVENT_DESC] = g_byte_array_ref (self->record);
 }
 
-/* Appends what sample_id_all adds to each record except samples: pid, tid, time, CPU, and if there
- * are several events, the id of the first one. */
+/* Appends what sample_id_all adds to each record except samples: pid, tid, time, CPU, and the id
+ * of the first event. */
 static void
 put_id (PerfFile *self, gint32 pid, gint64 time)
 {
@@ -174,8 +216,7 @@ put_id (PerfFile *self, gint32 pid, gint64 time)
   put_u32 (self, (guint32) pid);
   put_u64 (self, (guint64) MAX (time, self->time));
   put_u64 (self, 0);
-  if (self->n_events > 1)
-    put_u64 (self, 1);
+  put_u64 (self, 1);
 }
 
 static void
@@ -276,8 +317,7 @@ write_kernel (PerfFile *self, const char *release)
   put_u64 (self, 0); /* pid, tid */
   put_u64 (self, 0); /* before everything else */
   put_u64 (self, 0);
-  if (self->n_events > 1)
-    put_u64 (self, 1);
+  put_u64 (self, 1);
   finish_record (self);
 }
 
@@ -427,8 +467,7 @@ write_sample (PerfFile *self, const LuSyscapRecord *record)
       name_state (self, record, addresses[i]);
   start_record (self, PERF_RECORD_SAMPLE,
                 in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
-  if (self->n_events > 1)
-    put_u64 (self, record->sample.event < self->n_events ? record->sample.event + 1 : 1);
+  put_u64 (self, record->sample.event < self->n_events ? record->sample.event + 1 : 1);
   put_u64 (self, leaf);
   put_u32 (self, (guint32) record->pid);
   put_u32 (self, (guint32) record->sample.tid);
@@ -460,8 +499,16 @@ learn (PerfFile *self, const char *key, const char *text)
     self->has_native_frames = TRUE;
   else if (g_str_equal (key, LU_SYSCAP_KEY_REDACTED))
     self->is_redacted = TRUE; /* the addresses are not the kernel's */
-  else if (g_str_equal (key, "uname.release") && !self->is_redacted)
-    write_kernel (self, text);
+  else if (g_str_equal (key, "hostname"))
+    learn_feature (self, HOSTNAME, text);
+  else if (g_str_equal (key, "live-unwinder.command"))
+    learn_feature (self, CMDLINE, text);
+  else if (g_str_equal (key, "uname.release"))
+    {
+      learn_feature (self, OSRELEASE, text);
+      if (!self->is_redacted)
+        write_kernel (self, text);
+    }
 }
 
 static void
@@ -506,8 +553,8 @@ perf_end (gpointer state)
   if (!self->has_head)
     write_head (self);
   size = lu_stream_size (self->stream) - self->data_offset;
-  if (self->n_events > 1)
-    write_event_names (self);
+  describe_events (self);
+  write_features (self);
   lu_stream_patch (self->stream, DATA_SIZE_AT, &size, sizeof size);
   lu_syscap_events_free (self->events);
   g_byte_array_unref (self->record);

@@ -41,6 +41,7 @@ typedef struct
   const LuTopQuery *query;
   const LuModel *model;
   LuTopNames *names;
+  guint32 n_functions; /* that were there when samples were added up; more may come */
   guint n_nodes;
   Node *nodes;              /* node n is nodes[n] */
   guint64 *selves, *totals; /* by function */
@@ -127,6 +128,7 @@ add_functions (Adding *self)
   gsize n = lu_top_names_n_functions (self->names) + 1;
   guint32 at = self->nodes[0].first;
 
+  self->n_functions = (guint32) n - 1;
   self->selves = g_renew (guint64, self->selves, n);
   self->totals = g_renew (guint64, self->totals, n);
   self->n_open = g_renew (guint32, self->n_open, n);
@@ -173,7 +175,7 @@ add_row (const Adding *self, guint32 number, guint64 id, Sum sum)
 static void
 add_function_rows (const Adding *self)
 {
-  for (guint32 i = 1; i <= lu_top_names_n_functions (self->names); i++)
+  for (guint32 i = 1; i <= self->n_functions; i++)
     add_row (self, i, i, (Sum){ self->selves[i], self->totals[i] });
 }
 
@@ -257,8 +259,7 @@ find_callers (const Adding *self)
   g_autoptr (GArray) met = g_array_new (FALSE, FALSE, sizeof (Met));
   guint32 function = self->query->function;
 
-  if (!self->query->has_callers || function == 0
-      || function > lu_top_names_n_functions (self->names))
+  if (!self->query->has_callers || function == 0 || function > self->n_functions)
     return;
   for (guint32 i = 1; i <= self->n_nodes; i++)
     if (self->nodes[i].total > 0 && self->nodes[i].function == function

@@ -54,6 +54,16 @@ class Tables(Case):
         self.assertRegex(lines[2], r"^ +\d+\.\d\d +\d+\.\d\d  late_phase  \[top-phases\]$")
         self.assertRegex(result.stdout, r"(?m)^ +0\.\d\d +[6-9]\d\.\d\d  call_both ")
 
+    def test_functions_that_come_later(self):
+        """Names that are found after a table was added up have no samples in it, and no others'."""
+        script = "import sys; import json, re, decimal, difflib, email.message, html.parser, http.client, xml.dom"
+        result = self.run_it("--batch", "0", "--interval", "100ms", "-F", "9999", "--",
+                             "sh", "-c", f"for i in 1 2 3 4 5 6; do {sys.executable} -c '{script}'; $0 0 30; done", PHASES)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        shares = re.findall(r"(?m)^ +(\d+\.\d\d) +(\d+\.\d\d)  ", result.stdout)
+        self.assertNotEqual(shares, [])
+        self.assertEqual([pair for pair in shares if max(map(float, pair)) > 100], [])
+
     def test_samples_leave_the_window(self):
         top = self.start(PROGRAM, "top", "--batch", "0", "--interval", "200ms", "--window", "1s",
                          "--", PHASES, "700", "3600000", stdout=subprocess.PIPE,

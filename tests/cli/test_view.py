@@ -11,12 +11,14 @@ skip with the reason.
 
 import collections
 import ctypes
+import glob
 import gzip
 import json
 import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -429,6 +431,35 @@ class Convert(Case):
                              env=os.environ | {"HOME": self.directory}).stdout
         self.assertRegex(top, r"flat%[^\n]*\n *" + str(self.functions_of_capture["busy_leaf"][0])
                          + r" [^\n]* busy_leaf\n")
+
+    def test_perf_data_features(self):
+        """Readers find the event by its id and name, and show where the recording is from."""
+        for data in self.convert("perf.data"):
+            offset, size, bits = *struct.unpack_from("<QQ", data, 40), *struct.unpack_from("<Q", data, 72)
+            self.assertEqual(struct.unpack_from("<QQQ", data, 216), (232, 8, 1))  # ids of the attr; the id
+            numbers, texts = [bit for bit in range(64) if bits >> bit & 1], {}
+            for i, bit in enumerate(numbers):
+                at, length = struct.unpack_from("<QQ", data, offset + size + 16 * i)
+                texts[bit] = data[at:at + length]
+            self.assertEqual(numbers, [3, 4, 11, 12])
+            self.assertEqual(at + length, len(data))
+            self.assertEqual(texts[3][4:], os.uname().nodename.encode() + b"\0")
+            self.assertIn(b" -- ", texts[11])
+            self.assertIn(b"cpu-clock\0", texts[12])
+
+    def test_hotspot(self):
+        """The parser of hotspot reads our file."""
+        parsers = glob.glob("/usr/lib/*/libexec/hotspot-perfparser") + glob.glob("/usr/lib/*/hotspot-perfparser")
+        if not parsers:
+            self.skipTest("hotspot is not installed")
+        self.convert("perf.data")
+        result = subprocess.run([parsers[0], "--input", self.path("all.perf.data"), "--output", self.path("hotspot")],
+                                capture_output=True, text=True, check=False, timeout=120)
+        self.assertNotIn("Unexpected", result.stderr)
+        with open(self.path("hotspot"), "rb") as file:
+            parsed = file.read()
+        for name in (b"cpu-clock", b"busy_leaf", b"nested"):
+            self.assertIn(name, parsed)
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_perf_data_names_the_kernel(self):
