@@ -90,7 +90,10 @@ struct
   __type (value, struct lu_bpf_counters);
 } counters SEC (".maps");
 
-/* One value per CPU where functions of interpreters are read. */
+#ifdef READS_INTERPRETERS
+#define HOST_READS_INTERPRETERS 1
+
+/* One value per CPU. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);
@@ -98,6 +101,9 @@ struct
   __type (key, uint32_t);
   __type (value, struct python);
 } pythons SEC (".maps");
+#else
+#define HOST_READS_INTERPRETERS 0
+#endif
 
 /* The program that takes the place of this one; empty at first. */
 struct
@@ -191,13 +197,13 @@ read_kernel (uint64_t address)
 
 typedef struct bpf_perf_event_data *host_context;
 
-/* NULL in the program that does not read chains: older verifiers look at all functions of it. */
+#ifdef READS_INTERPRETERS
 static inline struct python *
 host_python (walk_ref ref)
 {
-  return (host_config.flags & LU_BPF_INTERPRETERS) != 0 ? bpf_map_lookup_elem (&pythons, &ref)
-                                                        : NULL;
+  return bpf_map_lookup_elem (&pythons, &ref);
 }
+#endif
 
 static inline int64_t
 host_read_memory (void *to, uint32_t size, uint64_t address)

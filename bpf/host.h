@@ -19,6 +19,7 @@
  *   host_call_before (walk, pc)     enum lu_call_kind, of a return address into walk->seen
  *   host_find_vma (ref, address)   sets walk->found by the kernel's own mappings; 0: it cannot
  *   host_clock ()             CLOCK_MONOTONIC in ns
+ *   HOST_READS_INTERPRETERS   1 or 0; the next ones are for 1
  *   host_python (ref)         struct python of that walk, or NULL
  *   host_read_memory (to, size, address)   from anywhere in the sampled process; 0: read
  *   host_thread_pointer ()    pthread_self() of the sampled thread

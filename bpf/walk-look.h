@@ -198,7 +198,7 @@ note_interpreter (struct walk *walk)
   const uint8_t *interp_of = host_shared->interp_of;
   uint32_t slot = walk->place.module, interp;
 
-  if ((host_config.flags & LU_BPF_INTERPRETERS) == 0)
+  if (!HOST_READS_INTERPRETERS)
     return;
   HOST_NEAR (interp_of);
   HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);

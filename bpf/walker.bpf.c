@@ -10,7 +10,6 @@
 /* Weak, as HOST_SUBPROGRAM. */
 #define LU_CALL_FUNCTION __attribute__ ((noinline, weak))
 
-#include "walk-python.h"
 #include "walk-subprogram.h"
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
@@ -377,6 +376,9 @@ is_bpf_unwound (int64_t result)
   return (uint64_t) result - NEXT_ENDED <= NEXT_DEPTH - NEXT_ENDED;
 }
 
+#if HOST_READS_INTERPRETERS
+#include "walk-python.h"
+
 /* Counts a chain by its outcome, a LuCounter. */
 HOST_SUBPROGRAM int64_t
 count_chain (walk_ref ref, uint64_t outcome)
@@ -401,9 +403,15 @@ count_chain (walk_ref ref, uint64_t outcome)
 static inline void
 tell_functions (const struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 {
-  if ((host_config.flags & LU_BPF_INTERPRETERS) != 0 && walk->interp != 0)
+  if (walk->interp != 0)
     count_chain (ref, (uint64_t) python_tell_chain (ctx, ref));
 }
+#else
+static inline void
+tell_functions (const struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
+{
+}
+#endif
 
 static inline int64_t
 take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
@@ -509,7 +517,7 @@ take_walk (struct bpf_perf_event_data *ctx)
   struct walk *walk;
   int64_t result;
 
-  if ((host_config.flags & LU_BPF_INTERPRETERS) == 0)
+  if (!HOST_READS_INTERPRETERS)
     bpf_tail_call (ctx, &replacement, 0); /* if there is one */
   cpu = bpf_get_smp_processor_id ();
   walk = bpf_map_lookup_elem (&walks, &cpu);

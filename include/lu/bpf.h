@@ -300,8 +300,6 @@ enum lu_bpf_config_flags
   LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
   LU_BPF_VMAS = 1 << 6,       /* where nothing is published, use the kernel's own mappings (6.1) */
   LU_BPF_ARGUMENTS = 1 << 7,  /* tell what sampled processes were started with; needs VMAS */
-  LU_BPF_INTERPRETERS = 1 << 8, /* read the functions of interpreters; the program is called by one
-                                   without it */
 };
 
 struct lu_bpf_config

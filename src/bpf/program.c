@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "reader.skel.h"
 #include "walker.skel.h"
 
 #define MAX_FDINFO 4096
@@ -34,7 +35,7 @@ struct _LuBpfProgram
 {
   struct walker_bpf *skeleton; /* owned */
   LuBpfReaderProcess process;  /* loads the reader when it is wanted */
-  struct walker_bpf *reader;   /* owned; its replacement, which reads interpreters; NULL: none */
+  struct reader_bpf *reader;   /* owned; its replacement, which reads interpreters; NULL: none */
   int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
   guint32 flags;
   guint n_cpus;
@@ -153,14 +154,14 @@ make_shared (LuBpfProgram *self)
 }
 
 static int
-load (struct walker_bpf *skeleton)
+load (struct bpf_object *object)
 {
   sigset_t all, before;
   int result;
 
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
-  result = bpf_object__load (skeleton->obj);
+  result = bpf_object__load (object);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   return result;
 }
@@ -193,7 +194,7 @@ open_skeleton (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 f
   set_sizes (self, options);
   set_config (self, options);
   result = make_shared (self);
-  return result == 0 ? load (self->skeleton) : result;
+  return result == 0 ? load (self->skeleton->obj) : result;
 }
 
 /* Kernels before 6.1 keep their mappings in other structures, and refuse code whose fields libbpf
@@ -213,7 +214,7 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options)
 
 /* Shares all maps but the constants and the state of chains. */
 static int
-share_maps (const LuBpfProgram *self, struct walker_bpf *reader)
+share_maps (const LuBpfProgram *self, struct reader_bpf *reader)
 {
   const struct walker_bpf *from = self->skeleton;
   const struct
@@ -238,7 +239,7 @@ share_maps (const LuBpfProgram *self, struct walker_bpf *reader)
 static int
 load_reader (LuBpfProgram *self)
 {
-  struct walker_bpf *reader = walker_bpf__open ();
+  struct reader_bpf *reader = reader_bpf__open ();
   const guint32 place = 0;
   int result, fd;
 
@@ -246,11 +247,10 @@ load_reader (LuBpfProgram *self)
     return -errno;
   self->reader = reader;
   reader->rodata->host_config = self->skeleton->rodata->host_config;
-  reader->rodata->host_config.flags |= LU_BPF_INTERPRETERS;
   bpf_map__set_max_entries (reader->maps.pythons, self->n_cpus);
   result = share_maps (self, reader);
   if (result == 0)
-    result = load (reader);
+    result = load (reader->obj);
   if (result != 0)
     return result;
   fd = bpf_program__fd (reader->progs.take_walk);
@@ -336,7 +336,7 @@ lu_bpf_program_free (LuBpfProgram *self)
     munmap (self->counters, self->counters_size);
   lu_fd_clear (&self->stats_fd);
   lu_bpf_reader_process_stop (&self->process);
-  walker_bpf__destroy (self->reader);
+  reader_bpf__destroy (self->reader);
   walker_bpf__destroy (self->skeleton);
   g_free (self);
 }

@@ -242,7 +242,6 @@ begin_with (const struct lu_python_layout *of, guint32 version)
   memset (user_host.shared.announced_functions, 0, sizeof user_host.shared.announced_functions);
   used = gap = 0;
   runtime = take (STRUCT_BYTES);
-  user_host.config.flags = LU_BPF_INTERPRETERS;
   user_host.read_memory = read_memory;
   user_host.output = output;
   user_host.thread_pointer = THREAD;

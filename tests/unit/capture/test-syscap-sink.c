@@ -727,6 +727,65 @@ test_hostile_kernel_chain (void)
   g_assert_cmphex (addresses[n - 2], ==, 0x10);
 }
 
+/* Functions of an interpreter are named before the sample, or when their names come; a client gets
+ * the interpreter's own frames. */
+static void
+check_functions (Fixture *self, const char *expected)
+{
+  const struct lu_interp_frame known = { .code = 0x100, .check = 1 }, late = { .code = 0x200 };
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction function = { .language = LU_INTERP_PYTHON,
+                                .check = 1,
+                                .first_line = 3,
+                                .code = 0x100,
+                                .name = { .size = 4, .kind = 1 },
+                                .path = { .size = 5, .kind = 1 },
+                                .name_text = (const guint8 *) "work",
+                                .path_text = (const guint8 *) "/a.py" };
+  const LuFrame native = { .pc = 0x1100 };
+  LuFrame merged[2] = { { .flags = LU_FRAME_FUNCTION }, { .flags = LU_FRAME_FUNCTION } };
+  const LuSinkSample sample = { .time = 2000,
+                                .pid = 7,
+                                .tid = 7,
+                                .n_user = 2,
+                                .user = merged,
+                                .native = &native,
+                                .n_native = 1,
+                                .functions = functions };
+  g_autofree char *text = NULL;
+
+  lu_functions_learn (functions, 1, 7, &function);
+  merged[0].pc = lu_functions_find (functions, 1, 7, &known);
+  merged[1].pc = lu_functions_find (functions, 1, 7, &late);
+  g_assert_true (self->sink->ops->sample (self->sink, &sample, NULL));
+  function.code = 0x200;
+  function.check = 0;
+  lu_functions_learn (functions, 1, 7, &function);
+  g_assert_true (self->sink->ops->sample (self->sink, &sample, NULL));
+  text = dump (self, TRUE);
+  g_assert_nonnull (strstr (text, expected));
+}
+
+static void
+test_functions (void)
+{
+  Fixture fixture;
+  int fd;
+
+  setup (&fixture, NULL);
+  check_functions (&fixture, "jitmap e000000010000003=work (a.py:3) e000000020000003=/a.py:3\n"
+                             "sample 7/7: -512 e000000010000003 e000000010000004\n"
+                             "jitmap e000000010000004=work (a.py:3) e000000020000004=/a.py:3\n"
+                             "sample 7/7: -512 e000000010000003 e000000010000004\n");
+  teardown (&fixture);
+  fd = memfd_create ("capture", MFD_CLOEXEC);
+  fixture.fd = dup (fd);
+  fixture.sink = lu_syscap_sink_new_for_client (fd, NULL, -1);
+  begin (&fixture);
+  check_functions (&fixture, "sample 7/7: -512 1100\nsample 7/7: -512 1100\n");
+  teardown (&fixture);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -736,6 +795,7 @@ main (int argc, char **argv)
   g_test_add_func ("/output/syscap-sink/thread names", test_thread_names);
   g_test_add_func ("/output/syscap-sink/process-and-maps", test_process_and_maps);
   g_test_add_func ("/output/syscap-sink/for-client", test_for_client);
+  g_test_add_func ("/output/syscap-sink/functions", test_functions);
   g_test_add_func ("/output/syscap-sink/exec", test_exec);
   g_test_add_func ("/output/syscap-sink/fork-and-exit", test_fork_and_exit);
   g_test_add_func ("/output/syscap-sink/no-pid", test_no_pid);
