@@ -11,6 +11,7 @@
 #include "callchain.h"
 #include "module/opener.h"
 #include "process-reader.h"
+#include "waiting-files.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -26,9 +27,8 @@
 #define ANSWER_BATCH_BYTES (256u << 10)
 /* How often free memory is given back; a burst of processes leaves holes in the heap. */
 #define TRIM_NS (30 * BUDGET_SECOND_NS)
-/* How often waiting files are tried again, and how many there may be. */
-#define RETRY_MS    50
-#define MAX_WAITING 4096
+/* How often waiting files are tried again. */
+#define RETRY_MS 50
 /* lu_worker_join() checks this often whether the worker still makes progress. */
 #define JOIN_INTERVAL_NS (20 * 1000 * 1000)
 /* A request that is this much too late at the end hangs. */
@@ -55,7 +55,7 @@ struct _LuWorker
   guint32 n_kernel;
   guint64 budget_start, unwind_ns; /* ns: unwinding took this much since then */
   guint64 last_trim;
-  GQueue waiting; /* LuOpenMessage: files whose process has used up its time */
+  LuWaitingFiles *waiting;
   guint64 last_try;
 };
 
@@ -82,48 +82,32 @@ answer_done (LuWorker *self)
 }
 
 static gboolean
-open_module (LuWorker *self, const LuOpenMessage *message)
+open_module (gpointer data, const LuOpenMessage *message)
 {
+  LuWorker *self = data;
+
   return lu_opener_open (self->opener, message->module, message->pid, message->start, message->end);
 }
 
 static void
 open_or_wait (LuWorker *self, const LuOpenMessage *message)
 {
-  LuOpenMessage *waiting;
-
   if (open_module (self, message))
     return;
   lu_count (&self->unwinder->counters, LU_COUNTER_FILES_WAITED);
-  if (g_queue_get_length (&self->waiting) == MAX_WAITING)
-    return; /* its samples stay over budget */
-  waiting = g_memdup2 (message, sizeof *message);
-  lu_module_ref (waiting->module);
-  g_queue_push_tail (&self->waiting, waiting);
+  lu_waiting_files_add (self->waiting, message);
 }
 
+/* A sample that ended as "over budget" may need a file that waits. */
 static void
-drop_waiting (gpointer data)
+note_end (LuWorker *self, LuAddressSpace *space)
 {
-  LuOpenMessage *message = data;
+  const LuMapping *mapping = NULL;
 
-  lu_module_unref (message->module);
-  g_free (message);
-}
-
-/* Tries each file that waits once. */
-static void
-try_waiting (LuWorker *self)
-{
-  for (guint n = g_queue_get_length (&self->waiting); n > 0; n--)
-    {
-      LuOpenMessage *message = g_queue_pop_head (&self->waiting);
-
-      if (open_module (self, message))
-        drop_waiting (message);
-      else
-        g_queue_push_tail (&self->waiting, message);
-    }
+  if (!lu_waiting_files_is_empty (self->waiting))
+    mapping = lu_address_space_find (space, self->stack->end_pc);
+  if (mapping != NULL)
+    lu_waiting_files_note_sample (self->waiting, mapping->module);
 }
 
 static void
@@ -232,6 +216,8 @@ unwind (LuWorker *self, LuSampleMessage *message)
                                                    .is_replay = !self->live },
                                self->stack);
   lu_opener_settle (self->opener);
+  if (self->stack->status == LU_STATUS_OVER_BUDGET)
+    note_end (self, message->header.space);
   self->unwind_ns += lu_thread_cpu_ns () - begin;
   if (self->prefault != NULL && lu_stack_ends_at_absent_page (self->stack, &message->sample))
     prefault_missing_pages (self, message);
@@ -348,12 +334,12 @@ open_waiting (LuWorker *self)
   guint64 now = lu_monotonic_ns ();
   gboolean is_left_behind;
 
-  if (g_queue_is_empty (&self->waiting)
+  if (lu_waiting_files_is_empty (self->waiting)
       || now - self->last_try < RETRY_MS * G_GUINT64_CONSTANT (1000000))
     return TRUE;
   self->last_try = now;
   set_busy (self, TRUE);
-  try_waiting (self);
+  lu_waiting_files_try (self->waiting, open_module, self);
   pthread_mutex_lock (&self->mutex);
   is_left_behind = self->is_left_behind;
   self->is_busy = FALSE;
@@ -403,7 +389,7 @@ worker_main (gpointer data)
       if (!open_waiting (self))
         return end_thread (self);
       trim_now_and_then (self);
-      lu_queue_wait (self->input, g_queue_is_empty (&self->waiting) ? -1 : RETRY_MS);
+      lu_queue_wait (self->input, lu_waiting_files_is_empty (self->waiting) ? -1 : RETRY_MS);
     }
   lu_queue_close (self->output);
   return end_thread (self);
@@ -433,6 +419,7 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
   init_end (self);
   self->last_trim = lu_monotonic_ns ();
   self->opener = lu_opener_new (options->live, IMAGE_BUDGET);
+  self->waiting = lu_waiting_files_new ();
   if (options->tables != NULL)
     lu_opener_set_tables (self->opener, options->tables);
   if (options->drops_cfi)
@@ -545,7 +532,7 @@ lu_worker_free (LuWorker *self)
   pthread_cond_destroy (&self->end);
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
-  g_queue_clear_full (&self->waiting, drop_waiting);
+  lu_waiting_files_free (self->waiting);
   lu_process_reader_free (self->reader);
   lu_memory_reader_free (self->prefault);
   g_free (self->stack);
