@@ -175,11 +175,11 @@ get_process (LuFunctions *self, guint64 number, gint32 pid)
 static guint64
 expect (LuFunctions *self)
 {
-  const LuFunctionNames *unreadable = &g_array_index (self->names, LuFunctionNames, 0);
+  const LuFunctionNames unreadable = g_array_index (self->names, LuFunctionNames, 0);
 
   if (self->names->len >= MAX_FUNCTIONS)
     return LU_FUNCTION_TOO_MANY;
-  g_array_append_vals (self->names, unreadable, 1);
+  g_array_append_val (self->names, unreadable);
   return LU_FUNCTION_BASE + self->names->len - 1;
 }
 
