@@ -179,7 +179,7 @@ read_source (Annotation *self, const Line *line, gsize *size, const char **note)
   if (text == NULL)
     *note = N_ ("the file is not here");
   else if (is_newer (&info, g_ptr_array_index (self->model->modules, line->module)))
-    *note = N_ ("the file is newer than the program, so its lines may be others");
+    *note = N_ ("the file is newer than the program, so its lines may not match");
   self->n_left -= text != NULL ? *size : 0;
   self->has_text |= text != NULL;
   return text;

@@ -40,6 +40,11 @@ class SyscapError(Exception):
     """The file breaks the format; the message names the file offset of the frame."""
 
 
+def is_interpreted(address):
+    """True for a function that an interpreter runs, which stands for no native frame."""
+    return SYNTHETIC_BASE + 0x10000000 <= address < SYNTHETIC_BASE + 0x20000000
+
+
 def is_synthetic(address):
     """True for an address that only a JITMAP frame gives a meaning."""
     return SYNTHETIC_BASE <= address < SYNTHETIC_END

@@ -104,7 +104,8 @@ def record(run, recorder, options, command, directory):
     begin = time.monotonic()
     with open(errors, "wb") as err:
         child = subprocess.Popen(
-            [recorder, "--quiet", "--stats", "json", "--force", "-o", capture, *options, "--",
+            [recorder, "--quiet", "--stats", "json", "--force", "--native-frames", "-o",
+             capture, *options, "--",
              programs.cputime(), usage_file, *command],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         timer = threading.Timer(RECORD_TIMEOUT, child.kill)

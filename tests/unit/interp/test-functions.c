@@ -102,7 +102,7 @@ typedef struct
 } Case;
 
 static const Case cases[] = {
-  { "Latin-1", "caf\xe9", { 4, 1, 0 }, "café (app.py:12)" },
+  { "Latin-1", "\xe9\xe8\xe7\xe0", { 4, 1, 0 }, "éèçà (app.py:12)" },
   { "two bytes a character", "\x3b\x04\x01\x00", { 4, 2, 0 }, NULL },
   { "Cyrillic", "\x3b\x04\x3e\x04", { 4, 2, 0 }, "ло (app.py:12)" },
   { "four bytes a character", "\x00\xf6\x01\x00", { 4, 4, 0 }, "😀 (app.py:12)" },
