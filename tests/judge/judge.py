@@ -86,7 +86,7 @@ class Judge:
     def _sample(self, sample):
         self.samples += 1
         self.spaces.advance(sample.time)
-        # Of stacks recorded with --native-frames, all native frames are left.
+        # Recordings with --native-frames keep all native frames beside these.
         addresses = [a for a in sample.user if not syscap.is_interpreted(a)]
         if not addresses:
             self.excluded[KERNEL_PART_ONLY] += 1
