@@ -6,10 +6,10 @@
 #include "symbolize/disassembly.h"
 
 #include "sandbox/sandbox.h"
+#include "symbolize/library.h"
 #include "symbolize/reader.h"
 
 #include <Zydis/Zydis.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,11 +41,7 @@ static struct
 gboolean
 lu_disassembly_load (void)
 {
-  const struct
-  {
-    const char *name;
-    void *target;
-  } functions[] = {
+  const LuLibraryFunction functions[] = {
     { "ZydisDecoderInit", &zydis.init_decoder },
     { "ZydisDecoderDecodeFull", &zydis.decode },
     { "ZydisFormatterInit", &zydis.init_formatter },
@@ -54,17 +50,8 @@ lu_disassembly_load (void)
   g_autofree char *name =
       g_strdup_printf ("libZydis.so.%u.%u", (guint) ZYDIS_VERSION_MAJOR (ZYDIS_VERSION),
                        (guint) ZYDIS_VERSION_MINOR (ZYDIS_VERSION));
-  void *handle = dlopen (name, RTLD_NOW);
 
-  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    {
-      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
-
-      if (address == NULL)
-        return FALSE;
-      memcpy (functions[i].target, &address, sizeof address);
-    }
-  return TRUE;
+  return lu_library_load (name, functions, G_N_ELEMENTS (functions));
 }
 
 static gboolean

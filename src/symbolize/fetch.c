@@ -9,7 +9,8 @@
 
 #include "symbolize/fetch.h"
 
-#include <dlfcn.h>
+#include "symbolize/library.h"
+
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <poll.h>
@@ -52,11 +53,7 @@ typedef struct
 static gboolean
 load (Library *self)
 {
-  const struct
-  {
-    const char *name;
-    void *target; /* receives the address of the function */
-  } functions[] = {
+  const LuLibraryFunction functions[] = {
     { "debuginfod_begin", &self->begin },
     { "debuginfod_end", &self->end },
     { "debuginfod_find_debuginfo", &self->find_debuginfo },
@@ -65,17 +62,8 @@ load (Library *self)
     { "debuginfod_set_user_data", &self->set_user_data },
     { "debuginfod_get_user_data", &self->get_user_data },
   };
-  void *handle = dlopen (LIBRARY, RTLD_NOW);
 
-  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
-    {
-      void *address = handle != NULL ? dlsym (handle, functions[i].name) : NULL;
-
-      if (address == NULL)
-        return FALSE;
-      memcpy (functions[i].target, &address, sizeof address);
-    }
-  return TRUE;
+  return lu_library_load (LIBRARY, functions, G_N_ELEMENTS (functions));
 }
 
 static void
