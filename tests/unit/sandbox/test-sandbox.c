@@ -511,8 +511,20 @@ wait_and_try (gpointer data)
   return GINT_TO_POINTER (try_socket_unix ());
 }
 
+/* Returns how many of `n` commands the filter lets through. The kernel answers EINVAL or EFAULT to
+ * a call without arguments. */
+static guint
+n_not_refused (const enum bpf_cmd *commands, guint n)
+{
+  guint n_through = 0;
+
+  for (guint i = 0; i < n; i++)
+    n_through += result (syscall (SYS_bpf, commands[i], (void *) 1, 8)) != EPERM;
+  return n_through;
+}
+
 /* Maps of a program that was loaded before can be created and filled, and nothing else is allowed.
- * The kernel answers EINVAL or EFAULT to a call without arguments. */
+ */
 static int
 try_maps (void)
 {
@@ -525,12 +537,10 @@ try_maps (void)
 
   if (!lu_sandbox_restrict_calls (LU_NEEDS_MAPS, NULL))
     return NO_SANDBOX;
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
-    if (result (syscall (SYS_bpf, refused[i], (void *) 1, 8)) != EPERM)
-      return 1;
-  for (guint i = 0; i < G_N_ELEMENTS (allowed); i++)
-    if (result (syscall (SYS_bpf, allowed[i], (void *) 1, 8)) == EPERM)
-      return 2;
+  if (n_not_refused (refused, G_N_ELEMENTS (refused)) > 0)
+    return 1;
+  if (n_not_refused (allowed, G_N_ELEMENTS (allowed)) < G_N_ELEMENTS (allowed))
+    return 2;
   return try_socket_unix () == EPERM ? 0 : 3;
 }
 
@@ -558,12 +568,10 @@ try_loading (void)
 
   if (!lu_sandbox_restrict_loader ())
     return NO_SANDBOX;
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
-    if (result (syscall (SYS_bpf, refused[i], (void *) 1, 8)) != EPERM)
-      return 1;
-  for (guint i = 0; i < G_N_ELEMENTS (allowed); i++)
-    if (result (syscall (SYS_bpf, allowed[i], (void *) 1, 8)) == EPERM)
-      return 2;
+  if (n_not_refused (refused, G_N_ELEMENTS (refused)) > 0)
+    return 1;
+  if (n_not_refused (allowed, G_N_ELEMENTS (allowed)) < G_N_ELEMENTS (allowed))
+    return 2;
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     if (others[i]() != EPERM)
       return 3;
