@@ -7,9 +7,8 @@
  * including the one with LU_INTERP_ENTRY; these replace its frame. Everything else stays: C
  * functions that were called, and the rest of the interpreter.
  *
- * What is done rests on counts. In a whole stack each call must have its functions and each
- * function its call, with one exception: the innermost call may not run a function yet, or not any
- * more. */
+ * The counts decide. In a whole stack each call must have its functions and each function its call,
+ * with one exception: the innermost call may not run a function yet, or not any more. */
 
 #pragma once
 
