@@ -21,6 +21,8 @@ static const struct
   { "java", N_ ("start it with -XX:+PreserveFramePointer, and before the recording ends, run: jcmd "
                 "PID Compiler.perfmap") },
   { "node*", N_ ("start it with --perf-basic-prof --interpreted-frames-native-stack") },
+  { "postgres*", N_ ("set jit_profiling_support = on in its configuration, which names them, or "
+                     "jit = off, with which stacks are whole") },
   { "python*", N_ ("start it with -X perf (stacks may end there if Python 3.12 was built without "
                    "frame pointers)") },
 };

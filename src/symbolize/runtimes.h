@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#define LU_N_RUNTIMES 3
+#define LU_N_RUNTIMES 4
 
 /* Samples that lack names of functions, by runtime. */
 typedef struct

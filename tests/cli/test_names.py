@@ -382,6 +382,7 @@ class Hints(Recorded):
             if built.returncode != 0:
                 raise unittest.SkipTest(built.stderr)
         shutil.copy(cls.path("java"), cls.path("other"))
+        shutil.copy(cls.path("java"), cls.path("postgres"))
         shutil.copy(cls.path("python3.12"), cls.path("python3.11"))
 
     def first_lines(self, program, *arguments):
@@ -401,6 +402,7 @@ class Hints(Recorded):
         pid, text = self.first_lines("java")
         self.assertRegex(text, rf"java: .*-XX:\+PreserveFramePointer.* jcmd {pid} Compiler.perfmap\n")
         self.assertNotIn("lack names", self.first_lines("java", "named")[1])
+        self.assertIn("postgres: set jit_profiling_support = on", self.first_lines("postgres")[1])
         self.assertNotIn("lack names", self.first_lines("other")[1])
 
     def test_hints_for_python(self):
