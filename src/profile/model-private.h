@@ -15,7 +15,6 @@
 typedef struct
 {
   LuSyscapMaps *maps; /* NULL: none yet */
-  guint32 epoch;      /* changes with each mapping, and when another process gets the pid */
   guint32 process;    /* number + 1; 0: none yet */
   guint32 sweep;      /* value of LuModel.sweep when it was last used */
   gboolean has_exited;

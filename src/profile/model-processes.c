@@ -83,7 +83,6 @@ lu_model_get_pid (LuModel *self, gint32 pid)
       if (g_hash_table_size (self->pids) >= MAX_PIDS)
         sweep_pids (self);
       found = g_new0 (LuModelPid, 1);
-      found->epoch = ++self->epoch;
       found->sweep = self->sweep;
       g_hash_table_insert (self->pids, GINT_TO_POINTER (pid), found);
     }
@@ -275,7 +274,6 @@ lu_model_take_map (LuModel *self, const LuSyscapRecord *record)
   mapping.module_id = module + 1;
   mapping.file = ((const LuModelModule *) g_ptr_array_index (self->modules, module))->id;
   lu_syscap_maps_add (pid->maps, &mapping, &no_output, NULL);
-  pid->epoch = ++self->epoch;
   if (lu_jit_names_is_jitdump (record->map.file.path)
       && g_hash_table_size (self->jitdumps) < MAX_JITDUMPS)
     g_hash_table_insert (self->jitdumps, GINT_TO_POINTER (record->pid),

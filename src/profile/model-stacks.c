@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* model-stacks.c - the tree of stacks of a model; see model-private.h.
- *
- * The frame of an address is looked up once per process and remembered (address_ids) until the
- * process maps something new. */
+/* model-stacks.c - the tree of stacks of a model; see model-private.h. */
 
 #include "model-private.h"
 
@@ -16,15 +13,13 @@
 /* Additional nodes for the places where stacks leave the tree. */
 #define MAX_REST_NODES (32u << 10)
 /* Triples of event, thread and stack; each takes 29 to 45 bytes. */
-#define MAX_COUNTED   (512u << 10)
-#define MAX_ADDRESSES (128u << 10)
+#define MAX_COUNTED (512u << 10)
 /* Each takes 80 to 130 bytes. */
-#define MAX_FRAMES       (128u << 10)
-#define NO_MODULE        G_MAXUINT32
-#define KERNEL_FRAME     (G_GUINT64_CONSTANT (1) << 62)
-#define STATE_FRAME      (G_GUINT64_CONSTANT (2) << 62)
-#define PROCESS_FRAME    (G_GUINT64_CONSTANT (3) << 62)
-#define KERNEL_ADDRESSES G_MAXUINT64
+#define MAX_FRAMES    (128u << 10)
+#define NO_MODULE     G_MAXUINT32
+#define KERNEL_FRAME  (G_GUINT64_CONSTANT (1) << 62)
+#define STATE_FRAME   (G_GUINT64_CONSTANT (2) << 62)
+#define PROCESS_FRAME (G_GUINT64_CONSTANT (3) << 62)
 
 /* Frames */
 
@@ -86,32 +81,17 @@ static guint32
 find_frame (LuModel *self, const LuModelPid *pid, const LuSyscapRecord *record, guint64 address,
             guint64 context)
 {
-  gboolean is_user = context == PERF_CONTEXT_USER && !lu_is_synthetic (address);
-  guint64 where = is_user ? (guint64) pid->epoch << 32 | (guint32) record->pid : KERNEL_ADDRESSES;
   LuModelFrame frame = {
     .module = NO_MODULE, .address = address, .pid = record->pid, .time = record->time
   };
-  guint32 id, found;
 
-  if (lu_id_table_size (self->address_ids) >= MAX_ADDRESSES)
-    {
-      lu_id_table_free (self->address_ids);
-      self->address_ids = lu_id_table_new (2);
-      g_array_set_size (self->frame_of_address, 0);
-    }
-  id = lu_id_table_add (self->address_ids, where, address);
-  if (id < self->frame_of_address->len)
-    return g_array_index (self->frame_of_address, guint32, id);
+  if (context == PERF_CONTEXT_USER && !lu_is_synthetic (address))
+    return user_frame (self, pid, record, address);
   frame.kind = lu_is_function (address)    ? LU_CODE_FUNCTION
                : lu_is_synthetic (address) ? LU_CODE_STATE
                                            : LU_CODE_KERNEL;
-  if (is_user)
-    found = user_frame (self, pid, record, address);
-  else
-    found = add_frame (self, frame.kind == LU_CODE_KERNEL ? KERNEL_FRAME : STATE_FRAME, address,
-                       &frame);
-  g_array_append_val (self->frame_of_address, found);
-  return found;
+  return add_frame (self, frame.kind == LU_CODE_KERNEL ? KERNEL_FRAME : STATE_FRAME, address,
+                    &frame);
 }
 
 /* The tree */

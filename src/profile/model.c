@@ -50,9 +50,7 @@ lu_model_new (LuModelFlags flags)
   self->file_ids = lu_file_ids_new ();
   self->module_of = g_hash_table_new (NULL, NULL);
   self->frame_ids = lu_id_table_new (2);
-  self->address_ids = lu_id_table_new (2);
   self->thread_ids = lu_id_table_new (1);
-  self->frame_of_address = g_array_new (FALSE, FALSE, sizeof (guint32));
   self->rest_frame = G_MAXUINT32;
   return self;
 }
@@ -84,9 +82,7 @@ lu_model_free (LuModel *self)
   g_hash_table_unref (self->module_of);
   lu_file_ids_free (self->file_ids);
   lu_id_table_free (self->frame_ids);
-  lu_id_table_free (self->address_ids);
   lu_id_table_free (self->thread_ids);
-  g_array_unref (self->frame_of_address);
   g_queue_clear (&self->exited);
   g_free (self);
 }
@@ -182,9 +178,6 @@ lu_model_end (LuModel *self)
 {
   lu_model_name_threads (self);
   g_hash_table_remove_all (self->pids);
-  lu_id_table_free (self->address_ids);
-  self->address_ids = lu_id_table_new (2);
-  g_array_set_size (self->frame_of_address, 0);
   g_array_sort (self->samples, compare_samples);
 }
 

@@ -184,10 +184,8 @@ typedef struct
   GHashTable *thread_names; /* pid << 32 | tid -> text, owned */
   LuFileIds *file_ids;
   GHashTable *module_of; /* LuFileId -> number + 1 */
-  LuIdTable *frame_ids, *address_ids, *thread_ids;
-  GArray *frame_of_address;
+  LuIdTable *frame_ids, *thread_ids;
   GQueue exited;            /* of pids */
-  guint32 epoch;            /* the last one that was given to a pid */
   guint32 sweep;            /* how often unused pids were forgotten */
   guint32 rest_frame;       /* number of the frame LU_MODEL_REST; G_MAXUINT32: not needed yet */
   gboolean is_minus_1;      /* return addresses are stored minus 1 */
