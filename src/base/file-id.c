@@ -28,6 +28,7 @@ are_equal (gconstpointer a, gconstpointer b)
   return x->device == y->device && x->inode == y->inode
          && (x->inode_generation == y->inode_generation || x->inode_generation == 0
              || y->inode_generation == 0)
+         && (x->digest == NULL || y->digest == NULL || strcmp (x->digest, y->digest) == 0)
          && strcmp (x->path, y->path) == 0 && g_strcmp0 (x->build_id, y->build_id) == 0;
 }
 
@@ -49,20 +50,38 @@ lu_file_ids_free (LuFileIds *self)
   g_free (self);
 }
 
+static gsize
+text_size (const char *text)
+{
+  return text != NULL ? strlen (text) + 1 : 0;
+}
+
+/* Returns the copy of a text, and moves *room behind it. */
+static const char *
+copy_text (const char *text, char **room)
+{
+  gsize size = text_size (text);
+  char *copy = *room;
+
+  if (text == NULL)
+    return NULL;
+  *room += size;
+  return memcpy (copy, text, size);
+}
+
 static LuFileId *
 copy_id (LuFileIds *owner, const LuFileId *like)
 {
-  gsize path_size = strlen (like->path) + 1;
-  gsize build_id_size = like->build_id != NULL ? strlen (like->build_id) + 1 : 0;
-  LuFileId *self = g_malloc (sizeof *self + path_size + build_id_size);
-  char *texts = (char *) (self + 1);
+  LuFileId *self = g_malloc (sizeof *self + text_size (like->path) + text_size (like->build_id)
+                             + text_size (like->digest));
+  char *room = (char *) (self + 1);
 
   *self = *like;
   self->owner = owner;
   self->n_references = 0;
-  self->path = memcpy (texts, like->path, path_size);
-  if (build_id_size > 0)
-    self->build_id = memcpy (texts + path_size, like->build_id, build_id_size);
+  self->path = copy_text (like->path, &room);
+  self->build_id = copy_text (like->build_id, &room);
+  self->digest = copy_text (like->digest, &room);
   return self;
 }
 

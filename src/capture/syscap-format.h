@@ -84,7 +84,8 @@ typedef struct __attribute__ ((packed))
 _Static_assert(sizeof (LuSyscapSampleFrame) == 32, "syscap sample");
 
 /* MAP: 24 u64 start | 32 u64 end | 40 u64 offset | 48 u64 inode | 56 path NUL [ '@' hex build-id
- * NUL ] [ '#' device ':' inode ':' generation, all hex, NUL ]; only we read the last part */
+ * NUL ] [ '#' device ':' inode ':' generation, all hex, NUL ] [ '=' hex digest NUL ]; only we read
+ * the last two parts */
 typedef struct __attribute__ ((packed))
 {
   LuSyscapFrame frame;

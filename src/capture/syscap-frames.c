@@ -67,6 +67,8 @@ map_tail (const LuFileId *file)
     g_string_append_printf (
         tail, "#%" G_GINT64_MODIFIER "x:%" G_GINT64_MODIFIER "x:%" G_GINT64_MODIFIER "x%c",
         file->device, file->inode, file->inode_generation, 0);
+  if (file->digest != NULL)
+    g_string_append_printf (tail, "=%s%c", file->digest, 0);
   return tail;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/hex.h"
+#include "elf/file-digest.h"
 
 #include <errno.h>
 #include <glib/gi18n.h>
@@ -208,6 +209,22 @@ decode_inode (const char *text, LuFileId *file)
   file->inode_generation = numbers[2];
 }
 
+/* Returns the digest, or NULL if it is none. */
+static const char *
+checked_digest (const char *text)
+{
+  gsize n = strspn (text, LU_HEX_DIGITS);
+
+  return n == 2 * LU_FILE_DIGEST_SIZE && text[n] == '\0' ? text : NULL;
+}
+
+/* Returns whether a text with this mark follows, and skips the mark. */
+static gboolean
+skip_mark (LuCursor *cursor, char mark)
+{
+  return lu_cursor_left (cursor) > 1 && cursor->at[0] == mark && lu_cursor_take (cursor, 1) != NULL;
+}
+
 static void
 decode_map (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
 {
@@ -218,10 +235,12 @@ decode_map (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
   record->map.file.path = lu_cursor_string (cursor);
   if (record->map.start > record->map.end)
     cursor->failed = TRUE;
-  if (lu_cursor_left (cursor) > 1 && cursor->at[0] == '@')
-    record->map.file.build_id = lu_cursor_string (cursor) + 1;
-  if (lu_cursor_left (cursor) > 1 && cursor->at[0] == '#')
-    decode_inode (lu_cursor_string (cursor) + 1, &record->map.file);
+  if (skip_mark (cursor, '@'))
+    record->map.file.build_id = lu_cursor_string (cursor);
+  if (skip_mark (cursor, '#'))
+    decode_inode (lu_cursor_string (cursor), &record->map.file);
+  if (skip_mark (cursor, '='))
+    record->map.file.digest = checked_digest (lu_cursor_string (cursor));
 }
 
 static void

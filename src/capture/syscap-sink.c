@@ -92,6 +92,8 @@ make_file_id (SyscapSink *self, const LuModule *module, LuModuleState state)
   const LuModuleKey *key = lu_module_key (module);
   gboolean is_generated = key->kind == LU_MODULE_MEMORY && state != LU_MODULE_READY;
   g_autoptr (GString) text = g_string_new (NULL);
+  guint8 digest[LU_FILE_DIGEST_SIZE];
+  char digest_text[2 * LU_FILE_DIGEST_SIZE + 1];
   LuFileId id = { .path = is_generated ? "//anon" : lu_module_path (module) };
   gsize size;
   const guint8 *build_id = lu_module_build_id (module, &size);
@@ -106,6 +108,12 @@ make_file_id (SyscapSink *self, const LuModule *module, LuModuleState state)
       id.device = makedev (key->major, key->minor);
       id.inode = key->inode;
       id.inode_generation = key->inode_generation;
+    }
+  if (state == LU_MODULE_READY && lu_module_key_is_file (key)
+      && lu_image_file_digest (lu_module_image (module), digest))
+    {
+      lu_hex_write (digest_text, digest, sizeof digest);
+      id.digest = digest_text;
     }
   return lu_file_ids_intern (self->file_ids, &id);
 }

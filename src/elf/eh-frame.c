@@ -11,6 +11,7 @@
 
 /* Bytes of .eh_frame_hdr before its table (LSB Core, 10.6.2). */
 #define EH_FRAME_HDR_HEAD 12
+#define MAX_PART          (G_GUINT64_CONSTANT (64) << 20)
 
 /* Finds the bytes from an ELF address to the end of its segment in the file. */
 static gboolean
@@ -51,4 +52,14 @@ lu_elf_find_eh_frame (const LuElfHeaders *headers, const LuElfInput *input, LuEl
     }
   else if (section != NULL)
     *eh_frame = (LuElfPart){ section->vaddr, section->file_offset, section->size };
+}
+
+void
+lu_elf_part_clip (LuElfPart *part, const LuElfInput *input)
+{
+  guint64 left = input->size - MIN (part->file_offset, input->size);
+
+  part->size = MIN (part->size, left);
+  if (part->size > MAX_PART)
+    part->size = 0;
 }

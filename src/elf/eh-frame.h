@@ -22,3 +22,6 @@ typedef struct
 /* Fills in both as the file claims them: they may reach beyond the end of the file. */
 void lu_elf_find_eh_frame (const LuElfHeaders *headers, const LuElfInput *input, LuElfPart *table,
                            LuElfPart *eh_frame);
+/* Cuts a part at the end of the file. A part beyond it, or larger than 64 MiB, becomes empty: the
+ * largest programs, browsers and compilers, have some 30 MB. */
+void lu_elf_part_clip (LuElfPart *part, const LuElfInput *input);

@@ -12,10 +12,6 @@
 
 #include "elf/image-private.h"
 
-/* Sections are digested in pieces of this size, then the digests of the pieces: digesting a file
- * that is not kept needs no more memory than one piece. */
-#define PIECE (64u << 10)
-
 /* For all images with droppable CFI together. */
 static _Atomic (gsize) bytes_present;
 /* Limit for CFI that the guard had to change, of all images together. No file of a compiler needs
@@ -46,45 +42,10 @@ lu_images_cancel_reading (void)
 
 /* Digests. */
 
-static void
-digest_digests (GByteArray *digests, guint8 digest[LU_DIGEST_SIZE])
-{
-  lu_digest (digests->data, digests->len, digest);
-}
-
-void
-lu_image_digest_section (const guint8 *bytes, gsize size, guint8 digest[LU_DIGEST_SIZE])
-{
-  g_autoptr (GByteArray) digests = g_byte_array_new ();
-  guint8 piece[LU_DIGEST_SIZE];
-
-  for (gsize at = 0; at < size; at += PIECE)
-    {
-      lu_digest (bytes + at, MIN (size - at, PIECE), piece);
-      g_byte_array_append (digests, piece, sizeof piece);
-    }
-  digest_digests (digests, digest);
-}
-
-/* Returns FALSE if the file has become shorter. */
 static gboolean
-digest_in_file (const LuElfInput *input, guint64 offset, gsize size, guint8 digest[LU_DIGEST_SIZE])
+may_read (gsize size, gpointer user_data)
 {
-  g_autoptr (GByteArray) digests = g_byte_array_new ();
-  g_autofree guint8 *bytes = g_malloc (PIECE);
-  guint8 piece[LU_DIGEST_SIZE];
-
-  for (gsize at = 0; at < size; at += PIECE)
-    {
-      gsize n = MIN (size - at, PIECE);
-
-      if (g_atomic_int_get (&is_cancelled) || !lu_elf_input_read (input, offset + at, bytes, n))
-        return FALSE;
-      lu_digest (bytes, n, piece);
-      g_byte_array_append (digests, piece, sizeof piece);
-    }
-  digest_digests (digests, digest);
-  return TRUE;
+  return !g_atomic_int_get (&is_cancelled);
 }
 
 static void
@@ -93,7 +54,7 @@ digest_room (LuImage *self, guint section, guint8 digest[LU_DIGEST_SIZE])
   gsize size;
   const guint8 *bytes = lu_synthetic_room (self->synthetic, section, &size);
 
-  lu_image_digest_section (bytes, size, digest);
+  lu_digest_bytes (bytes, size, digest);
 }
 
 static void
@@ -113,6 +74,19 @@ lu_image_digest (const LuImage *self, gsize *size)
     complete_digest ((LuImage *) self);
   *size = sizeof self->digest;
   return self->digest;
+}
+
+gboolean
+lu_image_file_digest (const LuImage *self, guint8 digest[LU_FILE_DIGEST_SIZE])
+{
+  gsize size;
+
+  if (self->lacks_eh_frame)
+    return FALSE;
+  lu_image_digest (self, &size);
+  lu_file_digest_join (&self->headers, self->parts[LU_PART_PROGRAM_HEADERS],
+                       self->parts[LU_PART_SECTIONS + LU_IMAGE_EH_FRAME], digest);
+  return TRUE;
 }
 
 guint
@@ -145,6 +119,7 @@ drop_section (LuImage *self, guint section)
 {
   lu_synthetic_drop (self->synthetic, section);
   self->is_part_pending[LU_PART_SECTIONS + section] = FALSE;
+  self->lacks_eh_frame |= section == LU_IMAGE_EH_FRAME;
 }
 
 static gboolean
@@ -178,7 +153,7 @@ read_section (LuImage *self, const LuElfInput *input, guint section, guint8 *dig
       || !lu_elf_input_read (input, self->file_offsets[section], bytes, size))
     return SECTION_ABSENT;
   if (digest != NULL)
-    lu_image_digest_section (bytes, size, digest);
+    lu_digest_bytes (bytes, size, digest);
   if (packed == NULL)
     return SECTION_READ;
   lu_cursor_init (&cursor, packed, size);
@@ -209,13 +184,13 @@ digest_rooms (LuImage *self, const LuElfInput *input)
 {
   for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     {
+      LuElfPart part = { .file_offset = self->file_offsets[i] };
       gsize size;
 
       lu_synthetic_room (self->synthetic, i, &size);
+      part.size = is_packed (self, i) ? self->packed_size : size;
       if (self->is_part_pending[LU_PART_SECTIONS + i]
-          && !digest_in_file (input, self->file_offsets[i],
-                              is_packed (self, i) ? self->packed_size : size,
-                              self->parts[LU_PART_SECTIONS + i]))
+          && !lu_digest_part (input, &part, may_read, NULL, self->parts[LU_PART_SECTIONS + i]))
         drop_section (self, i);
     }
 }

@@ -51,6 +51,7 @@ struct _LuImage
   guint8 digest[LU_DIGEST_SIZE]; /* digest of `parts` */
   guint8 parts[LU_N_PARTS][LU_DIGEST_SIZE];
   gboolean is_digested;
+  gboolean lacks_eh_frame; /* it could not be read */
   gboolean
       is_part_pending[LU_N_PARTS]; /* sections whose copy equals the file and has no digest yet */
 
@@ -62,8 +63,6 @@ struct _LuImage
   guint n_views;
 };
 
-/* Digests a section in memory. */
-void lu_image_digest_section (const guint8 *bytes, gsize size, guint8 digest[LU_DIGEST_SIZE]);
 /* Reads the sections from the file. A section that cannot be read is left out. */
 void lu_image_read_rooms (LuImage *self, const LuElfInput *input);
 /* Digests the sections, and reads them if they are to be kept. */

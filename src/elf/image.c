@@ -7,7 +7,7 @@
  * guard runs when libdw first needs the image. image-cfi.c manages the private copy afterwards. */
 
 #include "elf/aarch64-vdso.h"
-#include "elf/eh-frame.h"
+#include "elf/file-digest.h"
 #include "elf/image-private.h"
 
 #include "base/error.h"
@@ -20,8 +20,6 @@
 
 /* Larger files are refused: no linker makes them, and offsets stay far from overflow. */
 #define MAX_FILE (G_GUINT64_CONSTANT (16) << 30)
-/* Browsers and compilers, the largest programs, have some 30 MB. */
-#define MAX_EH_FRAME (G_GUINT64_CONSTANT (64) << 20)
 
 /* CFI */
 
@@ -34,18 +32,14 @@ typedef struct
 } Sections;
 
 static void
-note_section (Sections *self, guint which, guint64 vaddr, guint64 offset, guint64 size)
+note_section (Sections *self, guint which, LuElfPart part)
 {
-  const LuElfInput *input = self->input;
-
-  if (offset >= input->size || size == 0)
+  lu_elf_part_clip (&part, self->input);
+  if (part.size == 0)
     return;
-  size = MIN (size, input->size - offset);
-  if (size > MAX_EH_FRAME)
-    return;
-  self->image->file_offsets[which] = offset;
-  self->sections[which].size = size;
-  self->sections[which].vaddr = vaddr;
+  self->image->file_offsets[which] = part.file_offset;
+  self->sections[which].size = part.size;
+  self->sections[which].vaddr = part.vaddr;
   self->sections[which].is_room = TRUE;
 }
 
@@ -55,8 +49,8 @@ note_eh_frame (const LuImage *self, Sections *sections)
   LuElfPart table, eh_frame;
 
   lu_elf_find_eh_frame (&self->headers, sections->input, &table, &eh_frame);
-  note_section (sections, LU_IMAGE_EH_FRAME_HDR, table.vaddr, table.file_offset, table.size);
-  note_section (sections, LU_IMAGE_EH_FRAME, eh_frame.vaddr, eh_frame.file_offset, eh_frame.size);
+  note_section (sections, LU_IMAGE_EH_FRAME_HDR, table);
+  note_section (sections, LU_IMAGE_EH_FRAME, eh_frame);
 }
 
 static void
@@ -71,7 +65,8 @@ note_debug_frame (LuImage *self, Sections *sections)
     section = lu_elf_headers_find_section (&self->headers, ".zdebug_frame");
   if (section == NULL)
     return;
-  note_section (sections, LU_IMAGE_DEBUG_FRAME, 0, section->file_offset, section->size);
+  note_section (sections, LU_IMAGE_DEBUG_FRAME,
+                (LuElfPart){ .file_offset = section->file_offset, .size = section->size });
   if (!is_old && (section->flags & SHF_COMPRESSED) == 0)
     return;
   self->packed_size = debug_frame->size;
@@ -92,11 +87,9 @@ digest_head (LuImage *self, const LuElfInput *input)
 
   lu_digest (head, sizeof head, self->parts[LU_PART_HEAD]);
   lu_digest (self->build_id, self->build_id_size, self->parts[LU_PART_BUILD_ID]);
-  lu_digest (self->headers.program_headers,
-             self->headers.n_program_headers * sizeof *self->headers.program_headers,
-             self->parts[LU_PART_PROGRAM_HEADERS]);
+  lu_digest_program_headers (&self->headers, self->parts[LU_PART_PROGRAM_HEADERS]);
   for (guint i = LU_PART_SECTIONS; i < LU_N_PARTS; i++)
-    lu_image_digest_section (NULL, 0, self->parts[i]);
+    lu_digest_bytes (NULL, 0, self->parts[i]);
 }
 
 /* Returns whether there is CFI and all of it can be read again. */

@@ -18,6 +18,7 @@
 
 #pragma once
 
+#include "elf/file-digest.h"
 #include "elf/go-stacks.h"
 #include "lu/event.h"
 
@@ -60,6 +61,9 @@ const guint8 *lu_image_build_id (const LuImage *self, gsize *size);
 /* Returns the identity: a digest of build-id, size, program headers and CFI bytes. A build-id alone
  * can be forged. */
 const guint8 *lu_image_digest (const LuImage *self, gsize *size);
+/* Computes the digest that the file shares with its stripped copies. FALSE if the file could not be
+ * read whole. */
+gboolean lu_image_file_digest (const LuImage *self, guint8 digest[LU_FILE_DIGEST_SIZE]);
 /* Return a hash, and whether two images are of equal files. The worker thread computes the digest
  * when it is first needed; any thread may call these afterwards. */
 guint lu_image_hash (const LuImage *self);

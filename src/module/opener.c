@@ -209,9 +209,12 @@ publish (LuOpener *self, LuModule *module, Outcome outcome, LuImage *image)
     [OPEN_READY] = LU_MODULE_READY,
   };
   LuTableSlot *slot = image != NULL ? lu_image_cache_slot (self->images, image) : NULL;
+  gsize digest_size;
 
   if (slot != NULL)
     lu_module_take_slot (module, lu_table_slot_ref (slot));
+  if (image != NULL)
+    lu_image_digest (image, &digest_size); /* other threads may ask for it later */
   lu_module_publish (module, states[outcome], image);
   lu_image_cache_drop_unused (self->images);
   lu_opener_settle (self);

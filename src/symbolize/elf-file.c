@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/hex.h"
+#include "elf/file-digest.h"
 
 #include <elf.h>
 #include <string.h>
@@ -89,6 +90,29 @@ lu_elf_file_open_memory (LuElfFile *self, gconstpointer bytes, gsize size, GErro
   return file_read (self, &input, error);
 }
 
+static gboolean
+may_read (gsize size, gpointer budget)
+{
+  return lu_budget_read (budget, size);
+}
+
+/* Anybody can write a file with the build-id of another one, so the digest decides where another
+ * file may have been opened. */
+static gboolean
+is_mapped_file (const LuElfFile *self, const LuNameFile *file, guint way, const struct stat *info)
+{
+  LuNameFileMatch match = lu_name_file_match (file, way, self->build_id, info);
+  guint8 digest[LU_FILE_DIGEST_SIZE];
+  char text[2 * LU_FILE_DIGEST_SIZE + 1];
+
+  if (match != LU_NAME_FILE_CLAIMS || file->id->digest == NULL)
+    return match != LU_NAME_FILE_OTHER;
+  if (!lu_file_digest_read (&self->headers, &self->input, may_read, file->budget, digest))
+    return FALSE;
+  lu_hex_write (text, digest, sizeof digest);
+  return g_ascii_strcasecmp (text, file->id->digest) == 0;
+}
+
 gboolean
 lu_elf_file_open_mapped (LuElfFile *self, const LuNameFile *file, gboolean *is_no_elf)
 {
@@ -102,7 +126,7 @@ lu_elf_file_open_mapped (LuElfFile *self, const LuNameFile *file, gboolean *is_n
         continue;
       if (!lu_elf_file_open (self, fd, NULL))
         *is_no_elf = TRUE;
-      else if (lu_name_file_is (file, way, self->build_id, &info))
+      else if (is_mapped_file (self, file, way, &info))
         return TRUE;
       else
         lu_elf_file_clear (self);

@@ -54,17 +54,24 @@ lu_name_file_open (const LuNameFile *file, guint way, struct stat *info)
   return lu_open_mapped (file->pid, file->start, file->end, info);
 }
 
-gboolean
-lu_name_file_is (const LuNameFile *file, guint way, const char *build_id, const struct stat *info)
+/* On btrfs and overlayfs, stat() and mappings have different devices. */
+static gboolean
+has_inode (const LuFileId *id, guint way, const struct stat *info)
+{
+  return info->st_ino == id->inode && (way == 0 || id->device == 0 || info->st_dev == id->device);
+}
+
+LuNameFileMatch
+lu_name_file_match (const LuNameFile *file, guint way, const char *build_id,
+                    const struct stat *info)
 {
   const LuFileId *id = file->id;
 
-  if (id->build_id != NULL)
-    return build_id != NULL && g_ascii_strcasecmp (build_id, id->build_id) == 0;
-  if (id->inode == 0)
-    return TRUE;
-  /* On btrfs and overlayfs, stat() and mappings have different devices. */
-  return info->st_ino == id->inode && (way == 0 || id->device == 0 || info->st_dev == id->device);
+  if (id->build_id == NULL)
+    return id->inode == 0 || has_inode (id, way, info) ? LU_NAME_FILE_CLAIMS : LU_NAME_FILE_OTHER;
+  if (build_id == NULL || g_ascii_strcasecmp (build_id, id->build_id) != 0)
+    return LU_NAME_FILE_OTHER;
+  return id->inode != 0 && has_inode (id, way, info) ? LU_NAME_FILE_SAME : LU_NAME_FILE_CLAIMS;
 }
 
 /* Returns a path of a debug file within a root, owned; NULL if the file does not have that one. */

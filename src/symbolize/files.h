@@ -39,10 +39,20 @@ gboolean lu_file_is_generated (const LuFileId *id);
  * file. Returns -1 if a way leads nowhere. `info` receives the file's fstat(). */
 #define LU_NAME_FILE_WAYS 4
 int lu_name_file_open (const LuNameFile *file, guint way, struct stat *info);
-/* Tells whether a file that was opened in that way and has that build-id (NULL: none) is the one
- * that was mapped: the build-id decides, or else the inode and, for paths, the device. */
-gboolean lu_name_file_is (const LuNameFile *file, guint way, const char *build_id,
-                          const struct stat *info);
+
+/* Whether an opened file is the one that was mapped. */
+typedef enum
+{
+  LU_NAME_FILE_OTHER,
+  LU_NAME_FILE_CLAIMS, /* if it has the digest, where that is known */
+  LU_NAME_FILE_SAME,
+} LuNameFileMatch;
+
+/* Judges a file that was opened in that way and has that build-id (NULL: none). If there is a
+ * build-id, another one refuses it, and the inode (for paths, with the device) confirms it; if
+ * there is none, the inode has to agree. */
+LuNameFileMatch lu_name_file_match (const LuNameFile *file, guint way, const char *build_id,
+                                    const struct stat *info);
 
 /* Opens a candidate for the debug file, numbered from 0; -1 if it is not there, -2 after the last
  * one. The candidates are: by build-id in /usr/lib/debug; by the name in .gnu_debuglink, in

@@ -460,7 +460,7 @@ name_files (LuNamer *self)
 }
 
 /* Returns a number for each file, by file. Copies of a file in several containers have the same
- * one: their build-ids and names agree. */
+ * one: their build-ids, digests and names agree. */
 static guint32 *
 number_files (const LuNamer *self)
 {
@@ -473,7 +473,8 @@ number_files (const LuNamer *self)
       const LuFileId *id = file->file.id;
       g_autofree char *base = file->pid == 0 ? lu_place_name (id->path, 0) : NULL;
       g_autofree char *key = file->pid == 0 && id->build_id != NULL
-                                 ? g_strconcat (id->build_id, "\n", base, NULL)
+                                 ? g_strdup_printf ("%s\n%s\n%s", id->build_id,
+                                                    id->digest != NULL ? id->digest : "", base)
                                  : g_strdup_printf ("%u", i);
 
       number_of[i] = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, key));

@@ -138,9 +138,11 @@ static guint32
 get_function (LuTopNames *self, const char *name, const LuModelModule *module,
               const char *module_name, guint64 identity)
 {
-  const char *build_id = module != NULL && module->id->build_id != NULL ? module->id->build_id : "";
-  g_autofree char *key = g_strdup_printf ("%s\n%s\n%" G_GINT64_MODIFIER "x\n%s", module_name,
-                                          build_id, identity, name);
+  const LuFileId *id = module != NULL ? module->id : NULL;
+  g_autofree char *key =
+      g_strdup_printf ("%s\n%s\n%s\n%" G_GINT64_MODIFIER "x\n%s", module_name,
+                       id != NULL && id->build_id != NULL ? id->build_id : "",
+                       id != NULL && id->digest != NULL ? id->digest : "", identity, name);
   guint32 number = GPOINTER_TO_UINT (g_hash_table_lookup (self->numbers, key));
 
   if (number > 0)

@@ -2,7 +2,14 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* spin.c - runs in a function of a given name until it is killed. Builds with different names are
- * the same program but for the name. */
+ * the same program but for the name; with OTHER it is another program. */
+
+#ifdef OTHER
+void
+other (void)
+{
+}
+#endif
 
 __attribute__ ((noinline)) void
 FUNCTION (void)

@@ -64,10 +64,11 @@ class Files(unittest.TestCase):
             time.sleep(0.01)
         return process
 
-    def record(self, build_id, *options):
+    def record(self, build_id, *options, ours=()):
         """Returns the processes, which run on."""
-        programs = [build(self.directory, name, build_id) for name in ('first', 'second', 'ours')]
-        subprocess.run(['cp', programs[2], f'{self.mount}/program'], check=True)
+        programs = [build(self.directory, name, build_id) for name in ('first', 'second')]
+        subprocess.run(['cp', build(self.directory, 'ours', build_id, *ours),
+                        f'{self.mount}/program'], check=True)
         processes = [self.start(program) for program in programs[:2]]
         self.record_pids(processes, *options)
         return processes
@@ -125,11 +126,36 @@ class Files(unittest.TestCase):
         """A report opens files by path; without a build-id, inode and device tell them apart."""
         processes = self.record('none', '--no-symbols')
         self.assertNotIn('ours', self.samples_by_function())
+        self.assert_no_names(processes)
+
+    def assert_no_names(self, processes):
         for process in processes:
             process.kill()
             process.wait()
         counts = self.samples_by_function()
         self.assertFalse({'first', 'second', 'ours'} & counts.keys(), counts)
+
+    def test_no_names_of_a_forged_file(self):
+        """Neither does a report believe another file that has the build-id."""
+        processes = self.record('0x1234567890abcdef', '--no-symbols', ours=['-DOTHER'])
+        self.assertNotIn('ours', self.samples_by_function())
+        self.assert_no_names(processes)
+
+    def test_names_of_the_unstripped_file(self):
+        """Where a stripped program was recorded, the whole one names it, also on another machine."""
+        program = build(self.directory, 'first', '0x1234567890abcdef')
+        path = f'{self.mount}/program'
+        subprocess.run(['strip', '-o', path, program], check=True)
+        process = subprocess.Popen([path])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.record_pids([process], '--no-symbols')
+        os.unlink(path)
+        shutil.copy(program, path)
+        self.assertGreater(self.samples_by_function().get('first', 0), 0)
+        os.unlink(path)
+        shutil.copy(build(self.directory, 'ours', '0x1234567890abcdef', '-DOTHER'), path)
+        self.assertNotIn('ours', self.samples_by_function())
 
 
 if __name__ == '__main__':

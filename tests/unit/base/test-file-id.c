@@ -23,6 +23,12 @@ static const struct
   { "an inode may be used again", { "/a", NULL, 1, 2, 3 }, { "/a", NULL, 1, 2, 4 }, FALSE },
   { "a generation may be unknown", { "/a", NULL, 1, 2, 3 }, { "/a", NULL, 1, 2, 0 }, TRUE },
   { "all three agree", { "/a", NULL, 1, 2, 3 }, { "/a", NULL, 1, 2, 3 }, TRUE },
+  { "a path may be written again",
+    { "/a", "00", 1, 2, 3, "aa" },
+    { "/a", "00", 1, 2, 3, "ab" },
+    FALSE },
+  { "all four agree", { "/a", "00", 1, 2, 3, "aa" }, { "/a", "00", 1, 2, 3, "aa" }, TRUE },
+  { "a digest may be unknown", { "/a", "00", 1, 2, 3, "aa" }, { "/a", "00", 1, 2, 3 }, TRUE },
 };
 
 static void
@@ -39,6 +45,7 @@ test_equality (void)
       g_assert_cmpstr (a->path, ==, cases[i].a.path);
       g_assert_cmpstr (a->build_id, ==, cases[i].a.build_id);
       g_assert_cmpuint (a->inode, ==, cases[i].a.inode);
+      g_assert_cmpstr (a->digest, ==, cases[i].a.digest);
       lu_file_id_unref (a);
       lu_file_id_unref (b);
     }

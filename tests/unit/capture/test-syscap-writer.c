@@ -5,6 +5,7 @@
  * be read. */
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "capture/syscap-frames.h"
 #include "capture/syscap-reader.h"
 
@@ -394,6 +395,8 @@ test_limits_of_texts (void)
   g_assert_cmpuint (strlen (record.metadata.key), ==, 39);
 }
 
+#define DIGEST "0123456789abcdef0123456789abcdef"
+
 static const struct
 {
   LuFileId file;
@@ -405,7 +408,39 @@ static const struct
   { { .path = "/a", .build_id = "00ff" }, 0, "@00ff", 6 },
   { { .path = "/a", .device = 0x801, .inode = 5 }, 5, "#801:5:0", 9 },
   { { "/a", "00ff", 0x801, 0x10, 7 }, 0, "@00ff\0#801:10:7", 16 },
+  { { .path = "/a", .digest = DIGEST }, 0, "=" DIGEST, 34 },
+  { { "/a", "00ff", 0x801, 0x10, 7, DIGEST }, 0, "@00ff\0#801:10:7\0=" DIGEST, 50 },
 };
+
+/* Only a digest counts as one. */
+static const struct
+{
+  LuFileId file;
+  gboolean is_read;
+} digest_cases[] = {
+  { { .path = "/a", .digest = DIGEST }, TRUE },
+  { { .path = "/a", .digest = "" }, FALSE },
+  { { .path = "/a", .digest = "0123" }, FALSE },
+  { { .path = "/a", .digest = DIGEST "0" }, FALSE },
+  { { .path = "/a", .digest = "0123456789abcdef0123456789abcdeg" }, FALSE },
+};
+
+/* Returns a reader at the mapping, which is the only frame; *copy: another descriptor of the file.
+ */
+static LuSyscapReader *
+write_mapping_of (LuFileId *file, int *copy)
+{
+  LuSyscapMapping mapping = { .start = 1, .end = 2, .file = file };
+  int fd = memory_file ();
+  g_autoptr (LuSyscapWriter) writer = lu_syscap_writer_new (fd);
+
+  *copy = dup (fd);
+  g_assert_true (lu_syscap_writer_header (writer, START, 0, NULL));
+  g_assert_true (lu_syscap_write_map (writer, 1, &mapping, NULL));
+  g_assert_true (lu_syscap_writer_flush (writer, NULL));
+  lseek (*copy, 0, SEEK_SET);
+  return lu_syscap_reader_new (dup (*copy), NULL);
+}
 
 static void
 test_maps (void)
@@ -413,31 +448,39 @@ test_maps (void)
   for (guint i = 0; i < G_N_ELEMENTS (map_cases); i++)
     {
       LuFileId file = map_cases[i].file;
-      LuSyscapMapping mapping = { .start = 1, .end = 2, .file = &file };
-      int fd = memory_file (), copy = dup (fd);
-      g_autoptr (LuSyscapWriter) writer = lu_syscap_writer_new (fd);
-      g_autoptr (LuSyscapReader) reader = NULL;
+      lu_autofd copy = -1;
+      g_autoptr (LuSyscapReader) reader = write_mapping_of (&file, &copy);
       LuSyscapRecord record;
       guint64 inode;
-      char text[32];
+      char text[64];
 
-      g_assert_true (lu_syscap_writer_header (writer, START, 0, NULL));
-      g_assert_true (lu_syscap_write_map (writer, 1, &mapping, NULL));
-      g_assert_true (lu_syscap_writer_flush (writer, NULL));
       g_assert_cmpint (pread (copy, &inode, sizeof inode, 256 + 48), ==, sizeof inode);
       g_assert_cmpuint (inode, ==, map_cases[i].inode);
       g_assert_cmpint (pread (copy, text, map_cases[i].tail_size, 256 + 56 + 3), ==,
                        map_cases[i].tail_size);
       g_assert_cmpmem (text, map_cases[i].tail_size, map_cases[i].tail, map_cases[i].tail_size);
-
-      lseek (copy, 0, SEEK_SET);
-      reader = lu_syscap_reader_new (copy, NULL);
       g_assert_cmpint (lu_syscap_reader_next (reader, &record, NULL), ==, LU_SYSCAP_READ_FRAME);
       g_assert_cmpstr (record.map.file.path, ==, file.path);
       g_assert_cmpstr (record.map.file.build_id, ==, file.build_id);
       g_assert_cmpuint (record.map.file.device, ==, file.device);
       g_assert_cmpuint (record.map.file.inode, ==, file.inode);
       g_assert_cmpuint (record.map.file.inode_generation, ==, file.inode_generation);
+      g_assert_cmpstr (record.map.file.digest, ==, file.digest);
+    }
+}
+
+static void
+test_digests (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (digest_cases); i++)
+    {
+      LuFileId file = digest_cases[i].file;
+      lu_autofd copy = -1;
+      g_autoptr (LuSyscapReader) reader = write_mapping_of (&file, &copy);
+      LuSyscapRecord record;
+
+      g_assert_cmpint (lu_syscap_reader_next (reader, &record, NULL), ==, LU_SYSCAP_READ_FRAME);
+      g_assert_cmpint (record.map.file.digest != NULL, ==, digest_cases[i].is_read);
     }
 }
 
@@ -458,5 +501,6 @@ main (int argc, char **argv)
   g_test_add_func ("/output/syscap-writer/killed", test_killed);
   g_test_add_func ("/output/syscap-writer/limits-of-texts", test_limits_of_texts);
   g_test_add_func ("/output/syscap-writer/maps", test_maps);
+  g_test_add_func ("/output/syscap-writer/digests", test_digests);
   return g_test_run ();
 }

@@ -78,22 +78,27 @@ test_files (void)
   g_assert_cmpint (lu_namer_result (namer, 2), ==, LU_NAMES_NO_FILE);
 }
 
-/* Functions are told apart by build-id, name of the file, and start. */
+/* Functions are told apart by build-id, digest, name of the file, and start. */
 static void
 test_functions (void)
 {
   static LuFileId ids[] = { { .build_id = "0001020304050607", .inode = 1 },
                             { .build_id = "0001020304050607", .inode = 2 },
                             { .path = "/a/init", .inode = 1 },
-                            { .path = "/a/init", .inode = 2 } };
+                            { .path = "/a/init", .inode = 2 },
+                            { .path = "/a/init", .build_id = "00", .digest = "aa" },
+                            { .path = "/b/init", .build_id = "00", .digest = "aa" },
+                            { .path = "/a/init", .build_id = "00", .digest = "bb" } };
   static const struct
   {
     guint32 file;
     guint64 file_offset;
     guint function; /* the same number for the same function */
-  } cases[] = { { 0, 0x210, 1 }, { 0, 0x21f, 1 }, { 0, 0x220, 2 }, { 0, 0x27f, 2 },
-                { 0, 0x281, 3 }, { 0, 0x282, 3 }, { 0, 0x28d, 4 }, { 0, 0x28e, 5 },
-                { 1, 0x211, 1 }, { 1, 0x283, 3 }, { 2, 0x100, 6 }, { 3, 0x100, 7 } };
+  } cases[] = {
+    { 0, 0x210, 1 }, { 0, 0x21f, 1 }, { 0, 0x220, 2 }, { 0, 0x27f, 2 }, { 0, 0x281, 3 },
+    { 0, 0x282, 3 }, { 0, 0x28d, 4 }, { 0, 0x28e, 5 }, { 1, 0x211, 1 }, { 1, 0x283, 3 },
+    { 2, 0x100, 6 }, { 3, 0x100, 7 }, { 4, 0x100, 8 }, { 5, 0x100, 8 }, { 6, 0x100, 9 }
+  };
   g_autoptr (GHashTable) jitdumps = g_hash_table_new (NULL, NULL);
   g_autoptr (LuNamer) namer = lu_namer_new (jitdumps);
   const LuNameQuery *answers;

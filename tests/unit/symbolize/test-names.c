@@ -6,7 +6,9 @@
 #include "symbolize/namer.h"
 
 #include "base/fd.h"
+#include "base/hex.h"
 #include "base/open-file.h"
+#include "elf/image.h"
 #include "symbolize/demangle.h"
 #include "symbolize/elf-symbols.h"
 
@@ -167,6 +169,9 @@ test_other_file (void)
   Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
   g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
   LuFileId other_inode = { .path = path, .inode = 1 };
+  LuFileId other_digest = { .path = path,
+                            .build_id = self.build_id,
+                            .digest = "0123456789abcdef0123456789abcdef" };
   LuNamesResult result;
 
   g_assert_false (ask (path, "00112233", self.file_offset).has_symbol);
@@ -179,6 +184,36 @@ test_other_file (void)
   g_assert_cmpstr (ask ("/proc/self/status", NULL, 0).name, ==, "status+0x0");
   g_assert_false (ask_about (&other_inode, self.file_offset, &result).has_symbol);
   g_assert_cmpint (result, ==, LU_NAMES_NO_FILE);
+  g_assert_false (ask_about (&other_digest, self.file_offset, &result).has_symbol);
+  g_assert_cmpint (result, ==, LU_NAMES_NO_FILE);
+}
+
+/* A file of another inode is the mapped one if it has the digest. With the inode and the device of
+ * the mapped one, it is not asked for it. */
+static void
+test_digest (void)
+{
+  g_autofree char *path = own_path ();
+  Self self = look_at (*(gpointer[]){ (gpointer) lu_test_function_with_a_name });
+  g_autofree char *build_id G_GNUC_UNUSED = self.build_id;
+  lu_autofd fd = lu_open_regular (path, NULL);
+  g_autoptr (LuImage) image = lu_image_open (fd, NULL);
+  guint8 digest[LU_FILE_DIGEST_SIZE];
+  char text[2 * LU_FILE_DIGEST_SIZE + 1];
+  GStatBuf info;
+  LuFileId elsewhere = { .path = path, .build_id = self.build_id, .inode = 1, .digest = text };
+  LuFileId here = { .path = path, .build_id = self.build_id, .digest = "00" };
+  LuNamesResult result;
+
+  g_assert_true (lu_image_file_digest (image, digest));
+  lu_hex_write (text, digest, sizeof digest);
+  g_assert_true (ask_about (&elsewhere, self.file_offset, &result).has_symbol);
+  g_assert_cmpint (g_stat (path, &info), ==, 0);
+  here.inode = info.st_ino;
+  here.device = info.st_dev;
+  g_assert_true (ask_about (&here, self.file_offset, &result).has_symbol);
+  here.inode++;
+  g_assert_false (ask_about (&here, self.file_offset, &result).has_symbol);
 }
 
 /* Symbols that matter to no wanted offset are not kept, which changes no name. */
@@ -514,6 +549,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/symbolize/names/find", test_find);
   g_test_add_func ("/symbolize/names/other-file", test_other_file);
+  g_test_add_func ("/symbolize/names/digest", test_digest);
   g_test_add_func ("/symbolize/names/place", test_place);
   g_test_add_func ("/symbolize/names/asks-no-server", test_asks_no_server);
   g_test_add_func ("/symbolize/names/wanted", test_wanted);
