@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./recording.mjs";
 
-const { duration, fit, makeMeasure, matcher, percent, plural, visible } = await load("text");
+const { duration, fit, Label, makeMeasure, matcher, percent, plural, visible } = await load("text");
 const measure = (text) => text.length;
 
 test("names are cut in the middle and fit", () => {
@@ -29,6 +29,19 @@ test("a name of megabytes is cut at once", () => {
   const cut = fit("x".repeat(4 << 20), 50, (text) => { measured += text.length; return text.length; });
   assert.equal(cut.length, 50);
   assert.ok(measured < 10000, `${measured} characters were measured`);
+});
+
+test("a label is cut as fit() cuts, without measuring again", () => {
+  for (const name of ["a_rather_long_name", "std::vector<…>::push", "café au lait", "x".repeat(100_000)]) {
+    let measured = 0;
+    const label = new Label(name, (text) => { measured += text.length; return text.length; }), before = measured;
+    for (let room = 0; room < 30; room++) {
+      const bare = label.cut(room).replace(/[\u2068\u2069]/g, "");
+      assert.ok(bare.length <= room);
+      if (!name.includes("…")) assert.equal(bare, fit(name, room, measure));
+    }
+    if (!name.includes("é")) assert.equal(measured, before);
+  }
 });
 
 test("widths of characters are added up, but for those beyond ASCII", () => {

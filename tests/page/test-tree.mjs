@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { draw, load, record } from "./recording.mjs";
 
 const { Capture } = await load("data");
-const { buildTree, calleesOf, coverage, functionTotals, selectSamples } = await load("tree");
+const { buildTree, calleesOf, coverage, functionTotals, makeShape, selectSamples, weigh } = await load("tree");
 
 const ALL = { kernel: true };
 const TWO = { processes: [[1, "a", "a 1"], [2, "b", "b"], [3, "a", "a 2"]], threads: [[0, 1, 0], [0, 9, "worker"], [1, 2, 0], [2, 3, 0]] };
@@ -19,6 +19,13 @@ function tree(samples, options = {}, more = {}, selection = {}) {
 }
 
 const fnOf = (made, name) => made.capture.names.indexOf(name);
+// Returns names and places of the boxes in the order of drawing.
+function places(made, id = 0) {
+  const found = [[made.capture.names[made.fn[id]], made.x[id]]];
+  made.children(id, {}, (child) => found.push(...places(made, child)));
+  return found;
+}
+
 const rule = (samples, op, name) => {
   const capture = new Capture(record(samples));
   return draw(buildTree(capture, selectSamples(capture, {}), { ...ALL, rules: [{ op, fn: capture.names.indexOf(name) }] }));
@@ -29,8 +36,9 @@ const SAMPLES = [[0, 0, "main;f;g"], [10, 0, "main;h"], [20, 0, "main;h"], [30, 
 test("the widest callee is first", () => {
   assert.equal(draw(tree(SAMPLES)), "all 6\n program 6\n  main 6\n   f 3\n    g 2\n    k_read 1\n   h 3\n    g 1\n");
   const made = tree([[0, 0, "f;x"], [1, 0, "g;y"], [2, 0, "g;y"]]);
-  assert.deepEqual([...made.x], [0, 0, 0, 0, 2, 2]);
-  assert.deepEqual([...made.end], [6, 6, 4, 4, 6, 6]);
+  assert.deepEqual(places(made), [["all", 0], ["program", 0], ["g", 0], ["y", 0], ["f", 2], ["x", 2]]);
+  assert.deepEqual(made.end[0], 6);
+  for (let i = 1; i < made.n; i++) assert.ok(made.parent[i] < i && made.end[i] > i && made.end[i] <= made.end[made.parent[i]]);
 });
 
 test("without the kernel, with recursion folded", () => {
@@ -94,7 +102,23 @@ test("deep stacks and many nodes", () => {
   const made = tree([[0, 0, deep]]);
   assert.equal(made.maxDepth, 4097);
   assert.equal(made.end[0], 4098);
+  assert.equal(tree([[0, 0, deep + ";" + deep + ";" + deep]]).maxDepth, 3 * 4096 + 1);
   assert.equal(tree(Array.from({ length: 20000 }, (_, i) => [i, 0, `r${i % 7};s${i}`])).n, 20009);
+});
+
+test("selections share a shape, and each has its own order", () => {
+  const capture = new Capture(record([[0, 0, "main;f;g"], [10, 0, "main;f"], [20, 0, "main;h"]])), shape = makeShape(capture, ALL);
+  const of = (selection) => draw(weigh(shape, selectSamples(capture, selection)));
+  assert.equal(of({}), "all 3\n program 3\n  main 3\n   f 2\n    g 1\n   h 1\n");
+  assert.equal(of({ from: 5, to: 30 }), "all 2\n program 2\n  main 2\n   f 1\n   h 1\n");
+  assert.equal(of({ from: 15, to: 30 }), "all 1\n program 1\n  main 1\n   h 1\n");
+  assert.equal(weigh(shape, selectSamples(capture, { from: 15, to: 30 })).maxDepth, 3);
+});
+
+test("hidden frames join what is below them", () => {
+  const samples = [[0, 0, "a;x;b;c"], [1, 0, "a;b;c"], [2, 0, "a;b;d"], [3, 0, "a;x;b;d"]];
+  assert.equal(rule(samples, "hide", "x"), "all 4\n program 4\n  a 4\n   b 4\n    c 2\n    d 2\n");
+  assert.equal(draw(tree([[0, 0, "f;g;f;f;h"], [1, 0, "f;g;f;h"]], { folds: true })), "all 2\n program 2\n  f 2\n   g 2\n    f 2\n     h 2\n");
 });
 
 test("nothing", () => {

@@ -10,8 +10,9 @@ import { load, record } from "./recording.mjs";
 const { Capture } = await load("data");
 const { buildTree, functionTotals, selectSamples } = await load("tree");
 const { countOverTime, makeRows, stepOf } = await load("timeline");
-const { makeTable } = await load("table");
-const { Colours, oklch } = await load("colours");
+const { Table } = await load("table");
+const { Colours, cssOf, oklch, pixelOf } = await load("colours");
+const { Pixels } = await load("pixels");
 
 const MORE = { processes: [[1, "a", "a 1"], [2, "b", "b"], [3, "a", "a 2"]], threads: [[0, 1, 0], [0, 9, "worker"], [1, 2, 0], [2, 3, 0]] };
 
@@ -35,7 +36,8 @@ test("steps of an axis are round", () => {
 
 function table(data, sort, passes) {
   const capture = new Capture(data), tree = buildTree(capture, selectSamples(capture, {}), { kernel: true });
-  return makeTable(tree, functionTotals(tree), sort, passes).map((row) => [capture.names[row.fn], row.self, row.total, row.change]);
+  const made = new Table(tree, functionTotals(tree), sort, passes), rows = Array.from({ length: made.n }, (_, i) => made.row(i));
+  return rows.map((row) => [capture.names[row.fn], row.self, row.total, row.change]);
 }
 
 test("a table sorts and filters", () => {
@@ -58,7 +60,31 @@ test("colours", () => {
   const capture = new Capture(record([[0, 0, "main;f@lib;k_x"]])), colours = new Colours(capture, new Float64Array(capture.nFunctions));
   for (const isDark of [false, true]) {
     colours.setDark(isDark);
-    assert.ok(colours.of.concat(colours.dim, colours.changes).every((colour) => /^#[0-9a-f]{6}$/.test(colour)));
+    for (let fn = 0; fn < capture.nFunctions; fn++)
+      for (const pixel of [colours.of(fn), colours.dim(fn), ...colours.changes]) assert.equal(pixel >>> 24, 255);
+    assert.match(colours.css(0), /^#[0-9a-f]{6}$/);
   }
+  assert.equal(pixelOf("#0a0b0c"), 0xff0c0b0a);
+  assert.equal(cssOf(0xff0c0b0a), "#0a0b0c");
   assert.notEqual(colours.change(1), colours.change(-1));
+});
+
+// Returns 5 × 4 pixels of the screen as digits.
+function paint(ratio, what) {
+  let shown = null;
+  const context = { createImageData: (w, h) => ({ data: new Uint8Array(4 * w * h) }), putImageData: (image) => { shown = new Uint32Array(image.data.buffer); } };
+  const pixels = new Pixels(context, 2);
+  pixels.resize(10, 4, ratio);
+  pixels.begin(0);
+  what(pixels);
+  pixels.finish();
+  return Array.from({ length: 4 }, (_, y) => [...shown.subarray(10 * y, 10 * y + 10)].join(""));
+}
+
+test("boxes as pixels", () => {
+  assert.deepEqual(paint(1, (pixels) => pixels.box(pixels.row(1), 1, 7, 5)), ["0000000000", "0555550000", "0555550000", "0000000000"]);
+  assert.deepEqual(paint(2, (pixels) => pixels.box(pixels.row(0), 0, 4, 7)), ["7777770000", "7777770000", "7777770000", "7777770000"]);
+  const part = paint(1, (pixels) => { pixels.box(pixels.row(-1), -5, 30, 3); pixels.box(pixels.row(3), 4.2, 4.9, 9); });
+  assert.deepEqual(part, ["3333333333", "0000000000", "0000000000", "0000900000"]);
+  assert.deepEqual(paint(1, (pixels) => assert.equal(pixels.row(4), -1)), Array(4).fill("0000000000"));
 });

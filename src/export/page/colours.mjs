@@ -29,6 +29,16 @@ export function oklch(lightness, chroma, hue) {
   return "#" + rgb.map((linear) => channel(linear).toString(16).padStart(2, "0")).join("");
 }
 
+// Returns the pixel (4 bytes: red, green, blue, opacity) of "#rrggbb".
+export function pixelOf(colour) {
+  const rgb = Number.parseInt(colour.slice(1), 16);
+  return (0xff000000 | (rgb & 255) << 16 | rgb & 0xff00 | rgb >> 16) >>> 0;
+}
+
+// Returns the "#rrggbb" of a pixel.
+export const cssOf = (pixel) =>
+  "#" + ((pixel & 255) << 16 | pixel & 0xff00 | pixel >> 16 & 255).toString(16).padStart(6, "0");
+
 function hashOf(text) {
   let hash = 7;
   for (let i = 0; i < Math.min(text.length, 100); i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
@@ -47,16 +57,29 @@ export class Colours {
   }
 
   setDark(isDark) {
-    const { capture } = this;
+    const { nFunctions } = this.capture;
     this.isDark = isDark;
     this.text = isDark ? "#f4f1ea" : "#211d18";
-    this.back = isDark ? "#1b1a18" : "#fbfaf8"; // --back of page.css
-    this.match = isDark ? "#c026d3" : "#f0abfc";
-    this.faint = isDark ? "#3a3733" : "#e4e0d8";
-    this.of = capture.names.map((name, fn) => this.#colour(capture.kinds[fn], capture.modules[fn], name));
-    this.dim = capture.names.map((_, fn) => oklch(isDark ? 0.36 : 0.9, 0.012, FIXED[capture.kinds[fn]] ? 250 : 70));
-    this.changes = Array.from({ length: 2 * STEPS + 1 }, (_, i) => this.#change((i - STEPS) / STEPS));
+    this.back = pixelOf(isDark ? "#1b1a18" : "#fbfaf8"); // --back of page.css
+    this.match = pixelOf(isDark ? "#c026d3" : "#f0abfc");
+    this.faint = pixelOf(isDark ? "#3a3733" : "#e4e0d8");
+    this.pixels = new Uint32Array(nFunctions); // 0: not made yet
+    const light = isDark ? 0.36 : 0.9;
+    this.dims = [pixelOf(oklch(light, 0.012, 70)), pixelOf(oklch(light, 0.012, 250))];
+    this.changes = Uint32Array.from({ length: 2 * STEPS + 1 }, (_, i) => pixelOf(this.#change((i - STEPS) / STEPS)));
   }
+
+  // Returns the colour of a function as a pixel; css() as text.
+  of(fn) {
+    const { capture } = this;
+    if (this.pixels[fn] === 0) this.pixels[fn] = pixelOf(this.#colour(capture.kinds[fn], capture.modules[fn], capture.names[fn]));
+    return this.pixels[fn];
+  }
+
+  css(fn) { return cssOf(this.of(fn)); }
+
+  // Returns the colour of a function that a search did not find, as a pixel.
+  dim(fn) { return this.dims[FIXED[this.capture.kinds[fn]] ? 1 : 0]; }
 
   #colour(kind, module, name) {
     const turn = hashOf(name) - 0.5;
@@ -72,6 +95,7 @@ export class Colours {
     return oklch(light, 0.01 + 0.15 * size, share === 0 ? 80 : share > 0 ? 25 : 250);
   }
 
-  // share: the change of a box, -1 (all of it is gone) to 1 (all of it is new).
+  // Returns the colour of a box as a pixel. share: its change, -1 (all of it is gone) to 1 (all of it
+  // is new).
   change(share) { return this.changes[Math.round(Math.min(Math.max(share, -1), 1) * STEPS) + STEPS]; }
 }

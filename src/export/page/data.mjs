@@ -5,12 +5,17 @@
 
 export const USER = 0, KERNEL = 1, GENERATED = 2, NOWHERE = 3, STATE = 4, PROGRAM = 5;
 
+function decode(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
 // Reads varints of base64.
 class Column {
   constructor(base64) {
-    const text = atob(base64 || "");
-    this.bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) this.bytes[i] = text.charCodeAt(i);
+    this.bytes = decode(base64 || "");
     this.at = 0;
   }
 
@@ -47,28 +52,30 @@ class Loader {
     this.known = new Map();
   }
 
+  #append(name, module, kind, fullName, place) {
+    this.fullNames.push(fullName || "");
+    this.modules.push(module);
+    this.kinds.push(kind);
+    this.places.push(place);
+    return this.names.push(name) - 1;
+  }
+
+  // Returns the function with this name, which may be that of another recording.
   addFunction(name, module, kind, fullName, place) {
     const key = `${kind}\0${module}\0${name}`;
-    let id = this.known.get(key);
-    if (id === undefined) {
-      id = this.names.push(name) - 1;
-      this.known.set(key, id);
-      this.fullNames.push(fullName || "");
-      this.modules.push(module);
-      this.kinds.push(kind);
-      this.places.push(place);
-    }
-    return id;
+    if (!this.known.has(key)) this.known.set(key, this.#append(name, module, kind, fullName, place));
+    return this.known.get(key);
   }
 
   // Returns the number of each function of the data. Functions of one recording stay apart even
-  // if they have the same name; those of the other one are found by name.
-  addFunctions(data, isFirst) {
+  // if they have the same name; those of a second one are found by name. isAlone: there is no second.
+  addFunctions(data, isFirst, isAlone) {
     const moduleOf = new Column(data.module_of), places = new Column(data.places);
-    return data.names.map((name, i) => {
+    return Int32Array.from(data.names, (name, i) => {
       const module = data.modules[moduleOf.next()], kind = data.kinds.charCodeAt(i) - 48;
       const file = data.places ? places.next() : 0, line = data.places ? places.next() : 0;
       const place = file > 0 ? data.files[file - 1] + (line > 0 ? ":" + line : "") : "";
+      if (isAlone) return this.#append(name, module, kind, data.full_names[i], place);
       if (isFirst) this.known.delete(`${kind}\0${module}\0${name}`);
       return this.addFunction(name, module, kind, data.full_names[i], place);
     });
@@ -86,21 +93,23 @@ class Loader {
   }
 }
 
-function countSamples(data) {
-  return { timed: new Column(data.samples).size / 3, rest: new Column(data.rest).size / 4 };
+// Returns the columns of a recording and how many nodes and samples they have.
+function columnsOf(data) {
+  const nodes = new Column(data.nodes), samples = new Column(data.samples), rest = new Column(data.rest);
+  return { nodes, samples, rest, nNodes: nodes.size / 2, nSamples: samples.size / 3 + rest.size / 4 };
 }
 
 export class Capture {
   constructor(data) {
     const loader = new Loader(), parts = data.before ? [data, data.before] : [data];
-    const sizes = parts.map(countSamples), nNodes = parts.map((part) => new Column(part.nodes).size / 2);
-    const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
-    const n = sum(sizes.map((size) => size.timed + size.rest));
+    const columns = parts.map(columnsOf);
+    const sum = (key) => columns.reduce((total, each) => total + each[key], 0);
+    const n = sum("nSamples"), nNodes = sum("nNodes");
 
     this.head = data;
     this.before = data.before || null;
-    this.parent = new Int32Array(1 + sum(nNodes));
-    this.fn = new Int32Array(1 + sum(nNodes)).fill(-1);
+    this.parent = new Int32Array(1 + nNodes);
+    this.fn = new Int32Array(1 + nNodes).fill(-1);
     this.n = n;
     this.time = new Float64Array(n).fill(NaN); // microseconds; NaN: not kept
     this.thread = new Int32Array(n);
@@ -113,7 +122,7 @@ export class Capture {
     this.firstBefore = n;
     parts.forEach((part, i) => {
       if (i > 0) this.firstBefore = this.samplesUsed;
-      this.#add(loader, part, i === 0);
+      this.#add(loader, part, columns[i], i === 0);
     });
     Object.assign(this, { names: loader.names, fullNames: loader.fullNames, modules: loader.modules,
                           places: loader.places, processes: loader.processes, threads: loader.threads });
@@ -124,9 +133,9 @@ export class Capture {
     this.#addValues(data.events, parts);
   }
 
-  #add(loader, data, isFirst) {
-    const functions = loader.addFunctions(data, isFirst), firstThread = loader.threads.length;
-    const firstNode = this.nodesUsed - 1, nodes = new Column(data.nodes);
+  #add(loader, data, { nodes, samples, rest }, isFirst) {
+    const functions = loader.addFunctions(data, isFirst, !this.before), firstThread = loader.threads.length;
+    const firstNode = this.nodesUsed - 1;
     for (; !nodes.isAtEnd; this.nodesUsed++) {
       const back = nodes.next();
       this.parent[this.nodesUsed] = back === 0 ? 0 : this.nodesUsed - back;
@@ -134,12 +143,11 @@ export class Capture {
     }
     loader.addThreads(data);
     const place = (node) => (node === 0 ? 0 : node + firstNode);
-    this.#addSamples(data, firstThread, place);
-    this.#addRest(data, firstThread, place);
+    this.#addSamples(samples, new Column(data.events_of), firstThread, place);
+    this.#addRest(rest, firstThread, place);
   }
 
-  #addSamples(data, firstThread, place) {
-    const samples = new Column(data.samples), events = new Column(data.events_of);
+  #addSamples(samples, events, firstThread, place) {
     for (let time = 0; !samples.isAtEnd; this.samplesUsed++) {
       time += samples.next();
       this.time[this.samplesUsed] = time;
@@ -149,8 +157,7 @@ export class Capture {
     }
   }
 
-  #addRest(data, firstThread, place) {
-    const rest = new Column(data.rest);
+  #addRest(rest, firstThread, place) {
     for (; !rest.isAtEnd; this.samplesUsed++) {
       this.thread[this.samplesUsed] = firstThread + rest.next();
       this.node[this.samplesUsed] = place(rest.next());

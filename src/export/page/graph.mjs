@@ -4,12 +4,13 @@
 // graph.mjs - draws a graph of boxes on a canvas that is as large as what one sees of it, however
 // deep the graph is.
 
-import { fit, isolated, makeMeasure, visible } from "./text.mjs";
+import { Pixels } from "./pixels.mjs";
+import { Label, makeMeasure } from "./text.mjs";
 
 export const ROW = 19;
 const FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, Cantarell, sans-serif";
 // Pixels: narrower boxes are not drawn one by one; boxes with less room have no label.
-const MIN_BOX = 1, MIN_LABEL = 22, PADDING = 5;
+const MIN_BOX = 1, MIN_LABEL = 34, PADDING = 5;
 const ZOOM_STEP = 1.25, MAX_ZOOM = 1e7;
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -29,13 +30,13 @@ export class GraphView {
     this.context = this.canvas.getContext("2d", { alpha: false });
     this.context.font = FONT;
     this.measure = makeMeasure(this.context);
+    this.pixels = new Pixels(this.context, ROW - 1);
     this.graph = null;
     this.chosen = 0;
     this.flip = false; // root at the bottom
     this.matches = null;
     this.from = 0;
     this.span = 1;
-    this.rows = []; // by depth: left, width and number of each box
     this.labels = new Map();
     this.#listen();
   }
@@ -64,7 +65,7 @@ export class GraphView {
     this.canvas.height = Math.round(this.height * ratio);
     this.canvas.style.width = this.width + "px";
     this.canvas.style.height = this.height + "px";
-    this.ratio = ratio;
+    this.pixels.resize(this.canvas.width, this.canvas.height, ratio);
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.context.font = FONT;
     this.context.textBaseline = "middle";
@@ -85,76 +86,76 @@ export class GraphView {
 
   draw() {
     if (!this.graph) return;
-    const { context, graph } = this, min = this.span / this.width * MIN_BOX;
-    const begin = performance.now();
+    const { context, graph, pixels } = this, begin = performance.now();
+    cancelAnimationFrame(this.request);
+    this.request = 0;
+    this.min = this.span / this.width * MIN_BOX;
     this.scrolled = this.container.scrollTop;
-    if (graph.prepare && graph.prepare(min)) this.chosen = 0;
-    context.fillStyle = this.colours.back;
-    context.fillRect(0, 0, this.width, this.height);
-    for (const row of this.rows) row.length = 0;
+    if (graph.prepare && graph.prepare(this.min)) this.chosen = 0;
     this.texts = [];
-    const range = { min, from: this.from, to: this.from + this.span }, stack = [0];
-    const last = Math.ceil((this.flip ? this.contentHeight - this.scrolled : this.scrolled + this.height) / ROW);
-    while (stack.length > 0) {
-      const id = stack.pop();
-      this.#box(id);
-      if (graph.depth[id] + 1 > last) continue;
-      const rest = graph.children(id, range, (child) => stack.push(child));
-      if (rest >= 0) this.#rest(id, rest);
-    }
+    this.rows = [];
+    pixels.begin(this.colours.back);
+    this.#boxes();
+    pixels.finish();
     context.fillStyle = this.colours.text;
     for (const [text, x, y] of this.texts) context.fillText(text, x, y);
     this.#mark(this.chosen);
     this.drawTime = performance.now() - begin;
   }
 
-  // Several movements between two frames of the screen are drawn once.
-  #drawSoon() {
-    cancelAnimationFrame(this.request);
-    this.request = requestAnimationFrame(() => this.draw());
+  #boxes() {
+    const { graph, min } = this, range = { min, from: this.from, to: this.from + this.span }, stack = [0];
+    const last = Math.ceil((this.flip ? this.contentHeight - this.scrolled : this.scrolled + this.height) / ROW);
+    const push = (child) => stack.push(child);
+    while (stack.length > 0) {
+      const id = stack.pop();
+      this.#box(id);
+      if (graph.depth[id] + 1 > last) continue;
+      const rest = graph.children(id, range, push);
+      if (rest >= 0) this.#rest(id, rest);
+    }
   }
+
+  // Several movements between two frames of the screen are drawn once.
+  #drawSoon() { this.request ||= requestAnimationFrame(() => this.draw()); }
 
   #colour(id) {
     const { graph, colours, matches } = this, fn = graph.fn[id];
-    if (matches) return matches[fn] ? colours.match : colours.dim[fn];
-    return this.colourOf ? this.colourOf(graph, id) : colours.of[fn];
+    if (matches) return matches[fn] ? colours.match : colours.dim(fn);
+    return this.colourOf ? this.colourOf(graph, id) : colours.of(fn);
+  }
+
+  // Returns the place of a row's pixels, or -1 if it is not seen.
+  #row(depth) {
+    if (this.rows[depth] === undefined) this.rows[depth] = this.pixels.row(this.#top(depth));
+    return this.rows[depth];
   }
 
   #box(id) {
-    const { graph, context } = this, depth = graph.depth[id], y = this.#top(depth);
-    if (y < -ROW || y > this.height) return;
-    const left = this.#left(graph.x[id]), right = this.#left(graph.x[id] + graph.total[id]);
-    const x = Math.max(left, -1), w = Math.min(right, this.width + 1) - x;
-    while (this.rows.length <= depth) this.rows.push([]);
-    this.rows[depth].push(x, w, id);
-    context.fillStyle = this.#colour(id);
-    context.fillRect(x, y, Math.max(w - (w > 3 ? 1 : 0.25), MIN_BOX), ROW - 1);
-    if (w < MIN_LABEL) return;
-    const start = Math.max(x, 0), room = Math.min(x + w, this.width) - start - 2 * PADDING;
-    const text = this.#label(graph.fn[id], room);
-    if (text) this.texts.push([text, start + PADDING, y + ROW / 2]);
+    const { graph } = this, depth = graph.depth[id], row = this.#row(depth);
+    if (row < 0) return;
+    const left = Math.max(this.#left(graph.x[id]), 0), right = Math.min(this.#left(graph.x[id] + graph.total[id]), this.width + 1);
+    this.pixels.box(row, left, right, this.#colour(id));
+    if (right - left < MIN_LABEL) return;
+    const text = this.#label(graph.fn[id], Math.min(right, this.width) - left - 2 * PADDING);
+    if (text) this.texts.push([text, Math.round(left) + PADDING, this.#top(depth) + ROW / 2]);
   }
 
   // Draws boxes that are too narrow as one stripe.
   #rest(id, from) {
-    const { graph, context } = this, y = this.#top(graph.depth[id] + 1);
-    const x = this.#left(from), w = this.#left(graph.x[id] + graph.total[id] - graph.self[id]) - x;
-    if (w < 0.3 || y < -ROW || y > this.height) return;
-    context.fillStyle = this.colours.faint;
-    context.fillRect(x, y, w, ROW - 1);
+    const { graph } = this, row = this.#row(graph.depth[id] + 1);
+    const left = this.#left(from), right = this.#left(graph.x[id] + graph.total[id] - graph.self[id]);
+    if (row >= 0 && right - left >= 0.3) this.pixels.box(row, left, Math.min(right, this.width), this.colours.faint, 0);
   }
 
-  // Labels that fit whole are remembered with their width.
+  // Names are measured once.
   #label(fn, room) {
-    let known = this.labels.get(fn);
-    if (!known) {
-      const text = visible(this.graph.capture.names[fn].slice(0, 4000));
-      known = { text, whole: text.length < 400 ? this.measure(isolated(text)) : Infinity };
-      this.labels.set(fn, known);
+    let label = this.labels.get(fn);
+    if (!label) {
+      label = new Label(this.graph.capture.names[fn], this.measure);
+      this.labels.set(fn, label);
     }
-    if (known.whole <= room) return isolated(known.text);
-    const cut = fit(known.text, room, this.measure);
-    return cut && isolated(cut);
+    return label.cut(room);
   }
 
   #mark(id) {
@@ -174,10 +175,15 @@ export class GraphView {
     if (!this.graph) return -1;
     const box = this.canvas.getBoundingClientRect(), x = clientX - box.left;
     const y = clientY - box.top + this.container.scrollTop;
-    const depth = Math.floor((this.flip ? this.contentHeight - y : y) / ROW), row = this.rows[depth] || [];
-    for (let i = 0; i < row.length; i += 3)
-      if (x >= row[i] && x < row[i] + Math.max(row[i + 1], MIN_BOX)) return row[i + 2];
-    return -1;
+    const depth = Math.floor((this.flip ? this.contentHeight - y : y) / ROW), place = this.from + x / this.width * this.span;
+    const range = { min: this.min, from: place, to: place + this.min };
+    let id = 0, found = 0;
+    for (; found >= 0 && this.graph.depth[id] < depth; id = found) {
+      found = -1;
+      this.graph.children(id, range, (child) => { if (found < 0) found = child; });
+      if (found < 0) return -1;
+    }
+    return depth >= 0 && x >= 0 && x < this.width ? id : -1;
   }
 
   #hover(id) {
@@ -347,7 +353,7 @@ export class GraphView {
 
   #listen() {
     const { container } = this;
-    container.addEventListener("scroll", () => { this.#hover(-1); this.draw(); });
+    container.addEventListener("scroll", () => { this.#hover(-1); this.#drawSoon(); });
     container.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     container.addEventListener("pointerdown", (event) => this.#press(event));
     container.addEventListener("click", (event) => this.#click(event));

@@ -46,63 +46,87 @@ class Growing {
   }
 }
 
-// The frames that a node of callers stands for: nodes of the tree, and how much of each.
-class Frames {
-  constructor() { this.nodes = []; this.amounts = []; this.old = []; }
-
-  add(node, amount, old) {
-    const last = this.nodes.length - 1;
-    if (last >= 0 && this.nodes[last] === node) {
-      this.amounts[last] += amount;
-      this.old[last] += old;
-      return;
-    }
-    this.nodes.push(node);
-    this.amounts.push(amount);
-    this.old.push(old);
+// Frames: nodes of the tree, and how much of each; those of several callers, one after the other.
+class FrameList {
+  constructor(n, isComparison) {
+    this.nodes = new Int32Array(n);
+    this.amounts = new Float64Array(n);
+    this.old = isComparison ? new Float64Array(n) : null;
+    this.n = 0;
   }
 
-  get total() { return this.amounts.reduce((a, b) => a + b, 0); }
-  get oldTotal() { return this.old.reduce((a, b) => a + b, 0); }
+  // begin: where those of this caller begin; a node that comes again is added to the one before.
+  put(at, begin, node, amount, old) {
+    const isNew = at === begin || this.nodes[at - 1] !== node, place = isNew ? at : at - 1;
+    this.nodes[place] = node;
+    this.amounts[place] += amount;
+    if (this.old) this.old[place] += old;
+    return place + 1;
+  }
 }
+
+const sumOf = (array, begin, end) => {
+  let sum = 0;
+  for (let i = begin; i < end; i++) sum += array[i];
+  return sum;
+};
 
 // The callers of a function, from its outermost calls, or of every function that has samples of its
 // own (fn: -1).
 export class Callers extends Growing {
   constructor(tree, fn) {
     super(tree, fn < 0 ? tree.capture.all : fn);
-    this.frames = [new Frames()];
+    const { self, oldSelf, total, old } = tree, list = new FrameList(tree.n, old !== null);
     this.isInverted = fn < 0;
     for (let i = 0; i < tree.n; i++) {
-      if (fn < 0) { if (tree.self[i] > 0) this.frames[0].add(i, tree.self[i], tree.old ? tree.oldSelf[i] : 0); continue; }
-      if (tree.fn[i] !== fn) continue;
-      this.frames[0].add(i, tree.total[i], tree.old ? tree.old[i] : 0);
+      if (fn < 0) { if (self[i] > 0) list.n = list.put(list.n, 0, i, self[i], old ? oldSelf[i] : 0); continue; }
+      if (tree.fn[i] !== fn || total[i] === 0) continue;
+      list.n = list.put(list.n, 0, i, total[i], old ? old[i] : 0);
       i = tree.end[i] - 1;
     }
-    this.total[0] = this.frames[0].total;
-    if (this.old) this.old[0] = this.frames[0].oldTotal;
+    this.frames = [{ list, begin: 0, end: list.n }]; // of each box, until it has callers
+    this.groupOf = new Int32Array(tree.capture.nFunctions).fill(-1);
+    this.total[0] = sumOf(list.amounts, 0, list.n);
+    if (this.old) this.old[0] = sumOf(list.old, 0, list.n);
+  }
+
+  // Returns the callers of a box with how many frames each has at most, in the order of the frames.
+  #countCallers({ list, begin, end }, isSelf) {
+    const { groupOf, tree } = this, groups = [];
+    for (let k = begin; k < end; k++) {
+      const node = isSelf ? list.nodes[k] : tree.parent[list.nodes[k]], fn = node > 0 ? tree.fn[node] : -1;
+      if (fn < 0) continue;
+      if (groupOf[fn] < 0) groupOf[fn] = groups.push({ fn, n: 0, begin: 0, end: 0 }) - 1;
+      groups[groupOf[fn]].n++;
+    }
+    for (let i = 0, sum = 0; i < groups.length; sum += groups[i++].n) groups[i].begin = groups[i].end = sum;
+    return groups;
   }
 
   #group(id) {
-    const groups = new Map(), frames = this.frames[id], steps = id === 0 && this.isInverted ? 0 : 1;
-    for (let k = 0; k < frames.nodes.length; k++) {
-      const node = steps === 0 ? frames.nodes[k] : this.tree.parent[frames.nodes[k]];
-      if (node <= 0) { this.self[id] += frames.amounts[k]; continue; }
-      const fn = this.tree.fn[node];
-      if (!groups.has(fn)) groups.set(fn, new Frames());
-      groups.get(fn).add(node, frames.amounts[k], frames.old[k]);
+    const { groupOf, tree } = this, { list, begin, end } = this.frames[id], isSelf = id === 0 && this.isInverted;
+    const groups = this.#countCallers(this.frames[id], isSelf), above = new FrameList(end - begin, this.old !== null);
+    for (let k = begin; k < end; k++) {
+      const node = isSelf ? list.nodes[k] : tree.parent[list.nodes[k]];
+      if (node <= 0) { this.self[id] += list.amounts[k]; continue; }
+      const group = groups[groupOf[tree.fn[node]]];
+      group.end = above.put(group.end, group.begin, node, list.amounts[k], this.old ? list.old[k] : 0);
     }
-    return [...groups].map(([fn, members]) => ({ fn, members, total: members.total }))
-      .sort((a, b) => b.total - a.total || a.fn - b.fn);
+    for (const group of groups) {
+      groupOf[group.fn] = -1;
+      group.list = above;
+      group.total = sumOf(above.amounts, group.begin, group.end);
+    }
+    return groups.sort((a, b) => b.total - a.total || a.fn - b.fn);
   }
 
   #expand(id) {
     let x = this.x[id];
-    this.lists[id] = this.#group(id).map(({ fn, members, total }) => {
-      const child = this.add(id, fn, x, total);
-      if (this.old) this.old.push(members.oldTotal);
-      this.frames[child] = members;
-      x += total;
+    this.lists[id] = this.#group(id).map((group) => {
+      const child = this.add(id, group.fn, x, group.total);
+      if (this.old) this.old.push(sumOf(group.list.old, group.begin, group.end));
+      this.frames[child] = group;
+      x += group.total;
       return child;
     });
     this.frames[id] = null;
@@ -124,27 +148,24 @@ export class Callers extends Growing {
 export class TimeOrder extends Growing {
   constructor(tree) {
     super(tree, tree.capture.all);
-    const { thread } = tree.capture, n = tree.samples.length, counts = new Map();
-    let kept = Int32Array.from({ length: n }, (_, k) => k).filter((k) => tree.leaf[k] >= 0);
-    for (const k of kept) counts.set(thread[tree.samples[k]], (counts.get(thread[tree.samples[k]]) || 0) + 1);
-    const rank = new Map([...counts].sort((a, b) => b[1] - a[1]).map(([id], i) => [id, i]));
-    kept = this.#byThread(kept, rank);
-    this.leaf = kept.map((k) => tree.leaf[k]);
-    this.sample = kept.map((k) => tree.samples[k]);
+    const kept = this.#byThread(), { leafOf } = tree.shape;
+    this.sample = kept;
+    this.leaf = kept.map((sample) => leafOf[sample]);
     this.edge = new Float64Array(kept.length + 1);
     for (let k = 0; k < kept.length; k++) this.edge[k + 1] = this.edge[k] + tree.amounts[this.sample[k]];
     this.min = -1;
     this.#restart(0);
   }
 
-  // Sorts by rank of the thread; samples of a thread keep their order.
-  #byThread(kept, rank) {
-    const { thread } = this.capture, lists = Array.from(rank, () => []);
-    for (const k of kept) lists[rank.get(thread[this.tree.samples[k]])].push(k);
-    const sorted = new Int32Array(kept.length);
-    let at = 0;
-    for (const list of lists) { sorted.set(list, at); at += list.length; }
-    return sorted;
+  // Returns the samples that the tree has, those of the busiest thread first, in the order of time.
+  #byThread() {
+    const { capture, samples, shape } = this.tree, counts = new Int32Array(capture.threads.length), at = new Int32Array(counts.length);
+    let n = 0;
+    for (const sample of samples) if (shape.leafOf[sample] >= 0) { counts[capture.thread[sample]]++; n++; }
+    const sorted = [...counts.keys()].sort((a, b) => counts[b] - counts[a]), found = new Int32Array(n);
+    sorted.reduce((sum, thread) => { at[thread] = sum; return sum + counts[thread]; }, 0);
+    for (const sample of samples) if (shape.leafOf[sample] >= 0) found[at[capture.thread[sample]]++] = sample;
+    return found;
   }
 
   #restart(min) {

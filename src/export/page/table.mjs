@@ -3,6 +3,7 @@
 
 // table.mjs - functions by what they have: rows that exist only while they are seen.
 
+import { STATE } from "./data.mjs";
 import { count, percent, visible } from "./text.mjs";
 
 export const TABLE_ROW = 24;
@@ -10,28 +11,46 @@ const COLUMNS = [["self", "Self"], ["total", "Total"], ["name", "Function"], ["m
 const COMPARED = [["change", "± Self"], ["totalChange", "± Total"], ["self", "Self"], ["total", "Total"],
                   ["name", "Function"], ["module", "Module"]];
 
-// Returns the rows of a table, sorted: { fn, self, total, change, totalChange }. Of a comparison,
-// self and total are what the second recording has, and changes are shares of a recording.
-export function makeTable(tree, totals, sort, passes) {
-  const { capture } = tree, rows = [], key = sort.replace(/^-/, ""), sign = sort.startsWith("-") ? -1 : 1;
-  const whole = tree.total[0] || 1;
-  for (let fn = 0; fn < capture.nFunctions; fn++) {
-    if (totals.total[fn] === 0 || capture.kinds[fn] > 4 || (passes && !passes[fn])) continue;
-    const row = { fn, self: totals.self[fn], total: totals.total[fn], change: 0, totalChange: 0 };
-    if (capture.isComparison) {
-      row.self = 2 * totals.self[fn] - totals.oldSelf[fn];
-      row.total = 2 * totals.total[fn] - totals.old[fn];
-      row.change = (row.self - totals.oldSelf[fn]) / whole;
-      row.totalChange = (row.total - totals.old[fn]) / whole;
-    }
-    rows.push(row);
+const TEXTS = ["name", "module"];
+
+// The rows of a table, sorted: row (i) returns { fn, self, total, change, totalChange }. Of a
+// comparison, self and total are what the second recording has, and changes are shares of a recording.
+export class Table {
+  constructor(tree, totals, sort, passes) {
+    const { capture } = tree, found = [];
+    this.tree = tree;
+    this.totals = totals;
+    for (let fn = 0; fn < capture.nFunctions; fn++)
+      if (totals.total[fn] > 0 && capture.kinds[fn] <= STATE && (!passes || passes[fn])) found.push(fn);
+    this.fns = Int32Array.from(found);
+    this.n = found.length;
+    this.#sort(sort.replace(/^-/, ""), sort.startsWith("-") ? -1 : 1);
   }
-  const text = key === "module" ? capture.modules : capture.names;
-  const compare = {
-    self: (a, b) => b.self - a.self || b.total - a.total, total: (a, b) => b.total - a.total || b.self - a.self,
-    change: (a, b) => Math.abs(b.change) - Math.abs(a.change), totalChange: (a, b) => Math.abs(b.totalChange) - Math.abs(a.totalChange),
-  }[key] || ((a, b) => (text[a.fn] < text[b.fn] ? -1 : text[a.fn] > text[b.fn] ? 1 : 0));
-  return rows.sort((a, b) => sign * compare(a, b));
+
+  row(i) {
+    const { tree, totals } = this, fn = this.fns[i], self = totals.self[fn], total = totals.total[fn];
+    if (!tree.capture.isComparison) return { fn, self, total, change: 0, totalChange: 0 };
+    const whole = tree.total[0] || 1, newSelf = 2 * self - totals.oldSelf[fn], newTotal = 2 * total - totals.old[fn];
+    return { fn, self: newSelf, total: newTotal, change: (newSelf - totals.oldSelf[fn]) / whole, totalChange: (newTotal - totals.old[fn]) / whole };
+  }
+
+  find(fn) { return this.fns.indexOf(fn); }
+
+  #sort(key, sign) {
+    const { capture } = this.tree;
+    if (TEXTS.includes(key)) {
+      const text = key === "module" ? capture.modules : capture.names;
+      this.fns.sort((a, b) => sign * (text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : 0) || a - b);
+      return;
+    }
+    const first = new Float64Array(capture.nFunctions), second = new Float64Array(capture.nFunctions);
+    for (let i = 0; i < this.n; i++) {
+      const row = this.row(i);
+      first[row.fn] = Math.abs(row[key] || 0);
+      second[row.fn] = key === "self" ? row.total : row.self;
+    }
+    this.fns.sort((a, b) => sign * (first[b] - first[a] || second[b] - second[a]) || a - b);
+  }
 }
 
 export class TableView {
@@ -46,23 +65,24 @@ export class TableView {
     this.body.className = "spacer";
     this.body.setAttribute("role", "rowgroup");
     container.append(this.head, this.body);
-    this.rows = [];
+    this.rows = { n: 0 };
     this.chosen = -1;
     container.addEventListener("scroll", () => this.draw());
     container.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  show({ tree, totals, sort, passes, colours, chosen }) {
-    this.tree = tree;
+  // rows: a Table.
+  show({ rows, sort, colours, chosen }) {
+    this.tree = rows.tree;
     this.colours = colours;
     this.sort = sort;
-    this.rows = makeTable(tree, totals, sort, passes);
-    this.whole = tree.total[0];
-    this.chosen = this.rows.findIndex((row) => row.fn === chosen);
+    this.rows = rows;
+    this.whole = rows.tree.total[0];
+    this.chosen = this.rows.find(chosen);
     this.#drawHead();
-    this.container.classList.toggle("compared", tree.capture.isComparison);
-    this.container.setAttribute("aria-rowcount", this.rows.length + 1);
-    this.body.style.height = Math.max(this.rows.length, 1) * TABLE_ROW + "px";
+    this.container.classList.toggle("compared", this.tree.capture.isComparison);
+    this.container.setAttribute("aria-rowcount", this.rows.n + 1);
+    this.body.style.height = Math.max(this.rows.n, 1) * TABLE_ROW + "px";
     this.draw();
   }
 
@@ -84,10 +104,10 @@ export class TableView {
   draw() {
     if (!this.tree) return;
     const top = this.container.scrollTop, first = Math.max(Math.floor(top / TABLE_ROW) - 4, 0);
-    const last = Math.min(first + Math.ceil(this.container.clientHeight / TABLE_ROW) + 8, this.rows.length);
+    const last = Math.min(first + Math.ceil(this.container.clientHeight / TABLE_ROW) + 8, this.rows.n);
     this.body.replaceChildren();
     for (let i = first; i < last; i++) this.body.append(this.#row(i));
-    if (this.rows.length > 0) return;
+    if (this.rows.n > 0) return;
     const note = document.createElement("div");
     note.className = "note";
     note.textContent = "No function matches.";
@@ -117,11 +137,11 @@ export class TableView {
   }
 
   #row(i) {
-    const { capture } = this.tree, { fn, self, total, change, totalChange } = this.rows[i];
+    const { capture } = this.tree, { fn, self, total, change, totalChange } = this.rows.row(i);
     const row = document.createElement("div"), name = document.createElement("bdi"), module = document.createElement("bdi");
     const key = document.createElement("span");
     key.className = "key";
-    key.style.background = this.colours.of[fn];
+    key.style.background = this.colours.css(fn);
     row.className = "row" + (i === this.chosen ? " chosen" : "");
     row.style.top = i * TABLE_ROW + "px";
     row.setAttribute("role", "row");
@@ -141,22 +161,22 @@ export class TableView {
   }
 
   choose(i) {
-    if (i < 0 || i >= this.rows.length) return;
+    if (i < 0 || i >= this.rows.n) return;
     this.chosen = i;
     const y = i * TABLE_ROW, { container } = this, room = container.clientHeight - 2 * TABLE_ROW;
     if (y < container.scrollTop) container.scrollTop = y;
     else if (y > container.scrollTop + room) container.scrollTop = y - room;
     this.draw();
-    this.events.select(this.rows[i].fn);
+    this.events.select(this.rows.fns[i]);
   }
 
   #key(event) {
     if (event.target.tagName === "BUTTON" || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(Math.floor(this.container.clientHeight / TABLE_ROW) - 2, 1), last = this.rows.length - 1;
+    const page = Math.max(Math.floor(this.container.clientHeight / TABLE_ROW) - 2, 1), last = this.rows.n - 1;
     const to = { ArrowDown: this.chosen + 1, ArrowUp: Math.max(this.chosen - 1, 0), Home: 0, End: last,
                  PageDown: Math.min(this.chosen + page, last), PageUp: Math.max(this.chosen - page, 0) }[event.key];
-    if (event.key === "Enter" && this.chosen >= 0) this.events.open(this.rows[this.chosen].fn);
-    else if (event.key === "c" && this.chosen >= 0) this.events.copy(this.rows[this.chosen].fn);
+    if (event.key === "Enter" && this.chosen >= 0) this.events.open(this.rows.fns[this.chosen]);
+    else if (event.key === "c" && this.chosen >= 0) this.events.copy(this.rows.fns[this.chosen]);
     else if (to !== undefined) this.choose(to);
     else return;
     event.preventDefault();

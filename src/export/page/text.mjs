@@ -55,16 +55,20 @@ const isInsideCharacter = (text, at) => {
   return c >= 0xdc00 && c <= 0xdfff;
 };
 
+const headOf = (keep) => Math.ceil(keep * 0.6);
+
 function shorten(text, keep) {
-  let head = Math.ceil(keep * 0.6), tail = text.length - (keep - head);
+  let head = headOf(keep), tail = text.length - (keep - head);
   if (isInsideCharacter(text, head)) head--;
   if (isInsideCharacter(text, tail)) tail++;
   return text.slice(0, head).replace(/…$/, "") + ELLIPSIS + text.slice(tail).replace(/^…/, "");
 }
 
+const limited = (text) => (text.length > 2 * MAX_MEASURED ? shorten(text, 2 * MAX_MEASURED) : text);
+
 // Returns the text, or as much of both of its ends as fits, or "".
 export function fit(text, room, measure) {
-  const short = text.length > 2 * MAX_MEASURED ? shorten(text, 2 * MAX_MEASURED) : text;
+  const short = limited(text);
   if (short === text && measure(text) <= room) return text;
   let low = 0, high = Math.min(text.length - 1, 2 * MAX_MEASURED);
   while (low < high) {
@@ -73,6 +77,39 @@ export function fit(text, room, measure) {
     else high = middle - 1;
   }
   return low < 2 ? "" : shorten(text, low);
+}
+
+// A name that is drawn in many boxes: it is measured once, and cut at once to any room.
+export class Label {
+  constructor(name, measure) {
+    const text = visible(limited(name));
+    this.isWhole = name.length <= 2 * MAX_MEASURED && text.length <= 2 * MAX_MEASURED;
+    this.text = limited(text);
+    this.measure = measure;
+    this.width = measure(this.text);
+    this.isPlain = /^[ -~…]*$/.test(this.text);
+    this.last = { keep: 0, text: "" };
+    if (!this.isPlain) return;
+    this.ellipsis = measure(ELLIPSIS);
+    this.edges = new Float32Array(this.text.length + 1);
+    for (let i = 0; i < this.text.length; i++) this.edges[i + 1] = this.edges[i] + measure(this.text[i]);
+  }
+
+  // Returns the text, or as much of both of its ends as fits, or "".
+  cut(room) {
+    if (this.width <= room && this.isWhole) return this.isPlain ? this.text : isolated(this.text);
+    if (!this.isPlain) { const text = fit(this.text, room, this.measure); return text && isolated(text); }
+    const { edges } = this, n = this.text.length;
+    let low = 0, high = n - 1;
+    while (low < high) {
+      const keep = (low + high + 1) >> 1, head = headOf(keep);
+      if (edges[head] + this.ellipsis + edges[n] - edges[n - keep + head] <= room) low = keep;
+      else high = keep - 1;
+    }
+    if (low < 2) return "";
+    if (this.last.keep !== low) this.last = { keep: low, text: shorten(this.text, low) };
+    return this.last.text;
+  }
 }
 
 // Returns a function that tests names: text in upper or lower case, or /pattern/. Throws if the

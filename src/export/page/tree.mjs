@@ -4,8 +4,9 @@
 // tree.mjs - the samples of a selection as a tree of functions: callers above, the widest callee
 // first.
 //
-// Nodes are numbered in the order in which they are drawn, a node before its callees: the callees
-// of node i begin at i + 1 and end before end[i], so node i and all below it are one range.
+// A shape has the nodes of all samples; it is made once for each way of leaving frames out. A tree is
+// a shape with what a selection of samples weighs. Nodes are numbered with a node before its callees:
+// those of node i begin at i + 1 and end before end[i], so node i and all below it are one range.
 
 import { KERNEL } from "./data.mjs";
 
@@ -34,41 +35,54 @@ export function threadsOf(capture, who) {
   });
 }
 
-// Children by parent and function.
+// Nodes of a tree that is being made: each has a parent and a function, parents come first.
 class Children {
-  constructor() {
-    this.parent = new Int32Array(1 << 12);
-    this.fn = new Int32Array(1 << 12);
-    this.slots = new Int32Array(1 << 13).fill(-1);
-    this.n = 0;
+  // n: how many nodes there may be, about.
+  constructor(n) {
+    this.parent = new Int32Array(Math.max(n, 1 << 10));
+    this.fn = new Int32Array(this.parent.length);
+    this.slots = new Int32Array(1 << 10); // number of a node + 1, by its parent and function
+    this.n = this.nFindable = 0;
   }
 
   #slot(parent, fn) {
     const mask = this.slots.length - 1;
     let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(fn, 0x85ebca6b)) >>> 0;
     at = (at ^ (at >>> 15)) & mask;
-    for (; this.slots[at] >= 0; at = (at + 1) & mask)
-      if (this.parent[this.slots[at]] === parent && this.fn[this.slots[at]] === fn) break;
+    for (; this.slots[at] > 0; at = (at + 1) & mask)
+      if (this.parent[this.slots[at] - 1] === parent && this.fn[this.slots[at] - 1] === fn) break;
     return at;
   }
 
-  #grow() {
-    const copy = (old) => { const bigger = new Int32Array(2 * old.length); bigger.set(old); return bigger; };
-    this.parent = copy(this.parent);
-    this.fn = copy(this.fn);
-    this.slots = new Int32Array(2 * this.slots.length).fill(-1);
-    for (let i = 0; i < this.n; i++) this.slots[this.#slot(this.parent[i], this.fn[i])] = i;
+  #growSlots() {
+    const old = this.slots;
+    this.slots = new Int32Array(4 * old.length);
+    for (const id of old) if (id > 0) this.slots[this.#slot(this.parent[id - 1], this.fn[id - 1])] = id;
   }
 
+  // Makes room for n more nodes, which may then be put into the arrays.
+  reserve(n) {
+    if (this.n + n <= this.parent.length) return;
+    const copy = (old) => { const bigger = new Int32Array(2 * (this.n + n)); bigger.set(old); return bigger; };
+    this.parent = copy(this.parent);
+    this.fn = copy(this.fn);
+  }
+
+  // Adds a node that get() need not find.
+  append(parent, fn) {
+    this.reserve(1);
+    this.parent[this.n] = parent;
+    this.fn[this.n] = fn;
+    return this.n++;
+  }
+
+  // Returns the node of a function below another one.
   get(parent, fn) {
+    if (2 * this.nFindable >= this.slots.length) this.#growSlots();
     const at = this.#slot(parent, fn);
-    if (this.slots[at] >= 0) return this.slots[at];
-    const id = this.n++;
-    this.parent[id] = parent;
-    this.fn[id] = fn;
-    this.slots[at] = id;
-    if (this.n === this.parent.length) this.#grow();
-    return id;
+    if (this.slots[at] > 0) return this.slots[at] - 1;
+    this.nFindable++;
+    return (this.slots[at] = this.append(parent, fn) + 1) - 1;
   }
 }
 
@@ -85,194 +99,239 @@ function rulesByFunction(capture, rules) {
   return of;
 }
 
+// What becomes of the nodes of a recording, whichever thread they are of: which ones go, and which
+// become one. options: kernel, folds, rules.
+class FrameChoice {
+  constructor(capture, options) {
+    const { rules = [] } = options, n = capture.parent.length;
+    this.capture = capture;
+    this.rules = rulesByFunction(capture, rules);
+    this.needed = 0; // flags that a stack must have
+    if (rules.some(({ op }) => op === "focus")) this.needed |= IN_FOCUS;
+    rules.filter(({ op }) => op === "only").forEach((_, i) => { this.needed |= FIRST_ONLY << (i % MAX_ONLY); });
+    this.flags = new Uint8Array(n);   // of the stack that ends here
+    this.kept = new Int32Array(n);    // the node itself, or the nearest one above that stays
+    this.isShared = new Uint8Array(n); // nodes below may be those of several nodes
+    this.hasChanged = capture.isComparison;
+    this.isShared[0] = capture.isComparison ? 1 : 0;
+    this.#hide(options);
+    if (this.hasChanged) this.#join();
+    else this.#keepAll();
+  }
+
+  #hide({ kernel, folds }) {
+    const { capture: { parent, fn, kinds }, rules, flags, kept } = this, needed = this.needed & IN_FOCUS;
+    for (let i = 1; i < kept.length; i++) {
+      const above = kept[parent[i]], rule = rules[fn[i]], seen = flags[parent[i]] | (rule & 127);
+      flags[i] = seen;
+      const isHidden = rule & 128 || (!kernel && kinds[fn[i]] === KERNEL) || (needed && !(seen & IN_FOCUS))
+        || (folds && above !== 0 && fn[above] === fn[i]);
+      kept[i] = isHidden ? above : i;
+      if (isHidden) this.hasChanged = this.isShared[above] = 1;
+    }
+  }
+
+  #keepAll() {
+    this.parent = this.capture.parent;
+    this.fn = this.capture.fn;
+    this.nodeOf = this.kept;
+  }
+
+  // Nodes below a node that is shared are found by their function, and are shared themselves.
+  #join() {
+    const { capture, kept, isShared } = this, n = kept.length, nodes = new Children(n);
+    const isJoined = new Uint8Array(n);
+    this.nodeOf = new Int32Array(n);
+    nodes.append(-1, -1);
+    isJoined[0] = isShared[0];
+    for (let i = 1; i < n; i++) {
+      if (kept[i] !== i) { this.nodeOf[i] = this.nodeOf[kept[i]]; continue; }
+      const above = this.nodeOf[kept[capture.parent[i]]], fn = capture.fn[i];
+      const node = isJoined[above] ? nodes.get(above, fn) : nodes.append(above, fn);
+      if (isJoined[above] || isShared[i]) isJoined[node] = 1;
+      this.nodeOf[i] = node;
+    }
+    this.parent = nodes.parent;
+    this.fn = nodes.fn;
+  }
+
+  // Returns the node of a stack; -1: it is left out.
+  find(leaf) {
+    const flags = this.flags[leaf];
+    return flags & DROPPED || (flags & this.needed) !== this.needed ? -1 : this.nodeOf[leaf];
+  }
+}
+
+// Puts the nodes below the programs and threads that have them.
 class Builder {
   constructor(capture, options) {
     this.capture = capture;
     this.options = options;
-    this.children = new Children();
-    this.rules = rulesByFunction(capture, options.rules || []);
-    this.needed = 0;
-    for (const { op } of options.rules || []) this.needed |= op === "focus" ? IN_FOCUS : 0;
-    (options.rules || []).filter(({ op }) => op === "only")
-      .forEach((_, i) => { this.needed |= FIRST_ONLY << (i % MAX_ONLY); });
+    this.frames = new FrameChoice(capture, options);
+    this.children = new Children(capture.parent.length);
     this.mapped = new Int32Array(capture.parent.length);
-    this.flags = new Uint8Array(capture.parent.length);
     this.stamp = new Int32Array(capture.parent.length).fill(-1);
     this.path = new Int32Array(1 << 13);
     this.children.get(-1, capture.all);
   }
 
   #top(thread) {
-    if (this.needed & IN_FOCUS || this.options.groups === false) return 0;
+    if (this.frames.needed & IN_FOCUS || this.options.groups === false) return 0;
     const { process, fn } = this.capture.threads[thread];
     const program = this.children.get(0, this.capture.processes[process].fn);
     return this.options.byThread ? this.children.get(program, fn) : program;
   }
 
-  // Adds one frame below what its caller became.
-  #step(node, above, flags) {
-    const fn = this.capture.fn[node], rule = this.rules[fn], seen = flags | (rule & 127);
-    this.flags[node] = seen;
-    const isHidden = rule & 128 || (!this.options.kernel && this.capture.kinds[fn] === KERNEL)
-      || (this.needed & IN_FOCUS && !(seen & IN_FOCUS))
-      || (this.options.folds && above !== 0 && this.children.fn[above] === fn);
-    this.mapped[node] = isHidden ? above : this.children.get(above, fn);
-  }
-
-  // Returns what a node became below a top; -1: the sample is left out.
-  #map(leaf, top, group) {
-    let n = 0, node = leaf;
-    for (; node !== 0 && this.stamp[node] !== group; node = this.capture.parent[node]) {
-      if (n === this.path.length) { const old = this.path; this.path = new Int32Array(2 * n); this.path.set(old); }
-      this.path[n++] = node;
+  // Returns what a node became below a top.
+  #map(leaf, top) {
+    const { mapped, stamp, children, frames: { parent, fn } } = this;
+    let { path } = this, n = 0, node = leaf, id = children.n;
+    for (; node !== 0 && stamp[node] !== top; node = parent[node]) {
+      if (n === path.length) { path = this.path = new Int32Array(2 * n); node = leaf; n = 0; }
+      path[n++] = node;
     }
-    let above = node === 0 ? top : this.mapped[node], flags = node === 0 ? 0 : this.flags[node];
+    let above = node === 0 ? top : mapped[node];
+    children.reserve(n);
+    const { parent: parents, fn: fns } = children;
     while (n > 0) {
-      node = this.path[--n];
-      this.stamp[node] = group;
-      this.#step(node, above, flags);
-      above = this.mapped[node];
-      flags = this.flags[node];
+      node = path[--n];
+      parents[id] = above;
+      fns[id] = fn[node];
+      stamp[node] = top;
+      mapped[node] = above = id++;
     }
-    return flags & DROPPED || (flags & this.needed) !== this.needed ? -1 : above;
+    children.n = id;
+    return above;
   }
 
-  // Returns the node of each sample; samples of one top come together, so that nodes are mapped
-  // once for each top.
-  mapSamples(samples) {
-    const leaf = new Int32Array(samples.length), tops = this.capture.threads.map(() => -1), groups = new Map();
-    for (let k = 0; k < samples.length; k++) {
-      const thread = this.capture.thread[samples[k]];
-      if (tops[thread] < 0) tops[thread] = this.#top(thread);
-      if (!groups.has(tops[thread])) groups.set(tops[thread], []);
-      groups.get(tops[thread]).push(k);
+  // Returns the node of each sample of the recording, -1: left out. Samples of one top come together,
+  // so that nodes are mapped once for each top.
+  mapSamples() {
+    const { n, thread, node, threads } = this.capture, leaf = new Int32Array(n), groups = new Map();
+    const groupOf = threads.map(() => null);
+    for (let i = 0; i < n; i++) {
+      if (groupOf[thread[i]] === null) {
+        const top = this.#top(thread[i]);
+        if (!groups.has(top)) groups.set(top, []);
+        groupOf[thread[i]] = groups.get(top);
+      }
+      groupOf[thread[i]].push(i);
     }
     for (const [top, members] of groups)
-      for (const k of members) leaf[k] = this.#map(this.capture.node[samples[k]], top, top);
+      for (const i of members) {
+        const found = this.frames.find(node[i]);
+        leaf[i] = found < 0 ? -1 : this.#map(found, top);
+      }
     return leaf;
   }
 }
 
-function sortByTotal(nodes, begin, end, total) {
-  if (end - begin > 16) {
-    nodes.subarray(begin, end).sort((a, b) => total[b] - total[a] || a - b);
-    return;
-  }
-  for (let i = begin + 1; i < end; i++) {
-    const node = nodes[i];
-    let to = i;
-    for (; to > begin && total[nodes[to - 1]] < total[node]; to--) nodes[to] = nodes[to - 1];
-    nodes[to] = node;
-  }
-}
-
-// Returns the new number of each node in the order of drawing, by `total`.
-function order(parent, total, n) {
-  const first = new Int32Array(n + 1), children = new Int32Array(n), place = new Int32Array(n);
-  for (let i = 1; i < n; i++) first[parent[i] + 1]++;
-  for (let i = 0; i < n; i++) first[i + 1] += first[i];
-  const at = first.slice();
-  for (let i = 1; i < n; i++) children[at[parent[i]]++] = i;
-  for (let i = 0; i < n; i++) if (first[i + 1] - first[i] > 1) sortByTotal(children, first[i], first[i + 1], total);
-  const stack = [0];
-  for (let next = 0; stack.length > 0;) {
-    const node = stack.pop();
-    place[node] = next++;
-    for (let k = first[node + 1] - 1; k >= first[node]; k--) stack.push(children[k]);
-  }
-  return place;
-}
-
-const isBefore = (capture, sample) => sample >= capture.firstBefore;
-
-// A tree of functions. total and self are what boxes show: samples, or values; of a comparison the
-// mean of both recordings, the first one scaled to the second. `old` has the part of the first.
-export class Tree {
-  constructor(capture, n) {
+// The nodes of a tree, whatever they weigh.
+export class Shape {
+  // children: nodes in any order that has parents first.
+  constructor(capture, { parent, fn, n }) {
+    const size = new Int32Array(n).fill(1), next = new Int32Array(n);
     this.capture = capture;
     this.n = n;
     this.fn = new Int32Array(n);
     this.parent = new Int32Array(n).fill(-1);
     this.end = new Int32Array(n);
     this.depth = new Uint16Array(n);
-    this.self = new Float64Array(n);
-    this.total = new Float64Array(n);
-    this.old = capture.isComparison ? new Float64Array(n) : null;
-    this.oldSelf = capture.isComparison ? new Float64Array(n) : null;
+    this.place = new Int32Array(n); // number here by the number there
+    for (let i = n - 1; i > 0; i--) size[parent[i]] += size[i];
+    for (let i = 0; i < n; i++) {
+      const above = i > 0 ? this.place[parent[i]] : -1, at = i > 0 ? next[parent[i]] : 0;
+      if (i > 0) next[parent[i]] += size[i];
+      next[i] = at + 1;
+      this.place[i] = at;
+      this.fn[at] = fn[i];
+      this.parent[at] = above;
+      this.end[at] = at + size[i];
+      this.depth[at] = i > 0 ? this.depth[above] + 1 : 0;
+    }
+  }
+}
+
+// A tree of functions. total and self are what boxes show: samples, or values; of a comparison the
+// mean of both recordings, the first one scaled to the second. `old` has the part of the first.
+export class Tree {
+  // self, oldSelf: what each node has, taken; oldSelf: null without a comparison.
+  constructor(shape, self, oldSelf) {
+    const { capture, n, fn, parent, end, depth } = shape;
+    Object.assign(this, { shape, capture, n, fn, parent, end, depth, self, oldSelf });
+    this.total = this.#addUp(self);
+    this.old = oldSelf ? this.#addUp(oldSelf) : null;
     this.x = new Float64Array(n);
+    // Callees are sorted when they are first visited. 0: not yet, -1: none; the next one.
+    this.widest = new Int32Array(n);
+    this.next = new Int32Array(n);
     this.maxDepth = 0;
+    for (let i = 0; i < n; i++) if (depth[i] > this.maxDepth && this.total[i] > 0) this.maxDepth = depth[i];
   }
 
-  // Visits the callees of a node that are at least `min` wide and touch [from, to]. Returns the x
-  // where those begin that were left out, or -1.
+  #addUp(self) {
+    const total = self.slice(), { parent } = this;
+    for (let i = this.n - 1; i > 0; i--) total[parent[i]] += total[i];
+    return total;
+  }
+
+  #sort(id) {
+    const { total, end, next } = this, found = [];
+    for (let child = id + 1; child < end[id]; child = end[child]) if (total[child] > 0) found.push(child);
+    if (found.length > 1) found.sort((a, b) => total[b] - total[a] || a - b);
+    let x = this.x[id];
+    for (let i = 0; i < found.length; i++) {
+      this.x[found[i]] = x;
+      x += total[found[i]];
+      next[found[i]] = i + 1 < found.length ? found[i + 1] : -1;
+    }
+    this.widest[id] = found.length > 0 ? found[0] : -1;
+  }
+
+  // Visits the callees of a node that are at least `min` wide and touch [from, to], the widest one
+  // first. Returns the x where those begin that were left out, or -1.
   children(id, { min = 0, from = -Infinity, to = Infinity }, visit) {
-    for (let child = id + 1; child < this.end[id]; child = this.end[child]) {
-      if (this.total[child] < min) return this.total[child] > 0 ? this.x[child] : -1;
-      if (this.x[child] >= to || this.total[child] === 0) break;
+    for (let child = this.first(id); child >= 0; child = this.next[child]) {
+      if (this.total[child] < min) return this.x[child];
+      if (this.x[child] >= to) break;
       if (this.x[child] + this.total[child] > from) visit(child);
     }
     return -1;
   }
 
-  first(id) { return this.end[id] > id + 1 && this.total[id + 1] > 0 ? id + 1 : -1; }
+  // Returns the widest callee, or -1.
+  first(id) {
+    if (this.widest[id] === 0) this.#sort(id);
+    return this.widest[id];
+  }
 
   contains(outer, inner) { return inner >= outer && inner < this.end[outer]; }
 }
 
-function addUp(tree, parent, self, n) {
-  const total = self.slice();
-  for (let i = n - 1; i > 0; i--) total[parent[i]] += total[i];
-  return total;
+// Returns the nodes of all stacks of a recording. options: kernel, folds, byThread, groups, rules (see
+// above). leafOf has the node of each sample, -1: left out.
+export function makeShape(capture, options) {
+  const builder = new Builder(capture, options), leafOf = builder.mapSamples(), shape = new Shape(capture, builder.children);
+  for (let i = 0; i < leafOf.length; i++) if (leafOf[i] >= 0) leafOf[i] = shape.place[leafOf[i]];
+  shape.leafOf = leafOf;
+  return shape;
 }
 
-// Places nodes: from the builder's numbers to the order of drawing.
-function arrange(tree, children, self, old, n) {
-  const total = addUp(tree, children.parent, self, n), place = order(children.parent, total, n);
-  const oldTotal = old ? addUp(tree, children.parent, old, n) : null;
-  for (let i = 0; i < n; i++) {
-    const to = place[i];
-    tree.fn[to] = children.fn[i];
-    tree.parent[to] = i > 0 ? place[children.parent[i]] : -1;
-    tree.self[to] = self[i];
-    tree.total[to] = total[i];
-    if (old) { tree.old[to] = oldTotal[i]; tree.oldSelf[to] = old[i]; }
-  }
-  for (let i = 1; i < n; i++) {
-    tree.depth[i] = tree.depth[tree.parent[i]] + 1;
-    if (tree.total[i] > 0) tree.maxDepth = Math.max(tree.maxDepth, tree.depth[i]);
-  }
-  const used = new Float64Array(n);
-  for (let i = 1; i < n; i++) {
-    const p = tree.parent[i];
-    tree.x[i] = tree.x[p] + used[p];
-    used[p] += tree.total[i];
-  }
-  for (let i = n - 1; i >= 0; i--) {
-    tree.end[i] = Math.max(tree.end[i], i + 1);
-    if (i > 0) tree.end[tree.parent[i]] = Math.max(tree.end[tree.parent[i]], tree.end[i]);
-  }
-  return place;
-}
-
-// Makes the tree of samples. options: kernel, folds, byThread, groups, rules (see above); value:
-// add up values instead of samples. tree.leaf has the node of each sample, -1: left out.
-export function buildTree(capture, samples, options) {
-  const builder = new Builder(capture, options), leaf = builder.mapSamples(samples), n = builder.children.n;
-  const amounts = options.value && capture.value ? capture.value : capture.weight;
+// Returns the tree of some samples. value: add up values instead of samples.
+export function weigh(shape, samples, value = false) {
+  const { capture, leafOf, n } = shape, amounts = value && capture.value ? capture.value : capture.weight;
   const self = new Float64Array(n), old = capture.isComparison ? new Float64Array(n) : null;
   for (let k = 0; k < samples.length; k++) {
-    if (leaf[k] < 0) continue;
-    if (old && isBefore(capture, samples[k])) old[leaf[k]] += amounts[samples[k]];
-    else self[leaf[k]] += amounts[samples[k]];
+    const sample = samples[k], leaf = leafOf[sample];
+    if (leaf < 0) continue;
+    if (old && sample >= capture.firstBefore) old[leaf] += amounts[sample];
+    else self[leaf] += amounts[sample];
   }
   if (old) scale(self, old);
-  const tree = new Tree(capture, n), place = arrange(tree, builder.children, self, old, n);
-  for (let k = 0; k < leaf.length; k++) if (leaf[k] >= 0) leaf[k] = place[leaf[k]];
-  tree.leaf = leaf;
-  tree.samples = samples;
-  tree.amounts = amounts;
-  return tree;
+  return Object.assign(new Tree(shape, self, old), { samples, amounts });
 }
+
+export const buildTree = (capture, samples, options) => weigh(makeShape(capture, options), samples, options.value);
 
 function scale(self, old) {
   const sum = (array) => array.reduce((a, b) => a + b, 0);
@@ -290,6 +349,7 @@ export function functionTotals(tree) {
                    old: new Float64Array(n), oldSelf: new Float64Array(n) };
   for (let i = 0; i < tree.n; i++) {
     while (stack.length > 0 && tree.end[stack[stack.length - 1]] <= i) active[tree.fn[stack.pop()]]--;
+    if (tree.total[i] === 0) { i = tree.end[i] - 1; continue; }
     const fn = tree.fn[i];
     totals.self[fn] += tree.self[i];
     if (tree.old) totals.oldSelf[fn] += tree.oldSelf[i];
@@ -302,24 +362,37 @@ export function functionTotals(tree) {
   return totals;
 }
 
+// Returns the same of one function only.
+export function totalOf(tree, fn) {
+  const sum = { self: 0, total: 0, old: 0 };
+  for (let i = 0, end = 0; i < tree.n; i++) {
+    if (tree.fn[i] !== fn) continue;
+    sum.self += tree.self[i];
+    if (i < end) continue;
+    end = tree.end[i];
+    sum.total += tree.total[i];
+    if (tree.old) sum.old += tree.old[i];
+  }
+  return sum;
+}
+
 // Returns the tree of what a function calls, from its outermost calls.
 export function calleesOf(tree, fn) {
-  const children = new Children(), map = new Int32Array(tree.n).fill(-1);
+  const children = new Children(0), map = new Int32Array(tree.n).fill(-1);
   for (let i = 0; i < tree.n; i++) {
     const above = i > 0 ? map[tree.parent[i]] : -1;
     if (above >= 0) map[i] = children.get(above, tree.fn[i]);
     else if (tree.fn[i] === fn) map[i] = children.get(-1, fn);
   }
   if (children.n === 0) children.get(-1, fn);
-  const self = new Float64Array(children.n), old = tree.old ? new Float64Array(children.n) : null;
+  const shape = new Shape(tree.capture, children);
+  const self = new Float64Array(shape.n), old = tree.old ? new Float64Array(shape.n) : null;
   for (let i = 0; i < tree.n; i++) {
     if (map[i] < 0) continue;
-    self[map[i]] += tree.self[i];
-    if (old) old[map[i]] += tree.oldSelf[i];
+    self[shape.place[map[i]]] += tree.self[i];
+    if (old) old[shape.place[map[i]]] += tree.oldSelf[i];
   }
-  const callees = new Tree(tree.capture, children.n);
-  arrange(callees, children, self, old, children.n);
-  return callees;
+  return new Tree(shape, self, old);
 }
 
 // Returns what share of a tree has a function of the set in its stacks.
