@@ -19,10 +19,11 @@ typedef struct _LuSinkOps LuSinkOps;
 /* Facts about a recording that are known when it starts. */
 typedef struct
 {
-  guint64 start_time;  /* ns, CLOCK_MONOTONIC: no frame is earlier */
-  gint64 wall_clock;   /* µs since the epoch at start_time */
-  const char *command; /* command line of the recorder ("live-unwinder --pid 1"), UTF-8 */
-  gboolean live;       /* it is made on this machine now: kallsyms, mounts and uname may be read */
+  guint64 start_time;   /* ns, CLOCK_MONOTONIC: no frame is earlier */
+  gint64 wall_clock;    /* µs since the epoch at start_time */
+  const char *command;  /* command line of the recorder ("live-unwinder --pid 1"), UTF-8 */
+  char *const *spawned; /* what the recorder started, NULL-terminated; NULL: nothing; borrowed */
+  gboolean live;        /* it is made on this machine now: kallsyms, mounts and uname may be read */
   const char *engine;
   const LuEventInfo *events; /* what is sampled; borrowed while the sink lives */
   guint n_events;            /* 0: unknown */
@@ -31,6 +32,7 @@ typedef struct
   gboolean
       has_chains_only;    /* stacks are recorded callchains, and it is unknown which are complete */
   gboolean native_frames; /* of interpreters stay beside their functions */
+  gboolean counters;      /* with how busy the machine is, once a second; only if it is live */
   gboolean redact;        /* leave out private data, see docs/syscap.md */
 } LuRecording;
 

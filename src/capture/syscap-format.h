@@ -42,15 +42,16 @@ typedef enum
 
 /* Offset 0 of the file:
  *   0 u32 magic | 4 u32 version:8 little_endian:1 | 8 char[64] ISO 8601 | 72 i64 time | 80 i64
- * end_time 88 u8[168] zero */
+ * end_time 88 u64 last_index 96 u8[160] zero */
 typedef struct __attribute__ ((packed))
 {
   guint32 magic;
   guint32 version_and_flags;
   char capture_time[64];
-  gint64 time;     /* no frame is earlier */
-  gint64 end_time; /* 0: the recorder did not finish */
-  guint8 reserved[168];
+  gint64 time;        /* no frame is earlier */
+  gint64 end_time;    /* 0: the recorder did not finish */
+  guint64 last_index; /* offset of the last LuSyscapIndexFrame; 0: there is none */
+  guint8 reserved[160];
 } LuSyscapHeader;
 _Static_assert(sizeof (LuSyscapHeader) == 256, "syscap file header");
 
@@ -67,6 +68,16 @@ typedef struct __attribute__ ((packed))
   guint8 padding[7];
 } LuSyscapFrame;
 _Static_assert(sizeof (LuSyscapFrame) == 24, "syscap frame header");
+
+/* A TIMESTAMP that is an index: 17 3 zero | 20 u32 magic | 24 u64 offset of the index before; 0:
+ * none. Sysprof 51 reads the pieces between them at the same time; earlier readers skip them. */
+#define LU_SYSCAP_INDEX_MAGIC 0x53504958u
+typedef struct __attribute__ ((packed))
+{
+  LuSyscapFrame frame;
+  guint64 previous_index;
+} LuSyscapIndexFrame;
+_Static_assert(sizeof (LuSyscapIndexFrame) == 32, "syscap index");
 
 /* SAMPLE: 17 u56 weight | 24 u16 n | 26 u16 event | 28 i32 tid | 32 u64[n], leaf first
  *
@@ -121,6 +132,45 @@ typedef struct __attribute__ ((packed))
   guint8 names[];
 } LuSyscapJitmapFrame;
 _Static_assert(sizeof (LuSyscapJitmapFrame) == 28, "syscap jitmap");
+
+/* One counter of a CTRDEF: 0 char[32] category | 32 char[32] name | 64 char[52] description |
+ * 116 u24 id, u8 type (0: i64, 1: double) | 120 u64 value */
+typedef struct __attribute__ ((packed))
+{
+  char category[32], name[32], description[52];
+  guint32 id_and_type;
+  guint64 value;
+} LuSyscapCtrdef;
+_Static_assert(sizeof (LuSyscapCtrdef) == 128, "syscap counter");
+
+/* CTRDEF: 24 u16 n | 26 6 zero | 32 n counters */
+typedef struct __attribute__ ((packed))
+{
+  LuSyscapFrame frame;
+  guint16 n_counters;
+  guint8 reserved[6];
+  LuSyscapCtrdef counters[];
+} LuSyscapCtrdefFrame;
+_Static_assert(sizeof (LuSyscapCtrdefFrame) == 32, "syscap counters");
+
+/* Eight values of a CTRSET: 0 u32[8] ids (0: not used) | 32 u64[8] values */
+#define LU_SYSCAP_CTRSET_GROUP 8
+typedef struct __attribute__ ((packed))
+{
+  guint32 ids[LU_SYSCAP_CTRSET_GROUP];
+  guint64 values[LU_SYSCAP_CTRSET_GROUP];
+} LuSyscapCtrsetGroup;
+_Static_assert(sizeof (LuSyscapCtrsetGroup) == 96, "syscap counter values");
+
+/* CTRSET: 24 u16 n | 26 6 zero | 32 n groups */
+typedef struct __attribute__ ((packed))
+{
+  LuSyscapFrame frame;
+  guint16 n_groups;
+  guint8 reserved[6];
+  LuSyscapCtrsetGroup groups[];
+} LuSyscapCtrsetFrame;
+_Static_assert(sizeof (LuSyscapCtrsetFrame) == 32, "syscap counter set");
 
 /* METADATA: 24 char[40] key, NUL-padded | 64 text NUL */
 typedef struct __attribute__ ((packed))

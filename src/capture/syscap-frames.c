@@ -5,6 +5,7 @@
 
 #include "syscap-frames.h"
 
+#include "syscap-counters.h"
 #include "syscap-stack.h"
 
 #define LOG_DOMAIN "live-unwinder"
@@ -268,6 +269,11 @@ lu_syscap_copy_frame (LuSyscapWriter *writer, const LuSyscapRecord *record, GErr
     case LU_SYSCAP_JITMAP:
       return lu_syscap_write_jit_names (writer, record->jitmap.names, record->jitmap.n_names,
                                         error);
+    case LU_SYSCAP_CTRDEF:
+      return lu_syscap_write_counters (writer, time, record->ctrdef.counters, record->ctrdef.n,
+                                       error);
+    case LU_SYSCAP_CTRSET:
+      return lu_syscap_write_values (writer, time, record->ctrset.values, record->ctrset.n, error);
     case LU_SYSCAP_METADATA:
       return lu_syscap_write_metadata (writer, record->metadata.key, record->metadata.text, error);
     case LU_SYSCAP_LOG:

@@ -31,6 +31,8 @@ struct _LuSyscapReader
   LuSyscapHeader header;
   GArray *names;     /* of LuSyscapJitName */
   GArray *addresses; /* of guint64: aligned copies */
+  GArray *counters;  /* of LuSyscapCounter */
+  GArray *values;    /* of LuSyscapCounterValue */
   char key[sizeof ((LuSyscapMetadataFrame *) NULL)->key + 1];
   char path[sizeof ((LuSyscapFileChunkFrame *) NULL)->path + 1];
 };
@@ -101,6 +103,8 @@ reader_new (void)
   self->fd = -1;
   self->names = g_array_new (FALSE, FALSE, sizeof (LuSyscapJitName));
   self->addresses = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->counters = g_array_new (FALSE, FALSE, sizeof (LuSyscapCounter));
+  self->values = g_array_new (FALSE, FALSE, sizeof (LuSyscapCounterValue));
   return self;
 }
 
@@ -143,6 +147,8 @@ lu_syscap_reader_free (LuSyscapReader *self)
   g_free (self->buffer);
   g_array_unref (self->names);
   g_array_unref (self->addresses);
+  g_array_unref (self->counters);
+  g_array_unref (self->values);
   g_free (self);
 }
 
@@ -274,6 +280,59 @@ take_field (LuCursor *cursor, char *copy, gsize size)
 }
 
 static void
+decode_counters (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
+{
+  guint n = lu_cursor_u16 (cursor);
+
+  lu_cursor_take (cursor, 6);
+  g_array_set_size (self->counters, 0);
+  for (guint i = 0; i < n && !cursor->failed; i++)
+    {
+      LuSyscapCounter counter;
+      guint32 id_and_type;
+
+      take_field (cursor, counter.category, sizeof counter.category - 1);
+      take_field (cursor, counter.name, sizeof counter.name - 1);
+      take_field (cursor, counter.description, sizeof counter.description - 1);
+      id_and_type = lu_cursor_u32 (cursor);
+      counter.id = id_and_type & 0xffffff;
+      counter.is_real = id_and_type >> 24 == 1;
+      lu_cursor_u64 (cursor);
+      if (!cursor->failed)
+        g_array_append_val (self->counters, counter);
+    }
+  record->ctrdef.n = self->counters->len;
+  record->ctrdef.counters = (const LuSyscapCounter *) (gpointer) self->counters->data;
+}
+
+static void
+decode_values (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
+{
+  guint n = lu_cursor_u16 (cursor);
+
+  lu_cursor_take (cursor, 6);
+  g_array_set_size (self->values, 0);
+  for (guint i = 0; i < n && !cursor->failed; i++)
+    {
+      LuSyscapCtrsetGroup group;
+      const guint8 *bytes = lu_cursor_take (cursor, sizeof group);
+
+      if (bytes == NULL)
+        break;
+      memcpy (&group, bytes, sizeof group);
+      for (guint k = 0; k < LU_SYSCAP_CTRSET_GROUP; k++)
+        if (group.ids[k] != 0)
+          {
+            const LuSyscapCounterValue value = { group.ids[k], group.values[k] };
+
+            g_array_append_val (self->values, value);
+          }
+    }
+  record->ctrset.n = self->values->len;
+  record->ctrset.values = (const LuSyscapCounterValue *) (gpointer) self->values->data;
+}
+
+static void
 decode_metadata (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
 {
   record->metadata.key = take_field (cursor, self->key, sizeof self->key - 1);
@@ -318,6 +377,12 @@ decode (LuSyscapReader *self, LuCursor *cursor, LuSyscapRecord *record)
       break;
     case LU_SYSCAP_JITMAP:
       decode_jitmap (self, cursor, record);
+      break;
+    case LU_SYSCAP_CTRDEF:
+      decode_counters (self, cursor, record);
+      break;
+    case LU_SYSCAP_CTRSET:
+      decode_values (self, cursor, record);
       break;
     case LU_SYSCAP_METADATA:
       decode_metadata (self, cursor, record);

@@ -36,6 +36,20 @@ typedef struct
   LuFileId file; /* its texts are borrowed */
 } LuSyscapMap;
 
+/* Says what the values with an id are. */
+typedef struct
+{
+  guint32 id; /* below 1 << 24 */
+  gboolean is_real;
+  char category[33], name[33], description[53]; /* NUL-terminated; maybe not UTF-8 */
+} LuSyscapCounter;
+
+typedef struct
+{
+  guint32 id;
+  guint64 bits; /* of a double or of a gint64, as the counter is */
+} LuSyscapCounterValue;
+
 /* A file in the capture, or a piece of one. */
 typedef struct
 {
@@ -65,6 +79,16 @@ typedef struct
       guint n_names;
       const LuSyscapJitName *names;
     } jitmap;
+    struct
+    {
+      guint n;
+      const LuSyscapCounter *counters;
+    } ctrdef;
+    struct
+    {
+      guint n;
+      const LuSyscapCounterValue *values;
+    } ctrset;
     struct
     {
       const char *key, *text;

@@ -11,10 +11,12 @@
 
 #include "syscap.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hex.h"
 #include "base/id-table.h"
 #include "base/printable.h"
+#include "syscap-counters.h"
 #include "syscap-frames.h"
 #include "syscap-kernel.h"
 #include "syscap-pids.h"
@@ -53,9 +55,10 @@ typedef struct
   LuSyscapPids *pids;
   LuFileIds *file_ids;
   ModuleFile files[64];
-  LuSyscapHits *hits;   /* NULL: the capture gets no __symbols__ */
-  LuIdTable *functions; /* addresses of interpreters' functions that samples have */
-  GArray *unnamed;      /* of guint64: those of them that have no name in the capture */
+  LuSyscapCounters *counters; /* NULL: none are wanted */
+  LuSyscapHits *hits;         /* NULL: the capture gets no __symbols__ */
+  LuIdTable *functions;       /* addresses of interpreters' functions that samples have */
+  GArray *unnamed;            /* of guint64: those of them that have no name in the capture */
   const LuFunctions *function_names; /* borrowed; NULL: no sample has functions */
   gboolean wants_symbols;
   const LuSyscapTapOps *tap_ops; /* NULL: no tap */
@@ -399,6 +402,8 @@ syscap_begin (LuSink *sink, const LuRecording *recording, GError **error)
     self->varies[i] = recording->events[i].varies != 0;
   if (self->wants_symbols)
     self->hits = lu_syscap_hits_new (recording->live);
+  if (recording->live && recording->counters && !self->for_client)
+    self->counters = lu_syscap_counters_new (!recording->redact);
   if (self->hits != NULL && self->debuginfod != NULL)
     lu_syscap_hits_set_debuginfod (self->hits, self->debuginfod);
 
@@ -469,6 +474,7 @@ syscap_sample (LuSink *sink, const LuSinkSample *finished, GError **error)
       self->n_no_pid++;
       return TRUE;
     }
+  lu_syscap_counters_add_sample (self->counters);
   if (sample.process != NULL)
     {
       pid = lu_syscap_pids_get (self->pids, sample.pid);
@@ -529,7 +535,10 @@ syscap_exit (LuSink *sink, guint64 time, gint32 pid, GError **error)
 static gboolean
 syscap_log (LuSink *sink, guint64 time, const char *message, GError **error)
 {
-  return lu_syscap_write_log (((SyscapSink *) sink)->writer, time, message, error);
+  SyscapSink *self = (SyscapSink *) sink;
+
+  lu_syscap_counters_take_log (self->counters, message);
+  return lu_syscap_write_log (self->writer, time, message, error);
 }
 
 static gboolean
@@ -544,6 +553,7 @@ syscap_flush (LuSink *sink, GError **error)
   SyscapSink *self = (SyscapSink *) sink;
 
   return name_functions (self, error)
+         && lu_syscap_counters_write (self->counters, self->writer, lu_monotonic_ns (), error)
          && lu_syscap_kernel_write (self->kernel, self->writer, FALSE, error)
          && lu_syscap_writer_flush (self->writer, error);
 }
@@ -622,6 +632,7 @@ syscap_free (LuSink *sink)
   lu_syscap_pids_free (self->pids);
   for (guint i = 0; i < G_N_ELEMENTS (self->files); i++)
     lu_file_id_unref (self->files[i].file);
+  lu_syscap_counters_free (self->counters);
   lu_syscap_hits_free (self->hits);
   lu_id_table_free (self->functions);
   g_array_unref (self->unnamed);

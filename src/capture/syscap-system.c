@@ -9,10 +9,12 @@
 #include "syscap-system.h"
 
 #include "base/fd.h"
+#include "base/printable.h"
 #include "config.h"
 #include "syscap-events.h"
 #include "syscap-frames.h"
 
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
 #define MOUNTS_PATH     "/proc/mounts"
@@ -32,6 +34,58 @@ write_items (LuSyscapWriter *writer, const Item *items, gsize n_items, GError **
         && !lu_syscap_write_metadata (writer, items[i].key, items[i].text, error))
       return FALSE;
   return TRUE;
+}
+
+/* Writes what Sysprof's recorder writes of sysinfo(). */
+static gboolean
+write_memory (LuSyscapWriter *writer, GError **error)
+{
+  struct sysinfo info;
+
+  if (sysinfo (&info) != 0)
+    return TRUE;
+  {
+    const struct
+    {
+      const char *key;
+      guint64 value;
+    } items[] = {
+      { "sysinfo.uptime", (guint64) info.uptime }, { "sysinfo.totalram", info.totalram },
+      { "sysinfo.freeram", info.freeram },         { "sysinfo.sharedram", info.sharedram },
+      { "sysinfo.bufferram", info.bufferram },     { "sysinfo.totalswap", info.totalswap },
+      { "sysinfo.freeswap", info.freeswap },       { "sysinfo.procs", info.procs },
+      { "sysinfo.mem_unit", info.mem_unit }
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS (items); i++)
+      {
+        g_autofree char *text = g_strdup_printf ("%" G_GUINT64_FORMAT, items[i].value);
+
+        if (!lu_syscap_write_metadata (writer, items[i].key, text, error))
+          return FALSE;
+      }
+  }
+  return TRUE;
+}
+
+/* Writes the command and its directory, as Sysprof's recorder does; not its environment. */
+static gboolean
+write_spawned (LuSyscapWriter *writer, char *const *command, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *directory = NULL;
+
+  if (command == NULL)
+    return TRUE;
+  directory = g_get_current_dir ();
+  for (guint i = 0; command[i] != NULL; i++)
+    {
+      g_autofree char *quoted = g_shell_quote (command[i]), *clean = lu_printable (quoted, 0);
+
+      g_string_append_printf (text, "%s%s", i > 0 ? " " : "", clean);
+    }
+  return lu_syscap_write_metadata (writer, "spawnable.cwd", directory, error)
+         && lu_syscap_write_metadata (writer, "spawnable.argv", text->str, error);
 }
 
 static gboolean
@@ -56,7 +110,8 @@ write_machine (LuSyscapWriter *writer, gboolean redact, GError **error)
         return FALSE;
     }
   if (!lu_syscap_write_metadata (writer, "n-cpu", n_cpu, error)
-      || !lu_syscap_write_metadata (writer, "page-size", page_size, error))
+      || !lu_syscap_write_metadata (writer, "page-size", page_size, error)
+      || !write_memory (writer, error))
     return FALSE;
 
   if (redact)
@@ -106,6 +161,8 @@ lu_syscap_write_system (LuSyscapWriter *writer, const LuRecording *recording, GE
 
   if (!write_items (writer, items, G_N_ELEMENTS (items), error)
       || !lu_syscap_write_recording (writer, recording, error))
+    return FALSE;
+  if (!recording->redact && !write_spawned (writer, recording->spawned, error))
     return FALSE;
   return !recording->live || write_machine (writer, recording->redact, error);
 }

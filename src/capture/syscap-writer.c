@@ -23,6 +23,9 @@
 /* About 200 samples of 150 frames. Writing a full buffer costs far less than filling it. */
 #define BUFFER_SIZE (256 * 1024)
 
+/* Frames between two indexes; as many as Sysprof writes. */
+#define INDEX_INTERVAL (64 * 1024)
+
 /* After the stop: the longest pause of a reader that never paused before, the longest of any reader
  * (twice its longest pause so far, within these limits), and the longest time for everything. */
 #define STOP_PAUSE_US     (50 * 1000)
@@ -39,6 +42,8 @@ struct _LuSyscapWriter
   gint64 stopped;       /* when we saw it become readable; 0: not yet */
   gint64 longest_pause; /* of the reader before that, µs */
   gint64 file_start;    /* offset of the file header; only if is_regular */
+  guint32 n_since_index;
+  guint64 last_index, stored_index; /* offsets; what the header has */
   guint64 min_time;
   guint64 written; /* bytes the kernel took */
   gsize used;
@@ -218,6 +223,27 @@ check (LuSyscapWriter *self, GError **error)
   return FALSE;
 }
 
+/* Stores a value in the header of a regular file. Returns whether that worked. */
+static gboolean
+store (LuSyscapWriter *self, gsize offset, guint64 value)
+{
+  gssize n;
+
+  do
+    n = pwrite (self->fd, &value, sizeof value, self->file_start + (gint64) offset);
+  while (n < 0 && errno == EINTR);
+  return n == sizeof value;
+}
+
+/* The header names only indexes that are in the file. */
+static void
+store_index (LuSyscapWriter *self)
+{
+  if (self->stored_index != self->last_index
+      && store (self, offsetof (LuSyscapHeader, last_index), self->last_index))
+    self->stored_index = self->last_index;
+}
+
 gboolean
 lu_syscap_writer_flush (LuSyscapWriter *self, GError **error)
 {
@@ -234,6 +260,7 @@ lu_syscap_writer_flush (LuSyscapWriter *self, GError **error)
         {
           self->written += done;
           self->used = 0;
+          store_index (self);
         }
     }
   return check (self, error);
@@ -257,8 +284,8 @@ lu_syscap_writer_header (LuSyscapWriter *self, guint64 time, gint64 wall_clock, 
   return check (self, error);
 }
 
-gpointer
-lu_syscap_writer_add (LuSyscapWriter *self, const LuSyscapHead *head, gsize size, GError **error)
+static gpointer
+append (LuSyscapWriter *self, const LuSyscapHead *head, gsize size, GError **error)
 {
   gsize len = (size + LU_SYSCAP_ALIGN - 1) & ~(gsize) (LU_SYSCAP_ALIGN - 1);
   LuSyscapFrame *frame;
@@ -280,20 +307,41 @@ lu_syscap_writer_add (LuSyscapWriter *self, const LuSyscapHead *head, gsize size
   return frame;
 }
 
+static gboolean
+add_index (LuSyscapWriter *self, guint64 time, GError **error)
+{
+  const LuSyscapHead head = { LU_SYSCAP_TIMESTAMP, -1, -1, time };
+  const guint32 magic = LU_SYSCAP_INDEX_MAGIC;
+  LuSyscapIndexFrame *frame = append (self, &head, sizeof *frame, error);
+
+  if (frame == NULL)
+    return FALSE;
+  memcpy (&frame->frame.padding[3], &magic, sizeof magic);
+  frame->previous_index = self->last_index;
+  self->last_index = self->written + self->used - sizeof *frame;
+  self->n_since_index = 1; /* the frame that comes next */
+  return TRUE;
+}
+
+gpointer
+lu_syscap_writer_add (LuSyscapWriter *self, const LuSyscapHead *head, gsize size, GError **error)
+{
+  gboolean is_indexed = self->is_regular && self->file_start == 0;
+
+  if (is_indexed && self->n_since_index++ == INDEX_INTERVAL && !add_index (self, head->time, error))
+    return NULL;
+  return append (self, head, size, error);
+}
+
 gboolean
 lu_syscap_writer_finish (LuSyscapWriter *self, guint64 end_time, GError **error)
 {
-  gint64 value = (gint64) MAX (end_time, self->min_time);
-  gboolean ok = lu_syscap_writer_flush (self, error);
-  gssize n;
+  gboolean ok = lu_syscap_writer_flush (self, error), is_stored;
 
   if (!self->is_regular || self->written < sizeof (LuSyscapHeader))
     return ok;
-  do
-    n = pwrite (self->fd, &value, sizeof value,
-                self->file_start + (gint64) offsetof (LuSyscapHeader, end_time));
-  while (n < 0 && errno == EINTR);
-  if (ok && n != sizeof value)
+  is_stored = store (self, offsetof (LuSyscapHeader, end_time), MAX (end_time, self->min_time));
+  if (ok && !is_stored)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("cannot finish the capture: %s"),
                    g_strerror (errno));

@@ -83,6 +83,8 @@ static const Option recording_options[] = {
     N_ ("Do not use other samples of a thread to complete stacks that the copy cut off"), NULL },
   { "no-symbols", 0, G_OPTION_ARG_NONE, FIELD (options.no_symbols),
     N_ ("Leave the names of functions out of the capture"), NULL },
+  { "no-counters", 0, G_OPTION_ARG_NONE, FIELD (options.no_counters),
+    N_ ("Leave out how busy CPUs, memory, network and disks were"), NULL },
   { "lines", 0, G_OPTION_ARG_NONE, FIELD (options.lines),
     N_ ("In formats other than a capture: add source lines from debug information"), NULL },
   { "inlines", 0, G_OPTION_ARG_NONE, FIELD (options.inlines),

@@ -40,6 +40,7 @@ struct _LuWriter
   LuStatistics statistics;
   GError *error; /* the first failure */
   gboolean dirty;
+  gboolean ticks; /* flush once a second, also if nothing comes: the sink counts something */
   gint64 last_flush;
   int patience_ms;  /* with answers of the worker; -1: no limit */
   gint64 waited_us; /* for answers, since nothing else was left to write */
@@ -152,7 +153,7 @@ flush_now_and_then (LuWriter *self)
 {
   gint64 now = g_get_monotonic_time ();
 
-  if (!self->dirty || now - self->last_flush < FLUSH_INTERVAL_US)
+  if (!(self->dirty || self->ticks) || now - self->last_flush < FLUSH_INTERVAL_US)
     return;
   self->dirty = FALSE;
   self->last_flush = now;
@@ -164,7 +165,7 @@ flush_now_and_then (LuWriter *self)
 static int
 answer_wait_ms (const LuWriter *self, gint64 end)
 {
-  int wait_ms = self->dirty ? FLUSH_INTERVAL_MS : G_MAXINT;
+  int wait_ms = self->dirty || self->ticks ? FLUSH_INTERVAL_MS : G_MAXINT;
 
   if (end != 0)
     wait_ms = (int) CLAMP ((end - g_get_monotonic_time ()) / 1000 + 1, 0, wait_ms);
@@ -263,7 +264,7 @@ handle (LuWriter *self, const LuMessage *message)
 static int
 wait_ms (const LuWriter *self)
 {
-  if (self->dirty)
+  if (self->dirty || self->ticks)
     return FLUSH_INTERVAL_MS;
   return self->rotation != NULL ? ROTATION_INTERVAL_MS : -1;
 }
@@ -331,6 +332,7 @@ lu_writer_begin (LuWriter *self, LuSink *sink, LuRotation *rotation, const LuRec
 {
   self->sink = sink;
   self->rotation = rotation;
+  self->ticks = recording->counters && recording->live;
   return sink->ops->begin (sink, recording, error) && sink->ops->flush (sink, error);
 }
 

@@ -54,7 +54,7 @@ typedef struct
   double fail_on_loss; /* percent; negative: never */
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */
   gboolean no_store;   /* whole tables are not kept on disk */
-  gboolean include_self, native_frames, no_join, no_symbols, redact, quiet, verbose;
+  gboolean include_self, native_frames, no_join, no_symbols, no_counters, redact, quiet, verbose;
   gboolean lines, inlines, full_names; /* of other formats than captures */
   gboolean open;                       /* show the recording when it is over */
   gboolean show_version;

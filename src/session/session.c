@@ -220,7 +220,9 @@ begin_output (LuSession *self, GError **error)
 
   lu_pipeline_describe (self->pipeline, &recording);
   recording.command = options->command_line;
+  recording.spawned = options->command;
   recording.redact = options->redact;
+  recording.counters = !options->no_counters;
   recording.native_frames = keeps_native_frames (options);
   if (options->kernel_walks.wanted != LU_KERNEL_WALKS_IF_SAFE)
     recording.engine = options->engine_name;

@@ -99,6 +99,7 @@ run_recorder (const Top *self, int stream_fd, int kept_fd)
   /* Standard output is for tables. */
   redirect (self->has_screen ? kept_fd : STDERR_FILENO, STDOUT_FILENO);
   options.stream_fd = stream_fd;
+  options.no_counters = TRUE;
   options.quiet = TRUE;
   options.stats = LU_STATS_NONE;
   options.no_symbols = TRUE;

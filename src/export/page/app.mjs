@@ -126,7 +126,7 @@ export class App {
     this.figures = new Figures(this.tree, state);
   }
 
-  // What all functions have; it is only asked for where a view shows all of them.
+  // Totals of all functions, which are only asked for where a view shows all of them.
   get totals() { return this.#remember("totals", this.treeKey, () => functionTotals(this.tree)); }
 
   // Programs of recordings that share none would only split the graph.

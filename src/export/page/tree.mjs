@@ -99,7 +99,7 @@ function rulesByFunction(capture, rules) {
   return of;
 }
 
-// What becomes of the nodes of a recording, whichever thread they are of: which ones go, and which
+// Decides for the nodes of a recording, whichever thread they are of, which ones go, and which
 // become one. options: kernel, folds, rules.
 class FrameChoice {
   constructor(capture, options) {

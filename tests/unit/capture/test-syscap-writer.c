@@ -358,6 +358,61 @@ test_killed (void)
   close (fd);
 }
 
+/* Follows the chain of indexes as Sysprof 51 does: each is a whole frame, before the one after it.
+ */
+static void
+test_index (void)
+{
+  lu_autofd fd = memory_file ();
+  g_autoptr (LuSyscapWriter) writer = lu_syscap_writer_new (dup (fd));
+  const guint n = 200000;
+  LuSyscapHeader header;
+  guint64 at, n_indexes = 0;
+
+  g_assert_true (lu_syscap_writer_header (writer, START, 0, NULL));
+  for (guint i = 0; i < n; i++)
+    g_assert_true (lu_syscap_write_exit (writer, START + i, 7, NULL));
+  g_assert_true (lu_syscap_writer_finish (writer, START + n, NULL));
+  g_assert_cmpint (pread (fd, &header, sizeof header, 0), ==, sizeof header);
+  for (at = header.last_index; at != 0; n_indexes++)
+    {
+      LuSyscapIndexFrame frame;
+      guint32 magic;
+
+      g_assert_cmpint (pread (fd, &frame, sizeof frame, (off_t) at), ==, sizeof frame);
+      memcpy (&magic, &frame.frame.padding[3], sizeof magic);
+      g_assert_cmpuint (frame.frame.type, ==, LU_SYSCAP_TIMESTAMP);
+      g_assert_cmpuint (frame.frame.len, ==, sizeof frame);
+      g_assert_cmphex (magic, ==, LU_SYSCAP_INDEX_MAGIC);
+      g_assert_cmpuint (frame.previous_index, <, at);
+      /* Frames between two indexes: 64 Ki of 24 bytes. */
+      g_assert_cmpuint (at - frame.previous_index, ==,
+                        (frame.previous_index == 0 ? sizeof header : sizeof frame) + 65536 * 24);
+      at = frame.previous_index;
+    }
+  g_assert_cmpuint (n_indexes, ==, n / 65536);
+  g_assert_cmpuint (count_frames (fd, FALSE, NULL), ==, n + n_indexes);
+}
+
+static void
+test_index_of_a_pipe (void)
+{
+  int ends[2];
+  lu_autofd in = -1;
+  g_autoptr (LuSyscapWriter) writer = NULL;
+  guint8 bytes[sizeof (LuSyscapHeader) + 24 * 10];
+
+  g_assert_cmpint (pipe (ends), ==, 0);
+  in = ends[0];
+  writer = lu_syscap_writer_new (ends[1]);
+  g_assert_true (lu_syscap_writer_header (writer, START, 0, NULL));
+  for (guint i = 0; i < 10; i++)
+    g_assert_true (lu_syscap_write_exit (writer, START, 7, NULL));
+  g_assert_true (lu_syscap_writer_finish (writer, START, NULL));
+  g_assert_cmpint (read (in, bytes, sizeof bytes), ==, sizeof bytes);
+  g_assert_cmpuint (((LuSyscapHeader *) bytes)->last_index, ==, 0);
+}
+
 static void
 test_limits_of_texts (void)
 {
@@ -499,6 +554,8 @@ main (int argc, char **argv)
                         test_reader_that_stopped);
   g_test_add_func ("/output/syscap-writer/slow-reader-after-the-stop", test_reader_that_is_slow);
   g_test_add_func ("/output/syscap-writer/killed", test_killed);
+  g_test_add_func ("/output/syscap-writer/index", test_index);
+  g_test_add_func ("/output/syscap-writer/index-of-a-pipe", test_index_of_a_pipe);
   g_test_add_func ("/output/syscap-writer/limits-of-texts", test_limits_of_texts);
   g_test_add_func ("/output/syscap-writer/maps", test_maps);
   g_test_add_func ("/output/syscap-writer/digests", test_digests);
