@@ -125,6 +125,8 @@
                                                                                                    \
   X (TABLES_LOADED, TABLES, "loaded", "Tables of whole files read from the store.")                \
   X (TABLES_BUILT, TABLES, "built", "Tables of whole files compiled.")                             \
+  X (TABLES_EXTENDED, TABLES, "from_code",                                                         \
+     "Of these, tables with rows from the code itself, where there is no CFI.")                    \
   X (TABLES_EVICTED, TABLES, "evicted", "Tables dropped from memory because of the budget.")       \
   X (TABLES_STORED, TABLES, "stored", "Tables written to the store.")                              \
   X (TABLES_REFUSED, TABLES, "refused", "Stored tables that could not be used.")                   \

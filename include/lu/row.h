@@ -56,7 +56,8 @@ enum lu_rule_flags
   LU_RULE_SIGFRAME = 1 << 3, /* aarch64: a struct rt_sigframe of the kernel begins at sp */
   LU_RULE_LANDING = 1 << 4,  /* x86-64: RAX is saved, as only functions do that go on at a landing
                                 pad: the frame may have been written over */
-  LU_RULE_ALL_FLAGS = 31
+  LU_RULE_DERIVED = 1 << 5,  /* not from CFI: the step has to be verified */
+  LU_RULE_ALL_FLAGS = 63
 };
 
 /*  0       4     6      8      10     12    13     14    15

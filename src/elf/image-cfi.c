@@ -204,6 +204,30 @@ come (LuImage *self)
   atomic_store (&self->cfi_users, 0);
 }
 
+gboolean
+lu_image_digest_code (LuImage *self, int fd)
+{
+  g_autoptr (GByteArray) digests = g_byte_array_new ();
+  const LuElfInput input = { .fd = fd };
+  guint8 digest[LU_DIGEST_SIZE];
+
+  for (guint i = 0; i < self->n_segments; i++)
+    {
+      const LuSegment *segment = &self->segments[i];
+      const LuElfPart part = { .file_offset = segment->file_offset, .size = segment->file_size };
+
+      if (!segment->executable)
+        continue;
+      if (!lu_digest_part (&input, &part, may_read, NULL, digest))
+        return FALSE;
+      g_byte_array_append (digests, digest, sizeof digest);
+    }
+  lu_digest (digests->data, digests->len, self->parts[LU_PART_CODE]);
+  if (self->is_digested)
+    lu_digest (self->parts, sizeof self->parts, self->digest);
+  return TRUE;
+}
+
 void
 lu_image_begin_lean (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
 {

@@ -88,7 +88,7 @@ digest_head (LuImage *self, const LuElfInput *input)
   lu_digest (head, sizeof head, self->parts[LU_PART_HEAD]);
   lu_digest (self->build_id, self->build_id_size, self->parts[LU_PART_BUILD_ID]);
   lu_digest_program_headers (&self->headers, self->parts[LU_PART_PROGRAM_HEADERS]);
-  for (guint i = LU_PART_SECTIONS; i < LU_N_PARTS; i++)
+  for (guint i = LU_PART_CODE; i < LU_N_PARTS; i++)
     lu_digest_bytes (NULL, 0, self->parts[i]);
 }
 

@@ -64,6 +64,10 @@ const guint8 *lu_image_digest (const LuImage *self, gsize *size);
 /* Computes the digest that the file shares with its stripped copies. FALSE if the file could not be
  * read whole. */
 gboolean lu_image_file_digest (const LuImage *self, guint8 digest[LU_FILE_DIGEST_SIZE]);
+/* Makes the code a part of the identity, for a file whose table depends on it: reads all of it from
+ * `fd` (borrowed). Call it once, before the digest is needed; FALSE if the file has become shorter.
+ */
+gboolean lu_image_digest_code (LuImage *self, int fd);
 /* Return a hash, and whether two images are of equal files. The worker thread computes the digest
  * when it is first needed; any thread may call these afterwards. */
 guint lu_image_hash (const LuImage *self);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "elf/own-vdso.h"
+#include "module/file-rows.h"
 #include "module/identity.h"
 #include "module/image-cache.h"
 #include "module/read-budget.h"
@@ -58,6 +59,29 @@ fetch_cfi (LuOpener *self, LuImage *image, int fd)
     lu_image_refill_cfi (image, fd);
 }
 
+/* Makes the code a part of the identity of a file whose rows are made from it. FALSE: the file
+ * changes. */
+static gboolean
+identify_code (LuOpener *self, LuImage *image, int fd)
+{
+  return self->tables == NULL || !lu_file_rows_are_wanted (image, fd)
+         || lu_image_digest_code (image, fd);
+}
+
+/* Gives the file a table with rows from elsewhere than CFI, unless it has it. */
+static void
+extend_table (LuOpener *self, LuImage *image, int fd)
+{
+  LuTableSlot *slot = lu_image_cache_slot (self->images, image);
+  g_autoptr (LuExtraRows) rows = NULL;
+
+  if (slot == NULL || lu_table_slot_is_extended (slot) || !lu_file_rows_are_wanted (image, fd))
+    return;
+  rows = lu_file_rows_make (image, fd);
+  if (rows != NULL)
+    lu_table_slot_extend (slot, image, rows);
+}
+
 typedef struct
 {
   LuOpener *opener;
@@ -92,8 +116,11 @@ take_file (Opening *self, int fd, gboolean is_known)
       g_debug ("%s: the limit of memory for all files is reached", key->path);
       return OPEN_BROKEN;
     }
+  if (!identify_code (opener, opened, fd))
+    return OPEN_BROKEN;
   self->image = lu_image_cache_share (opener->images, g_steal_pointer (&opened), opener->tables);
   fetch_cfi (opener, self->image, fd);
+  extend_table (opener, self->image, fd);
   if (opener->is_live)
     self->interpreter = lu_interp_recognize (key->path, fd);
   return OPEN_READY;

@@ -53,6 +53,7 @@ struct _LuTableSlot
   atomic_uint last_use;       /* LuTables.clock */
   _Atomic (LuImage *) wanted; /* reference; image to compile */
   atomic_int was_forgotten;   /* had a table that may be in the store */
+  atomic_int is_extended;     /* it has rows that are not from CFI */
 };
 
 struct _LuTables
@@ -316,9 +317,8 @@ make_room (LuTables *self, gsize bytes)
     }
 }
 
-/* Publishes a table; takes it. */
 static gboolean
-publish (LuTables *self, LuTableSlot *slot, LuTable *table)
+publish_first (LuTables *self, LuTableSlot *slot, LuTable *table)
 {
   gsize bytes = table->stats.table_bytes;
 
@@ -334,6 +334,16 @@ publish (LuTables *self, LuTableSlot *slot, LuTable *table)
   if (self->listener != NULL)
     self->listener (self->listener_data);
   return TRUE;
+}
+
+/* Publishes a table; takes it. One with rows that are not from CFI takes the place of another. */
+static gboolean
+publish (LuTables *self, LuTableSlot *slot, LuTable *table)
+{
+  if (table->stats.has_extra)
+    take_away (self, slot);
+  atomic_store (&slot->is_extended, atomic_load (&slot->is_extended) || table->stats.has_extra);
+  return publish_first (self, slot, table);
 }
 
 /* Adding. */
@@ -409,7 +419,7 @@ lu_tables_add (LuTables *self, const LuImage *image)
   if (self->store != NULL)
     {
       lu_image_digest (image, &digest_size); /* the thread may need it later */
-      if (n_fdes > 0 && lu_image_is_64bit (image))
+      if (lu_image_is_64bit (image))
         load_stored (self, slot, image);
     }
   start_when_needed (self, slot);
@@ -441,6 +451,30 @@ save (LuTables *self, const LuImage *image, const LuTable *table)
     self->unpruned_bytes = 0;
 }
 
+gboolean
+lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows)
+{
+  LuTables *self = slot->owner;
+  LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
+  LuTable *table = lu_table_new_with_rows (image, rows, &limits);
+  gboolean is_published;
+
+  if (table == NULL)
+    return FALSE;
+  save (self, image, table);
+  pthread_mutex_lock (&self->mutex);
+  is_published = publish (self, slot, table);
+  lu_count (&self->counters, LU_COUNTER_TABLES_EXTENDED);
+  pthread_mutex_unlock (&self->mutex);
+  return is_published;
+}
+
+gboolean
+lu_table_slot_is_extended (LuTableSlot *self)
+{
+  return atomic_load (&self->is_extended) != 0;
+}
+
 static void
 build (LuTables *self, LuTableSlot *slot, LuImage *image)
 {
@@ -450,6 +484,8 @@ build (LuTables *self, LuTableSlot *slot, LuImage *image)
 
   if (atomic_load (&slot->was_forgotten) && self->store != NULL)
     load_stored (self, slot, image);
+  if (atomic_load (&slot->is_extended)) /* its CFI alone would be less */
+    return;
   if (atomic_load (&slot->table) != NULL) /* loaded, or wanted again while it was compiled */
     return;
   if (count_fdes (image) > self->budget / BYTES_PER_TABLE_FDE)

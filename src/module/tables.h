@@ -47,6 +47,13 @@ gboolean lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule 
 /* Counts a single rule that had to be compiled. Any thread; neither waits nor allocates. */
 void lu_table_slot_miss (LuTableSlot *self, LuImage *image);
 
+/* Compiles the whole table of an image with rows from elsewhere than CFI, stores it and publishes
+ * it in place of any other. Worker thread; FALSE: there is no room, or no CFI that there should be.
+ */
+gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraRows *rows);
+/* Returns whether the slot has a table for which such rows were looked for. Any thread. */
+gboolean lu_table_slot_is_extended (LuTableSlot *self);
+
 /* Requests the whole table, however few single rules were compiled. Any thread; neither waits nor
  * allocates. */
 void lu_table_slot_want (LuTableSlot *self, LuImage *image);

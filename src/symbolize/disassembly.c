@@ -6,7 +6,7 @@
 #include "symbolize/disassembly.h"
 
 #include "sandbox/sandbox.h"
-#include "symbolize/library.h"
+#include "base/library.h"
 #include "symbolize/reader.h"
 
 #include <Zydis/Zydis.h>

@@ -9,7 +9,7 @@
 
 #include "symbolize/fetch.h"
 
-#include "symbolize/library.h"
+#include "base/library.h"
 
 #include <elfutils/debuginfod.h>
 #include <errno.h>

@@ -18,7 +18,7 @@ lu_compiler_new (LuCfi *cfi)
   LuCompiler *self = g_new0 (LuCompiler, 1);
 
   self->cfi = cfi;
-  self->budget = BUDGET_FACTOR * lu_cfi_size (cfi) + BUDGET_MIN;
+  self->budget = BUDGET_MIN + (cfi != NULL ? BUDGET_FACTOR * lu_cfi_size (cfi) : 0);
   lu_rule_list_init (&self->rules);
   return self;
 }

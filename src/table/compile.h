@@ -35,6 +35,7 @@ typedef struct
   guint64 budget; /* bytes of instructions that may still be executed */
 } LuCompiler;
 
+/* cfi: NULL if there is none, and nothing to run. */
 LuCompiler *lu_compiler_new (LuCfi *cfi);
 void lu_compiler_free (LuCompiler *self);
 

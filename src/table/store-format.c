@@ -17,7 +17,11 @@ fill_header (LuStoreHeader *header, const LuTable *table)
     .n_pages = table->rows.n_pages,
     .n_rows = table->n_rows,
     .n_rules = table->n_rules,
-    .flags = stats->is_overflown ? LU_STORE_OVERFLOWN : 0,
+    .n_starts = table->n_starts,
+    .n_jumps = table->n_jumps,
+    .flags =
+        (stats->is_overflown ? LU_STORE_OVERFLOWN : 0) | (stats->has_extra ? LU_STORE_EXTRA : 0),
+    .extra_bytes = stats->extra_bytes,
     .code_bytes = stats->code_bytes,
     .complex_bytes = stats->complex_bytes,
     .leaf_bytes = stats->leaf_bytes,
@@ -80,6 +84,8 @@ static void
 take_stats (LuTableStats *stats, const LuStoreHeader *header)
 {
   stats->is_overflown = (header->flags & LU_STORE_OVERFLOWN) != 0;
+  stats->has_extra = (header->flags & LU_STORE_EXTRA) != 0;
+  stats->extra_bytes = header->extra_bytes;
   stats->code_bytes = header->code_bytes;
   stats->complex_bytes = header->complex_bytes;
   stats->leaf_bytes = header->leaf_bytes;
@@ -110,6 +116,8 @@ lu_store_decode (guint8 *bytes_taken, gsize size, const guint8 identity[LU_DIGES
     .n_pages = header.n_pages,
     .n_rows = header.n_rows,
     .n_rules = header.n_rules,
+    .n_starts = header.n_starts,
+    .n_jumps = header.n_jumps,
   };
   table = lu_table_new_from_memory (&shape, g_steal_pointer (&bytes), sizeof header,
                                     size - sizeof header);

@@ -13,11 +13,12 @@
 #include "table/table.h"
 
 #define LU_STORE_MAGIC   "LU-TABLE"
-#define LU_STORE_VERSION 2
+#define LU_STORE_VERSION 3
 
 enum
 {
   LU_STORE_OVERFLOWN = 1 << 0, /* LuTableStats.is_overflown */
+  LU_STORE_EXTRA = 1 << 1,     /* LuTableStats.has_extra */
 };
 
 typedef struct
@@ -31,11 +32,12 @@ typedef struct
   guint64 base;
   guint32 n_pages, n_rows, n_rules;
   guint32 flags;
-  guint64 code_bytes, complex_bytes, leaf_bytes, unknown_fp_bytes;
+  guint64 code_bytes, complex_bytes, leaf_bytes, unknown_fp_bytes, extra_bytes;
   guint32 n_fdes;
   guint32 n_cfi_errors;
   guint32 cfi_errors[LU_N_CFI_ERRORS];
-  guint32 reserved[7]; /* 0 */
+  guint32 n_starts, n_jumps;
+  guint32 reserved[3]; /* 0 */
 } LuStoreHeader;
 
 _Static_assert(sizeof (LuStoreHeader) == 256, "the block begins at a multiple of 64");

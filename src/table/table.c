@@ -27,6 +27,9 @@ typedef struct
   guint last_rule;
   gboolean has_base;
   gsize max_rows;
+  const LuExtraRows *extra; /* NULL: none */
+  guint32 *extra_rules;     /* owned: id of an extra rule -> id of the table's, 0: none yet */
+  guint64 done;             /* all code below is done */
   const gint *is_cancelled; /* atomic; NULL: never */
   gboolean is_stopped;      /* one of these stopped it */
 } Writer;
@@ -89,6 +92,52 @@ count_code (LuTableStats *stats, const struct lu_rule *rule, guint64 bytes)
     stats->unknown_fp_bytes += bytes;
 }
 
+/* Returns FALSE if code that ends at `to` does not fit into the table. */
+static gboolean
+make_base (Writer *self, guint64 from, guint64 to)
+{
+  if (!self->has_base)
+    self->base = from & ~(guint64) (LU_PAGE_BYTES - 1);
+  self->has_base = TRUE;
+  return (to - self->base) >> LU_PAGE_SHIFT < MAX_PAGES;
+}
+
+static guint
+extra_rule (Writer *self, guint32 id)
+{
+  if (id != LU_RULE_NONE && self->extra_rules[id] == LU_RULE_NONE)
+    self->extra_rules[id] =
+        lu_rule_list_intern (&self->compiler->rules, &self->extra->rules.rules[id]);
+  return self->extra_rules[id];
+}
+
+/* Writes the extra rows of a range without an FDE. */
+static void
+write_extra (Writer *self, guint64 from, guint64 to)
+{
+  const LuExtraRows *extra = self->extra;
+  gint64 first = extra != NULL ? lu_extra_rows_find (extra, from) : 0;
+
+  for (guint i = (guint) MAX (first, 0); extra != NULL && i < extra->rows->len && !self->is_stopped;
+       i++)
+    {
+      const LuExtraRow *row = &g_array_index (extra->rows, LuExtraRow, i);
+      guint64 address = MAX (row->address, from), next = to;
+
+      if (address >= to)
+        break;
+      if (i + 1 < extra->rows->len)
+        next = MIN (to, (row + 1)->address);
+      if (row->rule == LU_RULE_NONE && !self->has_base)
+        continue;
+      if (!make_base (self, address, row->rule == LU_RULE_NONE ? address : next))
+        break;
+      write_row (self, address, extra_rule (self, row->rule));
+      if (row->rule != LU_RULE_NONE)
+        self->stats->extra_bytes += next - address;
+    }
+}
+
 static void
 write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
 {
@@ -99,10 +148,9 @@ write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
     self->is_stopped = TRUE;
   if (self->is_stopped)
     return;
-  if (!self->has_base)
-    self->base = from & ~(guint64) (LU_PAGE_BYTES - 1);
-  self->has_base = TRUE;
-  if ((to - self->base) >> LU_PAGE_SHIFT >= MAX_PAGES)
+  write_extra (self, self->done, from);
+  self->done = MAX (self->done, to);
+  if (!make_base (self, from, to))
     {
       self->stats->cfi_errors[LU_CFI_ERROR_RANGE]++;
       return;
@@ -121,41 +169,166 @@ write_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
   write_row (self, to, LU_RULE_NONE);
 }
 
-/* The block consists of pages, a row of rule 0, rows and rules. */
+/* The block consists of pages, a row of rule 0, rows, rules, starts and jumps of functions. */
 
 gsize
-lu_table_block_size (guint n_pages, guint n_rows, guint n_rules, gsize *rules_at)
+lu_table_block_size (const LuTableShape *shape, gsize *rules_at)
 {
-  gsize words = (gsize) n_pages + 1 + 1 + n_rows;
+  gsize words = (gsize) shape->n_pages + 1 + 1 + shape->n_rows;
 
   *rules_at = (words * sizeof (guint32) + 15) & ~(gsize) 15;
-  return *rules_at + n_rules * sizeof (struct lu_rule);
+  return *rules_at + shape->n_rules * sizeof (struct lu_rule) + shape->n_starts * sizeof (guint32)
+         + shape->n_jumps * sizeof (LuTableJump);
 }
 
-/* Sets the pointers into the block, from n_pages, n_rows and n_rules. */
+/* Sets everything that follows from the shape and the place of the block. */
 static void
-attach (LuTable *self, const guint8 *block)
+attach (LuTable *self, const LuTableShape *shape, const guint8 *block)
 {
   gsize rules_at;
 
-  self->stats.table_bytes =
-      lu_table_block_size (self->rows.n_pages, self->n_rows, self->n_rules, &rules_at);
-  self->stats.n_rows = self->n_rows;
-  self->stats.n_rules = self->n_rules;
-  self->stats.n_pages = self->rows.n_pages;
+  self->stats.table_bytes = lu_table_block_size (shape, &rules_at);
+  self->stats.n_rows = self->n_rows = shape->n_rows;
+  self->stats.n_rules = self->n_rules = shape->n_rules;
+  self->stats.n_pages = self->rows.n_pages = shape->n_pages;
+  self->n_starts = shape->n_starts;
+  self->n_jumps = shape->n_jumps;
+  self->rows.base = shape->base;
   self->rows.pages = (const guint32 *) block;
   self->rows.rows = self->rows.pages + self->rows.n_pages + 2;
   self->rules = (const struct lu_rule *) (block + rules_at);
+  self->starts = (const guint32 *) (self->rules + self->n_rules);
+  self->jumps = (const LuTableJump *) (self->starts + self->n_starts);
+}
+
+/* Functions */
+
+static guint32
+offset_in (const LuTable *self, guint64 address)
+{
+  return (guint32) MIN (address - self->rows.base, LU_TABLE_JUMP_ANYWHERE);
+}
+
+static gboolean
+is_in_reach (guint64 base, guint64 address)
+{
+  return address >= base && address - base < LU_TABLE_JUMP_ANYWHERE;
+}
+
+static gboolean
+is_jump_in_reach (guint64 base, const LuFunctionJump *jump)
+{
+  return is_in_reach (base, jump->from)
+         && (jump->to == LU_JUMP_ANYWHERE || is_in_reach (base, jump->to));
 }
 
 static void
-finish (LuTable *self, Writer *writer, const LuRuleList *rules)
+count_functions (LuTableShape *shape, const LuExtraRows *extra)
 {
-  gsize rules_at;
-  gsize size = lu_table_block_size (writer->n_pages, (guint) writer->n_rows, rules->n, &rules_at);
-  guint8 *block = g_malloc (size);
+  for (guint i = 0; i < extra->starts->len; i++)
+    shape->n_starts += is_in_reach (shape->base, g_array_index (extra->starts, guint64, i));
+  for (guint i = 0; i < extra->jumps->len; i++)
+    shape->n_jumps +=
+        is_jump_in_reach (shape->base, &g_array_index (extra->jumps, LuFunctionJump, i));
+}
+
+/* `starts` and `jumps` are the table's own. */
+static void
+fill_functions (const LuTable *self, const LuExtraRows *extra, guint32 *starts, LuTableJump *jumps)
+{
+  for (guint i = 0; i < extra->starts->len; i++)
+    {
+      guint64 start = g_array_index (extra->starts, guint64, i);
+
+      if (is_in_reach (self->rows.base, start))
+        *starts++ = offset_in (self, start);
+    }
+  for (guint i = 0; i < extra->jumps->len; i++)
+    {
+      const LuFunctionJump *jump = &g_array_index (extra->jumps, LuFunctionJump, i);
+
+      if (is_jump_in_reach (self->rows.base, jump))
+        *jumps++ = (LuTableJump){ offset_in (self, jump->from), offset_in (self, jump->to) };
+    }
+}
+
+gboolean
+lu_table_find_start (const LuTable *self, guint64 address, guint64 *start)
+{
+  guint low = 0, high = self->n_starts;
+
+  if (!is_in_reach (self->rows.base, address))
+    return FALSE;
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (self->starts[middle] <= offset_in (self, address))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low > 0)
+    *start = self->rows.base + self->starts[low - 1];
+  return low > 0;
+}
+
+/* Returns the index of the first jump from a function. */
+static guint
+find_jumps (const LuTable *self, guint32 from)
+{
+  guint low = 0, high = self->n_jumps;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (self->jumps[middle].from < from)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* The most functions that a chain of jumps is followed through. */
+#define MAX_CHAIN 64
+
+gboolean
+lu_table_leads_to (const LuTable *self, guint64 target, guint64 start)
+{
+  guint32 found[MAX_CHAIN];
+  guint n = 1;
+
+  if (target == start)
+    return TRUE;
+  if (!is_in_reach (self->rows.base, target) || !is_in_reach (self->rows.base, start))
+    return FALSE;
+  found[0] = offset_in (self, target);
+  for (guint i = 0; i < n; i++)
+    for (guint k = find_jumps (self, found[i]);
+         k < self->n_jumps && self->jumps[k].from == found[i]; k++)
+      {
+        guint32 to = self->jumps[k].to;
+        guint known = 0;
+
+        if (to == LU_TABLE_JUMP_ANYWHERE || to == offset_in (self, start))
+          return TRUE;
+        while (known < n && found[known] != to)
+          known++;
+        if (known == n && n < MAX_CHAIN)
+          found[n++] = to;
+      }
+  return FALSE;
+}
+
+static void
+fill_block (const LuTable *self, const Writer *writer, const LuRuleList *rules, guint8 *block)
+{
   guint32 *pages = (guint32 *) block;
   guint32 *rows = pages + writer->n_pages + 2;
+  struct lu_rule *own_rules = (struct lu_rule *) (block + ((guint8 *) self->rules - block));
+  guint32 *starts = (guint32 *) (own_rules + rules->n);
 
   if (writer->n_pages > 0)
     memcpy (pages, writer->pages, writer->n_pages * sizeof *pages);
@@ -164,39 +337,62 @@ finish (LuTable *self, Writer *writer, const LuRuleList *rules)
   if (writer->n_rows > 0)
     memcpy (rows, writer->rows, writer->n_rows * sizeof *rows);
   memset (rows + writer->n_rows, 0,
-          (gsize) (block + rules_at - (guint8 *) (rows + writer->n_rows)));
-  memcpy (block + rules_at, rules->rules, rules->n * sizeof *rules->rules);
-  self->memory = block;
-  self->rows.base = writer->base;
-  self->rows.n_pages = writer->n_pages;
-  self->n_rows = (guint) writer->n_rows;
-  self->n_rules = rules->n;
-  attach (self, block);
+          (gsize) ((guint8 *) own_rules - (guint8 *) (rows + writer->n_rows)));
+  memcpy (own_rules, rules->rules, rules->n * sizeof *rules->rules);
+  if (writer->extra != NULL)
+    fill_functions (self, writer->extra, starts, (LuTableJump *) (starts + self->n_starts));
 }
 
+static void
+finish (LuTable *self, Writer *writer, const LuRuleList *rules)
+{
+  LuTableShape shape = { .base = writer->base,
+                         .n_pages = writer->n_pages,
+                         .n_rows = (guint32) writer->n_rows,
+                         .n_rules = rules->n };
+  gsize rules_at, size;
+  guint8 *block;
+
+  if (writer->extra != NULL)
+    count_functions (&shape, writer->extra);
+  size = lu_table_block_size (&shape, &rules_at);
+  block = g_malloc (size);
+  self->memory = block;
+  attach (self, &shape, block);
+  fill_block (self, writer, rules, block);
+}
+/* cfi, extra: NULL for none. */
 static LuTable *
-new_within (LuCfi *cfi, const LuTableLimits *limits)
+new_within (LuCfi *cfi, const LuExtraRows *extra, const LuTableLimits *limits)
 {
   g_autoptr (LuCompiler) compiler = lu_compiler_new (cfi);
   g_autoptr (LuTable) self = g_new0 (LuTable, 1);
-  Writer writer = {
-    .compiler = compiler, .stats = &self->stats, .last_rule = LU_RULE_NONE, .max_rows = MAX_ROWS
-  };
-  const guint *cfi_errors = lu_cfi_errors (cfi);
+  Writer writer = { .compiler = compiler,
+                    .stats = &self->stats,
+                    .last_rule = LU_RULE_NONE,
+                    .max_rows = MAX_ROWS,
+                    .extra = extra };
+  const guint *cfi_errors = cfi != NULL ? lu_cfi_errors (cfi) : NULL;
 
+  if (extra != NULL)
+    writer.extra_rules = g_new0 (guint32, extra->rules.n);
   if (limits != NULL)
     {
       writer.max_rows = MIN (MAX_ROWS, limits->max_bytes / sizeof (guint32));
       writer.is_cancelled = limits->is_cancelled;
     }
-  lu_compiler_foreach_piece (compiler, write_piece, &writer);
+  if (cfi != NULL)
+    lu_compiler_foreach_piece (compiler, write_piece, &writer);
+  write_extra (&writer, writer.done, G_MAXUINT64);
   if (!writer.is_stopped || limits == NULL)
     finish (self, &writer, &compiler->rules);
   g_free (writer.rows);
   g_free (writer.pages);
+  g_free (writer.extra_rules);
   if (self->memory == NULL)
     return NULL;
-  for (guint i = 0; i < LU_N_CFI_ERRORS; i++)
+  self->stats.has_extra = extra != NULL;
+  for (guint i = 0; cfi != NULL && i < LU_N_CFI_ERRORS; i++)
     self->stats.cfi_errors[i] += cfi_errors[i];
   self->stats.is_overflown = compiler->rules.is_overflown;
   return g_steal_pointer (&self);
@@ -205,7 +401,7 @@ new_within (LuCfi *cfi, const LuTableLimits *limits)
 LuTable *
 lu_table_new (LuCfi *cfi)
 {
-  return new_within (cfi, NULL);
+  return new_within (cfi, NULL, NULL);
 }
 
 LuTable *
@@ -218,9 +414,24 @@ lu_table_new_for_image (LuImage *image, const LuTableLimits *limits)
     return NULL;
   cfi = lu_cfi_new_for_image (image);
   if (cfi != NULL)
-    self = new_within (cfi, limits);
+    self = new_within (cfi, NULL, limits);
   lu_cfi_free (cfi);
   lu_image_release_cfi (image);
+  return self;
+}
+
+LuTable *
+lu_table_new_with_rows (LuImage *image, const LuExtraRows *rows, const LuTableLimits *limits)
+{
+  gboolean is_held = lu_image_hold_cfi (image);
+  LuCfi *cfi = is_held ? lu_cfi_new_for_image (image) : NULL;
+  LuTable *self = NULL;
+
+  if (cfi != NULL || lu_image_cfi_size (image) == 0)
+    self = new_within (cfi, rows, limits);
+  lu_cfi_free (cfi);
+  if (is_held)
+    lu_image_release_cfi (image);
   return self;
 }
 
@@ -317,6 +528,18 @@ are_rules_sound (const LuTable *self)
          && self->rules[LU_RULE_COMPLEX].cfa_kind == LU_CFA_COMPLEX;
 }
 
+static gboolean
+are_functions_sound (const LuTable *self)
+{
+  for (guint i = 1; i < self->n_starts; i++)
+    if (self->starts[i - 1] >= self->starts[i])
+      return FALSE;
+  for (guint i = 1; i < self->n_jumps; i++)
+    if (self->jumps[i - 1].from > self->jumps[i].from)
+      return FALSE;
+  return TRUE;
+}
+
 LuTable *
 lu_table_new_from_memory (const LuTableShape *shape, gpointer memory, gsize block_at,
                           gsize block_size)
@@ -326,16 +549,11 @@ lu_table_new_from_memory (const LuTableShape *shape, gpointer memory, gsize bloc
 
   self->memory = memory;
   if (shape->n_pages > MAX_PAGES || shape->n_rows > MAX_ROWS || shape->n_rules > LU_MAX_RULES
-      || shape->n_rules < LU_RULE_FIRST
-      || lu_table_block_size (shape->n_pages, shape->n_rows, shape->n_rules, &rules_at)
-             != block_size)
+      || shape->n_rules < LU_RULE_FIRST || lu_table_block_size (shape, &rules_at) != block_size)
     return NULL;
-  self->rows.base = shape->base;
-  self->rows.n_pages = shape->n_pages;
-  self->n_rows = shape->n_rows;
-  self->n_rules = shape->n_rules;
-  attach (self, (const guint8 *) memory + block_at);
-  if (!are_pages_sound (self) || !are_rows_sound (self) || !are_rules_sound (self))
+  attach (self, shape, (const guint8 *) memory + block_at);
+  if (!are_pages_sound (self) || !are_rows_sound (self) || !are_rules_sound (self)
+      || !are_functions_sound (self))
     return NULL;
   return g_steal_pointer (&self);
 }

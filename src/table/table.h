@@ -9,6 +9,7 @@
 #pragma once
 
 #include "table/cfi.h"
+#include "table/extra-rows.h"
 
 #include <stdatomic.h>
 
@@ -21,15 +22,29 @@ typedef struct
   guint64 complex_bytes;    /* covered by complex rules */
   guint64 leaf_bytes;       /* where a register of the sampled frame only is needed */
   guint64 unknown_fp_bytes; /* where the caller's frame pointer is unknown */
-  gsize table_bytes;        /* bytes of the block: index, rows and rules */
+  guint64 extra_bytes;      /* covered by rows that are not from CFI */
+  gboolean has_extra;       /* such rows were looked for */
+  gsize table_bytes;        /* bytes of the block: index, rows, rules, functions */
   guint cfi_errors[LU_N_CFI_ERRORS];
 } LuTableStats;
+
+/* A LuFunctionJump. */
+typedef struct
+{
+  guint32 from, to;
+} LuTableJump;
+
+#define LU_TABLE_JUMP_ANYWHERE G_MAXUINT32
 
 typedef struct
 {
   struct lu_rows rows;
   const struct lu_rule *rules;
   guint n_rows, n_rules;
+  /* What is known of functions with extra rows; offsets from rows.base. */
+  const guint32 *starts;    /* ascending */
+  const LuTableJump *jumps; /* by `from` and then by `to` */
+  guint n_starts, n_jumps;
   LuTableStats stats;
   gpointer memory;              /* owned; contains the block */
   atomic_int n_more_references; /* references beyond the first */
@@ -46,7 +61,7 @@ typedef struct
 typedef struct
 {
   guint64 base;
-  guint32 n_pages, n_rows, n_rules;
+  guint32 n_pages, n_rows, n_rules, n_starts, n_jumps;
 } LuTableShape;
 
 /* Compiles everything. Never fails: code that cannot be compiled has no rows. */
@@ -54,6 +69,10 @@ LuTable *lu_table_new (LuCfi *cfi);
 /* Compiles an image. Returns NULL when a limit is reached, it has no CFI, or its CFI is not in
  * memory. */
 LuTable *lu_table_new_for_image (LuImage *image, const LuTableLimits *limits);
+/* Like lu_table_new_for_image(), with extra rows where no FDE covers the code. The image may have
+ * no CFI. */
+LuTable *lu_table_new_with_rows (LuImage *image, const LuExtraRows *rows,
+                                 const LuTableLimits *limits);
 /* Returns whether entries were refused, so that missing rules are not final. */
 gboolean lu_table_has_cfi_errors (const LuTable *self);
 /* Makes a table from a stored block at `block_at` (a multiple of 16) of `memory` (g_malloc; taken,
@@ -64,14 +83,20 @@ LuTable *lu_table_new_from_memory (const LuTableShape *shape, gpointer memory, g
 LuTable *lu_table_ref (LuTable *self); /* any thread */
 void lu_table_unref (LuTable *self);
 
-/* Returns the bytes of a block; *rules_at: where its rules begin. */
-gsize lu_table_block_size (guint n_pages, guint n_rows, guint n_rules, gsize *rules_at);
+/* Returns the bytes of a block (the base does not matter); *rules_at: where its rules begin. */
+gsize lu_table_block_size (const LuTableShape *shape, gsize *rules_at);
 /* Returns the block, stats.table_bytes long. */
 static inline gconstpointer
 lu_table_block (const LuTable *self)
 {
   return self->rows.pages;
 }
+
+/* Sets `start` to where the function at an ELF address begins, as far as extra rows tell. */
+gboolean lu_table_find_start (const LuTable *self, guint64 address, guint64 *start);
+/* Returns whether code that is called at `target` leads to the function that begins at `start`:
+ * it is that function, or jumps to it, directly or through others. */
+gboolean lu_table_leads_to (const LuTable *self, guint64 target, guint64 start);
 
 /* Returns the rule for an ELF address; never NULL. */
 static inline const struct lu_rule *

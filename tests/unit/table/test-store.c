@@ -456,7 +456,9 @@ test_lying_block (Fixture *self, gconstpointer data)
     { "row of another page", rows_at, words[rows_at] ^ LU_PAGE_BYTES },
   };
 
-  lu_table_block_size (n_pages, self->table->n_rows, n_rules, &rules_at);
+  lu_table_block_size (
+      &(LuTableShape){ .n_pages = n_pages, .n_rows = self->table->n_rows, .n_rules = n_rules },
+      &rules_at);
   for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
     {
       guint8 *changed = g_memdup2 (bytes, size);
@@ -492,7 +494,9 @@ test_lying_rules (Fixture *self, gconstpointer data)
   g_autofree guint8 *bytes = read_stored (self, &size);
   const guint8 *digest = lu_image_digest (self->image, &digest_size);
 
-  lu_table_block_size (self->table->rows.n_pages, self->table->n_rows, self->table->n_rules,
+  lu_table_block_size (&(LuTableShape){ .n_pages = self->table->rows.n_pages,
+                                        .n_rows = self->table->n_rows,
+                                        .n_rules = self->table->n_rules },
                        &rules_at);
   for (guint i = 0; i < G_N_ELEMENTS (lies); i++)
     {
@@ -533,7 +537,7 @@ test_shapes (void)
     {
       const LuTableShape *shape = &cases[i].shape;
       gsize rules_at;
-      gsize size = lu_table_block_size (shape->n_pages, shape->n_rows, shape->n_rules, &rules_at);
+      gsize size = lu_table_block_size (shape, &rules_at);
       guint8 *memory = g_malloc0 (size + 2 * sizeof (struct lu_rule));
       g_autoptr (LuTable) table = NULL;
 
@@ -549,7 +553,7 @@ static gboolean
 is_page_taken (guint n, guint wrong, guint32 value)
 {
   const LuTableShape shape = { .n_rules = 2, .n_pages = 1, .n_rows = n };
-  gsize rules_at, size = lu_table_block_size (1, n, 2, &rules_at);
+  gsize rules_at, size = lu_table_block_size (&shape, &rules_at);
   guint8 *memory = g_malloc0 (size);
   guint32 *words = (guint32 *) (gpointer) memory, *rows = words + 3;
   g_autoptr (LuTable) table = NULL;

@@ -3,7 +3,7 @@
 
 /* library.c - see library.h. */
 
-#include "symbolize/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <string.h>
