@@ -41,7 +41,7 @@ typedef struct
   struct lu_rows rows;
   const struct lu_rule *rules;
   guint n_rows, n_rules;
-  /* What is known of functions with extra rows; offsets from rows.base. */
+  /* Functions with extra rows, as offsets from rows.base. */
   const guint32 *starts;    /* ascending */
   const LuTableJump *jumps; /* by `from` and then by `to` */
   guint n_starts, n_jumps;

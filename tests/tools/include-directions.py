@@ -17,7 +17,7 @@ import tempfile
 
 import tree
 
-ROOMS = ["base", "sandbox", "arch", "elf", "interp", "table", "module", "process", "input", "unwind", "symbolize",
+ROOMS = ["base", "sandbox", "arch", "elf", "interp", "table", "code", "module", "process", "input", "unwind", "symbolize",
          "bpf", "capture", "profile", "export", "record", "session", "report", "top", "cli"]
 FORBIDDEN = {
     ("input", "process"): "input knows no process",

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* code-file.c - see code-file.h. */
+
+#include "code/code-file.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_TABLE_BYTES (64u << 20)
+
+typedef struct
+{
+  LuCodeFile *file;
+  const LuElfInput *input;
+} Reading;
+
+/* Functions of the C and C++ libraries that never return. */
+static const char *const noreturn_names[] = {
+  "abort",
+  "exit",
+  "_exit",
+  "_Exit",
+  "quick_exit",
+  "longjmp",
+  "_longjmp",
+  "__longjmp_chk",
+  "siglongjmp",
+  "pthread_exit",
+  "thrd_exit",
+  "__assert_fail",
+  "__assert_perror_fail",
+  "__assert",
+  "__stack_chk_fail",
+  "__fortify_fail",
+  "__chk_fail",
+  "__libc_fatal",
+  "__libc_start_main",
+  "err",
+  "errx",
+  "verr",
+  "verrx",
+  "g_assertion_message",
+  "g_assertion_message_expr",
+  "g_assertion_message_cmpnum",
+  "g_assertion_message_cmpstr",
+  "__cxa_throw",
+  "__cxa_rethrow",
+  "__cxa_bad_cast",
+  "__cxa_bad_typeid",
+  "__cxa_throw_bad_array_new_length",
+  "__cxa_pure_virtual",
+  "__cxa_call_unexpected",
+  "__cxa_call_terminate",
+  "_Unwind_Resume",
+  "_ZSt9terminatev",
+  "_ZSt10unexpectedv",
+};
+
+static gboolean
+is_noreturn_name (const char *name)
+{
+  /* std::__throw_...() */
+  if (strncmp (name, "_ZSt", 4) == 0 && strstr (name, "__throw_") != NULL)
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (noreturn_names); i++)
+    if (strcmp (name, noreturn_names[i]) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gint
+compare_addresses (gconstpointer a, gconstpointer b)
+{
+  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
+
+  return one < other ? -1 : one > other;
+}
+
+/* Reads a section of records. NULL: there is none of that type. */
+static gpointer
+read_table (const Reading *self, const LuElfSectionHeader *section, gsize record, gsize *n)
+{
+  g_autofree guint8 *bytes = NULL;
+
+  if (section == NULL || section->size > MAX_TABLE_BYTES)
+    return NULL;
+  *n = section->size / record;
+  bytes = g_malloc0 (section->size + 1); /* names end */
+  if (!lu_elf_input_read (self->input, section->file_offset, bytes, section->size))
+    return NULL;
+  return g_steal_pointer (&bytes);
+}
+
+/* Segments */
+
+static gboolean
+read_segments (const Reading *self, gsize max_bytes)
+{
+  LuCodeFile *file = self->file;
+  gsize total = 0;
+
+  for (guint i = 0; i < file->headers.n_program_headers; i++)
+    {
+      const LuElfProgramHeader *header = &file->headers.program_headers[i];
+      LuCodeBytes range = { .start = header->vaddr, .size = header->file_size };
+      guint8 *bytes;
+
+      if (header->type != PT_LOAD || header->file_size == 0)
+        continue;
+      if (header->file_size > max_bytes - total || header->vaddr > G_MAXUINT64 - header->file_size)
+        return FALSE;
+      total += header->file_size;
+      range.bytes = bytes = g_malloc (header->file_size);
+      g_array_append_val (file->segments, range);
+      if (!lu_elf_input_read (self->input, header->file_offset, bytes, header->file_size))
+        return FALSE;
+      if ((header->flags & PF_X) != 0)
+        g_array_append_val (file->ranges, range);
+    }
+  return file->ranges->len > 0;
+}
+
+/* Returns the bytes at an address, or NULL. */
+static const guint8 *
+bytes_at (const LuCodeFile *self, guint64 address, gsize size)
+{
+  for (guint i = 0; i < self->segments->len; i++)
+    {
+      const LuCodeBytes *range = &g_array_index (self->segments, LuCodeBytes, i);
+
+      if (address >= range->start && address - range->start < range->size
+          && range->size - (address - range->start) >= size)
+        return range->bytes + (address - range->start);
+    }
+  return NULL;
+}
+
+/* Symbols */
+
+/* A part of a function that the compiler has moved away begins in the middle of a frame. */
+static gboolean
+is_part (const char *name)
+{
+  const char *dot = strrchr (name, '.');
+
+  return strstr (name, ".cold") != NULL || (dot != NULL && strcmp (dot, ".unlikely") == 0);
+}
+
+static void
+read_symbols (const Reading *self, const char *section, const char *names_section)
+{
+  const LuElfSectionHeader *found = lu_elf_headers_find_section (&self->file->headers, section);
+  const LuElfSectionHeader *strings =
+      lu_elf_headers_find_section (&self->file->headers, names_section);
+  gsize n = 0, size = 0;
+  g_autofree Elf64_Sym *symbols = read_table (self, found, sizeof *symbols, &n);
+  g_autofree char *names = read_table (self, strings, 1, &size);
+
+  if (symbols == NULL || names == NULL)
+    return;
+  for (gsize i = 0; i < n; i++)
+    {
+      guint type = ELF64_ST_TYPE (symbols[i].st_info);
+      guint64 start = symbols[i].st_value;
+
+      if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbols[i].st_shndx != SHN_UNDEF
+          && symbols[i].st_name < size && !is_part (names + symbols[i].st_name))
+        g_array_append_val (self->file->functions, start);
+    }
+}
+
+/* Pointers */
+
+typedef struct
+{
+  Elf64_Sym *symbols; /* owned */
+  char *names;        /* owned */
+  gsize n, names_size;
+} Dynamic;
+
+/* Returns whether a symbol of another file is a function that never returns. */
+static gboolean
+is_noreturn_symbol (const Dynamic *self, guint64 symbol)
+{
+  return symbol < self->n && self->symbols[symbol].st_name < self->names_size
+         && is_noreturn_name (self->names + self->symbols[symbol].st_name);
+}
+
+static void
+read_pointers (const Reading *self, const char *section, const Dynamic *dynamic)
+{
+  const LuElfSectionHeader *found = lu_elf_headers_find_section (&self->file->headers, section);
+  gsize n = 0;
+  g_autofree Elf64_Rela *entries = read_table (self, found, sizeof *entries, &n);
+
+  for (gsize i = 0; entries != NULL && i < n; i++)
+    {
+      guint64 type = ELF64_R_TYPE (entries[i].r_info);
+      LuCodePointer pointer = { entries[i].r_offset, (guint64) entries[i].r_addend };
+
+      if (type == R_X86_64_RELATIVE)
+        g_array_append_val (self->file->pointers, pointer);
+      else if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+               && is_noreturn_symbol (dynamic, ELF64_R_SYM (entries[i].r_info)))
+        g_array_append_val (self->file->noreturn, pointer.address);
+    }
+}
+
+static void
+read_relocations (const Reading *self)
+{
+  const LuElfHeaders *headers = &self->file->headers;
+  Dynamic dynamic = { 0 };
+
+  dynamic.symbols = read_table (self, lu_elf_headers_find_section (headers, ".dynsym"),
+                                sizeof *dynamic.symbols, &dynamic.n);
+  dynamic.names =
+      read_table (self, lu_elf_headers_find_section (headers, ".dynstr"), 1, &dynamic.names_size);
+  if (dynamic.symbols == NULL || dynamic.names == NULL)
+    dynamic.n = 0;
+  read_pointers (self, ".rela.dyn", &dynamic);
+  read_pointers (self, ".rela.plt", &dynamic);
+  g_array_sort (self->file->pointers, compare_addresses);
+  g_array_sort (self->file->noreturn, compare_addresses);
+  g_free (dynamic.symbols);
+  g_free (dynamic.names);
+}
+
+/* Answers to the analysis */
+
+static gboolean
+read_bytes (gpointer data, guint64 address, gpointer bytes, gsize size)
+{
+  const guint8 *found = bytes_at (data, address, size);
+
+  if (found != NULL)
+    memcpy (bytes, found, size);
+  return found != NULL;
+}
+
+static gboolean
+read_pointer (gpointer data, guint64 address, guint64 *pointer)
+{
+  const LuCodeFile *self = data;
+  guint place;
+
+  if (g_array_binary_search (self->pointers, &address, compare_addresses, &place))
+    {
+      *pointer = g_array_index (self->pointers, LuCodePointer, place).value;
+      return TRUE;
+    }
+  return read_bytes (data, address, pointer, sizeof *pointer);
+}
+
+static gboolean
+is_noreturn (gpointer data, guint64 address)
+{
+  const LuCodeFile *self = data;
+
+  return g_array_binary_search (self->noreturn, &address, compare_addresses, NULL);
+}
+
+/* The file */
+
+static void
+free_segment (gpointer range)
+{
+  g_free ((guint8 *) ((LuCodeBytes *) range)->bytes);
+}
+
+LuCodeFile *
+lu_code_file_read (int fd, gsize max_bytes)
+{
+  g_autoptr (LuCodeFile) self = g_new0 (LuCodeFile, 1);
+  LuElfInput input = { .fd = fd };
+  const Reading reading = { self, &input };
+  struct stat info;
+
+  self->ranges = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
+  self->segments = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
+  self->functions = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->pointers = g_array_new (FALSE, FALSE, sizeof (LuCodePointer));
+  self->noreturn = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->flow_file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, self };
+  g_array_set_clear_func (self->segments, free_segment);
+  if (fstat (fd, &info) != 0 || info.st_size <= 0)
+    return NULL;
+  input.size = (guint64) info.st_size;
+  if (!lu_elf_headers_read (&self->headers, &input, NULL) || !self->headers.is_64bit
+      || self->headers.machine != EM_X86_64 || !read_segments (&reading, max_bytes))
+    return NULL;
+  read_symbols (&reading, ".symtab", ".strtab");
+  read_symbols (&reading, ".dynsym", ".dynstr");
+  g_array_sort (self->functions, compare_addresses);
+  read_relocations (&reading);
+  return g_steal_pointer (&self);
+}
+
+void
+lu_code_file_free (LuCodeFile *self)
+{
+  if (self == NULL)
+    return;
+  lu_elf_headers_clear (&self->headers);
+  g_array_unref (self->ranges);
+  g_array_unref (self->segments);
+  g_array_unref (self->functions);
+  g_array_unref (self->pointers);
+  g_array_unref (self->noreturn);
+  g_free (self);
+}
+
+/* The addresses of code that is loaded at a fixed address stand in data as they are. */
+static void
+search_words (const LuCodeBytes *segment, const LuCodeBytes *range, GArray *found)
+{
+  guint64 word;
+
+  for (gsize at = -segment->start % sizeof word; at + sizeof word <= segment->size;
+       at += sizeof word)
+    {
+      memcpy (&word, segment->bytes + at, sizeof word);
+      if (word - range->start < range->size)
+        g_array_append_val (found, word);
+    }
+}
+
+GArray *
+lu_code_file_find_pointers (const LuCodeFile *self, const LuCodeBytes *range)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint i = 0; i < self->pointers->len; i++)
+    {
+      guint64 value = g_array_index (self->pointers, LuCodePointer, i).value;
+
+      if (value - range->start < range->size)
+        g_array_append_val (found, value);
+    }
+  for (guint i = 0; i < self->segments->len && self->headers.type == ET_EXEC; i++)
+    {
+      const LuCodeBytes *segment = &g_array_index (self->segments, LuCodeBytes, i);
+
+      if (segment->bytes != range->bytes)
+        search_words (segment, range, found);
+    }
+  return found;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* code-file.h - the parts of an ELF file that the analysis of its code needs: the bytes of its
+ * segments, where symbols say that functions begin, and which pointers lead to functions of other
+ * files that never return.
+ *
+ * All of it is hostile; it is read into private memory. One thread. */
+
+#pragma once
+
+#include "code/flow.h"
+#include "elf/headers.h"
+
+typedef struct
+{
+  LuElfHeaders headers;
+  GArray *ranges;    /* of LuCodeBytes: code; the bytes are in `segments` */
+  GArray *segments;  /* of LuCodeBytes: everything loaded, in the file; bytes owned */
+  GArray *functions; /* of guint64: starts of functions by symbols, ascending */
+  GArray *pointers;  /* of LuCodePointer, ascending */
+  GArray *noreturn;  /* of guint64: addresses of pointers, ascending */
+  LuFlowFile flow_file;
+} LuCodeFile;
+
+/* A pointer that the dynamic linker fills in. */
+typedef struct
+{
+  guint64 address, value;
+} LuCodePointer;
+
+/* Reads the file open as `fd` (borrowed). NULL: it is not one for x86-64, has no code, or is larger
+ * than `max_bytes`. */
+LuCodeFile *lu_code_file_read (int fd, gsize max_bytes);
+void lu_code_file_free (LuCodeFile *self);
+
+/* Returns the words of data that are addresses in the range of code (of guint64), owned. */
+GArray *lu_code_file_find_pointers (const LuCodeFile *self, const LuCodeBytes *range);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeFile, lu_code_file_free)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* flow-private.h - the data of an analysis, shared by flow.c, which follows paths, and
+ * flow-write.c, which writes what was found. */
+
+#pragma once
+
+#include "code/facts-list.h"
+#include "code/flow.h"
+
+/* Cells; higher ones are numbers of facts. */
+enum
+{
+  LU_CELL_EMPTY,
+  LU_CELL_INSIDE,
+  LU_CELL_FIRST,
+};
+
+/* Bytes of code with one owner. */
+#define LU_FLOW_GRAIN 4
+
+typedef struct
+{
+  guint64 start;
+  guint8 kind;        /* LuStartKind */
+  gboolean is_bad;    /* it is not understood */
+  gboolean returns;   /* or that is not known */
+  gboolean has_exit;  /* a return or direct jump that is balanced was seen */
+  gboolean is_called; /* by a function that does not only follow padding */
+  guint32 waiters;    /* first link of those that go on when it returns; 0: none */
+} LuFlowFunction;
+
+/* A path to be followed. */
+typedef struct
+{
+  guint64 address;
+  guint32 function;
+  gboolean is_behind_call;
+  LuPath path;
+} LuFlowItem;
+
+/* Something that waits for a function: a path behind a call, or another function. */
+typedef struct
+{
+  gboolean is_call;
+  LuFlowItem item; /* of a function only its number */
+  guint32 next;    /* 0: none */
+} LuFlowLink;
+
+typedef struct
+{
+  guint32 from, to;
+} LuFlowJump;
+
+#define LU_FLOW_ANYWHERE G_MAXUINT32
+
+struct _LuFlow
+{
+  LuCodeBytes range;
+  const LuFlowFile *file;
+  const gint *is_cancelled;
+  guint64 work; /* instructions that may still be decoded */
+  guint16 *cells;
+  guint32 *owners; /* functions */
+  guint8 *starts;  /* a bit for each byte: a function begins there */
+  guint8 *hints;   /* a bit for each byte: one may begin there */
+  GArray *functions, *items, *links, *jumps;
+  GArray *returning; /* of guint32: functions that return, to be handled */
+  GArray *pointers;  /* of guint64: addresses of code in instructions */
+  GHashTable *by_start;
+  LuFactsList *facts;
+};

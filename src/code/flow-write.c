@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* flow-write.c - writes what an analysis has found; see flow.h. */
+
+#include "code/flow-private.h"
+
+#include "arch/arch.h"
+
+#include <string.h>
+
+/* mov $15, %rax; syscall: the restorer of signal frames (rt_sigreturn()). */
+static const guint8 restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+
+typedef struct
+{
+  const LuFlow *flow;
+  LuExtraRows *rows;
+  GArray *jumps; /* of LuFunctionJump */
+  guint32 owner; /* of the last instruction; 0: none */
+} Writer;
+
+static const LuFlowFunction *
+function_at (const LuFlow *self, guint32 id)
+{
+  return &g_array_index (self->functions, LuFlowFunction, id);
+}
+
+/* Returns whether rows of a function can be believed. */
+static gboolean
+is_sound (const LuFlowFunction *function)
+{
+  return !function->is_bad
+         && (function->kind == LU_START_CERTAIN || function->has_exit || function->is_called);
+}
+
+static gboolean
+is_restorer (const LuFlow *flow, gsize at)
+{
+  return flow->range.size - at >= sizeof restorer
+         && memcmp (flow->range.bytes + at, restorer, sizeof restorer) == 0;
+}
+
+/* Code of a function that does not follow its other code counts as a function to which it jumps. */
+static void
+write_start (Writer *self, guint32 owner, guint64 address)
+{
+  guint64 start = function_at (self->flow, owner)->start;
+  LuFunctionJump jump = { start, address };
+
+  lu_extra_rows_add_start (self->rows, address);
+  if (address != start)
+    g_array_append_val (self->jumps, jump);
+}
+
+static void
+write_instruction (Writer *self, gsize at)
+{
+  const LuFlow *flow = self->flow;
+  guint64 address = flow->range.start + at;
+  guint32 owner = flow->owners[at / LU_FLOW_GRAIN];
+  struct lu_rule rule;
+  gboolean is_known =
+      is_sound (function_at (flow, owner))
+      && lu_frame_facts_rule (lu_facts_list_get (flow->facts, flow->cells[at]), &rule);
+
+  lu_extra_rows_add (self->rows, address, is_known ? &rule : NULL);
+  if (owner != self->owner || function_at (flow, owner)->start == address)
+    write_start (self, owner, address);
+  self->owner = owner;
+}
+
+/* A return address in the restorer is looked up at the byte before it. */
+static void
+write_restorer (Writer *self, gsize at)
+{
+  lu_extra_rows_add (self->rows, self->flow->range.start + at - 1, lu_arch_x86_64.kernel_frame);
+  self->owner = 0;
+}
+
+static gint
+compare_jumps (gconstpointer a, gconstpointer b)
+{
+  const LuFunctionJump *one = a, *other = b;
+
+  if (one->from != other->from)
+    return one->from < other->from ? -1 : 1;
+  return one->to < other->to ? -1 : one->to > other->to;
+}
+
+static void
+write_jumps (Writer *self)
+{
+  const LuFlow *flow = self->flow;
+  LuFunctionJump last = { 0 };
+
+  for (guint i = 0; i < flow->jumps->len; i++)
+    {
+      const LuFlowJump *found = &g_array_index (flow->jumps, LuFlowJump, i);
+      LuFunctionJump jump = { function_at (flow, found->from)->start, LU_JUMP_ANYWHERE };
+
+      if (found->to != LU_FLOW_ANYWHERE)
+        jump.to = function_at (flow, found->to)->start;
+      g_array_append_val (self->jumps, jump);
+    }
+  g_array_sort (self->jumps, compare_jumps);
+  for (guint i = 0; i < self->jumps->len; i++)
+    {
+      const LuFunctionJump *jump = &g_array_index (self->jumps, LuFunctionJump, i);
+
+      if (jump->from != last.from || jump->to != last.to)
+        lu_extra_rows_add_jump (self->rows, jump->from, jump->to);
+      last = *jump;
+    }
+}
+
+void
+lu_flow_write (LuFlow *self, LuExtraRows *rows)
+{
+  Writer writer = { .flow = self,
+                    .rows = rows,
+                    .jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump)) };
+  gsize end = self->range.size;
+
+  for (gsize at = 0; at < end; at++)
+    {
+      if (self->cells[at] <= LU_CELL_INSIDE && at + 1 < end && is_restorer (self, at + 1))
+        {
+          write_restorer (&writer, at + 1);
+          at += sizeof restorer;
+        }
+      else if (self->cells[at] > LU_CELL_INSIDE)
+        write_instruction (&writer, at);
+      else if (self->cells[at] == LU_CELL_EMPTY)
+        {
+          lu_extra_rows_add (rows, self->range.start + at, NULL);
+          writer.owner = 0;
+        }
+    }
+  lu_extra_rows_add (rows, self->range.start + end, NULL);
+  write_jumps (&writer);
+  g_array_unref (writer.jumps);
+}
+
+const LuFrameFacts *
+lu_flow_facts_at (const LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  if (at >= self->range.size || self->cells[at] <= LU_CELL_INSIDE
+      || !is_sound (function_at (self, self->owners[at / LU_FLOW_GRAIN])))
+    return NULL;
+  return lu_facts_list_get (self->facts, self->cells[at]);
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* flow.c - follows paths; see flow.h.
+ *
+ * Each byte of code has a cell: not reached, inside an instruction, or the number of the facts at
+ * the instruction that begins there. The owner of an instruction is the function that reached it
+ * last; owners are kept for each four bytes. A path ends at an instruction that was reached before
+ * with the same facts; otherwise the facts that both agree on replace them, and the path goes on.
+ * Facts can only be lost, at most six times, so this ends. */
+
+#include "code/flow.h"
+
+#include "code/facts-list.h"
+#include "code/flow-private.h"
+
+#include <string.h>
+
+/* Instructions decoded for each byte of code, at most. */
+#define WORK_PER_BYTE 8
+#define MIN_WORK      4096
+/* Entries of a table of jumps. */
+#define MAX_ENTRIES 4096
+
+/* Functions */
+
+static LuFlowFunction *
+function_at (const LuFlow *self, guint32 id)
+{
+  return &g_array_index (self->functions, LuFlowFunction, id);
+}
+
+static gpointer
+key_of (const LuFlow *self, guint64 address)
+{
+  return GSIZE_TO_POINTER (address - self->range.start + 1);
+}
+
+/* Returns the function that begins at an address, or 0. */
+static guint32
+find_function (const LuFlow *self, guint64 address)
+{
+  return GPOINTER_TO_UINT (g_hash_table_lookup (self->by_start, key_of (self, address)));
+}
+
+static gboolean
+is_start (const LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return (self->starts[at / 8] >> at % 8 & 1) != 0;
+}
+
+/* Returns whether bytes that look like a call or like the use of an address lead here. */
+static gboolean
+is_hint (const LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return (self->hints[at / 8] >> at % 8 & 1) != 0;
+}
+
+static gboolean
+is_in_range (const LuFlow *self, guint64 address)
+{
+  return address - self->range.start < self->range.size;
+}
+
+static void
+add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path)
+{
+  LuFlowItem item = { .address = address, .function = function, .path = *path };
+
+  g_array_append_val (self->items, item);
+}
+
+static guint32
+add_function (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry)
+{
+  guint32 id = find_function (self, address);
+  gsize at = address - self->range.start;
+  LuFlowFunction function = { .start = address, .kind = (guint8) kind };
+  LuPath path;
+
+  if (id != 0)
+    {
+      function_at (self, id)->kind = (guint8) MIN (function_at (self, id)->kind, (guint8) kind);
+      return id;
+    }
+  id = self->functions->len;
+  g_array_append_val (self->functions, function);
+  g_hash_table_insert (self->by_start, key_of (self, address), GUINT_TO_POINTER (id));
+  self->starts[at / 8] |= (guint8) (1 << at % 8);
+  lu_path_enter (&path);
+  path.facts.is_root = is_entry != FALSE;
+  add_item (self, address, id, &path);
+  return id;
+}
+
+/* Returning */
+
+static guint32
+add_link (LuFlow *self, guint32 *first, LuFlowLink link)
+{
+  link.next = *first;
+  *first = self->links->len;
+  g_array_append_val (self->links, link);
+  return *first;
+}
+
+/* Notes that a function returns, and lets those go on that wait for it. */
+static void
+set_returns (LuFlow *self, guint32 id)
+{
+  g_array_append_val (self->returning, id);
+  while (self->returning->len > 0)
+    {
+      guint32 last = self->returning->len - 1, now = g_array_index (self->returning, guint32, last);
+      LuFlowFunction *function = function_at (self, now);
+      guint32 waiter = function->waiters;
+
+      g_array_set_size (self->returning, last);
+      if (function->returns)
+        continue;
+      function->returns = TRUE;
+      function->waiters = 0;
+      for (; waiter != 0; waiter = g_array_index (self->links, LuFlowLink, waiter).next)
+        {
+          const LuFlowLink *link = &g_array_index (self->links, LuFlowLink, waiter);
+
+          if (link->is_call)
+            g_array_append_val (self->items, link->item);
+          else
+            g_array_append_val (self->returning, link->item.function);
+        }
+    }
+}
+
+/* Notes that a function goes on in another one; it returns if that does. */
+static void
+add_jump (LuFlow *self, guint32 from, guint32 to)
+{
+  LuFlowJump jump = { from, to };
+  LuFlowLink link = { .item.function = from };
+
+  if (from == to)
+    return;
+  g_array_append_val (self->jumps, jump);
+  if (to == LU_FLOW_ANYWHERE || function_at (self, to)->returns)
+    set_returns (self, from);
+  else
+    add_link (self, &function_at (self, to)->waiters, link);
+}
+
+static void
+give_up (LuFlow *self, guint32 id)
+{
+  function_at (self, id)->is_bad = TRUE;
+  set_returns (self, id);
+}
+
+/* Cells */
+
+/* Marks the bytes of an instruction. FALSE: another one begins among them. */
+static gboolean
+claim (LuFlow *self, gsize at, guint size)
+{
+  for (gsize i = at + 1; i < at + size; i++)
+    {
+      if (self->cells[i] > LU_CELL_INSIDE)
+        return FALSE;
+      self->cells[i] = LU_CELL_INSIDE;
+    }
+  return TRUE;
+}
+
+/* Returns whether a function gives way to another one. */
+static gboolean
+is_weaker (const LuFlow *self, guint32 id, guint32 than)
+{
+  const LuFlowFunction *one = function_at (self, id), *other = function_at (self, than);
+
+  if (one->is_bad != other->is_bad)
+    return one->is_bad;
+  if (one->kind != other->kind)
+    return one->kind > other->kind;
+  return one->kind != LU_START_CERTAIN && !one->is_called;
+}
+
+/* Brings a path to an instruction that was reached before. FALSE: it ends there. */
+static gboolean
+meet (LuFlow *self, guint32 id, gsize at, LuPath *path)
+{
+  guint16 *cell = &self->cells[at];
+  guint32 *owner = &self->owners[at / LU_FLOW_GRAIN];
+  LuFrameFacts facts = *lu_facts_list_get (self->facts, *cell);
+  gboolean is_changed = lu_frame_facts_meet (&facts, &path->facts);
+
+  if (is_changed && *owner != id && is_weaker (self, id, *owner))
+    {
+      give_up (self, id);
+      return FALSE;
+    }
+  if (*owner != id && (function_at (self, *owner)->is_bad || is_changed)
+      && is_weaker (self, *owner, id))
+    {
+      give_up (self, *owner);
+      is_changed = TRUE;
+      *owner = id;
+      facts = path->facts;
+    }
+  add_jump (self, id, *owner);
+  if (!is_changed)
+    return FALSE;
+  path->facts = facts;
+  *cell = lu_facts_list_intern (self->facts, &facts);
+  return TRUE;
+}
+
+/* Brings a path to an instruction. FALSE: it ends there. */
+static gboolean
+arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
+{
+  gsize at = address - self->range.start;
+
+  if (self->cells[at] > LU_CELL_INSIDE)
+    return meet (self, id, at, path);
+  if (self->cells[at] == LU_CELL_INSIDE)
+    {
+      give_up (self, id);
+      return FALSE;
+    }
+  self->cells[at] = lu_facts_list_intern (self->facts, &path->facts);
+  self->owners[at / LU_FLOW_GRAIN] = id;
+  return TRUE;
+}
+
+/* Jumps */
+
+/* Handles a path that leads to an address by a jump or by going on. TRUE: it goes on there in the
+ * same function. */
+static gboolean
+can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboolean is_jump)
+{
+  gsize at = address - self->range.start;
+  LuFlowFunction *to;
+
+  if (!is_in_range (self, address))
+    {
+      set_returns (self, id);
+      return FALSE;
+    }
+  if (!is_start (self, address) || address == function_at (self, id)->start)
+    return TRUE;
+  if (lu_path_is_balanced (path))
+    {
+      to = function_at (self, find_function (self, address));
+      function_at (self, id)->has_exit |=
+          to->kind == LU_START_CERTAIN && function_at (self, id)->kind < LU_START_WORD;
+      add_jump (self, id, find_function (self, address));
+    }
+  else if (is_jump && is_weaker (self, find_function (self, address), id))
+    {
+      /* It is only a part of this function. */
+      give_up (self, find_function (self, address));
+      self->starts[at / 8] &= (guint8) ~(1 << at % 8);
+      return TRUE;
+    }
+  else if (is_jump && !path->facts.is_root)
+    give_up (self, id);
+  return FALSE;
+}
+
+static void
+fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
+{
+  if (can_go_to (self, id, address, path, TRUE))
+    add_item (self, address, id, path);
+}
+
+static gboolean
+read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *target)
+{
+  const LuFlowFile *file = self->file;
+  gint32 offset;
+
+  if (table->is_wide)
+    return file->read_pointer (file->data, table->address + 8 * (guint64) i, target);
+  if (!file->read (file->data, table->address + 4 * (guint64) i, &offset, sizeof offset))
+    return FALSE;
+  *target = table->base + (guint64) (gint64) offset;
+  return TRUE;
+}
+
+/* Follows all entries of a table. FALSE: it is none. */
+static gboolean
+follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
+{
+  LuJumpTable table;
+  guint64 target = 0;
+
+  if (!lu_path_jump_table (path, op, &table) || table.n > MAX_ENTRIES)
+    return FALSE;
+  for (guint32 i = 0; i < table.n; i++)
+    if (!read_entry (self, &table, i, &target) || !is_in_range (self, target))
+      return FALSE;
+  for (guint32 i = 0; i < table.n; i++)
+    {
+      read_entry (self, &table, i, &target);
+      fork_to (self, id, target, path);
+    }
+  return TRUE;
+}
+
+static void
+jump_indirectly (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
+{
+  const LuFlowFile *file = self->file;
+
+  if (op->target != 0 && file->is_noreturn (file->data, op->target))
+    return;
+  if (follow_table (self, id, op, path))
+    return;
+  if (lu_path_is_balanced (path))
+    add_jump (self, id, LU_FLOW_ANYWHERE);
+  set_returns (self, id);
+}
+
+static void
+return_from (LuFlow *self, guint32 id, const LuPath *path)
+{
+  if (!lu_path_is_balanced (path))
+    give_up (self, id);
+  function_at (self, id)->has_exit = TRUE;
+  set_returns (self, id);
+}
+
+/* TRUE: the path goes on behind the call at once. */
+static gboolean
+call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
+{
+  LuFlowLink link = { .is_call = TRUE,
+                      .item = { .address = next, .function = id, .is_behind_call = TRUE } };
+  guint32 callee;
+
+  if (op->target == next)
+    {
+      const LuOp push = { .kind = LU_OP_PUSH, .src = LU_CODE_NO_REGISTER };
+
+      lu_path_apply (path, &push);
+      return TRUE;
+    }
+  lu_path_call (path);
+  if (!is_in_range (self, op->target))
+    return TRUE;
+  callee = add_function (self, op->target, function_at (self, id)->kind, FALSE);
+  function_at (self, callee)->is_called |= function_at (self, id)->kind != LU_START_GAP;
+  if (function_at (self, callee)->returns)
+    return TRUE;
+  link.item.path = *path;
+  add_link (self, &function_at (self, callee)->waiters, link);
+  return FALSE;
+}
+
+/* Applies an instruction. Returns where the path goes on, or 0. */
+static guint64
+step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
+{
+  const LuFlowFile *file = self->file;
+  guint64 next = address + op->size;
+  LuPath taken;
+
+  switch (op->kind)
+    {
+    case LU_OP_STOP:
+      return 0;
+    case LU_OP_RETURN:
+      return_from (self, id, path);
+      return 0;
+    case LU_OP_CALL:
+      return call (self, id, op, next, path) ? next : 0;
+    case LU_OP_CALL_INDIRECT:
+      lu_path_call (path);
+      return op->target != 0 && file->is_noreturn (file->data, op->target) ? 0 : next;
+    case LU_OP_JUMP:
+      return can_go_to (self, id, op->target, path, TRUE) ? op->target : 0;
+    case LU_OP_JUMP_INDIRECT:
+      jump_indirectly (self, id, op, path);
+      return 0;
+    case LU_OP_BRANCH:
+      taken = *path;
+      lu_path_branch (&taken, op, TRUE);
+      fork_to (self, id, op->target, &taken);
+      lu_path_branch (path, op, FALSE);
+      return next;
+    default:
+      if (op->kind == LU_OP_CONSTANT && is_in_range (self, op->target))
+        g_array_append_val (self->pointers, op->target);
+      lu_path_apply (path, op);
+      return next;
+    }
+}
+
+/* Returns whether another function begins behind a call, which then never returns. */
+static gboolean
+is_beyond_end (const LuFlow *self, guint64 address, const LuPath *path)
+{
+  return is_in_range (self, address) && is_hint (self, address) && !lu_path_is_balanced (path);
+}
+
+/* Returns where a path goes on that leads behind a lock prefix, as in glibc's code for processes
+ * with one thread. */
+static guint64
+before_prefix (const LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return at > 0 && self->cells[at] == LU_CELL_INSIDE && self->cells[at - 1] > LU_CELL_INSIDE
+                 && self->range.bytes[at - 1] == 0xf0
+             ? address - 1
+             : address;
+}
+
+/* Follows one path to its end. */
+static void
+follow (LuFlow *self, LuFlowItem *item)
+{
+  guint64 address = item->address;
+  guint32 id = item->function;
+  gboolean is_behind_call = item->is_behind_call;
+
+  if (!can_go_to (self, id, address, &item->path, FALSE)
+      || (is_behind_call && is_beyond_end (self, address, &item->path)))
+    return;
+  address = before_prefix (self, address);
+  while (self->work > 0 && arrive (self, id, address, &item->path))
+    {
+      gsize at = address - self->range.start;
+      LuOp op;
+
+      self->work--;
+      if (!lu_decoder_decode (self->range.bytes + at, self->range.size - at, address, &op)
+          || !claim (self, at, op.size))
+        {
+          give_up (self, id);
+          return;
+        }
+      address = step (self, id, address, &op, &item->path);
+      is_behind_call = op.kind == LU_OP_CALL || op.kind == LU_OP_CALL_INDIRECT
+                       || (is_behind_call && op.is_padding);
+      if (address == 0 || (is_behind_call && is_beyond_end (self, address, &item->path))
+          || (op.kind != LU_OP_JUMP && !can_go_to (self, id, address, &item->path, FALSE)))
+        return;
+      address = before_prefix (self, address);
+    }
+}
+
+gboolean
+lu_flow_run (LuFlow *self)
+{
+  while (self->items->len > 0)
+    {
+      LuFlowItem item = g_array_index (self->items, LuFlowItem, self->items->len - 1);
+
+      g_array_set_size (self->items, self->items->len - 1);
+      if (self->work == 0 || (self->is_cancelled != NULL && g_atomic_int_get (self->is_cancelled)))
+        return FALSE;
+      follow (self, &item);
+    }
+  return TRUE;
+}
+
+gboolean
+lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry)
+{
+  if (!is_in_range (self, address))
+    return FALSE;
+  if (kind != LU_START_CERTAIN && self->cells[address - self->range.start] != LU_CELL_EMPTY)
+    return FALSE;
+  add_function (self, address, kind, is_entry);
+  return TRUE;
+}
+
+gboolean
+lu_flow_run_pointers (LuFlow *self)
+{
+  /* Following them adds more of them. */
+  for (guint i = 0; i < self->pointers->len; i++)
+    if (lu_flow_add_start (self, g_array_index (self->pointers, guint64, i), LU_START_POINTER,
+                           FALSE)
+        && !lu_flow_run (self))
+      return FALSE;
+  return TRUE;
+}
+
+static gint
+compare_addresses (gconstpointer a, gconstpointer b)
+{
+  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
+
+  return one < other ? -1 : one > other;
+}
+
+gboolean
+lu_flow_run_words (LuFlow *self, GArray *words)
+{
+  g_array_sort (words, compare_addresses);
+  for (guint i = 0; i < words->len; i++)
+    if (lu_flow_add_start (self, g_array_index (words, guint64, i), LU_START_WORD, FALSE)
+        && !(lu_flow_run (self) && lu_flow_run_pointers (self)))
+      return FALSE;
+  return TRUE;
+}
+
+/* Returns the number of bytes of padding at a place. */
+static guint
+padding_at (const LuFlow *self, gsize at)
+{
+  LuOp op;
+
+  if (self->range.bytes[at] == 0)
+    return 1;
+  return lu_decoder_decode (self->range.bytes + at, self->range.size - at, self->range.start + at,
+                            &op)
+                 && op.is_padding
+             ? op.size
+             : 0;
+}
+
+/* After what is not understood, the next function begins at a multiple of this at the earliest. */
+#define ALIGNMENT 16
+
+gboolean
+lu_flow_run_gaps (LuFlow *self)
+{
+  gsize at = 0;
+
+  while (at < self->range.size && self->work > 0)
+    {
+      guint padding;
+
+      if (self->cells[at] != LU_CELL_EMPTY)
+        {
+          at++;
+          continue;
+        }
+      self->work--;
+      padding = padding_at (self, at);
+      if (padding > 0)
+        {
+          at += padding;
+          continue;
+        }
+      lu_flow_add_start (self, self->range.start + at, LU_START_GAP, FALSE);
+      if (!lu_flow_run (self))
+        return FALSE;
+      if (function_at (self, find_function (self, self->range.start + at))->is_bad)
+        at = (at + ALIGNMENT) & ~(gsize) (ALIGNMENT - 1);
+    }
+  return self->work > 0;
+}
+
+static void
+note_hint (LuFlow *self, gsize end)
+{
+  gint32 displacement;
+  gsize at;
+
+  memcpy (&displacement, self->range.bytes + end - sizeof displacement, sizeof displacement);
+  at = end + (gsize) (gssize) displacement;
+  if (at < self->range.size)
+    self->hints[at / 8] |= (guint8) (1 << at % 8);
+}
+
+/* Looks for e8 (a call) and 8d with an address relative to the instruction (lea), at every byte. */
+static void
+collect_hints (LuFlow *self)
+{
+  const guint8 *bytes = self->range.bytes;
+
+  for (gsize at = 0; at + 6 <= self->range.size; at++)
+    if (bytes[at] == 0xe8)
+      note_hint (self, at + 5);
+    else if (bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 5)
+      note_hint (self, at + 6);
+}
+
+LuFlow *
+lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
+{
+  LuFlow *self = g_new0 (LuFlow, 1);
+  const LuFlowFunction nobody = { .is_bad = TRUE };
+  const LuFlowLink none = { 0 };
+
+  self->range = *range;
+  self->file = file;
+  self->work = WORK_PER_BYTE * (guint64) range->size + MIN_WORK;
+  self->cells = g_new0 (guint16, range->size + 1);
+  self->owners = g_new0 (guint32, range->size / LU_FLOW_GRAIN + 1);
+  self->starts = g_new0 (guint8, range->size / 8 + 1);
+  self->hints = g_new0 (guint8, range->size / 8 + 1);
+  self->functions = g_array_new (FALSE, FALSE, sizeof (LuFlowFunction));
+  self->by_start = g_hash_table_new (NULL, NULL);
+  self->items = g_array_new (FALSE, FALSE, sizeof (LuFlowItem));
+  self->links = g_array_new (FALSE, FALSE, sizeof (LuFlowLink));
+  self->jumps = g_array_new (FALSE, FALSE, sizeof (LuFlowJump));
+  self->returning = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self->pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->facts = lu_facts_list_new (LU_CELL_FIRST);
+  g_array_append_val (self->functions, nobody); /* function 0 */
+  g_array_append_val (self->links, none);       /* link 0 */
+  collect_hints (self);
+  return self;
+}
+
+void
+lu_flow_free (LuFlow *self)
+{
+  g_free (self->cells);
+  g_free (self->owners);
+  g_free (self->starts);
+  g_free (self->hints);
+  g_array_unref (self->functions);
+  g_hash_table_unref (self->by_start);
+  g_array_unref (self->items);
+  g_array_unref (self->links);
+  g_array_unref (self->jumps);
+  g_array_unref (self->returning);
+  g_array_unref (self->pointers);
+  lu_facts_list_free (self->facts);
+  g_free (self);
+}
+
+void
+lu_flow_set_cancelled (LuFlow *self, const gint *is_cancelled)
+{
+  self->is_cancelled = is_cancelled;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* flow.h - follows the code of a file from where functions begin, along every path, and finds what
+ * is known of the frame at each instruction.
+ *
+ * A call goes on only if the function that it calls has a path that returns. Where paths meet, what
+ * they do not agree on is lost. A function in which a path returns with the stack pointer or the
+ * frame pointer wrong is not understood, and all of it is left out. The work is linear in the size
+ * of the code, and so is the memory, about seven bytes for each byte of code. One thread. */
+
+#pragma once
+
+#include "code/frame-facts.h"
+#include "table/extra-rows.h"
+
+typedef struct
+{
+  guint64 start;       /* ELF address */
+  gsize size;          /* bytes */
+  const guint8 *bytes; /* borrowed */
+} LuCodeBytes;
+
+/* Answers about the file. */
+typedef struct
+{
+  /* Reads bytes at an ELF address: the contents of tables of jumps. */
+  gboolean (*read) (gpointer data, guint64 address, gpointer bytes, gsize size);
+  /* Reads a pointer, as it is when the program runs. */
+  gboolean (*read_pointer) (gpointer data, guint64 address, guint64 *pointer);
+  /* Returns whether the pointer at an address is to a function of another file that never returns.
+   */
+  gboolean (*is_noreturn) (gpointer data, guint64 address);
+  gpointer data;
+} LuFlowFile;
+
+/* How certain it is that a function begins somewhere. What is less certain gives way. */
+typedef enum
+{
+  LU_START_CERTAIN, /* a symbol, the entry, the target of a call from a function that is certain */
+  LU_START_POINTER, /* an instruction uses its address */
+  LU_START_WORD,    /* data has its address, which may be a table of jumps as well */
+  LU_START_GAP,     /* it is the first code after padding */
+} LuStartKind;
+
+typedef struct _LuFlow LuFlow;
+
+/* `file` and the bytes of the range are borrowed. */
+LuFlow *lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file);
+void lu_flow_free (LuFlow *self);
+/* Stops early when the integer is not 0; atomic, borrowed. */
+void lu_flow_set_cancelled (LuFlow *self, const gint *is_cancelled);
+
+/* Adds a function; FALSE if the address is outside of the code, or inside of code that was already
+ * understood otherwise. is_entry: where the program starts, so it has no caller. */
+gboolean lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry);
+/* Follows all functions that were added, and those that they call. FALSE: it was cancelled. */
+gboolean lu_flow_run (LuFlow *self);
+/* Adds and follows the code that the addresses of code in instructions lead to. */
+gboolean lu_flow_run_pointers (LuFlow *self);
+/* Adds and follows the code at the addresses (of guint64) in data, which get sorted. */
+gboolean lu_flow_run_words (LuFlow *self, GArray *words);
+/* Adds and follows code after padding that nothing else has led to. */
+gboolean lu_flow_run_gaps (LuFlow *self);
+
+/* Adds rows, starts and jumps of the range, in order. */
+void lu_flow_write (LuFlow *self, LuExtraRows *rows);
+
+/* Returns the facts at an instruction; NULL if the address is not the start of one that
+ * was understood. For tests and the arbiter. */
+const LuFrameFacts *lu_flow_facts_at (const LuFlow *self, guint64 address);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuFlow, lu_flow_free)

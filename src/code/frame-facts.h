@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* frame-facts.h - what is known of a function's frame before one instruction, and how instructions
+ * change it.
+ *
+ * Places on the stack are given relative to the CFA, or, after a function has aligned its stack
+ * pointer, relative to the aligned one. Paths that meet keep what all of them agree on, so that a
+ * row is only made of what holds on every path. Pure functions, without memory of their own. */
+
+#pragma once
+
+#include "code/decoder.h"
+#include "lu/row.h"
+
+typedef enum
+{
+  LU_FACT_UNKNOWN, /* of a slot: there is none */
+  LU_FACT_ENTRY,   /* the register has the value that it had when the function was called */
+  LU_FACT_CFA,     /* CFA + offset */
+  LU_FACT_ALIGNED, /* aligned stack pointer + offset */
+} LuFactKind;
+
+/* Registers, and the slots on the stack that have a register's first value, or the CFA. */
+enum
+{
+  LU_FACT_SP,
+  LU_FACT_FP,
+  LU_FACT_BX,
+  LU_FACT_FP_SLOT,
+  LU_FACT_BX_SLOT,
+  LU_FACT_CFA_SLOT,
+  LU_N_FACTS
+};
+
+typedef struct
+{
+  guint8 kinds[LU_N_FACTS]; /* LuFactKind */
+  guint8 is_root;           /* the outermost frame of its stack */
+  guint8 has_entered;       /* the kernel was called on the way here */
+  gint32 offsets[LU_N_FACTS];
+} LuFrameFacts;
+
+_Static_assert(sizeof (LuFrameFacts) == 32, "compared and hashed as bytes");
+
+/* Facts about other registers, which may hold the CFA or lead through a table of jumps. */
+typedef enum
+{
+  LU_KNOWN_NOTHING,
+  LU_KNOWN_CONSTANT, /* value */
+  LU_KNOWN_CFA,      /* CFA + value */
+  LU_KNOWN_LIMIT,    /* an unsigned number below n */
+  LU_KNOWN_SCALED,   /* such a number times 4 or 8 */
+  LU_KNOWN_OFFSET,   /* one of n offsets of 32 bits, in the table at value */
+  LU_KNOWN_POINTER,  /* one of n pointers, in the table at value */
+  LU_KNOWN_TARGET,   /* the table at value + one of its n offsets */
+} LuKnownKind;
+
+typedef struct
+{
+  guint8 reg, kind; /* kind: LuKnownKind */
+  guint32 n;
+  gint64 value;
+} LuKnown;
+
+#define LU_MAX_KNOWN 6
+
+/* The way to one instruction. */
+typedef struct
+{
+  LuFrameFacts facts;
+  LuKnown known[LU_MAX_KNOWN];
+  guint8 next_known;                    /* the one to replace */
+  guint8 compared, compared_base;       /* of the last comparison; LU_CODE_NO_REGISTER */
+  guint8 limited_base;                  /* memory at this register + limited_value is below limit */
+  gint64 compared_value, limited_value; /* of memory: from the base */
+  guint32 compared_with, limit;
+} LuPath;
+
+/* Sets the state in which a function begins. */
+void lu_path_enter (LuPath *self);
+/* Applies an instruction that is neither a call, a jump nor a branch. */
+void lu_path_apply (LuPath *self, const LuOp *op);
+/* Applies a call that has returned. */
+void lu_path_call (LuPath *self);
+/* Applies a branch that is taken, or not. */
+void lu_path_branch (LuPath *self, const LuOp *op, gboolean is_taken);
+/* Returns whether a function may return or jump to another one here: the return address is on top
+ * of the stack, and the frame pointer is the caller's. */
+gboolean lu_path_is_balanced (const LuPath *self);
+
+/* Keeps what both agree on; FALSE if that changes nothing. */
+gboolean lu_frame_facts_meet (LuFrameFacts *self, const LuFrameFacts *other);
+/* Makes the rule of an instruction. FALSE: not enough is known. */
+gboolean lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule);
+
+/* A table of addresses of code, for a jump. */
+typedef struct
+{
+  guint64 address;  /* of the first entry */
+  guint64 base;     /* added to offsets */
+  guint32 n;        /* entries */
+  gboolean is_wide; /* pointers, otherwise offsets of 32 bits */
+} LuJumpTable;
+
+/* Finds the table that an indirect jump goes through. FALSE: there is none, or its size is not
+ * known. */
+gboolean lu_path_jump_table (const LuPath *self, const LuOp *op, LuJumpTable *table);

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* arbiter.c FILE… - makes rows from the instructions of files that have CFI, without looking at it,
+ * and compares them with the CFI at every instruction.
+ *
+ * For each file: instructions with CFI, the share of them with a row, and rows that are wrong; -v
+ * prints each wrong one. Code whose CFI is not a plain frame (expressions, ends of stacks) is not
+ * counted. --limit-rows P and --limit-wrong N set the percentage of instructions with rows, and the
+ * wrong ones in a million, at which the program fails. */
+
+#include "code/code-file.h"
+#include "code/decoder.h"
+#include "elf/image.h"
+#include "arch/arch.h"
+#include "table/compile.h"
+#include "table/rule.h"
+#include "table/table.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct
+{
+  guint64 n, n_rows, n_wrong, n_unclear;
+  double seconds;
+  guint64 bytes;
+} Counts;
+
+typedef struct
+{
+  LuTable *table;
+  GPtrArray *flows;
+  const LuCodeFile *file;
+  Counts counts;
+  gboolean is_verbose;
+} Arbiter;
+
+static int min_rows_permille = -1, max_wrong_per_million = -1;
+
+static gboolean
+is_plain (const struct lu_rule *rule)
+{
+  return (rule->cfa_kind == LU_CFA_SP || rule->cfa_kind == LU_CFA_FP)
+         && rule->ra_kind == LU_RA_AT_CFA && rule->ra_off == -1 && rule->flags == 0
+         && lu_rule_fp_kind (rule) <= LU_SAVE_AT_CFA;
+}
+
+typedef enum
+{
+  RIGHT,
+  UNCLEAR,
+  WRONG,
+} Verdict;
+
+static Verdict
+judge (const LuFrameFacts *facts, const struct lu_rule *cfi)
+{
+  int base = cfi->cfa_kind == LU_CFA_SP ? LU_FACT_SP : LU_FACT_FP;
+  int slot = facts->kinds[LU_FACT_FP_SLOT];
+
+  if (facts->kinds[base] != LU_FACT_CFA)
+    return UNCLEAR;
+  if (facts->offsets[base] != -cfi->cfa_off)
+    return WRONG;
+  if (facts->kinds[LU_FACT_FP] == LU_FACT_ENTRY)
+    return RIGHT;
+  if (lu_rule_fp_kind (cfi) == LU_SAVE_AT_CFA)
+    return slot == LU_FACT_CFA && facts->offsets[LU_FACT_FP_SLOT] == 8 * cfi->fp_off ? RIGHT
+                                                                                     : WRONG;
+  return WRONG;
+}
+
+static const LuFrameFacts *
+find_facts (const Arbiter *self, guint64 address)
+{
+  const LuFrameFacts *facts = NULL;
+
+  for (guint i = 0; facts == NULL && i < self->flows->len; i++)
+    facts = lu_flow_facts_at (self->flows->pdata[i], address);
+  return facts;
+}
+
+static void
+compare (Arbiter *self, guint64 address)
+{
+  const struct lu_rule *cfi = lu_table_find (self->table, address);
+  const LuFrameFacts *facts = find_facts (self, address);
+  struct lu_rule rule;
+  Verdict verdict;
+
+  if (!is_plain (cfi))
+    return;
+  self->counts.n++;
+  if (facts == NULL || !lu_frame_facts_rule (facts, &rule))
+    {
+      if (self->is_verbose)
+        g_print ("  none %#" G_GINT64_MODIFIER "x\n", address);
+      return;
+    }
+  self->counts.n_rows++;
+  verdict = judge (facts, cfi);
+  self->counts.n_wrong += verdict == WRONG;
+  self->counts.n_unclear += verdict == UNCLEAR;
+  if (verdict == WRONG && self->is_verbose)
+    {
+      g_autofree char *a = lu_rule_to_text (cfi, &lu_arch_x86_64);
+      g_autofree char *b = lu_rule_to_text (&rule, &lu_arch_x86_64);
+
+      g_print ("  wrong %#" G_GINT64_MODIFIER "x: CFI %s, code %s (sp %d)\n", address, a, b,
+               facts->offsets[LU_FACT_SP]);
+    }
+}
+
+static const guint8 *
+bytes_at (const Arbiter *self, guint64 address, gsize *left)
+{
+  for (guint i = 0; i < self->file->ranges->len; i++)
+    {
+      const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
+
+      *left = range->size - (address - range->start);
+      if (address - range->start < range->size)
+        return range->bytes + (address - range->start);
+    }
+  return NULL;
+}
+
+static void
+compare_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
+{
+  Arbiter *self = user_data;
+  LuOp op;
+  gsize left;
+
+  for (guint64 at = from; at < to; at += op.size)
+    {
+      const guint8 *bytes = bytes_at (self, at, &left);
+
+      if (bytes == NULL || !lu_decoder_decode (bytes, MIN (left, to - at), at, &op))
+        return;
+      if (!op.is_padding)
+        compare (self, at);
+    }
+}
+
+static double
+seconds (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
+}
+
+static void
+analyse (Arbiter *self)
+{
+  for (guint i = 0; i < self->file->ranges->len; i++)
+    {
+      const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
+      g_autoptr (GArray) words = lu_code_file_find_pointers (self->file, range);
+      LuFlow *flow = lu_flow_new (range, &self->file->flow_file);
+
+      lu_flow_add_start (flow, self->file->headers.entry, LU_START_CERTAIN, TRUE);
+      for (guint k = 0; k < self->file->functions->len; k++)
+        lu_flow_add_start (flow, g_array_index (self->file->functions, guint64, k),
+                           LU_START_CERTAIN, FALSE);
+      if (!lu_flow_run (flow) || !lu_flow_run_pointers (flow) || !lu_flow_run_words (flow, words)
+          || !lu_flow_run_gaps (flow))
+        g_print ("over budget\n");
+      g_ptr_array_add (self->flows, flow);
+      self->counts.bytes += range->size;
+    }
+}
+
+static gboolean
+is_good (const Counts *counts)
+{
+  return (min_rows_permille < 0 || counts->n_rows * 1000 >= counts->n * (guint64) min_rows_permille)
+         && (max_wrong_per_million < 0
+             || counts->n_wrong * 1000000 <= counts->n_rows * (guint64) max_wrong_per_million);
+}
+
+/* FALSE: beyond the limits. */
+static gboolean
+arbitrate (const char *path, gboolean is_verbose)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  g_autoptr (LuImage) image = fd >= 0 ? lu_image_open (fd, NULL) : NULL;
+  g_autoptr (LuCodeFile) file = fd >= 0 ? lu_code_file_read (fd, 1u << 30) : NULL;
+  LuCfi *cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
+  g_autoptr (LuTable) table = cfi != NULL ? lu_table_new (cfi) : NULL;
+  Arbiter self = { .table = table, .file = file, .is_verbose = is_verbose };
+  gboolean is_fine = TRUE;
+
+  if (table != NULL && file != NULL)
+    {
+      g_autoptr (LuCompiler) compiler = lu_compiler_new (cfi);
+      double began = seconds ();
+
+      self.flows = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_flow_free);
+      analyse (&self);
+      self.counts.seconds = seconds () - began;
+      lu_compiler_foreach_piece (compiler, compare_piece, &self);
+      g_ptr_array_unref (self.flows);
+      is_fine = is_good (&self.counts);
+      g_print ("%-40s %9" G_GUINT64_FORMAT " %6.2f %% rows %5" G_GUINT64_FORMAT
+               " wrong %6" G_GUINT64_FORMAT " unclear %5.1f MB/s%s\n",
+               path, self.counts.n,
+               100.0 * (double) self.counts.n_rows / (double) MAX (self.counts.n, 1),
+               self.counts.n_wrong, self.counts.n_unclear,
+               (double) self.counts.bytes / 1e6 / MAX (self.counts.seconds, 1e-9),
+               is_fine ? "" : "  BEYOND THE LIMIT");
+    }
+  lu_cfi_free (cfi);
+  if (fd >= 0)
+    close (fd);
+  return is_fine;
+}
+
+int
+main (int argc, char **argv)
+{
+  gboolean is_verbose = FALSE;
+  double rows = -1;
+  g_auto (GStrv) paths = NULL;
+  const GOptionEntry entries[] = {
+    { "verbose", 'v', 0, G_OPTION_ARG_NONE, &is_verbose, "Print what is wrong", NULL },
+    { "limit-rows", 0, 0, G_OPTION_ARG_DOUBLE, &rows, "Percentage of instructions", "P" },
+    { "limit-wrong", 0, 0, G_OPTION_ARG_INT, &max_wrong_per_million, "In a million rows", "N" },
+    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &paths, NULL, NULL },
+    { NULL }
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new ("FILE…");
+  gboolean is_fine = TRUE;
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, NULL) || paths == NULL)
+    return 2;
+  if (!lu_decoder_load ())
+    {
+      g_print ("1..0 # SKIP Zydis is not installed\n");
+      return 77;
+    }
+  min_rows_permille = rows >= 0 ? (int) (rows * 10) : -1;
+  for (guint i = 0; paths[i] != NULL; i++)
+    is_fine &= arbitrate (paths[i], is_verbose);
+  return is_fine ? 0 : 1;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-flow.c - rows from assembled code whose frames are known: prologues and epilogues, paths
+ * that meet, calls that never return, tables of jumps, and code that must have no rows.
+ *
+ * Each case is the code at ADDRESS; its first byte is a function. */
+
+#include "arch/arch.h"
+#include "code/flow.h"
+#include "code/decoder.h"
+#include "table/rule.h"
+
+#include <string.h>
+
+#define ADDRESS  0x1000
+#define MAX_WANT 8
+
+typedef struct
+{
+  guint at;         /* offset of an instruction */
+  const char *rule; /* NULL: there is none */
+} Want;
+
+typedef struct
+{
+  const char *title;
+  const char *code; /* hexadecimal, with spaces */
+  Want want[MAX_WANT];
+} Case;
+
+#define ENTRY "cfa=rsp+8 rbp=same rbx=same ra=*(cfa-8)"
+
+static const Case cases[] = {
+  { "a leaf", "31 c0 c3", { { 0, ENTRY }, { 2, ENTRY } } },
+  /* push rbx; sub $16,rsp; call *rax; add $16,rsp; pop rbx; ret */
+  { "pushes and a constant",
+    "53 48 83 ec 10 ff d0 48 83 c4 10 5b c3",
+    { { 0, ENTRY },
+      { 1, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" },
+      { 5, "cfa=rsp+32 rbp=same rbx=same ra=*(cfa-8)" },
+      { 11, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" },
+      { 12, ENTRY } } },
+  /* push rbx; mov rdi,rbx; call *rax; pop rbx; ret */
+  { "a saved register that is used",
+    "53 48 89 fb ff d0 5b c3",
+    { { 4, "cfa=rsp+16 rbp=same rbx=*(cfa-16) ra=*(cfa-8)" }, { 7, ENTRY } } },
+  /* push rbp; mov rsp,rbp; sub rax,rsp; leave; ret */
+  { "a frame pointer and a variable frame",
+    "55 48 89 e5 48 29 c4 c9 c3",
+    { { 1, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" },
+      { 4, "cfa=rbp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" },
+      { 7, "cfa=rbp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" },
+      { 8, ENTRY } } },
+  /* push rbp; mov rdi,rbp; test edi,edi; je 1f; sub $8,rsp; call *rax; add $8,rsp; 1: pop rbp; ret
+   */
+  { "two paths that agree",
+    "55 48 89 fd 85 ff 74 0a 48 83 ec 08 ff d0 48 83 c4 08 5d c3",
+    { { 14, "cfa=rsp+24 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" },
+      { 18, "cfa=rsp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" } } },
+  /* test edi,edi; je 1f; push rax; 1: nop; hlt */
+  { "two paths that do not agree", "85 ff 74 01 50 90 f4", { { 4, ENTRY }, { 5, NULL } } },
+  /* push rax; ret: the return address is not on top */
+  { "a return that is not balanced", "50 c3", { { 0, NULL }, { 1, NULL } } },
+  /* mov rdi,rsp; ret */
+  { "a stack pointer from elsewhere", "48 89 fc c3", { { 0, NULL }, { 3, NULL } } },
+  /* mov rdi,rbp; ret */
+  { "a frame pointer that is lost", "48 89 fd c3", { { 0, NULL }, { 3, NULL } } },
+  /* sub $8,rsp; call 1f; push rax (not reached); 1: hlt */
+  { "a call that never returns",
+    "48 83 ec 08 e8 01 00 00 00 50 f4",
+    { { 4, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 9, NULL }, { 10, ENTRY } } },
+  /* sub $8,rsp; call 1f; add $8,rsp; ret; 1: ret */
+  { "a call that returns",
+    "48 83 ec 08 e8 05 00 00 00 48 83 c4 08 c3 c3",
+    { { 9, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 13, ENTRY }, { 14, ENTRY } } },
+  /* push rbx; pop rbx; jmp 1f; nop; 1: ret, which is also called: push rbx; call 1b; pop rbx; ret
+   */
+  { "a jump to another function",
+    "53 5b eb 01 90 c3",
+    { { 2, ENTRY }, { 4, NULL }, { 5, ENTRY } } },
+  /* push rbp; mov rsp,rbp; push rbx; and $-32,rsp; mov $1,ebx; lea -8(rbp),rsp; pop rbx; pop rbp;
+     ret */
+  { "an aligned frame with a frame pointer",
+    "55 48 89 e5 53 48 83 e4 e0 bb 01 00 00 00 48 8d 65 f8 5b 5d c3",
+    { { 14, "cfa=rbp+16 rbp=*(cfa-16) rbx=*(cfa-24) ra=*(cfa-8)" },
+      { 18, "cfa=rbp+16 rbp=*(cfa-16) rbx=*(cfa-24) ra=*(cfa-8)" },
+      { 20, ENTRY } } },
+  /* lea 8(rsp),r10; and $-32,rsp; push -8(r10); push rbp; mov rsp,rbp; push r10; call *rax;
+   * pop r10; pop rbp; lea -8(r10),rsp; ret */
+  { "an aligned frame that keeps the CFA",
+    "4c 8d 54 24 08 48 83 e4 e0 41 ff 72 f8 55 48 89 e5 41 52 ff d0 41 5a 5d 49 8d 62 f8 c3",
+    { { 19, "cfa=*(rbp-8)+0 rbp=*(rbp+0) rbx=same ra=*(cfa-8)" }, { 28, ENTRY } } },
+  /* xor ebp,ebp after a system call: the first function of a thread */
+  { "a root", "0f 05 31 ed ff d0 f4", { { 2, ENTRY }, { 4, "end of stack" } } },
+  /* mov rbx,-8(rsp) without a push, then sub $24,rsp; mov rdi,rbx; call *rax; mov 16(rsp),rbx;
+   * add $24,rsp; ret */
+  { "a register that is stored",
+    "48 89 5c 24 f8 48 83 ec 18 48 89 fb ff d0 48 8b 5c 24 10 48 83 c4 18 c3",
+    { { 12, "cfa=rsp+32 rbp=same rbx=*(cfa-16) ra=*(cfa-8)" }, { 23, ENTRY } } },
+  /* jmp into the middle of: mov $0xc3, eax */
+  { "instructions that overlap", "85 ff 74 01 b8 c3 00 00 00 c3", { { 0, NULL }, { 9, NULL } } },
+  { "bytes that are no instruction", "50 06", { { 0, NULL } } },
+  /* cmp $1,edi; ja 1f; lea T(rip),rdx; movslq (rdx,rdi,4),rax; add rdx,rax; jmp *rax; 1: ret;
+   * 2: push rbx; pop rbx; ret; T: 2b - T, 1b - T */
+  { "a table of jumps",
+    "83 ff 01 77 10 48 8d 15 0f 00 00 00 48 63 04 ba 48 01 d0 ff e0 c3 53 5b c3 00 00 "
+    "fb ff ff ff fa ff ff ff",
+    { { 19, ENTRY },
+      { 21, ENTRY },
+      { 22, ENTRY },
+      { 23, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
+};
+
+typedef struct
+{
+  guint8 bytes[256];
+  gsize size;
+} Code;
+
+static Code
+assemble (const char *text)
+{
+  Code code = { 0 };
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    code.bytes[code.size++] = (guint8) g_ascii_strtoull (words[i], NULL, 16);
+  return code;
+}
+
+static gboolean
+read_bytes (gpointer data, guint64 address, gpointer bytes, gsize size)
+{
+  const Code *code = data;
+
+  if (address < ADDRESS || address - ADDRESS + size > code->size)
+    return FALSE;
+  memcpy (bytes, code->bytes + (address - ADDRESS), size);
+  return TRUE;
+}
+
+static gboolean
+read_pointer (gpointer data, guint64 address, guint64 *pointer)
+{
+  return read_bytes (data, address, pointer, sizeof *pointer);
+}
+
+static gboolean
+is_noreturn (gpointer data, guint64 address)
+{
+  return FALSE;
+}
+
+static LuFlow *
+analyse (Code *code, LuFlowFile *file)
+{
+  const LuCodeBytes range = { ADDRESS, code->size, code->bytes };
+  LuFlow *flow;
+
+  *file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, code };
+  flow = lu_flow_new (&range, file);
+  g_assert_true (lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_run (flow));
+  return flow;
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *test = data;
+  Code code = assemble (test->code);
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  for (guint i = 0; i < MAX_WANT && (i == 0 || test->want[i].at > 0); i++)
+    {
+      const LuFrameFacts *facts = lu_flow_facts_at (flow, ADDRESS + test->want[i].at);
+      g_autofree char *text = NULL;
+      struct lu_rule rule;
+
+      g_test_message ("%u", test->want[i].at);
+      if (facts != NULL && lu_frame_facts_rule (facts, &rule))
+        text = lu_rule_to_text (&rule, &lu_arch_x86_64);
+      g_assert_cmpstr (text, ==, test->want[i].rule);
+    }
+}
+
+/* A function that jumps to a second one, padding, and the second one, which is called by a third.
+ */
+static void
+test_written (void)
+{
+  /* 0: jmp 16 (a tail call); 16: push rbx; pop rbx; ret; 32: sub $8; call 16; add $8; ret */
+  Code code =
+      assemble ("eb 0e cc cc cc cc cc cc cc cc cc cc cc cc cc cc 53 5b c3 cc cc cc cc cc cc "
+                "cc cc cc cc cc cc cc 48 83 ec 08 e8 e7 ff ff ff 48 83 c4 08 c3");
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &code };
+  g_autoptr (LuFlow) flow = lu_flow_new (&range, &file);
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  const guint64 starts[] = { ADDRESS, ADDRESS + 16, ADDRESS + 32 };
+  const LuFunctionJump *jump;
+
+  lu_flow_add_start (flow, ADDRESS + 32, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  lu_flow_write (flow, rows);
+  g_assert_cmpmem (rows->starts->data, rows->starts->len * sizeof (guint64), starts, sizeof starts);
+  g_assert_cmpuint (rows->jumps->len, ==, 1);
+  jump = &g_array_index (rows->jumps, LuFunctionJump, 0);
+  g_assert_cmphex (jump->from, ==, ADDRESS);
+  g_assert_cmphex (jump->to, ==, ADDRESS + 16);
+  g_assert_cmpint (g_array_index (rows->rows, LuExtraRow, rows->rows->len - 1).rule, ==,
+                   LU_RULE_NONE);
+}
+
+/* Only code after padding, or that an instruction points to. */
+static void
+test_gaps (void)
+{
+  /* 0: lea 16(rip) = 23 -> rax; ret; padding; 16: push rax; hlt (no return); 23: ret; 24: push;
+   * pop; ret */
+  Code code =
+      assemble ("48 8d 05 10 00 00 00 c3 cc cc cc cc cc cc cc cc 50 f4 cc cc cc cc cc c3 53 "
+                "5b c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_run_pointers (flow));
+  g_assert_nonnull (lu_flow_facts_at (flow, ADDRESS + 23));
+  g_assert_null (lu_flow_facts_at (flow, ADDRESS + 24));
+  g_assert_true (lu_flow_run_gaps (flow));
+  g_assert_null (lu_flow_facts_at (flow, ADDRESS + 16)); /* nothing shows that it is a function */
+  g_assert_nonnull (lu_flow_facts_at (flow, ADDRESS + 25));
+}
+
+/* Megabytes of anything are done in a moment. */
+static void
+test_garbage (void)
+{
+  const gsize size = 2 << 20;
+  g_autofree guint8 *bytes = g_malloc (size);
+  const LuCodeBytes range = { ADDRESS, size, bytes };
+  Code nothing = { 0 };
+  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &nothing };
+  g_autoptr (LuFlow) flow = NULL;
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  gint cancelled = 1;
+
+  for (gsize i = 0; i < size; i++)
+    bytes[i] = (guint8) g_rand_int (random);
+  flow = lu_flow_new (&range, &file);
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, TRUE);
+  lu_flow_run (flow);
+  lu_flow_run_pointers (flow);
+  lu_flow_run_gaps (flow);
+  lu_flow_write (flow, rows);
+  lu_flow_set_cancelled (flow, &cancelled);
+  lu_flow_add_start (flow, ADDRESS + 1, LU_START_CERTAIN, FALSE);
+  g_assert_false (lu_flow_add_start (flow, ADDRESS + size, LU_START_CERTAIN, FALSE));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  if (!lu_decoder_load ())
+    {
+      g_print ("1..0 # SKIP no library that decodes instructions is installed\n");
+      return 0;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/flow/%s", cases[i].title);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  g_test_add_func ("/flow/written", test_written);
+  g_test_add_func ("/flow/gaps", test_gaps);
+  g_test_add_func ("/flow/garbage", test_garbage);
+  return g_test_run ();
+}
