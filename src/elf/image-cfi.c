@@ -208,7 +208,7 @@ gboolean
 lu_image_digest_code (LuImage *self, int fd)
 {
   g_autoptr (GByteArray) digests = g_byte_array_new ();
-  const LuElfInput input = { .fd = fd };
+  const LuElfInput input = { .fd = fd, .size = G_MAXINT64 }; /* reading ends at the end anyway */
   guint8 digest[LU_DIGEST_SIZE];
 
   for (guint i = 0; i < self->n_segments; i++)
