@@ -89,6 +89,9 @@
   X (FUNCTIONS_UNNAMED, RECORDING, "functions_unnamed", "Functions in stacks without a name.")     \
   X (INFERRED, RECORDING, "guessed",                                                               \
      "Of these, complete only with frames found by frame pointer.")                                \
+  X (DERIVED, RECORDING, "from_code",                                                              \
+     "Of these, complete only with frames found by rows from the code itself.")                    \
+  X (DERIVED_FRAMES, RECORDING, "from_code_frames", "Frames found by rows from the code itself.")  \
   X (INFERRED_FRAMES, RECORDING, "guessed_frames", "Frames found by frame pointer.")               \
   X (STACK_USED_MAX, STACK, "used_max", "Bytes: the furthest read of a stack that succeeded.")     \
   X (STACK_NEEDED_MAX, STACK, "needed_max", "Bytes: the furthest read beyond a truncated copy.")   \

@@ -22,6 +22,7 @@ enum
   LU_FRAME_GUEST_USER = 1 << 4,
   LU_FRAME_INFERRED = 1 << 5, /* found by frame pointer, not by unwind information */
   LU_FRAME_FUNCTION = 1 << 6, /* a function that an interpreter runs; pc: see lu_is_function() */
+  LU_FRAME_DERIVED = 1 << 7,  /* found by rows that are not from CFI, and verified */
 };
 
 /* Bits that say that a frame is not one of the sampled task's own user frames. */

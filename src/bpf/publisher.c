@@ -117,7 +117,8 @@ try_slot (LuBpfPublisher *self, guint32 number, LuModule *module)
     slot->file = lu_bpf_files_attach (&self->files, module, number);
   if (slot->file->copy != NULL || slot->file->is_hopeless)
     return TRUE;
-  if (lu_image_cfi_size (image) == 0)
+  if (lu_image_cfi_size (image) == 0
+      && (slot->file->table_slot == NULL || !lu_table_slot_is_extended (slot->file->table_slot)))
     return lu_bpf_files_publish_nothing (&self->files, slot->file, image);
   if (slot->file->table_slot != NULL)
     return publish_kept (self, slot, image);

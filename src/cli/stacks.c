@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "bpf/source-tasks.h"
+#include "code/decoder.h"
 #include "elf/own-vdso.h"
 #include "option-table.h"
 #include "report/color.h"
@@ -109,6 +110,7 @@ give_up_rights (void)
   gsize vdso_size;
 
   lu_kernel_vdso_32 (&vdso_size); /* which starts a process */
+  lu_decoder_load ();             /* which makes memory executable */
   if (!lu_sandbox_drop_capabilities (LU_NEEDS_FILES | LU_NEEDS_PROCESSES | LU_NEEDS_EVENTS, &error)
       || !lu_sandbox_restrict_recorder (&error))
     fprintf (stderr, "live-unwinder: %s\n", error->message);

@@ -26,12 +26,16 @@ function_at (const LuFlow *self, guint32 id)
   return &g_array_index (self->functions, LuFlowFunction, id);
 }
 
-/* Returns whether rows of a function can be believed. */
+/* Compilers align functions, and rarely anything else whose address an instruction uses. */
+#define ALIGNMENT 16
+
+/* Returns whether rows of a function can be believed: something shows that it is one. */
 static gboolean
 is_sound (const LuFlowFunction *function)
 {
   return !function->is_bad
-         && (function->kind == LU_START_CERTAIN || function->has_exit || function->is_called);
+         && (function->kind == LU_START_CERTAIN || function->has_exit || function->is_called
+             || (function->kind == LU_START_POINTER && function->start % ALIGNMENT == 0));
 }
 
 static gboolean

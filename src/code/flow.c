@@ -316,9 +316,13 @@ static void
 jump_indirectly (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
 {
   const LuFlowFile *file = self->file;
+  const LuFlowJump anywhere = { id, LU_FLOW_ANYWHERE };
 
   if (op->target != 0 && file->is_noreturn (file->data, op->target))
-    return;
+    {
+      g_array_append_val (self->jumps, anywhere);
+      return;
+    }
   if (follow_table (self, id, op, path))
     return;
   if (lu_path_is_balanced (path))
@@ -329,7 +333,8 @@ jump_indirectly (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
 static void
 return_from (LuFlow *self, guint32 id, const LuPath *path)
 {
-  if (!lu_path_is_balanced (path))
+  /* At the entry of a program, nothing is there to return to. */
+  if (!lu_path_is_balanced (path) && !(path->facts.is_root && !path->facts.has_entered))
     give_up (self, id);
   function_at (self, id)->has_exit = TRUE;
   set_returns (self, id);
@@ -401,11 +406,13 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
     }
 }
 
-/* Returns whether another function begins behind a call, which then never returns. */
+/* Returns whether another function or padding begins behind a call, which then never returns. */
 static gboolean
 is_beyond_end (const LuFlow *self, guint64 address, const LuPath *path)
 {
-  return is_in_range (self, address) && is_hint (self, address) && !lu_path_is_balanced (path);
+  return is_in_range (self, address)
+         && (self->range.bytes[address - self->range.start] == 0
+             || (is_hint (self, address) && !lu_path_is_balanced (path)));
 }
 
 /* Returns where a path goes on that leads behind a lock prefix, as in glibc's code for processes

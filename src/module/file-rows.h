@@ -13,6 +13,6 @@
 
 /* Returns whether rows from elsewhere than CFI are made for the file, open as `fd`. Its code is
  * then a part of its identity (lu_image_digest_code()). */
-gboolean lu_file_rows_are_wanted (const LuImage *image, int fd);
+gboolean lu_file_rows_are_wanted (LuImage *image, int fd);
 /* Makes them. NULL: there are none. */
-LuExtraRows *lu_file_rows_make (const LuImage *image, int fd);
+LuExtraRows *lu_file_rows_make (LuImage *image, int fd);

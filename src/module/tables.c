@@ -242,6 +242,28 @@ lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule *rule)
   return is_found;
 }
 
+gboolean
+lu_table_slot_find_start (LuTableSlot *self, guint64 address, guint64 *start)
+{
+  const LuTable *table = begin_read (self);
+  gboolean is_found = table != NULL && lu_table_find_start (table, address, start);
+
+  if (table != NULL)
+    end_read (self);
+  return is_found;
+}
+
+gboolean
+lu_table_slot_leads_to (LuTableSlot *self, guint64 target, guint64 start)
+{
+  const LuTable *table = begin_read (self);
+  gboolean is_found = table != NULL && lu_table_leads_to (table, target, start);
+
+  if (table != NULL)
+    end_read (self);
+  return is_found;
+}
+
 /* Publishing and evicting, under the mutex. */
 
 static void

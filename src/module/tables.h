@@ -51,6 +51,10 @@ void lu_table_slot_miss (LuTableSlot *self, LuImage *image);
  * it in place of any other. Worker thread; FALSE: there is no room, or no CFI that there should be.
  */
 gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraRows *rows);
+/* Look into the functions of its table, as lu_table_find_start() and lu_table_leads_to(); FALSE
+ * without a table. Any thread; neither waits nor allocates. */
+gboolean lu_table_slot_find_start (LuTableSlot *self, guint64 address, guint64 *start);
+gboolean lu_table_slot_leads_to (LuTableSlot *self, guint64 target, guint64 start);
 /* Returns whether the slot has a table for which such rows were looked for. Any thread. */
 gboolean lu_table_slot_is_extended (LuTableSlot *self);
 

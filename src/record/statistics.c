@@ -77,13 +77,19 @@ static void
 add_inferred (LuStatistics *self, const LuStackMessage *stack)
 {
   const LuFrame *user = stack->frames + stack->n_kernel;
-  guint n = 0;
+  guint n = 0, n_derived = 0;
 
   for (guint32 i = 0; i < stack->n_user - stack->n_joined; i++)
-    n += (user[i].flags & LU_FRAME_INFERRED) != 0;
+    {
+      n += (user[i].flags & LU_FRAME_INFERRED) != 0;
+      n_derived += (user[i].flags & LU_FRAME_DERIVED) != 0;
+    }
   lu_count_n (&self->counters, LU_COUNTER_INFERRED_FRAMES, n);
+  lu_count_n (&self->counters, LU_COUNTER_DERIVED_FRAMES, n_derived);
   if (n > 0 && stack->status == LU_STATUS_COMPLETE)
     lu_count (&self->counters, LU_COUNTER_INFERRED);
+  if (n_derived > 0 && stack->status == LU_STATUS_COMPLETE)
+    lu_count (&self->counters, LU_COUNTER_DERIVED);
 }
 
 static void

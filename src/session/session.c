@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/priority.h"
+#include "code/decoder.h"
 #include "elf/own-vdso.h"
 #include "export/format.h"
 #include "input/source-perf-data.h"
@@ -248,6 +249,7 @@ give_up_rights (LuSession *self)
     lu_thread_be_urgent (); /* for drain and worker; the other threads take it back */
   if (live)
     lu_kernel_vdso_32 (&vdso_size); /* which starts a process */
+  lu_decoder_load ();               /* which makes memory executable */
   if (!lu_sandbox_drop_capabilities (needs, &error)
       || !(self->mode->restricts_calls ? lu_sandbox_restrict_calls (needs, &error)
                                        : lu_sandbox_restrict_recorder (&error)))

@@ -302,7 +302,8 @@ lu_table_leads_to (const LuTable *self, guint64 target, guint64 start)
 
   if (target == start)
     return TRUE;
-  if (!is_in_reach (self->rows.base, target) || !is_in_reach (self->rows.base, start))
+  if (!is_in_reach (self->rows.base, target)
+      || (start != LU_JUMP_ANYWHERE && !is_in_reach (self->rows.base, start)))
     return FALSE;
   found[0] = offset_in (self, target);
   for (guint i = 0; i < n; i++)

@@ -95,7 +95,8 @@ lu_table_block (const LuTable *self)
 /* Sets `start` to where the function at an ELF address begins, as far as extra rows tell. */
 gboolean lu_table_find_start (const LuTable *self, guint64 address, guint64 *start);
 /* Returns whether code that is called at `target` leads to the function that begins at `start`:
- * it is that function, or jumps to it, directly or through others. */
+ * it is that function, or jumps to it, directly or through others. start: LU_JUMP_ANYWHERE for any
+ * function of another file. */
 gboolean lu_table_leads_to (const LuTable *self, guint64 target, guint64 start);
 
 /* Returns the rule for an ELF address; never NULL. */

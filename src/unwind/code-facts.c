@@ -178,6 +178,20 @@ may_call_own_exports (const LuDwflMapping *mapping)
   return image == NULL || !lu_image_is_program (image);
 }
 
+/* Returns whether the target of a call leads to the code of the question, as far as that is not
+ * through a procedure linkage table. */
+static gboolean
+is_target (const LuFrameCall *call, guint64 target)
+{
+  LuTableSlot *slot = lu_module_table_slot (call->mapping->module);
+  gboolean is_within = call->mapping->module == call->code->module;
+  guint64 start = is_within ? call->to - call->code->bias : LU_JUMP_ANYWHERE;
+
+  if (!call->is_exact)
+    return is_within && lu_fp_is_near (target, call->to);
+  return slot != NULL && lu_table_slot_leads_to (slot, target - call->mapping->bias, start);
+}
+
 static LuCallKind
 read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
@@ -194,7 +208,7 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
   if (arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)
     return LU_CALL_NONE;
   target = call->pc + (guint64) displacement;
-  if (call->mapping->module == call->code->module && lu_fp_is_near (target, call->to))
+  if (is_target (call, target))
     return LU_CALL_DIRECT;
   if (call->mapping->module == call->code->module && !may_call_own_exports (call->mapping))
     return LU_CALL_NONE;
@@ -205,8 +219,9 @@ LuProviderResult
 lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
   gboolean is_within = call->mapping->module == call->code->module;
-  guint64 key = pair_key (file_offset_of (call->mapping, call->pc),
-                          is_within ? file_offset_of (call->code, call->to) : 0);
+  guint64 key =
+      pair_key (file_offset_of (call->mapping, call->pc),
+                is_within ? file_offset_of (call->code, call->to) << 1 | call->is_exact : 0);
   LuCallKind kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
 
   if (kind == LU_CALL_INDIRECT || kind == LU_CALL_NONE)

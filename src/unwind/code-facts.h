@@ -17,6 +17,8 @@ typedef struct
 {
   const LuDwflMapping *mapping, *code;
   guint64 pc, to;
+  gboolean is_exact; /* `to` is where a function begins that the table of `code` knows, and in the
+                        same file the call must lead to it, not only near it */
 } LuFrameCall;
 
 /* Returns the kind of call before a return address into the mapping. Reads the file if needed;

@@ -13,8 +13,11 @@
 
 #include "base/clock.h"
 #include "unwind/code-facts.h"
+#include "unwind/derived-step.h"
 #include "unwind/frame-pointer-step.h"
 #include "unwind/landing-pad.h"
+
+#include "lu/step.h"
 
 /* Above the sampled stack pointer by more than this is another stack: main stacks are limited to 8
  * MiB and thread stacks are made that large by default. */
@@ -216,7 +219,7 @@ push_frame (Walk *walk, guint64 pc)
   guint32 flags = walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
 
   if (walk->has_begun)
-    flags |= LU_FRAME_INFERRED;
+    flags |= walk->is_derived ? LU_FRAME_DERIVED : LU_FRAME_INFERRED;
   walk->has_begun = FALSE;
   if (!lu_stack_push (walk->stack, pc, flags))
     return FALSE;
@@ -302,14 +305,29 @@ hold_cfi (Walk *walk, const LuDwflMapping *mapping)
   return LU_STATUS_OVER_BUDGET;
 }
 
+/* Finds a rule that is not from CFI. */
+static gboolean
+find_derived (const LuDwflMapping *mapping, guint64 lookup, struct lu_rule *rule)
+{
+  LuTableSlot *slot = mapping->module != NULL ? lu_module_table_slot (mapping->module) : NULL;
+
+  return slot != NULL && lu_table_slot_is_extended (slot)
+         && lu_table_slot_find (slot, lookup - mapping->bias, rule)
+         && rule->cfa_kind != LU_CFA_NONE;
+}
+
 static enum lu_fp_rule
 rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 {
   Walk *walk = data;
+  enum lu_fp_rule found;
+  struct lu_rule rule;
 
   if (mapping->status == LU_STATUS_COMPLETE && hold_cfi (walk, mapping) != LU_STATUS_COMPLETE)
     return LU_FP_RULE_OTHER;
-  return lu_dwfl_facts_rule (mapping, lookup, walk->arch);
+  found = lu_dwfl_facts_rule (mapping, lookup, walk->arch);
+  return found == LU_FP_RULE_NONE && find_derived (mapping, lookup, &rule) ? lu_fp_rule_of (&rule)
+                                                                           : found;
 }
 
 static LuProviderResult
@@ -317,7 +335,7 @@ leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflM
           guint64 to)
 {
   Walk *walk = data;
-  const LuFrameCall call = { mapping, code, pc, to };
+  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
 
   return lu_code_leads_to (walk->reader, walk->pid, walk->arch, &call);
 }
@@ -368,7 +386,7 @@ lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
       walk->provider_state = context.state;
       walk->inferred_n_frames = walk->stack->n_frames;
       walk->inferred_status = status;
-      walk->is_signal_frame = walk->has_lost = FALSE;
+      walk->is_signal_frame = walk->has_lost = walk->is_derived = FALSE;
       return walk->is_to_begin = walk->has_only_fp = TRUE;
     case LU_PROVIDER_BEYOND:
       status = explain_address (walk, frame.fp + walk->arch->word_size, &walk->stack->stack_needed);
@@ -386,11 +404,14 @@ lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
 static int
 read_copy (void *data, uint64_t address, uint64_t *value)
 {
-  const Walk *walk = data;
+  Walk *walk = data;
   guint64 offset = address - walk->sampled_sp;
 
   if (walk->sample->stack_size < sizeof *value || offset > walk->sample->stack_size - sizeof *value)
-    return 0;
+    {
+      walk->failed_address = address;
+      return 0;
+    }
   memcpy (value, walk->sample->stack + offset, sizeof *value);
   return 1;
 }
@@ -405,11 +426,71 @@ is_written_over (const Walk *walk, guint64 last_sp, guint64 pc)
          && lu_landing_find (walk->stack, last_sp, callers, read_copy, (void *) walk);
 }
 
+/* Verifies the step to a caller, and has libdwfl start again with it. */
+static int
+go_on_derived (Walk *walk, const struct lu_regs *caller)
+{
+  const LuDerivedStep pair = { .code = walk->mapping,
+                               .lookup = walk->lookup,
+                               .mapping = find_mapping (walk, caller->pc - 1),
+                               .pc = caller->pc };
+
+  switch (lu_derived_step_verify (walk->reader, walk->pid, walk->arch, &pair))
+    {
+    case LU_PROVIDER_FOUND:
+      walk->caller = (LuFrameRegs){ .pc = caller->pc, .sp = caller->sp, .fp = caller->fp };
+      walk->is_signal_frame = walk->has_lost = FALSE;
+      walk->is_to_begin = walk->has_only_fp = walk->is_derived = TRUE;
+      return DWARF_CB_ABORT;
+    case LU_PROVIDER_UNKNOWN:
+      return finish (walk, LU_STATUS_OVER_BUDGET, last_pc (walk));
+    default:
+      return finish (walk, lu_derived_step_status (&pair), last_pc (walk));
+    }
+}
+
+static int
+read_no_register (void *data, uint32_t number, uint64_t *value)
+{
+  return 0;
+}
+
+/* Makes a step by a row that is not from CFI. libdwfl cannot start again with an interrupted frame,
+ * so a signal frame ends the stack; the table engine goes on there. */
+static int
+step_derived (Walk *walk, Dwfl_Frame *state, const struct lu_rule *rule)
+{
+  struct lu_regs regs = { .pc = last_pc (walk),
+                          .sp = walk->sp,
+                          .address_mask = walk->arch->address_mask,
+                          .frame_kind =
+                              walk->is_exact ? LU_FRAME_KIND_SAMPLED : LU_FRAME_KIND_CALLER };
+  LuStatus status = LU_STATUS_UNSUPPORTED_RULE;
+  int result = LU_STATUS_UNSUPPORTED_RULE;
+  Dwarf_Word value;
+
+  if (dwfl_frame_reg (state, walk->arch->fp, &value) == 0)
+    {
+      regs.fp = value;
+      regs.known |= LU_KNOWN_FP;
+    }
+  if ((rule->flags & LU_RULE_SIGNAL) == 0)
+    result = lu_step (&regs, rule, read_copy, read_no_register, walk);
+  if (result == LU_STATUS_UNREADABLE_MEMORY)
+    status = explain_address (walk, walk->failed_address, &walk->stack->stack_needed);
+  else if (result == LU_STEP_CALLER && (regs.known & LU_KNOWN_FP) != 0)
+    return go_on_derived (walk, &regs);
+  else if (result != LU_STEP_CALLER)
+    status = (LuStatus) result;
+  return finish (walk, status, last_pc (walk));
+}
+
 static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
   Walk *walk = data;
   guint64 last_sp = walk->sp;
+  struct lu_rule rule;
   LuDwflFacts facts;
   LuStatus status;
   Dwarf_Addr pc;
@@ -450,6 +531,8 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, status, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
+  if (facts.status == LU_STATUS_NO_UNWIND_INFO && find_derived (walk->mapping, walk->lookup, &rule))
+    return step_derived (walk, state, &rule);
   if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk) && !facts.is_landing
       && dwfl_frame_reg (state, walk->arch->fp, &fp) == 0
       && lu_dwfl_walk_ask_providers (walk, facts.status, fp))

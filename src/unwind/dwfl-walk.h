@@ -37,6 +37,7 @@ typedef struct
   gboolean has_only_fp;
   gboolean is_to_begin; /* libdwfl must start again with `caller` */
   gboolean has_begun;   /* it has, and the next frame is the first one */
+  gboolean is_derived;  /* the caller was found by a row that is not from CFI */
 
   /* The last step by a frame provider: the number of frames before it, and the status that the
    * stack gets if it was wrong. n_frames 0: none yet. */

@@ -155,6 +155,7 @@ leave (LuWalk *walk, const Position *at, LuMemoFrame *frame)
 
   walk->stack->n_frames = (guint) (at->to - walk->stack->frames);
   walk->is_inferred = (at->flags & LU_FRAME_INFERRED) != 0;
+  walk->is_derived = (at->flags & LU_FRAME_DERIVED) != 0;
   walk->frame = NULL;
   if ((at->flags & LU_FRAME_RETURN_ADDRESS) == 0)
     return;

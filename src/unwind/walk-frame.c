@@ -4,6 +4,7 @@
 /* walk-frame.c - steps that are not compact, and the ends of walks; see walk.h. */
 
 #include "unwind/code-facts.h"
+#include "unwind/derived-step.h"
 #include "unwind/dwfl-facts.h"
 #include "unwind/landing-pad.h"
 #include "unwind/walk.h"
@@ -130,7 +131,7 @@ leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflM
           guint64 to)
 {
   const LuWalk *walk = data;
-  const LuFrameCall call = { mapping, code, pc, to };
+  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
 
   return lu_code_leads_to (walk->reader, walk->pid, walk->arch, &call);
 }
@@ -346,6 +347,33 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
   return LU_WALK_ON;
 }
 
+/* Makes a step by a row that is not from CFI, and verifies it. A caller that cannot be verified
+ * ends the stack. */
+static LuWalkResult
+step_derived (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping,
+              guint64 lookup)
+{
+  guint64 last_pc = walk->regs.pc;
+  LuWalkResult result = step (walk, rule, mapping, lookup);
+  LuDerivedStep pair = { .code = mapping, .lookup = lookup, .pc = walk->regs.pc };
+
+  if (result != LU_WALK_ON)
+    return result;
+  pair.mapping = find_mapping (walk, walk->regs.pc - 1);
+  switch (lu_derived_step_verify (walk->reader, walk->pid, walk->arch, &pair))
+    {
+    case LU_PROVIDER_FOUND:
+      walk->is_derived = TRUE;
+      return LU_WALK_ON;
+    case LU_PROVIDER_UNKNOWN:
+      return LU_WALK_LEFT;
+    default:
+      if (walk->view->has_pending) /* the file of the caller may be */
+        return LU_WALK_LEFT;
+      return finish (walk, lu_derived_step_status (&pair), last_pc);
+    }
+}
+
 /* Returns whether the file's entry has a rule. If not, code at the entry is the outermost frame. */
 static gboolean
 has_entry_rule (LuWalk *walk, const LuDwflMapping *mapping)
@@ -381,6 +409,8 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   if (lu_go_stack_ends (found.go_kind, walk->regs.frame_kind == LU_FRAME_KIND_CALLER, &status))
     return finish (walk, status, walk->regs.pc);
   apply_go (walk, &found);
+  if ((found.rule.flags & LU_RULE_DERIVED) != 0)
+    return step_derived (walk, &found.rule, mapping, lookup);
   if (found.rule.cfa_kind != LU_CFA_NONE)
     return step (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))

@@ -35,6 +35,7 @@ typedef struct
   gboolean is_off_copy;  /* the interrupted stack is not in the copy */
   gboolean has_lost_fp;  /* some frame's FP or BX may be that of a catching frame */
   gboolean is_inferred;  /* the next frame is inferred */
+  gboolean is_derived;   /* the next frame was found by a row that is not from CFI */
   gboolean has_inferred; /* some frame is inferred */
   gboolean is_from_top;  /* the leaf's return address was taken from the top of the stack */
   gboolean is_refuted;   /* the stack is not complete, so that was wrong */
@@ -52,7 +53,7 @@ LuWalkResult lu_walk_compact (LuWalk *self);
 /* Makes any one step. */
 LuWalkResult lu_walk_frame (LuWalk *self);
 
-/* Returns the flags of the next frame, and clears is_inferred. */
+/* Returns the flags of the next frame, and clears is_inferred and is_derived. */
 static inline guint32
 lu_walk_take_flags (LuWalk *self, gboolean is_caller)
 {
@@ -60,6 +61,8 @@ lu_walk_take_flags (LuWalk *self, gboolean is_caller)
 
   if (G_UNLIKELY (self->is_inferred))
     flags |= LU_FRAME_INFERRED;
-  self->is_inferred = FALSE;
+  if (G_UNLIKELY (self->is_derived))
+    flags |= LU_FRAME_DERIVED;
+  self->is_inferred = self->is_derived = FALSE;
   return flags;
 }

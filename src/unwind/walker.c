@@ -127,7 +127,7 @@ begin (LuWalk *walk, const LuSample *sample, LuStack *stack)
   walk->failed_address = 0;
   walk->provider_state.last_fp = 0;
   walk->provider_state.n_rules = 0;
-  walk->is_off_copy = walk->is_inferred = walk->has_inferred = FALSE;
+  walk->is_off_copy = walk->is_inferred = walk->has_inferred = walk->is_derived = FALSE;
   walk->is_from_top = walk->is_refuted = walk->has_lost_fp = FALSE;
 }
 

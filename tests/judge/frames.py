@@ -25,6 +25,8 @@ NO_CALL = "no call in front of the return address"
 OTHER_CALL = "the call in front of the return address leads elsewhere"
 
 NOP = 0x90
+# How the first function of a thread ends in musl: exit (what the call returned), by a system call.
+THREAD_EXIT = b"\x89\xc7\x31\xc0\xb0\x3c\x0f\x05"
 SYSCALLS = b"\x0f\x05", b"\xcd\x80"       # syscall, int $0x80
 
 # Go writes no CFI for the ends of its stacks on x86. These functions are where its own run-time
@@ -102,7 +104,8 @@ class Module:
         signal = info.signal or (how == RETURN and ea == getattr(symbol, "ea", None)
                                  and self._is_go_function(ea, symbol, GO_RESTORERS))
         interrupts = signal or self._is_go_function(ea, symbol, GO_PREEMPT)
-        root = info.ra_undefined or in_entry
+        in_clone = how == RETURN and self.image.bytes_at(ea + 1, len(THREAD_EXIT)) == THREAD_EXIT
+        root = info.ra_undefined or in_entry or in_clone
         fault = None
         # The kernel, not a call, makes a signal frame the caller of its handler.
         if how == RETURN and not signal and not self._is_called(ea + 1):
