@@ -15,7 +15,7 @@ write_html (const LuModel *model, LuStream *stream)
 const LuFormat lu_format_html = {
   .name = "html",
   .suffixes = { ".html", ".htm" },
-  .shows_only_functions = TRUE,
+  .has_lines_of_functions = TRUE,
   .needs = LU_MODEL_SOME_TIMES,
   .write = write_html,
 };

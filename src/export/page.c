@@ -14,6 +14,7 @@
  *   weights    of each sample, if those of an event differ
  *   rest       samples whose time was not kept: thread, node, event, how many
  *   places     of functions, if any is known: number of a file (0: none), line
+ *   lines      of nodes, if any is known; 0: not known. Nodes differ by their lines, too
  * src/export/page/data.mjs reads them. */
 
 #include "page.h"
@@ -31,7 +32,7 @@ typedef struct
   LuStream *stream;
   GArray *functions;    /* of guint32: the model's number of each function of the page */
   guint32 *function_of; /* by the model's number: that of the page + 1; 0: none yet */
-  LuIdTable *nodes;     /* (parent, function) -> node - 1 */
+  LuIdTable *nodes;     /* parent and function, line -> node - 1 */
   guint32 *node_of;     /* by node of the model; 0: not used */
 } Page;
 
@@ -107,13 +108,15 @@ make_tree (Page *self)
   for (guint32 i = 1; i <= lu_id_table_size (self->model->nodes); i++)
     {
       LuModelNode node = lu_model_node (self->model, i);
-      guint32 function = lu_model_frame (self->model, node.frame)->function;
+      const LuModelFrame *frame = lu_model_frame (self->model, node.frame);
+      guint32 function;
 
       if (self->node_of[i] == 0)
         continue;
-      function = get_function (self, function);
+      function = get_function (self, frame->function);
       self->node_of[i] =
-          lu_id_table_add (self->nodes, (guint64) self->node_of[node.parent] << 32 | function, 0)
+          lu_id_table_add (self->nodes, (guint64) self->node_of[node.parent] << 32 | function,
+                           frame->line)
           + 1;
     }
 }
@@ -132,6 +135,25 @@ write_nodes (Page *self)
       add_number (column, (guint32) key);
     }
   write_column (self, "nodes", column);
+}
+
+static void
+write_lines (Page *self)
+{
+  GByteArray *column = g_byte_array_new ();
+  gboolean any = FALSE;
+
+  for (guint32 i = 0; i < lu_id_table_size (self->nodes); i++)
+    {
+      guint64 line = lu_id_table_key (self->nodes, i)[1];
+
+      any |= line > 0;
+      add_number (column, line);
+    }
+  if (any)
+    write_column (self, "lines", column);
+  else
+    g_byte_array_unref (column);
 }
 
 /* Functions */
@@ -400,7 +422,7 @@ write_model (const LuModel *model, LuStream *stream)
                 .stream = stream,
                 .functions = g_array_new (FALSE, FALSE, sizeof (guint32)),
                 .function_of = g_new0 (guint32, model->functions->len + (gsize) 1),
-                .nodes = lu_id_table_new (1),
+                .nodes = lu_id_table_new (2),
                 .node_of = g_new0 (guint32, lu_id_table_size (model->nodes) + (gsize) 1) };
 
   make_tree (&self);
@@ -412,6 +434,7 @@ write_model (const LuModel *model, LuStream *stream)
   write_modules (&self);
   write_places (&self);
   write_nodes (&self);
+  write_lines (&self);
   write_samples (&self);
   write_events_of (&self);
   write_rest (&self);

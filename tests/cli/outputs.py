@@ -106,7 +106,7 @@ def page_data(data):
     """Returns the data of a page, with its columns as lists of numbers."""
     text = re.search(r'<script id="data" type="application/json">(.*?)</script>', data.decode(), re.DOTALL)[1]
     graph = json.loads(text)
-    for key in ("nodes", "samples", "rest", "module_of", "events_of", "weights", "places"):
+    for key in ("nodes", "samples", "rest", "module_of", "events_of", "weights", "places", "lines"):
         graph[key] = list(varints(base64.b64decode(graph.get(key, ""))))
     return graph
 

@@ -226,6 +226,24 @@ class Pages(unittest.TestCase):
         for text in (*log["labels"], log["tip"], log["title"]):
             self.assertNotRegex(text, "[\u202a-\u202e\u2066\u0000-\u001f]")
 
+    def test_name_of_megabytes(self):
+        page = self.convert(self.capture("long.syscap", [(1, 0, ["main", "leaf"])]))
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        with open(page, "w", encoding="utf-8") as out:
+            out.write(text.replace('"leaf+0x100"', '"' + "<b>\u05d0x" * (1 << 20) + '"'))
+        log = self.drive(page, """
+  const begin = performance.now();
+  for (const key of "12345") { press(key); for (const view of [app.upper, app.lower]) if (view.graph) view.choose(view.graph.first(0) < 0 ? 0 : view.graph.first(0)); }
+  press("1"); const leaf = find(app.lower, "<b>"); mouse(app.lower, "mousemove", leaf); mouse(app.lower, "click", leaf);
+  say("time", performance.now() - begin); say("bold", document.querySelectorAll("#tip b b, #about b b").length);
+  say("longest", Math.max(...labels(app.lower).map((each) => each.length))); say("tip", text("tip").length); say("title", document.title.length);
+""")
+        self.assertLess(log["time"], 60000)
+        self.assertEqual(log["bold"], 0)
+        for what in ("longest", "tip"):
+            self.assertLess(log[what], 1000, log)
+
     def test_comparison(self):
         old = self.capture("old.syscap", [(1, i, ["main", "kept"]) for i in range(6)] + [(1, 6, ["main", "gone"])] * 2)
         new = self.capture("new.syscap", [(1, i, ["main", "kept"]) for i in range(6)] + [(1, 6, ["main", "new"])] * 6)

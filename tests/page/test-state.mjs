@@ -29,6 +29,15 @@ for (const [name, state] of Object.entries({
   table: { view: "table", sort: "-total" }, event: { event: 0, value: true },
 })) test(`${name} comes back`, () => assert.deepEqual(back(state), { ...START, ...state }));
 
+test("names of megabytes have short addresses", () => {
+  const long = "x".repeat(1 << 20), large = new Capture(record([[0, 0, `main;${long}a@${long};${long}@lib`]]));
+  for (const state of [{ fn: 1 }, { fn: 2 }, { rules: [{ op: "hide", module: long }, { op: "only", fn: 1 }] }]) {
+    const hash = toHash({ ...START, ...state }, large);
+    assert.ok(hash.length < 5000);
+    assert.deepEqual(fromHash("#" + hash, large), { ...START, ...state });
+  }
+});
+
 test("what does not fit is ignored", () => {
   for (const hash of ["view=nonsense", "t=2~1", "t=x", "who=pid:99", "who=pid:7:99", "rule=focus:f:lib:none", "rule=burn:m:lib & co",
                       "rule=focus:m:none", "fn=none", "zoom=1", "zoom=a~b", "event=none", "%%%", "__proto__=1"])

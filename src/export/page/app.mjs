@@ -7,6 +7,7 @@ import { Figures, hideTip, showFunction, showTip } from "./about.mjs";
 import { Capture, STATE } from "./data.mjs";
 import { calleesOf, functionTotals, makeShape, selectSamples, totalOf, weigh } from "./tree.mjs";
 import { Callers, TimeOrder } from "./lazy.mjs";
+import { findLines, LineTable } from "./lines.mjs";
 import { fromHash, START, toHash, VIEWS } from "./state.mjs";
 import { Colours } from "./colours.mjs";
 import { Controls, titleOf } from "./controls.mjs";
@@ -29,7 +30,8 @@ export class App {
     this.start = { ...START, byThread: data.by_thread === 1, folds: data.folds === 1,
                    sort: this.capture.isComparison ? "change" : "self" };
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
-    this.state = fromHash(location.hash, this.capture, this.start);
+    this.views = VIEWS.filter((view) => view !== "lines" || this.capture.line !== null);
+    this.state = this.#read();
     this.past = [];
     this.made = {};
     this.chosen = { fn: null, view: null, id: 0 };
@@ -85,6 +87,11 @@ export class App {
   undo() {
     const last = this.past.pop();
     if (last) this.update(last, true);
+  }
+
+  #read() {
+    const state = fromHash(location.hash, this.capture, this.start);
+    return this.views.includes(state.view) ? state : { ...state, view: this.start.view };
   }
 
   #writeHash() {
@@ -177,7 +184,7 @@ export class App {
   }
 
   #drawViews() {
-    const { state } = this, { view } = state, isSandwich = view === "sandwich", isGraph = view !== "table";
+    const { state } = this, { view } = state, isSandwich = view === "sandwich", isGraph = view !== "table" && view !== "lines";
     if (isSandwich && state.fn === null) state.fn = this.#busiest();
     document.querySelector("main").classList.toggle("beside", isSandwich);
     $("table").hidden = isGraph && !isSandwich;
@@ -186,14 +193,20 @@ export class App {
     const shown = { colours: this.colours, colourOf: this.#colourOf() };
     if (isSandwich) this.#drawSandwich(shown);
     else if (isGraph) this.#drawGraph(view, shown);
-    if (view === "table" || isSandwich) this.#showTable();
+    if (!isGraph || isSandwich) this.#showTable();
+  }
+
+  #makeTable() {
+    const { tree, finder: { matches }, state: { sort, view, fn } } = this;
+    if (view !== "lines") return new Table(tree, this.totals, sort, matches);
+    const lines = this.#remember("lines", "", () => findLines(this.capture));
+    return new LineTable(tree, lines, { sort, passes: matches, fn });
   }
 
   #showTable() {
-    const { colours, state, finder } = this, { sort } = state;
-    const rows = this.#remember("table", JSON.stringify([this.treeKey, sort, state.search]),
-                                () => new Table(this.tree, this.totals, sort, finder.matches));
-    this.table.show({ rows, sort, colours, chosen: state.view === "sandwich" ? state.fn : this.chosen.fn });
+    const { colours, state } = this, { sort, search, view, fn } = state, isLines = view === "lines";
+    const rows = this.#remember("table", JSON.stringify([this.treeKey, sort, search, isLines && fn, isLines]), () => this.#makeTable());
+    this.table.show({ rows, sort, colours, chosen: view === "sandwich" ? fn : this.chosen.fn });
   }
 
   // Shows a graph, unless it is shown already: zoom and place stay then.
@@ -235,7 +248,7 @@ export class App {
 
   step(direction) {
     if (!this.finder.matches) return;
-    if (this.state.view === "table") { this.table.choose(this.table.chosen + direction); return; }
+    if ($("graphs").hidden) { this.table.choose(this.table.chosen + direction); return; }
     this.finder.draw(this.tree, this.lower.step(direction));
   }
 
@@ -255,7 +268,7 @@ export class App {
     if (fn === null || capture.kinds[fn] >= STATE) return;
     const add = (rule) => this.update({ rules: [...rules, rule], zoom: null });
     const actions = {
-      b: () => this.update({ view: "sandwich", fn, zoom: null }), c: () => this.copy(fn),
+      b: () => this.update({ view: "sandwich", fn, zoom: null }), l: () => this.update({ view: "lines", fn, zoom: null }), c: () => this.copy(fn),
       f: () => add({ op: "focus", fn }), o: () => add({ op: "only", fn }), x: () => add({ op: "drop", fn }), h: () => add({ op: "hide", fn }),
       F: () => add({ op: "focus", module: capture.modules[fn] }), H: () => add({ op: "hide", module: capture.modules[fn] }),
     };
@@ -294,8 +307,8 @@ export class App {
     const { state } = this, flip = (key) => () => this.update({ [key]: !state[key] });
     const keys = { "/": () => $("search").focus(), "?": showHelp, n: () => this.step(1), N: () => this.step(-1), u: () => this.undo(),
                    r: flip("flip"), m: flip("heat"), k: flip("kernel"), g: flip("folds"), t: flip("byThread") };
-    VIEWS.forEach((view, i) => { keys[i + 1] = () => this.update({ view, zoom: null }); });
-    for (const key of "bfoxhFH") keys[key] = () => this.act(key);
+    this.views.forEach((view, i) => { keys[i + 1] = () => this.update({ view, zoom: null }); });
+    for (const key of this.capture.line ? "bfoxhFHl" : "bfoxhFH") keys[key] = () => this.act(key);
     if (!keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
@@ -311,7 +324,7 @@ export class App {
     document.addEventListener("keydown", (event) => this.#key(event));
     window.addEventListener("resize", () => this.#resize());
     window.addEventListener("hashchange", () => {
-      if (location.hash.slice(1) !== this.hash) this.update(fromHash(location.hash, this.capture, this.start));
+      if (location.hash.slice(1) !== this.hash) this.update(this.#read());
     });
     this.dark.addEventListener("change", () => { this.colours.setDark(this.dark.matches); this.render(); this.timeline.layout(); });
   }

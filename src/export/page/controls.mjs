@@ -6,10 +6,9 @@
 
 import { $, element } from "./dom.mjs";
 import { showHelp } from "./help.mjs";
-import { VIEWS } from "./state.mjs";
 import { visible } from "./text.mjs";
 
-const TITLES = { flame: "Flame graph", time: "Time order", callers: "Callers", sandwich: "Sandwich", table: "Table" };
+const TITLES = { flame: "Flame graph", time: "Time order", callers: "Callers", sandwich: "Sandwich", table: "Table", lines: "Lines" };
 const TOGGLES = [["flip", "Root below", "Draw the root at the bottom (r)"], ["kernel", "Kernel", "Show functions of the kernel (k)"],
                  ["folds", "Fold recursion", "Show a function and its calls of itself as one (g)"],
                  ["byThread", "Threads", "Show threads below their program (t)"], ["heat", "Heat map", "Show time as a heat map (m)"]];
@@ -21,7 +20,7 @@ const ACTIONS = [["Sandwich", "b", "Who calls it, and what it calls"], ["Focus",
 export const titleOf = (view) => TITLES[view];
 
 export class Controls {
-  // app: with capture, state, update () and act ().
+  // app: with capture, views, state, update () and act ().
   constructor(app) {
     this.app = app;
     this.#makeViews();
@@ -29,19 +28,20 @@ export class Controls {
       $("options").append(element("button", { type: "button", text, title, "data-key": key, onclick: () => app.update({ [key]: !app.state[key] }) }));
     this.#makeEvents();
     $("options").append(element("button", { type: "button", text: "Keys", title: "What the keys do (?)", onclick: showHelp }));
-    for (const [text, key, title] of ACTIONS)
+    for (const [text, key, title] of app.capture.line ? [...ACTIONS, ["Lines", "l", "Its source lines"]] : ACTIONS)
       $("actions").append(element("button", { type: "button", text, title: `${title} (${key})`, onclick: () => app.act(key) }));
   }
 
   #makeViews() {
-    VIEWS.forEach((view, i) => $("views").append(element("button", {
+    this.app.views.forEach((view, i) => $("views").append(element("button", {
       type: "button", role: "tab", text: TITLES[view], title: `${TITLES[view]} (${i + 1})`, "data-view": view,
       onclick: () => this.app.update({ view, zoom: null }) })));
     $("views").addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], at = VIEWS.indexOf(this.app.state.view);
+      const { views } = this.app, step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!step) return;
-      this.app.update({ view: VIEWS[(at + step + VIEWS.length) % VIEWS.length], zoom: null });
-      $("views").children[VIEWS.indexOf(this.app.state.view)].focus();
+      const to = (views.indexOf(this.app.state.view) + step + views.length) % views.length;
+      this.app.update({ view: views[to], zoom: null });
+      $("views").children[to].focus();
     });
   }
 

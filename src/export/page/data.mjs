@@ -96,7 +96,7 @@ class Loader {
 // Returns the columns of a recording and how many nodes and samples they have.
 function columnsOf(data) {
   const nodes = new Column(data.nodes), samples = new Column(data.samples), rest = new Column(data.rest);
-  return { nodes, samples, rest, nNodes: nodes.size / 2, nSamples: samples.size / 3 + rest.size / 4 };
+  return { nodes, samples, rest, lines: new Column(data.lines), nNodes: nodes.size / 2, nSamples: samples.size / 3 + rest.size / 4 };
 }
 
 export class Capture {
@@ -110,6 +110,7 @@ export class Capture {
     this.before = data.before || null;
     this.parent = new Int32Array(1 + nNodes);
     this.fn = new Int32Array(1 + nNodes).fill(-1);
+    this.line = parts.some((part) => part.lines) ? new Int32Array(1 + nNodes) : null; // 0: not known
     this.n = n;
     this.time = new Float64Array(n).fill(NaN); // microseconds; NaN: not kept
     this.thread = new Int32Array(n);
@@ -133,13 +134,14 @@ export class Capture {
     this.#addValues(data.events, parts);
   }
 
-  #add(loader, data, { nodes, samples, rest }, isFirst) {
+  #add(loader, data, { nodes, samples, rest, lines }, isFirst) {
     const functions = loader.addFunctions(data, isFirst, !this.before), firstThread = loader.threads.length;
     const firstNode = this.nodesUsed - 1;
     for (; !nodes.isAtEnd; this.nodesUsed++) {
       const back = nodes.next();
       this.parent[this.nodesUsed] = back === 0 ? 0 : this.nodesUsed - back;
       this.fn[this.nodesUsed] = functions[nodes.next()];
+      if (!lines.isAtEnd) this.line[this.nodesUsed] = lines.next();
     }
     loader.addThreads(data);
     const place = (node) => (node === 0 ? 0 : node + firstNode);

@@ -32,5 +32,6 @@ export function showSelection(app) {
   state.rules.forEach((rule, i) => add(
     [`${rule.op} `, named(rule.fn === undefined ? `module ${rule.module}` : capture.names[rule.fn], 60)], "Remove",
     { rules: state.rules.filter((_, k) => k !== i) }));
+  if (state.view === "lines" && state.fn !== null) add(["lines of ", named(capture.names[state.fn], 60)], "Show lines of all functions", { fn: null });
   $("chips").replaceChildren(...chips);
 }

@@ -4,7 +4,8 @@
 // state.mjs - what the page shows, as the part of its address after "#", so that a view can be sent
 // to somebody.
 
-export const VIEWS = ["flame", "time", "callers", "sandwich", "table"];
+// "lines" only exists if the recording has lines.
+export const VIEWS = ["flame", "time", "callers", "sandwich", "table", "lines"];
 
 export const START = Object.freeze({
   view: "flame", flip: false, from: null, to: null, who: null, event: -1, value: false, kernel: true,
@@ -14,21 +15,29 @@ export const START = Object.freeze({
 const OPS = ["focus", "only", "drop", "hide"];
 const FLAGS = { flip: false, kernel: true, folds: false, byThread: false, value: false, heat: false };
 
+// An address has no room for megabytes.
+const forAddress = (name) => (name.length > 500 ? `${name.slice(0, 500)}…${name.length}` : name);
+
 // Functions are written by name and module, because their numbers differ between recordings.
+const writeFunction = (fn, capture) => `${forAddress(capture.modules[fn])}:${forAddress(capture.names[fn])}`;
+
 function writeRule({ op, fn, module }, capture) {
-  return fn === undefined ? `${op}:m:${module}` : `${op}:f:${capture.modules[fn]}:${capture.names[fn]}`;
+  return fn === undefined ? `${op}:m:${forAddress(module)}` : `${op}:f:${writeFunction(fn, capture)}`;
 }
 
 function findFunction(text, capture) {
   const colon = text.indexOf(":"), module = text.slice(0, colon), name = text.slice(colon + 1);
-  const fn = capture.names.findIndex((each, i) => each === name && capture.modules[i] === module);
+  const fn = capture.names.findIndex((each, i) => forAddress(each) === name && forAddress(capture.modules[i]) === module);
   return fn < 0 ? null : fn;
 }
 
 function readRule(text, capture) {
   const [op, kind] = text.split(":", 2), rest = text.slice(op.length + kind.length + 2);
   if (!OPS.includes(op)) return null;
-  if (kind === "m") return capture.modules.includes(rest) ? { op, module: rest } : null;
+  if (kind === "m") {
+    const found = capture.modules.find((each) => forAddress(each) === rest);
+    return found === undefined ? null : { op, module: found };
+  }
   const fn = findFunction(rest, capture);
   return fn === null ? null : { op, fn };
 }
@@ -67,7 +76,7 @@ export function toHash(state, capture, start = START) {
   if (state.event >= 0) words.set("event", capture.head.events[state.event][0]);
   for (const rule of state.rules) words.append("rule", writeRule(rule, capture));
   if (state.search) words.set("search", state.search);
-  if (state.fn !== null) words.set("fn", `${capture.modules[state.fn]}:${capture.names[state.fn]}`);
+  if (state.fn !== null) words.set("fn", writeFunction(state.fn, capture));
   if (state.zoom) words.set("zoom", state.zoom.map((each) => each.toPrecision(9)).join("~"));
   if (state.sort !== start.sort) words.set("sort", state.sort);
   return words.toString();

@@ -8,6 +8,7 @@ import { count, percent, visible } from "./text.mjs";
 
 export const TABLE_ROW = 24;
 const COLUMNS = [["self", "Self"], ["total", "Total"], ["name", "Function"], ["module", "Module"]];
+const LINES = [["self", "Self"], ["total", "Total"], ["name", "Line"], ["module", "Function"]];
 const COMPARED = [["change", "± Self"], ["totalChange", "± Total"], ["self", "Self"], ["total", "Total"],
                   ["name", "Function"], ["module", "Module"]];
 
@@ -77,10 +78,11 @@ export class TableView {
     this.colours = colours;
     this.sort = sort;
     this.rows = rows;
+    this.isCompared = rows.tree.capture.isComparison && !rows.isOfLines;
     this.whole = rows.tree.total[0];
     this.chosen = this.rows.find(chosen);
     this.#drawHead();
-    this.container.classList.toggle("compared", this.tree.capture.isComparison);
+    this.container.classList.toggle("compared", this.isCompared);
     this.container.setAttribute("aria-rowcount", this.rows.n + 1);
     this.body.style.height = Math.max(this.rows.n, 1) * TABLE_ROW + "px";
     this.draw();
@@ -88,7 +90,7 @@ export class TableView {
 
   #drawHead() {
     this.head.replaceChildren();
-    for (const [key, title] of this.tree.capture.isComparison ? COMPARED : COLUMNS) {
+    for (const [key, title] of this.rows.isOfLines ? LINES : this.isCompared ? COMPARED : COLUMNS) {
       const cell = document.createElement("div"), button = document.createElement("button");
       const isSorted = this.sort.replace(/^-/, "") === key, isReverse = this.sort.startsWith("-");
       cell.className = key;
@@ -110,7 +112,7 @@ export class TableView {
     if (this.rows.n > 0) return;
     const note = document.createElement("div");
     note.className = "note";
-    note.textContent = "No function matches.";
+    note.textContent = this.rows.isOfLines ? "No line is known here." : "No function matches.";
     this.body.append(note);
   }
 
@@ -137,7 +139,7 @@ export class TableView {
   }
 
   #row(i) {
-    const { capture } = this.tree, { fn, self, total, change, totalChange } = this.rows.row(i);
+    const { capture } = this.tree, { fn, self, total, change, totalChange, ...texts } = this.rows.row(i);
     const row = document.createElement("div"), name = document.createElement("bdi"), module = document.createElement("bdi");
     const key = document.createElement("span");
     key.className = "key";
@@ -147,11 +149,11 @@ export class TableView {
     row.setAttribute("role", "row");
     row.setAttribute("aria-rowindex", i + 2);
     row.setAttribute("aria-selected", i === this.chosen);
-    name.textContent = visible(capture.names[fn].slice(0, 1000));
-    module.textContent = visible(capture.modules[fn].slice(0, 200));
-    if (capture.isComparison) row.append(this.#change("change", change), this.#change("totalChange", totalChange));
+    name.textContent = visible((texts.name || capture.names[fn]).slice(0, 1000));
+    module.textContent = visible((texts.module || capture.modules[fn]).slice(0, 200));
+    if (this.isCompared) row.append(this.#change("change", change), this.#change("totalChange", totalChange));
     row.append(this.#share("self", self), this.#share("total", total), this.#cell("name", key, name), this.#cell("module", module));
-    row.title = visible((capture.fullNames[fn] || capture.names[fn]).slice(0, 2000));
+    row.title = visible((texts.title || capture.fullNames[fn] || capture.names[fn]).slice(0, 2000));
     row.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey) this.events.copy(fn);
       else this.choose(i);
@@ -167,7 +169,7 @@ export class TableView {
     if (y < container.scrollTop) container.scrollTop = y;
     else if (y > container.scrollTop + room) container.scrollTop = y - room;
     this.draw();
-    this.events.select(this.rows.fns[i]);
+    this.events.select(this.rows.row(i).fn);
   }
 
   #key(event) {
@@ -175,8 +177,8 @@ export class TableView {
     const page = Math.max(Math.floor(this.container.clientHeight / TABLE_ROW) - 2, 1), last = this.rows.n - 1;
     const to = { ArrowDown: this.chosen + 1, ArrowUp: Math.max(this.chosen - 1, 0), Home: 0, End: last,
                  PageDown: Math.min(this.chosen + page, last), PageUp: Math.max(this.chosen - page, 0) }[event.key];
-    if (event.key === "Enter" && this.chosen >= 0) this.events.open(this.rows.fns[this.chosen]);
-    else if (event.key === "c" && this.chosen >= 0) this.events.copy(this.rows.fns[this.chosen]);
+    if (event.key === "Enter" && this.chosen >= 0) this.events.open(this.rows.row(this.chosen).fn);
+    else if (event.key === "c" && this.chosen >= 0) this.events.copy(this.rows.row(this.chosen).fn);
     else if (to !== undefined) this.choose(to);
     else return;
     event.preventDefault();

@@ -76,7 +76,7 @@ export function fit(text, room, measure) {
     if (measure(shorten(text, middle)) <= room) low = middle;
     else high = middle - 1;
   }
-  return low < 2 ? "" : shorten(text, low);
+  return low < 3 ? "" : shorten(text, low);
 }
 
 // A name that is drawn in many boxes: it is measured once, and cut at once to any room.
@@ -106,7 +106,7 @@ export class Label {
       if (edges[head] + this.ellipsis + edges[n] - edges[n - keep + head] <= room) low = keep;
       else high = keep - 1;
     }
-    if (low < 2) return "";
+    if (low < 3) return "";
     if (this.last.keep !== low) this.last = { keep: low, text: shorten(this.text, low) };
     return this.last.text;
   }

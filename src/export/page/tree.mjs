@@ -112,8 +112,9 @@ class FrameChoice {
     this.flags = new Uint8Array(n);   // of the stack that ends here
     this.kept = new Int32Array(n);    // the node itself, or the nearest one above that stays
     this.isShared = new Uint8Array(n); // nodes below may be those of several nodes
-    this.hasChanged = capture.isComparison;
-    this.isShared[0] = capture.isComparison ? 1 : 0;
+    // Nodes of two recordings may be one, and those that differ by their line are.
+    this.hasChanged = capture.isComparison || capture.line !== null;
+    this.isShared[0] = this.hasChanged ? 1 : 0;
     this.#hide(options);
     if (this.hasChanged) this.#join();
     else this.#keepAll();
