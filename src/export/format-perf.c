@@ -142,19 +142,34 @@ write_head (PerfFile *self)
   write_attrs (self);
 }
 
-/* Remembers a text as a feature; a list has the number of its texts before it. */
+static void
+append_text (GByteArray *feature, const char *text)
+{
+  guint32 size = (guint32) strlen (text) + 1;
+
+  g_byte_array_append (feature, (const guint8 *) &size, sizeof size);
+  g_byte_array_append (feature, (const guint8 *) text, size);
+}
+
+/* Remembers a text as a feature. The command is a list of words, of which hotspot shows all but the
+ * first one. */
 static void
 learn_feature (PerfFile *self, guint bit, const char *text)
 {
-  guint32 count = 1, size = (guint32) strlen (text) + 1;
-
   if (self->features[bit] != NULL)
     return;
   self->features[bit] = g_byte_array_new ();
   if (bit == CMDLINE)
-    g_byte_array_append (self->features[bit], (const guint8 *) &count, sizeof count);
-  g_byte_array_append (self->features[bit], (const guint8 *) &size, sizeof size);
-  g_byte_array_append (self->features[bit], (const guint8 *) text, size);
+    {
+      g_auto (GStrv) words = g_strsplit (text, " ", -1);
+      guint32 count = g_strv_length (words);
+
+      g_byte_array_append (self->features[bit], (const guint8 *) &count, sizeof count);
+      for (guint32 i = 0; i < count; i++)
+        append_text (self->features[bit], words[i]);
+    }
+  else
+    append_text (self->features[bit], text);
 }
 
 /* Writes the features, which follow the records, and which there are. */

@@ -275,11 +275,13 @@ type_of_event (Builder *self, guint32 number)
                      event->unit);
 }
 
-/* Adds the sample types: the number of samples, and the weight of each event. */
+/* Adds the sample types: the number of samples, and the weight of each event. Readers show the
+ * weight of the first event, if it has any. */
 static void
 add_types (Builder *self)
 {
   guint n_events = lu_model_n_events (self->model);
+  const LuEventInfo *first = lu_model_event (self->model, 0);
 
   self->profile.n_sample_type = n_events + 1;
   self->profile.sample_type = NEW (self, Lu__Pprof__ValueType *, n_events + 1);
@@ -288,7 +290,8 @@ add_types (Builder *self)
     self->profile.sample_type[i + 1] = type_of_event (self, i);
   self->profile.period_type = type_of_event (self, 0);
   self->profile.period = (gint64) lu_model_event (self->model, 0)->weight;
-  self->profile.default_sample_type = text_id (self, "samples");
+  self->profile.default_sample_type =
+      self->profile.sample_type[first->varies || first->weight > 0 ? 1 : 0]->type;
 }
 
 static void

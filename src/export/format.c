@@ -14,7 +14,8 @@
 #define KALLSYMS_START (1u << 20)
 
 /* All formats, in the order of the help: X (NAME) is lu_format_NAME in format-NAME.c. */
-#define FORMATS(X) X (folded) X (html) X (speedscope) X (firefox) X (perf) X (pprof)
+#define FORMATS(X)                                                                                 \
+  X (folded) X (html) X (speedscope) X (firefox) X (perf) X (pprof) X (perfetto) X (callgrind)
 
 #define X(name) extern const LuFormat lu_format_##name;
 FORMATS (X)

@@ -34,6 +34,12 @@ guint32 lu_model_get_thread (LuModel *self, const LuSyscapRecord *record, LuMode
 /* Notes the name of a synthetic address. Other addresses, and later names, are ignored. */
 void lu_model_learn_state (LuModel *self, guint64 address, const char *name);
 
+/* model-counters.c */
+
+void lu_model_counter_clear (gpointer pointer);
+void lu_model_take_counters (LuModel *self, const LuSyscapRecord *record);
+void lu_model_take_values (LuModel *self, const LuSyscapRecord *record);
+
 /* Each takes a record of the kind in its name. */
 void lu_model_take_map (LuModel *self, const LuSyscapRecord *record);
 void lu_model_take_process (LuModel *self, const LuSyscapRecord *record);

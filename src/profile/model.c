@@ -43,6 +43,9 @@ lu_model_new (LuModelFlags flags)
   self->function_names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   self->kallsyms = g_string_new (NULL);
   self->symbols = g_byte_array_new ();
+  self->counters = g_array_new (FALSE, FALSE, sizeof (LuModelCounter));
+  g_array_set_clear_func (self->counters, lu_model_counter_clear);
+  self->values = g_array_new (FALSE, FALSE, sizeof (LuModelValue));
   self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->texts = g_string_chunk_new (4096);
   self->pids = g_hash_table_new_full (NULL, NULL, NULL, lu_model_pid_free);
@@ -76,6 +79,8 @@ lu_model_free (LuModel *self)
   g_string_free (self->kallsyms, TRUE);
   g_byte_array_unref (self->symbols);
   g_hash_table_unref (self->jitdumps);
+  g_array_unref (self->counters);
+  g_array_unref (self->values);
   g_string_chunk_free (self->texts);
   g_hash_table_unref (self->pids);
   g_hash_table_unref (self->thread_names);
@@ -150,6 +155,12 @@ lu_model_take (LuModel *self, const LuSyscapRecord *as_read)
     case LU_SYSCAP_JITMAP:
       for (guint i = 0; i < record->jitmap.n_names; i++)
         lu_model_learn_state (self, record->jitmap.names[i].address, record->jitmap.names[i].name);
+      break;
+    case LU_SYSCAP_CTRDEF:
+      lu_model_take_counters (self, record);
+      break;
+    case LU_SYSCAP_CTRSET:
+      lu_model_take_values (self, record);
       break;
     case LU_SYSCAP_METADATA:
       take_metadata (self, record);

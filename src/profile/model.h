@@ -103,6 +103,24 @@ typedef struct
   guint16 event;
 } LuModelSample;
 
+/* A counter of the machine, and its values in the order of time; with LU_MODEL_TIMES. */
+typedef struct
+{
+  guint32 id; /* in the capture */
+  gboolean is_real;
+  char *category, *name; /* valid UTF-8, owned */
+} LuModelCounter;
+
+typedef struct
+{
+  gint64 time;
+  guint32 counter; /* index */
+  guint64 bits;    /* of a double if the counter is real, else of a gint64 */
+} LuModelValue;
+
+/* Values that are kept at most: 24 MB. */
+#define LU_MODEL_MAX_VALUES (1u << 20)
+
 /* All samples of one event with the same stack in the same thread. */
 typedef struct
 {
@@ -155,6 +173,8 @@ typedef struct
   LuIdTable *nodes;      /* node n has id n - 1 */
   LuIdTable *counted;    /* lu_model_count_key() */
   GArray *counts;        /* of LuModelSum, by id in `counted` */
+  GArray *counters;      /* of LuModelCounter */
+  GArray *values;        /* of LuModelValue */
   LuSyscapEvents *events;
   GHashTable *metadata;  /* key -> text */
   gint64 time, end_time; /* from the header; ns */

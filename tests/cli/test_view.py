@@ -299,15 +299,15 @@ class Convert(Case):
         if Convert.capture is None:
             program = self.build_nested()
             names = ["all.folded", "all.html", "all.pb.gz", "all.json.gz", "all.speedscope.json",
-                     "all.perf.data"]
+                     "all.perf.data", "all.callgrind", "all.pftrace"]
             others = [word for name in names if self.can_write(name) for word in ("-o", name)]
             Convert.capture = self.record("all.syscap", *others, "--", program)
             Convert.functions_of_capture = self.functions(self.capture)
             Convert.samples = len(syscap.read(self.capture).samples)
 
     def can_write(self, name):
-        """A build without protobuf-c has no pprof, and treats the name as a capture's."""
-        return not name.endswith(".pb.gz") or HAS_PPROF
+        """A build without protobuf-c has neither pprof nor Perfetto, and treats the names as a capture's."""
+        return not name.endswith((".pb.gz", ".pftrace")) or HAS_PPROF
 
     def convert(self, name):
         self.run_well("convert", "--force", self.capture, self.path("again." + name))
@@ -406,10 +406,69 @@ class Convert(Case):
         page = outputs.page_data(convert("html"))
         self.assertEqual([name for name, _, _ in page["events"]], list(wanted))
         self.assertEqual(collections.Counter(page["events_of"]), {0: 7, 1: 7})
+        self.assertIn("\nsummary: 7 7\n", convert("callgrind").decode())
         if HAS_PPROF:
+            trace = Perfetto(convert("pftrace"))
+            self.assertEqual(collections.Counter(trace.events[event] for event, _ in trace.weights), {(name, 1): 7 for name in wanted})
+            self.assertEqual({weight for _, weight in trace.weights}, {3344481})
             self.assertEqual(pprof_totals(gzip.decompress(convert("pb.gz"))),
                              {"samples/count": 14, "cpu-clock/nanoseconds": 7 * 3344481,
                               "task-clock/nanoseconds": 7 * 3344481})
+
+    def test_callgrind(self):
+        for data in self.convert("callgrind"):
+            selves, inclusive = callgrind_costs(data.decode())
+            self.check(selves)
+            for name in ("nested", "main", "first_level", "second_level"):
+                self.assertGreaterEqual(inclusive[name], selves["busy_leaf"] * 0.9, name)
+            self.assertEqual(inclusive["nested"], self.samples)
+
+    def test_callgrind_annotate(self):
+        """Valgrind's own reader has the same totals."""
+        if shutil.which("callgrind_annotate") is None:
+            self.skipTest("callgrind_annotate is not installed")
+        self.convert("callgrind")
+        for option, names in ((), ("busy_leaf",)), (("--inclusive=yes",), ("busy_leaf", "third_level", "nested")):
+            result = subprocess.run(["callgrind_annotate", "--threshold=100", *option, self.path("again.callgrind")],
+                                    capture_output=True, text=True, check=True, timeout=60)
+            costs = {match[2]: int(match[1].replace(",", "")) for match in
+                     re.finditer(r"^ *([0-9,]+) +(?:[(][^)]*[)])? *[^:\n]*:(\S+)", result.stdout, re.MULTILINE)}
+            self.assertRegex(result.stdout, rf"(?m)^ *{self.samples:,} .*PROGRAM TOTALS")
+            for name in names:
+                self.assertGreaterEqual(costs[name], self.functions_of_capture["busy_leaf"][0], result.stdout)
+
+    @unittest.skipUnless(HAS_PPROF, "built without protobuf-c")
+    def test_perfetto(self):
+        """Numbers of fields are those of Perfetto v58, protos/perfetto/trace."""
+        for data in self.convert("pftrace"):
+            trace = Perfetto(data)
+            self.check(collections.Counter(stack[-1] if stack else "" for stack in trace.stacks))
+            for stack in trace.stacks:
+                if stack and stack[-1] == "busy_leaf":
+                    self.assertEqual(stack[-5:], ["main", "first_level", "second_level", "third_level", "busy_leaf"])
+            self.assertEqual(trace.times, sorted(trace.times))
+            self.assertIn("nested", {process[6].decode() for process in trace.processes})
+            self.assertEqual({trace.tasks[task][2] for task in trace.task_of_sample} - {process[1] for process in trace.processes}, set())
+            self.assertEqual(trace.events, {1: ("cpu-clock", 1)})
+            self.assertTrue(any(path.endswith(b"/nested") for path in trace.paths), trace.paths)
+
+    @unittest.skipUnless(HAS_PPROF, "built without protobuf-c")
+    def test_perfetto_counters(self):
+        """The counters of a capture are tracks."""
+        capture = self.record("counters.syscap", "--duration", "3", "--", self.build_nested(), "4")
+        self.run_well("convert", "--force", capture, self.path("counters.pftrace"))
+        with open(self.path("counters.pftrace"), "rb") as file:
+            trace = Perfetto(file.read())
+        self.assertLessEqual({"CPU Percent: Combined", "Memory: Used", "live-unwinder: Lost Samples"}, set(trace.counters.values()))
+        busy = [value for track, value in trace.values if trace.counters[track] == "CPU Percent: Combined"]
+        self.assertGreater(len(busy), 0)
+        self.assertTrue(all(0 <= value <= 100 for value in busy), busy)
+
+    def test_no_counters(self):
+        for option, wanted in (("--no-counters", False), ("--quiet", True)):
+            capture = self.record("c.syscap", option, "--duration", "2", "--", self.build_nested(), "3")
+            with open(capture, "rb") as file:
+                self.assertEqual(b"CPU Percent" in file.read(), wanted, option)
 
     @unittest.skipUnless(HAS_PPROF, "built without pprof")
     def test_pprof(self):
@@ -426,9 +485,11 @@ class Convert(Case):
         total = sum(int(match[1]) for match in
                     re.finditer(r"^ *(\d+) +\d+: [\d ]+$", result.stdout, re.MULTILINE))
         self.assertEqual(total, self.samples)
-        top = subprocess.run(["go", "tool", "pprof", "-top", self.path("again.pb.gz")],
-                             capture_output=True, text=True, check=False, cwd=self.directory,
-                             env=os.environ | {"HOME": self.directory}).stdout
+        shown = [subprocess.run(["go", "tool", "pprof", *options, "-top", self.path("again.pb.gz")],
+                                capture_output=True, text=True, check=False, cwd=self.directory,
+                                env=os.environ | {"HOME": self.directory}).stdout for options in ([], ["-sample_index=samples"])]
+        self.assertIn("\nType: cpu\n", shown[0])
+        top = shown[1]
         self.assertRegex(top, r"flat%[^\n]*\n *" + str(self.functions_of_capture["busy_leaf"][0])
                          + r" [^\n]* busy_leaf\n")
 
@@ -444,7 +505,7 @@ class Convert(Case):
             self.assertEqual(numbers, [3, 4, 11, 12])
             self.assertEqual(at + length, len(data))
             self.assertEqual(texts[3][4:], os.uname().nodename.encode() + b"\0")
-            self.assertIn(b" -- ", texts[11])
+            self.assertIn(b"\0--\0", re.sub(rb"\0[^\0]\0\0\0", b"\0", texts[11]))  # without sizes of words
             self.assertIn(b"cpu-clock\0", texts[12])
 
     def test_hotspot(self):
@@ -1054,6 +1115,8 @@ def fields_of(data):
         key, at = varint(at)
         if key & 7 == 0:
             value, at = varint(at)
+        elif key & 7 == 1:
+            value, at = data[at:at + 8], at + 8
         else:
             assert key & 7 == 2, key
             size, at = varint(at)
@@ -1073,6 +1136,76 @@ def all_varints(data):
 
 def first_varint(data):
     return next(all_varints(data), 0)
+
+
+def callgrind_costs(text):
+    """Self and inclusive costs by function; texts of names are given once."""
+    names, selves, inclusive = {}, collections.Counter(), collections.Counter()
+    current = called = None
+    for line in text.splitlines():
+        found = re.match(r"(c?fn)=[(](\d+)[)] ?(.*)", line)
+        if found:
+            names.setdefault(found[2], found[3])
+            if found[1] == "fn":
+                current, called = names[found[2]], None
+            else:
+                called = names[found[2]]
+        elif re.match(r"\d+ \d+$", line):
+            cost = int(line.split()[1])
+            inclusive[current] += cost
+            selves[current] += 0 if called else cost
+            called = None
+    return selves, inclusive
+
+
+class Perfetto:
+    """A trace as protos/perfetto/trace of Perfetto v58 describe it: trace_packet.proto, interned_data.proto,
+    profiling/stack_sample.proto, profiling/profile_common.proto, track_event/*.proto."""
+
+    def __init__(self, data):
+        self.times, self.stacks, self.weights, self.task_of_sample = [], [], [], []
+        self.processes, self.threads, self.counters, self.values, self.paths = [], [], {}, [], []
+        self.names, self.frames, self.callstacks, self.tasks, self.events = {}, {}, {}, {}, {}
+        for number, packet in fields_of(data):
+            assert number == 1
+            self.read_packet(list(fields_of(packet)))
+
+    def read_packet(self, fields):
+        packet = dict(fields)
+        assert packet[10] == 1 and packet[13] in (1, 2)
+        for number, value in fields_of(packet.get(12, b"")):
+            self.learn(number, value)
+        if 60 in packet:
+            track = dict(fields_of(packet[60]))
+            self.processes += [dict(fields_of(track[3]))] if 3 in track else []
+            self.threads += [dict(fields_of(track[4]))] if 4 in track else []
+            if 8 in track:
+                self.counters[track[1]] = track[2].decode()
+        if 11 in packet:
+            event = dict(fields_of(packet[11]))
+            assert event[9] == 4
+            self.values.append((event[11], event[30] if 30 in event else struct.unpack("<d", event[44])[0]))
+        if 135 in packet:
+            sample = dict(fields_of(packet[135]))
+            self.times.append(packet[8])
+            self.task_of_sample.append(sample[2])
+            self.weights.append((sample[10], sample[11]))
+            self.stacks.append([self.names[self.frames[frame]] for frame in self.callstacks.get(sample.get(6), [])])
+
+    def learn(self, number, value):
+        entry = dict(fields_of(value))
+        if number == 5:
+            self.names[entry[1]] = entry[2].decode()
+        elif number == 6:
+            self.frames[entry[1]] = entry[2]
+        elif number == 7:
+            self.callstacks[entry[1]] = [frame for field, frame in fields_of(value) if field == 2]
+        elif number == 17:
+            self.paths.append(entry[2])
+        elif number == 48:
+            self.tasks[entry[1]] = entry
+        elif number == 50:
+            self.events[entry[1]] = (entry[2].decode(), entry.get(3))
 
 
 def pprof_selves(data):

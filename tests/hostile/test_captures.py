@@ -22,7 +22,7 @@ LIVE_UNWINDER = sys.argv[1]
 TIMEOUT = 60  # seconds
 SMALL_STACK = 256 << 10
 DEPTH = 8150  # a frame of a capture holds no more addresses
-FORMATS = ['folded', 'html', 'json.gz', 'pb.gz', 'perf.data', 'speedscope.json']
+FORMATS = ['folded', 'html', 'json.gz', 'pb.gz', 'perf.data', 'speedscope.json', 'callgrind', 'pftrace']
 REPORTS = [[], ['--json'], ['--tree', '--min', '0'], ['--threads'], ['--lines', '--inlines']]
 EVIL = 'a\x1b[2Jb\x07c\u009b2Jd\u0085e\u202ef\x7fg'
 
@@ -98,12 +98,31 @@ class Captures(unittest.TestCase):
                 text = self.run_program('report', *options, capture)
                 self.assertTrue(is_safe(text), repr(text))
         self.assertTrue(is_safe(self.run_program('diff', capture, capture)))
-        for suffix in ('folded', 'html', 'json.gz', 'speedscope.json'):
+        for suffix in ('folded', 'html', 'json.gz', 'speedscope.json', 'callgrind'):
             with self.subTest(suffix=suffix):
                 with open(self.convert(capture, suffix), 'rb') as file:
                     data = file.read()
                 text = (gzip.decompress(data) if suffix.endswith('gz') else data).decode()
                 self.assertTrue(is_safe(text))
+
+    def test_markup_and_lines(self):
+        """Names that look like parts of a format are names there."""
+        evil = 'x\n\nfn=(7) taken\n1 999\ncalls=5 0\n1 999;taken 7\n</script>"\\u0000'
+        writer = capwriter.Writer(end_time=9000).process(evil)
+        writer.map(0x1000, 0x2000, 0, '/nonexistent/' + evil).jitmap({0x5000: evil})
+        for time in range(2000, 2010):
+            writer.sample([0x1100, 0x5000], time=time)
+        capture = writer.save(self.path('lines.syscap'))
+        with open(self.convert(capture, 'callgrind'), encoding='utf-8') as file:
+            lines = file.read().splitlines()
+        self.assertIn('summary: 10', lines)
+        self.assertEqual([line for line in lines if '999' in line and not line.startswith(('cmd:', 'fn=', 'cfn=', 'ob=', 'cob='))], [])
+        self.assertEqual(sorted(line for line in lines if line[0:1].isdigit()), ['0 10'] * 3)  # two calls, and the innermost function
+        with open(self.convert(capture, 'folded'), encoding='utf-8') as file:
+            lines = file.read().splitlines()
+        self.assertEqual((len(lines), lines[0].rsplit(' ', 1)[1]), (1, '10'))
+        with open(self.convert(capture, 'html'), encoding='utf-8') as file:
+            self.assertEqual(file.read().count('</script>'), 2)
 
 
 if __name__ == '__main__':
