@@ -27,6 +27,10 @@ OTHER_CALL = "the call in front of the return address leads elsewhere"
 NOP = 0x90
 # How the first function of a thread ends in musl: exit (what the call returned), by a system call.
 THREAD_EXIT = b"\x89\xc7\x31\xc0\xb0\x3c\x0f\x05"
+# rt_sigreturn() by its number, to which a signal handler returns where no CFI says so.
+RESTORER = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+# xor %rbp,%rbp: the ABI's mark of the outermost frame, at the entry of a dynamic linker.
+CLEAR_FP = b"\x48\x31\xed"
 SYSCALLS = b"\x0f\x05", b"\xcd\x80"       # syscall, int $0x80
 
 # Go writes no CFI for the ends of its stacks on x86. These functions are where its own run-time
@@ -61,7 +65,8 @@ class Module:
         self._entry = None
         self._explorer = None
         self._is_go = image is not None and image.section(GO_SECTION) is not None
-        if image is not None and image.is_program:
+        if image is not None and (image.is_program
+                                  or image.bytes_at(image.entry, len(CLEAR_FP)) == CLEAR_FP):
             self._entry = image.entry_range()
 
     @property
@@ -103,6 +108,7 @@ class Module:
         go_root = self._is_go_function(ea, symbol, GO_ROOTS)
         signal = info.signal or (how == RETURN and ea == getattr(symbol, "ea", None)
                                  and self._is_go_function(ea, symbol, GO_RESTORERS))
+        signal |= how == RETURN and self.image.bytes_at(ea + 1, len(RESTORER)) == RESTORER
         interrupts = signal or self._is_go_function(ea, symbol, GO_PREEMPT)
         in_clone = how == RETURN and self.image.bytes_at(ea + 1, len(THREAD_EXIT)) == THREAD_EXIT
         root = info.ra_undefined or in_entry or in_clone
