@@ -71,3 +71,6 @@ struct _LuFlow
   GHashTable *by_start;
   LuFactsList *facts;
 };
+
+/* Returns the number of the function that begins at an address, or 0. */
+guint32 lu_flow_find_function (const LuFlow *self, guint64 address);

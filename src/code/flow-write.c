@@ -18,6 +18,7 @@ typedef struct
   LuExtraRows *rows;
   GArray *jumps; /* of LuFunctionJump */
   guint32 owner; /* of the last instruction; 0: none */
+  gsize grain;   /* the last in which a function begins */
 } Writer;
 
 static const LuFlowFunction *
@@ -57,12 +58,29 @@ write_start (Writer *self, guint32 owner, guint64 address)
     g_array_append_val (self->jumps, jump);
 }
 
+/* Returns the function that an instruction belongs to. Where one begins, the bytes with one owner
+ * can be those of two functions. */
+static guint32
+find_owner (Writer *self, gsize at)
+{
+  const LuFlow *flow = self->flow;
+  guint64 address = flow->range.start + at;
+
+  if ((flow->starts[at / 8] >> at % 8 & 1) != 0)
+    {
+      self->grain = at / LU_FLOW_GRAIN;
+      return lu_flow_find_function (flow, address);
+    }
+  return self->owner != 0 && at / LU_FLOW_GRAIN == self->grain ? self->owner
+                                                               : flow->owners[at / LU_FLOW_GRAIN];
+}
+
 static void
 write_instruction (Writer *self, gsize at)
 {
   const LuFlow *flow = self->flow;
   guint64 address = flow->range.start + at;
-  guint32 owner = flow->owners[at / LU_FLOW_GRAIN];
+  guint32 owner = find_owner (self, at);
   struct lu_rule rule;
   gboolean is_known =
       is_sound (function_at (flow, owner))
@@ -123,7 +141,8 @@ lu_flow_write (LuFlow *self, LuExtraRows *rows)
 {
   Writer writer = { .flow = self,
                     .rows = rows,
-                    .jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump)) };
+                    .jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump)),
+                    .grain = G_MAXSIZE };
   gsize end = self->range.size;
 
   for (gsize at = 0; at < end; at++)

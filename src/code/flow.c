@@ -36,9 +36,8 @@ key_of (const LuFlow *self, guint64 address)
   return GSIZE_TO_POINTER (address - self->range.start + 1);
 }
 
-/* Returns the function that begins at an address, or 0. */
-static guint32
-find_function (const LuFlow *self, guint64 address)
+guint32
+lu_flow_find_function (const LuFlow *self, guint64 address)
 {
   return GPOINTER_TO_UINT (g_hash_table_lookup (self->by_start, key_of (self, address)));
 }
@@ -77,7 +76,7 @@ add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path)
 static guint32
 add_function (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry)
 {
-  guint32 id = find_function (self, address);
+  guint32 id = lu_flow_find_function (self, address);
   gsize at = address - self->range.start;
   LuFlowFunction function = { .start = address, .kind = (guint8) kind };
   LuPath path;
@@ -254,15 +253,15 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboole
     return TRUE;
   if (lu_path_is_balanced (path))
     {
-      to = function_at (self, find_function (self, address));
+      to = function_at (self, lu_flow_find_function (self, address));
       function_at (self, id)->has_exit |=
           to->kind == LU_START_CERTAIN && function_at (self, id)->kind < LU_START_WORD;
-      add_jump (self, id, find_function (self, address));
+      add_jump (self, id, lu_flow_find_function (self, address));
     }
-  else if (is_jump && is_weaker (self, find_function (self, address), id))
+  else if (is_jump && is_weaker (self, lu_flow_find_function (self, address), id))
     {
       /* It is only a part of this function. */
-      give_up (self, find_function (self, address));
+      give_up (self, lu_flow_find_function (self, address));
       self->starts[at / 8] &= (guint8) ~(1 << at % 8);
       return TRUE;
     }
@@ -561,7 +560,7 @@ lu_flow_run_gaps (LuFlow *self)
       lu_flow_add_start (self, self->range.start + at, LU_START_GAP, FALSE);
       if (!lu_flow_run (self))
         return FALSE;
-      if (function_at (self, find_function (self, self->range.start + at))->is_bad)
+      if (function_at (self, lu_flow_find_function (self, self->range.start + at))->is_bad)
         at = (at + ALIGNMENT) & ~(gsize) (ALIGNMENT - 1);
     }
   return self->work > 0;

@@ -216,6 +216,24 @@ test_written (void)
                    LU_RULE_NONE);
 }
 
+/* Two functions in the bytes that have one owner: both starts are written. */
+static void
+test_close (void)
+{
+  Code code = assemble ("c3 90 c3 c3 c3 c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+
+  lu_flow_add_start (flow, ADDRESS + 2, LU_START_CERTAIN, FALSE);
+  lu_flow_add_start (flow, ADDRESS + 3, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  lu_flow_write (flow, rows);
+  g_assert_cmpuint (rows->starts->len, ==, 3);
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmphex (g_array_index (rows->starts, guint64, i), ==, ADDRESS + i + (i > 0));
+}
+
 /* Only code after padding, or that an instruction points to. */
 static void
 test_gaps (void)
@@ -279,6 +297,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/flow/written", test_written);
+  g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/gaps", test_gaps);
   g_test_add_func ("/flow/garbage", test_garbage);
   return g_test_run ();
