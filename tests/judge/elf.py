@@ -270,9 +270,9 @@ class Elf:
     def entry_range(self):
         """(start, end) of the function at the entry point: to the next symbol, at most 256 bytes.
 
-        A stripped file's next symbol says nothing, so its range is 64 bytes at most.
+        A stripped file's next symbol says nothing, so its range is 80 bytes at most.
         """
-        limit = self.entry + (0x100 if self.section(".symtab") else 0x40)
+        limit = self.entry + (0x100 if self.section(".symtab") else 0x50)
         symbols = self.symbols
         i = bisect.bisect_right(self._symbol_starts, self.entry)
         following = (s.ea for s in symbols[i:] if self.is_exec_ea(s.ea))
