@@ -94,9 +94,11 @@ is_frame_pointer (walk_ref ref, uint64_t fp, uint64_t sp)
 enum wanted
 {
   WANTED_ANY,
+  WANTED_OWNER, /* code that keeps walk->fp and may have called this frame */
   WANTED_BY_FP, /* not code that is known to use the frame pointer for something else */
   WANTED_JIT,   /* the same, and it may have called generated code */
-  WANTED_OWNER, /* code that keeps walk->fp and may have called this frame */
+  WANTED_TOP,   /* the same; a direct call in a file may have called it, or not */
+  WANTED_ABOVE, /* like WANTED_ANY, in the same way */
 };
 
 /* FOUND: this can be a return address, because there is code with a call before it, or
@@ -115,7 +117,7 @@ check_return (walk_ref ref, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
     return VERDICT_UNKNOWN;
   if (walk->seen.kind == LU_BPF_MAPPING_JIT)
     return is_frame_pointer (ref, fp, sp) ? VERDICT_FOUND : VERDICT_NONE;
-  if (wanted != WANTED_ANY && walk->seen.kind == LU_BPF_MAPPING_TABLE)
+  if (wanted != WANTED_ANY && wanted != WANTED_ABOVE && walk->seen.kind == LU_BPF_MAPPING_TABLE)
     {
       rule = see_rule (ref, pc - 1);
       if (rule == LU_FP_RULE_UNKNOWN)
@@ -124,7 +126,7 @@ check_return (walk_ref ref, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
         return VERDICT_NONE;
     }
   call = see_call (ref, pc);
-  if (call == LU_CALL_UNKNOWN)
+  if (call == LU_CALL_UNKNOWN || (call == LU_CALL_DIRECT && wanted >= WANTED_TOP))
     return VERDICT_UNKNOWN;
   return call == LU_CALL_NONE || (call == LU_CALL_DIRECT && wanted == WANTED_JIT) ? VERDICT_NONE
                                                                                   : VERDICT_FOUND;
@@ -336,15 +338,55 @@ step_in_leaf (walk_ref ref, uint64_t at)
   return at + size;
 }
 
-/* Returns what the code shows about the leaf's frame (enum lu_leaf_kind). */
+/* Reads the leaf's code into walk->code. Returns 0 if it cannot. */
+static inline int
+read_leaf (struct walk *walk)
+{
+  return walk->place.start + walk->place.size - walk->pc >= LU_LEAF_BYTES
+         && host_read_code (walk->code, LU_LEAF_BYTES, walk->pc) == 0;
+}
+
+/* Returns the state of the search (lu_leaf_search()) after the word at `at` of walk->code. */
+HOST_SUBPROGRAM uint64_t
+search_in_leaf (walk_ref ref, uint64_t state, uint64_t at)
+{
+  const struct walk *walk = host_walk (ref);
+  uint64_t index = at, before = at - 1, word, last;
+
+  if (walk == NULL || at > LU_LEAF_BYTES - sizeof word)
+    return 0;
+  HOST_BOUND (index, sizeof walk->code - 1);
+  HOST_BOUND (before, sizeof walk->code - 1);
+  last = at > 0 ? walk->code[before] : 0;
+  word = *(const uint64_t *) (walk->code + index);
+  for (uint64_t i = 0; i < sizeof word; i++)
+    {
+      state = lu_leaf_search (state, word & 0xff, last);
+      last = word & 0xff;
+      word >>= 8;
+    }
+  return state;
+}
+
+/* Returns whether walk->code pushes a register just before it returns. */
+static inline int
+pushes_register (walk_ref ref)
+{
+  uint64_t state = 0;
+
+  for (uint64_t at = 0; at < LU_LEAF_BYTES; at += sizeof (uint64_t))
+    state = search_in_leaf (ref, state, at);
+  return lu_leaf_found (state) != 0;
+}
+
+/* Returns what walk->code shows about the leaf's frame (enum lu_leaf_kind). */
 HOST_SUBPROGRAM int64_t
-read_leaf_kind (walk_ref ref)
+see_leaf_kind (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
   uint64_t at = 0;
 
-  if (walk == NULL || walk->place.start + walk->place.size - walk->pc < LU_LEAF_BYTES
-      || host_read_code (walk->code, LU_LEAF_BYTES, walk->pc) != 0)
+  if (walk == NULL)
     return LU_LEAF_UNKNOWN;
   if (lu_leaf_is_pushed (*(const uint64_t *) walk->code))
     return LU_LEAF_PUSHED;
@@ -374,7 +416,7 @@ go_by_top (walk_ref ref, struct walk *walk, uint64_t top, uint32_t wanted)
 
   if (!is_frame_pointer (ref, walk->fp, walk->sp + 8))
     return VERDICT_NONE;
-  verdict = take_return (ref, walk, top, walk->sp + 8, wanted);
+  verdict = take_return (ref, walk, top, walk->sp + 8, wanted == WANTED_JIT ? WANTED_TOP : wanted);
   if (verdict != VERDICT_FOUND)
     return verdict;
   /* If there are several, the topmost may be wrong: all may be left from earlier calls. */
@@ -388,17 +430,21 @@ go_by_top (walk_ref ref, struct walk *walk, uint64_t top, uint32_t wanted)
 static inline int64_t
 go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
 {
-  int64_t verdict = is_frame_pointer (ref, walk->fp, walk->sp)
-                        ? find_word (ref, walk, walk->sp, WANTED_ANY)
-                        : check_return (ref, top[0], walk->fp, walk->sp, WANTED_ANY);
-  int64_t kind;
-  int is_large = walk->fp - walk->sp - LU_FP_MAX_WORDS * 8 - 1 < LU_FP_MAX_DISTANCE;
+  int64_t verdict, kind;
+  int has_code, is_large = walk->fp - walk->sp - LU_FP_MAX_WORDS * 8 - 1 < LU_FP_MAX_DISTANCE;
 
-  if (verdict != VERDICT_FOUND && (verdict != VERDICT_NONE || !is_large))
-    return verdict;
   if (is_known_set_up (walk, walk->pc))
     return VERDICT_NONE;
-  kind = read_leaf_kind (ref);
+  has_code = read_leaf (walk);
+  /* It may hold the return address. */
+  if (has_code && pushes_register (ref))
+    return VERDICT_UNKNOWN;
+  verdict = is_frame_pointer (ref, walk->fp, walk->sp)
+                ? find_word (ref, walk, walk->sp, WANTED_ANY)
+                : check_return (ref, top[0], walk->fp, walk->sp, WANTED_ANY);
+  if (verdict != VERDICT_FOUND && (verdict != VERDICT_NONE || !is_large))
+    return verdict;
+  kind = has_code ? see_leaf_kind (ref) : LU_LEAF_UNKNOWN;
   if (kind == LU_LEAF_UNDECIDED)
     return is_large ? VERDICT_UNKNOWN : VERDICT_MORE;
   if (kind == LU_LEAF_FRAMED)
@@ -446,10 +492,8 @@ may_lead_here (walk_ref ref, uint64_t pc)
 static inline int64_t
 go_by_words (walk_ref ref, struct walk *walk, uint64_t top, int is_jit)
 {
-  int64_t verdict = VERDICT_NONE;
+  int64_t verdict = go_by_top (ref, walk, top, is_jit ? WANTED_JIT : WANTED_BY_FP);
 
-  if (!is_jit || !is_known_set_up (walk, walk->pc))
-    verdict = go_by_top (ref, walk, top, is_jit ? WANTED_JIT : WANTED_BY_FP);
   if (is_jit)
     return verdict == VERDICT_MORE ? VERDICT_UNKNOWN : verdict;
   if (verdict == VERDICT_NONE && !leads_to_rule (ref, walk))
@@ -468,8 +512,10 @@ go_from_leaf (walk_ref ref, struct walk *walk)
     return VERDICT_UNKNOWN;
   if (!is_jit)
     verdict = go_by_code (ref, walk, top);
+  else if (is_known_set_up (walk, walk->pc))
+    return VERDICT_NONE;
   else if (top[0] == walk->fp && top[0] > LU_FP_MIN_ADDRESS)
-    verdict = take_return (ref, walk, top[1], walk->sp + 16, WANTED_ANY);
+    verdict = take_return (ref, walk, top[1], walk->sp + 16, WANTED_ABOVE);
   HOST_FORGET (walk, verdict);
   return verdict == VERDICT_MORE ? go_by_words (ref, walk, top[0], is_jit) : verdict;
 }

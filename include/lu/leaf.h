@@ -20,6 +20,9 @@
 #define LU_LEAF_BYTES  48
 #define LU_LEAF_STEPS  10
 #define LU_LEAF_WINDOW 8
+/* A register is pushed for a return if no more than this many bytes are between the push and the
+ * return. */
+#define LU_LEAF_NEAR 8
 /* The answers of code. BARE and FRAMED also stand for the size of the instruction that decides. */
 enum lu_leaf_kind
 {
@@ -30,6 +33,13 @@ enum lu_leaf_kind
   LU_LEAF_PUSHED,    /* the second instruction of a prologue: the return address is below the top */
   LU_LEAF_UNKNOWN,   /* the code has not been read */
 };
+
+/* Above the kind: 1 + the number of the register that the code pushes just before it returns, which
+ * it has not popped before: it may hold the return address. V8 takes arguments off the stack, and
+ * sets up frames out of line, with the return address in a register. */
+#define LU_LEAF_REGISTER_SHIFT    8
+#define LU_LEAF_KIND(leaf)        ((enum lu_leaf_kind) ((leaf) &0xff))
+#define LU_LEAF_REGISTER_OF(leaf) ((uint32_t) (leaf) >> LU_LEAF_REGISTER_SHIFT)
 
 /* push %rbp; mov %rsp,%rbp, in both encodings */
 #define LU_LEAF_PROLOGUE       0xe5894855
@@ -151,9 +161,48 @@ lu_leaf_step (uint64_t code)
   return (1 + has_rex + lu_leaf_operand_size (code >> 8) + has_byte) * is_fine;
 }
 
-/* Returns what LU_LEAF_BYTES of code show; never UNKNOWN. */
+/* The search for a push just before a return goes byte by byte, because it need not know all
+ * instructions: a wrong find asks for a register that holds a return address. Its state: popped
+ * registers as bits; the number of the one pushed last; how many bytes its push is still near;
+ * whether a return was found. */
+#define LU_LEAF_PUSHED_AT 16
+#define LU_LEAF_NEAR_AT   20
+#define LU_LEAF_FOUND_AT  24
+
+static inline uint64_t
+lu_leaf_search (uint64_t state, uint64_t byte, uint64_t last)
+{
+  uint64_t number = (byte & 7) | lu_leaf_is (last, 0x41) << 3;
+  uint64_t pushed = state >> LU_LEAF_PUSHED_AT & 15, near = state >> LU_LEAF_NEAR_AT & 15;
+  uint64_t found = state >> LU_LEAF_FOUND_AT & 1, popped = state & 0xffff, is_push;
+
+  found |= lu_leaf_is (byte, 0xc3) & (lu_leaf_is (near, 0) ^ 1);
+  is_push = lu_leaf_is (byte & 0xf8, 0x50) & (lu_leaf_is (number >> 1, 2) ^ 1) & ~(popped >> number)
+            & (found ^ 1);
+  popped |= lu_leaf_is (byte & 0xf8, 0x58) << number;
+  pushed += (number - pushed) * is_push;
+  near -= lu_leaf_is (near, 0) ^ 1;
+  near += (LU_LEAF_NEAR + 1 - near) * is_push;
+  return popped | pushed << LU_LEAF_PUSHED_AT | near << LU_LEAF_NEAR_AT | found << LU_LEAF_FOUND_AT;
+}
+
+/* Returns 1 + the number of the register, or 0, at the end of a search. */
+static inline uint64_t
+lu_leaf_found (uint64_t state)
+{
+  return ((state >> LU_LEAF_PUSHED_AT & 15) + 1) * (state >> LU_LEAF_FOUND_AT & 1);
+}
+
+/* Returns the number of the register in DWARF (System V ABI for x86-64, figure 3.36). */
+static inline uint32_t
+lu_leaf_dwarf_number (uint32_t number)
+{
+  return number < 8 ? 0x54673120u >> 4 * number & 15 : number;
+}
+
+/* Returns what LU_LEAF_BYTES of code show. */
 static inline enum lu_leaf_kind
-lu_leaf_kind_of (const uint8_t *code)
+lu_leaf_frame_of (const uint8_t *code)
 {
   uint64_t at = 0;
 
@@ -172,4 +221,15 @@ lu_leaf_kind_of (const uint8_t *code)
       at += size;
     }
   return LU_LEAF_UNDECIDED;
+}
+
+/* Returns what LU_LEAF_BYTES of code show: a kind, never UNKNOWN, and perhaps a register. */
+static inline uint32_t
+lu_leaf_of (const uint8_t *code)
+{
+  uint64_t state = 0;
+
+  for (uint32_t i = 0; i < LU_LEAF_BYTES; i++)
+    state = lu_leaf_search (state, code[i], i > 0 ? code[i - 1] : 0);
+  return lu_leaf_frame_of (code) | (uint32_t) lu_leaf_found (state) << LU_LEAF_REGISTER_SHIFT;
 }

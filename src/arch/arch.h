@@ -66,8 +66,8 @@ typedef struct
   /* Optional: returns whether LU_ARCH_PLT_BYTES of code are an entry of a procedure linkage table,
    * which jumps to another file, or to what the same file exports. */
   gboolean (*is_plt_entry) (const guint8 *code);
-  /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu/leaf.h). */
-  enum lu_leaf_kind (*leaf_kind_of) (const guint8 *code);
+  /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu_leaf_of()). */
+  guint32 (*leaf_of) (const guint8 *code);
   /* Optional: returns whether Python's trampolines (python -X perf) return to such an address
    * in a mapping. */
   gboolean (*is_trampoline_return) (guint64 pc, guint64 start, guint64 size);

@@ -56,10 +56,10 @@ lu_x86_is_plt_entry (const guint8 *code)
   return code[0] == 0xff && (code[1] == 0x25 || code[1] == 0xa3);
 }
 
-static enum lu_leaf_kind
-leaf_kind_of (const guint8 *code)
+static guint32
+leaf_of (const guint8 *code)
 {
-  return lu_leaf_kind_of (code);
+  return lu_leaf_of (code);
 }
 
 static gboolean
@@ -122,7 +122,7 @@ const LuArch lu_arch_x86_64 = {
              [RIP] = LU_SLOT_RA },
   .decode_call = lu_x86_decode_call,
   .is_plt_entry = lu_x86_is_plt_entry,
-  .leaf_kind_of = leaf_kind_of,
+  .leaf_of = leaf_of,
   .is_trampoline_return = is_trampoline_return,
   .trampoline_frame = LU_TRAMPOLINE_FRAME,
   .cfi_finds_interrupted_stack = TRUE,

@@ -37,7 +37,7 @@ kind_without_code (LuCodeResult result)
 #define KEPT_BARE   LU_CALL_DIRECT
 #define KEPT_FRAMED LU_CALL_INDIRECT
 
-static LuLeafKind
+static LuLeaf
 known_leaf (const LuDwflMapping *mapping, guint64 offset)
 {
   switch (known_kind (mapping, LEAF_KEY | offset))
@@ -55,11 +55,14 @@ known_leaf (const LuDwflMapping *mapping, guint64 offset)
                                                                       : LU_LEAF_UNDECIDED;
 }
 
+/* Registers are not kept: such code is seldom sampled. */
 static void
-keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeafKind kind)
+keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeaf kind)
 {
   LuCallSites *sites = lu_module_make_call_sites (mapping->module);
 
+  if (LU_LEAF_REGISTER_OF (kind) != 0)
+    return;
   if (kind == LU_LEAF_PUSHED)
     lu_call_sites_add (sites, PUSHED_KEY | offset, LU_CALL_NONE);
   lu_call_sites_add (sites, LEAF_KEY | offset,
@@ -68,17 +71,17 @@ keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeafKind kind)
                                               : LU_CALL_NONE);
 }
 
-LuLeafKind
+LuLeaf
 lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
               guint64 pc)
 {
   guint64 offset = file_offset_of (mapping, pc);
-  LuLeafKind kind = known_leaf (mapping, offset);
+  LuLeaf kind = known_leaf (mapping, offset);
   LuMappedModule file;
   guint8 bytes[LU_LEAF_BYTES];
   LuCodeResult result;
 
-  if (arch->leaf_kind_of == NULL)
+  if (arch->leaf_of == NULL)
     return LU_LEAF_UNDECIDED;
   if (kind != LU_LEAF_UNKNOWN || reader == NULL)
     return kind;
@@ -89,7 +92,7 @@ lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwfl
       result = lu_code_reader_read (reader, &file, offset, bytes, sizeof bytes);
       if (result != LU_CODE_READ)
         return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
-      kind = arch->leaf_kind_of (bytes);
+      kind = arch->leaf_of (bytes);
     }
   keep_leaf (mapping, offset, kind);
   return kind;
@@ -149,25 +152,6 @@ pair_key (guint64 offset, guint64 to)
   return G_GUINT64_CONSTANT (1) << 60 | hash >> 4;
 }
 
-/* DIRECT: this is an entry of a procedure linkage table. */
-static LuCallKind
-read_plt_entry (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
-                guint64 target)
-{
-  LuMappedModule file = lu_code_file_of (mapping, pid);
-  guint8 bytes[LU_ARCH_PLT_BYTES];
-  LuCodeResult result;
-
-  if (arch->is_plt_entry == NULL || target - mapping->start > mapping->end - mapping->start
-      || mapping->end - target < sizeof bytes)
-    return LU_CALL_NONE;
-  result =
-      lu_code_reader_read (reader, &file, file_offset_of (mapping, target), bytes, sizeof bytes);
-  if (result != LU_CODE_READ)
-    return kind_without_code (result);
-  return arch->is_plt_entry (bytes) ? LU_CALL_DIRECT : LU_CALL_NONE;
-}
-
 /* Returns whether a procedure linkage table of the file may lead to the same file. Programs call
  * their own functions without it. */
 static gboolean
@@ -192,27 +176,36 @@ is_target (const LuFrameCall *call, guint64 target)
   return slot != NULL && lu_table_slot_leads_to (slot, target - call->mapping->bias, start);
 }
 
-static LuCallKind
-read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
+/* Sets *kind to DIRECT if the call leads to the code, perhaps through a procedure linkage table,
+ * otherwise to NONE. */
+static LuCodeResult
+read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call,
+               LuCallKind *kind)
 {
-  LuMappedModule file = lu_code_file_of (call->mapping, pid);
-  guint64 offset = file_offset_of (call->mapping, call->pc);
-  guint8 bytes[LU_CALL_LONGEST];
-  gsize size = MIN (sizeof bytes, offset);
+  const LuDwflMapping *mapping = call->mapping;
+  LuMappedModule file = lu_code_file_of (mapping, pid);
+  guint64 offset = file_offset_of (mapping, call->pc), target;
+  gboolean is_within = mapping->module == call->code->module;
+  guint8 bytes[MAX (LU_CALL_LONGEST, LU_ARCH_PLT_BYTES)];
+  gsize size = MIN (LU_CALL_LONGEST, offset);
   gint64 displacement;
-  guint64 target;
   LuCodeResult result = lu_code_reader_read (reader, &file, offset - size, bytes, size);
 
-  if (result != LU_CODE_READ)
-    return kind_without_code (result);
-  if (arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)
-    return LU_CALL_NONE;
+  *kind = LU_CALL_NONE;
+  if (result != LU_CODE_READ || arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)
+    return result;
   target = call->pc + (guint64) displacement;
   if (is_target (call, target))
-    return LU_CALL_DIRECT;
-  if (call->mapping->module == call->code->module && !may_call_own_exports (call->mapping))
-    return LU_CALL_NONE;
-  return read_plt_entry (reader, pid, arch, call->mapping, target);
+    *kind = LU_CALL_DIRECT;
+  if (*kind == LU_CALL_DIRECT || (is_within && !may_call_own_exports (mapping))
+      || arch->is_plt_entry == NULL || target - mapping->start > mapping->end - mapping->start
+      || mapping->end - target < LU_ARCH_PLT_BYTES)
+    return LU_CODE_READ;
+  result = lu_code_reader_read (reader, &file, file_offset_of (mapping, target), bytes,
+                                LU_ARCH_PLT_BYTES);
+  if (result == LU_CODE_READ && arch->is_plt_entry (bytes))
+    *kind = LU_CALL_DIRECT;
+  return result;
 }
 
 LuProviderResult
@@ -229,8 +222,12 @@ lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const Lu
   kind = known_kind (call->mapping, key);
   if (kind == LU_CALL_UNKNOWN && reader != NULL)
     {
-      kind = read_leads_to (reader, pid, arch, call);
-      lu_call_sites_add (lu_module_make_call_sites (call->mapping->module), key, kind);
+      LuCodeResult result = read_leads_to (reader, pid, arch, call, &kind);
+
+      if (result != LU_CODE_READ)
+        kind = kind_without_code (result);
+      else
+        lu_call_sites_add (lu_module_make_call_sites (call->mapping->module), key, kind);
     }
   return kind == LU_CALL_UNKNOWN ? LU_PROVIDER_UNKNOWN
          : kind == LU_CALL_NONE  ? LU_PROVIDER_NONE

@@ -33,9 +33,9 @@ LuCallKind lu_code_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
 LuProviderResult lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                                    const LuFrameCall *call);
 
-/* Like lu_code_call(), but returns what the code from `pc` on shows (LuArch.leaf_kind_of). */
-LuLeafKind lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
-                         const LuDwflMapping *mapping, guint64 pc);
+/* Like lu_code_call(), but returns what the code from `pc` on shows (LuArch.leaf_of). */
+LuLeaf lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                     const LuDwflMapping *mapping, guint64 pc);
 
 /* Returns the module of a mapping for the code reader. */
 static inline LuMappedModule

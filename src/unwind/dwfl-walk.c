@@ -279,7 +279,7 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
   return lu_code_call (walk->reader, walk->pid, walk->arch, mapping, pc);
 }
 
-static LuLeafKind
+static LuLeaf
 leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
   Walk *walk = data;

@@ -93,8 +93,8 @@ check_return_by_fp (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp)
   return check_return (self, pc, fp, sp);
 }
 
-/* Like check_return_by_fp(), for the caller of generated code. A direct call in a file does not
- * lead there. */
+/* Like check_return_by_fp(), for the caller of generated code, in words that are probably old. A
+ * direct call in a file leads there only if the code called jumps on, as some of V8 does. */
 static LuProviderResult
 check_return_from_jit (LuFrameContext *self, guint64 pc, guint64 fp, guint64 sp)
 {
@@ -260,11 +260,31 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
   return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
 }
 
-/* Steps from a leaf in a file. NONE: its frame is set up. BEYOND: unknown; so is a frame too large
- * to be searched, if neither its code nor other samples show where it has its return address. */
+/* Steps from a leaf that is about to push a register and return. NONE: the register holds no return
+ * address. BEYOND: it does, but the frame that the leaf sets up, the caller's, is not there yet; or
+ * the registers are not known. */
 static LuProviderResult
-go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
-            LuFrameRegs *caller)
+go_by_register (LuFrameContext *self, LuLeaf leaf, const LuFrameRegs *frame, LuFrameRegs *caller)
+{
+  guint number = lu_leaf_dwarf_number (LU_LEAF_REGISTER_OF (leaf) - 1);
+  LuProviderResult result;
+
+  *caller = *frame;
+  if (frame->sp != self->sampled_sp
+      || !lu_arch_read_dwarf (self->arch, &self->sample->regs, (int) number, &caller->pc))
+    return LU_PROVIDER_BEYOND;
+  result = check_return (self, caller->pc, frame->fp, frame->sp);
+  return result == LU_PROVIDER_FOUND && LU_LEAF_KIND (leaf) != LU_LEAF_UNDECIDED
+             ? LU_PROVIDER_BEYOND
+             : result;
+}
+
+/* Steps from a leaf in a file whose code does not have its return address in a register. NONE: its
+ * frame is set up. BEYOND: unknown; so is a frame too large to be searched, if neither its code nor
+ * other samples show where it has its return address. */
+static LuProviderResult
+go_by_kind (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+            enum lu_leaf_kind kind, LuFrameRegs *caller)
 {
   gboolean is_possible = is_frame_pointer (self, frame->fp, frame->sp);
   guint word = self->arch->word_size;
@@ -273,13 +293,10 @@ go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   gboolean is_large = is_possible && frame->fp - frame->sp > LU_FP_MAX_WORDS * word;
   guint64 top;
 
-  if (result == LU_PROVIDER_UNKNOWN || (result == LU_PROVIDER_NONE && !is_large)
-      || is_known_set_up (self, frame->pc))
-    return result == LU_PROVIDER_UNKNOWN ? result : LU_PROVIDER_NONE;
-  switch (self->ops->leaf_at (self->data, code, frame->pc))
+  if (result == LU_PROVIDER_UNKNOWN || (result == LU_PROVIDER_NONE && !is_large))
+    return result;
+  switch (kind)
     {
-    case LU_LEAF_UNKNOWN:
-      return LU_PROVIDER_UNKNOWN;
     case LU_LEAF_BARE:
       return take_return (self, frame, frame->sp, caller);
     case LU_LEAF_PUSHED:
@@ -289,10 +306,41 @@ go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
     case LU_LEAF_FRAMED:
       note_set_up (self, frame->pc);
       return LU_PROVIDER_NONE;
-    case LU_LEAF_UNDECIDED:
+    default:
       break;
     }
   return is_large ? LU_PROVIDER_BEYOND : go_undecided (self, code, frame, caller);
+}
+
+static LuProviderResult
+go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+            LuFrameRegs *caller)
+{
+  LuProviderResult result = LU_PROVIDER_NONE;
+  LuLeaf leaf;
+
+  if (is_known_set_up (self, frame->pc))
+    return LU_PROVIDER_NONE;
+  leaf = self->ops->leaf_at (self->data, code, frame->pc);
+  if (leaf == LU_LEAF_UNKNOWN)
+    return LU_PROVIDER_UNKNOWN;
+  if (LU_LEAF_REGISTER_OF (leaf) != 0)
+    result = go_by_register (self, leaf, frame, caller);
+  return result != LU_PROVIDER_NONE ? result
+                                    : go_by_kind (self, code, frame, LU_LEAF_KIND (leaf), caller);
+}
+
+/* Checks the return address found for a leaf of generated code. BEYOND: a direct call in a file is
+ * before it, so that it may as well be an old one. */
+static LuProviderResult
+check_direct (LuFrameContext *self, guint64 pc)
+{
+  const LuDwflMapping *mapping = self->ops->find (self->data, pc - 1);
+
+  if (mapping->status == LU_STATUS_JIT)
+    return LU_PROVIDER_FOUND;
+  return self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT ? LU_PROVIDER_BEYOND
+                                                                            : LU_PROVIDER_FOUND;
 }
 
 /* Steps from a leaf of generated code, in the same way. */
@@ -303,15 +351,22 @@ go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller
   LuProviderResult result;
   guint64 top;
 
+  if (is_known_set_up (self, frame->pc) || !lu_frame_read_word (self, frame->sp, &top))
+    return LU_PROVIDER_NONE;
   /* The frame pointer has been pushed but not changed yet. */
-  if (lu_frame_read_word (self, frame->sp, &top) && top == frame->fp && top > LU_FP_MIN_ADDRESS
-      && lu_frame_read_word (self, frame->sp + word, &top))
+  if (top == frame->fp && top > LU_FP_MIN_ADDRESS)
     {
       result = take_return (self, frame, frame->sp + word, caller);
-      return result == LU_PROVIDER_BEYOND ? LU_PROVIDER_NONE : result;
+      return result == LU_PROVIDER_BEYOND  ? LU_PROVIDER_NONE
+             : result == LU_PROVIDER_FOUND ? check_direct (self, caller->pc)
+                                           : result;
     }
-  return is_known_set_up (self, frame->pc) ? LU_PROVIDER_NONE
-                                           : go_by_top (self, frame, caller, check_return_from_jit);
+  result = check_return_by_fp (self, top, frame->fp, frame->sp + word);
+  if (result == LU_PROVIDER_FOUND && is_frame_pointer (self, frame->fp, frame->sp + word))
+    result = check_direct (self, top);
+  return result == LU_PROVIDER_FOUND || result == LU_PROVIDER_NONE
+             ? go_by_top (self, frame, caller, check_return_from_jit)
+             : result;
 }
 
 /* FOUND: this may be the return address into ordinary code that keeps frame pointers and has called

@@ -37,7 +37,7 @@ typedef struct
   guint n_notes;
 } LuSetUpCode;
 
-typedef enum lu_leaf_kind LuLeafKind;
+typedef guint32 LuLeaf; /* lu_leaf_of() */
 
 /* An engine's knowledge about code. `data` is LuFrameContext.data. The last two return UNKNOWN if
  * the answer has to be read from a file and the caller must not do that. */
@@ -54,7 +54,7 @@ typedef struct
   LuProviderResult (*leads_to) (gpointer data, const LuDwflMapping *mapping, guint64 pc,
                                 const LuDwflMapping *code, guint64 to);
   /* Returns what the code of a file shows from `pc` on. */
-  LuLeafKind (*leaf_at) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
+  LuLeaf (*leaf_at) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
 } LuFrameOps;
 
 /* State that the steps of one walk share. */

@@ -118,7 +118,7 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
   return lu_fp_rule_of (&found.rule);
 }
 
-static LuLeafKind
+static LuLeaf
 leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
   const LuWalk *walk = data;

@@ -31,6 +31,9 @@ static struct
   /* Returns the LuCallKind before a return address. */
   int (*call_before) (void *data, uint64_t pc);
   void *data;
+  /* Reads code of the process; 0: it is there. NULL: none ever is. */
+  int (*read_code) (void *data, void *to, uint32_t size, uint64_t address);
+  void *code_data;
   struct walk walk;
   struct python python;
   /* Reads memory of the process; 0: it is there. */
@@ -77,7 +80,8 @@ host_read_window (void *to, uint32_t size, uint64_t address)
 static inline int64_t
 host_read_code (void *to, uint32_t size, uint64_t address)
 {
-  return -1;
+  return user_host.read_code != NULL ? user_host.read_code (user_host.code_data, to, size, address)
+                                     : -1;
 }
 
 static inline enum lu_call_kind

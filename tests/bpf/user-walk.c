@@ -45,6 +45,13 @@ user_set_calls (int (*call_before) (void *data, uint64_t pc), void *data)
   user_host.data = data;
 }
 
+void
+user_set_code (int (*read_code) (void *data, void *to, uint32_t size, uint64_t address), void *data)
+{
+  user_host.read_code = read_code;
+  user_host.code_data = data;
+}
+
 static void
 set_registers (const LuRegs *regs)
 {

@@ -17,6 +17,9 @@ uint32_t *user_add_entry (void *data, unsigned entry);
 void user_set_config (const struct lu_bpf_config *config);
 /* The callback returns the LuCallKind before a return address. */
 void user_set_calls (int (*call_before) (void *data, uint64_t pc), void *data);
+/* The callback reads code of the process and returns 0, or fails. Without it there is none. */
+void user_set_code (int (*read_code) (void *data, void *to, uint32_t size, uint64_t address),
+                    void *data);
 
 /* Walks the sample's stack in the process. Sets the frames and COMPLETE or DEPTH_LIMIT, or
  * UNSUPPORTED_RULE where the program would fall back. Returns the enum lu_bpf_reason. */

@@ -60,11 +60,10 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 
 static LuSetUpCode set_up;
 
-static LuLeafKind
+static LuLeaf
 leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
-  static const LuLeafKind kinds[] = { LU_LEAF_UNDECIDED, LU_LEAF_BARE, LU_LEAF_FRAMED,
-                                      LU_LEAF_PUSHED };
+  static const LuLeaf kinds[] = { LU_LEAF_UNDECIDED, LU_LEAF_BARE, LU_LEAF_FRAMED, LU_LEAF_PUSHED };
 
   g_assert_true (mapping == &file);
   return kinds[pc >> 3 & 3];

@@ -77,6 +77,17 @@ decode_two_bytes (const guint8 *bytes, gsize size)
   return (Instruction){ INSTRUCTION_OTHER, 0 };
 }
 
+/* mov to %rsp. `bytes` starts with the opcode, `rex` is 0 if there is none. */
+static gboolean
+moves_stack (const guint8 *bytes, gsize size, guint8 rex)
+{
+  if (size < 2 || (rex & 8) == 0)
+    return FALSE;
+  if (bytes[0] == 0x8b)
+    return (bytes[1] >> 3 & 7) == 4 && (rex & 4) == 0;
+  return bytes[0] == 0x89 && bytes[1] >> 6 == 3 && (bytes[1] & 7) == 4 && (rex & 1) == 0;
+}
+
 Instruction
 instruction_decode (const guint8 *bytes, gsize size)
 {
@@ -96,6 +107,12 @@ instruction_decode (const guint8 *bytes, gsize size)
     case 0xc2:
     case 0xc3:
       return (Instruction){ INSTRUCTION_RETURN, 0 };
+    case 0x89:
+    case 0x8b:
+      return (Instruction){ moves_stack (bytes + at, size - at, at > 0 ? bytes[at - 1] : 0)
+                                ? INSTRUCTION_MOVE_STACK
+                                : INSTRUCTION_OTHER,
+                            0 };
     case 0x0f:
       return decode_two_bytes (bytes + at + 1, size - at - 1);
     case 0xe0:

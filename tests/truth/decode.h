@@ -18,6 +18,7 @@ typedef enum
   INSTRUCTION_RETURN,
   INSTRUCTION_JUMP,
   INSTRUCTION_SYSCALL,
+  INSTRUCTION_MOVE_STACK, /* the stack pointer is loaded, as where stacks are switched */
 } InstructionKind;
 
 typedef struct

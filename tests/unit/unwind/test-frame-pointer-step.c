@@ -33,8 +33,12 @@
 #define LEAF_PUSHED 50u
 #define LEAF_FRAMED 51u
 #define FAR         60u
-#define SP          G_GUINT64_CONSTANT (0x7ffff000) /* start of the copy */
-#define N           12
+/* About to push rbx and return; the same, and a frame will be set up before. */
+#define LEAF_REGISTER 52u
+#define LEAF_ABOUT    53u
+#define RBX           3u
+#define SP            G_GUINT64_CONSTANT (0x7ffff000) /* start of the copy */
+#define N             12
 
 /* A tagged pointer of V8. */
 #define V8_OBJECT G_GUINT64_CONSTANT (0x27cbb83bff71)
@@ -383,14 +387,16 @@ static const Case cases[] = {
     { 7, AT (8), JIT + 5, 1000000, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
     .fp = 6,
     .pc = JIT },
-  { "a word on top behind a direct call in a file, which cannot lead to generated code",
+  { "a word on top behind a direct call in a file: old, or the code called jumps to generated code",
     { KEEPS + DIRECT, 7, AT (9), PLAIN + CALL },
     .fp = 2,
     .pc = JIT,
-    .is_exact = TRUE,
-    .want = LU_PROVIDER_FOUND,
-    .want_pc = PLAIN + CALL,
-    .want_sp = 4 },
+    .is_exact = TRUE },
+  { "such a word below the frame pointer just pushed",
+    { AT (2), KEEPS + DIRECT, AT (9), PLAIN + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE },
   { "another such word cannot be the return address either",
     { PLAIN + CALL, KEEPS + DIRECT, AT (9), PLAIN + CALL },
     .fp = 2,
@@ -434,15 +440,17 @@ call_before (gpointer data, const LuDwflMapping *mapping, guint64 pc)
     }
 }
 
-static LuLeafKind
+static LuLeaf
 leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 {
   g_assert_true (mapping == &file);
-  return pc % SIZE == LEAF          ? LU_LEAF_BARE
-         : pc % SIZE == LEAF_PUSHED ? LU_LEAF_PUSHED
-         : pc % SIZE == LEAF_FRAMED ? LU_LEAF_FRAMED
-         : pc % SIZE == LEAF_LATER  ? LU_LEAF_UNKNOWN
-                                    : LU_LEAF_UNDECIDED;
+  return pc % SIZE == LEAF            ? LU_LEAF_BARE
+         : pc % SIZE == LEAF_PUSHED   ? LU_LEAF_PUSHED
+         : pc % SIZE == LEAF_FRAMED   ? LU_LEAF_FRAMED
+         : pc % SIZE == LEAF_LATER    ? LU_LEAF_UNKNOWN
+         : pc % SIZE == LEAF_REGISTER ? (RBX + 1) << LU_LEAF_REGISTER_SHIFT
+         : pc % SIZE == LEAF_ABOUT    ? LU_LEAF_BARE | (RBX + 1) << LU_LEAF_REGISTER_SHIFT
+                                      : LU_LEAF_UNDECIDED;
 }
 
 /* The direct call leads to any code but that at FAR. */
@@ -614,6 +622,37 @@ test_leaf (void)
   g_assert_cmpint (fp_step_leaf (1, PLAIN + LEAF + 2, JIT + 9), ==, LU_PROVIDER_NONE);
   g_assert_cmpint (fp_step_leaf (1, PLAIN + LEAF_LATER, JIT + 9), ==, LU_PROVIDER_UNKNOWN);
   g_assert_cmpint (fp_step_leaf (1, JIT + LEAF, JIT + 9), ==, LU_PROVIDER_NONE);
+}
+
+/* Steps from a leaf in a file whose register holds a value. */
+static LuProviderResult
+step_with_register (guint64 pc, guint64 value, guint64 want_pc)
+{
+  const guint64 words[N] = { 7, 8, AT (9), RULES + CALL }, registers[] = { value };
+  LuSample sample = { .stack = (const guint8 *) words,
+                      .stack_size = sizeof words,
+                      .regs = { LU_ABI_64, 1, 1 << 1 /* rbx */, registers } };
+  LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
+  LuFrameRegs frame = { .pc = pc, .sp = AT (0), .fp = AT (2) }, caller;
+  LuProviderResult result = lu_frame_providers_step (&fp_step, &file, &frame, &caller);
+
+  if (result == LU_PROVIDER_FOUND)
+    g_assert_cmphex (caller.pc, ==, want_pc);
+  return result;
+}
+
+/* The return address is in the register that the code pushes before it returns. */
+static void
+test_register (void)
+{
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (step_with_register (PLAIN + LEAF_REGISTER, JIT + 7, JIT + 7), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmpint (step_with_register (PLAIN + LEAF_REGISTER, PLAIN + LATER, 0), ==,
+                   LU_PROVIDER_UNKNOWN);
+  g_assert_cmpint (step_with_register (PLAIN + LEAF_ABOUT, JIT + 7, 0), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (step_with_register (PLAIN + LEAF_REGISTER, 77, RULES + CALL), ==,
+                   LU_PROVIDER_FOUND);
 }
 
 /* Whatever the stack contains, a frame that is found lies in the copy and above the previous one.
@@ -925,6 +964,32 @@ test_leads_to (gconstpointer is_program)
   lu_module_unref (module);
 }
 
+/* Where a call leads is asked again if the file could not be read. */
+static void
+test_leads_to_again (void)
+{
+  g_autoptr (LuCodeReader) first = lu_code_reader_new ();
+  g_autoptr (LuCodeReader) second = lu_code_reader_new ();
+  g_autoptr (LuCodeReader) third = lu_code_reader_new ();
+  g_autofree char *path = NULL, *away = NULL;
+  LuModule *module = write_calls (&path, FALSE);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .module = module
+  };
+  const LuFrameCall call = { &mapping, &mapping, AT_CALL (0), TEXT + 8200 };
+  const LuArch *arch = &lu_arch_x86_64;
+
+  away = g_strconcat (path, ".away", NULL);
+  g_assert_cmpint (lu_code_call (first, 0, arch, &mapping, call.pc), ==, LU_CALL_DIRECT);
+  g_assert_cmpint (g_rename (path, away), ==, 0);
+  g_assert_cmpint (lu_code_leads_to (second, 0, arch, &call), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (lu_code_leads_to (NULL, 0, arch, &call), ==, LU_PROVIDER_UNKNOWN);
+  g_assert_cmpint (g_rename (away, path), ==, 0);
+  g_assert_cmpint (lu_code_leads_to (third, 0, arch, &call), ==, LU_PROVIDER_FOUND);
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -944,10 +1009,12 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/set up before", test_set_up_before);
   g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
+  g_test_add_func ("/guess/a return address in a register", test_register);
   g_test_add_func ("/guess/a leaf proves that its frame is set up", test_leaf_proves_frame);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
+  g_test_add_func ("/guess/where calls lead to, when files come back", test_leads_to_again);
   g_test_add_data_func ("/guess/where calls of libraries lead to", NULL, test_leads_to);
   g_test_add_data_func ("/guess/where calls of programs lead to", "", test_leads_to);
   result = g_test_run ();

@@ -103,12 +103,50 @@ test_kinds (void)
   static const guint8 code[2 * LU_LEAF_BYTES] = { 0x55, 0x48, 0x89, 0xe5, 0x31,
                                                   0xc0, 0xc9, 0xc3, 0x5b, 0xc3 };
 
-  g_assert_cmpint (lu_leaf_kind_of (code), ==, LU_LEAF_BARE);
-  g_assert_cmpint (lu_leaf_kind_of (code + 1), ==, LU_LEAF_PUSHED);
-  g_assert_cmpint (lu_leaf_kind_of (code + 4), ==, LU_LEAF_FRAMED);
-  g_assert_cmpint (lu_leaf_kind_of (code + 6), ==, LU_LEAF_FRAMED);
-  g_assert_cmpint (lu_leaf_kind_of (code + 7), ==, LU_LEAF_BARE);
-  g_assert_cmpint (lu_leaf_kind_of (code + 8), ==, LU_LEAF_UNDECIDED);
+  g_assert_cmpint (lu_leaf_frame_of (code), ==, LU_LEAF_BARE);
+  g_assert_cmpint (lu_leaf_frame_of (code + 1), ==, LU_LEAF_PUSHED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 4), ==, LU_LEAF_FRAMED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 6), ==, LU_LEAF_FRAMED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 7), ==, LU_LEAF_BARE);
+  g_assert_cmpint (lu_leaf_frame_of (code + 8), ==, LU_LEAF_UNDECIDED);
+}
+
+/* A register that is pushed before a return holds the return address, unless it is popped first. */
+static void
+test_registers (void)
+{
+  static const struct
+  {
+    guint8 code[LU_LEAF_BYTES];
+    guint32 kind, want; /* want: 1 + number */
+  } codes[] = {
+    /* pop %rcx; lea 8(%r15),%rsp; push %rcx; ret */
+    { { 0x59, 0x49, 0x8d, 0x67, 8, 0x51, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
+    { { 0x49, 0x8d, 0x67, 8, 0x51, 0xc3 }, LU_LEAF_UNDECIDED, 1 + 1 },
+    /* push %r8; ret */
+    { { 0x41, 0x50, 0xc3 }, LU_LEAF_UNDECIDED, 1 + 8 },
+    /* pop %r8; push %r8; ret */
+    { { 0x41, 0x58, 0x41, 0x50, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
+    /* push %rbp; mov %rsp,%rbp; push %rsi; push %r15; mov 0x190(%r13),%rax; ret */
+    { { 0x55, 0x48, 0x89, 0xe5, 0x56, 0x41, 0x57, 0x49, 0x8b, 0x85, 0x90, 1, 0, 0, 0xc3 },
+      LU_LEAF_BARE,
+      1 + 15 },
+    /* push %rax; mov (%rdi),%rax; mov (%rdi),%rbx; mov (%rdi),%rcx; ret */
+    { { 0x50, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x1f, 0x48, 0x8b, 0x0f, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
+    /* push %rbp; ret */
+    { { 0x55, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
+    {
+      guint32 leaf = lu_leaf_of (codes[i].code);
+
+      g_assert_cmpuint (LU_LEAF_KIND (leaf), ==, codes[i].kind);
+      g_assert_cmpuint (LU_LEAF_REGISTER_OF (leaf), ==, codes[i].want);
+    }
+  g_assert_cmpuint (lu_leaf_dwarf_number (1), ==, 2);
+  g_assert_cmpuint (lu_leaf_dwarf_number (7), ==, 5);
+  g_assert_cmpuint (lu_leaf_dwarf_number (15), ==, 15);
 }
 
 int
@@ -118,5 +156,6 @@ main (int argc, char **argv)
   g_test_add_func ("/leaf/cases", test_cases);
   g_test_add_func ("/leaf/random", test_random);
   g_test_add_func ("/leaf/kinds", test_kinds);
+  g_test_add_func ("/leaf/registers", test_registers);
   return g_test_run ();
 }
