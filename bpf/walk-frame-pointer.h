@@ -168,6 +168,10 @@ check_owner (walk_ref ref, uint64_t pc)
   if (walk->seen.kind != LU_BPF_MAPPING_TABLE)
     return VERDICT_NONE;
   rule = see_rule (ref, pc - 1);
+  if (rule == LU_FP_RULE_OTHER && walk->frame_kind != LU_FRAME_KIND_CALLER
+      && walk->place.kind != LU_BPF_MAPPING_JIT
+      && walk->word_at - walk->sp < LU_FP_LEAF_WORDS * sizeof (uint64_t))
+    walk->is_proved = 0;
   if (rule != LU_FP_RULE_BY_FP)
     return rule == LU_FP_RULE_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_NONE;
   if (walk->has_rule == 0)

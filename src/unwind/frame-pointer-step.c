@@ -411,6 +411,7 @@ check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
 {
   const LuDwflMapping *mapping;
   guint64 value, below;
+  enum lu_fp_rule rule;
 
   if (!lu_frame_read_word (self, at, &value) || !may_be_behind_code (self, value)
       || (mapping = self->ops->find (self->data, value - 1)) == NULL)
@@ -423,8 +424,14 @@ check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   if (mapping->status == LU_STATUS_JIT)
     return code->status == LU_STATUS_JIT && is_v8_function (self, frame->fp) ? LU_PROVIDER_NONE
                                                                              : LU_PROVIDER_FOUND;
-  if (mapping->status != LU_STATUS_COMPLETE
-      || lu_frame_rule_at (self, mapping, value - 1) != LU_FP_RULE_BY_FP)
+  if (mapping->status != LU_STATUS_COMPLETE)
+    return LU_PROVIDER_NONE;
+  rule = lu_frame_rule_at (self, mapping, value - 1);
+  /* A leaf without a frame may have this return address, and the frame pointer of any caller. */
+  if (rule == LU_FP_RULE_OTHER && self->is_exact && code->status != LU_STATUS_JIT
+      && at - frame->sp < LU_FP_LEAF_WORDS * self->arch->word_size)
+    self->is_repeatable = FALSE;
+  if (rule != LU_FP_RULE_BY_FP)
     return LU_PROVIDER_NONE;
   if (has_rule)
     return check_owner (self, code, mapping, value);

@@ -624,6 +624,28 @@ test_leaf (void)
   g_assert_cmpint (fp_step_leaf (1, JIT + LEAF, JIT + 9), ==, LU_PROVIDER_NONE);
 }
 
+/* A leaf that code with another rule may have called does not prove that it has set up a frame. */
+static void
+test_leaf_of_others (void)
+{
+  const guint64 first[N] = { RULES + CALL, 7, AT (9), PLAIN + CALL };
+  const guint64 second[N] = { KEEPS + CALL, 7, AT (9), RULES + CALL };
+  LuSample sample = { .stack = (const guint8 *) first, .stack_size = sizeof first };
+  LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
+  const LuFrameRegs frame = { .pc = PLAIN + 7, .sp = AT (0), .fp = AT (2) };
+  LuFrameRegs caller;
+
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.pc, ==, PLAIN + CALL);
+  sample.stack = (const guint8 *) second;
+  fp_step = new_fp_step (&sample, TRUE, 0);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.pc, ==, KEEPS + CALL);
+}
+
 /* Steps from a leaf in a file whose register holds a value. */
 static LuProviderResult
 step_with_register (guint64 pc, guint64 value, guint64 want_pc)
@@ -1009,6 +1031,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/set up before", test_set_up_before);
   g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
+  g_test_add_func ("/guess/a leaf that others may have called", test_leaf_of_others);
   g_test_add_func ("/guess/a return address in a register", test_register);
   g_test_add_func ("/guess/a leaf proves that its frame is set up", test_leaf_proves_frame);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
