@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""bench.py BUILD [ROUNDS] [--peer NAME=COMMAND]... [--process PID]... - what a walk in the kernel costs.
+"""bench.py BUILD [ROUNDS] [OPTION]... - what a walk in the kernel costs.
 
 Used by hand, and as a benchmark. Each round runs, at each depth, the program on a tower of calls
 without frame pointers and the kernel's walk along frame pointers (bpf_get_stack) on the same tower
@@ -11,15 +11,19 @@ with what a frame and a walk without frames cost by the outermost two, and one f
 and for all of them at once: how long half, 90 % and 99 % of the walks took at most, and the longest
 one, by the program's own clock.
 
-With --process only running processes are measured: the main thread of each at 1 kHz, one line for
-each CPU on which it was sampled at least 20 times; ns_per_run is the least of all rounds.
+With --process only running processes are measured: the main thread of each, 1,000 times a second or
+as often as --rate says, one line for each CPU on which it was sampled at least 20 times; ns_per_run
+is the least of all rounds. With --neighbour MIB a program on the same CPU writes to so much memory
+all the time, so that little is in the caches when a walk starts.
 
-A peer is measured in the same rounds on the same tower. Its COMMAND is given a CPU, the ns between
-samples, for how many ms to sample, and the words of the tower's command; it starts that on the CPU,
-samples it alone, and prints a JSON line as bench-floor.c does: "runs", "ns_per_run" by the kernel's
-own statistics (bpf_enable_stats()), and "frames" of a stack."""
+A peer (--peer NAME=COMMAND) is measured in the same rounds on the same tower. Its COMMAND is given a
+CPU, the ns between samples, for how many ms to sample, and the words of the tower's command; it
+starts that on the CPU, samples it alone, and prints a JSON line as bench-floor.c does: "runs",
+"ns_per_run" by the kernel's own statistics (bpf_enable_stats()), and "frames" of a stack. For a
+running process the words are "--process" and its number."""
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -38,8 +42,9 @@ import programs  # noqa: E402
 DEPTHS = (2, 9, 31, 61, 121)
 PERIOD_NS = 100003
 TIME_MS = 200
-PROCESS_PERIOD_NS = 1003001
-PROCESS_TIME_MS = 2000
+# A process is sampled so often, but no longer than the time.
+PROCESS_SAMPLES = 2000
+PROCESS_TIME_MS = 5000
 # Measured on each real program whose walks are timed, and on all of them at once.
 LOADS = ("python3", "sqlite3", "gcc")
 LOAD_S = 4
@@ -141,19 +146,48 @@ def bench_loads(recorder):
         time_load(recorder, LOADS, directory)
 
 
-def bench_process(directory, pid, rounds):
+@contextlib.contextmanager
+def neighbour(directory, cpu, mib):
+    """Empties the CPU's caches all the time, unless mib is 0."""
+    if mib == 0:
+        yield
+        return
+    with subprocess.Popen([str(directory / "empty-caches"), str(mib)],
+                          preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def measure_process(directory, pid, cpu, arguments):
+    """Returns what is measured in one round: name -> result."""
+    period = round(1e9 / arguments.rate) + 3001
+    ms = min(PROCESS_TIME_MS, round(PROCESS_SAMPLES * period / 1e6))
+    words = {"walk": [directory / "bench-walk", "--timed", "--cpu", cpu, "--process", pid, "--period", period,
+                      "--time", ms]}
+    for name, command in arguments.peers.items():
+        words[name] = [*command, cpu, period, ms, "--process", pid]
+    found = {}
+    for name, command in words.items():
+        with neighbour(directory, cpu, arguments.neighbour):
+            found[name] = last_line(command)
+    return found
+
+
+def bench_process(directory, pid, arguments):
     """Returns False if nothing could be measured."""
-    best = {}
-    for cpu in sorted(os.sched_getaffinity(pid)) * rounds:
-        result = least([last_line([directory / "bench-walk", "--timed", "--cpu", cpu, "--process", pid, "--period",
-                                   PROCESS_PERIOD_NS, "--time", PROCESS_TIME_MS])])
-        best[cpu] = least([best.get(cpu), result])
-    for cpu, result in best.items():
+    is_measured = False
+    for cpu in sorted(os.sched_getaffinity(pid)):
+        found = [measure_process(directory, pid, cpu, arguments) for _ in range(arguments.rounds)]
+        result = least([each["walk"] for each in found])
         if result:
+            is_measured = True
             print(json.dumps({"process": pid, "cpu": cpu, "ns_per_walk": round(result["ns_per_run"]),
-                              **{key: result[key] for key in ("runs", "frames", "remembered", "p50", "p90", "p99")}}),
+                              **{key: result[key] for key in ("runs", "frames", "remembered", "p50", "p90", "p99")},
+                              **{name: of_peer(least([each[name] for each in found])) for name in arguments.peers}}),
                   flush=True)
-    return any(best.values())
+    return is_measured
 
 
 def main():
@@ -162,14 +196,17 @@ def main():
     parser.add_argument("rounds", type=int, nargs="?", default=3)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
     parser.add_argument("--process", type=int, action="append", default=[], metavar="PID")
+    parser.add_argument("--rate", type=int, default=1000, metavar="HZ")
+    parser.add_argument("--neighbour", type=int, default=0, metavar="MIB")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
-    peers = {name: shlex.split(command) for name, _, command in (peer.partition("=") for peer in arguments.peer)}
+    arguments.peers = {name: shlex.split(command)
+                       for name, _, command in (peer.partition("=") for peer in arguments.peer)}
     if arguments.process:
-        measured = [bench_process(build / "tests/bpf", pid, arguments.rounds) for pid in arguments.process]
+        measured = [bench_process(build / "tests/bpf", pid, arguments) for pid in arguments.process]
         return 0 if all(measured) else 77
     if not bench_reads(build / "tests/bpf", arguments.rounds) or not bench_depths(
-            build / "tests/bpf", arguments.rounds, peers):
+            build / "tests/bpf", arguments.rounds, arguments.peers):
         print("bench.py: no runs; are there the rights to load programs?", file=sys.stderr)
         return 77
     bench_loads(build / "src/live-unwinder")
