@@ -84,10 +84,10 @@ look_up_row (const struct entry *entry, uint64_t at, uint64_t n, uint64_t addres
   return entry->words[at] >> 16;
 }
 
-/* Returns the rule id of an ELF address of the slot's file; -1 if the table or memory for it is
- * gone. */
-HOST_SUBPROGRAM int64_t
-look_up_rule (uint32_t slot, uint64_t address)
+/* Does what look_up_rule() does, without a call, which takes 8 ns on processors that must not
+ * predict returns. */
+static inline __attribute__ ((always_inline)) int64_t
+look_up_rule_here (uint32_t slot, uint64_t address)
 {
   const struct lu_bpf_module *module;
   const struct lu_bpf_page *found;
@@ -116,6 +116,14 @@ look_up_rule (uint32_t slot, uint64_t address)
   if (entry == NULL || n == 0)
     return -1;
   return look_up_row (entry, LU_BPF_AT_OF (first), n, address);
+}
+
+/* Returns the rule id of an ELF address of the slot's file; -1 if the table or memory for it is
+ * gone. */
+HOST_SUBPROGRAM int64_t
+look_up_rule (uint32_t slot, uint64_t address)
+{
+  return look_up_rule_here (slot, address);
 }
 
 /* Sets bits of "use"; writes only if they change. */
@@ -260,7 +268,8 @@ walk_rule (walk_ref ref)
   slot = walk->place.module;
   walk->failed_ea = lookup - walk->place.bias;
   walk->n_missed++;
-  id = look_up_rule (slot, walk->failed_ea);
+  id = look_up_rule_here (slot, walk->failed_ea);
+  HOST_FORGET (walk, id);
   if (id < 0)
     {
       note_use (slot, LU_BPF_WANTED);

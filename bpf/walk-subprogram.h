@@ -13,7 +13,7 @@
 
 /* Subprograms run in one loop of the kernel, or, if it has none, in three nested loops, because the
  * verifier follows each iteration of a loop separately. */
-#define FEW_TURNS    2
+#define FEW_TURNS    8
 #define ROUND_TURNS  128
 #define BUDGET_TURNS 8 /* between two looks at the clock */
 /* Each frame takes at most three subprograms: for its mapping, its rule, and itself. One round is
