@@ -622,6 +622,17 @@ is_bare_entry (struct walk *walk, uint64_t lookup)
          && look_up_rule (slot, host_shared->modules[slot].entry) == LU_RULE_NONE;
 }
 
+/* Returns whether stacks made by hand begin at this return address. */
+HOST_SUBPROGRAM int64_t
+is_root (walk_ref ref)
+{
+  const struct walk *walk = host_walk (ref);
+  uint64_t code[LU_ROOT_BYTES / 8];
+
+  return walk != NULL && walk->frame_kind == LU_FRAME_KIND_CALLER
+         && host_read_code (code, sizeof code, walk->pc) == 0 && lu_root_is (code);
+}
+
 HOST_SUBPROGRAM int64_t
 walk_fp_step (walk_ref ref)
 {
@@ -632,7 +643,7 @@ walk_fp_step (walk_ref ref)
     return GIVE_UP (INTERNAL);
   if (walk->place.kind == LU_BPF_MAPPING_TABLE)
     {
-      if (is_bare_entry (walk, walk_lookup (walk)))
+      if (is_bare_entry (walk, walk_lookup (walk)) || is_root (ref))
         return push_frame (walk) ? NEXT_ENDED : NEXT_DEPTH;
       if (walk->by_vmas != 0)
         return GIVE_UP (NO_RULE);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host.h"
+#include "walk-go.h"
 #include "walk-look.h"
 #include "walk-window.h"
 
@@ -174,6 +175,8 @@ walk_rare (walk_ref ref)
   if (may_land (walk))
     return GIVE_UP (COMPLEX);
   known = fetch_saved (ref);
+  if (walk->rule.cfa_kind > LU_CFA_COMPLEX && find_goroutine (ref) == 0)
+    return GIVE_UP (COMPLEX);
   *regs = (struct lu_regs){ .pc = walk->pc,
                             .sp = walk->sp,
                             .fp = walk->fp,
@@ -190,7 +193,9 @@ walk_rare (walk_ref ref)
   if (result != LU_STEP_CALLER)
     return give_up_after (result);
   if (regs->pc == 0)
-    return is_entry (walk, lookup) ? NEXT_ENDED : GIVE_UP (BAD_FRAME);
+    return is_entry (walk, lookup) || (walk->mark == LU_BPF_PC_RETURN && lu_root_is_marked (regs))
+               ? NEXT_ENDED
+               : GIVE_UP (BAD_FRAME);
   walk->pc = regs->pc;
   walk->sp = regs->sp;
   walk->fp = regs->fp;

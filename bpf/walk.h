@@ -15,6 +15,7 @@
 #include "lu/compact-rule.h"
 #include "lu/frame-pointer.h"
 #include "lu/leaf.h"
+#include "lu/root.h"
 #include "lu/status.h"
 #include "lu/step.h"
 

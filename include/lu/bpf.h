@@ -54,7 +54,8 @@ struct lu_bpf_page
 #define LU_BPF_MAX_RULES 32768
 /* The rule of Go functions without a caller (LU_GO_TOP): the stack ends at such a frame, or the
  * walk falls back if it is the sampled one. It has cfa_kind LU_CFA_COMPLEX and ra_kind LU_RA_END.
- * Go functions that run their callee on another stack (LU_GO_SWITCH) have rule 1. */
+ * Go functions that run their callee on another stack (LU_GO_SWITCH) have rule 1, but for return
+ * addresses whose rules lead to that stack (src/elf/go-switch.h). */
 #define LU_BPF_RULE_TOP 2
 
 struct lu_bpf_dictionary

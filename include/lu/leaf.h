@@ -31,6 +31,7 @@ enum lu_leaf_kind
   LU_LEAF_FRAMED,    /* an epilogue that takes the stack pointer from the frame pointer: both are
                         the frame's own */
   LU_LEAF_PUSHED,    /* the second instruction of a prologue: the return address is below the top */
+  LU_LEAF_ROOT,      /* no leaf: stacks made by hand begin here (lu/root.h) */
   LU_LEAF_UNKNOWN,   /* the code has not been read */
 };
 

@@ -24,6 +24,10 @@ enum lu_cfa_kind
   LU_CFA_DEREF_FP, /* cfa = *(fp + aux) + cfa_off */
   LU_CFA_REGISTER, /* cfa = DWARF register aux + cfa_off; only where all registers are known */
   LU_CFA_COMPLEX,  /* none of these; rule 1 of every table */
+  /* Only in the kernel, whose walk first finds the stack pointer of a goroutine that has moved to
+   * another stack (bpf/walk-go.h, src/elf/go-switch.h): cfa = that + cfa_off */
+  LU_CFA_GO_SCHED, /* aux, bx_off, ra_off: where g.sched is */
+  LU_CFA_GO_SLOTS, /* bx_off, ra_off: slots of the frame */
   LU_N_CFA_KINDS
 };
 
@@ -57,7 +61,8 @@ enum lu_rule_flags
   LU_RULE_LANDING = 1 << 4,  /* x86-64: RAX is saved, as only functions do that go on at a landing
                                 pad: the frame may have been written over */
   LU_RULE_DERIVED = 1 << 5,  /* not from CFI: the step has to be verified */
-  LU_RULE_ALL_FLAGS = 63
+  LU_RULE_SWITCH = 1 << 6,   /* the caller is on another stack: its sp is anywhere */
+  LU_RULE_ALL_FLAGS = 127
 };
 
 /*  0       4     6      8      10     12    13     14    15

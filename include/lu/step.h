@@ -274,7 +274,7 @@ lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
   if (result != LU_STEP_CALLER)
     return result;
   LU_STEP_PAUSE ();
-  if ((rule->flags & LU_RULE_SIGNAL) == 0
+  if ((rule->flags & (LU_RULE_SIGNAL | LU_RULE_SWITCH)) == 0
       && (regs->frame_kind != LU_FRAME_KIND_CALLER ? cfa < regs->sp : cfa <= regs->sp))
     return LU_STATUS_BAD_RETURN_ADDRESS;
   LU_STEP_PAUSE ();

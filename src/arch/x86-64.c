@@ -9,6 +9,7 @@
 
 #include "arch/x86.h"
 #include "lu/frame-pointer.h"
+#include "lu/root.h"
 
 #include <elf.h>
 #include <string.h>
@@ -59,7 +60,10 @@ lu_x86_is_plt_entry (const guint8 *code)
 static guint32
 leaf_of (const guint8 *code)
 {
-  return lu_leaf_of (code);
+  guint64 words[2];
+
+  memcpy (words, code, sizeof words);
+  return lu_root_is (words) ? LU_LEAF_ROOT : lu_leaf_of (code);
 }
 
 static gboolean

@@ -190,7 +190,7 @@ gather_rows (Writer *self, const LuTable *table, guint64 address, guint32 rule)
 
 /* Lays a function with a rule of its own over the rows of the page at `address`. */
 static void
-lay_over (Writer *self, guint64 address, const LuGoFunction *function)
+lay_over (Writer *self, guint64 address, const LuGoFunction *function, guint32 rule)
 {
   guint64 start = MAX (function->start, address) - address;
   guint64 end = MIN (function->end, address + LU_PAGE_BYTES) - address;
@@ -205,10 +205,7 @@ lay_over (Writer *self, guint64 address, const LuGoFunction *function)
       n_before += (rows[i] & (LU_PAGE_BYTES - 1)) < start;
       after = rows[i] >> 16;
     }
-  self->run[n_before++] =
-      LU_ROW (address + start, function->kind == LU_GO_TOP || function->kind == LU_GO_LEAVE
-                                   ? LU_BPF_RULE_TOP
-                                   : LU_RULE_COMPLEX);
+  self->run[n_before++] = LU_ROW (address + start, rule);
   if (end < LU_PAGE_BYTES)
     self->run[n_before++] = LU_ROW (address + end, after);
   memcpy (self->run + n_before, rows + i, (self->n_run - i) * sizeof *rows);
@@ -250,7 +247,8 @@ write_pages (LuBpfCopy *self, const Extent *extent, const LuTable *table, LuBpfA
       rule = gather_rows (writer, table, address, rule);
       /* Where functions overlap the first one counts. */
       for (guint i = functions != NULL ? functions->len : 0; i-- > 0;)
-        lay_over (writer, address, &g_array_index (functions, LuGoFunction, i));
+        lay_over (writer, address, &g_array_index (functions, LuGoFunction, i),
+                  self->ids[table->n_rules + i]);
       writer->index[page].n_rows = writer->n_run;
       writer->index[page].rows = writer->n_run == 1
                                      ? write_single (writer)
@@ -279,6 +277,35 @@ drop_copy (LuBpfCopy *self, LuBpfArena *arena, LuBpfRules *rules, gboolean was_p
   g_free (self);
 }
 
+/* Takes ids for the rules of the table, and behind them for those of the functions. */
+static void
+take_rules (LuBpfCopy *self, const LuTable *table, const GArray *functions, LuBpfRules *rules)
+{
+  guint n_functions = functions != NULL ? functions->len : 0;
+  g_autofree struct lu_rule *all = g_new0 (struct lu_rule, table->n_rules + n_functions);
+
+  memcpy (all, table->rules, table->n_rules * sizeof *all);
+  for (guint i = 0; i < n_functions; i++)
+    {
+      const LuGoFunction *function = &g_array_index (functions, LuGoFunction, i);
+      struct lu_rule *rule = &all[table->n_rules + i];
+
+      *rule = function->rule;
+      if (rule->cfa_kind == LU_CFA_NONE)
+        rule->cfa_kind = LU_CFA_COMPLEX;
+    }
+  self->n_ids = table->n_rules + n_functions;
+  self->ids = g_new (guint16, self->n_ids);
+  lu_bpf_rules_take (rules, all, self->n_ids, self->ids);
+  for (guint i = 0; i < n_functions; i++)
+    {
+      LuGoFunctionKind kind = g_array_index (functions, LuGoFunction, i).kind;
+
+      if (kind == LU_GO_TOP || kind == LU_GO_LEAVE)
+        self->ids[table->n_rules + i] = LU_BPF_RULE_TOP;
+    }
+}
+
 LuBpfCopy *
 lu_bpf_copy_new (const LuTable *table, const LuImage *image, LuBpfArena *arena, LuBpfRules *rules)
 {
@@ -295,9 +322,7 @@ lu_bpf_copy_new (const LuTable *table, const LuImage *image, LuBpfArena *arena, 
   self->n_pages = (guint) n_pages_of (&extent);
   self->extents = g_array_new (FALSE, FALSE, sizeof (LuBpfExtent));
   add_extent (self, index, n_index);
-  self->n_ids = table->n_rules;
-  self->ids = g_new (guint16, table->n_rules);
-  lu_bpf_rules_take (rules, table->rules, table->n_rules, self->ids);
+  take_rules (self, table, extent.functions, rules);
   if (extent.is_uncertain)
     self->ids[LU_RULE_NONE] = LU_RULE_COMPLEX;
   if (!write_pages (self, &extent, table, arena))

@@ -6,8 +6,9 @@
  *
  * On x86, Go's linker writes no rule for the outermost function of a stack: TOPFRAME in textflag.h
  * becomes "return address undefined" only on machines with a link register. So these functions are
- * recognized by name, as in Go's runtime (topofstack() in runtime/traceback.go). Only files with a
- * .go.buildinfo section are read.
+ * recognized by name, as in Go's runtime (topofstack() in runtime/traceback.go). The table of
+ * functions (go-table.h) has the names, and since Go 1.17 tells which other functions write the
+ * stack pointer.
  *
  * A signal handler preempts a goroutine by putting a call of runtime.asyncPreempt before the
  * interrupted instruction (runtime/preempt.go). Where the kernel calls the handler, the return
@@ -15,7 +16,8 @@
 
 #pragma once
 
-#include "elf/headers.h"
+#include "elf/go-table.h"
+#include "lu/row.h"
 #include "lu/status.h"
 
 typedef enum
@@ -32,10 +34,13 @@ typedef struct
 {
   guint64 start, end; /* ELF addresses, end exclusive */
   LuGoFunctionKind kind;
+  struct lu_rule
+      rule; /* with LU_GO_SWITCH: for the walk in the kernel; cfa_kind NONE: there is none */
 } LuGoFunction;
 
-/* Returns an array of LuGoFunction, owned, or NULL if the file is not from Go or has no symbols. */
-GArray *lu_go_functions_read (const LuElfHeaders *headers, const LuElfInput *input);
+/* Returns an array of LuGoFunction, owned. Where they overlap, the first one counts: return
+ * addresses with a rule come before the function that they are in. */
+GArray *lu_go_functions_new (const LuGoTable *table);
 LuGoFunctionKind lu_go_functions_find (const GArray *functions, guint64 elf_address);
 /* Returns whether a stack ends at a frame of such a function, and sets the state. In code that is
  * running, not calling, nobody knows which of two stacks it is on. */

@@ -8,6 +8,7 @@
 
 #include "elf/aarch64-vdso.h"
 #include "elf/file-digest.h"
+#include "elf/go-cfi.h"
 #include "elf/image-private.h"
 
 #include "base/error.h"
@@ -121,6 +122,22 @@ fill_rooms (LuImage *self, const Sections *sections, const LuImageOpening *openi
     lu_image_begin_lean (self, sections->input, opening);
 }
 
+/* Reads the table of a Go program, which makes .debug_frame needless. */
+static void
+note_go (LuImage *self, Sections *sections)
+{
+  LuSyntheticSection *debug_frame = &sections->sections[LU_IMAGE_DEBUG_FRAME];
+  g_autoptr (LuGoTable) table = lu_go_table_read (&self->headers, sections->input);
+
+  if (table == NULL)
+    return;
+  self->go_functions = lu_go_functions_new (table);
+  lu_go_describe (table, self->headers.machine, debug_frame);
+  if (debug_frame->bytes != NULL)
+    lu_digest_bytes (debug_frame->bytes, debug_frame->size,
+                     self->parts[LU_PART_SECTIONS + LU_IMAGE_DEBUG_FRAME]);
+}
+
 static void
 read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
 {
@@ -128,7 +145,9 @@ read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
 
   digest_head (self, input);
   note_eh_frame (self, &sections);
-  note_debug_frame (self, &sections);
+  note_go (self, &sections);
+  if (sections.sections[LU_IMAGE_DEBUG_FRAME].bytes == NULL)
+    note_debug_frame (self, &sections);
   lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_IMAGE_EH_FRAME],
                             &sections.sections[LU_IMAGE_DEBUG_FRAME]);
   self->may_drop_cfi = opening->may_drop_cfi && can_drop_cfi (&sections);
@@ -186,7 +205,6 @@ open_input (const LuElfInput *input, const LuImageOpening *opening, GError **err
       g_set_error_literal (error, LU_ERROR, LU_ERROR_FAILED, _ ("not enough memory"));
       return NULL;
     }
-  self->go_functions = lu_go_functions_read (&self->headers, input);
   lu_elf_headers_clear (&self->headers); /* Scalar values stay. */
   return g_steal_pointer (&self);
 }

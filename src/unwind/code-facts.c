@@ -30,12 +30,14 @@ kind_without_code (LuCodeResult result)
 }
 
 /* Answers about leaves are kept with those about calls, above the offsets that files have. */
-#define LEAF_KEY   (G_GUINT64_CONSTANT (1) << 61)
-#define PUSHED_KEY (LEAF_KEY | LEAF_KEY >> 1)
+#define LEAF_KEY (G_GUINT64_CONSTANT (1) << 61)
+#define MORE_KEY (LEAF_KEY | LEAF_KEY >> 1)
 
-/* Answers as kinds of calls, which is what is kept. */
+/* Answers as kinds of calls, which is what is kept; the last two under MORE_KEY. */
 #define KEPT_BARE   LU_CALL_DIRECT
 #define KEPT_FRAMED LU_CALL_INDIRECT
+#define KEPT_PUSHED LU_CALL_NONE
+#define KEPT_ROOT   LU_CALL_DIRECT
 
 static LuLeaf
 known_leaf (const LuDwflMapping *mapping, guint64 offset)
@@ -51,8 +53,15 @@ known_leaf (const LuDwflMapping *mapping, guint64 offset)
     case LU_CALL_NONE:
       break;
     }
-  return known_kind (mapping, PUSHED_KEY | offset) != LU_CALL_UNKNOWN ? LU_LEAF_PUSHED
-                                                                      : LU_LEAF_UNDECIDED;
+  switch (known_kind (mapping, MORE_KEY | offset))
+    {
+    case KEPT_PUSHED:
+      return LU_LEAF_PUSHED;
+    case KEPT_ROOT:
+      return LU_LEAF_ROOT;
+    default:
+      return LU_LEAF_UNDECIDED;
+    }
 }
 
 /* Registers are not kept: such code is seldom sampled. */
@@ -63,8 +72,8 @@ keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeaf kind)
 
   if (LU_LEAF_REGISTER_OF (kind) != 0)
     return;
-  if (kind == LU_LEAF_PUSHED)
-    lu_call_sites_add (sites, PUSHED_KEY | offset, LU_CALL_NONE);
+  if (kind == LU_LEAF_PUSHED || kind == LU_LEAF_ROOT)
+    lu_call_sites_add (sites, MORE_KEY | offset, kind == LU_LEAF_ROOT ? KEPT_ROOT : KEPT_PUSHED);
   lu_call_sites_add (sites, LEAF_KEY | offset,
                      kind == LU_LEAF_BARE     ? KEPT_BARE
                      : kind == LU_LEAF_FRAMED ? KEPT_FRAMED

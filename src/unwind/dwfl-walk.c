@@ -485,6 +485,18 @@ step_derived (Walk *walk, Dwfl_Frame *state, const struct lu_rule *rule)
   return finish (walk, status, last_pc (walk));
 }
 
+/* Ends the walk if stacks made by hand begin at this return address. */
+static gboolean
+is_root (Walk *walk, guint64 pc)
+{
+  LuLeafKind kind = walk->is_exact ? LU_LEAF_UNDECIDED : leaf_at (walk, walk->mapping, pc);
+
+  if (kind != LU_LEAF_ROOT && kind != LU_LEAF_UNKNOWN)
+    return FALSE;
+  finish (walk, kind == LU_LEAF_ROOT ? LU_STATUS_COMPLETE : LU_STATUS_OVER_BUDGET, pc);
+  return TRUE;
+}
+
 static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
@@ -531,6 +543,9 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, status, pc);
 
   facts = lu_dwfl_facts_find (walk->facts, walk->space, walk->mapping, walk->lookup);
+  if (facts.status == LU_STATUS_NO_UNWIND_INFO && walk->mapping->status == LU_STATUS_COMPLETE
+      && is_root (walk, pc))
+    return DWARF_CB_ABORT;
   if (facts.status == LU_STATUS_NO_UNWIND_INFO && find_derived (walk->mapping, walk->lookup, &rule))
     return step_derived (walk, state, &rule);
   if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk) && !facts.is_landing

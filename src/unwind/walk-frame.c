@@ -3,6 +3,7 @@
 
 /* walk-frame.c - steps that are not compact, and the ends of walks; see walk.h. */
 
+#include "lu/root.h"
 #include "unwind/code-facts.h"
 #include "unwind/derived-step.h"
 #include "unwind/dwfl-facts.h"
@@ -328,6 +329,8 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
 {
   struct lu_regs *regs = &walk->regs;
   guint64 last_sp = regs->sp, last_pc = regs->pc;
+  gboolean is_doubtful = regs->frame_kind != LU_FRAME_KIND_CALLER || walk->is_inferred
+                         || (rule->flags & LU_RULE_DERIVED) != 0;
   int result = lu_step (regs, rule, read_stack, read_register, walk);
 
   if (result == LU_STATUS_COMPLETE)
@@ -337,8 +340,9 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
   if (result != LU_STEP_CALLER)
     return walk->has_lost_fp ? finish (walk, (LuStatus) result, last_pc) : LU_WALK_LEFT;
   if (regs->pc == 0)
-    return lu_dwfl_facts_is_entry (mapping, lookup) ? finish (walk, LU_STATUS_COMPLETE, last_pc)
-                                                    : LU_WALK_LEFT;
+    return lu_dwfl_facts_is_entry (mapping, lookup) || (!is_doubtful && lu_root_is_marked (regs))
+               ? finish (walk, LU_STATUS_COMPLETE, last_pc)
+               : LU_WALK_LEFT;
   if (regs->frame_kind == LU_FRAME_KIND_INTERRUPTED)
     walk->is_off_copy = regs->sp - walk->copy.start >= walk->sample->stack_size
                         && regs->sp - last_sp > MAX_SIGNAL_FRAME;
@@ -371,6 +375,23 @@ step_derived (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *map
       if (walk->view->has_pending) /* the file of the caller may be */
         return LU_WALK_LEFT;
       return finish (walk, lu_derived_step_status (&pair), last_pc);
+    }
+}
+
+/* FOUND: stacks made by hand begin at this return address. */
+static LuProviderResult
+find_root (LuWalk *walk, const LuDwflMapping *mapping)
+{
+  if (walk->regs.frame_kind != LU_FRAME_KIND_CALLER)
+    return LU_PROVIDER_NONE;
+  switch (leaf_at (walk, mapping, walk->regs.pc))
+    {
+    case LU_LEAF_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_LEAF_ROOT:
+      return LU_PROVIDER_FOUND;
+    default:
+      return LU_PROVIDER_NONE;
     }
 }
 
@@ -409,10 +430,13 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   if (lu_go_stack_ends (found.go_kind, walk->regs.frame_kind == LU_FRAME_KIND_CALLER, &status))
     return finish (walk, status, walk->regs.pc);
   apply_go (walk, &found);
-  if ((found.rule.flags & LU_RULE_DERIVED) != 0)
-    return step_derived (walk, &found.rule, mapping, lookup);
-  if (found.rule.cfa_kind != LU_CFA_NONE)
+  if (found.rule.cfa_kind != LU_CFA_NONE && (found.rule.flags & LU_RULE_DERIVED) == 0)
     return step (walk, &found.rule, mapping, lookup);
+  result = find_root (walk, mapping);
+  if (result != LU_PROVIDER_NONE)
+    return result == LU_PROVIDER_FOUND ? finish (walk, LU_STATUS_COMPLETE, 0) : LU_WALK_LEFT;
+  if (found.rule.cfa_kind != LU_CFA_NONE)
+    return step_derived (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
   if (walk->stack->n_frames == 1

@@ -309,6 +309,77 @@ def elf_file(functions):
     return bytes(data) + sections
 
 
+GO_TEXT = 0x400400
+GO_FUNCTIONS = [(b"main.main", 0, b"\2\4\x30\x20\x2f\4\0", 0), (b"runtime.goexit", 0x40, b"\2\x10\0", 1),
+                (b"main.pushes", 0x50, b"\2\1\x10\3\x20\x20\x1f\1\x0f\1\0", 0),
+                (b"runtime.nanotime1", 0x80, b"\2\4\x30\x20\0", 6),
+                (b"runtime.systemstack_switch", 0xc0, b"\2\x10\0", 4)]
+
+
+def go_table(magic):
+    """.gopclntab of GO_FUNCTIONS in one of its forms; see Go's debug/gosym/pclntab.go."""
+    is_old, is_short = magic == 0xfffffffb, magic in (0xfffffff0, 0xfffffff1)
+    place, count = ("<II" if is_short else "<QQ"), len(GO_FUNCTIONS)
+    entry_size = {0xfffffffb: 40, 0xfffffffa: 44, 0xfffffff0: 40, 0xfffffff1: 44}[magic]
+    head = 72 if is_short else 16 if is_old else 64
+    functions_size = (2 * count + 1) * struct.calcsize(place) // 2 + count * entry_size
+    names, depths = b"", b"\0"
+    name_at, depth_at = [], []
+    for name, _, depth, _ in GO_FUNCTIONS:
+        name_at.append(len(names))
+        depth_at.append(len(depths))
+        names += name + b"\0"
+        depths += depth
+    parts = head + functions_size if is_old else head
+    functions_at = head if is_old else head + len(names) + len(depths)
+    base = 0 if is_old else functions_at
+    places, entries = b"", b""
+    first = functions_at - base + functions_size - count * entry_size
+    origin = 0 if is_short else GO_TEXT
+    for i, (_, start, _, flags) in enumerate(GO_FUNCTIONS):
+        places += struct.pack(place, origin + start, first + i * entry_size)
+        entries += struct.pack("<I" if is_short else "<Q", origin + start)
+        entries += struct.pack("<IIIIIII", name_at[i] + (parts if is_old else 0), 0, 0,
+                               depth_at[i] + (parts + len(names) if is_old else 0), 0, 0, 0)
+        entries += bytes(4 * (not is_old) + 4 * (magic == 0xfffffff1)) + bytes((0, flags, 0, 0))
+    places += struct.pack(place[:2], origin + 0xd0)
+    table = struct.pack("<IIQ", magic, 0x08010000, count)
+    if is_old:
+        return table + places + entries + names + depths
+    table += bytes(8) + (struct.pack("<Q", GO_TEXT) if is_short else b"")
+    table += struct.pack("<QQQQQ", head, 0, 0, head + len(names), functions_at)
+    return table + names + depths + places + entries
+
+
+def go_file(magic, has_sections):
+    """A program with such a table, at file offset = address - 0x400000."""
+    table, names = go_table(magic), b"\0.gopclntab\0.shstrtab\0"
+    at = 0xc40
+    end = at + len(table) + len(names)
+    headers = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 62, 1, 0, 64,
+                          end if has_sections else 0, 0, 64, 56, 2, 64, 3 if has_sections else 0,
+                          2 if has_sections else 0)
+    headers += struct.pack("<IIQQQQQQ", 1, 5, 0, 0x400000, 0, 0xc00, 0xc00, 1)
+    headers += struct.pack("<IIQQQQQQ", 1, 4, 0xc00, 0x400c00, 0, end - 0xc00, end - 0xc00, 1)
+    data = headers.ljust(at, b"\xcc") + table + names
+    if not has_sections:
+        return data
+    data += bytes(64)
+    data += struct.pack("<IIQQQQIIQQ", 1, 1, 2, 0x400000 + at, at, len(table), 0, 0, 32, 0)
+    return data + struct.pack("<IIQQQQIIQQ", 12, 3, 0, 0, at + len(table), len(names), 0, 0, 1, 0)
+
+
+def write_go(directory):
+    for magic in (0xfffffffb, 0xfffffffa, 0xfffffff0, 0xfffffff1):
+        (directory / f"{magic:x}").write_bytes(go_file(magic, True))
+    (directory / "without-sections").write_bytes(go_file(0xfffffff1, False))
+    # Code of runtime.systemstack and runtime.asmcgocall.
+    (directory / "sched").write_bytes(bytes.fromhex(
+        "64488b0425f8ffffff488b5830488b13483b83c0000000488b5a384889dcffd7c3"))
+    (directory / "slots").write_bytes(bytes.fromhex(
+        "4889e2ffd0488b7c2430488b7708482b742428") + bytes(24))
+
+
 def write_jit(directory):
     (directory / "perf-map").write_text("1000 100 outer\n1040 20 inner\n0x2000 0x10 with space\n")
     head = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 7, 0, 0)
@@ -387,7 +458,7 @@ def python_file(version, has_cold):
 
 
 def main():
-    for name in ("cfi", "elf-symbols", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
+    for name in ("cfi", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -405,6 +476,7 @@ def main():
     (HERE / "corpus" / "elf-symbols" / "cold").write_bytes(elf_file(COLD))
     for version in (0x030700f0, 0x030b00f0, 0x030d00f0, 0x030f00f0, 0x031100f0):
         (HERE / "corpus" / "interp" / f"{version:x}").write_bytes(python_file(version, version != 0x030700f0))
+    write_go(HERE / "corpus" / "go-table")
     write_jit(HERE / "corpus" / "jit-names")
     write_instructions(HERE / "corpus" / "instructions")
     write_line_answers(HERE / "corpus" / "line-answers")

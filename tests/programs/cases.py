@@ -17,6 +17,7 @@ START = ["LIBC+", "_start"]
 
 NO_CFI = "[no unwind information]"
 TRUNCATED = "[truncated stack copy]"
+OTHER_STACK = "[other stack]"
 
 # Programs that not every machine can link (meson.build finds out).
 OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "signal-32",
@@ -132,6 +133,15 @@ def go_signals(about, options):
                 seen=[(handled, 100), (preempted, 100)])
 
 
+def go_switch(about, how, function, kernel):
+    inner = ["hot", "on_other_stack", function]
+    whole = [*inner, "call_kept", "goroutine", "main", *START]
+    cut = [*inner, OTHER_STACK]     # also in the kernel, until it has the table
+    return Case(about, ["@go-switch", how], [whole, cut] if kernel else [cut],
+                seen=[(whole, 250)] if kernel else [],
+                options=KERNEL if kernel else TABLE, needs=KERNEL_WALKS if kernel else ())
+
+
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
 INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
 HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
@@ -201,6 +211,12 @@ CASES = {
                                 seen=[(HANDLER + INTERRUPTED, 400)]),
     "go-signals": go_signals("a signal handler and a preempted function as Go has them", []),
     "go-signals-table": go_signals("the same, in user space", TABLE),
+    "go-sched": go_switch("a goroutine whose g.sched is known", "sched", "runtime.systemstack",
+                          True),
+    "go-slots": go_switch("one that has called C", "slots", "runtime.asmcgocall", True),
+    "go-frame": go_switch("one that keeps its frame pointer", "frame", "runtime.nanotime1", True),
+    "go-sched-table": go_switch("a stack that no copy has", "sched", "runtime.systemstack", False),
+    "go-frame-table": go_switch("the same by frame pointer", "frame", "runtime.nanotime1", False),
     "dynamic-frame": Case("alloca, a variable-length array, an aligned frame", ["@dynamic-frame"],
                           [["hot", "with_alignment", "with_array", "with_alloca", "main", *START]],
                           allowed=[["with_alignment?", "with_array?", "with_alloca?", "main",
@@ -289,8 +305,18 @@ CASES = {
                  allowed=[["LDSO+", "read_clock", "main", *START]],
                  seen=[(["VDSO+", "LIBC*", "read_clock", "main", *START], 100)]),
     "coroutine": Case("a coroutine of libc's makecontext", ["@coroutine", "context"],
-                      [["hot", "coroutine_inner", "coroutine", "LIBC"],
-                       ["hot", "coroutine_inner", "coroutine", "LIBC", NO_CFI]]),
+                      [["hot", "coroutine_inner", "coroutine", "LIBC"]]),
+    "coroutine-table": Case("the same, in user space", ["@coroutine", "context"],
+                            [["hot", "coroutine_inner", "coroutine", "LIBC"]], options=TABLE),
+    "coroutine-fcontext": Case("a coroutine of Boost's make_fcontext", ["@coroutine", "fcontext"],
+                               [["hot", "coroutine_inner", "coroutine", "make_fcontext"]]),
+    "coroutine-fcontext-table": Case("the same, in user space", ["@coroutine", "fcontext"],
+                                     [["hot", "coroutine_inner", "coroutine", "make_fcontext"]],
+                                     options=TABLE),
+    "coroutine-zero": Case("a stack that begins with zeros", ["@coroutine", "zero"],
+                           [["hot", "coroutine_inner", "coroutine_for_ever"]]),
+    "coroutine-zero-table": Case("the same, in user space", ["@coroutine", "zero"],
+                                 [["hot", "coroutine_inner", "coroutine_for_ever"]], options=TABLE),
     "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
                              [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
     "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],

@@ -393,8 +393,11 @@ assert_rule_with_functions (Fixture *self, const Made *made, const LuGoFunction 
   for (guint i = 0; i < n; i++)
     if (at >= functions[i].start && at < functions[i].end)
       {
-        g_assert_cmpint (memory_backing_find_rule (self->backing, 1, at), ==,
-                         functions[i].kind == LU_GO_TOP ? LU_BPF_RULE_TOP : LU_RULE_COMPLEX);
+        if (functions[i].rule.cfa_kind != LU_CFA_NONE)
+          g_assert_cmpint (memory_backing_find_rule (self->backing, 1, at), >, LU_BPF_RULE_TOP);
+        else
+          g_assert_cmpint (memory_backing_find_rule (self->backing, 1, at), ==,
+                           functions[i].kind == LU_GO_TOP ? LU_BPF_RULE_TOP : LU_RULE_COMPLEX);
         return;
       }
   assert_same_at (self, 1, made, at);
@@ -406,6 +409,10 @@ static void
 test_go_functions (Fixture *self, gconstpointer data)
 {
   static const LuGoFunction functions[] = {
+    { .start = BASE + 170,
+      .end = BASE + 171,
+      .kind = LU_GO_SWITCH,
+      .rule = { .cfa_kind = LU_CFA_GO_SLOTS, .cfa_off = 8 } },
     { BASE + 100, BASE + 200, LU_GO_TOP },
     { BASE + 150, BASE + 300, LU_GO_SWITCH },
     { BASE + LU_PAGE_BYTES, BASE + LU_PAGE_BYTES + 1, LU_GO_TOP },

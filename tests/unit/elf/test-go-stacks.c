@@ -1,93 +1,62 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-go-stacks.c - the outermost functions of Go programs, found in any piece of the tables, and
- * without more memory for larger tables. */
+/* test-go-stacks.c - the functions of Go programs where stacks end, or go on elsewhere. */
+
+#include "go-program.h"
 
 #include "elf/go-stacks.h"
+#include "elf/go-switch.h"
 
 #include "../../cases.h"
-
-#include <elf.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define MAX_TABLE   (64u << 20)
-#define MAX_MORE_KB 2048
 
 typedef struct
 {
   const char *name;
-  const char *symbol;
-  guint64 name_at; /* offset in the table of names */
-  guint number;    /* of the symbol */
+  const char *function;
+  guint8 flags;
   LuGoFunctionKind kind;
 } Case;
 
 static const Case cases[] = {
-  { "at the start", "runtime.goexit", 1, 0, LU_GO_TOP },
-  { "with a calling convention", "runtime.systemstack.abi0", 1, 0, LU_GO_SWITCH },
-  { "as a part of a longer name", "runtime.goexit2", 1, 0, LU_GO_ORDINARY },
-  { "in the second piece of names", "runtime.mcall", (64 << 10) + 5, 0, LU_GO_LEAVE },
-  { "between pieces of names", "runtime.morestack.abi0", (64 << 10) - 9, 0, LU_GO_LEAVE },
-  { "last before a piece of names", "runtime.mcall", (64 << 10) - 1, 0, LU_GO_LEAVE },
-  { "in the second piece of symbols", "runtime.mstart", 1, 2500, LU_GO_TOP },
-  { "last before a piece of symbols", "runtime.rt0_go", 1, 2047, LU_GO_TOP },
-  { "interrupted", "runtime.asyncPreempt.abi0", 1, 0, LU_GO_PREEMPT },
-  { "of a file", "gogo", 1, 0, LU_GO_SWITCH },
-  { "called by that", "runtime.asyncPreempt2", 1, 0, LU_GO_ORDINARY },
-  { "between pieces, the longest", "runtime.sigreturn__sigaction.abi0", (64 << 10) - 1, 0,
-    LU_GO_RESTORER },
+  { "top", "runtime.goexit", 0, LU_GO_TOP },
+  { "with a calling convention", "runtime.systemstack.abi0", 0, LU_GO_SWITCH },
+  { "as a part of a longer name", "runtime.goexit2", 0, LU_GO_ORDINARY },
+  { "leaves", "runtime.mcall", LU_GO_FLAG_SP_WRITE, LU_GO_LEAVE },
+  { "interrupted", "runtime.asyncPreempt.abi0", 0, LU_GO_PREEMPT },
+  { "of a file", "gogo", 0, LU_GO_SWITCH },
+  { "called by that", "runtime.asyncPreempt2", 0, LU_GO_ORDINARY },
+  { "restorer", "runtime.sigreturn__sigaction.abi0", 0, LU_GO_RESTORER },
+  { "writes the stack pointer", "main.align", LU_GO_FLAG_SP_WRITE, LU_GO_SWITCH },
+  { "assembly", "main.add", LU_GO_FLAG_ASSEMBLY, LU_GO_ORDINARY },
 };
-
-static const char section_names[] = "\0.symtab\0.strtab\0.go.buildinfo";
-
-/* Returns the functions in a file that consists of the two tables. */
-static GArray *
-read_tables (LuElfInput *input, guint64 symbols_size, guint64 names_size)
-{
-  LuElfSectionHeader sections[] = {
-    { .name = 1, .type = SHT_SYMTAB, .file_offset = 0, .size = symbols_size },
-    { .name = 9, .type = SHT_STRTAB, .file_offset = symbols_size, .size = names_size },
-    { .name = 17, .type = SHT_PROGBITS, .size = 1 },
-  };
-  LuElfHeaders headers = { .is_64bit = TRUE,
-                           .section_headers = sections,
-                           .n_section_headers = G_N_ELEMENTS (sections),
-                           .section_names = (char *) section_names,
-                           .section_names_size = sizeof section_names };
-
-  input->size = symbols_size + names_size;
-  return lu_go_functions_read (&headers, input);
-}
 
 static void
 test_case (gconstpointer data)
 {
   const Case *a_case = data;
-  guint64 symbols_size = (a_case->number + 1) * sizeof (Elf64_Sym);
-  guint64 names_size = a_case->name_at + strlen (a_case->symbol) + 1;
-  g_autofree guint8 *bytes = g_malloc0 (symbols_size + names_size);
-  LuElfInput input = { .fd = -1, .bytes = bytes };
-  Elf64_Sym symbol = { .st_name = (guint32) a_case->name_at,
-                       .st_info = ELF64_ST_INFO (STB_LOCAL, STT_FUNC),
-                       .st_value = 0x1000,
-                       .st_size = 0x20 };
-  g_autoptr (GArray) functions = NULL;
-  gboolean is_restorer;
+  const GoFunction functions[] = { { "main.main", 0, "\2\x10", 0 },
+                                   { a_case->function, 0x10, "\2\x10", a_case->flags },
+                                   { "main.f", 0x20, "\2\x10", 0 } };
+  const GoProgram program = { .magic = 0xfffffff1,
+                              .functions = functions,
+                              .n_functions = G_N_ELEMENTS (functions),
+                              .end = 0x30,
+                              .text = GO_TEXT,
+                              .section_name = ".gopclntab" };
+  g_autoptr (GByteArray) file = go_program_new (&program);
+  LuElfInput input;
+  g_autoptr (LuGoTable) table = go_program_read (file, &input);
+  g_autoptr (GArray) found = NULL;
+  gboolean is_restorer = a_case->kind == LU_GO_RESTORER;
 
-  memcpy (bytes + symbols_size - sizeof symbol, &symbol, sizeof symbol);
-  memcpy (bytes + symbols_size + a_case->name_at, a_case->symbol, strlen (a_case->symbol));
-  functions = read_tables (&input, symbols_size, names_size);
-  g_assert_nonnull (functions);
+  g_assert_nonnull (table);
+  found = lu_go_functions_new (table);
   /* The kernel's frame is recognized by a return address before the restorer. */
-  is_restorer = a_case->kind == LU_GO_RESTORER;
-  g_assert_cmpint (lu_go_functions_find (functions, is_restorer ? 0xfff : 0x1010), ==,
+  g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + (is_restorer ? 0xf : 0x1f)), ==,
                    a_case->kind);
-  g_assert_cmpint (lu_go_functions_find (functions, 0x1020), ==, LU_GO_ORDINARY);
-  g_assert_cmpint (lu_go_functions_find (functions, is_restorer ? 0x1000 : 0xfff), ==,
+  g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + 0x20), ==, LU_GO_ORDINARY);
+  g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + (is_restorer ? 0x10 : 0xf)), ==,
                    LU_GO_ORDINARY);
 }
 
@@ -120,38 +89,115 @@ test_ends (void)
     }
 }
 
-static glong
-peak_kb (void)
+typedef struct
 {
-  struct rusage usage;
+  const char *name;
+  const char *function;
+  gsize n;
+  char code[64];
+  gsize at; /* of the only return address with a rule; 0: there is none */
+  struct lu_rule rule;
+} Switch;
 
-  getrusage (RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
-}
+/* The instructions of Go 1.19 and of Go 1.23. */
+static const Switch switches[] = {
+  { "sched",
+    "runtime.systemstack",
+    64,
+    "\x64\x48\x8b\x04\x25\xf8\xff\xff\xff\x48\x8b\x58\x30\x48\x8b\x13\x48\x3b\x83\xc0\0\0\0"
+    "\x48\x8b\x5a\x38\x48\x89\xdc\xff\xd7\xc3",
+    32,
+    { .cfa_kind = LU_CFA_GO_SCHED,
+      .cfa_off = 8,
+      .aux = -8,
+      .fp_off = -2,
+      .bx_off = 24,
+      .ra_off = 6 | 7 << 8,
+      .saves = LU_SAVE_UNKNOWN | LU_SAVE_UNKNOWN << 4 } },
+  { "sched with a frame pointer",
+    "runtime.systemstack",
+    64,
+    "\x55\x48\x89\xe5\x48\xc7\xc1\xf8\xff\xff\xff\x64\x48\x8b\x01\x48\x8b\x58\x30\x48\x3b\x83"
+    "\xc0\0\0\0\x48\x8b\x62\x38\xff\xd7\x5d\xc3",
+    32,
+    { .cfa_kind = LU_CFA_GO_SCHED,
+      .cfa_off = 16,
+      .aux = -8,
+      .fp_off = -2,
+      .bx_off = 24,
+      .ra_off = 6 | 7 << 8,
+      .saves = LU_SAVE_AT_CFA | LU_SAVE_UNKNOWN << 4 } },
+  { "slots",
+    "runtime.asmcgocall",
+    64,
+    "\x48\x89\xe2\xff\xd0\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x28\xc3",
+    5,
+    { .cfa_kind = LU_CFA_GO_SLOTS,
+      .cfa_off = 8,
+      .fp_off = -2,
+      .bx_off = 6,
+      .ra_off = 5,
+      .saves = LU_SAVE_UNKNOWN | LU_SAVE_UNKNOWN << 4 } },
+  { "slots with a frame pointer",
+    "runtime.asmcgocall",
+    64,
+    "\x55\x48\x89\xe5\xe8\1\0\0\0\x48\x8b\x7c\x24\x08\x48\x8b\x77\x08\x48\x2b\x34\x24\x5d\xc3",
+    9,
+    { .cfa_kind = LU_CFA_GO_SLOTS,
+      .cfa_off = 16,
+      .fp_off = -2,
+      .bx_off = 1,
+      .saves = LU_SAVE_AT_CFA | LU_SAVE_UNKNOWN << 4 } },
+  { "on the same stack",
+    "runtime.asmcgocall",
+    64,
+    "\xff\xd0\x48\x8b\x74\x24\x28\x48\x89\xf4\xc3",
+    2,
+    { .cfa_kind = LU_CFA_DEREF_SP,
+      .cfa_off = 8,
+      .aux = 0x28,
+      .fp_off = -2,
+      .ra_off = -1,
+      .saves = LU_SAVE_UNKNOWN | LU_SAVE_UNKNOWN << 4 } },
+  { "by frame pointer",
+    "time.now",
+    64,
+    "\x48\x83\xec\x18\x48\x89\x6c\x24\x10\x48\x8d\x6c\x24\x10\xff\xd0\xc3",
+    16,
+    { .cfa_kind = LU_CFA_FP,
+      .cfa_off = 16,
+      .fp_off = -2,
+      .ra_off = -1,
+      .saves = LU_SAVE_AT_CFA | LU_SAVE_UNKNOWN << 4,
+      .flags = LU_RULE_SWITCH } },
+  { "without a frame pointer", "time.now", 64, "\x48\x83\xec\x18\xff\xd0\xc3", 0, { 0 } },
+  { "of other code", "runtime.systemstack", 64, "\xff\xd7\xc3", 0, { 0 } },
+  { "cut off",
+    "runtime.asmcgocall",
+    12,
+    "\xff\xd0\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48",
+    0,
+    { 0 } },
+};
 
-/* A sparse file, as large as a table may be; a helper has 64 MiB for everything. */
 static void
-test_memory (void)
+test_switch (gconstpointer data)
 {
-  g_autofree char *path = NULL;
-  LuElfInput input = { .fd = g_file_open_tmp ("lu-go-XXXXXX", &path, NULL) };
-  int status;
-  pid_t pid;
+  const Switch *a_case = data;
+  const LuGoCode code = { .name = a_case->function,
+                          .code = (const guint8 *) a_case->code,
+                          .size = a_case->n };
+  struct lu_rule rule;
+  gsize at = 0;
 
-  g_assert_cmpint (input.fd, >=, 0);
-  unlink (path);
-  g_assert_cmpint (ftruncate (input.fd, 2 * (off_t) MAX_TABLE), ==, 0);
-  pid = fork ();
-  if (pid == 0)
-    {
-      glong before = peak_kb ();
-
-      read_tables (&input, MAX_TABLE, MAX_TABLE);
-      _exit (peak_kb () - before < MAX_MORE_KB ? 0 : 1);
-    }
-  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
-  g_assert_cmpint (status, ==, 0);
-  close (input.fd);
+  g_assert_true (lu_go_may_switch (a_case->function));
+  g_assert_cmpint (lu_go_find_switch (&code, &at, &rule), ==, a_case->at != 0);
+  if (a_case->at == 0)
+    return;
+  g_assert_cmpuint (at, ==, a_case->at);
+  g_assert_cmpmem (&rule, sizeof rule, &a_case->rule, sizeof rule);
+  at++;
+  g_assert_false (lu_go_find_switch (&code, &at, &rule));
 }
 
 int
@@ -159,7 +205,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   TEST_ADD_CASES ("/go-stacks", cases, test_case);
+  TEST_ADD_CASES ("/go-stacks/switch", switches, test_switch);
   g_test_add_func ("/go-stacks/ends", test_ends);
-  g_test_add_func ("/go-stacks/memory", test_memory);
   return g_test_run ();
 }

@@ -3,7 +3,8 @@
 
 /* test-leaf.c - instructions on the way to a return or a frame, by size. */
 
-#include "lu/leaf.h"
+#include "arch/arch.h"
+#include "lu/root.h"
 
 #include <glib.h>
 #include <string.h>
@@ -95,6 +96,36 @@ test_random (void)
     }
 }
 
+/* Code that stacks begin with, and code that only resembles it. */
+static void
+test_roots (void)
+{
+  static const struct
+  {
+    guint8 code[LU_LEAF_BYTES];
+    gboolean is_root;
+  } roots[] = {
+    { { 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08 }, TRUE },
+    { { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74 },
+      TRUE },
+    { { 0x48, 0x31, 0xff, 0xe8, 1, 2, 3, 4, 0xf4 }, TRUE },
+    { { 0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05, 0xf4 }, TRUE },
+    { { 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x75, 0x08 }, FALSE },
+    { { 0x48, 0x31, 0xff, 0xe8, 1, 2, 3, 4, 0x90 }, FALSE },
+    { { 0x90, 0x48, 0x31, 0xff, 0xe8, 1, 2, 3, 4, 0xf4 }, FALSE },
+    { { 0 }, FALSE },
+  };
+  const struct lu_regs no_caller = { .known = LU_KNOWN_FP },
+                       with_frame = { .known = LU_KNOWN_FP, .fp = 16 }, unknown = { 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (roots); i++)
+    g_assert_cmpint (lu_arch_x86_64.leaf_kind_of (roots[i].code) == LU_LEAF_ROOT, ==,
+                     roots[i].is_root);
+  g_assert_true (lu_root_is_marked (&no_caller));
+  g_assert_false (lu_root_is_marked (&with_frame));
+  g_assert_false (lu_root_is_marked (&unknown));
+}
+
 /* The answer of a function from each of its places on. */
 static void
 test_kinds (void)
@@ -157,5 +188,6 @@ main (int argc, char **argv)
   g_test_add_func ("/leaf/random", test_random);
   g_test_add_func ("/leaf/kinds", test_kinds);
   g_test_add_func ("/leaf/registers", test_registers);
+  g_test_add_func ("/leaf/roots", test_roots);
   return g_test_run ();
 }
