@@ -10,6 +10,7 @@
 
 #include "symbolize/elf-symbols.h"
 
+#include "elf/go-table.h"
 #include "symbolize/elf-plt.h"
 #include "symbolize/unxz.h"
 
@@ -30,6 +31,7 @@ typedef enum
   SOURCE_DEBUG,  /* .symtab of its debug file */
   SOURCE_PACKED, /* .symtab of .gnu_debugdata */
   SOURCE_PLT,    /* .dynsym, as a name in the PLT */
+  SOURCE_GO,     /* the table of a Go program */
   N_SOURCES
 } SourceKind;
 
@@ -318,6 +320,29 @@ add_plt (LuElfSymbols *self)
   lu_elf_plt_each (&self->file, self->budget, add_plt_entry, self);
 }
 
+/* Adds the functions of a Go program, which a stripped one still knows. */
+static void
+add_go (LuElfSymbols *self)
+{
+  g_autoptr (LuGoTable) table = lu_go_table_read (&self->file.headers, &self->file.input);
+  LuGoTableFunction function;
+  Strings names = { .input = self->file.input };
+
+  if (table == NULL)
+    return;
+  lu_go_table_extent (table, &names.file_offset, &names.size);
+  if (!lu_budget_read (self->budget, names.size))
+    return;
+  self->strings[SOURCE_GO] = names;
+  for (guint i = 0; i < lu_go_table_n_functions (table); i++)
+    if (lu_go_table_function (table, i, &function))
+      keep_entry (self,
+                  &(Entry){ .start = function.start,
+                            .size = (guint32) MIN (function.end - function.start, G_MAXUINT32),
+                            .name = (guint32) MIN (function.name, G_MAXUINT32),
+                            .source = SOURCE_GO });
+}
+
 /* Life */
 
 static int
@@ -499,6 +524,7 @@ prepare (LuElfSymbols *self)
         {
           add_table (self, &self->file, &dynsym);
           add_debug_data (self);
+          add_go (self);
         }
       add_plt (self);
     }

@@ -3,10 +3,11 @@
 
 /* elf-symbols.h - the functions of one ELF file, by address.
  *
- * They come from .symtab of the file, or else of its debug file; without either, from .dynsym and
- * from the small table that some distributions embed (.gnu_debugdata). Entries of the PLT are named
- * after the function they lead to. Only addresses are kept in memory, and only those of symbols
- * that can name one of the wanted offsets; names are read on demand. One thread. */
+ * They come from .symtab of the file, or else of its debug file; without either, from .dynsym, from
+ * the small table that some distributions embed (.gnu_debugdata), and from that of a Go program.
+ * Entries of the PLT are named after the function they lead to. Only addresses are kept in memory,
+ * and only those of symbols that can name one of the wanted offsets; names are read on demand. One
+ * thread. */
 
 #pragma once
 

@@ -56,6 +56,36 @@ test_find (void)
     }
 }
 
+/* A stripped Go program, from which the fuzzer of its tables starts (go_file()). */
+static void
+test_go (void)
+{
+  static const struct
+  {
+    guint64 offset;
+    const char *name; /* NULL: none */
+  } expected[] = {
+    { 0x400, "main.main" },   { 0x43f, "main.main" }, { 0x440, "runtime.goexit" },
+    { 0x450, "main.pushes" }, { 0x4d0, NULL },
+  };
+  g_autofree char *directory = g_path_get_dirname (corpus);
+  g_autofree char *path = g_build_filename (directory, "..", "go-table", "fffffff1", NULL);
+  g_autofree char *bytes = NULL;
+  g_autoptr (LuElfSymbols) symbols = NULL;
+  gsize size;
+
+  g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
+  symbols = lu_elf_symbols_new_from_memory (bytes, size, NULL);
+  g_assert_nonnull (symbols);
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      LuElfSymbol symbol = { 0 };
+
+      lu_elf_symbols_find (symbols, expected[i].offset, &symbol);
+      g_assert_cmpstr (symbol.name, ==, expected[i].name);
+    }
+}
+
 /* However much is cut off, the rest is read or refused. */
 static void
 test_cut (void)
@@ -82,6 +112,7 @@ main (int argc, char **argv)
   corpus = argv[1];
   g_assert_cmpint (argc, ==, 2);
   g_test_add_func ("/symbolize/elf-symbols/find", test_find);
+  g_test_add_func ("/symbolize/elf-symbols/go", test_go);
   g_test_add_func ("/symbolize/elf-symbols/cut", test_cut);
   return g_test_run ();
 }
