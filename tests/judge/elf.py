@@ -17,6 +17,7 @@ import zlib
 from typing import NamedTuple
 
 import dwarfcfi
+import gotable
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_GNU_EH_FRAME = 1, 2, 3, 4, 0x6474e550
 DT_FLAGS_1, DF_1_PIE = 0x6ffffffb, 0x08000000
@@ -195,15 +196,42 @@ class Elf:
 
     @property
     def symbols(self):
-        """Symbols with an address, by address: .symtab and .dynsym together."""
+        """Symbols with an address, by address: .symtab and .dynsym together, and a stripped Go
+        program's functions."""
         if self._symbols is None:
             found = set()
             for table in self.sections:
                 if table.kind in (2, 11) and table.link < len(self.sections):
                     found.update(self._read_symbols(table, self.sections[table.link]))
+            if all(table.kind != 2 for table in self.sections):
+                found.update(self._go_symbols())
             self._symbols = sorted(found)
             self._symbol_starts = [s.ea for s in self._symbols]
         return self._symbols
+
+    def _go_symbols(self):
+        table = next((s for s in self.sections if s.name in gotable.SECTIONS), None)
+        table = table or (self.section(".go.buildinfo") and self.section(".data.rel.ro"))
+        data = self.section_data(table) if table else None
+        at = gotable.find(data) if data else None
+        if at is None:
+            return
+        text = self.section(".text")
+        text = self._relocated(table.ea + at + 24) or (text.ea if text else 0)
+        try:
+            for start, end, name in gotable.functions(data[at:], text):
+                yield Symbol(start, end - start, name, 2, 1)
+        except (struct.error, ValueError):
+            return
+
+    def _relocated(self, ea):
+        """Returns what the loader writes at @ea in a position-independent program, or None."""
+        for table in self.sections:
+            data = (self.section_data(table) or b"") if table.kind == 4 and table.flags & 2 else b""
+            for at, _, value in struct.iter_unpack("<QQq", data[:len(data) // 24 * 24]):
+                if at == ea:
+                    return value
+        return None
 
     def _read_symbols(self, table, strings):
         step = 24 if self.is_64 else 16

@@ -10,6 +10,7 @@ read cannot be right.  Everything is asked once for each (file, offset, kind of 
 """
 
 import os
+import re
 from typing import NamedTuple
 
 import calls
@@ -44,6 +45,14 @@ GO_ROOTS = {"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall
 GO_PREEMPT = {"runtime.asyncPreempt"}
 GO_RESTORERS = {"runtime.sigreturn", "runtime.sigreturn__sigaction"}
 GO_SECTION = ".go.buildinfo"
+
+# The code that stacks made by hand return to: what makecontext() of glibc puts there (with endbr64
+# or without), make_fcontext() of Boost, and clone() of musl.
+HAND_MADE_ROOTS = [(re.compile(pattern, re.DOTALL)) for pattern in (
+    rb"(\xf3\x0f\x1e\xfa)?\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74",
+    rb"\x48\x31\xff\xe8....\xf4",
+    rb"\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4")]
+HAND_MADE_SIZE = 16
 
 
 class Frame(NamedTuple):
@@ -112,10 +121,13 @@ class Module:
         interrupts = signal or self._is_go_function(ea, symbol, GO_PREEMPT)
         in_clone = how == RETURN and self.image.bytes_at(ea + 1, len(THREAD_EXIT)) == THREAD_EXIT
         root = info.ra_undefined or in_entry or in_clone
+        if how == RETURN and self._is_hand_made_root(ea + 1):
+            return Frame(None, False, True, False, False, name)
         fault = None
         # The kernel, not a call, makes a signal frame the caller of its handler.
         if how == RETURN and not signal and not self._is_called(ea + 1):
-            fault = None if self._is_hand_made(ea + 1, info, root or go_root) else NO_CALL
+            start = info.start if info.has_fde or not go_root else symbol.ea
+            fault = None if self._is_hand_made(ea + 1, start, root or go_root) else NO_CALL
         return Frame(fault, interrupts, root or go_root, go_root and not root, False, name)
 
     def _is_in_sigreturn(self, ea):
@@ -130,14 +142,18 @@ class Module:
         return (self._is_go and symbol is not None and symbol.ea <= ea < symbol.ea + symbol.size
                 and symbol.name.removesuffix(".abi0") in names)
 
-    def _is_hand_made(self, return_ea, info, root):
+    def _is_hand_made_root(self, return_ea):
+        code = self.image.bytes_at(return_ea, HAND_MADE_SIZE) or b""
+        return any(pattern.match(code) for pattern in HAND_MADE_ROOTS)
+
+    def _is_hand_made(self, return_ea, start, root):
         """Whether this is the root of a stack that was made by hand, and so called by nobody.
 
         The return address stands behind a nop at the start of a function that has no caller; Go's
         goroutines begin so.
         """
-        return (root and return_ea == info.start + 1
-                and self.image.bytes_at(info.start, 1) == bytes([NOP]))
+        return (root and return_ea == start + 1
+                and self.image.bytes_at(start, 1) == bytes([NOP]))
 
     def _code_before(self, return_ea):
         for size in range(calls.LONGEST, 1, -1):

@@ -122,10 +122,14 @@ def _cxx(seconds):
                                   _source("exceptions.cc")]), str(seconds)]
 
 
-def _go(seconds):
+def _go(seconds, name="goroutines", options=()):
     env = {"GOCACHE": _path("go-cache"), "GO111MODULE": "off", "CGO_ENABLED": "0", "GOFLAGS": ""}
-    return [_build("goroutines", [_tool("go"), "build", "-o", _path("goroutines"),
-                                  _source("goroutines.go")], env), str(seconds)]
+    return [_build(name, [_tool("go"), "build", *options, "-o", _path(name),
+                          _source("goroutines.go")], env), str(seconds)]
+
+
+def _go_stripped(seconds):
+    return _go(seconds, "goroutines-stripped", ["-ldflags=-s -w"])
 
 
 def _go_garbage(seconds):
@@ -174,6 +178,7 @@ ALL = [
     Workload("perl", 99.0, _perl),
     Workload("c++", 99.0, _cxx),
     Workload("go", 99.0, _go),
+    Workload("go-stripped", 98.0, _go_stripped),
     # The runtime's own work runs on a stack other than the goroutine's that asked for it.
     Workload("go-garbage", None, _go_garbage),
     Workload("rust", 99.0, _rust),
