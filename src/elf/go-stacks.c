@@ -67,6 +67,19 @@ add_switches (GArray *self, const LuGoTable *table, const LuGoTableFunction *fun
     }
 }
 
+/* Returns what a function means for its stack. Until Go 1.16 no flag tells that it writes the stack
+ * pointer. */
+static LuGoFunctionKind
+find_kind (const LuGoTable *table, const LuGoTableFunction *function)
+{
+  const char *name = lu_go_table_name (table, function);
+  LuGoFunctionKind kind = kind_of (name);
+  gboolean is_switch = (function->flags & LU_GO_FLAG_SP_WRITE) != 0
+                       || (!lu_go_table_has_flags (table) && lu_go_may_switch (name));
+
+  return kind == LU_GO_ORDINARY && is_switch ? LU_GO_SWITCH : kind;
+}
+
 GArray *
 lu_go_functions_new (const LuGoTable *table)
 {
@@ -78,22 +91,18 @@ lu_go_functions_new (const LuGoTable *table)
     {
       LuGoFunction found = { .kind = LU_GO_ORDINARY };
 
-      if (!lu_go_table_function (table, i, &function))
-        continue;
-      found = (LuGoFunction){ .start = function.start,
-                              .end = function.end,
-                              .kind = kind_of (lu_go_table_name (table, &function)) };
-      if (found.kind == LU_GO_RESTORER)
-        {
-          found.end = found.start;
-          found.start--;
-        }
-      else if (found.kind == LU_GO_ORDINARY && (function.flags & LU_GO_FLAG_SP_WRITE) != 0)
-        found.kind = LU_GO_SWITCH;
+      if (lu_go_table_function (table, i, &function))
+        found = (LuGoFunction){ .start = function.start,
+                                .end = function.end,
+                                .kind = find_kind (table, &function) };
       if (found.kind == LU_GO_SWITCH)
         add_switches (self, table, &function);
       if (found.kind == LU_GO_RESTORER)
-        g_array_prepend_val (self, found); /* the function before may be special, too */
+        {
+          /* The function before may be special, too. */
+          found.end = found.start--;
+          g_array_prepend_val (self, found);
+        }
       else if (found.kind != LU_GO_ORDINARY)
         g_array_append_val (self, found);
     }

@@ -18,7 +18,7 @@
  * a goroutine. */
 static const char *const names[] = {
   "runtime.systemstack", "runtime.asmcgocall", "runtime.cgocallback", "time.now",
-  "runtime.nanotime1",   "runtime.walltime",
+  "runtime.nanotime1",   "runtime.walltime",   "runtime.walltime1", /* until Go 1.16 */
 };
 
 static const struct lu_rule by_frame_pointer = { .cfa_kind = LU_CFA_FP,

@@ -191,22 +191,26 @@ test_identity (void)
   g_assert_false (lu_image_is_same (image, different));
 }
 
-/* Without flags nobody knows which functions are compiled. */
+/* Without flags nobody knows which functions are compiled, and those that write the stack pointer
+ * are known by name. */
 static void
 test_without_flags (void)
 {
-  GoFunction plain[] = { { "main.main", 0, USUAL, 0 } };
+  g_autoptr (LuImage) image = NULL;
+  GoFunction plain[] = { { "main.main", 0, USUAL, 0 }, { "runtime.nanotime1", 0x40, USUAL, 0 } };
   GoProgram program = usual_program (0xfffffffa);
   g_autoptr (GByteArray) file = NULL;
   g_autoptr (LuGoTable) table = NULL;
   LuElfInput input;
 
   program.functions = plain;
-  program.n_functions = 1;
+  program.n_functions = G_N_ELEMENTS (plain);
   file = go_program_new (&program);
   table = go_program_read (file, &input);
   g_assert_nonnull (table);
   g_assert_false (lu_go_table_has_flags (table));
+  image = open_image (file);
+  g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0x50), ==, LU_GO_SWITCH);
 }
 
 static glong
