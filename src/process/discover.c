@@ -8,6 +8,7 @@
  * afterwards. */
 
 #include "base/fd.h"
+#include "process/moved-text.h"
 #include "process/proc-maps.h"
 #include "process/process-table-private.h"
 
@@ -68,6 +69,7 @@ read_maps (gint32 pid, Scan *scan)
   text = lu_fd_read_file (path, MAX_MAPS_BYTES, &size);
   if (text != NULL)
     lu_proc_maps_parse (text, size, add_map, scan);
+  scan->space = lu_moved_text_adopt (scan->space);
 }
 
 /* Reads PID (COMM) STATE and numbers, see proc_pid_stat(5). COMM may contain anything, even

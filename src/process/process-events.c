@@ -6,6 +6,7 @@
  * Events come in order of time. A fork copies the parent's address space from our own state; an
  * exec begins the next incarnation of its pid. */
 
+#include "process/moved-text.h"
 #include "process/process-table-private.h"
 
 #include <sys/mman.h>
@@ -13,12 +14,25 @@
 /* A process with more executable mappings than this generates code; addresses in further mappings
  * are in "no mapping". */
 #define MAX_MAPPINGS 8192
+/* A program moves its code once, in a few pieces. */
+#define MAX_MOVED_TEXTS 4
 
 static void
 tell_forked (LuProcessTable *self, guint64 time, gint32 pid, gint32 child_pid)
 {
   if (self->funcs->forked != NULL)
     self->funcs->forked (time, pid, child_pid, self->user_data);
+}
+
+/* Has the mappings of a process read if it may have moved code of a file. */
+static void
+look_for_moved_text (LuProcessTable *self, LuPid *pid, const LuMapping *mapping)
+{
+  if (pid->n_moved_texts >= MAX_MOVED_TEXTS
+      || !lu_moved_text_is_possible (lu_process_address_space (pid->current), mapping))
+    return;
+  pid->n_moved_texts++;
+  g_hash_table_add (self->undiscovered, GINT_TO_POINTER (pid->number));
 }
 
 static void
@@ -43,6 +57,7 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   if (n_mappings >= MAX_MAPPINGS)
     return;
   mapping.module = lu_process_table_module (self, mmap);
+  look_for_moved_text (self, pid, &mapping);
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
     {
       if (lu_process_has_history (pid->current))

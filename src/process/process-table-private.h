@@ -28,6 +28,7 @@ struct _LuPid
   gboolean leader_exited;
   gboolean dead;
   guint64 dead_round;
+  guint n_moved_texts;   /* times that its mappings were read again for moved code */
   gboolean is_unsettled; /* is in the list `unsettled` */
 };
 

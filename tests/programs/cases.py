@@ -18,6 +18,7 @@ START = ["LIBC+", "_start"]
 NO_CFI = "[no unwind information]"
 TRUNCATED = "[truncated stack copy]"
 OTHER_STACK = "[other stack]"
+JIT = "[JIT or anonymous code]"
 
 # Programs that not every machine can link (meson.build finds out).
 OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "signal-32",
@@ -140,6 +141,13 @@ def go_switch(about, how, function, kernel):
     return Case(about, ["@go-switch", how], [whole, cut] if kernel else [cut],
                 seen=[(whole, 250)] if kernel else [],
                 options=KERNEL if kernel else TABLE, needs=KERNEL_WALKS if kernel else ())
+
+
+def moved_text(about, options):
+    """Until the mappings have been read again, the code is that of nobody."""
+    whole = ["hot", "moved_inner", "moved", "stays", "main", *START]
+    return Case(about, ["@moved-text"], [whole, ["hot", JIT]], allowed=[["ANON", JIT]],
+                options=options, seen=[(whole, 300)])
 
 
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
@@ -337,6 +345,8 @@ CASES = {
     "replaced": Case("another program takes the path of the executable", ["%vanish", "%chain"],
                      [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",),
                      without_root=FILE_GONE),
+    "moved-text": moved_text("a program moves its code to memory without a file", []),
+    "moved-text-table": moved_text("the same, in user space", TABLE),
     "memory-file": Case("a program that is a file in memory only", ["@memory-file", "@chain"], CHAIN,
                         files=("chain",)),
     "jit-call": Case("generated code calls a function", ["@jit", "call"],
