@@ -54,7 +54,7 @@ struct python
     {
       uint64_t function_head[sizeof (struct lu_interp_function) / 8];
       uint8_t name[LU_INTERP_MAX_NAME];
-      uint8_t path[LU_INTERP_MAX_PATH];
+      uint8_t path[LU_INTERP_MAX_PATH + LU_INTERP_MAX_LINES]; /* the lines follow the path */
     };
   };
   union

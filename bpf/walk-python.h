@@ -274,6 +274,38 @@ copy_text (struct python *python, uint64_t address, uint8_t *to, uint64_t max)
   return result;
 }
 
+/* Copies the beginning of a code object's table of lines behind a path of `at` bytes. */
+HOST_SUBPROGRAM int64_t
+python_copy_lines (walk_ref ref, uint64_t at)
+{
+  struct python *python = host_python (ref);
+  const struct lu_python_layout *layout;
+  uint64_t lines, n, is_cut;
+
+  if (python == NULL)
+    return 0;
+  layout = &python->interp.file.python;
+  lines = word_in (python->code, layout->code_lines);
+  is_cut = host_read_memory (&python->word, sizeof python->word, lines + layout->bytes_size) != 0;
+  n = is_cut ? 0 : python->word;
+  if (n >= LU_INTERP_MAX_LINES)
+    {
+      n = LU_INTERP_MAX_LINES - 1;
+      is_cut = 1;
+    }
+  HOST_BOUND (n, LU_INTERP_MAX_LINES - 1);
+  HOST_BOUND (at, LU_INTERP_MAX_PATH - 1);
+  if (host_read_memory (python->path + at, (uint32_t) n, lines + layout->bytes_data) != 0)
+    {
+      n = 0;
+      is_cut = 1;
+    }
+  python->function.lines = (struct lu_interp_table){ .size = (uint16_t) n,
+                                                     .format = layout->lines,
+                                                     .is_cut = (uint8_t) is_cut };
+  return 0;
+}
+
 /* Prepares the announcement of the function whose code object is in python->code. */
 HOST_SUBPROGRAM int64_t
 python_prepare_function (walk_ref ref, uint64_t code, uint32_t check)
@@ -300,7 +332,9 @@ python_prepare_function (walk_ref ref, uint64_t code, uint32_t check)
                               LU_INTERP_MAX_PATH);
   size = function->path.size;
   HOST_BOUND (size, LU_INTERP_MAX_PATH - 1);
-  python->function_size = sizeof python->function_head + LU_INTERP_MAX_NAME + size;
+  python_copy_lines (ref, size);
+  python->function_size =
+      sizeof python->function_head + LU_INTERP_MAX_NAME + size + function->lines.size;
   return 0;
 }
 
@@ -345,6 +379,7 @@ python_look_at_code (walk_ref ref, uint64_t code)
   hash = mix (hash, half_in (python->code, layout->code_firstlineno)
                         | (uint64_t) half_in (python->code, layout->code_flags) << 32);
   hash = mix (hash, half_in (python->code, layout->code_argcount));
+  hash = mix (hash, word_in (python->code, layout->code_lines));
   hash = mix (hash, python_hash_text (ref, name));
   hash = mix (hash, hash_path (ref, python, path));
   key = mix (mix (python->process, code), hash & UINT32_MAX) | 1;
@@ -383,15 +418,31 @@ take_code (walk_ref ref, struct python *python, uint64_t code, struct lu_interp_
 
 /* Frames */
 
+/* Returns where the frame's instructions begin, for versions whose frames have a pointer to one. */
+static inline uint64_t
+find_instructions (struct python *python, uint64_t code)
+{
+  const struct lu_python_layout *layout = &python->interp.file.python;
+  uint64_t copy, copies;
+
+  if (layout->code_copies == 0)
+    return code + layout->code_bytes;
+  copy = half_in (python->window, layout->frame_copy);
+  if (copy == 0)
+    return code + layout->code_bytes;
+  copies = read_pointer (python, code + layout->code_copies);
+  return read_pointer (python, copies + sizeof copies + copy * sizeof copies);
+}
+
 /* Returns the byte offset of the frame's instruction. */
 static inline uint32_t
-find_instr (const struct python *python, uint64_t code)
+find_instr (struct python *python, uint64_t code)
 {
   const struct lu_python_layout *layout = &python->interp.file.python;
   uint64_t at = word_in (python->window, layout->frame_instr);
 
   if (layout->code_bytes != 0)
-    at -= code + layout->code_bytes;
+    at -= find_instructions (python, code);
   else if ((int32_t) at >= 0)
     at = (uint64_t) (uint32_t) at << (python->interp.file.version >= UNITS_VERSION);
   return at < MAX_CODE ? (uint32_t) at : UINT32_MAX;
@@ -466,7 +517,7 @@ announce_function (host_context ctx, struct python *python)
 
   HOST_NEAR (announced);
   python->function_size = 0;
-  if (size > sizeof python->function_head + LU_INTERP_MAX_NAME + LU_INTERP_MAX_PATH)
+  if (size > sizeof python->function_head + LU_INTERP_MAX_NAME + sizeof python->path)
     return;
   HOST_BOUND (at, LU_BPF_N_ANNOUNCED_FUNCTIONS - 1);
   if (host_output (ctx, python->function_head, size) != 0)

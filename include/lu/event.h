@@ -82,8 +82,9 @@ typedef struct
   uint32_t language; /* enum lu_interp_language; not NONE */
   uint32_t check, first_line;
   uint64_t code;
-  struct lu_interp_text name, path;     /* sizes in bytes */
-  const uint8_t *name_text, *path_text; /* borrowed */
+  struct lu_interp_text name, path; /* sizes in bytes */
+  struct lu_interp_table lines;
+  const uint8_t *name_text, *path_text, *lines_bytes; /* borrowed */
 } LuInterpFunction;
 
 typedef struct lu_event

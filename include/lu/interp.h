@@ -41,6 +41,14 @@ enum lu_python_layout_flags
   LU_PYTHON_TAGGED = 1 << 1,
 };
 
+/* How a code object's table says which line an instruction is of (src/interp/python-lines.h). */
+enum lu_python_lines
+{
+  LU_PYTHON_LINES_DELTAS,    /* co_lnotab (before 3.10) */
+  LU_PYTHON_LINES_RANGES,    /* co_linetable of 3.10 */
+  LU_PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11 */
+};
+
 /* Offsets in bytes. Structures are those of CPython's headers, as of the file's version; from 3.13
  * on they are what the file itself says in _Py_DebugOffsets. */
 struct lu_python_layout
@@ -53,12 +61,18 @@ struct lu_python_layout
   uint16_t frame_code, frame_previous, frame_instr, frame_entry;
   uint16_t code_filename, code_name; /* code_name: co_qualname where there is one, else co_name */
   uint16_t code_firstlineno, code_argcount, code_flags;
+  uint16_t code_lines; /* co_lnotab, co_linetable */
   uint16_t code_bytes; /* where the instructions begin in the code object; 0: frame_instr
                           is an int, an index or offset (before 3.11) */
   /* PyASCIIObject, PyCompactUnicodeObject */
   uint16_t text_length, text_state, text_ascii, text_compact;
+  uint16_t bytes_size, bytes_data; /* PyBytesObject */
+  /* Builds without the GIL copy the instructions for each thread: where the frame has the number of
+   * its copy, and the code object the pointer to all copies. 0: there is only one. */
+  uint16_t frame_copy, code_copies;
   uint8_t entry; /* enum lu_python_entry */
   uint8_t entry_owner;
+  uint8_t lines;  /* enum lu_python_lines */
   uint16_t flags; /* enum lu_python_layout_flags */
 };
 
@@ -79,6 +93,8 @@ struct lu_interp_file
 /* Bytes of text of each of a function's two names. */
 #define LU_INTERP_MAX_NAME 256
 #define LU_INTERP_MAX_PATH 512
+/* Bytes of a function's table of lines. A power of two, as these. */
+#define LU_INTERP_MAX_LINES 16384
 
 /* One function of a chain. `code` has these bits set; an address of x86-64 has at most 57. */
 struct lu_interp_frame
@@ -135,6 +151,14 @@ struct lu_interp_text
   uint8_t is_cut;
 };
 
+/* A function's table of lines. One that could not be read is cut at the beginning. */
+struct lu_interp_table
+{
+  uint16_t size;  /* bytes that are here */
+  uint8_t format; /* enum lu_python_lines */
+  uint8_t is_cut;
+};
+
 /* Raw data of a sample of an output event: a function that is met for the first time in its process
  * (or again, after its announcement was forgotten). */
 #define LU_INTERP_FUNCTION_VERSION (2u << 30 | 2)
@@ -149,7 +173,9 @@ struct lu_interp_function
       check; /* of all that follows; tells functions apart whose code objects had one address */
   uint32_t first_line;
   struct lu_interp_text name, path;
-  uint8_t text[]; /* the name, padded to LU_INTERP_MAX_NAME, then the path */
+  struct lu_interp_table lines;
+  uint32_t zero;
+  uint8_t text[]; /* the name, padded to LU_INTERP_MAX_NAME, then the path, then the lines */
 };
 
-_Static_assert(sizeof (struct lu_interp_function) == 40, "no holes");
+_Static_assert(sizeof (struct lu_interp_function) == 48, "no holes");

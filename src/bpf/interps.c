@@ -23,9 +23,10 @@ measure (const struct lu_interp_file *file)
 {
   const struct lu_python_layout *l = &file->python;
   const guint16 thread[] = { l->thread_next, l->thread_id, l->thread_frame };
-  const guint16 frame[] = { l->frame_code, l->frame_previous, l->frame_instr, l->frame_entry };
-  const guint16 code[] = { l->code_filename, l->code_name, l->code_firstlineno, l->code_argcount,
-                           l->code_flags };
+  const guint16 frame[] = { l->frame_code, l->frame_previous, l->frame_instr, l->frame_entry,
+                            l->frame_copy };
+  const guint16 code[] = { l->code_filename, l->code_name,  l->code_firstlineno,
+                           l->code_argcount, l->code_flags, l->code_lines };
 
   return (struct lu_bpf_interp){ .file = *file,
                                  .thread_bytes = bytes_of (thread, G_N_ELEMENTS (thread)),

@@ -282,6 +282,12 @@ lu_bpf_program_want_interpreters (LuBpfProgram *self)
   lu_bpf_reader_process_go (&self->process);
 }
 
+int
+lu_bpf_program_interpreters_error (LuBpfProgram *self)
+{
+  return lu_bpf_reader_process_result (&self->process);
+}
+
 static gboolean
 find_maps (LuBpfProgram *self, GError **error)
 {
@@ -312,7 +318,7 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   libbpf_print_fn_t before = libbpf_set_print (keep_words);
   int result;
 
-  self->stats_fd = self->process.fd = -1;
+  self->stats_fd = self->process.fd = self->process.result_fd = -1;
   result = open_and_load (self, options);
   libbpf_set_print (before);
   if (result != 0)

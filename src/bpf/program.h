@@ -48,6 +48,9 @@ void lu_bpf_program_prepare_interpreters (LuBpfProgram *self);
 /* Has that process call the next function; later calls do nothing. Any one thread; does not wait.
  */
 void lu_bpf_program_want_interpreters (LuBpfProgram *self);
+/* Returns the negative errno for which that process could not load it; 0: it could, or has not yet.
+ */
+int lu_bpf_program_interpreters_error (LuBpfProgram *self);
 /* Puts a program in its place that also reads the functions of interpreters,
  * and shares its maps. Takes as long as loading the first one. Returns 0 or a negative errno. */
 int lu_bpf_program_read_interpreters (LuBpfProgram *self);

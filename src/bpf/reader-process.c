@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "sandbox/sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,15 +33,15 @@ close_range_or_each (guint first, guint last)
     close ((int) fd);
 }
 
-/* Closes all descriptors but that of the pipe and those of the maps. */
+/* Closes all descriptors but those of the pipes and of the maps. */
 static void
-close_others (const LuBpfProgram *program, int fd)
+close_others (const LuBpfProgram *program, int fd, int result_fd)
 {
-  int kept[LU_BPF_N_MAPS + 1] = { fd };
+  int kept[LU_BPF_N_MAPS + 2] = { fd, result_fd };
   guint first = 0;
 
   for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
-    kept[i + 1] = lu_bpf_program_map_fd (program, i);
+    kept[i + 2] = lu_bpf_program_map_fd (program, i);
   qsort (kept, G_N_ELEMENTS (kept), sizeof *kept, compare);
   for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
     {
@@ -52,50 +53,77 @@ close_others (const LuBpfProgram *program, int fd)
 }
 
 G_GNUC_NORETURN static void
-run_process (LuBpfProgram *program, int fd)
+run_process (LuBpfProgram *program, int fd, int result_fd)
 {
   char word;
+  int result;
 
   signal (SIGINT, SIG_IGN); /* a terminal sends it to all its processes; the pipe ends us */
   signal (SIGHUP, SIG_IGN);
   signal (SIGTERM, SIG_DFL);
-  close_others (program, fd);
+  close_others (program, fd, result_fd);
   prctl (PR_SET_NAME, "lu-interp", 0, 0, 0);
   lu_sandbox_restrict_loader (); /* without seccomp the recorder says so */
-  if (read (fd, &word, 1) == 1)
-    lu_bpf_program_read_interpreters (program);
-  _exit (0);
+  if (read (fd, &word, 1) != 1)
+    _exit (0);
+  result = lu_bpf_program_read_interpreters (program);
+  _exit (write (result_fd, &result, sizeof result) != sizeof result);
 }
 
 void
 lu_bpf_reader_process_start (LuBpfReaderProcess *self, LuBpfProgram *program)
 {
-  int fds[2];
+  int fds[2], results[2];
 
-  *self = (LuBpfReaderProcess){ .fd = -1 };
+  *self = (LuBpfReaderProcess){ .fd = -1, .result_fd = -1, .result = -EAGAIN };
   if (pipe2 (fds, O_CLOEXEC) != 0)
     return;
-  self->pid = fork ();
-  if (self->pid == 0)
-    run_process (program, fds[0]);
-  close (fds[0]);
   self->fd = fds[1];
-  if (self->pid < 0)
-    lu_fd_clear (&self->fd);
+  if (pipe2 (results, O_CLOEXEC | O_NONBLOCK) == 0)
+    {
+      self->pid = fork ();
+      if (self->pid == 0)
+        run_process (program, fds[0], results[1]);
+      close (results[1]);
+      self->result_fd = results[0];
+    }
+  close (fds[0]);
+  if (self->pid > 0)
+    {
+      self->result = 0;
+      return;
+    }
+  lu_fd_clear (&self->fd);
+  lu_fd_clear (&self->result_fd);
 }
 
 void
 lu_bpf_reader_process_go (LuBpfReaderProcess *self)
 {
+  self->is_wanted = TRUE;
   if (self->fd >= 0 && write (self->fd, "", 1) != 1)
     g_debug ("functions of interpreters are not read: the process that loads has ended");
   lu_fd_clear (&self->fd);
+}
+
+int
+lu_bpf_reader_process_result (LuBpfReaderProcess *self)
+{
+  ssize_t n =
+      self->result_fd >= 0 ? read (self->result_fd, &self->result, sizeof self->result) : -1;
+
+  if (n == 0)
+    self->result = -ESRCH; /* it has ended before */
+  if (n >= 0)
+    lu_fd_clear (&self->result_fd);
+  return self->is_wanted ? self->result : 0;
 }
 
 void
 lu_bpf_reader_process_stop (LuBpfReaderProcess *self)
 {
   lu_fd_clear (&self->fd);
+  lu_fd_clear (&self->result_fd);
   if (self->pid > 0)
     {
       kill (self->pid, SIGKILL);

@@ -10,7 +10,10 @@
 
 typedef struct
 {
-  int fd;    /* owned; -1: none */
+  int fd;        /* owned; -1: none */
+  int result_fd; /* owned; where the process says what came of it; -1: it has, or there is none */
+  int result;
+  gboolean is_wanted;
   pid_t pid; /* 0: none */
 } LuBpfReaderProcess;
 
@@ -18,4 +21,7 @@ typedef struct
 void lu_bpf_reader_process_start (LuBpfReaderProcess *self, LuBpfProgram *program);
 /* Tells the process to load; later calls do nothing. Does not wait. */
 void lu_bpf_reader_process_go (LuBpfReaderProcess *self);
+/* Returns the negative errno for which nothing could be loaded; 0: it was, or nothing is known yet.
+ * Does not wait. */
+int lu_bpf_reader_process_result (LuBpfReaderProcess *self);
 void lu_bpf_reader_process_stop (LuBpfReaderProcess *self);

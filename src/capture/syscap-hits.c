@@ -24,7 +24,8 @@
  */
 #define EXPECTED_HITS    (64u << 10)
 #define MAX_SYMBOLS_FILE (64u << 20)
-/* Number of the first function of an interpreter, in __symbols__. */
+/* Number of the first function of an interpreter, in __symbols__. Numbers of native functions,
+ * which the namer gives, are small. */
 #define FIRST_FUNCTION (1u << 30)
 #define SEEN_BITS      13
 /* Processes with generated code. */
@@ -57,6 +58,13 @@ typedef struct
   guint64 n_samples, last_sample;
 } HitFile;
 
+/* A function of an interpreter. */
+typedef struct
+{
+  char *name; /* owned */
+  guint32 number;
+} Function;
+
 /* The generated code of a process. */
 typedef struct
 {
@@ -77,7 +85,7 @@ struct _LuSyscapHits
   GPtrArray *files;      /* of HitFile, owned */
   GHashTable *file_of;   /* LuFileId -> number + 1 */
   GHashTable *jitdumps;  /* pid -> path */
-  GHashTable *functions; /* address -> name, both owned */
+  GHashTable *functions; /* address -> Function, both owned */
   GHashTable *generated; /* pid -> Generated */
   guint n_left_out;
   LuDebuginfod *debuginfod; /* borrowed; NULL: fetch nothing and count no samples */
@@ -92,6 +100,13 @@ file_free (gpointer pointer)
 
   lu_file_id_unref (self->id);
   g_free (self);
+}
+
+static void
+function_free (gpointer pointer)
+{
+  g_free (((Function *) pointer)->name);
+  g_free (pointer);
 }
 
 static void
@@ -111,7 +126,7 @@ lu_syscap_hits_new (gboolean is_live)
   self->hits = g_array_sized_new (FALSE, FALSE, sizeof (Hit), EXPECTED_HITS);
   self->files = g_ptr_array_new_with_free_func (file_free);
   self->file_of = g_hash_table_new (NULL, NULL);
-  self->functions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  self->functions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, function_free);
   self->jitdumps = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->generated = g_hash_table_new_full (NULL, NULL, NULL, generated_free);
   return self;
@@ -141,9 +156,12 @@ lu_syscap_hits_set_debuginfod (LuSyscapHits *self, LuDebuginfod *debuginfod)
 }
 
 void
-lu_syscap_hits_learn (LuSyscapHits *self, guint64 address, const char *name)
+lu_syscap_hits_learn (LuSyscapHits *self, guint64 address, const char *name, guint32 number)
 {
-  g_hash_table_insert (self->functions, g_memdup2 (&address, sizeof address), g_strdup (name));
+  Function *function = g_new (Function, 1);
+
+  *function = (Function){ .name = g_strdup (name), .number = number };
+  g_hash_table_insert (self->functions, g_memdup2 (&address, sizeof address), function);
 }
 
 static guint32
@@ -370,26 +388,21 @@ name_kernel (Naming *self, guint hit)
     add_place (self, hit, LU_PLACE_KERNEL);
 }
 
-/* Numbers of native functions, which the namer gives, are small. */
-static guint32
-number_of_function (guint64 address)
-{
-  return lu_is_function (address) ? FIRST_FUNCTION + (guint32) (address - LU_FUNCTION_BASE) : 0;
-}
-
 static void
 name_state (Naming *self, guint hit)
 {
   guint64 address = address_of (self->hits, hit);
   g_autofree char *state = lu_syscap_synthetic_name (address);
-  const char *name = state != NULL ? state : g_hash_table_lookup (self->hits->functions, &address);
+  const Function *function = g_hash_table_lookup (self->hits->functions, &address);
+  const char *name = state != NULL ? state : function != NULL ? function->name : NULL;
 
   if (name != NULL)
-    add_symbol (self, hit,
-                (LuSyscapSymbol){ .begin = address,
-                                  .end = address + 1,
-                                  .name = lu_namer_intern (self->namer, name),
-                                  .function = number_of_function (address) });
+    add_symbol (
+        self, hit,
+        (LuSyscapSymbol){ .begin = address,
+                          .end = address + 1,
+                          .name = lu_namer_intern (self->namer, name),
+                          .function = function != NULL ? FIRST_FUNCTION + function->number : 0 });
 }
 
 static void

@@ -41,8 +41,9 @@ typedef struct
 /* Adds the addresses of a stack. */
 void lu_syscap_hits_add (LuSyscapHits *self, const LuSyscapHitStack *stack);
 
-/* Takes the name of a function that an interpreter runs (lu_is_function()). */
-void lu_syscap_hits_learn (LuSyscapHits *self, guint64 address, const char *name);
+/* Takes the name of a function that an interpreter runs (lu_is_function()), and its number, which
+ * is the same for all its lines. */
+void lu_syscap_hits_learn (LuSyscapHits *self, guint64 address, const char *name, guint32 number);
 
 typedef struct
 {

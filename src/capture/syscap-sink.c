@@ -292,11 +292,17 @@ name_synthetic_frames (SyscapSink *self, const LuSinkSample *sample, guint n_add
 static gboolean
 name_function (SyscapSink *self, guint64 address, LuFunctionNames names, GError **error)
 {
-  const LuSyscapJitName jit_names[] = { { address, names.name },
-                                        { address + LU_FUNCTION_SOURCE, names.source } };
+  g_autofree char *with_line = names.line != 0
+                                   ? g_strdup_printf ("%s%+" G_GINT64_FORMAT, names.source,
+                                                      (gint64) names.line - names.first_line)
+                                   : NULL;
+  const LuSyscapJitName jit_names[] = {
+    { address, names.name },
+    { address + LU_FUNCTION_SOURCE, with_line != NULL ? with_line : names.source },
+  };
 
   if (self->hits != NULL)
-    lu_syscap_hits_learn (self->hits, address, names.name);
+    lu_syscap_hits_learn (self->hits, address, names.name, names.number);
   return lu_syscap_write_jit_names (self->writer, jit_names, names.source != NULL ? 2 : 1, error);
 }
 
@@ -328,7 +334,7 @@ end_functions (SyscapSink *self, GError **error)
 {
   for (guint i = 0; i < self->unnamed->len; i++)
     if (!name_function (self, g_array_index (self->unnamed, guint64, i),
-                        (LuFunctionNames){ LU_FUNCTION_UNREADABLE_NAME, NULL }, error))
+                        (LuFunctionNames){ .name = LU_FUNCTION_UNREADABLE_NAME }, error))
       return FALSE;
   return TRUE;
 }

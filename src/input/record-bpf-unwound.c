@@ -123,14 +123,15 @@ static gboolean
 decode_function (LuCursor *raw, LuEvent *event)
 {
   struct lu_interp_function function;
-  const guint8 *bytes = lu_cursor_take (raw, sizeof function), *name, *path;
+  const guint8 *bytes = lu_cursor_take (raw, sizeof function), *name, *path, *lines;
 
   if (bytes == NULL)
     return FALSE;
   memcpy (&function, bytes, sizeof function);
   name = lu_cursor_take (raw, LU_INTERP_MAX_NAME);
   path = lu_cursor_take (raw, function.path.size);
-  if (name == NULL || path == NULL || lu_cursor_left (raw) > PADDING_MAX
+  lines = lu_cursor_take (raw, function.lines.size);
+  if (name == NULL || path == NULL || lines == NULL || lu_cursor_left (raw) > PADDING_MAX
       || function.language == LU_INTERP_NONE || function.name.size > LU_INTERP_MAX_NAME
       || function.path.size > LU_INTERP_MAX_PATH)
     return FALSE;
@@ -141,8 +142,10 @@ decode_function (LuCursor *raw, LuEvent *event)
                                                .code = function.code,
                                                .name = function.name,
                                                .path = function.path,
+                                               .lines = function.lines,
                                                .name_text = name,
-                                               .path_text = path };
+                                               .path_text = path,
+                                               .lines_bytes = lines };
   return TRUE;
 }
 

@@ -7,13 +7,17 @@
 
 #include "base/id-table.h"
 #include "base/printable.h"
+#include "interp/python-lines.h"
 #include "lu/status.h"
 
 #include <string.h>
 
-/* Distinct functions, and the bytes of their names. */
+/* Distinct functions, the addresses of functions and lines, and the bytes of names. */
 #define MAX_FUNCTIONS (128u << 10)
+#define MAX_ADDRESSES (512u << 10)
 #define MAX_TEXT      (32u << 20)
+/* Bytes of distinct tables of lines, as they came and decoded. */
+#define MAX_LINES (32u << 20)
 /* Announcements of all processes; each takes about 40 bytes. */
 #define MAX_ANNOUNCED (512u << 10)
 #define MAX_PROCESSES 4096u
@@ -27,8 +31,9 @@
 typedef struct
 {
   guint64 address;
-  guint32 n_expected; /* how often chains had it before it came */
-  gboolean is_known;  /* it has come */
+  guint32 n_expected;  /* how often chains had it before it came */
+  gboolean is_known;   /* it has come */
+  const GArray *lines; /* of LuPythonLine, borrowed; NULL: none */
 } Announcement;
 
 /* The announcements of one process. */
@@ -48,9 +53,14 @@ struct _LuFunctions
   guint n_announced;
   guint64 n_unnamed;
   GHashTable *numbers; /* source, NUL-terminated, then the name -> index in names + 1 */
+  guint n_functions;   /* of these, without lines */
   GArray *names;       /* of LuFunctionNames */
   GStringChunk *texts;
   gsize text_size;
+  LuIdTable *line_ids;     /* number of a function << 32 | line */
+  GArray *addresses;       /* of guint64, by id in line_ids */
+  GHashTable *line_tables; /* first line and bytes -> GArray, both owned */
+  gsize lines_size;
 };
 
 static void
@@ -66,9 +76,11 @@ process_free (gpointer pointer)
 LuFunctions *
 lu_functions_new (void)
 {
-  static const LuFunctionNames fixed[] = { { LU_FUNCTION_UNREADABLE_NAME, NULL },
-                                           { "[python: too many functions]", NULL },
-                                           { "[python: functions not matched]", NULL } };
+  static const LuFunctionNames fixed[] = {
+    { .name = LU_FUNCTION_UNREADABLE_NAME },
+    { .name = "[python: too many functions]", .number = 1 },
+    { .name = "[python: functions not matched]", .number = 2 },
+  };
   LuFunctions *self = g_new0 (LuFunctions, 1);
 
   G_STATIC_ASSERT (G_N_ELEMENTS (fixed) == LU_FUNCTION_FIRST - LU_FUNCTION_BASE);
@@ -77,6 +89,11 @@ lu_functions_new (void)
   self->names = g_array_new (FALSE, FALSE, sizeof (LuFunctionNames));
   g_array_append_vals (self->names, fixed, G_N_ELEMENTS (fixed));
   self->texts = g_string_chunk_new (64 << 10);
+  self->line_ids = lu_id_table_new (1);
+  self->addresses = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->line_tables =
+      g_hash_table_new_full ((GHashFunc) g_bytes_hash, (GEqualFunc) g_bytes_equal,
+                             (GDestroyNotify) g_bytes_unref, (GDestroyNotify) g_array_unref);
   return self;
 }
 
@@ -90,6 +107,9 @@ lu_functions_free (LuFunctions *self)
   g_hash_table_unref (self->numbers);
   g_array_unref (self->names);
   g_string_chunk_free (self->texts);
+  lu_id_table_free (self->line_ids);
+  g_array_unref (self->addresses);
+  g_hash_table_unref (self->line_tables);
   g_free (self);
 }
 
@@ -115,17 +135,18 @@ decode (const struct lu_interp_text *text, const guint8 *bytes)
 
 /* Returns the index of the function in `names`. */
 static guint
-intern (LuFunctions *self, const char *name, const char *source)
+intern (LuFunctions *self, const char *name, const char *source, guint32 first_line)
 {
   g_autofree char *key = g_strconcat (source, "\n", name, NULL);
   guint number = GPOINTER_TO_UINT (g_hash_table_lookup (self->numbers, key));
   gsize size = strlen (key) + strlen (name) + strlen (source) + 3;
-  LuFunctionNames names;
+  LuFunctionNames names = { .first_line = first_line, .number = self->names->len };
 
   if (number > 0)
     return number - 1;
-  if (self->names->len >= MAX_FUNCTIONS || size > MAX_TEXT - self->text_size)
+  if (self->n_functions >= MAX_FUNCTIONS || size > MAX_TEXT - self->text_size)
     return LU_FUNCTION_TOO_MANY - LU_FUNCTION_BASE;
+  self->n_functions++;
   self->text_size += size;
   names.name = g_string_chunk_insert (self->texts, name);
   names.source = g_string_chunk_insert (self->texts, source);
@@ -149,7 +170,56 @@ address_of (LuFunctions *self, const LuInterpFunction *function)
     return LU_FUNCTION_UNREADABLE;
   if (function->first_line == 0 && g_str_equal (path, INIT_CLEANUP))
     return 0;
-  return LU_FUNCTION_BASE + intern (self, shown, source);
+  return LU_FUNCTION_BASE + intern (self, shown, source, function->first_line);
+}
+
+/* Lines */
+
+/* Returns the decoded table of a function; NULL if there is none, or no room. */
+static const GArray *
+intern_lines (LuFunctions *self, const LuInterpFunction *function)
+{
+  g_autoptr (GByteArray) key = NULL;
+  GBytes *bytes;
+  GArray *lines;
+
+  if (function->lines.size == 0 && function->lines.is_cut)
+    return NULL;
+  key = g_byte_array_sized_new (sizeof function->first_line + sizeof function->lines
+                                + function->lines.size);
+  g_byte_array_append (key, (const guint8 *) &function->first_line, sizeof function->first_line);
+  g_byte_array_append (key, (const guint8 *) &function->lines, sizeof function->lines);
+  g_byte_array_append (key, function->lines_bytes, function->lines.size);
+  bytes = g_byte_array_free_to_bytes (g_steal_pointer (&key));
+  lines = g_hash_table_lookup (self->line_tables, bytes);
+  if (lines != NULL || self->lines_size >= MAX_LINES)
+    {
+      g_bytes_unref (bytes);
+      return lines;
+    }
+  lines = lu_python_lines_decode (&function->lines, function->lines_bytes, function->first_line);
+  self->lines_size += g_bytes_get_size (bytes) + lines->len * sizeof (LuPythonLine);
+  g_hash_table_insert (self->line_tables, bytes, lines);
+  return lines;
+}
+
+/* Returns the address of a function and its line that runs. */
+static guint64
+address_with_line (LuFunctions *self, const Announcement *announcement, guint32 instr)
+{
+  LuFunctionNames names = lu_functions_names (self, announcement->address);
+  guint64 address = LU_FUNCTION_BASE + self->names->len;
+  guint32 id;
+
+  names.line = announcement->lines != NULL ? lu_python_lines_find (announcement->lines, instr) : 0;
+  if (names.line == 0 || names.source == NULL || self->names->len >= MAX_ADDRESSES)
+    return announcement->address;
+  id = lu_id_table_add (self->line_ids, (guint64) names.number << 32 | names.line, 0);
+  if (id < self->addresses->len)
+    return g_array_index (self->addresses, guint64, id);
+  g_array_append_val (self->names, names);
+  g_array_append_val (self->addresses, address);
+  return address;
 }
 
 /* Processes */
@@ -175,10 +245,12 @@ get_process (LuFunctions *self, guint64 number, gint32 pid)
 static guint64
 expect (LuFunctions *self)
 {
-  const LuFunctionNames unreadable = g_array_index (self->names, LuFunctionNames, 0);
+  const LuFunctionNames unreadable = { .name = LU_FUNCTION_UNREADABLE_NAME,
+                                       .number = self->names->len };
 
-  if (self->names->len >= MAX_FUNCTIONS)
+  if (self->n_functions >= MAX_FUNCTIONS)
     return LU_FUNCTION_TOO_MANY;
+  self->n_functions++;
   g_array_append_val (self->names, unreadable);
   return LU_FUNCTION_BASE + self->names->len - 1;
 }
@@ -216,7 +288,9 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
           lu_functions_names (self, address);
       self->n_unnamed -= announcement->n_expected;
     }
-  *announcement = (Announcement){ .address = address, .is_known = TRUE };
+  *announcement = (Announcement){ .address = address,
+                                  .is_known = TRUE,
+                                  .lines = intern_lines (self, function) };
 }
 
 guint64
@@ -232,7 +306,7 @@ lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
   if (announcement != NULL && announcement->is_known)
     {
       self->n_unnamed += announcement->address == LU_FUNCTION_UNREADABLE;
-      return announcement->address;
+      return address_with_line (self, announcement, frame->instr);
     }
   self->n_unnamed++;
   if (announcement == NULL)

@@ -5,14 +5,21 @@
 
 #include "interp/language.h"
 
+#include "base/fd.h"
+
 #include <elf.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The code before the first instruction of an interpreted function is dispatched takes 0xe8 to
  * 0x118 bytes in the builds of CPython 3.7 to 3.15 that were looked at. */
 #define BEGINNING 0x100
+
+/* What the kernel reads of a script's first line (linux/binfmts.h). */
+#define MAX_FIRST_LINE 256
 
 static const LuLanguage *const languages[] = { &lu_language_python };
 
@@ -81,6 +88,33 @@ lu_interp_recognize_bytes (const char *path, gconstpointer bytes, gsize size)
   const LuElfInput input = { .fd = -1, .bytes = bytes, .size = size };
 
   return recognize (path, &input);
+}
+
+static gboolean
+has_name (const char *text)
+{
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < G_N_ELEMENTS (languages); i++)
+    found |= strstr (text, languages[i]->part) != NULL;
+  return found;
+}
+
+gboolean
+lu_interp_runs_command (const char *command)
+{
+  g_autofree char *path = g_find_program_in_path (command);
+  const char *slash = strrchr (command, '/');
+  char line[MAX_FIRST_LINE] = "";
+  lu_autofd fd = -1;
+
+  if (has_name (slash != NULL ? slash : command))
+    return TRUE;
+  fd = path != NULL ? open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  if (fd < 0 || read (fd, line, sizeof line - 1) <= 2 || !g_str_has_prefix (line, "#!"))
+    return FALSE;
+  line[strcspn (line, "\n")] = 0;
+  return has_name (line);
 }
 
 gboolean

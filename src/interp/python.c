@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* python.c - recognizes CPython 3.7 to 3.15; see language.h.
+/* python.c - recognizes CPython 3.6 to 3.15; see language.h.
  *
  * Versions before 3.13 have a table of offsets, made from their headers. Later ones describe
  * themselves in the file: _PyRuntime begins with a struct _Py_DebugOffsets, whose fields have other
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define FIRST_MINOR 7
+#define FIRST_MINOR 6
 /* The first version whose files describe themselves, and the last one that is known. */
 #define FIRST_DESCRIBED 13
 #define LAST_MINOR      15
@@ -25,18 +25,20 @@
 
 /* By minor version, from FIRST_MINOR on; see struct lu_python_layout. */
 static const struct lu_python_layout layouts[] = {
-#define BEFORE_3_11(head, instr, filename, firstlineno, flags_at)                                  \
+#define BEFORE_3_11(head, id, instr, filename, firstlineno, flags_at, lines_kind)                  \
   {                                                                                                \
-    .interpreters_head = (head), .interp_threads = 8, .thread_next = 8, .thread_id = 176,          \
+    .interpreters_head = (head), .interp_threads = 8, .thread_next = 8, .thread_id = (id),         \
     .thread_frame = 24, .frame_code = 32, .frame_previous = 24, .frame_instr = (instr),            \
     .code_filename = (filename), .code_name = (filename) + 8, .code_firstlineno = (firstlineno),   \
     .code_argcount = 16, .code_flags = (flags_at), .text_length = 16, .text_state = 32,            \
-    .text_ascii = 48, .text_compact = 72, .entry = LU_PYTHON_ENTRY_ALWAYS,                         \
+    .text_ascii = 48, .text_compact = 72, .code_lines = (filename) + 16, .lines = (lines_kind),    \
+    .bytes_size = 16, .bytes_data = 32, .entry = LU_PYTHON_ENTRY_ALWAYS,                           \
   }
-  BEFORE_3_11 (24, 104, 96, 36, 32),
-  BEFORE_3_11 (32, 104, 104, 40, 36),
-  BEFORE_3_11 (32, 104, 104, 40, 36),
-  BEFORE_3_11 (32, 96, 104, 40, 36),
+  BEFORE_3_11 (0, 152, 120, 96, 36, 32, LU_PYTHON_LINES_DELTAS),
+  BEFORE_3_11 (24, 176, 104, 96, 36, 32, LU_PYTHON_LINES_DELTAS),
+  BEFORE_3_11 (32, 176, 104, 104, 40, 36, LU_PYTHON_LINES_DELTAS),
+  BEFORE_3_11 (32, 176, 104, 104, 40, 36, LU_PYTHON_LINES_DELTAS),
+  BEFORE_3_11 (32, 176, 96, 104, 40, 36, LU_PYTHON_LINES_RANGES),
   { .interpreters_head = 40,
     .interp_threads = 16,
     .thread_next = 8,
@@ -53,6 +55,10 @@ static const struct lu_python_layout layouts[] = {
     .code_argcount = 56,
     .code_flags = 48,
     .code_bytes = 184,
+    .code_lines = 136,
+    .lines = LU_PYTHON_LINES_LOCATIONS,
+    .bytes_size = 16,
+    .bytes_data = 32,
     .text_length = 16,
     .text_state = 32,
     .text_ascii = 48,
@@ -73,6 +79,10 @@ static const struct lu_python_layout layouts[] = {
     .code_argcount = 52,
     .code_flags = 48,
     .code_bytes = 192,
+    .code_lines = 136,
+    .lines = LU_PYTHON_LINES_LOCATIONS,
+    .bytes_size = 16,
+    .bytes_data = 32,
     .text_length = 16,
     .text_state = 32,
     .text_ascii = 40,
@@ -91,31 +101,35 @@ G_STATIC_ASSERT (G_N_ELEMENTS (layouts) == FIRST_DESCRIBED - FIRST_MINOR);
 #define MAX_WORDS    96
 #define COOKIE       "xdebugpy"
 #define VERSION_WORD 1
+#define NOT_THERE    0xff
 static const struct
 {
   gsize field;
   guint8 words[N_DESCRIBED];
 } described[] = {
-  { FIELD (interpreters_head), { 5, 5, 5 } },   { FIELD (interp_next), { 8, 8, 8 } },
-  { FIELD (interp_threads), { 9, 9, 9 } },      { FIELD (thread_next), { 21, 24, 24 } },
-  { FIELD (thread_id), { 24, 27, 30 } },        { FIELD (thread_frame), { 23, 26, 26 } },
-  { FIELD (frame_code), { 30, 33, 41 } },       { FIELD (frame_previous), { 29, 32, 40 } },
-  { FIELD (frame_instr), { 31, 34, 42 } },      { FIELD (frame_entry), { 33, 36, 44 } },
-  { FIELD (code_filename), { 35, 40, 48 } },    { FIELD (code_name), { 37, 42, 50 } },
-  { FIELD (code_firstlineno), { 39, 44, 52 } }, { FIELD (code_argcount), { 40, 45, 53 } },
-  { FIELD (code_bytes), { 43, 48, 56 } },       { FIELD (text_length), { 69, 79, 91 } },
-  { FIELD (text_state), { 68, 78, 90 } },       { FIELD (text_ascii), { 70, 80, 92 } },
+  { FIELD (interpreters_head), { 5, 5, 5 } },     { FIELD (interp_next), { 8, 8, 8 } },
+  { FIELD (interp_threads), { 9, 9, 9 } },        { FIELD (thread_next), { 21, 24, 24 } },
+  { FIELD (thread_id), { 24, 27, 30 } },          { FIELD (thread_frame), { 23, 26, 26 } },
+  { FIELD (frame_code), { 30, 33, 41 } },         { FIELD (frame_previous), { 29, 32, 40 } },
+  { FIELD (frame_instr), { 31, 34, 42 } },        { FIELD (frame_entry), { 33, 36, 44 } },
+  { FIELD (code_filename), { 35, 40, 48 } },      { FIELD (code_name), { 37, 42, 50 } },
+  { FIELD (code_firstlineno), { 39, 44, 52 } },   { FIELD (code_argcount), { 40, 45, 53 } },
+  { FIELD (code_bytes), { 43, 48, 56 } },         { FIELD (text_length), { 69, 79, 91 } },
+  { FIELD (text_state), { 68, 78, 90 } },         { FIELD (text_ascii), { 70, 80, 92 } },
+  { FIELD (code_lines), { 38, 43, 51 } },         { FIELD (bytes_size), { 65, 75, 87 } },
+  { FIELD (bytes_data), { 66, 76, 88 } },         { FIELD (frame_copy), { NOT_THERE, 38, 46 } },
+  { FIELD (code_copies), { NOT_THERE, 49, 57 } },
 };
 
 /* Symbols */
 
-/* Each was new in a minor version: 3.8, 3.9, 3.10. */
-static const char *const new_symbols[] = { "PyCode_NewWithPosOnlyArgs", "PyFrame_GetCode",
-                                           "Py_NewRef" };
+/* Each was new in a minor version: 3.7, 3.8, 3.9, 3.10. */
+static const char *const new_symbols[] = { "_PyRuntime", "PyCode_NewWithPosOnlyArgs",
+                                           "PyFrame_GetCode", "Py_NewRef" };
 
 typedef struct
 {
-  guint64 runtime, version; /* ELF addresses; 0: absent */
+  guint64 runtime, version, head; /* ELF addresses; 0: absent */
   gboolean has_new[G_N_ELEMENTS (new_symbols)];
   LuInterp *interp;
 } Symbols;
@@ -158,6 +172,8 @@ take_symbol (const LuFileSymbol *symbol, gpointer user_data)
     }
   else if (g_str_equal (symbol->name, "_PyRuntime"))
     self->runtime = symbol->address;
+  else if (g_str_equal (symbol->name, "PyInterpreterState_Head"))
+    self->head = symbol->address;
   else if (g_str_equal (symbol->name, "Py_Version"))
     self->version = symbol->address;
   for (guint i = 0; i < G_N_ELEMENTS (new_symbols); i++)
@@ -165,6 +181,21 @@ take_symbol (const LuFileSymbol *symbol, gpointer user_data)
 }
 
 /* Versions */
+
+/* 3.6 has its list of interpreters in a variable without a symbol in most files, which a function
+ * returns: mov ADDRESS(%rip),%rax; ret. Returns 0 if that is not so. */
+static guint64
+read_head (const LuInterpInput *file, guint64 function)
+{
+  guint8 code[8];
+  gint32 distance;
+
+  if (function == 0 || !lu_interp_read (file, function, code, sizeof code)
+      || memcmp (code, "\x48\x8b\x05", 3) != 0 || code[7] != 0xc3)
+    return 0;
+  memcpy (&distance, code + 3, sizeof distance);
+  return function + 7 + (guint64) (gint64) distance;
+}
 
 /* Returns PY_VERSION_HEX without the release level; 0 if it is not Python 3. */
 static guint32
@@ -196,7 +227,8 @@ read_described (const LuInterpInput *file, const LuInterp *interp, guint minor,
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (described); i++)
     {
-      guint64 offset = words[described[i].words[minor - FIRST_DESCRIBED]];
+      guint8 word = described[i].words[minor - FIRST_DESCRIBED];
+      guint64 offset = word != NOT_THERE ? words[word] : 0;
       guint16 value = (guint16) offset;
 
       if (offset > G_MAXINT16)
@@ -210,6 +242,7 @@ read_described (const LuInterpInput *file, const LuInterp *interp, guint minor,
   layout->text_compact = layout->text_ascii + 16;
   layout->entry = LU_PYTHON_ENTRY_OWNER;
   layout->entry_owner = 3;
+  layout->lines = LU_PYTHON_LINES_LOCATIONS;
   layout->flags = minor >= 14 ? LU_PYTHON_TAGGED : 0;
   return TRUE;
 }
@@ -256,6 +289,8 @@ recognize (const LuInterpInput *file, LuInterp *interp)
   LuInterpOutcome outcome;
 
   lu_file_symbols_each (file, take_symbol, &symbols);
+  if (symbols.runtime == 0)
+    symbols.runtime = read_head (file, symbols.head);
   if (symbols.runtime == 0 || interp->n_ranges == 0)
     return LU_INTERP_ABSENT;
   interp->file.language = LU_INTERP_PYTHON;

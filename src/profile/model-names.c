@@ -128,26 +128,54 @@ name_state (Naming *self, LuModelFrame *frame)
   set_function (self, frame, &(Name){ .name = name != NULL ? name : "[unknown]", .module = "" });
 }
 
-/* A source is "/srv/app.py:12". Functions of one name and several sources stay apart. */
+LuModelInterpreted
+lu_model_interpreted (const LuModel *self, guint64 address)
+{
+  guint64 source_address = address + LU_FUNCTION_SOURCE;
+  LuModelInterpreted result = {
+    .name = g_hash_table_lookup (self->function_names, &address),
+    .source = g_hash_table_lookup (self->function_names, &source_address),
+  };
+  const char *colon = result.source != NULL ? strrchr (result.source, ':') : NULL;
+  char *end;
+
+  if (colon == NULL)
+    return result;
+  result.path_size = (gsize) (colon - result.source);
+  result.first_line = (guint32) g_ascii_strtoull (colon + 1, &end, 10);
+  result.source_size = (gsize) (end - result.source);
+  if (*end != 0)
+    result.line = (guint32) (result.first_line + g_ascii_strtoll (end, NULL, 10));
+  return result;
+}
+
+guint64
+lu_model_interpreted_identity (const LuModelInterpreted *interpreted)
+{
+  g_autofree char *source = g_strndup (interpreted->source, interpreted->source_size);
+
+  return source != NULL ? g_str_hash (source) : 0;
+}
+
 static void
 name_function (Naming *self, LuModelFrame *frame)
 {
-  guint64 address = frame->address, source_address = address + LU_FUNCTION_SOURCE;
-  const char *name = g_hash_table_lookup (self->model->function_names, &address);
-  const char *source = g_hash_table_lookup (self->model->function_names, &source_address);
-  const char *colon = source != NULL ? strrchr (source, ':') : NULL;
+  LuModelInterpreted found = lu_model_interpreted (self->model, frame->address);
   LuModelFunction *function;
 
   set_function (self, frame,
-                &(Name){ .name = name != NULL ? name : "[unknown]",
+                &(Name){ .name = found.name != NULL ? found.name : "[unknown]",
                          .module = "[python]",
-                         .identity = source != NULL ? g_str_hash (source) : 0 });
-  function = &g_array_index (self->model->functions, LuModelFunction, frame->function);
-  if (colon == NULL || function->defined_in != NULL)
+                         .identity = lu_model_interpreted_identity (&found) });
+  if (found.path_size == 0)
     return;
-  function->defined_in =
-      g_string_chunk_insert_len (self->model->texts, source, (gssize) (colon - source));
-  function->defined_at = (guint32) g_ascii_strtoull (colon + 1, NULL, 10);
+  function = &g_array_index (self->model->functions, LuModelFunction, frame->function);
+  if (function->defined_in == NULL)
+    function->defined_in =
+        g_string_chunk_insert_len (self->model->texts, found.source, (gssize) found.path_size);
+  function->defined_at = found.first_line;
+  frame->file = found.line != 0 ? function->defined_in : NULL;
+  frame->line = found.line;
 }
 
 /* name: NULL if it has none. Code that is generated again has the same name at another address. */

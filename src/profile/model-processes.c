@@ -23,8 +23,8 @@
 #define OTHER_FILES     "[other files]"
 #define MAX_STATES      1024
 /* Names and sources of interpreters' functions, and their bytes. */
-#define MAX_FUNCTION_NAMES (256u << 10)
-#define MAX_FUNCTION_TEXT  (64u << 20)
+#define MAX_FUNCTION_NAMES (1u << 20)
+#define MAX_FUNCTION_TEXT  (128u << 20)
 
 /* Processes and threads */
 

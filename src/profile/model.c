@@ -249,12 +249,18 @@ char *
 lu_model_function_text (const LuModelFunction *function)
 {
   const char *inlined = function->is_inlined ? " (inlined)" : "";
-  g_autofree char *file = NULL;
+  g_autofree char *file = NULL, *name = NULL;
+  const char *place;
 
   if (function->line == 0)
     return g_strconcat (function->name, inlined, NULL);
   file = function->file != NULL ? g_path_get_basename (function->file) : g_strdup ("?");
-  return g_strdup_printf ("%s%s %s:%u", function->name, inlined, file, function->line);
+  /* The name of an interpreter's function says where it begins. */
+  place = function->kind == LU_CODE_FUNCTION ? strrchr (function->name, '(') : NULL;
+  if (place != NULL && place > function->name)
+    name = g_strndup (function->name, (gsize) (place - function->name - 1));
+  return g_strdup_printf ("%s%s %s:%u", name != NULL ? name : function->name, inlined, file,
+                          function->line);
 }
 
 const LuModelProcess *

@@ -296,6 +296,20 @@ typedef enum
   LU_NAMES_CAPTURE_ONLY = 1 << 0, /* open no files of this machine */
 } LuModelNamesFlags;
 
+/* A function that an interpreter runs; everything is borrowed. */
+typedef struct
+{
+  const char *name;             /* "work (app.py:12)"; NULL: not known */
+  const char *source;           /* "/srv/app.py:12" and maybe more; NULL: not known */
+  gsize path_size, source_size; /* how much of that is "/srv/app.py" and "/srv/app.py:12" */
+  guint32 first_line;           /* 12 */
+  guint32 line;                 /* that runs; 0: not known */
+} LuModelInterpreted;
+
+LuModelInterpreted lu_model_interpreted (const LuModel *self, guint64 address);
+/* Tells functions of one name apart; the same for all lines of one. */
+guint64 lu_model_interpreted_identity (const LuModelInterpreted *interpreted);
+
 /* Fills in model->functions, and the number of its function in each frame. Functions are told apart
  * by file and start; a function without a symbol is named by its start (place-names.h). */
 void lu_model_name (LuModel *model, LuModelNamesFlags flags);

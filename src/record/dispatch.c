@@ -289,7 +289,8 @@ LuDispatchResult
 lu_dispatch_function (LuDispatch *self, const LuLocatedEvent *located)
 {
   const LuInterpFunction *function = &located->event->interp_function;
-  gsize size = sizeof (LuInterpFunctionMessage) + function->name.size + function->path.size;
+  gsize n_names = (gsize) function->name.size + function->path.size;
+  gsize size = sizeof (LuInterpFunctionMessage) + n_names + function->lines.size;
   LuInterpFunctionMessage *message = lu_queue_reserve (self->to_writer, size);
 
   if (message == NULL)
@@ -301,9 +302,10 @@ lu_dispatch_function (LuDispatch *self, const LuLocatedEvent *located)
   message->process = lu_process_ref (located->process);
   message->time = located->event->time;
   message->function = *function;
-  message->function.name_text = message->function.path_text = NULL;
+  message->function.name_text = message->function.path_text = message->function.lines_bytes = NULL;
   memcpy (message->text, function->name_text, function->name.size);
   memcpy (message->text + function->name.size, function->path_text, function->path.size);
+  memcpy (message->text + n_names, function->lines_bytes, function->lines.size);
   lu_queue_commit_quietly (self->to_writer, size);
   return LU_DISPATCH_DONE;
 }

@@ -45,6 +45,7 @@ lu_interp_stacks_learn (LuInterpStacks *self, const LuInterpFunctionMessage *mes
 
   function.name_text = message->text;
   function.path_text = message->text + function.name.size;
+  function.lines_bytes = function.path_text + function.path.size;
   lu_functions_learn (self->functions, lu_process_id (message->process),
                       lu_process_pid (message->process), &function);
   lu_process_unref (message->process);

@@ -82,6 +82,8 @@ look_and_load (gpointer data)
     self->program = load (self, options, &self->error);
   if (self->program != NULL)
     lu_bpf_program_prepare_interpreters (self->program);
+  if (self->program != NULL && options->early_interpreters)
+    lu_bpf_program_want_interpreters (self->program);
   eventfd_write (self->loaded_fd, 1);
   return NULL;
 }
@@ -205,6 +207,7 @@ lu_kernel_walks_get_stats (LuKernelWalks *self, LuKernelWalksStats *stats, LuCou
                                  .reason = lu_kernel_walks_reason (self) };
   if (self->program == NULL)
     return;
+  stats->interpreters_error = lu_bpf_program_interpreters_error (self->program);
   stats->verified = lu_bpf_program_verified (self->program);
   lu_bpf_program_sum (self->program, &stats->bpf);
   for (guint i = 0; i < LU_N_BPF_COUNTERS; i++)

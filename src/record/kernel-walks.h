@@ -26,17 +26,20 @@ typedef enum
 typedef struct
 {
   LuKernelWalksWanted wanted;
-  gboolean unsafe_kernel; /* even in a kernel that may lock up */
-  gboolean time_walks;    /* have the kernel measure the time */
-  guint max_depth;        /* user frames of a stack; 0: the default */
-  guint bpf_memory;       /* MiB of tables; 0: the default */
+  gboolean unsafe_kernel;      /* even in a kernel that may lock up */
+  gboolean time_walks;         /* have the kernel measure the time */
+  guint max_depth;             /* user frames of a stack; 0: the default */
+  guint bpf_memory;            /* MiB of tables; 0: the default */
+  gboolean early_interpreters; /* read functions of interpreters from the start, because one will
+                                  run; otherwise once one is met */
 } LuKernelWalksOptions;
 
 typedef struct
 {
   gboolean is_active;
-  const char *reason; /* why it is active or not; borrowed */
-  guint verified;     /* instructions that the verifier looked at; 0 unknown */
+  const char *reason;     /* why it is active or not; borrowed */
+  int interpreters_error; /* a negative errno: functions of interpreters could not be read; 0 */
+  guint verified;         /* instructions that the verifier looked at; 0 unknown */
   struct lu_bpf_counters bpf;
   guint64 n_runs, run_ns; /* runs of the program; 0 unless they were measured */
 } LuKernelWalksStats;

@@ -195,5 +195,5 @@ typedef struct
   LuProcess *process; /* reference */
   guint64 time;
   LuInterpFunction function; /* its pointers are replaced by what follows: */
-  guint8 text[];             /* the name, then the path */
+  guint8 text[];             /* the name, then the path, then the lines */
 } LuInterpFunctionMessage;

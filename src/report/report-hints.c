@@ -18,17 +18,6 @@ enum
   INTERPRETED = 1 << 3, /* functions that an interpreter ran */
 };
 
-/* Returns whether it is python3.N or libpython3.N.so.1.0 with an N below 12, which names no
- * functions. */
-static gboolean
-is_old_python (const char *module)
-{
-  const char *version = strstr (module, "python3.");
-  guint minor;
-
-  return version != NULL && sscanf (version, "python3.%u", &minor) == 1 && minor < 12;
-}
-
 static guint
 contents_of (const LuModelFunction *function)
 {
@@ -36,10 +25,7 @@ contents_of (const LuModelFunction *function)
     return INTERPRETED;
   if (function->kind == LU_CODE_GENERATED)
     return function->has_name ? GENERATED_NAMED : GENERATED_UNNAMED;
-  return g_str_has_prefix (function->name, "_PyEval_EvalFrameDefault")
-                 && !is_old_python (function->module)
-             ? PYTHON_LOOP
-             : 0;
+  return g_str_has_prefix (function->name, "_PyEval_EvalFrameDefault") ? PYTHON_LOOP : 0;
 }
 
 /* Python without names runs no generated code; with them, each function has some. */

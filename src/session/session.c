@@ -18,6 +18,7 @@
 #include "elf/own-vdso.h"
 #include "export/format.h"
 #include "input/source-perf-data.h"
+#include "interp/interp.h"
 #include "sandbox/sandbox.h"
 #include "session-private.h"
 #include "viewer.h"
@@ -149,9 +150,10 @@ new_pipeline (LuSession *self, LuSource *source_taken, GError **error)
 {
   const LuOptions *options = self->options;
   const LuSessionMode *mode = self->mode;
+  LuKernelWalksOptions walks = options->kernel_walks;
   const LuPipelineOptions pipeline_options = {
     .engine = options->engine,
-    .kernel_walks = options->input == NULL ? &options->kernel_walks : NULL,
+    .kernel_walks = options->input == NULL ? &walks : NULL,
     .drain = { .follow_all = options->all || options->input != NULL || mode->follows_all,
                .pids = self->target.pids,
                .tids = self->target.tids,
@@ -169,6 +171,8 @@ new_pipeline (LuSession *self, LuSource *source_taken, GError **error)
 
   if (options->input == NULL)
     lu_images_set_limit (mode->cfi_memory);
+  walks.early_interpreters =
+      options->command != NULL && lu_interp_runs_command (options->command[0]);
   return lu_pipeline_new (source_taken, &pipeline_options, error);
 }
 

@@ -287,6 +287,11 @@ print_interpreters (const LuSummary *self)
   guint64 samples = lu_summary_count (self, LU_COUNTER_WITH_FUNCTIONS);
   guint64 differ = lu_summary_count (self, LU_COUNTER_FUNCTIONS_DIFFER);
 
+  if (self->kernel.interpreters_error != 0)
+    fprintf (stderr,
+             _ ("Functions of Python are not named: the BPF program that reads them could not be "
+                "loaded (%s).\n"),
+             g_strerror (-self->kernel.interpreters_error));
   if (versions != NULL)
     fprintf (stderr, _ ("Functions of %s are not named: these versions are not known.\n"),
              versions);

@@ -23,8 +23,8 @@ static const struct
   { "node*", N_ ("start it with --perf-basic-prof --interpreted-frames-native-stack") },
   { "postgres*", N_ ("set jit_profiling_support = on in its configuration, which names them, or "
                      "jit = off, with which stacks are whole") },
-  { "python*", N_ ("start it with -X perf (stacks may end there if Python 3.12 was built without "
-                   "frame pointers)") },
+  { "python*", N_ ("record as root, on a kernel that unwinds stacks itself (BPF), or start it with "
+                   "-X perf (3.12 and later)") },
 };
 
 void

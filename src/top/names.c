@@ -252,9 +252,10 @@ offset_of (const LuModelFrame *frame)
 static guint32
 interpreted_function (LuTopNames *self, guint64 address)
 {
-  const char *name = g_hash_table_lookup (self->model->function_names, &address);
+  LuModelInterpreted found = lu_model_interpreted (self->model, address);
 
-  return get_function (self, name != NULL ? name : "[unknown]", NULL, "[python]", address);
+  return get_function (self, found.name != NULL ? found.name : "[unknown]", NULL, "[python]",
+                       lu_model_interpreted_identity (&found));
 }
 
 static guint32

@@ -17,6 +17,7 @@
 #define RUNTIME     0x1000 /* ELF address */
 #define THREAD      0x7f00deadb000ul
 #define MAX_OUTPUT  80000
+#define LINES_AT    136 /* in a code object, where the layout has lines */
 
 /* The memory of the process; only what was taken of it is there. */
 static guint8 arena[ARENA_BYTES];
@@ -57,8 +58,9 @@ output (const void *record, uint64_t size)
     {
       n_functions++;
       memcpy (&function, record, size);
-      g_assert_cmpuint (
-          size, ==, sizeof function.function + LU_INTERP_MAX_NAME + function.function.path.size);
+      g_assert_cmpuint (size, ==,
+                        sizeof function.function + LU_INTERP_MAX_NAME + function.function.path.size
+                            + function.function.lines.size);
       return;
     }
   n_chains++;
@@ -449,6 +451,72 @@ test_texts (void)
     }
 }
 
+/* The table of lines follows the path; a long one is cut. */
+static void
+test_lines (void)
+{
+  static const guint32 sizes[] = { 0, 6, LU_INTERP_MAX_LINES - 1, LU_INTERP_MAX_LINES,
+                                   G_MAXUINT32 };
+  struct lu_python_layout with_lines = with_owner;
+
+  with_lines.code_lines = LINES_AT;
+  with_lines.bytes_size = 16;
+  with_lines.bytes_data = 32;
+  with_lines.lines = LU_PYTHON_LINES_LOCATIONS;
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      guint size = MIN (sizes[i], LU_INTERP_MAX_LINES - 1);
+      guint64 code, table;
+
+      begin_with (&with_lines, 0x030d00);
+      code = add_code ("f", 1);
+      table = take (32 + LU_INTERP_MAX_LINES);
+      put_word (table, 16, sizes[i]);
+      put (table, 32, "\x80\x01\x02\x03\x04\x05", 6);
+      put_word (code, LINES_AT, table);
+      run (add_frame (code, 0, 0));
+      read_chain ();
+      g_assert_cmpuint (n_functions, ==, 1);
+      g_assert_cmpuint (function.function.lines.size, ==, size);
+      g_assert_cmpuint (function.function.lines.format, ==, LU_PYTHON_LINES_LOCATIONS);
+      g_assert_cmpint (function.function.lines.is_cut, ==, size != sizes[i]);
+      g_assert_cmpmem (function.bytes + sizeof function.function + LU_INTERP_MAX_NAME + 16,
+                       MIN (size, 6), "\x80\x01\x02\x03\x04\x05", MIN (size, 6));
+      put_word (code, LINES_AT, 0x1234); /* another function */
+      read_chain ();
+      g_assert_cmpuint (n_functions, ==, 1);
+      g_assert_cmpuint (function.function.lines.size, ==, 0);
+      g_assert_cmpint (function.function.lines.is_cut, ==, TRUE);
+    }
+}
+
+/* Without the GIL, each thread may run its own copy of the instructions. */
+static void
+test_copies (void)
+{
+  struct lu_python_layout with_copies = with_owner;
+  guint64 code, copies, frame;
+
+  with_copies.frame_copy = 80;
+  with_copies.code_copies = LINES_AT;
+  begin_with (&with_copies, 0x030e00);
+  code = add_code ("f", 1);
+  frame = add_frame (code, 0, 0);
+  copies = take (64);
+  put_word (code, LINES_AT, copies);
+  put_word (copies, 16, ARENA_AT + 0x5000);
+  run (frame);
+  read_chain ();
+  g_assert_cmpuint (chain.chain.frames[0].instr, ==, 20);
+  put (frame, 80, &(guint32){ 1 }, sizeof (guint32));
+  put_word (frame, layout.frame_instr, ARENA_AT + 0x5000 + 40);
+  read_chain ();
+  g_assert_cmpuint (chain.chain.frames[0].instr, ==, 40);
+  put (frame, 80, &(guint32){ 1000000 }, sizeof (guint32));
+  read_chain ();
+  g_assert_cmpuint (chain.chain.frames[0].instr, ==, G_MAXUINT32);
+}
+
 /* A text at the end of the memory that is there, and one that goes on beyond it. */
 static void
 test_end_of_memory (void)
@@ -578,6 +646,8 @@ main (int argc, char **argv)
   g_test_add_func ("/chains/threads", test_threads);
   g_test_add_func ("/chains/other-name", test_other_name);
   g_test_add_func ("/chains/texts", test_texts);
+  g_test_add_func ("/chains/lines", test_lines);
+  g_test_add_func ("/chains/copies", test_copies);
   g_test_add_func ("/chains/end-of-memory", test_end_of_memory);
   g_test_add_func ("/chains/unreadable", test_unreadable);
   g_test_add_func ("/chains/cycles", test_cycles);

@@ -100,6 +100,8 @@ check_event (gconstpointer bytes, gsize size, const LuEvent *event)
                     event->interp_function.name.size);
       check_inside (bytes, size, event->interp_function.path_text,
                     event->interp_function.path.size);
+      check_inside (bytes, size, event->interp_function.lines_bytes,
+                    event->interp_function.lines.size);
       g_assert_cmpuint (event->interp_function.name.size, <=, LU_INTERP_MAX_NAME);
       g_assert_cmpuint (event->interp_function.path.size, <=, LU_INTERP_MAX_PATH);
     }

@@ -423,8 +423,8 @@ def write_walked(directory):
     arguments = struct.pack("<II", 1 << 31 | 3, len(text)) + text + bytes(-(len(text) + 4) % 8)
     chain = struct.pack("<IIIIQIIQIIQII", 2 << 30 | 1, 1, 10, 11, 1000, 0, 2,
                         0x7f0000001000, 77, 20, 0x7f0000002000 | 1 << 63, 78, 40) + bytes(4)
-    function = struct.pack("<IIIIQIIHBBHBB", 2 << 30 | 2, 1, 10, 11, 0x7f0000001000, 77, 12, 4, 1, 0,
-                           8, 1, 0) + b"leaf".ljust(256, b"\0") + b"/srv/a.p" + bytes(4)
+    function = struct.pack("<IIIIQIIHBBHBBHBBI", 2 << 30 | 2, 1, 10, 11, 0x7f0000001000, 77, 12, 4, 1, 0,
+                           8, 1, 0, 4, 0, 0, 0) + b"leaf".ljust(256, b"\0") + b"/srv/a.p\2\1\4\1"
     for name, raw_data in (("walked", walked), ("arguments", arguments), ("chain", chain),
                            ("function", function)):
         body = struct.pack("<QIIQIII", 5, 10, 11, 1000, 3, 0, len(raw_data)) + raw_data

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""chains.py LOG SECONDS - a program that knows its own chains of functions; for any CPython from 3.7 on.
+"""chains.py LOG SECONDS - a program that knows its own chains of functions; for any CPython from 3.6 on.
 
 Every kind of call ends in burn(), which runs for a few milliseconds and then writes down for which time and
-thread which chain was true, as the interpreter itself says: a line "begin end tid function|function…" of
-nanoseconds (CLOCK_MONOTONIC), leaf first, each function as "name (file.py:line)"."""
+thread which chain was true, as the interpreter itself says: a line "begin end tid lines function|function…" of
+nanoseconds (CLOCK_MONOTONIC), leaf first, each function as "name (file.py:line)". "lines" has the line that runs in
+each function, separated by colons; burn() itself is in any of its lines."""
 
 import asyncio
 import ctypes
@@ -17,29 +18,31 @@ import threading
 import time
 
 LOG = []
-MS = 1000000
+CLOCK = getattr(time, "monotonic_ns", time.monotonic)
+SECOND = 10 ** 9 if hasattr(time, "monotonic_ns") else 1
 MADE = itertools.count()
 gettid = ctypes.CDLL(None).syscall
 
 
 def chain():
-    frame, names = sys._getframe(1), []
+    frame, names, lines = sys._getframe(1), [], []
     while frame:
+        lines.append(str(frame.f_lineno))
         code = frame.f_code
         names.append("%s (%s:%d)" % (getattr(code, "co_qualname", code.co_name), os.path.basename(code.co_filename)
                                      or code.co_filename, code.co_firstlineno))
         frame = frame.f_back
-    return "|".join(names)
+    return ":".join(lines) + " " + "|".join(names)
 
 
 def burn(ms=8):
-    begin = time.monotonic_ns()
-    end = begin + int(ms * MS)
+    begin = CLOCK()
+    end = begin + ms * SECOND / 1000
     x = 0
-    while time.monotonic_ns() < end:
+    while CLOCK() < end:
         for i in range(300):
             x += i * i
-    LOG.append((begin, time.monotonic_ns(), gettid(186), chain()))
+    LOG.append((begin, CLOCK(), gettid(186), chain()))
 
 
 def recursion(n):
@@ -143,14 +146,14 @@ def deep():
 
 
 def main():
-    end = time.monotonic_ns() + int(float(sys.argv[2]) * 1000 * MS)
-    while time.monotonic_ns() < end:
+    end = CLOCK() + float(sys.argv[2]) * SECOND
+    while CLOCK() < end:
         for kind in (burn, lambda: recursion(10), lambda: list(delegating()), comprehension, callbacks, objects,
                      exceptions, tasks, made_code, threads, deep):
             kind()
     with open(sys.argv[1], "w") as log:
         for entry in LOG:
-            log.write("%d %d %d %s\n" % entry)
+            log.write("%d %d %d %s\n" % (entry[0] * 10 ** 9 // SECOND, entry[1] * 10 ** 9 // SECOND, *entry[2:]))
 
 
 main()

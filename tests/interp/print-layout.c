@@ -32,6 +32,7 @@ print (const LuInterp *interp)
   PRINT (code_filename);
   PRINT (code_name);
   PRINT (code_bytes);
+  PRINT (code_lines);
   PRINT (code_firstlineno);
   PRINT (code_argcount);
   PRINT (code_flags);
@@ -39,6 +40,10 @@ print (const LuInterp *interp)
   PRINT (text_state);
   PRINT (text_ascii);
   PRINT (text_compact);
+  PRINT (bytes_size);
+  PRINT (bytes_data);
+  PRINT (frame_copy);
+  PRINT (code_copies);
   for (guint i = 0; i < interp->n_ranges; i++)
     printf ("range 0x%" G_GINT64_MODIFIER "x 0x%" G_GINT64_MODIFIER "x\n", interp->ranges[i].start,
             interp->ranges[i].end);

@@ -8,7 +8,9 @@
 
 #define Py_BUILD_CORE 1
 #include <Python.h>
-#if PY_VERSION_HEX < 0x03080000
+#if PY_VERSION_HEX < 0x03070000
+#include <frameobject.h>
+#elif PY_VERSION_HEX < 0x03080000
 #include <internal/pystate.h>
 #include <frameobject.h>
 #else
@@ -43,7 +45,11 @@ typedef PyFrameObject Frame;
 static void
 print_threads (void)
 {
+#if PY_VERSION_HEX >= 0x03070000
   FIELD ("interpreters_head", _PyRuntimeState, interpreters.head);
+#else
+  PRINT ("interpreters_head", 0); /* the variable interp_head */
+#endif
   FIELD ("interp_next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000
   FIELD ("interp_threads", PyInterpreterState, threads.head);
@@ -108,6 +114,11 @@ print_code (void)
   FIELD ("code_name", PyCodeObject, co_name);
   PRINT ("code_bytes", 0);
 #endif
+#if PY_VERSION_HEX >= 0x030a0000
+  FIELD ("code_lines", PyCodeObject, co_linetable);
+#else
+  FIELD ("code_lines", PyCodeObject, co_lnotab);
+#endif
   FIELD ("code_firstlineno", PyCodeObject, co_firstlineno);
   FIELD ("code_argcount", PyCodeObject, co_argcount);
   FIELD ("code_flags", PyCodeObject, co_flags);
@@ -124,5 +135,14 @@ main (void)
   FIELD ("text_state", PyASCIIObject, state);
   PRINT ("text_ascii", sizeof (PyASCIIObject));
   PRINT ("text_compact", sizeof (PyCompactUnicodeObject));
+  FIELD ("bytes_size", PyVarObject, ob_size);
+  FIELD ("bytes_data", PyBytesObject, ob_sval);
+#if PY_VERSION_HEX >= 0x030e0000 && defined(Py_GIL_DISABLED)
+  FIELD ("frame_copy", Frame, tlbc_index);
+  FIELD ("code_copies", PyCodeObject, co_tlbc);
+#else
+  PRINT ("frame_copy", 0);
+  PRINT ("code_copies", 0);
+#endif
   return 0;
 }

@@ -24,7 +24,7 @@ def installed():
     for prefix in PREFIXES:
         for headers in sorted(glob.glob(f"{prefix}/include/python3.*")):
             version = re.sub(r"[a-z]*$", "", headers.rsplit("python", 1)[1])
-            if version == "3.6" or not os.path.exists(f"{headers}/Python.h"):
+            if not os.path.exists(f"{headers}/Python.h"):
                 continue
             names = [f"{prefix}/lib/libpython{version}*.so.1.0",
                      f"{prefix}/lib/x86_64-linux-gnu/libpython{version}*.so.1.0", f"{prefix}/bin/python{version}"]

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """test_python.py LIVE_UNWINDER [--seconds N] [PYTHON…] - are the functions of Python in each sample the true ones?
 
-Records chains.py, which knows its own chains, with each CPython from 3.7 on that is installed here, and
+Records chains.py, which knows its own chains, with each CPython from 3.6 on that is installed here, and
 compares every sample in a time whose chain is known with that chain. A sample is exact, without functions (its
 C frames were kept), or wrong. Nothing may be wrong. The first samples of a process come before its
 interpreter is known, so only those after the first one with functions count."""
@@ -21,6 +21,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "judge"))
 import syscap  # noqa: E402  (found through the line above)
 
 FIRST, END = 0xE000000010000000, 0xE000000020000000
+SOURCE = 0x10000000
+# Lines of burn() after its first one: the whole of it.
+BURN_LINES = 8
 UNMATCHED = FIRST + 2
 # A machine that is busy with other things gives the program too few samples: it then runs again, for longer.
 MIN_SAMPLES = 30
@@ -31,39 +34,49 @@ MIN_EXACT = 95.0
 
 def pythons():
     found = glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")) + ["/usr/bin/python3"]
-    return sorted(path for path in found if "/3.6." not in path and os.access(path, os.X_OK))
+    return sorted(path for path in found if os.access(path, os.X_OK))
 
 
 def read_log(path):
-    """tid -> sorted (begin, end, chain)."""
+    """tid -> sorted (begin, end, chain, lines)."""
     times = {}
     with open(path, encoding="utf-8") as log:
         for line in log:
-            begin, end, tid, chain = line.rstrip("\n").split(" ", 3)
-            times.setdefault(int(tid), []).append((int(begin), int(end), chain))
+            begin, end, tid, lines, chain = line.rstrip("\n").split(" ", 4)
+            times.setdefault(int(tid), []).append((int(begin), int(end), chain, lines))
     return {tid: sorted(entries) for tid, entries in times.items()}
 
 
 def expected(times, sample):
     entries = times.get(sample.tid, [])
     i = bisect.bisect_right(entries, (sample.time, 1 << 63, "")) - 1
-    return entries[i][2] if i >= 0 and entries[i][0] <= sample.time < entries[i][1] else None
+    return entries[i][2:] if i >= 0 and entries[i][0] <= sample.time < entries[i][1] else (None, None)
+
+
+def are_lines_right(capture, functions, lines):
+    """The source of a function is "/srv/app.py:12+3" if line 15 runs."""
+    sources = [capture.jitmap[address + SOURCE].rsplit(":", 1)[1].split("+") for address in functions]
+    found = [int(first) + int(after[0]) if after else 0 for first, *after in sources]
+    expected_lines = [int(line) for line in lines.split(":")]
+    return found[1:] == expected_lines[1:] and 0 < found[0] - int(sources[0][0]) <= BURN_LINES
 
 
 def judge(capture, times):
-    """(exact, without functions, cut, [wrong])."""
-    counts, wrong, has_begun = {"exact": 0, "without": 0, "cut": 0}, [], False
+    """(exact, without functions, cut, without the right lines; [wrong])."""
+    counts, wrong, has_begun = {"exact": 0, "without": 0, "cut": 0, "lines": 0}, [], False
     for sample in sorted(capture.samples, key=lambda one: one.time):
         functions = [address for address in sample.user if FIRST <= address < END]
         has_begun |= bool(functions)
-        chain = expected(times, sample)
+        chain, lines = expected(times, sample)
         if chain is None or not has_begun:
             continue
         found = "|".join(capture.jitmap.get(address, hex(address)) for address in functions)
         if not functions or UNMATCHED in functions:
             counts["without"] += 1
-        elif found == chain:
+        elif found == chain and are_lines_right(capture, functions, lines):
             counts["exact"] += 1
+        elif found == chain:
+            counts["lines"] += 1
         elif len(sample.addresses) >= 1024 and chain.startswith(found.split("|")[0]):
             counts["cut"] += 1
         else:
@@ -82,10 +95,12 @@ def test(program, python, seconds, directory):
     n = sum(counts.values()) + len(wrong)
     share = 100.0 * counts["exact"] / max(n, 1)
     print(f"{python}: {n} samples, {share:.2f} % exact, {counts['without']} without functions, "
-          f"{counts['cut']} too long to tell, {len(wrong)} wrong", flush=True)
+          f"{counts['cut']} too long to tell, {counts['lines']} with a wrong line, {len(wrong)} wrong", flush=True)
     problems = [f"expected {chain}\n  found {found}" for chain, found in wrong[:3]]
     if n < MIN_SAMPLES and seconds < MAX_SECONDS:
         return problems or test(program, python, 4 * seconds, directory)
+    if counts["lines"] > 0:
+        problems.append("wrong lines")
     if n >= MIN_SAMPLES and share < MIN_EXACT:
         problems.append(f"only {share:.2f} % exact")
     return problems

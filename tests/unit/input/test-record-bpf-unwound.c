@@ -289,10 +289,10 @@ test_chain (void)
 static gboolean
 decode_function (struct lu_interp_function head, gsize n_text, LuEvent *event)
 {
-  static guint8 text[LU_INTERP_MAX_NAME + LU_INTERP_MAX_PATH] = "leaf";
+  static guint8 text[LU_INTERP_MAX_NAME + LU_INTERP_MAX_PATH + 8] = "leaf";
   static Record record;
 
-  memcpy (text + LU_INTERP_MAX_NAME, "/a.py", 5);
+  memcpy (text + LU_INTERP_MAX_NAME, "/a.py\2\1", 7);
   head.version = LU_INTERP_FUNCTION_VERSION;
   make_of (&record, &head, sizeof head, text, n_text);
   return decode (&record, event);
@@ -306,8 +306,9 @@ test_function (void)
                                      .check = 7,
                                      .first_line = 12,
                                      .name = { .size = 4, .kind = 1 },
-                                     .path = { .size = 5, .kind = 1 } };
-  const gsize size = LU_INTERP_MAX_NAME + 5;
+                                     .path = { .size = 5, .kind = 1 },
+                                     .lines = { .size = 2, .format = LU_PYTHON_LINES_DELTAS } };
+  const gsize size = LU_INTERP_MAX_NAME + 7;
   LuEvent event;
 
   g_assert_true (decode_function (head, size, &event));
@@ -316,11 +317,15 @@ test_function (void)
   g_assert_cmpuint (event.interp_function.first_line, ==, 12);
   g_assert_cmpmem (event.interp_function.name_text, event.interp_function.name.size, "leaf", 4);
   g_assert_cmpmem (event.interp_function.path_text, event.interp_function.path.size, "/a.py", 5);
+  g_assert_cmpmem (event.interp_function.lines_bytes, event.interp_function.lines.size, "\2\1", 2);
   g_assert_false (decode_function (head, LU_INTERP_MAX_NAME, &event));
   g_assert_false (decode_function (head, size + 64, &event));
   head.name.size = LU_INTERP_MAX_NAME + 1;
   g_assert_false (decode_function (head, size, &event));
   head.name.size = 4;
+  head.lines.size = 11;
+  g_assert_false (decode_function (head, size, &event));
+  head.lines.size = 0;
   head.path.size = LU_INTERP_MAX_PATH + 1;
   g_assert_false (decode_function (head, LU_INTERP_MAX_NAME + LU_INTERP_MAX_PATH, &event));
 }

@@ -93,6 +93,60 @@ test_identity (void)
   g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
 }
 
+static guint64
+find_line (LuFunctions *functions, guint64 code, guint32 instr)
+{
+  const struct lu_interp_frame frame = { .code = code, .check = 1, .instr = instr };
+
+  return lu_functions_find (functions, 7, 70, &frame);
+}
+
+/* Each line that runs has an address; the function has one for unknown lines. */
+static void
+test_lines (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction work = make_function (0x1000, 1, "work", "/srv/app.py");
+  guint64 whole, second, third;
+  LuFunctionNames names;
+
+  work.lines = (struct lu_interp_table){ .size = 4, .format = LU_PYTHON_LINES_RANGES };
+  work.lines_bytes = (const guint8 *) "\4\1\10\2";
+  lu_functions_learn (functions, 7, 70, &work);
+  whole = find_line (functions, 0x1000, G_MAXUINT32);
+  second = find_line (functions, 0x1000, 2);
+  third = find_line (functions, 0x1000, 4);
+  g_assert_cmphex (find_line (functions, 0x1000, 0), ==, second);
+  g_assert_cmphex (find_line (functions, 0x1000, 11), ==, third);
+  g_assert_cmphex (find_line (functions, 0x1000, 12), ==, whole);
+  g_assert_true (whole != second && second != third && whole != third);
+  names = lu_functions_names (functions, third);
+  g_assert_cmpstr (names.name, ==, "work (app.py:12)");
+  g_assert_cmpstr (names.source, ==, "/srv/app.py:12");
+  g_assert_cmpuint (names.first_line, ==, 12);
+  g_assert_cmpuint (names.line, ==, 15);
+  g_assert_cmpuint (names.number, ==, lu_functions_names (functions, whole).number);
+  g_assert_cmpuint (lu_functions_names (functions, whole).line, ==, 0);
+
+  /* A function of one line may have an empty table; this is not a table that could not be read. */
+  work.code = 0x3000;
+  work.lines = (struct lu_interp_table){ .format = LU_PYTHON_LINES_DELTAS };
+  lu_functions_learn (functions, 7, 70, &work);
+  g_assert_cmpuint (lu_functions_names (functions, find_line (functions, 0x3000, 2)).line, ==, 12);
+  work.code = 0x4000;
+  work.lines.is_cut = 1;
+  lu_functions_learn (functions, 7, 70, &work);
+  g_assert_cmphex (find_line (functions, 0x4000, 2), ==, whole);
+
+  /* Another code object with the same name and first line, and other lines. */
+  work.lines = (struct lu_interp_table){ .size = 4, .format = LU_PYTHON_LINES_RANGES };
+  work.code = 0x2000;
+  work.lines_bytes = (const guint8 *) "\2\3\10\2";
+  lu_functions_learn (functions, 7, 70, &work);
+  g_assert_cmphex (find_line (functions, 0x2000, 0), ==, third);
+  g_assert_cmphex (find_line (functions, 0x2000, G_MAXUINT32), ==, whole);
+}
+
 typedef struct
 {
   const char *name;
@@ -166,6 +220,7 @@ main (int argc, char **argv)
   g_test_add_func ("/functions/identity", test_identity);
   g_test_add_func ("/functions/late", test_late);
   g_test_add_func ("/functions/limits", test_limits);
+  g_test_add_func ("/functions/lines", test_lines);
   TEST_ADD_CASES ("/functions/text", cases, test_text);
   return g_test_run ();
 }

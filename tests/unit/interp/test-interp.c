@@ -9,7 +9,10 @@
 #include "../../cases.h"
 
 #include <elf.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SIZE        16384
 #define CODE        0x1000
@@ -30,6 +33,7 @@ typedef struct
   guint16 machine;        /* 0: EM_X86_64 */
   guint32 found;          /* version; 0: nothing */
   const char *told;       /* an unknown version */
+  const char *code;       /* instead of the version */
 } Case;
 
 #define EVAL "_PyEval_EvalFrameDefault"
@@ -43,6 +47,15 @@ static const Case cases[] = {
     0x030d00f0,
     64,
     .found = 0x030d00 },
+  { "without _PyRuntime: 3.6",
+    0,
+    { EVAL, "PyInterpreterState_Head" },
+    .code = "\x48\x8b\x05\xf9\xf8\xff\xff\xc3", /* RUNTIME - VERSION - 7 */
+    .found = 0x030600 },
+  { "3.6 with another function",
+    0,
+    { EVAL, "PyInterpreterState_Head" },
+    .code = "\x48\x8b\x06\xc3" },
   { "without a version: 3.7", 0, { "_PyRuntime", EVAL }, .found = 0x030700 },
   { "without a version: 3.9",
     0,
@@ -154,6 +167,8 @@ make_file (guint8 *file, const Case *c)
     memcpy (file + RUNTIME, c->cookie, 8);
   memcpy (file + RUNTIME + 8, &version, sizeof version);
   memcpy (file + VERSION, &c->version, sizeof c->version);
+  if (c->code != NULL)
+    memcpy (file + VERSION, c->code, strlen (c->code));
   put_headers (file, c->machine != 0 ? c->machine : EM_X86_64, put_symbols (file, c));
 }
 
@@ -184,6 +199,25 @@ test_case (gconstpointer data)
     g_assert_cmpuint (interp->file.python.thread_frame, ==, c->offset);
 }
 
+/* Commands are told by their names, and scripts by that in their first line. */
+static void
+test_commands (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("lu-interp-XXXXXX", NULL);
+  g_autofree char *script = g_build_filename (directory, "script", NULL);
+
+  g_assert_true (lu_interp_runs_command ("python3"));
+  g_assert_true (lu_interp_runs_command ("/opt/python3/bin/python3.9"));
+  g_assert_false (lu_interp_runs_command ("/opt/python3/bin/tool"));
+  g_assert_true (g_file_set_contents (script, "#!/usr/bin/env python3\n", -1, NULL));
+  g_assert_cmpint (chmod (script, 0700), ==, 0);
+  g_assert_true (lu_interp_runs_command (script));
+  g_assert_true (g_file_set_contents (script, "#!/bin/sh\npython3 x\n", -1, NULL));
+  g_assert_false (lu_interp_runs_command (script));
+  g_assert_cmpint (unlink (script), ==, 0);
+  g_assert_cmpint (rmdir (directory), ==, 0);
+}
+
 /* A file that ends anywhere, and one with any byte changed: it is enough to survive. */
 static void
 test_damage (void)
@@ -206,6 +240,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   TEST_ADD_CASES ("/interp", cases, test_case);
+  g_test_add_func ("/interp/commands", test_commands);
   g_test_add_func ("/interp/damage", test_damage);
   return g_test_run ();
 }

@@ -412,8 +412,10 @@ test_functions_go_to_the_writer (Fixture *self, gconstpointer is_live)
                                                .code = 0x1000,
                                                .name = { .size = 4 },
                                                .path = { .size = 5 },
+                                               .lines = { .size = 2 },
                                                .name_text = (const guint8 *) "leaf",
-                                               .path_text = (const guint8 *) "/a.py" } };
+                                               .path_text = (const guint8 *) "/a.py",
+                                               .lines_bytes = (const guint8 *) "\2\1" } };
   const LuLocatedEvent located = { &event, self->process, self->space };
   const LuInterpFunctionMessage *message;
 
@@ -421,7 +423,7 @@ test_functions_go_to_the_writer (Fixture *self, gconstpointer is_live)
   message = lu_queue_peek (self->to_writer, NULL);
   g_assert_cmpint (message->kind, ==, LU_MESSAGE_INTERP_FUNCTION);
   g_assert_cmphex (message->function.code, ==, 0x1000);
-  g_assert_cmpmem (message->text, 9, "leaf/a.py", 9);
+  g_assert_cmpmem (message->text, 11, "leaf/a.py\2\1", 11);
   lu_process_unref (message->process);
   lu_queue_release (self->to_writer);
   while (lu_dispatch_function (self->dispatch, &located) == LU_DISPATCH_DONE)
