@@ -18,7 +18,7 @@
  * 0x118 bytes in the builds of CPython 3.7 to 3.15 that were looked at. */
 #define BEGINNING 0x100
 
-/* What the kernel reads of a script's first line (linux/binfmts.h). */
+/* The kernel reads this much of a script's first line (linux/binfmts.h). */
 #define MAX_FIRST_LINE 256
 
 static const LuLanguage *const languages[] = { &lu_language_python };
