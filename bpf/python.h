@@ -39,6 +39,7 @@ struct python
   uint64_t function_size; /* bytes of an announcement that has to be made; 0: none */
   uint64_t function_key;
   uint64_t n_functions, n_unreadable; /* announced, not readable */
+  uint64_t announced_bytes;           /* of announcements for this chain */
 
   uint64_t word;                    /* read by read_pointer() */
   uint64_t forgotten;               /* for HOST_FORGET() */

@@ -26,6 +26,9 @@
 #define UNITS_VERSION 0x030a00
 /* Instructions of a code object: bytes. */
 #define MAX_CODE (16u << 20)
+/* Announcements of one chain: bytes. Those of further functions are made with the next chains, so
+ * that a hostile process cannot fill the ring with each of its samples. */
+#define MAX_ANNOUNCED (128u << 10)
 /* Bits of a text's state: its kind, and two above it. */
 #define TEXT_STATE   0x1f
 #define TEXT_COMPACT (1u << 3)
@@ -130,6 +133,7 @@ python_begin (walk_ref ref)
   HOST_BOUND (index, LU_INTERP_MAX_FILES - 1);
   python->interp = host_shared->interps[index];
   python->n_functions = python->n_unreadable = python->function_size = 0;
+  python->announced_bytes = 0;
   if (python->interp.file.language != LU_INTERP_PYTHON)
     return 0;
   layout = &python->interp.file.python;
@@ -385,7 +389,7 @@ python_look_at_code (walk_ref ref, uint64_t code)
   key = mix (mix (python->process, code), hash & UINT32_MAX) | 1;
   at = key >> 32;
   HOST_BOUND (at, LU_BPF_N_ANNOUNCED_FUNCTIONS - 1);
-  if (announced[at] != key)
+  if (announced[at] != key && python->announced_bytes < MAX_ANNOUNCED)
     {
       python->function_key = key;
       python_prepare_function (ref, code, (uint32_t) hash);
@@ -523,6 +527,7 @@ announce_function (host_context ctx, struct python *python)
   if (host_output (ctx, python->function_head, size) != 0)
     return;
   announced[at] = key;
+  python->announced_bytes += size;
   python->n_functions++;
 }
 

@@ -490,6 +490,34 @@ test_lines (void)
     }
 }
 
+/* A chain announces no more functions than fit into its budget; the next ones announce the rest. */
+static void
+test_many_functions (void)
+{
+  guint64 frame = 0;
+  guint n_first, n_all;
+
+  begin_with (&with_flag, 0x030b00);
+  for (guint i = 0; i < 1000; i++)
+    {
+      guint64 code = add_code ("f", i + 1);
+
+      frame = add_frame (code, frame, 0);
+    }
+  run (frame);
+  read_chain ();
+  n_first = n_all = n_functions;
+  g_assert_cmpuint (chain.chain.n_frames, ==, 1000);
+  g_assert_cmpuint (n_first, <=,
+                    MAX_ANNOUNCED / (sizeof function.function + LU_INTERP_MAX_NAME) + 1);
+  for (guint i = 0; i < 10 && n_functions > 0; i++)
+    {
+      read_chain ();
+      n_all += n_functions;
+    }
+  g_assert_cmpuint (n_all, >=, 1000); /* two may share a place, and are announced again */
+}
+
 /* Without the GIL, each thread may run its own copy of the instructions. */
 static void
 test_copies (void)
@@ -648,6 +676,7 @@ main (int argc, char **argv)
   g_test_add_func ("/chains/texts", test_texts);
   g_test_add_func ("/chains/lines", test_lines);
   g_test_add_func ("/chains/copies", test_copies);
+  g_test_add_func ("/chains/many-functions", test_many_functions);
   g_test_add_func ("/chains/end-of-memory", test_end_of_memory);
   g_test_add_func ("/chains/unreadable", test_unreadable);
   g_test_add_func ("/chains/cycles", test_cycles);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""chains.py LOG SECONDS - a program that knows its own chains of functions; for any CPython from 3.6 on.
+"""chains.py LOG SECONDS [churn] - a program that knows its own chains of functions; for any CPython from 3.6 on.
 
 Every kind of call ends in burn(), which runs for a few milliseconds and then writes down for which time and
 thread which chain was true, as the interpreter itself says: a line "begin end tid lines function|function…" of
 nanoseconds (CLOCK_MONOTONIC), leaf first, each function as "name (file.py:line)". "lines" has the line that runs in
-each function, separated by colons; burn() itself is in any of its lines."""
+each function, separated by colons; burn() itself is in any of its lines. With "churn", it only makes and frees code
+objects, as fast as it can."""
 
 import asyncio
 import ctypes
@@ -16,6 +17,7 @@ import os
 import sys
 import threading
 import time
+import types
 
 LOG = []
 CLOCK = getattr(time, "monotonic_ns", time.monotonic)
@@ -132,6 +134,15 @@ def made_code():
         exec(compile("\n" * (i % 7) + text, "<made %(number)d>" % names, "exec"), names)
 
 
+def churn():
+    # Functions that live for a tenth of a millisecond.
+    template = compile("def made():\n  burn(0.03)\n", "<churn>", "exec").co_consts[0]
+    for number in itertools.islice(MADE, 1000):
+        names = dict.fromkeys(("co_name", "co_qualname") if hasattr(template, "co_qualname") else ("co_name",),
+                              "made_%d" % number)
+        types.FunctionType(template.replace(co_firstlineno=number % 1000 + 1, **names), {"burn": burn})()
+
+
 def threads():
     workers = [threading.Thread(target=recursion, args=(n,)) for n in (1, 4)]
     for worker in workers:
@@ -148,7 +159,7 @@ def deep():
 def main():
     end = CLOCK() + float(sys.argv[2]) * SECOND
     while CLOCK() < end:
-        for kind in (burn, lambda: recursion(10), lambda: list(delegating()), comprehension, callbacks, objects,
+        for kind in (churn,) if sys.argv[3:] else (burn, lambda: recursion(10), lambda: list(delegating()), comprehension, callbacks, objects,
                      exceptions, tasks, made_code, threads, deep):
             kind()
     with open(sys.argv[1], "w") as log:

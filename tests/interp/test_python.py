@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_python.py LIVE_UNWINDER [--seconds N] [PYTHON…] - are the functions of Python in each sample the true ones?
+"""test_python.py LIVE_UNWINDER [--seconds N] [--churn] [PYTHON…] - are the functions of Python in each sample the true ones?
 
 Records chains.py, which knows its own chains, with each CPython from 3.6 on that is installed here, and
 compares every sample in a time whose chain is known with that chain. A sample is exact, without functions (its
 C frames were kept), or wrong. Nothing may be wrong. The first samples of a process come before its
-interpreter is known, so only those after the first one with functions count."""
+interpreter is known, so only those after the first one with functions count. With --churn, the program does nothing but
+make and free functions (3.8 and later)."""
 
 import bisect
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,21 +86,24 @@ def judge(capture, times):
     return counts, wrong
 
 
-def test(program, python, seconds, directory):
+def test(program, python, seconds, kind, directory):
     capture, log = os.path.join(directory, "x.syscap"), os.path.join(directory, "log")
     run = subprocess.run([program, "--force", "--stats", "json", "-o", capture, "--", python,
-                          os.path.join(HERE, "chains.py"), log, str(seconds)],
+                          os.path.join(HERE, "chains.py"), log, str(seconds), *kind],
                          capture_output=True, text=True, check=False)
     if run.returncode != 0:
         return [f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"]
-    counts, wrong = judge(syscap.read(capture), read_log(log))
+    times = read_log(log)
+    counts, wrong = judge(syscap.read(capture), times)
     n = sum(counts.values()) + len(wrong)
     share = 100.0 * counts["exact"] / max(n, 1)
     print(f"{python}: {n} samples, {share:.2f} % exact, {counts['without']} without functions, "
           f"{counts['cut']} too long to tell, {counts['lines']} with a wrong line, {len(wrong)} wrong", flush=True)
+    if kind:
+        print(f"{sum(map(len, times.values())) / seconds:.0f} functions made and freed in a second", flush=True)
     problems = [f"expected {chain}\n  found {found}" for chain, found in wrong[:3]]
     if n < MIN_SAMPLES and seconds < MAX_SECONDS:
-        return problems or test(program, python, 4 * seconds, directory)
+        return problems or test(program, python, 4 * seconds, kind, directory)
     if counts["lines"] > 0:
         problems.append("wrong lines")
     if n >= MIN_SAMPLES and share < MIN_EXACT:
@@ -117,7 +122,9 @@ def why_not(program):
 def main():
     arguments = sys.argv[2:]
     seconds = float(arguments[1]) if arguments[:1] == ["--seconds"] else 2.0
-    chosen = arguments[2:] if arguments[:1] == ["--seconds"] else arguments
+    arguments = arguments[2:] if arguments[:1] == ["--seconds"] else arguments
+    kind = ["churn"] if arguments[:1] == ["--churn"] else []
+    chosen = arguments[len(kind):]
     reason = why_not(sys.argv[1]) or (None if chosen or pythons() else "no CPython is installed here")
     if reason:
         print(f"skipped: {reason}")
@@ -125,7 +132,9 @@ def main():
     failed = False
     directory = tempfile.mkdtemp()
     for python in chosen or pythons():
-        for problem in test(sys.argv[1], python, seconds, directory):
+        if kind and re.search(r"/3\.[67]\.", python):
+            continue
+        for problem in test(sys.argv[1], python, seconds, kind, directory):
             print(f"{python}: {problem}")
             failed = True
     shutil.rmtree(directory)

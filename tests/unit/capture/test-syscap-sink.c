@@ -732,7 +732,8 @@ test_hostile_kernel_chain (void)
 static void
 check_functions (Fixture *self, const char *expected)
 {
-  const struct lu_interp_frame known = { .code = 0x100, .check = 1 }, late = { .code = 0x200 };
+  const struct lu_interp_frame known = { .code = 0x100, .check = 1, .instr = 2 };
+  const struct lu_interp_frame late = { .code = 0x200 };
   g_autoptr (LuFunctions) functions = lu_functions_new ();
   LuInterpFunction function = { .language = LU_INTERP_PYTHON,
                                 .check = 1,
@@ -740,8 +741,10 @@ check_functions (Fixture *self, const char *expected)
                                 .code = 0x100,
                                 .name = { .size = 4, .kind = 1 },
                                 .path = { .size = 5, .kind = 1 },
+                                .lines = { .size = 2, .format = LU_PYTHON_LINES_DELTAS },
                                 .name_text = (const guint8 *) "work",
-                                .path_text = (const guint8 *) "/a.py" };
+                                .path_text = (const guint8 *) "/a.py",
+                                .lines_bytes = (const guint8 *) "\2\4" };
   const LuFrame native = { .pc = 0x1100 };
   LuFrame merged[2] = { { .flags = LU_FRAME_FUNCTION }, { .flags = LU_FRAME_FUNCTION } };
   const LuSinkSample sample = { .time = 2000,
@@ -773,10 +776,10 @@ test_functions (void)
   int fd;
 
   setup (&fixture, NULL);
-  check_functions (&fixture, "jitmap e000000010000003=work (a.py:3) e000000020000003=/a.py:3\n"
-                             "sample 7/7: -512 e000000010000003 e000000010000004\n"
-                             "jitmap e000000010000004=work (a.py:3) e000000020000004=/a.py:3\n"
-                             "sample 7/7: -512 e000000010000003 e000000010000004\n");
+  check_functions (&fixture, "jitmap e000000010000004=work (a.py:3) e000000020000004=/a.py:3+4\n"
+                             "sample 7/7: -512 e000000010000004 e000000010000005\n"
+                             "jitmap e000000010000005=work (a.py:3) e000000020000005=/a.py:3\n"
+                             "sample 7/7: -512 e000000010000004 e000000010000005\n");
   teardown (&fixture);
   fd = memfd_create ("capture", MFD_CLOEXEC);
   fixture.fd = dup (fd);
