@@ -69,9 +69,7 @@ keep_only (int fds[N_KEPT])
   for (int i = 0; i < N_KEPT; i++)
     if (dup2 (fds[i], i) != i)
       _exit (1);
-  if (close_range (N_KEPT, G_MAXUINT, 0) != 0) /* before Linux 5.9 */
-    for (int i = N_KEPT; i < 65536; i++)
-      close (i);
+  lu_fd_close_from (N_KEPT);
 }
 
 static gboolean

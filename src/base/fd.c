@@ -7,6 +7,18 @@
 
 #include <errno.h>
 
+/* Before Linux 5.9, which has close_range(2). */
+#define LAST_OLD_FD 65535
+
+void
+lu_fd_close_from (int first)
+{
+  if (close_range ((guint) first, G_MAXUINT, 0) == 0)
+    return;
+  for (int fd = first; fd <= LAST_OLD_FD; fd++)
+    close (fd);
+}
+
 int
 lu_fd_open_input (const char *path)
 {

@@ -37,6 +37,10 @@ lu_fd_duplicate (int fd)
   return fd >= 0 ? fcntl (fd, F_DUPFD_CLOEXEC, 3) : -1;
 }
 
+/* Closes all descriptors from `first` on: for a process that was forked and needs few of them.
+ * Allocates nothing. */
+void lu_fd_close_from (int first);
+
 /* Returns an array of int that owns its descriptors. */
 static inline GArray *
 lu_fd_array_new (void)

@@ -85,6 +85,19 @@ is_mounted_as_fuse (dev_t device, gboolean unlisted)
   return unlisted;
 }
 
+gboolean
+lu_open_needs_root (void)
+{
+  g_autofree char *mounts = lu_fd_read_file ("/proc/self/mountinfo", MAX_MOUNTINFO, NULL);
+  g_auto (GStrv) lines = g_strsplit (mounts != NULL ? mounts : "", "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (strstr (lines[i], " - fuse") != NULL && strstr (lines[i], ",user_id=0,") != NULL
+        && strstr (lines[i], ",allow_other") == NULL)
+      return TRUE;
+  return FALSE;
+}
+
 /* Tells whether a process serves the file system, without asking it. FUSE and NFS name their queues
  * by their devices; those of FUSE may fill 1 % of memory, unless an administrator changes that.
  * Virtiofs, served by the host of a virtual machine, is not meant. */

@@ -34,6 +34,9 @@ int lu_open_in_root (gint32 pid, const char *path, LuOpenFlags flags, struct sta
  * replaced since it was recorded. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
 int lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info);
 
+/* Returns whether a FUSE file system is mounted here that admits root and nobody else. */
+gboolean lu_open_needs_root (void);
+
 /* Opens the program that a process runs, whatever its path is now. Needs no privilege for processes
  * of the same user. */
 int lu_open_program (gint32 pid, struct stat *info);

@@ -9,43 +9,13 @@
 
 #include "output-file.h"
 
+#include "base/caller.h"
 #include "base/error.h"
 #include "base/fd.h"
 
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <string.h>
-
-static gboolean
-read_id (const char *name, guint64 *id)
-{
-  const char *text = g_getenv (name);
-
-  /* (uid_t) -1 means "leave it" to chown() */
-  return text != NULL && g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32 - 1, id, NULL);
-}
-
-gboolean
-lu_output_sudo_caller (uid_t *uid, gid_t *gid)
-{
-  guint64 user, group;
-
-  if (geteuid () != 0 || !read_id ("SUDO_UID", &user) || !read_id ("SUDO_GID", &group))
-    return FALSE;
-  *uid = (uid_t) user;
-  *gid = (gid_t) group;
-  return TRUE;
-}
-
-/* Returns whether we or the user who called sudo own the file. */
-static gboolean
-is_ours (const struct stat *st)
-{
-  uid_t uid;
-  gid_t gid;
-
-  return st->st_uid == geteuid () || (lu_output_sudo_caller (&uid, &gid) && st->st_uid == uid);
-}
 
 static int
 open_stdout (GError **error)
@@ -81,26 +51,26 @@ fail_errno (const char *path, GError **error)
   return -1;
 }
 
-int
-lu_output_create_at (int directory, const char *name, const char *path, GError **error)
+/* The user who called sudo; -1 for both: nobody did. */
+static void
+find_owner (uid_t *uid, gid_t *gid)
 {
-  int fd = openat (directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
-                   0600);
-  uid_t uid;
-  gid_t gid;
-
-  if (fd < 0)
-    return fail_errno (path, error);
-  /* Some file systems do not allow it. Then the file belongs to root; record anyway. */
-  if (lu_output_sudo_caller (&uid, &gid) && fchown (fd, uid, gid) != 0)
-    g_debug ("%s stays with root: %s", path, g_strerror (errno));
-  return fd;
+  if (lu_caller_of_sudo (uid, gid))
+    return;
+  *uid = (uid_t) -1;
+  *gid = (gid_t) -1;
 }
 
 static int
 create (const char *path, GError **error)
 {
-  return lu_output_create_at (AT_FDCWD, path, path, error);
+  uid_t uid;
+  gid_t gid;
+  int fd;
+
+  find_owner (&uid, &gid);
+  fd = lu_create_file (AT_FDCWD, path, uid, gid);
+  return fd >= 0 ? fd : fail_errno (path, error);
 }
 
 static int
@@ -113,7 +83,7 @@ replace (const char *path, const struct stat *st, gboolean force, GError **error
                    path);
       return -1;
     }
-  if (!is_ours (st))
+  if (!lu_caller_owns (st->st_uid))
     {
       g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
                    _ ("%s exists and belongs to another user (user id %u), so it is not replaced: "
@@ -134,7 +104,7 @@ open_special (const char *path, int found, const struct stat *st, GError **error
   g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", found);
   lu_autofd fd = -1;
 
-  if (st->st_uid != 0 && !is_ours (st))
+  if (st->st_uid != 0 && !lu_caller_owns (st->st_uid))
     {
       g_set_error (error, LU_ERROR, LU_ERROR_EXISTS,
                    _ ("%s belongs to another user (user id %u), who could read the recording; name "
@@ -204,6 +174,8 @@ lu_output_discard (const char *path)
 
 struct _LuOutputDirectories
 {
+  LuKeeper *keeper; /* borrowed */
+  guint first;      /* the keeper's number of the first one */
   guint n;
   int fds[];
 };
@@ -217,11 +189,15 @@ last_component (const char *path)
 }
 
 LuOutputDirectories *
-lu_output_directories_open (char *const *paths, GError **error)
+lu_output_directories_open (char *const *paths, LuKeeper *keeper, GError **error)
 {
   guint n = g_strv_length ((char **) paths);
   g_autoptr (LuOutputDirectories) self = g_malloc (sizeof *self + n * sizeof self->fds[0]);
+  uid_t uid;
+  gid_t gid;
 
+  find_owner (&uid, &gid);
+  self->keeper = keeper;
   for (self->n = 0; self->n < n; self->n++)
     {
       g_autofree char *directory = g_path_get_dirname (paths[self->n]);
@@ -234,6 +210,7 @@ lu_output_directories_open (char *const *paths, GError **error)
           return NULL;
         }
       self->fds[self->n] = fd;
+      self->first = lu_keeper_add (keeper, fd, uid, gid) - self->n;
     }
   return g_steal_pointer (&self);
 }
@@ -246,11 +223,26 @@ lu_output_directories_free (LuOutputDirectories *self)
   g_free (self);
 }
 
+gboolean
+lu_output_directories_are_others (const LuOutputDirectories *self)
+{
+  uid_t uid;
+  gid_t gid;
+  gboolean are_others = lu_caller_of_sudo (&uid, &gid);
+  struct stat info;
+
+  for (guint i = 0; i < self->n; i++)
+    are_others |= fstat (self->fds[i], &info) == 0 && info.st_uid != lu_caller_uid ();
+  return are_others;
+}
+
 int
 lu_output_directories_create (const LuOutputDirectories *self, guint number, const char *path,
                               GError **error)
 {
-  return lu_output_create_at (self->fds[number], last_component (path), path, error);
+  int fd = lu_keeper_create (self->keeper, self->first + number, last_component (path));
+
+  return fd >= 0 ? fd : fail_errno (path, error);
 }
 
 gboolean
@@ -263,5 +255,5 @@ lu_output_directories_look (const LuOutputDirectories *self, guint number, const
 gboolean
 lu_output_directories_remove (const LuOutputDirectories *self, guint number, const char *path)
 {
-  return unlinkat (self->fds[number], last_component (path), 0) == 0;
+  return lu_keeper_remove (self->keeper, self->first + number, last_component (path));
 }

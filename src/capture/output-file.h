@@ -6,7 +6,8 @@
 
 #pragma once
 
-#include <glib.h>
+#include "sandbox/keeper.h"
+
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -18,27 +19,27 @@
  * to the caller. An existing FIFO or character device of the caller or of root is written to as it
  * is; opening a FIFO waits for its reader. */
 int lu_output_open (const char *path, gboolean force, GError **error);
-/* Only creates a new file, as `name` in an open directory. path: for messages. */
-int lu_output_create_at (int directory, const char *name, const char *path, GError **error);
-
-/* Returns whether a user called sudo to run us as root, and who. */
-gboolean lu_output_sudo_caller (uid_t *uid, gid_t *gid);
 
 /* Removes a regular file that lu_output_open() just created and that contains nothing worth
  * keeping. */
 void lu_output_discard (const char *path);
 
 /* The directories of the outputs of a recording in many files, kept open: files are created and
- * removed in the directories that were there when the recording began, whatever their paths lead to
- * later. Immutable; any thread. */
+ * removed, by the keeper, in the directories that were there when the recording began, whatever
+ * their paths lead to later. Immutable; any thread. */
 typedef struct _LuOutputDirectories LuOutputDirectories;
 
-/* Opens the directory of each path (NULL-terminated). NULL on failure. */
-LuOutputDirectories *lu_output_directories_open (char *const *paths, GError **error);
+/* Opens the directory of each path (NULL-terminated), and adds it to the keeper (borrowed), which
+ * has not been started yet. NULL on failure. */
+LuOutputDirectories *lu_output_directories_open (char *const *paths, LuKeeper *keeper,
+                                                 GError **error);
+/* Returns whether root needs rights to create files there for another user: one of the directories
+ * is not root's, or a user called sudo. */
+gboolean lu_output_directories_are_others (const LuOutputDirectories *self);
 void lu_output_directories_free (LuOutputDirectories *self);
 
-/* Creates a file with lu_output_create_at(), in directory `number` (that of the path with this
- * index). Only the last component of `path` counts; messages show the whole path. */
+/* Creates a new file in directory `number` (that of the path with this index), as lu_output_open()
+ * does. Only the last component of `path` counts; messages show the whole path. */
 int lu_output_directories_create (const LuOutputDirectories *self, guint number, const char *path,
                                   GError **error);
 /* Looks at that file, without following a link. Sets errno on failure. */

@@ -5,6 +5,7 @@
 
 #include "config.h"
 
+#include "base/caller.h"
 #include "base/error.h"
 #include "session/command.h"
 #include "commands.h"
@@ -252,6 +253,7 @@ main (int argc, char **argv)
 {
   const char *nothing = "";
 
+  lu_caller_note ();
   /* Two threads hardly ever allocate at once, and the drain never does. A heap for each thread
    * would cost each start half a millisecond. */
 #ifdef __GLIBC__

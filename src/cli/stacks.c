@@ -21,6 +21,7 @@
 #include "sandbox/sandbox.h"
 #include "session/target.h"
 
+#include <glib/gstdio.h>
 #include <stdio.h>
 
 /* Running threads are sampled at this rate, with the largest copy; it keeps the rings small. */
@@ -111,6 +112,8 @@ give_up_rights (void)
 
   lu_kernel_vdso_32 (&vdso_size); /* which starts a process */
   lu_decoder_load ();             /* which makes memory executable */
+  lu_sandbox_choose_user ();
+  lu_sandbox_leave_root ();
   if (!lu_sandbox_drop_capabilities (LU_NEEDS_FILES | LU_NEEDS_PROCESSES | LU_NEEDS_EVENTS, &error)
       || !lu_sandbox_restrict_recorder (&error))
     fprintf (stderr, "live-unwinder: %s\n", error->message);
@@ -176,9 +179,10 @@ compare_rows (gconstpointer a, gconstpointer b)
 static gboolean
 has_ended (const LuTask *task)
 {
+  GStatBuf info;
   g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d", task->pid, task->tid);
 
-  return !g_file_test (path, G_FILE_TEST_EXISTS);
+  return g_lstat (path, &info) != 0;
 }
 
 /* Returns the rows (of Row), sorted and owned by the caller. Threads that ended before they were

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 /* Text of /proc/PID/maps is cut off here (65,530 mappings of 100 bytes). */
@@ -201,14 +202,15 @@ lu_process_table_discover_all (LuProcessTable *self, guint64 time)
   closedir (dir);
 }
 
-/* A helper may not call kill(). */
+/* A helper may not call kill(), and access() would ignore our capabilities. */
 static gboolean
 exists (const LuPid *pid)
 {
+  struct stat info;
   char path[32];
 
   g_snprintf (path, sizeof path, "/proc/%d", pid->number);
-  return access (path, F_OK) == 0;
+  return lstat (path, &info) == 0;
 }
 
 static void

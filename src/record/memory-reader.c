@@ -86,9 +86,7 @@ run_process (int fd)
     _exit (1);
   for (int i = 0; i < SOCKET_FD; i++)
     close (i);
-  if (close_range (SOCKET_FD + 1, G_MAXUINT, 0) != 0) /* before Linux 5.9 */
-    for (int i = SOCKET_FD + 1; i < 65536; i++)
-      close (i);
+  lu_fd_close_from (SOCKET_FD + 1);
   signal (SIGINT, SIG_IGN); /* a terminal sends it to all its processes; the socket ends us */
   signal (SIGHUP, SIG_IGN);
   signal (SIGTERM, SIG_DFL);

@@ -6,9 +6,10 @@
  *
  *   make-call-filter ARCHITECTURE >call-filter.h
  *
- * There are seven: of the process that reads memory; of parsers, which only read what is open; of
- * helpers, with and without maps of BPF; of readers of recordings; of the process that loads a BPF
- * program later on; and of recorders. Each but the first begins with the calls of parsers.
+ * There are eight: of the process that reads memory; of parsers, which only read what is open; of
+ * helpers, with and without maps of BPF; of readers of recordings; of the process that makes files
+ * for a recorder; of the process that loads a BPF program later on; and of recorders. Each but the
+ * first begins with the calls of parsers.
  *
  * A filter lists allowed calls, so calls of later kernels are refused. A refused call returns an
  * error instead of causing a signal, because libraries try calls and go on without them (a newer
@@ -136,12 +137,11 @@ static const Group maps = {
   },
 };
 
-/* Readers make processes that parse DWARF and limit themselves further, or copy files. They end
- * them, talk to the process that fetches debug files, and write files where Landlock lets them. */
-static const Group reader = {
+/* Readers and recorders make processes that parse DWARF and limit themselves further, or copy
+ * files. They end them, and talk to the processes that fetch debug files and that make files. */
+static const Group parent = {
   "fork vfork wait4 waitid kill pipe pipe2 dup dup2 dup3 signalfd4 setrlimit prlimit64 seccomp "
-  "sendmsg recvmsg recvfrom open openat link linkat unlink unlinkat rename renameat renameat2 "
-  "utimensat flock fchown fchmod memfd_create close_range",
+  "sendmsg recvmsg recvfrom memfd_create close_range",
   {
       { "clone", 0, NEW_NAMESPACES, 0 },
       { "ioctl", 1, WORD, TIOCGWINSZ },
@@ -155,11 +155,23 @@ static const Group reader = {
   },
 };
 
-/* Recorders open events when the copy grows or a CPU comes online, discover processes, and create
- * the directory of the store. */
+/* Readers write files where Landlock lets them. */
+static const Group reader = {
+  "open openat link linkat unlink unlinkat rename renameat renameat2 utimensat flock fchown fchmod",
+  { { NULL, 0, 0, 0 } },
+};
+
+/* Recorders open events when the copy grows or a CPU comes online, and discover processes. */
 static const Group recorder = {
-  "perf_event_open getsid mkdir mkdirat",
+  "perf_event_open getsid",
   { { "prctl", 0, WORD, PR_SET_TIMERSLACK } },
+};
+
+/* The process that makes files for a recorder (keeper.c). */
+static const Group keeper = {
+  "sendmsg renameat renameat2 unlinkat fchown utimensat restart_syscall",
+  { { "openat", 2, O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC,
+      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW } },
 };
 
 /* The process that loads a BPF program later on (src/bpf/reader-process.c). */
@@ -185,9 +197,10 @@ static const Filter filters[] = {
   { "calls_of_parsers", "clone3 openat2", { &parser } },
   { "calls_of_helpers", "clone3 openat2", { &parser, &helper } },
   { "calls_with_maps", "clone3 openat2", { &parser, &helper, &maps } },
-  { "calls_of_readers", "clone3 openat2", { &parser, &helper, &reader } },
+  { "calls_of_readers", "clone3 openat2", { &parser, &helper, &parent, &reader } },
+  { "calls_of_keepers", "clone3 openat2", { &parser, &keeper } },
   { "calls_of_loaders", "clone3 openat2", { &parser, &helper, &maps, &loader } },
-  { "calls_of_recorders", "clone3 openat2", { &parser, &helper, &maps, &reader, &recorder } },
+  { "calls_of_recorders", "clone3 openat2", { &parser, &helper, &maps, &parent, &recorder } },
 };
 
 /* Returns 0 or a negative errno, like all functions here. */

@@ -8,6 +8,22 @@
 
 #include "base/error.h"
 
+void
+lu_sandbox_choose_user (void)
+{
+}
+
+void
+lu_sandbox_leave_root (void)
+{
+}
+
+gboolean
+lu_sandbox_restrict_keeper (gboolean for_others)
+{
+  return TRUE;
+}
+
 gboolean
 lu_sandbox_drop_capabilities (LuNeeds needs, GError **error)
 {

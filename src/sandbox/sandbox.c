@@ -9,6 +9,7 @@
 #include "sandbox.h"
 
 #include "base/error.h"
+#include "base/open-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +171,60 @@ keep (cap_t set, cap_t have, cap_value_t capability)
   cap_set_flag (set, CAP_EFFECTIVE, 1, &capability, CAP_SET);
 }
 
+/* Users from here on are given to nobody: login.defs, systemd and containers use lower ones. With
+ * the number of the process, a recorder can signal its own processes and no other recorder. */
+#define FIRST_USER 0xc0000000u
+
+/* The calls of the C library would change all threads, but the capabilities of this thread only. */
+#ifdef SYS_setresuid32
+#define SETRESUID SYS_setresuid32
+#define SETRESGID SYS_setresgid32
+#define SETGROUPS SYS_setgroups32
+#else
+#define SETRESUID SYS_setresuid
+#define SETRESGID SYS_setresgid
+#define SETGROUPS SYS_setgroups
+#endif
+
+static guint chosen_user; /* 0: none */
+
+/* Makes all capabilities that we have effective again, with system calls, because libcap allocates.
+ */
+static void
+raise_capabilities (void)
+{
+  struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+  struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
+
+  if (syscall (SYS_capget, &header, set) != 0)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (set); i++)
+    set[i].effective = set[i].permitted;
+  syscall (SYS_capset, &header, set);
+}
+
+void
+lu_sandbox_choose_user (void)
+{
+  chosen_user = geteuid () == 0 && !lu_open_needs_root () ? FIRST_USER + (guint) getpid () : 0;
+}
+
+void
+lu_sandbox_leave_root (void)
+{
+  guint id = chosen_user;
+  int death_signal = 0;
+
+  prctl (PR_GET_PDEATHSIG, &death_signal, 0, 0, 0);
+  if (id == 0 || syscall (SETRESGID, id, id, id) != 0)
+    return;
+  prctl (PR_SET_KEEPCAPS, 1, 0, 0, 0);
+  if (syscall (SETGROUPS, 0, NULL) == 0)
+    syscall (SETRESUID, id, id, id);
+  raise_capabilities ();
+  prctl (PR_SET_PDEATHSIG, death_signal, 0, 0, 0); /* a new user or group clears it */
+}
+
 gboolean
 lu_sandbox_drop_capabilities (LuNeeds needs, GError **error)
 {
@@ -258,7 +313,8 @@ lu_sandbox_restrict_reader (const char *const *outputs, GError **error)
 gboolean
 lu_sandbox_restrict_viewer (GError **error)
 {
-  if (!lu_sandbox_drop_capabilities (LU_NEEDS_FILES | LU_NEEDS_PROCESSES | LU_NEEDS_OUTPUTS, error))
+  if (!lu_sandbox_drop_capabilities (
+          LU_NEEDS_FILES | LU_NEEDS_PROCESSES | LU_NEEDS_OUTPUTS | LU_NEEDS_COMMAND, error))
     return FALSE;
   return restrict_calls (0, calls_of_readers, sizeof calls_of_readers)
          || set_errno_error (error, "seccomp", errno);
@@ -288,13 +344,22 @@ lu_sandbox_restrict_memory_reader (void)
   const struct sock_fprog program = { .len = G_N_ELEMENTS (calls_of_memory_readers),
                                       .filter = (struct sock_filter *) calls_of_memory_readers };
 
+  lu_sandbox_leave_root ();
   return keep_only (CAP_SYS_PTRACE) && prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
          && load_filter (0, &program);
 }
 
 gboolean
+lu_sandbox_restrict_keeper (gboolean for_others)
+{
+  return lu_sandbox_drop_capabilities (for_others ? LU_NEEDS_OUTPUTS : 0, NULL)
+         && restrict_calls (0, calls_of_keepers, sizeof calls_of_keepers);
+}
+
+gboolean
 lu_sandbox_restrict_loader (void)
 {
+  lu_sandbox_leave_root ();
   return lu_sandbox_drop_capabilities (LU_NEEDS_MAPS | LU_NEEDS_EVENTS, NULL)
          && restrict_calls (0, calls_of_loaders, sizeof calls_of_loaders);
 }

@@ -15,7 +15,7 @@ typedef enum
   LU_NEEDS_FILES = 1 << 0,     /* read files that mappings name */
   LU_NEEDS_PROCESSES = 1 << 1, /* read other processes in /proc */
   LU_NEEDS_EVENTS = 1 << 2,    /* open further perf events and map their rings */
-  LU_NEEDS_COMMAND = 1 << 3,   /* pass signals on to COMMAND */
+  LU_NEEDS_COMMAND = 1 << 3,   /* pass signals on to COMMAND or to a recorder */
   LU_NEEDS_MAPS = 1 << 4,      /* create and fill maps of a loaded BPF program */
   LU_NEEDS_OUTPUTS = 1 << 5,   /* create files in another user's directory, for its owner */
 } LuNeeds;
@@ -24,6 +24,15 @@ typedef enum
  * no_new_privs. It affects the calling thread, and threads created later inherit the result, so
  * call it before there are any. Without privilege it does what it can and succeeds. */
 gboolean lu_sandbox_drop_capabilities (LuNeeds needs, GError **error);
+
+/* Chooses the user that this process, if root started it, and those that it forks later become with
+ * lu_sandbox_leave_root(): one whom nobody else is, and who owns nothing. Root stays where a file
+ * system admits nobody else. */
+void lu_sandbox_choose_user (void);
+/* Becomes that user, if one was chosen and exists in the user namespace, but keeps all
+ * capabilities; call lu_sandbox_drop_capabilities() next. It affects the calling thread, and
+ * threads and processes created later inherit the result. Allocates nothing. */
+void lu_sandbox_leave_root (void);
 
 /* Makes the kernel refuse, in all threads and mostly with EPERM, every system call but those that
  * draining, unwinding and writing to open descriptors need, and with LU_NEEDS_MAPS those of bpf()
@@ -34,8 +43,9 @@ gboolean lu_sandbox_restrict_calls (LuNeeds needs, GError **error);
 
 /* Makes the kernel refuse, in this thread and those that it starts, what a recorder that samples by
  * itself does not need: executing programs, creating sockets and namespaces, tracing and writing to
- * processes, making memory executable, and bpf() except for maps. It may open files and events,
- * fork, and signal. A thread that loads the BPF program starts earlier and is not affected. */
+ * processes, opening files for writing and changing their names, making memory executable, and
+ * bpf() except for maps. It may open files for reading and events, fork, and signal. A thread that
+ * loads the BPF program starts earlier and is not affected. */
 gboolean lu_sandbox_restrict_recorder (GError **error);
 
 /* Restricts a command that reads recordings, before it reads the first one. It keeps
@@ -48,8 +58,8 @@ gboolean lu_sandbox_restrict_recorder (GError **error);
 gboolean lu_sandbox_restrict_reader (const char *const *outputs, GError **error);
 
 /* Restricts a process that shows a recording while it goes on: like a reader, but it also keeps
- * LU_NEEDS_PROCESSES, and without Landlock, which would hide the files of other processes. The
- * calling thread must be the only one. */
+ * LU_NEEDS_PROCESSES and LU_NEEDS_COMMAND (the recorder is another user), and without Landlock,
+ * which would hide the files of other processes. The calling thread must be the only one. */
 gboolean lu_sandbox_restrict_viewer (GError **error);
 
 /* Restricts this process to calls that read and write open descriptors and use memory. It suits a
@@ -62,6 +72,10 @@ gboolean lu_sandbox_restrict_parser (void);
  * that it may follow a fork() of a process with threads. Returns FALSE with errno set on failure.
  */
 gboolean lu_sandbox_restrict_memory_reader (void);
+
+/* Restricts the process of keeper.h to creating, renaming and removing files. It stays root's, with
+ * CAP_DAC_OVERRIDE and CAP_CHOWN if `for_others`. Returns FALSE on failure. */
+gboolean lu_sandbox_restrict_keeper (gboolean for_others);
 
 /* Restricts this process to loading BPF programs and filling maps, with CAP_BPF and CAP_PERFMON if
  * it has them; it may open files for reading. Returns FALSE on failure. */

@@ -7,10 +7,10 @@
 
 #include "fetcher.h"
 
+#include "base/caller.h"
 #include "base/copy-file.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "capture/output-file.h"
 #include "base/printable.h"
 #include "sandbox/sandbox.h"
 #include "symbolize/fetch.h"
@@ -108,7 +108,7 @@ lu_fetcher_become_caller (void)
   gid_t gid;
   const struct passwd *user;
 
-  if (!lu_output_sudo_caller (&uid, &gid))
+  if (!lu_caller_of_sudo (&uid, &gid))
     return TRUE;
   user = getpwuid (uid);
   if (user != NULL)
@@ -136,19 +136,12 @@ keep_only (int fd)
 {
   int null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
   gboolean is_verbose = g_getenv ("DEBUGINFOD_VERBOSE") != NULL;
-  struct rlimit limit;
 
   if (null_fd < 0 || dup2 (null_fd, STDIN_FILENO) < 0 || dup2 (null_fd, STDOUT_FILENO) < 0
       || (!is_verbose && dup2 (null_fd, STDERR_FILENO) < 0)
       || (fd != SOCKET_FD && dup2 (fd, SOCKET_FD) < 0))
     return FALSE;
-  if (close_range (SOCKET_FD + 1, G_MAXUINT, 0) == 0)
-    return TRUE;
-  /* before Linux 5.9 */
-  if (getrlimit (RLIMIT_NOFILE, &limit) != 0)
-    return FALSE;
-  for (int i = SOCKET_FD + 1; i < (int) MIN (limit.rlim_cur, 65536); i++)
-    close (i);
+  lu_fd_close_from (SOCKET_FD + 1);
   return TRUE;
 }
 

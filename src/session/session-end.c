@@ -61,6 +61,7 @@ fill_summary (LuSession *self, LuSummary *summary)
 {
   lu_summary_init (summary, self->pipeline);
   summary->outputs = self->options->outputs;
+  summary->viewer = self->viewer;
   summary->n_files = self->rotation != NULL ? lu_rotation_n_parts (self->rotation) : 0;
   lu_summary_set_expected (summary, self->options->all, self->command_cpu_ns);
 }

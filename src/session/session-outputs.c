@@ -102,27 +102,12 @@ lu_session_new_sink (LuSession *self)
 }
 
 gboolean
-lu_session_needs_rights_for_outputs (const LuSession *self)
-{
-  gboolean needs = self->options->rotate > 0 && geteuid () == 0 && g_getenv ("SUDO_UID") != NULL;
-
-  for (guint i = 0; self->options->rotate > 0 && self->options->outputs[i] != NULL; i++)
-    {
-      g_autofree char *directory = g_path_get_dirname (self->options->outputs[i]);
-      struct stat st;
-
-      needs |= geteuid () == 0 && stat (directory, &st) == 0 && st.st_uid != 0;
-    }
-  return needs;
-}
-
-gboolean
 lu_session_open_outputs (LuSession *self, GError **error)
 {
   const LuOptions *options = self->options;
 
   if (options->rotate > 0 && lu_outputs_can_rotate (options->outputs, error))
-    self->directories = lu_output_directories_open (options->outputs, error);
+    self->directories = lu_output_directories_open (options->outputs, self->keeper, error);
   set_lines (self, &self->outputs);
   if (options->stream_fd > 0)
     {

@@ -16,6 +16,7 @@
 #include "mode.h"
 #include "record/pipeline.h"
 #include "target.h"
+#include "viewer.h"
 
 typedef struct
 {
@@ -31,9 +32,11 @@ typedef struct
   guint64 command_cpu_ns;           /* CPU time of COMMAND until then; 0: there is none */
   LuOutputs outputs;                /* until the sinks take them */
   LuOutputDirectories *directories; /* with --rotate; NULL: none */
+  LuKeeper *keeper;                 /* makes their files and those of the store; NULL: not needed */
   LuKallsymsFile *kallsyms;         /* of this machine; reference; NULL: none yet */
   LuDebuginfod *debuginfod;         /* NULL: nothing is fetched */
   LuRuntimes runtimes;              /* that lack names, once these are found */
+  LuViewer viewer;                  /* of the outputs */
   int viewer_fd;                    /* see viewer.h; -1: nothing is shown */
   gboolean interrupted;             /* by a signal */
   gboolean is_last_signal;          /* it left out names; a second later the program ends */
@@ -58,9 +61,6 @@ typedef struct
 
 /* Opens the outputs of the options into `outputs`, with --rotate those of the first period. */
 gboolean lu_session_open_outputs (LuSession *self, GError **error);
-/* Returns whether later files need rights over directories of other users, or are given to the user
- * who called sudo. */
-gboolean lu_session_needs_rights_for_outputs (const LuSession *self);
 /* Makes the sink: a capture of our own, many of them (which sets `rotation`), or one for a client.
  * Takes what is open of the outputs. Owned. */
 LuSink *lu_session_new_sink (LuSession *self);

@@ -21,7 +21,6 @@
 #include "interp/interp.h"
 #include "sandbox/sandbox.h"
 #include "session-private.h"
-#include "viewer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,6 +117,23 @@ open_store (LuSession *self)
   if (self->store == NULL && error->code == LU_ERROR_PERMISSION && !options->quiet
       && self->mode->warns_of_store)
     fprintf (stderr, _ ("live-unwinder: unwind tables are not kept on disk: %s\n"), error->message);
+}
+
+/* From here on only the keeper makes files. */
+static gboolean
+start_keeper (LuSession *self, GError **error)
+{
+  gboolean for_others =
+      self->directories != NULL && lu_output_directories_are_others (self->directories);
+
+  open_store (self);
+  if (self->store != NULL)
+    lu_store_set_keeper (self->store, self->keeper);
+  if ((self->store == NULL && self->directories == NULL)
+      || lu_keeper_start (self->keeper, for_others))
+    return TRUE;
+  g_set_error (error, LU_ERROR, LU_ERROR_FAILED, "fork: %s", g_strerror (errno));
+  return FALSE;
 }
 
 /* The helper's sandbox lets it create no files, so its writes to the store stay pending until the
@@ -244,7 +260,6 @@ give_up_rights (LuSession *self)
   LuNeeds needs = LU_NEEDS_FILES | (live ? LU_NEEDS_PROCESSES : 0)
                   | (live && self->mode->opens_events ? LU_NEEDS_EVENTS : 0)
                   | (self->options->command != NULL ? LU_NEEDS_COMMAND : 0)
-                  | (lu_session_needs_rights_for_outputs (self) ? LU_NEEDS_OUTPUTS : 0)
                   | (is_unwinding_in_kernel (self) ? LU_NEEDS_MAPS : 0);
   g_autoptr (GError) error = NULL;
   gsize vdso_size;
@@ -254,6 +269,7 @@ give_up_rights (LuSession *self)
   if (live)
     lu_kernel_vdso_32 (&vdso_size); /* which starts a process */
   lu_decoder_load ();               /* which makes memory executable */
+  lu_sandbox_leave_root ();
   if (!lu_sandbox_drop_capabilities (needs, &error)
       || !(self->mode->restricts_calls ? lu_sandbox_restrict_calls (needs, &error)
                                        : lu_sandbox_restrict_recorder (&error)))
@@ -264,14 +280,13 @@ give_up_rights (LuSession *self)
 static gboolean
 start (LuSession *self, LuSource *source_taken, GError **error)
 {
+  lu_sandbox_choose_user ();
   if (self->mode->restricts_calls)
     open_helper_store (self);
   self->pipeline = new_pipeline (self, source_taken, error);
   if (self->pipeline == NULL || !check_kernel_walks (self, error) || !begin_output (self, error))
     return FALSE;
   give_up_rights (self);
-  if (!self->mode->restricts_calls)
-    open_store (self);
   return lu_pipeline_start (self->pipeline, g_steal_pointer (&self->store), error);
 }
 
@@ -346,8 +361,9 @@ record (LuSession *self)
 static gboolean
 start_viewer (LuSession *self, GError **error)
 {
+  self->viewer = lu_viewer_choose (self->options->outputs);
   if (self->options->open)
-    self->viewer_fd = lu_viewer_start (self->options->outputs, error);
+    self->viewer_fd = lu_viewer_start (&self->viewer, error);
   return !self->options->open || self->viewer_fd >= 0;
 }
 
@@ -380,7 +396,8 @@ open_all (LuSession *self, GError **error)
 {
   const LuOptions *options = self->options;
 
-  if (!lu_session_open_outputs (self, error))
+  self->keeper = lu_keeper_new ();
+  if (!lu_session_open_outputs (self, error) || !start_keeper (self, error))
     return NULL;
   if (options->command != NULL
       && !lu_command_prepare (&self->command, options->command, self->outputs.paths, &self->signals,
@@ -428,6 +445,7 @@ session_clear (LuSession *self)
   lu_helper_clear (&self->helper);
   lu_outputs_clear (&self->outputs);
   lu_output_directories_free (self->directories);
+  lu_keeper_free (self->keeper);
   lu_kallsyms_file_unref (self->kallsyms);
   lu_debuginfod_free (self->debuginfod);
 }

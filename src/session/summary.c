@@ -357,7 +357,7 @@ quoted (const char *path)
 static void
 print_next (const LuSummary *self)
 {
-  LuViewer viewer = lu_viewer_choose (self->outputs);
+  const LuViewer viewer = self->viewer;
   g_autofree char *name = viewer.capture != NULL ? quoted (viewer.capture) : NULL;
   g_autofree char *page_name = viewer.page != NULL ? quoted (viewer.page) : NULL;
 

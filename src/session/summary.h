@@ -9,6 +9,7 @@
 #include "options.h"
 #include "record/pipeline.h"
 #include "symbolize/runtimes.h"
+#include "viewer.h"
 
 typedef struct
 {
@@ -25,6 +26,7 @@ typedef struct
   guint64 rss_anon_bytes;
   gboolean has_lost_of_others; /* the lost samples may be of processes that were not recorded */
   char *const *outputs;        /* paths, NULL-terminated; borrowed; NULL: none has a name */
+  LuViewer viewer;             /* chosen before rights were given up */
   guint64 output_bytes;        /* of all outputs */
   LuRuntimes runtimes;         /* samples that lack names of functions */
   guint n_files;               /* of each output, with --rotate; else 0 */

@@ -20,7 +20,7 @@
 static const char *
 find_output (char *const *outputs, const LuFormat *format)
 {
-  for (guint i = 0; outputs[i] != NULL; i++)
+  for (guint i = 0; outputs != NULL && outputs[i] != NULL; i++)
     if (strcmp (outputs[i], "-") != 0 && lu_format_of (outputs[i]) == format)
       return outputs[i];
   return NULL;
@@ -59,13 +59,12 @@ run_process (int fd, const LuViewer *viewer)
 }
 
 int
-lu_viewer_start (char *const *outputs, GError **error)
+lu_viewer_start (const LuViewer *viewer, GError **error)
 {
-  LuViewer viewer = lu_viewer_choose (outputs);
   int fds[2];
   pid_t pid;
 
-  if (viewer.program == NULL)
+  if (viewer->program == NULL)
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
                            _ ("--open: nothing here shows the recording: install sysprof, or give "
@@ -81,7 +80,7 @@ lu_viewer_start (char *const *outputs, GError **error)
   if (pid == 0)
     {
       close (fds[1]);
-      run_process (fds[0], &viewer);
+      run_process (fds[0], viewer);
     }
   close (fds[0]);
   if (pid > 0)

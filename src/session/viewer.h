@@ -19,11 +19,13 @@ typedef struct
   const char *program; /* shows the page, or else the capture; NULL: it is not installed */
 } LuViewer;
 
-/* outputs: NULL-terminated; "-" is none. */
+/* outputs: NULL-terminated; "-" is none; NULL: there are none. Looks for programs, for which a
+ * recorder may have no rights later. */
 LuViewer lu_viewer_choose (char *const *outputs);
 
-/* Starts the process that will show the outputs. Returns the descriptor that it listens to; -1:
- * nothing can show them. Forks, so call it before starting threads and opening files. */
-int lu_viewer_start (char *const *outputs, GError **error);
+/* Starts the process of the viewer that will show the outputs. Returns the descriptor that it
+ * listens to; -1: nothing can show them. Forks, so call it before starting threads and opening
+ * files. */
+int lu_viewer_start (const LuViewer *viewer, GError **error);
 /* Has them shown; closing the descriptor without this ends the process. Any thread. */
 void lu_viewer_go (int fd);

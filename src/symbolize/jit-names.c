@@ -9,6 +9,7 @@
 
 #include "symbolize/jit-names.h"
 
+#include "base/caller.h"
 #include "base/cursor.h"
 #include "base/fd.h"
 #include "base/hex.h"
@@ -332,18 +333,6 @@ read_status (gint32 pid, gint64 *inner_pid, gint64 *uid)
   return TRUE;
 }
 
-static gboolean
-is_ours_or_roots (uid_t owner)
-{
-  const char *sudo = g_getenv ("SUDO_UID");
-  guint64 uid;
-
-  return owner == 0 || owner == geteuid ()
-         || (geteuid () == 0 && sudo != NULL
-             && g_ascii_string_to_unsigned (sudo, 10, 0, G_MAXUINT32 - 1, &uid, NULL)
-             && owner == (uid_t) uid);
-}
-
 static int
 keep_if_owned (int fd_taken, gint64 uid, const struct stat *info)
 {
@@ -351,7 +340,7 @@ keep_if_owned (int fd_taken, gint64 uid, const struct stat *info)
 
   if (fd < 0
       || !(uid >= 0 ? (gint64) info->st_uid == uid || info->st_uid == 0
-                    : is_ours_or_roots (info->st_uid)))
+                    : info->st_uid == 0 || lu_caller_owns (info->st_uid)))
     return -1;
   return lu_fd_steal (&fd);
 }

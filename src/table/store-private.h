@@ -16,7 +16,10 @@
 
 struct _LuStore
 {
-  int directory;     /* owned */
+  int directory;    /* owned */
+  LuKeeper *keeper; /* makes files in it: our own, or borrowed */
+  guint number;     /* of the directory in the keeper */
+  gboolean owns_keeper;
   gint is_read_only; /* atomic */
 
   int pending;           /* owned; -1: files are created */

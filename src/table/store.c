@@ -7,6 +7,7 @@
 
 #include "table/store-private.h"
 
+#include "base/caller.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/hex.h"
@@ -66,7 +67,7 @@ lu_store_default_path (void)
 
   if (path != NULL)
     return path[0] != 0 ? g_strdup (path) : NULL;
-  if (geteuid () == 0)
+  if (lu_caller_uid () == 0)
     return g_strdup ("/var/cache/live-unwinder");
   cache = g_get_user_cache_dir (); /* also without the variable */
   return cache != NULL && g_path_is_absolute (cache)
@@ -78,7 +79,7 @@ lu_store_default_path (void)
 static gboolean
 is_private (const struct stat *info)
 {
-  return info->st_uid == geteuid () && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return info->st_uid == lu_caller_uid () && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 static LuStore *
@@ -96,6 +97,9 @@ open_at (int directory_taken, LuStoreMode mode, GError **error)
     }
   self = g_new0 (LuStore, 1);
   self->directory = lu_fd_steal (&directory);
+  self->keeper = lu_keeper_new ();
+  self->owns_keeper = TRUE;
+  self->number = lu_keeper_add (self->keeper, self->directory, (uid_t) -1, (gid_t) -1);
   self->is_read_only = mode == LU_STORE_READ_ONLY;
   self->pending = -1;
   pthread_mutex_init (&self->pending_mutex, NULL);
@@ -132,8 +136,19 @@ lu_store_free (LuStore *self)
     return;
   lu_fd_clear (&self->pending);
   pthread_mutex_destroy (&self->pending_mutex);
+  if (self->owns_keeper)
+    lu_keeper_free (self->keeper);
   close (self->directory);
   g_free (self);
+}
+
+void
+lu_store_set_keeper (LuStore *self, LuKeeper *keeper)
+{
+  lu_keeper_free (self->keeper);
+  self->keeper = keeper;
+  self->owns_keeper = FALSE;
+  self->number = lu_keeper_add (keeper, self->directory, (uid_t) -1, (gid_t) -1);
 }
 
 void
@@ -181,12 +196,12 @@ lu_store_is_our_name (const char *name)
 /* Reading. */
 
 static void
-note_use (const LuStore *self, int fd, const struct stat *info)
+note_use (const LuStore *self, const char *name, const struct stat *info)
 {
   gint64 now = g_get_real_time () / G_USEC_PER_SEC;
 
   if (is_writable (self) && ABS (now - info->st_mtim.tv_sec) > USE_SECONDS)
-    futimens (fd, NULL);
+    lu_keeper_touch (self->keeper, self->number, name);
 }
 
 /* Returns the bytes of huge pages that hold nearly all of the block, with little waste. */
@@ -223,22 +238,19 @@ lu_store_is_ours_alone (int fd, struct stat *info)
 }
 
 static LuStoreResult
-read_opened (const LuStore *self, int fd, gsize max_bytes, guint8 **bytes, gsize *size)
+read_opened (int fd, struct stat *info, gsize max_bytes, guint8 **bytes, gsize *size)
 {
-  struct stat info;
-
-  if (!lu_store_is_ours_alone (fd, &info))
+  if (!lu_store_is_ours_alone (fd, info))
     return LU_STORE_FOREIGN;
-  if (info.st_size <= 0 || (guint64) info.st_size > max_bytes)
+  if (info->st_size <= 0 || (guint64) info->st_size > max_bytes)
     return LU_STORE_SIZE;
-  *size = (gsize) info.st_size;
+  *size = (gsize) info->st_size;
   *bytes = allocate (*size);
   if (*bytes == NULL || lu_fd_pread_all (fd, *bytes, *size, 0) != (gssize) *size)
     {
       g_clear_pointer (bytes, g_free);
       return LU_STORE_SIZE;
     }
-  note_use (self, fd, &info);
   return LU_STORE_LOADED;
 }
 
@@ -248,10 +260,15 @@ lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guin
 {
   lu_autofd fd =
       openat (self->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  struct stat info;
+  LuStoreResult result;
 
   if (fd < 0)
     return errno == ENOENT ? LU_STORE_MISSING : LU_STORE_FOREIGN;
-  return read_opened (self, fd, max_bytes, bytes, size);
+  result = read_opened (fd, &info, max_bytes, bytes, size);
+  if (result == LU_STORE_LOADED)
+    note_use (self, name, &info);
+  return result;
 }
 
 LuTable *
@@ -279,8 +296,7 @@ open_new (const LuStore *self, char name[LU_STORE_MAX_NAME])
   for (guint i = 0; fd < 0 && i < WRITE_TRIES; i++)
     {
       g_snprintf (name, LU_STORE_MAX_NAME, NEW_PREFIX "%08x%08x", g_random_int (), g_random_int ());
-      fd = openat (self->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                   0600);
+      fd = lu_keeper_create (self->keeper, self->number, name);
       if (fd < 0 && errno != EEXIST)
         break;
     }
@@ -339,10 +355,10 @@ lu_store_write_file (LuStore *self, const char *name, const guint8 *bytes, gsize
       ok = FALSE;
       saved = errno;
     }
-  if (ok && renameat (self->directory, new_name, self->directory, name) == 0)
+  if (ok && lu_keeper_rename (self->keeper, self->number, new_name, name))
     return TRUE;
   saved = ok ? errno : saved;
-  unlinkat (self->directory, new_name, 0);
+  lu_keeper_remove (self->keeper, self->number, new_name);
   errno = saved;
   return FALSE;
 }
@@ -392,7 +408,7 @@ look_at (const LuStore *self, const char *name, GArray *stored)
   if (fstatat (self->directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return;
   if (g_str_has_prefix (name, NEW_PREFIX) && ABS (now - info.st_mtim.tv_sec) > STALE_SECONDS)
-    unlinkat (self->directory, name, 0);
+    lu_keeper_remove (self->keeper, self->number, name);
   if (!lu_store_is_our_name (name) || !S_ISREG (info.st_mode))
     return;
   g_strlcpy (entry.name, name, sizeof entry.name);
@@ -442,7 +458,7 @@ lu_store_prune (LuStore *self, guint64 max_bytes, LuStorePruned *pruned)
 
       if (pruned->bytes <= max_bytes && pruned->n_files <= LU_STORE_MAX_FILES)
         break;
-      if (unlinkat (self->directory, entry->name, 0) != 0)
+      if (!lu_keeper_remove (self->keeper, self->number, entry->name))
         continue;
       pruned->n_files--;
       pruned->n_removed++;

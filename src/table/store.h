@@ -20,6 +20,7 @@
 
 #pragma once
 
+#include "sandbox/keeper.h"
 #include "table/store-format.h"
 
 typedef struct _LuStore LuStore;
@@ -43,6 +44,9 @@ char *lu_store_default_path (void);
  * directory must not be used; LU_ERROR_FAILED: it does not exist and cannot be created. */
 LuStore *lu_store_open (const char *path, LuStoreMode mode, GError **error);
 void lu_store_free (LuStore *self);
+/* From now on the keeper (borrowed), which has not been started yet, makes the files. Call it
+ * before any other thread uses the store. */
+void lu_store_set_keeper (LuStore *self, LuKeeper *keeper);
 /* Stops all writing. Any thread. */
 void lu_store_set_read_only (LuStore *self);
 gboolean lu_store_is_read_only (const LuStore *self);

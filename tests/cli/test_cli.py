@@ -44,6 +44,16 @@ def is_root():
     return os.geteuid() == 0
 
 
+def leaves_root():
+    """Whether there are other users, and no file system that admits root alone."""
+    with open("/proc/self/uid_map", encoding="utf-8") as file:
+        has_users = int(file.read().split()[2]) > 0xf0000000
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        alone = any(" - fuse" in line and ",user_id=0," in line and ",allow_other" not in line
+                    for line in file)
+    return is_root() and has_users and not alone
+
+
 def stats_of(stderr):
     lines = [line for line in stderr.splitlines() if line.startswith("{")]
     return json.loads(lines[-1]) if lines else None
@@ -355,6 +365,11 @@ class Recording(Case):
                 self.skipTest("built without the sandbox")
             for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
                 self.assertEqual(int(status[name], 16) & ~kept, 0, f"{name} {status[name]}")
+            if leaves_root():
+                for name in ("Uid", "Gid"):
+                    self.assertEqual(set(map(int, status[name].split())),
+                                     {0xc0000000 + process.pid}, name)
+                self.assertEqual(status["Groups"].strip(), "")
             seen.add(status["Name"])
         self.assertTrue({"drain", "worker", "writer"} <= seen, seen)
         self.assertEqual(process.wait(timeout=30), 0)

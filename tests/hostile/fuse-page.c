@@ -6,6 +6,7 @@
  *   fuse-page DIRECTORY stack    burns time below such a page of its stack
  *   fuse-page DIRECTORY FILE     runs DIRECTORY/page, which is a copy of that program, and whose
  *                                server answers nothing more once it gets SIGUSR1
+ *   fuse-page DIRECTORY FILE alone   also refuses all users but the one who mounts
  *
  * DIRECTORY is mounted on. The program serves it itself, by a child that speaks to /dev/fuse and
  * keeps each request for ever that it does not answer: who made it sleeps, and not even SIGKILL
@@ -163,14 +164,14 @@ read_program (const char *path)
 
 /* Returns the pid of the server. */
 static pid_t
-mount_file (const char *directory)
+mount_file (const char *directory, const char *admits)
 {
   char options[128];
   pid_t pid;
   int fd = open ("/dev/fuse", O_RDWR | O_CLOEXEC);
 
-  snprintf (options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", fd,
-            getuid (), getgid ());
+  snprintf (options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u%s", fd, getuid (),
+            getgid (), admits);
   if (fd < 0 || mount ("fuse-page", directory, "fuse", MS_NOSUID | MS_NODEV, options) != 0)
     {
       fprintf (stderr, "no FUSE mount: %s\n", strerror (errno));
@@ -233,11 +234,11 @@ main (int argc, char **argv)
   int fd, is_stack = argc == 3 && strcmp (argv[2], "stack") == 0;
   char path[4096];
 
-  if (argc != 3)
+  if (argc != 3 && argc != 4)
     return 2;
   if (!is_stack)
     read_program (argv[2]);
-  printf ("%d\n", mount_file (argv[1]));
+  printf ("%d\n", mount_file (argv[1], argc == 4 ? "" : ",allow_other"));
   snprintf (path, sizeof path, "%s/page", argv[1]);
   fd = open (path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)

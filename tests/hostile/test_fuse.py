@@ -40,8 +40,8 @@ class Pages(unittest.TestCase):
         os.mkdir(self.mount)
         self.capture = os.path.join(self.directory, "out.syscap")
 
-    def start(self, kind):
-        victim = subprocess.Popen([FUSE_PAGE, self.mount, kind], stdout=subprocess.PIPE,
+    def start(self, *kind):
+        victim = subprocess.Popen([FUSE_PAGE, self.mount, *kind], stdout=subprocess.PIPE,
                                   start_new_session=True)
         self.addCleanup(victim.stdout.close)
         self.addCleanup(victim.wait)
@@ -91,18 +91,29 @@ class Pages(unittest.TestCase):
 
     def test_a_program(self):
         """It is unwound and named, until its file can neither be found nor opened nor read."""
-        victim = self.start(PROGRAM)
+        victim = self.start_program()
+        self.assert_named(victim)
+        os.kill(self.server, signal.SIGUSR1)
+        self.check(victim, says="1 file system does not answer")
+
+    def test_a_program_for_root_alone(self):
+        """A recorder of root stays root's where a file system admits nobody else."""
+        self.assert_named(self.start_program("alone"))
+
+    def start_program(self, *options):
+        victim = self.start(PROGRAM, *options)
         deadline = time.monotonic() + 10
         while not os.readlink(f"/proc/{victim.pid}/exe").startswith(self.mount):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
+        return victim
+
+    def assert_named(self, victim):
         recorder = self.record("-d", "1", "--pid", str(victim.pid))
         self.assertIn(" 100 % complete", recorder.communicate(timeout=30)[1])
         report = self.report()
         self.assertRegex(report, r" spin .*\bpage")
         self.assertRegex(report, r" main .*\bpage")
-        os.kill(self.server, signal.SIGUSR1)
-        self.check(victim, says="1 file system does not answer")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ test_names_that_are_taken (void)
   g_autofree char *capture = g_build_filename (directory, "x.syscap", NULL);
   g_autofree char *folded = g_build_filename (directory, "x.folded", NULL);
   char *paths[] = { capture, folded, NULL };
-  g_autoptr (LuOutputDirectories) directories = lu_output_directories_open (paths, NULL);
+  g_autoptr (LuKeeper) keeper = lu_keeper_new ();
+  g_autoptr (LuOutputDirectories) directories = lu_output_directories_open (paths, keeper, NULL);
   g_autoptr (GPtrArray) made = g_ptr_array_new_with_free_func (g_free);
 
   for (guint i = 1; i <= 3; i++)
@@ -88,7 +89,8 @@ test_names_that_special_files_have (void)
   g_autofree char *first = lu_outputs_name_at (path, TIME, 1);
   g_autofree char *second = lu_outputs_name_at (path, TIME, 2);
   char *paths[] = { path, NULL };
-  g_autoptr (LuOutputDirectories) directories = lu_output_directories_open (paths, NULL);
+  g_autoptr (LuKeeper) keeper = lu_keeper_new ();
+  g_autoptr (LuOutputDirectories) directories = lu_output_directories_open (paths, keeper, NULL);
   g_auto (LuOutputs) outputs = LU_OUTPUTS_INIT;
   int reader;
 

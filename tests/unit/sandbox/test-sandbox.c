@@ -293,14 +293,14 @@ static const struct
   { "socketpair", try_socketpair, EPERM, TRUE, TRUE },
   { "ptrace", try_ptrace, EPERM, TRUE, TRUE },
   { "process_vm_writev", try_write_memory, EPERM, TRUE, TRUE },
-  { "open for writing", try_open_for_writing, EPERM },
-  { "open for reading and writing", try_open_read_write, EPERM },
-  { "open that creates", try_create, EPERM },
-  { "open that truncates", try_truncate, EPERM },
+  { "open for writing", try_open_for_writing, EPERM, FALSE, TRUE },
+  { "open for reading and writing", try_open_read_write, EPERM, FALSE, TRUE },
+  { "open that creates", try_create, EPERM, FALSE, TRUE },
+  { "open that truncates", try_truncate, EPERM, FALSE, TRUE },
   { "openat2", try_openat2, ENOSYS, TRUE, TRUE },
-  { "unlink", try_unlink, EPERM },
-  { "rename", try_rename, EPERM },
-  { "mkdir", try_mkdir, EPERM, TRUE },
+  { "unlink", try_unlink, EPERM, FALSE, TRUE },
+  { "rename", try_rename, EPERM, FALSE, TRUE },
+  { "mkdir", try_mkdir, EPERM, TRUE, TRUE },
   { "chmod", try_chmod, EPERM, TRUE, TRUE },
   { "mount", try_mount, EPERM, TRUE, TRUE },
   { "unshare", try_unshare, EPERM, TRUE, TRUE },
@@ -751,6 +751,40 @@ test_files_of_others (void)
     g_assert_cmpint (code, ==, EACCES);
 }
 
+/* Root's files are those of another user then, and the needed capabilities are still there. */
+static int
+leave_root (void)
+{
+  char path[] = "/tmp/test-sandbox-XXXXXX";
+  guint64 effective, bounding;
+  int fd = g_mkstemp (path), death_signal = 0;
+
+  lu_sandbox_choose_user ();
+  prctl (PR_SET_PDEATHSIG, SIGUSR1);
+  lu_sandbox_leave_root ();
+  if (fd < 0 || geteuid () == 0 || count_capabilities (LU_NEEDS_FILES, &effective, &bounding) != 0)
+    return NO_SANDBOX;
+  if (getuid () < 0xc0000000u || getgid () < 0xc0000000u || getgroups (0, NULL) != 0)
+    return 1;
+  if (effective != 1u << 2) /* CAP_DAC_READ_SEARCH */
+    return 2;
+  if (open (path, O_RDONLY) < 0 || result (open (path, O_WRONLY)) != EACCES)
+    return 3;
+  prctl (PR_GET_PDEATHSIG, &death_signal);
+  return death_signal == SIGUSR1 ? 0 : 4;
+}
+
+static void
+test_leave_root (void)
+{
+  int code = geteuid () == 0 ? run_in_child (be_free, leave_root) : NO_SANDBOX;
+
+  if (code == NO_SANDBOX)
+    g_test_skip ("not root, or without other users, or built without libcap");
+  else
+    g_assert_cmpint (code, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -758,6 +792,7 @@ main (int argc, char **argv)
   TEST_ADD_INDEXED_CASES ("/sandbox/refused", forbidden, test_forbidden);
   g_test_add_func ("/sandbox/maps", test_maps);
   g_test_add_func ("/sandbox/loader", test_loader);
+  g_test_add_func ("/sandbox/leave-root", test_leave_root);
   g_test_add_func ("/sandbox/reader", test_reader);
   g_test_add_func ("/sandbox/parser", test_parser);
   g_test_add_func ("/sandbox/memory-reader", test_memory_reader);
