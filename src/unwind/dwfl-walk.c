@@ -489,7 +489,7 @@ step_derived (Walk *walk, Dwfl_Frame *state, const struct lu_rule *rule)
 static gboolean
 is_root (Walk *walk, guint64 pc)
 {
-  LuLeafKind kind = walk->is_exact ? LU_LEAF_UNDECIDED : leaf_at (walk, walk->mapping, pc);
+  LuLeaf kind = walk->is_exact ? LU_LEAF_UNDECIDED : leaf_at (walk, walk->mapping, pc);
 
   if (kind != LU_LEAF_ROOT && kind != LU_LEAF_UNKNOWN)
     return FALSE;
