@@ -390,8 +390,10 @@ CASES = {
     "jit-inside": frames_case("a frame pointer into words that the code has pushed", "inside",
                               NO_CALLER),
     "jit-elsewhere": frames_case("a frame pointer into the program's data", "elsewhere", NO_CALLER),
+    # Its rows come from its instructions, if the library that decodes them is there.
     "no-cfi": Case("a function without CFI in a file", ["@no-cfi"],
-                   [["hot", "inner", "without_cfi", NO_CFI]]),
+                   [["hot", "inner", "without_cfi", "outer", "main", *START],
+                    ["hot", "inner", "without_cfi", NO_CFI]]),
     "assembly": Case("functions in assembly that the frame pointer skips the caller of",
                      ["@assembly"],
                      [["hot_odd|hot_large", NO_CFI], ["hot_inner", "through", NO_CFI],
