@@ -190,6 +190,32 @@ class Pages(unittest.TestCase):
         self.assertIn("Invalid", log["wrong"])
         self.assertEqual(log["nothing"], "matched: 0.00 %")
 
+    def test_lines(self):
+        """Lines of a program with debug information; a page without lines has no such view."""
+        if shutil.which("cc") is None:
+            self.skipTest("no compiler")
+        with open(self.path("spin.c"), "w", encoding="utf-8") as out:
+            out.write("#include <time.h>\nvolatile int n;\nint main (void)\n{\n  while (clock () < 300000)\n    for (int i = 0; i < 100000; i++)\n      n += i;\n}\n")
+        subprocess.run(["cc", "-g", "-O1", "-o", self.path("spin"), self.path("spin.c")], check=True)
+        result = subprocess.run([PROGRAM, "-q", "-o", self.path("lines.syscap"), "--", self.path("spin")], capture_output=True, text=True, check=False)
+        if result.returncode == 125:
+            self.skipTest(result.stderr)
+        rows = '[...$("table").querySelectorAll(".row")].map((row) => [row.querySelector(".name").textContent, row.querySelector(".module").textContent])'
+        log = self.drive(self.convert(self.path("lines.syscap"), "--lines"), f"""
+  press("6"); say("rows", {rows}); say("head", text("table").slice(0, 40));
+  $("table").querySelector(".row").click(); press("l", $("table")); say("chips", text("chips")); say("own", {rows});
+  button("chips", "lines of"); say("all", {rows}.length); say("hash", location.hash);
+""")
+        self.assertRegex(log["rows"][0][0], r"^spin\.c:[67]$")
+        self.assertEqual(log["rows"][0][1], "main")
+        self.assertRegex(log["head"], "^Self.*Total.*Line")
+        self.assertEqual((log["chips"], {name for _, name in log["own"]}), ("lines of main ×", {"main"}))
+        self.assertGreaterEqual(log["all"], len(log["own"]))
+        self.assertIn("view=lines", log["hash"])
+        log = self.drive(self.convert(self.path("lines.syscap")), 'press("6"); say("view", app.state.view); say("tabs", $("views").children.length);',
+                         fragment="#view=lines")
+        self.assertEqual(log, {"view": "flame", "tabs": 5})
+
     def test_address(self):
         """A view that was sent to somebody."""
         log = self.drive(self.convert(self.usual()), """

@@ -83,6 +83,7 @@ export class TableView {
     this.chosen = this.rows.find(chosen);
     this.#drawHead();
     this.container.classList.toggle("compared", this.isCompared);
+    this.container.classList.toggle("ofLines", rows.isOfLines === true);
     this.container.setAttribute("aria-rowcount", this.rows.n + 1);
     this.body.style.height = Math.max(this.rows.n, 1) * TABLE_ROW + "px";
     this.draw();
