@@ -119,8 +119,7 @@ test_roots (void)
                        with_frame = { .known = LU_KNOWN_FP, .fp = 16 }, unknown = { 0 };
 
   for (guint i = 0; i < G_N_ELEMENTS (roots); i++)
-    g_assert_cmpint (lu_arch_x86_64.leaf_kind_of (roots[i].code) == LU_LEAF_ROOT, ==,
-                     roots[i].is_root);
+    g_assert_cmpint (lu_arch_x86_64.leaf_of (roots[i].code) == LU_LEAF_ROOT, ==, roots[i].is_root);
   g_assert_true (lu_root_is_marked (&no_caller));
   g_assert_false (lu_root_is_marked (&with_frame));
   g_assert_false (lu_root_is_marked (&unknown));
