@@ -3,7 +3,7 @@
 
 /* test-leaf.c - instructions on the way to a return or a frame, by size. */
 
-#include "lu/leaf.h"
+#include "arch/x86-64/code.h"
 
 #include <glib.h>
 #include <string.h>
