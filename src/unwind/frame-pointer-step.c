@@ -116,7 +116,7 @@ static LuProviderResult
 go_by_frame_pointer (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller)
 {
   guint word = self->arch->word_size;
-  guint64 mask = self->arch->address_mask;
+  guint64 mask = lu_arch_address_mask (self->arch);
   LuProviderResult result;
 
   if (!is_frame_pointer (self, frame->fp, frame->sp))
