@@ -155,6 +155,19 @@ find_landing (LuDwflFacts *facts, const LuArch *arch, Dwarf_Frame *frame)
     facts->status = LU_STATUS_UNSUPPORTED_RULE;
 }
 
+/* Returns whether a return address is saved above its own frame, so that the CFA is wrong (see
+ * src/table/rule.c). */
+static gboolean
+is_above_cfa (const LuDwflMapping *mapping, const Dwarf_Op *ops, size_t n_ops)
+{
+  const LuArch *arch = arch_of (mapping);
+
+  if (arch == NULL || !arch->has_link_register || n_ops == 0 || n_ops > 2
+      || ops[0].atom != DW_OP_call_frame_cfa)
+    return FALSE;
+  return n_ops == 1 || (ops[1].atom == DW_OP_plus_uconst && (gint64) ops[1].number >= 0);
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -179,6 +192,8 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   else
     facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */
+  if (!is_signal_frame && is_above_cfa (mapping, ops, n_ops))
+    facts.status = LU_STATUS_UNSUPPORTED_RULE;
   facts.self_saved = find_self_saved (frame);
   if (!is_signal_frame)
     find_landing (&facts, arch_of (mapping), frame);
