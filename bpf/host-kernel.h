@@ -22,6 +22,15 @@
 /* A pointer into a large object: what it points to is then near it, not far from the object. */
 #define HOST_NEAR(pointer) asm volatile("" : "+r"(pointer))
 
+/* Makes what a pointer leads to be read after a value: CPUs that reorder reads keep the order where
+ * the address depends on the value. */
+#if ARCH_REORDERS_READS
+#define HOST_AFTER(pointer, value)                                                                 \
+  asm volatile("r0 = %1\n\tr0 &= 0\n\t%0 += r0" : "+r"(pointer) : "r"(value) : "r0")
+#else
+#define HOST_AFTER(pointer, value) ((void) (value))
+#endif
+
 /* The verifier follows the code after a comparison separately for each outcome. A value from a map
  * may be anything, so it is followed once. */
 #define HOST_FORGET(walk, x)                                                                       \
@@ -219,13 +228,12 @@ host_output (host_context context, void *record, uint64_t size)
 
 #include "kernel-structs.h"
 
-/* The kernel keeps it up to date when the C library sets it, and when it switches tasks. */
 static inline uint64_t
 host_thread_pointer (void)
 {
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
 
-  return READ (task, thread.fsbase);
+  return READ (task, ARCH_THREAD_POINTER);
 }
 
 static inline uint64_t

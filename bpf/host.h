@@ -7,6 +7,7 @@
  *   HOST_SUBPROGRAM                 declares a subprogram
  *   HOST_BOUND (x, mask)      x &= mask, where the verifier needs to see it
  *   HOST_NEAR (pointer)       keeps the compiler from addressing other objects by this one
+ *   HOST_AFTER (pointer, value)   what the pointer leads to is read after the value
  *   HOST_FORGET (walk, x)     makes the verifier forget what it knows of a number
  *   host_config               struct lu_bpf_config
  *   walk_ref                  tells a subprogram which walk is its own
@@ -29,8 +30,8 @@
 
 #pragma once
 
-#include "lu/calls.h"
 #include "python.h"
+#include "walk-arch.h"
 
 struct entry
 {

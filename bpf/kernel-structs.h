@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "walk-arch.h"
+
 struct ns_common
 {
   unsigned int inum;
@@ -100,11 +102,6 @@ struct mm_struct
 {
   struct maple_tree mm_mt;
   uint64_t arg_start, arg_end;
-} __attribute__ ((preserve_access_index));
-
-struct thread_struct
-{
-  unsigned long fsbase;
 } __attribute__ ((preserve_access_index));
 
 struct task_struct

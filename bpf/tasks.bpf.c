@@ -30,11 +30,6 @@ struct bpf_iter__task
   struct task_struct *task;
 } __attribute__ ((preserve_access_index));
 
-struct pt_regs
-{
-  unsigned long sp;
-} __attribute__ ((preserve_access_index));
-
 struct lu_task record;
 
 /* Processes to be read; 0: all. Programs that sleep have to know all memory of a map beforehand. */
@@ -93,12 +88,12 @@ copy_stack (struct task_struct *task, uint64_t sp)
 static void
 copy (struct task_struct *task)
 {
-  struct pt_regs *regs = (struct pt_regs *) bpf_task_pt_regs (task);
+  void *regs = (void *) bpf_task_pt_regs (task);
   long size = bpf_get_task_stack (task, record.kernel, sizeof record.kernel, 0);
 
   record.n_kernel = size > 0 ? size / sizeof (uint64_t) : 0;
-  bpf_probe_read_kernel (record.regs, sizeof record.regs, regs);
-  copy_stack (task, regs->sp);
+  bpf_probe_read_kernel (record.regs, N_REGS * sizeof record.regs[0], regs);
+  copy_stack (task, record.regs[REG_SP]);
 }
 
 /* Returns how often the task has been switched out. */

@@ -64,9 +64,11 @@ move_to_caller (struct compact_frame *frame, lu_compact_rule rule, uint64_t cfa,
   frame->fp ^= (frame->fp ^ pair[0]) & mask_of (rule, LU_COMPACT_FP_PAIR);
   frame->bx_at ^= (frame->bx_at ^ bx_slot) & mask_of (rule, LU_COMPACT_BX_SLOT);
   frame->known = (frame->known & ~(rule >> 3)) | (rule & 7);
+  if (ARCH_HAS_LINK)
+    frame->known &= LU_KNOWN_FP | KNOWN_FP_SAVED;
   frame->at = lu_step_settle (frame->at + 1);
   frame->mark = LU_BPF_PC_RETURN;
-  frame->pc = pair[1];
+  frame->pc = ARCH_ADDRESS (pair[1]);
   frame->sp = cfa;
 }
 
@@ -82,6 +84,8 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
 
   if (lookup - range->start >= range->size)
     return NEXT_MAPPING;
+  if (ARCH_HAS_LINK && (frame->known & LU_LOST_SP) != 0)
+    return NEXT_RULE;
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
   if (walk->remembered.rules[place].key != key)
     return NEXT_RULE;

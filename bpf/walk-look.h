@@ -84,6 +84,21 @@ look_up_row (const struct entry *entry, uint64_t at, uint64_t n, uint64_t addres
   return entry->words[at] >> 16;
 }
 
+/* Returns the module of a slot, and its table. The other fields, which are stored before the table,
+ * are read after it. */
+static inline const struct lu_bpf_module *
+look_up_module (uint32_t slot, uint64_t *table)
+{
+  const struct lu_bpf_module *module;
+
+  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
+  module = &host_shared->modules[slot];
+  HOST_NEAR (module);
+  *table = *(const volatile uint64_t *) &module->table;
+  HOST_AFTER (module, *table);
+  return module;
+}
+
 /* Does what look_up_rule() does, without a call, which takes 8 ns on processors that must not
  * predict returns. */
 static inline __attribute__ ((always_inline)) int64_t
@@ -95,10 +110,7 @@ look_up_rule_here (uint32_t slot, uint64_t address)
   uint64_t table, page;
   uint32_t index, first, n;
 
-  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  module = &host_shared->modules[slot];
-  HOST_NEAR (module);
-  table = *(const volatile uint64_t *) &module->table;
+  module = look_up_module (slot, &table);
   page = (address - module->base) >> LU_PAGE_SHIFT;
   if (table == 0)
     return -1;
@@ -281,7 +293,7 @@ walk_rule (walk_ref ref)
   place = remembered_at (key);
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
   remembered = &walk->remembered.rules[place];
-  if (compact == 0 || remembered->key == key)
+  if (compact == 0 || remembered->key == key || (ARCH_HAS_LINK && (walk->known & LU_LOST_SP) != 0))
     {
       walk->rule = host_shared->dictionary.rules[id];
       return walk->rule.cfa_kind == LU_CFA_NONE ? NEXT_FP_STEP : NEXT_RARE;

@@ -28,19 +28,13 @@ read_word (void *data, uint64_t address, uint64_t *value)
   return (int) (lu_step_settle (result) >> 63);
 }
 
-/* Returns a register of the sample by its DWARF number (System V ABI, AMD64 supplement, figure
- * 3.36). The size of this table, and of the one in step.h, keeps it out of sections of small
- * constants, which loaders do not know. */
+/* Returns a register of the sample by its DWARF number. */
 static inline __attribute__ ((always_inline)) int
 read_register (void *data, uint32_t number, uint64_t *value)
 {
-  static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
   const struct rare *rare = data;
-  uint64_t index = lu_step_settle (number), place;
+  uint64_t place = lu_step_settle (arch_place_of (lu_step_settle (number)));
 
-  if (index >= sizeof places)
-    return 0;
-  place = lu_step_settle (places[index]);
   if (place >= N_REGS)
     return 0;
   *value = rare->walk->regs[place];
@@ -120,11 +114,8 @@ push_frame (struct walk *walk)
 static inline int
 is_entry (const struct walk *walk, uint64_t lookup)
 {
-  uint32_t slot = walk->place.module;
-  uint64_t entry;
+  uint64_t table, entry = look_up_module (walk->place.module, &table)->entry;
 
-  HOST_BOUND (slot, LU_BPF_MAX_MODULES - 1);
-  entry = host_shared->modules[slot].entry;
   return entry != 0 && lookup - walk->place.bias - entry < LU_BPF_ENTRY_CODE;
 }
 
@@ -181,9 +172,12 @@ walk_rare (walk_ref ref)
                             .sp = walk->sp,
                             .fp = walk->fp,
                             .bx = walk->bx,
+                            .link = walk->link,
                             .ucontext = walk->ucontext,
+                            .address_mask = ARCH_ADDRESS (~(uint64_t) 0),
                             .known = (uint8_t) known,
-                            .frame_kind = (uint8_t) walk->frame_kind };
+                            .frame_kind = (uint8_t) walk->frame_kind,
+                            .is_sigframe = (uint8_t) walk->is_sigframe };
   if (!push_frame (walk))
     return NEXT_DEPTH;
   result = lu_step_with (regs, &walk->rule, read_word, read_register, read_saved, &rare);
@@ -192,6 +186,7 @@ walk_rare (walk_ref ref)
     return NEXT_ENDED;
   if (result != LU_STEP_CALLER)
     return give_up_after (result);
+  regs->pc = ARCH_ADDRESS (regs->pc);
   if (regs->pc == 0)
     return is_entry (walk, lookup) || (walk->mark == LU_BPF_PC_RETURN && lu_root_is_marked (regs))
                ? NEXT_ENDED
@@ -202,6 +197,8 @@ walk_rare (walk_ref ref)
   walk->bx = regs->bx;
   walk->known = regs->known;
   walk->ucontext = regs->ucontext;
+  walk->link = regs->link;
+  walk->is_sigframe = regs->is_sigframe;
   walk->frame_kind = regs->frame_kind;
   walk->mark = regs->frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
   return NEXT_ON;

@@ -32,12 +32,17 @@ begin_walk (walk_ref ref)
   walk->pc = walk->regs[REG_PC];
   walk->sp = walk->regs[REG_SP];
   walk->fp = walk->regs[REG_FP];
+#if ARCH_HAS_LINK
+  walk->link = walk->regs[REG_LINK];
+  walk->known = LU_KNOWN_FP | LU_KNOWN_LINK;
+#else
   walk->bx = walk->regs[REG_BX];
+  walk->known = LU_KNOWN_FP | LU_KNOWN_BX;
+#endif
   walk->bx_at = 0;
   walk->window.n_words = walk->window.n_pairs = 0;
   walk->mark = 0;
   walk->ucontext = 0;
-  walk->known = LU_KNOWN_FP | LU_KNOWN_BX;
   walk->frame_kind = LU_FRAME_KIND_SAMPLED;
   walk->place.size = walk->place.rules_size = 0;
   walk->before.size = walk->before.rules_size = 0;

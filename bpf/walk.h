@@ -18,6 +18,7 @@
 #include "lu/root.h"
 #include "lu/status.h"
 #include "lu/step.h"
+#include "walk-arch.h"
 
 /* The result of a subprogram: ON, ENDED (the last frame is the outermost one), the next subprogram,
  * or NEXT_GIVE_UP + enum lu_bpf_reason. */
@@ -48,17 +49,6 @@ struct visited_mapping
 struct caller
 {
   uint64_t pc, sp, fp;
-};
-
-/* Registers as struct pt_regs of x86-64 has them (asm/ptrace.h). */
-enum
-{
-  REG_FP = 4,
-  REG_BX = 5,
-  REG_PC = 16,
-  REG_CS = 17,
-  REG_SP = 19,
-  N_REGS = 21
 };
 
 /* In walk.known: fp is the address where FP is saved. */
@@ -135,8 +125,10 @@ struct walk
   uint64_t pc, sp, fp, bx, bx_at;
   uint64_t mark;     /* LU_BPF_PC_RETURN, LU_BPF_PC_INFERRED */
   uint64_t ucontext; /* as in struct lu_regs */
+  uint64_t link;     /* the link register, if it is known */
   uint32_t known;    /* enum lu_known, and KNOWN_FP_SAVED */
   uint32_t frame_kind;
+  uint32_t is_sigframe; /* as in struct lu_regs */
 
   struct visited_mapping place, before;
   struct visited_mapping seen, found; /* by a frame-pointer step, and by find_place() */

@@ -14,10 +14,6 @@
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
 
-/* Selector of 64-bit code (__USER_CS, asm/segment.h). */
-#define USER_CS 0x33
-/* The bits of a selector that the kernel's do not have. */
-#define USER_RPL 3
 /* How many ancestors are looked at to tell whether a process is followed. */
 #define MAX_ANCESTORS 8
 /* How many generations of children may have no entry yet. */
@@ -309,11 +305,11 @@ copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, i
 static inline int64_t
 copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
 {
-  int64_t is_kernel = (int64_t) negative_bit ((ctx->regs.cs & USER_RPL) - 1);
+  int64_t is_kernel = (int64_t) ARCH_IS_KERNEL (ctx);
   uint64_t n_kernel = 0;
 
   walk->record.flags = LU_BPF_RECORD_KERNEL * (uint32_t) is_kernel;
-  walk->record.ip = ctx->regs.rip;
+  walk->record.ip = ARCH_IP (ctx);
   if (!copy_user_registers (walk, ctx, is_kernel))
     return GIVE_UP (NO_REGS);
   if (is_kernel)
@@ -325,7 +321,7 @@ copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
         return GIVE_UP (INTERNAL);
     }
   walk->n_kernel = (uint32_t) n_kernel;
-  return walk->regs[REG_CS] == USER_CS ? NEXT_ON : GIVE_UP (ABI);
+  return ARCH_IS_64BIT (walk->regs) ? NEXT_ON : GIVE_UP (ABI);
 }
 
 /* Returns COMPLETE or DEPTH_LIMIT without a branch, since the verifier would follow both ways. */
@@ -517,7 +513,7 @@ take_walk (struct bpf_perf_event_data *ctx)
   struct walk *walk;
   int64_t result;
 
-  if (!HOST_READS_INTERPRETERS)
+  if (!HOST_READS_INTERPRETERS && (host_config.flags & LU_BPF_REPLACEABLE) != 0)
     bpf_tail_call (ctx, &replacement, 0); /* if there is one */
   cpu = bpf_get_smp_processor_id ();
   walk = bpf_map_lookup_elem (&walks, &cpu);

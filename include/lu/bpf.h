@@ -292,15 +292,16 @@ _Static_assert(sizeof (struct lu_bpf_shared) < 4u << 20, "fits in a map of one v
 /* Configuration: the program's constants, set before it is loaded. */
 enum lu_bpf_config_flags
 {
-  LU_BPF_TASK_BTF = 1 << 0,   /* the kernel has bpf_get_current_task_btf() (5.11) and BTF */
-  LU_BPF_TASK_REGS = 1 << 1,  /* the kernel also has bpf_task_pt_regs() (5.15) */
-  LU_BPF_CHECK = 1 << 2,      /* emit, and let the sample arrive as well */
-  LU_BPF_FOLLOW = 1 << 3,     /* no samples of processes without an entry, unless they began later
-                                 than we did, below one with an entry; needs TASK_BTF */
-  LU_BPF_TIME_WALKS = 1 << 4, /* fill the histogram of the counters */
-  LU_BPF_NO_CACHE = 1 << 5,   /* remember no rules; for comparison */
-  LU_BPF_VMAS = 1 << 6,       /* where nothing is published, use the kernel's own mappings (6.1) */
-  LU_BPF_ARGUMENTS = 1 << 7,  /* tell what sampled processes were started with; needs VMAS */
+  LU_BPF_TASK_BTF = 1 << 0,    /* the kernel has bpf_get_current_task_btf() (5.11) and BTF */
+  LU_BPF_TASK_REGS = 1 << 1,   /* the kernel also has bpf_task_pt_regs() (5.15) */
+  LU_BPF_CHECK = 1 << 2,       /* emit, and let the sample arrive as well */
+  LU_BPF_FOLLOW = 1 << 3,      /* no samples of processes without an entry, unless they began later
+                                  than we did, below one with an entry; needs TASK_BTF */
+  LU_BPF_TIME_WALKS = 1 << 4,  /* fill the histogram of the counters */
+  LU_BPF_NO_CACHE = 1 << 5,    /* remember no rules; for comparison */
+  LU_BPF_VMAS = 1 << 6,        /* where nothing is published, use the kernel's own mappings (6.1) */
+  LU_BPF_ARGUMENTS = 1 << 7,   /* tell what sampled processes were started with; needs VMAS */
+  LU_BPF_REPLACEABLE = 1 << 8, /* the kernel allows a tail call beside subprograms: "replacement" */
 };
 
 struct lu_bpf_config
@@ -313,6 +314,7 @@ struct lu_bpf_config
    * one. What is not in it is not followed. */
   uint32_t pid_namespace;
   uint32_t n_identities; /* a power of two, at most LU_BPF_MAX_IDENTITIES */
+  uint64_t address_mask; /* the bits of an address; others may be an authentication code */
 };
 
 /* The value of LU_STACK_MAX_FRAMES. */

@@ -118,19 +118,3 @@ lu_fp_rule_of (const struct lu_rule *rule)
     return LU_FP_RULE_NONE;
   return rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 16 ? LU_FP_RULE_BY_FP : LU_FP_RULE_OTHER;
 }
-
-/* Python's trampolines on x86-64 (python -X perf), one for each Python function: [endbr64;] sub $8,
- * %rsp; call *%rcx; add $8, %rsp; ret. They lie next to each other in slots of 16 bytes, so their
- * call returns to offset 10 in a slot, or to offset 6 without endbr64. Before the slots they lay
- * without a gap, 11 bytes apart (Python 3.12.1). Their memory comes in pieces of 64 KiB, which the
- * kernel may put into one mapping (Python/perf_trampoline.c). */
-#define LU_TRAMPOLINE_ARENA 0x10000u
-#define LU_TRAMPOLINE_FRAME 8u /* bytes below the trampoline's own return address */
-
-/* `start` and `size`: of the mapping. */
-static inline int
-lu_trampoline_is_return (uint64_t pc, uint64_t start, uint64_t size)
-{
-  return (pc & 15) == 10 || (pc & 15) == 6
-         || (size % LU_TRAMPOLINE_ARENA == 0 && (pc - start) % LU_TRAMPOLINE_ARENA % 11 == 6);
-}

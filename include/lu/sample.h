@@ -21,7 +21,8 @@ enum
 
 typedef struct
 {
-  uint32_t abi;          /* LU_ABI_*: of the task, not of the kernel */
+  uint16_t abi;          /* LU_ABI_*: of the task, not of the kernel */
+  uint16_t machine;      /* EM_* (elf.h) of the machine that recorded it; 0: this one */
   uint32_t n_words;      /* bits set in mask; 0 when abi is LU_ABI_NONE */
   uint64_t mask;         /* perf register mask (attr.sample_regs_user) */
   const uint64_t *words; /* in bit order of mask, 8-aligned; borrowed */

@@ -16,7 +16,10 @@ enum lu_known
 {
   LU_KNOWN_FP = 1 << 0,
   LU_KNOWN_BX = 1 << 1,
-  LU_KNOWN_LINK = 1 << 2,
+  LU_KNOWN_LINK = 1 << 3, /* bit 2: KNOWN_FP_SAVED in bpf/walk.h */
+  /* SP is that of a frame below, because a frame-pointer step does not find it where frame pointers
+   * point into frames and not to their ends. */
+  LU_LOST_SP = 1 << 4,
 };
 
 /* The kind of frame that the registers belong to. */
@@ -63,12 +66,11 @@ lu_step_settle (uint64_t value)
 #define LU_STEP_PAUSE() ((void) 0)
 #endif
 
-/* 1 to compile what only aarch64 has: a link register, signed return addresses, its signal
- * frames. The BPF program is for x86-64 alone, and the verifier's time grows with its size. */
-#ifdef __bpf__
-#define LU_STEP_AARCH64 0
-#else
-#define LU_STEP_AARCH64 1
+/* 1 to compile what only architectures with a link register have: the register, signed return
+ * addresses, their signal frames. The BPF program is for one architecture, and the verifier's time
+ * grows with its size. */
+#ifndef LU_STEP_LINK
+#define LU_STEP_LINK 1
 #endif
 
 /* Returns the offset of a register, by its DWARF number, in the kernel's struct ucontext; 0 if it
@@ -102,8 +104,8 @@ lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn re
     return sampled (data, number, value);
   if (regs->frame_kind != LU_FRAME_KIND_INTERRUPTED || regs->ucontext == 0)
     return 0;
-  offset = LU_STEP_AARCH64 && regs->is_sigframe ? lu_step_sigframe_offset (number)
-                                                : lu_step_ucontext_offset (number);
+  offset = LU_STEP_LINK && regs->is_sigframe ? lu_step_sigframe_offset (number)
+                                             : lu_step_ucontext_offset (number);
   return offset != 0 && read (data, regs->ucontext + offset, value);
 }
 
@@ -149,11 +151,33 @@ lu_step_rare_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_rea
   return LU_STEP_CALLER;
 }
 
+/* Like lu_step_cfa(), after a frame-pointer step. FP is the frame's own, as in all code that keeps
+ * frame pointers; code that saves the caller's FP with the return address beside it has set its own
+ * to that place. */
+static inline __attribute__ ((always_inline)) int
+lu_step_cfa_by_record (const struct lu_regs *regs, const struct lu_rule *rule, uint64_t *cfa)
+{
+  int64_t record = lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA ? rule->fp_off : 0;
+
+  if ((regs->known & LU_KNOWN_FP) == 0 || record == 0 || rule->flags & LU_RULE_SIGNAL
+      || rule->ra_kind != LU_RA_AT_CFA || rule->ra_off != record + 1)
+    return LU_STATUS_UNSUPPORTED_RULE;
+  if (rule->cfa_kind == LU_CFA_SP)
+    *cfa = regs->fp - 8 * (uint64_t) record;
+  else if (rule->cfa_kind == LU_CFA_FP)
+    *cfa = regs->fp + (uint64_t) (int64_t) rule->cfa_off;
+  else
+    return LU_STATUS_UNSUPPORTED_RULE;
+  return LU_STEP_CALLER;
+}
+
 /* Sets `cfa` and returns LU_STEP_CALLER, or the reason why there is no CFA. */
 static inline __attribute__ ((always_inline)) int
 lu_step_cfa (const struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
              lu_sampled_fn sampled, void *data, uint64_t *cfa)
 {
+  if (LU_STEP_LINK && __builtin_expect ((regs->known & LU_LOST_SP) != 0, 0))
+    return lu_step_cfa_by_record (regs, rule, cfa);
   if (__builtin_expect (rule->cfa_kind == LU_CFA_SP, 1))
     *cfa = regs->sp + (uint64_t) (int64_t) rule->cfa_off;
   else if (rule->cfa_kind != LU_CFA_FP)
@@ -220,8 +244,8 @@ lu_step_rare_return_address (const struct lu_regs *regs, const struct lu_rule *r
       break;
     case LU_RA_LINK:
       *pc = regs->link;
-      return LU_STEP_AARCH64 && (regs->known & LU_KNOWN_LINK) != 0 ? LU_STEP_CALLER
-                                                                   : LU_STATUS_UNSUPPORTED_RULE;
+      return LU_STEP_LINK && (regs->known & LU_KNOWN_LINK) != 0 ? LU_STEP_CALLER
+                                                                : LU_STATUS_UNSUPPORTED_RULE;
     case LU_RA_REGISTER:
       return lu_step_any_register (regs, (uint32_t) rule->aux, read, sampled, data, pc)
                  ? LU_STEP_CALLER
@@ -266,7 +290,7 @@ lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
 {
   uint64_t cfa, pc, fp = regs->fp, bx = regs->bx;
   uint8_t known = 0;
-  int is_sigframe = LU_STEP_AARCH64 && (rule->flags & LU_RULE_SIGFRAME) != 0, result;
+  int is_sigframe = LU_STEP_LINK && (rule->flags & LU_RULE_SIGFRAME) != 0, result;
 
   if (rule->ra_kind == LU_RA_END)
     return LU_STATUS_COMPLETE;
@@ -295,7 +319,7 @@ lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
   regs->ucontext = is_sigframe || (rule->flags & LU_RULE_UCONTEXT) != 0 ? regs->sp : 0;
   regs->frame_kind =
       (rule->flags & LU_RULE_SIGNAL) != 0 ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;
-  regs->pc = LU_STEP_AARCH64 && (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
+  regs->pc = LU_STEP_LINK && (rule->flags & LU_RULE_SIGNED) != 0 ? pc & regs->address_mask : pc;
   regs->sp = cfa;
   regs->fp = fp;
   regs->bx = bx;

@@ -11,8 +11,8 @@
 #define LU_TASK_MAX_STACK (256u << 10)
 /* PERF_MAX_STACK_DEPTH, the default of kernel.perf_event_max_stack */
 #define LU_TASK_MAX_KERNEL 127
-/* struct pt_regs of x86-64 (asm/ptrace.h) */
-#define LU_TASK_N_REGS 21
+/* The most words of struct pt_regs (asm/ptrace.h) that an architecture needs */
+#define LU_TASK_MAX_REGS 34
 /* TASK_COMM_LEN (linux/sched.h) */
 #define LU_TASK_COMM_SIZE 16
 
@@ -25,7 +25,7 @@ struct lu_task
   char comm[LU_TASK_COMM_SIZE];
   uint32_t n_kernel;                   /* addresses in `kernel` */
   uint32_t stack_size;                 /* bytes in `stack` */
-  uint64_t regs[LU_TASK_N_REGS];       /* of user mode, as struct pt_regs; all zero: it has none */
+  uint64_t regs[LU_TASK_MAX_REGS];     /* of user mode, as struct pt_regs; all zero: it has none */
   uint64_t context;                    /* user space puts PERF_CONTEXT_KERNEL here: a callchain */
   uint64_t kernel[LU_TASK_MAX_KERNEL]; /* its kernel stack, leaf first */
   uint8_t stack[LU_TASK_MAX_STACK];    /* its user stack, from the stack pointer on */

@@ -6,6 +6,8 @@
 
 #include "arch/arch.h"
 
+#include <string.h>
+
 #define CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL, linux/perf_event.h */
 
 static const LuArch *const all[] = { &lu_arch_x86_64, &lu_arch_i386, &lu_arch_aarch64 };
@@ -29,6 +31,28 @@ lu_arch_of_abi (guint32 abi)
 }
 
 const LuArch *
+lu_arch_of_regs (const LuRegs *regs)
+{
+  const LuArch *arch;
+
+  if (regs->machine == 0)
+    return lu_arch_of_abi (regs->abi);
+  arch = lu_arch_of_machine (regs->machine);
+  if (arch != NULL && regs->abi == LU_ABI_32)
+    arch = arch->narrow;
+  return regs->abi != LU_ABI_NONE ? arch : NULL;
+}
+
+const LuArch *
+lu_arch_of_kernel_name (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (all[i]->kernel_name != NULL && strcmp (all[i]->kernel_name, name) == 0)
+      return all[i];
+  return NULL;
+}
+
+const LuArch *
 lu_arch_of_machine (guint16 machine)
 {
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
@@ -43,6 +67,18 @@ lu_arch_with_tables (guint16 machine)
   const LuArch *arch = lu_arch_of_machine (machine);
 
   return arch != NULL && arch->word_size == 8 ? arch : NULL;
+}
+
+guint64
+lu_arch_address_mask (const LuArch *self)
+{
+  static gsize own;
+
+  if (self->own_address_mask == NULL || self != lu_arch_of_abi (LU_ABI_64))
+    return self->address_mask;
+  if (g_once_init_enter (&own))
+    g_once_init_leave (&own, self->own_address_mask () & self->address_mask);
+  return own;
 }
 
 const char *

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lu/calls.h"
+#include "lu/leaf.h"
 #include "lu/row.h"
 #include "lu/sample.h"
 
@@ -33,18 +34,28 @@ enum
   LU_N_SLOTS
 };
 
-typedef struct
+typedef struct _LuArch
 {
   const char *name;
-  guint16 machine;      /* EM_* */
-  guint8 word_size;     /* of a stack slot, in bytes */
-  guint64 address_mask; /* the bits that an address can have */
+  const char *kernel_name; /* of a machine that runs it, as uname() says */
+  const char *debian_name;
+  const struct _LuArch *narrow; /* of its 32-bit tasks; NULL: they cannot be unwound */
+  guint16 machine;              /* EM_* */
+  guint8 word_size;             /* of a stack slot, in bytes */
+  guint64 address_mask;         /* the bits that an address can have, at most */
+  /* Optional: the bits of addresses in processes of this machine. */
+  guint64 (*own_address_mask) (void);
 
   /* perf */
   guint64 mask;            /* the registers to request (attr.sample_regs_user) */
   guint8 perf_sp, perf_pc; /* bits in the mask */
   guint n_registers;       /* entries in use of: */
   gint8 dwarf_numbers[LU_ARCH_MAX_PERF_REGISTERS]; /* by perf bit; -1: not followed */
+
+  /* The kernel's struct pt_regs: the word with the register of a perf bit, and whether one is of a
+   * 64-bit task. Only for architectures that the program runs on. */
+  guint (*pt_regs_word) (guint perf_bit);
+  gboolean (*is_64bit_task) (const guint64 *pt_regs);
 
   /* DWARF numbers, or LU_ARCH_NO_REGISTER */
   guint16 sp, fp;                    /* fp: the platform's frame pointer */
@@ -89,11 +100,20 @@ extern const LuArch lu_arch_aarch64;
 /* Returns the architecture of tasks with this ABI (LU_ABI_*) on this machine; NULL if they cannot
  * be unwound. */
 const LuArch *lu_arch_of_abi (guint32 abi);
+/* Returns the architecture of the task that these registers are of; NULL if it cannot be unwound.
+ */
+const LuArch *lu_arch_of_regs (const LuRegs *regs);
+/* Returns the architecture of 64-bit tasks on a machine with this name (uname()), or NULL. */
+const LuArch *lu_arch_of_kernel_name (const char *name);
 /* Returns the architecture of ELF files for this machine (EM_*), or NULL. */
 const LuArch *lu_arch_of_machine (guint16 machine);
 /* Like lu_arch_of_machine(), but returns NULL if no unwinding tables are made for it: they exist
  * for 64-bit files only. */
 const LuArch *lu_arch_with_tables (guint16 machine);
+
+/* Returns the bits that an address can have. Tasks of this machine may have fewer than others: the
+ * remaining bits may be an authentication code. */
+guint64 lu_arch_address_mask (const LuArch *self);
 
 /* Returns the name of a register by its DWARF number; never NULL. */
 const char *lu_arch_register_name (const LuArch *self, guint number);

@@ -5,6 +5,7 @@
 
 #include "bpf/program.h"
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "bpf/reader-process.h"
@@ -105,6 +106,7 @@ set_config (const LuBpfProgram *self, const LuBpfProgramOptions *options)
   config->started_ns = boot_time_ns ();
   config->pid_namespace = options->pid_namespace;
   config->n_identities = self->n_identities;
+  config->address_mask = lu_arch_address_mask (lu_arch_of_abi (LU_ABI_64));
 }
 
 /* If all processes are followed and the kernel's own mappings can be read, only processes that are
@@ -205,11 +207,15 @@ open_and_load (LuBpfProgram *self, const LuBpfProgramOptions *options)
   const guint32 modern = LU_BPF_VMAS | LU_BPF_TASK_BTF | LU_BPF_TASK_REGS;
   guint32 wanted =
       options->flags & (LU_BPF_CHECK | LU_BPF_FOLLOW | LU_BPF_TIME_WALKS | LU_BPF_NO_CACHE);
-  int result = open_skeleton (self, options, modern | wanted | (options->flags & LU_BPF_ARGUMENTS));
+  guint32 arguments = options->flags & LU_BPF_ARGUMENTS;
+  int result = open_skeleton (self, options, modern | wanted | arguments | LU_BPF_REPLACEABLE);
 
-  if (result != 0 && result != -EPERM)
-    result = open_skeleton (self, options, helper_flags () | wanted);
-  return result;
+  if (result == 0 || result == -EPERM)
+    return result;
+  wanted |= helper_flags ();
+  result = open_skeleton (self, options, wanted | LU_BPF_REPLACEABLE);
+  /* Not all just-in-time compilers have had these tail calls before Linux 6.0 (d4609a5d8c70). */
+  return result == 0 || result == -EPERM ? result : open_skeleton (self, options, wanted);
 }
 
 /* Shares all maps but the constants and the state of chains. */
@@ -239,10 +245,13 @@ share_maps (const LuBpfProgram *self, struct reader_bpf *reader)
 static int
 load_reader (LuBpfProgram *self)
 {
-  struct reader_bpf *reader = reader_bpf__open ();
+  struct reader_bpf *reader;
   const guint32 place = 0;
   int result, fd;
 
+  if ((self->flags & LU_BPF_REPLACEABLE) == 0)
+    return -EOPNOTSUPP;
+  reader = reader_bpf__open ();
   if (reader == NULL)
     return -errno;
   self->reader = reader;

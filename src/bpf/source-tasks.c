@@ -8,6 +8,7 @@
 
 #include "bpf/source-tasks.h"
 
+#include "arch/arch.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -25,20 +26,6 @@
 
 /* They take half a second. */
 #define MAX_PASSES 10
-/* __USER32_CS (asm/segment.h) */
-#define USER32_CS 0x23
-
-/* Places in struct pt_regs (asm/ptrace.h) */
-enum
-{
-  PT_IP = 16,
-  PT_CS = 17,
-};
-
-/* The registers of lu_perf_user_registers(): AX BX CX DX SI DI BP SP IP R8…R15. */
-static const guint8 words_of_perf[] = {
-  10, 5, 11, 12, 13, 14, 4, 19, PT_IP, 9, 8, 7, 6, 3, 2, 1, 0
-};
 
 typedef struct
 {
@@ -108,19 +95,34 @@ take_perf (const LuEvent *event, gpointer user_data)
   return verdict;
 }
 
+/* Copies the registers that perf would have sampled from struct pt_regs; returns their number. */
+static guint
+copy_registers (const LuArch *arch, const guint64 *regs, guint64 *words)
+{
+  guint n = 0;
+
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    if ((lu_perf_user_registers () >> bit & 1) != 0)
+      words[n++] = regs[arch->pt_regs_word (bit)];
+  return n;
+}
+
 /* Delivers the record if the thread needs it and is not ours. */
 static LuVerdict
 deliver (TasksSource *self)
 {
   struct lu_task *record = &self->skeleton->bss->record;
   LuTask *task = (gint32) record->pid != getpid () ? note_task (self, record) : NULL;
-  guint64 words[G_N_ELEMENTS (words_of_perf)];
+  const LuArch *arch = lu_arch_of_abi (LU_ABI_64);
+  guint64 pc = record->regs[arch->pt_regs_word (arch->perf_pc)];
+  guint64 words[LU_ARCH_MAX_PERF_REGISTERS];
+  guint n_words;
   LuEvent event = { .kind = LU_EVENT_SAMPLE,
                     .cpu = -1,
                     .pid = (gint32) record->pid,
                     .tid = (gint32) record->tid,
                     .time = record->time,
-                    .sample = { .ip = record->regs[PT_IP],
+                    .sample = { .ip = pc,
                                 .callchain = &record->context,
                                 .n_callchain = 1 + MIN (record->n_kernel, LU_TASK_MAX_KERNEL),
                                 .cpumode = PERF_RECORD_MISC_USER,
@@ -129,13 +131,12 @@ deliver (TasksSource *self)
 
   if (task == NULL || task->has_sample || !record->is_still)
     return LU_VERDICT_DONE;
-  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
-    words[i] = record->regs[words_of_perf[i]];
+  n_words = copy_registers (arch, record->regs, words);
   record->context = PERF_CONTEXT_KERNEL;
   event.sample.stack_size = event.sample.stack_asked;
-  if (record->regs[PT_IP] != 0)
-    event.sample.regs = (LuRegs){ .abi = record->regs[PT_CS] == USER32_CS ? LU_ABI_32 : LU_ABI_64,
-                                  .n_words = G_N_ELEMENTS (words),
+  if (pc != 0)
+    event.sample.regs = (LuRegs){ .abi = arch->is_64bit_task (record->regs) ? LU_ABI_64 : LU_ABI_32,
+                                  .n_words = n_words,
                                   .mask = lu_perf_user_registers (),
                                   .words = words };
   if (self->func (&event, self->user_data) == LU_VERDICT_LATER)

@@ -8,10 +8,10 @@
 
 #include "input/perf-event.h"
 
+#include "arch/arch.h"
 #include "base/capability.h"
 #include "base/fd.h"
 
-#include <asm/perf_regs.h>
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <string.h>
@@ -37,15 +37,7 @@ lu_perf_is_event (int fd)
 guint64
 lu_perf_user_registers (void)
 {
-#if defined __x86_64__
-  /* AX BX CX DX SI DI BP SP IP, R8..R15: all registers that DWARF names, without flags and segments
-   */
-  return 0xff01ff;
-#elif defined __aarch64__
-  return (G_GUINT64_CONSTANT (1) << PERF_REG_ARM64_MAX) - 1; /* x0..x29, lr, sp, pc */
-#else
-#error "no user register mask for this architecture"
-#endif
+  return lu_arch_of_abi (LU_ABI_64)->mask;
 }
 
 static void
@@ -79,7 +71,7 @@ lu_perf_sampling_attr (struct perf_event_attr *attr, const LuPerfAbilities *abil
   /* User frames come from unwind information; the kernel's frame-pointer walk would be thrown away.
    */
   attr->exclude_callchain_user = 1;
-  attr->exclude_idle = 1;
+  attr->exclude_idle = !abilities->counts_idle;
   attr->exclude_kernel = !abilities->kernel;
   attr->exclude_hv = 1;
   attr->exclude_guest = 1;
@@ -163,6 +155,8 @@ lu_perf_probe (LuPerfAbilities *abilities)
   attr.freq = 1;
   attr.sample_freq = 100;
   abilities->hardware = can_open (&attr, 0, -1);
+  attr.exclude_idle = 1;
+  abilities->counts_idle = abilities->hardware && !can_open (&attr, 0, -1);
 }
 
 static gint64

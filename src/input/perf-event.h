@@ -26,6 +26,7 @@ typedef struct
   gboolean cpu_wide;         /* events may be opened for all tasks on a CPU */
   gboolean kernel;           /* kernel mode may be sampled */
   gboolean hardware;         /* hardware cycles are available; otherwise cpu-clock is used */
+  gboolean counts_idle;      /* they cannot leave the idle task out */
   int error;                 /* errno of opening the simplest event on ourselves; 0: perf works */
 } LuPerfAbilities;
 

@@ -150,7 +150,7 @@ read_regs (LuCursor *cursor, guint64 mask, LuRegs *regs)
   guint64 abi = lu_cursor_u64 (cursor);
   guint32 n_words = (guint32) __builtin_popcountll (mask);
 
-  *regs = (LuRegs){ .abi = (guint32) abi };
+  *regs = (LuRegs){ .abi = (guint16) abi };
   if (abi == LU_ABI_NONE)
     return;
   if (abi > LU_ABI_64)

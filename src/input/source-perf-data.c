@@ -10,6 +10,7 @@
 
 #include "input/source-perf-data.h"
 
+#include "arch/arch.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "input/perf-event.h"
@@ -38,6 +39,7 @@ typedef struct
   const LuPerfEvent *sampler; /* the event with stacks; borrowed from the file */
   GPtrArray *sampled;         /* of LuPerfEvent, borrowed: those with samples, the sampler first */
   GArray *infos;              /* of LuEventInfo, one for each of these */
+  guint16 machine;            /* EM_* of the machine that recorded it; 0: this one */
   gboolean has_chains_only;   /* no event has registers and stacks; chains are replayed */
   char *kernel_symbol;        /* owned; NULL: unknown */
   guint64 kernel_address;
@@ -236,7 +238,10 @@ give_record (PerfDataSource *self, const LuOrderEntry *entry, LuEventFunc func, 
       if (event.kind == LU_EVENT_MMAP)
         add_build_id (self, &event.mmap);
       if (event.kind == LU_EVENT_SAMPLE)
-        event.sample.is_chain = self->has_chains_only != 0;
+        {
+          event.sample.is_chain = self->has_chains_only != 0;
+          event.sample.regs.machine = self->machine;
+        }
       if (event.time == G_MAXUINT64)
         event.time = 0;
       if (func (&event, user_data) == LU_VERDICT_LATER)
@@ -417,18 +422,25 @@ static const LuSourceOps ops = {
   .free = source_free,
 };
 
-/* Registers of another architecture cannot be unwound here. */
+/* Finds the architecture of the registers. */
 static gboolean
-check_architecture (const LuPerfData *file, GError **error)
+find_machine (PerfDataSource *self, GError **error)
 {
-  const char *arch = file->features.info.arch;
+  const char *name = self->file->features.info.arch;
+  const LuArch *arch;
   struct utsname here;
 
-  if (arch == NULL || uname (&here) < 0 || strcmp (arch, here.machine) == 0)
+  if (name == NULL || uname (&here) < 0 || strcmp (name, here.machine) == 0)
     return TRUE;
+  arch = lu_arch_of_kernel_name (name);
+  if (arch != NULL)
+    {
+      self->machine = arch->machine;
+      return TRUE;
+    }
   g_set_error (error, LU_ERROR, LU_ERROR_UNSUPPORTED,
-               _ ("%s: recorded on %s, this machine is %s; replay it there"), file->name, arch,
-               here.machine);
+               _ ("%s: recorded on %s, this machine is %s; replay it there"), self->file->name,
+               name, here.machine);
   return FALSE;
 }
 
@@ -440,7 +452,7 @@ check_file (PerfDataSource *self, GError **error)
 
   self->sampler = find_event_with (self->file, PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
   if (self->sampler != NULL)
-    return check_architecture (self->file, error);
+    return find_machine (self, error);
   self->has_chains_only = TRUE;
   self->sampler = find_event_with (self->file, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN);
   if (self->sampler == NULL)

@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#include "arch/arch.h"
 #include "base/fd.h"
 #include "base/printable.h"
 #include "report-print.h"
@@ -22,13 +23,6 @@
 /* Bytes of the list of a package's files, of which the longest have some megabytes. */
 #define MAX_LIST (16u << 20)
 #define SERVER   "https://debuginfod.elfutils.org"
-#if defined(__x86_64__)
-#define DPKG_ARCHITECTURE ":amd64"
-#elif defined(__aarch64__)
-#define DPKG_ARCHITECTURE ":arm64"
-#else
-#define DPKG_ARCHITECTURE ""
-#endif
 
 static void
 missing_free (gpointer pointer)
@@ -92,11 +86,12 @@ debug_package (const char *list)
 {
   g_autofree char *name = g_strndup (list, strlen (list) - strlen (".list"));
   char *architecture = strchr (name, ':');
+  const char *own = lu_arch_of_abi (LU_ABI_64)->debian_name;
   g_autofree char *suffix = NULL;
 
   if (architecture != NULL)
     {
-      suffix = g_strdup (strcmp (architecture, DPKG_ARCHITECTURE) != 0 ? architecture : "");
+      suffix = g_strdup (strcmp (architecture + 1, own) != 0 ? architecture : "");
       *architecture = 0;
     }
   return g_strconcat (name, strcmp (name, "libc6") == 0 ? "-dbg" : "-dbgsym", suffix, NULL);

@@ -206,6 +206,10 @@ lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuArch *arch)
   if (!make_cfa (&rule, &state->cfa, arch) || !is_sp_cfa (&rule, &slots[LU_SLOT_SP], arch)
       || !make_return_address (&rule, &slots[LU_SLOT_RA], arch))
     return complex_rule;
+  /* A frame contains its own return address: the CFA is wrong (glibc's _dl_runtime_resolve(), which
+   * leaves out what the procedure linkage table has pushed). */
+  if (arch->has_link_register && !is_signal && rule.ra_kind == LU_RA_AT_CFA && rule.ra_off >= 0)
+    return complex_rule;
   fp = make_save (&rule, &slots[LU_SLOT_FP], arch, &rule.fp_off);
   if (arch->bx <= LU_ARCH_MAX_REGISTER)
     bx = make_save (&rule, &slots[LU_SLOT_BX], arch, &rule.bx_off);

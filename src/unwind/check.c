@@ -194,7 +194,7 @@ check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
     lu_count (&self->parent.counters, LU_COUNTER_STATES_DIFFER);
   else
     return;
-  tell (self, request->space, lu_arch_of_abi (request->sample->regs.abi), &pair, i);
+  tell (self, request->space, lu_arch_of_regs (&request->sample->regs), &pair, i);
 }
 
 /* Returns whether a stack ended at the end of the copy, which a BPF walk does not see. */
@@ -286,7 +286,7 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
       if (is_borne_out (&pairs[i], same))
         continue;
       lu_count (&self->parent.counters, LU_COUNTER_BPF_DIFFER);
-      tell (self, space, lu_arch_of_abi (sample->regs.abi), &pairs[i], same);
+      tell (self, space, lu_arch_of_regs (&sample->regs), &pairs[i], same);
       return;
     }
 }

@@ -155,6 +155,19 @@ find_landing (LuDwflFacts *facts, const LuArch *arch, Dwarf_Frame *frame)
     facts->status = LU_STATUS_UNSUPPORTED_RULE;
 }
 
+/* Returns whether a return address is saved above its own frame, so that the CFA is wrong (see
+ * src/table/rule.c). */
+static gboolean
+is_above_cfa (const LuDwflMapping *mapping, const Dwarf_Op *ops, size_t n_ops)
+{
+  const LuArch *arch = arch_of (mapping);
+
+  if (arch == NULL || !arch->has_link_register || n_ops == 0 || n_ops > 2
+      || ops[0].atom != DW_OP_call_frame_cfa)
+    return FALSE;
+  return n_ops == 1 || (ops[1].atom == DW_OP_plus_uconst && (gint64) ops[1].number >= 0);
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -179,6 +192,8 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   else
     facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */
+  if (!is_signal_frame && is_above_cfa (mapping, ops, n_ops))
+    facts.status = LU_STATUS_UNSUPPORTED_RULE;
   facts.self_saved = find_self_saved (frame);
   if (!is_signal_frame)
     find_landing (&facts, arch_of (mapping), frame);
@@ -216,23 +231,33 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
   return facts;
 }
 
+/* Returns whether the CFA is a register and a constant. */
+static gboolean
+is_register_cfa (Dwarf_Frame *frame, guint64 *number, guint64 *offset)
+{
+  Dwarf_Op *ops;
+  size_t n_ops;
+
+  if (dwarf_frame_cfa (frame, &ops, &n_ops) != 0 || n_ops != 1)
+    return FALSE;
+  *number = ops[0].atom - DW_OP_breg0;
+  *offset = ops[0].number;
+  if (ops[0].atom == DW_OP_bregx)
+    {
+      *number = ops[0].number;
+      *offset = ops[0].number2;
+    }
+  return TRUE;
+}
+
 /* Computes a CFA that is a register and a constant; FALSE for others. */
 static gboolean
 cfa_from_register (Dwarf_Frame *frame, const LuArch *arch, const LuRegs *regs, guint64 *cfa)
 {
-  Dwarf_Op *ops;
-  size_t n_ops;
   guint64 number, offset;
 
-  if (dwarf_frame_cfa (frame, &ops, &n_ops) != 0 || n_ops != 1)
+  if (!is_register_cfa (frame, &number, &offset))
     return FALSE;
-  number = ops[0].atom - DW_OP_breg0;
-  offset = ops[0].number;
-  if (ops[0].atom == DW_OP_bregx)
-    {
-      number = ops[0].number;
-      offset = ops[0].number2;
-    }
   if (number > DW_OP_breg31 - DW_OP_breg0 || !lu_arch_read_dwarf (arch, regs, (int) number, cfa))
     return FALSE;
   *cfa += offset;
@@ -277,7 +302,7 @@ int
 lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuRegs *regs,
                                guint self_saved, guint64 address)
 {
-  const LuArch *arch = lu_arch_of_abi (regs->abi);
+  const LuArch *arch = lu_arch_of_regs (regs);
   Popped popped = { .frame = find_row (mapping->dwfl_module, lookup), .self_saved = self_saved };
   int found = -1;
 
@@ -292,6 +317,38 @@ lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, con
         found = arch->dwarf_numbers[bit];
   free (popped.frame);
   return found;
+}
+
+/* Recognises "saved at CFA + n" with n not 0. */
+static gboolean
+is_saved_below (Dwarf_Frame *frame, int dwarf_register, guint64 *offset)
+{
+  Dwarf_Op memory[3], *ops = memory;
+  size_t n_ops = 0;
+
+  if (dwarf_frame_register (frame, dwarf_register, memory, &ops, &n_ops) != 0 || n_ops != 2
+      || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_plus_uconst)
+    return FALSE;
+  *offset = ops[1].number;
+  return TRUE;
+}
+
+gboolean
+lu_dwfl_facts_sp_of_record (const LuDwflMapping *mapping, guint64 lookup, const LuArch *arch,
+                            guint64 fp, guint64 *sp)
+{
+  Dwarf_Frame *frame =
+      mapping->dwfl_module != NULL ? find_row (mapping->dwfl_module, lookup) : NULL;
+  guint64 number, offset, fp_at, ra_at;
+  gboolean is_found =
+      frame != NULL && is_register_cfa (frame, &number, &offset)
+      && is_saved_below (frame, arch->fp, &fp_at) && is_saved_below (frame, arch->ra, &ra_at)
+      && ra_at == fp_at + arch->word_size && (number == arch->sp || number == arch->fp);
+
+  free (frame);
+  if (is_found && number == arch->sp)
+    *sp = fp - fp_at - offset;
+  return is_found;
 }
 
 enum lu_fp_rule

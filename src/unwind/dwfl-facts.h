@@ -42,6 +42,13 @@ gboolean lu_dwfl_facts_is_entry (const LuDwflMapping *mapping, guint64 address);
 int lu_dwfl_facts_popped_register (const LuDwflMapping *mapping, guint64 lookup, const LuRegs *regs,
                                    guint self_saved, guint64 address);
 
+/* Finds the stack pointer of a caller's frame after a frame-pointer step that does not tell it, on
+ * architectures with a link register: the code has saved its caller's frame pointer with the return
+ * address beside it, so `fp` points to that place. `sp` stays where the CFA does not need it.
+ * FALSE: the code does not keep such a frame. */
+gboolean lu_dwfl_facts_sp_of_record (const LuDwflMapping *mapping, guint64 lookup,
+                                     const LuArch *arch, guint64 fp, guint64 *sp);
+
 /* Returns what the unwind information says about an address, for a frame-pointer step. */
 enum lu_fp_rule lu_dwfl_facts_rule (const LuDwflMapping *mapping, guint64 lookup,
                                     const LuArch *arch);

@@ -68,7 +68,7 @@ read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
                                           walk->self_saved, address);
   if (popped < 0 || !lu_arch_read_dwarf (walk->arch, &walk->sample->regs, popped, &value))
     return false;
-  *result = value & walk->arch->address_mask;
+  *result = value & lu_arch_address_mask (walk->arch);
   return true;
 }
 
@@ -81,7 +81,7 @@ read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
   guint64 offset;
   guint32 narrow;
 
-  address &= walk->arch->address_mask;
+  address &= lu_arch_address_mask (walk->arch);
   offset = address - walk->sampled_sp;
   walk->n_reads++;
   walk->has_failed = FALSE;
@@ -146,7 +146,7 @@ set_registers (Dwfl_Thread *thread, void *data)
   value -= walk->leaf_back;
   if (walk->caller.pc != 0)
     value = walk->caller.pc - 1;
-  dwfl_thread_state_register_pc (thread, value & arch->address_mask);
+  dwfl_thread_state_register_pc (thread, value & lu_arch_address_mask (arch));
   return true;
 }
 
@@ -202,7 +202,7 @@ advance (Walk *walk, Dwfl_Frame *state)
 
   if (dwfl_frame_reg (state, walk->arch->sp, &sp) != 0)
     return FALSE;
-  walk->sp = sp & walk->arch->address_mask;
+  walk->sp = sp & lu_arch_address_mask (walk->arch);
   walk->is_exact = is_first || was_signal_frame;
   if (was_signal_frame)
     walk->is_off_copy = walk->sp - walk->sampled_sp >= walk->sample->stack_size
@@ -366,10 +366,30 @@ is_leaf_of_file (const Walk *walk)
   return walk->stack->n_frames == 1 && walk->mapping->status == LU_STATUS_COMPLETE;
 }
 
+/* Makes the caller's stack pointer that of its frame, on architectures whose frame pointers do not
+ * point to the ends of frames. */
+static void
+complete_caller (Walk *walk)
+{
+  LuFrameRegs *caller = &walk->caller;
+  const LuDwflMapping *mapping;
+
+  walk->has_lost_sp = walk->arch->has_link_register;
+  if (!walk->has_lost_sp)
+    return;
+  mapping = lu_dwfl_address_space_find (walk->space, caller->pc - 1);
+  if (mapping != NULL && mapping->status == LU_STATUS_COMPLETE
+      && hold_cfi (walk, mapping) == LU_STATUS_COMPLETE
+      && lu_dwfl_facts_sp_of_record (mapping, caller->pc - 1, walk->arch, caller->fp, &caller->sp))
+    walk->has_lost_sp = FALSE;
+}
+
 gboolean
 lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
 {
-  LuFrameRegs frame = { .pc = last_pc (walk), .sp = walk->sp, .fp = fp & walk->arch->address_mask };
+  LuFrameRegs frame = { .pc = last_pc (walk),
+                        .sp = walk->sp,
+                        .fp = fp & lu_arch_address_mask (walk->arch) };
   LuFrameContext context = { .arch = walk->arch,
                              .sample = walk->sample,
                              .sampled_sp = walk->sampled_sp,
@@ -387,6 +407,7 @@ lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
       walk->inferred_n_frames = walk->stack->n_frames;
       walk->inferred_status = status;
       walk->is_signal_frame = walk->has_lost = walk->is_derived = FALSE;
+      complete_caller (walk);
       return walk->is_to_begin = walk->has_only_fp = TRUE;
     case LU_PROVIDER_BEYOND:
       status = explain_address (walk, frame.fp + walk->arch->word_size, &walk->stack->stack_needed);
@@ -554,6 +575,8 @@ visit_frame (Dwfl_Frame *state, void *data)
     return DWARF_CB_ABORT;
   if (facts.status != LU_STATUS_COMPLETE || facts.is_end)
     return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
+  if (walk->has_lost_sp)
+    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
   walk->is_signal_frame = facts.is_signal_frame;
   walk->is_landing = facts.is_landing;
   walk->self_saved = facts.self_saved;
@@ -566,7 +589,7 @@ explain_end (const Walk *walk, guint64 *stack_needed)
 {
   if (walk->has_failed)
     return explain_address (walk, walk->failed_address, stack_needed);
-  if (walk->n_reads > 0 && (walk->last_value & walk->arch->address_mask) == 0)
+  if (walk->n_reads > 0 && (walk->last_value & lu_arch_address_mask (walk->arch)) == 0)
     return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup) ? LU_STATUS_COMPLETE
                                                                 : LU_STATUS_BAD_RETURN_ADDRESS;
   /* The rule needs a register that was saved in unreadable memory. */

@@ -34,6 +34,7 @@ typedef struct
    * from the sampled registers. has_only_fp: a frame provider has found it, so only these registers
    * are known; otherwise it was on top of the stack, and all are. */
   LuFrameRegs caller;
+  gboolean has_lost_sp; /* caller.sp is not that of the frame, whose rule therefore does not hold */
   gboolean has_only_fp;
   gboolean is_to_begin; /* libdwfl must start again with `caller` */
   gboolean has_begun;   /* it has, and the next frame is the first one */

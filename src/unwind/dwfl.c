@@ -39,7 +39,7 @@ walk_init (DwflUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
 
   lu_code_reader_set_limited (self->reader, !request->is_replay);
   *walk = (Walk){
-    .arch = lu_arch_of_abi (sample->regs.abi),
+    .arch = lu_arch_of_regs (&sample->regs),
     .sample = sample,
     .facts = self->facts,
     .reader = self->reader,
@@ -53,7 +53,7 @@ walk_init (DwflUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
   };
   if (walk->arch == NULL || !lu_arch_read (&sample->regs, walk->arch->perf_sp, &walk->sampled_sp))
     return FALSE;
-  walk->sampled_sp &= walk->arch->address_mask;
+  walk->sampled_sp &= lu_arch_address_mask (walk->arch);
   stack->sampled_sp = walk->sampled_sp;
   walk->space = lu_dwfl_address_spaces_get (self->spaces, request->pid, request->space, walk->arch);
   return walk->space != NULL;
@@ -156,7 +156,7 @@ find_leaf_caller (Walk *walk)
   if (lu_arch_may_be_system_call (walk->arch, walk->sample, walk->stack->frames[0].pc)
       && try_before_leaf (walk))
     return;
-  for (guint i = 0; i < LU_FP_LEAF_WORDS; i++)
+  for (guint i = 0; i < LU_FP_LEAF_WORDS && !walk->arch->has_link_register; i++)
     if (try_caller_at (walk, i * walk->arch->word_size, &cut_off))
       return;
   try_frame_pointer (walk, &cut_off);

@@ -116,7 +116,7 @@ static LuProviderResult
 go_by_frame_pointer (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller)
 {
   guint word = self->arch->word_size;
-  guint64 mask = self->arch->address_mask;
+  guint64 mask = lu_arch_address_mask (self->arch);
   LuProviderResult result;
 
   if (!is_frame_pointer (self, frame->fp, frame->sp))
@@ -266,7 +266,7 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
 static LuProviderResult
 go_by_register (LuFrameContext *self, LuLeaf leaf, const LuFrameRegs *frame, LuFrameRegs *caller)
 {
-  guint number = lu_leaf_dwarf_number (LU_LEAF_REGISTER_OF (leaf) - 1);
+  guint number = LU_LEAF_REGISTER_OF (leaf) - 1;
   LuProviderResult result;
 
   *caller = *frame;

@@ -394,7 +394,7 @@ lu_walk_compact (LuWalk *self)
   guint64 next = lu_memo_next (memo); /* the offset of the next frame of the last stack */
   lu_compact_rule compact = 0;
   gboolean is_end, is_usual = way.view->n > 0 && at.regs.offset <= way.copy.size
-                              && (at.regs.known & LU_KNOWN_FP) != 0;
+                              && (at.regs.known & (LU_KNOWN_FP | LU_LOST_SP)) == LU_KNOWN_FP;
 
   if (is_usual && (at.flags & LU_FRAME_RETURN_ADDRESS) == 0)
     is_usual = step_from_leaf (self, &at, &way, &compact);

@@ -234,7 +234,7 @@ move_to (LuWalk *walk, const LuFrameRegs *caller)
   regs->fp = caller->fp;
   regs->bx = 0;
   regs->ucontext = 0;
-  regs->known = LU_KNOWN_FP;
+  regs->known = LU_KNOWN_FP | (walk->arch->has_link_register ? LU_LOST_SP : 0);
   regs->frame_kind = LU_FRAME_KIND_CALLER;
 }
 
@@ -339,6 +339,7 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
     return finish_unreadable (walk, last_pc);
   if (result != LU_STEP_CALLER)
     return walk->has_lost_fp ? finish (walk, (LuStatus) result, last_pc) : LU_WALK_LEFT;
+  regs->pc &= regs->address_mask;
   if (regs->pc == 0)
     return lu_dwfl_facts_is_entry (mapping, lookup) || (!is_doubtful && lu_root_is_marked (regs))
                ? finish (walk, LU_STATUS_COMPLETE, last_pc)
@@ -449,9 +450,12 @@ LuWalkResult
 lu_walk_frame (LuWalk *self)
 {
   gboolean is_caller = self->regs.frame_kind == LU_FRAME_KIND_CALLER;
-  guint64 lookup = self->regs.pc - is_caller;
-  const LuViewMapping *mapping = lu_address_space_view_find (self->view, lookup);
+  guint64 lookup;
+  const LuViewMapping *mapping;
 
+  self->regs.pc &= self->regs.address_mask; /* compact steps leave an authentication code */
+  lookup = self->regs.pc - is_caller;
+  mapping = lu_address_space_view_find (self->view, lookup);
   if (mapping == NULL)
     {
       self->is_refuted = self->is_from_top;

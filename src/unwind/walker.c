@@ -21,7 +21,8 @@ typedef struct
 {
   const LuArch *arch; /* of the ABI */
   guint64 mask;       /* perf's register mask of the samples */
-  guint32 abi;
+  guint16 abi, machine;
+  guint64 address_mask;
   guint8 indices[N_WORDS];
   guint8 known; /* enum lu_known */
   guint n;      /* registers of a sample; G_MAXUINT: a walk needs more */
@@ -53,14 +54,18 @@ is_word (const LuArch *arch, guint which, guint bit)
 
 /* Finds the registers of a sample by its mask; all samples of a recording have the same mask. */
 static __attribute__ ((noinline)) void
-find_words (Words *words, guint32 abi, guint64 mask)
+find_words (Words *words, const LuRegs *sampled)
 {
-  const LuArch *arch = lu_arch_of_abi (abi);
+  const LuArch *arch = lu_arch_of_regs (sampled);
+  guint64 mask = sampled->mask;
   guint has = 0;
 
-  *words = (Words){ .arch = arch, .mask = mask, .abi = abi, .n = G_MAXUINT };
+  *words = (Words){
+    .arch = arch, .mask = mask, .abi = sampled->abi, .machine = sampled->machine, .n = G_MAXUINT
+  };
   if (arch == NULL || arch->word_size != 8)
     return;
+  words->address_mask = lu_arch_address_mask (arch);
   words->n = 0;
   for (guint bit = 0; bit < arch->n_registers; bit++)
     {
@@ -96,8 +101,9 @@ start (LuWalk *walk, Words *words)
   const LuRegs *sampled = &sample->regs;
   struct lu_regs *regs = &walk->regs;
 
-  if (G_UNLIKELY (words->mask != sampled->mask || words->abi != sampled->abi))
-    find_words (words, sampled->abi, sampled->mask);
+  if (G_UNLIKELY (words->mask != sampled->mask || words->abi != sampled->abi
+                  || words->machine != sampled->machine))
+    find_words (words, sampled);
   if (sampled->n_words < words->n || sample->stack_size < sizeof (guint64))
     return FALSE;
   walk->arch = words->arch;
@@ -107,7 +113,7 @@ start (LuWalk *walk, Words *words)
   regs->bx = word (words, sampled, WORD_BX);
   regs->link = word (words, sampled, WORD_LINK);
   regs->ucontext = 0;
-  regs->address_mask = walk->arch->address_mask;
+  regs->address_mask = words->address_mask;
   regs->known = words->known;
   regs->frame_kind = LU_FRAME_KIND_SAMPLED;
   regs->is_sigframe = 0;
@@ -161,7 +167,8 @@ lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample)
   const Words *words = &self->words;
   const LuRegs *sampled = &sample->regs;
 
-  if (words->mask != sampled->mask || words->abi != sampled->abi || sampled->n_words < words->n
+  if (words->mask != sampled->mask || words->abi != sampled->abi
+      || words->machine != sampled->machine || sampled->n_words < words->n
       || sample->stack_size < sizeof (guint64))
     return;
   if (walk->view != NULL && walk->view->n > 0)

@@ -7,17 +7,18 @@
 
 #include <string.h>
 
-#define HOST_SUBPROGRAM         static __attribute__ ((noinline))
-#define HOST_BOUND(x, mask)     ((x) &= (mask))
-#define HOST_NEAR(pointer)      ((void) (pointer))
-#define HOST_FORGET(walk, x)    ((void) (walk), (void) (x))
-#define HOST_LEAVE(x, bits)     ((x) ^= (bits))
-#define host_config             (user_host.config)
-#define host_walk(ref)          (&user_host.walk)
-#define host_shared             (&user_host.shared)
-#define host_clock()            ((uint64_t) 0)
-#define N_USER_ENTRIES          64
-#define HOST_READS_INTERPRETERS 1
+#define HOST_SUBPROGRAM            static __attribute__ ((noinline))
+#define HOST_BOUND(x, mask)        ((x) &= (mask))
+#define HOST_NEAR(pointer)         ((void) (pointer))
+#define HOST_AFTER(pointer, value) ((void) (pointer), (void) (value))
+#define HOST_FORGET(walk, x)       ((void) (walk), (void) (x))
+#define HOST_LEAVE(x, bits)        ((x) ^= (bits))
+#define host_config                (user_host.config)
+#define host_walk(ref)             (&user_host.walk)
+#define host_shared                (&user_host.shared)
+#define host_clock()               ((uint64_t) 0)
+#define N_USER_ENTRIES             64
+#define HOST_READS_INTERPRETERS    1
 
 typedef uint32_t walk_ref;
 

@@ -55,16 +55,14 @@ user_set_code (int (*read_code) (void *data, void *to, uint32_t size, uint64_t a
 static void
 set_registers (const LuRegs *regs)
 {
-  /* The index into struct pt_regs by DWARF number. */
-  static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
   const LuArch *arch = lu_arch_of_abi (LU_ABI_64);
 
-  for (int i = 0; i < (int) sizeof places; i++)
+  for (int i = 0; arch_place_of ((uint64_t) i) < N_REGS; i++)
     {
       guint64 value = 0;
 
       lu_arch_read_dwarf (arch, regs, i, &value);
-      user_host.walk.regs[places[i]] = value;
+      user_host.walk.regs[arch_place_of ((uint64_t) i)] = value;
     }
   lu_arch_read (regs, arch->perf_pc, &user_host.walk.regs[REG_PC]);
   lu_arch_read (regs, arch->perf_sp, &user_host.walk.regs[REG_SP]);

@@ -26,6 +26,9 @@
 /* Fills the frame pointer register with junk: a walk by frame pointers gets lost here. */
 #ifdef __i386__
 #define JUNK_FRAME_POINTER() __asm__ volatile("movl $0x5a5a5a5a, %%ebp" ::: "ebp")
+#elif defined __aarch64__
+/* gcc does not save the register for that; its functions have no frame pointers in any case. */
+#define JUNK_FRAME_POINTER() ((void) 0)
 #else
 #define JUNK_FRAME_POINTER() __asm__ volatile("movl $0x5a5a5a5a, %%ebp" ::: "rbp")
 #endif
@@ -42,6 +45,13 @@ cpu_time (void)
                    : "=a"(ignored)
                    : "0"(SYS_clock_gettime), "b"(3 /* CLOCK_THREAD_CPUTIME_ID */), "c"(now)
                    : "memory");
+#elif defined __aarch64__
+  register long call __asm__("x8") = SYS_clock_gettime;
+  register long result __asm__("x0") = 3 /* CLOCK_THREAD_CPUTIME_ID */;
+  register long *to __asm__("x1") = now;
+
+  __asm__ volatile("svc #0" : "+r"(result) : "r"(call), "r"(to) : "memory");
+  ignored = result;
 #else
   __asm__ volatile("syscall"
                    : "=a"(ignored)
@@ -64,6 +74,16 @@ spin (unsigned milliseconds)
 }
 
 /* Assembles void hot (unsigned long rounds), a leaf that has no CFI and burns time. */
+#ifdef __aarch64__
+#define HOT_WITHOUT_CFI                                                                            \
+  ".globl hot\n"                                                                                   \
+  ".type hot, @function\n"                                                                         \
+  "hot:\n"                                                                                         \
+  "  subs x0, x0, #1\n"                                                                            \
+  "  b.ne hot\n"                                                                                   \
+  "  ret\n"                                                                                        \
+  ".size hot, . - hot\n"
+#else
 #define HOT_WITHOUT_CFI                                                                            \
   ".globl hot\n"                                                                                   \
   ".type hot, @function\n"                                                                         \
@@ -72,3 +92,4 @@ spin (unsigned milliseconds)
   "  jnz hot\n"                                                                                    \
   "  ret\n"                                                                                        \
   ".size hot, . - hot\n"
+#endif

@@ -48,6 +48,8 @@ step (long x)
 {
 #ifdef __i386__
   __asm__ volatile("" ::: "ebx", "esi", "edi");
+#elif defined __aarch64__
+  __asm__ volatile("" ::: "x19", "x29", "x20", "x21");
 #else
   __asm__ volatile("" ::: "rbx", "rbp", "r12", "r13");
 #endif

@@ -84,10 +84,12 @@ def shorten(labels):
 
 
 class Programs:
-    """The ELF files of our programs, found by build-id, else by path."""
+    """The ELF files of our programs, found by build-id, else by path.  Other files are those of the
+    system in the directory @root."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, root=""):
         self._directory = Path(directory)
+        self.root = root
         self._by_id, self._by_path = {}, {}
         for path in sorted(Path(directory).iterdir()):
             if path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
@@ -132,7 +134,7 @@ class Labels:
         image = self._files.get(mapping.path)
         if image is None:
             try:
-                image = elf.Elf(mapping.path)
+                image = elf.Elf(f"{self._programs.root}{mapping.path}")
             except (OSError, elf.ElfError):
                 return "?"
             self._files[mapping.path] = image
@@ -175,7 +177,7 @@ def marker_fault(addresses):
             part = address
         elif part == syscap.CONTEXT_KERNEL and address < 1 << 63:
             return "a user address in the kernel part"
-        elif (part == syscap.CONTEXT_USER and address >= 1 << 47
+        elif (part == syscap.CONTEXT_USER and address >= 1 << 48
               and not syscap.is_synthetic(address)):
             return "a kernel address in the user part"
     return None

@@ -17,14 +17,36 @@ import subprocess
 import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 BUSYBOX = Path("/bin/busybox")
 LIBRARY = re.compile(r"(?:=> |^\s*)(/\S+) \(0x")
 
 # Software emulation, also where /dev/kvm exists: it may be there and not work.
-QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-        "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot"]
+QEMU = ["-accel", "tcg,thread=multi", "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none",
+        "-no-reboot"]
+
+
+class Machine(NamedTuple):
+    """The differences between emulated machines.  @results: qemu's words for the port of the results,
+    the last before the path of the file; @port: how the kernel names it."""
+    name: str
+    debian: str     # Debian's name of the architecture
+    qemu: list
+    package: str    # that has qemu
+    console: str
+    results: list
+    port: str
+
+
+X86_64 = Machine("x86_64", "amd64", ["qemu-system-x86_64", "-cpu", "max"], "qemu-system-x86", "ttyS0",
+                 ["-serial", "file:"], "ttyS1")
+# The usual algorithm of authentication codes takes half of all emulated time.
+AARCH64 = Machine("aarch64", "arm64", ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"],
+                  "qemu-system-arm", "ttyAMA0",
+                  ["-device", "pci-serial,chardev=results", "-chardev", "file,id=results,path="], "ttyS0")
+MACHINES = {machine.name: machine for machine in (X86_64, AARCH64)}
 
 
 class GuestError(Exception):
@@ -63,14 +85,15 @@ class Archive:
         self.add_directory(PurePosixPath(path).parent)
         self._add(PurePosixPath(path), stat.S_IFREG | mode, data)
 
-    def add_host_file(self, path):
-        """A file of this machine and the symbolic links its path goes through."""
+    def add_host_file(self, path, root=""):
+        """A file of this machine and the symbolic links its path goes through.  Paths are as seen
+        in the directory @root, where links do not lead out of it."""
         seen = PurePosixPath("/")
         parts = list(PurePosixPath(path).parts[1:])
         while parts:
             seen = seen / parts.pop(0)
-            if os.path.islink(seen):
-                target = os.readlink(seen)
+            if os.path.islink(f"{root}{seen}"):
+                target = os.readlink(f"{root}{seen}")
                 if seen not in self._paths:
                     self.add_directory(seen.parent)
                     self._add(seen, stat.S_IFLNK | 0o777, target.encode())
@@ -78,12 +101,34 @@ class Archive:
                 parts = [*whole.parts[1:], *parts]
                 seen = PurePosixPath("/")
         if seen not in self._paths:
-            self.add_data(seen, Path(seen).read_bytes(), 0o755)
+            self.add_data(seen, Path(f"{root}{seen}").read_bytes(), 0o755)
 
     def finish(self):
         """The whole archive, compressed."""
         self._add(PurePosixPath("TRAILER!!!"), 0)
         return gzip.compress(self._out.getvalue(), 1)
+
+
+def needed_by(file):
+    """The dynamic linker and the names of libraries that an ELF file asks for."""
+    text = subprocess.run(["readelf", "-dlW", str(file)], capture_output=True, text=True, check=False).stdout
+    return re.findall(r"interpreter: (/[^]]+)", text), re.findall(r"\(NEEDED\)\s.*\[(.+)\]", text)
+
+
+def libraries_in(root, program):
+    """The dynamic linker and all libraries of a program, as paths in the directory of another system."""
+    found, waiting = [], [program]
+    directories = sorted((path for path in Path(root, "usr/lib").glob("*-linux-gnu")), key=str)
+    while waiting:
+        linkers, names = needed_by(waiting.pop())
+        paths = [Path(root, linker[1:]) for linker in linkers]
+        paths += [directory / name for name in names for directory in directories if (directory / name).exists()]
+        for path in paths:
+            inside = "/" + str(path.relative_to(root))
+            if inside not in found:
+                found.append(inside)
+                waiting.append(path)
+    return found
 
 
 def libraries_of(program):
@@ -92,34 +137,35 @@ def libraries_of(program):
     return [m.group(1) for line in run.stdout.splitlines() if (m := LIBRARY.search(line))]
 
 
-def build(recorder, programs, commands, tests=None):
+def build(recorder, programs, commands, tests=None, machine=X86_64, root=""):
     """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`, @tests one to a
-    command of its own."""
+    command of its own.  Libraries and busybox are those of the system in the directory @root."""
     archive = Archive()
     for directory in ("/proc", "/sys", "/dev", "/tmp", "/bin", "/sbin"):
-        if not os.path.islink(directory):
+        if not os.path.islink(f"{root}{directory}"):
             archive.add_directory(directory)
     for path in [recorder, *programs]:
         archive.add_host_file(path)
-        for library in libraries_of(path):
-            archive.add_host_file(library)
-    archive.add_host_file(BUSYBOX)
+        for library in libraries_in(root, path) if root else libraries_of(path):
+            archive.add_host_file(library, root)
+    archive.add_host_file(BUSYBOX, root)
     archive.add_data("/init", (HERE / "init").read_bytes(), 0o755)
     archive.add_data("/recorder", f"{recorder}\n".encode())
+    archive.add_data("/port", f"{machine.port}\n".encode())
     for path, table in (("/commands", commands), ("/tests", tests or {})):
         lines = (" ".join([name, *words]) + "\n" for name, words in table.items())
         archive.add_data(path, "".join(lines).encode())
     return archive.finish()
 
 
-def run(kernel, initramfs, directory, time_limit):
+def run(kernel, initramfs, directory, time_limit, machine=X86_64):
     """Boots @kernel; returns its results as {file name: bytes}.  The console stays in @directory."""
     console, results = directory / "console", directory / "results.tar.gz"
     with open(directory / "qemu.log", "wb") as log:
         machine = subprocess.Popen(
-            [*QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
-             "-append", "console=ttyS0 panic=-1 quiet", "-serial", f"file:{console}",
-             "-serial", f"file:{results}"],
+            [*machine.qemu, *QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
+             "-append", f"console={machine.console} panic=-1 quiet", "-serial", f"file:{console}",
+             *machine.results[:-1], f"{machine.results[-1]}{results}"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             status = machine.wait(time_limit)

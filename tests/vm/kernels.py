@@ -62,10 +62,12 @@ def mirrors():
 
 
 class Apt:
-    """apt with the package lists of one series and nothing else."""
+    """apt with the package lists of one series, for one of Debian's architectures, and nothing else.
+    To it no package is installed."""
 
-    def __init__(self, series, directory):
+    def __init__(self, series, directory, architecture="amd64"):
         self._directory = directory
+        self._architecture = architecture
         known = mirrors()
         lines = [f"deb [signed-by={KEYRING}] {known[label]} {suite} main\n"
                  for label, suite in series.suites if label in known]
@@ -77,13 +79,16 @@ class Apt:
             (directory / name).mkdir(parents=True, exist_ok=True)
         (directory / "sources.list").write_text("".join(lines))
 
-    def run(self, command, *arguments):
-        return run(command, "-q", "-o", f"Dir::State::lists={self._directory}/lists",
+    def run(self, command, *arguments, cwd=None):
+        return run(command, "-q", "-o", f"APT::Architecture={self._architecture}",
+                   "-o", f"APT::Architectures={self._architecture}",
+                   "-o", "Dir::State::status=/dev/null", "-o", "pkgCacheGen::Essential=none",
+                   "-o", f"Dir::State::lists={self._directory}/lists",
                    "-o", f"Dir::Cache={self._directory}/cache",
                    "-o", f"Dir::Etc::sourcelist={self._directory}/sources.list",
                    "-o", "Dir::Etc::sourceparts=/dev/null", "-o", "Acquire::Languages=none",
                    "-o", "Acquire::Check-Valid-Until=false", "-o", "Acquire::Retries=3",
-                   "-o", "APT::Sandbox::User=", *arguments, cwd=self._directory)
+                   "-o", "APT::Sandbox::User=", *arguments, cwd=cwd or self._directory)
 
     def update(self):
         self.run("apt-get", "update", "--error-on=any")
@@ -93,13 +98,13 @@ def numbers(text):
     return [int(n) for n in re.findall(r"\d+", text)]
 
 
-def newest(names, version):
+def newest(names, version, architecture="amd64"):
     """The package with the image of the newest kernel; linux-binary where the image moved there."""
     pattern = re.compile(rf"linux-(image|binary)-({re.escape(version)}"
-                         r"\d[\w.]*(?:-\d[\w.]*)?(?:\+deb\d+)?)-amd64")
+                         rf"\d[\w.]*(?:-\d[\w.]*)?(?:\+deb\d+)?)-{architecture}")
     found = [m for m in map(pattern.fullmatch, names) if m]
     if not found:
-        raise NoKernel(f"the suite has no linux-image-{version}…-amd64")
+        raise NoKernel(f"the suite has no linux-image-{version}…-{architecture}")
     return min(found, key=lambda m: ([-n for n in numbers(m[2])], m[1])).group(0)
 
 
@@ -120,12 +125,12 @@ def unpack(package, directory):
     return found[0]
 
 
-def get(series, cache):
+def get(series, cache, architecture="amd64"):
     """Path of the series' newest kernel image, downloaded unless @cache has it."""
-    directory = cache / series.name
-    apt = Apt(series, directory)
+    directory = cache / (series.name if architecture == "amd64" else f"{series.name}-{architecture}")
+    apt = Apt(series, directory, architecture)
     apt.update()
-    package = newest(apt.run("apt-cache", "pkgnames", "linux-").split(), series.version)
+    package = newest(apt.run("apt-cache", "pkgnames", "linux-").split(), series.version, architecture)
     version = re.search(r"^Version: (\S+)", apt.run("apt-cache", "show", "--no-all-versions",
                                                     package), re.MULTILINE).group(1)
     kernel = cache / f"{package}_{version.replace(':', '%3a')}"

@@ -4,6 +4,7 @@
 /* test-calls.c - call instructions decoded from their end. */
 
 #include "arch/arch.h"
+#include "arch/x86-64/code.h"
 
 #include "../../cases.h"
 

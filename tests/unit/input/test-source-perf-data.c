@@ -7,9 +7,11 @@
 #include "base/error.h"
 #include "input/source-perf-data.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 typedef struct
@@ -23,6 +25,7 @@ typedef struct
   guint64 refused_time;
   guint of_event[LU_MAX_EVENTS];
   guint64 weight;
+  guint16 machine; /* of the last sample's registers */
 } Replay;
 
 static LuVerdict
@@ -53,6 +56,7 @@ receive (const LuEvent *event, gpointer user_data)
       g_assert_cmpuint (event->sample.event, <, LU_MAX_EVENTS);
       replay->of_event[event->sample.event]++;
       replay->weight += event->sample.weight;
+      replay->machine = event->sample.regs.machine;
     }
   if (event->kind == LU_EVENT_MMAP && event->mmap.build_id_size == 20)
     replay->with_build_id++;
@@ -368,6 +372,36 @@ test_damaged (void)
   g_assert_cmpuint (replay.kinds[LU_EVENT_SAMPLE], ==, 0);
 }
 
+/* The registers of another architecture are told apart; those of this machine are not marked. */
+static void
+test_other_machine (void)
+{
+  static const char own[] = "\0x86_64\0", other[] = "\0aarch64";
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "data", "plain.perf", NULL);
+  g_autofree char *bytes = NULL;
+  struct utsname here;
+  gsize size;
+
+  g_assert_true (g_file_get_contents (path, &bytes, &size, NULL) && uname (&here) == 0);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LuSource) source =
+          lu_source_perf_data_new_for_fd (memory_file (bytes, size), "other", &error);
+      gboolean is_own = strcmp (here.machine, (i == 0 ? own : other) + 1) == 0;
+      Replay replay = { .machine = 1 };
+      char *name;
+
+      g_assert_no_error (error);
+      replay_all (source, &replay);
+      g_assert_cmpuint (replay.machine, ==, is_own ? 0 : i == 0 ? EM_X86_64 : EM_AARCH64);
+      name = memmem (bytes, size, own, sizeof own - 1);
+      g_assert_true (i == 1 || name != NULL);
+      if (name != NULL)
+        memcpy (name, other, sizeof other);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -386,5 +420,6 @@ main (int argc, char **argv)
   g_test_add_func ("/source-perf-data/refused", test_refused);
   g_test_add_func ("/source-perf-data/no-stacks", test_no_stacks);
   g_test_add_func ("/source-perf-data/damaged", test_damaged);
+  g_test_add_func ("/source-perf-data/other-machine", test_other_machine);
   return g_test_run ();
 }

@@ -58,6 +58,17 @@ typedef struct
 
 #define SAVES(fp, bx) ((LU_SAVE_##fp) | (LU_SAVE_##bx) << 4)
 #define RETURNS       .ra_kind = LU_RA_AT_CFA, .ra_off = -1
+/* Frame pointer and return address saved at these offsets. */
+#define RECORD(base, off, fp, ra)                                                                  \
+  {                                                                                                \
+    .cfa_kind = LU_CFA_##base, .cfa_off = off, .saves = SAVES (AT_CFA, SAME), .fp_off = fp,        \
+    .ra_kind = LU_RA_AT_CFA, .ra_off = ra                                                          \
+  }
+/* After a frame-pointer step that does not find the stack pointer. */
+#define LOST(...)                                                                                  \
+  {                                                                                                \
+    .frame_kind = LU_FRAME_KIND_CALLER, .known = LU_KNOWN_FP | LU_LOST_SP, __VA_ARGS__             \
+  }
 #define CALLER(...)                                                                                \
   {                                                                                                \
     .frame_kind = LU_FRAME_KIND_CALLER, .known = ALL, __VA_ARGS__                                  \
@@ -210,6 +221,31 @@ static const Case cases[] = {
     SAMPLED (.fp = SP, .bx = 4),
     LU_STEP_CALLER,
     { .pc = WORD (SP + 120), .sp = SP + 128, .fp = WORD (SP), .bx = 4, .known = KNOWN_BOTH } },
+  { "a lost stack pointer is found by the record of the frame",
+    RECORD (SP, 64, -6, -5),
+    LOST (.fp = SP + 32),
+    LU_STEP_CALLER,
+    { .pc = WORD (SP + 40), .sp = SP + 80, .fp = WORD (SP + 32), .known = LU_KNOWN_FP } },
+  { "a lost stack pointer is not needed",
+    RECORD (FP, 16, -2, -1),
+    LOST (.fp = SP + 32),
+    LU_STEP_CALLER,
+    { .pc = WORD (SP + 40), .sp = SP + 48, .fp = WORD (SP + 32), .known = LU_KNOWN_FP } },
+  { "a lost stack pointer, the return address not beside the frame pointer",
+    RECORD (SP, 64, -6, -1),
+    LOST (.fp = SP + 32),
+    LU_STATUS_UNSUPPORTED_RULE,
+    { 0 } },
+  { "a lost stack pointer, the frame pointer not saved",
+    { .cfa_kind = LU_CFA_SP, .cfa_off = 16, RETURNS },
+    LOST (.fp = SP + 32),
+    LU_STATUS_UNSUPPORTED_RULE,
+    { 0 } },
+  { "a lost stack pointer, and a record below it",
+    RECORD (SP, 64, -6, -5),
+    LOST (.fp = SP - 48),
+    LU_STATUS_BAD_RETURN_ADDRESS,
+    { 0 } },
   { "end of stack",
     { .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_END },
     CALLER (.fp = 1),

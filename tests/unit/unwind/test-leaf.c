@@ -4,7 +4,7 @@
 /* test-leaf.c - instructions on the way to a return or a frame, by size. */
 
 #include "arch/arch.h"
-#include "lu/root.h"
+#include "arch/x86-64/code.h"
 
 #include <glib.h>
 #include <string.h>

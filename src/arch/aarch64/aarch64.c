@@ -5,8 +5,9 @@
  *
  * Order of perf's registers: enum perf_event_arm_regs (asm/perf_regs.h): X0 to X29, LR, SP, PC.
  * DWARF numbers are the same, except for the pc (DWARF for the Arm 64-bit Architecture, 4.1).
- * Addresses have 48 bits; the bits above may hold an authentication code. */
+ * Addresses have at most 48 bits; the bits above may hold an authentication code. */
 
+#include "arch/aarch64/walk-arch.h"
 #include "arch/arch.h"
 #include "lu/step.h"
 
@@ -27,7 +28,6 @@ static const char *const names[] = {
   "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",
 };
 
-/* BL, BLR and their forms with pointer authentication (Arm ARM, C6.2). */
 static enum lu_call_kind
 decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
 {
@@ -37,16 +37,7 @@ decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
   if (n < sizeof word)
     return LU_CALL_NONE;
   memcpy (&word, bytes + n - sizeof word, sizeof word);
-  if (word >> 26 == 0x25) /* bl: 26 bits, in words, from the call itself */
-    {
-      *displacement = ((gint64) ((guint64) word << 38) >> 36) - 4;
-      return LU_CALL_DIRECT;
-    }
-  /* blr Xn; blraaz, blrabz Xn; blraa, blrab Xn, Xm */
-  if ((word & 0xfffffc1f) == 0xd63f0000 || (word & 0xfffff81f) == 0xd63f081f
-      || (word & 0xfffff800) == 0xd73f0800)
-    return LU_CALL_INDIRECT;
-  return LU_CALL_NONE;
+  return lu_call_decode ((guint64) word << 32, displacement);
 }
 
 /* The kernel's frame as the restorer of the vDSO describes it: x29 points to a record of the
@@ -68,17 +59,50 @@ complete_signal_rule (struct lu_rule *rule)
     };
 }
 
+/* Takes the code off an address all of whose bits are set: XPACLRI, which does nothing on a machine
+ * without authentication codes. Bit 55 tells the addresses of the kernel. Machines whose addresses
+ * are shorter than usual have longer codes. */
+static guint64
+own_address_mask (void)
+{
+#ifdef __aarch64__
+  register guint64 link __asm__("x30") = (G_GUINT64_CONSTANT (1) << 55) - 1;
+
+  __asm__ volatile("hint #7" : "+r"(link));
+  return link;
+#else
+  return G_MAXUINT64;
+#endif
+}
+
+static guint
+pt_regs_word (guint perf_bit)
+{
+  return perf_bit;
+}
+
+static gboolean
+is_64bit_task (const guint64 *pt_regs)
+{
+  return ARCH_IS_64BIT (pt_regs);
+}
+
 const LuArch lu_arch_aarch64 = {
   .name = "aarch64",
+  .kernel_name = "aarch64",
+  .debian_name = "arm64",
   .machine = EM_AARCH64,
   .word_size = 8,
   .address_mask = (G_GUINT64_CONSTANT (1) << 48) - 1,
+  .own_address_mask = own_address_mask,
   .mask = 0x1ffffffff,
   .perf_sp = 31,
   .perf_pc = 32,
   .n_registers = 33,
   .dwarf_numbers = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                      17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, -1 },
+  .pt_regs_word = pt_regs_word,
+  .is_64bit_task = is_64bit_task,
   .sp = SP,
   .fp = X29,
   .bx = LU_ARCH_NO_REGISTER,

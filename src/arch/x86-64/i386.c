@@ -7,7 +7,7 @@
  * System V ABI, Intel386 supplement, table 2.14; .eh_frame on Linux uses the same. No tables are
  * made of 32-bit files, so nothing that only they need is said here. */
 
-#include "arch/x86.h"
+#include "arch/x86-64/x86.h"
 
 #include <elf.h>
 

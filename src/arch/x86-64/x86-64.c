@@ -7,9 +7,8 @@
  * ABI, AMD64 supplement, figure 3.36. The kernel refuses to sample DS, ES, FS and GS; flags and the
  * other segments do not matter for unwinding. */
 
-#include "arch/x86.h"
-#include "lu/frame-pointer.h"
-#include "lu/root.h"
+#include "arch/x86-64/walk-arch.h"
+#include "arch/x86-64/x86.h"
 
 #include <elf.h>
 #include <string.h>
@@ -61,9 +60,14 @@ static guint32
 leaf_of (const guint8 *code)
 {
   guint64 words[2];
+  guint32 leaf = lu_leaf_of (code), number = LU_LEAF_REGISTER_OF (leaf);
 
   memcpy (words, code, sizeof words);
-  return lu_root_is (words) ? LU_LEAF_ROOT : lu_leaf_of (code);
+  if (lu_root_is (words))
+    return LU_LEAF_ROOT;
+  if (number == 0)
+    return leaf;
+  return LU_LEAF_KIND (leaf) | (1 + lu_leaf_dwarf_number (number - 1)) << LU_LEAF_REGISTER_SHIFT;
 }
 
 static gboolean
@@ -93,8 +97,23 @@ complete_signal_rule (struct lu_rule *rule)
     *rule = completed;
 }
 
+static guint
+pt_regs_word (guint perf_bit)
+{
+  return (guint) arch_place_of ((guint) lu_arch_x86_64.dwarf_numbers[perf_bit]);
+}
+
+static gboolean
+is_64bit_task (const guint64 *pt_regs)
+{
+  return ARCH_IS_64BIT (pt_regs);
+}
+
 const LuArch lu_arch_x86_64 = {
   .name = "x86-64",
+  .kernel_name = "x86_64",
+  .debian_name = "amd64",
+  .narrow = &lu_arch_i386,
   .machine = EM_X86_64,
   .word_size = 8,
   .address_mask = G_MAXUINT64,
@@ -115,6 +134,8 @@ const LuArch lu_arch_x86_64 = {
     -1, -1, -1, -1, -1, -1, -1, /* FLAGS, segments */
     8, 9, 10, 11, 12, 13, 14, 15, /* R8 ... R15 */
   },
+  .pt_regs_word = pt_regs_word,
+  .is_64bit_task = is_64bit_task,
   .sp = RSP,
   .fp = RBP,
   .bx = RBX,

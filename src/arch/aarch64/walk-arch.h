@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk-arch.h - what the programs in the kernel (bpf/) need to know of aarch64. The build finds the
+ * header of this name in the directory of the architecture that it builds for. */
+
+#pragma once
+
+#include "arch/aarch64/code.h"
+
+/* 1 if a call puts its return address into a register. */
+#define ARCH_HAS_LINK 1
+/* 1 if a CPU may read two words in another order than the program says. */
+#define ARCH_REORDERS_READS 1
+
+/* Words of struct user_pt_regs, with which struct pt_regs begins (asm/ptrace.h) */
+enum
+{
+  REG_FP = 29,
+  REG_LINK = 30,
+  REG_SP = 31,
+  REG_PC = 32,
+  REG_PSTATE = 33,
+  N_REGS = 34
+};
+
+/* Bits of the state: not 0 in the kernel (PSR_MODE_MASK), and 32-bit code (PSR_MODE32_BIT). */
+#define STATE_LEVEL 0xf
+#define STATE_32BIT 0x10
+
+/* 1 if the registers in a program's context are the kernel's, else 0. */
+#define ARCH_IS_KERNEL(ctx) negative_bit (-((ctx)->regs.pstate & STATE_LEVEL))
+/* The instruction pointer in a program's context. */
+#define ARCH_IP(ctx) ((ctx)->regs.pc)
+/* Whether registers in user mode are those of 64-bit code. */
+#define ARCH_IS_64BIT(regs) (((regs)[REG_PSTATE] & STATE_32BIT) == 0)
+/* The address in a word that was a return address, which may carry an authentication code. */
+#define ARCH_ADDRESS(word) ((word) &host_config.address_mask)
+
+/* Returns the place of a register in struct pt_regs, by its DWARF number (DWARF for the Arm 64-bit
+ * Architecture, 4.1; 32: the pc, as lu/step.h counts); N_REGS: it is not there. */
+static inline uint64_t
+arch_place_of (uint64_t number)
+{
+  return number <= REG_PC ? number : N_REGS;
+}
+
+#ifdef __bpf__
+struct thread_struct
+{
+  struct
+  {
+    unsigned long tp_value;
+  } uw;
+} __attribute__ ((preserve_access_index));
+
+/* The thread pointer; the kernel keeps it up to date when it switches tasks. */
+#define ARCH_THREAD_POINTER thread.uw.tp_value
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* walk-arch.h - what the programs in the kernel (bpf/) need to know of x86-64. The build finds the
+ * header of this name in the directory of the architecture that it builds for. */
+
+#pragma once
+
+#include "arch/x86-64/code.h"
+
+/* 1 if a call puts its return address into a register. */
+#define ARCH_HAS_LINK 0
+/* 1 if a CPU may read two words in another order than the program says. */
+#define ARCH_REORDERS_READS 0
+
+/* Words of struct pt_regs (asm/ptrace.h) */
+enum
+{
+  REG_FP = 4,
+  REG_BX = 5,
+  REG_PC = 16,
+  REG_CS = 17,
+  REG_SP = 19,
+  N_REGS = 21
+};
+
+/* Selector of 64-bit code (__USER_CS, asm/segment.h). */
+#define USER_CS 0x33
+/* The bits of a selector that the kernel's do not have. */
+#define USER_RPL 3
+
+/* 1 if the registers in a program's context are the kernel's, else 0. */
+#define ARCH_IS_KERNEL(ctx) negative_bit (((ctx)->regs.cs & USER_RPL) - 1)
+/* The instruction pointer in a program's context. */
+#define ARCH_IP(ctx) ((ctx)->regs.rip)
+/* Whether registers in user mode are those of 64-bit code. */
+#define ARCH_IS_64BIT(regs) ((regs)[REG_CS] == USER_CS)
+/* The address in a word that was a return address. */
+#define ARCH_ADDRESS(word) (word)
+
+/* Returns the place of a register in struct pt_regs, by its DWARF number (System V ABI, AMD64
+ * supplement, figure 3.36); N_REGS: it is not there. The size of this table, and of the one in
+ * lu/step.h, keeps it out of sections of small constants, which loaders of programs do not know. */
+static inline uint64_t
+arch_place_of (uint64_t number)
+{
+  static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
+
+  return number < sizeof places ? places[number] : N_REGS;
+}
+
+#ifdef __bpf__
+struct thread_struct
+{
+  unsigned long fsbase;
+} __attribute__ ((preserve_access_index));
+
+/* pthread_self(): the kernel keeps it up to date when the C library sets it, and when it switches
+ * tasks. */
+#define ARCH_THREAD_POINTER thread.fsbase
+#endif
