@@ -188,9 +188,7 @@ walk_rare (walk_ref ref)
     return give_up_after (result);
   regs->pc = ARCH_ADDRESS (regs->pc);
   if (regs->pc == 0)
-    return is_entry (walk, lookup) || (walk->mark == LU_BPF_PC_RETURN && lu_root_is_marked (regs))
-               ? NEXT_ENDED
-               : GIVE_UP (BAD_FRAME);
+    return is_entry (walk, lookup) ? NEXT_ENDED : GIVE_UP (BAD_FRAME);
   walk->pc = regs->pc;
   walk->sp = regs->sp;
   walk->fp = regs->fp;

@@ -9,15 +9,6 @@
 
 #pragma once
 
-#include "lu/step.h"
+#include <stdint.h>
 
 #define LU_ROOT_BYTES 16
-
-/* Returns whether a frame of a caller without a return address, whose registers are those of its
- * caller, is the outermost one: where stacks begin, the frame pointer is 0, too (System V ABI,
- * AMD64 supplement, 3.4.1). */
-static inline int
-lu_root_is_marked (const struct lu_regs *caller)
-{
-  return (caller->known & LU_KNOWN_FP) != 0 && (caller->fp | caller->pc) == 0;
-}

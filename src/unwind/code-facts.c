@@ -221,9 +221,9 @@ LuProviderResult
 lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
   gboolean is_within = call->mapping->module == call->code->module;
+  guint64 to = is_within ? file_offset_of (call->code, call->to) : 0;
   guint64 key =
-      pair_key (file_offset_of (call->mapping, call->pc),
-                is_within ? file_offset_of (call->code, call->to) << 1 | call->is_exact : 0);
+      pair_key (file_offset_of (call->mapping, call->pc), to | (guint64) call->is_exact << 63);
   LuCallKind kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
 
   if (kind == LU_CALL_INDIRECT || kind == LU_CALL_NONE)

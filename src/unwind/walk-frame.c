@@ -3,7 +3,6 @@
 
 /* walk-frame.c - steps that are not compact, and the ends of walks; see walk.h. */
 
-#include "lu/root.h"
 #include "unwind/code-facts.h"
 #include "unwind/derived-step.h"
 #include "unwind/dwfl-facts.h"
@@ -329,8 +328,6 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
 {
   struct lu_regs *regs = &walk->regs;
   guint64 last_sp = regs->sp, last_pc = regs->pc;
-  gboolean is_doubtful = regs->frame_kind != LU_FRAME_KIND_CALLER || walk->is_inferred
-                         || (rule->flags & LU_RULE_DERIVED) != 0;
   int result = lu_step (regs, rule, read_stack, read_register, walk);
 
   if (result == LU_STATUS_COMPLETE)
@@ -341,9 +338,8 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
     return walk->has_lost_fp ? finish (walk, (LuStatus) result, last_pc) : LU_WALK_LEFT;
   regs->pc &= regs->address_mask;
   if (regs->pc == 0)
-    return lu_dwfl_facts_is_entry (mapping, lookup) || (!is_doubtful && lu_root_is_marked (regs))
-               ? finish (walk, LU_STATUS_COMPLETE, last_pc)
-               : LU_WALK_LEFT;
+    return lu_dwfl_facts_is_entry (mapping, lookup) ? finish (walk, LU_STATUS_COMPLETE, last_pc)
+                                                    : LU_WALK_LEFT;
   if (regs->frame_kind == LU_FRAME_KIND_INTERRUPTED)
     walk->is_off_copy = regs->sp - walk->copy.start >= walk->sample->stack_size
                         && regs->sp - last_sp > MAX_SIGNAL_FRAME;

@@ -18,6 +18,7 @@ START = ["LIBC+", "_start"]
 NO_CFI = "[no unwind information]"
 TRUNCATED = "[truncated stack copy]"
 OTHER_STACK = "[other stack]"
+BAD = "[bad return address]"
 JIT = "[JIT or anonymous code]"
 
 # Programs that not every machine can link (meson.build finds out).
@@ -144,10 +145,10 @@ def go_switch(about, how, function, kernel):
 
 
 def moved_text(about, options):
-    """Until the mappings have been read again, the code is that of nobody."""
+    """Until the mappings have been read again, in a second at most, the code is that of nobody."""
     whole = ["hot", "moved_inner", "moved", "stays", "main", *START]
     return Case(about, ["@moved-text"], [whole, ["hot", JIT]], allowed=[["ANON", JIT]],
-                options=options, seen=[(whole, 300)])
+                options=options, seen=[(whole, 1000)])
 
 
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
@@ -321,10 +322,10 @@ CASES = {
     "coroutine-fcontext-table": Case("the same, in user space", ["@coroutine", "fcontext"],
                                      [["hot", "coroutine_inner", "coroutine", "make_fcontext"]],
                                      options=TABLE),
-    "coroutine-zero": Case("a stack that begins with zeros", ["@coroutine", "zero"],
-                           [["hot", "coroutine_inner", "coroutine_for_ever"]]),
+    "coroutine-zero": Case("a stack that begins with zeros, which prove nothing", ["@coroutine", "zero"],
+                           [["hot", "coroutine_inner", "coroutine_for_ever", BAD]]),
     "coroutine-zero-table": Case("the same, in user space", ["@coroutine", "zero"],
-                                 [["hot", "coroutine_inner", "coroutine_for_ever"]], options=TABLE),
+                                 [["hot", "coroutine_inner", "coroutine_for_ever", BAD]], options=TABLE),
     "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
                              [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
     "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],

@@ -653,7 +653,10 @@ step_with_register (guint64 pc, guint64 value, guint64 want_pc)
   const guint64 words[N] = { 7, 8, AT (9), RULES + CALL }, registers[] = { value };
   LuSample sample = { .stack = (const guint8 *) words,
                       .stack_size = sizeof words,
-                      .regs = { LU_ABI_64, 1, 1 << 1 /* rbx */, registers } };
+                      .regs = { .abi = LU_ABI_64,
+                                .n_words = 1,
+                                .mask = 1 << 1, /* rbx */
+                                .words = registers } };
   LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
   LuFrameRegs frame = { .pc = pc, .sp = AT (0), .fp = AT (2) }, caller;
   LuProviderResult result = lu_frame_providers_step (&fp_step, &file, &frame, &caller);

@@ -115,14 +115,9 @@ test_roots (void)
     { { 0x90, 0x48, 0x31, 0xff, 0xe8, 1, 2, 3, 4, 0xf4 }, FALSE },
     { { 0 }, FALSE },
   };
-  const struct lu_regs no_caller = { .known = LU_KNOWN_FP },
-                       with_frame = { .known = LU_KNOWN_FP, .fp = 16 }, unknown = { 0 };
 
   for (guint i = 0; i < G_N_ELEMENTS (roots); i++)
     g_assert_cmpint (lu_arch_x86_64.leaf_of (roots[i].code) == LU_LEAF_ROOT, ==, roots[i].is_root);
-  g_assert_true (lu_root_is_marked (&no_caller));
-  g_assert_false (lu_root_is_marked (&with_frame));
-  g_assert_false (lu_root_is_marked (&unknown));
 }
 
 /* The answer of a function from each of its places on. */
