@@ -31,9 +31,9 @@ enum lu_leaf_kind
   LU_LEAF_UNKNOWN,   /* the code has not been read */
 };
 
-/* Above the kind: 1 + the number of the register that the code pushes just before it returns, which
- * it has not popped before: it may hold the return address. V8 takes arguments off the stack, and
- * sets up frames out of line, with the return address in a register. */
+/* Above the kind: 1 + the number of the register that the code pushes just before it returns or
+ * pushes the frame pointer, and has not popped before: it may hold the return address. V8 moves
+ * arguments below and off it, and sets up frames out of line, with that address in a register. */
 #define LU_LEAF_REGISTER_SHIFT    8
 #define LU_LEAF_KIND(leaf)        ((enum lu_leaf_kind) ((leaf) &0xff))
 #define LU_LEAF_REGISTER_OF(leaf) ((uint32_t) (leaf) >> LU_LEAF_REGISTER_SHIFT)

@@ -122,13 +122,14 @@ lu_leaf_step (uint64_t code)
   return (1 + has_rex + lu_leaf_operand_size (code >> 8) + has_byte) * is_fine;
 }
 
-/* The search for a push just before a return goes byte by byte, because it need not know all
- * instructions: a wrong find asks for a register that holds a return address. Its state: popped
- * registers as bits; the number of the one pushed last; how many bytes its push is still near;
- * whether a return was found. */
 /* A register is pushed for a return if no more than this many bytes are between the push and the
  * return. */
-#define LU_LEAF_NEAR      8
+#define LU_LEAF_NEAR 8
+
+/* The search for a push just before a return, or before a push of the frame pointer, goes byte by
+ * byte, because it need not know all instructions: a wrong find asks for a register that holds a
+ * return address. Its state: popped registers as bits; the number of the one pushed last; for how
+ * many bytes its push is still near; whether it is followed in this way. */
 #define LU_LEAF_PUSHED_AT 16
 #define LU_LEAF_NEAR_AT   20
 #define LU_LEAF_FOUND_AT  24
@@ -141,6 +142,7 @@ lu_leaf_search (uint64_t state, uint64_t byte, uint64_t last)
   uint64_t found = state >> LU_LEAF_FOUND_AT & 1, popped = state & 0xffff, is_push;
 
   found |= lu_leaf_is (byte, 0xc3) & (lu_leaf_is (near, 0) ^ 1);
+  found |= lu_leaf_is (byte, 0x55) & lu_leaf_is (near, LU_LEAF_NEAR + 1);
   is_push = lu_leaf_is (byte & 0xf8, 0x50) & (lu_leaf_is (number >> 1, 2) ^ 1) & ~(popped >> number)
             & (found ^ 1);
   popped |= lu_leaf_is (byte & 0xf8, 0x58) << number;

@@ -158,6 +158,10 @@ test_registers (void)
       1 + 15 },
     /* push %rax; mov (%rdi),%rax; mov (%rdi),%rbx; mov (%rdi),%rcx; ret */
     { { 0x50, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x1f, 0x48, 0x8b, 0x0f, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
+    /* push %r10; push %rdi; mov %rsp,%rbx; push %rax; push %rbp; mov %rsp,%rbp */
+    { { 0x41, 0x52, 0x57, 0x48, 0x89, 0xe3, 0x50, 0x55, 0x48, 0x89, 0xe5 }, LU_LEAF_UNDECIDED, 1 },
+    /* push %rax; push %r13; mov %rsp,%rbp */
+    { { 0x50, 0x41, 0x55, 0x48, 0x89, 0xe5 }, LU_LEAF_UNDECIDED, 0 },
     /* push %rbp; ret */
     { { 0x55, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
   };
