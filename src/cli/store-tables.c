@@ -6,10 +6,13 @@
 #include "config.h"
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "commands.h"
+#include "module/file-rows.h"
 #include "table/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <stdio.h>
 
@@ -25,6 +28,23 @@ open_store (char **path, GError **error)
   return NULL;
 }
 
+/* Makes the table that a recording would make, so that it finds it in the store. */
+static LuTable *
+make_table (LuImage *image, LuCfi *cfi, const char *path)
+{
+  const LuTableLimits limits = { .max_bytes = G_MAXSIZE };
+  g_autoptr (LuExtraRows) rows = NULL;
+  LuTable *table = NULL;
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+
+  if (fd >= 0 && lu_file_rows_are_wanted (image, fd) && lu_image_digest_code (image, fd))
+    rows = lu_file_rows_make (image, fd);
+  lu_fd_clear (&fd);
+  if (rows != NULL)
+    table = lu_table_new_with_rows (image, rows, &limits);
+  return table != NULL ? table : lu_table_new (cfi);
+}
+
 static gboolean
 build (LuStore *store, const char *path, GError **error)
 {
@@ -34,7 +54,7 @@ build (LuStore *store, const char *path, GError **error)
 
   if (cfi == NULL)
     return FALSE;
-  table = lu_table_new (cfi);
+  table = make_table (image, cfi, path);
   if (!lu_store_save (store, image, table))
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("%s: its table cannot be stored: %s"), path,

@@ -486,6 +486,7 @@ lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows
   save (self, image, table);
   pthread_mutex_lock (&self->mutex);
   is_published = publish (self, slot, table);
+  lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);
   lu_count (&self->counters, LU_COUNTER_TABLES_EXTENDED);
   pthread_mutex_unlock (&self->mutex);
   return is_published;
