@@ -21,6 +21,8 @@ from typing import NamedTuple
 MAGIC = 0xFDCA975E
 HEADER_SIZE = 256
 FRAME_SIZE = 24
+INDEX_SIZE = 32
+INDEX_MAGIC = 0x53504958
 SYNTHETIC_BASE = 0xE000000000000000
 SYNTHETIC_END = 0xE000000100000000
 
@@ -182,8 +184,12 @@ class _Frame:
             self.fail(f"frame length {self.size} is not a multiple of 8 from {FRAME_SIZE} on")
         if self.kind not in TYPES:
             self.fail(f"unknown frame type {self.kind}")
-        if pad2 != 0 or pad != b"\0\0\0":
+        if (pad2 != 0 and not self.is_index(pad2)) or pad != b"\0\0\0":
             self.fail("frame padding is not zero")
+
+    def is_index(self, magic):
+        """Whether this is an index of Sysprof 51: a timestamp with a magic number."""
+        return self.kind == 1 and magic == INDEX_MAGIC and self.size == INDEX_SIZE
 
     def fail(self, why):
         raise SyscapError(f"frame at {self.offset}: {why}")
@@ -356,6 +362,8 @@ def parse(data, path=""):
     capture = Capture(path=path, version=word & 0xff)
     capture.capture_time = data[8:72].split(b"\0", 1)[0].decode("utf-8", "replace")
     capture.time, capture.end_time = struct.unpack_from("<qq", data, 72)
+    (last_index,) = struct.unpack_from("<Q", data, 88)
+    indexes = [0]
     offset = HEADER_SIZE
     while offset < len(data):
         if offset + FRAME_SIZE > len(data):
@@ -365,9 +373,15 @@ def parse(data, path=""):
         if offset + frame.size > len(data):
             capture.truncated = True
             break
+        if frame.kind == 1 and frame.size == INDEX_SIZE:
+            if frame.unpack("Q", FRAME_SIZE) != (indexes[-1],):
+                frame.fail("an index does not lead to the one before")
+            indexes.append(offset)
         _READERS.get(frame.kind, _read_other)(capture, frame)
         capture.n_frames += 1
         offset += frame.size
+    if last_index not in indexes:
+        raise SyscapError(f"the header names an index at {last_index}, where none is")
     return capture
 
 

@@ -95,6 +95,16 @@ class Refusing(unittest.TestCase):
             with self.subTest(at=at, value=value):
                 self.refuse(self.patched(at, fmt, value), pattern)
 
+    def test_indexes(self):
+        index = (1).to_bytes(8, "little")
+        w = Writer().frame(1, bytes(8))
+        struct.pack_into("<I", w.data, syscap.HEADER_SIZE + 20, syscap.INDEX_MAGIC)
+        struct.pack_into("<Q", w.data, 88, syscap.HEADER_SIZE)
+        self.assertEqual(syscap.parse(bytes(w.data)).n_frames, 1)
+        struct.pack_into("<Q", w.data, 88, syscap.HEADER_SIZE + 8)
+        self.refuse(w, "header names an index")
+        self.refuse(Writer().frame(1, index), "index")
+
     def test_payloads(self):
         self.refuse(self.patched(24, "<H", 5), "cut")
         self.refuse(self.patched(4, "<i", -1), "pid")
