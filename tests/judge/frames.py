@@ -117,7 +117,9 @@ class Module:
         go_root = self._is_go_function(ea, symbol, GO_ROOTS)
         signal = info.signal or (how == RETURN and ea == getattr(symbol, "ea", None)
                                  and self._is_go_function(ea, symbol, GO_RESTORERS))
-        signal |= how == RETURN and self.image.bytes_at(ea + 1, len(RESTORER)) == RESTORER
+        # A leaf may be at either of its two instructions.
+        signal |= any(self.image.bytes_at(ea + at, len(RESTORER)) == RESTORER
+                      for at in ((1,) if how == RETURN else (0, -RESTORER.index(SYSCALLS[0]))))
         interrupts = signal or self._is_go_function(ea, symbol, GO_PREEMPT)
         in_clone = how == RETURN and self.image.bytes_at(ea + 1, len(THREAD_EXIT)) == THREAD_EXIT
         root = info.ra_undefined or in_entry or in_clone

@@ -318,14 +318,14 @@ class WrongStacks(Verdicts):
 class GoStacks(Verdicts):
     """Ends of stacks that only Go's run-time knows; addresses of a file that never runs."""
 
-    def stack(self, root, offset, *flags, between=()):
+    def stack(self, root, offset, *flags, between=(), leaf=("worker", 0)):
         path = fixture.build("go.S", "go-" + "-".join(f.strip("-") for f in flags), "-nostdlib",
                              "-static", "-no-pie", *flags)
         image = elf.Elf(path)
         symbols = {s.name: s.ea for s in image.symbols}
         code = image.exec_loads[0]
         w = capwriter.Writer().map(code.ea, code.ea + 4096, code.offset, path, image.build_id)
-        return w.sample([symbols["worker"], *(symbols[name] + at for name, at in between),
+        return w.sample([symbols[leaf[0]] + leaf[1], *(symbols[name] + at for name, at in between),
                          symbols[root] + offset])
 
     def test_goroutine(self):
@@ -342,6 +342,14 @@ class GoStacks(Verdicts):
         self.refuse(self.stack("runtime.goexit.abi0", 0, "-DGO",
                                between=[("runtime.sigreturn.abi0", 1), worker]), frames.NO_CALL)
         self.refuse(self.stack("runtime.goexit.abi0", 0, "-DGO", between=[worker]), frames.NO_CALL)
+
+    def test_in_a_restorer(self):
+        """A leaf there is no function that worker+1 has called."""
+        for at in (0, 7):
+            self.accept(self.stack("runtime.goexit.abi0", 0, "-DGO", between=[("worker", 1)],
+                                   leaf=("restorer", at)))
+        self.refuse(self.stack("runtime.goexit.abi0", 0, "-DGO", between=[("worker", 1)],
+                               leaf=("restorer", 3)), frames.NO_CALL)
 
     def test_not_in_the_files_of_others(self):
         self.refuse(self.stack("runtime.goexit.abi0", 0, "-DC"), frames.NO_CALL)
