@@ -39,13 +39,52 @@ kind_without_code (LuCodeResult result)
 #define KEPT_PUSHED LU_CALL_NONE
 #define KEPT_ROOT   LU_CALL_DIRECT
 
+/* A leaf that pushes a register is kept as a number of four digits of three values. One that is not
+ * there any more makes the answer unknown. */
+#define N_DIGITS         4
+#define DIGIT_KEY(digit) (MORE_KEY | (1 + (guint64) (digit)) << 57)
+#define N_REGISTERS      16
+
+/* The kinds that such leaves have. */
+static const guint8 digit_kinds[] = { LU_LEAF_UNDECIDED, LU_LEAF_BARE, LU_LEAF_FRAMED,
+                                      LU_LEAF_PUSHED };
+
+static LuLeaf
+known_register_leaf (const LuDwflMapping *mapping, guint64 offset)
+{
+  guint number = 0;
+
+  for (guint i = N_DIGITS; i > 0; i--)
+    {
+      LuCallKind digit = known_kind (mapping, DIGIT_KEY (i - 1) | offset);
+
+      if (digit == LU_CALL_UNKNOWN)
+        return LU_LEAF_UNKNOWN;
+      number = number * 3 + digit - LU_CALL_NONE;
+    }
+  return digit_kinds[number / N_REGISTERS % G_N_ELEMENTS (digit_kinds)]
+         | (1 + number % N_REGISTERS) << LU_LEAF_REGISTER_SHIFT;
+}
+
+static void
+keep_register_leaf (LuCallSites *sites, guint64 offset, LuLeaf leaf)
+{
+  guint number = LU_LEAF_REGISTER_OF (leaf) - 1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (digit_kinds); i++)
+    if (digit_kinds[i] == LU_LEAF_KIND (leaf))
+      number += i * N_REGISTERS;
+  for (guint i = 0; i < N_DIGITS; i++, number /= 3)
+    lu_call_sites_add (sites, DIGIT_KEY (i) | offset, LU_CALL_NONE + number % 3);
+}
+
 static LuLeaf
 known_leaf (const LuDwflMapping *mapping, guint64 offset)
 {
   switch (known_kind (mapping, LEAF_KEY | offset))
     {
     case LU_CALL_UNKNOWN:
-      return LU_LEAF_UNKNOWN;
+      return known_register_leaf (mapping, offset);
     case KEPT_BARE:
       return LU_LEAF_BARE;
     case KEPT_FRAMED:
@@ -64,14 +103,16 @@ known_leaf (const LuDwflMapping *mapping, guint64 offset)
     }
 }
 
-/* Registers are not kept: such code is seldom sampled. */
 static void
 keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeaf kind)
 {
   LuCallSites *sites = lu_module_make_call_sites (mapping->module);
 
   if (LU_LEAF_REGISTER_OF (kind) != 0)
-    return;
+    {
+      keep_register_leaf (sites, offset, kind);
+      return;
+    }
   if (kind == LU_LEAF_PUSHED || kind == LU_LEAF_ROOT)
     lu_call_sites_add (sites, MORE_KEY | offset, kind == LU_LEAF_ROOT ? KEPT_ROOT : KEPT_PUSHED);
   lu_call_sites_add (sites, LEAF_KEY | offset,
@@ -105,6 +146,21 @@ lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwfl
     }
   keep_leaf (mapping, offset, kind);
   return kind;
+}
+
+LuProviderResult
+lu_code_is_root (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
+                 guint64 pc)
+{
+  switch (lu_code_leaf (reader, pid, arch, mapping, pc))
+    {
+    case LU_LEAF_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_LEAF_ROOT:
+      return LU_PROVIDER_FOUND;
+    default:
+      return LU_PROVIDER_NONE;
+    }
 }
 
 /* Returns FALSE if the file is an ELF file without code at the address. */

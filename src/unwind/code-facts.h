@@ -36,6 +36,10 @@ LuProviderResult lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArc
 /* Like lu_code_call(), but returns what the code from `pc` on shows (LuArch.leaf_of). */
 LuLeaf lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                      const LuDwflMapping *mapping, guint64 pc);
+/* FOUND: stacks made by hand begin at the return address `pc`. UNKNOWN: the code is not read yet.
+ */
+LuProviderResult lu_code_is_root (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                                  const LuDwflMapping *mapping, guint64 pc);
 
 /* Returns the module of a mapping for the code reader. */
 static inline LuMappedModule

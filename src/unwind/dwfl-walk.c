@@ -510,11 +510,13 @@ step_derived (Walk *walk, Dwfl_Frame *state, const struct lu_rule *rule)
 static gboolean
 is_root (Walk *walk, guint64 pc)
 {
-  LuLeaf kind = walk->is_exact ? LU_LEAF_UNDECIDED : leaf_at (walk, walk->mapping, pc);
+  LuProviderResult result =
+      walk->is_exact ? LU_PROVIDER_NONE
+                     : lu_code_is_root (walk->reader, walk->pid, walk->arch, walk->mapping, pc);
 
-  if (kind != LU_LEAF_ROOT && kind != LU_LEAF_UNKNOWN)
+  if (result == LU_PROVIDER_NONE)
     return FALSE;
-  finish (walk, kind == LU_LEAF_ROOT ? LU_STATUS_COMPLETE : LU_STATUS_OVER_BUDGET, pc);
+  finish (walk, result == LU_PROVIDER_FOUND ? LU_STATUS_COMPLETE : LU_STATUS_OVER_BUDGET, pc);
   return TRUE;
 }
 

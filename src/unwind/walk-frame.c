@@ -379,17 +379,9 @@ step_derived (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *map
 static LuProviderResult
 find_root (LuWalk *walk, const LuDwflMapping *mapping)
 {
-  if (walk->regs.frame_kind != LU_FRAME_KIND_CALLER)
-    return LU_PROVIDER_NONE;
-  switch (leaf_at (walk, mapping, walk->regs.pc))
-    {
-    case LU_LEAF_UNKNOWN:
-      return LU_PROVIDER_UNKNOWN;
-    case LU_LEAF_ROOT:
-      return LU_PROVIDER_FOUND;
-    default:
-      return LU_PROVIDER_NONE;
-    }
+  return walk->regs.frame_kind == LU_FRAME_KIND_CALLER
+             ? lu_code_is_root (walk->reader, walk->pid, walk->arch, mapping, walk->regs.pc)
+             : LU_PROVIDER_NONE;
 }
 
 /* Returns whether the file's entry has a rule. If not, code at the entry is the outermost frame. */
