@@ -130,7 +130,8 @@ go_table_new (const GoProgram *program)
       if (is_short)
         go_put (table, program->text, 8);
       go_put (table, head, 8);
-      go_put (table, 0, 16);
+      go_put (table, 0, 8);
+      go_put (table, 0, 8);
       go_put (table, head + first_depth, 8);
       go_put (table, head + parts->len, 8);
     }
