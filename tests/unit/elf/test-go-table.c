@@ -213,6 +213,13 @@ test_without_flags (void)
   g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0x50), ==, LU_GO_SWITCH);
 }
 
+/* A sanitizer has its own allocator, which needs more. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define COUNTS_MEMORY 0
+#else
+#define COUNTS_MEMORY 1
+#endif
+
 static glong
 peak_kb (void)
 {
@@ -229,8 +236,8 @@ test_memory (void)
 {
   const GoProgram program = usual_program (0xfffffff1);
   g_autoptr (GByteArray) file = go_program_new (&program);
-  Elf64_Shdr *section = (Elf64_Shdr *) (gpointer) (file->data + file->len) - 1;
-  guint64 n_functions = MAX_TABLE / 8;
+  guint8 *last = file->data + file->len - sizeof (Elf64_Shdr);
+  guint64 n_functions = MAX_TABLE / 8, size = MAX_TABLE;
   g_autofree char *path = NULL;
   LuElfInput input = { .fd = g_file_open_tmp ("lu-go-XXXXXX", &path, NULL), .size = 2 * MAX_TABLE };
   int status;
@@ -238,7 +245,7 @@ test_memory (void)
 
   g_assert_cmpint (input.fd, >=, 0);
   unlink (path);
-  section->sh_size = MAX_TABLE;
+  memcpy (last + offsetof (Elf64_Shdr, sh_size), &size, sizeof size);
   memcpy (file->data + GO_TABLE + 8, &n_functions, sizeof n_functions);
   g_assert_cmpint (write (input.fd, file->data, file->len), ==, file->len);
   g_assert_cmpint (ftruncate (input.fd, (off_t) input.size), ==, 0);
@@ -254,7 +261,7 @@ test_memory (void)
       table = lu_go_table_read (&headers, &input);
       g_assert_nonnull (table);
       found = lu_go_functions_new (table);
-      _exit (peak_kb () - before < MAX_MORE_KB ? 0 : 1);
+      _exit (!COUNTS_MEMORY || peak_kb () - before < MAX_MORE_KB ? 0 : 1);
     }
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
   g_assert_cmpint (status, ==, 0);
