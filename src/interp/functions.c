@@ -44,6 +44,9 @@ typedef struct
   gboolean has_ended;
   LuIdTable *ids;        /* (code, check) */
   GArray *announcements; /* of Announcement, by id */
+  guint n_functions;     /* names that it was the first to have, and their bytes */
+  gsize text_size;
+  gsize lines_size; /* the same of tables of lines */
 } Process;
 
 struct _LuFunctions
@@ -62,6 +65,14 @@ struct _LuFunctions
   GHashTable *line_tables; /* first line and bytes -> GArray, both owned */
   gsize lines_size;
 };
+
+/* A process may take only as much as it leaves to all others together, so that none takes the room
+ * of the rest. */
+static gboolean
+has_room (gsize own, gsize all, gsize max)
+{
+  return all < max && own < max - all;
+}
 
 static void
 process_free (gpointer pointer)
@@ -135,7 +146,8 @@ decode (const struct lu_interp_text *text, const guint8 *bytes)
 
 /* Returns the index of the function in `names`. */
 static guint
-intern (LuFunctions *self, const char *name, const char *source, guint32 first_line)
+intern (LuFunctions *self, Process *process, const char *name, const char *source,
+        guint32 first_line)
 {
   g_autofree char *key = g_strconcat (source, "\n", name, NULL);
   guint number = GPOINTER_TO_UINT (g_hash_table_lookup (self->numbers, key));
@@ -144,8 +156,11 @@ intern (LuFunctions *self, const char *name, const char *source, guint32 first_l
 
   if (number > 0)
     return number - 1;
-  if (self->n_functions >= MAX_FUNCTIONS || size > MAX_TEXT - self->text_size)
+  if (process == NULL || !has_room (process->n_functions, self->n_functions, MAX_FUNCTIONS)
+      || !has_room (process->text_size + size, self->text_size + size, MAX_TEXT))
     return LU_FUNCTION_TOO_MANY - LU_FUNCTION_BASE;
+  process->n_functions++;
+  process->text_size += size;
   self->n_functions++;
   self->text_size += size;
   names.name = g_string_chunk_insert (self->texts, name);
@@ -157,7 +172,7 @@ intern (LuFunctions *self, const char *name, const char *source, guint32 first_l
 }
 
 static guint64
-address_of (LuFunctions *self, const LuInterpFunction *function)
+address_of (LuFunctions *self, Process *process, const LuInterpFunction *function)
 {
   g_autofree char *name = decode (&function->name, function->name_text);
   g_autofree char *path = decode (&function->path, function->path_text);
@@ -170,18 +185,19 @@ address_of (LuFunctions *self, const LuInterpFunction *function)
     return LU_FUNCTION_UNREADABLE;
   if (function->first_line == 0 && g_str_equal (path, INIT_CLEANUP))
     return 0;
-  return LU_FUNCTION_BASE + intern (self, shown, source, function->first_line);
+  return LU_FUNCTION_BASE + intern (self, process, shown, source, function->first_line);
 }
 
 /* Lines */
 
 /* Returns the decoded table of a function; NULL if there is none, or no room. */
 static const GArray *
-intern_lines (LuFunctions *self, const LuInterpFunction *function)
+intern_lines (LuFunctions *self, Process *process, const LuInterpFunction *function)
 {
   g_autoptr (GByteArray) key = NULL;
   GBytes *bytes;
   GArray *lines;
+  gsize size;
 
   if (function->lines.size == 0 && function->lines.is_cut)
     return NULL;
@@ -192,13 +208,15 @@ intern_lines (LuFunctions *self, const LuInterpFunction *function)
   g_byte_array_append (key, function->lines_bytes, function->lines.size);
   bytes = g_byte_array_free_to_bytes (g_steal_pointer (&key));
   lines = g_hash_table_lookup (self->line_tables, bytes);
-  if (lines != NULL || self->lines_size >= MAX_LINES)
+  if (lines != NULL || !has_room (process->lines_size, self->lines_size, MAX_LINES))
     {
       g_bytes_unref (bytes);
       return lines;
     }
   lines = lu_python_lines_decode (&function->lines, function->lines_bytes, function->first_line);
-  self->lines_size += g_bytes_get_size (bytes) + lines->len * sizeof (LuPythonLine);
+  size = g_bytes_get_size (bytes) + lines->len * sizeof (LuPythonLine);
+  process->lines_size += size;
+  self->lines_size += size;
   g_hash_table_insert (self->line_tables, bytes, lines);
   return lines;
 }
@@ -243,13 +261,14 @@ get_process (LuFunctions *self, guint64 number, gint32 pid)
 /* Returns the address of a function that a chain has, while its announcement has not come yet:
  * names [address] will be its own. */
 static guint64
-expect (LuFunctions *self)
+expect (LuFunctions *self, Process *process)
 {
   const LuFunctionNames unreadable = { .name = LU_FUNCTION_UNREADABLE_NAME,
                                        .number = self->names->len };
 
-  if (self->n_functions >= MAX_FUNCTIONS)
+  if (!has_room (process->n_functions, self->n_functions, MAX_FUNCTIONS))
     return LU_FUNCTION_TOO_MANY;
+  process->n_functions++;
   self->n_functions++;
   g_array_append_val (self->names, unreadable);
   return LU_FUNCTION_BASE + self->names->len - 1;
@@ -262,7 +281,7 @@ get_announcement (LuFunctions *self, Process *process, guint64 code, guint32 che
   Announcement none = { 0 };
   guint32 id;
 
-  if (process == NULL || self->n_announced >= MAX_ANNOUNCED)
+  if (process == NULL || !has_room (process->announcements->len, self->n_announced, MAX_ANNOUNCED))
     return NULL;
   id = lu_id_table_add (process->ids, code & LU_INTERP_CODE_MASK, check);
   if (id == process->announcements->len)
@@ -277,7 +296,7 @@ void
 lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInterpFunction *function)
 {
   Process *process = get_process (self, number, pid);
-  guint64 address = address_of (self, function);
+  guint64 address = address_of (self, process, function);
   Announcement *announcement = get_announcement (self, process, function->code, function->check);
 
   if (announcement == NULL)
@@ -290,7 +309,7 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
     }
   *announcement = (Announcement){ .address = address,
                                   .is_known = TRUE,
-                                  .lines = intern_lines (self, function) };
+                                  .lines = intern_lines (self, process, function) };
 }
 
 guint64
@@ -298,11 +317,11 @@ lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
                    const struct lu_interp_frame *frame)
 {
   Announcement *announcement = NULL;
+  Process *process = get_process (self, number, pid);
   gboolean is_readable = (frame->code & LU_INTERP_UNREADABLE) == 0;
 
   if (is_readable)
-    announcement =
-        get_announcement (self, get_process (self, number, pid), frame->code, frame->check);
+    announcement = get_announcement (self, process, frame->code, frame->check);
   if (announcement != NULL && announcement->is_known)
     {
       self->n_unnamed += announcement->address == LU_FUNCTION_UNREADABLE;
@@ -312,7 +331,7 @@ lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
   if (announcement == NULL)
     return is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE;
   if (announcement->n_expected == 0)
-    announcement->address = expect (self);
+    announcement->address = expect (self, process);
   announcement->n_expected += announcement->address >= LU_FUNCTION_FIRST;
   return announcement->address;
 }

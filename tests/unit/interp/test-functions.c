@@ -190,6 +190,7 @@ static void
 test_limits (void)
 {
   g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction other;
   guint64 last = 0;
 
   for (guint i = 0; i < 200000; i++)
@@ -204,6 +205,11 @@ test_limits (void)
   g_assert_cmpstr (lu_functions_names (functions, last).name, ==, "[python: too many functions]");
   g_assert_cmpstr (lu_functions_names (functions, find (functions, 1, 5, 1)).name, ==,
                    "f5 (app.py:12)");
+  /* The process has not taken all the room. */
+  other = make_function (7, 1, "other", "app.py");
+  lu_functions_learn (functions, 2, 2, &other);
+  g_assert_cmpstr (lu_functions_names (functions, find (functions, 2, 7, 1)).name, ==,
+                   "other (app.py:12)");
   for (guint i = 2; i < 6000; i++)
     {
       LuInterpFunction function = make_function (1, 1, "f0", "app.py");
