@@ -37,7 +37,7 @@ static struct
   void *code_data;
   struct walk walk;
   struct python python;
-  /* Reads memory of the process; 0: it is there. */
+  /* Reads memory of the process; 0: it is there. NULL: none ever is. */
   int (*read_memory) (void *to, uint32_t size, uint64_t address);
   void (*output) (const void *record, uint64_t size);
   uint64_t thread_pointer;
@@ -108,7 +108,7 @@ host_python (walk_ref ref)
 static inline int64_t
 host_read_memory (void *to, uint32_t size, uint64_t address)
 {
-  return user_host.read_memory (to, size, address);
+  return user_host.read_memory != NULL ? user_host.read_memory (to, size, address) : -1;
 }
 
 static inline uint64_t
