@@ -3,7 +3,7 @@
 
 /* go-switch.c - see go-switch.h.
  *
- * What looks like a call but is a part of another instruction does no harm, because no return
+ * Bytes that look like a call but are a part of another instruction do no harm, because no return
  * address leads there. */
 
 #include "elf/go-switch.h"
