@@ -16,6 +16,7 @@
 #include "unwind/derived-step.h"
 #include "unwind/frame-pointer-step.h"
 #include "unwind/landing-pad.h"
+#include "unwind/leaf-caller.h"
 
 #include "lu/step.h"
 
@@ -348,15 +349,10 @@ static const LuFrameOps frame_ops = {
   .leaf_at = leaf_at,
 };
 
-gboolean
-lu_dwfl_walk_is_return (LuDwflWalk *walk, guint64 pc)
+LuProviderResult
+lu_dwfl_walk_check_top (LuDwflWalk *walk, guint64 word)
 {
-  const LuDwflMapping *mapping = lu_dwfl_address_space_find (walk->space, pc - 1);
-
-  return mapping != NULL && mapping->status == LU_STATUS_COMPLETE
-         && rule_at (walk, mapping, pc - 1) == LU_FP_RULE_OTHER
-         && leads_to (walk, mapping, pc, walk->mapping, walk->stack->frames[0].pc)
-                == LU_PROVIDER_FOUND;
+  return lu_leaf_caller_check (&frame_ops, walk, walk->mapping, walk->stack->frames[0].pc, word);
 }
 
 /* Returns whether dwfl.c finds the caller of this frame. */

@@ -85,18 +85,21 @@ finish_leaf (Walk *walk, const LuCutOffWalk *cut_off)
 }
 
 /* Takes the word at this offset from the stack pointer for the leaf's return address and walks on
- * from there. Returns TRUE if the stack is then complete; otherwise only the leaf remains, as
- * before. */
-static gboolean
+ * from there. FOUND: the stack is then complete; otherwise only the leaf remains, as before. END:
+ * no word further up may be tried. */
+static LuProviderResult
 try_caller_at (Walk *walk, guint32 offset, LuCutOffWalk *cut_off)
 {
   const Walk before = *walk;
   const LuFrame leaf = walk->stack->frames[0];
+  LuProviderResult result;
   guint64 caller;
 
-  if (!lu_dwfl_walk_read (walk, walk->sampled_sp + offset, &caller)
-      || !lu_dwfl_walk_is_return (walk, caller))
-    return back_to_leaf (walk, &before, leaf);
+  if (!lu_dwfl_walk_read (walk, walk->sampled_sp + offset, &caller))
+    return LU_PROVIDER_END;
+  result = lu_dwfl_walk_check_top (walk, caller);
+  if (result != LU_PROVIDER_FOUND)
+    return result;
   walk->caller.pc = caller;
   walk->caller.sp = walk->sampled_sp + offset + walk->arch->word_size;
   walk->is_to_begin = TRUE;
@@ -104,7 +107,32 @@ try_caller_at (Walk *walk, guint32 offset, LuCutOffWalk *cut_off)
   walk->is_exact = walk->is_signal_frame = FALSE;
   lu_dwfl_walk_run (walk);
   lu_cut_off_walk_note (cut_off, walk->stack, walk->sample);
-  return walk->stack->status == LU_STATUS_COMPLETE || back_to_leaf (walk, &before, leaf);
+  if (walk->stack->status == LU_STATUS_COMPLETE)
+    return LU_PROVIDER_FOUND;
+  back_to_leaf (walk, &before, leaf);
+  return LU_PROVIDER_NONE;
+}
+
+/* Tries the words on top of the stack. Returns FALSE if the frame providers are to decide. */
+static gboolean
+try_top (Walk *walk, LuCutOffWalk *cut_off)
+{
+  if (walk->arch->has_link_register)
+    return FALSE;
+  for (guint i = 0; i < LU_FP_LEAF_WORDS; i++)
+    switch (try_caller_at (walk, i * walk->arch->word_size, cut_off))
+      {
+      case LU_PROVIDER_FOUND:
+        return TRUE;
+      case LU_PROVIDER_UNKNOWN:
+        lu_dwfl_walk_finish (walk, LU_STATUS_OVER_BUDGET, walk->stack->frames[0].pc);
+        return TRUE;
+      case LU_PROVIDER_END:
+        return FALSE;
+      default:
+        break;
+      }
+  return FALSE;
 }
 
 /* Asks the frame providers. */
@@ -156,10 +184,8 @@ find_leaf_caller (Walk *walk)
   if (lu_arch_may_be_system_call (walk->arch, walk->sample, walk->stack->frames[0].pc)
       && try_before_leaf (walk))
     return;
-  for (guint i = 0; i < LU_FP_LEAF_WORDS && !walk->arch->has_link_register; i++)
-    if (try_caller_at (walk, i * walk->arch->word_size, &cut_off))
-      return;
-  try_frame_pointer (walk, &cut_off);
+  if (!try_top (walk, &cut_off))
+    try_frame_pointer (walk, &cut_off);
 }
 
 static void

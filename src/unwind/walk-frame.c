@@ -7,6 +7,7 @@
 #include "unwind/derived-step.h"
 #include "unwind/dwfl-facts.h"
 #include "unwind/landing-pad.h"
+#include "unwind/leaf-caller.h"
 #include "unwind/walk.h"
 
 /* The values of dwfl-walk.c: addresses further away are on another stack; and the most that
@@ -154,24 +155,12 @@ has_rule_before (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   return rule_at (walk, mapping, lookup - 1) != LU_FP_RULE_NONE;
 }
 
-/* FOUND: a stack word of a leaf in `code` can be its return address. */
-static LuProviderResult
-check_word (LuWalk *walk, const LuDwflMapping *code, guint64 address, guint64 *value)
-{
-  const LuDwflMapping *above;
-
-  if (!read_stack (walk, address, value) || (above = find_mapping (walk, *value - 1)) == NULL
-      || above->status != LU_STATUS_COMPLETE
-      || rule_at (walk, above, *value - 1) != LU_FP_RULE_OTHER)
-    return LU_PROVIDER_NONE;
-  return leads_to (walk, above, *value, code, walk->regs.pc);
-}
-
 /* Finds the caller of a leaf in a file without a rule: the first word on top of the stack that is a
  * return address into code with unwind information, like find_leaf_caller() in dwfl.c. The word is
  * believed only if the stack is complete from there on; if not, the walk starts again with the next
- * word. UNKNOWN: the dwfl engine must decide, because a file has to be read, or the leaf entered
- * the kernel with its last instruction. */
+ * word. NONE: there is none, or a word below it may be the return address. UNKNOWN: the dwfl engine
+ * must decide, because a file has to be read, or the leaf entered the kernel with its last
+ * instruction. */
 static LuProviderResult
 go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
@@ -185,10 +174,15 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     {
       guint64 offset = 8 * (guint64) walk->top++, value = 0;
 
-      switch (check_word (walk, mapping, regs->sp + offset, &value))
+      if (!read_stack (walk, regs->sp + offset, &value))
+        break;
+      switch (lu_leaf_caller_check (&frame_ops, walk, mapping, regs->pc, value))
         {
         case LU_PROVIDER_UNKNOWN:
           return LU_PROVIDER_UNKNOWN;
+        case LU_PROVIDER_END:
+          walk->top = LU_FP_LEAF_WORDS;
+          break;
         default:
           break;
         case LU_PROVIDER_FOUND:

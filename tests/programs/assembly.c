@@ -5,12 +5,14 @@
  * keeps one. The frame pointer register is their caller's, and following it skips that caller.
  *
  * hot_odd() takes half a word of the stack, hot_large() more words than are searched for return
- * addresses, and through() calls on. */
+ * addresses, and through() calls on. hot_bare() and its caller straight() take none of the stack,
+ * so the word above the return address of hot_bare() is that of straight(). */
 #include "known.h"
 
 void hot_odd (unsigned long rounds);
 void hot_large (unsigned long rounds);
 void through (void (*function) (void));
+void straight (unsigned long rounds);
 
 #define HOT(name, room)                                                                            \
   ".type " name ", @function\n" name ":\n"                                                         \
@@ -29,6 +31,17 @@ __asm__(".pushsection .text\n" HOT ("hot_odd", "4")
                                       "  add $72, %rsp\n"
                                       "  ret\n"
                                       ".size through, . - through\n"
+                                      ".type straight, @function\n"
+                                      "straight:\n"
+                                      "  call hot_bare\n"
+                                      "  ret\n"
+                                      ".size straight, . - straight\n"
+                                      ".type hot_bare, @function\n"
+                                      "hot_bare:\n"
+                                      "  dec %rdi\n"
+                                      "  jnz hot_bare\n"
+                                      "  ret\n"
+                                      ".size hot_bare, . - hot_bare\n"
                                       ".popsection\n");
 
 KNOWN void
@@ -41,6 +54,8 @@ KNOWN void
 without_frame_pointer (void)
 {
   through (hot_inner);
+  for (long long end = cpu_time () + 100 * 1000000LL; cpu_time () < end;)
+    straight (400000);
   AFTER_CALL ();
 }
 
