@@ -165,12 +165,46 @@ make_step (Follow *self, Trial *trial, const Thread *thread, int *signal_number,
   return TRUE;
 }
 
+static gboolean
+has_pending_trap (pid_t tid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/status", tid);
+  g_autofree char *text = NULL;
+  const char *at;
+
+  return g_file_get_contents (path, &text, NULL, NULL) && (at = strstr (text, "SigPnd:")) != NULL
+         && (g_ascii_strtoull (at + strlen ("SigPnd:"), NULL, 16) >> (SIGTRAP - 1) & 1) != 0;
+}
+
+/* Takes the trap of a step whose system call was interrupted: the thread stops for the interrupt
+ * first, and the trap would end the program once nobody traces it. */
+static void
+take_pending_trap (pid_t tid, int *signal_number)
+{
+  int status;
+
+  while (has_pending_trap (tid))
+    {
+      if (ptrace (PTRACE_CONT, tid, NULL, (void *) (glong) *signal_number) != 0)
+        return;
+      *signal_number = 0;
+      while (waitpid (tid, &status, __WALL) != tid)
+        if (errno != EINTR)
+          return;
+      if (!WIFSTOPPED (status))
+        return;
+      if (status >> 16 == 0 && WSTOPSIG (status) != SIGTRAP)
+        *signal_number = WSTOPSIG (status);
+    }
+}
+
 /* The flag for single steps may have become the program's own. */
 static void
 let_go (pid_t tid, int signal_number)
 {
   struct user_regs_struct regs;
 
+  take_pending_trap (tid, &signal_number);
   if (ptrace (PTRACE_GETREGS, tid, NULL, &regs) == 0 && (regs.eflags & TRAP_FLAG) != 0)
     {
       regs.eflags &= ~(guint64) TRAP_FLAG;
