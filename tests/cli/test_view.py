@@ -844,13 +844,17 @@ class Lines(Case):
         self.assertRegex(text, rf"(?m)^{self.path(self.FILE)}$")
         self.assertNotIn("newer", text)
         for number, line in enumerate(INLINED.splitlines(), 1):
+            # Some processors are never interrupted at the instructions of one of these lines.
+            share = r" *\d+\.\d\d % +\d+\.\d\d %" if number == self.LINE["hot"] else r"[ .%\d]*"
             if number in self.CHAIN[0][1]:
-                self.assertRegex(text, rf"(?m)^ *\d+\.\d\d % +\d+\.\d\d % +{number}  {re.escape(line)}$")
+                self.assertRegex(text, rf"(?m)^{share} +{number}  {re.escape(line)}$")
         self.assertNotIn("while (now", text)  # only what is near
         text = self.report("--annotate", "outer_part")
         share = re.search(r"(?m)^outer_part: total \d+ \((\d+\.\d\d) %\), self ", text)[1]
         self.assertGreaterEqual(float(share), 100 * self.outer_self() / self.hot["samples"] - 0.01)
-        self.assertRegex(text, rf"(?m)^ +{share} % +{self.LINE['calls middle']}  ")
+        call = re.search(rf"(?m)^ +(\d+\.\d\d) % +{self.LINE['calls middle']}  ", text)[1]
+        self.assertLessEqual(float(call), float(share))  # a few samples are at lines of its own
+        self.assertGreater(float(call), 0.95 * float(share))
         self.assertIn("Functions with", self.report("--annotate", "_PART"))
 
     def test_annotate_with_another_source(self):
