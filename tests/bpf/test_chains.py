@@ -4,7 +4,9 @@
 """test_chains.py LIVE_UNWINDER - the BPF program reads the functions of Pythons of this machine.
 
 Each Python that is installed runs the same program of two threads. Nearly every stack has to come with
-a chain, nothing in it may be unreadable, and the functions are announced. Prints TAP."""
+a chain, and the functions are announced. Next to nothing may be unreadable: CPython 3.12 enters its
+interpreter with a frame pointer that it has not set yet (tstate->cframe in _PyEval_EvalFrameDefault()),
+for a few instructions. Prints TAP."""
 
 import shutil
 import subprocess
@@ -32,6 +34,8 @@ OLDEST = (3, 7)
 MIN_STACKS = 50
 # of the stacks: the rest are from before the program that reads chains is loaded, and from ld.so.
 MIN_CHAINS = 0.5
+# of the chains
+MAX_BROKEN = 0.005
 MIN_FUNCTIONS = 4   # <module>, work, the lambda, burn and its generator
 
 
@@ -69,7 +73,8 @@ def main(argv):
         report(f"Python {version[0]}.{version[1]}",
                walks["stacks"] >= MIN_STACKS and walks["chains"] >= MIN_CHAINS * walks["stacks"]
                and walks["functions"] >= MIN_FUNCTIONS
-               and walks["chains_broken"] + walks["chains_cut"] + walks["functions_unreadable"] == 0)
+               and walks["chains_broken"] <= MAX_BROKEN * walks["chains"]
+               and walks["chains_cut"] + walks["functions_unreadable"] == 0)
     print(f"1..{len(found)}")
     return 0
 
