@@ -70,13 +70,14 @@ def main():
     if reason:
         print(f"1..0 # SKIP {reason}")
         sys.exit(77)
-    failed = False
+    failed = []
     directory = tempfile.mkdtemp()
     for kind in kinds or KINDS:
         problems = test(program, not_python, kind, directory)
         print(f"{kind}: {'; '.join(problems) or 'right'}", flush=True)
-        failed |= bool(problems)
+        failed += [f"{kind}: {problem}" for problem in problems]
     shutil.rmtree(directory)
+    print("; ".join(failed))  # once more: totals have the last line
     sys.exit(1 if failed else 0)
 
 
