@@ -77,16 +77,29 @@ lu_syscap_counters_take_log (LuSyscapCounters *self, const char *message)
 
 /* Frames */
 
-static gboolean
-write_some_counters (LuSyscapWriter *writer, guint64 time, const LuSyscapCounter *counters, guint n,
-                     GError **error)
+/* Counters or values, and how frames hold them. */
+typedef struct
 {
-  const LuSyscapHead head = { LU_SYSCAP_CTRDEF, -1, -1, time };
-  LuSyscapCtrdefFrame *frame =
-      lu_syscap_writer_add (writer, &head, sizeof *frame + n * sizeof frame->counters[0], error);
+  LuSyscapType type; /* of the frames */
+  const char *bytes;
+  gsize item_size;
+  guint n;
+  gsize (*measure) (guint n); /* returns the size of a frame with n of them */
+  void (*fill) (gpointer frame, gconstpointer items, guint n);
+} Items;
 
-  if (frame == NULL)
-    return FALSE;
+static gsize
+measure_counters (guint n)
+{
+  return sizeof (LuSyscapCtrdefFrame) + n * sizeof (LuSyscapCtrdef);
+}
+
+static void
+fill_counters (gpointer payload, gconstpointer items, guint n)
+{
+  LuSyscapCtrdefFrame *frame = payload;
+  const LuSyscapCounter *counters = items;
+
   frame->n_counters = (guint16) n;
   for (guint i = 0; i < n; i++)
     {
@@ -97,31 +110,27 @@ write_some_counters (LuSyscapWriter *writer, guint64 time, const LuSyscapCounter
       g_strlcpy (to->description, counters[i].description, sizeof to->description);
       to->id_and_type = counters[i].id | (counters[i].is_real ? 1u << 24 : 0);
     }
-  return TRUE;
 }
 
-gboolean
-lu_syscap_write_counters (LuSyscapWriter *writer, guint64 time, const LuSyscapCounter *counters,
-                          guint n, GError **error)
+static guint
+count_groups (guint n)
 {
-  for (guint i = 0; i < n; i += MAX_IN_FRAME)
-    if (!write_some_counters (writer, time, counters + i, MIN (n - i, MAX_IN_FRAME), error))
-      return FALSE;
-  return TRUE;
+  return (n + LU_SYSCAP_CTRSET_GROUP - 1) / LU_SYSCAP_CTRSET_GROUP;
 }
 
-static gboolean
-write_some_values (LuSyscapWriter *writer, guint64 time, const LuSyscapCounterValue *values,
-                   guint n, GError **error)
+static gsize
+measure_values (guint n)
 {
-  const LuSyscapHead head = { LU_SYSCAP_CTRSET, -1, -1, time };
-  guint n_groups = (n + LU_SYSCAP_CTRSET_GROUP - 1) / LU_SYSCAP_CTRSET_GROUP;
-  LuSyscapCtrsetFrame *frame = lu_syscap_writer_add (
-      writer, &head, sizeof *frame + n_groups * sizeof frame->groups[0], error);
+  return sizeof (LuSyscapCtrsetFrame) + count_groups (n) * sizeof (LuSyscapCtrsetGroup);
+}
 
-  if (frame == NULL)
-    return FALSE;
-  frame->n_groups = (guint16) n_groups;
+static void
+fill_values (gpointer payload, gconstpointer items, guint n)
+{
+  LuSyscapCtrsetFrame *frame = payload;
+  const LuSyscapCounterValue *values = items;
+
+  frame->n_groups = (guint16) count_groups (n);
   for (guint i = 0; i < n; i++)
     {
       LuSyscapCtrsetGroup *group = &frame->groups[i / LU_SYSCAP_CTRSET_GROUP];
@@ -129,17 +138,45 @@ write_some_values (LuSyscapWriter *writer, guint64 time, const LuSyscapCounterVa
       group->ids[i % LU_SYSCAP_CTRSET_GROUP] = values[i].id;
       group->values[i % LU_SYSCAP_CTRSET_GROUP] = values[i].bits;
     }
+}
+
+/* Writes as many frames as the items need. */
+static gboolean
+write_items (LuSyscapWriter *writer, guint64 time, const Items *items, GError **error)
+{
+  const LuSyscapHead head = { items->type, -1, -1, time };
+
+  for (guint i = 0; i < items->n; i += MAX_IN_FRAME)
+    {
+      guint n = MIN (items->n - i, MAX_IN_FRAME);
+      gpointer frame = lu_syscap_writer_add (writer, &head, items->measure (n), error);
+
+      if (frame == NULL)
+        return FALSE;
+      items->fill (frame, items->bytes + i * items->item_size, n);
+    }
   return TRUE;
+}
+
+gboolean
+lu_syscap_write_counters (LuSyscapWriter *writer, guint64 time, const LuSyscapCounter *counters,
+                          guint n, GError **error)
+{
+  const Items items = { LU_SYSCAP_CTRDEF, (const char *) counters,
+                        sizeof *counters, n,
+                        measure_counters, fill_counters };
+
+  return write_items (writer, time, &items, error);
 }
 
 gboolean
 lu_syscap_write_values (LuSyscapWriter *writer, guint64 time, const LuSyscapCounterValue *values,
                         guint n, GError **error)
 {
-  for (guint i = 0; i < n; i += MAX_IN_FRAME)
-    if (!write_some_values (writer, time, values + i, MIN (n - i, MAX_IN_FRAME), error))
-      return FALSE;
-  return TRUE;
+  const Items items = { LU_SYSCAP_CTRSET, (const char *) values, sizeof *values, n, measure_values,
+                        fill_values };
+
+  return write_items (writer, time, &items, error);
 }
 
 /* Ours */
