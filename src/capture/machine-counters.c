@@ -18,7 +18,7 @@
 typedef struct
 {
   int fd;
-  double max; /* kHz */
+  guint64 max; /* kHz */
 } Frequency;
 
 struct _LuMachineCounters
@@ -167,9 +167,9 @@ open_frequencies (LuMachineCounters *self, const char *cpus)
       g_autofree char *now = g_strdup_printf ("%s/cpu%u/cpufreq/scaling_cur_freq", cpus, i);
       g_autofree char *most = g_strdup_printf ("%s/cpu%u/cpufreq/scaling_max_freq", cpus, i);
       g_autofree char *text = lu_fd_read_file (most, 64, NULL);
-      Frequency frequency = { .max = text != NULL ? g_ascii_strtod (text, NULL) : 0 };
+      Frequency frequency = { .max = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0 };
 
-      if (frequency.max <= 0 || (frequency.fd = open (now, O_RDONLY | O_CLOEXEC)) < 0)
+      if (frequency.max == 0 || (frequency.fd = open (now, O_RDONLY | O_CLOEXEC)) < 0)
         break;
       g_array_append_val (self->frequencies, frequency);
     }
@@ -186,8 +186,9 @@ read_frequencies (LuMachineCounters *self)
 
       g_snprintf (name, sizeof name, "CPU %u", i);
       if (text != NULL)
-        set_real (self, "CPU Frequency", name,
-                  CLAMP (100 * g_ascii_strtod (text, NULL) / frequency->max, 0, 100));
+        set_real (
+            self, "CPU Frequency", name,
+            MIN (100 * (double) g_ascii_strtoull (text, NULL, 10) / (double) frequency->max, 100));
     }
 }
 

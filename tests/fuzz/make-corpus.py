@@ -6,8 +6,8 @@
 Perf records come from the recorded files of the unit tests: from each file, at most two of each
 combination of type and flags. The layout of its event precedes each record, as fuzz-record.c expects.
 Captures come from the writer in the judge's tests. This file contains everything else: lines of
-/proc/PID/maps and /proc/kallsyms in every form that the kernel prints, call frame information with one
-entry for each kind of instruction, and rules with a stack to unwind.
+/proc/PID/maps, /proc/kallsyms and the files with the machine's counters in every form that the kernel
+prints, call frame information with one entry for each kind of instruction, and rules with a stack to unwind.
 """
 
 import collections
@@ -19,6 +19,24 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "unit" / "input" / "data"
 sys.path.insert(0, str(HERE.parent / "judge"))
 import capwriter  # noqa: E402  (found through the line above)
+
+# Files of one machine, read twice: stat, meminfo, net/dev, diskstats, a CPU's highest and current frequency.
+COUNTERS = {
+    "usual": (
+        "cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0 0 0\nintr 5\n",
+        "MemTotal:       16304812 kB\nMemFree: 100 kB\nMemAvailable:  400 kB\nSwapTotal: 0 kB\n",
+        "Inter-|   Receive\n face |bytes\n    lo:    7 1 0 0 0 0 0 0    9 1 0\n  eth0: 1000 1 0 0 0 0 0 0 500 1 0\n",
+        "   8       0 sda 10 0 0 0 20 0 0 0\n 259       0 nvme0n1p1 1 2 3 4 5 6 7 8\n", "4000000\n", "1000000\n",
+        "cpu  130 0 0 170 0 0 0 0 0 0\ncpu0 125 0 0 25 0 0 0 0 0 0\ncpu2 5 0 0 125 20 0 0 0 0 0\nintr 5\n",
+        "MemTotal:       16304812 kB\nMemAvailable: 99999999999 kB\n", "  eth0:2000 1 0 0 0 0 0 0 400 1 0\nveth1: 1 0 0 0 0 0 0 0 1\n",
+        "   8       0 sda 13 0 0 0 20 0 0 0\n", "4000000\n", "9000000\n"),
+    "broken": (
+        "cpu\ncpu 1 2 3\ncpu99999999999999999999 1 2 3 4 5 6 7 8\n", "MemTotal\nMemTotal: kB\n:\nMemFree: -1 kB",
+        ":\na:b\nx: 18446744073709551615 0 0 0 0 0 0 0 18446744073709551616\n" + "long" * 20 + ": 1 0 0 0 0 0 0 0 1",
+        "8 0\n8 0 \n 1 2 x 18446744073709551615 1 1 1 99999999999999999999", "nan", "inf",
+        "cpu 0 0 0 0 0 0 0 0\ncpu 18446744073709551615 18446744073709551615 1 1 1 1 1 1", "MemTotal: 99999999999999999999 kB\nMemAvailable: 1", "",
+        "", "1", "-5"),
+}
 
 SAMPLE = 9
 FIRST_OWN = 64
@@ -458,7 +476,7 @@ def python_file(version, has_cold):
 
 
 def main():
-    for name in ("cfi", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
+    for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -467,6 +485,8 @@ def main():
         (HERE / "corpus" / "proc-maps" / name).write_text(text)
     for name, text in KALLSYMS.items():
         (HERE / "corpus" / "kallsyms" / name).write_text(text)
+    for name, texts in COUNTERS.items():
+        (HERE / "corpus" / "counters" / name).write_text("\0".join(texts))
     write_captures(HERE / "corpus" / "syscap-reader")
     write_cfi(HERE / "corpus" / "cfi")
     write_opcodes(HERE / "corpus" / "opcodes")
