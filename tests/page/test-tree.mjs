@@ -8,7 +8,9 @@ import { test } from "node:test";
 import { draw, load, record } from "./recording.mjs";
 
 const { Capture } = await load("data");
-const { buildTree, calleesOf, coverage, functionTotals, makeShape, selectSamples, weigh } = await load("tree");
+const { Callees } = await load("lazy");
+const { leaveOut, makeShape } = await load("shape");
+const { buildTree, coverage, functionTotals, selectSamples, weigh } = await load("tree");
 
 const ALL = { kernel: true };
 const TWO = { processes: [[1, "a", "a 1"], [2, "b", "b"], [3, "a", "a 2"]], threads: [[0, 1, 0], [0, 9, "worker"], [1, 2, 0], [2, 3, 0]] };
@@ -85,8 +87,8 @@ test("self and total count a sample once", () => {
 
 test("callees of a function from its outermost calls", () => {
   const made = tree([[0, 0, "a;f;g"], [1, 0, "b;f;f;h"], [2, 0, "c"]]);
-  assert.equal(draw(calleesOf(made, fnOf(made, "f"))), "f 2\n g 1\n f 1\n  h 1\n");
-  assert.equal(draw(calleesOf(made, fnOf(made, "all"))).split("\n")[0], "all 3");
+  assert.equal(draw(new Callees(made, fnOf(made, "f"))), "f 2\n f 1\n  h 1\n g 1\n");
+  assert.equal(draw(new Callees(made, fnOf(made, "all"))).split("\n")[0], "all 3");
 });
 
 test("two recordings of different length are compared by shares", () => {
@@ -119,6 +121,43 @@ test("hidden frames join what is below them", () => {
   const samples = [[0, 0, "a;x;b;c"], [1, 0, "a;b;c"], [2, 0, "a;b;d"], [3, 0, "a;x;b;d"]];
   assert.equal(rule(samples, "hide", "x"), "all 4\n program 4\n  a 4\n   b 4\n    c 2\n    d 2\n");
   assert.equal(draw(tree([[0, 0, "f;g;f;f;h"], [1, 0, "f;g;f;h"]], { folds: true })), "all 2\n program 2\n  f 2\n   g 2\n    f 2\n     h 2\n");
+});
+
+// Returns a tree as text in an order that does not depend on numbers.
+const sorted = (made, id = 0) => {
+  const below = [];
+  made.children(id, {}, (child) => below.push(sorted(made, child)));
+  return `${made.capture.names[made.fn[id]]} ${made.total[id]} ${made.self[id]} (${below.sort().join(" ")})`;
+};
+
+test("leaving frames out is as if they had not been recorded", () => {
+  let seed = 3;
+  const chance = (n) => { seed = (Math.imul(seed, 1103515245) + 12345) >>> 0; return (seed >>> 8) % n; };
+  for (let round = 0; round < 60; round++) {
+    const stacks = Array.from({ length: 30 }, () => Array.from({ length: chance(8) }, () => ["a", "b", "c", "k_x"][chance(4)]));
+    const folded = (stack) => stack.filter((name, i) => i === 0 || name !== stack[i - 1]);
+    const as = (change, options) => {
+      const samples = (list) => list.map((stack, i) => [i, i % 4, stack.join(";")]), byThread = round % 2 === 1;
+      const capture = new Capture(record(samples(stacks), TWO)), all = selectSamples(capture, {});
+      const rules = (options.rules || []).map(({ op, name }) => ({ op, fn: capture.names.indexOf(name) }));
+      const made = weigh(leaveOut(makeShape(capture, { byThread }), { kernel: true, ...options, rules }), all);
+      assert.equal(sorted(made), sorted(tree(samples(stacks.map(change)), { byThread }, TWO)));
+      for (let i = 1; i < made.n; i++) {
+        assert.ok(made.parent[i] < i && made.end[i] > i && made.end[i] <= made.end[made.parent[i]]);
+        assert.equal(made.depth[i], made.depth[made.parent[i]] + 1);
+      }
+    };
+    as((stack) => stack, {});
+    as((stack) => stack.filter((name) => name !== "k_x"), { kernel: false });
+    as((stack) => stack.filter((name) => name !== "a"), { rules: [{ op: "hide", name: "a" }] });
+    as((stack) => stack.filter((name) => name !== "b" && name !== "k_x"), { kernel: false, rules: [{ op: "hide", name: "b" }] });
+    as(folded, { folds: true });
+    as((stack) => folded(stack.filter((name) => name !== "c")), { folds: true, rules: [{ op: "hide", name: "c" }] });
+  }
+});
+
+test("a module without a name hides no program", () => {
+  assert.equal(draw(tree([[0, 0, "f;g@lib"]], { rules: [{ op: "hide", module: "" }] })), "all 1\n program 1\n  g 1\n");
 });
 
 test("nothing", () => {

@@ -5,8 +5,9 @@
 
 import { Figures, hideTip, showFunction, showTip } from "./about.mjs";
 import { Capture, STATE } from "./data.mjs";
-import { calleesOf, functionTotals, makeShape, selectSamples, totalOf, weigh } from "./tree.mjs";
-import { Callers, TimeOrder } from "./lazy.mjs";
+import { leaveOut, makeShape } from "./shape.mjs";
+import { functionTotals, selectSamples, totalOf, weigh } from "./tree.mjs";
+import { Callees, Callers, TimeOrder } from "./lazy.mjs";
 import { findLines, LineTable } from "./lines.mjs";
 import { fromHash, START, toHash, VIEWS } from "./state.mjs";
 import { Colours } from "./colours.mjs";
@@ -126,11 +127,13 @@ export class App {
     const selection = JSON.stringify([from, to, who, event]), frames = JSON.stringify([kernel, folds, byThread, rules]);
     this.samples = this.#remember("samples", selection, () => selectSamples(capture, state));
     this.treeKey = JSON.stringify([selection, frames, value]);
-    this.tree = this.#remember("tree", this.treeKey, () => {
-      const shape = this.#remember("shape", frames, () => makeShape(capture, { kernel, folds, byThread, rules, groups: this.#hasGroups() }));
-      return weigh(shape, this.samples, value);
-    });
+    this.tree = this.#remember("tree", this.treeKey, () => weigh(this.#remember("shape", frames, () => this.#makeShape()), this.samples, value));
     this.figures = new Figures(this.tree, state);
+  }
+
+  #makeShape() {
+    const { byThread } = this.state, groups = this.#hasGroups();
+    return leaveOut(this.#remember("whole", byThread, () => makeShape(this.capture, { byThread, groups })), this.state);
   }
 
   // Totals of all functions, which are only asked for where a view shows all of them.
@@ -164,7 +167,7 @@ export class App {
     if (view === "time") return this.#remember("time", treeKey, () => new TimeOrder(tree));
     if (view === "callers") return this.#remember("callers", treeKey, () => new Callers(tree, -1));
     if (view === "callersOf") return this.#remember("callersOf", treeKey + state.fn, () => new Callers(tree, state.fn));
-    if (view === "calleesOf") return this.#remember("calleesOf", treeKey + state.fn, () => calleesOf(tree, state.fn));
+    if (view === "calleesOf") return this.#remember("calleesOf", treeKey + state.fn, () => new Callees(tree, state.fn));
     return tree;
   }
 

@@ -99,6 +99,21 @@ function columnsOf(data) {
   return { nodes, samples, rest, lines: new Column(data.lines), nNodes: nodes.size / 2, nSamples: samples.size / 3 + rest.size / 4 };
 }
 
+// Returns where each node stands if all nodes below one follow it at once, and how many those are, with
+// the node itself. parent: of nodes in any order that has parents first; the first one is the root.
+export function preorder(parent, n) {
+  const size = new Int32Array(n).fill(1), next = new Int32Array(n), place = new Int32Array(n);
+  for (let i = n - 1; i > 0; i--) size[parent[i]] += size[i];
+  next[0] = 1;
+  for (let i = 1; i < n; i++) {
+    const above = parent[i], at = next[above];
+    next[above] = at + size[i];
+    next[i] = at + 1;
+    place[i] = at;
+  }
+  return { place, size };
+}
+
 export class Capture {
   constructor(data) {
     const loader = new Loader(), parts = data.before ? [data, data.before] : [data];
@@ -125,6 +140,7 @@ export class Capture {
       if (i > 0) this.firstBefore = this.samplesUsed;
       this.#add(loader, part, columns[i], i === 0);
     });
+    this.#order();
     Object.assign(this, { names: loader.names, fullNames: loader.fullNames, modules: loader.modules,
                           places: loader.places, processes: loader.processes, threads: loader.threads });
     this.all = loader.addFunction("all", "", PROGRAM);
@@ -132,6 +148,21 @@ export class Capture {
     this.nFunctions = this.names.length;
     this.isComparison = this.before !== null;
     this.#addValues(data.events, parts);
+  }
+
+  // Puts nodes before those below them, so that a part of the tree is one range.
+  #order() {
+    const n = this.nodesUsed, { place } = preorder(this.parent, n), { parent, fn, line, node } = this;
+    this.parent = new Int32Array(n);
+    this.fn = new Int32Array(n);
+    if (line) this.line = new Int32Array(n);
+    for (let i = 0; i < n; i++) {
+      const at = place[i];
+      this.parent[at] = place[parent[i]];
+      this.fn[at] = fn[i];
+      if (line) this.line[at] = line[i];
+    }
+    for (let i = 0; i < node.length; i++) node[i] = place[node[i]];
   }
 
   #add(loader, data, { nodes, samples, rest, lines }, isFirst) {

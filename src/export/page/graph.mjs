@@ -58,9 +58,16 @@ export class GraphView {
   }
 
   resize() {
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = window.devicePixelRatio || 1, { width, height } = this;
     this.width = Math.max(this.container.clientWidth, 10);
     this.height = Math.max(this.container.clientHeight, ROW);
+    const rows = this.graph ? this.graph.maxDepth + 1 : 1;
+    this.contentHeight = Math.max(rows * ROW, this.height);
+    this.spacer.style.height = this.contentHeight + "px";
+    if (this.width !== width || this.height !== height || ratio !== this.pixels.ratio) this.#resizeCanvas(ratio);
+  }
+
+  #resizeCanvas(ratio) {
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.canvas.style.width = this.width + "px";
@@ -71,9 +78,6 @@ export class GraphView {
     this.context.textBaseline = "middle";
     this.context.fontKerning = "none";
     this.context.direction = "ltr";
-    const rows = this.graph ? this.graph.maxDepth + 1 : 1;
-    this.contentHeight = Math.max(rows * ROW, this.height);
-    this.spacer.style.height = this.contentHeight + "px";
   }
 
   // Top of a row, from the top of the canvas.

@@ -78,6 +78,8 @@ export class Header {
 
   // Draws how the stacks of some samples ended.
   draw(samples) {
+    if (samples === this.samples) return;
+    this.samples = samples;
     const { found, whole } = this.#countStates(samples), { states } = this.capture.head;
     const colour = (key, i) => STATE_COLOURS[key] || `hsl(${(8 + 24 * i) % 360} 62% 55%)`;
     $("bar").replaceChildren(...found.map(({ key, n }, i) => {

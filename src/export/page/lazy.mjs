@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // SPDX-FileCopyrightText: 2026 The live-unwinder authors
 
-// lazy.mjs - graphs whose nodes are made when they are first seen: callers, and stacks in the order
-// of time. They answer as Tree does (tree.mjs).
+// lazy.mjs - graphs whose nodes are made when they are first seen: callers, callees, and stacks in the
+// order of time. They answer as Tree does (tree.mjs).
+
+import { Order } from "./order.mjs";
 
 class Growing {
   constructor(tree, fn) {
@@ -46,6 +48,50 @@ class Growing {
   }
 }
 
+// Boxes that each stand for a group of nodes, made of groups () in the order of their width. Boxes that are
+// too narrow to be seen are not made.
+class Grouped extends Growing {
+  #open(id) {
+    const groups = this.groups(id), ids = Int32Array.from(groups.keys());
+    this.group[id] = null;
+    this.lists[id] = { groups, made: [], x: this.x[id],
+                       order: new Order(ids, (a, b) => groups[b].total - groups[a].total || groups[a].fn - groups[b].fn) };
+  }
+
+  #make(id, list, group) {
+    const child = this.add(id, group.fn, list.x, group.total);
+    if (this.old) this.old.push(group.old);
+    this.group[child] = group;
+    list.made.push(child);
+    list.x += group.total;
+  }
+
+  children(id, { min = 0, from = -Infinity, to = Infinity }, visit) {
+    if (this.lists[id] === null) this.#open(id);
+    const list = this.lists[id], { made, order } = list;
+    for (let i = 0; i < order.n; i++) {
+      if (i === made.length) {
+        const group = list.groups[order.at(i)];
+        if (group.total < min) return list.x;
+        this.#make(id, list, group);
+      }
+      const child = made[i];
+      if (this.total[child] < min) return this.x[child];
+      if (this.x[child] >= to) break;
+      if (this.x[child] + this.total[child] > from) visit(child);
+    }
+    return -1;
+  }
+
+  // Returns the widest one, or -1.
+  first(id) {
+    if (this.lists[id] === null) this.#open(id);
+    const list = this.lists[id];
+    if (list.order.n > 0 && list.made.length === 0) this.#make(id, list, list.groups[list.order.at(0)]);
+    return list.order.n > 0 ? list.made[0] : -1;
+  }
+}
+
 // Frames: nodes of the tree, and how much of each; those of several callers, one after the other.
 class FrameList {
   constructor(n, isComparison) {
@@ -71,9 +117,11 @@ const sumOf = (array, begin, end) => {
   return sum;
 };
 
+const sumAt = (array, places) => places.reduce((sum, place) => sum + array[place], 0);
+
 // The callers of a function, from its outermost calls, or of every function that has samples of its
 // own (fn: -1).
-export class Callers extends Growing {
+export class Callers extends Grouped {
   constructor(tree, fn) {
     super(tree, fn < 0 ? tree.capture.all : fn);
     const { self, oldSelf, total, old } = tree, list = new FrameList(tree.n, old !== null);
@@ -84,7 +132,7 @@ export class Callers extends Growing {
       list.n = list.put(list.n, 0, i, total[i], old ? old[i] : 0);
       i = tree.end[i] - 1;
     }
-    this.frames = [{ list, begin: 0, end: list.n }]; // of each box, until it has callers
+    this.group = [{ list, begin: 0, end: list.n }]; // of each box, until its callers are known
     this.groupOf = new Int32Array(tree.capture.nFunctions).fill(-1);
     this.total[0] = sumOf(list.amounts, 0, list.n);
     if (this.old) this.old[0] = sumOf(list.old, 0, list.n);
@@ -103,9 +151,9 @@ export class Callers extends Growing {
     return groups;
   }
 
-  #group(id) {
-    const { groupOf, tree } = this, { list, begin, end } = this.frames[id], isSelf = id === 0 && this.isInverted;
-    const groups = this.#countCallers(this.frames[id], isSelf), above = new FrameList(end - begin, this.old !== null);
+  groups(id) {
+    const { groupOf, tree } = this, { list, begin, end } = this.group[id], isSelf = id === 0 && this.isInverted;
+    const groups = this.#countCallers(this.group[id], isSelf), above = new FrameList(end - begin, this.old !== null);
     for (let k = begin; k < end; k++) {
       const node = isSelf ? list.nodes[k] : tree.parent[list.nodes[k]];
       if (node <= 0) { this.self[id] += list.amounts[k]; continue; }
@@ -116,30 +164,45 @@ export class Callers extends Growing {
       groupOf[group.fn] = -1;
       group.list = above;
       group.total = sumOf(above.amounts, group.begin, group.end);
+      if (this.old) group.old = sumOf(above.old, group.begin, group.end);
     }
-    return groups.sort((a, b) => b.total - a.total || a.fn - b.fn);
+    return groups;
+  }
+}
+
+// What a function calls, from its outermost calls. A box stands for several nodes of the tree.
+export class Callees extends Grouped {
+  constructor(tree, fn) {
+    super(tree, fn);
+    const { n, end, depth, total } = tree, nodes = [];
+    this.maxDepth = 0;
+    for (let i = 0; i < n; i++) {
+      if (tree.fn[i] !== fn || total[i] === 0) continue;
+      nodes.push(i);
+      for (const top = depth[i], last = end[i]; i < last; i++)
+        if (depth[i] - top > this.maxDepth && total[i] > 0) this.maxDepth = depth[i] - top;
+      i--;
+    }
+    this.group = [{ nodes }]; // of each box, until its callees are known
+    this.total[0] = sumAt(total, nodes);
+    if (this.old) this.old[0] = sumAt(tree.old, nodes);
   }
 
-  #expand(id) {
-    let x = this.x[id];
-    this.lists[id] = this.#group(id).map((group) => {
-      const child = this.add(id, group.fn, x, group.total);
-      if (this.old) this.old.push(sumOf(group.list.old, group.begin, group.end));
-      this.frames[child] = group;
-      x += group.total;
-      return child;
-    });
-    this.frames[id] = null;
-  }
-
-  children(id, { min = 0, from = -Infinity, to = Infinity }, visit) {
-    if (this.lists[id] === null) this.#expand(id);
-    for (const child of this.lists[id]) {
-      if (this.total[child] < min) return this.x[child];
-      if (this.x[child] >= to) break;
-      if (this.x[child] + this.total[child] > from) visit(child);
+  groups(id) {
+    const { tree } = this, groups = new Map();
+    for (const node of this.group[id].nodes) {
+      this.self[id] += tree.self[node];
+      for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
+        if (tree.total[child] === 0) continue;
+        const fn = tree.fn[child];
+        if (!groups.has(fn)) groups.set(fn, { fn, total: 0, old: 0, nodes: [] });
+        const group = groups.get(fn);
+        group.nodes.push(child);
+        group.total += tree.total[child];
+        if (tree.old) group.old += tree.old[child];
+      }
     }
-    return -1;
+    return [...groups.values()];
   }
 }
 

@@ -4,6 +4,8 @@
 // lines.mjs - what the source lines of functions have, where the recording has lines. A sample counts
 // once for a line, however often its stack has it.
 
+import { Order } from "./order.mjs";
+
 // Returns the lines of a recording: of each node the number of its line (-1: not known), and function
 // and line by number.
 export function findLines(capture) {
@@ -33,9 +35,8 @@ export class LineTable {
     this.total = new Float64Array(n);
     this.#addUp();
     const isShown = (id) => this.total[id] > 0 && (fn === null || lines.fns[id] === fn) && (!passes || passes[lines.fns[id]]);
-    this.ids = Int32Array.from(lines.fns.keys()).filter(isShown);
-    this.n = this.ids.length;
-    this.#sort(sort.replace(/^-/, ""), sort.startsWith("-") ? -1 : 1);
+    this.order = new Order(Int32Array.from(lines.fns.keys()).filter(isShown), this.#comparison(sort.replace(/^-/, ""), sort.startsWith("-") ? -1 : 1));
+    this.n = this.order.n;
   }
 
   #addUp() {
@@ -53,22 +54,29 @@ export class LineTable {
     }
   }
 
-  #sort(key, sign) {
+  // Returns a function that compares two lines by a column. sign: -1: the other way round.
+  #comparison(key, sign) {
     const { self, total, lines: { fns, lines }, tree: { capture: { names, places } } } = this;
     const byText = (text) => (a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0) || lines[a] - lines[b];
     const compare = { total: (a, b) => total[b] - total[a] || self[b] - self[a], name: byText((id) => fileOf(places[fns[id]])),
                       module: byText((id) => names[fns[id]]) }[key] || ((a, b) => self[b] - self[a] || total[b] - total[a]);
-    this.ids.sort((a, b) => sign * compare(a, b) || a - b);
+    return (a, b) => sign * compare(a, b) || a - b;
   }
 
   row(i) {
-    const id = this.ids[i], fn = this.lines.fns[id], { capture } = this.tree, file = fileOf(capture.places[fn]);
+    const id = this.order.at(i), fn = this.lines.fns[id], { capture } = this.tree, file = fileOf(capture.places[fn]);
     return { fn, self: this.self[id], total: this.total[id], change: 0, totalChange: 0,
              name: `${file.slice(file.lastIndexOf("/") + 1) || capture.modules[fn]}:${this.lines.lines[id]}`,
              module: capture.names[fn], title: `${file}:${this.lines.lines[id]}` };
   }
 
-  find(fn) { return this.ids.findIndex((id) => this.lines.fns[id] === fn); }
+  // Returns the place of the first line of a function, or -1.
+  find(fn) {
+    const { order, lines: { fns } } = this;
+    let first = -1;
+    for (const id of order.ids) if (fns[id] === fn && (first < 0 || order.compare(id, first) < 0)) first = id;
+    return first < 0 ? -1 : order.find(first);
+  }
 }
 
 // Returns the file of a place, "FILE:LINE".

@@ -4,6 +4,7 @@
 // table.mjs - functions by what they have: rows that exist only while they are seen.
 
 import { STATE } from "./data.mjs";
+import { Order } from "./order.mjs";
 import { count, percent, visible } from "./text.mjs";
 
 export const TABLE_ROW = 24;
@@ -23,34 +24,44 @@ export class Table {
     this.totals = totals;
     for (let fn = 0; fn < capture.nFunctions; fn++)
       if (totals.total[fn] > 0 && capture.kinds[fn] <= STATE && (!passes || passes[fn])) found.push(fn);
-    this.fns = Int32Array.from(found);
     this.n = found.length;
-    this.#sort(sort.replace(/^-/, ""), sort.startsWith("-") ? -1 : 1);
+    this.order = new Order(Int32Array.from(found), this.#comparison(sort.replace(/^-/, ""), sort.startsWith("-") ? -1 : 1));
   }
 
-  row(i) {
-    const { tree, totals } = this, fn = this.fns[i], self = totals.self[fn], total = totals.total[fn];
+  row(i) { return this.#rowOf(this.order.at(i)); }
+
+  #rowOf(fn) {
+    const { tree, totals } = this, self = totals.self[fn], total = totals.total[fn];
     if (!tree.capture.isComparison) return { fn, self, total, change: 0, totalChange: 0 };
     const whole = tree.total[0] || 1, newSelf = 2 * self - totals.oldSelf[fn], newTotal = 2 * total - totals.old[fn];
     return { fn, self: newSelf, total: newTotal, change: (newSelf - totals.oldSelf[fn]) / whole, totalChange: (newTotal - totals.old[fn]) / whole };
   }
 
-  find(fn) { return this.fns.indexOf(fn); }
+  find(fn) { return this.order.find(fn); }
 
-  #sort(key, sign) {
+  // Returns a function that compares two functions by a column. sign: -1: the other way round.
+  #comparison(key, sign) {
     const { capture } = this.tree;
     if (TEXTS.includes(key)) {
       const text = key === "module" ? capture.modules : capture.names;
-      this.fns.sort((a, b) => sign * (text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : 0) || a - b);
-      return;
+      return (a, b) => sign * (text[a] < text[b] ? -1 : text[a] > text[b] ? 1 : 0) || a - b;
     }
+    const { first, second } = this.#keys(key);
+    return (a, b) => sign * (first[b] - first[a] || second[b] - second[a]) || a - b;
+  }
+
+  // Returns the numbers by which functions are sorted.
+  #keys(key) {
+    const { totals, tree: { capture } } = this;
+    if (!capture.isComparison && key === "self") return { first: totals.self, second: totals.total };
+    if (!capture.isComparison && key === "total") return { first: totals.total, second: totals.self };
     const first = new Float64Array(capture.nFunctions), second = new Float64Array(capture.nFunctions);
-    for (let i = 0; i < this.n; i++) {
-      const row = this.row(i);
-      first[row.fn] = Math.abs(row[key] || 0);
-      second[row.fn] = key === "self" ? row.total : row.self;
+    for (let fn = 0; fn < capture.nFunctions; fn++) {
+      const row = this.#rowOf(fn);
+      first[fn] = Math.abs(row[key] || 0);
+      second[fn] = key === "self" ? row.total : row.self;
     }
-    this.fns.sort((a, b) => sign * (first[b] - first[a] || second[b] - second[a]) || a - b);
+    return { first, second };
   }
 }
 

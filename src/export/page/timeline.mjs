@@ -99,13 +99,13 @@ export class Timeline {
   }
 
   set({ from, to, who, heat, colours }) {
-    this.range = from === null ? null : [from, to];
-    this.colours = colours;
-    const isOther = heat !== this.isHeat || !isSame(who, this.who);
-    this.who = who;
-    this.isHeat = heat;
-    if (isOther || !this.counts) this.layout();
-    else this.draw();
+    const range = from === null ? null : [from, to], isOther = !isSame(who, this.who);
+    const isSeen = this.counts && heat === this.isHeat, isCounted = isSeen && !(heat && isOther);
+    if (isCounted && !isOther && isSame(range, this.range) && colours.isDark === this.isDark) return;
+    Object.assign(this, { range, who, isHeat: heat, isDark: colours.isDark });
+    if (!isCounted) { this.layout(); return; }
+    if (isOther) this.#drawNames();
+    this.draw();
   }
 
   #visibleRows() {
