@@ -125,6 +125,9 @@ class Pages(unittest.TestCase):
   press("3"); say("callers", labels(app.lower));
   press("4"); say("sandwich", [text("middle"), labels(app.upper), labels(app.lower)]);
   press("5"); say("table", [...$("table").querySelectorAll(".row .name")].map((each) => each.textContent));
+  const cells = [...$("table").querySelectorAll(".row > div")].map((cell) => cell.getBoundingClientRect());
+  say("overlaps", cells.filter((cell, i) => i > 0 && cell.top === cells[i - 1].top && cell.left < cells[i - 1].right - 0.5).length);
+  say("bent", cells.filter((cell, i) => i > 0 && cell.top !== cells[i - 1].top && cell.left > 0.5).length);
   button("table", "Total"); say("by_total", [...$("table").querySelectorAll(".row .name")].map((each) => each.textContent)[0]);
   press("ArrowDown", $("table")); press("Enter", $("table")); say("opened", [app.state.view, text("middle")]);
   press("1"); say("hash", location.hash);
@@ -145,6 +148,7 @@ class Pages(unittest.TestCase):
         self.assertIn("main+0x100", log["sandwich"][1])
         self.assertEqual(log["sandwich"][2], ["parse+0x100"])
         self.assertEqual(log["table"][:2], ["parse+0x100", "compare+0x100"])
+        self.assertEqual((log["overlaps"], log["bent"]), (0, 0))
         self.assertEqual(log["by_total"], "main+0x100")
         self.assertEqual(log["opened"][0], "sandwich")
         self.assertIn("fn=", log["hash"])

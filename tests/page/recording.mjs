@@ -21,7 +21,7 @@ export const STATES = { "complete": ["complete", 0], "truncated-copy": ["truncat
                         "no-user-context": ["no user context", 1], "kernel-only": ["kernel only", 1] };
 
 // samples: [time, thread, "root;…;leaf", count]; no time: it was not kept. Functions that begin with
-// "k_" are the kernel's, those in parentheses are states; "name@module" has a module.
+// "k_" are the kernel's, "py_" an interpreter's, those in parentheses are states; "name@module" has a module.
 export function record(samples, { threads = [[0, 1, 0]], processes = [[1, "program", "program -x"]], ...more } = {}) {
   const functions = new Map(), nodes = new Map(), table = [];
   const fnOf = (name) => { if (!functions.has(name)) functions.set(name, functions.size); return functions.get(name); };
@@ -48,7 +48,7 @@ export function record(samples, { threads = [[0, 1, 0]], processes = [[1, "progr
     by_thread: 0, folds: 0, time: "2026-11-25T12:00:00Z", command: "program -x", host: "host",
     events: [["cpu-clock", "nanoseconds", 1000000]], states: STATES, processes, threads,
     names: names.map((name) => name.split("@")[0]), full_names: names.map(() => 0),
-    kinds: names.map((name) => (name.startsWith("k_") ? 1 : name.startsWith("(") ? 4 : 0)).join(""),
+    kinds: names.map((name) => (name.startsWith("k_") ? 1 : name.startsWith("(") ? 4 : name.startsWith("py_") ? 5 : 0)).join(""),
     modules, module_of: column(moduleOf.map((module) => modules.indexOf(module))),
     nodes: column(table), samples: column(rows), events_of: "", weights: "", rest: column(restRows), ...more,
   };

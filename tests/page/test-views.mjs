@@ -7,7 +7,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load, record } from "./recording.mjs";
 
-const { Capture } = await load("data");
+const { commandOf } = await load("header");
+const { Capture, isCode } = await load("data");
 const { buildTree, functionTotals, selectSamples } = await load("tree");
 const { countOverTime, makeRows, stepOf } = await load("timeline");
 const { Table } = await load("table");
@@ -46,6 +47,22 @@ test("a table sorts and filters", () => {
   assert.deepEqual(table(data, "total").map(([name]) => name), ["main", "f", "g"]);
   assert.deepEqual(table(data, "-name").map(([name]) => name), ["main", "g", "f"]);
   assert.deepEqual(table(data, "name", [0, 1, 0, 0, 0]), [["f", 2, 2, 0]]);
+});
+
+test("functions of an interpreter are functions as others are", () => {
+  const data = record([[0, 0, "main;py_work"], [1, 0, "main;py_work"], [2, 0, "main"]]);
+  assert.deepEqual(table(data, "self").map(([name]) => name), ["py_work", "main"]);
+  const capture = new Capture(data), colours = new Colours(capture, new Float64Array(capture.nFunctions));
+  const [work, program] = ["py_work", "program"].map((name) => capture.names.indexOf(name));
+  assert.deepEqual([isCode(capture.kinds[work]), isCode(capture.kinds[program])], [true, false]);
+  assert.notEqual(colours.dim(work), colours.dim(program));
+});
+
+test("the title is what was recorded", () => {
+  const of = (command, ...names) => commandOf({ command, processes: names.map((name) => [1, name, ""]) });
+  assert.equal(of("/opt/live-unwinder -o x.html -- /usr/bin/make -C a/b"), "make -C a/b");
+  assert.equal(of("/opt/live-unwinder --all -o /tmp/x.html"), "live-unwinder --all -o /tmp/x.html");
+  assert.deepEqual([of("", "nginx"), of(undefined, "a/b"), of("")], ["nginx", "a/b", "recording"]);
 });
 
 test("a table of a comparison tells what changed most", () => {

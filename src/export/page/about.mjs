@@ -4,7 +4,7 @@
 // about.mjs - what the page says about a function or a box: the line at the bottom and the tip at the
 // pointer.
 
-import { STATE } from "./data.mjs";
+import { isCode } from "./data.mjs";
 import { $, element, named } from "./dom.mjs";
 import { count, duration, percent, plural, visible } from "./text.mjs";
 import { totalOf } from "./tree.mjs";
@@ -49,7 +49,7 @@ export function showFunction({ capture, tree, figures, colours }, fn, here) {
   if (place) line.append(" · ", named(place, 200));
   const of = totalOf(tree, fn), all = fn === capture.all ? figures.of(tree.total[0], 0) : figures.describe(of.total, of.self, of.old);
   const text = here && fn !== capture.all ? `here ${here}; everywhere ${all}` : all;
-  for (const button of $("actions").children) button.disabled = capture.kinds[fn] >= STATE;
+  for (const button of $("actions").children) button.disabled = !isCode(capture.kinds[fn]);
   $("about").replaceChildren(line, element("div", { class: "numbers", text }));
 }
 

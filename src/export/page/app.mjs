@@ -4,7 +4,7 @@
 // app.mjs - the page: what is selected, which views show it, and the keys.
 
 import { Figures, hideTip, showFunction, showTip } from "./about.mjs";
-import { Capture, STATE } from "./data.mjs";
+import { Capture, isCode } from "./data.mjs";
 import { leaveOut, makeShape } from "./shape.mjs";
 import { functionTotals, selectSamples, totalOf, weigh } from "./tree.mjs";
 import { Callees, Callers, TimeOrder } from "./lazy.mjs";
@@ -182,7 +182,7 @@ export class App {
   #busiest() {
     const { self } = this.totals;
     let best = 0;
-    for (let fn = 1; fn < self.length; fn++) if (self[fn] > self[best] && this.capture.kinds[fn] < STATE) best = fn;
+    for (let fn = 1; fn < self.length; fn++) if (self[fn] > self[best] && isCode(this.capture.kinds[fn])) best = fn;
     return best;
   }
 
@@ -268,7 +268,7 @@ export class App {
 
   act(key) {
     const { fn } = this.chosen, { capture } = this, { rules } = this.state;
-    if (fn === null || capture.kinds[fn] >= STATE) return;
+    if (fn === null || !isCode(capture.kinds[fn])) return;
     const add = (rule) => this.update({ rules: [...rules, rule], zoom: null });
     const actions = {
       b: () => this.update({ view: "sandwich", fn, zoom: null }), l: () => this.update({ view: "lines", fn, zoom: null }), c: () => this.copy(fn),

@@ -4,7 +4,7 @@
 // colours.mjs - a hue for each module, lighter and darker ones for its functions; calm ones for the
 // kernel and programs, and for a comparison blue (less than before) to red (more).
 
-import { GENERATED, KERNEL, NOWHERE, PROGRAM, STATE } from "./data.mjs";
+import { GENERATED, INTERPRETED, KERNEL, NOWHERE, PROGRAM, STATE, USER } from "./data.mjs";
 
 // In the order of how much of the recording a module has.
 const HUES = [62, 145, 300, 95, 190, 345, 120, 270, 40, 215];
@@ -50,7 +50,7 @@ export class Colours {
   constructor(capture, weights) {
     const modules = new Map();
     for (let fn = 0; fn < capture.nFunctions; fn++)
-      if (capture.kinds[fn] === 0) modules.set(capture.modules[fn], (modules.get(capture.modules[fn]) || 0) + weights[fn]);
+      if (capture.kinds[fn] === USER || capture.kinds[fn] === INTERPRETED) modules.set(capture.modules[fn], (modules.get(capture.modules[fn]) || 0) + weights[fn]);
     this.capture = capture;
     this.hues = new Map([...modules].sort((a, b) => b[1] - a[1]).map(([module], i) => [module, HUES[i % HUES.length]]));
     this.setDark(false);

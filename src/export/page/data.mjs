@@ -3,7 +3,11 @@
 
 // data.mjs - a recording as src/export/page.c wrote it, in typed arrays.
 
-export const USER = 0, KERNEL = 1, GENERATED = 2, NOWHERE = 3, STATE = 4, PROGRAM = 5;
+// Kinds of functions: those of LuCodeKind, and programs and threads, which only the page has.
+export const USER = 0, KERNEL = 1, GENERATED = 2, NOWHERE = 3, STATE = 4, INTERPRETED = 5, PROGRAM = 6;
+
+// Tells whether a function is code: no state and no program.
+export const isCode = (kind) => kind < STATE || kind === INTERPRETED;
 
 function decode(base64) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);

@@ -3,7 +3,7 @@
 
 // table.mjs - functions by what they have: rows that exist only while they are seen.
 
-import { STATE } from "./data.mjs";
+import { PROGRAM } from "./data.mjs";
 import { Order } from "./order.mjs";
 import { count, percent, visible } from "./text.mjs";
 
@@ -23,7 +23,7 @@ export class Table {
     this.tree = tree;
     this.totals = totals;
     for (let fn = 0; fn < capture.nFunctions; fn++)
-      if (totals.total[fn] > 0 && capture.kinds[fn] <= STATE && (!passes || passes[fn])) found.push(fn);
+      if (totals.total[fn] > 0 && capture.kinds[fn] !== PROGRAM && (!passes || passes[fn])) found.push(fn);
     this.n = found.length;
     this.order = new Order(Int32Array.from(found), this.#comparison(sort.replace(/^-/, ""), sort.startsWith("-") ? -1 : 1));
   }
