@@ -57,6 +57,124 @@ $("log").textContent = JSON.stringify(log);
 </script></body>"""
 
 
+# Presses every control once; `check` has what it did, and what it should have done.
+CONTROLS = """
+const checks = {}, check = (what, found, expected) => { checks[what] = [found, expected]; };
+const pressed = new Set(), keys = new Set(), label = (each) => each.dataset.key || each.id || `${each.className} ${each.textContent || each.title}`;
+document.addEventListener("click", (event) => { const at = event.target.closest("button"); if (at) pressed.add(label(at)); }, true);
+document.addEventListener("keydown", (event) => keys.add(event.key), true);
+const seen = new Set(), watch = () => { for (const each of document.querySelectorAll("button")) if (!each.disabled) seen.add(label(each)); };
+new MutationObserver(watch).observe(document.body, { childList: true, subtree: true, attributes: true });
+watch();
+const key = (name, place, more = {}) => (place || document.body).dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...more }));
+const graph = $("lower"), names = () => [...$("timeline").querySelectorAll(".who")].map((each) => each.textContent);
+const click = (name) => mouse(app.lower, "click", find(app.lower, name)), samples = () => text("share").split(" ")[0];
+
+// Header.
+$("states").querySelector("summary").click(); check("legend", [$("states").open, text("legend").startsWith("complete100.00 %")], [true, true]);
+key("Escape"); check("legend closed", $("states").open, false);
+
+// Views: buttons, arrows, numbers.
+for (const [i, view] of app.views.entries()) { $("views").children[i].click(); check("tab " + view, app.state.view, view); }
+key("ArrowLeft", $("views").children[4]); check("tab to the left", app.state.view, "sandwich");
+key("ArrowRight", $("views").children[3]); key("ArrowRight", $("views").children[4]); check("tab round", app.state.view, "flame");
+for (let i = 5; i >= 1; i--) { key(String(i)); check("key " + i, app.state.view, app.views[i - 1]); }
+
+// Options: each button and its key.
+for (const [name, letter] of [["flip", "r"], ["kernel", "k"], ["folds", "g"], ["byThread", "t"], ["heat", "m"]]) {
+  const before = app.state[name], one = document.querySelector(`#options [data-key=${name}]`);
+  one.click(); check("button " + name, [app.state[name], one.getAttribute("aria-pressed")], [!before, String(!before)]);
+  key(letter); check("key " + letter, app.state[name], before);
+}
+button("options", "Keys"); check("help", $("help").open, true);
+const listed = [...$("help").querySelectorAll("dt")].map((each) => each.textContent);
+button("help", "Close"); check("help closed", $("help").open, false);
+key("?"); check("key ?", $("help").open, true); $("help").close();
+
+// Timeline: processes of a program, one of them, one program, a range by keys and in the heat map.
+check("rows", names().length, 2);
+$("timeline").querySelector(".fold").click(); check("unfolded", names().length, 4);
+$("timeline").querySelectorAll(".who")[2].click(); check("process", [samples(), location.hash.startsWith("#who=pid%3A3")], ["30", true]);
+$("timeline").querySelectorAll(".who")[2].click(); check("all processes", text("share"), "All 100 samples");
+$("timeline").querySelectorAll(".who")[1].click(); check("other process", samples(), "60");
+$("timeline").querySelectorAll(".who")[0].click(); check("program", samples(), "90");
+$("timeline").querySelectorAll(".who")[3].click(); check("other program", samples(), "10");
+$("timeline").querySelectorAll(".who")[3].click();
+$("timeline").querySelector(".fold").click(); check("folded", names().length, 2);
+const canvas = app.timeline.canvas; canvas.setPointerCapture = () => {};
+key("ArrowRight", canvas); const [from, to] = [app.state.from, app.state.to];
+key("ArrowRight", canvas, { shiftKey: true }); check("longer", [app.state.from === from, app.state.to > to], [true, true]);
+key("ArrowLeft", canvas, { shiftKey: true }); check("shorter", app.state.to, to);
+button("chips", ""); check("all times", app.state.from, null);
+key("m"); const box = canvas.getBoundingClientRect(), at = (x, y) => ({ clientX: box.left + x * box.width, clientY: box.top + y * box.height, pointerId: 1, button: 0, bubbles: true });
+canvas.dispatchEvent(new PointerEvent("pointerdown", at(0.1, 0.1))); canvas.dispatchEvent(new PointerEvent("pointerup", at(0.1, 0.6)));
+check("in the heat map", app.state.from !== null && app.state.to - app.state.from < app.timeline.heat.column, true);
+key("Escape", canvas); key("m"); check("out of it", app.state.from, null);
+
+// Graph: zoom and pan by keys, wheel and pointer; moves; copies.
+const zoomed = () => Math.round(1000 * app.lower.span / app.lower.graph.total[0]);
+for (const [closer, wider] of [["+", "-"], ["=", "-"], ["w", "s"]]) { key(closer, graph); check("key " + closer, zoomed(), 800); key(wider, graph); check("key " + wider, zoomed(), 1000); }
+key("+", graph); const left = app.lower.from; key("d", graph); check("key d", app.lower.from > left, true); key("a", graph); check("key a", Math.abs(app.lower.from - left) < 1e-6, true);
+graph.dispatchEvent(new WheelEvent("wheel", { deltaY: 50, shiftKey: true, bubbles: true, cancelable: true })); check("wheel pans", app.lower.from > left, true);
+key("Home", graph); check("key Home", zoomed(), 1000);
+graph.dispatchEvent(new WheelEvent("wheel", { deltaY: -240, ctrlKey: true, clientX: 300, bubbles: true, cancelable: true })); check("wheel zooms", zoomed(), 500);
+const before = app.lower.from;
+graph.dispatchEvent(new PointerEvent("pointerdown", { clientX: 500, clientY: 500, button: 0, bubbles: true }));
+for (const x of [480, 400]) window.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: 500 }));
+window.dispatchEvent(new PointerEvent("pointerup", {})); check("pointer pans", app.lower.from > before, true); app.lower.isPanning = false;
+key("Home", graph); click("read"); check("click", app.lower.span, 60);
+key("Backspace", graph); check("Backspace", app.lower.span > 60, true);
+key("Home", graph); key("ArrowDown", graph); key("ArrowDown", graph); const way = app.lower.chosen;
+key("ArrowDown", graph); key("ArrowRight", graph); check("ArrowRight", app.lower.graph.parent[app.lower.chosen], way);
+key("ArrowLeft", graph); key("Enter", graph); check("Enter", app.lower.span, 60);
+key("ArrowUp", graph); check("ArrowUp", app.lower.chosen, way);
+click("read"); key("c", graph); check("key c", app.copied, "read+0x100");
+mouse(app.lower, "click", find(app.lower, "parse"), { ctrlKey: true }); check("Ctrl-click", app.copied, "parse+0x100");
+key("Home", graph);
+
+// What can be done with a function: buttons, keys; undo, chips, Escape.
+const act = { Focus: ["f", "focus read+0x100 ×"], Only: ["o", "only read+0x100 ×"], Drop: ["x", "drop read+0x100 ×"], Hide: ["h", "hide read+0x100 ×"], "Hide module": ["H", "hide module read ×"] };
+const one = (name) => [...$("actions").children].find((each) => each.textContent === name);
+for (const [name, [letter, chip]] of Object.entries(act)) {
+  click("read"); one(name).click(); check("button " + name, text("chips"), chip);
+  $("chips").firstChild.click(); check("chip " + name, text("chips"), "");
+  click("read"); key(letter, graph); check("key " + letter, text("chips"), chip); key("u"); check("key u " + letter, text("chips"), "");
+}
+click("read"); key("F", graph); check("key F", text("chips"), "focus module read ×"); key("Escape"); check("Escape", text("chips"), "");
+click("read"); one("Copy").click(); check("Copy", app.copied, "read+0x100");
+click("read"); one("Sandwich").click(); check("Sandwich", [app.state.view, text("middle").split(" ")[0]], ["sandwich", "read+0x100"]); key("1");
+click("sort"); key("b", graph); check("key b", text("middle").split(" ")[0], "sort+0x100"); key("1");
+
+// Search.
+key("/"); check("key /", document.activeElement.id, "search"); look("sort");
+key("Enter", $("search")); check("Enter in the search", text("found"), "1 of 2 · 30.00 %");
+key("Enter", $("search"), { shiftKey: true }); check("Shift-Enter", text("found"), "2 of 2 · 30.00 %");
+$("next").click(); check("next", text("found"), "1 of 2 · 30.00 %"); $("previous").click(); check("previous", text("found"), "2 of 2 · 30.00 %");
+key("n"); check("key n", text("found"), "1 of 2 · 30.00 %"); key("N"); check("key N", text("found"), "2 of 2 · 30.00 %");
+$("search").blur(); key("Escape"); check("Escape clears it", $("search").value, "");
+
+// Table: each column both ways, rows by keys and pointer.
+key("5"); const table = $("table"), column = (name) => [...table.querySelectorAll(".row ." + name)].map((each) => each.textContent), head = (i) => table.querySelectorAll(".head button")[i];
+for (let i = 0; i < 4; i++) { head(i).click(); const once = app.state.sort, way = column("name").join(); head(i).click(); check("column " + i, [app.state.sort === once, column("name").join() === way], [false, false]); }
+head(0).click(); if (app.state.sort !== "self") head(0).click();
+key("Home", table); check("Home", app.table.chosen, 0); key("End", table); check("End", app.table.chosen, app.table.rows.n - 1);
+key("PageUp", table); check("PageUp", app.table.chosen, 0); key("PageDown", table); check("PageDown", app.table.chosen, app.table.rows.n - 1);
+key("ArrowUp", table); check("ArrowUp in it", app.table.chosen, app.table.rows.n - 2); key("ArrowDown", table); check("ArrowDown in it", app.table.chosen, app.table.rows.n - 1);
+key("Home", table); key("c", table); check("c in it", app.copied, "parse+0x100");
+table.querySelectorAll(".row")[1].dispatchEvent(new MouseEvent("click", { bubbles: true, ctrlKey: true })); check("Ctrl-click in it", app.copied, "sort+0x100");
+table.querySelector(".row").dispatchEvent(new MouseEvent("dblclick", { bubbles: true })); check("double click", [app.state.view, text("middle").split(" ")[0]], ["sandwich", "parse+0x100"]);
+key("5"); key("Home", table); key("Enter", table); check("Enter in it", app.state.view, "sandwich");
+
+// A link that is opened in this window.
+key("1"); history.replaceState(null, "", "#view=table&search=wait"); window.dispatchEvent(new HashChangeEvent("hashchange")); check("link", [app.state.view, $("search").value, column("name").length], ["table", "wait", 1]);
+watch();
+say("checks", checks);
+say("buttons", [...seen].filter((each) => !pressed.has(each)));
+const spelled = listed.flatMap((each) => each.replace(/, (Ctrl-)?click|^Enter, click$/, "").replace("Arrow keys", "ArrowUp, ArrowDown, ArrowLeft, ArrowRight").replace(/(\\d) – \\d/, "1, 2, 3, 4, 5").split(/, | or | /)).map((each) => (each === "−" ? "-" : each));
+say("keys", spelled.filter((each) => each && !keys.has(each)));
+"""
+
+
 class Pages(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="page-")
@@ -193,6 +311,17 @@ class Pages(unittest.TestCase):
         self.assertEqual(log["pattern"], "matched: 70.00 %")
         self.assertIn("Invalid", log["wrong"])
         self.assertEqual(log["nothing"], "matched: 0.00 %")
+
+    def test_controls(self):
+        """Every button and every key of the list of keys. The page's own list says which ones there are."""
+        samples = [(1, i / 100, ["main", "read", "parse"]) for i in range(60)] + [(3, 0.6 + i / 100, ["main", "sort", "sort"]) for i in range(30)]
+        samples += [(2, 0.3 + i / 100, ["start", "wait"]) for i in range(10)]
+        capture = self.capture("controls.syscap", sorted(samples, key=lambda sample: sample[1]), p3="program1")
+        log = self.drive(self.convert(capture), CONTROLS)
+        self.assertEqual(log["buttons"], [], "not pressed")
+        self.assertEqual(log["keys"], [], "not pressed")
+        wrong = {what: both for what, both in log["checks"].items() if both[0] != both[1]}
+        self.assertEqual(wrong, {}, "what was found, and what was expected")
 
     def test_lines(self):
         """Lines of a program with debug information; a page without lines has no such view."""

@@ -279,7 +279,7 @@ export class App {
   }
 
   async copy(fn) {
-    const text = this.capture.fullNames[fn] || this.capture.names[fn];
+    const text = this.copied = this.capture.fullNames[fn] || this.capture.names[fn];
     try {
       await navigator.clipboard.writeText(text);
     } catch {
@@ -290,7 +290,6 @@ export class App {
       document.execCommand("copy");
       area.remove();
     }
-    this.copied = text;
     $("share").textContent = `Copied ${isolated(visible(text.slice(0, 100)))}`;
   }
 
