@@ -89,6 +89,7 @@ for (const [name, letter] of [["flip", "r"], ["kernel", "k"], ["folds", "g"], ["
 button("options", "Keys"); check("help", $("help").open, true);
 const listed = [...$("help").querySelectorAll("dt")].map((each) => each.textContent);
 button("help", "Close"); check("help closed", $("help").open, false);
+button("options", "Copy link"); check("Copy link", app.copied, location.href); app.copied = ""; key("y"); check("key y", app.copied, location.href);
 key("?"); check("key ?", $("help").open, true); $("help").close();
 
 // Timeline: processes of a program, one of them, one program, a range by keys and in the heat map.
@@ -189,18 +190,18 @@ class Pages(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def capture(self, name, samples, **names):
-        """samples: (pid, seconds, names, outermost first)."""
+        """samples: (pid, seconds, names, outermost first), perhaps with a thread at the end."""
         writer, places = capwriter.Writer(end_time=9000), {}
-        for pid in sorted({pid for pid, _, _ in samples}):
+        for pid in sorted({pid for pid, *_ in samples}):
             writer.process(names.get(f"p{pid}", f"program{pid}"), pid=pid)
-        for pid, seconds, stack in samples:
+        for pid, seconds, stack, *tid in samples:
             addresses = []
             for function in reversed(stack):
                 if (pid, function) not in places:
                     places[pid, function] = 0x10000 * (len(places) + 1)
                     writer.map(places[pid, function], places[pid, function] + 0x1000, 0, "/none/" + function, pid=pid)
                 addresses.append(places[pid, function] + 0x101 - (not addresses))
-            writer.sample(addresses, time=int(seconds * SECOND) + 1000, pid=pid)
+            writer.sample(addresses, time=int(seconds * SECOND) + 1000, pid=pid, tid=tid[0] if tid else pid)
         return writer.save(self.path(name))
 
     def drive(self, page, body, *options, fragment=""):
@@ -322,6 +323,22 @@ class Pages(unittest.TestCase):
         self.assertEqual(log["keys"], [], "not pressed")
         wrong = {what: both for what, both in log["checks"].items() if both[0] != both[1]}
         self.assertEqual(wrong, {}, "what was found, and what was expected")
+
+    def test_three_clicks(self):
+        """Questions of somebody who sees the page for the first time."""
+        samples = [(pid, i / 100, ["main", f"work{tid}"], tid) for i in range(80) for pid, tid in ((1, 1), (1, 11), (2, 2), (3, 3))]
+        log = self.drive(self.convert(self.capture("clicks.syscap", samples, p3="program1")), """
+  const rows = () => [...$("timeline").querySelectorAll(".who")].map((each) => each.textContent), who = (name) => [...$("timeline").querySelectorAll(".who")].find((each) => each.textContent.includes(name));
+  $("timeline").querySelector(".fold").click(); say("rows", rows()); who("thread 11").click(); say("thread", labels(app.lower));
+  who("process 3").click(); say("process", labels(app.lower));
+  mouse(app.lower, "click", find(app.lower, "work3")); button("actions", "Sandwich"); say("sandwich", [labels(app.upper), labels(app.lower)]);
+  button("options", "Copy link"); say("link", app.copied === location.href && app.copied.includes("#view=sandwich"));
+""")
+        self.assertEqual(log["rows"], ["program12 processes", "program1process 1", "program1thread 1", "program1thread 11", "program1process 3", "program2process 2"])
+        self.assertEqual(log["thread"], ["all", "program1", "main+0x100", "work11+0x100"])
+        self.assertEqual(log["process"], ["all", "program1", "main+0x100", "work3+0x100"])
+        self.assertEqual(log["sandwich"], [["work3+0x100", "main+0x100", "program1"], ["work3+0x100"]])
+        self.assertTrue(log["link"])
 
     def test_lines(self):
         """Lines of a program with debug information; a page without lines has no such view."""

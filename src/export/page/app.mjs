@@ -278,8 +278,13 @@ export class App {
     if (actions[key]) actions[key]();
   }
 
-  async copy(fn) {
-    const text = this.copied = this.capture.fullNames[fn] || this.capture.names[fn];
+  copy(fn) { return this.copyText(this.capture.fullNames[fn] || this.capture.names[fn]); }
+
+  // Copies the address, which has everything that is selected.
+  copyLink() { return this.copyText(location.href); }
+
+  async copyText(text) {
+    this.copied = text;
     try {
       await navigator.clipboard.writeText(text);
     } catch {
@@ -307,7 +312,7 @@ export class App {
     if (event.key === "Escape" && !$("help").open && event.target !== this.timeline.canvas) this.#escape();
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const { state } = this, flip = (key) => () => this.update({ [key]: !state[key] });
-    const keys = { "/": () => $("search").focus(), "?": showHelp, n: () => this.step(1), N: () => this.step(-1), u: () => this.undo(),
+    const keys = { "/": () => $("search").focus(), "?": showHelp, n: () => this.step(1), N: () => this.step(-1), u: () => this.undo(), y: () => this.copyLink(),
                    r: flip("flip"), m: flip("heat"), k: flip("kernel"), g: flip("folds"), t: flip("byThread") };
     this.views.forEach((view, i) => { keys[i + 1] = () => this.update({ view, zoom: null }); });
     for (const key of this.capture.line ? "bfoxhFHl" : "bfoxhFH") keys[key] = () => this.act(key);

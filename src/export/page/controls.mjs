@@ -27,6 +27,7 @@ export class Controls {
     for (const [key, text, title] of TOGGLES)
       $("options").append(element("button", { type: "button", text, title, "data-key": key, onclick: () => app.update({ [key]: !app.state[key] }) }));
     this.#makeEvents();
+    $("options").append(element("button", { type: "button", text: "Copy link", title: "Copy the address of this view, to send it (y)", onclick: () => app.copyLink() }));
     $("options").append(element("button", { type: "button", text: "Keys", title: "What the keys do (?)", onclick: showHelp }));
     for (const [text, key, title] of app.capture.line ? [...ACTIONS, ["Lines", "l", "Its source lines"]] : ACTIONS)
       $("actions").append(element("button", { type: "button", text, title: `${title} (${key})`, onclick: () => app.act(key) }));

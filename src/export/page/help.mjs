@@ -12,7 +12,7 @@ const KEYS = [
   ["a d", "move left and right; also by dragging"], ["b", "sandwich: who calls the function, and what it calls"],
   ["f, F", "focus: show only what is below the function, or its module"], ["o", "show only samples with the function"],
   ["x", "leave out samples with the function"], ["h, H", "hide the function, or its module: callers take its place"],
-  ["c, Ctrl-click", "copy the name"], ["u", "undo the last choice"], ["r", "root at the top or the bottom"],
+  ["c, Ctrl-click", "copy the name"], ["u", "undo the last choice"], ["y", "copy the address of this view"], ["r", "root at the top or the bottom"],
   ["k", "with or without the kernel"], ["g", "fold recursion"], ["t", "show threads"],
   ["m", "time as a heat map"], ["Escape", "clear the search, then the selection"],
 ];

@@ -9,7 +9,7 @@ import { threadsOf } from "./tree.mjs";
 import { count, duration, plural, visible } from "./text.mjs";
 
 export const LINE = 26;
-const MAX_ROWS = 400, BAR = 3, MIN_SAMPLES = 8, HEAT_ROWS = 20, AXIS = 18;
+const MAX_ROWS = 400, BAR = 3, MIN_SAMPLES = 8, HEAT_ROWS = 20, AXIS = 18, MAX_UNFOLDED = 16;
 const AXIS_FONT = "11px system-ui, -apple-system, \"Segoe UI\", Roboto, Cantarell, sans-serif";
 
 // Returns the step of an axis, in microseconds, with at most `n` ticks.
@@ -172,7 +172,7 @@ export class Timeline {
     fold.dataset.key = "fold" + key;
     fold.setAttribute("aria-expanded", isOpen);
     fold.setAttribute("aria-label", `Unfold ${visible(row.label)}`);
-    fold.addEventListener("click", () => { if (isOpen) this.open.delete(key); else this.open.add(key); this.layout(); });
+    fold.addEventListener("click", () => { if (isOpen) this.open.delete(key); else this.#unfold(row); this.layout(); });
     const button = document.createElement("button"), detail = document.createElement("small"), name = document.createElement("bdi");
     name.textContent = visible(row.label.slice(0, 200));
     detail.textContent = row.detail;
@@ -184,6 +184,12 @@ export class Timeline {
     button.addEventListener("click", () => this.events.who(isSame(this.who, row.who) ? null : row.who));
     line.append(fold, button);
     return line;
+  }
+
+  // Unfolds a row, and those below it if they are few.
+  #unfold(row) {
+    const few = row.rows.reduce((n, { rows }) => n + 1 + rows.length, 0) <= MAX_UNFOLDED;
+    for (const each of few ? [row, ...row.rows] : [row]) if (each.rows.length > 0) this.open.add(JSON.stringify(each.who));
   }
 
   // A piece of time with fewer samples than these would show their grain, not how busy a CPU was.
