@@ -133,7 +133,7 @@ click("read"); key("c", graph); check("key c", app.copied, "read+0x100");
 mouse(app.lower, "click", find(app.lower, "parse"), { ctrlKey: true }); check("Ctrl-click", app.copied, "parse+0x100");
 key("Home", graph);
 
-// What can be done with a function: buttons, keys; undo, chips, Escape.
+// Actions with a function: buttons, keys; undo, chips, Escape.
 const act = { Focus: ["f", "focus read+0x100 ×"], Only: ["o", "only read+0x100 ×"], Drop: ["x", "drop read+0x100 ×"], Hide: ["h", "hide read+0x100 ×"], "Hide module": ["H", "hide module read ×"] };
 const one = (name) => [...$("actions").children].find((each) => each.textContent === name);
 for (const [name, [letter, chip]] of Object.entries(act)) {

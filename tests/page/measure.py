@@ -76,11 +76,19 @@ class Page:
         self.pid = self.find_process()
 
     def find_process(self):
-        """Returns the process that works while the page does: others may have used more before."""
-        before = {pid: self.cpu_ms_of(pid) for pid in self.browser.processes("renderer")}
-        self.at_open = before
-        self.browser.run("(() => { const end = performance.now() + 200; while (performance.now() < end); })()")
-        return max(before, key=lambda pid: self.cpu_ms_of(pid) - before[pid])
+        """Returns the process that shows the page: memory that the page takes is found there, however busy
+        the machine is."""
+        pids = self.browser.processes("renderer")
+        self.at_open, before = {pid: self.cpu_ms_of(pid) for pid in pids}, {pid: self.memory_of(pid) for pid in pids}
+        self.browser.run("(() => { window.marker = new Uint8Array(256 << 20).fill(1); })()")
+        found = max(pids, key=lambda pid: self.memory_of(pid) - before[pid])
+        self.browser.run("(() => { delete window.marker; })()")
+        return found
+
+    @staticmethod
+    def memory_of(pid):
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1])
 
     @staticmethod
     def cpu_ms_of(pid):

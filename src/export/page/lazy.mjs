@@ -170,7 +170,7 @@ export class Callers extends Grouped {
   }
 }
 
-// What a function calls, from its outermost calls. A box stands for several nodes of the tree.
+// Callees of a function, from its outermost calls. A box stands for several nodes of the tree.
 export class Callees extends Grouped {
   constructor(tree, fn) {
     super(tree, fn);
