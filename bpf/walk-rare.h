@@ -176,8 +176,7 @@ walk_rare (walk_ref ref)
                             .ucontext = walk->ucontext,
                             .address_mask = ARCH_ADDRESS (~(uint64_t) 0),
                             .known = (uint8_t) known,
-                            .frame_kind = (uint8_t) walk->frame_kind,
-                            .is_sigframe = (uint8_t) walk->is_sigframe };
+                            .frame_kind = (uint8_t) walk->frame_kind };
   if (!push_frame (walk))
     return NEXT_DEPTH;
   result = lu_step_with (regs, &walk->rule, read_word, read_register, read_saved, &rare);
@@ -196,7 +195,6 @@ walk_rare (walk_ref ref)
   walk->known = regs->known;
   walk->ucontext = regs->ucontext;
   walk->link = regs->link;
-  walk->is_sigframe = regs->is_sigframe;
   walk->frame_kind = regs->frame_kind;
   walk->mark = regs->frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
   return NEXT_ON;

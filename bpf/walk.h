@@ -11,6 +11,8 @@
 
 #pragma once
 
+#include "walk-arch.h" /* before lu/step.h */
+
 #include "lu/bpf.h"
 #include "lu/compact-rule.h"
 #include "lu/frame-pointer.h"
@@ -18,7 +20,6 @@
 #include "lu/root.h"
 #include "lu/status.h"
 #include "lu/step.h"
-#include "walk-arch.h"
 
 /* The result of a subprogram: ON, ENDED (the last frame is the outermost one), the next subprogram,
  * or NEXT_GIVE_UP + enum lu_bpf_reason. */
@@ -128,7 +129,6 @@ struct walk
   uint64_t link;     /* the link register, if it is known */
   uint32_t known;    /* enum lu_known, and KNOWN_FP_SAVED */
   uint32_t frame_kind;
-  uint32_t is_sigframe; /* as in struct lu_regs */
 
   struct visited_mapping place, before;
   struct visited_mapping seen, found; /* by a frame-pointer step, and by find_place() */

@@ -357,7 +357,7 @@ enum lu_bpf_record_flags
   LU_BPF_RECORD_VMAS = 1 << 2,     /* walked by the kernel's own mappings */
 };
 
-/* User pcs have these bits set; an address of x86-64 has at most 57. */
+/* User pcs have these bits set; a user address has at most 57. */
 #define LU_BPF_PC_RETURN   (1ull << 63) /* LU_FRAME_RETURN_ADDRESS */
 #define LU_BPF_PC_INFERRED (1ull << 62) /* LU_FRAME_INFERRED */
 #define LU_BPF_PC_MASK     (~(LU_BPF_PC_RETURN | LU_BPF_PC_INFERRED))

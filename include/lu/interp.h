@@ -96,7 +96,7 @@ struct lu_interp_file
 /* Bytes of a function's table of lines. A power of two, as these. */
 #define LU_INTERP_MAX_LINES 16384
 
-/* One function of a chain. `code` has these bits set; an address of x86-64 has at most 57. */
+/* One function of a chain. `code` has these bits set; a user address has at most 57. */
 struct lu_interp_frame
 {
   uint64_t code;  /* address of the code object */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* The ways to compute the canonical frame address (CFA: the caller's stack pointer). SP, FP and BX
- * are rsp, rbp and rbx on x86-64; sp and x29 on aarch64, which has no BX. */
+ * are registers that each architecture chooses (src/arch); not all have a BX. */
 enum lu_cfa_kind
 {
   LU_CFA_NONE,     /* nothing is known here; rule 0 of every table */
@@ -55,13 +55,14 @@ enum lu_ra_kind
 enum lu_rule_flags
 {
   LU_RULE_SIGNAL = 1 << 0,   /* the caller was interrupted: its pc is exact, its sp anywhere */
-  LU_RULE_UCONTEXT = 1 << 1, /* x86-64: a struct ucontext of the kernel begins at sp */
-  LU_RULE_SIGNED = 1 << 2,   /* aarch64: the return address carries an authentication code */
-  LU_RULE_SIGFRAME = 1 << 3, /* aarch64: a struct rt_sigframe of the kernel begins at sp */
-  LU_RULE_LANDING = 1 << 4,  /* x86-64: RAX is saved, as only functions do that go on at a landing
-                                pad: the frame may have been written over */
-  LU_RULE_DERIVED = 1 << 5,  /* not from CFI: the step has to be verified */
-  LU_RULE_SWITCH = 1 << 6,   /* the caller is on another stack: its sp is anywhere */
+  LU_RULE_UCONTEXT = 1 << 1, /* the kernel keeps all registers of the caller above sp */
+  LU_RULE_SIGNED = 1 << 2,   /* the return address carries an authentication code */
+  LU_RULE_SIGFRAME =
+      1 << 3, /* like UCONTEXT, and the caller's link register is *(sp + 8 * bx_off) */
+  LU_RULE_LANDING = 1 << 4, /* a register is saved as only functions do that go on at a landing pad:
+                               the frame may have been written over */
+  LU_RULE_DERIVED = 1 << 5, /* not from CFI: the step has to be verified */
+  LU_RULE_SWITCH = 1 << 6,  /* the caller is on another stack: its sp is anywhere */
   LU_RULE_ALL_FLAGS = 127
 };
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* The most frames one stack holds: a 64 KiB copy holds at most 4,096 frames of the smallest size a
- * call leaves behind with the stack kept 16-aligned (System V ABI, AMD64 supplement, 3.2.2). */
+ * call leaves behind with the stack kept 16-aligned (System V ABI, processor supplement, 3.2.2). */
 #define LU_STACK_MAX_FRAMES 4096
 
 enum

@@ -33,13 +33,17 @@ enum lu_frame_kind
 struct lu_regs
 {
   uint64_t pc, sp, fp, bx;
-  uint64_t link;         /* aarch64: x30 */
+  uint64_t link;         /* the link register, on machines that have one */
   uint64_t ucontext;     /* address of an interrupted frame's saved registers; 0: none */
   uint64_t address_mask; /* the bits of an address; cuts the code off a signed return address */
   uint8_t known;         /* enum lu_known */
   uint8_t frame_kind;    /* enum lu_frame_kind */
-  uint8_t is_sigframe;   /* ucontext is the address of a struct rt_sigframe of aarch64 */
+  /* The word above `ucontext` that has each register, by DWARF number; 0: none has. NULL: as if all
+   * were 0. LU_STEP_N_SAVED of them, borrowed (LuArch.saved_words). */
+  const uint8_t *saved_words;
 };
+
+#define LU_STEP_N_SAVED 33
 
 /* Reads the 8 bytes at a run-time address of the sampled stack; 0 if they cannot be read. */
 typedef int (*lu_read_fn) (void *data, uint64_t address, uint64_t *value);
@@ -66,47 +70,30 @@ lu_step_settle (uint64_t value)
 #define LU_STEP_PAUSE() ((void) 0)
 #endif
 
-/* 1 to compile what only architectures with a link register have: the register, signed return
- * addresses, their signal frames. The BPF program is for one architecture, and the verifier's time
- * grows with its size. */
+/* The BPF program is for one architecture, which defines these before (walk-arch.h), and the
+ * verifier's time grows with its size. LU_STEP_LINK: 1 to compile what only architectures with a
+ * link register have: the register, signed return addresses, their signal frames.
+ * LU_STEP_SAVED_WORD(): an entry of saved_words. */
 #ifndef LU_STEP_LINK
 #define LU_STEP_LINK 1
 #endif
-
-/* Returns the offset of a register, by its DWARF number, in the kernel's struct ucontext; 0 if it
- * is not there. uc_mcontext starts at 40 (struct ucontext, asm-generic/ucontext.h) and holds
- * r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
-static inline uint64_t
-lu_step_ucontext_offset (uint32_t number)
-{
-  static const uint8_t words[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
-  uint64_t index = lu_step_settle (number);
-
-  return index < sizeof words ? 40 + 8 * (uint64_t) words[index] : 0;
-}
-
-/* Returns the offset of a register in aarch64's struct rt_sigframe (arch/arm64/kernel/signal.c): a
- * siginfo of 128 bytes and a struct ucontext, in which uc_mcontext starts at 176 (asm/ucontext.h).
- * It holds the fault address, x0-x30, sp and pc (struct sigcontext, asm/sigcontext.h). */
-static inline uint64_t
-lu_step_sigframe_offset (uint32_t number)
-{
-  return number <= 32 ? 128 + 176 + 8 + 8 * (uint64_t) number : 0;
-}
+#ifndef LU_STEP_SAVED_WORD
+#define LU_STEP_SAVED_WORD(regs, number)                                                           \
+  ((regs)->saved_words != 0 && (number) < LU_STEP_N_SAVED ? (regs)->saved_words[number] : 0u)
+#endif
 
 static inline __attribute__ ((always_inline)) int
 lu_step_any_register (const struct lu_regs *regs, uint32_t number, lu_read_fn read,
                       lu_sampled_fn sampled, void *data, uint64_t *value)
 {
-  uint64_t offset;
+  uint64_t word;
 
   if (regs->frame_kind == LU_FRAME_KIND_SAMPLED)
     return sampled (data, number, value);
   if (regs->frame_kind != LU_FRAME_KIND_INTERRUPTED || regs->ucontext == 0)
     return 0;
-  offset = LU_STEP_LINK && regs->is_sigframe ? lu_step_sigframe_offset (number)
-                                             : lu_step_ucontext_offset (number);
-  return offset != 0 && read (data, regs->ucontext + offset, value);
+  word = LU_STEP_SAVED_WORD (regs, number);
+  return word != 0 && read (data, regs->ucontext + 8 * word, value);
 }
 
 /* Like lu_step_cfa(), for the rare kinds. */
@@ -313,9 +300,8 @@ lu_step_with (struct lu_regs *regs, const struct lu_rule *rule, lu_read_fn read,
     known |= LU_KNOWN_BX;
   LU_STEP_PAUSE ();
   if (__builtin_expect (is_sigframe, 0)
-      && read (data, regs->sp + lu_step_sigframe_offset (30), &regs->link))
+      && read (data, regs->sp + 8 * (uint64_t) (int64_t) rule->bx_off, &regs->link))
     known |= LU_KNOWN_LINK;
-  regs->is_sigframe = (uint8_t) is_sigframe;
   regs->ucontext = is_sigframe || (rule->flags & LU_RULE_UCONTEXT) != 0 ? regs->sp : 0;
   regs->frame_kind =
       (rule->flags & LU_RULE_SIGNAL) != 0 ? LU_FRAME_KIND_INTERRUPTED : LU_FRAME_KIND_CALLER;

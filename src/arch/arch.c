@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 
+#include <elf.h>
 #include <string.h>
 
 #define CPUMODE_KERNEL 1 /* PERF_RECORD_MISC_KERNEL, linux/perf_event.h */
@@ -61,12 +62,30 @@ lu_arch_of_machine (guint16 machine)
   return NULL;
 }
 
+gboolean
+lu_arch_has_mapping_symbols (guint16 machine)
+{
+  return machine == EM_AARCH64 || machine == EM_ARM;
+}
+
 const LuArch *
 lu_arch_with_tables (guint16 machine)
 {
   const LuArch *arch = lu_arch_of_machine (machine);
 
   return arch != NULL && arch->word_size == 8 ? arch : NULL;
+}
+
+char *
+lu_arch_names_with_tables (void)
+{
+  const char *names[G_N_ELEMENTS (all) + 1] = { NULL };
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (lu_arch_with_tables (all[i]->machine) != NULL)
+      names[n++] = all[i]->name;
+  return g_strjoinv (", ", (char **) names);
 }
 
 guint64

@@ -21,6 +21,7 @@
 /* The number of a register that the architecture does not have. */
 #define LU_ARCH_NO_REGISTER G_MAXUINT16
 #define LU_ARCH_PLT_BYTES   12
+#define LU_ARCH_JUMP_BYTES  6
 
 /* The registers that unwinding tables follow. */
 enum
@@ -33,6 +34,43 @@ enum
   LU_SLOT_LANDING, /* what is passed to the landing pads of exceptions */
   LU_N_SLOTS
 };
+
+/* The code of a vDSO, and a function in it. */
+typedef struct
+{
+  const guint8 *bytes; /* borrowed */
+  guint64 vaddr, size;
+} LuArchText;
+
+typedef struct
+{
+  guint64 start, end; /* offsets in the text */
+} LuArchRange;
+
+/* Facts about ELF files. */
+typedef struct
+{
+  guint32 rela_relative, rela_slot, rela_data; /* R_*_RELATIVE, R_*_JUMP_SLOT, R_*_GLOB_DAT */
+  /* Optional: sets `slot` to the address of the word that the entry of a procedure linkage table at
+   * the beginning of `size` bytes of code jumps through, or to 0 if there is no entry. Returns the
+   * distance to where the next one may begin. */
+  gsize (*read_plt_entry) (const guint8 *code, gsize size, guint64 address, guint64 *slot);
+  /* Optional: returns whether code looks like a conditional jump over more than a short distance,
+   * and sets `displacement` to that, from the beginning of the LU_ARCH_JUMP_BYTES. Instructions
+   * begin at multiples of `code_unit` bytes. */
+  gboolean (*looks_like_jump) (const guint8 *code, gint64 *displacement);
+  guint8 code_unit;
+  /* Zydis decodes the instructions of code with addresses of so many bits; 0: it does not. */
+  guint8 decoded_bits;
+  /* Functions of Go keep their return address and frame pointer where elf/go-cfi.c says. */
+  gboolean has_go_frames;
+  /* Files with an interpreter are recognized (src/interp). */
+  gboolean has_interpreters;
+  /* Optional: returns the .debug_frame, owned by the caller, of a vDSO that has no CFI; NULL: the
+   * code is not that of a vDSO. */
+  GByteArray *(*describe_vdso) (const LuArchText *text, const LuArchRange *functions,
+                                guint n_functions);
+} LuArchFiles;
 
 typedef struct _LuArch
 {
@@ -85,12 +123,17 @@ typedef struct _LuArch
   guint8 trampoline_frame; /* bytes between their stack pointer and their own return address */
 
   /* Signals */
+  /* Where the kernel keeps an interrupted function's registers (struct lu_regs); LU_STEP_N_SAVED
+   * words. Only for architectures with tables. */
+  const guint8 *saved_words;
   /* The CFI of signal frames says where the interrupted stack is. */
   gboolean cfi_finds_interrupted_stack;
   /* Optional: completes the rule of a signal frame that the kernel has laid out. */
   void (*complete_signal_rule) (struct lu_rule *rule);
   /* Optional: the rule of such a frame, for a restorer without CFI. */
   const struct lu_rule *kernel_frame;
+
+  LuArchFiles files;
 } LuArch;
 
 extern const LuArch lu_arch_x86_64;
@@ -107,6 +150,12 @@ const LuArch *lu_arch_of_regs (const LuRegs *regs);
 const LuArch *lu_arch_of_kernel_name (const char *name);
 /* Returns the architecture of ELF files for this machine (EM_*), or NULL. */
 const LuArch *lu_arch_of_machine (guint16 machine);
+/* Returns whether local labels without a type tell code from data in files for this machine (EM_*).
+ */
+gboolean lu_arch_has_mapping_symbols (guint16 machine);
+/* Returns the names of the architectures that lu_arch_with_tables() knows, for a message; owned by
+ * the caller. */
+char *lu_arch_names_with_tables (void);
 /* Like lu_arch_of_machine(), but returns NULL if no unwinding tables are made for it: they exist
  * for 64-bit files only. */
 const LuArch *lu_arch_with_tables (guint16 machine);

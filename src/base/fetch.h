@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-/* Bytes of a cache line on x86-64 and on most aarch64. */
+/* Bytes of a cache line on most machines. */
 #define LU_CACHE_LINE 64
 
 /* Takes any address, even an invalid one. Prefetches into the second-level cache: the first level

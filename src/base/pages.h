@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-/* Bytes of a huge page on x86-64, and on aarch64 with pages of 4 KiB. Where the size differs, fewer
+/* Bytes of a huge page where pages have 4 KiB. Where the size differs, fewer
  * pages become huge. */
 #define LU_HUGE_PAGE ((gsize) 2 << 20)
 

@@ -46,8 +46,13 @@ lu_dump_tables_cfi (LuImage *image, const char *path, GError **error)
   LuCfi *cfi = lu_cfi_new_for_image (image);
 
   if (cfi == NULL)
-    g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
-                 _ ("%s: tables are made for 64-bit x86-64 and aarch64 files only"), path);
+    {
+      g_autofree char *names = lu_arch_names_with_tables ();
+
+      g_set_error (error, LU_ERROR, LU_ERROR_INVALID,
+                   _ ("%s: tables are made for 64-bit files of these architectures only: %s"), path,
+                   names);
+    }
   return cfi;
 }
 

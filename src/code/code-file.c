@@ -192,7 +192,8 @@ is_noreturn_symbol (const Dynamic *self, guint64 symbol)
 static void
 read_pointers (const Reading *self, const char *section, const Dynamic *dynamic)
 {
-  const LuElfSectionHeader *found = lu_elf_headers_find_section (&self->file->headers, section);
+  LuCodeFile *file = self->file;
+  const LuElfSectionHeader *found = lu_elf_headers_find_section (&file->headers, section);
   gsize n = 0;
   g_autofree Elf64_Rela *entries = read_table (self, found, sizeof *entries, &n);
 
@@ -201,11 +202,11 @@ read_pointers (const Reading *self, const char *section, const Dynamic *dynamic)
       guint64 type = ELF64_R_TYPE (entries[i].r_info);
       LuCodePointer pointer = { entries[i].r_offset, (guint64) entries[i].r_addend };
 
-      if (type == R_X86_64_RELATIVE)
-        g_array_append_val (self->file->pointers, pointer);
-      else if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+      if (type == file->arch->files.rela_relative)
+        g_array_append_val (file->pointers, pointer);
+      else if ((type == file->arch->files.rela_slot || type == file->arch->files.rela_data)
                && is_noreturn_symbol (dynamic, ELF64_R_SYM (entries[i].r_info)))
-        g_array_append_val (self->file->noreturn, pointer.address);
+        g_array_append_val (file->noreturn, pointer.address);
     }
 }
 
@@ -289,9 +290,13 @@ lu_code_file_read (int fd, gsize max_bytes)
   if (fstat (fd, &info) != 0 || info.st_size <= 0)
     return NULL;
   input.size = (guint64) info.st_size;
-  if (!lu_elf_headers_read (&self->headers, &input, NULL) || !self->headers.is_64bit
-      || self->headers.machine != EM_X86_64 || !read_segments (&reading, max_bytes))
+  if (!lu_elf_headers_read (&self->headers, &input, NULL) || !self->headers.is_64bit)
     return NULL;
+  self->arch = lu_arch_with_tables (self->headers.machine);
+  if (self->arch == NULL || self->arch->files.decoded_bits == 0
+      || !read_segments (&reading, max_bytes))
+    return NULL;
+  self->flow_file.kernel_frame = self->arch->kernel_frame;
   read_symbols (&reading, ".symtab", ".strtab");
   read_symbols (&reading, ".dynsym", ".dynstr");
   g_array_sort (self->functions, compare_addresses);

@@ -9,12 +9,14 @@
 
 #pragma once
 
+#include "arch/arch.h"
 #include "code/flow.h"
 #include "elf/headers.h"
 
 typedef struct
 {
   LuElfHeaders headers;
+  const LuArch *arch;
   GArray *ranges;    /* of LuCodeBytes: code; the bytes are in `segments` */
   GArray *segments;  /* of LuCodeBytes: everything loaded, in the file; bytes owned */
   GArray *functions; /* of guint64: starts of functions by symbols, ascending */
@@ -29,8 +31,8 @@ typedef struct
   guint64 address, value;
 } LuCodePointer;
 
-/* Reads the file open as `fd` (borrowed). NULL: it is not one for x86-64, has no code, or is larger
- * than `max_bytes`. */
+/* Reads the file open as `fd` (borrowed). NULL: its code cannot be decoded, it has none, or is
+ * larger than `max_bytes`. */
 LuCodeFile *lu_code_file_read (int fd, gsize max_bytes);
 void lu_code_file_free (LuCodeFile *self);
 

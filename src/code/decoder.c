@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* decoder.c - decodes x86-64 by Zydis; see decoder.h. */
+/* decoder.c - decodes instructions by Zydis; see decoder.h. */
 
 #include "code/decoder.h"
 

@@ -96,7 +96,7 @@ write_instruction (Writer *self, gsize at)
 static void
 write_restorer (Writer *self, gsize at)
 {
-  lu_extra_rows_add (self->rows, self->flow->range.start + at - 1, lu_arch_x86_64.kernel_frame);
+  lu_extra_rows_add (self->rows, self->flow->range.start + at - 1, self->flow->file->kernel_frame);
   self->owner = 0;
 }
 

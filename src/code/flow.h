@@ -32,6 +32,7 @@ typedef struct
    */
   gboolean (*is_noreturn) (gpointer data, guint64 address);
   gpointer data;
+  const struct lu_rule *kernel_frame; /* LuArch.kernel_frame */
 } LuFlowFile;
 
 /* How certain it is that a function begins somewhere. What is less certain gives way. */

@@ -390,7 +390,7 @@ compare (LuPath *self, const LuOp *op)
 }
 
 /* A function that sets the frame pointer to 0 without saving it marks the end of the stack, as
- * code does that the kernel starts (System V ABI, AMD64 supplement, 3.4.1). */
+ * code does that the kernel starts (System V ABI, processor supplement, 3.4.1). */
 static void
 zero (LuPath *self, const LuOp *op)
 {

@@ -93,7 +93,7 @@ check_augmentation (Cie *cie, const char *letters, LuCursor *data, guint8 addres
         }
         break;
       case 'S': /* signal frame */
-      case 'B': /* aarch64: the key that signs return addresses */
+      case 'B': /* the key that signs return addresses */
         break;
       default:
         return FALSE;

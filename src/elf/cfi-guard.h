@@ -40,7 +40,7 @@ gboolean lu_cfi_guard_check_table (const LuCfiSection *section, const guint8 *ta
 gboolean lu_cfi_table_eh_frame (const guint8 *table, gsize table_size, guint64 table_vaddr,
                                 guint64 *vaddr);
 
-/* The highest DWARF number in use: x86-64 ends at 125, aarch64 at 127. */
+/* The highest DWARF number in use (LU_ARCH_MAX_REGISTER). */
 #define LU_CFI_MAX_REGISTER 128
 
 /* Returns whether the whole program (the rest of the cursor) may be executed. */

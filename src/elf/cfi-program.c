@@ -152,7 +152,7 @@ static const guint8 cfa_forms[64] = {
   [0x13] = CFA_LEB,
   [0x14 ... 0x15] = CFA_REG_LEB, /* val_offset */
   [0x16] = CFA_REG_EXPRESSION,
-  [0x2d] = CFA_PLAIN, /* aarch64: return address signed */
+  [0x2d] = CFA_PLAIN, /* return address signed */
   [0x2e] = CFA_LEB,   /* GNU_args_size */
   [0x2f] = CFA_REG_LEB,
 };

@@ -4,14 +4,15 @@
 /* go-cfi.c - see go-cfi.h.
  *
  * Compiled functions with a frame save the frame pointer just below the return address, by the
- * instruction after the one that makes room (preprocess() in cmd/internal/obj/x86/obj6.go), or
+ * instruction after the one that makes room (preprocess() in obj6.go of Go's assembler), or
  * since Go 1.21 by a push. Functions in assembly may do otherwise, so there it is unknown.
  * Functions that write the stack pointer have no entry: their depths do not count from one place.
  */
 
 #include "elf/go-cfi.h"
 
-#include <elf.h>
+#include "arch/arch.h"
+
 #include <string.h>
 
 /* All entries together; kubelet has 5 MB. */
@@ -24,13 +25,6 @@
 #define MAX_DEPTH (1 << 30)
 /* The longest instruction that saves the frame pointer, which makes it unknown meanwhile. */
 #define SAVING 8
-
-enum
-{
-  RBP = 6,
-  RSP = 7,
-  RIP = 16,
-};
 
 /* DWARF 5, 7.24. */
 enum
@@ -56,6 +50,7 @@ typedef enum
 
 typedef struct
 {
+  const LuArch *arch;
   GByteArray *bytes;
   gboolean has_flags;
   guint n_ranges; /* that may still be read */
@@ -130,11 +125,11 @@ put_cie (Writer *self)
   put_u8 (self, 0); /* no augmentation */
   put_uleb (self, 1);
   put_u8 (self, 0x78); /* factor of offsets: -8 */
-  put_u8 (self, RIP);
+  put_u8 (self, (guint8) self->arch->ra);
   put_u8 (self, DEF_CFA);
-  put_uleb (self, RSP);
+  put_uleb (self, self->arch->sp);
   put_uleb (self, 8);
-  put_u8 (self, OFFSET | RIP);
+  put_u8 (self, (guint8) (OFFSET | self->arch->ra));
   put_uleb (self, 1);
   end_entry (self, at);
 }
@@ -179,8 +174,10 @@ put_state (Writer *self, guint64 pc, gint64 depth, FpPlace fp)
   if (fp == self->fp)
     return;
   self->fp = fp;
-  put_u8 (self, fp == FP_SAVED ? OFFSET | RBP : fp == FP_SAME ? SAME : UNDEFINED);
-  put_uleb (self, fp == FP_SAVED ? 2 : RBP);
+  put_u8 (self, fp == FP_SAVED  ? (guint8) (OFFSET | self->arch->fp)
+                : fp == FP_SAME ? SAME
+                                : UNDEFINED);
+  put_uleb (self, fp == FP_SAVED ? 2 : self->arch->fp);
 }
 
 /* Writes where the stack and the frame pointer are at each instruction. Returns how far the depths
@@ -237,11 +234,12 @@ void
 lu_go_describe (const LuGoTable *table, guint16 machine, LuSyntheticSection *debug_frame)
 {
   guint n = lu_go_table_n_functions (table);
-  Writer writer = { .has_flags = lu_go_table_has_flags (table),
+  Writer writer = { .arch = lu_arch_with_tables (machine),
+                    .has_flags = lu_go_table_has_flags (table),
                     .n_ranges = MAX_RANGES + n * RANGES_PER_FUNCTION };
   LuGoTableFunction function;
 
-  if (machine != EM_X86_64)
+  if (writer.arch == NULL || !writer.arch->files.has_go_frames)
     return;
   writer.bytes = g_byte_array_new ();
   put_cie (&writer);

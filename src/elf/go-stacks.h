@@ -4,11 +4,11 @@
 /* go-stacks.h - finds what the unwind information of a Go program does not say: where stacks end
  * and where a signal has interrupted a function.
  *
- * On x86, Go's linker writes no rule for the outermost function of a stack: TOPFRAME in textflag.h
- * becomes "return address undefined" only on machines with a link register. So these functions are
- * recognized by name, as in Go's runtime (topofstack() in runtime/traceback.go). The table of
- * functions (go-table.h) has the names, and since Go 1.17 tells which other functions write the
- * stack pointer.
+ * Where calls push their return address, Go's linker writes no rule for the outermost function of a
+ * stack: TOPFRAME in textflag.h becomes "return address undefined" only on machines with a link
+ * register. So these functions are recognized by name, as in Go's runtime (topofstack() in
+ * runtime/traceback.go). The table of functions (go-table.h) has the names, and since Go 1.17 tells
+ * which other functions write the stack pointer.
  *
  * A signal handler preempts a goroutine by putting a call of runtime.asyncPreempt before the
  * interrupted instruction (runtime/preempt.go). Where the kernel calls the handler, the return

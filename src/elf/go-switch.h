@@ -5,7 +5,7 @@
  * stack and called something there.
  *
  * Used by go-stacks.c. The code of these functions, which is in assembly, tells where they keep the
- * stack that they came from (runtime/asm_amd64.s, runtime/sys_linux_amd64.s); code that is not
+ * stack that they came from (the runtime's files in assembly); code that is not
  * known gets no rule. Only the walk in the kernel can read the other stack. */
 
 #pragma once

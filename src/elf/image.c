@@ -6,10 +6,10 @@
  * The order is: headers, build-id, position of the CFI, decompression, private copy, digest. The
  * guard runs when libdw first needs the image. image-cfi.c manages the private copy afterwards. */
 
-#include "elf/aarch64-vdso.h"
 #include "elf/file-digest.h"
 #include "elf/go-cfi.h"
 #include "elf/image-private.h"
+#include "elf/vdso-cfi.h"
 
 #include "base/error.h"
 
@@ -148,8 +148,8 @@ read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
   note_go (self, &sections);
   if (sections.sections[LU_IMAGE_DEBUG_FRAME].bytes == NULL)
     note_debug_frame (self, &sections);
-  lu_aarch64_vdso_describe (&self->headers, input, &sections.sections[LU_IMAGE_EH_FRAME],
-                            &sections.sections[LU_IMAGE_DEBUG_FRAME]);
+  lu_vdso_describe (&self->headers, input, &sections.sections[LU_IMAGE_EH_FRAME],
+                    &sections.sections[LU_IMAGE_DEBUG_FRAME]);
   self->may_drop_cfi = opening->may_drop_cfi && can_drop_cfi (&sections);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine,
                                       sections.sections, !self->may_drop_cfi);

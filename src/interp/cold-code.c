@@ -3,9 +3,8 @@
 
 /* cold-code.c - finds the part of a function that the compiler moved away; see cold-code.h.
  *
- * Bytes are looked at without decoding instructions: what looks like a conditional jump (0f 80 to
- * 0f 8f and 32 bits, Intel SDM, Jcc) inside another instruction leads somewhere in 4 GiB, hardly
- * ever into code and never to one place again and again. */
+ * Bytes are looked at without decoding instructions: what looks like a jump inside another
+ * instruction leads somewhere, hardly ever into code and never to one place again and again. */
 
 #include "interp/cold-code.h"
 
@@ -94,21 +93,20 @@ read_range (const LuInterpInput *file, const Table *table, guint32 number, LuInt
 
 /* Counts, for each FDE, how many jumps of the function lead behind its start. */
 static void
-count_jumps (const Table *table, const LuInterpRange *function, const guint8 *code,
-             guint16 *n_jumps)
+count_jumps (const LuInterpInput *file, const Table *table, const LuInterpRange *function,
+             const guint8 *code, guint16 *n_jumps)
 {
   gsize size = function->end - function->start;
 
-  for (gsize i = 0; i + 6 <= size; i++)
+  for (gsize i = 0; i + LU_ARCH_JUMP_BYTES <= size; i += file->arch->files.code_unit)
     {
-      gint32 distance;
+      gint64 distance;
       guint64 target;
       guint32 number;
 
-      if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80)
+      if (!file->arch->files.looks_like_jump (code + i, &distance))
         continue;
-      memcpy (&distance, code + i + 2, sizeof distance);
-      target = function->start + i + 6 + (guint64) (gint64) distance;
+      target = function->start + i + (guint64) distance;
       if (target >= function->start && target < function->end)
         continue;
       number = find (table, target);
@@ -142,13 +140,14 @@ lu_cold_code_find (const LuInterpInput *file, const LuInterpRange *function, LuI
   Table table = { 0 };
   gboolean is_found = FALSE;
 
-  if (function->end <= function->start || size > MAX_FUNCTION)
+  if (function->end <= function->start || size > MAX_FUNCTION
+      || file->arch->files.looks_like_jump == NULL)
     return FALSE;
   code = g_malloc (size);
   if (lu_interp_read (file, function->start, code, size) && read_table (file, &table))
     {
       n_jumps = g_new0 (guint16, table.n);
-      count_jumps (&table, function, code, n_jumps);
+      count_jumps (file, &table, function, code, n_jumps);
       is_found = choose (file, &table, n_jumps, cold);
     }
   g_free (table.bytes);

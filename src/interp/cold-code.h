@@ -5,7 +5,7 @@
  * symbols for it.
  *
  * The function jumps into the middle of that part, and no other code would: a jump to another
- * function leads to its beginning. x86-64 only. */
+ * function leads to its beginning. LuArchFiles.looks_like_jump knows jumps. */
 
 #pragma once
 

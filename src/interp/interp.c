@@ -54,14 +54,20 @@ static LuInterp *
 recognize (const char *path, const LuElfInput *input)
 {
   LuElfHeaders headers = { 0 };
-  const LuInterpInput file = { &headers, input };
+  LuInterpInput file = { .headers = &headers, .input = input };
   LuInterp found = { 0 };
   LuInterpOutcome outcome = LU_INTERP_ABSENT;
 
   if (!lu_elf_headers_read (&headers, input, NULL))
     return NULL;
+  file.arch = headers.is_64bit ? lu_arch_with_tables (headers.machine) : NULL;
+  if (file.arch == NULL || !file.arch->files.has_interpreters)
+    {
+      lu_elf_headers_clear (&headers);
+      return NULL;
+    }
   for (guint i = 0; i < G_N_ELEMENTS (languages) && outcome == LU_INTERP_ABSENT; i++)
-    if (headers.is_64bit && headers.machine == EM_X86_64 && may_have (languages[i], path, &headers))
+    if (may_have (languages[i], path, &headers))
       outcome = languages[i]->recognize (&file, &found);
   lu_elf_headers_clear (&headers);
   if (outcome == LU_INTERP_UNKNOWN)

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "arch/arch.h"
 #include "elf/headers.h"
 #include "interp/interp.h"
 
@@ -14,6 +15,7 @@ typedef struct
 {
   const LuElfHeaders *headers;
   const LuElfInput *input;
+  const LuArch *arch;
 } LuInterpInput;
 
 typedef enum

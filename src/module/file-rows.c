@@ -76,10 +76,12 @@ covered_size (LuImage *image)
 static gboolean
 has_bare_code (LuImage *image, int fd)
 {
+  const LuArch *arch = lu_arch_with_tables (lu_image_machine (image));
   guint64 size = code_size (image);
   gsize cfi_size = lu_image_cfi_size (image);
 
-  return lu_image_machine (image) == EM_X86_64 && lu_image_is_64bit (image) && size <= MAX_CODE
+  return arch != NULL && arch->files.decoded_bits != 0 && lu_image_is_64bit (image)
+         && size <= MAX_CODE
          && (cfi_size * CODE_PER_CFI < size
              || (cfi_size < LITTLE_CFI && covered_size (image) < size / 2))
          && lu_decoder_load () && !is_go (fd);

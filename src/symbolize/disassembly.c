@@ -5,12 +5,12 @@
 
 #include "symbolize/disassembly.h"
 
-#include "sandbox/sandbox.h"
+#include "arch/arch.h"
 #include "base/library.h"
+#include "sandbox/sandbox.h"
 #include "symbolize/reader.h"
 
 #include <Zydis/Zydis.h>
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -59,11 +59,12 @@ read_code (const LuElfFile *file, guint64 start, guint64 end, Code *code)
 {
   const LuElfProgramHeader *segment = lu_elf_file_code_at_address (file, start);
   guint64 offset = segment != NULL ? start - segment->vaddr : 0;
+  const LuArch *arch = lu_arch_of_machine (file->headers.machine);
 
-  if (segment == NULL || offset >= segment->file_size || end <= start
-      || (file->headers.machine != EM_X86_64 && file->headers.machine != EM_386))
+  if (segment == NULL || offset >= segment->file_size || end <= start || arch == NULL
+      || arch->files.decoded_bits == 0)
     return FALSE;
-  code->is_64bit = file->headers.machine == EM_X86_64;
+  code->is_64bit = arch->files.decoded_bits == 64;
   code->address = start;
   code->size = (gsize) MIN (MIN (end - start, segment->file_size - offset), MAX_CODE);
   code->bytes = g_malloc (code->size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* elf-plt.h - finds which function each entry of a procedure linkage table leads to (x86-64).
+/* elf-plt.h - finds which function each entry of a procedure linkage table leads to.
  *
  * An entry jumps through a word of the global offset table, and a relocation says which symbol's
  * address belongs there. This holds for every layout that linkers produce (.plt, .plt.sec,
- * .plt.got). Used by elf-symbols.c. */
+ * .plt.got); LuArchFiles.read_plt_entry knows the code. Used by elf-symbols.c. */
 
 #pragma once
 

@@ -10,6 +10,7 @@
 
 #include "symbolize/elf-symbols.h"
 
+#include "arch/arch.h"
 #include "elf/go-table.h"
 #include "symbolize/elf-plt.h"
 #include "symbolize/unxz.h"
@@ -169,9 +170,9 @@ add_entry (LuElfSymbols *self, const Elf64_Sym *symbol, const Table *table)
       || (!is_function && type != STT_NOTYPE) || (entry.size == 0 && !table->has_labels)
       || lu_elf_file_code_at_address (&self->file, entry.start) == NULL)
     return;
-  /* On these machines, local labels such as "$x" and "$d" tell code from data. */
+  /* On such machines, local labels such as "$x" and "$d" tell code from data. */
   if (!is_function && entry.bind == STB_LOCAL
-      && (self->file.headers.machine == EM_AARCH64 || self->file.headers.machine == EM_ARM))
+      && lu_arch_has_mapping_symbols (self->file.headers.machine))
     return;
   keep_entry (self, &entry);
 }

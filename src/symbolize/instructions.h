@@ -11,7 +11,7 @@
 
 #include <glib.h>
 
-/* Bytes of an instruction of x86, which has the longest. */
+/* Bytes of an instruction, on the machine that has the longest. */
 #define LU_MAX_INSTRUCTION 15
 
 typedef struct

@@ -4,8 +4,8 @@
 /* opcodes.c - executes call frame instructions with a table of small handlers; see opcodes.h.
  *
  * Each handler reads its operands and changes the state. The loop then checks the cursor's sticky
- * failure and `cfi_error`. Operations: DWARF 5, 6.4.2 and 7.24; GNU_*: LSB Core, 10.6.2; AARCH64_*:
- * DWARF for the Arm 64-bit Architecture, 4.5. */
+ * failure and `cfi_error`. Operations: DWARF 5, 6.4.2 and 7.24; GNU_*: LSB Core, 10.6.2;
+ * *_ra_state: DWARF for the Arm 64-bit Architecture, 4.5. */
 
 #include "table/opcodes.h"
 
@@ -422,9 +422,9 @@ static const Handler handlers[64] = {
   [0x17 ... 0x1c] = op_unknown,
   [0x1d] = op_advance_loc8, /* MIPS_advance_loc8 */
   [0x1e ... 0x2a] = op_unknown,
-  [0x2b] = op_set_ra_state,    /* AARCH64_set_ra_state */
-  [0x2c] = op_negate_ra_state, /* AARCH64_negate_ra_state_with_pc */
-  [0x2d] = op_negate_ra_state, /* AARCH64_negate_ra_state; elsewhere GNU_window_save of SPARC */
+  [0x2b] = op_set_ra_state,    /* set_ra_state */
+  [0x2c] = op_negate_ra_state, /* negate_ra_state_with_pc */
+  [0x2d] = op_negate_ra_state, /* negate_ra_state; elsewhere GNU_window_save of SPARC */
   [0x2e] = op_args_size,
   [0x2f] = op_negative_offset_extended,
   [0x30 ... 0x3f] = op_unknown,

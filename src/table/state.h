@@ -39,5 +39,5 @@ typedef struct
 {
   LuRegisterRule cfa;
   LuRegisterRule slots[LU_N_SLOTS];
-  gboolean is_signed; /* aarch64: the return address carries an authentication code */
+  gboolean is_signed; /* the return address carries an authentication code */
 } LuCfaState;

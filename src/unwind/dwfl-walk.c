@@ -54,8 +54,8 @@ get_thread (Dwfl *dwfl, pid_t tid, void *data, void **thread_data)
 }
 
 /* Reads a slot that an epilogue has popped. CFI still names it: it is below the stack pointer,
- * where no copy reaches (System V ABI, AMD64 supplement, 3.2.2: the 128 bytes there belong to the
- * function), or at a frame pointer that is the caller's again. The value is in the register. */
+ * where no copy reaches (System V ABI, processor supplement, 3.2.2: the 128 bytes there belong to
+ * the function), or at a frame pointer that is the caller's again. The value is in the register. */
 static bool
 read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
 {

@@ -31,7 +31,7 @@ typedef struct
 static gboolean
 read_context (Context *self, guint64 at, lu_read_fn read, void *data)
 {
-  const guint64 fp = at - (16 - 6) * 8; /* DWARF numbers, System V ABI, AMD64 supplement */
+  const guint64 fp = at - (16 - 6) * 8; /* before that of the return address */
 
   if (!read (data, at, &self->slot) || !read (data, at + 16, &self->sp)
       || !read (data, at + 24, &self->pc) || !read (data, self->slot, &self->saved))

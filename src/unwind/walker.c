@@ -116,7 +116,7 @@ start (LuWalk *walk, Words *words)
   regs->address_mask = words->address_mask;
   regs->known = words->known;
   regs->frame_kind = LU_FRAME_KIND_SAMPLED;
-  regs->is_sigframe = 0;
+  regs->saved_words = words->arch->saved_words;
   walk->copy.bytes = sample->stack;
   walk->copy.start = regs->sp;
   walk->copy.size = sample->stack_size;

@@ -45,6 +45,7 @@ static const struct lu_rule restorer = {
   .aux = 560,
   .saves = LU_SAVE_AT_SP | LU_SAVE_UNKNOWN << 4,
   .fp_off = 68,
+  .bx_off = 69,
   .ra_kind = LU_RA_AT_SP,
   .ra_off = 71,
   .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,

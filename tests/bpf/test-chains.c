@@ -5,6 +5,8 @@
  * each way to find a frame and its entry, memory that is missing, and memory of a hostile process.
  */
 
+#include "walk-arch.h" /* before lu/step.h */
+
 #include "bpf/interps.h"
 
 #include <stdio.h>

@@ -3,6 +3,8 @@
 
 /* user-walk.c - see user-walk.h. Before and after the walk it does what walker.bpf.c does. */
 
+#include "walk-arch.h" /* before lu/step.h */
+
 #include "user-walk.h"
 
 #include "arch/arch.h"

@@ -6,6 +6,7 @@
 
 #include "fuzz.h"
 
+#include "arch/arch.h"
 #include "code/decoder.h"
 #include "code/flow.h"
 
@@ -65,7 +66,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   Input input = { data, size };
   const LuCodeBytes range = { ADDRESS, size, data };
-  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &input };
+  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &input, lu_arch_x86_64.kernel_frame };
   g_autoptr (LuExtraRows) rows = NULL;
   g_autoptr (LuFlow) flow = NULL;
 

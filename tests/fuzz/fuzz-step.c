@@ -6,12 +6,16 @@
 
 #include "fuzz.h"
 
+#include "arch/arch.h"
 #include "lu/step.h"
 
 #include <glib.h>
 #include <string.h>
 
 #define MAX_STEPS 256
+
+/* The registers without the pointer at their end. */
+#define SIZE_OF_NUMBERS offsetof (struct lu_regs, saved_words)
 
 typedef struct
 {
@@ -73,14 +77,16 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   guint n_rules;
   Stack stack;
 
-  if (size < sizeof regs + 1)
+  if (size < SIZE_OF_NUMBERS + 1)
     return 0;
-  memcpy (&regs, data, sizeof regs);
+  memcpy (&regs, data, SIZE_OF_NUMBERS);
+  regs.saved_words =
+      data[SIZE_OF_NUMBERS] % 2 != 0 ? lu_arch_x86_64.saved_words : lu_arch_aarch64.saved_words;
   regs.known &= LU_KNOWN_FP | LU_KNOWN_BX | LU_KNOWN_LINK;
   regs.frame_kind %= 3;
-  n_rules = 1 + data[sizeof regs] % 16;
-  data += sizeof regs + 1;
-  size -= sizeof regs + 1;
+  n_rules = 1 + data[SIZE_OF_NUMBERS] % 16;
+  data += SIZE_OF_NUMBERS + 1;
+  size -= SIZE_OF_NUMBERS + 1;
   if (size < n_rules * sizeof *rules)
     return 0;
   copy = g_memdup2 (data, size);

@@ -194,6 +194,17 @@ def check_words(_root, path, content, _all):
     return problems
 
 
+# An architecture is a directory of src/arch/; the rest asks what it has, never which one it is.
+ANY_MACHINE = re.compile(r"(src|bpf|include)/(?!arch/)")
+MACHINE = re.compile(r"\b(?:EM_|R_|_+)?(?:x86(?:[-_]64)?|amd64|i[36]86|aarch64|arm64|EM_386)(?![0-9])", re.IGNORECASE)
+
+
+def check_machines(_root, path, content, _all):
+    if content is None or not ANY_MACHINE.match(path):
+        return []
+    return [f"{path}: {name} belongs to src/arch/" for name in sorted(set(MACHINE.findall(content)))]
+
+
 C_FILE = re.compile(r"(src|bpf|include|tests)/.*\.[ch]$")
 COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
 # The arguments of a program may stand between its name and the dash.
@@ -219,7 +230,7 @@ def check_head(_root, path, content, _all):
 
 RULES = {"spdx": check_spdx, "paths": check_paths, "docs": check_docs, "po": check_po,
          "length": check_length, "parameters": check_parameters, "words": check_words,
-         "head": check_head}
+         "head": check_head, "machines": check_machines}
 
 
 def check_tree(rule, root):
@@ -278,6 +289,10 @@ CASES = [
     ("words", {"tests/a.py": 'def a ():\n    """Of it."""\n'}, 'begins with "Of"'),
     ("words", {"src/base/a.c": "int a; /* Of the caller. */\n"}, 'begins with "Of"'),
     ("words", {"src/base/a.c": "/* The same, later. */\n"}, 'begins with "The same"'),
+    ("machines", {"src/arch/a.c": "EM_AARCH64\n", "tests/a.c": "#ifdef __x86_64__\n", "src/a.c": "0x386\n"}, ""),
+    ("machines", {"src/a.c": "if (machine == EM_X86_64)\n"}, "EM_X86_64 belongs to src/arch/"),
+    ("machines", {"bpf/a.h": "/* aarch64: x30 */\n"}, "aarch64 belongs to"),
+    ("machines", {"include/lu/a.h": "#ifdef __x86_64__\n"}, "__x86_64 belongs to"),
     ("head", {"src/a.c": SPDX + "\n/* a.c - one letter. */\n", "tools/b.py": "x = 1\n"}, ""),
     ("head", {"tests/a.h": SPDX.replace(" */", "\n *\n * a.h - one letter. */")}, ""),
     ("head", {"tests/a.c": SPDX + "/* a.c [--seed N]\n * DIR/FILE [A [B]] -- WORD... - one letter. */\n"}, ""),

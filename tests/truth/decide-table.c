@@ -117,6 +117,7 @@ step (gpointer rule, const Registers *callee, Memory *memory, Registers *caller)
     .known = (callee->known >> REGISTER_RBP & 1 ? LU_KNOWN_FP : 0)
              | (callee->known >> REGISTER_RBX & 1 ? LU_KNOWN_BX : 0),
     .frame_kind = frame_kinds[callee->kind],
+    .saved_words = lu_arch_x86_64.saved_words,
   };
   Answer answer = answer_for (lu_step (&regs, rule, read_memory, read_sampled, &input));
 

@@ -7,9 +7,9 @@
  * DWARF numbers are the same, except for the pc (DWARF for the Arm 64-bit Architecture, 4.1).
  * Addresses have at most 48 bits; the bits above may hold an authentication code. */
 
+#include "arch/aarch64/vdso.h"
 #include "arch/aarch64/walk-arch.h"
 #include "arch/arch.h"
-#include "lu/step.h"
 
 #include <elf.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum
   X29 = 29,
   X30 = 30, /* the link register */
   SP = 31,
-  PC = 32, /* as lu_step_sigframe_offset() counts */
+  PC = 32, /* as ARCH_SAVED_WORD() counts */
 };
 
 static const char *const names[] = {
@@ -42,7 +42,7 @@ decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
 
 /* The kernel's frame as the restorer of the vDSO describes it: x29 points to a record of the
  * interrupted x29 and pc. The record says neither where the interrupted stack is nor what the link
- * register held. The frame around it does, and starts at sp (lu_step_sigframe_offset()). */
+ * register held. The frame around it does, and starts at sp (ARCH_SAVED_WORD()). */
 static void
 complete_signal_rule (struct lu_rule *rule)
 {
@@ -50,11 +50,12 @@ complete_signal_rule (struct lu_rule *rule)
       && rule->ra_off == 1 && lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA && rule->fp_off == 0)
     *rule = (struct lu_rule){
       .cfa_kind = LU_CFA_DEREF_SP,
-      .aux = (int16_t) lu_step_sigframe_offset (SP),
+      .aux = 8 * ARCH_SAVED_WORD (SP),
       .saves = LU_SAVE_AT_SP | LU_SAVE_UNKNOWN << 4,
-      .fp_off = (int16_t) (lu_step_sigframe_offset (X29) / 8),
+      .fp_off = ARCH_SAVED_WORD (X29),
+      .bx_off = ARCH_SAVED_WORD (X30),
       .ra_kind = LU_RA_AT_SP,
-      .ra_off = (int16_t) (lu_step_sigframe_offset (PC) / 8),
+      .ra_off = ARCH_SAVED_WORD (PC),
       .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,
     };
 }
@@ -73,6 +74,56 @@ own_address_mask (void)
 #else
   return G_MAXUINT64;
 #endif
+}
+
+#define WORDS_OF_4(number)                                                                         \
+  ARCH_SAVED_WORD (number), ARCH_SAVED_WORD ((number) + 1), ARCH_SAVED_WORD ((number) + 2),        \
+      ARCH_SAVED_WORD ((number) + 3)
+
+static const guint8 saved_words[] = {
+  WORDS_OF_4 (0),  WORDS_OF_4 (4),  WORDS_OF_4 (8),  WORDS_OF_4 (12),      WORDS_OF_4 (16),
+  WORDS_OF_4 (20), WORDS_OF_4 (24), WORDS_OF_4 (28), ARCH_SAVED_WORD (PC),
+};
+
+/* [bti c;] adrp x16, page; ldr x17, [x16, #offset]; add x16, x16, #offset; [autia1716;] br x17.
+ * Entries have 16 or 24 bytes; what is left over is looked at like any other code. */
+static gsize
+read_plt_entry (const guint8 *code, gsize size, guint64 address, guint64 *slot)
+{
+  guint32 words[6] = { 0 };
+  guint at, end;
+  gint64 page;
+
+  *slot = 0;
+  memcpy (words, code, MIN (size, sizeof words));
+  at = words[0] == 0xd503245f ? 1 : 0;
+  if ((words[at] & 0x9f00001f) != 0x90000010 || (words[at + 1] & 0xffc003ff) != 0xf9400211)
+    return 4;
+  for (end = at + 2; end < G_N_ELEMENTS (words) && words[end] != 0xd61f0220; end++)
+    ;
+  if (end == G_N_ELEMENTS (words))
+    return 4;
+  page = (gint64) ((guint64) (words[at] >> 5 & 0x7ffff) << 45) >> 43 | (words[at] >> 29 & 3);
+  *slot = ((address + 4 * at) & ~G_GUINT64_CONSTANT (0xfff)) + ((guint64) page << 12)
+          + 8 * (words[at + 1] >> 10 & 0xfff);
+  return at == 0 && end == 3 ? 16 : 24;
+}
+
+/* b.cond, cbz, cbnz with 19 bits, and b with 26, which the former jump over if they do not reach as
+ * far (Arm ARM, C4.1). */
+static gboolean
+looks_like_jump (const guint8 *code, gint64 *displacement)
+{
+  guint32 word;
+
+  memcpy (&word, code, sizeof word);
+  if ((word & 0xff000010) == 0x54000000 || (word & 0x7e000000) == 0x34000000)
+    {
+      *displacement = (gint64) ((guint64) (word >> 5 & 0x7ffff) << 45) >> 43;
+      return TRUE;
+    }
+  *displacement = (gint64) ((guint64) (word & 0x3ffffff) << 38) >> 36;
+  return (word & 0xfc000000) == 0x14000000;
 }
 
 static guint
@@ -114,5 +165,13 @@ const LuArch lu_arch_aarch64 = {
   .has_link_register = TRUE,
   .signs_return_addresses = TRUE,
   .decode_call = decode_call,
+  .saved_words = saved_words,
   .complete_signal_rule = complete_signal_rule,
+  .files.describe_vdso = lu_aarch64_describe_vdso,
+  .files.rela_relative = R_AARCH64_RELATIVE,
+  .files.rela_slot = R_AARCH64_JUMP_SLOT,
+  .files.rela_data = R_AARCH64_GLOB_DAT,
+  .files.read_plt_entry = read_plt_entry,
+  .files.looks_like_jump = looks_like_jump,
+  .files.code_unit = 4,
 };

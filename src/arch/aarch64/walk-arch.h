@@ -37,8 +37,25 @@ enum
 /* The address in a word that was a return address, which may carry an authentication code. */
 #define ARCH_ADDRESS(word) ((word) &host_config.address_mask)
 
+/* Where the kernel's frame of a signal handler has a register, in words, by its DWARF number (32:
+ * the pc). struct rt_sigframe (arch/arm64/kernel/signal.c) has a siginfo of 128 bytes and a struct
+ * ucontext, in which uc_mcontext starts at 176 (asm/ucontext.h). That holds the fault address,
+ * x0-x30, sp and pc (struct sigcontext, asm/sigcontext.h). */
+#define ARCH_SAVED_WORD(number) ((128 + 176 + 8) / 8 + (number))
+
+/* For lu/step.h. */
+#define LU_STEP_LINK                     1
+#define LU_STEP_SAVED_WORD(regs, number) arch_saved_word (number)
+
+/* Returns that, or 0 if it is not there. */
+static inline uint64_t
+arch_saved_word (uint64_t number)
+{
+  return number <= REG_PC ? ARCH_SAVED_WORD (number) : 0;
+}
+
 /* Returns the place of a register in struct pt_regs, by its DWARF number (DWARF for the Arm 64-bit
- * Architecture, 4.1; 32: the pc, as lu/step.h counts); N_REGS: it is not there. */
+ * Architecture, 4.1; 32: the pc, as above); N_REGS: it is not there. */
 static inline uint64_t
 arch_place_of (uint64_t number)
 {

@@ -39,4 +39,5 @@ const LuArch lu_arch_i386 = {
   .decode_call = lu_x86_decode_call,
   .is_plt_entry = lu_x86_is_plt_entry,
   .cfi_finds_interrupted_stack = TRUE,
+  .files.decoded_bits = 32,
 };

@@ -38,9 +38,30 @@ enum
 /* The address in a word that was a return address. */
 #define ARCH_ADDRESS(word) (word)
 
+/* Where the kernel's struct ucontext has a register, in words, by its DWARF number. uc_mcontext
+ * starts at 40 bytes (struct ucontext, asm-generic/ucontext.h) and holds r8-r15, rdi, rsi, rbp,
+ * rbx, rdx, rax, rcx, rsp, rip (struct sigcontext_64, asm/sigcontext.h). */
+#define ARCH_SAVED_WORDS                                                                           \
+  {                                                                                                \
+    18, 17, 19, 16, 14, 13, 15, 20, 5, 6, 7, 8, 9, 10, 11, 12, 21                                  \
+  }
+
+/* For lu/step.h. */
+#define LU_STEP_LINK                     0
+#define LU_STEP_SAVED_WORD(regs, number) arch_saved_word (lu_step_settle (number))
+
+/* Returns an entry of that, or 0. The size of this table, and of the next one, keeps it out of
+ * sections of small constants, which loaders of programs do not know. */
+static inline uint64_t
+arch_saved_word (uint64_t number)
+{
+  static const uint8_t words[] = ARCH_SAVED_WORDS;
+
+  return number < sizeof words ? words[number] : 0;
+}
+
 /* Returns the place of a register in struct pt_regs, by its DWARF number (System V ABI, AMD64
- * supplement, figure 3.36); N_REGS: it is not there. The size of this table, and of the one in
- * lu/step.h, keeps it out of sections of small constants, which loaders of programs do not know. */
+ * supplement, figure 3.36); N_REGS: it is not there. */
 static inline uint64_t
 arch_place_of (uint64_t number)
 {

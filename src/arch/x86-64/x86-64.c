@@ -9,6 +9,7 @@
 
 #include "arch/x86-64/walk-arch.h"
 #include "arch/x86-64/x86.h"
+#include "lu/step.h"
 
 #include <elf.h>
 #include <string.h>
@@ -56,6 +57,39 @@ lu_x86_is_plt_entry (const guint8 *code)
   return code[0] == 0xff && (code[1] == 0x25 || code[1] == 0xa3);
 }
 
+/* The entry jumps by "jmp *d(%rip)", which endbr64 and a bnd prefix may precede. Entries of
+ * .plt.got without endbr64 have 8 bytes: the jump and a two-byte nop; all others have 16. */
+static gsize
+read_plt_entry (const guint8 *code, gsize size, guint64 address, guint64 *slot)
+{
+  static const guint8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+  gsize at = 0;
+  gint32 displacement;
+
+  *slot = 0;
+  if (size >= sizeof endbr64 && memcmp (code, endbr64, sizeof endbr64) == 0)
+    at = sizeof endbr64;
+  if (at < size && code[at] == 0xf2)
+    at++;
+  if (at + 6 > size || code[at] != 0xff || code[at + 1] != 0x25)
+    return 16;
+  memcpy (&displacement, code + at + 2, sizeof displacement);
+  *slot = address + at + 6 + (guint64) (gint64) displacement;
+  return at == 0 && size >= 8 && code[6] == 0x66 && code[7] == 0x90 ? 8 : 16;
+}
+
+/* 0f 80 to 0f 8f and 32 bits (Intel SDM, Jcc). Inside another instruction, such bytes lead
+ * somewhere in 4 GiB. */
+static gboolean
+looks_like_jump (const guint8 *code, gint64 *displacement)
+{
+  gint32 distance;
+
+  memcpy (&distance, code + 2, sizeof distance);
+  *displacement = LU_ARCH_JUMP_BYTES + (gint64) distance;
+  return code[0] == 0x0f && (code[1] & 0xf0) == 0x80;
+}
+
 static guint32
 leaf_of (const guint8 *code)
 {
@@ -77,7 +111,7 @@ is_trampoline_return (guint64 pc, guint64 start, guint64 size)
 }
 
 /* The kernel's frame as the restorer of the C library describes it: rsp at 160, rip at 168, rbp at
- * 120 and rbx at 128 above rsp (lu_step_ucontext_offset()). */
+ * 120 and rbx at 128 above rsp (ARCH_SAVED_WORDS). */
 static const struct lu_rule kernel_frame = { .cfa_kind = LU_CFA_DEREF_SP,
                                              .aux = 160,
                                              .ra_kind = LU_RA_AT_SP,
@@ -96,6 +130,8 @@ complete_signal_rule (struct lu_rule *rule)
   if (memcmp (&completed, &kernel_frame, sizeof completed) == 0)
     *rule = completed;
 }
+
+static const guint8 saved_words[LU_STEP_N_SAVED] = ARCH_SAVED_WORDS;
 
 static guint
 pt_regs_word (guint perf_bit)
@@ -150,7 +186,17 @@ const LuArch lu_arch_x86_64 = {
   .leaf_of = leaf_of,
   .is_trampoline_return = is_trampoline_return,
   .trampoline_frame = LU_TRAMPOLINE_FRAME,
+  .saved_words = saved_words,
   .cfi_finds_interrupted_stack = TRUE,
   .complete_signal_rule = complete_signal_rule,
   .kernel_frame = &kernel_frame,
+  .files.rela_relative = R_X86_64_RELATIVE,
+  .files.rela_slot = R_X86_64_JUMP_SLOT,
+  .files.rela_data = R_X86_64_GLOB_DAT,
+  .files.read_plt_entry = read_plt_entry,
+  .files.looks_like_jump = looks_like_jump,
+  .files.code_unit = 1,
+  .files.decoded_bits = 64,
+  .files.has_go_frames = TRUE,
+  .files.has_interpreters = TRUE,
 };

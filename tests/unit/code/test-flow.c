@@ -158,7 +158,7 @@ analyse (Code *code, LuFlowFile *file)
   const LuCodeBytes range = { ADDRESS, code->size, code->bytes };
   LuFlow *flow;
 
-  *file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, code };
+  *file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, code, lu_arch_x86_64.kernel_frame };
   flow = lu_flow_new (&range, file);
   g_assert_true (lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE));
   g_assert_true (lu_flow_run (flow));
@@ -196,7 +196,7 @@ test_written (void)
       assemble ("eb 0e cc cc cc cc cc cc cc cc cc cc cc cc cc cc 53 5b c3 cc cc cc cc cc cc "
                 "cc cc cc cc cc cc cc 48 83 ec 08 e8 e7 ff ff ff 48 83 c4 08 c3");
   const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
-  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &code };
+  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &code, lu_arch_x86_64.kernel_frame };
   g_autoptr (LuFlow) flow = lu_flow_new (&range, &file);
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
   const guint64 starts[] = { ADDRESS, ADDRESS + 16, ADDRESS + 32 };
@@ -262,7 +262,8 @@ test_garbage (void)
   g_autofree guint8 *bytes = g_malloc (size);
   const LuCodeBytes range = { ADDRESS, size, bytes };
   Code nothing = { 0 };
-  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &nothing };
+  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &nothing,
+                      lu_arch_x86_64.kernel_frame };
   g_autoptr (LuFlow) flow = NULL;
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
   g_autoptr (GRand) random = g_rand_new_with_seed (1);

@@ -4,6 +4,7 @@
 /* test-step.c - include/lu/step.h: each kind of rule executed on a small stack, and rules that must
  * not be executed. */
 
+#include "arch/arch.h"
 #include "lu/step.h"
 
 #include <glib.h>
@@ -341,7 +342,10 @@ test_signal (void)
     .cfa_kind = LU_CFA_REGISTER, .aux = 10, .cfa_off = 0x1000, RETURNS
   };
   Memory memory = { .low = SP, .high = SP + 0x10000 };
-  struct lu_regs regs = { .sp = SP, .known = KNOWN_BOTH, .frame_kind = LU_FRAME_KIND_CALLER };
+  struct lu_regs regs = { .sp = SP,
+                          .known = KNOWN_BOTH,
+                          .frame_kind = LU_FRAME_KIND_CALLER,
+                          .saved_words = lu_arch_x86_64.saved_words };
 
   g_assert_cmpint (lu_step (&regs, &restorer, read_word, read_sampled, &memory), ==,
                    LU_STEP_CALLER);
@@ -368,6 +372,7 @@ test_signal_aarch64 (void)
     .aux = 560,
     .saves = SAVES (AT_SP, UNKNOWN),
     .fp_off = 68,
+    .bx_off = 69,
     .ra_kind = LU_RA_AT_SP,
     .ra_off = 71,
     .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME,
@@ -375,7 +380,10 @@ test_signal_aarch64 (void)
   const struct lu_rule leaf = { .cfa_kind = LU_CFA_SP, .cfa_off = 32, .ra_kind = LU_RA_LINK };
   const struct lu_rule other = { .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_REGISTER, .aux = 15 };
   Memory memory = { .low = SP, .high = SP + 0x10000 };
-  struct lu_regs regs = { .sp = SP, .known = KNOWN_BOTH, .frame_kind = LU_FRAME_KIND_CALLER };
+  struct lu_regs regs = { .sp = SP,
+                          .known = KNOWN_BOTH,
+                          .frame_kind = LU_FRAME_KIND_CALLER,
+                          .saved_words = lu_arch_aarch64.saved_words };
   struct lu_regs again;
 
   g_assert_cmpint (lu_step (&regs, &restorer, read_word, read_sampled, &memory), ==,
@@ -411,10 +419,12 @@ test_signal_below (void)
   g_assert_cmphex (regs.ucontext, ==, 0);
 }
 
-/* step.h assumes the layout of this system's headers. */
+/* The layout is that of this system's headers. */
 static void
 test_ucontext (void)
 {
+  const guint8 *words = lu_arch_of_abi (LU_ABI_64)->saved_words;
+
 #ifdef __x86_64__
   static const struct
   {
@@ -428,15 +438,14 @@ test_ucontext (void)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (registers); i++)
-    g_assert_cmpuint (lu_step_ucontext_offset (registers[i].number), ==,
+    g_assert_cmpuint (8 * words[registers[i].number], ==,
                       offsetof (ucontext_t, uc_mcontext.gregs) + 8 * (guint) registers[i].index);
-  g_assert_cmpuint (lu_step_ucontext_offset (17), ==, 0);
+  g_assert_cmpuint (words[17], ==, 0);
 #elif defined __aarch64__
   for (guint i = 0; i < 31; i++)
-    g_assert_cmpuint (lu_step_sigframe_offset (i), ==,
-                      128 + offsetof (ucontext_t, uc_mcontext.regs) + 8 * i);
-  g_assert_cmpuint (lu_step_sigframe_offset (31), ==, 128 + offsetof (ucontext_t, uc_mcontext.sp));
-  g_assert_cmpuint (lu_step_sigframe_offset (32), ==, 128 + offsetof (ucontext_t, uc_mcontext.pc));
+    g_assert_cmpuint (8 * words[i], ==, 128 + offsetof (ucontext_t, uc_mcontext.regs) + 8 * i);
+  g_assert_cmpuint (8 * words[31], ==, 128 + offsetof (ucontext_t, uc_mcontext.sp));
+  g_assert_cmpuint (8 * words[32], ==, 128 + offsetof (ucontext_t, uc_mcontext.pc));
 #else
   g_test_skip ("neither an x86-64 nor an aarch64 system");
 #endif

@@ -1,56 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* aarch64-vdso.c - see aarch64-vdso.h.
+/* vdso.c - call frame information for the vDSO, which has none.
+ *
+ * Since Linux 5.8 the kernel does not even describe the code that signal handlers return to
+ * (87676cfca141, "arm64: vdso: Disable dwarf unwinding through the sigreturn trampoline").
+ * Unwinders and debuggers recognize its two instructions.
  *
  * Two kinds of code are described. The code that signal handlers return to has a rule of its own. A
  * function is a leaf if none of its instructions calls, accesses memory through the stack pointer,
  * or changes the stack pointer: the return address then never leaves the link register, where it
  * may be signed. Instructions: Arm Architecture Reference Manual, C4.1. */
 
-#include "elf/aarch64-vdso.h"
+#include "arch/aarch64/vdso.h"
 
-#include <elf.h>
 #include <string.h>
 
 #define INSTRUCTION 4
 #define SP          31
-/* Real vDSOs have half a dozen. */
-#define MAX_SYMBOLS 256
 
 /* mov x8, #__NR_rt_sigreturn (139); svc #0 */
 static const guint32 restorer[] = { 0xd2801168, 0xd4000001 };
 
-typedef struct
-{
-  const guint8 *bytes; /* borrowed */
-  guint64 vaddr, size;
-} Text;
-
 static guint32
-instruction_at (const Text *text, guint64 at)
+instruction_at (const LuArchText *text, guint64 at)
 {
   guint32 word;
 
   memcpy (&word, text->bytes + at, sizeof word);
   return word;
-}
-
-static gboolean
-find_text (Text *text, const LuElfHeaders *headers, const LuElfInput *input)
-{
-  const LuElfSectionHeader *section = lu_elf_headers_find_section (headers, ".text");
-
-  if (headers->machine != EM_AARCH64 || !headers->is_64bit || input->bytes == NULL
-      || section == NULL || section->file_offset > input->size
-      || section->size > input->size - section->file_offset || section->vaddr % INSTRUCTION != 0)
-    return FALSE;
-  *text = (Text){
-    .bytes = input->bytes + section->file_offset,
-    .vaddr = section->vaddr,
-    .size = section->size & ~(guint64) (INSTRUCTION - 1),
-  };
-  return TRUE;
 }
 
 /* Returns whether an instruction calls or makes a frame. */
@@ -68,7 +46,7 @@ is_of_no_leaf (guint32 word)
 }
 
 static gboolean
-is_leaf (const Text *text, guint64 at, guint64 end)
+is_leaf (const LuArchText *text, guint64 at, guint64 end)
 {
   for (; at < end; at += INSTRUCTION)
     if (is_of_no_leaf (instruction_at (text, at)))
@@ -79,7 +57,7 @@ is_leaf (const Text *text, guint64 at, guint64 end)
 /* Returns the offset of the instruction before the restorer, because a handler's return address is
  * looked up one byte earlier. Returns 0 if there is no restorer. */
 static guint64
-find_restorer (const Text *text)
+find_restorer (const LuArchText *text)
 {
   for (guint64 at = INSTRUCTION; at + sizeof restorer <= text->size; at += INSTRUCTION)
     if (instruction_at (text, at) == restorer[0]
@@ -116,7 +94,7 @@ add_u64 (GByteArray *out, guint64 value)
 
 /* `start`, `end`: offsets in the text. */
 static void
-add_fde (GByteArray *out, guint32 cie, const Text *text, guint64 start, guint64 end)
+add_fde (GByteArray *out, guint32 cie, const LuArchText *text, guint64 start, guint64 end)
 {
   add_u32 (out, 24);
   add_u32 (out, cie);
@@ -135,46 +113,28 @@ add_cie (GByteArray *out, const guint8 *cie, guint size)
 }
 
 static void
-add_leaves (GByteArray *out, const Text *text, const LuElfHeaders *headers, const LuElfInput *input)
+add_leaves (GByteArray *out, const LuArchText *text, const LuArchRange *functions, guint n)
 {
-  const LuElfSectionHeader *symbols = lu_elf_headers_find_section (headers, ".dynsym");
   guint32 cie = add_cie (out, leaf_cie, sizeof leaf_cie);
-  Elf64_Sym symbol;
 
-  for (guint i = 0; symbols != NULL && i < MIN (symbols->size / sizeof symbol, MAX_SYMBOLS); i++)
-    {
-      guint64 start, end;
-
-      if (!lu_elf_input_read (input, symbols->file_offset + i * sizeof symbol, &symbol,
-                              sizeof symbol))
-        return;
-      start = symbol.st_value - text->vaddr;
-      end = start + symbol.st_size;
-      if (ELF64_ST_TYPE (symbol.st_info) == STT_FUNC && symbol.st_value % INSTRUCTION == 0
-          && symbol.st_size % INSTRUCTION == 0 && start < end && end <= text->size
-          && is_leaf (text, start, end))
-        add_fde (out, cie, text, start, end);
-    }
+  for (guint i = 0; i < n; i++)
+    if (functions[i].start % INSTRUCTION == 0 && functions[i].end % INSTRUCTION == 0
+        && is_leaf (text, functions[i].start, functions[i].end))
+      add_fde (out, cie, text, functions[i].start, functions[i].end);
 }
 
-void
-lu_aarch64_vdso_describe (const LuElfHeaders *headers, const LuElfInput *input,
-                          const LuSyntheticSection *eh_frame, LuSyntheticSection *debug_frame)
+GByteArray *
+lu_aarch64_describe_vdso (const LuArchText *text, const LuArchRange *functions, guint n_functions)
 {
-  g_autoptr (GByteArray) out = NULL;
+  guint64 at = text->vaddr % INSTRUCTION == 0 ? find_restorer (text) : 0;
+  GByteArray *out;
   guint32 cie;
-  guint64 at;
-  Text text;
 
-  if (eh_frame->size > 0 || debug_frame->size > 0 || !find_text (&text, headers, input))
-    return;
-  at = find_restorer (&text);
   if (at == 0)
-    return;
+    return NULL;
   out = g_byte_array_new ();
   cie = add_cie (out, restorer_cie, sizeof restorer_cie);
-  add_fde (out, cie, &text, at - INSTRUCTION, at + sizeof restorer);
-  add_leaves (out, &text, headers, input);
-  debug_frame->size = out->len;
-  debug_frame->bytes = g_byte_array_free (g_steal_pointer (&out), FALSE);
+  add_fde (out, cie, text, at - INSTRUCTION, at + sizeof restorer);
+  add_leaves (out, text, functions, n_functions);
+  return out;
 }
