@@ -30,6 +30,7 @@ typedef enum
   LU_EVENT_THROTTLE,
   LU_EVENT_UNTHROTTLE,
   LU_EVENT_NAMESPACES,
+  LU_EVENT_DEFERRED_CHAIN, /* only from files */
 } LuEventKind;
 
 #define LU_BUILD_ID_MAX 20
@@ -122,6 +123,12 @@ typedef struct lu_event
       uint64_t count;
       uint64_t event_id;
     } lost;
+    struct
+    {
+      uint64_t cookie;      /* as in the callchains of the task's samples that it completes */
+      const uint8_t *words; /* a callchain; not aligned, borrowed */
+      uint32_t n_words;
+    } deferred_chain;
     struct
     {
       uint64_t mount_inode; /* 0 if the record does not name the mount namespace */

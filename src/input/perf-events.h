@@ -11,6 +11,8 @@
 #include "base/cursor.h"
 #include "input/record.h"
 
+#include <string.h>
+
 #define LU_PERF_MAX_EVENTS 4096u
 #define LU_PERF_MAX_IDS    (1u << 18) /* events x CPUs; 4 MiB */
 
@@ -45,6 +47,17 @@ static inline const LuPerfEvent *
 lu_perf_events_get (const LuPerfEvents *self, guint index)
 {
   return (const LuPerfEvent *) g_ptr_array_index (self->events, index);
+}
+
+/* Returns whether the kernel walks user callchains later (defer_callchain), or writes them with
+ * this event (defer_output), bits 38 and 39 of the flags; Linux 6.19. */
+static inline gboolean
+lu_perf_event_defers_callchains (const LuPerfEvent *self)
+{
+  guint64 flags;
+
+  memcpy (&flags, (const guint8 *) &self->attr.read_format + sizeof flags, sizeof flags);
+  return (flags >> 38 & 3) != 0;
 }
 
 /* Returns NULL if no event has this id. */

@@ -228,6 +228,23 @@ decode_namespaces (LuCursor *body, const struct perf_event_header *header, LuEve
   return !body->failed;
 }
 
+/* { cookie, nr, ips[nr] }: a user callchain that the kernel walked later, when the task returned to
+ * user mode. */
+static gboolean
+decode_deferred_chain (LuCursor *body, const struct perf_event_header *header, LuEvent *event)
+{
+  guint64 nr;
+
+  event->deferred_chain.cookie = lu_cursor_u64 (body);
+  nr = lu_cursor_u64 (body);
+  if (nr > lu_cursor_left (body) / sizeof (guint64))
+    return FALSE;
+  event->deferred_chain.n_words = (guint32) nr;
+  event->deferred_chain.words = lu_cursor_take (body, nr * sizeof (guint64));
+  event->kind = LU_EVENT_DEFERRED_CHAIN;
+  return !body->failed;
+}
+
 /* Indexed by record type. Types without an entry are valid but not used. */
 static gboolean (*const decoders[]) (LuCursor *body, const struct perf_event_header *header,
                                      LuEvent *event) = {
@@ -241,6 +258,7 @@ static gboolean (*const decoders[]) (LuCursor *body, const struct perf_event_hea
   [PERF_RECORD_MMAP2] = decode_mapping,
   [PERF_RECORD_LOST_SAMPLES] = decode_lost_samples,
   [PERF_RECORD_NAMESPACES] = decode_namespaces,
+  [LU_RECORD_CALLCHAIN_DEFERRED] = decode_deferred_chain,
 };
 
 static gsize

@@ -16,6 +16,8 @@
 /* Record types from here on are perf's own and occur in files only (tools/perf, enum
  * perf_user_event_type). */
 #define LU_RECORD_USER_FIRST 64
+/* PERF_RECORD_CALLCHAIN_DEFERRED; Linux 6.19 */
+#define LU_RECORD_CALLCHAIN_DEFERRED 22
 
 /* The attributes of an event that determine the layout of its records. */
 typedef struct

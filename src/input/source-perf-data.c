@@ -13,15 +13,18 @@
 #include "arch/arch.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "input/deferred-chains.h"
 #include "input/perf-event.h"
 #include "input/perf-data.h"
 #include "input/record-order.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 enum
 {
@@ -45,10 +48,11 @@ typedef struct
   guint64 kernel_address;
   guint64 lost, lost_samples;
   guint64 start_time;
-  gboolean has_ended;   /* nothing more to read */
-  gboolean was_refused; /* the receiver had no room */
-  char *late;           /* says how many records were out of order; NULL if none were */
-  guint64 *scratch;     /* memory for one record */
+  gboolean has_ended;       /* nothing more to read */
+  gboolean was_refused;     /* the receiver had no room */
+  LuDeferredChains *chains; /* NULL: no event defers callchains */
+  char *late;               /* says how many records were out of order; NULL if none were */
+  guint64 *scratch;         /* memory for one record */
 } PerfDataSource;
 
 /* perf's dummy event only carries side-band. */
@@ -124,7 +128,10 @@ take_record (PerfDataSource *self, const LuRawRecord *record, gboolean readable)
   lu_count (&self->base.counters, LU_COUNTER_RECORDS);
   if (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel)
     learn_kernel (self, &event.mmap);
-  if (event.kind == LU_EVENT_NONE || (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel))
+  if (event.kind == LU_EVENT_DEFERRED_CHAIN && self->chains != NULL && self->file->is_pipe)
+    lu_deferred_chains_add (self->chains, &event);
+  if (event.kind == LU_EVENT_NONE || event.kind == LU_EVENT_DEFERRED_CHAIN
+      || (event.kind == LU_EVENT_MMAP && event.mmap.is_kernel))
     return;
   if (event.time == G_MAXUINT64)
     event.time = 0;
@@ -239,6 +246,8 @@ give_record (PerfDataSource *self, const LuOrderEntry *entry, LuEventFunc func, 
         add_build_id (self, &event.mmap);
       if (event.kind == LU_EVENT_SAMPLE)
         {
+          if (self->chains != NULL)
+            lu_deferred_chains_complete (self->chains, &event);
           event.sample.is_chain = self->has_chains_only != 0;
           event.sample.regs.machine = self->machine;
         }
@@ -350,6 +359,36 @@ describe_event (const LuPerfEvent *event, gboolean is_single)
                         .varies = attr->freq };
 }
 
+/* A chain may come long after its samples, so a file is read for them first. In a pipe, those are
+ * found that have come when a sample is due. */
+static void
+find_deferred_chains (PerfDataSource *self)
+{
+  g_autoptr (LuPerfData) file = NULL;
+  int fd = self->file->is_pipe ? -1 : fcntl (self->file->fd, F_DUPFD_CLOEXEC, 0);
+  LuRawRecord record;
+  gboolean readable, is_deferred = FALSE;
+
+  for (guint i = 0; i < self->file->events.events->len; i++)
+    is_deferred |= lu_perf_event_defers_callchains (lu_perf_events_get (&self->file->events, i));
+  if (is_deferred)
+    self->chains = lu_deferred_chains_new ();
+  if (is_deferred && fd >= 0)
+    file = lu_perf_data_new_for_fd (fd, self->file->name, NULL);
+  else if (fd >= 0)
+    close (fd);
+  while (file != NULL && lu_perf_data_next (file, &record, &readable) == LU_PERF_RECORD)
+    {
+      const LuPerfEvent *found =
+          record.type == LU_RECORD_CALLCHAIN_DEFERRED ? find_event (file, &record) : NULL;
+      LuEvent event;
+
+      if (found != NULL && lu_record_decode (&found->layout, record.bytes, record.size, &event)
+          && event.kind == LU_EVENT_DEFERRED_CHAIN)
+        lu_deferred_chains_add (self->chains, &event);
+    }
+}
+
 /* Once the sampler is known. */
 static void
 find_sampled_events (PerfDataSource *self)
@@ -407,6 +446,7 @@ source_free (LuSource *source)
   g_ptr_array_unref (self->sampled);
   g_array_unref (self->infos);
   g_free (self->scratch);
+  lu_deferred_chains_free (self->chains);
   g_free (self->kernel_symbol);
   g_free (self->late);
   g_free (self);
@@ -514,6 +554,7 @@ lu_source_perf_data_new_for_fd (int fd, const char *name, GError **error)
   if (!check_file (self, error))
     return NULL;
   find_sampled_events (self);
+  find_deferred_chains (self);
   if (!file->is_pipe)
     read_first_round (self);
   return g_steal_pointer (&source);

@@ -647,10 +647,28 @@ test_namespaces (void)
 }
 
 static void
+test_deferred_chain (void)
+{
+  g_autofree Record *record = begin (LU_RECORD_CALLCHAIN_DEFERRED, 0);
+  g_autofree gpointer bytes = NULL, bytes2 = NULL;
+  LuEvent event;
+
+  put64 (record, 0xc00c1e), put64 (record, 2), put64 (record, PERF_CONTEXT_USER);
+  put64 (record, 0x401000), put_trailer (record);
+  decode_sideband (record, &event, &bytes);
+  g_assert_cmpint (event.kind, ==, LU_EVENT_DEFERRED_CHAIN);
+  g_assert_cmphex (event.deferred_chain.cookie, ==, 0xc00c1e);
+  g_assert_cmpuint (event.deferred_chain.n_words, ==, 2);
+  g_assert_cmpmem (event.deferred_chain.words + 8, 8, &record->words[4], 8);
+  record->words[2] = 3; /* beyond the trailer */
+  g_assert_false (decode (&sideband, record, record->size, &event, &bytes2));
+}
+
+static void
 test_unknown_types (void)
 {
   static const guint32 types[] = {
-    0, PERF_RECORD_SWITCH, PERF_RECORD_BPF_EVENT, 22, 63, 64, 68, 81, 4096, G_MAXUINT32
+    0, PERF_RECORD_SWITCH, PERF_RECORD_BPF_EVENT, 23, 63, 64, 68, 81, 4096, G_MAXUINT32
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (types); i++)
@@ -742,6 +760,7 @@ main (int argc, char **argv)
   g_test_add_func ("/record/losses", test_losses);
   g_test_add_func ("/record/throttling", test_throttling);
   g_test_add_func ("/record/namespaces", test_namespaces);
+  g_test_add_func ("/record/deferred-chain", test_deferred_chain);
   g_test_add_func ("/record/unknown-types", test_unknown_types);
   g_test_add_func ("/record/event-id", test_event_id);
   g_test_add_func ("/record/layout-from-attr", test_layout_from_attr);

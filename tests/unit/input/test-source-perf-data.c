@@ -5,6 +5,7 @@
  * order of time; pipes give the same as files; truncated and unusable files give an error. */
 
 #include "base/error.h"
+#include "input/record.h"
 #include "input/source-perf-data.h"
 
 #include <elf.h>
@@ -16,7 +17,7 @@
 
 typedef struct
 {
-  guint kinds[LU_EVENT_NAMESPACES + 1];
+  guint kinds[LU_EVENT_DEFERRED_CHAIN + 1];
   guint with_stack, with_build_id;
   guint64 last_time;
   guint refuse_every; /* LATER for every n-th call; 0: never */
@@ -345,6 +346,92 @@ test_no_stacks (void)
   g_assert_nonnull (strstr (error->message, "No such file"));
 }
 
+/* Changes plain chains so that the kernel seems to have deferred the user's part of the first one
+ * and written it in place of the third sample. */
+static void
+defer_chain (char *bytes)
+{
+  enum
+  {
+    FLAGS = 120 + 40,
+    FIRST = 1408,
+    LATER = 1568,
+    TASK_AND_TIME = 2,
+  };
+  const guint64 callchain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000020,
+                                (guint64) -640, 0xc00c1e };
+  guint64 later[] = { LU_RECORD_CALLCHAIN_DEFERRED | (guint64) 88 << 48,
+                      0xc00c1e,
+                      6,
+                      PERF_CONTEXT_USER,
+                      0x401001,
+                      0x401002,
+                      0x401003,
+                      0x401004,
+                      0x401005,
+                      0,
+                      0 };
+
+  bytes[FLAGS + 4] |= 1 << (38 - 32);
+  memcpy (bytes + FIRST + 48, callchain, sizeof callchain);
+  memcpy (later + G_N_ELEMENTS (later) - TASK_AND_TIME, bytes + LATER + 16, 16);
+  memcpy (bytes + LATER, later, sizeof later);
+}
+
+typedef struct
+{
+  guint n_samples, n_completed;
+} Deferred;
+
+static LuVerdict
+take_deferred (const LuEvent *event, gpointer user_data)
+{
+  Deferred *self = user_data;
+  const LuSample *sample = &event->sample;
+
+  g_assert_cmpint (event->kind, !=, LU_EVENT_DEFERRED_CHAIN);
+  if (event->kind != LU_EVENT_SAMPLE || self->n_samples++ > 0)
+    return LU_VERDICT_DONE;
+  g_assert_true (sample->is_chain);
+  if (sample->callchain[3] == (guint64) -640)
+    return LU_VERDICT_DONE;
+  self->n_completed++;
+  g_assert_cmpuint (sample->n_callchain, ==, 3 + 1 + 6);
+  g_assert_cmphex (sample->callchain[2], ==, 0xffffffff81000020);
+  g_assert_cmphex (sample->callchain[3], ==, PERF_CONTEXT_USER);
+  g_assert_cmphex (sample->callchain[9], ==, 0x401005);
+  return LU_VERDICT_DONE;
+}
+
+/* A chain that comes after its sample is found; one with another cookie, or of another thread, is
+ * not. */
+static void
+test_deferred (void)
+{
+  static const guint changes[] = { 0, 8, 72 }; /* bytes of the later record */
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "data", "no-stacks.perf", NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++)
+    {
+      g_autofree char *bytes = NULL;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LuSource) source = NULL;
+      Deferred deferred = { 0 };
+      LuRound round;
+      gsize size;
+
+      g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
+      defer_chain (bytes);
+      bytes[1568 + changes[i] + (i == 2 ? 4 : 0)] ^= i > 0 ? 1 : 0;
+      source = lu_source_perf_data_new_for_fd (memory_file (bytes, size), "deferred", &error);
+      g_assert_no_error (error);
+      while ((round = source->ops->drain (source, take_deferred, &deferred)) != LU_ROUND_END)
+        g_assert_cmpint (round, !=, LU_ROUND_EMPTY);
+      g_assert_cmpuint (deferred.n_samples, >, 2);
+      g_assert_cmpuint (deferred.n_completed, ==, i == 0);
+    }
+}
+
 /* A record whose header says size 0 in the middle of a file: what comes before it is replayed. */
 static void
 test_damaged (void)
@@ -419,6 +506,7 @@ main (int argc, char **argv)
   g_test_add_func ("/source-perf-data/cut-off", test_cut_off);
   g_test_add_func ("/source-perf-data/refused", test_refused);
   g_test_add_func ("/source-perf-data/no-stacks", test_no_stacks);
+  g_test_add_func ("/source-perf-data/deferred", test_deferred);
   g_test_add_func ("/source-perf-data/damaged", test_damaged);
   g_test_add_func ("/source-perf-data/other-machine", test_other_machine);
   return g_test_run ();
