@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hex.h"
-#include "base/id-table.h"
 #include "base/printable.h"
 #include "syscap-counters.h"
 #include "syscap-frames.h"
@@ -23,6 +22,7 @@
 #include "syscap-stack.h"
 #include "syscap-system.h"
 
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #define KALLSYMS_PATH  "/proc/kallsyms"
@@ -31,6 +31,8 @@
 /* Bit of LuSyscapPid.named_states for the marker of omitted frames; the other bits are end states.
  */
 #define LEFT_OUT_BIT 31
+/* Room is made for this many further functions of interpreters at a time. */
+#define FUNCTIONS_STEP 4096
 _Static_assert(LU_N_STATUS <= LEFT_OUT_BIT, "a bit for each state");
 
 typedef struct
@@ -57,7 +59,7 @@ typedef struct
   ModuleFile files[64];
   LuSyscapCounters *counters; /* NULL: none are wanted */
   LuSyscapHits *hits;         /* NULL: the capture gets no __symbols__ */
-  LuIdTable *functions;       /* addresses of interpreters' functions that samples have */
+  GByteArray *functions;      /* of interpreters: TRUE for those that samples have, by address */
   GArray *unnamed;            /* of guint64: those of them that have no name in the capture */
   const LuFunctions *function_names; /* borrowed; NULL: no sample has functions */
   gboolean wants_symbols;
@@ -339,6 +341,24 @@ end_functions (SyscapSink *self, GError **error)
   return TRUE;
 }
 
+/* Returns whether a sample has the function for the first time. Addresses follow each other. */
+static gboolean
+is_new_function (SyscapSink *self, guint64 address)
+{
+  guint64 index = address - LU_FUNCTION_BASE;
+  guint size = self->functions->len;
+
+  if (index >= size)
+    {
+      g_byte_array_set_size (self->functions, (guint) index + FUNCTIONS_STEP);
+      memset (self->functions->data + size, 0, self->functions->len - size);
+    }
+  if (self->functions->data[index])
+    return FALSE;
+  self->functions->data[index] = TRUE;
+  return TRUE;
+}
+
 static gboolean
 take_functions (SyscapSink *self, const LuSinkSample *sample, GError **error)
 {
@@ -346,10 +366,8 @@ take_functions (SyscapSink *self, const LuSinkSample *sample, GError **error)
   for (guint i = 0; i < sample->n_user; i++)
     {
       guint64 address = sample->user[i].pc;
-      guint n = lu_id_table_size (self->functions);
 
-      if ((sample->user[i].flags & LU_FRAME_FUNCTION) != 0
-          && lu_id_table_add (self->functions, address, 0) == n)
+      if ((sample->user[i].flags & LU_FRAME_FUNCTION) != 0 && is_new_function (self, address))
         g_array_append_val (self->unnamed, address);
     }
   return self->unnamed->len == 0 || name_functions (self, error);
@@ -640,7 +658,7 @@ syscap_free (LuSink *sink)
     lu_file_id_unref (self->files[i].file);
   lu_syscap_counters_free (self->counters);
   lu_syscap_hits_free (self->hits);
-  lu_id_table_free (self->functions);
+  g_byte_array_unref (self->functions);
   g_array_unref (self->unnamed);
   lu_file_ids_free (self->file_ids);
   if (self->tap_ops != NULL)
@@ -677,7 +695,7 @@ sink_new (int fd, const char *kallsyms_path)
   self->kallsyms_path = g_strdup (kallsyms_path);
   self->file_ids = lu_file_ids_new ();
   self->pids = lu_syscap_pids_new ();
-  self->functions = lu_id_table_new (1);
+  self->functions = g_byte_array_new ();
   self->unnamed = g_array_new (FALSE, FALSE, sizeof (guint64));
   return self;
 }

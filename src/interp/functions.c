@@ -24,6 +24,9 @@
 /* Processes that have ended; their last stacks may still have to be written. */
 #define MAX_ENDED 64
 
+/* Frames of chains whose addresses are remembered. A power of two. */
+#define N_FOUND 1024
+
 /* "File" of a frame of CPython's own (_Py_InitCleanup, 3.12), between a class and its __init__().
  */
 #define INIT_CLEANUP "__init__"
@@ -35,6 +38,15 @@ typedef struct
   gboolean is_known;   /* it has come */
   const GArray *lines; /* of LuPythonLine, borrowed; NULL: none */
 } Announcement;
+
+/* A frame of a named function, as it was found before. Most frames of a chain were in the last one,
+ * too. */
+typedef struct
+{
+  guint64 process;              /* its number */
+  struct lu_interp_frame frame; /* a code of 0: none */
+  guint64 address;
+} Found;
 
 /* The announcements of one process. */
 typedef struct
@@ -64,6 +76,7 @@ struct _LuFunctions
   GArray *addresses;       /* of guint64, by id in line_ids */
   GHashTable *line_tables; /* first line and bytes -> GArray, both owned */
   gsize lines_size;
+  Found found[N_FOUND]; /* by a hash of process and frame */
 };
 
 /* A process may take only as much as it leaves to all others together, so that none takes the room
@@ -298,6 +311,7 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
   Process *process = get_process (self, number, pid);
   guint64 address = address_of (self, process, function);
   Announcement *announcement = get_announcement (self, process, function->code, function->check);
+  const GArray *lines;
 
   if (announcement == NULL)
     return;
@@ -307,14 +321,15 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
           lu_functions_names (self, address);
       self->n_unnamed -= announcement->n_expected;
     }
-  *announcement = (Announcement){ .address = address,
-                                  .is_known = TRUE,
-                                  .lines = intern_lines (self, process, function) };
+  lines = intern_lines (self, process, function);
+  if (announcement->is_known && (announcement->address != address || announcement->lines != lines))
+    memset (self->found, 0, sizeof self->found);
+  *announcement = (Announcement){ .address = address, .is_known = TRUE, .lines = lines };
 }
 
-guint64
-lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
-                   const struct lu_interp_frame *frame)
+/* Finds the address of a function without what was found before. */
+static guint64
+find_anew (LuFunctions *self, guint64 number, gint32 pid, const struct lu_interp_frame *frame)
 {
   Announcement *announcement = NULL;
   Process *process = get_process (self, number, pid);
@@ -336,6 +351,33 @@ lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
   return announcement->address;
 }
 
+static Found *
+found_at (LuFunctions *self, guint64 number, const struct lu_interp_frame *frame)
+{
+  guint64 hash = (frame->code ^ (guint64) frame->instr << 32 ^ frame->check ^ number << 40)
+                 * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+
+  return &self->found[hash >> 32 & (N_FOUND - 1)];
+}
+
+/* The address of a named function stays until another announcement says something else. */
+guint64
+lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
+                   const struct lu_interp_frame *frame)
+{
+  Found *found = found_at (self, number, frame);
+  guint64 n_unnamed = self->n_unnamed, address;
+
+  if (found->process == number && found->frame.code == frame->code
+      && found->frame.check == frame->check && found->frame.instr == frame->instr
+      && frame->code != 0)
+    return found->address;
+  address = find_anew (self, number, pid, frame);
+  if (self->n_unnamed == n_unnamed)
+    *found = (Found){ .process = number, .frame = *frame, .address = address };
+  return address;
+}
+
 guint64
 lu_functions_unnamed (const LuFunctions *self)
 {
@@ -347,6 +389,9 @@ forget (LuFunctions *self, const Process *process)
 {
   guint64 number = process->number;
 
+  for (guint i = 0; i < N_FOUND; i++)
+    if (self->found[i].process == number)
+      self->found[i].frame.code = 0;
   self->n_announced -= process->announcements->len;
   g_hash_table_remove (self->processes, &number);
 }

@@ -93,6 +93,30 @@ test_identity (void)
   g_assert_cmphex (find (functions, 8, 0x2000, 1), ==, address);
 }
 
+/* A function that was found before is found again, as long as that is true. */
+static void
+test_again (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction one = make_function (0x1000, 1, "work", "/srv/app.py");
+  LuInterpFunction two = make_function (0x2000, 1, "rest", "/srv/app.py");
+  LuInterpFunction other = make_function (0x1000, 1, "other", "/srv/app.py");
+  guint64 address, address_2;
+
+  lu_functions_learn (functions, 7, 70, &one);
+  lu_functions_learn (functions, 7, 70, &two);
+  address = find (functions, 7, 0x1000, 1);
+  address_2 = find (functions, 7, 0x2000, 1);
+  g_assert_cmphex (find (functions, 7, 0x1000, 1), ==, address);
+  g_assert_true (is_unreadable (functions, find (functions, 8, 0x1000, 1)));
+  g_assert_true (is_unreadable (functions, find (functions, 8, 0x1000, 1)));
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 2);
+  lu_functions_learn (functions, 7, 70, &other);
+  g_assert_cmpstr (lu_functions_names (functions, find (functions, 7, 0x1000, 1)).name, ==,
+                   "other (app.py:12)");
+  g_assert_cmphex (find (functions, 7, 0x2000, 1), ==, address_2);
+}
+
 static guint64
 find_line (LuFunctions *functions, guint64 code, guint32 instr)
 {
@@ -223,6 +247,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/functions/again", test_again);
   g_test_add_func ("/functions/identity", test_identity);
   g_test_add_func ("/functions/late", test_late);
   g_test_add_func ("/functions/limits", test_limits);
