@@ -5,7 +5,8 @@
  *
  * The worker fills it, reading a few code bytes from the file. Every walker asks it when it steps
  * through code without unwind information. One writer, any number of readers, no lock: an answer is
- * one word. The number of answers is fixed; one that was replaced is read again when needed. */
+ * one word. An answer that was replaced is read again when needed. Where many are, there will be
+ * room for more, within limits for each file and for all. */
 
 #pragma once
 
@@ -17,7 +18,7 @@ typedef enum lu_call_kind LuCallKind;
 
 typedef struct _LuCallSites LuCallSites;
 
-/* Takes about 16 KiB. */
+/* Takes about 16 KiB at first, and up to 1.4 MiB. */
 LuCallSites *lu_call_sites_new (void);
 void lu_call_sites_free (LuCallSites *self);
 

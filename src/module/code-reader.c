@@ -11,7 +11,7 @@
 #include "module/read-budget.h"
 
 /* Files that stay open; a recording has few descriptors. */
-#define N_FILES 2
+#define N_FILES 6
 /* A read takes half a microsecond, opening a file ten or more, so hostile processes can cost about
  * 2 % of a CPU. Starting node reads some 300 addresses in 2 files, starting java 1,000 in 3. */
 #define READS_PER_SECOND 20000

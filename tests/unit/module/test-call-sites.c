@@ -40,10 +40,37 @@ test_call_sites (void)
   lu_call_sites_free (sites);
 }
 
+/* Where many answers are asked for again and again, there is room for them, and not for ever. */
+static void
+test_growth (void)
+{
+  const guint n = 30000;
+  LuCallSites *many[64];
+  guint n_known = 0, n_grown = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (many); i++)
+    {
+      many[i] = lu_call_sites_new ();
+      for (guint j = 0; j < 6 * n; j++)
+        if (lu_call_sites_find (many[i], j % n) == LU_CALL_UNKNOWN)
+          lu_call_sites_add (many[i], j % n, LU_CALL_DIRECT);
+        else
+          n_known++;
+      n_grown += lu_call_sites_find (many[i], 0) == LU_CALL_DIRECT
+                 && lu_call_sites_find (many[i], n / 2) == LU_CALL_DIRECT;
+    }
+  g_assert_cmpuint (n_known, >, n);
+  g_assert_cmpuint (n_grown, >, 0);
+  g_assert_cmpuint (n_grown, <, 32);
+  for (guint i = 0; i < G_N_ELEMENTS (many); i++)
+    lu_call_sites_free (many[i]);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/call-sites", test_call_sites);
+  g_test_add_func ("/call-sites/growth", test_growth);
   return g_test_run ();
 }
