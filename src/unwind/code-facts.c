@@ -34,10 +34,11 @@ kind_without_code (LuCodeResult result)
 #define MORE_KEY (LEAF_KEY | LEAF_KEY >> 1)
 
 /* Answers as kinds of calls, which is what is kept; the last two under MORE_KEY. */
-#define KEPT_BARE   LU_CALL_DIRECT
-#define KEPT_FRAMED LU_CALL_INDIRECT
-#define KEPT_PUSHED LU_CALL_NONE
-#define KEPT_ROOT   LU_CALL_DIRECT
+#define KEPT_BARE      LU_CALL_DIRECT
+#define KEPT_FRAMED    LU_CALL_INDIRECT
+#define KEPT_UNDECIDED LU_CALL_NONE
+#define KEPT_PUSHED    LU_CALL_NONE
+#define KEPT_ROOT      LU_CALL_DIRECT
 
 /* A leaf that pushes a register is kept as a number of four digits of three values. One that is not
  * there any more makes the answer unknown. */
@@ -81,17 +82,12 @@ keep_register_leaf (LuCallSites *sites, guint64 offset, LuLeaf leaf)
 static LuLeaf
 known_leaf (const LuDwflMapping *mapping, guint64 offset)
 {
-  switch (known_kind (mapping, LEAF_KEY | offset))
-    {
-    case LU_CALL_UNKNOWN:
-      return known_register_leaf (mapping, offset);
-    case KEPT_BARE:
-      return LU_LEAF_BARE;
-    case KEPT_FRAMED:
-      return LU_LEAF_FRAMED;
-    case LU_CALL_NONE:
-      break;
-    }
+  LuCallKind kept = known_kind (mapping, LEAF_KEY | offset);
+
+  if (kept == KEPT_BARE)
+    return LU_LEAF_BARE;
+  if (kept == KEPT_FRAMED)
+    return LU_LEAF_FRAMED;
   switch (known_kind (mapping, MORE_KEY | offset))
     {
     case KEPT_PUSHED:
@@ -99,26 +95,25 @@ known_leaf (const LuDwflMapping *mapping, guint64 offset)
     case KEPT_ROOT:
       return LU_LEAF_ROOT;
     default:
-      return LU_LEAF_UNDECIDED;
+      return kept == KEPT_UNDECIDED ? LU_LEAF_UNDECIDED : known_register_leaf (mapping, offset);
     }
 }
 
+/* Each answer is kept under one key, so that none is mistaken for another when it is replaced. */
 static void
 keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeaf kind)
 {
   LuCallSites *sites = lu_module_make_call_sites (mapping->module);
 
   if (LU_LEAF_REGISTER_OF (kind) != 0)
-    {
-      keep_register_leaf (sites, offset, kind);
-      return;
-    }
-  if (kind == LU_LEAF_PUSHED || kind == LU_LEAF_ROOT)
+    keep_register_leaf (sites, offset, kind);
+  else if (kind == LU_LEAF_PUSHED || kind == LU_LEAF_ROOT)
     lu_call_sites_add (sites, MORE_KEY | offset, kind == LU_LEAF_ROOT ? KEPT_ROOT : KEPT_PUSHED);
-  lu_call_sites_add (sites, LEAF_KEY | offset,
-                     kind == LU_LEAF_BARE     ? KEPT_BARE
-                     : kind == LU_LEAF_FRAMED ? KEPT_FRAMED
-                                              : LU_CALL_NONE);
+  else
+    lu_call_sites_add (sites, LEAF_KEY | offset,
+                       kind == LU_LEAF_BARE     ? KEPT_BARE
+                       : kind == LU_LEAF_FRAMED ? KEPT_FRAMED
+                                                : KEPT_UNDECIDED);
 }
 
 LuLeaf

@@ -350,9 +350,15 @@ static const LuFrameOps frame_ops = {
 };
 
 LuProviderResult
-lu_dwfl_walk_check_top (LuDwflWalk *walk, guint64 word)
+lu_dwfl_walk_check_top (LuDwflWalk *walk, guint64 offset, guint64 value)
 {
-  return lu_leaf_caller_check (&frame_ops, walk, walk->mapping, walk->stack->frames[0].pc, word);
+  const LuLeafWord word = { .code = walk->mapping,
+                            .pc = walk->stack->frames[0].pc,
+                            .offset = offset,
+                            .value = value,
+                            .size = walk->arch->word_size };
+
+  return lu_leaf_caller_check (&frame_ops, walk, &word);
 }
 
 /* Returns whether dwfl.c finds the caller of this frame. */

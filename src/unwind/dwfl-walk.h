@@ -81,8 +81,8 @@ void lu_dwfl_walk_finish (LuDwflWalk *self, LuStatus status, guint64 end_pc);
 
 /* Reads the word at a run-time address; FALSE if it is not in the copy. */
 gboolean lu_dwfl_walk_read (LuDwflWalk *self, guint64 address, guint64 *value);
-/* Judges a word on top of the stack of the leaf; see lu_leaf_caller_check(). */
-LuProviderResult lu_dwfl_walk_check_top (LuDwflWalk *self, guint64 word);
+/* Judges the word at this offset from the stack pointer of the leaf; see lu_leaf_caller_check(). */
+LuProviderResult lu_dwfl_walk_check_top (LuDwflWalk *self, guint64 offset, guint64 value);
 /* Asks the frame providers about the last frame, which has no unwind information for the reason
  * `status`. TRUE: the walk must start again with its caller. FALSE: there is none, and the walk may
  * be finished. */

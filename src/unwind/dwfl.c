@@ -97,7 +97,7 @@ try_caller_at (Walk *walk, guint32 offset, LuCutOffWalk *cut_off)
 
   if (!lu_dwfl_walk_read (walk, walk->sampled_sp + offset, &caller))
     return LU_PROVIDER_END;
-  result = lu_dwfl_walk_check_top (walk, caller);
+  result = lu_dwfl_walk_check_top (walk, offset, caller);
   if (result != LU_PROVIDER_FOUND)
     return result;
   walk->caller.pc = caller;

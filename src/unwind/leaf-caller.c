@@ -7,22 +7,38 @@
 
 #include "unwind/frame-pointer-step.h"
 
-LuProviderResult
-lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuDwflMapping *code, guint64 pc,
-                      guint64 word)
+/* Returns whether the code of the leaf shows that its return address is `offset` bytes above its
+ * stack pointer. */
+static LuProviderResult
+check_leaf (const LuFrameOps *ops, gpointer data, const LuLeafWord *word)
 {
-  const LuDwflMapping *mapping = word > LU_FP_MIN_ADDRESS ? ops->find (data, word - 1) : NULL;
+  LuLeaf leaf = ops->leaf_at (data, word->code, word->pc);
+
+  if (leaf == LU_LEAF_UNKNOWN)
+    return LU_PROVIDER_UNKNOWN;
+  return (LU_LEAF_KIND (leaf) == LU_LEAF_BARE && word->offset == 0)
+                 || (LU_LEAF_KIND (leaf) == LU_LEAF_PUSHED && word->offset == word->size)
+             ? LU_PROVIDER_FOUND
+             : LU_PROVIDER_NONE;
+}
+
+LuProviderResult
+lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *word)
+{
+  guint64 pc = word->value;
+  const LuDwflMapping *mapping = pc > LU_FP_MIN_ADDRESS ? ops->find (data, pc - 1) : NULL;
   LuProviderResult result;
 
   if (mapping == NULL || !lu_fp_step_is_possible (mapping))
     return LU_PROVIDER_NONE;
   if (mapping->status == LU_STATUS_JIT)
     return LU_PROVIDER_END;
-  result = ops->leads_to (data, mapping, word, code, pc);
+  result = ops->leads_to (data, mapping, pc, word->code, word->pc);
   if (result != LU_PROVIDER_FOUND)
     return result;
-  return mapping->status == LU_STATUS_COMPLETE
-                 && ops->rule_at (data, mapping, word - 1) == LU_FP_RULE_OTHER
-             ? LU_PROVIDER_FOUND
-             : LU_PROVIDER_END;
+  if (mapping->status != LU_STATUS_COMPLETE
+      || ops->rule_at (data, mapping, pc - 1) != LU_FP_RULE_OTHER)
+    return LU_PROVIDER_END;
+  return ops->call_before (data, mapping, pc) == LU_CALL_DIRECT ? LU_PROVIDER_FOUND
+                                                                : check_leaf (ops, data, word);
 }

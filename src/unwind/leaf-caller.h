@@ -8,11 +8,21 @@
 
 #include "unwind/frame-provider.h"
 
-/* Judges one of these words for a leaf at `pc` in `code`; `data` is for `ops`.
+typedef struct
+{
+  const LuDwflMapping *code; /* of the leaf */
+  guint64 pc;                /* of the leaf */
+  guint64 offset;            /* of the word from the leaf's stack pointer; bytes */
+  guint64 value;
+  guint size; /* of a word; bytes */
+} LuLeafWord;
+
+/* Judges a word; `data` is for `ops`.
  *
- * FOUND: the return address, into code with unwind information. END: it may be the return address,
- * into code without, generated code, or code that keeps a frame pointer, so that words further up
- * may be that of the leaf's caller; the frame providers decide. NONE: no return address. UNKNOWN:
- * as LuFrameOps. */
+ * FOUND: the return address, into code with unwind information. An indirect call may have led to
+ * anything, and the word be an old one; so the code of the leaf must show then that its return
+ * address is there. END: it may be the return address, into code without unwind information,
+ * generated code, or code that keeps a frame pointer, so that words further up may be that of the
+ * leaf's caller; the frame providers decide. NONE: no return address. UNKNOWN: as LuFrameOps. */
 LuProviderResult lu_leaf_caller_check (const LuFrameOps *ops, gpointer data,
-                                       const LuDwflMapping *code, guint64 pc, guint64 word);
+                                       const LuLeafWord *word);

@@ -172,11 +172,13 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     return LU_PROVIDER_UNKNOWN;
   while (walk->top < LU_FP_LEAF_WORDS)
     {
-      guint64 offset = 8 * (guint64) walk->top++, value = 0;
+      LuLeafWord word = {
+        .code = mapping, .pc = regs->pc, .offset = 8 * (guint64) walk->top++, .size = 8
+      };
 
-      if (!read_stack (walk, regs->sp + offset, &value))
+      if (!read_stack (walk, regs->sp + word.offset, &word.value))
         break;
-      switch (lu_leaf_caller_check (&frame_ops, walk, mapping, regs->pc, value))
+      switch (lu_leaf_caller_check (&frame_ops, walk, &word))
         {
         case LU_PROVIDER_UNKNOWN:
           return LU_PROVIDER_UNKNOWN;
@@ -186,8 +188,8 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
         default:
           break;
         case LU_PROVIDER_FOUND:
-          regs->pc = value;
-          regs->sp += offset + 8;
+          regs->pc = word.value;
+          regs->sp += word.offset + 8;
           regs->known &= LU_KNOWN_FP | LU_KNOWN_BX;
           regs->frame_kind = LU_FRAME_KIND_CALLER;
           walk->is_inferred = walk->is_from_top = TRUE;

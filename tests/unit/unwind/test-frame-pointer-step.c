@@ -12,6 +12,7 @@
 #include "unwind/code-facts.h"
 #include "unwind/frame-pointer-step.h"
 #include "unwind/address-space-cache.h"
+#include "unwind/leaf-caller.h"
 
 #include "../../cases.h"
 
@@ -936,6 +937,9 @@ write_calls (char **path, gboolean is_program)
   memcpy (code + 9032, "\xf3\x0f\x1e\xfa\xf2\xff\x25\1\2\3\4", 11);
   memcpy (code + 9064, "\xf3\x0f\x1e\xfa\x41\xbb\1\2\3\4\xff\x25", 12);
   memcpy (code + 9048, "\xff\x24\x25\1\2\3", 6);
+  memcpy (code + 10240, "\x48\x89\xe5\x90\xc3", 5); /* mov %rsp,%rbp; nop; ret */
+  memcpy (code + 10256, "\x31\xc0\xc3", 3);         /* xor %eax,%eax; ret */
+  memcpy (code + 10272, "\x48\x83\xc4\x08\xc3", 5); /* add $8,%rsp; ret */
   g_close (g_file_open_tmp ("live-unwinder-XXXXXX", path, NULL), NULL);
   g_assert_true (g_file_set_contents (*path, (const char *) code, sizeof code, NULL));
   key.path = *path;
@@ -1015,6 +1019,129 @@ test_leads_to_again (void)
   lu_module_unref (module);
 }
 
+/* Answers about leaves are replaced by others, and then asked for again, never changed. */
+static void
+test_leaf_replaced (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autofree char *path = NULL;
+  LuModule *module = write_calls (&path, FALSE);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .module = module
+  };
+  LuCallSites *sites = lu_module_make_call_sites (module);
+  guint n_unknown = 0;
+
+  g_assert_cmpint (lu_code_leaf (reader, 0, &lu_arch_x86_64, &mapping, TEXT + 10240), ==,
+                   LU_LEAF_PUSHED);
+  for (guint64 i = 0; i < 400000; i++)
+    {
+      LuLeaf leaf = lu_code_leaf (NULL, 0, &lu_arch_x86_64, &mapping, TEXT + 10240);
+
+      g_assert_true (leaf == LU_LEAF_PUSHED || leaf == LU_LEAF_UNKNOWN);
+      n_unknown += leaf == LU_LEAF_UNKNOWN;
+      lu_call_sites_add (sites, 1000000 + i * 16, LU_CALL_DIRECT);
+    }
+  g_assert_cmpuint (n_unknown, >, 0);
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
+/* What the words on top of a leaf's stack are judged by. */
+typedef struct
+{
+  LuCodeReader *reader;
+  const LuDwflMapping *mapping;
+  enum lu_fp_rule rule;
+} TopWords;
+
+static const LuDwflMapping *
+find_text (gpointer data, guint64 address)
+{
+  const TopWords *self = data;
+
+  return address - TEXT < 16384 ? self->mapping : NULL;
+}
+
+static enum lu_fp_rule
+rule_of_text (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+{
+  return ((const TopWords *) data)->rule;
+}
+
+static LuCallKind
+call_in_text (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  return lu_code_call (((const TopWords *) data)->reader, 0, &lu_arch_x86_64, mapping, pc);
+}
+
+static LuProviderResult
+text_leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+               guint64 to)
+{
+  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
+
+  return lu_code_leads_to (((const TopWords *) data)->reader, 0, &lu_arch_x86_64, &call);
+}
+
+static LuLeaf
+leaf_in_text (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  return lu_code_leaf (((const TopWords *) data)->reader, 0, &lu_arch_x86_64, mapping, pc);
+}
+
+/* A word on top of the stack behind an indirect call may be an old one: it counts only if the code
+ * of the leaf shows that its return address is there. One that leads into code without unwind
+ * information ends the search. */
+static void
+test_top_words (void)
+{
+  static const struct
+  {
+    guint call, to;
+    guint64 offset;
+    enum lu_fp_rule rule;
+    LuProviderResult result;
+  } expected[] = {
+    { 0, 8192, 0, LU_FP_RULE_OTHER, LU_PROVIDER_FOUND },
+    { 0, 8192, 16, LU_FP_RULE_OTHER, LU_PROVIDER_FOUND },
+    { 0, 14000, 0, LU_FP_RULE_OTHER, LU_PROVIDER_NONE },
+    { 6, 10256, 0, LU_FP_RULE_OTHER, LU_PROVIDER_FOUND },
+    { 6, 10256, 8, LU_FP_RULE_OTHER, LU_PROVIDER_NONE },
+    { 6, 10240, 8, LU_FP_RULE_OTHER, LU_PROVIDER_FOUND },
+    { 6, 10240, 0, LU_FP_RULE_OTHER, LU_PROVIDER_NONE },
+    { 6, 10272, 0, LU_FP_RULE_OTHER, LU_PROVIDER_NONE },
+    { 6, 10272, 16, LU_FP_RULE_OTHER, LU_PROVIDER_NONE },
+    { 0, 8192, 0, LU_FP_RULE_NONE, LU_PROVIDER_END },
+    { 0, 8192, 0, LU_FP_RULE_BY_FP, LU_PROVIDER_END },
+    { 0, 14000, 0, LU_FP_RULE_NONE, LU_PROVIDER_NONE },
+    { 6, 10272, 0, LU_FP_RULE_NONE, LU_PROVIDER_END },
+    { 7, 8192, 0, LU_FP_RULE_NONE, LU_PROVIDER_NONE },
+  };
+  static const LuFrameOps text_ops = { find_text, rule_of_text, call_in_text, text_leads_to,
+                                       leaf_in_text };
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autofree char *path = NULL;
+  LuModule *module = write_calls (&path, FALSE);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .status = LU_STATUS_COMPLETE, .module = module
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      TopWords words = { reader, &mapping, expected[i].rule };
+      const LuLeafWord word = { .code = &mapping,
+                                .pc = TEXT + expected[i].to,
+                                .offset = expected[i].offset,
+                                .value = AT_CALL (expected[i].call),
+                                .size = 8 };
+
+      g_assert_cmpint (lu_leaf_caller_check (&text_ops, &words, &word), ==, expected[i].result);
+    }
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1041,6 +1168,8 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/rules are asked for so often and not more", test_rules_are_limited);
   g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
   g_test_add_func ("/guess/where calls lead to, when files come back", test_leads_to_again);
+  g_test_add_func ("/guess/a leaf whose answer was replaced", test_leaf_replaced);
+  g_test_add_func ("/guess/words on top of the stack", test_top_words);
   g_test_add_data_func ("/guess/where calls of libraries lead to", NULL, test_leads_to);
   g_test_add_data_func ("/guess/where calls of programs lead to", "", test_leads_to);
   result = g_test_run ();
