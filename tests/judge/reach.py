@@ -124,8 +124,9 @@ class Explorer:
         return left
 
     def _walk(self, found, first, plt):
-        """Takes the instructions that follow from @first, where nothing tells the function's end."""
-        todo, seen = [first], set()
+        """Takes the instructions that follow from @first, where nothing tells the function's end;
+        returns where jumps leave it to functions whose ends are told."""
+        todo, seen, left = [first], set(), []
         while todo:
             ea, before = todo.pop(), b""
             while ea not in seen:
@@ -136,7 +137,7 @@ class Explorer:
                     return []
                 found.extents.add((ea, ea + step.size))
                 if step.way in (decode.JUMP, decode.BRANCH) and plt is None:
-                    todo.append(step.target)
+                    (todo if self._extent(step.target) is None else left).append(step.target)
                 elif step.way == decode.INDIRECT:
                     self._jump_through(found, ea, step)
                 elif step.way == decode.RETURN:
@@ -145,7 +146,7 @@ class Explorer:
                     break
                 before = code[:step.size]
                 ea += step.size
-        return []
+        return left
 
     def _jump_through(self, found, ea, step):
         name = self.slot_name(step.slot, step.base, step.displacement)

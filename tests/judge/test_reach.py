@@ -39,6 +39,8 @@ WAYS = (
     ("bare", "bare_rest", YES),
     ("bare", "bare_other", NO),
     ("bare_register", "plain", OPEN),
+    ("bare_to_switch", "switch_case", YES),
+    ("bare_to_switch", "plain", NO),
 )
 SHARED_WAYS = (
     ("exported", "exported", YES),
