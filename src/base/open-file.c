@@ -7,6 +7,7 @@
 
 #include "base/copy-file.h"
 #include "base/fd.h"
+#include "base/mounts.h"
 
 #include <limits.h>
 #include <linux/magic.h>
@@ -17,8 +18,7 @@
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 /* Symbolic links and ".." in one path; the kernel's own limit is 40 links. */
-#define MAX_TURNS     80
-#define MAX_MOUNTINFO (4u << 20)
+#define MAX_TURNS 80
 /* find(): the path was rewritten. */
 #define AGAIN (-2)
 
@@ -28,8 +28,17 @@ typedef struct
   int root;
   const char *path; /* NULL: root is the file */
   LuOpenFlags flags;
+  gint32 pid;        /* whose mounts these may be; 0: unknown */
   gboolean may_hang; /* ask servers of FUSE, too */
 } Place;
+
+/* The last thing seen on the way to a file. */
+typedef struct
+{
+  dev_t device; /* 0: none yet */
+  guint16 mode;
+  gboolean is_refused; /* the device must not be asked */
+} Looking;
 
 /* Returns whether the kernel makes up the file: then reading it may have effects or never end, as
  * with trace_pipe, although it is a regular file. */
@@ -64,68 +73,24 @@ reopen_regular (int path_fd, struct stat *info)
   return open (path, READ_FLAGS);
 }
 
-/* Returns whether /proc/self/mountinfo has the device as one of FUSE; `unlisted` if not at all. */
+/* Fails for files that must not be asked, and says so. device: the last one that may be, or 0;
+ * becomes the file's. */
 static gboolean
-is_mounted_as_fuse (dev_t device, gboolean unlisted)
+look (const Place *place, int fd, Looking *looking)
 {
-  g_autofree char *mounts = lu_fd_read_file ("/proc/self/mountinfo", MAX_MOUNTINFO, NULL);
-  const char *next;
+  struct statx info = { 0 };
+  LuMounted file = { .pid = place->pid };
+  dev_t last = looking->device;
 
-  for (const char *line = mounts; line != NULL; line = next)
-    {
-      const char *type = strstr (line, " - ");
-      unsigned int number[2];
-
-      next = strchr (line, '\n');
-      next = next != NULL ? next + 1 : NULL;
-      if (type != NULL && sscanf (line, "%*u %*u %u:%u ", &number[0], &number[1]) == 2
-          && makedev (number[0], number[1]) == device)
-        return g_str_has_prefix (type, " - fuse");
-    }
-  return unlisted;
-}
-
-gboolean
-lu_open_needs_root (void)
-{
-  g_autofree char *mounts = lu_fd_read_file ("/proc/self/mountinfo", MAX_MOUNTINFO, NULL);
-  g_auto (GStrv) lines = g_strsplit (mounts != NULL ? mounts : "", "\n", -1);
-
-  for (guint i = 0; lines[i] != NULL; i++)
-    if (strstr (lines[i], " - fuse") != NULL && strstr (lines[i], ",user_id=0,") != NULL
-        && strstr (lines[i], ",allow_other") == NULL)
-      return TRUE;
-  return FALSE;
-}
-
-/* Tells whether a process serves the file system, without asking it. FUSE and NFS name their queues
- * by their devices; those of FUSE may fill 1 % of memory, unless an administrator changes that.
- * Virtiofs, served by the host of a virtual machine, is not meant. */
-static gboolean
-is_fuse (dev_t device)
-{
-  g_autofree char *ratio = NULL;
-  char path[64];
-
-  g_snprintf (path, sizeof path, "/sys/class/bdi/%u:%u%s/max_ratio", major (device), minor (device),
-              major (device) != 0 ? "-fuseblk" : "");
-  ratio = lu_fd_read_file (path, 8, NULL);
-  return ratio != NULL && is_mounted_as_fuse (device, strcmp (ratio, "1\n") == 0);
-}
-
-/* Fails for files that must not be asked. device: the last one that may be, or 0; becomes the
- * file's. */
-static gboolean
-look (const Place *place, int fd, dev_t *device, guint16 *mode)
-{
-  struct statx info;
-  dev_t last = *device;
-
-  if (fd < 0 || statx (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0)
+  if (fd < 0
+      || statx (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &info) != 0)
     return FALSE;
-  *mode = info.stx_mode;
-  *device = makedev (info.stx_dev_major, info.stx_dev_minor);
-  return place->may_hang || *device == last || !is_fuse (*device);
+  file.device = makedev (info.stx_dev_major, info.stx_dev_minor);
+  file.mount = (info.stx_mask & STATX_MNT_ID) != 0 ? info.stx_mnt_id : 0;
+  looking->mode = info.stx_mode;
+  looking->device = file.device;
+  looking->is_refused = !place->may_hang && file.device != last && lu_mount_may_hang (&file);
+  return !looking->is_refused;
 }
 
 /* Puts a text in the place of all between two parts of the path. */
@@ -166,13 +131,12 @@ follow_link (char path[PATH_MAX], gsize at, const char *rest, int link)
 /* Returns an O_PATH descriptor or -1, or AGAIN. One component after the other, so that nobody is
  * asked before it is known who that is. */
 static int
-find (const Place *place, char path[PATH_MAX], dev_t *device)
+find (const Place *place, char path[PATH_MAX], Looking *looking)
 {
   lu_autofd fd = lu_fd_duplicate (place->root);
-  guint16 mode = 0;
   gsize length;
 
-  if (!look (place, fd, device, &mode))
+  if (!look (place, fd, looking))
     return -1;
   for (char *at = path + strspn (path, "/"); *at != 0; at += length + strspn (at + length, "/"))
     {
@@ -187,9 +151,9 @@ find (const Place *place, char path[PATH_MAX], dev_t *device)
       next = openat (fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
       lu_fd_clear (&fd);
       fd = next;
-      if (!look (place, fd, device, &mode))
+      if (!look (place, fd, looking))
         return -1;
-      if (S_ISLNK (mode))
+      if (S_ISLNK (looking->mode))
         return at[length] == 0 && (place->flags & LU_OPEN_NOFOLLOW) != 0
                    ? -1
                    : follow_link (path, (gsize) (at - path), at + length, fd);
@@ -203,15 +167,15 @@ static int
 open_place (const Place *place, struct stat *info, dev_t *fuse)
 {
   char path[PATH_MAX] = "";
+  Looking looking = { 0 };
   int fd = AGAIN;
-  dev_t device = 0;
 
   if (place->path != NULL && g_strlcpy (path, place->path, sizeof path) >= sizeof path)
     return -1;
   for (guint turn = 0; turn < MAX_TURNS && fd == AGAIN; turn++)
-    fd = find (place, path, &device);
-  if (fd < 0 && !place->may_hang && device != 0 && is_fuse (device))
-    *fuse = device;
+    fd = find (place, path, &looking);
+  if (fd < 0 && looking.is_refused)
+    *fuse = looking.device;
   return reopen_regular (fd, info);
 }
 
@@ -228,14 +192,14 @@ open_apart (int root, gconstpointer data, struct stat *info)
 
 /* Takes the descriptor. */
 static int
-open_or_copy (int descriptor, const char *path, LuOpenFlags flags, struct stat *info)
+open_or_copy (int descriptor, Place place, struct stat *info)
 {
   lu_autofd root = descriptor;
-  const Place place = { .root = root, .path = path, .flags = flags };
   struct stat own_info;
   dev_t fuse = 0;
   int fd = -1;
 
+  place.root = root;
   info = info != NULL ? info : &own_info;
   if (root >= 0)
     fd = open_place (&place, info, &fuse);
@@ -248,8 +212,8 @@ open_or_copy (int descriptor, const char *path, LuOpenFlags flags, struct stat *
 int
 lu_open_regular (const char *path, struct stat *info)
 {
-  return open_or_copy (open (path[0] == '/' ? "/" : ".", O_PATH | O_CLOEXEC), path, LU_OPEN_FOLLOW,
-                       info);
+  return open_or_copy (open (path[0] == '/' ? "/" : ".", O_PATH | O_CLOEXEC),
+                       (Place){ .path = path }, info);
 }
 
 int
@@ -258,7 +222,8 @@ lu_open_in_root (gint32 pid, const char *path, LuOpenFlags flags, struct stat *i
   char root[32];
 
   g_snprintf (root, sizeof root, "/proc/%d/root", pid);
-  return open_or_copy (open (root, O_PATH | O_DIRECTORY | O_CLOEXEC), path, flags, info);
+  return open_or_copy (open (root, O_PATH | O_DIRECTORY | O_CLOEXEC),
+                       (Place){ .path = path, .flags = flags, .pid = pid }, info);
 }
 
 int
@@ -269,7 +234,7 @@ lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info)
   g_snprintf (path, sizeof path,
               "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", pid, start,
               end);
-  return open_or_copy (open (path, O_PATH | O_CLOEXEC), NULL, LU_OPEN_FOLLOW, info);
+  return open_or_copy (open (path, O_PATH | O_CLOEXEC), (Place){ .pid = pid }, info);
 }
 
 int
@@ -278,5 +243,5 @@ lu_open_program (gint32 pid, struct stat *info)
   char path[32];
 
   g_snprintf (path, sizeof path, "/proc/%d/exe", pid);
-  return open_or_copy (open (path, O_PATH | O_CLOEXEC), NULL, LU_OPEN_FOLLOW, info);
+  return open_or_copy (open (path, O_PATH | O_CLOEXEC), (Place){ .pid = pid }, info);
 }

@@ -6,9 +6,9 @@
  * Opening a device, a FIFO or a socket can block or have side effects, so a path is first opened
  * with O_PATH, which has neither, and reopened for reading only if it is a regular file of a file
  * system that stores files, unlike /proc, /sys and tracefs. A server of FUSE is never asked for
- * anything: its files are copied (copy-file.h). At most two descriptors are open at a time. None of
- * these functions checks that the file is the expected one; callers compare the inode or the
- * build-id.
+ * anything, nor an overlay that may ask one (mounts.h): their files are copied (copy-file.h). At
+ * most two descriptors are open at a time. None of these functions checks that the file is the
+ * expected one; callers compare the inode or the build-id.
  *
  * All functions return a descriptor for reading, or -1. `info` receives the file's own fstat(),
  * also if the descriptor is that of a copy, and may be NULL. */
@@ -33,9 +33,6 @@ int lu_open_in_root (gint32 pid, const char *path, LuOpenFlags flags, struct sta
 /* Opens the file mapped at that address range, whatever its path is now. The mapping may have been
  * replaced since it was recorded. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
 int lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info);
-
-/* Returns whether a FUSE file system is mounted here that admits root and nobody else. */
-gboolean lu_open_needs_root (void);
 
 /* Opens the program that a process runs, whatever its path is now. Needs no privilege for processes
  * of the same user. */

@@ -9,7 +9,7 @@
 #include "sandbox.h"
 
 #include "base/error.h"
-#include "base/open-file.h"
+#include "base/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -206,7 +206,8 @@ raise_capabilities (void)
 void
 lu_sandbox_choose_user (void)
 {
-  chosen_user = geteuid () == 0 && !lu_open_needs_root () ? FIRST_USER + (guint) getpid () : 0;
+  chosen_user =
+      geteuid () == 0 && !lu_mount_admits_root_alone () ? FIRST_USER + (guint) getpid () : 0;
 }
 
 void

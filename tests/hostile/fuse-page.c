@@ -7,6 +7,9 @@
  *   fuse-page DIRECTORY FILE     runs DIRECTORY/page, which is a copy of that program, and whose
  *                                server answers nothing more once it gets SIGUSR1
  *   fuse-page DIRECTORY FILE alone   also refuses all users but the one who mounts
+ *   fuse-page DIRECTORY FILE below PLACE    runs PLACE/page of an overlay of DIRECTORY and
+ *                                    PLACE.empty
+ *   fuse-page DIRECTORY FILE hidden PLACE   the same, in a mount namespace of its own
  *
  * DIRECTORY is mounted on. The program serves it itself, by a child that speaks to /dev/fuse and
  * keeps each request for ever that it does not answer: who made it sleeps, and not even SIGKILL
@@ -18,6 +21,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -228,18 +232,38 @@ burn_below_page (int fd)
   pthread_join (thread, NULL);
 }
 
+static void
+mount_overlay (const char *directory, const char *place)
+{
+  char options[8192];
+
+  snprintf (options, sizeof options, "lowerdir=%s:%s.empty", directory, place);
+  if (mount ("overlay", place, "overlay", 0, options) != 0)
+    {
+      fprintf (stderr, "no overlay: %s\n", strerror (errno));
+      exit (77);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   int fd, is_stack = argc == 3 && strcmp (argv[2], "stack") == 0;
+  const char *more = argc > 3 ? argv[3] : "", *directory;
   char path[4096];
+  pid_t server;
 
-  if (argc != 3 && argc != 4)
+  if (argc < 3 || argc > 5
+      || (argc == 5 && strcmp (more, "hidden") == 0 && unshare (CLONE_NEWNS) != 0))
     return 2;
+  directory = argc == 5 ? argv[4] : argv[1];
   if (!is_stack)
     read_program (argv[2]);
-  printf ("%d\n", mount_file (argv[1], argc == 4 ? "" : ",allow_other"));
-  snprintf (path, sizeof path, "%s/page", argv[1]);
+  server = mount_file (argv[1], strcmp (more, "alone") == 0 ? "" : ",allow_other");
+  if (argc == 5)
+    mount_overlay (argv[1], argv[4]);
+  printf ("%d\n", server);
+  snprintf (path, sizeof path, "%s/page", directory);
   fd = open (path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return 1;

@@ -37,7 +37,9 @@ class Pages(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = directory.name
         self.mount = os.path.join(self.directory, "mount")
-        os.mkdir(self.mount)
+        self.overlay = os.path.join(self.directory, "overlay")
+        for path in (self.mount, self.overlay, self.overlay + ".empty"):
+            os.mkdir(path)
         self.capture = os.path.join(self.directory, "out.syscap")
 
     def start(self, *kind):
@@ -45,11 +47,12 @@ class Pages(unittest.TestCase):
                                   start_new_session=True)
         self.addCleanup(victim.stdout.close)
         self.addCleanup(victim.wait)
-        self.addCleanup(subprocess.run, ["umount", "-l", self.mount])
+        for path in (self.mount, self.overlay):  # the last one first
+            self.addCleanup(subprocess.run, ["umount", "-lq", path])
         self.addCleanup(os.killpg, victim.pid, signal.SIGKILL)
         server = victim.stdout.readline()
         if not server.strip().isdigit():
-            self.skipTest("no FUSE mount")
+            self.skipTest("no FUSE mount, or none below an overlay")
         self.server = int(server)
         return victim
 
@@ -68,7 +71,7 @@ class Pages(unittest.TestCase):
         except subprocess.TimeoutExpired:
             self.fail("the recording does not end")
         self.assertEqual(recorder.returncode, 0, stderr)
-        self.assertIn(says, stderr)
+        self.assertRegex(stderr, says)
         stats = json.loads([line for line in stderr.splitlines() if line.startswith("{")][-1])
         self.assertGreater(stats["samples"], 100)
         self.report()
@@ -100,10 +103,22 @@ class Pages(unittest.TestCase):
         """A recorder of root stays root's where a file system admits nobody else."""
         self.assert_named(self.start_program("alone"))
 
+    def test_below_an_overlay(self):
+        """An overlay asks the server below it, also one that the recorder's mounts do not show."""
+        for kind in ("below", "hidden"):
+            with self.subTest(kind=kind):
+                victim = self.start_program(kind, self.overlay)
+                self.assert_named(victim)
+                os.kill(self.server, signal.SIGUSR1)
+                self.check(victim, says="file systems? do(es)? not answer")
+                self.doCleanups()
+                self.setUp()
+
     def start_program(self, *options):
         victim = self.start(PROGRAM, *options)
+        directory = self.overlay if len(options) == 2 else self.mount
         deadline = time.monotonic() + 10
-        while not os.readlink(f"/proc/{victim.pid}/exe").startswith(self.mount):
+        while not os.readlink(f"/proc/{victim.pid}/exe").startswith(directory + "/"):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         return victim
