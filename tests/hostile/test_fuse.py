@@ -63,7 +63,7 @@ class Pages(unittest.TestCase):
         self.addCleanup(recorder.kill)
         return recorder
 
-    def check(self, victim, *arguments, says=""):
+    def check(self, victim, *arguments, says="."):
         target = ["--pid", str(victim.pid)]
         recorder = self.record("--stats", "json", "-d", "2", *arguments, *target)
         try:
