@@ -30,7 +30,7 @@ import syscap  # noqa: E402
 NOBODY = 65534
 FREQUENCY = 1000
 VICTIM = "def f(n):\n return f(n - 1) if n else sum(range(200))\nwhile True:\n f(20)"
-LOAD = "while True: pass"
+LOAD = ("sh", "-c", "while :; do :; done")
 SPARSE_BYTES = 15 << 30
 FILES = 300
 SPARSE_PROGRAMS = 4
@@ -117,13 +117,13 @@ def hold_program(machine, *kind):
 
 
 ATTACKS = {
-    "load": lambda machine: machine.start(sys.executable, "-c", LOAD),
+    "load": lambda machine: machine.start(*LOAD),
     "inflating": inflate,
     "sparse": hide_symbols,
     "page": lambda machine: hold_pages(machine, "stack"),
     "program": hold_program,
     "overlay": lambda machine: hold_program(machine, "hidden", machine.path("overlay")),
-    "fifo": lambda machine: machine.start(sys.executable, "-c", LOAD),
+    "fifo": lambda machine: machine.start(*LOAD),
 }
 
 
