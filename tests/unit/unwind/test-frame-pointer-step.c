@@ -1047,7 +1047,7 @@ test_leaf_replaced (void)
   lu_module_unref (module);
 }
 
-/* What the words on top of a leaf's stack are judged by. */
+/* The engine that judges the words on top of a leaf in the made-up file. */
 typedef struct
 {
   LuCodeReader *reader;
