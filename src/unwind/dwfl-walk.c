@@ -352,12 +352,17 @@ static const LuFrameOps frame_ops = {
 LuProviderResult
 lu_dwfl_walk_check_top (LuDwflWalk *walk, guint64 offset, guint64 value)
 {
-  const LuLeafWord word = { .code = walk->mapping,
-                            .pc = walk->stack->frames[0].pc,
-                            .offset = offset,
-                            .value = value,
-                            .size = walk->arch->word_size };
+  guint64 fp, sp = walk->sampled_sp, size = walk->arch->word_size;
+  LuLeafWord word = { .code = walk->mapping,
+                      .pc = walk->stack->frames[0].pc,
+                      .offset = offset,
+                      .value = value,
+                      .size = walk->arch->word_size };
 
+  if (lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->fp, &fp)
+      && lu_fp_is_possible (fp &= lu_arch_address_mask (walk->arch), sp, 0, sp)
+      && fp - sp + 2 * size <= walk->sample->stack_size)
+    lu_dwfl_walk_read (walk, fp + size, &word.by_fp);
   return lu_leaf_caller_check (&frame_ops, walk, &word);
 }
 

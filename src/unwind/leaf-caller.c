@@ -7,6 +7,18 @@
 
 #include "unwind/frame-pointer-step.h"
 
+/* Returns whether the frame pointer may lead to the caller of the leaf. */
+static gboolean
+may_be_framed (const LuFrameOps *ops, gpointer data, const LuLeafWord *word)
+{
+  guint64 pc = word->by_fp;
+  const LuDwflMapping *mapping = pc > LU_FP_MIN_ADDRESS ? ops->find (data, pc - 1) : NULL;
+
+  return mapping != NULL && lu_fp_step_is_possible (mapping)
+         && (mapping->status == LU_STATUS_JIT
+             || ops->call_before (data, mapping, pc) != LU_CALL_NONE);
+}
+
 /* Returns whether the code of the leaf shows that its return address is `offset` bytes above its
  * stack pointer. */
 static LuProviderResult
@@ -39,6 +51,7 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
   if (mapping->status != LU_STATUS_COMPLETE
       || ops->rule_at (data, mapping, pc - 1) != LU_FP_RULE_OTHER)
     return LU_PROVIDER_END;
-  return ops->call_before (data, mapping, pc) == LU_CALL_DIRECT ? LU_PROVIDER_FOUND
-                                                                : check_leaf (ops, data, word);
+  return ops->call_before (data, mapping, pc) == LU_CALL_DIRECT || !may_be_framed (ops, data, word)
+             ? LU_PROVIDER_FOUND
+             : check_leaf (ops, data, word);
 }

@@ -14,15 +14,18 @@ typedef struct
   guint64 pc;                /* of the leaf */
   guint64 offset;            /* of the word from the leaf's stack pointer; bytes */
   guint64 value;
+  guint64
+      by_fp;  /* where the frame pointer has a return address, if it has one; 0: not in the copy */
   guint size; /* of a word; bytes */
 } LuLeafWord;
 
 /* Judges a word; `data` is for `ops`.
  *
  * FOUND: the return address, into code with unwind information. An indirect call may have led to
- * anything, and the word be an old one; so the code of the leaf must show then that its return
- * address is there. END: it may be the return address, into code without unwind information,
- * generated code, or code that keeps a frame pointer, so that words further up may be that of the
- * leaf's caller; the frame providers decide. NONE: no return address. UNKNOWN: as LuFrameOps. */
+ * anything, and the word be an old one; so where the leaf may have a frame, its code must show then
+ * that its return address is there. END: it may be the return address, into code without unwind
+ * information, generated code, or code that keeps a frame pointer, so that words further up may be
+ * that of the leaf's caller; the frame providers decide. NONE: no return address. UNKNOWN: as
+ * LuFrameOps. */
 LuProviderResult lu_leaf_caller_check (const LuFrameOps *ops, gpointer data,
                                        const LuLeafWord *word);

@@ -165,6 +165,7 @@ static LuProviderResult
 go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 {
   struct lu_regs *regs = &walk->regs;
+  guint64 fp = regs->fp & regs->address_mask;
 
   if (walk->view->has_pending || walk->arch->has_link_register
       || (lu_arch_may_be_system_call (walk->arch, walk->sample, regs->pc)
@@ -178,6 +179,8 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
 
       if (!read_stack (walk, regs->sp + word.offset, &word.value))
         break;
+      if ((regs->known & LU_KNOWN_FP) != 0 && lu_fp_is_possible (fp, regs->sp, 0, walk->copy.start))
+        read_stack (walk, fp + sizeof fp, &word.by_fp);
       switch (lu_leaf_caller_check (&frame_ops, walk, &word))
         {
         case LU_PROVIDER_UNKNOWN:

@@ -1091,8 +1091,8 @@ leaf_in_text (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 }
 
 /* A word on top of the stack behind an indirect call may be an old one: it counts only if the code
- * of the leaf shows that its return address is there. One that leads into code without unwind
- * information ends the search. */
+ * of the leaf shows that its return address is there, or if the leaf has no frame. One that leads
+ * into code without unwind information ends the search. */
 static void
 test_top_words (void)
 {
@@ -1130,13 +1130,17 @@ test_top_words (void)
   for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
     {
       TopWords words = { reader, &mapping, expected[i].rule };
-      const LuLeafWord word = { .code = &mapping,
-                                .pc = TEXT + expected[i].to,
-                                .offset = expected[i].offset,
-                                .value = AT_CALL (expected[i].call),
-                                .size = 8 };
+      LuLeafWord word = { .code = &mapping,
+                          .pc = TEXT + expected[i].to,
+                          .offset = expected[i].offset,
+                          .value = AT_CALL (expected[i].call),
+                          .by_fp = AT_CALL (1),
+                          .size = 8 };
 
       g_assert_cmpint (lu_leaf_caller_check (&text_ops, &words, &word), ==, expected[i].result);
+      word.by_fp = TEXT + 14000; /* no call is before it */
+      if (expected[i].call == 6 && expected[i].rule == LU_FP_RULE_OTHER)
+        g_assert_cmpint (lu_leaf_caller_check (&text_ops, &words, &word), ==, LU_PROVIDER_FOUND);
     }
   g_unlink (path);
   lu_module_unref (module);
