@@ -76,9 +76,9 @@ key("Escape"); check("legend closed", $("states").open, false);
 
 // Views: buttons, arrows, numbers.
 for (const [i, view] of app.views.entries()) { $("views").children[i].click(); check("tab " + view, app.state.view, view); }
-key("ArrowLeft", $("views").children[4]); check("tab to the left", app.state.view, "sandwich");
-key("ArrowRight", $("views").children[3]); key("ArrowRight", $("views").children[4]); check("tab round", app.state.view, "flame");
-for (let i = 5; i >= 1; i--) { key(String(i)); check("key " + i, app.state.view, app.views[i - 1]); }
+key("ArrowLeft", $("views").children[5]); check("tab to the left", app.state.view, "table");
+key("ArrowRight", $("views").children[4]); key("ArrowRight", $("views").children[5]); check("tab round", app.state.view, "flame");
+for (let i = 6; i >= 1; i--) { key(String(i)); check("key " + i, app.state.view, app.views[i - 1]); }
 
 // Options: each button and its key.
 for (const [name, letter] of [["flip", "r"], ["kernel", "k"], ["folds", "g"], ["byThread", "t"], ["heat", "m"]]) {
@@ -166,12 +166,18 @@ table.querySelectorAll(".row")[1].dispatchEvent(new MouseEvent("click", { bubble
 table.querySelector(".row").dispatchEvent(new MouseEvent("dblclick", { bubbles: true })); check("double click", [app.state.view, text("middle").split(" ")[0]], ["sandwich", "parse+0x100"]);
 key("5"); key("Home", table); key("Enter", table); check("Enter in it", app.state.view, "sandwich");
 
+// Tree of calls: unfolded to the busiest, by pointer and keys.
+key("6"); check("tree", column("name"), ["▾all", "▾program1", "▾main+0x100", "▾read+0x100", "parse+0x100", "▸sort+0x100", "▸program2"]);
+table.querySelectorAll(".row .fold")[5].click(); check("unfolded call", column("name")[6], "sort+0x100"); table.querySelectorAll(".row .fold")[5].click(); check("folded call", column("name").length, 7);
+table.querySelectorAll(".row")[6].click(); key("ArrowRight", table); check("unfolded by key", column("name").length, 8); key("ArrowRight", table); key("*", table); check("all below", column("name").slice(7), ["▾start+0x100", "wait+0x100"]);
+key("ArrowLeft", table); key("ArrowLeft", table); check("to the caller", app.table.chosen, 6); key("ArrowLeft", table); check("folded by key", column("name").length, 7);
+
 // A link that is opened in this window.
 key("1"); history.replaceState(null, "", "#view=table&search=wait"); window.dispatchEvent(new HashChangeEvent("hashchange")); check("link", [app.state.view, $("search").value, column("name").length], ["table", "wait", 1]);
 watch();
 say("checks", checks);
 say("buttons", [...seen].filter((each) => !pressed.has(each)));
-const spelled = listed.flatMap((each) => each.replace(/, (Ctrl-)?click|^Enter, click$/, "").replace("Arrow keys", "ArrowUp, ArrowDown, ArrowLeft, ArrowRight").replace(/(\\d) – \\d/, "1, 2, 3, 4, 5").split(/, | or | /)).map((each) => (each === "−" ? "-" : each));
+const spelled = listed.flatMap((each) => each.replace(/^Arrow keys, [*]$/, "*").replace(/, (Ctrl-)?click|^Enter, click$/, "").replace("Arrow keys", "ArrowUp, ArrowDown, ArrowLeft, ArrowRight").replace(/(\\d) – \\d/, "1, 2, 3, 4, 5, 6").split(/, | or | /)).map((each) => (each === "−" ? "-" : each));
 say("keys", spelled.filter((each) => each && !keys.has(each)));
 """
 
@@ -352,7 +358,7 @@ class Pages(unittest.TestCase):
             self.skipTest(result.stderr)
         rows = '[...$("table").querySelectorAll(".row")].map((row) => [row.querySelector(".name").textContent, row.querySelector(".module").textContent])'
         log = self.drive(self.convert(self.path("lines.syscap"), "--lines"), f"""
-  press("6"); say("rows", {rows}); say("head", text("table").slice(0, 40));
+  press("7"); say("rows", {rows}); say("head", text("table").slice(0, 40));
   $("table").querySelector(".row").click(); press("l", $("table")); say("chips", text("chips")); say("own", {rows});
   button("chips", "lines of"); say("all", {rows}.length); say("hash", location.hash);
 """)
@@ -362,9 +368,9 @@ class Pages(unittest.TestCase):
         self.assertEqual((log["chips"], {name for _, name in log["own"]}), ("lines of main ×", {"main"}))
         self.assertGreaterEqual(log["all"], len(log["own"]))
         self.assertIn("view=lines", log["hash"])
-        log = self.drive(self.convert(self.path("lines.syscap")), 'press("6"); say("view", app.state.view); say("tabs", $("views").children.length);',
+        log = self.drive(self.convert(self.path("lines.syscap")), 'press("7"); say("view", app.state.view); say("tabs", $("views").children.length);',
                          fragment="#view=lines")
-        self.assertEqual(log, {"view": "flame", "tabs": 5})
+        self.assertEqual(log, {"view": "flame", "tabs": 6})
 
     def test_address(self):
         """A view that was sent to somebody."""
@@ -394,7 +400,7 @@ class Pages(unittest.TestCase):
         capture = self.capture("evil.syscap", [(1, 0, [*stack, EVIL.replace("/", "")]), (1, 1, ["\x1b[31m\x07"])], p1=EVIL)
         log = self.drive(self.convert(capture), """
   say("title", document.title); say("images", document.images.length); say("labels", labels(app.lower));
-  for (const key of "12345") { press(key); for (const view of [app.upper, app.lower]) if (view.graph) view.choose(view.graph.first(0) < 0 ? 0 : view.graph.first(0)); }
+  for (const key of "123456") { press(key); for (const view of [app.upper, app.lower]) if (view.graph) view.choose(view.graph.first(0) < 0 ? 0 : view.graph.first(0)); }
   press("1"); mouse(app.lower, "mousemove", app.lower.graph.first(0)); say("tip", text("tip")); say("scripts", document.scripts.length);
 """)
         self.assertTrue(log["title"].endswith("– live-unwinder"), log)
@@ -410,7 +416,7 @@ class Pages(unittest.TestCase):
             out.write(text.replace('"leaf+0x100"', '"' + "<b>\u05d0x" * (1 << 20) + '"'))
         log = self.drive(page, """
   const begin = performance.now();
-  for (const key of "12345") { press(key); for (const view of [app.upper, app.lower]) if (view.graph) view.choose(view.graph.first(0) < 0 ? 0 : view.graph.first(0)); }
+  for (const key of "123456") { press(key); for (const view of [app.upper, app.lower]) if (view.graph) view.choose(view.graph.first(0) < 0 ? 0 : view.graph.first(0)); }
   press("1"); const leaf = find(app.lower, "<b>"); mouse(app.lower, "mousemove", leaf); mouse(app.lower, "click", leaf);
   say("time", performance.now() - begin); say("bold", document.querySelectorAll("#tip b b, #about b b").length);
   say("longest", Math.max(...labels(app.lower).map((each) => each.length))); say("tip", text("tip").length); say("title", document.title.length);
@@ -455,7 +461,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(log["share"], "All 14 samples")
         self.assertRegex(log["one"], r"^23\.4 ms of ")
         page = self.convert(capwriter.Writer(end_time=9000).save(self.path("none.syscap")))
-        log = self.drive(page, 'for (const key of "12345") press(key); say("share", text("share"));')
+        log = self.drive(page, 'for (const key of "123456") press(key); say("share", text("share"));')
         self.assertEqual(log["share"], "All 0 samples")
 
 

@@ -9,7 +9,8 @@ import { leaveOut, makeShape } from "./shape.mjs";
 import { functionTotals, selectSamples, totalOf, weigh } from "./tree.mjs";
 import { Callees, Callers, TimeOrder } from "./lazy.mjs";
 import { findLines, LineTable } from "./lines.mjs";
-import { fromHash, START, toHash, VIEWS } from "./state.mjs";
+import { CallRows } from "./calls.mjs";
+import { fromHash, START, TABLES, toHash, VIEWS } from "./state.mjs";
 import { Colours } from "./colours.mjs";
 import { Controls, titleOf } from "./controls.mjs";
 import { $, element, named } from "./dom.mjs";
@@ -187,7 +188,7 @@ export class App {
   }
 
   #drawViews() {
-    const { state } = this, { view } = state, isSandwich = view === "sandwich", isGraph = view !== "table" && view !== "lines";
+    const { state } = this, { view } = state, isSandwich = view === "sandwich", isGraph = !TABLES.includes(view);
     if (isSandwich && state.fn === null) state.fn = this.#busiest();
     document.querySelector("main").classList.toggle("beside", isSandwich);
     $("table").hidden = isGraph && !isSandwich;
@@ -201,14 +202,15 @@ export class App {
 
   #makeTable() {
     const { tree, finder: { matches }, state: { sort, view, fn } } = this;
+    if (view === "tree") return this.#remember("calls", this.treeKey, () => new CallRows(tree));
     if (view !== "lines") return new Table(tree, this.totals, sort, matches);
     const lines = this.#remember("lines", "", () => findLines(this.capture));
     return new LineTable(tree, lines, { sort, passes: matches, fn });
   }
 
   #showTable() {
-    const { colours, state } = this, { sort, search, view, fn } = state, isLines = view === "lines";
-    const rows = this.#remember("table", JSON.stringify([this.treeKey, sort, search, isLines && fn, isLines]), () => this.#makeTable());
+    const { colours, state } = this, { sort, search, view, fn } = state, isLines = view === "lines", of = TABLES.includes(view) ? view : "table";
+    const rows = this.#remember("table", JSON.stringify([this.treeKey, sort, search, isLines && fn, of]), () => this.#makeTable());
     this.table.show({ rows, sort, colours, chosen: view === "sandwich" ? fn : this.chosen.fn });
   }
 

@@ -8,7 +8,7 @@ import { $, element } from "./dom.mjs";
 import { showHelp } from "./help.mjs";
 import { visible } from "./text.mjs";
 
-const TITLES = { flame: "Flame graph", time: "Time order", callers: "Callers", sandwich: "Sandwich", table: "Table", lines: "Lines" };
+const TITLES = { flame: "Flame graph", time: "Time order", callers: "Callers", sandwich: "Sandwich", table: "Table", tree: "Tree", lines: "Lines" };
 const TOGGLES = [["flip", "Root below", "Draw the root at the bottom (r)"], ["kernel", "Kernel", "Show functions of the kernel (k)"],
                  ["folds", "Fold recursion", "Show a function and its calls of itself as one (g)"],
                  ["byThread", "Threads", "Show threads below their program (t)"], ["heat", "Heat map", "Show time as a heat map (m)"]];

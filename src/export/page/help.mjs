@@ -6,8 +6,8 @@
 import { $, element } from "./dom.mjs";
 
 const KEYS = [
-  ["1 – 6", "flame graph, time order, callers, sandwich, table, lines (if the recording has them)"], ["/", "search; Enter or n: next match, N: previous one"],
-  ["Arrow keys", "move between a function, its callers and its callees"], ["Enter, click", "zoom to a function"],
+  ["1 – 7", "flame graph, time order, callers, sandwich, table, tree, lines (if the recording has them)"], ["/", "search; Enter or n: next match, N: previous one"],
+  ["Arrow keys", "move between a function, its callers and its callees"], ["Enter, click", "zoom to a function"], ["Arrow keys, *", "in the tree: unfold and fold calls; all below a call"],
   ["Backspace", "zoom out to its caller"], ["Home", "show all"], ["+ − or w s", "zoom in and out; also Ctrl and the wheel"],
   ["a d", "move left and right; also by dragging"], ["b", "sandwich: who calls the function, and what it calls"],
   ["f, F", "focus: show only what is below the function, or its module"], ["o", "show only samples with the function"],

@@ -18,7 +18,10 @@ def read(path):
 def script(path, known):
     text = re.sub(r"^import [^;]*;\n", "", read(path), flags=re.MULTILINE)
     text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
-    for name in re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", text, flags=re.MULTILINE):
+    names = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", text, flags=re.MULTILINE)
+    for line in re.findall(r"^const .*", text, flags=re.MULTILINE):
+        names += re.findall(r", ([A-Z][A-Z0-9_]*) = ", line)  # several constants in a line
+    for name in names:
         if name in known:
             raise SystemExit(f"{path}: {known[name]} defines {name}, too")
         known[name] = path

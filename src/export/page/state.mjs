@@ -5,7 +5,8 @@
 // to somebody.
 
 // "lines" only exists if the recording has lines.
-export const VIEWS = ["flame", "time", "callers", "sandwich", "table", "lines"];
+export const VIEWS = ["flame", "time", "callers", "sandwich", "table", "tree", "lines"];
+export const TABLES = ["table", "tree", "lines"];
 
 export const START = Object.freeze({
   view: "flame", flip: false, from: null, to: null, who: null, event: -1, value: false, kernel: true,

@@ -8,6 +8,7 @@ import { Order } from "./order.mjs";
 import { count, percent, visible } from "./text.mjs";
 
 export const TABLE_ROW = 24;
+const INDENT = 12, MAX_INDENT = 40;
 const COLUMNS = [["self", "Self"], ["total", "Total"], ["name", "Function"], ["module", "Module"]];
 const LINES = [["self", "Self"], ["total", "Total"], ["name", "Line"], ["module", "Function"]];
 const COMPARED = [["change", "± Self"], ["totalChange", "± Total"], ["self", "Self"], ["total", "Total"],
@@ -95,9 +96,34 @@ export class TableView {
     this.#drawHead();
     this.container.classList.toggle("compared", this.isCompared);
     this.container.classList.toggle("ofLines", rows.isOfLines === true);
+    this.container.setAttribute("role", rows.isTree ? "treegrid" : "table");
+    this.#measure();
+    this.draw();
+  }
+
+  #measure() {
     this.container.setAttribute("aria-rowcount", this.rows.n + 1);
     this.body.style.height = Math.max(this.rows.n, 1) * TABLE_ROW + "px";
+  }
+
+  // Changes which rows of a tree are unfolded.
+  #unfold(change) {
+    change(this.rows);
+    this.#measure();
     this.draw();
+  }
+
+  // Returns the triangle that unfolds a row of a tree.
+  #fold(i, { level, isOpen, hasMore }) {
+    const fold = document.createElement("span");
+    fold.className = "fold";
+    fold.textContent = hasMore ? (isOpen ? "▾" : "▸") : "";
+    fold.style.marginLeft = Math.min(level, MAX_INDENT) * INDENT + "px";
+    fold.addEventListener("click", (event) => {
+      event.stopPropagation();
+      this.#unfold((rows) => (isOpen ? rows.fold(i) : rows.unfold(i)));
+    });
+    return fold;
   }
 
   #drawHead() {
@@ -110,7 +136,8 @@ export class TableView {
       cell.setAttribute("aria-sort", !isSorted ? "none" : isReverse ? "ascending" : "descending");
       button.textContent = title + (isSorted ? (isReverse ? " ▴" : " ▾") : "");
       button.addEventListener("click", () => this.events.sort(isSorted && !isReverse ? `-${key}` : key));
-      cell.append(button);
+      if (this.rows.isTree) cell.textContent = title; // in the order of calls
+      else cell.append(button);
       this.head.append(cell);
     }
   }
@@ -164,7 +191,8 @@ export class TableView {
     name.textContent = visible((texts.name || capture.names[fn]).slice(0, 1000));
     module.textContent = visible((texts.module || capture.modules[fn]).slice(0, 200));
     if (this.isCompared) row.append(this.#change("change", change), this.#change("totalChange", totalChange));
-    row.append(this.#share("self", self), this.#share("total", total), this.#cell("name", key, name), this.#cell("module", module));
+    row.append(this.#share("self", self), this.#share("total", total), this.#cell("name", ...(this.rows.isTree ? [this.#fold(i, texts)] : []), key, name), this.#cell("module", module));
+    if (this.rows.isTree) { row.setAttribute("aria-level", texts.level + 1); if (texts.hasMore) row.setAttribute("aria-expanded", texts.isOpen); }
     row.title = visible((texts.title || capture.fullNames[fn] || capture.names[fn]).slice(0, 2000));
     row.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey) this.events.copy(fn);
@@ -184,11 +212,24 @@ export class TableView {
     this.events.select(this.rows.row(i).fn);
   }
 
+  // Moves in a tree; returns whether the key does so.
+  #treeKey(key) {
+    const { rows, chosen } = this, { isOpen, hasMore } = rows.row(chosen);
+    if (key === "ArrowRight" && hasMore && !isOpen) this.#unfold(() => rows.unfold(chosen));
+    else if (key === "ArrowRight" && hasMore) this.choose(chosen + 1);
+    else if (key === "ArrowLeft" && isOpen) this.#unfold(() => rows.fold(chosen));
+    else if (key === "ArrowLeft") this.choose(rows.caller(chosen));
+    else if (key === "*") this.#unfold(() => rows.unfoldAll(chosen));
+    else return false;
+    return true;
+  }
+
   #key(event) {
     if (event.target.tagName === "BUTTON" || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(Math.floor(this.container.clientHeight / TABLE_ROW) - 2, 1), last = this.rows.n - 1;
     const to = { ArrowDown: this.chosen + 1, ArrowUp: Math.max(this.chosen - 1, 0), Home: 0, End: last,
                  PageDown: Math.min(this.chosen + page, last), PageUp: Math.max(this.chosen - page, 0) }[event.key];
+    if (this.rows.isTree && this.chosen >= 0 && this.#treeKey(event.key)) { event.preventDefault(); return; }
     if (event.key === "Enter" && this.chosen >= 0) this.events.open(this.rows.row(this.chosen).fn);
     else if (event.key === "c" && this.chosen >= 0) this.events.copy(this.rows.row(this.chosen).fn);
     else if (to !== undefined) this.choose(to);
