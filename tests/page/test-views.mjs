@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load, record } from "./recording.mjs";
 
-const { commandOf } = await load("header");
+const { titleOfRecording } = await load("header");
 const { Capture, isCode } = await load("data");
 const { buildTree, functionTotals, selectSamples } = await load("tree");
 const { countOverTime, makeRows, stepOf } = await load("timeline");
@@ -59,10 +59,10 @@ test("functions of an interpreter are functions as others are", () => {
 });
 
 test("the title is what was recorded", () => {
-  const of = (command, ...names) => commandOf({ command, processes: names.map((name) => [1, name, ""]) });
+  const of = (command, ...names) => titleOfRecording({ command, processes: names.map((name) => [1, name, ""]) });
   assert.equal(of("/opt/live-unwinder -o x.html -- /usr/bin/make -C a/b"), "make -C a/b");
   assert.equal(of("/opt/live-unwinder --all -o /tmp/x.html"), "live-unwinder --all -o /tmp/x.html");
-  assert.deepEqual([of("", "nginx"), of(undefined, "a/b"), of("")], ["nginx", "a/b", "recording"]);
+  assert.deepEqual([of("", "nginx"), of(undefined, "b"), of("")], ["nginx", "b", "recording"]);
 });
 
 test("a table of a comparison tells what changed most", () => {

@@ -28,14 +28,15 @@ const MEANINGS = {
 };
 const STATE_COLOURS = { "complete": "var(--good)", "kernel-only": "var(--busy-kernel)", "no-user-context": "var(--busy-kernel)" };
 
-const withoutDirectory = (command) => command.replace(/^\S*\//, "");
-
 // Returns what was recorded, without the words of live-unwinder itself.
-export function commandOf({ command, processes }) {
+function commandOf({ command, processes }) {
   const dashes = command ? command.indexOf(" -- ") : -1;
-  if (dashes >= 0) return withoutDirectory(command.slice(dashes + 4));
-  return withoutDirectory(command || "") || (processes.length > 0 ? processes[0][1] : "recording");
+  if (dashes >= 0) return command.slice(dashes + 4);
+  return command || (processes.length > 0 ? processes[0][1] : "recording");
 }
+
+// Returns the same without the directory of the program.
+export const titleOfRecording = (data) => commandOf(data).replace(/^\S*\//, "");
 
 export class Header {
   constructor(capture) {
@@ -46,7 +47,7 @@ export class Header {
 
   #makeTitle() {
     const { capture } = this, { head } = capture;
-    const title = commandOf(head);
+    const title = titleOfRecording(head);
     $("command").textContent = visible(title.slice(0, 500));
     $("command").title = visible((head.command || title).slice(0, 4000));
     document.title = `${visible(title.slice(0, 80))} – live-unwinder`;
