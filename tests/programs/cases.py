@@ -23,7 +23,7 @@ JIT = "[JIT or anonymous code]"
 
 # Programs that not every machine can link (meson.build finds out).
 OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "signal-32",
-            "plt-library-ibt.so", "plt-library-bare.so")
+            "plt-library-ibt.so", "plt-library-bare.so", "chain-signed", "recursion-signed", "signal-signed")
 
 # Before and after main: the dynamic linker, libc's start-up and exit code, and what main itself
 # calls of libc. The functions that the compiler's own start files bring have no CFI; some keep a
@@ -193,6 +193,7 @@ CASES = {
     "chain-static-pie": Case("a static program at a random address", ["@chain-static-pie"], CHAIN,
                              allowed=[["ANY*", *START]]),
     "chain-nopie": Case("a program at a fixed address", ["@chain-nopie"], CHAIN),
+    "chain-signed": Case("signed return addresses", ["@chain-signed"], CHAIN),
     "chain-32": Case("a 32-bit program", ["@chain-32"], CHAIN),
     "chain-32-nopie": Case("a 32-bit program at a fixed address", ["@chain-32-nopie"], CHAIN),
     "no-aslr": Case("addresses not randomised, the stack at the very top",
@@ -201,6 +202,10 @@ CASES = {
                    ["@signal"], [HANDLER + INTERRUPTED],
                    allowed=AROUND_HANDLER,
                    seen=[(HANDLER + ["step"] + INTERRUPTED[1:], 20)]),
+    "signal-signed": Case("a signal handler, and signed return addresses",
+                          ["@signal-signed"], [HANDLER + INTERRUPTED],
+                          allowed=AROUND_HANDLER,
+                          seen=[(HANDLER + ["step"] + INTERRUPTED[1:], 20)]),
     "signal-32": Case("a signal handler of a 32-bit program",
                       ["@signal-32"], [HANDLER + INTERRUPTED],
                       allowed=AROUND_HANDLER),
@@ -240,6 +245,9 @@ CASES = {
                      check=call_is_last),
     "recursion-100": Case("100 calls deep", ["@recursion", "100"],
                           [["hot", "recurse{100}", "main", *START]], allowed=DESCENT),
+    "recursion-signed": Case("400 calls deep, with signed return addresses", ["@recursion-signed", "400"],
+                             [["hot", "recurse{400}", "main", *START]], allowed=DESCENT,
+                             options=["-s", "65528"]),
     "recursion-400": Case("400 calls deep, 45 KB of stack", ["@recursion", "400"],
                           [["hot", "recurse{400}", "main", *START]], allowed=DESCENT,
                           options=["-s", "65528"]),
