@@ -46,12 +46,29 @@ add_row (LuRawRows *rows, guint64 address, guint32 rule)
   rows->rows[rows->n++] = (LuRawRow){ .address = address, .rule = rule };
 }
 
+/* Takes the rules off the rows of a function that lacks a push. */
+static void
+refuse_links (LuCompiler *self)
+{
+  guint n = self->fde_rows.n;
+
+  self->fde_rows.n = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      LuRawRow row = self->fde_rows.rows[i];
+      gboolean is_link = self->rules.rules[row.rule].ra_kind == LU_RA_LINK;
+
+      add_row (&self->fde_rows, row.address, is_link ? LU_RULE_COMPLEX : row.rule);
+    }
+}
+
 gboolean
 lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to)
 {
   const LuArch *arch = lu_cfi_arch (self->cfi);
   const LuCie *cie = lu_cfi_cie (self->cfi, fde);
   LuCfaRun *run = &self->run;
+  gboolean lacks_push = FALSE;
 
   self->fde_rows.n = 0;
   lu_cfa_run_start (run, &(LuCfaProgram){ .section = lu_cfi_section (self->cfi, fde),
@@ -70,38 +87,58 @@ lu_compiler_run (LuCompiler *self, const LuFde *fde, guint64 from, guint64 to)
 
       add_row (&self->fde_rows, MAX (run->row_start, from),
                lu_rule_list_intern (&self->rules, &rule));
+      lacks_push |= lu_rule_lacks_push (&run->state, cie->is_signal, arch);
     }
   if (run->cfi_error == LU_CFI_ERROR_NONE)
-    return TRUE;
+    {
+      if (lacks_push)
+        refuse_links (self);
+      return TRUE;
+    }
   lu_cfi_add_error (self->cfi, run->cfi_error);
   self->fde_rows.n = 0;
   add_row (&self->fde_rows, from, LU_RULE_NONE);
   return FALSE;
 }
 
+/* Runs an FDE up to the end of the code. The state left is that of the last byte. Returns whether a
+ * state lacks a push. */
+static gboolean
+run_to (LuCfi *cfi, LuCfaRun *run, const LuFde *fde, guint64 end)
+{
+  const LuCie *cie = lu_cfi_cie (cfi, fde);
+  gboolean lacks_push = FALSE;
+
+  run->work += fde->program_size;
+  lu_cfa_run_start (run, &(LuCfaProgram){ .section = lu_cfi_section (cfi, fde),
+                                          .arch = lu_cfi_arch (cfi),
+                                          .cie = cie,
+                                          .instructions = lu_cfi_program (cfi, fde),
+                                          .start = fde->start,
+                                          .end = end });
+  while (lu_cfa_run_next (run))
+    lacks_push |= lu_rule_lacks_push (&run->state, cie->is_signal, lu_cfi_arch (cfi));
+  return lacks_push;
+}
+
 struct lu_rule
 lu_compile_at (LuCfi *cfi, LuCfaRun *run, guint64 address)
 {
   const struct lu_rule none = { .cfa_kind = LU_CFA_NONE };
+  struct lu_rule rule;
   guint64 from, to;
   LuFde fde;
 
   run->work = 0;
   if (!lu_cfi_find (cfi, address, &fde, &from, &to))
     return none;
-  run->work = fde.program_size;
-  /* The code ends at the address, so the state left at the end is the one of the address. */
-  lu_cfa_run_start (run, &(LuCfaProgram){ .section = lu_cfi_section (cfi, &fde),
-                                          .arch = lu_cfi_arch (cfi),
-                                          .cie = lu_cfi_cie (cfi, &fde),
-                                          .instructions = lu_cfi_program (cfi, &fde),
-                                          .start = fde.start,
-                                          .end = address + 1 });
-  while (lu_cfa_run_next (run))
-    continue;
+  run_to (cfi, run, &fde, address + 1);
   if (run->cfi_error != LU_CFI_ERROR_NONE)
     return none;
-  return lu_rule_make (&run->state, lu_cfi_cie (cfi, &fde)->is_signal, lu_cfi_arch (cfi));
+  rule = lu_rule_make (&run->state, lu_cfi_cie (cfi, &fde)->is_signal, lu_cfi_arch (cfi));
+  if (rule.ra_kind == LU_RA_LINK && run_to (cfi, run, &fde, to))
+    return (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
+  return rule;
 }
 
 /* Pieces. */

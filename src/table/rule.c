@@ -194,6 +194,16 @@ is_sp_cfa (const struct lu_rule *rule, const LuRegisterRule *saved, const LuArch
     }
 }
 
+/* glibc's _dl_runtime_resolve() leaves out what the procedure linkage table has pushed. */
+gboolean
+lu_rule_lacks_push (const LuCfaState *state, gboolean is_signal, const LuArch *arch)
+{
+  const LuRegisterRule *ra = &state->slots[LU_SLOT_RA];
+
+  return arch->has_link_register && !is_signal && ra->kind == LU_REGISTER_RULE_AT_CFA
+         && ra->offset >= 0;
+}
+
 struct lu_rule
 lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuArch *arch)
 {
@@ -204,11 +214,8 @@ lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuArch *arch)
   if (slots[LU_SLOT_RA].kind == LU_REGISTER_RULE_UNDEFINED)
     return (struct lu_rule){ .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_END };
   if (!make_cfa (&rule, &state->cfa, arch) || !is_sp_cfa (&rule, &slots[LU_SLOT_SP], arch)
-      || !make_return_address (&rule, &slots[LU_SLOT_RA], arch))
-    return complex_rule;
-  /* A frame contains its own return address: the CFA is wrong (glibc's _dl_runtime_resolve(), which
-   * leaves out what the procedure linkage table has pushed). */
-  if (arch->has_link_register && !is_signal && rule.ra_kind == LU_RA_AT_CFA && rule.ra_off >= 0)
+      || !make_return_address (&rule, &slots[LU_SLOT_RA], arch)
+      || lu_rule_lacks_push (state, is_signal, arch))
     return complex_rule;
   fp = make_save (&rule, &slots[LU_SLOT_FP], arch, &rule.fp_off);
   if (arch->bx <= LU_ARCH_MAX_REGISTER)

@@ -14,6 +14,11 @@
 /* is_signal: augmentation 'S' of the CIE. */
 struct lu_rule lu_rule_make (const LuCfaState *state, gboolean is_signal, const LuArch *arch);
 
+/* Returns whether the state leaves out what the caller has pushed: the frame contains its own
+ * return address. Such a state has no rule, and neither has the rest of its function: where the
+ * return address is still in the link register, the CFA is as wrong. */
+gboolean lu_rule_lacks_push (const LuCfaState *state, gboolean is_signal, const LuArch *arch);
+
 /* Returns text like "cfa=rsp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)"; g_free() it. */
 char *lu_rule_to_text (const struct lu_rule *rule, const LuArch *arch);
 

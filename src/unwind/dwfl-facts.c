@@ -168,6 +168,25 @@ is_above_cfa (const LuDwflMapping *mapping, const Dwarf_Op *ops, size_t n_ops)
   return n_ops == 1 || (ops[1].atom == DW_OP_plus_uconst && (gint64) ops[1].number >= 0);
 }
 
+/* Returns whether the next instruction's row has its return address above its own frame: then this
+ * one's frame lacks the same push. */
+static gboolean
+lacks_push (const LuDwflMapping *mapping, guint64 address)
+{
+  const LuArch *arch = arch_of (mapping);
+  Dwarf_Frame *frame = NULL;
+  Dwarf_Op memory[3], *ops = memory;
+  gboolean is_above = FALSE;
+  size_t n_ops = 0;
+
+  if (arch != NULL && arch->has_link_register)
+    frame = find_row (mapping->dwfl_module, address + arch->files.code_unit);
+  if (frame != NULL && dwarf_frame_register (frame, arch->ra, memory, &ops, &n_ops) == 0)
+    is_above = is_above_cfa (mapping, ops, n_ops);
+  free (frame);
+  return is_above;
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -192,7 +211,8 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   else
     facts.is_end = n_ops == 0 && ops == memory; /* "undefined", see libdw.h */
-  if (!is_signal_frame && is_above_cfa (mapping, ops, n_ops))
+  if (!is_signal_frame
+      && (is_above_cfa (mapping, ops, n_ops) || (n_ops == 0 && lacks_push (mapping, address))))
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   facts.self_saved = find_self_saved (frame);
   if (!is_signal_frame)

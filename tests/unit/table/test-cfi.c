@@ -6,6 +6,7 @@
 
 #include "section.h"
 
+#include "table/compile.h"
 #include "table/table.h"
 
 #include <elf.h>
@@ -180,6 +181,35 @@ test_return_column (void)
       else
         g_assert_cmpint (rule->aux, ==, 15);
     }
+}
+
+/* Code of aarch64 that a procedure linkage table has jumped to, after pushing x16 and x30, as glibc
+ * describes it: x30 is saved above the CFA, and 16 bytes are left out everywhere. */
+static void
+test_lacks_push (void)
+{
+  const CieSpec spec = { .return_column = 30, .program = BYTES (0x0c, 31, 0) };
+  g_autoptr (Section) section = section_new (TRUE);
+  g_autoptr (LuCfi) cfi = NULL;
+  g_autoptr (LuTable) table = NULL;
+  LuCfiInput input = { .machine = EM_AARCH64 };
+  guint cie = section_add_cie (section, &spec);
+  LuCfaRun *run = g_new0 (LuCfaRun, 1);
+
+  section_add_fde (section, cie, 0x4000, 0x10, BYTES (0x44, 0x11, 30, 0x7f, 0x44, 0x0e, 0xd0, 1));
+  section_add_fde (section, cie, 0x4010, 0x10, BYTES (0x44, 0x0e, 16, 0x9e, 1));
+  input.sections[LU_CFI_EH_FRAME] = section_bytes (section);
+  cfi = lu_cfi_new (&input);
+  table = lu_table_new (cfi);
+  for (guint at = 0; at < 0x20; at++)
+    {
+      const struct lu_rule *rule = lu_table_find (table, 0x4000 + at);
+      struct lu_rule single = lu_compile_at (cfi, run, 0x4000 + at);
+
+      g_assert_cmpint (rule->cfa_kind, ==, at < 0x10 ? LU_CFA_COMPLEX : LU_CFA_SP);
+      g_assert_cmpint (single.cfa_kind, ==, rule->cfa_kind);
+    }
+  g_free (run);
 }
 
 /* The FDEs of a section are in any order, but found and compiled in order of address. */
@@ -409,6 +439,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cfi/augmentations", test_augmentations);
   g_test_add_func ("/cfi/oldest-form", test_oldest_form);
   g_test_add_func ("/cfi/return-column", test_return_column);
+  g_test_add_func ("/cfi/lacks-push", test_lacks_push);
   g_test_add_func ("/cfi/order", test_order);
   g_test_add_func ("/cfi/two-sections", test_two_sections);
   g_test_add_func ("/cfi/search-table", test_search_table);
