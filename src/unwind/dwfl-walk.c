@@ -73,6 +73,18 @@ read_popped (const Walk *walk, guint64 address, Dwarf_Word *result)
   return true;
 }
 
+/* Takes the authentication code off a word that is a return address with one. libdwfl does not, and
+ * looks for the caller at the address that it reads. Other words of the stack stay as they are. */
+static void
+take_code_off (const Walk *walk, Dwarf_Word *word)
+{
+  guint64 mask = lu_arch_address_mask (walk->arch);
+
+  if (walk->arch->signs_return_addresses && (*word & ~mask) != 0 && (*word & mask) != 0
+      && lu_dwfl_address_space_find (walk->space, (*word & mask) - 1) != NULL)
+    *word &= mask;
+}
+
 static bool
 read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
 {
@@ -103,6 +115,7 @@ read_memory (Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
       memcpy (&narrow, sample->stack + offset, 4);
       *result = narrow;
     }
+  take_code_off (walk, result);
   walk->last_value = *result;
   walk->stack->stack_used = MAX (walk->stack->stack_used, offset + word);
   return true;
