@@ -23,7 +23,7 @@
  *   HOST_READS_INTERPRETERS   1 or 0; the next ones are for 1
  *   host_python (ref)         struct python of that walk, or NULL
  *   host_read_memory (to, size, address)   from anywhere in the sampled process; 0: read
- *   host_thread_pointer ()    pthread_self() of the sampled thread
+ *   host_thread_pointer ()    the thread pointer of the sampled thread
  *   host_process_hash ()      tells the processes and their execs apart
  *   host_context              what host_output() needs
  *   host_output (context, record, size)   puts a record into the ring; 0: it is there */

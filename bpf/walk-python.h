@@ -89,7 +89,7 @@ python_pass_thread (walk_ref ref)
       python->thread = 0;
       return PYTHON_END;
     }
-  if (word_in (python->window, layout->thread_id) == python->thread_pointer)
+  if (ARCH_IS_SELF (word_in (python->window, layout->thread_id), python->thread_pointer))
     {
       python->frame = word_in (python->window, layout->thread_frame);
       return PYTHON_END;

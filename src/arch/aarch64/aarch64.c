@@ -174,4 +174,5 @@ const LuArch lu_arch_aarch64 = {
   .files.read_plt_entry = read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
   .files.code_unit = 4,
+  .files.has_interpreters = TRUE,
 };

@@ -70,13 +70,16 @@ arch_place_of (uint64_t number)
   return number < sizeof places ? places[number] : N_REGS;
 }
 
+/* Whether pthread_self() of a thread with this thread pointer is `id`. */
+#define ARCH_IS_SELF(id, pointer) ((id) == (pointer))
+
 #ifdef __bpf__
 struct thread_struct
 {
   unsigned long fsbase;
 } __attribute__ ((preserve_access_index));
 
-/* pthread_self(): the kernel keeps it up to date when the C library sets it, and when it switches
- * tasks. */
+/* The thread pointer: the kernel keeps it up to date when the C library sets it, and when it
+ * switches tasks. */
 #define ARCH_THREAD_POINTER thread.fsbase
 #endif
