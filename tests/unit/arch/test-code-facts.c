@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-files.c - what architectures know of the code in files: entries of procedure linkage tables
+/* test-code-facts.c - what architectures know of the code in files: entries of procedure linkage tables
  * as linkers write them, and jumps. */
 
 #include "arch/arch.h"
@@ -110,14 +110,14 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (entries); i++)
     {
       g_autofree char *path = g_strdup_printf (
-          "/files/plt/%s/%s", lu_arch_with_tables (entries[i].machine)->name, entries[i].name);
+          "/code-facts/plt/%s/%s", lu_arch_with_tables (entries[i].machine)->name, entries[i].name);
 
       g_test_add_data_func (path, &entries[i], test_entry);
     }
   for (guint i = 0; i < G_N_ELEMENTS (jumps); i++)
     {
       g_autofree char *path = g_strdup_printf (
-          "/files/jump/%s/%s", lu_arch_with_tables (jumps[i].machine)->name, jumps[i].name);
+          "/code-facts/jump/%s/%s", lu_arch_with_tables (jumps[i].machine)->name, jumps[i].name);
 
       g_test_add_data_func (path, &jumps[i], test_jump);
     }
