@@ -133,7 +133,7 @@ set_busy (LuMachineCounters *self, const char *name, const guint64 times[8])
   passed = all > counter->last[0] ? all - counter->last[0] : 0;
   busy = all - idle > counter->last[1] ? all - idle - counter->last[1] : 0;
   counter->is_real = TRUE;
-  counter->real = passed > 0 ? 100.0 * (double) MIN (busy, passed) / (double) passed : 0;
+  counter->real = passed > 0 ? MIN (100.0 * (double) MIN (busy, passed) / (double) passed, 100) : 0;
   counter->last[0] = all;
   counter->last[1] = all - idle;
 }
