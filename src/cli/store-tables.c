@@ -33,12 +33,15 @@ static LuTable *
 make_table (LuImage *image, LuCfi *cfi, const char *path)
 {
   const LuTableLimits limits = { .max_bytes = G_MAXSIZE };
+  const LuFileRowsMaker *maker = NULL;
   g_autoptr (LuExtraRows) rows = NULL;
   LuTable *table = NULL;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
 
-  if (fd >= 0 && lu_file_rows_are_wanted (image, fd) && lu_image_digest_code (image, fd))
-    rows = lu_file_rows_make (image, fd);
+  if (fd >= 0)
+    maker = lu_file_rows_find_maker (image, fd);
+  if (maker != NULL && lu_image_digest_code (image, fd))
+    rows = lu_file_rows_make (maker, image, fd);
   lu_fd_clear (&fd);
   if (rows != NULL)
     table = lu_table_new_with_rows (image, rows, &limits);

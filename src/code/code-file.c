@@ -15,6 +15,7 @@ typedef struct
 {
   LuCodeFile *file;
   const LuElfInput *input;
+  gsize bytes_left; /* that may still be read into segments */
 } Reading;
 
 /* Functions of the C and C++ libraries that never return. */
@@ -96,46 +97,104 @@ read_table (const Reading *self, const LuElfSectionHeader *section, gsize record
 
 /* Segments */
 
+static gint
+compare_ranges (gconstpointer a, gconstpointer b)
+{
+  guint64 one = ((const LuCodeBytes *) a)->start, other = ((const LuCodeBytes *) b)->start;
+
+  return one < other ? -1 : one > other;
+}
+
+/* Reads a part of a segment. */
 static gboolean
-read_segments (const Reading *self, gsize max_bytes)
+read_part (Reading *self, const LuElfProgramHeader *header, guint64 start, guint64 size)
 {
   LuCodeFile *file = self->file;
-  gsize total = 0;
+  LuCodeBytes range = { .start = start, .size = size };
+  guint8 *bytes;
+
+  if (size > self->bytes_left)
+    return FALSE;
+  self->bytes_left -= size;
+  range.bytes = bytes = g_malloc (size);
+  g_array_append_val (file->segments, range);
+  if ((header->flags & PF_X) != 0)
+    g_array_append_val (file->ranges, range);
+  return lu_elf_input_read (self->input, header->file_offset + (start - header->vaddr), bytes,
+                            size);
+}
+
+/* Reads the pieces of a segment of code that are asked for. */
+static gboolean
+read_pieces (Reading *self, const LuElfProgramHeader *header, const GArray *pieces)
+{
+  guint64 segment_end = header->vaddr + header->file_size;
+
+  for (guint i = 0; i < pieces->len; i++)
+    {
+      const LuCodeRange *piece = &g_array_index (pieces, LuCodeRange, i);
+      guint64 start = MAX (piece->start, header->vaddr), end = MIN (piece->end, segment_end);
+
+      if (start < end && !read_part (self, header, start, end - start))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+read_segments (Reading *self, const GArray *pieces)
+{
+  LuCodeFile *file = self->file;
 
   for (guint i = 0; i < file->headers.n_program_headers; i++)
     {
       const LuElfProgramHeader *header = &file->headers.program_headers[i];
-      LuCodeBytes range = { .start = header->vaddr, .size = header->file_size };
-      guint8 *bytes;
+      gboolean is_done;
 
       if (header->type != PT_LOAD || header->file_size == 0)
         continue;
-      if (header->file_size > max_bytes - total || header->vaddr > G_MAXUINT64 - header->file_size)
+      if (header->vaddr > G_MAXUINT64 - header->file_size)
         return FALSE;
-      total += header->file_size;
-      range.bytes = bytes = g_malloc (header->file_size);
-      g_array_append_val (file->segments, range);
-      if (!lu_elf_input_read (self->input, header->file_offset, bytes, header->file_size))
+      is_done = pieces != NULL && (header->flags & PF_X) != 0
+                    ? read_pieces (self, header, pieces)
+                    : read_part (self, header, header->vaddr, header->file_size);
+      if (!is_done)
         return FALSE;
-      if ((header->flags & PF_X) != 0)
-        g_array_append_val (file->ranges, range);
     }
+  g_array_sort (file->segments, compare_ranges);
+  g_array_sort (file->ranges, compare_ranges);
   return file->ranges->len > 0;
+}
+
+/* Returns the one of the sorted ranges that an address can be in: the last that does not begin
+ * above it. NULL: none. */
+static const LuCodeBytes *
+range_below (const GArray *ranges, guint64 address)
+{
+  guint low = 0, high = ranges->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (ranges, LuCodeBytes, middle).start <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low > 0 ? &g_array_index (ranges, LuCodeBytes, low - 1) : NULL;
 }
 
 /* Returns the bytes at an address, or NULL. */
 static const guint8 *
 bytes_at (const LuCodeFile *self, guint64 address, gsize size)
 {
-  for (guint i = 0; i < self->segments->len; i++)
-    {
-      const LuCodeBytes *range = &g_array_index (self->segments, LuCodeBytes, i);
+  const LuCodeBytes *range = range_below (self->segments, address);
 
-      if (address >= range->start && address - range->start < range->size
-          && range->size - (address - range->start) >= size)
-        return range->bytes + (address - range->start);
-    }
-  return NULL;
+  return range != NULL && address - range->start < range->size
+                 && range->size - (address - range->start) >= size
+             ? range->bytes + (address - range->start)
+             : NULL;
 }
 
 /* Symbols */
@@ -273,11 +332,11 @@ free_segment (gpointer range)
 }
 
 LuCodeFile *
-lu_code_file_read (int fd, gsize max_bytes)
+lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
 {
   g_autoptr (LuCodeFile) self = g_new0 (LuCodeFile, 1);
   LuElfInput input = { .fd = fd };
-  const Reading reading = { self, &input };
+  Reading reading = { .file = self, .input = &input, .bytes_left = max_bytes };
   struct stat info;
 
   self->ranges = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
@@ -294,7 +353,7 @@ lu_code_file_read (int fd, gsize max_bytes)
     return NULL;
   self->arch = lu_arch_with_tables (self->headers.machine);
   if (self->arch == NULL || self->arch->files.decoded_bits == 0
-      || !read_segments (&reading, max_bytes))
+      || !read_segments (&reading, pieces))
     return NULL;
   self->flow_file.kernel_frame = self->arch->kernel_frame;
   read_symbols (&reading, ".symtab", ".strtab");
@@ -318,9 +377,17 @@ lu_code_file_free (LuCodeFile *self)
   g_free (self);
 }
 
+static gboolean
+is_code (const LuCodeFile *self, guint64 address)
+{
+  const LuCodeBytes *range = range_below (self->ranges, address);
+
+  return range != NULL && address - range->start < range->size;
+}
+
 /* The addresses of code that is loaded at a fixed address stand in data as they are. */
 static void
-search_words (const LuCodeBytes *segment, const LuCodeBytes *range, GArray *found)
+search_words (const LuCodeFile *self, const LuCodeBytes *segment, GArray *found)
 {
   guint64 word;
 
@@ -328,13 +395,13 @@ search_words (const LuCodeBytes *segment, const LuCodeBytes *range, GArray *foun
        at += sizeof word)
     {
       memcpy (&word, segment->bytes + at, sizeof word);
-      if (word - range->start < range->size)
+      if (is_code (self, word))
         g_array_append_val (found, word);
     }
 }
 
 GArray *
-lu_code_file_find_pointers (const LuCodeFile *self, const LuCodeBytes *range)
+lu_code_file_find_pointers (const LuCodeFile *self)
 {
   GArray *found = g_array_new (FALSE, FALSE, sizeof (guint64));
 
@@ -342,15 +409,33 @@ lu_code_file_find_pointers (const LuCodeFile *self, const LuCodeBytes *range)
     {
       guint64 value = g_array_index (self->pointers, LuCodePointer, i).value;
 
-      if (value - range->start < range->size)
+      if (is_code (self, value))
         g_array_append_val (found, value);
     }
   for (guint i = 0; i < self->segments->len && self->headers.type == ET_EXEC; i++)
     {
       const LuCodeBytes *segment = &g_array_index (self->segments, LuCodeBytes, i);
 
-      if (segment->bytes != range->bytes)
-        search_words (segment, range, found);
+      if (!is_code (self, segment->start))
+        search_words (self, segment, found);
     }
+  g_array_sort (found, compare_addresses);
   return found;
+}
+
+guint
+lu_code_file_first (const GArray *addresses, guint64 address)
+{
+  guint low = 0, high = addresses->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (addresses, guint64, middle) < address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
 }

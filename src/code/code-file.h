@@ -12,13 +12,14 @@
 #include "arch/arch.h"
 #include "code/flow.h"
 #include "elf/headers.h"
+#include "table/cfi.h"
 
 typedef struct
 {
   LuElfHeaders headers;
   const LuArch *arch;
-  GArray *ranges;    /* of LuCodeBytes: code; the bytes are in `segments` */
-  GArray *segments;  /* of LuCodeBytes: everything loaded, in the file; bytes owned */
+  GArray *ranges;    /* of LuCodeBytes, ascending: code; the bytes are in `segments` */
+  GArray *segments;  /* of LuCodeBytes, ascending: everything loaded, in the file; bytes owned */
   GArray *functions; /* of guint64: starts of functions by symbols, ascending */
   GArray *pointers;  /* of LuCodePointer, ascending */
   GArray *noreturn;  /* of guint64: addresses of pointers, ascending */
@@ -31,12 +32,16 @@ typedef struct
   guint64 address, value;
 } LuCodePointer;
 
-/* Reads the file open as `fd` (borrowed). NULL: its code cannot be decoded, it has none, or is
- * larger than `max_bytes`. */
-LuCodeFile *lu_code_file_read (int fd, gsize max_bytes);
+/* Reads the file open as `fd` (borrowed). pieces: the parts of its code that matter (of
+ * LuCodeRange), NULL for all of it. NULL: its code cannot be decoded, it has none
+ * there, or more than `max_bytes` would have to be read. */
+LuCodeFile *lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces);
 void lu_code_file_free (LuCodeFile *self);
 
-/* Returns the words of data that are addresses in the range of code (of guint64), owned. */
-GArray *lu_code_file_find_pointers (const LuCodeFile *self, const LuCodeBytes *range);
+/* Returns the words of data that are addresses in the ranges of code (of guint64, ascending),
+ * owned. */
+GArray *lu_code_file_find_pointers (const LuCodeFile *self);
+/* Returns the index of the first of the ascending addresses (of guint64) that is not below one. */
+guint lu_code_file_first (const GArray *addresses, guint64 address);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeFile, lu_code_file_free)

@@ -5,43 +5,43 @@
 
 #include "code/code-rows.h"
 
-#include "code/code-file.h"
 #include "code/decoder.h"
 
-/* FALSE: it was cancelled, or is too much work. */
-static gboolean
-analyse (LuFlow *flow, const LuCodeFile *file, const LuCodeBytes *range)
+LuFlow *
+lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GArray *words,
+                      const gint *is_cancelled)
 {
-  g_autoptr (GArray) words = lu_code_file_find_pointers (file, range);
+  g_autoptr (LuFlow) flow = lu_flow_new (range, &file->flow_file);
+  guint64 end = range->start + range->size;
+  guint first = lu_code_file_first (words, range->start);
+  guint n = lu_code_file_first (words, end) - first;
 
+  lu_flow_set_cancelled (flow, is_cancelled);
   lu_flow_add_start (flow, file->headers.entry, LU_START_CERTAIN, TRUE);
-  for (guint i = 0; i < file->functions->len; i++)
+  for (guint i = lu_code_file_first (file->functions, range->start);
+       i < file->functions->len && g_array_index (file->functions, guint64, i) < end; i++)
     lu_flow_add_start (flow, g_array_index (file->functions, guint64, i), LU_START_CERTAIN, FALSE);
-  return lu_flow_run (flow) && lu_flow_run_pointers (flow) && lu_flow_run_words (flow, words)
-         && lu_flow_run_gaps (flow);
-}
-
-static gint
-compare_ranges (gconstpointer a, gconstpointer b)
-{
-  guint64 one = ((const LuCodeBytes *) a)->start, other = ((const LuCodeBytes *) b)->start;
-
-  return one < other ? -1 : one > other;
+  if (lu_flow_run (flow) && lu_flow_run_pointers (flow)
+      && lu_flow_run_words (flow, (const guint64 *) words->data + first, n)
+      && lu_flow_run_gaps (flow))
+    return g_steal_pointer (&flow);
+  return NULL;
 }
 
 LuExtraRows *
-lu_code_rows_make (int fd, const gint *is_cancelled)
+lu_code_rows_make (int fd, const GArray *pieces, const gint *is_cancelled)
 {
   g_autoptr (LuCodeFile) file = NULL;
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  g_autoptr (GArray) words = NULL;
   guint64 end = 0;
 
   if (!lu_decoder_load ())
     return NULL;
-  file = lu_code_file_read (fd, LU_CODE_MAX_BYTES);
+  file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, pieces);
   if (file == NULL)
     return NULL;
-  g_array_sort (file->ranges, compare_ranges);
+  words = lu_code_file_find_pointers (file);
   for (guint i = 0; i < file->ranges->len; i++)
     {
       const LuCodeBytes *range = &g_array_index (file->ranges, LuCodeBytes, i);
@@ -50,11 +50,11 @@ lu_code_rows_make (int fd, const gint *is_cancelled)
       if (range->start < end)
         return NULL;
       end = range->start + range->size;
-      flow = lu_flow_new (range, &file->flow_file);
-      lu_flow_set_cancelled (flow, is_cancelled);
-      if (!analyse (flow, file, range))
+      flow = lu_code_rows_analyse (file, range, words, is_cancelled);
+      if (flow == NULL)
         return NULL;
       lu_flow_write (flow, rows);
     }
+  lu_extra_rows_sort_jumps (rows);
   return g_steal_pointer (&rows);
 }

@@ -16,7 +16,6 @@ typedef struct
 {
   const LuFlow *flow;
   LuExtraRows *rows;
-  GArray *jumps; /* of LuFunctionJump */
   guint32 owner; /* of the last instruction; 0: none */
   gsize grain;   /* the last in which a function begins */
 } Writer;
@@ -51,11 +50,10 @@ static void
 write_start (Writer *self, guint32 owner, guint64 address)
 {
   guint64 start = function_at (self->flow, owner)->start;
-  LuFunctionJump jump = { start, address };
 
   lu_extra_rows_add_start (self->rows, address);
   if (address != start)
-    g_array_append_val (self->jumps, jump);
+    lu_extra_rows_add_jump (self->rows, start, address);
 }
 
 /* Returns the function that an instruction belongs to. Where one begins, the bytes with one owner
@@ -100,49 +98,23 @@ write_restorer (Writer *self, gsize at)
   self->owner = 0;
 }
 
-static gint
-compare_jumps (gconstpointer a, gconstpointer b)
-{
-  const LuFunctionJump *one = a, *other = b;
-
-  if (one->from != other->from)
-    return one->from < other->from ? -1 : 1;
-  return one->to < other->to ? -1 : one->to > other->to;
-}
-
 static void
-write_jumps (Writer *self)
+write_jumps (const LuFlow *flow, LuExtraRows *rows)
 {
-  const LuFlow *flow = self->flow;
-  LuFunctionJump last = { 0 };
-
   for (guint i = 0; i < flow->jumps->len; i++)
     {
       const LuFlowJump *found = &g_array_index (flow->jumps, LuFlowJump, i);
-      LuFunctionJump jump = { function_at (flow, found->from)->start, LU_JUMP_ANYWHERE };
 
-      if (found->to != LU_FLOW_ANYWHERE)
-        jump.to = function_at (flow, found->to)->start;
-      g_array_append_val (self->jumps, jump);
-    }
-  g_array_sort (self->jumps, compare_jumps);
-  for (guint i = 0; i < self->jumps->len; i++)
-    {
-      const LuFunctionJump *jump = &g_array_index (self->jumps, LuFunctionJump, i);
-
-      if (jump->from != last.from || jump->to != last.to)
-        lu_extra_rows_add_jump (self->rows, jump->from, jump->to);
-      last = *jump;
+      lu_extra_rows_add_jump (rows, function_at (flow, found->from)->start,
+                              found->to != LU_FLOW_ANYWHERE ? function_at (flow, found->to)->start
+                                                            : LU_JUMP_ANYWHERE);
     }
 }
 
 void
 lu_flow_write (LuFlow *self, LuExtraRows *rows)
 {
-  Writer writer = { .flow = self,
-                    .rows = rows,
-                    .jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump)),
-                    .grain = G_MAXSIZE };
+  Writer writer = { .flow = self, .rows = rows, .grain = G_MAXSIZE };
   gsize end = self->range.size;
 
   for (gsize at = 0; at < end; at++)
@@ -161,8 +133,7 @@ lu_flow_write (LuFlow *self, LuExtraRows *rows)
         }
     }
   lu_extra_rows_add (rows, self->range.start + end, NULL);
-  write_jumps (&writer);
-  g_array_unref (writer.jumps);
+  write_jumps (self, rows);
 }
 
 const LuFrameFacts *

@@ -246,6 +246,8 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboole
 
   if (!is_in_range (self, address))
     {
+      if (is_jump && !lu_path_is_balanced (path) && !path->facts.is_root)
+        give_up (self, id);
       set_returns (self, id);
       return FALSE;
     }
@@ -499,20 +501,11 @@ lu_flow_run_pointers (LuFlow *self)
   return TRUE;
 }
 
-static gint
-compare_addresses (gconstpointer a, gconstpointer b)
-{
-  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
-
-  return one < other ? -1 : one > other;
-}
-
 gboolean
-lu_flow_run_words (LuFlow *self, GArray *words)
+lu_flow_run_words (LuFlow *self, const guint64 *words, guint n)
 {
-  g_array_sort (words, compare_addresses);
-  for (guint i = 0; i < words->len; i++)
-    if (lu_flow_add_start (self, g_array_index (words, guint64, i), LU_START_WORD, FALSE)
+  for (guint i = 0; i < n; i++)
+    if (lu_flow_add_start (self, words[i], LU_START_WORD, FALSE)
         && !(lu_flow_run (self) && lu_flow_run_pointers (self)))
       return FALSE;
   return TRUE;

@@ -59,12 +59,12 @@ gboolean lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gbo
 gboolean lu_flow_run (LuFlow *self);
 /* Adds and follows the code that the addresses of code in instructions lead to. */
 gboolean lu_flow_run_pointers (LuFlow *self);
-/* Adds and follows the code at the addresses (of guint64) in data, which get sorted. */
-gboolean lu_flow_run_words (LuFlow *self, GArray *words);
+/* Adds and follows the code at the addresses in data, which ascend. */
+gboolean lu_flow_run_words (LuFlow *self, const guint64 *words, guint n);
 /* Adds and follows code after padding that nothing else has led to. */
 gboolean lu_flow_run_gaps (LuFlow *self);
 
-/* Adds rows, starts and jumps of the range, in order. */
+/* Adds rows and starts of the range, in order, and jumps, which are yet to be sorted. */
 void lu_flow_write (LuFlow *self, LuExtraRows *rows);
 
 /* Returns the facts at an instruction; NULL if the address is not the start of one that

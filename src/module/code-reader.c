@@ -140,6 +140,19 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
   return LU_CODE_READ;
 }
 
+void
+lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped)
+{
+  LuTableSlot *slot = lu_module_table_slot (mapped->module);
+  File *file;
+
+  if (slot == NULL || !lu_table_slot_may_fill_gaps (slot))
+    return;
+  file = find_file (self, mapped);
+  if (file != NULL)
+    lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd));
+}
+
 static void
 release (gpointer image)
 {

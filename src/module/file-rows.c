@@ -8,10 +8,13 @@
 
 #include "module/file-rows.h"
 
+#include "arch/arch.h"
+#include "base/fd.h"
 #include "code/code-rows.h"
 #include "code/decoder.h"
+#include "code/tail-jumps.h"
 #include "elf/headers.h"
-#include "table/cfi.h"
+#include "table/compile.h"
 
 #include <elf.h>
 
@@ -22,6 +25,14 @@
 #define LITTLE_CFI 16384
 /* Files with more code keep the worker too long. */
 #define MAX_CODE (4u << 20)
+/* Up to this size, bytes between two functions are not code. */
+#define MAX_PADDING 64
+/* Most files have less code without CFI: what linkers and compilers add. */
+#define MIN_GAPS 1024
+/* Files with more gaps than this are not compiled code. */
+#define MAX_GAPS 4096
+/* Longer functions are not searched for jumps to others. */
+#define MAX_FUNCTION (256u << 10)
 
 static guint64
 code_size (const LuImage *image)
@@ -34,6 +45,15 @@ code_size (const LuImage *image)
     if (segments[i].executable)
       size += MIN (segments[i].file_size, G_MAXUINT32);
   return size;
+}
+
+/* Returns whether the instructions of the file can be decoded. */
+static gboolean
+is_decoded (const LuImage *image)
+{
+  const LuArch *arch = lu_arch_with_tables (lu_image_machine (image));
+
+  return arch != NULL && arch->files.decoded_bits != 0 && lu_image_is_64bit (image);
 }
 
 /* The stacks of Go change in ways that instructions do not show. */
@@ -51,60 +71,112 @@ is_go (int fd)
   return is_go;
 }
 
-/* Returns the bytes of code that CFI covers. */
-static guint64
-covered_size (LuImage *image)
+/* Code that CFI covers */
+
+typedef struct
 {
-  LuCfi *cfi = lu_image_hold_cfi (image) ? lu_cfi_new_for_image (image) : NULL;
-  guint64 size = 0;
+  GArray *gaps;     /* of LuCodeRange: code without CFI; NULL: not needed */
+  guint64 covered;  /* bytes */
+  guint64 gap_size; /* bytes of all gaps */
+  guint64 done;     /* all code below is done */
+  const LuSegment *segments;
+  guint n_segments;
+} Coverage;
 
-  if (cfi == NULL)
-    return lu_image_cfi_size (image) > 0 ? G_MAXUINT64 : 0;
-  for (guint section = 0; section < LU_N_CFI_SECTIONS; section++)
+/* Adds the code of a range that has no CFI, unless it is only padding. */
+static void
+note_gap (Coverage *self, guint64 from, guint64 to)
+{
+  for (guint i = 0; to - from > MAX_PADDING && i < self->n_segments; i++)
     {
-      guint n;
-      const LuFde *fdes = lu_cfi_fdes (cfi, section, &n);
+      const LuSegment *segment = &self->segments[i];
+      LuCodeRange gap = { .start = MAX (from, segment->vaddr),
+                          .end = MIN (to, segment->vaddr + segment->file_size) };
 
-      for (guint i = 0; i < n; i++)
-        size += MIN (fdes[i].end - fdes[i].start, G_MAXUINT32);
+      if (!segment->executable || segment->vaddr > G_MAXUINT64 - segment->file_size
+          || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING)
+        continue;
+      g_array_append_val (self->gaps, gap);
+      self->gap_size += gap.end - gap.start;
     }
-  lu_cfi_free (cfi);
+}
+
+static void
+note_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
+{
+  Coverage *self = user_data;
+
+  self->covered += to - from;
+  if (self->gaps != NULL && self->gaps->len < MAX_GAPS)
+    note_gap (self, self->done, from);
+  self->done = to;
+}
+
+/* Holds the CFI. NULL: it is not in memory; otherwise call end_cfi(). */
+static LuCompiler *
+begin_cfi (LuImage *image)
+{
+  LuCfi *cfi;
+
+  if (!lu_image_hold_cfi (image))
+    return NULL;
+  cfi = lu_cfi_new_for_image (image);
+  if (cfi == NULL)
+    lu_image_release_cfi (image);
+  return cfi != NULL ? lu_compiler_new (cfi) : NULL;
+}
+
+static void
+end_cfi (LuCompiler *compiler, LuImage *image)
+{
+  lu_cfi_free (compiler->cfi);
+  lu_compiler_free (compiler);
   lu_image_release_cfi (image);
-  return size;
+}
+
+/* Returns whether CFI covers at least half of the code. */
+static gboolean
+is_covered (LuImage *image, guint64 size)
+{
+  LuCompiler *compiler = begin_cfi (image);
+  Coverage coverage = { 0 };
+
+  if (compiler == NULL)
+    return lu_image_cfi_size (image) > 0;
+  lu_compiler_foreach_piece (compiler, note_piece, &coverage);
+  end_cfi (compiler, image);
+  return coverage.covered >= size / 2;
 }
 
 static gboolean
 has_bare_code (LuImage *image, int fd)
 {
-  const LuArch *arch = lu_arch_with_tables (lu_image_machine (image));
   guint64 size = code_size (image);
   gsize cfi_size = lu_image_cfi_size (image);
 
-  return arch != NULL && arch->files.decoded_bits != 0 && lu_image_is_64bit (image)
-         && size <= MAX_CODE
-         && (cfi_size * CODE_PER_CFI < size
-             || (cfi_size < LITTLE_CFI && covered_size (image) < size / 2))
+  return is_decoded (image) && size <= MAX_CODE
+         && (cfi_size * CODE_PER_CFI < size || (cfi_size < LITTLE_CFI && !is_covered (image, size)))
          && lu_decoder_load () && !is_go (fd);
 }
 
 static LuExtraRows *
 decode_code (LuImage *image, int fd)
 {
-  return lu_code_rows_make (fd, NULL);
+  return lu_code_rows_make (fd, NULL, NULL);
 }
 
-typedef struct
+struct _LuFileRowsMaker
 {
   gboolean (*is_wanted) (LuImage *image, int fd);
   LuExtraRows *(*make) (LuImage *image, int fd);
-} Maker;
+};
 
-static const Maker makers[] = {
+static const LuFileRowsMaker makers[] = {
   { has_bare_code, decode_code },
 };
 
-static const Maker *
-find_maker (LuImage *image, int fd)
+const LuFileRowsMaker *
+lu_file_rows_find_maker (LuImage *image, int fd)
 {
   for (guint i = 0; i < G_N_ELEMENTS (makers); i++)
     if (makers[i].is_wanted (image, fd))
@@ -112,16 +184,90 @@ find_maker (LuImage *image, int fd)
   return NULL;
 }
 
-gboolean
-lu_file_rows_are_wanted (LuImage *image, int fd)
+LuExtraRows *
+lu_file_rows_make (const LuFileRowsMaker *maker, LuImage *image, int fd)
 {
-  return find_maker (image, fd) != NULL;
+  return maker->make (image, fd);
+}
+
+gboolean
+lu_file_rows_may_fill_gaps (const LuImage *image)
+{
+  return is_decoded (image) && lu_image_cfi_size (image) > 0;
+}
+
+typedef struct
+{
+  LuCompiler *compiler;
+  LuExtraRows *rows;
+  const LuSegment *segments;
+  guint n_segments;
+  int fd;
+  const gint *is_cancelled;
+  guint8 *code; /* MAX_FUNCTION bytes */
+  gsize left;   /* bytes of code that may still be read */
+} TailJumps;
+
+/* Adds the jumps from one function with CFI to others. */
+static void
+find_tail_jumps (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
+{
+  TailJumps *self = user_data;
+  gsize size = to - from;
+
+  if (fde->start != from || fde->end != to || size > MIN (MAX_FUNCTION, self->left)
+      || (self->is_cancelled != NULL && g_atomic_int_get (self->is_cancelled)))
+    return;
+  for (guint i = 0; i < self->n_segments; i++)
+    {
+      const LuSegment *segment = &self->segments[i];
+      guint64 offset = from - segment->vaddr;
+
+      if (!segment->executable || offset >= segment->file_size
+          || segment->file_size - offset < size)
+        continue;
+      self->left -= size;
+      if (lu_fd_pread_all (self->fd, self->code, size, (gint64) (segment->file_offset + offset))
+          == (gssize) size)
+        lu_tail_jumps_add (self->rows, self->compiler, fde, self->code);
+      return;
+    }
+}
+
+static LuExtraRows *
+fill_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelled)
+{
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  g_autofree guint8 *code = NULL;
+  Coverage coverage = { .gaps = gaps };
+  TailJumps jumps = {
+    .compiler = compiler, .fd = fd, .is_cancelled = is_cancelled, .left = LU_CODE_MAX_BYTES
+  };
+
+  jumps.segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
+  jumps.n_segments = coverage.n_segments;
+  lu_compiler_foreach_piece (compiler, note_piece, &coverage);
+  note_gap (&coverage, coverage.done, G_MAXUINT64);
+  if (coverage.gap_size < MIN_GAPS || gaps->len >= MAX_GAPS)
+    return NULL;
+  jumps.rows = lu_code_rows_make (fd, gaps, is_cancelled);
+  if (jumps.rows == NULL)
+    return NULL;
+  jumps.code = code = g_malloc (MAX_FUNCTION);
+  lu_compiler_foreach_piece (compiler, find_tail_jumps, &jumps);
+  lu_extra_rows_sort_jumps (jumps.rows);
+  return jumps.rows;
 }
 
 LuExtraRows *
-lu_file_rows_make (LuImage *image, int fd)
+lu_file_rows_fill_gaps (LuImage *image, int fd, const gint *is_cancelled)
 {
-  const Maker *maker = find_maker (image, fd);
+  LuCompiler *compiler = lu_decoder_load () && !is_go (fd) ? begin_cfi (image) : NULL;
+  LuExtraRows *rows = NULL;
 
-  return maker != NULL ? maker->make (image, fd) : NULL;
+  if (compiler == NULL)
+    return NULL;
+  rows = fill_gaps (compiler, image, fd, is_cancelled);
+  end_cfi (compiler, image);
+  return rows;
 }

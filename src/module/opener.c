@@ -59,25 +59,17 @@ fetch_cfi (LuOpener *self, LuImage *image, int fd)
     lu_image_refill_cfi (image, fd);
 }
 
-/* Makes the code a part of the identity of a file whose rows are made from it. FALSE: the file
- * changes. */
-static gboolean
-identify_code (LuOpener *self, LuImage *image, int fd)
-{
-  return self->tables == NULL || !lu_file_rows_are_wanted (image, fd)
-         || lu_image_digest_code (image, fd);
-}
-
-/* Gives the file a table with rows from elsewhere than CFI, unless it has it. */
+/* Gives the file a table with rows from elsewhere than CFI, unless it has it. maker: NULL for none.
+ */
 static void
-extend_table (LuOpener *self, LuImage *image, int fd)
+extend_table (LuOpener *self, LuImage *image, int fd, const LuFileRowsMaker *maker)
 {
   LuTableSlot *slot = lu_image_cache_slot (self->images, image);
   g_autoptr (LuExtraRows) rows = NULL;
 
-  if (slot == NULL || lu_table_slot_is_extended (slot) || !lu_file_rows_are_wanted (image, fd))
+  if (slot == NULL || maker == NULL || lu_table_slot_is_extended (slot))
     return;
-  rows = lu_file_rows_make (image, fd);
+  rows = lu_file_rows_make (maker, image, fd);
   if (rows != NULL)
     lu_table_slot_extend (slot, image, rows);
 }
@@ -97,6 +89,7 @@ take_file (Opening *self, int fd, gboolean is_known)
 {
   LuOpener *opener = self->opener;
   const LuModuleKey *key = self->key;
+  const LuFileRowsMaker *maker = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (LuImage) opened = NULL;
 
@@ -116,11 +109,13 @@ take_file (Opening *self, int fd, gboolean is_known)
       g_debug ("%s: the limit of memory for all files is reached", key->path);
       return OPEN_BROKEN;
     }
-  if (!identify_code (opener, opened, fd))
+  if (opener->tables != NULL)
+    maker = lu_file_rows_find_maker (opened, fd);
+  if (maker != NULL && !lu_image_digest_code (opened, fd)) /* the file changes */
     return OPEN_BROKEN;
   self->image = lu_image_cache_share (opener->images, g_steal_pointer (&opened), opener->tables);
   fetch_cfi (opener, self->image, fd);
-  extend_table (opener, self->image, fd);
+  extend_table (opener, self->image, fd, maker);
   if (opener->is_live)
     self->interpreter = lu_interp_recognize (key->path, fd);
   return OPEN_READY;

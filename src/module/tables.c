@@ -14,7 +14,10 @@
 
 #include "module/tables.h"
 
+#include "base/clock.h"
+#include "base/fd.h"
 #include "base/priority.h"
+#include "module/file-rows.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -42,6 +45,8 @@
 /* Low enough to leave the CPUs to the recorded programs, high enough not to hold the mutex for
  * long. */
 #define NICE 10
+/* Files that stay open until the thread has made rows for code without CFI. */
+#define MAX_FILLING 8
 
 struct _LuTableSlot
 {
@@ -54,7 +59,11 @@ struct _LuTableSlot
   _Atomic (LuImage *) wanted; /* reference; image to compile */
   atomic_int was_forgotten;   /* had a table that may be in the store */
   atomic_int is_extended;     /* it has rows that are not from CFI */
+  atomic_int may_fill;        /* rows for code without CFI were not asked for */
+  atomic_int gaps_fd;         /* the file for making them; -1: none */
 };
+
+static atomic_uint n_filled;
 
 struct _LuTables
 {
@@ -63,10 +72,11 @@ struct _LuTables
   LuStore *store; /* owned */
   GThread *thread;
   int wake_fd;
-  gint is_stopping;  /* atomic: stop at once */
-  gint is_ending;    /* atomic: stop when there is no more work */
-  gint has_ended;    /* atomic: set last by the thread */
-  atomic_uint clock; /* counts publications, for least recently used */
+  atomic_int n_filling; /* open files for code without CFI */
+  gint is_stopping;     /* atomic: stop at once */
+  gint is_ending;       /* atomic: stop when there is no more work */
+  gint has_ended;       /* atomic: set last by the thread */
+  atomic_uint clock;    /* counts publications, for least recently used */
 
   pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
   GPtrArray *slots;      /* references */
@@ -119,6 +129,8 @@ lu_table_slot_unref (LuTableSlot *self)
     return;
   lu_table_unref (atomic_load (&self->table));
   lu_image_unref (atomic_load (&self->wanted));
+  if (self->gaps_fd >= 0)
+    close (self->gaps_fd);
   tables_unref (self->owner);
   g_free (self);
 }
@@ -362,7 +374,7 @@ publish_first (LuTables *self, LuTableSlot *slot, LuTable *table)
 static gboolean
 publish (LuTables *self, LuTableSlot *slot, LuTable *table)
 {
-  if (table->stats.has_extra)
+  if (table->stats.has_extra && table->stats.table_bytes <= self->budget)
     take_away (self, slot);
   atomic_store (&slot->is_extended, atomic_load (&slot->is_extended) || table->stats.has_extra);
   return publish_first (self, slot, table);
@@ -409,17 +421,23 @@ load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
 
 static gpointer tables_main (gpointer data);
 
+static void
+start_thread (LuTables *self)
+{
+  if (self->thread == NULL && self->wake_fd >= 0 && !g_atomic_int_get (&self->is_ending))
+    self->thread = g_thread_new ("tables", tables_main, self);
+}
+
 /* Starts the thread when there is something to compile; no thread is needed while all tables come
  * from the store and none is evicted. */
 static void
 start_when_needed (LuTables *self, LuTableSlot *slot)
 {
-  if (self->thread != NULL || self->wake_fd < 0 || g_atomic_int_get (&self->is_ending))
-    return;
   /* Without the thread, nothing else changes these counts. */
-  if (atomic_load (&slot->table) == NULL
-      || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0)
-    self->thread = g_thread_new ("tables", tables_main, self);
+  if (self->thread == NULL
+      && (atomic_load (&slot->table) == NULL
+          || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0))
+    start_thread (self);
 }
 
 LuTableSlot *
@@ -433,6 +451,8 @@ lu_tables_add (LuTables *self, const LuImage *image)
   add_reference (&self->ref_count);
   slot->owner = self;
   slot->threshold = first_threshold (self, n_fdes);
+  slot->may_fill = lu_file_rows_may_fill_gaps (image);
+  slot->gaps_fd = -1;
   pthread_mutex_lock (&self->mutex);
   if (self->slots->len % ADDED_PER_SEARCH == ADDED_PER_SEARCH - 1)
     forget_unused (self);
@@ -473,8 +493,9 @@ save (LuTables *self, const LuImage *image, const LuTable *table)
     self->unpruned_bytes = 0;
 }
 
-gboolean
-lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows)
+/* Compiles the table of an image with rows from elsewhere, and publishes it. */
+static gboolean
+extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, gboolean is_stored)
 {
   LuTables *self = slot->owner;
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
@@ -483,13 +504,70 @@ lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows
 
   if (table == NULL)
     return FALSE;
-  save (self, image, table);
+  if (is_stored)
+    save (self, image, table);
   pthread_mutex_lock (&self->mutex);
   is_published = publish (self, slot, table);
   lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);
   lu_count (&self->counters, LU_COUNTER_TABLES_EXTENDED);
   pthread_mutex_unlock (&self->mutex);
   return is_published;
+}
+
+gboolean
+lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows)
+{
+  atomic_store (&slot->may_fill, FALSE);
+  return extend (slot, image, rows, TRUE);
+}
+
+gboolean
+lu_table_slot_may_fill_gaps (LuTableSlot *self)
+{
+  return atomic_load_explicit (&self->may_fill, memory_order_relaxed) != 0;
+}
+
+void
+lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
+{
+  LuTables *owner = self->owner;
+  lu_autofd fd = fd_taken;
+
+  if (fd >= 0 && atomic_load (&owner->n_filling) >= MAX_FILLING) /* may be asked again */
+    return;
+  if (!atomic_exchange (&self->may_fill, FALSE) || fd < 0)
+    return;
+  atomic_fetch_add (&owner->n_filling, 1);
+  atomic_store (&self->gaps_fd, lu_fd_steal (&fd));
+  start_thread (owner);
+  lu_table_slot_want (self, image);
+}
+
+guint
+lu_tables_filled (void)
+{
+  return atomic_load_explicit (&n_filled, memory_order_acquire);
+}
+
+/* Makes a table with rows for the code without CFI. It is not stored, because only the CFI is a
+ * part of the identity of the file. */
+static void
+fill_gaps (LuTables *self, LuTableSlot *slot, LuImage *image, int fd_taken)
+{
+  guint64 begin = lu_thread_cpu_ns ();
+  g_autoptr (LuExtraRows) rows = NULL;
+  lu_autofd fd = fd_taken;
+
+  atomic_fetch_sub (&self->n_filling, 1);
+  if (lu_image_hold_cfi (image))
+    lu_image_release_cfi (image);
+  else if (!lu_image_refill_cfi (image, fd))
+    return;
+  rows = lu_file_rows_fill_gaps (image, fd, &self->is_stopping);
+  if (rows != NULL && extend (slot, image, rows, FALSE))
+    atomic_fetch_add_explicit (&n_filled, 1, memory_order_release);
+  g_debug ("%u rows for code without CFI took %" G_GUINT64_FORMAT " us",
+           rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
 }
 
 gboolean
@@ -502,9 +580,12 @@ static void
 build (LuTables *self, LuTableSlot *slot, LuImage *image)
 {
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
+  int fd = atomic_exchange (&slot->gaps_fd, -1);
   gboolean is_enough;
   LuTable *table;
 
+  if (fd >= 0)
+    fill_gaps (self, slot, image, fd);
   if (atomic_load (&slot->was_forgotten) && self->store != NULL)
     load_stored (self, slot, image);
   if (atomic_load (&slot->is_extended)) /* its CFI alone would be less */

@@ -51,6 +51,16 @@ void lu_table_slot_miss (LuTableSlot *self, LuImage *image);
  * it in place of any other. Worker thread; FALSE: there is no room, or no CFI that there should be.
  */
 gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraRows *rows);
+/* Returns whether rows for code without CFI were never asked for, and the file may have some. Any
+ * thread; neither waits nor allocates. */
+gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
+/* Has the thread make rows for the code of the image that no CFI covers, from the file open as
+ * `fd_taken`, and publish a table with them; it is not stored. Only the first call for a slot
+ * counts; -1: there are none. Worker thread. */
+void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
+/* Returns how many tables have got such rows. Rules that were found before may be out of date when
+ * it changes. Any thread. */
+guint lu_tables_filled (void);
 /* Look into the functions of its table, as lu_table_find_start() and lu_table_leads_to(); FALSE
  * without a table. Any thread; neither waits nor allocates. */
 gboolean lu_table_slot_find_start (LuTableSlot *self, guint64 address, guint64 *start);

@@ -57,6 +57,29 @@ lu_extra_rows_add_jump (LuExtraRows *self, guint64 from, guint64 to)
   g_array_append_val (self->jumps, jump);
 }
 
+static gint
+compare_jumps (gconstpointer a, gconstpointer b)
+{
+  const LuFunctionJump *one = a, *other = b;
+
+  if (one->from != other->from)
+    return one->from < other->from ? -1 : 1;
+  return one->to < other->to ? -1 : one->to > other->to;
+}
+
+void
+lu_extra_rows_sort_jumps (LuExtraRows *self)
+{
+  LuFunctionJump *jumps = (LuFunctionJump *) (gpointer) self->jumps->data;
+  guint n = 0;
+
+  g_array_sort (self->jumps, compare_jumps);
+  for (guint i = 0; i < self->jumps->len; i++)
+    if (n == 0 || compare_jumps (&jumps[n - 1], &jumps[i]) != 0)
+      jumps[n++] = jumps[i];
+  g_array_set_size (self->jumps, n);
+}
+
 gint64
 lu_extra_rows_find (const LuExtraRows *self, guint64 address)
 {

@@ -45,6 +45,8 @@ void lu_extra_rows_free (LuExtraRows *self); /* NULL is allowed */
 void lu_extra_rows_add (LuExtraRows *self, guint64 address, const struct lu_rule *rule);
 void lu_extra_rows_add_start (LuExtraRows *self, guint64 address);
 void lu_extra_rows_add_jump (LuExtraRows *self, guint64 from, guint64 to);
+/* Sorts the jumps, and leaves each in once. */
+void lu_extra_rows_sort_jumps (LuExtraRows *self);
 
 /* Returns the index of the last row at or below an address, or -1. */
 gint64 lu_extra_rows_find (const LuExtraRows *self, guint64 address);

@@ -540,6 +540,21 @@ is_root (Walk *walk, guint64 pc)
   return TRUE;
 }
 
+/* Finds a rule that is not from CFI, or asks for such rules, which come later. */
+static gboolean
+find_derived_or_ask (const Walk *walk, struct lu_rule *rule)
+{
+  LuMappedModule file;
+
+  if (find_derived (walk->mapping, walk->lookup, rule))
+    return TRUE;
+  if (walk->mapping->status != LU_STATUS_COMPLETE)
+    return FALSE;
+  file = lu_code_file_of (walk->mapping, walk->pid);
+  lu_code_reader_fill_gaps (walk->reader, &file);
+  return FALSE;
+}
+
 static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
@@ -589,7 +604,7 @@ visit_frame (Dwfl_Frame *state, void *data)
   if (facts.status == LU_STATUS_NO_UNWIND_INFO && walk->mapping->status == LU_STATUS_COMPLETE
       && is_root (walk, pc))
     return DWARF_CB_ABORT;
-  if (facts.status == LU_STATUS_NO_UNWIND_INFO && find_derived (walk->mapping, walk->lookup, &rule))
+  if (facts.status == LU_STATUS_NO_UNWIND_INFO && find_derived_or_ask (walk, &rule))
     return step_derived (walk, state, &rule);
   if (facts.status != LU_STATUS_COMPLETE && !is_leaf_of_file (walk) && !facts.is_landing
       && dwfl_frame_reg (state, walk->arch->fp, &fp) == 0

@@ -181,6 +181,13 @@ forget_all (LuRuleCache *self)
   lu_rule_list_reset (&self->compiler->rules);
 }
 
+void
+lu_rule_cache_forget (LuRuleCache *self)
+{
+  self->n_filled = lu_tables_filled ();
+  forget_all (self);
+}
+
 /* Compiles the rule of one address, whose CFI is held. FALSE: complex for now. */
 static gboolean
 compile_rule (LuRuleCache *self, const LuModule *module, guint64 address, struct lu_rule *rule)

@@ -47,6 +47,7 @@ typedef struct
   const struct lu_rule *rules;                       /* by id */
   guint64 n_misses;
   guint64 n_walks;
+  guint n_filled;         /* lu_tables_filled() at the last walk */
   guint64 counted_since;  /* when the walks that decide about growing began; lu_monotonic_ns() */
   guint32 work_left;      /* of LU_RULE_CACHE_WORK, for the current walk */
   const LuModule *absent; /* a module whose CFI that walk needs and that is not there; NULL: none */
@@ -74,6 +75,8 @@ gsize lu_rule_cache_bytes (const LuRuleCache *self);
 #define LU_RULE_FEW_PLACE_BITS 11
 #define LU_RULE_FEW_SET_BITS   8
 void lu_rule_cache_consider_growing (LuRuleCache *self);
+/* Forgets all rules, because some may be out of date. */
+void lu_rule_cache_forget (LuRuleCache *self);
 
 /* Starts a walk. When its work is used up, unknown rules are complex until the next walk. */
 static inline void
@@ -81,6 +84,8 @@ lu_rule_cache_begin (LuRuleCache *self)
 {
   self->work_left = LU_RULE_CACHE_WORK;
   self->absent = NULL;
+  if (G_UNLIKELY (self->n_filled != lu_tables_filled ()))
+    lu_rule_cache_forget (self);
   if (G_UNLIKELY (++self->n_walks % LU_RULE_CACHE_MANY == 0))
     lu_rule_cache_consider_growing (self);
 }

@@ -407,6 +407,22 @@ apply_go (LuWalk *walk, LuRuleFound *found)
     }
 }
 
+/* Asks for rows for the code of a file without CFI, once. FALSE: only the worker may ask. */
+static gboolean
+ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping)
+{
+  LuTableSlot *slot = lu_module_table_slot (mapping->module);
+  LuMappedModule file;
+
+  if (slot == NULL || !lu_table_slot_may_fill_gaps (slot))
+    return TRUE;
+  if (walk->reader == NULL)
+    return FALSE;
+  file = lu_code_file_of (mapping, walk->pid);
+  lu_code_reader_fill_gaps (walk->reader, &file);
+  return TRUE;
+}
+
 /* Steps from an address in a file. */
 static LuWalkResult
 step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
@@ -427,6 +443,8 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     return step_derived (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
+  if (!ask_for_rows (walk, mapping))
+    return LU_WALK_LEFT;
   if (walk->stack->n_frames == 1
       && (result = go_on_from_top (walk, mapping, lookup)) != LU_PROVIDER_NONE)
     return result == LU_PROVIDER_FOUND ? LU_WALK_ON : LU_WALK_LEFT;

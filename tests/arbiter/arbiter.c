@@ -9,7 +9,7 @@
  * counted. --limit-rows P and --limit-wrong N set the percentage of instructions with rows, and the
  * wrong ones in a million, at which the program fails. */
 
-#include "code/code-file.h"
+#include "code/code-rows.h"
 #include "code/decoder.h"
 #include "elf/image.h"
 #include "arch/arch.h"
@@ -157,20 +157,17 @@ seconds (void)
 static void
 analyse (Arbiter *self)
 {
+  g_autoptr (GArray) words = lu_code_file_find_pointers (self->file);
+
   for (guint i = 0; i < self->file->ranges->len; i++)
     {
       const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
-      g_autoptr (GArray) words = lu_code_file_find_pointers (self->file, range);
-      LuFlow *flow = lu_flow_new (range, &self->file->flow_file);
+      LuFlow *flow = lu_code_rows_analyse (self->file, range, words, NULL);
 
-      lu_flow_add_start (flow, self->file->headers.entry, LU_START_CERTAIN, TRUE);
-      for (guint k = 0; k < self->file->functions->len; k++)
-        lu_flow_add_start (flow, g_array_index (self->file->functions, guint64, k),
-                           LU_START_CERTAIN, FALSE);
-      if (!lu_flow_run (flow) || !lu_flow_run_pointers (flow) || !lu_flow_run_words (flow, words)
-          || !lu_flow_run_gaps (flow))
+      if (flow == NULL)
         g_print ("over budget\n");
-      g_ptr_array_add (self->flows, flow);
+      else
+        g_ptr_array_add (self->flows, flow);
       self->counts.bytes += range->size;
     }
 }
@@ -189,7 +186,7 @@ arbitrate (const char *path, gboolean is_verbose)
 {
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   g_autoptr (LuImage) image = fd >= 0 ? lu_image_open (fd, NULL) : NULL;
-  g_autoptr (LuCodeFile) file = fd >= 0 ? lu_code_file_read (fd, 1u << 30) : NULL;
+  g_autoptr (LuCodeFile) file = fd >= 0 ? lu_code_file_read (fd, 1u << 30, NULL) : NULL;
   LuCfi *cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
   g_autoptr (LuTable) table = cfi != NULL ? lu_table_new (cfi) : NULL;
   Arbiter self = { .table = table, .file = file, .is_verbose = is_verbose };

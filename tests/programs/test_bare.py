@@ -8,7 +8,8 @@
 Builds bare.c without unwind tables by the compilers that are there: gcc and clang, stripped and not, and
 musl's, linked statically and dynamically. Of the stacks of each program at least 90 % must be complete, and
 the judge must agree with every one that is called so. The first recording of a file makes its rows; the
-second one finds them in the store. Exit status 77: cannot run here.
+second one finds them in the store. One build has as much other code with tables, so that its rows are made
+only for what the tables leave out, and only once a walk has come there. Exit status 77: cannot run here.
 """
 
 import json
@@ -25,11 +26,14 @@ BUILDS = {
     "gcc": ["gcc", "-O2"],
     "gcc without optimization": ["gcc", "-O0"],
     "gcc stripped": ["gcc", "-O2", "-s"],
+    "gcc beside code with tables": ["gcc", "-O2"],
     "clang": ["clang", "-O2"],
     "musl static": ["musl-gcc", "-O2", "-static"],
     "musl static stripped": ["musl-gcc", "-O2", "-static", "-s"],
     "musl dynamic": ["musl-gcc", "-O2"],
 }
+MIXED = {"gcc beside code with tables"}
+N_FILLERS = 600
 MIN_COMPLETE = 90.0
 MIN_SAMPLES = 100
 SECONDS = "2"
@@ -49,6 +53,19 @@ def record(recorder, engine, program, directory):
                              os.path.basename(program)[:15], capture], check=False, text=True,
                             capture_output=True)
     return json.loads(judged.stdout)
+
+
+def make_filler(compiler, directory):
+    """Compiles functions with unwind tables that nobody calls; returns the object's path."""
+    source, path = os.path.join(directory, "filler.c"), os.path.join(directory, "filler.o")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("int use (int *);\nint use (int *a) { return a[0]; }\n")
+        for i in range(N_FILLERS):
+            file.write(f"int filler_{i} (int);\nint filler_{i} (int n) "
+                       f"{{ int a[8] = {{ n, {i} }}; return use (a) + use (a + 1); }}\n")
+    subprocess.run([*compiler, "-fno-inline", "-fasynchronous-unwind-tables", "-c", source, "-o", path],
+                   check=True)
+    return path
 
 
 def check(name, engine, found):
@@ -72,8 +89,9 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as directory:
             program = os.path.join(directory, "bare")
-            built = subprocess.run([*command, *NO_TABLES, os.path.join(HERE, "bare.c"), "-o", program],
-                                   check=False, capture_output=True)
+            more = [make_filler(command, directory)] if name in MIXED else []
+            built = subprocess.run([*command, *NO_TABLES, os.path.join(HERE, "bare.c"), *more, "-o",
+                                    program], check=False, capture_output=True)
             if built.returncode != 0:
                 print(f"{name}: cannot be built here")
                 continue

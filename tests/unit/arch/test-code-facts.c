@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-code-facts.c - what architectures know of the code in files: entries of procedure linkage tables
- * as linkers write them, and jumps. */
+/* test-code-facts.c - what architectures know of the code in files: entries of procedure linkage
+ * tables as linkers write them, and jumps. */
 
 #include "arch/arch.h"
 

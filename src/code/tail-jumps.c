@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* tail-jumps.c - see tail-jumps.h. */
+
+#include "code/tail-jumps.h"
+
+#include "code/decoder.h"
+
+/* Returns whether only the return address is on the stack. The rows are those of the FDE. Compilers
+ * do not say that a register has got its old value again, so that is not asked. */
+static gboolean
+is_balanced (const LuCompiler *compiler, guint64 address)
+{
+  const LuRawRows *rows = &compiler->fde_rows;
+  guint i = rows->n;
+  const struct lu_rule *rule;
+
+  while (i > 0 && rows->rows[i - 1].address > address)
+    i--;
+  if (i == 0)
+    return FALSE;
+  rule = &compiler->rules.rules[rows->rows[i - 1].rule];
+  return rule->cfa_kind == LU_CFA_SP && rule->cfa_off == 8 && rule->ra_kind == LU_RA_AT_CFA;
+}
+
+/* Returns where an instruction may go on in another function, or 0. */
+static guint64
+leaves_to (const LuOp *op, const LuFde *fde)
+{
+  if (op->kind == LU_OP_JUMP_INDIRECT)
+    return LU_JUMP_ANYWHERE;
+  if (op->kind == LU_OP_JUMP || op->kind == LU_OP_BRANCH)
+    return op->target < fde->start || op->target >= fde->end ? op->target : 0;
+  return 0;
+}
+
+void
+lu_tail_jumps_add (LuExtraRows *rows, LuCompiler *compiler, const LuFde *fde, const guint8 *bytes)
+{
+  gboolean is_compiled = FALSE;
+  LuOp op;
+
+  for (guint64 at = fde->start; at < fde->end; at += op.size)
+    {
+      guint64 to;
+
+      if (!lu_decoder_decode (bytes + (at - fde->start), fde->end - at, at, &op))
+        return;
+      to = leaves_to (&op, fde);
+      if (to == 0)
+        continue;
+      if (!is_compiled && !lu_compiler_run (compiler, fde, fde->start, fde->end))
+        return;
+      is_compiled = TRUE;
+      if (is_balanced (compiler, at))
+        lu_extra_rows_add_jump (rows, fde->start, to);
+    }
+}
