@@ -28,6 +28,20 @@ lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GA
   return NULL;
 }
 
+/* Functions begin at multiples of up to 64 bytes. */
+static gboolean
+is_padding (const LuCodeBytes *range)
+{
+  gsize at = 0;
+  LuOp op;
+
+  while (at < range->size
+         && lu_decoder_decode (range->bytes + at, range->size - at, range->start + at, &op)
+         && op.is_padding)
+    at += op.size;
+  return at == range->size;
+}
+
 LuExtraRows *
 lu_code_rows_make (int fd, const GArray *pieces, const gint *is_cancelled)
 {
@@ -50,11 +64,15 @@ lu_code_rows_make (int fd, const GArray *pieces, const gint *is_cancelled)
       if (range->start < end)
         return NULL;
       end = range->start + range->size;
+      if (is_padding (range))
+        continue;
       flow = lu_code_rows_analyse (file, range, words, is_cancelled);
       if (flow == NULL)
         return NULL;
       lu_flow_write (flow, rows);
     }
+  if (rows->rows->len == 0)
+    return NULL;
   lu_extra_rows_sort_jumps (rows);
   return g_steal_pointer (&rows);
 }

@@ -26,11 +26,11 @@
 /* Files with more code keep the worker too long. */
 #define MAX_CODE (4u << 20)
 /* Up to this size, bytes between two functions are not code. */
-#define MAX_PADDING 64
-/* Most files have less code without CFI: what linkers and compilers add. */
-#define MIN_GAPS 1024
+#define MAX_PADDING 15
+/* Most files have less code without CFI: what linkers and compilers add (192 bytes). */
+#define MIN_GAPS 256
 /* Files with more gaps than this are not compiled code. */
-#define MAX_GAPS 4096
+#define MAX_GAPS 65536
 /* Longer functions are not searched for jumps to others. */
 #define MAX_FUNCTION (256u << 10)
 

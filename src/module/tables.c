@@ -14,10 +14,10 @@
 
 #include "module/tables.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/priority.h"
 #include "module/file-rows.h"
+#include "module/gap-filler.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -45,8 +45,6 @@
 /* Low enough to leave the CPUs to the recorded programs, high enough not to hold the mutex for
  * long. */
 #define NICE 10
-/* Files that stay open until the thread has made rows for code without CFI. */
-#define MAX_FILLING 8
 
 struct _LuTableSlot
 {
@@ -60,7 +58,6 @@ struct _LuTableSlot
   atomic_int was_forgotten;   /* had a table that may be in the store */
   atomic_int is_extended;     /* it has rows that are not from CFI */
   atomic_int may_fill;        /* rows for code without CFI were not asked for */
-  atomic_int gaps_fd;         /* the file for making them; -1: none */
 };
 
 static atomic_uint n_filled;
@@ -72,11 +69,11 @@ struct _LuTables
   LuStore *store; /* owned */
   GThread *thread;
   int wake_fd;
-  atomic_int n_filling; /* open files for code without CFI */
-  gint is_stopping;     /* atomic: stop at once */
-  gint is_ending;       /* atomic: stop when there is no more work */
-  gint has_ended;       /* atomic: set last by the thread */
-  atomic_uint clock;    /* counts publications, for least recently used */
+  LuGapFiller *filler; /* owned */
+  gint is_stopping;    /* atomic: stop at once */
+  gint is_ending;      /* atomic: stop when there is no more work */
+  gint has_ended;      /* atomic: set last by the thread */
+  atomic_uint clock;   /* counts publications, for least recently used */
 
   pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
   GPtrArray *slots;      /* references */
@@ -110,6 +107,7 @@ tables_unref (LuTables *self)
   if (!drop_reference (&self->ref_count))
     return;
   close (self->wake_fd);
+  lu_gap_filler_free (self->filler);
   lu_store_free (self->store);
   pthread_mutex_destroy (&self->mutex);
   g_free (self);
@@ -129,8 +127,6 @@ lu_table_slot_unref (LuTableSlot *self)
     return;
   lu_table_unref (atomic_load (&self->table));
   lu_image_unref (atomic_load (&self->wanted));
-  if (self->gaps_fd >= 0)
-    close (self->gaps_fd);
   tables_unref (self->owner);
   g_free (self);
 }
@@ -421,23 +417,17 @@ load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
 
 static gpointer tables_main (gpointer data);
 
-static void
-start_thread (LuTables *self)
-{
-  if (self->thread == NULL && self->wake_fd >= 0 && !g_atomic_int_get (&self->is_ending))
-    self->thread = g_thread_new ("tables", tables_main, self);
-}
-
 /* Starts the thread when there is something to compile; no thread is needed while all tables come
  * from the store and none is evicted. */
 static void
 start_when_needed (LuTables *self, LuTableSlot *slot)
 {
+  if (self->thread != NULL || self->wake_fd < 0 || g_atomic_int_get (&self->is_ending))
+    return;
   /* Without the thread, nothing else changes these counts. */
-  if (self->thread == NULL
-      && (atomic_load (&slot->table) == NULL
-          || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0))
-    start_thread (self);
+  if (atomic_load (&slot->table) == NULL
+      || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0)
+    self->thread = g_thread_new ("tables", tables_main, self);
 }
 
 LuTableSlot *
@@ -452,7 +442,6 @@ lu_tables_add (LuTables *self, const LuImage *image)
   slot->owner = self;
   slot->threshold = first_threshold (self, n_fdes);
   slot->may_fill = lu_file_rows_may_fill_gaps (image);
-  slot->gaps_fd = -1;
   pthread_mutex_lock (&self->mutex);
   if (self->slots->len % ADDED_PER_SEARCH == ADDED_PER_SEARCH - 1)
     forget_unused (self);
@@ -530,17 +519,13 @@ lu_table_slot_may_fill_gaps (LuTableSlot *self)
 void
 lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
 {
-  LuTables *owner = self->owner;
   lu_autofd fd = fd_taken;
+  LuGapFiller *filler = self->owner->filler;
 
-  if (fd >= 0 && atomic_load (&owner->n_filling) >= MAX_FILLING) /* may be asked again */
+  if (fd >= 0 && !lu_gap_filler_has_room (filler)) /* may be asked again */
     return;
-  if (!atomic_exchange (&self->may_fill, FALSE) || fd < 0)
-    return;
-  atomic_fetch_add (&owner->n_filling, 1);
-  atomic_store (&self->gaps_fd, lu_fd_steal (&fd));
-  start_thread (owner);
-  lu_table_slot_want (self, image);
+  if (atomic_exchange (&self->may_fill, FALSE) && fd >= 0)
+    lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
 }
 
 guint
@@ -549,25 +534,11 @@ lu_tables_filled (void)
   return atomic_load_explicit (&n_filled, memory_order_acquire);
 }
 
-/* Makes a table with rows for the code without CFI. It is not stored, because only the CFI is a
- * part of the identity of the file. */
-static void
-fill_gaps (LuTables *self, LuTableSlot *slot, LuImage *image, int fd_taken)
+void
+lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows)
 {
-  guint64 begin = lu_thread_cpu_ns ();
-  g_autoptr (LuExtraRows) rows = NULL;
-  lu_autofd fd = fd_taken;
-
-  atomic_fetch_sub (&self->n_filling, 1);
-  if (lu_image_hold_cfi (image))
-    lu_image_release_cfi (image);
-  else if (!lu_image_refill_cfi (image, fd))
-    return;
-  rows = lu_file_rows_fill_gaps (image, fd, &self->is_stopping);
-  if (rows != NULL && extend (slot, image, rows, FALSE))
+  if (extend (self, image, rows, FALSE))
     atomic_fetch_add_explicit (&n_filled, 1, memory_order_release);
-  g_debug ("%u rows for code without CFI took %" G_GUINT64_FORMAT " us",
-           rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
 }
 
 gboolean
@@ -580,12 +551,9 @@ static void
 build (LuTables *self, LuTableSlot *slot, LuImage *image)
 {
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
-  int fd = atomic_exchange (&slot->gaps_fd, -1);
   gboolean is_enough;
   LuTable *table;
 
-  if (fd >= 0)
-    fill_gaps (self, slot, image, fd);
   if (atomic_load (&slot->was_forgotten) && self->store != NULL)
     load_stored (self, slot, image);
   if (atomic_load (&slot->is_extended)) /* its CFI alone would be less */
@@ -689,6 +657,7 @@ lu_tables_new (LuStore *store, gsize budget)
   atomic_init (&self->ref_count, 1);
   self->budget = budget;
   self->store = store;
+  self->filler = lu_gap_filler_new (&self->is_stopping);
   self->slots = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_table_slot_unref);
   pthread_mutex_init (&self->mutex, NULL);
   self->wake_fd = eventfd (0, EFD_CLOEXEC);
@@ -701,15 +670,18 @@ lu_tables_stop (LuTables *self, guint patience_ms)
   gboolean is_kept = self->store != NULL && !lu_store_is_read_only (self->store);
   gint64 end = g_get_monotonic_time () + (is_kept ? patience_ms * G_GINT64_CONSTANT (1000) : 0);
 
-  if (self->thread == NULL)
+  if (self->thread == NULL && !lu_gap_filler_has_begun (self->filler))
     return;
   g_atomic_int_set (&self->is_ending, TRUE);
   wake (self);
-  while (!g_atomic_int_get (&self->has_ended) && g_get_monotonic_time () < end)
+  while (self->thread != NULL && !g_atomic_int_get (&self->has_ended)
+         && g_get_monotonic_time () < end)
     g_usleep (1000);
   g_atomic_int_set (&self->is_stopping, TRUE);
   wake (self);
-  g_thread_join (g_steal_pointer (&self->thread));
+  if (self->thread != NULL)
+    g_thread_join (g_steal_pointer (&self->thread));
+  lu_gap_filler_stop (self->filler);
 }
 
 void

@@ -54,10 +54,12 @@ gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraR
 /* Returns whether rows for code without CFI were never asked for, and the file may have some. Any
  * thread; neither waits nor allocates. */
 gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
-/* Has the thread make rows for the code of the image that no CFI covers, from the file open as
- * `fd_taken`, and publish a table with them; it is not stored. Only the first call for a slot
- * counts; -1: there are none. Worker thread. */
+/* Has a thread make rows for the code of the image that no CFI covers (gap-filler.h), from the file
+ * open as `fd_taken`. Only the first call for a slot counts; -1: there are none. Worker thread. */
 void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
+/* Publishes a table with these rows in place of any other. It is not stored, because only the CFI
+ * is a part of the identity of the file. That thread. */
+void lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows);
 /* Returns how many tables have got such rows. Rules that were found before may be out of date when
  * it changes. Any thread. */
 guint lu_tables_filled (void);

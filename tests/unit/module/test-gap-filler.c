@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-gap-filler.c - rows for code without CFI in a file that has CFI: this program, in which one
+ * function is assembly without CFI, and another one, with CFI, jumps to it. */
+
+#include "base/fd.h"
+#include "code/decoder.h"
+#include "module/gap-filler.h"
+#include "module/file-rows.h"
+
+#include <unistd.h>
+
+#define BUDGET     (8u << 20)
+#define PATIENCE_S 60
+
+void bare (void);
+void bare_pushed (void);
+void leads_to_bare (void);
+void leads_nowhere (void);
+extern const char __executable_start;
+
+#ifdef __x86_64__
+__asm__(".text\n"
+        ".balign 64\n"
+        ".type bare, @function\n"
+        "bare:\n"
+        "  push %rbp\n"
+        "bare_pushed:\n"
+        "  .rept 400\n"
+        "  add $1, %eax\n"
+        "  .endr\n"
+        "  pop %rbp\n"
+        "  ret\n"
+        ".size bare, . - bare\n"
+        ".balign 64\n"
+        "leads_to_bare:\n"
+        "  .cfi_startproc\n"
+        "  jmp bare\n"
+        "  .cfi_endproc\n"
+        ".balign 64\n"
+        "leads_nowhere:\n"
+        "  .cfi_startproc\n"
+        "  ret\n"
+        "  .cfi_endproc\n");
+#endif
+
+typedef void (*Function) (void);
+
+typedef struct
+{
+  int fd;
+  LuImage *image;
+} Program;
+
+static Program
+open_program (void)
+{
+  Program self = { .fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC) };
+
+  self.image = lu_image_open (self.fd, NULL);
+  g_assert_nonnull (self.image);
+  return self;
+}
+
+static void
+close_program (Program *self)
+{
+  lu_image_unref (self->image);
+  close (self->fd);
+}
+
+#ifdef __x86_64__
+static guint64
+elf_address (const Program *self, Function function)
+{
+  guint64 address = (guint64) (gsize) function;
+
+  return lu_image_is_position_independent (self->image)
+             ? address - (guint64) (gsize) &__executable_start
+             : address;
+}
+
+static void
+test_rows (void)
+{
+  Program program = open_program ();
+  const gint cancelled = 1;
+  g_autoptr (LuExtraRows) none = lu_file_rows_fill_gaps (program.image, program.fd, &cancelled);
+  g_autoptr (LuExtraRows) rows = lu_file_rows_fill_gaps (program.image, program.fd, NULL);
+  gint64 index;
+  guint32 id;
+
+  g_assert_null (none);
+  g_assert_nonnull (rows);
+  index = lu_extra_rows_find (rows, elf_address (&program, bare_pushed));
+  g_assert_cmpint (index, >=, 0);
+  id = g_array_index (rows->rows, LuExtraRow, index).rule;
+  g_assert_cmpuint (id, !=, LU_RULE_NONE);
+  g_assert_cmpint (rows->rules.rules[id].cfa_off, ==, 16);
+  g_assert_true ((rows->rules.rules[id].flags & LU_RULE_DERIVED) != 0);
+  index = lu_extra_rows_find (rows, elf_address (&program, leads_nowhere));
+  g_assert_true (index < 0 || g_array_index (rows->rows, LuExtraRow, index).rule == LU_RULE_NONE);
+  close_program (&program);
+}
+
+static void
+test_thread (void)
+{
+  Program program = open_program ();
+  g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+  guint64 address = elf_address (&program, bare_pushed), start;
+  guint before = lu_tables_filled ();
+  struct lu_rule rule;
+
+  g_assert_true (lu_table_slot_may_fill_gaps (slot));
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+  g_assert_false (lu_table_slot_may_fill_gaps (slot));
+  for (guint i = 0; i < PATIENCE_S * 1000 && lu_tables_filled () == before; i++)
+    g_usleep (1000);
+  g_assert_cmpuint (lu_tables_filled (), ==, before + 1);
+  g_assert_true (lu_table_slot_is_extended (slot));
+  g_assert_true (lu_table_slot_find (slot, address, &rule));
+  g_assert_true ((rule.flags & LU_RULE_DERIVED) != 0);
+  g_assert_true (lu_table_slot_find (slot, elf_address (&program, leads_nowhere), &rule));
+  g_assert_cmpint (rule.cfa_kind, ==, LU_CFA_SP);
+  g_assert_true ((rule.flags & LU_RULE_DERIVED) == 0);
+  g_assert_true (lu_table_slot_find_start (slot, address, &start));
+  g_assert_cmphex (start, ==, elf_address (&program, bare));
+  g_assert_true (lu_table_slot_leads_to (slot, elf_address (&program, leads_to_bare), start));
+  g_assert_false (lu_table_slot_leads_to (slot, elf_address (&program, leads_nowhere), start));
+  close_program (&program);
+}
+
+/* The thread ends although files wait for it. */
+static void
+test_end (void)
+{
+  Program program = open_program ();
+  g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
+
+  for (guint i = 0; i < 4; i++)
+    {
+      g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+
+      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+    }
+  lu_tables_stop (tables, 0);
+  close_program (&program);
+}
+#endif
+
+/* A file that is gone has no rows, and is not asked again. */
+static void
+test_gone (void)
+{
+  Program program = open_program ();
+  g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+
+  lu_table_slot_fill_gaps (slot, program.image, -1);
+  g_assert_false (lu_table_slot_may_fill_gaps (slot));
+  close_program (&program);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  if (!lu_decoder_load ())
+    {
+      g_print ("1..0 # SKIP no library that decodes instructions is installed\n");
+      return 0;
+    }
+#ifdef __x86_64__
+  g_test_add_func ("/gap-filler/rows", test_rows);
+  g_test_add_func ("/gap-filler/thread", test_thread);
+  g_test_add_func ("/gap-filler/end", test_end);
+#endif
+  g_test_add_func ("/gap-filler/gone", test_gone);
+  return g_test_run ();
+}
