@@ -522,7 +522,8 @@ lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
   lu_autofd fd = fd_taken;
   LuGapFiller *filler = self->owner->filler;
 
-  if (fd >= 0 && !lu_gap_filler_has_room (filler)) /* may be asked again */
+  if (g_atomic_int_get (&self->owner->is_ending)
+      || (fd >= 0 && !lu_gap_filler_has_room (filler))) /* may be asked again */
     return;
   if (atomic_exchange (&self->may_fill, FALSE) && fd >= 0)
     lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
@@ -689,6 +690,7 @@ lu_tables_free (LuTables *self)
 {
   if (self == NULL)
     return;
+  g_atomic_int_set (&self->is_ending, TRUE); /* slots that live on start no thread */
   lu_tables_stop (self, 0);
   pthread_mutex_lock (&self->mutex);
   for (guint i = 0; i < self->slots->len; i++)

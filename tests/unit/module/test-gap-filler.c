@@ -151,6 +151,19 @@ test_end (void)
 }
 #endif
 
+/* A slot that outlives the tables starts no thread. */
+static void
+test_after_end (void)
+{
+  Program program = open_program ();
+  LuTables *tables = lu_tables_new (NULL, BUDGET);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+
+  lu_tables_free (tables);
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+  close_program (&program);
+}
+
 /* A file that is gone has no rows, and is not asked again. */
 static void
 test_gone (void)
@@ -178,6 +191,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/end", test_end);
 #endif
+  g_test_add_func ("/gap-filler/after-end", test_after_end);
   g_test_add_func ("/gap-filler/gone", test_gone);
   return g_test_run ();
 }
