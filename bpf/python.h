@@ -31,7 +31,9 @@ struct python
 {
   struct lu_bpf_interp interp; /* a copy of the file's */
   uint64_t thread_pointer;     /* what the thread's state has as its id */
+  uint64_t runtime;            /* address of what the file's `runtime` names */
   uint64_t interpreter, thread, frame;
+  uint64_t end;      /* of a stack of frames (Ruby) */
   uint64_t process;  /* hash of the process and its last exec */
   uint64_t n_chains; /* numbers the chains of this CPU */
   uint64_t last_path, last_path_hash;

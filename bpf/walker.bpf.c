@@ -373,7 +373,7 @@ is_bpf_unwound (int64_t result)
 }
 
 #if HOST_READS_INTERPRETERS
-#include "walk-python.h"
+#include "walk-languages.h"
 
 /* Counts a chain by its outcome, a LuCounter. */
 HOST_SUBPROGRAM int64_t
@@ -400,7 +400,7 @@ static inline void
 tell_functions (const struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 {
   if (walk->interp != 0)
-    count_chain (ref, (uint64_t) python_tell_chain (ctx, ref));
+    count_chain (ref, (uint64_t) tell_chain (ctx, ref));
 }
 #else
 static inline void

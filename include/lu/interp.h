@@ -19,7 +19,9 @@
 enum lu_interp_language
 {
   LU_INTERP_NONE,
-  LU_INTERP_PYTHON, /* CPython 3.7 and later */
+  LU_INTERP_PYTHON, /* CPython 3.6 and later */
+  LU_INTERP_RUBY,   /* CRuby 2.7 and later */
+  LU_N_INTERP_LANGUAGES,
 };
 
 /* How a frame of CPython says that it is the first one of a call of its evaluation function, so
@@ -76,13 +78,37 @@ struct lu_python_layout
   uint16_t flags; /* enum lu_python_layout_flags */
 };
 
+/* Where a thread's execution context is. */
+enum lu_ruby_context
+{
+  LU_RUBY_CONTEXT_VARIABLE, /* `runtime` is a pointer to that of the thread that runs (2.7) */
+  LU_RUBY_CONTEXT_MODULE,   /* `runtime` is a TLS index, of a block with the pointer */
+  LU_RUBY_CONTEXT_THREAD,   /* the pointer is near the thread pointer: an executable */
+};
+
+/* Offsets that differ between versions of Ruby; those that never changed are in the program. */
+struct lu_ruby_layout
+{
+  int32_t context_at;            /* in the TLS block, or from the thread pointer on */
+  uint16_t context_thread;       /* rb_execution_context_t; with CONTEXT_VARIABLE */
+  uint16_t thread_id;            /* rb_thread_t: pthread_self(); with CONTEXT_VARIABLE */
+  uint16_t frame_size;           /* rb_control_frame_t */
+  uint8_t context;               /* enum lu_ruby_context */
+  uint8_t has_short_strings;     /* strings inside their objects have no word for their length */
+  uint8_t has_tagged_first_line; /* it is a Fixnum, not an int */
+};
+
 /* The interpreter of a file. All zeros: none. */
 struct lu_interp_file
 {
   uint32_t language; /* enum lu_interp_language */
-  uint32_t version;  /* as PY_VERSION_HEX without the release level: 0x030d00 */
-  uint64_t runtime;  /* ELF address of _PyRuntime */
-  struct lu_python_layout python;
+  uint32_t version;  /* 0x030d00: 3.13.0 */
+  uint64_t runtime;  /* ELF address: _PyRuntime; Ruby: see enum lu_ruby_context */
+  union
+  {
+    struct lu_python_layout python;
+    struct lu_ruby_layout ruby;
+  };
 };
 
 /* Files with an interpreter that are published at a time. */
@@ -143,11 +169,12 @@ struct lu_interp_chain
 _Static_assert(sizeof (struct lu_interp_chain) == 32, "frames are aligned");
 
 /* How the text of a name is stored: bytes of each character, PyUnicode_KIND; 1 is Latin-1 (its
- * lower half is ASCII). */
+ * lower half is ASCII). Or LU_INTERP_UTF8. */
+#define LU_INTERP_UTF8 3
 struct lu_interp_text
 {
   uint16_t size; /* bytes that are here */
-  uint8_t kind;  /* 1, 2 or 4; 0: could not be read */
+  uint8_t kind;  /* 1, 2, 4, LU_INTERP_UTF8; 0: could not be read */
   uint8_t is_cut;
 };
 
@@ -155,7 +182,7 @@ struct lu_interp_text
 struct lu_interp_table
 {
   uint16_t size;  /* bytes that are here */
-  uint8_t format; /* enum lu_python_lines */
+  uint8_t format; /* enum lu_python_lines; Ruby: none is sent */
   uint8_t is_cut;
 };
 

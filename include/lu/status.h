@@ -59,11 +59,25 @@ lu_is_synthetic (unsigned long long address)
 #define LU_FUNCTION_BASE   (LU_SYNTHETIC_BASE + 0x10000000)
 #define LU_FUNCTION_SOURCE 0x10000000ull
 
-/* Functions without a name, and the place of those that could not be put into the stack. */
+/* Functions without a name, and the place of those that could not be put into the stack: of Python;
+ * lu_function_in() has those of other languages (enum lu_interp_language). */
 #define LU_FUNCTION_UNREADABLE LU_FUNCTION_BASE
 #define LU_FUNCTION_TOO_MANY   (LU_FUNCTION_BASE + 1)
 #define LU_FUNCTION_UNMATCHED  (LU_FUNCTION_BASE + 2)
-#define LU_FUNCTION_FIRST      (LU_FUNCTION_BASE + 3)
+#define LU_FUNCTION_FIRST      (LU_FUNCTION_BASE + 6)
+
+static inline unsigned long long
+lu_function_in (unsigned language, unsigned long long address)
+{
+  return address + (language > 1 ? 3 : 0);
+}
+
+/* Returns whether an address is that of a function without a name, of any language. */
+static inline int
+lu_is_unreadable_function (unsigned long long address)
+{
+  return address == LU_FUNCTION_UNREADABLE || address == lu_function_in (2, LU_FUNCTION_UNREADABLE);
+}
 
 static inline int
 lu_is_function_or_source (unsigned long long address)

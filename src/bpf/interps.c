@@ -19,7 +19,7 @@ bytes_of (const guint16 *offsets, guint n)
 }
 
 static struct lu_bpf_interp
-measure (const struct lu_interp_file *file)
+measure_python (const struct lu_interp_file *file)
 {
   const struct lu_python_layout *l = &file->python;
   const guint16 thread[] = { l->thread_next, l->thread_id, l->thread_frame };
@@ -35,24 +35,40 @@ measure (const struct lu_interp_file *file)
 }
 
 static gboolean
-is_sound (const struct lu_bpf_interp *interp)
+is_sound_python (const struct lu_bpf_interp *interp)
 {
   const struct lu_python_layout *layout = &interp->file.python;
   const guint16 text[] = { layout->text_length, layout->text_state };
 
-  return interp->file.language == LU_INTERP_PYTHON
-         && MAX (MAX (interp->thread_bytes, interp->frame_bytes), interp->code_bytes)
-                < LU_BPF_STRUCT_BYTES
+  return MAX (MAX (interp->thread_bytes, interp->frame_bytes), interp->code_bytes)
+             < LU_BPF_STRUCT_BYTES
          && MAX (layout->text_ascii, layout->text_compact) <= LU_BPF_TEXT_HEADER
          && bytes_of (text, G_N_ELEMENTS (text)) <= LU_BPF_TEXT_HEADER;
+}
+
+/* FALSE: the program cannot read such structures. */
+static gboolean
+measure (const struct lu_interp_file *file, struct lu_bpf_interp *interp)
+{
+  switch (file->language)
+    {
+    case LU_INTERP_PYTHON:
+      *interp = measure_python (file);
+      return is_sound_python (interp);
+    case LU_INTERP_RUBY:
+      *interp = (struct lu_bpf_interp){ .file = *file, .frame_bytes = file->ruby.frame_size };
+      return interp->frame_bytes < LU_BPF_STRUCT_BYTES;
+    default:
+      return FALSE;
+    }
 }
 
 guint
 lu_bpf_interps_add (LuBpfInterps *self, const struct lu_interp_file *file)
 {
-  struct lu_bpf_interp interp = measure (file);
+  struct lu_bpf_interp interp;
 
-  if (!is_sound (&interp))
+  if (!measure (file, &interp))
     return 0;
   for (guint i = 0; i < LU_INTERP_MAX_FILES; i++)
     {

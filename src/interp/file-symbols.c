@@ -10,9 +10,8 @@
 /* CPython with all its symbols has 2 MB; with LTO and debug information not more. */
 #define MAX_TABLE (32u << 20)
 
-/* Returns the bytes of a section and a NUL after them, owned by the caller, or NULL. */
-static char *
-read_section (const LuInterpInput *file, const char *name, gsize *size)
+char *
+lu_file_section_read (const LuInterpInput *file, const char *name, gsize *size)
 {
   const LuElfSectionHeader *section = lu_elf_headers_find_section (file->headers, name);
   g_autofree char *bytes = NULL;
@@ -42,8 +41,9 @@ each_in (const LuInterpInput *file, const char *const sections[2], LuFileSymbolF
          gpointer user_data)
 {
   gsize size = 0, names_size = 0;
-  g_autofree char *bytes = read_section (file, sections[0], &size);
-  g_autofree char *names = bytes != NULL ? read_section (file, sections[1], &names_size) : NULL;
+  g_autofree char *bytes = lu_file_section_read (file, sections[0], &size);
+  g_autofree char *names =
+      bytes != NULL ? lu_file_section_read (file, sections[1], &names_size) : NULL;
 
   for (gsize i = 0; names != NULL && i + sizeof (Elf64_Sym) <= size; i += sizeof (Elf64_Sym))
     {

@@ -104,6 +104,9 @@ lu_functions_new (void)
     { .name = LU_FUNCTION_UNREADABLE_NAME },
     { .name = "[python: too many functions]", .number = 1 },
     { .name = "[python: functions not matched]", .number = 2 },
+    { .name = "[ruby: unreadable]", .number = 3 },
+    { .name = "[ruby: too many functions]", .number = 4 },
+    { .name = "[ruby: functions not matched]", .number = 5 },
   };
   LuFunctions *self = g_new0 (LuFunctions, 1);
 
@@ -139,12 +142,9 @@ lu_functions_free (LuFunctions *self)
 
 /* Names */
 
-/* Returns the text as UTF-8 without control characters, owned by the caller. */
-static char *
-decode (const struct lu_interp_text *text, const guint8 *bytes)
+static void
+append_characters (GString *decoded, const struct lu_interp_text *text, const guint8 *bytes)
 {
-  g_autoptr (GString) decoded = g_string_new (NULL);
-
   for (gsize i = 0; text->kind > 0 && i + text->kind <= text->size; i += text->kind)
     {
       guint32 character = 0;
@@ -152,6 +152,18 @@ decode (const struct lu_interp_text *text, const guint8 *bytes)
       memcpy (&character, bytes + i, MIN (text->kind, sizeof character));
       g_string_append_unichar (decoded, g_unichar_validate (character) ? character : 0xfffd);
     }
+}
+
+/* Returns the text as UTF-8 without control characters, owned by the caller. */
+static char *
+decode (const struct lu_interp_text *text, const guint8 *bytes)
+{
+  g_autoptr (GString) decoded = g_string_new (NULL);
+
+  if (text->kind == LU_INTERP_UTF8)
+    g_string_append_len (decoded, (const char *) bytes, text->size);
+  else
+    append_characters (decoded, text, bytes);
   if (text->is_cut)
     g_string_append (decoded, "…");
   return lu_printable (decoded->str, 0);
@@ -159,19 +171,19 @@ decode (const struct lu_interp_text *text, const guint8 *bytes)
 
 /* Returns the index of the function in `names`. */
 static guint
-intern (LuFunctions *self, Process *process, const char *name, const char *source,
-        guint32 first_line)
+intern (LuFunctions *self, Process *process, const LuInterpFunction *function, const char *name,
+        const char *source)
 {
   g_autofree char *key = g_strconcat (source, "\n", name, NULL);
   guint number = GPOINTER_TO_UINT (g_hash_table_lookup (self->numbers, key));
   gsize size = strlen (key) + strlen (name) + strlen (source) + 3;
-  LuFunctionNames names = { .first_line = first_line, .number = self->names->len };
+  LuFunctionNames names = { .first_line = function->first_line, .number = self->names->len };
 
   if (number > 0)
     return number - 1;
   if (process == NULL || !has_room (process->n_functions, self->n_functions, MAX_FUNCTIONS)
       || !has_room (process->text_size + size, self->text_size + size, MAX_TEXT))
-    return LU_FUNCTION_TOO_MANY - LU_FUNCTION_BASE;
+    return (guint) (lu_function_in (function->language, LU_FUNCTION_TOO_MANY) - LU_FUNCTION_BASE);
   process->n_functions++;
   process->text_size += size;
   self->n_functions++;
@@ -189,16 +201,17 @@ address_of (LuFunctions *self, Process *process, const LuInterpFunction *functio
 {
   g_autofree char *name = decode (&function->name, function->name_text);
   g_autofree char *path = decode (&function->path, function->path_text);
-  const char *slash = strrchr (path, '/'),
+  /* Not "(eval at /srv/app.rb:12)". */
+  const char *slash = path[0] != '(' ? strrchr (path, '/') : NULL,
              *base = slash != NULL && slash[1] != 0 ? slash + 1 : path;
   g_autofree char *shown = g_strdup_printf ("%s (%s:%u)", name, base, function->first_line);
   g_autofree char *source = g_strdup_printf ("%s:%u", path, function->first_line);
 
   if (function->name.kind == 0 || name[0] == 0)
-    return LU_FUNCTION_UNREADABLE;
+    return lu_function_in (function->language, LU_FUNCTION_UNREADABLE);
   if (function->first_line == 0 && g_str_equal (path, INIT_CLEANUP))
     return 0;
-  return LU_FUNCTION_BASE + intern (self, process, shown, source, function->first_line);
+  return LU_FUNCTION_BASE + intern (self, process, function, shown, source);
 }
 
 /* Lines */
@@ -274,13 +287,14 @@ get_process (LuFunctions *self, guint64 number, gint32 pid)
 /* Returns the address of a function that a chain has, while its announcement has not come yet:
  * names [address] will be its own. */
 static guint64
-expect (LuFunctions *self, Process *process)
+expect (LuFunctions *self, Process *process, guint language)
 {
-  const LuFunctionNames unreadable = { .name = LU_FUNCTION_UNREADABLE_NAME,
-                                       .number = self->names->len };
+  LuFunctionNames unreadable =
+      lu_functions_names (self, lu_function_in (language, LU_FUNCTION_UNREADABLE));
 
   if (!has_room (process->n_functions, self->n_functions, MAX_FUNCTIONS))
-    return LU_FUNCTION_TOO_MANY;
+    return lu_function_in (language, LU_FUNCTION_TOO_MANY);
+  unreadable.number = self->names->len;
   process->n_functions++;
   self->n_functions++;
   g_array_append_val (self->names, unreadable);
@@ -329,24 +343,25 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
 
 /* Finds the address of a function without what was found before. */
 static guint64
-find_anew (LuFunctions *self, guint64 number, gint32 pid, const struct lu_interp_frame *frame)
+find_anew (LuFunctions *self, const LuFunctionsOf *of, const struct lu_interp_frame *frame)
 {
   Announcement *announcement = NULL;
-  Process *process = get_process (self, number, pid);
+  Process *process = get_process (self, of->process, of->pid);
   gboolean is_readable = (frame->code & LU_INTERP_UNREADABLE) == 0;
 
   if (is_readable)
     announcement = get_announcement (self, process, frame->code, frame->check);
   if (announcement != NULL && announcement->is_known)
     {
-      self->n_unnamed += announcement->address == LU_FUNCTION_UNREADABLE;
+      self->n_unnamed += (guint64) lu_is_unreadable_function (announcement->address);
       return address_with_line (self, announcement, frame->instr);
     }
   self->n_unnamed++;
   if (announcement == NULL)
-    return is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE;
+    return lu_function_in (of->language,
+                           is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE);
   if (announcement->n_expected == 0)
-    announcement->address = expect (self, process);
+    announcement->address = expect (self, process, of->language);
   announcement->n_expected += announcement->address >= LU_FUNCTION_FIRST;
   return announcement->address;
 }
@@ -362,9 +377,9 @@ found_at (LuFunctions *self, guint64 number, const struct lu_interp_frame *frame
 
 /* The address of a named function stays until another announcement says something else. */
 guint64
-lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
-                   const struct lu_interp_frame *frame)
+lu_functions_find (LuFunctions *self, const LuFunctionsOf *of, const struct lu_interp_frame *frame)
 {
+  guint64 number = of->process;
   Found *found = found_at (self, number, frame);
   guint64 n_unnamed = self->n_unnamed, address;
 
@@ -372,7 +387,7 @@ lu_functions_find (LuFunctions *self, guint64 number, gint32 pid,
       && found->frame.check == frame->check && found->frame.instr == frame->instr
       && frame->code != 0)
     return found->address;
-  address = find_anew (self, number, pid, frame);
+  address = find_anew (self, of, frame);
   if (self->n_unnamed == n_unnamed)
     *found = (Found){ .process = number, .frame = *frame, .address = address };
   return address;

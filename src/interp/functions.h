@@ -27,11 +27,20 @@ void lu_functions_free (LuFunctions *self);
 /* Takes an announcement of the process with that number (lu_process_id()) and pid. */
 void lu_functions_learn (LuFunctions *self, guint64 process, gint32 pid,
                          const LuInterpFunction *function);
+/* Whose function it is. */
+typedef struct
+{
+  guint64 process; /* its number */
+  gint32 pid;
+  guint32 language; /* enum lu_interp_language */
+} LuFunctionsOf;
+
 /* Returns the address that stands for a function of a chain, and its line that runs if there is
  * room for it: 0 if it is one of the interpreter's own, which nobody has written,
- * LU_FUNCTION_UNREADABLE if it could not be read, LU_FUNCTION_TOO_MANY if there was no room for it.
+ * LU_FUNCTION_UNREADABLE of the language if it could not be read, LU_FUNCTION_TOO_MANY if there was
+ * no room for it.
  * Its announcement may still come, by way of another CPU. */
-guint64 lu_functions_find (LuFunctions *self, guint64 process, gint32 pid,
+guint64 lu_functions_find (LuFunctions *self, const LuFunctionsOf *of,
                            const struct lu_interp_frame *frame);
 /* Returns how many of the functions that were found have no name, as of now. */
 guint64 lu_functions_unnamed (const LuFunctions *self);

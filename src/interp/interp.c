@@ -21,10 +21,11 @@
 /* The kernel reads this much of a script's first line (linux/binfmts.h). */
 #define MAX_FIRST_LINE 256
 
-static const LuLanguage *const languages[] = { &lu_language_python };
+static const LuLanguage *const languages[] = { &lu_language_python, &lu_language_ruby };
 
-/* Bits by minor version, of languages[0]. */
-static atomic_ullong unknown_versions;
+/* Bits of minor versions, by major version, for each language. */
+#define N_MAJORS 8
+static atomic_ullong unknown_versions[G_N_ELEMENTS (languages)][N_MAJORS];
 
 gboolean
 lu_interp_read (const LuInterpInput *self, guint64 address, gpointer bytes, gsize size)
@@ -47,7 +48,15 @@ may_have (const LuLanguage *language, const char *path, const LuElfHeaders *head
   const char *slash = strrchr (path, '/');
 
   return strstr (slash != NULL ? slash : path, language->part) != NULL
-         || lu_elf_headers_find_section (headers, language->section) != NULL;
+         || (language->section != NULL
+             && lu_elf_headers_find_section (headers, language->section) != NULL);
+}
+
+static void
+note_unknown (guint language, guint32 version)
+{
+  atomic_fetch_or_explicit (&unknown_versions[language][version >> 16 & (N_MAJORS - 1)],
+                            1ull << MIN (version >> 8 & 0xff, 63), memory_order_relaxed);
 }
 
 static LuInterp *
@@ -68,11 +77,13 @@ recognize (const char *path, const LuElfInput *input)
     }
   for (guint i = 0; i < G_N_ELEMENTS (languages) && outcome == LU_INTERP_ABSENT; i++)
     if (may_have (languages[i], path, &headers))
-      outcome = languages[i]->recognize (&file, &found);
+      {
+        found = (LuInterp){ 0 };
+        outcome = languages[i]->recognize (&file, &found);
+        if (outcome == LU_INTERP_UNKNOWN)
+          note_unknown (i, found.file.version);
+      }
   lu_elf_headers_clear (&headers);
-  if (outcome == LU_INTERP_UNKNOWN)
-    atomic_fetch_or_explicit (&unknown_versions, 1ull << MIN (found.file.version >> 8 & 0xff, 63),
-                              memory_order_relaxed);
   return outcome == LU_INTERP_FOUND ? g_memdup2 (&found, sizeof found) : NULL;
 }
 
@@ -138,14 +149,25 @@ lu_interp_begins_at (const LuInterp *self, guint64 elf_address)
   return self->n_ranges > 0 && elf_address - self->ranges[0].start < BEGINNING;
 }
 
-char *
-lu_interp_unknown_versions (void)
+static void
+add_versions (GString *text, guint language, guint major)
 {
-  unsigned long long bits = atomic_load_explicit (&unknown_versions, memory_order_relaxed);
-  g_autoptr (GString) text = g_string_new (NULL);
+  unsigned long long bits =
+      atomic_load_explicit (&unknown_versions[language][major], memory_order_relaxed);
 
   for (guint minor = 0; minor < 64; minor++)
     if (bits >> minor & 1)
-      g_string_append_printf (text, "%sPython 3.%u", text->len > 0 ? ", " : "", minor);
+      g_string_append_printf (text, "%s%s %u.%u", text->len > 0 ? ", " : "",
+                              languages[language]->name, major, minor);
+}
+
+char *
+lu_interp_unknown_versions (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (languages); i++)
+    for (guint major = 0; major < N_MAJORS; major++)
+      add_versions (text, i, major);
   return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
 }

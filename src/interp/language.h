@@ -28,13 +28,13 @@ typedef enum
 typedef struct
 {
   const char *name;    /* "Python" */
-  const char *section; /* a file with this section may have the interpreter, */
+  const char *section; /* a file with this section may have the interpreter; NULL: none, */
   const char *part;    /* and one with this text in the last part of its path */
   /* Fills in a struct of zeros. Trusts no byte of the file. */
   LuInterpOutcome (*recognize) (const LuInterpInput *input, LuInterp *interp);
 } LuLanguage;
 
-extern const LuLanguage lu_language_python;
+extern const LuLanguage lu_language_python, lu_language_ruby;
 
 /* Reads bytes of a segment at an ELF address. Returns FALSE if they are not all in the file. */
 gboolean lu_interp_read (const LuInterpInput *self, guint64 address, gpointer bytes, gsize size);

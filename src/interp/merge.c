@@ -137,7 +137,7 @@ mark (const LuMerge *self, Output *output)
       output->frames[output->n++] = self->frames[i];
       if (is_marked || !is_call (self->kinds[i]))
         continue;
-      add_function (output, LU_FUNCTION_UNMATCHED);
+      add_function (output, lu_function_in (self->language, LU_FUNCTION_UNMATCHED));
       is_marked = TRUE;
     }
 }

@@ -35,6 +35,7 @@ typedef struct
   const struct lu_interp_frame *chain;
   const guint64 *addresses; /* of the functions of the chain (functions.h); 0: not to be shown */
   guint n_chain;
+  guint32 language;       /* enum lu_interp_language */
   guint32 chain_flags;    /* enum lu_interp_chain_flags */
   gboolean begins_in_two; /* the call at the leaf may be between two steps of noting its function,
                              where the chain is not true */

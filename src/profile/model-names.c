@@ -165,7 +165,7 @@ name_function (Naming *self, LuModelFrame *frame)
 
   set_function (self, frame,
                 &(Name){ .name = found.name != NULL ? found.name : "[unknown]",
-                         .module = "[python]",
+                         .module = "[interpreted]",
                          .identity = lu_model_interpreted_identity (&found) });
   if (found.path_size == 0)
     return;

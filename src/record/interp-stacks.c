@@ -115,11 +115,12 @@ static void
 find_functions (LuInterpStacks *self, const LuStackMessage *message, guint n_functions)
 {
   const struct lu_interp_frame *functions = lu_stack_message_functions (message);
-  const LuProcess *process = message->header.process;
+  const LuFunctionsOf of = { .process = lu_process_id (message->header.process),
+                             .pid = lu_process_pid (message->header.process),
+                             .language = message->interp.language };
 
   for (guint i = 0; i < n_functions; i++)
-    self->addresses[i] = lu_functions_find (self->functions, lu_process_id (process),
-                                            lu_process_pid (process), &functions[i]);
+    self->addresses[i] = lu_functions_find (self->functions, &of, &functions[i]);
 }
 
 static void
@@ -141,6 +142,7 @@ lu_interp_stacks_merge (LuInterpStacks *self, const LuStackMessage *message, LuS
                     .chain = lu_stack_message_functions (message),
                     .addresses = self->addresses,
                     .n_chain = MIN (message->interp.n_frames, LU_INTERP_MAX_FRAMES),
+                    .language = message->interp.language,
                     .chain_flags = message->interp.flags,
                     .keeps_native = self->keeps_native };
   guint32 n_native = sample->n_user;

@@ -239,7 +239,7 @@ print_helped (const LuSummary *self)
              joined);
   if (with_functions > 0)
     fprintf (stderr,
-             _ ("%" PRIu64 " stacks have functions of Python: %" PRIu64
+             _ ("%" PRIu64 " stacks have functions of an interpreter: %" PRIu64
                 " of these are cut, %" PRIu64
                 " do not agree with the C stack and keep its frames; %" PRIu64
                 " functions have no name.\n"),

@@ -288,18 +288,20 @@ print_interpreters (const LuSummary *self)
   guint64 differ = lu_summary_count (self, LU_COUNTER_FUNCTIONS_DIFFER);
 
   if (self->kernel.interpreters_error != 0)
-    fprintf (stderr,
-             _ ("Functions of Python are not named: the BPF program that reads them could not be "
-                "loaded (%s).\n"),
-             g_strerror (-self->kernel.interpreters_error));
+    fprintf (
+        stderr,
+        _ ("Functions of interpreters are not named: the BPF program that reads them could not "
+           "be loaded (%s).\n"),
+        g_strerror (-self->kernel.interpreters_error));
   if (versions != NULL)
     fprintf (stderr, _ ("Functions of %s are not named: these versions are not known.\n"),
              versions);
   if (percent (differ, samples) >= WORTH_INCOMPLETE)
-    fprintf (stderr,
-             _ ("In %.1f %% of the stacks with Python, its functions and its C stack do not agree: "
-                "these keep the C frames.\n"),
-             percent (differ, samples));
+    fprintf (
+        stderr,
+        _ ("In %.1f %% of the stacks with an interpreter, its functions and its C stack do not "
+           "agree: these keep the C frames.\n"),
+        percent (differ, samples));
 }
 
 static void

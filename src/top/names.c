@@ -254,7 +254,7 @@ interpreted_function (LuTopNames *self, guint64 address)
 {
   LuModelInterpreted found = lu_model_interpreted (self->model, address);
 
-  return get_function (self, found.name != NULL ? found.name : "[unknown]", NULL, "[python]",
+  return get_function (self, found.name != NULL ? found.name : "[unknown]", NULL, "[interpreted]",
                        lu_model_interpreted_identity (&found));
 }
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../bpf/walk-python.h"
+#include "../../bpf/walk-languages.h"
 
 #define ARENA_BYTES (1u << 20)
 #define ARENA_AT    0x7f0000000000ul
@@ -233,15 +233,11 @@ static const struct lu_python_layout with_owner = { .interpreters_head = 40,
 static guint64 runtime;
 
 static void
-begin_with (const struct lu_python_layout *of, guint32 version)
+begin_file (const struct lu_interp_file *file)
 {
-  struct lu_interp_file file = {
-    .language = LU_INTERP_PYTHON, .version = version, .runtime = RUNTIME, .python = *of
-  };
   LuBpfBacking backing = { .shared = &user_host.shared };
   LuBpfInterps interps = { .backing = &backing };
 
-  layout = *of;
   memset (arena, 0, sizeof arena);
   memset (user_host.shared.announced_functions, 0, sizeof user_host.shared.announced_functions);
   used = gap = 0;
@@ -249,9 +245,20 @@ begin_with (const struct lu_python_layout *of, guint32 version)
   user_host.read_memory = read_memory;
   user_host.output = output;
   user_host.thread_pointer = THREAD;
-  user_host.walk.interp = lu_bpf_interps_add (&interps, &file);
+  user_host.walk.interp = lu_bpf_interps_add (&interps, file);
   user_host.walk.interp_bias = runtime - RUNTIME;
   g_assert_cmpuint (user_host.walk.interp, ==, 1);
+}
+
+static void
+begin_with (const struct lu_python_layout *of, guint32 version)
+{
+  const struct lu_interp_file file = {
+    .language = LU_INTERP_PYTHON, .version = version, .runtime = RUNTIME, .python = *of
+  };
+
+  layout = *of;
+  begin_file (&file);
 }
 
 static void
@@ -273,7 +280,7 @@ read_chain (void)
 {
   n_functions = n_chains = 0;
   memset (&chain, 0, sizeof chain);
-  return (guint64) python_tell_chain (NULL, 0);
+  return (guint64) tell_chain (NULL, 0);
 }
 
 static void
@@ -645,6 +652,182 @@ test_wild_memory (void)
   g_assert_cmpuint (n, >, 0);
 }
 
+/* Ruby */
+
+/* is_outside: a string whose text is not in its object. */
+static guint64
+add_string (const char *text, gboolean is_outside)
+{
+  const struct lu_ruby_layout *ruby = &user_host.shared.interps[0].file.ruby;
+  gsize size = strlen (text);
+  guint64 object = take (STRING_BYTES + size), at = object + STRING_POINTER;
+  guint64 flags = TYPE_STRING;
+
+  if (is_outside)
+    {
+      at = take (size);
+      flags |= STRING_IS_OUTSIDE;
+      put_word (object, STRING_POINTER, at);
+    }
+  put_word (object, STRING_LENGTH, size);
+  if (ruby->has_short_strings && !is_outside)
+    {
+      flags |= size << SHORT_LENGTH_SHIFT;
+      at = object + STRING_LENGTH;
+    }
+  put_word (object, 0, flags);
+  put (at, 0, text, size);
+  return object;
+}
+
+static guint64
+add_iseq (const char *label, gboolean is_outside, guint32 line)
+{
+  guint64 iseq = take (64), body = take (BODY_BYTES), path = take (64);
+
+  put_word (iseq, ISEQ_BODY, body);
+  put_word (path, 0, TYPE_ARRAY | ARRAY_IS_INSIDE);
+  put_word (path, ARRAY_FIRST, add_string ("/srv/app.rb", is_outside));
+  put_word (body, BODY_PATH, path);
+  put_word (body, BODY_LABEL, add_string (label, is_outside));
+  put (body, BODY_LINE, &line, sizeof line);
+  return iseq;
+}
+
+/* Makes a stack of control frames: two functions, one in C between them, and the dummy; the leaf's
+ * iseq first. Returns its execution context. */
+static guint64
+add_context (const guint64 iseqs[2], guint frame_size)
+{
+  static const guint64 types[] = { 0x22220000 | ENV_FINISH, 0x55550001 | ENV_C_FRAME,
+                                   0x11110001 | ENV_FINISH, ENV_TYPE_DUMMY };
+  const guint64 codes[] = { iseqs[0], iseqs[0], iseqs[1], iseqs[1] };
+  guint64 context = take (64), stack = take (512);
+  guint64 frame = stack + 512 - G_N_ELEMENTS (types) * frame_size;
+
+  put_word (context, EC_STACK, stack);
+  put_word (context, EC_STACK_WORDS, 64);
+  put_word (context, EC_FRAME, frame);
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++, frame += frame_size)
+    {
+      guint64 environment = take (8);
+
+      put_word (environment, 0, types[i]);
+      put_word (frame, FRAME_PC, 1);
+      put_word (frame, FRAME_ISEQ, codes[i]);
+      put_word (frame, FRAME_EP, environment);
+    }
+  return context;
+}
+
+static void
+check_ruby (const guint64 iseqs[2], guint32 first_line)
+{
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS);
+  g_assert_cmpuint (chain.chain.language, ==, LU_INTERP_RUBY);
+  g_assert_cmpuint (chain.chain.flags, ==, 0);
+  g_assert_cmpuint (chain.chain.n_frames, ==, 2);
+  check_frame (0, iseqs[0], TRUE);
+  check_frame (1, iseqs[1], TRUE);
+  g_assert_cmpuint (n_functions, ==, 2);
+  g_assert_cmphex (function.function.code, ==, iseqs[1]);
+  g_assert_cmphex (function.function.check, ==, chain.chain.frames[1].check);
+  g_assert_cmpuint (function.function.first_line, ==, first_line);
+  g_assert_cmpuint (function.function.name.kind, ==, LU_INTERP_UTF8);
+  g_assert_cmpmem (function.bytes + sizeof function.function, function.function.name.size, "work",
+                   4);
+  g_assert_cmpmem (function.bytes + sizeof function.function + LU_INTERP_MAX_NAME,
+                   function.function.path.size, "/srv/app.rb", 11);
+  read_chain ();
+  g_assert_cmpuint (n_functions, ==, 0);
+}
+
+/* 2.7 has one variable for the thread that runs. */
+static void
+test_ruby_variable (void)
+{
+  const struct lu_interp_file file = { .language = LU_INTERP_RUBY,
+                                       .version = 0x020704,
+                                       .runtime = RUNTIME,
+                                       .ruby = { .context = LU_RUBY_CONTEXT_VARIABLE,
+                                                 .context_thread = 56,
+                                                 .thread_id = 72,
+                                                 .frame_size = 56,
+                                                 .has_short_strings = TRUE,
+                                                 .has_tagged_first_line = TRUE } };
+  guint64 iseqs[2], context, thread;
+
+  begin_file (&file);
+  iseqs[0] = add_iseq ("block in work", FALSE, 15);
+  iseqs[1] = add_iseq ("work", FALSE, 15);
+  context = add_context (iseqs, 56);
+  thread = take (128);
+  put_word (runtime, 0, context);
+  put_word (context, 56, thread);
+  put_word (thread, 72, THREAD);
+  check_ruby (iseqs, 7);
+  put_word (thread, 72, THREAD + 64); /* another one runs */
+  g_assert_cmpuint (read_chain (), ==, LU_COUNTER_BPF_CHAINS_NO_THREAD);
+}
+
+/* Later ones have a thread-local one: of a library or of the executable. */
+static void
+test_ruby_thread_local (void)
+{
+  struct lu_interp_file file = {
+    .language = LU_INTERP_RUBY,
+    .version = 0x030308,
+    .runtime = RUNTIME,
+    .ruby = { .context = LU_RUBY_CONTEXT_MODULE, .context_at = 16, .frame_size = 64 }
+  };
+  guint64 iseqs[2], blocks, block;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      file.ruby.context = i == 0 ? LU_RUBY_CONTEXT_MODULE : LU_RUBY_CONTEXT_THREAD;
+      begin_file (&file);
+      iseqs[0] = add_iseq ("block in work", TRUE, 15);
+      iseqs[1] = add_iseq ("work", TRUE, 15);
+      blocks = take (64);
+      block = take (64);
+      user_host.thread_pointer = take (64);
+      put_word (user_host.thread_pointer, DTV_AT, blocks);
+      put_word (blocks, 3 * DTV_ENTRY_SIZE, block);
+      put_word (runtime, 0, 3);
+      put_word (runtime, 8, 8);
+      put_word (i == 0 ? block : user_host.thread_pointer, i == 0 ? 24 : 16,
+                add_context (iseqs, 64));
+      check_ruby (iseqs, 15);
+    }
+}
+
+static void
+test_ruby_wild (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  const struct lu_interp_file file = { .language = LU_INTERP_RUBY,
+                                       .version = 0x030308,
+                                       .runtime = RUNTIME,
+                                       .ruby = { .context = LU_RUBY_CONTEXT_THREAD,
+                                                 .frame_size = 56 } };
+
+  for (guint i = 0; i < 300; i++)
+    {
+      begin_file (&file);
+      user_host.thread_pointer = ARENA_AT;
+      for (guint at = 0; at < 8192; at += 8)
+        put_word (ARENA_AT, at, ARENA_AT + 8 * g_rand_int_range (rand, 0, 1024));
+      for (guint at = 0; at < 8192; at += 256)
+        put_word (ARENA_AT, at, (guint64) g_rand_int (rand) << 32 | g_rand_int (rand));
+      put_word (ARENA_AT, 0, ARENA_AT + 512);
+      put_word (ARENA_AT, 512 + EC_STACK, ARENA_AT);
+      put_word (ARENA_AT, 512 + EC_STACK_WORDS, i % 2 == 0 ? 1024 : G_MAXUINT64 / 8);
+      put_word (ARENA_AT, 512 + EC_FRAME, ARENA_AT + 1024);
+      gap = i % 3 == 0 ? ARENA_AT + PAGE_BYTES : 0;
+      read_chain ();
+    }
+}
+
 static void
 test_layouts_that_do_not_fit (void)
 {
@@ -683,6 +866,9 @@ main (int argc, char **argv)
   g_test_add_func ("/chains/unreadable", test_unreadable);
   g_test_add_func ("/chains/cycles", test_cycles);
   g_test_add_func ("/chains/wild-memory", test_wild_memory);
+  g_test_add_func ("/chains/ruby-variable", test_ruby_variable);
+  g_test_add_func ("/chains/ruby-thread-local", test_ruby_thread_local);
+  g_test_add_func ("/chains/ruby-wild", test_ruby_wild);
   g_test_add_func ("/chains/layouts-that-do-not-fit", test_layouts_that_do_not_fit);
   return g_test_run ();
 }

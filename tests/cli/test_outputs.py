@@ -74,11 +74,11 @@ class Shared(Recorded):
 
     def check_profile(self, rows, n_states, profile):
         """Functions and their shares are those of the report, which lists states apart."""
-        interpreted = {name for name, module, *_ in rows if module == "[python]"}
+        interpreted = {name for name, module, *_ in rows if module == "[interpreted]"}
         shares = collections.Counter()
         for (name, module, *counts), n in profile.shares().items():
             # The module of a function that an interpreter runs is the file of its source.
-            shares[(name, "[python]" if name in interpreted else module, *counts)] += n
+            shares[(name, "[interpreted]" if name in interpreted else module, *counts)] += n
         states = {share: n for share, n in shares.items() if share[0].startswith("[") and not share[1]}
         self.assertEqual(shares - collections.Counter(states), rows)
         self.assertEqual(sum(share[3] * n for share, n in states.items()), n_states)

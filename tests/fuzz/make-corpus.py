@@ -476,6 +476,40 @@ def python_file(version, has_cold):
     return bytes(file)
 
 
+def ruby_file(version, receiver):
+    """A small ELF file that looks like a stripped libruby: a table of 160 words into one function, which another one
+    calls, and rb_current_receiver() with that code."""
+    names = b"\0ruby_version\0rb_current_receiver\0"
+    text, core, execute, words, hdr, at = 0x2000, 0x2100, 0x2400, 0x3000, 0xe00, 0x9f0
+    symbols = struct.pack("<IBBHQQIBBHQQ", 1, 0x11, 0, 1, at, 6, 14, 0x12, 0, 1, text, 64)
+    sections = b"\0.dynsym\0.dynstr\0.shstrtab\0.rela.dyn\0.text\0"
+    rela = b"".join(struct.pack("<QQQ", words + 8 * i, 8, core + 4 + i) for i in range(160))
+    headers = [bytes(64)] + [struct.pack("<IIQQQQIIQQ", name, kind, 0, where, where, size, 0, 0, 1, 0)
+                             for name, kind, where, size in (
+                                 (1, 11, 0x200, len(symbols)), (9, 3, 0x300, len(names)), (17, 3, 0x100, len(sections)),
+                                 (27, 4, 0x1000, len(rela)), (37, 1, text, 0x600))]
+    file = bytearray(0x3600)
+    file[:64] = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0x400, 0, 64, 56, 2, 64, 6, 3)
+    file[64:176] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(file), len(file), 4096) \
+        + struct.pack("<IIQQQQQQ", 0x6474e550, 4, hdr, hdr, hdr, 36, 36, 4)
+    table = struct.pack("<IiI", 0x3b031b01, 0x2c, 3)
+    for i, (start, size) in enumerate(((text, 64), (core, 0x200), (execute, 0x180))):
+        fde = hdr + 0x80 + 16 * i
+        table += struct.pack("<ii", start - hdr, fde - hdr)
+        file[fde:fde + 16] = struct.pack("<IIiI", 12, 4, start - fde - 8, size)
+    for where, data in ((0x100, sections), (0x200, symbols), (0x300, names), (0x400, b"".join(headers)), (hdr, table),
+                        (at, version), (text, receiver), (0x1000, rela),
+                        (execute + 0x40, b"\xe8" + struct.pack("<i", core - execute - 0x45))):
+        file[where:where + len(data)] = data
+    return bytes(file)
+
+
+# endbr64; sub $8,%rsp; lea 0x1000(%rip),%rdi; call; mov 0x10(%rax),%rax
+BY_MODULE = bytes.fromhex("f30f1efa4883ec08488d3d00100000e800000000488b4010")
+# mov %fs:-16,%rax
+BY_THREAD = bytes.fromhex("64488b0425f0ffffff")
+
+
 def main():
     for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
@@ -497,6 +531,9 @@ def main():
     (HERE / "corpus" / "elf-symbols" / "cold").write_bytes(elf_file(COLD))
     for version in (0x030700f0, 0x030b00f0, 0x030d00f0, 0x030f00f0, 0x031100f0):
         (HERE / "corpus" / "interp" / f"{version:x}").write_bytes(python_file(version, version != 0x030700f0))
+    for name, version, receiver in (("ruby-module", b"3.3.8", BY_MODULE), ("ruby-thread", b"3.4.11", BY_THREAD),
+                                    ("ruby-unknown", b"3.2.1", BY_MODULE)):
+        (HERE / "corpus" / "interp" / name).write_bytes(ruby_file(version, receiver))
     write_go(HERE / "corpus" / "go-table")
     write_jit(HERE / "corpus" / "jit-names")
     write_instructions(HERE / "corpus" / "instructions")

@@ -755,11 +755,12 @@ check_functions (Fixture *self, const char *expected)
                                 .native = &native,
                                 .n_native = 1,
                                 .functions = functions };
+  const LuFunctionsOf of = { 1, 7, LU_INTERP_PYTHON };
   g_autofree char *text = NULL;
 
   lu_functions_learn (functions, 1, 7, &function);
-  merged[0].pc = lu_functions_find (functions, 1, 7, &known);
-  merged[1].pc = lu_functions_find (functions, 1, 7, &late);
+  merged[0].pc = lu_functions_find (functions, &of, &known);
+  merged[1].pc = lu_functions_find (functions, &of, &late);
   g_assert_true (self->sink->ops->sample (self->sink, &sample, NULL));
   function.code = 0x200;
   function.check = 0;
@@ -776,10 +777,10 @@ test_functions (void)
   int fd;
 
   setup (&fixture, NULL);
-  check_functions (&fixture, "jitmap e000000010000004=work (a.py:3) e000000020000004=/a.py:3+4\n"
-                             "sample 7/7: -512 e000000010000004 e000000010000005\n"
-                             "jitmap e000000010000005=work (a.py:3) e000000020000005=/a.py:3\n"
-                             "sample 7/7: -512 e000000010000004 e000000010000005\n");
+  check_functions (&fixture, "jitmap e000000010000007=work (a.py:3) e000000020000007=/a.py:3+4\n"
+                             "sample 7/7: -512 e000000010000007 e000000010000008\n"
+                             "jitmap e000000010000008=work (a.py:3) e000000020000008=/a.py:3\n"
+                             "sample 7/7: -512 e000000010000007 e000000010000008\n");
   teardown (&fixture);
   fd = memfd_create ("capture", MFD_CLOEXEC);
   fixture.fd = dup (fd);

@@ -29,7 +29,9 @@ find (LuFunctions *functions, guint64 process, guint64 code, guint32 check)
 {
   const struct lu_interp_frame frame = { .code = code | LU_INTERP_ENTRY, .check = check };
 
-  return lu_functions_find (functions, process, (gint32) process * 10, &frame);
+  const LuFunctionsOf of = { process, (gint32) process * 10, LU_INTERP_PYTHON };
+
+  return lu_functions_find (functions, &of, &frame);
 }
 
 static gboolean
@@ -122,7 +124,9 @@ find_line (LuFunctions *functions, guint64 code, guint32 instr)
 {
   const struct lu_interp_frame frame = { .code = code, .check = 1, .instr = instr };
 
-  return lu_functions_find (functions, 7, 70, &frame);
+  const LuFunctionsOf of = { 7, 70, LU_INTERP_PYTHON };
+
+  return lu_functions_find (functions, &of, &frame);
 }
 
 /* Each line that runs has an address; the function has one for unknown lines. */
@@ -171,6 +175,26 @@ test_lines (void)
   g_assert_cmphex (find_line (functions, 0x2000, G_MAXUINT32), ==, whole);
 }
 
+/* A function without a name says of which language it is. */
+static void
+test_ruby (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  const LuFunctionsOf of = { 7, 70, LU_INTERP_RUBY };
+  const struct lu_interp_frame late = { .code = 0x1000, .check = 1 };
+  const struct lu_interp_frame unreadable = { .code = LU_INTERP_UNREADABLE };
+  LuInterpFunction block = make_function (0x2000, 1, "<main>", "(eval at /srv/app.rb:3)");
+  guint64 address = lu_functions_find (functions, &of, &unreadable);
+
+  g_assert_cmpstr (lu_functions_names (functions, address).name, ==, "[ruby: unreadable]");
+  address = lu_functions_find (functions, &of, &late);
+  g_assert_cmpstr (lu_functions_names (functions, address).name, ==, "[ruby: unreadable]");
+  lu_functions_learn (functions, 7, 70, &block);
+  address = find (functions, 7, 0x2000, 1);
+  g_assert_cmpstr (lu_functions_names (functions, address).name, ==,
+                   "<main> ((eval at /srv/app.rb:3):12)");
+}
+
 typedef struct
 {
   const char *name;
@@ -187,6 +211,8 @@ static const Case cases[] = {
   { "no character", "\xff\xff\xff\x7f", { 4, 4, 0 }, "\xef\xbf\xbd (app.py:12)" },
   { "half a character", "\x3b\x04\x3e", { 3, 2, 0 }, "л (app.py:12)" },
   { "a cut name", "long", { 4, 1, 1 }, "long… (app.py:12)" },
+  { "UTF-8", "\xd0\xbb\xc3\xa9", { 4, LU_INTERP_UTF8, 0 }, "лé (app.py:12)" },
+  { "cut UTF-8", "\xd0\xbb\xc3", { 3, LU_INTERP_UTF8, 1 }, "л\xef\xbf\xbd… (app.py:12)" },
   { "unreadable", "", { 0, 0, 0 }, NULL },
   { "empty", "", { 0, 1, 0 }, NULL },
   { "a kind that does not exist", "abcdefgh", { 8, 255, 0 }, NULL },
@@ -252,6 +278,7 @@ main (int argc, char **argv)
   g_test_add_func ("/functions/late", test_late);
   g_test_add_func ("/functions/limits", test_limits);
   g_test_add_func ("/functions/lines", test_lines);
+  g_test_add_func ("/functions/ruby", test_ruby);
   TEST_ADD_CASES ("/functions/text", cases, test_text);
   return g_test_run ();
 }

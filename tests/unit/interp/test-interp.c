@@ -200,6 +200,45 @@ test_case (gconstpointer data)
     g_assert_cmpuint (interp->file.python.thread_frame, ==, c->offset);
 }
 
+/* Reads a file of the fuzz corpus, which make-corpus.py makes. */
+static LuInterp *
+recognize_ruby (const char *name)
+{
+  g_autofree char *path =
+      g_test_build_filename (G_TEST_DIST, "../../fuzz/corpus/interp", name, NULL);
+  g_autofree char *bytes = NULL;
+  gsize size;
+
+  g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
+  g_assert_null (lu_interp_recognize_bytes ("/usr/lib/libother.so", bytes, size));
+  return lu_interp_recognize_bytes ("/usr/lib/libruby-3.3.so.3.3.8", bytes, size);
+}
+
+/* Without a symbol for rb_vm_exec(), it is found by the table of instructions. */
+static void
+test_ruby (void)
+{
+  g_autofree LuInterp *module = recognize_ruby ("ruby-module");
+  g_autofree LuInterp *thread = recognize_ruby ("ruby-thread");
+  g_autofree LuInterp *unknown = recognize_ruby ("ruby-unknown");
+  g_autofree char *told = lu_interp_unknown_versions ();
+
+  g_assert_nonnull (module);
+  g_assert_cmpuint (module->file.language, ==, LU_INTERP_RUBY);
+  g_assert_cmphex (module->file.version, ==, 0x030308);
+  g_assert_cmpuint (module->file.ruby.context, ==, LU_RUBY_CONTEXT_MODULE);
+  g_assert_cmphex (module->file.runtime, ==, 0x300f);
+  g_assert_cmpint (module->file.ruby.context_at, ==, 16);
+  g_assert_true (lu_interp_runs_at (module, 0x2400) && lu_interp_runs_at (module, 0x257f));
+  g_assert_false (lu_interp_runs_at (module, 0x2100) || lu_interp_runs_at (module, 0x2580));
+  g_assert_nonnull (thread);
+  g_assert_cmphex (thread->file.version, ==, 0x03040b);
+  g_assert_cmpuint (thread->file.ruby.context, ==, LU_RUBY_CONTEXT_THREAD);
+  g_assert_cmpint (thread->file.ruby.context_at, ==, -16);
+  g_assert_null (unknown);
+  g_assert_nonnull (strstr (told, "Ruby 3.2"));
+}
+
 /* Commands are told by their names, and scripts by that in their first line. */
 static void
 test_commands (void)
@@ -209,6 +248,7 @@ test_commands (void)
 
   g_assert_true (lu_interp_runs_command ("python3"));
   g_assert_true (lu_interp_runs_command ("/opt/python3/bin/python3.9"));
+  g_assert_true (lu_interp_runs_command ("/opt/ruby3.3"));
   g_assert_false (lu_interp_runs_command ("/opt/python3/bin/tool"));
   g_assert_true (g_file_set_contents (script, "#!/usr/bin/env python3\n", -1, NULL));
   g_assert_cmpint (chmod (script, 0700), ==, 0);
@@ -243,5 +283,6 @@ main (int argc, char **argv)
   TEST_ADD_CASES ("/interp", cases, test_case);
   g_test_add_func ("/interp/commands", test_commands);
   g_test_add_func ("/interp/damage", test_damage);
+  g_test_add_func ("/interp/ruby", test_ruby);
   return g_test_run ();
 }
