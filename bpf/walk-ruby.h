@@ -48,7 +48,7 @@
 #define ENV_TYPE_DUMMY 0x79990001
 
 /* glibc: the array of the blocks of thread-local variables, 16 bytes for each file, is the second
- * word of the thread (x86-64: dl-tls.h, tls.h). */
+ * word of the thread (dl-tls.h and tls.h of the C library). */
 #define DTV_AT         8
 #define DTV_ENTRY_SIZE 16
 

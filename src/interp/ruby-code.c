@@ -50,7 +50,7 @@ find_core (const LuInterpInput *file, const LuFdeTable *table)
       Elf64_Rela relocation;
 
       memcpy (&relocation, bytes + i, sizeof relocation);
-      if (ELF64_R_TYPE (relocation.r_info) != R_X86_64_RELATIVE)
+      if (ELF64_R_TYPE (relocation.r_info) != file->arch->files.rela_relative)
         continue;
       take_relocation (&run, table, &relocation);
       if (run.n == MIN_TABLE && lu_fde_table_range (table, file, run.fde, &core)

@@ -5,7 +5,8 @@
  * it).
  *
  * It calls vm_exec_core(), which jumps by a table of the addresses of all its instructions: more
- * than 150 words that are relocated, one after the other, all into one function. x86-64 only. */
+ * than 150 words that are relocated, one after the other, all into one function. Calls are the ones
+ * with the opcode e8. */
 
 #pragma once
 
