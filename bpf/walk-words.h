@@ -49,7 +49,7 @@ check_owner (walk_ref ref, uint64_t pc)
       && walk->place.kind != LU_BPF_MAPPING_JIT
       && walk->word_at - walk->sp < LU_FP_LEAF_WORDS * sizeof (uint64_t))
     walk->is_proved = 0;
-  if (rule != LU_FP_RULE_BY_FP)
+  if (!lu_fp_is_kept ((enum lu_fp_rule) rule))
     return rule == LU_FP_RULE_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_NONE;
   if (walk->has_rule == 0)
     {
@@ -438,7 +438,8 @@ may_be_caller (walk_ref ref, uint64_t word)
     return 0;
   rule = see_rule (ref, word - 1);
   return rule == LU_FP_RULE_UNKNOWN
-         || (rule == LU_FP_RULE_OTHER && see_call (ref, word) != LU_CALL_NONE);
+         || ((rule == LU_FP_RULE_OTHER || rule == LU_FP_RULE_REALIGNED)
+             && see_call (ref, word) != LU_CALL_NONE);
 }
 
 /* FOUND: code with unwind information may have called this leaf in a file; the engines then try

@@ -108,6 +108,8 @@ enum lu_fp_rule
   LU_FP_RULE_NONE,
   LU_FP_RULE_BY_FP, /* the CFA is just above the saved frame pointer: the code keeps it */
   LU_FP_RULE_OTHER,
+  LU_FP_RULE_REALIGNED, /* the CFA is kept below the frame pointer: the code keeps that, too, and
+                           above it copies of its caller's and of its return address */
   LU_FP_RULE_UNKNOWN, /* only in the kernel: there is no table, or too many rules were looked up */
 };
 
@@ -116,5 +118,14 @@ lu_fp_rule_of (const struct lu_rule *rule)
 {
   if (rule->cfa_kind == LU_CFA_NONE)
     return LU_FP_RULE_NONE;
+  if (rule->cfa_kind == LU_CFA_DEREF_FP)
+    return LU_FP_RULE_REALIGNED;
   return rule->cfa_kind == LU_CFA_FP && rule->cfa_off == 16 ? LU_FP_RULE_BY_FP : LU_FP_RULE_OTHER;
+}
+
+/* Returns whether the code has a frame pointer of its own. */
+static inline int
+lu_fp_is_kept (enum lu_fp_rule rule)
+{
+  return rule == LU_FP_RULE_BY_FP || rule == LU_FP_RULE_REALIGNED;
 }

@@ -379,13 +379,15 @@ lu_dwfl_facts_rule (const LuDwflMapping *mapping, guint64 lookup, const LuArch *
   enum lu_fp_rule rule = frame != NULL ? LU_FP_RULE_OTHER : LU_FP_RULE_NONE;
   guint distance = 2u * arch->word_size;
   Dwarf_Op *ops;
-  size_t n_ops;
+  size_t n_ops = 0;
 
   if (frame != NULL && dwarf_frame_cfa (frame, &ops, &n_ops) == 0 && n_ops == 1
       && ((ops[0].atom == DW_OP_breg0 + arch->fp && ops[0].number == distance)
           || (ops[0].atom == DW_OP_bregx && ops[0].number == arch->fp
               && ops[0].number2 == distance)))
     rule = LU_FP_RULE_BY_FP;
+  else if (n_ops == 2 && ops[0].atom == DW_OP_breg0 + arch->fp && ops[1].atom == DW_OP_deref)
+    rule = LU_FP_RULE_REALIGNED;
   free (frame);
   return rule;
 }

@@ -431,7 +431,7 @@ check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   if (rule == LU_FP_RULE_OTHER && self->is_exact && code->status != LU_STATUS_JIT
       && at - frame->sp < LU_FP_LEAF_WORDS * self->arch->word_size)
     self->is_repeatable = FALSE;
-  if (rule != LU_FP_RULE_BY_FP)
+  if (!lu_fp_is_kept (rule))
     return LU_PROVIDER_NONE;
   if (has_rule)
     return check_owner (self, code, mapping, value);

@@ -40,6 +40,7 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
   guint64 pc = word->value;
   const LuDwflMapping *mapping = pc > LU_FP_MIN_ADDRESS ? ops->find (data, pc - 1) : NULL;
   LuProviderResult result;
+  enum lu_fp_rule rule;
 
   if (mapping == NULL || !lu_fp_step_is_possible (mapping))
     return LU_PROVIDER_NONE;
@@ -48,8 +49,9 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
   result = ops->leads_to (data, mapping, pc, word->code, word->pc);
   if (result != LU_PROVIDER_FOUND)
     return result;
-  if (mapping->status != LU_STATUS_COMPLETE
-      || ops->rule_at (data, mapping, pc - 1) != LU_FP_RULE_OTHER)
+  rule = mapping->status == LU_STATUS_COMPLETE ? ops->rule_at (data, mapping, pc - 1)
+                                               : LU_FP_RULE_NONE;
+  if (rule != LU_FP_RULE_OTHER && rule != LU_FP_RULE_REALIGNED)
     return LU_PROVIDER_END;
   return ops->call_before (data, mapping, pc) == LU_CALL_DIRECT || !may_be_framed (ops, data, word)
              ? LU_PROVIDER_FOUND

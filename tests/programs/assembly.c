@@ -6,7 +6,8 @@
  *
  * hot_odd() takes half a word of the stack, hot_large() more words than are searched for return
  * addresses, and through() calls on. hot_bare() and its caller straight() take none of the stack,
- * so the word above the return address of hot_bare() is that of straight(). */
+ * so the word above the return address of hot_bare() is that of straight().
+ * realigner() keeps its CFA below its frame pointer. */
 #include "known.h"
 
 void hot_odd (unsigned long rounds);
@@ -59,6 +60,17 @@ without_frame_pointer (void)
   AFTER_CALL ();
 }
 
+/* The arguments on the stack are found through a register that this frame holds a copy of. */
+KNOWN void
+realigner (int a, int b, int c, int d, int e, int f, int g, int h)
+{
+  __attribute__ ((aligned (64))) volatile int is_stopped = 0;
+
+  for (long long end = cpu_time () + 100 * 1000000LL; cpu_time () < end && is_stopped < a + b + c + d + e + f + g + h;)
+    straight (400000);
+  AFTER_CALL ();
+}
+
 /* The alignment makes the compiler keep a frame pointer. */
 KNOWN void
 keeper (void)
@@ -71,6 +83,7 @@ keeper (void)
       hot_large (400000);
     }
   without_frame_pointer ();
+  realigner (1, 2, 3, 4, 5, 6, 7, 8);
   AFTER_CALL ();
 }
 

@@ -36,7 +36,7 @@ OUTSIDE = [
     ["LIBC|LDSO|VDSO|PLT*", "main", *START],
     ["_start"],
     ["LIBC*", START_FILES, NO_CFI],
-    ["LIBC|PLT*", START_FILES, "LIBC|LDSO*", *START],
+    ["LIBC|PLT*", f"{START_FILES}+", "LIBC|LDSO*", *START],
 ]
 
 
@@ -407,9 +407,13 @@ CASES = {
                      ["@assembly"],
                      [["hot_odd|hot_large", NO_CFI], ["hot_inner", "through", NO_CFI],
                       ["hot_bare", "straight", NO_CFI],
-                      ["hot_odd|hot_large", "keeper", "outer", "main", *START]],
+                      ["hot_odd|hot_large", "keeper", "outer", "main", *START],
+                      # with rows from the code of the assembly
+                      ["hot_inner", "through", "without_frame_pointer", "keeper", "outer", "main", *START],
+                      ["hot_bare", "straight", "without_frame_pointer|realigner", "keeper", "outer", "main",
+                       *START]],
                      hot=("hot_odd", "hot_large", "hot_inner", "hot_bare"),
-                     allowed=[["LIBC|VDSO*", "without_frame_pointer", "keeper", "outer", "main", *START],
+                     allowed=[["LIBC|VDSO*", "without_frame_pointer|realigner", "keeper", "outer", "main", *START],
                               ["keeper", "outer", "main", *START]]),
     "landing-pad": landing_pad("a function that jumps to a landing pad", TABLE),
     "landing-pad-kernel": landing_pad("the same, with walks in the kernel", KERNEL, KERNEL_WALKS),
