@@ -27,6 +27,9 @@
 #define MAX_CODE (4u << 20)
 /* Up to this size, bytes between two functions are not code. */
 #define MAX_PADDING 15
+/* Longer gaps would take too much memory for a moment (code/flow.h). The longest of x265 has 4.5
+ * MB. */
+#define MAX_GAP (5u << 20)
 /* Most files have less code without CFI: what linkers and compilers add (192 bytes). */
 #define MIN_GAPS 256
 /* Files with more gaps than this are not compiled code. */
@@ -94,7 +97,8 @@ note_gap (Coverage *self, guint64 from, guint64 to)
                           .end = MIN (to, segment->vaddr + segment->file_size) };
 
       if (!segment->executable || segment->vaddr > G_MAXUINT64 - segment->file_size
-          || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING)
+          || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING
+          || gap.end - gap.start > MAX_GAP)
         continue;
       g_array_append_val (self->gaps, gap);
       self->gap_size += gap.end - gap.start;

@@ -66,7 +66,8 @@ realigner (int a, int b, int c, int d, int e, int f, int g, int h)
 {
   __attribute__ ((aligned (64))) volatile int is_stopped = 0;
 
-  for (long long end = cpu_time () + 100 * 1000000LL; cpu_time () < end && is_stopped < a + b + c + d + e + f + g + h;)
+  for (long long end = cpu_time () + 100 * 1000000LL;
+       cpu_time () < end && is_stopped < a + b + c + d + e + f + g + h;)
     straight (400000);
   AFTER_CALL ();
 }
