@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-gap-filler.c - rows for code without CFI in a file that has CFI: this program, in which one
- * function is assembly without CFI, and another one, with CFI, jumps to it. */
+ * function is assembly without CFI, and another one, with CFI, jumps to it. Further code without
+ * CFI is too much. */
 
 #include "base/fd.h"
 #include "code/decoder.h"
@@ -18,6 +19,7 @@ void bare (void);
 void bare_pushed (void);
 void leads_to_bare (void);
 void leads_nowhere (void);
+void too_much (void);
 extern const char __executable_start;
 
 #ifdef __x86_64__
@@ -40,6 +42,14 @@ __asm__(".text\n"
         "  .cfi_endproc\n"
         ".balign 64\n"
         "leads_nowhere:\n"
+        "  .cfi_startproc\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
+        ".type too_much, @function\n"
+        "too_much:\n"
+        "  .fill 0x600000, 1, 0x90\n"
+        "  ret\n"
+        ".size too_much, . - too_much\n"
         "  .cfi_startproc\n"
         "  ret\n"
         "  .cfi_endproc\n");
@@ -100,6 +110,8 @@ test_rows (void)
   g_assert_cmpint (rows->rules.rules[id].cfa_off, ==, 16);
   g_assert_true ((rows->rules.rules[id].flags & LU_RULE_DERIVED) != 0);
   index = lu_extra_rows_find (rows, elf_address (&program, leads_nowhere));
+  g_assert_true (index < 0 || g_array_index (rows->rows, LuExtraRow, index).rule == LU_RULE_NONE);
+  index = lu_extra_rows_find (rows, elf_address (&program, too_much));
   g_assert_true (index < 0 || g_array_index (rows->rows, LuExtraRow, index).rule == LU_RULE_NONE);
   close_program (&program);
 }
