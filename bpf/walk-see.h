@@ -92,8 +92,8 @@ enum wanted
   WANTED_OWNER, /* code that keeps walk->fp and may have called this frame */
   WANTED_BY_FP, /* not code that is known to use the frame pointer for something else */
   WANTED_JIT,   /* the same, and it may have called generated code */
-  WANTED_TOP,   /* the same; a direct call in a file may have called it, or not */
-  WANTED_ABOVE, /* like WANTED_ANY, in the same way */
+  WANTED_TOP,   /* the same; whether a call in a file may have called it, user space decides */
+  WANTED_ABOVE, /* like WANTED_ANY; user space decides about direct calls in files */
 };
 
 /* FOUND: this can be a return address, because there is code with a call before it, or
@@ -121,7 +121,8 @@ check_return (walk_ref ref, uint64_t pc, uint64_t fp, uint64_t sp, uint32_t want
         return VERDICT_NONE;
     }
   call = see_call (ref, pc);
-  if (call == LU_CALL_UNKNOWN || (call == LU_CALL_DIRECT && wanted >= WANTED_TOP))
+  if (call == LU_CALL_UNKNOWN || (call != LU_CALL_NONE && wanted == WANTED_TOP)
+      || (call == LU_CALL_DIRECT && wanted == WANTED_ABOVE))
     return VERDICT_UNKNOWN;
   return call == LU_CALL_NONE || (call == LU_CALL_DIRECT && wanted == WANTED_JIT) ? VERDICT_NONE
                                                                                   : VERDICT_FOUND;

@@ -330,6 +330,18 @@ go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
                                     : go_by_kind (self, code, frame, LU_LEAF_KIND (leaf), caller);
 }
 
+/* Returns whether the frame pointer is that of a function of V8. */
+static gboolean
+is_v8_function (const LuFrameContext *self, guint64 fp)
+{
+  guint64 words[LU_FP_V8_WORDS];
+
+  for (guint i = 0; i < LU_FP_V8_WORDS; i++)
+    if (!lu_frame_read_word (self, fp - sizeof words + i * sizeof *words, &words[i]))
+      return FALSE;
+  return lu_fp_v8_is_function (words);
+}
+
 /* Checks the return address found for a leaf of generated code. BEYOND: a direct call in a file is
  * before it, so that it may as well be an old one. */
 static LuProviderResult
@@ -341,6 +353,19 @@ check_direct (LuFrameContext *self, guint64 pc)
     return LU_PROVIDER_FOUND;
   return self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT ? LU_PROVIDER_BEYOND
                                                                             : LU_PROVIDER_FOUND;
+}
+
+/* Checks the return address on top of such a leaf's stack. BEYOND: as above; or ordinary code has
+ * called something through a register, and the frame pointer is that of a function of V8: of that
+ * code, or of this leaf, whose frame begins with an old word then. */
+static LuProviderResult
+check_top (LuFrameContext *self, guint64 pc, guint64 fp)
+{
+  const LuDwflMapping *mapping = self->ops->find (self->data, pc - 1);
+
+  if (mapping->status != LU_STATUS_JIT && is_v8_function (self, fp))
+    return LU_PROVIDER_BEYOND;
+  return check_direct (self, pc);
 }
 
 /* Steps from a leaf of generated code, in the same way. */
@@ -363,7 +388,7 @@ go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller
     }
   result = check_return_by_fp (self, top, frame->fp, frame->sp + word);
   if (result == LU_PROVIDER_FOUND && is_frame_pointer (self, frame->fp, frame->sp + word))
-    result = check_direct (self, top);
+    result = check_top (self, top, frame->fp);
   return result == LU_PROVIDER_FOUND || result == LU_PROVIDER_NONE
              ? go_by_top (self, frame, caller, check_return_from_jit)
              : result;
@@ -388,18 +413,6 @@ check_owner (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMappin
       break;
     }
   return LU_PROVIDER_NONE;
-}
-
-/* Returns whether the frame pointer is that of a function of V8. */
-static gboolean
-is_v8_function (const LuFrameContext *self, guint64 fp)
-{
-  guint64 words[LU_FP_V8_WORDS];
-
-  for (guint i = 0; i < LU_FP_V8_WORDS; i++)
-    if (!lu_frame_read_word (self, fp - sizeof words + i * sizeof *words, &words[i]))
-      return FALSE;
-  return lu_fp_v8_is_function (words);
 }
 
 /* FOUND: this word of the frame may be a return address into code that keeps `frame->fp` and has
