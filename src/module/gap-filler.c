@@ -11,13 +11,14 @@
 #include "module/file-rows.h"
 
 #include <malloc.h>
+#include <pthread.h>
 
 #define MAX_FILES 8
 
 /* A file that needs rows. */
 typedef struct
 {
-  LuTableSlot *slot; /* reference; NULL: the thread ends */
+  LuTableSlot *slot; /* reference */
   LuImage *image;    /* reference */
   int fd;            /* owned */
 } Filling;
@@ -25,8 +26,12 @@ typedef struct
 struct _LuGapFiller
 {
   const gint *is_stopping;
-  GThread *thread;    /* NULL: not started */
-  GAsyncQueue *files; /* of Filling */
+  GThread *thread; /* NULL: not started */
+
+  pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
+  pthread_cond_t changed;
+  GQueue files; /* of Filling; the first is the next */
+  gboolean is_ending;
 };
 
 static void
@@ -57,6 +62,20 @@ fill (const LuGapFiller *self, const Filling *filling)
            rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
 }
 
+/* Waits for a file. NULL: the thread is to end. */
+static Filling *
+take_file (LuGapFiller *self)
+{
+  Filling *filling;
+
+  pthread_mutex_lock (&self->mutex);
+  while (self->files.length == 0 && !self->is_ending)
+    pthread_cond_wait (&self->changed, &self->mutex);
+  filling = self->is_ending ? NULL : g_queue_pop_head (&self->files);
+  pthread_mutex_unlock (&self->mutex);
+  return filling;
+}
+
 static gpointer
 filler_main (gpointer data)
 {
@@ -64,23 +83,26 @@ filler_main (gpointer data)
   Filling *filling;
 
   lu_thread_be_ordinary ();
-  while ((filling = g_async_queue_pop (self->files))->slot != NULL)
+  while ((filling = take_file (self)) != NULL)
     {
-      if (!g_atomic_int_get (self->is_stopping))
-        fill (self, filling);
+      fill (self, filling);
       filling_free (filling);
 #ifdef __GLIBC__
       malloc_trim (0); /* it took several times the size of the code */
 #endif
     }
-  filling_free (filling);
   return NULL;
 }
 
 gboolean
-lu_gap_filler_has_room (const LuGapFiller *self)
+lu_gap_filler_has_room (LuGapFiller *self)
 {
-  return g_async_queue_length (self->files) < MAX_FILES;
+  gboolean has_room;
+
+  pthread_mutex_lock (&self->mutex);
+  has_room = self->files.length < MAX_FILES;
+  pthread_mutex_unlock (&self->mutex);
+  return has_room;
 }
 
 gboolean
@@ -95,7 +117,10 @@ lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_
   Filling *filling = g_new0 (Filling, 1);
 
   *filling = (Filling){ lu_table_slot_ref (slot), lu_image_ref (image), fd_taken };
-  g_async_queue_push (self->files, filling);
+  pthread_mutex_lock (&self->mutex);
+  g_queue_push_tail (&self->files, filling);
+  pthread_cond_signal (&self->changed);
+  pthread_mutex_unlock (&self->mutex);
   if (self->thread == NULL)
     self->thread = g_thread_new ("rows", filler_main, self);
 }
@@ -106,26 +131,29 @@ lu_gap_filler_new (const gint *is_stopping)
   LuGapFiller *self = g_new0 (LuGapFiller, 1);
 
   self->is_stopping = is_stopping;
-  self->files = g_async_queue_new_full (filling_free);
+  pthread_mutex_init (&self->mutex, NULL);
+  pthread_cond_init (&self->changed, NULL);
+  g_queue_init (&self->files);
   return self;
 }
 
 void
 lu_gap_filler_stop (LuGapFiller *self)
 {
-  Filling *end;
-
   if (self->thread == NULL)
     return;
-  end = g_new0 (Filling, 1);
-  end->fd = -1;
-  g_async_queue_push (self->files, end);
+  pthread_mutex_lock (&self->mutex);
+  self->is_ending = TRUE;
+  pthread_cond_signal (&self->changed);
+  pthread_mutex_unlock (&self->mutex);
   g_thread_join (g_steal_pointer (&self->thread));
+  g_queue_clear_full (&self->files, filling_free);
 }
 
 void
 lu_gap_filler_free (LuGapFiller *self)
 {
-  g_async_queue_unref (self->files);
+  pthread_cond_destroy (&self->changed);
+  pthread_mutex_destroy (&self->mutex);
   g_free (self);
 }

@@ -14,12 +14,13 @@ typedef struct _LuGapFiller LuGapFiller;
 
 /* is_stopping: atomic, borrowed; when it is not 0, the current file is given up. */
 LuGapFiller *lu_gap_filler_new (const gint *is_stopping);
-/* Ends the thread when it is done with the current file. */
+/* Ends the thread when it is done with the current file; drops the files that
+ * wait. */
 void lu_gap_filler_stop (LuGapFiller *self);
 void lu_gap_filler_free (LuGapFiller *self); /* after lu_gap_filler_stop() */
 
 /* Returns whether another file may be added; each is open until its rows are made. Any thread. */
-gboolean lu_gap_filler_has_room (const LuGapFiller *self);
+gboolean lu_gap_filler_has_room (LuGapFiller *self);
 /* Adds a file, open as `fd_taken`. Worker thread. */
 void lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_taken);
 /* Returns whether the thread was ever started and not stopped yet. */
