@@ -47,7 +47,8 @@ read_head (LuCursor *in, LuCompressedForm form, guint32 *type)
   if (form == LU_COMPRESSED_OLD)
     {
       *type = ELFCOMPRESS_ZLIB;
-      return GUINT64_FROM_BE (lu_cursor_u64 (in));
+      size = lu_cursor_u64 (in);
+      return GUINT64_FROM_BE (size); /* may evaluate its argument several times */
     }
   if (form == LU_COMPRESSED_32BIT)
     {
