@@ -10,6 +10,7 @@ kernels have built in suffices, and the results come out of a serial port.
 
 import gzip
 import io
+import json
 import os
 import re
 import stat
@@ -24,7 +25,7 @@ BUSYBOX = Path("/bin/busybox")
 LIBRARY = re.compile(r"(?:=> |^\s*)(/\S+) \(0x")
 
 # Software emulation, also where /dev/kvm exists: it may be there and not work.
-QEMU = ["-accel", "tcg,thread=multi", "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none",
+QEMU = ["-accel", "tcg,thread=multi", "-smp", "2", "-nodefaults", "-display", "none",
         "-no-reboot"]
 
 
@@ -137,9 +138,10 @@ def libraries_of(program):
     return [m.group(1) for line in run.stdout.splitlines() if (m := LIBRARY.search(line))]
 
 
-def build(recorder, programs, commands, tests=None, machine=X86_64, root=""):
-    """The initramfs.  @commands maps a name to the words behind `RECORDER -o FILE`, @tests one to a
-    command of its own.  Libraries and busybox are those of the system in the directory @root."""
+def begin(recorder, programs, commands, tests=None, machine=X86_64, root=""):
+    """The initramfs, to which more can be added.  @commands maps a name to the words behind `RECORDER
+    -o FILE`, @tests one to a command of its own.  Libraries and busybox are those of the system in
+    the directory @root."""
     archive = Archive()
     for directory in ("/proc", "/sys", "/dev", "/tmp", "/bin", "/sbin"):
         if not os.path.islink(f"{root}{directory}"):
@@ -155,17 +157,28 @@ def build(recorder, programs, commands, tests=None, machine=X86_64, root=""):
     for path, table in (("/commands", commands), ("/tests", tests or {})):
         lines = (" ".join([name, *words]) + "\n" for name, words in table.items())
         archive.add_data(path, "".join(lines).encode())
-    return archive.finish()
+    return archive
 
 
-def run(kernel, initramfs, directory, time_limit, machine=X86_64):
-    """Boots @kernel; returns its results as {file name: bytes}.  The console stays in @directory."""
+def build(*arguments):
+    """The initramfs of begin(), compressed."""
+    return begin(*arguments).finish()
+
+
+def stats_in(log):
+    """The recorder's statistics (--stats json) in what it wrote to standard error, or None."""
+    return next((json.loads(line) for line in log.splitlines() if line.startswith("{")), None)
+
+
+def run(kernel, initramfs, directory, time_limit, machine=X86_64, memory=1024):
+    """Boots @kernel in @memory MiB; returns its results as {file name: bytes}.  The console stays in
+    @directory."""
     console, results = directory / "console", directory / "results.tar.gz"
     with open(directory / "qemu.log", "wb") as log:
         machine = subprocess.Popen(
             [*machine.qemu, *QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
              "-append", f"console={machine.console} panic=-1 quiet", "-serial", f"file:{console}",
-             *machine.results[:-1], f"{machine.results[-1]}{results}"],
+             *machine.results[:-1], f"{machine.results[-1]}{results}", "-m", str(memory)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             status = machine.wait(time_limit)
