@@ -19,7 +19,7 @@ import threading
 import time
 import types
 
-LOG = []
+LOG, BRIEF = [], []
 CLOCK = getattr(time, "monotonic_ns", time.monotonic)
 SECOND = 10 ** 9 if hasattr(time, "monotonic_ns") else 1
 MADE = itertools.count()
@@ -128,19 +128,36 @@ def tasks():
 
 def made_code():
     # Code objects that are freed at once, so that the next ones get their addresses.
-    for i in range(400):
+    for i in range(150):
         names = {"burn": burn, "number": next(MADE)}
         text = "def made_%(number)d():\n  burn(0.1)\nmade_%(number)d()\n" % names
         exec(compile("\n" * (i % 7) + text, "<made %(number)d>" % names, "exec"), names)
 
 
+def brief():
+    begin = CLOCK()
+    x = 0
+    for i in range(150):
+        x += i * i
+    BRIEF.append((begin, CLOCK()))
+
+
 def churn():
-    # Functions that live for a tenth of a millisecond.
-    template = compile("def made():\n  burn(0.03)\n", "<churn>", "exec").co_consts[0]
-    for number in itertools.islice(MADE, 1000):
-        names = dict.fromkeys(("co_name", "co_qualname") if hasattr(template, "co_qualname") else ("co_name",),
-                              "made_%d" % number)
-        types.FunctionType(template.replace(co_firstlineno=number % 1000 + 1, **names), {"burn": burn})()
+    # Functions that live for some microseconds. What is needed of their chains is put together afterwards.
+    template = compile("def made():\n  brief()\n", "<churn>", "exec").co_consts[0]
+    kinds = [name for name in ("co_name", "co_qualname") if hasattr(template, name)]
+    numbers = list(itertools.islice(MADE, 1000))
+    for number in numbers:
+        code = template.replace(co_firstlineno=number % 1000 + 1, **dict.fromkeys(kinds, "made_%d" % number))
+        line = sys._getframe().f_lineno + 1
+        types.FunctionType(code, {"brief": brief})()
+    _, *lines = chain().split(" ")[0].split(":")
+    outer = chain().split(" ", 1)[1]
+    for number, (begin, end) in zip(numbers, BRIEF):
+        first, place = number % 1000 + 1, (os.path.basename(__file__), brief.__code__.co_firstlineno)
+        LOG.append((begin, end, gettid(186), "0:%d:%d:%s " % (first + 1, line, ":".join(lines))
+                    + "brief (%s:%d)|made_%d (<churn>:%d)|" % (*place, number, first) + outer))
+    BRIEF.clear()
 
 
 def threads():
