@@ -7,21 +7,38 @@
 
 #include "code/decoder.h"
 
+/* Adds the functions of one kind to which other code leads, each before what the last one has led
+ * to. FALSE: it was cancelled. */
+static gboolean
+add_leads (LuFlow *flow, const GArray *leads, LuStartKind kind)
+{
+  for (guint i = 0; leads != NULL && i < leads->len; i++)
+    {
+      const LuCodeLead *lead = &g_array_index (leads, LuCodeLead, i);
+
+      if (lead->kind == kind && lu_flow_add_start (flow, lead->address, kind, FALSE)
+          && !lu_flow_run (flow))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 LuFlow *
 lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GArray *words,
-                      const gint *is_cancelled)
+                      const LuCodeWanted *wanted)
 {
   g_autoptr (LuFlow) flow = lu_flow_new (range, &file->flow_file);
   guint64 end = range->start + range->size;
   guint first = lu_code_file_first (words, range->start);
   guint n = lu_code_file_first (words, end) - first;
 
-  lu_flow_set_cancelled (flow, is_cancelled);
+  lu_flow_set_cancelled (flow, wanted->is_cancelled);
   lu_flow_add_start (flow, file->headers.entry, LU_START_CERTAIN, TRUE);
   for (guint i = lu_code_file_first (file->functions, range->start);
        i < file->functions->len && g_array_index (file->functions, guint64, i) < end; i++)
     lu_flow_add_start (flow, g_array_index (file->functions, guint64, i), LU_START_CERTAIN, FALSE);
-  if (lu_flow_run (flow) && lu_flow_run_pointers (flow)
+  if (lu_flow_run (flow) && add_leads (flow, wanted->leads, LU_START_CERTAIN)
+      && add_leads (flow, wanted->leads, LU_START_POINTER) && lu_flow_run_pointers (flow)
       && lu_flow_run_words (flow, (const guint64 *) words->data + first, n)
       && lu_flow_run_gaps (flow))
     return g_steal_pointer (&flow);
@@ -43,7 +60,7 @@ is_padding (const LuCodeBytes *range)
 }
 
 LuExtraRows *
-lu_code_rows_make (int fd, const GArray *pieces, const gint *is_cancelled)
+lu_code_rows_make (int fd, const LuCodeWanted *wanted)
 {
   g_autoptr (LuCodeFile) file = NULL;
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
@@ -52,7 +69,7 @@ lu_code_rows_make (int fd, const GArray *pieces, const gint *is_cancelled)
 
   if (!lu_decoder_load ())
     return NULL;
-  file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, pieces);
+  file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, wanted->pieces);
   if (file == NULL)
     return NULL;
   words = lu_code_file_find_pointers (file);
@@ -66,7 +83,7 @@ lu_code_rows_make (int fd, const GArray *pieces, const gint *is_cancelled)
       end = range->start + range->size;
       if (is_padding (range))
         continue;
-      flow = lu_code_rows_analyse (file, range, words, is_cancelled);
+      flow = lu_code_rows_analyse (file, range, words, wanted);
       if (flow == NULL)
         return NULL;
       lu_flow_write (flow, rows);

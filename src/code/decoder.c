@@ -202,7 +202,8 @@ decode_address (Decoding *self)
     return;
   take_memory (self, from);
   op->dst = number_of (to);
-  if (is_relative (from))
+  op->is_relative = is_relative (from);
+  if (op->is_relative)
     op->kind = LU_OP_CONSTANT;
   else if (is_simple (from))
     {

@@ -70,7 +70,8 @@ typedef struct
   guint8 condition;
   guint8 dst, src, base, index; /* numbers, or LU_CODE_NO_REGISTER */
   guint8 scale;
-  gboolean is_padding; /* it does nothing */
+  gboolean is_padding;  /* it does nothing */
+  gboolean is_relative; /* CONSTANT: relative to the instruction, so it is an address */
   gint64 value;
   guint64 target;
   guint32 writes; /* bit for each register that changes, those of the kind included */

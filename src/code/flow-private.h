@@ -28,6 +28,7 @@ typedef struct
   gboolean returns;   /* or that is not known */
   gboolean has_exit;  /* a return or direct jump that is balanced was seen */
   gboolean is_called; /* by a function that does not only follow padding */
+  gboolean loses_fp;  /* it returns with another frame pointer, to callers that know */
   guint32 waiters;    /* first link of those that go on when it returns; 0: none */
 } LuFlowFunction;
 

@@ -73,6 +73,16 @@ find_owner (Writer *self, gsize at)
                                                                : flow->owners[at / LU_FLOW_GRAIN];
 }
 
+static gboolean
+make_rule (const LuFlow *flow, const LuFlowFunction *function, gsize at, struct lu_rule *rule)
+{
+  const LuFrameFacts *facts = lu_facts_list_get (flow->facts, flow->cells[at]);
+
+  return is_sound (function)
+         && (function->loses_fp ? lu_frame_facts_rule_without_fp (facts, rule)
+                                : lu_frame_facts_rule (facts, rule));
+}
+
 static void
 write_instruction (Writer *self, gsize at)
 {
@@ -80,9 +90,7 @@ write_instruction (Writer *self, gsize at)
   guint64 address = flow->range.start + at;
   guint32 owner = find_owner (self, at);
   struct lu_rule rule;
-  gboolean is_known =
-      is_sound (function_at (flow, owner))
-      && lu_frame_facts_rule (lu_facts_list_get (flow->facts, flow->cells[at]), &rule);
+  gboolean is_known = make_rule (flow, function_at (flow, owner), at, &rule);
 
   lu_extra_rows_add (self->rows, address, is_known ? &rule : NULL);
   if (owner != self->owner || function_at (flow, owner)->start == address)
@@ -145,4 +153,13 @@ lu_flow_facts_at (const LuFlow *self, guint64 address)
       || !is_sound (function_at (self, self->owners[at / LU_FLOW_GRAIN])))
     return NULL;
   return lu_facts_list_get (self->facts, self->cells[at]);
+}
+
+gboolean
+lu_flow_rule_at (const LuFlow *self, guint64 address, struct lu_rule *rule)
+{
+  gsize at = address - self->range.start;
+
+  return at < self->range.size && self->cells[at] > LU_CELL_INSIDE
+         && make_rule (self, function_at (self, self->owners[at / LU_FLOW_GRAIN]), at, rule);
 }

@@ -107,6 +107,32 @@ add_link (LuFlow *self, guint32 *first, LuFlowLink link)
   return *first;
 }
 
+/* Notes that a function goes on in one that may return with another frame pointer. */
+static void
+take_over_fp (LuFlowFunction *from, const LuFlowFunction *to)
+{
+  if (!to->loses_fp || from->loses_fp)
+    return;
+  from->is_bad |= from->returns; /* its callers do not know */
+  from->loses_fp = TRUE;
+}
+
+static void
+let_go_on (LuFlow *self, const LuFlowLink *link, const LuFlowFunction *function)
+{
+  LuFlowItem item = link->item;
+
+  if (!link->is_call)
+    {
+      take_over_fp (function_at (self, item.function), function);
+      g_array_append_val (self->returning, item.function);
+      return;
+    }
+  if (function->loses_fp)
+    lu_path_lose_fp (&item.path);
+  g_array_append_val (self->items, item);
+}
+
 /* Notes that a function returns, and lets those go on that wait for it. */
 static void
 set_returns (LuFlow *self, guint32 id)
@@ -124,14 +150,7 @@ set_returns (LuFlow *self, guint32 id)
       function->returns = TRUE;
       function->waiters = 0;
       for (; waiter != 0; waiter = g_array_index (self->links, LuFlowLink, waiter).next)
-        {
-          const LuFlowLink *link = &g_array_index (self->links, LuFlowLink, waiter);
-
-          if (link->is_call)
-            g_array_append_val (self->items, link->item);
-          else
-            g_array_append_val (self->returning, link->item.function);
-        }
+        let_go_on (self, &g_array_index (self->links, LuFlowLink, waiter), function);
     }
 }
 
@@ -145,6 +164,8 @@ add_jump (LuFlow *self, guint32 from, guint32 to)
   if (from == to)
     return;
   g_array_append_val (self->jumps, jump);
+  if (to != LU_FLOW_ANYWHERE && function_at (self, to)->returns)
+    take_over_fp (function_at (self, from), function_at (self, to));
   if (to == LU_FLOW_ANYWHERE || function_at (self, to)->returns)
     set_returns (self, from);
   else
@@ -236,6 +257,22 @@ arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
 
 /* Jumps */
 
+/* Returns whether a function may be left here. Assembly has functions that are only called directly
+ * and change the frame pointer, which their callers know. */
+static gboolean
+is_left_well (const LuFlow *self, guint32 id, const LuPath *path)
+{
+  LuFlowFunction *function = function_at (self, id);
+
+  if (lu_path_is_balanced (path))
+    return TRUE;
+  if (!lu_path_lacks_fp (path) || !function->is_called
+      || (function->returns && !function->loses_fp))
+    return FALSE;
+  function->loses_fp = TRUE;
+  return TRUE;
+}
+
 /* Handles a path that leads to an address by a jump or by going on. TRUE: it goes on there in the
  * same function. */
 static gboolean
@@ -253,7 +290,7 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboole
     }
   if (!is_start (self, address) || address == function_at (self, id)->start)
     return TRUE;
-  if (lu_path_is_balanced (path))
+  if (is_left_well (self, id, path))
     {
       to = function_at (self, lu_flow_find_function (self, address));
       function_at (self, id)->has_exit |=
@@ -335,7 +372,7 @@ static void
 return_from (LuFlow *self, guint32 id, const LuPath *path)
 {
   /* At the entry of a program, nothing is there to return to. */
-  if (!lu_path_is_balanced (path) && !(path->facts.is_root && !path->facts.has_entered))
+  if (!is_left_well (self, id, path) && !(path->facts.is_root && !path->facts.has_entered))
     give_up (self, id);
   function_at (self, id)->has_exit = TRUE;
   set_returns (self, id);
@@ -362,7 +399,11 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
   callee = add_function (self, op->target, function_at (self, id)->kind, FALSE);
   function_at (self, callee)->is_called |= function_at (self, id)->kind != LU_START_GAP;
   if (function_at (self, callee)->returns)
-    return TRUE;
+    {
+      if (function_at (self, callee)->loses_fp)
+        lu_path_lose_fp (path);
+      return TRUE;
+    }
   link.item.path = *path;
   add_link (self, &function_at (self, callee)->waiters, link);
   return FALSE;

@@ -71,4 +71,7 @@ void lu_flow_write (LuFlow *self, LuExtraRows *rows);
  * was understood. For tests and the arbiter. */
 const LuFrameFacts *lu_flow_facts_at (const LuFlow *self, guint64 address);
 
+/* Returns the rule at an instruction. FALSE: there is none. For tests. */
+gboolean lu_flow_rule_at (const LuFlow *self, guint64 address, struct lu_rule *rule);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuFlow, lu_flow_free)

@@ -75,6 +75,13 @@ get_known (const LuPath *self, guint8 reg)
 }
 
 static void
+drop_kept (LuPath *self)
+{
+  set_fact (self, LU_FACT_CFA_KEPT, nowhere);
+  self->facts.cfa_register = 0;
+}
+
+static void
 forget (LuPath *self, guint8 reg)
 {
   for (guint i = 0; i < LU_MAX_KNOWN; i++)
@@ -84,6 +91,8 @@ forget (LuPath *self, guint8 reg)
     self->compared = self->compared_base = LU_CODE_NO_REGISTER;
   if (self->limited_base == reg)
     self->limited_base = LU_CODE_NO_REGISTER;
+  if (self->facts.kinds[LU_FACT_CFA_KEPT] != LU_FACT_UNKNOWN && self->facts.cfa_register == reg)
+    drop_kept (self);
 }
 
 /* Replaces what is known of a register, which loses its first value. */
@@ -116,6 +125,14 @@ get_place (const LuPath *self, guint8 reg)
   return known.kind == LU_KNOWN_CFA ? (Place){ LU_FACT_CFA, known.value } : nowhere;
 }
 
+static void
+drop_slot (LuPath *self, int slot)
+{
+  set_fact (self, slot, nowhere);
+  if (slot == LU_FACT_CFA_SLOT)
+    set_fact (self, LU_FACT_CFA_VALUE, nowhere);
+}
+
 /* Forgets the slots below the stack pointer, which was moved up over them. */
 static void
 drop_popped (LuPath *self)
@@ -124,7 +141,7 @@ drop_popped (LuPath *self)
 
   for (int slot = LU_FACT_FP_SLOT; slot <= LU_FACT_CFA_SLOT; slot++)
     if (self->facts.kinds[slot] == sp.kind && self->facts.offsets[slot] < sp.offset)
-      set_fact (self, slot, nowhere);
+      drop_slot (self, slot);
 }
 
 static void
@@ -178,13 +195,17 @@ store (LuPath *self, Place where, guint8 src)
     return;
   for (int slot = LU_FACT_FP_SLOT; slot <= LU_FACT_CFA_SLOT; slot++)
     if (is_same_place (get_fact (self, slot), where))
-      set_fact (self, slot, nowhere);
+      drop_slot (self, slot);
   for (guint i = 0; i < G_N_ELEMENTS (slots); i++)
     if (fact == registers[i] && self->facts.kinds[fact] == LU_FACT_ENTRY
         && self->facts.kinds[slots[i]] == LU_FACT_UNKNOWN)
       set_fact (self, slots[i], where);
-  if (value.kind == LU_FACT_CFA && value.offset == 0 && where.kind == LU_FACT_ALIGNED)
-    set_fact (self, LU_FACT_CFA_SLOT, where);
+  if (value.kind == LU_FACT_CFA && where.kind == LU_FACT_ALIGNED
+      && (value.offset == 0 || self->facts.kinds[LU_FACT_CFA_SLOT] == LU_FACT_UNKNOWN))
+    {
+      set_fact (self, LU_FACT_CFA_SLOT, where);
+      set_fact (self, LU_FACT_CFA_VALUE, value);
+    }
 }
 
 static void
@@ -199,7 +220,7 @@ load (LuPath *self, guint8 dst, Place where)
   else if (dst == LU_CODE_BX && is_same_place (get_fact (self, LU_FACT_BX_SLOT), where))
     set_fact (self, LU_FACT_BX, entry);
   else if (is_same_place (get_fact (self, LU_FACT_CFA_SLOT), where))
-    set_place (self, dst, (Place){ LU_FACT_CFA, 0 });
+    set_place (self, dst, get_fact (self, LU_FACT_CFA_VALUE));
   else
     lose (self, dst);
 }
@@ -239,6 +260,20 @@ pop (LuPath *self, guint8 dst)
     set_sp (self, moved (top, 8));
 }
 
+/* Notes a register that has a place relative to the CFA, which the stack pointer is about to lose.
+ */
+static void
+keep_cfa (LuPath *self)
+{
+  for (guint i = 0; i < LU_MAX_KNOWN; i++)
+    if (self->known[i].kind == LU_KNOWN_CFA)
+      {
+        set_fact (self, LU_FACT_CFA_KEPT, get_place (self, self->known[i].reg));
+        self->facts.cfa_register = self->known[i].reg;
+        return;
+      }
+}
+
 /* After it, places are relative to the new stack pointer. Those of an earlier alignment are lost.
  */
 static void
@@ -253,7 +288,8 @@ align (LuPath *self, guint8 dst)
     }
   for (int fact = 0; fact < LU_N_FACTS; fact++)
     if (self->facts.kinds[fact] == LU_FACT_ALIGNED)
-      set_fact (self, fact, nowhere);
+      drop_slot (self, fact);
+  keep_cfa (self);
   set_fact (self, LU_FACT_SP, is_stack ? (Place){ LU_FACT_ALIGNED, 0 } : nowhere);
 }
 
@@ -550,11 +586,29 @@ lu_path_branch (LuPath *self, const LuOp *op, gboolean is_taken)
     set_known (self, reg, (LuKnown){ .kind = LU_KNOWN_LIMIT, .n = n });
 }
 
+static gboolean
+is_sp_balanced (const LuPath *self)
+{
+  return is_same_place (get_fact (self, LU_FACT_SP), (Place){ LU_FACT_CFA, -8 })
+         && !self->facts.is_root;
+}
+
 gboolean
 lu_path_is_balanced (const LuPath *self)
 {
-  return is_same_place (get_fact (self, LU_FACT_SP), (Place){ LU_FACT_CFA, -8 })
-         && self->facts.kinds[LU_FACT_FP] == LU_FACT_ENTRY && !self->facts.is_root;
+  return is_sp_balanced (self) && self->facts.kinds[LU_FACT_FP] == LU_FACT_ENTRY;
+}
+
+gboolean
+lu_path_lacks_fp (const LuPath *self)
+{
+  return is_sp_balanced (self) && self->facts.kinds[LU_FACT_FP] != LU_FACT_ENTRY;
+}
+
+void
+lu_path_lose_fp (LuPath *self)
+{
+  lose (self, LU_CODE_FP);
 }
 
 gboolean
@@ -592,32 +646,70 @@ lu_frame_facts_meet (LuFrameFacts *self, const LuFrameFacts *other)
         self->kinds[fact] = LU_FACT_UNKNOWN;
         self->offsets[fact] = 0;
       }
+  if (self->cfa_register != other->cfa_register)
+    self->kinds[LU_FACT_CFA_KEPT] = LU_FACT_UNKNOWN;
+  if (self->kinds[LU_FACT_CFA_KEPT] == LU_FACT_UNKNOWN)
+    self->offsets[LU_FACT_CFA_KEPT] = self->cfa_register = 0;
+  if (self->kinds[LU_FACT_CFA_SLOT] == LU_FACT_UNKNOWN
+      || self->kinds[LU_FACT_CFA_VALUE] == LU_FACT_UNKNOWN)
+    {
+      self->kinds[LU_FACT_CFA_SLOT] = self->kinds[LU_FACT_CFA_VALUE] = LU_FACT_UNKNOWN;
+      self->offsets[LU_FACT_CFA_SLOT] = self->offsets[LU_FACT_CFA_VALUE] = 0;
+    }
   if (self->is_root != other->is_root)
     *self = (LuFrameFacts){ 0 };
   self->has_entered = before.has_entered | other->has_entered;
   return memcmp (self, &before, sizeof before) != 0;
 }
 
+/* DWARF's numbers of the registers. */
+static const guint8 dwarf_numbers[LU_CODE_N_REGISTERS] = { 0, 2, 1,  3,  7,  6,  4,  5,
+                                                           8, 9, 10, 11, 12, 13, 14, 15 };
+
+/* The CFA of a function that has aligned its stack pointer. */
+static gboolean
+set_kept_cfa (const LuFrameFacts *self, struct lu_rule *rule)
+{
+  gint32 slot = self->offsets[LU_FACT_CFA_SLOT];
+  gint32 value = self->offsets[LU_FACT_CFA_VALUE];
+  gint32 from;
+
+  if (self->kinds[LU_FACT_CFA_SLOT] == LU_FACT_ALIGNED
+      && self->kinds[LU_FACT_FP] == LU_FACT_ALIGNED)
+    {
+      from = self->offsets[LU_FACT_FP];
+      *rule = (struct lu_rule){ .cfa_kind = LU_CFA_DEREF_FP };
+    }
+  else if (self->kinds[LU_FACT_CFA_SLOT] == LU_FACT_ALIGNED
+           && self->kinds[LU_FACT_SP] == LU_FACT_ALIGNED)
+    {
+      from = self->offsets[LU_FACT_SP];
+      *rule = (struct lu_rule){ .cfa_kind = LU_CFA_DEREF_SP };
+    }
+  else if (self->kinds[LU_FACT_CFA_KEPT] == LU_FACT_CFA)
+    {
+      *rule = (struct lu_rule){ .cfa_kind = LU_CFA_REGISTER,
+                                .aux = dwarf_numbers[self->cfa_register],
+                                .cfa_off = -self->offsets[LU_FACT_CFA_KEPT] };
+      return TRUE;
+    }
+  else
+    return FALSE;
+  rule->aux = (gint16) (slot - from);
+  rule->cfa_off = -value;
+  return rule->aux == slot - from;
+}
+
 static gboolean
 set_cfa (const LuFrameFacts *self, struct lu_rule *rule)
 {
   gint32 sp = self->offsets[LU_FACT_SP], fp = self->offsets[LU_FACT_FP];
-  gint32 slot = self->offsets[LU_FACT_CFA_SLOT];
-  gboolean has_slot = self->kinds[LU_FACT_CFA_SLOT] == LU_FACT_ALIGNED;
 
   if (self->kinds[LU_FACT_FP] == LU_FACT_CFA)
     *rule = (struct lu_rule){ .cfa_kind = LU_CFA_FP, .cfa_off = -fp };
   else if (self->kinds[LU_FACT_SP] == LU_FACT_CFA && sp <= -8)
     *rule = (struct lu_rule){ .cfa_kind = LU_CFA_SP, .cfa_off = -sp };
-  else if (has_slot && self->kinds[LU_FACT_FP] == LU_FACT_ALIGNED)
-    *rule = (struct lu_rule){ .cfa_kind = LU_CFA_DEREF_FP, .aux = (gint16) (slot - fp) };
-  else if (has_slot && self->kinds[LU_FACT_SP] == LU_FACT_ALIGNED)
-    *rule = (struct lu_rule){ .cfa_kind = LU_CFA_DEREF_SP, .aux = (gint16) (slot - sp) };
-  else
-    return FALSE;
-  if (rule->cfa_kind == LU_CFA_DEREF_FP && rule->aux != slot - fp)
-    return FALSE;
-  if (rule->cfa_kind == LU_CFA_DEREF_SP && rule->aux != slot - sp)
+  else if (!set_kept_cfa (self, rule))
     return FALSE;
   return rule->cfa_off % 8 == 0;
 }
@@ -649,8 +741,8 @@ set_saved (const LuFrameFacts *self, int fact, int slot, enum lu_save_kind *kind
   return at % 8 == 0 && *off == at / 8;
 }
 
-gboolean
-lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule)
+static gboolean
+make_rule (const LuFrameFacts *self, gboolean needs_fp, struct lu_rule *rule)
 {
   enum lu_save_kind fp, bx;
   gint16 fp_off, bx_off;
@@ -658,8 +750,15 @@ lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule)
   *rule = (struct lu_rule){ .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_END };
   if (self->is_root)
     return TRUE;
-  if (!set_cfa (self, rule) || !set_saved (self, LU_FACT_FP, LU_FACT_FP_SLOT, &fp, &fp_off))
+  if (!set_cfa (self, rule))
     return FALSE;
+  if (!set_saved (self, LU_FACT_FP, LU_FACT_FP_SLOT, &fp, &fp_off))
+    {
+      if (needs_fp)
+        return FALSE;
+      fp = LU_SAVE_UNKNOWN;
+      fp_off = 0;
+    }
   if (!set_saved (self, LU_FACT_BX, LU_FACT_BX_SLOT, &bx, &bx_off))
     {
       bx = LU_SAVE_UNKNOWN;
@@ -672,4 +771,16 @@ lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule)
   rule->ra_off = -1;
   rule->flags = LU_RULE_DERIVED;
   return TRUE;
+}
+
+gboolean
+lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule)
+{
+  return make_rule (self, TRUE, rule);
+}
+
+gboolean
+lu_frame_facts_rule_without_fp (const LuFrameFacts *self, struct lu_rule *rule)
+{
+  return make_rule (self, FALSE, rule);
 }

@@ -21,7 +21,9 @@ typedef enum
   LU_FACT_ALIGNED, /* aligned stack pointer + offset */
 } LuFactKind;
 
-/* Registers, and the slots on the stack that have a register's first value, or the CFA. */
+/* Registers, and the slots on the stack that have a register's first value, or a place relative to
+ * the CFA. A function that has aligned its stack pointer keeps such a place in a slot or, as a
+ * leaf, in another register. */
 enum
 {
   LU_FACT_SP,
@@ -30,6 +32,8 @@ enum
   LU_FACT_FP_SLOT,
   LU_FACT_BX_SLOT,
   LU_FACT_CFA_SLOT,
+  LU_FACT_CFA_VALUE, /* the place that CFA_SLOT has; UNKNOWN if there is no slot */
+  LU_FACT_CFA_KEPT,  /* the place that the register cfa_register has; UNKNOWN if there is none */
   LU_N_FACTS
 };
 
@@ -38,10 +42,12 @@ typedef struct
   guint8 kinds[LU_N_FACTS]; /* LuFactKind */
   guint8 is_root;           /* the outermost frame of its stack */
   guint8 has_entered;       /* the kernel was called on the way here */
+  guint8 cfa_register;      /* 0 if CFA_KEPT is UNKNOWN */
+  guint8 unused[5];
   gint32 offsets[LU_N_FACTS];
 } LuFrameFacts;
 
-_Static_assert(sizeof (LuFrameFacts) == 32, "compared and hashed as bytes");
+_Static_assert(sizeof (LuFrameFacts) == 48, "compared and hashed as bytes");
 
 /* Facts about other registers, which may hold the CFA or lead through a table of jumps. */
 typedef enum
@@ -89,10 +95,18 @@ void lu_path_branch (LuPath *self, const LuOp *op, gboolean is_taken);
  * of the stack, and the frame pointer is the caller's. */
 gboolean lu_path_is_balanced (const LuPath *self);
 
+/* Returns whether the only thing that forbids it is that the frame pointer is not the caller's. */
+gboolean lu_path_lacks_fp (const LuPath *self);
+/* Applies a call of a function that returns with another frame pointer. */
+void lu_path_lose_fp (LuPath *self);
+
 /* Keeps what both agree on; FALSE if that changes nothing. */
 gboolean lu_frame_facts_meet (LuFrameFacts *self, const LuFrameFacts *other);
 /* Makes the rule of an instruction. FALSE: not enough is known. */
 gboolean lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule);
+/* Like it, for a function that does not save the frame pointer that it changes: it need not be
+ * known. */
+gboolean lu_frame_facts_rule_without_fp (const LuFrameFacts *self, struct lu_rule *rule);
 
 /* A table of addresses of code, for a jump. */
 typedef struct

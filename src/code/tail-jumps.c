@@ -7,6 +7,9 @@
 
 #include "code/decoder.h"
 
+/* More than any file has; a hostile one may have millions. */
+#define MAX_LEADS (1u << 18)
+
 /* Returns whether only the return address is on the stack. The rows are those of the FDE. Compilers
  * do not say that a register has got its old value again, so that is not asked. */
 static gboolean
@@ -35,8 +38,49 @@ leaves_to (const LuOp *op, const LuFde *fde)
   return 0;
 }
 
+/* Returns whether an address is in one of the ranges. */
+static gboolean
+is_in_gap (const GArray *gaps, guint64 address)
+{
+  guint low = 0, high = gaps->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (gaps, LuCodeRange, middle).end <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low < gaps->len && g_array_index (gaps, LuCodeRange, low).start <= address;
+}
+
+static void
+note_lead (const LuTailJumps *self, const LuOp *op)
+{
+  LuCodeLead lead = { op->target, LU_START_CERTAIN };
+
+  switch (op->kind)
+    {
+    case LU_OP_CONSTANT:
+      if (!op->is_relative) /* a number, mostly */
+        return;
+      lead.kind = LU_START_POINTER;
+      break;
+    case LU_OP_CALL:
+    case LU_OP_JUMP:
+      break;
+    default:
+      return;
+    }
+  if (self->gaps != NULL && self->leads->len < MAX_LEADS && is_in_gap (self->gaps, op->target))
+    g_array_append_val (self->leads, lead);
+}
+
 void
-lu_tail_jumps_add (LuExtraRows *rows, LuCompiler *compiler, const LuFde *fde, const guint8 *bytes)
+lu_tail_jumps_add (const LuTailJumps *self, LuCompiler *compiler, const LuFde *fde,
+                   const guint8 *bytes)
 {
   gboolean is_compiled = FALSE;
   LuOp op;
@@ -47,6 +91,7 @@ lu_tail_jumps_add (LuExtraRows *rows, LuCompiler *compiler, const LuFde *fde, co
 
       if (!lu_decoder_decode (bytes + (at - fde->start), fde->end - at, at, &op))
         return;
+      note_lead (self, &op);
       to = leaves_to (&op, fde);
       if (to == 0)
         continue;
@@ -54,6 +99,6 @@ lu_tail_jumps_add (LuExtraRows *rows, LuCompiler *compiler, const LuFde *fde, co
         return;
       is_compiled = TRUE;
       if (is_balanced (compiler, at))
-        lu_extra_rows_add_jump (rows, fde->start, to);
+        lu_extra_rows_add_jump (self->rows, fde->start, to);
     }
 }

@@ -166,7 +166,7 @@ has_bare_code (LuImage *image, int fd)
 static LuExtraRows *
 decode_code (LuImage *image, int fd)
 {
-  return lu_code_rows_make (fd, NULL, NULL);
+  return lu_code_rows_make (fd, &(LuCodeWanted){ 0 });
 }
 
 struct _LuFileRowsMaker
@@ -203,20 +203,20 @@ lu_file_rows_may_fill_gaps (const LuImage *image)
 typedef struct
 {
   LuCompiler *compiler;
-  LuExtraRows *rows;
+  LuTailJumps found;
   const LuSegment *segments;
   guint n_segments;
   int fd;
   const gint *is_cancelled;
   guint8 *code; /* MAX_FUNCTION bytes */
   gsize left;   /* bytes of code that may still be read */
-} TailJumps;
+} CodeReading;
 
-/* Adds the jumps from one function with CFI to others. */
+/* Finds where one function with CFI leads to others. */
 static void
-find_tail_jumps (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
+read_function (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
 {
-  TailJumps *self = user_data;
+  CodeReading *self = user_data;
   gsize size = to - from;
 
   if (fde->start != from || fde->end != to || size > MIN (MAX_FUNCTION, self->left)
@@ -233,34 +233,52 @@ find_tail_jumps (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
       self->left -= size;
       if (lu_fd_pread_all (self->fd, self->code, size, (gint64) (segment->file_offset + offset))
           == (gssize) size)
-        lu_tail_jumps_add (self->rows, self->compiler, fde, self->code);
+        lu_tail_jumps_add (&self->found, self->compiler, fde, self->code);
       return;
     }
+}
+
+/* Makes the rows of the gaps, which are at least one, with the jumps that lead there. */
+static LuExtraRows *
+fill_found (CodeReading *reading, const gint *is_cancelled)
+{
+  LuTailJumps *found = &reading->found;
+  g_autoptr (GArray) leads = g_array_new (FALSE, FALSE, sizeof (LuCodeLead));
+  g_autoptr (LuExtraRows) jumps = lu_extra_rows_new ();
+  g_autofree guint8 *code = g_malloc (MAX_FUNCTION);
+  const LuCodeWanted wanted = { found->gaps, leads, is_cancelled };
+  LuExtraRows *rows;
+
+  found->rows = jumps;
+  found->leads = leads;
+  reading->code = code;
+  lu_compiler_foreach_piece (reading->compiler, read_function, reading);
+  rows = lu_code_rows_make (reading->fd, &wanted);
+  if (rows == NULL)
+    return NULL;
+  g_array_append_vals (rows->jumps, jumps->jumps->data, jumps->jumps->len);
+  lu_extra_rows_sort_jumps (rows);
+  return rows;
 }
 
 static LuExtraRows *
 fill_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelled)
 {
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
-  g_autofree guint8 *code = NULL;
   Coverage coverage = { .gaps = gaps };
-  TailJumps jumps = {
-    .compiler = compiler, .fd = fd, .is_cancelled = is_cancelled, .left = LU_CODE_MAX_BYTES
-  };
+  CodeReading reading = { .compiler = compiler,
+                          .found.gaps = gaps,
+                          .fd = fd,
+                          .is_cancelled = is_cancelled,
+                          .left = LU_CODE_MAX_BYTES };
 
-  jumps.segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
-  jumps.n_segments = coverage.n_segments;
+  reading.segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
+  reading.n_segments = coverage.n_segments;
   lu_compiler_foreach_piece (compiler, note_piece, &coverage);
   note_gap (&coverage, coverage.done, G_MAXUINT64);
   if (coverage.gap_size < MIN_GAPS || gaps->len >= MAX_GAPS)
     return NULL;
-  jumps.rows = lu_code_rows_make (fd, gaps, is_cancelled);
-  if (jumps.rows == NULL)
-    return NULL;
-  jumps.code = code = g_malloc (MAX_FUNCTION);
-  lu_compiler_foreach_piece (compiler, find_tail_jumps, &jumps);
-  lu_extra_rows_sort_jumps (jumps.rows);
-  return jumps.rows;
+  return fill_found (&reading, is_cancelled);
 }
 
 LuExtraRows *

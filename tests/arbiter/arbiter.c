@@ -162,7 +162,7 @@ analyse (Arbiter *self)
   for (guint i = 0; i < self->file->ranges->len; i++)
     {
       const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
-      LuFlow *flow = lu_code_rows_analyse (self->file, range, words, NULL);
+      LuFlow *flow = lu_code_rows_analyse (self->file, range, words, &(LuCodeWanted){ 0 });
 
       if (flow == NULL)
         g_print ("over budget\n");

@@ -14,13 +14,16 @@
 
 /* je START + 0x100; push rbx; jmp START + 0x200; je START; pop rbx; jmp *rax; jmp START + 0x300 */
 static const guint8 code[] = {
-  0x0f, 0x84, 0xfa, 0x00, 0x00, 0x00, /* 0 */
-  0x53,                               /* 6: CFA = rsp + 16 behind it */
-  0xe9, 0xf4, 0x01, 0x00, 0x00,       /* 7 */
-  0x74, 0xf2,                         /* 12 */
-  0x5b,                               /* 14: CFA = rsp + 8 behind it */
-  0xff, 0xe0,                         /* 15 */
-  0xe9, 0xea, 0x02, 0x00, 0x00,       /* 17 */
+  0x0f, 0x84, 0xfa, 0x00, 0x00, 0x00,       /* 0 */
+  0x53,                                     /* 6: CFA = rsp + 16 behind it */
+  0xe9, 0xf4, 0x01, 0x00, 0x00,             /* 7 */
+  0x74, 0xf2,                               /* 12 */
+  0x5b,                                     /* 14: CFA = rsp + 8 behind it */
+  0xff, 0xe0,                               /* 15 */
+  0xe9, 0xea, 0x02, 0x00, 0x00,             /* 17 */
+  0xe8, 0xe6, 0x03, 0x00, 0x00,             /* 22: call START + 0x401 */
+  0x48, 0x8d, 0x05, 0xe0, 0x03, 0x00, 0x00, /* 27: lea START + 0x402(rip), rax */
+  0xb8, 0x03, 0x44, 0x00, 0x00,             /* 34: mov $(START + 0x403), eax: a number */
 };
 
 static void
@@ -29,14 +32,26 @@ test_jumps (void)
   const LuFunctionJump expected[] = { { START, START + 0x100 },
                                       { START, LU_JUMP_ANYWHERE },
                                       { START, START + 0x300 } };
+  /* START + 0x100 is not in a gap. */
+  const LuCodeLead led_to[] = { { START + 0x200, LU_START_CERTAIN },
+                                { START + 0x300, LU_START_CERTAIN },
+                                { START + 0x401, LU_START_CERTAIN },
+                                { START + 0x402, LU_START_POINTER } };
   g_autoptr (Section) section = section_new (TRUE);
   LuCfiInput input = { .machine = EM_X86_64 };
   g_autoptr (LuCfi) cfi = NULL;
   g_autoptr (LuCompiler) compiler = NULL;
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  g_autoptr (GArray) leads = g_array_new (FALSE, FALSE, sizeof (LuCodeLead));
+  const LuCodeRange gap = { START + 0x200, START + 0x301 },
+                    other = { START + 0x400, START + 0x500 };
+  const LuTailJumps found = { rows, gaps, leads };
   const LuFde *fdes;
   guint n;
 
+  g_array_append_val (gaps, gap);
+  g_array_append_val (gaps, other);
   section_add_fde (section, section_add_cie (section, &(CieSpec){ 0 }), START, sizeof code,
                    BYTES (0x47, 0x0e, 16, 0x48, 0x0e, 8));
   section_add_u32 (section, 0);
@@ -45,9 +60,15 @@ test_jumps (void)
   compiler = lu_compiler_new (cfi);
   fdes = lu_cfi_fdes (cfi, LU_CFI_EH_FRAME, &n);
   g_assert_cmpuint (n, ==, 1);
-  lu_tail_jumps_add (rows, compiler, fdes, code);
+  lu_tail_jumps_add (&found, compiler, fdes, code);
   g_assert_cmpmem (rows->jumps->data, rows->jumps->len * sizeof (LuFunctionJump), expected,
                    sizeof expected);
+  g_assert_cmpuint (leads->len, ==, G_N_ELEMENTS (led_to));
+  for (guint i = 0; i < leads->len; i++)
+    {
+      g_assert_cmphex (g_array_index (leads, LuCodeLead, i).address, ==, led_to[i].address);
+      g_assert_cmpint (g_array_index (leads, LuCodeLead, i).kind, ==, led_to[i].kind);
+    }
 }
 
 /* Jumps are sorted, and each stands there once. */
