@@ -62,7 +62,7 @@ static const GOptionEntry entries[] = {
   { "stop", 0, 0, G_OPTION_ARG_STRING, &options.stop,
     "drain: event-fd, read to the end; client: event-fd, no more reading, close; running: the "
     "same, and the workload ends after it; blocked: event-fd, not read, not closed; killed: close "
-    "everything",
+    "everything; kill: SIGKILL, not read",
     "HOW" },
   { "kallsyms", 0, 0, G_OPTION_ARG_NONE, &options.kallsyms, "Hand over /proc/kallsyms", NULL },
   { "no-event-fd", 0, 0, G_OPTION_ARG_NONE, &options.no_event_fd, "Hand over none", NULL },
@@ -305,14 +305,17 @@ stop (Play *self)
 {
   gboolean is_client = g_str_equal (options.stop, "client") || stops_first ();
   gboolean is_killed = g_str_equal (options.stop, "killed");
+  gboolean kills = g_str_equal (options.stop, "kill");
   gint64 began = g_get_monotonic_time ();
 
   play_helper_watch (&self->helper);
-  if (self->reader != NULL && (is_client || g_str_equal (options.stop, "blocked")))
+  if (self->reader != NULL && (is_client || kills || g_str_equal (options.stop, "blocked")))
     play_reader_pause (self->reader);
   else if (self->reader != NULL)
     play_reader_resume (self->reader);
-  if (!is_killed)
+  if (kills)
+    kill (self->helper.pid, SIGKILL);
+  else if (!is_killed)
     write_stop (self);
   if (!is_killed)
     play_events_disable (&self->events);

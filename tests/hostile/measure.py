@@ -8,10 +8,15 @@
 Run by hand, as root.  Records a victim and the whole machine while another user attacks, and while
 the same number of harmless processes run ("load"): how many of the samples that the victim's CPU time
 is worth arrived, how many of them are complete, how long the recorder takes to stop, what memory it
-needs, and how long SIGKILL takes.  No figure but "lost" is the recorder's own.
+needs, how long SIGKILL takes, and how incomplete stacks of the victim end.  "stop" is the time until
+the end, or until a recorder whose output is not read says what it waits for, and then the time until
+a second signal has ended it, if that is longer.  No figure but "lost" and the states of stacks is the
+recorder's own.
 """
 
 import argparse
+import collections
+import ctypes
 import json
 import os
 import shutil
@@ -34,13 +39,23 @@ LOAD = ("sh", "-c", "while :; do :; done")
 SPARSE_BYTES = 15 << 30
 FILES = 300
 SPARSE_PROGRAMS = 4
-PATIENCE = 90
+PATIENCE = 10
+LIFE = 90  # seconds that an attack goes on if nobody ends it
+PR_SET_PDEATHSIG = 1
+KILL_AFTER = 2.0
+STATES = 3  # of incomplete stacks, in which most of them end
+LIBC = ctypes.CDLL(None)
 COLUMNS = ("attack", "mode", "victim CPU s", "delivered %", "complete %", "lost %", "stop ms", "MiB",
-           "kill ms", "load")
+           "kill ms", "load", "row s")
 
 
 class Skip(Exception):
     pass
+
+
+def end_with_parent():
+    """Runs in a child.  Whatever ends this program, SIGKILL too, leaves no attack behind."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Machine:
@@ -61,7 +76,8 @@ class Machine:
     def start(self, *command, as_root=False, **options):
         if not as_root:
             options.update(user=NOBODY, group=NOBODY, extra_groups=[])
-        self.processes.append(subprocess.Popen(command, start_new_session=True, **options))
+        self.processes.append(subprocess.Popen(command, start_new_session=True,
+                                               preexec_fn=end_with_parent, **options))
         return self.processes[-1]
 
     def wait_for_line(self, process):
@@ -83,7 +99,7 @@ class Machine:
 def inflate(machine):
     """B1: compressed frames that become 64 MiB in each of many files."""
     process = machine.start(machine.program("tests/hostile/inflating-frames"), machine.directory,
-                            str(FILES), str(PATIENCE), stdout=subprocess.PIPE)
+                            str(FILES), str(LIFE), stdout=subprocess.PIPE)
     machine.wait_for_line(process)
 
 
@@ -141,14 +157,16 @@ def peak_mib(pid):
 class Figures:
     def __init__(self):
         self.cpu = self.delivered = self.complete = self.lost = self.stop = self.mib = self.kill = None
+        self.states = collections.Counter()
 
 
-def count(samples, figures):
+def count(capture, samples, figures):
     """Fills in what the victim's samples say."""
     users = [sample for sample in samples if sample.user]
-    good = sum(not syscap.is_synthetic(sample.user[-1]) for sample in users)
+    ends = [sample.user[-1] for sample in users if syscap.is_synthetic(sample.user[-1])]
+    figures.states.update(capture.jitmap.get(end, hex(end)) for end in ends)
     figures.delivered = 100 * len(samples) / (FREQUENCY * figures.cpu)
-    figures.complete = 100 * good / max(len(users), 1)
+    figures.complete = 100 * (len(users) - len(ends)) / max(len(users), 1)
 
 
 def measure_kill(recorder):
@@ -156,19 +174,20 @@ def measure_kill(recorder):
     began = time.monotonic()
     recorder.kill()
     try:
-        recorder.wait(timeout=10)
+        recorder.wait(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return float("inf")
     return 1000 * (time.monotonic() - began)
 
 
-def record(machine, args, output, victim):
+def record(machine, seconds, output, victim):
     """Starts a recording and waits; returns it and the victim's times of CPU (at, seconds)."""
     recorder = machine.start(machine.program("src/live-unwinder"), "--all", "--stats", "json", "-q",
                              "-F", str(FREQUENCY), "-o", output, as_root=True,
-                             stderr=subprocess.PIPE, text=True)
+                             stderr=subprocess.PIPE)
+    os.set_blocking(recorder.stderr.fileno(), False)
     clock = []
-    end = time.monotonic() + args.seconds
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         clock.append((time.monotonic_ns(), cpu_seconds(victim.pid)))
         time.sleep(0.02)
@@ -176,15 +195,33 @@ def record(machine, args, output, victim):
 
 
 def stop(recorder, figures):
-    """Sends SIGINT, and waits for the end while it looks at the memory."""
+    """Sends SIGINT; waits, and looks at the memory, until the recorder has ended or says what it waits
+    for.  Another SIGINT ends it then.  Returns its words."""
     figures.mib = peak_mib(recorder.pid)
-    began = time.monotonic()
-    recorder.send_signal(signal.SIGINT)
-    while recorder.poll() is None and time.monotonic() < began + PATIENCE:
-        figures.mib = max(figures.mib, peak_mib(recorder.pid))
-        time.sleep(0.005)
-    figures.stop = 1000 * (time.monotonic() - began)
-    return recorder.stderr.read()
+    text = b""
+    for _ in range(2):
+        began = time.monotonic()
+        recorder.send_signal(signal.SIGINT)
+        heard = len(text)
+        while recorder.poll() is None and b"waiting for" not in text[heard:]:
+            if time.monotonic() > began + PATIENCE:
+                figures.stop = float("inf")
+                return ""
+            figures.mib = max(figures.mib, peak_mib(recorder.pid))
+            time.sleep(0.005)
+            text += recorder.stderr.read() or b""
+        figures.stop = max(figures.stop or 0, 1000 * (time.monotonic() - began))
+        if recorder.poll() is not None:
+            break
+    return (text + (recorder.stderr.read() or b"")).decode()
+
+
+def open_unread(machine, path):
+    """B4: a reader that does not read."""
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    machine.start("sleep", str(LIFE), as_root=True, stdin=reader)
+    os.close(reader)
 
 
 def standalone(machine, args, attack):
@@ -192,11 +229,9 @@ def standalone(machine, args, attack):
     victim = machine.start(sys.executable, "-c", VICTIM, as_root=True)
     output = machine.path("out.syscap")
     if attack == "fifo":
-        os.mkfifo(output)
-        machine.start("sleep", str(PATIENCE), as_root=True,
-                      stdin=os.open(output, os.O_RDONLY | os.O_NONBLOCK))
+        open_unread(machine, output)
     ATTACKS[attack](machine)
-    recorder, clock = record(machine, args, output, victim)
+    recorder, clock = record(machine, args.seconds, output, victim)
     text = stop(recorder, figures)
     lines = [line for line in text.splitlines() if line.startswith("{")]
     if lines and attack != "fifo":
@@ -205,13 +240,21 @@ def standalone(machine, args, attack):
         end = max(sample.time for sample in capture.samples)
         within = [(at, cpu) for at, cpu in clock if begin <= at <= end]
         figures.cpu = within[-1][1] - within[0][1]
-        count([sample for sample in capture.samples
-               if sample.pid == victim.pid and within[0][0] <= sample.time <= within[-1][0]], figures)
+        count(capture, [sample for sample in capture.samples if sample.pid == victim.pid
+                        and within[0][0] <= sample.time <= within[-1][0]], figures)
         figures.lost = json.loads(lines[-1])["lost"]["percent"]
-    args.seconds, seconds = 2, args.seconds
-    figures.kill = measure_kill(record(machine, args, machine.path("k.syscap"), victim)[0])
-    args.seconds = seconds
+    recorder, _ = record(machine, KILL_AFTER, machine.path("k.syscap"), victim)
+    figures.kill = measure_kill(recorder)
     return figures
+
+
+def play(machine, seconds, output, *options):
+    """Returns what the player of a client says of a helper."""
+    player = machine.start(machine.program("tests/helper/play"), "--stack-size", "16384",
+                           "--seconds", str(seconds), "-F", str(FREQUENCY), "-o", output, *options,
+                           machine.program("src/live-unwinder"), "--", sys.executable, "-c", VICTIM,
+                           as_root=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(player.communicate()[0])
 
 
 def helper(machine, args, attack):
@@ -220,18 +263,17 @@ def helper(machine, args, attack):
     figures = Figures()
     ATTACKS[attack](machine)
     output = machine.path("out.syscap")
-    play = subprocess.run([machine.program("tests/helper/play"), "--stack-size", "16384",
-                           "--seconds", str(args.seconds), "-F", str(FREQUENCY), "-o", output,
-                           machine.program("src/live-unwinder"), "--", sys.executable, "-c", VICTIM],
-                          stdout=subprocess.PIPE, text=True, check=True)
-    result = json.loads(play.stdout)
+    result = play(machine, args.seconds, output)
     workload = result["workload"]
     figures.cpu = workload["cpu"]
-    stream = captures.read(output)
-    count([sample for sample in stream.capture.samples if sample.pid == workload["pid"]], figures)
+    capture = captures.read(output).capture
+    count(capture, [sample for sample in capture.samples if sample.pid == workload["pid"]], figures)
     figures.lost = 100 * result["lost"] / max(1, result["lost"] + result["samples"])
     figures.stop, figures.mib = result["stop_ms"], result["rss_anon_kib"] / 1024
-    figures.kill = float("inf") if result["killed"] else 0
+    if result["killed"]:
+        figures.stop = float("inf")
+    killed = play(machine, KILL_AFTER, machine.path("k.syscap"), "--stop", "kill")
+    figures.kill = killed["stop_ms"] if killed["signal"] == signal.SIGKILL else float("inf")
     return figures
 
 
@@ -244,11 +286,14 @@ def print_row(cells):
 
 
 def measure(attack, mode, args):
+    began = time.monotonic()
     machine = Machine(args.build)
     try:
         found = MODES[mode](machine, args, attack)
         print_row((attack, mode, found.cpu, found.delivered, found.complete, found.lost, found.stop,
-                   found.mib, found.kill, os.getloadavg()[0]))
+                   found.mib, found.kill, os.getloadavg()[0], time.monotonic() - began))
+        for state, n in found.states.most_common(STATES):
+            print(f"{n:>20} {state}", flush=True)
     except Skip as reason:
         print_row((attack, mode, f"SKIP {reason}"))
     finally:
@@ -266,6 +311,7 @@ def main(argv):
     if os.geteuid() != 0:
         print("SKIP: needs root, to record everything and to become another user")
         return 77
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     print_row(COLUMNS)
     for _ in range(args.rounds):
         for attack in args.attack or ATTACKS:
