@@ -204,10 +204,10 @@ come (LuImage *self)
   atomic_store (&self->cfi_users, 0);
 }
 
-gboolean
-lu_image_digest_code (LuImage *self, int fd)
+/* Adds the digests of what the file loads, or of its code only. */
+static gboolean
+digest_segments (const LuImage *self, int fd, gboolean is_code_only, GByteArray *digests)
 {
-  g_autoptr (GByteArray) digests = g_byte_array_new ();
   const LuElfInput input = { .fd = fd, .size = G_MAXINT64 }; /* reading ends at the end anyway */
   guint8 digest[LU_DIGEST_SIZE];
 
@@ -216,15 +216,39 @@ lu_image_digest_code (LuImage *self, int fd)
       const LuSegment *segment = &self->segments[i];
       const LuElfPart part = { .file_offset = segment->file_offset, .size = segment->file_size };
 
-      if (!segment->executable)
+      if (is_code_only && !segment->executable)
         continue;
       if (!lu_digest_part (&input, &part, may_read, NULL, digest))
         return FALSE;
       g_byte_array_append (digests, digest, sizeof digest);
     }
+  return TRUE;
+}
+
+gboolean
+lu_image_digest_code (LuImage *self, int fd)
+{
+  g_autoptr (GByteArray) digests = g_byte_array_new ();
+
+  if (!digest_segments (self, fd, TRUE, digests))
+    return FALSE;
   lu_digest (digests->data, digests->len, self->parts[LU_PART_CODE]);
   if (self->is_digested)
     lu_digest (self->parts, sizeof self->parts, self->digest);
+  return TRUE;
+}
+
+gboolean
+lu_image_digest_loaded (const LuImage *self, int fd, guint8 digest[LU_DIGEST_SIZE])
+{
+  g_autoptr (GByteArray) digests = g_byte_array_new ();
+  gsize size;
+  const guint8 *own = lu_image_digest (self, &size);
+
+  g_byte_array_append (digests, own, (guint) size);
+  if (!digest_segments (self, fd, FALSE, digests))
+    return FALSE;
+  lu_digest (digests->data, digests->len, digest);
   return TRUE;
 }
 

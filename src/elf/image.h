@@ -68,6 +68,10 @@ gboolean lu_image_file_digest (const LuImage *self, guint8 digest[LU_FILE_DIGEST
  * `fd` (borrowed). Call it once, before the digest is needed; FALSE if the file has become shorter.
  */
 gboolean lu_image_digest_code (LuImage *self, int fd);
+/* Computes an identity that covers all that the file loads beside what lu_image_digest() covers,
+ * and is never equal to one of those: reads all of it from `fd` (borrowed). FALSE if the file has
+ * become shorter, or reading was cancelled. Any thread, once the digest is computed. */
+gboolean lu_image_digest_loaded (const LuImage *self, int fd, guint8 digest[LU_DIGEST_SIZE]);
 /* Return a hash, and whether two images are of equal files. The worker thread computes the digest
  * when it is first needed; any thread may call these afterwards. */
 guint lu_image_hash (const LuImage *self);

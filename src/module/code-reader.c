@@ -19,6 +19,9 @@
 #define MAX_REFILLS      3
 /* Smaller CFI is read even if the process has used up its time; the limits above are enough. */
 #define SMALL_CFI_BYTES (512u << 10)
+/* How long a sample waits at a time for rows of its code, and in a replay in all. */
+#define WAIT_MS        20
+#define REPLAY_WAIT_MS 60000
 
 typedef struct
 {
@@ -140,17 +143,35 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
   return LU_CODE_READ;
 }
 
-void
+/* Waits for the rows of a file. The time counts as if it were spent on reading. */
+static gboolean
+wait_filled (LuCodeReader *self, LuTableSlot *slot, gint32 pid)
+{
+  gboolean is_done = FALSE;
+
+  if (!self->is_limited)
+    return lu_table_slot_wait_filled (slot, REPLAY_WAIT_MS);
+  while (!is_done && lu_read_budget_has (self->budget, pid))
+    {
+      guint64 begin = lu_monotonic_ns ();
+
+      is_done = lu_table_slot_wait_filled (slot, WAIT_MS);
+      lu_read_budget_charge (self->budget, pid, lu_monotonic_ns () - begin);
+    }
+  return is_done;
+}
+
+gboolean
 lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped)
 {
   LuTableSlot *slot = lu_module_table_slot (mapped->module);
   File *file;
 
-  if (slot == NULL || !lu_table_slot_may_fill_gaps (slot))
-    return;
-  file = find_file (self, mapped);
-  if (file != NULL)
+  if (slot == NULL)
+    return FALSE;
+  if (lu_table_slot_may_fill_gaps (slot) && (file = find_file (self, mapped)) != NULL)
     lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd));
+  return lu_table_slot_is_filling (slot) && wait_filled (self, slot, mapped->pid);
 }
 
 static void

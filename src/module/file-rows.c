@@ -200,6 +200,22 @@ lu_file_rows_may_fill_gaps (const LuImage *image)
   return is_decoded (image) && lu_image_cfi_size (image) > 0;
 }
 
+gboolean
+lu_file_rows_have_room (const LuImage *image)
+{
+  guint n;
+  const LuSegment *segments = lu_image_segments (image, &n);
+  guint64 left = LU_CODE_MAX_BYTES;
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (segments[i].file_size > left)
+        return FALSE;
+      left -= segments[i].file_size;
+    }
+  return TRUE;
+}
+
 typedef struct
 {
   LuCompiler *compiler;

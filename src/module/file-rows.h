@@ -21,6 +21,8 @@ LuExtraRows *lu_file_rows_make (const LuFileRowsMaker *maker, LuImage *image, in
 
 /* Returns whether the code of such a file can have rows where its CFI has none. Any thread. */
 gboolean lu_file_rows_may_fill_gaps (const LuImage *image);
+/* Returns whether the file is small enough for it: all that it loads is read. Any thread. */
+gboolean lu_file_rows_have_room (const LuImage *image);
 /* Makes rows for the code that no CFI covers. NULL: there are none, or it was cancelled (atomic,
  * NULL for never). Any thread. */
 LuExtraRows *lu_file_rows_fill_gaps (LuImage *image, int fd, const gint *is_cancelled);

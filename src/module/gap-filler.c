@@ -45,19 +45,36 @@ filling_free (gpointer data)
   g_free (self);
 }
 
+/* Returns whether the file is still the one that has this identity: otherwise the rows of one file
+ * would be stored as those of another. */
+static gboolean
+is_unchanged (const Filling *filling, const guint8 identity[LU_DIGEST_SIZE])
+{
+  guint8 now[LU_DIGEST_SIZE];
+
+  return lu_image_digest_loaded (filling->image, filling->fd, now)
+         && memcmp (now, identity, sizeof now) == 0;
+}
+
 static void
 fill (const LuGapFiller *self, const Filling *filling)
 {
   guint64 begin = lu_thread_cpu_ns ();
   g_autoptr (LuExtraRows) rows = NULL;
+  guint8 identity[LU_DIGEST_SIZE];
 
+  if (!lu_file_rows_have_room (filling->image)
+      || !lu_image_digest_loaded (filling->image, filling->fd, identity)
+      || lu_table_slot_load_filled (filling->slot, filling->image, identity))
+    return;
   if (lu_image_hold_cfi (filling->image))
     lu_image_release_cfi (filling->image);
   else if (!lu_image_refill_cfi (filling->image, filling->fd))
     return;
   rows = lu_file_rows_fill_gaps (filling->image, filling->fd, self->is_stopping);
   if (rows != NULL)
-    lu_table_slot_take_filled (filling->slot, filling->image, rows);
+    lu_table_slot_take_filled (filling->slot, filling->image, rows,
+                               is_unchanged (filling, identity) ? identity : NULL);
   g_debug ("%u rows for code without CFI took %" G_GUINT64_FORMAT " us",
            rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
 }
@@ -86,6 +103,10 @@ filler_main (gpointer data)
   while ((filling = take_file (self)) != NULL)
     {
       fill (self, filling);
+      pthread_mutex_lock (&self->mutex);
+      lu_table_slot_end_filling (filling->slot);
+      pthread_cond_broadcast (&self->changed);
+      pthread_mutex_unlock (&self->mutex);
       filling_free (filling);
 #ifdef __GLIBC__
       malloc_trim (0); /* it took several times the size of the code */
@@ -119,10 +140,29 @@ lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_
   *filling = (Filling){ lu_table_slot_ref (slot), lu_image_ref (image), fd_taken };
   pthread_mutex_lock (&self->mutex);
   g_queue_push_tail (&self->files, filling);
-  pthread_cond_signal (&self->changed);
+  pthread_cond_broadcast (&self->changed);
   pthread_mutex_unlock (&self->mutex);
   if (self->thread == NULL)
     self->thread = g_thread_new ("rows", filler_main, self);
+}
+
+gboolean
+lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint max_ms)
+{
+  struct timespec until;
+  gboolean is_done;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_nsec += (long) max_ms * 1000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_mutex_lock (&self->mutex);
+  while (lu_table_slot_is_filling (slot) && !self->is_ending
+         && pthread_cond_timedwait (&self->changed, &self->mutex, &until) == 0)
+    ;
+  is_done = !lu_table_slot_is_filling (slot);
+  pthread_mutex_unlock (&self->mutex);
+  return is_done;
 }
 
 LuGapFiller *
@@ -144,7 +184,7 @@ lu_gap_filler_stop (LuGapFiller *self)
     return;
   pthread_mutex_lock (&self->mutex);
   self->is_ending = TRUE;
-  pthread_cond_signal (&self->changed);
+  pthread_cond_broadcast (&self->changed);
   pthread_mutex_unlock (&self->mutex);
   g_thread_join (g_steal_pointer (&self->thread));
   g_queue_clear_full (&self->files, filling_free);

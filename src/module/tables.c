@@ -58,6 +58,7 @@ struct _LuTableSlot
   atomic_int was_forgotten;   /* had a table that may be in the store */
   atomic_int is_extended;     /* it has rows that are not from CFI */
   atomic_int may_fill;        /* rows for code without CFI were not asked for */
+  atomic_int is_filling;      /* they were, and have yet to come */
 };
 
 static atomic_uint n_filled;
@@ -398,14 +399,18 @@ first_threshold (const LuTables *self, guint n_fdes)
   return CLAMP (n_fdes / FDES_PER_MISS, MIN_MISSES, is_kept ? MAX_MISSES_STORED : MAX_MISSES);
 }
 
-static void
-load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
+/* FALSE: there is no such table. */
+static gboolean
+load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image, const guint8 *identity)
 {
   LuStoreResult result;
-  LuTable *table = lu_store_load (self->store, image, self->budget, &result);
+  LuTable *table = lu_store_load_as (self->store, image, identity, self->budget, &result);
+  gboolean is_published = FALSE;
 
   pthread_mutex_lock (&self->mutex);
-  if (table != NULL && publish (self, slot, table))
+  if (table != NULL)
+    is_published = publish (self, slot, table);
+  if (is_published)
     lu_count (&self->counters, LU_COUNTER_TABLES_LOADED);
   else if (result != LU_STORE_MISSING && result != LU_STORE_LOADED)
     {
@@ -413,6 +418,7 @@ load_stored (LuTables *self, LuTableSlot *slot, const LuImage *image)
       g_debug ("a stored table is not used: it is %s", lu_store_result_title (result));
     }
   pthread_mutex_unlock (&self->mutex);
+  return is_published;
 }
 
 static gpointer tables_main (gpointer data);
@@ -435,6 +441,7 @@ lu_tables_add (LuTables *self, const LuImage *image)
 {
   LuTableSlot *slot = g_new0 (LuTableSlot, 1);
   guint n_fdes = count_fdes (image);
+  const guint8 *digest;
   gsize digest_size;
 
   atomic_init (&slot->ref_count, 1);
@@ -449,9 +456,9 @@ lu_tables_add (LuTables *self, const LuImage *image)
   pthread_mutex_unlock (&self->mutex);
   if (self->store != NULL)
     {
-      lu_image_digest (image, &digest_size); /* the thread may need it later */
+      digest = lu_image_digest (image, &digest_size); /* the thread may need it later */
       if (lu_image_is_64bit (image))
-        load_stored (self, slot, image);
+        load_stored (self, slot, image, digest);
     }
   start_when_needed (self, slot);
   return slot;
@@ -460,13 +467,13 @@ lu_tables_add (LuTables *self, const LuImage *image)
 /* The thread. */
 
 static void
-save (LuTables *self, const LuImage *image, const LuTable *table)
+save (LuTables *self, const LuImage *image, const guint8 *identity, const LuTable *table)
 {
   LuStorePruned pruned;
 
   if (self->store == NULL || lu_store_is_read_only (self->store))
     return;
-  if (!lu_store_save (self->store, image, table))
+  if (!lu_store_save_as (self->store, image, identity, table))
     {
       g_debug ("a table cannot be stored: %s", g_strerror (errno));
       lu_store_set_read_only (self->store); /* the next attempt would fail too */
@@ -482,9 +489,10 @@ save (LuTables *self, const LuImage *image, const LuTable *table)
     self->unpruned_bytes = 0;
 }
 
-/* Compiles the table of an image with rows from elsewhere, and publishes it. */
+/* Compiles the table of an image with rows from elsewhere, publishes it, and stores it under an
+ * identity; NULL: it is not stored. */
 static gboolean
-extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, gboolean is_stored)
+extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, const guint8 *identity)
 {
   LuTables *self = slot->owner;
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
@@ -493,8 +501,8 @@ extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, gboolean is_
 
   if (table == NULL)
     return FALSE;
-  if (is_stored)
-    save (self, image, table);
+  if (identity != NULL)
+    save (self, image, identity, table);
   pthread_mutex_lock (&self->mutex);
   is_published = publish (self, slot, table);
   lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);
@@ -506,8 +514,10 @@ extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, gboolean is_
 gboolean
 lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows)
 {
+  gsize digest_size;
+
   atomic_store (&slot->may_fill, FALSE);
-  return extend (slot, image, rows, TRUE);
+  return extend (slot, image, rows, lu_image_digest (image, &digest_size));
 }
 
 gboolean
@@ -525,8 +535,28 @@ lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
   if (g_atomic_int_get (&self->owner->is_ending)
       || (fd >= 0 && !lu_gap_filler_has_room (filler))) /* may be asked again */
     return;
-  if (atomic_exchange (&self->may_fill, FALSE) && fd >= 0)
-    lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
+  if (!atomic_exchange (&self->may_fill, FALSE) || fd < 0)
+    return;
+  atomic_store (&self->is_filling, TRUE);
+  lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
+}
+
+gboolean
+lu_table_slot_is_filling (LuTableSlot *self)
+{
+  return atomic_load (&self->is_filling) != 0;
+}
+
+gboolean
+lu_table_slot_wait_filled (LuTableSlot *self, guint max_ms)
+{
+  return lu_gap_filler_wait (self->owner->filler, self, max_ms);
+}
+
+void
+lu_table_slot_end_filling (LuTableSlot *self)
+{
+  atomic_store (&self->is_filling, FALSE);
 }
 
 guint
@@ -536,10 +566,23 @@ lu_tables_filled (void)
 }
 
 void
-lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows)
+lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows,
+                           const guint8 *identity)
 {
-  if (extend (self, image, rows, FALSE))
+  if (extend (self, image, rows, identity))
     atomic_fetch_add_explicit (&n_filled, 1, memory_order_release);
+}
+
+gboolean
+lu_table_slot_load_filled (LuTableSlot *self, const LuImage *image,
+                           const guint8 identity[LU_DIGEST_SIZE])
+{
+  LuTables *owner = self->owner;
+
+  if (owner->store == NULL || !load_stored (owner, self, image, identity))
+    return FALSE;
+  atomic_fetch_add_explicit (&n_filled, 1, memory_order_release);
+  return TRUE;
 }
 
 gboolean
@@ -552,11 +595,13 @@ static void
 build (LuTables *self, LuTableSlot *slot, LuImage *image)
 {
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
+  gsize digest_size;
+  const guint8 *digest = lu_image_digest (image, &digest_size);
   gboolean is_enough;
   LuTable *table;
 
   if (atomic_load (&slot->was_forgotten) && self->store != NULL)
-    load_stored (self, slot, image);
+    load_stored (self, slot, image, digest);
   if (atomic_load (&slot->is_extended)) /* its CFI alone would be less */
     return;
   if (atomic_load (&slot->table) != NULL) /* loaded, or wanted again while it was compiled */
@@ -571,7 +616,7 @@ build (LuTables *self, LuTableSlot *slot, LuImage *image)
       return;
     }
   is_enough = is_last_word (table);
-  save (self, image, table);
+  save (self, image, digest, table);
   pthread_mutex_lock (&self->mutex);
   is_enough &= publish (self, slot, table);
   lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);

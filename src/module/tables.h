@@ -57,9 +57,21 @@ gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
 /* Has a thread make rows for the code of the image that no CFI covers (gap-filler.h), from the file
  * open as `fd_taken`. Only the first call for a slot counts; -1: there are none. Worker thread. */
 void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
-/* Publishes a table with these rows in place of any other. It is not stored, because only the CFI
- * is a part of the identity of the file. That thread. */
-void lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows);
+/* Returns whether that thread has yet to do so. Any thread; neither waits nor allocates. */
+gboolean lu_table_slot_is_filling (LuTableSlot *self);
+/* Waits until it has done so, but no longer than `max_ms`; returns whether it has. Worker thread.
+ */
+gboolean lu_table_slot_wait_filled (LuTableSlot *self, guint max_ms);
+/* For that thread: publishes the stored table with such rows in place of any other; FALSE: there is
+ * none. identity: lu_image_digest_loaded(), because the table depends on more than the CFI. */
+gboolean lu_table_slot_load_filled (LuTableSlot *self, const LuImage *image,
+                                    const guint8 identity[LU_DIGEST_SIZE]);
+/* For that thread: publishes a table with these rows in place of any other, and stores it.
+ * identity: as above; NULL: it is not to be stored. */
+void lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows,
+                                const guint8 *identity);
+/* For that thread: nobody has to wait any longer. */
+void lu_table_slot_end_filling (LuTableSlot *self);
 /* Returns how many tables have got such rows. Rules that were found before may be out of date when
  * it changes. Any thread. */
 guint lu_tables_filled (void);

@@ -173,15 +173,14 @@ is_writable (const LuStore *self)
 /* A name has the build-id, for people, and the digest. */
 
 static void
-make_name (char *name, const LuImage *image)
+make_name (char *name, const LuImage *image, const guint8 *identity)
 {
-  gsize build_id_size, digest_size;
+  gsize build_id_size;
   const guint8 *build_id = lu_image_build_id (image, &build_id_size);
-  const guint8 *digest = lu_image_digest (image, &digest_size);
 
   name = lu_hex_write (name, build_id, MIN (build_id_size, NAME_BUILD_ID));
   *name++ = '-';
-  name = lu_hex_write (name, digest, NAME_DIGEST);
+  name = lu_hex_write (name, identity, NAME_DIGEST);
   strcpy (name, SUFFIX);
 }
 
@@ -272,17 +271,26 @@ lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guin
 }
 
 LuTable *
-lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResult *result)
+lu_store_load_as (LuStore *self, const LuImage *image, const guint8 *identity, gsize max_bytes,
+                  LuStoreResult *result)
 {
   char name[LU_STORE_MAX_NAME];
   guint8 *bytes;
-  gsize size, digest_size;
+  gsize size;
 
-  make_name (name, image);
+  make_name (name, image, identity);
   *result = lu_store_read_file (self, name, MIN (max_bytes, G_MAXUINT32), &bytes, &size);
   if (*result != LU_STORE_LOADED)
     return NULL;
-  return lu_store_decode (bytes, size, lu_image_digest (image, &digest_size), maker, result);
+  return lu_store_decode (bytes, size, identity, maker, result);
+}
+
+LuTable *
+lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResult *result)
+{
+  gsize digest_size;
+
+  return lu_store_load_as (self, image, lu_image_digest (image, &digest_size), max_bytes, result);
 }
 
 /* Writing. */
@@ -364,20 +372,28 @@ lu_store_write_file (LuStore *self, const char *name, const guint8 *bytes, gsize
 }
 
 gboolean
-lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
+lu_store_save_as (LuStore *self, const LuImage *image, const guint8 *identity, const LuTable *table)
 {
   char name[LU_STORE_MAX_NAME];
   g_autofree guint8 *bytes = NULL;
-  gsize size, digest_size;
+  gsize size;
 
   if (lu_store_is_read_only (self))
     {
       errno = EROFS;
       return FALSE;
     }
-  make_name (name, image);
-  bytes = lu_store_encode (table, lu_image_digest (image, &digest_size), maker, &size);
+  make_name (name, image, identity);
+  bytes = lu_store_encode (table, identity, maker, &size);
   return lu_store_write_file (self, name, bytes, size);
+}
+
+gboolean
+lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
+{
+  gsize digest_size;
+
+  return lu_store_save_as (self, image, lu_image_digest (image, &digest_size), table);
 }
 
 /* Removing. */

@@ -63,9 +63,15 @@ gboolean lu_store_open_pending (LuStore *self);
  * are not loaded (SIZE). Any thread. */
 LuTable *lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes,
                         LuStoreResult *result);
+/* Like it, for a table whose identity is another one (LU_DIGEST_SIZE bytes): it depends on more of
+ * the file. */
+LuTable *lu_store_load_as (LuStore *self, const LuImage *image, const guint8 *identity,
+                           gsize max_bytes, LuStoreResult *result);
 /* Stores a table, replacing an older one. Returns FALSE with errno set (EROFS when read-only, EFBIG
  * when there is no room for pending writes). Any thread. */
 gboolean lu_store_save (LuStore *self, const LuImage *image, const LuTable *table);
+gboolean lu_store_save_as (LuStore *self, const LuImage *image, const guint8 *identity,
+                           const LuTable *table);
 
 typedef struct
 {

@@ -551,8 +551,8 @@ find_derived_or_ask (const Walk *walk, struct lu_rule *rule)
   if (walk->mapping->status != LU_STATUS_COMPLETE)
     return FALSE;
   file = lu_code_file_of (walk->mapping, walk->pid);
-  lu_code_reader_fill_gaps (walk->reader, &file);
-  return FALSE;
+  return lu_code_reader_fill_gaps (walk->reader, &file)
+         && find_derived (walk->mapping, walk->lookup, rule);
 }
 
 static int

@@ -407,20 +407,24 @@ apply_go (LuWalk *walk, LuRuleFound *found)
     }
 }
 
-/* Asks for rows for the code of a file without CFI, once. FALSE: only the worker may ask. */
-static gboolean
-ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping)
+/* Asks for rows for the code of a file without CFI, once. FOUND: there are, now; UNKNOWN: only the
+ * worker may ask and wait. */
+static LuProviderResult
+ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, struct lu_rule *rule)
 {
   LuTableSlot *slot = lu_module_table_slot (mapping->module);
   LuMappedModule file;
 
-  if (slot == NULL || !lu_table_slot_may_fill_gaps (slot))
-    return TRUE;
+  if (slot == NULL || !(lu_table_slot_may_fill_gaps (slot) || lu_table_slot_is_filling (slot)))
+    return LU_PROVIDER_NONE;
   if (walk->reader == NULL)
-    return FALSE;
+    return LU_PROVIDER_UNKNOWN;
   file = lu_code_file_of (mapping, walk->pid);
-  lu_code_reader_fill_gaps (walk->reader, &file);
-  return TRUE;
+  return lu_code_reader_fill_gaps (walk->reader, &file)
+                 && lu_table_slot_find (slot, lookup - mapping->bias, rule)
+                 && rule->cfa_kind != LU_CFA_NONE
+             ? LU_PROVIDER_FOUND
+             : LU_PROVIDER_NONE;
 }
 
 /* Steps from an address in a file. */
@@ -443,8 +447,10 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     return step_derived (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
-  if (!ask_for_rows (walk, mapping))
-    return LU_WALK_LEFT;
+  result = ask_for_rows (walk, mapping, lookup, &found.rule);
+  if (result != LU_PROVIDER_NONE)
+    return result == LU_PROVIDER_FOUND ? step_derived (walk, &found.rule, mapping, lookup)
+                                       : LU_WALK_LEFT;
   if (walk->stack->n_frames == 1
       && (result = go_on_from_top (walk, mapping, lookup)) != LU_PROVIDER_NONE)
     return result == LU_PROVIDER_FOUND ? LU_WALK_ON : LU_WALK_LEFT;

@@ -10,6 +10,12 @@
 #include "module/gap-filler.h"
 #include "module/file-rows.h"
 
+#include "../directory.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define BUDGET     (8u << 20)
@@ -145,6 +151,82 @@ test_thread (void)
   close_program (&program);
 }
 
+/* Fills the gaps of a file, and waits until that is done. */
+static void
+fill_and_wait (LuTables *tables, const Program *program, int fd)
+{
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program->image);
+  struct lu_rule rule;
+
+  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (fd));
+  g_assert_true (lu_table_slot_wait_filled (slot, PATIENCE_S * 1000));
+  g_assert_false (lu_table_slot_is_filling (slot));
+  g_assert_true (lu_table_slot_find (slot, elf_address (program, bare_pushed), &rule));
+  g_assert_true ((rule.flags & LU_RULE_DERIVED) != 0);
+}
+
+static LuTables *
+new_stored_tables (const char *directory)
+{
+  return lu_tables_new (lu_store_open (directory, LU_STORE_READ_WRITE, NULL), BUDGET);
+}
+
+static guint64
+count (const LuTables *tables, LuCounter counter)
+{
+  return lu_counters_get (lu_tables_counters (tables), counter);
+}
+
+/* The rows are stored, and not made again. */
+static void
+test_stored (void)
+{
+  Program program = open_program ();
+  g_autofree char *directory = g_dir_make_tmp ("lu-gaps-XXXXXX", NULL);
+  LuTables *tables = new_stored_tables (directory);
+
+  fill_and_wait (tables, &program, program.fd);
+  g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_STORED), ==, 1);
+  lu_tables_free (tables);
+  tables = new_stored_tables (directory);
+  fill_and_wait (tables, &program, program.fd);
+  g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_STORED), ==, 0);
+  g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_LOADED), ==, 1);
+  lu_tables_free (tables);
+  directory_remove (directory);
+  close_program (&program);
+}
+
+/* Rows depend on all that a file loads: a file with the same CFI and other code is another one. */
+static void
+test_identity (void)
+{
+  Program program = open_program ();
+  FILE *copy = tmpfile ();
+  guint8 digest[LU_DIGEST_SIZE], other[LU_DIGEST_SIZE];
+  g_autofree char *bytes = NULL;
+  gsize size, code_at = 0;
+  guint n;
+  const LuSegment *segments = lu_image_segments (program.image, &n);
+
+  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &size, NULL));
+  for (guint i = 0; i < n; i++)
+    if (segments[i].executable)
+      code_at = segments[i].file_offset;
+  g_assert_true (lu_image_digest_loaded (program.image, program.fd, digest));
+  g_assert_cmpuint (fwrite (bytes, 1, size, copy), ==, size);
+  g_assert_cmpint (fflush (copy), ==, 0);
+  g_assert_true (lu_image_digest_loaded (program.image, fileno (copy), other));
+  g_assert_cmpmem (digest, sizeof digest, other, sizeof other);
+  g_assert_cmpint (pwrite (fileno (copy), "\xc3\xc3", 2, (off_t) code_at), ==, 2);
+  g_assert_true (lu_image_digest_loaded (program.image, fileno (copy), other));
+  g_assert_cmpint (memcmp (digest, other, sizeof digest), !=, 0);
+  g_assert_cmpint (ftruncate (fileno (copy), (off_t) code_at + 1), ==, 0);
+  g_assert_false (lu_image_digest_loaded (program.image, fileno (copy), other));
+  fclose (copy);
+  close_program (&program);
+}
+
 /* The thread ends although files wait for it. */
 static void
 test_end (void)
@@ -201,6 +283,8 @@ main (int argc, char **argv)
 #ifdef __x86_64__
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
+  g_test_add_func ("/gap-filler/stored", test_stored);
+  g_test_add_func ("/gap-filler/identity", test_identity);
   g_test_add_func ("/gap-filler/end", test_end);
 #endif
   g_test_add_func ("/gap-filler/after-end", test_after_end);
