@@ -48,6 +48,11 @@ lu_bpf_program_prepare_interpreters (LuBpfProgram *self)
 {
 }
 
+void
+lu_bpf_program_await_interpreters (const LuBpfProgram *self, int ms)
+{
+}
+
 int
 lu_bpf_program_read_interpreters (LuBpfProgram *self)
 {

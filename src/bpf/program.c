@@ -291,6 +291,12 @@ lu_bpf_program_want_interpreters (LuBpfProgram *self)
   lu_bpf_reader_process_go (&self->process);
 }
 
+void
+lu_bpf_program_await_interpreters (const LuBpfProgram *self, int ms)
+{
+  lu_bpf_reader_process_await (&self->process, ms);
+}
+
 int
 lu_bpf_program_interpreters_error (LuBpfProgram *self)
 {

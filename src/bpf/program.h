@@ -48,6 +48,10 @@ void lu_bpf_program_prepare_interpreters (LuBpfProgram *self);
 /* Has that process call the next function; later calls do nothing. Any one thread; does not wait.
  */
 void lu_bpf_program_want_interpreters (LuBpfProgram *self);
+/* Waits until that process is done, if it is wanted; for `ms` at most, or until a signal is
+ * handled.
+ */
+void lu_bpf_program_await_interpreters (const LuBpfProgram *self, int ms);
 /* Returns the negative errno for which that process could not load it; 0: it could, or has not yet.
  */
 int lu_bpf_program_interpreters_error (LuBpfProgram *self);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -104,6 +105,15 @@ lu_bpf_reader_process_go (LuBpfReaderProcess *self)
   if (self->fd >= 0 && write (self->fd, "", 1) != 1)
     g_debug ("functions of interpreters are not read: the process that loads has ended");
   lu_fd_clear (&self->fd);
+}
+
+void
+lu_bpf_reader_process_await (const LuBpfReaderProcess *self, int ms)
+{
+  struct pollfd said = { .fd = self->result_fd, .events = POLLIN };
+
+  if (self->is_wanted && self->result_fd >= 0)
+    poll (&said, 1, ms);
 }
 
 int

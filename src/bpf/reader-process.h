@@ -21,6 +21,9 @@ typedef struct
 void lu_bpf_reader_process_start (LuBpfReaderProcess *self, LuBpfProgram *program);
 /* Tells the process to load; later calls do nothing. Does not wait. */
 void lu_bpf_reader_process_go (LuBpfReaderProcess *self);
+/* Waits until the process has said what came of it, if it was told to load; for `ms` at most, or
+ * until a signal is handled. */
+void lu_bpf_reader_process_await (const LuBpfReaderProcess *self, int ms);
 /* Returns the negative errno for which nothing could be loaded; 0: it was, or nothing is known yet.
  * Does not wait. */
 int lu_bpf_reader_process_result (LuBpfReaderProcess *self);

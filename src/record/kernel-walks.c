@@ -19,6 +19,8 @@
  * about this long, an ordinary one a hundredth of it. */
 #define WALK_BUDGET_NS (2u * 1000 * 1000)
 #define DEFAULT_RATE   1000
+/* The part of the program for interpreters takes 0.3 s to load, and more on a busy machine. */
+#define INTERPRETERS_MS 5000
 
 struct _LuKernelWalks
 {
@@ -174,6 +176,13 @@ lu_kernel_walks_free (LuKernelWalks *self)
   lu_kernel_support_clear (&self->support);
   g_free (self->refusal);
   g_free (self);
+}
+
+void
+lu_kernel_walks_await_interpreters (const LuKernelWalks *self)
+{
+  if (lu_kernel_walks_is_active (self))
+    lu_bpf_program_await_interpreters (self->program, INTERPRETERS_MS);
 }
 
 gboolean

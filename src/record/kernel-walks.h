@@ -60,6 +60,10 @@ void lu_kernel_walks_start (LuKernelWalks *self, LuTables *tables);
 /* After the sampling events are closed, so that the program no longer runs. */
 void lu_kernel_walks_free (LuKernelWalks *self);
 
+/* Waits until functions of interpreters can be read, if they are from the start
+ * (early_interpreters): for some seconds at most, or until a signal is handled. */
+void lu_kernel_walks_await_interpreters (const LuKernelWalks *self);
+
 gboolean lu_kernel_walks_is_active (const LuKernelWalks *self);
 /* Returns one line for people: what the kernel can do, or why nothing is unwound in it. */
 const char *lu_kernel_walks_reason (const LuKernelWalks *self);

@@ -276,6 +276,20 @@ give_up_rights (LuSession *self)
     fprintf (stderr, "live-unwinder: %s\n", error->message);
 }
 
+/* A short program would end before the functions that its interpreter runs can be read. Returns
+ * FALSE if a signal came. */
+static gboolean
+wait_for_interpreters (LuSession *self)
+{
+  const LuKernelWalks *walks = lu_pipeline_kernel_walks (self->pipeline);
+
+  if (walks == NULL)
+    return TRUE;
+  let_signals_in (self);
+  lu_kernel_walks_await_interpreters (walks);
+  return !keep_signals_out (self);
+}
+
 /* Does what needs rights first, and gives them up before it reads files of other users. */
 static gboolean
 start (LuSession *self, LuSource *source_taken, GError **error)
@@ -287,7 +301,8 @@ start (LuSession *self, LuSource *source_taken, GError **error)
   if (self->pipeline == NULL || !check_kernel_walks (self, error) || !begin_output (self, error))
     return FALSE;
   give_up_rights (self);
-  return lu_pipeline_start (self->pipeline, g_steal_pointer (&self->store), error);
+  return wait_for_interpreters (self)
+         && lu_pipeline_start (self->pipeline, g_steal_pointer (&self->store), error);
 }
 
 /* COMMAND could not be started, so nothing was recorded and no file may remain. */

@@ -56,7 +56,7 @@ def functions(capture, sample):
 
 
 def is_same(ours, theirs):
-    """The same functions, but for methods __init__ that have no trampoline."""
+    """Whether the functions are equal, but for methods __init__ that have no trampoline."""
     rest = iter(theirs)
     other = next(rest, None)
     for function in ours:
