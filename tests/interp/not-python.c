@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* not-python.c KIND SECONDS - a program that claims to be CPython 3.11, with structures as a
- * hostile process would make them. It only burns time, in a function with the name of the
- * interpreter's.
- *
- *   cycle     frames and threads lead back to themselves
- *   wild      every word is a pointer to anywhere
- *   lies      sizes of texts and tables are far too large, names have control characters
- *   flood     each sample sees thousands of functions that nobody has seen before
- *   changing  another thread rewrites all of that all the time */
+/* not-python.c KIND SECONDS - a program that claims to be CPython 3.11; see pretend.h. */
 
-#include <pthread.h>
-#include <stdint.h>
+#include "pretend.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define N_FRAMES 2048
-#define WORDS    (N_FRAMES * 32)
 #define MAX_TEXT 17000
 
 /* Where CPython 3.11 has its fields: words. */
@@ -48,14 +38,7 @@ const uint32_t Py_Version = 0x030b02f0;
 uint64_t _PyRuntime[64];
 
 static uint64_t interp[64], thread[64], cframe[8], frames[N_FRAMES][16], codes[N_FRAMES][32];
-static uint64_t name[MAX_TEXT / 8], path[64], lines[MAX_TEXT / 8], wild[WORDS];
-static const char *kind;
-
-static uint64_t
-address_of (const void *object)
-{
-  return (uint64_t) (uintptr_t) object;
-}
+static uint64_t name[MAX_TEXT / 8], path[64], lines[MAX_TEXT / 8];
 
 static void
 set_text (uint64_t *text, uint64_t size, const char *data)
@@ -86,35 +69,23 @@ make_chain (void)
     }
   _PyRuntime[HEAD] = address_of (interp);
   interp[INTERP_THREADS] = address_of (thread);
-  thread[THREAD_ID] = (uint64_t) pthread_self ();
+  thread[THREAD_ID] = own_thread ();
   thread[THREAD_FRAME] = address_of (cframe);
   cframe[CFRAME_FRAME] = address_of (frames[0]);
 }
 
 static void
-make_wild (void)
+point_at (uint64_t place)
 {
-  static const uint64_t bad[] = {
-    0, 1, 0x7ffffffff000, 0xffff888000000000, 0x8000000000000000, UINT64_MAX, 0xffffffffff600000
-  };
-
-  for (int i = 0; i < WORDS; i++)
-    wild[i] = rand () % 4 != 0
-                  ? address_of (&wild[rand () % (WORDS - 64)]) + (uint64_t) (rand () % 3 == 0)
-                  : bad[(unsigned) rand () % (sizeof bad / sizeof *bad)];
-  for (int i = 0; i < WORDS; i += 16)
-    wild[i + (rand () & 7)] = (uint64_t) pthread_self ();
-  cframe[CFRAME_FRAME] = address_of (&wild[rand () % 1024]);
+  cframe[CFRAME_FRAME] = place;
 }
 
 static void
 make_lies (void)
 {
-  static const uint64_t sizes[] = { 1ull << 62, UINT64_MAX, 1u << 31, 16384, 256, 255 };
-
-  strcpy ((char *) &name[TEXT_DATA], "\033[2J\nroot:x\r\t\001");
-  name[SIZE] = sizes[(unsigned) rand () % 6];
-  lines[SIZE] = sizes[(unsigned) rand () % 6];
+  strcpy ((char *) &name[TEXT_DATA], UGLY_NAME);
+  name[SIZE] = wrong_size ();
+  lines[SIZE] = wrong_size ();
   memset (&lines[BYTES_DATA], rand () & 0xff, 4096);
   for (int i = 0; i < N_FRAMES; i++)
     codes[i][CODE_LINE] = (uint64_t) rand ();
@@ -124,7 +95,7 @@ static void
 make_cycle (void)
 {
   frames[rand () % N_FRAMES][FRAME_PREVIOUS] = address_of (frames[rand () % N_FRAMES]);
-  thread[THREAD_ID] = rand () % 2 != 0 ? (uint64_t) pthread_self () : 1;
+  thread[THREAD_ID] = rand () % 2 != 0 ? own_thread () : 1;
   thread[THREAD_NEXT] = address_of (thread);
 }
 
@@ -136,60 +107,21 @@ make_flood (void)
     codes[i][CODE_LINE] += N_FRAMES;
 }
 
-static void
-change (void)
-{
-  if (strcmp (kind, "wild") == 0)
-    make_wild ();
-  else if (strcmp (kind, "lies") == 0)
-    make_lies ();
-  else if (strcmp (kind, "cycle") == 0)
-    make_cycle ();
-  else if (strcmp (kind, "flood") == 0)
-    make_flood ();
-}
-
-static void *
-change_always (void *unused)
-{
-  static const char *const kinds[] = { "wild", "lies", "cycle", "flood" };
-
-  for (unsigned i = 0;; i++)
-    {
-      kind = kinds[i % 4];
-      change ();
-      make_chain ();
-    }
-  return unused;
-}
+const struct pretence pretence = { .make_chain = make_chain,
+                                   .point_at = point_at,
+                                   .make_lies = make_lies,
+                                   .make_cycle = make_cycle,
+                                   .make_flood = make_flood };
 
 __attribute__ ((noinline)) void
 _PyEval_EvalFrameDefault (double seconds)
 {
-  struct timespec now;
-  double end;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  end = (double) now.tv_sec + (double) now.tv_nsec / 1e9 + seconds;
-  do
-    {
-      clock_gettime (CLOCK_MONOTONIC, &now);
-      change ();
-    }
-  while ((double) now.tv_sec + (double) now.tv_nsec / 1e9 < end);
+  burn (seconds);
+  __asm__ volatile(""); /* not as the last act: this function stays on the stack */
 }
 
-int
-main (int argc, char **argv)
+void
+run (double seconds)
 {
-  pthread_t other;
-
-  if (argc != 3)
-    return 2;
-  kind = argv[1];
-  make_chain ();
-  if (strcmp (kind, "changing") == 0)
-    pthread_create (&other, NULL, change_always, NULL);
-  _PyEval_EvalFrameDefault (atof (argv[2]));
-  return 0;
+  _PyEval_EvalFrameDefault (seconds);
 }

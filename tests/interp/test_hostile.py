@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_hostile.py LIVE_UNWINDER NOT_PYTHON [KIND…] - can a process that claims to be Python spoil more than its own stacks?
+"""test_hostile.py LIVE_UNWINDER IMPOSTOR [KIND…] - can a process that claims to be an interpreter spoil more than its own stacks?
 
-Records not-python.c, which has structures as no interpreter would make them, beside a true Python that knows its
-own chains (chains.py). The recorder has to end in time with what it always needs of memory; the true chains have to be
+Records not-python.c or not-ruby.c, which have structures as no interpreter would make them, beside a true Python that knows
+its own chains (chains.py). The recorder has to end in time with what it always needs of memory; the true chains have to be
 right, and no name may come from the other process or have control characters."""
 
 import os
@@ -30,9 +30,13 @@ MAX_MIB = 500
 def faults(capture, times, spoiler):
     counts, wrong = truth.judge(capture, times)
     print(f"# true chains: {counts}, {len(wrong)} wrong", flush=True)
+    # A flood fills rings. A name that is lost is not a wrong one.
+    n_unnamed = sum("[python: unreadable]" in found for _, found in wrong)
+    wrong = [one for one in wrong if "[python: unreadable]" not in one[1]]
+    print(f"# {n_unnamed} with functions whose names were lost")
     yield from (f"expected {chain}, found {found}" for chain, found in wrong[:3])
     if counts["lines"] > 0:
-        yield "wrong lines"
+        yield f"{counts['lines']} with wrong lines"
     names = {address: name for address, name in capture.jitmap.items() if truth.FIRST <= address < truth.END}
     for name in names.values():
         if any(ord(character) < 32 or ord(character) == 127 for character in name):
@@ -47,11 +51,11 @@ def faults(capture, times, spoiler):
     print(f"# {n_hostile} stacks of the other process with functions")
 
 
-def test(program, not_python, kind, directory):
+def test(program, impostor, kind, directory):
     capture, log = os.path.join(directory, "x.syscap"), os.path.join(directory, "log")
     script = '"$0" "$1" "$2" & echo $!; "$3" "$4" "$5" "$2"; wait'
     started = time.monotonic()
-    run = subprocess.run([program, "--force", "--stats", "json", "-o", capture, "--", "sh", "-c", script, not_python,
+    run = subprocess.run([program, "--force", "--stats", "json", "-o", capture, "--", "sh", "-c", script, impostor,
                           kind, str(SECONDS), sys.executable, os.path.join(HERE, "chains.py"), log],
                          capture_output=True, text=True, check=False, timeout=LIMIT)
     mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
@@ -61,11 +65,13 @@ def test(program, not_python, kind, directory):
     found = list(faults(syscap.read(capture), truth.read_log(log), int(run.stdout.split()[0])))
     if mib > MAX_MIB:
         found.append(f"{mib} MiB")
+    if found:
+        print(f"# the recorder: {run.stderr.strip()}")
     return found
 
 
 def main():
-    program, not_python, *kinds = sys.argv[1:]
+    program, impostor, *kinds = sys.argv[1:]
     reason = truth.why_not(program)
     if reason:
         print(f"1..0 # SKIP {reason}")
@@ -73,7 +79,7 @@ def main():
     failed = []
     directory = tempfile.mkdtemp()
     for kind in kinds or KINDS:
-        problems = test(program, not_python, kind, directory)
+        problems = test(program, impostor, kind, directory)
         print(f"{kind}: {'; '.join(problems) or 'right'}", flush=True)
         failed += [f"{kind}: {problem}" for problem in problems]
     shutil.rmtree(directory)
