@@ -6,7 +6,8 @@
     test_signals.py LIVE_UNWINDER [-v] [TEST…]
 
 The table STATES brings the program into a state that nothing else would end, and tells how to see
-that it is there.  Then the first signal ends the program, or makes it say what it waits for, within a
+that it is there.  Where that is work that takes no time, a preloaded module holds it (hold-call.c,
+HOLD_CALL_MODULE; without it, those tests skip).  Then the first signal ends the program, or makes it say what it waits for, within a
 second; the second signal ends it.  Tests that need the permission to sample skip with the reason.
 """
 
@@ -34,6 +35,9 @@ STUBBORN = [sys.executable, "-S", "-c",
 WAITS = re.compile(r"live-unwinder: (still )?waiting for ")
 SECOND = 1.0
 SLACK = 0.5  # of a busy machine
+PATIENCE = 30.0  # until a call is held
+HOLD_CALL = os.environ.get("HOLD_CALL_MODULE")
+HELD = "held\n"
 F_SETPIPE_SZ = 1031
 
 
@@ -89,6 +93,21 @@ class State:
         self.environment["DEBUGINFOD_URLS"] = f"http://127.0.0.1:{server.getsockname()[1]}"
         self.environment["DEBUGINFOD_CACHE_PATH"] = self.path("cache")
 
+    def capture(self):
+        """A capture, to be read."""
+        subprocess.run([PROGRAM, "-q", "--no-store", "-o", self.path("in.syscap"), "--",
+                        sys.executable, "-S", "-c", "sum(range(10**7))"],
+                       stdin=subprocess.DEVNULL, check=True)
+        return self.path("in.syscap")
+
+    def hold(self, call, thread=None):
+        """The call never returns; from the named thread only, if there is a name."""
+        if HOLD_CALL is None:
+            raise unittest.SkipTest("no module that holds a call (HOLD_CALL_MODULE)")
+        self.environment.update(LD_PRELOAD=HOLD_CALL, HOLD_CALL=call)
+        if thread is not None:
+            self.environment["HOLD_THREAD"] = thread
+
     def close(self):
         for descriptor in self.descriptors:
             os.close(descriptor)
@@ -96,7 +115,7 @@ class State:
             self.server.close()
 
 
-# name: (arguments of a state, is the state reached after a while, files that may stay)
+# name: (arguments of a state, is the state reached after a while or with a text, files that may stay)
 STATES = {
     "a FIFO that nobody reads": (
         lambda s: ["-o", s.fifo("x.syscap"), "--", *SPIN], 0.3, ["x.syscap"]),
@@ -126,6 +145,21 @@ STATES = {
     "a server of debug files that does not answer": (
         lambda s: (s.deaf_server(), ["--debuginfod", "yes", "-d", "0.3", "-o", s.path("y.folded"),
                                      "--", *SPIN])[1], 2.0, ["y.folded"]),
+    "compressing what was recorded": (
+        lambda s: (s.hold("deflate"), ["-d", "0.5", "-o", s.path("y.json.gz"), "--", *SPIN])[1],
+        HELD, ["y.json.gz"]),
+    "compressing what perf recorded": (
+        lambda s: ["convert", s.perf_data(), s.path("y.json.gz"), *(s.hold("deflate") or ())],
+        HELD, ["in.perf.data", "y.json.gz"]),
+    "compressing a capture": (
+        lambda s: ["convert", s.capture(), s.path("y.json.gz"), *(s.hold("deflate") or ())],
+        HELD, ["in.syscap", "y.json.gz"]),
+    "naming": (
+        lambda s: (s.hold("pread64", "end"), ["-d", "0.5", "-o", s.path("y.syscap"), "--",
+                                              *SPIN])[1], HELD, ["y.syscap"]),
+    "opening files": (
+        lambda s: (s.hold("pread64", "worker"), ["-o", s.path("y.syscap"), "--", *SPIN])[1],
+        HELD, ["y.syscap"]),
 }
 
 
@@ -167,11 +201,21 @@ class Signals(unittest.TestCase):
             time.sleep(0.01)
         return None, text
 
+    def wait(self, process, delay):
+        """Waits for a time, or for a text."""
+        text, end = b"", time.monotonic() + PATIENCE
+        if not isinstance(delay, str):
+            time.sleep(delay)
+        while isinstance(delay, str) and delay.encode() not in text and process.poll() is None:
+            self.assertLess(time.monotonic(), end, text)
+            time.sleep(0.01)
+            text += process.stderr.read() or b""
+        self.assertIsNone(process.poll(), text + (process.stderr.read() or b""))
+
     def check(self, name, number=signal.SIGINT):
         arguments, delay, left = STATES[name]
         process = self.start(arguments(self.state))
-        time.sleep(delay)
-        self.assertIsNone(process.poll(), (process.stderr.read() or b"").decode())
+        self.wait(process, delay)
         process.send_signal(number)
         what, text = self.ends_or_says(process, SECOND + SLACK)
         self.assertIsNotNone(what, f"neither ends nor says anything: {text}")
