@@ -70,6 +70,9 @@ typedef struct
    * code is not that of a vDSO. */
   GByteArray *(*describe_vdso) (const LuArchText *text, const LuArchRange *functions,
                                 guint n_functions);
+  /* Optional: returns the .debug_frame, owned by the caller, of a procedure linkage table (.plt),
+   * whose size does not depend on the table; NULL: the code is not what linkers write. */
+  GByteArray *(*describe_plt) (const LuArchText *plt);
 } LuArchFiles;
 
 typedef struct _LuArch

@@ -11,6 +11,7 @@
  * again afterwards. */
 
 #include "elf/image-private.h"
+#include "elf/plt-cfi.h"
 
 /* For all images with droppable CFI together. */
 static _Atomic (gsize) bytes_present;
@@ -157,6 +158,13 @@ read_section (LuImage *self, const LuElfInput *input, guint section, guint8 *dig
   if (packed == NULL)
     return SECTION_READ;
   lu_cursor_init (&cursor, packed, size);
+  if (self->is_made_of_plt)
+    {
+      const LuArchText plt = { .bytes = packed, .vaddr = self->plt, .size = size };
+
+      lu_synthetic_room (self->synthetic, section, &size);
+      return lu_plt_describe (&self->headers, &plt, room, size) ? SECTION_READ : SECTION_DAMAGED;
+    }
   lu_synthetic_room (self->synthetic, section, &size);
   if (lu_decompress (cursor, self->packed_form, room, size, &is_cancelled))
     return SECTION_READ;
@@ -258,7 +266,7 @@ lu_image_begin_lean (LuImage *self, const LuElfInput *input, const LuImageOpenin
   atomic_init (&self->cfi_users, LU_CFI_ABSENT);
   if (opening->ignores_cfi)
     return;
-  if (lu_synthetic_size (self->synthetic) <= opening->keep_up_to && self->packed_size == 0)
+  if (lu_synthetic_size (self->synthetic) <= opening->keep_up_to && !lu_image_is_compressed (self))
     {
       lu_synthetic_populate (self->synthetic);
       lu_image_read_rooms (self, input);
@@ -366,7 +374,7 @@ lu_image_refill_cfi (LuImage *self, int fd)
 gboolean
 lu_image_is_compressed (const LuImage *self)
 {
-  return self->packed_size > 0;
+  return self->packed_size > 0 && !self->is_made_of_plt;
 }
 
 gboolean

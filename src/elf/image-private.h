@@ -40,8 +40,10 @@ struct _LuImage
 
   LuSynthetic *synthetic;
   guint64 file_offsets[LU_N_IMAGE_CFI]; /* of sections that are read from the file */
-  gsize packed_size;                    /* of .debug_frame in the file; 0: not compressed */
+  gsize packed_size;                    /* of .debug_frame in the file; 0: it is there as it is */
   LuCompressedForm packed_form;
+  gboolean is_made_of_plt; /* .debug_frame; `packed_size` bytes at `plt` are what it is made of */
+  guint64 plt;
   gboolean may_drop_cfi; /* the CFI may be dropped and read again */
   atomic_int cfi_users;  /* number of holders, or a negative state: */
 #define LU_CFI_ABSENT (-1)

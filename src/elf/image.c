@@ -9,6 +9,7 @@
 #include "elf/file-digest.h"
 #include "elf/go-cfi.h"
 #include "elf/image-private.h"
+#include "elf/plt-cfi.h"
 #include "elf/vdso-cfi.h"
 
 #include "base/error.h"
@@ -78,6 +79,27 @@ note_debug_frame (LuImage *self, Sections *sections)
   if (lu_elf_input_read (sections->input, section->file_offset, head, sizeof head))
     debug_frame->size = lu_decompressed_size (head, self->packed_form);
   debug_frame->is_room = debug_frame->size > 0;
+}
+
+/* Files of some architectures lack CFI for their procedure linkage table. */
+static void
+note_plt (LuImage *self, Sections *sections)
+{
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".plt");
+  LuElfPart part;
+  gsize size;
+
+  if (section == NULL)
+    return;
+  part = (LuElfPart){ .file_offset = section->file_offset, .size = section->size };
+  size = lu_plt_cfi_size (&self->headers, section, sections->input);
+  if (size == 0)
+    return;
+  note_section (sections, LU_IMAGE_DEBUG_FRAME, part);
+  self->is_made_of_plt = TRUE;
+  self->plt = section->vaddr;
+  self->packed_size = sections->sections[LU_IMAGE_DEBUG_FRAME].size;
+  sections->sections[LU_IMAGE_DEBUG_FRAME].size = size;
 }
 
 static void
@@ -150,6 +172,8 @@ read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
     note_debug_frame (self, &sections);
   lu_vdso_describe (&self->headers, input, &sections.sections[LU_IMAGE_EH_FRAME],
                     &sections.sections[LU_IMAGE_DEBUG_FRAME]);
+  if (sections.sections[LU_IMAGE_DEBUG_FRAME].size == 0)
+    note_plt (self, &sections);
   self->may_drop_cfi = opening->may_drop_cfi && can_drop_cfi (&sections);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine,
                                       sections.sections, !self->may_drop_cfi);

@@ -7,7 +7,7 @@
  * DWARF numbers are the same, except for the pc (DWARF for the Arm 64-bit Architecture, 4.1).
  * Addresses have at most 48 bits; the bits above may hold an authentication code. */
 
-#include "arch/aarch64/vdso.h"
+#include "arch/aarch64/cfi.h"
 #include "arch/aarch64/walk-arch.h"
 #include "arch/arch.h"
 
@@ -85,30 +85,6 @@ static const guint8 saved_words[] = {
   WORDS_OF_4 (20), WORDS_OF_4 (24), WORDS_OF_4 (28), ARCH_SAVED_WORD (PC),
 };
 
-/* [bti c;] adrp x16, page; ldr x17, [x16, #offset]; add x16, x16, #offset; [autia1716;] br x17.
- * Entries have 16 or 24 bytes; what is left over is looked at like any other code. */
-static gsize
-read_plt_entry (const guint8 *code, gsize size, guint64 address, guint64 *slot)
-{
-  guint32 words[6] = { 0 };
-  guint at, end;
-  gint64 page;
-
-  *slot = 0;
-  memcpy (words, code, MIN (size, sizeof words));
-  at = words[0] == 0xd503245f ? 1 : 0;
-  if ((words[at] & 0x9f00001f) != 0x90000010 || (words[at + 1] & 0xffc003ff) != 0xf9400211)
-    return 4;
-  for (end = at + 2; end < G_N_ELEMENTS (words) && words[end] != 0xd61f0220; end++)
-    ;
-  if (end == G_N_ELEMENTS (words))
-    return 4;
-  page = (gint64) ((guint64) (words[at] >> 5 & 0x7ffff) << 45) >> 43 | (words[at] >> 29 & 3);
-  *slot = ((address + 4 * at) & ~G_GUINT64_CONSTANT (0xfff)) + ((guint64) page << 12)
-          + 8 * (words[at + 1] >> 10 & 0xfff);
-  return at == 0 && end == 3 ? 16 : 24;
-}
-
 /* b.cond, cbz, cbnz with 19 bits, and b with 26, which the former jump over if they do not reach as
  * far (Arm ARM, C4.1). */
 static gboolean
@@ -168,10 +144,11 @@ const LuArch lu_arch_aarch64 = {
   .saved_words = saved_words,
   .complete_signal_rule = complete_signal_rule,
   .files.describe_vdso = lu_aarch64_describe_vdso,
+  .files.describe_plt = lu_aarch64_describe_plt,
   .files.rela_relative = R_AARCH64_RELATIVE,
   .files.rela_slot = R_AARCH64_JUMP_SLOT,
   .files.rela_data = R_AARCH64_GLOB_DAT,
-  .files.read_plt_entry = read_plt_entry,
+  .files.read_plt_entry = lu_aarch64_read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
   .files.code_unit = 4,
   .files.has_interpreters = TRUE,

@@ -33,7 +33,7 @@ typedef struct
   guint n_segments, n_sections;
 } File;
 
-static const char names[] = "\0.text\0.debug_frame\0.zdebug_frame\0.shstrtab\0.dynsym";
+static const char names[] = "\0.text\0.debug_frame\0.zdebug_frame\0.shstrtab\0.dynsym\0.plt";
 enum
 {
   NAME_TEXT = 1,
@@ -41,6 +41,7 @@ enum
   NAME_ZDEBUG_FRAME = 20,
   NAME_NAMES = 34,
   NAME_DYNSYM = 44,
+  NAME_PLT = 52,
 };
 
 static void
@@ -491,6 +492,63 @@ test_vdso (void)
     }
 }
 
+/* The table of aarch64 as linkers write it, without and with BTI; TLS descriptors have code behind
+ * it. */
+static void
+check_plt (const guint32 *code, gsize n, guint saved, guint end)
+{
+  g_autoptr (LuImage) image = NULL;
+  g_autoptr (LuCfi) cfi = NULL;
+  g_autoptr (LuTable) table = NULL;
+  File file;
+
+  file_init (&file, EM_AARCH64);
+  put (&file, SECTION_AT, code, n * sizeof *code);
+  file.sections[file.n_sections++] = (Elf64_Shdr){ .sh_name = NAME_PLT,
+                                                   .sh_type = SHT_PROGBITS,
+                                                   .sh_addr = CODE,
+                                                   .sh_offset = SECTION_AT,
+                                                   .sh_size = n * sizeof *code };
+  image = file_open (&file);
+  cfi = lu_cfi_new_for_image (image);
+  table = lu_table_new (cfi);
+  for (guint64 at = 0; at < n * sizeof *code; at++)
+    {
+      const struct lu_rule *rule = lu_table_find (table, CODE + at);
+      gboolean has_saved = at >= saved && at < 32;
+
+      g_assert_cmpint (rule->cfa_kind, ==, at < end ? LU_CFA_SP : LU_CFA_NONE);
+      if (at >= end)
+        continue;
+      g_assert_cmpint (rule->cfa_off, ==, has_saved ? 16 : 0);
+      g_assert_cmpint (rule->ra_kind, ==, has_saved ? LU_RA_AT_CFA : LU_RA_LINK);
+    }
+}
+
+static void
+test_plt (void)
+{
+  /* stp x16, x30, [sp, #-16]!; adrp x16; ldr x17, [x16]; add x16, x16, 0; br x17; nop … */
+  static const guint32 plain[] = { 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220,
+                                   0xd503201f, 0xd503201f, 0xd503201f, 0x90000010, 0xf9400611,
+                                   0x91002210, 0xd61f0220, 0x90000010, 0xf9400a11, 0x91004210,
+                                   0xd61f0220, 0xa9bf0fe2, 0x90000002, 0x90000003, 0xf9400042,
+                                   0x91000063, 0xd61f0040, 0xd503201f, 0xd503201f };
+  static const guint32 bti[] = { 0xd503245f, 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210,
+                                 0xd61f0220, 0xd503201f, 0xd503201f, 0xd503245f, 0x90000010,
+                                 0xf9400611, 0x91002210, 0xd61f0220, 0xd503201f };
+  guint32 other[G_N_ELEMENTS (plain)];
+
+  check_plt (plain, G_N_ELEMENTS (plain), 4, 64);
+  check_plt (bti, G_N_ELEMENTS (bti), 8, 56);
+  memcpy (other, plain, sizeof other);
+  other[0] = 0xd503201f;
+  check_plt (other, G_N_ELEMENTS (other), 0, 0);
+  other[0] = plain[0];
+  other[8] = 0xd503201f;
+  check_plt (other, G_N_ELEMENTS (other), 0, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -499,6 +557,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image-cfi/shared", test_shared);
   g_test_add_func ("/image-cfi/tables-that-lie", test_tables_that_lie);
   g_test_add_func ("/image-cfi/vdso", test_vdso);
+  g_test_add_func ("/image-cfi/plt", test_plt);
   g_test_add_func ("/image-cfi/plain", test_plain_debug_frame);
   g_test_add_func ("/image-cfi/zlib", test_zlib_debug_frame);
   g_test_add_func ("/image-cfi/zstd", test_zstd_debug_frame);

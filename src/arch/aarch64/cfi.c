@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* vdso.c - call frame information for the vDSO, which has none.
+/* cfi.c - call frame information for the vDSO and the procedure linkage table, which have none.
  *
  * Since Linux 5.8 the kernel does not even describe the code that signal handlers return to
  * (87676cfca141, "arm64: vdso: Disable dwarf unwinding through the sigreturn trampoline").
@@ -10,14 +10,18 @@
  * Two kinds of code are described. The code that signal handlers return to has a rule of its own. A
  * function is a leaf if none of its instructions calls, accesses memory through the stack pointer,
  * or changes the stack pointer: the return address then never leaves the link register, where it
- * may be signed. Instructions: Arm Architecture Reference Manual, C4.1. */
+ * may be signed. Linkers write a table that leaves the link register as it is, but for the
+ * beginning that saves it (ELF for the Arm 64-bit Architecture, "Sample PLT sequences").
+ * Instructions: Arm Architecture Reference Manual, C4.1. */
 
-#include "arch/aarch64/vdso.h"
+#include "arch/aarch64/cfi.h"
 
 #include <string.h>
 
 #define INSTRUCTION 4
 #define SP          31
+#define BTI_C       0xd503245f
+#define PLT_START   32 /* of the first entry that jumps to a function */
 
 /* mov x8, #__NR_rt_sigreturn (139); svc #0 */
 static const guint32 restorer[] = { 0xd2801168, 0xd4000001 };
@@ -80,6 +84,11 @@ static const guint8 leaf_cie[] = {
   20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 'z', 0, 1, 0x78, 30, 0, 0x0c, 31, 0, 0x2d, 0, 0, 0, 0, 0,
 };
 
+/* Version 1, "z", code 1, data -8, x30; CFA = sp, x30 as it is. */
+static const guint8 plt_cie[] = {
+  20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 'z', 0, 1, 0x78, 30, 0, 0x0c, 31, 0, 0, 0, 0, 0, 0, 0,
+};
+
 static void
 add_u32 (GByteArray *out, guint32 value)
 {
@@ -136,5 +145,82 @@ lu_aarch64_describe_vdso (const LuArchText *text, const LuArchRange *functions, 
   cie = add_cie (out, restorer_cie, sizeof restorer_cie);
   add_fde (out, cie, text, at - INSTRUCTION, at + sizeof restorer);
   add_leaves (out, text, functions, n_functions);
+  return out;
+}
+
+/* The procedure linkage table */
+
+/* [bti c;] adrp x16, page; ldr x17, [x16, #offset]; add x16, x16, #offset; [autia1716;] br x17.
+ * Entries have 16 or 24 bytes; what is left over is looked at like any other code. */
+gsize
+lu_aarch64_read_plt_entry (const guint8 *code, gsize size, guint64 address, guint64 *slot)
+{
+  guint32 words[6] = { 0 };
+  guint at, end;
+  gint64 page;
+
+  *slot = 0;
+  memcpy (words, code, MIN (size, sizeof words));
+  at = words[0] == BTI_C ? 1 : 0;
+  if ((words[at] & 0x9f00001f) != 0x90000010 || (words[at + 1] & 0xffc003ff) != 0xf9400211)
+    return 4;
+  for (end = at + 2; end < G_N_ELEMENTS (words) && words[end] != 0xd61f0220; end++)
+    ;
+  if (end == G_N_ELEMENTS (words))
+    return 4;
+  page = (gint64) ((guint64) (words[at] >> 5 & 0x7ffff) << 45) >> 43 | (words[at] >> 29 & 3);
+  *slot = ((address + 4 * at) & ~G_GUINT64_CONSTANT (0xfff)) + ((guint64) page << 12)
+          + 8 * (words[at + 1] >> 10 & 0xfff);
+  return at == 0 && end == 3 ? 16 : 24;
+}
+
+/* Returns the offset behind the instruction that saves the link register, stp x16, x30, [sp,
+ * #-16]!, which bti c may precede, or 0. */
+static guint64
+find_saved (const LuArchText *plt)
+{
+  guint64 at = instruction_at (plt, 0) == BTI_C ? INSTRUCTION : 0;
+
+  return instruction_at (plt, at) == 0xa9bf7bf0 ? at + INSTRUCTION : 0;
+}
+
+/* Returns the end of the entries; other code may follow (for TLS descriptors). */
+static guint64
+find_end (const LuArchText *plt)
+{
+  guint64 at = PLT_START, slot;
+
+  while (at < plt->size)
+    {
+      gsize size =
+          lu_aarch64_read_plt_entry (plt->bytes + at, plt->size - at, plt->vaddr + at, &slot);
+
+      if (slot == 0)
+        break;
+      at += MIN (size, plt->size - at);
+    }
+  return at;
+}
+
+GByteArray *
+lu_aarch64_describe_plt (const LuArchText *plt)
+{
+  guint64 saved = plt->size > PLT_START ? find_saved (plt) : 0;
+  guint64 end = saved > 0 ? find_end (plt) : 0;
+  GByteArray *out;
+  guint32 cie;
+
+  if (end <= PLT_START || plt->vaddr % INSTRUCTION != 0)
+    return NULL;
+  out = g_byte_array_new ();
+  cie = add_cie (out, plt_cie, sizeof plt_cie);
+  add_fde (out, cie, plt, 0, saved);
+  add_u32 (out, 28);
+  add_u32 (out, cie);
+  add_u64 (out, plt->vaddr + saved);
+  add_u64 (out, PLT_START - saved);
+  /* no data; DW_CFA_def_cfa_offset 16; DW_CFA_offset x30, CFA - 8 */
+  g_byte_array_append (out, (const guint8[]){ 0, 0x0e, 16, 0x80 | 30, 1, 0, 0, 0 }, 8);
+  add_fde (out, cie, plt, PLT_START, end);
   return out;
 }
