@@ -132,7 +132,7 @@ set_up_slot (struct walk *walk, uint64_t key)
 static inline uint64_t
 set_up_key (const struct walk *walk, uint64_t pc)
 {
-  return lu_fp_set_up_key (pc, walk->record.serial, walk->remembered.n_set_up);
+  return lu_fp_set_up_key (pc, walk->process.serial, walk->remembered.n_set_up);
 }
 
 static inline int
