@@ -108,8 +108,8 @@ struct
   __uint (type, BPF_MAP_TYPE_ARRAY);
   __uint (max_entries, 1);
   __type (key, uint32_t);
-  __type (value, struct python);
-} pythons SEC (".maps");
+  __type (value, struct chain);
+} chains SEC (".maps");
 #else
 #define HOST_READS_INTERPRETERS 0
 #endif
@@ -207,10 +207,10 @@ read_kernel (uint64_t address)
 typedef struct bpf_perf_event_data *host_context;
 
 #ifdef READS_INTERPRETERS
-static inline struct python *
-host_python (walk_ref ref)
+static inline struct chain *
+host_chain (walk_ref ref)
 {
-  return bpf_map_lookup_elem (&pythons, &ref);
+  return bpf_map_lookup_elem (&chains, &ref);
 }
 #endif
 

@@ -21,7 +21,7 @@
  *   host_find_vma (ref, address)   sets walk->found by the kernel's own mappings; 0: it cannot
  *   host_clock ()             CLOCK_MONOTONIC in ns
  *   HOST_READS_INTERPRETERS   1 or 0; the next ones are for 1
- *   host_python (ref)         struct python of that walk, or NULL
+ *   host_chain (ref)         struct chain of that walk, or NULL
  *   host_read_memory (to, size, address)   from anywhere in the sampled process; 0: read
  *   host_thread_pointer ()    the thread pointer of the sampled thread
  *   host_process_hash ()      tells the processes and their execs apart
@@ -30,7 +30,7 @@
 
 #pragma once
 
-#include "python.h"
+#include "chain.h"
 #include "walk-arch.h"
 
 struct entry

@@ -48,11 +48,11 @@ half_in (const uint8_t *structure, uint64_t offset)
 
 /* Returns the pointer at an address; 0 if it cannot be read. */
 static inline uint64_t
-read_pointer (struct python *python, uint64_t address)
+read_pointer (struct chain *chain, uint64_t address)
 {
-  python->word = 0;
-  host_read_memory (&python->word, sizeof python->word, address);
-  return python->word;
+  chain->word = 0;
+  host_read_memory (&chain->word, sizeof chain->word, address);
+  return chain->word;
 }
 
 /* Reads the first bytes of a structure. */
@@ -72,22 +72,22 @@ mix (uint64_t hash, uint64_t word)
   return hash ^ hash >> 32;
 }
 
-/* Mixes the text at an offset of python->text into a hash, up to CHECKED_TEXT bytes. */
+/* Mixes the text at an offset of chain->text into a hash, up to CHECKED_TEXT bytes. */
 static inline __attribute__ ((always_inline)) uint64_t
-mix_text (struct python *python, uint64_t hash, uint64_t start, uint64_t n)
+mix_text (struct chain *chain, uint64_t hash, uint64_t start, uint64_t n)
 {
   uint64_t rest;
 
   HOST_BOUND (start, STRUCT_BYTES - 1);
-  HOST_FORGET (python, n);
+  HOST_FORGET (chain, n);
   for (uint64_t i = 0; i < CHECKED_TEXT / 8 && i < n >> 3; i++)
     {
-      hash = (hash ^ *(const uint64_t *) (python->text + start + 8 * i)) * LU_BPF_MIX;
+      hash = (hash ^ *(const uint64_t *) (chain->text + start + 8 * i)) * LU_BPF_MIX;
       hash ^= hash >> 29;
     }
   rest = n & (CHECKED_TEXT - 8);
   n = 8 * (n & 7);
-  hash ^= *(const uint64_t *) (python->text + start + rest) & ((1ull << n) - 1);
+  hash ^= *(const uint64_t *) (chain->text + start + rest) & ((1ull << n) - 1);
   hash *= LU_BPF_MIX;
   return (hash ^ hash >> 32) | 1;
 }
@@ -97,30 +97,30 @@ mix_text (struct python *python, uint64_t hash, uint64_t start, uint64_t n)
 /* Returns whether a code object with that hash was announced in this process; notes what has to be
  * announced if not. */
 static inline int
-is_announced (struct python *python, uint64_t code, uint64_t hash)
+is_announced (struct chain *chain, uint64_t code, uint64_t hash)
 {
   uint64_t *announced = host_shared->announced_functions;
-  uint64_t key = mix (mix (python->process, code), hash & UINT32_MAX) | 1;
+  uint64_t key = mix (mix (chain->process, code), hash & UINT32_MAX) | 1;
   uint64_t at = key >> 32;
 
   HOST_NEAR (announced);
   HOST_BOUND (at, LU_BPF_N_ANNOUNCED_FUNCTIONS - 1);
-  if (announced[at] == key || python->announced_bytes >= MAX_ANNOUNCED)
+  if (announced[at] == key || chain->announced_bytes >= MAX_ANNOUNCED)
     return 1;
-  python->function_key = key;
+  chain->function_key = key;
   return 0;
 }
 
 /* Begins the announcement of a function. */
 static inline struct lu_interp_function *
-begin_function (struct python *python, uint64_t code, uint32_t check)
+begin_function (struct chain *chain, uint64_t code, uint32_t check)
 {
-  struct lu_interp_function *function = &python->function;
+  struct lu_interp_function *function = &chain->function;
 
   function->version = LU_INTERP_FUNCTION_VERSION;
-  function->language = python->chain.language;
-  function->pid = python->chain.pid;
-  function->tid = python->chain.tid;
+  function->language = chain->record.language;
+  function->pid = chain->record.pid;
+  function->tid = chain->record.tid;
   function->code = code;
   function->check = check;
   return function;
@@ -128,64 +128,63 @@ begin_function (struct python *python, uint64_t code, uint32_t check)
 
 /* Ends it: the path is in its place, and the lines behind it. */
 static inline void
-end_function (struct python *python, uint64_t path_size, uint64_t lines_size)
+end_function (struct chain *chain, uint64_t path_size, uint64_t lines_size)
 {
-  python->function_size =
-      sizeof python->function_head + LU_INTERP_MAX_NAME + path_size + lines_size;
+  chain->function_size = sizeof chain->function_head + LU_INTERP_MAX_NAME + path_size + lines_size;
 }
 
 /* Returns the place for what is known of a code object in this chain. */
 static inline struct seen_code *
-seen_at (struct python *python, uint64_t code)
+seen_at (struct chain *chain, uint64_t code)
 {
   uint64_t at = code >> 4;
 
   HOST_BOUND (at, N_SEEN_CODE - 1);
-  return &python->seen[at];
+  return &chain->seen[at];
 }
 
 static inline int
-is_seen (const struct python *python, const struct seen_code *seen, uint64_t code)
+is_seen (const struct chain *chain, const struct seen_code *seen, uint64_t code)
 {
-  return seen->code == code && seen->chain == python->n_chains;
+  return seen->code == code && seen->chain == chain->n_chains;
 }
 
 /* check: -1 if the code object could not be read. */
 static inline void
-note_code (const struct python *python, struct seen_code *seen, uint64_t code, int64_t check)
+note_code (const struct chain *chain, struct seen_code *seen, uint64_t code, int64_t check)
 {
   seen->unreadable = (uint32_t) negative_bit ((uint64_t) check);
   seen->check = (uint32_t) check;
   seen->code = code;
-  seen->chain = python->n_chains;
+  seen->chain = chain->n_chains;
 }
 
 /* Sets what a frame says of its code object, which stays the same while a frame refers to it. */
 static inline void
-tell_code (struct python *python, const struct seen_code *seen, struct lu_interp_frame *frame)
+tell_code (struct chain *chain, const struct seen_code *seen, struct lu_interp_frame *frame)
 {
   frame->check = seen->check;
   frame->code |= (uint64_t) seen->unreadable * LU_INTERP_UNREADABLE;
-  python->n_unreadable += seen->unreadable;
+  chain->n_unreadable += seen->unreadable;
 }
 
 /* Announces the function that was met for the first time, before the chain that has it. */
 static inline void
-announce_function (host_context ctx, struct python *python)
+announce_function (host_context ctx, struct chain *chain)
 {
   uint64_t *announced = host_shared->announced_functions;
-  uint64_t size = python->function_size, key = python->function_key, at = key >> 32;
+  uint64_t size = chain->function_size, key = chain->function_key, at = key >> 32;
 
   HOST_NEAR (announced);
-  python->function_size = 0;
-  if (size > sizeof python->function_head + LU_INTERP_MAX_NAME + sizeof python->path)
+  chain->function_size = 0;
+  if (size > sizeof chain->function_head + LU_INTERP_MAX_NAME + sizeof chain->path)
     return;
   HOST_BOUND (at, LU_BPF_N_ANNOUNCED_FUNCTIONS - 1);
-  if (host_output (ctx, python->function_head, size) != 0)
+  if (host_output (ctx, chain->function_head, size) != 0)
     return;
   announced[at] = key;
-  python->announced_bytes += size;
-  python->n_functions++;
+  chain->announced_bytes += size;
+  chain->n_functions++;
 }
 
 /* Chains */
@@ -194,46 +193,46 @@ announce_function (host_context ctx, struct python *python)
 HOST_SUBPROGRAM int64_t
 chain_begin (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   struct walk *walk = host_walk (ref);
-  struct lu_interp_chain *chain;
+  struct lu_interp_chain *record;
   uint64_t index;
 
-  if (python == NULL || walk == NULL)
+  if (chain == NULL || walk == NULL)
     return LU_INTERP_NONE;
   index = walk->interp - 1;
   HOST_BOUND (index, LU_INTERP_MAX_FILES - 1);
-  python->interp = host_shared->interps[index];
-  python->n_functions = python->n_unreadable = python->function_size = 0;
-  python->announced_bytes = 0;
-  python->n_chains++;
-  python->last_path = python->frame = 0;
-  python->process = host_process_hash ();
-  python->thread_pointer = host_thread_pointer ();
-  python->runtime = python->interp.file.runtime + walk->interp_bias;
-  chain = &python->chain;
-  chain->version = LU_INTERP_CHAIN_VERSION;
-  chain->language = python->interp.file.language;
-  chain->pid = walk->record.pid;
-  chain->tid = walk->record.tid;
-  chain->time = walk->start_ns;
-  chain->flags = chain->n_frames = 0;
-  return chain->language;
+  chain->interp = host_shared->interps[index];
+  chain->n_functions = chain->n_unreadable = chain->function_size = 0;
+  chain->announced_bytes = 0;
+  chain->n_chains++;
+  chain->last_path = chain->frame = 0;
+  chain->process = host_process_hash ();
+  chain->thread_pointer = host_thread_pointer ();
+  chain->runtime = chain->interp.file.runtime + walk->interp_bias;
+  record = &chain->record;
+  record->version = LU_INTERP_CHAIN_VERSION;
+  record->language = chain->interp.file.language;
+  record->pid = walk->record.pid;
+  record->tid = walk->record.tid;
+  record->time = walk->start_ns;
+  record->flags = record->n_frames = 0;
+  return record->language;
 }
 
 /* The last function was the outermost one of its call. */
 static inline void
-end_call (struct python *python)
+end_call (struct chain *chain)
 {
-  uint64_t last = python->chain.n_frames - 1;
+  uint64_t last = chain->record.n_frames - 1;
 
-  if (python->chain.n_frames == 0)
+  if (chain->record.n_frames == 0)
     {
-      python->chain.flags |= LU_INTERP_CHAIN_NO_LEAF;
+      chain->record.flags |= LU_INTERP_CHAIN_NO_LEAF;
       return;
     }
   HOST_BOUND (last, LU_INTERP_MAX_FRAMES - 1);
-  python->frames[last].code |= LU_INTERP_ENTRY;
+  chain->frames[last].code |= LU_INTERP_ENTRY;
 }
 
 /* Returns whether the walk and the chain have taken too long. */
@@ -250,16 +249,16 @@ is_late (walk_ref ref)
 HOST_SUBPROGRAM int64_t
 emit_chain (host_context ctx, walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   uint64_t n;
 
-  if (python == NULL)
+  if (chain == NULL)
     return LU_COUNTER_BPF_CHAINS_EMPTY;
-  n = python->chain.n_frames;
-  if (n > LU_INTERP_MAX_FRAMES || (n | python->chain.flags) == 0)
+  n = chain->record.n_frames;
+  if (n > LU_INTERP_MAX_FRAMES || (n | chain->record.flags) == 0)
     return LU_COUNTER_BPF_CHAINS_EMPTY;
-  return host_output (ctx, python->chain_head,
-                      sizeof python->chain_head + n * sizeof python->frames[0])
+  return host_output (ctx, chain->record_head,
+                      sizeof chain->record_head + n * sizeof chain->frames[0])
                  == 0
              ? LU_COUNTER_BPF_CHAINS
              : LU_COUNTER_BPF_CHAINS_LOST;

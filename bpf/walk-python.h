@@ -22,35 +22,35 @@
 
 /* The thread */
 
-/* Takes the thread at python->thread if it is ours. END: it is, or there are no more. */
+/* Takes the thread at chain->thread if it is ours. END: it is, or there are no more. */
 HOST_SUBPROGRAM int64_t
 python_pass_thread (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_python_layout *layout;
 
-  if (python == NULL || python->thread == 0)
+  if (chain == NULL || chain->thread == 0)
     return CHAIN_END;
-  layout = &python->interp.file.python;
-  if (read_struct (python->window, python->interp.thread_bytes, python->thread) != 0)
+  layout = &chain->interp.file.python;
+  if (read_struct (chain->window, chain->interp.thread_bytes, chain->thread) != 0)
     {
-      python->thread = 0;
+      chain->thread = 0;
       return CHAIN_END;
     }
-  if (ARCH_IS_SELF (word_in (python->window, layout->thread_id), python->thread_pointer))
+  if (ARCH_IS_SELF (word_in (chain->window, layout->thread_id), chain->thread_pointer))
     {
-      python->frame = word_in (python->window, layout->thread_frame);
+      chain->frame = word_in (chain->window, layout->thread_frame);
       return CHAIN_END;
     }
-  python->thread = word_in (python->window, layout->thread_next);
-  if (python->thread != 0)
+  chain->thread = word_in (chain->window, layout->thread_next);
+  if (chain->thread != 0)
     return CHAIN_ON;
   /* The next interpreter's first thread. */
-  if (python->interpreter != 0)
+  if (chain->interpreter != 0)
     {
-      python->interpreter = read_pointer (python, python->interpreter + layout->interp_next);
-      if (python->interpreter != 0)
-        python->thread = read_pointer (python, python->interpreter + layout->interp_threads);
+      chain->interpreter = read_pointer (chain, chain->interpreter + layout->interp_next);
+      if (chain->interpreter != 0)
+        chain->thread = read_pointer (chain, chain->interpreter + layout->interp_threads);
     }
   return CHAIN_ON;
 }
@@ -69,31 +69,31 @@ python_pass_threads (walk_ref ref)
 HOST_SUBPROGRAM int64_t
 python_begin (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_python_layout *layout;
   uint64_t head;
 
-  if (python == NULL)
+  if (chain == NULL)
     return 0;
-  layout = &python->interp.file.python;
-  head = read_pointer (python, python->runtime + layout->interpreters_head);
+  layout = &chain->interp.file.python;
+  head = read_pointer (chain, chain->runtime + layout->interpreters_head);
   if (head == 0)
     return 0;
-  python->interpreter = head;
-  if (read_pointer (python, head + layout->interp_next) != 0)
-    python->chain.flags = LU_INTERP_CHAIN_SEVERAL;
-  python->thread = read_pointer (python, head + layout->interp_threads);
+  chain->interpreter = head;
+  if (read_pointer (chain, head + layout->interp_next) != 0)
+    chain->record.flags = LU_INTERP_CHAIN_SEVERAL;
+  chain->thread = read_pointer (chain, head + layout->interp_threads);
   return 1;
 }
 
 /* Follows the thread's pointer to its frame. */
 static inline void
-find_frame (struct python *python)
+find_frame (struct chain *chain)
 {
-  const struct lu_python_layout *layout = &python->interp.file.python;
+  const struct lu_python_layout *layout = &chain->interp.file.python;
 
-  if ((layout->flags & LU_PYTHON_CFRAME) != 0 && python->frame != 0)
-    python->frame = read_pointer (python, python->frame + layout->cframe_frame);
+  if ((layout->flags & LU_PYTHON_CFRAME) != 0 && chain->frame != 0)
+    chain->frame = read_pointer (chain, chain->frame + layout->cframe_frame);
 }
 
 /* Names */
@@ -116,13 +116,13 @@ text_state (uint64_t word)
   return (word >> 8 & TEXT_STATE) != 0 ? word >> 8 & TEXT_STATE : word >> 16 & TEXT_STATE;
 }
 
-/* Decodes a text object's header, which is in python->text. */
+/* Decodes a text object's header, which is in chain->text. */
 static inline struct python_text
-decode_text (const struct python *python)
+decode_text (const struct chain *chain)
 {
-  const struct lu_python_layout *layout = &python->interp.file.python;
-  uint64_t state = text_state (half_in (python->text, layout->text_state));
-  struct python_text text = { .size = word_in (python->text, layout->text_length),
+  const struct lu_python_layout *layout = &chain->interp.file.python;
+  uint64_t state = text_state (half_in (chain->text, layout->text_state));
+  struct python_text text = { .size = word_in (chain->text, layout->text_length),
                               .start = layout->text_compact,
                               .kind = state & 7 };
 
@@ -138,50 +138,50 @@ decode_text (const struct python *python)
 
 /* Reads the beginning of a text object. It may lie at the end of the memory that is there. */
 static inline int64_t
-read_text (struct python *python, uint64_t address)
+read_text (struct chain *chain, uint64_t address)
 {
   uint64_t rest = PAGE_BYTES - (address & (PAGE_BYTES - 1));
 
-  python->text_bytes = TEXT_BYTES;
-  if (host_read_memory (python->text, TEXT_BYTES, address) == 0)
+  chain->text_bytes = TEXT_BYTES;
+  if (host_read_memory (chain->text, TEXT_BYTES, address) == 0)
     return 0;
   if (rest >= TEXT_BYTES)
     return -1;
-  python->text_bytes = rest;
-  return read_struct (python->text, rest, address);
+  chain->text_bytes = rest;
+  return read_struct (chain->text, rest, address);
 }
 
 /* Returns a hash of a text, 0 if it cannot be read. */
 HOST_SUBPROGRAM uint64_t
 python_hash_text (walk_ref ref, uint64_t address)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   struct python_text text;
   uint64_t hash, n;
 
-  if (python == NULL || read_text (python, address) != 0)
+  if (chain == NULL || read_text (chain, address) != 0)
     return 0;
-  text = decode_text (python);
+  text = decode_text (chain);
   if (text.kind == 0)
     return 0;
   hash = (text.size << 3 ^ text.kind) * LU_BPF_MIX;
   n = text.size < CHECKED_TEXT ? text.size : CHECKED_TEXT;
-  if (text.start + n > python->text_bytes)
+  if (text.start + n > chain->text_bytes)
     return 0;
-  return mix_text (python, hash, text.start, n);
+  return mix_text (chain, hash, text.start, n);
 }
 
 /* Copies a text into an announcement, whose room is `max` bytes, a power of two. */
 static inline __attribute__ ((always_inline)) struct lu_interp_text
-copy_text (struct python *python, uint64_t address, uint8_t *to, uint64_t max)
+copy_text (struct chain *chain, uint64_t address, uint8_t *to, uint64_t max)
 {
   struct lu_interp_text result = { 0 };
   struct python_text text;
   uint64_t n;
 
-  if (read_text (python, address) != 0)
+  if (read_text (chain, address) != 0)
     return result;
-  text = decode_text (python);
+  text = decode_text (chain);
   if (text.kind == 0)
     return result;
   n = text.size < max ? text.size : max - text.kind;
@@ -198,16 +198,16 @@ copy_text (struct python *python, uint64_t address, uint8_t *to, uint64_t max)
 HOST_SUBPROGRAM int64_t
 python_copy_lines (walk_ref ref, uint64_t at)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_python_layout *layout;
   uint64_t lines, n, is_cut;
 
-  if (python == NULL)
+  if (chain == NULL)
     return 0;
-  layout = &python->interp.file.python;
-  lines = word_in (python->code, layout->code_lines);
-  is_cut = host_read_memory (&python->word, sizeof python->word, lines + layout->bytes_size) != 0;
-  n = is_cut ? 0 : python->word;
+  layout = &chain->interp.file.python;
+  lines = word_in (chain->code, layout->code_lines);
+  is_cut = host_read_memory (&chain->word, sizeof chain->word, lines + layout->bytes_size) != 0;
+  n = is_cut ? 0 : chain->word;
   if (n >= LU_INTERP_MAX_LINES)
     {
       n = LU_INTERP_MAX_LINES - 1;
@@ -215,39 +215,39 @@ python_copy_lines (walk_ref ref, uint64_t at)
     }
   HOST_BOUND (n, LU_INTERP_MAX_LINES - 1);
   HOST_BOUND (at, LU_INTERP_MAX_PATH - 1);
-  if (host_read_memory (python->path + at, (uint32_t) n, lines + layout->bytes_data) != 0)
+  if (host_read_memory (chain->path + at, (uint32_t) n, lines + layout->bytes_data) != 0)
     {
       n = 0;
       is_cut = 1;
     }
-  python->function.lines = (struct lu_interp_table){ .size = (uint16_t) n,
-                                                     .format = layout->lines,
-                                                     .is_cut = (uint8_t) is_cut };
+  chain->function.lines = (struct lu_interp_table){ .size = (uint16_t) n,
+                                                    .format = layout->lines,
+                                                    .is_cut = (uint8_t) is_cut };
   return 0;
 }
 
-/* Prepares the announcement of the function whose code object is in python->code. */
+/* Prepares the announcement of the function whose code object is in chain->code. */
 HOST_SUBPROGRAM int64_t
 python_prepare_function (walk_ref ref, uint64_t code, uint32_t check)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_python_layout *layout;
   struct lu_interp_function *function;
   uint64_t size;
 
-  if (python == NULL)
+  if (chain == NULL)
     return 0;
-  layout = &python->interp.file.python;
-  function = begin_function (python, code, check);
-  function->first_line = half_in (python->code, layout->code_firstlineno);
-  function->name = copy_text (python, word_in (python->code, layout->code_name), python->name,
-                              LU_INTERP_MAX_NAME);
-  function->path = copy_text (python, word_in (python->code, layout->code_filename), python->path,
+  layout = &chain->interp.file.python;
+  function = begin_function (chain, code, check);
+  function->first_line = half_in (chain->code, layout->code_firstlineno);
+  function->name =
+      copy_text (chain, word_in (chain->code, layout->code_name), chain->name, LU_INTERP_MAX_NAME);
+  function->path = copy_text (chain, word_in (chain->code, layout->code_filename), chain->path,
                               LU_INTERP_MAX_PATH);
   size = function->path.size;
   HOST_BOUND (size, LU_INTERP_MAX_PATH - 1);
   python_copy_lines (ref, size);
-  end_function (python, size, function->lines.size);
+  end_function (chain, size, function->lines.size);
   return 0;
 }
 
@@ -255,14 +255,14 @@ python_prepare_function (walk_ref ref, uint64_t code, uint32_t check)
 
 /* Returns the hash of a path. Functions of one file mostly have the same object. */
 static inline uint64_t
-hash_path (walk_ref ref, struct python *python, uint64_t address)
+hash_path (walk_ref ref, struct chain *chain, uint64_t address)
 {
-  if (python->last_path != address)
+  if (chain->last_path != address)
     {
-      python->last_path_hash = python_hash_text (ref, address);
-      python->last_path = address;
+      chain->last_path_hash = python_hash_text (ref, address);
+      chain->last_path = address;
     }
-  return python->last_path_hash;
+  return chain->last_path_hash;
 }
 
 /* Returns the check word of a code object, and prepares its announcement if that is not known. -1:
@@ -270,23 +270,23 @@ hash_path (walk_ref ref, struct python *python, uint64_t address)
 HOST_SUBPROGRAM int64_t
 python_look_at_code (walk_ref ref, uint64_t code)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_python_layout *layout;
   uint64_t hash, name, path;
 
-  if (python == NULL || read_struct (python->code, python->interp.code_bytes, code) != 0)
+  if (chain == NULL || read_struct (chain->code, chain->interp.code_bytes, code) != 0)
     return -1;
-  layout = &python->interp.file.python;
-  name = word_in (python->code, layout->code_name);
-  path = word_in (python->code, layout->code_filename);
+  layout = &chain->interp.file.python;
+  name = word_in (chain->code, layout->code_name);
+  path = word_in (chain->code, layout->code_filename);
   hash = mix (name * LU_BPF_MIX, path);
-  hash = mix (hash, half_in (python->code, layout->code_firstlineno)
-                        | (uint64_t) half_in (python->code, layout->code_flags) << 32);
-  hash = mix (hash, half_in (python->code, layout->code_argcount));
-  hash = mix (hash, word_in (python->code, layout->code_lines));
+  hash = mix (hash, half_in (chain->code, layout->code_firstlineno)
+                        | (uint64_t) half_in (chain->code, layout->code_flags) << 32);
+  hash = mix (hash, half_in (chain->code, layout->code_argcount));
+  hash = mix (hash, word_in (chain->code, layout->code_lines));
   hash = mix (hash, python_hash_text (ref, name));
-  hash = mix (hash, hash_path (ref, python, path));
-  if (!is_announced (python, code, hash))
+  hash = mix (hash, hash_path (ref, chain, path));
+  if (!is_announced (chain, code, hash))
     python_prepare_function (ref, code, (uint32_t) hash);
   return (int64_t) (hash & UINT32_MAX);
 }
@@ -295,96 +295,96 @@ python_look_at_code (walk_ref ref, uint64_t code)
 
 /* Returns where the frame's instructions begin, for versions whose frames have a pointer to one. */
 static inline uint64_t
-find_instructions (struct python *python, uint64_t code)
+find_instructions (struct chain *chain, uint64_t code)
 {
-  const struct lu_python_layout *layout = &python->interp.file.python;
+  const struct lu_python_layout *layout = &chain->interp.file.python;
   uint64_t copy, copies;
 
   if (layout->code_copies == 0)
     return code + layout->code_bytes;
-  copy = half_in (python->window, layout->frame_copy);
+  copy = half_in (chain->window, layout->frame_copy);
   if (copy == 0)
     return code + layout->code_bytes;
-  copies = read_pointer (python, code + layout->code_copies);
-  return read_pointer (python, copies + sizeof copies + copy * sizeof copies);
+  copies = read_pointer (chain, code + layout->code_copies);
+  return read_pointer (chain, copies + sizeof copies + copy * sizeof copies);
 }
 
 /* Returns the byte offset of the frame's instruction. */
 static inline uint32_t
-find_instr (struct python *python, uint64_t code)
+find_instr (struct chain *chain, uint64_t code)
 {
-  const struct lu_python_layout *layout = &python->interp.file.python;
-  uint64_t at = word_in (python->window, layout->frame_instr);
+  const struct lu_python_layout *layout = &chain->interp.file.python;
+  uint64_t at = word_in (chain->window, layout->frame_instr);
 
   if (layout->code_bytes != 0)
-    at -= find_instructions (python, code);
+    at -= find_instructions (chain, code);
   else if ((int32_t) at >= 0)
-    at = (uint64_t) (uint32_t) at << (python->interp.file.version >= UNITS_VERSION);
+    at = (uint64_t) (uint32_t) at << (chain->interp.file.version >= UNITS_VERSION);
   return at < MAX_CODE ? (uint32_t) at : UINT32_MAX;
 }
 
-/* Takes the frame at python->frame. */
+/* Takes the frame at chain->frame. */
 HOST_SUBPROGRAM int64_t
 python_take_frame (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_python_layout *layout;
   struct lu_interp_frame *frame;
   struct seen_code *seen;
   uint64_t code, entry, at;
   int is_entry;
 
-  if (python == NULL || python->frame == 0)
+  if (chain == NULL || chain->frame == 0)
     return CHAIN_END;
-  layout = &python->interp.file.python;
-  if (python->chain.n_frames >= LU_INTERP_MAX_FRAMES)
+  layout = &chain->interp.file.python;
+  if (chain->record.n_frames >= LU_INTERP_MAX_FRAMES)
     {
-      python->chain.flags |= LU_INTERP_CHAIN_CUT;
+      chain->record.flags |= LU_INTERP_CHAIN_CUT;
       return CHAIN_END;
     }
-  if (read_struct (python->window, python->interp.frame_bytes, python->frame) != 0)
+  if (read_struct (chain->window, chain->interp.frame_bytes, chain->frame) != 0)
     {
-      python->chain.flags |= LU_INTERP_CHAIN_BROKEN;
+      chain->record.flags |= LU_INTERP_CHAIN_BROKEN;
       return CHAIN_END;
     }
-  python->frame = word_in (python->window, layout->frame_previous);
-  entry = half_in (python->window, layout->frame_entry) & 0xff;
+  chain->frame = word_in (chain->window, layout->frame_previous);
+  entry = half_in (chain->window, layout->frame_entry) & 0xff;
   if (layout->entry == LU_PYTHON_ENTRY_OWNER && entry == layout->entry_owner)
     {
-      end_call (python);
+      end_call (chain);
       return CHAIN_ON;
     }
   is_entry = layout->entry == LU_PYTHON_ENTRY_ALWAYS
              || (layout->entry == LU_PYTHON_ENTRY_FLAG && entry != 0);
-  code = word_in (python->window, layout->frame_code);
+  code = word_in (chain->window, layout->frame_code);
   if ((layout->flags & LU_PYTHON_TAGGED) != 0)
     code &= ~7ull;
-  at = python->chain.n_frames;
+  at = chain->record.n_frames;
   HOST_BOUND (at, LU_INTERP_MAX_FRAMES - 1);
-  frame = &python->frames[at];
+  frame = &chain->frames[at];
   frame->code = (code & LU_INTERP_CODE_MASK) | (is_entry ? LU_INTERP_ENTRY : 0);
-  frame->instr = find_instr (python, code);
-  seen = seen_at (python, code);
-  if (!is_seen (python, seen, code))
-    note_code (python, seen, code, python_look_at_code (ref, code));
-  tell_code (python, seen, frame);
-  python->chain.n_frames++;
+  frame->instr = find_instr (chain, code);
+  seen = seen_at (chain, code);
+  if (!is_seen (chain, seen, code))
+    note_code (chain, seen, code, python_look_at_code (ref, code));
+  tell_code (chain, seen, frame);
+  chain->record.n_frames++;
   return CHAIN_ON;
 }
 
 HOST_SUBPROGRAM int64_t
 python_take_frames (host_context ctx, walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   int64_t result = CHAIN_ON;
 
-  if (python == NULL)
+  if (chain == NULL)
     return CHAIN_END;
   for (int64_t i = 0; i < ROUND_FRAMES && result == CHAIN_ON; i++)
     {
       result = python_take_frame (ref);
-      if (python->function_size != 0)
-        announce_function (ctx, python);
+      if (chain->function_size != 0)
+        announce_function (ctx, chain);
     }
   return result;
 }
@@ -393,16 +393,16 @@ python_take_frames (host_context ctx, walk_ref ref)
 HOST_SUBPROGRAM int64_t
 python_find_frame (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   int64_t result = CHAIN_ON;
 
-  if (python == NULL || !python_begin (ref))
+  if (chain == NULL || !python_begin (ref))
     return 0;
   for (int64_t i = 0; i < THREAD_ROUNDS && result == CHAIN_ON; i++)
     result = python_pass_threads (ref);
-  if (result == CHAIN_ON || python->thread == 0)
+  if (result == CHAIN_ON || chain->thread == 0)
     return 0;
-  find_frame (python);
+  find_frame (chain);
   return 1;
 }
 
@@ -410,14 +410,14 @@ python_find_frame (walk_ref ref)
 HOST_SUBPROGRAM int64_t
 python_read_chain (host_context ctx, walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   int64_t result = CHAIN_ON;
 
-  if (python == NULL || !python_find_frame (ref))
+  if (chain == NULL || !python_find_frame (ref))
     return LU_COUNTER_BPF_CHAINS_NO_THREAD;
   for (int64_t i = 0; i < FRAME_ROUNDS && result == CHAIN_ON && !is_late (ref); i++)
     result = python_take_frames (ctx, ref);
   if (result == CHAIN_ON)
-    python->chain.flags |= LU_INTERP_CHAIN_CUT;
+    chain->record.flags |= LU_INTERP_CHAIN_CUT;
   return -1;
 }

@@ -56,45 +56,45 @@
 
 /* Returns the address of the pointer to the thread's execution context. */
 static inline uint64_t
-find_context_pointer (struct python *python)
+find_context_pointer (struct chain *chain)
 {
-  const struct lu_ruby_layout *layout = &python->interp.file.ruby;
-  uint64_t at = python->runtime, blocks, module;
+  const struct lu_ruby_layout *layout = &chain->interp.file.ruby;
+  uint64_t at = chain->runtime, blocks, module;
 
   if (layout->context == LU_RUBY_CONTEXT_THREAD)
-    return python->thread_pointer + (uint64_t) (int64_t) layout->context_at;
+    return chain->thread_pointer + (uint64_t) (int64_t) layout->context_at;
   if (layout->context == LU_RUBY_CONTEXT_VARIABLE)
     return at;
-  module = read_pointer (python, at);
-  at = read_pointer (python, at + sizeof at) + (uint64_t) (int64_t) layout->context_at;
-  blocks = read_pointer (python, python->thread_pointer + DTV_AT);
-  return at + read_pointer (python, blocks + module * DTV_ENTRY_SIZE);
+  module = read_pointer (chain, at);
+  at = read_pointer (chain, at + sizeof at) + (uint64_t) (int64_t) layout->context_at;
+  blocks = read_pointer (chain, chain->thread_pointer + DTV_AT);
+  return at + read_pointer (chain, blocks + module * DTV_ENTRY_SIZE);
 }
 
 /* Finds the thread's control frames. FALSE: it has none. */
 HOST_SUBPROGRAM int64_t
 ruby_find_frames (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   const struct lu_ruby_layout *layout;
   uint64_t context, thread, stack;
 
-  if (python == NULL)
+  if (chain == NULL)
     return 0;
-  layout = &python->interp.file.ruby;
-  context = read_pointer (python, find_context_pointer (python));
-  if (context == 0 || read_struct (python->window, EC_BYTES, context) != 0)
+  layout = &chain->interp.file.ruby;
+  context = read_pointer (chain, find_context_pointer (chain));
+  if (context == 0 || read_struct (chain->window, EC_BYTES, context) != 0)
     return 0;
-  stack = word_in (python->window, EC_STACK);
-  python->end = stack + word_in (python->window, EC_STACK_WORDS) * sizeof (uint64_t);
-  python->frame = word_in (python->window, EC_FRAME);
+  stack = word_in (chain->window, EC_STACK);
+  chain->end = stack + word_in (chain->window, EC_STACK_WORDS) * sizeof (uint64_t);
+  chain->frame = word_in (chain->window, EC_FRAME);
   if (layout->context == LU_RUBY_CONTEXT_VARIABLE)
     {
-      thread = read_pointer (python, context + layout->context_thread);
-      if (read_pointer (python, thread + layout->thread_id) != python->thread_pointer)
+      thread = read_pointer (chain, context + layout->context_thread);
+      if (read_pointer (chain, thread + layout->thread_id) != chain->thread_pointer)
         return 0;
     }
-  return python->frame >= stack && python->frame < python->end;
+  return chain->frame >= stack && chain->frame < chain->end;
 }
 
 /* Names */
@@ -106,21 +106,21 @@ struct ruby_text
 
 /* Reads where the text of a string is. */
 static inline struct ruby_text
-find_text (struct python *python, uint64_t string)
+find_text (struct chain *chain, uint64_t string)
 {
-  const struct lu_ruby_layout *layout = &python->interp.file.ruby;
+  const struct lu_ruby_layout *layout = &chain->interp.file.ruby;
   struct ruby_text text = { 0 };
   uint64_t flags;
 
-  if (read_struct (python->text, STRING_BYTES, string) != 0)
+  if (read_struct (chain->text, STRING_BYTES, string) != 0)
     return text;
-  flags = word_in (python->text, 0);
+  flags = word_in (chain->text, 0);
   if ((flags & TYPE_MASK) != TYPE_STRING)
     return text;
-  text.size = word_in (python->text, STRING_LENGTH);
+  text.size = word_in (chain->text, STRING_LENGTH);
   text.at = string + STRING_POINTER;
   if ((flags & STRING_IS_OUTSIDE) != 0)
-    text.at = word_in (python->text, STRING_POINTER);
+    text.at = word_in (chain->text, STRING_POINTER);
   else if (layout->has_short_strings)
     {
       text.size = flags >> SHORT_LENGTH_SHIFT & SHORT_LENGTH_MASK;
@@ -133,25 +133,25 @@ find_text (struct python *python, uint64_t string)
 HOST_SUBPROGRAM uint64_t
 ruby_hash_text (walk_ref ref, uint64_t string)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   struct ruby_text text;
   uint64_t n;
 
-  if (python == NULL)
+  if (chain == NULL)
     return 0;
-  text = find_text (python, string);
+  text = find_text (chain, string);
   n = text.size < CHECKED_TEXT ? text.size : CHECKED_TEXT;
-  if (text.at == 0 || read_struct (python->text, n, text.at) != 0)
+  if (text.at == 0 || read_struct (chain->text, n, text.at) != 0)
     return 0;
-  return mix_text (python, text.size * LU_BPF_MIX, 0, n);
+  return mix_text (chain, text.size * LU_BPF_MIX, 0, n);
 }
 
 /* Copies a string into an announcement, whose room is `max` bytes, a power of two. */
 static inline __attribute__ ((always_inline)) struct lu_interp_text
-copy_string (struct python *python, uint64_t string, uint8_t *to, uint64_t max)
+copy_string (struct chain *chain, uint64_t string, uint8_t *to, uint64_t max)
 {
   struct lu_interp_text result = { 0 };
-  struct ruby_text text = find_text (python, string);
+  struct ruby_text text = find_text (chain, string);
   uint64_t n = text.size < max ? text.size : max - 1;
 
   HOST_BOUND (n, max - 1);
@@ -165,35 +165,35 @@ copy_string (struct python *python, uint64_t string, uint8_t *to, uint64_t max)
 
 /* Returns the string with the path: the object itself, or the first one of an array. */
 static inline uint64_t
-find_path (struct python *python)
+find_path (struct chain *chain)
 {
-  uint64_t path = word_in (python->code, BODY_PATH), flags = read_pointer (python, path);
+  uint64_t path = word_in (chain->code, BODY_PATH), flags = read_pointer (chain, path);
 
   if ((flags & TYPE_MASK) != TYPE_ARRAY)
     return path;
-  return (flags & ARRAY_IS_INSIDE) != 0 ? read_pointer (python, path + ARRAY_FIRST) : 0;
+  return (flags & ARRAY_IS_INSIDE) != 0 ? read_pointer (chain, path + ARRAY_FIRST) : 0;
 }
 
-/* Prepares the announcement of the function whose iseq's body is in python->code. */
+/* Prepares the announcement of the function whose iseq's body is in chain->code. */
 HOST_SUBPROGRAM int64_t
 ruby_prepare_function (walk_ref ref, uint64_t code, uint32_t check)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   struct lu_interp_function *function;
   uint64_t size;
 
-  if (python == NULL)
+  if (chain == NULL)
     return 0;
-  function = begin_function (python, code, check);
+  function = begin_function (chain, code, check);
   function->first_line =
-      half_in (python->code, BODY_LINE) >> (python->interp.file.ruby.has_tagged_first_line != 0);
+      half_in (chain->code, BODY_LINE) >> (chain->interp.file.ruby.has_tagged_first_line != 0);
   function->name =
-      copy_string (python, word_in (python->code, BODY_LABEL), python->name, LU_INTERP_MAX_NAME);
-  function->path = copy_string (python, find_path (python), python->path, LU_INTERP_MAX_PATH);
+      copy_string (chain, word_in (chain->code, BODY_LABEL), chain->name, LU_INTERP_MAX_NAME);
+  function->path = copy_string (chain, find_path (chain), chain->path, LU_INTERP_MAX_PATH);
   function->lines = (struct lu_interp_table){ .is_cut = 1 };
   size = function->path.size;
   HOST_BOUND (size, LU_INTERP_MAX_PATH - 1);
-  end_function (python, size, 0);
+  end_function (chain, size, 0);
   return 0;
 }
 
@@ -204,82 +204,82 @@ ruby_prepare_function (walk_ref ref, uint64_t code, uint32_t check)
 HOST_SUBPROGRAM int64_t
 ruby_look_at_code (walk_ref ref, uint64_t code)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   uint64_t hash, label, path;
 
-  if (python == NULL
-      || read_struct (python->code, BODY_BYTES, read_pointer (python, code + ISEQ_BODY)) != 0)
+  if (chain == NULL
+      || read_struct (chain->code, BODY_BYTES, read_pointer (chain, code + ISEQ_BODY)) != 0)
     return -1;
-  label = word_in (python->code, BODY_LABEL);
-  path = find_path (python);
+  label = word_in (chain->code, BODY_LABEL);
+  path = find_path (chain);
   hash = mix (label * LU_BPF_MIX, path);
-  hash = mix (hash, half_in (python->code, BODY_LINE));
+  hash = mix (hash, half_in (chain->code, BODY_LINE));
   hash = mix (hash, ruby_hash_text (ref, label));
-  if (python->last_path != path)
+  if (chain->last_path != path)
     {
-      python->last_path_hash = ruby_hash_text (ref, path);
-      python->last_path = path;
+      chain->last_path_hash = ruby_hash_text (ref, path);
+      chain->last_path = path;
     }
-  hash = mix (hash, python->last_path_hash);
-  if (!is_announced (python, code, hash))
+  hash = mix (hash, chain->last_path_hash);
+  if (!is_announced (chain, code, hash))
     ruby_prepare_function (ref, code, (uint32_t) hash);
   return (int64_t) (hash & UINT32_MAX);
 }
 
-/* Takes the control frame at python->frame. */
+/* Takes the control frame at chain->frame. */
 HOST_SUBPROGRAM int64_t
 ruby_take_frame (walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   struct lu_interp_frame *frame;
   struct seen_code *seen;
   uint64_t code, flags, at;
 
-  if (python == NULL || python->frame >= python->end)
+  if (chain == NULL || chain->frame >= chain->end)
     return CHAIN_END;
-  if (python->chain.n_frames >= LU_INTERP_MAX_FRAMES)
+  if (chain->record.n_frames >= LU_INTERP_MAX_FRAMES)
     {
-      python->chain.flags |= LU_INTERP_CHAIN_CUT;
+      chain->record.flags |= LU_INTERP_CHAIN_CUT;
       return CHAIN_END;
     }
-  if (read_struct (python->window, python->interp.frame_bytes, python->frame) != 0)
+  if (read_struct (chain->window, chain->interp.frame_bytes, chain->frame) != 0)
     {
-      python->chain.flags |= LU_INTERP_CHAIN_BROKEN;
+      chain->record.flags |= LU_INTERP_CHAIN_BROKEN;
       return CHAIN_END;
     }
-  python->frame += python->interp.frame_bytes;
-  code = word_in (python->window, FRAME_ISEQ);
-  if (code == 0 || word_in (python->window, FRAME_PC) == 0)
+  chain->frame += chain->interp.frame_bytes;
+  code = word_in (chain->window, FRAME_ISEQ);
+  if (code == 0 || word_in (chain->window, FRAME_PC) == 0)
     return CHAIN_ON;
-  flags = read_pointer (python, word_in (python->window, FRAME_EP));
+  flags = read_pointer (chain, word_in (chain->window, FRAME_EP));
   if ((flags & ENV_C_FRAME) != 0 || (flags & ENV_TYPE) == ENV_TYPE_DUMMY)
     return CHAIN_ON;
-  at = python->chain.n_frames;
+  at = chain->record.n_frames;
   HOST_BOUND (at, LU_INTERP_MAX_FRAMES - 1);
-  frame = &python->frames[at];
+  frame = &chain->frames[at];
   frame->code = (code & LU_INTERP_CODE_MASK) | ((flags & ENV_FINISH) != 0 ? LU_INTERP_ENTRY : 0);
   frame->instr = UINT32_MAX;
-  seen = seen_at (python, code);
-  if (!is_seen (python, seen, code))
-    note_code (python, seen, code, ruby_look_at_code (ref, code));
-  tell_code (python, seen, frame);
-  python->chain.n_frames++;
+  seen = seen_at (chain, code);
+  if (!is_seen (chain, seen, code))
+    note_code (chain, seen, code, ruby_look_at_code (ref, code));
+  tell_code (chain, seen, frame);
+  chain->record.n_frames++;
   return CHAIN_ON;
 }
 
 HOST_SUBPROGRAM int64_t
 ruby_take_frames (host_context ctx, walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   int64_t result = CHAIN_ON;
 
-  if (python == NULL)
+  if (chain == NULL)
     return CHAIN_END;
   for (int64_t i = 0; i < ROUND_FRAMES && result == CHAIN_ON; i++)
     {
       result = ruby_take_frame (ref);
-      if (python->function_size != 0)
-        announce_function (ctx, python);
+      if (chain->function_size != 0)
+        announce_function (ctx, chain);
     }
   return result;
 }
@@ -288,14 +288,14 @@ ruby_take_frames (host_context ctx, walk_ref ref)
 HOST_SUBPROGRAM int64_t
 ruby_read_chain (host_context ctx, walk_ref ref)
 {
-  struct python *python = host_python (ref);
+  struct chain *chain = host_chain (ref);
   int64_t result = CHAIN_ON;
 
-  if (python == NULL || !ruby_find_frames (ref))
+  if (chain == NULL || !ruby_find_frames (ref))
     return LU_COUNTER_BPF_CHAINS_NO_THREAD;
   for (int64_t i = 0; i < FRAME_ROUNDS && result == CHAIN_ON && !is_late (ref); i++)
     result = ruby_take_frames (ctx, ref);
   if (result == CHAIN_ON)
-    python->chain.flags |= LU_INTERP_CHAIN_CUT;
+    chain->record.flags |= LU_INTERP_CHAIN_CUT;
   return -1;
 }

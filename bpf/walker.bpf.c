@@ -381,17 +381,17 @@ count_chain (walk_ref ref, uint64_t outcome)
 {
   uint32_t cpu = ref;
   struct lu_bpf_counters *c = bpf_map_lookup_elem (&counters, &cpu);
-  const struct python *python = host_python (ref);
+  const struct chain *chain = host_chain (ref);
 
-  if (python == NULL || c == NULL || outcome >= LU_N_BPF_COUNTERS)
+  if (chain == NULL || c == NULL || outcome >= LU_N_BPF_COUNTERS)
     return 0;
   c->values[outcome]++;
-  c->values[LU_COUNTER_BPF_FUNCTIONS] += python->n_functions;
-  c->values[LU_COUNTER_BPF_FUNCTIONS_UNREADABLE] += python->n_unreadable;
+  c->values[LU_COUNTER_BPF_FUNCTIONS] += chain->n_functions;
+  c->values[LU_COUNTER_BPF_FUNCTIONS_UNREADABLE] += chain->n_unreadable;
   if (outcome != LU_COUNTER_BPF_CHAINS)
     return 0;
-  c->values[LU_COUNTER_BPF_CHAINS_CUT] += (python->chain.flags & LU_INTERP_CHAIN_CUT) != 0;
-  c->values[LU_COUNTER_BPF_CHAINS_BROKEN] += (python->chain.flags & LU_INTERP_CHAIN_BROKEN) != 0;
+  c->values[LU_COUNTER_BPF_CHAINS_CUT] += (chain->record.flags & LU_INTERP_CHAIN_CUT) != 0;
+  c->values[LU_COUNTER_BPF_CHAINS_BROKEN] += (chain->record.flags & LU_INTERP_CHAIN_BROKEN) != 0;
   return 0;
 }
 

@@ -256,7 +256,7 @@ load_reader (LuBpfProgram *self)
     return -errno;
   self->reader = reader;
   reader->rodata->host_config = self->skeleton->rodata->host_config;
-  bpf_map__set_max_entries (reader->maps.pythons, self->n_cpus);
+  bpf_map__set_max_entries (reader->maps.chains, self->n_cpus);
   result = share_maps (self, reader);
   if (result == 0)
     result = load (reader->obj);

@@ -36,7 +36,7 @@ static struct
   int (*read_code) (void *data, void *to, uint32_t size, uint64_t address);
   void *code_data;
   struct walk walk;
-  struct python python;
+  struct chain chain;
   /* Reads memory of the process; 0: it is there. NULL: none ever is. */
   int (*read_memory) (void *to, uint32_t size, uint64_t address);
   void (*output) (const void *record, uint64_t size);
@@ -99,10 +99,10 @@ host_find_vma (walk_ref ref, uint64_t address)
 
 typedef void *host_context;
 
-static inline struct python *
-host_python (walk_ref ref)
+static inline struct chain *
+host_chain (walk_ref ref)
 {
-  return &user_host.python;
+  return &user_host.chain;
 }
 
 static inline int64_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* python.h - the chain of a thread's functions while it is read (walk-python.h), and its records.
+/* chain.h - the chain of a thread's functions while it is read (walk-languages.h), and its records.
  */
 
 #pragma once
@@ -27,7 +27,7 @@ struct seen_code
 };
 
 /* A chain under way. */
-struct python
+struct chain
 {
   struct lu_bpf_interp interp; /* a copy of the file's */
   uint64_t thread_pointer;     /* what the thread's state has as its id */
@@ -62,10 +62,10 @@ struct python
   };
   union
   {
-    struct lu_interp_chain chain;
+    struct lu_interp_chain record;
     struct
     {
-      uint64_t chain_head[sizeof (struct lu_interp_chain) / 8];
+      uint64_t record_head[sizeof (struct lu_interp_chain) / 8];
       struct lu_interp_frame frames[LU_INTERP_MAX_FRAMES];
     };
   };
