@@ -16,8 +16,14 @@
 
 #define MAX_BYTES   (256u << 20)
 #define CHUNK       (64u << 10)
-#define PATIENCE_MS 500
+#define PATIENCE_US (500 * 1000)
 #define TOTAL_US    (5 * G_USEC_PER_SEC)
+/* A thread in a hurry does not wait for this many times as long as it has waited. */
+#define REST 10
+/* As many copies may be under way for such a thread. */
+#define MAX_UNDER_WAY 4
+/* Room for the bytes that tell of parts, while nobody reads them. */
+#define PIPE_BYTES (1 << 20)
 /* After this many, nobody is asked any more. */
 #define MAX_SILENT 4
 /* Descriptors of the new process. Its output takes a byte for each part that was copied, and at the
@@ -102,65 +108,167 @@ run_process (const LuCopying *copying, int fds[N_KEPT])
 
 /* The others */
 
-/* Returns FALSE if there is no copy; sets errno to ETIMEDOUT if the process has to be left behind.
- */
-static gboolean
-wait_for_copy (int fd, struct stat *info)
+/* A copy that is being made. */
+typedef struct
 {
-  gint64 end = g_get_monotonic_time () + TOTAL_US;
-  struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+  dev_t device;
+  guint64 key;
+  pid_t pid; /* 0: none is made */
+  int copy, output;
+  gint64 began, heard; /* us */
+} Copy;
 
-  while (g_get_monotonic_time () < end)
-    {
-      int n_ready = poll (&poll_fd, 1, PATIENCE_MS);
-      gssize n;
+typedef enum
+{
+  COPIED,
+  NO_COPY,
+  SILENT,
+  UNFINISHED,
+} Progress;
 
-      if (n_ready < 0 && errno == EINTR)
-        continue;
-      if (n_ready <= 0)
-        break;
-      errno = 0;
-      n = read (fd, info, sizeof *info);
-      if (n != 1)
-        return n == sizeof *info;
-    }
-  errno = ETIMEDOUT;
-  return FALSE;
+static _Thread_local struct
+{
+  gboolean is_in_hurry, left_unfinished;
+  gint64 rests_until; /* us */
+  Copy copies[MAX_UNDER_WAY];
+} thread;
+
+void
+lu_copy_hurry (void)
+{
+  thread.is_in_hurry = TRUE;
+}
+
+gboolean
+lu_copy_left_unfinished (void)
+{
+  gboolean is_left = thread.left_unfinished;
+
+  thread.left_unfinished = FALSE;
+  return is_left;
 }
 
 static gboolean
-run (const LuCopying *copying, int copy, struct stat *info)
+begin (Copy *self, const LuCopying *copying)
 {
-  gboolean is_copied, is_over;
   int pipe_fds[2];
-  pid_t pid;
 
   if (pipe2 (pipe_fds, O_CLOEXEC | O_DIRECT) != 0) /* its packets are what was written at once */
     return FALSE;
-  pid = fork ();
-  if (pid == 0)
-    run_process (copying, (int[]){ copy, pipe_fds[1], copying->fd });
+  fcntl (pipe_fds[1], F_SETPIPE_SZ, PIPE_BYTES);
+  *self = (Copy){ .device = copying->device,
+                  .key = copying->key,
+                  .copy = memfd_create ("copy", MFD_CLOEXEC),
+                  .output = pipe_fds[0],
+                  .began = g_get_monotonic_time () };
+  self->heard = self->began;
+  if (self->copy >= 0)
+    self->pid = fork ();
+  if (self->pid == 0 && self->copy >= 0)
+    run_process (copying, (int[]){ self->copy, pipe_fds[1], copying->fd });
   close (pipe_fds[1]);
-  is_copied = pid > 0 && wait_for_copy (pipe_fds[0], info);
-  is_over = is_copied || errno != ETIMEDOUT;
-  close (pipe_fds[0]);
-  if (!is_over)
+  if (self->pid > 0)
+    return TRUE;
+  lu_fd_clear (&self->copy);
+  lu_fd_clear (&self->output);
+  self->pid = 0;
+  return FALSE;
+}
+
+/* Waits until then (us), or until it is known whether there is a copy. */
+static Progress
+go_on (Copy *self, gint64 until, struct stat *info)
+{
+  struct pollfd poll_fd = { .fd = self->output, .events = POLLIN };
+
+  for (;;)
     {
-      kill (pid, SIGKILL);
-      note_silent (copying->device);
+      gint64 now = g_get_monotonic_time ();
+      gint64 limit = MIN (self->heard + PATIENCE_US, self->began + TOTAL_US);
+      gint64 wait = MAX (MIN (until, limit) - now, 0);
+      gssize n;
+
+      if (poll (&poll_fd, 1, (int) ((wait + 999) / 1000)) > 0)
+        {
+          n = read (self->output, info, sizeof *info);
+          if (n != 1)
+            return n == sizeof *info ? COPIED : NO_COPY;
+          self->heard = now;
+        }
+      else if (now >= limit)
+        return SILENT;
+      else if (now >= until)
+        return UNFINISHED;
     }
-  if (pid > 0)
-    waitpid (pid, NULL, is_over ? 0 : WNOHANG);
-  return is_copied;
+}
+
+/* Returns the copy, or -1 if that is not wanted. */
+static int
+end (Copy *self, Progress progress)
+{
+  lu_autofd copy = self->copy;
+
+  lu_fd_clear (&self->output);
+  if (progress == SILENT || progress == UNFINISHED)
+    kill (self->pid, SIGKILL);
+  if (progress == SILENT)
+    note_silent (self->device);
+  waitpid (self->pid, NULL, progress == SILENT || progress == UNFINISHED ? WNOHANG : 0);
+  self->pid = 0;
+  return progress == COPIED ? lu_fd_steal (&copy) : -1;
+}
+
+/* Returns the place of a copy that is under way, or one where none is; NULL: there is none. Copies
+ * for which nobody asked again in time make room. */
+static Copy *
+find_place (const LuCopying *copying)
+{
+  Copy *free_place = NULL;
+
+  for (guint i = 0; i < MAX_UNDER_WAY; i++)
+    {
+      Copy *copy = &thread.copies[i];
+
+      if (copy->pid != 0 && copy->device == copying->device && copy->key == copying->key)
+        return copy;
+      if (copy->pid != 0 && g_get_monotonic_time () > copy->began + 2 * TOTAL_US)
+        end (copy, UNFINISHED);
+      if (copy->pid == 0)
+        free_place = copy;
+    }
+  return free_place;
+}
+
+/* A copy that takes longer goes on beside the thread. */
+static int
+copy_briefly (const LuCopying *copying, struct stat *info)
+{
+  gint64 now = g_get_monotonic_time (), until = now;
+  Copy *copy = thread.left_unfinished ? NULL : find_place (copying);
+  Progress progress;
+
+  thread.left_unfinished |= copy == NULL;
+  if (copy == NULL)
+    return -1;
+  if (copy->pid == 0 && now >= thread.rests_until)
+    until = now + PATIENCE_US;
+  if (copy->pid == 0 && !begin (copy, copying))
+    return -1;
+  progress = go_on (copy, until, info);
+  if (until > now)
+    thread.rests_until = now + (1 + REST) * (g_get_monotonic_time () - now);
+  thread.left_unfinished = progress == UNFINISHED;
+  return progress != UNFINISHED ? end (copy, progress) : -1;
 }
 
 int
 lu_copy_file (const LuCopying *copying, struct stat *info)
 {
-  lu_autofd copy = -1;
+  Copy copy;
 
   if (is_silent (copying->device))
     return -1;
-  copy = memfd_create ("copy", MFD_CLOEXEC);
-  return copy >= 0 && run (copying, copy, info) ? lu_fd_steal (&copy) : -1;
+  if (thread.is_in_hurry)
+    return copy_briefly (copying, info);
+  return begin (&copy, copying) ? end (&copy, go_on (&copy, G_MAXINT64, info)) : -1;
 }

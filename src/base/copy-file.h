@@ -21,12 +21,21 @@ typedef struct
   int fd; /* borrowed; open() gets it, maybe under another number */
   gconstpointer data;
   dev_t device; /* of the file system */
+  guint64 key;  /* the file, among those of the device: the same when it is asked for again */
 } LuCopying;
 
 /* Returns a descriptor of a copy in memory, which the caller owns, or -1. Files of more than 256
  * MiB are not copied. A file system that says nothing for half a second, or takes more than five
  * for a file, is not asked again. Any thread. */
 int lu_copy_file (const LuCopying *copying, struct stat *info);
+
+/* From now on, the calling thread waits for half a second, and then not at all for ten times as
+ * long as it waited. A copy that takes longer goes on beside it, and lu_copy_file() fails for this
+ * file and all others, until lu_copy_left_unfinished() has told the thread. The next call for the
+ * same file takes the copy. */
+void lu_copy_hurry (void);
+/* Returns whether a copy is not finished since the last call: the file is to be asked for again. */
+gboolean lu_copy_left_unfinished (void);
 
 /* Returns how many file systems are not asked any more. */
 guint lu_copy_n_silent (void);

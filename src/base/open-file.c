@@ -28,6 +28,7 @@ typedef struct
   int root;
   const char *path; /* NULL: root is the file */
   LuOpenFlags flags;
+  guint64 key;       /* tells files apart that have no path */
   gint32 pid;        /* whose mounts these may be; 0: unknown */
   gboolean may_hang; /* ask servers of FUSE, too */
 } Place;
@@ -205,8 +206,14 @@ open_or_copy (int descriptor, Place place, struct stat *info)
     fd = open_place (&place, info, &fuse);
   if (fuse == 0)
     return fd;
-  return lu_copy_file (
-      &(LuCopying){ .open = open_apart, .fd = root, .data = &place, .device = fuse }, info);
+  if (place.path != NULL)
+    place.key += g_str_hash (place.path);
+  return lu_copy_file (&(LuCopying){ .open = open_apart,
+                                     .fd = root,
+                                     .data = &place,
+                                     .device = fuse,
+                                     .key = place.key + ((guint64) (guint32) place.pid << 32) },
+                       info);
 }
 
 int
@@ -234,7 +241,7 @@ lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info)
   g_snprintf (path, sizeof path,
               "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", pid, start,
               end);
-  return open_or_copy (open (path, O_PATH | O_CLOEXEC), (Place){ .pid = pid }, info);
+  return open_or_copy (open (path, O_PATH | O_CLOEXEC), (Place){ .pid = pid, .key = start }, info);
 }
 
 int

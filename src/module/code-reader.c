@@ -6,6 +6,7 @@
 #include "module/code-reader.h"
 
 #include "base/clock.h"
+#include "base/copy-file.h"
 #include "base/fd.h"
 #include "module/opener.h"
 #include "module/read-budget.h"
@@ -121,6 +122,11 @@ find_file (LuCodeReader *self, const LuMappedModule *mapped)
       self->n_opens++;
       lu_fd_clear (&file->fd);
       file->fd = lu_opener_reopen (mapped->module, mapped->pid, mapped->start, mapped->end);
+      if (lu_copy_left_unfinished () && file->fd < 0)
+        {
+          file->module = 0;
+          return NULL;
+        }
       file->module = lu_module_id (mapped->module);
       file->pid = mapped->pid;
     }

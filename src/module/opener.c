@@ -6,6 +6,7 @@
 #include "module/opener.h"
 
 #include "base/clock.h"
+#include "base/copy-file.h"
 #include "base/fd.h"
 #include "elf/own-vdso.h"
 #include "module/file-rows.h"
@@ -249,6 +250,7 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
   const LuMappingHint hint = { .pid = self->is_live ? pid : 0, .start = start, .end = end };
   guint64 begin = lu_thread_cpu_ns ();
   Outcome outcome = OPEN_BROKEN;
+  gboolean must_wait;
   LuImage *image = NULL;
 
   if (lu_module_state (module) > LU_MODULE_WAITING)
@@ -262,9 +264,13 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     outcome = open_vdso (self, key, &image);
   else if (lu_module_key_is_file (key))
     outcome = open_file (self, module, &hint, &image);
-  publish (self, module, outcome, image);
+  must_wait = lu_copy_left_unfinished () && outcome != OPEN_READY;
+  if (must_wait)
+    lu_module_set_waiting (module);
+  else
+    publish (self, module, outcome, image);
   lu_read_budget_charge (self->budget, hint.pid, lu_thread_cpu_ns () - begin);
-  return TRUE;
+  return !must_wait;
 }
 
 typedef struct

@@ -7,6 +7,7 @@
 #include "worker.h"
 
 #include "base/clock.h"
+#include "base/copy-file.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
 #include "module/opener.h"
@@ -376,6 +377,8 @@ worker_main (gpointer data)
   LuWorker *self = data;
   gpointer message;
 
+  if (self->live)
+    lu_copy_hurry ();
   while (!lu_queue_is_finished (self->input))
     {
       while ((message = lu_queue_peek (self->input, NULL)) != NULL)

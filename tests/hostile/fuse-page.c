@@ -5,7 +5,8 @@
  *
  *   fuse-page DIRECTORY stack    burns time below such a page of its stack
  *   fuse-page DIRECTORY FILE     runs DIRECTORY/page, which is a copy of that program, and whose
- *                                server answers nothing more once it gets SIGUSR1
+ *                                server answers nothing more once it gets SIGUSR1, and reads slowly
+ *                                once it gets SIGUSR2
  *   fuse-page DIRECTORY FILE alone   also refuses all users but the one who mounts
  *   fuse-page DIRECTORY FILE below PLACE    runs PLACE/page of an overlay of DIRECTORY and
  *                                    PLACE.empty
@@ -29,6 +30,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -39,6 +41,7 @@
 #define HELD_BELOW_TOP (3 * PAGE)
 #define FILE_NODE      2
 #define REQUEST_BYTES  (1u << 17)
+#define SLOW_US        10000 /* each page */
 
 static void
 reply (int fd, const struct fuse_in_header *in, const void *body, size_t size, int error)
@@ -54,12 +57,18 @@ reply (int fd, const struct fuse_in_header *in, const void *body, size_t size, i
 
 static char *program; /* NULL: there is none, and no read is answered */
 static size_t program_size;
-static volatile sig_atomic_t is_silent;
+static volatile sig_atomic_t is_silent, is_slow;
 
 static void
 fall_silent (int number)
 {
   is_silent = number;
+}
+
+static void
+become_slow (int number)
+{
+  is_slow = number;
 }
 
 static struct fuse_attr
@@ -81,6 +90,8 @@ answer_read (int fd, const struct fuse_in_header *in)
   size_t at = read_in->offset < program_size ? read_in->offset : program_size;
   size_t left = program_size - at;
 
+  if (is_slow)
+    usleep (SLOW_US * ((read_in->size + PAGE - 1) / PAGE));
   if (program != NULL)
     reply (fd, in, program + at, read_in->size < left ? read_in->size : left, 0);
 }
@@ -184,7 +195,9 @@ mount_file (const char *directory, const char *admits)
   pid = fork ();
   if (pid == 0)
     {
+      prctl (PR_SET_PDEATHSIG, SIGKILL);
       signal (SIGUSR1, fall_silent);
+      signal (SIGUSR2, become_slow);
       close (STDOUT_FILENO);
       serve (fd);
     }

@@ -39,6 +39,7 @@ LOAD = ("sh", "-c", "while :; do :; done")
 SPARSE_BYTES = 15 << 30
 FILES = 300
 SPARSE_PROGRAMS = 4
+PROGRAM_BYTES = 16 << 20
 PATIENCE = 10
 LIFE = 90  # seconds that an attack goes on if nobody ends it
 PR_SET_PDEATHSIG = 1
@@ -121,12 +122,13 @@ def hold_pages(machine, *kind):
     return int(machine.wait_for_line(process))
 
 
-def hold_program(machine, *kind):
-    """B3: a program whose server falls silent while it runs."""
+def hold_program(machine, *kind, number=signal.SIGUSR1):
+    """B3: a program whose server falls silent, or becomes slow, while it runs."""
     spin = shutil.copy(machine.program("tests/hostile/spin"), machine.path("spin"))
+    os.truncate(spin, PROGRAM_BYTES)
     server = hold_pages(machine, spin, *kind)
     time.sleep(1)
-    os.kill(server, signal.SIGUSR1)
+    os.kill(server, number)
 
 
 ATTACKS = {
@@ -136,6 +138,7 @@ ATTACKS = {
     "page": lambda machine: hold_pages(machine, "stack"),
     "program": hold_program,
     "overlay": lambda machine: hold_program(machine, "hidden", machine.path("overlay")),
+    "slow": lambda machine: hold_program(machine, number=signal.SIGUSR2),
     "fifo": lambda machine: machine.start(*LOAD),
 }
 
