@@ -438,8 +438,7 @@ may_be_caller (walk_ref ref, uint64_t word)
     return 0;
   rule = see_rule (ref, word - 1);
   return rule == LU_FP_RULE_UNKNOWN
-         || ((rule == LU_FP_RULE_OTHER || rule == LU_FP_RULE_REALIGNED)
-             && see_call (ref, word) != LU_CALL_NONE);
+         || (lu_fp_needs_table (rule) && see_call (ref, word) != LU_CALL_NONE);
 }
 
 /* FOUND: code with unwind information may have called this leaf in a file; the engines then try

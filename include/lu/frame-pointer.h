@@ -129,3 +129,11 @@ lu_fp_is_kept (enum lu_fp_rule rule)
 {
   return rule == LU_FP_RULE_BY_FP || rule == LU_FP_RULE_REALIGNED;
 }
+
+/* Returns whether the table is needed to find the frame of the code with that rule (lu_fp_rule):
+ * the frame pointer does not do. */
+static inline int
+lu_fp_needs_table (int64_t rule)
+{
+  return rule == LU_FP_RULE_OTHER || rule == LU_FP_RULE_REALIGNED;
+}

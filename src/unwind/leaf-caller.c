@@ -51,7 +51,7 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
     return result;
   rule = mapping->status == LU_STATUS_COMPLETE ? ops->rule_at (data, mapping, pc - 1)
                                                : LU_FP_RULE_NONE;
-  if (rule != LU_FP_RULE_OTHER && rule != LU_FP_RULE_REALIGNED)
+  if (!lu_fp_needs_table (rule))
     return LU_PROVIDER_END;
   return ops->call_before (data, mapping, pc) == LU_CALL_DIRECT || !may_be_framed (ops, data, word)
              ? LU_PROVIDER_FOUND
