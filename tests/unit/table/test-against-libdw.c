@@ -38,7 +38,7 @@ static double max_complex_percent = MAX_COMPLEX_PERCENT;
 typedef struct
 {
   guint64 n_files, n_refused_files, n_pcs, n_none, n_complex, n_end, n_unknown, n_same;
-  guint64 n_behind_zeros, n_restored, n_behind_expression, n_different, n_cfi_errors;
+  guint64 n_behind_zeros, n_restored, n_made, n_behind_expression, n_different, n_cfi_errors;
   guint64 code_bytes, complex_bytes, leaf_bytes, unknown_fp_bytes, n_rows, table_bytes;
 } Totals;
 
@@ -250,6 +250,18 @@ is_restored_in_cie (const File *file, guint64 pc)
   return FALSE;
 }
 
+/* Returns whether the CFI at a place is made of a procedure linkage table, which the file has not.
+ */
+static gboolean
+is_made_of_plt (const File *file, guint64 pc)
+{
+  guint64 from, to;
+  LuFde fde;
+
+  return file->arch->files.describe_plt != NULL && file->debug_cfi == NULL
+         && lu_cfi_find (file->cfi, pc, &fde, &from, &to) && fde.section == LU_CFI_DEBUG_FRAME;
+}
+
 static void
 compare_at (const File *file, guint64 pc)
 {
@@ -272,6 +284,8 @@ compare_at (const File *file, guint64 pc)
     totals.n_behind_zeros++;
   else if (frame == NULL && is_restored_in_cie (file, pc))
     totals.n_restored++;
+  else if (frame == NULL && is_made_of_plt (file, pc))
+    totals.n_made++;
   else if (frame == NULL)
     complain (file, pc, rule, "libdw knows nothing", 0, 1);
   else if (rule->ra_kind == LU_RA_END)
@@ -435,9 +449,12 @@ report (void)
   printf ("# %lu places: %lu the same, %lu nothing known, %lu end of stack, %lu complex; "
           "%lu registers that only libdw knows, %lu behind what libdw takes for the end, %lu below "
           "a CIE "
-          "that libdw refuses, %lu behind an expression that it does not get over\n",
+          "that libdw refuses, %lu in procedure linkage tables, %lu behind an expression that it "
+          "does not "
+          "get over\n",
           totals.n_pcs, totals.n_same, totals.n_none, totals.n_end, totals.n_complex,
-          totals.n_unknown, totals.n_behind_zeros, totals.n_restored, totals.n_behind_expression);
+          totals.n_unknown, totals.n_behind_zeros, totals.n_restored, totals.n_made,
+          totals.n_behind_expression);
   printf ("1..4\n");
   printf ("%sok 1 - every file compiles, every FDE in it (%lu files, %lu FDEs do not)\n",
           totals.n_refused_files > 0 || totals.n_cfi_errors > 0 ? "not " : "",
