@@ -160,7 +160,7 @@ lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint max_ms)
   while (lu_table_slot_is_filling (slot) && !self->is_ending
          && pthread_cond_timedwait (&self->changed, &self->mutex, &until) == 0)
     ;
-  is_done = !lu_table_slot_is_filling (slot);
+  is_done = !lu_table_slot_is_filling (slot) || self->is_ending;
   pthread_mutex_unlock (&self->mutex);
   return is_done;
 }

@@ -24,7 +24,7 @@ gboolean lu_gap_filler_has_room (LuGapFiller *self);
 /* Adds a file, open as `fd_taken`. Worker thread. */
 void lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_taken);
 /* Waits until the file of the slot is done, but no longer than `max_ms`, and not if the thread is
- * to end. Returns whether it is done. Worker thread. */
+ * to end. Returns FALSE if more waiting may help. Worker thread. */
 gboolean lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint max_ms);
 /* Returns whether the thread was ever started and not stopped yet. */
 gboolean lu_gap_filler_has_begun (const LuGapFiller *self);
