@@ -202,21 +202,17 @@ find_other_owner (walk_ref ref, struct walk *walk, uint64_t caller_pc)
   return verdict;
 }
 
-/* Returns the position after the instruction at `at` in walk->code; after the code, LU_LEAF_BYTES
- * + enum lu_leaf_kind, which stays. */
+/* Returns the state (lu_leaf_next()) after one more instruction of walk->code. */
 HOST_SUBPROGRAM uint64_t
-step_in_leaf (walk_ref ref, uint64_t at)
+step_in_leaf (walk_ref ref, uint64_t state)
 {
   const struct walk *walk = host_walk (ref);
-  uint64_t index = at, size;
+  uint64_t index = state & LU_LEAF_AT;
 
-  if (walk == NULL || at > LU_LEAF_BYTES - LU_LEAF_WINDOW)
-    return at < LU_LEAF_BYTES ? LU_LEAF_BYTES : at;
+  if (walk == NULL || index > LU_LEAF_BYTES - LU_LEAF_WINDOW)
+    return state;
   HOST_BOUND (index, sizeof walk->code - 1);
-  size = lu_leaf_step (*(const uint64_t *) (walk->code + index));
-  if (size == 0 || size >= LU_LEAF_BARE)
-    return LU_LEAF_BYTES + size;
-  return at + size;
+  return lu_leaf_next (state, *(const uint64_t *) (walk->code + index));
 }
 
 /* Reads the leaf's code into walk->code. Returns 0 if it cannot. */
@@ -260,20 +256,20 @@ pushes_register (walk_ref ref)
   return lu_leaf_found (state) != 0;
 }
 
-/* Returns what walk->code shows about the leaf's frame (enum lu_leaf_kind). */
+/* Returns what walk->code shows about the leaf's frame: lu_leaf_of() without a register. */
 HOST_SUBPROGRAM int64_t
 see_leaf_kind (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t at = 0;
+  uint64_t state = 0;
 
   if (walk == NULL)
     return LU_LEAF_UNKNOWN;
   if (lu_leaf_is_pushed (*(const uint64_t *) walk->code))
     return LU_LEAF_PUSHED;
   for (uint64_t i = 0; i < LU_LEAF_STEPS; i++)
-    at = step_in_leaf (ref, at);
-  return at > LU_LEAF_BYTES ? (int64_t) (at - LU_LEAF_BYTES) : LU_LEAF_UNDECIDED;
+    state = step_in_leaf (ref, state);
+  return lu_leaf_answer (state);
 }
 
 /* The functions up to walk_fp_step() set walk->caller. They are inline, because the verifier allows
@@ -307,6 +303,29 @@ go_by_top (walk_ref ref, struct walk *walk, uint64_t top, uint32_t wanted)
                                    : VERDICT_UNKNOWN;
 }
 
+/* Steps from a leaf that pops `leaf`'s words and then returns. NONE: one of them is the frame
+ * pointer that its own leads to, so its frame is set up. */
+static inline int64_t
+go_by_pops (walk_ref ref, struct walk *walk, uint64_t leaf)
+{
+  uint64_t at = walk->sp + LU_LEAF_DEPTH_OF (leaf) * 8, saved = LU_LEAF_FP_OF (leaf), pc,
+           fp = walk->fp;
+
+  saved = saved != 0 ? walk->sp + saved * 8 - 8 : 0;
+  if (saved == walk->fp)
+    {
+      note_proof (ref, 0);
+      return VERDICT_NONE;
+    }
+  if (host_read (&pc, sizeof pc, at) != 0 || (saved != 0 && host_read (&fp, sizeof fp, saved) != 0))
+    return VERDICT_UNKNOWN;
+  walk->caller.pc = pc;
+  walk->caller.sp = at + 8;
+  walk->caller.fp = fp;
+  return check_return (ref, pc, fp, at + 8, WANTED_ANY) == VERDICT_FOUND ? VERDICT_FOUND
+                                                                         : VERDICT_UNKNOWN;
+}
+
 /* Steps from a leaf in a file. NONE: its frame is set up. MORE: its code does not show that. */
 static inline int64_t
 go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
@@ -333,6 +352,8 @@ go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
       note_proof (ref, 0);
       return VERDICT_NONE;
     }
+  if (LU_LEAF_KIND (kind) == LU_LEAF_POPPED)
+    return go_by_pops (ref, walk, kind);
   if (kind == LU_LEAF_BARE)
     verdict = take_return (ref, walk, top[0], walk->sp + 8, WANTED_ANY);
   else if (kind == LU_LEAF_PUSHED && top[0] == walk->fp)

@@ -17,7 +17,7 @@
  * instructions fit into the last: prefix, opcode, ModRM, SIB and a displacement; the immediate byte
  * of a shift does not matter. */
 #define LU_LEAF_BYTES  48
-#define LU_LEAF_STEPS  10
+#define LU_LEAF_STEPS  16
 #define LU_LEAF_WINDOW 8
 /* The answers of code. BARE and FRAMED also stand for the size of the instruction that decides. */
 enum lu_leaf_kind
@@ -27,16 +27,23 @@ enum lu_leaf_kind
   LU_LEAF_FRAMED,    /* an epilogue that takes the stack pointer from the frame pointer: both are
                         the frame's own */
   LU_LEAF_PUSHED,    /* the second instruction of a prologue: the return address is below the top */
+  LU_LEAF_POPPED,    /* the end of a function: the return address is below words that it pops */
   LU_LEAF_ROOT,      /* no leaf: stacks made by hand begin here (lu/root.h) */
   LU_LEAF_UNKNOWN,   /* the code has not been read */
 };
 
 /* Above the kind: 1 + the number of the register that the code pushes just before it returns or
  * pushes the frame pointer, and has not popped before: it may hold the return address. V8 moves
- * arguments below and off it, and sets up frames out of line, with that address in a register. */
+ * arguments below and off it, and sets up frames out of line, with that address in a register. With
+ * POPPED, the number of words above the stack pointer that the return address is below, and 1 + the
+ * number of the one that the frame pointer is taken from, or 0. */
 #define LU_LEAF_REGISTER_SHIFT    8
+#define LU_LEAF_DEPTH_SHIFT       16
+#define LU_LEAF_FP_SHIFT          24
 #define LU_LEAF_KIND(leaf)        ((enum lu_leaf_kind) ((leaf) &0xff))
-#define LU_LEAF_REGISTER_OF(leaf) ((uint32_t) (leaf) >> LU_LEAF_REGISTER_SHIFT)
+#define LU_LEAF_REGISTER_OF(leaf) ((uint32_t) (leaf) >> LU_LEAF_REGISTER_SHIFT & 0xff)
+#define LU_LEAF_DEPTH_OF(leaf)    ((uint32_t) (leaf) >> LU_LEAF_DEPTH_SHIFT & 0xff)
+#define LU_LEAF_FP_OF(leaf)       ((uint32_t) (leaf) >> LU_LEAF_FP_SHIFT & 0xff)
 
 /* Returns 1 if two numbers below 2^63 are equal, otherwise 0. There are no branches here and below:
  * the BPF verifier would follow both ways, and all code after them twice. */

@@ -40,18 +40,47 @@ kind_without_code (LuCodeResult result)
 #define KEPT_PUSHED    LU_CALL_NONE
 #define KEPT_ROOT      LU_CALL_DIRECT
 
-/* A leaf that pushes a register is kept as a number of four digits of three values. One that is not
- * there any more makes the answer unknown. */
-#define N_DIGITS         4
+/* A leaf that pushes a register, or pops words, is kept as a number of seven digits of three
+ * values. One that is not there any more makes the answer unknown. */
+#define N_DIGITS         7
 #define DIGIT_KEY(digit) (MORE_KEY | (1 + (guint64) (digit)) << 57)
 #define N_REGISTERS      16
 
-/* The kinds that such leaves have. */
+/* The first number of a leaf that pops words, and how often the depth and the distance between the
+ * two words that matter count. Compilers save the frame pointer among the first registers. */
+#define FIRST_POPPED (4 * N_REGISTERS)
+#define MAX_DISTANCE 8
+#define N_POPPED     (128 * MAX_DISTANCE)
+
+/* The kinds that the others have. */
 static const guint8 digit_kinds[] = { LU_LEAF_UNDECIDED, LU_LEAF_BARE, LU_LEAF_FRAMED,
                                       LU_LEAF_PUSHED };
 
 static LuLeaf
-known_register_leaf (const LuDwflMapping *mapping, guint64 offset)
+popped_of (guint number)
+{
+  guint depth = number / MAX_DISTANCE, distance = number % MAX_DISTANCE;
+
+  if (depth < distance)
+    return LU_LEAF_UNDECIDED;
+  return LU_LEAF_POPPED | depth << LU_LEAF_DEPTH_SHIFT
+         | (distance > 0 ? depth - distance + 1 : 0) << LU_LEAF_FP_SHIFT;
+}
+
+/* Returns the number of such a leaf; G_MAXUINT if it has none. */
+static guint
+number_of_popped (LuLeaf leaf)
+{
+  guint depth = LU_LEAF_DEPTH_OF (leaf), saved = LU_LEAF_FP_OF (leaf);
+  guint distance = saved > 0 ? depth + 1 - saved : 0;
+
+  return depth < N_POPPED / MAX_DISTANCE && distance < MAX_DISTANCE
+             ? FIRST_POPPED + depth * MAX_DISTANCE + distance
+             : G_MAXUINT;
+}
+
+static LuLeaf
+known_number_leaf (const LuDwflMapping *mapping, guint64 offset)
 {
   guint number = 0;
 
@@ -63,18 +92,26 @@ known_register_leaf (const LuDwflMapping *mapping, guint64 offset)
         return LU_LEAF_UNKNOWN;
       number = number * 3 + digit - LU_CALL_NONE;
     }
+  if (number >= FIRST_POPPED)
+    return popped_of (number - FIRST_POPPED);
   return digit_kinds[number / N_REGISTERS % G_N_ELEMENTS (digit_kinds)]
          | (1 + number % N_REGISTERS) << LU_LEAF_REGISTER_SHIFT;
 }
 
-static void
-keep_register_leaf (LuCallSites *sites, guint64 offset, LuLeaf leaf)
+static guint
+number_of_register_leaf (LuLeaf leaf)
 {
   guint number = LU_LEAF_REGISTER_OF (leaf) - 1;
 
   for (guint i = 0; i < G_N_ELEMENTS (digit_kinds); i++)
     if (digit_kinds[i] == LU_LEAF_KIND (leaf))
       number += i * N_REGISTERS;
+  return number;
+}
+
+static void
+keep_number (LuCallSites *sites, guint64 offset, guint number)
+{
   for (guint i = 0; i < N_DIGITS; i++, number /= 3)
     lu_call_sites_add (sites, DIGIT_KEY (i) | offset, LU_CALL_NONE + number % 3);
 }
@@ -95,7 +132,7 @@ known_leaf (const LuDwflMapping *mapping, guint64 offset)
     case KEPT_ROOT:
       return LU_LEAF_ROOT;
     default:
-      return kept == KEPT_UNDECIDED ? LU_LEAF_UNDECIDED : known_register_leaf (mapping, offset);
+      return kept == KEPT_UNDECIDED ? LU_LEAF_UNDECIDED : known_number_leaf (mapping, offset);
     }
 }
 
@@ -106,7 +143,9 @@ keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeaf kind)
   LuCallSites *sites = lu_module_make_call_sites (mapping->module);
 
   if (LU_LEAF_REGISTER_OF (kind) != 0)
-    keep_register_leaf (sites, offset, kind);
+    keep_number (sites, offset, number_of_register_leaf (kind));
+  else if (LU_LEAF_KIND (kind) == LU_LEAF_POPPED)
+    keep_number (sites, offset, number_of_popped (kind));
   else if (kind == LU_LEAF_PUSHED || kind == LU_LEAF_ROOT)
     lu_call_sites_add (sites, MORE_KEY | offset, kind == LU_LEAF_ROOT ? KEPT_ROOT : KEPT_PUSHED);
   else
@@ -138,6 +177,8 @@ lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwfl
       if (result != LU_CODE_READ)
         return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
       kind = arch->leaf_of (bytes);
+      if (LU_LEAF_KIND (kind) == LU_LEAF_POPPED && number_of_popped (kind) == G_MAXUINT)
+        kind = LU_LEAF_UNDECIDED;
     }
   keep_leaf (mapping, offset, kind);
   return kind;

@@ -279,6 +279,29 @@ go_by_register (LuFrameContext *self, LuLeaf leaf, const LuFrameRegs *frame, LuF
              : result;
 }
 
+/* Steps from a leaf that pops words and then returns. NONE: one of them is the frame pointer that
+ * its own leads to, so its frame is set up. BEYOND: there is no return address behind the words. */
+static LuProviderResult
+go_by_pops (LuFrameContext *self, LuLeaf leaf, const LuFrameRegs *frame, LuFrameRegs *caller)
+{
+  guint word = self->arch->word_size, saved = LU_LEAF_FP_OF (leaf);
+  guint64 at = frame->sp + LU_LEAF_DEPTH_OF (leaf) * word, fp_at = frame->sp + (saved - 1) * word;
+  LuProviderResult result;
+
+  if (saved > 0 && fp_at == frame->fp)
+    {
+      note_set_up (self, frame->pc);
+      return LU_PROVIDER_NONE;
+    }
+  *caller = *frame;
+  caller->sp = at + word;
+  if (!lu_frame_read_word (self, at, &caller->pc)
+      || (saved > 0 && !lu_frame_read_word (self, fp_at, &caller->fp)))
+    return LU_PROVIDER_BEYOND;
+  result = check_return (self, caller->pc, caller->fp, caller->sp);
+  return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
+}
+
 /* Steps from a leaf in a file whose code does not have its return address in a register. NONE: its
  * frame is set up. BEYOND: unknown; so is a frame too large to be searched, if neither its code nor
  * other samples show where it has its return address. */
@@ -324,6 +347,8 @@ go_by_code (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   leaf = self->ops->leaf_at (self->data, code, frame->pc);
   if (leaf == LU_LEAF_UNKNOWN)
     return LU_PROVIDER_UNKNOWN;
+  if (LU_LEAF_KIND (leaf) == LU_LEAF_POPPED)
+    return go_by_pops (self, leaf, frame, caller);
   if (LU_LEAF_REGISTER_OF (leaf) != 0)
     result = go_by_register (self, leaf, frame, caller);
   return result != LU_PROVIDER_NONE ? result

@@ -30,6 +30,8 @@ check_leaf (const LuFrameOps *ops, gpointer data, const LuLeafWord *word)
     return LU_PROVIDER_UNKNOWN;
   return (LU_LEAF_KIND (leaf) == LU_LEAF_BARE && word->offset == 0)
                  || (LU_LEAF_KIND (leaf) == LU_LEAF_PUSHED && word->offset == word->size)
+                 || (LU_LEAF_KIND (leaf) == LU_LEAF_POPPED && LU_LEAF_FP_OF (leaf) == 0
+                     && word->offset == LU_LEAF_DEPTH_OF (leaf) * word->size)
              ? LU_PROVIDER_FOUND
              : LU_PROVIDER_NONE;
 }

@@ -66,6 +66,9 @@ leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
   static const LuLeaf kinds[] = { LU_LEAF_UNDECIDED, LU_LEAF_BARE, LU_LEAF_FRAMED, LU_LEAF_PUSHED };
 
   g_assert_true (mapping == &file);
+  if ((pc & 64) != 0)
+    return LU_LEAF_POPPED | (pc & 15) << LU_LEAF_DEPTH_SHIFT
+           | (pc >> 3 & 3 & pc) << LU_LEAF_FP_SHIFT;
   return kinds[pc >> 3 & 3];
 }
 

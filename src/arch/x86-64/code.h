@@ -14,55 +14,13 @@
 #include "lu/calls.h"
 #include "lu/leaf.h"
 #include "lu/root.h"
+#include "arch/x86-64/instruction.h"
 
 /* push %rbp; mov %rsp,%rbp, in both encodings */
 #define LU_LEAF_PROLOGUE       0xe5894855
 #define LU_LEAF_OTHER_PROLOGUE 0xec8b4855
 /* sub $8,%rsp; add $8,%rsp: all of _fini() before its return */
 #define LU_LEAF_FINI 0x08c4834808ec8348
-
-/* The bits of a register number in ModRM that rsp (4) and rbp (5) share, without the prefix's bit.
- */
-#define LU_LEAF_REGISTER  6
-#define LU_LEAF_STACK     4
-#define LU_LEAF_REX_R     4
-#define LU_LEAF_REX_B     1
-#define LU_LEAF_REX_PLAIN 0x40
-
-/* Returns the size of ModRM, SIB and displacement. `at` starts with ModRM. */
-static inline uint64_t
-lu_leaf_operand_size (uint64_t at)
-{
-  uint64_t mod = at >> 6 & 3;
-  uint64_t has_sib = lu_leaf_is (at & 7, 4) & (lu_leaf_is (mod, 3) ^ 1);
-  uint64_t base = at >> 8 * has_sib & 7;
-
-  return 1 + has_sib + (0x0410 >> 4 * mod & 15) + 4 * (lu_leaf_is (mod, 0) & lu_leaf_is (base, 5));
-}
-
-/* Returns whether ModRM names rsp or rbp as a register. In a group (shift, immediate) the middle
- * bits are not a register. */
-static inline uint64_t
-lu_leaf_names_stack (uint64_t rex, uint64_t modrm, uint64_t is_group)
-{
-  uint64_t middle = lu_leaf_is (modrm >> 3 & LU_LEAF_REGISTER, LU_LEAF_STACK);
-  uint64_t last = lu_leaf_is (modrm & LU_LEAF_REGISTER, LU_LEAF_STACK);
-
-  return (middle & lu_leaf_is (rex & LU_LEAF_REX_R, 0) & (is_group ^ 1))
-         | (last & lu_leaf_is (rex & LU_LEAF_REX_B, 0) & lu_leaf_is (modrm >> 6, 3));
-}
-
-/* add, or, adc, sbb, and, sub, xor, cmp, also with an immediate byte; test; mov to and from memory;
- * lea; movslq; shifts. inc and dec of a register are not among them. */
-static inline uint64_t
-lu_leaf_is_known (uint64_t op)
-{
-  const uint64_t eights = 1 << 0x3 | 1 << 0x5 | 1 << 0x9 | 1 << 0xb | 1 << 0xd;
-
-  return (lu_leaf_is (op >> 6, 0) & lu_leaf_is (op & 5, 1))
-         | (lu_leaf_is (op >> 4, 8) & eights >> (op & 15)) | lu_leaf_is (op, 0x63)
-         | lu_leaf_is (op, 0xc1);
-}
 
 /* Returns whether this is mov %rsp,%rbp. */
 static inline uint64_t
@@ -94,12 +52,13 @@ lu_leaf_is_prologue (uint64_t code)
 }
 
 /* Returns the size of the instruction that starts with the low byte of `code`, or LU_LEAF_BARE or
- * LU_LEAF_FRAMED; 0 if it is not known. */
+ * LU_LEAF_FRAMED; 0 if it is not known. Code that looks below the frame pointer has its frame
+ * there. */
 static inline uint64_t
 lu_leaf_step (uint64_t code)
 {
-  uint64_t op = code & 0xff, has_rex = lu_leaf_is (op >> 4, LU_LEAF_REX_PLAIN >> 4);
-  uint64_t rex = op * has_rex, has_byte, is_step, is_fine, modrm;
+  struct lu_instruction at;
+  uint64_t op = code & 0xff, size, is_lea;
 
   if (lu_leaf_is_prologue (code))
     return LU_LEAF_BARE;
@@ -110,16 +69,74 @@ lu_leaf_step (uint64_t code)
   /* A branch is not taken; one that leads over a trap is. */
   if (op >> 4 == 7)
     return 2 + lu_leaf_is (code & 0xffff00, 0xcc0100);
-  code >>= 8 * has_rex;
-  op = code & 0xff;
-  if (op == 0xc3)
+  if ((code & 0xf0ff) == 0x800f)
+    return 6;
+  at = lu_code_parse (code);
+  if (at.map == 0 && at.op == 0xc3)
     return LU_LEAF_BARE;
-  modrm = code >> 8 & 0xff;
-  has_byte = lu_leaf_is (op, 0xc1) | lu_leaf_is (op, 0x83);
-  is_step = lu_leaf_is (op, 0xff) & lu_leaf_is (modrm & 0xf0, 0xc0);
-  is_fine = (lu_leaf_is_known (op) | is_step)
-            & (lu_leaf_names_stack (rex, modrm, has_byte | is_step) ^ 1);
-  return (1 + has_rex + lu_leaf_operand_size (code >> 8) + has_byte) * is_fine;
+  is_lea = lu_leaf_is (at.map, 0) & lu_leaf_is (at.op, 0x8d) & (at.rex >> 3 ^ 1);
+  size = lu_code_size (&at);
+  return lu_leaf_is_below_fp (&at) & (is_lea ^ 1) ? LU_LEAF_FRAMED : size;
+}
+
+/* The state of decoding: the position, which after the code is LU_LEAF_BYTES + enum lu_leaf_kind;
+ * how many words have been popped; 1 + the number of the one that was popped into rbp, or 0;
+ * whether that was the last instruction. */
+#define LU_LEAF_AT        0xff
+#define LU_LEAF_IS_FP_AT  32
+#define LU_LEAF_MAX_DEPTH 128
+
+/* Returns the words that an instruction takes off the stack: pop, add $n,%rsp. Sets its size. */
+static inline uint64_t
+lu_leaf_popped (uint64_t code, uint64_t *size)
+{
+  uint64_t has_prefix = lu_leaf_is (code & 0xff, 0x41);
+  uint64_t is_pop = lu_leaf_is (code >> 8 * has_prefix & 0xf8, 0x58)
+                    & (lu_leaf_is (code & 0xff, 0x5c) ^ 1); /* not pop %rsp */
+  uint64_t is_add = lu_leaf_is (code & 0xffffff, 0xc48348) & lu_leaf_is (code >> 24 & 0x87, 0);
+  uint64_t is_large =
+      lu_leaf_is (code & 0xffffff, 0xc48148) & lu_leaf_is (code >> 24 & 0xfffffc07, 0);
+
+  *size = is_pop * (1 + has_prefix) + is_add * 4 + is_large * 7;
+  return is_pop + is_add * (code >> 27 & 15) + is_large * (code >> 27 & 127);
+}
+
+/* Returns the state after the instruction that starts with the low byte of `code`. */
+static inline uint64_t
+lu_leaf_next (uint64_t state, uint64_t code)
+{
+  uint64_t size, words = lu_leaf_popped (code, &size), depth = state >> LU_LEAF_DEPTH_SHIFT & 0xff;
+  uint64_t op = code & 0xff, is_fp = lu_leaf_is (op, 0x5d), was_fp = state >> LU_LEAF_IS_FP_AT & 1;
+
+  state &= ~((uint64_t) 1 << LU_LEAF_IS_FP_AT);
+  if (size == 0)
+    {
+      size = lu_leaf_step (code);
+      /* Code that jumps away just behind pop %rbp has no frame any more. */
+      if (was_fp
+          && (op == 0xe9 || op == 0xeb || (code & 0xf0ff) == 0xe0ff || (code & 0xffff) == 0x25ff))
+        size = LU_LEAF_BARE;
+      if (size != 0 && size < LU_LEAF_BARE)
+        return state + size;
+      if (depth != 0)
+        size = size == LU_LEAF_BARE && !lu_leaf_is_prologue (code) ? LU_LEAF_POPPED : 0;
+      return (state & ~(uint64_t) LU_LEAF_AT) | (LU_LEAF_BYTES + size);
+    }
+  if (depth + words > LU_LEAF_MAX_DEPTH || (is_fp && state >> LU_LEAF_FP_SHIFT & 0xff))
+    return LU_LEAF_BYTES;
+  return state + size + (words << LU_LEAF_DEPTH_SHIFT)
+         + is_fp * (((depth + 1) << LU_LEAF_FP_SHIFT) + ((uint64_t) 1 << LU_LEAF_IS_FP_AT));
+}
+
+/* Returns the answer at the end of decoding, without a register. */
+static inline uint32_t
+lu_leaf_answer (uint64_t state)
+{
+  uint64_t at = state & LU_LEAF_AT, kind = at - LU_LEAF_BYTES;
+
+  if (at < LU_LEAF_BYTES + LU_LEAF_BARE)
+    return LU_LEAF_UNDECIDED;
+  return (uint32_t) (kind == LU_LEAF_POPPED ? (state & 0xffff0000) | kind : kind);
 }
 
 /* A register is pushed for a return if no more than this many bytes are between the push and the
@@ -166,27 +183,26 @@ lu_leaf_dwarf_number (uint32_t number)
   return number < 8 ? 0x54673120u >> 4 * number & 15 : number;
 }
 
-/* Returns what LU_LEAF_BYTES of code show. */
-static inline enum lu_leaf_kind
+/* Returns what LU_LEAF_BYTES of code show, without a register. */
+static inline uint32_t
 lu_leaf_frame_of (const uint8_t *code)
 {
-  uint64_t at = 0;
+  uint64_t state = 0;
 
   if (lu_leaf_is_pushed (code[0] | (uint64_t) code[1] << 8 | (uint64_t) code[2] << 16))
     return LU_LEAF_PUSHED;
 
-  for (uint32_t i = 0; i < LU_LEAF_STEPS && at <= LU_LEAF_BYTES - LU_LEAF_WINDOW; i++)
+  for (uint32_t i = 0; i < LU_LEAF_STEPS; i++)
     {
-      uint64_t window = 0, size;
+      uint64_t window = 0, at = state & LU_LEAF_AT;
 
+      if (at > LU_LEAF_BYTES - LU_LEAF_WINDOW)
+        break;
       for (uint32_t k = 0; k < LU_LEAF_WINDOW; k++)
         window |= (uint64_t) code[at + k] << 8 * k;
-      size = lu_leaf_step (window);
-      if (size == 0 || size >= LU_LEAF_BARE)
-        return (enum lu_leaf_kind) size;
-      at += size;
+      state = lu_leaf_next (state, window);
     }
-  return LU_LEAF_UNDECIDED;
+  return lu_leaf_answer (state);
 }
 
 #define LU_CALL_SHORTEST  2
@@ -242,11 +258,15 @@ lu_trampoline_is_return (uint64_t pc, uint64_t start, uint64_t size)
 static inline uint32_t
 lu_leaf_of (const uint8_t *code)
 {
+  uint32_t leaf = lu_leaf_frame_of (code), number;
   uint64_t state = 0;
 
   for (uint32_t i = 0; i < LU_LEAF_BYTES; i++)
     state = lu_leaf_search (state, code[i], i > 0 ? code[i - 1] : 0);
-  return lu_leaf_frame_of (code) | (uint32_t) lu_leaf_found (state) << LU_LEAF_REGISTER_SHIFT;
+  number = (uint32_t) lu_leaf_found (state);
+  if (number != 0 && LU_LEAF_KIND (leaf) == LU_LEAF_POPPED)
+    leaf = LU_LEAF_UNDECIDED;
+  return leaf | number << LU_LEAF_REGISTER_SHIFT;
 }
 
 /* The bytes of a number, the first one in the low bits. */

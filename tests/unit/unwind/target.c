@@ -157,7 +157,8 @@ __asm__(".text\n"
         "  ret\n"
         "  .cfi_endproc\n");
 
-/* A leaf without unwind information, as in hand-written libraries, which has pushed a word. */
+/* A leaf without unwind information, as in hand-written libraries, which has pushed a word; its
+ * code holds an instruction that the engines do not know, so only the stack tells. */
 void bare_leaf (uintptr_t *list, uintptr_t n);
 __asm__(".text\n"
         "bare_leaf:\n"
@@ -167,6 +168,7 @@ __asm__(".text\n"
         "  xchgq %rsi, %rbx\n"
         "  pushq %rsi\n"
         "  int3\n"
+        "  cld\n"
         "  popq %rbx\n"
         "  ret\n");
 

@@ -34,6 +34,9 @@
 #define LEAF_PUSHED 50u
 #define LEAF_FRAMED 51u
 #define FAR         60u
+/* About to pop two words and return; the same, the second of them into rbp. */
+#define LEAF_POPS    54u
+#define LEAF_POPS_FP 55u
 /* About to push rbx and return; the same, and a frame will be set up before. */
 #define LEAF_REGISTER 52u
 #define LEAF_ABOUT    53u
@@ -464,7 +467,10 @@ leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
          : pc % SIZE == LEAF_LATER    ? LU_LEAF_UNKNOWN
          : pc % SIZE == LEAF_REGISTER ? (RBX + 1) << LU_LEAF_REGISTER_SHIFT
          : pc % SIZE == LEAF_ABOUT    ? LU_LEAF_BARE | (RBX + 1) << LU_LEAF_REGISTER_SHIFT
-                                      : LU_LEAF_UNDECIDED;
+         : pc % SIZE == LEAF_POPS     ? LU_LEAF_POPPED | 2 << LU_LEAF_DEPTH_SHIFT
+         : pc % SIZE == LEAF_POPS_FP
+             ? LU_LEAF_POPPED | 2 << LU_LEAF_DEPTH_SHIFT | 2 << LU_LEAF_FP_SHIFT
+             : LU_LEAF_UNDECIDED;
 }
 
 /* The direct call leads to any code but that at FAR. */
@@ -658,6 +664,43 @@ test_leaf_of_others (void)
   g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
                    LU_PROVIDER_FOUND);
   g_assert_cmphex (caller.pc, ==, KEEPS + CALL);
+}
+
+/* Code that only pops has its return address behind these words, whatever they are and wherever the
+ * frame pointer leads. */
+static void
+test_pops (void)
+{
+  const guint64 words[N] = { 7, AT (8), PLAIN + CALL, 8, AT (9), RULES + CALL };
+  const guint64 other[N] = { 7, AT (8), 9, 8, AT (9), RULES + CALL };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
+  LuFrameRegs frame = { .pc = PLAIN + LEAF_POPS, .sp = AT (0), .fp = AT (4) }, caller;
+
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.pc, ==, PLAIN + CALL);
+  g_assert_cmphex (caller.sp, ==, AT (3));
+  g_assert_cmphex (caller.fp, ==, AT (4));
+  frame.pc = PLAIN + LEAF_POPS_FP;
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.pc, ==, PLAIN + CALL);
+  g_assert_cmphex (caller.fp, ==, AT (8));
+  /* The frame is the leaf's own. */
+  frame.fp = AT (1);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.pc, ==, PLAIN + CALL);
+  g_assert_cmphex (caller.sp, ==, AT (3));
+  g_assert_cmphex (caller.fp, ==, AT (8));
+  /* There is none. */
+  sample.stack = (const guint8 *) other;
+  frame.pc = PLAIN + LEAF_POPS;
+  frame.fp = AT (4);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_NONE);
 }
 
 /* Steps from a leaf in a file whose register holds a value. */
@@ -953,6 +996,10 @@ write_calls (char **path, gboolean is_program)
   memcpy (code + 10240, "\x48\x89\xe5\x90\xc3", 5); /* mov %rsp,%rbp; nop; ret */
   memcpy (code + 10256, "\x31\xc0\xc3", 3);         /* xor %eax,%eax; ret */
   memcpy (code + 10272, "\x48\x83\xc4\x08\xc3", 5); /* add $8,%rsp; ret */
+  memcpy (code + 10496, "\x48\x83\xc4\x08\xc3", 5);
+  /* add $0x90,%rsp; pop %rbp and four others; ret */
+  memcpy (code + 10624, "\x48\x81\xc4\x90\0\0\0\x5d\x5b\x5e\x5f\x58\xc3", 13);
+  memcpy (code + 10752, "\x5d\x5b\x5b\x5b\x5b\x5b\x5b\x5b\x5b\xc3", 10);
   g_close (g_file_open_tmp ("live-unwinder-XXXXXX", path, NULL), NULL);
   g_assert_true (g_file_set_contents (*path, (const char *) code, sizeof code, NULL));
   key.path = *path;
@@ -1056,6 +1103,38 @@ test_leaf_replaced (void)
       lu_call_sites_add (sites, 1000000 + i * 16, LU_CALL_DIRECT);
     }
   g_assert_cmpuint (n_unknown, >, 0);
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
+/* The answer about a leaf that pops words is kept with its numbers. */
+static void
+test_leaf_that_pops (void)
+{
+  static const struct
+  {
+    guint64 offset;
+    LuLeaf want;
+  } leaves[] = {
+    { 10496, LU_LEAF_POPPED | 1 << LU_LEAF_DEPTH_SHIFT },
+    { 10624, LU_LEAF_POPPED | 23 << LU_LEAF_DEPTH_SHIFT | 19 << LU_LEAF_FP_SHIFT },
+    { 10752, LU_LEAF_UNDECIDED }, /* too many words between the two */
+  };
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autofree char *path = NULL;
+  LuModule *module = write_calls (&path, FALSE);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .module = module
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (leaves); i++)
+    {
+      guint64 pc = TEXT + leaves[i].offset;
+
+      g_assert_cmphex (lu_code_leaf (NULL, 0, &lu_arch_x86_64, &mapping, pc), ==, LU_LEAF_UNKNOWN);
+      g_assert_cmphex (lu_code_leaf (reader, 0, &lu_arch_x86_64, &mapping, pc), ==, leaves[i].want);
+      g_assert_cmphex (lu_code_leaf (NULL, 0, &lu_arch_x86_64, &mapping, pc), ==, leaves[i].want);
+    }
   g_unlink (path);
   lu_module_unref (module);
 }
@@ -1180,6 +1259,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
   g_test_add_func ("/guess/a leaf that others may have called", test_leaf_of_others);
+  g_test_add_func ("/guess/a leaf that pops and returns", test_pops);
   g_test_add_func ("/guess/a return address in a register", test_register);
   g_test_add_func ("/guess/a leaf proves that its frame is set up", test_leaf_proves_frame);
   g_test_add_func ("/guess/at the end of all addresses", test_wrap_around);
@@ -1187,6 +1267,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/a file that is gone", test_file_that_is_gone);
   g_test_add_func ("/guess/where calls lead to, when files come back", test_leads_to_again);
   g_test_add_func ("/guess/a leaf whose answer was replaced", test_leaf_replaced);
+  g_test_add_func ("/guess/a leaf that pops is remembered", test_leaf_that_pops);
   g_test_add_func ("/guess/words on top of the stack", test_top_words);
   g_test_add_data_func ("/guess/where calls of libraries lead to", NULL, test_leads_to);
   g_test_add_data_func ("/guess/where calls of programs lead to", "", test_leads_to);

@@ -9,6 +9,10 @@
 #include <glib.h>
 #include <string.h>
 
+/* The answer for code that pops `depth` words, the one with the number `saved` - 1 into rbp. */
+#define POPPED(depth, saved)                                                                       \
+  (LU_LEAF_POPPED | (depth) << LU_LEAF_DEPTH_SHIFT | (saved) << LU_LEAF_FP_SHIFT)
+
 static const struct
 {
   const char *name;
@@ -52,6 +56,41 @@ static const struct
   { "mov 8(%rax),%rbp", { 0x48, 0x8b, 0x68, 0x08 }, 0 },
   { "lea 8(%rsp),%rsp", { 0x48, 0x8d, 0x64, 0x24, 0x08 }, 0 },
   { "add $8,%rsp", { 0x48, 0x83, 0xc4, 0x08 }, 0 },
+  { "mov -8(%rsp),%rax", { 0x48, 0x8b, 0x44, 0x24, 0xf8 }, 5 },
+  { "mov -8(%r13),%rax", { 0x49, 0x8b, 0x45, 0xf8 }, 4 },
+  { "mov 8(%rbp),%rax", { 0x48, 0x8b, 0x45, 8 }, 4 },
+  { "mov -8(%rbp),%rax", { 0x48, 0x8b, 0x45, 0xf8 }, LU_LEAF_FRAMED },
+  { "mov %dx,-0x40(%rbp)", { 0x66, 0x89, 0x55, 0xc0 }, LU_LEAF_FRAMED },
+  { "mov -0xd1(%rbp),%al", { 0x8a, 0x85, 0x2f, 0xff, 0xff, 0xff }, LU_LEAF_FRAMED },
+  { "movaps %xmm0,-0x40(%rbp,%rax,1)", { 0x0f, 0x29, 0x44, 0x05, 0xc0 }, LU_LEAF_FRAMED },
+  { "lea -0x28(%rbp),%rsp", { 0x48, 0x8d, 0x65, 0xd8 }, LU_LEAF_FRAMED },
+  { "lea -1(%rbp),%eax", { 0x8d, 0x45, 0xff }, 3 },
+  { "and $0xffffd555,%eax", { 0x25, 0x55, 0xd5, 0xff, 0xff }, 5 },
+  { "test %al,%al", { 0x84, 0xc0 }, 2 },
+  { "cmpb $0,0x2d0(%rbx)", { 0x80, 0xbb, 0xd0, 2, 0, 0, 0, 0x75 }, 7 },
+  { "cmpl $0,0x1c0(%rbx)", { 0x83, 0xbb, 0xc0, 1, 0, 0, 0 }, 7 },
+  { "add $0xffffff38,%edx", { 0x81, 0xc2, 0x38, 0xff, 0xff, 0xff }, 6 },
+  { "movl $-1,8(%r15)", { 0x41, 0xc7, 0x47, 8, 0xff, 0xff, 0xff, 0xff }, 8 },
+  { "testb $0xa,1(%rcx)", { 0xf6, 0x41, 1, 0x0a }, 4 },
+  { "not %edi", { 0xf7, 0xd7 }, 2 },
+  { "movzbl (%rcx),%ecx", { 0x0f, 0xb6, 0x09 }, 3 },
+  { "movzbl 0x100(%rip),%eax", { 0x0f, 0xb6, 0x05, 0, 1, 0, 0 }, 7 },
+  { "jg", { 0x0f, 0x8f, 0xc8, 6, 0, 0 }, 6 },
+  { "mov $1,%eax", { 0xb8, 1, 0, 0, 0 }, 5 },
+  { "movabs $1,%rdi", { 0x48, 0xbf, 1, 0, 0, 0, 0, 0 }, 10 },
+  { "mov $1,%ebp", { 0xbd, 1, 0, 0, 0 }, 0 },
+  { "cmp %ax,$0x100", { 0x66, 0x3d, 0, 1 }, 4 },
+  { "orw $0x8000,-4(%rax)", { 0x66, 0x81, 0x48, 0xfc, 0, 0x80 }, 6 },
+  { "mov %fs:-0x410,%rax", { 0x64, 0x48, 0x8b, 4, 0x25, 0xf0, 0xfb, 0xff }, 9 },
+  { "lock xadd %eax,0x100(%rip)", { 0xf0, 0x0f, 0xc1, 0x05, 0, 1, 0, 0 }, 8 },
+  { "cltq", { 0x48, 0x98 }, 2 },
+  { "bswap %rax", { 0x48, 0x0f, 0xc8 }, 3 },
+  { "xorps %xmm0,%xmm0", { 0x0f, 0x57, 0xc0 }, 3 },
+  { "vpaddd %ymm1,%ymm2,%ymm5", { 0xc5, 0xed, 0xfe, 0xe9 }, 4 },
+  { "vpbroadcastd %xmm0,%ymm0", { 0xc4, 0xe2, 0x7d, 0x58, 0xc0 }, 5 },
+  { "andn %rax,%rcx,%rbp", { 0xc4, 0xe2, 0xf0, 0xf2, 0xe8 }, 0 },
+  { "cmove %rax,%rbp", { 0x48, 0x0f, 0x44, 0xe8 }, 0 },
+  { "repz ret", { 0xf3, 0xc3 }, LU_LEAF_BARE },
   { "sub %rax,%rsp", { 0x48, 0x29, 0xc4 }, 0 },
   { "push %rbp", { 0x55 }, 0 },
   { "push %rbp; mov %rbx,%rbp", { 0x55, 0x48, 0x89, 0xdd }, 0 },
@@ -59,15 +98,17 @@ static const struct
   { "pop %rbp", { 0x5d }, 0 },
   { "pop %r12", { 0x41, 0x5c }, 0 },
   { "dec %rsp", { 0x48, 0xff, 0xcc }, 0 },
-  { "incl (%rax)", { 0xff, 0x00 }, 0 },
+  { "incl (%rax)", { 0xff, 0x00 }, 2 },
   { "call", { 0xe8, 0, 0, 0, 0 }, 0 },
   { "call *%rax", { 0xff, 0xd0 }, 0 },
   { "jmp", { 0xe9, 0, 0, 0, 0 }, 0 },
   { "jmp back", { 0xeb, 0xfe }, 0 },
   { "ret $8", { 0xc2, 8, 0 }, 0 },
   { "trap", { 0xcc }, 0 },
-  { "two bytes of opcode", { 0x0f, 0xb6, 0xc0 }, 0 },
-  { "16 bits", { 0x66, 0x89, 0xc0 }, 0 },
+  { "two bytes of opcode", { 0x0f, 0xb6, 0xc0 }, 3 },
+  { "16 bits", { 0x66, 0x89, 0xc0 }, 3 },
+  { "call below the frame pointer", { 0xff, 0x55, 0xd0 }, LU_LEAF_FRAMED },
+  { "ud2", { 0x0f, 0x0b }, 0 },
   { "zeros", { 0 }, 0 },
 };
 
@@ -133,7 +174,48 @@ test_kinds (void)
   g_assert_cmpint (lu_leaf_frame_of (code + 4), ==, LU_LEAF_FRAMED);
   g_assert_cmpint (lu_leaf_frame_of (code + 6), ==, LU_LEAF_FRAMED);
   g_assert_cmpint (lu_leaf_frame_of (code + 7), ==, LU_LEAF_BARE);
-  g_assert_cmpint (lu_leaf_frame_of (code + 8), ==, LU_LEAF_UNDECIDED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 8), ==, POPPED (1, 0));
+}
+
+/* Code at the end of functions, from where on it only pops: as in Chromium behind the call of a
+ * function without frame pointer. */
+static void
+test_pops (void)
+{
+  static const struct
+  {
+    guint8 code[LU_LEAF_BYTES];
+    guint32 want;
+  } ends[] = {
+    /* mov %eax,0x6b6b460(%rip); add $8,%rsp; ret */
+    { { 0x89, 0x05, 0x60, 0xb4, 0xb6, 0x06, 0x48, 0x83, 0xc4, 8, 0xc3 }, POPPED (1, 0) },
+    /* add $0x18,%rsp; mov %rbx,%rax; pop %rbx; pop %rbp; pop %r12; ret */
+    { { 0x48, 0x83, 0xc4, 0x18, 0x48, 0x89, 0xd8, 0x5b, 0x5d, 0x41, 0x5c, 0xc3 }, POPPED (6, 5) },
+    /* add $0x88,%rsp; ret */
+    { { 0x48, 0x81, 0xc4, 0x88, 0, 0, 0, 0xc3 }, POPPED (17, 0) },
+    /* pop %rbp; jmp; pop %rbp; jmp *%rax; pop %rbx; jmp */
+    { { 0x5d, 0xe9, 1, 2, 3, 4 }, POPPED (1, 1) },
+    { { 0x5d, 0xff, 0xe0 }, POPPED (1, 1) },
+    { { 0x5b, 0xe9, 1, 2, 3, 4 }, LU_LEAF_UNDECIDED },
+    /* pop %rbp; xor %eax,%eax; jmp */
+    { { 0x5d, 0x31, 0xc0, 0xe9, 1, 2, 3, 4 }, LU_LEAF_UNDECIDED },
+    /* too many words; not a multiple of a word; to the other side */
+    { { 0x48, 0x81, 0xc4, 8, 8, 0, 0, 0xc3 }, LU_LEAF_UNDECIDED },
+    { { 0x48, 0x83, 0xc4, 7, 0xc3 }, LU_LEAF_UNDECIDED },
+    { { 0x48, 0x83, 0xc4, 0xf8, 0xc3 }, LU_LEAF_UNDECIDED },
+    /* pop %rsp; ret; pop %rbp; pop %rbp; ret; pop %rbx; leave; ret */
+    { { 0x5c, 0xc3 }, LU_LEAF_UNDECIDED },
+    { { 0x5d, 0x5d, 0xc3 }, LU_LEAF_UNDECIDED },
+    { { 0x5b, 0xc9, 0xc3 }, LU_LEAF_UNDECIDED },
+    /* pop %rbx; push %rbp; mov %rsp,%rbp; pop %rbx; ret $8 */
+    { { 0x5b, 0x55, 0x48, 0x89, 0xe5 }, LU_LEAF_UNDECIDED },
+    { { 0x5b, 0xc2, 8, 0 }, LU_LEAF_UNDECIDED },
+    /* test %al,%al; je; lea 0xea9b36e(%rip),%rax; ret */
+    { { 0x84, 0xc0, 0x74, 8, 0x48, 0x8d, 0x05, 0x6e, 0xb3, 0xa9, 0x0e, 0xc3 }, LU_LEAF_BARE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    g_assert_cmphex (lu_leaf_of (ends[i].code), ==, ends[i].want);
 }
 
 /* A register that is pushed before a return holds the return address, unless it is popped first. */
@@ -185,6 +267,7 @@ main (int argc, char **argv)
   g_test_add_func ("/leaf/cases", test_cases);
   g_test_add_func ("/leaf/random", test_random);
   g_test_add_func ("/leaf/kinds", test_kinds);
+  g_test_add_func ("/leaf/pops", test_pops);
   g_test_add_func ("/leaf/registers", test_registers);
   g_test_add_func ("/leaf/roots", test_roots);
   return g_test_run ();
