@@ -117,16 +117,31 @@ has_name (const char *text)
   return found;
 }
 
-gboolean
-lu_interp_runs_command (const char *command)
+static gboolean
+is_starter (const char *base)
 {
-  g_autofree char *path = g_find_program_in_path (command);
-  const char *slash = strrchr (command, '/');
+  static const char *const starters[] = { "bash", "chroot",  "dash",    "env",    "nice",
+                                          "sh",   "taskset", "timeout", "unshare" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (starters); i++)
+    if (g_str_equal (base, starters[i]))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+lu_interp_runs_command (const char *const *command)
+{
+  g_autofree char *path = g_find_program_in_path (command[0]);
+  const char *slash = strrchr (command[0], '/'), *base = slash != NULL ? slash + 1 : command[0];
   char line[MAX_FIRST_LINE] = "";
   lu_autofd fd = -1;
 
-  if (has_name (slash != NULL ? slash : command))
+  if (has_name (base))
     return TRUE;
+  for (guint i = 1; is_starter (base) && command[i] != NULL; i++)
+    if (has_name (command[i]))
+      return TRUE;
   fd = path != NULL ? open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
   if (fd < 0 || read (fd, line, sizeof line - 1) <= 2 || !g_str_has_prefix (line, "#!"))
     return FALSE;

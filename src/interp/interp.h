@@ -41,9 +41,10 @@ LuInterp *lu_interp_recognize (const char *path, int fd);
 /* Does so with bytes in memory. */
 LuInterp *lu_interp_recognize_bytes (const char *path, gconstpointer bytes, gsize size);
 
-/* Returns whether a command seems to run an interpreter: by its name, or that in its first line.
- * Only a guess, because it may run anything. */
-gboolean lu_interp_runs_command (const char *command);
+/* Returns whether a command (NULL-terminated) seems to run an interpreter: by its name, that in its
+ * first line, or, of a program that starts another one (sh, env), by its arguments. Only a guess,
+ * because it may run anything. */
+gboolean lu_interp_runs_command (const char *const *command);
 
 /* Returns whether the code at an ELF address is of the function that runs functions. */
 gboolean lu_interp_runs_at (const LuInterp *self, guint64 elf_address);

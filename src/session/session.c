@@ -188,7 +188,7 @@ new_pipeline (LuSession *self, LuSource *source_taken, GError **error)
   if (options->input == NULL)
     lu_images_set_limit (mode->cfi_memory);
   walks.early_interpreters =
-      options->command != NULL && lu_interp_runs_command (options->command[0]);
+      options->command != NULL && lu_interp_runs_command ((const char *const *) options->command);
   return lu_pipeline_new (source_taken, &pipeline_options, error);
 }
 

@@ -41,9 +41,11 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as directory:
         marker = os.path.join(directory, "go")
-        script = 'while [ ! -e "$1" ]; do sleep 0.05; done; "$2" -c "$3"'
+        script = 'while [ ! -e "$1" ]; do sleep 0.05; done; "$LU_PROGRAM" -c "$2"'
+        # An argument with "python" would have it load at once.
+        environment = {**os.environ, "LU_PROGRAM": sys.executable}
         with subprocess.Popen([sys.argv[1], "-o", os.path.join(directory, "x.syscap"), "--", "sh", "-c", script, "sh",
-                               marker, sys.executable, BURN], stderr=subprocess.PIPE, text=True) as recorder:
+                               marker, BURN], stderr=subprocess.PIPE, text=True, env=environment) as recorder:
             deadline = time.monotonic() + PATIENCE
             loader = None
             while loader is None and time.monotonic() < deadline:

@@ -239,6 +239,14 @@ test_ruby (void)
   g_assert_nonnull (strstr (told, "Ruby 3.2"));
 }
 
+static gboolean
+runs (const char *words)
+{
+  g_auto (GStrv) command = g_strsplit (words, " ", -1);
+
+  return lu_interp_runs_command ((const char *const *) command);
+}
+
 /* Commands are told by their names, and scripts by that in their first line. */
 static void
 test_commands (void)
@@ -246,15 +254,18 @@ test_commands (void)
   g_autofree char *directory = g_dir_make_tmp ("lu-interp-XXXXXX", NULL);
   g_autofree char *script = g_build_filename (directory, "script", NULL);
 
-  g_assert_true (lu_interp_runs_command ("python3"));
-  g_assert_true (lu_interp_runs_command ("/opt/python3/bin/python3.9"));
-  g_assert_true (lu_interp_runs_command ("/opt/ruby3.3"));
-  g_assert_false (lu_interp_runs_command ("/opt/python3/bin/tool"));
+  g_assert_true (runs ("python3"));
+  g_assert_true (runs ("/opt/python3/bin/python3.9"));
+  g_assert_true (runs ("/opt/ruby3.3"));
+  g_assert_false (runs ("/opt/python3/bin/tool"));
+  g_assert_true (runs ("sh -c exec\tpython3"));
+  g_assert_true (runs ("/usr/bin/env A=1 python3"));
+  g_assert_false (runs ("grep python3 file"));
   g_assert_true (g_file_set_contents (script, "#!/usr/bin/env python3\n", -1, NULL));
   g_assert_cmpint (chmod (script, 0700), ==, 0);
-  g_assert_true (lu_interp_runs_command (script));
+  g_assert_true (runs (script));
   g_assert_true (g_file_set_contents (script, "#!/bin/sh\npython3 x\n", -1, NULL));
-  g_assert_false (lu_interp_runs_command (script));
+  g_assert_false (runs (script));
   g_assert_cmpint (unlink (script), ==, 0);
   g_assert_cmpint (rmdir (directory), ==, 0);
 }
