@@ -7,6 +7,12 @@
 
 #include "code/decoder.h"
 
+/* The analysis takes about eight times as much memory as the code that it looks at, for a moment.
+ */
+#define MAX_PART (2u << 20)
+/* The longest instruction, in bytes */
+#define LONGEST 15
+
 /* Adds the functions of one kind to which other code leads, each before what the last one has led
  * to. FALSE: it was cancelled. */
 static gboolean
@@ -59,6 +65,62 @@ is_padding (const LuCodeBytes *range)
   return at == range->size;
 }
 
+/* Returns whether code seems to begin at a place: padding ends there. */
+static gboolean
+is_behind_padding (const LuCodeBytes *range, gsize at)
+{
+  LuOp op;
+
+  for (gsize size = 1; size <= LONGEST && size <= at; size++)
+    if (lu_decoder_decode (range->bytes + at - size, size, range->start + at - size, &op)
+        && op.is_padding && op.size == size)
+      return TRUE;
+  return FALSE;
+}
+
+/* Returns the first part of the code, which is small enough to be analysed at once, and ends where
+ * a function does, if possible. */
+static LuCodeBytes
+first_part (const LuCodeBytes *range)
+{
+  LuCodeBytes part = { range->start, MIN (range->size, MAX_PART), range->bytes };
+
+  if (range->size <= MAX_PART)
+    return part;
+  for (gsize size = MAX_PART & ~(gsize) 15; size > MAX_PART / 2; size -= 16)
+    if (is_behind_padding (range, size))
+      {
+        part.size = size;
+        break;
+      }
+  return part;
+}
+
+/* Adds the rows of a range of code, but for parts that are too much work. FALSE: it was cancelled.
+ */
+static gboolean
+add_rows (const LuCodeFile *file, LuCodeBytes range, const GArray *words,
+          const LuCodeWanted *wanted, LuExtraRows *rows)
+{
+  while (range.size > 0)
+    {
+      LuCodeBytes part = first_part (&range);
+      g_autoptr (LuFlow) flow = NULL;
+
+      range.start += part.size;
+      range.bytes += part.size;
+      range.size -= part.size;
+      if (is_padding (&part))
+        continue;
+      flow = lu_code_rows_analyse (file, &part, words, wanted);
+      if (flow != NULL)
+        lu_flow_write (flow, rows);
+      else if (wanted->is_cancelled != NULL && g_atomic_int_get (wanted->is_cancelled))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 LuExtraRows *
 lu_code_rows_make (int fd, const LuCodeWanted *wanted)
 {
@@ -76,17 +138,10 @@ lu_code_rows_make (int fd, const LuCodeWanted *wanted)
   for (guint i = 0; i < file->ranges->len; i++)
     {
       const LuCodeBytes *range = &g_array_index (file->ranges, LuCodeBytes, i);
-      g_autoptr (LuFlow) flow = NULL;
 
-      if (range->start < end)
+      if (range->start < end || !add_rows (file, *range, words, wanted, rows))
         return NULL;
       end = range->start + range->size;
-      if (is_padding (range))
-        continue;
-      flow = lu_code_rows_analyse (file, range, words, wanted);
-      if (flow == NULL)
-        return NULL;
-      lu_flow_write (flow, rows);
     }
   if (rows->rows->len == 0)
     return NULL;

@@ -19,17 +19,20 @@ enum
 
 /* Bytes of code with one owner. */
 #define LU_FLOW_GRAIN 4
+/* Compilers align functions, and rarely anything else whose address an instruction uses. */
+#define LU_FLOW_ALIGNMENT 16
 
 typedef struct
 {
   guint64 start;
-  guint8 kind;        /* LuStartKind */
-  gboolean is_bad;    /* it is not understood */
-  gboolean returns;   /* or that is not known */
-  gboolean has_exit;  /* a return or direct jump that is balanced was seen */
-  gboolean is_called; /* by a function that does not only follow padding */
-  gboolean loses_fp;  /* it returns with another frame pointer, to callers that know */
-  guint32 waiters;    /* first link of those that go on when it returns; 0: none */
+  guint8 kind;               /* LuStartKind */
+  gboolean is_bad;           /* it is not understood */
+  gboolean returns;          /* or that is not known */
+  gboolean has_exit;         /* a return or direct jump that is balanced was seen */
+  gboolean is_called;        /* by a function that does not only follow padding */
+  gboolean begins_with_save; /* its first instruction saves a register of its caller */
+  gboolean loses_fp;         /* it returns with another frame pointer, to callers that know */
+  guint32 waiters;           /* first link of those that go on when it returns; 0: none */
 } LuFlowFunction;
 
 /* A path to be followed. */
@@ -67,8 +70,9 @@ struct _LuFlow
   guint8 *starts;  /* a bit for each byte: a function begins there */
   guint8 *hints;   /* a bit for each byte: one may begin there */
   GArray *functions, *items, *links, *jumps;
-  GArray *returning; /* of guint32: functions that return, to be handled */
-  GArray *pointers;  /* of guint64: addresses of code in instructions */
+  GArray *returning;         /* of guint32: functions that return, to be handled */
+  GArray *pointers;          /* of guint64: addresses of code in instructions */
+  guint n_called, n_aligned; /* functions that are called; those at multiples of 16 */
   GHashTable *by_start;
   LuFactsList *facts;
 };

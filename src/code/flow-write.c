@@ -26,16 +26,25 @@ function_at (const LuFlow *self, guint32 id)
   return &g_array_index (self->functions, LuFlowFunction, id);
 }
 
-/* Compilers align functions, and rarely anything else whose address an instruction uses. */
-#define ALIGNMENT 16
-
-/* Returns whether rows of a function can be believed: something shows that it is one. */
+/* Returns whether functions of this code are aligned. Those that are made as small as possible are
+ * not. */
 static gboolean
-is_sound (const LuFlowFunction *function)
+has_alignment (const LuFlow *flow)
 {
+  return 2 * flow->n_aligned >= flow->n_called;
+}
+
+/* Returns whether rows of a function can be believed: something shows that it is one. A label in a
+ * function may also begin with a push. */
+static gboolean
+is_sound (const LuFlow *flow, const LuFlowFunction *function)
+{
+  gboolean is_aligned = function->start % LU_FLOW_ALIGNMENT == 0;
+
   return !function->is_bad
          && (function->kind == LU_START_CERTAIN || function->has_exit || function->is_called
-             || (function->kind == LU_START_POINTER && function->start % ALIGNMENT == 0));
+             || (function->kind == LU_START_POINTER && is_aligned)
+             || (function->begins_with_save && (is_aligned || !has_alignment (flow))));
 }
 
 static gboolean
@@ -78,7 +87,7 @@ make_rule (const LuFlow *flow, const LuFlowFunction *function, gsize at, struct 
 {
   const LuFrameFacts *facts = lu_facts_list_get (flow->facts, flow->cells[at]);
 
-  return is_sound (function)
+  return is_sound (flow, function)
          && (function->loses_fp ? lu_frame_facts_rule_without_fp (facts, rule)
                                 : lu_frame_facts_rule (facts, rule));
 }
@@ -150,7 +159,7 @@ lu_flow_facts_at (const LuFlow *self, guint64 address)
   gsize at = address - self->range.start;
 
   if (at >= self->range.size || self->cells[at] <= LU_CELL_INSIDE
-      || !is_sound (function_at (self, self->owners[at / LU_FLOW_GRAIN])))
+      || !is_sound (self, function_at (self, self->owners[at / LU_FLOW_GRAIN])))
     return NULL;
   return lu_facts_list_get (self->facts, self->cells[at]);
 }

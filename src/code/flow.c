@@ -21,6 +21,8 @@
 #define MIN_WORK      4096
 /* Entries of a table of jumps. */
 #define MAX_ENTRIES 4096
+/* rbx, rbp, r12 to r15 */
+#define CALLEE_SAVED 0xf028u
 
 /* Functions */
 
@@ -73,6 +75,18 @@ add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path)
   g_array_append_val (self->items, item);
 }
 
+/* Returns whether the first instruction saves a register that belongs to the caller. */
+static gboolean
+begins_with_save (const LuFlow *self, guint64 start)
+{
+  gsize at = start - self->range.start;
+  LuOp op;
+
+  return lu_decoder_decode (self->range.bytes + at, self->range.size - at, start, &op)
+         && op.kind == LU_OP_PUSH && op.src < LU_CODE_N_REGISTERS
+         && (CALLEE_SAVED >> op.src & 1) != 0;
+}
+
 static guint32
 add_function (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry)
 {
@@ -87,6 +101,7 @@ add_function (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry
       return id;
     }
   id = self->functions->len;
+  function.begins_with_save = begins_with_save (self, address);
   g_array_append_val (self->functions, function);
   g_hash_table_insert (self->by_start, key_of (self, address), GUINT_TO_POINTER (id));
   self->starts[at / 8] |= (guint8) (1 << at % 8);
@@ -181,19 +196,6 @@ give_up (LuFlow *self, guint32 id)
 
 /* Cells */
 
-/* Marks the bytes of an instruction. FALSE: another one begins among them. */
-static gboolean
-claim (LuFlow *self, gsize at, guint size)
-{
-  for (gsize i = at + 1; i < at + size; i++)
-    {
-      if (self->cells[i] > LU_CELL_INSIDE)
-        return FALSE;
-      self->cells[i] = LU_CELL_INSIDE;
-    }
-  return TRUE;
-}
-
 /* Returns whether a function gives way to another one. */
 static gboolean
 is_weaker (const LuFlow *self, guint32 id, guint32 than)
@@ -204,7 +206,36 @@ is_weaker (const LuFlow *self, guint32 id, guint32 than)
     return one->is_bad;
   if (one->kind != other->kind)
     return one->kind > other->kind;
-  return one->kind != LU_START_CERTAIN && !one->is_called;
+  if (one->kind == LU_START_CERTAIN || one->is_called)
+    return FALSE;
+  return other->is_called || other->begins_with_save || !one->begins_with_save;
+}
+
+/* Lets a function have a place where another one is understood otherwise. FALSE: that one keeps it.
+ */
+static gboolean
+take_place (LuFlow *self, guint32 id, gsize at)
+{
+  guint32 owner = self->owners[at / LU_FLOW_GRAIN];
+
+  if (owner == id || owner == 0 || function_at (self, id)->is_bad || !is_weaker (self, owner, id))
+    return FALSE;
+  give_up (self, owner);
+  self->owners[at / LU_FLOW_GRAIN] = id;
+  return TRUE;
+}
+
+/* Marks the bytes of an instruction. FALSE: another one begins among them. */
+static gboolean
+claim (LuFlow *self, guint32 id, gsize at, guint size)
+{
+  for (gsize i = at + 1; i < at + size; i++)
+    {
+      if (self->cells[i] > LU_CELL_INSIDE && !take_place (self, id, i))
+        return FALSE;
+      self->cells[i] = LU_CELL_INSIDE;
+    }
+  return TRUE;
 }
 
 /* Brings a path to an instruction that was reached before. FALSE: it ends there. */
@@ -245,7 +276,7 @@ arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
 
   if (self->cells[at] > LU_CELL_INSIDE)
     return meet (self, id, at, path);
-  if (self->cells[at] == LU_CELL_INSIDE)
+  if (self->cells[at] == LU_CELL_INSIDE && !take_place (self, id, at))
     {
       give_up (self, id);
       return FALSE;
@@ -273,17 +304,24 @@ is_left_well (const LuFlow *self, guint32 id, const LuPath *path)
   return TRUE;
 }
 
-/* Handles a path that leads to an address by a jump or by going on. TRUE: it goes on there in the
- * same function. */
+/* How a path leads to an address. */
+typedef enum
+{
+  BY_JUMP,
+  BY_GOING_ON, /* behind another instruction */
+  BEHIND_CALL, /* which may never return */
+} Way;
+
+/* Handles a path that leads to an address. TRUE: it goes on there in the same function. */
 static gboolean
-can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboolean is_jump)
+can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way way)
 {
   gsize at = address - self->range.start;
   LuFlowFunction *to;
 
   if (!is_in_range (self, address))
     {
-      if (is_jump && !lu_path_is_balanced (path) && !path->facts.is_root)
+      if (way == BY_JUMP && !lu_path_is_balanced (path) && !path->facts.is_root)
         give_up (self, id);
       set_returns (self, id);
       return FALSE;
@@ -297,14 +335,14 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboole
           to->kind == LU_START_CERTAIN && function_at (self, id)->kind < LU_START_WORD;
       add_jump (self, id, lu_flow_find_function (self, address));
     }
-  else if (is_jump && is_weaker (self, lu_flow_find_function (self, address), id))
+  else if (way != BEHIND_CALL && is_weaker (self, lu_flow_find_function (self, address), id))
     {
       /* It is only a part of this function. */
       give_up (self, lu_flow_find_function (self, address));
       self->starts[at / 8] &= (guint8) ~(1 << at % 8);
       return TRUE;
     }
-  else if (is_jump && !path->facts.is_root)
+  else if (way == BY_JUMP && !path->facts.is_root)
     give_up (self, id);
   return FALSE;
 }
@@ -312,7 +350,7 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, gboole
 static void
 fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 {
-  if (can_go_to (self, id, address, path, TRUE))
+  if (can_go_to (self, id, address, path, BY_JUMP))
     add_item (self, address, id, path);
 }
 
@@ -378,6 +416,16 @@ return_from (LuFlow *self, guint32 id, const LuPath *path)
   set_returns (self, id);
 }
 
+static void
+note_called (LuFlow *self, LuFlowFunction *function)
+{
+  if (function->is_called)
+    return;
+  function->is_called = TRUE;
+  self->n_called++;
+  self->n_aligned += function->start % LU_FLOW_ALIGNMENT == 0;
+}
+
 /* TRUE: the path goes on behind the call at once. */
 static gboolean
 call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
@@ -397,7 +445,8 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
   if (!is_in_range (self, op->target))
     return TRUE;
   callee = add_function (self, op->target, function_at (self, id)->kind, FALSE);
-  function_at (self, callee)->is_called |= function_at (self, id)->kind != LU_START_GAP;
+  if (function_at (self, id)->kind != LU_START_GAP)
+    note_called (self, function_at (self, callee));
   if (function_at (self, callee)->returns)
     {
       if (function_at (self, callee)->loses_fp)
@@ -430,7 +479,7 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
       lu_path_call (path);
       return op->target != 0 && file->is_noreturn (file->data, op->target) ? 0 : next;
     case LU_OP_JUMP:
-      return can_go_to (self, id, op->target, path, TRUE) ? op->target : 0;
+      return can_go_to (self, id, op->target, path, BY_JUMP) ? op->target : 0;
     case LU_OP_JUMP_INDIRECT:
       jump_indirectly (self, id, op, path);
       return 0;
@@ -478,7 +527,7 @@ follow (LuFlow *self, LuFlowItem *item)
   guint32 id = item->function;
   gboolean is_behind_call = item->is_behind_call;
 
-  if (!can_go_to (self, id, address, &item->path, FALSE)
+  if (!can_go_to (self, id, address, &item->path, BEHIND_CALL)
       || (is_behind_call && is_beyond_end (self, address, &item->path)))
     return;
   address = before_prefix (self, address);
@@ -489,7 +538,7 @@ follow (LuFlow *self, LuFlowItem *item)
 
       self->work--;
       if (!lu_decoder_decode (self->range.bytes + at, self->range.size - at, address, &op)
-          || !claim (self, at, op.size))
+          || !claim (self, id, at, op.size))
         {
           give_up (self, id);
           return;
@@ -498,7 +547,9 @@ follow (LuFlow *self, LuFlowItem *item)
       is_behind_call = op.kind == LU_OP_CALL || op.kind == LU_OP_CALL_INDIRECT
                        || (is_behind_call && op.is_padding);
       if (address == 0 || (is_behind_call && is_beyond_end (self, address, &item->path))
-          || (op.kind != LU_OP_JUMP && !can_go_to (self, id, address, &item->path, FALSE)))
+          || (op.kind != LU_OP_JUMP
+              && !can_go_to (self, id, address, &item->path,
+                             is_behind_call ? BEHIND_CALL : BY_GOING_ON)))
         return;
       address = before_prefix (self, address);
     }
@@ -542,14 +593,22 @@ lu_flow_run_pointers (LuFlow *self)
   return TRUE;
 }
 
-gboolean
-lu_flow_run_words (LuFlow *self, const guint64 *words, guint n)
+/* Adds and follows those of the words that look like the start of a function, or the others. */
+static gboolean
+run_words (LuFlow *self, const guint64 *words, guint n, gboolean is_save)
 {
   for (guint i = 0; i < n; i++)
-    if (lu_flow_add_start (self, words[i], LU_START_WORD, FALSE)
+    if (is_in_range (self, words[i]) && begins_with_save (self, words[i]) == is_save
+        && lu_flow_add_start (self, words[i], LU_START_WORD, FALSE)
         && !(lu_flow_run (self) && lu_flow_run_pointers (self)))
       return FALSE;
   return TRUE;
+}
+
+gboolean
+lu_flow_run_words (LuFlow *self, const guint64 *words, guint n)
+{
+  return run_words (self, words, n, TRUE) && run_words (self, words, n, FALSE);
 }
 
 /* Returns the number of bytes of padding at a place. */
@@ -567,9 +626,8 @@ padding_at (const LuFlow *self, gsize at)
              : 0;
 }
 
-/* After what is not understood, the next function begins at a multiple of this at the earliest. */
-#define ALIGNMENT 16
-
+/* After what is not understood, the next function begins at a multiple of the alignment at the
+ * earliest. */
 gboolean
 lu_flow_run_gaps (LuFlow *self)
 {
@@ -595,7 +653,7 @@ lu_flow_run_gaps (LuFlow *self)
       if (!lu_flow_run (self))
         return FALSE;
       if (function_at (self, lu_flow_find_function (self, self->range.start + at))->is_bad)
-        at = (at + ALIGNMENT) & ~(gsize) (ALIGNMENT - 1);
+        at = (at + LU_FLOW_ALIGNMENT) & ~(gsize) (LU_FLOW_ALIGNMENT - 1);
     }
   return self->work > 0;
 }

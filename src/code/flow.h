@@ -59,7 +59,8 @@ gboolean lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gbo
 gboolean lu_flow_run (LuFlow *self);
 /* Adds and follows the code that the addresses of code in instructions lead to. */
 gboolean lu_flow_run_pointers (LuFlow *self);
-/* Adds and follows the code at the addresses in data, which ascend. */
+/* Adds and follows the code at the addresses in data, those first that begin as functions do: other
+ * words may be numbers or text. */
 gboolean lu_flow_run_words (LuFlow *self, const guint64 *words, guint n);
 /* Adds and follows code after padding that nothing else has led to. */
 gboolean lu_flow_run_gaps (LuFlow *self);

@@ -27,10 +27,8 @@
 #define MAX_CODE (4u << 20)
 /* Up to this size, bytes between two functions are not code. */
 #define MAX_PADDING 15
-/* Longer gaps would take too much memory for a moment (code/flow.h). The longest of x265 has 4.5
- * MB. */
-#define MAX_GAP (5u << 20)
-/* Most files have less code without CFI: what linkers and compilers add (192 bytes). */
+/* Most files have less code without CFI: what linkers and compilers add (192 bytes). A program
+ * whose entry has no CFI (musl's has none) gets rows however little it is. */
 #define MIN_GAPS 256
 /* Files with more gaps than this are not compiled code. */
 #define MAX_GAPS 65536
@@ -82,6 +80,8 @@ typedef struct
   guint64 covered;  /* bytes */
   guint64 gap_size; /* bytes of all gaps */
   guint64 done;     /* all code below is done */
+  guint64 entry;    /* where the program starts */
+  gboolean is_entry_bare;
   const LuSegment *segments;
   guint n_segments;
 } Coverage;
@@ -97,10 +97,10 @@ note_gap (Coverage *self, guint64 from, guint64 to)
                           .end = MIN (to, segment->vaddr + segment->file_size) };
 
       if (!segment->executable || segment->vaddr > G_MAXUINT64 - segment->file_size
-          || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING
-          || gap.end - gap.start > MAX_GAP)
+          || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING)
         continue;
       g_array_append_val (self->gaps, gap);
+      self->is_entry_bare |= self->entry >= gap.start && self->entry < gap.end;
       self->gap_size += gap.end - gap.start;
     }
 }
@@ -281,7 +281,7 @@ static LuExtraRows *
 fill_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelled)
 {
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
-  Coverage coverage = { .gaps = gaps };
+  Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image) };
   CodeReading reading = { .compiler = compiler,
                           .found.gaps = gaps,
                           .fd = fd,
@@ -292,7 +292,7 @@ fill_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelle
   reading.n_segments = coverage.n_segments;
   lu_compiler_foreach_piece (compiler, note_piece, &coverage);
   note_gap (&coverage, coverage.done, G_MAXUINT64);
-  if (coverage.gap_size < MIN_GAPS || gaps->len >= MAX_GAPS)
+  if ((coverage.gap_size < MIN_GAPS && !coverage.is_entry_bare) || gaps->len >= MAX_GAPS)
     return NULL;
   return fill_found (&reading, is_cancelled);
 }

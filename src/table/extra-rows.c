@@ -37,6 +37,9 @@ lu_extra_rows_add (LuExtraRows *self, guint64 address, const struct lu_rule *rul
 
   if (rule != NULL)
     row.rule = lu_rule_list_intern (&self->rules, rule);
+  if (self->rows->len > 0
+      && g_array_index (self->rows, LuExtraRow, self->rows->len - 1).address == address)
+    g_array_set_size (self->rows, self->rows->len - 1);
   if (self->rows->len > 0)
     last = g_array_index (self->rows, LuExtraRow, self->rows->len - 1).rule;
   if (row.rule != last)

@@ -40,8 +40,8 @@ typedef struct
 LuExtraRows *lu_extra_rows_new (void);
 void lu_extra_rows_free (LuExtraRows *self); /* NULL is allowed */
 
-/* Adds a row, whose address is above that of the last one. One that repeats the last rule is left
- * out. NULL: nothing is known from there on. */
+/* Adds a row, whose address is above that of the last one, or the same: then it takes its place.
+ * One that repeats the last rule is left out. NULL: nothing is known from there on. */
 void lu_extra_rows_add (LuExtraRows *self, guint64 address, const struct lu_rule *rule);
 void lu_extra_rows_add_start (LuExtraRows *self, guint64 address);
 void lu_extra_rows_add_jump (LuExtraRows *self, guint64 from, guint64 to);

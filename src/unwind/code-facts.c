@@ -306,6 +306,10 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
                                 LU_ARCH_PLT_BYTES);
   if (result == LU_CODE_READ && arch->is_plt_entry (bytes))
     *kind = LU_CALL_DIRECT;
+  /* The target may be code without CFI that jumps there, as in musl's start of a program. */
+  else if (result == LU_CODE_READ && lu_code_reader_fill_gaps (reader, &file)
+           && is_target (call, target))
+    *kind = LU_CALL_DIRECT;
   return result;
 }
 

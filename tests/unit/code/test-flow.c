@@ -211,6 +211,39 @@ test_case (gconstpointer data)
     }
 }
 
+static gboolean
+has_rule (const LuFlow *flow, guint at, const char *rule_text)
+{
+  g_autofree char *text = NULL;
+  struct lu_rule rule;
+
+  if (lu_flow_rule_at (flow, ADDRESS + at, &rule))
+    text = lu_rule_to_text (&rule, &lu_arch_x86_64);
+  return g_strcmp0 (text, rule_text) == 0;
+}
+
+/* One of two words in data leads into the middle of an instruction of the function that the other
+ * one leads to; the function never returns. Functions of this code are not aligned. */
+static void
+test_words (void)
+{
+  /* 0: call 8; hlt; 8: ret; 9: push rbx; mov $0x90c35453,eax; call *rax; jmp 0b */
+  Code code = assemble ("e8 03 00 00 00 f4 cc cc c3 53 b8 53 54 c3 90 ff d0 eb fc");
+  const guint64 words[] = { ADDRESS + 9, ADDRESS + 12 },
+                backwards[] = { ADDRESS + 12, ADDRESS + 9 };
+  LuFlowFile file;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+      g_assert_true (lu_flow_run_words (flow, i == 0 ? words : backwards, 2));
+      g_assert_true (has_rule (flow, 9, ENTRY));
+      g_assert_true (has_rule (flow, 15, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+      g_assert_true (has_rule (flow, 12, NULL));
+    }
+}
+
 /* A function that jumps to a second one, padding, and the second one, which is called by a third.
  */
 static void
@@ -322,6 +355,7 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, &cases[i], test_case);
     }
+  g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/written", test_written);
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/gaps", test_gaps);

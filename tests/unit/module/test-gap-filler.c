@@ -3,7 +3,7 @@
 
 /* test-gap-filler.c - rows for code without CFI in a file that has CFI: this program, in which one
  * function is assembly without CFI, and another one, with CFI, jumps to it. Further code without
- * CFI is too much. */
+ * CFI is more than is looked at in one piece. */
 
 #include "base/fd.h"
 #include "code/decoder.h"
@@ -20,12 +20,13 @@
 
 #define BUDGET     (8u << 20)
 #define PATIENCE_S 60
+#define LARGE      0x600000
 
 void bare (void);
 void bare_pushed (void);
 void leads_to_bare (void);
 void leads_nowhere (void);
-void too_much (void);
+void large (void);
 extern const char __executable_start;
 
 #ifdef __x86_64__
@@ -51,11 +52,11 @@ __asm__(".text\n"
         "  .cfi_startproc\n"
         "  ret\n"
         "  .cfi_endproc\n"
-        ".type too_much, @function\n"
-        "too_much:\n"
+        ".type large, @function\n"
+        "large:\n"
         "  .fill 0x600000, 1, 0x90\n"
         "  ret\n"
-        ".size too_much, . - too_much\n"
+        ".size large, . - large\n"
         "  .cfi_startproc\n"
         "  ret\n"
         "  .cfi_endproc\n");
@@ -117,8 +118,12 @@ test_rows (void)
   g_assert_true ((rows->rules.rules[id].flags & LU_RULE_DERIVED) != 0);
   index = lu_extra_rows_find (rows, elf_address (&program, leads_nowhere));
   g_assert_true (index < 0 || g_array_index (rows->rows, LuExtraRow, index).rule == LU_RULE_NONE);
-  index = lu_extra_rows_find (rows, elf_address (&program, too_much));
-  g_assert_true (index < 0 || g_array_index (rows->rows, LuExtraRow, index).rule == LU_RULE_NONE);
+  index = lu_extra_rows_find (rows, elf_address (&program, large) + LARGE);
+  g_assert_cmpint (index, >=, 0);
+  g_assert_cmpuint (g_array_index (rows->rows, LuExtraRow, index).rule, !=, LU_RULE_NONE);
+  for (guint i = 1; i < rows->rows->len; i++)
+    g_assert_cmphex (g_array_index (rows->rows, LuExtraRow, i - 1).address, <,
+                     g_array_index (rows->rows, LuExtraRow, i).address);
   close_program (&program);
 }
 
