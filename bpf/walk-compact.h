@@ -94,6 +94,8 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
     return NEXT_DEPTH;
   HOST_BOUND (index, N_PCS - 1);
   walk->pcs[index] = frame->pc | frame->mark;
+  HOST_BOUND (index, N_TOUCHED_RULES - 1);
+  walk->touched.rules[index] = (uint16_t) place;
   cfa = find_compact_cfa (frame, rule);
   if (cfa - frame->sp - LU_COMPACT_ROOM (rule) >= MAX_ROOM)
     {

@@ -169,6 +169,17 @@ complete_place (struct visited_mapping *place)
   return 0;
 }
 
+/* Notes a place that the next walk may come to, too. `mapping`: words after the first one. */
+static inline void
+note_place (struct touched *touched, uint32_t slot, uint32_t mapping)
+{
+  uint32_t n = touched->n_places++;
+
+  HOST_BOUND (n, N_TOUCHED_PLACES - 1);
+  touched->modules[n] = (uint16_t) slot;
+  touched->mappings[n] = mapping;
+}
+
 /* Sets walk->found to the mapping that holds the address. Returns 0 or the next subprogram. */
 HOST_SUBPROGRAM int64_t
 find_place (walk_ref ref, uint64_t address)
@@ -191,6 +202,9 @@ find_place (walk_ref ref, uint64_t address)
   place->size = mapping->end - mapping->start;
   if (address - place->start >= place->size)
     return GIVE_UP (NO_MAPPING);
+  note_place (&walk->touched, mapping->module,
+              (uint32_t) (((uint64_t) mapping - (uint64_t) entry) / sizeof (uint32_t))
+                  - LU_BPF_AT_OF (word));
   place->bias = mapping->bias;
   place->kind = mapping->kind;
   place->module = mapping->module;

@@ -116,8 +116,23 @@ struct remembered_rules
   uint64_t n_set_up;
 };
 
+/* Powers of two. */
+#define N_TOUCHED_RULES  32
+#define N_TOUCHED_PLACES 8
+
+/* The places that the last walks have used (walk-touch.h). */
+struct touched
+{
+  uint16_t rules[N_TOUCHED_RULES];     /* remembered ones, by the frame's number */
+  uint16_t modules[N_TOUCHED_PLACES];  /* slots */
+  uint32_t mappings[N_TOUCHED_PLACES]; /* words after the process' first mapping */
+  uint32_t n_places;                   /* that were looked up, of which there are the last ones */
+  uint32_t identity, announcer;        /* indexes */
+};
+
 struct walk
 {
+  struct touched touched;
   uint64_t regs[N_REGS]; /* of the sample, in user mode */
 
   /* The next frame, which is not among the pcs yet. FP and BX are read when a rule needs them:

@@ -11,6 +11,7 @@
 #define LU_CALL_FUNCTION __attribute__ ((noinline, weak))
 
 #include "walk-subprogram.h"
+#include "walk-touch.h"
 
 char program_license[] SEC ("license") = "Dual BSD/GPL";
 
@@ -203,6 +204,7 @@ find_process (walk_ref ref, uint64_t id)
     return inherit_process (walk, ref);
   if (walk->process.n_mappings == 0)
     return GIVE_UP (NO_PROCESS);
+  walk->touched.identity = walk->process.identity;
   return is_same (walk, tgid == (uint32_t) id) ? NEXT_ON : GIVE_UP (STALE_PROCESS);
 }
 
@@ -239,6 +241,7 @@ find_arguments (walk_ref ref, int64_t published)
   HOST_NEAR (announced);
   announcer = at = find_announcer (walk, published);
   HOST_BOUND (at, LU_BPF_N_ANNOUNCED - 1);
+  walk->touched.announcer = (uint32_t) at;
   if (announcer == 0 || announced[at] == announcer)
     return 0;
   mm = (struct mm_struct *) READ (task, mm);
@@ -427,6 +430,8 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   if (published >= NEXT_GIVE_UP && !can_go_by_vmas (published))
     return published;
   HOST_FORGET (walk, published);
+  if (published == NEXT_ON)
+    touch_mappings (walk);
   result = copy_user_context (walk, ctx);
   if (result != NEXT_ON)
     return result;
@@ -519,6 +524,7 @@ take_walk (struct bpf_perf_event_data *ctx)
   walk = bpf_map_lookup_elem (&walks, &cpu);
   if (walk == NULL)
     return 1;
+  touch_walk (walk, cpu);
   result = take_sample (walk, ctx, cpu);
   HOST_FORGET (walk, result);
   count (cpu, cpu, result);
