@@ -308,16 +308,15 @@ go_by_top (walk_ref ref, struct walk *walk, uint64_t top, uint32_t wanted)
 static inline int64_t
 go_by_pops (walk_ref ref, struct walk *walk, uint64_t leaf)
 {
-  uint64_t at = walk->sp + LU_LEAF_DEPTH_OF (leaf) * 8, saved = LU_LEAF_FP_OF (leaf), pc,
-           fp = walk->fp;
+  uint64_t at = walk->sp + LU_LEAF_DEPTH_OF (leaf) * 8, pc, fp = walk->fp;
+  uint64_t has_saved = LU_LEAF_FP_OF (leaf) != 0, saved = walk->sp + LU_LEAF_FP_OF (leaf) * 8 - 8;
 
-  saved = saved != 0 ? walk->sp + saved * 8 - 8 : 0;
-  if (saved == walk->fp)
+  if (has_saved && saved == walk->fp)
     {
       note_proof (ref, 0);
       return VERDICT_NONE;
     }
-  if (host_read (&pc, sizeof pc, at) != 0 || (saved != 0 && host_read (&fp, sizeof fp, saved) != 0))
+  if (host_read (&pc, sizeof pc, at) != 0 || (has_saved && host_read (&fp, sizeof fp, saved) != 0))
     return VERDICT_UNKNOWN;
   walk->caller.pc = pc;
   walk->caller.sp = at + 8;

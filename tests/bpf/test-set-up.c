@@ -2,8 +2,8 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-set-up.c - remembers code whose frames were seen to be set up, with the C of the BPF
- * program: for the version of the mappings that the walk uses, whatever the last record was about.
- */
+ * program: for the version of the mappings that the walk uses, whatever the last record was about,
+ * and only if they were. */
 
 #include "walk-arch.h" /* before lu/step.h */
 
@@ -39,6 +39,11 @@ main (void)
   walk->record.serial = 1;
   walk->process.serial = 4;
   report (!is_known_set_up (walk, PC), "newer mappings");
+  walk->pc = PC;
+  walk->fp = 0;
+  report (go_by_pops (0, walk, LU_LEAF_POPPED | 1 << LU_LEAF_DEPTH_SHIFT) != VERDICT_NONE
+              && !is_known_set_up (walk, PC),
+          "a leaf that does not save the frame pointer, which is zero");
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }
