@@ -20,8 +20,12 @@
 #define TOTAL_US    (5 * G_USEC_PER_SEC)
 /* A thread in a hurry does not wait for this many times as long as it has waited. */
 #define REST 10
-/* As many copies may be under way for such a thread. */
-#define MAX_UNDER_WAY 4
+/* As many copies may be under way for such a thread; one that nobody asks for any more ends after
+ * this time. */
+#define MAX_UNDER_WAY 2
+#define EXPIRED_US    (2 * TOTAL_US)
+/* A thread makes no more copies while so many processes have not ended that it has left behind. */
+#define MAX_LEFT_BEHIND 16
 /* Room for the bytes that tell of parts, while nobody reads them. */
 #define PIPE_BYTES (1 << 20)
 /* After this many, nobody is asked any more. */
@@ -123,6 +127,7 @@ typedef enum
   COPIED,
   NO_COPY,
   SILENT,
+  TOO_SLOW,
   UNFINISHED,
 } Progress;
 
@@ -131,6 +136,7 @@ static _Thread_local struct
   gboolean is_in_hurry, left_unfinished;
   gint64 rests_until; /* us */
   Copy copies[MAX_UNDER_WAY];
+  pid_t left_behind[MAX_LEFT_BEHIND + MAX_UNDER_WAY]; /* 0: none */
 } thread;
 
 void
@@ -148,11 +154,34 @@ lu_copy_left_unfinished (void)
   return is_left;
 }
 
+/* Forgets processes that have ended, and returns how many have not. Sets *room to room for another.
+ */
+static guint
+reap (pid_t **room)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (thread.left_behind); i++)
+    {
+      pid_t *pid = &thread.left_behind[i];
+
+      if (*pid != 0 && waitpid (*pid, NULL, WNOHANG) != 0)
+        *pid = 0;
+      if (*pid == 0)
+        *room = pid;
+      n += *pid != 0;
+    }
+  return n;
+}
+
 static gboolean
 begin (Copy *self, const LuCopying *copying)
 {
   int pipe_fds[2];
+  pid_t *room;
 
+  if (reap (&room) >= MAX_LEFT_BEHIND)
+    return FALSE;
   if (pipe2 (pipe_fds, O_CLOEXEC | O_DIRECT) != 0) /* its packets are what was written at once */
     return FALSE;
   fcntl (pipe_fds[1], F_SETPIPE_SZ, PIPE_BYTES);
@@ -175,7 +204,9 @@ begin (Copy *self, const LuCopying *copying)
   return FALSE;
 }
 
-/* Waits until then (us), or until it is known whether there is a copy. */
+/* Waits until then (us), or until it is known whether there is a copy. While a thread in a hurry
+ * did not ask, the process may have waited for it, so the file system is not to blame for the time.
+ */
 static Progress
 go_on (Copy *self, gint64 until, struct stat *info)
 {
@@ -196,7 +227,7 @@ go_on (Copy *self, gint64 until, struct stat *info)
           self->heard = now;
         }
       else if (now >= limit)
-        return SILENT;
+        return thread.is_in_hurry && now < self->heard + PATIENCE_US ? TOO_SLOW : SILENT;
       else if (now >= until)
         return UNFINISHED;
     }
@@ -207,32 +238,51 @@ static int
 end (Copy *self, Progress progress)
 {
   lu_autofd copy = self->copy;
+  gboolean is_done = progress == COPIED || progress == NO_COPY;
+  pid_t *room = NULL;
 
   lu_fd_clear (&self->output);
-  if (progress == SILENT || progress == UNFINISHED)
+  if (!is_done)
     kill (self->pid, SIGKILL);
   if (progress == SILENT)
     note_silent (self->device);
-  waitpid (self->pid, NULL, progress == SILENT || progress == UNFINISHED ? WNOHANG : 0);
+  if (waitpid (self->pid, NULL, is_done ? 0 : WNOHANG) == 0
+      && reap (&room) < MAX_LEFT_BEHIND + MAX_UNDER_WAY)
+    *room = self->pid;
   self->pid = 0;
   return progress == COPIED ? lu_fd_steal (&copy) : -1;
 }
 
-/* Returns the place of a copy that is under way, or one where none is; NULL: there is none. Copies
- * for which nobody asked again in time make room. */
+void
+lu_copy_expire (gboolean all)
+{
+  for (guint i = 0; i < MAX_UNDER_WAY; i++)
+    {
+      Copy *copy = &thread.copies[i];
+      struct stat unwanted;
+
+      if (copy->pid != 0 && (all || g_get_monotonic_time () > copy->began + EXPIRED_US))
+        {
+          lu_autofd made = end (copy, go_on (copy, 0, &unwanted));
+
+          g_debug ("a copy that nobody asked for again is %s", made < 0 ? "given up" : "dropped");
+        }
+    }
+}
+
+/* Returns the place of a copy that is under way, or one where none is; NULL: there is none. */
 static Copy *
 find_place (const LuCopying *copying)
 {
   Copy *free_place = NULL;
 
+  lu_copy_expire (FALSE);
   for (guint i = 0; i < MAX_UNDER_WAY; i++)
     {
       Copy *copy = &thread.copies[i];
 
       if (copy->pid != 0 && copy->device == copying->device && copy->key == copying->key)
         return copy;
-      if (copy->pid != 0 && g_get_monotonic_time () > copy->began + 2 * TOTAL_US)
-        end (copy, UNFINISHED);
       if (copy->pid == 0)
         free_place = copy;
     }

@@ -25,8 +25,8 @@ typedef struct
 } LuCopying;
 
 /* Returns a descriptor of a copy in memory, which the caller owns, or -1. Files of more than 256
- * MiB are not copied. A file system that says nothing for half a second, or takes more than five
- * for a file, is not asked again. Any thread. */
+ * MiB are not copied. A file system that says nothing for half a second is not asked again, nor is
+ * one that takes more than five for a file for which a thread waits. Any thread. */
 int lu_copy_file (const LuCopying *copying, struct stat *info);
 
 /* From now on, the calling thread waits for half a second, and then not at all for ten times as
@@ -34,6 +34,8 @@ int lu_copy_file (const LuCopying *copying, struct stat *info);
  * file and all others, until lu_copy_left_unfinished() has told the thread. The next call for the
  * same file takes the copy. */
 void lu_copy_hurry (void);
+/* Ends the calling thread's copies for which nobody has asked for ten seconds, or all. */
+void lu_copy_expire (gboolean all);
 /* Returns whether a copy is not finished since the last call: the file is to be asked for again. */
 gboolean lu_copy_left_unfinished (void);
 

@@ -6,6 +6,7 @@
 #include "base/open-file.h"
 
 #include "base/copy-file.h"
+#include "base/digest.h"
 #include "base/fd.h"
 #include "base/mounts.h"
 
@@ -28,15 +29,16 @@ typedef struct
   int root;
   const char *path; /* NULL: root is the file */
   LuOpenFlags flags;
-  guint64 key;       /* tells files apart that have no path */
-  gint32 pid;        /* whose mounts these may be; 0: unknown */
-  gboolean may_hang; /* ask servers of FUSE, too */
+  guint64 start, end; /* of its mapping, or 0 */
+  gint32 pid;         /* whose mounts these may be; 0: unknown */
+  gboolean may_hang;  /* ask servers of FUSE, too */
 } Place;
 
 /* The last thing seen on the way to a file. */
 typedef struct
 {
   dev_t device; /* 0: none yet */
+  guint64 inode;
   guint16 mode;
   gboolean is_refused; /* the device must not be asked */
 } Looking;
@@ -84,11 +86,14 @@ look (const Place *place, int fd, Looking *looking)
   dev_t last = looking->device;
 
   if (fd < 0
-      || statx (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &info) != 0)
+      || statx (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_MNT_ID,
+                &info)
+             != 0)
     return FALSE;
   file.device = makedev (info.stx_dev_major, info.stx_dev_minor);
   file.mount = (info.stx_mask & STATX_MNT_ID) != 0 ? info.stx_mnt_id : 0;
   looking->mode = info.stx_mode;
+  looking->inode = info.stx_ino;
   looking->device = file.device;
   looking->is_refused = !place->may_hang && file.device != last && lu_mount_may_hang (&file);
   return !looking->is_refused;
@@ -162,21 +167,19 @@ find (const Place *place, char path[PATH_MAX], Looking *looking)
   return lu_fd_steal (&fd);
 }
 
-/* Returns a descriptor for reading, or -1 and in *fuse the device that must not be asked, if any.
+/* Returns a descriptor for reading, or -1, and says in *looking whether a device must not be asked.
  */
 static int
-open_place (const Place *place, struct stat *info, dev_t *fuse)
+open_place (const Place *place, struct stat *info, Looking *looking)
 {
   char path[PATH_MAX] = "";
-  Looking looking = { 0 };
   int fd = AGAIN;
 
+  *looking = (Looking){ 0 };
   if (place->path != NULL && g_strlcpy (path, place->path, sizeof path) >= sizeof path)
     return -1;
   for (guint turn = 0; turn < MAX_TURNS && fd == AGAIN; turn++)
-    fd = find (place, path, &looking);
-  if (fd < 0 && looking.is_refused)
-    *fuse = looking.device;
+    fd = find (place, path, looking);
   return reopen_regular (fd, info);
 }
 
@@ -184,11 +187,27 @@ static int
 open_apart (int root, gconstpointer data, struct stat *info)
 {
   Place place = *(const Place *) data;
-  dev_t unused;
+  Looking unused;
 
   place.root = root;
   place.may_hang = TRUE;
   return open_place (&place, info, &unused);
+}
+
+/* Returns what tells the file apart: a process may map another one at the same addresses. */
+static guint64
+key_of (const Place *place, const Looking *looking)
+{
+  guint64 words[4 + LU_DIGEST_SIZE / sizeof (guint64)] = { (guint32) place->pid, place->start,
+                                                           place->end, looking->inode };
+  guint8 digest[LU_DIGEST_SIZE];
+  guint64 key;
+
+  if (place->path != NULL)
+    lu_digest (place->path, strlen (place->path), (guint8 *) &words[4]);
+  lu_digest (words, sizeof words, digest);
+  memcpy (&key, digest, sizeof key);
+  return key;
 }
 
 /* Takes the descriptor. */
@@ -197,22 +216,20 @@ open_or_copy (int descriptor, Place place, struct stat *info)
 {
   lu_autofd root = descriptor;
   struct stat own_info;
-  dev_t fuse = 0;
+  Looking looking = { 0 };
   int fd = -1;
 
   place.root = root;
   info = info != NULL ? info : &own_info;
   if (root >= 0)
-    fd = open_place (&place, info, &fuse);
-  if (fuse == 0)
+    fd = open_place (&place, info, &looking);
+  if (fd >= 0 || !looking.is_refused)
     return fd;
-  if (place.path != NULL)
-    place.key += g_str_hash (place.path);
   return lu_copy_file (&(LuCopying){ .open = open_apart,
                                      .fd = root,
                                      .data = &place,
-                                     .device = fuse,
-                                     .key = place.key + ((guint64) (guint32) place.pid << 32) },
+                                     .device = looking.device,
+                                     .key = key_of (&place, &looking) },
                        info);
 }
 
@@ -241,7 +258,8 @@ lu_open_mapped (gint32 pid, guint64 start, guint64 end, struct stat *info)
   g_snprintf (path, sizeof path,
               "/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%" G_GINT64_MODIFIER "x", pid, start,
               end);
-  return open_or_copy (open (path, O_PATH | O_CLOEXEC), (Place){ .pid = pid, .key = start }, info);
+  return open_or_copy (open (path, O_PATH | O_CLOEXEC),
+                       (Place){ .pid = pid, .start = start, .end = end }, info);
 }
 
 int

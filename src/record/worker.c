@@ -356,6 +356,7 @@ trim_now_and_then (LuWorker *self)
   if (now - self->last_trim < TRIM_NS)
     return;
   self->last_trim = now;
+  lu_copy_expire (FALSE);
 #ifdef __GLIBC__
   malloc_trim (0);
 #endif
@@ -364,6 +365,7 @@ trim_now_and_then (LuWorker *self)
 static gpointer
 end_thread (LuWorker *self)
 {
+  lu_copy_expire (TRUE);
   pthread_mutex_lock (&self->mutex);
   self->has_ended = TRUE;
   pthread_cond_signal (&self->end);

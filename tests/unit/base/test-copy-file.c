@@ -7,12 +7,14 @@
 #include "base/fd.h"
 
 #include <string.h>
+#include <sys/wait.h>
 
 #define INTERVAL_US 10000
 #define DEVICE      1
 /* The copies give up after five. */
-#define AT_MOST_US (3 * G_USEC_PER_SEC)
-#define LONG_US    (60 * G_USEC_PER_SEC)
+#define AT_MOST_US  (3 * G_USEC_PER_SEC)
+#define LONG_US     (60 * G_USEC_PER_SEC)
+#define N_FORGOTTEN 40
 
 typedef struct
 {
@@ -143,6 +145,42 @@ test_patient (void)
   lu_fd_clear (&slow.reader);
 }
 
+/* Copies that nobody asks for again end, and so do their processes. Runs in a thread. */
+static gpointer
+forget (gpointer unused)
+{
+  struct stat info;
+  Slow slow;
+  GThread *feeder;
+
+  make_pipe (&slow);
+  feeder = g_thread_new ("feeder", feed, &slow);
+  lu_copy_hurry ();
+  for (guint64 key = 0; key < N_FORGOTTEN; key++)
+    {
+      g_assert_cmpint (copy (&slow, key, &info), <, 0);
+      g_assert_true (lu_copy_left_unfinished ());
+      lu_copy_expire (TRUE);
+      g_usleep (INTERVAL_US);
+    }
+  g_atomic_int_set (&slow.is_over, TRUE);
+  g_thread_join (feeder);
+  lu_fd_clear (&slow.reader);
+  return unused;
+}
+
+static void
+test_forgotten (void)
+{
+  guint n = 0;
+
+  g_thread_join (g_thread_new ("forget", forget, NULL));
+  while (waitpid (-1, NULL, 0) > 0)
+    n++;
+  g_assert_cmpuint (n, <, N_FORGOTTEN / 2);
+  g_assert_cmpuint (lu_copy_n_silent (), ==, 0);
+}
+
 static void
 test_silent (void)
 {
@@ -163,6 +201,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/copy-file/patient", test_patient);
   g_test_add_func ("/copy-file/hurry", test_hurry);
+  g_test_add_func ("/copy-file/forgotten", test_forgotten);
   g_test_add_func ("/copy-file/silent", test_silent);
   return g_test_run ();
 }
