@@ -17,6 +17,8 @@
 #include "table/compile.h"
 
 #include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Files with CFI have at least a byte of it for each 40 of code. */
 #define CODE_PER_CFI 40
@@ -216,6 +218,15 @@ lu_file_rows_have_room (const LuImage *image)
   return TRUE;
 }
 
+gboolean
+lu_file_rows_may_be_stored (int fd)
+{
+  struct stat info;
+
+  return fstat (fd, &info) == 0 && (info.st_uid == 0 || info.st_uid == getuid ())
+         && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 typedef struct
 {
   LuCompiler *compiler;
@@ -254,6 +265,14 @@ read_function (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
     }
 }
 
+static gint
+compare_leads (gconstpointer a, gconstpointer b)
+{
+  guint64 one = ((const LuCodeLead *) a)->address, other = ((const LuCodeLead *) b)->address;
+
+  return one < other ? -1 : one > other;
+}
+
 /* Makes the rows of the gaps, which are at least one, with the jumps that lead there. */
 static LuExtraRows *
 fill_found (CodeReading *reading, const gint *is_cancelled)
@@ -269,6 +288,7 @@ fill_found (CodeReading *reading, const gint *is_cancelled)
   found->leads = leads;
   reading->code = code;
   lu_compiler_foreach_piece (reading->compiler, read_function, reading);
+  g_array_sort (leads, compare_leads);
   rows = lu_code_rows_make (reading->fd, &wanted);
   if (rows == NULL)
     return NULL;

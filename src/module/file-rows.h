@@ -21,6 +21,10 @@ LuExtraRows *lu_file_rows_make (const LuFileRowsMaker *maker, LuImage *image, in
 
 /* Returns whether the code of such a file can have rows where its CFI has none. Any thread. */
 gboolean lu_file_rows_may_fill_gaps (const LuImage *image);
+/* Returns whether nobody but root and this process's user can write to the file: rows of other
+ * files are not stored, because they may change, and change back, while they are read. Any thread.
+ */
+gboolean lu_file_rows_may_be_stored (int fd);
 /* Returns whether the file is small enough for it: all that it loads is read. Any thread. */
 gboolean lu_file_rows_have_room (const LuImage *image);
 /* Makes rows for the code that no CFI covers. NULL: there are none, or it was cancelled (atomic,

@@ -45,17 +45,6 @@ filling_free (gpointer data)
   g_free (self);
 }
 
-/* Returns whether the file is still the one that has this identity: otherwise the rows of one file
- * would be stored as those of another. */
-static gboolean
-is_unchanged (const Filling *filling, const guint8 identity[LU_DIGEST_SIZE])
-{
-  guint8 now[LU_DIGEST_SIZE];
-
-  return lu_image_digest_loaded (filling->image, filling->fd, now)
-         && memcmp (now, identity, sizeof now) == 0;
-}
-
 static void
 fill (const LuGapFiller *self, const Filling *filling)
 {
@@ -74,7 +63,7 @@ fill (const LuGapFiller *self, const Filling *filling)
   rows = lu_file_rows_fill_gaps (filling->image, filling->fd, self->is_stopping);
   if (rows != NULL)
     lu_table_slot_take_filled (filling->slot, filling->image, rows,
-                               is_unchanged (filling, identity) ? identity : NULL);
+                               lu_file_rows_may_be_stored (filling->fd) ? identity : NULL);
   g_debug ("%u rows for code without CFI took %" G_GUINT64_FORMAT " us",
            rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
 }

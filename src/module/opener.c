@@ -72,7 +72,7 @@ extend_table (LuOpener *self, LuImage *image, int fd, const LuFileRowsMaker *mak
     return;
   rows = lu_file_rows_make (maker, image, fd);
   if (rows != NULL)
-    lu_table_slot_extend (slot, image, rows);
+    lu_table_slot_extend (slot, image, rows, lu_file_rows_may_be_stored (fd));
 }
 
 typedef struct

@@ -512,12 +512,13 @@ extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, const guint8
 }
 
 gboolean
-lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows)
+lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows,
+                      gboolean may_be_stored)
 {
   gsize digest_size;
 
   atomic_store (&slot->may_fill, FALSE);
-  return extend (slot, image, rows, lu_image_digest (image, &digest_size));
+  return extend (slot, image, rows, may_be_stored ? lu_image_digest (image, &digest_size) : NULL);
 }
 
 gboolean
@@ -535,9 +536,11 @@ lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
   if (g_atomic_int_get (&self->owner->is_ending)
       || (fd >= 0 && !lu_gap_filler_has_room (filler))) /* may be asked again */
     return;
+  if (fd >= 0 && lu_table_slot_may_fill_gaps (self))
+    atomic_store (&self->is_filling,
+                  TRUE); /* before the other flag falls, which others look at first */
   if (!atomic_exchange (&self->may_fill, FALSE) || fd < 0)
     return;
-  atomic_store (&self->is_filling, TRUE);
   lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
 }
 

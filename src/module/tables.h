@@ -47,10 +47,11 @@ gboolean lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule 
 /* Counts a single rule that had to be compiled. Any thread; neither waits nor allocates. */
 void lu_table_slot_miss (LuTableSlot *self, LuImage *image);
 
-/* Compiles the whole table of an image with rows from elsewhere than CFI, stores it and publishes
- * it in place of any other. Worker thread; FALSE: there is no room, or no CFI that there should be.
- */
-gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraRows *rows);
+/* Compiles the whole table of an image with rows from elsewhere than CFI, stores it if it may be
+ * stored, and publishes it in place of any other. Worker thread; FALSE: there is no room, or no CFI
+ * that there should be. */
+gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraRows *rows,
+                               gboolean may_be_stored);
 /* Returns whether rows for code without CFI were never asked for, and the file may have some. Any
  * thread; neither waits nor allocates. */
 gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);

@@ -277,6 +277,21 @@ is_target (const LuFrameCall *call, guint64 target)
   return slot != NULL && lu_table_slot_leads_to (slot, target - call->mapping->bias, start);
 }
 
+/* Has rows made for the file of the call, and sets *kind to DIRECT if those show that it leads to
+ * the code. OVER_BUDGET: they have yet to come. */
+static LuCodeResult
+ask_rows (LuCodeReader *reader, const LuMappedModule *file, const LuFrameCall *call, guint64 target,
+          LuCallKind *kind)
+{
+  LuTableSlot *slot = lu_module_table_slot (call->mapping->module);
+
+  if (lu_code_reader_fill_gaps (reader, file))
+    *kind = is_target (call, target) ? LU_CALL_DIRECT : LU_CALL_NONE;
+  else if (slot != NULL && (lu_table_slot_is_filling (slot) || lu_table_slot_may_fill_gaps (slot)))
+    return LU_CODE_OVER_BUDGET;
+  return LU_CODE_READ;
+}
+
 /* Sets *kind to DIRECT if the call leads to the code, perhaps through a procedure linkage table,
  * otherwise to NONE. */
 static LuCodeResult
@@ -307,9 +322,8 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
   if (result == LU_CODE_READ && arch->is_plt_entry (bytes))
     *kind = LU_CALL_DIRECT;
   /* The target may be code without CFI that jumps there, as in musl's start of a program. */
-  else if (result == LU_CODE_READ && lu_code_reader_fill_gaps (reader, &file)
-           && is_target (call, target))
-    *kind = LU_CALL_DIRECT;
+  else if (result == LU_CODE_READ && call->is_exact)
+    return ask_rows (reader, &file, call, target, kind);
   return result;
 }
 

@@ -202,6 +202,26 @@ test_stored (void)
   close_program (&program);
 }
 
+/* A file that others may write to can change, and change back, while it is read. */
+static void
+test_not_ours (void)
+{
+  g_autofree char *path = g_strdup ("/tmp/lu-gaps-XXXXXX");
+  lu_autofd fd = g_mkstemp (path);
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (fchmod (fd, 0755), ==, 0);
+  g_assert_true (lu_file_rows_may_be_stored (fd));
+  g_assert_cmpint (fchmod (fd, 0775), ==, 0);
+  g_assert_false (lu_file_rows_may_be_stored (fd));
+  g_assert_cmpint (fchmod (fd, 0757), ==, 0);
+  g_assert_false (lu_file_rows_may_be_stored (fd));
+  g_assert_cmpint (fchmod (fd, 0755), ==, 0);
+  if (getuid () != 65534 && fchown (fd, 65534, (gid_t) -1) == 0)
+    g_assert_false (lu_file_rows_may_be_stored (fd));
+  unlink (path);
+}
+
 /* Rows depend on all that a file loads: a file with the same CFI and other code is another one. */
 static void
 test_identity (void)
@@ -289,6 +309,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/stored", test_stored);
+  g_test_add_func ("/gap-filler/not-ours", test_not_ours);
   g_test_add_func ("/gap-filler/identity", test_identity);
   g_test_add_func ("/gap-filler/end", test_end);
 #endif
