@@ -13,12 +13,33 @@
 /* The longest instruction, in bytes */
 #define LONGEST 15
 
+/* Returns the number of leads to addresses below this one. */
+static guint
+count_leads_below (const GArray *leads, guint64 address)
+{
+  guint low = 0, high = leads->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (leads, LuCodeLead, middle).address < address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
 /* Adds the functions of one kind to which other code leads, each before what the last one has led
  * to. FALSE: it was cancelled. */
 static gboolean
-add_leads (LuFlow *flow, const GArray *leads, LuStartKind kind)
+add_leads (LuFlow *flow, const GArray *leads, const LuCodeBytes *range, LuStartKind kind)
 {
-  for (guint i = 0; leads != NULL && i < leads->len; i++)
+  guint first = leads != NULL ? count_leads_below (leads, range->start) : 0;
+  guint end = leads != NULL ? count_leads_below (leads, range->start + range->size) : 0;
+
+  for (guint i = first; i < end; i++)
     {
       const LuCodeLead *lead = &g_array_index (leads, LuCodeLead, i);
 
@@ -43,8 +64,8 @@ lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GA
   for (guint i = lu_code_file_first (file->functions, range->start);
        i < file->functions->len && g_array_index (file->functions, guint64, i) < end; i++)
     lu_flow_add_start (flow, g_array_index (file->functions, guint64, i), LU_START_CERTAIN, FALSE);
-  if (lu_flow_run (flow) && add_leads (flow, wanted->leads, LU_START_CERTAIN)
-      && add_leads (flow, wanted->leads, LU_START_POINTER) && lu_flow_run_pointers (flow)
+  if (lu_flow_run (flow) && add_leads (flow, wanted->leads, range, LU_START_CERTAIN)
+      && add_leads (flow, wanted->leads, range, LU_START_POINTER) && lu_flow_run_pointers (flow)
       && lu_flow_run_words (flow, (const guint64 *) words->data + first, n)
       && lu_flow_run_gaps (flow))
     return g_steal_pointer (&flow);
@@ -87,7 +108,7 @@ first_part (const LuCodeBytes *range)
 
   if (range->size <= MAX_PART)
     return part;
-  for (gsize size = MAX_PART & ~(gsize) 15; size > MAX_PART / 2; size -= 16)
+  for (gsize size = MAX_PART - (range->start + MAX_PART) % 16; size > MAX_PART / 2; size -= 16)
     if (is_behind_padding (range, size))
       {
         part.size = size;

@@ -21,7 +21,7 @@ typedef struct
 typedef struct
 {
   const GArray *pieces;     /* of LuCodeRange, ascending, without overlaps; NULL: all code */
-  const GArray *leads;      /* of LuCodeLead, in any order: from other code; NULL: none */
+  const GArray *leads;      /* of LuCodeLead, by address: from other code; NULL: none */
   const gint *is_cancelled; /* atomic; NULL: never */
 } LuCodeWanted;
 
