@@ -127,7 +127,7 @@ lu_leaf_names_stack (uint64_t rex, uint64_t modrm, uint64_t is_group)
 static inline uint64_t
 lu_code_size_of_one (struct lu_instruction *at)
 {
-  uint64_t op = at->op, modrm = at->rest & 0xff, number = modrm >> 3 & 7;
+  uint64_t op = at->op, modrm = at->rest & 0xff, number = modrm >> 3 & 7, wide = at->rex >> 3 & 1;
   uint64_t has_modrm =
       lu_code_has (op, 0x0f0f0f0f0f0f0f0e, 0x0a0800000000, 0x2ffb, 0xc0c00000000f00c3);
   uint64_t byte = lu_code_has (op, 0x1010101010101010, 0x080000000000, 0xff010000000009, 0x43);
@@ -147,7 +147,7 @@ lu_code_size_of_one (struct lu_instruction *at)
   at->has_operand = has_modrm;
   byte |= is_test & (op ^ 1);
   word |= is_test & op;
-  word *= 4 - 2 * at->narrow + 4 * (is_constant & at->rex >> 3);
+  word *= 4 - 2 * (at->narrow & (wide ^ 1)) + 4 * (is_constant & wide);
   return (at->head + has_modrm * lu_leaf_operand_size (at->rest) + byte + word) * is_fine;
 }
 
@@ -163,7 +163,10 @@ lu_code_size_of_two (struct lu_instruction *at)
   uint64_t byte = lu_code_has (op, 0, 0x0f000000000000, 0x0400101000000000, 0x74);
   uint64_t is_alone = lu_code_has (op, 0x02000000000000, 0x80000000000000, 0x0400000000, 0xff00);
   uint64_t is_group = lu_code_has (op, 0xff000000, 0, 0x04000000ffff0000, 0);
-  uint64_t names = is_scalar & lu_leaf_names_stack (at->rex, at->rest & 0xff, is_group);
+  uint64_t is_swap = lu_leaf_is (op >> 3, 0xc8 >> 3)
+                     & lu_leaf_is (op & LU_LEAF_REGISTER, LU_LEAF_STACK)
+                     & lu_leaf_is (at->rex & LU_LEAF_REX_B, 0);
+  uint64_t names = (is_scalar & lu_leaf_names_stack (at->rex, at->rest & 0xff, is_group)) | is_swap;
   uint64_t has_modrm = is_scalar | is_vector;
 
   at->has_operand = has_modrm;
