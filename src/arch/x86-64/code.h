@@ -71,7 +71,7 @@ lu_leaf_step (uint64_t code)
     return 2 + lu_leaf_is (code & 0xffff00, 0xcc0100);
   if ((code & 0xf0ff) == 0x800f)
     return 6;
-  at = lu_code_parse (code);
+  lu_code_parse (code, &at);
   if (at.map == 0 && at.op == 0xc3)
     return LU_LEAF_BARE;
   is_lea = lu_leaf_is (at.map, 0) & lu_leaf_is (at.op, 0x8d) & (at.rex >> 3 ^ 1);

@@ -80,33 +80,33 @@ lu_code_parse_vex (uint64_t code, struct lu_instruction *found)
   found->head = 3 + is_long;
 }
 
-/* Takes the instruction apart that starts with the low byte of `code`. */
-static inline struct lu_instruction
-lu_code_parse (uint64_t code)
+/* Takes the instruction apart that starts with the low byte of `code`. Compilers for BPF do not
+ * accept functions that return a struct. */
+static inline void
+lu_code_parse (uint64_t code, struct lu_instruction *found)
 {
-  struct lu_instruction found = { 0 };
   uint64_t has_rex, is_two, is_three, third;
 
+  *found = (struct lu_instruction){ 0 };
   if (lu_leaf_is (code >> 1 & 0x7f, 0xc4 >> 1))
     {
-      lu_code_parse_vex (code, &found);
-      return found;
+      lu_code_parse_vex (code, found);
+      return;
     }
-  code = lu_code_take_prefix (code, &found);
-  code = lu_code_take_prefix (code, &found);
+  code = lu_code_take_prefix (code, found);
+  code = lu_code_take_prefix (code, found);
   has_rex = lu_leaf_is (code >> 4 & 15, LU_LEAF_REX_PLAIN >> 4);
-  found.rex = (code & 0xff) * has_rex;
+  found->rex = (code & 0xff) * has_rex;
   code >>= 8 * has_rex;
   is_two = lu_leaf_is (code & 0xff, 0x0f);
   code >>= 8 * is_two;
   third = code & 0xff;
   is_three = is_two & (lu_leaf_is (third, 0x38) | lu_leaf_is (third, 0x3a));
   code >>= 8 * is_three;
-  found.map = is_two + is_three + (is_three & lu_leaf_is (third, 0x3a));
-  found.op = code & 0xff;
-  found.rest = code >> 8;
-  found.head = found.prefixes + has_rex + is_two + is_three + 1;
-  return found;
+  found->map = is_two + is_three + (is_three & lu_leaf_is (third, 0x3a));
+  found->op = code & 0xff;
+  found->rest = code >> 8;
+  found->head = found->prefixes + has_rex + is_two + is_three + 1;
 }
 
 /* Returns whether ModRM names rsp or rbp as a register that may be written. In a group (shift,
