@@ -35,6 +35,9 @@ OUTSIDE = [
     ["LIBC|LDSO|VDSO|PLT*", *START],
     ["LIBC|LDSO|VDSO|PLT*", "main", *START],
     ["_start"],
+    ["PLT", "_start"],
+    # On aarch64 the dynamic linker jumps there with its own address in the link register.
+    ["_start", "ldso:_start"],
     ["LIBC*", START_FILES, NO_CFI],
     ["LIBC|PLT*", f"{START_FILES}+", "LIBC|LDSO*", *START],
 ]
