@@ -174,9 +174,10 @@ static const Group keeper = {
       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW } },
 };
 
-/* The process that loads a BPF program later on (src/bpf/reader-process.c). */
+/* The process that loads a BPF program later on (src/bpf/reader-process.c). Since 1.4, libbpf takes
+ * descriptors of memory files for maps that it has yet to make. */
 static const Group loader = {
-  "dup2 dup3",
+  "dup2 dup3 memfd_create",
   {
       { "bpf", 0, WORD, BPF_PROG_LOAD },
       { "bpf", 0, WORD, BPF_BTF_LOAD },

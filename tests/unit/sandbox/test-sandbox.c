@@ -575,6 +575,8 @@ try_loading (void)
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     if (others[i]() != EPERM)
       return 3;
+  if (try_memfd () != 0)
+    return 5;
   return try_open_for_reading () == 0 ? 0 : 4;
 }
 
