@@ -37,7 +37,8 @@ def build(architecture, directory):
         return None
     made, library = directory / "golden.o", directory / "golden.so"
     subprocess.run([assembler, "-o", made, GOLDEN / f"{architecture}.s"], check=True)
-    subprocess.run([linker, "-shared", "--eh-frame-hdr", "-Ttext=0x10000", "-o", library, made],
+    subprocess.run([linker, "-shared", "--eh-frame-hdr", "-Ttext=0x10000", "--section-start=.plt=0x20000",
+                    "-o", library, made],
                    check=True)
     return library
 
