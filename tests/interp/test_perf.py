@@ -73,8 +73,9 @@ def compare(capture, entries):
     for sample in sorted(capture.samples, key=lambda one: one.time):
         ours, theirs = list(functions(capture, sample)), list(trampolines(entries, sample))
         has_begun |= bool(ours)
-        # An output has so many addresses of a stack; the middle of longer ones is not there.
-        if not has_begun or not (ours or theirs) or len(sample.addresses) >= 1024:
+        # An output has so many addresses of a stack; the middle of longer ones is not there. A stack that is not whole
+        # lacks trampolines.
+        if not has_begun or not (ours or theirs) or len(sample.addresses) >= 1024 or syscap.is_synthetic(sample.user[-1]):
             continue
         if is_same(ours, theirs):
             same += 1
