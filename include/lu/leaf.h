@@ -13,9 +13,9 @@
 
 #include <stdint.h>
 
-/* Limits of decoding: bytes of code, instructions, and bytes of one instruction. All known
- * instructions fit into the last: prefix, opcode, ModRM, SIB and a displacement; the immediate byte
- * of a shift does not matter. */
+/* Limits of decoding: bytes of code, instructions, and bytes of one instruction. Prefixes,
+ * opcode, ModRM and SIB fit into the last, which say how long the instruction is; what of the
+ * displacement and immediate lies behind is not looked at. */
 #define LU_LEAF_BYTES  48
 #define LU_LEAF_STEPS  16
 #define LU_LEAF_WINDOW 8

@@ -171,18 +171,9 @@ read_segments (Reading *self, const GArray *pieces)
 static const LuCodeBytes *
 range_below (const GArray *ranges, guint64 address)
 {
-  guint low = 0, high = ranges->len;
+  guint n = lu_code_file_first (ranges, address + 1); /* no code is at the last address */
 
-  while (low < high)
-    {
-      guint middle = low + (high - low) / 2;
-
-      if (g_array_index (ranges, LuCodeBytes, middle).start <= address)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low > 0 ? &g_array_index (ranges, LuCodeBytes, low - 1) : NULL;
+  return n > 0 ? &g_array_index (ranges, LuCodeBytes, n - 1) : NULL;
 }
 
 /* Returns the bytes at an address, or NULL. */
@@ -424,15 +415,18 @@ lu_code_file_find_pointers (const LuCodeFile *self)
 }
 
 guint
-lu_code_file_first (const GArray *addresses, guint64 address)
+lu_code_file_first (const GArray *elements, guint64 address)
 {
-  guint low = 0, high = addresses->len;
+  gsize size = g_array_get_element_size ((GArray *) elements);
+  guint low = 0, high = elements->len;
 
   while (low < high)
     {
       guint middle = low + (high - low) / 2;
+      guint64 at;
 
-      if (g_array_index (addresses, guint64, middle) < address)
+      memcpy (&at, elements->data + middle * size, sizeof at);
+      if (at < address)
         low = middle + 1;
       else
         high = middle;

@@ -41,7 +41,9 @@ void lu_code_file_free (LuCodeFile *self);
 /* Returns the words of data that are addresses in the ranges of code (of guint64, ascending),
  * owned. */
 GArray *lu_code_file_find_pointers (const LuCodeFile *self);
-/* Returns the index of the first of the ascending addresses (of guint64) that is not below one. */
-guint lu_code_file_first (const GArray *addresses, guint64 address);
+/* Returns the index of the first element that is not below an address. Elements begin with a
+ * guint64 (an address, LuCodeBytes, LuCodeRange, LuCodeLead), by which they are in ascending order.
+ */
+guint lu_code_file_first (const GArray *elements, guint64 address);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeFile, lu_code_file_free)

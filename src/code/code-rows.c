@@ -13,31 +13,13 @@
 /* The longest instruction, in bytes */
 #define LONGEST 15
 
-/* Returns the number of leads to addresses below this one. */
-static guint
-count_leads_below (const GArray *leads, guint64 address)
-{
-  guint low = 0, high = leads->len;
-
-  while (low < high)
-    {
-      guint middle = low + (high - low) / 2;
-
-      if (g_array_index (leads, LuCodeLead, middle).address < address)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
-}
-
 /* Adds the functions of one kind to which other code leads, each before what the last one has led
  * to. FALSE: it was cancelled. */
 static gboolean
 add_leads (LuFlow *flow, const GArray *leads, const LuCodeBytes *range, LuStartKind kind)
 {
-  guint first = leads != NULL ? count_leads_below (leads, range->start) : 0;
-  guint end = leads != NULL ? count_leads_below (leads, range->start + range->size) : 0;
+  guint first = leads != NULL ? lu_code_file_first (leads, range->start) : 0;
+  guint end = leads != NULL ? lu_code_file_first (leads, range->start + range->size) : 0;
 
   for (guint i = first; i < end; i++)
     {

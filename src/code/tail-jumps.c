@@ -42,18 +42,9 @@ leaves_to (const LuOp *op, const LuFde *fde)
 static gboolean
 is_in_gap (const GArray *gaps, guint64 address)
 {
-  guint low = 0, high = gaps->len;
+  guint n = lu_code_file_first (gaps, address + 1); /* no code is at the last address */
 
-  while (low < high)
-    {
-      guint middle = low + (high - low) / 2;
-
-      if (g_array_index (gaps, LuCodeRange, middle).end <= address)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low < gaps->len && g_array_index (gaps, LuCodeRange, low).start <= address;
+  return n > 0 && address < g_array_index (gaps, LuCodeRange, n - 1).end;
 }
 
 static void
