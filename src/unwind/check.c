@@ -7,7 +7,8 @@
  * A difference is reported with its first frame that differs and the two frames before it, whose
  * rules the engines must have taken differently (the first of them if a register was lost there
  * that the second one needs): module, ELF address, and what the compiled rule and libdw's row say.
- * One report for each place; all samples are counted. */
+ * One report for each place; all samples are counted. Where a BPF walk differs, the report also
+ * lists both stacks and what is on top of the sampled one. */
 
 #include "unwind/check.h"
 
@@ -16,9 +17,12 @@
 #include "unwind/dwfl-rule.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* The number of differences reported in full; more are only counted. */
 #define MAX_REPORTED 50
+/* The frames and the words of the sample that a report about a BPF walk lists. */
+#define MAX_LISTED 32
 
 typedef struct
 {
@@ -35,6 +39,7 @@ typedef struct
 {
   const char *reference_name, *tested_name;
   const LuStack *reference, *tested;
+  const LuSample *sample; /* to be listed in reports, too; or NULL */
 } Pair;
 
 /* The code whose rule led from one frame to the next. */
@@ -143,6 +148,58 @@ write_place (GString *text, const char *where, const Place *place, const LuArch 
   g_string_append_printf (text, "check:   table %s\ncheck:   libdw %s\n", table, libdw);
 }
 
+/* Writes an address as a place in a file, if it is in one. */
+static void
+write_address (GString *text, LuAddressSpace *space, const LuArch *arch, guint64 address)
+{
+  const LuMapping *mapping = lu_address_space_find (space, address);
+
+  g_string_append_printf (text, " %#" PRIx64, address);
+  if (mapping != NULL)
+    g_string_append_printf (text, " (%s %#" PRIx64 ")", lu_module_path (mapping->module),
+                            address - lu_dwfl_mapping_describe (mapping, arch).bias);
+}
+
+static void
+write_stack (GString *text, LuAddressSpace *space, const LuArch *arch, const char *name,
+             const LuStack *stack)
+{
+  for (guint i = 0; i < MIN (stack->n_frames, MAX_LISTED); i++)
+    {
+      g_string_append_printf (text, "check:   %s %u:", name, i);
+      write_address (text, space, arch, stack->frames[i].pc);
+      g_string_append (text, (stack->frames[i].flags & LU_FRAME_INFERRED) != 0  ? ", inferred\n"
+                             : (stack->frames[i].flags & LU_FRAME_DERIVED) != 0 ? ", derived\n"
+                                                                                : "\n");
+    }
+}
+
+/* Lists both stacks, the registers that steps begin with, and the words on top of the stack that
+ * lead into code. */
+static void
+write_details (GString *text, LuAddressSpace *space, const LuArch *arch, const Pair *pair)
+{
+  guint64 sp = 0, fp = 0, word = 0;
+
+  if (arch == NULL || pair->sample == NULL)
+    return;
+  lu_arch_read (&pair->sample->regs, arch->perf_sp, &sp);
+  lu_arch_read_dwarf (arch, &pair->sample->regs, arch->fp, &fp);
+  g_string_append_printf (text, "check:   stack pointer %#" PRIx64 ", frame pointer %#" PRIx64 "\n",
+                          sp, fp);
+  for (guint i = 0; i < MAX_LISTED && (i + 1) * arch->word_size <= pair->sample->stack_size; i++)
+    {
+      memcpy (&word, pair->sample->stack + i * arch->word_size, arch->word_size);
+      if (lu_address_space_find (space, word) == NULL)
+        continue;
+      g_string_append_printf (text, "check:   word at +%u:", i * arch->word_size);
+      write_address (text, space, arch, word);
+      g_string_append_c (text, '\n');
+    }
+  write_stack (text, space, arch, pair->reference_name, pair->reference);
+  write_stack (text, space, arch, pair->tested_name, pair->tested);
+}
+
 static void
 to_standard_error (const LuDifference *difference, gpointer user_data)
 {
@@ -170,6 +227,7 @@ tell (CheckUnwinder *self, LuAddressSpace *space, const LuArch *arch, const Pair
       place = place_before (pair->reference, i - 1, space, arch);
       write_place (text, "called by that:", &place, arch);
     }
+  write_details (text, space, arch, pair);
   difference.report = text->str;
   self->func (&difference, self->user_data);
 }
@@ -180,7 +238,8 @@ static void
 check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
-  const Pair pair = { self->reference->ops->name, self->tested->ops->name, stack, &self->other };
+  const Pair pair = { self->reference->ops->name, self->tested->ops->name, stack, &self->other,
+                      NULL };
   guint i;
 
   self->reference->ops->unwind (self->reference, request, stack);
@@ -274,8 +333,9 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
 {
   CheckUnwinder *self = (CheckUnwinder *) unwinder;
   const LuStack *bpf_unwound = comparison->bpf_unwound;
-  const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, bpf_unwound },
-                         { self->reference->ops->name, "bpf", comparison->stack, bpf_unwound } };
+  const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, bpf_unwound, sample },
+                         { self->reference->ops->name, "bpf", comparison->stack, bpf_unwound,
+                           sample } };
 
   compare_kernel (self, comparison);
   lu_count (&self->parent.counters, LU_COUNTER_BPF_COMPARED);

@@ -210,6 +210,39 @@ test_kernel_frames (void)
     }
 }
 
+/* Where a BPF walk differs, the report also has both stacks and the words that lead into code. */
+static void
+test_bpf_frames (void)
+{
+  g_autoptr (Tracee) tracee = start ();
+  Told told = { 0 };
+  g_autoptr (LuUnwinder) check =
+      lu_check_new (lu_unwinder_dwfl.new(NULL), liar_new (), remember, &told);
+  g_autofree LuStack *stack = g_new (LuStack, 1), *bpf_unwound = g_new (LuStack, 1);
+  LuComparison comparison = { .stack = stack, .bpf_unwound = bpf_unwound };
+  LuCounters counters = { 0 };
+  g_autofree char *place = NULL;
+
+  if (tracee == NULL)
+    return;
+  lie = LIE_NONE;
+  unwind (check, tracee, stack);
+  *bpf_unwound = *stack;
+  memmove (&bpf_unwound->frames[2], &bpf_unwound->frames[3],
+           --bpf_unwound->n_frames * sizeof *bpf_unwound->frames - 2 * sizeof *stack->frames);
+  check->ops->compare (check, &tracee->sample, tracee->space, &comparison);
+  lu_counters_add (&counters, &check->counters);
+  g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_DIFFER), ==, 1);
+  g_assert_cmpuint (told.n_calls, ==, 1);
+  g_assert_cmpuint (told.frame, ==, 2);
+  place = g_strdup_printf ("check:   liar 2: %#" G_GINT64_MODIFIER "x (", stack->frames[2].pc);
+  assert_has (&told, place);
+  assert_has (&told, "check:   bpf 1: 0x");
+  assert_has (&told, "check:   word at +");
+  assert_has (&told, "check:   stack pointer 0x");
+  g_free (told.report);
+}
+
 /* The report names the frame, the module and address of the previous frame, and both rules; it
  * appears once per place, however many samples pass it. */
 static void
@@ -283,6 +316,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/agreement", test_agreement);
   g_test_add_func ("/check/frame", test_frame);
   g_test_add_func ("/check/kernel-frames", test_kernel_frames);
+  g_test_add_func ("/check/bpf-frames", test_bpf_frames);
   g_test_add_func ("/check/others", test_others);
   return g_test_run ();
 }
