@@ -22,11 +22,13 @@ enum verdict
   VERDICT_MORE, /* nothing so far; must be the last enumerator */
 };
 
-/* Sets walk->seen to the mapping of the address; returns 0 if there is none. */
+/* Sets walk->seen to the mapping of the address; returns 0 if there is none. A file whose table is
+ * not there is one: its rules are unknown. */
 HOST_SUBPROGRAM int64_t
 see_mapping (walk_ref ref, uint64_t address)
 {
   struct walk *walk = host_walk (ref);
+  int64_t result;
 
   if (walk == NULL)
     return 0;
@@ -36,10 +38,13 @@ see_mapping (walk_ref ref, uint64_t address)
     walk->seen = walk->place;
   else if (address - walk->before.start < walk->before.size)
     walk->seen = walk->before;
-  else if (find_place (ref, address) == 0)
-    walk->seen = walk->found;
   else
-    return 0;
+    {
+      result = find_place (ref, address);
+      if (result != 0 && result != GIVE_UP (NO_TABLE))
+        return 0;
+      walk->seen = walk->found;
+    }
   return 1;
 }
 

@@ -42,9 +42,9 @@ check_owner (walk_ref ref, uint64_t pc)
     return VERDICT_NONE;
   if (walk->seen.kind == LU_BPF_MAPPING_JIT)
     return may_own_frame (walk) ? VERDICT_FOUND : VERDICT_NONE;
-  if (walk->seen.kind != LU_BPF_MAPPING_TABLE)
+  if (walk->seen.kind == LU_BPF_MAPPING_NO_CFI)
     return VERDICT_NONE;
-  rule = see_rule (ref, pc - 1);
+  rule = walk->seen.kind == LU_BPF_MAPPING_TABLE ? see_rule (ref, pc - 1) : LU_FP_RULE_UNKNOWN;
   if (rule == LU_FP_RULE_OTHER && walk->frame_kind != LU_FRAME_KIND_CALLER
       && walk->place.kind != LU_BPF_MAPPING_JIT
       && walk->word_at - walk->sp < LU_FP_LEAF_WORDS * sizeof (uint64_t))

@@ -3,7 +3,7 @@
 
 /* test-set-up.c - remembers code whose frames were seen to be set up, with the C of the BPF
  * program: for the version of the mappings that the walk uses, whatever the last record was about,
- * and only if they were. */
+ * and only if they were. Code whose table is not there may be a caller. */
 
 #include "walk-arch.h" /* before lu/step.h */
 
@@ -13,7 +13,9 @@
 
 #include "../../bpf/walk-subprogram.h"
 
-#define PC 0x401a41
+#define PC      0x401a41
+#define LIBRARY 0x7f0000001000
+#define STACK   0x7ffc00000000
 
 static guint n_tests, n_failed;
 
@@ -22,6 +24,40 @@ report (gboolean is_ok, const char *name)
 {
   n_failed += !is_ok;
   printf ("%s %u - %s\n", is_ok ? "ok" : "not ok", ++n_tests, name);
+}
+
+/* Makes all mappings one library, at LIBRARY, and the stack's top word an address in it. */
+static void
+map_library (struct walk *walk, uint32_t kind)
+{
+  static struct entry entry;
+  static uint64_t stack[16] = { LIBRARY + 0x100 };
+  const struct lu_bpf_mapping mapping = {
+    .start = LIBRARY, .end = LIBRARY + 0x1000, .module = 1, .kind = kind
+  };
+
+  memcpy (&entry.words[8], &mapping, sizeof mapping);
+  user_host.entries[0] = &entry;
+  user_host.stack = (const uint8_t *) stack;
+  user_host.stack_at = STACK;
+  user_host.stack_size = sizeof stack;
+  walk->process.mappings = 8;
+  walk->process.n_mappings = 1;
+  walk->seen.size = walk->place.size = walk->before.size = walk->window.n_words = 0;
+  walk->frame_kind = LU_FRAME_KIND_CALLER;
+  walk->sp = STACK;
+  walk->fp = STACK + 64;
+  walk->n_rules = 0;
+}
+
+/* Returns what is said about the library as the possible caller of code that was called by code
+ * with a rule. */
+static int64_t
+ask (struct walk *walk, uint32_t kind)
+{
+  map_library (walk, kind);
+  walk->has_rule = 1;
+  return find_word (0, walk, walk->sp, WANTED_OWNER);
 }
 
 int
@@ -44,6 +80,12 @@ main (void)
   report (go_by_pops (0, walk, LU_LEAF_POPPED | 1 << LU_LEAF_DEPTH_SHIFT) != VERDICT_NONE
               && !is_known_set_up (walk, PC),
           "a leaf that does not save the frame pointer, which is zero");
+  report (ask (walk, LU_BPF_MAPPING_NO_CFI) == VERDICT_NONE, "a file without tables");
+  report (ask (walk, LU_BPF_MAPPING_TABLE) == VERDICT_UNKNOWN, "a file whose table is not there");
+  report (ask (walk, LU_BPF_MAPPING_OPAQUE) == VERDICT_UNKNOWN, "a mapping that cannot be unwound");
+  map_library (walk, LU_BPF_MAPPING_TABLE);
+  report (check_return (0, LIBRARY + 0x100, STACK, STACK, WANTED_BY_FP) == VERDICT_UNKNOWN,
+          "a return address into a file whose table is not there");
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }
