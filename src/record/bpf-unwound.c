@@ -131,6 +131,24 @@ check_by_vmas (const LuBpfUnwoundStack *stack, LuAddressSpace *space)
               stack->n_user, word);
 }
 
+/* Returns whether there is code that BPF did not know: a word that leads there was no return
+ * address for its frame-pointer steps. */
+static gboolean
+has_new_code (LuAddressSpace *now, LuAddressSpace *then)
+{
+  guint n;
+  const LuMapping *mappings = lu_address_space_mappings (now, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const LuMapping *known = lu_address_space_find (then, mappings[i].start);
+
+      if (!is_same (&mappings[i], known) || known->end < mappings[i].end)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* For stacks that BPF unwound with published mappings: those of this version of the address space,
  * or of an earlier one. */
 static LuBpfUnwoundResult
@@ -141,6 +159,9 @@ check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressS
   /* NULL: that version is gone, or belonged to another program. */
   Lookup then =
       lookup_in (is_current ? space : lu_process_find_address_space (process, stack->serial));
+  gboolean is_ignorant = !is_current && then.space != NULL
+                         && (stack->flags & LU_BPF_RECORD_INFERRED) != 0
+                         && has_new_code (space, then.space);
 
   for (guint32 i = 0; i < stack->n_user; i++)
     {
@@ -152,6 +173,8 @@ check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressS
       if (!is_current
           && (then.space == NULL || !is_same (mapping, find (&then, lookup_address (word)))))
         return end (LU_STATUS_STALE_MAPPING, i + 1, word);
+      if (is_ignorant && i > 0 && (word & LU_BPF_PC_INFERRED) != 0)
+        return end (LU_STATUS_STALE_MAPPING, i, user_word (stack, i - 1));
     }
   return end (stack->status, stack->n_user, user_word (stack, stack->n_user - 1));
 }

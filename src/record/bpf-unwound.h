@@ -16,7 +16,8 @@
 typedef struct
 {
   LuStatus status; /* the record's, or STALE_MAPPING: BPF used another file at the last frame that
-                      stays; or NO_MAPPING: the frame after it is in no mapping */
+                      stays, or did not know all code when it went by frame pointer from there; or
+                      NO_MAPPING: the frame after it is in no mapping */
   guint32 n_user;  /* user frames that stay, from the leaf */
   guint64 end_pc;  /* as in LuStack */
 } LuBpfUnwoundResult;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_swap.py LIVE_UNWINDER SWAP LIBRARY LIBRARY - no stack is walked by a mapping that is gone.
+"""test_swap.py LIVE_UNWINDER FRESH SWAP LIBRARY LIBRARY - no stack is walked by mappings of another time.
 
-Records swap.c, which maps other code at the same address all the time.  What the kernel walks has to
-be what the engines find, and every stack that counts as complete has to lead through the library to
-main.  Prints TAP."""
+Records swap.c, which maps other code at the same address all the time, and fresh.c, which maps new
+code at other addresses.  What the kernel walks has to be what the engines find, and every stack that
+counts as complete has to lead through this code to main.  Prints TAP."""
 
 import json
 import os
@@ -18,7 +18,7 @@ import syscap  # noqa: E402  (needs the path above)
 
 SECONDS = "2"
 USER = 2**64 - 512      # PERF_CONTEXT_USER
-# The frames of a sample in spin(): spin(), step(), main(), and three that start a program.
+# The frames of a sample in spin(): spin(), step() or generated code, main(), and three that start a program.
 DEPTH = 6
 
 
@@ -56,26 +56,33 @@ def report(number, name, is_good):
     print(f"{'ok' if is_good else 'not ok'} {number} - {name}", flush=True)
 
 
-def main(argv):
-    program, *command = argv[1:]
-    command.insert(1, SECONDS)
+def test(number, name, program, command):
+    """Returns FALSE, and says why, if nothing can be walked here."""
     with tempfile.TemporaryDirectory(prefix="swap-") as directory:
         path = os.path.join(directory, "x.syscap")
         stats, said = record(program, "bpf", command, path)
         if stats is None:
             print(f"1..0 # SKIP {' '.join(said.split())}")
-            return 0
-        print("1..2")
+            return False
         depths = depths_in_spin(syscap.read(path), command[0])
         walks = stats["kernel_walks"]
         print(f"# {stats['samples']} samples, {stats['complete_percent']:.2f} % complete, {walks['stacks']} walked, "
-              f"{walks['stale']} of them by mappings that were gone; complete ones in spin(), by depth: {depths}")
-        report(1, "complete stacks lead through the library", sum(depths.values()) > 30 and set(depths) == {DEPTH})
+              f"{walks['stale']} of them by other mappings; complete ones in spin(), by depth: {depths}")
+        report(number, f"{name}: complete stacks lead through it", sum(depths.values()) > 30 and set(depths) == {DEPTH})
         stats, said = record(program, "bpf-check", command, path)
         check = stats["check"]
         print(f"# {check}")
-        report(2, "walks are what the engines say", check["kernel_compared"] > 30 and check["kernel_differ"] == 0)
-        return 0
+        report(number + 1, f"{name}: walks are what the engines say",
+               check["kernel_compared"] > 30 and check["kernel_differ"] == 0)
+    return True
+
+
+def main(argv):
+    program, fresh, swap, *libraries = argv[1:]
+    if test(1, "other code at the same address", program, [swap, SECONDS, *libraries]):
+        test(3, "new code", program, [fresh, SECONDS])
+        print("1..4")
+    return 0
 
 
 if __name__ == "__main__":

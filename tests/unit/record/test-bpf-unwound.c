@@ -92,10 +92,13 @@ take_stack (Fixture *self, const LuBpfUnwoundStack *stack)
 static void
 take (Fixture *self, guint64 serial, LuStatus status, const guint64 *pcs, guint32 n)
 {
-  const LuBpfUnwoundStack stack = {
+  LuBpfUnwoundStack stack = {
     .status = status, .serial = serial, .n_user = n, .pcs = (const guint8 *) pcs
   };
 
+  for (guint32 i = 0; i < n; i++)
+    if ((pcs[i] & LU_BPF_PC_INFERRED) != 0)
+      stack.flags |= LU_BPF_RECORD_INFERRED;
   take_stack (self, &stack);
 }
 
@@ -155,8 +158,44 @@ test_outside (Fixture *self, gconstpointer data)
 static void
 test_changed_elsewhere (Fixture *self, gconstpointer data)
 {
+  guint64 certain[G_N_ELEMENTS (usual)];
+
+  memcpy (certain, usual, sizeof usual);
+  certain[3] &= ~LU_BPF_PC_INFERRED;
   map (self, 4, self->other, 0x800000, 0x810000, 0);
   map (self, 5, self->other, 0x70f000, 0x712000, 0);
+  g_assert_cmpuint (self->first_serial, !=, self->last_serial);
+  take (self, self->first_serial, LU_STATUS_COMPLETE, certain, G_N_ELEMENTS (certain));
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_COMPLETE);
+  g_assert_cmpuint (self->stack.n_frames, ==, 4);
+}
+
+/* A frame found by frame pointer: a word below it may lead to the new code. */
+static void
+test_new_code (Fixture *self, gconstpointer data)
+{
+  map (self, 4, self->other, 0x800000, 0x810000, 0);
+  take (self, self->first_serial, LU_STATUS_COMPLETE, usual, G_N_ELEMENTS (usual));
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_STALE_MAPPING);
+  g_assert_cmpuint (self->stack.n_frames, ==, 3);
+  g_assert_cmphex (self->stack.end_pc, ==, 0x400100);
+}
+
+/* The end of a known mapping has moved up, as when generated code grows. */
+static void
+test_more_code (Fixture *self, gconstpointer data)
+{
+  map (self, 4, self->library, 0x700000, 0x711000, 0);
+  take (self, self->first_serial, LU_STATUS_COMPLETE, usual, G_N_ELEMENTS (usual));
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_STALE_MAPPING);
+  g_assert_cmpuint (self->stack.n_frames, ==, 3);
+}
+
+/* In another version less of the code is left, and nothing is new. */
+static void
+test_less_code (Fixture *self, gconstpointer data)
+{
+  map (self, 4, self->library, 0x700000, 0x708000, 0);
   g_assert_cmpuint (self->first_serial, !=, self->last_serial);
   take (self, self->first_serial, LU_STATUS_COMPLETE, usual, G_N_ELEMENTS (usual));
   g_assert_cmpint (self->stack.status, ==, LU_STATUS_COMPLETE);
@@ -275,6 +314,9 @@ main (int argc, char **argv)
     { "return-address-at-the-end", test_return_address_at_the_end },
     { "outside", test_outside },
     { "changed-elsewhere", test_changed_elsewhere },
+    { "new-code", test_new_code },
+    { "more-code", test_more_code },
+    { "less-code", test_less_code },
     { "another-file", test_another_file },
     { "another-part-of-the-file", test_another_part_of_the_file },
     { "unknown-space", test_unknown_space },
