@@ -3,11 +3,18 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """survey.py - records programs of many kinds with every engine, and looks for one wrong stack.
 
-    survey.py [--kind NAME]… [--engine NAME]… [--seconds N] [--keep DIRECTORY] LIVE_UNWINDER
+    survey.py [--kind NAME,…] [--engine NAME]… [--seconds N] [--keep DIRECTORY] LIVE_UNWINDER
+    survey.py --into FILE [--least N] [--minutes N] … LIVE_UNWINDER
+    survey.py --into FILE --table
 
 Run by hand and by the stage `survey` of tools/check.  A stack is wrong that the recorder calls
 complete and the judge refuses; one fails the survey.  How many stacks are complete is told, too;
 run.py has goals for that.
+
+With --into a survey can be made in pieces: the file keeps what each recording gave, the totals
+are those of all runs, and what has --least stacks already is not recorded again.  The same command
+with --minutes, repeated until it records nothing, makes the whole survey; --table prints the file
+as a table of Markdown.
 """
 
 import argparse
@@ -19,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import generate
 import programs
@@ -31,6 +39,7 @@ ENGINES = ("auto", "table")
 FREQUENCY = 4999
 PREPARE_TIMEOUT = 300
 WRONG = 3                       # stacks of each kind that are printed
+SUMS = ("judged", "complete", "wrong", "calls_followed")
 
 KINDS = os.path.join(programs.SOURCES, "kinds")
 
@@ -112,50 +121,129 @@ def print_result(result):
             print(f"      {'>' if at == example['frame'] else ' '} {name}")
 
 
+def add_up(results):
+    """(kind, engine) -> Counter of SUMS, over all recordings that were judged."""
+    sums = collections.defaultdict(collections.Counter)
+    for result in results:
+        if result["error"] is None:
+            sums[result["kind"], result["engine"]].update({key: result[key] for key in SUMS})
+    return sums
+
+
 def print_totals(results):
-    good = [result for result in results if result["error"] is None]
+    sums = add_up(results)
     total = collections.Counter()
-    for result in good:
-        for key in ("judged", "complete", "wrong", "calls_followed"):
-            total[key] += result[key]
-    print(f"{len({result['kind'] for result in good})} kinds, {total['judged']} stacks, "
+    for engine in sorted({engine for _, engine in sums}):
+        found = collections.Counter()
+        for (_, other), counter in sums.items():
+            if other == engine:
+                found.update(counter)
+        total.update(found)
+        print(f"{engine}: {found['judged']} stacks, {found['complete']} complete, "
+              f"{found['wrong']} wrong")
+    print(f"{len({kind for kind, _ in sums})} kinds, {total['judged']} stacks, "
           f"{total['complete']} complete, {total['calls_followed']} calls followed, "
           f"{total['wrong']} wrong")
     return total["wrong"]
 
 
+def table(results):
+    """The lines of a table of Markdown: one for each kind, three columns for each engine."""
+    sums = add_up(results)
+    engines = sorted({engine for _, engine in sums})
+    lines = ["| program |" + "".join(f" {e} stacks | complete % | wrong |" for e in engines),
+             "|---|" + "---:|" * 3 * len(engines)]
+    for kind in sorted({kind for kind, _ in sums}):
+        line = f"| {kind} |"
+        for engine in engines:
+            found = sums.get((kind, engine))
+            line += (f" {found['judged']:,} | {100 * found['complete'] / max(1, found['judged']):.2f}"
+                     f" | {found['wrong']} |" if found else " | | |")
+        lines.append(line)
+    return lines
+
+
+def read_results(path):
+    if path is None or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_results(path, results):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+    os.replace(path + ".new", path)
+
+
+def kind_names(text):
+    names = text.split(",")
+    unknown = [name for name in names if name not in choices()]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no kind {', '.join(unknown)}; "
+                                         f"there are {', '.join(choices())}")
+    return names
+
+
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("recorder", metavar="LIVE_UNWINDER")
-    parser.add_argument("--kind", action="append", choices=choices())
+    parser.add_argument("recorder", metavar="LIVE_UNWINDER", nargs="?")
+    parser.add_argument("--kind", action="extend", type=kind_names, metavar="NAME,…")
     parser.add_argument("--engine", action="append")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each kind and engine")
     parser.add_argument("--frequency", type=int, default=FREQUENCY)
     parser.add_argument("--keep", metavar="DIRECTORY", help="keep captures and build results here")
-    parser.add_argument("--json", metavar="FILE", help="write all results as JSON")
-    return parser.parse_args(argv)
+    parser.add_argument("--into", metavar="FILE", help="add the results to those in this file")
+    parser.add_argument("--least", type=int, metavar="N",
+                        help="leave out what has this many stacks in the file")
+    parser.add_argument("--minutes", type=float, help="begin no recording after this time")
+    parser.add_argument("--table", action="store_true", help="only print the file as a table")
+    args = parser.parse_args(argv)
+    if (args.recorder is None) != args.table or (args.table and args.into is None):
+        parser.error("LIVE_UNWINDER, or --table and --into FILE, must be given")
+    return args
 
 
-def survey_all(args, directory):
+def to_record(args, results):
+    """Name, function that makes the command, and engine of each recording to be made; first what
+    has the fewest stacks."""
+    sums = add_up(results)
+    wanted = [(name, make, engine) for name, make in choices().items()
+              for engine in args.engine or ENGINES
+              if (not args.kind or name in args.kind)
+              and (args.least is None or sums[name, engine]["judged"] < args.least)]
+    return sorted(wanted, key=lambda one: sums[one[0], one[2]]["judged"])
+
+
+def failures(results):
+    return [r for r in results if r["error"] is not None and not r["error"].startswith("SKIP")]
+
+
+def survey_all(args, directory, earlier):
+    """Returns the results of this run."""
+    end = None if args.minutes is None else time.monotonic() + 60 * args.minutes
     results = []
     print(f"{'kind':<16} {'engine':<6} {'stacks':>8} {'compl %':>8} {'wrong':>6} {'calls':>9}")
-    for name, make in choices().items():
-        if args.kind and name not in args.kind:
-            continue
-        for engine in args.engine or ENGINES:
-            try:
-                results.append(survey(name, make(directory, args.seconds), engine, args, directory))
-            except programs.Skip as reason:
-                results.append({"kind": name, "engine": engine, "error": f"SKIP {reason}"})
-            print_result(results[-1])
-            if args.json:
-                with open(args.json, "w", encoding="utf-8") as file:
-                    json.dump(results, file, indent=1)
+    for name, make, engine in to_record(args, earlier):
+        if end is not None and time.monotonic() > end:
+            print("The time is over; the same command goes on.")
+            break
+        try:
+            results.append(survey(name, make(directory, args.seconds), engine, args, directory))
+        except programs.Skip as reason:
+            results.append({"kind": name, "engine": engine, "error": f"SKIP {reason}"})
+        print_result(results[-1])
+        if args.into:
+            write_results(args.into, [r for r in earlier + results if r["error"] is None])
     return results
 
 
 def main(argv):
     args = parse_arguments(argv)
+    earlier = read_results(args.into)
+    if args.table:
+        print("\n".join(table(earlier)))
+        return 0
     with tempfile.TemporaryDirectory(prefix="survey-") as temporary:
         directory = os.path.abspath(args.keep or temporary)
         os.makedirs(directory, exist_ok=True)
@@ -165,9 +253,8 @@ def main(argv):
             print(f"SKIP: cannot record here: {reason}")
             return runner.SKIP
         prepare_inputs(directory)
-        results = survey_all(args, directory)
-    failed = [r for r in results if r["error"] is not None and not r["error"].startswith("SKIP")]
-    return 1 if print_totals(results) or failed else 0
+        results = survey_all(args, directory, earlier)
+    return 1 if print_totals(earlier + results) or failures(results) else 0
 
 
 if __name__ == "__main__":

@@ -71,6 +71,33 @@ class Survey(unittest.TestCase):
                 self.skipTest(done.stdout)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
 
+    def test_pieces_add_up(self):
+        more = {**self.GOOD, "judged": 3, "complete": 1, "wrong": 2}
+        other = {**self.GOOD, "engine": "table"}
+        failed = {"kind": "x", "engine": "auto", "error": "no message"}
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "results")
+            self.assertEqual(survey.read_results(path), [])
+            survey.write_results(path, [self.GOOD, more, other, failed])
+            found = survey.read_results(path)
+        self.assertEqual(dict(survey.add_up(found)["x", "auto"]),
+                         {"judged": 12, "complete": 10, "wrong": 2, "calls_followed": 18})
+        self.assertEqual(survey.print_totals(found), 2)
+        self.assertEqual(survey.table(found)[-1], "| x | 12 | 83.33 | 2 | 9 | 100.00 | 0 |")
+
+    def test_what_has_enough_is_left_out(self):
+        some = [{**self.GOOD, "kind": "sed", "judged": n} for n in (30, 30)] + [
+            {**self.GOOD, "kind": "sed", "engine": "table", "judged": 59},
+            {**self.GOOD, "kind": "lua", "judged": 7}]
+        args = survey.parse_arguments(["--kind", "sed,lua", "--kind", "tar", "--least", "60", "x"])
+        self.assertEqual([(name, engine) for name, _, engine in survey.to_record(args, some)],
+                         [("lua", "table"), ("tar", "auto"), ("tar", "table"), ("lua", "auto"),
+                          ("sed", "table")])
+
+    def test_unknown_kinds_are_refused(self):
+        with self.assertRaises(SystemExit):
+            survey.parse_arguments(["--kind", "sed,nothing", "x"])
+
     def test_every_kind_says_what_it_needs_and_runs(self):
         for name, kind in survey.read_kinds().items():
             self.assertTrue(kind["needs"] and kind["record"], name)
