@@ -233,7 +233,7 @@ class Elf:
                     return value
         return None
 
-    def _read_symbols(self, table, strings):
+    def _read_symbols(self, table, strings, has_undefined=False):
         step = 24 if self.is_64 else 16
         fmt = "<IBBHQQ" if self.is_64 else "<IIIBBH"
         data = self.section_data(table) or b""
@@ -243,18 +243,21 @@ class Elf:
             else:
                 name, ea, size, info, _, section = values
             kind = info & 0xf
-            if section == 0 or section >= 0xff00 or kind not in (0, 1, 2, 10):
+            is_undefined = section == 0 and not (has_undefined and ea != 0 and kind == 2)
+            if is_undefined or section >= 0xff00 or kind not in (0, 1, 2, 10):
                 continue
             yield Symbol(ea, size, self._cstring(strings.offset + name), kind, section)
 
     @property
     def exports(self):
-        """Functions that other files can call: name -> [Symbol]."""
+        """Functions that other files can call: name -> [Symbol].  Some are not defined here: code
+        that is not position-independent takes their addresses, so their entry in its procedure
+        linkage table is their address in all files."""
         if self._exports is None:
             self._exports = {}
             for table in self.sections:
                 if table.kind == 11 and table.link < len(self.sections):
-                    for symbol in self._read_symbols(table, self.sections[table.link]):
+                    for symbol in self._read_symbols(table, self.sections[table.link], True):
                         self._exports.setdefault(symbol.name, []).append(symbol)
         return self._exports
 

@@ -52,6 +52,13 @@ class CallFrames(unittest.TestCase):
                     found = image.frame_info(symbols[function].ea + offset)
                     self.assertEqual(found[:3], want)
 
+    def test_entry_of_a_linkage_table_as_address(self):
+        image = elf.Elf(fixture.build("address.c", "address", "-O2", "-fno-pie", "-no-pie"))
+        table = image.section(".plt.sec") or image.section(".plt")
+        self.assertEqual([table.ea <= s.ea < table.ea + table.size for s in image.exports["malloc"]],
+                         [True])
+        self.assertNotIn("free", image.exports)
+
     def test_entry(self):
         image = elf.Elf(fixture.build("cfi.S", "entry", "-nostdlib"))
         symbols = {s.name: s for s in image.symbols}
