@@ -131,13 +131,13 @@ def record(run, recorder, options, command, directory):
     return capture
 
 
-def judge_run(run, path):
+def judge_run(run, path, vdso32=None):
     try:
         capture = syscap.read(path)
     except (OSError, syscap.SyscapError) as error:
         run.error = f"capture: {error}"
         return
-    found = judge.Judge(capture, lambda sample: sample.pid != run.wrapper_pid)
+    found = judge.Judge(capture, lambda sample: sample.pid != run.wrapper_pid, vdso32)
     run.report, run.samples = found.report(), found.samples
 
 

@@ -20,6 +20,7 @@ as a table of Markdown.
 import argparse
 import collections
 import configparser
+import functools
 import json
 import os
 import shutil
@@ -27,12 +28,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 import generate
 import programs
 import run as runner
 
-import judge  # run.py knows where it is
+import fixture  # run.py knows where the judge is
+import judge
 
 ENGINES = ("auto", "table")
 # High, and no multiple of what timers go by.
@@ -78,6 +81,18 @@ def prepare_inputs(directory):
                 file.write(text())
 
 
+@functools.cache
+def vdso32():
+    """A file with the vDSO of 32-bit processes, which this one does not have; None without it."""
+    try:
+        program = fixture.build("stack.c", "stack32", "-m32", "-pthread")
+    except unittest.SkipTest:
+        return None
+    path = fixture.path("vdso32")
+    subprocess.run([program, path], stdout=subprocess.DEVNULL, check=False)
+    return path if os.path.exists(path) and os.path.getsize(path) > 0 else None
+
+
 def choices():
     """Name -> function from directory and seconds to a command."""
     found = {w.name: lambda directory, seconds, w=w: w.prepare(seconds) for w in programs.ALL}
@@ -92,7 +107,7 @@ def survey(name, command, engine, args, directory):
     options = ["--engine", engine, "-F", str(args.frequency)]
     path = runner.record(found, os.path.abspath(args.recorder), options, command, directory)
     if path is not None:
-        runner.judge_run(found, path)
+        runner.judge_run(found, path, vdso32())
     if found.report is None:
         return {"kind": name, "engine": engine, "error": found.error}
     report = found.report
