@@ -20,7 +20,7 @@
 #define LU_ARCH_MAX_REGISTER 128
 /* The number of a register that the architecture does not have. */
 #define LU_ARCH_NO_REGISTER G_MAXUINT16
-#define LU_ARCH_PLT_BYTES   12
+#define LU_ARCH_PLT_BYTES   13
 #define LU_ARCH_JUMP_BYTES  6
 
 /* The registers that unwinding tables follow. */
