@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 
 #define MAX_TABLE_BYTES (64u << 20)
+/* The longest entry of a procedure linkage table, up to the end of its jump */
+#define MAX_LINKAGE 17
 
 typedef struct
 {
@@ -188,6 +190,34 @@ bytes_at (const LuCodeFile *self, guint64 address, gsize size)
              : NULL;
 }
 
+/* Reads the procedure linkage tables, unless their segments were read. */
+static void
+read_linkage (Reading *self)
+{
+  static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
+  LuCodeFile *file = self->file;
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      const LuElfSectionHeader *found = lu_elf_headers_find_section (&file->headers, names[i]);
+      LuCodeBytes range;
+      guint8 *bytes;
+
+      if (found == NULL || found->size == 0 || found->size > self->bytes_left
+          || found->vaddr > G_MAXUINT64 - found->size || bytes_at (file, found->vaddr, 1) != NULL)
+        continue;
+      self->bytes_left -= found->size;
+      range.start = found->vaddr;
+      range.size = found->size;
+      range.bytes = bytes = g_malloc (range.size);
+      if (lu_elf_input_read (self->input, found->file_offset, bytes, range.size))
+        g_array_append_val (file->segments, range);
+      else
+        g_free (bytes);
+    }
+  g_array_sort (file->segments, compare_ranges);
+}
+
 /* Symbols */
 
 /* A part of a function that the compiler has moved away begins in the middle of a frame. */
@@ -280,6 +310,15 @@ read_relocations (const Reading *self)
   g_free (dynamic.names);
 }
 
+/* Pointers to code lead to functions; tables of jumps hold no pointers in such files. */
+static void
+find_hints (LuCodeFile *self)
+{
+  self->flow_file.hints = self->hints = lu_code_hints_new (self->ranges);
+  for (guint i = 0; i < self->pointers->len; i++)
+    lu_code_hints_add (self->hints, g_array_index (self->pointers, LuCodePointer, i).value);
+}
+
 /* Answers to the analysis */
 
 static gboolean
@@ -314,6 +353,31 @@ is_noreturn (gpointer data, guint64 address)
   return g_array_binary_search (self->noreturn, &address, compare_addresses, NULL);
 }
 
+/* Code that is not looked at was not read, except for procedure linkage tables. */
+static guint64
+linkage_at (gpointer data, guint64 address)
+{
+  const LuCodeFile *self = data;
+  const LuCodeBytes *range = range_below (self->segments, address);
+  guint8 code[MAX_LINKAGE] = { 0 };
+  gsize at = 0;
+  LuOp op;
+
+  if (range == NULL || address - range->start >= range->size || self->arch->is_plt_entry == NULL)
+    return 0;
+  memcpy (code, range->bytes + (address - range->start),
+          MIN (MAX_LINKAGE, range->size - (address - range->start)));
+  if (!self->arch->is_plt_entry (code))
+    return 0;
+  while (lu_decoder_decode (code + at, MAX_LINKAGE - at, address + at, &op))
+    {
+      if (op.kind == LU_OP_JUMP_INDIRECT)
+        return op.target;
+      at += op.size;
+    }
+  return 0;
+}
+
 /* The file */
 
 static void
@@ -335,7 +399,7 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
   self->functions = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (LuCodePointer));
   self->noreturn = g_array_new (FALSE, FALSE, sizeof (guint64));
-  self->flow_file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, self };
+  self->flow_file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, linkage_at, self };
   g_array_set_clear_func (self->segments, free_segment);
   if (fstat (fd, &info) != 0 || info.st_size <= 0)
     return NULL;
@@ -347,10 +411,12 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
       || !read_segments (&reading, pieces))
     return NULL;
   self->flow_file.kernel_frame = self->arch->kernel_frame;
+  read_linkage (&reading);
   read_symbols (&reading, ".symtab", ".strtab");
   read_symbols (&reading, ".dynsym", ".dynstr");
   g_array_sort (self->functions, compare_addresses);
   read_relocations (&reading);
+  find_hints (self);
   return g_steal_pointer (&self);
 }
 
@@ -360,6 +426,7 @@ lu_code_file_free (LuCodeFile *self)
   if (self == NULL)
     return;
   lu_elf_headers_clear (&self->headers);
+  lu_code_hints_free (self->hints);
   g_array_unref (self->ranges);
   g_array_unref (self->segments);
   g_array_unref (self->functions);

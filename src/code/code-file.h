@@ -18,11 +18,12 @@ typedef struct
 {
   LuElfHeaders headers;
   const LuArch *arch;
-  GArray *ranges;    /* of LuCodeBytes, ascending: code; the bytes are in `segments` */
-  GArray *segments;  /* of LuCodeBytes, ascending: everything loaded, in the file; bytes owned */
-  GArray *functions; /* of guint64: starts of functions by symbols, ascending */
-  GArray *pointers;  /* of LuCodePointer, ascending */
-  GArray *noreturn;  /* of guint64: addresses of pointers, ascending */
+  GArray *ranges;     /* of LuCodeBytes, ascending: code; the bytes are in `segments` */
+  GArray *segments;   /* of LuCodeBytes, ascending: everything loaded, in the file; bytes owned */
+  GArray *functions;  /* of guint64: starts of functions by symbols, ascending */
+  GArray *pointers;   /* of LuCodePointer, ascending */
+  LuCodeHints *hints; /* owned */
+  GArray *noreturn;   /* of guint64: addresses of pointers, ascending */
   LuFlowFile flow_file;
 } LuCodeFile;
 

@@ -124,6 +124,22 @@ add_rows (const LuCodeFile *file, LuCodeBytes range, const GArray *words,
   return TRUE;
 }
 
+/* Adds the jumps of other code. Entries of a procedure linkage table may lead anywhere. */
+static void
+add_jumps (const LuCodeFile *file, const GArray *jumps, LuExtraRows *rows)
+{
+  const LuFlowFile *flow_file = &file->flow_file;
+
+  for (guint i = 0; jumps != NULL && i < jumps->len; i++)
+    {
+      LuFunctionJump jump = g_array_index (jumps, LuFunctionJump, i);
+
+      if (jump.to != LU_JUMP_ANYWHERE && flow_file->linkage_at (flow_file->data, jump.to) != 0)
+        jump.to = LU_JUMP_ANYWHERE;
+      g_array_append_val (rows->jumps, jump);
+    }
+}
+
 LuExtraRows *
 lu_code_rows_make (int fd, const LuCodeWanted *wanted)
 {
@@ -148,6 +164,7 @@ lu_code_rows_make (int fd, const LuCodeWanted *wanted)
     }
   if (rows->rows->len == 0)
     return NULL;
+  add_jumps (file, wanted->jumps, rows);
   lu_extra_rows_sort_jumps (rows);
   return g_steal_pointer (&rows);
 }

@@ -22,6 +22,7 @@ typedef struct
 {
   const GArray *pieces;     /* of LuCodeRange, ascending, without overlaps; NULL: all code */
   const GArray *leads;      /* of LuCodeLead, by address: from other code; NULL: none */
+  const GArray *jumps;      /* of LuFunctionJump: of other code; NULL: none */
   const gint *is_cancelled; /* atomic; NULL: never */
 } LuCodeWanted;
 

@@ -68,8 +68,8 @@ struct _LuFlow
   guint16 *cells;
   guint32 *owners; /* functions */
   guint8 *starts;  /* a bit for each byte: a function begins there */
-  guint8 *hints;   /* a bit for each byte: one may begin there */
   GArray *functions, *items, *links, *jumps;
+  GArray *far_jumps;         /* of LuFunctionJump: out of the range */
   GArray *returning;         /* of guint32: functions that return, to be handled */
   GArray *pointers;          /* of guint64: addresses of code in instructions */
   guint n_called, n_aligned; /* functions that are called; those at multiples of 16 */

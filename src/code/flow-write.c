@@ -126,6 +126,7 @@ write_jumps (const LuFlow *flow, LuExtraRows *rows)
                               found->to != LU_FLOW_ANYWHERE ? function_at (flow, found->to)->start
                                                             : LU_JUMP_ANYWHERE);
     }
+  g_array_append_vals (rows->jumps, flow->far_jumps->data, flow->far_jumps->len);
 }
 
 void

@@ -21,6 +21,8 @@
 #define MIN_WORK      4096
 /* Entries of a table of jumps. */
 #define MAX_ENTRIES 4096
+/* Instructions that are looked at to tell whether a function begins. */
+#define MAX_STRAIGHT 64
 /* rbx, rbp, r12 to r15 */
 #define CALLEE_SAVED 0xf028u
 
@@ -50,15 +52,6 @@ is_start (const LuFlow *self, guint64 address)
   gsize at = address - self->range.start;
 
   return (self->starts[at / 8] >> at % 8 & 1) != 0;
-}
-
-/* Returns whether bytes that look like a call or like the use of an address lead here. */
-static gboolean
-is_hint (const LuFlow *self, guint64 address)
-{
-  gsize at = address - self->range.start;
-
-  return (self->hints[at / 8] >> at % 8 & 1) != 0;
 }
 
 static gboolean
@@ -304,6 +297,35 @@ is_left_well (const LuFlow *self, guint32 id, const LuPath *path)
   return TRUE;
 }
 
+/* Returns whether the code at an address outside of the range only goes on in a function of another
+ * file that never returns. */
+static gboolean
+is_noreturn_entry (const LuFlow *self, guint64 address, gboolean *is_entry)
+{
+  const LuFlowFile *file = self->file;
+  guint64 pointer = file->linkage_at (file->data, address);
+
+  *is_entry = pointer != 0;
+  return pointer != 0 && file->is_noreturn (file->data, pointer);
+}
+
+/* Notes that a function goes on outside of the range. */
+static void
+jump_away (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
+{
+  LuFunctionJump jump = { function_at (self, id)->start, address };
+  gboolean is_entry, is_end = is_noreturn_entry (self, address, &is_entry);
+
+  if (is_entry)
+    jump.to = LU_JUMP_ANYWHERE;
+  if (lu_path_is_balanced (path))
+    g_array_append_val (self->far_jumps, jump);
+  else if (!path->facts.is_root && !is_end)
+    give_up (self, id);
+  if (!is_end)
+    set_returns (self, id);
+}
+
 /* How a path leads to an address. */
 typedef enum
 {
@@ -321,9 +343,10 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way wa
 
   if (!is_in_range (self, address))
     {
-      if (way == BY_JUMP && !lu_path_is_balanced (path) && !path->facts.is_root)
-        give_up (self, id);
-      set_returns (self, id);
+      if (way == BY_JUMP)
+        jump_away (self, id, address, path);
+      else
+        set_returns (self, id);
       return FALSE;
     }
   if (!is_start (self, address) || address == function_at (self, id)->start)
@@ -432,6 +455,7 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
 {
   LuFlowLink link = { .is_call = TRUE,
                       .item = { .address = next, .function = id, .is_behind_call = TRUE } };
+  gboolean is_entry;
   guint32 callee;
 
   if (op->target == next)
@@ -443,7 +467,7 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
     }
   lu_path_call (path);
   if (!is_in_range (self, op->target))
-    return TRUE;
+    return !is_noreturn_entry (self, op->target, &is_entry);
   callee = add_function (self, op->target, function_at (self, id)->kind, FALSE);
   if (function_at (self, id)->kind != LU_START_GAP)
     note_called (self, function_at (self, callee));
@@ -497,13 +521,43 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
     }
 }
 
+/* Returns whether code seems to be a function of its own: its first straight piece ends with a
+ * return that would be balanced there. */
+static gboolean
+seems_function (LuFlow *self, guint64 address)
+{
+  LuPath path;
+  LuOp op;
+
+  lu_path_enter (&path);
+  for (guint i = 0; i < MAX_STRAIGHT && self->work > 0; i++)
+    {
+      gsize at = address - self->range.start;
+
+      self->work--;
+      if (at >= self->range.size
+          || !lu_decoder_decode (self->range.bytes + at, self->range.size - at, address, &op)
+          || op.kind == LU_OP_JUMP || op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_STOP)
+        return FALSE;
+      if (op.kind == LU_OP_RETURN)
+        return lu_path_is_balanced (&path);
+      lu_path_apply (&path, &op);
+      address += op.size;
+    }
+  return FALSE;
+}
+
 /* Returns whether another function or padding begins behind a call, which then never returns. */
 static gboolean
-is_beyond_end (const LuFlow *self, guint64 address, const LuPath *path)
+is_beyond_end (LuFlow *self, guint64 address, const LuPath *path)
 {
-  return is_in_range (self, address)
-         && (self->range.bytes[address - self->range.start] == 0
-             || (is_hint (self, address) && !lu_path_is_balanced (path)));
+  if (!is_in_range (self, address))
+    return FALSE;
+  if (self->range.bytes[address - self->range.start] == 0)
+    return TRUE;
+  return !lu_path_is_balanced (path)
+         && (lu_code_hints_has (self->file->hints, address)
+             || (address % LU_FLOW_ALIGNMENT == 0 && seems_function (self, address)));
 }
 
 /* Returns where a path goes on that leads behind a lock prefix, as in glibc's code for processes
@@ -658,31 +712,6 @@ lu_flow_run_gaps (LuFlow *self)
   return self->work > 0;
 }
 
-static void
-note_hint (LuFlow *self, gsize end)
-{
-  gint32 displacement;
-  gsize at;
-
-  memcpy (&displacement, self->range.bytes + end - sizeof displacement, sizeof displacement);
-  at = end + (gsize) (gssize) displacement;
-  if (at < self->range.size)
-    self->hints[at / 8] |= (guint8) (1 << at % 8);
-}
-
-/* Looks for e8 (a call) and 8d with an address relative to the instruction (lea), at every byte. */
-static void
-collect_hints (LuFlow *self)
-{
-  const guint8 *bytes = self->range.bytes;
-
-  for (gsize at = 0; at + 6 <= self->range.size; at++)
-    if (bytes[at] == 0xe8)
-      note_hint (self, at + 5);
-    else if (bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 5)
-      note_hint (self, at + 6);
-}
-
 LuFlow *
 lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
 {
@@ -696,18 +725,17 @@ lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
   self->cells = g_new0 (guint16, range->size + 1);
   self->owners = g_new0 (guint32, range->size / LU_FLOW_GRAIN + 1);
   self->starts = g_new0 (guint8, range->size / 8 + 1);
-  self->hints = g_new0 (guint8, range->size / 8 + 1);
   self->functions = g_array_new (FALSE, FALSE, sizeof (LuFlowFunction));
   self->by_start = g_hash_table_new (NULL, NULL);
   self->items = g_array_new (FALSE, FALSE, sizeof (LuFlowItem));
   self->links = g_array_new (FALSE, FALSE, sizeof (LuFlowLink));
   self->jumps = g_array_new (FALSE, FALSE, sizeof (LuFlowJump));
+  self->far_jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump));
   self->returning = g_array_new (FALSE, FALSE, sizeof (guint32));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->facts = lu_facts_list_new (LU_CELL_FIRST);
   g_array_append_val (self->functions, nobody); /* function 0 */
   g_array_append_val (self->links, none);       /* link 0 */
-  collect_hints (self);
   return self;
 }
 
@@ -717,12 +745,12 @@ lu_flow_free (LuFlow *self)
   g_free (self->cells);
   g_free (self->owners);
   g_free (self->starts);
-  g_free (self->hints);
   g_array_unref (self->functions);
   g_hash_table_unref (self->by_start);
   g_array_unref (self->items);
   g_array_unref (self->links);
   g_array_unref (self->jumps);
+  g_array_unref (self->far_jumps);
   g_array_unref (self->returning);
   g_array_unref (self->pointers);
   lu_facts_list_free (self->facts);

@@ -12,14 +12,8 @@
 #pragma once
 
 #include "code/frame-facts.h"
+#include "code/hints.h"
 #include "table/extra-rows.h"
-
-typedef struct
-{
-  guint64 start;       /* ELF address */
-  gsize size;          /* bytes */
-  const guint8 *bytes; /* borrowed */
-} LuCodeBytes;
 
 /* Answers about the file. */
 typedef struct
@@ -31,8 +25,12 @@ typedef struct
   /* Returns whether the pointer at an address is to a function of another file that never returns.
    */
   gboolean (*is_noreturn) (gpointer data, guint64 address);
+  /* Returns the address of the pointer through which an entry of a procedure linkage table jumps;
+   * 0: no such entry is at the address. */
+  guint64 (*linkage_at) (gpointer data, guint64 address);
   gpointer data;
   const struct lu_rule *kernel_frame; /* LuArch.kernel_frame */
+  const LuCodeHints *hints;           /* borrowed */
 } LuFlowFile;
 
 /* How certain it is that a function begins somewhere. What is less certain gives way. */

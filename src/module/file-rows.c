@@ -281,20 +281,14 @@ fill_found (CodeReading *reading, const gint *is_cancelled)
   g_autoptr (GArray) leads = g_array_new (FALSE, FALSE, sizeof (LuCodeLead));
   g_autoptr (LuExtraRows) jumps = lu_extra_rows_new ();
   g_autofree guint8 *code = g_malloc (MAX_FUNCTION);
-  const LuCodeWanted wanted = { found->gaps, leads, is_cancelled };
-  LuExtraRows *rows;
+  const LuCodeWanted wanted = { found->gaps, leads, jumps->jumps, is_cancelled };
 
   found->rows = jumps;
   found->leads = leads;
   reading->code = code;
   lu_compiler_foreach_piece (reading->compiler, read_function, reading);
   g_array_sort (leads, compare_leads);
-  rows = lu_code_rows_make (reading->fd, &wanted);
-  if (rows == NULL)
-    return NULL;
-  g_array_append_vals (rows->jumps, jumps->jumps->data, jumps->jumps->len);
-  lu_extra_rows_sort_jumps (rows);
-  return rows;
+  return lu_code_rows_make (reading->fd, &wanted);
 }
 
 static LuExtraRows *

@@ -44,6 +44,12 @@ is_noreturn (gpointer data, guint64 address)
   return address % 3 == 0;
 }
 
+static guint64
+linkage_at (gpointer data, guint64 address)
+{
+  return address % 5 == 0 ? address : 0;
+}
+
 static void
 check (const LuExtraRows *rows, gsize size)
 {
@@ -66,13 +72,19 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   Input input = { data, size };
   const LuCodeBytes range = { ADDRESS, size, data };
-  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &input, lu_arch_x86_64.kernel_frame };
+  LuFlowFile file = { read_bytes, read_pointer, is_noreturn,
+                      linkage_at, &input,       lu_arch_x86_64.kernel_frame,
+                      NULL };
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+  g_autoptr (LuCodeHints) hints = NULL;
   g_autoptr (LuExtraRows) rows = NULL;
   g_autoptr (LuFlow) flow = NULL;
 
   if (size < N_STARTS || size > 65536 || !lu_decoder_load ())
     return 0;
   rows = lu_extra_rows_new ();
+  g_array_append_val (ranges, range);
+  file.hints = hints = lu_code_hints_new (ranges);
   flow = lu_flow_new (&range, &file);
   for (guint i = 0; i < N_STARTS; i++)
     lu_flow_add_start (flow, ADDRESS + data[size - 1 - i], (LuStartKind) (i % 3), i == 7);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define ADDRESS  0x1000
+#define NORETURN 0x2000 /* the address of a pointer */
 #define MAX_WANT 8
 
 typedef struct
@@ -70,6 +71,22 @@ static const Case cases[] = {
   { "a call that never returns",
     "48 83 ec 08 e8 01 00 00 00 50 f4",
     { { 4, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 9, NULL }, { 10, ENTRY } } },
+  /* sub $8,rsp; call -32 (an entry for a function that never returns); push rax (not reached) */
+  { "a call of a function of another file that never returns",
+    "48 83 ec 08 e8 d7 ff ff ff 50 f4",
+    { { 4, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 9, NULL } } },
+  /* sub $8,rsp; call -16 (an entry); add $8,rsp; jmp -32 */
+  { "a jump to a function of another file that never returns",
+    "48 83 ec 08 e8 e7 ff ff ff 48 83 c4 08 e9 ce ff ff ff",
+    { { 9, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 13, ENTRY } } },
+  /* sub $8,rsp; call -256; padding; 16: push rbx; pop rbx; ret */
+  { "a call of code elsewhere before something that is a function",
+    "48 83 ec 08 e8 f7 fe ff ff 90 90 90 90 90 90 90 53 5b c3",
+    { { 9, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 16, NULL } } },
+  /* sub $8,rsp; call -256; padding; 16: dec edi; jne 16b; add $8,rsp; ret */
+  { "a call of code elsewhere before a loop",
+    "48 83 ec 08 e8 f7 fe ff ff 90 90 90 90 90 90 90 ff cf 75 fc 48 83 c4 08 c3",
+    { { 16, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 24, ENTRY } } },
   /* sub $8,rsp; call 1f; add $8,rsp; ret; 1: ret */
   { "a call that returns",
     "48 83 ec 08 e8 05 00 00 00 48 83 c4 08 c3 c3",
@@ -175,7 +192,31 @@ read_pointer (gpointer data, guint64 address, guint64 *pointer)
 static gboolean
 is_noreturn (gpointer data, guint64 address)
 {
-  return FALSE;
+  return address == NORETURN;
+}
+
+/* Below the code are two entries of a procedure linkage table. */
+static guint64
+linkage_at (gpointer data, guint64 address)
+{
+  return address == ADDRESS - 0x20 ? NORETURN : address == ADDRESS - 0x10 ? NORETURN + 8 : 0;
+}
+
+/* The last file's; owned. */
+static LuCodeHints *hints;
+
+static void
+describe (Code *code, LuFlowFile *file)
+{
+  const LuCodeBytes range = { ADDRESS, code->size, code->bytes };
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+
+  g_array_append_val (ranges, range);
+  lu_code_hints_free (hints);
+  hints = lu_code_hints_new (ranges);
+  *file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn,
+                        linkage_at, code,         lu_arch_x86_64.kernel_frame,
+                        hints };
 }
 
 static LuFlow *
@@ -184,7 +225,7 @@ analyse (Code *code, LuFlowFile *file)
   const LuCodeBytes range = { ADDRESS, code->size, code->bytes };
   LuFlow *flow;
 
-  *file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, code, lu_arch_x86_64.kernel_frame };
+  describe (code, file);
   flow = lu_flow_new (&range, file);
   g_assert_true (lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE));
   g_assert_true (lu_flow_run (flow));
@@ -254,12 +295,14 @@ test_written (void)
       assemble ("eb 0e cc cc cc cc cc cc cc cc cc cc cc cc cc cc 53 5b c3 cc cc cc cc cc cc "
                 "cc cc cc cc cc cc cc 48 83 ec 08 e8 e7 ff ff ff 48 83 c4 08 c3");
   const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
-  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &code, lu_arch_x86_64.kernel_frame };
-  g_autoptr (LuFlow) flow = lu_flow_new (&range, &file);
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = NULL;
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
   const guint64 starts[] = { ADDRESS, ADDRESS + 16, ADDRESS + 32 };
   const LuFunctionJump *jump;
 
+  describe (&code, &file);
+  flow = lu_flow_new (&range, &file);
   lu_flow_add_start (flow, ADDRESS + 32, LU_START_CERTAIN, FALSE);
   g_assert_true (lu_flow_run (flow));
   lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
@@ -272,6 +315,57 @@ test_written (void)
   g_assert_cmphex (jump->to, ==, ADDRESS + 16);
   g_assert_cmpint (g_array_index (rows->rows, LuExtraRow, rows->rows->len - 1).rule, ==,
                    LU_RULE_NONE);
+}
+
+/* Functions that go on in code that is not looked at: an entry of a procedure linkage table, which
+ * may lead anywhere, a function, and a function in the middle of which the stack is not balanced.
+ */
+static void
+test_far (void)
+{
+  /* 0: jmp -16 (an entry); 16: jmp -256; 32: push rax; jmp -256 */
+  Code code =
+      assemble ("e9 eb ff ff ff cc cc cc cc cc cc cc cc cc cc cc e9 eb fe ff ff cc cc cc cc cc "
+                "cc cc cc cc cc cc 50 e9 da fe ff ff");
+  const LuFunctionJump want[] = { { ADDRESS, LU_JUMP_ANYWHERE },
+                                  { ADDRESS + 16, ADDRESS - 0x100 } };
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+
+  lu_flow_add_start (flow, ADDRESS + 16, LU_START_CERTAIN, FALSE);
+  lu_flow_add_start (flow, ADDRESS + 32, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  lu_flow_write (flow, rows);
+  lu_extra_rows_sort_jumps (rows);
+  g_assert_cmpmem (rows->jumps->data, rows->jumps->len * sizeof *want, want, sizeof want);
+  g_assert_true (has_rule (flow, 16, ENTRY));
+  g_assert_true (has_rule (flow, 33, NULL));
+}
+
+/* A call of code elsewhere, and padding, before a function to which a pointer leads: nobody knows
+ * that the call never returns. */
+static void
+test_hint (void)
+{
+  /* 0: push rax; call -256; padding; 16: push rbx; jmp 1f; 1: pop rbx; ret */
+  Code code = assemble ("50 e8 fa fe ff ff 90 90 90 90 90 90 90 90 90 90 53 eb 00 5b c3");
+  LuFlowFile file;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+      g_autoptr (LuFlow) flow = NULL;
+
+      describe (&code, &file);
+      if (i == 1)
+        lu_code_hints_add (hints, ADDRESS + 16);
+      flow = lu_flow_new (&range, &file);
+      lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+      g_assert_true (lu_flow_run (flow));
+      g_assert_true (
+          has_rule (flow, 1, i == 0 ? NULL : "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+    }
 }
 
 /* Two functions in the bytes that have one owner: both starts are written. */
@@ -320,8 +414,7 @@ test_garbage (void)
   g_autofree guint8 *bytes = g_malloc (size);
   const LuCodeBytes range = { ADDRESS, size, bytes };
   Code nothing = { 0 };
-  LuFlowFile file = { read_bytes, read_pointer, is_noreturn, &nothing,
-                      lu_arch_x86_64.kernel_frame };
+  LuFlowFile file;
   g_autoptr (LuFlow) flow = NULL;
   g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
   g_autoptr (GRand) random = g_rand_new_with_seed (1);
@@ -329,6 +422,7 @@ test_garbage (void)
 
   for (gsize i = 0; i < size; i++)
     bytes[i] = (guint8) g_rand_int (random);
+  describe (&nothing, &file);
   flow = lu_flow_new (&range, &file);
   lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, TRUE);
   lu_flow_run (flow);
@@ -343,6 +437,8 @@ test_garbage (void)
 int
 main (int argc, char **argv)
 {
+  int status;
+
   g_test_init (&argc, &argv, NULL);
   if (!lu_decoder_load ())
     {
@@ -357,8 +453,12 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/written", test_written);
+  g_test_add_func ("/flow/far", test_far);
+  g_test_add_func ("/flow/hint", test_hint);
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/gaps", test_gaps);
   g_test_add_func ("/flow/garbage", test_garbage);
-  return g_test_run ();
+  status = g_test_run ();
+  lu_code_hints_free (hints);
+  return status;
 }

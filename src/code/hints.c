@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* hints.c - see hints.h. */
+
+#include "code/hints.h"
+
+#include <string.h>
+
+struct _LuCodeHints
+{
+  GArray *ranges; /* reference */
+  gsize *first;   /* bits before those of each range; owned */
+  guint8 *bits;   /* owned */
+};
+
+/* Returns the bit of an address; FALSE: it is in no range. */
+static gboolean
+find_bit (const LuCodeHints *self, guint64 address, gsize *bit)
+{
+  guint low = 0, high = self->ranges->len;
+  const LuCodeBytes *range;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (self->ranges, LuCodeBytes, middle).start <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low == 0)
+    return FALSE;
+  range = &g_array_index (self->ranges, LuCodeBytes, low - 1);
+  *bit = self->first[low - 1] + (address - range->start);
+  return address - range->start < range->size;
+}
+
+void
+lu_code_hints_add (LuCodeHints *self, guint64 address)
+{
+  gsize bit;
+
+  if (find_bit (self, address, &bit))
+    self->bits[bit / 8] |= (guint8) (1 << bit % 8);
+}
+
+gboolean
+lu_code_hints_has (const LuCodeHints *self, guint64 address)
+{
+  gsize bit;
+
+  return find_bit (self, address, &bit) && (self->bits[bit / 8] >> bit % 8 & 1) != 0;
+}
+
+/* Adds the place to which the 32 bits before `end` lead. */
+static void
+add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end)
+{
+  gint32 displacement;
+
+  memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
+  lu_code_hints_add (self, range->start + end + (guint64) (gint64) displacement);
+}
+
+/* Looks for e8 (a call) and 8d with an address relative to the instruction (lea), at every byte. */
+static void
+search (LuCodeHints *self, const LuCodeBytes *range)
+{
+  const guint8 *bytes = range->bytes;
+
+  for (gsize at = 0; at + 6 <= range->size; at++)
+    if (bytes[at] == 0xe8)
+      add_target (self, range, at + 5);
+    else if (bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 5)
+      add_target (self, range, at + 6);
+}
+
+LuCodeHints *
+lu_code_hints_new (GArray *ranges)
+{
+  LuCodeHints *self = g_new0 (LuCodeHints, 1);
+  gsize n_bits = 0;
+
+  self->ranges = g_array_ref (ranges);
+  self->first = g_new0 (gsize, ranges->len);
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      self->first[i] = n_bits;
+      n_bits += g_array_index (ranges, LuCodeBytes, i).size;
+    }
+  self->bits = g_new0 (guint8, n_bits / 8 + 1);
+  for (guint i = 0; i < ranges->len; i++)
+    search (self, &g_array_index (ranges, LuCodeBytes, i));
+  return self;
+}
+
+void
+lu_code_hints_free (LuCodeHints *self)
+{
+  if (self == NULL)
+    return;
+  g_array_unref (self->ranges);
+  g_free (self->first);
+  g_free (self->bits);
+  g_free (self);
+}

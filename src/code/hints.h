@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* hints.h - where functions may begin: places to which bytes lead that look like a call or like the
+ * use of an address, anywhere in the code.
+ *
+ * Code is analysed in parts, and this is what a part knows of the others. A hint proves nothing:
+ * the bytes may be in the middle of an instruction. One bit for each byte of code. One thread. */
+
+#pragma once
+
+#include <glib.h>
+
+typedef struct
+{
+  guint64 start;       /* ELF address */
+  gsize size;          /* bytes */
+  const guint8 *bytes; /* borrowed */
+} LuCodeBytes;
+
+typedef struct _LuCodeHints LuCodeHints;
+
+/* Looks through the ranges (of LuCodeBytes, ascending, without overlaps; a reference is taken).
+ * Linear in their size, but for a search of the ranges. */
+LuCodeHints *lu_code_hints_new (GArray *ranges);
+void lu_code_hints_free (LuCodeHints *self); /* NULL is allowed */
+/* Adds a place that something else leads to. */
+void lu_code_hints_add (LuCodeHints *self, guint64 address);
+gboolean lu_code_hints_has (const LuCodeHints *self, guint64 address);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeHints, lu_code_hints_free)
