@@ -132,18 +132,22 @@ check_by_vmas (const LuBpfUnwoundStack *stack, LuAddressSpace *space)
 }
 
 /* Returns whether there is code that BPF did not know: a word that leads there was no return
- * address for its frame-pointer steps. */
+ * address for its frame-pointer steps. Both lists are in the order of addresses, so each is read
+ * once: a process may have thousands of mappings, and change them for each sample. */
 static gboolean
 has_new_code (LuAddressSpace *now, LuAddressSpace *then)
 {
-  guint n;
+  guint n, n_known;
   const LuMapping *mappings = lu_address_space_mappings (now, &n);
+  const LuMapping *known = lu_address_space_mappings (then, &n_known);
+  const LuMapping *end_of_known = known + n_known;
 
   for (guint i = 0; i < n; i++)
     {
-      const LuMapping *known = lu_address_space_find (then, mappings[i].start);
-
-      if (!is_same (&mappings[i], known) || known->end < mappings[i].end)
+      while (known < end_of_known && known->end <= mappings[i].start)
+        known++;
+      if (known == end_of_known || known->start > mappings[i].start
+          || known->end < mappings[i].end || !is_same (&mappings[i], known))
         return TRUE;
     }
   return FALSE;
