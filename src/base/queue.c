@@ -49,6 +49,7 @@ struct _LuQueue
   atomic_uint sleeping;            /* futex; 1: the consumer waits until it is set to 0 */
   atomic_bool poked;
   atomic_bool closed;
+  atomic_bool has_dropped;
 };
 
 static gsize
@@ -264,6 +265,25 @@ lu_queue_wait (LuQueue *self, int timeout_ms)
     futex (&self->sleeping, FUTEX_WAIT, 1, timeout_ms >= 0 ? &timeout : NULL);
   atomic_store (&self->sleeping, 0);
   atomic_store (&self->poked, false);
+}
+
+void
+lu_queue_note_drop (LuQueue *self)
+{
+  atomic_store_explicit (&self->has_dropped, true, memory_order_relaxed);
+}
+
+gboolean
+lu_queue_is_behind (LuQueue *self)
+{
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
+
+  if (!atomic_load_explicit (&self->has_dropped, memory_order_relaxed))
+    return FALSE;
+  if (atomic_load_explicit (&self->head, memory_order_relaxed) - tail > self->capacity / 4)
+    return TRUE;
+  atomic_store_explicit (&self->has_dropped, false, memory_order_relaxed);
+  return FALSE;
 }
 
 gsize

@@ -45,6 +45,12 @@ gboolean lu_queue_is_finished (LuQueue *self);
  * passed (-1: for ever); may return early. */
 void lu_queue_wait (LuQueue *self, int timeout_ms);
 
+/* Producer. Says that a message was dropped for lack of room. */
+void lu_queue_note_drop (LuQueue *self);
+/* Consumer. Returns whether messages were dropped since no more than a quarter of the queue was in
+ * use. */
+gboolean lu_queue_is_behind (LuQueue *self);
+
 /* Producer. Returns the bytes of messages that are not released yet, as a snapshot. */
 gsize lu_queue_used (LuQueue *self);
 

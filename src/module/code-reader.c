@@ -21,7 +21,7 @@
 /* Smaller CFI is read even if the process has used up its time; the limits above are enough. */
 #define SMALL_CFI_BYTES (512u << 10)
 /* How long a sample waits at a time for rows of its code, and in a replay in all. */
-#define WAIT_MS        20
+#define WAIT_MS        5
 #define REPLAY_WAIT_MS 60000
 
 typedef struct
@@ -39,6 +39,7 @@ struct _LuCodeReader
   gint64 second; /* second of the monotonic clock that the counts are for */
   guint n_reads, n_opens;
   gboolean is_limited;
+  LuQueue *queue; /* borrowed: what else is to be done; NULL: nothing */
   LuReadBudget *budget;
 };
 
@@ -58,6 +59,12 @@ void
 lu_code_reader_set_limited (LuCodeReader *self, gboolean is_limited)
 {
   self->is_limited = is_limited;
+}
+
+void
+lu_code_reader_set_queue (LuCodeReader *self, LuQueue *queue)
+{
+  self->queue = queue;
 }
 
 void
@@ -149,7 +156,8 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
   return LU_CODE_READ;
 }
 
-/* Waits for the rows of a file. The time counts as if it were spent on reading. */
+/* Waits for the rows of a file. The time counts as if it were spent on reading. Other samples are
+ * not dropped for one that waits. */
 static gboolean
 wait_filled (LuCodeReader *self, LuTableSlot *slot, gint32 pid)
 {
@@ -157,7 +165,8 @@ wait_filled (LuCodeReader *self, LuTableSlot *slot, gint32 pid)
 
   if (!self->is_limited)
     return lu_table_slot_wait_filled (slot, REPLAY_WAIT_MS);
-  while (!is_done && lu_read_budget_has (self->budget, pid))
+  while (!is_done && lu_read_budget_has (self->budget, pid)
+         && (self->queue == NULL || !lu_queue_is_behind (self->queue)))
     {
       guint64 begin = lu_monotonic_ns ();
 

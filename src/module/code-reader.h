@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "base/queue.h"
 #include "module/module.h"
 
 typedef struct _LuCodeReader LuCodeReader;
@@ -24,6 +25,9 @@ typedef enum
 LuCodeReader *lu_code_reader_new (void);
 /* Without limits, nothing is over budget but CFI that does not fit into memory. */
 void lu_code_reader_set_limited (LuCodeReader *self, gboolean is_limited);
+/* Nothing is waited for while the reader's thread is behind with this queue (lu_queue_is_behind()),
+ * whose consumer it is. Borrowed; NULL: none. */
+void lu_code_reader_set_queue (LuCodeReader *self, LuQueue *queue);
 void lu_code_reader_free (LuCodeReader *self);
 
 /* A module as a process has it mapped. */

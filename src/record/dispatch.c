@@ -458,6 +458,7 @@ give_up (LuDispatch *self)
 {
   if (self->stack.status == LU_STATUS_COMPLETE)
     self->stack.status = LU_STATUS_OVER_BUDGET;
+  lu_queue_note_drop (self->to_worker);
   lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
 }
 

@@ -214,7 +214,8 @@ unwind (LuWorker *self, LuSampleMessage *message)
                                                    .tid = message->header.tid,
                                                    .sample = &message->sample,
                                                    .space = message->header.space,
-                                                   .is_replay = !self->live },
+                                                   .is_replay = !self->live,
+                                                   .queue = self->input },
                                self->stack);
   lu_opener_settle (self->opener);
   if (self->stack->status == LU_STATUS_OVER_BUDGET)

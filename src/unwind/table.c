@@ -59,10 +59,12 @@ static void
 table_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   TableUnwinder *self = (TableUnwinder *) unwinder;
+  LuCodeReader *reader = lu_dwfl_unwinder_reader (self->dwfl);
 
   self->n_samples++;
-  lu_code_reader_set_limited (lu_dwfl_unwinder_reader (self->dwfl), !request->is_replay);
-  lu_walker_read_code (self->walker, lu_dwfl_unwinder_reader (self->dwfl), request->pid);
+  lu_code_reader_set_limited (reader, !request->is_replay);
+  lu_code_reader_set_queue (reader, request->queue);
+  lu_walker_read_code (self->walker, reader, request->pid);
   if (walk (self, request, stack))
     {
       self->n_frames += stack->n_frames;

@@ -20,6 +20,7 @@ typedef struct
   const LuSample *sample; /* has registers and at least one byte of stack */
   LuAddressSpace *space;  /* at the sample's time */
   gboolean is_replay;     /* files may be read for as long as that takes */
+  LuQueue *queue;         /* of more requests (lu_code_reader_set_queue()); NULL: none */
 } LuUnwindRequest;
 
 /* One sample unwound by BPF and by the engine. All pointers are borrowed. */

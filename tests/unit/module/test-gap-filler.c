@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "code/decoder.h"
+#include "module/code-reader.h"
 #include "module/gap-filler.h"
 #include "module/file-rows.h"
 
@@ -153,6 +154,46 @@ test_thread (void)
   g_assert_cmphex (start, ==, elf_address (&program, bare));
   g_assert_true (lu_table_slot_leads_to (slot, elf_address (&program, leads_to_bare), start));
   g_assert_false (lu_table_slot_leads_to (slot, elf_address (&program, leads_nowhere), start));
+  close_program (&program);
+}
+
+/* The thread may have been too slow, or faster. */
+#define N_TRIALS 20
+
+/* Asks for rows, which take a while, and returns whether the reader waited for them. */
+static gboolean
+waits_for_rows (const Program *program, LuQueue *queue)
+{
+  const LuModuleKey key = { .path = "gaps" };
+  g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autoptr (LuModule) module = lu_module_new (&key);
+  LuTableSlot *slot = lu_tables_add (tables, program->image);
+
+  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (program->fd));
+  lu_module_take_slot (module, slot);
+  lu_module_publish (module, LU_MODULE_READY, lu_image_ref (program->image));
+  lu_code_reader_set_queue (reader, queue);
+  return lu_code_reader_fill_gaps (reader, &(LuMappedModule){ .module = module });
+}
+
+/* A sample waits for rows, but not while others are dropped for lack of room. */
+static void
+test_behind (void)
+{
+  Program program = open_program ();
+  g_autoptr (LuQueue) queue = lu_queue_new (4096);
+  guint n = 0;
+
+  while (n < N_TRIALS && !waits_for_rows (&program, queue))
+    n++;
+  g_assert_cmpuint (n, <, N_TRIALS);
+  g_assert_nonnull (lu_queue_reserve (queue, 2000));
+  lu_queue_commit (queue, 2000);
+  lu_queue_note_drop (queue);
+  for (n = 0; n < N_TRIALS && waits_for_rows (&program, queue);)
+    n++;
+  g_assert_cmpuint (n, <, N_TRIALS);
   close_program (&program);
 }
 
@@ -308,6 +349,7 @@ main (int argc, char **argv)
 #ifdef __x86_64__
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
+  g_test_add_func ("/gap-filler/behind", test_behind);
   g_test_add_func ("/gap-filler/stored", test_stored);
   g_test_add_func ("/gap-filler/not-ours", test_not_ours);
   g_test_add_func ("/gap-filler/identity", test_identity);
