@@ -33,9 +33,14 @@ struct chain
   uint64_t thread_pointer;     /* what the thread's state has as its id */
   uint64_t runtime;            /* address of what the file's `runtime` names */
   uint64_t interpreter, thread, frame;
-  uint64_t end;      /* of a stack of frames (Ruby) */
-  uint64_t process;  /* hash of the process and its last exec */
-  uint64_t n_chains; /* numbers the chains of this CPU */
+  struct lu_python_tasks tasks;
+  uint64_t task, task_frame; /* the task that runs, and the frame of its outermost coroutine; then
+                                the last task whose waiters are looked for */
+  uint64_t awaited;          /* what a coroutine awaits; 0: nothing that is known */
+  uint64_t marks;            /* bits of struct lu_interp_frame.code, for frames that do not run */
+  uint64_t end;              /* of a stack of frames (Ruby) */
+  uint64_t process;          /* hash of the process and its last exec */
+  uint64_t n_chains;         /* numbers the chains of this CPU */
   uint64_t last_path, last_path_hash;
   uint64_t text_bytes;    /* that were read of a text object */
   uint64_t function_size; /* bytes of an announcement that has to be made; 0: none */

@@ -206,7 +206,7 @@ chain_begin (walk_ref ref)
   chain->n_functions = chain->n_unreadable = chain->function_size = 0;
   chain->announced_bytes = 0;
   chain->n_chains++;
-  chain->last_path = chain->frame = 0;
+  chain->last_path = chain->frame = chain->marks = chain->task_frame = 0;
   chain->process = host_process_hash ();
   chain->thread_pointer = host_thread_pointer ();
   chain->runtime = chain->interp.file.runtime + walk->interp_bias;

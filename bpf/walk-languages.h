@@ -7,6 +7,7 @@
 
 #include "walk-python.h"
 #include "walk-ruby.h"
+#include "walk-tasks.h"
 
 /* Reads the chain of the thread and emits it. Returns the LuCounter of the outcome. */
 HOST_SUBPROGRAM int64_t
@@ -18,6 +19,8 @@ tell_chain (host_context ctx, walk_ref ref)
     {
     case LU_INTERP_PYTHON:
       failure = python_read_chain (ctx, ref);
+      if (failure < 0)
+        python_read_waiters (ctx, ref);
       break;
     case LU_INTERP_RUBY:
       failure = ruby_read_chain (ctx, ref);

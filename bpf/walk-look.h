@@ -239,6 +239,11 @@ note_interpreter (struct walk *walk)
   interp = interp_of[slot];
   if (interp == 0)
     return;
+  if ((interp & LU_BPF_INTERP_TASKS) != 0)
+    {
+      walk->interp_tasks = interp & ~LU_BPF_INTERP_TASKS;
+      return;
+    }
   walk->interp = interp;
   walk->interp_bias = walk->place.bias;
 }

@@ -331,7 +331,7 @@ python_take_frame (walk_ref ref)
   const struct lu_python_layout *layout;
   struct lu_interp_frame *frame;
   struct seen_code *seen;
-  uint64_t code, entry, at;
+  uint64_t address, code, entry, at;
   int is_entry;
 
   if (chain == NULL || chain->frame == 0)
@@ -347,7 +347,8 @@ python_take_frame (walk_ref ref)
       chain->record.flags |= LU_INTERP_CHAIN_BROKEN;
       return CHAIN_END;
     }
-  chain->frame = word_in (chain->window, layout->frame_previous);
+  address = chain->frame;
+  chain->frame = chain->marks == 0 ? word_in (chain->window, layout->frame_previous) : 0;
   entry = half_in (chain->window, layout->frame_entry) & 0xff;
   if (layout->entry == LU_PYTHON_ENTRY_OWNER && entry == layout->entry_owner)
     {
@@ -362,7 +363,12 @@ python_take_frame (walk_ref ref)
   at = chain->record.n_frames;
   HOST_BOUND (at, LU_INTERP_MAX_FRAMES - 1);
   frame = &chain->frames[at];
-  frame->code = (code & LU_INTERP_CODE_MASK) | (is_entry ? LU_INTERP_ENTRY : 0);
+  frame->code = (code & LU_INTERP_CODE_MASK) | (is_entry ? LU_INTERP_ENTRY : 0) | chain->marks;
+  if (address == chain->task_frame)
+    {
+      frame->code |= LU_INTERP_TASK;
+      chain->record.flags |= LU_INTERP_CHAIN_TASK;
+    }
   frame->instr = find_instr (chain, code);
   seen = seen_at (chain, code);
   if (!is_seen (chain, seen, code))
@@ -406,6 +412,35 @@ python_find_frame (walk_ref ref)
   return 1;
 }
 
+/* Finds the outermost coroutine of the task that the thread runs. */
+HOST_SUBPROGRAM int64_t
+python_begin_task (walk_ref ref)
+{
+  struct chain *chain = host_chain (ref);
+  struct walk *walk = host_walk (ref);
+  uint64_t index, coroutine, frame;
+
+  if (chain == NULL || walk == NULL)
+    return 0;
+  frame = chain->interp.file.python.generator_frame;
+  chain->tasks = chain->interp.file.tasks;
+  if (walk->interp_tasks != 0)
+    {
+      index = walk->interp_tasks - 1;
+      HOST_BOUND (index, LU_INTERP_MAX_FILES - 1);
+      chain->tasks = host_shared->interps[index].file.tasks;
+    }
+  if (chain->tasks.thread_task == 0 || frame == 0)
+    return 0;
+  chain->task = read_pointer (chain, chain->thread + chain->tasks.thread_task);
+  if (chain->task == 0)
+    return 0;
+  coroutine = read_pointer (chain, chain->task + chain->tasks.coroutine);
+  if (coroutine != 0)
+    chain->task_frame = coroutine + frame;
+  return 0;
+}
+
 /* Reads the chain of the thread. Returns the LuCounter of a failure; -1: there is a chain. */
 HOST_SUBPROGRAM int64_t
 python_read_chain (host_context ctx, walk_ref ref)
@@ -415,6 +450,7 @@ python_read_chain (host_context ctx, walk_ref ref)
 
   if (chain == NULL || !python_find_frame (ref))
     return LU_COUNTER_BPF_CHAINS_NO_THREAD;
+  python_begin_task (ref);
   for (int64_t i = 0; i < FRAME_ROUNDS && result == CHAIN_ON && !is_late (ref); i++)
     result = python_take_frames (ctx, ref);
   if (result == CHAIN_ON)

@@ -167,7 +167,8 @@ struct walk
   uint32_t n_missed, n_inferred;
   uint32_t n_rules;           /* looked up by frame-pointer steps */
   uint32_t interp;            /* of the code that was passed: as lu_bpf_shared.interp_of */
-  uint64_t interp_bias;       /* of its mapping */
+  uint32_t interp_tasks;      /* the same of tasks in a file of their own */
+  uint64_t interp_bias;       /* of the interpreter's mapping */
   uint32_t n_unannounced;     /* arguments that found no room */
   uint64_t start_ns, last_fp; /* last_fp: of the previous frame-pointer step */
   uint64_t failed_ea;

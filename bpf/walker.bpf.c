@@ -420,7 +420,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
 
   walk->start_ns = host_clock ();
   walk->pc = walk->failed_ea = walk->place.module = 0;
-  walk->by_vmas = walk->n_unannounced = walk->interp = 0;
+  walk->by_vmas = walk->n_unannounced = walk->interp = walk->interp_tasks = 0;
   if (host_config.pid_namespace != 0 && id >> 32 == 0)
     return GIVE_UP (NOT_FOLLOWED);
   published = find_process (ref, id);

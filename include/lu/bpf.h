@@ -264,6 +264,9 @@ struct lu_bpf_interp
   uint32_t thread_bytes, frame_bytes, code_bytes; /* below LU_BPF_STRUCT_BYTES */
 };
 
+/* In a number of "interps": it is only tasks, of an interpreter in another file. */
+#define LU_BPF_INTERP_TASKS 0x80
+
 /* "announced_functions": functions whose announcement is in the ring, as a hash table of one word
  * for each process, code object and check. User space clears it when announcements may be lost. */
 #define LU_BPF_N_ANNOUNCED_FUNCTIONS 16384 /* a power of two */
@@ -279,7 +282,8 @@ struct lu_bpf_shared
   uint8_t use[LU_BPF_MAX_MODULES];        /* enum lu_bpf_use */
   uint64_t announced[LU_BPF_N_ANNOUNCED]; /* only the program writes it */
   struct lu_bpf_interp interps[LU_INTERP_MAX_FILES];
-  uint8_t interp_of[LU_BPF_MAX_MODULES]; /* index in "interps" plus 1; 0: none */
+  uint8_t interp_of[LU_BPF_MAX_MODULES]; /* index in "interps" plus 1, with LU_BPF_INTERP_TASKS; 0:
+                                            none */
   uint64_t announced_functions[LU_BPF_N_ANNOUNCED_FUNCTIONS];
   /* The map ends after lu_bpf_config's n_identities of these, because the kernel allocates and
    * clears all of it at once. */

@@ -21,6 +21,7 @@ enum lu_interp_language
   LU_INTERP_NONE,
   LU_INTERP_PYTHON, /* CPython 3.6 and later */
   LU_INTERP_RUBY,   /* CRuby 2.7 and later */
+  LU_INTERP_TASKS,  /* only lu_interp_file.tasks: CPython's module _asyncio, in a file of its own */
   LU_N_INTERP_LANGUAGES,
 };
 
@@ -72,10 +73,35 @@ struct lu_python_layout
   /* Builds without the GIL copy the instructions for each thread: where the frame has the number of
    * its copy, and the code object the pointer to all copies. 0: there is only one. */
   uint16_t frame_copy, code_copies;
-  uint8_t entry; /* enum lu_python_entry */
+  /* For the coroutines of tasks that wait (3.14 and later); generator_frame 0: they are not known.
+   */
+  uint16_t object_type;                   /* PyObject */
+  uint16_t generator_frame;               /* PyGenObject: its frame is in it */
+  uint16_t generator_state;               /* one byte */
+  uint16_t frame_stack;                   /* the frame's pointer to the end of its stack */
+  uint16_t set_used, set_table, set_mask; /* PySetObject */
+  uint8_t first_suspended, n_suspended;   /* states of a generator: the first is that of one that
+                                             yields, the others await what is on its stack, */
+  uint8_t awaited_at;                     /* this many words before the end of the stack */
+  uint8_t entry;                          /* enum lu_python_entry */
   uint8_t entry_owner;
   uint8_t lines;  /* enum lu_python_lines */
   uint16_t flags; /* enum lu_python_layout_flags */
+  /* ELF addresses of the types that have a generator_frame: PyCoro_Type, PyGen_Type,
+   * PyAsyncGen_Type; and of _PyAsyncGenASend_Type, whose objects point to an asynchronous
+   * generator, and await what it awaits. 0: not known. */
+  uint64_t generator_types[3], send_type;
+};
+
+/* Where asyncio has its tasks, as CPython's module _asyncio says in its section .AsyncioDebug (3.14
+ * and later). All zeros: not known. */
+struct lu_python_tasks
+{
+  uint16_t thread_task; /* PyThreadState: the task that runs */
+  /* TaskObj, and futures up to `is_set`. `awaited_by` is who waits for it: a task or future, or, if
+   * the byte `is_set` is not 0, a set of these. */
+  uint16_t awaited_by, is_task, is_set, coroutine;
+  uint16_t bytes; /* that have to be read of a task */
 };
 
 /* Where a thread's execution context is. */
@@ -104,6 +130,7 @@ struct lu_interp_file
   uint32_t language; /* enum lu_interp_language */
   uint32_t version;  /* 0x030d00: 3.13.0 */
   uint64_t runtime;  /* ELF address: _PyRuntime; Ruby: see enum lu_ruby_context */
+  struct lu_python_tasks tasks;
   union
   {
     struct lu_python_layout python;
@@ -116,6 +143,8 @@ struct lu_interp_file
 
 /* Functions of a chain; what is further out is left out, and the record says so. */
 #define LU_INTERP_MAX_FRAMES 2048
+/* Steps from a task or coroutine to the next one that are followed, of those that wait. */
+#define LU_INTERP_MAX_AWAITS 256
 /* Bytes of text of each of a function's two names. */
 #define LU_INTERP_MAX_NAME 256
 #define LU_INTERP_MAX_PATH 512
@@ -134,7 +163,16 @@ struct lu_interp_frame
 #define LU_INTERP_ENTRY (1ull << 63)
 /* Its code object could not be read. */
 #define LU_INTERP_UNREADABLE (1ull << 62)
-#define LU_INTERP_CODE_MASK  ((1ull << 57) - 1)
+/* It does not run: a task awaits in it that the task that runs, or one before it, ends. These come
+ * after all functions that run: the tasks one after the other, each from its outermost coroutine
+ * on, inwards. */
+#define LU_INTERP_AWAITS (1ull << 61)
+/* The outermost coroutine of a task. Of those that run, only that of the task that runs has it. */
+#define LU_INTERP_TASK (1ull << 60)
+/* With AWAITS: it is no function. `check` is how many tasks wait here; 0: there are more than are
+ * followed. */
+#define LU_INTERP_NOTE      (1ull << 59)
+#define LU_INTERP_CODE_MASK ((1ull << 57) - 1)
 
 /* Raw data of a sample of an output event, as struct lu_bpf_record: the functions of a thread, in
  * the order of its frames, leaf first. It belongs to the next stack or copy of its CPU if pid and
@@ -153,8 +191,11 @@ enum lu_interp_chain_flags
   /* The process has several interpreters (interp_next is not 0), so that the frames of the native
    * stack may belong to chains of more than one. */
   LU_INTERP_CHAIN_SEVERAL = 1 << 3,
+  /* A function has LU_INTERP_TASK. */
+  LU_INTERP_CHAIN_TASK = 1 << 4,
 };
 
+/* `frames`: the functions that run, then those that await (LU_INTERP_AWAITS). */
 struct lu_interp_chain
 {
   uint32_t version; /* LU_INTERP_CHAIN_VERSION */

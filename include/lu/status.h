@@ -64,7 +64,11 @@ lu_is_synthetic (unsigned long long address)
 #define LU_FUNCTION_UNREADABLE LU_FUNCTION_BASE
 #define LU_FUNCTION_TOO_MANY   (LU_FUNCTION_BASE + 1)
 #define LU_FUNCTION_UNMATCHED  (LU_FUNCTION_BASE + 2)
-#define LU_FUNCTION_FIRST      (LU_FUNCTION_BASE + 6)
+/* Places behind which further tasks of asyncio wait: 2 to 9, or 10 or more, of which none is
+ * followed; and the place where too many have been followed. */
+#define LU_FUNCTION_WAITERS      (LU_FUNCTION_BASE + 6)
+#define LU_FUNCTION_MORE_WAITERS (LU_FUNCTION_BASE + 15)
+#define LU_FUNCTION_FIRST        (LU_FUNCTION_BASE + 16)
 
 static inline unsigned long long
 lu_function_in (unsigned language, unsigned long long address)

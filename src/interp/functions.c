@@ -72,7 +72,7 @@ struct _LuFunctions
   GArray *names;       /* of LuFunctionNames */
   GStringChunk *texts;
   gsize text_size;
-  LuIdTable *line_ids;     /* number of a function << 32 | line */
+  LuIdTable *line_ids;     /* number of a function << 32 | line; line 0: the function that awaits */
   GArray *addresses;       /* of guint64, by id in line_ids */
   GHashTable *line_tables; /* first line and bytes -> GArray, both owned */
   gsize lines_size;
@@ -107,6 +107,16 @@ lu_functions_new (void)
     { .name = "[ruby: unreadable]", .number = 3 },
     { .name = "[ruby: too many functions]", .number = 4 },
     { .name = "[ruby: functions not matched]", .number = 5 },
+    { .name = "[python: awaited by 2 tasks]", .number = 6 },
+    { .name = "[python: awaited by 3 tasks]", .number = 7 },
+    { .name = "[python: awaited by 4 tasks]", .number = 8 },
+    { .name = "[python: awaited by 5 tasks]", .number = 9 },
+    { .name = "[python: awaited by 6 tasks]", .number = 10 },
+    { .name = "[python: awaited by 7 tasks]", .number = 11 },
+    { .name = "[python: awaited by 8 tasks]", .number = 12 },
+    { .name = "[python: awaited by 9 tasks]", .number = 13 },
+    { .name = "[python: awaited by 10 or more tasks]", .number = 14 },
+    { .name = "[python: awaited by further tasks]", .number = 15 },
   };
   LuFunctions *self = g_new0 (LuFunctions, 1);
 
@@ -247,17 +257,61 @@ intern_lines (LuFunctions *self, Process *process, const LuInterpFunction *funct
   return lines;
 }
 
+/* Returns the name of a function that awaits, from "work (app.py:12)". Owned by the caller. */
+static char *
+name_that_awaits (const char *name)
+{
+  const char *place = strrchr (name, '(');
+  guint size = place != NULL && place > name ? (guint) (place - name) : 0;
+
+  return g_strdup_printf ("%.*s[awaits] %s", (int) size, name, name + size);
+}
+
+/* Returns the address of the function that awaits, while `of` runs; if there is no room for it,
+ * TOO_MANY. */
+static guint64
+address_that_awaits (LuFunctions *self, Process *process, guint64 of)
+{
+  LuFunctionNames names = lu_functions_names (self, of);
+  guint64 address = LU_FUNCTION_BASE + self->names->len;
+  g_autofree char *name = NULL;
+  gsize size;
+  guint32 id;
+
+  if (names.source == NULL)
+    return of;
+  id = lu_id_table_find (self->line_ids, (guint64) names.number << 32, 0);
+  if (id < self->addresses->len)
+    return g_array_index (self->addresses, guint64, id);
+  name = name_that_awaits (names.name);
+  size = strlen (name) + 1;
+  if (!has_room (process->n_functions, self->n_functions, MAX_FUNCTIONS)
+      || !has_room (process->text_size + size, self->text_size + size, MAX_TEXT)
+      || self->names->len >= MAX_ADDRESSES)
+    return LU_FUNCTION_TOO_MANY;
+  process->n_functions++;
+  process->text_size += size;
+  self->n_functions++;
+  self->text_size += size;
+  lu_id_table_add (self->line_ids, (guint64) names.number << 32, 0);
+  names.name = g_string_chunk_insert (self->texts, name);
+  names.number = self->names->len;
+  g_array_append_val (self->names, names);
+  g_array_append_val (self->addresses, address);
+  return address;
+}
+
 /* Returns the address of a function and its line that runs. */
 static guint64
-address_with_line (LuFunctions *self, const Announcement *announcement, guint32 instr)
+address_with_line (LuFunctions *self, guint64 of, const GArray *lines, guint32 instr)
 {
-  LuFunctionNames names = lu_functions_names (self, announcement->address);
+  LuFunctionNames names = lu_functions_names (self, of);
   guint64 address = LU_FUNCTION_BASE + self->names->len;
   guint32 id;
 
-  names.line = announcement->lines != NULL ? lu_python_lines_find (announcement->lines, instr) : 0;
+  names.line = lines != NULL ? lu_python_lines_find (lines, instr) : 0;
   if (names.line == 0 || names.source == NULL || self->names->len >= MAX_ADDRESSES)
-    return announcement->address;
+    return of;
   id = lu_id_table_add (self->line_ids, (guint64) names.number << 32 | names.line, 0);
   if (id < self->addresses->len)
     return g_array_index (self->addresses, guint64, id);
@@ -341,6 +395,27 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
   *announcement = (Announcement){ .address = address, .is_known = TRUE, .lines = lines };
 }
 
+/* Returns the address of a frame with LU_INTERP_NOTE. */
+static guint64
+address_of_note (const struct lu_interp_frame *frame)
+{
+  return frame->check == 0 ? LU_FUNCTION_MORE_WAITERS
+                           : LU_FUNCTION_WAITERS + CLAMP (frame->check, 2, 10) - 2;
+}
+
+/* Finds the address of a function that was announced. */
+static guint64
+find_announced (LuFunctions *self, Process *process, const Announcement *announcement,
+                const struct lu_interp_frame *frame)
+{
+  guint64 address = announcement->address;
+
+  self->n_unnamed += (guint64) lu_is_unreadable_function (address);
+  if ((frame->code & LU_INTERP_AWAITS) != 0)
+    address = address_that_awaits (self, process, address);
+  return address_with_line (self, address, announcement->lines, frame->instr);
+}
+
 /* Finds the address of a function without what was found before. */
 static guint64
 find_anew (LuFunctions *self, const LuFunctionsOf *of, const struct lu_interp_frame *frame)
@@ -349,17 +424,17 @@ find_anew (LuFunctions *self, const LuFunctionsOf *of, const struct lu_interp_fr
   Process *process = get_process (self, of->process, of->pid);
   gboolean is_readable = (frame->code & LU_INTERP_UNREADABLE) == 0;
 
+  if ((frame->code & LU_INTERP_NOTE) != 0)
+    return address_of_note (frame);
   if (is_readable)
     announcement = get_announcement (self, process, frame->code, frame->check);
   if (announcement != NULL && announcement->is_known)
-    {
-      self->n_unnamed += (guint64) lu_is_unreadable_function (announcement->address);
-      return address_with_line (self, announcement, frame->instr);
-    }
+    return find_announced (self, process, announcement, frame);
   self->n_unnamed++;
-  if (announcement == NULL)
-    return lu_function_in (of->language,
-                           is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE);
+  if (announcement == NULL || (frame->code & LU_INTERP_AWAITS) != 0)
+    return lu_function_in (of->language, is_readable && announcement == NULL
+                                             ? LU_FUNCTION_TOO_MANY
+                                             : LU_FUNCTION_UNREADABLE);
   if (announcement->n_expected == 0)
     announcement->address = expect (self, process, of->language);
   announcement->n_expected += announcement->address >= LU_FUNCTION_FIRST;

@@ -21,7 +21,8 @@
 /* The kernel reads this much of a script's first line (linux/binfmts.h). */
 #define MAX_FIRST_LINE 256
 
-static const LuLanguage *const languages[] = { &lu_language_python, &lu_language_ruby };
+static const LuLanguage *const languages[] = { &lu_language_python, &lu_language_ruby,
+                                               &lu_language_tasks };
 
 /* Bits of minor versions, by major version, for each language. */
 #define N_MAJORS 8

@@ -34,7 +34,8 @@ typedef struct
   LuInterpOutcome (*recognize) (const LuInterpInput *input, LuInterp *interp);
 } LuLanguage;
 
-extern const LuLanguage lu_language_python, lu_language_ruby;
+/* tasks: of asyncio, beside Python. */
+extern const LuLanguage lu_language_python, lu_language_ruby, lu_language_tasks;
 
 /* Reads bytes of a segment at an ELF address. Returns FALSE if they are not all in the file. */
 gboolean lu_interp_read (const LuInterpInput *self, guint64 address, gpointer bytes, gsize size);

@@ -91,18 +91,29 @@ add_function (Output *self, guint64 address)
     self->frames[self->n++] = (LuFrame){ .pc = address, .flags = LU_FRAME_FUNCTION };
 }
 
-/* Adds the functions of one call, from *next on. */
-static void
+/* Adds the functions of one call, from *next on. Returns whether a task begins with one. */
+static gboolean
 add_call (const LuMerge *self, Output *output, guint *next)
 {
+  gboolean has_task = FALSE;
+
   while (*next < self->n_chain)
     {
-      guint i = (*next)++;
+      guint64 code = self->chain[*next].code;
 
-      add_function (output, self->addresses[i]);
-      if ((self->chain[i].code & LU_INTERP_ENTRY) != 0)
-        return;
+      add_function (output, self->addresses[(*next)++]);
+      has_task |= (code & LU_INTERP_TASK) != 0;
+      if ((code & LU_INTERP_ENTRY) != 0)
+        break;
     }
+  return has_task;
+}
+
+static void
+add_waiters (const LuMerge *self, Output *output)
+{
+  for (guint i = 0; i < self->n_waiters; i++)
+    add_function (output, self->waiters[i]);
 }
 
 static void
@@ -114,17 +125,19 @@ merge (const LuMerge *self, gboolean skips_first, Output *output)
     {
       gboolean has_functions = is_call (self->kinds[i]) && !skips_first && next < self->n_chain;
       gboolean is_replaced = has_functions || (self->kinds[i] == LU_NATIVE_HANDLER && !skips_first);
+      gboolean has_task = has_functions && add_call (self, output, &next);
 
-      if (has_functions)
-        add_call (self, output, &next);
       if (!is_replaced || self->keeps_native)
         output->frames[output->n++] = self->frames[i];
+      if (has_task)
+        add_waiters (self, output);
       if (is_call (self->kinds[i]))
         skips_first = FALSE;
     }
   /* The stack does not reach the rest. */
   while (next < self->n_chain)
-    add_function (output, self->addresses[next++]);
+    if (add_call (self, output, &next))
+      add_waiters (self, output);
 }
 
 static void

@@ -7,6 +7,9 @@
  * including the one with LU_INTERP_ENTRY; these replace its frame. Everything else stays: C
  * functions that were called, and the rest of the interpreter.
  *
+ * Functions of tasks that wait have no call of their own: they follow the call in which the task
+ * that they wait for begins.
+ *
  * The counts decide. In a whole stack each call must have its functions and each function its call,
  * with one exception: the innermost call may not run a function yet, or not any more. */
 
@@ -35,6 +38,10 @@ typedef struct
   const struct lu_interp_frame *chain;
   const guint64 *addresses; /* of the functions of the chain (functions.h); 0: not to be shown */
   guint n_chain;
+  /* Addresses of what waits for the function with LU_INTERP_TASK, and does not run: put behind the
+   * call that runs that function. */
+  const guint64 *waiters;
+  guint n_waiters;
   guint32 language;       /* enum lu_interp_language */
   guint32 chain_flags;    /* enum lu_interp_chain_flags */
   gboolean begins_in_two; /* the call at the leaf may be between two steps of noting its function,
@@ -57,5 +64,5 @@ LuMergeResult lu_merge (const LuMerge *self, LuFrame *merged, guint *n_merged);
 static inline guint
 lu_merge_room (const LuMerge *self)
 {
-  return self->n_frames + self->n_chain + 1;
+  return self->n_frames + self->n_chain + self->n_waiters + 1;
 }

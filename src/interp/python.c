@@ -9,6 +9,7 @@
 
 #include "interp/cold-code.h"
 #include "interp/file-symbols.h"
+#include "interp/python-tasks.h"
 
 #include <string.h>
 
@@ -98,7 +99,7 @@ G_STATIC_ASSERT (G_N_ELEMENTS (layouts) == FIRST_DESCRIBED - FIRST_MINOR);
  * that gets its value. */
 #define N_DESCRIBED  (LAST_MINOR - FIRST_DESCRIBED + 1)
 #define FIELD(name)  offsetof (struct lu_python_layout, name)
-#define MAX_WORDS    96
+#define MAX_WORDS    103
 #define COOKIE       "xdebugpy"
 #define VERSION_WORD 1
 #define NOT_THERE    0xff
@@ -107,18 +108,36 @@ static const struct
   gsize field;
   guint8 words[N_DESCRIBED];
 } described[] = {
-  { FIELD (interpreters_head), { 5, 5, 5 } },     { FIELD (interp_next), { 8, 8, 8 } },
-  { FIELD (interp_threads), { 9, 9, 9 } },        { FIELD (thread_next), { 21, 24, 24 } },
-  { FIELD (thread_id), { 24, 27, 30 } },          { FIELD (thread_frame), { 23, 26, 26 } },
-  { FIELD (frame_code), { 30, 33, 41 } },         { FIELD (frame_previous), { 29, 32, 40 } },
-  { FIELD (frame_instr), { 31, 34, 42 } },        { FIELD (frame_entry), { 33, 36, 44 } },
-  { FIELD (code_filename), { 35, 40, 48 } },      { FIELD (code_name), { 37, 42, 50 } },
-  { FIELD (code_firstlineno), { 39, 44, 52 } },   { FIELD (code_argcount), { 40, 45, 53 } },
-  { FIELD (code_bytes), { 43, 48, 56 } },         { FIELD (text_length), { 69, 79, 91 } },
-  { FIELD (text_state), { 68, 78, 90 } },         { FIELD (text_ascii), { 70, 80, 92 } },
-  { FIELD (code_lines), { 38, 43, 51 } },         { FIELD (bytes_size), { 65, 75, 87 } },
-  { FIELD (bytes_data), { 66, 76, 88 } },         { FIELD (frame_copy), { NOT_THERE, 38, 46 } },
+  { FIELD (interpreters_head), { 5, 5, 5 } },
+  { FIELD (interp_next), { 8, 8, 8 } },
+  { FIELD (interp_threads), { 9, 9, 9 } },
+  { FIELD (thread_next), { 21, 24, 24 } },
+  { FIELD (thread_id), { 24, 27, 30 } },
+  { FIELD (thread_frame), { 23, 26, 26 } },
+  { FIELD (frame_code), { 30, 33, 41 } },
+  { FIELD (frame_previous), { 29, 32, 40 } },
+  { FIELD (frame_instr), { 31, 34, 42 } },
+  { FIELD (frame_entry), { 33, 36, 44 } },
+  { FIELD (code_filename), { 35, 40, 48 } },
+  { FIELD (code_name), { 37, 42, 50 } },
+  { FIELD (code_firstlineno), { 39, 44, 52 } },
+  { FIELD (code_argcount), { 40, 45, 53 } },
+  { FIELD (code_bytes), { 43, 48, 56 } },
+  { FIELD (text_length), { 69, 79, 91 } },
+  { FIELD (text_state), { 68, 78, 90 } },
+  { FIELD (text_ascii), { 70, 80, 92 } },
+  { FIELD (code_lines), { 38, 43, 51 } },
+  { FIELD (bytes_size), { 65, 75, 87 } },
+  { FIELD (bytes_data), { 66, 76, 88 } },
+  { FIELD (frame_copy), { NOT_THERE, 38, 46 } },
   { FIELD (code_copies), { NOT_THERE, 49, 57 } },
+  { FIELD (object_type), { NOT_THERE, 51, 59 } },
+  { FIELD (generator_frame), { NOT_THERE, 85, 101 } },
+  { FIELD (generator_state), { NOT_THERE, 86, 102 } },
+  { FIELD (frame_stack), { NOT_THERE, 37, 45 } },
+  { FIELD (set_used), { NOT_THERE, 63, 75 } },
+  { FIELD (set_table), { NOT_THERE, 64, 76 } },
+  { FIELD (set_mask), { NOT_THERE, 65, 77 } },
 };
 
 /* Symbols */
@@ -127,9 +146,14 @@ static const struct
 static const char *const new_symbols[] = { "_PyRuntime", "PyCode_NewWithPosOnlyArgs",
                                            "PyFrame_GetCode", "Py_NewRef" };
 
+/* Types whose objects have frames, as in struct lu_python_layout; then send_type. */
+static const char *const types[] = { "PyCoro_Type", "PyGen_Type", "PyAsyncGen_Type",
+                                     "_PyAsyncGenASend_Type" };
+
 typedef struct
 {
   guint64 runtime, version, head; /* ELF addresses; 0: absent */
+  guint64 types[G_N_ELEMENTS (types)];
   gboolean has_new[G_N_ELEMENTS (new_symbols)];
   LuInterp *interp;
 } Symbols;
@@ -178,6 +202,9 @@ take_symbol (const LuFileSymbol *symbol, gpointer user_data)
     self->version = symbol->address;
   for (guint i = 0; i < G_N_ELEMENTS (new_symbols); i++)
     self->has_new[i] |= g_str_equal (symbol->name, new_symbols[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    if (g_str_equal (symbol->name, types[i]))
+      self->types[i] = symbol->address;
 }
 
 /* Versions */
@@ -244,6 +271,11 @@ read_described (const LuInterpInput *file, const LuInterp *interp, guint minor,
   layout->entry_owner = 3;
   layout->lines = LU_PYTHON_LINES_LOCATIONS;
   layout->flags = minor >= 14 ? LU_PYTHON_TAGGED : 0;
+  /* FRAME_SUSPENDED, FRAME_SUSPENDED_YIELD_FROM and, from 3.15 on, one more of that kind: from then
+   * on, what is awaited has a word more above it on the stack. */
+  layout->first_suspended = minor >= 15 ? 1 : 0xfe;
+  layout->n_suspended = minor >= 15 ? 3 : 2;
+  layout->awaited_at = minor >= 15 ? 2 : 1;
   return TRUE;
 }
 
@@ -297,9 +329,14 @@ recognize (const LuInterpInput *file, LuInterp *interp)
   interp->file.runtime = symbols.runtime;
   interp->file.version = read_version (file, &symbols);
   outcome = interp->file.version != 0 ? fill_layout (file, interp) : LU_INTERP_ABSENT;
-  if (outcome == LU_INTERP_FOUND)
-    find_parts (file, interp);
-  return outcome;
+  if (outcome != LU_INTERP_FOUND)
+    return outcome;
+  find_parts (file, interp);
+  memcpy (interp->file.python.generator_types, symbols.types,
+          sizeof interp->file.python.generator_types);
+  interp->file.python.send_type = symbols.types[G_N_ELEMENTS (types) - 1];
+  lu_python_tasks_read (file, &interp->file.tasks);
+  return LU_INTERP_FOUND;
 }
 
 const LuLanguage lu_language_python = {

@@ -8,6 +8,9 @@
 
 #include "base/counters.h"
 #include "interp/merge.h"
+#include "interp/waiters.h"
+
+#include <string.h>
 
 struct _LuInterpStacks
 {
@@ -15,6 +18,7 @@ struct _LuInterpStacks
   gboolean keeps_native;
   /* Room for one stack: */
   guint8 kinds[LU_STACK_MAX_FRAMES];
+  struct lu_interp_frame chain[LU_INTERP_MAX_FRAMES];
   guint64 addresses[LU_INTERP_MAX_FRAMES];
   LuFrame merged[LU_STACK_MAX_FRAMES + LU_INTERP_MAX_FRAMES + 1];
 };
@@ -111,16 +115,22 @@ find_kinds (LuInterpStacks *self, const LuStackMessage *message, guint n_frames)
   return is_in_steps;
 }
 
+/* Functions that wait follow those that run, in the order of the stack. */
 static void
-find_functions (LuInterpStacks *self, const LuStackMessage *message, guint n_functions)
+find_functions (LuInterpStacks *self, const LuStackMessage *message, LuMerge *merge)
 {
-  const struct lu_interp_frame *functions = lu_stack_message_functions (message);
+  guint n_functions = MIN (message->interp.n_frames, LU_INTERP_MAX_FRAMES);
   const LuFunctionsOf of = { .process = lu_process_id (message->header.process),
                              .pid = lu_process_pid (message->header.process),
                              .language = message->interp.language };
 
+  memcpy (self->chain, lu_stack_message_functions (message), n_functions * sizeof *self->chain);
+  merge->n_chain = lu_waiters_begin (self->chain, n_functions);
+  merge->n_waiters = n_functions - merge->n_chain;
+  merge->waiters = self->addresses + merge->n_chain;
+  lu_waiters_turn (self->chain + merge->n_chain, merge->n_waiters);
   for (guint i = 0; i < n_functions; i++)
-    self->addresses[i] = lu_functions_find (self->functions, &of, &functions[i]);
+    self->addresses[i] = lu_functions_find (self->functions, &of, &self->chain[i]);
 }
 
 static void
@@ -139,9 +149,8 @@ lu_interp_stacks_merge (LuInterpStacks *self, const LuStackMessage *message, LuS
                     .kinds = self->kinds,
                     .n_frames = MIN (sample->n_user, LU_STACK_MAX_FRAMES),
                     .is_whole = message->status == LU_STATUS_COMPLETE,
-                    .chain = lu_stack_message_functions (message),
+                    .chain = self->chain,
                     .addresses = self->addresses,
-                    .n_chain = MIN (message->interp.n_frames, LU_INTERP_MAX_FRAMES),
                     .language = message->interp.language,
                     .chain_flags = message->interp.flags,
                     .keeps_native = self->keeps_native };
@@ -151,7 +160,7 @@ lu_interp_stacks_merge (LuInterpStacks *self, const LuStackMessage *message, LuS
       || sample->space == NULL)
     return;
   merge.begins_in_two = find_kinds (self, message, merge.n_frames);
-  find_functions (self, message, merge.n_chain);
+  find_functions (self, message, &merge);
   count (counters, lu_merge (&merge, self->merged, &sample->n_user));
   lu_counters_set (counters, LU_COUNTER_FUNCTIONS_UNNAMED, lu_functions_unnamed (self->functions));
   sample->native = sample->user;

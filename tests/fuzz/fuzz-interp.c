@@ -14,6 +14,12 @@ recognize (const char *path, const uint8_t *data, size_t size)
 
   if (interp == NULL)
     return;
+  g_assert (interp->file.tasks.bytes <= G_MAXINT16 + sizeof (guint64));
+  if (interp->file.language == LU_INTERP_TASKS)
+    {
+      g_assert (interp->n_ranges == 0 && interp->file.tasks.bytes > 0);
+      return;
+    }
   g_assert (interp->n_ranges > 0 && interp->n_ranges <= LU_INTERP_MAX_RANGES);
   for (guint i = 0; i < interp->n_ranges; i++)
     g_assert (interp->ranges[i].start < interp->ranges[i].end);
@@ -25,7 +31,8 @@ recognize (const char *path, const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  static const char *const paths[] = { "/lib/libpython3.so", "/lib/libruby.so" };
+  static const char *const paths[] = { "/lib/libpython3.so", "/lib/libruby.so",
+                                       "/lib/_asyncio.so" };
 
   for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
     recognize (paths[i], data, size);

@@ -476,6 +476,19 @@ def python_file(version, has_cold):
     return bytes(file)
 
 
+def asyncio_file(words):
+    """A small ELF file with the section in which CPython's module _asyncio says where tasks have their fields."""
+    sections, data = b"\0.AsyncioDebug\0.shstrtab\0", struct.pack(f"<{len(words)}Q", *words)
+    headers = [bytes(64)] + [struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 1, 0) for name, kind, at, size
+                             in ((1, 1, 0x200, len(data)), (15, 3, 0x100, len(sections)))]
+    file = bytearray(0x500)
+    file[:64] = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0x400, 0, 64, 56, 1, 64, 3, 2)
+    file[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(file), len(file), 4096)
+    for at, part in ((0x100, sections), (0x200, data), (0x400, b"".join(headers))):
+        file[at:at + len(part)] = part
+    return bytes(file)
+
+
 def ruby_file(version, receiver):
     """A small ELF file that looks like a stripped libruby: a table of 160 words into one function, which another one
     calls, and rb_current_receiver() with that code."""
@@ -534,6 +547,10 @@ def main():
     for name, version, receiver in (("ruby-module", b"3.3.8", BY_MODULE), ("ruby-thread", b"3.4.11", BY_THREAD),
                                     ("ruby-unknown", b"3.2.1", BY_MODULE)):
         (HERE / "corpus" / "interp" / name).write_bytes(ruby_file(version, receiver))
+    # As in CPython 3.14; with fields outside of the task; with one word less.
+    words = [168, 136, 96, 108, 109, 128, 152, 225864, 10880, 936, 864, 872, 880]
+    for name, changed in (("asyncio", words), ("asyncio-outside", [100] + words[1:]), ("asyncio-short", words[:-1])):
+        (HERE / "corpus" / "interp" / name).write_bytes(asyncio_file(changed))
     write_go(HERE / "corpus" / "go-table")
     write_jit(HERE / "corpus" / "jit-names")
     write_instructions(HERE / "corpus" / "instructions")

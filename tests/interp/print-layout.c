@@ -44,6 +44,15 @@ print (const LuInterp *interp)
   PRINT (bytes_data);
   PRINT (frame_copy);
   PRINT (code_copies);
+  PRINT (object_type);
+  PRINT (generator_frame);
+  PRINT (generator_state);
+  PRINT (frame_stack);
+  PRINT (set_used);
+  PRINT (set_table);
+  PRINT (set_mask);
+  PRINT (first_suspended);
+  PRINT (n_suspended);
   for (guint i = 0; i < interp->n_ranges; i++)
     printf ("range 0x%" G_GINT64_MODIFIER "x 0x%" G_GINT64_MODIFIER "x\n", interp->ranges[i].start,
             interp->ranges[i].end);

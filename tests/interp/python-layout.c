@@ -124,6 +124,29 @@ print_code (void)
   FIELD ("code_flags", PyCodeObject, co_flags);
 }
 
+/* Prints what is read of tasks that wait. */
+static void
+print_coroutines (void)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+  FIELD ("object_type", PyObject, ob_type);
+  FIELD ("generator_frame", PyGenObject, gi_iframe);
+  FIELD ("generator_state", PyGenObject, gi_frame_state);
+  FIELD ("frame_stack", Frame, stackpointer);
+  FIELD ("set_used", PySetObject, used);
+  FIELD ("set_table", PySetObject, table);
+  FIELD ("set_mask", PySetObject, mask);
+  PRINT ("first_suspended", FRAME_SUSPENDED & 0xff);
+#if PY_VERSION_HEX >= 0x030f0000
+  PRINT ("n_suspended", FRAME_SUSPENDED_YIELD_FROM_LOCKED - FRAME_SUSPENDED + 1);
+#else
+  PRINT ("n_suspended", FRAME_SUSPENDED_YIELD_FROM - FRAME_SUSPENDED + 1);
+#endif
+#else
+  PRINT ("generator_frame", 0);
+#endif
+}
+
 int
 main (void)
 {
@@ -131,6 +154,7 @@ main (void)
   print_threads ();
   print_frame ();
   print_code ();
+  print_coroutines ();
   FIELD ("text_length", PyASCIIObject, length);
   FIELD ("text_state", PyASCIIObject, state);
   PRINT ("text_ascii", sizeof (PyASCIIObject));

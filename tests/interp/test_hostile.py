@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """test_hostile.py LIVE_UNWINDER IMPOSTOR [KIND…] - can a process that claims to be an interpreter spoil more than its own stacks?
 
-Records not-python.c or not-ruby.c, which have structures as no interpreter would make them, beside a true Python that knows
+Records not-python.c, not-asyncio.c or not-ruby.c, which have structures as no interpreter would make them, beside a true Python that knows
 its own chains (chains.py). The recorder has to end in time with what it always needs of memory; the true chains have to be
 right, and no name may come from the other process or have control characters."""
 

@@ -777,10 +777,10 @@ test_functions (void)
   int fd;
 
   setup (&fixture, NULL);
-  check_functions (&fixture, "jitmap e000000010000007=work (a.py:3) e000000020000007=/a.py:3+4\n"
-                             "sample 7/7: -512 e000000010000007 e000000010000008\n"
-                             "jitmap e000000010000008=work (a.py:3) e000000020000008=/a.py:3\n"
-                             "sample 7/7: -512 e000000010000007 e000000010000008\n");
+  check_functions (&fixture, "jitmap e000000010000011=work (a.py:3) e000000020000011=/a.py:3+4\n"
+                             "sample 7/7: -512 e000000010000011 e000000010000012\n"
+                             "jitmap e000000010000012=work (a.py:3) e000000020000012=/a.py:3\n"
+                             "sample 7/7: -512 e000000010000011 e000000010000012\n");
   teardown (&fixture);
   fd = memfd_create ("capture", MFD_CLOEXEC);
   fixture.fd = dup (fd);

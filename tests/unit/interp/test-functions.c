@@ -120,6 +120,56 @@ test_again (void)
 }
 
 static guint64
+find_waiting (LuFunctions *functions, guint64 process, guint64 code, guint32 check)
+{
+  return find (functions, process, code | LU_INTERP_AWAITS, check);
+}
+
+/* A function that awaits is another one, with the same source. */
+static void
+test_awaits (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+  LuInterpFunction one = make_function (0x1000, 1, "work", "/srv/app.py");
+  LuFunctionNames names, waiting;
+  guint64 address;
+
+  g_assert_cmphex (find_waiting (functions, 7, 0x1000, 1), ==, LU_FUNCTION_UNREADABLE);
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 1);
+  lu_functions_learn (functions, 7, 70, &one);
+  lu_functions_learn (functions, 8, 80, &one);
+  address = find_waiting (functions, 7, 0x1000, 1);
+  names = lu_functions_names (functions, find (functions, 7, 0x1000, 1));
+  waiting = lu_functions_names (functions, address);
+  g_assert_cmpstr (names.name, ==, "work (app.py:12)");
+  g_assert_cmpstr (waiting.name, ==, "work [awaits] (app.py:12)");
+  g_assert_cmpstr (waiting.source, ==, names.source);
+  g_assert_cmpuint (waiting.number, !=, names.number);
+  g_assert_cmphex (find_waiting (functions, 7, 0x1000, 1), ==, address);
+  g_assert_cmphex (find_waiting (functions, 8, 0x1000, 1), ==, address);
+}
+
+static const char *
+find_note (LuFunctions *functions, guint32 n)
+{
+  return lu_functions_names (functions, find_waiting (functions, 7, LU_INTERP_NOTE, n)).name;
+}
+
+static void
+test_notes (void)
+{
+  g_autoptr (LuFunctions) functions = lu_functions_new ();
+
+  g_assert_cmpstr (find_note (functions, 2), ==, "[python: awaited by 2 tasks]");
+  g_assert_cmpstr (find_note (functions, 9), ==, "[python: awaited by 9 tasks]");
+  g_assert_cmpstr (find_note (functions, 10), ==, "[python: awaited by 10 or more tasks]");
+  g_assert_cmpstr (find_note (functions, G_MAXUINT32), ==, "[python: awaited by 10 or more tasks]");
+  g_assert_cmpstr (find_note (functions, 0), ==, "[python: awaited by further tasks]");
+  g_assert_cmphex (find_waiting (functions, 7, LU_INTERP_UNREADABLE, 0), ==,
+                   LU_FUNCTION_UNREADABLE);
+}
+
+static guint64
 find_line (LuFunctions *functions, guint64 code, guint32 instr)
 {
   const struct lu_interp_frame frame = { .code = code, .check = 1, .instr = instr };
@@ -274,10 +324,12 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/functions/again", test_again);
+  g_test_add_func ("/functions/awaits", test_awaits);
   g_test_add_func ("/functions/identity", test_identity);
   g_test_add_func ("/functions/late", test_late);
   g_test_add_func ("/functions/limits", test_limits);
   g_test_add_func ("/functions/lines", test_lines);
+  g_test_add_func ("/functions/notes", test_notes);
   g_test_add_func ("/functions/ruby", test_ruby);
   TEST_ADD_CASES ("/functions/text", cases, test_text);
   return g_test_run ();

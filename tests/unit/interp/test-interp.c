@@ -202,7 +202,7 @@ test_case (gconstpointer data)
 
 /* Reads a file of the fuzz corpus, which make-corpus.py makes. */
 static LuInterp *
-recognize_ruby (const char *name)
+recognize_as (const char *as, const char *name)
 {
   g_autofree char *path =
       g_test_build_filename (G_TEST_DIST, "../../fuzz/corpus/interp", name, NULL);
@@ -210,8 +210,36 @@ recognize_ruby (const char *name)
   gsize size;
 
   g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
-  g_assert_null (lu_interp_recognize_bytes ("/usr/lib/libother.so", bytes, size));
-  return lu_interp_recognize_bytes ("/usr/lib/libruby-3.3.so.3.3.8", bytes, size);
+  return lu_interp_recognize_bytes (as, bytes, size);
+}
+
+static LuInterp *
+recognize_ruby (const char *name)
+{
+  g_assert_null (recognize_as ("/usr/lib/libother.so", name));
+  return recognize_as ("/usr/lib/libruby-3.3.so.3.3.8", name);
+}
+
+/* CPython's module _asyncio in a file of its own runs nothing. */
+static void
+test_tasks (void)
+{
+  const char *path = "/usr/lib/python3.14/lib-dynload/_asyncio.cpython-314-x86_64-linux-gnu.so";
+  g_autofree LuInterp *found = recognize_as (path, "asyncio");
+  g_autofree LuInterp *outside = recognize_as (path, "asyncio-outside");
+  g_autofree LuInterp *shorter = recognize_as (path, "asyncio-short");
+
+  g_assert_nonnull (found);
+  g_assert_cmpuint (found->file.language, ==, LU_INTERP_TASKS);
+  g_assert_cmpuint (found->file.tasks.thread_task, ==, 872);
+  g_assert_cmpuint (found->file.tasks.awaited_by, ==, 96);
+  g_assert_cmpuint (found->file.tasks.is_task, ==, 108);
+  g_assert_cmpuint (found->file.tasks.is_set, ==, 109);
+  g_assert_cmpuint (found->file.tasks.coroutine, ==, 128);
+  g_assert_cmpuint (found->file.tasks.bytes, ==, 136);
+  g_assert_false (lu_interp_runs_at (found, 0) || lu_interp_begins_at (found, 0));
+  g_assert_null (outside);
+  g_assert_null (shorter);
 }
 
 /* Without a symbol for rb_vm_exec(), it is found by the table of instructions. */
@@ -295,5 +323,6 @@ main (int argc, char **argv)
   g_test_add_func ("/interp/commands", test_commands);
   g_test_add_func ("/interp/damage", test_damage);
   g_test_add_func ("/interp/ruby", test_ruby);
+  g_test_add_func ("/interp/tasks", test_tasks);
   return g_test_run ();
 }

@@ -3,7 +3,8 @@
 
 /* test-merge.c - functions of an interpreter in the native stack. Stacks are texts, leaf first: a
  * capital E is a call of the evaluation function, B one that begins, H a handler, other letters are
- * other native frames. Chains are digits; one in "<>" is the outermost of its call. */
+ * other native frames. Chains are digits; one in "<>" is the outermost of its call, "!" follows a
+ * task's outermost coroutine, and what waits for the task follows "|". */
 
 #include "interp/merge.h"
 
@@ -36,6 +37,14 @@ static const Case cases[] = {
   { "handlers of instructions", "cHEfHEm", "<1><2>", "c1f2m" },
   { "handlers beside functions", "cHEm", "<1>", "cH1Em", .keeps_native = TRUE },
 
+  { "a task that is waited for", "cEfEm", "1<2!><3>|45", "c1245f3m" },
+  { "a task at the outer end of a cut stack", "cE", "<1><2!>3|45", "c12453",
+    .result = LU_MERGED_PART, .is_cut = TRUE },
+  { "a task beside native frames", "EfEm", "<1!><2>|3", "1E3f2Em", .keeps_native = TRUE },
+  { "nobody waits", "EfEm", "<1!><2>", "1f2m" },
+  { "who waits has no call of its own", "EfEm", "<1!>|2", "E?fEm", .result = LU_MERGE_DIFFER },
+  { "a task that the chain does not have", "EfEm", "<1><2>|3", "1f2m" },
+
   { "a call without functions", "EfEm", "<1>", "E?fEm", .result = LU_MERGE_DIFFER },
   { "functions without a call", "Em", "<1><2>", "E?m", .result = LU_MERGE_DIFFER },
   { "functions without any call", "cm", "<1>", "cm", .result = LU_MERGE_DIFFER },
@@ -62,6 +71,7 @@ static const Case cases[] = {
 
 #define MAX_FRAMES 32
 
+/* Returns the frames that run and those that wait. */
 static guint
 make_chain (const char *text, struct lu_interp_frame *chain, guint64 *addresses)
 {
@@ -70,6 +80,10 @@ make_chain (const char *text, struct lu_interp_frame *chain, guint64 *addresses)
   for (; *text != 0; text++)
     if (*text == '>')
       chain[n - 1].code |= LU_INTERP_ENTRY;
+    else if (*text == '!')
+      chain[n - 1].code |= LU_INTERP_TASK;
+    else if (*text == '|')
+      continue;
     else if (*text != '<')
       {
         chain[n] = (struct lu_interp_frame){ .code = (guint64) *text };
@@ -126,10 +140,14 @@ test_case (gconstpointer data)
                     .chain_flags = c->flags,
                     .begins_in_two = c->begins_in_two,
                     .keeps_native = c->keeps_native };
-  guint n_merged;
+  guint n, n_merged;
 
   merge.n_frames = make_stack (c->native, frames, kinds);
-  merge.n_chain = make_chain (c->chain, chain, addresses);
+  n = make_chain (c->chain, chain, addresses);
+  merge.n_waiters =
+      strchr (c->chain, '|') != NULL ? (guint) strlen (strchr (c->chain, '|')) - 1 : 0;
+  merge.n_chain = n - merge.n_waiters;
+  merge.waiters = addresses + merge.n_chain;
   g_assert_cmpint (lu_merge (&merge, merged, &n_merged), ==, c->result);
   g_assert_cmpuint (n_merged, <=, lu_merge_room (&merge));
   describe (merged, n_merged, text);
