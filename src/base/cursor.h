@@ -22,7 +22,7 @@ static inline void
 lu_cursor_init (LuCursor *self, gconstpointer bytes, gsize size)
 {
   self->at = bytes;
-  self->end = self->at + size;
+  self->end = size > 0 ? self->at + size : self->at; /* bytes may be NULL then */
   self->failed = FALSE;
 }
 
