@@ -34,6 +34,7 @@
 typedef struct
 {
   guint64 address;
+  guint64 waiting;     /* address of the function that awaits, before it came; 0: none */
   guint32 n_expected;  /* how often chains had it before it came */
   gboolean is_known;   /* it has come */
   const GArray *lines; /* of LuPythonLine, borrowed; NULL: none */
@@ -373,6 +374,16 @@ get_announcement (LuFunctions *self, Process *process, guint64 code, guint32 che
   return &g_array_index (process->announcements, Announcement, id);
 }
 
+/* Gives an expected address the names that have come. */
+static void
+settle (LuFunctions *self, guint64 expected, guint64 address)
+{
+  LuFunctionNames names = lu_functions_names (self, address);
+
+  if (expected >= LU_FUNCTION_FIRST)
+    g_array_index (self->names, LuFunctionNames, expected - LU_FUNCTION_BASE) = names;
+}
+
 void
 lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInterpFunction *function)
 {
@@ -385,8 +396,9 @@ lu_functions_learn (LuFunctions *self, guint64 number, gint32 pid, const LuInter
     return;
   if (announcement->n_expected > 0 && address >= LU_FUNCTION_FIRST)
     {
-      g_array_index (self->names, LuFunctionNames, announcement->address - LU_FUNCTION_BASE) =
-          lu_functions_names (self, address);
+      settle (self, announcement->address, address);
+      if (announcement->waiting != 0)
+        settle (self, announcement->waiting, address_that_awaits (self, process, address));
       self->n_unnamed -= announcement->n_expected;
     }
   lines = intern_lines (self, process, function);
@@ -423,6 +435,7 @@ find_anew (LuFunctions *self, const LuFunctionsOf *of, const struct lu_interp_fr
   Announcement *announcement = NULL;
   Process *process = get_process (self, of->process, of->pid);
   gboolean is_readable = (frame->code & LU_INTERP_UNREADABLE) == 0;
+  guint64 *expected;
 
   if ((frame->code & LU_INTERP_NOTE) != 0)
     return address_of_note (frame);
@@ -431,14 +444,15 @@ find_anew (LuFunctions *self, const LuFunctionsOf *of, const struct lu_interp_fr
   if (announcement != NULL && announcement->is_known)
     return find_announced (self, process, announcement, frame);
   self->n_unnamed++;
-  if (announcement == NULL || (frame->code & LU_INTERP_AWAITS) != 0)
-    return lu_function_in (of->language, is_readable && announcement == NULL
-                                             ? LU_FUNCTION_TOO_MANY
-                                             : LU_FUNCTION_UNREADABLE);
-  if (announcement->n_expected == 0)
-    announcement->address = expect (self, process, of->language);
-  announcement->n_expected += announcement->address >= LU_FUNCTION_FIRST;
-  return announcement->address;
+  if (announcement == NULL)
+    return lu_function_in (of->language,
+                           is_readable ? LU_FUNCTION_TOO_MANY : LU_FUNCTION_UNREADABLE);
+  expected =
+      (frame->code & LU_INTERP_AWAITS) != 0 ? &announcement->waiting : &announcement->address;
+  if (*expected == 0)
+    *expected = expect (self, process, of->language);
+  announcement->n_expected += *expected >= LU_FUNCTION_FIRST;
+  return *expected;
 }
 
 static Found *

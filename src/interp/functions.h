@@ -36,11 +36,11 @@ typedef struct
 } LuFunctionsOf;
 
 /* Returns the address that stands for a function of a chain, and its line that runs if there is
- * room for it. A function that awaits (LU_INTERP_AWAITS) is another one, "work [awaits]
- * (app.py:12)", or LU_FUNCTION_UNREADABLE before its announcement. 0 if it is one of the
- * interpreter's own, which nobody has written, LU_FUNCTION_UNREADABLE of the language if it could
- * not be read, LU_FUNCTION_TOO_MANY if there was no room for it. Its announcement may still come,
- * by way of another CPU. */
+ * room for it: 0 if it is one of the interpreter's own, which nobody has written,
+ * LU_FUNCTION_UNREADABLE of the language if it could not be read, LU_FUNCTION_TOO_MANY if there was
+ * no room for it. A function that awaits (LU_INTERP_AWAITS) is another one than the same function
+ * that runs: "work [awaits] (app.py:12)". Its announcement may still come, by way of another CPU.
+ */
 guint64 lu_functions_find (LuFunctions *self, const LuFunctionsOf *of,
                            const struct lu_interp_frame *frame);
 /* Returns how many of the functions that were found have no name, as of now. */

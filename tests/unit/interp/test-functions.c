@@ -132,12 +132,17 @@ test_awaits (void)
   g_autoptr (LuFunctions) functions = lu_functions_new ();
   LuInterpFunction one = make_function (0x1000, 1, "work", "/srv/app.py");
   LuFunctionNames names, waiting;
-  guint64 address;
+  guint64 address, late;
 
-  g_assert_cmphex (find_waiting (functions, 7, 0x1000, 1), ==, LU_FUNCTION_UNREADABLE);
-  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 1);
+  late = find_waiting (functions, 7, 0x1000, 1);
+  g_assert_true (is_unreadable (functions, late));
+  g_assert_cmphex (find_waiting (functions, 7, 0x1000, 1), ==, late);
+  g_assert_cmphex (find (functions, 7, 0x1000, 1), !=, late);
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 3);
   lu_functions_learn (functions, 7, 70, &one);
   lu_functions_learn (functions, 8, 80, &one);
+  g_assert_cmpuint (lu_functions_unnamed (functions), ==, 0);
+  g_assert_cmpstr (lu_functions_names (functions, late).name, ==, "work [awaits] (app.py:12)");
   address = find_waiting (functions, 7, 0x1000, 1);
   names = lu_functions_names (functions, find (functions, 7, 0x1000, 1));
   waiting = lu_functions_names (functions, address);
