@@ -183,12 +183,15 @@ lu_leaf_dwarf_number (uint32_t number)
   return number < 8 ? 0x54673120u >> 4 * number & 15 : number;
 }
 
-/* Returns what LU_LEAF_BYTES of code show, without a register. */
+/* Returns what LU_LEAF_BYTES of code show, without a register. `is_end`: the code runs straight to
+ * the end of its function, and pushes nothing before. */
 static inline uint32_t
-lu_leaf_frame_of (const uint8_t *code)
+lu_leaf_frame_of (const uint8_t *code, uint64_t *is_end)
 {
-  uint64_t state = 0;
+  uint64_t state = 0, last = 0;
+  uint32_t answer;
 
+  *is_end = 0;
   if (lu_leaf_is_pushed (code[0] | (uint64_t) code[1] << 8 | (uint64_t) code[2] << 16))
     return LU_LEAF_PUSHED;
 
@@ -200,9 +203,13 @@ lu_leaf_frame_of (const uint8_t *code)
         break;
       for (uint32_t k = 0; k < LU_LEAF_WINDOW; k++)
         window |= (uint64_t) code[at + k] << 8 * k;
+      last = window;
       state = lu_leaf_next (state, window);
     }
-  return lu_leaf_answer (state);
+  answer = lu_leaf_answer (state);
+  *is_end = LU_LEAF_KIND (answer) == LU_LEAF_POPPED
+            || (LU_LEAF_KIND (answer) == LU_LEAF_BARE && !lu_leaf_is_prologue (last));
+  return answer;
 }
 
 #define LU_CALL_SHORTEST  2
@@ -254,18 +261,19 @@ lu_trampoline_is_return (uint64_t pc, uint64_t start, uint64_t size)
          || (size % LU_TRAMPOLINE_ARENA == 0 && (pc - start) % LU_TRAMPOLINE_ARENA % 11 == 6);
 }
 
-/* Returns what LU_LEAF_BYTES of code show: a kind, never UNKNOWN, and perhaps a register. */
+/* Returns what LU_LEAF_BYTES of code show: a kind, never UNKNOWN, and perhaps a register. If the
+ * code shows the end of its function, what follows belongs to another one. */
 static inline uint32_t
 lu_leaf_of (const uint8_t *code)
 {
-  uint32_t leaf = lu_leaf_frame_of (code), number;
-  uint64_t state = 0;
+  uint64_t state = 0, is_end;
+  uint32_t leaf = lu_leaf_frame_of (code, &is_end), number;
 
+  if (is_end)
+    return leaf;
   for (uint32_t i = 0; i < LU_LEAF_BYTES; i++)
     state = lu_leaf_search (state, code[i], i > 0 ? code[i - 1] : 0);
   number = (uint32_t) lu_leaf_found (state);
-  if (number != 0 && LU_LEAF_KIND (leaf) == LU_LEAF_POPPED)
-    leaf = LU_LEAF_UNDECIDED;
   return leaf | number << LU_LEAF_REGISTER_SHIFT;
 }
 

@@ -171,13 +171,16 @@ test_kinds (void)
   /* push %rbp; mov %rsp,%rbp; xor %eax,%eax; leave; ret; pop %rbx; ret */
   static const guint8 code[2 * LU_LEAF_BYTES] = { 0x55, 0x48, 0x89, 0xe5, 0x31,
                                                   0xc0, 0xc9, 0xc3, 0x5b, 0xc3 };
+  guint64 is_end;
 
-  g_assert_cmpint (lu_leaf_frame_of (code), ==, LU_LEAF_BARE);
-  g_assert_cmpint (lu_leaf_frame_of (code + 1), ==, LU_LEAF_PUSHED);
-  g_assert_cmpint (lu_leaf_frame_of (code + 4), ==, LU_LEAF_FRAMED);
-  g_assert_cmpint (lu_leaf_frame_of (code + 6), ==, LU_LEAF_FRAMED);
-  g_assert_cmpint (lu_leaf_frame_of (code + 7), ==, LU_LEAF_BARE);
-  g_assert_cmpint (lu_leaf_frame_of (code + 8), ==, POPPED (1, 0));
+  g_assert_cmpint (lu_leaf_frame_of (code, &is_end), ==, LU_LEAF_BARE);
+  g_assert_cmpuint (is_end, ==, 0);
+  g_assert_cmpint (lu_leaf_frame_of (code + 1, &is_end), ==, LU_LEAF_PUSHED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 4, &is_end), ==, LU_LEAF_FRAMED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 6, &is_end), ==, LU_LEAF_FRAMED);
+  g_assert_cmpint (lu_leaf_frame_of (code + 7, &is_end), ==, LU_LEAF_BARE);
+  g_assert_cmpint (lu_leaf_frame_of (code + 8, &is_end), ==, POPPED (1, 0));
+  g_assert_cmpuint (is_end, ==, 1);
 }
 
 /* Code at the end of functions, from where on it only pops: as in Chromium behind the call of a
@@ -249,6 +252,14 @@ test_registers (void)
     { { 0x50, 0x41, 0x55, 0x48, 0x89, 0xe5 }, LU_LEAF_UNDECIDED, 0 },
     /* push %rbp; ret */
     { { 0x55, 0xc3 }, LU_LEAF_UNDECIDED, 0 },
+    /* mov %ecx,0x10(%rax); pop %rbp; ret; in the next function mov %edx,0x10(%rdi), which has the
+     * byte of push %rdi; pop %rbp; ret */
+    { { 0x89, 0x48, 0x10, 0x5d, 0xc3, 0xcc, 0x89, 0x57, 0x10, 0x5d, 0xc3 }, LU_LEAF_POPPED, 0 },
+    { { 0x5d, 0xff, 0xe0, 0xcc, 0x89, 0x57, 0x10, 0x5d, 0xc3 }, LU_LEAF_POPPED, 0 },
+    { { 0xc3, 0xcc, 0x89, 0x57, 0x10, 0x5d, 0xc3 }, LU_LEAF_BARE, 0 },
+    /* the same before the return; behind a prologue, where it may be code */
+    { { 0x89, 0x57, 0x10, 0x5d, 0xc3 }, LU_LEAF_POPPED, 0 },
+    { { 0x55, 0x48, 0x89, 0xe5, 0x89, 0x57, 0x10, 0x5d, 0xc3 }, LU_LEAF_BARE, 1 + 7 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
