@@ -31,6 +31,7 @@ struct _LuGapFiller
   pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
   pthread_cond_t changed;
   GQueue files; /* of Filling; the first is the next */
+  gboolean is_busy;
   gboolean is_ending;
 };
 
@@ -78,6 +79,7 @@ take_file (LuGapFiller *self)
   while (self->files.length == 0 && !self->is_ending)
     pthread_cond_wait (&self->changed, &self->mutex);
   filling = self->is_ending ? NULL : g_queue_pop_head (&self->files);
+  self->is_busy = filling != NULL;
   pthread_mutex_unlock (&self->mutex);
   return filling;
 }
@@ -94,6 +96,7 @@ filler_main (gpointer data)
       fill (self, filling);
       pthread_mutex_lock (&self->mutex);
       lu_table_slot_end_filling (filling->slot);
+      self->is_busy = FALSE;
       pthread_cond_broadcast (&self->changed);
       pthread_mutex_unlock (&self->mutex);
       filling_free (filling);
@@ -164,6 +167,21 @@ lu_gap_filler_new (const gint *is_stopping)
   pthread_cond_init (&self->changed, NULL);
   g_queue_init (&self->files);
   return self;
+}
+
+void
+lu_gap_filler_finish (LuGapFiller *self, gint64 end)
+{
+  gboolean is_done = self->thread == NULL;
+
+  while (!is_done && g_get_monotonic_time () < end)
+    {
+      pthread_mutex_lock (&self->mutex);
+      is_done = !self->is_busy && self->files.length == 0;
+      pthread_mutex_unlock (&self->mutex);
+      if (!is_done)
+        g_usleep (1000);
+    }
 }
 
 void

@@ -42,6 +42,9 @@
 #define ADDED_PER_SEARCH 64
 /* Bytes written between two prunings of the store. */
 #define PRUNE_BYTES (32u << 20)
+/* Rows from code are lost if the end of a recording does not wait for them, and those of a file of
+ * 16 MiB take two seconds: they get this many times the patience. */
+#define FILLER_PATIENCE 9
 /* Low enough to leave the CPUs to the recorded programs, high enough not to hold the mutex for
  * long. */
 #define NICE 10
@@ -726,6 +729,10 @@ lu_tables_stop (LuTables *self, guint patience_ms)
   while (self->thread != NULL && !g_atomic_int_get (&self->has_ended)
          && g_get_monotonic_time () < end)
     g_usleep (1000);
+  if (is_kept)
+    lu_gap_filler_finish (self->filler,
+                          g_get_monotonic_time ()
+                              + FILLER_PATIENCE * patience_ms * G_GINT64_CONSTANT (1000));
   g_atomic_int_set (&self->is_stopping, TRUE);
   wake (self);
   if (self->thread != NULL)

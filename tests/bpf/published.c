@@ -74,13 +74,14 @@ free_backing (LuBpfBacking *backing)
 
 Published *
 published_new (guint32 *(*add) (gpointer data, guint entry), gpointer data,
-               struct lu_bpf_dictionary *dictionary, struct lu_bpf_module *modules)
+               struct lu_bpf_dictionary *dictionary, struct lu_bpf_module *modules,
+               LuTables *tables)
 {
   static const LuBpfBackingOps ops = {
     add_entries,    remove_entry, wait_for_walks, put_process,
     remove_process, memory_bytes, free_backing,
   };
-  const LuBpfMapsOptions options = { .memory_mib = MAX_ENTRIES };
+  const LuBpfMapsOptions options = { .memory_mib = MAX_ENTRIES, .tables = tables };
   Published *self = g_new0 (Published, 1);
 
   self->backing =

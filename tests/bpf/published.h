@@ -11,9 +11,10 @@
 
 typedef struct _Published Published;
 
-/* add_entry is as in image.h. */
+/* add_entry is as in image.h. tables: of the modules, borrowed; NULL: none. */
 Published *published_new (guint32 *(*add_entry) (gpointer data, guint entry), gpointer data,
-                          struct lu_bpf_dictionary *dictionary, struct lu_bpf_module *modules);
+                          struct lu_bpf_dictionary *dictionary, struct lu_bpf_module *modules,
+                          LuTables *tables);
 void published_free (Published *self);
 /* Waits until all tables of the address space are published. Returns FALSE if they do not come. */
 gboolean published_add_space (Published *self, LuAddressSpace *space,

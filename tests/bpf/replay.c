@@ -135,7 +135,8 @@ replay_directory (const char *directory, gboolean is_published, GError **error)
 
   user_set_config (&config);
   if (is_published)
-    layout.published = published_new (user_add_entry, NULL, user_dictionary (), user_modules ());
+    layout.published =
+        published_new (user_add_entry, NULL, user_dictionary (), user_modules (), NULL);
   else
     bpf_image_init (&image);
   while (is_ok && (file = g_dir_read_name (dir)) != NULL)

@@ -56,6 +56,17 @@ static const Program programs[] = {
   { "x265", "x265", "python3", PICTURES,
     "exec x265 --log-level none --preset slow --input-res 320x180 --fps 25 -o /dev/null "
     "video.yuv" },
+  { "musl", "musl-gcc", NULL,
+    "[ -e musl-work ] || sed 's/i < 100;/i < 1000000;/' $K/kinds/work.c | musl-gcc -O2 -x c - -o "
+    "musl-work",
+    "exec ./musl-work" },
+  { "musl-bare", "musl-gcc", NULL,
+    "[ -e musl-bare ] || sed 's/i < 100;/i < 1000000;/' $K/kinds/work.c | musl-gcc -O2 -static "
+    "-fno-asynchronous-unwind-tables -x c - -o musl-bare",
+    "exec ./musl-bare" },
+  { "busybox", "busybox", NULL, "true",
+    "exec busybox awk 'BEGIN { while (1) { s = s \"aab\" i++; if (length (s) > 500) s = \"\";"
+    " gsub (/a+/, \"c\", s); n[i % 997]++ } }'" },
   { "node", "node", NULL, "true", "exec node $K/script.js 1000" },
 };
 

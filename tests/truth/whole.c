@@ -24,6 +24,7 @@
 #define PAGE        4096u
 #define MAX_PAGES   (STACK_BYTES / PAGE + 2)
 #define MAPS_BYTES  (8u << 20)
+#define TABLE_BYTES (256u << 20)
 
 struct _Whole
 {
@@ -31,6 +32,7 @@ struct _Whole
   Memory *memory; /* borrowed */
   LuModuleCache *modules;
   LuOpener *opener;
+  LuTables *tables; /* rows for code without CFI stand in them */
   LuAddressSpace *space;
   LuUnwinder *engines[N_ENGINES]; /* NULL: BPF */
   Published *published;
@@ -239,12 +241,15 @@ whole_new (void)
 
   self->modules = lu_module_cache_new (1024);
   self->opener = lu_opener_new (TRUE, 1u << 30);
+  self->tables = lu_tables_new (NULL, TABLE_BYTES);
+  lu_opener_set_tables (self->opener, self->tables);
   self->engines[ENGINE_TABLE] = lu_unwinder_table.new(NULL);
   self->engines[ENGINE_DWFL] = lu_unwinder_dwfl.new(NULL);
   self->reader = lu_code_reader_new ();
   lu_code_reader_set_limited (self->reader, FALSE);
   user_set_config (&config);
-  self->published = published_new (user_add_entry, NULL, user_dictionary (), user_modules ());
+  self->published =
+      published_new (user_add_entry, NULL, user_dictionary (), user_modules (), self->tables);
   self->space = lu_address_space_new ();
   return self;
 }
@@ -269,5 +274,6 @@ whole_free (Whole *self)
   lu_address_space_unref (self->space);
   lu_opener_free (self->opener);
   lu_module_cache_free (self->modules);
+  lu_tables_free (self->tables);
   g_free (self);
 }

@@ -243,6 +243,23 @@ test_stored (void)
   close_program (&program);
 }
 
+/* Rows that are under way when a recording ends are stored, if there is any patience. */
+static void
+test_finished (void)
+{
+  Program program = open_program ();
+  g_autofree char *directory = g_dir_make_tmp ("lu-gaps-XXXXXX", NULL);
+  LuTables *tables = new_stored_tables (directory);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+  lu_tables_stop (tables, PATIENCE_S * 100);
+  g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_STORED), ==, 1);
+  lu_tables_free (tables);
+  directory_remove (directory);
+  close_program (&program);
+}
+
 /* A file that others may write to can change, and change back, while it is read. */
 static void
 test_not_ours (void)
@@ -351,6 +368,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/behind", test_behind);
   g_test_add_func ("/gap-filler/stored", test_stored);
+  g_test_add_func ("/gap-filler/finished", test_finished);
   g_test_add_func ("/gap-filler/not-ours", test_not_ours);
   g_test_add_func ("/gap-filler/identity", test_identity);
   g_test_add_func ("/gap-filler/end", test_end);
