@@ -44,7 +44,7 @@
 #define PRUNE_BYTES (32u << 20)
 /* Rows from code are lost if the end of a recording does not wait for them, and those of a file of
  * 16 MiB take two seconds: they get this many times the patience. */
-#define FILLER_PATIENCE 9
+#define FILLER_PATIENCE 5
 /* Low enough to leave the CPUs to the recorded programs, high enough not to hold the mutex for
  * long. */
 #define NICE 10

@@ -146,8 +146,8 @@ has_new_code (LuAddressSpace *now, LuAddressSpace *then)
     {
       while (known < end_of_known && known->end <= mappings[i].start)
         known++;
-      if (known == end_of_known || known->start > mappings[i].start
-          || known->end < mappings[i].end || !is_same (&mappings[i], known))
+      if (known == end_of_known || known->start > mappings[i].start || known->end < mappings[i].end
+          || !is_same (&mappings[i], known))
         return TRUE;
     }
   return FALSE;
