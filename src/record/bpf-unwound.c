@@ -5,6 +5,8 @@
 
 #include "bpf-unwound.h"
 
+#include "arch/arch.h"
+
 #include <linux/perf_event.h>
 
 /* Looks addresses up in an address space. Stacks alternate between two mappings. */
@@ -257,6 +259,7 @@ lu_bpf_pairs_keep (GHashTable *self, const LuLocatedEvent *located)
     }
   pair->tid = event->tid;
   pair->time = event->time;
+  pair->sp = stack->sp;
   pair->part = (LuBpfPart){ .status = result.status,
                             .kernel_ip = lu_bpf_unwound_kernel_ip (stack),
                             .n_kernel = stack->n_kernel,
@@ -265,21 +268,24 @@ lu_bpf_pairs_keep (GHashTable *self, const LuLocatedEvent *located)
 }
 
 const LuBpfPair *
-lu_bpf_pairs_find (GHashTable *self, const LuEvent *sample)
+lu_bpf_pairs_find (GHashTable *self, const LuEvent *event)
 {
-  const LuBpfPair *pair = pair_of (self, sample);
-  guint64 between;
+  const LuRegs *regs = &event->sample.regs;
+  const LuArch *arch = lu_arch_of_regs (regs);
+  const LuBpfPair *pair = pair_of (self, event);
+  guint64 between, sp;
 
-  if (pair == NULL || pair->tid != sample->tid)
+  if (pair == NULL || pair->tid != event->tid || arch == NULL
+      || !lu_arch_read (regs, arch->perf_sp, &sp) || sp != pair->sp)
     return NULL;
-  between = pair->time > sample->time ? pair->time - sample->time : sample->time - pair->time;
+  between = pair->time > event->time ? pair->time - event->time : event->time - pair->time;
   return between < PAIR_NS ? pair : NULL;
 }
 
 void
-lu_bpf_pairs_forget (GHashTable *self, const LuEvent *sample)
+lu_bpf_pairs_forget (GHashTable *self, const LuEvent *event)
 {
-  LuBpfPair *pair = pair_of (self, sample);
+  LuBpfPair *pair = pair_of (self, event);
 
   if (pair != NULL)
     pair->tid = -1;

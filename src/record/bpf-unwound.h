@@ -46,6 +46,7 @@ typedef struct
 {
   gint32 tid;   /* -1: belongs to no further sample */
   guint64 time; /* ns */
+  guint64 sp;   /* the user stack pointer */
   LuBpfPart part;
   guint64 words[LU_BPF_MAX_KERNEL + LU_BPF_MAX_FRAMES]; /* part.n_kernel, then part.n_user */
 } LuBpfPair;
@@ -55,7 +56,8 @@ GHashTable *lu_bpf_pairs_new (void);
 
 /* Keeps what can be trusted of a BPF_UNWOUND event. */
 void lu_bpf_pairs_keep (GHashTable *self, const LuLocatedEvent *located);
-/* Returns the stack that BPF unwound for this sample; NULL: none. Valid until the next call. */
-const LuBpfPair *lu_bpf_pairs_find (GHashTable *self, const LuEvent *sample);
+/* Returns the stack that BPF unwound for this sample, with its stack pointer and at about its time;
+ * NULL: none. Valid until the next call. */
+const LuBpfPair *lu_bpf_pairs_find (GHashTable *self, const LuEvent *event);
 /* The sample has been handled, so later ones of its CPU do not match. */
-void lu_bpf_pairs_forget (GHashTable *self, const LuEvent *sample);
+void lu_bpf_pairs_forget (GHashTable *self, const LuEvent *event);

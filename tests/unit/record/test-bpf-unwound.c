@@ -6,6 +6,7 @@
 
 #include "record/bpf-unwound.h"
 
+#include "arch/arch.h"
 #include "lu/bpf.h"
 #include "process/process-private.h"
 
@@ -301,6 +302,37 @@ test_kernel_frames (Fixture *self, gconstpointer data)
   g_assert_cmphex (frames[0].pc, ==, ip);
 }
 
+/* Two samples of a thread can be less than 100 us apart. */
+static void
+test_pair (Fixture *self, gconstpointer data)
+{
+  const LuArch *arch = lu_arch_of_kernel_name ("x86_64");
+  guint64 sp = 0x7fff1000;
+  LuEvent sample = { .kind = LU_EVENT_SAMPLE, .tid = 11, .time = 1000 };
+  LuEvent event = { .kind = LU_EVENT_BPF_UNWOUND, .tid = 11, .time = 2000 };
+  const LuLocatedEvent located = { &event, self->process, self->space };
+  g_autoptr (GHashTable) pairs = lu_bpf_pairs_new ();
+
+  event.bpf_unwound = (LuBpfUnwoundStack){ .status = LU_STATUS_COMPLETE,
+                                           .serial = self->last_serial,
+                                           .sp = sp,
+                                           .n_user = 1,
+                                           .pcs = (const guint8 *) usual };
+  sample.sample.regs = (LuRegs){
+    .abi = LU_ABI_64, .mask = 1ull << arch->perf_sp, .words = (const guint64 *) &sp, .n_words = 1
+  };
+  lu_bpf_pairs_keep (pairs, &located);
+  g_assert_nonnull (lu_bpf_pairs_find (pairs, &sample));
+  sp -= 8;
+  g_assert_null (lu_bpf_pairs_find (pairs, &sample));
+  sp += 8;
+  sample.tid = 12;
+  g_assert_null (lu_bpf_pairs_find (pairs, &sample));
+  sample.tid = 11;
+  lu_bpf_pairs_forget (pairs, &sample);
+  g_assert_null (lu_bpf_pairs_find (pairs, &sample));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -324,6 +356,7 @@ main (int argc, char **argv)
     { "other-vmas", test_other_vmas },
     { "vmas-and-depth-limit", test_vmas_and_depth_limit },
     { "kernel-frames", test_kernel_frames },
+    { "pair", test_pair },
   };
 
   g_test_init (&argc, &argv, NULL);

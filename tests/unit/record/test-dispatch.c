@@ -294,6 +294,7 @@ test_bpf_unwound_stacks_wait_for_their_samples (Fixture *self, gconstpointer is_
   g_assert_true (lu_process_add_mapping (self->process, 1, &mapping));
   located.space = lu_process_address_space (self->process);
   event.bpf_unwound.serial = lu_address_space_serial (located.space);
+  event.bpf_unwound.sp = self->words[lu_arch_of_abi (LU_ABI_64)->perf_sp];
   lu_dispatch_compare_engines (self->dispatch);
   for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
     {
