@@ -51,13 +51,24 @@ typedef struct
   guint64 lookup; /* run-time */
 } Place;
 
+/* How a frame was found that no CFI leads to; BPF has no rows from code, so it takes the frame
+ * pointer where the engines take those. */
+#define FRAME_WAYS (LU_FRAME_INFERRED | LU_FRAME_DERIVED)
+
+/* Flags of `ways` may differ if both frames have one of them. */
+static gboolean
+is_same_frame (const LuFrame *a, const LuFrame *b, guint ways)
+{
+  return a->pc == b->pc && (a->flags & ~ways) == (b->flags & ~ways)
+         && ((a->flags & ways) != 0) == ((b->flags & ways) != 0);
+}
+
 static guint
-first_difference (const LuStack *a, const LuStack *b)
+first_difference (const LuStack *a, const LuStack *b, guint ways)
 {
   guint i = 0;
 
-  while (i < a->n_frames && i < b->n_frames && a->frames[i].pc == b->frames[i].pc
-         && a->frames[i].flags == b->frames[i].flags)
+  while (i < a->n_frames && i < b->n_frames && is_same_frame (&a->frames[i], &b->frames[i], ways))
     i++;
   return i;
 }
@@ -246,7 +257,7 @@ check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
   lu_stack_reset (&self->other);
   self->tested->ops->unwind (self->tested, request, &self->other);
   lu_count (&self->parent.counters, LU_COUNTER_COMPARED);
-  i = first_difference (stack, &self->other);
+  i = first_difference (stack, &self->other, 0);
   if (i < stack->n_frames || i < self->other.n_frames)
     lu_count (&self->parent.counters, LU_COUNTER_FRAMES_DIFFER);
   else if (stack->status != self->other.status)
@@ -256,11 +267,13 @@ check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
   tell (self, request->space, lu_arch_of_regs (&request->sample->regs), &pair, i);
 }
 
-/* Returns whether a stack ended at the end of the copy, which a BPF walk does not see. */
+/* Returns whether a stack ended where the copy does not reach: a BPF walk goes on there, as on the
+ * stack of the goroutine that Go's runtime works for. */
 static gboolean
 is_cut_off (const LuStack *stack)
 {
-  return stack->status == LU_STATUS_TRUNCATED_COPY || stack->status == LU_STATUS_UNREADABLE_MEMORY;
+  return stack->status == LU_STATUS_TRUNCATED_COPY || stack->status == LU_STATUS_UNREADABLE_MEMORY
+         || stack->status == LU_STATUS_OTHER_STACK;
 }
 
 /* Returns whether the walk stopped early; frames after that are not compared. */
@@ -341,7 +354,7 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
   lu_count (&self->parent.counters, LU_COUNTER_BPF_COMPARED);
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
     {
-      guint same = first_difference (pairs[i].reference, bpf_unwound);
+      guint same = first_difference (pairs[i].reference, bpf_unwound, FRAME_WAYS);
 
       if (is_borne_out (&pairs[i], same))
         continue;

@@ -20,10 +20,13 @@ typedef enum
   LIE_SHORT, /* one frame is missing at the end */
   LIE_STATE, /* the same frames, another state */
   LIE_FIRST, /* no frame at all */
+  LIE_CUT,   /* one frame is missing at the end; the state and a frame's flags are those below */
 } Lie;
 
 static const char *directory;
 static Lie lie;
+static LuStatus cut_status;
+static guint more_flags;
 
 /* An engine that lies */
 
@@ -49,6 +52,12 @@ liar_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stac
     stack->status = LU_STATUS_TRUNCATED_COPY;
   else if (lie == LIE_FIRST)
     stack->n_frames = 0;
+  else if (lie == LIE_CUT)
+    {
+      stack->n_frames--;
+      stack->status = cut_status;
+      stack->frames[2].flags |= more_flags;
+    }
 }
 
 static void
@@ -210,6 +219,50 @@ test_kernel_frames (void)
     }
 }
 
+/* A BPF walk may go on where the copy ends, and find a frame by another way than CFI. */
+static void
+test_bpf_allowed (void)
+{
+  static const struct
+  {
+    LuStatus status;    /* of the engines' stack, which is a frame shorter */
+    guint ours, theirs; /* more flags of a frame */
+    guint is_different;
+  } cases[] = {
+    { LU_STATUS_TRUNCATED_COPY, 0, 0, 0 },
+    { LU_STATUS_OTHER_STACK, 0, 0, 0 },
+    { LU_STATUS_NO_UNWIND_INFO, 0, 0, 1 },
+    { LU_STATUS_OTHER_STACK, LU_FRAME_DERIVED, LU_FRAME_INFERRED, 0 },
+    { LU_STATUS_OTHER_STACK, 0, LU_FRAME_INFERRED, 1 },
+    { LU_STATUS_OTHER_STACK, LU_FRAME_DERIVED, 0, 1 },
+    { LU_STATUS_OTHER_STACK, LU_FRAME_KERNEL, 0, 1 },
+  };
+  g_autoptr (Tracee) tracee = start ();
+  g_autofree LuStack *stack = g_new (LuStack, 1), *bpf_unwound = g_new (LuStack, 1);
+
+  for (gsize i = 0; tracee != NULL && i < G_N_ELEMENTS (cases); i++)
+    {
+      Told told = { 0 };
+      g_autoptr (LuUnwinder) check = lu_check_new (liar_new (), liar_new (), remember, &told);
+      LuComparison comparison = { .stack = stack, .bpf_unwound = bpf_unwound };
+      LuCounters counters = { 0 };
+
+      lie = LIE_CUT;
+      cut_status = cases[i].status;
+      more_flags = cases[i].ours;
+      unwind (check, tracee, stack);
+      *bpf_unwound = *stack;
+      bpf_unwound->n_frames++;
+      bpf_unwound->status = LU_STATUS_COMPLETE;
+      bpf_unwound->frames[2].flags ^= cases[i].ours ^ cases[i].theirs;
+      check->ops->compare (check, &tracee->sample, tracee->space, &comparison);
+      lu_counters_add (&counters, &check->counters);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_DIFFER), ==,
+                        cases[i].is_different);
+      g_free (told.report);
+    }
+}
+
 /* Where a BPF walk differs, the report also has both stacks and the words that lead into code. */
 static void
 test_bpf_frames (void)
@@ -317,6 +370,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/frame", test_frame);
   g_test_add_func ("/check/kernel-frames", test_kernel_frames);
   g_test_add_func ("/check/bpf-frames", test_bpf_frames);
+  g_test_add_func ("/check/bpf-allowed", test_bpf_allowed);
   g_test_add_func ("/check/others", test_others);
   return g_test_run ();
 }
