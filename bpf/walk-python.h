@@ -368,6 +368,7 @@ python_take_frame (walk_ref ref)
     {
       frame->code |= LU_INTERP_TASK;
       chain->record.flags |= LU_INTERP_CHAIN_TASK;
+      chain->task_frame = 0; /* once, also if frames lead back to it */
     }
   frame->instr = find_instr (chain, code);
   seen = seen_at (chain, code);

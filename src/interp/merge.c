@@ -82,6 +82,8 @@ typedef struct
 {
   LuFrame *frames;
   guint n;
+  gboolean
+      has_waiters; /* there is room for them once, and a forged chain may name its task often */
 } Output;
 
 static void
@@ -112,6 +114,9 @@ add_call (const LuMerge *self, Output *output, guint *next)
 static void
 add_waiters (const LuMerge *self, Output *output)
 {
+  if (output->has_waiters)
+    return;
+  output->has_waiters = TRUE;
   for (guint i = 0; i < self->n_waiters; i++)
     add_function (output, self->waiters[i]);
 }

@@ -41,6 +41,8 @@ static const Case cases[] = {
   { "a task at the outer end of a cut stack", "cE", "<1><2!>3|45", "c12453",
     .result = LU_MERGED_PART, .is_cut = TRUE },
   { "a task beside native frames", "EfEm", "<1!><2>|3", "1E3f2Em", .keeps_native = TRUE },
+  { "a task that a forged chain has twice", "EfE", "<1!><2!>|345", "1345f2",
+    .result = LU_MERGED_PART, .is_cut = TRUE },
   { "nobody waits", "EfEm", "<1!><2>", "1f2m" },
   { "who waits has no call of its own", "EfEm", "<1!>|2", "E?fEm", .result = LU_MERGE_DIFFER },
   { "a task that the chain does not have", "EfEm", "<1><2>|3", "1f2m" },
