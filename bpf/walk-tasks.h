@@ -37,11 +37,12 @@ note_tasks (struct chain *chain, uint64_t code, uint32_t n)
   chain->record.n_frames++;
 }
 
-/* Notes that memory cannot be read, or is not what it should be. */
+/* Notes that memory cannot be read, or is not what it should be: a coroutine of the task, or a
+ * task. */
 static inline int64_t
 note_unreadable (struct chain *chain)
 {
-  note_tasks (chain, LU_INTERP_UNREADABLE, 0);
+  note_tasks (chain, LU_INTERP_UNREADABLE | (chain->marks & LU_INTERP_TASK), 0);
   chain->n_unreadable++;
   return CHAIN_END;
 }
@@ -102,6 +103,7 @@ python_next_task (walk_ref ref)
 
   if (chain == NULL)
     return CHAIN_END;
+  chain->marks = LU_INTERP_AWAITS | LU_INTERP_TASK;
   bytes = chain->tasks.bytes;
   if (read_struct (chain->window, bytes, chain->task) != 0)
     return note_unreadable (chain);
@@ -117,7 +119,6 @@ python_next_task (walk_ref ref)
   if ((half_in (chain->window, chain->tasks.is_task) & 0xff) == 0)
     return CHAIN_ON; /* a future, for which others wait */
   chain->awaited = word_in (chain->window, chain->tasks.coroutine);
-  chain->marks = LU_INTERP_AWAITS | LU_INTERP_TASK;
   return chain->awaited != 0 ? CHAIN_ON : CHAIN_END;
 }
 
@@ -181,12 +182,18 @@ python_look_at_stack (walk_ref ref)
   return chain->awaited != 0 ? CHAIN_ON : note_unreadable (chain);
 }
 
-/* Takes a step: to the next task, or to the next coroutine of this one. */
-static inline int64_t
+/* Takes a step: to the next task, or to the next coroutine of this one. Calls are at most 8 deep,
+ * with that of the program, so this and what calls it last must be inline. */
+static inline __attribute__ ((always_inline)) int64_t
 python_await (host_context ctx, walk_ref ref, struct chain *chain)
 {
   int64_t result;
 
+  if (chain->record.n_frames >= LU_INTERP_MAX_FRAMES - 1)
+    {
+      note_tasks (chain, LU_INTERP_NOTE, 0);
+      return CHAIN_END;
+    }
   if (chain->awaited == 0)
     return python_next_task (ref);
   chain->frame = 0;
@@ -210,9 +217,8 @@ python_take_waiters (host_context ctx, walk_ref ref)
   return result;
 }
 
-/* Adds the coroutines of the tasks that wait to a chain that has that of the running one. Inline,
- * because calls are at most 8 deep, with that of the program. */
-static inline void
+/* Adds the coroutines of the tasks that wait to a chain that has that of the running one. */
+static inline __attribute__ ((always_inline)) void
 python_read_waiters (host_context ctx, walk_ref ref)
 {
   struct chain *chain = host_chain (ref);

@@ -167,7 +167,8 @@ struct lu_interp_frame
  * after all functions that run: the tasks one after the other, each from its outermost coroutine
  * on, inwards. */
 #define LU_INTERP_AWAITS (1ull << 61)
-/* The outermost coroutine of a task. Of those that run, only that of the task that runs has it. */
+/* The outermost coroutine of a task. Among those that run, only that of the task that runs has it.
+ */
 #define LU_INTERP_TASK (1ull << 60)
 /* With AWAITS: it is no function. `check` is how many tasks wait here; 0: there are more than are
  * followed. */

@@ -201,9 +201,9 @@ test_sets (void)
   await_by_set (task, 0, 7, waiter);
   check ("=r");
   await_by_set (task, 1, 31, waiter);
-  check ("=r+?");
+  check ("=r/?");
   await_by_set (task, 1, 7, 0);
-  check ("=r+?");
+  check ("=r/?");
   await_by_set (task, G_MAXUINT64, 7, waiter);
   check ("=r+4294967295");
 }
@@ -227,11 +227,11 @@ test_objects (void)
   put (coroutine, STATE_AT, &(guint8){ RUNS }, 1);
   check ("=r");
   put_word (coroutine, layout.object_type, type_at (COROUTINE + 8)); /* not Python's */
-  check ("=r+?");
+  check ("=r/?");
   put_word (task, where.awaited_by, add_task (0x1234, 0));
-  check ("=r+?");
+  check ("=r/?");
   put_word (task, where.awaited_by, 0x1234);
-  check ("=r+?");
+  check ("=r/?");
 }
 
 static void

@@ -26,6 +26,7 @@ static const Case cases[] = {
   { "a note at the end", "1|/23N", "132N" },
   { "only a note", "1|N", "1N" },
   { "a coroutine that awaits what cannot be read", "1|/23?/4", "1?324" },
+  { "a task that cannot be read", "1|/23/?", "132?" },
   { "without a beginning", "1|23/4", "1324" },
 };
 
