@@ -44,7 +44,7 @@ def are_lines_right(capture, functions, lines):
 
 
 def judge(capture, times):
-    """({exact, without functions, exact with waiters}, [wrong])."""
+    """({exact, without functions, exact with waiters}, [wrong], whether a task that waits was seen)."""
     counts, wrong, has_begun = {"exact": 0, "without": 0, "waiting": 0}, [], False
     for sample in sorted(capture.samples, key=lambda one: one.time):
         functions = [address for address in sample.user if truth.FIRST <= address < truth.END]
@@ -61,7 +61,7 @@ def judge(capture, times):
             counts["waiting"] += AWAITS in chain
         else:
             wrong.append((chain + " " + lines, found))
-    return counts, wrong
+    return counts, wrong, has_begun
 
 
 def test(program, command, seconds, directory):
@@ -74,7 +74,7 @@ def test(program, command, seconds, directory):
                              stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     if run.returncode != 0:
         return [f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"]
-    counts, wrong = judge(syscap.read(capture), truth.read_log(log))
+    counts, wrong, has_begun = judge(syscap.read(capture), truth.read_log(log))
     n = counts["exact"] + counts["without"] + len(wrong)
     share = 100.0 * counts["exact"] / max(n, 1)
     print(f"{shlex.join(command)}: {n} samples, {share:.2f} % exact, {counts['waiting']} of them with tasks that wait, "
@@ -84,6 +84,8 @@ def test(program, command, seconds, directory):
         return problems or test(program, command, 4 * seconds, directory)
     if n >= truth.MIN_SAMPLES and (share < truth.MIN_EXACT or counts["waiting"] == 0):
         problems.append(f"only {share:.2f} % exact")
+    if not has_begun:
+        problems.append("no task that waits was seen")
     return problems
 
 
