@@ -21,6 +21,7 @@ typedef struct
   LuTableSlot *slot; /* reference */
   LuImage *image;    /* reference */
   int fd;            /* owned */
+  gboolean is_storable;
 } Filling;
 
 struct _LuGapFiller
@@ -30,8 +31,8 @@ struct _LuGapFiller
 
   pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
   pthread_cond_t changed;
-  GQueue files; /* of Filling; the first is the next */
-  gboolean is_busy;
+  GQueue files;     /* of Filling; the first is the next */
+  guint n_storable; /* files that wait or are at work, and whose rows others will find */
   gboolean is_ending;
 };
 
@@ -63,8 +64,9 @@ fill (const LuGapFiller *self, const Filling *filling)
     return;
   rows = lu_file_rows_fill_gaps (filling->image, filling->fd, self->is_stopping);
   if (rows != NULL)
-    lu_table_slot_take_filled (filling->slot, filling->image, rows,
-                               lu_file_rows_may_be_stored (filling->fd) ? identity : NULL);
+    lu_table_slot_take_filled (
+        filling->slot, filling->image, rows,
+        filling->is_storable && lu_file_rows_may_be_stored (filling->fd) ? identity : NULL);
   g_debug ("%u rows for code without CFI took %" G_GUINT64_FORMAT " us",
            rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
 }
@@ -79,7 +81,6 @@ take_file (LuGapFiller *self)
   while (self->files.length == 0 && !self->is_ending)
     pthread_cond_wait (&self->changed, &self->mutex);
   filling = self->is_ending ? NULL : g_queue_pop_head (&self->files);
-  self->is_busy = filling != NULL;
   pthread_mutex_unlock (&self->mutex);
   return filling;
 }
@@ -96,7 +97,7 @@ filler_main (gpointer data)
       fill (self, filling);
       pthread_mutex_lock (&self->mutex);
       lu_table_slot_end_filling (filling->slot);
-      self->is_busy = FALSE;
+      self->n_storable -= filling->is_storable;
       pthread_cond_broadcast (&self->changed);
       pthread_mutex_unlock (&self->mutex);
       filling_free (filling);
@@ -129,8 +130,10 @@ lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_
 {
   Filling *filling = g_new0 (Filling, 1);
 
-  *filling = (Filling){ lu_table_slot_ref (slot), lu_image_ref (image), fd_taken };
+  *filling = (Filling){ lu_table_slot_ref (slot), lu_image_ref (image), fd_taken,
+                        lu_file_rows_may_be_stored (fd_taken) };
   pthread_mutex_lock (&self->mutex);
+  self->n_storable += filling->is_storable;
   g_queue_push_tail (&self->files, filling);
   pthread_cond_broadcast (&self->changed);
   pthread_mutex_unlock (&self->mutex);
@@ -177,7 +180,7 @@ lu_gap_filler_finish (LuGapFiller *self, gint64 end)
   while (!is_done && g_get_monotonic_time () < end)
     {
       pthread_mutex_lock (&self->mutex);
-      is_done = !self->is_busy && self->files.length == 0;
+      is_done = self->n_storable == 0;
       pthread_mutex_unlock (&self->mutex);
       if (!is_done)
         g_usleep (1000);

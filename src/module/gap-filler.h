@@ -14,7 +14,8 @@ typedef struct _LuGapFiller LuGapFiller;
 
 /* is_stopping: atomic, borrowed; when it is not 0, the current file is given up. */
 LuGapFiller *lu_gap_filler_new (const gint *is_stopping);
-/* Waits until all files are done, but not beyond a time (g_get_monotonic_time()). */
+/* Waits until all files are done whose rows can be stored, but not beyond a time
+ * (g_get_monotonic_time()). */
 void lu_gap_filler_finish (LuGapFiller *self, gint64 end);
 /* Ends the thread when it is done with the current file; drops the files that
  * wait. */

@@ -42,9 +42,6 @@
 #define ADDED_PER_SEARCH 64
 /* Bytes written between two prunings of the store. */
 #define PRUNE_BYTES (32u << 20)
-/* Rows from code are lost if the end of a recording does not wait for them, and those of a file of
- * 16 MiB take two seconds: they get this many times the patience. */
-#define FILLER_PATIENCE 5
 /* Low enough to leave the CPUs to the recorded programs, high enough not to hold the mutex for
  * long. */
 #define NICE 10
@@ -717,7 +714,7 @@ lu_tables_new (LuStore *store, gsize budget)
 }
 
 void
-lu_tables_stop (LuTables *self, guint patience_ms)
+lu_tables_stop (LuTables *self, guint patience_ms, guint rows_patience_ms)
 {
   gboolean is_kept = self->store != NULL && !lu_store_is_read_only (self->store);
   gint64 end = g_get_monotonic_time () + (is_kept ? patience_ms * G_GINT64_CONSTANT (1000) : 0);
@@ -731,8 +728,7 @@ lu_tables_stop (LuTables *self, guint patience_ms)
     g_usleep (1000);
   if (is_kept)
     lu_gap_filler_finish (self->filler,
-                          g_get_monotonic_time ()
-                              + FILLER_PATIENCE * patience_ms * G_GINT64_CONSTANT (1000));
+                          g_get_monotonic_time () + rows_patience_ms * G_GINT64_CONSTANT (1000));
   g_atomic_int_set (&self->is_stopping, TRUE);
   wake (self);
   if (self->thread != NULL)
@@ -746,7 +742,7 @@ lu_tables_free (LuTables *self)
   if (self == NULL)
     return;
   g_atomic_int_set (&self->is_ending, TRUE); /* slots that live on start no thread */
-  lu_tables_stop (self, 0);
+  lu_tables_stop (self, 0, 0);
   pthread_mutex_lock (&self->mutex);
   for (guint i = 0; i < self->slots->len; i++)
     take_away (self, g_ptr_array_index (self->slots, i));

@@ -27,9 +27,9 @@ typedef struct _LuTableSlot LuTableSlot;
 /* store: taken, NULL: none. budget: bytes of tables in memory. */
 LuTables *lu_tables_new (LuStore *store, gsize budget);
 /* Ends the thread when all wanted files are compiled and stored, but no later than `patience_ms`;
- * at once if nothing can be stored. Rows from code that are under way get five times as long
- * on top. */
-void lu_tables_stop (LuTables *self, guint patience_ms);
+ * at once if nothing can be stored. Rows from code that are under way, and can be stored, get
+ * `rows_patience_ms` after that. */
+void lu_tables_stop (LuTables *self, guint patience_ms, guint rows_patience_ms);
 /* Ends the thread, even in the middle of a file. Slots may live on, without tables. */
 void lu_tables_free (LuTables *self);
 /* Returns the counters, borrowed. Any thread. */

@@ -29,6 +29,9 @@
  * is live: a stop takes a second at most. Files that take longer may be on a file system that never
  * answers, or belong to an enemy. */
 #define WORKER_PATIENCE_MS 500
+/* The limits of a stop in which rows from code are waited for, and of that wait. */
+#define STOP_MS          900
+#define ROWS_PATIENCE_MS 500
 
 struct _LuPipeline
 {
@@ -260,6 +263,17 @@ lu_pipeline_over_fd (const LuPipeline *self)
   return self->over_fd;
 }
 
+/* Returns how long a stop waits for rows from code: as short recordings of a large file would leave
+ * none for the next ones, but within a second in all. */
+static guint
+rows_patience_ms (const LuPipeline *self)
+{
+  gint64 spent_ms = (g_get_monotonic_time () - self->stop_us) / 1000;
+  gint64 left_ms = STOP_MS - self->options.tables_patience_ms - spent_ms;
+
+  return (guint) CLAMP (left_ms, 0, ROWS_PATIENCE_MS);
+}
+
 void
 lu_pipeline_stop (LuPipeline *self)
 {
@@ -269,7 +283,7 @@ lu_pipeline_stop (LuPipeline *self)
   self->cpu_ns_at_stop = lu_process_cpu_ns ();
   lu_writer_join (self->writer);
   if (self->tables != NULL)
-    lu_tables_stop (self->tables, self->options.tables_patience_ms);
+    lu_tables_stop (self->tables, self->options.tables_patience_ms, rows_patience_ms (self));
 }
 
 gboolean

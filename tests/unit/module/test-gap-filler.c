@@ -253,7 +253,7 @@ test_finished (void)
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
   lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
-  lu_tables_stop (tables, PATIENCE_S * 100);
+  lu_tables_stop (tables, PATIENCE_S * 100, PATIENCE_S * 1000);
   g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_STORED), ==, 1);
   lu_tables_free (tables);
   directory_remove (directory);
@@ -323,7 +323,7 @@ test_end (void)
 
       lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
     }
-  lu_tables_stop (tables, 0);
+  lu_tables_stop (tables, 0, 0);
   close_program (&program);
 }
 #endif

@@ -189,7 +189,7 @@ test_wanted_twice (Fixture *self, gconstpointer data)
   while (!has_table (slot, some_code (image)))
     lu_table_slot_want (slot, image);
   lu_table_slot_want (slot, image);
-  lu_tables_stop (tables, PATIENCE_US / 1000);
+  lu_tables_stop (tables, PATIENCE_US / 1000, 0);
   g_assert_cmpuint (count_of (tables, LU_COUNTER_TABLES_BUILT), ==, 1);
   g_assert_cmpuint (count_of (tables, LU_COUNTER_TABLES_STORED), ==, 1);
 }
@@ -455,7 +455,7 @@ test_end (Fixture *self, gconstpointer data)
         lu_store_set_read_only (lu_tables_store (tables));
       if (i < 2)
         miss_enough (slot, image);
-      lu_tables_stop (tables, 20000);
+      lu_tables_stop (tables, 20000, 0);
       g_assert_cmpuint (count_of (tables, LU_COUNTER_TABLES_STORED), ==, i == 1);
       g_assert_cmpuint (count_of (tables, LU_COUNTER_TABLES_LOADED), ==, i == 2);
     }
