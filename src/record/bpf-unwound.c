@@ -144,6 +144,8 @@ has_new_code (LuAddressSpace *now, LuAddressSpace *then)
   const LuMapping *known = lu_address_space_mappings (then, &n_known);
   const LuMapping *end_of_known = known + n_known;
 
+  if (n > LU_BPF_MAX_MAPPINGS) /* more than were published */
+    return TRUE;
   for (guint i = 0; i < n; i++)
     {
       while (known < end_of_known && known->end <= mappings[i].start)
