@@ -214,8 +214,8 @@ read_linkage (Reading *self)
         g_array_append_val (file->segments, range);
       else
         g_free (bytes);
+      g_array_sort (file->segments, compare_ranges);
     }
-  g_array_sort (file->segments, compare_ranges);
 }
 
 /* Symbols */
