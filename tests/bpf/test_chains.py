@@ -34,8 +34,9 @@ OLDEST = (3, 7)
 MIN_STACKS = 50
 # of the stacks: the rest are from before the program that reads chains is loaded, and from ld.so.
 MIN_CHAINS = 0.5
-# of the chains
-MAX_BROKEN = 0.005
+# of the chains, for each of: broken, cut, with a function that cannot be read. CPython 3.12 enters its
+# interpreter with a frame that is not set up yet, and a walk that the machine stalls goes over its budget.
+MAX_TORN = 0.005
 MIN_FUNCTIONS = 4   # <module>, work, the lambda, burn and its generator
 
 
@@ -73,8 +74,8 @@ def main(argv):
         report(f"Python {version[0]}.{version[1]}",
                walks["stacks"] >= MIN_STACKS and walks["chains"] >= MIN_CHAINS * walks["stacks"]
                and walks["functions"] >= MIN_FUNCTIONS
-               and walks["chains_broken"] <= MAX_BROKEN * walks["chains"]
-               and walks["chains_cut"] + walks["functions_unreadable"] == 0)
+               and max(walks["chains_broken"], walks["chains_cut"],
+                       walks["functions_unreadable"]) <= MAX_TORN * walks["chains"])
     print(f"1..{len(found)}")
     return 0
 
