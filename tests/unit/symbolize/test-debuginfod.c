@@ -74,7 +74,9 @@ serve (gpointer data)
 static void
 start (Fixture *self, const Answer *answers)
 {
-  static const LuDebuginfodLimits limits = { .file_ms = 300, .total_ms = 500, .max_size = 1 << 20 };
+  static const LuDebuginfodLimits limits = { .file_ms = 900,
+                                             .total_ms = 1500,
+                                             .max_size = 1 << 20 };
 
   *self = (Fixture){ .answers = answers, .asked = g_string_new (NULL) };
   self->found = g_string_new (NULL);
@@ -164,7 +166,9 @@ test_asks_for_build_ids_only (void)
 static void
 test_not_while_recording (void)
 {
-  static const LuDebuginfodLimits limits = { .file_ms = 300, .total_ms = 500, .max_size = 1 << 20 };
+  static const LuDebuginfodLimits limits = { .file_ms = 900,
+                                             .total_ms = 1500,
+                                             .max_size = 1 << 20 };
   static const LuUnnamedFile file = { "/lib/a", OWN_ID, FALSE, 10, 1 };
   g_autoptr (GArray) files = g_array_new (FALSE, FALSE, sizeof file);
   LuDebuginfod *debuginfod;
