@@ -107,21 +107,4 @@ make_flood (void)
     codes[i][CODE_LINE] += N_FRAMES;
 }
 
-const struct pretence pretence = { .make_chain = make_chain,
-                                   .point_at = point_at,
-                                   .make_lies = make_lies,
-                                   .make_cycle = make_cycle,
-                                   .make_flood = make_flood };
-
-__attribute__ ((noinline)) void
-_PyEval_EvalFrameDefault (double seconds)
-{
-  burn (seconds);
-  __asm__ volatile(""); /* not as the last act: this function stays on the stack */
-}
-
-void
-run (double seconds)
-{
-  _PyEval_EvalFrameDefault (seconds);
-}
+PRETEND (_PyEval_EvalFrameDefault)

@@ -119,21 +119,4 @@ make_flood (void)
     bodies[i][BODY_LINE] += LINE (N_FRAMES) - 1;
 }
 
-const struct pretence pretence = { .make_chain = make_chain,
-                                   .point_at = point_at,
-                                   .make_lies = make_lies,
-                                   .make_cycle = make_cycle,
-                                   .make_flood = make_flood };
-
-__attribute__ ((noinline)) void
-rb_vm_exec (double seconds)
-{
-  burn (seconds);
-  __asm__ volatile(""); /* not as the last act: this function stays on the stack */
-}
-
-void
-run (double seconds)
-{
-  rb_vm_exec (seconds);
-}
+PRETEND (rb_vm_exec)

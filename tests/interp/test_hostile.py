@@ -18,7 +18,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "judge")]
 import syscap  # noqa: E402  (found through the line above)
-import test_python as truth  # noqa: E402
+import test_python  # noqa: E402
+import truth  # noqa: E402
 
 KINDS = ("cycle", "wild", "lies", "flood", "changing")
 SECONDS = 3
@@ -28,7 +29,7 @@ MAX_MIB = 500
 
 
 def faults(capture, times, spoiler):
-    counts, wrong = truth.judge(capture, times)
+    counts, wrong = test_python.judge(capture, times)
     print(f"# true chains: {counts}, {len(wrong)} wrong", flush=True)
     # A flood fills rings. A name that is lost is not a wrong one.
     n_unnamed = sum("[python: unreadable]" in found for _, found in wrong)

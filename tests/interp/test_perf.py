@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_perf.py LIVE_UNWINDER [--seconds N] [PYTHON…] - does each stack have the functions that -X perf shows?
+"""test_perf.py LIVE_UNWINDER [--seconds N] [INTERPRETER…] - does each stack have the functions that -X perf shows?
 
 Records chains.py under python3 -X perf (3.12 and later) with --native-frames, so that a stack has both the functions
 that were read from the interpreter and the trampolines that this option generates, one for each call of a function. The
@@ -13,15 +13,14 @@ import bisect
 import collections
 import os
 import re
-import shutil
+import shlex
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "judge")]
 import syscap  # noqa: E402  (found through the line above)
-import test_python as truth  # noqa: E402
+import truth  # noqa: E402
 
 # 99.7 on an idle machine; with few samples, chance makes it less.
 MIN_SAME = 99.0
@@ -84,11 +83,11 @@ def compare(capture, entries):
     return same, others
 
 
-def test(program, python, seconds, directory):
+def test(program, command, seconds, directory):
     capture, log = os.path.join(directory, "x.syscap"), os.path.join(directory, "log")
     # The first line is the process: its map is named by it.
     script = 'echo $$; exec "$@"'
-    run = subprocess.run([program, "--force", "--native-frames", "-o", capture, "--", "sh", "-c", script, "sh", python, "-X", "perf",
+    run = subprocess.run([program, "--force", "--native-frames", "-o", capture, "--", "sh", "-c", script, "sh", *command, "-X", "perf",
                           os.path.join(HERE, "chains.py"), log, str(seconds)], capture_output=True, text=True, check=False)
     perf_map = f"/tmp/perf-{run.stdout.strip()}.map"
     if run.returncode != 0 or not os.path.exists(perf_map):
@@ -97,37 +96,23 @@ def test(program, python, seconds, directory):
     os.unlink(perf_map)
     n = same + len(others)
     share = 100.0 * same / max(n, 1)
-    print(f"{python}: {n} samples, {share:.2f} % with the functions of -X perf", flush=True)
+    print(f"{shlex.join(command)}: {n} samples, {share:.2f} % with the functions of -X perf", flush=True)
     for ours, theirs in others[:3]:
         print(f"# ours {ours[:6]} ({len(ours)}), theirs {theirs[:6]} ({len(theirs)})")
     if n < truth.MIN_SAMPLES and seconds < truth.MAX_SECONDS:
-        return test(program, python, 4 * seconds, directory)
+        return test(program, command, 4 * seconds, directory)
     return [f"only {share:.2f} % are the same"] if share < MIN_SAME else []
 
 
-def has_option(python):
-    run = subprocess.run([python, "-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"],
+def has_option(command):
+    run = subprocess.run([*command, "-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"],
                          capture_output=True, check=False)
     return run.returncode == 0
 
 
 def main():
-    arguments = sys.argv[2:]
-    seconds = float(arguments[1]) if arguments[:1] == ["--seconds"] else 2.0
-    arguments = arguments[2:] if arguments[:1] == ["--seconds"] else arguments
-    pythons = [python for python in arguments or truth.pythons() if has_option(python)]
-    reason = truth.why_not(sys.argv[1]) or (None if pythons else "no CPython with -X perf is installed here")
-    if reason:
-        print(f"skipped: {reason}")
-        sys.exit(77)
-    failed = False
-    directory = tempfile.mkdtemp()
-    for python in pythons:
-        for problem in test(sys.argv[1], python, seconds, directory):
-            print(f"{python}: {problem}")
-            failed = True
-    shutil.rmtree(directory)
-    sys.exit(1 if failed else 0)
+    chosen = truth.options().parse_intermixed_args()
+    truth.main(chosen, [command for command in chosen.commands or truth.pythons() if has_option(command)], test)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_ruby.py LIVE_UNWINDER [--seconds N] [--root DIR] [RUBY…] - are the functions of Ruby in each sample the true ones?
+"""test_ruby.py LIVE_UNWINDER [--seconds N] [--root DIR] [INTERPRETER…] - are the functions of Ruby in each sample the true ones?
 
 Records chains.rb, which knows its own chains, and compares every sample in a time whose chain is known with that
 chain: the names, and where each function begins in the source. A sample is exact, without functions (its C frames were
-kept), or wrong. Nothing may be wrong. --root DIR: ruby is started there by chroot."""
+kept), or wrong. Nothing may be wrong. --root DIR: the interpreters are
+started there by chroot."""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "judge")]
 import syscap  # noqa: E402  (found through the line above)
-import test_python as python  # noqa: E402
+import truth  # noqa: E402
 
 SCRIPT = os.path.join(HERE, "chains.rb")
-UNMATCHED = python.UNMATCHED + 3
 SHOWN = re.compile(r"(.*?) \((\(.*\)|[^()]*):(\d+)\)$")
 OUTER = re.compile(r"^((block( \(\d+ levels\))?|rescue|ensure) in )*")
 # 3.4 does not tell these.
@@ -67,13 +67,13 @@ def judge(capture, times):
     """(exact, without functions, too long to tell; [wrong])."""
     counts, wrong, has_begun = {"exact": 0, "without": 0, "cut": 0}, [], False
     for sample in sorted(capture.samples, key=lambda one: one.time):
-        functions = [address for address in sample.user if python.FIRST <= address < python.END]
+        functions = [address for address in sample.user if truth.FIRST <= address < truth.END]
         has_begun |= bool(functions)
-        chain = python.expected(times, sample)[0]
+        chain = truth.expected(times, sample)[0]
         if chain is None or not has_begun:
             continue
         found = [SHOWN.match(capture.jitmap.get(address, hex(address))) for address in functions]
-        if not functions or UNMATCHED in functions:
+        if not functions or truth.UNMATCHED_RUBY in functions:
             counts["without"] += 1
         elif None in found:
             wrong.append((chain, [capture.jitmap.get(address) for address in functions]))
@@ -95,42 +95,26 @@ def test(program, command, seconds, directory, root):
                          capture_output=True, text=True, check=False)
     if run.returncode != 0:
         return [f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"]
-    counts, wrong = judge(syscap.read(capture), python.read_log(os.path.join(directory, log)))
+    counts, wrong = judge(syscap.read(capture), truth.read_log(os.path.join(directory, log)))
     n = sum(counts.values()) + len(wrong)
     share = 100.0 * counts["exact"] / max(n, 1)
-    print(f"{' '.join(command)}: {n} samples, {share:.2f} % exact, {counts['without']} without functions, "
+    print(f"{shlex.join(command)}: {n} samples, {share:.2f} % exact, {counts['without']} without functions, "
           f"{counts['cut']} too long to tell, {len(wrong)} wrong", flush=True)
     problems = [f"expected {chain[:20]}\n  found {found[:20]}" for chain, found in wrong[:3]]
-    if n < python.MIN_SAMPLES and seconds < python.MAX_SECONDS:
+    if n < truth.MIN_SAMPLES and seconds < truth.MAX_SECONDS:
         return problems or test(program, command, 4 * seconds, directory, root)
-    if n >= python.MIN_SAMPLES and share < python.MIN_EXACT:
+    if n >= truth.MIN_SAMPLES and share < truth.MIN_EXACT:
         problems.append(f"only {share:.2f} % exact")
     return problems
 
 
-def option(arguments, name, default):
-    if arguments[:1] != [name]:
-        return default, arguments
-    return arguments[1], arguments[2:]
-
-
 def main():
-    seconds, arguments = option(sys.argv[2:], "--seconds", "2")
-    root, arguments = option(arguments, "--root", "/")
-    rubies = arguments or ["/usr/bin/ruby"]
-    reason = python.why_not(sys.argv[1]) or (None if all(os.path.exists(root + ruby) for ruby in rubies) else "Ruby is not installed here")
-    if reason:
-        print(f"skipped: {reason}")
-        sys.exit(77)
-    failed = False
-    directory = tempfile.mkdtemp(dir=os.path.join(root, "tmp"))
-    for ruby in rubies:
-        command = [ruby] if root == "/" else ["chroot", root, ruby]
-        for problem in test(sys.argv[1], command, float(seconds), directory, root):
-            print(f"{ruby}: {problem}")
-            failed = True
-    shutil.rmtree(directory)
-    sys.exit(1 if failed else 0)
+    parser = truth.options()
+    parser.add_argument("--root", default="/")
+    chosen = parser.parse_intermixed_args()
+    rubies = [ruby for ruby in chosen.commands or [["/usr/bin/ruby"]] if os.path.exists(chosen.root + ruby[0])]
+    commands = rubies if chosen.root == "/" else [["chroot", chosen.root, *ruby] for ruby in rubies]
+    truth.main(chosen, commands, lambda *what: test(*what, chosen.root), os.path.join(chosen.root, "tmp"))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "judge")]
 import syscap  # noqa: E402  (found through the line above)
-import test_python as truth  # noqa: E402
+import truth  # noqa: E402
 
 BURN = "import time\ndef work():\n  end = time.process_time() + 0.05\n  while time.process_time() < end: pass\nwork()"
 PYTHON = "/usr/bin/python3"

@@ -1,24 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_tasks.py LIVE_UNWINDER [--seconds N] [COMMAND…] - are the tasks of asyncio that wait for the running one the true ones?
+"""test_tasks.py LIVE_UNWINDER [--seconds N] [INTERPRETER…] - are the tasks of asyncio that wait for the running one the true ones?
 
-Records tasks.py, which knows who waits, with each CPython from 3.14 on that is installed here, or with each COMMAND that
-starts one ("chroot /srv/sid python3.15"), and compares every sample in a time whose chain is known with that chain: its
+Records tasks.py, which knows who waits, with each CPython from 3.14 on that is installed here, or with each INTERPRETER, and compares every sample in a time whose chain is known with that chain: its
 functions, those that wait, and the lines of both. Nothing may be wrong."""
 
 import glob
 import os
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "judge")]
 import syscap  # noqa: E402  (found through the line above)
-import test_python as truth  # noqa: E402
+import truth  # noqa: E402
 
 FIRST_MINOR = 14
 AWAITS = " [awaits] "
@@ -31,7 +28,7 @@ def minor(command):
 
 
 def pythons():
-    found = {os.path.realpath(path) for path in truth.pythons() + glob.glob("/usr/bin/python3.[0-9]*[0-9]")}
+    found = {os.path.realpath(path) for path in sum(truth.pythons(), glob.glob("/usr/bin/python3.[0-9]*[0-9]"))}
     return [command for command in ([path] for path in sorted(found)) if minor(command) >= FIRST_MINOR]
 
 
@@ -54,7 +51,7 @@ def judge(capture, times):
         has_begun |= AWAITS in found
         if chain is None or not has_begun:
             continue
-        if not functions or truth.UNMATCHED in functions:
+        if not functions or truth.UNMATCHED_PYTHON in functions:
             counts["without"] += 1
         elif found == chain and are_lines_right(capture, functions, lines):
             counts["exact"] += 1
@@ -90,22 +87,8 @@ def test(program, command, seconds, directory):
 
 
 def main():
-    arguments = sys.argv[2:]
-    seconds = float(arguments[1]) if arguments[:1] == ["--seconds"] else 3.0
-    arguments = arguments[2:] if arguments[:1] == ["--seconds"] else arguments
-    commands = [shlex.split(argument) for argument in arguments] or pythons()
-    reason = truth.why_not(sys.argv[1]) or (None if commands else "no CPython from 3.14 on is installed here")
-    if reason:
-        print(f"skipped: {reason}")
-        sys.exit(77)
-    failed = False
-    directory = tempfile.mkdtemp()
-    for command in commands:
-        for problem in test(sys.argv[1], command, seconds, directory):
-            print(f"{shlex.join(command)}: {problem}")
-            failed = True
-    shutil.rmtree(directory)
-    sys.exit(1 if failed else 0)
+    chosen = truth.options(3.0).parse_intermixed_args()
+    truth.main(chosen, chosen.commands or pythons(), test)
 
 
 if __name__ == "__main__":
