@@ -273,17 +273,19 @@ lu_queue_note_drop (LuQueue *self)
   atomic_store_explicit (&self->has_dropped, true, memory_order_relaxed);
 }
 
-gboolean
-lu_queue_is_behind (LuQueue *self)
+void
+lu_queue_note_progress (LuQueue *self)
 {
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
 
-  if (!atomic_load_explicit (&self->has_dropped, memory_order_relaxed))
-    return FALSE;
-  if (atomic_load_explicit (&self->head, memory_order_relaxed) - tail > self->capacity / 4)
-    return TRUE;
-  atomic_store_explicit (&self->has_dropped, false, memory_order_relaxed);
-  return FALSE;
+  if (atomic_load_explicit (&self->head, memory_order_relaxed) - tail <= self->capacity / 4)
+    atomic_store_explicit (&self->has_dropped, false, memory_order_relaxed);
+}
+
+gboolean
+lu_queue_is_behind (LuQueue *self)
+{
+  return atomic_load_explicit (&self->has_dropped, memory_order_relaxed);
 }
 
 gsize

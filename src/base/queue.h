@@ -47,8 +47,11 @@ void lu_queue_wait (LuQueue *self, int timeout_ms);
 
 /* Producer. Says that a message was dropped for lack of room. */
 void lu_queue_note_drop (LuQueue *self);
-/* Consumer. Returns whether messages were dropped since no more than a quarter of the queue was in
- * use. */
+/* Consumer, before each message. Forgets the drops if no more than a quarter of the queue is in
+ * use.
+ */
+void lu_queue_note_progress (LuQueue *self);
+/* Any thread. Returns whether messages were dropped and the consumer has not caught up since. */
 gboolean lu_queue_is_behind (LuQueue *self);
 
 /* Producer. Returns the bytes of messages that are not released yet, as a snapshot. */

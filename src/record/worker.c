@@ -316,7 +316,7 @@ handle_and_answer (LuWorker *self, LuMessage *message)
   gboolean is_left_behind;
 
   set_busy (self, TRUE);
-  (void) lu_queue_is_behind (self->input); /* notes when the worker has caught up */
+  lu_queue_note_progress (self->input);
   handle (self, message);
   pthread_mutex_lock (&self->mutex);
   is_left_behind = self->is_left_behind;
