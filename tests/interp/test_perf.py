@@ -67,11 +67,12 @@ def is_same(ours, theirs):
 
 
 def compare(capture, entries):
-    """(same, [others]) of all samples with functions or trampolines, after the first one with functions."""
+    """(same, [others]) of all samples with functions or trampolines, after the first one with both: Python starts
+    without trampolines."""
     same, others, has_begun = 0, [], False
     for sample in sorted(capture.samples, key=lambda one: one.time):
         ours, theirs = list(functions(capture, sample)), list(trampolines(entries, sample))
-        has_begun |= bool(ours)
+        has_begun |= bool(ours) and bool(theirs)
         # An output has so many addresses of a stack; the middle of longer ones is not there. A stack that is not whole
         # lacks trampolines.
         if not has_begun or not (ours or theirs) or len(sample.addresses) >= 1024 or syscap.is_synthetic(sample.user[-1]):
