@@ -559,7 +559,7 @@ lu_namer_answers (LuNamer *self, guint *n_answers)
 {
   sort (self);
   *n_answers = self->queries->len;
-  return query_at (self, 0);
+  return (LuNameQuery *) self->queries->data;
 }
 
 LuNamesResult
