@@ -245,4 +245,5 @@ host_process_hash (void)
   return lu_bpf_announcer (READ (leader, start_boottime), READ (task, self_exec_id));
 }
 
+#include "kernel-uprobes.h"
 #include "kernel-vmas.h"

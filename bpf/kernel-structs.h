@@ -98,10 +98,36 @@ struct maple_arange_64
   struct maple_metadata meta;
 } __attribute__ ((preserve_access_index));
 
+struct xol_area
+{
+  unsigned long vaddr;
+} __attribute__ ((preserve_access_index));
+
+struct uprobes_state
+{
+  struct xol_area *xol_area; /* NULL: no probe has needed it */
+} __attribute__ ((preserve_access_index));
+
+struct return_instance
+{
+  unsigned long stack; /* where the return address is, or would be */
+  unsigned long orig_ret_vaddr;
+  struct return_instance *next; /* of a caller */
+} __attribute__ ((preserve_access_index));
+
+struct uprobe_task
+{
+  struct return_instance *return_instances;
+  void *active_uprobe;     /* whose instruction runs in the page */
+  unsigned long vaddr;     /* of the instruction in the program */
+  unsigned long xol_vaddr; /* of its copy */
+} __attribute__ ((preserve_access_index));
+
 struct mm_struct
 {
   struct maple_tree mm_mt;
   uint64_t arg_start, arg_end;
+  struct uprobes_state uprobes_state;
 } __attribute__ ((preserve_access_index));
 
 struct task_struct
@@ -118,5 +144,6 @@ struct task_struct
   uint64_t self_exec_id;
   struct task_struct *group_leader;
   struct task_struct *real_parent;
+  struct uprobe_task *utask; /* NULL: no probe was hit */
   struct thread_struct thread;
 } __attribute__ ((preserve_access_index));

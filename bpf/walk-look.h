@@ -248,16 +248,31 @@ note_interpreter (struct walk *walk)
   walk->interp_bias = walk->place.bias;
 }
 
-HOST_SUBPROGRAM int64_t
-walk_mapping (walk_ref ref)
+/* Goes on where the program would be without the kernel's probes. Returns the result if the next
+ * frame is not where one led. */
+static inline int64_t
+leave_probe (walk_ref ref, struct walk *walk, int64_t result)
 {
-  struct walk *walk = host_walk (ref);
-  uint64_t lookup;
-  int64_t result;
+  if (!host_leave_probe (ref))
+    return result;
+  if (walk->caller.sp != walk->sp)
+    {
+      walk->frame_kind = LU_FRAME_KIND_CALLER;
+      walk->mark = LU_BPF_PC_RETURN;
+    }
+  walk->pc = walk->caller.pc;
+  walk->sp = walk->caller.sp;
+  return NEXT_ON;
+}
 
-  if (walk == NULL)
-    return GIVE_UP (INTERNAL);
-  lookup = walk_lookup (walk);
+/* Sets walk->place to the mapping of the next frame, where walk->before may be. Returns 0 or the
+ * next subprogram. */
+static inline int64_t
+change_place (walk_ref ref, struct walk *walk)
+{
+  uint64_t lookup = walk_lookup (walk);
+  int64_t result = 0;
+
   if (lookup - walk->place.start >= walk->place.size)
     {
       struct visited_mapping place = walk->place;
@@ -275,11 +290,22 @@ walk_mapping (walk_ref ref)
         note_use (walk->place.module, LU_BPF_USED);
       note_interpreter (walk);
     }
-  if (walk->place.kind == LU_BPF_MAPPING_TABLE)
-    return NEXT_ON;
-  if (walk->place.kind == LU_BPF_MAPPING_OPAQUE)
-    return GIVE_UP (OPAQUE);
-  return NEXT_FP_STEP;
+  return walk->place.kind == LU_BPF_MAPPING_OPAQUE ? GIVE_UP (OPAQUE) : 0;
+}
+
+HOST_SUBPROGRAM int64_t
+walk_mapping (walk_ref ref)
+{
+  struct walk *walk = host_walk (ref);
+  int64_t result;
+
+  if (walk == NULL)
+    return GIVE_UP (INTERNAL);
+  result = change_place (ref, walk);
+  HOST_FORGET (walk, result);
+  if (result != 0)
+    return leave_probe (ref, walk, result);
+  return walk->place.kind == LU_BPF_MAPPING_TABLE ? NEXT_ON : NEXT_FP_STEP;
 }
 
 /* Finds the rule of the next frame, whose mapping has a table: remembers it, or leaves it to the

@@ -29,8 +29,8 @@ begin_walk (walk_ref ref)
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  walk->pc = walk->regs[REG_PC];
   walk->sp = walk->regs[REG_SP];
+  walk->pc = host_sampled_at (ref, walk->regs[REG_PC]);
   walk->fp = walk->regs[REG_FP];
 #if ARCH_HAS_LINK
   walk->link = walk->regs[REG_LINK];

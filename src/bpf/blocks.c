@@ -45,7 +45,8 @@ lu_bpf_mapping_kind_of (const LuDwflMapping *mapping)
     case LU_STATUS_JIT:
       return LU_BPF_MAPPING_JIT;
     case LU_STATUS_NO_UNWIND_INFO:
-      return kind == LU_MODULE_VSYSCALL ? LU_BPF_MAPPING_OPAQUE : LU_BPF_MAPPING_NO_CFI;
+      return kind == LU_MODULE_VSYSCALL || kind == LU_MODULE_UPROBES ? LU_BPF_MAPPING_OPAQUE
+                                                                     : LU_BPF_MAPPING_NO_CFI;
     default:
       return LU_BPF_MAPPING_OPAQUE;
     }

@@ -50,7 +50,8 @@ key_equal (gconstpointer a, gconstpointer b)
 
   if (k->kind != l->kind || k->is_32bit != l->is_32bit || k->has_inode != l->has_inode)
     return FALSE;
-  if (k->kind == LU_MODULE_ANONYMOUS || k->kind == LU_MODULE_VSYSCALL)
+  if (k->kind == LU_MODULE_ANONYMOUS || k->kind == LU_MODULE_VSYSCALL
+      || k->kind == LU_MODULE_UPROBES)
     return TRUE;
   if (k->build_id_size != l->build_id_size
       || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)
@@ -179,6 +180,8 @@ lu_module_key_init (LuModuleKey *key, const char *path, char *buffer, gsize buff
     key->kind = LU_MODULE_VDSO;
   else if (strcmp (path, "[vsyscall]") == 0)
     key->kind = LU_MODULE_VSYSCALL;
+  else if (strcmp (path, "[uprobes]") == 0)
+    key->kind = LU_MODULE_UPROBES;
   else if (is_anonymous (path))
     {
       key->kind = LU_MODULE_ANONYMOUS;

@@ -29,6 +29,7 @@ typedef enum
   LU_MODULE_VSYSCALL,  /* [vsyscall]: known to the kernel, no image */
   LU_MODULE_ANONYMOUS, /* //anon, [heap] or /dev/zero: generated code, no image */
   LU_MODULE_MEMORY,    /* memfd: a program that was run from it, or else generated code */
+  LU_MODULE_UPROBES,   /* [uprobes]: code that the kernel's probes run, no image */
 } LuModuleKind;
 
 /* The description of a file in a record or a line of /proc/PID/maps, before it is opened. */

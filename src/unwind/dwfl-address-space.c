@@ -164,6 +164,7 @@ judge_module (const LuModule *module, const LuArch *arch)
     case LU_MODULE_ANONYMOUS:
       return LU_STATUS_JIT;
     case LU_MODULE_VSYSCALL:
+    case LU_MODULE_UPROBES:
       return LU_STATUS_NO_UNWIND_INFO;
     case LU_MODULE_MEMORY:
       if (state == LU_MODULE_GONE || state == LU_MODULE_BROKEN)

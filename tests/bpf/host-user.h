@@ -97,6 +97,18 @@ host_find_vma (walk_ref ref, uint64_t address)
   return 0;
 }
 
+static inline uint64_t
+host_sampled_at (walk_ref ref, uint64_t pc)
+{
+  return pc;
+}
+
+static inline int64_t
+host_leave_probe (walk_ref ref)
+{
+  return 0;
+}
+
 typedef void *host_context;
 
 static inline struct chain *

@@ -97,6 +97,8 @@ def at_most_1024(stacks, _programs):
 TABLE = ["--engine", "table"]
 KERNEL = ["--engine", "bpf"]
 KERNEL_WALKS = ("kernel walks",)
+PROBED = ["hot", "inner", "middle", "outer", "main", *START]
+PROBED_COPY = ["hot", "inner", BAD]
 ELIDED = ["hot", "recurse{10,}", "[… frames left out]", "recurse{10,}"]
 CUT_RECURSION = ["hot", "recurse+", TRUNCATED]
 
@@ -359,6 +361,16 @@ CASES = {
                      without_root=FILE_GONE),
     "moved-text": moved_text("a program moves its code to memory without a file", []),
     "moved-text-table": moved_text("the same, in user space", TABLE),
+    "uprobes": Case("uretprobes are on functions that run all the time", ["@uprobes", "inside"],
+                    [PROBED, PROBED_COPY], options=KERNEL, allowed=[["ANY*", "main", *START]],
+                    needs=(*KERNEL_WALKS, "uprobes"), seen=[(PROBED, 900)]),
+    "uprobes-table": Case("the same, in user space: copies do not have the return addresses",
+                          ["@uprobes", "inside"], [PROBED_COPY], options=TABLE,
+                          allowed=[["ANY*", "main", *START]], needs=("root", "uprobes")),
+    "uprobes-often": Case("a function with a uprobe and a uretprobe is called all the time",
+                          ["@uprobes", "often"], [["often?", "calls", "main", *START]], hot=("calls",),
+                          options=KERNEL, allowed=[["ANY*", "main", *START]],
+                          needs=(*KERNEL_WALKS, "uprobes"), share=0.9),
     "memory-file": Case("a program that is a file in memory only", ["@memory-file", "@chain"], CHAIN,
                         files=("chain",)),
     "jit-call": Case("generated code calls a function", ["@jit", "call"],

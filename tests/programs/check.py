@@ -63,7 +63,9 @@ def check_needs(case, recorder=None):
             refusal = kernel_walks_refusal(recorder)
             if refusal:
                 raise Skip(refusal)
-        elif need != "root" and not shutil.which(need):
+        if need == "uprobes" and not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+            raise Skip("the kernel has no uprobes")
+        if need not in ("root", "kernel walks", "uprobes") and not shutil.which(need):
             raise Skip(f"needs {need}")
 
 

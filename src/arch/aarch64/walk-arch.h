@@ -10,6 +10,12 @@
 
 /* 1 if a call puts its return address into a register. */
 #define ARCH_HAS_LINK 1
+/* Bytes of the stack that a call takes. */
+#define ARCH_RETURN_BYTES 0
+/* 1 if the instruction pointer is behind a breakpoint while the kernel handles it. */
+#define ARCH_PASSES_BREAKPOINT      0
+#define ARCH_BREAKPOINT             0
+#define ARCH_HAS_PUSHED(regs, word) 0
 /* 1 if a CPU may read two words in another order than the program says. */
 #define ARCH_REORDERS_READS 1
 
@@ -60,6 +66,14 @@ static inline uint64_t
 arch_place_of (uint64_t number)
 {
   return number <= REG_PC ? number : N_REGS;
+}
+
+/* The page of the kernel's probes has no code of its own that goes back. */
+static inline int64_t
+arch_probe_depth (uint64_t code)
+{
+  (void) code;
+  return -1;
 }
 
 /* Whether pthread_self() of a thread with this thread pointer is `id`. C libraries keep their

@@ -10,6 +10,14 @@
 
 /* 1 if a call puts its return address into a register. */
 #define ARCH_HAS_LINK 0
+/* Bytes of the stack that a call takes. */
+#define ARCH_RETURN_BYTES 8
+/* 1 if the instruction pointer is behind a breakpoint while the kernel handles it. */
+#define ARCH_PASSES_BREAKPOINT 1
+/* The byte of a breakpoint. */
+#define ARCH_BREAKPOINT 0xcc
+/* Whether an instruction of one byte that functions begin with has pushed this word. */
+#define ARCH_HAS_PUSHED(regs, word) ((word) == (regs)[REG_FP] || (word) == (regs)[REG_BX])
 /* 1 if a CPU may read two words in another order than the program says. */
 #define ARCH_REORDERS_READS 0
 
@@ -68,6 +76,19 @@ arch_place_of (uint64_t number)
   static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
 
   return number < sizeof places ? places[number] : N_REGS;
+}
+
+/* Returns how many bytes above the stack pointer the return address is, while the page of the
+ * kernel's probes goes back by pop %r11; pop %rcx; ret (since Linux 6.11,
+ * arch/x86/kernel/uprobes.c). -1: this is other code. */
+static inline int64_t
+arch_probe_depth (uint64_t code)
+{
+  if ((code & 0xffffffff) == 0xc3595b41)
+    return 16;
+  if ((code & 0xffff) == 0xc359)
+    return 8;
+  return (code & 0xff) == 0xc3 ? 0 : -1;
 }
 
 /* Whether pthread_self() of a thread with this thread pointer is `id`. */

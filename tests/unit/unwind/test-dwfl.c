@@ -309,6 +309,7 @@ test_bad_modules (gconstpointer build)
     { LU_MODULE_MEMORY, LU_MODULE_GONE, LU_STATUS_JIT },
     { LU_MODULE_MEMORY, LU_MODULE_PENDING, LU_STATUS_FILE_GONE },
     { LU_MODULE_VSYSCALL, LU_MODULE_BROKEN, LU_STATUS_NO_UNWIND_INFO },
+    { LU_MODULE_UPROBES, LU_MODULE_PENDING, LU_STATUS_NO_UNWIND_INFO },
   };
   g_autoptr (Tracee) tracee = start (build, "plain", NULL);
   guint64 in_libc;
