@@ -323,7 +323,7 @@ struct lu_bpf_config
 
 /* The value of LU_STACK_MAX_FRAMES. */
 #define LU_BPF_MAX_FRAMES     4096
-#define LU_BPF_DEFAULT_FRAMES 1024
+#define LU_BPF_DEFAULT_FRAMES LU_BPF_MAX_FRAMES
 #define LU_BPF_MAX_KERNEL     127 /* PERF_MAX_STACK_DEPTH, as the kernel's default */
 
 /* Map "outputs": a PERF_EVENT_ARRAY, by CPU: events of PERF_COUNT_SW_BPF_OUTPUT. The raw data of a

@@ -65,7 +65,7 @@ static const Option recording_options[] = {
         "table, dwfl, check (table and dwfl, compared) or bpf-check (all three)"),
     N_ ("NAME") },
   { "max-depth", 0, G_OPTION_ARG_INT, FIELD (max_depth),
-    N_ ("Unwind at most this many frames in the kernel, up to 4096 (default: 1024)"),
+    N_ ("Unwind at most this many frames in the kernel, from 16 to 4096 (default)"),
     N_ ("FRAMES") },
   { "bpf-memory", 0, G_OPTION_ARG_INT, FIELD (bpf_memory),
     N_ ("Memory for unwind tables in the kernel (default: 64)"), N_ ("MIB") },
