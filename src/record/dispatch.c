@@ -51,6 +51,7 @@ struct _LuDispatch
   LuStack stack;
   gboolean worker_is_stuck, writer_is_stuck; /* no room in time; cleared once there is room */
   LuCopySize *copy_size;                     /* borrowed; NULL: nobody asks */
+  LuMemoryReader *memory_reader;             /* borrowed; NULL: pages stay absent */
   guint64 n_absent;
   gint64 last_wake;
 
@@ -71,6 +72,12 @@ lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, LuCopySize *copy_size, 
   self->n_chains = lu_n_possible_cpus ();
   self->chains = g_new0 (Chain, self->n_chains); /* in memory only where they are used */
   return self;
+}
+
+void
+lu_dispatch_use_memory_reader (LuDispatch *self, LuMemoryReader *reader)
+{
+  self->memory_reader = reader;
 }
 
 void
@@ -400,13 +407,27 @@ send_sample (LuDispatch *self, const LuLocatedEvent *located)
   return TRUE;
 }
 
-/* Unwinds the sample into self->stack. Returns FALSE if the worker has to do it, also for a copy
- * that ends at a missing page of a live process: the worker can prefault it for the next sample. */
+/* Counts a copy that ended at a missing page, and makes that present for the thread's next samples.
+ */
+static void
+note_absent_page (LuDispatch *self, const LuEvent *event)
+{
+  const LuSample *sample = &event->sample;
+
+  if (!self->live || !lu_stack_ends_at_absent_page (&self->stack, sample))
+    return;
+  self->n_absent++;
+  if (self->memory_reader != NULL)
+    lu_memory_reader_prefault (self->memory_reader, event->pid,
+                               self->stack.sampled_sp + sample->stack_size,
+                               self->stack.sampled_sp + sample->stack_asked);
+}
+
+/* Unwinds the sample into self->stack. Returns FALSE if the worker has to do it. */
 static gboolean
 unwind (LuDispatch *self, const LuEvent *event, LuAddressSpace *space)
 {
   const LuSample *sample = &event->sample;
-  gboolean is_absent;
 
   lu_stack_reset (&self->stack);
   self->stack.status = settled_status (sample, space);
@@ -420,9 +441,8 @@ unwind (LuDispatch *self, const LuEvent *event, LuAddressSpace *space)
     lu_walker_expect (self->walker, event->next->tid, &event->next->sample);
   if (!lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
     return FALSE;
-  is_absent = self->live && lu_stack_ends_at_absent_page (&self->stack, sample);
-  self->n_absent += is_absent;
-  return !is_absent;
+  note_absent_page (self, event);
+  return TRUE;
 }
 
 static void
@@ -435,6 +455,17 @@ send_stack (LuDispatch *self, LuStackMessage *message, const LuLocatedEvent *loc
   lu_stack_message_fill (message, header_of (located), &self->stack, sample->stack_asked, n_kernel);
   lu_stack_message_add_functions (message, chain->part, chain->frames);
   lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
+}
+
+/* Does what the worker wishes about missing pages. */
+static void
+grant_wish (LuDispatch *self)
+{
+  if (self->memory_reader == NULL)
+    return;
+  self->n_absent += lu_memory_reader_grant (self->memory_reader);
+  lu_counters_set (&self->counters, LU_COUNTER_PREFAULTS_STOPPED,
+                   lu_memory_reader_hangs (self->memory_reader));
 }
 
 guint64
@@ -535,6 +566,7 @@ lu_dispatch_end_round (LuDispatch *self)
   gsize used = lu_queue_used (self->to_writer);
   gint64 now;
 
+  grant_wish (self);
   if (lu_queue_used (self->to_worker) > 0)
     lu_queue_wake (self->to_worker);
   if (used == 0)

@@ -12,6 +12,7 @@
 
 #include "base/queue.h"
 #include "copy-size.h"
+#include "memory-reader.h"
 #include "messages.h"
 
 typedef struct _LuDispatch LuDispatch;
@@ -27,6 +28,9 @@ typedef enum
 LuDispatch *lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, LuCopySize *copy_size,
                              gboolean unwinds, gboolean live);
 void lu_dispatch_free (LuDispatch *self);
+
+/* Has missing pages of stacks made present, for later samples. Borrowed. */
+void lu_dispatch_use_memory_reader (LuDispatch *self, LuMemoryReader *reader);
 
 /* Unwinds a sample, here or in the worker. The sample may be in a ring. can_wait: it may be offered
  * again if the worker has no room; FALSE: it then ends as "over budget". */
@@ -52,8 +56,7 @@ void lu_dispatch_task (LuDispatch *self, gboolean is_exit, guint64 time, gint32 
                        gint32 child_pid);
 void lu_dispatch_log (LuDispatch *self, guint64 time, const char *text);
 
-/* Stacks so far that ended at a page that is not present; the worker prefaults it for later ones.
- */
+/* Stacks so far that ended at a page that was not present; it is made present for later ones. */
 guint64 lu_dispatch_n_absent (const LuDispatch *self);
 
 /* Ends a round: wakes the writer if it has slept long enough or has much to do. Returns whether

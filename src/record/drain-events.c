@@ -244,6 +244,19 @@ is_old_child (LuDrain *self, const LuEvent *event)
          && lu_process_table_follows (self->table, event->task.parent_pid);
 }
 
+static void
+note_news (LuDrain *self, const LuEvent *event)
+{
+  gboolean is_thread = event->kind == LU_EVENT_FORK && event->tid != event->pid;
+
+  /* The fork has been applied: a child is recorded if its parent is. */
+  if ((is_thread || !self->met.had_news) && lu_process_table_follows (self->table, event->pid))
+    {
+      self->met.had_news = TRUE;
+      self->met.has_new_thread = self->met.has_new_thread || is_thread;
+    }
+}
+
 LuVerdict
 lu_drain_handle_event (const LuEvent *event, gpointer user_data)
 {
@@ -285,7 +298,6 @@ lu_drain_handle_event (const LuEvent *event, gpointer user_data)
       lu_process_table_apply (self->table, event);
       break;
     }
-  /* The fork has been applied: a child is recorded if its parent is. */
-  self->met.had_news = self->met.had_news || lu_process_table_follows (self->table, event->pid);
+  note_news (self, event);
   return LU_VERDICT_DONE;
 }

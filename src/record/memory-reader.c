@@ -6,17 +6,23 @@
 #include "memory-reader.h"
 
 #include "base/fd.h"
+#include "base/priority.h"
 #include "sandbox/sandbox.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#define PAGES_PER_SECOND 1000
+/* No page is read twice within a second, unless many are asked for. */
+#define PAGES_PER_SECOND 8000
+#define MEMORY_US        G_USEC_PER_SEC
+#define N_REMEMBERED     256
 /* A request that takes longer hangs. */
-#define PATIENCE_US (500 * 1000)
+#define PATIENCE_US   (500 * 1000)
+#define MAX_UNDER_WAY 16
 /* The socket, in the process that reads. */
 #define SOCKET_FD 3
 
@@ -28,10 +34,19 @@ typedef struct
 
 struct _LuMemoryReader
 {
-  int fd;          /* -1: there is no process, or it is asked no more */
-  pid_t pid;       /* 0: none */
-  gint64 asked_us; /* when the last request was made; 0: none was */
+  int fd;    /* -1: there is no process, or it is asked no more */
+  pid_t pid; /* 0: none */
+  guint n_under_way;
+  gint64 answer_us; /* since when the next answer is due */
   gboolean hangs;
+  struct
+  {
+    gint32 pid;
+    guint64 page; /* the first one */
+    gint64 us;    /* when it was asked for; 0: never */
+  } asked[N_REMEMBERED];
+  Request wish;
+  atomic_bool has_wish;
 };
 
 /* The process */
@@ -92,6 +107,7 @@ run_process (int fd)
   signal (SIGTERM, SIG_DFL);
   sigprocmask (SIG_SETMASK, &none, NULL);
   prctl (PR_SET_NAME, "lu-memory", 0, 0, 0);
+  lu_thread_be_urgent (); /* until pages are present, each sample of a thread ends early */
   lu_sandbox_restrict_memory_reader (); /* without seccomp the recorder says so */
   serve ();
   _exit (0);
@@ -139,28 +155,72 @@ lu_memory_reader_hangs (const LuMemoryReader *self)
   return self->hangs;
 }
 
-/* Returns whether the request under way has been answered. */
-static gboolean
-is_answered (LuMemoryReader *self)
+/* Takes the answers that are there. */
+static void
+take_answers (LuMemoryReader *self, gint64 now)
 {
   char answer;
 
-  if (read (self->fd, &answer, 1) == 1)
-    return TRUE;
-  self->hangs = g_get_monotonic_time () - self->asked_us >= PATIENCE_US;
+  for (; self->n_under_way > 0 && read (self->fd, &answer, 1) == 1; self->n_under_way--)
+    self->answer_us = now;
+  self->hangs = self->n_under_way > 0 && now - self->answer_us >= PATIENCE_US;
   if (self->hangs)
     lu_fd_clear (&self->fd);
+}
+
+/* Returns whether these pages were not asked for a moment ago, and remembers them. All samples of a
+ * thread want the same ones until they are present. */
+static gboolean
+is_new (LuMemoryReader *self, const Request *request, gint64 now)
+{
+  guint64 page = request->start / (guint64) sysconf (_SC_PAGESIZE);
+  guint at = (guint) ((page ^ (guint64) request->pid << 20) * 0x9e3779b97f4a7c15u >> 56);
+  gboolean is_known;
+
+  G_STATIC_ASSERT (N_REMEMBERED == 1 << 8);
+  is_known = self->asked[at].us != 0 && now - self->asked[at].us < MEMORY_US
+             && self->asked[at].pid == request->pid && self->asked[at].page == page;
+  if (is_known)
+    return FALSE;
+  self->asked[at].pid = request->pid;
+  self->asked[at].page = page;
+  self->asked[at].us = now;
+  return TRUE;
+}
+
+gboolean
+lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
+{
+  const Request request = { .pid = pid, .start = start, .end = end };
+  gint64 now = g_get_monotonic_time ();
+
+  if (self->fd >= 0)
+    take_answers (self, now);
+  if (self->fd < 0 || self->n_under_way >= MAX_UNDER_WAY || !is_new (self, &request, now))
+    return FALSE;
+  if (self->n_under_way++ == 0)
+    self->answer_us = now;
+  if (write (self->fd, &request, sizeof request) == sizeof request)
+    return TRUE;
+  lu_fd_clear (&self->fd);
   return FALSE;
 }
 
 void
-lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
+lu_memory_reader_wish (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
 {
-  const Request request = { .pid = pid, .start = start, .end = end };
-
-  if (self->fd < 0 || (self->asked_us != 0 && !is_answered (self)))
+  if (atomic_load_explicit (&self->has_wish, memory_order_acquire))
     return;
-  self->asked_us = g_get_monotonic_time ();
-  if (write (self->fd, &request, sizeof request) != sizeof request)
-    lu_fd_clear (&self->fd);
+  self->wish = (Request){ .pid = pid, .start = start, .end = end };
+  atomic_store_explicit (&self->has_wish, TRUE, memory_order_release);
+}
+
+gboolean
+lu_memory_reader_grant (LuMemoryReader *self)
+{
+  if (!atomic_load_explicit (&self->has_wish, memory_order_acquire))
+    return FALSE;
+  lu_memory_reader_prefault (self, self->wish.pid, self->wish.start, self->wish.end);
+  atomic_store_explicit (&self->has_wish, FALSE, memory_order_release);
+  return TRUE;
 }

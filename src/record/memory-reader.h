@@ -5,8 +5,8 @@
  *
  * A page of theirs may belong to a file system or a program that never answers. Whoever reads it
  * then sleeps, and not even SIGKILL ends that. So only this process reads such pages; when it
- * hangs, it is left behind, has nothing open, and is not replaced. Worker thread, except new() and
- * free(). */
+ * hangs, it is left behind, has nothing open, and is not replaced. It is the drain that asks it,
+ * because the worker may wait for other things. */
 
 #pragma once
 
@@ -22,10 +22,16 @@ void lu_memory_reader_free (LuMemoryReader *self);
 
 /* Makes pages of a sampled stack present that the program has never touched. The kernel's copy of a
  * stack ends at the first such page, for example inside a large array, in every sample of the
- * thread. Reads a byte of each page from `start`, which need not be page-aligned, up to `end`. Does
- * nothing while an earlier request is under way. */
-void lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end);
-/* Returns whether the process hangs, so that it gets no more requests. */
+ * thread. Reads a byte of each page from `start`, which need not be page-aligned, up to `end`.
+ * Returns whether it does so: not if the same page was the start a moment ago, nor while many
+ * requests are under way. Drain thread; does not wait. */
+gboolean lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end);
+/* Keeps the same request for lu_memory_reader_grant(), unless it has one already. Worker thread. */
+void lu_memory_reader_wish (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end);
+/* Makes the request that lu_memory_reader_wish() has kept. Returns whether there was one. Drain
+ * thread. */
+gboolean lu_memory_reader_grant (LuMemoryReader *self);
+/* Returns whether the process hangs, so that it gets no more requests. Drain thread. */
 gboolean lu_memory_reader_hangs (const LuMemoryReader *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuMemoryReader, lu_memory_reader_free)

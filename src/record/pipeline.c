@@ -92,6 +92,8 @@ make_drain (LuPipeline *self, LuSource *source_taken)
 
   if (options->kernel_walks != NULL && options->kernel_walks->wanted == LU_KERNEL_WALKS_CHECKED)
     lu_dispatch_compare_engines (dispatch);
+  if (self->prefault != NULL)
+    lu_dispatch_use_memory_reader (dispatch, self->prefault);
   self->drain = lu_drain_new (source_taken, dispatch, self->writer, &options->drain, self->over_fd);
 }
 
@@ -229,7 +231,7 @@ make_worker (LuPipeline *self, LuStore *store_taken)
                      &(LuWorkerOptions){ .input = self->to_worker,
                                          .output = self->from_worker,
                                          .tables = self->tables,
-                                         .prefault = g_steal_pointer (&self->prefault),
+                                         .prefault = self->prefault,
                                          .live = live,
                                          .drops_cfi = live && options->engine == &lu_unwinder_table,
                                          .own_mounts_are_known = options->own_mounts_are_known });

@@ -18,6 +18,10 @@
  * have completed: until the copy grows or its pages are present, each sample of that thread ends
  * early. */
 #define HURRY_US (G_USEC_PER_SEC)
+/* After a recorded process has begun a thread: the longest sleep, and how long rounds come like
+ * that. The copies of a new thread may end at pages that are not present. */
+#define WAIT_THREAD_MS 20
+#define WATCH_US       (200 * 1000)
 /* For sources that batch side-band themselves: longest sleep while there are files to open or young
  * processes to ask about, and while at least A_STORM processes are young. Most of them end
  * before anything could be asked. */
@@ -64,6 +68,8 @@ lu_poll_scheduler_wait_ms (LuPollScheduler *self, const LuPollFacts *facts, gint
 {
   gboolean is_in_need = is_in_hurry (self, facts, now);
 
+  if (facts->has_new_thread)
+    self->watch_until = now + WATCH_US;
   if (self->batches_itself && facts->n_young > 0 && !facts->has_arguments)
     return facts->n_young < A_STORM ? WAIT_NEWS_MS : WAIT_STORM_MS;
   if (self->batches_itself && facts->has_requests)
@@ -74,6 +80,8 @@ lu_poll_scheduler_wait_ms (LuPollScheduler *self, const LuPollFacts *facts, gint
     return LU_POLL_HURRY_MS;
   if (facts->n_young > 0)
     return LU_POLL_NAME_AGE_MS;
+  if (now < self->watch_until)
+    return WAIT_THREAD_MS;
   if (facts->is_empty)
     return facts->is_unwritten ? WAIT_MS : WAIT_IDLE_MS;
   return facts->n_copies > facts->n_bpf_unwound / UNWOUND_PER_COPY ? WAIT_MS : WAIT_UNWOUND_MS;

@@ -19,18 +19,19 @@
 /* Facts about a round. */
 typedef struct
 {
-  gboolean is_empty;      /* nothing was read */
-  gboolean had_sideband;  /* in this round */
-  gboolean had_news;      /* some side-band was about recorded processes */
-  guint n_bpf_unwound;    /* stacks */
-  guint n_copies;         /* samples with a copy of the stack */
-  gboolean has_requests;  /* the worker has something to do, as files to open */
-  gboolean maps_wait;     /* something cannot be published to BPF yet */
-  gboolean is_unwritten;  /* the writer has messages and has not been woken */
-  guint n_young;          /* processes whose names are queried when they are older */
-  gboolean has_arguments; /* BPF sends arguments at each exec, before any sample */
-  gboolean is_cut_off;    /* stacks were cut off, and the copies can grow */
-  guint64 n_absent;       /* stacks so far whose copy ended at a page that was not present */
+  gboolean is_empty;       /* nothing was read */
+  gboolean had_sideband;   /* in this round */
+  gboolean had_news;       /* some side-band was about recorded processes */
+  gboolean has_new_thread; /* a recorded process has begun one */
+  guint n_bpf_unwound;     /* stacks */
+  guint n_copies;          /* samples with a copy of the stack */
+  gboolean has_requests;   /* the worker has something to do, as files to open */
+  gboolean maps_wait;      /* something cannot be published to BPF yet */
+  gboolean is_unwritten;   /* the writer has messages and has not been woken */
+  guint n_young;           /* processes whose names are queried when they are older */
+  gboolean has_arguments;  /* BPF sends arguments at each exec, before any sample */
+  gboolean is_cut_off;     /* stacks were cut off, and the copies can grow */
+  guint64 n_absent;        /* stacks so far whose copy ended at a page that was not present */
 } LuPollFacts;
 
 typedef struct
@@ -40,6 +41,7 @@ typedef struct
   gulong settle_us;        /* time to let side-band gather, the next time */
   gulong others_us;        /* likewise, for side-band about processes that are not recorded */
   gint64 hurry_until;      /* us, monotonic */
+  gint64 watch_until;      /* likewise: for threads that have just begun */
   guint64 n_absent;        /* LuPollFacts.n_absent of the last round */
 } LuPollScheduler;
 

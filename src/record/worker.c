@@ -41,7 +41,7 @@ struct _LuWorker
   LuQueue *input, *output;
   LuOpener *opener;
   LuProcessReader *reader;
-  LuMemoryReader *prefault; /* owned; NULL if not live */
+  LuMemoryReader *prefault; /* borrowed; NULL if not live */
   gboolean live;
   GThread *thread;
   pthread_mutex_t mutex; /* protects the next four, and both queues while an answer is given */
@@ -166,11 +166,9 @@ prefault_missing_pages (LuWorker *self, const LuSampleMessage *message)
 {
   const LuSample *sample = &message->sample;
 
-  lu_memory_reader_prefault (self->prefault, message->header.pid,
-                             self->stack->sampled_sp + sample->stack_size,
-                             self->stack->sampled_sp + sample->stack_asked);
-  lu_counters_set (&self->unwinder->counters, LU_COUNTER_PREFAULTS_STOPPED,
-                   lu_memory_reader_hangs (self->prefault));
+  lu_memory_reader_wish (self->prefault, message->header.pid,
+                         self->stack->sampled_sp + sample->stack_size,
+                         self->stack->sampled_sp + sample->stack_asked);
 }
 
 static gboolean
@@ -541,7 +539,6 @@ lu_worker_free (LuWorker *self)
   lu_opener_free (self->opener);
   lu_waiting_files_free (self->waiting);
   lu_process_reader_free (self->reader);
-  lu_memory_reader_free (self->prefault);
   g_free (self->stack);
   g_free (self->bpf_unwound);
   g_free (self);

@@ -19,7 +19,7 @@ typedef struct
 {
   LuQueue *input, *output;       /* requests of the drain, answers to the writer; borrowed */
   LuTables *tables;              /* makes whole tables of modules; borrowed; NULL: none are made */
-  LuMemoryReader *prefault;      /* taken; NULL if not live */
+  LuMemoryReader *prefault;      /* borrowed; NULL if not live */
   gboolean live;                 /* as in lu_opener_new() */
   gboolean drops_cfi;            /* as lu_opener_allow_cfi_drop() */
   gboolean own_mounts_are_known; /* as in lu_process_reader_new() */

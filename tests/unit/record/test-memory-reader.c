@@ -59,6 +59,55 @@ test_pages_become_present (void)
   munmap (pages, N_PAGES * page);
 }
 
+/* All samples of a thread ask for the same pages until these are present. They do not use up what
+ * may be read in a second, and other threads need not wait. */
+static void
+test_pages_are_asked_for_once (void)
+{
+  g_autoptr (LuMemoryReader) reader = lu_memory_reader_new ();
+  guint8 *pages = map_pages ();
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE), start = (guintptr) pages;
+  gint64 begin, end;
+
+  do
+    {
+      begin = g_get_monotonic_time ();
+      lu_memory_reader_prefault (reader, getpid (), start, start + page);
+      for (guint i = 0; i < 2000; i++)
+        g_assert_true (!lu_memory_reader_prefault (reader, getpid (), start + 8, start + page)
+                       || g_get_monotonic_time () - begin >= G_USEC_PER_SEC);
+      end = g_get_monotonic_time ();
+    }
+  while (end - begin >= G_USEC_PER_SEC);
+  for (guint i = 1; i < N_PAGES; i++)
+    g_assert_true (
+        lu_memory_reader_prefault (reader, getpid (), start + i * page, start + (i + 1) * page));
+  for (guint i = 0; i < 5000 && present_pages (pages) != 0xff; i++)
+    g_usleep (1000);
+  g_assert_cmphex (present_pages (pages), ==, 0xff);
+  munmap (pages, N_PAGES * page);
+}
+
+/* The worker's wish is kept until the drain comes, and a second one is not: its samples repeat. */
+static void
+test_a_wish_is_granted_once (void)
+{
+  g_autoptr (LuMemoryReader) reader = lu_memory_reader_new ();
+  guint8 *pages = map_pages ();
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE), start = (guintptr) pages;
+
+  g_assert_false (lu_memory_reader_grant (reader));
+  lu_memory_reader_wish (reader, getpid (), start, start + page);
+  lu_memory_reader_wish (reader, getpid (), start + page, start + 2 * page);
+  g_assert_cmphex (present_pages (pages), ==, 0);
+  g_assert_true (lu_memory_reader_grant (reader));
+  g_assert_false (lu_memory_reader_grant (reader));
+  for (guint i = 0; i < 5000 && present_pages (pages) == 0; i++)
+    g_usleep (1000);
+  g_assert_cmphex (present_pages (pages), ==, 0x01);
+  munmap (pages, N_PAGES * page);
+}
+
 /* Returns the status of our youngest child, as /proc shows it. */
 static char *
 status_of_child (void)
@@ -171,6 +220,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/memory-reader/present", test_pages_become_present);
+  g_test_add_func ("/memory-reader/once", test_pages_are_asked_for_once);
+  g_test_add_func ("/memory-reader/wish", test_a_wish_is_granted_once);
   g_test_add_func ("/memory-reader/rights", test_rights);
   g_test_add_func ("/memory-reader/held", test_nobody_waits_for_a_page);
   return g_test_run ();

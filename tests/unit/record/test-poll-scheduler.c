@@ -31,6 +31,7 @@ static const struct
   { "something could not be published", FALSE, { .maps_wait = TRUE, .n_young = 1 }, 5 },
   { "stacks were cut off", FALSE, { .is_empty = TRUE, .is_cut_off = TRUE }, 5 },
   { "a stack ended at a page that is not there", FALSE, { .n_absent = 1 }, 5 },
+  { "a thread has begun", FALSE, { .n_bpf_unwound = 3, .has_new_thread = TRUE }, 20 },
   { "paced: a process is to be asked about", TRUE, { .n_young = 1 }, 20 },
   { "paced: many processes are", TRUE, { .n_young = 6 }, 50 },
   { "paced: processes whose arguments are told",
@@ -71,6 +72,20 @@ test_hurry_passes (void)
   g_assert_cmpint (lu_poll_scheduler_wait_ms (&scheduler, &facts, 2000000), ==, 1000);
   lu_poll_scheduler_hurry (&scheduler, 3000000);
   g_assert_cmpint (lu_poll_scheduler_wait_ms (&scheduler, &facts, 3500000), ==, LU_POLL_HURRY_MS);
+}
+
+/* A thread that has just begun may soon use pages of its stack that are not present. */
+static void
+test_new_threads_are_watched (void)
+{
+  const LuPollFacts begun = { .is_empty = TRUE, .has_new_thread = TRUE },
+                    later = { .is_empty = TRUE };
+  LuPollScheduler scheduler;
+
+  lu_poll_scheduler_init (&scheduler, FALSE);
+  g_assert_cmpint (lu_poll_scheduler_wait_ms (&scheduler, &begun, 1000000), ==, 20);
+  g_assert_cmpint (lu_poll_scheduler_wait_ms (&scheduler, &later, 1199999), ==, 20);
+  g_assert_cmpint (lu_poll_scheduler_wait_ms (&scheduler, &later, 1200000), ==, 1000);
 }
 
 /* Batches grow while side-band arrives, and shrink after a round without any. */
@@ -123,6 +138,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   TEST_ADD_INDEXED_CASES ("/pace", cases, test_wait);
   g_test_add_func ("/pace/a hurry passes", test_hurry_passes);
+  g_test_add_func ("/pace/new threads are watched", test_new_threads_are_watched);
   g_test_add_func ("/pace/side-band gathers", test_side_band_gathers);
   g_test_add_func ("/pace/walks in the kernel do not wait", test_walks_in_the_kernel_do_not_wait);
   g_test_add_func ("/pace/a paced source gathers by itself",
