@@ -169,10 +169,13 @@ distance (const char *a, const char *b)
 static gboolean
 is_misspelt (const char *word)
 {
-  g_autofree char *program = g_find_program_in_path (word);
+  g_autofree char *program = NULL;
   gsize length = strlen (word);
 
-  if (program != NULL || length < 3 || length > MAX_COMMAND || strchr (word, '/') != NULL)
+  if (word[0] == '-' || length < 3 || length > MAX_COMMAND || strchr (word, '/') != NULL)
+    return FALSE;
+  program = g_find_program_in_path (word);
+  if (program != NULL)
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (distance (word, commands[i].name) <= 2)

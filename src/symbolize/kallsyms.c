@@ -19,6 +19,8 @@
 #include <sys/utsname.h>
 
 #define MAX_FILE_SIZE (128u * 1024 * 1024)
+/* Bytes of the file that are parsed at a time. */
+#define PIECE_SIZE (64u << 10)
 /* Bytes of the file that show whether addresses are hidden. */
 #define START_SIZE   (16u << 10)
 #define NO_ADDRESSES "kernel symbols have no addresses (see kernel.kptr_restrict)"
@@ -38,7 +40,8 @@ struct _LuKallsyms
   GByteArray *strings;
 };
 
-/* `strings` has room for the whole text, and lines are longer than what is kept of them. */
+/* `strings` has room for all text that is parsed, and lines are longer than what is kept of them.
+ */
 static void
 append_string (GByteArray *strings, const char *text, gsize size)
 {
@@ -101,12 +104,25 @@ compare_entries (gconstpointer a, gconstpointer b)
   return x->text < y->text ? -1 : x->text > y->text;
 }
 
+/* Only modules and BPF programs put entries out of order, and sorting all takes as long as parsing
+ * them. */
+static gboolean
+is_sorted (const GArray *entries)
+{
+  for (guint i = 1; i < entries->len; i++)
+    if (compare_entries (&g_array_index (entries, Entry, i - 1), &g_array_index (entries, Entry, i))
+        > 0)
+      return FALSE;
+  return TRUE;
+}
+
 static void
 sort_and_thin (GArray *entries)
 {
   guint n = 0;
 
-  g_array_sort (entries, compare_entries);
+  if (!is_sorted (entries))
+    g_array_sort (entries, compare_entries);
   for (guint i = 0; i < entries->len; i++)
     {
       const Entry *entry = &g_array_index (entries, Entry, i);
@@ -117,22 +133,43 @@ sort_and_thin (GArray *entries)
   g_array_set_size (entries, n);
 }
 
-LuKallsyms *
-lu_kallsyms_parse (const char *text, gsize size, GError **error)
+static LuKallsyms *
+kallsyms_new (void)
 {
-  g_autoptr (LuKallsyms) self = g_new0 (LuKallsyms, 1);
-  const char *end = text + size;
+  LuKallsyms *self = g_new0 (LuKallsyms, 1);
 
   self->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  self->strings = g_byte_array_sized_new ((guint) MIN (size, G_MAXUINT));
-  for (const char *at = text; at < end;)
+  self->strings = g_byte_array_new ();
+  return self;
+}
+
+/* Parses the lines that end; with `is_all`, the last one, too. Returns how many bytes they have. */
+static gsize
+parse_lines (LuKallsyms *self, const char *text, gsize size, gboolean is_all)
+{
+  const char *at = text, *end = text + size;
+  guint length = self->strings->len;
+
+  g_byte_array_set_size (self->strings, length + (guint) MIN (size, G_MAXUINT - length));
+  self->strings->len = length;
+  while (at < end)
     {
       const char *newline = memchr (at, '\n', (gsize) (end - at));
-      const char *line_end = newline != NULL ? newline : end;
 
-      parse_line (self, at, line_end);
+      if (newline == NULL && !is_all)
+        break;
+      parse_line (self, at, newline != NULL ? newline : end);
       at = newline != NULL ? newline + 1 : end;
     }
+  return (gsize) (at - text);
+}
+
+/* Takes the symbols, all of which are parsed. */
+static LuKallsyms *
+finish (LuKallsyms *taken, GError **error)
+{
+  g_autoptr (LuKallsyms) self = taken;
+
   if (self->entries->len == 0)
     {
       g_set_error_literal (error, LU_ERROR, LU_ERROR_PERMISSION, NO_ADDRESSES);
@@ -140,6 +177,15 @@ lu_kallsyms_parse (const char *text, gsize size, GError **error)
     }
   sort_and_thin (self->entries);
   return g_steal_pointer (&self);
+}
+
+LuKallsyms *
+lu_kallsyms_parse (const char *text, gsize size, GError **error)
+{
+  LuKallsyms *self = kallsyms_new ();
+
+  parse_lines (self, text, size, TRUE);
+  return finish (self, error);
 }
 
 /* Tells whether a line has an address other than 0. */
@@ -180,19 +226,46 @@ lu_kallsyms_open (const char *path, GError **error)
   return lu_fd_steal (&fd);
 }
 
+/* Reads and parses the file in pieces, because touching memory for all of it takes as long as
+ * parsing. No line of the kernel's is longer than a piece; one that is would be skipped up to its
+ * last piece. */
+static gssize
+parse_file (LuKallsyms *self, int fd)
+{
+  g_autofree char *text = g_malloc (PIECE_SIZE);
+  gsize size = 0, n_done = 0, n;
+  gssize n_read;
+
+  while (n_done < MAX_FILE_SIZE && (n_read = read (fd, text + size, PIECE_SIZE - size)) != 0)
+    {
+      if (n_read < 0 && errno == EINTR)
+        continue;
+      if (n_read < 0)
+        return -1;
+      n_done += (gsize) n_read;
+      size += (gsize) n_read;
+      n = parse_lines (self, text, size, FALSE);
+      if (n == 0 && size == PIECE_SIZE)
+        n = size;
+      size -= n;
+      memmove (text, text + n, size);
+    }
+  parse_lines (self, text, size, TRUE);
+  return (gssize) n_done;
+}
+
 LuKallsyms *
 lu_kallsyms_load (int fd_taken, GError **error)
 {
   lu_autofd fd = fd_taken;
-  gsize size = 0;
-  g_autofree char *text = lu_fd_read_all (fd, MAX_FILE_SIZE, &size);
+  g_autoptr (LuKallsyms) self = kallsyms_new ();
 
-  if (text == NULL)
+  if (parse_file (self, fd) < 0)
     {
       g_set_error (error, LU_ERROR, LU_ERROR_FAILED, _ ("kernel symbols: %s"), g_strerror (errno));
       return NULL;
     }
-  return lu_kallsyms_parse (text, size, error);
+  return finish (g_steal_pointer (&self), error);
 }
 
 void

@@ -6,7 +6,9 @@
 #include "symbolize/kallsyms.h"
 
 #include "base/error.h"
+#include "base/fd.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 static const char text[] = "0000000000000000 A fixed_percpu_data\n"
@@ -140,6 +142,42 @@ test_unreadable_file (void)
   g_assert_null (lu_kallsyms_file_load (file));
 }
 
+/* A file of several pieces, with lines across their borders, an entry out of order and no newline
+ * at the end, has the same symbols as its text. */
+static void
+test_long_file (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) lines = g_string_new (NULL);
+  g_autofree char *path = NULL;
+  lu_autofd fd = g_file_open_tmp ("kallsyms-XXXXXX", &path, &error);
+  g_autoptr (LuKallsyms) parsed = NULL, loaded = NULL;
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < 9001; i++)
+    g_string_append_printf (lines, "%016x T function_%u\n", 0x81000000 + 16 * i, i);
+  g_string_append (lines, "0000000080000000 t before_all\t[module]\n00000000c0000000 t last");
+  g_assert_true (g_file_set_contents (path, lines->str, (gssize) lines->len, &error));
+  parsed = lu_kallsyms_parse (lines->str, lines->len, &error);
+  loaded = lu_kallsyms_load (lu_kallsyms_open (path, &error), &error);
+  g_assert_no_error (error);
+  g_unlink (path);
+
+  g_assert_cmpuint (lu_kallsyms_size (parsed), ==, 9003);
+  g_assert_cmpuint (lu_kallsyms_size (loaded), ==, 9003);
+  for (guint i = 0; i < 9003; i++)
+    {
+      LuKernelSymbol a, b;
+
+      lu_kallsyms_get (parsed, i, &a);
+      lu_kallsyms_get (loaded, i, &b);
+      g_assert_cmphex (a.address, ==, b.address);
+      g_assert_cmphex (a.end, ==, b.end);
+      g_assert_cmpstr (a.name, ==, b.name);
+      g_assert_cmpstr (a.module, ==, b.module);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -150,6 +188,7 @@ main (int argc, char **argv)
   g_test_add_func ("/symbolize/kallsyms/missing", test_missing);
   g_test_add_func ("/symbolize/kallsyms/this-kernel", test_this_kernel);
   g_test_add_func ("/symbolize/kallsyms/file", test_file);
+  g_test_add_func ("/symbolize/kallsyms/long-file", test_long_file);
   g_test_add_func ("/symbolize/kallsyms/unreadable-file", test_unreadable_file);
   return g_test_run ();
 }
