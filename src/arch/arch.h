@@ -70,9 +70,10 @@ typedef struct
    * code is not that of a vDSO. */
   GByteArray *(*describe_vdso) (const LuArchText *text, const LuArchRange *functions,
                                 guint n_functions);
-  /* Optional: returns the .debug_frame, owned by the caller, of a procedure linkage table (.plt),
-   * whose size does not depend on the table; NULL: the code is not what linkers write. */
-  GByteArray *(*describe_plt) (const LuArchText *plt);
+  /* Optional: returns entries of .debug_frame, owned by the caller, for a procedure linkage table
+   * (.plt); NULL: the code is not what linkers write. They will stand `offset` bytes behind the
+   * beginning of the section; how many bytes they have does not depend on that. */
+  GByteArray *(*describe_plt) (const LuArchText *plt, gsize offset);
 } LuArchFiles;
 
 typedef struct _LuArch

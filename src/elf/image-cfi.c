@@ -11,7 +11,6 @@
  * again afterwards. */
 
 #include "elf/image-private.h"
-#include "elf/plt-cfi.h"
 
 /* For all images with droppable CFI together. */
 static _Atomic (gsize) bytes_present;
@@ -129,6 +128,39 @@ is_packed (const LuImage *self, guint section)
   return section == LU_IMAGE_DEBUG_FRAME && self->packed_size > 0;
 }
 
+/* Returns the bytes at the end of a section that are made of the procedure linkage table. */
+static gsize
+made_size (const LuImage *self, guint section)
+{
+  return section == LU_IMAGE_DEBUG_FRAME ? self->plt.made_size : 0;
+}
+
+/* Returns the bytes before them, which are of the file. */
+static gsize
+own_size (const LuImage *self, guint section)
+{
+  gsize size;
+
+  lu_synthetic_room (self->synthetic, section, &size);
+  return size - MIN (size, made_size (self, section));
+}
+
+/* Makes `digest` one of two parts. is_second: it is that of the first one; otherwise there is none.
+ */
+static void
+join_digests (guint8 digest[LU_DIGEST_SIZE], const guint8 part[LU_DIGEST_SIZE], gboolean is_second)
+{
+  guint8 both[2 * LU_DIGEST_SIZE];
+
+  memcpy (both, digest, LU_DIGEST_SIZE);
+  memcpy (both + LU_DIGEST_SIZE, part, LU_DIGEST_SIZE);
+  if (is_second)
+    lu_digest_bytes (both, sizeof both, digest);
+  else
+    memcpy (digest, part, LU_DIGEST_SIZE);
+}
+
+/* From good to bad. */
 typedef enum
 {
   SECTION_READ,
@@ -136,12 +168,13 @@ typedef enum
   SECTION_ABSENT,  /* the file is too short, or reading was cancelled */
 } SectionResult;
 
-/* Reads a section, decompressed; digest: of its bytes in the file, NULL if not wanted. */
+/* Reads a section of the file, decompressed; digest: of its bytes in the file, NULL if not wanted.
+ */
 static SectionResult
-read_section (LuImage *self, const LuElfInput *input, guint section, guint8 *digest)
+read_from_file (LuImage *self, const LuElfInput *input, guint section, guint8 *digest)
 {
-  gsize size;
-  guint8 *room = lu_synthetic_room (self->synthetic, section, &size), *bytes = room;
+  gsize room_size, size = own_size (self, section);
+  guint8 *room = lu_synthetic_room (self->synthetic, section, &room_size), *bytes = room;
   g_autofree guint8 *packed = NULL;
   LuCursor cursor;
 
@@ -158,17 +191,43 @@ read_section (LuImage *self, const LuElfInput *input, guint section, guint8 *dig
   if (packed == NULL)
     return SECTION_READ;
   lu_cursor_init (&cursor, packed, size);
-  if (self->is_made_of_plt)
-    {
-      const LuArchText plt = { .bytes = packed, .vaddr = self->plt, .size = size };
-
-      lu_synthetic_room (self->synthetic, section, &size);
-      return lu_plt_describe (&self->headers, &plt, room, size) ? SECTION_READ : SECTION_DAMAGED;
-    }
-  lu_synthetic_room (self->synthetic, section, &size);
-  if (lu_decompress (cursor, self->packed_form, room, size, &is_cancelled))
+  if (lu_decompress (cursor, self->packed_form, room, own_size (self, section), &is_cancelled))
     return SECTION_READ;
   return g_atomic_int_get (&is_cancelled) ? SECTION_ABSENT : SECTION_DAMAGED;
+}
+
+/* Reads the procedure linkage table and describes it; adds its digest to that of the section before
+ * it. */
+static SectionResult
+read_plt (LuImage *self, const LuElfInput *input, guint section, guint8 *digest)
+{
+  gsize offset = own_size (self, section), size;
+  guint8 *room = lu_synthetic_room (self->synthetic, section, &size);
+  g_autofree guint8 *bytes = g_try_malloc (self->plt.size);
+  guint8 own[LU_DIGEST_SIZE];
+
+  if (bytes == NULL || g_atomic_int_get (&is_cancelled)
+      || !lu_elf_input_read (input, self->plt.file_offset, bytes, self->plt.size))
+    return SECTION_ABSENT;
+  lu_digest_bytes (bytes, self->plt.size, own);
+  if (digest != NULL)
+    join_digests (digest, own, offset > 0);
+  return lu_plt_cfi_write (&self->plt, &self->headers, bytes, room + offset, offset)
+             ? SECTION_READ
+             : SECTION_DAMAGED;
+}
+
+/* Reads a section as it is in memory; digest: of what it is made of, NULL if not wanted. */
+static SectionResult
+read_section (LuImage *self, const LuElfInput *input, guint section, guint8 *digest)
+{
+  SectionResult result = SECTION_READ;
+
+  if (own_size (self, section) > 0)
+    result = read_from_file (self, input, section, digest);
+  if (result != SECTION_ABSENT && made_size (self, section) > 0)
+    result = MAX (result, read_plt (self, input, section, digest));
+  return result;
 }
 
 void
@@ -177,7 +236,8 @@ lu_image_read_rooms (LuImage *self, const LuElfInput *input)
   for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
     {
       guint part = LU_PART_SECTIONS + i;
-      guint8 *digest = is_packed (self, i) ? self->parts[part] : NULL;
+      gboolean differs = is_packed (self, i) || made_size (self, i) > 0;
+      guint8 *digest = differs ? self->parts[part] : NULL;
 
       if (!self->is_part_pending[part])
         continue;
@@ -187,20 +247,32 @@ lu_image_read_rooms (LuImage *self, const LuElfInput *input)
     }
 }
 
+/* Digests what a section is made of, as read_section() does. */
+static gboolean
+digest_room_of (LuImage *self, const LuElfInput *input, guint section)
+{
+  guint8 *digest = self->parts[LU_PART_SECTIONS + section], own[LU_DIGEST_SIZE];
+  gsize size = own_size (self, section);
+  const LuElfPart part = { .file_offset = self->file_offsets[section],
+                           .size = is_packed (self, section) ? self->packed_size : size };
+  const LuElfPart plt = { .file_offset = self->plt.file_offset, .size = self->plt.size };
+
+  if (size > 0 && !lu_digest_part (input, &part, may_read, NULL, digest))
+    return FALSE;
+  if (made_size (self, section) == 0)
+    return TRUE;
+  if (!lu_digest_part (input, &plt, may_read, NULL, own))
+    return FALSE;
+  join_digests (digest, own, size > 0);
+  return TRUE;
+}
+
 static void
 digest_rooms (LuImage *self, const LuElfInput *input)
 {
   for (guint i = 0; i < LU_N_IMAGE_CFI; i++)
-    {
-      LuElfPart part = { .file_offset = self->file_offsets[i] };
-      gsize size;
-
-      lu_synthetic_room (self->synthetic, i, &size);
-      part.size = is_packed (self, i) ? self->packed_size : size;
-      if (self->is_part_pending[LU_PART_SECTIONS + i]
-          && !lu_digest_part (input, &part, may_read, NULL, self->parts[LU_PART_SECTIONS + i]))
-        drop_section (self, i);
-    }
+    if (self->is_part_pending[LU_PART_SECTIONS + i] && !digest_room_of (self, input, i))
+      drop_section (self, i);
 }
 
 static void
@@ -374,7 +446,7 @@ lu_image_refill_cfi (LuImage *self, int fd)
 gboolean
 lu_image_is_compressed (const LuImage *self)
 {
-  return self->packed_size > 0 && !self->is_made_of_plt;
+  return self->packed_size > 0;
 }
 
 gboolean

@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "elf/decompress.h"
 #include "elf/guarded.h"
+#include "elf/plt-cfi.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,8 +43,7 @@ struct _LuImage
   guint64 file_offsets[LU_N_IMAGE_CFI]; /* of sections that are read from the file */
   gsize packed_size;                    /* of .debug_frame in the file; 0: it is there as it is */
   LuCompressedForm packed_form;
-  gboolean is_made_of_plt; /* .debug_frame; `packed_size` bytes at `plt` are what it is made of */
-  guint64 plt;
+  LuPltCfi plt;          /* what the end of .debug_frame is made of */
   gboolean may_drop_cfi; /* the CFI may be dropped and read again */
   atomic_int cfi_users;  /* number of holders, or a negative state: */
 #define LU_CFI_ABSENT (-1)

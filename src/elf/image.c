@@ -9,7 +9,6 @@
 #include "elf/file-digest.h"
 #include "elf/go-cfi.h"
 #include "elf/image-private.h"
-#include "elf/plt-cfi.h"
 #include "elf/vdso-cfi.h"
 
 #include "base/error.h"
@@ -81,25 +80,19 @@ note_debug_frame (LuImage *self, Sections *sections)
   debug_frame->is_room = debug_frame->size > 0;
 }
 
-/* Files of some architectures lack CFI for their procedure linkage table. */
+/* Files of some architectures lack CFI for their procedure linkage table. It is added to the end of
+ * .debug_frame. */
 static void
 note_plt (LuImage *self, Sections *sections)
 {
   const LuElfSectionHeader *section = lu_elf_headers_find_section (&self->headers, ".plt");
-  LuElfPart part;
-  gsize size;
+  LuSyntheticSection *debug_frame = &sections->sections[LU_IMAGE_DEBUG_FRAME];
 
-  if (section == NULL)
+  if (section == NULL || debug_frame->bytes != NULL)
     return;
-  part = (LuElfPart){ .file_offset = section->file_offset, .size = section->size };
-  size = lu_plt_cfi_size (&self->headers, section, sections->input);
-  if (size == 0)
-    return;
-  note_section (sections, LU_IMAGE_DEBUG_FRAME, part);
-  self->is_made_of_plt = TRUE;
-  self->plt = section->vaddr;
-  self->packed_size = sections->sections[LU_IMAGE_DEBUG_FRAME].size;
-  sections->sections[LU_IMAGE_DEBUG_FRAME].size = size;
+  lu_plt_cfi_measure (&self->plt, &self->headers, section, sections->input);
+  debug_frame->size += self->plt.made_size;
+  debug_frame->is_room |= self->plt.made_size > 0;
 }
 
 static void
@@ -172,8 +165,7 @@ read_cfi (LuImage *self, const LuElfInput *input, const LuImageOpening *opening)
     note_debug_frame (self, &sections);
   lu_vdso_describe (&self->headers, input, &sections.sections[LU_IMAGE_EH_FRAME],
                     &sections.sections[LU_IMAGE_DEBUG_FRAME]);
-  if (sections.sections[LU_IMAGE_DEBUG_FRAME].size == 0)
-    note_plt (self, &sections);
+  note_plt (self, &sections);
   self->may_drop_cfi = opening->may_drop_cfi && can_drop_cfi (&sections);
   self->synthetic = lu_synthetic_new (self->headers.is_64bit, self->headers.machine,
                                       sections.sections, !self->may_drop_cfi);

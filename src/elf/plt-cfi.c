@@ -12,9 +12,11 @@
 #define MAX_PLT (1u << 20)
 
 static GByteArray *
-describe (const LuElfHeaders *headers, const LuArchText *plt)
+describe (const LuPltCfi *self, const LuElfHeaders *headers, const guint8 *bytes, gsize offset)
 {
-  return lu_arch_with_tables (headers->machine)->files.describe_plt (plt);
+  const LuArchText plt = { .bytes = bytes, .vaddr = self->vaddr, .size = self->size };
+
+  return lu_arch_with_tables (headers->machine)->files.describe_plt (&plt, offset);
 }
 
 static gboolean
@@ -25,29 +27,30 @@ lacks_cfi (const LuElfHeaders *headers)
   return arch != NULL && arch->files.describe_plt != NULL && headers->is_64bit;
 }
 
-gsize
-lu_plt_cfi_size (const LuElfHeaders *headers, const LuElfSectionHeader *section,
-                 const LuElfInput *input)
+void
+lu_plt_cfi_measure (LuPltCfi *self, const LuElfHeaders *headers, const LuElfSectionHeader *section,
+                    const LuElfInput *input)
 {
-  LuArchText plt = { .vaddr = section->vaddr, .size = section->size };
   g_autoptr (GByteArray) made = NULL;
   g_autofree guint8 *bytes = NULL;
 
+  *self = (LuPltCfi){ section->file_offset, section->vaddr, section->size, 0 };
   if (!lacks_cfi (headers) || section->size > MAX_PLT)
-    return 0;
-  plt.bytes = bytes = g_malloc (section->size);
+    return;
+  bytes = g_malloc (section->size);
   if (lu_elf_input_read (input, section->file_offset, bytes, section->size))
-    made = describe (headers, &plt);
-  return made == NULL ? 0 : made->len;
+    made = describe (self, headers, bytes, 0);
+  self->made_size = made == NULL ? 0 : made->len;
 }
 
 gboolean
-lu_plt_describe (const LuElfHeaders *headers, const LuArchText *plt, guint8 *room, gsize size)
+lu_plt_cfi_write (const LuPltCfi *self, const LuElfHeaders *headers, const guint8 *bytes,
+                  guint8 *room, gsize offset)
 {
-  g_autoptr (GByteArray) made = describe (headers, plt);
+  g_autoptr (GByteArray) made = describe (self, headers, bytes, offset);
 
-  if (made == NULL || made->len != size)
+  if (made == NULL || made->len != self->made_size)
     return FALSE;
-  memcpy (room, made->data, size);
+  memcpy (room, made->data, made->len);
   return TRUE;
 }

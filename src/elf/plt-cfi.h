@@ -12,10 +12,18 @@
 #include "arch/arch.h"
 #include "elf/headers.h"
 
-/* Returns the bytes of .debug_frame that describe the table in `section`, or 0 if there is nothing
- * to describe. */
-gsize lu_plt_cfi_size (const LuElfHeaders *headers, const LuElfSectionHeader *section,
-                       const LuElfInput *input);
-/* Writes them to `room`. Returns FALSE if the code is not what it was. */
-gboolean lu_plt_describe (const LuElfHeaders *headers, const LuArchText *plt, guint8 *room,
-                          gsize size);
+/* A table in a file, and the entries of .debug_frame that describe it. */
+typedef struct
+{
+  guint64 file_offset, vaddr;
+  gsize size;      /* of the table, in bytes */
+  gsize made_size; /* of the entries, in bytes; 0: there are none */
+} LuPltCfi;
+
+/* Finds what the table in `section` needs. */
+void lu_plt_cfi_measure (LuPltCfi *self, const LuElfHeaders *headers,
+                         const LuElfSectionHeader *section, const LuElfInput *input);
+/* Writes the made_size bytes of entries to `room`, which is `offset` bytes behind the beginning of
+ * its section. bytes: the table. Returns FALSE if they are not what they were. */
+gboolean lu_plt_cfi_write (const LuPltCfi *self, const LuElfHeaders *headers, const guint8 *bytes,
+                           guint8 *room, gsize offset);

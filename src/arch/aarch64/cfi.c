@@ -22,6 +22,7 @@
 #define SP          31
 #define BTI_C       0xd503245f
 #define PLT_START   32 /* of the first entry that jumps to a function */
+#define MAX_OFFSET  (G_MAXUINT32 / 2)
 
 /* mov x8, #__NR_rt_sigreturn (139); svc #0 */
 static const guint32 restorer[] = { 0xd2801168, 0xd4000001 };
@@ -203,17 +204,17 @@ find_end (const LuArchText *plt)
 }
 
 GByteArray *
-lu_aarch64_describe_plt (const LuArchText *plt)
+lu_aarch64_describe_plt (const LuArchText *plt, gsize offset)
 {
   guint64 saved = plt->size > PLT_START ? find_saved (plt) : 0;
   guint64 end = saved > 0 ? find_end (plt) : 0;
   GByteArray *out;
   guint32 cie;
 
-  if (end <= PLT_START || plt->vaddr % INSTRUCTION != 0)
+  if (end <= PLT_START || plt->vaddr % INSTRUCTION != 0 || offset > MAX_OFFSET)
     return NULL;
   out = g_byte_array_new ();
-  cie = add_cie (out, plt_cie, sizeof plt_cie);
+  cie = (guint32) offset + add_cie (out, plt_cie, sizeof plt_cie);
   add_fde (out, cie, plt, 0, saved);
   add_u32 (out, 28);
   add_u32 (out, cie);

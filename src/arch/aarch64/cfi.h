@@ -10,5 +10,5 @@
 /* See LuArchFiles. */
 GByteArray *lu_aarch64_describe_vdso (const LuArchText *text, const LuArchRange *functions,
                                       guint n_functions);
-GByteArray *lu_aarch64_describe_plt (const LuArchText *plt);
+GByteArray *lu_aarch64_describe_plt (const LuArchText *plt, gsize offset);
 gsize lu_aarch64_read_plt_entry (const guint8 *code, gsize size, guint64 address, guint64 *slot);

@@ -29,7 +29,7 @@ typedef struct
   GByteArray *bytes;
   guint16 machine;
   Elf64_Phdr segments[4];
-  Elf64_Shdr sections[4];
+  Elf64_Shdr sections[5];
   guint n_segments, n_sections;
 } File;
 
@@ -492,6 +492,17 @@ test_vdso (void)
     }
 }
 
+static void
+file_add_plt (File *self, const guint32 *code, gsize n)
+{
+  put (self, TABLE_AT, code, n * sizeof *code);
+  self->sections[self->n_sections++] = (Elf64_Shdr){ .sh_name = NAME_PLT,
+                                                     .sh_type = SHT_PROGBITS,
+                                                     .sh_addr = CODE,
+                                                     .sh_offset = TABLE_AT,
+                                                     .sh_size = n * sizeof *code };
+}
+
 /* The table of aarch64 as linkers write it, without and with BTI; TLS descriptors have code behind
  * it. */
 static void
@@ -503,12 +514,7 @@ check_plt (const guint32 *code, gsize n, guint saved, guint end)
   File file;
 
   file_init (&file, EM_AARCH64);
-  put (&file, SECTION_AT, code, n * sizeof *code);
-  file.sections[file.n_sections++] = (Elf64_Shdr){ .sh_name = NAME_PLT,
-                                                   .sh_type = SHT_PROGBITS,
-                                                   .sh_addr = CODE,
-                                                   .sh_offset = SECTION_AT,
-                                                   .sh_size = n * sizeof *code };
+  file_add_plt (&file, code, n);
   image = file_open (&file);
   cfi = lu_cfi_new_for_image (image);
   table = lu_table_new (cfi);
@@ -525,15 +531,16 @@ check_plt (const guint32 *code, gsize n, guint saved, guint end)
     }
 }
 
+/* stp x16, x30, [sp, #-16]!; adrp x16; ldr x17, [x16]; add x16, x16, 0; br x17; nop … */
+static const guint32 plain[] = { 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220,
+                                 0xd503201f, 0xd503201f, 0xd503201f, 0x90000010, 0xf9400611,
+                                 0x91002210, 0xd61f0220, 0x90000010, 0xf9400a11, 0x91004210,
+                                 0xd61f0220, 0xa9bf0fe2, 0x90000002, 0x90000003, 0xf9400042,
+                                 0x91000063, 0xd61f0040, 0xd503201f, 0xd503201f };
+
 static void
 test_plt (void)
 {
-  /* stp x16, x30, [sp, #-16]!; adrp x16; ldr x17, [x16]; add x16, x16, 0; br x17; nop … */
-  static const guint32 plain[] = { 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220,
-                                   0xd503201f, 0xd503201f, 0xd503201f, 0x90000010, 0xf9400611,
-                                   0x91002210, 0xd61f0220, 0x90000010, 0xf9400a11, 0x91004210,
-                                   0xd61f0220, 0xa9bf0fe2, 0x90000002, 0x90000003, 0xf9400042,
-                                   0x91000063, 0xd61f0040, 0xd503201f, 0xd503201f };
   static const guint32 bti[] = { 0xd503245f, 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210,
                                  0xd61f0220, 0xd503201f, 0xd503201f, 0xd503245f, 0x90000010,
                                  0xf9400611, 0x91002210, 0xd61f0220, 0xd503201f };
@@ -549,6 +556,52 @@ test_plt (void)
   check_plt (other, G_N_ELEMENTS (other), 0, 0);
 }
 
+/* Opens a file with a table and a .debug_frame, whose CFI is that of code behind the table. */
+static LuImage *
+open_plt_and_debug_frame (gboolean is_compressed, guint32 last_word)
+{
+  g_autoptr (Section) section = section_new (FALSE);
+  guint cie = section_add_cie (section, &(CieSpec){ 0 });
+  g_autoptr (GByteArray) deflated = NULL, packed = NULL;
+  guint32 code[G_N_ELEMENTS (plain)];
+  File file;
+
+  section_add_fde (section, cie, CODE + 0x100, 0x100, BYTES (0x0e, 40));
+  deflated = deflate_stored (section->bytes);
+  packed = with_header (ELFCOMPRESS_ZLIB, section->bytes->len, deflated->data, deflated->len);
+  memcpy (code, plain, sizeof code);
+  code[G_N_ELEMENTS (code) - 1] = last_word;
+  file_init (&file, EM_AARCH64);
+  file_add_plt (&file, code, G_N_ELEMENTS (code));
+  if (is_compressed)
+    file_add_debug_frame (&file, NAME_DEBUG_FRAME, SHF_COMPRESSED, packed->data, packed->len);
+  else
+    file_add_debug_frame (&file, NAME_DEBUG_FRAME, 0, section->bytes->data, section->bytes->len);
+  return file_open (&file);
+}
+
+/* A file may have .debug_frame besides, for other code: Rust's programs have that of a library in
+ * assembly. The table's entries are there, too, and part of what identifies the file. */
+static void
+test_plt_and_debug_frame (void)
+{
+  for (gboolean is_compressed = FALSE; is_compressed <= TRUE; is_compressed++)
+    {
+      g_autoptr (LuImage) image = open_plt_and_debug_frame (is_compressed, 0xd503201f);
+      g_autoptr (LuImage) same = open_plt_and_debug_frame (is_compressed, 0xd503201f);
+      g_autoptr (LuImage) other = open_plt_and_debug_frame (is_compressed, 0xd61f0040);
+      g_autoptr (LuCfi) cfi = lu_cfi_new_for_image (image);
+      g_autoptr (LuTable) table = lu_table_new (cfi);
+
+      g_assert_cmpint (lu_table_find (table, CODE + 0x110)->cfa_off, ==, 40);
+      for (guint at = 0; at < 64; at++)
+        g_assert_cmpint (lu_table_find (table, CODE + at)->cfa_kind, ==, LU_CFA_SP);
+      g_assert_cmpint (lu_table_find (table, CODE + 64)->cfa_kind, ==, LU_CFA_NONE);
+      g_assert_true (lu_image_is_same (image, same));
+      g_assert_false (lu_image_is_same (image, other));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -558,6 +611,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image-cfi/tables-that-lie", test_tables_that_lie);
   g_test_add_func ("/image-cfi/vdso", test_vdso);
   g_test_add_func ("/image-cfi/plt", test_plt);
+  g_test_add_func ("/image-cfi/plt-and-debug-frame", test_plt_and_debug_frame);
   g_test_add_func ("/image-cfi/plain", test_plain_debug_frame);
   g_test_add_func ("/image-cfi/zlib", test_zlib_debug_frame);
   g_test_add_func ("/image-cfi/zstd", test_zstd_debug_frame);
