@@ -71,6 +71,19 @@ find_restorer (const LuArchText *text)
   return 0;
 }
 
+/* Returns the end of what the restorer's rule holds for. While the kernel executes its system call,
+ * the pc is behind the restorer. That is filler, unless a function begins there. */
+static guint64
+find_end_of_restorer (guint64 at, const LuArchRange *functions, guint n)
+{
+  guint64 end = at + sizeof restorer;
+
+  for (guint i = 0; i < n; i++)
+    if (end >= functions[i].start && end < functions[i].end)
+      return end;
+  return end + INSTRUCTION;
+}
+
 /* Entries (DWARF 5, 6.4.1). */
 
 /* Version 1, "zS", code 1, data -8, x30. CFA = x29, x29 at CFA + 0, x30 at CFA + 8: the record that
@@ -144,7 +157,7 @@ lu_aarch64_describe_vdso (const LuArchText *text, const LuArchRange *functions, 
     return NULL;
   out = g_byte_array_new ();
   cie = add_cie (out, restorer_cie, sizeof restorer_cie);
-  add_fde (out, cie, text, at - INSTRUCTION, at + sizeof restorer);
+  add_fde (out, cie, text, at - INSTRUCTION, find_end_of_restorer (at, functions, n_functions));
   add_leaves (out, text, functions, n_functions);
   return out;
 }
