@@ -568,7 +568,10 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
-  if (is_written_over (walk, last_sp, pc))
+  /* libdwfl would look for the interrupted function in the wrong place. The table engine reads the
+   * kernel's frame (LuArch.complete_signal_rule). */
+  if (is_written_over (walk, last_sp, pc)
+      || (walk->is_signal_frame && !walk->arch->cfi_finds_interrupted_stack))
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, last_pc (walk));
   walk->is_landing = FALSE;
   if (walk->has_begun)
@@ -589,11 +592,6 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (is_end_of_go_stack (walk, &status))
     return finish (walk, status, pc);
-
-  /* libdwfl would look for the interrupted stack in the wrong place. The table engine reads the
-   * kernel's frame (LuArch.complete_signal_rule). */
-  if (walk->is_signal_frame && !walk->arch->cfi_finds_interrupted_stack)
-    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
 
   status = walk->mapping->status == LU_STATUS_COMPLETE ? hold_cfi (walk, walk->mapping)
                                                        : LU_STATUS_COMPLETE;
