@@ -285,7 +285,10 @@ lu_queue_note_progress (LuQueue *self)
 gboolean
 lu_queue_is_behind (LuQueue *self)
 {
-  return atomic_load_explicit (&self->has_dropped, memory_order_relaxed);
+  guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
+
+  return atomic_load_explicit (&self->has_dropped, memory_order_relaxed)
+         || atomic_load_explicit (&self->head, memory_order_relaxed) - tail > self->capacity / 2;
 }
 
 gsize

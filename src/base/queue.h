@@ -51,7 +51,8 @@ void lu_queue_note_drop (LuQueue *self);
  * use.
  */
 void lu_queue_note_progress (LuQueue *self);
-/* Any thread. Returns whether messages were dropped and the consumer has not caught up since. */
+/* Consumer. Returns whether messages were dropped and the consumer has not caught up since, or will
+ * be if it waits: more than half of the queue is in use. */
 gboolean lu_queue_is_behind (LuQueue *self);
 
 /* Producer. Returns the bytes of messages that are not released yet, as a snapshot. */
