@@ -64,6 +64,14 @@ typedef struct
   guint8 decoded_bits;
   /* Functions of Go keep their return address and frame pointer where elf/go-cfi.c says. */
   gboolean has_go_frames;
+  /* Optional: finds the rule of a function of Go's runtime that moves to another stack
+   * (elf/go-switch.h), and the part of its code where that holds. A return address is in the part
+   * that ends there. FALSE: the code is not known. Without it, go-switch.c looks at the code. */
+  gboolean (*find_go_switch) (const char *name, const LuArchText *code, LuArchRange *where,
+                              struct lu_rule *rule);
+  /* Optional: completes the rule of runtime.asyncPreempt (elf/go-stacks.h), whose caller a handler
+   * has interrupted, if the handler pushes more than a return address. */
+  void (*complete_go_preempt) (struct lu_rule *rule);
   /* Files with an interpreter are recognized (src/interp). */
   gboolean has_interpreters;
   /* Optional: returns the .debug_frame, owned by the caller, of a vDSO that has no CFI; NULL: the

@@ -5,7 +5,9 @@
  *
  * Compiled functions with a frame save the frame pointer just below the return address, by the
  * instruction after the one that makes room (preprocess() in obj6.go of Go's assembler), or
- * since Go 1.21 by a push. Functions in assembly may do otherwise, so there it is unknown.
+ * since Go 1.21 by a push. Functions in assembly may do otherwise, so there it is unknown. Where a
+ * call leaves its return address in a register, that is saved at the lower end of the frame, and
+ * the frame pointer below the stack pointer (obj7.go).
  * Functions that write the stack pointer have no entry: their depths do not count from one place.
  */
 
@@ -53,7 +55,8 @@ typedef struct
   const LuArch *arch;
   GByteArray *bytes;
   gboolean has_flags;
-  guint n_ranges; /* that may still be read */
+  gboolean has_link; /* the return address is at the lower end of a frame */
+  guint n_ranges;    /* that may still be read */
   /* The current entry: */
   guint64 pc;
   gint64 depth;
@@ -115,7 +118,15 @@ end_entry (Writer *self, guint at)
   memcpy (self->bytes->data + at, &length, sizeof length);
 }
 
-/* At the start of a function, the return address is on top. */
+/* Writes that a register is saved so many bytes below the CFA; 0: it is still there. */
+static void
+put_saved (Writer *self, guint16 reg, gint64 below)
+{
+  put_u8 (self, below > 0 ? (guint8) (OFFSET | reg) : SAME);
+  put_uleb (self, below > 0 ? (guint64) below / 8 : reg);
+}
+
+/* At the start of a function, the return address is on top, or in the link register. */
 static void
 put_cie (Writer *self)
 {
@@ -128,9 +139,8 @@ put_cie (Writer *self)
   put_u8 (self, (guint8) self->arch->ra);
   put_u8 (self, DEF_CFA);
   put_uleb (self, self->arch->sp);
-  put_uleb (self, 8);
-  put_u8 (self, (guint8) (OFFSET | self->arch->ra));
-  put_uleb (self, 1);
+  put_uleb (self, self->has_link ? 0 : 8);
+  put_saved (self, self->arch->ra, self->has_link ? 0 : 8);
   end_entry (self, at);
 }
 
@@ -168,16 +178,19 @@ put_state (Writer *self, guint64 pc, gint64 depth, FpPlace fp)
   if (depth != self->depth)
     {
       put_u8 (self, DEF_CFA_OFFSET);
-      put_uleb (self, (guint64) depth + 8);
+      put_uleb (self, (guint64) depth + (self->has_link ? 0 : 8));
+      if (self->has_link)
+        put_saved (self, self->arch->ra, depth);
     }
+  if (fp == FP_UNKNOWN && fp != self->fp)
+    {
+      put_u8 (self, UNDEFINED);
+      put_uleb (self, self->arch->fp);
+    }
+  if (fp != FP_UNKNOWN && (fp != self->fp || (self->has_link && depth != self->depth)))
+    put_saved (self, self->arch->fp, fp == FP_SAME ? 0 : self->has_link ? depth + 8 : 16);
   self->depth = depth;
-  if (fp == self->fp)
-    return;
   self->fp = fp;
-  put_u8 (self, fp == FP_SAVED  ? (guint8) (OFFSET | self->arch->fp)
-                : fp == FP_SAME ? SAME
-                                : UNDEFINED);
-  put_uleb (self, fp == FP_SAVED ? 2 : self->arch->fp);
 }
 
 /* Writes where the stack and the frame pointer are at each instruction. Returns how far the depths
@@ -241,6 +254,7 @@ lu_go_describe (const LuGoTable *table, guint16 machine, LuSyntheticSection *deb
 
   if (writer.arch == NULL || !writer.arch->files.has_go_frames)
     return;
+  writer.has_link = writer.arch->has_link_register;
   writer.bytes = g_byte_array_new ();
   put_cie (&writer);
   for (guint i = 0; i < n && writer.bytes->len < MAX_BYTES; i++)

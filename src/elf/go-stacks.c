@@ -5,6 +5,7 @@
 
 #include "elf/go-stacks.h"
 
+#include "arch/arch.h"
 #include "elf/go-switch.h"
 
 #include <string.h>
@@ -46,18 +47,38 @@ kind_of (const char *name)
   return LU_GO_ORDINARY;
 }
 
-/* Adds the return addresses in a function from which walks go on another stack. */
 static void
-add_switches (GArray *self, const LuGoTable *table, const LuGoTableFunction *function)
+add_switch (GArray *self, const LuArch *arch, guint64 start, const LuGoCode *code)
+{
+  const LuArchText text = { .bytes = code->code, .vaddr = start, .size = code->size };
+  LuGoFunction found = { .kind = LU_GO_SWITCH };
+  LuArchRange where;
+
+  if (!arch->files.find_go_switch (code->name, &text, &where, &found.rule))
+    return;
+  found.start = start + where.start;
+  found.end = start + where.end;
+  g_array_append_val (self, found);
+}
+
+/* Adds the places in a function from which walks go on another stack. */
+static void
+add_switches (GArray *self, const LuGoTable *table, const LuArch *arch,
+              const LuGoTableFunction *function)
 {
   g_autofree char *name = g_strdup (lu_go_table_name (table, function));
   guint8 bytes[LU_GO_SWITCH_BYTES];
   LuGoCode code = { .name = name, .code = bytes };
   struct lu_rule rule;
 
-  if (!lu_go_may_switch (name))
+  if (!lu_go_may_switch (name) || arch == NULL || !arch->files.has_go_frames)
     return;
   code.size = lu_go_table_code (table, function, bytes, sizeof bytes);
+  if (arch->files.find_go_switch != NULL)
+    {
+      add_switch (self, arch, function->start, &code);
+      return;
+    }
   for (gsize at = 0; self->len < MAX_FUNCTIONS && lu_go_find_switch (&code, &at, &rule); at++)
     {
       guint64 address = function->start + at;
@@ -81,8 +102,9 @@ find_kind (const LuGoTable *table, const LuGoTableFunction *function)
 }
 
 GArray *
-lu_go_functions_new (const LuGoTable *table)
+lu_go_functions_new (const LuGoTable *table, guint16 machine)
 {
+  const LuArch *arch = lu_arch_with_tables (machine);
   GArray *self = g_array_new (FALSE, FALSE, sizeof (LuGoFunction));
   guint n = lu_go_table_n_functions (table);
   LuGoTableFunction function;
@@ -96,7 +118,7 @@ lu_go_functions_new (const LuGoTable *table)
                                 .end = function.end,
                                 .kind = find_kind (table, &function) };
       if (found.kind == LU_GO_SWITCH)
-        add_switches (self, table, &function);
+        add_switches (self, table, arch, &function);
       if (found.kind == LU_GO_RESTORER)
         {
           /* The function before may be special, too. */

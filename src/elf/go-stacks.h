@@ -39,8 +39,8 @@ typedef struct
 } LuGoFunction;
 
 /* Returns an array of LuGoFunction, owned. Where they overlap, the first one counts: return
- * addresses with a rule come before the function that they are in. */
-GArray *lu_go_functions_new (const LuGoTable *table);
+ * addresses with a rule come before the function that they are in. machine: EM_* */
+GArray *lu_go_functions_new (const LuGoTable *table, guint16 machine);
 LuGoFunctionKind lu_go_functions_find (const GArray *functions, guint64 elf_address);
 /* Returns whether a stack ends at a frame of such a function, and sets the state. In code that is
  * running, not calling, nobody knows which of two stacks it is on. */

@@ -146,7 +146,7 @@ note_go (LuImage *self, Sections *sections)
 
   if (table == NULL)
     return;
-  self->go_functions = lu_go_functions_new (table);
+  self->go_functions = lu_go_functions_new (table, self->headers.machine);
   lu_go_describe (table, self->headers.machine, debug_frame);
   if (debug_frame->bytes != NULL)
     lu_digest_bytes (debug_frame->bytes, debug_frame->size,

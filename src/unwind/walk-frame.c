@@ -398,7 +398,11 @@ static void
 apply_go (LuWalk *walk, LuRuleFound *found)
 {
   if (found->go_kind == LU_GO_PREEMPT)
-    found->rule.flags |= LU_RULE_SIGNAL;
+    {
+      found->rule.flags |= LU_RULE_SIGNAL;
+      if (walk->arch->files.complete_go_preempt != NULL)
+        walk->arch->files.complete_go_preempt (&found->rule);
+    }
   else if (found->go_kind == LU_GO_RESTORER && walk->arch->kernel_frame != NULL
            && walk->regs.frame_kind == LU_FRAME_KIND_CALLER)
     {

@@ -8,6 +8,7 @@
  * Addresses have at most 48 bits; the bits above may hold an authentication code. */
 
 #include "arch/aarch64/cfi.h"
+#include "arch/aarch64/go.h"
 #include "arch/aarch64/walk-arch.h"
 #include "arch/arch.h"
 
@@ -151,5 +152,8 @@ const LuArch lu_arch_aarch64 = {
   .files.read_plt_entry = lu_aarch64_read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
   .files.code_unit = 4,
+  .files.has_go_frames = TRUE,
+  .files.find_go_switch = lu_aarch64_find_go_switch,
+  .files.complete_go_preempt = lu_aarch64_complete_go_preempt,
   .files.has_interpreters = TRUE,
 };

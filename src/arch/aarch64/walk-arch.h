@@ -49,6 +49,9 @@ enum
  * x0-x30, sp and pc (struct sigcontext, asm/sigcontext.h). */
 #define ARCH_SAVED_WORD(number) ((128 + 176 + 8) / 8 + (number))
 
+/* The register in which Go's code has the current g. */
+#define ARCH_GO_REGISTER 28
+
 /* For lu/step.h. */
 #define LU_STEP_LINK                     1
 #define LU_STEP_SAVED_WORD(regs, number) arch_saved_word (number)

@@ -103,6 +103,105 @@ test_jump (gconstpointer data)
     g_assert_cmpint (displacement, ==, jump->displacement);
 }
 
+#define FRAME     0xf81f0ffeu /* str x30, [sp, #-16]! */
+#define SAVE_FP   0xf81f83fdu
+#define SET_FP    0xd10023fdu
+#define MOV_SP_X1 0x9100003fu
+#define MOV_SP_X0 0x9100001fu
+#define BLR_X3    0xd63f0060u
+#define BL        0x94000ecbu
+#define RESTORE   0xa97ffbfdu /* ldp x29, x30, [sp, #-8] */
+#define LOAD_M    0xf9401b83u /* ldr x3, [x28, #48] */
+#define LOAD_G    0xf940607cu /* ldr x28, [x3, #192] */
+#define LOAD_SP   0xf9401f80u /* ldr x0, [x28, #56] */
+
+typedef struct
+{
+  const char *name;
+  const char *function;
+  guint32 words[11];
+  LuArchRange where; /* empty: the code is not known */
+  struct lu_rule rule;
+} GoSwitch;
+
+static const GoSwitch go_switches[] = {
+  { "sched",
+    "runtime.systemstack",
+    { FRAME, SAVE_FP, SET_FP, BLR_X3, BL, BLR_X3, LOAD_M, LOAD_G, BL, LOAD_SP, MOV_SP_X0 },
+    { 23, 24 },
+    { .cfa_kind = LU_CFA_GO_SCHED,
+      .cfa_off = 16,
+      .fp_off = -3,
+      .bx_off = 24,
+      .ra_off = 6 | 7 << 8,
+      .saves = LU_SAVE_AT_CFA | LU_SAVE_UNKNOWN << 4 } },
+  { "sched without a frame",
+    "runtime.systemstack",
+    { NOP, SAVE_FP, SET_FP, BLR_X3, BL, BLR_X3, LOAD_M, LOAD_G, BL, LOAD_SP, MOV_SP_X0 },
+    { 0, 0 },
+    { 0 } },
+  { "sched that is cut off",
+    "runtime.systemstack",
+    { FRAME, SAVE_FP, SET_FP, NOP, NOP, NOP, BLR_X3, LOAD_M, LOAD_G, BL, LOAD_SP },
+    { 0, 0 },
+    { 0 } },
+  { "by frame pointer",
+    "runtime.nanotime1",
+    { FRAME, SAVE_FP, SET_FP, NOP, MOV_SP_X1, NOP, BLR_X3, NOP, RESTORE, NOP, NOP },
+    { 12, 32 },
+    { .cfa_kind = LU_CFA_FP,
+      .cfa_off = 24,
+      .saves = LU_SAVE_AT_CFA | LU_SAVE_UNKNOWN << 4,
+      .fp_off = -3,
+      .ra_off = -2,
+      .flags = LU_RULE_SWITCH } },
+  { "on the same stack",
+    "runtime.walltime",
+    { FRAME, SAVE_FP, SET_FP, NOP, NOP, NOP, BLR_X3, NOP, RESTORE, NOP, NOP },
+    { 0, 0 },
+    { 0 } },
+};
+
+static void
+test_go_switch (gconstpointer data)
+{
+  const GoSwitch *expected = data;
+  g_autofree guint8 *code = g_memdup2 (expected->words, sizeof expected->words);
+  const LuArchText text = { .bytes = code, .vaddr = ADDRESS, .size = sizeof expected->words };
+  LuArchRange where;
+  struct lu_rule rule;
+  gboolean is_found =
+      lu_arch_aarch64.files.find_go_switch (expected->function, &text, &where, &rule);
+
+  g_assert_cmpint (is_found, ==, expected->where.end != 0);
+  if (!is_found)
+    return;
+  g_assert_cmpuint (where.start, ==, expected->where.start);
+  g_assert_cmpuint (where.end, ==, expected->where.end);
+  g_assert_cmpmem (&rule, sizeof rule, &expected->rule, sizeof rule);
+}
+
+/* A handler of Go has pushed 16 bytes, in which the link register is. */
+static void
+test_go_preempt (void)
+{
+  struct lu_rule start = { .cfa_kind = LU_CFA_SP, .ra_kind = LU_RA_LINK };
+  struct lu_rule deep = { .cfa_kind = LU_CFA_SP, .cfa_off = 496, .ra_off = -62 };
+  struct lu_rule end = { .cfa_kind = LU_CFA_SP, .cfa_off = -16, .ra_kind = LU_RA_LINK };
+
+  lu_arch_aarch64.files.complete_go_preempt (&start);
+  g_assert_cmpint (start.cfa_off, ==, 16);
+  g_assert_cmpint (start.ra_kind, ==, LU_RA_LINK);
+  g_assert_cmpint (start.bx_off, ==, 0);
+  g_assert_cmphex (start.flags, ==, LU_RULE_SIGFRAME);
+  lu_arch_aarch64.files.complete_go_preempt (&deep);
+  g_assert_cmpint (deep.cfa_off, ==, 512);
+  g_assert_cmpint (deep.ra_off, ==, -64);
+  g_assert_cmpint (deep.bx_off, ==, 62);
+  lu_arch_aarch64.files.complete_go_preempt (&end);
+  g_assert_cmpint (end.cfa_kind, ==, LU_CFA_COMPLEX);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -121,5 +220,12 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, &jumps[i], test_jump);
     }
+  for (guint i = 0; i < G_N_ELEMENTS (go_switches); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/code-facts/go/%s", go_switches[i].name);
+
+      g_test_add_data_func (path, &go_switches[i], test_go_switch);
+    }
+  g_test_add_func ("/code-facts/go-preempt", test_go_preempt);
   return g_test_run ();
 }

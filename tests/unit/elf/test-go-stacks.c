@@ -51,7 +51,7 @@ test_case (gconstpointer data)
   gboolean is_restorer = a_case->kind == LU_GO_RESTORER;
 
   g_assert_nonnull (table);
-  found = lu_go_functions_new (table);
+  found = lu_go_functions_new (table, EM_X86_64);
   /* The kernel's frame is recognized by a return address before the restorer. */
   g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + (is_restorer ? 0xf : 0x1f)), ==,
                    a_case->kind);

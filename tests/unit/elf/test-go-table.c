@@ -131,11 +131,13 @@ open_image (const GByteArray *file)
 }
 
 /* Rules by address, from GO_TEXT on. */
-static const struct
+typedef struct
 {
   guint32 at;
   const char *rule;
-} rules[] = {
+} Rule;
+
+static const Rule rules[] = {
   { 0, "cfa=rsp+8 rbp=same rbx=same ra=*(cfa-8)" },
   { 4, "cfa=rsp+32 rbp=unknown rbx=same ra=*(cfa-8)" },
   { 11, "cfa=rsp+32 rbp=unknown rbx=same ra=*(cfa-8)" },
@@ -152,25 +154,51 @@ static const struct
   { 0x140, "cfa=rsp+8 rbp=same rbx=same ra=*(cfa-8)" },
 };
 
+/* Rules of these functions where the return address is in a register at first: it is saved at the
+ * lower end of the frame, and the frame pointer below that. */
+static const Rule rules_with_link[] = {
+  { 0, "cfa=sp+0 x29=same ra=x30" },
+  { 4, "cfa=sp+24 x29=unknown ra=*(cfa-24)" },
+  { 12, "cfa=sp+24 x29=*(cfa-32) ra=*(cfa-24)" },
+  { 36, "cfa=sp+0 x29=same ra=x30" },
+  { 40, "nothing known" },
+  { 0x51, "cfa=sp+8 x29=unknown ra=*(cfa-8)" },
+  { 0x54, "cfa=sp+24 x29=*(cfa-32) ra=*(cfa-24)" },
+  { 0x74, "cfa=sp+8 x29=*(cfa-16) ra=*(cfa-8)" },
+  { 0x75, "cfa=sp+0 x29=same ra=x30" },
+  { 0x90, "cfa=sp+24 x29=unknown ra=*(cfa-24)" },
+  { 0xd0, "nothing known" },
+};
+
 static void
-test_rules (void)
+check_rules (guint16 machine, const Rule *expected, guint n)
 {
   GoProgram program = usual_program (0xfffffff1);
   g_autoptr (GByteArray) file = go_program_new (&program);
-  g_autoptr (LuImage) image = open_image (file);
+  g_autoptr (LuImage) image = NULL;
   const LuTableLimits limits = { .max_bytes = 1 << 20 };
-  g_autoptr (LuTable) table = lu_table_new_for_image (image, &limits);
+  g_autoptr (LuTable) table = NULL;
 
+  memcpy (file->data + offsetof (Elf64_Ehdr, e_machine), &machine, sizeof machine);
+  image = open_image (file);
+  table = lu_table_new_for_image (image, &limits);
   g_assert_nonnull (table);
-  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
+  for (guint i = 0; i < n; i++)
     {
-      const struct lu_rule *rule = lu_table_find (table, GO_TEXT + rules[i].at);
-      g_autofree char *text = lu_rule_to_text (rule, lu_arch_with_tables (EM_X86_64));
+      const struct lu_rule *rule = lu_table_find (table, GO_TEXT + expected[i].at);
+      g_autofree char *text = lu_rule_to_text (rule, lu_arch_with_tables (machine));
 
-      g_assert_cmpstr (text, ==, rules[i].rule);
+      g_assert_cmpstr (text, ==, expected[i].rule);
     }
   g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0x48), ==, LU_GO_TOP);
   g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0xd0), ==, LU_GO_SWITCH);
+}
+
+static void
+test_rules (void)
+{
+  check_rules (EM_X86_64, rules, G_N_ELEMENTS (rules));
+  check_rules (EM_AARCH64, rules_with_link, G_N_ELEMENTS (rules_with_link));
 }
 
 /* Images of programs that differ only in depths are not the same. */
@@ -260,7 +288,7 @@ test_memory (void)
       g_assert_true (lu_elf_headers_read (&headers, &input, NULL));
       table = lu_go_table_read (&headers, &input);
       g_assert_nonnull (table);
-      found = lu_go_functions_new (table);
+      found = lu_go_functions_new (table, EM_X86_64);
       _exit (!COUNTS_MEMORY || peak_kb () - before < MAX_MORE_KB ? 0 : 1);
     }
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
