@@ -197,11 +197,11 @@ test_budget (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     files[i] = new_file ("x", 0);
-  /* What a program reads when it starts is more than what it may read in each second. */
+  /* A program reads more when it starts than it may read in each second. */
   n = use_up (reader, files);
   g_assert_cmpuint (n, >=, 8 * 20000);
-  g_assert_cmpuint (
-      n, <=, (9 + (guint) ((g_get_monotonic_time () - begin) / G_USEC_PER_SEC)) * 20000);
+  g_assert_cmpuint (n, <=,
+                    (9 + (guint) ((g_get_monotonic_time () - begin) / G_USEC_PER_SEC)) * 20000);
   /* 1.5 seconds touch at most three seconds of the clock. */
   n = ask_for (reader, files, 1, G_USEC_PER_SEC * 3 / 2);
   g_assert_cmpuint (n, >, 1000);
