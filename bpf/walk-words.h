@@ -362,17 +362,6 @@ go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
   return verdict == VERDICT_FOUND ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
-/* Returns whether the frame pointer leads, or may lead, to code with unwind information. */
-static inline int
-leads_to_rule (walk_ref ref, const struct walk *walk)
-{
-  uint64_t pc;
-
-  return host_read (&pc, sizeof pc, walk->fp + 8) != 0
-         || (see_mapping (ref, pc - 1) && walk->seen.kind == LU_BPF_MAPPING_TABLE
-             && see_rule (ref, pc - 1) != LU_FP_RULE_NONE);
-}
-
 /* Returns whether the call before the return address can have led to this frame. */
 HOST_SUBPROGRAM int64_t
 may_lead_here (walk_ref ref, uint64_t pc)
@@ -389,6 +378,19 @@ may_lead_here (walk_ref ref, uint64_t pc)
          && lu_fp_is_near (pc + (uint64_t) (int64_t) displacement, walk->pc);
 }
 
+/* Returns whether the frame at walk->fp may be that of the leaf's caller: it leads, or may lead, to
+ * code with unwind information, or to a direct call that does not lead to the leaf. */
+static inline int
+may_be_callers (walk_ref ref, const struct walk *walk)
+{
+  uint64_t pc;
+
+  return host_read (&pc, sizeof pc, walk->fp + 8) != 0
+         || (see_mapping (ref, pc - 1) && walk->seen.kind == LU_BPF_MAPPING_TABLE
+             && see_rule (ref, pc - 1) != LU_FP_RULE_NONE)
+         || !may_lead_here (ref, pc);
+}
+
 /* Decides by the words alone. */
 static inline int64_t
 go_by_words (walk_ref ref, struct walk *walk, uint64_t top, int is_jit)
@@ -397,7 +399,7 @@ go_by_words (walk_ref ref, struct walk *walk, uint64_t top, int is_jit)
 
   if (is_jit)
     return verdict == VERDICT_MORE ? VERDICT_UNKNOWN : verdict;
-  if (verdict == VERDICT_NONE && !leads_to_rule (ref, walk))
+  if (verdict == VERDICT_NONE && !may_be_callers (ref, walk))
     return VERDICT_NONE;
   return verdict == VERDICT_FOUND && may_lead_here (ref, top) ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }

@@ -239,6 +239,27 @@ leads_to_rule (LuFrameContext *self, const LuFrameRegs *frame)
          && lu_frame_rule_at (self, mapping, pc - 1) != LU_FP_RULE_NONE;
 }
 
+/* Returns whether this leaf keeps the frame pointer, as far as its caller's code shows. NONE: it
+ * may. BEYOND: a direct call leads elsewhere, so the frame may be that of the leaf's caller, and a
+ * word further up the return address. */
+static LuProviderResult
+check_set_up (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
+{
+  LuProviderResult result;
+  guint64 pc;
+
+  if (!lu_frame_read_word (self, frame->fp + self->arch->word_size, &pc))
+    return LU_PROVIDER_NONE;
+  result = check_call_before (self, pc);
+  if (result != LU_PROVIDER_FOUND)
+    return result;
+  result =
+      self->ops->leads_to (self->data, self->ops->find (self->data, pc - 1), pc, code, frame->pc);
+  return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_NONE
+         : result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND
+                                      : result;
+}
+
 /* Steps from a leaf in a file whose code does not show where the return address is. A direct call
  * before the word on top must lead to this code. NONE: only words further up could be a return
  * address; they are old ones, unless ordinary code may have called this leaf. BEYOND: unknown. */
@@ -251,6 +272,8 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
 
   if (result == LU_PROVIDER_NONE && leads_to_rule (self, frame))
     return LU_PROVIDER_BEYOND;
+  if (result == LU_PROVIDER_NONE)
+    return check_set_up (self, code, frame);
   if (result != LU_PROVIDER_FOUND)
     return result;
   mapping = self->ops->find (self->data, caller->pc - 1);

@@ -16,6 +16,9 @@
 #define PC      0x401a41
 #define LIBRARY 0x7f0000001000
 #define STACK   0x7ffc00000000
+/* In the library. */
+#define LEAF   0x4000
+#define RETURN 0x8000
 
 static guint n_tests, n_failed;
 
@@ -26,14 +29,15 @@ report (gboolean is_ok, const char *name)
   printf ("%s %u - %s\n", is_ok ? "ok" : "not ok", ++n_tests, name);
 }
 
-/* Makes all mappings one library, at LIBRARY, and the stack's top word an address in it. */
-static void
+/* Makes all mappings one library, at LIBRARY, and the stack's top word an address in it. Returns
+ * the stack. */
+static uint64_t *
 map_library (struct walk *walk, uint32_t kind)
 {
   static struct entry entry;
   static uint64_t stack[16] = { LIBRARY + 0x100 };
   const struct lu_bpf_mapping mapping = {
-    .start = LIBRARY, .end = LIBRARY + 0x1000, .module = 1, .kind = kind
+    .start = LIBRARY, .end = LIBRARY + 0x10000, .module = 1, .kind = kind
   };
 
   memcpy (&entry.words[8], &mapping, sizeof mapping);
@@ -48,6 +52,7 @@ map_library (struct walk *walk, uint32_t kind)
   walk->sp = STACK;
   walk->fp = STACK + 64;
   walk->n_rules = 0;
+  return stack;
 }
 
 /* Returns what is said about the library as the possible caller of code that was called by code
@@ -58,6 +63,47 @@ ask (struct walk *walk, uint32_t kind)
   map_library (walk, kind);
   walk->has_rule = 1;
   return find_word (0, walk, walk->sp, WANTED_OWNER);
+}
+
+/* All return addresses are behind direct calls. */
+static int
+call_before (void *data, uint64_t pc)
+{
+  return LU_CALL_DIRECT;
+}
+
+/* The call in front of RETURN leads to `data`. */
+static int
+read_displacement (void *data, void *to, uint32_t size, uint64_t address)
+{
+  int32_t displacement = (int32_t) (*(const uint64_t *) data - (LIBRARY + RETURN));
+
+  if (size != sizeof displacement || address + size != LIBRARY + RETURN)
+    return -1;
+  memcpy (to, &displacement, sizeof displacement);
+  return 0;
+}
+
+/* Returns what is said about a leaf in the library whose code does not show where its return
+ * address is, if the frame pointer leads behind a direct call to that address. */
+static int64_t
+ask_leaf (struct walk *walk, uint64_t target)
+{
+  uint64_t *words = map_library (walk, LU_BPF_MAPPING_NO_CFI);
+
+  user_host.call_before = call_before;
+  user_host.read_code = read_displacement;
+  user_host.code_data = &target;
+  walk->frame_kind = LU_FRAME_KIND_SAMPLED;
+  walk->regs[REG_SP] = walk->sp;
+  walk->last_fp = 0;
+  walk->pc = LIBRARY + LEAF;
+  see_mapping (0, walk->pc);
+  walk->place = walk->seen;
+  words[0] = walk->fp;
+  words[1] = LIBRARY + 0x300;
+  words[9] = LIBRARY + RETURN;
+  return go_by_words (0, walk, words[0], 0);
 }
 
 int
@@ -86,6 +132,9 @@ main (void)
   map_library (walk, LU_BPF_MAPPING_TABLE);
   report (check_return (0, LIBRARY + 0x100, STACK, STACK, WANTED_BY_FP) == VERDICT_UNKNOWN,
           "a return address into a file whose table is not there");
+  report (ask_leaf (walk, LIBRARY + LEAF) == VERDICT_NONE, "a call that leads to the leaf");
+  report (ask_leaf (walk, LIBRARY + LEAF + 2 * LU_FP_MAX_LEAP) == VERDICT_UNKNOWN,
+          "a call that leads elsewhere");
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }
