@@ -40,10 +40,7 @@ go_by_frame_pointer (walk_ref ref, struct walk *walk)
   verdict = check_return (ref, walk->caller.pc, pair[0], walk->fp + 16, WANTED_ANY);
   if (verdict != VERDICT_FOUND)
     return verdict;
-  if (!is_proved_set_up (walk))
-    verdict = find_other_owner (ref, walk, walk->caller.pc);
-  else
-    verdict = VERDICT_NONE;
+  verdict = check_owner_of_frame (ref, walk);
   if (verdict != VERDICT_NONE)
     return verdict == VERDICT_FOUND ? VERDICT_NONE : verdict;
   walk->last_fp = walk->fp;

@@ -22,14 +22,8 @@ find_caller_on_top (walk_ref ref, const struct walk *walk)
   return VERDICT_UNKNOWN;
 }
 
-static inline int
-is_proved_set_up (const struct walk *walk)
-{
-  return 1;
-}
-
 static inline int64_t
-find_other_owner (walk_ref ref, struct walk *walk, uint64_t caller_pc)
+check_owner_of_frame (walk_ref ref, const struct walk *walk)
 {
   return VERDICT_NONE;
 }

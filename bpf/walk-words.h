@@ -152,30 +152,51 @@ note_set_up (struct walk *walk, uint64_t pc)
   walk->remembered.n_set_up++;
 }
 
-/* Returns whether code like this was seen to have set up its frame. */
-static inline int
-is_proved_set_up (struct walk *walk)
+/* Returns the place of the process among those whose generated code keeps frame pointers. */
+static inline uint64_t *
+hotspot_slot (struct walk *walk, uint64_t key)
 {
-  return is_known_set_up (walk, walk->pc)
-         || (is_in_hotspot (walk) && walk->place.kind == LU_BPF_MAPPING_JIT
-             && is_known_set_up (walk, LU_FP_HOTSPOT_CODE));
+  uint64_t slot = key >> (64 - LU_FP_HOTSPOT_BITS);
+
+  HOST_BOUND (slot, (1 << LU_FP_HOTSPOT_BITS) - 1);
+  return &walk->remembered.hotspot[slot];
 }
 
-/* Notes that no word of the frame can be a return address, so its code has set it up. */
+/* Returns whether all generated code of the process keeps frame pointers. */
+static inline int
+is_known_hotspot (struct walk *walk)
+{
+  uint64_t key = set_up_key (walk, LU_FP_HOTSPOT_CODE);
+
+  return *hotspot_slot (walk, key) == key;
+}
+
+/* Notes that the code at walk->pc has set up its frame. */
 HOST_SUBPROGRAM int64_t
-note_proof (walk_ref ref, uint64_t is_called_by_jit)
+note_proof (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t slot;
 
-  if (walk == NULL)
+  if (walk != NULL)
+    note_set_up (walk, walk->pc);
+  return 0;
+}
+
+/* Notes that all compiled methods keep frame pointers, if this frame, which is set up, shows that.
+ */
+HOST_SUBPROGRAM int64_t
+learn_hotspot (walk_ref ref)
+{
+  struct walk *walk = host_walk (ref);
+  uint64_t slot, key;
+
+  if (walk == NULL || !is_in_hotspot (walk) || walk->last_fp == 0 || walk->sp != walk->last_fp + 16
+      || host_read (&slot, sizeof slot, walk->fp - sizeof slot) != 0
+      || lu_fp_hotspot_is_interpreted (slot, walk->fp) || !see_mapping (ref, walk->caller.pc - 1)
+      || walk->seen.kind != LU_BPF_MAPPING_JIT)
     return 0;
-  note_set_up (walk, walk->pc);
-  if (is_in_hotspot (walk) && is_called_by_jit && walk->last_fp != 0
-      && walk->sp == walk->last_fp + 16
-      && host_read (&slot, sizeof slot, walk->fp - sizeof slot) == 0
-      && !lu_fp_hotspot_is_interpreted (slot, walk->fp))
-    note_set_up (walk, LU_FP_HOTSPOT_CODE);
+  key = set_up_key (walk, LU_FP_HOTSPOT_CODE);
+  *hotspot_slot (walk, key) = key;
   return 0;
 }
 
@@ -183,12 +204,10 @@ note_proof (walk_ref ref, uint64_t is_called_by_jit)
 static inline int64_t
 find_other_owner (walk_ref ref, struct walk *walk, uint64_t caller_pc)
 {
-  uint64_t is_called_by_jit;
   int64_t rule = LU_FP_RULE_NONE, verdict;
 
   if (!see_mapping (ref, caller_pc - 1))
     return VERDICT_UNKNOWN;
-  is_called_by_jit = walk->seen.kind == LU_BPF_MAPPING_JIT;
   if (walk->seen.kind == LU_BPF_MAPPING_TABLE)
     rule = see_rule (ref, caller_pc - 1);
   if (rule == LU_FP_RULE_UNKNOWN)
@@ -198,8 +217,26 @@ find_other_owner (walk_ref ref, struct walk *walk, uint64_t caller_pc)
   walk->below = 0;
   verdict = find_word (ref, walk, walk->sp, WANTED_OWNER);
   if (verdict == VERDICT_NONE && walk->is_proved != 0)
-    note_proof (ref, is_called_by_jit);
+    note_proof (ref);
   return verdict;
+}
+
+/* NONE: the frame that walk->caller was found by is that of the code at walk->pc. */
+static inline int64_t
+check_owner_of_frame (walk_ref ref, struct walk *walk)
+{
+  int64_t verdict;
+
+  if (is_in_hotspot (walk) && walk->place.kind == LU_BPF_MAPPING_JIT && is_known_hotspot (walk))
+    return VERDICT_NONE;
+  if (!is_known_set_up (walk, walk->pc))
+    {
+      verdict = find_other_owner (ref, walk, walk->caller.pc);
+      if (verdict != VERDICT_NONE || walk->is_proved == 0)
+        return verdict;
+    }
+  learn_hotspot (ref);
+  return VERDICT_NONE;
 }
 
 /* Returns the state (lu_leaf_next()) after one more instruction of walk->code. */
@@ -313,7 +350,7 @@ go_by_pops (walk_ref ref, struct walk *walk, uint64_t leaf)
 
   if (has_saved && saved == walk->fp)
     {
-      note_proof (ref, 0);
+      note_proof (ref);
       return VERDICT_NONE;
     }
   if (host_read (&pc, sizeof pc, at) != 0 || (has_saved && host_read (&fp, sizeof fp, saved) != 0))
@@ -348,7 +385,7 @@ go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
     return is_large ? VERDICT_UNKNOWN : VERDICT_MORE;
   if (kind == LU_LEAF_FRAMED)
     {
-      note_proof (ref, 0);
+      note_proof (ref);
       return VERDICT_NONE;
     }
   if (LU_LEAF_KIND (kind) == LU_LEAF_POPPED)
@@ -404,6 +441,73 @@ go_by_words (walk_ref ref, struct walk *walk, uint64_t top, int is_jit)
   return verdict == VERDICT_FOUND && may_lead_here (ref, top) ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
+/* Returns whether the word may be an address of generated code. */
+static inline int
+is_generated (walk_ref ref, const struct walk *walk, uint64_t word)
+{
+  return word > LU_FP_MIN_ADDRESS && see_mapping (ref, word - 1)
+         && walk->seen.kind == LU_BPF_MAPPING_JIT;
+}
+
+/* Returns what the code of a compiled method shows (lu_hotspot_leaf_of()). */
+static inline int64_t
+see_hotspot_leaf (const struct walk *walk)
+{
+  uint64_t code;
+
+  if (walk->pc == walk->place.start || host_read_code (&code, sizeof code, walk->pc - 1) != 0)
+    return LU_LEAF_UNDECIDED;
+  return lu_hotspot_leaf_of (code);
+}
+
+/* Returns whether the frame pointer may be that of an interpreted method. */
+static inline int
+may_be_interpreted (const struct walk *walk)
+{
+  uint64_t slots[2];
+
+  return host_read (slots, sizeof slots, walk->fp - sizeof slots) == 0
+         && lu_fp_hotspot_may_call (slots, walk->sp, walk->fp);
+}
+
+/* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. */
+static inline int
+is_between (walk_ref ref, const struct walk *walk)
+{
+  uint64_t sender = walk->regs[REG_HOTSPOT_SENDER];
+
+  return walk->sp == walk->regs[REG_SP]
+         && (lu_fp_hotspot_is_between (walk->sp, walk->fp, sender)
+             || lu_fp_hotspot_is_between (walk->sp, walk->fp, walk->regs[REG_BX])
+             || is_generated (ref, walk, sender)
+             || is_generated (ref, walk, walk->regs[REG_HOTSPOT_RETURN]));
+}
+
+/* Steps from a leaf of HotSpot's generated code; unlike the engines, it sees that code. */
+static inline int64_t
+go_from_hotspot (walk_ref ref, struct walk *walk, const uint64_t *top)
+{
+  int is_entered = lu_fp_hotspot_is_entered (walk->sp);
+  int64_t kind;
+
+  if (is_entered && is_generated (ref, walk, top[0])
+      && take_return (ref, walk, top[0], walk->sp + 8, WANTED_ANY) == VERDICT_FOUND)
+    return may_be_interpreted (walk) ? VERDICT_UNKNOWN : VERDICT_FOUND;
+  if (is_between (ref, walk))
+    return VERDICT_UNKNOWN;
+  if (is_known_set_up (walk, walk->pc))
+    return VERDICT_NONE;
+  if (is_entered)
+    return VERDICT_MORE;
+  kind = see_hotspot_leaf (walk);
+  if (kind == LU_LEAF_FRAMED)
+    return VERDICT_NONE;
+  return kind == LU_LEAF_PUSHED && top[0] == walk->fp
+                 && take_return (ref, walk, top[1], walk->sp + 16, WANTED_ABOVE) == VERDICT_FOUND
+             ? VERDICT_FOUND
+             : VERDICT_UNKNOWN;
+}
+
 static inline int64_t
 go_from_leaf (walk_ref ref, struct walk *walk)
 {
@@ -415,6 +519,8 @@ go_from_leaf (walk_ref ref, struct walk *walk)
     return VERDICT_UNKNOWN;
   if (!is_jit)
     verdict = go_by_code (ref, walk, top);
+  else if (is_in_hotspot (walk))
+    verdict = go_from_hotspot (ref, walk, top);
   else if (is_known_set_up (walk, walk->pc))
     return VERDICT_NONE;
   else if (top[0] == walk->fp && top[0] > LU_FP_MIN_ADDRESS)

@@ -113,6 +113,7 @@ struct remembered_rules
 {
   struct remembered rules[1 << REMEMBERED_BITS];
   uint64_t set_up[1 << LU_FP_SET_UP_BITS]; /* code whose frames were seen to be set up */
+  uint64_t hotspot[1 << LU_FP_HOTSPOT_BITS];
   uint64_t n_set_up;
 };
 

@@ -31,6 +31,9 @@
  * this many notes, because new code may be generated at the same address. */
 #define LU_FP_SET_UP_BITS     11
 #define LU_FP_NOTES_PER_EPOCH 4096
+/* The same of processes whose generated code keeps frame pointers, so that code does not displace
+ * them. */
+#define LU_FP_HOTSPOT_BITS 6
 
 /* Returns whether `fp` can be the frame pointer of a frame with the stack pointer `sp`. `last_fp`
  * is that of the previous frame-pointer step of the walk, or 0. */
@@ -63,6 +66,35 @@ static inline int
 lu_fp_hotspot_is_interpreted (uint64_t slot, uint64_t fp)
 {
   return slot - fp < LU_FP_MAX_DISTANCE;
+}
+
+/* Frames of compiled methods are multiples of 16 bytes, and stack pointers, too, but for the return
+ * address just pushed (StackAlignmentInBytes). Code between interpreted and compiled methods, which
+ * moves arguments and the return address, has the caller's stack pointer in a register: `sender`
+ * (SharedRuntime::gen_i2c_adapter(), gen_c2i_adapter()). */
+
+/* Returns whether a compiled method with that stack pointer has its return address on top. */
+static inline int
+lu_fp_hotspot_is_entered (uint64_t sp)
+{
+  return (sp & 15) == 8;
+}
+
+/* Returns whether the frame at `fp` may be an interpreted method's, which pushes a return address
+ * of its own before it calls. slots: the two words below the frame pointer, the lower one first,
+ * which is 0 or the stack pointer of its last call (frame::interpreter_frame_last_sp_offset). */
+static inline int
+lu_fp_hotspot_may_call (const uint64_t *slots, uint64_t sp, uint64_t fp)
+{
+  return lu_fp_hotspot_is_interpreted (slots[1], fp) && (slots[0] == 0 || slots[0] - sp < fp - sp);
+}
+
+/* Returns whether a leaf may be such code, so that `fp` is its caller's. Interpreted methods that
+ * return have `sender` in the register that CFI calls bx, and the return address in the other. */
+static inline int
+lu_fp_hotspot_is_between (uint64_t sp, uint64_t fp, uint64_t sender)
+{
+  return sender - sp < fp - sp;
 }
 
 /* V8 (JavaScript). The frame of a function has three words below the frame pointer, from the

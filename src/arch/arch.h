@@ -133,6 +133,10 @@ typedef struct _LuArch
    * in a mapping. */
   gboolean (*is_trampoline_return) (guint64 pc, guint64 start, guint64 size);
   guint8 trampoline_frame; /* bytes between their stack pointer and their own return address */
+  /* DWARF numbers of the registers in which HotSpot has the caller's stack pointer and return
+   * address between interpreted and compiled code (lu/frame-pointer.h). Both 0: its code is not
+   * known. */
+  guint16 hotspot_sender, hotspot_return;
 
   /* Signals */
   /* Where the kernel keeps an interrupted function's registers (struct lu_regs); LU_STEP_N_SAVED

@@ -190,6 +190,23 @@ note_set_up (LuFrameContext *self, guint64 pc)
   self->set_up->n_notes++;
 }
 
+/* Returns whether all generated code of HotSpot keeps frame pointers. */
+static gboolean
+is_known_hotspot (LuFrameContext *self)
+{
+  guint64 key = lu_fp_set_up_key (LU_FP_HOTSPOT_CODE, self->state.serial, self->set_up->n_notes);
+
+  return self->set_up->hotspot[key >> (64 - LU_FP_HOTSPOT_BITS)] == key;
+}
+
+static void
+note_hotspot (LuFrameContext *self)
+{
+  guint64 key = lu_fp_set_up_key (LU_FP_HOTSPOT_CODE, self->state.serial, self->set_up->n_notes);
+
+  self->set_up->hotspot[key >> (64 - LU_FP_HOTSPOT_BITS)] = key;
+}
+
 /* Steps from a leaf whose frame is not set up yet, or no longer, while its caller's is: the return
  * address is on top. NONE: it is not. BEYOND: other words could be the return address, too. */
 static LuProviderResult
@@ -416,6 +433,87 @@ check_top (LuFrameContext *self, guint64 pc, guint64 fp)
   return check_direct (self, pc);
 }
 
+/* Steps from a leaf of generated code that has not pushed anything, as far as the word on top
+ * shows.
+ */
+static LuProviderResult
+go_by_top_of_jit (LuFrameContext *self, guint64 top, const LuFrameRegs *frame, LuFrameRegs *caller)
+{
+  guint word = self->arch->word_size;
+  LuProviderResult result = check_return_by_fp (self, top, frame->fp, frame->sp + word);
+
+  if (result == LU_PROVIDER_FOUND && is_frame_pointer (self, frame->fp, frame->sp + word))
+    result = check_top (self, top, frame->fp);
+  return result == LU_PROVIDER_FOUND || result == LU_PROVIDER_NONE
+             ? go_by_top (self, frame, caller, check_return_from_jit)
+             : result;
+}
+
+static gboolean
+is_generated (LuFrameContext *self, guint64 address)
+{
+  const LuDwflMapping *mapping =
+      address > LU_FP_MIN_ADDRESS ? self->ops->find (self->data, address - 1) : NULL;
+
+  return mapping != NULL && mapping->status == LU_STATUS_JIT;
+}
+
+/* Returns whether the frame pointer may be that of an interpreted method. */
+static gboolean
+may_be_interpreted (const LuFrameContext *self, const LuFrameRegs *frame)
+{
+  guint64 slots[2];
+
+  return lu_frame_read_word (self, frame->fp - sizeof slots, &slots[0])
+         && lu_frame_read_word (self, frame->fp - sizeof *slots, &slots[1])
+         && lu_fp_hotspot_may_call (slots, frame->sp, frame->fp);
+}
+
+/* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. */
+static gboolean
+is_between (LuFrameContext *self, const LuFrameRegs *frame)
+{
+  const LuRegs *regs = &self->sample->regs;
+  const LuArch *arch = self->arch;
+  guint64 sender = 0, address = 0, bx = 0;
+
+  if (frame->sp != self->sampled_sp)
+    return FALSE;
+  lu_arch_read_dwarf (arch, regs, arch->hotspot_sender, &sender);
+  lu_arch_read_dwarf (arch, regs, arch->hotspot_return, &address);
+  lu_arch_read_dwarf (arch, regs, arch->bx, &bx);
+  return lu_fp_hotspot_is_between (frame->sp, frame->fp, sender)
+         || lu_fp_hotspot_is_between (frame->sp, frame->fp, bx) || is_generated (self, sender)
+         || is_generated (self, address);
+}
+
+/* Steps from a leaf of HotSpot's generated code. BEYOND: it may be between interpreted and compiled
+ * code; or the words on top are those of a method that has just pushed the frame pointer, or old
+ * ones in a frame that is set up, and its code, which would show that, cannot be read. */
+static LuProviderResult
+go_from_hotspot (LuFrameContext *self, guint64 top, const LuFrameRegs *frame, LuFrameRegs *caller)
+{
+  gboolean is_entered = lu_fp_hotspot_is_entered (frame->sp);
+  guint64 sp = frame->sp, second;
+
+  if (is_entered && is_generated (self, top) && is_frame_pointer (self, frame->fp, sp + sizeof top))
+    {
+      *caller = (LuFrameRegs){ .pc = top, .sp = sp + sizeof top, .fp = frame->fp };
+      return may_be_interpreted (self, frame) ? LU_PROVIDER_BEYOND : LU_PROVIDER_FOUND;
+    }
+  if (is_between (self, frame))
+    return LU_PROVIDER_BEYOND;
+  if (is_known_set_up (self, frame->pc))
+    return LU_PROVIDER_NONE;
+  if (is_entered)
+    return go_by_top_of_jit (self, top, frame, caller);
+  return top == frame->fp && top > LU_FP_MIN_ADDRESS
+                 && lu_frame_read_word (self, sp + sizeof top, &second)
+                 && check_return (self, second, frame->fp, sp + 2 * sizeof top) != LU_PROVIDER_NONE
+             ? LU_PROVIDER_BEYOND
+             : LU_PROVIDER_NONE;
+}
+
 /* Steps from a leaf of generated code, in the same way. */
 static LuProviderResult
 go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller)
@@ -424,7 +522,11 @@ go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller
   LuProviderResult result;
   guint64 top;
 
-  if (is_known_set_up (self, frame->pc) || !lu_frame_read_word (self, frame->sp, &top))
+  if (!lu_frame_read_word (self, frame->sp, &top))
+    return LU_PROVIDER_NONE;
+  if (self->has_hotspot && self->arch->hotspot_sender != 0)
+    return go_from_hotspot (self, top, frame, caller);
+  if (is_known_set_up (self, frame->pc))
     return LU_PROVIDER_NONE;
   /* The frame pointer has been pushed but not changed yet. */
   if (top == frame->fp && top > LU_FP_MIN_ADDRESS)
@@ -434,12 +536,7 @@ go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller
              : result == LU_PROVIDER_FOUND ? check_direct (self, caller->pc)
                                            : result;
     }
-  result = check_return_by_fp (self, top, frame->fp, frame->sp + word);
-  if (result == LU_PROVIDER_FOUND && is_frame_pointer (self, frame->fp, frame->sp + word))
-    result = check_top (self, top, frame->fp);
-  return result == LU_PROVIDER_FOUND || result == LU_PROVIDER_NONE
-             ? go_by_top (self, frame, caller, check_return_from_jit)
-             : result;
+  return go_by_top_of_jit (self, top, frame, caller);
 }
 
 /* FOUND: this may be the return address into ordinary code that keeps frame pointers and has called
@@ -500,19 +597,20 @@ check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   return LU_PROVIDER_NONE;
 }
 
-/* Returns whether a frame that is proved to be set up shows that all compiled methods keep frame
- * pointers: it is a compiled method's, because generated code that keeps frame pointers has called
- * it and was called by it. */
-static gboolean
-shows_hotspot_keeps_fp (LuFrameContext *self, const LuFrameRegs *frame, gboolean is_called_by_jit)
+/* Notes that all compiled methods keep frame pointers if a frame that is proved to be set up shows
+ * that: it is a compiled method's, because generated code that keeps frame pointers has called it
+ * and was called by it. */
+static void
+learn_hotspot (LuFrameContext *self, const LuFrameRegs *frame, const LuFrameRegs *caller)
 {
   guint word = self->arch->word_size;
   guint64 slot;
 
-  return self->has_hotspot && is_called_by_jit && self->state.last_fp != 0
-         && frame->sp == self->state.last_fp + 2 * word
-         && lu_frame_read_word (self, frame->fp - word, &slot)
-         && !lu_fp_hotspot_is_interpreted (slot, frame->fp);
+  if (self->has_hotspot && self->state.last_fp != 0 && frame->sp == self->state.last_fp + 2 * word
+      && lu_frame_read_word (self, frame->fp - word, &slot)
+      && !lu_fp_hotspot_is_interpreted (slot, frame->fp)
+      && self->ops->find (self->data, caller->pc - 1)->status == LU_STATUS_JIT)
+    note_hotspot (self);
 }
 
 /* FOUND: the frame pointer may belong to a caller of this frame. Notes the code as set up if no
@@ -538,26 +636,14 @@ find_other_owner (LuFrameContext *self, const LuDwflMapping *code, const LuFrame
   if (!self->is_repeatable || self->state.n_rules >= LU_FP_MAX_RULES)
     return LU_PROVIDER_NONE;
   note_set_up (self, frame->pc);
-  if (shows_hotspot_keeps_fp (self, frame, mapping->status == LU_STATUS_JIT))
-    note_set_up (self, LU_FP_HOTSPOT_CODE);
   return LU_PROVIDER_NONE;
-}
-
-/* Returns whether code like this was seen to have set up its frame, wherever it may be called from.
- */
-static gboolean
-is_proved_set_up (LuFrameContext *self, const LuDwflMapping *code, guint64 pc)
-{
-  return is_known_set_up (self, pc)
-         || (self->has_hotspot && code->status == LU_STATUS_JIT
-             && is_known_set_up (self, LU_FP_HOTSPOT_CODE));
 }
 
 static LuProviderResult
 step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *frame,
       LuFrameRegs *caller)
 {
-  gboolean is_on_stack = !self->arch->has_link_register;
+  gboolean is_on_stack = !self->arch->has_link_register, is_vouched_for;
   LuProviderResult result = LU_PROVIDER_NONE, other = LU_PROVIDER_NONE;
 
   /* A link register may hold an old value, which would have to be recognized. */
@@ -571,12 +657,18 @@ step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *fra
   result = go_by_frame_pointer (self, frame, caller);
   if (result != LU_PROVIDER_FOUND)
     return result;
-  if (is_on_stack && !is_proved_set_up (self, mapping, frame->pc))
+  is_vouched_for = self->has_hotspot && mapping->status == LU_STATUS_JIT && is_known_hotspot (self);
+  if (is_on_stack && !is_vouched_for && !is_known_set_up (self, frame->pc))
     other = find_other_owner (self, mapping, frame, caller);
   if (other != LU_PROVIDER_NONE)
     return other == LU_PROVIDER_FOUND ? LU_PROVIDER_NONE : other;
+  self->is_repeatable = is_vouched_for || is_known_set_up (self, frame->pc);
+  if (self->is_repeatable && !is_vouched_for)
+    learn_hotspot (self, frame, caller);
+  /* Nothing is learnt from steps that are repeated. */
+  if (self->has_hotspot && !is_vouched_for && self->state.last_fp == 0)
+    self->is_repeatable = FALSE;
   self->state.last_fp = frame->fp;
-  self->is_repeatable = is_proved_set_up (self, mapping, frame->pc);
   return LU_PROVIDER_FOUND;
 }
 

@@ -34,6 +34,7 @@ typedef enum
 typedef struct
 {
   guint64 keys[1 << LU_FP_SET_UP_BITS];
+  guint64 hotspot[1 << LU_FP_HOTSPOT_BITS]; /* of LU_FP_HOTSPOT_CODE */
   guint n_notes;
 } LuSetUpCode;
 

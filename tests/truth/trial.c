@@ -314,6 +314,23 @@ has_switched (const Trial *self, guint64 lowest)
          && (now < lowest || now > g_array_index (shadow->callers, Caller, 0).slot);
 }
 
+/* The innermost caller's return address is on top of the stack now. */
+static void
+move_caller (Trial *self, Caller *caller)
+{
+  guint64 now = self->thread->regs.rsp;
+
+  for (guint i = 0; i < self->accusations->len; i++)
+    {
+      Accusation *one = &g_array_index (self->accusations, Accusation, i);
+
+      if (one->pc == caller->pc && one->slot == caller->slot)
+        one->slot = now;
+    }
+  caller->slot = now;
+  caller->sp = now + 8;
+}
+
 /* A return address can be popped and pushed somewhere else. */
 static void
 see_move (Trial *self, const struct user_regs_struct *before)
@@ -321,34 +338,26 @@ see_move (Trial *self, const struct user_regs_struct *before)
   const struct user_regs_struct *now = &self->thread->regs;
   GArray *callers = self->thread->shadow.callers;
   Caller *caller = callers->len > 0 ? &g_array_index (callers, Caller, callers->len - 1) : NULL;
-  guint64 pc, slot;
+  guint64 pc;
 
   if (caller == NULL || caller->is_interrupted)
     return;
-  slot = caller->slot;
-  if (now->rsp == slot + 8)
+  if (now->rsp == caller->slot + 8)
     self->is_popped = TRUE;
   if (!self->is_popped || now->rsp != before->rsp - 8
       || !memory_read_word (self->thread->context->memory, now->rsp, &pc) || pc != caller->pc)
     return;
-  caller->slot = now->rsp;
-  caller->sp = now->rsp + 8;
+  move_caller (self, caller);
   self->is_popped = FALSE;
-  for (guint i = 0; i < self->accusations->len; i++)
-    {
-      Accusation *one = &g_array_index (self->accusations, Accusation, i);
-
-      if (one->pc == pc && one->slot == slot)
-        one->slot = now->rsp;
-    }
 }
 
-/* Interpreters push the address to return to and jump. */
+/* Interpreters push the address to return to and jump. HotSpot's adapters push it again below. */
 static void
 see_push (Trial *self, const struct user_regs_struct *before, guint kind)
 {
   const struct user_regs_struct *now = &self->thread->regs;
-  const Caller *caller = shadow_caller (&self->thread->shadow, 0);
+  GArray *callers = self->thread->shadow.callers;
+  Caller *caller = callers->len > 0 ? &g_array_index (callers, Caller, callers->len - 1) : NULL;
   Memory *memory = self->thread->context->memory;
   guint8 opcode = 0;
   guint64 pc;
@@ -365,8 +374,13 @@ see_push (Trial *self, const struct user_regs_struct *before, guint kind)
   if (opcode != 0xff || !memory_read_word (memory, now->rsp, &pc)
       || !whole_is_generated (self->whole, pc) || (caller != NULL && caller->slot == now->rsp))
     return;
-  shadow_call (&self->thread->shadow, now->rsp, pc, now->rbp, now->rbx);
-  self->count->n_pushed++;
+  if (caller != NULL && caller->pc == pc && caller->fp == now->rbp)
+    move_caller (self, caller);
+  else
+    {
+      shadow_call (&self->thread->shadow, now->rsp, pc, now->rbp, now->rbx);
+      self->count->n_pushed++;
+    }
   self->pushed_slot = 0;
 }
 

@@ -212,6 +212,26 @@ lu_leaf_frame_of (const uint8_t *code, uint64_t *is_end)
   return answer;
 }
 
+/* Returns what a compiled method of HotSpot shows about its frame by the instruction that is next:
+ * PUSHED, FRAMED, or UNDECIDED. code: LU_HOTSPOT_BYTES, of which the first is before that
+ * instruction. Its prologue is push %rbp; mov %rsp,%rbp; sub $n,%rsp; or, in small methods that
+ * call nothing, sub $n,%rsp; mov %rbp,n-8(%rsp); mov %rsp,%rbp; add $n-8,%rbp. An adapter to the
+ * interpreter has popped the return address before mov %rsp,%r13. */
+#define LU_HOTSPOT_BYTES 8
+
+static inline enum lu_leaf_kind
+lu_hotspot_leaf_of (uint64_t code)
+{
+  uint64_t at = code >> 8, three = at & 0xffffff, is_save, is_add, is_sender;
+
+  if (lu_leaf_is_pushed (at))
+    return (code & 0xff) == 0x55 ? LU_LEAF_PUSHED : LU_LEAF_UNDECIDED;
+  is_save = lu_leaf_is (at & 0xff3fffff, 0x242c8948);
+  is_add = lu_leaf_is (three & 0xfffdff, 0xc58148);
+  is_sender = lu_leaf_is (three, 0xec8b4c) | lu_leaf_is (three, 0xe58949);
+  return (is_save | is_add | is_sender) != 0 ? LU_LEAF_UNDECIDED : LU_LEAF_FRAMED;
+}
+
 #define LU_CALL_SHORTEST  2
 #define LU_CALL_NEAR_SIZE 5 /* e8 with 32-bit displacement */
 

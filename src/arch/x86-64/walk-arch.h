@@ -24,8 +24,10 @@
 /* Words of struct pt_regs (asm/ptrace.h) */
 enum
 {
+  REG_HOTSPOT_SENDER = 2, /* r13, as LuArch.hotspot_sender */
   REG_FP = 4,
   REG_BX = 5,
+  REG_HOTSPOT_RETURN = 10, /* rax */
   REG_PC = 16,
   REG_CS = 17,
   REG_SP = 19,

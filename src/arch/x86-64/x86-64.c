@@ -21,6 +21,7 @@ enum
   RBX = 3,
   RBP = 6,
   RSP = 7,
+  R13 = 13,
   RIP = 16, /* the column of the return address */
 };
 
@@ -186,6 +187,8 @@ const LuArch lu_arch_x86_64 = {
   .leaf_of = leaf_of,
   .is_trampoline_return = is_trampoline_return,
   .trampoline_frame = LU_TRAMPOLINE_FRAME,
+  .hotspot_sender = R13,
+  .hotspot_return = RAX,
   .saved_words = saved_words,
   .cfi_finds_interrupted_stack = TRUE,
   .complete_signal_rule = complete_signal_rule,

@@ -41,6 +41,7 @@
 #define LEAF_REGISTER 52u
 #define LEAF_ABOUT    53u
 #define RBX           3u
+#define PERF_R13      21                              /* asm/perf_regs.h */
 #define SP            G_GUINT64_CONSTANT (0x7ffff000) /* start of the copy */
 #define N             12
 
@@ -63,6 +64,7 @@ typedef struct
   guint64 fp_value;
   guint64 pc;
   gboolean is_exact, has_hotspot;
+  guint64 sender, result, bx; /* registers of the sample (LuArch.hotspot_sender, hotspot_return) */
   guint64 last_fp;
   LuProviderResult want;
   guint64 want_pc;
@@ -385,6 +387,76 @@ static const Case cases[] = {
     .want = LU_PROVIDER_FOUND,
     .want_pc = RULES + CALL,
     .want_sp = 5 },
+  { "HotSpot: a method at its first instruction, called by one whose frame has an old word",
+    { 7, JIT + 5, 7, JIT + 9, AT (9), RULES + CALL },
+    .sp = 1,
+    .fp = 4,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = JIT + 5,
+    .want_sp = 2 },
+  { "HotSpot: an old word on top of a frame whose stack pointer is that of a frame set up",
+    { JIT + 5, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 4 },
+  { "HotSpot: old words on top, or a method that has just pushed the frame pointer",
+    { AT (4), JIT + 5, 7, 7, AT (9), RULES + CALL },
+    .fp = 4,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE,
+    .want = LU_PROVIDER_NONE },
+  { "HotSpot: an adapter that has moved the stack pointer below its return address",
+    { 7, 7, 7, JIT + 5, AT (6), 7, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT,
+    .sender = AT (4),
+    .is_exact = TRUE,
+    .has_hotspot = TRUE,
+    .want = LU_PROVIDER_NONE },
+  { "HotSpot: an interpreted method at its first instruction",
+    { JIT + 5, 7, 7, JIT + 9, AT (9), RULES + CALL },
+    .fp = 4,
+    .pc = JIT,
+    .sender = AT (1),
+    .is_exact = TRUE,
+    .has_hotspot = TRUE },
+  { "HotSpot: an interpreted method that has pushed the return address of its own call",
+    { 7, JIT + 5, 7, 0, AT (7), AT (9), RULES + CALL },
+    .sp = 1,
+    .fp = 5,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE },
+  { "HotSpot: an adapter that has the return address in a register",
+    { 7, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .result = JIT + 5,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE,
+    .want = LU_PROVIDER_NONE },
+  { "HotSpot: an interpreted method that is about to pop its return address",
+    { JIT + 5, 7, 7, 7, AT (9), RULES + CALL },
+    .fp = 4,
+    .pc = JIT,
+    .bx = AT (2),
+    .is_exact = TRUE,
+    .has_hotspot = TRUE },
+  { "HotSpot: an interpreted method that has popped it",
+    { 7, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = JIT,
+    .sender = JIT + 5,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE },
   { "V8: an old return address in the frame of a function",
     { 7, AT (8), JIT + 5, 3, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
     .fp = 6,
@@ -536,14 +608,24 @@ new_fp_step (const LuSample *sample, gboolean is_exact, guint64 last_fp)
 static guint
 check_case (const Case *c, guint64 no_code)
 {
-  LuSample sample = { .stack = (const guint8 *) c->words,
-                      .stack_size = sizeof c->words,
-                      .stack_asked = sizeof c->words };
+  const guint64 registers[] = { c->result, c->bx, c->sender };
+  LuSample sample = {
+    .stack = (const guint8 *) c->words,
+    .stack_size = sizeof c->words,
+    .stack_asked = sizeof c->words,
+    .regs = { .abi = LU_ABI_64, .n_words = 3, .mask = 3 | 1 << PERF_R13, .words = registers },
+  };
   LuFrameContext fp_step = new_fp_step (&sample, c->is_exact, c->last_fp);
   LuFrameRegs frame = { .pc = c->pc, .sp = AT (c->sp), .fp = c->fp ? AT (c->fp) : c->fp_value };
   LuFrameRegs caller;
 
   fp_step.no_code = no_code;
+  if (c->has_hotspot)
+    {
+      fp_step.sampled_sp = frame.sp;
+      sample.stack += 8 * c->sp;
+      sample.stack_size -= 8 * c->sp;
+    }
   fp_step.has_hotspot = c->has_hotspot;
   n_looked_for = 0;
   memset (&set_up, 0, sizeof set_up);
