@@ -353,6 +353,14 @@ is_noreturn (gpointer data, guint64 address)
   return g_array_binary_search (self->noreturn, &address, compare_addresses, NULL);
 }
 
+static gboolean
+returns (gpointer data, guint64 address)
+{
+  const LuCodeFile *self = data;
+
+  return lu_code_returns_from (self->returns, address);
+}
+
 /* Code that is not looked at was not read, except for procedure linkage tables. */
 static guint64
 linkage_at (gpointer data, guint64 address)
@@ -411,6 +419,8 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
       || !read_segments (&reading, pieces))
     return NULL;
   self->flow_file.kernel_frame = self->arch->kernel_frame;
+  self->flow_file.returns = returns;
+  self->returns = lu_code_returns_new (self->ranges, &self->flow_file);
   read_linkage (&reading);
   read_symbols (&reading, ".symtab", ".strtab");
   read_symbols (&reading, ".dynsym", ".dynstr");
@@ -427,6 +437,7 @@ lu_code_file_free (LuCodeFile *self)
     return;
   lu_elf_headers_clear (&self->headers);
   lu_code_hints_free (self->hints);
+  lu_code_returns_free (self->returns);
   g_array_unref (self->ranges);
   g_array_unref (self->segments);
   g_array_unref (self->functions);

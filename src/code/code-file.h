@@ -11,6 +11,7 @@
 
 #include "arch/arch.h"
 #include "code/flow.h"
+#include "code/returns.h"
 #include "elf/headers.h"
 #include "table/cfi.h"
 
@@ -23,7 +24,8 @@ typedef struct
   GArray *functions;  /* of guint64: starts of functions by symbols, ascending */
   GArray *pointers;   /* of LuCodePointer, ascending */
   LuCodeHints *hints; /* owned */
-  GArray *noreturn;   /* of guint64: addresses of pointers, ascending */
+  LuCodeReturns *returns;
+  GArray *noreturn; /* of guint64: addresses of pointers, ascending */
   LuFlowFile flow_file;
 } LuCodeFile;
 

@@ -6,12 +6,37 @@
 #include "code/code-rows.h"
 
 #include "code/decoder.h"
+#include "code/row-list.h"
 
-/* The analysis takes about eight times as much memory as the code that it looks at, for a moment.
- */
-#define MAX_PART (2u << 20)
 /* The longest instruction, in bytes */
 #define LONGEST 15
+
+typedef struct
+{
+  guint first;             /* of the parts */
+  LuRowList certain, weak; /* of its own code; without memory: not done */
+} Unit;
+
+struct _LuCodeRows
+{
+  LuCodeWanted wanted; /* references */
+  LuCodeFile *file;
+  GArray *words;     /* lu_code_file_find_pointers() */
+  GArray *parts;     /* of LuCodeBytes; the bytes are the file's */
+  GArray *units;     /* of Unit */
+  LuRowList away;    /* of code of other units to which functions of a unit lead */
+  GArray *jumps;     /* of LuFunctionJump: of all units that are done */
+  LuExtraRows *rows; /* the rules of all units; otherwise those of a part, or all that are done */
+};
+
+static void
+clear_unit (gpointer data)
+{
+  Unit *unit = data;
+
+  lu_row_list_clear (&unit->certain);
+  lu_row_list_clear (&unit->weak);
+}
 
 /* Adds the functions of one kind to which other code leads, each before what the last one has led
  * to. FALSE: it was cancelled. */
@@ -36,11 +61,14 @@ LuFlow *
 lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GArray *words,
                       const LuCodeWanted *wanted)
 {
-  g_autoptr (LuFlow) flow = lu_flow_new (range, &file->flow_file);
+  guint at = lu_code_file_first (file->ranges, range->start + 1) - 1;
+  g_autoptr (LuFlow) flow =
+      lu_flow_new (&g_array_index (file->ranges, LuCodeBytes, at), &file->flow_file);
   guint64 end = range->start + range->size;
   guint first = lu_code_file_first (words, range->start);
   guint n = lu_code_file_first (words, end) - first;
 
+  lu_flow_set_home (flow, range);
   lu_flow_set_cancelled (flow, wanted->is_cancelled);
   lu_flow_add_start (flow, file->headers.entry, LU_START_CERTAIN, TRUE);
   for (guint i = lu_code_file_first (file->functions, range->start);
@@ -86,11 +114,12 @@ is_behind_padding (const LuCodeBytes *range, gsize at)
 static LuCodeBytes
 first_part (const LuCodeBytes *range)
 {
-  LuCodeBytes part = { range->start, MIN (range->size, MAX_PART), range->bytes };
+  LuCodeBytes part = { range->start, MIN (range->size, LU_CODE_UNIT), range->bytes };
 
-  if (range->size <= MAX_PART)
+  if (range->size <= LU_CODE_UNIT)
     return part;
-  for (gsize size = MAX_PART - (range->start + MAX_PART) % 16; size > MAX_PART / 2; size -= 16)
+  for (gsize size = LU_CODE_UNIT - (range->start + LU_CODE_UNIT) % 16; size > LU_CODE_UNIT / 2;
+       size -= 16)
     if (is_behind_padding (range, size))
       {
         part.size = size;
@@ -99,29 +128,154 @@ first_part (const LuCodeBytes *range)
   return part;
 }
 
-/* Adds the rows of a range of code, but for parts that are too much work. FALSE: it was cancelled.
- */
+/* Cuts the code into parts and units. FALSE: ranges overlap. */
 static gboolean
-add_rows (const LuCodeFile *file, LuCodeBytes range, const GArray *words,
-          const LuCodeWanted *wanted, LuExtraRows *rows)
+cut (LuCodeRows *self)
 {
-  while (range.size > 0)
-    {
-      LuCodeBytes part = first_part (&range);
-      g_autoptr (LuFlow) flow = NULL;
+  guint64 end = 0;
+  gsize size = LU_CODE_UNIT;
 
-      range.start += part.size;
-      range.bytes += part.size;
-      range.size -= part.size;
-      if (is_padding (&part))
-        continue;
-      flow = lu_code_rows_analyse (file, &part, words, wanted);
-      if (flow != NULL)
-        lu_flow_write (flow, rows);
-      else if (wanted->is_cancelled != NULL && g_atomic_int_get (wanted->is_cancelled))
+  for (guint i = 0; i < self->file->ranges->len; i++)
+    {
+      LuCodeBytes range = g_array_index (self->file->ranges, LuCodeBytes, i);
+
+      if (range.start < end)
         return FALSE;
+      end = range.start + range.size;
+      while (range.size > 0)
+        {
+          LuCodeBytes part = first_part (&range);
+          Unit unit = { .first = self->parts->len };
+
+          if (size + part.size > LU_CODE_UNIT)
+            {
+              g_array_append_val (self->units, unit);
+              size = 0;
+            }
+          size += part.size;
+          g_array_append_val (self->parts, part);
+          range.start += part.size;
+          range.bytes += part.size;
+          range.size -= part.size;
+        }
     }
   return TRUE;
+}
+
+static guint
+end_of_unit (const LuCodeRows *self, guint unit)
+{
+  return unit + 1 < self->units->len ? g_array_index (self->units, Unit, unit + 1).first
+                                     : self->parts->len;
+}
+
+/* Removes everything but the rules. */
+static void
+empty (LuExtraRows *rows)
+{
+  g_array_set_size (rows->rows, 0);
+  g_array_set_size (rows->starts, 0);
+  g_array_set_size (rows->jumps, 0);
+}
+
+/* Has some of the rows of a part written, and adds them. */
+static void
+take_rows (LuCodeRows *self, LuFlow *flow, LuFlowRows which, LuRowList *to)
+{
+  empty (self->rows);
+  lu_flow_write (flow, which, self->rows);
+  lu_row_list_append (to, self->rows->rows, self->rows->starts);
+  g_array_append_vals (self->jumps, self->rows->jumps->data, self->rows->jumps->len);
+}
+
+static void
+take_away_rows (LuCodeRows *self, LuFlow *flow)
+{
+  LuRowList found = lu_row_list_new (), both;
+
+  take_rows (self, flow, LU_FLOW_AWAY, &found);
+  if (found.rows->len > 0)
+    {
+      both = lu_row_list_new ();
+      lu_row_list_overlay (&both, &self->away, &found);
+      lu_row_list_clear (&self->away);
+      self->away = both;
+    }
+  lu_row_list_clear (&found);
+}
+
+gboolean
+lu_code_rows_run_unit (LuCodeRows *self, guint number)
+{
+  Unit *unit = &g_array_index (self->units, Unit, number);
+  LuRowList certain, weak;
+  gboolean is_cancelled = FALSE;
+
+  if (unit->certain.rows != NULL)
+    return TRUE;
+  certain = lu_row_list_new ();
+  weak = lu_row_list_new ();
+  for (guint i = unit->first; i < end_of_unit (self, number) && !is_cancelled; i++)
+    {
+      const LuCodeBytes *part = &g_array_index (self->parts, LuCodeBytes, i);
+      g_autoptr (LuFlow) flow = NULL;
+
+      if (is_padding (part))
+        continue;
+      flow = lu_code_rows_analyse (self->file, part, self->words, &self->wanted);
+      if (flow != NULL)
+        {
+          take_rows (self, flow, LU_FLOW_CERTAIN, &certain);
+          take_rows (self, flow, LU_FLOW_WEAK, &weak);
+          take_away_rows (self, flow);
+        }
+      else
+        is_cancelled =
+            self->wanted.is_cancelled != NULL && g_atomic_int_get (self->wanted.is_cancelled);
+    }
+  if (is_cancelled)
+    {
+      lu_row_list_clear (&certain);
+      lu_row_list_clear (&weak);
+      return FALSE;
+    }
+  unit->certain = certain;
+  unit->weak = weak;
+  return TRUE;
+}
+
+guint
+lu_code_rows_n_units (const LuCodeRows *self)
+{
+  return self->units->len;
+}
+
+guint
+lu_code_rows_find_unit (const LuCodeRows *self, guint64 address)
+{
+  guint part = lu_code_file_first (self->parts, address + 1); /* no code is at the last address */
+  guint low = 0, high = self->units->len;
+
+  if (part == 0
+      || address - g_array_index (self->parts, LuCodeBytes, part - 1).start
+             >= g_array_index (self->parts, LuCodeBytes, part - 1).size)
+    return self->units->len;
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+
+      if (g_array_index (self->units, Unit, middle).first < part)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low - 1;
+}
+
+const GArray *
+lu_code_rows_parts (const LuCodeRows *self)
+{
+  return self->parts;
 }
 
 /* Adds the jumps of other code. Entries of a procedure linkage table may lead anywhere. */
@@ -140,31 +294,90 @@ add_jumps (const LuCodeFile *file, const GArray *jumps, LuExtraRows *rows)
     }
 }
 
+const LuExtraRows *
+lu_code_rows_collect (LuCodeRows *self)
+{
+  LuRowList certain = lu_row_list_new (), weak = lu_row_list_new (), better = lu_row_list_new ();
+  LuRowList all = { .rows = self->rows->rows, .starts = self->rows->starts };
+
+  empty (self->rows);
+  for (guint i = 0; i < self->units->len; i++)
+    {
+      const Unit *unit = &g_array_index (self->units, Unit, i);
+
+      if (unit->certain.rows == NULL)
+        continue;
+      lu_row_list_append (&certain, unit->certain.rows, unit->certain.starts);
+      lu_row_list_append (&weak, unit->weak.rows, unit->weak.starts);
+    }
+  lu_row_list_overlay (&better, &certain, &self->away);
+  lu_row_list_overlay (&all, &better, &weak);
+  lu_row_list_clear (&certain);
+  lu_row_list_clear (&weak);
+  lu_row_list_clear (&better);
+  if (self->rows->rows->len == 0)
+    return NULL;
+  g_array_append_vals (self->rows->jumps, self->jumps->data, self->jumps->len);
+  add_jumps (self->file, self->wanted.jumps, self->rows);
+  lu_extra_rows_sort_jumps (self->rows);
+  return self->rows;
+}
+
+static GArray *
+ref_array (GArray *array)
+{
+  return array != NULL ? g_array_ref (array) : NULL;
+}
+
+LuCodeRows *
+lu_code_rows_new (int fd, const LuCodeWanted *wanted)
+{
+  g_autoptr (LuCodeRows) self = g_new0 (LuCodeRows, 1);
+
+  self->wanted = (LuCodeWanted){ ref_array (wanted->pieces), ref_array (wanted->leads),
+                                 ref_array (wanted->jumps), wanted->is_cancelled };
+  self->parts = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
+  self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
+  g_array_set_clear_func (self->units, clear_unit);
+  self->away = lu_row_list_new ();
+  self->jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump));
+  self->rows = lu_extra_rows_new ();
+  if (!lu_decoder_load ())
+    return NULL;
+  self->file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, wanted->pieces);
+  if (self->file == NULL || !cut (self))
+    return NULL;
+  self->words = lu_code_file_find_pointers (self->file);
+  return g_steal_pointer (&self);
+}
+
+void
+lu_code_rows_free (LuCodeRows *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->wanted.pieces, g_array_unref);
+  g_clear_pointer (&self->wanted.leads, g_array_unref);
+  g_clear_pointer (&self->wanted.jumps, g_array_unref);
+  g_clear_pointer (&self->words, g_array_unref);
+  g_array_unref (self->parts);
+  g_array_unref (self->units);
+  lu_row_list_clear (&self->away);
+  g_array_unref (self->jumps);
+  lu_extra_rows_free (self->rows);
+  lu_code_file_free (self->file);
+  g_free (self);
+}
+
 LuExtraRows *
 lu_code_rows_make (int fd, const LuCodeWanted *wanted)
 {
-  g_autoptr (LuCodeFile) file = NULL;
-  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
-  g_autoptr (GArray) words = NULL;
-  guint64 end = 0;
+  g_autoptr (LuCodeRows) self = lu_code_rows_new (fd, wanted);
 
-  if (!lu_decoder_load ())
+  if (self == NULL)
     return NULL;
-  file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, wanted->pieces);
-  if (file == NULL)
-    return NULL;
-  words = lu_code_file_find_pointers (file);
-  for (guint i = 0; i < file->ranges->len; i++)
-    {
-      const LuCodeBytes *range = &g_array_index (file->ranges, LuCodeBytes, i);
-
-      if (range->start < end || !add_rows (file, *range, words, wanted, rows))
-        return NULL;
-      end = range->start + range->size;
-    }
-  if (rows->rows->len == 0)
-    return NULL;
-  add_jumps (file, wanted->jumps, rows);
-  lu_extra_rows_sort_jumps (rows);
-  return g_steal_pointer (&rows);
+  for (guint i = 0; i < self->units->len; i++)
+    if (!lu_code_rows_run_unit (self, i))
+      return NULL;
+  return lu_code_rows_collect (self) != NULL ? g_steal_pointer (&self->rows) : NULL;
 }

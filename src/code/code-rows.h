@@ -20,18 +20,41 @@ typedef struct
 /* Code that needs rows. */
 typedef struct
 {
-  const GArray *pieces;     /* of LuCodeRange, ascending, without overlaps; NULL: all code */
-  const GArray *leads;      /* of LuCodeLead, by address: from other code; NULL: none */
-  const GArray *jumps;      /* of LuFunctionJump: of other code; NULL: none */
+  GArray *pieces;           /* of LuCodeRange, ascending, without overlaps; NULL: all code */
+  GArray *leads;            /* of LuCodeLead, by address: from other code; NULL: none */
+  GArray *jumps;            /* of LuFunctionJump: of other code; NULL: none */
   const gint *is_cancelled; /* atomic; NULL: never */
 } LuCodeWanted;
 
-/* Makes rows for the code of the file open as `fd` (borrowed), which is an ELF file of 64 bits.
- * NULL: there are none, the library that decodes instructions is not installed, or it was
- * cancelled. */
+/* The rows of a file while they are made. Its code is cut into units of about LU_CODE_UNIT bytes,
+ * which can be looked at in any order. */
+typedef struct _LuCodeRows LuCodeRows;
+
+#define LU_CODE_UNIT (128u << 10)
+
+/* Reads the file open as `fd` (borrowed), which is an ELF file of 64 bits. The arrays of `wanted`
+ * are referenced. NULL: it has no such code, or the library that decodes instructions is not
+ * installed. */
+LuCodeRows *lu_code_rows_new (int fd, const LuCodeWanted *wanted);
+void lu_code_rows_free (LuCodeRows *self);
+guint lu_code_rows_n_units (const LuCodeRows *self);
+/* Returns the unit that an ELF address is in, or lu_code_rows_n_units(): none. Any thread. */
+guint lu_code_rows_find_unit (const LuCodeRows *self, guint64 address);
+/* Returns the pieces of code that are looked at on their own (of LuCodeBytes, ascending; borrowed).
+ * For the arbiter. */
+const GArray *lu_code_rows_parts (const LuCodeRows *self);
+/* Makes the rows of a unit, but for parts that are too much work. FALSE: it was cancelled. */
+gboolean lu_code_rows_run_unit (LuCodeRows *self, guint unit);
+/* Returns the rows of all units that are done, and the jumps of other code; NULL: there are none.
+ * Borrowed, until the next call. */
+const LuExtraRows *lu_code_rows_collect (LuCodeRows *self);
+
+/* Makes all rows at once. NULL: there are none, or it was cancelled. */
 LuExtraRows *lu_code_rows_make (int fd, const LuCodeWanted *wanted);
 
-/* Follows the code of one of the file's ranges, from everything that may be the start of a
- * function. words: lu_code_file_find_pointers(). NULL: it was cancelled, or is too much work. */
-LuFlow *lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GArray *words,
+/* Follows the code of a part of one of the file's ranges, from everything that may be the start of
+ * a function. words: lu_code_file_find_pointers(). NULL: it was cancelled, or is too much work. */
+LuFlow *lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *part, const GArray *words,
                               const LuCodeWanted *wanted);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeRows, lu_code_rows_free)

@@ -61,13 +61,16 @@ typedef struct
 
 struct _LuFlow
 {
-  LuCodeBytes range;
+  LuCodeBytes range; /* paths are followed here */
+  LuCodeBytes home;  /* functions begin here */
   const LuFlowFile *file;
   const gint *is_cancelled;
   guint64 work; /* instructions that may still be decoded */
+  /* Only the parts that paths come to take memory (lu_pages_new()). */
   guint16 *cells;
   guint32 *owners; /* functions */
   guint8 *starts;  /* a bit for each byte: a function begins there */
+  GArray *away;    /* of guint64: instructions outside of the home */
   GArray *functions, *items, *links, *jumps;
   GArray *far_jumps;         /* of LuFunctionJump: out of the range */
   GArray *returning;         /* of guint32: functions that return, to be handled */

@@ -16,6 +16,7 @@ typedef struct
 {
   const LuFlow *flow;
   LuExtraRows *rows;
+  LuFlowRows which;
   guint32 owner; /* of the last instruction; 0: none */
   gsize grain;   /* the last in which a function begins */
 } Writer;
@@ -45,6 +46,13 @@ is_sound (const LuFlow *flow, const LuFlowFunction *function)
          && (function->kind == LU_START_CERTAIN || function->has_exit || function->is_called
              || (function->kind == LU_START_POINTER && is_aligned)
              || (function->begins_with_save && (is_aligned || !has_alignment (flow))));
+}
+
+/* Returns whether other code hardly says something else about the code of a function. */
+static gboolean
+is_certain (const LuFlowFunction *function)
+{
+  return function->kind == LU_START_CERTAIN;
 }
 
 static gboolean
@@ -98,11 +106,14 @@ write_instruction (Writer *self, gsize at)
   const LuFlow *flow = self->flow;
   guint64 address = flow->range.start + at;
   guint32 owner = find_owner (self, at);
+  const LuFlowFunction *function = function_at (flow, owner);
+  gboolean is_wanted = self->which == LU_FLOW_ALL || self->which == LU_FLOW_AWAY
+                       || is_certain (function) == (self->which == LU_FLOW_CERTAIN);
   struct lu_rule rule;
-  gboolean is_known = make_rule (flow, function_at (flow, owner), at, &rule);
+  gboolean is_known = is_wanted && make_rule (flow, function, at, &rule);
 
   lu_extra_rows_add (self->rows, address, is_known ? &rule : NULL);
-  if (owner != self->owner || function_at (flow, owner)->start == address)
+  if (is_wanted && (owner != self->owner || function->start == address))
     write_start (self, owner, address);
   self->owner = owner;
 }
@@ -129,29 +140,72 @@ write_jumps (const LuFlow *flow, LuExtraRows *rows)
   g_array_append_vals (rows->jumps, flow->far_jumps->data, flow->far_jumps->len);
 }
 
-void
-lu_flow_write (LuFlow *self, LuExtraRows *rows)
+static void
+write_home (Writer *writer)
 {
-  Writer writer = { .flow = self, .rows = rows, .grain = G_MAXSIZE };
-  gsize end = self->range.size;
+  const LuFlow *flow = writer->flow;
+  gsize at = flow->home.start - flow->range.start, end = at + flow->home.size;
 
-  for (gsize at = 0; at < end; at++)
+  for (; at < end; at++)
     {
-      if (self->cells[at] <= LU_CELL_INSIDE && at + 1 < end && is_restorer (self, at + 1))
+      if (flow->cells[at] <= LU_CELL_INSIDE && at + 1 < end && is_restorer (flow, at + 1))
         {
-          write_restorer (&writer, at + 1);
+          write_restorer (writer, at + 1);
           at += sizeof restorer;
         }
-      else if (self->cells[at] > LU_CELL_INSIDE)
-        write_instruction (&writer, at);
-      else if (self->cells[at] == LU_CELL_EMPTY)
+      else if (flow->cells[at] > LU_CELL_INSIDE)
+        write_instruction (writer, at);
+      else if (flow->cells[at] == LU_CELL_EMPTY)
         {
-          lu_extra_rows_add (rows, self->range.start + at, NULL);
-          writer.owner = 0;
+          lu_extra_rows_add (writer->rows, flow->range.start + at, NULL);
+          writer->owner = 0;
         }
     }
-  lu_extra_rows_add (rows, self->range.start + end, NULL);
-  write_jumps (self, rows);
+  lu_extra_rows_add (writer->rows, flow->range.start + end, NULL);
+}
+
+static gint
+compare_addresses (gconstpointer a, gconstpointer b)
+{
+  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
+
+  return one < other ? -1 : one > other;
+}
+
+/* Instructions may have been reached more than once, and given up. */
+static void
+write_away (Writer *writer)
+{
+  const LuFlow *flow = writer->flow;
+  gsize end = 0;
+
+  for (guint i = 0; i < flow->away->len; i++)
+    {
+      gsize at = g_array_index (flow->away, guint64, i) - flow->range.start;
+
+      if (flow->cells[at] <= LU_CELL_INSIDE || at < end)
+        continue;
+      if (at != end)
+        writer->owner = 0;
+      write_instruction (writer, at);
+      for (end = at + 1; end < flow->range.size && flow->cells[end] == LU_CELL_INSIDE;)
+        end++;
+      lu_extra_rows_add (writer->rows, flow->range.start + end, NULL);
+    }
+}
+
+void
+lu_flow_write (LuFlow *self, LuFlowRows which, LuExtraRows *rows)
+{
+  Writer writer = { .flow = self, .rows = rows, .which = which, .grain = G_MAXSIZE };
+
+  g_array_sort (self->away, compare_addresses);
+  if (which == LU_FLOW_AWAY)
+    write_away (&writer);
+  else
+    write_home (&writer);
+  if (which == LU_FLOW_ALL || which == LU_FLOW_CERTAIN)
+    write_jumps (self, rows);
 }
 
 const LuFrameFacts *
@@ -163,6 +217,15 @@ lu_flow_facts_at (const LuFlow *self, guint64 address)
       || !is_sound (self, function_at (self, self->owners[at / LU_FLOW_GRAIN])))
     return NULL;
   return lu_facts_list_get (self->facts, self->cells[at]);
+}
+
+gboolean
+lu_flow_is_certain_at (const LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return at < self->range.size && self->cells[at] > LU_CELL_INSIDE
+         && is_certain (function_at (self, self->owners[at / LU_FLOW_GRAIN]));
 }
 
 gboolean

@@ -11,6 +11,7 @@
 
 #include "code/flow.h"
 
+#include "base/pages.h"
 #include "code/facts-list.h"
 #include "code/flow-private.h"
 
@@ -58,6 +59,12 @@ static gboolean
 is_in_range (const LuFlow *self, guint64 address)
 {
   return address - self->range.start < self->range.size;
+}
+
+static gboolean
+is_at_home (const LuFlow *self, guint64 address)
+{
+  return address - self->home.start < self->home.size;
 }
 
 static void
@@ -274,6 +281,8 @@ arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
       give_up (self, id);
       return FALSE;
     }
+  if (self->cells[at] == LU_CELL_EMPTY && !is_at_home (self, address))
+    g_array_append_val (self->away, address);
   self->cells[at] = lu_facts_list_intern (self->facts, &path->facts);
   self->owners[at / LU_FLOW_GRAIN] = id;
   return TRUE;
@@ -297,16 +306,18 @@ is_left_well (const LuFlow *self, guint32 id, const LuPath *path)
   return TRUE;
 }
 
-/* Returns whether the code at an address outside of the range only goes on in a function of another
- * file that never returns. */
+/* Returns whether the function at an address elsewhere never returns. is_entry: it is an entry of a
+ * procedure linkage table. */
 static gboolean
-is_noreturn_entry (const LuFlow *self, guint64 address, gboolean *is_entry)
+never_returns (const LuFlow *self, guint64 address, gboolean *is_entry)
 {
   const LuFlowFile *file = self->file;
   guint64 pointer = file->linkage_at (file->data, address);
 
   *is_entry = pointer != 0;
-  return pointer != 0 && file->is_noreturn (file->data, pointer);
+  if (pointer != 0)
+    return file->is_noreturn (file->data, pointer);
+  return file->returns != NULL && !file->returns (file->data, address);
 }
 
 /* Notes that a function goes on outside of the range. */
@@ -314,7 +325,7 @@ static void
 jump_away (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 {
   LuFunctionJump jump = { function_at (self, id)->start, address };
-  gboolean is_entry, is_end = is_noreturn_entry (self, address, &is_entry);
+  gboolean is_entry, is_end = never_returns (self, address, &is_entry);
 
   if (is_entry)
     jump.to = LU_JUMP_ANYWHERE;
@@ -334,6 +345,14 @@ typedef enum
   BEHIND_CALL, /* which may never return */
 } Way;
 
+/* Returns whether a path leaves for another function, which begins elsewhere. */
+static gboolean
+leaves_home (const LuFlow *self, guint64 address, const LuPath *path, Way way)
+{
+  return way == BY_JUMP && !is_at_home (self, address) && lu_path_is_balanced (path)
+         && lu_code_hints_has (self->file->hints, address);
+}
+
 /* Handles a path that leads to an address. TRUE: it goes on there in the same function. */
 static gboolean
 can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way way)
@@ -341,7 +360,7 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way wa
   gsize at = address - self->range.start;
   LuFlowFunction *to;
 
-  if (!is_in_range (self, address))
+  if (!is_in_range (self, address) || leaves_home (self, address, path, way))
     {
       if (way == BY_JUMP)
         jump_away (self, id, address, path);
@@ -466,8 +485,8 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
       return TRUE;
     }
   lu_path_call (path);
-  if (!is_in_range (self, op->target))
-    return !is_noreturn_entry (self, op->target, &is_entry);
+  if (!is_at_home (self, op->target))
+    return !never_returns (self, op->target, &is_entry);
   callee = add_function (self, op->target, function_at (self, id)->kind, FALSE);
   if (function_at (self, id)->kind != LU_START_GAP)
     note_called (self, function_at (self, callee));
@@ -514,7 +533,7 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
       lu_path_branch (path, op, FALSE);
       return next;
     default:
-      if (op->kind == LU_OP_CONSTANT && is_in_range (self, op->target))
+      if (op->kind == LU_OP_CONSTANT && is_at_home (self, op->target))
         g_array_append_val (self->pointers, op->target);
       lu_path_apply (path, op);
       return next;
@@ -627,7 +646,7 @@ lu_flow_run (LuFlow *self)
 gboolean
 lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry)
 {
-  if (!is_in_range (self, address))
+  if (!is_at_home (self, address))
     return FALSE;
   if (kind != LU_START_CERTAIN && self->cells[address - self->range.start] != LU_CELL_EMPTY)
     return FALSE;
@@ -652,7 +671,7 @@ static gboolean
 run_words (LuFlow *self, const guint64 *words, guint n, gboolean is_save)
 {
   for (guint i = 0; i < n; i++)
-    if (is_in_range (self, words[i]) && begins_with_save (self, words[i]) == is_save
+    if (is_at_home (self, words[i]) && begins_with_save (self, words[i]) == is_save
         && lu_flow_add_start (self, words[i], LU_START_WORD, FALSE)
         && !(lu_flow_run (self) && lu_flow_run_pointers (self)))
       return FALSE;
@@ -685,9 +704,9 @@ padding_at (const LuFlow *self, gsize at)
 gboolean
 lu_flow_run_gaps (LuFlow *self)
 {
-  gsize at = 0;
+  gsize at = self->home.start - self->range.start, end = at + self->home.size;
 
-  while (at < self->range.size && self->work > 0)
+  while (at < end && self->work > 0)
     {
       guint padding;
 
@@ -712,6 +731,31 @@ lu_flow_run_gaps (LuFlow *self)
   return self->work > 0;
 }
 
+static gsize
+cells_size (const LuFlow *self)
+{
+  return (self->range.size + 1) * sizeof *self->cells;
+}
+
+static gsize
+owners_size (const LuFlow *self)
+{
+  return (self->range.size / LU_FLOW_GRAIN + 1) * sizeof *self->owners;
+}
+
+static gsize
+starts_size (const LuFlow *self)
+{
+  return self->range.size / 8 + 1;
+}
+
+void
+lu_flow_set_home (LuFlow *self, const LuCodeBytes *home)
+{
+  self->home = *home;
+  self->work = WORK_PER_BYTE * (guint64) home->size + MIN_WORK;
+}
+
 LuFlow *
 lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
 {
@@ -721,10 +765,11 @@ lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
 
   self->range = *range;
   self->file = file;
-  self->work = WORK_PER_BYTE * (guint64) range->size + MIN_WORK;
-  self->cells = g_new0 (guint16, range->size + 1);
-  self->owners = g_new0 (guint32, range->size / LU_FLOW_GRAIN + 1);
-  self->starts = g_new0 (guint8, range->size / 8 + 1);
+  lu_flow_set_home (self, range);
+  self->cells = (guint16 *) lu_pages_new (0, cells_size (self));
+  self->owners = (guint32 *) lu_pages_new (0, owners_size (self));
+  self->starts = lu_pages_new (0, starts_size (self));
+  self->away = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->functions = g_array_new (FALSE, FALSE, sizeof (LuFlowFunction));
   self->by_start = g_hash_table_new (NULL, NULL);
   self->items = g_array_new (FALSE, FALSE, sizeof (LuFlowItem));
@@ -742,9 +787,10 @@ lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
 void
 lu_flow_free (LuFlow *self)
 {
-  g_free (self->cells);
-  g_free (self->owners);
-  g_free (self->starts);
+  lu_pages_free ((guint8 *) self->cells, 0, cells_size (self));
+  lu_pages_free ((guint8 *) self->owners, 0, owners_size (self));
+  lu_pages_free (self->starts, 0, starts_size (self));
+  g_array_unref (self->away);
   g_array_unref (self->functions);
   g_hash_table_unref (self->by_start);
   g_array_unref (self->items);

@@ -31,6 +31,9 @@ typedef struct
   gpointer data;
   const struct lu_rule *kernel_frame; /* LuArch.kernel_frame */
   const LuCodeHints *hints;           /* borrowed */
+  /* Returns FALSE if the function at an address, elsewhere in the file, never returns. NULL: nobody
+   * knows. */
+  gboolean (*returns) (gpointer data, guint64 address);
 } LuFlowFile;
 
 /* How certain it is that a function begins somewhere. What is less certain gives way. */
@@ -47,6 +50,9 @@ typedef struct _LuFlow LuFlow;
 /* `file` and the bytes of the range are borrowed. */
 LuFlow *lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file);
 void lu_flow_free (LuFlow *self);
+/* Sets the part of the range in which functions begin, before any is added: the whole range
+ * otherwise. Paths lead out of it where a function goes on elsewhere, as in its cold part. */
+void lu_flow_set_home (LuFlow *self, const LuCodeBytes *home);
 /* Stops early when the integer is not 0; atomic, borrowed. */
 void lu_flow_set_cancelled (LuFlow *self, const gint *is_cancelled);
 
@@ -63,12 +69,25 @@ gboolean lu_flow_run_words (LuFlow *self, const guint64 *words, guint n);
 /* Adds and follows code after padding that nothing else has led to. */
 gboolean lu_flow_run_gaps (LuFlow *self);
 
-/* Adds rows and starts of the range, in order, and jumps, which are yet to be sorted. */
-void lu_flow_write (LuFlow *self, LuExtraRows *rows);
+/* Which rows are written. */
+typedef enum
+{
+  LU_FLOW_ALL,     /* all of the home */
+  LU_FLOW_CERTAIN, /* those of functions that are certain */
+  LU_FLOW_WEAK,    /* the others: an analysis of other code may know better */
+  LU_FLOW_AWAY,    /* all outside of the home */
+} LuFlowRows;
+
+/* Adds rows and starts, in order, and jumps, which are yet to be sorted. All jumps between
+ * functions come with ALL or CERTAIN. */
+void lu_flow_write (LuFlow *self, LuFlowRows which, LuExtraRows *rows);
 
 /* Returns the facts at an instruction; NULL if the address is not the start of one that
  * was understood. For tests and the arbiter. */
 const LuFrameFacts *lu_flow_facts_at (const LuFlow *self, guint64 address);
+
+/* Returns whether the instruction at an address belongs to a function that is certain. */
+gboolean lu_flow_is_certain_at (const LuFlow *self, guint64 address);
 
 /* Returns the rule at an instruction. FALSE: there is none. For tests. */
 gboolean lu_flow_rule_at (const LuFlow *self, guint64 address, struct lu_rule *rule);

@@ -164,28 +164,30 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
   return LU_CODE_READ;
 }
 
-/* Waits for the rows of a file. The time counts as if it were spent on reading. Other samples are
- * not dropped for one that waits. */
+/* Waits for the rows around an address. The time counts as if it were spent on reading. Other
+ * samples are not dropped for one that waits. A replay waits for all rows, so that it ends the same
+ * each time. */
 static gboolean
-wait_filled (LuCodeReader *self, LuTableSlot *slot, gint32 pid)
+wait_filled (LuCodeReader *self, LuTableSlot *slot, guint64 address, gint32 pid)
 {
   gboolean is_done = FALSE;
 
   if (!self->is_limited)
-    return lu_table_slot_wait_filled (slot, REPLAY_WAIT_MS);
+    return lu_table_slot_wait_filled (slot, LU_ALL_ROWS, REPLAY_WAIT_MS);
+  lu_table_slot_ask_rows (slot, address);
   while (!is_done && lu_read_budget_has (self->budget, pid)
          && (self->queue == NULL || !lu_queue_is_behind (self->queue)))
     {
       guint64 begin = lu_monotonic_ns ();
 
-      is_done = lu_table_slot_wait_filled (slot, WAIT_MS);
+      is_done = lu_table_slot_wait_filled (slot, address, WAIT_MS);
       lu_read_budget_charge (self->budget, pid, lu_monotonic_ns () - begin);
     }
   return is_done;
 }
 
 gboolean
-lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped)
+lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped, guint64 address)
 {
   LuTableSlot *slot = lu_module_table_slot (mapped->module);
   File *file;
@@ -193,8 +195,9 @@ lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped)
   if (slot == NULL)
     return FALSE;
   if (lu_table_slot_may_fill_gaps (slot) && (file = find_file (self, mapped)) != NULL)
-    lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd));
-  return lu_table_slot_is_filling (slot) && wait_filled (self, slot, mapped->pid);
+    lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd),
+                             address);
+  return lu_table_slot_is_filling (slot) && wait_filled (self, slot, address, mapped->pid);
 }
 
 static void

@@ -42,9 +42,10 @@ typedef struct
 LuCodeResult lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped,
                                   guint64 file_offset, guint8 *bytes, gsize size);
 
-/* Asks for rows for the code of a module that no CFI covers, if they were never asked for, and
- * waits for them as long as the process has time. Returns whether there may be new ones. */
-gboolean lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped);
+/* Asks for rows for the code of a module that no CFI covers, first around an ELF address, and waits
+ * for these as long as the process has time. Returns whether there may be new ones. */
+gboolean lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped,
+                                   guint64 address);
 
 /* Returns an empty list of images whose CFI is held. Removing an image releases its CFI. */
 GPtrArray *lu_held_cfi_new (void);

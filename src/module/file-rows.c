@@ -202,20 +202,16 @@ lu_file_rows_may_fill_gaps (const LuImage *image)
   return is_decoded (image) && lu_image_cfi_size (image) > 0;
 }
 
-gboolean
-lu_file_rows_have_room (const LuImage *image)
+guint64
+lu_file_rows_bytes (const LuImage *image)
 {
   guint n;
   const LuSegment *segments = lu_image_segments (image, &n);
-  guint64 left = LU_CODE_MAX_BYTES;
+  guint64 size = 0;
 
   for (guint i = 0; i < n; i++)
-    {
-      if (segments[i].file_size > left)
-        return FALSE;
-      left -= segments[i].file_size;
-    }
-  return TRUE;
+    size += MIN (segments[i].file_size, G_MAXUINT32);
+  return size;
 }
 
 gboolean
@@ -273,26 +269,26 @@ compare_leads (gconstpointer a, gconstpointer b)
   return one < other ? -1 : one > other;
 }
 
-/* Makes the rows of the gaps, which are at least one, with the jumps that lead there. */
-static LuExtraRows *
-fill_found (CodeReading *reading, const gint *is_cancelled)
+/* Reads the gaps, which are at least one, with the jumps that lead there. */
+static LuCodeRows *
+read_found (CodeReading *reading, const gint *is_cancelled)
 {
   LuTailJumps *found = &reading->found;
   g_autoptr (GArray) leads = g_array_new (FALSE, FALSE, sizeof (LuCodeLead));
   g_autoptr (LuExtraRows) jumps = lu_extra_rows_new ();
   g_autofree guint8 *code = g_malloc (MAX_FUNCTION);
-  const LuCodeWanted wanted = { found->gaps, leads, jumps->jumps, is_cancelled };
+  const LuCodeWanted wanted = { (GArray *) found->gaps, leads, jumps->jumps, is_cancelled };
 
   found->rows = jumps;
   found->leads = leads;
   reading->code = code;
   lu_compiler_foreach_piece (reading->compiler, read_function, reading);
   g_array_sort (leads, compare_leads);
-  return lu_code_rows_make (reading->fd, &wanted);
+  return lu_code_rows_new (reading->fd, &wanted);
 }
 
-static LuExtraRows *
-fill_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelled)
+static LuCodeRows *
+read_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelled)
 {
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
   Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image) };
@@ -308,18 +304,18 @@ fill_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelle
   note_gap (&coverage, coverage.done, G_MAXUINT64);
   if ((coverage.gap_size < MIN_GAPS && !coverage.is_entry_bare) || gaps->len >= MAX_GAPS)
     return NULL;
-  return fill_found (&reading, is_cancelled);
+  return read_found (&reading, is_cancelled);
 }
 
-LuExtraRows *
-lu_file_rows_fill_gaps (LuImage *image, int fd, const gint *is_cancelled)
+LuCodeRows *
+lu_file_rows_read_gaps (LuImage *image, int fd, const gint *is_cancelled)
 {
   LuCompiler *compiler = lu_decoder_load () && !is_go (fd) ? begin_cfi (image) : NULL;
-  LuExtraRows *rows = NULL;
+  LuCodeRows *rows = NULL;
 
   if (compiler == NULL)
     return NULL;
-  rows = fill_gaps (compiler, image, fd, is_cancelled);
+  rows = read_gaps (compiler, image, fd, is_cancelled);
   end_cfi (compiler, image);
   return rows;
 }

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "code/code-rows.h"
 #include "elf/image.h"
 #include "table/extra-rows.h"
 
@@ -25,8 +26,9 @@ gboolean lu_file_rows_may_fill_gaps (const LuImage *image);
  * files are not stored, because they may change, and change back, while they are read. Any thread.
  */
 gboolean lu_file_rows_may_be_stored (int fd);
-/* Returns whether the file is small enough for it: all that it loads is read. Any thread. */
-gboolean lu_file_rows_have_room (const LuImage *image);
-/* Makes rows for the code that no CFI covers. NULL: there are none, or it was cancelled (atomic,
- * NULL for never). Any thread. */
-LuExtraRows *lu_file_rows_fill_gaps (LuImage *image, int fd, const gint *is_cancelled);
+/* Returns how much it loads, all of which is read; more than LU_CODE_MAX_BYTES is too much. Any
+ * thread. */
+guint64 lu_file_rows_bytes (const LuImage *image);
+/* Reads the code that no CFI covers, so that rows can be made for it. NULL: there is none. They are
+ * given up when the integer is not 0 (atomic, NULL for never). Any thread. */
+LuCodeRows *lu_file_rows_read_gaps (LuImage *image, int fd, const gint *is_cancelled);

@@ -6,104 +6,179 @@
 #include "module/gap-filler.h"
 
 #include "base/clock.h"
-#include "base/fd.h"
-#include "base/priority.h"
 #include "module/file-rows.h"
+#include "module/filling.h"
 
 #include <malloc.h>
 #include <pthread.h>
 
 #define MAX_FILES 8
-
-/* A file that needs rows. */
-typedef struct
-{
-  LuTableSlot *slot; /* reference */
-  LuImage *image;    /* reference */
-  int fd;            /* owned */
-  gboolean is_storable;
-} Filling;
+/* What the files that have begun may load, together. */
+#define MAX_LOADED (2 * (guint64) LU_CODE_MAX_BYTES)
 
 struct _LuGapFiller
 {
   const gint *is_stopping;
   GThread *thread; /* NULL: not started */
 
-  pthread_mutex_t mutex; /* not a GMutex, because thread sanitizers understand this one */
-  pthread_cond_t changed;
-  GQueue files;     /* of Filling; the first is the next */
-  guint n_storable; /* files that wait or are at work, and whose rows others will find */
-  gboolean is_ending;
+  pthread_mutex_t mutex;  /* not a GMutex, because thread sanitizers understand this one */
+  pthread_cond_t changed; /* with the monotonic clock */
+  GQueue files;           /* of LuFilling; the first is the next */
+  guint n_storable;       /* files that wait or are at work, and whose rows others will find */
+  guint64 rest_until;     /* monotonic: no unit is made before that for which nobody waits */
+  gboolean is_finishing, is_ending;
 };
 
-static void
-filling_free (gpointer data)
+/* What the thread does next. */
+typedef struct
 {
-  Filling *self = data;
+  LuFilling *filling;
+  guint unit;
+  gboolean is_awaited;
+} Job;
 
-  lu_table_slot_unref (self->slot);
-  lu_image_unref (self->image);
-  lu_fd_clear (&self->fd);
-  g_free (self);
+static LuFilling *
+find_filling (LuGapFiller *self, const LuTableSlot *slot)
+{
+  for (GList *link = self->files.head; link != NULL; link = link->next)
+    if (((LuFilling *) link->data)->slot == slot)
+      return link->data;
+  return NULL;
 }
 
-static void
-fill (const LuGapFiller *self, const Filling *filling)
+/* Finds a unit that somebody waits for, or a file that has not begun. Files take turns. */
+static gboolean
+find_awaited (LuGapFiller *self, Job *job)
 {
-  guint64 begin = lu_thread_cpu_ns ();
-  g_autoptr (LuExtraRows) rows = NULL;
-  guint8 identity[LU_DIGEST_SIZE];
+  guint64 loaded = 0;
 
-  if (!lu_file_rows_have_room (filling->image)
-      || !lu_image_digest_loaded (filling->image, filling->fd, identity)
-      || lu_table_slot_load_filled (filling->slot, filling->image, identity))
-    return;
-  if (lu_image_hold_cfi (filling->image))
-    lu_image_release_cfi (filling->image);
-  else if (!lu_image_refill_cfi (filling->image, filling->fd))
-    return;
-  rows = lu_file_rows_fill_gaps (filling->image, filling->fd, self->is_stopping);
-  if (rows != NULL)
-    lu_table_slot_take_filled (
-        filling->slot, filling->image, rows,
-        filling->is_storable && lu_file_rows_may_be_stored (filling->fd) ? identity : NULL);
-  g_debug ("%u rows for code without CFI took %" G_GUINT64_FORMAT " us",
-           rows != NULL ? rows->rows->len : 0, (lu_thread_cpu_ns () - begin) / 1000);
+  for (GList *link = self->files.head; link != NULL; link = link->next)
+    {
+      job->filling = link->data;
+      job->unit = lu_filling_take_asked (job->filling);
+      if (job->unit != LU_NO_UNIT || lu_filling_due (job->filling) <= lu_monotonic_ns ())
+        {
+          g_queue_unlink (&self->files, link);
+          g_queue_push_tail_link (&self->files, link);
+          return TRUE;
+        }
+      loaded += job->filling->has_begun ? lu_file_rows_bytes (job->filling->image) : 0;
+    }
+  for (GList *link = self->files.head; link != NULL; link = link->next)
+    {
+      job->filling = link->data;
+      if (!job->filling->has_begun
+          && (loaded == 0 || loaded + lu_file_rows_bytes (job->filling->image) <= MAX_LOADED))
+        return TRUE;
+    }
+  return FALSE;
 }
 
-/* Waits for a file. NULL: the thread is to end. */
-static Filling *
-take_file (LuGapFiller *self)
+/* Finds a unit that nobody waits for. */
+static gboolean
+find_next (LuGapFiller *self, Job *job)
 {
-  Filling *filling;
+  gboolean may_rest = !self->is_finishing && lu_monotonic_ns () < self->rest_until;
+
+  for (GList *link = self->files.head; link != NULL; link = link->next)
+    {
+      job->filling = link->data;
+      if (may_rest && !job->filling->is_hurried)
+        continue;
+      job->unit = lu_filling_take_next (job->filling);
+      if (job->unit != LU_NO_UNIT)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Returns when there is more to do, if nobody asks for anything. */
+static guint64
+next_time (const LuGapFiller *self)
+{
+  guint64 time = self->rest_until;
+
+  for (GList *link = self->files.head; link != NULL; link = link->next)
+    time = MIN (time, lu_filling_due (link->data));
+  return time;
+}
+
+static int
+wait_until (LuGapFiller *self, guint64 time)
+{
+  const struct timespec until = { .tv_sec = (time_t) (time / 1000000000),
+                                  .tv_nsec = (long) (time % 1000000000) };
+
+  return pthread_cond_timedwait (&self->changed, &self->mutex, &until);
+}
+
+/* Waits for something to do. FALSE: the thread is to end. */
+static gboolean
+take_job (LuGapFiller *self, Job *job)
+{
+  gboolean is_found = FALSE;
 
   pthread_mutex_lock (&self->mutex);
-  while (self->files.length == 0 && !self->is_ending)
-    pthread_cond_wait (&self->changed, &self->mutex);
-  filling = self->is_ending ? NULL : g_queue_pop_head (&self->files);
+  while (!self->is_ending && !g_atomic_int_get (self->is_stopping))
+    {
+      job->is_awaited = find_awaited (self, job);
+      is_found = job->is_awaited || find_next (self, job);
+      if (is_found)
+        {
+          job->filling->has_begun = TRUE;
+          break;
+        }
+      if (self->files.length > 0)
+        wait_until (self, next_time (self));
+      else
+        pthread_cond_wait (&self->changed, &self->mutex);
+    }
   pthread_mutex_unlock (&self->mutex);
-  return filling;
+  return is_found;
+}
+
+/* Lets those go on who wait, and drops the file if it is done. */
+static void
+end_job (LuGapFiller *self, LuFilling *filling)
+{
+  gboolean is_done;
+
+  pthread_mutex_lock (&self->mutex);
+  is_done = filling->is_done;
+  if (is_done)
+    {
+      lu_table_slot_end_filling (filling->slot);
+      self->n_storable -= filling->is_storable;
+      g_queue_remove (&self->files, filling);
+    }
+  pthread_cond_broadcast (&self->changed);
+  pthread_mutex_unlock (&self->mutex);
+  if (!is_done)
+    return;
+  lu_filling_free (filling);
+#ifdef __GLIBC__
+  malloc_trim (0); /* it took several times the size of the code */
+#endif
 }
 
 static gpointer
 filler_main (gpointer data)
 {
   LuGapFiller *self = data;
-  Filling *filling;
+  Job job;
 
-  lu_thread_be_ordinary ();
-  while ((filling = take_file (self)) != NULL)
+  while (take_job (self, &job))
     {
-      fill (self, filling);
-      pthread_mutex_lock (&self->mutex);
-      lu_table_slot_end_filling (filling->slot);
-      self->n_storable -= filling->is_storable;
-      pthread_cond_broadcast (&self->changed);
-      pthread_mutex_unlock (&self->mutex);
-      filling_free (filling);
-#ifdef __GLIBC__
-      malloc_trim (0); /* it took several times the size of the code */
-#endif
+      guint64 began = lu_thread_cpu_ns ();
+
+      if (job.filling->states == NULL)
+        lu_filling_begin (job.filling, self->is_stopping, &self->mutex);
+      else
+        lu_filling_run (job.filling, job.unit, &self->mutex);
+      /* As long as it has worked, it leaves the CPU to others. */
+      if (!job.is_awaited)
+        self->rest_until = lu_monotonic_ns () + (lu_thread_cpu_ns () - began);
+      end_job (self, job.filling);
     }
   return NULL;
 }
@@ -128,10 +203,8 @@ lu_gap_filler_has_begun (const LuGapFiller *self)
 void
 lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_taken)
 {
-  Filling *filling = g_new0 (Filling, 1);
+  LuFilling *filling = lu_filling_new (slot, image, fd_taken);
 
-  *filling = (Filling){ lu_table_slot_ref (slot), lu_image_ref (image), fd_taken,
-                        lu_file_rows_may_be_stored (fd_taken) };
   pthread_mutex_lock (&self->mutex);
   self->n_storable += filling->is_storable;
   g_queue_push_tail (&self->files, filling);
@@ -141,21 +214,33 @@ lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_
     self->thread = g_thread_new ("rows", filler_main, self);
 }
 
-gboolean
-lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint max_ms)
+void
+lu_gap_filler_ask (LuGapFiller *self, LuTableSlot *slot, guint64 address)
 {
-  struct timespec until;
+  LuFilling *filling;
+
+  pthread_mutex_lock (&self->mutex);
+  filling = find_filling (self, slot);
+  if (filling != NULL && lu_filling_ask (filling, address))
+    pthread_cond_broadcast (&self->changed);
+  pthread_mutex_unlock (&self->mutex);
+}
+
+gboolean
+lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint64 address, guint max_ms)
+{
+  guint64 end = lu_monotonic_ns () + max_ms * G_GUINT64_CONSTANT (1000000);
+  const LuFilling *filling;
   gboolean is_done;
 
-  clock_gettime (CLOCK_REALTIME, &until);
-  until.tv_nsec += (long) max_ms * 1000000;
-  until.tv_sec += until.tv_nsec / 1000000000;
-  until.tv_nsec %= 1000000000;
+  lu_gap_filler_ask (self, slot, address);
   pthread_mutex_lock (&self->mutex);
-  while (lu_table_slot_is_filling (slot) && !self->is_ending
-         && pthread_cond_timedwait (&self->changed, &self->mutex, &until) == 0)
-    ;
-  is_done = !lu_table_slot_is_filling (slot) || self->is_ending;
+  do
+    {
+      filling = find_filling (self, slot); /* it is dropped when it is done */
+      is_done = filling == NULL || lu_filling_has (filling, address) || self->is_ending;
+    }
+  while (!is_done && wait_until (self, end) == 0);
   pthread_mutex_unlock (&self->mutex);
   return is_done;
 }
@@ -164,10 +249,14 @@ LuGapFiller *
 lu_gap_filler_new (const gint *is_stopping)
 {
   LuGapFiller *self = g_new0 (LuGapFiller, 1);
+  pthread_condattr_t attributes;
 
   self->is_stopping = is_stopping;
   pthread_mutex_init (&self->mutex, NULL);
-  pthread_cond_init (&self->changed, NULL);
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (&self->changed, &attributes);
+  pthread_condattr_destroy (&attributes);
   g_queue_init (&self->files);
   return self;
 }
@@ -175,16 +264,14 @@ lu_gap_filler_new (const gint *is_stopping)
 void
 lu_gap_filler_finish (LuGapFiller *self, gint64 end)
 {
-  gboolean is_done = self->thread == NULL;
-
-  while (!is_done && g_get_monotonic_time () < end)
-    {
-      pthread_mutex_lock (&self->mutex);
-      is_done = self->n_storable == 0;
-      pthread_mutex_unlock (&self->mutex);
-      if (!is_done)
-        g_usleep (1000);
-    }
+  if (self->thread == NULL)
+    return;
+  pthread_mutex_lock (&self->mutex);
+  self->is_finishing = TRUE;
+  pthread_cond_broadcast (&self->changed);
+  while (self->n_storable > 0 && wait_until (self, (guint64) end * 1000) == 0)
+    ;
+  pthread_mutex_unlock (&self->mutex);
 }
 
 void
@@ -197,7 +284,7 @@ lu_gap_filler_stop (LuGapFiller *self)
   pthread_cond_broadcast (&self->changed);
   pthread_mutex_unlock (&self->mutex);
   g_thread_join (g_steal_pointer (&self->thread));
-  g_queue_clear_full (&self->files, filling_free);
+  g_queue_clear_full (&self->files, lu_filling_free);
 }
 
 void

@@ -3,8 +3,10 @@
 
 /* gap-filler.h - the thread that makes rows for code without CFI in files that have CFI.
  *
- * Samples wait for these rows, so unlike the thread that compiles whole files it has the normal
- * priority. It starts with the first such file. */
+ * Samples wait for these rows, so the code around their addresses comes first, a unit of
+ * LU_CODE_UNIT bytes at a time, and the table with the rows so far is published at once. The thread
+ * keeps the priority of the worker, which would otherwise do this itself; the rest of the code it
+ * makes with pauses. It starts with the first such file. */
 
 #pragma once
 
@@ -14,11 +16,10 @@ typedef struct _LuGapFiller LuGapFiller;
 
 /* is_stopping: atomic, borrowed; when it is not 0, the current file is given up. */
 LuGapFiller *lu_gap_filler_new (const gint *is_stopping);
-/* Waits until all files are done whose rows can be stored, but not beyond a time
+/* Waits until all files are done whose rows can be stored, without pauses, but not beyond a time
  * (g_get_monotonic_time()). */
 void lu_gap_filler_finish (LuGapFiller *self, gint64 end);
-/* Ends the thread when it is done with the current file; drops the files that
- * wait. */
+/* Ends the thread when it is done with the current unit; drops all files. */
 void lu_gap_filler_stop (LuGapFiller *self);
 void lu_gap_filler_free (LuGapFiller *self); /* after lu_gap_filler_stop() */
 
@@ -26,8 +27,11 @@ void lu_gap_filler_free (LuGapFiller *self); /* after lu_gap_filler_stop() */
 gboolean lu_gap_filler_has_room (LuGapFiller *self);
 /* Adds a file, open as `fd_taken`. Worker thread. */
 void lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_taken);
-/* Waits until the file of the slot is done, but no longer than `max_ms`, and not if the thread is
- * to end. Returns FALSE if more waiting may help. Worker thread. */
-gboolean lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint max_ms);
+/* Asks for the rows of the slot's file around an ELF address, before others. Worker thread. */
+void lu_gap_filler_ask (LuGapFiller *self, LuTableSlot *slot, guint64 address);
+/* Asks for them, and waits until they are published, or it is known that there are none, but no
+ * longer than `max_ms`, and not if the thread is to end. LU_ALL_ROWS: for the whole file. Returns
+ * FALSE if more waiting may help. Worker thread. */
+gboolean lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint64 address, guint max_ms);
 /* Returns whether the thread was ever started and not stopped yet. */
 gboolean lu_gap_filler_has_begun (const LuGapFiller *self);

@@ -490,9 +490,10 @@ save (LuTables *self, const LuImage *image, const guint8 *identity, const LuTabl
 }
 
 /* Compiles the table of an image with rows from elsewhere, publishes it, and stores it under an
- * identity; NULL: it is not stored. */
+ * identity; NULL: it is not stored. is_last: no other table with more rows follows. */
 static gboolean
-extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, const guint8 *identity)
+extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, const guint8 *identity,
+        gboolean is_last)
 {
   LuTables *self = slot->owner;
   LuTableLimits limits = { .max_bytes = self->budget, .is_cancelled = &self->is_stopping };
@@ -505,8 +506,11 @@ extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows, const guint8
     save (self, image, identity, table);
   pthread_mutex_lock (&self->mutex);
   is_published = publish (self, slot, table);
-  lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);
-  lu_count (&self->counters, LU_COUNTER_TABLES_EXTENDED);
+  if (is_last)
+    {
+      lu_count (&self->counters, LU_COUNTER_TABLES_BUILT);
+      lu_count (&self->counters, LU_COUNTER_TABLES_EXTENDED);
+    }
   pthread_mutex_unlock (&self->mutex);
   return is_published;
 }
@@ -518,7 +522,8 @@ lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows
   gsize digest_size;
 
   atomic_store (&slot->may_fill, FALSE);
-  return extend (slot, image, rows, may_be_stored ? lu_image_digest (image, &digest_size) : NULL);
+  return extend (slot, image, rows, may_be_stored ? lu_image_digest (image, &digest_size) : NULL,
+                 TRUE);
 }
 
 gboolean
@@ -528,7 +533,7 @@ lu_table_slot_may_fill_gaps (LuTableSlot *self)
 }
 
 void
-lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
+lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken, guint64 address)
 {
   lu_autofd fd = fd_taken;
   LuGapFiller *filler = self->owner->filler;
@@ -542,6 +547,7 @@ lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
   if (!atomic_exchange (&self->may_fill, FALSE) || fd < 0)
     return;
   lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
+  lu_gap_filler_ask (filler, self, address);
 }
 
 gboolean
@@ -550,10 +556,16 @@ lu_table_slot_is_filling (LuTableSlot *self)
   return atomic_load (&self->is_filling) != 0;
 }
 
-gboolean
-lu_table_slot_wait_filled (LuTableSlot *self, guint max_ms)
+void
+lu_table_slot_ask_rows (LuTableSlot *self, guint64 address)
 {
-  return lu_gap_filler_wait (self->owner->filler, self, max_ms);
+  lu_gap_filler_ask (self->owner->filler, self, address);
+}
+
+gboolean
+lu_table_slot_wait_filled (LuTableSlot *self, guint64 address, guint max_ms)
+{
+  return lu_gap_filler_wait (self->owner->filler, self, address, max_ms);
 }
 
 void
@@ -570,9 +582,9 @@ lu_tables_filled (void)
 
 void
 lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows,
-                           const guint8 *identity)
+                           const guint8 *identity, gboolean is_last)
 {
-  if (extend (self, image, rows, identity))
+  if (extend (self, image, rows, identity, is_last))
     atomic_fetch_add_explicit (&n_filled, 1, memory_order_release);
 }
 

@@ -56,25 +56,30 @@ gboolean lu_table_slot_extend (LuTableSlot *self, LuImage *image, const LuExtraR
 /* Returns whether rows for code without CFI were never asked for, and the file may have some. Any
  * thread; neither waits nor allocates. */
 gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
+/* Instead of an ELF address: all code of the file. */
+#define LU_ALL_ROWS G_MAXUINT64
 /* Has a thread make rows for the code of the image that no CFI covers (gap-filler.h), from the file
- * open as `fd_taken`. Only the first call for a slot counts; -1: there are none. Worker thread. */
-void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
+ * open as `fd_taken`, and first around an ELF address. Only the first call for a slot counts; -1:
+ * there are none. Worker thread. */
+void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken, guint64 address);
 /* Returns whether that thread has yet to do so. Any thread; neither waits nor allocates. */
 gboolean lu_table_slot_is_filling (LuTableSlot *self);
-/* Waits until it has done so, but no longer than `max_ms`; returns whether it has. Worker thread.
- */
-gboolean lu_table_slot_wait_filled (LuTableSlot *self, guint max_ms);
+/* Asks for the rows around an address before others. Worker thread. */
+void lu_table_slot_ask_rows (LuTableSlot *self, guint64 address);
+/* Asks for them, and waits until they are there or there are none, but no longer than `max_ms`;
+ * returns whether that is so. Worker thread. */
+gboolean lu_table_slot_wait_filled (LuTableSlot *self, guint64 address, guint max_ms);
 /* For that thread: publishes the stored table with such rows in place of any other; FALSE: there is
  * none. identity: lu_image_digest_loaded(), because the table depends on more than the CFI. */
 gboolean lu_table_slot_load_filled (LuTableSlot *self, const LuImage *image,
                                     const guint8 identity[LU_DIGEST_SIZE]);
 /* For that thread: publishes a table with these rows in place of any other, and stores it.
- * identity: as above; NULL: it is not to be stored. */
+ * identity: as above; NULL: it is not to be stored. is_last: these are all. */
 void lu_table_slot_take_filled (LuTableSlot *self, LuImage *image, const LuExtraRows *rows,
-                                const guint8 *identity);
+                                const guint8 *identity, gboolean is_last);
 /* For that thread: nobody has to wait any longer. */
 void lu_table_slot_end_filling (LuTableSlot *self);
-/* Returns how many tables have got such rows. Rules that were found before may be out of date when
+/* Returns how often tables have got such rows. Rules that were found before may be out of date when
  * it changes. Any thread. */
 guint lu_tables_filled (void);
 /* Look into the functions of its table, as lu_table_find_start() and lu_table_leads_to(); FALSE

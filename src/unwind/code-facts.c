@@ -278,15 +278,16 @@ is_target (const LuFrameCall *call, guint64 target)
 }
 
 /* Has rows made for the file of the call, and sets *kind to DIRECT if those show that it leads to
- * the code. OVER_BUDGET: they have yet to come. */
+ * the code. OVER_BUDGET: some of them have yet to come. */
 static LuCodeResult
 ask_rows (LuCodeReader *reader, const LuMappedModule *file, const LuFrameCall *call, guint64 target,
           LuCallKind *kind)
 {
   LuTableSlot *slot = lu_module_table_slot (call->mapping->module);
 
-  if (lu_code_reader_fill_gaps (reader, file))
-    *kind = is_target (call, target) ? LU_CALL_DIRECT : LU_CALL_NONE;
+  if (lu_code_reader_fill_gaps (reader, file, target - call->mapping->bias)
+      && is_target (call, target))
+    *kind = LU_CALL_DIRECT;
   else if (slot != NULL && (lu_table_slot_is_filling (slot) || lu_table_slot_may_fill_gaps (slot)))
     return LU_CODE_OVER_BUDGET;
   return LU_CODE_READ;

@@ -551,7 +551,7 @@ find_derived_or_ask (const Walk *walk, struct lu_rule *rule)
   if (walk->mapping->status != LU_STATUS_COMPLETE)
     return FALSE;
   file = lu_code_file_of (walk->mapping, walk->pid);
-  return lu_code_reader_fill_gaps (walk->reader, &file)
+  return lu_code_reader_fill_gaps (walk->reader, &file, walk->lookup - walk->mapping->bias)
          && find_derived (walk->mapping, walk->lookup, rule);
 }
 

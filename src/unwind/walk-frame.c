@@ -411,7 +411,7 @@ apply_go (LuWalk *walk, LuRuleFound *found)
     }
 }
 
-/* Asks for rows for the code of a file without CFI, once. FOUND: there are, now; UNKNOWN: only the
+/* Asks for rows for the code of a file without CFI. FOUND: there are, now; UNKNOWN: only the
  * worker may ask and wait. */
 static LuProviderResult
 ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, struct lu_rule *rule)
@@ -424,7 +424,7 @@ ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, struct
   if (walk->reader == NULL)
     return LU_PROVIDER_UNKNOWN;
   file = lu_code_file_of (mapping, walk->pid);
-  return lu_code_reader_fill_gaps (walk->reader, &file)
+  return lu_code_reader_fill_gaps (walk->reader, &file, lookup - mapping->bias)
                  && lu_table_slot_find (slot, lookup - mapping->bias, rule)
                  && rule->cfa_kind != LU_CFA_NONE
              ? LU_PROVIDER_FOUND

@@ -5,9 +5,10 @@
  * and compares them with the CFI at every instruction.
  *
  * For each file: instructions with CFI, the share of them with a row, and rows that are wrong; -v
- * prints each wrong one. Code whose CFI is not a plain frame (expressions, ends of stacks) is not
- * counted. --limit-rows P and --limit-wrong N set the percentage of instructions with rows, and the
- * wrong ones in a million, at which the program fails. */
+ * prints each wrong one. The code is looked at in the parts that a recording takes, or with --whole
+ * at once. Code whose CFI is not a plain frame (expressions, ends of stacks) is not counted.
+ * --limit-rows P and --limit-wrong N set the percentage of instructions with rows, and the wrong
+ * ones in a million, at which the program fails. */
 
 #include "code/code-rows.h"
 #include "code/decoder.h"
@@ -28,15 +29,23 @@ typedef struct
   guint64 bytes;
 } Counts;
 
+/* Code that was looked at on its own. */
+typedef struct
+{
+  guint64 start; /* ELF address */
+  LuFlow *flow;  /* owned */
+} Piece;
+
 typedef struct
 {
   LuTable *table;
-  GPtrArray *flows;
+  GArray *pieces; /* of Piece, ascending */
   const LuCodeFile *file;
   Counts counts;
   gboolean is_verbose;
 } Arbiter;
 
+static gboolean is_whole;
 static int min_rows_permille = -1, max_wrong_per_million = -1;
 
 static gboolean
@@ -72,14 +81,20 @@ judge (const LuFrameFacts *facts, const struct lu_rule *cfi)
   return WRONG;
 }
 
+/* What is certain comes first, then what other pieces know of functions that go on here. */
 static const LuFrameFacts *
 find_facts (const Arbiter *self, guint64 address)
 {
-  const LuFrameFacts *facts = NULL;
+  guint n = lu_code_file_first (self->pieces, address + 1);
+  const LuFlow *home = n > 0 ? g_array_index (self->pieces, Piece, n - 1).flow : NULL;
+  const LuFrameFacts *own = home != NULL ? lu_flow_facts_at (home, address) : NULL, *facts = NULL;
 
-  for (guint i = 0; facts == NULL && i < self->flows->len; i++)
-    facts = lu_flow_facts_at (self->flows->pdata[i], address);
-  return facts;
+  if (own != NULL && lu_flow_is_certain_at (home, address))
+    return own;
+  for (guint i = 0; facts == NULL && i < self->pieces->len; i++)
+    if (i != n - 1)
+      facts = lu_flow_facts_at (g_array_index (self->pieces, Piece, i).flow, address);
+  return facts != NULL ? facts : own;
 }
 
 static void
@@ -155,19 +170,27 @@ seconds (void)
 }
 
 static void
-analyse (Arbiter *self)
+clear_piece (gpointer piece)
+{
+  lu_flow_free (((Piece *) piece)->flow);
+}
+
+static void
+analyse (Arbiter *self, const LuCodeRows *rows)
 {
   g_autoptr (GArray) words = lu_code_file_find_pointers (self->file);
+  const GArray *parts = is_whole ? self->file->ranges : lu_code_rows_parts (rows);
 
-  for (guint i = 0; i < self->file->ranges->len; i++)
+  for (guint i = 0; i < parts->len; i++)
     {
-      const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
+      const LuCodeBytes *range = &g_array_index (parts, LuCodeBytes, i);
       LuFlow *flow = lu_code_rows_analyse (self->file, range, words, &(LuCodeWanted){ 0 });
+      Piece piece = { range->start, flow };
 
       if (flow == NULL)
         g_print ("over budget\n");
       else
-        g_ptr_array_add (self->flows, flow);
+        g_array_append_val (self->pieces, piece);
       self->counts.bytes += range->size;
     }
 }
@@ -187,21 +210,23 @@ arbitrate (const char *path, gboolean is_verbose)
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   g_autoptr (LuImage) image = fd >= 0 ? lu_image_open (fd, NULL) : NULL;
   g_autoptr (LuCodeFile) file = fd >= 0 ? lu_code_file_read (fd, 1u << 30, NULL) : NULL;
+  g_autoptr (LuCodeRows) rows = fd >= 0 ? lu_code_rows_new (fd, &(LuCodeWanted){ 0 }) : NULL;
   LuCfi *cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
   g_autoptr (LuTable) table = cfi != NULL ? lu_table_new (cfi) : NULL;
   Arbiter self = { .table = table, .file = file, .is_verbose = is_verbose };
   gboolean is_fine = TRUE;
 
-  if (table != NULL && file != NULL)
+  if (table != NULL && file != NULL && (is_whole || rows != NULL))
     {
       g_autoptr (LuCompiler) compiler = lu_compiler_new (cfi);
       double began = seconds ();
 
-      self.flows = g_ptr_array_new_with_free_func ((GDestroyNotify) lu_flow_free);
-      analyse (&self);
+      self.pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
+      g_array_set_clear_func (self.pieces, clear_piece);
+      analyse (&self, rows);
       self.counts.seconds = seconds () - began;
       lu_compiler_foreach_piece (compiler, compare_piece, &self);
-      g_ptr_array_unref (self.flows);
+      g_array_unref (self.pieces);
       is_fine = is_good (&self.counts);
       g_print ("%-40s %9" G_GUINT64_FORMAT " %6.2f %% rows %5" G_GUINT64_FORMAT
                " wrong %6" G_GUINT64_FORMAT " unclear %5.1f MB/s%s\n",
@@ -225,6 +250,7 @@ main (int argc, char **argv)
   g_auto (GStrv) paths = NULL;
   const GOptionEntry entries[] = {
     { "verbose", 'v', 0, G_OPTION_ARG_NONE, &is_verbose, "Print what is wrong", NULL },
+    { "whole", 0, 0, G_OPTION_ARG_NONE, &is_whole, "Do not cut the code into parts", NULL },
     { "limit-rows", 0, 0, G_OPTION_ARG_DOUBLE, &rows, "Percentage of instructions", "P" },
     { "limit-wrong", 0, 0, G_OPTION_ARG_INT, &max_wrong_per_million, "In a million rows", "N" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &paths, NULL, NULL },

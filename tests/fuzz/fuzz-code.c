@@ -90,7 +90,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     lu_flow_add_start (flow, ADDRESS + data[size - 1 - i], (LuStartKind) (i % 3), i == 7);
   if (lu_flow_run (flow) && lu_flow_run_pointers (flow))
     lu_flow_run_gaps (flow);
-  lu_flow_write (flow, rows);
+  lu_flow_write (flow, LU_FLOW_ALL, rows);
   check (rows, size);
   return 0;
 }

@@ -9,6 +9,8 @@
 #include "arch/arch.h"
 #include "code/flow.h"
 #include "code/decoder.h"
+#include "code/returns.h"
+#include "code/row-list.h"
 #include "table/rule.h"
 
 #include <string.h>
@@ -307,7 +309,7 @@ test_written (void)
   g_assert_true (lu_flow_run (flow));
   lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
   g_assert_true (lu_flow_run (flow));
-  lu_flow_write (flow, rows);
+  lu_flow_write (flow, LU_FLOW_ALL, rows);
   g_assert_cmpmem (rows->starts->data, rows->starts->len * sizeof (guint64), starts, sizeof starts);
   g_assert_cmpuint (rows->jumps->len, ==, 1);
   jump = &g_array_index (rows->jumps, LuFunctionJump, 0);
@@ -315,6 +317,110 @@ test_written (void)
   g_assert_cmphex (jump->to, ==, ADDRESS + 16);
   g_assert_cmpint (g_array_index (rows->rows, LuExtraRow, rows->rows->len - 1).rule, ==,
                    LU_RULE_NONE);
+}
+
+/* A function at home whose cold part is elsewhere, in the middle of its frame, and that code looked
+ * at from its own home, where nothing leads to it. */
+static void
+test_away (void)
+{
+  /* 0: push rbx; test edi,edi; jne 32; pop rbx; ret; 32: call *rax; jmp 5 */
+  Code code = assemble ("53 85 ff 75 1b 5b c3 cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc "
+                        "cc cc cc cc cc cc cc cc ff d0 eb e1");
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes }, home = { ADDRESS, 16, code.bytes };
+  const guint64 starts[] = { ADDRESS + 32 };
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = NULL;
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  const LuExtraRow *first;
+
+  describe (&code, &file);
+  flow = lu_flow_new (&range, &file);
+  lu_flow_set_home (flow, &home);
+  g_assert_false (lu_flow_add_start (flow, ADDRESS + 32, LU_START_CERTAIN, FALSE));
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 5, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 34, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  lu_flow_write (flow, LU_FLOW_WEAK, rows);
+  g_assert_cmpuint (rows->rows->len, ==, 0);
+  lu_flow_write (flow, LU_FLOW_AWAY, rows);
+  g_assert_cmpmem (rows->starts->data, rows->starts->len * sizeof *starts, starts, sizeof starts);
+  g_assert_cmpuint (rows->jumps->len, ==, 1);
+  g_assert_cmpuint (rows->rows->len, ==, 2);
+  first = &g_array_index (rows->rows, LuExtraRow, 0);
+  g_assert_cmphex (first->address, ==, ADDRESS + 32);
+  g_assert_cmphex (first[1].address, ==, ADDRESS + 36);
+  g_assert_cmpuint (first[1].rule, ==, LU_RULE_NONE);
+}
+
+/* Functions outside of the home: one that returns, one that does not, one that calls it, one that
+ * goes round for ever, and two that call each other. */
+static void
+test_returns (void)
+{
+  /* 0: ret; 1: hlt; 2: call 1; 7: jmp 7; 9: call 16; f: ret; 10: call 9 */
+  Code code = assemble ("c3 f4 e8 fa ff ff ff eb fe e8 02 00 00 00 90 c3 e8 f4 ff ff ff");
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+  LuFlowFile file;
+  LuCodeReturns *returns;
+
+  describe (&code, &file);
+  g_array_append_val (ranges, range);
+  returns = lu_code_returns_new (ranges, &file);
+  g_assert_true (lu_code_returns_from (returns, ADDRESS));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 1));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 2));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 7));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS + 9));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS - 1));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS - 0x20));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS - 0x10));
+  lu_code_returns_free (returns);
+}
+
+static void
+add_row (LuRowList *list, guint64 address, guint32 rule)
+{
+  LuExtraRow row = { address, rule };
+
+  g_array_append_val (list->rows, row);
+  if (rule != LU_RULE_NONE)
+    g_array_append_val (list->starts, address);
+}
+
+/* Rows of other code stand where the first say nothing, and so do its starts. */
+static void
+test_overlay (void)
+{
+  LuRowList over = lu_row_list_new (), under = lu_row_list_new (), all = lu_row_list_new ();
+  const struct
+  {
+    guint64 address;
+    guint32 rule;
+  } want[] = { { 5, 7 }, { 10, 2 }, { 20, 7 }, { 25, 0 }, { 30, 3 }, { 40, 0 } };
+  const guint64 starts[] = { 5, 10, 30 };
+
+  add_row (&over, 10, 2);
+  add_row (&over, 20, 0);
+  add_row (&over, 30, 3);
+  add_row (&over, 40, 0);
+  add_row (&under, 5, 7);
+  add_row (&under, 25, 0);
+  add_row (&under, 35, 8);
+  add_row (&under, 38, 0);
+  lu_row_list_overlay (&all, &over, &under);
+  g_assert_cmpuint (all.rows->len, ==, G_N_ELEMENTS (want));
+  for (guint i = 0; i < G_N_ELEMENTS (want); i++)
+    {
+      g_assert_cmphex (g_array_index (all.rows, LuExtraRow, i).address, ==, want[i].address);
+      g_assert_cmpuint (g_array_index (all.rows, LuExtraRow, i).rule, ==, want[i].rule);
+    }
+  g_assert_cmpmem (all.starts->data, all.starts->len * sizeof *starts, starts, sizeof starts);
+  lu_row_list_clear (&over);
+  lu_row_list_clear (&under);
+  lu_row_list_clear (&all);
 }
 
 /* Functions that go on in code that is not looked at: an entry of a procedure linkage table, which
@@ -336,7 +442,7 @@ test_far (void)
   lu_flow_add_start (flow, ADDRESS + 16, LU_START_CERTAIN, FALSE);
   lu_flow_add_start (flow, ADDRESS + 32, LU_START_CERTAIN, FALSE);
   g_assert_true (lu_flow_run (flow));
-  lu_flow_write (flow, rows);
+  lu_flow_write (flow, LU_FLOW_ALL, rows);
   lu_extra_rows_sort_jumps (rows);
   g_assert_cmpmem (rows->jumps->data, rows->jumps->len * sizeof *want, want, sizeof want);
   g_assert_true (has_rule (flow, 16, ENTRY));
@@ -380,7 +486,7 @@ test_close (void)
   lu_flow_add_start (flow, ADDRESS + 2, LU_START_CERTAIN, FALSE);
   lu_flow_add_start (flow, ADDRESS + 3, LU_START_CERTAIN, FALSE);
   g_assert_true (lu_flow_run (flow));
-  lu_flow_write (flow, rows);
+  lu_flow_write (flow, LU_FLOW_ALL, rows);
   g_assert_cmpuint (rows->starts->len, ==, 3);
   for (guint i = 0; i < 3; i++)
     g_assert_cmphex (g_array_index (rows->starts, guint64, i), ==, ADDRESS + i + (i > 0));
@@ -428,7 +534,7 @@ test_garbage (void)
   lu_flow_run (flow);
   lu_flow_run_pointers (flow);
   lu_flow_run_gaps (flow);
-  lu_flow_write (flow, rows);
+  lu_flow_write (flow, LU_FLOW_ALL, rows);
   lu_flow_set_cancelled (flow, &cancelled);
   lu_flow_add_start (flow, ADDRESS + 1, LU_START_CERTAIN, FALSE);
   g_assert_false (lu_flow_add_start (flow, ADDRESS + size, LU_START_CERTAIN, FALSE));
@@ -454,6 +560,9 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/written", test_written);
   g_test_add_func ("/flow/far", test_far);
+  g_test_add_func ("/flow/away", test_away);
+  g_test_add_func ("/flow/returns", test_returns);
+  g_test_add_func ("/flow/overlay", test_overlay);
   g_test_add_func ("/flow/hint", test_hint);
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/gaps", test_gaps);

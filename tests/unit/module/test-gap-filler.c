@@ -104,12 +104,17 @@ test_rows (void)
 {
   Program program = open_program ();
   const gint cancelled = 1;
-  g_autoptr (LuExtraRows) none = lu_file_rows_fill_gaps (program.image, program.fd, &cancelled);
-  g_autoptr (LuExtraRows) rows = lu_file_rows_fill_gaps (program.image, program.fd, NULL);
+  g_autoptr (LuCodeRows) none = lu_file_rows_read_gaps (program.image, program.fd, &cancelled);
+  g_autoptr (LuCodeRows) code = lu_file_rows_read_gaps (program.image, program.fd, NULL);
+  const LuExtraRows *rows;
   gint64 index;
   guint32 id;
 
-  g_assert_null (none);
+  g_assert_false (lu_code_rows_run_unit (none, 0));
+  g_assert_null (lu_code_rows_collect (code));
+  for (guint i = 0; i < lu_code_rows_n_units (code); i++)
+    g_assert_true (lu_code_rows_run_unit (code, i));
+  rows = lu_code_rows_collect (code);
   g_assert_nonnull (rows);
   index = lu_extra_rows_find (rows, elf_address (&program, bare_pushed));
   g_assert_cmpint (index, >=, 0);
@@ -139,7 +144,7 @@ test_thread (void)
   struct lu_rule rule;
 
   g_assert_true (lu_table_slot_may_fill_gaps (slot));
-  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
   g_assert_false (lu_table_slot_may_fill_gaps (slot));
   for (guint i = 0; i < PATIENCE_S * 1000 && lu_tables_filled () == before; i++)
     g_usleep (1000);
@@ -170,11 +175,11 @@ waits_for_rows (const Program *program, LuQueue *queue)
   g_autoptr (LuModule) module = lu_module_new (&key);
   LuTableSlot *slot = lu_tables_add (tables, program->image);
 
-  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (program->fd));
+  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (program->fd), 0);
   lu_module_take_slot (module, slot);
   lu_module_publish (module, LU_MODULE_READY, lu_image_ref (program->image));
   lu_code_reader_set_queue (reader, queue);
-  return lu_code_reader_fill_gaps (reader, &(LuMappedModule){ .module = module });
+  return lu_code_reader_fill_gaps (reader, &(LuMappedModule){ .module = module }, 0);
 }
 
 /* A sample waits for rows, but not while others are dropped for lack of room. */
@@ -197,6 +202,30 @@ test_behind (void)
   close_program (&program);
 }
 
+/* Rows around an address that is asked for come before those of the rest, and are published. */
+static void
+test_first (void)
+{
+  Program program = open_program ();
+  guint64 address = elf_address (&program, bare_pushed);
+  gboolean is_first = FALSE;
+
+  for (guint i = 0; i < N_TRIALS && !is_first; i++)
+    {
+      g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
+      g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+      struct lu_rule rule;
+
+      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), address);
+      g_assert_true (lu_table_slot_wait_filled (slot, address, PATIENCE_S * 1000));
+      g_assert_true (lu_table_slot_find (slot, address, &rule));
+      g_assert_true ((rule.flags & LU_RULE_DERIVED) != 0);
+      is_first = lu_table_slot_is_filling (slot);
+    }
+  g_assert_true (is_first);
+  close_program (&program);
+}
+
 /* Fills the gaps of a file, and waits until that is done. */
 static void
 fill_and_wait (LuTables *tables, const Program *program, int fd)
@@ -204,8 +233,8 @@ fill_and_wait (LuTables *tables, const Program *program, int fd)
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program->image);
   struct lu_rule rule;
 
-  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (fd));
-  g_assert_true (lu_table_slot_wait_filled (slot, PATIENCE_S * 1000));
+  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (fd), 0);
+  g_assert_true (lu_table_slot_wait_filled (slot, LU_ALL_ROWS, PATIENCE_S * 1000));
   g_assert_false (lu_table_slot_is_filling (slot));
   g_assert_true (lu_table_slot_find (slot, elf_address (program, bare_pushed), &rule));
   g_assert_true ((rule.flags & LU_RULE_DERIVED) != 0);
@@ -252,7 +281,7 @@ test_finished (void)
   LuTables *tables = new_stored_tables (directory);
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
-  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
   lu_tables_stop (tables, PATIENCE_S * 100, PATIENCE_S * 1000);
   g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_STORED), ==, 1);
   lu_tables_free (tables);
@@ -321,7 +350,7 @@ test_end (void)
     {
       g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
-      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
     }
   lu_tables_stop (tables, 0, 0);
   close_program (&program);
@@ -337,7 +366,7 @@ test_after_end (void)
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
   lu_tables_free (tables);
-  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
   close_program (&program);
 }
 
@@ -349,7 +378,7 @@ test_gone (void)
   g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
-  lu_table_slot_fill_gaps (slot, program.image, -1);
+  lu_table_slot_fill_gaps (slot, program.image, -1, 0);
   g_assert_false (lu_table_slot_may_fill_gaps (slot));
   close_program (&program);
 }
@@ -367,6 +396,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/behind", test_behind);
+  g_test_add_func ("/gap-filler/first", test_first);
   g_test_add_func ("/gap-filler/stored", test_stored);
   g_test_add_func ("/gap-filler/finished", test_finished);
   g_test_add_func ("/gap-filler/not-ours", test_not_ours);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* row-list.h - rows and starts of functions of some code, put together with those of other code. */
+
+#pragma once
+
+#include "table/extra-rows.h"
+
+/* Parts of LuExtraRows; the rules are elsewhere. */
+typedef struct
+{
+  GArray *rows;   /* of LuExtraRow, ascending */
+  GArray *starts; /* of guint64, ascending */
+} LuRowList;
+
+LuRowList lu_row_list_new (void);
+void lu_row_list_clear (LuRowList *self); /* one that is zeroed is allowed */
+void lu_row_list_empty (LuRowList *self);
+/* Adds rows behind those that are there. */
+void lu_row_list_append (LuRowList *self, const GArray *rows, const GArray *starts);
+/* Adds the rows of `over`, and where these say nothing, those of `under`. `self` is empty. Linear
+ * in their size. */
+void lu_row_list_overlay (LuRowList *self, const LuRowList *over, const LuRowList *under);
