@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #define MAX_FILES 8
-/* What the files that have begun may load, together. */
+/* All files that have begun may load this much, together. */
 #define MAX_LOADED (2 * (guint64) LU_CODE_MAX_BYTES)
 
 struct _LuGapFiller
@@ -29,7 +29,7 @@ struct _LuGapFiller
   gboolean is_finishing, is_ending;
 };
 
-/* What the thread does next. */
+/* The next thing that the thread does. */
 typedef struct
 {
   LuFilling *filling;

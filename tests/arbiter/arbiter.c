@@ -81,7 +81,8 @@ judge (const LuFrameFacts *facts, const struct lu_rule *cfi)
   return WRONG;
 }
 
-/* What is certain comes first, then what other pieces know of functions that go on here. */
+/* Facts that are certain come first, then those that other pieces know of functions that go on
+ * here. */
 static const LuFrameFacts *
 find_facts (const Arbiter *self, guint64 address)
 {
