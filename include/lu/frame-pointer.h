@@ -31,8 +31,8 @@
  * this many notes, because new code may be generated at the same address. */
 #define LU_FP_SET_UP_BITS     11
 #define LU_FP_NOTES_PER_EPOCH 4096
-/* The same of processes whose generated code keeps frame pointers, so that code does not displace
- * them. */
+/* Processes whose generated code keeps frame pointers have slots of their own, 2^BITS of them, so
+ * that code does not displace them. */
 #define LU_FP_HOTSPOT_BITS 6
 
 /* Returns whether `fp` can be the frame pointer of a frame with the stack pointer `sp`. `last_fp`

@@ -123,19 +123,16 @@ typedef struct _LuArch
    * LU_CALL_LONGEST are not needed. Never returns UNKNOWN. Sets `displacement` to the distance of a
    * direct call's target from the return address, otherwise to 0. */
   enum lu_call_kind (*decode_call) (const guint8 *bytes, gsize n, gint64 *displacement);
-
   /* Optional: returns whether LU_ARCH_PLT_BYTES of code are an entry of a procedure linkage table,
    * which jumps to another file, or to what the same file exports. */
   gboolean (*is_plt_entry) (const guint8 *code);
   /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu_leaf_of()). */
   guint32 (*leaf_of) (const guint8 *code);
-  /* Optional: returns whether Python's trampolines (python -X perf) return to such an address
-   * in a mapping. */
+  /* Optional: whether Python's trampolines (python -X perf) return to this place of a mapping. */
   gboolean (*is_trampoline_return) (guint64 pc, guint64 start, guint64 size);
   guint8 trampoline_frame; /* bytes between their stack pointer and their own return address */
   /* DWARF numbers of the registers in which HotSpot has the caller's stack pointer and return
-   * address between interpreted and compiled code (lu/frame-pointer.h). Both 0: its code is not
-   * known. */
+   * address between interpreted and compiled code (lu/frame-pointer.h). Both 0: not known. */
   guint16 hotspot_sender, hotspot_return;
 
   /* Signals */
@@ -148,7 +145,6 @@ typedef struct _LuArch
   void (*complete_signal_rule) (struct lu_rule *rule);
   /* Optional: the rule of such a frame, for a restorer without CFI. */
   const struct lu_rule *kernel_frame;
-
   LuArchFiles files;
 } LuArch;
 
