@@ -82,7 +82,7 @@ struct _LuTables
   void (*listener) (gpointer user_data); /* NULL: none */
   gpointer listener_data;
   LuCounters counters;    /* changed under the mutex, except misses */
-  guint64 unpruned_bytes; /* used by the thread only */
+  guint64 unpruned_bytes; /* stored since others were last removed; under the mutex */
 };
 
 /* C11 atomics rather than gatomicrefcount, because a thread sanitizer does not see into GLib's
@@ -470,6 +470,7 @@ static void
 save (LuTables *self, const LuImage *image, const guint8 *identity, const LuTable *table)
 {
   LuStorePruned pruned;
+  gboolean is_pruned;
 
   if (self->store == NULL || lu_store_is_read_only (self->store))
     return;
@@ -481,12 +482,13 @@ save (LuTables *self, const LuImage *image, const guint8 *identity, const LuTabl
     }
   pthread_mutex_lock (&self->mutex);
   lu_count (&self->counters, LU_COUNTER_TABLES_STORED);
-  pthread_mutex_unlock (&self->mutex);
-  if (self->unpruned_bytes == 0)
-    lu_store_prune (self->store, LU_STORE_MAX_BYTES, &pruned);
+  is_pruned = self->unpruned_bytes == 0;
   self->unpruned_bytes += table->stats.table_bytes;
   if (self->unpruned_bytes >= PRUNE_BYTES)
     self->unpruned_bytes = 0;
+  pthread_mutex_unlock (&self->mutex);
+  if (is_pruned)
+    lu_store_prune (self->store, LU_STORE_MAX_BYTES, &pruned);
 }
 
 /* Compiles the table of an image with rows from elsewhere, publishes it, and stores it under an
