@@ -245,13 +245,6 @@ tell (CheckUnwinder *self, LuAddressSpace *space, const LuArch *arch, const Pair
 
 /* The engine */
 
-/* Returns whether the reference knows no such rule; the frames below are compared. */
-static gboolean
-is_refused (const LuStack *stack)
-{
-  return stack->status == LU_STATUS_UNSUPPORTED_RULE;
-}
-
 static void
 check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
@@ -265,7 +258,7 @@ check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
   self->tested->ops->unwind (self->tested, request, &self->other);
   lu_count (&self->parent.counters, LU_COUNTER_COMPARED);
   i = first_difference (stack, &self->other, 0);
-  if (i < stack->n_frames || (i < self->other.n_frames && !is_refused (stack)))
+  if (i < stack->n_frames || i < self->other.n_frames)
     lu_count (&self->parent.counters, LU_COUNTER_FRAMES_DIFFER);
   else if (stack->status != self->other.status)
     lu_count (&self->parent.counters, LU_COUNTER_STATES_DIFFER);
