@@ -33,8 +33,6 @@ lu_bpf_blocks_clear (LuBpfBlocks *self)
 enum lu_bpf_mapping_kind
 lu_bpf_mapping_kind_of (const LuDwflMapping *mapping)
 {
-  LuModuleKind kind = lu_module_key (mapping->module)->kind;
-
   switch (mapping->status)
     {
     case LU_STATUS_COMPLETE:
@@ -45,8 +43,8 @@ lu_bpf_mapping_kind_of (const LuDwflMapping *mapping)
     case LU_STATUS_JIT:
       return LU_BPF_MAPPING_JIT;
     case LU_STATUS_NO_UNWIND_INFO:
-      return kind == LU_MODULE_VSYSCALL || kind == LU_MODULE_UPROBES ? LU_BPF_MAPPING_OPAQUE
-                                                                     : LU_BPF_MAPPING_NO_CFI;
+      return lu_module_key_is_kernel_page (lu_module_key (mapping->module)) ? LU_BPF_MAPPING_OPAQUE
+                                                                            : LU_BPF_MAPPING_NO_CFI;
     default:
       return LU_BPF_MAPPING_OPAQUE;
     }

@@ -74,14 +74,6 @@ is_noreturn_name (const char *name)
   return FALSE;
 }
 
-static gint
-compare_addresses (gconstpointer a, gconstpointer b)
-{
-  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
-
-  return one < other ? -1 : one > other;
-}
-
 /* Reads a section of records. NULL: there is none of that type. */
 static gpointer
 read_table (const Reading *self, const LuElfSectionHeader *section, gsize record, gsize *n)
@@ -304,8 +296,8 @@ read_relocations (const Reading *self)
     dynamic.n = 0;
   read_pointers (self, ".rela.dyn", &dynamic);
   read_pointers (self, ".rela.plt", &dynamic);
-  g_array_sort (self->file->pointers, compare_addresses);
-  g_array_sort (self->file->noreturn, compare_addresses);
+  g_array_sort (self->file->pointers, lu_code_compare_addresses);
+  g_array_sort (self->file->noreturn, lu_code_compare_addresses);
   g_free (dynamic.symbols);
   g_free (dynamic.names);
 }
@@ -337,7 +329,7 @@ read_pointer (gpointer data, guint64 address, guint64 *pointer)
   const LuCodeFile *self = data;
   guint place;
 
-  if (g_array_binary_search (self->pointers, &address, compare_addresses, &place))
+  if (g_array_binary_search (self->pointers, &address, lu_code_compare_addresses, &place))
     {
       *pointer = g_array_index (self->pointers, LuCodePointer, place).value;
       return TRUE;
@@ -350,7 +342,7 @@ is_noreturn (gpointer data, guint64 address)
 {
   const LuCodeFile *self = data;
 
-  return g_array_binary_search (self->noreturn, &address, compare_addresses, NULL);
+  return g_array_binary_search (self->noreturn, &address, lu_code_compare_addresses, NULL);
 }
 
 static gboolean
@@ -424,7 +416,7 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
   read_linkage (&reading);
   read_symbols (&reading, ".symtab", ".strtab");
   read_symbols (&reading, ".dynsym", ".dynstr");
-  g_array_sort (self->functions, compare_addresses);
+  g_array_sort (self->functions, lu_code_compare_addresses);
   read_relocations (&reading);
   find_hints (self);
   return g_steal_pointer (&self);
@@ -488,7 +480,7 @@ lu_code_file_find_pointers (const LuCodeFile *self)
       if (!is_code (self, segment->start))
         search_words (self, segment, found);
     }
-  g_array_sort (found, compare_addresses);
+  g_array_sort (found, lu_code_compare_addresses);
   return found;
 }
 

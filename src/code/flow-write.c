@@ -164,14 +164,6 @@ write_home (Writer *writer)
   lu_extra_rows_add (writer->rows, flow->range.start + end, NULL);
 }
 
-static gint
-compare_addresses (gconstpointer a, gconstpointer b)
-{
-  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
-
-  return one < other ? -1 : one > other;
-}
-
 /* Instructions may have been reached more than once, and given up. */
 static void
 write_away (Writer *writer)
@@ -179,6 +171,7 @@ write_away (Writer *writer)
   const LuFlow *flow = writer->flow;
   gsize end = 0;
 
+  g_array_sort (flow->away, lu_code_compare_addresses);
   for (guint i = 0; i < flow->away->len; i++)
     {
       gsize at = g_array_index (flow->away, guint64, i) - flow->range.start;
@@ -199,7 +192,6 @@ lu_flow_write (LuFlow *self, LuFlowRows which, LuExtraRows *rows)
 {
   Writer writer = { .flow = self, .rows = rows, .which = which, .grain = G_MAXSIZE };
 
-  g_array_sort (self->away, compare_addresses);
   if (which == LU_FLOW_AWAY)
     write_away (&writer);
   else

@@ -55,6 +55,14 @@ is_start (const LuFlow *self, guint64 address)
   return (self->starts[at / 8] >> at % 8 & 1) != 0;
 }
 
+gint
+lu_code_compare_addresses (gconstpointer a, gconstpointer b)
+{
+  guint64 one = *(const guint64 *) a, other = *(const guint64 *) b;
+
+  return one < other ? -1 : one > other;
+}
+
 static gboolean
 is_in_range (const LuFlow *self, guint64 address)
 {

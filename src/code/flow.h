@@ -89,6 +89,9 @@ const LuFrameFacts *lu_flow_facts_at (const LuFlow *self, guint64 address);
 /* Returns whether the instruction at an address belongs to a function that is certain. */
 gboolean lu_flow_is_certain_at (const LuFlow *self, guint64 address);
 
+/* Orders arrays of guint64. */
+gint lu_code_compare_addresses (gconstpointer a, gconstpointer b);
+
 /* Returns the rule at an instruction. FALSE: there is none. For tests. */
 gboolean lu_flow_rule_at (const LuFlow *self, guint64 address, struct lu_rule *rule);
 

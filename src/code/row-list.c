@@ -19,13 +19,6 @@ lu_row_list_clear (LuRowList *self)
   g_clear_pointer (&self->starts, g_array_unref);
 }
 
-void
-lu_row_list_empty (LuRowList *self)
-{
-  g_array_set_size (self->rows, 0);
-  g_array_set_size (self->starts, 0);
-}
-
 /* The first of the new rows takes the place of a last one at the same address. */
 void
 lu_row_list_append (LuRowList *self, const GArray *rows, const GArray *starts)

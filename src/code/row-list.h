@@ -16,7 +16,6 @@ typedef struct
 
 LuRowList lu_row_list_new (void);
 void lu_row_list_clear (LuRowList *self); /* one that is zeroed is allowed */
-void lu_row_list_empty (LuRowList *self);
 /* Adds rows behind those that are there. */
 void lu_row_list_append (LuRowList *self, const GArray *rows, const GArray *starts);
 /* Adds the rows of `over`, and where these say nothing, those of `under`. `self` is empty. Linear

@@ -195,8 +195,7 @@ lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped, guin
   if (slot == NULL)
     return FALSE;
   if (lu_table_slot_may_fill_gaps (slot) && (file = find_file (self, mapped)) != NULL)
-    lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd),
-                             address);
+    lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd));
   return lu_table_slot_is_filling (slot) && wait_filled (self, slot, address, mapped->pid);
 }
 

@@ -271,13 +271,13 @@ compare_leads (gconstpointer a, gconstpointer b)
 
 /* Reads the gaps, which are at least one, with the jumps that lead there. */
 static LuCodeRows *
-read_found (CodeReading *reading, const gint *is_cancelled)
+read_found (CodeReading *reading, GArray *gaps, const gint *is_cancelled)
 {
   LuTailJumps *found = &reading->found;
   g_autoptr (GArray) leads = g_array_new (FALSE, FALSE, sizeof (LuCodeLead));
   g_autoptr (LuExtraRows) jumps = lu_extra_rows_new ();
   g_autofree guint8 *code = g_malloc (MAX_FUNCTION);
-  const LuCodeWanted wanted = { (GArray *) found->gaps, leads, jumps->jumps, is_cancelled };
+  const LuCodeWanted wanted = { gaps, leads, jumps->jumps, is_cancelled };
 
   found->rows = jumps;
   found->leads = leads;
@@ -304,7 +304,7 @@ read_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelle
   note_gap (&coverage, coverage.done, G_MAXUINT64);
   if ((coverage.gap_size < MIN_GAPS && !coverage.is_entry_bare) || gaps->len >= MAX_GAPS)
     return NULL;
-  return read_found (&reading, is_cancelled);
+  return read_found (&reading, gaps, is_cancelled);
 }
 
 LuCodeRows *

@@ -50,8 +50,7 @@ key_equal (gconstpointer a, gconstpointer b)
 
   if (k->kind != l->kind || k->is_32bit != l->is_32bit || k->has_inode != l->has_inode)
     return FALSE;
-  if (k->kind == LU_MODULE_ANONYMOUS || k->kind == LU_MODULE_VSYSCALL
-      || k->kind == LU_MODULE_UPROBES)
+  if (k->kind == LU_MODULE_ANONYMOUS || lu_module_key_is_kernel_page (k))
     return TRUE;
   if (k->build_id_size != l->build_id_size
       || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)

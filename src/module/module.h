@@ -52,6 +52,14 @@ lu_module_key_is_file (const LuModuleKey *key)
   return key->kind == LU_MODULE_FILE || key->kind == LU_MODULE_MEMORY;
 }
 
+/* Returns whether it is a page of the kernel's own in each process, without an image and the same
+ * for all. */
+static inline gboolean
+lu_module_key_is_kernel_page (const LuModuleKey *key)
+{
+  return key->kind == LU_MODULE_VSYSCALL || key->kind == LU_MODULE_UPROBES;
+}
+
 typedef struct _LuModule LuModule;
 
 LuModule *lu_module_new (const LuModuleKey *key);

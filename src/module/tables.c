@@ -535,7 +535,7 @@ lu_table_slot_may_fill_gaps (LuTableSlot *self)
 }
 
 void
-lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken, guint64 address)
+lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken)
 {
   lu_autofd fd = fd_taken;
   LuGapFiller *filler = self->owner->filler;
@@ -549,7 +549,6 @@ lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken, guint6
   if (!atomic_exchange (&self->may_fill, FALSE) || fd < 0)
     return;
   lu_gap_filler_add (filler, self, image, lu_fd_steal (&fd));
-  lu_gap_filler_ask (filler, self, address);
 }
 
 gboolean

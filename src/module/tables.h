@@ -59,9 +59,8 @@ gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
 /* Instead of an ELF address: all code of the file. */
 #define LU_ALL_ROWS G_MAXUINT64
 /* Has a thread make rows for the code of the image that no CFI covers (gap-filler.h), from the file
- * open as `fd_taken`, and first around an ELF address. Only the first call for a slot counts; -1:
- * there are none. Worker thread. */
-void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken, guint64 address);
+ * open as `fd_taken`. Only the first call for a slot counts; -1: there are none. Worker thread. */
+void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
 /* Returns whether that thread has yet to do so. Any thread; neither waits nor allocates. */
 gboolean lu_table_slot_is_filling (LuTableSlot *self);
 /* Asks for the rows around an address before others. Worker thread. */

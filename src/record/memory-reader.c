@@ -175,12 +175,10 @@ is_new (LuMemoryReader *self, const Request *request, gint64 now)
 {
   guint64 page = request->start / (guint64) sysconf (_SC_PAGESIZE);
   guint at = (guint) ((page ^ (guint64) request->pid << 20) * 0x9e3779b97f4a7c15u >> 56);
-  gboolean is_known;
 
   G_STATIC_ASSERT (N_REMEMBERED == 1 << 8);
-  is_known = self->asked[at].us != 0 && now - self->asked[at].us < MEMORY_US
-             && self->asked[at].pid == request->pid && self->asked[at].page == page;
-  if (is_known)
+  if (self->asked[at].us != 0 && now - self->asked[at].us < MEMORY_US
+      && self->asked[at].pid == request->pid && self->asked[at].page == page)
     return FALSE;
   self->asked[at].pid = request->pid;
   self->asked[at].page = page;

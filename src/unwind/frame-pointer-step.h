@@ -21,8 +21,7 @@ lu_fp_step_is_possible (const LuDwflMapping *mapping)
 {
   return mapping->status == LU_STATUS_JIT || mapping->status == LU_STATUS_COMPLETE
          || (mapping->status == LU_STATUS_NO_UNWIND_INFO
-             && lu_module_key (mapping->module)->kind != LU_MODULE_VSYSCALL
-             && lu_module_key (mapping->module)->kind != LU_MODULE_UPROBES);
+             && !lu_module_key_is_kernel_page (lu_module_key (mapping->module)));
 }
 
 /* Returns whether a walk that ends like this may have been misled by a frame-pointer step. The

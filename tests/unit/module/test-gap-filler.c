@@ -144,7 +144,7 @@ test_thread (void)
   struct lu_rule rule;
 
   g_assert_true (lu_table_slot_may_fill_gaps (slot));
-  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
   g_assert_false (lu_table_slot_may_fill_gaps (slot));
   for (guint i = 0; i < PATIENCE_S * 1000 && lu_tables_filled () == before; i++)
     g_usleep (1000);
@@ -175,7 +175,7 @@ waits_for_rows (const Program *program, LuQueue *queue)
   g_autoptr (LuModule) module = lu_module_new (&key);
   LuTableSlot *slot = lu_tables_add (tables, program->image);
 
-  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (program->fd), 0);
+  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (program->fd));
   lu_module_take_slot (module, slot);
   lu_module_publish (module, LU_MODULE_READY, lu_image_ref (program->image));
   lu_code_reader_set_queue (reader, queue);
@@ -216,7 +216,7 @@ test_first (void)
       g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
       struct lu_rule rule;
 
-      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), address);
+      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
       g_assert_true (lu_table_slot_wait_filled (slot, address, PATIENCE_S * 1000));
       g_assert_true (lu_table_slot_find (slot, address, &rule));
       g_assert_true ((rule.flags & LU_RULE_DERIVED) != 0);
@@ -233,7 +233,7 @@ fill_and_wait (LuTables *tables, const Program *program, int fd)
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program->image);
   struct lu_rule rule;
 
-  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (fd), 0);
+  lu_table_slot_fill_gaps (slot, program->image, lu_fd_duplicate (fd));
   g_assert_true (lu_table_slot_wait_filled (slot, LU_ALL_ROWS, PATIENCE_S * 1000));
   g_assert_false (lu_table_slot_is_filling (slot));
   g_assert_true (lu_table_slot_find (slot, elf_address (program, bare_pushed), &rule));
@@ -281,7 +281,7 @@ test_finished (void)
   LuTables *tables = new_stored_tables (directory);
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
-  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
   lu_tables_stop (tables, PATIENCE_S * 100, PATIENCE_S * 1000);
   g_assert_cmpuint (count (tables, LU_COUNTER_TABLES_STORED), ==, 1);
   lu_tables_free (tables);
@@ -350,7 +350,7 @@ test_end (void)
     {
       g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
-      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
+      lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
     }
   lu_tables_stop (tables, 0, 0);
   close_program (&program);
@@ -366,7 +366,7 @@ test_after_end (void)
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
   lu_tables_free (tables);
-  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd), 0);
+  lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
   close_program (&program);
 }
 
@@ -378,7 +378,7 @@ test_gone (void)
   g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
   g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
 
-  lu_table_slot_fill_gaps (slot, program.image, -1, 0);
+  lu_table_slot_fill_gaps (slot, program.image, -1);
   g_assert_false (lu_table_slot_may_fill_gaps (slot));
   close_program (&program);
 }
