@@ -162,6 +162,7 @@ test_long_file (void)
   loaded = lu_kallsyms_load (lu_kallsyms_open (path, &error), &error);
   g_assert_no_error (error);
   g_unlink (path);
+  lu_fd_clear (&fd);
 
   g_assert_cmpuint (lu_kallsyms_size (parsed), ==, 9003);
   g_assert_cmpuint (lu_kallsyms_size (loaded), ==, 9003);
