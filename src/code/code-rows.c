@@ -21,6 +21,7 @@ struct _LuCodeRows
 {
   LuCodeWanted wanted; /* references */
   LuCodeFile *file;
+  gsize unit_size;
   GArray *words;     /* lu_code_file_find_pointers() */
   GArray *parts;     /* of LuCodeBytes; the bytes are the file's */
   GArray *units;     /* of Unit */
@@ -112,14 +113,13 @@ is_behind_padding (const LuCodeBytes *range, gsize at)
 /* Returns the first part of the code, which is small enough to be analysed at once, and ends where
  * a function does, if possible. */
 static LuCodeBytes
-first_part (const LuCodeBytes *range)
+first_part (const LuCodeBytes *range, gsize max)
 {
-  LuCodeBytes part = { range->start, MIN (range->size, LU_CODE_UNIT), range->bytes };
+  LuCodeBytes part = { range->start, MIN (range->size, max), range->bytes };
 
-  if (range->size <= LU_CODE_UNIT)
+  if (range->size <= max)
     return part;
-  for (gsize size = LU_CODE_UNIT - (range->start + LU_CODE_UNIT) % 16; size > LU_CODE_UNIT / 2;
-       size -= 16)
+  for (gsize size = max - (range->start + max) % 16; size > max / 2; size -= 16)
     if (is_behind_padding (range, size))
       {
         part.size = size;
@@ -128,12 +128,22 @@ first_part (const LuCodeBytes *range)
   return part;
 }
 
+static gsize
+choose_unit_size (const LuCodeRows *self)
+{
+  guint64 size = 0;
+
+  for (guint i = 0; i < self->file->ranges->len; i++)
+    size += g_array_index (self->file->ranges, LuCodeBytes, i).size;
+  return size <= LU_CODE_WHOLE ? LU_CODE_WHOLE : LU_CODE_UNIT;
+}
+
 /* Cuts the code into parts and units. FALSE: ranges overlap. */
 static gboolean
 cut (LuCodeRows *self)
 {
   guint64 end = 0;
-  gsize size = LU_CODE_UNIT;
+  gsize size = self->unit_size;
 
   for (guint i = 0; i < self->file->ranges->len; i++)
     {
@@ -144,10 +154,10 @@ cut (LuCodeRows *self)
       end = range.start + range.size;
       while (range.size > 0)
         {
-          LuCodeBytes part = first_part (&range);
+          LuCodeBytes part = first_part (&range, self->unit_size);
           Unit unit = { .first = self->parts->len };
 
-          if (size + part.size > LU_CODE_UNIT)
+          if (size + part.size > self->unit_size)
             {
               g_array_append_val (self->units, unit);
               size = 0;
@@ -329,8 +339,9 @@ ref_array (GArray *array)
   return array != NULL ? g_array_ref (array) : NULL;
 }
 
-LuCodeRows *
-lu_code_rows_new (int fd, const LuCodeWanted *wanted)
+/* unit_size: 0: as the size of the code asks. */
+static LuCodeRows *
+rows_new (int fd, const LuCodeWanted *wanted, gsize unit_size)
 {
   g_autoptr (LuCodeRows) self = g_new0 (LuCodeRows, 1);
 
@@ -345,10 +356,19 @@ lu_code_rows_new (int fd, const LuCodeWanted *wanted)
   if (!lu_decoder_load ())
     return NULL;
   self->file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, wanted->pieces);
-  if (self->file == NULL || !cut (self))
+  if (self->file == NULL)
+    return NULL;
+  self->unit_size = unit_size != 0 ? unit_size : choose_unit_size (self);
+  if (!cut (self))
     return NULL;
   self->words = lu_code_file_find_pointers (self->file);
   return g_steal_pointer (&self);
+}
+
+LuCodeRows *
+lu_code_rows_new (int fd, const LuCodeWanted *wanted)
+{
+  return rows_new (fd, wanted, 0);
 }
 
 void
@@ -372,7 +392,7 @@ lu_code_rows_free (LuCodeRows *self)
 LuExtraRows *
 lu_code_rows_make (int fd, const LuCodeWanted *wanted)
 {
-  g_autoptr (LuCodeRows) self = lu_code_rows_new (fd, wanted);
+  g_autoptr (LuCodeRows) self = rows_new (fd, wanted, LU_CODE_WHOLE);
 
   if (self == NULL)
     return NULL;

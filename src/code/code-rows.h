@@ -27,10 +27,12 @@ typedef struct
 } LuCodeWanted;
 
 /* The rows of a file while they are made. Its code is cut into units of about LU_CODE_UNIT bytes,
- * which can be looked at in any order. */
+ * which can be looked at in any order. A unit knows less of the others than of itself, as which
+ * functions never return, so up to LU_CODE_WHOLE bytes are one unit. */
 typedef struct _LuCodeRows LuCodeRows;
 
-#define LU_CODE_UNIT (128u << 10)
+#define LU_CODE_UNIT  (128u << 10)
+#define LU_CODE_WHOLE (2u << 20)
 
 /* Reads the file open as `fd` (borrowed), which is an ELF file of 64 bits. The arrays of `wanted`
  * are referenced. NULL: it has no such code, or the library that decodes instructions is not
@@ -49,7 +51,8 @@ gboolean lu_code_rows_run_unit (LuCodeRows *self, guint unit);
  * Borrowed, until the next call. */
 const LuExtraRows *lu_code_rows_collect (LuCodeRows *self);
 
-/* Makes all rows at once. NULL: there are none, or it was cancelled. */
+/* Makes all rows at once, in units of LU_CODE_WHOLE bytes. NULL: there are none, or it was
+ * cancelled. */
 LuExtraRows *lu_code_rows_make (int fd, const LuCodeWanted *wanted);
 
 /* Follows the code of a part of one of the file's ranges, from everything that may be the start of
