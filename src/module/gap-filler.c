@@ -19,7 +19,6 @@
 struct _LuGapFiller
 {
   const gint *is_stopping;
-  GThread *thread; /* NULL: not started */
 
   pthread_mutex_t mutex;  /* not a GMutex, because thread sanitizers understand this one */
   pthread_cond_t changed; /* with the monotonic clock */
@@ -27,6 +26,7 @@ struct _LuGapFiller
   guint n_storable;       /* files that wait or are at work, and whose rows others will find */
   guint64 rest_until;     /* monotonic: no unit is made before that for which nobody waits */
   gboolean is_finishing, is_ending;
+  GThread *thread; /* NULL: not started */
 };
 
 /* The next thing that the thread does. */
@@ -194,24 +194,22 @@ lu_gap_filler_has_room (LuGapFiller *self)
   return has_room;
 }
 
-gboolean
-lu_gap_filler_has_begun (const LuGapFiller *self)
-{
-  return self->thread != NULL;
-}
-
 void
 lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_taken)
 {
   LuFilling *filling = lu_filling_new (slot, image, fd_taken);
 
   pthread_mutex_lock (&self->mutex);
-  self->n_storable += filling->is_storable;
-  g_queue_push_tail (&self->files, filling);
-  pthread_cond_broadcast (&self->changed);
+  if (!self->is_ending)
+    {
+      self->n_storable += filling->is_storable;
+      g_queue_push_tail (&self->files, g_steal_pointer (&filling));
+      pthread_cond_broadcast (&self->changed);
+      if (self->thread == NULL)
+        self->thread = g_thread_new ("rows", filler_main, self);
+    }
   pthread_mutex_unlock (&self->mutex);
-  if (self->thread == NULL)
-    self->thread = g_thread_new ("rows", filler_main, self);
+  g_clear_pointer (&filling, lu_filling_free);
 }
 
 void
@@ -264,8 +262,6 @@ lu_gap_filler_new (const gint *is_stopping)
 void
 lu_gap_filler_finish (LuGapFiller *self, gint64 end)
 {
-  if (self->thread == NULL)
-    return;
   pthread_mutex_lock (&self->mutex);
   self->is_finishing = TRUE;
   pthread_cond_broadcast (&self->changed);
@@ -277,13 +273,16 @@ lu_gap_filler_finish (LuGapFiller *self, gint64 end)
 void
 lu_gap_filler_stop (LuGapFiller *self)
 {
-  if (self->thread == NULL)
-    return;
+  GThread *thread;
+
   pthread_mutex_lock (&self->mutex);
   self->is_ending = TRUE;
   pthread_cond_broadcast (&self->changed);
+  thread = g_steal_pointer (&self->thread);
   pthread_mutex_unlock (&self->mutex);
-  g_thread_join (g_steal_pointer (&self->thread));
+  if (thread == NULL)
+    return;
+  g_thread_join (thread);
   g_queue_clear_full (&self->files, lu_filling_free);
 }
 

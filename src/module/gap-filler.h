@@ -19,7 +19,8 @@ LuGapFiller *lu_gap_filler_new (const gint *is_stopping);
 /* Waits until all files are done whose rows can be stored, without pauses, but not beyond a time
  * (g_get_monotonic_time()). */
 void lu_gap_filler_finish (LuGapFiller *self, gint64 end);
-/* Ends the thread when it is done with the current unit; drops all files. */
+/* Ends the thread when it is done with the current unit; drops all files, and those that are added
+ * later. */
 void lu_gap_filler_stop (LuGapFiller *self);
 void lu_gap_filler_free (LuGapFiller *self); /* after lu_gap_filler_stop() */
 
@@ -33,5 +34,3 @@ void lu_gap_filler_ask (LuGapFiller *self, LuTableSlot *slot, guint64 address);
  * longer than `max_ms`, and not if the thread is to end. LU_ALL_ROWS: for the whole file. Returns
  * FALSE if more waiting may help. Worker thread. */
 gboolean lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint64 address, guint max_ms);
-/* Returns whether the thread was ever started and not stopped yet. */
-gboolean lu_gap_filler_has_begun (const LuGapFiller *self);

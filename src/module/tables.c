@@ -67,8 +67,8 @@ struct _LuTables
 {
   atomic_int ref_count; /* one for the user, one for each slot */
   gsize budget;
-  LuStore *store; /* owned */
-  GThread *thread;
+  LuStore *store;  /* owned */
+  GThread *thread; /* under the mutex until is_ending, which is set under it, too */
   int wake_fd;
   LuGapFiller *filler; /* owned */
   gint is_stopping;    /* atomic: stop at once */
@@ -428,12 +428,12 @@ static gpointer tables_main (gpointer data);
 static void
 start_when_needed (LuTables *self, LuTableSlot *slot)
 {
-  if (self->thread != NULL || self->wake_fd < 0 || g_atomic_int_get (&self->is_ending))
-    return;
-  /* Without the thread, nothing else changes these counts. */
-  if (atomic_load (&slot->table) == NULL
-      || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0)
+  pthread_mutex_lock (&self->mutex);
+  if (!g_atomic_int_get (&self->is_ending) && self->thread == NULL && self->wake_fd >= 0
+      && (atomic_load (&slot->table) == NULL
+          || lu_counters_get (&self->counters, LU_COUNTER_TABLES_EVICTED) > 0))
     self->thread = g_thread_new ("tables", tables_main, self);
+  pthread_mutex_unlock (&self->mutex);
 }
 
 LuTableSlot *
@@ -732,9 +732,10 @@ lu_tables_stop (LuTables *self, guint patience_ms, guint rows_patience_ms)
   gboolean is_kept = self->store != NULL && !lu_store_is_read_only (self->store);
   gint64 end = g_get_monotonic_time () + (is_kept ? patience_ms * G_GINT64_CONSTANT (1000) : 0);
 
-  if (self->thread == NULL && !lu_gap_filler_has_begun (self->filler))
-    return;
+  /* A worker that was left behind may still add files. */
+  pthread_mutex_lock (&self->mutex);
   g_atomic_int_set (&self->is_ending, TRUE);
+  pthread_mutex_unlock (&self->mutex);
   wake (self);
   while (self->thread != NULL && !g_atomic_int_get (&self->has_ended)
          && g_get_monotonic_time () < end)
@@ -754,7 +755,6 @@ lu_tables_free (LuTables *self)
 {
   if (self == NULL)
     return;
-  g_atomic_int_set (&self->is_ending, TRUE); /* slots that live on start no thread */
   lu_tables_stop (self, 0, 0);
   pthread_mutex_lock (&self->mutex);
   for (guint i = 0; i < self->slots->len; i++)

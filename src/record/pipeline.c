@@ -174,7 +174,9 @@ lu_pipeline_free (LuPipeline *self)
   lu_writer_free (self->writer);
   lu_copy_size_free (self->copy_size);
   lu_queue_free (self->to_writer);
-  if (!self->is_stuck)
+  if (self->is_stuck)
+    lu_worker_abandon (self->worker);
+  else
     free_worker_and_what_it_uses (self);
   lu_fd_clear (&self->over_fd);
   g_free (self);

@@ -528,6 +528,12 @@ lu_worker_join (LuWorker *self, int patience_ms)
 }
 
 void
+lu_worker_abandon (LuWorker *self)
+{
+  g_thread_unref (g_steal_pointer (&self->thread));
+}
+
+void
 lu_worker_free (LuWorker *self)
 {
   if (self == NULL)

@@ -34,6 +34,8 @@ void lu_worker_start (LuWorker *self);
  * and the remaining samples end as "over budget". FALSE: it still hangs, for example in a file
  * system that does not answer, and was left behind; nothing that it uses may ever be freed. */
 gboolean lu_worker_join (LuWorker *self, int patience_ms);
+/* Gives up a thread that was left behind: nobody waits for it again. It keeps the worker. */
+void lu_worker_abandon (LuWorker *self);
 void lu_worker_free (LuWorker *self);
 
 /* Returns the counters of its engine, borrowed. Any thread. */

@@ -355,6 +355,51 @@ test_end (void)
   lu_tables_stop (tables, 0, 0);
   close_program (&program);
 }
+
+typedef struct
+{
+  const Program *program;
+  LuTables *tables;
+  gint is_told; /* atomic: the end has come */
+} Adding;
+
+static gpointer
+add_until_told (gpointer data)
+{
+  Adding *self = data;
+  gboolean is_last;
+
+  do
+    {
+      g_autoptr (LuTableSlot) slot = NULL;
+
+      is_last = g_atomic_int_get (&self->is_told);
+      slot = lu_tables_add (self->tables, self->program->image);
+      lu_table_slot_fill_gaps (slot, self->program->image, lu_fd_duplicate (self->program->fd));
+    }
+  while (!is_last);
+  return NULL;
+}
+
+/* A worker that nobody waits for any more adds files while, and after, the threads are stopped. */
+static void
+test_late_files (void)
+{
+  Program program = open_program ();
+
+  for (guint i = 0; i < 20; i++)
+    {
+      Adding adding = { &program, lu_tables_new (NULL, BUDGET), FALSE };
+      GThread *thread = g_thread_new ("adding", add_until_told, &adding);
+
+      g_usleep (i * 100);
+      lu_tables_stop (adding.tables, 0, 0);
+      g_atomic_int_set (&adding.is_told, TRUE);
+      g_thread_join (thread);
+      lu_tables_free (adding.tables);
+    }
+  close_program (&program);
+}
 #endif
 
 /* A slot that outlives the tables starts no thread. */
@@ -402,6 +447,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/not-ours", test_not_ours);
   g_test_add_func ("/gap-filler/identity", test_identity);
   g_test_add_func ("/gap-filler/end", test_end);
+  g_test_add_func ("/gap-filler/late-files", test_late_files);
 #endif
   g_test_add_func ("/gap-filler/after-end", test_after_end);
   g_test_add_func ("/gap-filler/gone", test_gone);

@@ -340,6 +340,20 @@ test_a_stuck_worker_is_not_waited_for (void)
   tear_down_worker (&self);
 }
 
+/* Its thread may end before the program does, but takes nothing with it that a sanitizer would
+ * miss. */
+static void
+test_a_stuck_worker_is_abandoned (void)
+{
+  static WorkerFixture self; /* the thread may use it as long as the program runs */
+
+  set_up_worker (&self, &slow_unwinder_ops, 1, TRUE);
+  g_assert_false (lu_worker_join (self.worker, PATIENCE_MS));
+  g_assert_cmpuint (take_answers (&self, 1), ==, 1);
+  lu_worker_abandon (self.worker);
+  g_assert_cmpint (eventfd_write (self.unwinder.go_fd, 1), ==, 0);
+}
+
 static void
 tired_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
@@ -408,6 +422,7 @@ main (int argc, char **argv)
   add ("late-at-end", test_late_answers_come_at_the_end);
   add ("slow", test_slow_answers_hold_up_little);
   g_test_add_func ("/worker/stuck", test_a_stuck_worker_is_not_waited_for);
+  g_test_add_func ("/worker/abandoned", test_a_stuck_worker_is_abandoned);
   g_test_add_func ("/worker/replay", test_replays_have_time);
   g_test_add_func ("/worker/slow", test_many_slow_requests_are_not_waited_for);
   return g_test_run ();
