@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from symbols import Program, symbol
 
@@ -154,8 +155,10 @@ class Naming(unittest.TestCase):
                                 stdout=subprocess.PIPE, text=True) for _ in range(20)]
         for process in processes:
             self.assertEqual(process.stdout.readline(), 'ready\n')
-            os.link(big, f'/tmp/perf-{process.pid}.map')
-            self.addCleanup(os.unlink, f'/tmp/perf-{process.pid}.map')
+            perf_map = Path(f'/tmp/perf-{process.pid}.map')
+            perf_map.unlink(missing_ok=True)  # of a process that had this id before
+            perf_map.hardlink_to(big)
+            self.addCleanup(perf_map.unlink)
             process.stdin.write('\n')
             process.stdin.flush()
         self.check_recording(*(process.pid for process in processes))
