@@ -203,12 +203,14 @@ add_locations (Builder *self)
     add_lot_of_locations (self, i, MIN (LOT, self->n_code_frames - i), ends);
 }
 
+/* text: NULL: it is a number. Strings are numbered in the order of calls, so no two are made in the
+ * arguments of one, which compilers may evaluate in any order. */
 static void
-set_label (Lu__Pprof__Label *label, gint64 key, gint64 text, gint64 number)
+set_label (Builder *self, Lu__Pprof__Label *label, const char *key, const char *text, gint64 number)
 {
   lu__pprof__label__init (label);
-  label->key = key;
-  label->str = text;
+  label->key = text_id (self, key);
+  label->str = text != NULL ? text_id (self, text) : 0;
   label->num = number;
 }
 
@@ -219,10 +221,10 @@ add_labels (Builder *self, Lu__Pprof__Sample *sample, guint32 number)
   const LuModelProcess *process = lu_model_process_of (self->model, number);
   Lu__Pprof__Label *labels = NEW (self, Lu__Pprof__Label, 4);
 
-  set_label (&labels[0], text_id (self, "comm"), text_id (self, process->name), 0);
-  set_label (&labels[1], text_id (self, "pid"), 0, thread->pid);
-  set_label (&labels[2], text_id (self, "tid"), 0, thread->tid);
-  set_label (&labels[3], text_id (self, "thread"), text_id (self, thread->name), 0);
+  set_label (self, &labels[0], "comm", process->name, 0);
+  set_label (self, &labels[1], "pid", NULL, thread->pid);
+  set_label (self, &labels[2], "tid", NULL, thread->tid);
+  set_label (self, &labels[3], "thread", thread->name, 0);
   sample->n_label = 4;
   sample->label = NEW (self, Lu__Pprof__Label *, 4);
   for (guint i = 0; i < 4; i++)
