@@ -9,7 +9,6 @@
 
 #include "syscap-kernel.h"
 
-#include "base/hex.h"
 #include "syscap-frames.h"
 
 #define PATH "/proc/kallsyms"
@@ -59,23 +58,11 @@ lu_syscap_kernel_free (LuSyscapKernel *self)
   g_free (self);
 }
 
-/* Appends a line without printf, which allocates memory. */
 static void
-append_line (LuSyscapKernel *self, guint64 address, char type, const char *name, const char *module)
+append_end (LuSyscapKernel *self, guint64 address)
 {
-  char head[] = "................ . ";
-  guint64 big_endian = GUINT64_TO_BE (address);
-
-  *lu_hex_write (head, (const guint8 *) &big_endian, sizeof big_endian) = ' ';
-  head[17] = type;
-  g_string_append_len (self->lines, head, sizeof head - 1);
-  g_string_append (self->lines, name);
-  if (module != NULL)
-    {
-      g_string_append_c (self->lines, '\t');
-      g_string_append (self->lines, module);
-    }
-  g_string_append_c (self->lines, '\n');
+  lu_kallsyms_append_line (self->lines,
+                           &(LuKernelSymbol){ .address = address, .type = 't', .name = "_end" });
 }
 
 static const Function *
@@ -109,12 +96,14 @@ add_function (LuSyscapKernel *self, guint index, const LuKernelSymbol *symbol)
                         .end = symbol->end,
                         .number = self->functions->len,
                         .is_fixed = symbol->module == NULL };
-  guint64 place = self->hides ? lu_syscap_hidden_place (function.number) : function.start;
+  LuKernelSymbol written = *symbol;
 
   g_array_insert_val (self->functions, index, function);
+  if (self->hides)
+    written.address = lu_syscap_hidden_place (function.number);
   /* Sysprof 3.46 reads only t and T, and ignores weak functions. */
-  append_line (self, place, g_ascii_isupper (symbol->type) ? 'T' : 't', symbol->name,
-               symbol->module);
+  written.type = g_ascii_isupper (symbol->type) ? 'T' : 't';
+  lu_kallsyms_append_line (self->lines, &written);
   return function_at (self, index);
 }
 
@@ -127,7 +116,7 @@ find_function (LuSyscapKernel *self, guint64 pc)
 
   if (n > 0 && function_at (self, n - 1)->is_fixed && pc < function_at (self, n - 1)->end)
     return function_at (self, n - 1);
-  if (!lu_kallsyms_find (lu_kallsyms_file_load (self->file), pc, &symbol))
+  if (!lu_kallsyms_file_find (self->file, pc, &symbol))
     return NULL;
   n = count_up_to (self, symbol.address);
   if (n > 0 && function_at (self, n - 1)->start == symbol.address)
@@ -141,10 +130,10 @@ append_ends (LuSyscapKernel *self)
   guint n = self->functions->len;
 
   if (self->hides && n > 0)
-    append_line (self, lu_syscap_hidden_place (n), 't', "_end", NULL);
+    append_end (self, lu_syscap_hidden_place (n));
   for (guint i = 0; !self->hides && i < n; i++)
     if (i + 1 == n || function_at (self, i + 1)->start > function_at (self, i)->end)
-      append_line (self, function_at (self, i)->end, 't', "_end", NULL);
+      append_end (self, function_at (self, i)->end);
 }
 
 void

@@ -12,7 +12,25 @@
 
 #include "base/fd.h"
 
+#include <errno.h>
 #include <stdio.h>
+
+static void
+save_kernel (const char *bytes, gsize size, gpointer user_data)
+{
+  if (!lu_store_save_kernel (user_data, bytes, size))
+    g_debug ("the kernel's functions cannot be stored: %s", g_strerror (errno));
+}
+
+/* Opens the kernel's functions, and the copy of them in the store, which outlives their use. */
+static void
+open_kallsyms (LuSession *self)
+{
+  self->kallsyms = lu_kallsyms_file_open ();
+  if (self->kallsyms != NULL && self->store != NULL)
+    lu_kallsyms_file_set_copy (self->kallsyms, lu_store_open_kernel (self->store), save_kernel,
+                               self->store);
+}
 
 /* All captures of a recording share one handle, because rights are given up after the first. If it
  * cannot be opened, each capture tries for itself and says why. */
@@ -22,7 +40,7 @@ share_kallsyms (LuSession *self, LuSink *sink)
   const LuSourceInfo *info = lu_pipeline_source_info (self->pipeline);
 
   if (info->live && self->kallsyms == NULL)
-    self->kallsyms = lu_kallsyms_file_open ();
+    open_kallsyms (self);
   if (self->kallsyms != NULL
       && (info->live
           || lu_kallsyms_file_is_of (self->kallsyms, info->os_release, info->kernel_symbol,

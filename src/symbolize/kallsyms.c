@@ -9,6 +9,8 @@
 
 #include "symbolize/kallsyms.h"
 
+#include "symbolize/kallsyms-copy.h"
+
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/hex.h"
@@ -328,11 +330,34 @@ lu_kallsyms_get (const LuKallsyms *self, guint index, LuKernelSymbol *symbol)
                               .module = module[0] != 0 ? module : NULL };
 }
 
+void
+lu_kallsyms_append_line (GString *text, const LuKernelSymbol *symbol)
+{
+  /* printf() would allocate memory. */
+  char head[] = "................ . ";
+  guint64 big_endian = GUINT64_TO_BE (symbol->address);
+
+  *lu_hex_write (head, (const guint8 *) &big_endian, sizeof big_endian) = ' ';
+  head[17] = symbol->type;
+  g_string_append_len (text, head, sizeof head - 1);
+  g_string_append (text, symbol->name);
+  if (symbol->module != NULL)
+    {
+      g_string_append_c (text, '\t');
+      g_string_append (text, symbol->module);
+    }
+  g_string_append_c (text, '\n');
+}
+
 struct _LuKallsymsFile
 {
   gatomicrefcount references;
-  int fd;              /* of the file until it is read; otherwise -1 */
-  LuKallsyms *symbols; /* owned; NULL before the file is read, or if it cannot be read */
+  int fd;               /* of the file until it is read; otherwise -1 */
+  LuKallsyms *symbols;  /* owned; NULL before the file is read, or if it cannot be read */
+  LuKallsymsCopy *copy; /* owned; NULL: none */
+  LuKallsymsSave save;  /* NULL: no copy is wanted */
+  gpointer save_data;
+  char identity[LU_KALLSYMS_IDENTITY_SIZE]; /* of the copy that is wanted */
 };
 
 LuKallsymsFile *
@@ -368,7 +393,29 @@ lu_kallsyms_file_unref (LuKallsymsFile *self)
     return;
   lu_fd_clear (&self->fd);
   lu_kallsyms_free (self->symbols);
+  lu_kallsyms_copy_free (self->copy);
   g_free (self);
+}
+
+void
+lu_kallsyms_file_set_copy (LuKallsymsFile *self, int copy_fd_taken, LuKallsymsSave save,
+                           gpointer user_data)
+{
+  lu_autofd copy_fd = copy_fd_taken;
+
+  if (self->fd < 0 || !lu_kallsyms_identity (self->fd, self->identity))
+    return;
+  self->copy = lu_kallsyms_copy_new (lu_fd_steal (&copy_fd), self->identity);
+  self->save = self->copy == NULL ? save : NULL;
+  self->save_data = user_data;
+}
+
+static void
+save_copy (const LuKallsymsFile *self)
+{
+  g_autoptr (GString) text = lu_kallsyms_copy_text (self->symbols, self->identity);
+
+  self->save (text->str, text->len, self->save_data);
 }
 
 const LuKallsyms *
@@ -381,7 +428,17 @@ lu_kallsyms_file_load (LuKallsymsFile *self)
   self->symbols = lu_kallsyms_load (lu_fd_steal (&self->fd), &error);
   if (self->symbols == NULL)
     g_debug ("%s", error->message);
+  else if (self->save != NULL)
+    save_copy (self);
   return self->symbols;
+}
+
+gboolean
+lu_kallsyms_file_find (LuKallsymsFile *self, guint64 address, LuKernelSymbol *symbol)
+{
+  return self != NULL
+         && (lu_kallsyms_copy_find (self->copy, address, symbol)
+             || lu_kallsyms_find (lu_kallsyms_file_load (self), address, symbol));
 }
 
 gboolean

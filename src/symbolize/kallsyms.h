@@ -24,7 +24,7 @@ typedef struct
 /* Opens the file for lu_kallsyms_load(). The privileges at this moment decide what it shows.
  * Returns -1 if it cannot be read or shows no addresses (see kernel.kptr_restrict). */
 int lu_kallsyms_open (const char *path, GError **error);
-/* Reads the whole file, which takes the kernel some 30 ms, and closes the descriptor. */
+/* Reads the whole file, which takes the kernel 30 to 70 ms, and closes the descriptor. */
 LuKallsyms *lu_kallsyms_load (int fd, GError **error);
 /* Parses a text, which need not end in NUL. */
 LuKallsyms *lu_kallsyms_parse (const char *text, gsize size, GError **error);
@@ -33,6 +33,8 @@ void lu_kallsyms_free (LuKallsyms *self);
 guint lu_kallsyms_size (const LuKallsyms *self);
 /* Finds the function that contains the address; FALSE if there is none. self: NULL has none. */
 gboolean lu_kallsyms_find (const LuKallsyms *self, guint64 address, LuKernelSymbol *symbol);
+/* Appends the function's line as the file has it. */
+void lu_kallsyms_append_line (GString *text, const LuKernelSymbol *symbol);
 /* Fills in the function with that index, below lu_kallsyms_size(); they are sorted by address. */
 void lu_kallsyms_get (const LuKallsyms *self, guint index, LuKernelSymbol *symbol);
 
@@ -57,5 +59,17 @@ gboolean lu_kallsyms_file_is_of (LuKallsymsFile *self, const char *release, cons
 /* Returns the functions of the file, which is read at the first call; NULL if it cannot be read.
  * Borrowed. */
 const LuKallsyms *lu_kallsyms_file_load (LuKallsymsFile *self);
+/* Like lu_kallsyms_find(); reads the file only if the copy does not have the function. The name is
+ * valid until the next call. self: NULL has none. */
+gboolean lu_kallsyms_file_find (LuKallsymsFile *self, guint64 address, LuKernelSymbol *symbol);
+
+/* Keeps a copy of the kernel's own functions. */
+typedef void (*LuKallsymsSave) (const char *bytes, gsize size, gpointer user_data);
+
+/* Uses the copy (kallsyms-copy.h) behind that descriptor, which is taken; -1: there is none. If it
+ * is not this kernel's, `save` gets a new one when the file has been read, on the thread that
+ * reads it. */
+void lu_kallsyms_file_set_copy (LuKallsymsFile *self, int copy_fd, LuKallsymsSave save,
+                                gpointer user_data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuKallsymsFile, lu_kallsyms_file_unref)

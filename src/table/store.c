@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 
 #define SUFFIX        ".table"
+#define KERNEL        "kernel-functions"
 #define NEW_PREFIX    ".new-"
 #define NAME_BUILD_ID 20 /* bytes of the build-id and of the digest in a name */
 #define NAME_DIGEST   16
@@ -253,12 +254,17 @@ read_opened (int fd, struct stat *info, gsize max_bytes, guint8 **bytes, gsize *
   return LU_STORE_LOADED;
 }
 
+static int
+open_file (const LuStore *self, const char *name)
+{
+  return openat (self->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 LuStoreResult
 lu_store_read_file (const LuStore *self, const char *name, gsize max_bytes, guint8 **bytes,
                     gsize *size)
 {
-  lu_autofd fd =
-      openat (self->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  lu_autofd fd = open_file (self, name);
   struct stat info;
   LuStoreResult result;
 
@@ -291,6 +297,15 @@ lu_store_load (LuStore *self, const LuImage *image, gsize max_bytes, LuStoreResu
   gsize digest_size;
 
   return lu_store_load_as (self, image, lu_image_digest (image, &digest_size), max_bytes, result);
+}
+
+int
+lu_store_open_kernel (const LuStore *self)
+{
+  lu_autofd fd = open_file (self, KERNEL);
+  struct stat info;
+
+  return fd >= 0 && lu_store_is_ours_alone (fd, &info) ? lu_fd_steal (&fd) : -1;
 }
 
 /* Writing. */
@@ -394,6 +409,15 @@ lu_store_save (LuStore *self, const LuImage *image, const LuTable *table)
   gsize digest_size;
 
   return lu_store_save_as (self, image, lu_image_digest (image, &digest_size), table);
+}
+
+gboolean
+lu_store_save_kernel (LuStore *self, const char *bytes, gsize size)
+{
+  if (is_writable (self))
+    return lu_store_write_file (self, KERNEL, (const guint8 *) bytes, size);
+  errno = EROFS;
+  return FALSE;
 }
 
 /* Removing. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* store.h - whole tables on disk, so that a file is compiled once and not at every start.
+/* store.h - whole tables on disk, so that a file is compiled once and not at every start; and a
+ * copy of the kernel's functions.
  *
  * Used by module/tables.c and `live-unwinder tables`. The store is a directory with one file per
  * table, whose bytes docs/unwind-table.md describes. The name consists of build-id and digest, but
@@ -72,6 +73,15 @@ LuTable *lu_store_load_as (LuStore *self, const LuImage *image, const guint8 *id
 gboolean lu_store_save (LuStore *self, const LuImage *image, const LuTable *table);
 gboolean lu_store_save_as (LuStore *self, const LuImage *image, const guint8 *identity,
                            const LuTable *table);
+
+/* The copy of the kernel's functions (symbolize/kallsyms-copy.h), which is no table: it is not
+ * counted and not removed, but each boot's takes the place of the one before. */
+
+/* Opens it for reading; -1 if there is none that is ours alone. */
+int lu_store_open_kernel (const LuStore *self);
+/* Stores a new one. Returns FALSE with errno set (EROFS also once writes are pending). Any thread.
+ */
+gboolean lu_store_save_kernel (LuStore *self, const char *bytes, gsize size);
 
 typedef struct
 {

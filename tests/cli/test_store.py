@@ -9,12 +9,19 @@ allowed; the store of the user who runs the test is never touched."""
 
 import os
 import pathlib
+import re
 import stat
 import sys
 import unittest
 
 import test_cli
 from test_cli import Case, is_root, spin, stats_of
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import syscap  # noqa: E402  (needs the path above)
+
+
+KERNEL = "kernel-functions"
 
 
 class Store(Case):
@@ -37,7 +44,15 @@ class Store(Case):
         return result
 
     def names(self):
-        return sorted(path.name for path in self.store.iterdir())
+        return sorted(path.name for path in self.store.iterdir() if path.name != KERNEL)
+
+    def kernel_names(self):
+        """Records a program that spends its time in the kernel, and returns the kernel's functions."""
+        result = self.run_it("-f", "-o", self.file, "--", "dd", "if=/dev/urandom", "of=/dev/null",
+                             "bs=64k", "count=2000", env=self.environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = syscap.read(self.file).files.get("/proc/kallsyms", b"").decode()
+        return {line.split()[2] for line in text.splitlines()} - {"_end"}
 
     def build_own(self):
         self.tables("--build", os.path.realpath(sys.executable))
@@ -122,6 +137,26 @@ class Store(Case):
         self.assertEqual(len(self.names()), 1)
         self.assertIn("1 table removed", self.tables("--prune", "0").stdout)
         self.assertEqual(self.names(), [])
+
+    def test_kernel_functions_are_kept(self):
+        """The next recording takes names from the copy, unless another boot or anybody else made it."""
+        names = self.kernel_names()
+        copy = self.store / KERNEL
+        if not copy.exists():
+            self.skipTest("no kernel function was named: " + " ".join(names))
+        self.assertEqual(stat.S_IMODE(copy.stat().st_mode), 0o600)
+        identity, lines = copy.read_bytes().split(b"\n", 1)
+        marked = identity + b"\n" + re.sub(rb"(?m)^(\S+ \S )", rb"\1of_the_copy_", lines)
+        copy.write_bytes(marked)
+        named = self.kernel_names()
+        self.assertTrue(named)
+        self.assertTrue(all(name.startswith("of_the_copy_") for name in named), named)
+        copy.write_bytes(b"0" + marked[1:] if marked[:1] != b"0" else b"1" + marked[1:])
+        self.assertFalse(any(name.startswith("of_the_copy_") for name in self.kernel_names()))
+        self.assertEqual(copy.read_bytes().split(b"\n", 1), [identity, lines])
+        copy.write_bytes(marked)
+        copy.chmod(0o622)
+        self.assertFalse(any(name.startswith("of_the_copy_") for name in self.kernel_names()))
 
     def test_one_bad_file_does_not_stop_the_others(self):
         result = self.tables("--build", "/nonexistent", os.path.realpath(sys.executable), code=125)

@@ -524,8 +524,8 @@ BY_THREAD = bytes.fromhex("64488b0425f0ffffff")
 
 
 def main():
-    for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "line-answers",
-                 "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
+    for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "kallsyms-copy",
+                 "line-answers",                 "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     write_walked(HERE / "corpus" / "record")
@@ -533,6 +533,10 @@ def main():
         (HERE / "corpus" / "proc-maps" / name).write_text(text)
     for name, text in KALLSYMS.items():
         (HERE / "corpus" / "kallsyms" / name).write_text(text)
+        (HERE / "corpus" / "kallsyms-copy" / name).write_text(text)
+    lines = [f"{0xffffffff81000000 + 128 * i:016x} t function_{i}\n" for i in range(400)]
+    (HERE / "corpus" / "kallsyms-copy" / "several-pieces").write_text("".join(lines))
+    (HERE / "corpus" / "kallsyms-copy" / "backwards").write_text("".join(reversed(lines)))
     for name, texts in COUNTERS.items():
         (HERE / "corpus" / "counters" / name).write_text("\0".join(texts))
     write_captures(HERE / "corpus" / "syscap-reader")
