@@ -27,7 +27,7 @@ halve_mappings (const struct entry *entry, uint64_t at, uint64_t n, uint64_t add
 {
   if (entry == NULL)
     return at;
-  for (uint64_t i = 0; i < HALVINGS && n > 1; i++)
+  for (uint64_t i = 0; i < HALVINGS; i++)
     {
       uint64_t half = n >> 1, middle = at + half * 8;
       const uint64_t *start;
@@ -47,7 +47,7 @@ halve_rows (const struct entry *entry, uint64_t at, uint64_t n, uint64_t key)
   if (entry == NULL)
     return at;
   key &= 0xffff;
-  for (uint64_t i = 0; i < HALVINGS && n > 1; i++)
+  for (uint64_t i = 0; i < HALVINGS; i++)
     {
       uint64_t half = n >> 1, middle = at + half;
 

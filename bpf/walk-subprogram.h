@@ -11,11 +11,10 @@
 #include "walk-compact.h"
 #include "walk-rare.h"
 
-/* Subprograms run in one loop of the kernel, or, if it has none, in three nested loops, because the
- * verifier follows each iteration of a loop separately. */
-#define FEW_TURNS    8
-#define ROUND_TURNS  128
-#define BUDGET_TURNS 8 /* between two looks at the clock */
+/* Subprograms run in three nested loops, because the verifier follows each iteration of a loop
+ * separately. */
+#define FEW_TURNS   8 /* between two looks at the clock */
+#define ROUND_TURNS 128
 /* Each frame takes at most three subprograms: for its mapping, its rule, and itself. One round is
  * added for a walk that starts again. */
 #define ROUNDS(max_frames) ((max_frames) *3 / ROUND_TURNS + 2)
@@ -48,7 +47,7 @@ begin_walk (walk_ref ref)
   walk->before.size = walk->before.rules_size = 0;
   walk->at = walk->n_kernel;
   walk->limit = walk->n_kernel + (max < LU_BPF_MAX_FRAMES ? max : LU_BPF_MAX_FRAMES);
-  walk->n_turns = walk->n_missed = walk->n_inferred = walk->n_rules = 0;
+  walk->n_missed = walk->n_inferred = walk->n_rules = 0;
   walk->last_fp = 0;
   walk->failed_ea = 0;
   walk->vma_marks = 0;
@@ -56,15 +55,14 @@ begin_walk (walk_ref ref)
 }
 
 static inline int
-is_over_budget (struct walk *walk)
+is_over_budget (const struct walk *walk)
 {
-  return host_config.budget_ns != 0 && ++walk->n_turns % BUDGET_TURNS == 0
-         && host_clock () - walk->start_ns > host_config.budget_ns;
+  return host_config.budget_ns != 0 && host_clock () - walk->start_ns > host_config.budget_ns;
 }
 
 /* Runs one subprogram, and those that it requests. */
 static inline int64_t
-make_turn (walk_ref ref, struct walk *walk)
+make_turn (walk_ref ref)
 {
   int64_t result = walk_compact (ref);
 
@@ -76,7 +74,7 @@ make_turn (walk_ref ref, struct walk *walk)
     result = walk_rare (ref);
   if (result == NEXT_FP_STEP)
     result = walk_fp_step (ref);
-  return result == NEXT_ON && is_over_budget (walk) ? GIVE_UP (BUDGET) : result;
+  return result;
 }
 
 /* Returns whether the result is one of some, without a branch for each. */
@@ -125,14 +123,14 @@ go_on (walk_ref ref, int64_t result)
 HOST_SUBPROGRAM int64_t
 walk_turns (walk_ref ref)
 {
-  struct walk *walk = host_walk (ref);
+  const struct walk *walk = host_walk (ref);
   int64_t result = NEXT_ON;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
   for (int64_t i = 0; i < FEW_TURNS && result == NEXT_ON; i++)
-    result = make_turn (ref, walk);
-  return result;
+    result = make_turn (ref);
+  return result == NEXT_ON && is_over_budget (walk) ? GIVE_UP (BUDGET) : result;
 }
 
 HOST_SUBPROGRAM int64_t

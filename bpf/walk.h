@@ -164,7 +164,6 @@ struct walk
   uint32_t has_rule, is_proved; /* of find_other_owner() */
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and the limit */
-  uint32_t n_turns;
   uint32_t n_missed, n_inferred;
   uint32_t n_rules;           /* looked up by frame-pointer steps */
   uint32_t interp;            /* of the code that was passed: as lu_bpf_shared.interp_of */
