@@ -29,6 +29,16 @@ may_own_frame (const struct walk *walk)
          || !lu_fp_v8_is_function (words);
 }
 
+/* A word of a leaf in a file leads to code without a rule: if it may be the return address, the
+ * leaf is not proved to have a frame. */
+static inline void
+doubt_leaf (walk_ref ref, struct walk *walk, uint64_t pc)
+{
+  if (walk->frame_kind != LU_FRAME_KIND_CALLER && walk->place.kind != LU_BPF_MAPPING_JIT
+      && see_call (ref, pc) != LU_CALL_NONE)
+    walk->is_proved = 0;
+}
+
 /* FOUND: this may be a return address into code that keeps walk->fp and has called this frame. */
 HOST_SUBPROGRAM int64_t
 check_owner (walk_ref ref, uint64_t pc)
@@ -42,9 +52,11 @@ check_owner (walk_ref ref, uint64_t pc)
     return VERDICT_NONE;
   if (walk->seen.kind == LU_BPF_MAPPING_JIT)
     return may_own_frame (walk) ? VERDICT_FOUND : VERDICT_NONE;
-  if (walk->seen.kind == LU_BPF_MAPPING_NO_CFI)
-    return VERDICT_NONE;
-  rule = walk->seen.kind == LU_BPF_MAPPING_TABLE ? see_rule (ref, pc - 1) : LU_FP_RULE_UNKNOWN;
+  rule = walk->seen.kind == LU_BPF_MAPPING_TABLE    ? see_rule (ref, pc - 1)
+         : walk->seen.kind == LU_BPF_MAPPING_NO_CFI ? LU_FP_RULE_NONE
+                                                    : LU_FP_RULE_UNKNOWN;
+  if (rule == LU_FP_RULE_NONE)
+    doubt_leaf (ref, walk, pc);
   if (rule == LU_FP_RULE_OTHER && walk->frame_kind != LU_FRAME_KIND_CALLER
       && walk->place.kind != LU_BPF_MAPPING_JIT
       && walk->word_at - walk->sp < LU_FP_LEAF_WORDS * sizeof (uint64_t))

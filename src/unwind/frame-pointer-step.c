@@ -560,6 +560,16 @@ check_owner (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMappin
   return LU_PROVIDER_NONE;
 }
 
+/* Returns whether a word that leads to code without a rule may be the return address of a leaf in a
+ * file: then nothing shows that the leaf has a frame. */
+static gboolean
+may_be_leafs (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMapping *mapping,
+              guint64 pc)
+{
+  return self->is_exact && code->status != LU_STATUS_JIT && lu_fp_step_is_possible (mapping)
+         && self->ops->call_before (self->data, mapping, pc) != LU_CALL_NONE;
+}
+
 /* FOUND: this word of the frame may be a return address into code that keeps `frame->fp` and has
  * called `code`: generated code, or ordinary code that keeps frame pointers. The latter counts if
  * the frame's caller has a rule. Clears is_repeatable if it is such code and does not count. */
@@ -582,9 +592,10 @@ check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   if (mapping->status == LU_STATUS_JIT)
     return code->status == LU_STATUS_JIT && is_v8_function (self, frame->fp) ? LU_PROVIDER_NONE
                                                                              : LU_PROVIDER_FOUND;
-  if (mapping->status != LU_STATUS_COMPLETE)
-    return LU_PROVIDER_NONE;
-  rule = lu_frame_rule_at (self, mapping, value - 1);
+  rule = mapping->status == LU_STATUS_COMPLETE ? lu_frame_rule_at (self, mapping, value - 1)
+                                               : LU_FP_RULE_NONE;
+  if (rule == LU_FP_RULE_NONE && may_be_leafs (self, code, mapping, value))
+    self->is_repeatable = FALSE;
   /* A leaf without a frame may have this return address, and the frame pointer of any caller. */
   if (rule == LU_FP_RULE_OTHER && self->is_exact && code->status != LU_STATUS_JIT
       && at - frame->sp < LU_FP_LEAF_WORDS * self->arch->word_size)

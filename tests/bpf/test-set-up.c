@@ -106,6 +106,26 @@ ask_leaf (struct walk *walk, uint64_t target)
   return go_by_words (0, walk, words[0], 0);
 }
 
+/* Returns whether a step from a leaf in the library by its frame pointer proves that the frame is
+ * set up, if `word` is among those of the frame. */
+static int
+proves (struct walk *walk, uint64_t word)
+{
+  uint64_t *words = map_library (walk, LU_BPF_MAPPING_NO_CFI);
+
+  user_host.call_before = call_before;
+  walk->frame_kind = LU_FRAME_KIND_SAMPLED;
+  walk->pc = LIBRARY + LEAF;
+  see_mapping (0, walk->pc);
+  walk->place = walk->seen;
+  walk->caller.pc = LIBRARY + RETURN;
+  words[0] = 7;
+  words[1] = word;
+  memset (walk->remembered.set_up, 0, sizeof walk->remembered.set_up);
+  report (check_owner_of_frame (0, walk) == VERDICT_NONE, "a frame that may be the leaf's");
+  return is_known_set_up (walk, walk->pc);
+}
+
 int
 main (void)
 {
@@ -135,6 +155,8 @@ main (void)
   report (ask_leaf (walk, LIBRARY + LEAF) == VERDICT_NONE, "a call that leads to the leaf");
   report (ask_leaf (walk, LIBRARY + LEAF + 2 * LU_FP_MAX_LEAP) == VERDICT_UNKNOWN,
           "a call that leads elsewhere");
+  report (proves (walk, 7), "no word is a return address");
+  report (!proves (walk, LIBRARY + 0x300), "one may be, into code without a rule");
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }

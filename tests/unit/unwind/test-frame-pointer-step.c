@@ -767,6 +767,34 @@ test_leaf_of_others (void)
   g_assert_cmphex (caller.pc, ==, KEEPS + CALL);
 }
 
+/* Nor does one that code without a rule may have called, as one that moves its return address: it
+ * has made room above it, where old words are. */
+static void
+test_leaf_of_unknown (void)
+{
+  const guint64 first[N] = { 7, PLAIN + CALL, AT (9), PLAIN + CALL };
+  const guint64 second[N] = { PLAIN + CALL, 7, AT (9), PLAIN + CALL };
+  const guint64 third[N] = { 7, 7, AT (9), PLAIN + CALL };
+  LuSample sample = { .stack = (const guint8 *) first, .stack_size = sizeof first };
+  LuFrameContext fp_step = new_fp_step (&sample, TRUE, 0);
+  const LuFrameRegs frame = { .pc = PLAIN + 7, .sp = AT (0), .fp = AT (2) };
+  LuFrameRegs caller;
+
+  memset (&set_up, 0, sizeof set_up);
+  lu_frame_providers_step (&fp_step, &file, &frame, &caller);
+  sample.stack = (const guint8 *) second;
+  fp_step = new_fp_step (&sample, TRUE, 0);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.sp, ==, AT (1));
+  sample.stack = (const guint8 *) third;
+  fp_step = new_fp_step (&sample, TRUE, 0);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, &file, &frame, &caller), ==,
+                   LU_PROVIDER_FOUND);
+  g_assert_cmphex (caller.sp, ==, AT (4));
+  g_assert_true (fp_step.is_repeatable);
+}
+
 /* Code that only pops has its return address behind these words, whatever they are and wherever the
  * frame pointer leads. */
 static void
@@ -1357,6 +1385,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/regions without code", test_regions);
   g_test_add_func ("/guess/steps by facts", test_facts);
   g_test_add_func ("/guess/set up before", test_set_up_before);
+  g_test_add_func ("/guess/a leaf that code without a rule has called", test_leaf_of_unknown);
   g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
   g_test_add_func ("/guess/a leaf that others may have called", test_leaf_of_others);
