@@ -8,8 +8,8 @@
 #include "code/decoder.h"
 #include "code/row-list.h"
 
-/* The longest instruction, in bytes */
-#define LONGEST 15
+/* Code that is looked at at once, at most. */
+#define LONGEST_PART (4u << 20)
 
 typedef struct
 {
@@ -77,6 +77,7 @@ lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GA
     lu_flow_add_start (flow, g_array_index (file->functions, guint64, i), LU_START_CERTAIN, FALSE);
   if (lu_flow_run (flow) && add_leads (flow, wanted->leads, range, LU_START_CERTAIN)
       && add_leads (flow, wanted->leads, range, LU_START_POINTER) && lu_flow_run_pointers (flow)
+      && lu_flow_run_hints (flow)
       && lu_flow_run_words (flow, (const guint64 *) words->data + first, n)
       && lu_flow_run_gaps (flow))
     return g_steal_pointer (&flow);
@@ -97,34 +98,35 @@ is_padding (const LuCodeBytes *range)
   return at == range->size;
 }
 
-/* Returns whether code seems to begin at a place: padding ends there. */
-static gboolean
-is_behind_padding (const LuCodeBytes *range, gsize at)
+/* Returns the size of the first part of the code, which ends where a function does, if possible. A
+ * function that is cut has rows in neither part. */
+static gsize
+choose_end (const LuCodeFile *file, const LuCodeBytes *range, gsize max)
 {
-  LuOp op;
+  gsize middle = max - (range->start + max) % 16;
 
-  for (gsize size = 1; size <= LONGEST && size <= at; size++)
-    if (lu_decoder_decode (range->bytes + at - size, size, range->start + at - size, &op)
-        && op.is_padding && op.size == size)
-      return TRUE;
-  return FALSE;
+  for (gsize size = middle; size > max / 2; size -= 16)
+    if (lu_code_hints_is_start (file->hints, range, size))
+      return size;
+  for (gsize size = middle; size < MIN (range->size, LONGEST_PART); size += 16)
+    if (lu_code_hints_is_start (file->hints, range, size))
+      return size;
+  if (range->size <= LONGEST_PART)
+    return range->size;
+  for (gsize size = middle; size > max / 2; size -= 16)
+    if (lu_code_is_behind_padding (range, size))
+      return size;
+  return max;
 }
 
-/* Returns the first part of the code, which is small enough to be analysed at once, and ends where
- * a function does, if possible. */
+/* Returns the first part of the code, which is small enough to be analysed at once. */
 static LuCodeBytes
-first_part (const LuCodeBytes *range, gsize max)
+first_part (const LuCodeFile *file, const LuCodeBytes *range, gsize max)
 {
-  LuCodeBytes part = { range->start, MIN (range->size, max), range->bytes };
+  LuCodeBytes part = { range->start, range->size, range->bytes };
 
-  if (range->size <= max)
-    return part;
-  for (gsize size = max - (range->start + max) % 16; size > max / 2; size -= 16)
-    if (is_behind_padding (range, size))
-      {
-        part.size = size;
-        break;
-      }
+  if (range->size > max)
+    part.size = choose_end (file, range, max);
   return part;
 }
 
@@ -154,7 +156,7 @@ cut (LuCodeRows *self)
       end = range.start + range.size;
       while (range.size > 0)
         {
-          LuCodeBytes part = first_part (&range, self->unit_size);
+          LuCodeBytes part = first_part (self->file, &range, self->unit_size);
           Unit unit = { .first = self->parts->len };
 
           if (size + part.size > self->unit_size)

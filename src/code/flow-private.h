@@ -19,8 +19,6 @@ enum
 
 /* Bytes of code with one owner. */
 #define LU_FLOW_GRAIN 4
-/* Compilers align functions, and rarely anything else whose address an instruction uses. */
-#define LU_FLOW_ALIGNMENT 16
 
 typedef struct
 {

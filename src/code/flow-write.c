@@ -45,6 +45,8 @@ is_sound (const LuFlow *flow, const LuFlowFunction *function)
   return !function->is_bad
          && (function->kind == LU_START_CERTAIN || function->has_exit || function->is_called
              || (function->kind == LU_START_POINTER && is_aligned)
+             || (function->kind == LU_START_HINT
+                 && lu_code_hints_has_often (flow->file->hints, function->start))
              || (function->begins_with_save && (is_aligned || !has_alignment (flow))));
 }
 

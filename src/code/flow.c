@@ -338,7 +338,12 @@ jump_away (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
   if (is_entry)
     jump.to = LU_JUMP_ANYWHERE;
   if (lu_path_is_balanced (path))
-    g_array_append_val (self->far_jumps, jump);
+    {
+      g_array_append_val (self->far_jumps, jump);
+      function_at (self, id)->has_exit |=
+          (is_entry || lu_code_hints_has_often (self->file->hints, address))
+          && function_at (self, id)->kind < LU_START_WORD;
+    }
   else if (!path->facts.is_root && !is_end)
     give_up (self, id);
   if (!is_end)
@@ -670,6 +675,20 @@ lu_flow_run_pointers (LuFlow *self)
     if (lu_flow_add_start (self, g_array_index (self->pointers, guint64, i), LU_START_POINTER,
                            FALSE)
         && !lu_flow_run (self))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+lu_flow_run_hints (LuFlow *self)
+{
+  gsize first = self->home.start - self->range.start, end = first + self->home.size;
+
+  for (gsize at = first + (-self->home.start & (LU_FLOW_ALIGNMENT - 1)); at < end;
+       at += LU_FLOW_ALIGNMENT)
+    if (lu_code_hints_is_start (self->file->hints, &self->range, at)
+        && lu_flow_add_start (self, self->range.start + at, LU_START_HINT, FALSE)
+        && !(lu_flow_run (self) && lu_flow_run_pointers (self)))
       return FALSE;
   return TRUE;
 }

@@ -41,9 +41,13 @@ typedef enum
 {
   LU_START_CERTAIN, /* a symbol, the entry, the target of a call from a function that is certain */
   LU_START_POINTER, /* an instruction uses its address */
+  LU_START_HINT,    /* code elsewhere seems to call it */
   LU_START_WORD,    /* data has its address, which may be a table of jumps as well */
   LU_START_GAP,     /* it is the first code after padding */
 } LuStartKind;
+
+/* Compilers align functions, and rarely anything else whose address an instruction uses. */
+#define LU_FLOW_ALIGNMENT 16
 
 typedef struct _LuFlow LuFlow;
 
@@ -63,6 +67,9 @@ gboolean lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gbo
 gboolean lu_flow_run (LuFlow *self);
 /* Adds and follows the code that the addresses of code in instructions lead to. */
 gboolean lu_flow_run_pointers (LuFlow *self);
+/* Adds and follows the code at places where functions seem to begin that code elsewhere may call
+ * (LuFlowFile.hints). */
+gboolean lu_flow_run_hints (LuFlow *self);
 /* Adds and follows the code at the addresses in data, those first that begin as functions do: other
  * words may be numbers or text. */
 gboolean lu_flow_run_words (LuFlow *self, const guint64 *words, guint n);

@@ -5,13 +5,19 @@
 
 #include "code/hints.h"
 
+#include "code/decoder.h"
+
 #include <string.h>
+
+/* The longest instruction, in bytes */
+#define LONGEST 15
 
 struct _LuCodeHints
 {
   GArray *ranges; /* reference */
   gsize *first;   /* bits before those of each range; owned */
   guint8 *bits;   /* owned */
+  guint8 *often;  /* owned; of those, the ones that bytes of code lead to twice */
 };
 
 /* Returns the bit of an address; FALSE: it is in no range. */
@@ -46,12 +52,24 @@ lu_code_hints_add (LuCodeHints *self, guint64 address)
     self->bits[bit / 8] |= (guint8) (1 << bit % 8);
 }
 
-gboolean
-lu_code_hints_has (const LuCodeHints *self, guint64 address)
+static gboolean
+has (const LuCodeHints *self, const guint8 *bits, guint64 address)
 {
   gsize bit;
 
-  return find_bit (self, address, &bit) && (self->bits[bit / 8] >> bit % 8 & 1) != 0;
+  return find_bit (self, address, &bit) && (bits[bit / 8] >> bit % 8 & 1) != 0;
+}
+
+gboolean
+lu_code_hints_has (const LuCodeHints *self, guint64 address)
+{
+  return has (self, self->bits, address);
+}
+
+gboolean
+lu_code_hints_has_often (const LuCodeHints *self, guint64 address)
+{
+  return has (self, self->often, address);
 }
 
 /* Adds the place to which the 32 bits before `end` lead. */
@@ -59,9 +77,16 @@ static void
 add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end)
 {
   gint32 displacement;
+  gsize bit;
 
   memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
-  lu_code_hints_add (self, range->start + end + (guint64) (gint64) displacement);
+  if (find_bit (self, range->start + end + (guint64) (gint64) displacement, &bit))
+    {
+      guint8 mask = (guint8) (1 << bit % 8);
+
+      self->often[bit / 8] |= self->bits[bit / 8] & mask;
+      self->bits[bit / 8] |= mask;
+    }
 }
 
 /* Looks for e8 (a call) and 8d with an address relative to the instruction (lea), at every byte. */
@@ -91,9 +116,28 @@ lu_code_hints_new (GArray *ranges)
       n_bits += g_array_index (ranges, LuCodeBytes, i).size;
     }
   self->bits = g_new0 (guint8, n_bits / 8 + 1);
+  self->often = g_new0 (guint8, n_bits / 8 + 1);
   for (guint i = 0; i < ranges->len; i++)
     search (self, &g_array_index (ranges, LuCodeBytes, i));
   return self;
+}
+
+gboolean
+lu_code_is_behind_padding (const LuCodeBytes *range, gsize at)
+{
+  LuOp op;
+
+  for (gsize size = 1; size <= LONGEST && size <= at; size++)
+    if (lu_decoder_decode (range->bytes + at - size, size, range->start + at - size, &op)
+        && op.is_padding && op.size == size)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+lu_code_hints_is_start (const LuCodeHints *self, const LuCodeBytes *range, gsize at)
+{
+  return lu_code_hints_has (self, range->start + at) && lu_code_is_behind_padding (range, at);
 }
 
 void
@@ -104,5 +148,6 @@ lu_code_hints_free (LuCodeHints *self)
   g_array_unref (self->ranges);
   g_free (self->first);
   g_free (self->bits);
+  g_free (self->often);
   g_free (self);
 }

@@ -5,7 +5,7 @@
  * use of an address, anywhere in the code.
  *
  * Code is analysed in parts, and this is what a part knows of the others. A hint proves nothing:
- * the bytes may be in the middle of an instruction. One bit for each byte of code. One thread. */
+ * the bytes may be in the middle of an instruction. Two bits for each byte of code. One thread. */
 
 #pragma once
 
@@ -27,5 +27,13 @@ void lu_code_hints_free (LuCodeHints *self); /* NULL is allowed */
 /* Adds a place that something else leads to. */
 void lu_code_hints_add (LuCodeHints *self, guint64 address);
 gboolean lu_code_hints_has (const LuCodeHints *self, guint64 address);
+/* Returns whether bytes of code lead there from two places, which no accident does. */
+gboolean lu_code_hints_has_often (const LuCodeHints *self, guint64 address);
+
+/* Returns whether code seems to begin at an offset of a range: padding ends there. */
+gboolean lu_code_is_behind_padding (const LuCodeBytes *range, gsize at);
+/* Returns whether a function seems to begin there: code leads there, too. Pointers, which were
+ * added, may be a table of jumps, and loops have padding before them as well. */
+gboolean lu_code_hints_is_start (const LuCodeHints *self, const LuCodeBytes *range, gsize at);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LuCodeHints, lu_code_hints_free)

@@ -12,7 +12,7 @@
 /* Branches of one function. */
 #define MAX_BRANCHES 24
 /* Functions that call each other. */
-#define MAX_DEPTH 4
+#define MAX_DEPTH 16
 /* Instructions decoded for each byte of code, at most. */
 #define WORK_PER_BYTE 2
 
@@ -20,14 +20,16 @@ enum
 {
   NEVER = 1,
   RETURNS,
+  LOOKED_AT, /* + the depth of the look that is under way */
 };
 
 struct _LuCodeReturns
 {
   GArray *ranges; /* reference */
   const LuFlowFile *file;
-  GHashTable *answers; /* address -> NEVER or RETURNS */
+  GHashTable *answers; /* address -> NEVER, RETURNS or LOOKED_AT + depth */
   guint64 work;        /* instructions that may still be decoded */
+  guint lowest;        /* depth of the first look on which the last answers depend */
 };
 
 /* A look at one function. */
@@ -48,6 +50,7 @@ lu_code_returns_new (GArray *ranges, const LuFlowFile *file)
   self->ranges = g_array_ref (ranges);
   self->file = file;
   self->answers = g_hash_table_new (NULL, NULL);
+  self->lowest = G_MAXUINT;
   for (guint i = 0; i < ranges->len; i++)
     self->work += WORK_PER_BYTE * g_array_index (ranges, LuCodeBytes, i).size;
   return self;
@@ -104,18 +107,32 @@ is_end (const Look *self, const LuOp *op)
              && file->is_noreturn (file->data, op->target));
 }
 
+/* Returns whether another function begins behind a call and its padding: the call never returns,
+ * even if that cannot be seen of a function that is called by a pointer. */
+static gboolean
+is_beyond_end (const Look *self, guint64 address, gboolean is_behind_call)
+{
+  return is_behind_call && address % LU_FLOW_ALIGNMENT == 0
+         && lu_code_hints_has (self->owner->file->hints, address);
+}
+
 /* Returns whether a path may return. */
 static gboolean
 follow (Look *self, guint64 address)
 {
+  gboolean is_behind_call = FALSE;
   LuOp op;
 
   for (; self->n_left > 0 && self->owner->work > 0; address += op.size)
     {
       self->n_left--;
       self->owner->work--;
+      if (is_beyond_end (self, address, is_behind_call))
+        return FALSE;
       if (!decode (self->owner, address, &op) || op.kind == LU_OP_RETURN)
         return TRUE;
+      is_behind_call = op.kind == LU_OP_CALL || op.kind == LU_OP_CALL_INDIRECT
+                       || (is_behind_call && op.is_padding);
       if (is_end (self, &op))
         return FALSE;
       if (op.kind == LU_OP_JUMP_INDIRECT
@@ -137,8 +154,6 @@ look (LuCodeReturns *self, guint64 address, guint depth)
 
   if (pointer != 0)
     return !file->is_noreturn (file->data, pointer);
-  if (depth == MAX_DEPTH)
-    return TRUE;
   add_branch (&one, address);
   for (guint i = 0; i < one.n_branches; i++)
     if (follow (&one, one.branches[i]))
@@ -146,21 +161,42 @@ look (LuCodeReturns *self, guint64 address, guint depth)
   return FALSE;
 }
 
+/* Functions that call each other never return if none of them has another path that does. So one
+ * that is being looked at counts as never returning; what follows from that is only kept once its
+ * own look has ended. */
+static gboolean
+look_at (LuCodeReturns *self, guint64 address, guint depth)
+{
+  gpointer key = GSIZE_TO_POINTER (address);
+  guint before = self->lowest;
+  gboolean is_returning;
+
+  g_hash_table_insert (self->answers, key, GUINT_TO_POINTER (LOOKED_AT + depth));
+  self->lowest = G_MAXUINT;
+  is_returning = look (self, address, depth);
+  if (is_returning)
+    self->lowest = G_MAXUINT; /* whatever the others do */
+  if (self->lowest >= depth)
+    {
+      g_hash_table_insert (self->answers, key, GUINT_TO_POINTER (is_returning ? RETURNS : NEVER));
+      self->lowest = G_MAXUINT;
+    }
+  else
+    g_hash_table_remove (self->answers, key);
+  self->lowest = MIN (self->lowest, before);
+  return is_returning;
+}
+
 static gboolean
 returns_from (LuCodeReturns *self, guint64 address, guint depth)
 {
-  gpointer key = GSIZE_TO_POINTER (address);
-  guint answer = GPOINTER_TO_UINT (g_hash_table_lookup (self->answers, key));
+  guint answer = GPOINTER_TO_UINT (g_hash_table_lookup (self->answers, GSIZE_TO_POINTER (address)));
 
-  if (answer == 0 && self->work > 0)
-    {
-      /* Until that is known, for functions that call each other */
-      g_hash_table_insert (self->answers, key, GUINT_TO_POINTER (RETURNS));
-      answer = look (self, address, depth) ? RETURNS : NEVER;
-      if (answer == NEVER)
-        g_hash_table_insert (self->answers, key, GUINT_TO_POINTER (NEVER));
-    }
-  return answer != NEVER;
+  if (answer == 0)
+    return depth == MAX_DEPTH || self->work == 0 || look_at (self, address, depth);
+  if (answer >= LOOKED_AT)
+    self->lowest = MIN (self->lowest, answer - LOOKED_AT);
+  return answer == RETURNS;
 }
 
 gboolean

@@ -287,6 +287,32 @@ test_words (void)
     }
 }
 
+/* A loop with padding before it, in a function that is called from elsewhere: the word in data that
+ * leads to the loop is of a table of jumps. */
+static void
+test_hints (void)
+{
+  /* 0: call 20; hlt; 10: cc...; 20: push rbx; jmp 30; cc...; 30: call *rax; jmp 30; 34: pop rbx;
+   * ret */
+  Code code = assemble ("e8 1b 00 00 00 f4 cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc "
+                        "cc cc cc cc cc cc cc cc 53 eb 0d cc cc cc cc cc cc cc cc cc cc cc cc cc "
+                        "ff d0 75 fc 5b c3");
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes },
+                    home = { ADDRESS + 16, code.size - 16, code.bytes + 16 };
+  const guint64 word = ADDRESS + 48;
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = NULL;
+
+  describe (&code, &file);
+  flow = lu_flow_new (&range, &file);
+  lu_flow_set_home (flow, &home);
+  g_assert_true (lu_flow_run_hints (flow));
+  g_assert_true (lu_flow_run_words (flow, &word, 1));
+  g_assert_true (has_rule (flow, 32, ENTRY));
+  g_assert_true (has_rule (flow, 48, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 53, ENTRY));
+}
+
 /* A function that jumps to a second one, padding, and the second one, which is called by a third.
  */
 static void
@@ -355,12 +381,19 @@ test_away (void)
 }
 
 /* Functions outside of the home: one that returns, one that does not, one that calls it, one that
- * goes round for ever, and two that call each other. */
+ * goes round for ever, two that call each other all the time, two that call each other or end, one
+ * that calls by a pointer before another function begins, and two that call each other or return.
+ */
 static void
 test_returns (void)
 {
-  /* 0: ret; 1: hlt; 2: call 1; 7: jmp 7; 9: call 16; f: ret; 10: call 9 */
-  Code code = assemble ("c3 f4 e8 fa ff ff ff eb fe e8 02 00 00 00 90 c3 e8 f4 ff ff ff");
+  /* 0: ret; 1: hlt; 2: call 1; 7: jmp 7; 9: call 16; f: ret; 10: call 9; 15: test edi,edi; je 1e;
+   * 19: call 23; 1e: hlt; 23: call 15; 28: ret; 29: call *rax; 2b: nop; 30: ret; 31: call 30;
+   * 36: test edi,edi; je 3f; 3a: call 40; 3f: ret; 40: call 36; 45: ret */
+  Code code = assemble ("c3 f4 e8 fa ff ff ff eb fe e8 02 00 00 00 90 c3 e8 f4 ff ff ff "
+                        "85 ff 74 05 e8 05 00 00 00 f4 cc cc cc cc e8 ed ff ff ff c3 "
+                        "ff d0 0f 1f 44 00 00 c3 e8 fa ff ff ff "
+                        "85 ff 74 05 e8 01 00 00 00 c3 e8 f1 ff ff ff c3");
   const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
   g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
   LuFlowFile file;
@@ -373,7 +406,13 @@ test_returns (void)
   g_assert_false (lu_code_returns_from (returns, ADDRESS + 1));
   g_assert_false (lu_code_returns_from (returns, ADDRESS + 2));
   g_assert_false (lu_code_returns_from (returns, ADDRESS + 7));
-  g_assert_true (lu_code_returns_from (returns, ADDRESS + 9));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 9));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 0x23));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 0x15));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS + 0x29));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS + 0x30));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS + 0x36));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS + 0x40));
   g_assert_true (lu_code_returns_from (returns, ADDRESS - 1));
   g_assert_false (lu_code_returns_from (returns, ADDRESS - 0x20));
   g_assert_true (lu_code_returns_from (returns, ADDRESS - 0x10));
@@ -558,6 +597,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/flow/words", test_words);
+  g_test_add_func ("/flow/hints", test_hints);
   g_test_add_func ("/flow/written", test_written);
   g_test_add_func ("/flow/far", test_far);
   g_test_add_func ("/flow/away", test_away);
