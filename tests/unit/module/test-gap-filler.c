@@ -387,7 +387,7 @@ test_late_files (void)
 {
   Program program = open_program ();
 
-  for (guint i = 0; i < 20; i++)
+  for (guint i = 0; i < 8; i++)
     {
       Adding adding = { &program, lu_tables_new (NULL, BUDGET), FALSE };
       GThread *thread = g_thread_new ("adding", add_until_told, &adding);
