@@ -15,6 +15,40 @@ is_in_hotspot (const struct walk *walk)
   return (walk->process.flags & LU_BPF_PROCESS_HOTSPOT) != 0;
 }
 
+/* Returns whether the return address into walk->seen is behind a direct call that leads near this
+ * frame's code, if it is behind a direct call at all. */
+static inline int
+leads_near (struct walk *walk, uint64_t pc)
+{
+  int32_t displacement;
+
+  return walk->seen.module == walk->place.module
+         && host_read_code (&displacement, sizeof displacement, pc - sizeof displacement) == 0
+         && lu_fp_is_near (pc + (uint64_t) (int64_t) displacement, walk->pc);
+}
+
+/* Returns whether the frame at walk->fp may be that of generated code of V8. */
+static inline int
+may_be_v8 (const struct walk *walk)
+{
+  uint64_t word;
+
+  return host_read (&word, sizeof word, walk->fp - sizeof word) != 0 || lu_fp_v8_may_be (word);
+}
+
+/* Returns whether a direct call before the frame's return address, into walk->seen, has led to this
+ * code, and the frame is not V8's: then generated code, to which an old word may seem to lead, does
+ * not keep walk->fp. */
+HOST_SUBPROGRAM int64_t
+is_called_here (walk_ref ref, uint64_t pc)
+{
+  struct walk *walk = host_walk (ref);
+
+  return walk != NULL && walk->place.kind != LU_BPF_MAPPING_JIT
+         && walk->seen.kind != LU_BPF_MAPPING_JIT && see_call (ref, pc) == LU_CALL_DIRECT
+         && leads_near (walk, pc) && !may_be_v8 (walk);
+}
+
 /* Returns whether a return address into generated code, in the last word, may be that of code that
  * keeps walk->fp. */
 static inline int
@@ -24,8 +58,9 @@ may_own_frame (const struct walk *walk)
 
   if (is_in_hotspot (walk))
     return lu_fp_hotspot_is_return (walk->below, walk->fp);
-  return walk->place.kind != LU_BPF_MAPPING_JIT
-         || host_read (words, sizeof words, walk->fp - sizeof words) != 0
+  if (walk->place.kind != LU_BPF_MAPPING_JIT)
+    return walk->is_called_here == 0;
+  return host_read (words, sizeof words, walk->fp - sizeof words) != 0
          || !lu_fp_v8_is_function (words);
 }
 
@@ -51,7 +86,10 @@ check_owner (walk_ref ref, uint64_t pc)
   if (pc <= LU_FP_MIN_ADDRESS || !see_mapping (ref, pc - 1))
     return VERDICT_NONE;
   if (walk->seen.kind == LU_BPF_MAPPING_JIT)
-    return may_own_frame (walk) ? VERDICT_FOUND : VERDICT_NONE;
+    {
+      walk->is_proved &= walk->is_called_here == 0;
+      return may_own_frame (walk) ? VERDICT_FOUND : VERDICT_NONE;
+    }
   rule = walk->seen.kind == LU_BPF_MAPPING_TABLE    ? see_rule (ref, pc - 1)
          : walk->seen.kind == LU_BPF_MAPPING_NO_CFI ? LU_FP_RULE_NONE
                                                     : LU_FP_RULE_UNKNOWN;
@@ -225,6 +263,7 @@ find_other_owner (walk_ref ref, struct walk *walk, uint64_t caller_pc)
   if (rule == LU_FP_RULE_UNKNOWN)
     return VERDICT_UNKNOWN;
   walk->has_rule = rule != LU_FP_RULE_NONE;
+  walk->is_called_here = is_called_here (ref, caller_pc) != 0;
   walk->is_proved = walk->fp - walk->sp <= LU_FP_MAX_WORDS * sizeof (uint64_t);
   walk->below = 0;
   verdict = find_word (ref, walk, walk->sp, WANTED_OWNER);
@@ -411,20 +450,18 @@ go_by_code (walk_ref ref, struct walk *walk, const uint64_t *top)
   return verdict == VERDICT_FOUND ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
-/* Returns whether the call before the return address can have led to this frame. */
+/* Returns whether the call before the return address can have led to this frame. is_top: it is the
+ * word on top; one that leads to generated code, which is not read, may be any old one then. */
 HOST_SUBPROGRAM int64_t
-may_lead_here (walk_ref ref, uint64_t pc)
+may_lead_here (walk_ref ref, uint64_t pc, uint32_t is_top)
 {
-  const struct walk *walk = host_walk (ref);
-  int32_t displacement;
+  struct walk *walk = host_walk (ref);
 
   if (walk == NULL || !see_mapping (ref, pc - 1))
     return 0;
-  if (walk->seen.kind == LU_BPF_MAPPING_JIT || see_call (ref, pc) == LU_CALL_INDIRECT)
-    return 1;
-  return walk->seen.module == walk->place.module
-         && host_read_code (&displacement, sizeof displacement, pc - sizeof displacement) == 0
-         && lu_fp_is_near (pc + (uint64_t) (int64_t) displacement, walk->pc);
+  if (walk->seen.kind == LU_BPF_MAPPING_JIT)
+    return is_top == 0 || is_in_hotspot (walk) || may_be_v8 (walk);
+  return see_call (ref, pc) == LU_CALL_INDIRECT || leads_near (walk, pc);
 }
 
 /* Returns whether the frame at walk->fp may be that of the leaf's caller: it leads, or may lead, to
@@ -437,7 +474,7 @@ may_be_callers (walk_ref ref, const struct walk *walk)
   return host_read (&pc, sizeof pc, walk->fp + 8) != 0
          || (see_mapping (ref, pc - 1) && walk->seen.kind == LU_BPF_MAPPING_TABLE
              && see_rule (ref, pc - 1) != LU_FP_RULE_NONE)
-         || !may_lead_here (ref, pc);
+         || !may_lead_here (ref, pc, 0);
 }
 
 /* Decides by the words alone. */
@@ -450,7 +487,7 @@ go_by_words (walk_ref ref, struct walk *walk, uint64_t top, int is_jit)
     return verdict == VERDICT_MORE ? VERDICT_UNKNOWN : verdict;
   if (verdict == VERDICT_NONE && !may_be_callers (ref, walk))
     return VERDICT_NONE;
-  return verdict == VERDICT_FOUND && may_lead_here (ref, top) ? VERDICT_FOUND : VERDICT_UNKNOWN;
+  return verdict == VERDICT_FOUND && may_lead_here (ref, top, 1) ? VERDICT_FOUND : VERDICT_UNKNOWN;
 }
 
 /* Returns whether the word may be an address of generated code. */

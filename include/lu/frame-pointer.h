@@ -116,6 +116,15 @@ lu_fp_v8_is_function (const uint64_t *words)
   return words[0] - 1 < 0xffff && lu_fp_v8_is_object (words[1]) && lu_fp_v8_is_object (words[2]);
 }
 
+/* Returns whether the frame may be that of any generated code of V8. word: the one below the frame
+ * pointer, a function's context, or a small even number that tells what other code it is
+ * (StackFrame::TypeToMarker()). */
+static inline int
+lu_fp_v8_may_be (uint64_t word)
+{
+  return lu_fp_v8_is_object (word) || ((word & 1) == 0 && word - 1 < 0xff);
+}
+
 /* The distance between the target of a direct call and a leaf that it leads to, at most: small
  * functions, and those that jump to each other, lie close together. */
 #define LU_FP_MAX_LEAP 4096

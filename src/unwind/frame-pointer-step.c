@@ -256,6 +256,35 @@ leads_to_rule (LuFrameContext *self, const LuFrameRegs *frame)
          && lu_frame_rule_at (self, mapping, pc - 1) != LU_FP_RULE_NONE;
 }
 
+/* FOUND: a direct call before the frame's return address leads near this code, or may lead there
+ * through a linkage table, so that the frame is its own. */
+static LuProviderResult
+check_direct_call (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
+{
+  const LuDwflMapping *mapping;
+  LuProviderResult result;
+  guint64 pc;
+
+  if (!lu_frame_read_word (self, frame->fp + self->arch->word_size, &pc))
+    return LU_PROVIDER_NONE;
+  result = check_call_before (self, pc);
+  if (result != LU_PROVIDER_FOUND)
+    return result;
+  mapping = self->ops->find (self->data, pc - 1);
+  return self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT
+             ? self->ops->leads_to (self->data, mapping, pc, code, frame->pc)
+             : LU_PROVIDER_NONE;
+}
+
+/* Returns whether the frame pointer may be that of generated code of V8. */
+static gboolean
+may_be_v8 (const LuFrameContext *self, guint64 fp)
+{
+  guint64 word;
+
+  return lu_frame_read_word (self, fp - sizeof word, &word) && lu_fp_v8_may_be (word);
+}
+
 /* Returns whether this leaf keeps the frame pointer, as far as its caller's code shows. NONE: it
  * may. BEYOND: a direct call leads elsewhere, so the frame may be that of the leaf's caller, and a
  * word further up the return address. */
@@ -272,6 +301,22 @@ check_set_up (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
     return result;
   result =
       self->ops->leads_to (self->data, self->ops->find (self->data, pc - 1), pc, code, frame->pc);
+  return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_NONE
+         : result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND
+                                      : result;
+}
+
+/* Checks a word on top that leads to generated code, which cannot be read, so it may be any old
+ * word, as a pointer of which one half was overwritten. FOUND: the frame may be that of generated
+ * code. NONE: it is the leaf's own. BEYOND: unknown. */
+static LuProviderResult
+check_generated (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
+{
+  LuProviderResult result;
+
+  if (self->has_hotspot || may_be_v8 (self, frame->fp))
+    return LU_PROVIDER_FOUND;
+  result = check_direct_call (self, code, frame);
   return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_NONE
          : result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND
                                       : result;
@@ -295,7 +340,7 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
     return result;
   mapping = self->ops->find (self->data, caller->pc - 1);
   if (mapping->status == LU_STATUS_JIT)
-    return LU_PROVIDER_FOUND;
+    return check_generated (self, code, frame);
   result = self->ops->leads_to (self->data, mapping, caller->pc, code, frame->pc);
   return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
 }
@@ -570,6 +615,25 @@ may_be_leafs (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMappi
          && self->ops->call_before (self->data, mapping, pc) != LU_CALL_NONE;
 }
 
+/* FOUND: generated code to which a word of the frame leads may keep `frame->fp` and have called
+ * `code`. It cannot be read, so the word may be any old one: a direct call to code in a file, and a
+ * frame that is not V8's, show whose frame it is. */
+static LuProviderResult
+check_generated_owner (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
+{
+  LuProviderResult result;
+
+  if (code->status == LU_STATUS_JIT)
+    return is_v8_function (self, frame->fp) ? LU_PROVIDER_NONE : LU_PROVIDER_FOUND;
+  if (may_be_v8 (self, frame->fp))
+    return LU_PROVIDER_FOUND;
+  self->is_repeatable = FALSE;
+  result = check_direct_call (self, code, frame);
+  return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_NONE
+         : result == LU_PROVIDER_NONE ? LU_PROVIDER_FOUND
+                                      : result;
+}
+
 /* FOUND: this word of the frame may be a return address into code that keeps `frame->fp` and has
  * called `code`: generated code, or ordinary code that keeps frame pointers. The latter counts if
  * the frame's caller has a rule. Clears is_repeatable if it is such code and does not count. */
@@ -590,8 +654,7 @@ check_word (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
                ? LU_PROVIDER_FOUND
                : LU_PROVIDER_NONE;
   if (mapping->status == LU_STATUS_JIT)
-    return code->status == LU_STATUS_JIT && is_v8_function (self, frame->fp) ? LU_PROVIDER_NONE
-                                                                             : LU_PROVIDER_FOUND;
+    return check_generated_owner (self, code, frame);
   rule = mapping->status == LU_STATUS_COMPLETE ? lu_frame_rule_at (self, mapping, value - 1)
                                                : LU_FP_RULE_NONE;
   if (rule == LU_FP_RULE_NONE && may_be_leafs (self, code, mapping, value))

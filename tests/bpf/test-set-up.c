@@ -16,6 +16,8 @@
 #define PC      0x401a41
 #define LIBRARY 0x7f0000001000
 #define STACK   0x7ffc00000000
+/* In no file. */
+#define GENERATED 0x7f0000100000
 /* In the library. */
 #define LEAF   0x4000
 #define RETURN 0x8000
@@ -126,6 +128,30 @@ proves (struct walk *walk, uint64_t word)
   return is_known_set_up (walk, walk->pc);
 }
 
+/* Returns what is said about the frame of code in the library which holds an address of generated
+ * code, if a direct call before its return address leads to `target`. below: the word below the
+ * frame pointer. */
+static int64_t
+ask_caller (struct walk *walk, uint64_t target, uint64_t below)
+{
+  uint64_t *words = map_library (walk, LU_BPF_MAPPING_NO_CFI);
+  struct lu_bpf_mapping *mappings = (struct lu_bpf_mapping *) &user_host.entries[0]->words[8];
+
+  mappings[1] = (struct lu_bpf_mapping){ .start = GENERATED,
+                                         .end = GENERATED + 0x1000,
+                                         .kind = LU_BPF_MAPPING_JIT };
+  walk->process.n_mappings = 2;
+  user_host.code_data = &target;
+  walk->pc = LIBRARY + LEAF;
+  see_mapping (0, walk->pc);
+  walk->place = walk->seen;
+  words[0] = 0;
+  words[1] = GENERATED + 0x300;
+  words[7] = below;
+  words[9] = LIBRARY + RETURN;
+  return find_other_owner (0, walk, LIBRARY + RETURN);
+}
+
 int
 main (void)
 {
@@ -157,6 +183,12 @@ main (void)
           "a call that leads elsewhere");
   report (proves (walk, 7), "no word is a return address");
   report (!proves (walk, LIBRARY + 0x300), "one may be, into code without a rule");
+  report (ask_caller (walk, LIBRARY + LEAF, 0) == VERDICT_NONE,
+          "an old word that leads to generated code, in a frame that was called directly");
+  report (ask_caller (walk, LIBRARY + LEAF + 2 * LU_FP_MAX_LEAP, 0) == VERDICT_FOUND,
+          "the same where the call leads elsewhere");
+  report (ask_caller (walk, LIBRARY + LEAF, 0x7f0000200001) == VERDICT_FOUND,
+          "the same in a frame that may be V8's");
   printf ("1..%u\n", n_tests);
   return n_failed == 0 ? 0 : 1;
 }

@@ -116,6 +116,9 @@ lu_leaf_next (uint64_t state, uint64_t code)
       if (was_fp
           && (op == 0xe9 || op == 0xeb || (code & 0xf0ff) == 0xe0ff || (code & 0xffff) == 0x25ff))
         size = LU_LEAF_BARE;
+      /* An entry of a linkage table jumps through memory, as no function does within its frame. */
+      if ((state & LU_LEAF_AT) == 0 && (code & 0xffff) == 0x25ff)
+        size = LU_LEAF_BARE;
       if (size != 0 && size < LU_LEAF_BARE)
         return state + size;
       if (depth != 0)

@@ -203,6 +203,10 @@ test_pops (void)
     { { 0x5d, 0xe9, 1, 2, 3, 4 }, POPPED (1, 1) },
     { { 0x5d, 0xff, 0xe0 }, POPPED (1, 1) },
     { { 0x5b, 0xe9, 1, 2, 3, 4 }, LU_LEAF_UNDECIDED },
+    /* jmp *0x100(%rip), as in a linkage table; behind something else; jmp *%rax */
+    { { 0xff, 0x25, 0, 1, 0, 0, 0x68, 1, 0, 0, 0 }, LU_LEAF_BARE },
+    { { 0x31, 0xc0, 0xff, 0x25, 0, 1, 0, 0 }, LU_LEAF_UNDECIDED },
+    { { 0xff, 0xe0 }, LU_LEAF_UNDECIDED },
     /* pop %rbp; xor %eax,%eax; jmp */
     { { 0x5d, 0x31, 0xc0, 0xe9, 1, 2, 3, 4 }, LU_LEAF_UNDECIDED },
     /* too many words; not a multiple of a word; to the other side */
