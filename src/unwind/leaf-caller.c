@@ -43,6 +43,7 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
   const LuDwflMapping *mapping = pc > LU_FP_MIN_ADDRESS ? ops->find (data, pc - 1) : NULL;
   LuProviderResult result;
   enum lu_fp_rule rule;
+  gboolean is_exact;
 
   if (mapping == NULL || !lu_fp_step_is_possible (mapping))
     return LU_PROVIDER_NONE;
@@ -55,7 +56,9 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
                                                : LU_FP_RULE_NONE;
   if (!lu_fp_needs_table (rule))
     return LU_PROVIDER_END;
-  return ops->call_before (data, mapping, pc) == LU_CALL_DIRECT || !may_be_framed (ops, data, word)
-             ? LU_PROVIDER_FOUND
-             : check_leaf (ops, data, word);
+  /* A call from another file goes through a linkage table, whose entry may lead anywhere. */
+  is_exact = mapping->module == word->code->module
+             && ops->call_before (data, mapping, pc) == LU_CALL_DIRECT;
+  return is_exact || !may_be_framed (ops, data, word) ? LU_PROVIDER_FOUND
+                                                      : check_leaf (ops, data, word);
 }

@@ -21,11 +21,11 @@ typedef struct
 
 /* Judges a word; `data` is for `ops`.
  *
- * FOUND: the return address, into code with unwind information. An indirect call may have led to
- * anything, and the word be an old one; so where the leaf may have a frame, its code must show then
- * that its return address is there. END: it may be the return address, into code without unwind
- * information, generated code, or code that keeps a frame pointer, so that words further up may be
- * that of the leaf's caller; the frame providers decide. NONE: no return address. UNKNOWN: as
- * LuFrameOps. */
+ * FOUND: the return address, into code with unwind information. An indirect call, or one from
+ * another file, may have led to anything, and the word be an old one; so where the leaf may have a
+ * frame, its code must show then that its return address is there. END: it may be the return
+ * address, into code without unwind information, generated code, or code that keeps a frame
+ * pointer, so that words further up may be that of the leaf's caller; the frame providers decide.
+ * NONE: no return address. UNKNOWN: as LuFrameOps. */
 LuProviderResult lu_leaf_caller_check (const LuFrameOps *ops, gpointer data,
                                        const LuLeafWord *word);

@@ -1409,6 +1409,47 @@ test_top_words (void)
   lu_module_unref (module);
 }
 
+/* All code has rules, and calls that may lead anywhere. */
+static enum lu_fp_rule
+rule_by_sp (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
+{
+  return LU_FP_RULE_OTHER;
+}
+
+static LuProviderResult
+leads_anywhere (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+                guint64 to)
+{
+  return LU_PROVIDER_FOUND;
+}
+
+static LuLeaf
+leaf_undecided (gpointer data, const LuDwflMapping *mapping, guint64 pc)
+{
+  return LU_LEAF_UNDECIDED;
+}
+
+/* A direct call in another file, as of libfontconfig to strdup(), an old word in a frame of
+ * Chromium's malloc(): only the code of the leaf can show that this is its return address. */
+static void
+test_top_words_of_other_files (void)
+{
+  static const LuFrameOps other_ops = { find, rule_by_sp, call_before, leads_anywhere,
+                                        leaf_undecided };
+  LuDwflMapping library = file;
+  LuLeafWord word = { .code = &library, .pc = PLAIN, .value = PLAIN + DIRECT, .size = 8 };
+
+  file.status = LU_STATUS_COMPLETE;
+  g_assert_cmpint (lu_leaf_caller_check (&other_ops, NULL, &word), ==, LU_PROVIDER_FOUND);
+  library.module = anonymous_module;
+  g_assert_cmpint (lu_leaf_caller_check (&other_ops, NULL, &word), ==, LU_PROVIDER_FOUND);
+  word.by_fp = PLAIN + CALL;
+  g_assert_cmpint (lu_leaf_caller_check (&other_ops, NULL, &word), ==, LU_PROVIDER_NONE);
+  library.module = file_module;
+  g_assert_cmpint (lu_leaf_caller_check (&other_ops, NULL, &word), ==, LU_PROVIDER_FOUND);
+  file.status = 0;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1440,6 +1481,8 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/a leaf whose answer was replaced", test_leaf_replaced);
   g_test_add_func ("/guess/a leaf that pops is remembered", test_leaf_that_pops);
   g_test_add_func ("/guess/words on top of the stack", test_top_words);
+  g_test_add_func ("/guess/words on top of leaves, called from other files",
+                   test_top_words_of_other_files);
   g_test_add_data_func ("/guess/where calls of libraries lead to", NULL, test_leads_to);
   g_test_add_data_func ("/guess/where calls of programs lead to", "", test_leads_to);
   result = g_test_run ();
