@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""What a recording becomes does not depend on the machine that reads it.
+"""Checks that the machine that reads a recording makes no difference.
 
 usage: both.py CROSS-FILE CROSS-LIVE-UNWINDER LIVE-UNWINDER
 
@@ -45,7 +45,7 @@ def run(command, directory):
 
 
 class Both:
-    """The two builds, and the folder in which they work."""
+    """The two builds, and the directory in which they work."""
 
     def __init__(self, here, there, directory):
         self.commands = {"here": here, "there": there}
