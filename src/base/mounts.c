@@ -192,37 +192,35 @@ is_in_memory (dev_t device)
   return fd >= 0 && fstat (fd, &info) == 0 && info.st_dev == device;
 }
 
-/* Sets *may_hang for a file system that has a queue of its own, as all have that are stored on
- * disks, and FUSE. FUSE and NFS name their queues by their devices; those of FUSE may fill 1 % of
- * memory, unless an administrator changes that. FALSE: it has none. */
-static gboolean
-judge_queue (const char *own, dev_t device, gboolean *may_hang)
+/* Returns how much of memory the queue of a FUSE file system may fill, owned; NULL if the device is
+ * none. FUSE names its queues by its devices, and so does NFS. */
+static char *
+read_queue (dev_t device)
 {
-  g_autofree char *ratio = NULL;
   char path[64];
-  Mount mount;
 
   g_snprintf (path, sizeof path, "/sys/class/bdi/%u:%u%s/max_ratio", major (device), minor (device),
               major (device) != 0 ? "-fuseblk" : "");
-  ratio = lu_fd_read_file (path, 8, NULL);
-  if (ratio != NULL)
-    *may_hang =
-        find_mount (own, device, 0, &mount) ? is_fuse_type (&mount) : strcmp (ratio, "1\n") == 0;
-  else
-    *may_hang = FALSE;
-  return ratio != NULL || major (device) != 0;
+  return lu_fd_read_file (path, 8, NULL);
 }
 
 gboolean
 lu_mount_may_hang (const LuMounted *file)
 {
-  g_autofree char *own = lu_fd_read_file ("/proc/self/mountinfo", MAX_MOUNTINFO, NULL);
-  g_autofree char *others = NULL;
-  gboolean may_hang;
+  g_autofree char *ratio = read_queue (file->device), *own = NULL, *others = NULL;
+  Mount mount;
   char path[32];
 
-  if (own == NULL || judge_queue (own, file->device, &may_hang))
-    return own == NULL || may_hang;
+  /* The others that are stored on disks are most of all, and the list of mounts may be long. */
+  if (ratio == NULL && major (file->device) != 0)
+    return FALSE;
+  own = lu_fd_read_file ("/proc/self/mountinfo", MAX_MOUNTINFO, NULL);
+  if (own == NULL)
+    return TRUE;
+  /* The queues of FUSE may fill 1 % of memory, unless an administrator changes that. */
+  if (ratio != NULL)
+    return find_mount (own, file->device, 0, &mount) ? is_fuse_type (&mount)
+                                                     : strcmp (ratio, "1\n") == 0;
   if (file->pid > 0)
     {
       g_snprintf (path, sizeof path, "/proc/%d/mountinfo", file->pid);
