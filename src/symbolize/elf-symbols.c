@@ -120,6 +120,17 @@ first_wanted_at (const LuElfSymbols *self, guint64 vaddr)
   return low;
 }
 
+/* Returns whether a wanted address is in the entry. */
+static gboolean
+is_wanted (const LuElfSymbols *self, const Entry *entry)
+{
+  guint next = self->wanted != NULL ? first_wanted_at (self, entry->start) : 0;
+
+  return self->wanted == NULL
+         || (next < self->wanted->len
+             && g_array_index (self->wanted, Wanted, next).vaddr - entry->start < entry->size);
+}
+
 /* Keeps the entry if it can matter to a wanted address. */
 static void
 keep_entry (LuElfSymbols *self, const Entry *entry)
@@ -300,7 +311,8 @@ add_plt_entry (guint64 start, guint64 size, guint32 symbol, gpointer user_data)
   Elf64_Sym target;
   Entry entry = { .start = start, .size = (guint32) size, .source = SOURCE_PLT };
 
-  if (table == NULL || symbol >= table->size / sizeof target
+  /* Each is a read, so those that nobody asks for are left out. */
+  if (!is_wanted (self, &entry) || table == NULL || symbol >= table->size / sizeof target
       || !lu_budget_read (self->budget, sizeof target)
       || !lu_elf_input_read (&self->file.input, table->file_offset + symbol * sizeof target,
                              &target, sizeof target)
