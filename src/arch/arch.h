@@ -55,6 +55,10 @@ typedef struct
    * the beginning of `size` bytes of code jumps through, or to 0 if there is no entry. Returns the
    * distance to where the next one may begin. */
   gsize (*read_plt_entry) (const guint8 *code, gsize size, guint64 address, guint64 *slot);
+  /* Optional: returns whether `n` bytes, which end at a return address that an indirect call is
+   * before, end with a call through a word at a fixed distance; sets `displacement` to the word's
+   * from the return address. */
+  gboolean (*decode_slot_call) (const guint8 *bytes, gsize n, gint64 *displacement);
   /* Optional: returns whether code looks like a conditional jump over more than a short distance,
    * and sets `displacement` to that, from the beginning of the LU_ARCH_JUMP_BYTES. Instructions
    * begin at multiples of `code_unit` bytes. */

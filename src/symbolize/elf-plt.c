@@ -25,7 +25,7 @@ typedef struct
 {
   const LuArch *arch;
   const LuElfInput *input;
-  GArray *slots; /* of Slot, borrowed */
+  GArray *slots; /* of Slot */
 } Reading;
 
 static int
@@ -90,20 +90,49 @@ read_section (const Reading *self, const LuElfSectionHeader *section, LuElfPltFu
     }
 }
 
+/* Reads the words of linkage tables that have a symbol; FALSE if this machine's are not known. */
+static gboolean
+read_slots (Reading *self, const LuElfFile *file, LuBudget *budget)
+{
+  const LuElfHeaders *headers = &file->headers;
+
+  self->arch = lu_arch_with_tables (headers->machine);
+  self->input = &file->input;
+  if (self->arch == NULL || self->arch->files.read_plt_entry == NULL || !headers->is_64bit)
+    return FALSE;
+  self->slots = g_array_new (FALSE, FALSE, sizeof (Slot));
+  add_slots (self, lu_elf_headers_find_section (headers, ".rela.plt"), budget);
+  add_slots (self, lu_elf_headers_find_section (headers, ".rela.dyn"), budget);
+  g_array_sort (self->slots, compare_slots);
+  return TRUE;
+}
+
 void
 lu_elf_plt_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func, gpointer user_data)
 {
   static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
-  const LuElfHeaders *headers = &file->headers;
-  g_autoptr (GArray) slots = NULL;
-  Reading reading = { .arch = lu_arch_with_tables (headers->machine), .input = &file->input };
+  Reading reading = { 0 };
 
-  if (reading.arch == NULL || reading.arch->files.read_plt_entry == NULL || !headers->is_64bit)
+  if (!read_slots (&reading, file, budget))
     return;
-  reading.slots = slots = g_array_new (FALSE, FALSE, sizeof (Slot));
-  add_slots (&reading, lu_elf_headers_find_section (headers, ".rela.plt"), budget);
-  add_slots (&reading, lu_elf_headers_find_section (headers, ".rela.dyn"), budget);
-  g_array_sort (slots, compare_slots);
   for (guint i = 0; i < G_N_ELEMENTS (sections); i++)
-    read_section (&reading, lu_elf_headers_find_section (headers, sections[i]), func, user_data);
+    read_section (&reading, lu_elf_headers_find_section (&file->headers, sections[i]), func,
+                  user_data);
+  g_array_unref (reading.slots);
+}
+
+void
+lu_elf_slots_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func, gpointer user_data)
+{
+  Reading reading = { 0 };
+
+  if (!read_slots (&reading, file, budget))
+    return;
+  for (guint i = 0; i < reading.slots->len; i++)
+    {
+      const Slot *slot = &g_array_index (reading.slots, Slot, i);
+
+      func (slot->address, sizeof slot->address, slot->symbol, user_data);
+    }
+  g_array_unref (reading.slots);
 }

@@ -5,7 +5,7 @@
  *
  * An entry jumps through a word of the global offset table, and a relocation says which symbol's
  * address belongs there. This holds for every layout that linkers produce (.plt, .plt.sec,
- * .plt.got); LuArchFiles.read_plt_entry knows the code. Used by elf-symbols.c. */
+ * .plt.got); LuArchFiles.read_plt_entry knows the code. Used by elf-symbols.c and linkage.c. */
 
 #pragma once
 
@@ -17,3 +17,7 @@ typedef void (*LuElfPltFunc) (guint64 start, guint64 size, guint32 symbol, gpoin
 /* Calls `func` for each entry that is understood, in the order of the sections. */
 void lu_elf_plt_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func,
                       gpointer user_data);
+/* Calls `func` for each word that a relocation sets to the address of a symbol, in the order of
+ * addresses. Code without a linkage table calls and jumps through such words. */
+void lu_elf_slots_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func,
+                        gpointer user_data);

@@ -407,6 +407,46 @@ def write_jit(directory):
     (directory / "jitdump").write_bytes(head + load + move)
 
 
+def write_jumps(directory):
+    """Code with jumps of all kinds, and how many of them are wanted less 1."""
+    kinds = ("e9fa0f0000", "0f84fa0f0000", "eb00", "ff25fa0f0000", "ffe0", "ff6018", "ff24c500000001", "4863048248 01d0 ffe0")
+    usual = b"".join(bytes.fromhex(kind) for kind in kinds)
+    (directory / "usual").write_bytes(usual + b"\xff")
+    (directory / "first").write_bytes(usual + b"\0")
+    (directory / "cut").write_bytes(usual[:-3] + b"\xff")
+    (directory / "no-code").write_bytes(usual[:11] + b"\x06" + usual + b"\xff")
+
+
+def linked_file():
+    """A library that calls "other" through .plt and by a word, and defines "mine", twice "both" and "chosen"."""
+    names = b"\0other\0mine\0both\0chosen\0"
+    symbols = [(0, 0, 0, 0, 0, 0), (1, 0x12, 0, 0, 0, 0), (7, 0x12, 0, 1, 0x1100, 16), (12, 0x12, 0, 1, 0x1110, 16),
+               (12, 0x12, 0, 1, 0x1120, 16), (17, 0x1a, 0, 1, 0x1130, 16)]
+    dynsym = b"".join(struct.pack("<IBBHQQ", *symbol) for symbol in symbols)
+    plt = bytes.fromhex("ff25") + struct.pack("<i", 0x2000 - 0x1006) + b"\x68\0\0\0\0\xe9\xe0\xff\xff\xff"
+    parts = [(".plt", 1, 6, 0x1000, plt.ljust(0x140, b"\x90")), (".dynsym", 11, 2, 0x200, dynsym),
+             (".dynstr", 3, 2, 0x400, names), (".rela.plt", 4, 2, 0x500, struct.pack("<QQq", 0x2000, 1 << 32 | 7, 0)),
+             (".rela.dyn", 4, 2, 0x600, struct.pack("<QQq", 0x2008, 1 << 32 | 6, 0))]
+    return parts
+
+
+def write_linkage(directory):
+    parts = linked_file()
+    section_names = b"\0" + b"".join(name.encode() + b"\0" for name, *_ in parts) + b".shstrtab\0"
+    headers, body, sections = 64 + 56, b"", bytes(64)
+    for name, kind, flags, address, data in [*parts, (".shstrtab", 3, 0, 0, section_names)]:
+        at = headers + len(body)
+        link = 3 if kind == 11 else 2 if kind == 4 else 0
+        sections += struct.pack("<IIQQQQIIQQ", section_names.index(name.encode() + b"\0"), kind, flags, address, at,
+                                len(data), link, 0, 8, 24 if kind in (4, 11) else 0)
+        body += data
+    start = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, headers + len(body), 0, 64, 56, 1,
+                                                    64, len(parts) + 2, len(parts) + 1)
+    start += struct.pack("<IIQQQQQQ", 1, 5, headers, 0x1000, 0, 0x140, 0x140, 8)
+    (directory / "usual").write_bytes(start + body + sections)
+    (directory / "cut").write_bytes((start + body + sections)[:-100])
+
+
 def write_line_answers(directory):
     """The answers of dwarf-lines.h: texts, an address with two levels, one of which is mangled, the
     end."""
@@ -524,8 +564,9 @@ BY_THREAD = bytes.fromhex("64488b0425f0ffffff")
 
 
 def main():
-    for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "kallsyms", "kallsyms-copy",
-                 "line-answers",                 "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
+    for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "jumps", "kallsyms",
+                 "kallsyms-copy", "line-answers", "linkage",
+                 "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
     write_walked(HERE / "corpus" / "record")
@@ -558,6 +599,8 @@ def main():
     write_go(HERE / "corpus" / "go-table")
     write_jit(HERE / "corpus" / "jit-names")
     write_instructions(HERE / "corpus" / "instructions")
+    write_jumps(HERE / "corpus" / "jumps")
+    write_linkage(HERE / "corpus" / "linkage")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(
         b"PERFILE2" + struct.pack("<Q", 16))

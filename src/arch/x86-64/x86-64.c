@@ -44,6 +44,19 @@ lu_x86_decode_call (const guint8 *bytes, gsize n, gint64 *displacement)
   return lu_call_decode (word, displacement);
 }
 
+/* call *displacement(%rip) */
+static gboolean
+decode_slot_call (const guint8 *bytes, gsize n, gint64 *displacement)
+{
+  gint32 distance;
+
+  if (n < 6 || bytes[n - 6] != 0xff || bytes[n - 5] != 0x15)
+    return FALSE;
+  memcpy (&distance, bytes + n - 4, sizeof distance);
+  *displacement = distance;
+  return TRUE;
+}
+
 /* [endbr64;] [mov $number,%r11d;] [bnd] jmp *displacement(%rip), or in 32-bit code through an
  * address or %ebx. */
 gboolean
@@ -196,6 +209,7 @@ const LuArch lu_arch_x86_64 = {
   .files.rela_relative = R_X86_64_RELATIVE,
   .files.rela_slot = R_X86_64_JUMP_SLOT,
   .files.rela_data = R_X86_64_GLOB_DAT,
+  .files.decode_slot_call = decode_slot_call,
   .files.read_plt_entry = read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
   .files.code_unit = 1,
