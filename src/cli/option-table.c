@@ -92,6 +92,8 @@ static const Option recording_options[] = {
     N_ ("In formats other than a capture: show inlined functions, from debug information"), NULL },
   { "full-names", 0, G_OPTION_ARG_NONE, FIELD (options.full_names),
     N_ ("In formats other than a capture: do not shorten the names of functions"), NULL },
+  { "no-tail-calls", 0, G_OPTION_ARG_NONE, FIELD (options.no_tail_calls),
+    N_ ("In formats other than a capture: leave out functions that ended with a tail call"), NULL },
   { "debuginfod", 0, G_OPTION_ARG_STRING, FIELD (debuginfod), LU_FETCHER_HELP, LU_FETCHER_CHOICE },
   { "redact", 0, G_OPTION_ARG_NONE, FIELD (options.redact),
     N_ ("Leave out program arguments, host names and kernel addresses"), NULL },

@@ -219,6 +219,7 @@ lu_export_end (LuExport *self, GError **error)
     {
       lu_model_end (self->model);
       lu_model_name (self->model, 0);
+      lu_model_add_tail_calls (self->model);
       if (self->lines != 0)
         add_lines (self);
       if (self->filter != NULL && !self->filter (self->filter_data, self->model, error))

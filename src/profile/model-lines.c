@@ -6,14 +6,11 @@
  * Inlined functions become ordinary frames and nodes in a new tree, so readers of a model need not
  * know about them. Only readers that tell addresses apart look at LuModelFrame.outer. */
 
-#include "model.h"
-
+#include "model-private.h"
 #include "symbolize/lines.h"
 
 #include <glib/gi18n.h>
 
-/* Nodes of a tree with inlined functions. */
-#define MAX_NODES   (4u << 20)
 #define MAX_INLINED (1u << 20)
 
 static const char *const reasons[] = {
@@ -34,19 +31,13 @@ typedef struct
   GArray *frames; /* of guint32, most samples first; owned */
 } Work;
 
-/* The frames of functions inlined at a frame: `n` from `first` on, the outermost first. */
-typedef struct
-{
-  guint32 first, n;
-} Inlined;
-
 typedef struct
 {
   LuModel *model;
   LuModelLinesFlags flags;
   LuLines *lines;
   guint64 *weights;         /* by frame: samples */
-  Inlined *inlined;         /* by frame */
+  LuModelRun *inlined;      /* by frame: its frames, the outermost first */
   LuIdTable *function_ids;  /* (name, module) of inlined functions */
   GArray *function_numbers; /* of guint32: their numbers in the model, in the order of these */
 } Adder;
@@ -174,7 +165,7 @@ add_inlined (Adder *self, guint32 number, const LuLine *lines, guint n_lines)
 
   if (n_lines < 2 || frames->len - self->model->n_code_frames + n_lines > MAX_INLINED)
     return;
-  self->inlined[number] = (Inlined){ frames->len, n_lines - 1 };
+  self->inlined[number] = (LuModelRun){ frames->len, n_lines - 1 };
   frame.outer = number;
   frame.is_inlined = TRUE;
   for (guint i = n_lines - 1; i > 0; i--)
@@ -232,46 +223,6 @@ read_module (Adder *self, const Work *work)
       module->without_lines = reasons[result];
 }
 
-/* Makes a tree with inlined functions. Each old node becomes one chain of new nodes, so the
- * counters stay separate and keep their order. */
-static void
-expand_tree (Adder *self)
-{
-  LuModel *model = self->model;
-  guint32 n = lu_id_table_size (model->nodes);
-  LuIdTable *nodes = lu_id_table_new (1), *counted = lu_id_table_new (1);
-  g_autofree guint32 *new_of = g_new0 (guint32, n + (gsize) 1);
-
-  for (guint32 i = 1; i <= n; i++)
-    {
-      LuModelNode old = lu_model_node (model, i);
-      Inlined inlined = self->inlined[old.frame];
-      guint32 node = new_of[old.parent];
-
-      node = lu_id_table_add (nodes, (guint64) node << 32 | old.frame, 0) + 1;
-      for (guint32 k = 0; k < inlined.n && lu_id_table_size (nodes) < MAX_NODES; k++)
-        node = lu_id_table_add (nodes, (guint64) node << 32 | (inlined.first + k), 0) + 1;
-      new_of[i] = node;
-    }
-  for (guint32 i = 0; i < lu_model_n_counts (model); i++)
-    {
-      LuModelCount count = lu_model_count (model, i);
-
-      count.node = new_of[count.node];
-      lu_id_table_add (counted, lu_model_count_key (&count), 0);
-    }
-  for (guint i = 0; i < model->samples->len; i++)
-    {
-      LuModelSample *sample = &g_array_index (model->samples, LuModelSample, i);
-
-      sample->node = new_of[sample->node];
-    }
-  lu_id_table_free (model->nodes);
-  lu_id_table_free (model->counted);
-  model->nodes = nodes;
-  model->counted = counted;
-}
-
 void
 lu_model_add_lines (LuModel *model, LuModelLinesFlags flags)
 {
@@ -280,7 +231,7 @@ lu_model_add_lines (LuModel *model, LuModelLinesFlags flags)
 
   model->n_code_frames = model->frames->len;
   self.weights = weigh_frames (model);
-  self.inlined = g_new0 (Inlined, model->frames->len + (gsize) 1);
+  self.inlined = g_new0 (LuModelRun, model->frames->len + (gsize) 1);
   self.function_ids = lu_id_table_new (2);
   self.function_numbers = g_array_new (FALSE, FALSE, sizeof (guint32));
   self.lines = lu_lines_new (LU_LINES_FILE_SECONDS, LU_LINES_TOTAL_SECONDS);
@@ -289,7 +240,7 @@ lu_model_add_lines (LuModel *model, LuModelLinesFlags flags)
     if (g_array_index (work, Work, i).frames->len > 0)
       read_module (&self, &g_array_index (work, Work, i));
   if (model->frames->len > model->n_code_frames)
-    expand_tree (&self);
+    lu_model_expand (model, NULL, &(LuModelRuns){ self.inlined, NULL });
   lu_lines_free (self.lines);
   lu_id_table_free (self.function_ids);
   g_array_unref (self.function_numbers);

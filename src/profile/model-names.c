@@ -3,9 +3,8 @@
 
 /* model-names.c - gives the frames of a model their functions; see model.h. */
 
-#include "model.h"
-
 #include "capture/syscap-symbols.h"
+#include "model-private.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/place-names.h"
 #include "symbolize/short-name.h"
@@ -16,6 +15,8 @@
 /* Tells the namer's numbers of functions from those of the capture. */
 #define NAMED_HERE (G_GUINT64_CONSTANT (1) << 32)
 
+#define TAIL_CALL " [tail call]"
+
 typedef struct
 {
   LuModel *model;
@@ -23,7 +24,7 @@ typedef struct
   LuKallsyms *kallsyms;  /* NULL: the capture has none */
   GHashTable *functions; /* "name\nmodule\nidentity" -> number + 1 */
   guint n_symbols;       /* in __symbols__ */
-  gboolean opens_files;
+  gboolean opens_files, is_tail_call;
 } Naming;
 
 /* Two frames are of one function if their names are equal in all parts. */
@@ -53,17 +54,31 @@ text_without_name (LuCodeKind kind)
     }
 }
 
+static const char *
+add_suffix (LuModel *self, const char *name)
+{
+  g_autofree char *text = g_strconcat (name, TAIL_CALL, NULL);
+
+  return g_string_chunk_insert_const (self->texts, text);
+}
+
 void
 lu_model_set_name (LuModel *self, LuModelFunction *function, const char *full_name)
 {
   g_autofree char *name = NULL;
 
   function->name = function->full_name = full_name;
-  if (!function->has_name || function->kind != LU_CODE_USER || (self->flags & LU_MODEL_FULL_NAMES))
-    return;
-  name = lu_short_name (full_name);
-  if (g_utf8_validate (name, -1, NULL))
-    function->name = g_string_chunk_insert_const (self->texts, name);
+  if (function->has_name && function->kind == LU_CODE_USER && !(self->flags & LU_MODEL_FULL_NAMES))
+    {
+      name = lu_short_name (full_name);
+      if (g_utf8_validate (name, -1, NULL))
+        function->name = g_string_chunk_insert_const (self->texts, name);
+    }
+  if (function->is_tail_call)
+    {
+      function->name = add_suffix (self, function->name);
+      function->full_name = add_suffix (self, full_name);
+    }
 }
 
 static void
@@ -77,7 +92,9 @@ set_function (Naming *self, LuModelFrame *frame, const Name *name)
 
   if (number == 0)
     {
-      LuModelFunction function = { .kind = frame->kind, .has_name = has_name };
+      LuModelFunction function = { .kind = frame->kind,
+                                   .has_name = has_name,
+                                   .is_tail_call = self->is_tail_call };
       g_autofree char *valid = g_utf8_make_valid (text, -1);
 
       lu_model_set_name (self->model, &function,
@@ -368,39 +385,55 @@ name_frame (Naming *self, guint32 number)
         name_generated (self, frame, number);
       return;
     case LU_CODE_USER:
-      if (!name_from_capture (self, frame, FALSE))
+      /* A capture names what it has, and no tail calls. */
+      if (self->is_tail_call || !name_from_capture (self, frame, FALSE))
         lu_namer_add (self->namer, frame->module, frame->file_offset, number);
       return;
     }
+}
+
+/* Names the frames from `first` on. */
+static void
+name_frames (Naming *self, guint32 first)
+{
+  LuModel *model = self->model;
+  LuNamerOptions options = { .progress = model->go_on,
+                             .progress_data = model->go_on_data,
+                             .debuginfod = model->debuginfod,
+                             .count = count_samples,
+                             .count_data = self };
+
+  self->namer = lu_namer_new (model->jitdumps);
+  self->functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  add_files (self);
+  for (guint32 i = first; i < model->frames->len; i++)
+    name_frame (self, i);
+  if (self->opens_files)
+    lu_namer_run (self->namer, &options);
+  else
+    lu_namer_run_without_files (self->namer);
+  set_functions (self);
+  g_hash_table_unref (self->functions);
+  lu_namer_free (self->namer);
 }
 
 void
 lu_model_name (LuModel *model, LuModelNamesFlags flags)
 {
   Naming self = { .model = model, .opens_files = !(flags & LU_NAMES_CAPTURE_ONLY) };
-  LuNamerOptions options = { .progress = model->go_on,
-                             .progress_data = model->go_on_data,
-                             .debuginfod = model->debuginfod,
-                             .count = count_samples,
-                             .count_data = &self };
 
-  self.namer = lu_namer_new (model->jitdumps);
   self.kallsyms = lu_kallsyms_parse (model->kallsyms->str, model->kallsyms->len, NULL);
-  self.functions = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self.n_symbols = lu_syscap_symbols_count (model->symbols);
   model->has_kernel_names = self.kallsyms != NULL;
-
   g_array_set_size (model->functions, 0);
-  add_files (&self);
-  for (guint32 i = 0; i < model->frames->len; i++)
-    name_frame (&self, i);
-  if (self.opens_files)
-    lu_namer_run (self.namer, &options);
-  else
-    lu_namer_run_without_files (self.namer);
-  set_functions (&self);
-
-  g_hash_table_unref (self.functions);
+  name_frames (&self, 0);
   g_clear_pointer (&self.kallsyms, lu_kallsyms_free);
-  lu_namer_free (self.namer);
+}
+
+void
+lu_model_name_tail_calls (LuModel *model, guint32 first)
+{
+  Naming self = { .model = model, .opens_files = TRUE, .is_tail_call = TRUE };
+
+  name_frames (&self, first);
 }

@@ -52,3 +52,26 @@ void lu_model_take_fork (LuModel *self, const LuSyscapRecord *record);
 /* model-stacks.c */
 
 void lu_model_take_sample (LuModel *self, const LuSyscapRecord *record);
+
+/* model-tree.c */
+
+/* `n` frames from the first one on. */
+typedef struct
+{
+  guint32 first, n;
+} LuModelRun;
+
+typedef struct
+{
+  const LuModelRun *runs;
+  const guint32 *frames; /* by what `first` counts: the frame; NULL: it counts frames */
+} LuModelRuns;
+
+/* Makes a new tree, with a run between each node and its caller (before: by node) and one between
+ * each frame and its callees (after: by frame). Either may be NULL. */
+void lu_model_expand (LuModel *model, const LuModelRuns *before, const LuModelRuns *after);
+
+/* model-names.c */
+
+/* Gives the frames from `first` on functions of their own. */
+void lu_model_name_tail_calls (LuModel *model, guint32 first);

@@ -68,8 +68,10 @@ typedef struct
   const char *full_name; /* before it was shortened (short-name.h); otherwise the same */
   const char *module;    /* base name of the file, "kernel", "[module]", "" */
   LuCodeKind kind;
-  gboolean has_name;      /* the name is a symbol */
-  gboolean is_inlined;    /* into another function; not inlined, it is a separate function */
+  gboolean has_name;     /* the name is a symbol */
+  gboolean is_inlined;   /* into another function; not inlined, it is a separate function */
+  gboolean is_tail_call; /* it ended with a tail call, as its names say; where it has a frame, it is
+                            a separate function */
   const char *defined_in; /* file, owned by the model; NULL: not known */
   guint32 defined_at;     /* line; 0: not known */
   const char *file;       /* after lu_model_split_lines(): file of its one line; otherwise NULL */
@@ -152,6 +154,7 @@ typedef enum
                                        itself */
   LU_MODEL_THREADS = 1 << 3,    /* call trees have nodes for the names of threads, below programs */
   LU_MODEL_SOME_TIMES = 1 << 4, /* keep the first LU_MODEL_MAX_TIMES samples as well */
+  LU_MODEL_NO_TAIL_CALLS = 1 << 5, /* lu_model_add_tail_calls() adds none */
 } LuModelFlags;
 
 /* A frame and the node of its caller; parent 0: it is a root. */
@@ -313,6 +316,12 @@ guint64 lu_model_interpreted_identity (const LuModelInterpreted *interpreted);
 /* Fills in model->functions, and the number of its function in each frame. Functions are told apart
  * by file and start; a function without a symbol is named by its start (place-names.h). */
 void lu_model_name (LuModel *model, LuModelNamesFlags flags);
+
+/* Adds frames for functions that ended with a tail call, where that is certain
+ * (symbolize/tail-calls.h), between their callers and what they went on in. Opens the files of
+ * callers on this machine. Call this after lu_model_name(), and lu_tail_calls_load() before rights
+ * are given up. */
+void lu_model_add_tail_calls (LuModel *model);
 
 /* Lines come from the DWARF of files of this machine (symbolize/lines.h). Files with the most
  * samples come first. */

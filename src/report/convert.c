@@ -30,7 +30,7 @@ typedef struct
   char *mode;               /* value of --debuginfod, owned; NULL: the default */
   LuDebuginfod *debuginfod; /* owned; NULL: none are fetched */
   LuKallsymsFile *kallsyms; /* owned; for files of perf */
-  gboolean force, redact, lines, inlines, full_names, folds, threads;
+  gboolean force, redact, lines, inlines, full_names, folds, no_tail_calls, threads;
   LuReportFilter filter;
   const char *input, *output;
   guint64 kernel_start; /* see lu_format_kernel_start() */
@@ -91,6 +91,7 @@ new_export (const Options *self, int fd)
   LuExport *export = lu_export_new (self->format, fd);
 
   lu_export_add_flags (export, (self->full_names ? LU_MODEL_FULL_NAMES : 0u)
+                                   | (self->no_tail_calls ? LU_MODEL_NO_TAIL_CALLS : 0u)
                                    | (self->threads ? LU_MODEL_THREADS : 0u)
                                    | (self->folds ? LU_MODEL_FOLD_RECURSION : 0u));
   lu_export_set_lines (
@@ -349,6 +350,8 @@ lu_convert_main (int argc, char **argv, GError **error)
       N_ ("Show inlined functions, from debug information"), NULL },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &options.full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "no-tail-calls", 0, 0, G_OPTION_ARG_NONE, &options.no_tail_calls,
+      N_ ("Do not show functions that ended with a tail call"), NULL },
     { "fold-recursion", 0, 0, G_OPTION_ARG_NONE, &options.folds,
       N_ ("In folded stacks and pages: show a function and its calls of itself as one"), NULL },
     { "threads", 0, 0, G_OPTION_ARG_NONE, &options.threads,

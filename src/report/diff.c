@@ -21,7 +21,7 @@ typedef struct
 {
   int limit;
   double min_points, fail_above; /* fail_above: negative: never */
-  gboolean tree, json, full_names, no_pager, force;
+  gboolean tree, json, full_names, no_tail_calls, no_pager, force;
   char *mode, *color, *output; /* of --debuginfod, --color and --output, owned */
 } Options;
 
@@ -43,6 +43,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
     { "force", 'f', 0, G_OPTION_ARG_NONE, &self->force, N_ ("Overwrite an existing file"), NULL },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "no-tail-calls", 0, 0, G_OPTION_ARG_NONE, &self->no_tail_calls,
+      N_ ("Do not show functions that ended with a tail call"), NULL },
     { "no-pager", 0, 0, G_OPTION_ARG_NONE, &self->no_pager, LU_PAGER_HELP, NULL },
     { "color", 0, 0, G_OPTION_ARG_STRING, &self->color, LU_COLOR_HELP, LU_COLOR_CHOICE },
     { "debuginfod", 0, 0, G_OPTION_ARG_STRING, &self->mode, LU_FETCHER_HELP, LU_FETCHER_CHOICE },
@@ -114,6 +116,7 @@ lu_diff_main (int argc, char **argv, GError **error)
   lu_report_give_up_rights (output,
                             lu_replay_is_perf_data (argv[1]) || lu_replay_is_perf_data (argv[2]));
   load = (LuProfileLoad){ (options.full_names ? LU_MODEL_FULL_NAMES : 0u)
+                              | (options.no_tail_calls ? LU_MODEL_NO_TAIL_CALLS : 0u)
                               | (output != NULL ? LU_MODEL_SOME_TIMES : 0u),
                           debuginfod, kallsyms };
   a = lu_profile_load (argv[1], &load, error);

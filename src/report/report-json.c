@@ -26,6 +26,8 @@ add_functions (LuJson *json, LuProfile *profile)
       lu_json_add_string (json, "module", function->source->module);
       if (function->source->is_inlined)
         lu_json_add_bool (json, "inlined", TRUE);
+      if (function->source->is_tail_call)
+        lu_json_add_bool (json, "tail_call", TRUE);
       if (function->source->file != NULL)
         lu_json_add_string (json, "file", function->source->file);
       if (function->source->line > 0)

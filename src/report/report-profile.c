@@ -147,6 +147,7 @@ lu_profile_load (const char *path, const LuProfileLoad *options, GError **error)
     return NULL;
   model->debuginfod = options->debuginfod;
   lu_model_name (model, 0);
+  lu_model_add_tail_calls (model);
   model->debuginfod = NULL;
   return lu_profile_new (g_steal_pointer (&model));
 }

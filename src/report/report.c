@@ -29,7 +29,8 @@ typedef struct
   char *function, *annotate, *debuginfod, *color; /* owned */
   int limit;
   double min_percent;
-  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_pager, as_code;
+  gboolean tree, processes, threads, json, lines, inlines, full_names, folds, no_tail_calls,
+      no_pager, as_code;
   LuReportCode code; /* what --annotate prints */
 } Options;
 
@@ -62,6 +63,8 @@ parse (Options *self, int *argc, char ***argv, GError **error)
       N_ ("Show inlined functions, from debug information"), NULL },
     { "full-names", 0, 0, G_OPTION_ARG_NONE, &self->full_names,
       N_ ("Show names with return types, parameters and all template arguments"), NULL },
+    { "no-tail-calls", 0, 0, G_OPTION_ARG_NONE, &self->no_tail_calls,
+      N_ ("Do not show functions that ended with a tail call"), NULL },
     { "fold-recursion", 0, 0, G_OPTION_ARG_NONE, &self->folds,
       N_ ("With --tree: show a function and its calls of itself as one"), NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &self->json, N_ ("Print all functions and threads as JSON"),
@@ -158,6 +161,7 @@ load (const Options *options, const char *path, GError **error)
   LuModelFlags flags =
       (lu_report_filter_needs_times (&options->filter) ? LU_MODEL_TIMES : 0u)
       | (options->full_names ? LU_MODEL_FULL_NAMES : 0u)
+      | (options->no_tail_calls ? LU_MODEL_NO_TAIL_CALLS : 0u)
       | (options->threads ? LU_MODEL_THREADS : 0u)
       | (options->folds && options->function == NULL ? LU_MODEL_FOLD_RECURSION : 0u);
   g_autoptr (LuKallsymsFile) kallsyms = lu_kallsyms_file_open ();
@@ -176,6 +180,7 @@ load (const Options *options, const char *path, GError **error)
     return NULL;
   model->debuginfod = debuginfod;
   lu_model_name (model, 0);
+  lu_model_add_tail_calls (model);
   add_lines (options, model);
   model->debuginfod = NULL;
   lu_fetcher_print_summary (debuginfod);

@@ -6,6 +6,7 @@
 #include "rights.h"
 
 #include "sandbox/sandbox.h"
+#include "symbolize/tail-calls.h"
 #include "table/store.h"
 
 #include <stdio.h>
@@ -46,6 +47,7 @@ lu_report_give_up_rights (const char *output, gboolean makes_tables)
   if (store != NULL)
     g_ptr_array_add (places, store);
   g_ptr_array_add (places, NULL);
+  lu_tail_calls_load (); /* which makes memory executable */
   if (!lu_sandbox_restrict_reader ((const char *const *) places->pdata, &error))
     fprintf (stderr, "live-unwinder: %s\n", error->message);
 }

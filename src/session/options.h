@@ -55,8 +55,8 @@ typedef struct
   guint table_memory;  /* MiB of whole unwind tables; 0: none are made */
   gboolean no_store;   /* whole tables are not kept on disk */
   gboolean include_self, native_frames, no_join, no_symbols, no_counters, redact, quiet, verbose;
-  gboolean lines, inlines, full_names; /* of other formats than captures */
-  gboolean open;                       /* show the recording when it is over */
+  gboolean lines, inlines, full_names, no_tail_calls; /* of other formats than captures */
+  gboolean open;                                      /* show the recording when it is over */
   gboolean show_version;
   LuHelperOptions helper;
   char *command_line; /* all of it, for the capture */

@@ -75,7 +75,8 @@ set_lines (LuSession *self, LuOutputs *outputs)
 {
   outputs->lines = (self->options->lines ? LU_MODEL_LINES : 0u)
                    | (self->options->inlines ? LU_MODEL_INLINES : 0u);
-  outputs->model_flags = self->options->full_names ? LU_MODEL_FULL_NAMES : 0;
+  outputs->model_flags = (self->options->full_names ? LU_MODEL_FULL_NAMES : 0u)
+                         | (self->options->no_tail_calls ? LU_MODEL_NO_TAIL_CALLS : 0u);
   outputs->remark = self->options->quiet ? NULL : print_remark;
   outputs->debuginfod = self->debuginfod;
   outputs->go_on = lu_session_go_on_naming;

@@ -145,6 +145,7 @@ class Debian(Shared):
         self.assertGreater(len(files), 4)
 
     def check_row(self, file, addresses, name, module):
+        name = name.removesuffix(" [tail call]")  # named as the function is where it has a frame
         fdes = {address: file.fde(address) for address in addresses}
         starts = {address if fde is None else fde.start for address, fde in fdes.items()}
         if name.startswith(module + "+0x"):
@@ -157,7 +158,8 @@ class Debian(Shared):
 
 
 class Elsewhere(Shared):
-    """A capture is read in an empty directory, in which nothing of the recorded machine exists."""
+    """A capture is read in an empty directory, in which nothing of the recorded machine exists. Only
+    functions that ended with a tail call are not there, because code tells of them."""
 
     @classmethod
     def setUpClass(cls):
@@ -217,18 +219,19 @@ class Elsewhere(Shared):
     def test_same_as_here(self):
         for options in REPORTS:
             here, there = (re.split(r'\nFrames without a symbol, by file\n|,"missing_debug_files"', text)[0] # depends on the machine
-                           for text in (self.well("report", *options, "here.syscap"),
+                           for text in (self.well("report", *options, "--no-tail-calls", "here.syscap"),
                                         self.there("report", *options, "here.syscap").decode()))
             self.assertEqual(here, there, options)
         for suffix in SUFFIXES:
-            self.assertEqual(self.converted(self.capture, suffix), self.converted_there(suffix), suffix)
+            self.assertEqual(self.converted(self.capture, suffix, "--no-tail-calls"), self.converted_there(suffix),
+                             suffix)
 
     def test_same_in_all_outputs(self):
         """Report, page and profile of pprof agree on functions and shares, and with Sysprof on names,
         which are whole there."""
         report = json.loads(self.there("report", "--json", "here.syscap"))
         self.assertLessEqual({"short", "[generated]"}, {row["module"] for row in report["functions"]})
-        rows = self.rows(self.capture)
+        rows = self.rows(self.capture, "--no-tail-calls")
         self.check_profile(*rows, outputs.page(self.converted_there("html")))
         if HAS_PPROF:
             self.check_profile(*rows, outputs.pprof(self.converted_there("pb.gz")))
