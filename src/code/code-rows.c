@@ -10,6 +10,10 @@
 
 /* Code that is looked at at once, at most. */
 #define LONGEST_PART (4u << 20)
+/* A file with more rows or jumps gets none for the units that follow. Tables have hardly room for
+ * them, and code can be written so that each byte of it has a row. */
+#define MAX_ROWS  (2u << 20)
+#define MAX_JUMPS (1u << 20)
 
 typedef struct
 {
@@ -27,6 +31,7 @@ struct _LuCodeRows
   GArray *units;     /* of Unit */
   LuRowList away;    /* of code of other units to which functions of a unit lead */
   GArray *jumps;     /* of LuFunctionJump: of all units that are done */
+  gsize n_rows;      /* that units have had, here or of other units */
   LuExtraRows *rows; /* the rules of all units; otherwise those of a part, or all that are done */
 };
 
@@ -196,6 +201,7 @@ take_rows (LuCodeRows *self, LuFlow *flow, LuFlowRows which, LuRowList *to)
 {
   empty (self->rows);
   lu_flow_write (flow, which, self->rows);
+  self->n_rows += self->rows->rows->len;
   lu_row_list_append (to, self->rows->rows, self->rows->starts);
   g_array_append_vals (self->jumps, self->rows->jumps->data, self->rows->jumps->len);
 }
@@ -216,6 +222,12 @@ take_away_rows (LuCodeRows *self, LuFlow *flow)
   lu_row_list_clear (&found);
 }
 
+static gboolean
+is_full (const LuCodeRows *self)
+{
+  return self->n_rows >= MAX_ROWS || self->jumps->len >= MAX_JUMPS;
+}
+
 gboolean
 lu_code_rows_run_unit (LuCodeRows *self, guint number)
 {
@@ -232,7 +244,7 @@ lu_code_rows_run_unit (LuCodeRows *self, guint number)
       const LuCodeBytes *part = &g_array_index (self->parts, LuCodeBytes, i);
       g_autoptr (LuFlow) flow = NULL;
 
-      if (is_padding (part))
+      if (is_full (self) || is_padding (part))
         continue;
       flow = lu_code_rows_analyse (self->file, part, self->words, &self->wanted);
       if (flow != NULL)
@@ -323,8 +335,8 @@ lu_code_rows_collect (LuCodeRows *self)
       lu_row_list_append (&weak, unit->weak.rows, unit->weak.starts);
     }
   lu_row_list_overlay (&better, &certain, &self->away);
-  lu_row_list_overlay (&all, &better, &weak);
   lu_row_list_clear (&certain);
+  lu_row_list_overlay (&all, &better, &weak);
   lu_row_list_clear (&weak);
   lu_row_list_clear (&better);
   if (self->rows->rows->len == 0)

@@ -45,7 +45,8 @@ guint lu_code_rows_find_unit (const LuCodeRows *self, guint64 address);
 /* Returns the pieces of code that are looked at on their own (of LuCodeBytes, ascending; borrowed).
  * For the arbiter. */
 const GArray *lu_code_rows_parts (const LuCodeRows *self);
-/* Makes the rows of a unit, but for parts that are too much work. FALSE: it was cancelled. */
+/* Makes the rows of a unit, but for parts that are too much work, and none if the file has two
+ * million already. FALSE: it was cancelled. */
 gboolean lu_code_rows_run_unit (LuCodeRows *self, guint unit);
 /* Returns the rows of all units that are done, and the jumps of other code; NULL: there are none.
  * Borrowed, until the next call. */

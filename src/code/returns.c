@@ -15,6 +15,9 @@
 #define MAX_DEPTH 16
 /* Instructions decoded for each byte of code, at most. */
 #define WORK_PER_BYTE 2
+/* Answers that are kept, more than any file has functions. Those that are not kept are that a
+ * function returns. */
+#define MAX_ANSWERS (1u << 19)
 
 enum
 {
@@ -193,7 +196,8 @@ returns_from (LuCodeReturns *self, guint64 address, guint depth)
   guint answer = GPOINTER_TO_UINT (g_hash_table_lookup (self->answers, GSIZE_TO_POINTER (address)));
 
   if (answer == 0)
-    return depth == MAX_DEPTH || self->work == 0 || look_at (self, address, depth);
+    return depth == MAX_DEPTH || self->work == 0
+           || g_hash_table_size (self->answers) >= MAX_ANSWERS || look_at (self, address, depth);
   if (answer >= LOOKED_AT)
     self->lowest = MIN (self->lowest, answer - LOOKED_AT);
   return answer == RETURNS;

@@ -419,6 +419,30 @@ test_returns (void)
   lu_code_returns_free (returns);
 }
 
+#define MANY (1u << 20)
+
+/* Each byte is a function that never returns. Only so many answers are kept. */
+static void
+test_many_returns (void)
+{
+  g_autofree guint8 *bytes = g_malloc (MANY);
+  const LuCodeBytes range = { ADDRESS, MANY, bytes };
+  Code none = assemble ("c3");
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+  LuFlowFile file;
+  LuCodeReturns *returns;
+
+  memset (bytes, 0xf4, MANY); /* hlt */
+  describe (&none, &file);
+  g_array_append_val (ranges, range);
+  returns = lu_code_returns_new (ranges, &file);
+  for (guint i = 0; i < MANY / 2; i++)
+    g_assert_false (lu_code_returns_from (returns, ADDRESS + i));
+  g_assert_true (lu_code_returns_from (returns, ADDRESS + MANY / 2));
+  g_assert_false (lu_code_returns_from (returns, ADDRESS));
+  lu_code_returns_free (returns);
+}
+
 static void
 add_row (LuRowList *list, guint64 address, guint32 rule)
 {
@@ -602,6 +626,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/far", test_far);
   g_test_add_func ("/flow/away", test_away);
   g_test_add_func ("/flow/returns", test_returns);
+  g_test_add_func ("/flow/many-returns", test_many_returns);
   g_test_add_func ("/flow/overlay", test_overlay);
   g_test_add_func ("/flow/hint", test_hint);
   g_test_add_func ("/flow/close", test_close);
