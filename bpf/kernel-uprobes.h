@@ -20,17 +20,32 @@
 /* The start of the page pushes three registers since Linux 6.11. */
 #define PUSHED_BYTES (3 * 8)
 
+/* Returns whether the kernel can have probes, which the loader knows. Every subprogram that reads
+ * such a field asks this itself, since the verifier follows each with any arguments. */
+static inline int
+has_probes (void)
+{
+  const struct task_struct *task = NULL;
+  const struct mm_struct *mm = NULL;
+  const struct xol_area *area = NULL;
+  const struct uprobe_task *probes = NULL;
+  const struct return_instance *instance = NULL;
+
+  return bpf_core_field_exists (task->utask) && bpf_core_field_exists (mm->uprobes_state.xol_area)
+         && bpf_core_field_exists (area->vaddr) && bpf_core_field_exists (probes->xol_vaddr)
+         && bpf_core_field_exists (instance->orig_ret_vaddr);
+}
+
 /* Returns what the kernel knows of the thread's probes; 0: nothing, or the address is not in its
  * page. */
 HOST_SUBPROGRAM uint64_t
 find_probes (uint64_t address)
 {
   struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
-  struct mm_struct *mm = NULL;
-  struct xol_area *area = NULL;
+  struct mm_struct *mm;
+  struct xol_area *area;
 
-  if (!bpf_core_field_exists (task->utask) || !bpf_core_field_exists (mm->uprobes_state.xol_area)
-      || !bpf_core_field_exists (area->vaddr))
+  if (!has_probes ())
     return 0;
   mm = (struct mm_struct *) READ (task, mm);
   area = (struct xol_area *) READ (mm, uprobes_state.xol_area);
@@ -46,6 +61,8 @@ pass_instances (uint64_t first, uint64_t lowest, uint64_t reach)
 {
   struct return_instance *instance = (struct return_instance *) first;
 
+  if (!has_probes ())
+    return 0;
   for (int i = 0; i < PASSED_INSTANCES && instance != NULL; i++)
     {
       if (READ (instance, stack) - lowest <= reach)
@@ -61,9 +78,12 @@ HOST_SUBPROGRAM int64_t
 find_replaced (walk_ref ref, uint64_t probes, uint64_t lowest, uint64_t reach)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t found = READ ((struct uprobe_task *) probes, return_instances), at;
   struct return_instance *instance;
+  uint64_t found, at;
 
+  if (!has_probes ())
+    return 0;
+  found = READ ((struct uprobe_task *) probes, return_instances);
   for (int i = 0; i < MAX_RETURN_INSTANCES / PASSED_INSTANCES; i++)
     found = pass_instances (found, lowest, reach);
   instance = (struct return_instance *) found;
@@ -111,7 +131,7 @@ host_leave_probe (walk_ref ref)
   struct walk *walk = host_walk (ref);
   uint64_t probes, place, reach = 0;
 
-  if (walk == NULL || (ARCH_HAS_LINK && (walk->known & LU_LOST_SP) != 0))
+  if (!has_probes () || walk == NULL || (ARCH_HAS_LINK && (walk->known & LU_LOST_SP) != 0))
     return 0;
   probes = find_probes (walk->pc);
   if (probes == 0)

@@ -16,8 +16,11 @@
 #define ARCH_PASSES_BREAKPOINT 1
 /* The byte of a breakpoint. */
 #define ARCH_BREAKPOINT 0xcc
-/* Whether an instruction of one byte that functions begin with has pushed this word. */
-#define ARCH_HAS_PUSHED(regs, word) ((word) == (regs)[REG_FP] || (word) == (regs)[REG_BX])
+/* Whether an instruction of one byte that functions begin with has pushed this word: a register
+ * that they save, or any one to align the stack, for which compilers take rax or rcx. */
+#define ARCH_HAS_PUSHED(regs, word)                                                                \
+  ((word) == (regs)[REG_FP] || (word) == (regs)[REG_BX] || (word) == (regs)[REG_AX]                \
+   || (word) == (regs)[REG_CX])
 /* 1 if a CPU may read two words in another order than the program says. */
 #define ARCH_REORDERS_READS 0
 
@@ -27,7 +30,9 @@ enum
   REG_HOTSPOT_SENDER = 2, /* r13, as LuArch.hotspot_sender */
   REG_FP = 4,
   REG_BX = 5,
-  REG_HOTSPOT_RETURN = 10, /* rax */
+  REG_AX = 10,
+  REG_HOTSPOT_RETURN = REG_AX, /* as LuArch.hotspot_return */
+  REG_CX = 11,
   REG_PC = 16,
   REG_CS = 17,
   REG_SP = 19,
