@@ -519,17 +519,19 @@ may_be_interpreted (const struct walk *walk)
          && lu_fp_hotspot_may_call (slots, walk->sp, walk->fp);
 }
 
-/* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. */
+/* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. The
+ * registers of code that a signal has interrupted are not known. */
 static inline int
-is_between (walk_ref ref, const struct walk *walk)
+is_between (walk_ref ref, struct walk *walk)
 {
   uint64_t sender = walk->regs[REG_HOTSPOT_SENDER];
 
-  return walk->sp == walk->regs[REG_SP]
-         && (lu_fp_hotspot_is_between (walk->sp, walk->fp, sender)
-             || lu_fp_hotspot_is_between (walk->sp, walk->fp, walk->regs[REG_BX])
-             || is_generated (ref, walk, sender)
-             || is_generated (ref, walk, walk->regs[REG_HOTSPOT_RETURN]));
+  if (walk->sp != walk->regs[REG_SP])
+    return !is_known_set_up (walk, walk->pc);
+  return lu_fp_hotspot_is_between (walk->sp, walk->fp, sender)
+         || lu_fp_hotspot_is_between (walk->sp, walk->fp, walk->regs[REG_BX])
+         || is_generated (ref, walk, sender)
+         || is_generated (ref, walk, walk->regs[REG_HOTSPOT_RETURN]);
 }
 
 /* Steps from a leaf of HotSpot's generated code; unlike the engines, it sees that code. */

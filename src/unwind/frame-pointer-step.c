@@ -514,7 +514,8 @@ may_be_interpreted (const LuFrameContext *self, const LuFrameRegs *frame)
          && lu_fp_hotspot_may_call (slots, frame->sp, frame->fp);
 }
 
-/* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. */
+/* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. The
+ * registers of code that a signal has interrupted are not known. */
 static gboolean
 is_between (LuFrameContext *self, const LuFrameRegs *frame)
 {
@@ -523,7 +524,7 @@ is_between (LuFrameContext *self, const LuFrameRegs *frame)
   guint64 sender = 0, address = 0, bx = 0;
 
   if (frame->sp != self->sampled_sp)
-    return FALSE;
+    return !is_known_set_up (self, frame->pc);
   lu_arch_read_dwarf (arch, regs, arch->hotspot_sender, &sender);
   lu_arch_read_dwarf (arch, regs, arch->hotspot_return, &address);
   lu_arch_read_dwarf (arch, regs, arch->bx, &bx);

@@ -37,6 +37,7 @@ typedef struct
   uint64_t sender, result;
   int64_t want;
   uint64_t pc, caller_sp; /* of the caller that is found */
+  int is_interrupted;     /* by a signal, so its registers are not the sample's */
 } Case;
 
 static const Case cases[] = {
@@ -200,6 +201,17 @@ static const Case cases[] = {
     VERDICT_UNKNOWN,
     0,
     0 },
+  { "a frame that is set up, but its registers would have to tell",
+    BODY,
+    { 7, 7, 7, 7, AT (9), CODE + 5 },
+    0,
+    4,
+    0,
+    0,
+    VERDICT_UNKNOWN,
+    0,
+    0,
+    1 },
 };
 
 static const char *code;
@@ -234,7 +246,8 @@ set_up (struct walk *walk, const Case *c)
   walk->process.flags = LU_BPF_PROCESS_HOTSPOT;
   walk->place = (struct visited_mapping){ .start = CODE, .size = 0x1000, .kind = mapping.kind };
   walk->pc = PC;
-  walk->sp = walk->regs[REG_SP] = AT (c->sp);
+  walk->sp = AT (c->sp);
+  walk->regs[REG_SP] = walk->sp - (c->is_interrupted ? 256 : 0);
   walk->fp = AT (c->fp);
   walk->regs[REG_HOTSPOT_SENDER] = c->sender;
   walk->regs[REG_HOTSPOT_RETURN] = c->result;

@@ -64,6 +64,7 @@ typedef struct
   guint64 fp_value;
   guint64 pc;
   gboolean is_exact, has_hotspot;
+  gboolean is_interrupted;    /* by a signal, so its registers are not the sample's */
   guint64 sender, result, bx; /* registers of the sample (LuArch.hotspot_sender, hotspot_return) */
   guint64 last_fp;
   LuProviderResult want;
@@ -476,6 +477,15 @@ static const Case cases[] = {
     .pc = JIT,
     .is_exact = TRUE,
     .has_hotspot = TRUE },
+  { "HotSpot: code that a signal has interrupted, where registers would have to tell",
+    { 7, 7, 7, 7, AT (9), RULES + CALL },
+    .sp = 2,
+    .fp = 4,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .has_hotspot = TRUE,
+    .is_interrupted = TRUE,
+    .want = LU_PROVIDER_NONE },
   { "HotSpot: an adapter that has the return address in a register",
     { 7, 7, AT (9), RULES + CALL },
     .fp = 2,
@@ -661,7 +671,7 @@ check_case (const Case *c, guint64 no_code)
   LuFrameRegs caller;
 
   fp_step.no_code = no_code;
-  if (c->has_hotspot)
+  if (c->has_hotspot && !c->is_interrupted)
     {
       fp_step.sampled_sp = frame.sp;
       sample.stack += 8 * c->sp;
