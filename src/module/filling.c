@@ -54,6 +54,17 @@ lu_filling_free (gpointer data)
   g_free (self);
 }
 
+/* Keeps an address until the file was read. All samples of a loop ask for the same one. */
+static void
+ask_early (LuFilling *self, guint64 address)
+{
+  for (guint i = 0; i < self->asked_early->len; i++)
+    if (g_array_index (self->asked_early, guint64, i) == address)
+      return;
+  if (self->asked_early->len < MAX_EARLY)
+    g_array_append_val (self->asked_early, address);
+}
+
 gboolean
 lu_filling_ask (LuFilling *self, guint64 address)
 {
@@ -68,8 +79,7 @@ lu_filling_ask (LuFilling *self, guint64 address)
     }
   if (self->rows == NULL)
     {
-      if (self->asked_early->len < MAX_EARLY)
-        g_array_append_val (self->asked_early, address);
+      ask_early (self, address);
       return FALSE;
     }
   unit = lu_code_rows_find_unit (self->rows, address);
@@ -78,8 +88,10 @@ lu_filling_ask (LuFilling *self, guint64 address)
     return FALSE;
   if (self->states[unit] == DONE)
     {
+      gboolean is_news = self->n_unpublished == 0;
+
       self->n_unpublished++;
-      return TRUE;
+      return is_news;
     }
   self->states[unit] = ASKED;
   g_queue_push_tail (&self->asked, GUINT_TO_POINTER (unit));

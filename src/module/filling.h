@@ -29,19 +29,23 @@ typedef struct
   GQueue asked;        /* numbers of units, in the order in which they were asked for */
   guint next;          /* all units before it are done */
   guint n_left;        /* units that are not done */
-  guint n_unpublished; /* units that are done and were asked for */
+  guint n_unpublished; /* how often units were asked for that are done */
   guint64 published_at, publish_ns; /* when that was done last, and how long it took; monotonic */
 } LuFilling;
 
 /* No unit: there is none that may be done now, or what is done is to be published. */
 #define LU_NO_UNIT G_MAXUINT
 
+/* Takes references, and the file, open as `fd_taken`. */
 LuFilling *lu_filling_new (LuTableSlot *slot, LuImage *image, int fd_taken);
 void lu_filling_free (gpointer self);
 
-/* Reads the file; takes a stored table if there is one. Sets is_done if there is nothing to do. */
+/* Reads the file; takes a stored table if there is one. Sets is_done if there is nothing to do.
+ * is_cancelled: atomic, borrowed; when it is not 0, units are given up. mutex: for what is under
+ * it. Call it once, before lu_filling_run(). */
 void lu_filling_begin (LuFilling *self, const gint *is_cancelled, pthread_mutex_t *mutex);
-/* Makes the rows of a unit, and publishes what is done when it is time. */
+/* Makes the rows of a unit, or of LU_NO_UNIT, and publishes what is done when it is time. Sets
+ * is_done when everything is published; does nothing if it was cancelled. */
 void lu_filling_run (LuFilling *self, guint unit, pthread_mutex_t *mutex);
 
 /* The rest is called under the mutex. */

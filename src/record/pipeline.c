@@ -41,10 +41,9 @@ struct _LuPipeline
   gint64 wall_clock;  /* us since the epoch, at start_time */
   LuQueue *to_worker, *from_worker, *to_writer;
   LuCopySize *copy_size;
-  /* Until the worker takes them. */
-  LuUnwinder *unwinder;
-  LuMemoryReader *prefault;
-  LuWorker *worker; /* NULL before start */
+  LuUnwinder *unwinder;     /* until the worker takes it */
+  LuMemoryReader *prefault; /* NULL: the source is not live */
+  LuWorker *worker;         /* NULL before start */
   LuWriter *writer;
   LuDrain *drain;
   LuKernelWalks *kernel_walks; /* NULL: none were asked for */

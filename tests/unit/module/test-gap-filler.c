@@ -10,6 +10,7 @@
 #include "module/code-reader.h"
 #include "module/gap-filler.h"
 #include "module/file-rows.h"
+#include "module/filling.h"
 
 #include "../directory.h"
 
@@ -226,6 +227,32 @@ test_first (void)
   close_program (&program);
 }
 
+/* Before a file was read, addresses are kept once each, so that there is room for others. */
+static void
+test_early (void)
+{
+  Program program = open_program ();
+  g_autoptr (LuTables) tables = lu_tables_new (NULL, BUDGET);
+  g_autoptr (LuTableSlot) slot = lu_tables_add (tables, program.image);
+  LuFilling *filling = lu_filling_new (slot, program.image, lu_fd_duplicate (program.fd));
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  guint64 first = elf_address (&program, bare_pushed);
+  guint64 second = elf_address (&program, large) + LARGE;
+  const gint is_cancelled = 0;
+
+  for (guint i = 0; i < 1000; i++)
+    g_assert_false (lu_filling_ask (filling, first));
+  g_assert_false (lu_filling_ask (filling, second));
+  lu_filling_begin (filling, &is_cancelled, &mutex);
+  g_assert_cmpuint (lu_filling_take_asked (filling), ==,
+                    lu_code_rows_find_unit (filling->rows, first));
+  g_assert_cmpuint (lu_filling_take_asked (filling), ==,
+                    lu_code_rows_find_unit (filling->rows, second));
+  g_assert_cmpuint (lu_filling_take_asked (filling), ==, LU_NO_UNIT);
+  lu_filling_free (filling);
+  close_program (&program);
+}
+
 /* Fills the gaps of a file, and waits until that is done. */
 static void
 fill_and_wait (LuTables *tables, const Program *program, int fd)
@@ -376,12 +403,14 @@ add_until_told (gpointer data)
       is_last = g_atomic_int_get (&self->is_told);
       slot = lu_tables_add (self->tables, self->program->image);
       lu_table_slot_fill_gaps (slot, self->program->image, lu_fd_duplicate (self->program->fd));
+      lu_table_slot_ask_rows (slot, 0);
     }
   while (!is_last);
   return NULL;
 }
 
-/* A worker that nobody waits for any more adds files while, and after, the threads are stopped. */
+/* A worker that nobody waits for any more adds files, and asks for their rows, while, and after,
+ * the threads are stopped. */
 static void
 test_late_files (void)
 {
@@ -442,6 +471,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/behind", test_behind);
   g_test_add_func ("/gap-filler/first", test_first);
+  g_test_add_func ("/gap-filler/early", test_early);
   g_test_add_func ("/gap-filler/stored", test_stored);
   g_test_add_func ("/gap-filler/finished", test_finished);
   g_test_add_func ("/gap-filler/not-ours", test_not_ours);
