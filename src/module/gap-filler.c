@@ -274,6 +274,7 @@ void
 lu_gap_filler_stop (LuGapFiller *self)
 {
   GThread *thread;
+  GQueue files;
 
   pthread_mutex_lock (&self->mutex);
   self->is_ending = TRUE;
@@ -283,7 +284,12 @@ lu_gap_filler_stop (LuGapFiller *self)
   if (thread == NULL)
     return;
   g_thread_join (thread);
-  g_queue_clear_full (&self->files, lu_filling_free);
+  /* A worker that was left behind may still ask for rows. */
+  pthread_mutex_lock (&self->mutex);
+  files = self->files;
+  g_queue_init (&self->files);
+  pthread_mutex_unlock (&self->mutex);
+  g_queue_clear_full (&files, lu_filling_free);
 }
 
 void
