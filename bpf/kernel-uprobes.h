@@ -106,21 +106,22 @@ find_instruction (uint64_t probes, uint64_t pc)
   return READ (task, active_uprobe) != 0 && offset < SLOT_BYTES ? READ (task, vaddr) + offset : 0;
 }
 
-/* Finds the return address while the page's code goes back to it: the kernel has forgotten it. */
+/* Finds the return address of a thread that runs the page's own code. That goes back by popping
+ * what it has pushed, and the kernel may have forgotten the address then and put it there. Only its
+ * own place counts: the one above can be that of a function which has pushed one register. */
 static inline int64_t
-find_popped (struct walk *walk)
+find_return (walk_ref ref, struct walk *walk, uint64_t probes)
 {
-  uint64_t code = 0;
-  int64_t depth;
+  uint64_t code = 0, place;
+  int64_t depth = host_read_code (&code, sizeof code, walk->pc) == 0 ? arch_probe_depth (code) : -1;
 
-  if (host_read_code (&code, sizeof code, walk->pc) != 0)
-    return 0;
-  depth = arch_probe_depth (code);
-  if (depth < 0
-      || host_read (&walk->caller.pc, sizeof walk->caller.pc, walk->sp + (uint64_t) depth) != 0)
-    return 0;
-  walk->caller.sp = walk->sp + (uint64_t) depth + ARCH_RETURN_BYTES;
-  return 1;
+  if (depth < 0)
+    return find_replaced (ref, probes, walk->sp - ARCH_RETURN_BYTES, PUSHED_BYTES);
+  place = walk->sp + (uint64_t) depth;
+  if (find_replaced (ref, probes, place, 0))
+    return 1;
+  walk->caller.sp = place + ARCH_RETURN_BYTES;
+  return host_read (&walk->caller.pc, sizeof walk->caller.pc, place) == 0;
 }
 
 /* Sets walk->caller to the place where the program would be if the next frame were not in the
@@ -129,23 +130,18 @@ HOST_SUBPROGRAM int64_t
 host_leave_probe (walk_ref ref)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t probes, place, reach = 0;
+  uint64_t probes;
 
   if (!has_probes () || walk == NULL || (ARCH_HAS_LINK && (walk->known & LU_LOST_SP) != 0))
     return 0;
   probes = find_probes (walk->pc);
   if (probes == 0)
     return 0;
-  place = walk->sp - ARCH_RETURN_BYTES;
+  if (walk->mark != 0)
+    return find_replaced (ref, probes, walk->sp - ARCH_RETURN_BYTES, 0);
   walk->caller.sp = walk->sp;
-  if (walk->mark == 0)
-    {
-      walk->caller.pc = find_instruction (probes, walk->pc);
-      if (walk->caller.pc != 0)
-        return 1;
-      reach = PUSHED_BYTES;
-    }
-  return find_replaced (ref, probes, place, reach) || (walk->mark == 0 && find_popped (walk));
+  walk->caller.pc = find_instruction (probes, walk->pc);
+  return walk->caller.pc != 0 || find_return (ref, walk, probes);
 }
 
 /* Returns where the sampled thread is in its program. Behind a breakpoint that the kernel handles,
