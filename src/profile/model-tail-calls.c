@@ -13,7 +13,7 @@
 /* Each is a frame. */
 #define MAX_TAIL_CALLS (256u << 10)
 /* Captures with hundreds of thousands of different stacks have some ten thousand. */
-#define MAX_PAIRS (64u << 10)
+#define MAX_PAIRS (32u << 10)
 
 typedef struct
 {

@@ -18,6 +18,7 @@
 #define ALIGNMENT 16
 #define MIN_GAP   2
 #define LEAD_MAX  6 /* bytes of an instruction that leads somewhere */
+#define N_TABLES  4
 
 struct _LuCodeFunctions
 {
@@ -26,7 +27,17 @@ struct _LuCodeFunctions
   LuElfSymbols *symbols; /* NULL: not needed yet */
   LuElfFdes *fdes;       /* NULL: not needed yet, or none */
   gboolean has_read_fdes;
+  const LuElfSectionHeader *tables[N_TABLES]; /* of linkage, borrowed from the file; NULL: none */
 };
+
+static void
+find_linkage_tables (LuCodeFunctions *self)
+{
+  static const char *const names[N_TABLES] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+
+  for (guint i = 0; i < N_TABLES; i++)
+    self->tables[i] = lu_elf_headers_find_section (&self->file.headers, names[i]);
+}
 
 LuCodeFunctions *
 lu_code_functions_new (LuElfFile *file, const LuNameFile *name)
@@ -36,6 +47,7 @@ lu_code_functions_new (LuElfFile *file, const LuNameFile *name)
   self->name = name;
   self->file = *file;
   *file = (LuElfFile){ .input = { .fd = -1 } };
+  find_linkage_tables (self);
   return self;
 }
 
@@ -55,6 +67,28 @@ const LuElfFile *
 lu_code_functions_file (const LuCodeFunctions *self)
 {
   return self->symbols != NULL ? lu_elf_symbols_file (self->symbols) : &self->file;
+}
+
+/* An FDE may cover a whole linkage table. */
+static gboolean
+is_in_linkage_table (const LuCodeFunctions *self, guint64 address)
+{
+  for (guint i = 0; i < N_TABLES; i++)
+    if (self->tables[i] != NULL && address - self->tables[i]->vaddr < self->tables[i]->size)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+lu_code_functions_find (LuCodeFunctions *self, guint64 address, guint64 *start, guint64 *end)
+{
+  const LuElfFile *file = lu_code_functions_file (self);
+
+  if (!self->has_read_fdes)
+    self->fdes = lu_elf_fdes_new (file, self->name->budget);
+  self->has_read_fdes = TRUE;
+  return self->fdes != NULL && !is_in_linkage_table (self, address)
+         && lu_elf_fdes_find (self->fdes, address, start, end) && *start < *end;
 }
 
 /* Symbols */
@@ -78,50 +112,48 @@ ask_symbols (LuCodeFunctions *self, const GArray *offsets)
       lu_elf_file_clear (&debug_file);
 }
 
-/* An FDE may cover a whole linkage table. */
-static gboolean
-is_in_linkage_table (const LuElfFile *file, guint64 address)
-{
-  static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      const LuElfSectionHeader *section = lu_elf_headers_find_section (&file->headers, names[i]);
-
-      if (section != NULL && address - section->vaddr < section->size)
-        return TRUE;
-    }
-  return FALSE;
-}
-
 /* Compilers name parts and thunks so; the mangled names of C++ for thunks are _ZTh, _ZTv, _ZTc. */
 static LuCodeFunctionKind
 kind_of_name (const char *name)
 {
   g_autofree char *function = lu_cold_function_name (name);
 
-  if (g_str_has_suffix (name, "@plt"))
-    return LU_CODE_NONE;
   return function != NULL || g_str_has_prefix (name, "_ZTh") || g_str_has_prefix (name, "_ZTv")
                  || g_str_has_prefix (name, "_ZTc")
              ? LU_CODE_PART
              : LU_CODE_WHOLE;
 }
 
-static void
-find_by_symbol (LuCodeFunctions *self, guint64 address, LuCodeFunction *found)
+/* Returns the file offset of an ELF address; 0, where no code is, if it is none of code. */
+static guint64
+offset_of (const LuCodeFunctions *self, guint64 address)
 {
   const LuElfProgramHeader *code =
       lu_elf_file_code_at_address (lu_code_functions_file (self), address);
-  LuElfSymbol symbol;
-  guint64 bias;
 
-  if (code == NULL)
-    return;
-  bias = code->vaddr - code->file_offset;
-  if (!lu_elf_symbols_find (self->symbols, address - bias, &symbol))
-    return;
-  *found = (LuCodeFunction){ symbol.start + bias, symbol.end + bias, kind_of_name (symbol.name) };
+  return code != NULL ? address - code->vaddr + code->file_offset : 0;
+}
+
+static void
+judge_by_symbols (LuCodeFunctions *self, const GArray *starts, LuCodeFunctionKind *kinds)
+{
+  g_autoptr (GArray) offsets = g_array_new (FALSE, FALSE, sizeof (guint64));
+  LuElfSymbol symbol;
+
+  for (guint i = 0; i < starts->len; i++)
+    {
+      guint64 offset = offset_of (self, g_array_index (starts, guint64, i));
+
+      g_array_append_val (offsets, offset);
+    }
+  ask_symbols (self, offsets);
+  for (guint i = 0; i < starts->len; i++)
+    {
+      guint64 offset = g_array_index (offsets, guint64, i);
+
+      if (lu_elf_symbols_find (self->symbols, offset, &symbol))
+        kinds[i] = symbol.start == offset ? kind_of_name (symbol.name) : LU_CODE_PART;
+    }
 }
 
 /* Stripped files */
@@ -284,73 +316,39 @@ is_aligned (const LuCodeFunctions *self, guint64 start)
   return TRUE;
 }
 
-/* Finds the FDEs of what has no symbol. FALSE if there is none. */
-static gboolean
-find_by_fde (LuCodeFunctions *self, const GArray *addresses, GArray *found, Leads *leads)
-{
-  for (guint i = 0; i < addresses->len; i++)
-    {
-      LuCodeFunction *function = &g_array_index (found, LuCodeFunction, i);
-      guint64 address = g_array_index (addresses, guint64, i);
-
-      if (function->end != 0 || is_in_linkage_table (lu_code_functions_file (self), address))
-        continue;
-      if (!self->has_read_fdes)
-        self->fdes = lu_elf_fdes_new (lu_code_functions_file (self), self->name->budget);
-      self->has_read_fdes = TRUE;
-      if (self->fdes == NULL
-          || !lu_elf_fdes_find (self->fdes, address, &function->start, &function->end))
-        continue;
-      function->kind = is_aligned (self, function->start) ? LU_CODE_WHOLE : LU_CODE_PART;
-      if (function->kind == LU_CODE_WHOLE)
-        continue;
-      leads->low = MIN (leads->low, function->start);
-      leads->high = MAX (leads->high, function->start);
-      g_hash_table_insert (leads->starts, (gpointer) (guintptr) function->start, NULL);
-    }
-  return g_hash_table_size (leads->starts) > 0;
-}
-
 static void
-find_stripped (LuCodeFunctions *self, const GArray *addresses, GArray *found)
+judge_stripped (LuCodeFunctions *self, const GArray *starts, LuCodeFunctionKind *kinds)
 {
   Leads leads = { .starts = g_hash_table_new (NULL, NULL), .low = G_MAXUINT64 };
 
-  if (find_by_fde (self, addresses, found, &leads))
+  for (guint i = 0; i < starts->len; i++)
     {
-      find_leads (self, &leads);
-      for (guint i = 0; i < found->len; i++)
-        {
-          LuCodeFunction *function = &g_array_index (found, LuCodeFunction, i);
+      guint64 start = g_array_index (starts, guint64, i);
 
-          if (g_hash_table_lookup (leads.starts, (gpointer) (guintptr) function->start) != NULL)
-            function->kind = LU_CODE_WHOLE;
-        }
+      if (kinds[i] != LU_CODE_UNKNOWN)
+        continue;
+      kinds[i] = is_aligned (self, start) ? LU_CODE_WHOLE : LU_CODE_PART;
+      if (kinds[i] == LU_CODE_WHOLE)
+        continue;
+      leads.low = MIN (leads.low, start);
+      leads.high = MAX (leads.high, start);
+      g_hash_table_insert (leads.starts, (gpointer) (guintptr) start, NULL);
     }
+  if (g_hash_table_size (leads.starts) > 0)
+    find_leads (self, &leads);
+  for (guint i = 0; i < starts->len; i++)
+    if (g_hash_table_lookup (leads.starts, (gpointer) (guintptr) g_array_index (starts, guint64, i))
+        != NULL)
+      kinds[i] = LU_CODE_WHOLE;
   g_hash_table_unref (leads.starts);
 }
 
-GArray *
-lu_code_functions_find (LuCodeFunctions *self, const GArray *addresses)
+LuCodeFunctionKind *
+lu_code_functions_judge (LuCodeFunctions *self, const GArray *starts)
 {
-  GArray *found = g_array_new (FALSE, TRUE, sizeof (LuCodeFunction));
-  g_autoptr (GArray) offsets = g_array_new (FALSE, FALSE, sizeof (guint64));
+  LuCodeFunctionKind *kinds = g_new0 (LuCodeFunctionKind, starts->len + 1);
 
-  g_array_set_size (found, addresses->len);
-  for (guint i = 0; i < addresses->len; i++)
-    {
-      guint64 address = g_array_index (addresses, guint64, i);
-      const LuElfProgramHeader *code =
-          lu_elf_file_code_at_address (lu_code_functions_file (self), address);
-      guint64 offset = code != NULL ? address - code->vaddr + code->file_offset : 0;
-
-      if (code != NULL)
-        g_array_append_val (offsets, offset);
-    }
-  ask_symbols (self, offsets);
-  for (guint i = 0; i < addresses->len; i++)
-    find_by_symbol (self, g_array_index (addresses, guint64, i),
-                    &g_array_index (found, LuCodeFunction, i));
-  find_stripped (self, addresses, found);
-  return found;
+  judge_by_symbols (self, starts, kinds);
+  judge_stripped (self, starts, kinds);
+  return kinds;
 }

@@ -5,9 +5,9 @@
  * tail-graph.c.
  *
  * A jump to a function is a tail call, but one to a part that a compiler moved away ("work.cold")
- * is not. Where there are symbols, their names tell. In a stripped file each of the two has an FDE
- * (elf-fdes.h), so code counts as a function only if a call leads to its start, or if an
- * instruction or data has the address of that, or if it is aligned as functions are. One thread. */
+ * is not. Each of the two has an FDE (elf-fdes.h). Where there are symbols, their names tell; in a
+ * stripped file, code counts as a function only if a call leads to its start, or if an instruction
+ * or data has the address of that, or if it is aligned as functions are. One thread. */
 
 #pragma once
 
@@ -17,16 +17,10 @@ typedef struct _LuCodeFunctions LuCodeFunctions;
 
 typedef enum
 {
-  LU_CODE_NONE,  /* nothing is known, or it is an entry of a linkage table */
-  LU_CODE_WHOLE, /* a function */
-  LU_CODE_PART,  /* of a function, a thunk, or perhaps one of these */
+  LU_CODE_UNKNOWN, /* not asked yet */
+  LU_CODE_WHOLE,   /* a function */
+  LU_CODE_PART,    /* of a function, a thunk, or perhaps one of these */
 } LuCodeFunctionKind;
-
-typedef struct
-{
-  guint64 start, end; /* ELF addresses, end exclusive */
-  LuCodeFunctionKind kind;
-} LuCodeFunction;
 
 /* Takes the contents of `file`, which `name` (borrowed) describes. */
 LuCodeFunctions *lu_code_functions_new (LuElfFile *file, const LuNameFile *name);
@@ -34,7 +28,11 @@ void lu_code_functions_free (LuCodeFunctions *self);
 /* Returns the file, borrowed. */
 const LuElfFile *lu_code_functions_file (const LuCodeFunctions *self);
 
-/* Finds what contains each of the ELF addresses (of guint64), in the order of these. Each call may
- * read all symbols and all code of the file, within name->budget. Returns an array of
- * LuCodeFunction, owned by the caller. */
-GArray *lu_code_functions_find (LuCodeFunctions *self, const GArray *addresses);
+/* Finds the function, or the part of one, with the code at an ELF address; *start and *end are ELF
+ * addresses. FALSE if there is none, or if it is an entry of a linkage table. */
+gboolean lu_code_functions_find (LuCodeFunctions *self, guint64 address, guint64 *start,
+                                 guint64 *end);
+/* Tells the kinds of what begins at each of these ELF addresses (of guint64): a row of
+ * LuCodeFunctionKind, none of them unknown, owned by the caller. Each call may read all symbols and
+ * all code of the file, within name->budget. */
+LuCodeFunctionKind *lu_code_functions_judge (LuCodeFunctions *self, const GArray *starts);

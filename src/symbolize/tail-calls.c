@@ -4,8 +4,7 @@
 /* tail-calls.c - finds functions that ended with a tail call; see tail-calls.h.
  *
  * Most calls lead to the function of the frame, which their bytes show at once. The others are
- * cases, which ask the graph until each is decided: it grows in rounds, each of which reads every
- * file once at most. */
+ * cases, for which ways are searched in the graph. */
 
 #include "symbolize/tail-calls.h"
 
@@ -15,18 +14,14 @@
 
 #include <stdlib.h>
 
-#define MAX_US     (10 * G_USEC_PER_SEC)
-#define MAX_ROUNDS 12
-#define WINDOW     65536
+#define MAX_US (10 * G_USEC_PER_SEC)
+#define WINDOW 65536
 
 /* A call to a function whose frame is not there, perhaps. */
 typedef struct
 {
   guint query;
   guint32 from, to; /* nodes of the function called and that of the frame */
-  guint64 target;   /* ELF address in the file of the caller, unless there is: */
-  const char *name; /* borrowed from the linkage; NULL: none */
-  gboolean is_decided;
 } Case;
 
 typedef struct
@@ -83,16 +78,33 @@ offset_of (const LuTailFile *file, guint64 address)
   return code != NULL ? address - code->vaddr + code->file_offset : G_MAXUINT64;
 }
 
+/* Finds what a call by name leads to; FALSE as read_call(). */
+static gboolean
+find_called (Finder *self, const LuTailQuery *query, const char *name, LuTailPlace *place)
+{
+  LuTailFile *file = query->callee_start != G_MAXUINT64
+                         ? lu_tail_graph_file (&self->graph, query->callee_file)
+                         : NULL;
+  guint64 address;
+
+  if (file != NULL
+      && lu_linkage_find (lu_tail_file_linkage (file), name, &address) == LU_LINKAGE_ONE
+      && offset_of (file, address) == query->callee_start)
+    return FALSE;
+  return lu_tail_graph_place (&self->graph, query->caller_file, query->callee_file, name, place);
+}
+
 /* Finds what a call leads to by its bytes alone; FALSE if that cannot be told, or is the function
  * of the frame, as far as its start is known. */
 static gboolean
-read_call (Finder *self, LuTailFile *file, const LuTailQuery *query, Case *found)
+read_call (Finder *self, LuTailFile *file, const LuTailQuery *query, LuTailPlace *place)
 {
   const LuElfFile *elf = lu_code_functions_file (file->functions);
   const LuArch *arch = lu_arch_with_tables (elf->headers.machine);
   const LuElfProgramHeader *code = lu_elf_file_code_at_offset (elf, query->return_offset - 1);
   gsize n = 0;
   const guint8 *bytes = code != NULL ? bytes_before (self, &elf->input, query, &n) : NULL;
+  const char *name;
   gint64 displacement;
   guint64 address;
   enum lu_call_kind kind;
@@ -103,74 +115,34 @@ read_call (Finder *self, LuTailFile *file, const LuTailQuery *query, Case *found
   kind = arch->decode_call (bytes, n, &displacement);
   if (kind == LU_CALL_DIRECT)
     {
-      found->target = address + (guint64) displacement;
+      *place = (LuTailPlace){ query->caller_file, address + (guint64) displacement };
       if (query->caller_file == query->callee_file && query->callee_start != G_MAXUINT64
-          && offset_of (file, found->target) == query->callee_start)
+          && offset_of (file, place->address) == query->callee_start)
         return FALSE;
-      found->name = lu_linkage_of_entry (lu_tail_file_linkage (file), found->target);
-      return TRUE;
+      name = lu_linkage_of_entry (lu_tail_file_linkage (file), place->address);
+      return name == NULL || find_called (self, query, name, place);
     }
   if (kind != LU_CALL_INDIRECT || arch->files.decode_slot_call == NULL
       || !arch->files.decode_slot_call (bytes, n, &displacement))
     return FALSE;
-  found->name = lu_linkage_of_slot (lu_tail_file_linkage (file), address + (guint64) displacement);
-  return found->name != NULL;
+  name = lu_linkage_of_slot (lu_tail_file_linkage (file), address + (guint64) displacement);
+  return name != NULL && find_called (self, query, name, place);
 }
 
-/* Returns whether a call by name leads to the function of the frame, as far as its start is known.
- */
-static gboolean
-names_callee (Finder *self, const LuTailQuery *query, const char *name)
-{
-  LuTailFile *file = query->callee_start != G_MAXUINT64 && name != NULL
-                         ? lu_tail_graph_file (&self->graph, query->callee_file)
-                         : NULL;
-  guint64 address;
-
-  return file != NULL
-         && lu_linkage_find (lu_tail_file_linkage (file), name, &address) == LU_LINKAGE_ONE
-         && offset_of (file, address) == query->callee_start;
-}
-
-static void
-find_cases (Finder *self, guint n_queries)
-{
-  guint32 last = G_MAXUINT32;
-
-  for (guint i = 0; i < n_queries; i++)
-    {
-      const LuTailQuery *query = &self->queries[i];
-      LuTailFile *file = lu_tail_graph_file (&self->graph, query->caller_file);
-      Case found = { .query = i, .from = LU_TAIL_UNKNOWN, .to = LU_TAIL_UNKNOWN };
-
-      if (query->caller_file != last && !lu_budget_next_file (&self->budget))
-        return;
-      last = query->caller_file;
-      if (file != NULL && query->return_offset > 0 && read_call (self, file, query, &found)
-          && !names_callee (self, query, found.name))
-        g_array_append_val (self->cases, found);
-    }
-}
-
-/* Cases */
-
-/* Returns the function that a call leads to. */
+/* Returns the function that a call leads to. It is no part of one, because it is called. */
 static guint32
-called_function (Finder *self, const LuTailQuery *query, const Case *each)
+called_function (Finder *self, const LuTailPlace *place)
 {
-  LuTailPlace place = { query->caller_file, each->target };
-  guint32 node;
-  const LuTailNode *called;
+  guint32 number = lu_tail_graph_at (&self->graph, place->file, place->address);
+  LuTailNode *node;
 
-  if (each->name != NULL
-      && !lu_tail_graph_place (&self->graph, query->caller_file, query->callee_file, each->name,
-                               &place))
+  if (number == LU_TAIL_NONE)
     return LU_TAIL_NONE;
-  node = lu_tail_graph_at (&self->graph, place.file, place.address);
-  if (node >= LU_TAIL_UNKNOWN)
-    return node;
-  called = &g_array_index (self->graph.nodes, LuTailNode, node);
-  return called->is_part || called->start != place.address ? LU_TAIL_NONE : node;
+  node = lu_tail_graph_node (&self->graph, number);
+  if (node->start != place->address)
+    return LU_TAIL_NONE;
+  node->kind = LU_CODE_WHOLE;
+  return number;
 }
 
 static guint32
@@ -181,16 +153,38 @@ callee_function (Finder *self, const LuTailQuery *query)
       file != NULL ? lu_elf_file_code_at_offset (lu_code_functions_file (file->functions),
                                                  query->callee_offset)
                    : NULL;
-  guint32 node;
 
-  if (code == NULL)
-    return LU_TAIL_NONE;
-  node = lu_tail_graph_at (&self->graph, query->callee_file,
-                           query->callee_offset - code->file_offset + code->vaddr);
-  return node < LU_TAIL_UNKNOWN && g_array_index (self->graph.nodes, LuTailNode, node).is_part
-             ? LU_TAIL_NONE
-             : node;
+  return code != NULL ? lu_tail_graph_at (&self->graph, query->callee_file,
+                                          query->callee_offset - code->file_offset + code->vaddr)
+                      : LU_TAIL_NONE;
 }
+
+static void
+find_cases (Finder *self, guint n_queries)
+{
+  guint32 last = G_MAXUINT32;
+
+  for (guint i = 0; i < n_queries; i++)
+    {
+      const LuTailQuery *query = &self->queries[i];
+      LuTailFile *file;
+      Case found = { .query = i };
+      LuTailPlace place;
+
+      if (query->caller_file != last && !lu_budget_next_file (&self->budget))
+        return;
+      last = query->caller_file;
+      file = lu_tail_graph_file (&self->graph, last);
+      if (file == NULL || query->return_offset == 0 || !read_call (self, file, query, &place))
+        continue;
+      found.from = called_function (self, &place);
+      found.to = found.from != LU_TAIL_NONE ? callee_function (self, query) : LU_TAIL_NONE;
+      if (found.to != LU_TAIL_NONE && found.to != found.from)
+        g_array_append_val (self->cases, found);
+    }
+}
+
+/* Cases */
 
 static void
 add_calls (Finder *self, LuTailQuery *query, const LuTailPath *path)
@@ -198,7 +192,7 @@ add_calls (Finder *self, LuTailQuery *query, const LuTailPath *path)
   query->first = self->calls->len;
   for (guint i = 0; i < path->n; i++)
     {
-      const LuTailNode *node = &g_array_index (self->graph.nodes, LuTailNode, path->steps[i].node);
+      const LuTailNode *node = lu_tail_graph_node (&self->graph, path->steps[i].node);
       const LuTailFile *file = g_ptr_array_index (self->graph.files, node->file);
       guint64 from = path->steps[i].from;
       LuTailCall call = { node->file, offset_of (file, from != 0 ? from : node->start) };
@@ -209,52 +203,32 @@ add_calls (Finder *self, LuTailQuery *query, const LuTailPath *path)
   query->n = self->calls->len - query->first;
 }
 
-/* Decides a case if enough is known; is_last: as well as it can. */
+/* Decides all cases but those for which the kinds of functions have to be known first; is_last: as
+ * well as it can. */
 static void
-try_to_decide (Finder *self, Case *each, gboolean is_last)
+decide (Finder *self, gboolean is_last)
 {
-  LuTailQuery *query = &self->queries[each->query];
-  LuTailPath path;
+  guint n = 0;
 
-  if (each->from == LU_TAIL_UNKNOWN)
-    each->from = called_function (self, query, each);
-  if (each->to == LU_TAIL_UNKNOWN)
-    each->to = callee_function (self, query);
-  each->is_decided = each->from == LU_TAIL_NONE || each->to == LU_TAIL_NONE;
-  if (each->is_decided || each->from == LU_TAIL_UNKNOWN || each->to == LU_TAIL_UNKNOWN)
+  if (!lu_budget_next_file (&self->budget))
     return;
-  each->is_decided = each->from == each->to;
-  if (each->is_decided)
-    return;
-  lu_tail_path_find (&self->graph, each->from, each->to, &path);
-  each->is_decided = path.is_final || is_last;
-  if (each->is_decided)
-    add_calls (self, query, &path);
-}
-
-static void
-decide (Finder *self)
-{
-  for (guint round = 0; round <= MAX_ROUNDS; round++)
+  for (guint i = 0; i < self->cases->len && lu_budget_read (&self->budget, 0); i++)
     {
-      gboolean is_last = round == MAX_ROUNDS || !lu_tail_graph_grow (&self->graph);
-      guint n = 0;
+      Case each = g_array_index (self->cases, Case, i);
+      LuTailPath path;
 
-      is_last &= round > 0; /* nothing was asked before the first round */
-      if (!lu_budget_next_file (&self->budget))
-        return;
-      for (guint i = 0; i < self->cases->len && lu_budget_read (&self->budget, 0); i++)
+      lu_tail_path_find (&self->graph, each.from, each.to, &path);
+      if (path.is_open && !is_last)
         {
-          Case each = g_array_index (self->cases, Case, i);
-
-          try_to_decide (self, &each, is_last);
-          if (!each.is_decided)
-            g_array_index (self->cases, Case, n++) = each;
+          g_array_index (self->cases, Case, n++) = each;
+          continue;
         }
-      g_array_set_size (self->cases, n);
-      if (is_last || n == 0)
-        return;
+      if (path.is_open)
+        path.n =
+            lu_tail_graph_node (&self->graph, each.to)->kind == LU_CODE_WHOLE ? MIN (path.n, 1) : 0;
+      add_calls (self, &self->queries[each.query], &path);
     }
+  g_array_set_size (self->cases, n);
 }
 
 /* All */
@@ -301,7 +275,9 @@ lu_tail_calls_find (const LuTailCallsOptions *options, LuTailQuery *queries, gui
   self.cases = g_array_new (FALSE, FALSE, sizeof (Case));
   self.window = g_malloc (WINDOW);
   find_cases (&self, n_queries);
-  decide (&self);
+  decide (&self, FALSE);
+  lu_tail_graph_judge (&self.graph);
+  decide (&self, TRUE);
   g_free (self.window);
   g_array_unref (self.cases);
   lu_tail_graph_clear (&self.graph);

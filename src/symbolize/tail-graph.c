@@ -8,7 +8,10 @@
 #include "arch/arch.h"
 #include "symbolize/jumps.h"
 
-#define MAX_OPEN  256u
+#define MAX_OPEN 256u
+/* Bytes of tables that are kept in memory. Each file has three, with at most 64 MiB. */
+#define MAX_KEPT  (768u << 20)
+#define MAX_TABLE (64u << 20)
 #define MAX_NODES (64u << 10)
 #define MAX_CODE  (16u << 20)
 #define MAX_EDGES (256u << 10)
@@ -25,7 +28,6 @@ file_free (gpointer pointer)
   lu_linkage_free (self->linkage);
   lu_code_functions_free (self->functions);
   g_array_unref (self->wanted);
-  g_hash_table_unref (self->known);
   g_free (self);
 }
 
@@ -41,8 +43,8 @@ lu_tail_graph_init (LuTailGraph *self, LuBudget *budget)
   *self = (LuTailGraph){ .files = g_ptr_array_new_with_free_func (file_free),
                          .nodes = g_array_new (FALSE, FALSE, sizeof (LuTailNode)),
                          .ids = lu_id_table_new (2),
-                         .unread = g_array_new (FALSE, FALSE, sizeof (guint32)),
                          .budget = budget,
+                         .kept_left = MAX_KEPT,
                          .code_left = MAX_CODE,
                          .edges_left = MAX_EDGES };
   g_array_set_clear_func (self->nodes, node_clear);
@@ -54,7 +56,6 @@ lu_tail_graph_clear (LuTailGraph *self)
   g_ptr_array_unref (self->files);
   g_array_unref (self->nodes);
   lu_id_table_free (self->ids);
-  g_array_unref (self->unread);
 }
 
 void
@@ -64,8 +65,7 @@ lu_tail_graph_add_file (LuTailGraph *self, const LuNameFile *name)
 
   file->name = *name;
   file->name.budget = self->budget;
-  file->wanted = g_array_new (FALSE, FALSE, sizeof (guint64));
-  file->known = g_hash_table_new (NULL, NULL);
+  file->wanted = g_array_new (FALSE, FALSE, sizeof (guint32));
   g_ptr_array_add (self->files, file);
 }
 
@@ -91,6 +91,7 @@ open_file (LuTailGraph *self, LuTailFile *file)
   gboolean is_no_elf;
   const LuArch *arch;
   LuElfFile opened;
+  guint64 kept;
 
   file->was_tried = TRUE;
   if (file->name.id->path[0] != '/' || self->n_open >= MAX_OPEN
@@ -98,12 +99,15 @@ open_file (LuTailGraph *self, LuTailFile *file)
       || !lu_elf_file_open_mapped (&opened, &file->name, &is_no_elf))
     return;
   arch = lu_arch_with_tables (opened.headers.machine);
-  if (arch == NULL || arch->files.decoded_bits != 64 || !opened.headers.is_64bit)
+  kept = 3 * MIN (opened.input.size, MAX_TABLE);
+  if (arch == NULL || arch->files.decoded_bits != 64 || !opened.headers.is_64bit
+      || kept > self->kept_left)
     {
       lu_elf_file_clear (&opened);
       return;
     }
   self->n_open++;
+  self->kept_left -= kept;
   file->is_go = is_go (&opened);
   file->is_loader = is_loader (file->name.id->path);
   file->functions = lu_code_functions_new (&opened, &file->name);
@@ -133,16 +137,17 @@ guint32
 lu_tail_graph_at (LuTailGraph *self, guint32 number, guint64 address)
 {
   LuTailFile *file = lu_tail_graph_file (self, number);
-  gpointer found;
+  LuTailNode node = { .file = number };
+  guint32 id;
 
-  if (file == NULL)
+  if (file == NULL || !lu_code_functions_find (file->functions, address, &node.start, &node.end))
     return LU_TAIL_NONE;
-  if (g_hash_table_lookup_extended (file->known, (gpointer) (guintptr) address, NULL, &found))
-    return GPOINTER_TO_UINT (found) - 1; /* LU_TAIL_NONE for 0 */
-  g_array_append_val (file->wanted, address);
-  g_hash_table_insert (file->known, (gpointer) (guintptr) address,
-                       GUINT_TO_POINTER (LU_TAIL_UNKNOWN + 1));
-  return LU_TAIL_UNKNOWN;
+  if (self->nodes->len >= MAX_NODES)
+    return lu_id_table_find (self->ids, number, node.start); /* LU_TAIL_NONE if it is new */
+  id = lu_id_table_add (self->ids, number, node.start);
+  if (id == self->nodes->len)
+    g_array_append_val (self->nodes, node);
+  return id;
 }
 
 gboolean
@@ -170,58 +175,13 @@ lu_tail_graph_place (LuTailGraph *self, guint32 number, guint32 other_number, co
   return n == 1;
 }
 
-const LuTailNode *
-lu_tail_graph_node (LuTailGraph *self, guint32 number)
+LuTailNode *
+lu_tail_graph_node (const LuTailGraph *self, guint32 number)
 {
-  LuTailNode *node = &g_array_index (self->nodes, LuTailNode, number);
-
-  if (!node->is_asked)
-    g_array_append_val (self->unread, number);
-  node->is_asked = TRUE;
-  return node;
+  return &g_array_index (self->nodes, LuTailNode, number);
 }
 
-/* Growing */
-
-static guint32
-add_node (LuTailGraph *self, guint32 file, const LuCodeFunction *function)
-{
-  guint32 id;
-  LuTailNode node = { .file = file,
-                      .start = function->start,
-                      .end = function->end,
-                      .is_part = function->kind == LU_CODE_PART };
-
-  if (function->kind == LU_CODE_NONE || function->end <= function->start)
-    return LU_TAIL_NONE;
-  if (self->nodes->len >= MAX_NODES)
-    return lu_id_table_find (self->ids, file, function->start); /* LU_TAIL_NONE if it is new */
-  id = lu_id_table_add (self->ids, file, function->start);
-  if (id == self->nodes->len)
-    g_array_append_val (self->nodes, node);
-  return id;
-}
-
-/* Finds the functions that were asked for in a file. */
-static void
-find_functions (LuTailGraph *self, guint32 number)
-{
-  LuTailFile *file = g_ptr_array_index (self->files, number);
-  g_autoptr (GArray) found = NULL;
-
-  if (file->wanted->len == 0 || !lu_budget_next_file (self->budget))
-    return;
-  found = lu_code_functions_find (file->functions, file->wanted);
-  for (guint i = 0; i < found->len; i++)
-    {
-      guint32 node = add_node (self, number, &g_array_index (found, LuCodeFunction, i));
-
-      g_hash_table_insert (file->known,
-                           (gpointer) (guintptr) g_array_index (file->wanted, guint64, i),
-                           GUINT_TO_POINTER (node + 1));
-    }
-  g_array_set_size (file->wanted, 0);
-}
+/* Jumps */
 
 /* Reads the code of a function; the caller owns the bytes, NULL if they cannot be read. */
 static guint8 *
@@ -289,36 +249,55 @@ add_edge (const LuJump *jump, gpointer user_data)
   return TRUE;
 }
 
-static void
-read_function (LuTailGraph *self, LuTailNode *node)
+const LuTailNode *
+lu_tail_graph_read (LuTailGraph *self, guint32 number)
 {
+  LuTailNode *node = lu_tail_graph_node (self, number);
   Reading reading = { self, node, g_ptr_array_index (self->files, node->file) };
   LuCodePiece piece = { .address = node->start };
-  g_autofree guint8 *bytes = read_code (self, node, &piece.size);
+  g_autofree guint8 *bytes = NULL;
 
-  node->is_read = TRUE;
+  if (node->edges != NULL)
+    return node;
+  piece.bytes = bytes = read_code (self, node, &piece.size);
   node->edges = g_array_new (FALSE, FALSE, sizeof (LuTailEdge));
   node->may_have_more = bytes == NULL;
-  piece.bytes = bytes;
   if (bytes != NULL)
     lu_jumps_each (&piece, add_edge, &reading);
+  return node;
 }
 
-gboolean
-lu_tail_graph_grow (LuTailGraph *self)
-{
-  gboolean has_work = self->unread->len > 0;
+/* Kinds */
 
+gboolean
+lu_tail_graph_want_kind (LuTailGraph *self, guint32 number)
+{
+  LuTailNode *node = lu_tail_graph_node (self, number);
+  LuTailFile *file = g_ptr_array_index (self->files, node->file);
+
+  if (node->kind == LU_CODE_UNKNOWN && !node->is_wanted)
+    g_array_append_val (file->wanted, number);
+  node->is_wanted = TRUE;
+  return node->kind == LU_CODE_UNKNOWN;
+}
+
+void
+lu_tail_graph_judge (LuTailGraph *self)
+{
   for (guint32 i = 0; i < self->files->len; i++)
     {
-      const LuTailFile *file = g_ptr_array_index (self->files, i);
+      LuTailFile *file = g_ptr_array_index (self->files, i);
+      g_autoptr (GArray) starts = g_array_new (FALSE, FALSE, sizeof (guint64));
+      g_autofree LuCodeFunctionKind *kinds = NULL;
 
-      has_work |= file->wanted->len > 0;
-      find_functions (self, i);
+      for (guint k = 0; k < file->wanted->len; k++)
+        g_array_append_val (
+            starts, lu_tail_graph_node (self, g_array_index (file->wanted, guint32, k))->start);
+      if (starts->len == 0 || !lu_budget_next_file (self->budget))
+        continue;
+      kinds = lu_code_functions_judge (file->functions, starts);
+      for (guint k = 0; k < file->wanted->len; k++)
+        lu_tail_graph_node (self, g_array_index (file->wanted, guint32, k))->kind = kinds[k];
+      g_array_set_size (file->wanted, 0);
     }
-  for (guint i = 0; i < self->unread->len && lu_budget_next_file (self->budget); i++)
-    read_function (
-        self, &g_array_index (self->nodes, LuTailNode, g_array_index (self->unread, guint32, i)));
-  g_array_set_size (self->unread, 0);
-  return has_work && lu_budget_next_file (self->budget);
 }

@@ -3,10 +3,10 @@
 
 /* tail-graph.h - functions of several files, and where each jumps to; used by tail-calls.c.
  *
- * The graph grows where it is asked: a question that it cannot answer yet is noted, and
- * lu_tail_graph_grow() answers all those noted, file by file. Nodes are counted from 0. Everything
- * it reads is hostile, so files, nodes, code and time have limits; beyond them nothing more is
- * learned. One thread. */
+ * The graph grows where it is asked. Only whether code is a function or a part of one is asked for
+ * beforehand, by lu_tail_graph_want_kind(), because lu_tail_graph_judge() has to read all symbols
+ * of a file for it. Nodes are counted from 0. Everything it reads is hostile, so files, nodes,
+ * code, jumps and time have limits; beyond them nothing more is learned. One thread. */
 
 #pragma once
 
@@ -14,9 +14,8 @@
 #include "symbolize/code-functions.h"
 #include "symbolize/linkage.h"
 
-/* Instead of the number of a node: */
-#define LU_TAIL_NONE    G_MAXUINT32       /* there is no such function */
-#define LU_TAIL_UNKNOWN (G_MAXUINT32 - 1) /* noted, or beyond the limits */
+/* Instead of the number of a node: there is no such function. */
+#define LU_TAIL_NONE G_MAXUINT32
 
 /* A jump out of a function: to an ELF address in its file, or to a name. */
 typedef struct
@@ -29,13 +28,12 @@ typedef struct
 typedef struct
 {
   guint32 file;
-  guint64 start, end;     /* ELF addresses */
-  gboolean is_part;       /* it may belong to the function that jumps there */
-  gboolean is_asked;      /* for the rest, */
-  gboolean is_read;       /* which is known: */
-  gboolean has_indirect;  /* it jumps through pointers */
-  gboolean may_have_more; /* it may jump to functions that `edges` does not have */
-  GArray *edges;          /* of LuTailEdge; owned */
+  guint64 start, end;      /* ELF addresses */
+  LuCodeFunctionKind kind; /* of a part: it may belong to the function that jumps there */
+  gboolean is_wanted;      /* the kind is */
+  gboolean has_indirect;   /* it jumps through pointers */
+  gboolean may_have_more;  /* it may jump to functions that `edges` does not have */
+  GArray *edges;           /* of LuTailEdge, owned; NULL: they, and the two above, are not read */
 } LuTailNode;
 
 typedef struct
@@ -46,8 +44,7 @@ typedef struct
   LuLinkage *linkage;         /* NULL: not needed yet */
   gboolean is_loader;         /* it resolves symbols when they are first called */
   gboolean is_go;
-  GArray *wanted;    /* of guint64: ELF addresses that are asked for; owned */
-  GHashTable *known; /* ELF address -> node + 1; 0 for LU_TAIL_NONE; owned */
+  GArray *wanted; /* of guint32: nodes whose kind is wanted; owned */
 } LuTailFile;
 
 typedef struct
@@ -58,12 +55,11 @@ typedef struct
 
 typedef struct
 {
-  GPtrArray *files; /* of LuTailFile, owned */
-  GArray *nodes;    /* of LuTailNode */
-  LuIdTable *ids;   /* (file, start) of nodes */
-  GArray *unread;   /* of guint32: nodes that are asked for */
-  LuBudget *budget; /* borrowed */
-  gsize code_left;  /* bytes */
+  GPtrArray *files;             /* of LuTailFile, owned */
+  GArray *nodes;                /* of LuTailNode */
+  LuIdTable *ids;               /* (file, start) of nodes */
+  LuBudget *budget;             /* borrowed */
+  guint64 kept_left, code_left; /* bytes */
   guint edges_left;
   guint n_open; /* files */
 } LuTailGraph;
@@ -76,14 +72,17 @@ void lu_tail_graph_add_file (LuTailGraph *self, const LuNameFile *name);
 LuTailFile *lu_tail_graph_file (LuTailGraph *self, guint32 file);
 /* Returns what is linked to a file that is open, borrowed. */
 LuLinkage *lu_tail_file_linkage (LuTailFile *self);
-/* Returns the node with the byte at an ELF address, LU_TAIL_NONE or LU_TAIL_UNKNOWN. */
+/* Returns the node with the byte at an ELF address, or LU_TAIL_NONE. */
 guint32 lu_tail_graph_at (LuTailGraph *self, guint32 file, guint64 address);
 /* Finds what a name means to a file, if that or `other` defines it, but not both. FALSE: it is not
  * one function of these. */
 gboolean lu_tail_graph_place (LuTailGraph *self, guint32 file, guint32 other, const char *name,
                               LuTailPlace *place);
-/* Returns a node, whose edges are noted as asked for if they are not known yet; borrowed until
- * lu_tail_graph_grow(). */
-const LuTailNode *lu_tail_graph_node (LuTailGraph *self, guint32 node);
-/* Answers what was noted. FALSE: that was nothing, or the limits are reached. */
-gboolean lu_tail_graph_grow (LuTailGraph *self);
+/* Returns a node, borrowed until lu_tail_graph_at(); its edges are there only after _read(). */
+LuTailNode *lu_tail_graph_node (const LuTailGraph *self, guint32 node);
+/* Returns a node with its edges, borrowed likewise. */
+const LuTailNode *lu_tail_graph_read (LuTailGraph *self, guint32 node);
+/* Notes that the kind of a node matters. Returns whether it is not known yet. */
+gboolean lu_tail_graph_want_kind (LuTailGraph *self, guint32 node);
+/* Finds the kinds of all nodes that were noted. */
+void lu_tail_graph_judge (LuTailGraph *self);

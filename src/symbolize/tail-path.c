@@ -13,17 +13,16 @@
 typedef struct
 {
   LuTailGraph *graph;
-  guint32 to, to_file;
+  LuTailPlace to;
   guint32 on_way[MAX_LENGTH];
   guint n_on_way;
   LuTailStep steps[LU_TAIL_PATH_MAX]; /* of the way so far */
   guint n_steps;
   guint n_visits;
   LuTailPath *found;
-  gboolean is_ambiguous;  /* there are several ways */
-  gboolean is_open;       /* there may be ways that are not found */
-  gboolean has_indirect;  /* a function on some way jumps through a pointer */
-  gboolean has_questions; /* the graph was asked */
+  gboolean is_ambiguous; /* there are several ways */
+  gboolean is_open;      /* there may be ways that are not found */
+  gboolean has_indirect; /* a function on some way jumps through a pointer */
 } Search;
 
 /* Finds where a jump leads to; FALSE if that is not known. */
@@ -32,25 +31,13 @@ place_of (const Search *self, guint32 file, const LuTailEdge *edge, LuTailPlace 
 {
   *place = (LuTailPlace){ file, edge->address };
   return edge->name == NULL
-         || lu_tail_graph_place (self->graph, file, self->to_file, edge->name, place);
+         || lu_tail_graph_place (self->graph, file, self->to.file, edge->name, place);
 }
 
-/* Returns the function or part that a jump leads to. */
-static guint32
-follow (Search *self, guint32 file, const LuTailEdge *edge)
+static gboolean
+is_there (const Search *self, const LuTailPlace *place)
 {
-  LuTailPlace place;
-  guint32 next = place_of (self, file, edge, &place)
-                     ? lu_tail_graph_at (self->graph, place.file, place.address)
-                     : LU_TAIL_NONE;
-  const LuTailNode *node;
-
-  self->has_questions |= next == LU_TAIL_UNKNOWN;
-  if (next >= LU_TAIL_UNKNOWN)
-    return next;
-  node = &g_array_index (self->graph->nodes, LuTailNode, next);
-  /* A jump into the middle of a function is none to the function. */
-  return edge->name != NULL || node->is_part || node->start == edge->address ? next : LU_TAIL_NONE;
+  return place->file == self->to.file && place->address == self->to.address;
 }
 
 static gboolean
@@ -62,12 +49,30 @@ is_on_way (const Search *self, guint32 node)
   return FALSE;
 }
 
+/* Functions of Go may continue on another stack. */
+static gboolean
+can_jump_anywhere (const LuTailGraph *graph, const LuTailNode *node)
+{
+  const LuTailFile *file = g_ptr_array_index (graph->files, node->file);
+
+  return node->has_indirect && !file->is_go;
+}
+
+/* Which of those on the way are functions, and which parts of them, matters now. */
+static void
+want_kinds (Search *self)
+{
+  for (guint i = 0; i < self->n_on_way; i++)
+    self->found->is_open |= lu_tail_graph_want_kind (self->graph, self->on_way[i]);
+}
+
 /* Takes a way that leads there. */
 static void
 take_way (Search *self)
 {
   LuTailPath *found = self->found;
 
+  want_kinds (self);
   if (found->n == 0)
     {
       found->n = self->n_steps;
@@ -84,72 +89,73 @@ take_way (Search *self)
     }
 }
 
-/* Functions of Go may continue on another stack. */
-static gboolean
-can_jump_anywhere (const LuTailGraph *graph, const LuTailNode *node)
-{
-  const LuTailFile *file = g_ptr_array_index (graph->files, node->file);
-
-  return node->has_indirect && !file->is_go;
-}
-
-static void visit (Search *self, guint32 number);
+static void visit (Search *self, guint32 number, gboolean is_part);
 
 static void
 take_edge (Search *self, guint32 file, gboolean is_part, const LuTailEdge *edge)
 {
-  guint32 next = follow (self, file, edge);
+  LuTailPlace place;
   guint n_steps = self->n_steps;
+  guint32 next;
+  const LuTailNode *node;
 
-  if (next == LU_TAIL_UNKNOWN || (next == LU_TAIL_NONE && edge->name != NULL))
-    self->is_open = TRUE;
-  /* A function that is chosen at run time, perhaps. */
-  self->has_indirect |= next == LU_TAIL_NONE && edge->name != NULL;
-  if (next >= LU_TAIL_UNKNOWN || is_on_way (self, next))
-    return;
+  if (!place_of (self, file, edge, &place))
+    {
+      /* A function of another file, or one that is chosen at run time, perhaps. */
+      self->is_open = self->has_indirect = TRUE;
+      return;
+    }
   if (!is_part)
     self->steps[n_steps - 1].from = edge->from;
-  if (next == self->to)
+  if (is_there (self, &place))
     {
       take_way (self);
       return;
     }
-  visit (self, next);
+  next = lu_tail_graph_at (self->graph, place.file, place.address);
+  if (next == LU_TAIL_NONE || is_on_way (self, next))
+    return;
+  node = lu_tail_graph_node (self->graph, next);
+  /* A jump into the middle is none to a function. */
+  visit (self, next, node->kind == LU_CODE_PART || node->start != place.address);
   self->n_steps = n_steps;
 }
 
 static void
-visit (Search *self, guint32 number)
+visit (Search *self, guint32 number, gboolean is_part)
 {
-  const LuTailNode *node = lu_tail_graph_node (self->graph, number);
+  const LuTailNode *node;
+  GArray *edges;
+  guint32 file;
 
-  if (!node->is_read)
-    self->has_questions = TRUE;
-  if (!node->is_read || self->n_on_way == MAX_LENGTH || self->n_visits == MAX_VISITS
+  if (self->n_on_way == MAX_LENGTH || self->n_visits == MAX_VISITS
       || !lu_budget_read (self->graph->budget, 0)
-      || (!node->is_part && self->n_steps == LU_TAIL_PATH_MAX))
+      || (!is_part && self->n_steps == LU_TAIL_PATH_MAX))
     {
+      want_kinds (self);
       self->is_open = TRUE;
       return;
     }
+  node = lu_tail_graph_read (self->graph, number);
+  edges = node->edges;
+  file = node->file;
   self->n_visits++;
   self->is_open |= node->has_indirect || node->may_have_more;
   self->has_indirect |= can_jump_anywhere (self->graph, node);
   self->on_way[self->n_on_way++] = number;
-  if (!node->is_part)
+  if (!is_part)
     self->steps[self->n_steps++] = (LuTailStep){ number, 0 };
-  for (guint i = 0; i < node->edges->len; i++)
-    take_edge (self, node->file, node->is_part, &g_array_index (node->edges, LuTailEdge, i));
+  for (guint i = 0; i < edges->len; i++)
+    take_edge (self, file, is_part, &g_array_index (edges, LuTailEdge, i));
   self->n_on_way--;
 }
 
 /* Returns whether functions that jump through pointers may come to that one. A loader's resolver
  * has the frame of a function before that begins. */
 static gboolean
-may_be_anywhere (const LuTailGraph *graph, guint32 to)
+may_be_anywhere (const LuTailGraph *graph, const LuTailNode *to)
 {
-  const LuTailNode *node = &g_array_index (graph->nodes, LuTailNode, to);
-  const LuTailFile *file = g_ptr_array_index (graph->files, node->file);
+  const LuTailFile *file = g_ptr_array_index (graph->files, to->file);
 
   return !file->is_loader && !file->is_go;
 }
@@ -158,18 +164,14 @@ may_be_anywhere (const LuTailGraph *graph, guint32 to)
 static void
 take_direct (Search *self, const LuTailNode *first, guint32 from)
 {
-  const LuTailNode *to = &g_array_index (self->graph->nodes, LuTailNode, self->to);
-
   for (guint i = 0; i < first->edges->len; i++)
     {
       const LuTailEdge *edge = &g_array_index (first->edges, LuTailEdge, i);
-
       LuTailPlace place;
 
       self->steps[0] = (LuTailStep){ from, edge->from };
       self->n_steps = 1;
-      if (place_of (self, first->file, edge, &place) && place.file == to->file
-          && place.address == to->start)
+      if (place_of (self, first->file, edge, &place) && is_there (self, &place))
         take_way (self);
     }
   self->n_steps = 0;
@@ -183,29 +185,36 @@ take_first (LuTailPath *path, guint32 from)
   path->steps[0] = (LuTailStep){ from, 0 };
 }
 
+/* Takes all other ways. */
+static void
+take_others (Search *self, guint32 from)
+{
+  LuTailPath *path = self->found;
+
+  visit (self, from, FALSE);
+  /* Where the rest is not certain, the call still is. */
+  if (path->n > 0 && (self->is_ambiguous || self->is_open))
+    path->n = 1;
+}
+
 void
 lu_tail_path_find (LuTailGraph *graph, guint32 from, guint32 to, LuTailPath *path)
 {
-  Search self = { .graph = graph,
-                  .to = to,
-                  .to_file = g_array_index (graph->nodes, LuTailNode, to).file,
-                  .found = path };
-  const LuTailNode *first = lu_tail_graph_node (graph, from);
+  const LuTailNode *first = lu_tail_graph_read (graph, from);
+  const LuTailNode *last = lu_tail_graph_node (graph, to);
+  gboolean is_anywhere = may_be_anywhere (graph, last);
+  Search self = { .graph = graph, .to = { last->file, last->start }, .found = path };
 
   *path = (LuTailPath){ .n = 0 };
-  if (!first->is_read)
+  if (last->kind == LU_CODE_PART)
     return;
   take_direct (&self, first, from);
-  if (path->n == 0 && can_jump_anywhere (graph, first) && may_be_anywhere (graph, to))
+  if (path->n == 0 && can_jump_anywhere (graph, first) && is_anywhere)
     take_first (path, from);
-  path->is_final = path->n > 0;
-  if (path->is_final)
-    return;
-  visit (&self, from);
-  /* Where the rest is not certain, the call still is. */
-  if (path->n > 0 && (self.is_ambiguous || self.is_open))
-    path->n = 1;
-  if (path->n == 0 && self.has_indirect && may_be_anywhere (graph, to))
+  if (path->n == 0)
+    take_others (&self, from);
+  if (path->n == 0 && self.has_indirect && is_anywhere)
     take_first (path, from);
-  path->is_final = !self.has_questions;
+  if (path->n > 0)
+    path->is_open |= lu_tail_graph_want_kind (graph, to);
 }

@@ -20,9 +20,10 @@ typedef struct
 {
   LuTailStep steps[LU_TAIL_PATH_MAX]; /* from the function called to the last before the frame's */
   guint n;                            /* 0: the function called does not lead there */
-  gboolean is_final;                  /* more knowledge would change nothing */
+  gboolean is_open;                   /* kinds of nodes, which the graph was told, may change it */
 } LuTailPath;
 
 /* Finds how the function `from` comes to `to`. There is only the first step if the rest is not
- * certain. What the graph does not know yet is noted there. */
+ * certain. If *path is open, search again after lu_tail_graph_judge(); if it still is, no more
+ * than the first step is certain, and that only if `to` is a function. */
 void lu_tail_path_find (LuTailGraph *graph, guint32 from, guint32 to, LuTailPath *path);
