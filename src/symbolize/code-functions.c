@@ -69,9 +69,8 @@ lu_code_functions_file (const LuCodeFunctions *self)
   return self->symbols != NULL ? lu_elf_symbols_file (self->symbols) : &self->file;
 }
 
-/* An FDE may cover a whole linkage table. */
-static gboolean
-is_in_linkage_table (const LuCodeFunctions *self, guint64 address)
+gboolean
+lu_code_functions_is_linkage (const LuCodeFunctions *self, guint64 address)
 {
   for (guint i = 0; i < N_TABLES; i++)
     if (self->tables[i] != NULL && address - self->tables[i]->vaddr < self->tables[i]->size)
@@ -82,12 +81,11 @@ is_in_linkage_table (const LuCodeFunctions *self, guint64 address)
 gboolean
 lu_code_functions_find (LuCodeFunctions *self, guint64 address, guint64 *start, guint64 *end)
 {
-  const LuElfFile *file = lu_code_functions_file (self);
-
   if (!self->has_read_fdes)
-    self->fdes = lu_elf_fdes_new (file, self->name->budget);
+    self->fdes = lu_elf_fdes_new (lu_code_functions_file (self), self->name->budget);
   self->has_read_fdes = TRUE;
-  return self->fdes != NULL && !is_in_linkage_table (self, address)
+  /* An FDE may cover a whole linkage table. */
+  return self->fdes != NULL && !lu_code_functions_is_linkage (self, address)
          && lu_elf_fdes_find (self->fdes, address, start, end) && *start < *end;
 }
 

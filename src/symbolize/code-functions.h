@@ -28,6 +28,8 @@ void lu_code_functions_free (LuCodeFunctions *self);
 /* Returns the file, borrowed. */
 const LuElfFile *lu_code_functions_file (const LuCodeFunctions *self);
 
+/* Returns whether an entry of a linkage table is at an ELF address. */
+gboolean lu_code_functions_is_linkage (const LuCodeFunctions *self, guint64 address);
 /* Finds the function, or the part of one, with the code at an ELF address; *start and *end are ELF
  * addresses. FALSE if there is none, or if it is an entry of a linkage table. */
 gboolean lu_code_functions_find (LuCodeFunctions *self, guint64 address, guint64 *start,

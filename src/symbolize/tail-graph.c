@@ -224,7 +224,11 @@ add_edge (const LuJump *jump, gpointer user_data)
     case LU_JUMP_DIRECT:
       edge.name = lu_linkage_of_entry (lu_tail_file_linkage (self->file), jump->target);
       edge.address = jump->target;
-      break;
+      if (edge.name != NULL || !lu_code_functions_is_linkage (self->file->functions, edge.address))
+        break;
+      /* An entry without a name leads to a function that is chosen at run time. */
+      self->node->has_indirect = TRUE;
+      return TRUE;
     case LU_JUMP_SLOT:
       edge.name = lu_linkage_of_slot (lu_tail_file_linkage (self->file), jump->target);
       if (edge.name != NULL)
@@ -296,7 +300,8 @@ lu_tail_graph_judge (LuTailGraph *self)
       if (starts->len == 0 || !lu_budget_next_file (self->budget))
         continue;
       kinds = lu_code_functions_judge (file->functions, starts);
-      for (guint k = 0; k < file->wanted->len; k++)
+      /* What was judged by a part of the file is not known. */
+      for (guint k = 0; k < file->wanted->len && lu_budget_read (self->budget, 0); k++)
         lu_tail_graph_node (self, g_array_index (file->wanted, guint32, k))->kind = kinds[k];
       g_array_set_size (file->wanted, 0);
     }

@@ -33,7 +33,7 @@ COMMON = """
 extern "C" {
 #endif
 extern volatile long sink;
-void lib_leaf (long n); void lib_tail (long n); void lib_chosen (long n);
+void lib_leaf (long n); void lib_tail (long n); void lib_chosen (long n); void lib_chooses (long n);
 #ifdef __cplusplus
 }
 #endif
@@ -46,6 +46,8 @@ N void lib_tail (long n) { sink += 2; lib_leaf (n + 1); }
 static N void lib_fast (long n) { for (long i = 0; i < n; i++) sink -= i; }
 static void (*choose (void)) (long) { return lib_fast; }
 void lib_chosen (long n) __attribute__ ((ifunc ("choose")));
+static void lib_own (long n) __attribute__ ((ifunc ("choose")));
+N void lib_chooses (long n) { sink += 3; lib_own (n + 1); }
 """
 
 SOURCE = COMMON + """
@@ -75,13 +77,13 @@ N long switched (long n) {
 N void again (long n) { sink++; if (n > 0) again (n - 1); leaf (n); sink++; }
 #define CALL(name) N void call_##name (long n) { name (n); sink++; }
 CALL (leaf) CALL (one) CALL (two_a) CALL (three_a) CALL (either_a) CALL (to_library) CALL (by_pointer) CALL (maybe_a)
-CALL (other) CALL (only_a) CALL (__leaf) CALL (parted) CALL (switched) CALL (again) CALL (lib_tail) CALL (lib_leaf) CALL (lib_chosen)
+CALL (other) CALL (only_a) CALL (__leaf) CALL (parted) CALL (switched) CALL (again) CALL (lib_tail) CALL (lib_leaf) CALL (lib_chosen) CALL (lib_chooses)
 N void call_pointer (long n) { pointer (n); sink++; }
 int main (int argc, char **argv)
 {
   call_leaf (1); call_one (argc); call_two_a (argc); call_three_a (argc); call_either_a (argc); call_to_library (argc);
   call_by_pointer (argc); call_maybe_a (argc); call_other (argc); call_only_a (argc); call___leaf (argc); call_parted (argc); call_switched (argc);
-  call_again (argc); call_lib_tail (argc); call_lib_leaf (argc); call_lib_chosen (argc); call_pointer (argc);
+  call_again (argc); call_lib_tail (argc); call_lib_leaf (argc); call_lib_chosen (argc); call_lib_chooses (argc); call_pointer (argc);
   two_b (argc); three_b (argc); either_b (argc); either_c (argc); maybe_b (argc);
   return (int) sink;
 }
@@ -121,6 +123,7 @@ CASES = [
     ("either_a", "either_c", ["either_a"]),
     ("to_library", "lib_leaf", ["to_library"]),
     ("lib_tail", "lib_leaf", ["lib_tail"]),
+    ("lib_chooses", "lib_fast", ["lib_chooses"]),
     ("by_pointer", "leaf", ["by_pointer"]),
     ("maybe_a", "leaf", ["maybe_a"]),
     ("only_a", "only_b", ["only_a"]),
