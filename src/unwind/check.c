@@ -351,6 +351,9 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
                            sample } };
 
   compare_kernel (self, comparison);
+  /* There was no time to unwind it, and self->other is another sample's. */
+  if (comparison->stack->status == LU_STATUS_OVER_BUDGET)
+    return;
   lu_count (&self->parent.counters, LU_COUNTER_BPF_COMPARED);
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
     {

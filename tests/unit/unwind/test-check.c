@@ -263,6 +263,32 @@ test_bpf_allowed (void)
     }
 }
 
+/* A sample that the engines had no time for is not compared with the one before it. */
+static void
+test_bpf_over_budget (void)
+{
+  g_autoptr (Tracee) tracee = start ();
+  Told told = { 0 };
+  g_autoptr (LuUnwinder) check = lu_check_new (liar_new (), liar_new (), remember, &told);
+  g_autofree LuStack *stack = g_new (LuStack, 1), *bpf_unwound = g_new (LuStack, 1);
+  LuComparison comparison = { .stack = stack, .bpf_unwound = bpf_unwound };
+  LuCounters counters = { 0 };
+
+  if (tracee == NULL)
+    return;
+  lie = LIE_NONE;
+  unwind (check, tracee, stack);
+  *bpf_unwound = *stack;
+  bpf_unwound->frames[0].pc++;
+  lu_stack_reset (stack);
+  stack->status = LU_STATUS_OVER_BUDGET;
+  check->ops->compare (check, &tracee->sample, tracee->space, &comparison);
+  lu_counters_add (&counters, &check->counters);
+  g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_COMPARED), ==, 0);
+  g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_DIFFER), ==, 0);
+  g_assert_cmpuint (told.n_calls, ==, 0);
+}
+
 /* Where a BPF walk differs, the report also has both stacks and the words that lead into code. */
 static void
 test_bpf_frames (void)
@@ -371,6 +397,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/kernel-frames", test_kernel_frames);
   g_test_add_func ("/check/bpf-frames", test_bpf_frames);
   g_test_add_func ("/check/bpf-allowed", test_bpf_allowed);
+  g_test_add_func ("/check/bpf over budget", test_bpf_over_budget);
   g_test_add_func ("/check/others", test_others);
   return g_test_run ();
 }
