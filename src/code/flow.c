@@ -653,7 +653,7 @@ lu_flow_run (LuFlow *self)
         return FALSE;
       follow (self, &item);
     }
-  return TRUE;
+  return self->work > 0;
 }
 
 gboolean

@@ -63,7 +63,8 @@ void lu_flow_set_cancelled (LuFlow *self, const gint *is_cancelled);
 /* Adds a function; FALSE if the address is outside of the code, or inside of code that was already
  * understood otherwise. is_entry: where the program starts, so it has no caller. */
 gboolean lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry);
-/* Follows all functions that were added, and those that they call. FALSE: it was cancelled. */
+/* Follows all functions that were added, and those that they call. FALSE: it was cancelled, or is
+ * too much work. */
 gboolean lu_flow_run (LuFlow *self);
 /* Adds and follows the code that the addresses of code in instructions lead to. */
 gboolean lu_flow_run_pointers (LuFlow *self);

@@ -164,6 +164,19 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
   return LU_CODE_READ;
 }
 
+gboolean
+lu_code_reader_may_work (LuCodeReader *self, gint32 pid)
+{
+  return !self->is_limited || lu_read_budget_has (self->budget, pid);
+}
+
+void
+lu_code_reader_charge (LuCodeReader *self, gint32 pid, guint64 ns)
+{
+  if (self->is_limited)
+    lu_read_budget_charge (self->budget, pid, ns);
+}
+
 /* Waits for the rows around an address. The time counts as if it were spent on reading. Other
  * samples are not dropped for one that waits. A replay waits for all rows, so that it ends the same
  * each time. */

@@ -42,6 +42,11 @@ typedef struct
 LuCodeResult lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped,
                                   guint64 file_offset, guint8 *bytes, gsize size);
 
+/* Returns whether the process may cost time now. */
+gboolean lu_code_reader_may_work (LuCodeReader *self, gint32 pid);
+/* Charges the process for the work, in ns of CPU time. */
+void lu_code_reader_charge (LuCodeReader *self, gint32 pid, guint64 ns);
+
 /* Asks for rows for the code of a module that no CFI covers, first around an ELF address, and waits
  * for these as long as the process has time. Returns whether there may be new ones. */
 gboolean lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped,

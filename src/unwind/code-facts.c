@@ -5,6 +5,8 @@
 
 #include "unwind/code-facts.h"
 
+#include "module/function-frame.h"
+
 /* Returns where in the file an address in the mapping is. */
 static guint64
 file_offset_of (const LuDwflMapping *mapping, guint64 pc)
@@ -352,4 +354,62 @@ lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const Lu
   return kind == LU_CALL_UNKNOWN ? LU_PROVIDER_UNKNOWN
          : kind == LU_CALL_NONE  ? LU_PROVIDER_NONE
                                  : LU_PROVIDER_FOUND;
+}
+
+/* The answers about frames are kept with those about pairs, whose `to` has no such bit. */
+#define FRAME_KEY (G_GUINT64_CONSTANT (1) << 62)
+
+/* Reads the displacement of a direct call. */
+static LuCodeResult
+read_target (LuCodeReader *reader, const LuArch *arch, const LuFrameCall *call,
+             const LuMappedModule *file, guint64 *target)
+{
+  guint64 offset = file_offset_of (call->mapping, call->pc);
+  guint8 bytes[LU_CALL_LONGEST];
+  gsize size = MIN (LU_CALL_LONGEST, offset);
+  gint64 displacement;
+  LuCodeResult result = lu_code_reader_read (reader, file, offset - size, bytes, size);
+
+  if (result == LU_CODE_READ && arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)
+    return LU_CODE_UNREADABLE;
+  *target = call->pc + (guint64) displacement;
+  return result;
+}
+
+/* Looks at the code. UNKNOWN: it cannot be read now. */
+static enum lu_leaf_kind
+find_frame (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
+{
+  LuMappedModule file = lu_code_file_of (call->mapping, pid);
+  guint64 target;
+
+  return read_target (reader, arch, call, &file, &target) == LU_CODE_READ ? lu_function_frame_at (
+             reader, &file, target - call->mapping->bias, call->to - call->code->bias)
+                                                                          : LU_LEAF_UNKNOWN;
+}
+
+enum lu_leaf_kind
+lu_code_frame (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
+{
+  guint64 key = pair_key (file_offset_of (call->mapping, call->pc),
+                          file_offset_of (call->code, call->to) | FRAME_KEY);
+  LuCallKind kind = known_kind (call->mapping, key);
+  enum lu_leaf_kind leaf;
+
+  if (call->mapping->module != call->code->module
+      || arch->files.decoded_bits != 8 * arch->word_size)
+    return LU_LEAF_UNDECIDED;
+  if (kind != LU_CALL_UNKNOWN || reader == NULL)
+    return kind == KEPT_BARE        ? LU_LEAF_BARE
+           : kind == KEPT_FRAMED    ? LU_LEAF_FRAMED
+           : kind == KEPT_UNDECIDED ? LU_LEAF_UNDECIDED
+                                    : LU_LEAF_UNKNOWN;
+  leaf = find_frame (reader, pid, arch, call);
+  if (leaf == LU_LEAF_UNKNOWN)
+    return LU_LEAF_UNDECIDED;
+  lu_call_sites_add (lu_module_make_call_sites (call->mapping->module), key,
+                     leaf == LU_LEAF_BARE     ? KEPT_BARE
+                     : leaf == LU_LEAF_FRAMED ? KEPT_FRAMED
+                                              : KEPT_UNDECIDED);
+  return leaf;
 }

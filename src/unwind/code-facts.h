@@ -33,6 +33,13 @@ LuCallKind lu_code_call (LuCodeReader *reader, gint32 pid, const LuArch *arch,
 LuProviderResult lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                                    const LuFrameCall *call);
 
+/* Like lu_code_call(), but returns what the function says about its frame at `to` that the call,
+ * a direct one within a file, leads to, or one that this ends with a jump to: FRAMED, BARE or
+ * UNDECIDED (lu_function_frame_at()). UNKNOWN only without a reader: if there is no budget,
+ * UNDECIDED. */
+enum lu_leaf_kind lu_code_frame (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                                 const LuFrameCall *call);
+
 /* Like lu_code_call(), but returns what the code from `pc` on shows (LuArch.leaf_of). */
 LuLeaf lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                      const LuDwflMapping *mapping, guint64 pc);

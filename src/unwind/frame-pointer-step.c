@@ -256,8 +256,35 @@ leads_to_rule (LuFrameContext *self, const LuFrameRegs *frame)
          && lu_frame_rule_at (self, mapping, pc - 1) != LU_FP_RULE_NONE;
 }
 
-/* FOUND: a direct call before the frame's return address leads near this code, or may lead there
- * through a linkage table, so that the frame is its own. */
+/* Returns what is proved about this frame if `pc` is its return address: FRAMED, BARE or UNDECIDED.
+ * A direct call must be before it, to a function that has this code. */
+static LuLeaf
+prove_frame (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame, guint64 pc)
+{
+  LuProviderResult result = check_call_before (self, pc);
+  const LuDwflMapping *mapping;
+
+  if (result != LU_PROVIDER_FOUND)
+    return result == LU_PROVIDER_UNKNOWN ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
+  mapping = self->ops->find (self->data, pc - 1);
+  return self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT
+             ? self->ops->frame_at (self->data, mapping, pc, code, frame->pc)
+             : LU_LEAF_UNDECIDED;
+}
+
+/* FOUND: the return address proves that the frame is set up. */
+static LuProviderResult
+prove_set_up (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame, guint64 pc)
+{
+  LuLeaf leaf = prove_frame (self, code, frame, pc);
+
+  return leaf == LU_LEAF_UNKNOWN  ? LU_PROVIDER_UNKNOWN
+         : leaf == LU_LEAF_FRAMED ? LU_PROVIDER_FOUND
+                                  : LU_PROVIDER_NONE;
+}
+
+/* FOUND: a direct call before the frame's return address leads to this code, so that the frame is
+ * its own. */
 static LuProviderResult
 check_direct_call (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
 {
@@ -271,9 +298,10 @@ check_direct_call (LuFrameContext *self, const LuDwflMapping *code, const LuFram
   if (result != LU_PROVIDER_FOUND)
     return result;
   mapping = self->ops->find (self->data, pc - 1);
-  return self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT
-             ? self->ops->leads_to (self->data, mapping, pc, code, frame->pc)
-             : LU_PROVIDER_NONE;
+  if (self->ops->call_before (self->data, mapping, pc) != LU_CALL_DIRECT)
+    return LU_PROVIDER_NONE;
+  result = self->ops->leads_to (self->data, mapping, pc, code, frame->pc);
+  return result == LU_PROVIDER_NONE ? prove_set_up (self, code, frame, pc) : result;
 }
 
 /* Returns whether the frame pointer may be that of generated code of V8. */
@@ -343,6 +371,29 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
     return check_generated (self, code, frame);
   result = self->ops->leads_to (self->data, mapping, caller->pc, code, frame->pc);
   return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
+}
+
+/* Steps from a leaf about which the words say nothing certain, if the function that is called
+ * before its return address proves where that is. NONE: its frame is set up. BEYOND: nothing is
+ * proved. */
+static LuProviderResult
+go_by_proof (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+             LuFrameRegs *caller)
+{
+  LuProviderResult result = LU_PROVIDER_NONE;
+  LuLeaf leaf = LU_LEAF_UNDECIDED;
+  guint64 pc;
+
+  if (is_frame_pointer (self, frame->fp, frame->sp)
+      && lu_frame_read_word (self, frame->fp + self->arch->word_size, &pc))
+    result = prove_set_up (self, code, frame, pc);
+  if (result != LU_PROVIDER_NONE)
+    return result == LU_PROVIDER_FOUND ? LU_PROVIDER_NONE : result;
+  if (lu_frame_read_word (self, frame->sp, &pc))
+    leaf = prove_frame (self, code, frame, pc);
+  if (leaf == LU_LEAF_BARE)
+    return take_return (self, frame, frame->sp, caller);
+  return leaf == LU_LEAF_UNKNOWN ? LU_PROVIDER_UNKNOWN : LU_PROVIDER_BEYOND;
 }
 
 /* Steps from a leaf that is about to push a register and return. NONE: the register holds no return
@@ -417,7 +468,8 @@ go_by_kind (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
     default:
       break;
     }
-  return is_large ? LU_PROVIDER_BEYOND : go_undecided (self, code, frame, caller);
+  result = is_large ? LU_PROVIDER_BEYOND : go_undecided (self, code, frame, caller);
+  return result == LU_PROVIDER_BEYOND ? go_by_proof (self, code, frame, caller) : result;
 }
 
 static LuProviderResult

@@ -80,11 +80,20 @@ leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflM
   return (to & 32) != 0 ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
 }
 
+static LuLeaf
+frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+          guint64 to)
+{
+  g_assert_true (mapping == &file && code == &file);
+  return (to & 64) != 0 ? LU_LEAF_FRAMED : (to & 128) != 0 ? LU_LEAF_BARE : LU_LEAF_UNDECIDED;
+}
+
 static const LuFrameOps ops = {
   .find = find,
   .rule_at = rule_at,
   .call_before = call_before,
   .leads_to = leads_to,
+  .frame_at = frame_at,
   .leaf_at = leaf_at,
 };
 

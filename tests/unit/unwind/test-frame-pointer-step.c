@@ -34,6 +34,11 @@
 #define LEAF_PUSHED 50u
 #define LEAF_FRAMED 51u
 #define FAR         60u
+/* Others that it does not lead to, unless the function called proves where the return address is.
+ */
+#define PROVED_FRAMED 61u
+#define PROVED_BARE   62u
+#define PROVED_LATER  63u
 /* About to pop two words and return; the same, the second of them into rbp. */
 #define LEAF_POPS    54u
 #define LEAF_POPS_FP 55u
@@ -390,6 +395,40 @@ static const Case cases[] = {
     .fp = 3,
     .pc = PLAIN + FAR,
     .is_exact = TRUE },
+  { "the same where the function called proves that its frame is set up",
+    { AT (3), PLAIN + DIRECT, 7, AT (9), PLAIN + DIRECT },
+    .fp = 3,
+    .pc = PLAIN + PROVED_FRAMED,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + DIRECT,
+    .want_sp = 5 },
+  { "the same where that is not known yet",
+    { AT (3), PLAIN + DIRECT, 7, AT (9), PLAIN + DIRECT },
+    .fp = 3,
+    .pc = PLAIN + PROVED_LATER,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_UNKNOWN },
+  { "two words that may be the return address of a leaf whose function proves that it is on top",
+    { PLAIN + DIRECT, PLAIN + DIRECT, 7, AT (9), PLAIN + CALL },
+    .fp = 3,
+    .pc = PLAIN + PROVED_BARE,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + DIRECT,
+    .want_sp = 1 },
+  { "the same where the word on top is behind an indirect call",
+    { PLAIN + CALL, PLAIN + DIRECT, 7, AT (9), PLAIN + CALL },
+    .fp = 3,
+    .pc = PLAIN + PROVED_BARE,
+    .is_exact = TRUE },
+  { "an old word that leads to generated code, in a frame that is proved to be set up",
+    { 7, JIT + 5, AT (9), PLAIN + DIRECT },
+    .fp = 2,
+    .pc = PLAIN + PROVED_FRAMED,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + DIRECT,
+    .want_sp = 4 },
   { "the same where the frame's own call leads to the leaf",
     { AT (3), PLAIN + DIRECT, 7, AT (9), PLAIN + DIRECT },
     .fp = 3,
@@ -615,13 +654,26 @@ leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
              : LU_LEAF_UNDECIDED;
 }
 
-/* The direct call leads to any code but that at FAR. */
+/* The direct call leads to any code but that from FAR on. */
 static LuProviderResult
 leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
           guint64 to)
 {
   g_assert_true (mapping == &file && code == &file);
-  return pc % SIZE == DIRECT && to % SIZE == FAR ? LU_PROVIDER_NONE : LU_PROVIDER_FOUND;
+  return pc % SIZE == DIRECT && to % SIZE >= FAR && to % SIZE <= PROVED_LATER ? LU_PROVIDER_NONE
+                                                                              : LU_PROVIDER_FOUND;
+}
+
+/* A direct call proves nothing but at PROVED_*. */
+static LuLeaf
+frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+          guint64 to)
+{
+  g_assert_true (mapping == &file && code == &file && pc % SIZE == DIRECT);
+  return to % SIZE == PROVED_FRAMED  ? LU_LEAF_FRAMED
+         : to % SIZE == PROVED_BARE  ? LU_LEAF_BARE
+         : to % SIZE == PROVED_LATER ? LU_LEAF_UNKNOWN
+                                     : LU_LEAF_UNDECIDED;
 }
 
 static guint n_asked;
@@ -639,6 +691,7 @@ static const LuFrameOps ops = {
   .rule_at = rule_at,
   .call_before = call_before,
   .leads_to = leads_to,
+  .frame_at = frame_at,
   .leaf_at = leaf_at,
 };
 static LuSetUpCode set_up;
@@ -1391,8 +1444,8 @@ test_top_words (void)
     { 6, 10272, 0, LU_FP_RULE_NONE, LU_PROVIDER_END },
     { 7, 8192, 0, LU_FP_RULE_NONE, LU_PROVIDER_NONE },
   };
-  static const LuFrameOps text_ops = { find_text, rule_of_text, call_in_text, text_leads_to,
-                                       leaf_in_text };
+  static const LuFrameOps text_ops = { find_text,     rule_of_text, call_in_text,
+                                       text_leads_to, NULL,         leaf_in_text };
   g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
   g_autofree char *path = NULL;
   LuModule *module = write_calls (&path, FALSE);
@@ -1444,8 +1497,8 @@ leaf_undecided (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 static void
 test_top_words_of_other_files (void)
 {
-  static const LuFrameOps other_ops = { find, rule_by_sp, call_before, leads_anywhere,
-                                        leaf_undecided };
+  static const LuFrameOps other_ops = { find,           rule_by_sp, call_before,
+                                        leads_anywhere, NULL,       leaf_undecided };
   LuDwflMapping library = file;
   LuLeafWord word = { .code = &library, .pc = PLAIN, .value = PLAIN + DIRECT, .size = 8 };
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* test-function-frame.c - where functions of this program, in assembly, have their return address,
+ * as their own code and that of functions that jump to them shows. */
+
+#include "module/function-frame.h"
+
+#include "code/decoder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+
+extern char __executable_start;
+extern char framed[], framed_inside[], framed_behind[], framed_end[], bare[], bare_inside[],
+    bare_pushed[], jumps[], jumps_twice[], framed_late[], framed_late_inside[], wrong[],
+    wrong_inside[], next_bare[];
+
+__asm__(".text\n.p2align 4\n"
+        "framed: push %rbp\n mov %rsp, %rbp\n push %rbx\n sub $0x18, %rsp\n"
+        "framed_inside: test %edi, %edi\n je 1f\n call bare\n"
+        "framed_behind: nop\n"
+        "1: add $0x18, %rsp\n pop %rbx\n pop %rbp\n"
+        "framed_end: ret\n int3\n"
+        ".p2align 4, 0xcc\n"
+        "bare: cmp $1, %edi\n ja 1f\n xor %eax, %eax\n ret\n"
+        "1: imul %edi, %edi\n"
+        "bare_inside: dec %edi\n jne bare_inside\n push %rbx\n"
+        "bare_pushed: pop %rbx\n ret\n"
+        /* Nothing shows that this is not a part of the function above. */
+        "next_bare: xor %ecx, %ecx\n ret\n"
+        ".p2align 4, 0xcc\n"
+        "jumps: push %rbp\n mov %rsp, %rbp\n mov %rdi, %rsi\n pop %rbp\n jmp framed\n"
+        ".p2align 4, 0xcc\n"
+        "jumps_twice: jmp jumps\n"
+        ".p2align 4, 0xcc\n"
+        /* One path comes without a frame. */
+        "framed_late: test %edi, %edi\n je 1f\n push %rbp\n mov %rsp, %rbp\n"
+        "framed_late_inside: call bare\n pop %rbp\n"
+        "1: ret\n"
+        ".p2align 4, 0xcc\n"
+        /* It returns with its frame still there. */
+        "wrong: push %rbp\n mov %rsp, %rbp\n"
+        "wrong_inside: nop\n ret\n"
+        ".p2align 4, 0xcc\n");
+
+static LuModule *
+open_program (void)
+{
+  g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = path, .has_inode = TRUE };
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  LuModule *module;
+  struct stat info;
+
+  g_assert_cmpint (fstat (fd, &info), ==, 0);
+  key.major = major (info.st_dev);
+  key.minor = minor (info.st_dev);
+  key.inode = info.st_ino;
+  module = lu_module_new (&key);
+  lu_module_publish (module, LU_MODULE_READY, lu_image_open (fd, NULL));
+  g_assert_nonnull (lu_module_image (module));
+  close (fd);
+  return module;
+}
+
+static guint64
+elf_address (const LuModule *module, const char *place)
+{
+  guint64 address = (guint64) (gsize) place;
+
+  return lu_image_is_position_independent (lu_module_image (module))
+             ? address - (guint64) (gsize) &__executable_start
+             : address;
+}
+
+static void
+test_places (void)
+{
+  static const struct
+  {
+    const char *start, *at;
+    enum lu_leaf_kind want;
+  } places[] = {
+    { framed, framed_inside, LU_LEAF_FRAMED },  { framed, framed_behind, LU_LEAF_FRAMED },
+    { framed, framed, LU_LEAF_BARE },           { framed, framed_end, LU_LEAF_BARE },
+    { framed, bare_inside, LU_LEAF_UNDECIDED }, { bare, bare_inside, LU_LEAF_BARE },
+    { bare, bare_pushed, LU_LEAF_UNDECIDED },   { bare, next_bare, LU_LEAF_UNDECIDED },
+    { jumps, framed_inside, LU_LEAF_FRAMED },   { jumps, bare_inside, LU_LEAF_UNDECIDED },
+    { jumps_twice, framed_end, LU_LEAF_BARE },  { jumps_twice, framed_inside, LU_LEAF_FRAMED },
+    { wrong, wrong_inside, LU_LEAF_UNDECIDED }, { framed_late, framed_late_inside, LU_LEAF_FRAMED },
+    { framed_late, framed_late, LU_LEAF_BARE },
+  };
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autoptr (LuModule) module = open_program ();
+  const LuMappedModule mapped = { .module = module, .start = 0x1000, .end = 0x2000 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      enum lu_leaf_kind kind =
+          lu_function_frame_at (reader, &mapped, elf_address (module, places[i].start),
+                                elf_address (module, places[i].at));
+
+      g_test_message ("place %u", i);
+      g_assert_cmpint (kind, ==, places[i].want);
+    }
+  g_assert_cmpint (lu_function_frame_at (reader, &mapped, 0, 0), ==, LU_LEAF_UNDECIDED);
+  g_assert_cmpint (lu_function_frame_at (reader, &mapped, G_MAXUINT64, 1), ==, LU_LEAF_UNDECIDED);
+}
+
+#endif
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#ifdef __x86_64__
+  if (!lu_decoder_load ())
+    {
+      puts ("1..0 # SKIP no library that decodes instructions");
+      return 0;
+    }
+  g_test_add_func ("/function-frame/places", test_places);
+#endif
+  return g_test_run ();
+}
