@@ -300,7 +300,7 @@ lu_tail_graph_judge (LuTailGraph *self)
       if (starts->len == 0 || !lu_budget_next_file (self->budget))
         continue;
       kinds = lu_code_functions_judge (file->functions, starts);
-      /* What was judged by a part of the file is not known. */
+      /* Kinds that were judged by a part of the file only are not known. */
       for (guint k = 0; k < file->wanted->len && lu_budget_read (self->budget, 0); k++)
         lu_tail_graph_node (self, g_array_index (file->wanted, guint32, k))->kind = kinds[k];
       g_array_set_size (file->wanted, 0);
