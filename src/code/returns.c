@@ -196,8 +196,8 @@ returns_from (LuCodeReturns *self, guint64 address, guint depth)
   guint answer = GPOINTER_TO_UINT (g_hash_table_lookup (self->answers, GSIZE_TO_POINTER (address)));
 
   if (answer == 0)
-    return depth == MAX_DEPTH || self->work == 0
-           || g_hash_table_size (self->answers) >= MAX_ANSWERS || look_at (self, address, depth);
+    return depth == MAX_DEPTH || self->work == 0 || g_hash_table_size (self->answers) >= MAX_ANSWERS
+           || look_at (self, address, depth);
   if (answer >= LOOKED_AT)
     self->lowest = MIN (self->lowest, answer - LOOKED_AT);
   return answer == RETURNS;
