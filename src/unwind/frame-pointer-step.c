@@ -373,6 +373,28 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
   return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
 }
 
+/* Takes the return address that is proved to be on top. BEYOND: a direct call before the one that
+ * the frame pointer leads to does not lead to the caller, which may have no frame either. */
+static LuProviderResult
+take_proved_top (LuFrameContext *self, const LuFrameRegs *frame, guint64 pc, LuFrameRegs *caller)
+{
+  const LuDwflMapping *mapping = self->ops->find (self->data, pc - 1);
+  const LuFrameRegs next = { .pc = pc, .sp = frame->sp + self->arch->word_size, .fp = frame->fp };
+  LuProviderResult result = take_return (self, frame, frame->sp, caller);
+  guint64 outer;
+
+  if (result != LU_PROVIDER_FOUND || !is_frame_pointer (self, next.fp, next.sp))
+    return result;
+  result = check_set_up (self, mapping, &next);
+  if (result == LU_PROVIDER_BEYOND
+      && lu_frame_read_word (self, next.fp + self->arch->word_size, &outer))
+    {
+      result = prove_set_up (self, mapping, &next, outer);
+      return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
+    }
+  return result == LU_PROVIDER_NONE ? LU_PROVIDER_FOUND : result;
+}
+
 /* Steps from a leaf about which the words say nothing certain, if the function that is called
  * before its return address proves where that is. NONE: its frame is set up. BEYOND: nothing is
  * proved. */
@@ -392,7 +414,7 @@ go_by_proof (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs 
   if (lu_frame_read_word (self, frame->sp, &pc))
     leaf = prove_frame (self, code, frame, pc);
   if (leaf == LU_LEAF_BARE)
-    return take_return (self, frame, frame->sp, caller);
+    return take_proved_top (self, frame, pc, caller);
   return leaf == LU_LEAF_UNKNOWN ? LU_PROVIDER_UNKNOWN : LU_PROVIDER_BEYOND;
 }
 

@@ -417,6 +417,11 @@ static const Case cases[] = {
     .want = LU_PROVIDER_FOUND,
     .want_pc = PLAIN + DIRECT,
     .want_sp = 1 },
+  { "the same where the frame pointer leads behind a call of something else than the caller",
+    { PLAIN + DIRECT, PLAIN + DIRECT, 7, AT (9), KEEPS + DIRECT },
+    .fp = 3,
+    .pc = PLAIN + PROVED_BARE,
+    .is_exact = TRUE },
   { "the same where the word on top is behind an indirect call",
     { PLAIN + CALL, PLAIN + DIRECT, 7, AT (9), PLAIN + CALL },
     .fp = 3,
@@ -654,12 +659,15 @@ leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
              : LU_LEAF_UNDECIDED;
 }
 
-/* The direct call leads to any code but that from FAR on. */
+/* The direct call leads to any code but that from FAR on, and that of KEEPS not to that of PLAIN.
+ */
 static LuProviderResult
 leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
           guint64 to)
 {
   g_assert_true (mapping == &file && code == &file);
+  if (pc == KEEPS + DIRECT && to == PLAIN + DIRECT)
+    return LU_PROVIDER_NONE;
   return pc % SIZE == DIRECT && to % SIZE >= FAR && to % SIZE <= PROVED_LATER ? LU_PROVIDER_NONE
                                                                               : LU_PROVIDER_FOUND;
 }
