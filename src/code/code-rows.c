@@ -9,7 +9,7 @@
 #include "code/row-list.h"
 
 /* Code that is looked at at once, at most. */
-#define LONGEST_PART (4u << 20)
+#define LONGEST_PART (1u << 20)
 /* A file with more rows or jumps gets none for the units that follow. Tables have hardly room for
  * them, and code can be written so that each byte of it has a row. */
 #define MAX_ROWS  (2u << 20)
@@ -26,13 +26,14 @@ struct _LuCodeRows
   LuCodeWanted wanted; /* references */
   LuCodeFile *file;
   gsize unit_size;
-  GArray *words;     /* lu_code_file_find_pointers() */
-  GArray *parts;     /* of LuCodeBytes; the bytes are the file's */
-  GArray *units;     /* of Unit */
-  LuRowList away;    /* of code of other units to which functions of a unit lead */
-  GArray *jumps;     /* of LuFunctionJump: of all units that are done */
-  gsize n_rows;      /* that units have had, here or of other units */
-  LuExtraRows *rows; /* the rules of all units; otherwise those of a part, or all that are done */
+  guint64 bare_until; /* no function seems to begin from the parts up to here */
+  GArray *words;      /* lu_code_file_find_pointers() */
+  GArray *parts;      /* of LuCodeBytes; the bytes are the file's */
+  GArray *units;      /* of Unit */
+  LuRowList away;     /* of code of other units to which functions of a unit lead */
+  GArray *jumps;      /* of LuFunctionJump: of all units that are done */
+  gsize n_rows;       /* that units have had, here or of other units */
+  LuExtraRows *rows;  /* the rules of all units; otherwise those of a part, or all that are done */
 };
 
 static void
@@ -106,19 +107,23 @@ is_padding (const LuCodeBytes *range)
 /* Returns the size of the first part of the code, which ends where a function does, if possible. A
  * function that is cut has rows in neither part. */
 static gsize
-choose_end (const LuCodeFile *file, const LuCodeBytes *range, gsize max)
+choose_end (LuCodeRows *self, const LuCodeBytes *range)
 {
-  gsize middle = max - (range->start + max) % 16;
+  const LuCodeHints *hints = self->file->hints;
+  gsize max = self->unit_size, middle = max - (range->start + max) % 16, size;
 
-  for (gsize size = middle; size > max / 2; size -= 16)
-    if (lu_code_hints_is_start (file->hints, range, size))
+  for (size = middle; size > max / 2; size -= 16)
+    if (lu_code_hints_is_start (hints, range, size))
       return size;
-  for (gsize size = middle; size < MIN (range->size, LONGEST_PART); size += 16)
-    if (lu_code_hints_is_start (file->hints, range, size))
+  /* Each place is looked at once. */
+  size = self->bare_until > range->start ? self->bare_until - range->start : middle;
+  for (size = MAX (size, middle); size < MIN (range->size, LONGEST_PART); size += 16)
+    if (lu_code_hints_is_start (hints, range, size))
       return size;
+  self->bare_until = range->start + size;
   if (range->size <= LONGEST_PART)
     return range->size;
-  for (gsize size = middle; size > max / 2; size -= 16)
+  for (size = middle; size > max / 2; size -= 16)
     if (lu_code_is_behind_padding (range, size))
       return size;
   return max;
@@ -126,12 +131,12 @@ choose_end (const LuCodeFile *file, const LuCodeBytes *range, gsize max)
 
 /* Returns the first part of the code, which is small enough to be analysed at once. */
 static LuCodeBytes
-first_part (const LuCodeFile *file, const LuCodeBytes *range, gsize max)
+first_part (LuCodeRows *self, const LuCodeBytes *range)
 {
   LuCodeBytes part = { range->start, range->size, range->bytes };
 
-  if (range->size > max)
-    part.size = choose_end (file, range, max);
+  if (range->size > self->unit_size)
+    part.size = choose_end (self, range);
   return part;
 }
 
@@ -161,7 +166,7 @@ cut (LuCodeRows *self)
       end = range.start + range.size;
       while (range.size > 0)
         {
-          LuCodeBytes part = first_part (self->file, &range, self->unit_size);
+          LuCodeBytes part = first_part (self, &range);
           Unit unit = { .first = self->parts->len };
 
           if (size + part.size > self->unit_size)
