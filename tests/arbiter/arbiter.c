@@ -4,11 +4,16 @@
 /* arbiter.c FILE… - makes rows from the instructions of files that have CFI, without looking at it,
  * and compares them with the CFI at every instruction.
  *
+ * Apart are assembly, known from debug information, and code that only exceptions lead to (with
+ * --landing-pads), which no code without CFI has.
+ *
  * For each file: instructions with CFI, the share of them with a row, and rows that are wrong; -v
  * prints each wrong one. The code is looked at in the parts that a recording takes, or with --whole
  * at once. Code whose CFI is not a plain frame (expressions, ends of stacks) is not counted.
  * --limit-rows P and --limit-wrong N set the percentage of instructions with rows, and the wrong
  * ones in a million, at which the program fails. */
+
+#include "apart.h"
 
 #include "code/code-rows.h"
 #include "code/decoder.h"
@@ -25,6 +30,8 @@
 typedef struct
 {
   guint64 n, n_rows, n_wrong, n_unclear;
+  guint64 n_assembly, n_assembly_rows, n_assembly_wrong;
+  guint64 n_pads; /* instructions that only exceptions lead to */
   double seconds;
   guint64 bytes;
 } Counts;
@@ -41,11 +48,14 @@ typedef struct
   LuTable *table;
   GArray *pieces; /* of Piece, ascending */
   const LuCodeFile *file;
+  GArray *assembly; /* arbiter_read_assembly() */
+  GHashTable *pads; /* arbiter_follow_pads() */
   Counts counts;
   gboolean is_verbose;
 } Arbiter;
 
 static gboolean is_whole;
+static const char *pads_path;
 static int min_rows_permille = -1, max_wrong_per_million = -1;
 
 static gboolean
@@ -98,35 +108,59 @@ find_facts (const Arbiter *self, guint64 address)
   return facts != NULL ? facts : own;
 }
 
+static gboolean
+is_known (gpointer data, guint64 address)
+{
+  return find_facts (data, address) != NULL;
+}
+
+static gboolean
+is_assembly (const Arbiter *self, guint64 address)
+{
+  guint n = lu_code_file_first (self->assembly, address + 1);
+
+  return n > 0 && address < g_array_index (self->assembly, LuCodeRange, n - 1).end;
+}
+
+static void
+print_wrong (guint64 address, const struct lu_rule *cfi, const struct lu_rule *rule)
+{
+  g_autofree char *a = lu_rule_to_text (cfi, &lu_arch_x86_64);
+  g_autofree char *b = lu_rule_to_text (rule, &lu_arch_x86_64);
+
+  g_print ("  wrong %#" G_GINT64_MODIFIER "x: CFI %s, code %s\n", address, a, b);
+}
+
 static void
 compare (Arbiter *self, guint64 address)
 {
   const struct lu_rule *cfi = lu_table_find (self->table, address);
   const LuFrameFacts *facts = find_facts (self, address);
+  gboolean is_apart = is_assembly (self, address);
+  Counts *counts = &self->counts;
   struct lu_rule rule;
   Verdict verdict;
 
   if (!is_plain (cfi))
     return;
-  self->counts.n++;
+  if (!is_apart && facts == NULL && g_hash_table_contains (self->pads, ARBITER_KEY (address)))
+    {
+      counts->n_pads++;
+      return;
+    }
+  *(is_apart ? &counts->n_assembly : &counts->n) += 1;
   if (facts == NULL || !lu_frame_facts_rule (facts, &rule))
     {
-      if (self->is_verbose)
+      if (self->is_verbose && !is_apart)
         g_print ("  none %#" G_GINT64_MODIFIER "x\n", address);
       return;
     }
-  self->counts.n_rows++;
+  *(is_apart ? &counts->n_assembly_rows : &counts->n_rows) += 1;
   verdict = judge (facts, cfi);
-  self->counts.n_wrong += verdict == WRONG;
-  self->counts.n_unclear += verdict == UNCLEAR;
+  *(is_apart ? &counts->n_assembly_wrong : &counts->n_wrong) += verdict == WRONG;
+  counts->n_unclear += verdict == UNCLEAR;
   if (verdict == WRONG && self->is_verbose)
-    {
-      g_autofree char *a = lu_rule_to_text (cfi, &lu_arch_x86_64);
-      g_autofree char *b = lu_rule_to_text (&rule, &lu_arch_x86_64);
-
-      g_print ("  wrong %#" G_GINT64_MODIFIER "x: CFI %s, code %s (sp %d)\n", address, a, b,
-               facts->offsets[LU_FACT_SP]);
-    }
+    print_wrong (address, cfi, &rule);
 }
 
 static const guint8 *
@@ -226,8 +260,12 @@ arbitrate (const char *path, gboolean is_verbose)
       g_array_set_clear_func (self.pieces, clear_piece);
       analyse (&self, rows);
       self.counts.seconds = seconds () - began;
+      self.assembly = arbiter_read_assembly (path);
+      self.pads = arbiter_follow_pads (pads_path, file, is_known, &self);
       lu_compiler_foreach_piece (compiler, compare_piece, &self);
       g_array_unref (self.pieces);
+      g_array_unref (self.assembly);
+      g_hash_table_unref (self.pads);
       is_fine = is_good (&self.counts);
       g_print ("%-40s %9" G_GUINT64_FORMAT " %6.2f %% rows %5" G_GUINT64_FORMAT
                " wrong %6" G_GUINT64_FORMAT " unclear %5.1f MB/s%s\n",
@@ -236,6 +274,11 @@ arbitrate (const char *path, gboolean is_verbose)
                self.counts.n_wrong, self.counts.n_unclear,
                (double) self.counts.bytes / 1e6 / MAX (self.counts.seconds, 1e-9),
                is_fine ? "" : "  BEYOND THE LIMIT");
+      g_print ("%-40s %9" G_GUINT64_FORMAT " of assembly, %" G_GUINT64_FORMAT
+               " with rows, %" G_GUINT64_FORMAT " of them wrong; %" G_GUINT64_FORMAT
+               " behind landing pads\n",
+               "  apart", self.counts.n_assembly, self.counts.n_assembly_rows,
+               self.counts.n_assembly_wrong, self.counts.n_pads);
     }
   lu_cfi_free (cfi);
   if (fd >= 0)
@@ -252,6 +295,8 @@ main (int argc, char **argv)
   const GOptionEntry entries[] = {
     { "verbose", 'v', 0, G_OPTION_ARG_NONE, &is_verbose, "Print what is wrong", NULL },
     { "whole", 0, 0, G_OPTION_ARG_NONE, &is_whole, "Do not cut the code into parts", NULL },
+    { "landing-pads", 0, 0, G_OPTION_ARG_FILENAME, &pads_path, "What landing_pads.py prints",
+      "FILE" },
     { "limit-rows", 0, 0, G_OPTION_ARG_DOUBLE, &rows, "Percentage of instructions", "P" },
     { "limit-wrong", 0, 0, G_OPTION_ARG_INT, &max_wrong_per_million, "In a million rows", "N" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &paths, NULL, NULL },

@@ -367,6 +367,17 @@ class Elf:
         fde = self.fde(ea)
         return fde is not None and fde.lsda != 0 and ea in self._landing_pads(fde.start, fde.lsda)
 
+    def landing_pads(self):
+        """All landing pads of functions with an FDE in .eh_frame."""
+        named = self.section(".eh_frame")
+        data = self.section_data(named) if named else None
+        if data is None:
+            return set()
+        frames = dwarfcfi.Section(data, named.ea, True, self.pointer_size)
+        fdes = (frames.fde_at(at) for _, _, at in frames.index())
+        return {pad for fde in fdes if fde.lsda != 0
+                for pad in self._landing_pads(fde.start, fde.lsda)}
+
     def _landing_pads(self, start, lsda):
         load = next((s for s in self.segments
                      if s.kind == PT_LOAD and s.ea <= lsda < s.ea + s.file_size), None)
