@@ -24,6 +24,7 @@ lu_derived_step_verify (LuCodeReader *reader, gint32 pid, const LuArch *arch,
   LuFrameCall call = {
     .mapping = step->mapping, .code = step->code, .pc = step->pc, .is_exact = TRUE
   };
+  LuProviderResult result;
   guint64 start;
 
   if (step->mapping == NULL || step->mapping->status != LU_STATUS_COMPLETE || slot == NULL
@@ -32,5 +33,7 @@ lu_derived_step_verify (LuCodeReader *reader, gint32 pid, const LuArch *arch,
   if (is_restorer (step))
     return LU_PROVIDER_FOUND;
   call.to = start + step->code->bias;
-  return lu_code_leads_to (reader, pid, arch, &call);
+  result = lu_code_leads_to (reader, pid, arch, &call);
+  return result == LU_PROVIDER_NONE ? lu_code_is_root (reader, pid, arch, step->mapping, step->pc)
+                                    : result;
 }

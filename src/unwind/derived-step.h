@@ -5,8 +5,9 @@
  *
  * The return address must stand behind a call. A direct call must lead to the function whose frame
  * it was, by jumps or a procedure linkage table perhaps; an indirect one may lead to any function
- * whose start is known. Each pair of a return address and a function is read once and kept with the
- * module of the call. Both engines ask here. */
+ * whose start is known. Nothing calls the code to which stacks made by hand return
+ * (lu_code_is_root()), whose bytes are known. Each pair of a return address and a function is read
+ * once and kept with the module of the call. Both engines ask here. */
 
 #pragma once
 

@@ -10,7 +10,7 @@ musl's, linked statically and dynamically. Of the stacks of each program at leas
 the judge must agree with every one that is called so. The first recording of a file makes its rows; the
 second one finds them in the store. One build has as much other code with tables, so that its rows are made
 only for what the tables leave out, and only once a walk has come there; one has tables but for musl's start
-of a program, and musl's library has none. Exit status 77: cannot run here.
+of a program, and musl's library has none. One runs on a stack of makecontext(). Exit status 77: cannot run here.
 """
 
 import json
@@ -28,6 +28,7 @@ BUILDS = {
     "gcc without optimization": ["gcc", "-O0"],
     "gcc stripped": ["gcc", "-O2", "-s"],
     "gcc beside code with tables": ["gcc", "-O2"],
+    "gcc on a stack made by hand": ["gcc", "-O2"],
     "clang": ["clang", "-O2"],
     "musl static": ["musl-gcc", "-O2", "-static"],
     "musl static stripped": ["musl-gcc", "-O2", "-static", "-s"],
@@ -35,6 +36,8 @@ BUILDS = {
     "musl dynamic with tables": ["musl-gcc", "-O2"],
 }
 TABLED = {"musl dynamic with tables"}
+# Name of a build -> its source and its argument
+OTHERS = {"gcc on a stack made by hand": ("coroutine.c", "context")}
 MIXED = {"gcc beside code with tables"}
 N_FILLERS = 600
 MIN_COMPLETE = 90.0
@@ -42,18 +45,18 @@ MIN_SAMPLES = 100
 SECONDS = "2"
 
 
-def record(recorder, engine, program, directory):
+def record(recorder, engine, command, directory):
     capture = os.path.join(directory, "capture.syscap")
     env = os.environ | {"LIVE_UNWINDER_STORE": os.path.join(directory, "store")}
     os.makedirs(env["LIVE_UNWINDER_STORE"], mode=0o700, exist_ok=True)
     done = subprocess.run([recorder, "-q", "-f", "-F", "999", "--engine", engine, "-o", capture,
-                           "--", program, SECONDS], env=env, check=False, text=True,
+                           "--", *command], env=env, check=False, text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode != 0:
         print(done.stderr.strip())
         return None
     judged = subprocess.run([sys.executable, JUDGE, "--json", "--comm",
-                             os.path.basename(program)[:15], capture], check=False, text=True,
+                             os.path.basename(command[0])[:15], capture], check=False, text=True,
                             capture_output=True)
     return json.loads(judged.stdout)
 
@@ -94,13 +97,14 @@ def main():
             program = os.path.join(directory, "bare")
             more = [make_filler(command, directory)] if name in MIXED else []
             flags = ["-pthread"] if name in TABLED else NO_TABLES
-            built = subprocess.run([*command, *flags, os.path.join(HERE, "bare.c"), *more, "-o",
+            source, argument = OTHERS.get(name, ("bare.c", SECONDS))
+            built = subprocess.run([*command, *flags, os.path.join(HERE, source), *more, "-o",
                                     program], check=False, capture_output=True)
             if built.returncode != 0:
                 print(f"{name}: cannot be built here")
                 continue
             for engine in ("table", "auto"):
-                found = record(recorder, engine, program, directory)
+                found = record(recorder, engine, [program, argument], directory)
                 if found is None:
                     return 77
                 tried += 1
