@@ -46,7 +46,7 @@ guint lu_code_rows_find_unit (const LuCodeRows *self, guint64 address);
  * For the arbiter. */
 const GArray *lu_code_rows_parts (const LuCodeRows *self);
 /* Makes the rows of a unit, but for parts that are too much work, and none if the file has two
- * million already. FALSE: it was cancelled. */
+ * million or more already. FALSE: it was cancelled. */
 gboolean lu_code_rows_run_unit (LuCodeRows *self, guint unit);
 /* Returns the rows of all units that are done, and the jumps of other code; NULL: there are none.
  * Borrowed, until the next call. */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define CODE_AT  0x1000
-#define FUNCTION 128        /* bytes */
-#define CODE     (4u << 20) /* bytes */
-#define MOST     (5u << 19) /* rows */
+#define FUNCTION 128         /* bytes */
+#define CODE     (12u << 20) /* bytes */
+#define MOST     (6u << 20)  /* rows: those of one part more than are allowed */
 #define PUSH     0x50
 #define POP      0x58
 #define RETURN   0xc3
