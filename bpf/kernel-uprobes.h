@@ -144,9 +144,21 @@ host_leave_probe (walk_ref ref)
   return walk->caller.pc != 0 || find_return (ref, walk, probes);
 }
 
+/* Returns whether the kernel is about to leave a uretprobe: the instruction pointer is already that
+ * of the caller, and the stack pointer still that of the page's code. */
+static inline int
+is_leaving (walk_ref ref, const struct walk *walk, uint64_t pc)
+{
+  uint64_t words[ARCH_PROBE_WORDS] = { 0 };
+
+  return host_read (words, sizeof words, walk->sp) == 0 && ARCH_ARE_PROBE_WORDS (walk->regs, words)
+         && find_probes (pc) == 0;
+}
+
 /* Returns where the sampled thread is in its program. Behind a breakpoint that the kernel handles,
  * this is before it: for a short time, the registers say that it is over. It is not if the kernel
- * has already pushed a register, in the place of the first instruction of a function. Only threads
+ * has already pushed a register, in the place of the first instruction of a function. Corrects the
+ * stack pointer where the kernel is about to leave a uretprobe. Only threads
  * that have hit a probe are looked at, since other instructions may end like a breakpoint, too. */
 HOST_SUBPROGRAM uint64_t
 host_sampled_at (walk_ref ref, uint64_t pc)
@@ -157,8 +169,14 @@ host_sampled_at (walk_ref ref, uint64_t pc)
   uint8_t byte = 0;
 
   if (!ARCH_PASSES_BREAKPOINT || walk == NULL || !bpf_core_field_exists (task->utask)
-      || (walk->record.flags & LU_BPF_RECORD_KERNEL) == 0 || READ (task, utask) == 0
-      || host_read_code (&byte, sizeof byte, pc - 1) != 0 || byte != ARCH_BREAKPOINT
+      || (walk->record.flags & LU_BPF_RECORD_KERNEL) == 0 || READ (task, utask) == 0)
+    return pc;
+  if (is_leaving (ref, walk, pc))
+    {
+      walk->sp += ARCH_PROBE_WORDS * sizeof (uint64_t);
+      return pc;
+    }
+  if (host_read_code (&byte, sizeof byte, pc - 1) != 0 || byte != ARCH_BREAKPOINT
       || host_read (&top, sizeof top, walk->sp) != 0 || ARCH_HAS_PUSHED (walk->regs, top))
     return pc;
   return pc - 1;

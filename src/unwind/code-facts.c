@@ -367,7 +367,7 @@ read_target (LuCodeReader *reader, const LuArch *arch, const LuFrameCall *call,
   guint64 offset = file_offset_of (call->mapping, call->pc);
   guint8 bytes[LU_CALL_LONGEST];
   gsize size = MIN (LU_CALL_LONGEST, offset);
-  gint64 displacement;
+  gint64 displacement = 0;
   LuCodeResult result = lu_code_reader_read (reader, file, offset - size, bytes, size);
 
   if (result == LU_CODE_READ && arch->decode_call (bytes, size, &displacement) != LU_CALL_DIRECT)

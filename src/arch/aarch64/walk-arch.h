@@ -16,6 +16,9 @@
 #define ARCH_PASSES_BREAKPOINT      0
 #define ARCH_BREAKPOINT             0
 #define ARCH_HAS_PUSHED(regs, word) 0
+/* The code of uretprobes pushes nothing. */
+#define ARCH_PROBE_WORDS                  1
+#define ARCH_ARE_PROBE_WORDS(regs, words) 0
 /* 1 if a CPU may read two words in another order than the program says. */
 #define ARCH_REORDERS_READS 1
 

@@ -21,6 +21,13 @@
 #define ARCH_HAS_PUSHED(regs, word)                                                                \
   ((word) == (regs)[REG_FP] || (word) == (regs)[REG_BX] || (word) == (regs)[REG_AX]                \
    || (word) == (regs)[REG_CX])
+/* The number of words that the code of uretprobes pushes, and whether these are those. The
+ * kernel restores these registers, and puts the stack pointer below the words again before it
+ * changes the instruction pointer (sys_uretprobe(), arch/x86/kernel/uprobes.c, Linux 6.11). */
+#define ARCH_PROBE_WORDS 3
+#define ARCH_ARE_PROBE_WORDS(regs, words)                                                          \
+  ((words)[0] != 0 && (words)[0] == (regs)[REG_PROBE_TOP] && (words)[1] != 0                       \
+   && (words)[1] == (regs)[REG_CX] && (words)[2] == (regs)[REG_AX])
 /* 1 if a CPU may read two words in another order than the program says. */
 #define ARCH_REORDERS_READS 0
 
@@ -30,6 +37,7 @@ enum
   REG_HOTSPOT_SENDER = 2, /* r13, as LuArch.hotspot_sender */
   REG_FP = 4,
   REG_BX = 5,
+  REG_PROBE_TOP = 6, /* r11 */
   REG_AX = 10,
   REG_HOTSPOT_RETURN = REG_AX, /* as LuArch.hotspot_return */
   REG_CX = 11,
