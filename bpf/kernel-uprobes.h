@@ -158,8 +158,8 @@ is_leaving (walk_ref ref, const struct walk *walk, uint64_t pc)
 /* Returns where the sampled thread is in its program. Behind a breakpoint that the kernel handles,
  * this is before it: for a short time, the registers say that it is over. It is not if the kernel
  * has already pushed a register, in the place of the first instruction of a function. Corrects the
- * stack pointer where the kernel is about to leave a uretprobe. Only threads
- * that have hit a probe are looked at, since other instructions may end like a breakpoint, too. */
+ * stack pointer where the kernel is about to leave a uretprobe. Only threads that have hit a probe
+ * are looked at, since other instructions may end like a breakpoint, too. */
 HOST_SUBPROGRAM uint64_t
 host_sampled_at (walk_ref ref, uint64_t pc)
 {

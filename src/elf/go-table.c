@@ -133,14 +133,23 @@ search_segment (const LuElfProgramHeader *segment, const LuElfInput *input,
   return FALSE;
 }
 
+static const char *const section_names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+
+gboolean
+lu_go_table_has_section (const LuElfHeaders *headers)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (section_names); i++)
+    if (lu_elf_headers_find_section (headers, section_names[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 find_section (const LuElfHeaders *headers, const LuElfInput *input, LuElfSectionHeader *found)
 {
-  static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (section_names); i++)
     {
-      const LuElfSectionHeader *section = lu_elf_headers_find_section (headers, names[i]);
+      const LuElfSectionHeader *section = lu_elf_headers_find_section (headers, section_names[i]);
 
       if (section == NULL || (section->flags & SHF_COMPRESSED) != 0)
         continue;

@@ -30,6 +30,8 @@ typedef struct
   guint8 flags;       /* LuGoFlags; valid if the table has_flags */
 } LuGoTableFunction;
 
+/* Returns whether a section is there for the table, whatever it holds. */
+gboolean lu_go_table_has_section (const LuElfHeaders *headers);
 /* Opens the table. NULL: there is none, or it is damaged. The input is borrowed until
  * lu_go_table_free(). */
 LuGoTable *lu_go_table_read (const LuElfHeaders *headers, const LuElfInput *input);

@@ -13,7 +13,7 @@
 #include "code/code-rows.h"
 #include "code/decoder.h"
 #include "code/tail-jumps.h"
-#include "elf/headers.h"
+#include "elf/go-table.h"
 #include "table/compile.h"
 
 #include <elf.h>
@@ -66,8 +66,7 @@ is_go (int fd)
   LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
   LuElfHeaders headers = { 0 };
   gboolean is_go = lu_elf_headers_read (&headers, &input, NULL)
-                   && (lu_elf_headers_find_section (&headers, ".gopclntab") != NULL
-                       || lu_elf_headers_find_section (&headers, ".data.rel.ro.gopclntab") != NULL
+                   && (lu_go_table_has_section (&headers)
                        || lu_elf_headers_find_section (&headers, ".note.go.buildid") != NULL);
 
   lu_elf_headers_clear (&headers);

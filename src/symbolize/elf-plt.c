@@ -90,49 +90,33 @@ read_section (const Reading *self, const LuElfSectionHeader *section, LuElfPltFu
     }
 }
 
-/* Reads the words of linkage tables that have a symbol; FALSE if this machine's are not known. */
-static gboolean
+static void
 read_slots (Reading *self, const LuElfFile *file, LuBudget *budget)
 {
-  const LuElfHeaders *headers = &file->headers;
-
-  self->arch = lu_arch_with_tables (headers->machine);
-  self->input = &file->input;
-  if (self->arch == NULL || self->arch->files.read_plt_entry == NULL || !headers->is_64bit)
-    return FALSE;
-  self->slots = g_array_new (FALSE, FALSE, sizeof (Slot));
-  add_slots (self, lu_elf_headers_find_section (headers, ".rela.plt"), budget);
-  add_slots (self, lu_elf_headers_find_section (headers, ".rela.dyn"), budget);
+  add_slots (self, lu_elf_headers_find_section (&file->headers, ".rela.plt"), budget);
+  add_slots (self, lu_elf_headers_find_section (&file->headers, ".rela.dyn"), budget);
   g_array_sort (self->slots, compare_slots);
-  return TRUE;
 }
 
 void
-lu_elf_plt_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func, gpointer user_data)
+lu_elf_linkage_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func, gpointer entries,
+                     gpointer slots)
 {
   static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
-  Reading reading = { 0 };
+  Reading reading = { .arch = lu_arch_with_tables (file->headers.machine), .input = &file->input };
 
-  if (!read_slots (&reading, file, budget))
+  if (reading.arch == NULL || reading.arch->files.read_plt_entry == NULL || !file->headers.is_64bit)
     return;
+  reading.slots = g_array_new (FALSE, FALSE, sizeof (Slot));
+  read_slots (&reading, file, budget);
   for (guint i = 0; i < G_N_ELEMENTS (sections); i++)
     read_section (&reading, lu_elf_headers_find_section (&file->headers, sections[i]), func,
-                  user_data);
-  g_array_unref (reading.slots);
-}
-
-void
-lu_elf_slots_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func, gpointer user_data)
-{
-  Reading reading = { 0 };
-
-  if (!read_slots (&reading, file, budget))
-    return;
-  for (guint i = 0; i < reading.slots->len; i++)
+                  entries);
+  for (guint i = 0; slots != NULL && i < reading.slots->len; i++)
     {
       const Slot *slot = &g_array_index (reading.slots, Slot, i);
 
-      func (slot->address, sizeof slot->address, slot->symbol, user_data);
+      func (slot->address, sizeof slot->address, slot->symbol, slots);
     }
   g_array_unref (reading.slots);
 }

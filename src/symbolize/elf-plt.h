@@ -14,10 +14,9 @@
 /* start: ELF address of the entry; size: bytes; symbol: index in .dynsym. */
 typedef void (*LuElfPltFunc) (guint64 start, guint64 size, guint32 symbol, gpointer user_data);
 
-/* Calls `func` for each entry that is understood, in the order of the sections. */
-void lu_elf_plt_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func,
-                      gpointer user_data);
-/* Calls `func` for each word that a relocation sets to the address of a symbol, in the order of
- * addresses. Code without a linkage table calls and jumps through such words. */
-void lu_elf_slots_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func,
-                        gpointer user_data);
+/* Calls `func` with `entries` for each entry that is understood, in the order of the sections, and
+ * with `slots`, unless that is NULL, for each word that a relocation sets to the address of a
+ * symbol, in the order of addresses: code without a linkage table calls and jumps through such
+ * words. */
+void lu_elf_linkage_each (const LuElfFile *file, LuBudget *budget, LuElfPltFunc func,
+                          gpointer entries, gpointer slots);

@@ -330,7 +330,7 @@ add_plt (LuElfSymbols *self)
   if (strings == NULL)
     return;
   self->strings[SOURCE_PLT] = (Strings){ self->file.input, strings->file_offset, strings->size };
-  lu_elf_plt_each (&self->file, self->budget, add_plt_entry, self);
+  lu_elf_linkage_each (&self->file, self->budget, add_plt_entry, self, NULL);
 }
 
 /* Adds the functions of a Go program, which a stripped one still knows. */

@@ -38,22 +38,12 @@ read_section (const LuElfFile *file, const char *name, LuBudget *budget, gsize *
              : NULL;
 }
 
+/* table: entries or slots. */
 static void
-add_entry (guint64 start, guint64 size, guint32 symbol, gpointer user_data)
+add_place (guint64 start, guint64 size, guint32 symbol, gpointer table)
 {
-  LuLinkage *self = user_data;
-
   (void) size;
-  g_hash_table_insert (self->entries, (gpointer) (guintptr) start, GUINT_TO_POINTER (symbol));
-}
-
-static void
-add_slot (guint64 start, guint64 size, guint32 symbol, gpointer user_data)
-{
-  LuLinkage *self = user_data;
-
-  (void) size;
-  g_hash_table_insert (self->slots, (gpointer) (guintptr) start, GUINT_TO_POINTER (symbol));
+  g_hash_table_insert (table, (gpointer) (guintptr) start, GUINT_TO_POINTER (symbol));
 }
 
 LuLinkage *
@@ -71,8 +61,7 @@ lu_linkage_new (const LuElfFile *file, LuBudget *budget)
   if (self->symbols == NULL)
     return self;
   self->n_symbols = (guint) (size / sizeof *self->symbols);
-  lu_elf_plt_each (file, budget, add_entry, self);
-  lu_elf_slots_each (file, budget, add_slot, self);
+  lu_elf_linkage_each (file, budget, add_place, self->entries, self->slots);
   return self;
 }
 
@@ -97,20 +86,24 @@ name_of (const LuLinkage *self, guint symbol)
              : NULL;
 }
 
-const char *
-lu_linkage_of_entry (const LuLinkage *self, guint64 address)
+static const char *
+name_at (const LuLinkage *self, GHashTable *table, guint64 address)
 {
-  gpointer symbol = g_hash_table_lookup (self->entries, (gpointer) (guintptr) address);
+  gpointer symbol = g_hash_table_lookup (table, (gpointer) (guintptr) address);
 
   return name_of (self, GPOINTER_TO_UINT (symbol));
 }
 
 const char *
+lu_linkage_of_entry (const LuLinkage *self, guint64 address)
+{
+  return name_at (self, self->entries, address);
+}
+
+const char *
 lu_linkage_of_slot (const LuLinkage *self, guint64 address)
 {
-  gpointer symbol = g_hash_table_lookup (self->slots, (gpointer) (guintptr) address);
-
-  return name_of (self, GPOINTER_TO_UINT (symbol));
+  return name_at (self, self->slots, address);
 }
 
 static gboolean

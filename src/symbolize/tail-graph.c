@@ -6,6 +6,7 @@
 #include "symbolize/tail-graph.h"
 
 #include "arch/arch.h"
+#include "elf/go-table.h"
 #include "symbolize/jumps.h"
 
 #define MAX_OPEN 256u
@@ -70,13 +71,6 @@ lu_tail_graph_add_file (LuTailGraph *self, const LuNameFile *name)
 }
 
 static gboolean
-is_go (const LuElfFile *file)
-{
-  return lu_elf_headers_find_section (&file->headers, ".gopclntab") != NULL
-         || lu_elf_headers_find_section (&file->headers, ".data.rel.ro.gopclntab") != NULL;
-}
-
-static gboolean
 is_loader (const char *path)
 {
   g_autofree char *name = g_path_get_basename (path);
@@ -108,7 +102,7 @@ open_file (LuTailGraph *self, LuTailFile *file)
     }
   self->n_open++;
   self->kept_left -= kept;
-  file->is_go = is_go (&opened);
+  file->is_go = lu_go_table_has_section (&opened.headers);
   file->is_loader = is_loader (file->name.id->path);
   file->functions = lu_code_functions_new (&opened, &file->name);
 }

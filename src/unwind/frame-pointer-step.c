@@ -283,18 +283,25 @@ prove_set_up (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
                                   : LU_PROVIDER_NONE;
 }
 
+/* Reads the return address of a frame that is set up. FOUND: a call is before it. NONE: none is, or
+ * it cannot be read. */
+static LuProviderResult
+read_return (LuFrameContext *self, const LuFrameRegs *frame, guint64 *pc)
+{
+  return lu_frame_read_word (self, frame->fp + self->arch->word_size, pc)
+             ? check_call_before (self, *pc)
+             : LU_PROVIDER_NONE;
+}
+
 /* FOUND: a direct call before the frame's return address leads to this code, so that the frame is
  * its own. */
 static LuProviderResult
 check_direct_call (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
 {
   const LuDwflMapping *mapping;
-  LuProviderResult result;
   guint64 pc;
+  LuProviderResult result = read_return (self, frame, &pc);
 
-  if (!lu_frame_read_word (self, frame->fp + self->arch->word_size, &pc))
-    return LU_PROVIDER_NONE;
-  result = check_call_before (self, pc);
   if (result != LU_PROVIDER_FOUND)
     return result;
   mapping = self->ops->find (self->data, pc - 1);
@@ -319,12 +326,9 @@ may_be_v8 (const LuFrameContext *self, guint64 fp)
 static LuProviderResult
 check_set_up (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
 {
-  LuProviderResult result;
   guint64 pc;
+  LuProviderResult result = read_return (self, frame, &pc);
 
-  if (!lu_frame_read_word (self, frame->fp + self->arch->word_size, &pc))
-    return LU_PROVIDER_NONE;
-  result = check_call_before (self, pc);
   if (result != LU_PROVIDER_FOUND)
     return result;
   result =
