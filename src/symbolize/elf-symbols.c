@@ -69,7 +69,7 @@ typedef struct
 {
   guint64 start;
   guint32 size; /* bytes, at most 4 GB; 0: a label */
-  guint32 name; /* offset in the strings of its source */
+  guint32 name; /* offset in the strings of its source; in the PLT, index of its symbol; not 0 */
   guint8 source, bind;
 } Entry;
 
@@ -118,17 +118,6 @@ first_wanted_at (const LuElfSymbols *self, guint64 vaddr)
         high = middle;
     }
   return low;
-}
-
-/* Returns whether a wanted address is in the entry. */
-static gboolean
-is_wanted (const LuElfSymbols *self, const Entry *entry)
-{
-  guint next = self->wanted != NULL ? first_wanted_at (self, entry->start) : 0;
-
-  return self->wanted == NULL
-         || (next < self->wanted->len
-             && g_array_index (self->wanted, Wanted, next).vaddr - entry->start < entry->size);
 }
 
 /* Keeps the entry if it can matter to a wanted address. */
@@ -307,19 +296,12 @@ static void
 add_plt_entry (guint64 start, guint64 size, guint32 symbol, gpointer user_data)
 {
   LuElfSymbols *self = user_data;
-  const LuElfSectionHeader *table = lu_elf_headers_find_section (&self->file.headers, ".dynsym");
-  Elf64_Sym target;
-  Entry entry = { .start = start, .size = (guint32) size, .source = SOURCE_PLT };
 
-  /* Each is a read, so those that nobody asks for are left out. */
-  if (!is_wanted (self, &entry) || table == NULL || symbol >= table->size / sizeof target
-      || !lu_budget_read (self->budget, sizeof target)
-      || !lu_elf_input_read (&self->file.input, table->file_offset + symbol * sizeof target,
-                             &target, sizeof target)
-      || target.st_name == 0 || lu_elf_file_code_at_address (&self->file, start) == NULL)
-    return;
-  entry.name = target.st_name;
-  keep_entry (self, &entry);
+  if (lu_elf_file_code_at_address (&self->file, start) != NULL)
+    keep_entry (self, &(Entry){ .start = start,
+                                .size = (guint32) size,
+                                .name = symbol,
+                                .source = SOURCE_PLT });
 }
 
 static void
@@ -596,19 +578,39 @@ find_entry (const LuElfSymbols *self, guint64 vaddr)
   return last >= 0 && g_array_index (self->entries, Entry, last).size == 0 ? last : -1;
 }
 
+/* Returns the offset of a name in the strings of its source; 0: there is none. */
+static guint32
+name_offset (const LuElfSymbols *self, const Entry *entry)
+{
+  const LuElfSectionHeader *table;
+  Elf64_Sym symbol;
+
+  if (entry->source != SOURCE_PLT)
+    return entry->name;
+  table = lu_elf_headers_find_section (&self->file.headers, ".dynsym");
+  return table != NULL && entry->name < table->size / sizeof symbol
+                 && lu_budget_read (self->budget, sizeof symbol)
+                 && lu_elf_input_read (&self->file.input,
+                                       table->file_offset + entry->name * sizeof symbol, &symbol,
+                                       sizeof symbol)
+             ? symbol.st_name
+             : 0;
+}
+
 static char *
 read_name (const LuElfSymbols *self, const Entry *entry)
 {
   const Strings *strings = &self->strings[entry->source];
+  guint32 offset = name_offset (self, entry);
   gsize size = 128;
 
-  while (entry->name < strings->size)
+  while (offset != 0 && offset < strings->size)
     {
-      gsize room = (gsize) MIN (size, strings->size - entry->name);
+      gsize room = (gsize) MIN (size, strings->size - offset);
       g_autofree char *text = g_malloc (room + 1);
 
       if (!lu_budget_read (self->budget, room)
-          || !lu_elf_input_read (&strings->input, strings->file_offset + entry->name, text, room))
+          || !lu_elf_input_read (&strings->input, strings->file_offset + offset, text, room))
         return NULL;
       text[room] = 0;
       if (strlen (text) < room)
