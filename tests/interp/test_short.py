@@ -15,7 +15,9 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "judge")]
 import syscap  # noqa: E402  (found through the line above)
 import truth  # noqa: E402
 
-BURN = "import time\ndef work():\n  end = time.process_time() + 0.05\n  while time.process_time() < end: pass\nwork()"
+CPU_TIME = 0.05  # seconds, spent in work()
+BURN = f"import time\ndef work():\n  end = time.process_time() + {CPU_TIME}\n  while time.process_time() < end: pass\nwork()"
+RATE = 1000
 PYTHON = "/usr/bin/python3"
 ROUNDS = 5
 MIN_SHARE = 0.5
@@ -23,7 +25,7 @@ MIN_SHARE = 0.5
 
 def named(program, capture):
     """(samples of the program's function, samples of the process)."""
-    subprocess.run([program, "--force", "-F", "1000", "-o", capture, "--", PYTHON, "-c", BURN], check=True,
+    subprocess.run([program, "--force", "-F", str(RATE), "-o", capture, "--", PYTHON, "-c", BURN], check=True,
                    stderr=subprocess.DEVNULL)
     read = syscap.read(capture)
     names = {address for address, name in read.jitmap.items() if truth.FIRST <= address < truth.END and name.startswith("work (")}
@@ -38,7 +40,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         counts = [named(sys.argv[1], os.path.join(directory, "x.syscap")) for _ in range(ROUNDS)]
     print(f"samples with the function, all samples: {counts}")
-    sys.exit(sum(count[0] for count in counts) < MIN_SHARE * sum(count[1] for count in counts))
+    sys.exit(sum(count[0] for count in counts) < MIN_SHARE * ROUNDS * RATE * CPU_TIME)
 
 
 if __name__ == "__main__":

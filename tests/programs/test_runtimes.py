@@ -10,6 +10,7 @@ frame pointers or not. Where it does, nearly all of these stacks must be complet
 not installed are left out; exit status 77: none is, or nothing can be recorded here.
 """
 
+import collections
 import os
 import re
 import shutil
@@ -115,10 +116,13 @@ def check(recorder, engine, case, directory):
     print(f"{case.name}, {engine}: {n_all} stacks in spin, {n_complete} complete, {n_broken} broken")
     for stack, n in broken[:3]:
         print(f"#   {n} x {' '.join(stack[-8:])}")
+    ends = collections.Counter()
+    for stack, n in found:
+        ends[stack[1]] += n
     if n_all < 50:
         return f"only {n_all} stacks are in spin"
     if n_complete < case.least * n_all:
-        return f"only {n_complete} of {n_all} stacks are complete"
+        return f"only {n_complete} of {n_all} stacks are complete; they begin with {ends.most_common(4)}"
     return "complete stacks are broken" if n_broken else None
 
 
@@ -128,7 +132,7 @@ def main():
     for case in CASES:
         if case not in here:
             print(f"left out: {case.name}: needs {case.compiler[0]} and {case.command[0]}")
-    failed = False
+    faults = []
     for case in here:
         with tempfile.TemporaryDirectory() as directory:
             with open(os.path.join(directory, case.source), "w", encoding="utf-8") as out:
@@ -137,9 +141,10 @@ def main():
             for engine in ("auto", "table"):
                 fault = check(recorder, engine, case, directory)
                 if fault:
-                    print(f"FAILED: {case.name}, {engine}: {fault}")
-                failed |= fault is not None
-    return int(failed) if here else 77
+                    faults.append(f"FAILED: {case.name}, {engine}: {fault}")
+    for fault in faults:  # at the end, where the totals of a whole check look
+        print(fault)
+    return int(bool(faults)) if here else 77
 
 
 if __name__ == "__main__":
