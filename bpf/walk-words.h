@@ -530,7 +530,8 @@ is_between (walk_ref ref, struct walk *walk)
     return !is_known_set_up (walk, walk->pc);
   return lu_fp_hotspot_is_between (walk->sp, walk->fp, sender)
          || lu_fp_hotspot_is_between (walk->sp, walk->fp, walk->regs[REG_BX])
-         || is_generated (ref, walk, sender)
+         || (lu_fp_hotspot_is_returning (walk->sp, walk->fp, walk->regs[REG_BX])
+             && is_generated (ref, walk, sender))
          || is_generated (ref, walk, walk->regs[REG_HOTSPOT_RETURN]);
 }
 

@@ -97,6 +97,16 @@ lu_fp_hotspot_is_between (uint64_t sp, uint64_t fp, uint64_t sender)
   return sender - sp < fp - sp;
 }
 
+/* Returns whether an interpreted method may be returning, whose register for `sender` holds the
+ * return address: it has set `bx`, which is the stack pointer that it returns with
+ * (InterpreterMacroAssembler::remove_activation()). Compiled methods keep such addresses in that
+ * register for long, as nothing else needs it. The caller's frame may have no words. */
+static inline int
+lu_fp_hotspot_is_returning (uint64_t sp, uint64_t fp, uint64_t bx)
+{
+  return bx - sp <= fp - sp;
+}
+
 /* V8 (JavaScript). The frame of a function has three words below the frame pointer, from the
  * lowest: the number of arguments, the function, the context (StandardFrameConstants). The last two
  * are pointers with a tag (kHeapObjectTag). All code of V8 that puts words on the stack keeps a

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-SECONDS = 1.0
+SECONDS = 1.0  # CPU time, so that a busy machine has as many samples
 CHAIN = ["loop", "a", "b", "c", "d", "spin"]
 # An interpreted function has no name of its own.
 FRAME = re.compile(r"(Interpreter)\b|.*\bChain[.:]+(\w+)\b.*")
@@ -33,16 +33,22 @@ BODY = """
 """
 JAVA = "public class Chain {" + BODY + """
   static volatile long sink;
-  static void loop (long end) { while (System.nanoTime () < end) sink += a (1000); }
-  public static void main (String[] args) { loop (System.nanoTime () + (long) (%g * 1e9)); }
+  static long now () {
+    return java.lang.management.ManagementFactory.getThreadMXBean ().getCurrentThreadCpuTime ();
+  }
+  static void loop (long end) {
+    while (now () < end) for (int i = 0; i < 1000; i++) sink += a (1000);
+  }
+  public static void main (String[] args) { loop (now () + (long) (%g * 1e9)); }
 }""" % SECONDS
 MONO = ("using System.Diagnostics; using System.Runtime.CompilerServices; class Chain {"
         + BODY.replace("static long", "[MethodImpl (MethodImplOptions.NoInlining)] static long") + """
   static long sink;
+  static double now () { return Process.GetCurrentProcess ().TotalProcessorTime.TotalSeconds; }
   static void loop (double end) {
-    var watch = Stopwatch.StartNew (); while (watch.Elapsed.TotalSeconds < end) sink += a (1000);
+    while (now () < end) for (int i = 0; i < 1000; i++) sink += a (1000);
   }
-  static void Main () { loop (%g); }
+  static void Main () { loop (now () + %g); }
 }""" % SECONDS)
 MAP = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:CompileCommand=quiet",
        "-XX:CompileCommand=dontinline,Chain.*"]
