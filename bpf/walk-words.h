@@ -524,14 +524,10 @@ may_be_interpreted (const struct walk *walk)
 static inline int
 is_between (walk_ref ref, struct walk *walk)
 {
-  uint64_t sender = walk->regs[REG_HOTSPOT_SENDER];
-
   if (walk->sp != walk->regs[REG_SP])
     return !is_known_set_up (walk, walk->pc);
-  return lu_fp_hotspot_is_between (walk->sp, walk->fp, sender)
+  return lu_fp_hotspot_is_between (walk->sp, walk->fp, walk->regs[REG_HOTSPOT_SENDER])
          || lu_fp_hotspot_is_between (walk->sp, walk->fp, walk->regs[REG_BX])
-         || (lu_fp_hotspot_is_returning (walk->sp, walk->fp, walk->regs[REG_BX])
-             && is_generated (ref, walk, sender))
          || is_generated (ref, walk, walk->regs[REG_HOTSPOT_RETURN]);
 }
 

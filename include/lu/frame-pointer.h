@@ -89,22 +89,13 @@ lu_fp_hotspot_may_call (const uint64_t *slots, uint64_t sp, uint64_t fp)
   return lu_fp_hotspot_is_interpreted (slots[1], fp) && (slots[0] == 0 || slots[0] - sp < fp - sp);
 }
 
-/* Returns whether a leaf may be such code, so that `fp` is its caller's. Interpreted methods that
- * return have `sender` in the register that CFI calls bx, and the return address in the other. */
+/* Returns whether a leaf may be such code, so that `fp` is its caller's, whose frame may have no
+ * words. Interpreted methods that return have `sender` in the register that CFI calls bx
+ * (InterpreterMacroAssembler::remove_activation()). */
 static inline int
 lu_fp_hotspot_is_between (uint64_t sp, uint64_t fp, uint64_t sender)
 {
-  return sender - sp < fp - sp;
-}
-
-/* Returns whether an interpreted method may be returning, whose register for `sender` holds the
- * return address: it has set `bx`, which is the stack pointer that it returns with
- * (InterpreterMacroAssembler::remove_activation()). Compiled methods keep such addresses in that
- * register for long, as nothing else needs it. The caller's frame may have no words. */
-static inline int
-lu_fp_hotspot_is_returning (uint64_t sp, uint64_t fp, uint64_t bx)
-{
-  return bx - sp <= fp - sp;
+  return sender - sp <= fp - sp;
 }
 
 /* V8 (JavaScript). The frame of a function has three words below the frame pointer, from the

@@ -607,9 +607,7 @@ is_between (LuFrameContext *self, const LuFrameRegs *frame)
   lu_arch_read_dwarf (arch, regs, arch->hotspot_return, &address);
   lu_arch_read_dwarf (arch, regs, arch->bx, &bx);
   return lu_fp_hotspot_is_between (frame->sp, frame->fp, sender)
-         || lu_fp_hotspot_is_between (frame->sp, frame->fp, bx)
-         || (lu_fp_hotspot_is_returning (frame->sp, frame->fp, bx) && is_generated (self, sender))
-         || is_generated (self, address);
+         || lu_fp_hotspot_is_between (frame->sp, frame->fp, bx) || is_generated (self, address);
 }
 
 /* Steps from a leaf of HotSpot's generated code. BEYOND: it may be between interpreted and compiled

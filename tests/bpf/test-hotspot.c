@@ -38,6 +38,7 @@ typedef struct
   int64_t want;
   uint64_t pc, caller_sp; /* of the caller that is found */
   int is_interrupted;     /* by a signal, so its registers are not the sample's */
+  uint64_t bx;
 } Case;
 
 static const Case cases[] = {
@@ -200,6 +201,30 @@ static const Case cases[] = {
     0,
     VERDICT_UNKNOWN,
     0,
+    0,
+    0,
+    AT (0) },
+  { "one that was called from a frame without words",
+    BODY,
+    { 7, 7, 7, 7, AT (9), CODE + 5 },
+    0,
+    4,
+    CODE + 9,
+    0,
+    VERDICT_UNKNOWN,
+    0,
+    0,
+    0,
+    AT (4) },
+  { "a compiled method whose registers hold an old return address",
+    BODY,
+    { 7, 7, 7, 7, AT (9), CODE + 5 },
+    0,
+    4,
+    CODE + 9,
+    0,
+    VERDICT_NONE,
+    0,
     0 },
   { "a frame that is set up, but its registers would have to tell",
     BODY,
@@ -251,6 +276,7 @@ set_up (struct walk *walk, const Case *c)
   walk->fp = AT (c->fp);
   walk->regs[REG_HOTSPOT_SENDER] = c->sender;
   walk->regs[REG_HOTSPOT_RETURN] = c->result;
+  walk->regs[REG_BX] = c->bx;
 }
 
 static int
