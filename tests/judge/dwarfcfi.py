@@ -13,7 +13,7 @@ import struct
 from typing import NamedTuple
 
 # Return-address rules, as far as they matter here.
-UNSET, UNDEFINED, SET = "unset", "undefined", "set"
+UNSET, UNDEFINED, SET, IN_REGISTER = "unset", "undefined", "set", "in a register"
 
 _FIXED = {0x02: ("<H", 2), 0x03: ("<I", 4), 0x04: ("<Q", 8),
           0x0a: ("<h", 2), 0x0b: ("<i", 4), 0x0c: ("<q", 8)}
@@ -313,7 +313,7 @@ _OPERANDS = {0x00: "", 0x01: "a", 0x02: "1", 0x03: "2", 0x04: "4", 0x05: "uu", 0
              0x10: "ub", 0x11: "us", 0x12: "us", 0x13: "s", 0x14: "uu", 0x15: "us", 0x16: "ub",
              0x1d: "8", 0x2d: "", 0x2e: "u", 0x2f: "uu"}
 _SIZES = {"1": ("<B", 1), "2": ("<H", 2), "4": ("<I", 4), "8": ("<Q", 8)}
-_SETS_RULE = {0x05, 0x09, 0x10, 0x11, 0x14, 0x15, 0x16, 0x2f}
+_SETS_RULE = {0x05, 0x10, 0x11, 0x14, 0x15, 0x16, 0x2f}
 
 
 def _operands(cursor, opcode, encoding):
@@ -337,7 +337,7 @@ def _operands(cursor, opcode, encoding):
 
 class Row(NamedTuple):
     """The facts of CFI about one address that matter here."""
-    return_address: str     # UNSET, UNDEFINED or SET
+    return_address: str     # UNSET, UNDEFINED, SET or IN_REGISTER
     cfa: tuple              # (register, offset), or None for an expression
 
 
@@ -365,7 +365,7 @@ def _rule_after(opcode, register, rule, initial, fde):
         return rule
     if opcode in _SETS_RULE:
         return SET
-    return {0x06: initial, 0x07: UNDEFINED, 0x08: UNSET}.get(opcode, rule)
+    return {0x06: initial, 0x07: UNDEFINED, 0x08: UNSET, 0x09: IN_REGISTER}.get(opcode, rule)
 
 
 def _run(fde, cursor, location, va, first):

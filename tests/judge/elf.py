@@ -65,9 +65,10 @@ class FrameInfo(NamedTuple):
     start: int
     end: int
     is_entered: bool    # the return address is on top of the stack, as behind a call
+    ra_in_register: bool
 
 
-NO_FRAME = FrameInfo(False, False, False, 0, 0, False)
+NO_FRAME = FrameInfo(False, False, False, 0, 0, False, False)
 # Relocations that fill a slot with the address of a symbol, by machine.
 SLOT_RELOCATIONS = {3: (6, 7), 62: (6, 7)}      # GLOB_DAT, JUMP_SLOT
 STACK_POINTER = {3: 4, 62: 7}                   # numbers of DWARF
@@ -400,7 +401,7 @@ class Elf:
                 continue
             entered = row.cfa == (STACK_POINTER.get(self.machine), self.pointer_size)
             return FrameInfo(True, fde.signal, row.return_address == dwarfcfi.UNDEFINED, fde.start,
-                             fde.end, entered)
+                             fde.end, entered, row.return_address == dwarfcfi.IN_REGISTER)
         return NO_FRAME
 
     def _finders(self):

@@ -23,6 +23,9 @@ IFUNC = 10
 # into their own frame, the return address too (gcc, libgcc/unwind-dw2.c: uw_install_context_1).
 INSTALLERS = ("_Unwind_ForcedUnwind", "_Unwind_RaiseException", "_Unwind_Resume",
               "_Unwind_Resume_or_Rethrow")
+# What a longjmp() of the same file returns from once more. Its CFI describes that frame as soon as
+# it has read the place to go on at into a register (glibc, sysdeps/x86_64/__longjmp.S).
+RETURNING_TWICE = ("setjmp", "_setjmp", "__sigsetjmp")
 
 
 class Reach:
@@ -171,6 +174,13 @@ def _is_installer(image, ea):
         s.name in INSTALLERS and s.ea <= ea < s.ea + s.size for s in image.symbols)
 
 
+def _returning_twice(image, ea):
+    """The functions whose return address code at @ea may have in a register, to jump there."""
+    if not image.frame_info(ea).ra_in_register:
+        return []
+    return [s.ea for s in image.symbols if s.name in RETURNING_TWICE]
+
+
 class Callees:
     """Asks of two neighbours of a stack whether the outer one calls the inner one."""
 
@@ -205,9 +215,17 @@ class Callees:
             mapping = space.find(outer + target - ea)
             if mapping is not None and self._modules.of(mapping).anonymous:
                 return None if callee.anonymous else False
-        todo = [(module, target)] if name is None else []
-        leads = self._search(todo, {name} - {None}, (callee, callee_ea), (pid, space))
-        return None if not leads and callee_ea and _is_installer(callee.image, callee_ea) else leads
+        def search(wanted):
+            todo = [(module, target)] if name is None else []
+            return self._search(todo, {name} - {None}, wanted, (pid, space))
+
+        leads = search((callee, callee_ea))
+        if leads is False and callee_ea is not None:
+            if _is_installer(callee.image, callee_ea):
+                return None
+            leads = any(search((callee, ea)) is True
+                        for ea in _returning_twice(callee.image, callee_ea))
+        return leads
 
     def _search(self, todo, names, wanted, where):
         """Looks for @wanted among all that the addresses @todo and the @names lead to."""

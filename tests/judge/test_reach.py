@@ -55,6 +55,16 @@ SHARED_WAYS = (
     ("ifunc", "plain", OPEN),
     ("missing", "plain", OPEN),
 )
+# From `jumps_on` on, the place to go on at is in a register.
+JUMPS_BACK = (
+    ("_setjmp", "_setjmp", YES),
+    ("_setjmp", "jumps_on", YES),
+    ("_setjmp", "jumps", NO),
+    ("_setjmp", "plain", NO),
+    ("plain", "jumps_on", NO),
+    ("split", "jumps_on", NO),
+    ("bare", "jumps_on", NO),
+)
 
 
 class Files:
@@ -109,6 +119,24 @@ class Ways(unittest.TestCase):
             for called, leaf, verdict in SHARED_WAYS:
                 leaf = files.in_second("exported") if leaf == "exported" else leaf
                 self.check(files, called, leaf, verdict)
+
+    def test_a_jump_back_to_a_frame(self):
+        """A longjmp() goes on behind the call of setjmp(), and behind no other call."""
+        for name, flags in (("static", ()), ("static-32", ("-m32",))):
+            files = Files(name, "-static", "-no-pie", *flags)
+            for way in JUMPS_BACK:
+                self.check(files, *way)
+
+    def test_a_jump_back_out_of_a_library(self):
+        for bits in ((), ("-m32",)):
+            files = Files("lazy" + "".join(bits), "-shared", "-DSHARED", "-Wl,-z,lazy", *bits,
+                          second=("-shared", *bits))
+            self.check(files, "setjmp", files.in_second("setjmp"), YES)
+            self.check(files, "setjmp", files.in_second("jumps_there_on"), YES)
+            self.check(files, "setjmp", files.in_second("jumps_there"), NO)
+            self.check(files, "exported", files.in_second("jumps_there_on"), NO)
+            # The file of this longjmp() has another setjmp().
+            self.check(files, "setjmp", "jumps_on", NO)
 
     def test_the_first_of_several_functions_of_a_name_is_not_assumed(self):
         """The loader decides which one wins, so each of them may be meant."""
