@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
 """fixture.py - builds the programs in fixtures/ for the judge's tests, in a temporary directory."""
 
+import errno
 import os
 import platform
 import shlex
@@ -29,6 +30,16 @@ def build(source, name, *flags):
         lines = done.stderr.strip().splitlines() or ["no message"]
         raise unittest.SkipTest(f"cannot build {name}: {lines[-1]}")
     return target
+
+
+def run(program, *args):
+    """Returns what @program prints, or skips the test where the kernel runs no such programs."""
+    try:
+        return subprocess.run([program, *args], capture_output=True, text=True, check=True).stdout
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        raise unittest.SkipTest(f"the kernel does not run {program}") from error
 
 
 def path(name):

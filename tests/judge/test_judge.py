@@ -37,10 +37,8 @@ class Program:
         flags = ("-O2", "-g0", "-fasynchronous-unwind-tables", "-pthread", *VARIANTS[variant])
         self.path = fixture.build("stack.c", "stack-" + variant.replace(" ", "-"), *flags)
         self.vdso = self.path + ".vdso"
-        text = subprocess.run([self.path, self.vdso], capture_output=True, text=True,
-                              check=True).stdout
         self.maps, self.stacks = [], {}
-        for line in text.splitlines():
+        for line in fixture.run(self.path, self.vdso).splitlines():
             words = line.split()
             if words[0] == "map" and "x" in words[2]:
                 start, end = (int(x, 16) for x in words[1].split("-"))

@@ -85,11 +85,10 @@ def prepare_inputs(directory):
 def vdso32():
     """A file with the vDSO of 32-bit processes, which this one does not have; None without it."""
     try:
-        program = fixture.build("stack.c", "stack32", "-m32", "-pthread")
-    except unittest.SkipTest:
+        path = fixture.path("vdso32")
+        fixture.run(fixture.build("stack.c", "stack32", "-m32", "-pthread"), path)
+    except (unittest.SkipTest, subprocess.CalledProcessError):
         return None
-    path = fixture.path("vdso32")
-    subprocess.run([program, path], stdout=subprocess.DEVNULL, check=False)
     return path if os.path.exists(path) and os.path.getsize(path) > 0 else None
 
 
