@@ -14,17 +14,27 @@
 
 /* Small programs map no more, so their array is allocated once. */
 #define EXPECTED_MAPPINGS 6
+/* The most parts of older mappings that are written beneath later ones, for one pid. */
+#define MAX_LATE 256
 
 typedef struct
 {
   guint64 start, max_end;
 } Written;
 
+/* A part of an older mapping that was written beneath a later one. */
+typedef struct
+{
+  guint64 start, end;
+  guint64 time;
+} Late;
+
 struct _LuSyscapMaps
 {
   LuSyscapMapping *current; /* owned, with references to the files; sorted by start, no overlap */
   guint n_current, n_allocated;
   GArray *written; /* of Written, sorted by start; NULL: the current ones */
+  GArray *late;    /* of Late; NULL: none */
 };
 
 LuSyscapMaps *
@@ -47,6 +57,8 @@ lu_syscap_maps_free (LuSyscapMaps *self)
   g_free (self->current);
   if (self->written != NULL)
     g_array_unref (self->written);
+  if (self->late != NULL)
+    g_array_unref (self->late);
   g_free (self);
 }
 
@@ -295,10 +307,11 @@ n_written (const LuSyscapMaps *self)
   return self->written != NULL ? self->written->len : self->n_current;
 }
 
-/* Returns the end of the part of `mapping` from `at` on that no later mapping covers, and in *next
- * where the covered part after it ends. */
+/* Returns the end of the part of `mapping` from `at` on that no later mapping covers, and in *cover
+ * a copy of the later one that begins there, without a reference; its end is 0 if there is none. */
 static guint64
-find_free_end (const LuSyscapMaps *self, const LuSyscapMapping *mapping, guint64 at, guint64 *next)
+find_free_end (const LuSyscapMaps *self, const LuSyscapMapping *mapping, guint64 at,
+               LuSyscapMapping *cover)
 {
   for (guint i = find_current (self, at); i < self->n_current; i++)
     {
@@ -308,30 +321,89 @@ find_free_end (const LuSyscapMaps *self, const LuSyscapMapping *mapping, guint64
         break;
       if (old->time > mapping->time)
         {
-          *next = MIN (old->end, mapping->end);
+          *cover = *old;
           return MAX (old->start, at);
         }
     }
-  *next = mapping->end;
+  *cover = (LuSyscapMapping){ 0 };
   return mapping->end;
 }
 
-/* Puts the parts of a mapping that no later mapping covers over what is there. */
+/* Returns FALSE if it was noted before, or if there are too many. */
+static gboolean
+note_late (LuSyscapMaps *self, const LuSyscapMapping *part, LuSyscapMapsOutput *output)
+{
+  const Late late = { part->start, part->end, part->time };
+
+  if (self->late == NULL)
+    self->late = g_array_new (FALSE, FALSE, sizeof late);
+  for (guint i = 0; i < self->late->len; i++)
+    if (memcmp (&g_array_index (self->late, Late, i), &late, sizeof late) == 0)
+      return FALSE;
+  if (self->late->len >= MAX_LATE)
+    {
+      output->has_dropped = TRUE;
+      return FALSE;
+    }
+  g_array_append_val (self->late, late);
+  return TRUE;
+}
+
+/* Writes a part of a mapping that `cover`, a later one, covers: readers that look at times need it
+ * for samples from before. The frames of `cover` around it and above it are written again, because
+ * the viewer drops one that reaches past the start of another. */
+static gboolean
+write_beneath (LuSyscapMaps *self, const LuSyscapMapping *part, const LuSyscapMapping *cover,
+               LuSyscapMapsOutput *output, GError **error)
+{
+  const guint64 cuts[] = { cover->start, part->start, part->end, cover->end };
+
+  if (is_same_file (part, cover) || !note_late (self, part, output))
+    return TRUE;
+  separate_written (self);
+  output->has_shadowed = TRUE;
+  if (!emit (output, part, error))
+    return FALSE;
+  note_written (self, part->start, part->end);
+  for (guint i = 0; i + 1 < G_N_ELEMENTS (cuts); i++)
+    {
+      LuSyscapMapping again = *cover;
+
+      again.start = cuts[i];
+      again.end = cuts[i + 1];
+      again.file_offset += cuts[i] - cover->start;
+      if (again.start < again.end && !emit_pieces (self, &again, output, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Puts the parts of a mapping that no later mapping covers over what is there, and the others
+ * beneath. */
 static gboolean
 put_free_parts (LuSyscapMaps *self, const LuSyscapMapping *mapping, LuSyscapMapsOutput *output,
                 GError **error)
 {
-  guint64 next;
+  guint64 at = mapping->start;
 
-  for (guint64 at = mapping->start; at < mapping->end; at = next)
+  while (at < mapping->end)
     {
-      LuSyscapMapping part = *mapping;
+      LuSyscapMapping part = *mapping, cover;
 
       part.start = at;
-      part.end = find_free_end (self, mapping, at, &next);
+      part.end = find_free_end (self, mapping, at, &cover);
       part.file_offset += at - mapping->start;
       if (at < part.end && !lu_syscap_maps_has (self, &part) && !put (self, &part, output, error))
         return FALSE;
+      at = part.end;
+      if (cover.end == 0)
+        continue;
+      part.start = at;
+      part.end = MIN (cover.end, mapping->end);
+      part.file_offset = mapping->file_offset + (at - mapping->start);
+      if (!write_beneath (self, &part, &cover, output, error))
+        return FALSE;
+      at = part.end;
     }
   return TRUE;
 }

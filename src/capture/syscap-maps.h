@@ -10,6 +10,10 @@
  * and remainders are written again. Where an older, longer mapping starts at the same address, the
  * piece begins one byte later; otherwise the viewer would keep the older one.
  *
+ * Samples of a process are not written in the order of their times: those from before an exec may
+ * follow those from after it, on another CPU. A mapping that is older than what covers it is
+ * written with its own time, so that readers that look at times find it; the viewer drops it.
+ *
  * Owned by the writer thread. */
 
 #pragma once

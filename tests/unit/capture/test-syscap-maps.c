@@ -50,8 +50,16 @@ static const MapsCase cases[] = {
   { "over a hole, over it all, a hole again",
     { { 4, 12, 1, 1 }, { 8, 2, 2, 2 }, { 2, 20, 3, 3 }, { 8, 2, 4, 4 } },
     TRUE },
-  { "an older one arrives late", { { 8, 4, 2, 9 }, { 4, 12, 1, 1 } }, FALSE },
-  { "an older one arrives too late", { { 4, 12, 2, 9 }, { 8, 2, 1, 1 } }, FALSE },
+  { "an older one arrives late", { { 8, 4, 2, 9 }, { 4, 12, 1, 1 } }, TRUE },
+  { "an older one arrives too late", { { 4, 12, 2, 9 }, { 8, 2, 1, 1 } }, TRUE },
+  { "an older one of the same size arrives late", { { 4, 4, 2, 9 }, { 4, 4, 1, 1 } }, TRUE },
+  { "an older, shorter one arrives late", { { 4, 8, 2, 9 }, { 4, 4, 1, 1 } }, TRUE },
+  { "an older, longer one arrives late", { { 4, 4, 2, 9 }, { 4, 8, 1, 1 } }, TRUE },
+  { "an older one arrives twice", { { 4, 4, 2, 9 }, { 4, 8, 1, 1 }, { 4, 8, 1, 1 } }, TRUE },
+  { "an older one arrives beneath two",
+    { { 4, 4, 2, 9 }, { 10, 4, 3, 9 }, { 2, 16, 1, 1 } },
+    TRUE },
+  { "an older one of the same file arrives late", { { 4, 4, 1, 9 }, { 4, 4, 1, 1 } }, FALSE },
 };
 
 static gboolean
@@ -230,6 +238,58 @@ test_random (void)
     }
 }
 
+/* What a reader that looks at times takes for mapped at `time`; NULL: nothing. */
+static const LuSyscapMapping *
+find_at (GArray *frames, guint64 address, guint64 time)
+{
+  const LuSyscapMapping *found = NULL;
+
+  for (guint i = 0; i < frames->len; i++)
+    {
+      const LuSyscapMapping *frame = &g_array_index (frames, LuSyscapMapping, i);
+
+      if (address >= frame->start && address < frame->end && frame->time <= time
+          && (found == NULL || frame->time >= found->time))
+        found = frame;
+    }
+  return found;
+}
+
+/* Samples from before an exec are written after samples from behind it. */
+static void
+test_late (void)
+{
+  const Put newer[] = { { 4, 12, 2, 9 }, { 8, 2, 2, 9 }, { 8, 4, 2, 9 }, { 6, 3, 2, 9 } };
+  const Put older = { 8, 4, 1, 1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (newer); i++)
+    {
+      g_autoptr (LuSyscapMaps) maps = lu_syscap_maps_new ();
+      g_autoptr (GArray) frames = frames_new ();
+      const Put puts[] = { newer[i], older, older };
+      LuSyscapMapsOutput output = { .emit = collect, .user_data = frames };
+      guint n_frames = 0;
+
+      for (guint k = 0; k < G_N_ELEMENTS (puts); k++)
+        {
+          LuSyscapMapping mapping = mapping_of (&puts[k]);
+
+          n_frames = frames->len;
+          lu_syscap_maps_add (maps, &mapping, &output, NULL);
+          lu_file_id_unref (mapping.file);
+        }
+      g_assert_cmpuint (frames->len, ==, n_frames); /* the last one says nothing new */
+      for (guint page = older.start; page < older.start + older.n_pages; page++)
+        {
+          guint64 address = BASE + page * PAGE + 0x80;
+          gboolean is_covered = page >= newer[i].start && page < newer[i].start + newer[i].n_pages;
+
+          g_assert_cmpuint (find_at (frames, address, 8)->module_id, ==, 1);
+          g_assert_cmpuint (find_at (frames, address, 9)->module_id, ==, is_covered ? 2 : 1);
+        }
+    }
+}
+
 static void
 test_remainders (void)
 {
@@ -286,6 +346,7 @@ main (int argc, char **argv)
   file_ids = lu_file_ids_new ();
   TEST_ADD_CASES ("/output/syscap-maps", cases, test_case);
   g_test_add_func ("/output/syscap-maps/random", test_random);
+  g_test_add_func ("/output/syscap-maps/late", test_late);
   g_test_add_func ("/output/syscap-maps/remainders", test_remainders);
   g_test_add_func ("/output/syscap-maps/bounded", test_bounded);
   return g_test_run ();
