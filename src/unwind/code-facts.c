@@ -6,6 +6,7 @@
 #include "unwind/code-facts.h"
 
 #include "module/function-frame.h"
+#include "table/cfi.h"
 
 /* Returns where in the file an address in the mapping is. */
 static guint64
@@ -41,6 +42,11 @@ kind_without_code (LuCodeResult result)
 #define KEPT_UNDECIDED LU_CALL_NONE
 #define KEPT_PUSHED    LU_CALL_NONE
 #define KEPT_ROOT      LU_CALL_DIRECT
+
+/* Answers about functions that end with a call. */
+#define LAST_KEY      (LEAF_KEY | G_GUINT64_CONSTANT (1) << 57)
+#define KEPT_LAST     LU_CALL_DIRECT
+#define KEPT_NOT_LAST LU_CALL_NONE
 
 /* A leaf that pushes a register, or pops words, is kept as a number of seven digits of three
  * values. One that is not there any more makes the answer unknown. */
@@ -199,6 +205,38 @@ lu_code_is_root (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuD
     default:
       return LU_PROVIDER_NONE;
     }
+}
+
+/* Returns whether the FDE of the code before an ELF address ends there. */
+static gboolean
+is_end_of_fde (LuImage *image, guint64 address)
+{
+  g_autoptr (LuCfi) cfi = lu_cfi_new_for_look_ups (image);
+  guint64 from, to;
+  LuFde fde;
+
+  return cfi != NULL && lu_cfi_find (cfi, address - 1, &fde, &from, &to) && fde.end == address;
+}
+
+gboolean
+lu_code_was_last_call (const LuDwflMapping *mapping, guint64 pc)
+{
+  return known_kind (mapping, LAST_KEY | file_offset_of (mapping, pc)) == KEPT_LAST;
+}
+
+gboolean
+lu_code_is_last_call (const LuDwflMapping *mapping, guint64 pc)
+{
+  guint64 key = LAST_KEY | file_offset_of (mapping, pc);
+  LuImage *image = lu_module_image (mapping->module);
+  LuCallKind kept = known_kind (mapping, key);
+
+  if (kept == LU_CALL_UNKNOWN)
+    {
+      kept = image != NULL && is_end_of_fde (image, pc - mapping->bias) ? KEPT_LAST : KEPT_NOT_LAST;
+      lu_call_sites_add (lu_module_make_call_sites (mapping->module), key, kept);
+    }
+  return kept == KEPT_LAST;
 }
 
 /* Returns FALSE if the file is an ELF file without code at the address. */

@@ -48,6 +48,13 @@ LuLeaf lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
 LuProviderResult lu_code_is_root (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                                   const LuDwflMapping *mapping, guint64 pc);
 
+/* Returns whether the call before `pc` is the last instruction of its function, as CFI tells, so
+ * that it never returns. Worker thread only; the CFI must be held. */
+gboolean lu_code_is_last_call (const LuDwflMapping *mapping, guint64 pc);
+/* Returns whether lu_code_is_last_call() was TRUE. FALSE: it was not, or nobody has asked. Any
+ * thread. */
+gboolean lu_code_was_last_call (const LuDwflMapping *mapping, guint64 pc);
+
 /* Returns the module of a mapping for the code reader. */
 static inline LuMappedModule
 lu_code_file_of (const LuDwflMapping *mapping, gint32 pid)

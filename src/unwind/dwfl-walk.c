@@ -629,6 +629,15 @@ visit_frame (Dwfl_Frame *state, void *data)
   return DWARF_CB_OK;
 }
 
+/* Returns whether a return address of 0 ends the stack (is_end() in walk-frame.c). */
+static gboolean
+is_end (const Walk *walk)
+{
+  return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup)
+         || (!walk->is_exact && walk->mapping->status == LU_STATUS_COMPLETE
+             && lu_code_is_last_call (walk->mapping, walk->lookup + 1));
+}
+
 /* Returns why libdwfl found no caller although there is a rule. */
 static LuStatus
 explain_end (const Walk *walk, guint64 *stack_needed)
@@ -636,8 +645,7 @@ explain_end (const Walk *walk, guint64 *stack_needed)
   if (walk->has_failed)
     return explain_address (walk, walk->failed_address, stack_needed);
   if (walk->n_reads > 0 && (walk->last_value & lu_arch_address_mask (walk->arch)) == 0)
-    return lu_dwfl_facts_is_entry (walk->mapping, walk->lookup) ? LU_STATUS_COMPLETE
-                                                                : LU_STATUS_BAD_RETURN_ADDRESS;
+    return is_end (walk) ? LU_STATUS_COMPLETE : LU_STATUS_BAD_RETURN_ADDRESS;
   /* The rule needs a register that was saved in unreadable memory. */
   if (walk->has_lost)
     return explain_address (walk, walk->lost_address, stack_needed);

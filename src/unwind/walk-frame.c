@@ -333,6 +333,15 @@ land (LuWalk *walk, const struct lu_rule *rule, guint64 last_sp)
   walk->has_lost_fp |= has_fp && regs->known == 0;
 }
 
+/* Returns whether a return address of 0 ends the stack: at the program's entry, or in a function
+ * that is in a call that never returns, whose own return address nothing will need. */
+static gboolean
+is_end (const LuDwflMapping *mapping, guint64 lookup, guint64 pc)
+{
+  return lu_dwfl_facts_is_entry (mapping, lookup)
+         || (lookup < pc && lu_code_was_last_call (mapping, pc));
+}
+
 static LuWalkResult
 step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, guint64 lookup)
 {
@@ -348,8 +357,8 @@ step (LuWalk *walk, const struct lu_rule *rule, const LuDwflMapping *mapping, gu
     return walk->has_lost_fp ? finish (walk, (LuStatus) result, last_pc) : LU_WALK_LEFT;
   regs->pc &= regs->address_mask;
   if (regs->pc == 0)
-    return lu_dwfl_facts_is_entry (mapping, lookup) ? finish (walk, LU_STATUS_COMPLETE, last_pc)
-                                                    : LU_WALK_LEFT;
+    return is_end (mapping, lookup, last_pc) ? finish (walk, LU_STATUS_COMPLETE, last_pc)
+                                             : LU_WALK_LEFT;
   if (regs->frame_kind == LU_FRAME_KIND_INTERRUPTED)
     walk->is_off_copy = regs->sp - walk->copy.start >= walk->sample->stack_size
                         && regs->sp - last_sp > MAX_SIGNAL_FRAME;

@@ -71,6 +71,7 @@ class FrameInfo(NamedTuple):
 NO_FRAME = FrameInfo(False, False, False, 0, 0, False, False)
 # Relocations that fill a slot with the address of a symbol, by machine.
 SLOT_RELOCATIONS = {3: (6, 7), 62: (6, 7)}      # GLOB_DAT, JUMP_SLOT
+CALL = b"\xe8"
 STACK_POINTER = {3: 4, 62: 7}                   # numbers of DWARF
 
 
@@ -92,7 +93,7 @@ class Elf:
         except struct.error as error:
             raise ElfError(f"{self.path}: headers are cut") from error
         self._sections = self._symbols = self._symbol_starts = self._cfi = None
-        self._exports = self._slots = None
+        self._exports = self._slots = self._call_targets = None
         self._frame_infos = {}
 
     def _read_header(self):
@@ -133,6 +134,19 @@ class Elf:
 
     def is_exec_ea(self, ea):
         return any(s.ea <= ea < s.ea + s.mem_size for s in self.exec_loads)
+
+    def call_targets(self):
+        """Where bytes that look like direct calls (of x86) lead."""
+        if self._call_targets is None:
+            self._call_targets = set()
+            for s in self.exec_loads:
+                code = self.data[s.offset:s.offset + s.file_size]
+                at = code.find(CALL)
+                while 0 <= at <= len(code) - 5:
+                    distance, = struct.unpack_from("<i", code, at + 1)
+                    self._call_targets.add(s.ea + at + 5 + distance)
+                    at = code.find(CALL, at + 1)
+        return self._call_targets
 
     def bytes_at(self, ea, size):
         """@size bytes of the image at @ea, or None when no LOAD has them all in its file part."""

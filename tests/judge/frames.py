@@ -122,7 +122,8 @@ class Module:
                       for at in ((1,) if how == RETURN else (0, -RESTORER.index(SYSCALLS[0]))))
         interrupts = signal or self._is_go_function(ea, symbol, GO_PREEMPT)
         in_clone = how == RETURN and self.image.bytes_at(ea + 1, len(THREAD_EXIT)) == THREAD_EXIT
-        root = info.ra_undefined or in_entry or in_clone
+        root = (info.ra_undefined or in_entry or in_clone
+                or (how == RETURN and self._is_first(info, ea + 1)))
         if how == RETURN and self._is_hand_made_root(ea + 1):
             return Frame(None, False, True, False, False, name)
         fault = None
@@ -139,6 +140,14 @@ class Module:
         """
         return (self.image.bytes_at(ea - 2, 2) in SYSCALLS
                 and self.image.frame_info(ea - 1).signal)
+
+    def _is_first(self, info, return_ea):
+        """Whether the function may be the first one of a stack made by hand: nobody calls it
+        directly, and it ends with the call before @return_ea, which therefore never returns. Ruby's
+        fibers begin so, with a return address of 0.
+        """
+        return (info.has_fde and return_ea == info.end and self._is_called(return_ea)
+                and info.start not in self.image.call_targets())
 
     def _is_go_function(self, ea, symbol, names):
         return (self._is_go and symbol is not None and symbol.ea <= ea < symbol.ea + symbol.size

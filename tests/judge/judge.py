@@ -16,7 +16,7 @@ that its MAP frames name.  A user stack is complete when
   - code in no file (a JIT's), of which nothing can be read, is called by code in no file too, or
     from a file by a call that can lead there; such stacks are counted,
   - the outermost frame is in the function at the ELF entry point, or where CFI says that the return
-    address is undefined, or, in Go programs, in a function where Go's run-time ends its tracebacks
+    address is undefined, or in a call that ends a function that nobody calls directly, or, in Go programs, in a function where Go's run-time ends its tracebacks
     (their CFI says nothing there); the last are counted.
 
 Samples that the recorder calls impossible (EXCLUDED) are left out of the percentage, and counted.

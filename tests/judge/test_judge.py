@@ -362,6 +362,25 @@ class GoStacks(Verdicts):
         self.refuse(self.stack("worker", 0, "-DGO"), frames.NO_CALL)
 
 
+class StacksMadeByHand(Verdicts):
+    """First functions, without a caller; addresses of a file that never runs."""
+
+    def stack(self, root):
+        path = fixture.build("coroutine.S", "coroutine", "-nostdlib", "-static", "-no-pie")
+        image = elf.Elf(path)
+        symbols = {s.name: s.ea for s in image.symbols}
+        code = image.exec_loads[0]
+        w = capwriter.Writer().map(code.ea, code.ea + 4096, code.offset, path, image.build_id)
+        return w.sample([symbols["worker"], symbols[root] + 5])
+
+    def test_first_function(self):
+        self.accept(self.stack("begin"))
+
+    def test_function_that_may_have_a_caller(self):
+        self.refuse(self.stack("called"), judge.NO_ROOT)
+        self.refuse(self.stack("returns"), judge.NO_ROOT)
+
+
 class Counting(Verdicts):
     def test_states_and_exclusions(self):
         p = program()

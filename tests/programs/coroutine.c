@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* coroutine.c - `coroutine context|fcontext|zero|switch`: burns its time on a stack of its own.
+/* coroutine.c - `coroutine context|fcontext|zero|last|switch`: burns its time on a stack of its
+ * own.
  *
  * `context` uses libc's makecontext; the stack ends in libc. `fcontext` begins it with the code of
- * Boost's make_fcontext(), and `zero` with a return address and a frame pointer of 0, as Ruby does.
+ * Boost's make_fcontext(), and `zero` with a return address and a frame pointer of 0. So does
+ * `last`, as Ruby does: its first function ends with a call that never returns.
  * `switch` uses a few hand-written instructions without CFI, like most coroutine libraries; no
  * unwinder can go past them, and the walk must say so. */
 #include "known.h"
@@ -83,6 +85,19 @@ coroutine_for_ever (void)
   _exit (0);
 }
 
+KNOWN __attribute__ ((noreturn)) void
+coroutine_end (void)
+{
+  coroutine_inner ();
+  _exit (0);
+}
+
+KNOWN __attribute__ ((noreturn)) void
+coroutine_last (void)
+{
+  coroutine_end ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -95,6 +110,8 @@ main (int argc, char **argv)
     run_from_root (own_stack + sizeof own_stack, coroutine, finish);
   if (argc > 1 && strcmp (argv[1], "zero") == 0)
     run_from_root (own_stack + sizeof own_stack, coroutine_for_ever, NULL);
+  if (argc > 1 && strcmp (argv[1], "last") == 0)
+    run_from_root (own_stack + sizeof own_stack, coroutine_last, NULL);
   getcontext (&own_context);
   own_context.uc_stack.ss_sp = own_stack;
   own_context.uc_stack.ss_size = sizeof own_stack;
