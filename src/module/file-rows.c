@@ -59,18 +59,40 @@ is_decoded (const LuImage *image)
   return arch != NULL && arch->files.decoded_bits != 0 && lu_image_is_64bit (image);
 }
 
+/* Reads where the file's functions of Go are. FALSE: it is a Go program, but that is not known. The
+ * range is empty if it is none. */
+static gboolean
+read_go_code (int fd, LuCodeRange *code)
+{
+  LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
+  LuElfHeaders headers = { 0 };
+  LuGoTableFunction first, last;
+  gboolean is_known = TRUE;
+
+  *code = (LuCodeRange){ 0 };
+  if (lu_elf_headers_read (&headers, &input, NULL)
+      && (lu_go_table_has_section (&headers)
+          || lu_elf_headers_find_section (&headers, ".note.go.buildid") != NULL))
+    {
+      g_autoptr (LuGoTable) table = lu_go_table_read (&headers, &input);
+      guint n = table != NULL ? lu_go_table_n_functions (table) : 0;
+
+      is_known = n > 0 && lu_go_table_function (table, 0, &first)
+                 && lu_go_table_function (table, n - 1, &last);
+      if (is_known)
+        *code = (LuCodeRange){ .start = first.start, .end = last.end };
+    }
+  lu_elf_headers_clear (&headers);
+  return is_known;
+}
+
 /* The stacks of Go change in ways that instructions do not show. */
 static gboolean
 is_go (int fd)
 {
-  LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
-  LuElfHeaders headers = { 0 };
-  gboolean is_go = lu_elf_headers_read (&headers, &input, NULL)
-                   && (lu_go_table_has_section (&headers)
-                       || lu_elf_headers_find_section (&headers, ".note.go.buildid") != NULL);
+  LuCodeRange code;
 
-  lu_elf_headers_clear (&headers);
-  return is_go;
+  return !read_go_code (fd, &code) || code.end > code.start;
 }
 
 /* Code that CFI covers */
@@ -85,11 +107,12 @@ typedef struct
   gboolean is_entry_bare;
   const LuSegment *segments;
   guint n_segments;
+  LuCodeRange go; /* code of Go, which has its own table */
 } Coverage;
 
 /* Adds the code of a range that has no CFI, unless it is only padding. */
 static void
-note_gap (Coverage *self, guint64 from, guint64 to)
+add_gap (Coverage *self, guint64 from, guint64 to)
 {
   for (guint i = 0; to - from > MAX_PADDING && i < self->n_segments; i++)
     {
@@ -104,6 +127,23 @@ note_gap (Coverage *self, guint64 from, guint64 to)
       self->is_entry_bare |= self->entry >= gap.start && self->entry < gap.end;
       self->gap_size += gap.end - gap.start;
     }
+}
+
+/* Does so with what is not in the code of Go. */
+static void
+note_gap (Coverage *self, guint64 from, guint64 to)
+{
+  guint64 before = MIN (to, self->go.start), behind = MAX (from, self->go.end);
+
+  if (self->go.end <= self->go.start)
+    {
+      add_gap (self, from, to);
+      return;
+    }
+  if (from < before)
+    add_gap (self, from, before);
+  if (behind < to)
+    add_gap (self, behind, to);
 }
 
 static void
@@ -287,10 +327,11 @@ read_found (CodeReading *reading, GArray *gaps, const gint *is_cancelled)
 }
 
 static LuCodeRows *
-read_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelled)
+read_gaps (LuCompiler *compiler, LuImage *image, int fd, const LuCodeRange *go,
+           const gint *is_cancelled)
 {
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
-  Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image) };
+  Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image), .go = *go };
   CodeReading reading = { .compiler = compiler,
                           .found.gaps = gaps,
                           .fd = fd,
@@ -309,12 +350,13 @@ read_gaps (LuCompiler *compiler, LuImage *image, int fd, const gint *is_cancelle
 LuCodeRows *
 lu_file_rows_read_gaps (LuImage *image, int fd, const gint *is_cancelled)
 {
-  LuCompiler *compiler = lu_decoder_load () && !is_go (fd) ? begin_cfi (image) : NULL;
+  LuCodeRange go;
+  LuCompiler *compiler = lu_decoder_load () && read_go_code (fd, &go) ? begin_cfi (image) : NULL;
   LuCodeRows *rows = NULL;
 
   if (compiler == NULL)
     return NULL;
-  rows = read_gaps (compiler, image, fd, is_cancelled);
+  rows = read_gaps (compiler, image, fd, &go, is_cancelled);
   end_cfi (compiler, image);
   return rows;
 }

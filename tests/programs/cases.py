@@ -140,6 +140,12 @@ def go_signals(about, options):
                 seen=[(handled, 100), (preempted, 100)])
 
 
+def go_bare(about, options):
+    """The walk in the kernel, which could go on on the goroutine's stack, has no such rows."""
+    return Case(about, ["@go-switch-bare", "slots"],
+                [["hot", "on_other_stack", "runtime.asmcgocall", OTHER_STACK]], options=options)
+
+
 def go_switch(about, how, function, kernel):
     inner = ["hot", "on_other_stack", function]
     whole = [*inner, "call_kept", "goroutine", "main", *START]
@@ -234,6 +240,8 @@ CASES = {
                           True),
     "go-slots": go_switch("one that has called C", "slots", "runtime.asmcgocall", True),
     "go-frame": go_switch("one that keeps its frame pointer", "frame", "runtime.nanotime1", True),
+    "go-bare": go_bare("C code without CFI that was called by Go", []),
+    "go-bare-table": go_bare("the same, in user space", TABLE),
     "go-sched-table": go_switch("a stack that no copy has", "sched", "runtime.systemstack", False),
     "go-frame-table": go_switch("the same by frame pointer", "frame", "runtime.nanotime1", False),
     "dynamic-frame": Case("alloca, a variable-length array, an aligned frame", ["@dynamic-frame"],
