@@ -187,7 +187,10 @@ decode_extension (Decoding *self)
       if (is_register (from))
         op->src = number_of (from);
       else if (is_memory (from))
-        take_memory (self, from);
+        {
+          take_memory (self, from);
+          op->target = op->scale;
+        }
       op->scale = (guint8) (from->size / 8);
     }
 }

@@ -32,7 +32,8 @@ typedef enum
   LU_OP_CONSTANT,     /* dst = target */
   LU_OP_ALIGN,        /* dst &= a negative number */
   LU_OP_LIMIT,        /* dst is now 0 to value, for unsigned numbers */
-  LU_OP_EXTEND,       /* dst = the lowest bytes (`scale` of them) of src or [m], unsigned */
+  LU_OP_EXTEND,       /* dst = the lowest bytes (`scale` of them) of src, or of the memory at base +
+                       * index * target + value, unsigned */
   LU_OP_ZERO,         /* dst = 0 */
   LU_OP_SUM,          /* dst += src */
   LU_OP_STORE,        /* [m] = src, or another value, of any size */

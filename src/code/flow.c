@@ -22,6 +22,8 @@
 #define MIN_WORK      4096
 /* Entries of a table of jumps. */
 #define MAX_ENTRIES 4096
+/* Entries of a table of bytes. */
+#define MAX_BYTES 256
 /* Instructions that are looked at to tell whether a function begins. */
 #define MAX_STRAIGHT 64
 /* rbx, rbp, r12 to r15 */
@@ -443,6 +445,35 @@ follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
   return TRUE;
 }
 
+/* Returns a limit of what an instruction loads from a table of bytes, which has the index for a
+ * table of jumps; 0: there is none. */
+static guint32
+byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
+{
+  const LuFlowFile *file = self->file;
+  guint8 bytes[MAX_BYTES];
+  guint8 most = 0;
+  guint64 address;
+  guint32 n;
+
+  if (!lu_path_byte_table (path, op, &address, &n) || n > sizeof bytes
+      || !file->read (file->data, address, bytes, n))
+    return 0;
+  for (guint32 i = 0; i < n; i++)
+    most = MAX (most, bytes[i]);
+  return (guint32) most + 1;
+}
+
+static void
+apply (LuFlow *self, const LuOp *op, LuPath *path)
+{
+  guint32 limit = op->kind == LU_OP_EXTEND ? byte_table_limit (self, op, path) : 0;
+
+  lu_path_apply (path, op);
+  if (limit > 0)
+    lu_path_limit (path, op->dst, limit);
+}
+
 static void
 jump_indirectly (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
 {
@@ -548,7 +579,7 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
     default:
       if (op->kind == LU_OP_CONSTANT && is_at_home (self, op->target))
         g_array_append_val (self->pointers, op->target);
-      lu_path_apply (path, op);
+      apply (self, op, path);
       return next;
     }
 }

@@ -377,6 +377,31 @@ find_table (const LuPath *self, const LuOp *op, guint size, LuKnown *table)
   return TRUE;
 }
 
+void
+lu_path_limit (LuPath *self, guint8 reg, guint32 n)
+{
+  if (fact_of (reg) != LU_FACT_SP)
+    set_known (self, reg, (LuKnown){ .kind = LU_KNOWN_LIMIT, .n = n });
+}
+
+gboolean
+lu_path_byte_table (const LuPath *self, const LuOp *op, guint64 *address, guint32 *n)
+{
+  LuKnown index = get_known (self, op->index), base = get_known (self, op->base), turn = index;
+
+  if (base.kind == LU_KNOWN_LIMIT)
+    {
+      index = base;
+      base = turn;
+    }
+  if (op->kind != LU_OP_EXTEND || op->src != LU_CODE_NO_REGISTER || op->scale != 1
+      || op->target != 1 || base.kind != LU_KNOWN_CONSTANT || index.kind != LU_KNOWN_LIMIT)
+    return FALSE;
+  *address = (guint64) (base.value + op->value);
+  *n = index.n;
+  return TRUE;
+}
+
 static void
 load_table (LuPath *self, const LuOp *op, guint size)
 {
@@ -409,10 +434,11 @@ sum (LuPath *self, const LuOp *op)
   LuKnown base = to.kind == LU_KNOWN_OFFSET ? from : to;
 
   lose (self, op->dst);
-  if (offset.kind != LU_KNOWN_OFFSET || base.kind != LU_KNOWN_CONSTANT || offset.value != base.value
+  if (offset.kind != LU_KNOWN_OFFSET || base.kind != LU_KNOWN_CONSTANT
       || fact_of (op->dst) == LU_FACT_SP)
     return;
   offset.kind = LU_KNOWN_TARGET;
+  offset.base = base.value;
   set_known (self, op->dst, offset);
 }
 
@@ -627,7 +653,8 @@ lu_path_jump_table (const LuPath *self, const LuOp *op, LuJumpTable *table)
     return FALSE;
   else
     known.kind = LU_KNOWN_POINTER;
-  table->address = table->base = (guint64) known.value;
+  table->address = (guint64) known.value;
+  table->base = (guint64) known.base;
   table->n = known.n;
   table->is_wide = known.kind == LU_KNOWN_POINTER;
   return TRUE;

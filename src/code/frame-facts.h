@@ -59,14 +59,14 @@ typedef enum
   LU_KNOWN_SCALED,   /* such a number times 4 or 8 */
   LU_KNOWN_OFFSET,   /* one of n offsets of 32 bits, in the table at value */
   LU_KNOWN_POINTER,  /* one of n pointers, in the table at value */
-  LU_KNOWN_TARGET,   /* the table at value + one of its n offsets */
+  LU_KNOWN_TARGET,   /* base + one of n offsets of 32 bits, in the table at value */
 } LuKnownKind;
 
 typedef struct
 {
   guint8 reg, kind; /* kind: LuKnownKind */
   guint32 n;
-  gint64 value;
+  gint64 value, base;
 } LuKnown;
 
 #define LU_MAX_KNOWN 6
@@ -107,6 +107,12 @@ gboolean lu_frame_facts_rule (const LuFrameFacts *self, struct lu_rule *rule);
 /* Like it, for a function that does not save the frame pointer that it changes: it need not be
  * known. */
 gboolean lu_frame_facts_rule_without_fp (const LuFrameFacts *self, struct lu_rule *rule);
+
+/* Finds the table of bytes in which an instruction looks up an index: its address and number of
+ * entries. FALSE: it is none, or its size is not known. */
+gboolean lu_path_byte_table (const LuPath *self, const LuOp *op, guint64 *address, guint32 *n);
+/* Notes that a register has an unsigned number below `n`. */
+void lu_path_limit (LuPath *self, guint8 reg, guint32 n);
 
 /* A table of addresses of code, for a jump. */
 typedef struct

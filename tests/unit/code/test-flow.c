@@ -155,6 +155,16 @@ static const Case cases[] = {
       { 21, ENTRY },
       { 22, ENTRY },
       { 23, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
+  /* cmp $2,edi; ja 1f; lea B(rip),rdx; movzbl (rdx,rdi,1),eax; lea T(rip),rdx; lea 1f(rip),rcx;
+   * movslq (rdx,rax,4),rax; add rcx,rax; jmp *rax; 1: ret; 2: push rbx; pop rbx; ret; B: 1, 0, 0;
+   * T: 2b - 1b, 1b - 1b, and what is no entry */
+  { "a table of bytes before one of jumps",
+    "83 ff 02 77 22 48 8d 15 1f 00 00 00 0f b6 04 3a 48 8d 15 17 00 00 00 48 8d 0d 09 00 00 00 "
+    "48 63 04 82 48 01 c8 ff e0 c3 53 5b c3 01 00 00 01 00 00 00 00 00 00 00 ff ff ff 7f",
+    { { 37, ENTRY },
+      { 39, ENTRY },
+      { 40, ENTRY },
+      { 41, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
 };
 
 typedef struct
