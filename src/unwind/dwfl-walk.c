@@ -260,7 +260,7 @@ is_end_of_go_stack (const Walk *walk, LuStatus *status)
 
 /* Returns why the bytes at this address are not in the copy. */
 static LuStatus
-explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
+explain_address (Walk *walk, guint64 address, guint64 *stack_needed)
 {
   const LuSample *sample = walk->sample;
   guint64 offset = address - walk->sampled_sp;
@@ -271,8 +271,10 @@ explain_address (const Walk *walk, guint64 address, guint64 *stack_needed)
     return LU_STATUS_UNREADABLE_MEMORY; /* constants in a file: not read live */
   if (address < walk->sampled_sp || offset > MAX_STACK)
     return LU_STATUS_OTHER_STACK;
-  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
-    return LU_STATUS_UNREADABLE_MEMORY; /* a page that was not resident */
+  walk->is_at_absent_page =
+      sample->stack_size < sample->stack_asked && offset < sample->stack_asked;
+  if (walk->is_at_absent_page)
+    return LU_STATUS_UNREADABLE_MEMORY;
   *stack_needed = offset + walk->arch->word_size;
   return LU_STATUS_TRUNCATED_COPY;
 }
@@ -640,7 +642,7 @@ is_end (const Walk *walk)
 
 /* Returns why libdwfl found no caller although there is a rule. */
 static LuStatus
-explain_end (const Walk *walk, guint64 *stack_needed)
+explain_end (Walk *walk, guint64 *stack_needed)
 {
   if (walk->has_failed)
     return explain_address (walk, walk->failed_address, stack_needed);
@@ -679,6 +681,7 @@ lu_dwfl_walk_run (LuDwflWalk *walk)
     finish (walk, LU_STATUS_UNSUPPORTED_ABI, 0);
   else if (!walk->is_finished)
     finish (walk, explain_end (walk, &stack->stack_needed), last_pc (walk));
-  if (walk->inferred_n_frames > 0 && lu_fp_step_is_refuted_by (stack->status))
+  if (walk->inferred_n_frames > 0
+      && lu_fp_step_is_refuted_by (stack->status, walk->is_at_absent_page))
     take_step_back (walk);
 }

@@ -53,8 +53,9 @@ typedef struct
   const LuDwflMapping *mapping;
   guint64 lookup; /* the address that was looked up */
   guint64 sp;
-  gboolean is_exact;    /* its pc is not a return address */
-  gboolean is_off_copy; /* the interrupted stack is not in the copy */
+  gboolean is_exact;          /* its pc is not a return address */
+  gboolean is_off_copy;       /* the interrupted stack is not in the copy */
+  gboolean is_at_absent_page; /* the walk ended where the copy ended early */
   gboolean is_signal_frame;
   gboolean is_landing; /* see dwfl-facts.h */
   guint8 self_saved;   /* see dwfl-facts.h */

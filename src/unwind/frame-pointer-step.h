@@ -25,12 +25,14 @@ lu_fp_step_is_possible (const LuDwflMapping *mapping)
 }
 
 /* Returns whether a walk that ends like this may have been misled by a frame-pointer step. The
- * stack then ends where that step was made. */
+ * stack then ends where that step was made. If the copy ended early, because a page was absent,
+ * that shows nothing: large frames have pages that nobody has touched. */
 static inline gboolean
-lu_fp_step_is_refuted_by (LuStatus status)
+lu_fp_step_is_refuted_by (LuStatus status, gboolean is_at_absent_page)
 {
   return status == LU_STATUS_BAD_RETURN_ADDRESS || status == LU_STATUS_NO_MAPPING
-         || status == LU_STATUS_OTHER_STACK || status == LU_STATUS_UNREADABLE_MEMORY;
+         || status == LU_STATUS_OTHER_STACK
+         || (status == LU_STATUS_UNREADABLE_MEMORY && !is_at_absent_page);
 }
 
 /* The first walk from a leaf without unwind information whose end is no proof that it went wrong:

@@ -53,7 +53,9 @@ finish (LuWalk *walk, LuStatus status, guint64 end_pc)
       walk->is_refuted = TRUE;
       return LU_WALK_LEFT;
     }
-  return walk->has_inferred && lu_fp_step_is_refuted_by (status) ? LU_WALK_LEFT : LU_WALK_DONE;
+  return walk->has_inferred && lu_fp_step_is_refuted_by (status, walk->is_at_absent_page)
+             ? LU_WALK_LEFT
+             : LU_WALK_DONE;
 }
 
 /* Ends the walk because the word at failed_address is not in the copy. */
@@ -70,7 +72,9 @@ finish_unreadable (LuWalk *walk, guint64 pc)
     return finish (walk, LU_STATUS_UNREADABLE_MEMORY, pc);
   if (address < walk->copy.start || offset > MAX_STACK)
     return finish (walk, LU_STATUS_OTHER_STACK, pc);
-  if (sample->stack_size < sample->stack_asked && offset < sample->stack_asked)
+  walk->is_at_absent_page =
+      sample->stack_size < sample->stack_asked && offset < sample->stack_asked;
+  if (walk->is_at_absent_page)
     return finish (walk, LU_STATUS_UNREADABLE_MEMORY, pc);
   walk->stack->stack_needed = offset + 8;
   return finish (walk, LU_STATUS_TRUNCATED_COPY, pc);

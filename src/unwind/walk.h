@@ -32,13 +32,14 @@ typedef struct
   LuCutOffWalk cut_off;   /* of those from the top */
   guint64 failed_address; /* address of the last failed read */
   LuProviderState provider_state;
-  gboolean is_off_copy;  /* the interrupted stack is not in the copy */
-  gboolean has_lost_fp;  /* some frame's FP or BX may be that of a catching frame */
-  gboolean is_inferred;  /* the next frame is inferred */
-  gboolean is_derived;   /* the next frame was found by a row that is not from CFI */
-  gboolean has_inferred; /* some frame is inferred */
-  gboolean is_from_top;  /* the leaf's return address was taken from the top of the stack */
-  gboolean is_refuted;   /* the stack is not complete, so that was wrong */
+  gboolean is_off_copy;       /* the interrupted stack is not in the copy */
+  gboolean is_at_absent_page; /* the walk ended where the copy ended early */
+  gboolean has_lost_fp;       /* some frame's FP or BX may be that of a catching frame */
+  gboolean is_inferred;       /* the next frame is inferred */
+  gboolean is_derived;        /* the next frame was found by a row that is not from CFI */
+  gboolean has_inferred;      /* some frame is inferred */
+  gboolean is_from_top;       /* the leaf's return address was taken from the top of the stack */
+  gboolean is_refuted;        /* the stack is not complete, so that was wrong */
 } LuWalk;
 
 typedef enum

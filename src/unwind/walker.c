@@ -134,7 +134,7 @@ begin (LuWalk *walk, const LuSample *sample, LuStack *stack)
   walk->provider_state.last_fp = 0;
   walk->provider_state.n_rules = 0;
   walk->is_off_copy = walk->is_inferred = walk->has_inferred = walk->is_derived = FALSE;
-  walk->is_from_top = walk->is_refuted = walk->has_lost_fp = FALSE;
+  walk->is_from_top = walk->is_refuted = walk->has_lost_fp = walk->is_at_absent_page = FALSE;
 }
 
 /* Finds the view of the address space, which is usually that of the last walk. */

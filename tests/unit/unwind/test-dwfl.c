@@ -218,6 +218,36 @@ test_missing_page (gconstpointer build)
   check_status (stack, LU_STATUS_UNREADABLE_MEMORY);
 }
 
+/* A page that is not there ends a stack where the end of a copy does: it does not show that a step
+ * by frame pointer was wrong, so all frames before it stay. */
+static void
+test_missing_page_above_frame_pointers (gconstpointer build)
+{
+  g_autoptr (Tracee) tracee = start (build, "generated", "5");
+  g_autoptr (LuUnwinder) unwinder = tracee_engine ()->new (NULL);
+  g_autofree LuStack *cut_off = g_new (LuStack, 1), *stack = g_new (LuStack, 1);
+  guint n_inferred = 0;
+  guint32 whole;
+
+  if (tracee == NULL)
+    return;
+  whole = tracee->sample.stack_size;
+  for (guint32 size = 8; size < whole; size += 8)
+    {
+      unwind_copy (unwinder, tracee, size, cut_off);
+      if (cut_off->status == LU_STATUS_COMPLETE)
+        break;
+      check_status (cut_off, LU_STATUS_TRUNCATED_COPY);
+      tracee->sample.stack_asked = whole;
+      lu_stack_reset (stack);
+      tracee_unwind (unwinder, 1, &tracee->sample, tracee->space, stack);
+      check_status (stack, LU_STATUS_UNREADABLE_MEMORY);
+      g_assert_cmpuint (stack->n_frames, ==, cut_off->n_frames);
+      n_inferred += (stack->frames[stack->n_frames - 1].flags & LU_FRAME_INFERRED) != 0;
+    }
+  g_assert_cmpuint (n_inferred, >, 0);
+}
+
 /* The caller of a leaf without unwind information is believed if the stack is complete from there
  * on. A copy that ends before says so, for it to grow or for the page to be made present. */
 static void
@@ -438,6 +468,7 @@ main (int argc, char **argv)
   add ("truncated", "pie", test_truncated);
   add ("truncated", "m32", test_truncated);
   add ("missing-page", "pie", test_missing_page);
+  add ("missing-page-above-frame-pointers", "pie", test_missing_page_above_frame_pointers);
   add ("leaf-of-a-small-copy", "pie", test_leaf_of_a_small_copy);
   add ("missing-registers", "pie", test_missing_registers);
   add ("bad-modules", "pie", test_bad_modules);
