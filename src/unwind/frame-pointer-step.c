@@ -173,20 +173,33 @@ find_return (LuFrameContext *self, guint64 from, guint64 fp, CheckFunc check)
   return LU_PROVIDER_NONE;
 }
 
+/* Returns the place of the frame's code among that of its kind, and its key there. */
+static guint64 *
+find_set_up (LuFrameContext *self, guint64 pc, guint64 *key)
+{
+  if (self->is_generated)
+    {
+      *key = lu_fp_set_up_key (pc, self->state.serial, self->set_up->n_notes);
+      return &self->set_up->generated[*key >> (64 - LU_FP_SET_UP_BITS)];
+    }
+  *key = lu_fp_set_up_key (pc, self->state.serial, 0);
+  return &self->set_up->in_files[*key >> (64 - LU_FP_SET_UP_FILE_BITS)];
+}
+
 static gboolean
 is_known_set_up (LuFrameContext *self, guint64 pc)
 {
-  guint64 key = lu_fp_set_up_key (pc, self->state.serial, self->set_up->n_notes);
+  guint64 key;
 
-  return self->set_up->keys[key >> (64 - LU_FP_SET_UP_BITS)] == key;
+  return *find_set_up (self, pc, &key) == key;
 }
 
 static void
 note_set_up (LuFrameContext *self, guint64 pc)
 {
-  guint64 key = lu_fp_set_up_key (pc, self->state.serial, self->set_up->n_notes);
+  guint64 key, *slot = find_set_up (self, pc, &key);
 
-  self->set_up->keys[key >> (64 - LU_FP_SET_UP_BITS)] = key;
+  *slot = key;
   self->set_up->n_notes++;
 }
 

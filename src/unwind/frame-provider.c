@@ -16,6 +16,7 @@ lu_frame_providers_step (LuFrameContext *context, const LuDwflMapping *mapping,
 {
   LuProviderResult best = LU_PROVIDER_NONE;
 
+  context->is_generated = mapping->status == LU_STATUS_JIT;
   for (guint i = 0; i < G_N_ELEMENTS (providers); i++)
     {
       LuProviderResult result;

@@ -33,7 +33,8 @@ typedef enum
  */
 typedef struct
 {
-  guint64 keys[1 << LU_FP_SET_UP_BITS];
+  guint64 generated[1 << LU_FP_SET_UP_BITS];
+  guint64 in_files[1 << LU_FP_SET_UP_FILE_BITS];
   guint64 hotspot[1 << LU_FP_HOTSPOT_BITS]; /* of LU_FP_HOTSPOT_CODE */
   guint n_notes;
 } LuSetUpCode;
@@ -76,8 +77,9 @@ typedef struct
   const LuArch *arch;
   const LuSample *sample;
   guint64 sampled_sp;
-  gboolean is_exact;    /* the pc is not a return address: its frame may not be set up */
-  gboolean has_hotspot; /* lu_address_space_has_hotspot() */
+  gboolean is_exact;     /* the pc is not a return address: its frame may not be set up */
+  gboolean is_generated; /* the frame's code is in no file; set by lu_frame_providers_step() */
+  gboolean has_hotspot;  /* lu_address_space_has_hotspot() */
   LuProviderState state;
   LuSetUpCode *set_up; /* known, and added to */
   guint64 no_code;     /* regions (lu_view_region_of()) that hold no code; 0: not known */

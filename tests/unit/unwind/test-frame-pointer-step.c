@@ -832,6 +832,34 @@ test_set_up_before (void)
   g_assert_cmpint (fp_step_leaf (1, JIT + 50, JIT + 9), ==, LU_PROVIDER_NONE);
 }
 
+/* Makes a step from code in a file that has made a call. A word of its frame leads to generated
+ * code or to none. */
+static LuProviderResult
+fp_step_caller (guint64 serial, guint64 word)
+{
+  guint64 words[N] = { [0] = word, [2] = AT (9), [3] = RULES + CALL };
+  LuSample sample = { .stack = (const guint8 *) words, .stack_size = sizeof words };
+  LuFrameContext fp_step = new_fp_step (&sample, FALSE, 0);
+  LuFrameRegs frame = { .pc = PLAIN + 100, .sp = AT (0), .fp = AT (2) }, caller;
+
+  fp_step.state.serial = serial;
+  return lu_frame_providers_step (&fp_step, &file, &frame, &caller);
+}
+
+/* Generated code does not make what is known about code in files be forgotten. */
+static void
+test_set_up_in_file (void)
+{
+  memset (&set_up, 0, sizeof set_up);
+  g_assert_cmpint (fp_step_caller (1, JIT + 9), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (fp_step_caller (1, 5), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_caller (1, JIT + 9), ==, LU_PROVIDER_FOUND);
+  for (guint i = 0; i < 10000; i++)
+    g_assert_cmpint (fp_step_leaf (3, JIT + 100 + i, 5), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_caller (1, JIT + 9), ==, LU_PROVIDER_FOUND);
+  g_assert_cmpint (fp_step_caller (2, JIT + 9), ==, LU_PROVIDER_NONE);
+}
+
 /* Makes a step from a compiled method that a stub has called, or from code that it has called; in
  * the latter frame is what could be a return address. `slot` is below the first frame's pointer. */
 static LuProviderResult
@@ -1558,6 +1586,7 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/regions without code", test_regions);
   g_test_add_func ("/guess/steps by facts", test_facts);
   g_test_add_func ("/guess/set up before", test_set_up_before);
+  g_test_add_func ("/guess/set up before, in a file", test_set_up_in_file);
   g_test_add_func ("/guess/a leaf that code without a rule has called", test_leaf_of_unknown);
   g_test_add_func ("/guess/HotSpot with frame pointers", test_hotspot);
   g_test_add_func ("/guess/code that runs to a return", test_leaf);
