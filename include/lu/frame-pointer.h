@@ -28,12 +28,13 @@
 #define LU_FP_LEAF_WORDS 3
 
 /* Code whose frames were seen to be set up is kept as hashes in 2^BITS slots. It is forgotten after
- * this many notes, because new code may be generated at the same address. User space keeps code in
- * files apart, which nothing replaces in one version of an address space, and does not forget it.
+ * this many notes, because new code may be generated at the same address. User space has more
+ * slots, and keeps code in files apart, which nothing replaces in one version of an address space:
+ * that is not forgotten.
  */
 #define LU_FP_SET_UP_BITS      11
 #define LU_FP_NOTES_PER_EPOCH  4096
-#define LU_FP_SET_UP_FILE_BITS 13
+#define LU_FP_SET_UP_USER_BITS 13
 /* Processes whose generated code keeps frame pointers have slots of their own, 2^BITS of them, so
  * that code does not displace them. */
 #define LU_FP_HOTSPOT_BITS 6

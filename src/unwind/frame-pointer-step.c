@@ -180,10 +180,10 @@ find_set_up (LuFrameContext *self, guint64 pc, guint64 *key)
   if (self->is_generated)
     {
       *key = lu_fp_set_up_key (pc, self->state.serial, self->set_up->n_notes);
-      return &self->set_up->generated[*key >> (64 - LU_FP_SET_UP_BITS)];
+      return &self->set_up->generated[*key >> (64 - LU_FP_SET_UP_USER_BITS)];
     }
   *key = lu_fp_set_up_key (pc, self->state.serial, 0);
-  return &self->set_up->in_files[*key >> (64 - LU_FP_SET_UP_FILE_BITS)];
+  return &self->set_up->in_files[*key >> (64 - LU_FP_SET_UP_USER_BITS)];
 }
 
 static gboolean
@@ -200,7 +200,7 @@ note_set_up (LuFrameContext *self, guint64 pc)
   guint64 key, *slot = find_set_up (self, pc, &key);
 
   *slot = key;
-  self->set_up->n_notes++;
+  self->set_up->n_notes += self->is_generated != FALSE;
 }
 
 /* Returns whether all generated code of HotSpot keeps frame pointers. */

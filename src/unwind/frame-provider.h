@@ -33,10 +33,10 @@ typedef enum
  */
 typedef struct
 {
-  guint64 generated[1 << LU_FP_SET_UP_BITS];
-  guint64 in_files[1 << LU_FP_SET_UP_FILE_BITS];
+  guint64 generated[1 << LU_FP_SET_UP_USER_BITS];
+  guint64 in_files[1 << LU_FP_SET_UP_USER_BITS];
   guint64 hotspot[1 << LU_FP_HOTSPOT_BITS]; /* of LU_FP_HOTSPOT_CODE */
-  guint n_notes;
+  guint n_notes;                            /* of generated code */
 } LuSetUpCode;
 
 typedef guint32 LuLeaf; /* lu_leaf_of() */
