@@ -32,6 +32,8 @@ typedef struct
   gpointer user_data;
   GHashTable *reported; /* set of owned guint64: the place's key */
   LuStack other;        /* the tested engine's, of the last sample */
+  gint32 pid;           /* of the last sample */
+  LuStack continued;    /* an engine's, from where BPF left the leaf */
 } CheckUnwinder;
 
 /* Two stacks of one sample, and the engines that made them. */
@@ -254,6 +256,7 @@ check_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
   guint i;
 
   self->reference->ops->unwind (self->reference, request, stack);
+  self->pid = request->pid;
   lu_stack_reset (&self->other);
   self->tested->ops->unwind (self->tested, request, &self->other);
   lu_count (&self->parent.counters, LU_COUNTER_COMPARED);
@@ -292,6 +295,111 @@ is_borne_out (const Pair *pair, guint same)
     return copied->status == bpf_unwound->status || is_cut_off (copied) || is_stopped (bpf_unwound);
   return (same == copied->n_frames && is_cut_off (copied))
          || (same == bpf_unwound->n_frames && is_stopped (bpf_unwound));
+}
+
+/* The caller of HotSpot's leaves. BPF reads the code of such a leaf, which the engines cannot, and
+ * so knows whether it has set up its frame or only pushed the frame pointer. */
+
+/* A sample as it would be in the caller. */
+typedef struct
+{
+  LuSample sample;
+  guint64 words[64]; /* the registers */
+} CallerSample;
+
+static void
+set_register (CallerSample *self, const LuArch *arch, guint dwarf_number, guint64 value)
+{
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    if (arch->dwarf_numbers[bit] == (int) dwarf_number)
+      {
+        guint64 below = self->sample.regs.mask & ((G_GUINT64_CONSTANT (1) << bit) - 1);
+        guint i = (guint) __builtin_popcountll (below);
+
+        if (i < G_N_ELEMENTS (self->words))
+          self->words[i] = value;
+      }
+}
+
+/* Makes the sample that follows after a step by two words of the copy, the frame pointer and the
+ * return address, at `offset`. FALSE: they do not lead to `pc`, or are not in the copy. */
+static gboolean
+go_to_caller (CallerSample *self, const LuSample *sample, guint64 offset, guint64 pc)
+{
+  const LuArch *arch = lu_arch_of_regs (&sample->regs);
+  guint64 pair[2], sp;
+  guint pc_word = (guint) __builtin_popcountll (sample->regs.mask
+                                                & ((G_GUINT64_CONSTANT (1) << arch->perf_pc) - 1));
+
+  if (sample->regs.n_words > G_N_ELEMENTS (self->words) || pc_word >= sample->regs.n_words
+      || sample->stack_size < sizeof pair || offset > sample->stack_size - sizeof pair
+      || offset % sizeof *pair != 0 || !lu_arch_read (&sample->regs, arch->perf_sp, &sp))
+    return FALSE;
+  memcpy (pair, sample->stack + offset, sizeof pair);
+  if (pair[1] != pc)
+    return FALSE;
+  self->sample = *sample;
+  memcpy (self->words, sample->regs.words, sample->regs.n_words * sizeof *self->words);
+  self->sample.regs.words = self->words;
+  offset += sizeof pair;
+  set_register (self, arch, arch->hotspot_sender, 0); /* the leaf's */
+  set_register (self, arch, arch->hotspot_return, 0);
+  set_register (self, arch, arch->bx, 0);
+  set_register (self, arch, arch->fp, pair[0]);
+  set_register (self, arch, arch->sp, sp + offset);
+  self->words[pc_word] = pc;
+  self->sample.stack += offset;
+  self->sample.stack_size -= (guint32) offset;
+  self->sample.stack_asked -= (guint32) offset;
+  return TRUE;
+}
+
+/* Returns whether a leaf of HotSpot's that the engine cannot pass has the caller that BPF found, by
+ * one of both steps, and the engine finds the same frames from there on. */
+static gboolean
+is_borne_out_from (CheckUnwinder *self, LuUnwinder *engine, const Pair *pair, LuAddressSpace *space,
+                   guint64 offset)
+{
+  const LuStack *bpf_unwound = pair->tested;
+  LuStack *continued = &self->continued;
+  CallerSample caller;
+  const LuUnwindRequest request = { .pid = self->pid, .sample = &caller.sample, .space = space };
+  const Pair rest = { .reference = continued, .tested = bpf_unwound };
+
+  if (!go_to_caller (&caller, pair->sample, offset, bpf_unwound->frames[1].pc))
+    return FALSE;
+  lu_stack_reset (continued);
+  engine->ops->unwind (engine, &request, continued);
+  if (continued->n_frames == 0 || continued->n_frames == G_N_ELEMENTS (continued->frames))
+    return FALSE;
+  memmove (&continued->frames[1], &continued->frames[0],
+           continued->n_frames * sizeof *continued->frames);
+  continued->frames[0] = pair->reference->frames[0];
+  continued->frames[1].flags = LU_FRAME_RETURN_ADDRESS | LU_FRAME_INFERRED;
+  continued->n_frames++;
+  return is_borne_out (&rest, first_difference (continued, bpf_unwound, FRAME_WAYS));
+}
+
+static gboolean
+is_borne_out_by_caller (CheckUnwinder *self, LuUnwinder *engine, const Pair *pair,
+                        LuAddressSpace *space)
+{
+  const LuSample *sample = pair->sample;
+  const LuArch *arch = lu_arch_of_regs (&sample->regs);
+  guint64 sp, fp, top;
+
+  if (pair->reference->n_frames != 1 || pair->reference->status != LU_STATUS_JIT
+      || pair->tested->n_frames < 2 || arch == NULL || arch->hotspot_sender == 0
+      || pair->tested->frames[0].pc != pair->reference->frames[0].pc
+      || !lu_address_space_has_hotspot (space) || !lu_arch_read (&sample->regs, arch->perf_sp, &sp)
+      || !lu_arch_read_dwarf (arch, &sample->regs, arch->fp, &fp))
+    return FALSE;
+  if (is_borne_out_from (self, engine, pair, space, fp - sp))
+    return TRUE;
+  if (sample->stack_size < sizeof top)
+    return FALSE;
+  memcpy (&top, sample->stack, sizeof top);
+  return top == fp && is_borne_out_from (self, engine, pair, space, 0);
 }
 
 static void
@@ -359,7 +467,9 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
     {
       guint same = first_difference (pairs[i].reference, bpf_unwound, FRAME_WAYS);
 
-      if (is_borne_out (&pairs[i], same))
+      if (is_borne_out (&pairs[i], same)
+          || is_borne_out_by_caller (self, i == 0 ? self->tested : self->reference, &pairs[i],
+                                     space))
         continue;
       lu_count (&self->parent.counters, LU_COUNTER_BPF_DIFFER);
       tell (self, space, lu_arch_of_regs (&sample->regs), &pairs[i], same);

@@ -20,6 +20,7 @@ typedef enum
   LIE_SHORT, /* one frame is missing at the end */
   LIE_STATE, /* the same frames, another state */
   LIE_FIRST, /* no frame at all */
+  LIE_LEAF,  /* only a leaf of generated code, at leaf_pc */
   LIE_CUT,   /* one frame is missing at the end; the state and a frame's flags are those below */
 } Lie;
 
@@ -27,6 +28,7 @@ static const char *directory;
 static Lie lie;
 static LuStatus cut_status;
 static guint more_flags;
+static const guint64 leaf_pc = 0x1008;
 
 /* An engine that lies */
 
@@ -52,6 +54,12 @@ liar_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stac
     stack->status = LU_STATUS_TRUNCATED_COPY;
   else if (lie == LIE_FIRST)
     stack->n_frames = 0;
+  else if (lie == LIE_LEAF)
+    {
+      stack->frames[0].pc = leaf_pc;
+      stack->n_frames = 1;
+      stack->status = LU_STATUS_JIT;
+    }
   else if (lie == LIE_CUT)
     {
       stack->n_frames--;
@@ -263,6 +271,68 @@ test_bpf_allowed (void)
     }
 }
 
+/* A BPF walk may pass a leaf of HotSpot's where the engines end: they must then find the same
+ * frames from its caller on. The leaf here has just pushed the frame pointer of a real stack. */
+static void
+test_bpf_hotspot_leaf (void)
+{
+  static const struct
+  {
+    guint wrong; /* the frame of the BPF walk that is; 0: none */
+    gboolean has_hotspot, is_different;
+  } cases[] = { { 0, TRUE, FALSE }, { 1, TRUE, TRUE }, { 3, TRUE, TRUE }, { 0, FALSE, TRUE } };
+  g_autoptr (Tracee) tracee = start ();
+  g_autoptr (LuModule) jvm = lu_module_new (&(LuModuleKey){ .path = "/gone/libjvm.so" });
+  const LuMapping mapping = { .start = 4096, .end = 8192, .module = jvm };
+  g_autofree LuStack *stack = g_new (LuStack, 1), *bpf_unwound = g_new (LuStack, 1);
+
+  for (gsize i = 0; tracee != NULL && i < G_N_ELEMENTS (cases); i++)
+    {
+      Told told = { 0 };
+      g_autoptr (LuUnwinder) check = lu_check_new (liar_new (), liar_new (), remember, &told);
+      LuComparison comparison = { .stack = stack, .bpf_unwound = bpf_unwound };
+      LuSample sample = tracee->sample;
+      g_autofree guint8 *copy = g_malloc (sample.stack_size + 16);
+      guint64 regs[64], pair[2];
+      LuCounters counters = { 0 };
+      LuAddressSpace *space = lu_address_space_ref (tracee->space);
+      guint sp = lu_arch_x86_64.perf_sp, pc = lu_arch_x86_64.perf_pc;
+
+      lie = LIE_NONE;
+      unwind (check, tracee, stack);
+      *bpf_unwound = *stack;
+      memmove (&bpf_unwound->frames[1], stack->frames, stack->n_frames * sizeof (LuFrame));
+      bpf_unwound->n_frames++;
+      bpf_unwound->frames[0] = (LuFrame){ .pc = leaf_pc };
+      bpf_unwound->frames[1].flags = LU_FRAME_RETURN_ADDRESS | LU_FRAME_INFERRED;
+      if (cases[i].wrong > 0)
+        bpf_unwound->frames[cases[i].wrong].pc += 8;
+      lie = LIE_LEAF;
+      unwind (check, tracee, stack);
+      lie = LIE_NONE;
+
+      memcpy (regs, sample.regs.words, sample.regs.n_words * sizeof *regs);
+      g_assert_true (lu_arch_read_dwarf (&lu_arch_x86_64, &sample.regs, 6, &pair[0]));
+      pair[1] = regs[pc];
+      regs[sp] -= sizeof pair;
+      regs[pc] = leaf_pc;
+      memcpy (copy, pair, sizeof pair);
+      memcpy (copy + sizeof pair, sample.stack, sample.stack_size);
+      sample.regs.words = regs;
+      sample.stack = copy;
+      sample.stack_size += sizeof pair;
+      sample.stack_asked += sizeof pair;
+      if (cases[i].has_hotspot)
+        space = lu_address_space_take_with_mapping (space, &mapping);
+      check->ops->compare (check, &sample, space, &comparison);
+      lu_counters_add (&counters, &check->counters);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_DIFFER), ==,
+                        cases[i].is_different);
+      lu_address_space_unref (space);
+      g_free (told.report);
+    }
+}
+
 /* A sample that the engines had no time for is not compared with the one before it. */
 static void
 test_bpf_over_budget (void)
@@ -398,6 +468,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/bpf-frames", test_bpf_frames);
   g_test_add_func ("/check/bpf-allowed", test_bpf_allowed);
   g_test_add_func ("/check/bpf over budget", test_bpf_over_budget);
+  g_test_add_func ("/check/bpf and a leaf of HotSpot", test_bpf_hotspot_leaf);
   g_test_add_func ("/check/others", test_others);
   return g_test_run ();
 }
