@@ -13,6 +13,12 @@ struct frame
 
 static struct frame frames[100];
 
+#ifdef __x86_64__
+#define SET_FRAME_POINTER(value) __asm__ volatile("movq %0, %%rbp" : : "r"(value) : "rbp")
+#elif defined(__aarch64__)
+#define SET_FRAME_POINTER(value) __asm__ volatile("mov x29, %0" : : "r"(value) : "x29")
+#endif
+
 KNOWN void
 hot (void)
 {
@@ -20,7 +26,7 @@ hot (void)
 
   do
     for (unsigned i = 0; i < 200000; i++)
-      __asm__ volatile("movq %0, %%rbp" : : "r"(frames) : "rbp");
+      SET_FRAME_POINTER (frames);
   while (cpu_time () < end);
 }
 
